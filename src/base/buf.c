@@ -1,0 +1,106 @@
+/* The growing buffer: doubles until its maximum, and remembers that it failed. */
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct bytes bytes_of(const char *text)
+{
+    return (struct bytes){ text, text ? strlen(text) : 0 };
+}
+
+bool bytes_equal(struct bytes a, struct bytes b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+void buf_init(struct buf *buf, size_t max)
+{
+    *buf = (struct buf){ .max = max };
+}
+
+void buf_clear(struct buf *buf)
+{
+    free(buf->data);
+    buf_init(buf, buf->max);
+}
+
+void buf_reset(struct buf *buf)
+{
+    buf->size = 0;
+    buf->failed = false;
+    if (buf->data)
+        buf->data[0] = '\0';
+}
+
+char *buf_reserve(struct buf *buf, size_t size)
+{
+    if (size > buf->max - buf->size) {
+        buf->failed = true;
+        return NULL;
+    }
+    size_t need = buf->size + size + 1;
+    if (need > buf->room) {
+        size_t room = buf->room ? buf->room : 64;
+        while (room < need)
+            room *= 2;
+        char *data = realloc(buf->data, room);
+        if (!data) {
+            buf->failed = true;
+            return NULL;
+        }
+        buf->data = data;
+        buf->room = room;
+    }
+    return buf->data + buf->size;
+}
+
+void buf_add(struct buf *buf, const void *data, size_t size)
+{
+    char *to = buf_reserve(buf, size);
+    if (!to)
+        return;
+    if (size)
+        memcpy(to, data, size);
+    buf->size += size;
+    buf->data[buf->size] = '\0';
+}
+
+void buf_add_char(struct buf *buf, char c)
+{
+    buf_add(buf, &c, 1);
+}
+
+void buf_add_text(struct buf *buf, const char *text)
+{
+    buf_add(buf, text, strlen(text));
+}
+
+void buf_printf(struct buf *buf, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int size = vsnprintf(NULL, 0, format, args);
+    char *to = size < 0 ? NULL : buf_reserve(buf, (size_t)size);
+    if (to) {
+        vsnprintf(to, (size_t)size + 1, format, again);
+        buf->size += (size_t)size;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+const char *buf_text(const struct buf *buf)
+{
+    return buf->data ? buf->data : "";
+}
+
+enum err buf_err(const struct buf *buf)
+{
+    if (!buf->failed)
+        return OK;
+    return buf->size == buf->max ? FULL : NOMEM;
+}

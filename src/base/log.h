@@ -1,0 +1,17 @@
+/* Messages to people, on stderr, each on one line behind "sonde: ". They say what happened, to what, and what to do. */
+#ifndef SONDE_BASE_LOG_H
+#define SONDE_BASE_LOG_H
+
+/* Something failed that the person asked for. */
+void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Something is less than it could be; the work goes on. */
+void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Shown with -v only. */
+void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* 0: errors and warnings; 1: info too; -1: errors only. */
+void log_set_level(int level);
+
+#endif

@@ -1,0 +1,5 @@
+/* sonde: one binary, one command per verb. */
+int main(void)
+{
+    return 2;
+}

@@ -1,0 +1,24 @@
+/* From the spool into the store, and only then away with the spool. */
+#ifndef SONDE_COLLECT_SUBMIT_H
+#define SONDE_COLLECT_SUBMIT_H
+
+#include "store/store.h"
+
+struct submitted {
+    char job_id[128];
+    uint64_t processes, threads;
+    struct run_gaps gaps;
+    bool running; /* some processes had not ended */
+};
+
+/* Merges and files one spool. Removes it, its .lost file and its empty folder afterwards unless keep. On failure
+ * nothing is removed. */
+enum err submit_spool(struct store *store, const char *spool_path, bool keep, struct submitted *result);
+
+/* Every *.spool below dir (dir itself may be a spool file). each is told of each; the first error is returned, but all
+ * are tried. ABSENT when there is none. */
+enum err submit_dir(struct store *store, const char *dir, bool keep,
+                    void (*each)(void *context, const char *path, enum err err, const struct submitted *result),
+                    void *context);
+
+#endif

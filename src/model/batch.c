@@ -1,0 +1,97 @@
+/* The batch keeps values by offset while it grows: pointers are set anew when the arena moves. */
+#include "model/batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void batch_init(struct batch *batch)
+{
+    *batch = (struct batch){ 0 };
+}
+
+void batch_clear(struct batch *batch)
+{
+    free(batch->samples);
+    free(batch->values);
+    free(batch->known);
+    batch_init(batch);
+}
+
+void batch_reset(struct batch *batch)
+{
+    batch->count = 0;
+    batch->values_used = 0;
+}
+
+static void point_anew(struct batch *batch)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        batch->samples[i].values = batch->values + used;
+        batch->samples[i].known = batch->known + used;
+        used += batch->samples[i].set->size;
+    }
+}
+
+static bool grow_values(struct batch *batch, size_t need)
+{
+    if (need <= batch->values_room)
+        return true;
+    size_t room = batch->values_room ? batch->values_room : 64;
+    while (room < need)
+        room *= 2;
+    union value *values = realloc(batch->values, room * sizeof *values);
+    if (!values)
+        return false;
+    batch->values = values;
+    uint8_t *known = realloc(batch->known, room);
+    if (!known)
+        return false;
+    batch->known = known;
+    batch->values_room = room;
+    point_anew(batch);
+    return true;
+}
+
+static bool grow_samples(struct batch *batch)
+{
+    if (batch->count < batch->room)
+        return true;
+    size_t room = batch->room ? batch->room * 2 : 8;
+    struct sample *samples = realloc(batch->samples, room * sizeof *samples);
+    if (!samples)
+        return false;
+    batch->samples = samples;
+    batch->room = room;
+    return true;
+}
+
+struct sample *batch_add(struct batch *batch, const struct set *set, uint64_t time_ns, const char *instance)
+{
+    if (!grow_values(batch, batch->values_used + set->size) || !grow_samples(batch))
+        return NULL;
+    struct sample *sample = &batch->samples[batch->count++];
+    *sample = (struct sample){
+        .set = set,
+        .time_ns = time_ns,
+        .instance = instance ? instance : "",
+        .values = batch->values + batch->values_used,
+        .known = batch->known + batch->values_used,
+    };
+    memset(batch->values + batch->values_used, 0, set->size * sizeof *batch->values);
+    memset(batch->known + batch->values_used, 0, set->size);
+    batch->values_used += set->size;
+    return sample;
+}
+
+void sample_set_u64(struct sample *sample, size_t i, uint64_t value)
+{
+    ((union value *)sample->values)[i].u64 = value;
+    ((uint8_t *)sample->known)[i] = 1;
+}
+
+void sample_set_f64(struct sample *sample, size_t i, double value)
+{
+    ((union value *)sample->values)[i].f64 = value;
+    ((uint8_t *)sample->known)[i] = 1;
+}

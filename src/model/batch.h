@@ -1,0 +1,51 @@
+/* Samples of one tick: several sets, each with its schema and the values read together. */
+#ifndef SONDE_MODEL_BATCH_H
+#define SONDE_MODEL_BATCH_H
+
+#include "base/err.h"
+#include "model/metric.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SET_NAME_MAX 32
+#define SET_METRICS_MAX 4096
+
+/* An ordered list of metrics that are read together. Constant once made. */
+struct set {
+    const char *name;
+    const struct metric *metrics;
+    size_t size;
+};
+
+/* One set, read once. Borrows set and instance; owns nothing. */
+struct sample {
+    const struct set *set;
+    uint64_t time_ns;
+    const char *instance; /* "eth0", "cpu3", "" */
+    const union value *values; /* set->size of them */
+    const uint8_t *known;      /* set->size of them, 0 or 1; NULL: all are known */
+};
+
+/* Grows to its high-water mark and is then used again without allocation. */
+struct batch {
+    struct sample *samples;
+    size_t count, room;
+    union value *values; /* arena of the values of all samples */
+    uint8_t *known;
+    size_t values_used, values_room;
+};
+
+void batch_init(struct batch *batch);
+void batch_clear(struct batch *batch);
+void batch_reset(struct batch *batch); /* empties, keeps memory */
+
+/* Adds a sample whose values are all unknown and returns the place to write them, or NULL when memory ran out. The
+ * returned sample is valid until the next call on batch. Set and instance are borrowed until batch_reset. */
+struct sample *batch_add(struct batch *batch, const struct set *set, uint64_t time_ns, const char *instance);
+
+/* Writes value i of a sample that batch_add returned, and marks it known. */
+void sample_set_u64(struct sample *sample, size_t i, uint64_t value);
+void sample_set_f64(struct sample *sample, size_t i, double value);
+
+#endif

@@ -1,0 +1,29 @@
+/* How sonde run tells the probe, through the environment, where to write and what it may leave to others. */
+#ifndef SONDE_WIRE_PROBE_ENV_H
+#define SONDE_WIRE_PROBE_ENV_H
+
+#define PROBE_ENV_SPOOL "SONDE_SPOOL"   /* absolute path of the spool file; unset: the probe does nothing */
+#define PROBE_ENV_FLAGS "SONDE_PROBE"   /* a set of the letters below, may be empty */
+#define PROBE_ENV_EVENTS "SONDE_EVENTS" /* perf events: "type:config:config1:config2:exclude" in hex, ';' between */
+#define PROBE_ENV_SOCKET "SONDE_SOCKET" /* path of the datagram socket that takes perf descriptors */
+
+#define PROBE_FLAG_KERNEL 'k' /* the kernel's exit records are listened for: read nothing from /proc per thread */
+#define PROBE_FLAG_DELAYS 'd' /* delay accounting is on: delayacct_blkio_time means something */
+
+/* exclude in PROBE_ENV_EVENTS */
+#define PROBE_EXCLUDE_KERNEL 1
+#define PROBE_EXCLUDE_HYPERVISOR 2
+
+#define PROBE_TAGS "SONDE_TAGS"
+#define PROBE_TAGS_PAPIEX "PAPIEX_TAGS"
+
+/* Beside the spool: 8 bytes, made by sonde run, in which every record that could not be written is counted. */
+#define SPOOL_LOST_SUFFIX ".lost"
+
+/* What the probe sends with the descriptors (SCM_RIGHTS, one per event that could be opened, in the order of the events). */
+struct probe_perf_message {
+    unsigned int pid, tid;
+    unsigned int opened; /* bit i: event i was opened and its descriptor is in the message */
+};
+
+#endif

@@ -1,0 +1,26 @@
+/* The spool: one append-only file of frames per host and run, written by many processes at once, read by one. */
+#ifndef SONDE_WIRE_SPOOL_H
+#define SONDE_WIRE_SPOOL_H
+
+#include "wire/frame.h"
+
+/* Appends one finished frame. Opens, writes once and closes, so that no descriptor stays in a program that is watched,
+ * and a program that closes or reuses descriptors harms neither itself nor us. Allocates nothing, sets errno freely.
+ * FULL, IO: not (wholly) written. */
+enum err spool_append(const char *path, const uint8_t *frame, size_t size);
+
+/* The spool as memory, read-only. */
+struct spool_reader {
+    struct bytes all;
+    size_t at;
+    uint64_t damaged_bytes; /* skipped so far */
+};
+
+/* Maps the file. The reader sees what was there at this moment. ABSENT, DENIED, IO. */
+enum err spool_open(struct spool_reader *reader, const char *path);
+void spool_close(struct spool_reader *reader);
+
+/* The next whole record, damage skipped and counted. GONE at the end. */
+enum err spool_next(struct spool_reader *reader, enum record_kind *kind, struct bytes *body);
+
+#endif

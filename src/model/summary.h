@@ -20,6 +20,7 @@ struct summary {
     uint64_t rss_peak_bytes;             /* max: of the sampled sum; 0 when never sampled */
     uint64_t live_peak, threads_peak;    /* max: alive at one time */
     struct run_gaps gaps;
+    uint64_t killed;                     /* of those signalled: by SIGKILL, as the kernel does when memory runs out */
 };
 
 /* All processes of one executable of a job. */

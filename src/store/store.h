@@ -90,6 +90,10 @@ enum err store_event_counts(struct store *store, int64_t job_row,
                             enum err (*each)(void *context, uint32_t number, uint32_t tid, const char *event, uint64_t value),
                             void *context);
 
+/* The hosts of the job, by name. What a host did not tell is empty or 0. */
+enum err store_hosts(struct store *store, int64_t job_row,
+                     enum err (*each)(void *context, const struct host *host), void *context);
+
 /* Series of the job, host by host. */
 enum err store_series(struct store *store, int64_t job_row,
                       enum err (*each)(void *context, const char *host, const struct run_series *series), void *context);

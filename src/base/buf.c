@@ -31,6 +31,7 @@ void buf_reset(struct buf *buf)
 {
     buf->size = 0;
     buf->failed = false;
+    buf->full = false;
     if (buf->data)
         buf->data[0] = '\0';
 }
@@ -39,6 +40,7 @@ char *buf_reserve(struct buf *buf, size_t size)
 {
     if (size > buf->max - buf->size) {
         buf->failed = true;
+        buf->full = true;
         return NULL;
     }
     size_t need = buf->size + size + 1;
@@ -102,5 +104,5 @@ enum err buf_err(const struct buf *buf)
 {
     if (!buf->failed)
         return OK;
-    return buf->size == buf->max ? FULL : NOMEM;
+    return buf->full ? FULL : NOMEM;
 }

@@ -21,6 +21,7 @@ struct buf {
     char *data; /* always terminated with a NUL that is not counted in size, once anything was added */
     size_t size, room, max;
     bool failed; /* an addition did not fit or memory ran out: the content is not whole */
+    bool full;   /* … because of the maximum */
 };
 
 void buf_init(struct buf *buf, size_t max);

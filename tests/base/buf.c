@@ -1,0 +1,130 @@
+/* The growing buffer. */
+#include "base/buf.h"
+
+#include "tools/unit.h"
+
+static void is_empty_at_first(void **state)
+{
+    (void)state;
+    struct buf buf;
+    buf_init(&buf, 10);
+    assert_string_equal(buf_text(&buf), "");
+    assert_int_equal(buf_err(&buf), OK);
+    buf_clear(&buf);
+}
+
+static void holds_what_was_added(void **state)
+{
+    (void)state;
+    struct buf buf;
+    buf_init(&buf, 1000);
+    buf_add_text(&buf, "one");
+    buf_add_char(&buf, ' ');
+    buf_add(&buf, "t\0o", 3);
+    buf_printf(&buf, " %d-%s", 3, "four");
+    assert_int_equal(buf.size, 14);
+    assert_memory_equal(buf.data, "one t\0o 3-four", 15);
+    buf_clear(&buf);
+    assert_null(buf.data);
+}
+
+static void grows_beyond_its_first_room(void **state)
+{
+    (void)state;
+    struct buf buf;
+    buf_init(&buf, 100000);
+    for (int i = 0; i < 10000; i++)
+        buf_printf(&buf, "%04d,", i);
+    assert_int_equal(buf.size, 50000);
+    assert_memory_equal(buf.data + 49990, "9998,9999,", 11);
+    buf_clear(&buf);
+}
+
+static void takes_exactly_its_maximum(void **state)
+{
+    (void)state;
+    struct buf buf;
+    buf_init(&buf, 5);
+    buf_add_text(&buf, "12345");
+    assert_int_equal(buf_err(&buf), OK);
+    assert_string_equal(buf_text(&buf), "12345");
+    buf_clear(&buf);
+}
+
+static void refuses_more_than_its_maximum(void **state)
+{
+    (void)state;
+    struct buf buf;
+    buf_init(&buf, 5);
+    buf_add_text(&buf, "1234");
+    buf_add_text(&buf, "56");
+    assert_int_not_equal(buf_err(&buf), OK);
+    assert_string_equal(buf_text(&buf), "1234");
+    buf_printf(&buf, "%s", "78");
+    assert_string_equal(buf_text(&buf), "1234");
+    buf_clear(&buf);
+}
+
+static void says_full_when_it_is_full(void **state)
+{
+    (void)state;
+    struct buf buf;
+    buf_init(&buf, 5);
+    buf_add_text(&buf, "123");
+    buf_add_text(&buf, "too long");
+    assert_int_equal(buf_err(&buf), FULL);
+    buf_clear(&buf);
+}
+
+static void a_reset_forgets_the_failure_and_keeps_the_memory(void **state)
+{
+    (void)state;
+    struct buf buf;
+    buf_init(&buf, 5);
+    buf_add_text(&buf, "12345");
+    buf_add_char(&buf, '6');
+    char *memory = buf.data;
+    buf_reset(&buf);
+    assert_int_equal(buf_err(&buf), OK);
+    assert_string_equal(buf_text(&buf), "");
+    assert_ptr_equal(buf.data, memory);
+    buf_clear(&buf);
+}
+
+static void a_huge_addition_does_not_wrap_around(void **state)
+{
+    (void)state;
+    struct buf buf;
+    buf_init(&buf, 100);
+    buf_add_text(&buf, "x");
+    assert_null(buf_reserve(&buf, SIZE_MAX));
+    assert_null(buf_reserve(&buf, SIZE_MAX - 1));
+    assert_int_not_equal(buf_err(&buf), OK);
+    buf_clear(&buf);
+}
+
+static void bytes_compare_by_content(void **state)
+{
+    (void)state;
+    assert_true(bytes_equal(bytes_of("abc"), bytes_of("abc")));
+    assert_false(bytes_equal(bytes_of("abc"), bytes_of("abd")));
+    assert_false(bytes_equal(bytes_of("abc"), bytes_of("ab")));
+    assert_true(bytes_equal(bytes_of(NULL), bytes_of("")));
+    assert_int_equal(bytes_of(NULL).size, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_empty_at_first),
+        cmocka_unit_test(holds_what_was_added),
+        cmocka_unit_test(grows_beyond_its_first_room),
+        cmocka_unit_test(takes_exactly_its_maximum),
+        cmocka_unit_test(refuses_more_than_its_maximum),
+        cmocka_unit_test(says_full_when_it_is_full),
+        cmocka_unit_test(a_reset_forgets_the_failure_and_keeps_the_memory),
+        cmocka_unit_test(a_huge_addition_does_not_wrap_around),
+        cmocka_unit_test(bytes_compare_by_content),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

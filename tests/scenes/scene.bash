@@ -1,0 +1,31 @@
+# Loaded by every scene: each test has its own folder, store and spool, and leaves nothing behind.
+# Uses $SONDE, $PROBE, $BUILD, $TOOLS from the environment that meson sets; to run one file by hand:
+#   meson test -C build scenes/NAME, or: SONDE=… PROBE=… BUILD=… TOOLS=… bats tests/scenes/NAME.bats
+
+setup() {
+    T=$(mktemp -d "${TMPDIR:-/tmp}/sonde-scene-XXXXXX")
+    chmod 755 "$T"
+    export T TMPDIR=$T/tmp SONDE_DB=$T/db/sonde.db XDG_DATA_HOME=$T/data NO_COLOR=1
+    mkdir -m 1777 "$TMPDIR"
+    mkdir -m 777 "$T/db" "$T/data"
+    unset SLURM_JOB_ID SLURM_JOBID PBS_JOBID PBS_JOB_ID OAR_JOB_ID SONDE_TAGS PAPIEX_TAGS LD_PRELOAD
+    cd "$T" || return 1
+}
+
+teardown() {
+    cd / && rm -rf "$T"
+}
+
+# The command as a user who is nobody; skips the test when we are not root.
+as_nobody() {
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+
+need_root() {
+    [ "$(id -u)" -eq 0 ] || skip "needs root"
+}
+
+# The store's answer to a query, columns parted by '|'.
+sql() {
+    sqlite3 -readonly "$SONDE_DB" "$1"
+}

@@ -1,0 +1,199 @@
+/* The spool file: appended to by many at once, read by one, damaged by full disks. */
+#include "wire/spool.h"
+
+#include "tools/temp.h"
+#include "tools/unit.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
+
+static int make_dir(void **state)
+{
+    (void)state;
+    temp_dir(dir);
+    temp_join(path, dir, "host.spool");
+    temp_write(path, "", 0);
+    return 0;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    temp_remove(dir);
+    return 0;
+}
+
+/* A fork record whose pid and time are given. Returns the frame's size. */
+static size_t fork_frame(uint8_t *frame, size_t room, uint64_t pid, uint64_t time_ns)
+{
+    struct packer p = { frame + FRAME_HEAD, frame + room - 7, false };
+    record_pack_fork(&p, &(struct fork_record){ .pid = pid, .ppid = 1, .time_ns = time_ns });
+    assert_false(p.full);
+    return frame_finish(frame, RECORD_KIND_fork, (size_t)(p.at - frame) - FRAME_HEAD);
+}
+
+static enum err append(uint64_t pid, uint64_t time_ns)
+{
+    uint8_t frame[128];
+    size_t size = fork_frame(frame, sizeof frame, pid, time_ns);
+    return spool_append(path, frame, size);
+}
+
+/* Reads all; the pids in order into pids. Returns how many. */
+static size_t read_pids(uint64_t *pids, size_t max, uint64_t *damaged)
+{
+    struct spool_reader reader;
+    assert_int_equal(spool_open(&reader, path), OK);
+    enum record_kind kind;
+    struct bytes body;
+    size_t count = 0;
+    while (spool_next(&reader, &kind, &body) == OK) {
+        struct fork_record record;
+        assert_int_equal(kind, RECORD_KIND_fork);
+        assert_int_equal(record_unpack_fork(body, &record), OK);
+        assert_true(count < max);
+        pids[count++] = record.pid;
+    }
+    assert_int_equal(reader.at, reader.all.size);
+    *damaged = reader.damaged_bytes;
+    spool_close(&reader);
+    return count;
+}
+
+static void append_bytes(const void *data, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    assert_int_equal(write(fd, data, size), size);
+    close(fd);
+}
+
+static void an_empty_spool_has_no_records(void **state)
+{
+    (void)state;
+    uint64_t damaged, pids[1];
+    assert_int_equal(read_pids(pids, 1, &damaged), 0);
+    assert_int_equal(damaged, 0);
+}
+
+static void a_missing_spool_is_absent(void **state)
+{
+    (void)state;
+    struct spool_reader reader;
+    unlink(path);
+    assert_int_equal(spool_open(&reader, path), ABSENT);
+    assert_int_equal(append(1, 1), ABSENT);
+}
+
+static void records_come_back_in_order(void **state)
+{
+    (void)state;
+    uint64_t damaged, pids[3];
+    for (uint64_t pid = 1; pid <= 3; pid++)
+        assert_int_equal(append(pid, pid), OK);
+    assert_int_equal(read_pids(pids, 3, &damaged), 3);
+    assert_int_equal(pids[0], 1);
+    assert_int_equal(pids[2], 3);
+    assert_int_equal(damaged, 0);
+}
+
+static void appending_follows_no_symbolic_link(void **state)
+{
+    (void)state;
+    char target[TEMP_PATH_MAX];
+    temp_join(target, dir, "other");
+    temp_write(target, "", 0);
+    unlink(path);
+    assert_int_equal(symlink(target, path), 0);
+    assert_int_not_equal(append(1, 1), OK);
+    struct stat st;
+    assert_int_equal(stat(target, &st), 0);
+    assert_int_equal(st.st_size, 0);
+}
+
+static void damage_in_the_middle_costs_only_itself(void **state)
+{
+    (void)state;
+    uint64_t damaged, pids[2];
+    uint8_t frame[128];
+    size_t size = fork_frame(frame, sizeof frame, 7, 7);
+    append(1, 1);
+    append_bytes(frame, size - 5);
+    append(2, 2);
+    assert_int_equal(read_pids(pids, 2, &damaged), 2);
+    assert_int_equal(pids[1], 2);
+    assert_int_equal(damaged, size - 5);
+}
+
+static void a_torn_record_at_the_end_is_counted(void **state)
+{
+    (void)state;
+    uint64_t damaged, pids[1];
+    uint8_t frame[128];
+    size_t size = fork_frame(frame, sizeof frame, 7, 7);
+    append(1, 1);
+    append_bytes(frame, size - 1);
+    assert_int_equal(read_pids(pids, 1, &damaged), 1);
+    assert_int_equal(damaged, size - 1);
+}
+
+static void a_write_cut_short_says_full(void **state)
+{
+    (void)state;
+    struct rlimit old, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = (struct rlimit){ 20, old.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    enum err err = append(1, 1);
+    setrlimit(RLIMIT_FSIZE, &old);
+    assert_int_equal(err, FULL);
+}
+
+#define WRITERS 8
+#define RECORDS 500
+
+static void write_as_one_of_many(uint64_t pid)
+{
+    for (uint64_t i = 0; i < RECORDS; i++)
+        if (append(pid, i) != OK)
+            _exit(1);
+    _exit(0);
+}
+
+static void many_writers_at_once_lose_nothing(void **state)
+{
+    (void)state;
+    for (uint64_t pid = 0; pid < WRITERS; pid++)
+        if (fork() == 0)
+            write_as_one_of_many(pid);
+    int status;
+    while (wait(&status) > 0)
+        assert_int_equal(status, 0);
+    static uint64_t pids[WRITERS * RECORDS];
+    uint64_t damaged, seen[WRITERS] = { 0 };
+    assert_int_equal(read_pids(pids, WRITERS * RECORDS, &damaged), WRITERS * RECORDS);
+    assert_int_equal(damaged, 0);
+    for (size_t i = 0; i < WRITERS * RECORDS; i++)
+        seen[pids[i]]++;
+    for (size_t i = 0; i < WRITERS; i++)
+        assert_int_equal(seen[i], RECORDS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_empty_spool_has_no_records, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_missing_spool_is_absent, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(records_come_back_in_order, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(appending_follows_no_symbolic_link, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(damage_in_the_middle_costs_only_itself, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_torn_record_at_the_end_is_counted, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_write_cut_short_says_full, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(many_writers_at_once_lose_nothing, make_dir, remove_dir),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,57 @@
+/* The way from /proc/self/exe to the files that were installed or built with it. */
+#include "base/self.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#define PROBE_NAME "libsonde-process.so"
+
+/* From the folder of the executable; SONDE_LIB_FROM_BIN is told by the build. */
+static const char *const probe_folders[] = { ".", SONDE_LIB_FROM_BIN, "../lib/sonde", "../probe" };
+
+enum err self_path(char *path, size_t size)
+{
+    ssize_t length = readlink("/proc/self/exe", path, size);
+    if (length >= 0) {
+        if ((size_t)length >= size)
+            return FULL;
+        path[length] = '\0';
+        return OK;
+    }
+    /* No /proc: the kernel also told the path that was given to execve. */
+    const char *given = (const char *)getauxval(AT_EXECFN);
+    char whole[PATH_MAX];
+    if (!given || !realpath(given, whole))
+        return ABSENT;
+    return (size_t)snprintf(path, size, "%s", whole) < size ? OK : FULL;
+}
+
+/* The path without "..", when there is a file that can be read. */
+static enum err find(const char *folder, const char *from, char *path, size_t size)
+{
+    char joined[2 * PATH_MAX], whole[PATH_MAX];
+    snprintf(joined, sizeof joined, "%s%s%s/%s", from[0] == '/' ? "" : folder, from[0] == '/' ? "" : "/", from, PROBE_NAME);
+    if (!realpath(joined, whole) || access(whole, R_OK) != 0)
+        return ABSENT;
+    return (size_t)snprintf(path, size, "%s", whole) < size ? OK : FULL;
+}
+
+enum err self_find_probe(char *path, size_t size)
+{
+    char folder[PATH_MAX];
+    enum err err = self_path(folder, sizeof folder);
+    if (err)
+        return err;
+    *strrchr(folder, '/') = '\0';
+    for (size_t i = 0; i < sizeof probe_folders / sizeof *probe_folders; i++) {
+        err = find(folder, probe_folders[i], path, size);
+        if (err != ABSENT)
+            return err;
+    }
+    return ABSENT;
+}

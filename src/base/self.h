@@ -1,0 +1,17 @@
+/* Where this program stands, and what was installed with it. Nothing is looked for at a fixed path, so that an installed
+ * tree may be moved. */
+#ifndef SONDE_BASE_SELF_H
+#define SONDE_BASE_SELF_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+
+/* Absolute path of this executable. ABSENT, FULL. */
+enum err self_path(char *path, size_t size);
+
+/* Absolute path of the probe library: beside the executable, in the library folder of the same tree, or in the build
+ * tree. ABSENT when it is in none of them, FULL when the path is longer than size. */
+enum err self_find_probe(char *path, size_t size);
+
+#endif

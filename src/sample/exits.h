@@ -1,0 +1,37 @@
+/* The kernel's exit records (taskstats): what each thread of the node had used when it ended, whoever started it and
+ * however it died. Needs root (CAP_NET_ADMIN) in the initial pid and network namespace. */
+#ifndef SONDE_SAMPLE_EXITS_H
+#define SONDE_SAMPLE_EXITS_H
+
+#include "base/err.h"
+#include "wire/record.h"
+
+/* What of the kernel's records means anything here: a field of an accounting that is off reads 0. */
+struct exits_meaning {
+    bool io;     /* the kernel counts I/O */
+    bool delays; /* sysctl kernel.task_delayacct (or the boot parameter delayacct) is on */
+    uint64_t now_ns; /* CLOCK_REALTIME when the records were read */
+};
+
+struct exits {
+    int fd;
+    uint64_t lost; /* records that overflowed the socket since it was opened */
+    uint16_t family;
+    struct exits_meaning meaning;
+    char cpus[1024];
+};
+
+/* ABSENT: no taskstats in this kernel, or not the initial namespaces. DENIED: not root. */
+enum err exits_open(struct exits *exits);
+
+/* All that is there; never blocks. The record's name is borrowed until each returns. */
+enum err exits_read(struct exits *exits, void (*each)(void *context, const struct taskstats_record *record),
+                    void *context);
+
+void exits_close(struct exits *exits);
+
+/* The records in one datagram; anything else in it is skipped. Takes any bytes. */
+void exits_parse(struct bytes datagram, uint16_t family, const struct exits_meaning *meaning,
+                 void (*each)(void *context, const struct taskstats_record *record), void *context);
+
+#endif

@@ -1,5 +1,154 @@
-/* sonde: one binary, one command per verb. */
-int main(void)
+/* sonde: finds the command, reads its options, runs it. argv comes in, an exit status goes out. */
+#include "cmd/command.h"
+#include "cmd/usage.h"
+
+#include "base/log.h"
+#include "base/nearest.h"
+#include "base/utf8.h"
+#include "show/terminal.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PAGE_MAX (1u << 20)
+
+static int complain(const char *who, const char *what, const char *hint)
 {
-    return 2;
+    struct buf line;
+    buf_init(&line, PAGE_MAX);
+    buf_printf(&line, "%s: %s\nSee '%s --help'.\n", who, what, hint);
+    terminal_write(STDERR_FILENO, &line);
+    buf_clear(&line);
+    return EXIT_USAGE;
+}
+
+static int no_such_command(const char *name)
+{
+    struct nearest nearest = nearest_to(name);
+    for (const struct command *const *c = command_all; *c; c++)
+        if (!(*c)->hidden)
+            nearest_try(&nearest, (*c)->name);
+    struct buf what;
+    buf_init(&what, 4096);
+    buf_add_text(&what, "there is no command '");
+    utf8_add_fit(&what, bytes_of(name), 60, true);
+    buf_add_char(&what, '\'');
+    if (nearest.best)
+        buf_printf(&what, "; did you mean 'sonde %s'?", nearest.best);
+    int status = complain("sonde", buf_text(&what), "sonde");
+    buf_clear(&what);
+    return status;
+}
+
+static int show_help(const struct command *command)
+{
+    struct buf page;
+    buf_init(&page, PAGE_MAX);
+    if (command)
+        usage_of(&page, command);
+    else
+        usage_of_sonde(&page);
+    enum err err = terminal_write(STDOUT_FILENO, &page);
+    buf_clear(&page);
+    return err && err != GONE ? EXIT_FAILED : EXIT_GOOD;
+}
+
+/* NULL, or what is wrong with the number of operands. */
+static const char *check_operands(const struct command *command, int count)
+{
+    if (count < command->operands_min)
+        return "something is missing";
+    if (command->operands_max >= 0 && count > command->operands_max)
+        return "there is more than it can take";
+    return NULL;
+}
+
+static int wrong_operands(const struct command *command, const char *what)
+{
+    char who[64], text[1024];
+    snprintf(who, sizeof who, "sonde %s", command->name);
+    snprintf(text, sizeof text, "%s: %s %s", what, who, command->usage);
+    return complain(who, text, who);
+}
+
+/* argv: what follows the command's name. */
+static int run_command(const struct command *command, struct command_globals *globals, void *settings, int argc, char **argv)
+{
+    static const struct option none[] = { OPTION_END };
+    struct option shared[COMMAND_SHARED_MAX];
+    command_shared_options(command->shares, shared);
+    struct option_set sets[] = { { command->options ? command->options : none, settings }, { shared, globals } };
+    struct command_call call = { .command = command, .globals = globals, .settings = settings, .operands = argv };
+    char who[64];
+    snprintf(who, sizeof who, "sonde %s", command->name);
+
+    struct buf message;
+    buf_init(&message, 4096);
+    option_defaults(&sets[0]);
+    enum err err = option_parse(sets, 2, argc, argv, command->first_operand_ends, &call.count, &message);
+    const char *wrong = err || globals->help ? NULL : check_operands(command, call.count);
+    int status;
+    log_set_level(globals->verbose);
+    if (err)
+        status = complain(who, buf_text(&message), who);
+    else if (globals->help)
+        status = show_help(command);
+    else
+        status = wrong ? wrong_operands(command, wrong) : command->run(&call);
+    buf_clear(&message);
+    option_clear(&sets[0]);
+    return status;
+}
+
+struct before {
+    struct command_globals globals;
+    bool version;
+};
+
+static int run_named(struct before *before, int argc, char **argv)
+{
+    const struct command *command = command_find(argv[0]);
+    if (!command)
+        return no_such_command(argv[0]);
+    void *settings = calloc(1, command->settings_size + 1);
+    if (!settings) {
+        log_error("out of memory");
+        return EXIT_FAILED;
+    }
+    int status = run_command(command, &before->globals, settings, argc - 1, argv + 1);
+    free(settings);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option version[] = {
+        { .letter = 'V', .name = "version", .type = OPTION_FLAG, .offset = offsetof(struct before, version) }, OPTION_END,
+    };
+    struct option shared[COMMAND_SHARED_MAX];
+    struct before before = { 0 };
+    struct option_set sets[] = { { version, &before }, { shared, &before.globals } };
+    struct buf message;
+    int operands;
+
+    setlocale(LC_CTYPE, "");
+    command_shared_options(COMMAND_DB | COMMAND_ROOT, shared);
+    buf_init(&message, 4096);
+    int status;
+    if (argc > 0 && option_parse(sets, 2, argc - 1, argv + 1, true, &operands, &message))
+        status = complain("sonde", buf_text(&message), "sonde");
+    else if (before.version)
+        status = puts("sonde " SONDE_VERSION) < 0 || fflush(stdout) ? EXIT_FAILED : EXIT_GOOD;
+    else if (before.globals.help)
+        status = show_help(NULL);
+    else if (argc < 2 || operands == 0) {
+        show_help(NULL);
+        status = EXIT_USAGE;
+    } else
+        status = run_named(&before, operands, argv + 1);
+    buf_clear(&message);
+    return status;
 }

@@ -1,0 +1,308 @@
+/* argv against one or two tables of options. */
+#include "base/option.h"
+
+#include "base/clock.h"
+#include "base/nearest.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct parser {
+    const struct option_set *sets;
+    size_t set_count;
+    int argc, at;
+    char **argv;
+    struct buf *message;
+};
+
+/* A row, where it writes to, and how the person spelled it ("--period", "-p"). */
+struct found {
+    const struct option *option;
+    char *settings;
+    char shown[64];
+};
+
+bool option_at_end(const struct option *option)
+{
+    return !option->letter && !option->name;
+}
+
+struct bytes option_choice(const char *choices, int i)
+{
+    while (*choices && i-- > 0) {
+        choices += strcspn(choices, " ");
+        choices += *choices == ' ';
+    }
+    return (struct bytes){ choices, strcspn(choices, " ") };
+}
+
+static void add_quoted(struct buf *message, const char *value)
+{
+    buf_add_char(message, '\'');
+    utf8_add_fit(message, bytes_of(value), 60, true);
+    buf_add_char(message, '\'');
+}
+
+static enum err append(const char ***list, const char *value)
+{
+    size_t count = 0;
+    while (*list && (*list)[count])
+        count++;
+    const char **longer = realloc(*list, (count + 2) * sizeof *longer);
+    if (!longer)
+        return NOMEM;
+    longer[count] = value;
+    longer[count + 1] = NULL;
+    *list = longer;
+    return OK;
+}
+
+static enum err choose(const char *choices, const char *value, int *place)
+{
+    struct bytes word;
+    for (int i = 0; (word = option_choice(choices, i)).size; i++)
+        if (bytes_equal(word, bytes_of(value))) {
+            *place = i;
+            return OK;
+        }
+    return USAGE;
+}
+
+static enum err within(const struct option *option, uint64_t number, uint64_t *to)
+{
+    if (number < option->min || (option->max && number > option->max))
+        return USAGE;
+    *to = number;
+    return OK;
+}
+
+static enum err set_value(const struct option *option, char *settings, const char *value)
+{
+    void *to = settings + option->offset;
+    uint64_t number = 0;
+    enum err err = OK;
+    switch (option->type) {
+    case OPTION_FLAG:
+        *(bool *)to = true;
+        return OK;
+    case OPTION_COUNT:
+        ++*(int *)to;
+        return OK;
+    case OPTION_TEXT:
+        *(const char **)to = value;
+        return OK;
+    case OPTION_LIST:
+        return append(to, value);
+    case OPTION_CHOICE:
+        return choose(option->choices, value, to);
+    case OPTION_TIME:
+        return text_parse_time(value, clock_realtime_ns(), to);
+    case OPTION_U64:
+        err = text_parse_u64(value, &number);
+        break;
+    case OPTION_DURATION:
+        err = text_parse_duration(value, &number);
+        break;
+    }
+    return err ? err : within(option, number, to);
+}
+
+void option_defaults(const struct option_set *set)
+{
+    for (const struct option *o = set->options; !option_at_end(o); o++)
+        if (o->initial)
+            set_value(o, set->settings, o->initial);
+}
+
+void option_clear(const struct option_set *set)
+{
+    for (const struct option *o = set->options; !option_at_end(o); o++)
+        if (o->type == OPTION_LIST) {
+            const char ***list = (const char ***)((char *)set->settings + o->offset);
+            free(*list);
+            *list = NULL;
+        }
+}
+
+static void add_range(struct buf *message, const struct option *option, struct text (*shown)(uint64_t))
+{
+    if (option->min && option->max)
+        buf_printf(message, " from %s to %s", shown(option->min).s, shown(option->max).s);
+    else if (option->min)
+        buf_printf(message, " of at least %s", shown(option->min).s);
+    else if (option->max)
+        buf_printf(message, " of at most %s", shown(option->max).s);
+}
+
+static void add_wanted(struct buf *message, const struct option *option)
+{
+    struct bytes word;
+    switch (option->type) {
+    case OPTION_FLAG:
+    case OPTION_COUNT:
+        break;
+    case OPTION_TEXT:
+    case OPTION_LIST:
+        buf_printf(message, "a value: %s", option->argument);
+        break;
+    case OPTION_U64:
+        buf_add_text(message, "a whole number");
+        add_range(message, option, text_count);
+        break;
+    case OPTION_DURATION:
+        buf_add_text(message, "a duration such as 1s or 250ms");
+        if (option->min || option->max)
+            buf_add_char(message, ',');
+        add_range(message, option, text_duration);
+        break;
+    case OPTION_TIME:
+        buf_add_text(message, "a time such as '2 hours ago', yesterday, 2026-11-15 or '2026-11-15 08:30'");
+        break;
+    case OPTION_CHOICE:
+        buf_add_text(message, "one of");
+        for (int i = 0; (word = option_choice(option->choices, i)).size; i++)
+            buf_printf(message, "%s %.*s", i ? "," : "", (int)word.size, word.data);
+        break;
+    }
+}
+
+/* value NULL: none was given. */
+static enum err wants(struct parser *p, const struct found *found, const char *value)
+{
+    buf_printf(p->message, "%s wants ", found->shown);
+    add_wanted(p->message, found->option);
+    if (value) {
+        buf_add_text(p->message, ", not ");
+        add_quoted(p->message, value);
+    }
+    return USAGE;
+}
+
+static enum err take_value(struct parser *p, const struct found *found, const char *value)
+{
+    enum err err = set_value(found->option, found->settings, value);
+    if (err == NOMEM)
+        buf_add_text(p->message, "out of memory");
+    return err == USAGE ? wants(p, found, value) : err;
+}
+
+static bool find(struct parser *p, char letter, const char *name, size_t name_size, struct found *found)
+{
+    for (size_t s = 0; s < p->set_count; s++)
+        for (const struct option *o = p->sets[s].options; !option_at_end(o); o++)
+            if (name ? o->name && strlen(o->name) == name_size && memcmp(o->name, name, name_size) == 0
+                     : letter && o->letter == letter) {
+                found->option = o;
+                found->settings = p->sets[s].settings;
+                return true;
+            }
+    return false;
+}
+
+static enum err unknown_long(struct parser *p, const char *name, size_t size)
+{
+    char word[64] = "";
+    memcpy(word, name, size < sizeof word ? size : sizeof word - 1);
+    struct nearest nearest = nearest_to(word);
+    for (size_t s = 0; s < p->set_count; s++)
+        for (const struct option *o = p->sets[s].options; !option_at_end(o); o++)
+            if (o->name && !o->hidden)
+                nearest_try(&nearest, o->name);
+    buf_add_text(p->message, "there is no option --");
+    utf8_add_fit(p->message, bytes_of(word), 60, true);
+    if (nearest.best)
+        buf_printf(p->message, "; did you mean --%s?", nearest.best);
+    return USAGE;
+}
+
+static bool takes_value(const struct option *option)
+{
+    return option->type != OPTION_FLAG && option->type != OPTION_COUNT;
+}
+
+/* The value in the next word. */
+static enum err take_next(struct parser *p, const struct found *found)
+{
+    if (p->at >= p->argc)
+        return wants(p, found, NULL);
+    return take_value(p, found, p->argv[p->at++]);
+}
+
+static enum err parse_long(struct parser *p, const char *word)
+{
+    struct found found;
+    size_t size = strcspn(word, "=");
+    const char *value = word[size] == '=' ? word + size + 1 : NULL;
+    if (!find(p, 0, word, size, &found))
+        return unknown_long(p, word, size);
+    snprintf(found.shown, sizeof found.shown, "--%s", found.option->name);
+    if (!takes_value(found.option) && value) {
+        buf_printf(p->message, "%s takes no value", found.shown);
+        return USAGE;
+    }
+    if (!takes_value(found.option) || value)
+        return take_value(p, &found, value);
+    return take_next(p, &found);
+}
+
+static enum err unknown_letter(struct parser *p, const char *at)
+{
+    uint32_t code;
+    size_t size = utf8_next(bytes_of(at), &code);
+    buf_add_text(p->message, "there is no option -");
+    utf8_add_safe(p->message, (struct bytes){ at, size ? size : 1 }, true);
+    return USAGE;
+}
+
+/* "-vj", "-p1s", "-p": letters until one takes a value. */
+static enum err parse_letters(struct parser *p, const char *letters)
+{
+    for (; *letters; letters++) {
+        struct found found;
+        if (!find(p, *letters, NULL, 0, &found))
+            return unknown_letter(p, letters);
+        snprintf(found.shown, sizeof found.shown, "-%c", *letters);
+        if (takes_value(found.option))
+            return letters[1] ? take_value(p, &found, letters + 1) : take_next(p, &found);
+        enum err err = take_value(p, &found, NULL);
+        if (err)
+            return err;
+    }
+    return OK;
+}
+
+/* Moves what is left behind the operands found so far. */
+static void take_rest(struct parser *p, int *operands)
+{
+    while (p->at < p->argc)
+        p->argv[(*operands)++] = p->argv[p->at++];
+}
+
+enum err option_parse(const struct option_set *sets, size_t set_count, int argc, char **argv, bool first_operand_ends,
+                      int *operands, struct buf *message)
+{
+    struct parser p = { .sets = sets, .set_count = set_count, .argc = argc, .argv = argv, .message = message };
+    *operands = 0;
+    while (p.at < argc) {
+        char *word = argv[p.at++];
+        enum err err = OK;
+        if (strcmp(word, "--") == 0)
+            take_rest(&p, operands);
+        else if (strncmp(word, "--", 2) == 0)
+            err = parse_long(&p, word + 2);
+        else if (word[0] == '-' && word[1])
+            err = parse_letters(&p, word + 1);
+        else {
+            argv[(*operands)++] = word;
+            if (first_operand_ends)
+                take_rest(&p, operands);
+        }
+        if (err)
+            return err;
+    }
+    argv[*operands] = NULL;
+    return OK;
+}

@@ -1,0 +1,10 @@
+/* The list of commands, one line each, in the order in which `sonde --help` shows them. */
+#ifndef SONDE_CMD_COMMANDS_H
+#define SONDE_CMD_COMMANDS_H
+
+/* X(name): the constant command_name in cmd/name.c */
+#define COMMANDS(X) \
+    X(help) \
+    X(completion)
+
+#endif

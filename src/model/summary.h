@@ -15,7 +15,7 @@ struct summary {
     struct counters sum;                 /* own counters of all images added */
     struct counters total;               /* the truth: getrusage of all children; may be more than sum */
     uint64_t short_processes;            /* lived less than SUMMARY_SHORT_NS */
-    uint64_t short_wall_ns;              /* time in which at least one of them was alive and no other process but their ancestors ran */
+    uint64_t short_wall_ns;              /* at least one of them was alive, and none else but their ancestors */
     uint64_t short_cpu_us;
     uint64_t rss_peak_bytes;             /* max: of the sampled sum; 0 when never sampled */
     uint64_t live_peak, threads_peak;    /* max: alive at one time */

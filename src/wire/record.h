@@ -56,8 +56,8 @@
  * with all children that it had waited for itself. */
 #define RECORD_WAIT(X) X(number, waiter) X(number, pid) X(number, time_ns) X(number, status) X(counters, usage)
 
-/* The proc connector: a process (tid = pid) or a thread was made, ppid: by whom; an image was exec'd (with what /proc could still tell);
- * a thread ended (status as from wait4; tid = pid for the main thread). */
+/* The proc connector: a process (tid = pid) or a thread was made, ppid: by whom; an image was exec'd (with what /proc
+ * could still tell); a thread ended (status as from wait4; tid = pid for the main thread). */
 #define RECORD_KERNEL_FORK(X) X(number, pid) X(number, ppid) X(number, time_ns) X(number, tid)
 #define RECORD_KERNEL_EXEC(X) \
     X(number, pid) X(number, time_ns) X(number, start_ticks) X(number, ppid) X(number, pgid) X(number, sid) \

@@ -1,5 +1,5 @@
 /* Feeds a fuzz target with each seed of a folder and with mutations of it. It fails by crashing, or by the target's own
- * asserts. Usage: replay-<name> SEEDS [MUTATIONS]. The last input stands in $TMPDIR/replay-<name>.last after a crash. */
+ * asserts. Usage: replay-<name> SEEDS [MUTATIONS]. After a crash the last input is in $TMPDIR/replay-<name>.last. */
 #include "fuzz/mutate.h"
 
 #include <dirent.h>
@@ -64,7 +64,7 @@ static void feed_seed(size_t size, unsigned mutations)
 
 int main(int argc, char **argv)
 {
-    unsigned mutations = argc > 2 ? (unsigned)atoi(argv[2]) : 5000, count = 0;
+    unsigned mutations = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 5000, count = 0;
     DIR *dir = argc > 1 ? opendir(argv[1]) : NULL;
     keep_input_when_it_crashes();
     feed_seed(0, mutations);

@@ -1,0 +1,95 @@
+#!/usr/bin/env bats
+# The rules find what breaks them: a small tree that is right, then each thing that is wrong.
+
+setup() {
+    T=$(mktemp -d "${TMPDIR:-/tmp}/sonde-house-XXXXXX")
+    mkdir -p "$T"/src/{base,model,wire,sample,agent,collect,cmd} "$T/tests/house"
+    put src/model/good.h '/* good */' '#include "base/other.h"'
+    put src/model/good.c '/* good */' '#include "model/good.h"' '#include <stdio.h>' 'int f(void)' '{' '}'
+}
+
+teardown() {
+    rm -rf "$T"
+}
+
+put() {
+    local file=$T/$1
+    shift
+    printf '%s\n' "$@" >"$file"
+}
+
+# The rule that is now broken, by its number, and only this one.
+expect_broken() {
+    run python3 "$SOURCE/tests/house/rules.py" "$T"
+    [ "$status" -eq 1 ]
+    [ "$(grep -c '^not ok' <<<"$output")" -eq 1 ]
+    grep -q "^not ok $1 -" <<<"$output"
+}
+
+@test "a good tree is good" {
+    run python3 "$SOURCE/tests/house/rules.py" "$T"
+    [ "$status" -eq 0 ]
+}
+
+@test "an include from a later folder is found" {
+    put src/base/wrong.c '/* wrong */' '#include "model/good.h"'
+    expect_broken 1
+}
+
+@test "an include from the neighbour is found" {
+    put src/agent/wrong.c '/* wrong */' '#include "collect/merge.h"'
+    expect_broken 1
+}
+
+@test "an include without its folder is found" {
+    put src/model/wrong.c '/* wrong */' '#include "good.h"'
+    expect_broken 1
+}
+
+@test "an own header that does not come first is found" {
+    put src/model/good.c '/* good */' '#include <stdio.h>' '#include "model/good.h"'
+    expect_broken 2
+}
+
+@test "a banned call is found, but not in a comment or a text" {
+    put src/model/other.c '/* strcpy(a, b) */' 'const char *t = "strcpy(a, b)";'
+    run python3 "$SOURCE/tests/house/rules.py" "$T"
+    [ "$status" -eq 0 ]
+    put src/model/wrong.c '/* wrong */' 'void f(char *a) { strcpy(a, "b"); }'
+    expect_broken 3
+}
+
+@test "exit is found outside of cmd" {
+    put src/cmd/right.c '/* right */' 'void f(void) { exit(1); }'
+    run python3 "$SOURCE/tests/house/rules.py" "$T"
+    [ "$status" -eq 0 ]
+    put src/agent/wrong.c '/* wrong */' 'void f(void) { exit(1); }'
+    expect_broken 3
+}
+
+@test "a long function is found" {
+    { echo '/* wrong */'; echo 'int f(void)'; echo '{'; yes '    f();' | head -60; echo '}'; } >"$T/src/model/wrong.c"
+    expect_broken 4
+}
+
+@test "a long file is found" {
+    { echo '/* wrong */'; yes 'int f(void);' | head -500; } >"$T/src/model/wrong.c"
+    expect_broken 4
+}
+
+@test "a wide line is found" {
+    put src/model/wrong.c "/* $(printf '%0140d' 0) */"
+    expect_broken 5
+}
+
+@test "a file that does not say what it is is found" {
+    put src/model/wrong.c 'int x;'
+    expect_broken 6
+}
+
+@test "what is excused with a reason is let through" {
+    put src/model/wrong.c 'int x;'
+    put tests/house/allowed 'opening src/model/wrong.c generated'
+    run python3 "$SOURCE/tests/house/rules.py" "$T"
+    [ "$status" -eq 0 ]
+}

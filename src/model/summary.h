@@ -21,6 +21,7 @@ struct summary {
     uint64_t live_peak, threads_peak;    /* max: alive at one time */
     struct run_gaps gaps;
     uint64_t killed;                     /* of those signalled: by SIGKILL, as the kernel does when memory runs out */
+    uint64_t crashed;                    /* of those signalled: SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSYS, SIGTRAP */
 };
 
 /* All processes of one executable of a job. */

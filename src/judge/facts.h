@@ -1,0 +1,63 @@
+/* What is known of one job, gathered from the store in a few calls whose cost does not grow with the number of its
+ * processes: what the rules judge and what the report shows. Unknown numbers are NAN, or false in the bit beside them. */
+#ifndef SONDE_JUDGE_FACTS_H
+#define SONDE_JUDGE_FACTS_H
+
+#include "judge/shape.h"
+#include "store/store.h"
+
+#define FACTS_TOP 10 /* executables, processes and threads that are kept: those that used most CPU time */
+
+struct facts_thread {
+    uint32_t process; /* its number in the job */
+    char name[17];
+    struct thread thread;
+};
+
+struct facts_event {
+    const char *name;
+    uint64_t sum;
+};
+
+struct facts {
+    struct store_job job;
+    struct host host;      /* the first, by name */
+    size_t host_count;
+
+    struct summary_executable executables[FACTS_TOP]; /* most CPU time first */
+    size_t executable_count;                          /* of those kept */
+    size_t executables_all;
+    struct summary_executable rest;                   /* sums of those not kept; no name */
+    struct summary_executable shortest, failing;      /* with the most short processes, the most that failed */
+
+    struct process processes[FACTS_TOP];
+    uint32_t process_number[FACTS_TOP];
+    size_t process_count;
+    struct facts_thread threads[FACTS_TOP]; /* of processes with several */
+    size_t thread_count;
+    struct facts_event events[PROCESS_EVENTS_MAX];
+    size_t event_count;
+
+    struct shape shape;
+    struct facts_text *texts; /* what the texts above point into, save those of job */
+};
+
+/* Reads all of it. The job's texts are borrowed until facts_free. On an error *facts is NULL. */
+enum err facts_read(struct facts **facts, struct store *store, const struct store_job *job);
+void facts_free(struct facts **facts);
+
+/* Derived numbers (judge/figures.c); NAN when something they need is not known. */
+double facts_duration_s(const struct facts *facts);
+double facts_cpu_s(const struct facts *facts);           /* the kernel's total, or the sum of what was seen if that is more */
+double facts_cores_allowed(const struct facts *facts);   /* else all cores of the machine */
+double facts_cores_used(const struct facts *facts);      /* on average */
+double facts_memory_limit(const struct facts *facts);    /* bytes; else all memory of the machine */
+double facts_memory_peak(const struct facts *facts);     /* bytes, of all processes together; else of the largest one */
+
+/* A counter of all processes together. False: not known. */
+bool facts_sum(const struct facts *facts, enum counter counter, double *value);
+
+/* waiting / (waiting + running) of all threads, NAN when not known. */
+double facts_run_queue_share(const struct facts *facts);
+
+#endif

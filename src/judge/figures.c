@@ -1,0 +1,71 @@
+/* Numbers that follow from the facts of a job: how many cores were used, how much of the memory, who waited how long. */
+#include "judge/facts.h"
+
+#include <math.h>
+
+double facts_duration_s(const struct facts *facts)
+{
+    if (facts->job.start_ns == 0 || facts->job.end_ns <= facts->job.start_ns)
+        return NAN;
+    return (double)(facts->job.end_ns - facts->job.start_ns) / 1e9;
+}
+
+static bool cpu_known(const struct counters *counters)
+{
+    return counters_has(counters, COUNTER_usertime) || counters_has(counters, COUNTER_systemtime);
+}
+
+double facts_cpu_s(const struct facts *facts)
+{
+    const struct counters *total = &facts->job.summary.total, *sum = &facts->job.summary.sum;
+    if (!cpu_known(total) && !cpu_known(sum))
+        return NAN;
+    return fmax((double)counters_cpu_us(total), (double)counters_cpu_us(sum)) / 1e6;
+}
+
+double facts_cores_allowed(const struct facts *facts)
+{
+    if (facts->job.cores_allowed_milli)
+        return (double)facts->job.cores_allowed_milli / 1000;
+    return facts->job.cores ? (double)facts->job.cores : NAN;
+}
+
+double facts_cores_used(const struct facts *facts)
+{
+    return facts_cpu_s(facts) / facts_duration_s(facts);
+}
+
+double facts_memory_limit(const struct facts *facts)
+{
+    if (facts->job.memory_limit_bytes)
+        return (double)facts->job.memory_limit_bytes;
+    return facts->job.memory_bytes ? (double)facts->job.memory_bytes : NAN;
+}
+
+double facts_memory_peak(const struct facts *facts)
+{
+    const struct summary *summary = &facts->job.summary;
+    double peak = shape_peak(&facts->shape, SHAPE_MEMORY);
+    if (summary->rss_peak_bytes)
+        peak = fmax(peak, (double)summary->rss_peak_bytes);
+    double largest;
+    if (facts_sum(facts, COUNTER_rssmax, &largest))
+        peak = fmax(peak, largest * 1024);
+    if (counters_has(&summary->total, COUNTER_rssmax))
+        peak = fmax(peak, (double)summary->total.value[COUNTER_rssmax] * 1024);
+    return peak;
+}
+
+bool facts_sum(const struct facts *facts, enum counter counter, double *value)
+{
+    *value = (double)counters_get(&facts->job.summary.sum, counter);
+    return counters_has(&facts->job.summary.sum, counter);
+}
+
+double facts_run_queue_share(const struct facts *facts)
+{
+    double waiting, running;
+    if (!facts_sum(facts, COUNTER_time_waiting, &waiting) || !facts_sum(facts, COUNTER_time_oncpu, &running))
+        return NAN;
+    return waiting + running > 0 ? waiting / (waiting + running) : NAN;
+}

@@ -1,0 +1,19 @@
+/* Rule: processes outlived the command. Threshold: one. */
+#include "judge/rules.h"
+
+#include "judge/say.h"
+
+static bool judge(const struct facts *facts, struct advice *advice)
+{
+    uint64_t running = facts->job.summary.running;
+    if (!running)
+        return false;
+    advice->severity = SEVERITY_HINT;
+    advice->weight = 0.6;
+    rule_say(advice, "%s still ran when the command had ended; the numbers are those until then.",
+             say_many(running, "process", "processes").s);
+    rule_advise(advice, "If they belong to the job, let the script wait for them (wait).");
+    return true;
+}
+
+const struct rule rule_left_running = { .name = "left-running", .judge = judge };

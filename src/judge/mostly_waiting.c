@@ -1,0 +1,33 @@
+/* Rule: the job used hardly any CPU. Threshold: under half a core on average, in a job of 1 s or more. */
+#include "judge/rules.h"
+
+#include "judge/say.h"
+
+#define CORES_USED 0.5
+#define DURATION_MIN_S 1
+#define STORAGE_SHARE 0.3 /* of the duration, from which on storage is named as the reason */
+
+static void advise(struct advice *advice, const struct facts *facts)
+{
+    double blocked_us, duration_s = facts_duration_s(facts);
+    if (facts_sum(facts, COUNTER_delayacct_blkio_time, &blocked_us) && blocked_us / 1e6 >= STORAGE_SHARE * duration_s)
+        rule_advise(advice, "It waited for storage: read ahead, use larger blocks, or move the data to a faster place.");
+    else
+        rule_advise(advice, "Find out for what it waited: sleep, input, network, locks or storage (strace -f -c CMD shows "
+                            "it).");
+}
+
+static bool judge(const struct facts *facts, struct advice *advice)
+{
+    double used = facts_cores_used(facts), duration_s = facts_duration_s(facts);
+    if (used >= CORES_USED || duration_s < DURATION_MIN_S)
+        return false;
+    advice->severity = used < CORES_USED / 2 ? SEVERITY_WASTE : SEVERITY_HINT;
+    advice->weight = 1 - used;
+    rule_say(advice, "%s of a core was busy on average: the job waited for most of its %s.", say_cores(used).s,
+             say_seconds(duration_s).s);
+    advise(advice, facts);
+    return true;
+}
+
+const struct rule rule_mostly_waiting = { .name = "mostly-waiting", .needs = NEED_DURATION | NEED_CPU, .judge = judge };

@@ -1,0 +1,42 @@
+/* The list of rules. X(name): the constant rule_name in judge/name.c. A rule that another one stands back for
+ * (rule.unless) comes before it. */
+#ifndef SONDE_JUDGE_RULES_H
+#define SONDE_JUDGE_RULES_H
+
+#include "judge/rule.h"
+
+#define RULES(X) \
+    X(job_failed) \
+    X(killed) \
+    X(crashed) \
+    X(holes) \
+    X(memory_near_limit) \
+    X(memory_unused) \
+    X(mostly_waiting) \
+    X(cores_unused) \
+    X(serial_phases) \
+    X(imbalance) \
+    X(short_processes) \
+    X(run_queue) \
+    X(too_many_threads) \
+    X(thread_churn) \
+    X(preempted) \
+    X(block_io) \
+    X(io_phases) \
+    X(small_io) \
+    X(storage_rereads) \
+    X(system_time) \
+    X(page_faults) \
+    X(left_running) \
+    X(failed_processes) \
+    X(too_short)
+
+#define X(name) extern const struct rule rule_##name;
+RULES(X)
+#undef X
+
+/* All of them, in that order. */
+extern const struct rule *const rules_all[];
+extern const size_t rules_count;
+
+#endif

@@ -1,0 +1,38 @@
+/* Rule: threads that could run waited for a CPU. Thresholds: 30 % of the time in which they could, 1 s in all. With 85 % of
+ * the cores in use the job had too many of its own; else others, or binding, held them back. */
+#include "judge/rules.h"
+
+#include "judge/say.h"
+
+#define WAIT_SHARE 0.3
+#define WAIT_MIN_S 1
+#define FULL_SHARE 0.85
+
+static bool judge(const struct facts *facts, struct advice *advice)
+{
+    double waiting_ns, share = facts_run_queue_share(facts), allowed = facts_cores_allowed(facts);
+    facts_sum(facts, COUNTER_time_waiting, &waiting_ns);
+    if (!(share >= WAIT_SHARE) || waiting_ns / 1e9 < WAIT_MIN_S)
+        return false;
+    uint64_t peak = facts->job.summary.threads_peak;
+    bool own = facts_cores_used(facts) >= FULL_SHARE * allowed;
+    struct text most = { "" };
+    advice->weight = share;
+    if (own && (double)peak > allowed)
+        most = say_many(peak, "thread", "threads");
+    rule_say(advice, "Threads that could run waited %s for a CPU, %s of their time%s%s%s%s%s.",
+             say_seconds(waiting_ns / 1e9).s, say_share(share).s, most.s[0] ? ": up to " : "", most.s,
+             most.s[0] ? " on " : "", most.s[0] ? say_cores(allowed).s : "", most.s[0] ? " cores" : "");
+    advice->severity = own ? SEVERITY_HINT : SEVERITY_WASTE;
+    if (own)
+        rule_advise(advice, "Start no more at once than there are cores (make -j, OMP_NUM_THREADS), or ask for more cores.");
+    else
+        rule_advise(advice, "Cores were free nevertheless: look for threads bound to the same cores (taskset, srun "
+                            "--cpu-bind), a CPU quota, or others on the machine.");
+    return true;
+}
+
+const struct rule rule_run_queue = {
+    .name = "run-queue", .needs = NEED_DURATION | NEED_CPU | NEED_CORES,
+    .counters = RULE_COUNTER(time_waiting) | RULE_COUNTER(time_oncpu), .judge = judge,
+};

@@ -1,0 +1,112 @@
+/* Numbers and names as they stand in sentences: from the rules into advice and report. */
+#include "judge/say.h"
+
+#include "base/utf8.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NAME_COLUMNS 24
+
+struct text say_many(uint64_t count, const char *one, const char *many)
+{
+    struct text text;
+    snprintf(text.s, sizeof text.s, "%.24s %.14s", text_count(count).s, count == 1 ? one : many);
+    return text;
+}
+
+struct text say_share(double share)
+{
+    struct text text;
+    if (share > 0 && share < 0.005)
+        snprintf(text.s, sizeof text.s, "under 1 %%");
+    else if (share > 0.995 && share < 1)
+        snprintf(text.s, sizeof text.s, "over 99 %%");
+    else
+        snprintf(text.s, sizeof text.s, "%.0f %%", share * 100);
+    return text;
+}
+
+struct text say_part(double share)
+{
+    static const struct { double share, slack; const char *word; } parts[] = {
+        { 1.0, 0.04, "Nearly all" }, { 0.75, 0.03, "Three quarters" }, { 0.667, 0.03, "Two thirds" },
+        { 0.5, 0.04, "Half" }, { 0.333, 0.03, "A third" }, { 0.25, 0.03, "A quarter" },
+    };
+    struct text text = say_share(share), number = text;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (fabs(share - parts[i].share) > parts[i].slack)
+            continue;
+        snprintf(text.s, sizeof text.s, "%s (%.16s)", parts[i].word, number.s);
+        break;
+    }
+    return text;
+}
+
+struct text say_seconds(double seconds)
+{
+    return text_duration(seconds > 0 ? (uint64_t)(seconds * 1e9 + 0.5) : 0);
+}
+
+struct text say_cores(double cores)
+{
+    struct text text;
+    int places = cores < 0.095 ? 2 : fabs(cores - round(cores)) < 0.05 ? 0 : 1;
+    snprintf(text.s, sizeof text.s, "%.*f", places, cores);
+    return text;
+}
+
+struct text say_bytes(double bytes)
+{
+    return text_bytes(bytes > 0 ? (uint64_t)(bytes + 0.5) : 0);
+}
+
+struct text say_name(struct bytes name)
+{
+    struct text text;
+    struct buf safe;
+    buf_init(&safe, 4096);
+    utf8_add_fit(&safe, name, NAME_COLUMNS, true);
+    /* Marks that take no column could still fill the text: then only ASCII is kept. */
+    if (safe.size >= sizeof text.s) {
+        buf_reset(&safe);
+        utf8_add_fit(&safe, name, NAME_COLUMNS, false);
+    }
+    snprintf(text.s, sizeof text.s, "%s", name.size ? buf_text(&safe) : "?");
+    buf_clear(&safe);
+    return text;
+}
+
+struct text say_offset(double seconds)
+{
+    struct text text;
+    unsigned long all = seconds > 0 ? (unsigned long)(seconds + 0.5) : 0;
+    if (all >= 3600)
+        snprintf(text.s, sizeof text.s, "%lu:%02lu:%02lu", all / 3600, all / 60 % 60, all % 60);
+    else
+        snprintf(text.s, sizeof text.s, "%lu:%02lu", all / 60, all % 60);
+    return text;
+}
+
+struct text say_period(double seconds)
+{
+    struct text text;
+    if (seconds < 1)
+        snprintf(text.s, sizeof text.s, "%.0fms", seconds * 1000);
+    else
+        snprintf(text.s, sizeof text.s, "%.0fs", seconds);
+    return text;
+}
+
+struct text say_signal(int number)
+{
+    struct text text;
+    const char *name = sigabbrev_np(number), *meaning = sigdescr_np(number);
+    if (name && meaning)
+        snprintf(text.s, sizeof text.s, "SIG%s (%c%s)", name, tolower((unsigned char)meaning[0]), meaning + 1);
+    else
+        snprintf(text.s, sizeof text.s, "signal %d", number);
+    return text;
+}

@@ -1,0 +1,157 @@
+/* Resamples the series of a job's processes into bins of equal length: counters become rates that are spread over the
+ * bins their interval covers, gauges hold until the next sample. */
+#include "judge/shape.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SHAPE_SET "tree"
+
+/* From metrics to lines. factor: to the line's unit, from the metric's. Two metrics of one line add up. */
+static const struct source {
+    const char *metric;
+    enum shape_line line;
+    double factor;
+} sources[] = {
+    { "cpu", SHAPE_CPU, 1e-6 },
+    { "rss", SHAPE_MEMORY, 1 },
+    { "threads", SHAPE_THREADS, 1 },
+    { "read_bytes", SHAPE_STORAGE, 1 },
+    { "write_bytes", SHAPE_STORAGE, 1 },
+    { "rchar", SHAPE_CALLS, 1 },
+    { "wchar", SHAPE_CALLS, 1 },
+};
+
+static bool is_rate(enum shape_line line)
+{
+    return line != SHAPE_MEMORY && line != SHAPE_THREADS;
+}
+
+void shape_init(struct shape *shape, uint64_t start_ns, uint64_t end_ns)
+{
+    *shape = (struct shape){ .start_ns = start_ns, .end_ns = end_ns };
+    for (int line = 0; line < SHAPE_LINES; line++)
+        for (int bin = 0; bin < SHAPE_BINS; bin++)
+            shape->line[line][bin] = NAN;
+}
+
+double shape_bin_s(const struct shape *shape)
+{
+    return (double)(shape->end_ns - shape->start_ns) / 1e9 / SHAPE_BINS;
+}
+
+double shape_peak(const struct shape *shape, enum shape_line line)
+{
+    double peak = NAN;
+    for (int bin = 0; bin < SHAPE_BINS; bin++)
+        peak = fmax(peak, shape->line[line][bin]);
+    return peak;
+}
+
+/* One metric of one series on its way into bins. */
+struct spread {
+    const struct shape *shape;
+    double value[SHAPE_BINS];  /* rates: sum of rate x seconds; levels: the largest */
+    double weight[SHAPE_BINS]; /* seconds that are known */
+};
+
+static double position(const struct shape *shape, uint64_t time_ns)
+{
+    double length = (double)(shape->end_ns - shape->start_ns);
+    double at = ((double)time_ns - (double)shape->start_ns) / length * SHAPE_BINS;
+    return at < 0 ? 0 : at > SHAPE_BINS ? SHAPE_BINS : at;
+}
+
+/* The value holds from one time to the other. */
+static void spread_over(struct spread *spread, uint64_t from_ns, uint64_t to_ns, double value, bool rate)
+{
+    double from = position(spread->shape, from_ns), to = position(spread->shape, to_ns);
+    for (size_t bin = (size_t)from; bin < SHAPE_BINS && (double)bin < to; bin++) {
+        double overlap = fmin(to, (double)bin + 1) - fmax(from, (double)bin);
+        if (overlap <= 0)
+            continue;
+        if (rate)
+            spread->value[bin] += value * overlap;
+        else
+            spread->value[bin] = spread->weight[bin] > 0 ? fmax(spread->value[bin], value) : value;
+        spread->weight[bin] += overlap;
+    }
+}
+
+static double number(const struct metric *metric, union value value)
+{
+    return metric->type == F64 ? value.f64 : metric->type == I64 ? (double)value.i64 : (double)value.u64;
+}
+
+/* Walks the pairs of neighbouring known samples. A counter that went down was reset: that pair tells nothing. */
+static size_t spread_metric(struct spread *spread, const struct run_series *series, size_t column, bool rate)
+{
+    const struct metric *metric = &series->set.metrics[column];
+    size_t known = 0, last = 0;
+    for (size_t row = 0; row < series->count; row++) {
+        size_t at = row * series->set.size + column;
+        if (!series->known[at])
+            continue;
+        double now = number(metric, series->values[at]);
+        if (known++ > 0 && series->times_ns[row] > series->times_ns[last]) {
+            double before = number(metric, series->values[last * series->set.size + column]);
+            double seconds = (double)(series->times_ns[row] - series->times_ns[last]) / (double)NS_PER_S;
+            if (!rate)
+                spread_over(spread, series->times_ns[last], series->times_ns[row], fmax(before, now), false);
+            else if (now >= before)
+                spread_over(spread, series->times_ns[last], series->times_ns[row], (now - before) / seconds, true);
+        }
+        last = row;
+    }
+    return known;
+}
+
+static void add_spread(double *line, const struct spread *spread, double factor, bool rate)
+{
+    for (int bin = 0; bin < SHAPE_BINS; bin++) {
+        if (spread->weight[bin] <= 0)
+            continue;
+        double value = factor * (rate ? spread->value[bin] / spread->weight[bin] : spread->value[bin]);
+        line[bin] = isnan(line[bin]) ? value : line[bin] + value;
+    }
+}
+
+static void add_metric(struct shape *shape, const struct run_series *series, size_t column, const struct source *source)
+{
+    struct spread spread = { .shape = shape };
+    bool rate = is_rate(source->line);
+    size_t known = spread_metric(&spread, series, column, rate);
+    if (source->line == SHAPE_CPU)
+        shape->samples += known;
+    add_spread(shape->line[source->line], &spread, source->factor, rate);
+}
+
+void shape_add(struct shape *shape, const struct run_series *series)
+{
+    if (strcmp(series->set.name, SHAPE_SET) != 0 || shape->end_ns <= shape->start_ns)
+        return;
+    for (size_t column = 0; column < series->set.size; column++)
+        for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+            if (strcmp(series->set.metrics[column].name, sources[i].metric) == 0)
+                add_metric(shape, series, column, &sources[i]);
+}
+
+void shape_resample(const struct shape *shape, enum shape_line line, double *columns, size_t width)
+{
+    for (size_t column = 0; column < width; column++) {
+        size_t from = column * SHAPE_BINS / width, to = (column + 1) * SHAPE_BINS / width;
+        double sum = 0, largest = NAN;
+        size_t known = 0;
+        for (size_t bin = from; bin < to || bin == from; bin++) {
+            double value = shape->line[line][bin];
+            if (isnan(value))
+                continue;
+            known++;
+            sum += value;
+            largest = fmax(largest, value);
+        }
+        columns[column] = known == 0 ? NAN : is_rate(line) ? sum / (double)known : largest;
+    }
+}

@@ -1,0 +1,40 @@
+/* How a job used the machine over time: its sampled series, resampled to a fixed number of equal bins between its start
+ * and its end, so that rules and sparklines need no more memory for a day at 10 ms than for a minute at 1 s. */
+#ifndef SONDE_JUDGE_SHAPE_H
+#define SONDE_JUDGE_SHAPE_H
+
+#include "model/run.h"
+
+#define SHAPE_BINS 480 /* divides well by the widths of terminals */
+
+enum shape_line {
+    SHAPE_CPU,     /* cores busy, average of the bin */
+    SHAPE_MEMORY,  /* resident bytes, largest of the bin */
+    SHAPE_THREADS, /* alive, largest of the bin */
+    SHAPE_STORAGE, /* bytes from and to storage per second, average of the bin */
+    SHAPE_CALLS,   /* bytes read and written by system calls per second, average of the bin */
+    SHAPE_LINES,
+};
+
+struct shape {
+    uint64_t start_ns, end_ns;
+    size_t samples;                      /* that had a known value; 0: the job was never sampled */
+    double line[SHAPE_LINES][SHAPE_BINS]; /* NAN: not known */
+};
+
+/* All bins unknown. */
+void shape_init(struct shape *shape, uint64_t start_ns, uint64_t end_ns);
+
+/* Adds a series of the set "tree"; others are ignored. Hosts and runs add up where they overlap. */
+void shape_add(struct shape *shape, const struct run_series *series);
+
+/* Seconds that one bin stands for. */
+double shape_bin_s(const struct shape *shape);
+
+/* Largest value of a line, NAN when none is known. */
+double shape_peak(const struct shape *shape, enum shape_line line);
+
+/* Puts a line into width columns: averages of rates, maxima of levels. NAN where nothing is known. */
+void shape_resample(const struct shape *shape, enum shape_line line, double *columns, size_t width);
+
+#endif

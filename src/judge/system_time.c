@@ -1,0 +1,49 @@
+/* Rule: much CPU time went into the kernel. Thresholds: 40 % of it, 1 s in all. What it did there is told by what there was
+ * most of. */
+#include "judge/rules.h"
+
+#include "judge/say.h"
+
+#define SYSTEM_SHARE 0.4
+#define CPU_MIN_S 1
+#define FAULTS_PER_S 50000.0 /* of system time: from here on page faults explain it */
+#define CALLS_PER_S 100000.0
+#define PROCESSES_PER_S 300.0
+
+static void advise(struct advice *advice, const struct facts *facts, double system_s)
+{
+    double faults = 0, reads = 0, writes = 0;
+    facts_sum(facts, COUNTER_minflt, &faults);
+    facts_sum(facts, COUNTER_syscr, &reads);
+    facts_sum(facts, COUNTER_syscw, &writes);
+    if ((double)facts->job.summary.images / system_s >= PROCESSES_PER_S)
+        rule_advise(advice, "Much of it starts and ends %s: do more in each.",
+                    say_many(facts->job.summary.images, "program", "programs").s);
+    else if ((reads + writes) / system_s >= CALLS_PER_S)
+        rule_advise(advice, "%s read and write calls are a likely cause: move more with each.",
+                    text_count((uint64_t)(reads + writes)).s);
+    else if (faults / system_s >= FAULTS_PER_S)
+        rule_advise(advice, "%s page faults are a likely cause: use memory again instead of freeing it, or huge pages.",
+                    text_count((uint64_t)faults).s);
+    else
+        rule_advise(advice, "strace -c -f CMD or perf top shows which calls they are.");
+}
+
+static bool judge(const struct facts *facts, struct advice *advice)
+{
+    double system_us, user_us;
+    facts_sum(facts, COUNTER_systemtime, &system_us);
+    facts_sum(facts, COUNTER_usertime, &user_us);
+    double share = system_us / (system_us + user_us);
+    if (system_us + user_us < CPU_MIN_S * 1e6 || !(share >= SYSTEM_SHARE))
+        return false;
+    advice->severity = SEVERITY_HINT;
+    advice->weight = share;
+    rule_say(advice, "%s of the CPU time (%s) was spent in the kernel.", say_share(share).s, say_seconds(system_us / 1e6).s);
+    advise(advice, facts, system_us / 1e6);
+    return true;
+}
+
+const struct rule rule_system_time = {
+    .name = "system-time", .counters = RULE_COUNTER(systemtime) | RULE_COUNTER(usertime), .judge = judge,
+};

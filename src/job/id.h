@@ -1,0 +1,22 @@
+/* Which job we are in, as the batch system tells it through the environment: Slurm, PBS, OAR. */
+#ifndef SONDE_JOB_ID_H
+#define SONDE_JOB_ID_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+#define ID_MAX 128
+
+struct id {
+    char id[ID_MAX];   /* "" : no batch system */
+    char name[ID_MAX]; /* "" : none given */
+};
+
+/* Values that are empty, too long or hold control characters are as if not set. */
+void id_from_environment(struct id *id);
+
+/* For runs outside of a batch system: "20261115-201354-27013", local time and pid. */
+void id_make(uint64_t time_ns, uint32_t pid, char out[ID_MAX]);
+
+#endif

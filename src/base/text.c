@@ -66,6 +66,29 @@ struct text text_bytes(uint64_t bytes)
     return scaled(bytes, scale, units[unit]);
 }
 
+struct text text_duration_short(uint64_t ns)
+{
+    struct text text = text_duration(ns);
+    char *to = text.s;
+    for (const char *from = text.s; *from; from++)
+        if (*from != ' ')
+            *to++ = *from;
+    *to = '\0';
+    char *min = strstr(text.s, "min");
+    if (min)
+        memmove(min + 1, min + 3, strlen(min + 3) + 1);
+    return text;
+}
+
+struct text text_bytes_short(uint64_t bytes)
+{
+    struct text text = text_bytes(bytes);
+    char *unit = strchr(text.s, ' ');
+    unit[0] = bytes < 1024 ? '\0' : unit[1];
+    unit[1] = '\0';
+    return text;
+}
+
 struct text text_count(uint64_t count)
 {
     char digits[24];

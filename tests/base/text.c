@@ -1,0 +1,174 @@
+/* Numbers as people read and write them. */
+#include "base/text.h"
+
+#include "base/clock.h"
+#include "tools/unit.h"
+
+static void durations_read_well(void **state)
+{
+    (void)state;
+    static const struct { uint64_t ns; const char *text, *narrow; } cases[] = {
+        { 0, "0 s", "0s" },
+        { 850, "850 ns", "850ns" },
+        { 12300, "12.3 us", "12.3us" },
+        { 999499, "999 us", "999us" },
+        { 999500, "1.0 ms", "1.0ms" },
+        { 250 * NS_PER_MS, "250 ms", "250ms" },
+        { 999600 * NS_PER_US, "1.0 s", "1.0s" },
+        { 1500 * NS_PER_MS, "1.5 s", "1.5s" },
+        { 59940 * NS_PER_MS, "59.9 s", "59.9s" },
+        { 59960 * NS_PER_MS, "1 min 00 s", "1m00s" },
+        { 123 * NS_PER_S, "2 min 03 s", "2m03s" },
+        { 3599 * NS_PER_S, "59 min 59 s", "59m59s" },
+        { 3600 * NS_PER_S, "1 h 00 min", "1h00m" },
+        { 7380 * NS_PER_S, "2 h 03 min", "2h03m" },
+        { 276000 * NS_PER_S, "3 d 05 h", "3d05h" },
+        { UINT64_MAX, "213504 d 00 h", "213504d00h" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_string_equal(text_duration(cases[i].ns).s, cases[i].text);
+        assert_string_equal(text_duration_short(cases[i].ns).s, cases[i].narrow);
+    }
+}
+
+static void bytes_read_well(void **state)
+{
+    (void)state;
+    assert_string_equal(text_bytes(0).s, "0 B");
+    assert_string_equal(text_bytes(1023).s, "1023 B");
+    assert_string_equal(text_bytes(1024).s, "1.0 KiB");
+    assert_string_equal(text_bytes(1288490189).s, "1.2 GiB");
+    assert_string_equal(text_bytes(1023 * 1024).s, "1.0 MiB");
+    assert_string_equal(text_bytes(UINT64_MAX).s, "16.0 EiB");
+    assert_string_equal(text_bytes_short(512).s, "512");
+    assert_string_equal(text_bytes_short(1288490189).s, "1.2G");
+}
+
+static void counts_read_well(void **state)
+{
+    (void)state;
+    assert_string_equal(text_count(0).s, "0");
+    assert_string_equal(text_count(999).s, "999");
+    assert_string_equal(text_count(1998).s, "1,998");
+    assert_string_equal(text_count(UINT64_MAX).s, "18,446,744,073,709,551,615");
+    assert_string_equal(text_milli(2000).s, "2");
+    assert_string_equal(text_milli(3140).s, "3.1");
+    assert_string_equal(text_milli(70).s, "0.07");
+}
+
+static void numbers_are_whole_or_refused(void **state)
+{
+    (void)state;
+    uint64_t n = 7;
+    assert_int_equal(text_parse_u64("18446744073709551615", &n), OK);
+    assert_true(n == UINT64_MAX);
+    n = 7;
+    static const char *const bad[] = { "", " 1", "1 ", "-1", "+1", "1.0", "0x10", "18446744073709551616", "12a" };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(text_parse_u64(bad[i], &n), USAGE);
+    assert_int_equal(n, 7);
+}
+
+static void durations_are_understood(void **state)
+{
+    (void)state;
+    static const struct { const char *text; uint64_t ns; } cases[] = {
+        { "1s", NS_PER_S },
+        { "250ms", 250 * NS_PER_MS },
+        { "250 ms", 250 * NS_PER_MS },
+        { "1.5 h", 5400 * NS_PER_S },
+        { "2h30m", 9000 * NS_PER_S },
+        { "2 h 03 min", 7380 * NS_PER_S },
+        { "0.000000001s", 1 },
+        { "10", 10 * NS_PER_S },
+        { "0.5", NS_PER_S / 2 },
+        { "3 Days", 3 * 86400 * NS_PER_S },
+        { "1 week", 604800 * NS_PER_S },
+        { "7 µs", 7000 },
+        { "0", 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t ns = 1;
+        assert_int_equal(text_parse_duration(cases[i].text, &ns), OK);
+        assert_true(ns == cases[i].ns);
+    }
+}
+
+static void what_is_no_duration_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = { "", " ", "abc", "s", "1x", "-1s", "1.s", ".5s", "1h2", "1 s ago", "1e3",
+                                       "1,5s", "99999999999w", "18446744074s", "1s;", "1.5.2s" };
+    uint64_t ns = 7;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(text_parse_duration(bad[i], &ns), USAGE);
+    assert_int_equal(ns, 7);
+}
+
+#define NOW (1763200000ull * NS_PER_S) /* 2025-11-15 09:46:40 UTC */
+
+static void times_are_understood(void **state)
+{
+    (void)state;
+    setenv("TZ", "UTC-1", 1); /* an hour before Greenwich, the whole year */
+    static const struct { const char *text; uint64_t ns; } cases[] = {
+        { "now", NOW },
+        { "@1763200000", NOW },
+        { "@1763200000.5", NOW + NS_PER_S / 2 },
+        { "2 hours ago", NOW - 7200 * NS_PER_S },
+        { "90 min", NOW - 5400 * NS_PER_S },
+        { "2h30m ago", NOW - 9000 * NS_PER_S },
+        { "2025-11-15T09:46:40Z", NOW },
+        { "2025-11-15 10:46:40", NOW },
+        { "2025-11-15T10:46:40.25", NOW + NS_PER_S / 4 },
+        { "2025-11-15T15:16:40+05:30", NOW },
+        { "2025-11-15T04:46:40-0500", NOW },
+        { "10:46:40", NOW },
+        { "10:46", NOW - 40 * NS_PER_S },
+        { "2025-11-15", NOW - 38800 * NS_PER_S },
+        { "today", NOW - 38800 * NS_PER_S },
+        { "yesterday", NOW - (38800 + 86400) * NS_PER_S },
+        { "1970-01-02", 82800 * NS_PER_S },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t ns = 1;
+        assert_int_equal(text_parse_time(cases[i].text, NOW, &ns), OK);
+        assert_true(ns == cases[i].ns);
+    }
+}
+
+static void what_is_no_time_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = { "", "tomorrow", "2025-13-01", "2025-02-30", "2025-1-1", "2025-11-15T", "25:00",
+                                       "2025-11-15 10", "2025-11-15T10:00:00X", "@", "@-1", "@1.", "-3h", "100000 weeks ago",
+                                       "2 hours hence", "2025-11-15T10:00+99:00", "1969-12-31", "@99999999999999999999" };
+    uint64_t ns = 7;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(text_parse_time(bad[i], NOW, &ns), USAGE);
+    assert_int_equal(ns, 7);
+}
+
+static void times_are_shown_in_local_time(void **state)
+{
+    (void)state;
+    setenv("TZ", "UTC-1", 1);
+    assert_string_equal(text_time(NOW).s, "2025-11-15 10:46:40");
+    assert_string_equal(text_time_iso(NOW + 5).s, "2025-11-15T10:46:40.000000005+01:00");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(durations_read_well),
+        cmocka_unit_test(bytes_read_well),
+        cmocka_unit_test(counts_read_well),
+        cmocka_unit_test(numbers_are_whole_or_refused),
+        cmocka_unit_test(durations_are_understood),
+        cmocka_unit_test(what_is_no_duration_is_refused),
+        cmocka_unit_test(times_are_understood),
+        cmocka_unit_test(what_is_no_time_is_refused),
+        cmocka_unit_test(times_are_shown_in_local_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

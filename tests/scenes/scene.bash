@@ -3,8 +3,17 @@
 #   meson test -C build scenes/NAME, or: SONDE=… PROBE=… BUILD=… TOOLS=… bats tests/scenes/NAME.bats
 
 setup() {
+    scene_setup
+}
+
+teardown() {
+    scene_teardown
+}
+
+scene_setup() {
     T=$(mktemp -d "${TMPDIR:-/tmp}/sonde-scene-XXXXXX")
     chmod 755 "$T"
+    reach_as_nobody
     export T TMPDIR=$T/tmp SONDE_DB=$T/db/sonde.db XDG_DATA_HOME=$T/data NO_COLOR=1
     mkdir -m 1777 "$TMPDIR"
     mkdir -m 777 "$T/db" "$T/data"
@@ -12,11 +21,23 @@ setup() {
     cd "$T" || return 1
 }
 
-teardown() {
+scene_teardown() {
     cd / && rm -rf "$T"
 }
 
-# The command as a user who is nobody; skips the test when we are not root.
+# Nobody must be able to run what was built, also when it was built below a private folder: then we work on copies.
+reach_as_nobody() {
+    [ "$(id -u)" -eq 0 ] || return 0
+    as_nobody test -d "$T" || { rmdir "$T" && T=$(mktemp -d /tmp/sonde-scene-XXXXXX) && chmod 755 "$T"; }
+    as_nobody test -x "$SONDE" && as_nobody test -r "$PROBE" && as_nobody test -x "$TOOLS" && return 0
+    mkdir "$T/built"
+    cp "$SONDE" "$PROBE" "$T/built"
+    mkdir "$T/built/tools"
+    find "$TOOLS" -maxdepth 1 -type f -exec cp {} "$T/built/tools" \;
+    SONDE=$T/built/sonde PROBE=$T/built/${PROBE##*/} TOOLS=$T/built/tools
+}
+
+# The command as a user who is nobody.
 as_nobody() {
     setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
 }

@@ -4,6 +4,7 @@
 
 /* X(name): the constant command_name in cmd/name.c */
 #define COMMANDS(X) \
+    X(run) \
     X(help) \
     X(completion)
 

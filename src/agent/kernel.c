@@ -1,0 +1,319 @@
+/* From the kernel's sockets to records. Most events of a node are not of the job: they cost one look into the table. */
+#include "agent/kernel.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define REMEMBER_NS (2 * NS_PER_S) /* how long other sources may speak of a process that has ended */
+
+void kernel_open(struct kernel *kernel, const char *root, struct writer *writer, struct perf_counts *perf)
+{
+    *kernel = (struct kernel){ .writer = writer, .perf = perf, .self = (uint32_t)getpid() };
+    members_init(&kernel->members);
+    forks_open(&kernel->forks);
+    exits_open(&kernel->exits);
+    unseen_open(&kernel->unseen, root);
+}
+
+void kernel_close(struct kernel *kernel)
+{
+    forks_close(&kernel->forks);
+    exits_close(&kernel->exits);
+    unseen_close(&kernel->unseen);
+    members_clear(&kernel->members);
+}
+
+bool kernel_has(struct kernel *kernel, uint32_t pid)
+{
+    return members_find(&kernel->members, pid) != NULL;
+}
+
+uint64_t kernel_lost(const struct kernel *kernel)
+{
+    return kernel->forks.lost + kernel->exits.lost;
+}
+
+static void record_fork(struct kernel *kernel, const struct fork_event *event)
+{
+    writer_add_kernel_fork(kernel->writer, &(struct kernel_fork_record){
+        .pid = event->pid, .ppid = event->parent_pid, .time_ns = event->time_ns, .tid = event->tid,
+    });
+}
+
+static void on_thread_made(struct kernel *kernel, const struct fork_event *event)
+{
+    struct member *member = members_find(&kernel->members, event->pid);
+    if (!member)
+        return;
+    member->threads++;
+    member->threads_made++;
+    record_fork(kernel, event);
+}
+
+static void on_process_made(struct kernel *kernel, const struct fork_event *event)
+{
+    const struct member *parent = members_find(&kernel->members, event->parent_pid);
+    bool by_self = event->parent_pid == kernel->self && event->pid != kernel->other;
+    if (!parent && !by_self) {
+        members_remove(&kernel->members, event->pid); /* a pid of ours is in use again, by somebody else */
+        return;
+    }
+    uint32_t uid = parent ? parent->uid : (uint32_t)getuid();
+    bool uid_known = parent ? parent->uid_known : true;
+    struct member *member = members_add(&kernel->members, event->pid, event->parent_pid);
+    if (member) {
+        member->uid = uid;
+        member->uid_known = uid_known;
+    }
+    record_fork(kernel, event);
+}
+
+/* stale: another exec of this pid has already happened, so that /proc would tell of that one. */
+static void on_exec(struct kernel *kernel, const struct fork_event *event, bool stale)
+{
+    struct member *member = members_find(&kernel->members, event->pid);
+    struct unseen unseen = { 0 };
+    if (!member)
+        return;
+    if (!stale)
+        unseen_read(&kernel->unseen, event->pid, member->uid_known ? member->uid : UINT32_MAX, &unseen);
+    if (unseen.uid_known) {
+        member->uid = unseen.uid;
+        member->uid_known = true;
+    }
+    writer_add_kernel_exec(kernel->writer, &(struct kernel_exec_record){
+        .pid = event->pid, .time_ns = event->time_ns, .start_ticks = unseen.start_ticks, .ppid = unseen.ppid,
+        .pgid = unseen.pgid, .sid = unseen.sid, .uid = unseen.uid, .stat_known = unseen.stat_known,
+        .path = unseen.path, .args = unseen.args, .cwd = unseen.cwd, .name = unseen.name,
+    });
+}
+
+static void on_exit_of_thread(struct kernel *kernel, const struct fork_event *event)
+{
+    struct member *member = members_find(&kernel->members, event->pid);
+    if (!member)
+        return;
+    members_end_thread(&kernel->members, member, event->time_ns);
+    perf_counts_end_thread(kernel->perf, event->tid);
+    writer_add_kernel_exit(kernel->writer, &(struct kernel_exit_record){
+        .pid = event->pid, .tid = event->tid, .time_ns = event->time_ns, .status = (uint32_t)event->status,
+    });
+}
+
+/* Is there a later exec of the same pid in the batch? Pids that fall on one place of last hide each other: then we look
+ * into /proc for nothing, no more. */
+#define LAST_EXECS 256
+
+static void note_execs(const struct kernel *kernel, uint16_t last[LAST_EXECS])
+{
+    for (size_t i = 0; i < kernel->batch_count; i++)
+        if (kernel->batch[i].kind == FORKS_EXEC)
+            last[kernel->batch[i].pid % LAST_EXECS] = (uint16_t)i;
+}
+
+static void process_batch(struct kernel *kernel)
+{
+    uint16_t last[LAST_EXECS] = { 0 };
+    note_execs(kernel, last);
+    for (size_t i = 0; i < kernel->batch_count; i++) {
+        const struct fork_event *event = &kernel->batch[i];
+        size_t later = last[event->pid % LAST_EXECS];
+        if (event->kind == FORKS_EXEC)
+            on_exec(kernel, event, later > i && kernel->batch[later].pid == event->pid);
+        else if (event->kind == FORKS_EXIT)
+            on_exit_of_thread(kernel, event);
+        else if (event->pid == event->tid)
+            on_process_made(kernel, event);
+        else
+            on_thread_made(kernel, event);
+    }
+    kernel->batch_count = 0;
+}
+
+static void on_event(void *context, const struct fork_event *event)
+{
+    struct kernel *kernel = context;
+    kernel->batch[kernel->batch_count++] = *event;
+    if (kernel->batch_count == KERNEL_BATCH)
+        process_batch(kernel);
+}
+
+static void read_forks(struct kernel *kernel)
+{
+    forks_read(&kernel->forks, on_event, kernel);
+    process_batch(kernel);
+}
+
+/* Those that are still strangers after the connector was read are of other jobs. */
+static void settle_held(struct kernel *kernel)
+{
+    if (!kernel->held_count)
+        return;
+    read_forks(kernel);
+    for (size_t i = 0; i < kernel->held_count; i++)
+        if (kernel_has(kernel, (uint32_t)kernel->held[i].record.pid))
+            writer_add_taskstats(kernel->writer, &kernel->held[i].record);
+    kernel->held_count = 0;
+}
+
+static void hold(struct kernel *kernel, const struct taskstats_record *record)
+{
+    struct kernel_held *held = &kernel->held[kernel->held_count++];
+    size_t size = record->name.size < sizeof held->name ? record->name.size : sizeof held->name;
+    held->record = *record;
+    if (size)
+        memcpy(held->name, record->name.data, size);
+    held->record.name = (struct bytes){ held->name, size };
+    if (kernel->held_count == KERNEL_HELD)
+        settle_held(kernel);
+}
+
+static void on_taskstats(void *context, const struct taskstats_record *record)
+{
+    struct kernel *kernel = context;
+    if (kernel_has(kernel, (uint32_t)record->pid))
+        writer_add_taskstats(kernel->writer, record);
+    else if (kernel->forks.fd >= 0)
+        hold(kernel, record);
+}
+
+/* Forks first: then nearly all exit records are of processes that are known. */
+void kernel_read(struct kernel *kernel)
+{
+    read_forks(kernel);
+    exits_read(&kernel->exits, on_taskstats, kernel);
+    settle_held(kernel);
+    if (kernel->forks.lost != kernel->forks_lost) {
+        kernel->forks_lost = kernel->forks.lost;
+        kernel_resync(kernel, true);
+    }
+    uint64_t now_ns = clock_realtime_ns();
+    if (now_ns - kernel->forgot_ns < REMEMBER_NS)
+        return;
+    kernel->forgot_ns = now_ns;
+    members_forget(&kernel->members, now_ns - REMEMBER_NS);
+}
+
+struct found {
+    uint32_t pid, ppid, threads;
+};
+
+struct census {
+    struct found *all;
+    size_t count, room;
+};
+
+static void count_in(void *context, const struct unseen *unseen)
+{
+    struct census *census = context;
+    if (unseen->zombie)
+        return;
+    if (census->count == census->room) {
+        size_t room = census->room ? 2 * census->room : 256;
+        struct found *all = realloc(census->all, room * sizeof *all);
+        if (!all)
+            return;
+        census->all = all;
+        census->room = room;
+    }
+    census->all[census->count++] = (struct found){ unseen->pid, unseen->ppid, unseen->threads };
+}
+
+static int by_pid(const void *a, const void *b)
+{
+    uint32_t left = ((const struct found *)a)->pid, right = ((const struct found *)b)->pid;
+    return left < right ? -1 : left > right;
+}
+
+static void end_missing(struct kernel *kernel, const struct census *census)
+{
+    uint64_t now_ns = clock_realtime_ns();
+    size_t at = 0;
+    for (struct member *member; (member = members_next(&kernel->members, &at));) {
+        struct found key = { .pid = member->pid };
+        if (member->threads && !bsearch(&key, census->all, census->count, sizeof key, by_pid))
+            members_end(&kernel->members, member, now_ns);
+    }
+}
+
+static bool is_alive(const struct kernel *kernel, uint32_t pid)
+{
+    const struct member *member = members_find(&kernel->members, pid);
+    return member && member->threads;
+}
+
+/* True when it is new and of ours. */
+static bool adopt(struct kernel *kernel, const struct found *found)
+{
+    bool ours = found->ppid == kernel->self || is_alive(kernel, found->ppid);
+    if (!ours || found->pid == kernel->other || found->pid == kernel->self || is_alive(kernel, found->pid))
+        return false;
+    struct member *member = members_add(&kernel->members, found->pid, found->ppid);
+    if (!member)
+        return false;
+    member->threads = found->threads ? found->threads : 1;
+    member->threads_made = UINT32_MAX; /* how many have ended is not known */
+    return true;
+}
+
+/* A parent may stand behind its children: until nobody new is found. */
+static void adopt_all(struct kernel *kernel, const struct census *census, bool told)
+{
+    bool more = true;
+    while (more) {
+        more = false;
+        for (size_t i = 0; i < census->count; i++) {
+            if (!adopt(kernel, &census->all[i]))
+                continue;
+            more = true;
+            if (told)
+                kernel_record_alive(kernel, members_find(&kernel->members, census->all[i].pid));
+        }
+    }
+}
+
+void kernel_resync(struct kernel *kernel, bool told)
+{
+    struct census census = { 0 };
+    if (unseen_each(&kernel->unseen, count_in, &census) == OK && census.count) {
+        qsort(census.all, census.count, sizeof *census.all, by_pid);
+        end_missing(kernel, &census);
+        adopt_all(kernel, &census, told);
+    }
+    free(census.all);
+}
+
+bool kernel_record_alive(struct kernel *kernel, const struct member *member)
+{
+    struct unseen unseen;
+    struct counters self;
+    if (unseen_read(&kernel->unseen, member->pid, member->uid_known ? member->uid : UINT32_MAX, &unseen) == GONE
+        || unseen.zombie)
+        return false;
+    struct alive_record record = {
+        .pid = member->pid, .ppid = unseen.stat_known ? unseen.ppid : member->ppid, .pgid = unseen.pgid, .sid = unseen.sid,
+        .uid = unseen.uid, .start_ticks = unseen.start_ticks, .time_ns = clock_realtime_ns(),
+        .path = unseen.path, .args = unseen.args, .cwd = unseen.cwd,
+    };
+    char name[64];
+    size_t size = unseen.name.size < sizeof name ? unseen.name.size : sizeof name;
+    if (size)
+        memcpy(name, unseen.name.data, size); /* the counters are read through the same buffer */
+    record.name = (struct bytes){ name, size };
+    unseen_counters(&kernel->unseen, member->pid, member->threads_made == unseen.threads, &self);
+    record.self = self;
+    writer_add_alive(kernel->writer, &record);
+    return true;
+}
+
+uint32_t kernel_record_survivors(struct kernel *kernel)
+{
+    uint32_t count = 0;
+    size_t at = 0;
+    for (struct member *member; (member = members_next(&kernel->members, &at));)
+        if (member->threads && kernel_record_alive(kernel, member))
+            count++;
+    return count;
+}

@@ -1,0 +1,61 @@
+/* What the kernel tells of the job while it runs: the proc connector (who was made, exec'd, ended) and taskstats (what
+ * each thread had used when it ended), sifted for the job's processes and written to the spool. */
+#ifndef SONDE_AGENT_KERNEL_H
+#define SONDE_AGENT_KERNEL_H
+
+#include "agent/members.h"
+#include "agent/perf_counts.h"
+#include "agent/unseen.h"
+#include "sample/exits.h"
+#include "sample/forks.h"
+
+#define KERNEL_BATCH 256
+#define KERNEL_HELD 64
+
+/* An exit record of a process that the connector has not told of yet. */
+struct kernel_held {
+    struct taskstats_record record;
+    char name[32];
+};
+
+struct kernel {
+    struct forks forks; /* fd < 0: not there */
+    struct exits exits;
+    struct members members;
+    struct unseen_reader unseen;
+    struct writer *writer;
+    struct perf_counts *perf;
+    uint32_t self;  /* sonde run */
+    uint32_t other; /* a child of sonde run that is not of the job; 0: none */
+    struct fork_event batch[KERNEL_BATCH];
+    size_t batch_count;
+    struct kernel_held held[KERNEL_HELD];
+    size_t held_count;
+    uint64_t forks_lost; /* at the last resynchronisation */
+    uint64_t forgot_ns;
+};
+
+/* Sources that are not there are left out. Events of children that this process makes from now on are seen. */
+void kernel_open(struct kernel *kernel, const char *root, struct writer *writer, struct perf_counts *perf);
+void kernel_close(struct kernel *kernel);
+
+/* Reads and records all that is there. */
+void kernel_read(struct kernel *kernel);
+
+/* Compares the members with /proc: adds descendants of this process that events did not tell of, ends those that are
+ * not there. told: record the new ones as alive. */
+void kernel_resync(struct kernel *kernel, bool told);
+
+/* Is pid, or was it a moment ago, a process of the job? */
+bool kernel_has(struct kernel *kernel, uint32_t pid);
+
+/* Records everything that is known of a member which is alive. False when it has gone meanwhile. */
+bool kernel_record_alive(struct kernel *kernel, const struct member *member);
+
+/* Records each member that is alive; how many. */
+uint32_t kernel_record_survivors(struct kernel *kernel);
+
+/* Messages that the kernel could not deliver. */
+uint64_t kernel_lost(const struct kernel *kernel);
+
+#endif

@@ -1,0 +1,152 @@
+/* Fork, restore, exec; and the environment in between. */
+#include "agent/launch.h"
+
+#include "base/buf.h"
+#include "wire/probe_env.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PRELOAD "LD_PRELOAD"
+#define ENVIRONMENT_MAX (4 << 20)
+
+static const char *const ours[] = { PRELOAD, PROBE_ENV_SPOOL, PROBE_ENV_FLAGS, PROBE_ENV_EVENTS, PROBE_ENV_SOCKET };
+
+/* The value when entry is "name=value". */
+static const char *value_of(const char *entry, const char *name)
+{
+    size_t size = strlen(name);
+    return strncmp(entry, name, size) == 0 && entry[size] == '=' ? entry + size + 1 : NULL;
+}
+
+static bool is_ours(const char *entry)
+{
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (value_of(entry, ours[i]))
+            return true;
+    return false;
+}
+
+/* Is path one of those in list, which has blanks or colons between? */
+static bool lists(const char *list, const char *path)
+{
+    size_t size = strlen(path);
+    for (const char *at = list; (at = strstr(at, path)); at++)
+        if ((at == list || strchr(" :", at[-1])) && (!at[size] || strchr(" :", at[size])))
+            return true;
+    return false;
+}
+
+static void add_preload(struct buf *texts, char *const *base, const char *library)
+{
+    const char *before = NULL;
+    for (; *base && !before; base++)
+        before = value_of(*base, PRELOAD);
+    buf_add_text(texts, PRELOAD "=");
+    if (before && *before) {
+        buf_add_text(texts, before);
+        if (lists(before, library)) {
+            buf_add_char(texts, '\0');
+            return;
+        }
+        buf_add_char(texts, ':');
+    }
+    buf_add_text(texts, library);
+    buf_add_char(texts, '\0');
+}
+
+static void add_variable(struct buf *texts, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    buf_printf(texts, "%s=%s", name, value);
+    buf_add_char(texts, '\0');
+}
+
+char **launch_environment(char *const *base, const struct launch_probe *probe, char **texts)
+{
+    struct buf new_texts;
+    buf_init(&new_texts, ENVIRONMENT_MAX);
+    add_preload(&new_texts, base, probe->library);
+    add_variable(&new_texts, PROBE_ENV_SPOOL, probe->spool);
+    add_variable(&new_texts, PROBE_ENV_FLAGS, probe->flags);
+    add_variable(&new_texts, PROBE_ENV_EVENTS, probe->events);
+    add_variable(&new_texts, PROBE_ENV_SOCKET, probe->socket);
+    size_t count = 0, kept = 0;
+    while (base[count])
+        count++;
+    char **all = buf_err(&new_texts) ? NULL : malloc((count + sizeof ours / sizeof *ours + 1) * sizeof *all);
+    if (!all) {
+        buf_clear(&new_texts);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!is_ours(base[i]))
+            all[kept++] = base[i];
+    for (size_t at = 0; at < new_texts.size; at += strlen(new_texts.data + at) + 1)
+        all[kept++] = new_texts.data + at;
+    all[kept] = NULL;
+    *texts = new_texts.data;
+    return all;
+}
+
+/* In the new process. What is told through the pipe is the errno of an exec that failed; the pipe closes by itself when
+ * it worked. */
+static void become(const struct launch *launch, char *const *environment, int error_fd)
+{
+    if (launch->files)
+        setrlimit(RLIMIT_NOFILE, launch->files);
+    if (launch->signals)
+        signals_restore(launch->signals);
+    execvpe(launch->command[0], launch->command, environment);
+    int error = errno;
+    while (write(error_fd, &error, sizeof error) < 0 && errno == EINTR)
+        continue;
+    _exit(error == ENOENT ? 127 : 126);
+}
+
+/* 0: exec worked. */
+static int await_exec(int fd)
+{
+    int error = 0;
+    ssize_t got;
+    do
+        got = read(fd, &error, sizeof error);
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof error ? error : 0;
+}
+
+static enum err start(const struct launch *launch, char *const *environment, pid_t *pid, int *error)
+{
+    int tell[2];
+    if (pipe2(tell, O_CLOEXEC) != 0)
+        return AGAIN;
+    *pid = fork();
+    if (*pid == 0)
+        become(launch, environment, tell[1]);
+    close(tell[1]);
+    *error = *pid < 0 ? errno : await_exec(tell[0]);
+    close(tell[0]);
+    if (*pid < 0)
+        return *error == ENOMEM ? NOMEM : AGAIN;
+    if (!*error)
+        return OK;
+    while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    return *error == ENOENT ? ABSENT : DENIED;
+}
+
+enum err launch_start(const struct launch *launch, pid_t *pid, int *error)
+{
+    char *texts = NULL;
+    char **all = launch->probe ? launch_environment(environ, launch->probe, &texts) : NULL;
+    enum err err = start(launch, all ? all : environ, pid, error);
+    free(all);
+    free(texts);
+    return err;
+}

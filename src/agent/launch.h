@@ -1,0 +1,31 @@
+/* Starting the command as if sonde run were not there, save for the probe in its environment. */
+#ifndef SONDE_AGENT_LAUNCH_H
+#define SONDE_AGENT_LAUNCH_H
+
+#include "agent/signals.h"
+
+#include <sys/resource.h>
+
+/* What the command's environment gets. NULL: left as it is. */
+struct launch_probe {
+    const char *library, *spool;
+    const char *flags;          /* PROBE_FLAG_… letters */
+    const char *events, *socket; /* perf; NULL: none */
+};
+
+struct launch {
+    char *const *command;             /* NULL-terminated */
+    const struct launch_probe *probe; /* NULL: none */
+    const struct signals *signals;    /* to be given back to the command as they were; NULL: never changed */
+    const struct rlimit *files;       /* RLIMIT_NOFILE likewise */
+};
+
+/* Forks and execs. OK: *pid runs the command. ABSENT: there is no such command; DENIED: it may not or cannot be run; in
+ * both cases *error is the errno. AGAIN, NOMEM: no process could be made. */
+enum err launch_start(const struct launch *launch, pid_t *pid, int *error);
+
+/* The environment for the probe: base with the variables set or, where they would mislead, taken out. The caller frees
+ * the array (not what it points to) and *texts. NULL when memory ran out. Visible for tests. */
+char **launch_environment(char *const *base, const struct launch_probe *probe, char **texts);
+
+#endif

@@ -1,0 +1,222 @@
+/* sonde run, from start to end: a place for the spool, the sources, the command, the loop, the last records. */
+#include "agent/run.h"
+
+#include "agent/launch.h"
+#include "agent/run_record.h"
+#include "agent/watch.h"
+#include "base/log.h"
+#include "base/self.h"
+#include "model/process.h"
+#include "wire/probe_env.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define EVENTS_TEXT_MAX 8192
+
+/* One per process, because run_stay_for_rest goes on where run_watch left off. */
+static struct watch watch;
+
+/* What is needed until the command runs. */
+struct preparation {
+    struct perf_event_spec specs[PROCESS_EVENTS_MAX];
+    size_t spec_count;
+    struct buf events; /* for the probe */
+    char probe[PATH_MAX];
+    char flags[8];
+    struct rlimit files;
+    bool files_known;
+};
+
+/* A descriptor per event and thread: as many as we may have. The command gets the limit back as it was. */
+static void raise_files(struct preparation *preparation)
+{
+    preparation->files_known = getrlimit(RLIMIT_NOFILE, &preparation->files) == 0;
+    struct rlimit all = { preparation->files.rlim_max, preparation->files.rlim_max };
+    if (preparation->files_known)
+        setrlimit(RLIMIT_NOFILE, &all);
+}
+
+static void prepare_perf(struct preparation *preparation, const struct run_settings *settings)
+{
+    if (!preparation->spec_count || settings->no_probe)
+        return;
+    raise_files(preparation);
+    enum err err = perf_counts_open(&watch.perf, watch.spool.dir, preparation->spec_count, &watch.writer);
+    if (err)
+        log_warn("cannot count perf events: no socket beside the spool in %s: %s", watch.spool.dir, err_text(err));
+    else
+        perf_counts_describe(preparation->specs, preparation->spec_count, &preparation->events);
+}
+
+static void prepare_probe(struct preparation *preparation, const struct run_settings *settings)
+{
+    char *flag = preparation->flags;
+    if (settings->no_probe)
+        return;
+    if (self_find_probe(preparation->probe, sizeof preparation->probe) != OK) {
+        preparation->probe[0] = '\0';
+        log_warn("libsonde-process.so is not beside the program nor in its library folder: only what the kernel tells is "
+                 "recorded. Install it there, or say --no-probe.");
+    } else if (strpbrk(preparation->probe, " :")) {
+        log_warn("the probe cannot be loaded from %s: the path has a blank or a colon. Install Sonde elsewhere.",
+                 preparation->probe);
+        preparation->probe[0] = '\0';
+    }
+    if (watch.kernel.exits.fd >= 0)
+        *flag++ = PROBE_FLAG_KERNEL;
+    if (watch.kernel.exits.fd >= 0 && watch.kernel.exits.meaning.delays)
+        *flag++ = PROBE_FLAG_DELAYS;
+}
+
+/* False: nothing is watched, and the person knows why. */
+static bool make_spool(const struct run_settings *settings, const struct run_record_facts *facts,
+                       const struct preparation *preparation)
+{
+    char path[PATH_MAX];
+    enum err err = spool_dir_make(&watch.spool, settings->out_dir, facts->run_id, path);
+    if (err) {
+        log_warn("cannot make the spool at %s: %s. The command runs unwatched; to watch it, give a folder with -o DIR.", path,
+                 err_text(err));
+        return false;
+    }
+    writer_init_take(&watch.writer, watch.spool.fd);
+    watch.spool.fd = -1;
+    run_record_write(&watch.writer, settings, facts, preparation->specs, preparation->spec_count);
+    writer_flush(&watch.writer);
+    if (watch.writer.lost) {
+        log_warn("cannot write the spool in %s: no space left. The command runs unwatched; to watch it, give a folder "
+                 "with -o DIR.", watch.spool.dir);
+        writer_close(&watch.writer);
+        spool_dir_remove(&watch.spool);
+        return false;
+    }
+    return true;
+}
+
+static void prepare(struct preparation *preparation, const struct run_settings *settings)
+{
+    struct run_record_facts facts;
+    buf_init(&preparation->events, EVENTS_TEXT_MAX);
+    run_record_facts(&facts, settings);
+    if (settings->events && !settings->no_probe)
+        preparation->spec_count = perf_resolve(settings->events, preparation->specs, PROCESS_EVENTS_MAX);
+    if (!make_spool(settings, &facts, preparation))
+        return;
+    prepare_perf(preparation, settings);
+    kernel_open(&watch.kernel, settings->root, &watch.writer, &watch.perf);
+    watch.kernel.other = (uint32_t)watch.signals.witness.pid;
+    prepare_probe(preparation, settings);
+}
+
+static bool in_job(void *context, pid_t pid)
+{
+    return kernel_has(context, (uint32_t)pid);
+}
+
+static enum err start(const struct preparation *preparation, const struct run_settings *settings, int *error)
+{
+    struct launch_probe probe = {
+        .library = preparation->probe,
+        .spool = watch.spool.spool,
+        .flags = preparation->flags,
+        .events = watch.perf.fd >= 0 ? buf_text(&preparation->events) : NULL,
+        .socket = watch.perf.fd >= 0 ? watch.perf.path : NULL,
+    };
+    struct launch launch = {
+        .command = settings->command,
+        .probe = preparation->probe[0] && watch.writer.fd >= 0 ? &probe : NULL,
+        .signals = &watch.signals,
+        .files = preparation->files_known ? &preparation->files : NULL,
+    };
+    getrusage(RUSAGE_CHILDREN, &watch.children_before);
+    return launch_start(&launch, &watch.command, error);
+}
+
+/* As a shell says and counts it. Nothing ran, so nothing is left to file. */
+static void explain_failure(const struct run_settings *settings, struct run_result *result, enum err err, int error)
+{
+    log_error("%s: %s", settings->command[0], err == ABSENT && !strchr(settings->command[0], '/')
+              ? "command not found" : strerror(error));
+    result->status = (err == ABSENT ? 127 : 126) << 8;
+    writer_close(&watch.writer);
+    perf_counts_close(&watch.perf);
+    spool_dir_remove(&watch.spool);
+}
+
+static void watch_command(const struct run_settings *settings, struct run_result *result)
+{
+    watch.wait_all = settings->wait_all;
+    watch.signals.command = watch.command;
+    watch.signals.in_job = in_job;
+    watch.signals.context = &watch.kernel;
+    enum err err = watch_open(&watch);
+    if (err)
+        log_warn("cannot watch: %s", err_text(err));
+    watch_until_end(&watch);
+    result->running = watch_finish(&watch);
+    result->status = watch.status;
+    result->watched = watch.writer.fd >= 0;
+    if (result->watched)
+        snprintf(result->spool, sizeof result->spool, "%s", watch.spool.spool);
+}
+
+void run_watch(const struct run_settings *settings, struct run_result *result)
+{
+    struct preparation preparation = { 0 };
+    int error = 0;
+    *result = (struct run_result){ 0 };
+    watch = (struct watch){
+        .epoll_fd = -1, .writer.fd = -1, .perf.fd = -1, .spool.fd = -1,
+        .kernel = { .forks.fd = -1, .exits.fd = -1, .unseen.proc_fd = -1 },
+    };
+    signals_open(&watch.signals);
+    prctl(PR_SET_CHILD_SUBREAPER, 1L);
+    prepare(&preparation, settings);
+    enum err err = start(&preparation, settings, &error);
+    if (err)
+        explain_failure(settings, result, err, error);
+    else
+        watch_command(settings, result);
+    buf_clear(&preparation.events);
+    if (!result->running)
+        watch_close(&watch);
+}
+
+bool run_stay_for_rest(const struct run_result *result)
+{
+    if (!result->running || !result->watched)
+        return false;
+    pid_t pid = fork();
+    if (pid != 0)
+        return false;
+    setsid();
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd < 3 && null >= 0; fd++)
+        dup2(null, fd);
+    watch_rest(&watch);
+    return true;
+}
+
+void run_exit_like(int status)
+{
+    if (!WIFSIGNALED(status))
+        exit(WEXITSTATUS(status));
+    int signal = WTERMSIG(status);
+    struct sigaction standard = { .sa_handler = SIG_DFL };
+    sigset_t one;
+    fflush(NULL);
+    prctl(PR_SET_DUMPABLE, 0L); /* a core file of sonde would be taken for one of the command */
+    sigaction(signal, &standard, NULL);
+    kill(getpid(), signal);
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    _exit(128 + signal);
+}

@@ -1,0 +1,203 @@
+/* The loop, and its end. */
+#include "agent/watch.h"
+
+#include "agent/usage.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define EVENTS_MAX 16
+#define SWEEP_MS 100      /* how often we look for ended threads with perf counts when nobody tells us */
+#define LAST_EXITS_MS 20  /* how long the last exit events may be under way */
+
+enum source { SOURCE_SIGNALS, SOURCE_KERNEL, SOURCE_PERF };
+
+static enum err add_source(struct watch *watch, int fd, enum source source)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.u32 = source };
+    if (fd < 0)
+        return OK;
+    return epoll_ctl(watch->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? OK : err_from_errno(errno);
+}
+
+enum err watch_open(struct watch *watch)
+{
+    watch->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (watch->epoll_fd < 0)
+        return err_from_errno(errno);
+    enum err err = add_source(watch, watch->signals.fd, SOURCE_SIGNALS);
+    if (!err)
+        err = add_source(watch, watch->signals.witness.fd, SOURCE_SIGNALS);
+    if (!err)
+        err = add_source(watch, watch->kernel.forks.fd, SOURCE_KERNEL);
+    if (!err)
+        err = add_source(watch, watch->kernel.exits.fd, SOURCE_KERNEL);
+    if (!err)
+        err = add_source(watch, watch->perf.fd, SOURCE_PERF);
+    return err;
+}
+
+void watch_close(struct watch *watch)
+{
+    perf_counts_close(&watch->perf);
+    kernel_close(&watch->kernel);
+    signals_close(&watch->signals);
+    writer_close(&watch->writer);
+    if (watch->epoll_fd >= 0)
+        close(watch->epoll_fd);
+    watch->epoll_fd = -1;
+}
+
+static void on_ended(struct watch *watch, pid_t pid, int status, const struct rusage *usage)
+{
+    struct wait_record record = {
+        .waiter = (uint64_t)getpid(), .pid = (uint64_t)pid, .time_ns = clock_realtime_ns(), .status = (uint32_t)status,
+    };
+    usage_counters(usage, &record.usage);
+    writer_add_wait(&watch->writer, &record);
+    if (pid != watch->command)
+        return;
+    watch->command_ended = true;
+    watch->status = status;
+    watch->signals.command = 0;
+}
+
+/* Every child that has ended: the command, and orphans of the job, which come to us as their subreaper. */
+static void reap(struct watch *watch)
+{
+    int status;
+    struct rusage usage;
+    pid_t pid;
+    watch->signals.child = false;
+    while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &usage)) > 0) {
+        if (!WIFSTOPPED(status))
+            on_ended(watch, pid, status, &usage);
+        else if (pid == watch->command)
+            watch->stopped_by = WSTOPSIG(status);
+    }
+    watch->has_children = pid == 0;
+}
+
+static bool is_over(const struct watch *watch)
+{
+    return watch->command_ended && (!watch->wait_all || !watch->has_children || watch->signals.quit);
+}
+
+/* Nobody tells when a thread ends where the connector is missing. */
+static bool must_sweep(const struct watch *watch)
+{
+    return watch->kernel.forks.fd < 0 && watch->perf.thread_count;
+}
+
+static int timeout_ms(const struct watch *watch)
+{
+    int timeout = signals_timeout_ms(&watch->signals);
+    if (must_sweep(watch) && (timeout < 0 || timeout > SWEEP_MS))
+        timeout = SWEEP_MS;
+    return timeout;
+}
+
+/* Descriptors before the events that end their threads; events before the reaping that takes /proc/PID away. */
+static void wake_up(struct watch *watch, unsigned sources)
+{
+    if (watch->perf.fd >= 0)
+        perf_counts_receive(&watch->perf);
+    if (sources & (1u << SOURCE_KERNEL))
+        kernel_read(&watch->kernel);
+    if (must_sweep(watch))
+        perf_counts_sweep(&watch->perf);
+    signals_read(&watch->signals);
+    if (watch->signals.child)
+        reap(watch);
+    writer_flush(&watch->writer);
+}
+
+static void wait_once(struct watch *watch)
+{
+    struct epoll_event events[EVENTS_MAX];
+    unsigned sources = 0;
+    int count = epoll_wait(watch->epoll_fd, events, EVENTS_MAX, timeout_ms(watch));
+    for (int i = 0; i < count; i++)
+        sources |= 1u << events[i].data.u32;
+    wake_up(watch, sources);
+}
+
+void watch_until_end(struct watch *watch)
+{
+    reap(watch);
+    while (!is_over(watch)) {
+        wait_once(watch);
+        if (watch->stopped_by) {
+            signals_stop_like(&watch->signals, watch->stopped_by);
+            watch->stopped_by = 0;
+        }
+    }
+}
+
+/* A process is reaped a moment before the connector tells of its exit: when there is nobody left, wait for that. */
+static void await_last_exits(struct watch *watch)
+{
+    uint64_t until_ns = clock_monotonic_ns() + LAST_EXITS_MS * NS_PER_MS;
+    kernel_read(&watch->kernel);
+    while (watch->kernel.forks.fd >= 0 && watch->kernel.members.alive && clock_monotonic_ns() < until_ns) {
+        struct pollfd polled = { .fd = watch->kernel.forks.fd, .events = POLLIN };
+        poll(&polled, 1, 1);
+        kernel_read(&watch->kernel);
+    }
+}
+
+static uint64_t read_lost(const struct watch *watch)
+{
+    uint64_t lost = 0;
+    int fd = open(watch->spool.lost, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    if (read(fd, &lost, sizeof lost) != (ssize_t)sizeof lost)
+        lost = 0;
+    close(fd);
+    return lost;
+}
+
+static void record_end(struct watch *watch, bool with_total)
+{
+    struct run_end_record record = {
+        .time_ns = clock_realtime_ns(),
+        .status_known = 1,
+        .status = (uint32_t)watch->status,
+        .records_lost = read_lost(watch) + watch->writer.lost,
+        .events_lost = kernel_lost(&watch->kernel) + watch->perf.lost,
+    };
+    struct rusage usage;
+    if (with_total && getrusage(RUSAGE_CHILDREN, &usage) == 0)
+        usage_counters_since(&usage, &watch->children_before, &record.total);
+    writer_add_run_end(&watch->writer, &record);
+    writer_flush(&watch->writer);
+}
+
+uint32_t watch_finish(struct watch *watch)
+{
+    uint32_t alive = 0;
+    if (watch->writer.fd < 0)
+        return 0;
+    if (!watch->has_children) {
+        await_last_exits(watch);
+    } else {
+        kernel_read(&watch->kernel);
+        kernel_resync(&watch->kernel, false);
+        alive = kernel_record_survivors(&watch->kernel);
+    }
+    perf_counts_receive(&watch->perf);
+    perf_counts_sweep(&watch->perf);
+    record_end(watch, true);
+    return alive;
+}
+
+void watch_rest(struct watch *watch)
+{
+    (void)watch;
+}

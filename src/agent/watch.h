@@ -1,0 +1,43 @@
+/* The loop of sonde run: one epoll over signals, kernel events, perf descriptors and ticks, until the command has ended.
+ * Everything it hears goes to the spool. */
+#ifndef SONDE_AGENT_WATCH_H
+#define SONDE_AGENT_WATCH_H
+
+#include "agent/kernel.h"
+#include "agent/signals.h"
+#include "agent/spool_dir.h"
+
+#include <sys/resource.h>
+
+struct watch {
+    struct spool_dir spool;
+    struct writer writer; /* fd < 0: the command runs unwatched */
+    struct signals signals;
+    struct kernel kernel;
+    struct perf_counts perf;
+    int epoll_fd;
+    pid_t command;
+    bool command_ended, has_children;
+    bool wait_all;          /* until the last descendant has ended */
+    int stopped_by;         /* signal by which the command has stopped just now */
+    int status;             /* of the command, as from wait4 */
+    struct rusage children_before; /* of this process, before the command started */
+};
+
+/* Joins the sources, which are open, in one epoll. */
+enum err watch_open(struct watch *watch);
+
+/* Watches until the command, or with wait_all the last descendant, has ended. */
+void watch_until_end(struct watch *watch);
+
+/* Reads what the kernel still holds and records the survivors and the end of the run. Returns how many are alive. */
+uint32_t watch_finish(struct watch *watch);
+
+/* Goes on, in a process that is not the parent of the job's processes, until the last one has ended or somebody wants
+ * us to; then records the end anew. */
+void watch_rest(struct watch *watch);
+
+/* Closes all sources. */
+void watch_close(struct watch *watch);
+
+#endif

@@ -1,0 +1,28 @@
+/* What sonde run itself appends to the spool: records are gathered while a wake-up is dealt with and written with one
+ * call at its end, so that a kill -9 loses at most what was not yet read from the kernel either. */
+#ifndef SONDE_AGENT_WRITER_H
+#define SONDE_AGENT_WRITER_H
+
+#include "wire/frame.h"
+
+struct writer {
+    int fd; /* < 0: nothing is watched, what is added goes nowhere */
+    struct buf frames;
+    uint64_t lost; /* records that could not be written: disk full */
+};
+
+/* Takes the descriptor, which must be open for appending. */
+void writer_init_take(struct writer *writer, int fd);
+
+/* Writes what is gathered. */
+void writer_flush(struct writer *writer);
+
+/* Flushes and closes. */
+void writer_close(struct writer *writer);
+
+/* void writer_add_wait(struct writer *, const struct wait_record *), …: one of each kind. */
+#define X(number, name, fields) void writer_add_##name(struct writer *writer, const struct name##_record *record);
+RECORD_KINDS(X)
+#undef X
+
+#endif

@@ -1,0 +1,133 @@
+/* sonde run: watches a command, files what was seen, and ends as the command ended. */
+#include "cmd/command.h"
+
+#include "agent/run.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TAGS_MAX (64 << 10)
+
+struct settings {
+    const char *name, *job_id, *events, *out_dir;
+    const char **tags;
+    uint64_t period_ns;
+    bool no_probe, wait_all, quiet;
+};
+
+/* "k=v" becomes "k:v", a label alone "label:1". False when it cannot be one. */
+static bool add_tag(struct buf *tags, const char *tag)
+{
+    const char *equals = strchr(tag, '=');
+    size_t key = equals ? (size_t)(equals - tag) : strlen(tag);
+    if (!key || memchr(tag, ':', key) || strchr(tag, ';'))
+        return false;
+    if (tags->size)
+        buf_add_char(tags, ';');
+    buf_add(tags, tag, key);
+    buf_add_char(tags, ':');
+    buf_add_text(tags, equals ? equals + 1 : "1");
+    return true;
+}
+
+/* TODO(store, merge): command_store_open, submit_spool, result.running -> keep and run_stay_for_rest. */
+static void file_run(const struct command_call *call, const struct run_result *result)
+{
+    (void)call;
+    log_info("the spool is %s", result->spool);
+}
+
+static int run_run(const struct command_call *call)
+{
+    const struct settings *settings = call->settings;
+    struct buf tags;
+    buf_init(&tags, TAGS_MAX);
+    for (const char **tag = settings->tags; tag && *tag; tag++)
+        if (!add_tag(&tags, *tag))
+            return command_misused(call, "a tag is KEY=VALUE or a word, without ';' and with no ':' in KEY: '%s'", *tag);
+    if (settings->quiet)
+        log_set_level(-1);
+    struct run_settings run = {
+        .name = settings->name,
+        .job_id = settings->job_id,
+        .tags = tags.size ? buf_text(&tags) : NULL,
+        .events = settings->events,
+        .period_ns = settings->period_ns,
+        .out_dir = settings->out_dir,
+        .root = call->globals->root,
+        .no_probe = settings->no_probe,
+        .wait_all = settings->wait_all,
+        .command = call->operands,
+    };
+    struct run_result result;
+    run_watch(&run, &result);
+    if (result.watched)
+        file_run(call, &result);
+    buf_clear(&tags);
+    run_exit_like(result.status);
+}
+
+static const struct option options[] = {
+    { .letter = 'n', .name = "name", .argument = "NAME", .type = OPTION_TEXT, .offset = offsetof(struct settings, name),
+      .help = "Name of the job; without it the batch system's, else the command's" },
+    { .letter = 'j', .name = "job", .argument = "JOBID", .type = OPTION_TEXT, .offset = offsetof(struct settings, job_id),
+      .help = "Id of the job; several runs with one id are one job. Without it the id of the Slurm, PBS or OAR job, else "
+              "one is made from time and pid" },
+    { .letter = 't', .name = "tag", .argument = "KEY=VALUE", .type = OPTION_LIST, .offset = offsetof(struct settings, tags),
+      .help = "Tag the job; may be given several times. A word without '=' is a label" },
+    { .letter = 'e', .name = "events", .argument = "EVENTS", .type = OPTION_TEXT, .offset = offsetof(struct settings, events),
+      .help = "Count these perf events in every thread, ',' between: page-faults,context-switches,instructions" },
+    { .letter = 'p', .name = "period", .argument = "PERIOD", .type = OPTION_DURATION,
+      .offset = offsetof(struct settings, period_ns), .initial = "1s", .min = 10 * NS_PER_MS, .max = 24 * 3600 * NS_PER_S,
+      .help = "Sample the job's shape and the node so often: 10ms, 0.5, 1m" },
+    { .letter = 'o', .name = "out", .argument = "DIR", .type = OPTION_TEXT, .offset = offsetof(struct settings, out_dir),
+      .help = "Write the spool into this folder, which is made when it is missing; without it below $TMPDIR" },
+    { .name = "no-probe", .type = OPTION_FLAG, .offset = offsetof(struct settings, no_probe),
+      .help = "Load nothing into the programs: only what the kernel tells is recorded" },
+    { .name = "wait", .type = OPTION_FLAG, .offset = offsetof(struct settings, wait_all),
+      .help = "Return when the last process has ended, not already when the command has" },
+    { .letter = 'q', .name = "quiet", .type = OPTION_FLAG, .offset = offsetof(struct settings, quiet),
+      .help = "Say nothing but errors" },
+    OPTION_END,
+};
+
+static const struct command_fact examples[] = {
+    { "sonde run -- make -j4", "watch a build" },
+    { "sonde run -n step1 -t case=7 -p 100ms ./model in.nml", "with a name, a tag and ten samples per second" },
+    { "sonde run -e page-faults,instructions ./model", "count perf events too" },
+    { 0 },
+};
+
+static const struct command_fact exits[] = {
+    { "the command's", "also when it was ended by a signal: then sonde run is ended by the same one" },
+    { "2", "sonde run itself was used wrongly; nothing was run" },
+    { "126", "the command may not or cannot be run" },
+    { "127", "there is no such command" },
+    { 0 },
+};
+
+const struct command command_run = {
+    .name = "run",
+    .about = "watch a command and every process and thread that it makes",
+    .usage = "[OPTIONS] [--] COMMAND [ARGUMENT]...",
+    .description =
+        "Runs COMMAND as if sonde were not there, and records each process and thread that it makes, however it makes "
+        "them. When it has ended the job is filed in the database: see it with 'sonde report'.\n\n"
+        "If something cannot be watched, sonde says so on stderr and the command runs all the same. What could not be "
+        "filed stays in its spool, and 'sonde submit' files it later.",
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .shares = COMMAND_DB | COMMAND_ROOT,
+    .operands_min = 1,
+    .operands_max = -1,
+    .operand = "COMMAND",
+    .first_operand_ends = true,
+    .examples = examples,
+    .exits = exits,
+    .replaces_exits = true,
+    .see_also = "report ps list submit",
+    .run = run_run,
+};

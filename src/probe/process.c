@@ -1,6 +1,196 @@
-/* The preloaded probe: processes and threads. */
-#include "wire/probe_env.h"
+/* The life of a process as the probe sees it: the image that came up, the fork that returned in a child, the end. */
+#include "probe/probe.h"
 
-__attribute__((constructor)) static void probe_start(void)
+#include <linux/seccomp.h> /* PR_GET_SECCOMP's answer */
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+
+struct probe probe;
+
+struct settings {
+    const char *spool, *flags, *tags, *tags_papiex, *events, *socket;
+};
+
+/* The value of name when text is "name=value". */
+static const char *value_of(const char *text, const char *name)
 {
+    size_t size = strlen(name);
+    return strncmp(text, name, size) == 0 && text[size] == '=' ? text + size + 1 : NULL;
+}
+
+static void setting_read(struct settings *settings, const char *text)
+{
+    const char *value;
+    if ((value = value_of(text, PROBE_ENV_SPOOL)))
+        settings->spool = value;
+    else if ((value = value_of(text, PROBE_ENV_FLAGS)))
+        settings->flags = value;
+    else if ((value = value_of(text, PROBE_ENV_EVENTS)))
+        settings->events = value;
+    else if ((value = value_of(text, PROBE_ENV_SOCKET)))
+        settings->socket = value;
+    else if ((value = value_of(text, PROBE_TAGS)))
+        settings->tags = value;
+    else if ((value = value_of(text, PROBE_TAGS_PAPIEX)))
+        settings->tags_papiex = value;
+}
+
+static struct settings settings_read(char **envp)
+{
+    struct settings settings = { .flags = "", .tags = "", .tags_papiex = "" };
+    for (; *envp; envp++)
+        if (**envp == 'S' || **envp == 'P')
+            setting_read(&settings, *envp);
+    return settings;
+}
+
+static struct bytes tags_join(const struct settings *settings, char *to)
+{
+    size_t first = strlen(settings->tags), second = strlen(settings->tags_papiex);
+    if (!first || !second)
+        return first ? (struct bytes){ settings->tags, first } : (struct bytes){ settings->tags_papiex, second };
+    memcpy(to, settings->tags, first);
+    to[first] = ';';
+    memcpy(to + first + 1, settings->tags_papiex, second);
+    return (struct bytes){ to, first + 1 + second };
+}
+
+static struct bytes path_read(char path[PATH_MAX])
+{
+    long size = sys4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, PATH_MAX);
+    return (struct bytes){ path, size > 0 ? (size_t)size : 0 };
+}
+
+static struct bytes cwd_read(char cwd[PATH_MAX])
+{
+    long size = sys2(SYS_getcwd, cwd, PATH_MAX); /* with its NUL; "(unreachable)…" when it is outside our root */
+    return (struct bytes){ cwd, size > 1 && cwd[0] == '/' ? (size_t)size - 1 : 0 };
+}
+
+static enum err image_pack(const struct image_record *record, struct room *room)
+{
+    struct packer packer = emit_begin(room->data, room->size);
+    record_pack_image(&packer, record);
+    return emit_end(room->data, &packer, RECORD_KIND_image);
+}
+
+static enum err image_emit(int argc, char **argv, const struct settings *settings)
+{
+    char path[PATH_MAX], cwd[PATH_MAX];
+    struct image_record record = {
+        .pid = (uint64_t)probe.pid,
+        .ppid = (uint64_t)sys0(SYS_getppid),
+        .pgid = (uint64_t)sys1(SYS_getpgid, 0),
+        .sid = (uint64_t)sys1(SYS_getsid, 0),
+        .uid = (uint64_t)sys0(SYS_getuid),
+        .start_ticks = probe.start_ticks,
+        .time_ns = clock_realtime_ns(),
+        .path = path_read(path),
+        .cwd = cwd_read(cwd),
+        .args = args_block(argc, argv),
+    };
+    read_usage(&record.self, RUSAGE_SELF);
+    read_usage(&record.children, RUSAGE_CHILDREN);
+
+    size_t tags_size = strlen(settings->tags) + 1 + strlen(settings->tags_papiex);
+    size_t copied_size = record.args.data ? 0 : args_size(argv);
+    struct room room;
+    if (!room_take(&room, EMIT_BOUND(2) + record.path.size + record.cwd.size + record.args.size + 2 * copied_size +
+                              2 * tags_size))
+        return NOMEM;
+    char *behind = (char *)room.data + room.size - tags_size; /* what the frame is packed from may stand behind it */
+    record.tags = tags_join(settings, behind);
+    if (!record.args.data)
+        record.args = args_copy(argv, behind - copied_size);
+    enum err err = image_pack(&record, &room);
+    room_give(&room);
+    return err;
+}
+
+static void fork_prepare(void)
+{
+    if (!probe_on())
+        return;
+    probe.forking = sys_getpid();
+    atomic_fetch_add_explicit(&probe.children, 1, memory_order_relaxed);
+}
+
+static void fork_emit(void)
+{
+    uint8_t frame[128];
+    struct fork_record record = {
+        .pid = (uint64_t)probe.pid,
+        .ppid = (uint64_t)probe.forking, /* not getppid: the parent may have ended by now */
+        .time_ns = clock_realtime_ns(),
+    };
+    struct packer packer = emit_begin(frame, sizeof frame);
+    record_pack_fork(&packer, &record);
+    emit_end(frame, &packer, RECORD_KIND_fork);
+}
+
+static void fork_child(void)
+{
+    if (!probe_on())
+        return;
+    probe.pid = sys_getpid();
+    probe.main_thread = __builtin_thread_pointer();
+    probe.forked = true;
+    probe.ended = false;
+    probe.children = 0;
+    probe.start_ticks = 0;
+    memset(&probe.own_main, 0, sizeof probe.own_main);
+    memset(&probe.own_others, 0, sizeof probe.own_others);
+    threads_reset();
+    fork_emit();
+    perf_open_thread();
+}
+
+/* Once per process: what the flags and paths in the environment say. False: do nothing at all. */
+static bool settings_apply(const struct settings *settings)
+{
+    size_t size = settings->spool ? strlen(settings->spool) + 1 : 0;
+    if (size < 2 || size > sizeof probe.spool || settings->spool[0] != '/')
+        return false;
+    memcpy(probe.spool, settings->spool, size); /* a copy: programs write over their environment */
+    probe.kernel_listens = strchr(settings->flags, PROBE_FLAG_KERNEL);
+    probe.delays = strchr(settings->flags, PROBE_FLAG_DELAYS);
+    bool filter_known = strchr(settings->flags, PROBE_FLAG_SECCOMP);
+    return filter_known || sys1(SYS_prctl, PR_GET_SECCOMP) != SECCOMP_MODE_FILTER;
+}
+
+static void on_end(int status, void *nothing)
+{
+    (void)nothing;
+    end_emit(status);
+}
+
+/* What the loader read to load us: the head of an ELF file, in one call. */
+#define LOADER_READ 832
+
+__attribute__((constructor)) static void process_start(int argc, char **argv, char **envp)
+{
+    int kept = errno;
+    next_find_first();
+    struct settings settings = settings_read(envp);
+    if (getauxval(AT_SECURE) || !settings_apply(&settings))
+        return;
+    probe.pid = sys_getpid();
+    probe.main_thread = __builtin_thread_pointer();
+    probe.ticks_per_s = getauxval(AT_CLKTCK);
+    emit_own((struct probe_own){ .rchar = LOADER_READ, .syscr = 1 });
+    struct read_stat stat;
+    if (read_stat(&stat, AT_FDCWD, "/proc/self/stat"))
+        probe.start_ticks = stat.field[STAT_START];
+    enum err err = image_emit(argc, argv, &settings);
+    probe.on = err == OK || err == FULL || err == NOMEM; /* anything else: there is no spool for us */
+    if (probe.on) {
+        threads_start();
+        on_exit(on_end, NULL);
+        pthread_atfork(fork_prepare, NULL, fork_child);
+        perf_settings(settings.events, settings.socket);
+        perf_open_thread();
+    }
+    errno = kept;
 }

@@ -10,6 +10,9 @@
 #define PROBE_FLAG_KERNEL 'k' /* the kernel's exit records are listened for: read nothing from /proc per thread */
 #define PROBE_FLAG_DELAYS 'd' /* delay accounting is on: delayacct_blkio_time means something */
 
+#define PROBE_FLAG_SECCOMP 's' /* sonde run lives under a seccomp filter itself (a container): one need not mean that the
+                                * program chose its system calls and would be killed for ours */
+
 /* exclude in PROBE_ENV_EVENTS */
 #define PROBE_EXCLUDE_KERNEL 1
 #define PROBE_EXCLUDE_HYPERVISOR 2

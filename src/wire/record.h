@@ -28,8 +28,11 @@
 /* fork returned in a child that has the probe: same image as its parent. */
 #define RECORD_FORK(X) X(number, pid) X(number, ppid) X(number, time_ns)
 
-/* The probe is about to exec; what follows the pid is the image to come. self: all threads of the pid so far (with io
- * and schedstat where they were read). A vfork child has copied = 0: the image before was its parent's. */
+/* The probe is about to exec; path and args are those of the image to come. self: getrusage of the whole pid so far; io
+ * and the time on a CPU are the calling thread's alone, which goes on as the main thread of the image to come, and are
+ * absent when a fork child execs at once (no children, under 10 ms of CPU). Each other thread that lives at this moment
+ * gives a thread record with alive = 1 before; should the exec fail it lives on and gives another one at its end (same
+ * tid and start_ns: the later one holds). A vfork child has copied = 0: the image before was its parent's. */
 #define RECORD_EXEC(X) \
     X(number, pid) X(number, time_ns) X(number, copied) X(text, path) X(text, args) X(counters, self) \
     X(counters, children) X(number, ppid)
@@ -37,7 +40,8 @@
 /* That exec failed: the image goes on. */
 #define RECORD_EXEC_FAILED(X) X(number, pid) X(number, time_ns)
 
-/* The probe's process made a child with posix_spawn. */
+/* The probe's process made a child with posix_spawn. time_ns: just before, though the record comes after the child may
+ * have written its own. */
 #define RECORD_SPAWN(X) X(number, pid) X(number, ppid) X(number, time_ns) X(text, path) X(text, args)
 
 /* A thread ended, or (alive = 1) its process ended with it, or exec'd. The main thread has tid = pid. */
@@ -45,7 +49,10 @@
     X(number, pid) X(number, tid) X(number, start_ns) X(number, end_ns) X(number, alive) X(text, name) \
     X(counters, counters)
 
-/* The probe saw the end: exit, _exit, or a return from main. main: the main thread alone. self: getrusage of the whole
+/* io in exec and end records is without what the probe itself read and wrote in this image; what it wrote before an exec
+ * (the frames of its fork, exec, wait … records) is still counted by the kernel for the same pid.
+ *
+ * The probe saw the end: exit, _exit, or a return from main. main: the main thread alone. self: getrusage of the whole
  * process. children: of those it has waited for. whole_io: /proc/self/io, which the kernel counts with all threads that
  * ended AND all children waited for. threads: made in all, with the main one. */
 #define RECORD_END(X) \

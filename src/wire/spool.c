@@ -1,24 +1,80 @@
 /* Appending to and reading from a spool file. spool_append is part of the probe too. */
 #include "wire/spool.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include "base/sys.h"
+#include "wire/probe_env.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#define KERNEL_SIGSET_SIZE 8
+
+/* Under a file size limit the kernel answers a write beyond it with SIGXFSZ, which would end a program that never wrote
+ * so much itself. The signal goes to this thread: it is kept off while we write, and taken away unless it was already
+ * waiting. */
+static long write_without_signal(int fd, const uint8_t *data, size_t size)
+{
+    uint64_t signal = 1ull << (SIGXFSZ - 1), before, waiting = 0;
+    const struct timespec at_once = { 0 };
+    sys4(SYS_rt_sigprocmask, SIG_BLOCK, &signal, &before, KERNEL_SIGSET_SIZE);
+    sys2(SYS_rt_sigpending, &waiting, KERNEL_SIGSET_SIZE);
+    long written = sys3(SYS_write, fd, data, size);
+    if (written < (long)size && !(waiting & signal))
+        sys4(SYS_rt_sigtimedwait, &signal, NULL, &at_once, KERNEL_SIGSET_SIZE);
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, KERNEL_SIGSET_SIZE);
+    return written;
+}
+
+static long write_once(int fd, const uint8_t *data, size_t size)
+{
+    struct rlimit limit;
+    bool limited = sys4(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return limited ? write_without_signal(fd, data, size) : sys3(SYS_write, fd, data, size);
+}
 
 enum err spool_append(const char *path, const uint8_t *frame, size_t size)
 {
-    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    /* O_NONBLOCK: should the path name a FIFO, the program must not hang. */
+    int fd = sys_open(AT_FDCWD, path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
-        return err_from_errno(errno);
-    ssize_t written;
+        return err_from_errno(-fd);
+    long written;
     do
-        written = write(fd, frame, size);
-    while (written < 0 && errno == EINTR);
-    enum err err = written < 0 ? err_from_errno(errno) : (size_t)written < size ? FULL : OK;
-    close(fd);
-    return err;
+        written = write_once(fd, frame, size);
+    while (written == -EINTR);
+    sys_close(fd);
+    return written < 0 ? err_from_errno((int)-written) : (size_t)written < size ? FULL : OK;
+}
+
+/* The kernel adds for us: where the disk is full or the file was cut, touching the mapping ourselves would raise SIGBUS,
+ * whereas a futex operation fails. */
+static void add_one(int fd)
+{
+    void *map = (void *)sys6(SYS_mmap, NULL, sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if ((unsigned long)map > -4096ul)
+        return;
+    sys6(SYS_futex, map, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, map, FUTEX_OP(FUTEX_OP_ADD, 1, FUTEX_OP_CMP_EQ, 0));
+    sys2(SYS_munmap, map, sizeof(uint64_t));
+}
+
+void spool_count_lost(const char *path)
+{
+    size_t size = strlen(path);
+    if (size >= PATH_MAX)
+        return;
+    char *lost = __builtin_alloca(size + sizeof SPOOL_LOST_SUFFIX); /* the stack of a thread may be small */
+    memcpy(lost, path, size);
+    memcpy(lost + size, SPOOL_LOST_SUFFIX, sizeof SPOOL_LOST_SUFFIX);
+    int fd = sys_open(AT_FDCWD, lost, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return;
+    add_one(fd);
+    sys_close(fd);
 }
 
 enum err spool_open(struct spool_reader *reader, const char *path)

@@ -5,9 +5,13 @@
 #include "wire/frame.h"
 
 /* Appends one finished frame. Opens, writes once and closes, so that no descriptor stays in a program that is watched,
- * and a program that closes or reuses descriptors harms neither itself nor us. Allocates nothing, sets errno freely.
- * FULL, IO: not (wholly) written. */
+ * and a program that closes or reuses descriptors harms neither itself nor us. Allocates nothing, leaves errno alone, is
+ * no cancellation point, raises no SIGXFSZ. FULL, IO: not (wholly) written. */
 enum err spool_append(const char *path, const uint8_t *frame, size_t size);
+
+/* One more record could not be written: adds 1 to the number (u64) in the file path + ".lost", which the maker of the
+ * spool has made with 8 zero bytes. Where it cannot be, nothing happens. */
+void spool_count_lost(const char *path);
 
 /* The spool as memory, read-only. */
 struct spool_reader {

@@ -1,0 +1,102 @@
+/* Arguments and paths: of the program that runs, and of one that is about to be started. */
+#include "probe/probe.h"
+
+#include <stdlib.h>
+
+size_t args_size(char *const *argv)
+{
+    size_t size = 0;
+    for (; argv && *argv; argv++)
+        size += strlen(*argv) + 1;
+    return size;
+}
+
+struct bytes args_copy(char *const *argv, char *to)
+{
+    struct bytes all = { to, 0 };
+    for (; argv && *argv; argv++) {
+        size_t size = strlen(*argv) + 1;
+        memcpy(to + all.size, *argv, size);
+        all.size += size;
+    }
+    return all;
+}
+
+/* The kernel lays them out one behind the other; ld.so --argv0 does not. */
+struct bytes args_block(int argc, char **argv)
+{
+    if (argc < 1)
+        return (struct bytes){ "", 0 };
+    char *end = argv[0];
+    for (int i = 0; i < argc; i++) {
+        if (argv[i] != end)
+            return (struct bytes){ 0 };
+        end += strlen(end) + 1;
+    }
+    return (struct bytes){ argv[0], (size_t)(end - argv[0]) };
+}
+
+bool args_executable(const char *path)
+{
+    return sys3(SYS_faccessat, AT_FDCWD, path, X_OK) == 0;
+}
+
+/* folder/file into to; false when it does not fit. */
+static bool join(char to[ARGS_PATH_MAX], struct bytes folder, const char *file)
+{
+    size_t size = strlen(file) + 1;
+    if (folder.size + 1 + size > ARGS_PATH_MAX)
+        return false;
+    memmove(to, folder.data, folder.size);
+    to[folder.size] = '/';
+    memcpy(to + folder.size + 1, file, size);
+    return true;
+}
+
+const char *args_absolute(char to[ARGS_PATH_MAX], const char *path)
+{
+    if (path[0] == '/')
+        return path;
+    long size = sys2(SYS_getcwd, to, ARGS_PATH_MAX); /* with its NUL */
+    if (size < 2 || to[0] != '/')
+        return path;
+    while (path[0] == '.' && path[1] == '/')
+        for (path++; path[0] == '/';)
+            path++;
+    struct bytes folder = { to, size == 2 ? 0 : (size_t)size - 1 };
+    return join(to, folder, path) ? to : path;
+}
+
+const char *args_search(char to[ARGS_PATH_MAX], const char *file)
+{
+    if (strchr(file, '/'))
+        return args_executable(file) ? file : NULL;
+    const char *path = getenv("PATH");
+    if (!path)
+        path = "/bin:/usr/bin"; /* what the C library takes then */
+    for (;; path++) {
+        const char *end = strchrnul(path, ':');
+        struct bytes folder = { path, (size_t)(end - path) };
+        if (folder.size == 0)
+            folder = (struct bytes){ ".", 1 };
+        if (join(to, folder, file) && args_executable(to))
+            return to;
+        path = end;
+        if (!*path)
+            return NULL;
+    }
+}
+
+bool args_at(char to[ARGS_PATH_MAX], int fd, const char *path)
+{
+    char link[32] = "/proc/self/fd/", digits[12], *digit = digits + sizeof digits;
+    *--digit = '\0';
+    for (unsigned rest = (unsigned)fd; rest || !*digit; rest /= 10)
+        *--digit = (char)('0' + rest % 10);
+    strcat(link, digit);
+    long size = sys4(SYS_readlinkat, AT_FDCWD, link, to, ARGS_PATH_MAX - 1);
+    if (size <= 0)
+        return false;
+    to[size] = '\0';
+    return !path[0] || join(to, (struct bytes){ to, (size_t)size }, path);
+}

@@ -1,0 +1,59 @@
+/* Records on their way: memory for them, their frame, the append, and the count of those that could not be written. */
+#include "probe/probe.h"
+
+#include "wire/spool.h"
+
+#include <sys/mman.h>
+
+bool room_take(struct room *room, size_t size)
+{
+    room->data = room->small;
+    room->size = sizeof room->small;
+    if (size <= sizeof room->small)
+        return true;
+    long map = sys6(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map < 0 && map > -4096) {
+        spool_count_lost(probe.spool);
+        return false;
+    }
+    room->data = (uint8_t *)map;
+    room->size = size;
+    return true;
+}
+
+void room_give(struct room *room)
+{
+    if (room->data != room->small)
+        sys2(SYS_munmap, room->data, room->size);
+}
+
+void emit_own(struct probe_own part)
+{
+    if (!probe_mine())
+        return;
+    struct probe_own *own = probe_in_main_thread() ? &probe.own_main : &probe.own_others;
+    atomic_fetch_add_explicit(&own->rchar, part.rchar, memory_order_relaxed);
+    atomic_fetch_add_explicit(&own->syscr, part.syscr, memory_order_relaxed);
+    atomic_fetch_add_explicit(&own->wchar, part.wchar, memory_order_relaxed);
+    atomic_fetch_add_explicit(&own->syscw, part.syscw, memory_order_relaxed);
+}
+
+struct packer emit_begin(uint8_t *frame, size_t size)
+{
+    /* frame_finish wants 7 bytes behind the body */
+    return (struct packer){ frame + FRAME_HEAD, frame + size - 7, false };
+}
+
+enum err emit_end(uint8_t *frame, const struct packer *packer, enum record_kind kind)
+{
+    enum err err = FULL;
+    if (!packer->full) {
+        size_t size = frame_finish(frame, kind, (size_t)(packer->at - frame) - FRAME_HEAD);
+        err = spool_append(probe.spool, frame, size);
+        if (err == OK)
+            emit_own((struct probe_own){ .wchar = size, .syscw = 1 });
+    }
+    if (err != OK)
+        spool_count_lost(probe.spool);
+    return err;
+}

@@ -1,0 +1,40 @@
+/* The functions behind the wrapped ones. dlsym(RTLD_NEXT) and not libc by name, so that other preloaded libraries that
+ * wrap the same function still get their turn. */
+#include "probe/probe.h"
+
+#include <dlfcn.h>
+
+static _Atomic uintptr_t found[NEXT_SIZE];
+
+/* One text with NUL between the names instead of pointers to them: pointers would have to be relocated at each start. */
+static const char names[] =
+#define X(name) #name "\0"
+    NEXT_FIRST(X) NEXT_LATER(X);
+#undef X
+
+static const char *name_of(enum next which)
+{
+    const char *name = names;
+    for (int i = 0; i < (int)which; i++)
+        name += strlen(name) + 1;
+    return name;
+}
+
+uintptr_t next_find(enum next which)
+{
+    uintptr_t function = atomic_load_explicit(&found[which], memory_order_relaxed);
+    if (function)
+        return function;
+    int kept = errno;
+    function = (uintptr_t)dlsym(RTLD_NEXT, name_of(which));
+    errno = kept;
+    atomic_store_explicit(&found[which], function, memory_order_relaxed);
+    return function;
+}
+
+void next_find_first(void)
+{
+#define X(name) next_find(NEXT_##name);
+    NEXT_FIRST(X)
+#undef X
+}

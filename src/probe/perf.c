@@ -1,0 +1,135 @@
+/* perf events of each thread: opened by the thread itself, which needs no rights beyond its own, sent to sonde run
+ * through its socket and closed at once. sonde run reads them when the thread has ended. */
+#include "probe/probe.h"
+
+#include <linux/perf_event.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#define SEND_TRIES 50
+#define SEND_PAUSE_NS 100000
+
+struct perf_setting {
+    uint32_t type;
+    unsigned exclude;
+    uint64_t config, config1, config2;
+};
+
+static struct perf_setting settings[PROBE_EVENTS_MAX];
+static unsigned settings_count;
+static struct sockaddr_un receiver;
+
+static uint64_t hex_at(const char **at)
+{
+    uint64_t value = 0;
+    for (;; ++*at) {
+        char c = **at;
+        if (c >= '0' && c <= '9')
+            value = value << 4 | (uint64_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            value = value << 4 | (uint64_t)(c - 'a' + 10);
+        else
+            break;
+    }
+    *at += **at == ':';
+    return value;
+}
+
+void perf_settings(const char *events, const char *socket_path)
+{
+    if (!events || !socket_path || strlen(socket_path) >= sizeof receiver.sun_path)
+        return;
+    receiver.sun_family = AF_UNIX;
+    strcpy(receiver.sun_path, socket_path);
+    while (*events && settings_count < PROBE_EVENTS_MAX) {
+        struct perf_setting *setting = &settings[settings_count++];
+        setting->type = (uint32_t)hex_at(&events);
+        setting->config = hex_at(&events);
+        setting->config1 = hex_at(&events);
+        setting->config2 = hex_at(&events);
+        setting->exclude = (unsigned)hex_at(&events);
+        if (*events != ';')
+            break;
+        events++;
+    }
+}
+
+static int event_open(const struct perf_setting *setting)
+{
+    struct perf_event_attr attr = {
+        .type = setting->type,
+        .size = sizeof attr,
+        .config = setting->config,
+        .config1 = setting->config1,
+        .config2 = setting->config2,
+        .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+        .exclude_kernel = !!(setting->exclude & PROBE_EXCLUDE_KERNEL),
+        .exclude_hv = !!(setting->exclude & PROBE_EXCLUDE_HYPERVISOR),
+        .remove_on_exec = 1, /* the next image opens its own */
+    };
+    long fd = sys5(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd == -E2BIG || fd == -EINVAL) {
+        attr.remove_on_exec = 0; /* before Linux 5.13 */
+        fd = sys5(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    }
+    return (int)fd;
+}
+
+/* Waits a little when sonde run does not keep up, then does without. */
+static void send_all(const struct msghdr *message)
+{
+    long fd = sys3(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    const struct timespec pause = { .tv_nsec = SEND_PAUSE_NS };
+    for (int i = 0; i < SEND_TRIES; i++) {
+        long sent = sys3(SYS_sendmsg, fd, message, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent != -EAGAIN && sent != -ENOBUFS && sent != -ETOOMANYREFS && sent != -EINTR)
+            break;
+        sys2(SYS_nanosleep, &pause, NULL);
+    }
+    sys_close((int)fd);
+}
+
+static void send_descriptors(struct probe_perf_message text, const int *fds, unsigned count)
+{
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(PROBE_EVENTS_MAX * sizeof(int))];
+    } control = { .head = { .cmsg_len = CMSG_LEN(count * sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+    memcpy(CMSG_DATA(&control.head), fds, count * sizeof(int));
+    struct iovec part = { &text, sizeof text };
+    struct msghdr message = {
+        .msg_name = &receiver,
+        .msg_namelen = sizeof receiver,
+        .msg_iov = &part,
+        .msg_iovlen = 1,
+        .msg_control = &control,
+        .msg_controllen = CMSG_SPACE(count * sizeof(int)),
+    };
+    send_all(&message);
+}
+
+__attribute__((noinline)) static void open_and_send(void)
+{
+    int fds[PROBE_EVENTS_MAX];
+    unsigned count = 0;
+    struct probe_perf_message text = { .pid = (unsigned)sys_getpid(), .tid = (unsigned)sys_gettid() };
+    for (unsigned i = 0; i < settings_count; i++) {
+        int fd = event_open(&settings[i]);
+        if (fd < 0)
+            continue;
+        fds[count++] = fd;
+        text.opened |= 1u << i;
+    }
+    if (count)
+        send_descriptors(text, fds, count);
+    for (unsigned i = 0; i < count; i++)
+        sys_close(fds[i]);
+}
+
+void perf_open_thread(void)
+{
+    if (settings_count)
+        open_and_send();
+}

@@ -1,0 +1,182 @@
+/* What the files of the preloaded probe share. The probe lives inside other people's programs: it calls the real function
+ * first where it can, never exits, prints, allocates with malloc, holds a descriptor or a lock, and leaves errno alone.
+ * Its data goes as records (wire/record.h) into the spool that $SONDE_SPOOL names. */
+#ifndef SONDE_PROBE_PROBE_H
+#define SONDE_PROBE_PROBE_H
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/sys.h"
+#include "model/counters.h"
+#include "wire/frame.h"
+#include "wire/probe_env.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+
+#define PROBE_EXPORT __attribute__((visibility("default")))
+#define PROBE_EVENTS_MAX 32
+
+/* Bytes and calls that the probe itself read and wrote: taken off what the kernel counted for the program. */
+struct probe_own {
+    _Atomic uint64_t rchar, syscr, wchar, syscw;
+};
+
+/* This process. Written at its start and after fork; a child made by vfork sees its parent's and must not touch it. */
+struct probe {
+    bool on;             /* there is a spool to write to */
+    bool kernel_listens; /* PROBE_FLAG_KERNEL */
+    bool delays;         /* PROBE_FLAG_DELAYS */
+    bool forked;         /* born by fork, and no exec since */
+    _Atomic bool quiet;  /* the program restricts its own system calls: make none beside them */
+    _Atomic bool ended;  /* the end is recorded */
+    pid_t pid, forking;  /* forking: the process that is calling fork */
+    uint64_t start_ticks, ticks_per_s;
+    void *main_thread;   /* its thread pointer */
+    _Atomic unsigned children;
+    struct probe_own own_main, own_others; /* by the main thread; by all others */
+    char spool[PATH_MAX];
+};
+extern struct probe probe;
+
+/* Records are wanted. */
+static inline bool probe_on(void)
+{
+    return probe.on && !probe.quiet;
+}
+
+/* This process is the one that the state describes, and not a child that shares its memory. */
+static inline bool probe_mine(void)
+{
+    return sys_getpid() == probe.pid;
+}
+
+static inline bool probe_in_main_thread(void)
+{
+    return __builtin_thread_pointer() == probe.main_thread;
+}
+
+/* end.c: at most one record per process; nothing in a child by vfork. */
+void end_emit(int status);
+
+/* emit.c: a record on its way. Memory for it: on the stack while it is small, else mapped. */
+#define ROOM_SMALL 1536
+struct room {
+    uint8_t *data;
+    size_t size;
+    uint8_t small[ROOM_SMALL];
+};
+bool room_take(struct room *room, size_t size); /* false: no memory, the record is lost and counted */
+void room_give(struct room *room);
+
+/* Upper bound of the frame of a record with this many counters besides its texts. */
+#define EMIT_BOUND(counters) (FRAME_HEAD + 7 + 20 * PACK_NUMBER_MAX + (counters) * (COUNTERS_SIZE + 1) * PACK_NUMBER_MAX)
+struct packer emit_begin(uint8_t *frame, size_t size);
+enum err emit_end(uint8_t *frame, const struct packer *packer, enum record_kind kind);
+void emit_own(struct probe_own part); /* bytes that the probe read or wrote just now */
+
+/* read.c: what the kernel knows about us. Adds to counters what could be read; what could not stays unknown. */
+void read_usage(struct counters *counters, int who); /* getrusage */
+void read_usage_from(struct counters *counters, const struct rusage *usage);
+/* Whose file it is decides what of it the probe itself has read and written. */
+enum read_whose { READ_MAIN, READ_PROCESS, READ_OTHER };
+bool read_io(struct counters *counters, int folder, const char *path, enum read_whose whose);
+
+/* The calling thread from its folder, /proc/thread-self, or /proc/self where that is the same and cheaper: all but what
+ * getrusage tells. */
+void read_this_thread(struct counters *counters, const char *folder_path, enum read_whose whose);
+
+/* Without /proc: the time on a CPU, exactly; the CPU. */
+void read_this_clock(struct counters *counters);
+
+/* Numbers of /proc/…/stat by the field numbers of proc(5). */
+enum {
+    STAT_MINFLT = 10,
+    STAT_MAJFLT = 12,
+    STAT_UTIME = 14,
+    STAT_STIME = 15,
+    STAT_THREADS = 20,
+    STAT_START = 22,
+    STAT_PROCESSOR = 39,
+    STAT_BLKIO = 42,
+    STAT_GUEST = 43,
+    STAT_FIELDS,
+};
+struct read_stat {
+    uint64_t field[STAT_FIELDS];
+    char name[16];
+    size_t name_size;
+};
+bool read_stat(struct read_stat *stat, int folder, const char *path);
+uint64_t read_ticks_us(uint64_t ticks);
+
+/* Another thread of this process: usage as well, from its stat. */
+void read_other_thread(struct counters *counters, pid_t tid, struct read_stat *stat);
+
+/* The time on a CPU of another thread, without /proc. */
+void read_other_clock(struct counters *counters, pid_t tid);
+
+/* args.c: arguments and paths of a program to be. */
+size_t args_size(char *const *argv);
+struct bytes args_copy(char *const *argv, char *to); /* NUL after each; to has args_size bytes */
+struct bytes args_block(int argc, char **argv);      /* without copying; no data when they do not stand in a row */
+#define ARGS_PATH_MAX 1024
+/* The absolute name of path, in to when it had to be made, else path itself. */
+const char *args_absolute(char to[ARGS_PATH_MAX], const char *path);
+/* As execvp looks for file. NULL: not found. */
+const char *args_search(char to[ARGS_PATH_MAX], const char *file);
+bool args_executable(const char *path);
+/* The name of path as seen from the open folder fd, of fd itself when path is empty. */
+bool args_at(char to[ARGS_PATH_MAX], int fd, const char *path);
+
+/* threads.c: the threads that are alive, without locks. */
+struct thread_slot {
+    _Atomic unsigned state;
+    _Atomic uint32_t next_free;
+    uint32_t number;
+    unsigned rounds; /* of destructors that went by */
+    pid_t tid;
+    uint64_t start_ns;
+    union {
+        void *(*start)(void *);
+        int (*start_c11)(void *);
+    };
+    void *argument;
+};
+void threads_start(void); /* once, at the start of the program */
+bool threads_ready(void); /* threads can be followed */
+void threads_reset(void); /* after fork: only the calling thread is left */
+
+struct thread_slot *threads_claim(void); /* for a thread about to be made; NULL: no memory */
+void threads_release(struct thread_slot *slot);
+void threads_begin(struct thread_slot *slot); /* in the new thread; from here on its end is recorded */
+
+unsigned threads_made(void); /* in all, without the main one */
+/* The process ends: a record for each that lives save the main one; they will write no other. Returns how many. */
+unsigned threads_emit_live(void);
+/* The process is about to exec: a record for each that lives save the calling one; should the exec fail they live on. */
+void threads_emit_others(void);
+
+/* perf.c */
+void perf_settings(const char *events, const char *socket); /* borrowed for the call */
+void perf_open_thread(void); /* the calling thread's events; nothing when none are wanted */
+
+/* wrap_prctl.c, wrap_exec.c … : the wrapped functions, and next.c: what they stand in front of. */
+#define NEXT_FIRST(X) X(execve) X(execvpe) X(fexecve) X(wait4) X(_exit)
+#define NEXT_LATER(X) X(execveat) X(posix_spawn) X(posix_spawnp) X(quick_exit) X(pthread_create) X(thrd_create) \
+    X(prctl) X(pclose) X(system)
+/* The next definition of a function behind ours, as the dynamic linker finds it. The first group is found at the start of
+ * the program, because it may be called between fork and exec, where the linker's lock may be held for ever; the others
+ * at their first call. */
+enum next {
+#define X(name) NEXT_##name,
+    NEXT_FIRST(X) NEXT_LATER(X)
+#undef X
+    NEXT_SIZE,
+};
+void next_find_first(void);
+uintptr_t next_find(enum next which);
+#define NEXT(name) ((__typeof__(name) *)next_find(NEXT_##name))
+
+#endif

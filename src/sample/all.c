@@ -1,0 +1,10 @@
+/* The samplers of this build: one line each. */
+#include "sample/all.h"
+
+const struct sampler *const sampler_all[] = {
+    &sampler_tree,
+    &sampler_loadavg,
+    &sampler_meminfo,
+    &sampler_stat,
+    NULL,
+};

@@ -1,0 +1,14 @@
+/* Every sampler by name, each in the file of that name. */
+#ifndef SONDE_SAMPLE_ALL_H
+#define SONDE_SAMPLE_ALL_H
+
+#include "sample/sampler.h"
+
+extern const struct sampler sampler_null; /* to copy; not in sampler_all */
+
+extern const struct sampler sampler_tree;
+extern const struct sampler sampler_loadavg;
+extern const struct sampler sampler_meminfo;
+extern const struct sampler sampler_stat;
+
+#endif

@@ -1,0 +1,71 @@
+/* The node's load: /proc/loadavg, "0.42 0.30 0.25 3/412 27013": three averages, tasks running or waiting for a CPU, tasks
+ * in all. */
+#include "sample/all.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/scan.h"
+
+#include <unistd.h>
+
+static const struct metric metrics[] = {
+    { "load1", "1", GAUGE, F64, "tasks running, runnable or blocked for I/O, average of 1 minute" },
+    { "load5", "1", GAUGE, F64, "the same, of 5 minutes" },
+    { "load15", "1", GAUGE, F64, "the same, of 15 minutes" },
+    { "runnable", "1", GAUGE, U64, "tasks on a CPU or waiting for one now" },
+    { "tasks", "1", GAUGE, U64, "processes and threads of the node" },
+};
+
+enum { LOAD1, LOAD5, LOAD15, RUNNABLE, TASKS, METRICS };
+
+static const struct set set = { "loadavg", metrics, METRICS };
+_Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
+
+struct loadavg {
+    int fd;
+};
+
+static enum err loadavg_open(void *state, const struct sampler_context *context)
+{
+    struct loadavg *loadavg = state;
+    return file_open(context->root, "/proc/loadavg", &loadavg->fd);
+}
+
+static enum err loadavg_read(void *state, struct batch *out)
+{
+    const struct loadavg *loadavg = state;
+    char text[128];
+    double load[3];
+    uint64_t runnable, tasks;
+    enum err err = file_read_fd(loadavg->fd, text, sizeof text, NULL);
+    if (err)
+        return err;
+    const char *at = text;
+    if (!scan_decimal(&at, &load[0]) || !scan_decimal(&at, &load[1]) || !scan_decimal(&at, &load[2])
+        || !scan_u64(&at, &runnable) || *at++ != '/' || !scan_u64(&at, &tasks))
+        return CORRUPT;
+    struct sample *sample = batch_add(out, &set, clock_realtime_ns(), "");
+    if (!sample)
+        return NOMEM;
+    for (size_t i = 0; i < 3; i++)
+        sample_set_f64(sample, LOAD1 + i, load[i]);
+    sample_set_u64(sample, RUNNABLE, runnable);
+    sample_set_u64(sample, TASKS, tasks);
+    return OK;
+}
+
+static void loadavg_close(void *state)
+{
+    struct loadavg *loadavg = state;
+    close(loadavg->fd);
+}
+
+const struct sampler sampler_loadavg = {
+    .name = "loadavg",
+    .about = "load of the node, runnable tasks",
+    .set = &set,
+    .state_size = sizeof(struct loadavg),
+    .open = loadavg_open,
+    .read = loadavg_read,
+    .close = loadavg_close,
+};

@@ -1,0 +1,38 @@
+/* The contract of a sampler: it reads one sensor of the node, or of the run, at each tick. docs/add-a-sampler.md tells
+ * how to make one; sample/null.c is the file to copy. */
+#ifndef SONDE_SAMPLE_SAMPLER_H
+#define SONDE_SAMPLE_SAMPLER_H
+
+#include "base/err.h"
+#include "model/batch.h"
+#include "model/setting.h"
+
+#include <sys/types.h>
+
+/* Where to look. Borrowed: valid as long as the sampler is open. */
+struct sampler_context {
+    const char *root; /* of /proc and /sys: "" is this machine, a test points it at a captured tree. Never NULL */
+    pid_t pid;        /* the process whose descendants are the run; 0: there is none, the node alone is watched */
+};
+
+/* Constant, with designated initialisers, in a file of its own. All functions but open and read may be NULL. */
+struct sampler {
+    const char *name, *about;       /* "meminfo": the file's name; one line for doctor and the docs */
+    const struct setting *settings; /* offsets are in the state; NULL: none */
+    const struct set *set;          /* what it gives; NULL: made at open, where the kernel decides the list */
+    size_t state_size;              /* allocated zeroed, settings filled in, and freed by the caller */
+
+    /* ABSENT: the hardware, the file or the permission is not there; silent. What was opened is closed again. */
+    enum err (*open)(void *state, const struct sampler_context *context);
+
+    /* Adds samples to out. AGAIN, GONE: nothing this time, silent. Anything else: closed, reported once, tried again
+     * later. Allocates nothing once it is warm. */
+    enum err (*read)(void *state, struct batch *out);
+
+    void (*close)(void *state);
+};
+
+/* All samplers of this build; NULL ends the list. To add one, add a line in sample/all.c. */
+extern const struct sampler *const sampler_all[];
+
+#endif

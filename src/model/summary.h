@@ -24,6 +24,17 @@ struct summary {
     uint64_t crashed;                    /* of those signalled: SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSYS, SIGTRAP */
 };
 
+/* X(field): what adds up, and what takes the larger, in struct summary; the columns of the store are named so too. */
+#define SUMMARY_SUMS(X) \
+    X(processes) X(threads) X(images) X(failed) X(signalled) X(killed) X(running) X(lost) X(unprobed) \
+    X(short_processes) X(short_wall_ns) X(short_cpu_us)
+#define SUMMARY_GAPS(X) X(records_lost) X(bytes_damaged) X(events_lost) X(ticks_late) /* of gaps: add up too */
+#define SUMMARY_PEAKS(X) X(rss_peak_bytes) X(live_peak) X(threads_peak)
+
+/* The set and its metric from whose samples rss_peak_bytes comes. */
+#define SUMMARY_JOB_SET "job"
+#define SUMMARY_RSS_METRIC "rss"
+
 /* All processes of one executable of a job. */
 struct summary_executable {
     struct bytes name, path;
@@ -34,7 +45,18 @@ struct summary_executable {
     uint64_t waiting_ns, blkio_us;
 };
 
-void summary_of_run(struct summary *summary, const struct run *run);
+void summary_of_run(struct summary *summary, const struct run *run); /* model/summary.c, peaks by model/overlap.c */
+
+/* The executables of a run in the order of their first process. Texts are borrowed from the run. */
+struct summary_executables {
+    struct summary_executable *items;
+    size_t count;
+    uint32_t *of_process; /* run.process_count of them: index in items */
+};
+
+/* Sums the processes of each executable (same name and path). NOMEM. */
+enum err summary_executables_of_run(struct summary_executables *executables, const struct run *run);
+void summary_executables_clear(struct summary_executables *executables);
 
 /* Adds the summary of another run of the same job. */
 void summary_add(struct summary *summary, const struct summary *more);

@@ -1,0 +1,95 @@
+/* A job in a few numbers: one pass over the processes of a run. What was alive at the same time is model/overlap.c's. */
+#include "model/summary.h"
+
+#include "model/overlap.h"
+
+#include <signal.h>
+#include <string.h>
+
+static void take_larger(uint64_t *a, uint64_t b)
+{
+    if (b > *a)
+        *a = b;
+}
+
+static void add_ending(struct summary *summary, const struct process *process)
+{
+    summary->running += process->state == PROCESS_RUNNING;
+    summary->lost += process->state == PROCESS_LOST;
+    if (!process->status_known || process->state == PROCESS_EXECED)
+        return;
+    summary->signalled += process->exit_signal != 0;
+    summary->killed += process->exit_signal == SIGKILL;
+    summary->failed += process->exit_code != 0 || process->exit_signal != 0;
+}
+
+/* The main thread of an image that came by exec is the one that the image before it has counted. */
+static uint64_t threads_of(const struct process *process)
+{
+    uint64_t threads = process->thread_count ? process->thread_count : 1;
+    return process->image ? threads - 1 : threads;
+}
+
+static void add_process(struct summary *summary, const struct process *process)
+{
+    summary->images++;
+    summary->processes += process->image == 0;
+    summary->threads += threads_of(process);
+    summary->unprobed += !(process->sources & SEEN_PROBE);
+    add_ending(summary, process);
+    counters_add(&summary->sum, &process->counters);
+    if (overlap_is_short(process)) {
+        summary->short_processes += process->state != PROCESS_EXECED;
+        summary->short_cpu_us += counters_cpu_us(&process->counters);
+    }
+}
+
+static uint64_t in_bytes(const struct metric *metric, union value value)
+{
+    uint64_t number = metric->type == F64 ? (uint64_t)value.f64 : value.u64;
+    return strcmp(metric->unit, "KB") == 0 ? number * 1024 : number;
+}
+
+/* The peak of the sampled resident memory of all processes together. */
+static uint64_t rss_peak(const struct run_series *series)
+{
+    uint64_t peak = 0;
+    for (size_t column = 0; column < series->set.size; column++) {
+        const struct metric *metric = &series->set.metrics[column];
+        if (strcmp(metric->name, SUMMARY_RSS_METRIC) != 0)
+            continue;
+        for (size_t row = 0; row < series->count; row++) {
+            size_t at = row * series->set.size + column;
+            if (series->known[at])
+                take_larger(&peak, in_bytes(metric, series->values[at]));
+        }
+    }
+    return peak;
+}
+
+void summary_of_run(struct summary *summary, const struct run *run)
+{
+    *summary = (struct summary){ .total = run->total, .gaps = run->gaps };
+    for (size_t i = 0; i < run->process_count; i++)
+        add_process(summary, &run->processes[i]);
+    for (size_t i = 0; i < run->series_count; i++) {
+        if (strcmp(run->series[i].set.name, SUMMARY_JOB_SET) == 0)
+            take_larger(&summary->rss_peak_bytes, rss_peak(&run->series[i]));
+    }
+    overlap_of_run(summary, run);
+}
+
+void summary_add(struct summary *summary, const struct summary *more)
+{
+#define X(field) summary->field += more->field;
+    SUMMARY_SUMS(X)
+#undef X
+#define X(field) summary->gaps.field += more->gaps.field;
+    SUMMARY_GAPS(X)
+#undef X
+#define X(field) take_larger(&summary->field, more->field);
+    SUMMARY_PEAKS(X)
+#undef X
+    counters_add(&summary->sum, &more->sum);
+    counters_add(&summary->total, &more->total);
+}

@@ -1,0 +1,120 @@
+/* What was summed when the runs of a job were filed: its executables, its perf events, its hosts. */
+#include "store/store.h"
+
+#include "store/columns.h"
+#include "store/db.h"
+
+/* Goes through the rows of a query on one job. read is given the statement at a row. */
+struct walk {
+    struct store *store;
+    const char *sql, *what;
+    enum err (*read)(const struct walk *walk, sqlite3_stmt *statement);
+    void *context;
+    union {
+        enum err (*executable)(void *context, const struct summary_executable *executable);
+        enum err (*event)(void *context, const char *event, uint64_t sum);
+        enum err (*count)(void *context, uint32_t number, uint32_t tid, const char *event, uint64_t value);
+        enum err (*host)(void *context, const struct host *host);
+    } each;
+};
+
+static enum err walk_rows(const struct walk *walk, int64_t job_row)
+{
+    sqlite3_stmt *statement;
+    bool row = true;
+    enum err err = db_prepare(walk->store, &statement, walk->what, walk->sql);
+    if (err != OK)
+        return err;
+    sqlite3_bind_int64(statement, 1, job_row);
+    while (err == OK) {
+        err = db_step(walk->store, statement, walk->what, &row);
+        if (err != OK || !row)
+            break;
+        err = walk->read(walk, statement);
+    }
+    sqlite3_finalize(statement);
+    return err;
+}
+
+static uint64_t number_at(sqlite3_stmt *statement, int at)
+{
+    return (uint64_t)sqlite3_column_int64(statement, at);
+}
+
+static const char *text_at(sqlite3_stmt *statement, int at)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, at);
+    return text ? text : "";
+}
+
+static enum err read_executable(const struct walk *walk, sqlite3_stmt *statement)
+{
+    struct summary_executable executable = { .path = columns_read_bytes(statement, 0), .name = columns_read_bytes(statement, 1) };
+    int at = 2;
+#define X(field) executable.field = number_at(statement, at++);
+    EXECUTABLE_COLUMNS(X)
+#undef X
+    return walk->each.executable(walk->context, &executable);
+}
+
+enum err store_executables(struct store *store, int64_t job_row,
+                           enum err (*each)(void *context, const struct summary_executable *executable), void *context)
+{
+    struct walk walk = { store, "SELECT e.path, e.name, x.* FROM (SELECT sum(count), sum(short_count), sum(failed),"
+                                " sum(cpu_us) AS cpu_us, sum(wall_ns), max(rss_max_kb), sum(read_bytes), sum(write_bytes),"
+                                " sum(rchar), sum(wchar), sum(waiting_ns), sum(blkio_us), executable FROM run_executables"
+                                " WHERE job = ?1 GROUP BY executable) x JOIN executables e ON e.id = x.executable"
+                                " ORDER BY x.cpu_us DESC, e.name, e.path",
+                         "read executables", read_executable, context, { .executable = each } };
+    return walk_rows(&walk, job_row);
+}
+
+static enum err read_event(const struct walk *walk, sqlite3_stmt *statement)
+{
+    return walk->each.event(walk->context, text_at(statement, 0), number_at(statement, 1));
+}
+
+enum err store_events(struct store *store, int64_t job_row,
+                      enum err (*each)(void *context, const char *event, uint64_t sum), void *context)
+{
+    struct walk walk = { store, "SELECT e.name, sum(r.value) FROM run_events r JOIN events e ON e.id = r.event"
+                                " WHERE r.job = ?1 GROUP BY r.event ORDER BY e.id",
+                         "read events", read_event, context, { .event = each } };
+    return walk_rows(&walk, job_row);
+}
+
+static enum err read_count(const struct walk *walk, sqlite3_stmt *statement)
+{
+    return walk->each.count(walk->context, (uint32_t)number_at(statement, 0), (uint32_t)number_at(statement, 1),
+                            text_at(statement, 2), number_at(statement, 3));
+}
+
+enum err store_event_counts(struct store *store, int64_t job_row,
+                            enum err (*each)(void *context, uint32_t number, uint32_t tid, const char *event, uint64_t value),
+                            void *context)
+{
+    struct walk walk = { store, "SELECT p.process, 0, e.name, p.value, -1 AS thread, e.id AS id FROM process_events p"
+                                " JOIN events e ON e.id = p.event WHERE p.job = ?1 UNION ALL"
+                                " SELECT p.process, t.tid, e.name, p.value, p.thread, e.id FROM thread_events p"
+                                " JOIN events e ON e.id = p.event JOIN threads t"
+                                " ON t.job = p.job AND t.process = p.process AND t.number = p.thread WHERE p.job = ?1"
+                                " ORDER BY 1, 5, 6",
+                         "read events", read_count, context, { .count = each } };
+    return walk_rows(&walk, job_row);
+}
+
+static enum err read_host(const struct walk *walk, sqlite3_stmt *statement)
+{
+    struct host host = { columns_read_bytes(statement, 0), columns_read_bytes(statement, 1), columns_read_bytes(statement, 2),
+                         number_at(statement, 3), number_at(statement, 4) };
+    return walk->each.host(walk->context, &host);
+}
+
+enum err store_hosts(struct store *store, int64_t job_row,
+                     enum err (*each)(void *context, const struct host *host), void *context)
+{
+    struct walk walk = { store, "SELECT name, kernel, cpu_model, cores, memory_bytes FROM hosts WHERE id IN"
+                                " (SELECT host FROM runs WHERE job = ?1) ORDER BY name, id",
+                         "read hosts", read_host, context, { .host = each } };
+    return walk_rows(&walk, job_row);
+}

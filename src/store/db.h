@@ -1,0 +1,39 @@
+/* The store's handle and the few ways in which its files talk to SQLite. */
+#ifndef SONDE_STORE_DB_H
+#define SONDE_STORE_DB_H
+
+#include "store/store.h"
+
+#include <sqlite3.h>
+
+struct store {
+    sqlite3 *db;
+    char *path;
+    enum store_mode mode;
+    int wal_frames;           /* in the write-ahead log after our last commit */
+    uint64_t busy_since_ns;
+    char message[1024];
+};
+
+/* Keeps what went wrong, for store_message, and returns the kind. what: "read jobs"; the rest is SQLite's last error. */
+enum err db_fail(struct store *store, const char *what);
+
+/* The same for an error of our own. */
+enum err db_say(struct store *store, enum err err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The kind of an SQLite result code; system_errno: sqlite3_system_errno. */
+enum err db_err(int code, int system_errno);
+
+enum err db_exec(struct store *store, const char *what, const char *sql);
+enum err db_prepare(struct store *store, sqlite3_stmt **statement, const char *what, const char *sql);
+
+/* *row: there is one. */
+enum err db_step(struct store *store, sqlite3_stmt *statement, const char *what, bool *row);
+
+/* Steps a statement that returns nothing and resets it. */
+enum err db_run(struct store *store, sqlite3_stmt *statement, const char *what);
+
+/* One number, *value stays as it is when there is no row or it is NULL. parameter: bound to ?1. */
+enum err db_number(struct store *store, const char *what, const char *sql, int64_t parameter, int64_t *value);
+
+#endif

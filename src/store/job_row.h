@@ -1,0 +1,19 @@
+/* A row of the table jobs as a struct store_job. */
+#ifndef SONDE_STORE_JOB_ROW_H
+#define SONDE_STORE_JOB_ROW_H
+
+#include "store/columns.h"
+#include "store/store.h"
+
+/* What job_row_read reads, for a SELECT; followed by FROM …. */
+#define JOB_ROW_COLUMNS \
+    JOB_TEXTS(COLUMNS_NAME) JOB_NUMBERS(COLUMNS_NAME) \
+    COLUMNS_SUMMARY(COLUMNS_NAME, COLUMNS_COUNTER_NAME, COLUMNS_TOTAL_NAME) "id"
+
+/* Texts are borrowed from statement until its next step, the command from words. */
+void job_row_read(sqlite3_stmt *statement, struct store_job *job, struct buf *words);
+
+/* Gives job its own copy of all texts. */
+enum err job_row_own(struct store_job *job);
+
+#endif

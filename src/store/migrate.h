@@ -1,0 +1,24 @@
+/* From any older schema to the newest, step by step. */
+#ifndef SONDE_STORE_MIGRATE_H
+#define SONDE_STORE_MIGRATE_H
+
+#include "store/db.h"
+
+/* Step i (from 0) makes version i + 1 out of version i. sql, then (when it is not NULL) step. */
+struct migration {
+    const char *about; /* for the message when it fails */
+    const char *sql;
+    enum err (*step)(struct store *store);
+};
+
+extern const struct migration migrations[];
+extern const int migration_count; /* the newest version */
+
+/* The version of the open database: 0 for an empty one. CORRUPT when it is another program's. */
+enum err migrate_version(struct store *store, int *version);
+
+/* Applies what is missing, all of it or nothing, while others wait. A database that somebody else has brought up in the
+ * meantime is left alone. USAGE when it is newer than the last step. */
+enum err migrate_up(struct store *store, const struct migration *steps, int count);
+
+#endif

@@ -1,0 +1,204 @@
+/* Opens and closes the job database: makes it where it is missing, waits while others use it, and says in a sentence why
+ * it cannot be had. */
+#include "store/store.h"
+
+#include "base/clock.h"
+#include "store/db.h"
+#include "store/folder.h"
+#include "store/migrate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WAIT_MAX_NS (60 * NS_PER_S)
+#define WAL_FRAMES_MAX 256 /* 1 MB: what the next one to open has to read */
+
+enum err store_default_path(char *path, size_t size)
+{
+    const char *db = getenv("SONDE_DB"), *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    int length = -1;
+    if (db && db[0])
+        length = snprintf(path, size, "%s", db);
+    else if (data && data[0] == '/')
+        length = snprintf(path, size, "%s/sonde/sonde.db", data);
+    else if (home && home[0])
+        length = snprintf(path, size, "%s/.local/share/sonde/sonde.db", home);
+    return length > 0 && (size_t)length < size ? OK : USAGE;
+}
+
+/* Sleeps longer and longer, by chance a bit more or less, so that a hundred that wait do not all come at once. */
+static void doze(int count)
+{
+    unsigned most_us = count < 6 ? 1000u << count : 50000u;
+    usleep(most_us / 2 + (unsigned)(clock_monotonic_ns() >> 4) % (most_us / 2));
+}
+
+static int on_busy(void *context, int count)
+{
+    struct store *store = context;
+    uint64_t now_ns = clock_monotonic_ns();
+    if (count == 0)
+        store->busy_since_ns = now_ns;
+    if (now_ns - store->busy_since_ns > WAIT_MAX_NS)
+        return 0;
+    doze(count);
+    return 1;
+}
+
+static int on_commit(void *context, sqlite3 *db, const char *name, int frames)
+{
+    (void)db, (void)name;
+    ((struct store *)context)->wal_frames = frames;
+    return SQLITE_OK;
+}
+
+/* Not even at its size of 0 may the file be read by others: arguments tell secrets. */
+static enum err make_file(struct store *store)
+{
+    enum err err = folder_make_for(store->path);
+    if (err == OK)
+        err = folder_make_file(store->path);
+    if (err == OK)
+        return OK;
+    return db_say(store, err, "cannot make the store %s: %s. %s", store->path, err_text(err),
+                  err == FULL ? "Make room on that disk, or name another store with SONDE_DB"
+                              : "Name a file that you may make with SONDE_DB");
+}
+
+static enum err check_file(struct store *store)
+{
+    struct stat status;
+    if (stat(store->path, &status) == 0) {
+        if (S_ISREG(status.st_mode))
+            return OK;
+        return db_say(store, USAGE, "the store %s is not a file. Name a file with SONDE_DB", store->path);
+    }
+    if (errno != ENOENT && errno != ENOTDIR)
+        return db_say(store, err_from_errno(errno), "cannot open the store %s: %s", store->path, strerror(errno));
+    if (store->mode == STORE_WRITE)
+        return make_file(store);
+    return db_say(store, ABSENT, "there is no store %s yet: no job has been filed. Watch something: sonde run -- COMMAND",
+                  store->path);
+}
+
+static enum err connect(struct store *store)
+{
+    int flags = SQLITE_OPEN_NOMUTEX | (store->mode == STORE_WRITE ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READWRITE);
+    if (sqlite3_open_v2(store->path, &store->db, flags, NULL) != SQLITE_OK)
+        return store->db ? db_fail(store, "open a file") : NOMEM;
+    sqlite3_busy_handler(store->db, on_busy, store);
+    sqlite3_wal_hook(store->db, on_commit, store);
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+    return db_exec(store, "set up work", "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF;");
+}
+
+/* Switching to the write-ahead log needs the file for itself and does not wait by the busy handler. */
+static enum err use_wal(struct store *store)
+{
+    uint64_t since_ns = clock_monotonic_ns();
+    enum err err;
+    for (int count = 0;; count++) {
+        err = db_exec(store, "begin a log", "PRAGMA journal_mode = WAL");
+        if (err != AGAIN || clock_monotonic_ns() - since_ns > WAIT_MAX_NS)
+            return err;
+        doze(count);
+    }
+}
+
+static enum err check_version(struct store *store)
+{
+    int version;
+    enum err err = migrate_version(store, &version);
+    if (err != OK || version == migration_count)
+        return err;
+    if (version == 0 && store->mode == STORE_READ)
+        return db_say(store, ABSENT, "the store %s is empty: no job has been filed. Watch something: sonde run -- COMMAND",
+                      store->path);
+    if (version == 0)
+        err = use_wal(store);
+    return err == OK ? migrate_up(store, migrations, migration_count) : err;
+}
+
+static enum err check_writable(struct store *store)
+{
+    if (store->mode == STORE_READ || !sqlite3_db_readonly(store->db, "main"))
+        return OK;
+    return db_say(store, DENIED, "the store %s is read-only. Allow writing to it, or name another store with SONDE_DB",
+                  store->path);
+}
+
+static enum err open_file(struct store *store)
+{
+    enum err err = check_file(store);
+    if (err == OK)
+        err = connect(store);
+    if (err == OK)
+        err = check_writable(store);
+    return err == OK ? check_version(store) : err;
+}
+
+static struct store *new_store(const char *path, enum store_mode mode)
+{
+    struct store *store = calloc(1, sizeof *store);
+    if (!store)
+        return NULL;
+    store->mode = mode;
+    store->path = strdup(path);
+    if (!store->path) {
+        free(store);
+        return NULL;
+    }
+    return store;
+}
+
+enum err store_open(struct store **store, const char *path, enum store_mode mode, char **message)
+{
+    char default_path[4096];
+    *store = NULL;
+    *message = NULL;
+    if (!path && store_default_path(default_path, sizeof default_path) != OK) {
+        *message = strdup("cannot tell where the store is: SONDE_DB, XDG_DATA_HOME and HOME are not set. Set SONDE_DB");
+        return USAGE;
+    }
+    struct store *opened = new_store(path ? path : default_path, mode);
+    if (!opened)
+        return NOMEM;
+    enum err err = open_file(opened);
+    if (err == OK) {
+        *store = opened;
+        return OK;
+    }
+    *message = strdup(store_message(opened));
+    store_close(&opened);
+    return err;
+}
+
+/* Moves the log into the file when it has grown, unless somebody else is reading: then the next one will. */
+static void checkpoint(struct store *store)
+{
+    if (store->wal_frames < WAL_FRAMES_MAX)
+        return;
+    sqlite3_busy_handler(store->db, NULL, NULL);
+    sqlite3_wal_checkpoint_v2(store->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+}
+
+void store_close(struct store **store)
+{
+    if (!*store)
+        return;
+    if ((*store)->db)
+        checkpoint(*store);
+    sqlite3_close((*store)->db);
+    free((*store)->path);
+    free(*store);
+    *store = NULL;
+}
+
+const char *store_message(const struct store *store)
+{
+    return store->message;
+}

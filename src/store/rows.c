@@ -1,0 +1,81 @@
+/* Texts that many processes share are stored once: their rows, found or made; and the few largest of many. */
+#include "store/filing.h"
+
+#include "store/columns.h"
+
+#include <stdlib.h>
+
+enum err rows_open(struct rows *rows, struct store *store, const char *select, const char *insert)
+{
+    *rows = (struct rows){ .store = store };
+    enum err err = db_prepare(store, &rows->select, "look up a text", select);
+    return err == OK ? db_prepare(store, &rows->insert, "write a text", insert) : err;
+}
+
+void rows_close(struct rows *rows)
+{
+    sqlite3_finalize(rows->select);
+    sqlite3_finalize(rows->insert);
+    dictionary_clear(&rows->texts);
+    free(rows->ids);
+}
+
+static bool make_room(struct rows *rows, uint32_t number)
+{
+    if (number < rows->room)
+        return true;
+    size_t room = rows->room ? rows->room * 2 : 32;
+    int64_t *ids = realloc(rows->ids, room * sizeof *ids);
+    if (!ids)
+        return false;
+    for (size_t i = rows->room; i < room; i++)
+        ids[i] = 0;
+    rows->ids = ids;
+    rows->room = room;
+    return true;
+}
+
+static enum err find_or_make(struct rows *rows, struct bytes text, int64_t *id)
+{
+    bool found;
+    columns_bind_bytes(rows->select, 1, text);
+    enum err err = db_step(rows->store, rows->select, "look up a text", &found);
+    if (err == OK && found)
+        *id = sqlite3_column_int64(rows->select, 0);
+    sqlite3_reset(rows->select);
+    if (err != OK || found)
+        return err;
+    columns_bind_bytes(rows->insert, 1, text);
+    err = db_run(rows->store, rows->insert, "write a text");
+    *id = sqlite3_last_insert_rowid(rows->store->db);
+    return err;
+}
+
+enum err rows_id(struct rows *rows, struct bytes text, int64_t *id)
+{
+    *id = 0;
+    if (!text.size)
+        return OK;
+    uint32_t number = dictionary_add(&rows->texts, text);
+    if (number == DICTIONARY_NONE || !make_room(rows, number))
+        return NOMEM;
+    if (!rows->ids[number]) {
+        enum err err = find_or_make(rows, text, &rows->ids[number]);
+        if (err != OK)
+            return err;
+    }
+    *id = rows->ids[number];
+    return OK;
+}
+
+void top_offer(struct top *top, uint64_t value, uint32_t a, uint32_t b)
+{
+    if (top->count == TOP_MAX && value <= top->items[TOP_MAX - 1].value)
+        return;
+    size_t at = top->count < TOP_MAX ? top->count++ : TOP_MAX - 1;
+    for (; at > 0 && top->items[at - 1].value < value; at--)
+        top->items[at] = top->items[at - 1];
+    top->items[at].value = value;
+    top->items[at].a = a;
+    top->items[at].b = b;
+}

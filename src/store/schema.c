@@ -1,0 +1,93 @@
+/* Version 1 of the schema. It stays as it was released: what comes later is a step in migrate.c. */
+#include "store/schema.h"
+
+#include "store/columns.h"
+
+/* The statements are longer than what C99 makes every compiler take; ours take them. */
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+
+_Static_assert(COUNTERS_SIZE == 28, "a new counter needs a migration that adds its columns (migrate.c)");
+
+#define COUNTER_COLUMNS COUNTERS_LIST(COLUMNS_COUNTER_INTEGER)
+#define SUMMARY_COLUMNS COLUMNS_SUMMARY(COLUMNS_INTEGER, COLUMNS_COUNTER_INTEGER, COLUMNS_TOTAL_INTEGER)
+
+/* What a process was, for people: ends with a column that needs no comma. */
+#define VIEW_COUNTER(name, kind, unit, help) "p." #name ","
+
+const char schema_version_1[] =
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
+
+    "CREATE TABLE hosts (id INTEGER PRIMARY KEY, name TEXT, kernel TEXT, cpu_model TEXT, cores INTEGER,"
+    " memory_bytes INTEGER);"
+    "CREATE INDEX hosts_by_name ON hosts (name);"
+
+    "CREATE TABLE jobs (id INTEGER PRIMARY KEY," JOB_TEXTS(COLUMNS_TEXT) JOB_NUMBERS(COLUMNS_INTEGER) SUMMARY_COLUMNS
+    " UNIQUE (job_id));"
+    "CREATE INDEX jobs_by_start ON jobs (start_ns);"
+    "CREATE INDEX jobs_by_user ON jobs (user, start_ns);"
+    "CREATE TABLE job_tags (job INTEGER, key TEXT, value TEXT, PRIMARY KEY (job, key)) WITHOUT ROWID;"
+    "CREATE INDEX job_tags_by_key ON job_tags (key, value);"
+
+    "CREATE TABLE runs (id INTEGER PRIMARY KEY," RUN_TEXTS(COLUMNS_TEXT) RUN_NUMBERS(COLUMNS_INTEGER) SUMMARY_COLUMNS
+    " UNIQUE (run_id));"
+    "CREATE INDEX runs_by_job ON runs (job, last_process);"
+    "CREATE INDEX runs_by_host ON runs (host);"
+
+    "CREATE TABLE executables (id INTEGER PRIMARY KEY, path TEXT, name TEXT);"
+    "CREATE INDEX executables_by_path ON executables (path, name);"
+    "CREATE TABLE directories (id INTEGER PRIMARY KEY, path TEXT UNIQUE);"
+    "CREATE TABLE tag_sets (id INTEGER PRIMARY KEY, tags TEXT UNIQUE);"
+
+    "CREATE TABLE processes (job INTEGER, number INTEGER," PROCESS_COLUMNS(COLUMNS_INTEGER) COUNTER_COLUMNS
+    " args TEXT, PRIMARY KEY (job, number)) WITHOUT ROWID;"
+    "CREATE TABLE threads (job INTEGER, process INTEGER, number INTEGER, tid INTEGER, name TEXT, start_ns INTEGER,"
+    " end_ns INTEGER," COUNTER_COLUMNS " PRIMARY KEY (job, process, number)) WITHOUT ROWID;"
+
+    "CREATE TABLE run_executables (job INTEGER, run INTEGER, executable INTEGER," EXECUTABLE_COLUMNS(COLUMNS_INTEGER)
+    " PRIMARY KEY (job, run, executable)) WITHOUT ROWID;"
+    "CREATE TABLE top_processes (job INTEGER, run INTEGER, process INTEGER, cpu_us INTEGER,"
+    " PRIMARY KEY (job, run, process)) WITHOUT ROWID;"
+    "CREATE TABLE top_threads (job INTEGER, run INTEGER, process INTEGER, thread INTEGER, cpu_us INTEGER,"
+    " PRIMARY KEY (job, run, process, thread)) WITHOUT ROWID;"
+
+    "CREATE TABLE events (id INTEGER PRIMARY KEY, name TEXT UNIQUE);"
+    "CREATE TABLE run_events (job INTEGER, run INTEGER, event INTEGER, value INTEGER,"
+    " PRIMARY KEY (job, run, event)) WITHOUT ROWID;"
+    "CREATE TABLE process_events (job INTEGER, process INTEGER, event INTEGER, value INTEGER,"
+    " PRIMARY KEY (job, process, event)) WITHOUT ROWID;"
+    "CREATE TABLE thread_events (job INTEGER, process INTEGER, thread INTEGER, event INTEGER, value INTEGER,"
+    " PRIMARY KEY (job, process, thread, event)) WITHOUT ROWID;"
+
+    "CREATE TABLE sets (id INTEGER PRIMARY KEY, name TEXT, hash INTEGER UNIQUE);"
+    "CREATE TABLE set_metrics (set_id INTEGER, number INTEGER, name TEXT, unit TEXT, kind TEXT, type TEXT, help TEXT,"
+    " PRIMARY KEY (set_id, number)) WITHOUT ROWID;"
+    "CREATE TABLE series (job INTEGER, run INTEGER, number INTEGER, chunk INTEGER, set_id INTEGER, instance TEXT,"
+    " count INTEGER, start_ns INTEGER, end_ns INTEGER, data BLOB, PRIMARY KEY (job, run, number, chunk)) WITHOUT ROWID;"
+
+    "CREATE VIEW process AS SELECT j.job_id, p.job, p.number, h.name AS host, p.pid, p.image, p.parent, p.last, p.depth,"
+    " p.ppid, p.pgid, p.sid, p.uid, CASE WHEN p.uid = r.uid THEN r.user END AS user,"
+    " e.name AS exe, e.path, p.args, d.path AS cwd, t.tags,"
+    " CASE p.state WHEN 0 THEN 'ended' WHEN 1 THEN 'execed' WHEN 2 THEN 'running' WHEN 3 THEN 'lost' END AS state,"
+    " p.exit_code, p.exit_signal, p.start_ns, p.end_ns,"
+    " datetime(p.start_ns / 1000000000, 'unixepoch') AS start_utc, (p.end_ns - p.start_ns) / 1e9 AS duration_s,"
+    " p.usertime + p.systemtime AS cpu_us, p.inclusive_cpu_us, p.thread_count," COUNTERS_LIST(VIEW_COUNTER)
+    " p.sources, p.run FROM processes p LEFT JOIN jobs j ON j.id = p.job LEFT JOIN runs r ON r.id = p.run"
+    " LEFT JOIN hosts h ON h.id = r.host LEFT JOIN executables e ON e.id = p.executable"
+    " LEFT JOIN directories d ON d.id = p.directory LEFT JOIN tag_sets t ON t.id = p.tag_set;"
+
+    "CREATE VIEW thread AS SELECT p.job, p.process, p.number, p.tid, p.name, p.start_ns, p.end_ns,"
+    COUNTERS_LIST(VIEW_COUNTER) " p.usertime + p.systemtime AS cpu_us FROM threads p UNION ALL"
+    " SELECT p.job, p.number, 0, p.pid, e.name, p.start_ns, p.end_ns," COUNTERS_LIST(VIEW_COUNTER)
+    " p.usertime + p.systemtime FROM processes p LEFT JOIN executables e ON e.id = p.executable"
+    " WHERE p.thread_count <= 1;"
+
+    "CREATE VIEW executable AS SELECT j.job_id, x.job, e.name, e.path, sum(x.count) AS count,"
+    " sum(x.short_count) AS short_count, sum(x.failed) AS failed, sum(x.cpu_us) AS cpu_us, sum(x.wall_ns) AS wall_ns,"
+    " max(x.rss_max_kb) AS rss_max_kb, sum(x.read_bytes) AS read_bytes, sum(x.write_bytes) AS write_bytes,"
+    " sum(x.rchar) AS rchar, sum(x.wchar) AS wchar, sum(x.waiting_ns) AS waiting_ns, sum(x.blkio_us) AS blkio_us"
+    " FROM run_executables x JOIN jobs j ON j.id = x.job JOIN executables e ON e.id = x.executable"
+    " GROUP BY x.job, x.executable;"
+
+    "CREATE VIEW job AS SELECT job_id, name, user, hosts, tags, command, cwd,"
+    " datetime(start_ns / 1000000000, 'unixepoch') AS start_utc, (end_ns - start_ns) / 1e9 AS duration_s,"
+    " exit_code, exit_signal, processes, threads, usertime + systemtime AS cpu_us, rss_peak_bytes, id AS job FROM jobs;";

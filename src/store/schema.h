@@ -1,0 +1,9 @@
+/* The tables and views, as SQL. docs/schema.md tells people what they mean. */
+#ifndef SONDE_STORE_SCHEMA_H
+#define SONDE_STORE_SCHEMA_H
+
+#define SCHEMA_APPLICATION_ID 0x536f6e64 /* "Sond": tells our files from other programs' */
+
+extern const char schema_version_1[];
+
+#endif

@@ -1,0 +1,189 @@
+/* Series out of the store: the chunks of one series are decoded one behind the other and told as one. */
+#include "store/store.h"
+
+#include "store/columns.h"
+#include "store/db.h"
+#include "store/series_codec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_MAX (64u << 20) /* of one series: two years at 1 s */
+
+struct reader {
+    struct store *store;
+    sqlite3_stmt *chunks, *metrics;
+    struct run_series series;
+    struct metric *set_metrics;
+    char *texts;      /* names of the set, its metrics, the instance and the host */
+    const char *host;
+    size_t room;      /* rows */
+    int64_t run, number, set_row;
+};
+
+static bool make_room(struct reader *reader, size_t rows)
+{
+    struct run_series *series = &reader->series;
+    if (rows <= reader->room)
+        return true;
+    if (rows > ROWS_MAX)
+        return false;
+    size_t room = reader->room * 2 > rows ? reader->room * 2 : rows, columns = series->set.size ? series->set.size : 1;
+    uint64_t *times_ns = realloc(series->times_ns, room * sizeof *times_ns);
+    if (times_ns)
+        series->times_ns = times_ns;
+    union value *values = realloc(series->values, room * columns * sizeof *values);
+    if (values)
+        series->values = values;
+    uint8_t *known = realloc(series->known, room * columns);
+    if (known)
+        series->known = known;
+    if (!times_ns || !values || !known)
+        return false;
+    reader->room = room;
+    return true;
+}
+
+static void forget(struct reader *reader)
+{
+    free(reader->series.times_ns);
+    free(reader->series.values);
+    free(reader->series.known);
+    free(reader->set_metrics);
+    free(reader->texts);
+    reader->series = (struct run_series){ 0 };
+    reader->set_metrics = NULL;
+    reader->texts = NULL;
+    reader->room = 0;
+}
+
+/* The texts of a description lie behind one another in a buffer that moves while it grows: places first. */
+static void add_text(struct buf *texts, const unsigned char *text)
+{
+    buf_add_text(texts, text ? (const char *)text : "");
+    buf_add_char(texts, '\0');
+}
+
+static const char *next_text(const char **at)
+{
+    const char *text = *at;
+    *at += strlen(text) + 1;
+    return text;
+}
+
+static enum metric_type type_of(const char *name)
+{
+    return strcmp(name, "f64") == 0 ? F64 : strcmp(name, "i64") == 0 ? I64 : U64;
+}
+
+static enum err read_metrics(struct reader *reader, struct buf *texts, size_t *count)
+{
+    bool row;
+    *count = 0;
+    sqlite3_bind_int64(reader->metrics, 1, reader->set_row);
+    for (;; ++*count) {
+        enum err err = db_step(reader->store, reader->metrics, "read series", &row);
+        if (err != OK || !row) {
+            sqlite3_reset(reader->metrics);
+            return err;
+        }
+        for (int i = 0; i < 5; i++)
+            add_text(texts, sqlite3_column_text(reader->metrics, i));
+    }
+}
+
+/* What the first chunk of a series tells, and the description of its set. */
+static enum err begin_series(struct reader *reader)
+{
+    struct buf texts;
+    size_t count;
+    buf_init(&texts, SIZE_MAX / 2);
+    reader->run = sqlite3_column_int64(reader->chunks, 0);
+    reader->number = sqlite3_column_int64(reader->chunks, 1);
+    reader->set_row = sqlite3_column_int64(reader->chunks, 2);
+    for (int i = 3; i < 6; i++)
+        add_text(&texts, sqlite3_column_text(reader->chunks, i));
+    enum err err = read_metrics(reader, &texts, &count);
+    reader->texts = texts.data;
+    reader->set_metrics = calloc(count + 1, sizeof *reader->set_metrics);
+    if (err != OK || buf_err(&texts) != OK || !reader->set_metrics)
+        return err != OK ? err : NOMEM;
+    const char *at = reader->texts;
+    reader->host = next_text(&at);
+    reader->series.instance = next_text(&at);
+    reader->series.set = (struct set){ next_text(&at), reader->set_metrics, count };
+    for (size_t i = 0; i < count; i++) {
+        struct metric *metric = &reader->set_metrics[i];
+        metric->name = next_text(&at);
+        metric->unit = next_text(&at);
+        metric->kind = strcmp(next_text(&at), "counter") == 0 ? COUNTER : GAUGE;
+        metric->type = type_of(next_text(&at));
+        metric->help = next_text(&at);
+    }
+    return OK;
+}
+
+static enum err add_chunk(struct reader *reader)
+{
+    struct run_series *series = &reader->series;
+    struct bytes data = columns_read_bytes(reader->chunks, 6);
+    size_t rows, columns, at = series->count;
+    enum err err = series_measure(data, &rows, &columns);
+    if (err == OK && columns != series->set.size)
+        err = CORRUPT;
+    if (err == OK && !make_room(reader, at + rows))
+        err = NOMEM;
+    if (err == OK)
+        err = series_decode(data, series->times_ns + at, series->values + at * columns, series->known + at * columns);
+    if (err == CORRUPT)
+        return db_say(reader->store, CORRUPT, "a series of set %s in the store %s is damaged", series->set.name,
+                      reader->store->path);
+    series->count += err == OK ? rows : 0;
+    return err;
+}
+
+static bool same_series(const struct reader *reader)
+{
+    return reader->texts && sqlite3_column_int64(reader->chunks, 0) == reader->run
+           && sqlite3_column_int64(reader->chunks, 1) == reader->number;
+}
+
+static enum err tell(struct reader *reader,
+                     enum err (*each)(void *context, const char *host, const struct run_series *series), void *context)
+{
+    bool row = true;
+    enum err err = OK;
+    while (err == OK && row) {
+        err = db_step(reader->store, reader->chunks, "read series", &row);
+        if (err == OK && reader->texts && !(row && same_series(reader))) {
+            err = each(context, reader->host, &reader->series);
+            forget(reader);
+        }
+        if (err == OK && row && !reader->texts)
+            err = begin_series(reader);
+        if (err == OK && row)
+            err = add_chunk(reader);
+    }
+    return err;
+}
+
+enum err store_series(struct store *store, int64_t job_row,
+                      enum err (*each)(void *context, const char *host, const struct run_series *series), void *context)
+{
+    struct reader reader = { .store = store };
+    enum err err = db_prepare(store, &reader.chunks, "read series",
+                              "SELECT s.run, s.number, s.set_id, h.name, s.instance, t.name, s.data FROM series s"
+                              " JOIN runs r ON r.id = s.run JOIN hosts h ON h.id = r.host JOIN sets t ON t.id = s.set_id"
+                              " WHERE s.job = ?1 ORDER BY h.name, r.start_ns, s.run, s.number, s.chunk");
+    if (err == OK)
+        err = db_prepare(store, &reader.metrics, "read series",
+                         "SELECT name, unit, kind, type, help FROM set_metrics WHERE set_id = ?1 ORDER BY number");
+    if (err == OK) {
+        sqlite3_bind_int64(reader.chunks, 1, job_row);
+        err = tell(&reader, each, context);
+    }
+    forget(&reader);
+    sqlite3_finalize(reader.chunks);
+    sqlite3_finalize(reader.metrics);
+    return err;
+}

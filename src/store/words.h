@@ -1,0 +1,14 @@
+/* Words that may hold any bytes as one line of text, as one would type them in bash: args and commands in the store. A
+ * word is bare, 'quoted', or $'with \n, \\, \', \xNN'; a blank between; always valid UTF-8. */
+#ifndef SONDE_STORE_WORDS_H
+#define SONDE_STORE_WORDS_H
+
+#include "base/buf.h"
+
+/* words: NUL after each; the last may lack it. Adds to text. */
+void words_encode(struct buf *text, struct bytes words);
+
+/* The opposite: adds the words, NUL after each. What words_encode did not make is taken as a single word. */
+void words_decode(struct buf *words, struct bytes text);
+
+#endif

@@ -269,7 +269,7 @@ static void adopt_all(struct kernel *kernel, const struct census *census, bool t
                 continue;
             more = true;
             if (told)
-                kernel_record_alive(kernel, members_find(&kernel->members, census->all[i].pid));
+                kernel_record_alive(kernel, kernel->writer, members_find(&kernel->members, census->all[i].pid));
         }
     }
 }
@@ -285,7 +285,7 @@ void kernel_resync(struct kernel *kernel, bool told)
     free(census.all);
 }
 
-bool kernel_record_alive(struct kernel *kernel, const struct member *member)
+bool kernel_record_alive(struct kernel *kernel, struct writer *writer, const struct member *member)
 {
     struct unseen unseen;
     struct counters self;
@@ -304,7 +304,7 @@ bool kernel_record_alive(struct kernel *kernel, const struct member *member)
     record.name = (struct bytes){ name, size };
     unseen_counters(&kernel->unseen, member->pid, member->threads_made == unseen.threads, &self);
     record.self = self;
-    writer_add_alive(kernel->writer, &record);
+    writer_add_alive(writer, &record);
     return true;
 }
 
@@ -313,7 +313,7 @@ uint32_t kernel_record_survivors(struct kernel *kernel)
     uint32_t count = 0;
     size_t at = 0;
     for (struct member *member; (member = members_next(&kernel->members, &at));)
-        if (member->threads && kernel_record_alive(kernel, member))
+        if (member->threads && kernel_record_alive(kernel, kernel->writer, member))
             count++;
     return count;
 }

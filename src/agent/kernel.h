@@ -50,7 +50,7 @@ void kernel_resync(struct kernel *kernel, bool told);
 bool kernel_has(struct kernel *kernel, uint32_t pid);
 
 /* Records everything that is known of a member which is alive. False when it has gone meanwhile. */
-bool kernel_record_alive(struct kernel *kernel, const struct member *member);
+bool kernel_record_alive(struct kernel *kernel, struct writer *writer, const struct member *member);
 
 /* Records each member that is alive; how many. */
 uint32_t kernel_record_survivors(struct kernel *kernel);

@@ -2,6 +2,7 @@
 #include "agent/run.h"
 
 #include "agent/launch.h"
+#include "agent/rest.h"
 #include "agent/run_record.h"
 #include "agent/watch.h"
 #include "base/log.h"
@@ -10,7 +11,6 @@
 #include "wire/probe_env.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +100,19 @@ static bool make_spool(const struct run_settings *settings, const struct run_rec
     return true;
 }
 
+/* The first sample is what the counters of the node stood at before. */
+static void prepare_ticks(const struct run_settings *settings)
+{
+    static struct sampler_context context;
+    context = (struct sampler_context){
+        .root = settings->root ? settings->root : "", .pid = getpid(), .other = watch.signals.witness.pid,
+    };
+    enum err err = ticks_open(&watch.ticks, &context, settings->period_ns, &watch.writer);
+    if (err)
+        log_warn("cannot sample the job's shape: %s", err_text(err));
+    ticks_sample(&watch.ticks);
+}
+
 static void prepare(struct preparation *preparation, const struct run_settings *settings)
 {
     struct run_record_facts facts;
@@ -113,6 +126,7 @@ static void prepare(struct preparation *preparation, const struct run_settings *
     kernel_open(&watch.kernel, settings->root, &watch.writer, &watch.perf);
     watch.kernel.other = (uint32_t)watch.signals.witness.pid;
     prepare_probe(preparation, settings);
+    prepare_ticks(settings);
 }
 
 static bool in_job(void *context, pid_t pid)
@@ -131,7 +145,7 @@ static enum err start(const struct preparation *preparation, const struct run_se
     };
     struct launch launch = {
         .command = settings->command,
-        .probe = preparation->probe[0] && watch.writer.fd >= 0 ? &probe : NULL,
+        .probe = preparation->probe[0] && watch.writer.fd != WRITER_NONE ? &probe : NULL,
         .signals = &watch.signals,
         .files = preparation->files_known ? &preparation->files : NULL,
     };
@@ -162,7 +176,7 @@ static void watch_command(const struct run_settings *settings, struct run_result
     watch_until_end(&watch);
     result->running = watch_finish(&watch);
     result->status = watch.status;
-    result->watched = watch.writer.fd >= 0;
+    result->watched = watch.writer.fd != WRITER_NONE;
     if (result->watched)
         snprintf(result->spool, sizeof result->spool, "%s", watch.spool.spool);
 }
@@ -173,7 +187,7 @@ void run_watch(const struct run_settings *settings, struct run_result *result)
     int error = 0;
     *result = (struct run_result){ 0 };
     watch = (struct watch){
-        .epoll_fd = -1, .writer.fd = -1, .perf.fd = -1, .spool.fd = -1,
+        .epoll_fd = -1, .ticks.fd = -1, .writer.fd = WRITER_NONE, .perf.fd = -1, .spool.fd = -1,
         .kernel = { .forks.fd = -1, .exits.fd = -1, .unseen.proc_fd = -1 },
     };
     signals_open(&watch.signals);
@@ -194,13 +208,12 @@ bool run_stay_for_rest(const struct run_result *result)
     if (!result->running || !result->watched)
         return false;
     pid_t pid = fork();
+    if (pid < 0)
+        watch_close(&watch);
     if (pid != 0)
         return false;
-    setsid();
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = 0; fd < 3 && null >= 0; fd++)
-        dup2(null, fd);
-    watch_rest(&watch);
+    rest_watch(&watch);
+    watch_close(&watch);
     return true;
 }
 

@@ -15,7 +15,7 @@
 #define SWEEP_MS 100      /* how often we look for ended threads with perf counts when nobody tells us */
 #define LAST_EXITS_MS 20  /* how long the last exit events may be under way */
 
-enum source { SOURCE_SIGNALS, SOURCE_KERNEL, SOURCE_PERF };
+enum source { SOURCE_SIGNALS, SOURCE_KERNEL, SOURCE_PERF, SOURCE_TICKS, SOURCE_OTHER };
 
 static enum err add_source(struct watch *watch, int fd, enum source source)
 {
@@ -39,11 +39,19 @@ enum err watch_open(struct watch *watch)
         err = add_source(watch, watch->kernel.exits.fd, SOURCE_KERNEL);
     if (!err)
         err = add_source(watch, watch->perf.fd, SOURCE_PERF);
+    if (!err)
+        err = add_source(watch, watch->ticks.fd, SOURCE_TICKS);
     return err;
+}
+
+enum err watch_add(struct watch *watch, int fd)
+{
+    return add_source(watch, fd, SOURCE_OTHER);
 }
 
 void watch_close(struct watch *watch)
 {
+    ticks_close(&watch->ticks);
     perf_counts_close(&watch->perf);
     kernel_close(&watch->kernel);
     signals_close(&watch->signals);
@@ -94,12 +102,15 @@ static bool must_sweep(const struct watch *watch)
     return watch->kernel.forks.fd < 0 && watch->perf.thread_count;
 }
 
-static int timeout_ms(const struct watch *watch)
+static int shorter_ms(int a, int b)
 {
-    int timeout = signals_timeout_ms(&watch->signals);
-    if (must_sweep(watch) && (timeout < 0 || timeout > SWEEP_MS))
-        timeout = SWEEP_MS;
-    return timeout;
+    return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
+static int allowed_ms(const struct watch *watch, int timeout_ms)
+{
+    timeout_ms = shorter_ms(timeout_ms, signals_timeout_ms(&watch->signals));
+    return must_sweep(watch) ? shorter_ms(timeout_ms, SWEEP_MS) : timeout_ms;
 }
 
 /* Descriptors before the events that end their threads; events before the reaping that takes /proc/PID away. */
@@ -111,17 +122,19 @@ static void wake_up(struct watch *watch, unsigned sources)
         kernel_read(&watch->kernel);
     if (must_sweep(watch))
         perf_counts_sweep(&watch->perf);
+    if (sources & (1u << SOURCE_TICKS))
+        ticks_read(&watch->ticks);
     signals_read(&watch->signals);
     if (watch->signals.child)
         reap(watch);
     writer_flush(&watch->writer);
 }
 
-static void wait_once(struct watch *watch)
+void watch_once(struct watch *watch, int timeout_ms)
 {
     struct epoll_event events[EVENTS_MAX];
     unsigned sources = 0;
-    int count = epoll_wait(watch->epoll_fd, events, EVENTS_MAX, timeout_ms(watch));
+    int count = epoll_wait(watch->epoll_fd, events, EVENTS_MAX, allowed_ms(watch, timeout_ms));
     for (int i = 0; i < count; i++)
         sources |= 1u << events[i].data.u32;
     wake_up(watch, sources);
@@ -131,7 +144,7 @@ void watch_until_end(struct watch *watch)
 {
     reap(watch);
     while (!is_over(watch)) {
-        wait_once(watch);
+        watch_once(watch, -1);
         if (watch->stopped_by) {
             signals_stop_like(&watch->signals, watch->stopped_by);
             watch->stopped_by = 0;
@@ -163,7 +176,7 @@ static uint64_t read_lost(const struct watch *watch)
     return lost;
 }
 
-static void record_end(struct watch *watch, bool with_total)
+void watch_record_end(struct watch *watch, bool with_total)
 {
     struct run_end_record record = {
         .time_ns = clock_realtime_ns(),
@@ -171,6 +184,7 @@ static void record_end(struct watch *watch, bool with_total)
         .status = (uint32_t)watch->status,
         .records_lost = read_lost(watch) + watch->writer.lost,
         .events_lost = kernel_lost(&watch->kernel) + watch->perf.lost,
+        .ticks_late = watch->ticks.late,
     };
     struct rusage usage;
     if (with_total && getrusage(RUSAGE_CHILDREN, &usage) == 0)
@@ -182,7 +196,7 @@ static void record_end(struct watch *watch, bool with_total)
 uint32_t watch_finish(struct watch *watch)
 {
     uint32_t alive = 0;
-    if (watch->writer.fd < 0)
+    if (watch->writer.fd == WRITER_NONE)
         return 0;
     if (!watch->has_children) {
         await_last_exits(watch);
@@ -193,11 +207,7 @@ uint32_t watch_finish(struct watch *watch)
     }
     perf_counts_receive(&watch->perf);
     perf_counts_sweep(&watch->perf);
-    record_end(watch, true);
+    ticks_sample(&watch->ticks);
+    watch_record_end(watch, true);
     return alive;
-}
-
-void watch_rest(struct watch *watch)
-{
-    (void)watch;
 }

@@ -6,15 +6,17 @@
 #include "agent/kernel.h"
 #include "agent/signals.h"
 #include "agent/spool_dir.h"
+#include "agent/ticks.h"
 
 #include <sys/resource.h>
 
 struct watch {
     struct spool_dir spool;
-    struct writer writer; /* fd < 0: the command runs unwatched */
+    struct writer writer; /* WRITER_NONE: the command runs unwatched */
     struct signals signals;
     struct kernel kernel;
     struct perf_counts perf;
+    struct ticks ticks;
     int epoll_fd;
     pid_t command;
     bool command_ended, has_children;
@@ -33,9 +35,14 @@ void watch_until_end(struct watch *watch);
 /* Reads what the kernel still holds and records the survivors and the end of the run. Returns how many are alive. */
 uint32_t watch_finish(struct watch *watch);
 
-/* Goes on, in a process that is not the parent of the job's processes, until the last one has ended or somebody wants
- * us to; then records the end anew. */
-void watch_rest(struct watch *watch);
+/* One turn of the loop: sleeps, at most so long (-1: for ever), until something comes, and deals with it. */
+void watch_once(struct watch *watch, int timeout_ms);
+
+/* Another descriptor that shall wake the loop. */
+enum err watch_add(struct watch *watch, int fd);
+
+/* The end of the run. with_total: this process is the parent of the command and knows what it used. */
+void watch_record_end(struct watch *watch, bool with_total);
 
 /* Closes all sources. */
 void watch_close(struct watch *watch);

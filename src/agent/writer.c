@@ -32,7 +32,7 @@ static uint64_t frames_behind(const struct buf *frames, size_t written)
 void writer_flush(struct writer *writer)
 {
     struct buf *frames = &writer->frames;
-    if (!frames->size)
+    if (!frames->size || writer->fd < 0)
         return;
     ssize_t written;
     do
@@ -40,26 +40,40 @@ void writer_flush(struct writer *writer)
     while (written < 0 && errno == EINTR);
     if (written < (ssize_t)frames->size)
         writer->lost += frames_behind(frames, written > 0 ? (size_t)written : 0);
-    if (frames->room > KEEP_BYTES)
-        buf_clear(frames);
+    writer_forget(writer);
+}
+
+void writer_forget(struct writer *writer)
+{
+    if (writer->frames.room > KEEP_BYTES)
+        buf_clear(&writer->frames);
     else
-        buf_reset(frames);
+        buf_reset(&writer->frames);
+}
+
+void writer_move(struct writer *writer, struct writer *from)
+{
+    if (writer->fd != WRITER_NONE)
+        buf_add(&writer->frames, from->frames.data, from->frames.size);
+    if (writer->frames.failed)
+        writer->lost += frames_behind(&from->frames, 0);
+    writer->frames.failed = false;
+    writer_forget(from);
 }
 
 void writer_close(struct writer *writer)
 {
-    if (writer->fd < 0)
-        return;
     writer_flush(writer);
     buf_clear(&writer->frames);
-    close(writer->fd);
-    writer->fd = -1;
+    if (writer->fd >= 0)
+        close(writer->fd);
+    writer->fd = WRITER_NONE;
 }
 
 /* Room for a body of at most this size, behind the head. */
 static bool begin(struct writer *writer, size_t body_max, struct packer *p)
 {
-    if (writer->fd < 0)
+    if (writer->fd == WRITER_NONE)
         return false;
     if (writer->frames.size > GATHER_BYTES)
         writer_flush(writer);

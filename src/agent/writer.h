@@ -6,13 +6,22 @@
 #include "wire/frame.h"
 
 struct writer {
-    int fd; /* < 0: nothing is watched, what is added goes nowhere */
+    int fd;
     struct buf frames;
     uint64_t lost; /* records that could not be written: disk full */
 };
 
-/* Takes the descriptor, which must be open for appending. */
+#define WRITER_NONE (-1)   /* as fd: what is added goes nowhere */
+#define WRITER_GATHER (-2) /* what is added is kept until it is moved to another writer */
+
+/* Takes the descriptor, which must be open for appending, or one of the two above. */
 void writer_init_take(struct writer *writer, int fd);
+
+/* Gives what from has gathered to writer. */
+void writer_move(struct writer *writer, struct writer *from);
+
+/* Forgets what is gathered. */
+void writer_forget(struct writer *writer);
 
 /* Writes what is gathered. */
 void writer_flush(struct writer *writer);

@@ -12,6 +12,12 @@ static void take_larger(uint64_t *a, uint64_t b)
         *a = b;
 }
 
+static bool is_crash(int number)
+{
+    return number == SIGSEGV || number == SIGABRT || number == SIGBUS || number == SIGFPE || number == SIGILL ||
+           number == SIGSYS || number == SIGTRAP;
+}
+
 static void add_ending(struct summary *summary, const struct process *process)
 {
     summary->running += process->state == PROCESS_RUNNING;
@@ -20,6 +26,7 @@ static void add_ending(struct summary *summary, const struct process *process)
         return;
     summary->signalled += process->exit_signal != 0;
     summary->killed += process->exit_signal == SIGKILL;
+    summary->crashed += is_crash(process->exit_signal);
     summary->failed += process->exit_code != 0 || process->exit_signal != 0;
 }
 

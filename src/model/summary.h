@@ -26,13 +26,13 @@ struct summary {
 
 /* X(field): what adds up, and what takes the larger, in struct summary; the columns of the store are named so too. */
 #define SUMMARY_SUMS(X) \
-    X(processes) X(threads) X(images) X(failed) X(signalled) X(killed) X(running) X(lost) X(unprobed) \
-    X(short_processes) X(short_wall_ns) X(short_cpu_us)
+    X(processes) X(threads) X(images) X(failed) X(signalled) X(killed) X(crashed) X(running) X(lost) \
+    X(unprobed) X(short_processes) X(short_wall_ns) X(short_cpu_us)
 #define SUMMARY_GAPS(X) X(records_lost) X(bytes_damaged) X(events_lost) X(ticks_late) /* of gaps: add up too */
 #define SUMMARY_PEAKS(X) X(rss_peak_bytes) X(live_peak) X(threads_peak)
 
 /* The set and its metric from whose samples rss_peak_bytes comes. */
-#define SUMMARY_JOB_SET "job"
+#define SUMMARY_JOB_SET "tree"
 #define SUMMARY_RSS_METRIC "rss"
 
 /* All processes of one executable of a job. */

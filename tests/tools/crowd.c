@@ -24,7 +24,7 @@ static int make_threads(long at_once)
     pthread_t *threads = calloc((size_t)at_once, sizeof *threads);
     pthread_attr_t small;
     pthread_attr_init(&small);
-    pthread_attr_setstacksize(&small, 1 << 16);
+    pthread_attr_setstacksize(&small, 1 << 18);
     pthread_barrier_init(&barrier, NULL, (unsigned)at_once);
     int bad = 0;
     for (long i = 0; i < at_once && !bad; i++)

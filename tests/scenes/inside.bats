@@ -1,0 +1,65 @@
+#!/usr/bin/env bats
+# The probe's code inside a program, linked in rather than preloaded, so that sanitizers watch it: many threads, many
+# children, every way to make and to end them. Its spool is read with spool_dump.
+load scene
+
+setup() {
+    scene_setup
+    export SONDE_SPOOL=$T/spool SONDE_PROBE=
+    : >"$SONDE_SPOOL"
+    head -c 8 /dev/zero >"$SONDE_SPOOL.lost"
+}
+
+# How many records of a kind there are; also that nothing is damaged or lost.
+records() {
+    "$BUILD/tests/spool_dump" "$SONDE_SPOOL" >dump
+    grep -q '^damaged bytes=0$' dump
+    [ "$(od -An -tu8 <"$SONDE_SPOOL.lost" | tr -d ' ')" -eq 0 ]
+    grep -c "^$1 " dump || true
+}
+
+@test "threads that come and go" {
+    "$TOOLS/crowd_probed" threads 2000 50
+    [ "$(records thread)" -eq 2000 ]
+    [ "$(records end)" -eq 1 ]
+}
+
+@test "threads that work at the same time" {
+    "$TOOLS/crowd_probed" threads 60 20 5
+    [ "$(records thread)" -eq 60 ]
+}
+
+@test "forked children" {
+    "$TOOLS/crowd_probed" processes 300 50
+    [ "$(records fork)" -eq 300 ]
+    [ "$(records end)" -eq 301 ]
+    [ "$(records image)" -eq 1 ]
+}
+
+@test "children by fork, vfork and posix_spawn, and every wait for them" {
+    for way in fork vfork posix_spawn; do # the address sanitizer does not like clone on a stack of its own
+        : >"$SONDE_SPOOL"
+        "$TOOLS/spawn_probed" $way 100 8 "$TOOLS/ends_probed" exit 0
+        [ "$(records image)" -eq 101 ]
+        [ "$(records wait)" -eq 100 ]
+    done
+}
+
+@test "every end" {
+    for how in "return 3" "exit 4" "_exit 5" "thread 7"; do
+        : >"$SONDE_SPOOL"
+        # shellcheck disable=SC2086
+        run "$TOOLS/ends_probed" $how
+        [ "$status" -eq "${how#* }" ]
+        [ "$(records end)" -eq 1 ]
+        grep -q "^end .*exit_code=${how#* } " dump
+    done
+    run "$TOOLS/ends_probed" signal 15
+    [ "$status" -eq 143 ]
+}
+
+@test "no spool, a spool that is gone, a full one: the program does not mind" {
+    SONDE_SPOOL=/does/not/exist "$TOOLS/crowd_probed" threads 20 5
+    SONDE_SPOOL=/dev/full "$TOOLS/crowd_probed" threads 20 5
+    SONDE_SPOOL='' "$TOOLS/crowd_probed" processes 20 5
+}

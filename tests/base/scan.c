@@ -1,0 +1,74 @@
+/* Numbers and lines in texts of the kernel. */
+#include "base/scan.h"
+
+#include "tools/unit.h"
+
+static void numbers_are_read_behind_blanks(void **state)
+{
+    (void)state;
+    const char *text = " \t42 7x", *at = text;
+    uint64_t value;
+    assert_true(scan_u64(&at, &value));
+    assert_int_equal(value, 42);
+    assert_true(scan_u64(&at, &value));
+    assert_int_equal(value, 7);
+    assert_false(scan_u64(&at, &value));
+    assert_string_equal(at, "x");
+}
+
+static void a_number_that_does_not_fit_is_none(void **state)
+{
+    (void)state;
+    const char *largest = "18446744073709551615", *larger = "18446744073709551616", *at = largest;
+    uint64_t value = 0;
+    assert_true(scan_u64(&at, &value));
+    assert_true(value == UINT64_MAX);
+    at = larger;
+    assert_false(scan_u64(&at, &value));
+    assert_ptr_equal(at, larger);
+}
+
+static void minus_is_no_number(void **state)
+{
+    (void)state;
+    const char *at = "-1";
+    uint64_t value;
+    assert_false(scan_u64(&at, &value));
+}
+
+static void decimals_have_their_fraction(void **state)
+{
+    (void)state;
+    const char *at = "120.25 3 x";
+    double value;
+    assert_true(scan_decimal(&at, &value));
+    assert_true(value > 120.2499 && value < 120.2501);
+    assert_true(scan_decimal(&at, &value));
+    assert_true(value > 2.9999 && value < 3.0001);
+    assert_false(scan_decimal(&at, &value));
+}
+
+static void lines_are_found_by_their_beginning(void **state)
+{
+    (void)state;
+    const char *text = "Xa: 1\na: 2\nab: 3";
+    uint64_t value;
+    assert_true(scan_line_u64(text, "a:", &value));
+    assert_int_equal(value, 2);
+    assert_true(scan_line_u64(text, "ab:", &value));
+    assert_int_equal(value, 3);
+    assert_null(scan_line(text, "b:"));
+    assert_null(scan_next_line("last\n"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_are_read_behind_blanks),
+        cmocka_unit_test(a_number_that_does_not_fit_is_none),
+        cmocka_unit_test(minus_is_no_number),
+        cmocka_unit_test(decimals_have_their_fraction),
+        cmocka_unit_test(lines_are_found_by_their_beginning),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

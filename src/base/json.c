@@ -1,12 +1,12 @@
 /* The writer knows how deep it is and whether a comma is due, no more. */
 #include "base/json.h"
 
+#include "base/text.h"
 #include "base/utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void json_init(struct json *json, struct buf *out)
@@ -14,9 +14,19 @@ void json_init(struct json *json, struct buf *out)
     *json = (struct json){ .out = out, .first = true };
 }
 
+void json_init_line(struct json *json, struct buf *out)
+{
+    *json = (struct json){ .out = out, .first = true, .one_line = true };
+}
+
+static bool on_lines(const struct json *json)
+{
+    return json->depth == 1 && !json->one_line;
+}
+
 static void new_line(struct json *json)
 {
-    if (json->depth == 1)
+    if (on_lines(json))
         buf_add_text(json->out, "\n  ");
 }
 
@@ -28,7 +38,7 @@ static void separate(struct json *json)
         return;
     }
     if (!json->first)
-        buf_add_text(json->out, json->depth == 1 ? "," : ", ");
+        buf_add_text(json->out, on_lines(json) ? "," : ", ");
     new_line(json);
     json->first = false;
 }
@@ -43,7 +53,7 @@ static void begin(struct json *json, char c)
 
 static void end(struct json *json, char c)
 {
-    if (json->depth == 1 && !json->first)
+    if (on_lines(json) && !json->first)
         buf_add_char(json->out, '\n');
     buf_add_char(json->out, c);
     json->depth--;
@@ -135,21 +145,14 @@ void json_i64(struct json *json, int64_t value)
     buf_printf(json->out, "%" PRId64, value);
 }
 
-/* The shortest form that reads back as the same number. */
 void json_f64(struct json *json, double value)
 {
-    char text[40];
     if (!isfinite(value)) {
         json_null(json);
         return;
     }
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
     separate(json);
-    buf_add_text(json->out, text);
+    buf_add_text(json->out, text_f64(value).s);
 }
 
 void json_bool(struct json *json, bool value)

@@ -15,9 +15,11 @@ struct json {
     unsigned depth;
     bool first;      /* nothing stands before in this array or object */
     bool after_key;
+    bool one_line;
 };
 
 void json_init(struct json *json, struct buf *out);
+void json_init_line(struct json *json, struct buf *out); /* the same, all in one line: for JSON Lines */
 
 void json_begin_object(struct json *json);
 void json_end_object(struct json *json);

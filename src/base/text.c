@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* value / scale with one decimal below 100, none above. */
@@ -111,6 +112,17 @@ struct text text_milli(uint64_t milli)
         snprintf(text.s, sizeof text.s, "%" PRIu64, milli / 1000);
     else
         snprintf(text.s, sizeof text.s, milli < 1000 ? "%.2f" : "%.1f", (double)milli / 1000);
+    return text;
+}
+
+struct text text_f64(double value)
+{
+    struct text text;
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text.s, sizeof text.s, "%.*g", digits, value);
+        if (strtod(text.s, NULL) == value)
+            break;
+    }
     return text;
 }
 

@@ -18,6 +18,7 @@ struct text text_count(uint64_t count); /* "1,998" */
 struct text text_duration_short(uint64_t ns); /* for tables, at most 6 wide: "850ns", "250ms", "1.5s", "2m03s", "2h03m" */
 struct text text_bytes_short(uint64_t bytes); /* for tables, at most 5 wide: "512", "1.2G" */
 struct text text_milli(uint64_t milli); /* 1500 gives "1.5", 2000 gives "2": cores, loads */
+struct text text_f64(double value);     /* the shortest form that reads back as the same number: "0.1", "1e+300" */
 
 /* Local time: "2026-11-15 20:17:05". */
 struct text text_time(uint64_t time_ns);

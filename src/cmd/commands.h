@@ -5,6 +5,8 @@
 /* X(name): the constant command_name in cmd/name.c */
 #define COMMANDS(X) \
     X(run) \
+    X(list) \
+    X(ps) \
     X(help) \
     X(completion)
 

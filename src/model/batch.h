@@ -25,6 +25,7 @@ struct sample {
     const char *instance; /* "eth0", "cpu3", "" */
     const union value *values; /* set->size of them */
     const uint8_t *known;      /* set->size of them, 0 or 1; NULL: all are known */
+    const char *job;           /* its id; NULL: the node itself */
 };
 
 /* Grows to its high-water mark and is then used again without allocation. */
@@ -34,6 +35,7 @@ struct batch {
     union value *values; /* arena of the values of all samples */
     uint8_t *known;
     size_t values_used, values_room;
+    const char *host; /* where all of it was read; borrowed; NULL: here */
 };
 
 void batch_init(struct batch *batch);

@@ -1,0 +1,14 @@
+/* Words as one would type them into a shell. */
+#ifndef SONDE_BASE_SHELL_H
+#define SONDE_BASE_SHELL_H
+
+#include "base/buf.h"
+
+/* Adds words, which has a NUL after each, with a blank between and quotes where a POSIX shell needs them: what is added
+ * splits into the same words again (sh, Python's shlex). Bytes are kept as they are. */
+void shell_add_words(struct buf *out, struct bytes words);
+
+/* The first word of words, at most; what follows it is in *rest. False: there is none. */
+bool shell_next_word(struct bytes *rest, struct bytes *word);
+
+#endif

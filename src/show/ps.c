@@ -1,0 +1,260 @@
+/* A row per process: numbers of a fixed width, then the tree. */
+#include "show/ps.h"
+
+#include "base/clock.h"
+#include "base/shell.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "show/status.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LEVELS_SHOWN 16 /* deeper ones are drawn as deep as this, with their depth in figures */
+#define LINE_MAX_BYTES (64u << 20)
+
+struct drawer {
+    const struct tree *tree;
+    const struct ps_view *view;
+    struct stream *stream;
+    struct buf line; /* the command of one row */
+    int pid_width;
+    bool exits;      /* some ended badly: there is a column for it */
+    size_t at;       /* column at which the tree begins */
+};
+
+static bool is_hidden(const struct drawer *d, const struct tree_node *node)
+{
+    return node->inclusive_us < d->view->min_cpu_us;
+}
+
+static bool goes_below(const struct drawer *d, const struct tree_node *node)
+{
+    return !is_hidden(d, node) && (d->view->depth == 0 || node->depth + 1 < d->view->depth);
+}
+
+static struct text exit_cell(const struct tree_node *node)
+{
+    if (node->state == PROCESS_RUNNING)
+        return (struct text){ "alive" };
+    if (node->state == PROCESS_LOST)
+        return (struct text){ "lost" };
+    if (node->state == PROCESS_EXECED)
+        return (struct text){ "" };
+    struct text text = status_text(node->status_known, node->exit_code, node->exit_signal);
+    if (strncmp(text.s, "SIG", 3) == 0)
+        memmove(text.s, text.s + 3, strlen(text.s + 3) + 1);
+    else if (strncmp(text.s, "exit ", 5) == 0)
+        memmove(text.s, text.s + 5, strlen(text.s + 5) + 1);
+    else if (strcmp(text.s, "ok") == 0)
+        text.s[0] = '\0';
+    return text;
+}
+
+static void measure(struct drawer *d)
+{
+    uint32_t largest = 0;
+    for (uint32_t n = 0; n < d->tree->count; n++) {
+        const struct tree_node *node = &d->tree->nodes[n];
+        largest = node->pid > largest ? node->pid : largest;
+        d->exits = d->exits || exit_cell(node).s[0];
+    }
+    d->pid_width = snprintf(NULL, 0, "%" PRIu32, largest);
+    if (d->pid_width < 3)
+        d->pid_width = 3;
+    d->at = (size_t)d->pid_width + 3 * 7 + 3 * 6 + (d->exits ? 6 : 0) + 1;
+}
+
+static void add_cells(struct drawer *d, const char *pid, const char *total, const char *own, const char *time, const char *rss,
+                      const char *read, const char *written)
+{
+    buf_printf(&d->stream->out, "%*s %6s %6s %6s %5s %5s %5s", d->pid_width, pid, total, own, time, rss, read, written);
+}
+
+static void add_exit(struct drawer *d, const char *text)
+{
+    if (!d->exits)
+        return;
+    const struct terminal *terminal = &d->view->terminal;
+    buf_printf(&d->stream->out, " %s%5s%s", *text ? terminal_colour(terminal, RED) : "", text,
+               *text ? terminal_colour(terminal, PLAIN) : "");
+}
+
+static const char *cpu_cell(struct text *room, bool known, uint64_t us)
+{
+    *room = text_duration_short(us * NS_PER_US);
+    return known ? room->s : "";
+}
+
+static const char *bytes_cell(struct text *room, bool known, uint64_t bytes)
+{
+    *room = text_bytes_short(bytes);
+    return known ? room->s : "";
+}
+
+static void add_numbers(struct drawer *d, const struct tree_node *node)
+{
+    char pid[16] = "";
+    struct text total, own, time, rss, read, written;
+    if (node->count == 1)
+        snprintf(pid, sizeof pid, "%" PRIu32, node->pid);
+    time = text_duration_short(node->time_ns);
+    add_cells(d, pid, cpu_cell(&total, node->cpu_known || node->inclusive_us, node->inclusive_us),
+              cpu_cell(&own, node->cpu_known, node->cpu_us), node->time_known ? time.s : "",
+              bytes_cell(&rss, node->rss_known, node->rss_kb * 1024), bytes_cell(&read, node->read_known, node->read_bytes),
+              bytes_cell(&written, node->write_known, node->write_bytes));
+    add_exit(d, exit_cell(node).s);
+}
+
+/* Whether a sibling that is shown comes behind node. */
+static bool has_next(const struct drawer *d, const struct tree_node *node)
+{
+    for (uint32_t n = node->next; n != TREE_NONE; n = d->tree->nodes[n].next)
+        if (!is_hidden(d, &d->tree->nodes[n]))
+            return true;
+    return false;
+}
+
+/* The lines before a row, and the columns that they take. node: whose row; below: of what hangs below it. */
+static size_t add_branches(struct drawer *d, const struct tree_node *node, bool below)
+{
+    const struct terminal *t = &d->view->terminal;
+    const struct tree_node *chain[LEVELS_SHOWN];
+    size_t levels = 0;
+    const struct tree_node *top = node;
+    while (top->parent != TREE_NONE && levels < LEVELS_SHOWN) {
+        chain[levels++] = top;
+        top = &d->tree->nodes[top->parent];
+    }
+    buf_add_text(&d->line, terminal_colour(t, FAINT));
+    for (size_t i = levels; i-- > 0;) {
+        bool last = !has_next(d, chain[i]);
+        if (i > 0 || below)
+            buf_add_text(&d->line, last ? "   " : terminal_sign(t, "│  ", "|  "));
+        else
+            buf_add_text(&d->line, last ? terminal_sign(t, "└─ ", "`- ") : terminal_sign(t, "├─ ", "|- "));
+    }
+    size_t columns = 3 * levels;
+    if (node->depth > LEVELS_SHOWN && !below) {
+        size_t before = d->line.size;
+        buf_printf(&d->line, "(%" PRIu32 ") ", node->depth);
+        columns += d->line.size - before;
+    }
+    buf_add_text(&d->line, terminal_colour(t, PLAIN));
+    return columns;
+}
+
+static size_t room_for(const struct drawer *d, size_t used)
+{
+    if (d->view->args)
+        return LINE_MAX_BYTES;
+    size_t width = d->view->terminal.width, taken = d->at + used;
+    return width > taken + 12 ? width - taken : 12;
+}
+
+/* The command as typed when there is one process, its name alone when there are many. */
+static void add_command(struct drawer *d, const struct tree_node *node, size_t room)
+{
+    const struct terminal *t = &d->view->terminal;
+    struct bytes name = tree_name(d->tree, node), args = tree_args(d->tree, node);
+    struct buf words;
+    buf_init(&words, LINE_MAX_BYTES);
+    if (args.size && node->count == 1)
+        shell_add_words(&words, args);
+    else if (name.size)
+        buf_add(&words, name.data, name.size);
+    else
+        buf_add_text(&words, "?");
+    utf8_add_fit(&d->line, (struct bytes){ buf_text(&words), words.size }, room, t->utf8);
+    buf_clear(&words);
+}
+
+static void add_row(struct drawer *d, const struct tree_node *node)
+{
+    const struct terminal *t = &d->view->terminal;
+    char many[32] = "", below[48] = "";
+    size_t times_columns = 0;
+    if (node->count > 1) {
+        snprintf(many, sizeof many, " %s %s", terminal_sign(t, "×", "x"), text_count(node->count).s);
+        times_columns = utf8_columns(bytes_of(many), true);
+    }
+    if (node->below && !goes_below(d, node))
+        snprintf(below, sizeof below, " (+%s below)", text_count(node->below).s);
+    add_numbers(d, node);
+    buf_reset(&d->line);
+    size_t used = add_branches(d, node, false) + times_columns + strlen(below);
+    if (node->image > 0) { /* another program in the same process */
+        buf_add_text(&d->line, terminal_sign(t, "⇒ ", "=> "));
+        used += t->utf8 ? 2 : 3;
+    }
+    add_command(d, node, room_for(d, used));
+    buf_add_text(&d->line, many);
+    buf_add_text(&d->line, below);
+    buf_printf(&d->stream->out, " %s\n", buf_text(&d->line));
+}
+
+static void add_thread(struct drawer *d, const struct tree_node *node, const struct thread *thread)
+{
+    char tid[16], label[64];
+    struct text own, time, read, written;
+    const struct counters *c = &thread->counters;
+    bool cpu_known = counters_has(c, COUNTER_usertime) || counters_has(c, COUNTER_systemtime);
+    bool time_known = thread->start_ns && thread->end_ns >= thread->start_ns;
+    snprintf(tid, sizeof tid, "%" PRIu32, thread->tid);
+    time = text_duration_short(time_known ? thread->end_ns - thread->start_ns : 0);
+    add_cells(d, tid, "", cpu_cell(&own, cpu_known, counters_cpu_us(c)), time_known ? time.s : "", "",
+              bytes_cell(&read, counters_has(c, COUNTER_rchar), counters_get(c, COUNTER_rchar)),
+              bytes_cell(&written, counters_has(c, COUNTER_wchar), counters_get(c, COUNTER_wchar)));
+    add_exit(d, "");
+    buf_reset(&d->line);
+    size_t used = add_branches(d, node, true);
+    bool children = node->first_child != TREE_NONE && goes_below(d, node);
+    buf_printf(&d->line, "%s", children ? terminal_sign(&d->view->terminal, "│ ", "| ") : "  ");
+    snprintf(label, sizeof label, "{%.*s}", (int)strnlen(thread->name, sizeof thread->name), thread->name);
+    utf8_add_fit(&d->line, bytes_of(label), room_for(d, used + 2), d->view->terminal.utf8);
+    buf_printf(&d->stream->out, " %s\n", buf_text(&d->line));
+}
+
+static void add_threads(struct drawer *d, const struct tree_node *node)
+{
+    if (!d->view->threads || node->count > 1)
+        return;
+    for (uint32_t i = 0; i < node->thread_count; i++)
+        add_thread(d, node, &d->tree->threads[node->thread_first + i].thread);
+}
+
+static void add_titles(struct drawer *d)
+{
+    const struct terminal *t = &d->view->terminal;
+    buf_add_text(&d->stream->out, terminal_colour(t, BOLD));
+    add_cells(d, "PID", "TOTAL", "CPU", "TIME", "MEM", "READ", "WRITE");
+    buf_printf(&d->stream->out, "%s COMMAND%s\n", d->exits ? "  EXIT" : "", terminal_colour(t, PLAIN));
+}
+
+enum err ps_print(const struct tree *tree, const struct ps_view *view, struct stream *stream)
+{
+    struct drawer d = { .tree = tree, .view = view, .stream = stream };
+    enum err err = OK;
+    uint64_t hidden = 0, hidden_us = 0;
+    buf_init(&d.line, LINE_MAX_BYTES);
+    measure(&d);
+    add_titles(&d);
+    for (uint32_t n = tree_first(tree); n != TREE_NONE && !err;) {
+        const struct tree_node *node = &tree->nodes[n];
+        if (is_hidden(&d, node)) {
+            hidden += node->count + node->below;
+            hidden_us += node->inclusive_us;
+        } else {
+            add_row(&d, node);
+            add_threads(&d, node);
+        }
+        n = tree_next(tree, n, goes_below(&d, node));
+        err = d.line.failed ? FULL : stream_pass(stream);
+    }
+    if (hidden && !err)
+        buf_printf(&stream->out, "%s more used less than %s each, %s together.\n", text_count(hidden).s,
+                   text_duration(view->min_cpu_us * NS_PER_US).s, text_duration(hidden_us * NS_PER_US).s);
+    buf_clear(&d.line);
+    return err;
+}

@@ -1,0 +1,20 @@
+/* The tree of processes on a screen: what sonde ps prints. */
+#ifndef SONDE_SHOW_PS_H
+#define SONDE_SHOW_PS_H
+
+#include "show/terminal.h"
+#include "show/tree.h"
+#include "sink/stream.h"
+
+struct ps_view {
+    struct terminal terminal;
+    uint64_t min_cpu_us; /* hide what used less, with all below it */
+    uint64_t depth;      /* hide what is deeper; 0: nothing */
+    bool args;           /* whole arguments, however long */
+    bool threads;
+};
+
+/* Draws the tree, which is folded and sorted as one likes, row after row. GONE, FULL, IO as stream_pass. */
+enum err ps_print(const struct tree *tree, const struct ps_view *view, struct stream *stream);
+
+#endif

@@ -1,0 +1,18 @@
+/* The processes of a job as JSON, one object each, with its threads when there are any. */
+#ifndef SONDE_SHOW_PS_JSON_H
+#define SONDE_SHOW_PS_JSON_H
+
+#include "base/json.h"
+#include "model/process.h"
+
+/* threads: those of the process alone; may be NULL. */
+void ps_json_process(struct json *json, uint32_t number, const struct process *process, const struct thread *threads,
+                     size_t thread_count);
+
+/* key: an object with the known counters by their names. */
+void ps_json_counters(struct json *json, const char *key, const struct counters *counters);
+
+/* "ended", "execed", "running", "lost". */
+const char *ps_json_state(enum process_state state);
+
+#endif

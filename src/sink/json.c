@@ -1,0 +1,104 @@
+/* Samples as JSON: an array with an object per sample, or (setting "lines") an object per line. What is not known has no
+ * key. The array is ended by flush: write nothing behind it. */
+#include "sink/sink.h"
+
+#include "base/json.h"
+#include "sink/stream.h"
+
+struct json_state {
+    const char *path;
+    bool lines;
+    struct stream stream;
+    struct json json;
+    bool ended;
+};
+
+static const struct setting json_settings[] = {
+    { "path", SETTING_TEXT, NULL, offsetof(struct json_state, path), "file to write; standard output when it is not given" },
+    { "lines", SETTING_FLAG, "no", offsetof(struct json_state, lines), "one object per line, no array around them" },
+    { 0 },
+};
+
+static enum err sink_json_open(void *state)
+{
+    struct json_state *s = state;
+    enum err err = stream_open(&s->stream, s->path);
+    if (err)
+        return err;
+    json_init(&s->json, &s->stream.out);
+    if (!s->lines)
+        json_begin_array(&s->json);
+    return OK;
+}
+
+static void add_value(struct json *json, const struct metric *metric, union value value)
+{
+    json_key(json, metric->name);
+    switch (metric->type) {
+    case U64: json_u64(json, value.u64); break;
+    case I64: json_i64(json, value.i64); break;
+    case F64: json_f64(json, value.f64); break;
+    }
+}
+
+static void add_sample(struct json *json, const struct batch *batch, const struct sample *sample)
+{
+    json_begin_object(json);
+    json_field_u64(json, "time_ns", sample->time_ns);
+    if (batch->host)
+        json_field_text(json, "host", batch->host);
+    if (sample->job)
+        json_field_text(json, "job", sample->job);
+    json_field_text(json, "set", sample->set->name);
+    json_field_text(json, "instance", sample->instance);
+    json_key(json, "values");
+    json_begin_object(json);
+    for (size_t i = 0; i < sample->set->size; i++)
+        if (!sample->known || sample->known[i])
+            add_value(json, &sample->set->metrics[i], sample->values[i]);
+    json_end_object(json);
+    json_end_object(json);
+}
+
+static enum err sink_json_write(void *state, const struct batch *batch)
+{
+    struct json_state *s = state;
+    enum err err = OK;
+    for (size_t i = 0; i < batch->count && !err; i++) {
+        if (s->lines)
+            json_init_line(&s->json, &s->stream.out);
+        add_sample(&s->json, batch, &batch->samples[i]);
+        if (s->lines)
+            json_end(&s->json);
+        err = stream_pass(&s->stream);
+    }
+    return err;
+}
+
+static enum err sink_json_flush(void *state, uint64_t deadline_ns)
+{
+    struct json_state *s = state;
+    (void)deadline_ns; /* a file does not keep us waiting */
+    if (!s->lines && !s->ended) {
+        json_end_array(&s->json);
+        json_end(&s->json);
+        s->ended = true;
+    }
+    return stream_flush(&s->stream);
+}
+
+static void sink_json_close(void *state)
+{
+    stream_close(&((struct json_state *)state)->stream);
+}
+
+const struct sink sink_json = {
+    .name = "json",
+    .about = "an array of samples as JSON, or an object per line",
+    .settings = json_settings,
+    .state_size = sizeof(struct json_state),
+    .open = sink_json_open,
+    .write = sink_json_write,
+    .flush = sink_json_flush,
+    .close = sink_json_close,
+};

@@ -1,0 +1,37 @@
+/* A sink writes samples somewhere: the contract, and the list of those that are built in. docs/add-a-sink.md tells how to
+ * add one; sink/null.c is the file to copy. */
+#ifndef SONDE_SINK_SINK_H
+#define SONDE_SINK_SINK_H
+
+#include "model/batch.h"
+#include "model/setting.h"
+
+/* One constant per sink, in a file of its name. The caller allocates state_size zeroed bytes, applies the settings, then
+ * calls open, write as often as it likes, flush, and close; it frees the state. */
+struct sink {
+    const char *name;  /* as the file's: "csv" */
+    const char *about; /* one line, for the docs and the lists */
+    const struct setting *settings;
+    size_t state_size;
+
+    /* May be NULL. DENIED, ABSENT, FULL, IO: nothing was opened, and close is not called. */
+    enum err (*open)(void *state);
+
+    /* Borrows batch until it returns. What could not be written now may be kept until flush. GONE: nobody reads any more,
+     * which is no error. */
+    enum err (*write)(void *state, const struct batch *batch);
+
+    /* All that was written is durable when this returns OK; AGAIN when deadline_ns (CLOCK_MONOTONIC; 0: none) passed. */
+    enum err (*flush)(void *state, uint64_t deadline_ns);
+
+    /* Forgets what was not flushed. */
+    void (*close)(void *state);
+};
+
+/* The sinks that are built in, NULL at the end. */
+extern const struct sink *const sink_all[];
+
+/* NULL when there is none of this name. */
+const struct sink *sink_find(const char *name);
+
+#endif

@@ -1,0 +1,62 @@
+/* One buffer, written in large pieces. */
+#include "sink/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PIECE (64u << 10)
+#define MOST (1u << 30) /* of what one caller adds between two calls of stream_pass */
+
+enum err stream_open(struct stream *stream, const char *path)
+{
+    *stream = (struct stream){ .fd = STDOUT_FILENO };
+    buf_init(&stream->out, MOST);
+    if (!path || strcmp(path, "-") == 0)
+        return OK;
+    stream->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (stream->fd < 0)
+        return err_from_errno(errno);
+    stream->owned = true;
+    return OK;
+}
+
+static enum err write_all(struct stream *stream)
+{
+    size_t done = 0;
+    enum err err = buf_err(&stream->out);
+    while (!err && done < stream->out.size) {
+        ssize_t size = write(stream->fd, stream->out.data + done, stream->out.size - done);
+        if (size >= 0)
+            done += (size_t)size;
+        else if (errno == EPIPE)
+            err = GONE;
+        else if (errno != EINTR)
+            err = err_from_errno(errno);
+    }
+    buf_reset(&stream->out);
+    return err;
+}
+
+enum err stream_pass(struct stream *stream)
+{
+    return stream->out.size < PIECE && !stream->out.failed ? OK : write_all(stream);
+}
+
+enum err stream_flush(struct stream *stream)
+{
+    enum err err = write_all(stream);
+    if (err || fsync(stream->fd) == 0)
+        return err;
+    /* pipes, terminals and /dev/null have no disk behind them */
+    return errno == EINVAL || errno == EROFS || errno == ENOTSUP ? OK : err_from_errno(errno);
+}
+
+void stream_close(struct stream *stream)
+{
+    if (stream->owned)
+        close(stream->fd);
+    stream->owned = false;
+    buf_clear(&stream->out);
+}

@@ -1,0 +1,24 @@
+/* Buffered output to a file or to standard output, for sinks that write text. */
+#ifndef SONDE_SINK_STREAM_H
+#define SONDE_SINK_STREAM_H
+
+#include "base/buf.h"
+
+struct stream {
+    int fd;
+    bool owned; /* opened by us */
+    struct buf out; /* add to it, then call stream_pass */
+};
+
+/* Makes or empties the file; path NULL or "-": standard output. */
+enum err stream_open(struct stream *stream, const char *path);
+
+/* Writes when enough has come together. GONE: the reader of a pipe has left. FULL, IO. */
+enum err stream_pass(struct stream *stream);
+
+/* Writes all of it, and asks the disk for it. */
+enum err stream_flush(struct stream *stream);
+
+void stream_close(struct stream *stream);
+
+#endif

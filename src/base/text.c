@@ -8,86 +8,93 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* value / scale with one decimal below 100, none above. */
-static struct text scaled(uint64_t value, uint64_t scale, const char *unit)
+/* How wide it may be. */
+struct style {
+    const char *gap;     /* between a number and its unit */
+    double tenths_below; /* smaller numbers have one decimal */
+    const char *minutes;
+};
+
+static const struct style full = { " ", 99.95, "min" }, brief = { "", 9.95, "m" };
+
+static struct text whole(uint64_t value, const char *unit, const struct style *style)
 {
     struct text text;
-    double amount = (double)value / (double)scale;
-    snprintf(text.s, sizeof text.s, amount < 99.95 ? "%.1f %s" : "%.0f %s", amount, unit);
+    snprintf(text.s, sizeof text.s, "%" PRIu64 "%s%s", value, style->gap, unit);
     return text;
 }
 
-static struct text two_units(uint64_t large, const char *large_unit, uint64_t small, const char *small_unit)
+static struct text scaled(uint64_t value, uint64_t scale, const char *unit, const struct style *style)
 {
     struct text text;
-    snprintf(text.s, sizeof text.s, "%" PRIu64 " %s %02" PRIu64 " %s", large, large_unit, small, small_unit);
+    double amount = (double)value / (double)scale;
+    snprintf(text.s, sizeof text.s, amount < style->tenths_below ? "%.1f%s%s" : "%.0f%s%s", amount, style->gap, unit);
     return text;
+}
+
+static struct text two_units(uint64_t large, const char *large_unit, uint64_t small, const char *small_unit,
+                             const struct style *style)
+{
+    struct text text;
+    snprintf(text.s, sizeof text.s, "%" PRIu64 "%s%s%s%02" PRIu64 "%s%s", large, style->gap, large_unit, style->gap, small,
+             style->gap, small_unit);
+    return text;
+}
+
+static struct text duration(uint64_t ns, const struct style *style)
+{
+    if (ns < NS_PER_US)
+        return whole(ns, ns ? "ns" : "s", style);
+    /* Each limit is where rounding would reach the next unit: 999.6 ms is 1.0 s. */
+    if (ns < 999500)
+        return scaled(ns, NS_PER_US, "us", style);
+    if (ns < 999500 * NS_PER_US)
+        return scaled(ns, NS_PER_MS, "ms", style);
+    if (ns < (style == &full ? 59950 : 59500) * NS_PER_MS)
+        return scaled(ns, NS_PER_S, "s", style);
+    uint64_t s = (ns - NS_PER_S / 2) / NS_PER_S + 1; /* rounded, without overflow */
+    if (s < 3600)
+        return two_units(s / 60, style->minutes, s % 60, "s", style);
+    uint64_t min = (s + 30) / 60;
+    if (min < 24 * 60)
+        return two_units(min / 60, "h", min % 60, style->minutes, style);
+    uint64_t h = (min + 30) / 60;
+    return two_units(h / 24, "d", h % 24, "h", style);
 }
 
 struct text text_duration(uint64_t ns)
 {
-    if (ns == 0)
-        return (struct text){ "0 s" };
-    if (ns < NS_PER_US) {
-        struct text text;
-        snprintf(text.s, sizeof text.s, "%" PRIu64 " ns", ns);
-        return text;
-    }
-    /* Each limit is where rounding would reach the next unit: 999.6 ms is 1.0 s. */
-    if (ns < 999500)
-        return scaled(ns, NS_PER_US, "us");
-    if (ns < 999500 * NS_PER_US)
-        return scaled(ns, NS_PER_MS, "ms");
-    if (ns < 59950 * NS_PER_MS)
-        return scaled(ns, NS_PER_S, "s");
-    uint64_t s = (ns - NS_PER_S / 2) / NS_PER_S + 1; /* rounded, without overflow */
-    if (s < 3600)
-        return two_units(s / 60, "min", s % 60, "s");
-    uint64_t min = (s + 30) / 60;
-    if (min < 24 * 60)
-        return two_units(min / 60, "h", min % 60, "min");
-    uint64_t h = (min + 30) / 60;
-    return two_units(h / 24, "d", h % 24, "h");
+    return duration(ns, &full);
 }
 
-struct text text_bytes(uint64_t bytes)
+struct text text_duration_short(uint64_t ns)
 {
-    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-    if (bytes < 1024) {
-        struct text text;
-        snprintf(text.s, sizeof text.s, "%" PRIu64 " B", bytes);
-        return text;
-    }
+    return duration(ns, &brief);
+}
+
+static struct text bytes_in(uint64_t bytes, const char *const units[7], const struct style *style)
+{
+    if (bytes < 1000 || (bytes < 1024 && style == &full))
+        return whole(bytes, units[0], style);
     size_t unit = 1;
     uint64_t scale = 1024;
     while (unit < 6 && (double)bytes / (double)scale >= 999.5) {
         scale *= 1024;
         unit++;
     }
-    return scaled(bytes, scale, units[unit]);
+    return scaled(bytes, scale, units[unit], style);
 }
 
-struct text text_duration_short(uint64_t ns)
+struct text text_bytes(uint64_t bytes)
 {
-    struct text text = text_duration(ns);
-    char *to = text.s;
-    for (const char *from = text.s; *from; from++)
-        if (*from != ' ')
-            *to++ = *from;
-    *to = '\0';
-    char *min = strstr(text.s, "min");
-    if (min)
-        memmove(min + 1, min + 3, strlen(min + 3) + 1);
-    return text;
+    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+    return bytes_in(bytes, units, &full);
 }
 
 struct text text_bytes_short(uint64_t bytes)
 {
-    struct text text = text_bytes(bytes);
-    char *unit = strchr(text.s, ' ');
-    unit[0] = bytes < 1024 ? '\0' : unit[1];
-    unit[1] = '\0';
-    return text;
+    static const char *const units[] = { "", "K", "M", "G", "T", "P", "E" };
+    return bytes_in(bytes, units, &brief);
 }
 
 struct text text_count(uint64_t count)

@@ -15,8 +15,8 @@ struct text {
 struct text text_duration(uint64_t ns); /* "850 ns", "250 ms", "1.5 s", "2 min 03 s", "2 h 03 min", "3 d 04 h" */
 struct text text_bytes(uint64_t bytes); /* "512 B", "1.2 GiB" */
 struct text text_count(uint64_t count); /* "1,998" */
-struct text text_duration_short(uint64_t ns); /* for tables, at most 6 wide: "850ns", "250ms", "1.5s", "2m03s", "2h03m" */
-struct text text_bytes_short(uint64_t bytes); /* for tables, at most 5 wide: "512", "1.2G" */
+struct text text_duration_short(uint64_t ns); /* for tables, 6 wide below 100 days: "25ms", "1.5s", "12m03s" */
+struct text text_bytes_short(uint64_t bytes); /* for tables, at most 4 wide: "512", "1.2G", "60M" */
 struct text text_milli(uint64_t milli); /* 1500 gives "1.5", 2000 gives "2": cores, loads */
 struct text text_f64(double value);     /* the shortest form that reads back as the same number: "0.1", "1e+300" */
 

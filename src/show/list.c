@@ -11,7 +11,7 @@
 #define WIDE 110 /* from here on there is room for the whole start time */
 
 static const struct table_column list_columns[] = {
-    { .title = "JOB", .min = 12 },
+    { .title = "JOB", .min = 21 },
     { .title = "NAME", .min = 7 },
     { .title = "USER", .min = 5, .rank = 3 },
     { .title = "START", .rank = 1 },
@@ -74,7 +74,7 @@ bool list_cores_used_milli(const struct store_job *job, uint64_t *milli)
     return true;
 }
 
-/* "20:13" for today, "15 Nov" for this year, "2025-11-15"; all of it where there is room. */
+/* "20:13" for today, "15 Nov" for this year, "2025-11"; all of it where there is room. */
 static struct text start_text(const struct list *list, uint64_t start_ns)
 {
     struct text text = { "" };
@@ -86,7 +86,7 @@ static struct text start_text(const struct list *list, uint64_t start_ns)
     const char *form = list->terminal.width >= WIDE ? "%Y-%m-%d %H:%M:%S"
                        : this_day                   ? "%H:%M"
                        : this_year                  ? "%d %b"
-                                                    : "%Y-%m-%d";
+                                                    : "%Y-%m";
     strftime(text.s, sizeof text.s, form, &tm);
     return text;
 }

@@ -63,13 +63,13 @@ static void measure(struct drawer *d)
     d->pid_width = snprintf(NULL, 0, "%" PRIu32, largest);
     if (d->pid_width < 3)
         d->pid_width = 3;
-    d->at = (size_t)d->pid_width + 3 * 7 + 3 * 6 + (d->exits ? 6 : 0) + 1;
+    d->at = (size_t)d->pid_width + 3 * 7 + 2 * 5 + 6 + (d->exits ? 6 : 0) + 1;
 }
 
 static void add_cells(struct drawer *d, const char *pid, const char *total, const char *own, const char *time, const char *rss,
                       const char *read, const char *written)
 {
-    buf_printf(&d->stream->out, "%*s %6s %6s %6s %5s %5s %5s", d->pid_width, pid, total, own, time, rss, read, written);
+    buf_printf(&d->stream->out, "%*s %6s %6s %6s %4s %4s %5s", d->pid_width, pid, total, own, time, rss, read, written);
 }
 
 static void add_exit(struct drawer *d, const char *text)
@@ -173,7 +173,7 @@ static void add_command(struct drawer *d, const struct tree_node *node, size_t r
 static void add_row(struct drawer *d, const struct tree_node *node)
 {
     const struct terminal *t = &d->view->terminal;
-    char many[32] = "", below[48] = "";
+    char many[64] = "", below[64] = "";
     size_t times_columns = 0;
     if (node->count > 1) {
         snprintf(many, sizeof many, " %s %s", terminal_sign(t, "×", "x"), text_count(node->count).s);

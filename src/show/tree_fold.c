@@ -153,7 +153,7 @@ enum err tree_fold(struct tree *tree)
     size_t places = 32;
     while (places < 2 * ((size_t)tree->count + 1))
         places *= 2;
-    struct folder folder = { .tree = tree, .small_us = all_cpu_us(tree) / 100 + 1 };
+    struct folder folder = { .tree = tree, .small_us = all_cpu_us(tree) / 20 + 1 };
     folder.groups = malloc(places * sizeof *folder.groups);
     uint64_t *room = malloc(((size_t)tree->count + 1) * sizeof *room);
     if (folder.groups && room) {

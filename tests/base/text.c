@@ -10,13 +10,13 @@ static void durations_read_well(void **state)
     static const struct { uint64_t ns; const char *text, *narrow; } cases[] = {
         { 0, "0 s", "0s" },
         { 850, "850 ns", "850ns" },
-        { 12300, "12.3 us", "12.3us" },
+        { 12300, "12.3 us", "12us" },
         { 999499, "999 us", "999us" },
         { 999500, "1.0 ms", "1.0ms" },
         { 250 * NS_PER_MS, "250 ms", "250ms" },
         { 999600 * NS_PER_US, "1.0 s", "1.0s" },
         { 1500 * NS_PER_MS, "1.5 s", "1.5s" },
-        { 59940 * NS_PER_MS, "59.9 s", "59.9s" },
+        { 59940 * NS_PER_MS, "59.9 s", "1m00s" },
         { 59960 * NS_PER_MS, "1 min 00 s", "1m00s" },
         { 123 * NS_PER_S, "2 min 03 s", "2m03s" },
         { 3599 * NS_PER_S, "59 min 59 s", "59m59s" },
@@ -41,6 +41,10 @@ static void bytes_read_well(void **state)
     assert_string_equal(text_bytes(1023 * 1024).s, "1.0 MiB");
     assert_string_equal(text_bytes(UINT64_MAX).s, "16.0 EiB");
     assert_string_equal(text_bytes_short(512).s, "512");
+    assert_string_equal(text_bytes_short(1023).s, "1.0K");
+    assert_string_equal(text_bytes_short(10188).s, "9.9K");
+    assert_string_equal(text_bytes_short(10200).s, "10K");
+    assert_string_equal(text_bytes_short(63333990).s, "60M"); /* 60.4 */
     assert_string_equal(text_bytes_short(1288490189).s, "1.2G");
 }
 

@@ -1,0 +1,162 @@
+#!/usr/bin/env bats
+# The program does not notice: whatever it can ask about itself is as without sonde run.
+load scene
+
+# Runs a script of shell twice, bare and watched, and compares all that it wrote and its status.
+same() {
+    local bare=0 watched=0
+    bash -c "$1" bash >"$T/bare.out" 2>"$T/bare.err" <"$T/in" || bare=$?
+    "$SONDE" run -- bash -c "$1" bash >"$T/watched.out" 2>"$T/watched.err" <"$T/in" || watched=$?
+    echo "status $bare bare, $watched watched"
+    diff "$T/bare.out" "$T/watched.out" && diff "$T/bare.err" "$T/watched.err" && [ "$bare" -eq "$watched" ]
+}
+
+# The same command started in two ways: without and behind sonde run. before: what the shell does first.
+same_state() {
+    local before=${1:-:}
+    # The same files for both, so that descriptors have the same inodes.
+    bash -c "$before; exec \"\$1\"" bash "$TOOLS/state" >"$T/out" 2>"$T/err" <"$T/in"
+    cp "$T/out" "$T/bare"
+    bash -c "$before; exec \"\$1\" run -- \"\$2\"" bash "$SONDE" "$TOOLS/state" >"$T/out" 2>"$T/err" <"$T/in"
+    # The command of sonde run has another parent, in the same group and session: those lines are the same too.
+    diff "$T/bare" "$T/out" && [ ! -s "$T/err" ]
+}
+
+setup() {
+    scene_setup
+    echo "some input" >"$T/in"
+}
+
+@test "state: signals, mask, descriptors, limits, session, environment, errno, umask" { same_state; }
+@test "state with SIGPIPE ignored" { same_state 'trap "" PIPE'; }
+@test "state with SIGINT, SIGQUIT, SIGHUP and SIGCHLD ignored" { same_state 'trap "" INT QUIT HUP CHLD'; }
+@test "state with another umask" { same_state 'umask 027'; }
+@test "state with open descriptors" { same_state 'exec 7</dev/null 9>/dev/null 200</dev/zero'; }
+@test "state with standard input closed" { same_state 'exec 0<&-'; }
+@test "state with standard output of a closed descriptor 2" { same_state 'exec 2>&-'; }
+@test "state with a limit of open files" { same_state 'ulimit -Sn 64'; }
+@test "state with a nice value" { same_state 'renice -n 5 $$ >/dev/null'; }
+@test "state with no core files and a small stack" { same_state 'ulimit -c 0; ulimit -Ss 4096'; }
+
+@test "state with blocked signals" {
+    blocked='import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1, signal.SIGTERM, signal.SIGINT, signal.SIGCHLD])
+os.execv(sys.argv[1], sys.argv[1:])'
+    python3 -c "$blocked" "$TOOLS/state" >"$T/out" <"$T/in"
+    cp "$T/out" "$T/bare"
+    grep -q '^signal 10 default blocked' "$T/bare"
+    python3 -c "$blocked" "$SONDE" run -- "$TOOLS/state" >"$T/out" <"$T/in"
+    diff "$T/bare" "$T/out"
+}
+
+@test "all processes below have the same descriptors, too" {
+    same 'ls /proc/self/fd; sh -c "ls /proc/self/fd"; (ls /proc/self/fd)'
+}
+
+@test "standard input, output and error go through" {
+    same 'cat; echo out; echo err >&2; cat'
+    grep -q 'some input' "$T/watched.out"
+}
+
+@test "a gigabyte through a pipe is the same" {
+    run bash -c 'head -c 1000000000 /dev/zero | "$0" run -- cat | cksum' "$SONDE"
+    [ "$output" = "$(head -c 1000000000 /dev/zero | cksum)" ]
+}
+
+@test "SIGPIPE ends a writer as ever" {
+    run bash -c '"$0" run -- yes | head -n 1; echo "${PIPESTATUS[0]}"' "$SONDE"
+    [ "$output" = "y"$'\n'141 ]
+}
+
+@test "exit status: 0, 1, 42, 255, and not a word" {
+    for code in 0 1 42 255; do
+        run "$SONDE" run -- "$TOOLS/ends" exit $code
+        [ "$status" -eq $code ]
+        [ -z "$output" ]
+    done
+}
+
+# What the caller sees of the command: the number of a signal, not 128 + it.
+raw_status() {
+    python3 -c 'import subprocess, sys; print(subprocess.call(sys.argv[1:]))' "$@"
+}
+
+@test "a command that a signal ended: sonde run ends by the same signal" {
+    ulimit -c 0
+    for signal in 1 2 6 9 11 13 15 31; do
+        [ "$(raw_status "$SONDE" run -- "$TOOLS/ends" signal $signal)" = "-$signal" ]
+    done
+}
+
+@test "no core file is left by sonde run itself" {
+    [ "$(cat /proc/sys/kernel/core_pattern)" = core ] || skip "core files do not go into the folder"
+    mkdir cores && cd cores
+    ulimit -c unlimited
+    [ "$(raw_status "$SONDE" run -- sh -c 'ulimit -c 0; exec "$0" signal 11' "$TOOLS/ends")" = -11 ]
+    [ -z "$(ls)" ]
+}
+
+@test "the command is a direct child of sonde run in the same group and session" {
+    run bash -c '"$0" run -- sh -c "ps -o ppid=,pgid=,sid= -p \$\$; ps -o pgid=,sid= -p \$PPID; ps -o comm= -p \$PPID"' "$SONDE"
+    read -r _ pgid sid <<<"${lines[0]}"
+    [ "${lines[1]// /}" = "$pgid$sid" ]
+    [ "${lines[2]}" = sonde ]
+}
+
+@test "the terminal: job control, stop and go on, as without" {
+    cat >"$T/script" <<'END'
+import os, pty, select, sys, time
+# An interactive shell on a terminal; types and waits for what must come.
+pid, fd = pty.fork()
+if pid == 0:
+    os.environ["PS1"] = "ready> "
+    os.environ["ENV"] = ""
+    os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+seen = b""
+def until(text, limit=20):
+    global seen
+    end = time.time() + limit
+    while text not in seen:
+        if time.time() > end:
+            sys.exit("no %r in %r" % (text, seen))
+        if select.select([fd], [], [], 0.5)[0]:
+            seen += os.read(fd, 4096)
+    seen = seen[seen.index(text) + len(text):]
+def type(text):
+    os.write(fd, text)
+sonde = sys.argv[1].encode()
+until(b"ready> ")
+type(sonde + b" run -- sh -c 'echo start''ed; exec cat'\n")
+until(b"started\r\n")
+type(b"hello\n")                            # it reads from the terminal: it is in the foreground
+until(b"hello\r\n"); until(b"hello\r\n")
+type(b"\x1a")                              # Ctrl-Z
+until(b"Stopped"); until(b"ready> ")
+type(b"jobs\n"); until(b"Stopped"); until(b"ready> ")
+type(b"fg\n"); until(b"cat")
+type(b"again\n"); until(b"again\r\n"); until(b"again\r\n")
+type(b"\x04"); until(b"ready> ")           # Ctrl-D: the end of the input
+type(b"echo status $?\n"); until(b"status 0"); until(b"ready> ")
+type(sonde + b" run -- sh -c 'echo sleep''ing; exec sleep 100'\n"); until(b"sleeping")
+type(b"\x03"); until(b"ready> ")           # Ctrl-C
+type(b"echo status $?\n"); until(b"status 130")
+type(sonde + b" run -- sleep 100 &\n"); until(b"ready> ")
+type(b"kill %1; wait %1; echo ended $?\n"); until(b"ended 143")
+print("all as it should be")
+END
+    run timeout 120 python3 "$T/script" "$SONDE"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *"all as it should be"* ]]
+}
+
+@test "programs with the probe print nothing more and run when everything is against it" {
+    same 'LC_ALL=C ls -d /; sh -c "exit 3"'
+    # A spool that cannot be written to, and one that is not there.
+    run env "LD_PRELOAD=$PROBE" SONDE_SPOOL=/does/not/exist sh -c 'ls -d /; exit 7'
+    [ "$status" -eq 7 ] && [ "$output" = / ]
+    run env "LD_PRELOAD=$PROBE" SONDE_SPOOL=/proc/version sh -c 'ls -d /; exit 7'
+    [ "$status" -eq 7 ] && [ "$output" = / ]
+    run env "LD_PRELOAD=$PROBE" SONDE_SPOOL= SONDE_PROBE=%%% SONDE_EVENTS=nonsense SONDE_SOCKET=x sh -c 'ls -d /; exit 7'
+    [ "$status" -eq 7 ] && [ "$output" = / ]
+}

@@ -6,19 +6,24 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define LAZY_MS 50
 #define REMEMBER_NS (2 * NS_PER_S) /* how long other sources may speak of a process that has ended */
 
 void kernel_open(struct kernel *kernel, const char *root, struct writer *writer, struct perf_counts *perf)
 {
-    *kernel = (struct kernel){ .writer = writer, .perf = perf, .self = (uint32_t)getpid() };
+    *kernel = (struct kernel){ .writer = writer, .perf = perf, .self = (uint32_t)getpid(), .execs.fd = -1 };
     members_init(&kernel->members);
-    forks_open(&kernel->forks);
+    if (forks_open_kinds(&kernel->forks, 1u << FORKS_FORK | 1u << FORKS_EXIT) != OK
+        || forks_open_kinds(&kernel->execs, 1u << FORKS_EXEC) != OK)
+        forks_close(&kernel->forks);
     exits_open(&kernel->exits);
+    kernel->lazy = forks_has_room(&kernel->forks);
     unseen_open(&kernel->unseen, root);
 }
 
 void kernel_close(struct kernel *kernel)
 {
+    forks_close(&kernel->execs);
     forks_close(&kernel->forks);
     exits_close(&kernel->exits);
     unseen_close(&kernel->unseen);
@@ -32,7 +37,12 @@ bool kernel_has(struct kernel *kernel, uint32_t pid)
 
 uint64_t kernel_lost(const struct kernel *kernel)
 {
-    return kernel->forks.lost + kernel->exits.lost;
+    return kernel->execs.lost + kernel->forks.lost + kernel->exits.lost;
+}
+
+int kernel_timeout_ms(const struct kernel *kernel)
+{
+    return kernel->lazy ? LAZY_MS : -1;
 }
 
 static void record_fork(struct kernel *kernel, const struct fork_event *event)
@@ -140,9 +150,12 @@ static void on_event(void *context, const struct fork_event *event)
         process_batch(kernel);
 }
 
+/* Forks before execs, so that whoever exec'd is known; one that ended meanwhile is remembered long enough. */
 static void read_forks(struct kernel *kernel)
 {
     forks_read(&kernel->forks, on_event, kernel);
+    process_batch(kernel);
+    forks_read(&kernel->execs, on_event, kernel);
     process_batch(kernel);
 }
 

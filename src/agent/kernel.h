@@ -19,7 +19,8 @@ struct kernel_held {
 };
 
 struct kernel {
-    struct forks forks; /* fd < 0: not there */
+    struct forks execs; /* fd < 0: not there. Read at once: /proc tells what was exec'd as long as it lives */
+    struct forks forks; /* forks and exits: read when we are awake */
     struct exits exits;
     struct members members;
     struct unseen_reader unseen;
@@ -31,6 +32,7 @@ struct kernel {
     size_t batch_count;
     struct kernel_held held[KERNEL_HELD];
     size_t held_count;
+    bool lazy;           /* forks and exits have room enough to wait for us, who would else be woken by each */
     uint64_t forks_lost; /* at the last resynchronisation */
     uint64_t forgot_ns;
 };
@@ -38,6 +40,9 @@ struct kernel {
 /* Sources that are not there are left out. Events of children that this process makes from now on are seen. */
 void kernel_open(struct kernel *kernel, const char *root, struct writer *writer, struct perf_counts *perf);
 void kernel_close(struct kernel *kernel);
+
+/* How long the sockets that do not wake us may be left alone; -1: there is none. */
+int kernel_timeout_ms(const struct kernel *kernel);
 
 /* Reads and records all that is there. */
 void kernel_read(struct kernel *kernel);

@@ -188,7 +188,7 @@ void run_watch(const struct run_settings *settings, struct run_result *result)
     *result = (struct run_result){ 0 };
     watch = (struct watch){
         .epoll_fd = -1, .ticks.fd = -1, .writer.fd = WRITER_NONE, .perf.fd = -1, .spool.fd = -1,
-        .kernel = { .forks.fd = -1, .exits.fd = -1, .unseen.proc_fd = -1 },
+        .kernel = { .execs.fd = -1, .forks.fd = -1, .exits.fd = -1, .unseen.proc_fd = -1 },
     };
     signals_open(&watch.signals);
     prctl(PR_SET_CHILD_SUBREAPER, 1L);

@@ -81,16 +81,13 @@ static bool same(const struct witness_report *report, const struct signalfd_sigi
     return report->signal == (int)info->ssi_signo && report->sender == (pid_t)info->ssi_pid;
 }
 
-/* Did the witness get this one before us? */
-static bool heard_already(struct signals *signals, const struct signalfd_siginfo *info, uint64_t now_ns)
+/* Did the witness get this one before us? Two of the same within this time, one for us and one for all (timeout sends
+ * both), would be one pending signal for the command: they are one here too. */
+static bool heard_already(const struct signals *signals, const struct signalfd_siginfo *info, uint64_t now_ns)
 {
-    for (size_t i = 0; i < SIGNALS_WAITING_MAX; i++) {
-        struct signals_heard *heard = &signals->heard[i];
-        if (heard->until_ns >= now_ns && same(&heard->report, info)) {
-            heard->until_ns = 0;
+    for (size_t i = 0; i < SIGNALS_WAITING_MAX; i++)
+        if (signals->heard[i].until_ns >= now_ns && same(&signals->heard[i].report, info))
             return true;
-        }
-    }
     return false;
 }
 
@@ -102,13 +99,12 @@ static void forget_waiting(struct signals *signals, size_t i)
 
 static void judge_report(struct signals *signals, const struct witness_report *report, uint64_t now_ns)
 {
-    for (size_t i = 0; i < signals->waiting_count; i++) {
+    for (size_t i = signals->waiting_count; i-- > 0;) {
         struct signalfd_siginfo info = signals->waiting[i].info;
         if (!same(report, &info))
             continue;
         forget_waiting(signals, i);
         pass_on_to_other_group(signals, &info);
-        return;
     }
     signals->heard[signals->heard_next] = (struct signals_heard){ *report, now_ns + JUDGE_NS };
     signals->heard_next = (signals->heard_next + 1) % SIGNALS_WAITING_MAX;

@@ -63,6 +63,8 @@ static enum err read_whole(int dir_fd, const char *name, struct buf *buf)
             break;
         buf->size += (size_t)got;
         buf->data[buf->size] = '\0';
+        if ((size_t)got < room) /* these files give all that there is room for: the end */
+            break;
     }
     close(fd);
     return err;

@@ -34,8 +34,10 @@ enum err watch_open(struct watch *watch)
     if (!err)
         err = add_source(watch, watch->signals.witness.fd, SOURCE_SIGNALS);
     if (!err)
+        err = add_source(watch, watch->kernel.execs.fd, SOURCE_KERNEL);
+    if (!err && !watch->kernel.lazy)
         err = add_source(watch, watch->kernel.forks.fd, SOURCE_KERNEL);
-    if (!err)
+    if (!err && !watch->kernel.lazy)
         err = add_source(watch, watch->kernel.exits.fd, SOURCE_KERNEL);
     if (!err)
         err = add_source(watch, watch->perf.fd, SOURCE_PERF);
@@ -110,21 +112,23 @@ static int shorter_ms(int a, int b)
 static int allowed_ms(const struct watch *watch, int timeout_ms)
 {
     timeout_ms = shorter_ms(timeout_ms, signals_timeout_ms(&watch->signals));
+    timeout_ms = shorter_ms(timeout_ms, kernel_timeout_ms(&watch->kernel));
     return must_sweep(watch) ? shorter_ms(timeout_ms, SWEEP_MS) : timeout_ms;
 }
 
-/* Descriptors before the events that end their threads; events before the reaping that takes /proc/PID away. */
+/* Descriptors before the events that end their threads; events before the signals, whose senders they tell, and before
+ * the reaping that takes /proc/PID away. */
 static void wake_up(struct watch *watch, unsigned sources)
 {
     if (watch->perf.fd >= 0)
         perf_counts_receive(&watch->perf);
-    if (sources & (1u << SOURCE_KERNEL))
-        kernel_read(&watch->kernel);
+    kernel_read(&watch->kernel);
     if (must_sweep(watch))
         perf_counts_sweep(&watch->perf);
     if (sources & (1u << SOURCE_TICKS))
         ticks_read(&watch->ticks);
-    signals_read(&watch->signals);
+    if (sources & (1u << SOURCE_SIGNALS) || watch->signals.waiting_count)
+        signals_read(&watch->signals);
     if (watch->signals.child)
         reap(watch);
     writer_flush(&watch->writer);

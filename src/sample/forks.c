@@ -9,10 +9,12 @@
 #include <linux/netlink.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define MESSAGE_MAX 256
 #define ACK_WAIT_MS 200
+#define ROOM_BYTES (8 << 20)
 
 #define WHAT_FORK 0x00000001u
 #define WHAT_EXEC 0x00000002u
@@ -145,6 +147,12 @@ static enum err await_ack(struct forks *forks)
     return ABSENT;
 }
 
+static uint32_t wanted(unsigned kinds)
+{
+    return (kinds >> FORKS_FORK & 1 ? WHAT_FORK : 0) | (kinds >> FORKS_EXEC & 1 ? WHAT_EXEC : 0)
+           | (kinds >> FORKS_EXIT & 1 ? WHAT_EXIT : 0);
+}
+
 static enum err listen_to_kernel(struct forks *forks)
 {
     enum err err = send_request(forks->fd, PROC_CN_MCAST_LISTEN, 0);
@@ -152,15 +160,20 @@ static enum err listen_to_kernel(struct forks *forks)
         err = await_ack(forks);
     if (err)
         return err;
-    /* Only now the wish for three kinds of events: it filters the answer away too. Older kernels ignore it. */
-    send_request(forks->fd, PROC_CN_MCAST_LISTEN, WHAT_FORK | WHAT_EXEC | WHAT_EXIT);
+    /* Only now the wish for some kinds of events: it filters the answer away too. Older kernels ignore it. */
+    send_request(forks->fd, PROC_CN_MCAST_LISTEN, wanted(forks->kinds));
     forks->lost = 0;
     return OK;
 }
 
 enum err forks_open(struct forks *forks)
 {
-    *forks = (struct forks){ .fd = -1 };
+    return forks_open_kinds(forks, 1u << FORKS_FORK | 1u << FORKS_EXEC | 1u << FORKS_EXIT);
+}
+
+enum err forks_open_kinds(struct forks *forks, unsigned kinds)
+{
+    *forks = (struct forks){ .fd = -1, .kinds = kinds };
     enum err err = netlink_open(&forks->fd, NETLINK_CONNECTOR, CN_IDX_PROC);
     if (!err)
         err = listen_to_kernel(forks);
@@ -169,7 +182,15 @@ enum err forks_open(struct forks *forks)
     return err;
 }
 
+bool forks_has_room(const struct forks *forks)
+{
+    int size = 0;
+    socklen_t length = sizeof size;
+    return forks->fd >= 0 && getsockopt(forks->fd, SOL_SOCKET, SO_RCVBUF, &size, &length) == 0 && size >= ROOM_BYTES;
+}
+
 struct reading {
+    unsigned kinds;
     uint64_t clock_offset_ns;
     void (*each)(void *context, const struct fork_event *event);
     void *context;
@@ -179,7 +200,7 @@ static void give_event(void *context, struct bytes datagram)
 {
     const struct reading *reading = context;
     struct fork_event event;
-    if (forks_parse(datagram, &event) != FORKS_EVENT)
+    if (forks_parse(datagram, &event) != FORKS_EVENT || !(reading->kinds >> event.kind & 1))
         return;
     event.time_ns += reading->clock_offset_ns;
     reading->each(reading->context, &event);
@@ -190,7 +211,7 @@ enum err forks_read(struct forks *forks, void (*each)(void *context, const struc
     if (forks->fd < 0)
         return ABSENT;
     forks->clock_offset_ns = clock_realtime_ns() - clock_monotonic_ns();
-    struct reading reading = { forks->clock_offset_ns, each, context };
+    struct reading reading = { forks->kinds, forks->clock_offset_ns, each, context };
     return netlink_drain(forks->fd, MESSAGE_MAX, &forks->lost, give_event, &reading);
 }
 

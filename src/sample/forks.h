@@ -19,12 +19,21 @@ struct fork_event {
 
 struct forks {
     int fd;
+    unsigned kinds;            /* bit FORKS_…: what is given; the rest is dropped */
     uint64_t lost;             /* events that overflowed the socket since it was opened */
     uint64_t clock_offset_ns;  /* realtime - monotonic, taken anew at each read */
 };
 
 /* ABSENT: no connector in this kernel, network or pid namespace. DENIED: this user may not listen. */
 enum err forks_open(struct forks *forks);
+
+/* The same for some kinds of events only (bits 1 << FORKS_…): whoever must act on an exec at once, but can read of forks
+ * and exits when there is time, listens to them on two sockets. Since Linux 6.6 the kernel sends no others. */
+enum err forks_open_kinds(struct forks *forks, unsigned kinds);
+
+/* Is there room for what some thousand processes cause, so that nothing is lost when it is read a little later? Where
+ * this user may not have a large buffer there is not. */
+bool forks_has_room(const struct forks *forks);
 
 /* All that is there, in the order of each CPU; never blocks. What overflowed is added to lost. */
 enum err forks_read(struct forks *forks, void (*each)(void *context, const struct fork_event *event), void *context);

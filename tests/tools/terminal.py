@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""terminal.py STEP...: an interactive bash on a terminal of its own, driven by steps, so that scenes can tell what a
+person at a keyboard would see. All that appears is printed at the end; status 1 when an awaited text did not come.
+
+  send:TEXT    types TEXT (\\r for the return key, \\x03 for Ctrl-C, \\x1a for Ctrl-Z, \\x1c for Ctrl-\\)
+  await:TEXT   waits, up to ten seconds, until TEXT has appeared behind what was awaited before
+  sleep:S      waits so long
+"""
+import os
+import pty
+import select
+import signal
+import sys
+import time
+
+WAIT_S = 10
+
+
+def read_some(fd, seconds):
+    ready, _, _ = select.select([fd], [], [], seconds)
+    if not ready:
+        return b""
+    try:
+        return os.read(fd, 65536)
+    except OSError:
+        return b""
+
+
+def main():
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.environ["PS1"] = "> "
+        os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+    seen, at, status = b"", 0, 0
+    for step in sys.argv[1:]:
+        kind, _, text = step.partition(":")
+        what = text.encode().decode("unicode_escape").encode("latin-1")
+        if kind == "send":
+            os.write(fd, what)
+        elif kind == "sleep":
+            time.sleep(float(text))
+        elif kind == "await":
+            until = time.monotonic() + WAIT_S
+            while what not in seen[at:] and time.monotonic() < until:
+                seen += read_some(fd, 0.1)
+            if what not in seen[at:]:
+                print(f"never saw: {text}", file=sys.stderr)
+                status = 1
+                break
+            at = seen.index(what, at) + len(what)
+    os.kill(pid, signal.SIGHUP)
+    seen += read_some(fd, 0.2)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    sys.stdout.buffer.write(seen.replace(b"\r", b""))
+    sys.exit(status)
+
+
+main()

@@ -12,6 +12,10 @@ struct merged {
 
 /* Reads the whole spool. ABSENT, DENIED, IO; CORRUPT when it has no run record; NOMEM. */
 enum err merge_spool(struct merged *merged, const char *path);
+
+/* The same from memory, which must stay until merge_clear. */
+enum err merge_bytes(struct merged *merged, struct bytes spool);
+
 void merge_clear(struct merged *merged);
 
 #endif

@@ -16,6 +16,10 @@ enum process_source {
     SEEN_TASKSTATS = 8, /* the kernel's exit record */
     SEEN_PARENT = 16,   /* the probe in the process that exec'd or spawned it */
     SEEN_PROC = 32,     /* read from /proc while it ran */
+    SEEN_CHILD = 64,    /* nobody saw it, but a child of it named it as its parent */
+    /* Not whence, but how well the numbers are known: */
+    USAGE_ESTIMATED = 256,   /* part of its CPU time is its share of what only the sum of its family shows */
+    USAGE_WITH_OTHERS = 512, /* its numbers hold those of children or of earlier images that nobody could tell apart */
 };
 
 enum process_state {

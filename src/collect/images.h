@@ -1,0 +1,38 @@
+/* The images of a life: what it was when it began, and what each exec made of it. */
+#ifndef SONDE_COLLECT_IMAGES_H
+#define SONDE_COLLECT_IMAGES_H
+
+#include "collect/lives.h"
+
+/* A pre-exec image that used less than this, and made no children, counts to the image it became. */
+#define IMAGES_SMALL_US 10000
+
+struct image {
+    uint64_t start_ns;    /* of the exec; for the first of a life: its beginning. 0: not known */
+    uint32_t life;
+    uint32_t exec;        /* event: announced by the image before (exec) or the parent (spawn); NONE */
+    uint32_t kernel_exec; /* event: told by the kernel; NONE */
+    uint32_t image;       /* event: told by the probe in it; NONE */
+    uint32_t parent;      /* image, NONE: a root; set by collect/tree.c */
+    uint32_t place;       /* in the run's list of processes; set by collect/tree.c */
+};
+
+struct images {
+    struct image *list; /* those of one life stand together; the first is what it was born as */
+    uint32_t count, room;
+};
+
+enum err images_find(struct images *images, struct lives *lives, const struct events *events);
+void images_clear(struct images *images);
+
+/* A life that was born as a copy and then exec'd: does the part before belong to the image that it became? Then it is
+ * dropped from the life. made_children: before that exec. */
+void images_settle(struct images *images, struct life *life, const struct events *events, bool made_children);
+
+/* The image of the life that was active at this time. */
+uint32_t images_at(const struct images *images, const struct life *life, uint64_t time_ns);
+
+/* When the life exec'd first, UINT64_MAX: never. To be asked before images_settle. */
+uint64_t images_first_exec_ns(const struct images *images, const struct life *life);
+
+#endif

@@ -1,0 +1,155 @@
+/* From what a life used to what each of its images used: the difference of what it had used when each began. */
+#include "collect/numbers.h"
+
+#define BIT(name) (1ull << COUNTER_##name)
+#define OF_THREADS (BIT(delayacct_blkio_time) | BIT(guest_time) | BIT(rchar) | BIT(wchar) | BIT(syscr) | BIT(syscw) \
+                    | BIT(read_bytes) | BIT(write_bytes) | BIT(cancelled_write_bytes) | BIT(time_oncpu) \
+                    | BIT(time_waiting) | BIT(timeslices))
+
+/* What the pid had used when the image began; false: nobody told. */
+static bool read_before(const struct numbers *n, uint32_t index, struct counters *before)
+{
+    const struct image *image = &n->images->list[index];
+    struct exec_record exec;
+    struct image_record itself;
+    if (image->exec != NONE && n->events->list[image->exec].kind == RECORD_KIND_exec
+        && record_unpack_exec(event_body(n->events, &n->events->list[image->exec]), &exec) == OK && exec.self.known) {
+        *before = exec.self;
+        return true;
+    }
+    if (image->image != NONE
+        && record_unpack_image(event_body(n->events, &n->events->list[image->image]), &itself) == OK && itself.self.known) {
+        *before = itself.self;
+        return true;
+    }
+    return false;
+}
+
+/* What the life had used when the image began, or when the nearest image before it did of which that was told: then
+ * *exact is false, because the image's numbers hold those of the ones between. false: nothing is to be subtracted. */
+static bool find_before(const struct numbers *n, uint32_t index, struct counters *before, bool *exact)
+{
+    const struct life *life = &n->lives->list[n->images->list[index].life];
+    uint32_t from = index;
+    while (from > life->image && !read_before(n, from, before))
+        from--;
+    *exact = from == index;
+    return from > life->image;
+}
+
+/* rss_is_own: it was told of this image alone. */
+static void subtract_before(const struct counters *before, bool rss_is_own, struct counters *counters)
+{
+    usage_subtract(counters, before);
+    if (!rss_is_own && counters_get(counters, COUNTER_rssmax) <= counters_get(before, COUNTER_rssmax))
+        counters->known &= ~BIT(rssmax); /* that was the largest of an earlier image */
+}
+
+static struct threads_window window_of(const struct numbers *n, uint32_t index)
+{
+    const struct life *life = &n->lives->list[n->images->list[index].life];
+    struct threads_window window = { 0, UINT64_MAX };
+    for (int end = 0; end < 2; end++) {
+        uint32_t at = index + (uint32_t)end;
+        if (at == life->image || at == life->image + life->images)
+            continue;
+        const struct image *image = &n->images->list[at];
+        uint32_t event = image->image != NONE ? image->image : image->kernel_exec != NONE ? image->kernel_exec : image->exec;
+        uint64_t time_ns = event == NONE ? image->start_ns : n->events->list[event].time_ns;
+        *(end ? &window.until_ns : &window.from_ns) = time_ns;
+    }
+    return window;
+}
+
+/* Numbers that only threads have: the process has their sum, when all of them are known. */
+static void add_up_threads(const struct thread *threads, uint32_t count, bool all, struct counters *counters)
+{
+    uint64_t known = all ? OF_THREADS : 0;
+    struct counters sum = { 0 };
+    for (uint32_t i = 0; i < count && known; i++) {
+        known &= threads[i].counters.known;
+        counters_add(&sum, &threads[i].counters);
+    }
+    sum.known &= known;
+    counters->known &= ~OF_THREADS;
+    counters_fill(counters, &sum);
+}
+
+static void take_main_end(const struct told *told, struct thread *main_thread)
+{
+    struct counters exit_record = main_thread->counters;
+    if (!told->has_end)
+        return;
+    threads_join(&main_thread->counters, &told->end.main, &exit_record);
+}
+
+/* Gauges of the process that the main thread's line in /proc tells. */
+static void take_gauges(const struct thread *main_thread, struct counters *counters)
+{
+    struct counters gauges = main_thread->counters;
+    gauges.known &= BIT(num_threads) | BIT(starttime) | BIT(processor);
+    counters_fill(counters, &gauges);
+}
+
+static void fill_times(const struct process *process, struct thread *main_thread)
+{
+    main_thread->start_ns = process->start_ns;
+    if (!main_thread->end_ns || main_thread->end_ns > process->end_ns)
+        main_thread->end_ns = process->end_ns;
+}
+
+static void mark(const struct numbers *n, uint32_t index, const struct told *told, struct process *process)
+{
+    const struct use *use = &n->usage->list[n->images->list[index].life];
+    bool is_remainder = told->has_wait && !told->has_end && !told->has_tasks;
+    if (use->estimated)
+        process->sources |= USAGE_ESTIMATED;
+    if (use->with_others && is_remainder)
+        process->sources |= USAGE_WITH_OTHERS;
+}
+
+/* The last image: what the life used in all. The ones before: what it had used when the next began. */
+static bool fill_counters(struct numbers *n, uint32_t index, struct process *process, struct thread *threads,
+                          uint32_t count)
+{
+    const struct life *life = &n->lives->list[n->images->list[index].life];
+    struct told told = { 0 };
+    struct counters before;
+    bool is_last = index + 1 == life->image + life->images, exact, known;
+    if (is_last) {
+        told_read(n->events, life, &told);
+        take_main_end(&told, &threads[0]);
+        mark(n, index, &told, process);
+        known = usage_of_life(n->usage, n->images->list[index].life, &told, &process->counters);
+    } else {
+        known = read_before(n, index + 1, &process->counters);
+    }
+    if (told.has_end || told.has_tasks)
+        add_up_threads(threads, count, !told.has_end || told.end.threads <= count, &process->counters);
+    take_gauges(&threads[0], &process->counters);
+    if (known && find_before(n, index, &before, &exact)) {
+        subtract_before(&before, told.has_tasks && counters_has(&told.tasks, COUNTER_rssmax), &process->counters);
+        usage_subtract(&threads[0].counters, &before);
+        exact = exact && !(process->counters.known & OF_THREADS & ~before.known);
+    }
+    return !known || exact;
+}
+
+enum err numbers_fill(struct numbers *n, uint32_t index, struct process *process)
+{
+    const struct life *life = &n->lives->list[n->images->list[index].life];
+    struct thread *threads = n->run->threads + n->run->thread_count;
+    uint32_t count = 1;
+    enum err err = threads_of(&n->scratch, n->events, life, window_of(n, index), threads, &count);
+    if (err)
+        return err;
+    if (!fill_counters(n, index, process, threads, count))
+        process->sources |= USAGE_WITH_OTHERS;
+    if (count == 1)
+        threads[0].counters = process->counters;
+    fill_times(process, &threads[0]);
+    process->thread_first = (uint32_t)n->run->thread_count;
+    process->thread_count = count;
+    n->run->thread_count += count;
+    return OK;
+}

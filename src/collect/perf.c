@@ -1,0 +1,54 @@
+/* From perf records to event_count. */
+#include "collect/perf.h"
+
+/* value x enabled / running, or nothing when it was wanted but never ran. */
+static bool correct(uint64_t value, uint64_t enabled_ns, uint64_t running_ns, uint64_t *corrected)
+{
+    if (running_ns == 0 && (enabled_ns > 0 || value > 0))
+        return false;
+    *corrected = running_ns < enabled_ns ? (uint64_t)((double)value * ((double)enabled_ns / (double)running_ns)) : value;
+    return true;
+}
+
+static void add_counts(struct bytes text, size_t events, struct event_count *count)
+{
+    struct unpacker u = { (const uint8_t *)text.data, (const uint8_t *)text.data + text.size, false };
+    for (size_t i = 0; i < events; i++) {
+        uint64_t known = unpack_number(&u), value = unpack_number(&u), corrected;
+        uint64_t enabled_ns = unpack_number(&u), running_ns = unpack_number(&u);
+        if (u.bad)
+            return;
+        if (known != 1 || !correct(value, enabled_ns, running_ns, &corrected))
+            continue;
+        count->known |= 1ull << i;
+        count->value[i] += corrected;
+    }
+}
+
+static void add_to(struct event_count *sum, const struct event_count *part)
+{
+    sum->known |= part->known;
+    for (size_t i = 0; i < PROCESS_EVENTS_MAX; i++)
+        sum->value[i] += part->value[i];
+}
+
+void perf_fill(const struct events *events, struct run *run, struct process *process)
+{
+    process->events = UINT32_MAX;
+    for (uint32_t i = process->thread_first; i < process->thread_first + process->thread_count; i++) {
+        struct thread *thread = &run->threads[i];
+        if (thread->events == UINT32_MAX)
+            continue;
+        struct event_texts texts;
+        event_texts(events, &events->list[thread->events], &texts);
+        thread->events = (uint32_t)run->counts_count++;
+        add_counts(texts.counts, run->event_count, &run->counts[thread->events]);
+        if (process->thread_count == 1) {
+            process->events = thread->events;
+            return;
+        }
+        if (process->events == UINT32_MAX)
+            process->events = (uint32_t)run->counts_count++;
+        add_to(&run->counts[process->events], &run->counts[thread->events]);
+    }
+}

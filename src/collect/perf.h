@@ -1,0 +1,12 @@
+/* Perf counts of threads, corrected for the time in which the counter had to share the hardware. */
+#ifndef SONDE_COLLECT_PERF_H
+#define SONDE_COLLECT_PERF_H
+
+#include "collect/threads.h"
+#include "model/run.h"
+
+/* Gives each thread of the process, whose perf record threads_of has left in thread.events, its counts, and the process
+ * their sum. The run's counts have room for two for each perf record. */
+void perf_fill(const struct events *events, struct run *run, struct process *process);
+
+#endif

@@ -1,0 +1,166 @@
+/* Merges spools and files them. A spool is removed only after the store has it: filing it twice is harmless, losing it
+ * is not. */
+#include "collect/submit.h"
+
+#include "collect/merge.h"
+#include "wire/probe_env.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEPTH_MAX 4 /* sonde-UID, spool, run */
+#define SUFFIX ".spool"
+
+/* Besides the spool itself: its count of lost records, and its folder when nothing else is in it. */
+static void remove_spool(const char *path)
+{
+    char other[PATH_MAX + sizeof SPOOL_LOST_SUFFIX];
+    unlink(path);
+    snprintf(other, sizeof other, "%s" SPOOL_LOST_SUFFIX, path);
+    unlink(other);
+    char *slash = strrchr(other, '/');
+    if (!slash || slash == other)
+        return;
+    *slash = '\0';
+    rmdir(other);
+}
+
+/* Where sonde run was killed nobody summed up what the probes could not write. */
+static uint64_t count_lost(const char *path)
+{
+    char other[PATH_MAX + sizeof SPOOL_LOST_SUFFIX];
+    uint64_t lost = 0;
+    snprintf(other, sizeof other, "%s" SPOOL_LOST_SUFFIX, path);
+    int fd = open(other, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return 0;
+    if (read(fd, &lost, sizeof lost) != (ssize_t)sizeof lost)
+        lost = 0;
+    close(fd);
+    return lost;
+}
+
+static void tell(const struct run *run, struct submitted *result)
+{
+    *result = (struct submitted){ .processes = run->process_count, .threads = run->thread_count, .gaps = run->gaps };
+    size_t size = run->job_id.size < sizeof result->job_id - 1 ? run->job_id.size : sizeof result->job_id - 1;
+    if (size)
+        memcpy(result->job_id, run->job_id.data, size);
+    for (size_t i = 0; i < run->process_count && !result->running; i++)
+        result->running = run->processes[i].state == PROCESS_RUNNING;
+}
+
+enum err submit_spool(struct store *store, const char *spool_path, bool keep, struct submitted *result)
+{
+    struct merged merged;
+    *result = (struct submitted){ 0 };
+    enum err err = merge_spool(&merged, spool_path);
+    if (err)
+        return err;
+    uint64_t lost = count_lost(spool_path);
+    if (lost > merged.run.gaps.records_lost)
+        merged.run.gaps.records_lost = lost;
+    tell(&merged.run, result);
+    err = store_file(store, &merged.run);
+    merge_clear(&merged);
+    if (!err && !keep)
+        remove_spool(spool_path);
+    return err;
+}
+
+struct search {
+    struct store *store;
+    bool keep;
+    void (*each)(void *context, const char *path, enum err err, const struct submitted *result);
+    void *context;
+    enum err first;
+    size_t found;
+};
+
+/* sonde run holds a lock on the spool while it writes. */
+static bool is_in_use(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    bool in_use = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    close(fd);
+    return in_use;
+}
+
+static void submit_one(struct search *search, const char *path)
+{
+    struct submitted result = { 0 };
+    enum err err = is_in_use(path) ? AGAIN : submit_spool(search->store, path, search->keep, &result);
+    search->found++;
+    if (err && !search->first)
+        search->first = err;
+    if (search->each)
+        search->each(search->context, path, err, &result);
+}
+
+static bool is_spool_name(const char *name)
+{
+    size_t size = strlen(name), suffix = strlen(SUFFIX);
+    return size > suffix && strcmp(name + size - suffix, SUFFIX) == 0;
+}
+
+static int skip_hidden(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static void search_dir(struct search *search, const char *dir, int depth);
+
+static void look_at(struct search *search, const char *path, const char *name, int depth)
+{
+    struct stat st;
+    if (lstat(path, &st) != 0)
+        return;
+    if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
+        search_dir(search, path, depth + 1);
+    else if (S_ISREG(st.st_mode) && is_spool_name(name))
+        submit_one(search, path);
+}
+
+/* In the order of their names, so that the same folder always gives the same story. */
+static void search_dir(struct search *search, const char *dir, int depth)
+{
+    struct dirent **entries;
+    int count = scandir(dir, &entries, skip_hidden, alphasort);
+    if (count < 0) {
+        if (!search->first)
+            search->first = err_from_errno(errno);
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        char path[PATH_MAX];
+        if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, entries[i]->d_name) < sizeof path)
+            look_at(search, path, entries[i]->d_name, depth);
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+enum err submit_dir(struct store *store, const char *dir, bool keep,
+                    void (*each)(void *context, const char *path, enum err err, const struct submitted *result),
+                    void *context)
+{
+    struct search search = { .store = store, .keep = keep, .each = each, .context = context };
+    struct stat st;
+    if (stat(dir, &st) != 0)
+        return err_from_errno(errno);
+    if (S_ISDIR(st.st_mode))
+        search_dir(&search, dir, 0);
+    else
+        submit_one(&search, dir);
+    return search.first ? search.first : search.found ? OK : ABSENT;
+}

@@ -1,0 +1,173 @@
+/* Pieces of evidence (the probe's thread records, the kernel's forks, exits and taskstats), sorted by tid and time and
+ * joined. A tid is given out again within one process, so that a second piece of a kind means another thread. */
+#include "collect/threads.h"
+
+#include <stdlib.h>
+
+#define IO_COUNTERS ((1ull << COUNTER_rchar) | (1ull << COUNTER_wchar) | (1ull << COUNTER_syscr) | (1ull << COUNTER_syscw) \
+                     | (1ull << COUNTER_read_bytes) | (1ull << COUNTER_write_bytes) | (1ull << COUNTER_cancelled_write_bytes))
+
+struct threads_piece {
+    uint64_t time_ns;
+    uint32_t tid, event;
+};
+
+void threads_scratch_clear(struct threads_scratch *scratch)
+{
+    free(scratch->pieces);
+    *scratch = (struct threads_scratch){ 0 };
+}
+
+static bool is_piece(const struct event *e)
+{
+    return e->kind == RECORD_KIND_thread || e->kind == RECORD_KIND_taskstats || e->kind == RECORD_KIND_kernel_exit
+           || e->kind == RECORD_KIND_perf || (e->kind == RECORD_KIND_kernel_fork && e->flags & EVENT_OF_THREAD);
+}
+
+/* A thread's exit record may be read long after the process exec'd: its beginning tells which image it was of. */
+static uint64_t time_of(const struct events *events, const struct event *e)
+{
+    struct event_numbers n;
+    if (e->kind != RECORD_KIND_taskstats || !(e->flags & EVENT_OF_THREAD) || !event_read(events, e, &n) || !n.start_ns)
+        return e->time_ns;
+    return n.start_ns;
+}
+
+static int by_tid_and_time(const void *left, const void *right)
+{
+    const struct threads_piece *a = left, *b = right;
+    if (a->tid != b->tid)
+        return a->tid < b->tid ? -1 : 1;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    return a->event < b->event ? -1 : 1;
+}
+
+static enum err gather(struct threads_scratch *scratch, const struct events *events, const struct life *life,
+                       struct threads_window window, uint32_t *count)
+{
+    *count = 0;
+    for (uint32_t i = life->first; i != NONE; i = events->list[i].next) {
+        const struct event *e = &events->list[i];
+        if (!is_piece(e))
+            continue;
+        uint64_t image_ns = time_of(events, e);
+        if (image_ns < window.from_ns || image_ns >= window.until_ns)
+            continue;
+        if (*count == scratch->room) {
+            uint32_t room = scratch->room ? scratch->room * 2 : 64;
+            struct threads_piece *pieces = realloc(scratch->pieces, room * sizeof *pieces);
+            if (!pieces)
+                return NOMEM;
+            scratch->pieces = pieces;
+            scratch->room = room;
+        }
+        uint32_t tid = e->kind == RECORD_KIND_kernel_fork || e->flags & EVENT_OF_THREAD ? e->who : life->pid;
+        scratch->pieces[(*count)++] = (struct threads_piece){ e->time_ns, tid, i };
+    }
+    qsort(scratch->pieces, *count, sizeof *scratch->pieces, by_tid_and_time);
+    return OK;
+}
+
+static void set_name(struct thread *thread, struct bytes name)
+{
+    if (!name.size)
+        return;
+    memset(thread->name, 0, sizeof thread->name);
+    memcpy(thread->name, name.data, name.size < sizeof thread->name ? name.size : sizeof thread->name);
+}
+
+void threads_join(struct counters *all, const struct counters *probe, const struct counters *kernel)
+{
+    struct counters joined = *probe, exit_record = *kernel;
+    joined.known &= IO_COUNTERS;
+    counters_fill(&joined, &exit_record);
+    counters_fill(&joined, probe);
+    *all = joined;
+}
+
+static void take_thread(struct bytes body, struct thread *thread)
+{
+    struct thread_record record;
+    if (record_unpack_thread(body, &record))
+        return;
+    thread->start_ns = thread->start_ns ? thread->start_ns : record.start_ns;
+    thread->end_ns = thread->end_ns ? thread->end_ns : record.end_ns;
+    set_name(thread, record.name);
+    struct counters kernel = thread->counters;
+    threads_join(&thread->counters, &record.counters, &kernel);
+}
+
+static void take_taskstats(struct bytes body, struct thread *thread)
+{
+    struct taskstats_record record;
+    if (record_unpack_taskstats(body, &record))
+        return;
+    thread->start_ns = thread->start_ns ? thread->start_ns : record.start_ns;
+    thread->end_ns = thread->end_ns ? thread->end_ns : record.end_ns;
+    set_name(thread, record.name);
+    struct counters probe = thread->counters;
+    threads_join(&thread->counters, &probe, &record.counters);
+}
+
+static void take_piece(const struct events *events, const struct threads_piece *piece, struct thread *thread)
+{
+    const struct event *e = &events->list[piece->event];
+    switch ((enum record_kind)e->kind) {
+    case RECORD_KIND_kernel_fork: thread->start_ns = e->time_ns; break;
+    case RECORD_KIND_kernel_exit: thread->end_ns = e->time_ns; break;
+    case RECORD_KIND_thread: take_thread(event_body(events, e), thread); break;
+    case RECORD_KIND_taskstats: take_taskstats(event_body(events, e), thread); break;
+    case RECORD_KIND_perf: thread->events = piece->event; break;
+    default: break;
+    }
+}
+
+/* Does the piece begin another thread than the one that had the tid before? */
+static bool begins_thread(const struct events *events, const struct threads_piece *piece, uint32_t tid, uint32_t kinds)
+{
+    uint32_t kind = events->list[piece->event].kind;
+    if (piece->tid != tid || kinds >> kind & 1)
+        return true;
+    return kind == RECORD_KIND_kernel_fork && kinds;
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct thread *a = left, *b = right;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return a->tid < b->tid ? -1 : a->tid > b->tid;
+}
+
+static struct thread *new_thread(struct thread *out, uint32_t *count, uint32_t tid)
+{
+    out[*count] = (struct thread){ .tid = tid, .events = UINT32_MAX };
+    return &out[(*count)++];
+}
+
+enum err threads_of(struct threads_scratch *scratch, const struct events *events, const struct life *life,
+                    struct threads_window window, struct thread *out, uint32_t *count)
+{
+    uint32_t pieces, tid = life->pid, kinds = 0;
+    *count = 0;
+    struct thread *thread = new_thread(out, count, life->pid);
+    enum err err = gather(scratch, events, life, window, &pieces);
+    for (uint32_t i = 0; i < pieces && !err; i++) {
+        const struct threads_piece *piece = &scratch->pieces[i];
+        bool is_main = piece->tid == life->pid;
+        if (is_main) { /* always one; a second exit record is that of a leader which was replaced in an exec */
+            take_piece(events, piece, &out[0]);
+            continue;
+        }
+        if (begins_thread(events, piece, tid, kinds)) {
+            thread = new_thread(out, count, piece->tid);
+            tid = piece->tid;
+            kinds = 0;
+        }
+        take_piece(events, piece, thread);
+        kinds |= 1u << events->list[piece->event].kind;
+    }
+    qsort(out + 1, *count - 1, sizeof *out, by_start);
+    return err;
+}

@@ -18,28 +18,18 @@ static void copy_io(struct counters *to, const struct counters *from)
             counters_set(to, (enum counter)i, from->value[i]);
 }
 
-static void main_usage(struct counters *counters)
-{
-    read_usage(counters, RUSAGE_THREAD);
-    read_this_clock(counters);
-}
-
 /* A process without threads and without children that it waited for has one io file, not two that cost twice. */
 static void read_main(struct end_record *record)
 {
     struct read_stat stat;
     bool alone = !threads_made() && !any(&record->children);
-    if (!probe_in_main_thread()) {
+    if (probe_in_main_thread())
+        read_this_thread(&record->main, alone ? "/proc/self" : "/proc/thread-self", READ_MAIN);
+    else
         read_other_thread(&record->main, probe.pid, &stat);
-    } else if (alone) {
-        read_this_thread(&record->main, "/proc/self", READ_MAIN);
-        main_usage(&record->main);
+    if (alone)
         copy_io(&record->whole_io, &record->main);
-    } else {
-        read_this_thread(&record->main, "/proc/thread-self", READ_MAIN);
-        main_usage(&record->main);
-    }
-    if (!alone)
+    else
         read_io(&record->whole_io, AT_FDCWD, "/proc/self/io", READ_PROCESS);
     if (probe.start_ticks)
         counters_set(&record->main, COUNTER_starttime, read_ticks_us(probe.start_ticks));

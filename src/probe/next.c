@@ -3,6 +3,7 @@
 #include "probe/probe.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 
 static _Atomic uintptr_t found[NEXT_SIZE];
 
@@ -37,4 +38,17 @@ void next_find_first(void)
 #define X(name) next_find(NEXT_##name);
     NEXT_FIRST(X)
 #undef X
+}
+
+void next_find_all(void)
+{
+    for (int i = 0; i < NEXT_SIZE; i++)
+        next_find((enum next)i);
+}
+
+bool next_is_libc(enum next which)
+{
+    Dl_info libc, other;
+    return dladdr((void *)(uintptr_t)on_exit, &libc) && dladdr((void *)next_find(which), &other) &&
+           libc.dli_fbase == other.dli_fbase;
 }

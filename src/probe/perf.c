@@ -3,6 +3,7 @@
 #include "probe/probe.h"
 
 #include <linux/perf_event.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -15,9 +16,13 @@ struct perf_setting {
     uint64_t config, config1, config2;
 };
 
-static struct perf_setting settings[PROBE_EVENTS_MAX];
-static unsigned settings_count;
-static struct sockaddr_un receiver;
+/* In a mapping of its own: most runs have no events, and their processes must not pay for the room. */
+struct perf_settings {
+    struct perf_setting events[PROBE_EVENTS_MAX];
+    unsigned count;
+    struct sockaddr_un receiver;
+};
+static struct perf_settings *settings;
 
 static uint64_t hex_at(const char **at)
 {
@@ -35,23 +40,32 @@ static uint64_t hex_at(const char **at)
     return value;
 }
 
-void perf_settings(const char *events, const char *socket_path)
+static void events_read(const char *text)
 {
-    if (!events || !socket_path || strlen(socket_path) >= sizeof receiver.sun_path)
-        return;
-    receiver.sun_family = AF_UNIX;
-    strcpy(receiver.sun_path, socket_path);
-    while (*events && settings_count < PROBE_EVENTS_MAX) {
-        struct perf_setting *setting = &settings[settings_count++];
-        setting->type = (uint32_t)hex_at(&events);
-        setting->config = hex_at(&events);
-        setting->config1 = hex_at(&events);
-        setting->config2 = hex_at(&events);
-        setting->exclude = (unsigned)hex_at(&events);
-        if (*events != ';')
+    while (*text && settings->count < PROBE_EVENTS_MAX) {
+        struct perf_setting *event = &settings->events[settings->count++];
+        event->type = (uint32_t)hex_at(&text);
+        event->config = hex_at(&text);
+        event->config1 = hex_at(&text);
+        event->config2 = hex_at(&text);
+        event->exclude = (unsigned)hex_at(&text);
+        if (*text != ';')
             break;
-        events++;
+        text++;
     }
+}
+
+void perf_start(const char *events, const char *socket_path)
+{
+    if (!events || !*events || !socket_path || strlen(socket_path) >= sizeof settings->receiver.sun_path)
+        return;
+    long map = sys6(SYS_mmap, NULL, sizeof *settings, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map < 0 && map > -4096)
+        return;
+    settings = (struct perf_settings *)map;
+    settings->receiver.sun_family = AF_UNIX;
+    strcpy(settings->receiver.sun_path, socket_path);
+    events_read(events);
 }
 
 static int event_open(const struct perf_setting *setting)
@@ -100,8 +114,8 @@ static void send_descriptors(struct probe_perf_message text, const int *fds, uns
     memcpy(CMSG_DATA(&control.head), fds, count * sizeof(int));
     struct iovec part = { &text, sizeof text };
     struct msghdr message = {
-        .msg_name = &receiver,
-        .msg_namelen = sizeof receiver,
+        .msg_name = &settings->receiver,
+        .msg_namelen = sizeof settings->receiver,
         .msg_iov = &part,
         .msg_iovlen = 1,
         .msg_control = &control,
@@ -115,8 +129,8 @@ __attribute__((noinline)) static void open_and_send(void)
     int fds[PROBE_EVENTS_MAX];
     unsigned count = 0;
     struct probe_perf_message text = { .pid = (unsigned)sys_getpid(), .tid = (unsigned)sys_gettid() };
-    for (unsigned i = 0; i < settings_count; i++) {
-        int fd = event_open(&settings[i]);
+    for (unsigned i = 0; i < settings->count; i++) {
+        int fd = event_open(&settings->events[i]);
         if (fd < 0)
             continue;
         fds[count++] = fd;
@@ -130,6 +144,6 @@ __attribute__((noinline)) static void open_and_send(void)
 
 void perf_open_thread(void)
 {
-    if (settings_count)
+    if (settings)
         open_and_send();
 }

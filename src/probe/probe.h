@@ -17,6 +17,7 @@
 
 #define PROBE_EXPORT __attribute__((visibility("default")))
 #define PROBE_EVENTS_MAX 32
+#define PROBE_SPOOL_MAX 1024 /* all that the probe keeps fits one page, for which every process pays */
 
 /* Bytes and calls that the probe itself read and wrote: taken off what the kernel counted for the program. */
 struct probe_own {
@@ -36,7 +37,7 @@ struct probe {
     void *main_thread;   /* its thread pointer */
     _Atomic unsigned children;
     struct probe_own own_main, own_others; /* by the main thread; by all others */
-    char spool[PATH_MAX];
+    char spool[PROBE_SPOOL_MAX];
 };
 extern struct probe probe;
 
@@ -83,12 +84,9 @@ void read_usage_from(struct counters *counters, const struct rusage *usage);
 enum read_whose { READ_MAIN, READ_PROCESS, READ_OTHER };
 bool read_io(struct counters *counters, int folder, const char *path, enum read_whose whose);
 
-/* The calling thread from its folder, /proc/thread-self, or /proc/self where that is the same and cheaper: all but what
- * getrusage tells. */
+/* The calling thread. folder_path: /proc/thread-self, /proc/self where that is the same and cheaper, or NULL: do without
+ * the numbers that stand there only. */
 void read_this_thread(struct counters *counters, const char *folder_path, enum read_whose whose);
-
-/* Without /proc: the time on a CPU, exactly; the CPU. */
-void read_this_clock(struct counters *counters);
 
 /* Numbers of /proc/…/stat by the field numbers of proc(5). */
 enum {
@@ -144,7 +142,6 @@ struct thread_slot {
     };
     void *argument;
 };
-void threads_start(void); /* once, at the start of the program */
 bool threads_ready(void); /* threads can be followed */
 void threads_reset(void); /* after fork: only the calling thread is left */
 
@@ -159,16 +156,24 @@ unsigned threads_emit_live(void);
 void threads_emit_others(void);
 
 /* perf.c */
-void perf_settings(const char *events, const char *socket); /* borrowed for the call */
+void perf_start(const char *events, const char *socket_path); /* borrowed for the call; NULL: no events */
 void perf_open_thread(void); /* the calling thread's events; nothing when none are wanted */
 
-/* wrap_prctl.c, wrap_exec.c … : the wrapped functions, and next.c: what they stand in front of. */
+/* wrap_wait.c: a child has ended. memory_known: its largest resident memory is in usage. */
+void wait_emit(pid_t pid, int status, const struct rusage *usage, bool memory_known);
+unsigned wait_begun(void);   /* waits so far */
+bool wait_in_flight(void);   /* some thread is waiting now */
+
+/* wrap_system.c: after fork. */
+void system_reset(void);
+
+/* next.c: the functions that the wrapped ones stand in front of. */
 #define NEXT_FIRST(X) X(execve) X(execvpe) X(fexecve) X(wait4) X(_exit)
 #define NEXT_LATER(X) X(execveat) X(posix_spawn) X(posix_spawnp) X(quick_exit) X(pthread_create) X(thrd_create) \
     X(prctl) X(pclose) X(system)
 /* The next definition of a function behind ours, as the dynamic linker finds it. The first group is found at the start of
- * the program, because it may be called between fork and exec, where the linker's lock may be held for ever; the others
- * at their first call. */
+ * the program, because it may be called between fork and exec, where the linker's lock may be held for ever by a thread
+ * that is no more; the others at their first call, or when the program begins to have threads. */
 enum next {
 #define X(name) NEXT_##name,
     NEXT_FIRST(X) NEXT_LATER(X)
@@ -176,6 +181,8 @@ enum next {
     NEXT_SIZE,
 };
 void next_find_first(void);
+void next_find_all(void);
+bool next_is_libc(enum next which); /* no other library has wrapped it */
 uintptr_t next_find(enum next which);
 #define NEXT(name) ((__typeof__(name) *)next_find(NEXT_##name))
 

@@ -2,12 +2,14 @@
 #include "probe/probe.h"
 
 #include <linux/seccomp.h> /* PR_GET_SECCOMP's answer */
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 
 struct probe probe;
+
+/* What pthread_atfork calls; that itself needs start files that cost more at each start than they do. */
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso);
 
 struct settings {
     const char *spool, *flags, *tags, *tags_papiex, *events, *socket;
@@ -57,16 +59,16 @@ static struct bytes tags_join(const struct settings *settings, char *to)
     return (struct bytes){ to, first + 1 + second };
 }
 
-static struct bytes path_read(char path[PATH_MAX])
+static struct bytes path_read(char *to)
 {
-    long size = sys4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, PATH_MAX);
-    return (struct bytes){ path, size > 0 ? (size_t)size : 0 };
+    long size = sys4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", to, PATH_MAX);
+    return (struct bytes){ to, size > 0 ? (size_t)size : 0 };
 }
 
-static struct bytes cwd_read(char cwd[PATH_MAX])
+static struct bytes cwd_read(char *to)
 {
-    long size = sys2(SYS_getcwd, cwd, PATH_MAX); /* with its NUL; "(unreachable)…" when it is outside our root */
-    return (struct bytes){ cwd, size > 1 && cwd[0] == '/' ? (size_t)size - 1 : 0 };
+    long size = sys2(SYS_getcwd, to, PATH_MAX); /* with its NUL; "(unreachable)…" when it is outside our root */
+    return (struct bytes){ to, size > 1 && to[0] == '/' ? (size_t)size - 1 : 0 };
 }
 
 static enum err image_pack(const struct image_record *record, struct room *room)
@@ -78,7 +80,8 @@ static enum err image_pack(const struct image_record *record, struct room *room)
 
 static enum err image_emit(int argc, char **argv, const struct settings *settings)
 {
-    char path[PATH_MAX], cwd[PATH_MAX];
+    char texts[2 * PATH_MAX]; /* one behind the other: as a rule in one page of the stack */
+    struct bytes path = path_read(texts);
     struct image_record record = {
         .pid = (uint64_t)probe.pid,
         .ppid = (uint64_t)sys0(SYS_getppid),
@@ -87,8 +90,8 @@ static enum err image_emit(int argc, char **argv, const struct settings *setting
         .uid = (uint64_t)sys0(SYS_getuid),
         .start_ticks = probe.start_ticks,
         .time_ns = clock_realtime_ns(),
-        .path = path_read(path),
-        .cwd = cwd_read(cwd),
+        .path = path,
+        .cwd = cwd_read(texts + path.size),
         .args = args_block(argc, argv),
     };
     read_usage(&record.self, RUSAGE_SELF);
@@ -143,6 +146,7 @@ static void fork_child(void)
     memset(&probe.own_main, 0, sizeof probe.own_main);
     memset(&probe.own_others, 0, sizeof probe.own_others);
     threads_reset();
+    system_reset();
     fork_emit();
     perf_open_thread();
 }
@@ -186,10 +190,9 @@ __attribute__((constructor)) static void process_start(int argc, char **argv, ch
     enum err err = image_emit(argc, argv, &settings);
     probe.on = err == OK || err == FULL || err == NOMEM; /* anything else: there is no spool for us */
     if (probe.on) {
-        threads_start();
         on_exit(on_end, NULL);
-        pthread_atfork(fork_prepare, NULL, fork_child);
-        perf_settings(settings.events, settings.socket);
+        __register_atfork(fork_prepare, NULL, fork_child, NULL);
+        perf_start(settings.events, settings.socket);
         perf_open_thread();
     }
     errno = kept;

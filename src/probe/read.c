@@ -30,14 +30,6 @@ static void read_clock(struct counters *counters, clockid_t clock)
         counters_set(counters, COUNTER_time_oncpu, (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec);
 }
 
-void read_this_clock(struct counters *counters)
-{
-    unsigned cpu;
-    read_clock(counters, CLOCK_THREAD_CPUTIME_ID);
-    if (sys3(SYS_getcpu, &cpu, NULL, NULL) == 0)
-        counters_set(counters, COUNTER_processor, cpu);
-}
-
 /* The kernel's name of the CPU clock of a thread: its number in the upper bits, "of a thread, exact" in the lowest. */
 void read_other_clock(struct counters *counters, pid_t tid)
 {
@@ -181,16 +173,35 @@ __attribute__((noinline)) static void add_stat(struct counters *counters, int fo
         from_stat(counters, &stat);
 }
 
-void read_this_thread(struct counters *counters, const char *folder_path, enum read_whose whose)
+/* stat counts guest time in ticks: it is 0 for whoever used less than one. */
+static bool guest_time_is_0(const struct counters *counters)
+{
+    return counters_has(counters, COUNTER_usertime) && counters->value[COUNTER_usertime] < read_ticks_us(1);
+}
+
+static void read_folder(struct counters *counters, const char *folder_path, enum read_whose whose)
 {
     int folder = sys_open(AT_FDCWD, folder_path, O_PATH | O_DIRECTORY);
     if (folder < 0)
         return;
     read_io(counters, folder, "io", whose);
     read_schedstat(counters, folder, "schedstat");
-    if (probe.delays || whose == READ_MAIN)
+    if (probe.delays || !counters_has(counters, COUNTER_guest_time))
         add_stat(counters, folder);
     sys_close(folder);
+}
+
+void read_this_thread(struct counters *counters, const char *folder_path, enum read_whose whose)
+{
+    unsigned cpu;
+    read_usage(counters, RUSAGE_THREAD);
+    if (guest_time_is_0(counters))
+        counters_set(counters, COUNTER_guest_time, 0);
+    if (folder_path)
+        read_folder(counters, folder_path, whose);
+    read_clock(counters, CLOCK_THREAD_CPUTIME_ID); /* after schedstat, which lags behind by up to a tick */
+    if (sys3(SYS_getcpu, &cpu, NULL, NULL) == 0)
+        counters_set(counters, COUNTER_processor, cpu);
 }
 
 /* user and system time of stat are in ticks of 10 ms, but in the right proportion; the clock has their exact sum. */

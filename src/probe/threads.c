@@ -103,12 +103,10 @@ static void emit_this(const struct thread_slot *slot, bool alive)
         .end_ns = clock_realtime_ns(),
         .alive = alive,
     };
-    if (!probe.kernel_listens && record.end_ns - record.start_ns >= THREAD_WORTH_READING_NS)
-        read_this_thread(&record.counters, "/proc/thread-self", READ_OTHER);
+    bool read = !probe.kernel_listens && record.end_ns - record.start_ns >= THREAD_WORTH_READING_NS;
+    read_this_thread(&record.counters, read ? "/proc/thread-self" : NULL, READ_OTHER);
     if (sys2(SYS_prctl, PR_GET_NAME, name) == 0)
         record.name = (struct bytes){ name, strlen(name) };
-    read_usage(&record.counters, RUSAGE_THREAD);
-    read_this_clock(&record.counters);
     emit_thread(&record);
 }
 
@@ -156,15 +154,20 @@ void threads_begin(struct thread_slot *slot)
     atomic_store(&slot->state, SLOT_LIVE);
 }
 
-void threads_start(void)
+static void make_key(void)
 {
-    /* At the start of the program, when the key's number is small: for large ones libc allocates in each thread. */
+    next_find_all();
     key_made = pthread_key_create(&key, thread_end) == 0;
 }
 
+/* Not at the start of the program: most have no threads, and libc's table of keys costs a page. */
 bool threads_ready(void)
 {
-    return key_made && probe_on();
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (!probe_on())
+        return false;
+    pthread_once(&once, make_key);
+    return key_made;
 }
 
 void threads_reset(void)

@@ -18,7 +18,7 @@ static void snapshot(struct exec_record *record)
     if (!record->copied || (probe.forked && !probe.children && counters_cpu_us(&record->self) < SNAPSHOT_CPU_US))
         return;
     read_this_thread(&record->self, "/proc/thread-self", probe_in_main_thread() ? READ_MAIN : READ_OTHER);
-    read_this_clock(&record->self);
+    read_usage(&record->self, RUSAGE_SELF);
     threads_emit_others();
 }
 

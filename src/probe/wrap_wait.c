@@ -6,7 +6,19 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-static void wait_emit(pid_t pid, int status, const struct rusage *usage)
+static _Atomic unsigned begun, ended;
+
+unsigned wait_begun(void)
+{
+    return begun;
+}
+
+bool wait_in_flight(void)
+{
+    return begun != ended;
+}
+
+void wait_emit(pid_t pid, int status, const struct rusage *usage, bool memory_known)
 {
     uint8_t frame[EMIT_BOUND(1)];
     struct wait_record record = {
@@ -16,6 +28,8 @@ static void wait_emit(pid_t pid, int status, const struct rusage *usage)
         .status = (uint64_t)status,
     };
     read_usage_from(&record.usage, usage);
+    if (!memory_known)
+        record.usage.known &= ~(1ull << COUNTER_rssmax);
     struct packer packer = emit_begin(frame, sizeof frame);
     record_pack_wait(&packer, &record);
     emit_end(frame, &packer, RECORD_KIND_wait);
@@ -27,9 +41,11 @@ static pid_t wait_recorded(pid_t pid, int *status, int options, struct rusage *u
     struct rusage own_usage;
     status = status ? status : &own_status;
     usage = usage ? usage : &own_usage;
+    begun++;
     pid_t result = NEXT(wait4)(pid, status, options, usage);
+    ended++;
     if (result > 0 && (WIFEXITED(*status) || WIFSIGNALED(*status)))
-        wait_emit(result, *status, usage);
+        wait_emit(result, *status, usage, true);
     return result;
 }
 
@@ -79,7 +95,9 @@ static long waitid_call(idtype_t type, id_t id, siginfo_t *info, int options, st
 {
     int type_before;
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type_before);
+    begun++;
     long result = sys5(SYS_waitid, type, id, info, options, usage);
+    ended++;
     pthread_setcanceltype(type_before, &type_before);
     return result;
 }
@@ -96,6 +114,6 @@ PROBE_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
         return -1;
     }
     if (probe_on() && !(options & WNOWAIT) && has_ended(info))
-        wait_emit(info->si_pid, status_of(info), &usage);
+        wait_emit(info->si_pid, status_of(info), &usage, true);
     return 0;
 }

@@ -2,7 +2,7 @@
 #ifndef SONDE_WIRE_PROBE_ENV_H
 #define SONDE_WIRE_PROBE_ENV_H
 
-#define PROBE_ENV_SPOOL "SONDE_SPOOL"   /* absolute path of the spool file; unset: the probe does nothing */
+#define PROBE_ENV_SPOOL "SONDE_SPOOL"   /* absolute path of the spool file, up to 1,023 bytes; unset: the probe does nothing */
 #define PROBE_ENV_FLAGS "SONDE_PROBE"   /* a set of the letters below, may be empty */
 #define PROBE_ENV_EVENTS "SONDE_EVENTS" /* perf events: "type:config:config1:config2:exclude" in hex, ';' between */
 #define PROBE_ENV_SOCKET "SONDE_SOCKET" /* path of the datagram socket that takes perf descriptors */

@@ -1,0 +1,95 @@
+/* Helpers of the programs in bench/. */
+#include "bench/tools.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static char probe[PATH_MAX], folder[PATH_MAX], spool[PATH_MAX + 16], lost[PATH_MAX + 16];
+
+uint64_t tools_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+double tools_smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+void tools_die(const char *message)
+{
+    fprintf(stderr, "%s\n", message);
+    exit(1);
+}
+
+static void make_file(const char *path, const char *text, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, text, size) != (ssize_t)size)
+        tools_die("cannot make a spool below $TMPDIR");
+    close(fd);
+}
+
+void tools_spool_make(const char *probe_path)
+{
+    const char *base = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/sonde-bench-XXXXXX", base && *base ? base : "/tmp");
+    if (!realpath(probe_path, probe) || !mkdtemp(folder))
+        tools_die("no such probe, or no room below $TMPDIR");
+    snprintf(spool, sizeof spool, "%s/spool", folder);
+    snprintf(lost, sizeof lost, "%s/spool.lost", folder);
+    make_file(spool, "", 0);
+    make_file(lost, "\0\0\0\0\0\0\0", 8);
+}
+
+uint64_t tools_spool_bytes(void)
+{
+    struct stat st;
+    return stat(spool, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+void tools_spool_empty(void)
+{
+    if (truncate(spool, 0) != 0)
+        tools_die("cannot empty the spool");
+}
+
+void tools_spool_remove(void)
+{
+    unlink(spool);
+    unlink(lost);
+    rmdir(folder);
+}
+
+static void set_environment(bool with_probe)
+{
+    if (with_probe) {
+        setenv("LD_PRELOAD", probe, 1);
+        setenv("SONDE_SPOOL", spool, 1);
+    } else {
+        unsetenv("LD_PRELOAD");
+        unsetenv("SONDE_SPOOL");
+    }
+}
+
+void tools_run(char **argv, bool with_probe)
+{
+    pid_t pid;
+    int status;
+    extern char **environ;
+    set_environment(with_probe);
+    if (posix_spawn(&pid, argv[0], NULL, NULL, argv, environ) != 0 || waitpid(pid, &status, 0) != pid || status != 0)
+        tools_die("the program to measure did not run");
+    set_environment(false);
+}

@@ -1,0 +1,21 @@
+/* What the programs that measure costs share: a clock, a spool of their own, a child with or without the probe. */
+#ifndef SONDE_BENCH_TOOLS_H
+#define SONDE_BENCH_TOOLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+uint64_t tools_now_ns(void);
+double tools_smaller(double a, double b);
+void tools_die(const char *message) __attribute__((noreturn));
+
+/* Makes an empty spool below $TMPDIR for the probe library at that path. */
+void tools_spool_make(const char *probe_path);
+uint64_t tools_spool_bytes(void);
+void tools_spool_empty(void);
+void tools_spool_remove(void);
+
+/* Runs a program to its end; dies when it fails. */
+void tools_run(char **argv, bool probe);
+
+#endif

@@ -1,6 +1,7 @@
 /* What commands have in common: the list, the shared options, the ways to fail. */
 #include "cmd/command.h"
 
+#include "base/utf8.h"
 #include "cmd/commands.h"
 #include "show/terminal.h"
 
@@ -58,8 +59,10 @@ static void say(const struct command_call *call, bool hint, const char *format, 
     char text[MESSAGE_MAX];
     struct buf line;
     vsnprintf(text, sizeof text, format, args);
-    buf_init(&line, 2 * MESSAGE_MAX);
-    buf_printf(&line, "sonde %s: %s\n", call->command->name, text);
+    buf_init(&line, 8 * MESSAGE_MAX);
+    buf_printf(&line, "sonde %s: ", call->command->name);
+    utf8_add_safe(&line, bytes_of(text), true); /* it may quote what somebody typed */
+    buf_add_char(&line, '\n');
     if (hint)
         buf_printf(&line, "See 'sonde %s --help'.\n", call->command->name);
     terminal_write(STDERR_FILENO, &line);

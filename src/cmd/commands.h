@@ -7,6 +7,7 @@
     X(run) \
     X(list) \
     X(ps) \
+    X(export) \
     X(help) \
     X(completion)
 

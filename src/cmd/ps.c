@@ -2,10 +2,10 @@
 #include "cmd/command_store.h"
 
 #include "base/clock.h"
+#include "show/joined.h"
 #include "show/ps.h"
 #include "show/ps_json.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #define ARGS_SHOWN 1024 /* bytes of arguments that a line could show */
@@ -59,63 +59,37 @@ static int show_tree(const struct command_call *call, struct store *store, int64
     return status;
 }
 
-/* Threads are read first: the store gives them in the order of their processes. */
 struct json_output {
     struct stream stream;
     struct json json;
-    struct thread *threads;
-    uint32_t *numbers;
-    size_t count, room, at;
 };
 
-static enum err keep_thread(void *context, uint32_t number, const struct thread *thread)
+static enum err write_with_threads(void *context, uint32_t number, const struct process *process,
+                                   const struct thread *threads, size_t count)
 {
     struct json_output *output = context;
-    if (output->count == output->room) {
-        size_t room = output->room ? output->room * 2 : 64;
-        struct thread *threads = realloc(output->threads, room * sizeof *threads);
-        if (!threads)
-            return NOMEM;
-        output->threads = threads;
-        uint32_t *numbers = realloc(output->numbers, room * sizeof *numbers);
-        if (!numbers)
-            return NOMEM;
-        output->numbers = numbers;
-        output->room = room;
-    }
-    output->numbers[output->count] = number;
-    output->threads[output->count++] = *thread;
-    return OK;
+    ps_json_process(&output->json, number, process, threads, count);
+    return stream_pass(&output->stream);
 }
 
 static enum err write_process(void *context, uint32_t number, const struct process *process)
 {
-    struct json_output *output = context;
-    while (output->at < output->count && output->numbers[output->at] < number)
-        output->at++;
-    size_t first = output->at;
-    while (output->at < output->count && output->numbers[output->at] == number)
-        output->at++;
-    ps_json_process(&output->json, number, process, output->threads + first, output->at - first);
-    return stream_pass(&output->stream);
+    return write_with_threads(context, number, process, NULL, 0);
 }
 
 static int show_json(const struct command_call *call, struct store *store, int64_t job)
 {
     const struct ps_settings *settings = call->settings;
-    struct json_output output = { 0 };
+    struct json_output output;
     stream_open(&output.stream, NULL);
     json_init(&output.json, &output.stream.out);
     json_begin_array(&output.json);
-    enum err err = settings->threads ? store_threads(store, job, keep_thread, &output) : OK;
-    if (!err)
-        err = store_processes(store, job, write_process, &output);
+    enum err err = settings->threads ? joined_processes(store, job, write_with_threads, &output)
+                                     : store_processes(store, job, write_process, &output);
     json_end_array(&output.json);
     json_end(&output.json);
     int status = tell(call, store, err ? err : stream_flush(&output.stream), "show the processes");
     stream_close(&output.stream);
-    free(output.threads);
-    free(output.numbers);
     return status;
 }
 

@@ -12,7 +12,7 @@
 
 static const struct table_column list_columns[] = {
     { .title = "JOB", .min = 21 },
-    { .title = "NAME", .min = 7 },
+    { .title = "NAME", .min = 6 },
     { .title = "USER", .min = 5, .rank = 3 },
     { .title = "START", .rank = 1 },
     { .title = "TIME", .right = true },

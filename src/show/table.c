@@ -45,13 +45,18 @@ void table_add_text(struct table *table, enum colour colour, const char *text)
     table_add(table, colour, bytes_of(text));
 }
 
+/* A column that may be left out, is when nothing stands in it. */
 static void natural_widths(const struct table *table, size_t *widths)
 {
-    for (size_t c = 0; c < table->column_count; c++)
-        widths[c] = strlen(table->columns[c].title);
+    memset(widths, 0, table->column_count * sizeof *widths);
     for (size_t i = 0; i < table->count; i++)
         if (table->cells[i].columns > widths[i % table->column_count])
             widths[i % table->column_count] = table->cells[i].columns;
+    for (size_t c = 0; c < table->column_count; c++) {
+        size_t title = strlen(table->columns[c].title);
+        if (widths[c] < title && (widths[c] || !table->columns[c].rank))
+            widths[c] = title;
+    }
 }
 
 /* The whole line; flexible columns as narrow as they may be when narrow. */

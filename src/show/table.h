@@ -8,7 +8,7 @@ struct table_column {
     const char *title;
     bool right;     /* numbers */
     size_t min;     /* may be cut to this width when room is short; 0: is never cut */
-    unsigned rank;  /* left out when room is short, the highest rank first; 0: always shown */
+    unsigned rank;  /* left out when it is empty or room is short, the highest rank first; 0: always shown */
 };
 
 struct table_cell {

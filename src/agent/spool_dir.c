@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -132,6 +133,8 @@ static enum err make_files(struct spool_dir *spool, int dir_fd, const char *run_
         return FULL;
     snprintf(spool->lost, sizeof spool->lost, "%s%s", spool->spool, SPOOL_LOST_SUFFIX);
     err = make_file(dir_fd, run_id, "", &spool->fd);
+    if (!err)
+        flock(spool->fd, LOCK_EX | LOCK_NB); /* tells sonde submit that somebody still writes */
     return err ? err : make_lost(dir_fd, run_id);
 }
 

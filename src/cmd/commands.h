@@ -8,6 +8,7 @@
     X(list) \
     X(ps) \
     X(export) \
+    X(submit) \
     X(help) \
     X(completion)
 

@@ -54,7 +54,7 @@ static struct summary_executable keep_executable(struct facts *facts, const stru
     return kept;
 }
 
-static void add_to_rest(struct summary_executable *rest, const struct summary_executable *more)
+void facts_add_executable(struct summary_executable *rest, const struct summary_executable *more)
 {
     rest->count += more->count;
     rest->short_count += more->short_count;
@@ -78,7 +78,7 @@ static enum err each_executable(void *context, const struct summary_executable *
     if (facts->executable_count < FACTS_TOP)
         facts->executables[facts->executable_count++] = keep_executable(facts, executable);
     else
-        add_to_rest(&facts->rest, executable);
+        facts_add_executable(&facts->rest, executable);
     if (executable->short_count > facts->shortest.short_count)
         facts->shortest = keep_executable(facts, executable);
     if (executable->failed > facts->failing.failed)

@@ -46,6 +46,9 @@ struct facts {
 enum err facts_read(struct facts **facts, struct store *store, const struct store_job *job);
 void facts_free(struct facts **facts);
 
+/* Adds the numbers of an executable to those of others. */
+void facts_add_executable(struct summary_executable *rest, const struct summary_executable *more);
+
 /* Derived numbers (judge/figures.c); NAN when something they need is not known. */
 double facts_duration_s(const struct facts *facts);
 double facts_cpu_s(const struct facts *facts);           /* the kernel's total, or the sum of what was seen if that is more */

@@ -18,4 +18,6 @@ static bool judge(const struct facts *facts, struct advice *advice)
     return true;
 }
 
-const struct rule rule_memory_near_limit = { .name = "memory-near-limit", .needs = NEED_MEMORY | NEED_LIMIT, .judge = judge };
+const struct rule rule_memory_near_limit = {
+    .name = "memory-near-limit", .needs = NEED_MEMORY | NEED_LIMIT, .unless = "killed", .judge = judge,
+};

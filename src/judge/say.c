@@ -53,6 +53,10 @@ struct text say_seconds(double seconds)
 struct text say_cores(double cores)
 {
     struct text text;
+    if (cores >= 1e6) { /* nonsense, but it must not burst a line */
+        snprintf(text.s, sizeof text.s, "%.2g", cores);
+        return text;
+    }
     int places = cores < 0.095 ? 2 : fabs(cores - round(cores)) < 0.05 ? 0 : 1;
     snprintf(text.s, sizeof text.s, "%.*f", places, cores);
     return text;

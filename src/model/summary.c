@@ -80,7 +80,7 @@ void summary_of_run(struct summary *summary, const struct run *run)
     for (size_t i = 0; i < run->process_count; i++)
         add_process(summary, &run->processes[i]);
     for (size_t i = 0; i < run->series_count; i++) {
-        if (strcmp(run->series[i].set.name, SUMMARY_JOB_SET) == 0)
+        if (strcmp(run->series[i].set.name, SUMMARY_TREE_SET) == 0)
             take_larger(&summary->rss_peak_bytes, rss_peak(&run->series[i]));
     }
     overlap_of_run(summary, run);

@@ -32,7 +32,7 @@ struct summary {
 #define SUMMARY_PEAKS(X) X(rss_peak_bytes) X(live_peak) X(threads_peak)
 
 /* The set and its metric from whose samples rss_peak_bytes comes. */
-#define SUMMARY_JOB_SET "tree"
+#define SUMMARY_TREE_SET "tree"
 #define SUMMARY_RSS_METRIC "rss"
 
 /* All processes of one executable of a job. */

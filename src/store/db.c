@@ -27,7 +27,7 @@ static const char *remedy(enum err err)
     switch (err) {
     case FULL: return "Make room on that disk, or name another store with SONDE_DB";
     case DENIED: return "Allow writing to the file and its folder, or name another store with SONDE_DB";
-    case CORRUPT: return "Move it away, or save what can be read: sqlite3 FILE .recover";
+    case CORRUPT: return "Move it away and a new one is made; what can be saved: sqlite3 FILE .recover";
     case AGAIN: return "Another program has kept it locked for a minute; try again when it has ended";
     default: return "";
     }
@@ -40,8 +40,8 @@ enum err db_fail(struct store *store, const char *what)
     const char *help = remedy(err);
     if (err == OK)
         err = IO;
-    snprintf(store->message, sizeof store->message, "cannot %s in the store %s: %s (%s).%s%s", what, store->path,
-             err_text(err), sqlite3_errmsg(store->db), help[0] ? " " : "", help);
+    snprintf(store->message, sizeof store->message, "the store %s: cannot %s: %s (%s)%s%s", store->path, what,
+             err_text(err), sqlite3_errmsg(store->db), help[0] ? ". " : "", help);
     return err;
 }
 
@@ -92,4 +92,12 @@ enum err db_number(struct store *store, const char *what, const char *sql, int64
         *value = sqlite3_column_int64(statement, 0);
     sqlite3_finalize(statement);
     return err;
+}
+
+void db_checkpoint(struct store *store)
+{
+    uint64_t wait_max_ns = store->wait_max_ns;
+    store->wait_max_ns = 0;
+    sqlite3_wal_checkpoint_v2(store->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    store->wait_max_ns = wait_max_ns;
 }

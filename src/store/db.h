@@ -11,7 +11,7 @@ struct store {
     char *path;
     enum store_mode mode;
     int wal_frames;           /* in the write-ahead log after our last commit */
-    uint64_t busy_since_ns;
+    uint64_t busy_since_ns, wait_max_ns; /* for the lock of another writer */
     char message[1024];
 };
 
@@ -35,5 +35,9 @@ enum err db_run(struct store *store, sqlite3_stmt *statement, const char *what);
 
 /* One number, *value stays as it is when there is no row or it is NULL. parameter: bound to ?1. */
 enum err db_number(struct store *store, const char *what, const char *sql, int64_t parameter, int64_t *value);
+
+/* Moves the log into the file and empties it, unless somebody else is reading: then a later one will. SQLite's own way,
+ * at every last close, costs three syncs and makes every command pay that was the last to look. */
+void db_checkpoint(struct store *store);
 
 #endif

@@ -41,6 +41,14 @@ static enum err write_all(struct filing *filing)
     return err;
 }
 
+/* What was written into the log by then is given back, so that a full disk is not fuller than before. */
+static void roll_back(struct store *store, enum err err)
+{
+    sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    if (err == FULL)
+        db_checkpoint(store);
+}
+
 static enum err transact(struct filing *filing)
 {
     enum err err = db_exec(filing->store, "begin to write", "BEGIN IMMEDIATE");
@@ -50,7 +58,7 @@ static enum err transact(struct filing *filing)
     if (err == OK)
         err = db_exec(filing->store, "write", "COMMIT");
     if (err != OK)
-        sqlite3_exec(filing->store->db, "ROLLBACK", NULL, NULL, NULL);
+        roll_back(filing->store, err);
     return err;
 }
 

@@ -6,44 +6,41 @@
 
 #include <string.h>
 
-/* The statements are longer than what C99 makes every compiler take; ours take them. */
-#pragma GCC diagnostic ignored "-Woverlength-strings"
+#define SET_NUMBER(name) #name " = ?,"
+#define SET_COUNTER(name, kind, unit, help) #name " = ?,"
+#define SET_TOTAL(name, kind, unit, help) "total_" #name " = ?,"
 
-#define AGGREGATE_COUNTER "sum"
-#define AGGREGATE_GAUGE "max"
-#define SUM_OF(name) "sum(" #name ") AS " #name ","
-#define PEAK_OF(name) "max(" #name ") AS " #name ","
-#define COUNTER_OF(name, kind, unit, help) AGGREGATE_##kind "(" #name ") AS " #name ","
-#define TOTAL_OF(name, kind, unit, help) AGGREGATE_##kind "(total_" #name ") AS total_" #name ","
-#define SET(name) #name " = s." #name ","
-#define SET_COUNTER(name, kind, unit, help) #name " = s." #name ","
-#define SET_TOTAL(name, kind, unit, help) "total_" #name " = s.total_" #name ","
-
-/* s: sums over the runs; f: the first run; l: the last one whose exit status is known; h: the hosts, one row per name,
- * with what several runs on one host were allowed counted once. What one host does not tell is not known of the job. */
-#define JOB_SQL \
-    "UPDATE jobs SET name = f.name, user = f.user, uid = f.uid, cwd = f.cwd, command = f.command," \
-    " period_ns = f.period_ns, exit_code = l.exit_code, exit_signal = l.exit_signal," \
-    " hosts = h.names, host_count = h.count, cores = h.cores, memory_bytes = h.memory," \
-    " cores_allowed_milli = h.allowed, memory_limit_bytes = h.limited," \
-    " tags = (SELECT group_concat(key || coalesce(':' || value, ''), ';') FROM job_tags WHERE job = ?1)," \
-    COLUMNS_SUMMARY(SET, SET_COUNTER, SET_TOTAL) \
-    " start_ns = s.first_ns, end_ns = s.last_ns, ended = s.all_ended" \
-    " FROM (SELECT " SUMMARY_SUMS(SUM_OF) SUMMARY_GAPS(SUM_OF) SUMMARY_PEAKS(PEAK_OF) \
-    COUNTERS_LIST(COUNTER_OF) COUNTERS_LIST(TOTAL_OF) \
-    " min(start_ns) AS first_ns, max(end_ns) AS last_ns, min(ended) AS all_ended FROM runs WHERE job = ?1) s," \
-    " (SELECT * FROM runs WHERE job = ?1 ORDER BY start_ns, id LIMIT 1) f" \
-    " LEFT JOIN (SELECT exit_code, exit_signal FROM runs WHERE job = ?1 AND exit_code IS NOT NULL" \
-    " ORDER BY end_ns DESC, id DESC LIMIT 1) l," \
-    " (SELECT group_concat(name, ' ') AS names, count(*) AS count," \
-    " CASE WHEN count(cores) = count(*) THEN sum(cores) END AS cores," \
-    " CASE WHEN count(memory) = count(*) THEN sum(memory) END AS memory," \
-    " CASE WHEN count(allowed) = count(*) THEN sum(allowed) END AS allowed," \
-    " CASE WHEN count(limited) = count(*) THEN sum(limited) END AS limited" \
+/* Texts and facts: of the first run; the status of the last one whose status is known; hosts one by one by name, with
+ * what several runs on one host were allowed counted once. What one host does not tell is not known of the job. */
+#define FACTS_SQL \
+    "UPDATE jobs SET (name, user, uid, cwd, command, period_ns) =" \
+    " (SELECT name, user, uid, cwd, command, period_ns FROM runs WHERE job = ?1 ORDER BY start_ns, id LIMIT 1)," \
+    " (exit_code, exit_signal) = (SELECT exit_code, exit_signal FROM runs WHERE job = ?1 AND exit_code IS NOT NULL" \
+    " ORDER BY end_ns DESC, id DESC LIMIT 1)," \
+    " (hosts, host_count, cores, memory_bytes, cores_allowed_milli, memory_limit_bytes) =" \
+    " (SELECT group_concat(name, ' '), count(*), CASE WHEN count(cores) = count(*) THEN sum(cores) END," \
+    " CASE WHEN count(memory) = count(*) THEN sum(memory) END," \
+    " CASE WHEN count(allowed) = count(*) THEN sum(allowed) END," \
+    " CASE WHEN count(limited) = count(*) THEN sum(limited) END" \
     " FROM (SELECT hosts.name, max(hosts.cores) AS cores, max(hosts.memory_bytes) AS memory," \
     " max(runs.cores_allowed_milli) AS allowed, max(runs.memory_limit_bytes) AS limited" \
-    " FROM runs JOIN hosts ON hosts.id = runs.host WHERE runs.job = ?1 GROUP BY hosts.name)) h" \
-    " WHERE jobs.id = ?1"
+    " FROM runs JOIN hosts ON hosts.id = runs.host WHERE runs.job = ?1 GROUP BY hosts.name))," \
+    " tags = (SELECT group_concat(key || coalesce(':' || value, ''), ';') FROM job_tags WHERE job = ?1)" \
+    " WHERE id = ?1"
+
+#define SUMS_SELECT \
+    "SELECT " COLUMNS_SUMMARY(COLUMNS_NAME, COLUMNS_COUNTER_NAME, COLUMNS_TOTAL_NAME) \
+    "start_ns, end_ns, ended FROM runs WHERE job = ?1"
+#define SUMS_SQL \
+    "UPDATE jobs SET " COLUMNS_SUMMARY(SET_NUMBER, SET_COUNTER, SET_TOTAL) \
+    "start_ns = ?, end_ns = ?, ended = ? WHERE id = ?"
+
+struct sums {
+    struct summary summary;
+    uint64_t start_ns, end_ns; /* 0: not known */
+    bool ended;
+    size_t runs;
+};
 
 static enum err run_sql(struct filing *filing, int64_t job, const char *sql)
 {
@@ -116,13 +113,63 @@ static enum err file_tags(struct filing *filing, int64_t job)
     return err;
 }
 
+static void add_run(struct sums *sums, sqlite3_stmt *select)
+{
+    struct summary summary;
+    int at = columns_read_summary(select, 0, &summary);
+    uint64_t start_ns = (uint64_t)sqlite3_column_int64(select, at);
+    uint64_t end_ns = (uint64_t)sqlite3_column_int64(select, at + 1);
+    summary_add(&sums->summary, &summary);
+    if (start_ns && (!sums->start_ns || start_ns < sums->start_ns))
+        sums->start_ns = start_ns;
+    sums->end_ns = end_ns > sums->end_ns ? end_ns : sums->end_ns;
+    sums->ended = sums->ended && sqlite3_column_int(select, at + 2);
+    sums->runs++;
+}
+
+static enum err sum_runs(struct filing *filing, int64_t job, struct sums *sums)
+{
+    sqlite3_stmt *select;
+    bool row = true;
+    *sums = (struct sums){ .ended = true };
+    enum err err = db_prepare(filing->store, &select, "file a job", SUMS_SELECT);
+    if (err != OK)
+        return err;
+    sqlite3_bind_int64(select, 1, job);
+    while (err == OK && row) {
+        err = db_step(filing->store, select, "file a job", &row);
+        if (row)
+            add_run(sums, select);
+    }
+    sqlite3_finalize(select);
+    return err;
+}
+
+static enum err write_sums(struct filing *filing, int64_t job, const struct sums *sums)
+{
+    sqlite3_stmt *statement;
+    enum err err = db_prepare(filing->store, &statement, "file a job", SUMS_SQL);
+    if (err != OK)
+        return err;
+    int at = columns_bind_summary(statement, 1, &sums->summary);
+    columns_bind_known(statement, at++, sums->start_ns);
+    columns_bind_known(statement, at++, sums->end_ns);
+    sqlite3_bind_int(statement, at++, sums->ended);
+    sqlite3_bind_int64(statement, at++, job);
+    err = db_run(filing->store, statement, "file a job");
+    sqlite3_finalize(statement);
+    return err;
+}
+
 enum err file_job(struct filing *filing, int64_t job)
 {
-    int64_t runs = 0;
+    struct sums sums;
     enum err err = file_tags(filing, job);
     if (err == OK)
-        err = db_number(filing->store, "file a job", "SELECT count(*) FROM runs WHERE job = ?1", job, &runs);
+        err = sum_runs(filing, job, &sums);
+    if (err == OK && !sums.runs)
+        return run_sql(filing, job, "DELETE FROM jobs WHERE id = ?1");
     if (err == OK)
-        err = run_sql(filing, job, runs ? JOB_SQL : "DELETE FROM jobs WHERE id = ?1");
-    return err;
+        err = write_sums(filing, job, &sums);
+    return err == OK ? run_sql(filing, job, FACTS_SQL) : err;
 }

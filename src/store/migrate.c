@@ -15,11 +15,11 @@ const int migration_count = sizeof migrations / sizeof migrations[0];
 enum err migrate_version(struct store *store, int *version)
 {
     int64_t user_version = 0, application = 0, tables = 0;
-    enum err err = db_number(store, "read the version", "PRAGMA user_version", 0, &user_version);
+    enum err err = db_number(store, "read it", "PRAGMA user_version", 0, &user_version);
     if (err == OK)
-        err = db_number(store, "read the version", "PRAGMA application_id", 0, &application);
+        err = db_number(store, "read it", "PRAGMA application_id", 0, &application);
     if (err == OK && application != SCHEMA_APPLICATION_ID)
-        err = db_number(store, "read the version", "SELECT count(*) FROM sqlite_schema", 0, &tables);
+        err = db_number(store, "read it", "SELECT count(*) FROM sqlite_schema", 0, &tables);
     if (err == OK && application != SCHEMA_APPLICATION_ID && (tables || user_version))
         return db_say(store, CORRUPT, "%s is a database of another program. Name another file with SONDE_DB", store->path);
     *version = (int)user_version;
@@ -37,6 +37,12 @@ static enum err set_version(struct store *store, int version)
     return db_exec(store, "set the version", sql);
 }
 
+enum err migrate_say_newer(struct store *store, int version, int known)
+{
+    return db_say(store, USAGE, "the store %s was made by a newer Sonde (schema %d, this one knows %d). "
+                  "Use that Sonde, or name another store with SONDE_DB", store->path, version, known);
+}
+
 static enum err apply(struct store *store, const struct migration *steps, int count)
 {
     int version;
@@ -44,8 +50,7 @@ static enum err apply(struct store *store, const struct migration *steps, int co
     if (err != OK || version == count)
         return err;
     if (version > count)
-        return db_say(store, USAGE, "the store %s was made by a newer Sonde (schema %d; this one knows up to %d). "
-                      "Use that Sonde, or name another store with SONDE_DB", store->path, version, count);
+        return migrate_say_newer(store, version, count);
     for (; version < count && err == OK; version++) {
         err = db_exec(store, steps[version].about, steps[version].sql);
         if (err == OK && steps[version].step)

@@ -17,6 +17,9 @@ extern const int migration_count; /* the newest version */
 /* The version of the open database: 0 for an empty one. CORRUPT when it is another program's. */
 enum err migrate_version(struct store *store, int *version);
 
+/* USAGE, with the sentence for people. */
+enum err migrate_say_newer(struct store *store, int version, int known);
+
 /* Applies what is missing, all of it or nothing, while others wait. A database that somebody else has brought up in the
  * meantime is left alone. USAGE when it is newer than the last step. */
 enum err migrate_up(struct store *store, const struct migration *steps, int count);

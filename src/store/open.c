@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define WAIT_MAX_NS (60 * NS_PER_S)
-#define WAL_FRAMES_MAX 256 /* 1 MB: what the next one to open has to read */
+#define WAL_FRAMES_MAX 128 /* 512 KB: what the next one to open has to read */
 
 enum err store_default_path(char *path, size_t size)
 {
@@ -43,7 +43,7 @@ static int on_busy(void *context, int count)
     uint64_t now_ns = clock_monotonic_ns();
     if (count == 0)
         store->busy_since_ns = now_ns;
-    if (now_ns - store->busy_since_ns > WAIT_MAX_NS)
+    if (now_ns - store->busy_since_ns >= store->wait_max_ns)
         return 0;
     doze(count);
     return 1;
@@ -85,15 +85,15 @@ static enum err check_file(struct store *store)
                   store->path);
 }
 
-static enum err connect(struct store *store)
+static enum err connect(struct store *store, const char *name, int flags)
 {
-    int flags = SQLITE_OPEN_NOMUTEX | (store->mode == STORE_WRITE ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READWRITE);
-    if (sqlite3_open_v2(store->path, &store->db, flags, NULL) != SQLITE_OK)
-        return store->db ? db_fail(store, "open a file") : NOMEM;
+    if (sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+        return store->db ? db_fail(store, "open it") : NOMEM;
+    sqlite3_extended_result_codes(store->db, 1);
     sqlite3_busy_handler(store->db, on_busy, store);
     sqlite3_wal_hook(store->db, on_commit, store);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
-    return db_exec(store, "set up work", "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF;");
+    return db_exec(store, "open it", "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY;");
 }
 
 /* Switching to the write-ahead log needs the file for itself and does not wait by the busy handler. */
@@ -103,10 +103,24 @@ static enum err use_wal(struct store *store)
     enum err err;
     for (int count = 0;; count++) {
         err = db_exec(store, "begin a log", "PRAGMA journal_mode = WAL");
-        if (err != AGAIN || clock_monotonic_ns() - since_ns > WAIT_MAX_NS)
+        if (err != AGAIN || clock_monotonic_ns() - since_ns > store->wait_max_ns)
             return err;
         doze(count);
     }
+}
+
+/* A reader cannot migrate, but whoever may write can do so at once. */
+static enum err migrate_for_reader(struct store *store)
+{
+    struct store *writer;
+    char *message;
+    enum err err = store_open(&writer, store->path, STORE_WRITE, &message);
+    if (err != OK)
+        db_say(store, err, "the store %s is of an older Sonde and could not be brought up to date: %s", store->path,
+               message ? message : err_text(err));
+    free(message);
+    store_close(&writer);
+    return err;
 }
 
 static enum err check_version(struct store *store)
@@ -115,30 +129,65 @@ static enum err check_version(struct store *store)
     enum err err = migrate_version(store, &version);
     if (err != OK || version == migration_count)
         return err;
-    if (version == 0 && store->mode == STORE_READ)
+    if (store->mode == STORE_READ && version == 0)
         return db_say(store, ABSENT, "the store %s is empty: no job has been filed. Watch something: sonde run -- COMMAND",
                       store->path);
+    if (version > migration_count)
+        return migrate_say_newer(store, version, migration_count);
+    if (store->mode == STORE_READ)
+        return migrate_for_reader(store);
     if (version == 0)
         err = use_wal(store);
     return err == OK ? migrate_up(store, migrations, migration_count) : err;
 }
 
-static enum err check_writable(struct store *store)
+static enum err open_for_writing(struct store *store)
 {
-    if (store->mode == STORE_READ || !sqlite3_db_readonly(store->db, "main"))
-        return OK;
-    return db_say(store, DENIED, "the store %s is read-only. Allow writing to it, or name another store with SONDE_DB",
-                  store->path);
+    enum err err = connect(store, store->path, SQLITE_OPEN_READWRITE);
+    if (err == OK && sqlite3_db_readonly(store->db, "main"))
+        return db_say(store, DENIED, "the store %s is read-only. Allow writing to it, or name another store with SONDE_DB",
+                      store->path);
+    return err == OK ? check_version(store) : err;
+}
+
+/* Nothing is in the log, or there is none. */
+static bool log_is_empty(const struct store *store)
+{
+    char log[4096 + 8];
+    struct stat status;
+    snprintf(log, sizeof log, "%s-wal", store->path);
+    return stat(log, &status) != 0 ? errno == ENOENT : status.st_size == 0;
+}
+
+/* A folder in which the log cannot be made: the file alone is read, as long as it is whole without its log. */
+static enum err open_alone(struct store *store)
+{
+    char *name = sqlite3_mprintf("file:%s?immutable=1", store->path);
+    if (!name)
+        return NOMEM;
+    sqlite3_close(store->db);
+    store->db = NULL;
+    enum err err = strpbrk(store->path, "?#%") ? DENIED : connect(store, name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+    sqlite3_free(name);
+    return err == OK ? check_version(store) : err;
+}
+
+static enum err open_for_reading(struct store *store)
+{
+    enum err err = connect(store, store->path, SQLITE_OPEN_READONLY);
+    if (err == OK)
+        err = check_version(store);
+    if (err == DENIED && access(store->path, R_OK) == 0 && log_is_empty(store))
+        err = open_alone(store);
+    return err;
 }
 
 static enum err open_file(struct store *store)
 {
     enum err err = check_file(store);
-    if (err == OK)
-        err = connect(store);
-    if (err == OK)
-        err = check_writable(store);
-    return err == OK ? check_version(store) : err;
+    if (err != OK)
+        return err;
+    return store->mode == STORE_WRITE ? open_for_writing(store) : open_for_reading(store);
 }
 
 static struct store *new_store(const char *path, enum store_mode mode)
@@ -147,6 +196,7 @@ static struct store *new_store(const char *path, enum store_mode mode)
     if (!store)
         return NULL;
     store->mode = mode;
+    store->wait_max_ns = WAIT_MAX_NS;
     store->path = strdup(path);
     if (!store->path) {
         free(store);
@@ -177,21 +227,12 @@ enum err store_open(struct store **store, const char *path, enum store_mode mode
     return err;
 }
 
-/* Moves the log into the file when it has grown, unless somebody else is reading: then the next one will. */
-static void checkpoint(struct store *store)
-{
-    if (store->wal_frames < WAL_FRAMES_MAX)
-        return;
-    sqlite3_busy_handler(store->db, NULL, NULL);
-    sqlite3_wal_checkpoint_v2(store->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-}
-
 void store_close(struct store **store)
 {
     if (!*store)
         return;
-    if ((*store)->db)
-        checkpoint(*store);
+    if ((*store)->wal_frames >= WAL_FRAMES_MAX)
+        db_checkpoint(*store);
     sqlite3_close((*store)->db);
     free((*store)->path);
     free(*store);

@@ -159,7 +159,7 @@ static void close_tree(struct run *run)
     }
 }
 
-static const struct metric job_metrics[] = {
+static const struct metric tree_metrics[] = {
     { "cpu", "us", COUNTER, U64, "CPU time of all processes" },
     { "rss", "B", GAUGE, U64, "resident memory of all processes" },
     { "threads", "1", GAUGE, U64, "threads alive" },
@@ -243,7 +243,7 @@ void fake_run_make(struct fake_run *fake, const struct fake_shape *shape)
     close_tree(run);
     run->end_ns = run->processes[0].end_ns + 1000;
     if (shape->samples) {
-        add_series(fake, "job", job_metrics, 3, shape->samples);
+        add_series(fake, "tree", tree_metrics, 3, shape->samples);
         add_series(fake, "node", node_metrics, 2, shape->samples);
     }
 }

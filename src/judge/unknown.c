@@ -1,0 +1,100 @@
+/* Names the numbers that are missing: from the known bits and the counters of trouble into sentences of the report. */
+#include "judge/unknown.h"
+
+#include "judge/rule.h"
+#include "judge/say.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static void add(struct unknown_list *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct unknown_list *list, const char *format, ...)
+{
+    if (list->count == UNKNOWN_MAX)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(list->items[list->count], sizeof list->items[0], format, arguments);
+    va_end(arguments);
+    list->count++;
+}
+
+static bool known(const struct facts *facts, enum counter counter)
+{
+    return counters_has(&facts->job.summary.sum, counter);
+}
+
+static void add_counters(struct unknown_list *list, const struct facts *facts)
+{
+    if (isnan(facts_cpu_s(facts)))
+        add(list, "CPU time: no process told of it");
+    if (!known(facts, COUNTER_time_waiting))
+        add(list, "waiting for a CPU: the kernel gave no /proc/PID/schedstat");
+    if (!known(facts, COUNTER_delayacct_blkio_time))
+        add(list, "waiting for disk: the kernel does not count it (as root: sysctl kernel.task_delayacct=1)");
+    if (!known(facts, COUNTER_rchar) && !known(facts, COUNTER_read_bytes))
+        add(list, "input and output: the kernel gave no /proc/PID/io");
+}
+
+static void add_machine(struct unknown_list *list, const struct facts *facts)
+{
+    if (isnan(facts_cores_allowed(facts)))
+        add(list, "how many cores were allowed");
+    if (isnan(facts_memory_limit(facts)))
+        add(list, "how much memory was allowed");
+}
+
+static void add_shape(struct unknown_list *list, const struct facts *facts)
+{
+    double duration_s = facts_duration_s(facts), period_s = (double)facts->job.period_ns / 1e9;
+    if (facts->shape.samples >= 2)
+        return;
+    if (duration_s < 2 * period_s)
+        add(list, "use over time: the job took %s, a sample is taken every %s", say_seconds(duration_s).s,
+            say_seconds(period_s).s);
+    else
+        add(list, "use over time: there are no samples");
+}
+
+static void add_processes(struct unknown_list *list, const struct facts *facts)
+{
+    const struct summary *summary = &facts->job.summary;
+    if (summary->unprobed && summary->unprobed < summary->images)
+        add(list, "%s of %s programs were watched from outside only (static, set-uid, without our environment, or killed)",
+            text_count(summary->unprobed).s, text_count(summary->images).s);
+    if (summary->unprobed && summary->unprobed == summary->images)
+        add(list, "no program was watched from inside: all numbers are the kernel's");
+    if (summary->lost)
+        add(list, "the end of %s: the numbers are what was seen last", say_many(summary->lost, "process", "processes").s);
+    if (summary->running)
+        add(list, "the end of %s that still ran: the numbers are those until then",
+            say_many(summary->running, "process", "processes").s);
+}
+
+static void add_gaps(struct unknown_list *list, const struct facts *facts)
+{
+    const struct run_gaps *gaps = &facts->job.summary.gaps;
+    if (!facts->job.ended)
+        add(list, "the end of the job: Sonde was ended before it");
+    if (gaps->records_lost)
+        add(list, "what stood in %s that could not be written", say_many(gaps->records_lost, "record", "records").s);
+    if (gaps->bytes_damaged)
+        add(list, "what stood in %s of the spool that were damaged", say_bytes((double)gaps->bytes_damaged).s);
+    if (gaps->events_lost)
+        add(list, "what %s of the kernel said that came too fast",
+            say_many(gaps->events_lost, "message", "messages").s);
+    if (gaps->ticks_late)
+        add(list, "the moments of %s that came late", say_many(gaps->ticks_late, "sample", "samples").s);
+}
+
+void unknown_of(struct unknown_list *list, const struct facts *facts)
+{
+    list->count = 0;
+    add_gaps(list, facts);
+    add_processes(list, facts);
+    add_shape(list, facts);
+    add_counters(list, facts);
+    add_machine(list, facts);
+}

@@ -1,0 +1,29 @@
+/* A job on one page of 80 columns: what ran, on what, what it used, who used it, what is not known, and advice. */
+#ifndef SONDE_SHOW_REPORT_H
+#define SONDE_SHOW_REPORT_H
+
+#include "judge/advice.h"
+#include "judge/unknown.h"
+#include "show/page.h"
+
+struct report {
+    const struct facts *facts;
+    struct advice_list advice;
+    struct unknown_list unknown;
+};
+
+/* Judges the facts, which are borrowed. */
+void report_init(struct report *report, const struct facts *facts);
+
+void report_print(const struct report *report, struct buf *out, const struct terminal *terminal);
+
+/* The same, and the raw numbers, as one JSON object (show/report_json.c). Units stand in the names; what is not known is
+ * left out. */
+void report_json(const struct report *report, struct buf *out);
+
+/* Parts of report_print in files of their own. */
+void report_head(struct page *page, const struct facts *facts);   /* show/report_head.c */
+void report_use(struct page *page, const struct facts *facts);    /* show/report_use.c: bars, curves, waiting */
+void report_tables(struct page *page, const struct facts *facts); /* show/report_tables.c: who cost most */
+
+#endif

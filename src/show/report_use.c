@@ -1,0 +1,195 @@
+/* What the job used: bars against what was allowed, curves over time, perf events, and what it waited for. */
+#include "show/report.h"
+
+#include "judge/say.h"
+#include "show/bars.h"
+#include "show/spark.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BAR 20
+#define FIGURE 9 /* columns of the figure behind a bar */
+#define CURVE 48
+#define DISK_CURVE_MIN 1048576.0 /* bytes/s: a curve that never reaches it is noise */
+
+/* A share in few columns. */
+static struct text short_share(double share)
+{
+    struct text text;
+    snprintf(text.s, sizeof text.s, share > 0 && share < 0.005 ? "<1 %%" : share < 1e4 ? "%.0f %%" : "%.0e %%", share * 100);
+    return text;
+}
+
+/* label, bar, figure, text. */
+static void add_bar(struct page *page, const char *label, double share, double second, enum colour colour, const char *figure,
+                    const char *text)
+{
+    page_label(page, label);
+    bars_add(page->out, &page->terminal, BAR, share, second, colour);
+    buf_printf(page->out, "%*s  ", FIGURE, figure);
+    size_t at = PAGE_INDENT + PAGE_LABEL + BAR + FIGURE + 2;
+    page_wrap(page, PLAIN, bytes_of(text), at, at, 0);
+}
+
+static void add_cpu(struct page *page, const struct facts *facts)
+{
+    double used = facts_cores_used(facts), allowed = facts_cores_allowed(facts), user_us, system_us;
+    if (isnan(used))
+        return;
+    bool split = facts_sum(facts, COUNTER_systemtime, &system_us) && facts_sum(facts, COUNTER_usertime, &user_us) &&
+                 user_us + system_us > 0;
+    double kernel = split ? system_us / (user_us + system_us) : 0;
+    char text[160];
+    if (!isnan(allowed)) {
+        snprintf(text, sizeof text, "%s of %s busy", say_cores(used).s, say_many((uint64_t)(allowed + 0.5), "core", "cores").s);
+        if (fabs(allowed - round(allowed)) > 0.05)
+            snprintf(text, sizeof text, "%s of %s cores busy", say_cores(used).s, say_cores(allowed).s);
+        add_bar(page, "CPU", used / allowed, kernel * used / allowed, GREEN, short_share(used / allowed).s, text);
+    }
+    snprintf(text, sizeof text, "%s of CPU time", say_seconds(facts_cpu_s(facts)).s);
+    if (split)
+        snprintf(text + strlen(text), sizeof text - strlen(text), ", %s of it in the kernel (%s)", say_share(kernel).s,
+                 terminal_sign(&page->terminal, "▒", "+"));
+    page_field(page, "", bytes_of(text));
+}
+
+static void add_memory(struct page *page, const struct facts *facts)
+{
+    double peak = facts_memory_peak(facts), limit = facts_memory_limit(facts);
+    char text[160];
+    if (isnan(peak))
+        return;
+    if (isnan(limit)) {
+        page_printf(page, "memory", "%s at most", say_bytes(peak).s);
+        return;
+    }
+    snprintf(text, sizeof text, "%s of %s at most", say_bytes(peak).s, say_bytes(limit).s);
+    add_bar(page, "memory", peak / limit, 0, BLUE, short_share(peak / limit).s, text);
+}
+
+/* One direction of I/O, by calls or from and to disk. */
+struct flow {
+    const char *label;
+    enum counter bytes, calls; /* calls: COUNTERS_SIZE when nobody counts them */
+};
+
+static const struct flow flows[] = {
+    { "read", COUNTER_rchar, COUNTER_syscr },
+    { "from disk", COUNTER_read_bytes, COUNTERS_SIZE },
+    { "written", COUNTER_wchar, COUNTER_syscw },
+    { "to disk", COUNTER_write_bytes, COUNTERS_SIZE },
+};
+#define FLOWS (sizeof flows / sizeof *flows)
+
+static struct text calls_text(double calls)
+{
+    struct text text;
+    if (calls < 1e6)
+        return say_many((uint64_t)calls, "call", "calls");
+    snprintf(text.s, sizeof text.s, calls < 1e9 ? "%.1fM calls" : "%.2gM calls", calls / 1e6);
+    return text;
+}
+
+static void add_flow(struct page *page, const struct facts *facts, const struct flow *flow, double most)
+{
+    double bytes, calls, duration_s = facts_duration_s(facts);
+    char text[160] = "";
+    if (!facts_sum(facts, flow->bytes, &bytes))
+        return;
+    if (bytes > 0 && !isnan(duration_s))
+        snprintf(text, sizeof text, "%s/s", say_bytes(bytes / duration_s).s);
+    if (flow->calls < COUNTERS_SIZE && facts_sum(facts, flow->calls, &calls) && calls > 0)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s of %s", text[0] ? ", " : "",
+                 calls_text(calls).s, say_bytes(bytes / calls).s);
+    add_bar(page, flow->label, most > 0 ? bytes / most : 0, 0, YELLOW, say_bytes(bytes).s, text);
+}
+
+/* There is no whole to compare I/O with: the longest bar is the largest of the four. */
+static void add_flows(struct page *page, const struct facts *facts)
+{
+    double most = 0, bytes;
+    for (size_t i = 0; i < FLOWS; i++)
+        if (facts_sum(facts, flows[i].bytes, &bytes))
+            most = fmax(most, bytes);
+    for (size_t i = 0; i < FLOWS; i++)
+        add_flow(page, facts, &flows[i], most);
+}
+
+static void add_curve(struct page *page, const struct facts *facts, enum shape_line line, const char *label,
+                      enum colour colour)
+{
+    double columns[CURVE], most = 0;
+    shape_resample(&facts->shape, line, columns, CURVE);
+    for (size_t i = 0; i < CURVE; i++)
+        if (columns[i] > most)
+            most = columns[i];
+    page_label(page, label);
+    spark_add(page->out, &page->terminal, columns, CURVE, most, colour);
+    if (line == SHAPE_CPU)
+        buf_printf(page->out, "  max %s cores\n", say_cores(most).s);
+    else
+        buf_printf(page->out, "  max %s%s\n", say_bytes(most).s, line == SHAPE_MEMORY ? "" : "/s");
+}
+
+static void add_curves(struct page *page, const struct facts *facts)
+{
+    if (facts->shape.samples < 2 || isnan(facts_duration_s(facts)))
+        return;
+    page_heading(page, "Over time");
+    add_curve(page, facts, SHAPE_CPU, "CPU", GREEN);
+    add_curve(page, facts, SHAPE_MEMORY, "memory", BLUE);
+    if (shape_peak(&facts->shape, SHAPE_STORAGE) >= DISK_CURVE_MIN)
+        add_curve(page, facts, SHAPE_STORAGE, "disk", YELLOW);
+    page_label(page, "");
+    spark_axis(page->out, CURVE, facts_duration_s(facts));
+    buf_add_char(page->out, '\n');
+}
+
+static void add_switches(struct page *page, const struct facts *facts)
+{
+    double voluntary, involuntary;
+    bool has_voluntary = facts_sum(facts, COUNTER_vol_ctxsw, &voluntary);
+    bool has_involuntary = facts_sum(facts, COUNTER_invol_ctxsw, &involuntary);
+    if (has_voluntary && has_involuntary)
+        page_printf(page, "switches", "%s because a thread had to wait, %s against its will",
+                    text_count((uint64_t)voluntary).s, text_count((uint64_t)involuntary).s);
+}
+
+static void add_faults(struct page *page, const struct facts *facts)
+{
+    double minor, major;
+    if (facts_sum(facts, COUNTER_minflt, &minor) && facts_sum(facts, COUNTER_majflt, &major))
+        page_printf(page, "faults", "%s, %s of which waited for a disk",
+                    say_many((uint64_t)(minor + major), "page fault", "page faults").s,
+                    major > 0 ? text_count((uint64_t)major).s : "none");
+}
+
+static void add_waiting(struct page *page, const struct facts *facts)
+{
+    double waiting_ns, blocked_us, share = facts_run_queue_share(facts);
+    size_t section = page_heading(page, "Waiting");
+    if (facts_sum(facts, COUNTER_time_waiting, &waiting_ns)) {
+        char text[120] = "";
+        if (!isnan(share))
+            snprintf(text, sizeof text, ", %s of the time in which threads could run", say_share(share).s);
+        page_printf(page, "for a CPU", "%s%s", say_seconds(waiting_ns / 1e9).s, text);
+    }
+    if (facts_sum(facts, COUNTER_delayacct_blkio_time, &blocked_us))
+        page_printf(page, "for disk", "%s", say_seconds(blocked_us / 1e6).s);
+    add_switches(page, facts);
+    add_faults(page, facts);
+    page_end_section(page, section);
+}
+
+void report_use(struct page *page, const struct facts *facts)
+{
+    size_t section = page_heading(page, "Use");
+    add_cpu(page, facts);
+    add_memory(page, facts);
+    add_flows(page, facts);
+    page_end_section(page, section);
+    add_curves(page, facts);
+    add_waiting(page, facts);
+}

@@ -1,0 +1,189 @@
+/* The page and the JSON of fixed jobs, against files in tests/show/golden. After a change that is meant:
+ * SONDE_GOLDEN=write meson test … writes them anew; look at the difference before you commit it. */
+#include "show/report.h"
+
+#include "base/utf8.h"
+#include "show/jobs.h"
+#include "tools/unit.h"
+
+#include <time.h>
+
+static struct facts facts;
+static struct report report;
+static struct buf out;
+
+static const struct terminal utf8 = { .utf8 = true, .width = 80 };
+static const struct terminal ascii = { .width = 80 };
+static const struct terminal coloured = { .is_terminal = true, .colour = true, .utf8 = true, .width = 200 };
+
+static int begin(void **state)
+{
+    (void)state;
+    setenv("TZ", "UTC", 1);
+    tzset();
+    buf_init(&out, 16u << 20);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    buf_clear(&out);
+    return 0;
+}
+
+static void print(void (*job)(struct facts *), const struct terminal *terminal)
+{
+    buf_reset(&out);
+    job(&facts);
+    report_init(&report, &facts);
+    if (terminal)
+        report_print(&report, &out, terminal);
+    else
+        report_json(&report, &out);
+    assert_int_equal(buf_err(&out), OK);
+}
+
+static void is_like(const char *name)
+{
+    char path[1024];
+    static char wanted[1 << 20];
+    snprintf(path, sizeof path, "%s/tests/show/golden/%s", getenv("SOURCE"), name);
+    const char *mode = getenv("SONDE_GOLDEN");
+    if (mode && strcmp(mode, "write") == 0) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fwrite(out.data, 1, out.size, file);
+        fclose(file);
+        return;
+    }
+    FILE *file = fopen(path, "r");
+    if (!file)
+        fail_msg("there is no %s", path);
+    wanted[fread(wanted, 1, sizeof wanted - 1, file)] = '\0';
+    fclose(file);
+    if (strcmp(wanted, out.data) != 0)
+        fprintf(stderr, "---- %s should be\n%s---- but is\n%s", name, wanted, out.data);
+    assert_string_equal(wanted, out.data);
+}
+
+/* Every line is valid, takes at most width columns and has no blank at its end; colours are left out of the count. */
+static void fits(size_t width, bool is_ascii)
+{
+    for (const char *line = out.data; *line;) {
+        const char *stop = strchr(line, '\n');
+        assert_non_null(stop);
+        size_t columns = 0;
+        for (const char *at = line; at < stop;) {
+            if (*at == '\033') {
+                at = strchr(at, 'm') + 1;
+                continue;
+            }
+            uint32_t code;
+            size_t size = utf8_next((struct bytes){ at, (size_t)(stop - at) }, &code);
+            assert_true(size > 0);
+            assert_true(code >= 0x20 && code != 0x7f && !(is_ascii && code > 0x7e));
+            columns += utf8_width(code);
+            at += size;
+        }
+        if (columns > width)
+            fail_msg("%zu columns: %.*s", columns, (int)(stop - line), line);
+        line = stop + 1;
+    }
+}
+
+static void a_good_job(void **state)
+{
+    (void)state;
+    print(jobs_good, &utf8);
+    is_like("good.txt");
+    print(jobs_good, &ascii);
+    is_like("good-ascii.txt");
+    fits(80, true);
+    print(jobs_good, NULL);
+    is_like("good.json");
+}
+
+static void a_bad_job(void **state)
+{
+    (void)state;
+    print(jobs_bad, &utf8);
+    is_like("bad.txt");
+    print(jobs_bad, &ascii);
+    fits(80, true);
+    print(jobs_bad, NULL);
+    is_like("bad.json");
+}
+
+static void a_job_of_which_nothing_is_known(void **state)
+{
+    (void)state;
+    print(jobs_unknown, &utf8);
+    is_like("unknown.txt");
+    print(jobs_unknown, NULL);
+    is_like("unknown.json");
+    assert_null(strstr(out.data, "null"));
+}
+
+static void colour_changes_nothing_but_colour(void **state)
+{
+    (void)state;
+    print(jobs_bad, &coloured);
+    fits(80, false);
+    assert_non_null(strstr(out.data, "\033[31m"));
+    size_t kept = 0;
+    for (size_t i = 0; i < out.size; i++) {
+        if (out.data[i] == '\033')
+            i = (size_t)(strchr(out.data + i, 'm') - out.data);
+        else
+            out.data[kept++] = out.data[i];
+    }
+    out.data[kept] = '\0';
+    out.size = kept;
+    is_like("bad.txt");
+}
+
+static void nothing_passes_the_width(void **state)
+{
+    (void)state;
+    static void (*const jobs[])(struct facts *) = { jobs_good, jobs_bad, jobs_unknown, jobs_hostile };
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        print(jobs[i], &utf8);
+        fits(80, false);
+        print(jobs[i], &ascii);
+        fits(80, true);
+        print(jobs[i], &coloured);
+        fits(80, false);
+    }
+}
+
+static void a_good_job_has_nothing_to_complain_of(void **state)
+{
+    (void)state;
+    print(jobs_good, &utf8);
+    assert_non_null(strstr(out.data, "Nothing to complain of."));
+    assert_null(strstr(out.data, "Not known"));
+}
+
+static void six_pieces_of_advice_are_enough(void **state)
+{
+    (void)state;
+    print(jobs_bad, &utf8);
+    assert_true(report.advice.count > ADVICE_SHOWN);
+    assert_non_null(strstr(out.data, "\n  6. "));
+    assert_null(strstr(out.data, "\n  7. "));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_job),
+        cmocka_unit_test(a_bad_job),
+        cmocka_unit_test(a_job_of_which_nothing_is_known),
+        cmocka_unit_test(colour_changes_nothing_but_colour),
+        cmocka_unit_test(nothing_passes_the_width),
+        cmocka_unit_test(a_good_job_has_nothing_to_complain_of),
+        cmocka_unit_test(six_pieces_of_advice_are_enough),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

@@ -5,6 +5,7 @@
 #include "agent/rest.h"
 #include "agent/run_record.h"
 #include "agent/watch.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/self.h"
 #include "model/process.h"
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #define EVENTS_TEXT_MAX 8192
+#define WORDS_MAX (8 << 20)
 
 /* One per process, because run_stay_for_rest goes on where run_watch left off. */
 static struct watch watch;
@@ -164,6 +166,23 @@ static void explain_failure(const struct run_settings *settings, struct run_resu
     spool_dir_remove(&watch.spool);
 }
 
+/* Nobody else may be able to tell what the command was: a static program has no probe. */
+static void record_command(const struct run_settings *settings, uint64_t start_ns)
+{
+    struct unseen unseen = { 0 };
+    struct buf words;
+    buf_init(&words, WORDS_MAX);
+    for (char *const *word = settings->command; *word; word++)
+        buf_add(&words, *word, strlen(*word) + 1);
+    unseen_read(&watch.kernel.unseen, (uint32_t)watch.command, UINT32_MAX, &unseen);
+    writer_add_spawn(&watch.writer, &(struct spawn_record){
+        .pid = (uint64_t)watch.command, .ppid = (uint64_t)getpid(), .time_ns = start_ns, .path = unseen.path,
+        .args = { words.data, words.size },
+    });
+    writer_flush(&watch.writer);
+    buf_clear(&words);
+}
+
 static void watch_command(const struct run_settings *settings, struct run_result *result)
 {
     watch.wait_all = settings->wait_all;
@@ -193,11 +212,14 @@ void run_watch(const struct run_settings *settings, struct run_result *result)
     signals_open(&watch.signals);
     prctl(PR_SET_CHILD_SUBREAPER, 1L);
     prepare(&preparation, settings);
+    uint64_t start_ns = clock_realtime_ns();
     enum err err = start(&preparation, settings, &error);
-    if (err)
+    if (err) {
         explain_failure(settings, result, err, error);
-    else
+    } else {
+        record_command(settings, start_ns);
         watch_command(settings, result);
+    }
     buf_clear(&preparation.events);
     if (!result->running)
         watch_close(&watch);

@@ -28,7 +28,7 @@ static void add_bar(struct page *page, const char *label, double share, double s
 {
     page_label(page, label);
     bars_add(page->out, &page->terminal, BAR, share, second, colour);
-    buf_printf(page->out, "%*s  ", FIGURE, figure);
+    buf_printf(page->out, text[0] ? "%*s  " : "%*s", FIGURE, figure);
     size_t at = PAGE_INDENT + PAGE_LABEL + BAR + FIGURE + 2;
     page_wrap(page, PLAIN, bytes_of(text), at, at, 0);
 }

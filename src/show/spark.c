@@ -49,9 +49,9 @@ static struct text mark(double seconds, double duration_s)
 static void place(char *line, size_t width, long at, const char *text)
 {
     long size = (long)strlen(text);
-    at = at < 0 ? 0 : at + size > (long)width ? (long)width - size : at;
-    if (at < 0)
+    if (size > (long)width)
         return;
+    at = at < 0 ? 0 : at + size > (long)width ? (long)width - size : at;
     for (long i = at - 1; i <= at + size; i++)
         if (i >= 0 && i < (long)width && line[i] != ' ')
             return;

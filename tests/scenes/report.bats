@@ -1,0 +1,106 @@
+# sonde report as a person uses it: on jobs that never were (fake_job), so that nothing depends on this machine.
+load scene
+
+fake() {
+    "$TOOLS/fake_job" "$SONDE_DB" "$@"
+}
+
+# Columns of the longest line, colours left out.
+widest() {
+    python3 -c '
+import re, sys, unicodedata
+text = sys.stdin.buffer.read().decode()
+wide = lambda c: 0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+print(max(sum(map(wide, re.sub("\x1b\\[[0-9;]*m", "", line))) for line in text.split("\n")))'
+}
+
+@test "the last job without a name, another by its id or the beginning of it" {
+    fake job=alpha-1 name=first start=1700000000
+    fake job=beta-2 name=second start=1700000100
+    run "$SONDE" report
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = "second, job beta-2" ]
+    run "$SONDE" report alpha-1
+    [ "${lines[0]}" = "first, job alpha-1" ]
+    run "$SONDE" report al
+    [ "${lines[0]}" = "first, job alpha-1" ]
+}
+
+@test "no store, no such job, two that fit: each says what to do" {
+    run "$SONDE" report
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"sonde run"* ]]
+    fake job=alpha-1
+    fake job=alpha-2
+    run "$SONDE" report gamma
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"no job gamma"* && "$output" == *"sonde list"* ]]
+    run "$SONDE" report alpha
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"several"* ]]
+    run "$SONDE" report one two
+    [ "$status" -eq 2 ]
+}
+
+@test "it fits 80 columns, in UTF-8 and in ASCII, whatever the terminal says" {
+    fake job=wide processes=3000 threads=4 events=2 samples=200 name=名前がとても長い名前がとても長い名前がとても長い user=größe
+    for columns in 80 200; do
+        [ "$(COLUMNS=$columns LC_ALL=C.UTF-8 "$SONDE" report | widest)" -le 80 ]
+        [ "$(COLUMNS=$columns LC_ALL=C "$SONDE" report | widest)" -le 80 ]
+    done
+    [ "$(COLUMNS=50 LC_ALL=C.UTF-8 "$SONDE" report | grep -c .)" -gt 20 ]
+}
+
+@test "plain ASCII where the locale is not UTF-8" {
+    fake job=ascii samples=100 user=größe
+    LC_ALL=C "$SONDE" report >"$T/ascii"
+    run grep -nP '[^\x20-\x7e]' "$T/ascii"
+    [ "$status" -eq 1 ]
+    LC_ALL=C.UTF-8 "$SONDE" report >"$T/utf8"
+    grep -q '█' "$T/utf8"
+}
+
+@test "colour on a terminal only, and NO_COLOR is obeyed" {
+    fake job=colour samples=100
+    unset NO_COLOR
+    export TERM=xterm LC_ALL=C.UTF-8
+    "$SONDE" report >"$T/piped"
+    run grep -c $'\033' "$T/piped"
+    [ "$output" = 0 ]
+    script -qec "$SONDE report" /dev/null >"$T/terminal" </dev/null
+    grep -q $'\033\\[' "$T/terminal"
+    NO_COLOR=1 script -qec "$SONDE report" /dev/null >"$T/plain" </dev/null
+    run grep -c $'\033' "$T/plain"
+    [ "$output" = 0 ]
+}
+
+@test "--json is one object with the numbers of the page, and unknown ones are not there" {
+    fake job=json processes=500 threads=3 events=2 samples=100
+    "$SONDE" report --json >"$T/json"
+    python3 - "$T/json" <<'END'
+import json, sys
+r = json.load(open(sys.argv[1]))
+assert r["job"]["id"] == "json" and r["made"]["processes"] == 500
+assert abs(r["use"]["cores_used"] - r["use"]["cpu_s"] / r["job"]["duration_s"]) < 1e-9
+assert sum(e["count"] for e in r["executables"]) == r["made"]["images"]
+assert len(r["processes"]) == 10 and len(r["events"]) == 2
+assert len(r["over_time"]["cpu_cores"]) == 48
+assert "delayacct_blkio_time_us" not in r["use"]["sum"]
+assert all({"rule", "severity", "sentence", "remedy"} <= set(a) for a in r["advice"])
+assert any("disk" in text for text in r["not_known"])
+END
+}
+
+@test "a reader that closes the pipe is no error" {
+    fake job=pipe processes=100 samples=100
+    run bash -c "set -o pipefail; '$SONDE' report | head -n 1"
+    [ "$status" -eq 0 ] || [ "$status" -eq 141 ]
+    [[ "$output" != *"cannot write"* ]]
+}
+
+@test "a full disk is one" {
+    fake job=full
+    run bash -c "'$SONDE' report >/dev/full"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"cannot write"* ]]
+}

@@ -1,0 +1,262 @@
+/* The shape of a run: on captured nodes to the byte, and live against getrusage. */
+#include "base/clock.h"
+#include "sample/all.h"
+#include "tools/node.h"
+#include "tools/sampling.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Counts allocations, where no sanitizer does so itself. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
+#define COUNTS_ALLOCATIONS 1
+static volatile unsigned allocations;
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *memory, size_t size);
+void *malloc(size_t size) { allocations++; return __libc_malloc(size); }
+void *calloc(size_t count, size_t size) { allocations++; return __libc_calloc(count, size); }
+void *realloc(void *memory, size_t size) { allocations++; return __libc_realloc(memory, size); }
+#endif
+
+static uint64_t us_of_ticks(uint64_t ticks)
+{
+    return ticks * 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+static void a_captured_tree_adds_up(void **state)
+{
+    (void)state;
+    struct sampling s;
+    sampling_begin(&s, &sampler_tree, node_root("vm"), 8991);
+    assert_int_equal(sampling_read(&s), 1);
+    assert_int_equal(sampling_u64(&s, "processes"), 3); /* 8991 itself is the watcher */
+    assert_int_equal(sampling_u64(&s, "threads"), 6);
+    assert_int_equal(sampling_u64(&s, "cpu"), us_of_ticks(23 + 1 + 3 + 1));
+    assert_int_equal(sampling_u64(&s, "rss"), (425 + 3502 + 445) * (uint64_t)sysconf(_SC_PAGESIZE));
+    assert_int_equal(sampling_u64(&s, "rchar"), 6976 + 1871083 + 6976);
+    assert_int_equal(sampling_u64(&s, "wchar"), 1699);
+    assert_int_equal(sampling_u64(&s, "read_bytes"), 40960 + 16384);
+    assert_int_equal(sampling_u64(&s, "vol_ctxsw"), 1 + 23 + 1 + 2 + 1 + 5);
+    assert_int_equal(sampling_u64(&s, "invol_ctxsw"), 83 + 2);
+    sampling_end(&s);
+}
+
+static void without_children_files_it_adds_up_too(void **state)
+{
+    (void)state;
+    struct sampling s;
+    sampling_begin(&s, &sampler_tree, node_root("big"), 500);
+    assert_int_equal(sampling_read(&s), 1);
+    assert_int_equal(sampling_u64(&s, "processes"), 3); /* the fourth has ended */
+    assert_int_equal(sampling_u64(&s, "threads"), 131);
+    assert_int_equal(sampling_u64(&s, "cpu"), us_of_ticks(30 + 700 + 102000 + 1 + 4));
+    assert_int_equal(sampling_u64(&s, "rss"), (250 + 26214400ull + 100) * (uint64_t)sysconf(_SC_PAGESIZE));
+    assert_int_equal(sampling_u64(&s, "wchar"), 2000 + 60000 + 1 + 5);
+    assert_int_equal(sampling_u64(&s, "vol_ctxsw"), 10 + 150 + 2 + 3);
+    sampling_end(&s);
+}
+
+static void without_a_run_it_is_absent(void **state)
+{
+    (void)state;
+    struct sampling s;
+    sampling_begin(&s, &sampler_tree, "", 0);
+    assert_int_equal(sampling_read(&s), 0);
+    sampling_end(&s);
+}
+
+static void burn(uint64_t ns)
+{
+    uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    while (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns < ns) { }
+}
+
+static void *sleep_long(void *unused)
+{
+    pause();
+    return unused;
+}
+
+static void read_and_write(size_t bytes)
+{
+    static char part[65536];
+    int zero = open("/dev/zero", O_RDONLY), null = open("/dev/null", O_WRONLY);
+    for (size_t done = 0; done < bytes; done += sizeof part) {
+        ssize_t got = read(zero, part, sizeof part);
+        got = write(null, part, sizeof part);
+        (void)got;
+    }
+    close(zero);
+    close(null);
+}
+
+/* 5 threads, an orphan below us, a child that was waited for; ready is told through a pipe. */
+static void crowd(int ready)
+{
+    for (int i = 0; i < 4; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, sleep_long, NULL);
+    }
+    pid_t middle = fork();
+    if (middle == 0) {
+        if (fork() == 0) {
+            pause();
+            _exit(0);
+        }
+        burn(100 * NS_PER_MS);
+        read_and_write(1 << 20);
+        _exit(0);
+    }
+    waitpid(middle, NULL, 0);
+    burn(50 * NS_PER_MS);
+    read_and_write(2 << 20);
+    ssize_t ignored = write(ready, "x", 1);
+    (void)ignored;
+    pause();
+    _exit(0);
+}
+
+static pid_t start_crowd(void)
+{
+    int ends[2];
+    char byte;
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0)
+        crowd(ends[1]);
+    ssize_t ignored = read(ends[0], &byte, 1);
+    (void)ignored;
+    close(ends[0]);
+    close(ends[1]);
+    return pid;
+}
+
+static void kill_all(pid_t first)
+{
+    char path[64], text[64] = "";
+    for (pid_t pid = first; pid > 0;) { /* the orphan is our child: we are the subreaper */
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        snprintf(path, sizeof path, "/proc/%d/task/%d/children", getpid(), getpid());
+        int fd = open(path, O_RDONLY);
+        ssize_t got = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+        close(fd);
+        text[got > 0 ? got : 0] = '\0';
+        pid = (pid_t)strtol(text, NULL, 10);
+    }
+}
+
+static uint64_t children_cpu_us(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_CHILDREN, &usage);
+    return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000
+           + (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+static void a_live_tree_agrees_with_the_kernel(void **state)
+{
+    (void)state;
+    struct sampling s;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    sampling_begin(&s, &sampler_tree, "", getpid());
+    assert_int_equal(sampling_read(&s), 1);
+    uint64_t rchar_before = sampling_u64(&s, "rchar"), before_us = sampling_u64(&s, "cpu");
+    pid_t pid = start_crowd();
+    usleep(20000); /* the first reading may have cost something: not before its pause has passed */
+    assert_int_equal(sampling_read(&s), 1);
+    assert_int_equal(sampling_u64(&s, "processes"), 2);
+    assert_int_equal(sampling_u64(&s, "threads"), 6);
+    uint64_t live_us = sampling_u64(&s, "cpu");
+    uint64_t rchar = sampling_u64(&s, "rchar") - rchar_before;
+    assert_in_range(rchar, 3 << 20, (3 << 20) + 100000);
+    assert_true(sampling_u64(&s, "rss") > 100000);
+
+    kill_all(pid);
+    usleep(20000);
+    assert_int_equal(sampling_read(&s), 1);
+    assert_int_equal(sampling_u64(&s, "processes"), 0);
+    uint64_t end_us = sampling_u64(&s, "cpu");
+    assert_int_equal(end_us, children_cpu_us());
+    assert_true(end_us >= 150000 + before_us);
+    /* what was waited for by others is told in ticks, cut off: at most two of them are missing */
+    assert_in_range(live_us, end_us - us_of_ticks(2) - 20000, end_us);
+    sampling_end(&s);
+}
+
+static void what_nobody_waits_for_is_kept(void **state)
+{
+    (void)state;
+    struct sampling s;
+    int ends[2];
+    char byte;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    sampling_begin(&s, &sampler_tree, "", getpid());
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGCHLD, SIG_IGN); /* the kernel forgets what these children used */
+        if (fork() == 0) {
+            burn(200 * NS_PER_MS);
+            ssize_t told = write(ends[1], "x", 1);
+            usleep(100000);
+            _exit(told == 1 ? 0 : 1);
+        }
+        pause();
+    }
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    assert_int_equal(sampling_read(&s), 1);
+    uint64_t with_us = sampling_u64(&s, "cpu");
+    usleep(300000); /* now it has ended */
+    for (int i = 0; i < 3; i++) {
+        usleep(20000);
+        assert_int_equal(sampling_read(&s), 1);
+        assert_in_range(sampling_u64(&s, "cpu"), with_us, with_us + 20000);
+    }
+    kill_all(pid);
+    close(ends[0]);
+    close(ends[1]);
+    sampling_end(&s);
+}
+
+static void nothing_is_allocated_once_it_is_warm(void **state)
+{
+    (void)state;
+#ifdef COUNTS_ALLOCATIONS
+    struct sampling s;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    sampling_begin(&s, &sampler_tree, "", getpid());
+    pid_t pid = start_crowd();
+    for (int i = 0; i < 3; i++, usleep(20000))
+        sampling_read(&s);
+    unsigned before = allocations, samples = 0;
+    for (int i = 0; i < 10; i++, usleep(20000))
+        samples += (unsigned)sampling_read(&s);
+    unsigned after = allocations;
+    kill_all(pid);
+    sampling_end(&s);
+    assert_true(samples > 0);
+    assert_int_equal(after, before);
+#else
+    skip();
+#endif
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_captured_tree_adds_up),
+        cmocka_unit_test(without_children_files_it_adds_up_too),
+        cmocka_unit_test(without_a_run_it_is_absent),
+        cmocka_unit_test(a_live_tree_agrees_with_the_kernel),
+        cmocka_unit_test(what_nobody_waits_for_is_kept),
+        cmocka_unit_test(nothing_is_allocated_once_it_is_warm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

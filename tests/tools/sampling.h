@@ -1,0 +1,61 @@
+/* Reading one sampler in a test, and looking at what it gave by the metric's name. */
+#ifndef SONDE_TESTS_TOOLS_SAMPLING_H
+#define SONDE_TESTS_TOOLS_SAMPLING_H
+
+#include "sample/samplers.h"
+#include "tools/unit.h"
+
+struct sampling {
+    const struct sampler *list[2];
+    struct sampler_context context;
+    struct samplers *samplers;
+    struct batch batch;
+};
+
+static inline void sampling_begin(struct sampling *sampling, const struct sampler *sampler, const char *root, pid_t pid)
+{
+    *sampling = (struct sampling){ .list = { sampler, NULL }, .context = { root, pid } };
+    batch_init(&sampling->batch);
+    assert_int_equal(samplers_open(&sampling->samplers, sampling->list, &sampling->context), OK);
+}
+
+static inline void sampling_end(struct sampling *sampling)
+{
+    samplers_close(&sampling->samplers);
+    batch_clear(&sampling->batch);
+}
+
+/* How many samples came. */
+static inline size_t sampling_read(struct sampling *sampling)
+{
+    batch_reset(&sampling->batch);
+    samplers_read(sampling->samplers, &sampling->batch);
+    return sampling->batch.count;
+}
+
+static inline const union value *sampling_find(const struct sampling *sampling, const char *metric)
+{
+    assert_true(sampling->batch.count > 0);
+    const struct sample *sample = &sampling->batch.samples[0];
+    for (size_t i = 0; i < sample->set->size; i++)
+        if (!strcmp(sample->set->metrics[i].name, metric))
+            return sample->known[i] ? &sample->values[i] : NULL;
+    fail_msg("no metric %s", metric);
+    return NULL;
+}
+
+static inline uint64_t sampling_u64(const struct sampling *sampling, const char *metric)
+{
+    const union value *value = sampling_find(sampling, metric);
+    assert_non_null(value);
+    return value->u64;
+}
+
+static inline double sampling_f64(const struct sampling *sampling, const char *metric)
+{
+    const union value *value = sampling_find(sampling, metric);
+    assert_non_null(value);
+    return value->f64;
+}
+
+#endif

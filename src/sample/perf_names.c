@@ -97,8 +97,8 @@ static bool encode_cache(const char *name, struct perf_event_spec *spec)
 
 static bool encode_raw(const char *name, struct perf_event_spec *spec)
 {
-    size_t digits = strspn(name + 1, "0123456789abcdefABCDEF");
-    if (name[0] != 'r' || digits == 0 || digits > 16 || name[1 + digits])
+    size_t digits = *name == 'r' ? strspn(name + 1, "0123456789abcdefABCDEF") : 0;
+    if (digits == 0 || digits > 16 || name[1 + digits])
         return false;
     spec->type = PERF_TYPE_RAW;
     spec->config = strtoull(name + 1, NULL, 16);

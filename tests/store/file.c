@@ -1,47 +1,9 @@
-/* A run goes into the store and comes out as it was; again, together with others, in place of itself. */
+/* A run goes into the store and comes out as it was; together with others of its job; in place of itself. */
 #include "store/store.h"
 
-#include "tools/fake_run.h"
-#include "tools/temp.h"
-#include "tools/unit.h"
+#include "tools/store_fixture.h"
 
-#include <sqlite3.h>
-#include <unistd.h>
-
-struct fixture {
-    char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
-    struct store *store;
-};
-
-static int set_up(void **state)
-{
-    struct fixture *fixture = calloc(1, sizeof *fixture);
-    char *message;
-    temp_dir(fixture->dir);
-    temp_join(fixture->path, fixture->dir, "sonde.db");
-    enum err err = store_open(&fixture->store, fixture->path, STORE_WRITE, &message);
-    if (err != OK)
-        print_error("%s\n", message);
-    *state = fixture;
-    return err != OK;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *fixture = *state;
-    store_close(&fixture->store);
-    temp_remove(fixture->dir);
-    free(fixture);
-    return 0;
-}
-
-static void file_ok(struct store *store, const struct run *run)
-{
-    enum err err = store_file(store, run);
-    if (err != OK)
-        print_error("%s\n", store_message(store));
-    assert_int_equal(err, OK);
-}
+#include <signal.h>
 
 static void assert_same_bytes(struct bytes a, struct bytes b)
 {
@@ -58,23 +20,15 @@ static void assert_same_counters(const struct counters *a, const struct counters
             assert_int_equal(a->value[i], b->value[i]);
 }
 
-/* What the callbacks compare with: process i of run is number first + i. */
+/* What the callback compares with: process i of run is number first + i. */
 struct expected {
     const struct run *run;
     uint32_t first;
-    size_t seen;
-    uint64_t cpu_before_us;
+    size_t seen, others;
 };
 
-static enum err compare_process(void *context, uint32_t number, const struct process *got)
+static void assert_same_facts(const struct process *got, const struct process *want)
 {
-    struct expected *expected = context;
-    if (number < expected->first || number - expected->first >= expected->run->process_count)
-        return OK;
-    const struct process *want = &expected->run->processes[number - expected->first];
-    assert_int_equal(number - expected->first, expected->seen++);
-    assert_int_equal(got->parent, want->parent == PROCESS_NO_PARENT ? PROCESS_NO_PARENT : want->parent + expected->first);
-    assert_int_equal(got->last, want->last + expected->first);
     assert_int_equal(got->pid, want->pid);
     assert_int_equal(got->ppid, want->ppid);
     assert_int_equal(got->pgid, want->pgid);
@@ -99,30 +53,39 @@ static enum err compare_process(void *context, uint32_t number, const struct pro
     assert_same_bytes(got->cwd, want->cwd);
     assert_same_bytes(got->tags, want->tags);
     assert_same_counters(&got->counters, &want->counters);
+}
+
+static enum err compare_process(void *context, uint32_t number, const struct process *got)
+{
+    struct expected *expected = context;
+    if (number < expected->first || number - expected->first >= expected->run->process_count) {
+        expected->others++;
+        return OK;
+    }
+    const struct process *want = &expected->run->processes[number - expected->first];
+    assert_int_equal(number - expected->first, expected->seen++);
+    assert_int_equal(got->parent, want->parent == PROCESS_NO_PARENT ? PROCESS_NO_PARENT : want->parent + expected->first);
+    assert_int_equal(got->last, want->last + expected->first);
+    assert_same_facts(got, want);
     return OK;
 }
 
-static void assert_processes(struct store *store, int64_t row, const struct run *run, uint32_t first)
+static void assert_processes(struct store *store, int64_t row, const struct run *run, uint32_t first, size_t others)
 {
     struct expected expected = { .run = run, .first = first };
     assert_int_equal(store_processes(store, row, compare_process, &expected), OK);
     assert_int_equal(expected.seen, run->process_count);
-}
-
-static struct store_job job_of(struct store *store, const char *job_id)
-{
-    struct store_job job;
-    assert_int_equal(store_job(store, job_id, &job), OK);
-    return job;
+    assert_int_equal(expected.others, others);
 }
 
 static void a_job_comes_out_as_it_went_in(void **state)
 {
-    struct fixture *fixture = *state;
+    struct store_fixture *fixture = *state;
     struct fake_run fake;
     fake_run_make(&fake, &(struct fake_shape){ .processes = 500, .threads = 4, .samples = 10 });
-    file_ok(fixture->store, &fake.run);
-    struct store_job job = job_of(fixture->store, "job-1");
+    fake.run.gaps = (struct run_gaps){ 1, 2, 3, 4 };
+    fixture_file(fixture->store, &fake.run);
+    struct store_job job = fixture_job(fixture->store, "job-1");
     assert_string_equal(job.job_id, "job-1");
     assert_string_equal(job.name, "build");
     assert_string_equal(job.user, "somebody");
@@ -142,25 +105,270 @@ static void a_job_comes_out_as_it_went_in(void **state)
     assert_int_equal(job.cores_allowed_milli, 4000);
     assert_int_equal(job.memory_limit_bytes, 8ull << 30);
     assert_int_equal(job.period_ns, 1000000000);
-    assert_int_equal(job.summary.images, 500);
-    assert_processes(fixture->store, job.row, &fake.run, 0);
-    struct summary summary;
-    summary_of_run(&summary, &fake.run);
-    assert_memory_equal(&summary.gaps, &job.summary.gaps, sizeof summary.gaps);
-    assert_int_equal(summary.threads, job.summary.threads);
-    assert_int_equal(summary.short_wall_ns, job.summary.short_wall_ns);
-    assert_int_equal(summary.live_peak, job.summary.live_peak);
-    assert_int_equal(summary.rss_peak_bytes, job.summary.rss_peak_bytes);
-    assert_same_counters(&summary.sum, &job.summary.sum);
-    assert_same_counters(&summary.total, &job.summary.total);
+    assert_processes(fixture->store, job.row, &fake.run, 0, 0);
     store_job_clear(&job);
     fake_run_clear(&fake);
+}
+
+static void the_summary_comes_out_as_it_was_made(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct fake_run fake;
+    struct summary want;
+    fake_run_make(&fake, &(struct fake_shape){ .processes = 500, .threads = 4, .samples = 10 });
+    fake.run.gaps = (struct run_gaps){ 1, 2, 3, 4 };
+    fixture_file(fixture->store, &fake.run);
+    struct store_job job = fixture_job(fixture->store, "job-1");
+    summary_of_run(&want, &fake.run);
+    assert_true(want.processes && want.failed && want.short_wall_ns && want.live_peak && want.rss_peak_bytes);
+#define X(field) assert_int_equal(job.summary.field, want.field);
+    SUMMARY_SUMS(X)
+    SUMMARY_PEAKS(X)
+#undef X
+#define X(field) assert_int_equal(job.summary.gaps.field, want.gaps.field);
+    SUMMARY_GAPS(X)
+#undef X
+    assert_same_counters(&job.summary.sum, &want.sum);
+    assert_same_counters(&job.summary.total, &want.total);
+    store_job_clear(&job);
+    fake_run_clear(&fake);
+}
+
+static void what_is_not_known_stays_so(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct process processes[] = { { .parent = PROCESS_NO_PARENT, .last = 1 }, { .parent = 0, .last = 1 } };
+    struct run run = { .id = bytes_of("r"), .job_id = bytes_of("j"), .processes = processes, .process_count = 2 };
+    counters_set(&processes[1].counters, COUNTER_majflt, 0);
+    processes[0].events = processes[1].events = UINT32_MAX;
+    fixture_file(fixture->store, &run);
+    struct store_job job = fixture_job(fixture->store, "j");
+    assert_processes(fixture->store, job.row, &run, 0, 0);
+    assert_false(job.status_known || job.ended);
+    assert_int_equal(job.start_ns, 0);
+    assert_int_equal(job.cores, 0);
+    assert_string_equal(job.user, "");
+    assert_int_equal(job.command.size, 0);
+    assert_int_equal(job.summary.sum.known, 1ull << COUNTER_majflt);
+    assert_int_equal(job.summary.total.known, 0);
+    store_job_clear(&job);
+    assert_sql(fixture->path, "SELECT count(*) FROM processes WHERE pid IS NULL AND pgid IS NULL AND exit_code IS NULL AND"
+               " start_ns IS NULL AND usertime IS NULL AND args IS NULL AND directory IS NULL", "2");
+    assert_sql(fixture->path, "SELECT majflt FROM processes WHERE number = 0", "");
+    assert_sql(fixture->path, "SELECT majflt FROM processes WHERE number = 1", "0");
+    assert_sql(fixture->path, "SELECT cores FROM jobs", "");
+}
+
+/* Known in one process and not in the next: the statement must not remember. */
+static void one_process_does_not_lend_to_the_next(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct fake_run fake;
+    fake_run_make(&fake, &(struct fake_shape){ .processes = 9 });
+    for (size_t i = 1; i < 9; i += 2) {
+        struct process *process = &fake.run.processes[i];
+        process->counters.known = 0x5 << i;
+        process->status_known = process->pgid_known = process->uid_known = false;
+        process->exit_code = 0;
+        process->pgid = process->uid = 0;
+        process->args = process->cwd = (struct bytes){ 0 };
+        process->tags = bytes_of(i % 4 == 1 ? "a:1" : "a:2");
+        process->start_ns = process->end_ns = 0;
+    }
+    fixture_file(fixture->store, &fake.run);
+    struct store_job job = fixture_job(fixture->store, NULL);
+    assert_processes(fixture->store, job.row, &fake.run, 0, 0);
+    store_job_clear(&job);
+    fake_run_clear(&fake);
+}
+
+static void any_bytes_are_kept(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct fake_run fake;
+    char *big = malloc(100001);
+    memset(big, 'x', 100000);
+    big[100000] = '\0';
+    fake_run_make(&fake, &(struct fake_shape){ .processes = 4, .job_id = "caf\xc3\xa9", .name = "bad\xffname" });
+    fake.run.command = (struct bytes){ "a b\0\xff\0\0it's\n", sizeof "a b\0\xff\0\0it's\n" };
+    fake.run.cwd = bytes_of("/tmp/\xfe\nnew");
+    fake.run.processes[1].args = (struct bytes){ "x\0\n\0\xff\xfe\0\0$'\\n'", sizeof "x\0\n\0\xff\xfe\0\0$'\\n'" };
+    fake.run.processes[1].path = bytes_of("/tmp/\xff/prog");
+    fake.run.processes[1].name = bytes_of("\xff");
+    fake.run.processes[2].cwd = bytes_of("/tmp/\xff");
+    fake.run.processes[2].tags = bytes_of("k:\xff");
+    fake.run.processes[3].args = (struct bytes){ big, 100001 };
+    fixture_file(fixture->store, &fake.run);
+    struct store_job job = fixture_job(fixture->store, "caf\xc3\xa9");
+    assert_string_equal(job.name, "bad\xffname");
+    assert_string_equal(job.cwd, "/tmp/\xfe\nnew");
+    assert_same_bytes(job.command, fake.run.command);
+    assert_processes(fixture->store, job.row, &fake.run, 0, 0);
+    assert_sql(fixture->path, "SELECT group_concat(typeof(args), ' ') FROM processes", "text text text text");
+    assert_sql(fixture->path, "SELECT typeof(path) FROM executables WHERE id = (SELECT executable FROM processes WHERE number = 1)",
+               "blob");
+    store_job_clear(&job);
+    fake_run_clear(&fake);
+    free(big);
+}
+
+static void two_runs_with_one_job_id_share_it(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct fake_run a, b;
+    struct summary sum, more;
+    fake_run_make(&a, &(struct fake_shape){ .run_id = "a", .processes = 20, .host = "node02", .tags = "exp:alpha;x:1",
+                                            .start_ns = 2000000000000000000ull, .samples = 3 });
+    fake_run_make(&b, &(struct fake_shape){ .run_id = "b", .processes = 30, .host = "node01", .tags = "x:2;flag", .samples = 5,
+                                            .start_ns = 1900000000000000000ull, .name = "other" });
+    b.run.exit_code = 7;
+    b.run.host.cores = 8;
+    b.run.memory_limit_bytes = 0;
+    fixture_file(fixture->store, &a.run);
+    fixture_file(fixture->store, &b.run);
+    struct store_job job = fixture_job(fixture->store, "job-1");
+    assert_processes(fixture->store, job.row, &a.run, 0, 30);
+    assert_processes(fixture->store, job.row, &b.run, 20, 20);
+    assert_int_equal(job.start_ns, b.run.start_ns);
+    assert_int_equal(job.end_ns, a.run.end_ns);
+    assert_string_equal(job.hosts, "node01 node02");
+    assert_string_equal(job.name, "other"); /* of the run that began first */
+    assert_string_equal(job.tags, "exp:alpha;flag;x:1");
+    assert_int_equal(job.exit_code, 2);     /* of the run that ended last */
+    assert_int_equal(job.host_count, 2);
+    assert_int_equal(job.cores, 24);
+    assert_int_equal(job.cores_allowed_milli, 8000);
+    assert_int_equal(job.memory_limit_bytes, 0);
+    summary_of_run(&sum, &a.run);
+    summary_of_run(&more, &b.run);
+    summary_add(&sum, &more);
+    assert_int_equal(job.summary.images, 50);
+    assert_int_equal(job.summary.threads_peak, sum.threads_peak);
+    assert_same_counters(&job.summary.sum, &sum.sum);
+    assert_sql(fixture->path, "SELECT count(*) FROM jobs", "1");
+    store_job_clear(&job);
+    fake_run_clear(&a);
+    fake_run_clear(&b);
+}
+
+/* Everything that the tables say, for to compare a store with another. */
+static void dump(const char *path, struct buf *out)
+{
+    static const char *const tables[] = { "processes", "threads", "run_executables", "top_processes", "top_threads",
+                                          "run_events", "process_events", "thread_events", "series", "jobs", "runs" };
+    sqlite3 *db;
+    buf_reset(out);
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        sqlite3_stmt *statement;
+        char sql[128];
+        snprintf(sql, sizeof sql, "SELECT * FROM %s", tables[i]);
+        assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+        while (sqlite3_step(statement) == SQLITE_ROW)
+            for (int column = 0; column < sqlite3_column_count(statement); column++) {
+                buf_add(out, sqlite3_column_blob(statement, column), (size_t)sqlite3_column_bytes(statement, column));
+                buf_add_char(out, '|');
+            }
+        sqlite3_finalize(statement);
+    }
+    sqlite3_close(db);
+}
+
+static void filing_again_changes_nothing(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct fake_run fake;
+    struct buf before, after;
+    buf_init(&before, 1 << 26);
+    buf_init(&after, 1 << 26);
+    fake_run_make(&fake, &(struct fake_shape){ .processes = 300, .threads = 3, .samples = 9, .events = 2 });
+    fixture_file(fixture->store, &fake.run);
+    dump(fixture->path, &before);
+    fixture_file(fixture->store, &fake.run);
+    dump(fixture->path, &after);
+    assert_int_equal(before.size, after.size);
+    assert_memory_equal(before.data, after.data, before.size);
+    buf_clear(&before);
+    buf_clear(&after);
+    fake_run_clear(&fake);
+}
+
+static void a_run_filed_again_replaces_itself_among_others(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct fake_run early, late, between;
+    fake_run_make(&early, &(struct fake_shape){ .run_id = "daemons", .processes = 20, .threads = 3, .samples = 4, .events = 2 });
+    fake_run_make(&between, &(struct fake_shape){ .run_id = "between", .processes = 30, .threads = 3, .samples = 4, .events = 2 });
+    fake_run_make(&late, &(struct fake_shape){ .run_id = "daemons", .processes = 25, .threads = 2, .samples = 6, .events = 1 });
+    fixture_file(fixture->store, &early.run);
+    fixture_file(fixture->store, &between.run);
+    fixture_file(fixture->store, &late.run);
+    struct store_job job = fixture_job(fixture->store, "job-1");
+    assert_int_equal(job.summary.images, 55);
+    assert_processes(fixture->store, job.row, &between.run, 20, 25);
+    assert_processes(fixture->store, job.row, &late.run, 50, 30);
+    store_job_clear(&job);
+    assert_sql(fixture->path, "SELECT count(*) FROM runs", "2");
+    assert_sql(fixture->path, "SELECT count(*) FROM processes", "55");
+    assert_sql(fixture->path, "SELECT count(*) FROM threads WHERE process < 20", "0");
+    assert_sql(fixture->path, "SELECT count(*) FROM process_events", "85"); /* 30 x 2 + 25 */
+    assert_sql(fixture->path, "SELECT count(DISTINCT run) FROM series", "2");
+    assert_sql(fixture->path, "SELECT sum(count) FROM run_executables", "55");
+    assert_sql(fixture->path, "SELECT count(*) FROM top_processes t WHERE NOT EXISTS"
+               " (SELECT 1 FROM processes p WHERE p.job = t.job AND p.number = t.process AND p.run = t.run)", "0");
+    fake_run_clear(&early);
+    fake_run_clear(&between);
+    fake_run_clear(&late);
+}
+
+static void a_run_may_move_to_another_job(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct store_job job;
+    fixture_file_shape(fixture->store, (struct fake_shape){ .run_id = "r", .job_id = "wrong", .processes = 20 });
+    fixture_file_shape(fixture->store, (struct fake_shape){ .run_id = "r", .job_id = "right", .processes = 20 });
+    assert_int_equal(store_job(fixture->store, "wrong", &job), ABSENT);
+    job = fixture_job(fixture->store, "right");
+    store_job_clear(&job);
+    assert_sql(fixture->path, "SELECT count(*) FROM processes", "20");
+    assert_sql(fixture->path, "SELECT count(*) FROM job_tags", "2");
+}
+
+static void a_run_without_processes_or_job_id_is_filed(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct run run = { .id = bytes_of("alone") };
+    fixture_file(fixture->store, &run);
+    fixture_file(fixture->store, &run);
+    struct store_job job = fixture_job(fixture->store, "alone");
+    assert_int_equal(job.summary.images, 0);
+    store_job_clear(&job);
+    assert_int_equal(store_file(fixture->store, &(struct run){ 0 }), USAGE);
+}
+
+static void a_reader_may_not_file(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct run run = { .id = bytes_of("r") };
+    struct store *reader = fixture_open(fixture->path, STORE_READ);
+    assert_int_equal(store_file(reader, &run), USAGE);
+    store_close(&reader);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_job_comes_out_as_it_went_in, set_up, tear_down),
+        STORE_TEST(a_job_comes_out_as_it_went_in),
+        STORE_TEST(the_summary_comes_out_as_it_was_made),
+        STORE_TEST(what_is_not_known_stays_so),
+        STORE_TEST(one_process_does_not_lend_to_the_next),
+        STORE_TEST(any_bytes_are_kept),
+        STORE_TEST(two_runs_with_one_job_id_share_it),
+        STORE_TEST(filing_again_changes_nothing),
+        STORE_TEST(a_run_filed_again_replaces_itself_among_others),
+        STORE_TEST(a_run_may_move_to_another_job),
+        STORE_TEST(a_run_without_processes_or_job_id_is_filed),
+        STORE_TEST(a_reader_may_not_file),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

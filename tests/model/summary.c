@@ -1,0 +1,121 @@
+/* The few numbers of a run, counted by hand, and how two of them become one. */
+#include "model/summary.h"
+
+#include "base/clock.h"
+#include "tools/unit.h"
+
+#include <signal.h>
+
+static struct counters cpu(uint64_t user_us, uint64_t system_us)
+{
+    struct counters counters = { 0 };
+    counters_set(&counters, COUNTER_usertime, user_us);
+    counters_set(&counters, COUNTER_systemtime, system_us);
+    return counters;
+}
+
+static void processes_are_counted_by_how_they_ended(void **state)
+{
+    (void)state;
+    struct process processes[] = {
+        { .parent = PROCESS_NO_PARENT, .state = PROCESS_EXECED, .status_known = true, .exit_code = 9, .sources = SEEN_PROBE },
+        { .parent = 0, .image = 1, .status_known = true, .thread_count = 3, .sources = SEEN_PROBE | SEEN_WAIT },
+        { .parent = 1, .status_known = true, .exit_code = 1, .sources = SEEN_WAIT },
+        { .parent = 1, .status_known = true, .exit_signal = SIGSEGV, .sources = SEEN_PROBE },
+        { .parent = 1, .status_known = true, .exit_signal = SIGKILL, .sources = SEEN_PROBE },
+        { .parent = 1, .state = PROCESS_RUNNING, .sources = SEEN_PROC },
+        { .parent = 1, .state = PROCESS_LOST, .sources = SEEN_PROBE },
+    };
+    struct thread threads[3] = { 0 };
+    struct run run = { .processes = processes, .process_count = 7, .threads = threads, .thread_count = 3,
+                       .gaps = { .records_lost = 4 } };
+    struct summary summary;
+    summary_of_run(&summary, &run);
+    assert_int_equal(summary.images, 7);
+    assert_int_equal(summary.processes, 6);
+    assert_int_equal(summary.threads, 8); /* six main ones and two more */
+    assert_int_equal(summary.failed, 3);
+    assert_int_equal(summary.signalled, 2);
+    assert_int_equal(summary.killed, 1);
+    assert_int_equal(summary.crashed, 1);
+    assert_int_equal(summary.running, 1);
+    assert_int_equal(summary.lost, 1);
+    assert_int_equal(summary.unprobed, 2);
+    assert_int_equal(summary.gaps.records_lost, 4);
+    assert_int_equal(summary.rss_peak_bytes, 0);
+    assert_int_equal(summary.sum.known, 0);
+}
+
+static void short_ones_are_those_under_ten_ms(void **state)
+{
+    (void)state;
+    struct process processes[] = {
+        { .parent = PROCESS_NO_PARENT, .start_ns = 1, .end_ns = 1 + 50 * NS_PER_MS, .counters = cpu(100, 1) },
+        { .parent = 0, .start_ns = 5, .end_ns = 5 + 10 * NS_PER_MS, .counters = cpu(200, 2) },
+        { .parent = 0, .start_ns = 5, .end_ns = 4 + 10 * NS_PER_MS, .counters = cpu(300, 3) },
+        { .parent = 0, .start_ns = 5, .end_ns = 6, .state = PROCESS_EXECED, .counters = cpu(400, 4) },
+        { .parent = 0, .start_ns = 5, .end_ns = 6, .state = PROCESS_RUNNING, .counters = cpu(500, 5) },
+        { .parent = 0, .counters = cpu(600, 6) },
+    };
+    struct run run = { .processes = processes, .process_count = 6, .total = cpu(9000, 900) };
+    struct summary summary;
+    summary_of_run(&summary, &run);
+    assert_int_equal(summary.short_processes, 1);
+    assert_int_equal(summary.short_cpu_us, 707);
+    assert_int_equal(counters_cpu_us(&summary.sum), 2121);
+    assert_int_equal(counters_cpu_us(&summary.total), 9900);
+}
+
+static void the_peak_of_memory_is_that_of_the_samples(void **state)
+{
+    (void)state;
+    const struct metric metrics[] = { { "cpu", "us", COUNTER, U64, "" }, { "rss", "B", GAUGE, U64, "" } };
+    union value values[] = { { 99999 }, { 500 }, { 0 }, { 9000 }, { 0 }, { 700 } };
+    uint8_t known[] = { 1, 1, 1, 0, 1, 1 };
+    uint64_t times_ns[] = { 1, 2, 3 };
+    struct run_series series[] = {
+        { .set = { "node", metrics, 2 }, .instance = "", .count = 1, .times_ns = times_ns, .values = values + 4, .known = known },
+        { .set = { "tree", metrics, 2 }, .instance = "", .count = 3, .times_ns = times_ns, .values = values, .known = known },
+    };
+    struct run run = { .series = series, .series_count = 2 };
+    struct summary summary;
+    summary_of_run(&summary, &run);
+    assert_int_equal(summary.rss_peak_bytes, 700); /* 9000 is not known */
+}
+
+static void two_runs_add_up_and_peaks_stay(void **state)
+{
+    (void)state;
+    struct summary a = { .processes = 2, .threads = 3, .images = 4, .failed = 1, .short_wall_ns = 10, .rss_peak_bytes = 50,
+                         .live_peak = 2, .threads_peak = 9, .gaps = { .events_lost = 1, .ticks_late = 2 },
+                         .sum = cpu(10, 1), .total = cpu(20, 2) };
+    struct summary b = { .processes = 20, .threads = 30, .images = 40, .crashed = 5, .short_wall_ns = 100,
+                         .rss_peak_bytes = 40, .live_peak = 7, .threads_peak = 8, .gaps = { .events_lost = 10 },
+                         .sum = cpu(100, 10) };
+    summary_add(&a, &b);
+    assert_int_equal(a.processes, 22);
+    assert_int_equal(a.threads, 33);
+    assert_int_equal(a.images, 44);
+    assert_int_equal(a.failed, 1);
+    assert_int_equal(a.crashed, 5);
+    assert_int_equal(a.short_wall_ns, 110);
+    assert_int_equal(a.rss_peak_bytes, 50);
+    assert_int_equal(a.live_peak, 7);
+    assert_int_equal(a.threads_peak, 9);
+    assert_int_equal(a.gaps.events_lost, 11);
+    assert_int_equal(a.gaps.ticks_late, 2);
+    assert_int_equal(counters_cpu_us(&a.sum), 121);
+    assert_int_equal(counters_cpu_us(&a.total), 22);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(processes_are_counted_by_how_they_ended),
+        cmocka_unit_test(short_ones_are_those_under_ten_ms),
+        cmocka_unit_test(the_peak_of_memory_is_that_of_the_samples),
+        cmocka_unit_test(two_runs_add_up_and_peaks_stay),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

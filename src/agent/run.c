@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -88,6 +89,7 @@ static bool make_spool(const struct run_settings *settings, const struct run_rec
                  err_text(err));
         return false;
     }
+    flock(watch.spool.fd, LOCK_EX | LOCK_NB); /* 'sonde submit' leaves a spool alone that is still written */
     writer_init_take(&watch.writer, watch.spool.fd);
     watch.spool.fd = -1;
     run_record_write(&watch.writer, settings, facts, preparation->specs, preparation->spec_count);
@@ -171,6 +173,8 @@ static void record_command(const struct run_settings *settings, uint64_t start_n
 {
     struct unseen unseen = { 0 };
     struct buf words;
+    if (watch.writer.fd == WRITER_NONE)
+        return;
     buf_init(&words, WORDS_MAX);
     for (char *const *word = settings->command; *word; word++)
         buf_add(&words, *word, strlen(*word) + 1);

@@ -1,9 +1,10 @@
 /* sonde run: watches a command, files what was seen, and ends as the command ended. */
-#include "cmd/command.h"
+#include "cmd/command_store.h"
 
 #include "agent/run.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "collect/submit.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -33,11 +34,49 @@ static bool add_tag(struct buf *tags, const char *tag)
     return true;
 }
 
-/* TODO(store, merge): command_store_open, submit_spool, result.running -> keep and run_stay_for_rest. */
-static void file_run(const struct command_call *call, const struct run_result *result)
+static void tell_kept(const struct run_result *result)
 {
-    (void)call;
-    log_info("the spool is %s", result->spool);
+    log_error("the spool is kept: file it later with 'sonde submit %s'", result->spool);
+}
+
+static void tell_filed(const struct submitted *submitted, bool quiet)
+{
+    const struct run_gaps *gaps = &submitted->gaps;
+    if (gaps->records_lost || gaps->bytes_damaged)
+        log_warn("job %s has gaps: %llu records could not be written, was the disk of the spool full? Give another folder "
+                 "with -o DIR.", submitted->job_id, (unsigned long long)gaps->records_lost);
+    if (!quiet && isatty(STDERR_FILENO))
+        log_warn("job %s is filed: see it with 'sonde report'", submitted->job_id);
+}
+
+/* keep: somebody goes on writing the spool. */
+static void file_run(const struct command_call *call, const struct run_result *result, bool keep)
+{
+    const struct settings *settings = call->settings;
+    struct store *store;
+    struct submitted submitted;
+    if (!command_store_open(call, STORE_WRITE, &store)) {
+        tell_kept(result);
+        return;
+    }
+    enum err err = submit_spool(store, result->spool, keep, &submitted);
+    if (!err) {
+        tell_filed(&submitted, settings->quiet);
+    } else {
+        log_error("cannot file the job: %s", err == ABSENT || err == CORRUPT ? err_text(err) : store_message(store));
+        tell_kept(result);
+    }
+    store_close(&store);
+}
+
+/* What the command left behind is watched to its end by a process of its own, which files the run anew. */
+static void file_all(const struct command_call *call, const struct run_result *result)
+{
+    file_run(call, result, result->running > 0);
+    if (!result->running || !run_stay_for_rest(result))
+        return;
+    file_run(call, result, false);
+    _exit(EXIT_GOOD);
 }
 
 static int run_run(const struct command_call *call)
@@ -65,7 +104,7 @@ static int run_run(const struct command_call *call)
     struct run_result result;
     run_watch(&run, &result);
     if (result.watched)
-        file_run(call, &result);
+        file_all(call, &result);
     buf_clear(&tags);
     run_exit_like(result.status);
 }

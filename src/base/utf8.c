@@ -96,9 +96,9 @@ static void escape_byte(struct piece *piece, unsigned char byte)
 {
     static const char letters[] = "abtnvfr"; /* 7 to 13 */
     if (byte >= 9 && byte <= 13 && byte != 11 && byte != 12)
-        piece->size = (size_t)sprintf(piece->text, "\\%c", letters[byte - 7]);
+        piece->size = (size_t)snprintf(piece->text, sizeof piece->text, "\\%c", letters[byte - 7]);
     else
-        piece->size = (size_t)sprintf(piece->text, "\\x%02x", byte);
+        piece->size = (size_t)snprintf(piece->text, sizeof piece->text, "\\x%02x", byte);
     piece->columns = piece->size;
     piece->taken = 1;
 }

@@ -108,66 +108,74 @@ static void bash_command(struct buf *out, const struct command *c)
         buf_printf(out, " ' kind=%s ;;\n", bash_kind(c->operand));
 }
 
+static const char bash_head[] =
+    "# bash completion of sonde; made by 'sonde completion bash'\n"
+    "_sonde()\n"
+    "{\n"
+    "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+    "    local verb= i options= valued= kind=none words= first=0\n"
+    "    COMPREPLY=()\n"
+    "    if [[ $cur == = ]]; then cur=\n"
+    "    elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+    "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+    "        case ${COMP_WORDS[i]} in\n"
+    "            --db|--root) ((i++)) ;;\n"
+    "            -*|=) ;;\n"
+    "            *) verb=${COMP_WORDS[i]}; break ;;\n"
+    "        esac\n"
+    "    done\n"
+    "    case $verb in\n"
+    "        '') options=' --db= --help --root= --verbose --version' valued=' --db --root ' kind=verb ;;\n";
+
+static const char bash_middle[] =
+    "    esac\n"
+    "    # where the first operand is: behind it, another command is completed\n"
+    "    for ((i++; i < COMP_CWORD && !first; i++)); do\n"
+    "        case ${COMP_WORDS[i]} in\n"
+    "            --) first=$((i + 1)) ;;\n"
+    "            =) ((i++)) ;;\n"
+    "            -*) [[ $valued != *\" ${COMP_WORDS[i]} \"* || ${COMP_WORDS[i+1]} == = ]] || ((i++)) ;;\n"
+    "            *) first=$i ;;\n"
+    "        esac\n"
+    "    done\n"
+    "    if [[ $kind == command && $first -gt 0 ]]; then\n"
+    "        if declare -F _command_offset >/dev/null; then _command_offset \"$first\"\n"
+    "        elif [[ $first -eq $COMP_CWORD ]]; then COMPREPLY=($(compgen -c -- \"$cur\"))\n"
+    "        else COMPREPLY=($(compgen -f -- \"$cur\")); fi\n"
+    "        return\n"
+    "    fi\n"
+    "    if [[ $cur == -* ]]; then\n"
+    "        COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
+    "        [[ ${COMPREPLY[0]} != *= ]] || compopt -o nospace 2>/dev/null\n"
+    "        return\n"
+    "    fi\n"
+    "    if [[ $valued == *\" $prev \"* ]]; then\n"
+    "        case $verb:$prev in\n"
+    "            :--db) kind=file ;;\n"
+    "            :--root) kind=dir ;;\n";
+
+static const char bash_tail[] =
+    "    case $kind in\n"
+    "        words) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
+    "        file) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
+    "        dir) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- \"$cur\")) ;;\n"
+    "        command) COMPREPLY=($(compgen -c -- \"$cur\")) ;;\n"
+    "        job) COMPREPLY=($(compgen -W \"$(" JOB_IDS ")\" -- \"$cur\")) ;;\n"
+    "        verb) COMPREPLY=($(compgen -W \"$verbs\" -- \"$cur\")) ;;\n"
+    "    esac\n"
+    "}\n"
+    "complete -F _sonde sonde\n";
+
 void complete_bash(struct buf *out)
 {
-    buf_add_text(out, "# bash completion of sonde; made by 'sonde completion bash'\n"
-                      "_sonde()\n"
-                      "{\n"
-                      "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-                      "    local verb= i options= valued= kind=none words= first=0\n"
-                      "    COMPREPLY=()\n"
-                      "    if [[ $cur == = ]]; then cur=\n"
-                      "    elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
-                      "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-                      "        case ${COMP_WORDS[i]} in\n"
-                      "            --db|--root) ((i++)) ;;\n"
-                      "            -*|=) ;;\n"
-                      "            *) verb=${COMP_WORDS[i]}; break ;;\n"
-                      "        esac\n"
-                      "    done\n"
-                      "    case $verb in\n"
-                      "        '') options=' --db= --help --root= --verbose --version' valued=' --db --root ' kind=verb ;;\n");
+    buf_add_text(out, bash_head);
     for_commands(out, bash_command);
-    buf_add_text(out, "    esac\n"
-                      "    # where the first operand is: behind it, another command is completed\n"
-                      "    for ((i++; i < COMP_CWORD && !first; i++)); do\n"
-                      "        case ${COMP_WORDS[i]} in\n"
-                      "            --) first=$((i + 1)) ;;\n"
-                      "            =) ((i++)) ;;\n"
-                      "            -*) if [[ $valued == *\" ${COMP_WORDS[i]} \"* && ${COMP_WORDS[i+1]} != = ]]; then ((i++)); fi ;;\n"
-                      "            *) first=$i ;;\n"
-                      "        esac\n"
-                      "    done\n"
-                      "    if [[ $kind == command && $first -gt 0 ]]; then\n"
-                      "        if declare -F _command_offset >/dev/null; then _command_offset \"$first\"\n"
-                      "        elif [[ $first -eq $COMP_CWORD ]]; then COMPREPLY=($(compgen -c -- \"$cur\"))\n"
-                      "        else COMPREPLY=($(compgen -f -- \"$cur\")); fi\n"
-                      "        return\n"
-                      "    fi\n"
-                      "    if [[ $cur == -* ]]; then\n"
-                      "        COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
-                      "        [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n"
-                      "        return\n"
-                      "    fi\n"
-                      "    if [[ $valued == *\" $prev \"* ]]; then\n"
-                      "        case $verb:$prev in\n"
-                      "            :--db) kind=file ;;\n"
-                      "            :--root) kind=dir ;;\n");
+    buf_add_text(out, bash_middle);
     for_commands(out, bash_values);
-    buf_add_text(out, "        esac\n"
-                      "    fi\n"
-                      "    case $kind in\n"
-                      "        words) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
-                      "        file) compopt -o filenames; COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
-                      "        dir) compopt -o filenames; COMPREPLY=($(compgen -d -- \"$cur\")) ;;\n"
-                      "        command) COMPREPLY=($(compgen -c -- \"$cur\")) ;;\n"
-                      "        job) COMPREPLY=($(compgen -W \"$(" JOB_IDS ")\" -- \"$cur\")) ;;\n"
-                      "        verb) COMPREPLY=($(compgen -W '");
+    buf_add_text(out, "        esac\n    fi\n    local verbs='");
     for_commands(out, add_name);
-    buf_add_text(out, "' -- \"$cur\")) ;;\n"
-                      "    esac\n"
-                      "}\n"
-                      "complete -F _sonde sonde\n");
+    buf_add_text(out, "'\n");
+    buf_add_text(out, bash_tail);
 }
 
 /* ---- zsh ---- */
@@ -262,7 +270,8 @@ void complete_zsh(struct buf *out)
                       "_sonde() {\n"
                       "  local curcontext=$curcontext state line\n"
                       "  typeset -A opt_args\n"
-                      "  _arguments -C '--db=[The job database]:PATH:_files' '--root=[Where /proc and /sys are]:DIR:_files -/' \\\n"
+                      "  _arguments -C '--db=[The job database]:PATH:_files' \\\n"
+                      "    '--root=[Where /proc and /sys are]:DIR:_files -/' \\\n"
                       "    '*'{-v,--verbose}'[Tell more]' '--help[Show help]' '--version[Show the version]' \\\n"
                       "    '1:command:_sonde_verbs' '*::argument:->arguments'\n"
                       "  [[ $state == arguments ]] || return\n"

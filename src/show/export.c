@@ -114,14 +114,13 @@ static const char *const process_names[] = {
 static void add_sources(struct rows *rows, unsigned sources)
 {
     static const char *const names[] = { "probe", "wait", "connector", "taskstats", "parent", "proc" };
-    char text[64] = "";
+    struct buf text;
+    buf_init(&text, 256);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (sources >> i & 1) {
-            if (*text)
-                strcat(text, " ");
-            strcat(text, names[i]);
-        }
-    add_text(rows, bytes_of(text));
+        if (sources >> i & 1)
+            buf_printf(&text, "%s%s", text.size ? " " : "", names[i]);
+    add_text(rows, (struct bytes){ buf_text(&text), text.size });
+    buf_clear(&text);
 }
 
 static enum err write_process(void *context, uint32_t number, const struct process *p)

@@ -6,9 +6,9 @@
 
 struct text status_text(bool known, uint8_t exit_code, uint8_t exit_signal)
 {
-    struct text text = { "?" };
+    struct text text = { "ok" };
     if (!known)
-        return text;
+        return (struct text){ "?" };
     const char *name = exit_signal ? sigabbrev_np(exit_signal) : NULL;
     if (name)
         snprintf(text.s, sizeof text.s, "SIG%s", name);
@@ -16,7 +16,5 @@ struct text status_text(bool known, uint8_t exit_code, uint8_t exit_signal)
         snprintf(text.s, sizeof text.s, "SIG%u", exit_signal);
     else if (exit_code)
         snprintf(text.s, sizeof text.s, "exit %u", exit_code);
-    else
-        strcpy(text.s, "ok");
     return text;
 }

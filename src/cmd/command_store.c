@@ -3,42 +3,30 @@
 
 #include <stdlib.h>
 
-/* What to do about a store that does not open. */
-static const char *remedy(enum err err)
+/* The store's own message says what to do; a store that is not there yet needs only a first job. */
+static void explain(const struct command_call *call, enum err err, const char *message)
 {
-    switch (err) {
-    case DENIED: return "Choose another with --db or SONDE_DB, or ask for the permission.";
-    case CORRUPT: return "Move it away, or name another with --db or SONDE_DB.";
-    case USAGE: return "Use that newer sonde, or name another database with --db or SONDE_DB.";
-    case FULL: return "Make room, then try again.";
-    case AGAIN: return "Another program holds it; try again when that has ended.";
-    default: return "Name another with --db or SONDE_DB.";
-    }
-}
-
-static void explain_store(const struct command_call *call, enum err err, const char *path, const char *message)
-{
+    char path[4096] = "";
+    const char *db = call->globals->db;
+    if (!db && store_default_path(path, sizeof path) == OK)
+        db = path;
     if (err == ABSENT)
-        command_fail(call, "no job yet: 'sonde run -- CMD' makes the first one (there is no database %s)", path);
+        command_fail(call, "no job yet: 'sonde run -- CMD' makes the first one (there is none in %s)", db ? db : "the store");
+    else if (message)
+        command_fail(call, "%s", message);
     else
-        command_fail(call, "cannot open the job database %s: %s. %s", path, message ? message : err_text(err), remedy(err));
+        command_fail(call, "cannot open the store %s: %s", db ? db : "", err_text(err));
 }
 
 bool command_store_open(const struct command_call *call, enum store_mode mode, struct store **store)
 {
-    char path[4096], *message = NULL;
-    const char *db = call->globals->db;
-    *store = NULL;
-    if (!db && store_default_path(path, sizeof path)) {
-        command_fail(call, "no place for the job database: HOME is not set. Name one with --db or SONDE_DB.");
-        return false;
-    }
-    enum err err = store_open(store, db, mode, &message);
-    if (err)
-        explain_store(call, err, db ? db : path, message);
-    free(message);
-    if (err)
+    char *message = NULL;
+    enum err err = store_open(store, call->globals->db, mode, &message);
+    if (err) {
+        explain(call, err, message);
         store_close(store);
+    }
+    free(message);
     return !err;
 }
 

@@ -130,7 +130,7 @@ static const struct option export_options[] = {
 static const struct command_fact export_examples[] = {
     { "sonde export > processes.csv", "the processes of the last job" },
     { "sonde export -w threads -f json 1234 | jq length", "how many threads job 1234 had" },
-    { "sonde export -w series --set job -o shape.csv", "CPU and memory of the last job over time" },
+    { "sonde export -w series --set tree -o shape.csv", "CPU and memory of the last job over time" },
     { "sonde export -w jobs -o jobs.csv", "all jobs, one row each" },
     { 0 },
 };

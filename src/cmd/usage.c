@@ -8,6 +8,7 @@
 #define WIDTH 79
 #define INDENT 2
 #define MEANING 26 /* column of the meanings of options and facts */
+#define ABOUT 14   /* column of what commands are for */
 
 const struct command_fact usage_exits[] = {
     { "0", "It worked." },
@@ -66,23 +67,23 @@ static void heading(struct buf *out, const char *title)
 }
 
 /* term, then meaning in its column, on the next line when term is too long. */
-static void fact(struct buf *out, const char *term, const char *meaning)
+static void fact(struct buf *out, const char *term, size_t column, const char *meaning)
 {
     size_t at = INDENT + columns(term, strlen(term));
     pad(out, 0, INDENT);
     buf_add_text(out, term);
-    if (at + 2 > MEANING) {
+    if (at + 2 > column) {
         buf_add_char(out, '\n');
         at = 0;
     }
-    pad(out, at, MEANING);
-    wrap(out, meaning, strlen(meaning), MEANING, MEANING);
+    pad(out, at, column);
+    wrap(out, meaning, strlen(meaning), column, column);
 }
 
 static void facts(struct buf *out, const struct command_fact *list)
 {
     for (; list && list->term; list++)
-        fact(out, list->term, list->text);
+        fact(out, list->term, MEANING, list->text);
 }
 
 /* Lines that begin with a blank stay; the others are wrapped as paragraphs. */
@@ -122,7 +123,7 @@ static void one_option(struct buf *out, const struct option *o)
         buf_printf(&meaning, ": %s", o->choices);
     if (o->initial)
         buf_printf(&meaning, " (default: %s)", o->initial);
-    fact(out, buf_text(&term), buf_text(&meaning));
+    fact(out, buf_text(&term), MEANING, buf_text(&meaning));
     buf_clear(&term);
     buf_clear(&meaning);
 }
@@ -190,7 +191,7 @@ void usage_of_sonde(struct buf *out)
     heading(out, "Commands:");
     for (const struct command *const *c = command_all; *c; c++)
         if (!(*c)->hidden)
-            fact(out, (*c)->name, (*c)->about);
+            fact(out, (*c)->name, ABOUT, (*c)->about);
     heading(out, "Begin with:");
     buf_add_text(out, "  sonde run -- make -j4   watch a command with all that it starts\n"
                       "  sonde report            what it did\n"

@@ -11,19 +11,19 @@
 #define WIDE 110 /* from here on there is room for the whole start time */
 
 static const struct table_column list_columns[] = {
-    { .title = "JOB", .min = 21 },
+    { .title = "JOB", .min = 21 }, /* ids that sonde run makes stay whole: people type them */
     { .title = "NAME", .min = 6 },
-    { .title = "USER", .min = 5, .rank = 3 },
-    { .title = "START", .rank = 1 },
+    { .title = "USER", .min = 5, .rank = 7 },
+    { .title = "START", .rank = 5 },
     { .title = "TIME", .right = true },
-    { .title = "CPU", .right = true },
-    { .title = "CORES", .right = true },
-    { .title = "MEM", .right = true },
-    { .title = "PROCS", .right = true, .rank = 2 },
-    { .title = "STATUS" },
-    { .title = "HOST", .min = 8, .rank = 4 },
-    { .title = "TAGS", .min = 12, .rank = 5 },
-    { .title = "COMMAND", .min = 20, .rank = 6 },
+    { .title = "CPU", .right = true, .rank = 2 },
+    { .title = "CORES", .right = true, .rank = 4 },
+    { .title = "MEM", .right = true, .rank = 3 },
+    { .title = "PROCS", .right = true, .rank = 6 },
+    { .title = "STATUS", .rank = 1 },
+    { .title = "HOST", .min = 8, .rank = 8 },
+    { .title = "TAGS", .min = 12, .rank = 9 },
+    { .title = "COMMAND", .min = 20, .rank = 10 },
 };
 
 void list_init(struct list *list, struct terminal terminal, uint64_t now_ns)

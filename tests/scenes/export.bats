@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# sonde export, read back with Python's own readers.
+load scene
+bats_require_minimum_version 1.5.0
+
+a_job() {
+    "$TOOLS/fake_job" "$SONDE_DB" job=build-1 processes=50 threads=3 events=2 samples=20
+}
+
+@test "processes as CSV are those of the JSON" {
+    a_job
+    "$SONDE" export -o p.csv
+    "$SONDE" export -f json -o p.json
+    "$SONDE" export -f jsonl -o p.jsonl
+    python3 - <<'PY'
+import csv, json, shlex
+rows = list(csv.DictReader(open("p.csv", newline="", encoding="utf-8")))
+objects = json.load(open("p.json"))
+assert objects == [json.loads(line) for line in open("p.jsonl")]
+assert len(rows) == len(objects) == 50
+for row, o in zip(rows, objects):
+    for key, value in row.items():
+        if key == "args":
+            assert shlex.split(value) == o["args"], row
+        else:
+            assert value == str(o.get(key, "")), (key, value, o.get(key))
+assert rows[0]["parent"] == "" and rows[1]["parent"] == "0"
+assert rows[0]["usertime"] != "" and rows[0]["guest_time"] == ""  # not known in this job
+PY
+}
+
+@test "threads are all there: those of processes with one as well" {
+    a_job
+    "$SONDE" export --what threads -o t.csv
+    python3 - <<'PY'
+import csv
+rows = list(csv.DictReader(open("t.csv", newline="")))
+assert len({r["process"] for r in rows}) == 50
+assert len(rows) == 45 + 5 * 3, len(rows)
+assert [r["name"] for r in rows if r["process"] == "3"] == ["main/0", "worker/1", "worker/2"]
+PY
+}
+
+@test "series: a row per value, or a column per metric" {
+    a_job
+    "$SONDE" export --what series -o long.csv
+    "$SONDE" export --what series --set tree -o wide.csv
+    "$SONDE" export --what series -f json -o s.json
+    python3 - <<'PY'
+import csv, json
+long = list(csv.DictReader(open("long.csv", newline="")))
+wide = list(csv.DictReader(open("wide.csv", newline="")))
+samples = json.load(open("s.json"))
+assert len(wide) == 20 and len(samples) == 40
+assert {r["set"] for r in long} == {"tree", "node"}
+assert len(long) == 20 * 5 - 2  # one value of each set is not known
+for row, sample in zip(wide, [s for s in samples if s["set"] == "tree"]):
+    assert row["time_ns"] == str(sample["time_ns"]) and row["host"] == "node01"
+    for name in ("cpu", "rss", "threads"):
+        assert row[name] == str(sample["values"].get(name, ""))
+    assert row["rss"] == next((r["value"] for r in long if r["time_ns"] == row["time_ns"] and r["metric"] == "rss"), "")
+load = [r["value"] for r in long if r["metric"] == "load1"]
+assert all(float(v) >= 0 for v in load) and len(load) == 20
+PY
+    run -1 "$SONDE" export --what series --set no-such
+    [[ $output == *"has no set no-such"* ]]
+    run -2 "$SONDE" export --set tree
+}
+
+@test "events, of processes and of threads" {
+    a_job
+    "$SONDE" export --what events -f json | python3 -c '
+import json, sys
+events = json.load(sys.stdin)
+assert {e["event"] for e in events} == {"task-clock", "page-faults"}
+assert sum("tid" not in e for e in events) == 50 * 2
+assert sum("tid" in e for e in events) == 5 * 3 * 2'
+}
+
+@test "jobs: all, or the one that is named" {
+    a_job
+    "$TOOLS/fake_job" "$SONDE_DB" job=build-2 name='a, "b"'$'\n''c'
+    [ "$("$SONDE" export --what jobs -f json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))')" -eq 2 ]
+    "$SONDE" export --what jobs -o jobs.csv
+    python3 - <<'PY'
+import csv
+rows = {r["job"]: r for r in csv.DictReader(open("jobs.csv", newline=""))}
+assert rows["build-2"]["name"] == 'a, "b"\nc', rows
+assert rows["build-1"]["processes"] == "50" and rows["build-1"]["exit_code"] == "2"
+PY
+    [ "$("$SONDE" export --what jobs -f jsonl build-1 | wc -l)" -eq 1 ]
+}
+
+@test "what cannot be written is said, and a reader may leave" {
+    a_job
+    run -1 "$SONDE" export -o "$T/no/such/file"
+    [[ $output == *"cannot write to $T/no/such/file"* ]]
+    run -1 sh -c '"$SONDE" export >/dev/full'
+    [[ $output == *"no space left"* ]]
+    run -1 sh -c '"$SONDE" export --what series >/dev/full'
+    [[ $output == *"no space left"* ]]
+    "$TOOLS/fake_job" "$SONDE_DB" job=large processes=20000
+    "$SONDE" export | head -n 1 >/dev/null
+    sh -c 'trap "" PIPE; "$SONDE" export 2>"$T/err"; echo $? >"$T/status"' | true
+    [ "$(cat "$T/status")" -eq 0 ]
+    [ ! -s "$T/err" ]
+    run -2 "$SONDE" export --format xml
+    run -1 "$SONDE" export no-such
+}

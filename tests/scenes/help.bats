@@ -1,0 +1,135 @@
+#!/usr/bin/env bats
+# What sonde says of itself: --help, man pages, completion, and what it answers to nonsense.
+load scene
+bats_require_minimum_version 1.5.0
+
+commands() {
+    "$SONDE" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\)  .*/\1/p'
+}
+
+@test "sonde --help names every command, within 80 columns" {
+    run -0 "$SONDE" --help
+    [[ $output == *"Usage: sonde"* ]]
+    for word in run report list ps export help; do
+        [[ $output == *$'\n'"  $word "* ]]
+    done
+    [ -z "$(awk 'length($0) > 80' <<<"$output")" ]
+    [ "$output" = "$("$SONDE" help)" ]
+}
+
+@test "sonde --version tells the version" {
+    run -0 "$SONDE" --version
+    [[ $output =~ ^sonde\ [0-9]+\.[0-9]+ ]]
+}
+
+@test "every command's --help has its sections, within 80 columns, and sonde help shows the same" {
+    [ "$(commands | wc -l)" -ge 6 ]
+    for command in $(commands); do
+        run -0 "$SONDE" "$command" --help
+        [[ $output == "Usage: sonde $command"* ]]
+        for section in Options Examples "Exit status" "See also"; do
+            [[ $output == *$'\n'"$section:"$'\n'* ]] || { echo "$command has no $section"; false; }
+        done
+        [ -z "$(awk 'length($0) > 80 && !/^  sonde /' <<<"$output")" ]
+        [ "$output" = "$("$SONDE" help "$command")" ]
+    done
+}
+
+@test "every option of --help stands in the man page" {
+    for command in $(commands); do
+        for option in $("$SONDE" "$command" --help | grep -o '^  .\{0,4\}--[a-z-]*' | grep -o -- '--[a-z-]*'); do
+            "$SONDE" help --man "$command" | sed 's/\\-/-/g; s/\\fB//g' | grep -q -- "$option" ||
+                { echo "$command: $option is not in its man page"; false; }
+        done
+    done
+}
+
+@test "every man page is clean" {
+    command -v mandoc || skip "no mandoc"
+    run -0 mandoc -T lint -W warning "$BUILD"/src/cmd/sonde.1
+    for command in $(commands); do
+        [ -s "$BUILD/src/cmd/sonde-$command.1" ] || { echo "no man page for $command"; false; }
+        run -0 mandoc -T lint -W warning "$BUILD/src/cmd/sonde-$command.1"
+        [ -z "$output" ]
+        mandoc "$BUILD/src/cmd/sonde-$command.1" | grep -q "sonde-$command"
+    done
+}
+
+@test "the pages that man(1) finds through see also exist" {
+    for command in $(commands); do
+        for other in $("$SONDE" "$command" --help | grep -o 'sonde-[a-z]*(1)' | sed 's/sonde-//; s/(1)//'); do
+            commands | grep -qx "$other" || { echo "$command refers to $other"; false; }
+        done
+    done
+}
+
+@test "a slip of the finger gets a suggestion and exit status 2" {
+    run -2 "$SONDE" lst
+    [[ $output == *"there is no command 'lst'; did you mean 'sonde list'?"* ]]
+    run -2 "$SONDE" help lst
+    [[ $output == *"did you mean 'list'?"* ]]
+    run -2 "$SONDE" list --jsn
+    [[ $output == *"sonde list: there is no option --jsn; did you mean --json?"* ]]
+    run -2 "$SONDE" run --period abc -- true
+    [[ $output == *"sonde run: --period wants a duration such as 1s or 250ms"*"not 'abc'"* ]]
+    run -2 "$SONDE" list --since whenever
+    run -2 "$SONDE" list --sort colour
+    run -2 "$SONDE" ps one two
+    run -2 "$SONDE" completion
+    run -2 "$SONDE" completion csh
+}
+
+@test "without a command it says how it is used, and exits with 2" {
+    run -2 "$SONDE"
+    [[ $output == "Usage: sonde"* ]]
+}
+
+@test "what is typed cannot steer the terminal" {
+    run -2 "$SONDE" $'\033[31mx'
+    [[ $output != *$'\033'* ]]
+    run -2 "$SONDE" list $'--a\033[31m'
+    [[ $output != *$'\033'* ]]
+    run -2 "$SONDE" list --since $'\033[31m'
+    [[ $output != *$'\033'* ]]
+}
+
+@test "--help to a closed pipe or a full disk is no drama" {
+    "$SONDE" --help | head -n 1 >/dev/null
+    [ "${PIPESTATUS[0]}" -eq 0 ] || [ "${PIPESTATUS[0]}" -eq 141 ]
+    run -1 sh -c '"$SONDE" help >/dev/full'
+}
+
+# complete WORD…: what bash would offer for the last word.
+complete_in_bash() {
+    env PATH="$(dirname "$SONDE"):$PATH" bash -c 'source <("$SONDE" completion bash)
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _sonde; echo "${COMPREPLY[*]}"' - "$@"
+}
+
+@test "bash completes commands, options, choices and job ids" {
+    [ "$(complete_in_bash sonde li)" = list ]
+    [ "$(complete_in_bash sonde list --rev)" = --reverse ]
+    [ "$(complete_in_bash sonde list --sort '')" = "start duration cpu memory processes name user" ]
+    [ "$(complete_in_bash sonde list --sort = me)" = memory ]
+    [ "$(complete_in_bash sonde help expo)" = export ]
+    "$TOOLS/fake_job" "$SONDE_DB" job=abc-1
+    [ "$(complete_in_bash sonde ps a)" = abc-1 ]
+    touch "$T/a-file"
+    [ "$(complete_in_bash sonde export -o a-)" = a-file ]
+    [[ " $(complete_in_bash sonde run -n x -- prin) " == *" printf "* ]]
+    [ "$(complete_in_bash sonde run -n x ls a-)" = a-file ]
+}
+
+@test "the scripts for all shells parse" {
+    for shell in bash zsh fish; do
+        "$SONDE" completion "$shell" >"$T/script"
+        [ -s "$T/script" ]
+        if command -v "$shell" >/dev/null; then "$shell" -n "$T/script"; fi
+    done
+}
+
+@test "fish completes commands and choices" {
+    command -v fish >/dev/null || skip "no fish"
+    "$SONDE" completion fish >"$T/script"
+    HOME=$T fish -c "source $T/script; complete -C 'sonde li'" | grep -q '^list'
+    HOME=$T fish -c "source $T/script; complete -C 'sonde export --format j'" | cut -f1 | grep -qx json
+}

@@ -1,0 +1,98 @@
+#!/usr/bin/env bats
+# sonde ps, on jobs that never were.
+load scene
+bats_require_minimum_version 1.5.0
+
+a_job() {
+    "$TOOLS/fake_job" "$SONDE_DB" job=build-1 processes=402 threads=3
+}
+
+@test "without a job, or with one that is not there, it says so and exits with 1" {
+    run -1 "$SONDE" ps
+    [[ $output == *"no job yet"* ]]
+    a_job
+    run -1 "$SONDE" ps no-such
+    [[ $output == *"there is no job no-such; 'sonde list' shows those that are there"* ]]
+    "$TOOLS/fake_job" "$SONDE_DB" job=build-2
+    run -1 "$SONDE" ps build
+    [[ $output == *"several jobs begin with build"* ]]
+    run -0 "$SONDE" ps build-2
+}
+
+@test "the last job is shown when none is named, and a unique beginning is enough" {
+    a_job
+    [ "$("$SONDE" ps)" = "$("$SONDE" ps build-1)" ]
+    [ "$("$SONDE" ps)" = "$("$SONDE" ps bui)" ]
+}
+
+@test "equal small processes are folded with their trees, --all shows each" {
+    a_job
+    LC_ALL=C.UTF-8 run -0 "$SONDE" ps
+    [[ ${lines[1]} == *"/bin/bash build.sh --all" ]]
+    [[ ${lines[2]} == *"└─ make -j4 all" ]]
+    [[ $output == *"├─ sh × "* ]]
+    [[ $output == *"│  └─ gcc × "* ]]
+    [ "${#lines[@]}" -lt 60 ]
+    run -0 "$SONDE" ps --all
+    [ "${#lines[@]}" -eq 403 ]
+    [[ $output != *" × "* ]]
+}
+
+@test "folded or not, the numbers add up" {
+    a_job
+    LC_ALL=C.UTF-8 "$SONDE" ps | python3 -c '
+import re, sys
+rows = sys.stdin.read().split("\n")[1:-1]
+assert sum(int(m.group(1)) if (m := re.search(r"× (\d+)$", r)) else 1 for r in rows) == 402'
+}
+
+@test "ASCII where the locale is not UTF-8, and 80 columns in both" {
+    a_job
+    run -0 env LC_ALL=C "$SONDE" ps --all --threads
+    [[ $output == *'`- make -j4 all'* ]]
+    [ -z "$(LC_ALL=C grep -P '[^\x00-\x7f]' <<<"$output")" ]
+    [ -z "$(awk 'length($0) > 80' <<<"$output")" ]
+    LC_ALL=C.UTF-8 "$SONDE" ps --all |
+        python3 -c 'import sys; assert max(len(l.rstrip("\n")) for l in sys.stdin) <= 80'
+}
+
+@test "depth, least CPU time, threads, whole arguments and order" {
+    a_job
+    run -0 "$SONDE" ps --depth 2
+    [ "${#lines[@]}" -eq 3 ]
+    [[ ${lines[2]} == *"(+400 below)" ]]
+    run -0 "$SONDE" ps --all --min-cpu 80ms
+    [[ $output == *" more used less than 80.0 ms each, "* ]]
+    [[ $output != *" as --64"* ]]
+    run -0 "$SONDE" ps --all --threads
+    [[ $output == *"{worker/2}"* ]]
+    run -0 "$SONDE" ps --all --args
+    [[ $output == *"gcc -O2 -g -Wall -c part399.c -o part399.o"* ]]
+    run -0 "$SONDE" ps --all --sort cpu
+    [ "$("$SONDE" ps --all --json | python3 -c '
+import json, sys
+top = max((p for p in json.load(sys.stdin) if p.get("parent") == 1), key=lambda p: p["inclusive_cpu_s"])
+print(top["pid"])')" = "$(awk 'NR == 4 { print $1 }' <<<"$output")" ]
+}
+
+@test "JSON has every process, its parent and its threads" {
+    a_job
+    "$SONDE" ps --json --threads | python3 -m json.tool >/dev/null
+    "$SONDE" ps --json --threads | python3 -c '
+import json, sys
+ps = json.load(sys.stdin)
+assert len(ps) == 402
+assert "parent" not in ps[0] and ps[1]["parent"] == ps[0]["number"]
+assert len(ps[3]["threads"]) == 3 and "threads" not in ps[4]
+own = sum(p["cpu_s"] for p in ps)
+assert abs(own - ps[0]["inclusive_cpu_s"]) < 1e-6, (own, ps[0])
+assert ps[2]["args"][0] == "/bin/sh" and ps[0]["counters"]["rssmax"] > 0'
+}
+
+@test "a job of 200,000 processes is read at a glance" {
+    "$TOOLS/fake_job" "$SONDE_DB" job=huge processes=200000
+    run -0 "$SONDE" ps
+    [ "${#lines[@]}" -lt 100 ]
+    [ "$("$SONDE" ps --all | wc -l)" -eq 200001 ]
+    "$SONDE" ps --all | head -n 1 >/dev/null
+}

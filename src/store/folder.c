@@ -27,10 +27,11 @@ enum err folder_make_for(const char *path)
         return USAGE;
     for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
-        if (mkdir(part, 0700) == 0)
+        int number = mkdir(part, 0700) == 0 ? 0 : errno;
+        if (!number)
             sync_folder_of(part);
-        else if (errno != EEXIST && access(part, F_OK) != 0)
-            return err_from_errno(errno);
+        else if (number != EEXIST && access(part, F_OK) != 0) /* above a folder of ours may be one that is not */
+            return err_from_errno(number);
     }
     return OK;
 }

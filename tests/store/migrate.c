@@ -1,0 +1,128 @@
+/* Older schemas are brought up step by step, all or nothing; by one of many that come at the same moment. */
+#include "store/migrate.h"
+
+#include "store/schema.h"
+#include "tools/store_fixture.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+static enum err fill_energy(struct store *store)
+{
+    return db_exec(store, "fill energy", "UPDATE jobs SET energy_uj = processes * 10");
+}
+
+static enum err refuse(struct store *store)
+{
+    return db_say(store, IO, "the second step failed");
+}
+
+/* Two versions that are not there yet. */
+static const struct migration future[] = {
+    { "make the tables", schema_version_1, NULL },
+    { "add energy", "ALTER TABLE jobs ADD COLUMN energy_uj INTEGER;", fill_energy },
+    { "add a table", "CREATE TABLE models (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO models (name) VALUES ('m');", NULL },
+};
+
+static const struct migration failing[] = {
+    { "make the tables", schema_version_1, NULL },
+    { "add energy", "ALTER TABLE jobs ADD COLUMN energy_uj INTEGER;", NULL },
+    { "fail", "CREATE TABLE models (id INTEGER PRIMARY KEY);", refuse },
+};
+
+static void an_older_store_is_brought_up(void **state)
+{
+    struct store_fixture *fixture = *state;
+    int version;
+    fixture_file_shape(fixture->store, (struct fake_shape){ .processes = 7 });
+    assert_int_equal(migrate_up(fixture->store, future, 1), OK); /* nothing to do */
+    assert_int_equal(migrate_up(fixture->store, future, 3), OK);
+    assert_int_equal(migrate_version(fixture->store, &version), OK);
+    assert_int_equal(version, 3);
+    assert_sql(fixture->path, "SELECT energy_uj FROM jobs", "70");
+    assert_sql(fixture->path, "SELECT name FROM models", "m");
+    assert_sql(fixture->path, "SELECT value FROM meta WHERE key = 'schema'", "3");
+    assert_int_equal(migrate_up(fixture->store, future, 3), OK);
+    assert_sql(fixture->path, "SELECT count(*) FROM models", "1"); /* not applied again */
+}
+
+static void a_step_that_fails_changes_nothing(void **state)
+{
+    struct store_fixture *fixture = *state;
+    fixture_file_shape(fixture->store, (struct fake_shape){ .processes = 7 });
+    assert_int_equal(migrate_up(fixture->store, failing, 3), IO);
+    assert_string_equal(store_message(fixture->store), "the second step failed");
+    assert_sql(fixture->path, "PRAGMA user_version", "1");
+    assert_sql(fixture->path, "SELECT count(*) FROM pragma_table_info('jobs') WHERE name = 'energy_uj'", "0");
+    fixture_file_shape(fixture->store, (struct fake_shape){ .processes = 7 });
+}
+
+static void a_newer_store_is_not_brought_down(void **state)
+{
+    struct store_fixture *fixture = *state;
+    assert_int_equal(migrate_up(fixture->store, future, 3), OK);
+    assert_int_equal(migrate_up(fixture->store, future, 2), USAGE);
+    assert_sql(fixture->path, "PRAGMA user_version", "3");
+}
+
+static void many_migrate_at_once(void **state)
+{
+    struct store_fixture *fixture = *state;
+    enum { MANY = 8 };
+    store_close(&fixture->store);
+    for (int i = 0; i < MANY; i++)
+        if (fork() == 0) {
+            struct store *store;
+            char *message;
+            bool done = store_open(&store, fixture->path, STORE_WRITE, &message) == OK && migrate_up(store, future, 3) == OK;
+            store_close(&store);
+            _exit(done ? 0 : 1);
+        }
+    for (int i = 0; i < MANY; i++) {
+        int status;
+        wait(&status);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    assert_sql(fixture->path, "SELECT count(*) FROM models", "1");
+}
+
+/* The schema is what docs/schema.md says: every table, view and column that is there is told there. */
+static void the_schema_is_documented(void **state)
+{
+    struct store_fixture *fixture = *state;
+    const char *source = getenv("SOURCE");
+    char path[TEMP_PATH_MAX], text[65536], what[128];
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    if (!source)
+        skip();
+    temp_join(path, source, "docs/schema.md");
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    assert_int_equal(sqlite3_open(fixture->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT s.name FROM sqlite_schema s WHERE s.type IN ('table', 'view') UNION SELECT c.name"
+                                        " FROM sqlite_schema s JOIN pragma_table_info(s.name) c WHERE s.type = 'table' AND"
+                                        " c.name NOT LIKE 'total!_%' ESCAPE '!'", -1, &statement, NULL), SQLITE_OK);
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        snprintf(what, sizeof what, "`%s`", sqlite3_column_text(statement, 0));
+        if (!strstr(text, what))
+            fail_msg("docs/schema.md does not tell of %s", what);
+    }
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORE_TEST(an_older_store_is_brought_up),
+        STORE_TEST(a_step_that_fails_changes_nothing),
+        STORE_TEST(a_newer_store_is_not_brought_down),
+        STORE_TEST(many_migrate_at_once),
+        STORE_TEST(the_schema_is_documented),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

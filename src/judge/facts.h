@@ -54,6 +54,8 @@ double facts_duration_s(const struct facts *facts);
 double facts_cpu_s(const struct facts *facts);           /* the kernel's total, or the sum of what was seen if that is more */
 double facts_cores_allowed(const struct facts *facts);   /* else all cores of the machine */
 double facts_cores_used(const struct facts *facts);      /* on average */
+double facts_cores_wanted(const struct facts *facts);    /* the same and those that threads waited for, as far as known */
+double facts_cores_of_others(const struct facts *facts); /* of the machine, busy with other work, on average */
 double facts_memory_limit(const struct facts *facts);    /* bytes; else all memory of the machine */
 double facts_memory_peak(const struct facts *facts);     /* bytes, of all processes together; else of the largest one */
 

@@ -35,6 +35,19 @@ double facts_cores_used(const struct facts *facts)
     return facts_cpu_s(facts) / facts_duration_s(facts);
 }
 
+double facts_cores_wanted(const struct facts *facts)
+{
+    double waiting_ns;
+    facts_sum(facts, COUNTER_time_waiting, &waiting_ns); /* 0 when it is not known */
+    return facts_cores_used(facts) + waiting_ns / 1e9 / facts_duration_s(facts);
+}
+
+double facts_cores_of_others(const struct facts *facts)
+{
+    double others = shape_mean(&facts->shape, SHAPE_NODE) - shape_mean(&facts->shape, SHAPE_CPU);
+    return facts->shape.samples < SHAPE_SAMPLES_MIN ? NAN : others < 0 ? 0 : others;
+}
+
 double facts_memory_limit(const struct facts *facts)
 {
     if (facts->job.memory_limit_bytes)

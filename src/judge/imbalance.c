@@ -64,7 +64,7 @@ static bool find_processes(const struct facts *facts, struct group *group)
 static bool judge(const struct facts *facts, struct advice *advice)
 {
     struct group group;
-    if (facts_cores_used(facts) >= BUSY_SHARE * facts_cores_allowed(facts))
+    if (facts_cores_wanted(facts) >= BUSY_SHARE * facts_cores_allowed(facts))
         return false;
     if (!find_threads(facts, &group) && !find_processes(facts, &group))
         return false;

@@ -20,12 +20,12 @@ static void advise(struct advice *advice, const struct facts *facts)
 static bool judge(const struct facts *facts, struct advice *advice)
 {
     double used = facts_cores_used(facts), duration_s = facts_duration_s(facts);
-    if (used >= CORES_USED || duration_s < DURATION_MIN_S)
-        return false;
+    if (facts_cores_wanted(facts) >= CORES_USED || duration_s < DURATION_MIN_S)
+        return false; /* what waited for a CPU had something to do: judge/run_queue.c */
     advice->severity = used < CORES_USED / 2 ? SEVERITY_WASTE : SEVERITY_HINT;
     advice->weight = 1 - used;
-    rule_say(advice, "%s of a core was busy on average: the job waited for most of its %s.", say_cores(used).s,
-             say_seconds(duration_s).s);
+    rule_say(advice, "The job used %s of CPU time in %s (%s of a core): it waited most of the time.",
+             say_seconds(facts_cpu_s(facts)).s, say_seconds(duration_s).s, say_share(used).s);
     advise(advice, facts);
     return true;
 }

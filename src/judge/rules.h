@@ -12,12 +12,12 @@
     X(holes) \
     X(memory_near_limit) \
     X(memory_unused) \
+    X(run_queue) \
     X(mostly_waiting) \
     X(cores_unused) \
     X(serial_phases) \
     X(imbalance) \
     X(short_processes) \
-    X(run_queue) \
     X(too_many_threads) \
     X(thread_churn) \
     X(preempted) \

@@ -36,6 +36,7 @@ struct text say_part(double share)
         { 0.5, 0.04, "Half" }, { 0.333, 0.03, "A third" }, { 0.25, 0.03, "A quarter" },
     };
     struct text text = say_share(share), number = text;
+    text.s[0] = (char)toupper((unsigned char)text.s[0]);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (fabs(share - parts[i].share) > parts[i].slack)
             continue;
@@ -57,6 +58,8 @@ struct text say_cores(double cores)
         snprintf(text.s, sizeof text.s, "%.2g", cores);
         return text;
     }
+    if (cores > 0 && cores < 0.005)
+        return (struct text){ "under 0.01" };
     int places = cores < 0.095 ? 2 : fabs(cores - round(cores)) < 0.05 ? 0 : 1;
     snprintf(text.s, sizeof text.s, "%.*f", places, cores);
     return text;

@@ -59,5 +59,6 @@ static bool judge(const struct facts *facts, struct advice *advice)
 }
 
 const struct rule rule_serial_phases = {
-    .name = "serial-phases", .needs = NEED_DURATION | NEED_CORES | NEED_SHAPE, .judge = judge,
+    .name = "serial-phases", .needs = NEED_DURATION | NEED_CORES | NEED_SHAPE, .unless = "run-queue",
+    .judge = judge,
 };

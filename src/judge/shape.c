@@ -7,21 +7,26 @@
 #include <math.h>
 #include <string.h>
 
-#define SHAPE_SET "tree"
-
 /* From metrics to lines. factor: to the line's unit, from the metric's. Two metrics of one line add up. */
 static const struct source {
-    const char *metric;
+    const char *set, *metric;
     enum shape_line line;
     double factor;
 } sources[] = {
-    { "cpu", SHAPE_CPU, 1e-6 },
-    { "rss", SHAPE_MEMORY, 1 },
-    { "threads", SHAPE_THREADS, 1 },
-    { "read_bytes", SHAPE_STORAGE, 1 },
-    { "write_bytes", SHAPE_STORAGE, 1 },
-    { "rchar", SHAPE_CALLS, 1 },
-    { "wchar", SHAPE_CALLS, 1 },
+    { "tree", "cpu", SHAPE_CPU, 1e-6 },
+    { "tree", "rss", SHAPE_MEMORY, 1 },
+    { "tree", "threads", SHAPE_THREADS, 1 },
+    { "tree", "read_bytes", SHAPE_STORAGE, 1 },
+    { "tree", "write_bytes", SHAPE_STORAGE, 1 },
+    { "tree", "rchar", SHAPE_CALLS, 1 },
+    { "tree", "wchar", SHAPE_CALLS, 1 },
+    { "stat", "user", SHAPE_NODE, 1e-6 },
+    { "stat", "nice", SHAPE_NODE, 1e-6 },
+    { "stat", "system", SHAPE_NODE, 1e-6 },
+    { "stat", "irq", SHAPE_NODE, 1e-6 },
+    { "stat", "softirq", SHAPE_NODE, 1e-6 },
+    { "stat", "steal", SHAPE_STEAL, 1e-6 },
+    { "stat", "iowait", SHAPE_IOWAIT, 1e-6 },
 };
 
 static bool is_rate(enum shape_line line)
@@ -48,6 +53,19 @@ double shape_peak(const struct shape *shape, enum shape_line line)
     for (int bin = 0; bin < SHAPE_BINS; bin++)
         peak = fmax(peak, shape->line[line][bin]);
     return peak;
+}
+
+double shape_mean(const struct shape *shape, enum shape_line line)
+{
+    double sum = 0;
+    int known = 0;
+    for (int bin = 0; bin < SHAPE_BINS; bin++) {
+        if (isnan(shape->line[line][bin]))
+            continue;
+        sum += shape->line[line][bin];
+        known++;
+    }
+    return known ? sum / known : NAN;
 }
 
 /* One metric of one series on its way into bins. */
@@ -130,12 +148,15 @@ static void add_metric(struct shape *shape, const struct run_series *series, siz
 
 void shape_add(struct shape *shape, const struct run_series *series)
 {
-    if (strcmp(series->set.name, SHAPE_SET) != 0 || shape->end_ns <= shape->start_ns)
+    if (shape->end_ns <= shape->start_ns)
         return;
-    for (size_t column = 0; column < series->set.size; column++)
-        for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        if (strcmp(series->set.name, sources[i].set) != 0)
+            continue;
+        for (size_t column = 0; column < series->set.size; column++)
             if (strcmp(series->set.metrics[column].name, sources[i].metric) == 0)
                 add_metric(shape, series, column, &sources[i]);
+    }
 }
 
 void shape_resample(const struct shape *shape, enum shape_line line, double *columns, size_t width)

@@ -6,6 +6,7 @@
 #include "model/run.h"
 
 #define SHAPE_BINS 480 /* divides well by the widths of terminals */
+#define SHAPE_SAMPLES_MIN 4 /* fewer are no curve */
 
 enum shape_line {
     SHAPE_CPU,     /* cores busy, average of the bin */
@@ -13,6 +14,9 @@ enum shape_line {
     SHAPE_THREADS, /* alive, largest of the bin */
     SHAPE_STORAGE, /* bytes from and to storage per second, average of the bin */
     SHAPE_CALLS,   /* bytes read and written by system calls per second, average of the bin */
+    SHAPE_NODE,    /* cores of the machine that were busy, with the job or with others, average of the bin */
+    SHAPE_STEAL,   /* cores that the host of a virtual machine gave to others, average of the bin */
+    SHAPE_IOWAIT,  /* cores of the machine that idled while something waited for storage, average of the bin */
     SHAPE_LINES,
 };
 
@@ -25,14 +29,15 @@ struct shape {
 /* All bins unknown. */
 void shape_init(struct shape *shape, uint64_t start_ns, uint64_t end_ns);
 
-/* Adds a series of the set "tree"; others are ignored. Hosts and runs add up where they overlap. */
+/* Adds a series of the sets "tree" (the job's processes) or "stat" (the machine); others are ignored. Hosts and runs add up where they overlap. */
 void shape_add(struct shape *shape, const struct run_series *series);
 
 /* Seconds that one bin stands for. */
 double shape_bin_s(const struct shape *shape);
 
-/* Largest value of a line, NAN when none is known. */
+/* Largest value of a line, and its average where it is known; NAN when none is. */
 double shape_peak(const struct shape *shape, enum shape_line line);
+double shape_mean(const struct shape *shape, enum shape_line line);
 
 /* Puts a line into width columns: averages of rates, maxima of levels. NAN where nothing is known. */
 void shape_resample(const struct shape *shape, enum shape_line line, double *columns, size_t width);

@@ -39,7 +39,7 @@ static bool judge(const struct facts *facts, struct advice *advice)
         return false;
     advice->severity = SEVERITY_HINT;
     advice->weight = share;
-    rule_say(advice, "%s of the CPU time (%s) was spent in the kernel.", say_share(share).s, say_seconds(system_us / 1e6).s);
+    rule_say(advice, "%s of the CPU time, %s, went into the kernel.", say_part(share).s, say_seconds(system_us / 1e6).s);
     advise(advice, facts, system_us / 1e6);
     return true;
 }

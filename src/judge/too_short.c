@@ -19,8 +19,8 @@ static bool judge(const struct facts *facts, struct advice *advice)
     double better_s = fmax(1, floor(duration_s / SAMPLES_WANTED / PERIOD_MIN_S)) * PERIOD_MIN_S;
     advice->severity = SEVERITY_NOTE;
     advice->weight = 0.1;
-    rule_say(advice, "The job took %s, sampled every %s: too short to show its shape over time.", say_seconds(duration_s).s,
-             say_period(period_s).s);
+    rule_say(advice, "The job took %s and was sampled every %s: too rarely to see its course.",
+             say_seconds(duration_s).s, say_seconds(period_s).s);
     rule_advise(advice, "Sample with sonde run -p %s.", say_period(better_s).s);
     return true;
 }

@@ -49,11 +49,10 @@ static void add_machine(struct unknown_list *list, const struct facts *facts)
 static void add_shape(struct unknown_list *list, const struct facts *facts)
 {
     double duration_s = facts_duration_s(facts), period_s = (double)facts->job.period_ns / 1e9;
-    if (facts->shape.samples >= 2)
+    if (facts->shape.samples >= SHAPE_SAMPLES_MIN)
         return;
-    if (duration_s < 2 * period_s)
-        add(list, "use over time: the job took %s, a sample is taken every %s", say_seconds(duration_s).s,
-            say_seconds(period_s).s);
+    if (duration_s < SHAPE_SAMPLES_MIN * period_s)
+        add(list, "use over time: the job was shorter than %d samples of %s", SHAPE_SAMPLES_MIN, say_seconds(period_s).s);
     else
         add(list, "use over time: there are no samples");
 }

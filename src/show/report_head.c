@@ -1,8 +1,8 @@
 /* The head of the report: what ran, whose it was, when and for how long, how it ended, and on what machine. */
 #include "show/report.h"
 
+#include "base/shell.h"
 #include "judge/say.h"
-#include "show/command_line.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void add_command(struct page *page, const struct store_job *job)
     if (words.size > 1 << 14)
         words.size = 1 << 14;
     buf_init(&line, 1 << 17);
-    command_line_add(&line, words);
+    shell_add_words(&line, words);
     page_label(page, "command");
     page_wrap(page, PLAIN, line.size ? (struct bytes){ line.data, line.size } : bytes_of("?"), VALUE_COLUMN, VALUE_COLUMN,
               COMMAND_LINES);

@@ -101,6 +101,8 @@ static void add_use(struct json *json, const struct facts *facts)
     json_begin_object(json);
     known_f64(json, "cpu_s", facts_cpu_s(facts));
     known_f64(json, "cores_used", used);
+    known_f64(json, "cores_wanted", facts_cores_wanted(facts));
+    known_f64(json, "cores_of_others", facts_cores_of_others(facts));
     known_f64(json, "cores_used_share", used / facts_cores_allowed(facts));
     if (!isnan(peak))
         json_field_u64(json, "memory_peak_bytes", (uint64_t)peak);
@@ -145,7 +147,7 @@ static void add_curve(struct json *json, const char *key, const struct shape *sh
 
 static void add_curves(struct json *json, const struct facts *facts)
 {
-    if (facts->shape.samples < 2)
+    if (facts->shape.samples < SHAPE_SAMPLES_MIN)
         return;
     json_key(json, "over_time");
     json_begin_object(json);
@@ -156,6 +158,9 @@ static void add_curves(struct json *json, const struct facts *facts)
     add_curve(json, "threads", &facts->shape, SHAPE_THREADS, 1);
     add_curve(json, "storage_bytes_per_s", &facts->shape, SHAPE_STORAGE, 1);
     add_curve(json, "calls_bytes_per_s", &facts->shape, SHAPE_CALLS, 1);
+    add_curve(json, "machine_busy_cores", &facts->shape, SHAPE_NODE, 1000);
+    add_curve(json, "machine_iowait_cores", &facts->shape, SHAPE_IOWAIT, 1000);
+    add_curve(json, "machine_steal_cores", &facts->shape, SHAPE_STEAL, 1000);
     json_end_object(json);
 }
 

@@ -3,9 +3,9 @@
 #include "show/report.h"
 
 #include "base/clock.h"
+#include "base/shell.h"
 #include "base/utf8.h"
 #include "judge/say.h"
-#include "show/command_line.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,6 +17,7 @@
 #define ROWS_EXECUTABLES 8
 #define ROWS_PROCESSES 5
 #define ROWS_THREADS 5
+#define THREAD_SHARE 0.01
 #define COMMAND_MAX 512 /* bytes of a command line that a row could show */
 
 static const int cell_width[CELLS] = { 8, 8, 6, 8, 8, 8, 8 };
@@ -101,10 +102,22 @@ static bool knows(const struct facts *facts, enum counter counter)
     return counters_has(&facts->job.summary.sum, counter);
 }
 
+/* The name, or the path where two that are shown have the same name. */
+static struct bytes executable_name(const struct facts *facts, const struct summary_executable *executable)
+{
+    for (size_t i = 0; i < facts->executable_count; i++) {
+        const struct summary_executable *other = &facts->executables[i];
+        if (other != executable && executable->path.size && bytes_equal(other->name, executable->name) &&
+            !bytes_equal(other->path, executable->path))
+            return executable->path;
+    }
+    return executable->name.size ? executable->name : bytes_of("?");
+}
+
 /* The sums of an executable have no bits of their own: they are known when the job's are. */
 static struct row executable_row(const struct facts *facts, const struct summary_executable *executable)
 {
-    struct row row = { .name = executable->name.size ? executable->name : bytes_of("?") };
+    struct row row = { .name = executable_name(facts, executable) };
     row.cells[0] = number(executable->count);
     if (!isnan(facts_cpu_s(facts))) {
         row.cells[1] = duration_us(executable->cpu_us);
@@ -178,7 +191,7 @@ static void add_process(struct page *page, const struct facts *facts, const stru
     buf_add(&command, process->name.data, process->name.size);
     if (rest && (size_t)(rest + 1 - args.data) < args.size) {
         buf_add_char(&command, ' ');
-        command_line_add(&command, (struct bytes){ rest + 1, args.size - (size_t)(rest + 1 - args.data) });
+        shell_add_words(&command, (struct bytes){ rest + 1, args.size - (size_t)(rest + 1 - args.data) });
     }
     if (command.size)
         row.name = (struct bytes){ command.data, command.size };
@@ -229,14 +242,18 @@ static void add_thread(struct page *page, const struct facts *facts, const struc
     add_row(page, &row, PLAIN);
 }
 
+/* Those that matter: a thread below THREAD_SHARE of the CPU time explains nothing. */
 static void add_threads(struct page *page, const struct facts *facts)
 {
     static const char *const titles[CELLS] = { "tid", "CPU", "share", "wall", "waited", "read", "written" };
-    if (!facts->thread_count)
-        return;
-    add_titles(page, "Threads", titles);
-    for (size_t i = 0; i < facts->thread_count && i < ROWS_THREADS; i++)
+    double least_us = THREAD_SHARE * 1e6 * facts_cpu_s(facts);
+    for (size_t i = 0; i < facts->thread_count && i < ROWS_THREADS; i++) {
+        if (!((double)counters_cpu_us(&facts->threads[i].thread.counters) >= least_us))
+            return;
+        if (i == 0)
+            add_titles(page, "Threads", titles);
         add_thread(page, facts, &facts->threads[i]);
+    }
 }
 
 static double event_sum(const struct facts *facts, const char *name)

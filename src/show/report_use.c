@@ -13,6 +13,7 @@
 #define FIGURE 9 /* columns of the figure behind a bar */
 #define CURVE 48
 #define DISK_CURVE_MIN 1048576.0 /* bytes/s: a curve that never reaches it is noise */
+#define CORES_MIN 0.05           /* of others, or idle for storage: less is not worth a line */
 
 /* A share in few columns. */
 static struct text short_share(double share)
@@ -125,23 +126,24 @@ static void add_curve(struct page *page, const struct facts *facts, enum shape_l
     for (size_t i = 0; i < CURVE; i++)
         if (columns[i] > most)
             most = columns[i];
+    if (line == SHAPE_STORAGE && most < DISK_CURVE_MIN)
+        return;
     page_label(page, label);
     spark_add(page->out, &page->terminal, columns, CURVE, most, colour);
     if (line == SHAPE_CPU)
-        buf_printf(page->out, "  max %s cores\n", say_cores(most).s);
+        buf_printf(page->out, "  max %s %s\n", say_cores(most).s, strcmp(say_cores(most).s, "1") == 0 ? "core" : "cores");
     else
         buf_printf(page->out, "  max %s%s\n", say_bytes(most).s, line == SHAPE_MEMORY ? "" : "/s");
 }
 
 static void add_curves(struct page *page, const struct facts *facts)
 {
-    if (facts->shape.samples < 2 || isnan(facts_duration_s(facts)))
+    if (facts->shape.samples < SHAPE_SAMPLES_MIN || isnan(facts_duration_s(facts)))
         return;
     page_heading(page, "Over time");
     add_curve(page, facts, SHAPE_CPU, "CPU", GREEN);
     add_curve(page, facts, SHAPE_MEMORY, "memory", BLUE);
-    if (shape_peak(&facts->shape, SHAPE_STORAGE) >= DISK_CURVE_MIN)
-        add_curve(page, facts, SHAPE_STORAGE, "disk", YELLOW);
+    add_curve(page, facts, SHAPE_STORAGE, "disk", YELLOW);
     page_label(page, "");
     spark_axis(page->out, CURVE, facts_duration_s(facts));
     buf_add_char(page->out, '\n');
@@ -166,6 +168,21 @@ static void add_faults(struct page *page, const struct facts *facts)
                     major > 0 ? text_count((uint64_t)major).s : "none");
 }
 
+/* What the machine did beside the job. */
+static void add_machine(struct page *page, const struct facts *facts)
+{
+    double others = facts_cores_of_others(facts), idle = shape_mean(&facts->shape, SHAPE_IOWAIT);
+    double steal = shape_mean(&facts->shape, SHAPE_STEAL);
+    if (others >= CORES_MIN)
+        page_printf(page, "others", "kept %s of the machine's %s busy", say_cores(others).s,
+                    say_many(facts->job.cores, "core", "cores").s);
+    if (steal >= CORES_MIN)
+        page_printf(page, "stolen", "%s cores, by the host of this virtual machine", say_cores(steal).s);
+    if (facts->shape.samples >= SHAPE_SAMPLES_MIN && idle >= CORES_MIN)
+        page_printf(page, "iowait", "%s of the machine's %s idle while something waited for a disk", say_cores(idle).s,
+                    say_many(facts->job.cores, "core", "cores").s);
+}
+
 static void add_waiting(struct page *page, const struct facts *facts)
 {
     double waiting_ns, blocked_us, share = facts_run_queue_share(facts);
@@ -180,6 +197,7 @@ static void add_waiting(struct page *page, const struct facts *facts)
         page_printf(page, "for disk", "%s", say_seconds(blocked_us / 1e6).s);
     add_switches(page, facts);
     add_faults(page, facts);
+    add_machine(page, facts);
     page_end_section(page, section);
 }
 

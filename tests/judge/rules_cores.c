@@ -4,16 +4,21 @@
 static void mostly_waiting(void **state)
 {
     (void)state;
-    plain_cpu(&facts, 50, 1);
+    plain_count(&facts, COUNTER_time_waiting, 0);
+    plain_cpu(&facts, 50, 0);
     silent("mostly-waiting");
     plain_cpu(&facts, 40, 1);
-    says("mostly-waiting", SEVERITY_HINT, "0.4 of a core was busy on average: the job waited for most of its 1 min 40 s.",
-         "Find out for what");
+    says("mostly-waiting", SEVERITY_HINT,
+         "The job used 41.0 s of CPU time in 1 min 40 s (41 % of a core): it waited most of the time.", "Find out for what");
     silent("cores-unused");
+    plain_count(&facts, COUNTER_time_waiting, 9e9);
+    silent("mostly-waiting"); /* it had something to do, but no CPU */
+    plain_count(&facts, COUNTER_time_waiting, 8.9e9);
+    assert_non_null(find("mostly-waiting"));
     plain_cpu(&facts, 5, 0);
     plain_count(&facts, COUNTER_delayacct_blkio_time, 60e6);
-    says("mostly-waiting", SEVERITY_WASTE, "0.05 of a core was busy on average: the job waited for most of its 1 min 40 s.",
-         "It waited for storage");
+    says("mostly-waiting", SEVERITY_WASTE,
+         "The job used 5.0 s of CPU time in 1 min 40 s (5 % of a core): it waited most of the time.", "It waited for storage");
     plain_last(&facts, 0.9);
     plain_cpu(&facts, 0.05, 0);
     silent("mostly-waiting");
@@ -26,14 +31,24 @@ static void mostly_waiting(void **state)
 static void cores_unused(void **state)
 {
     (void)state;
+    plain_count(&facts, COUNTER_time_waiting, 0);
     plain_cpu(&facts, 970, 0);
     silent("cores-unused");
     plain_cpu(&facts, 950, 0);
     says("cores-unused", SEVERITY_HINT, "9.5 of 16 cores were used on average (59 %).", "Ask for fewer cores, or start more");
+    plain_count(&facts, COUNTER_time_waiting, 11e9);
+    silent("cores-unused"); /* there was enough to do, but no CPU */
+    plain_count(&facts, COUNTER_time_waiting, 9e9);
+    assert_non_null(find("cores-unused"));
     plain_cpu(&facts, 310, 0);
     plain_shape(&facts, SHAPE_CPU, 0, 1, 4.2);
     says("cores-unused", SEVERITY_WASTE, "3.1 of 16 cores were used on average (19 %).",
-         "Never more than 4.2 were busy at a time: ask for 5 cores, or start more at once");
+         "No more than 4.2 were busy at any time: ask for 5 cores, or start more at once");
+    plain_cpu(&facts, 100, 0);
+    plain_shape(&facts, SHAPE_CPU, 0, 1, 1.02);
+    says("cores-unused", SEVERITY_WASTE, "1 of 16 cores was used on average (6 %).",
+         "No more than 1 was busy at any time: ask for 1 core, or start more at once");
+    plain_cpu(&facts, 310, 0);
     facts.shape.samples = RULE_SAMPLES_MIN - 1;
     says("cores-unused", SEVERITY_WASTE, "3.1 of 16 cores were used on average (19 %).", "Ask for fewer");
     facts.job.cores_allowed_milli = 0;
@@ -63,6 +78,9 @@ static void serial_phases(void **state)
     assert_non_null(find("serial-phases"));
     facts.shape.samples = RULE_SAMPLES_MIN - 1;
     silent("serial-phases");
+    facts.shape.samples = RULE_SAMPLES_MIN;
+    plain_count(&facts, COUNTER_time_waiting, 1000e9);
+    silent("serial-phases"); /* who knows what would have run */
 }
 
 /* A process of eight threads that used 400 s, the busiest of them as given. */
@@ -147,7 +165,15 @@ static void run_queue(void **state)
          "Start no more at once");
     plain_cpu(&facts, 1300, 0);
     says("run-queue", SEVERITY_WASTE, "Threads that could run waited 10 min 50 s for a CPU, 30 % of their time.",
-         "Cores were free nevertheless");
+         "Yet the job kept only 13 of 16 cores busy: look for threads bound");
+    plain_shape(&facts, SHAPE_STEAL, 0, 1, 0.09);
+    assert_non_null(strstr(find("run-queue")->remedy, "Yet the job"));
+    plain_shape(&facts, SHAPE_STEAL, 0, 1, 0.1);
+    assert_non_null(strstr(find("run-queue")->remedy, "its host gave 0.1 of its cores"));
+    plain_shape(&facts, SHAPE_NODE, 0, 1, 15 + 3.1);
+    assert_non_null(strstr(find("run-queue")->remedy, "its host gave 0.1 of its cores"));
+    plain_shape(&facts, SHAPE_NODE, 0, 1, 15 + 3.3);
+    assert_non_null(strstr(find("run-queue")->remedy, "Others kept 3.3 of the machine's 32 cores busy meanwhile"));
     plain_forget(&facts, COUNTER_time_waiting);
     silent("run-queue");
     plain_count(&facts, COUNTER_time_waiting, 0.9e9);
@@ -211,13 +237,13 @@ static void system_time(void **state)
     plain_cpu(&facts, 910, 590);
     silent("system-time");
     plain_cpu(&facts, 900, 600);
-    says("system-time", SEVERITY_HINT, "40 % of the CPU time (10 min 00 s) was spent in the kernel.", "strace -c");
+    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.", "strace -c");
     plain_count(&facts, COUNTER_minflt, 31e6);
-    says("system-time", SEVERITY_HINT, "40 % of the CPU time (10 min 00 s) was spent in the kernel.", "31,000,000 page faults");
+    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.", "31,000,000 page faults");
     plain_count(&facts, COUNTER_syscr, 61e6);
-    says("system-time", SEVERITY_HINT, "40 % of the CPU time (10 min 00 s) was spent in the kernel.", "61,032,768 read and write");
+    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.", "61,032,768 read and write");
     facts.job.summary.images = 180000;
-    says("system-time", SEVERITY_HINT, "40 % of the CPU time (10 min 00 s) was spent in the kernel.",
+    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.",
          "Much of it starts and ends 180,000 programs");
     plain_forget(&facts, COUNTER_systemtime);
     silent("system-time");

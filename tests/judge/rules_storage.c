@@ -117,10 +117,10 @@ static void too_short(void **state)
     plain_last(&facts, 5);
     silent("too-short");
     plain_last(&facts, 4.9);
-    says("too-short", SEVERITY_NOTE, "The job took 4.9 s, sampled every 1s: too short to show its shape over time.",
+    says("too-short", SEVERITY_NOTE, "The job took 4.9 s and was sampled every 1.0 s: too rarely to see its course.",
          "Sample with sonde run -p 90ms.");
     plain_last(&facts, 0.11);
-    says("too-short", SEVERITY_NOTE, "The job took 110 ms, sampled every 1s: too short to show its shape over time.",
+    says("too-short", SEVERITY_NOTE, "The job took 110 ms and was sampled every 1.0 s: too rarely to see its course.",
          "Sample with sonde run -p 10ms.");
     plain_last(&facts, 0.09);
     silent("too-short");

@@ -108,7 +108,8 @@ static void other_sets_and_times_outside_are_left_out(void **state)
 {
     (void)state;
     shape_init(&shape, 10 * S, 20 * S);
-    add((uint64_t[]){ 10, 20 }, (uint64_t[]){ 0, 20000000 }, (uint64_t[]){ 1, 1 }, 2, "node");
+    add((uint64_t[]){ 10, 20 }, (uint64_t[]){ 0, 20000000 }, (uint64_t[]){ 1, 1 }, 2, "stat");
+    assert_true(isnan(shape_mean(&shape, SHAPE_CPU)));
     assert_true(isnan(shape_peak(&shape, SHAPE_CPU)));
     add((uint64_t[]){ 0, 5, 30, 40 }, (uint64_t[]){ 0, 5000000, 30000000, 40000000 }, (uint64_t[]){ 1, 1, 1, 1 }, 4, "tree");
     assert_float_equal(sum_cpu_s(), 10, 1e-6);
@@ -130,6 +131,27 @@ static void widths_that_do_not_divide(void **state)
     }
 }
 
+static void the_machine_beside_the_job(void **state)
+{
+    (void)state;
+    static const struct metric of_stat[] = {
+        { "user", "us", COUNTER, U64, "" }, { "system", "us", COUNTER, U64, "" },
+        { "idle", "us", COUNTER, U64, "" }, { "iowait", "us", COUNTER, U64, "" }, { "steal", "us", COUNTER, U64, "" },
+    };
+    uint64_t times_ns[] = { 0, 10 * S };
+    union value values[] = { { 0 }, { 0 }, { 0 }, { 0 }, { 0 }, { 10000000 }, { 5000000 }, { 3000000 }, { 2000000 }, { 1000000 } };
+    uint8_t known[10];
+    memset(known, 1, sizeof known);
+    shape_init(&shape, 0, 10 * S);
+    shape_add(&shape, &(struct run_series){ .set = { "stat", of_stat, 5 }, .instance = "", .count = 2, .times_ns = times_ns,
+                                            .values = values, .known = known });
+    assert_float_equal(shape_mean(&shape, SHAPE_NODE), 1.5, 1e-9);
+    assert_float_equal(shape_mean(&shape, SHAPE_IOWAIT), 0.2, 1e-9);
+    assert_float_equal(shape_mean(&shape, SHAPE_STEAL), 0.1, 1e-9);
+    assert_true(isnan(shape_mean(&shape, SHAPE_CPU)));
+    assert_int_equal(shape.samples, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +161,7 @@ int main(void)
         cmocka_unit_test(a_counter_that_was_reset_tells_nothing),
         cmocka_unit_test(hosts_add_up),
         cmocka_unit_test(other_sets_and_times_outside_are_left_out),
+        cmocka_unit_test(the_machine_beside_the_job),
         cmocka_unit_test(widths_that_do_not_divide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,6 +55,8 @@ static inline void jobs_good(struct facts *facts)
         double part = (double)bin / SHAPE_BINS;
         facts->shape.line[SHAPE_CPU][bin] = 15.5 - 8 * exp(-20 * part);
         facts->shape.line[SHAPE_MEMORY][bin] = 16 * GIB * sqrt(part);
+        facts->shape.line[SHAPE_NODE][bin] = 16.2;
+        facts->shape.line[SHAPE_IOWAIT][bin] = 0.3;
         facts->shape.line[SHAPE_STORAGE][bin] = bin % 120 < 20 ? 80e6 : 1e3;
     }
     jobs_add_executable(facts, "solve", 1, 1480, 99.5);

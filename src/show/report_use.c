@@ -179,7 +179,7 @@ static void add_machine(struct page *page, const struct facts *facts)
     if (steal >= CORES_MIN)
         page_printf(page, "stolen", "%s cores, by the host of this virtual machine", say_cores(steal).s);
     if (facts->shape.samples >= SHAPE_SAMPLES_MIN && idle >= CORES_MIN)
-        page_printf(page, "iowait", "%s of the machine's %s idle while something waited for a disk", say_cores(idle).s,
+        page_printf(page, "iowait", "%s of the machine's %s idle, waiting for a disk", say_cores(idle).s,
                     say_many(facts->job.cores, "core", "cores").s);
 }
 

@@ -50,6 +50,11 @@ static const struct pfm_library *library_get(void)
     return &library;
 }
 
+bool perf_pfm_is_there(void)
+{
+    return library_get()->ready;
+}
+
 enum err perf_pfm_encode(const char *name, struct perf_event_spec *spec, char *reason, size_t reason_size)
 {
     const struct pfm_library *library = library_get();

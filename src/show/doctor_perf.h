@@ -1,0 +1,12 @@
+/* Checks of the performance events. */
+#ifndef SONDE_SHOW_DOCTOR_PERF_H
+#define SONDE_SHOW_DOCTOR_PERF_H
+
+#include "show/finding.h"
+
+void doctor_perf_software(const struct place *place, struct finding *finding);
+void doctor_perf_kernel(const struct place *place, struct finding *finding);
+void doctor_perf_hardware(const struct place *place, struct finding *finding);
+void doctor_perf_libpfm(const struct place *place, struct finding *finding);
+
+#endif

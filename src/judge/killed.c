@@ -36,8 +36,8 @@ static bool judge(const struct facts *facts, struct advice *advice)
     }
     advice->severity = well ? SEVERITY_NOTE : SEVERITY_PROBLEM;
     rule_say(advice, "%s %s killed by SIGKILL.", who.s, was);
-    rule_advise(advice, "If it was not a person or the program itself: a time limit or the kernel for want of memory did "
-                        "it; the batch system's log and journalctl -k tell.");
+    rule_advise(advice, "Unless you or the program did it: a time limit, or the kernel when memory ran out. The batch "
+                        "system's log and journalctl -k tell.");
     return true;
 }
 

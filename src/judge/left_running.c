@@ -12,7 +12,8 @@ static bool judge(const struct facts *facts, struct advice *advice)
     advice->weight = 0.6;
     rule_say(advice, "%s still ran when the command had ended; the numbers are those until then.",
              say_many(running, "process", "processes").s);
-    rule_advise(advice, "If they belong to the job, let the script wait for them (wait).");
+    rule_advise(advice, "If %s to the job, let the script wait for %s, or watch to the end with sonde run --wait.",
+                running == 1 ? "it belongs" : "they belong", running == 1 ? "it" : "them");
     return true;
 }
 

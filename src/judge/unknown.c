@@ -61,8 +61,8 @@ static void add_processes(struct unknown_list *list, const struct facts *facts)
 {
     const struct summary *summary = &facts->job.summary;
     if (summary->unprobed && summary->unprobed < summary->images)
-        add(list, "%s of %s programs were watched from outside only (static, set-uid, without our environment, or killed)",
-            text_count(summary->unprobed).s, text_count(summary->images).s);
+        add(list, "%s of %s programs %s watched from outside only (static, set-uid, without our environment, or killed)",
+            text_count(summary->unprobed).s, text_count(summary->images).s, summary->unprobed == 1 ? "was" : "were");
     if (summary->unprobed && summary->unprobed == summary->images)
         add(list, "no program was watched from inside: all numbers are the kernel's");
     if (summary->lost)

@@ -39,7 +39,7 @@ static struct text mark(double seconds, double duration_s)
     if (duration_s >= 120)
         return say_offset(seconds);
     if (duration_s >= 0.5)
-        snprintf(text.s, sizeof text.s, "%.*f s", duration_s < 20, seconds);
+        snprintf(text.s, sizeof text.s, "%.*f s", duration_s < 2 ? 2 : duration_s < 20, seconds);
     else
         snprintf(text.s, sizeof text.s, "%.0f ms", seconds * 1000);
     return text;

@@ -221,6 +221,11 @@ static void preempted(void **state)
     silent("preempted");
     plain_count(&facts, COUNTER_invol_ctxsw, 750000);
     says("preempted", SEVERITY_HINT, "Running threads were taken off the CPU 750,000 times, 500 a second of CPU time.", "More");
+    plain_count(&facts, COUNTER_vol_ctxsw, 249000);
+    says("preempted", SEVERITY_HINT, "Running threads were taken off the CPU 750,000 times, 500 a second of CPU time.", "More");
+    plain_count(&facts, COUNTER_vol_ctxsw, 250000);
+    says("preempted", SEVERITY_HINT,
+         "Threads were switched 1,000,000 times, 667 a second of CPU time: they hand work to one another.", "Hand over larger");
     plain_count(&facts, COUNTER_time_waiting, 1000e9);
     silent("preempted"); /* run-queue has said it */
     plain_count(&facts, COUNTER_time_waiting, 0);
@@ -228,6 +233,10 @@ static void preempted(void **state)
     silent("preempted");
     plain_cpu(&facts, 1, 0);
     plain_count(&facts, COUNTER_invol_ctxsw, 9999);
+    silent("preempted");
+    plain_count(&facts, COUNTER_invol_ctxsw, 10000);
+    assert_non_null(find("preempted"));
+    plain_cpu(&facts, 0.99, 0);
     silent("preempted");
 }
 

@@ -52,9 +52,9 @@ static void killed(void **state)
     (void)state;
     silent("killed");
     facts.job.summary.killed = 1;
-    says("killed", SEVERITY_NOTE, "1 process was killed by SIGKILL.", "If it was not");
+    says("killed", SEVERITY_NOTE, "1 process was killed by SIGKILL.", "Unless you");
     facts.job.exit_code = 1;
-    says("killed", SEVERITY_PROBLEM, "1 process was killed by SIGKILL.", "If it was not");
+    says("killed", SEVERITY_PROBLEM, "1 process was killed by SIGKILL.", "Unless you");
     facts.job.summary.rss_peak_bytes = (uint64_t)(31 * GIB);
     facts.job.summary.killed = 2;
     says("killed", SEVERITY_PROBLEM,
@@ -65,7 +65,7 @@ static void killed(void **state)
          "The command was killed by SIGKILL; memory was at 97 % of its limit (31.0 GiB of 32.0 GiB).", "So the kernel");
     silent("job-failed");
     facts.job.memory_limit_bytes = facts.job.memory_bytes = 0;
-    says("killed", SEVERITY_PROBLEM, "The command was killed by SIGKILL.", "If it was not");
+    says("killed", SEVERITY_PROBLEM, "The command was killed by SIGKILL.", "Unless you");
 }
 
 static void crashed(void **state)
@@ -110,7 +110,7 @@ static void left_running(void **state)
     silent("left-running");
     facts.job.summary.running = 1;
     says("left-running", SEVERITY_HINT, "1 process still ran when the command had ended; the numbers are those until then.",
-         "If they belong");
+         "If it belongs");
     facts.job.summary.running = 2;
     says("left-running", SEVERITY_HINT, "2 processes still ran when the command had ended; the numbers are those until then.",
          "If they belong");

@@ -13,6 +13,7 @@ void kernel_open(struct kernel *kernel, const char *root, struct writer *writer,
 {
     *kernel = (struct kernel){ .writer = writer, .perf = perf, .self = (uint32_t)getpid(), .execs.fd = -1 };
     members_init(&kernel->members);
+    kernel->threads = calloc(KERNEL_THREADS, sizeof *kernel->threads);
     if (forks_open_kinds(&kernel->forks, 1u << FORKS_FORK | 1u << FORKS_EXIT) != OK
         || forks_open_kinds(&kernel->execs, 1u << FORKS_EXEC) != OK)
         forks_close(&kernel->forks);
@@ -28,6 +29,8 @@ void kernel_close(struct kernel *kernel)
     exits_close(&kernel->exits);
     unseen_close(&kernel->unseen);
     members_clear(&kernel->members);
+    free(kernel->threads);
+    kernel->threads = NULL;
 }
 
 bool kernel_has(struct kernel *kernel, uint32_t pid)
@@ -59,6 +62,8 @@ static void on_thread_made(struct kernel *kernel, const struct fork_event *event
         return;
     member->threads++;
     member->threads_made++;
+    if (kernel->threads)
+        kernel->threads[event->tid % KERNEL_THREADS] = (struct kernel_thread){ event->tid, event->time_ns };
     record_fork(kernel, event);
 }
 
@@ -76,6 +81,7 @@ static void on_process_made(struct kernel *kernel, const struct fork_event *even
     if (member) {
         member->uid = uid;
         member->uid_known = uid_known;
+        member->start_ns = event->time_ns;
     }
     record_fork(kernel, event);
 }
@@ -159,15 +165,37 @@ static void read_forks(struct kernel *kernel)
     process_batch(kernel);
 }
 
+/* 0: not known. */
+static uint64_t start_of(const struct kernel *kernel, const struct member *member, uint64_t tid)
+{
+    if (tid == member->pid)
+        return member->start_ns;
+    const struct kernel_thread *thread = kernel->threads ? &kernel->threads[tid % KERNEL_THREADS] : NULL;
+    return thread && thread->tid == tid ? thread->start_ns : 0;
+}
+
+/* An exit record tells how long the task lived, not when: we may read it late. Its fork is told exactly. */
+static void record_taskstats(struct kernel *kernel, const struct member *member, struct taskstats_record record)
+{
+    uint64_t start_ns = start_of(kernel, member, record.tid);
+    if (start_ns && record.start_ns && record.end_ns >= record.start_ns) {
+        record.end_ns = start_ns + (record.end_ns - record.start_ns);
+        record.start_ns = start_ns;
+    }
+    writer_add_taskstats(kernel->writer, &record);
+}
+
 /* Those that are still strangers after the connector was read are of other jobs. */
 static void settle_held(struct kernel *kernel)
 {
     if (!kernel->held_count)
         return;
     read_forks(kernel);
-    for (size_t i = 0; i < kernel->held_count; i++)
-        if (kernel_has(kernel, (uint32_t)kernel->held[i].record.pid))
-            writer_add_taskstats(kernel->writer, &kernel->held[i].record);
+    for (size_t i = 0; i < kernel->held_count; i++) {
+        const struct member *member = members_find(&kernel->members, (uint32_t)kernel->held[i].record.pid);
+        if (member)
+            record_taskstats(kernel, member, kernel->held[i].record);
+    }
     kernel->held_count = 0;
 }
 
@@ -186,8 +214,9 @@ static void hold(struct kernel *kernel, const struct taskstats_record *record)
 static void on_taskstats(void *context, const struct taskstats_record *record)
 {
     struct kernel *kernel = context;
-    if (kernel_has(kernel, (uint32_t)record->pid))
-        writer_add_taskstats(kernel->writer, record);
+    const struct member *member = members_find(&kernel->members, (uint32_t)record->pid);
+    if (member)
+        record_taskstats(kernel, member, *record);
     else if (kernel->forks.fd >= 0)
         hold(kernel, record);
 }

@@ -11,11 +11,18 @@
 
 #define KERNEL_BATCH 256
 #define KERNEL_HELD 64
+#define KERNEL_THREADS 8192 /* a power of two */
 
 /* An exit record of a process that the connector has not told of yet. */
 struct kernel_held {
     struct taskstats_record record;
     char name[32];
+};
+
+/* When a thread was made; the place is the tid's, so that a later one with the same last bits takes it. */
+struct kernel_thread {
+    uint32_t tid;
+    uint64_t start_ns;
 };
 
 struct kernel {
@@ -33,6 +40,7 @@ struct kernel {
     struct kernel_held held[KERNEL_HELD];
     size_t held_count;
     bool lazy;           /* forks and exits have room enough to wait for us, who would else be woken by each */
+    struct kernel_thread *threads; /* KERNEL_THREADS of them; memory is used only where threads are */
     uint64_t forks_lost; /* at the last resynchronisation */
     uint64_t forgot_ns;
 };

@@ -16,6 +16,7 @@ struct member {
     uint32_t threads_made;
     uint32_t uid;
     bool uid_known;
+    uint64_t start_ns; /* 0: not known */
     uint64_t ended_ns;
 };
 

@@ -146,13 +146,21 @@ static void look(struct watch *watch, struct rest *rest)
     look_at_survivors(watch, rest);
 }
 
+/* One that ended may have left a child, of which the kernel has told and we have not read yet. */
+static bool anybody_left(struct watch *watch)
+{
+    if (!watch->kernel.members.alive)
+        kernel_read(&watch->kernel);
+    return watch->kernel.members.alive > 0;
+}
+
 void rest_watch(struct watch *watch)
 {
     struct rest rest;
     uint64_t start_ns = clock_monotonic_ns(), next_ns = start_ns;
     detach(watch);
     open_rest(&rest, watch);
-    while (watch->kernel.members.alive && !watch->signals.quit) {
+    while (anybody_left(watch) && !watch->signals.quit) {
         uint64_t now_ns = clock_monotonic_ns();
         if (now_ns >= next_ns) {
             uint64_t pause_ns = (now_ns - start_ns) / LOOK_PARTS;

@@ -168,7 +168,8 @@ static void explain_failure(const struct run_settings *settings, struct run_resu
     spool_dir_remove(&watch.spool);
 }
 
-/* Nobody else may be able to tell what the command was: a static program has no probe. */
+/* Nobody else may be able to tell what the command was: a static program has no probe. The path counts only when it
+ * still is what we started: it may have exec'd something else already. */
 static void record_command(const struct run_settings *settings, uint64_t start_ns)
 {
     struct unseen unseen = { 0 };
@@ -180,7 +181,8 @@ static void record_command(const struct run_settings *settings, uint64_t start_n
         buf_add(&words, *word, strlen(*word) + 1);
     unseen_read(&watch.kernel.unseen, (uint32_t)watch.command, UINT32_MAX, &unseen);
     writer_add_spawn(&watch.writer, &(struct spawn_record){
-        .pid = (uint64_t)watch.command, .ppid = (uint64_t)getpid(), .time_ns = start_ns, .path = unseen.path,
+        .pid = (uint64_t)watch.command, .ppid = (uint64_t)getpid(), .time_ns = start_ns,
+        .path = bytes_equal(unseen.args, (struct bytes){ words.data, words.size }) ? unseen.path : (struct bytes){ 0 },
         .args = { words.data, words.size },
     });
     writer_flush(&watch.writer);
@@ -233,6 +235,8 @@ bool run_stay_for_rest(const struct run_result *result)
 {
     if (!result->running || !result->watched)
         return false;
+    watch_reap(&watch); /* who ended meanwhile: the last that we can wait for */
+    writer_flush(&watch.writer);
     pid_t pid = fork();
     if (pid < 0)
         watch_close(&watch);

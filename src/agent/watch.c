@@ -13,6 +13,7 @@
 
 #define EVENTS_MAX 16
 #define SWEEP_MS 100      /* how often we look for ended threads with perf counts when nobody tells us */
+#define STRAGGLERS_MS 10  /* how long we wait for others to end when the command has */
 #define LAST_EXITS_MS 20  /* how long the last exit events may be under way */
 
 enum source { SOURCE_SIGNALS, SOURCE_KERNEL, SOURCE_PERF, SOURCE_TICKS, SOURCE_OTHER };
@@ -78,7 +79,7 @@ static void on_ended(struct watch *watch, pid_t pid, int status, const struct ru
 }
 
 /* Every child that has ended: the command, and orphans of the job, which come to us as their subreaper. */
-static void reap(struct watch *watch)
+void watch_reap(struct watch *watch)
 {
     int status;
     struct rusage usage;
@@ -130,7 +131,7 @@ static void wake_up(struct watch *watch, unsigned sources)
     if (sources & (1u << SOURCE_SIGNALS) || watch->signals.waiting_count)
         signals_read(&watch->signals);
     if (watch->signals.child)
-        reap(watch);
+        watch_reap(watch);
     writer_flush(&watch->writer);
 }
 
@@ -146,7 +147,7 @@ void watch_once(struct watch *watch, int timeout_ms)
 
 void watch_until_end(struct watch *watch)
 {
-    reap(watch);
+    watch_reap(watch);
     while (!is_over(watch)) {
         watch_once(watch, -1);
         if (watch->stopped_by) {
@@ -197,11 +198,20 @@ void watch_record_end(struct watch *watch, bool with_total)
     writer_flush(&watch->writer);
 }
 
+/* Those who end together with the command are not left behind. */
+static void await_stragglers(struct watch *watch)
+{
+    uint64_t until_ns = clock_monotonic_ns() + STRAGGLERS_MS * NS_PER_MS, now_ns;
+    while (watch->has_children && !watch->signals.quit && (now_ns = clock_monotonic_ns()) < until_ns)
+        watch_once(watch, (int)((until_ns - now_ns) / NS_PER_MS) + 1);
+}
+
 uint32_t watch_finish(struct watch *watch)
 {
     uint32_t alive = 0;
     if (watch->writer.fd == WRITER_NONE)
         return 0;
+    await_stragglers(watch);
     if (!watch->has_children) {
         await_last_exits(watch);
     } else {

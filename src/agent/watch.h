@@ -35,6 +35,9 @@ void watch_until_end(struct watch *watch);
 /* Reads what the kernel still holds and records the survivors and the end of the run. Returns how many are alive. */
 uint32_t watch_finish(struct watch *watch);
 
+/* Takes every child that has ended, and records how. */
+void watch_reap(struct watch *watch);
+
 /* One turn of the loop: sleeps, at most so long (-1: for ever), until something comes, and deals with it. */
 void watch_once(struct watch *watch, int timeout_ms);
 

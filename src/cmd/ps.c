@@ -145,9 +145,9 @@ const struct command command_ps = {
         "lived; MEM, the most memory it held; READ and WRITE, the bytes it moved by system calls; EXIT, where one ended "
         "with another status than 0, by a signal, was still alive when the job ended, or was lost from sight; and the "
         "command. What is not known is left empty. An arrow marks a program that took over its process by exec.\n\n"
-        "Five or more siblings that run the same program, ended alike and used less than a twentieth of the job's CPU time each "
-        "are folded into one row, with their number behind it: their numbers are added, MEM is that of the largest. --all "
-        "shows every one.",
+        "Five or more siblings that run the same program, ended alike and used less than a twentieth of the job's CPU time "
+        "each, or less than 10 ms, are folded into one row, with their number behind it: their numbers are added, MEM is "
+        "that of the largest. --all shows every one.",
     .options = ps_options,
     .settings_size = sizeof(struct ps_settings),
     .shares = COMMAND_DB,

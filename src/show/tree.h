@@ -50,8 +50,9 @@ enum err tree_add(void *context, uint32_t number, const struct process *process)
 enum err tree_add_thread(void *context, uint32_t number, const struct thread *thread);
 
 /* Folds siblings that run the same program, ended alike, and have the same sort of tree below them, when there are at
- * least TREE_FOLD_MIN of them and each used less than a twentieth of all CPU time. */
+ * least TREE_FOLD_MIN of them and each used less than a twentieth of all CPU time, or next to nothing. */
 #define TREE_FOLD_MIN 5
+#define TREE_FOLD_ALWAYS_US 10000
 enum err tree_fold(struct tree *tree);
 
 /* Sorts siblings, the most first; by start: the earliest first. */

@@ -118,14 +118,14 @@ static size_t group_siblings(struct folder *folder, uint32_t first)
     return count;
 }
 
-/* The list from *first on, without those that were folded into an earlier one. */
-static void fold_list(struct folder *folder, uint32_t *first, uint32_t *last)
+/* The list from first on, without those that were folded into an earlier one; first itself always stays. */
+static void fold_list(struct folder *folder, uint32_t first, uint32_t *last)
 {
     struct tree *tree = folder->tree;
-    if (*first == TREE_NONE || group_siblings(folder, *first) < TREE_FOLD_MIN)
+    if (first == TREE_NONE || group_siblings(folder, first) < TREE_FOLD_MIN)
         return;
     uint32_t kept = TREE_NONE;
-    for (uint32_t n = *first, next; n != TREE_NONE; n = next) {
+    for (uint32_t n = first, next; n != TREE_NONE; n = next) {
         next = tree->nodes[n].next;
         struct group *group = is_small(folder, &tree->nodes[n]) ? group_of(folder, tree->nodes[n].alike) : NULL;
         if (group && group->count >= TREE_FOLD_MIN && group->first != n) {
@@ -153,16 +153,18 @@ enum err tree_fold(struct tree *tree)
     size_t places = 32;
     while (places < 2 * ((size_t)tree->count + 1))
         places *= 2;
-    struct folder folder = { .tree = tree, .small_us = all_cpu_us(tree) / 20 + 1 };
+    struct folder folder = { .tree = tree, .small_us = all_cpu_us(tree) / 20 };
+    if (folder.small_us < TREE_FOLD_ALWAYS_US)
+        folder.small_us = TREE_FOLD_ALWAYS_US;
     folder.groups = malloc(places * sizeof *folder.groups);
     uint64_t *room = malloc(((size_t)tree->count + 1) * sizeof *room);
     if (folder.groups && room) {
         for (uint32_t n = tree->count; n-- > 0;)
             tree->nodes[n].alike = alike_of(tree, &tree->nodes[n], room);
-        fold_list(&folder, &tree->first_root, &tree->last_root);
+        fold_list(&folder, tree->first_root, &tree->last_root);
         for (uint32_t n = 0; n < tree->count; n++)
             if (!tree->nodes[n].gone)
-                fold_list(&folder, &tree->nodes[n].first_child, &tree->nodes[n].last_child);
+                fold_list(&folder, tree->nodes[n].first_child, &tree->nodes[n].last_child);
     }
     enum err err = folder.groups && room ? OK : NOMEM;
     free(folder.groups);

@@ -7,6 +7,7 @@
 
 #define SKEW_NS (10 * NS_PER_MS)  /* between the kernel's clock for events and that of programs */
 #define PAUSE_NS (1 * NS_PER_S)   /* a writer may be halted between what it did and its look at the clock */
+#define FORK_NS (10 * NS_PER_S)   /* from a parent's look at the clock to the child that it forks: large ones take long */
 #define LOOK_AHEAD 16u
 #define BIT(kind) (1u << RECORD_KIND_##kind)
 
@@ -38,7 +39,7 @@ static enum fit fit_kernel_fork(const struct fitting *f, const struct event *e)
         return f->now.wait_ns ? ANEW : SAME;
     if (has(&f->now, BIT(kernel_fork) | BIT(end)) || is_over(&f->now))
         return ANEW;
-    uint64_t limit_ns = only(&f->now, BIT(fork) | BIT(spawn)) ? PAUSE_NS : SKEW_NS;
+    uint64_t limit_ns = only(&f->now, BIT(fork) | BIT(spawn)) ? FORK_NS : SKEW_NS;
     return e->time_ns - f->now.first_ns > limit_ns ? ANEW : SAME;
 }
 

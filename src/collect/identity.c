@@ -2,8 +2,11 @@
  * parent was. */
 #include "collect/identity.h"
 
+#include "base/clock.h"
+
 #include <sys/wait.h>
 
+#define LAST_LOOK_NS (500 * NS_PER_MS)
 #define ARGS_COPY_MAX 1024 /* longer ones stay in the mapped spool */
 
 struct subject {
@@ -228,13 +231,28 @@ static void set_name(struct process *p)
         p->name = last_part((struct bytes){ p->args.data, strnlen(p->args.data, p->args.size) });
 }
 
+/* Those that are left are looked at just before the run's last record; one that was looked at long before it has
+ * vanished since. */
+static bool was_alive_at_end(const struct subject *s)
+{
+    const struct run *run = s->from->run;
+    if (!run->ended)
+        return false;
+    for (uint32_t i = s->life->first; i != NONE; i = s->from->events->list[i].next) {
+        const struct event *e = &s->from->events->list[i];
+        if (e->kind == RECORD_KIND_alive && e->time_ns + LAST_LOOK_NS >= run->end_ns)
+            return true;
+    }
+    return false;
+}
+
 static enum process_state state_of(const struct subject *s)
 {
     if (!s->is_last)
         return PROCESS_EXECED;
     if (s->life->ended)
         return PROCESS_ENDED;
-    return life_has(s->life, RECORD_KIND_alive) ? PROCESS_RUNNING : PROCESS_LOST;
+    return was_alive_at_end(s) ? PROCESS_RUNNING : PROCESS_LOST;
 }
 
 void identity_fill(const struct identity *from, uint32_t index, struct process *process)

@@ -182,14 +182,14 @@ void images_clear(struct images *images)
     *images = (struct images){ 0 };
 }
 
-/* CPU time that the copy had used when it exec'd; 0 when nobody told. A child of vfork had no image of its own. */
-static uint64_t used_before_us(const struct events *events, uint32_t exec)
+/* Had the copy done something of its own when it exec'd, as far as it told? A child of vfork had no image of its own. */
+static bool was_busy(const struct events *events, uint32_t exec)
 {
     struct exec_record record;
     if (exec == NONE || events->list[exec].kind != RECORD_KIND_exec || !(events->list[exec].flags & EVENT_COPIED)
         || record_unpack_exec(event_body(events, &events->list[exec]), &record))
-        return 0;
-    return counters_cpu_us(&record.self);
+        return false;
+    return counters_cpu_us(&record.self) >= IMAGES_SMALL_US;
 }
 
 void images_settle(struct images *images, struct life *life, const struct events *events, bool made_children)
@@ -197,7 +197,7 @@ void images_settle(struct images *images, struct life *life, const struct events
     if (life->images < 2)
         return;
     struct image *born = &images->list[life->image], *next = born + 1;
-    if (made_children || used_before_us(events, next->exec) >= IMAGES_SMALL_US)
+    if (made_children || was_busy(events, next->exec))
         return;
     next->start_ns = born->start_ns;
     life->image++;

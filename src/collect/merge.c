@@ -31,11 +31,10 @@ struct merging {
     struct lives lives;
     struct images images;
     struct usage usage;
-    struct threads_scratch scratch;
+    struct io io;
     uint32_t *order, count;
     uint32_t run_pid;
     bool has_run;
-    uint64_t last_ns;
 };
 
 static struct bytes keep(struct merging *m, struct bytes text)
@@ -95,7 +94,8 @@ static enum err take_run_end(struct merging *m, struct bytes body)
         return CORRUPT;
     m->run->ended = true;
     m->run->end_ns = r.time_ns;
-    m->run->total = r.total;
+    if (r.total.known) /* who stays for the rest is nobody's parent and has no sum */
+        m->run->total = r.total;
     m->run->gaps.records_lost = r.records_lost;
     m->run->gaps.events_lost = r.events_lost;
     m->run->gaps.ticks_late = r.ticks_late;
@@ -154,6 +154,8 @@ static enum err find_processes(struct merging *m)
         err = tree_order(&m->images, &m->lives, &m->events, &m->order, &m->count);
     if (!err)
         err = usage_init(&m->usage, &m->events, &m->lives, &m->images, m->order, m->count);
+    if (!err)
+        err = io_init(&m->io, &m->events, &m->lives);
     return err;
 }
 
@@ -171,7 +173,7 @@ static enum err write_down(struct merging *m)
 {
     struct run *run = m->run;
     struct identity identity = { &m->events, &m->lives, &m->images, &m->texts, run };
-    struct numbers numbers = { &m->events, &m->lives, &m->images, &m->usage, { 0 }, run };
+    struct numbers numbers = { &m->events, &m->lives, &m->images, &m->usage, &m->io, { 0 }, run };
     enum err err = make_room(m);
     size_t kept_from = 0;
     for (uint32_t place = 0; place < m->count && !err; place++) {
@@ -222,6 +224,7 @@ static enum err merge_all(struct merging *m)
 static void clear_work(struct merging *m)
 {
     free(m->order);
+    io_clear(&m->io);
     usage_clear(&m->usage);
     images_clear(&m->images);
     lives_clear(&m->lives);

@@ -15,11 +15,13 @@ static bool read_before(const struct numbers *n, uint32_t index, struct counters
     if (image->exec != NONE && n->events->list[image->exec].kind == RECORD_KIND_exec
         && record_unpack_exec(event_body(n->events, &n->events->list[image->exec]), &exec) == OK && exec.self.known) {
         *before = exec.self;
+        usage_take_children(&exec.children, before);
         return true;
     }
     if (image->image != NONE
         && record_unpack_image(event_body(n->events, &n->events->list[image->image]), &itself) == OK && itself.self.known) {
         *before = itself.self;
+        usage_take_children(&itself.children, before);
         return true;
     }
     return false;
@@ -126,6 +128,8 @@ static bool fill_counters(struct numbers *n, uint32_t index, struct process *pro
     }
     if (told.has_end || told.has_tasks)
         add_up_threads(threads, count, !told.has_end || told.end.threads <= count, &process->counters);
+    if (life->images == 1)
+        io_fill(n->io, n->images->list[index].life, &told, &process->counters);
     take_gauges(&threads[0], &process->counters);
     if (known && find_before(n, index, &before, &exact)) {
         subtract_before(&before, told.has_tasks && counters_has(&told.tasks, COUNTER_rssmax), &process->counters);

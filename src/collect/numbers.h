@@ -2,6 +2,7 @@
 #ifndef SONDE_COLLECT_NUMBERS_H
 #define SONDE_COLLECT_NUMBERS_H
 
+#include "collect/io.h"
 #include "collect/threads.h"
 #include "collect/usage.h"
 #include "model/run.h"
@@ -11,6 +12,7 @@ struct numbers {
     const struct lives *lives;
     const struct images *images;
     const struct usage *usage;
+    const struct io *io;
     struct threads_scratch scratch;
     struct run *run;
 };

@@ -2,10 +2,9 @@
  * joined. A tid is given out again within one process, so that a second piece of a kind means another thread. */
 #include "collect/threads.h"
 
-#include <stdlib.h>
+#include "collect/io.h"
 
-#define IO_COUNTERS ((1ull << COUNTER_rchar) | (1ull << COUNTER_wchar) | (1ull << COUNTER_syscr) | (1ull << COUNTER_syscw) \
-                     | (1ull << COUNTER_read_bytes) | (1ull << COUNTER_write_bytes) | (1ull << COUNTER_cancelled_write_bytes))
+#include <stdlib.h>
 
 struct threads_piece {
     uint64_t time_ns;
@@ -92,7 +91,7 @@ static void take_thread(struct bytes body, struct thread *thread)
     if (record_unpack_thread(body, &record))
         return;
     thread->start_ns = thread->start_ns ? thread->start_ns : record.start_ns;
-    thread->end_ns = thread->end_ns ? thread->end_ns : record.end_ns;
+    thread->end_ns = record.end_ns; /* the kernel's word comes later and counts more */
     set_name(thread, record.name);
     struct counters kernel = thread->counters;
     threads_join(&thread->counters, &record.counters, &kernel);
@@ -123,13 +122,35 @@ static void take_piece(const struct events *events, const struct threads_piece *
     }
 }
 
-/* Does the piece begin another thread than the one that had the tid before? */
-static bool begins_thread(const struct events *events, const struct threads_piece *piece, uint32_t tid, uint32_t kinds)
+/* A thread that lived through an exec which failed tells of itself again at its end. */
+static bool is_told_again(const struct events *events, const struct event *e, uint64_t start_ns)
 {
-    uint32_t kind = events->list[piece->event].kind;
-    if (piece->tid != tid || kinds >> kind & 1)
+    struct event_numbers n;
+    return e->kind == RECORD_KIND_thread && event_read(events, e, &n) && n.start_ns == start_ns;
+}
+
+static uint64_t told_start_ns(const struct events *events, const struct threads_piece *piece)
+{
+    struct event_numbers n;
+    return event_read(events, &events->list[piece->event], &n) ? n.start_ns : 0;
+}
+
+/* What is known of the thread that had the tid last. */
+struct holder {
+    struct thread *thread;
+    uint32_t tid, kinds;
+    uint64_t told_start_ns; /* by the probe */
+};
+
+/* Does the piece begin another thread than the one that had the tid before? */
+static bool begins_thread(const struct events *events, const struct threads_piece *piece, const struct holder *holder)
+{
+    const struct event *e = &events->list[piece->event];
+    if (piece->tid != holder->tid)
         return true;
-    return kind == RECORD_KIND_kernel_fork && kinds;
+    if (holder->kinds >> e->kind & 1)
+        return !is_told_again(events, e, holder->told_start_ns);
+    return e->kind == RECORD_KIND_kernel_fork && holder->kinds;
 }
 
 static int by_start(const void *left, const void *right)
@@ -149,9 +170,10 @@ static struct thread *new_thread(struct thread *out, uint32_t *count, uint32_t t
 enum err threads_of(struct threads_scratch *scratch, const struct events *events, const struct life *life,
                     struct threads_window window, struct thread *out, uint32_t *count)
 {
-    uint32_t pieces, tid = life->pid, kinds = 0;
+    uint32_t pieces;
+    struct holder holder = { .tid = life->pid };
     *count = 0;
-    struct thread *thread = new_thread(out, count, life->pid);
+    new_thread(out, count, life->pid);
     enum err err = gather(scratch, events, life, window, &pieces);
     for (uint32_t i = 0; i < pieces && !err; i++) {
         const struct threads_piece *piece = &scratch->pieces[i];
@@ -160,13 +182,12 @@ enum err threads_of(struct threads_scratch *scratch, const struct events *events
             take_piece(events, piece, &out[0]);
             continue;
         }
-        if (begins_thread(events, piece, tid, kinds)) {
-            thread = new_thread(out, count, piece->tid);
-            tid = piece->tid;
-            kinds = 0;
-        }
-        take_piece(events, piece, thread);
-        kinds |= 1u << events->list[piece->event].kind;
+        if (begins_thread(events, piece, &holder))
+            holder = (struct holder){ .thread = new_thread(out, count, piece->tid), .tid = piece->tid };
+        take_piece(events, piece, holder.thread);
+        holder.kinds |= 1u << events->list[piece->event].kind;
+        if (events->list[piece->event].kind == RECORD_KIND_thread)
+            holder.told_start_ns = told_start_ns(events, piece);
     }
     qsort(out + 1, *count - 1, sizeof *out, by_start);
     return err;

@@ -266,7 +266,7 @@ static void take_rss(const struct told *told, const struct counters *below, stru
         counters_set(own, COUNTER_rssmax, all);
 }
 
-static void take_children(const struct counters *children, struct counters *own)
+void usage_take_children(const struct counters *children, struct counters *own)
 {
     static const struct { enum counter from, to; } pairs[] = {
         { COUNTER_usertime, COUNTER_cutime }, { COUNTER_systemtime, COUNTER_cstime },
@@ -296,6 +296,6 @@ bool usage_of_life(const struct usage *u, uint32_t index, const struct told *tol
     if (use->extra_us)
         counters_set(own, COUNTER_systemtime, counters_get(own, COUNTER_systemtime) + use->extra_us);
     if (children)
-        take_children(children, own);
+        usage_take_children(children, own);
     return own->known != 0;
 }

@@ -33,6 +33,9 @@ void usage_clear(struct usage *usage);
 /* All that the life used itself, over all of its images. false: nothing is known. */
 bool usage_of_life(const struct usage *usage, uint32_t life, const struct told *told, struct counters *own);
 
+/* Sets what papiex calls the numbers of the children, where they are not known yet. */
+void usage_take_children(const struct counters *children, struct counters *own);
+
 /* As counters_subtract, but the CPU time is taken as one: its sum is exact and the parts are only its split, so that one
  * of them alone could come out below 0. */
 void usage_subtract(struct counters *minuend, const struct counters *subtrahend);

@@ -18,8 +18,8 @@ enum process_source {
     SEEN_PROC = 32,     /* read from /proc while it ran */
     SEEN_CHILD = 64,    /* nobody saw it, but a child of it named it as its parent */
     /* Not whence, but how well the numbers are known: */
-    USAGE_ESTIMATED = 256,   /* part of its CPU time is its share of what only the sum of its family shows */
-    USAGE_WITH_OTHERS = 512, /* its numbers hold those of children or of earlier images that nobody could tell apart */
+    USAGE_ESTIMATED = 128,   /* part of its CPU time is its share of what only the sum of its family shows */
+    USAGE_WITH_OTHERS = 256, /* its numbers hold those of children or of earlier images that nobody could tell apart */
 };
 
 enum process_state {

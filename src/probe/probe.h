@@ -33,6 +33,7 @@ struct probe {
     _Atomic bool quiet;  /* the program restricts its own system calls: make none beside them */
     _Atomic bool ended;  /* the end is recorded */
     pid_t pid, forking;  /* forking: the process that is calling fork */
+    uint64_t forking_ns; /* and when */
     uint64_t start_ticks, ticks_per_s;
     void *main_thread;   /* its thread pointer */
     _Atomic unsigned children;

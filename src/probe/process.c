@@ -117,6 +117,7 @@ static void fork_prepare(void)
     if (!probe_on())
         return;
     probe.forking = sys_getpid();
+    probe.forking_ns = clock_realtime_ns(); /* in the parent's order: the child may run when its parent has long exec'd */
     atomic_fetch_add_explicit(&probe.children, 1, memory_order_relaxed);
 }
 
@@ -126,7 +127,7 @@ static void fork_emit(void)
     struct fork_record record = {
         .pid = (uint64_t)probe.pid,
         .ppid = (uint64_t)probe.forking, /* not getppid: the parent may have ended by now */
-        .time_ns = clock_realtime_ns(),
+        .time_ns = probe.forking_ns,
     };
     struct packer packer = emit_begin(frame, sizeof frame);
     record_pack_fork(&packer, &record);

@@ -113,7 +113,8 @@ static const char *const process_names[] = {
 /* "probe wait", in the order of enum process_source. */
 static void add_sources(struct rows *rows, unsigned sources)
 {
-    static const char *const names[] = { "probe", "wait", "connector", "taskstats", "parent", "proc" };
+    static const char *const names[] = { "probe", "wait", "connector", "taskstats", "parent", "proc",
+                                         "child", "estimated", "with-others" };
     struct buf text;
     buf_init(&text, 256);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

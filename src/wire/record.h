@@ -25,7 +25,7 @@
     X(number, pid) X(number, ppid) X(number, pgid) X(number, sid) X(number, uid) X(number, start_ticks) \
     X(number, time_ns) X(text, path) X(text, args) X(text, cwd) X(text, tags) X(counters, self) X(counters, children)
 
-/* fork returned in a child that has the probe: same image as its parent. */
+/* fork returned in a child that has the probe: same image as its parent. time_ns: just before, by the parent. */
 #define RECORD_FORK(X) X(number, pid) X(number, ppid) X(number, time_ns)
 
 /* The probe is about to exec; path and args are those of the image to come. self: getrusage of the whole pid so far; io

@@ -198,7 +198,7 @@ static enum fit fit_taskstats(const struct fitting *f, const struct event *e)
         return SAME;
     if (is_of_before(f, n.start_ns))
         return BEFORE;
-    if (f->now.exited && has(&f->now, BIT(taskstats)) && !(e->flags & EVENT_OF_THREAD))
+    if (f->now.exited && f->now.task_told && !(e->flags & EVENT_OF_THREAD))
         return ANEW;
     uint64_t over_ns = f->now.wait_ns ? f->now.wait_ns : f->now.exited ? f->now.last_ns : UINT64_MAX - PAUSE_NS;
     return n.start_ns > over_ns + PAUSE_NS ? ANEW : SAME;

@@ -14,7 +14,9 @@ struct tale {
     uint64_t wait_ns;  /* when it was reaped; 0: not yet */
     struct bytes wait; /* the body of that record */
     int64_t threads;   /* alive, as far as the kernel told */
-    bool exited;       /* the kernel told that its last thread ended */
+    bool main_exited;  /* the kernel told that its main thread ended, */
+    bool exited;       /* and the last of the others */
+    bool task_told;    /* the main thread's exit record was seen */
 };
 
 enum fit { SAME, ANEW, BEFORE };

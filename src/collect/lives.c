@@ -94,7 +94,11 @@ static void note_kernel_fork(struct walk *w, const struct event *e, struct tale 
 
 static void note_kernel_exit(const struct event *e, struct tale *tale, struct life *life, struct ranks *ranks)
 {
-    tale->exited = --tale->threads <= 0;
+    bool is_main = !(e->flags & EVENT_OF_THREAD);
+    tale->main_exited |= is_main;
+    if (is_main || tale->threads > !tale->main_exited) /* the fork of a thread may have been lost: main is still there */
+        tale->threads--;
+    tale->exited = tale->main_exited && tale->threads <= 0;
     note_end(life, ranks, END_KERNEL, e->time_ns);
 }
 
@@ -109,8 +113,10 @@ static void note_numbers(struct walk *w, const struct event *e, struct tale *tal
             note_start(life, ranks, START_SEEN, n.start_ns);
     } else if (e->kind == RECORD_KIND_taskstats) {
         note_parent(w, life, ranks, PARENT_LATE, n.ppid);
-        if (!(e->flags & EVENT_OF_THREAD))
+        if (!(e->flags & EVENT_OF_THREAD)) {
             note_start(life, ranks, START_SEEN, n.start_ns);
+            tale->task_told = true;
+        }
         if (e->flags & EVENT_LAST) {
             tale->exited = true;
             note_end(life, ranks, END_TASKSTATS, e->time_ns);
@@ -123,7 +129,7 @@ static void note_numbers(struct walk *w, const struct event *e, struct tale *tal
             note_start(life, ranks, START_SEEN, e->time_ns);
         if (e->kind == RECORD_KIND_kernel_exec) { /* no other thread survives it */
             tale->threads = 1;
-            tale->exited = false;
+            tale->exited = tale->main_exited = tale->task_told = false;
         }
     }
 }

@@ -85,7 +85,8 @@ void threads_join(struct counters *all, const struct counters *probe, const stru
     *all = joined;
 }
 
-static void take_thread(struct bytes body, struct thread *thread)
+/* joins: what stands there is the kernel's; else it is an earlier word of the probe, which this one replaces. */
+static void take_thread(struct bytes body, struct thread *thread, bool joins)
 {
     struct thread_record record;
     if (record_unpack_thread(body, &record))
@@ -93,7 +94,7 @@ static void take_thread(struct bytes body, struct thread *thread)
     thread->start_ns = thread->start_ns ? thread->start_ns : record.start_ns;
     thread->end_ns = record.end_ns; /* the kernel's word comes later and counts more */
     set_name(thread, record.name);
-    struct counters kernel = thread->counters;
+    struct counters kernel = joins ? thread->counters : (struct counters){ 0 };
     threads_join(&thread->counters, &record.counters, &kernel);
 }
 
@@ -109,13 +110,15 @@ static void take_taskstats(struct bytes body, struct thread *thread)
     threads_join(&thread->counters, &probe, &record.counters);
 }
 
-static void take_piece(const struct events *events, const struct threads_piece *piece, struct thread *thread)
+/* kinds: of the pieces that the thread has already. */
+static void take_piece(const struct events *events, const struct threads_piece *piece, uint32_t kinds,
+                       struct thread *thread)
 {
     const struct event *e = &events->list[piece->event];
     switch ((enum record_kind)e->kind) {
     case RECORD_KIND_kernel_fork: thread->start_ns = e->time_ns; break;
     case RECORD_KIND_kernel_exit: thread->end_ns = e->time_ns; break;
-    case RECORD_KIND_thread: take_thread(event_body(events, e), thread); break;
+    case RECORD_KIND_thread: take_thread(event_body(events, e), thread, kinds >> RECORD_KIND_taskstats & 1); break;
     case RECORD_KIND_taskstats: take_taskstats(event_body(events, e), thread); break;
     case RECORD_KIND_perf: thread->events = piece->event; break;
     default: break;
@@ -170,7 +173,7 @@ static struct thread *new_thread(struct thread *out, uint32_t *count, uint32_t t
 enum err threads_of(struct threads_scratch *scratch, const struct events *events, const struct life *life,
                     struct threads_window window, struct thread *out, uint32_t *count)
 {
-    uint32_t pieces;
+    uint32_t pieces, main_kinds = 0;
     struct holder holder = { .tid = life->pid };
     *count = 0;
     new_thread(out, count, life->pid);
@@ -179,12 +182,13 @@ enum err threads_of(struct threads_scratch *scratch, const struct events *events
         const struct threads_piece *piece = &scratch->pieces[i];
         bool is_main = piece->tid == life->pid;
         if (is_main) { /* always one; a second exit record is that of a leader which was replaced in an exec */
-            take_piece(events, piece, &out[0]);
+            take_piece(events, piece, main_kinds, &out[0]);
+            main_kinds |= 1u << events->list[piece->event].kind;
             continue;
         }
         if (begins_thread(events, piece, &holder))
             holder = (struct holder){ .thread = new_thread(out, count, piece->tid), .tid = piece->tid };
-        take_piece(events, piece, holder.thread);
+        take_piece(events, piece, holder.kinds, holder.thread);
         holder.kinds |= 1u << events->list[piece->event].kind;
         if (events->list[piece->event].kind == RECORD_KIND_thread)
             holder.told_start_ns = told_start_ns(events, piece);

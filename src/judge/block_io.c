@@ -1,4 +1,5 @@
-/* Rule: processes were blocked by storage. Thresholds: 20 % of the time in which they ran or were blocked, 1 s in all. */
+/* Rule: processes were blocked by storage. Thresholds: 20 % of the time in which they ran or were
+ * blocked, 1 s in all. */
 #include "judge/rules.h"
 
 #include "judge/say.h"
@@ -19,8 +20,8 @@ static bool judge(const struct facts *facts, struct advice *advice)
     advice->weight = share;
     rule_say(advice, "Processes stood still for %s until storage answered, %s of the time they ran or stood.",
              say_seconds(blocked_s).s, say_share(share).s);
-    rule_advise(advice, "Read in larger pieces and ahead of need, keep hot files on a local disk ($TMPDIR) or in memory, or "
-                        "work on several files at once.");
+    rule_advise(advice, "Read in larger pieces and ahead of need, keep hot files on a local disk ($TMPDIR) or in "
+                        "memory, or work on several files at once.");
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* Rule: cores that were allowed stood idle. Thresholds: under 60 % of 2 or more cores on average, in a job of 1 s or more;
- * waste when under 30 %. */
+/* Rule: cores that were allowed stood idle. Thresholds: under 60 % of 2 or more cores on average, in a job of 1 s or
+ * more; waste when under 30 %. */
 #include "judge/rules.h"
 
 #include "judge/say.h"

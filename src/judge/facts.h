@@ -1,5 +1,6 @@
 /* What is known of one job, gathered from the store in a few calls whose cost does not grow with the number of its
- * processes: what the rules judge and what the report shows. Unknown numbers are NAN, or false in the bit beside them. */
+ * processes: what the rules judge and what the report shows. Unknown numbers are NAN, or false in the bit beside
+ * them. */
 #ifndef SONDE_JUDGE_FACTS_H
 #define SONDE_JUDGE_FACTS_H
 
@@ -51,13 +52,13 @@ void facts_add_executable(struct summary_executable *rest, const struct summary_
 
 /* Derived numbers (judge/figures.c); NAN when something they need is not known. */
 double facts_duration_s(const struct facts *facts);
-double facts_cpu_s(const struct facts *facts);           /* the kernel's total, or the sum of what was seen if that is more */
-double facts_cores_allowed(const struct facts *facts);   /* else all cores of the machine */
-double facts_cores_used(const struct facts *facts);      /* on average */
-double facts_cores_wanted(const struct facts *facts);    /* the same and those that threads waited for, as far as known */
+double facts_cpu_s(const struct facts *facts);         /* the kernel's total; the sum of what was seen when it is not whole */
+double facts_cores_allowed(const struct facts *facts); /* else all cores of the machine */
+double facts_cores_used(const struct facts *facts);    /* on average */
+double facts_cores_wanted(const struct facts *facts);  /* the same and those that threads waited for, as far as known */
 double facts_cores_of_others(const struct facts *facts); /* of the machine, busy with other work, on average */
-double facts_memory_limit(const struct facts *facts);    /* bytes; else all memory of the machine */
-double facts_memory_peak(const struct facts *facts);     /* bytes, of all processes together; else of the largest one */
+double facts_memory_limit(const struct facts *facts);  /* bytes; else all memory of the machine */
+double facts_memory_peak(const struct facts *facts);   /* bytes, of all processes together; else of the largest one */
 
 /* A counter of all processes together. False: not known. */
 bool facts_sum(const struct facts *facts, enum counter counter, double *value);

@@ -1,5 +1,5 @@
-/* Rule: many processes failed though the command ended well. Thresholds: 10 of them and 10 % of all. Programs such as grep
- * and test say no in this way, so it is but a note. */
+/* Rule: many processes failed though the command ended well. Thresholds: 10 of them and 10 % of all. Programs such as
+ * grep and test say no in this way, so it is but a note. */
 #include "judge/rules.h"
 
 #include "judge/say.h"
@@ -21,7 +21,8 @@ static bool judge(const struct facts *facts, struct advice *advice)
     rule_say(advice, "%s of %s processes ended with a status other than 0, though the command ended well.",
              text_count(summary->failed).s, text_count(summary->processes).s);
     if (named)
-        rule_advise(advice, "Most often %s (%s times): harmless where a script asks a question by it, worth a look elsewhere.",
+        rule_advise(advice,
+                    "Most often %s (%s times): harmless where a script asks a question by it, worth a look elsewhere.",
                     say_name(facts->failing.name).s, text_count(facts->failing.failed).s);
     else
         rule_advise(advice, "Harmless where a script asks a question by it, worth a look elsewhere.");

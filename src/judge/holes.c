@@ -43,7 +43,8 @@ static bool say(const struct facts *facts, struct advice *advice)
     } else if (unseen_cpu_s(summary) > 0) {
         rule_say(advice, "%s of CPU time, %s of the whole, belong to processes that were not seen.",
                  say_seconds(unseen_cpu_s(summary)).s, say_share(unseen_cpu_s(summary) / facts_cpu_s(facts)).s);
-        rule_advise(advice, "The total is right, the table of processes is not whole; sonde doctor tells what is missing.");
+        rule_advise(advice, "The total is right, the table of processes is not whole; sonde doctor tells what is "
+                            "missing.");
     } else {
         advice->severity = SEVERITY_NOTE;
         return false;

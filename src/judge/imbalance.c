@@ -52,8 +52,11 @@ static bool find_processes(const struct facts *facts, struct group *group)
                 (double)executable->wall_ns / (double)executable->count <
                     TOGETHER * (double)(busiest->end_ns - busiest->start_ns))
                 continue;
-            *group = (struct group){ .one = "process", .count = executable->count, .cpu_s = (double)executable->cpu_us / 1e6,
-                .busiest_s = (double)counters_cpu_us(&busiest->counters) / 1e6, .what = say_name(executable->name) };
+            *group = (struct group){ .one = "process",
+                                     .count = executable->count,
+                                     .cpu_s = (double)executable->cpu_us / 1e6,
+                                     .busiest_s = (double)counters_cpu_us(&busiest->counters) / 1e6,
+                                     .what = say_name(executable->name) };
             if (uneven(group, facts))
                 return true;
         }

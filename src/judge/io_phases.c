@@ -1,5 +1,5 @@
-/* Rule: phases in which the job moved data and did not compute. Thresholds: 20 % of the time and 2 s with under half a core
- * busy and 10 MiB/s or more from or to storage. */
+/* Rule: phases in which the job moved data and did not compute. Thresholds: 20 % of the time and 2 s with under half a
+ * core busy and 10 MiB/s or more from or to storage. */
 #include "judge/rules.h"
 
 #include "judge/say.h"
@@ -25,8 +25,8 @@ static bool judge(const struct facts *facts, struct advice *advice)
     advice->weight = share;
     rule_say(advice, "For %s (%s of the time) the job moved data from or to storage, %s/s, and hardly computed.",
              say_seconds(seconds).s, say_share(share).s, say_bytes(rate / bins).s);
-    rule_advise(advice, "Let reading and writing run beside the computation, stage files on a faster disk, or move less "
-                        "(compression, fewer checkpoints).");
+    rule_advise(advice, "Let reading and writing run beside the computation, stage files on a faster disk, or move "
+                        "less (compression, fewer checkpoints).");
     return true;
 }
 

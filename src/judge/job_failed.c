@@ -1,4 +1,5 @@
-/* Rule: the command itself failed. Threshold: any exit status but 0, any signal but SIGKILL, which judge/killed.c explains. */
+/* Rule: the command itself failed. Threshold: any exit status but 0, any signal but SIGKILL, which judge/killed.c
+ * explains. */
 #include "judge/rules.h"
 
 #include "judge/say.h"

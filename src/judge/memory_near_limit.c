@@ -12,8 +12,8 @@ static bool judge(const struct facts *facts, struct advice *advice)
         return false;
     advice->severity = SEVERITY_PROBLEM;
     advice->weight = 0.95;
-    rule_say(advice, "Memory reached %s of %s, %s of %s.", say_bytes(peak).s, say_bytes(limit).s, say_share(peak / limit).s,
-             facts->job.memory_limit_bytes ? "the limit" : "what the machine has");
+    rule_say(advice, "Memory reached %s of %s, %s of %s.", say_bytes(peak).s, say_bytes(limit).s,
+             say_share(peak / limit).s, facts->job.memory_limit_bytes ? "the limit" : "what the machine has");
     rule_advise(advice, "A little more and processes are killed: ask for more memory, or hold less at once.");
     return true;
 }

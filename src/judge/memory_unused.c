@@ -1,5 +1,5 @@
-/* Rule: much more memory was asked for than used. Thresholds: under 25 % of a limit of 2 GiB or more that is smaller than
- * the machine (so somebody asked for it), in a job of 10 s or more. */
+/* Rule: much more memory was asked for than used. Thresholds: under 25 % of a limit of 2 GiB or more that is smaller
+ * than the machine (so somebody asked for it), in a job of 10 s or more. */
 #include "judge/rules.h"
 
 #include "judge/say.h"
@@ -17,7 +17,8 @@ static bool judge(const struct facts *facts, struct advice *advice)
     double peak = facts_memory_peak(facts), limit = facts_memory_limit(facts);
     bool asked = facts->job.memory_limit_bytes && (double)facts->job.memory_bytes * 0.98 > limit;
     bool sampled = facts->job.summary.rss_peak_bytes || !isnan(shape_peak(&facts->shape, SHAPE_MEMORY));
-    if (!asked || !sampled || limit < LIMIT_MIN || facts_duration_s(facts) < DURATION_MIN_S || peak >= USED_SHARE * limit)
+    if (!asked || !sampled || limit < LIMIT_MIN || facts_duration_s(facts) < DURATION_MIN_S ||
+        peak >= USED_SHARE * limit)
         return false;
     advice->severity = SEVERITY_HINT;
     advice->weight = 1 - peak / limit;

@@ -1,5 +1,5 @@
-/* Rule: page faults had to wait for a disk. Thresholds: 1,000 of them, 10 a second. With memory at 80 % of the limit or more
- * it was short; else programs and mapped files came in for the first time. */
+/* Rule: page faults had to wait for a disk. Thresholds: 1,000 of them, 10 a second. With memory at 80 % of the limit or
+ * more it was short; else programs and mapped files came in for the first time. */
 #include "judge/rules.h"
 
 #include "judge/say.h"
@@ -24,8 +24,8 @@ static bool judge(const struct facts *facts, struct advice *advice)
         rule_advise(advice, "Memory was at %s of its limit and pages went out and in again: ask for more memory.",
                     say_share(share).s);
     else
-        rule_advise(advice, "Programs, libraries or mapped files came in from disk: a second run is faster; else read files "
-                            "in one go, or keep them on a local disk.");
+        rule_advise(advice, "Programs, libraries or mapped files came in from disk: a second run is faster; else read "
+                            "files in one go, or keep them on a local disk.");
     return true;
 }
 

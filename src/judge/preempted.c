@@ -1,5 +1,5 @@
-/* Rule: threads were switched all the time. Thresholds: 500 involuntary switches per second of CPU time, 10,000 in all, a
- * job of 1 s of CPU time or more. With a third as many voluntary ones, threads woke one another (pipes, locks). */
+/* Rule: threads were switched all the time. Thresholds: 500 involuntary switches per second of CPU time, 10,000 in all,
+ * a job of 1 s of CPU time or more. With a third as many voluntary ones, threads woke one another (pipes, locks). */
 #include "judge/rules.h"
 
 #include "judge/say.h"

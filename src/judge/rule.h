@@ -1,5 +1,6 @@
-/* A rule looks at the facts of a job and gives at most one piece of advice. To add one: copy judge/small_io.c, name it in
- * judge/rules.h and judge/meson.build, test both sides of its threshold in tests/judge/, describe it in docs/advice.md. */
+/* A rule looks at the facts of a job and gives at most one piece of advice. To add one: copy judge/small_io.c, name it
+ * in judge/rules.h and judge/meson.build, test both sides of its threshold in tests/judge/, describe it in
+ * docs/advice.md. */
 #ifndef SONDE_JUDGE_RULE_H
 #define SONDE_JUDGE_RULE_H
 
@@ -38,7 +39,7 @@ struct rule {
     const char *name;       /* "cores-unused" */
     unsigned needs;         /* enum need */
     uint64_t counters;      /* RULE_COUNTER of those that must be known in the sum of all processes */
-    const char *unless;     /* name of a rule that says the same better: this one is left out when that one has spoken */
+    const char *unless;     /* name of a rule that says it better: this one is left out when that one has spoken */
     /* True: it has something to say and has filled in severity, weight, sentence and remedy. */
     bool (*judge)(const struct facts *facts, struct advice *advice);
 };

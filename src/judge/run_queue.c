@@ -1,6 +1,6 @@
-/* Rule: threads that could run waited for a CPU. Thresholds: 30 % of the time in which they could, 1 s in all. With 85 %
- * of the cores in use the job had too many of its own; else others (10 % of the machine), the host of a virtual machine
- * (10 % of a core), a quota or binding held them back. */
+/* Rule: threads that could run waited for a CPU. Thresholds: 30 % of the time in which they could, 1 s in all. With
+ * 85 % of the cores in use the job had too many of its own; else others (10 % of the machine), the host of a virtual
+ * machine (10 % of a core), a quota or binding held them back. */
 #include "judge/rules.h"
 
 #include "judge/say.h"
@@ -16,16 +16,18 @@ static void advise(const struct facts *facts, struct advice *advice)
     double others = facts_cores_of_others(facts), steal = shape_mean(&facts->shape, SHAPE_STEAL);
     double cores = (double)facts->job.cores;
     if (others >= OTHERS_SHARE * cores && cores > 0)
-        rule_advise(advice, "Others kept %s of the machine's %s busy meanwhile: run it when the machine is free, or ask for a "
-                            "whole node (srun --exclusive).", say_cores(others).s,
-                    say_many(facts->job.cores, "core", "cores").s);
+        rule_advise(advice,
+                    "Others kept %s of the machine's %s busy meanwhile: run it when the machine is free, or ask for a "
+                    "whole node (srun --exclusive).",
+                    say_cores(others).s, say_many(facts->job.cores, "core", "cores").s);
     else if (steal >= STEAL_MIN)
         rule_advise(advice, "This is a virtual machine, and its host gave %s of its cores to others meanwhile.",
                     say_cores(steal).s);
     else
-        rule_advise(advice, "Yet the job kept only %s of %s cores busy: look for threads bound to the same cores (taskset, "
-                            "srun --cpu-bind), or a CPU quota.", say_cores(facts_cores_used(facts)).s,
-                    say_cores(facts_cores_allowed(facts)).s);
+        rule_advise(advice,
+                    "Yet the job kept only %s of %s cores busy: look for threads bound to the same cores (taskset, "
+                    "srun --cpu-bind), or a CPU quota.",
+                    say_cores(facts_cores_used(facts)).s, say_cores(facts_cores_allowed(facts)).s);
 }
 
 static bool judge(const struct facts *facts, struct advice *advice)
@@ -45,7 +47,8 @@ static bool judge(const struct facts *facts, struct advice *advice)
              most.s[0] ? " on " : "", most.s[0] ? say_cores(allowed).s : "", most.s[0] ? " cores" : "");
     advice->severity = own ? SEVERITY_HINT : SEVERITY_WASTE;
     if (own)
-        rule_advise(advice, "Start no more at once than there are cores (make -j, OMP_NUM_THREADS), or ask for more cores.");
+        rule_advise(advice, "Start no more at once than there are cores (make -j, OMP_NUM_THREADS), or ask for more "
+                            "cores.");
     else
         advise(facts, advice);
     return true;

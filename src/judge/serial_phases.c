@@ -52,8 +52,10 @@ static bool judge(const struct facts *facts, struct advice *advice)
     advice->weight = phases.serial;
     rule_say(advice, "For %s (%s of the time) only one core was busy, though %s were at other times.",
              say_seconds(serial_s).s, say_share(phases.serial).s, say_cores(phases.cores).s);
-    rule_advise(advice, "See what ran from %s to %s after the start, the longest such stretch, and split it or start it "
-                        "beside something else.", say_offset(phases.longest_from * bin_s).s,
+    rule_advise(advice,
+                "See what ran from %s to %s after the start, the longest such stretch, and split it or start it "
+                "beside something else.",
+                say_offset(phases.longest_from * bin_s).s,
                 say_offset((phases.longest_from + phases.longest) * bin_s).s);
     return true;
 }

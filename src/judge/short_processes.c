@@ -22,8 +22,8 @@ static bool judge(const struct facts *facts, struct advice *advice)
     advice->weight = share < 1 ? share : 1;
     rule_say(advice, "%s of the wall time went into %s of under 10 ms%s%s.", say_part(share < 1 ? share : 1).s,
              say_many(summary->short_processes, "process", "processes").s, mostly.s[0] ? ", mostly " : "", mostly.s);
-    rule_advise(advice, "Do more in each: shell builtins instead of programs, xargs instead of a loop, one awk or Python "
-                        "program instead of a pipeline per line.");
+    rule_advise(advice, "Do more in each: shell builtins instead of programs, xargs instead of a loop, one awk or "
+                        "Python program instead of a pipeline per line.");
     return true;
 }
 

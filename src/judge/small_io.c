@@ -7,8 +7,8 @@
 #define RATE_MIN 1000
 #define MEAN_MAX 1024
 
-static bool judge_one(const struct facts *facts, struct advice *advice, enum counter bytes_counter, enum counter calls_counter,
-                      const char *verb)
+static bool judge_one(const struct facts *facts, struct advice *advice, enum counter bytes_counter,
+                      enum counter calls_counter, const char *verb)
 {
     double bytes, calls, mean;
     if (!facts_sum(facts, bytes_counter, &bytes) || !facts_sum(facts, calls_counter, &calls) || calls < CALLS_MIN)
@@ -19,7 +19,8 @@ static bool judge_one(const struct facts *facts, struct advice *advice, enum cou
     advice->severity = SEVERITY_HINT;
     advice->weight = 0.5 - mean / MEAN_MAX / 2;
     rule_say(advice, "%s %s calls moved only %s each.", text_count((uint64_t)calls).s, verb, say_bytes(mean).s);
-    rule_advise(advice, "Gather them: stdio or setvbuf in C, buffered streams elsewhere, bs=1M for dd, no unbuffered output.");
+    rule_advise(advice, "Gather them: stdio or setvbuf in C, buffered streams elsewhere, bs=1M for dd, no unbuffered "
+                        "output.");
     return true;
 }
 

@@ -1,4 +1,5 @@
-/* Rule: storage delivered much more than the programs asked for. Thresholds: 1 GiB, and twice what read calls returned. */
+/* Rule: storage delivered much more than the programs asked for. Thresholds: 1 GiB, and twice what read calls
+ * returned. */
 #include "judge/rules.h"
 
 #include "judge/say.h"
@@ -17,8 +18,8 @@ static bool judge(const struct facts *facts, struct advice *advice)
     advice->weight = 0.4;
     rule_say(advice, "Storage delivered %s, though programs read %s: files were mapped or read ahead in vain.",
              say_bytes(fetched).s, say_bytes(asked).s);
-    rule_advise(advice, "For scattered access tell the kernel (posix_fadvise or madvise with RANDOM); if the same data came "
-                        "several times, more memory would have kept it.");
+    rule_advise(advice, "For scattered access tell the kernel (posix_fadvise or madvise with RANDOM); if the same "
+                        "data came several times, more memory would have kept it.");
     return true;
 }
 

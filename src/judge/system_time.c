@@ -1,5 +1,5 @@
-/* Rule: much CPU time went into the kernel. Thresholds: 40 % of it, 1 s in all. What it did there is told by what there was
- * most of. */
+/* Rule: much CPU time went into the kernel. Thresholds: 40 % of it, 1 s in all. What it did there is told by what there
+ * was most of. */
 #include "judge/rules.h"
 
 #include "judge/say.h"
@@ -39,7 +39,8 @@ static bool judge(const struct facts *facts, struct advice *advice)
         return false;
     advice->severity = SEVERITY_HINT;
     advice->weight = share;
-    rule_say(advice, "%s of the CPU time, %s, went into the kernel.", say_part(share).s, say_seconds(system_us / 1e6).s);
+    rule_say(advice, "%s of the CPU time, %s, went into the kernel.", say_part(share).s,
+             say_seconds(system_us / 1e6).s);
     advise(advice, facts, system_us / 1e6);
     return true;
 }

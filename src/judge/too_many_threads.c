@@ -1,4 +1,5 @@
-/* Rule: far more threads lived at once than cores. Thresholds: 8 for each core allowed, 64 in all, a job of 1 s or more. */
+/* Rule: far more threads lived at once than cores. Thresholds: 8 for each core allowed, 64 in all, a job of 1 s or
+ * more. */
 #include "judge/rules.h"
 
 #include "judge/say.h"
@@ -17,7 +18,8 @@ static bool judge(const struct facts *facts, struct advice *advice)
     advice->weight = 0.3;
     rule_say(advice, "%s lived at the same time on %s.", say_many(peak, "thread", "threads").s,
              say_many((uint64_t)(allowed + 0.5), "core", "cores").s);
-    rule_advise(advice, "Each takes memory and switching: a pool of about as many as there are cores is usually faster.");
+    rule_advise(advice, "Each takes memory and switching: a pool of about as many as there are cores is usually "
+                        "faster.");
     return true;
 }
 

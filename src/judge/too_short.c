@@ -1,5 +1,5 @@
-/* Rule: the job was over before its shape could be sampled. Thresholds: under 5 periods, but 100 ms or more; a period of
- * over 10 ms, the shortest there is. */
+/* Rule: the job was over before its shape could be sampled. Thresholds: under 5 periods, but 100 ms or more; a period
+ * of over 10 ms, the shortest there is. */
 #include "judge/rules.h"
 
 #include "judge/say.h"

@@ -52,7 +52,8 @@ static void add_shape(struct unknown_list *list, const struct facts *facts)
     if (facts->shape.samples >= SHAPE_SAMPLES_MIN)
         return;
     if (duration_s < SHAPE_SAMPLES_MIN * period_s)
-        add(list, "use over time: the job was shorter than %d samples of %s", SHAPE_SAMPLES_MIN, say_seconds(period_s).s);
+        add(list, "use over time: the job was shorter than %d samples of %s", SHAPE_SAMPLES_MIN,
+            say_seconds(period_s).s);
     else
         add(list, "use over time: there are no samples");
 }
@@ -61,12 +62,14 @@ static void add_processes(struct unknown_list *list, const struct facts *facts)
 {
     const struct summary *summary = &facts->job.summary;
     if (summary->unprobed && summary->unprobed < summary->images)
-        add(list, "%s of %s programs %s watched from outside only (static, set-uid, without our environment, or killed)",
+        add(list,
+            "%s of %s programs %s watched from outside only (static, set-uid, without our environment, or killed)",
             text_count(summary->unprobed).s, text_count(summary->images).s, summary->unprobed == 1 ? "was" : "were");
     if (summary->unprobed && summary->unprobed == summary->images)
         add(list, "no program was watched from inside: all numbers are the kernel's");
     if (summary->lost)
-        add(list, "the end of %s: the numbers are what was seen last", say_many(summary->lost, "process", "processes").s);
+        add(list, "the end of %s: the numbers are what was seen last",
+            say_many(summary->lost, "process", "processes").s);
     if (summary->running)
         add(list, "the end of %s that still ran: the numbers are those until then",
             say_many(summary->running, "process", "processes").s);

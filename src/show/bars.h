@@ -4,8 +4,8 @@
 
 #include "show/terminal.h"
 
-/* Adds exactly width columns: share (0..1, more is cut) of them filled; of what is filled, the last second (0..share) in
- * another sign. Any share over 0 shows something; NAN shows an empty bar. */
+/* Adds exactly width columns: share (0..1, more is cut) of them filled; of what is filled, the last second (0..share)
+ * in another sign. Any share over 0 shows something; NAN shows an empty bar. */
 void bars_add(struct buf *out, const struct terminal *terminal, size_t width, double share, double second,
               enum colour colour);
 

@@ -79,8 +79,8 @@ static size_t take_columns(struct bytes text, size_t columns)
     return taken;
 }
 
-/* How much of text goes on a line: up to the last blank that fits, or, of a word that is too long for a whole line, what
- * fits. 0: nothing, begin a new line. */
+/* How much of text goes on a line: up to the last blank that fits, or, of a word that is too long for a whole line,
+ * what fits. 0: nothing, begin a new line. */
 static size_t break_line(struct bytes text, size_t room, size_t whole_line)
 {
     size_t fits = take_columns(text, room);

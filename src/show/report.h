@@ -17,8 +17,8 @@ void report_init(struct report *report, const struct facts *facts);
 
 void report_print(const struct report *report, struct buf *out, const struct terminal *terminal);
 
-/* The same, and the raw numbers, as one JSON object (show/report_json.c). Units stand in the names; what is not known is
- * left out. */
+/* The same, and the raw numbers, as one JSON object (show/report_json.c). Units stand in the names; what is not known
+ * is left out. */
 void report_json(const struct report *report, struct buf *out);
 
 /* Parts of report_print in files of their own. */

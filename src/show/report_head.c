@@ -30,8 +30,8 @@ static void add_command(struct page *page, const struct store_job *job)
     buf_init(&line, 1 << 17);
     shell_add_words(&line, words);
     page_label(page, "command");
-    page_wrap(page, PLAIN, line.size ? (struct bytes){ line.data, line.size } : bytes_of("?"), VALUE_COLUMN, VALUE_COLUMN,
-              COMMAND_LINES);
+    page_wrap(page, PLAIN, line.size ? (struct bytes){ line.data, line.size } : bytes_of("?"), VALUE_COLUMN,
+              VALUE_COLUMN, COMMAND_LINES);
     buf_clear(&line);
 }
 
@@ -74,7 +74,8 @@ static void add_end(struct page *page, const struct store_job *job)
     char text[160];
     enum colour colour = RED;
     if (!job->status_known) {
-        snprintf(text, sizeof text, "%s", job->ended ? "in a way that nobody saw" : "not seen: Sonde was ended before it");
+        snprintf(text, sizeof text, "%s",
+                 job->ended ? "in a way that nobody saw" : "not seen: Sonde was ended before it");
     } else if (job->exit_signal) {
         snprintf(text, sizeof text, "by %s", say_signal(job->exit_signal).s);
     } else {

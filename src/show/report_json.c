@@ -41,7 +41,9 @@ static void add_counters(struct json *json, const char *key, const struct counte
     json_begin_object(json);
     for (int i = 0; i < COUNTERS_SIZE; i++) {
         const struct metric *metric = &counters_metrics[i];
-        const char *unit = strcmp(metric->unit, "B") == 0 ? "bytes" : strcmp(metric->unit, "KB") == 0 ? "kb" : metric->unit;
+        const char *unit = strcmp(metric->unit, "B") == 0    ? "bytes"
+                           : strcmp(metric->unit, "KB") == 0 ? "kb"
+                                                             : metric->unit;
         char name[64];
         bool said = strstr(metric->name, "bytes") != NULL || strcmp(unit, "1") == 0;
         snprintf(name, sizeof name, said ? "%s" : "%s_%s", metric->name, unit);
@@ -132,7 +134,8 @@ static void add_processes_made(struct json *json, const struct summary *summary)
 }
 
 /* A point that is not known is null: its place tells its time. Digits that mean nothing are left out. */
-static void add_curve(struct json *json, const char *key, const struct shape *shape, enum shape_line line, double digits)
+static void add_curve(struct json *json, const char *key, const struct shape *shape, enum shape_line line,
+                      double digits)
 {
     double columns[CURVE];
     if (isnan(shape_peak(shape, line)))

@@ -229,9 +229,12 @@ static void add_thread(struct page *page, const struct facts *facts, const struc
     const struct counters *counters = &thread->thread.counters;
     char name[96];
     struct row row = { 0 };
-    snprintf(name, sizeof name, "%s", thread->name[0] ? thread->name : "?");
-    if (process && !bytes_equal(process->name, bytes_of(thread->name)))
-        snprintf(name + strlen(name), sizeof name - strlen(name), " (%s)", say_name(process->name).s);
+    bool main = process && process->pid == thread->thread.tid;
+    struct text of = process ? say_name(process->name) : (struct text){ "" };
+    if (main || !thread->name[0] || strcmp(of.s, thread->name) == 0)
+        snprintf(name, sizeof name, "%s%s", of.s[0] ? of.s : "?", main ? " (main)" : "");
+    else
+        snprintf(name, sizeof name, of.s[0] ? "%s (%s)" : "%s", thread->name, of.s);
     row.name = bytes_of(name);
     snprintf(row.cells[0].s, sizeof row.cells[0].s, "%u", thread->thread.tid);
     own_cells(&row, facts, counters, thread->thread.start_ns, thread->thread.end_ns);

@@ -19,13 +19,14 @@
 static struct text short_share(double share)
 {
     struct text text;
-    snprintf(text.s, sizeof text.s, share > 0 && share < 0.005 ? "<1 %%" : share < 1e4 ? "%.0f %%" : "%.0e %%", share * 100);
+    const char *format = share > 0 && share < 0.005 ? "<1 %%" : share < 1e4 ? "%.0f %%" : "%.0e %%";
+    snprintf(text.s, sizeof text.s, format, share * 100);
     return text;
 }
 
 /* label, bar, figure, text. */
-static void add_bar(struct page *page, const char *label, double share, double second, enum colour colour, const char *figure,
-                    const char *text)
+static void add_bar(struct page *page, const char *label, double share, double second, enum colour colour,
+                    const char *figure, const char *text)
 {
     page_label(page, label);
     bars_add(page->out, &page->terminal, BAR, share, second, colour);
@@ -44,7 +45,8 @@ static void add_cpu(struct page *page, const struct facts *facts)
     double kernel = split ? system_us / (user_us + system_us) : 0;
     char text[160];
     if (!isnan(allowed)) {
-        snprintf(text, sizeof text, "%s of %s busy", say_cores(used).s, say_many((uint64_t)(allowed + 0.5), "core", "cores").s);
+        snprintf(text, sizeof text, "%s of %s busy", say_cores(used).s,
+                 say_many((uint64_t)(allowed + 0.5), "core", "cores").s);
         if (fabs(allowed - round(allowed)) > 0.05)
             snprintf(text, sizeof text, "%s of %s cores busy", say_cores(used).s, say_cores(allowed).s);
         add_bar(page, "CPU", used / allowed, kernel * used / allowed, GREEN, short_share(used / allowed).s, text);
@@ -131,7 +133,8 @@ static void add_curve(struct page *page, const struct facts *facts, enum shape_l
     page_label(page, label);
     spark_add(page->out, &page->terminal, columns, CURVE, most, colour);
     if (line == SHAPE_CPU)
-        buf_printf(page->out, "  max %s %s\n", say_cores(most).s, strcmp(say_cores(most).s, "1") == 0 ? "core" : "cores");
+        buf_printf(page->out, "  max %s %s\n", say_cores(most).s,
+                   strcmp(say_cores(most).s, "1") == 0 ? "core" : "cores");
     else
         buf_printf(page->out, "  max %s%s\n", say_bytes(most).s, line == SHAPE_MEMORY ? "" : "/s");
 }

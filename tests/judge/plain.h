@@ -1,4 +1,5 @@
-/* The facts of a job of which there is nothing to complain: 100 s on 16 of 32 cores, well used. Tests spoil one thing. */
+/* The facts of a job of which there is nothing to complain: 100 s on 16 of 32 cores, well used. Tests spoil one
+ * thing. */
 #ifndef SONDE_TESTS_JUDGE_PLAIN_H
 #define SONDE_TESTS_JUDGE_PLAIN_H
 

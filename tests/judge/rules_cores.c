@@ -9,7 +9,8 @@ static void mostly_waiting(void **state)
     silent("mostly-waiting");
     plain_cpu(&facts, 40, 1);
     says("mostly-waiting", SEVERITY_HINT,
-         "The job used 41.0 s of CPU time in 1 min 40 s (41 % of a core): it waited most of the time.", "Find out for what");
+         "The job used 41.0 s of CPU time in 1 min 40 s (41 % of a core): it waited most of the time.",
+         "Find out for what");
     silent("cores-unused");
     plain_count(&facts, COUNTER_time_waiting, 9e9);
     silent("mostly-waiting"); /* it had something to do, but no CPU */
@@ -18,7 +19,8 @@ static void mostly_waiting(void **state)
     plain_cpu(&facts, 5, 0);
     plain_count(&facts, COUNTER_delayacct_blkio_time, 60e6);
     says("mostly-waiting", SEVERITY_WASTE,
-         "The job used 5.0 s of CPU time in 1 min 40 s (5 % of a core): it waited most of the time.", "It waited for storage");
+         "The job used 5.0 s of CPU time in 1 min 40 s (5 % of a core): it waited most of the time.",
+         "It waited for storage");
     plain_last(&facts, 0.9);
     plain_cpu(&facts, 0.05, 0);
     silent("mostly-waiting");
@@ -35,7 +37,8 @@ static void cores_unused(void **state)
     plain_cpu(&facts, 970, 0);
     silent("cores-unused");
     plain_cpu(&facts, 950, 0);
-    says("cores-unused", SEVERITY_HINT, "9.5 of 16 cores were used on average (59 %).", "Ask for fewer cores, or start more");
+    says("cores-unused", SEVERITY_HINT, "9.5 of 16 cores were used on average (59 %).",
+         "Ask for fewer cores, or start more");
     plain_count(&facts, COUNTER_time_waiting, 11e9);
     silent("cores-unused"); /* there was enough to do, but no CPU */
     plain_count(&facts, COUNTER_time_waiting, 9e9);
@@ -66,7 +69,8 @@ static void serial_phases(void **state)
     plain_shape(&facts, SHAPE_CPU, 0.5, 0.69, 1.0);
     silent("serial-phases");
     plain_shape(&facts, SHAPE_CPU, 0.5, 0.7, 1.0);
-    says("serial-phases", SEVERITY_HINT, "For 20.0 s (20 % of the time) only one core was busy, though 15 were at other times.",
+    says("serial-phases", SEVERITY_HINT,
+         "For 20.0 s (20 % of the time) only one core was busy, though 15 were at other times.",
          "See what ran from 0:50 to 1:10 after the start");
     plain_shape(&facts, SHAPE_CPU, 0.5, 0.7, 1.3);
     silent("serial-phases");
@@ -103,8 +107,8 @@ static void imbalance_of_threads(void **state)
     one_thread_uses(99);
     silent("imbalance");
     one_thread_uses(101);
-    says("imbalance", SEVERITY_HINT, "One of 8 threads of lmp used 1 min 41 s of CPU time, the others 42.7 s on average.",
-         "Spread the work");
+    says("imbalance", SEVERITY_HINT,
+         "One of 8 threads of lmp used 1 min 41 s of CPU time, the others 42.7 s on average.", "Spread the work");
     facts.job.summary.threads_peak = 7; /* they were not there at the same time */
     silent("imbalance");
     facts.job.summary.threads_peak = 18;
@@ -121,8 +125,11 @@ static void imbalance_of_processes(void **state)
     facts.processes[0].thread_count = 1;
     facts.job.summary.live_peak = 4;
     facts.executable_count = 1;
-    facts.executables[0] = (struct summary_executable){ .name = bytes_of("lmp"), .path = bytes_of("/opt/lmp"), .count = 4,
-        .cpu_us = 400000000, .wall_ns = (uint64_t)(4 * PLAIN_S * 1e9) };
+    facts.executables[0] = (struct summary_executable){ .name = bytes_of("lmp"),
+                                                        .path = bytes_of("/opt/lmp"),
+                                                        .count = 4,
+                                                        .cpu_us = 400000000,
+                                                        .wall_ns = (uint64_t)(4 * PLAIN_S * 1e9) };
     counters_set(&facts.processes[0].counters, COUNTER_usertime, 199000000);
     silent("imbalance");
     counters_set(&facts.processes[0].counters, COUNTER_usertime, 205000000);
@@ -142,11 +149,12 @@ static void short_processes(void **state)
     facts.job.summary.short_wall_ns = 19900000000;
     silent("short-processes");
     facts.job.summary.short_wall_ns = 20000000000;
-    says("short-processes", SEVERITY_HINT, "20 % of the wall time went into 4,210 processes of under 10 ms.", "Do more in");
+    says("short-processes", SEVERITY_HINT, "20 % of the wall time went into 4,210 processes of under 10 ms.",
+         "Do more in");
     facts.shortest = (struct summary_executable){ .name = bytes_of("sed"), .short_count = 2106 };
     facts.job.summary.short_wall_ns = 52000000000;
-    says("short-processes", SEVERITY_WASTE, "Half (52 %) of the wall time went into 4,210 processes of under 10 ms, mostly sed.",
-         "Do more in");
+    says("short-processes", SEVERITY_WASTE,
+         "Half (52 %) of the wall time went into 4,210 processes of under 10 ms, mostly sed.", "Do more in");
     facts.job.summary.short_processes = 99;
     silent("short-processes");
     facts.job.summary.short_processes = 100;
@@ -220,12 +228,15 @@ static void preempted(void **state)
     plain_count(&facts, COUNTER_invol_ctxsw, 749000);
     silent("preempted");
     plain_count(&facts, COUNTER_invol_ctxsw, 750000);
-    says("preempted", SEVERITY_HINT, "Running threads were taken off the CPU 750,000 times, 500 a second of CPU time.", "More");
+    says("preempted", SEVERITY_HINT, "Running threads were taken off the CPU 750,000 times, 500 a second of CPU time.",
+         "More");
     plain_count(&facts, COUNTER_vol_ctxsw, 249000);
-    says("preempted", SEVERITY_HINT, "Running threads were taken off the CPU 750,000 times, 500 a second of CPU time.", "More");
+    says("preempted", SEVERITY_HINT, "Running threads were taken off the CPU 750,000 times, 500 a second of CPU time.",
+         "More");
     plain_count(&facts, COUNTER_vol_ctxsw, 250000);
     says("preempted", SEVERITY_HINT,
-         "Threads were switched 1,000,000 times, 667 a second of CPU time: they hand work to one another.", "Hand over larger");
+         "Threads were switched 1,000,000 times, 667 a second of CPU time: they hand work to one another.",
+         "Hand over larger");
     plain_count(&facts, COUNTER_time_waiting, 1000e9);
     silent("preempted"); /* run-queue has said it */
     plain_count(&facts, COUNTER_time_waiting, 0);
@@ -248,9 +259,11 @@ static void system_time(void **state)
     plain_cpu(&facts, 900, 600);
     says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.", "strace -c");
     plain_count(&facts, COUNTER_minflt, 31e6);
-    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.", "31,000,000 page faults");
+    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.",
+         "31,000,000 page faults");
     plain_count(&facts, COUNTER_syscr, 61e6);
-    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.", "61,032,768 read and write");
+    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.",
+         "61,032,768 read and write");
     facts.job.summary.images = 180000;
     says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.",
          "Much of it starts and ends 180,000 programs");

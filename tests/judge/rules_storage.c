@@ -12,7 +12,8 @@ static void memory_unused(void **state)
     silent("memory-unused");
     plain_shape(&facts, SHAPE_MEMORY, 0, 1, 7.9 * GIB);
     facts.job.summary.rss_peak_bytes = (uint64_t)(7.9 * GIB);
-    says("memory-unused", SEVERITY_HINT, "Memory stayed under 7.9 GiB of the 32.0 GiB allowed (25 %).", "Ask for 12.0 GiB:");
+    says("memory-unused", SEVERITY_HINT, "Memory stayed under 7.9 GiB of the 32.0 GiB allowed (25 %).",
+         "Ask for 12.0 GiB:");
     facts.job.memory_limit_bytes = facts.job.memory_bytes;
     silent("memory-unused"); /* nobody asked for it: it is the machine's */
     facts.job.memory_limit_bytes = (uint64_t)(32 * GIB);
@@ -48,7 +49,8 @@ static void block_io(void **state)
     silent("block-io");
     plain_count(&facts, COUNTER_delayacct_blkio_time, 376e6);
     says("block-io", SEVERITY_HINT,
-         "Processes stood still for 6 min 16 s until storage answered, 20 % of the time they ran or stood.", "Read in larger");
+         "Processes stood still for 6 min 16 s until storage answered, 20 % of the time they ran or stood.",
+         "Read in larger");
     plain_count(&facts, COUNTER_delayacct_blkio_time, 1501e6);
     assert_int_equal(find("block-io")->severity, SEVERITY_WASTE);
     plain_forget(&facts, COUNTER_delayacct_blkio_time);
@@ -66,7 +68,8 @@ static void io_phases(void **state)
     silent("io-phases");
     plain_shape(&facts, SHAPE_CPU, 0.2, 0.4, 0.1);
     says("io-phases", SEVERITY_HINT,
-         "For 20.0 s (20 % of the time) the job moved data from or to storage, 20.0 MiB/s, and hardly computed.", "Let reading");
+         "For 20.0 s (20 % of the time) the job moved data from or to storage, 20.0 MiB/s, and hardly computed.",
+         "Let reading");
     plain_shape(&facts, SHAPE_STORAGE, 0, 1, 9.9 * 1048576);
     silent("io-phases");
     plain_shape(&facts, SHAPE_STORAGE, 0, 1, NAN);
@@ -103,7 +106,8 @@ static void storage_rereads(void **state)
     silent("storage-rereads");
     plain_count(&facts, COUNTER_read_bytes, 8 * GIB);
     says("storage-rereads", SEVERITY_HINT,
-         "Storage delivered 8.0 GiB, though programs read 4.0 GiB: files were mapped or read ahead in vain.", "For scattered");
+         "Storage delivered 8.0 GiB, though programs read 4.0 GiB: files were mapped or read ahead in vain.",
+         "For scattered");
     plain_forget(&facts, COUNTER_rchar);
     silent("storage-rereads");
     plain_count(&facts, COUNTER_rchar, 0);

@@ -33,11 +33,13 @@ static void job_failed(void **state)
     says("job-failed", SEVERITY_PROBLEM, "The command ended with exit status 2.",
          "12 processes failed in all, most often cc1 (8): sonde ps 4711 shows which.");
     facts.job.exit_code = 127;
-    says("job-failed", SEVERITY_PROBLEM, "The command, or one in its script, was not found (exit status 127).", "Check");
+    says("job-failed", SEVERITY_PROBLEM, "The command, or one in its script, was not found (exit status 127).",
+         "Check");
     facts.job.exit_code = 126;
     says("job-failed", SEVERITY_PROBLEM, "The command could not be run (exit status 126).", "Check");
     facts.job.exit_code = 128 + SIGTERM;
-    says("job-failed", SEVERITY_PROBLEM, "The command ended with exit status 143, as shells tell of SIGTERM (terminated).", "");
+    says("job-failed", SEVERITY_PROBLEM,
+         "The command ended with exit status 143, as shells tell of SIGTERM (terminated).", "");
     facts.job.exit_code = 0;
     facts.job.exit_signal = SIGSEGV;
     says("job-failed", SEVERITY_PROBLEM, "The command was ended by SIGSEGV (segmentation fault).", "");
@@ -58,7 +60,8 @@ static void killed(void **state)
     facts.job.summary.rss_peak_bytes = (uint64_t)(31 * GIB);
     facts.job.summary.killed = 2;
     says("killed", SEVERITY_PROBLEM,
-         "2 processes were killed by SIGKILL; memory was at 97 % of its limit (31.0 GiB of 32.0 GiB).", "So the kernel");
+         "2 processes were killed by SIGKILL; memory was at 97 % of its limit (31.0 GiB of 32.0 GiB).",
+         "So the kernel");
     facts.job.exit_signal = SIGKILL;
     facts.job.exit_code = 0;
     says("killed", SEVERITY_PROBLEM,
@@ -73,10 +76,12 @@ static void crashed(void **state)
     (void)state;
     silent("crashed");
     facts.job.summary.crashed = 1;
-    says("crashed", SEVERITY_HINT, "1 process crashed (SIGSEGV, SIGABRT, SIGBUS, SIGFPE or the like).", "sonde ps 4711");
+    says("crashed", SEVERITY_HINT, "1 process crashed (SIGSEGV, SIGABRT, SIGBUS, SIGFPE or the like).",
+         "sonde ps 4711");
     facts.job.exit_code = 1;
     facts.job.summary.crashed = 3;
-    says("crashed", SEVERITY_PROBLEM, "3 processes crashed (SIGSEGV, SIGABRT, SIGBUS, SIGFPE or the like).", "sonde ps");
+    says("crashed", SEVERITY_PROBLEM, "3 processes crashed (SIGSEGV, SIGABRT, SIGBUS, SIGFPE or the like).",
+         "sonde ps");
 }
 
 static void holes(void **state)
@@ -86,13 +91,15 @@ static void holes(void **state)
     facts.job.summary.gaps.ticks_late = 9;
     silent("holes");
     facts.job.summary.gaps.ticks_late = 10;
-    says("holes", SEVERITY_NOTE, "10 samples came late: the curves over time are coarser than asked for.", "The machine");
+    says("holes", SEVERITY_NOTE, "10 samples came late: the curves over time are coarser than asked for.",
+         "The machine");
     facts.job.summary.gaps.events_lost = 1;
     says("holes", SEVERITY_NOTE, "The kernel dropped 1 message to Sonde: processes without the probe may lack numbers.",
          "As root");
     counters_set(&facts.job.summary.total, COUNTER_usertime, 1479000000);
     silent("run-queue");
-    says("holes", SEVERITY_NOTE, "The kernel dropped 1 message to Sonde: processes without the probe may lack numbers.", "");
+    says("holes", SEVERITY_NOTE, "The kernel dropped 1 message to Sonde: processes without the probe may lack numbers.",
+         "");
     counters_set(&facts.job.summary.total, COUNTER_usertime, 1481000000);
     says("holes", SEVERITY_PROBLEM, "31.0 s of CPU time, 2 % of the whole, belong to processes that were not seen.",
          "The total");
@@ -109,11 +116,11 @@ static void left_running(void **state)
     (void)state;
     silent("left-running");
     facts.job.summary.running = 1;
-    says("left-running", SEVERITY_HINT, "1 process still ran when the command had ended; the numbers are those until then.",
-         "If it belongs");
+    says("left-running", SEVERITY_HINT,
+         "1 process still ran when the command had ended; the numbers are those until then.", "If it belongs");
     facts.job.summary.running = 2;
-    says("left-running", SEVERITY_HINT, "2 processes still ran when the command had ended; the numbers are those until then.",
-         "If they belong");
+    says("left-running", SEVERITY_HINT,
+         "2 processes still ran when the command had ended; the numbers are those until then.", "If they belong");
 }
 
 static void failed_processes(void **state)
@@ -123,10 +130,11 @@ static void failed_processes(void **state)
     facts.job.summary.failed = 9;
     silent("failed-processes");
     facts.job.summary.failed = 10;
-    says("failed-processes", SEVERITY_NOTE, "10 of 100 processes ended with a status other than 0, though the command ended well.",
-         "Harmless");
+    says("failed-processes", SEVERITY_NOTE,
+         "10 of 100 processes ended with a status other than 0, though the command ended well.", "Harmless");
     facts.failing = (struct summary_executable){ .name = bytes_of("grep"), .failed = 9 };
-    says("failed-processes", SEVERITY_NOTE, "10 of 100 processes ended with a status other than 0, though the command ended well.",
+    says("failed-processes", SEVERITY_NOTE,
+         "10 of 100 processes ended with a status other than 0, though the command ended well.",
          "Most often grep (9 times)");
     facts.job.summary.processes = 101;
     silent("failed-processes");
@@ -141,14 +149,16 @@ static void memory_near_limit(void **state)
     facts.job.summary.rss_peak_bytes = (uint64_t)(28.7 * GIB);
     silent("memory-near-limit");
     facts.job.summary.rss_peak_bytes = (uint64_t)(28.9 * GIB);
-    says("memory-near-limit", SEVERITY_PROBLEM, "Memory reached 28.9 GiB of 32.0 GiB, 90 % of the limit.", "A little more");
+    says("memory-near-limit", SEVERITY_PROBLEM, "Memory reached 28.9 GiB of 32.0 GiB, 90 % of the limit.",
+         "A little more");
     facts.job.summary.killed = 1; /* killed says it */
     silent("memory-near-limit");
     facts.job.summary.killed = 0;
     facts.job.memory_limit_bytes = 0;
     silent("memory-near-limit");
     facts.job.summary.rss_peak_bytes = (uint64_t)(63 * GIB);
-    says("memory-near-limit", SEVERITY_PROBLEM, "Memory reached 63.0 GiB of 64.0 GiB, 98 % of what the machine has.", "");
+    says("memory-near-limit", SEVERITY_PROBLEM, "Memory reached 63.0 GiB of 64.0 GiB, 98 % of what the machine has.",
+         "");
     facts.job.memory_bytes = 0;
     silent("memory-near-limit");
 }

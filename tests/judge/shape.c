@@ -86,7 +86,8 @@ static void a_counter_that_was_reset_tells_nothing(void **state)
 {
     (void)state;
     shape_init(&shape, 0, 3 * S);
-    add((uint64_t[]){ 0, 1, 2, 3 }, (uint64_t[]){ 5000000, 6000000, 100, 2000100 }, (uint64_t[]){ 1, 1, 1, 1 }, 4, "tree");
+    add((uint64_t[]){ 0, 1, 2, 3 }, (uint64_t[]){ 5000000, 6000000, 100, 2000100 }, (uint64_t[]){ 1, 1, 1, 1 }, 4,
+        "tree");
     double columns[3];
     shape_resample(&shape, SHAPE_CPU, columns, 3);
     assert_float_equal(columns[0], 1, 1e-6);
@@ -111,7 +112,8 @@ static void other_sets_and_times_outside_are_left_out(void **state)
     add((uint64_t[]){ 10, 20 }, (uint64_t[]){ 0, 20000000 }, (uint64_t[]){ 1, 1 }, 2, "stat");
     assert_true(isnan(shape_mean(&shape, SHAPE_CPU)));
     assert_true(isnan(shape_peak(&shape, SHAPE_CPU)));
-    add((uint64_t[]){ 0, 5, 30, 40 }, (uint64_t[]){ 0, 5000000, 30000000, 40000000 }, (uint64_t[]){ 1, 1, 1, 1 }, 4, "tree");
+    add((uint64_t[]){ 0, 5, 30, 40 }, (uint64_t[]){ 0, 5000000, 30000000, 40000000 }, (uint64_t[]){ 1, 1, 1, 1 }, 4,
+        "tree");
     assert_float_equal(sum_cpu_s(), 10, 1e-6);
     shape_init(&shape, 5 * S, 5 * S); /* no length: nothing to divide by */
     add((uint64_t[]){ 0, 10 }, (uint64_t[]){ 0, 20000000 }, (uint64_t[]){ 1, 1 }, 2, "tree");
@@ -139,12 +141,17 @@ static void the_machine_beside_the_job(void **state)
         { "idle", "us", COUNTER, U64, "" }, { "iowait", "us", COUNTER, U64, "" }, { "steal", "us", COUNTER, U64, "" },
     };
     uint64_t times_ns[] = { 0, 10 * S };
-    union value values[] = { { 0 }, { 0 }, { 0 }, { 0 }, { 0 }, { 10000000 }, { 5000000 }, { 3000000 }, { 2000000 }, { 1000000 } };
+    union value values[] = { { 0 },        { 0 },       { 0 },       { 0 },       { 0 },
+                             { 10000000 }, { 5000000 }, { 3000000 }, { 2000000 }, { 1000000 } };
     uint8_t known[10];
     memset(known, 1, sizeof known);
     shape_init(&shape, 0, 10 * S);
-    shape_add(&shape, &(struct run_series){ .set = { "stat", of_stat, 5 }, .instance = "", .count = 2, .times_ns = times_ns,
-                                            .values = values, .known = known });
+    shape_add(&shape, &(struct run_series){ .set = { "stat", of_stat, 5 },
+                                            .instance = "",
+                                            .count = 2,
+                                            .times_ns = times_ns,
+                                            .values = values,
+                                            .known = known });
     assert_float_equal(shape_mean(&shape, SHAPE_NODE), 1.5, 1e-9);
     assert_float_equal(shape_mean(&shape, SHAPE_IOWAIT), 0.2, 1e-9);
     assert_float_equal(shape_mean(&shape, SHAPE_STEAL), 0.1, 1e-9);

@@ -10,9 +10,14 @@
 static inline struct process jobs_process(const char *name, struct bytes args, uint32_t pid, double from_s, double to_s,
                                           double cpu_s)
 {
-    struct process process = { .pid = pid, .name = bytes_of(name), .path = bytes_of(name), .args = args, .thread_count = 1,
-        .start_ns = PLAIN_START_NS + (uint64_t)(from_s * 1e9), .end_ns = PLAIN_START_NS + (uint64_t)(to_s * 1e9),
-        .status_known = true };
+    struct process process = { .pid = pid,
+                               .name = bytes_of(name),
+                               .path = bytes_of(name),
+                               .args = args,
+                               .thread_count = 1,
+                               .start_ns = PLAIN_START_NS + (uint64_t)(from_s * 1e9),
+                               .end_ns = PLAIN_START_NS + (uint64_t)(to_s * 1e9),
+                               .status_known = true };
     counters_set(&process.counters, COUNTER_usertime, (uint64_t)(cpu_s * 1e6));
     counters_set(&process.counters, COUNTER_rssmax, (uint64_t)(pid * 1000));
     counters_set(&process.counters, COUNTER_rchar, (uint64_t)(pid * 1000000));
@@ -26,7 +31,8 @@ static inline void jobs_add_process(struct facts *facts, struct process process)
     facts->processes[facts->process_count++] = process;
 }
 
-static inline void jobs_add_executable(struct facts *facts, const char *name, uint64_t count, double cpu_s, double wall_s)
+static inline void jobs_add_executable(struct facts *facts, const char *name, uint64_t count, double cpu_s,
+                                       double wall_s)
 {
     facts->executables_all++;
     facts->executables[facts->executable_count++] = (struct summary_executable){ .name = bytes_of(name),
@@ -101,9 +107,11 @@ static inline void jobs_bad(struct facts *facts)
     facts->shortest = (struct summary_executable){ .name = bytes_of("sed"), .short_count = 3000 };
     facts->failing = (struct summary_executable){ .name = bytes_of("cc1"), .failed = 8 };
     for (int i = 0; i < FACTS_TOP; i++)
-        jobs_add_executable(facts, i ? "conftest" : "cc1", (uint64_t)(1200 - 100 * i), 190.0 / (i + 1), 900.0 / (i + 1));
+        jobs_add_executable(facts, i ? "conftest" : "cc1", (uint64_t)(1200 - 100 * i), 190.0 / (i + 1),
+                            900.0 / (i + 1));
     facts->executables_all = 53;
-    facts->rest = (struct summary_executable){ .count = 321, .cpu_us = 4321000, .wall_ns = 54321000000, .rss_max_kb = 4000 };
+    facts->rest =
+        (struct summary_executable){ .count = 321, .cpu_us = 4321000, .wall_ns = 54321000000, .rss_max_kb = 4000 };
     for (uint32_t i = 0; i < FACTS_TOP; i++)
         jobs_add_process(facts, jobs_process("cc1", bytes_of("cc1"), 1000 + i, i, i + 2.5, 2.0 - i / 10.0));
     plain_shape(facts, SHAPE_CPU, 0, 0.4, 1);
@@ -122,13 +130,15 @@ static inline void jobs_unknown(struct facts *facts)
 static inline void jobs_hostile(struct facts *facts)
 {
     static char command[120000];
-    static const char nasty[] = "\033[31mred\033[0m\r\n\t\xff\xfe 名前がとても長いプログラム\xe2\x80\xae" "drowssap";
+    static const char nasty[] = "\033[31mred\033[0m\r\n\t\xff\xfe 名前がとても長いプログラム\xe2\x80\xae"
+                                "drowssap";
     jobs_bad(facts);
     struct store_job *job = &facts->job;
     memset(command, 'x', sizeof command);
     job->command = (struct bytes){ command, sizeof command };
     job->name = job->user = job->cwd = job->tags = job->hosts = nasty;
-    job->job_id = "an-id-of-a-batch-system-that-likes-long-ids-very-much-and-has-no-blank-in-any-of-them-0123456789.server";
+    job->job_id = "an-id-of-a-batch-system-that-likes-long-ids-very-much-and-has-no-blank-in-any-of-them-0123456789."
+                  "server";
     job->cores_allowed_milli = UINT64_MAX;
     job->cores = job->memory_bytes = job->memory_limit_bytes = UINT64_MAX;
     job->end_ns = UINT64_MAX;

@@ -65,24 +65,38 @@ static void a_newer_store_is_not_brought_down(void **state)
     assert_sql(fixture->path, "PRAGMA user_version", "3");
 }
 
+/* Opens, says so, and migrates when the other end of go is closed. */
+static int migrate_when_told(const char *path, int ready, int go)
+{
+    struct store *store;
+    char *message, byte;
+    bool done = store_open(&store, path, STORE_WRITE, &message) == OK;
+    done = write(ready, "", 1) == 1 && read(go, &byte, 1) == 0 && done && migrate_up(store, future, 3) == OK;
+    store_close(&store);
+    return done ? 0 : 1;
+}
+
 static void many_migrate_at_once(void **state)
 {
     struct store_fixture *fixture = *state;
     enum { MANY = 8 };
+    int ready[2], go[2], status;
+    char byte;
     store_close(&fixture->store);
+    assert_int_equal(pipe(ready) | pipe(go), 0);
     for (int i = 0; i < MANY; i++)
         if (fork() == 0) {
-            struct store *store;
-            char *message;
-            bool done = store_open(&store, fixture->path, STORE_WRITE, &message) == OK && migrate_up(store, future, 3) == OK;
-            store_close(&store);
-            _exit(done ? 0 : 1);
+            close(go[1]);
+            _exit(migrate_when_told(fixture->path, ready[1], go[0]));
         }
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(go[1]);
     for (int i = 0; i < MANY; i++) {
-        int status;
         wait(&status);
         assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     }
+    close(ready[0]), close(ready[1]), close(go[0]);
     assert_sql(fixture->path, "SELECT count(*) FROM models", "1");
 }
 

@@ -16,12 +16,18 @@ int columns_bind_counters(sqlite3_stmt *statement, int at, const struct counters
     return at;
 }
 
+static void read_counter(sqlite3_stmt *statement, int at, struct counters *counters, enum counter i)
+{
+    sqlite3_value *value = sqlite3_column_value(statement, at);
+    if (sqlite3_value_type(value) != SQLITE_NULL)
+        counters_set(counters, i, (uint64_t)sqlite3_value_int64(value));
+}
+
 int columns_read_counters(sqlite3_stmt *statement, int at, struct counters *counters)
 {
     counters->known = 0;
-    for (int i = 0; i < COUNTERS_SIZE; i++, at++)
-        if (sqlite3_column_type(statement, at) != SQLITE_NULL)
-            counters_set(counters, i, (uint64_t)sqlite3_column_int64(statement, at));
+    for (int i = 0; i < COUNTERS_SIZE; i++)
+        read_counter(statement, at++, counters, i);
     return at;
 }
 
@@ -40,7 +46,7 @@ int columns_bind_summary(sqlite3_stmt *statement, int at, const struct summary *
     return columns_bind_counters(statement, at, &summary->total);
 }
 
-int columns_read_summary(sqlite3_stmt *statement, int at, struct summary *summary)
+static int read_numbers(sqlite3_stmt *statement, int at, struct summary *summary)
 {
 #define X(field) summary->field = (uint64_t)sqlite3_column_int64(statement, at++);
     SUMMARY_SUMS(X)
@@ -51,8 +57,27 @@ int columns_read_summary(sqlite3_stmt *statement, int at, struct summary *summar
 #define X(field) summary->field = (uint64_t)sqlite3_column_int64(statement, at++);
     SUMMARY_PEAKS(X)
 #undef X
+    return at;
+}
+
+int columns_read_summary(sqlite3_stmt *statement, int at, struct summary *summary)
+{
+    at = read_numbers(statement, at, summary);
     at = columns_read_counters(statement, at, &summary->sum);
     return columns_read_counters(statement, at, &summary->total);
+}
+
+int columns_read_summary_brief(sqlite3_stmt *statement, int at, struct summary *summary)
+{
+    at = read_numbers(statement, at, summary);
+    summary->sum.known = summary->total.known = 0;
+#define X(name) read_counter(statement, at++, &summary->sum, COUNTER_##name);
+    COLUMNS_BRIEF(X)
+#undef X
+#define X(name) read_counter(statement, at++, &summary->total, COUNTER_##name);
+    COLUMNS_BRIEF(X)
+#undef X
+    return at;
 }
 
 void columns_bind_known(sqlite3_stmt *statement, int at, uint64_t value)

@@ -45,11 +45,19 @@
 #define COLUMNS_SUMMARY(of, of_counter, of_total) \
     SUMMARY_SUMS(of) SUMMARY_GAPS(of) SUMMARY_PEAKS(of) COUNTERS_LIST(of_counter) COUNTERS_LIST(of_total)
 
+/* Of the counters, those that a list of jobs shows: their columns in sum, and in total. */
+#define COLUMNS_BRIEF(X) X(usertime) X(systemtime) X(rssmax)
+#define COLUMNS_SUMMARY_BRIEF \
+    SUMMARY_SUMS(COLUMNS_NAME) SUMMARY_GAPS(COLUMNS_NAME) SUMMARY_PEAKS(COLUMNS_NAME) COLUMNS_BRIEF(COLUMNS_NAME) \
+    COLUMNS_BRIEF(COLUMNS_TOTAL_OF)
+#define COLUMNS_TOTAL_OF(name) "total_" #name ","
+
 /* Values that are not known are NULL. Each returns the number of the next parameter or column. */
 int columns_bind_counters(sqlite3_stmt *statement, int at, const struct counters *counters);
 int columns_read_counters(sqlite3_stmt *statement, int at, struct counters *counters);
 int columns_bind_summary(sqlite3_stmt *statement, int at, const struct summary *summary);
 int columns_read_summary(sqlite3_stmt *statement, int at, struct summary *summary);
+int columns_read_summary_brief(sqlite3_stmt *statement, int at, struct summary *summary);
 
 /* A number that is 0 when it is not known. */
 void columns_bind_known(sqlite3_stmt *statement, int at, uint64_t value);

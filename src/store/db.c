@@ -94,6 +94,17 @@ enum err db_number(struct store *store, const char *what, const char *sql, int64
     return err;
 }
 
+bool db_read_begin(struct store *store)
+{
+    return sqlite3_get_autocommit(store->db) && sqlite3_exec(store->db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK;
+}
+
+void db_read_end(struct store *store, bool begun)
+{
+    if (begun)
+        sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
+}
+
 void db_checkpoint(struct store *store)
 {
     uint64_t wait_max_ns = store->wait_max_ns;

@@ -36,6 +36,11 @@ enum err db_run(struct store *store, sqlite3_stmt *statement, const char *what);
 /* One number, *value stays as it is when there is no row or it is NULL. parameter: bound to ?1. */
 enum err db_number(struct store *store, const char *what, const char *sql, int64_t parameter, int64_t *value);
 
+/* Between the two, reads see the store as it was at the first, and do not take and give back a lock each. Within one
+ * another they do nothing. Returns whether db_read_end has to end it. */
+bool db_read_begin(struct store *store);
+void db_read_end(struct store *store, bool begun);
+
 /* Moves the log into the file and empties it, unless somebody else is reading: then a later one will. SQLite's own way,
  * at every last close, costs three syncs and makes every command pay that was the last to look. */
 void db_checkpoint(struct store *store);

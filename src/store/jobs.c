@@ -127,20 +127,22 @@ static enum err find_rows(struct store *store, const struct store_filter *filter
 }
 
 /* Rows are found and sorted first and read afterwards, so that the sort moves numbers and not whole rows. */
-static enum err tell_rows(struct store *store, const struct row_list *list,
+static enum err tell_rows(struct store *store, const struct row_list *list, bool whole,
                           enum err (*each)(void *context, const struct store_job *job), void *context)
 {
     sqlite3_stmt *statement;
     struct store_job job;
     struct buf words;
-    enum err err = db_prepare(store, &statement, "read jobs", "SELECT " JOB_ROW_COLUMNS " FROM jobs WHERE id = ?1");
+    enum err err = db_prepare(store, &statement, "read jobs",
+                              whole ? "SELECT " JOB_ROW_COLUMNS " FROM jobs WHERE id = ?1"
+                                    : "SELECT " JOB_ROW_COLUMNS_BRIEF " FROM jobs WHERE id = ?1");
     buf_init(&words, SIZE_MAX / 2);
     for (size_t i = 0; i < list->count && err == OK; i++) {
         bool row;
         sqlite3_bind_int64(statement, 1, list->rows[i]);
         err = db_step(store, statement, "read jobs", &row);
         if (row) {
-            job_row_read(statement, &job, &words);
+            job_row_read(statement, whole, &job, &words);
             err = each(context, &job);
         }
         sqlite3_reset(statement);
@@ -154,9 +156,11 @@ enum err store_jobs(struct store *store, const struct store_filter *filter,
                     enum err (*each)(void *context, const struct store_job *job), void *context)
 {
     struct row_list list = { 0 };
+    bool begun = db_read_begin(store);
     enum err err = find_rows(store, filter, &list);
     if (err == OK)
-        err = tell_rows(store, &list, each, context);
+        err = tell_rows(store, &list, filter->whole, each, context);
+    db_read_end(store, begun);
     free(list.rows);
     return err;
 }
@@ -208,7 +212,7 @@ enum err store_job(struct store *store, const char *job_id, struct store_job *jo
     else if (err == OK && !list.count)
         err = db_say(store, ABSENT, "there is no job in the store %s. Watch something: sonde run -- COMMAND", store->path);
     if (err == OK)
-        err = tell_rows(store, &list, keep, job);
+        err = tell_rows(store, &list, true, keep, job);
     free(list.rows);
     return err;
 }

@@ -48,8 +48,9 @@ struct store_filter {
     const char *user, *name, *host; /* name: a glob; NULL: any */
     const char *const *tags;        /* "key" or "key:value", all must be there; NULL-terminated, may be NULL */
     uint64_t since_ns, until_ns;    /* jobs that overlap; 0: open */
-    enum store_order order;
+    enum store_order order;         /* newest or largest first; names from a to z */
     bool reverse;
+    bool whole;                     /* all of the summary; else of its sum and total only CPU times and rssmax: faster */
     size_t limit;                   /* 0: all */
 };
 
@@ -83,7 +84,8 @@ enum err store_top_threads(struct store *store, int64_t job_row,
 enum err store_executables(struct store *store, int64_t job_row,
                            enum err (*each)(void *context, const struct summary_executable *executable), void *context);
 
-/* Sums of perf events over the job, and per process (number) or thread (tid) where asked. */
+/* Sums of perf events over the job; and of each process (tid is 0), followed by those of its threads where it had
+ * several. */
 enum err store_events(struct store *store, int64_t job_row,
                       enum err (*each)(void *context, const char *event, uint64_t sum), void *context);
 enum err store_event_counts(struct store *store, int64_t job_row,

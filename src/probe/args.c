@@ -41,10 +41,11 @@ bool args_executable(const char *path)
     return sys3(SYS_faccessat, AT_FDCWD, path, X_OK) == 0;
 }
 
-/* folder/file into to; false when it does not fit. */
+/* folder/file into to; false when it does not fit. folder may stand in to already. */
 static bool join(char to[ARGS_PATH_MAX], struct bytes folder, const char *file)
 {
     size_t size = strlen(file) + 1;
+    folder.size -= folder.size && folder.data[folder.size - 1] == '/';
     if (folder.size + 1 + size > ARGS_PATH_MAX)
         return false;
     memmove(to, folder.data, folder.size);
@@ -63,8 +64,7 @@ const char *args_absolute(char to[ARGS_PATH_MAX], const char *path)
     while (path[0] == '.' && path[1] == '/')
         for (path++; path[0] == '/';)
             path++;
-    struct bytes folder = { to, size == 2 ? 0 : (size_t)size - 1 };
-    return join(to, folder, path) ? to : path;
+    return join(to, (struct bytes){ to, (size_t)size - 1 }, path) ? to : path;
 }
 
 const char *args_search(char to[ARGS_PATH_MAX], const char *file)
@@ -87,13 +87,24 @@ const char *args_search(char to[ARGS_PATH_MAX], const char *file)
     }
 }
 
+/* "/proc/self/fd/7" */
+static void fd_link(char link[32], int fd)
+{
+    static const char folder[] = "/proc/self/fd/";
+    char digits[12], *digit = digits + sizeof digits;
+    *--digit = '\0';
+    unsigned rest = (unsigned)fd;
+    do
+        *--digit = (char)('0' + rest % 10);
+    while (rest /= 10);
+    memcpy(link, folder, sizeof folder);
+    memcpy(link + sizeof folder - 1, digit, strlen(digit) + 1);
+}
+
 bool args_at(char to[ARGS_PATH_MAX], int fd, const char *path)
 {
-    char link[32] = "/proc/self/fd/", digits[12], *digit = digits + sizeof digits;
-    *--digit = '\0';
-    for (unsigned rest = (unsigned)fd; rest || !*digit; rest /= 10)
-        *--digit = (char)('0' + rest % 10);
-    strcat(link, digit);
+    char link[32];
+    fd_link(link, fd);
     long size = sys4(SYS_readlinkat, AT_FDCWD, link, to, ARGS_PATH_MAX - 1);
     if (size <= 0)
         return false;

@@ -64,7 +64,7 @@ void perf_start(const char *events, const char *socket_path)
         return;
     settings = (struct perf_settings *)map;
     settings->receiver.sun_family = AF_UNIX;
-    strcpy(settings->receiver.sun_path, socket_path);
+    memcpy(settings->receiver.sun_path, socket_path, strlen(socket_path) + 1);
     events_read(events);
 }
 

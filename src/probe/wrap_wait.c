@@ -107,7 +107,6 @@ PROBE_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
     siginfo_t own_info;
     struct rusage usage;
     info = info ? info : &own_info;
-    info->si_pid = 0;
     long result = waitid_call(type, id, info, options, &usage);
     if (result < 0) {
         errno = (int)-result;

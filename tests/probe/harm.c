@@ -1,0 +1,164 @@
+/* What the probe must not do to a program: full disks, limits, missing spools, sandboxes, signals at bad moments. */
+#include "tools/probed.h"
+#include "tools/unit.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct probed probed;
+
+static int open_probed(void **state)
+{
+    (void)state;
+    probed_open(&probed);
+    return 0;
+}
+
+static int close_probed(void **state)
+{
+    (void)state;
+    probed_close(&probed);
+    return 0;
+}
+
+static void a_spool_that_is_missing(void **state)
+{
+    (void)state;
+    assert_int_equal(unlink(probed.spool), 0);
+    probed_act(&probed, "fork", NULL);
+    assert_int_equal(probed.status, 0);
+    assert_int_equal(access(probed.spool, F_OK), -1);
+    const char *strange[] = { "SONDE_SPOOL=", "SONDE_SPOOL=relative", "SONDE_SPOOL=/", "SONDE_SPOOL=/dev/full",
+                              "SONDE_SPOOL=/proc/self/mem" };
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+        probed.env[0] = strange[i];
+        probed_act(&probed, "threads", "return");
+        assert_int_equal(probed.status, 0);
+        probed_act(&probed, "fork", NULL);
+        assert_int_equal(probed.status, 0);
+    }
+}
+
+/* Reading the records would wait for a writer, so nobody reads. */
+static void a_spool_that_is_a_pipe(void **state)
+{
+    (void)state;
+    char preload[TEMP_PATH_MAX + 16], spool[TEMP_PATH_MAX + 16], tool[TEMP_PATH_MAX];
+    assert_int_equal(unlink(probed.spool), 0);
+    assert_int_equal(mkfifo(probed.spool, 0600), 0);
+    temp_join(tool, getenv("TOOLS"), "acts");
+    snprintf(preload, sizeof preload, "LD_PRELOAD=%s", getenv("PROBE"));
+    snprintf(spool, sizeof spool, "SONDE_SPOOL=%s", probed.spool);
+    probed.env[0] = preload;
+    probed.env[1] = spool;
+    probed_bare(&probed, (char *[]){ tool, "fork", NULL });
+    assert_int_equal(probed.status, 0);
+}
+
+/* Fills the file system that the spool is on, up to the last byte. */
+static void fill(const char *dir)
+{
+    char path[TEMP_PATH_MAX], block[4096] = "";
+    temp_join(path, dir, "filler");
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    while (write(fd, block, sizeof block) > 0)
+        ;
+    close(fd);
+}
+
+static void a_full_disk_is_counted(void **state)
+{
+    (void)state;
+    if (mount("none", probed.dir, "tmpfs", 0, "size=64k") != 0)
+        skip();
+    temp_write(probed.spool, "", 0);
+    temp_write(probed.lost, "\0\0\0\0\0\0\0", 8);
+    temp_write(probed.out, "", 0);
+    fill(probed.dir);
+    probed_act(&probed, "fork", NULL);
+    uint64_t lost = probed_lost(&probed);
+    int status = probed.status;
+    size_t records = probed.count;
+    assert_int_equal(umount2(probed.dir, MNT_DETACH), 0);
+    assert_int_equal(status, 0);
+    assert_int_equal(records, 0);
+    assert_int_equal(lost, 5); /* image, fork, end of the child, wait, end */
+}
+
+static void a_limit_on_files_does_not_kill(void **state)
+{
+    (void)state;
+    probed_act(&probed, "file_limit", NULL);
+    assert_int_equal(probed.status, 0);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_image), 1);
+    assert_int_equal(probed_lost(&probed), 4); /* what came after the limit */
+}
+
+static void descriptors_that_are_used_up(void **state)
+{
+    (void)state;
+    probed_act(&probed, "no_descriptors", NULL);
+    assert_int_equal(probed.status, 0);
+}
+
+static void descriptors_that_are_closed(void **state)
+{
+    (void)state;
+    char tool[TEMP_PATH_MAX];
+    temp_join(tool, getenv("TOOLS"), "closes");
+    probed_program(&probed, (char *[]){ tool, "/bin/true", NULL });
+    assert_int_equal(probed.status, 0);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_image), 2);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_end), 1);
+}
+
+static void an_environment_that_is_overwritten(void **state)
+{
+    (void)state;
+    probed_act(&probed, "clear_environment", NULL);
+    assert_int_equal(probed.status, 0);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_end), 2);
+}
+
+static void a_program_that_restricts_its_system_calls(void **state)
+{
+    (void)state;
+    char text[16];
+    probed_act(&probed, "seccomp", NULL);
+    assert_int_equal(probed.status, 0);
+    probed_output(&probed, text, sizeof text);
+    assert_string_equal(text, "alive\n");
+    assert_int_equal(probed_count(&probed, RECORD_KIND_image), 1);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_end), 0); /* the parent's wait tells */
+}
+
+static void forks_from_a_signal_handler(void **state)
+{
+    (void)state;
+    probed_act(&probed, "signals", "150");
+    assert_int_equal(probed.status, 0);
+    assert_int_equal(probed.reader.damaged_bytes, 0);
+    assert_int_equal(probed_lost(&probed), 0);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_end), probed_count(&probed, RECORD_KIND_fork) + 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_probed, close_probed)
+        TEST(a_spool_that_is_missing),
+        TEST(a_spool_that_is_a_pipe),
+        TEST(a_full_disk_is_counted),
+        TEST(a_limit_on_files_does_not_kill),
+        TEST(descriptors_that_are_used_up),
+        TEST(descriptors_that_are_closed),
+        TEST(an_environment_that_is_overwritten),
+        TEST(a_program_that_restricts_its_system_calls),
+        TEST(forks_from_a_signal_handler),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

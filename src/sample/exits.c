@@ -2,11 +2,10 @@
 #include "sample/exits.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "sample/netlink.h"
 #include "sample/taskstats.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
 #include <linux/taskstats.h>
@@ -128,20 +127,6 @@ static enum err await_answer(struct exits *exits, struct answer *answer)
     return answer->acknowledged ? err_from_errno(answer->number) : ABSENT;
 }
 
-static enum err read_text(const char *path, char *text, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return err_from_errno(errno);
-    ssize_t got = read(fd, text, size - 1);
-    close(fd);
-    if (got <= 0)
-        return IO;
-    text[got] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    return OK;
-}
-
 static enum err find_family(struct exits *exits)
 {
     struct answer answer;
@@ -160,7 +145,7 @@ static enum err find_family(struct exits *exits)
 static enum err listen_to_cpus(struct exits *exits)
 {
     struct answer answer;
-    enum err err = read_text("/sys/devices/system/cpu/possible", exits->cpus, sizeof exits->cpus);
+    enum err err = file_read_line("", "/sys/devices/system/cpu/possible", exits->cpus, sizeof exits->cpus);
     if (!err)
         err = send_command(exits->fd, exits->family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK,
                            exits->cpus);
@@ -174,7 +159,7 @@ static void learn_meaning(struct exits_meaning *meaning)
     char text[16];
     meaning->io = access("/proc/self/io", F_OK) == 0;
     /* Before Linux 5.14 there is no switch: then it is on unless the boot parameter nodelayacct says otherwise. */
-    meaning->delays = read_text("/proc/sys/kernel/task_delayacct", text, sizeof text) == OK && strcmp(text, "0") != 0;
+    meaning->delays = file_read_line("", "/proc/sys/kernel/task_delayacct", text, sizeof text) == OK && strcmp(text, "0") != 0;
 }
 
 enum err exits_open(struct exits *exits)

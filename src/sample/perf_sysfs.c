@@ -2,31 +2,21 @@
  * ("config:0-7"). */
 #include "sample/perf_sysfs.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include "base/file.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define TEXT_MAX 256
 
 static enum err read_text(const char *root, const char *unit, const char *folder, const char *file, char *text)
 {
     char path[1024];
-    int size = snprintf(path, sizeof path, "%s/sys/bus/event_source/devices/%s/%s/%s", root, unit, folder, file);
+    int size = snprintf(path, sizeof path, "/sys/bus/event_source/devices/%s/%s/%s", unit, folder, file);
     if (size < 0 || (size_t)size >= sizeof path || strchr(file, '/') || strstr(path, ".."))
         return USAGE;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return err_from_errno(errno);
-    ssize_t got = read(fd, text, TEXT_MAX - 1);
-    close(fd);
-    if (got < 0)
-        return err_from_errno(errno);
-    text[got] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    return OK;
+    return file_read_line(root, path, text, TEXT_MAX);
 }
 
 static enum err apply_range(const char *range, char **end, uint64_t *value, uint64_t *word)

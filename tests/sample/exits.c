@@ -133,6 +133,36 @@ static void a_kill_is_in_the_status(void **state)
     assert_int_equal(seen.main.process_ended, 1);
 }
 
+static void count_ours(void *context, const struct taskstats_record *record)
+{
+    *(unsigned *)context += record->ppid == (uint64_t)getpid();
+}
+
+/* Without a copy of our memory, which sanitizers make large. */
+static void end_at_once(void)
+{
+    pid_t pid = vfork();
+    if (pid == 0)
+        _exit(0);
+    waitpid(pid, NULL, 0);
+}
+
+static void thousands_are_read_at_once(void **state)
+{
+    (void)state;
+    enum { COUNT = 3000 };
+    struct exits exits;
+    unsigned count = 0;
+    if (exits_open(&exits))
+        leave_out("no taskstats here");
+    for (int i = 0; i < COUNT; i++)
+        end_at_once();
+    assert_int_equal(exits_read(&exits, count_ours, &count), OK);
+    assert_int_equal(count, COUNT);
+    assert_int_equal(exits.lost, 0);
+    exits_close(&exits);
+}
+
 static void a_user_is_denied(void **state)
 {
     (void)state;
@@ -154,6 +184,7 @@ int main(void)
         cmocka_unit_test(every_thread_has_its_record),
         cmocka_unit_test(the_sum_agrees_with_wait4),
         cmocka_unit_test(a_kill_is_in_the_status),
+        cmocka_unit_test(thousands_are_read_at_once),
         cmocka_unit_test(a_user_is_denied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# sonde doctor: what is there, what is not and why; a short run from end to end.
+load scene
+
+export LC_ALL=C # the marks are +, - and X
+
+# The lines of one finding in $output: its own and those that go on below it.
+finding() {
+    awk -v name="$1" '/^  [-+X] / { on = index($0, name " ") == 5 } /^$/ { on = 0 } on' <<<"$output"
+}
+
+@test "on a good machine all that is essential works, and nothing is left behind" {
+    run "$SONDE" doctor
+    [ "$status" -eq 0 ]
+    [[ $output == *"All that is essential works." ]]
+    [[ $(finding "probe loads") == *"it was in 2 of 2 processes"* ]]
+    [[ $output == *"2 processes and "*" samples were filed and read back"* ]]
+    [ ! -e "$SONDE_DB" ]
+    [ -z "$(find "$TMPDIR" -name 'sonde-doctor*' -o -name '*.spool')" ]
+}
+
+@test "no line passes 80 columns, and plain ASCII is kept where the locale wants it" {
+    run "$SONDE" doctor
+    [ "$status" -eq 0 ]
+    [ -z "$(grep -vE "^.{0,80}$" <<<"$output" | grep -v libsonde-process)" ]
+    [ -z "$(LC_ALL=C grep -P '[^\x00-\x7f]' <<<"$output")" ]
+    [ -n "$(finding "schedstat")" ]
+}
+
+@test "a user who is nobody is told what only root may" {
+    need_root
+    run as_nobody "$SONDE" doctor
+    [ "$status" -eq 0 ]
+    [[ $(finding taskstats) == *"Only root may listen"*"To do: Run as root"* ]]
+    [[ $(finding "probe loads") == *"it was in 2 of 2 processes"* ]]
+}
+
+@test "without the probe library it says so and fails" {
+    mkdir "$T/alone"
+    cp "$SONDE" "$T/alone/sonde"
+    run "$T/alone/sonde" doctor
+    [ "$status" -eq 1 ]
+    [[ $(finding "probe library") == *"To do: "* ]]
+    [[ $output == *"Something essential does not work." ]]
+}
+
+@test "a store that is no database is named with what to do" {
+    head -c 8192 /dev/urandom > "$T/garbage.db"
+    run env SONDE_DB="$T/garbage.db" "$SONDE" doctor
+    [ "$status" -eq 1 ]
+    [[ $output == *"$T/garbage.db"* ]]
+    [[ $output == *"SONDE_DB another place"* ]]
+}
+
+@test "a store that cannot be written fails" {
+    need_root
+    mkdir -m 755 "$T/root-only"
+    run as_nobody env SONDE_DB="$T/root-only/sonde.db" "$SONDE" doctor
+    [ "$status" -eq 1 ]
+    [[ $(finding store) == *"cannot be written"* ]]
+}
+
+@test "a place for the spool that is not there fails" {
+    run env TMPDIR="$T/nowhere" "$SONDE" doctor
+    [ "$status" -eq 1 ]
+    [[ $(finding spool) == *"$T/nowhere"* ]]
+}
+
+@test "runs that were not filed are listed until they are" {
+    "$SONDE" run -- sleep 30 &
+    pid=$!
+    until [ -n "$(find "$TMPDIR" -name '*.spool' -size +0)" ]; do sleep 0.05; done
+    run "$SONDE" doctor --no-trial
+    [[ $(finding "left-over runs") == *none* ]] # it still runs
+    sleep_pid=$(pgrep -P $pid sleep)
+    kill -9 $pid
+    wait $pid || true
+    kill "$sleep_pid"
+    sleep 0.2
+    run "$SONDE" doctor --no-trial
+    [ "$status" -eq 0 ]
+    [[ $(finding "left-over runs") == *"1 run is not filed yet"*"sonde submit"* ]]
+    "$SONDE" submit "$TMPDIR/sonde-$(id -u)/spool"
+    run "$SONDE" doctor --no-trial
+    [[ $(finding "left-over runs") == *none* ]]
+}
+
+@test "as JSON it is one object with every finding" {
+    "$SONDE" doctor --json > doctor.json
+    [ "$(sqlite3 :memory: "select json_valid(readfile('doctor.json'))")" = 1 ]
+    [ "$(sqlite3 :memory: "select json_extract(readfile('doctor.json'), '\$.well')")" = 1 ]
+    [ "$(sqlite3 :memory: "select count(*) from json_each(readfile('doctor.json'), '\$.findings')")" -ge 20 ]
+    # what is missing has a reason
+    [ "$(sqlite3 :memory: "select count(*) from json_each(readfile('doctor.json'), '\$.findings') where not value->>'there' and coalesce(value->>'reason', '') = ''")" = 0 ]
+}
+
+@test "a captured node is examined below its root" {
+    run "$SONDE" doctor --no-trial --root "$SOURCE/tests/nodes/big"
+    [[ $output == *"node0128.cluster.example, Linux 5.14.0-427.el9.x86_64"* ]]
+    [[ $output == *"16.5 of 128 cores, 64.0 GiB of"* ]]
+    [[ $(finding "lists of children") == *"CONFIG_PROC_CHILDREN"* ]]
+    [[ $(finding "I/O accounting") == *"not known"* ]]
+}

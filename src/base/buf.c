@@ -80,6 +80,17 @@ void buf_add_text(struct buf *buf, const char *text)
     buf_add(buf, text, strlen(text));
 }
 
+void buf_add_u64(struct buf *buf, uint64_t value)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    buf_add(buf, digits + at, sizeof digits - at);
+}
+
 void buf_printf(struct buf *buf, const char *format, ...)
 {
     va_list args, again;

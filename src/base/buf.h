@@ -34,6 +34,7 @@ char *buf_reserve(struct buf *buf, size_t size);
 void buf_add(struct buf *buf, const void *data, size_t size);
 void buf_add_char(struct buf *buf, char c);
 void buf_add_text(struct buf *buf, const char *text);
+void buf_add_u64(struct buf *buf, uint64_t value); /* in decimal; quicker than buf_printf */
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The content as a C string, "" when empty. Borrowed until the next call on buf. */

@@ -136,7 +136,7 @@ void json_text(struct json *json, const char *text)
 void json_u64(struct json *json, uint64_t value)
 {
     separate(json);
-    buf_printf(json->out, "%" PRIu64, value);
+    buf_add_u64(json->out, value);
 }
 
 void json_i64(struct json *json, int64_t value)

@@ -32,6 +32,8 @@ static enum err read_tree(struct tree *tree, const struct ps_settings *settings,
         err = store_threads(store, job, tree_add_thread, tree);
     if (!err && !settings->all)
         err = tree_fold(tree);
+    if (!err)
+        tree_hide(tree, settings->min_cpu_ns / NS_PER_US);
     if (!err && settings->sort != TREE_BY_START)
         err = tree_sort(tree, (enum tree_order)settings->sort);
     return err;
@@ -41,8 +43,7 @@ static int show_tree(const struct command_call *call, struct store *store, int64
 {
     const struct ps_settings *settings = call->settings;
     struct ps_view view = {
-        .terminal = terminal_of(STDOUT_FILENO), .min_cpu_us = settings->min_cpu_ns / NS_PER_US,
-        .depth = settings->depth, .args = settings->args, .threads = settings->threads,
+        .terminal = terminal_of(STDOUT_FILENO), .depth = settings->depth, .args = settings->args, .threads = settings->threads,
     };
     struct tree tree;
     struct stream stream;

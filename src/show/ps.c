@@ -24,14 +24,9 @@ struct drawer {
     size_t at;       /* column at which the tree begins */
 };
 
-static bool is_hidden(const struct drawer *d, const struct tree_node *node)
-{
-    return node->inclusive_us < d->view->min_cpu_us;
-}
-
 static bool goes_below(const struct drawer *d, const struct tree_node *node)
 {
-    return !is_hidden(d, node) && (d->view->depth == 0 || node->depth + 1 < d->view->depth);
+    return d->view->depth == 0 || node->depth + 1 < d->view->depth;
 }
 
 static struct text exit_cell(const struct tree_node *node)
@@ -107,15 +102,6 @@ static void add_numbers(struct drawer *d, const struct tree_node *node)
     add_exit(d, exit_cell(node).s);
 }
 
-/* Whether a sibling that is shown comes behind node. */
-static bool has_next(const struct drawer *d, const struct tree_node *node)
-{
-    for (uint32_t n = node->next; n != TREE_NONE; n = d->tree->nodes[n].next)
-        if (!is_hidden(d, &d->tree->nodes[n]))
-            return true;
-    return false;
-}
-
 /* The lines before a row, and the columns that they take. node: whose row; below: of what hangs below it. */
 static size_t add_branches(struct drawer *d, const struct tree_node *node, bool below)
 {
@@ -129,7 +115,7 @@ static size_t add_branches(struct drawer *d, const struct tree_node *node, bool 
     }
     buf_add_text(&d->line, terminal_colour(t, FAINT));
     for (size_t i = levels; i-- > 0;) {
-        bool last = !has_next(d, chain[i]);
+        bool last = chain[i]->next == TREE_NONE;
         if (i > 0 || below)
             buf_add_text(&d->line, last ? "   " : terminal_sign(t, "│  ", "|  "));
         else
@@ -236,25 +222,17 @@ enum err ps_print(const struct tree *tree, const struct ps_view *view, struct st
 {
     struct drawer d = { .tree = tree, .view = view, .stream = stream };
     enum err err = OK;
-    uint64_t hidden = 0, hidden_us = 0;
     buf_init(&d.line, LINE_MAX_BYTES);
     measure(&d);
     add_titles(&d);
-    for (uint32_t n = tree_first(tree); n != TREE_NONE && !err;) {
-        const struct tree_node *node = &tree->nodes[n];
-        if (is_hidden(&d, node)) {
-            hidden += node->count + node->below;
-            hidden_us += node->inclusive_us;
-        } else {
-            add_row(&d, node);
-            add_threads(&d, node);
-        }
-        n = tree_next(tree, n, goes_below(&d, node));
+    for (uint32_t n = tree_first(tree); n != TREE_NONE && !err; n = tree_next(tree, n, goes_below(&d, &tree->nodes[n]))) {
+        add_row(&d, &tree->nodes[n]);
+        add_threads(&d, &tree->nodes[n]);
         err = d.line.failed ? FULL : stream_pass(stream);
     }
-    if (hidden && !err)
-        buf_printf(&stream->out, "%s more used less than %s each, %s together.\n", text_count(hidden).s,
-                   text_duration(view->min_cpu_us * NS_PER_US).s, text_duration(hidden_us * NS_PER_US).s);
+    if (tree->hidden && !err)
+        buf_printf(&stream->out, "%s more used less than %s each, %s together.\n", text_count(tree->hidden).s,
+                   text_duration(tree->hidden_below_us * NS_PER_US).s, text_duration(tree->hidden_us * NS_PER_US).s);
     buf_clear(&d.line);
     return err;
 }

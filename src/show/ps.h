@@ -8,13 +8,12 @@
 
 struct ps_view {
     struct terminal terminal;
-    uint64_t min_cpu_us; /* hide what used less, with all below it */
     uint64_t depth;      /* hide what is deeper; 0: nothing */
     bool args;           /* whole arguments, however long */
     bool threads;
 };
 
-/* Draws the tree, which is folded and sorted as one likes, row after row. GONE, FULL, IO as stream_pass. */
+/* Draws the tree, which is folded, hidden and sorted as one likes, row after row. GONE, FULL, IO as stream_pass. */
 enum err ps_print(const struct tree *tree, const struct ps_view *view, struct stream *stream);
 
 #endif

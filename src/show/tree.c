@@ -159,6 +159,37 @@ uint32_t tree_next(const struct tree *tree, uint32_t node, bool into)
     return node == TREE_NONE ? TREE_NONE : tree->nodes[node].next;
 }
 
+static void hide_in_list(struct tree *tree, uint32_t *first, uint32_t *last)
+{
+    uint32_t kept = TREE_NONE;
+    for (uint32_t n = *first; n != TREE_NONE; n = tree->nodes[n].next) {
+        struct tree_node *node = &tree->nodes[n];
+        if (node->inclusive_us < tree->hidden_below_us) {
+            tree->hidden += node->count + node->below;
+            tree->hidden_us += node->inclusive_us;
+            continue;
+        }
+        *(kept == TREE_NONE ? first : &tree->nodes[kept].next) = n;
+        kept = n;
+    }
+    if (kept == TREE_NONE)
+        *first = TREE_NONE;
+    else
+        tree->nodes[kept].next = TREE_NONE;
+    *last = kept;
+}
+
+/* From the roots down, so that what hangs below something hidden is not counted twice. */
+void tree_hide(struct tree *tree, uint64_t least_us)
+{
+    tree->hidden_below_us = least_us;
+    if (least_us == 0)
+        return;
+    hide_in_list(tree, &tree->first_root, &tree->last_root);
+    for (uint32_t n = tree_first(tree); n != TREE_NONE; n = tree_next(tree, n, true))
+        hide_in_list(tree, &tree->nodes[n].first_child, &tree->nodes[n].last_child);
+}
+
 static uint64_t sort_key(const struct tree_node *node, enum tree_order order)
 {
     switch (order) {

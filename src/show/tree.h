@@ -38,6 +38,7 @@ struct tree {
     uint32_t first_root, last_root;
     struct buf texts;
     size_t args_max;         /* longer arguments are cut when they are read */
+    uint64_t hidden_below_us, hidden, hidden_us; /* what tree_hide took: less than this, how many, their CPU time */
 };
 
 enum tree_order { TREE_BY_START, TREE_BY_CPU, TREE_BY_TIME, TREE_BY_MEMORY, TREE_BY_IO };
@@ -57,6 +58,9 @@ enum err tree_fold(struct tree *tree);
 
 /* Sorts siblings, the most first; by start: the earliest first. */
 enum err tree_sort(struct tree *tree, enum tree_order order);
+
+/* Takes away what used less CPU time than least_us, with all below it. */
+void tree_hide(struct tree *tree, uint64_t least_us);
 
 struct bytes tree_name(const struct tree *tree, const struct tree_node *node);
 struct bytes tree_args(const struct tree *tree, const struct tree_node *node); /* NUL after each; size 0: not known */

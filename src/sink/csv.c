@@ -23,12 +23,26 @@ static const struct setting csv_settings[] = {
     { 0 },
 };
 
+static bool is_separator(char c)
+{
+    return c == ',' || c == '"' || c == '\r' || c == '\n';
+}
+
 static bool needs_quotes(struct bytes text)
 {
     for (size_t i = 0; i < text.size; i++)
-        if (strchr(",\"\r\n", text.data[i] ? text.data[i] : 'x'))
+        if (is_separator(text.data[i]))
             return true;
     return text.size && (text.data[0] == ' ' || text.data[text.size - 1] == ' ');
+}
+
+/* How many bytes from the beginning on can be added as they are. */
+static size_t plain_size(struct bytes text)
+{
+    size_t size = 0;
+    while (size < text.size && text.data[size] > 0 && text.data[size] != '"')
+        size++;
+    return size;
 }
 
 static size_t add_character(struct buf *out, struct bytes text)
@@ -51,7 +65,10 @@ void csv_add_text(struct buf *out, struct bytes text)
     if (quoted)
         buf_add_char(out, '"');
     while (text.size) {
-        size_t taken = add_character(out, text);
+        size_t taken = plain_size(text);
+        buf_add(out, text.data, taken);
+        if (taken < text.size)
+            taken += add_character(out, (struct bytes){ text.data + taken, text.size - taken });
         text = (struct bytes){ text.data + taken, text.size - taken };
     }
     if (quoted)
@@ -61,7 +78,7 @@ void csv_add_text(struct buf *out, struct bytes text)
 void csv_add_value(struct buf *out, enum metric_type type, union value value)
 {
     switch (type) {
-    case U64: buf_printf(out, "%" PRIu64, value.u64); break;
+    case U64: buf_add_u64(out, value.u64); break;
     case I64: buf_printf(out, "%" PRId64, value.i64); break;
     case F64:
         if (isfinite(value.f64))
@@ -78,7 +95,8 @@ static void add_end(struct buf *out)
 /* "time_ns,host,job," of a sample. */
 static void add_origin(struct buf *out, const struct batch *batch, const struct sample *sample)
 {
-    buf_printf(out, "%" PRIu64 ",", sample->time_ns);
+    buf_add_u64(out, sample->time_ns);
+    buf_add_char(out, ',');
     csv_add_text(out, bytes_of(batch->host));
     buf_add_char(out, ',');
     csv_add_text(out, bytes_of(sample->job));

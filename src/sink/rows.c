@@ -4,8 +4,6 @@
 #include "base/shell.h"
 #include "sink/csv.h"
 
-#include <inttypes.h>
-
 #define WORDS_MAX (64u << 20)
 
 void rows_begin(struct rows *rows, struct stream *stream, enum rows_format format, const char *const *names, size_t count)
@@ -63,7 +61,7 @@ void rows_u64(struct rows *rows, uint64_t value)
 {
     before_field(rows);
     if (rows->format == ROWS_CSV)
-        buf_printf(&rows->stream->out, "%" PRIu64, value);
+        buf_add_u64(&rows->stream->out, value);
     else
         json_field_u64(&rows->json, rows->names[rows->at], value);
     after_field(rows);

@@ -28,6 +28,20 @@ static void holds_what_was_added(void **state)
     assert_null(buf.data);
 }
 
+static void adds_numbers(void **state)
+{
+    (void)state;
+    struct buf buf;
+    buf_init(&buf, 100);
+    buf_add_u64(&buf, 0);
+    buf_add_char(&buf, ' ');
+    buf_add_u64(&buf, 1234567890);
+    buf_add_char(&buf, ' ');
+    buf_add_u64(&buf, UINT64_MAX);
+    assert_string_equal(buf_text(&buf), "0 1234567890 18446744073709551615");
+    buf_clear(&buf);
+}
+
 static void grows_beyond_its_first_room(void **state)
 {
     (void)state;
@@ -118,6 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_empty_at_first),
         cmocka_unit_test(holds_what_was_added),
+        cmocka_unit_test(adds_numbers),
         cmocka_unit_test(grows_beyond_its_first_room),
         cmocka_unit_test(takes_exactly_its_maximum),
         cmocka_unit_test(refuses_more_than_its_maximum),

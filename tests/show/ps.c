@@ -92,7 +92,8 @@ static void hides_what_used_little(void **state)
 {
     (void)state;
     three_processes();
-    struct ps_view view = { .terminal = { .utf8 = true, .width = 80 }, .min_cpu_us = 1000000 };
+    struct ps_view view = { .terminal = { .utf8 = true, .width = 80 } };
+    tree_hide(&tree, 1000000);
     assert_null(strstr(printed(&view), "post"));
     assert_non_null(strstr(printed(&view), "└─ solve")); /* the last that is shown */
     assert_non_null(strstr(printed(&view), "\n1 more used less than 1.0 s each, 500 ms together.\n"));

@@ -190,6 +190,26 @@ static void sorts_siblings(void **state)
     assert_string_equal(drawn(), "sh(small middle(x y) large)");
 }
 
+static void hides_what_used_little(void **state)
+{
+    (void)state;
+    uint32_t sh = add(PROCESS_NO_PARENT, "sh", 1);
+    uint32_t small = add(sh, "small", 5);
+    add(small, "smaller", 1);
+    uint32_t large = add(sh, "large", 500);
+    add(large, "part", 400);
+    add(large, "rest", 2);
+    add(sh, "small", 5);
+    add(PROCESS_NO_PARENT, "idle", 0);
+    finish();
+    tree_hide(&maker->tree, 10);
+    assert_string_equal(drawn(), "sh(large(part))");
+    assert_int_equal(maker->tree.hidden, 5);
+    assert_int_equal(maker->tree.hidden_us, 5 + 1 + 2 + 5);
+    tree_hide(&maker->tree, 100000);
+    assert_int_equal(tree_first(&maker->tree), TREE_NONE);
+}
+
 static void a_deep_chain_is_walked(void **state)
 {
     (void)state;
@@ -231,6 +251,7 @@ int main(void)
         TEST(those_that_failed_stand_apart),
         TEST(whole_trees_are_folded),
         TEST(sorts_siblings),
+        TEST(hides_what_used_little),
         TEST(a_deep_chain_is_walked),
         TEST(threads_find_their_process),
     };

@@ -1,0 +1,361 @@
+#!/usr/bin/env bats
+# Bad days: the program runs as if nothing were, what was seen is there, and what is missing is said.
+load scene
+bats_require_minimum_version 1.5.0
+
+setup() {
+    scene_setup
+    PATH=$TOOLS:$PATH
+}
+
+# tiny SIZE SCRIPT [ARGUMENTS]: runs a script of bash in a mount namespace in which $T/tiny is a file system of SIZE.
+tiny() {
+    need_root
+    local size=$1
+    shift
+    mkdir -p "$T/tiny"
+    unshare -m --propagation private bash -c 'mount -t tmpfs -o "size=$1,mode=1777" tmpfs "$T/tiny" || exit 99
+        shift; script=$1; shift; eval "$script"' bash "$size" "$@"
+}
+
+images() {
+    sql "select count(*) from process where exe = '$1'"
+}
+
+# --- disk and store --------------------------------------------------------------------------------------------------
+
+@test "disk full under the spool: the program runs, the hole is counted and said" {
+    run tiny 100k '"$SONDE" run -n full -o "$T/tiny" -- spawn fork 1000 4 true; echo "status $?"'
+    echo "$output"
+    [[ $output == *"status 0"* ]]
+    [[ $output == *"sonde: "* ]]
+    [ "$(sql "select count(*) from jobs where name = 'full'")" -eq 1 ]
+    [ "$(sql "select records_lost + bytes_damaged from jobs where name = 'full'")" -gt 0 ]
+    run "$SONDE" report
+    [ "$status" -eq 0 ]
+    echo "$output"
+    grep -q 'could not be written' <<<"$output"
+}
+
+@test "no room for the spool at all: the program runs" {
+    run tiny 4k 'head -c 100000 /dev/zero >"$T/tiny/filler" 2>/dev/null; "$SONDE" run -o "$T/tiny" -- sh -c "echo ran; exit 5"; echo "status $?"'
+    echo "$output"
+    [[ $output == *ran* && $output == *"status 5"* && $output == *"sonde: "* ]]
+}
+
+@test "disk full under the store: the spool is kept and said, and can be submitted later" {
+    run tiny 64k 'SONDE_DB=$T/tiny/sonde.db "$SONDE" run -n full -- spawn fork 300 4 true; echo "status $?"'
+    echo "$output"
+    [[ $output == *"status 0"* && $output == *"sonde: "* && $output == *submit* ]]
+    "$SONDE" submit "$TMPDIR"
+    [ "$(images true)" -eq 300 ]
+    [ -z "$(find "$TMPDIR" -name '*.spool')" ]
+}
+
+@test "store missing: readers say so and how to fill it; sonde run makes it" {
+    for command in list report ps; do
+        run "$SONDE" $command
+        echo "$command: $output"
+        [ "$status" -ne 0 ]
+        [[ $output == sonde*"sonde run"* ]]
+    done
+    [ ! -e "$SONDE_DB" ]
+    "$SONDE" run -- true
+    "$SONDE" list
+}
+
+@test "store read-only: the program runs, its spool is kept and can be submitted elsewhere" {
+    need_root
+    as_nobody "$SONDE" run -n first -- true
+    as_nobody find "$T/db" -type f -exec chmod 444 {} \;
+    chmod 555 "$T/db"
+    run as_nobody "$SONDE" run -n second -- sh -c 'echo ran; exit 6'
+    echo "$output"
+    [ "$status" -eq 6 ]
+    [[ $output == *ran* && $output == *"sonde: "* && $output == *submit* ]]
+    run as_nobody "$SONDE" list
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *first* && $output != *second* ]]
+    run as_nobody env "SONDE_DB=$T/data/other.db" "$SONDE" submit "$TMPDIR"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(SONDE_DB=$T/data/other.db sql "select name from jobs")" = second ]
+}
+
+@test "store corrupt: named, left alone, and the spool is kept" {
+    head -c 100000 /dev/urandom >"$SONDE_DB"
+    before=$(cksum <"$SONDE_DB")
+    run "$SONDE" run -n lost -- sh -c 'exit 6'
+    echo "$output"
+    [ "$status" -eq 6 ]
+    [[ $output == *"$SONDE_DB"* && $output == *submit* ]]
+    run "$SONDE" list
+    [ "$status" -ne 0 ]
+    [[ $output == *"$SONDE_DB"* ]]
+    [ "$(cksum <"$SONDE_DB")" = "$before" ]
+    rm "$SONDE_DB"
+    "$SONDE" submit "$TMPDIR"
+    [ "$(sql "select name from jobs")" = lost ]
+}
+
+@test "store damaged in the middle: no command crashes" {
+    "$SONDE" run -- spawn fork 200 4 true
+    sqlite3 "$SONDE_DB" 'pragma journal_mode = delete' >/dev/null
+    size=$(stat -c %s "$SONDE_DB")
+    for page in 2 3 5 8 13 20; do
+        [ $((page * 4096)) -lt "$size" ] || continue
+        cp "$SONDE_DB" "$T/broken.db"
+        head -c 4096 /dev/urandom | dd of="$T/broken.db" bs=4096 seek=$page conv=notrunc status=none
+        for command in list report ps "export --format json" "run -- true"; do
+            # shellcheck disable=SC2086
+            SONDE_DB=$T/broken.db run "$SONDE" $command
+            [ "$status" -lt 100 ] || { echo "page $page, $command: $status: $output"; return 1; }
+        done
+    done
+}
+
+@test "store of a newer version: refused, left alone, and the spool is kept" {
+    "$SONDE" run -n old -- true
+    sqlite3 "$SONDE_DB" "pragma user_version = 999; update meta set value = '999' where key like '%version%'" >/dev/null
+    run "$SONDE" list
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [[ $output == *newer* ]]
+    run "$SONDE" run -n new -- sh -c 'exit 6'
+    echo "$output"
+    [ "$status" -eq 6 ]
+    [[ $output == *newer* && $output == *submit* ]]
+    [ "$(sqlite3 "$SONDE_DB" 'select group_concat(name) from jobs')" = old ]
+}
+
+# --- probe and kernel ------------------------------------------------------------------------------------------------
+
+@test "probe library missing: said once, the program runs, the kernel tells of its processes" {
+    mkdir alone
+    cp "$SONDE" alone/sonde
+    run alone/sonde run -n alone -- sh -c 'burn 50; burn 50; exit 3'
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [ "$(grep -c 'libsonde-process.so' <<<"$output")" -eq 1 ]
+    [ "$(images burn)" -eq 2 ]
+}
+
+@test "LD_PRELOAD already in use: both libraries are in every process" {
+    export OTHER_PRELOAD=$T/loaded
+    LD_PRELOAD=$TOOLS/other_preload.so "$SONDE" run -- sh -c 'burn 1; burn 1; cat /proc/self/maps >maps'
+    grep -q other_preload.so maps
+    grep -q libsonde-process.so maps
+    # The shell, two burns and a cat, and sonde itself before them.
+    [ "$(sort -u "$T/loaded" | wc -l)" -eq 5 ]
+    [ "$(sql "select count(*) from process where sources & 1")" -eq 4 ]
+}
+
+@test "LD_PRELOAD of something that is not there: as without sonde" {
+    run env LD_PRELOAD=/does/not/exist.so sh -c 'exec true'
+    bare=$(grep -c 'does/not/exist.so' <<<"$output")
+    LD_PRELOAD=/does/not/exist.so run "$SONDE" run -- true
+    [ "$status" -eq 0 ]
+    [ "$(sql "select count(*) from process where sources & 1")" -eq 1 ]
+}
+
+@test "/proc hidden from users: their own processes are all there" {
+    need_root
+    run unshare -m --propagation private bash -c 'mount -t proc -o hidepid=2 proc /proc && exec "$@"' bash \
+        setpriv --reuid=65534 --regid=65534 --clear-groups "$SONDE" run -n hidden -- sh -c 'burn 200; burn 200; exit 4'
+    echo "$output"
+    [ "$status" -eq 4 ]
+    [ "$(images burn)" -eq 2 ]
+    [ "$(sql "select count(*) from process where exe = 'burn' and cpu_us between 199000 and 230000")" -eq 2 ]
+}
+
+@test "no /proc at all: the program runs" {
+    need_root
+    run unshare -m --propagation private bash -c 'mount -t tmpfs none /proc && exec "$@"' bash \
+        "$SONDE" run -n hidden -- sh -c 'echo ran; exit 4'
+    echo "$output"
+    [ "$status" -eq 4 ]
+    [[ $output == *ran* ]]
+}
+
+@test "no permission for perf: the event is named once and absent, the program runs" {
+    perf_event_open=298
+    [ "$(uname -m)" = x86_64 ] || perf_event_open=241
+    run refuses $perf_event_open "$SONDE" run -e task-clock,page-faults -- sh -c 'burn 20; burn 20; exit 4'
+    echo "$output"
+    [ "$status" -eq 4 ]
+    [ "$(grep -c task-clock <<<"$output")" -eq 1 ]
+    [ "$(images burn)" -eq 2 ]
+    [ "$(sql "select count(*) from process_events")" -eq 0 ]
+}
+
+@test "an event that this machine lacks is named once; the others are counted" {
+    run "$SONDE" run -e no-such-event,page-faults -- sh -c 'burn 20; burn 20'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c no-such-event <<<"$output")" -eq 1 ]
+}
+
+# --- commands --------------------------------------------------------------------------------------------------------
+
+@test "a command that does not exist: 127" {
+    run -127 "$SONDE" run -- no-such-command
+    echo "$output"
+    [[ $output == *"sonde: "*no-such-command* ]]
+    run -127 "$SONDE" run -- /no/such/command
+}
+
+@test "a command that may not run: 126" {
+    echo 'echo hello' >"$T/not-executable"
+    run "$SONDE" run -- "$T/not-executable"
+    echo "$output"
+    [ "$status" -eq 126 ]
+    [[ $output == *"sonde: "*not-executable* ]]
+    run "$SONDE" run -- "$T"
+    [ "$status" -eq 126 ]
+}
+
+@test "arguments with newlines, invalid UTF-8 and 100 kB come back to the byte" {
+    long=$(head -c 100000 /dev/zero | tr '\0' x)
+    odd=$'one\ntwo\xff\xfe\x80 "quoted" \\ \x01\x7f'
+    "$SONDE" run -n odd -- true "$odd" '' "$long" 'last'
+    printf '%s\0' true "$odd" '' "$long" last >expected
+    # The store has them as a shell would want them typed.
+    eval "set -- $(sql "select args from process where exe = 'true'")"
+    printf '%s\0' "$@" | cmp - expected
+    "$SONDE" export --format json >exported
+    python3 -c 'import base64, json, sys
+args = base64.b64decode(json.load(open("exported"))[0]["args_base64"])
+sys.exit(args != open("expected", "rb").read())'
+}
+
+# --- two at once, signals --------------------------------------------------------------------------------------------
+
+@test "two runs with one job id, one after the other: one job with both" {
+    "$SONDE" run -j 4711 -n both -- burn 30
+    "$SONDE" run -j 4711 -n both -- burn 30
+    [ "$(sql "select count(*), sum(processes) from jobs where job_id = '4711'")" = "1|2" ]
+    [ "$(images burn)" -eq 2 ]
+}
+
+@test "two runs with one job id at the same moment: one job with both" {
+    "$SONDE" run -j 4711 -- spawn fork 200 2 true &
+    first=$!
+    "$SONDE" run -j 4711 -- spawn fork 200 2 true
+    wait $first
+    [ "$(sql "select count(*), sum(processes) from jobs where job_id = '4711'")" = "1|402" ]
+    [ "$(images true)" -eq 400 ]
+}
+
+@test "twenty runs at the same moment: none fails, all are there" {
+    for i in $(seq 20); do
+        "$SONDE" run -n "run$i" -- true 2>>errors &
+    done
+    wait
+    [ ! -s errors ] || { cat errors; return 1; }
+    [ "$(sql "select count(*) from jobs")" -eq 20 ]
+}
+
+# Starts sonde run with a program that writes its pid, and waits for that. $watcher, $program: the pids.
+start() {
+    "$SONDE" run -n signals -- "$@" &
+    watcher=$!
+    for _ in $(seq 100); do
+        [ -s pid ] && break
+        sleep 0.05
+    done
+    program=$(cat pid)
+}
+
+@test "SIGTERM to sonde run reaches the program, which may end in its own way; the job is filed" {
+    start bash -c 'trap "echo tidy >trapped; exit 9" TERM; echo $$ >pid; while :; do sleep 0.1; done'
+    kill -TERM "$watcher"
+    code=0
+    wait "$watcher" || code=$?
+    [ "$code" -eq 9 ]
+    [ "$(cat trapped)" = tidy ]
+    [ "$(sql "select exit_code from jobs")" -eq 9 ]
+}
+
+@test "SIGTERM ends a program that does not mind; sonde run ends the same way" {
+    start sh -c 'echo $$ >pid; exec sleep 100'
+    kill -TERM "$watcher"
+    code=0
+    wait "$watcher" || code=$?
+    [ "$code" -eq 143 ]
+    [ "$(sql "select exit_signal from jobs")" -eq 15 ]
+    [ "$(sql "select exit_signal from process where exe = 'sleep'")" -eq 15 ]
+}
+
+@test "SIGSTOP and SIGCONT to sonde run: the program ends well and all is there" {
+    start bash -c 'echo $$ >pid; for i in 1 2 3 4 5; do burn 100; done; echo done >ended'
+    kill -STOP "$watcher"
+    sleep 1.5
+    kill -CONT "$watcher"
+    wait "$watcher"
+    [ "$(cat ended)" = "done" ]
+    [ "$(images burn)" -eq 5 ]
+    [ "$(sql "select count(*) from process where exe = 'burn' and cpu_us between 99000 and 130000")" -eq 5 ]
+}
+
+@test "Ctrl-C: the program decides, the job is filed" {
+    cat >script <<'END'
+import os, pty, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], [sys.argv[1], "run", "-n", "ctrl-c", "--"] + sys.argv[2:])
+time.sleep(1)
+os.write(fd, b"\x03")
+try:
+    while os.read(fd, 1000):
+        pass
+except OSError:
+    pass
+status = os.waitpid(pid, 0)[1]
+print("signal %d" % os.WTERMSIG(status) if os.WIFSIGNALED(status) else "status %d" % os.WEXITSTATUS(status))
+END
+    run timeout 30 python3 script "$SONDE" sleep 100
+    [ "$output" = "signal 2" ]
+    run timeout 30 python3 script "$SONDE" bash -c 'trap "exit 8" INT; while :; do sleep 0.1; done'
+    [ "$output" = "status 8" ]
+    [ "$(sql "select group_concat(exit_signal || '/' || exit_code) from jobs")" = "2/0,0/8" ]
+}
+
+@test "kill -9 of sonde run in the middle: the program goes on, what was seen until then can be submitted" {
+    start bash -c 'echo $$ >pid; for i in 1 2 3; do burn 50; done; touch three; while [ ! -e go ]; do sleep 0.05; done
+        for i in 1 2; do burn 50; done; echo done >ended'
+    for _ in $(seq 100); do
+        [ -e three ] && break
+        sleep 0.05
+    done
+    kill -9 "$watcher"
+    wait "$watcher" || true
+    kill -0 "$program"
+    run "$SONDE" submit "$TMPDIR"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(images burn)" -ge 3 ]
+    [ "$(sql "select count(*) from process where exe = 'burn' and cpu_us between 49000 and 70000")" -ge 3 ]
+    [ "$(sql "select exit_code is null from jobs")" -eq 1 ]
+    touch go
+    for _ in $(seq 100); do
+        [ -e ended ] && break
+        sleep 0.05
+    done
+    [ "$(cat ended)" = "done" ]
+}
+
+@test "kill -9 of everything: what was seen until then can be submitted" {
+    start bash -c 'echo $$ >pid; for i in 1 2 3; do burn 50; done; touch three; burn 100000'
+    for _ in $(seq 100); do
+        [ -e three ] && break
+        sleep 0.05
+    done
+    sleep 0.3
+    kill -9 "$watcher" "$program"
+    wait "$watcher" || true
+    run "$SONDE" submit "$TMPDIR"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(sql "select count(*) from process where exe = 'burn' and cpu_us between 49000 and 70000")" -ge 3 ]
+}

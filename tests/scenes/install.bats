@@ -1,0 +1,34 @@
+#!/usr/bin/env bats
+# An installed tree works, and works again where it was moved to.
+load scene
+
+install_to() {
+    DESTDIR=$1 meson install -C "$BUILD" --no-rebuild >"$T/log" 2>&1 || { cat "$T/log"; return 1; }
+}
+
+# The binary below a folder.
+installed() {
+    find "$1" -type f -name sonde -perm -100
+}
+
+@test "an install has the binary, the probe and the man pages" {
+    install_to "$T/root"
+    [ -x "$(installed "$T/root")" ]
+    [ "$(find "$T/root" -name libsonde-process.so | wc -l)" -eq 1 ]
+    [ "$(find "$T/root" -path '*/man1/sonde*.1' | wc -l)" -ge 3 ]
+}
+
+@test "an installed binary finds its probe, also after a move" {
+    install_to "$T/root"
+    mv "$T/root" "$T/elsewhere"
+    "$(installed "$T/elsewhere")" run -n moved -- true
+    [ "$(sql "select count(*) from jobs where name = 'moved'")" -eq 1 ]
+    run sql "select sources & 1 from processes"
+    [ "$output" = 1 ]
+}
+
+@test "the installed files name no folder of the build" {
+    install_to "$T/root"
+    run readelf -d "$(installed "$T/root")"
+    [[ $output != *RPATH* && $output != *RUNPATH* ]]
+}

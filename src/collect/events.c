@@ -77,6 +77,35 @@ TEXTS(taskstats, RECORD_TASKSTATS)
 TEXTS(perf, RECORD_PERF)
 TEXTS(alive, RECORD_ALIVE)
 
+static uint64_t cpu_of(struct unpacker *u)
+{
+    uint64_t known = unpack_number(u);
+    uint64_t user_us = known >> COUNTER_usertime & 1 ? unpack_number(u) : 0;
+    uint64_t system_us = known >> COUNTER_systemtime & 1 ? unpack_number(u) : 0;
+    return u->bad ? 0 : user_us + system_us;
+}
+_Static_assert(COUNTER_usertime == 0 && COUNTER_systemtime == 1, "the CPU time comes first");
+
+#define CPU_number(field) unpack_number(&u);
+#define CPU_text(field) unpack_text(&u);
+#define CPU_counters(field) return cpu_of(&u);
+#define CPU_FIELD(type, field) CPU_##type(field)
+#define CPU(name, fields) \
+    static uint64_t cpu_of_##name(struct bytes body) \
+    { \
+        struct unpacker u = { (const uint8_t *)body.data, (const uint8_t *)body.data + body.size, false }; \
+        fields(CPU_FIELD) \
+        return 0; \
+    }
+CPU(exec, RECORD_EXEC)
+CPU(wait, RECORD_WAIT)
+
+uint64_t event_cpu_us(const struct events *events, const struct event *event)
+{
+    struct bytes body = event_body(events, event);
+    return event->kind == RECORD_KIND_exec ? cpu_of_exec(body) : event->kind == RECORD_KIND_wait ? cpu_of_wait(body) : 0;
+}
+
 bool event_numbers(enum record_kind kind, struct bytes body, struct event_numbers *numbers)
 {
     *numbers = (struct event_numbers){ 0 };

@@ -77,6 +77,9 @@ struct event_texts {
 
 void event_texts(const struct events *events, const struct event *event, struct event_texts *texts);
 
+/* The CPU time in the first counters of an exec or wait record; 0 when it has none. */
+uint64_t event_cpu_us(const struct events *events, const struct event *event);
+
 /* When a process with these start_ticks began, give or take 10 ms; 0: cannot be told. */
 uint64_t events_ticks_ns(const struct events *events, uint64_t ticks);
 

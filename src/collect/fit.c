@@ -71,15 +71,6 @@ static enum fit fit_exec(const struct fitting *f, const struct event *e)
     return has(&f->now, BIT(end) | BIT(image) | BIT(fork) | BIT(spawn) | BIT(kernel_exec)) ? ANEW : SAME;
 }
 
-static uint64_t ticks_of(const struct fitting *f, const struct event *e, uint64_t *ppid)
-{
-    struct event_numbers n;
-    if (!event_read(f->events, e, &n))
-        return 0;
-    *ppid = n.ppid;
-    return n.start_ticks;
-}
-
 /* It began at another time than the life under way, by a clock that is right to some hundredths; the parent must differ
  * too, because the clock may have been set in between. */
 static bool began_elsewhere(const struct fitting *f, uint64_t ticks, uint64_t ppid)
@@ -90,9 +81,9 @@ static bool began_elsewhere(const struct fitting *f, uint64_t ticks, uint64_t pp
     return began_ns > first_ns + 2 * PAUSE_NS;
 }
 
-static enum fit fit_image(const struct fitting *f, const struct event *e)
+static enum fit fit_image(const struct fitting *f)
 {
-    uint64_t ppid = 0, ticks = ticks_of(f, e, &ppid);
+    uint64_t ppid = f->numbers.ppid, ticks = f->numbers.start_ticks;
     if (ticks && f->now.ticks)
         return ticks == f->now.ticks ? SAME : ANEW;
     if (is_over(&f->now) || has(&f->now, BIT(end)))
@@ -100,17 +91,12 @@ static enum fit fit_image(const struct fitting *f, const struct event *e)
     return began_elsewhere(f, ticks, ppid) ? ANEW : SAME;
 }
 
-static enum fit fit_kernel_exec(const struct fitting *f, const struct event *e)
+static enum fit fit_kernel_exec(const struct fitting *f)
 {
-    uint64_t ppid = 0, ticks = ticks_of(f, e, &ppid);
+    uint64_t ticks = f->numbers.start_ticks;
     if (ticks && f->now.ticks)
         return ticks == f->now.ticks ? SAME : ANEW;
     return is_over(&f->now) ? ANEW : SAME;
-}
-
-static enum fit fit_alive(const struct fitting *f, const struct event *e)
-{
-    return fit_kernel_exec(f, e);
 }
 
 /* It began while the life before was under way and this one was not. */
@@ -120,14 +106,11 @@ static bool is_of_before(const struct fitting *f, uint64_t start_ns)
            && start_ns <= f->before.last_ns + SKEW_NS;
 }
 
-static enum fit fit_thread(const struct fitting *f, const struct event *e)
+static enum fit fit_thread(const struct fitting *f)
 {
-    struct event_numbers n;
-    if (!event_read(f->events, e, &n))
-        return SAME;
-    if (is_of_before(f, n.start_ns))
+    if (is_of_before(f, f->numbers.start_ns))
         return BEFORE;
-    return f->now.wait_ns && n.start_ns > f->now.wait_ns ? ANEW : SAME;
+    return f->now.wait_ns && f->numbers.start_ns > f->now.wait_ns ? ANEW : SAME;
 }
 
 static enum fit fit_end(const struct fitting *f, const struct event *e)
@@ -193,15 +176,12 @@ static enum fit fit_kernel_exit(const struct fitting *f, const struct event *e)
 /* Its time is when sonde run read it, which may be after the wait; it began when the task did, or later by that much. */
 static enum fit fit_taskstats(const struct fitting *f, const struct event *e)
 {
-    struct event_numbers n;
-    if (!event_read(f->events, e, &n))
-        return SAME;
-    if (is_of_before(f, n.start_ns))
+    if (is_of_before(f, f->numbers.start_ns))
         return BEFORE;
     if (f->now.exited && f->now.task_told && !(e->flags & EVENT_OF_THREAD))
         return ANEW;
     uint64_t over_ns = f->now.wait_ns ? f->now.wait_ns : f->now.exited ? f->now.last_ns : UINT64_MAX - PAUSE_NS;
-    return n.start_ns > over_ns + PAUSE_NS ? ANEW : SAME;
+    return f->numbers.start_ns > over_ns + PAUSE_NS ? ANEW : SAME;
 }
 
 enum fit fit_event(const struct fitting *f)
@@ -215,10 +195,9 @@ enum fit fit_event(const struct fitting *f)
     case RECORD_KIND_spawn: return fit_spawn(f, e);
     case RECORD_KIND_exec: return fit_exec(f, e);
     case RECORD_KIND_exec_failed: return is_over(&f->now) ? ANEW : SAME;
-    case RECORD_KIND_image: return fit_image(f, e);
-    case RECORD_KIND_kernel_exec: return fit_kernel_exec(f, e);
-    case RECORD_KIND_alive: return fit_alive(f, e);
-    case RECORD_KIND_thread: return fit_thread(f, e);
+    case RECORD_KIND_image: return fit_image(f);
+    case RECORD_KIND_kernel_exec: case RECORD_KIND_alive: return fit_kernel_exec(f);
+    case RECORD_KIND_thread: return fit_thread(f);
     case RECORD_KIND_end: return fit_end(f, e);
     case RECORD_KIND_wait: return fit_wait(f, e);
     case RECORD_KIND_kernel_exit: return fit_kernel_exit(f, e);

@@ -26,6 +26,7 @@ struct fitting {
     const uint32_t *order; /* the events of the pid in the order of time */
     uint32_t at, count;    /* the one to decide on, and how many there are */
     uint32_t run_pid;
+    struct event_numbers numbers; /* of the event to decide on, where its kind has more than a time */
     struct tale now, before;
 };
 

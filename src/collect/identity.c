@@ -78,7 +78,7 @@ static void take_kernel_exec(const struct subject *s)
     event_texts(s->from->events, e, &told);
     if (s->image->exec != NONE)
         event_texts(s->from->events, &s->from->events->list[s->image->exec], &announced);
-    if (s->image->exec == NONE || bytes_equal(told.args, announced.args))
+    if (s->image->exec == NONE || images_is_announced(&announced, &told))
         take_texts(s, &told);
     if (event_read(s->from->events, e, &n) && n.stat_known)
         take_ids(s->process, &n);
@@ -272,8 +272,10 @@ void identity_fill(const struct identity *from, uint32_t index, struct process *
     process->state = state_of(&s);
     process->sources = sources_of_image(&s);
     take_event(&s, image->image, true);
-    take_kernel_exec(&s);
-    take_event(&s, image->exec, false);
+    if (!process->path.size || !process->args.size || !process->cwd.size) {
+        take_kernel_exec(&s);
+        take_event(&s, image->exec, false);
+    }
     take_life(&s);
     if (image->image == NONE && image->exec == NONE && image->kernel_exec == NONE)
         take_parent(&s);

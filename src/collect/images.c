@@ -39,21 +39,25 @@ static struct bytes without_first(struct bytes args)
     return (struct bytes){ nul + 1, (size_t)(args.data + args.size - nul - 1) };
 }
 
-/* Is the image the one that was announced? Its path may differ (links, interpreters of scripts) and words may come
- * before the announced ones, but then those behind the first stay. */
+bool images_is_announced(const struct event_texts *said, const struct event_texts *is)
+{
+    bool same_path = said->path.size && bytes_equal(said->path, is->path);
+    if (bytes_equal(said->args, is->args) || same_path || said->args.size == 0 || is->args.size == 0)
+        return true;
+    struct bytes rest = without_first(said->args);
+    if (rest.size)
+        return is->args.size > rest.size && ends_with(is->args, rest);
+    /* A script without arguments: its path is the last word of the interpreter's. */
+    return said->path.size && is->args.size > said->path.size
+           && ends_with((struct bytes){ is->args.data, is->args.size - 1 }, said->path);
+}
+
 static bool is_announced(const struct events *events, uint32_t exec, uint32_t image)
 {
     struct event_texts said, is;
     event_texts(events, &events->list[exec], &said);
     event_texts(events, &events->list[image], &is);
-    if (bytes_equal(said.args, is.args) || bytes_equal(said.path, is.path) || said.args.size == 0 || is.args.size == 0)
-        return true;
-    struct bytes rest = without_first(said.args);
-    if (rest.size)
-        return ends_with(is.args, rest);
-    /* A script without arguments: its path is the last word of the interpreter's. */
-    return said.path.size && is.args.size > said.path.size
-           && ends_with((struct bytes){ is.args.data, is.args.size - 1 }, said.path);
+    return images_is_announced(&said, &is);
 }
 
 struct search {
@@ -182,14 +186,11 @@ void images_clear(struct images *images)
     *images = (struct images){ 0 };
 }
 
-/* Had the copy done something of its own when it exec'd, as far as it told? A child of vfork had no image of its own. */
+/* Had the copy done something of its own when it exec'd, as far as it told? A child of vfork had no image to do so. */
 static bool was_busy(const struct events *events, uint32_t exec)
 {
-    struct exec_record record;
-    if (exec == NONE || events->list[exec].kind != RECORD_KIND_exec || !(events->list[exec].flags & EVENT_COPIED)
-        || record_unpack_exec(event_body(events, &events->list[exec]), &record))
-        return false;
-    return counters_cpu_us(&record.self) >= IMAGES_SMALL_US;
+    const struct event *e = exec == NONE ? NULL : &events->list[exec];
+    return e && e->kind == RECORD_KIND_exec && e->flags & EVENT_COPIED && event_cpu_us(events, e) >= IMAGES_SMALL_US;
 }
 
 void images_settle(struct images *images, struct life *life, const struct events *events, bool made_children)

@@ -32,6 +32,10 @@ void images_settle(struct images *images, struct life *life, const struct events
 /* The image of the life that was active at this time. */
 uint32_t images_at(const struct images *images, const struct life *life, uint64_t time_ns);
 
+/* Is this image the one that was announced? Its path may differ (links, interpreters of scripts) and words may come
+ * before the announced ones, but then those behind the first stay. */
+bool images_is_announced(const struct event_texts *said, const struct event_texts *is);
+
 /* When the life exec'd first, UINT64_MAX: never. To be asked before images_settle. */
 uint64_t images_first_exec_ns(const struct images *images, const struct life *life);
 

@@ -102,19 +102,17 @@ static void note_kernel_exit(const struct event *e, struct tale *tale, struct li
     note_end(life, ranks, END_KERNEL, e->time_ns);
 }
 
-/* Kinds that say more than their time: the numbers are read again. */
+/* Kinds that say more than their time. */
 static void note_numbers(struct walk *w, const struct event *e, struct tale *tale, struct life *life, struct ranks *ranks)
 {
-    struct event_numbers n;
-    if (!event_read(w->events, e, &n))
-        return;
+    const struct event_numbers *n = &w->fitting.numbers;
     if (e->kind == RECORD_KIND_thread) {
         if (!(e->flags & EVENT_OF_THREAD))
-            note_start(life, ranks, START_SEEN, n.start_ns);
+            note_start(life, ranks, START_SEEN, n->start_ns);
     } else if (e->kind == RECORD_KIND_taskstats) {
-        note_parent(w, life, ranks, PARENT_LATE, n.ppid);
+        note_parent(w, life, ranks, PARENT_LATE, n->ppid);
         if (!(e->flags & EVENT_OF_THREAD)) {
-            note_start(life, ranks, START_SEEN, n.start_ns);
+            note_start(life, ranks, START_SEEN, n->start_ns);
             tale->task_told = true;
         }
         if (e->flags & EVENT_LAST) {
@@ -122,9 +120,9 @@ static void note_numbers(struct walk *w, const struct event *e, struct tale *tal
             note_end(life, ranks, END_TASKSTATS, e->time_ns);
         }
     } else { /* image, kernel_exec, alive */
-        tale->ticks = n.start_ticks ? n.start_ticks : tale->ticks;
+        tale->ticks = n->start_ticks ? n->start_ticks : tale->ticks;
         bool is_image = e->kind == RECORD_KIND_image;
-        note_parent(w, life, ranks, is_image ? PARENT_IMAGE : PARENT_PROC, n.ppid);
+        note_parent(w, life, ranks, is_image ? PARENT_IMAGE : PARENT_PROC, n->ppid);
         if (e->kind != RECORD_KIND_alive)
             note_start(life, ranks, START_SEEN, e->time_ns);
         if (e->kind == RECORD_KIND_kernel_exec) { /* no other thread survives it */
@@ -222,6 +220,14 @@ static void give(struct walk *w, uint32_t index, struct life *life)
     life->thread_events += w->events->list[index].flags & EVENT_OF_THREAD ? 1 : 0;
 }
 
+/* Kinds of which more than the time matters here. */
+static bool has_numbers(const struct event *e)
+{
+    const uint32_t kinds = 1u << RECORD_KIND_image | 1u << RECORD_KIND_kernel_exec | 1u << RECORD_KIND_alive
+                           | 1u << RECORD_KIND_thread | 1u << RECORD_KIND_taskstats;
+    return kinds >> e->kind & 1;
+}
+
 static enum err part_pid(struct walk *w, struct pid *pid, uint32_t *order, uint32_t count)
 {
     struct fitting *f = &w->fitting;
@@ -231,6 +237,8 @@ static enum err part_pid(struct walk *w, struct pid *pid, uint32_t *order, uint3
     pid->life = w->lives->count;
     for (f->at = 0; f->at < count; f->at++) {
         const struct event *e = &w->events->list[order[f->at]];
+        if (has_numbers(e))
+            event_read(w->events, e, &f->numbers);
         enum fit fit = fit_event(f);
         if (fit == ANEW && !begin(w, pid->pid, e->time_ns))
             return NOMEM;

@@ -14,7 +14,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#define KEEP_BYTES (256u << 10) /* of the mapped spool behind the place that is read */
+#define FORGET_BYTES (512u << 10) /* of the mapped spool that are read before its pages are given back */
+#define FORGET_PLACES 512u        /* processes that are written down before that */
 
 struct merged_memory {
     struct spool_reader reader;
@@ -115,14 +116,12 @@ static enum err take_record(struct merging *m, enum record_kind kind, struct byt
     }
 }
 
-/* Pages that were read count as ours until the kernel may take them back. */
-static void forget_pages(const struct merging *m, size_t *from, size_t until)
+/* Pages of the spool that were looked at count as ours until we say that we do not need them: they stay in the kernel's
+ * cache all the same. */
+static void forget_pages(const struct merging *m)
 {
-    if (!m->memory->mapped || until < *from + 2 * KEEP_BYTES)
-        return;
-    size_t end = (until - KEEP_BYTES) & ~(size_t)(KEEP_BYTES - 1);
-    madvise((void *)(m->memory->reader.all.data + *from), end - *from, MADV_DONTNEED);
-    *from = end;
+    if (m->memory->mapped && m->memory->reader.all.size)
+        madvise((void *)m->memory->reader.all.data, m->memory->reader.all.size, MADV_DONTNEED);
 }
 
 static enum err read_records(struct merging *m)
@@ -130,14 +129,17 @@ static enum err read_records(struct merging *m)
     struct spool_reader *reader = &m->memory->reader;
     enum record_kind kind;
     struct bytes body;
-    size_t kept_from = 0;
+    size_t forgot_at = 0;
     while (spool_next(reader, &kind, &body) == OK) {
         enum err err = take_record(m, kind, body);
         if (err == CORRUPT)
             m->run->gaps.bytes_damaged += FRAME_HEAD + body.size;
         else if (err)
             return err;
-        forget_pages(m, &kept_from, reader->at);
+        if (reader->at - forgot_at >= FORGET_BYTES) {
+            forget_pages(m);
+            forgot_at = reader->at;
+        }
     }
     m->run->gaps.bytes_damaged += reader->damaged_bytes;
     return m->has_run ? OK : CORRUPT;
@@ -175,15 +177,16 @@ static enum err write_down(struct merging *m)
     struct identity identity = { &m->events, &m->lives, &m->images, &m->texts, run };
     struct numbers numbers = { &m->events, &m->lives, &m->images, &m->usage, &m->io, { 0 }, run };
     enum err err = make_room(m);
-    size_t kept_from = 0;
     for (uint32_t place = 0; place < m->count && !err; place++) {
         struct process *process = &run->processes[place];
         identity_fill(&identity, m->order[place], process);
         err = numbers_fill(&numbers, m->order[place], process);
         perf_fill(&m->events, run, process);
         run->process_count = place + 1;
-        (void)kept_from;
+        if (place % FORGET_PLACES == 0)
+            forget_pages(m);
     }
+    forget_pages(m);
     threads_scratch_clear(&numbers.scratch);
     return err;
 }

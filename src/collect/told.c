@@ -48,11 +48,3 @@ void told_read(const struct events *events, const struct life *life, struct told
             take_alive(event_body(events, e), told);
     }
 }
-
-uint64_t told_wait_us(const struct events *events, const struct life *life)
-{
-    struct wait_record record;
-    if (life->wait == NONE || record_unpack_wait(event_body(events, &events->list[life->wait]), &record))
-        return 0;
-    return counters_cpu_us(&record.usage);
-}

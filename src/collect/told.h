@@ -15,7 +15,4 @@ struct told {
 
 void told_read(const struct events *events, const struct life *life, struct told *told);
 
-/* Only what the wait said of CPU time. */
-uint64_t told_wait_us(const struct events *events, const struct life *life);
-
 #endif

@@ -7,32 +7,36 @@ const struct metric counters_metrics[COUNTERS_SIZE] = {
 #undef X
 };
 
+static const uint64_t gauges = 0
+#define X(name, kind, unit, help) | (uint64_t)(kind == GAUGE) << COUNTER_##name
+    COUNTERS_LIST(X)
+#undef X
+    ;
+
+/* For each number whose bit is set in bits. */
+#define EACH(i, bits) (uint64_t rest = (bits), i; rest && (i = (uint64_t)__builtin_ctzll(rest), true); rest &= rest - 1)
+
 void counters_add(struct counters *sum, const struct counters *part)
 {
-    for (int i = 0; i < COUNTERS_SIZE; i++) {
-        if (!counters_has(part, i))
-            continue;
-        uint64_t old = counters_get(sum, i), more = part->value[i];
-        if (counters_metrics[i].kind == GAUGE)
-            counters_set(sum, i, old > more ? old : more);
-        else
-            counters_set(sum, i, old + more);
-    }
+    for EACH(i, part->known & ~sum->known)
+        sum->value[i] = part->value[i];
+    for EACH(i, part->known & sum->known & ~gauges)
+        sum->value[i] += part->value[i];
+    for EACH(i, part->known & sum->known & gauges)
+        if (sum->value[i] < part->value[i])
+            sum->value[i] = part->value[i];
+    sum->known |= part->known;
 }
 
 void counters_subtract(struct counters *minuend, const struct counters *subtrahend)
 {
-    for (int i = 0; i < COUNTERS_SIZE; i++) {
-        if (counters_metrics[i].kind == GAUGE || !counters_has(minuend, i) || !counters_has(subtrahend, i))
-            continue;
-        uint64_t less = subtrahend->value[i];
-        minuend->value[i] = minuend->value[i] > less ? minuend->value[i] - less : 0;
-    }
+    for EACH(i, minuend->known & subtrahend->known & ~gauges)
+        minuend->value[i] = minuend->value[i] > subtrahend->value[i] ? minuend->value[i] - subtrahend->value[i] : 0;
 }
 
 void counters_fill(struct counters *c, const struct counters *other)
 {
-    for (int i = 0; i < COUNTERS_SIZE; i++)
-        if (!counters_has(c, i) && counters_has(other, i))
-            counters_set(c, i, other->value[i]);
+    for EACH(i, other->known & ~c->known)
+        c->value[i] = other->value[i];
+    c->known |= other->known;
 }

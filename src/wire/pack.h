@@ -57,6 +57,8 @@ struct unpacker {
 
 static inline uint64_t unpack_number(struct unpacker *u)
 {
+    if (u->at < u->end && !(*u->at & 0x80)) /* most are small */
+        return *u->at++;
     uint64_t value = 0;
     for (int shift = 0; shift < 64 && u->at < u->end; shift += 7) {
         uint8_t byte = *u->at++;
@@ -81,17 +83,22 @@ static inline struct bytes unpack_text(struct unpacker *u)
     return text;
 }
 
+/* Into counters that are all 0: values are written where they belong at once. */
+static inline void unpack_counters_into(struct unpacker *u, struct counters *counters)
+{
+    const uint64_t named = (1ull << COUNTERS_SIZE) - 1;
+    uint64_t known = unpack_number(u);
+    for (uint64_t rest = known & named; rest && !u->bad; rest &= rest - 1)
+        counters->value[__builtin_ctzll(rest)] = unpack_number(u);
+    for (uint64_t rest = known & ~named; rest && !u->bad; rest &= rest - 1)
+        unpack_number(u); /* a newer writer may know more: skip what we have no name for */
+    counters->known = u->bad ? 0 : known & named;
+}
+
 static inline struct counters unpack_counters(struct unpacker *u)
 {
-    struct counters counters = { .known = unpack_number(u) };
-    for (int i = 0; i < 64 && !u->bad; i++) {
-        if (!(counters.known >> i & 1))
-            continue;
-        uint64_t value = unpack_number(u);
-        if (i < COUNTERS_SIZE) /* a newer writer may know more: skip what we have no name for */
-            counters.value[i] = value;
-    }
-    counters.known &= (1ull << COUNTERS_SIZE) - 1;
+    struct counters counters = { 0 };
+    unpack_counters_into(u, &counters);
     return counters;
 }
 

@@ -12,9 +12,13 @@ RECORD_KINDS(X)
 #undef FIELD
 
 /* A body that ends before a field: an older writer. A body that ends inside one: damage. */
+#define INTO_number(field) record->field = unpack_number(&u);
+#define INTO_text(field) record->field = unpack_text(&u);
+#define INTO_counters(field) unpack_counters_into(&u, &record->field);
 #define FIELD(type, field) \
-    if (u.at < u.end) \
-        record->field = unpack_##type(&u);
+    if (u.at < u.end) { \
+        INTO_##type(field) \
+    }
 #define X(number, name, fields) \
     enum err record_unpack_##name(struct bytes body, struct name##_record *record) \
     { \

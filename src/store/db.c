@@ -1,10 +1,12 @@
 /* SQLite's results become our errors and sentences for people. */
 #include "store/db.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
+#include <unistd.h>
 
 enum err db_err(int code, int system_errno)
 {
@@ -103,6 +105,26 @@ void db_read_end(struct store *store, bool begun)
 {
     if (begun)
         sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
+}
+
+/* By chance a bit more or less, so that a hundred that wait do not all come at once. */
+bool db_wait(const struct store *store, uint64_t since_ns, int count)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    if (now_ns - since_ns >= store->wait_max_ns)
+        return false;
+    unsigned most_us = count < 6 ? 1000u << count : 50000u;
+    usleep(most_us / 2 + (unsigned)(now_ns >> 4) % (most_us / 2));
+    return true;
+}
+
+enum err db_write_begin(struct store *store)
+{
+    uint64_t since_ns = clock_monotonic_ns();
+    enum err err = db_exec(store, "begin to write", "BEGIN IMMEDIATE");
+    for (int count = 0; err == AGAIN && db_wait(store, since_ns, count); count++)
+        err = db_exec(store, "begin to write", "BEGIN IMMEDIATE");
+    return err;
 }
 
 void db_checkpoint(struct store *store)

@@ -41,6 +41,12 @@ enum err db_number(struct store *store, const char *what, const char *sql, int64
 bool db_read_begin(struct store *store);
 void db_read_end(struct store *store, bool begun);
 
+/* Begins to write; waits for others. */
+enum err db_write_begin(struct store *store);
+
+/* Sleeps a while, longer with each count; false when wait_max_ns have passed since since_ns. */
+bool db_wait(const struct store *store, uint64_t since_ns, int count);
+
 /* Moves the log into the file and empties it, unless somebody else is reading: then a later one will. SQLite's own way,
  * at every last close, costs three syncs and makes every command pay that was the last to look. */
 void db_checkpoint(struct store *store);

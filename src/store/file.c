@@ -53,7 +53,7 @@ static void roll_back(struct store *store, enum err err)
 
 static enum err transact(struct filing *filing)
 {
-    enum err err = db_exec(filing->store, "begin to write", "BEGIN IMMEDIATE");
+    enum err err = db_write_begin(filing->store);
     if (err != OK)
         return err;
     err = write_all(filing);

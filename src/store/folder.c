@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static void sync_folder_of(const char *path)
@@ -44,4 +46,24 @@ enum err folder_make_file(const char *path)
     close(fd);
     sync_folder_of(path);
     return OK;
+}
+
+/* File systems of one machine; those of the cluster (NFS, Lustre, GPFS, BeeGFS, CIFS, Ceph, FUSE, …) are all others. */
+bool folder_type_is_shared(long type)
+{
+    static const unsigned long local[] = {
+        EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC, RAMFS_MAGIC, OVERLAYFS_SUPER_MAGIC,
+        F2FS_SUPER_MAGIC, REISERFS_SUPER_MAGIC, SQUASHFS_MAGIC, MSDOS_SUPER_MAGIC, NILFS_SUPER_MAGIC,
+        0x2fc12fc1 /* ZFS */, 0x3153464a /* JFS */, 0xca451a4e /* bcachefs */, 0x2011bab0 /* exFAT */,
+    };
+    for (size_t i = 0; i < sizeof local / sizeof local[0]; i++)
+        if (local[i] == ((unsigned long)type & 0xffffffff))
+            return false;
+    return true;
+}
+
+bool folder_is_shared(const char *path)
+{
+    struct statfs status;
+    return statfs(path, &status) != 0 || folder_type_is_shared((long)status.f_type);
 }

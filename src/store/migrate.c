@@ -61,7 +61,7 @@ static enum err apply(struct store *store, const struct migration *steps, int co
 
 enum err migrate_up(struct store *store, const struct migration *steps, int count)
 {
-    enum err err = db_exec(store, "begin to write", "BEGIN IMMEDIATE");
+    enum err err = db_write_begin(store);
     if (err != OK)
         return err;
     err = apply(store, steps, count);

@@ -30,23 +30,12 @@ enum err store_default_path(char *path, size_t size)
     return length > 0 && (size_t)length < size ? OK : USAGE;
 }
 
-/* Sleeps longer and longer, by chance a bit more or less, so that a hundred that wait do not all come at once. */
-static void doze(int count)
-{
-    unsigned most_us = count < 6 ? 1000u << count : 50000u;
-    usleep(most_us / 2 + (unsigned)(clock_monotonic_ns() >> 4) % (most_us / 2));
-}
-
 static int on_busy(void *context, int count)
 {
     struct store *store = context;
-    uint64_t now_ns = clock_monotonic_ns();
     if (count == 0)
-        store->busy_since_ns = now_ns;
-    if (now_ns - store->busy_since_ns >= store->wait_max_ns)
-        return 0;
-    doze(count);
-    return 1;
+        store->busy_since_ns = clock_monotonic_ns();
+    return db_wait(store, store->busy_since_ns, count);
 }
 
 static int on_commit(void *context, sqlite3 *db, const char *name, int frames)
@@ -93,20 +82,15 @@ static enum err connect(struct store *store, const char *name, int flags)
     sqlite3_busy_handler(store->db, on_busy, store);
     sqlite3_wal_hook(store->db, on_commit, store);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
-    return db_exec(store, "open it", "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY;");
+    return db_exec(store, "open it", "PRAGMA synchronous = EXTRA; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY;");
 }
 
-/* Switching to the write-ahead log needs the file for itself and does not wait by the busy handler. */
-static enum err use_wal(struct store *store)
+/* The write-ahead log lives in memory that the processes of one machine share. In a folder that several machines share
+ * (a home on NFS or Lustre) it would be torn: there SQLite's older way is kept, in which readers and writers wait for
+ * one another. */
+static enum err choose_log(struct store *store)
 {
-    uint64_t since_ns = clock_monotonic_ns();
-    enum err err;
-    for (int count = 0;; count++) {
-        err = db_exec(store, "begin a log", "PRAGMA journal_mode = WAL");
-        if (err != AGAIN || clock_monotonic_ns() - since_ns > store->wait_max_ns)
-            return err;
-        doze(count);
-    }
+    return folder_is_shared(store->path) ? OK : db_exec(store, "begin a log", "PRAGMA journal_mode = WAL");
 }
 
 /* A reader cannot migrate, but whoever may write can do so at once. */
@@ -137,7 +121,7 @@ static enum err check_version(struct store *store)
     if (store->mode == STORE_READ)
         return migrate_for_reader(store);
     if (version == 0)
-        err = use_wal(store);
+        err = choose_log(store);
     return err == OK ? migrate_up(store, migrations, migration_count) : err;
 }
 
@@ -190,6 +174,19 @@ static enum err open_file(struct store *store)
     return store->mode == STORE_WRITE ? open_for_writing(store) : open_for_reading(store);
 }
 
+/* SQLite waits for most locks by itself, but not for all. */
+static enum err open_patiently(struct store *store)
+{
+    uint64_t since_ns = clock_monotonic_ns();
+    enum err err = open_file(store);
+    for (int count = 0; err == AGAIN && db_wait(store, since_ns, count); count++) {
+        sqlite3_close(store->db);
+        store->db = NULL;
+        err = open_file(store);
+    }
+    return err;
+}
+
 static struct store *new_store(const char *path, enum store_mode mode)
 {
     struct store *store = calloc(1, sizeof *store);
@@ -217,7 +214,7 @@ enum err store_open(struct store **store, const char *path, enum store_mode mode
     struct store *opened = new_store(path ? path : default_path, mode);
     if (!opened)
         return NOMEM;
-    enum err err = open_file(opened);
+    enum err err = open_patiently(opened);
     if (err == OK) {
         *store = opened;
         return OK;

@@ -8,10 +8,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WRITERS 20
-#define READERS 6
-#define RUNS 5
 #define PROCESSES 40
+
+/* So many at once; each writer files so many runs, every second one under the shared job. */
+struct crowd {
+    const char *path;
+    unsigned writers, readers, runs;
+};
+
+static unsigned shared_runs(const struct crowd *crowd)
+{
+    return crowd->writers * (crowd->runs / 2);
+}
+
+static unsigned jobs_in_all(const struct crowd *crowd)
+{
+    return crowd->writers * crowd->runs - shared_runs(crowd) + 1;
+}
 
 static int told(const char *who, enum err err, const char *message)
 {
@@ -19,17 +32,17 @@ static int told(const char *who, enum err err, const char *message)
     return 1;
 }
 
-/* Each opens anew for each of its runs; half of the runs share a job. */
-static int write_some(const char *path, int who)
+/* Each opens anew for each of its runs. */
+static int write_some(const struct crowd *crowd, unsigned who)
 {
-    for (int i = 0; i < RUNS; i++) {
+    for (unsigned i = 0; i < crowd->runs; i++) {
         struct store *store;
         struct fake_run fake;
         char *message, run_id[32];
-        snprintf(run_id, sizeof run_id, "%d-%d", who, i);
+        snprintf(run_id, sizeof run_id, "%u-%u", who, i);
         fake_run_make(&fake, &(struct fake_shape){ .run_id = run_id, .job_id = i % 2 ? "shared" : run_id, .processes = PROCESSES,
                                                    .samples = 3, .threads = 2 });
-        enum err err = store_open(&store, path, STORE_WRITE, &message);
+        enum err err = store_open(&store, crowd->path, STORE_WRITE, &message);
         if (err != OK)
             return told("writer", err, message);
         err = store_file(store, &fake.run);
@@ -66,12 +79,12 @@ static enum err check_job(void *context, const struct store_job *job)
 }
 
 /* Reads until all jobs are there. */
-static int read_all(const char *path)
+static int read_all(const struct crowd *crowd)
 {
-    for (uint64_t jobs = 0; jobs < WRITERS * 3 + 1;) {
+    for (uint64_t jobs = 0; jobs < jobs_in_all(crowd);) {
         struct reading reading = { 0 };
         char *message;
-        enum err err = store_open(&reading.store, path, STORE_READ, &message);
+        enum err err = store_open(&reading.store, crowd->path, STORE_READ, &message);
         if (err == ABSENT) {
             free(message);
             usleep(1000);
@@ -88,31 +101,58 @@ static int read_all(const char *path)
     return 0;
 }
 
-static void everybody_is_served(void **state)
+static void assert_number(const char *path, const char *sql, unsigned want)
 {
-    struct store_fixture *fixture = *state;
+    char text[16];
+    snprintf(text, sizeof text, "%u", want);
+    assert_sql(path, sql, text);
+}
+
+static void let_them_come(const struct crowd *crowd)
+{
     int failed = 0;
-    char path[TEMP_PATH_MAX];
-    temp_join(path, fixture->dir, "crowd/new/sonde.db");
     fflush(stdout);
-    for (int i = 0; i < WRITERS; i++)
+    for (unsigned i = 0; i < crowd->writers; i++)
         if (fork() == 0)
-            _exit(write_some(path, i));
-    for (int i = 0; i < READERS; i++)
+            _exit(write_some(crowd, i));
+    for (unsigned i = 0; i < crowd->readers; i++)
         if (fork() == 0)
-            _exit(read_all(path));
-    for (int i = 0; i < WRITERS + READERS; i++) {
+            _exit(read_all(crowd));
+    for (unsigned i = 0; i < crowd->writers + crowd->readers; i++) {
         int status;
         wait(&status);
         failed += status != 0;
     }
     assert_int_equal(failed, 0);
-    assert_sql(path, "SELECT count(*) FROM runs", "100");
-    assert_sql(path, "SELECT count(*) FROM jobs", "61");
-    assert_sql(path, "SELECT count(*) FROM processes", "4000");
-    assert_sql(path, "SELECT images FROM jobs WHERE job_id = 'shared'", "1600");
-    assert_sql(path, "SELECT max(number) FROM processes p JOIN jobs j ON j.id = p.job WHERE j.job_id = 'shared'", "1599");
-    assert_sql(path, "PRAGMA integrity_check", "ok");
+    unsigned runs = crowd->writers * crowd->runs, shared = shared_runs(crowd) * PROCESSES;
+    assert_number(crowd->path, "SELECT count(*) FROM runs", runs);
+    assert_number(crowd->path, "SELECT count(*) FROM jobs", jobs_in_all(crowd));
+    assert_number(crowd->path, "SELECT count(*) FROM processes", runs * PROCESSES);
+    assert_number(crowd->path, "SELECT images FROM jobs WHERE job_id = 'shared'", shared);
+    assert_number(crowd->path, "SELECT max(number) + 1 FROM processes p JOIN jobs j ON j.id = p.job WHERE j.job_id = 'shared'", shared);
+    assert_sql(crowd->path, "PRAGMA integrity_check", "ok");
+}
+
+static void everybody_is_served(void **state)
+{
+    struct store_fixture *fixture = *state;
+    char path[TEMP_PATH_MAX];
+    temp_join(path, fixture->dir, "crowd/new/sonde.db");
+    let_them_come(&(struct crowd){ path, 20, 6, 5 });
+    assert_sql(path, "PRAGMA journal_mode", "wal");
+}
+
+/* As in a folder that several machines share. */
+static void everybody_is_served_without_the_log(void **state)
+{
+    struct store_fixture *fixture = *state;
+    sqlite3 *db;
+    store_close(&fixture->store);
+    assert_int_equal(sqlite3_open(fixture->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    let_them_come(&(struct crowd){ fixture->path, 8, 2, 2 });
+    assert_sql(fixture->path, "PRAGMA journal_mode", "delete");
 }
 
 /* One that is killed in the middle of its filing takes nothing with it and leaves nothing. */
@@ -148,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(everybody_is_served),
+        STORE_TEST(everybody_is_served_without_the_log),
         STORE_TEST(a_killed_writer_leaves_nothing_by_half),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

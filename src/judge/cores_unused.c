@@ -28,7 +28,7 @@ static void advise(struct advice *advice, const struct facts *facts)
     const char *more = "start more at once (make -j, xargs -P, OMP_NUM_THREADS, more ranks)";
     if (facts->shape.samples >= RULE_SAMPLES_MIN && ceil(peak - 0.1) <= allowed * PEAK_SHARE)
         rule_advise(advice, "No more than %s busy at any time: ask for %s, or %s.", were(peak).s,
-                    say_many((uint64_t)fmax(1, ceil(peak - 0.1)), "core", "cores").s, more);
+                    say_many(say_whole(fmax(1, ceil(peak - 0.1))), "core", "cores").s, more);
     else
         rule_advise(advice, "Ask for fewer cores, or %s.", more);
 }

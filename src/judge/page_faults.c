@@ -18,8 +18,8 @@ static bool judge(const struct facts *facts, struct advice *advice)
     bool memory_short = share >= SHORT_SHARE;
     advice->severity = memory_short ? SEVERITY_PROBLEM : SEVERITY_HINT;
     advice->weight = memory_short ? 0.8 : 0.3;
-    rule_say(advice, "%s page faults waited for a disk, %s a second.", text_count((uint64_t)faults).s,
-             text_count((uint64_t)(rate + 0.5)).s);
+    rule_say(advice, "%s page faults waited for a disk, %s a second.", say_count(faults).s,
+             say_count(rate).s);
     if (memory_short)
         rule_advise(advice, "Memory was at %s of its limit and pages went out and in again: ask for more memory.",
                     say_share(share).s);

@@ -20,12 +20,12 @@ static bool judge(const struct facts *facts, struct advice *advice)
     advice->weight = 0.2;
     if (given >= HANDED_SHARE * taken) {
         rule_say(advice, "Threads were switched %s times, %s a second of CPU time: they hand work to one another.",
-                 text_count((uint64_t)(taken + given)).s, text_count((uint64_t)((taken + given) / cpu_s + 0.5)).s);
+                 say_count(taken + given).s, say_count((taken + given) / cpu_s).s);
         rule_advise(advice, "Hand over larger pieces (through pipes, queues, locks), or do both steps in one thread.");
         return true;
     }
     rule_say(advice, "Running threads were taken off the CPU %s times, %s a second of CPU time.",
-             text_count((uint64_t)taken).s, text_count((uint64_t)(taken / cpu_s + 0.5)).s);
+             say_count(taken).s, say_count(taken / cpu_s).s);
     rule_advise(advice, "More threads were busy than cores: start fewer at once, or bind them to cores of their own.");
     return true;
 }

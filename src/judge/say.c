@@ -4,11 +4,24 @@
 #include "base/utf8.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define NAME_COLUMNS 24
+
+uint64_t say_whole(double value)
+{
+    if (!(value > 0))
+        return 0;
+    return value + 0.5 < 18446744073709551616.0 ? (uint64_t)(value + 0.5) : UINT64_MAX;
+}
+
+struct text say_count(double count)
+{
+    return text_count(say_whole(count));
+}
 
 struct text say_many(uint64_t count, const char *one, const char *many)
 {
@@ -48,7 +61,7 @@ struct text say_part(double share)
 
 struct text say_seconds(double seconds)
 {
-    return text_duration(seconds > 0 ? (uint64_t)(seconds * 1e9 + 0.5) : 0);
+    return text_duration(say_whole(seconds * 1e9));
 }
 
 struct text say_cores(double cores)
@@ -60,14 +73,14 @@ struct text say_cores(double cores)
     }
     if (cores > 0 && cores < 0.005)
         return (struct text){ "under 0.01" };
-    int places = cores < 0.095 ? 2 : fabs(cores - round(cores)) < 0.05 ? 0 : 1;
+    int places = cores < 0.095 ? 2 : cores >= 10000 || fabs(cores - round(cores)) < 0.05 ? 0 : 1;
     snprintf(text.s, sizeof text.s, "%.*f", places, cores);
     return text;
 }
 
 struct text say_bytes(double bytes)
 {
-    return text_bytes(bytes > 0 ? (uint64_t)(bytes + 0.5) : 0);
+    return text_bytes(say_whole(bytes));
 }
 
 struct text say_name(struct bytes name)
@@ -89,11 +102,12 @@ struct text say_name(struct bytes name)
 struct text say_offset(double seconds)
 {
     struct text text;
-    unsigned long all = seconds > 0 ? (unsigned long)(seconds + 0.5) : 0;
+    uint64_t all = say_whole(seconds);
     if (all >= 3600)
-        snprintf(text.s, sizeof text.s, "%lu:%02lu:%02lu", all / 3600, all / 60 % 60, all % 60);
+        snprintf(text.s, sizeof text.s, "%" PRIu64 ":%02u:%02u", all / 3600, (unsigned)(all / 60 % 60),
+                 (unsigned)(all % 60));
     else
-        snprintf(text.s, sizeof text.s, "%lu:%02lu", all / 60, all % 60);
+        snprintf(text.s, sizeof text.s, "%u:%02u", (unsigned)(all / 60), (unsigned)(all % 60));
     return text;
 }
 

@@ -5,6 +5,8 @@
 #include "base/buf.h"
 #include "base/text.h"
 
+uint64_t say_whole(double value);        /* rounded; 0 for what is less or not known, UINT64_MAX for what is too much */
+struct text say_count(double count);     /* as text_count */
 struct text say_many(uint64_t count, const char *one, const char *many); /* "1 process", "4,210 processes" */
 struct text say_share(double share);     /* 0.524: "52 %"; "under 1 %"; "over 99 %" */
 struct text say_part(double share);      /* to begin a sentence: "Half (52 %)", "A third (35 %)", "83 %" */

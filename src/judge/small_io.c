@@ -18,7 +18,7 @@ static bool judge_one(const struct facts *facts, struct advice *advice, enum cou
         return false;
     advice->severity = SEVERITY_HINT;
     advice->weight = 0.5 - mean / MEAN_MAX / 2;
-    rule_say(advice, "%s %s calls moved only %s each.", text_count((uint64_t)calls).s, verb, say_bytes(mean).s);
+    rule_say(advice, "%s %s calls moved only %s each.", say_count(calls).s, verb, say_bytes(mean).s);
     rule_advise(advice, "Gather them: stdio or setvbuf in C, buffered streams elsewhere, bs=1M for dd, no unbuffered "
                         "output.");
     return true;

@@ -21,10 +21,10 @@ static void advise(struct advice *advice, const struct facts *facts, double syst
                     say_many(facts->job.summary.images, "program", "programs").s);
     else if ((reads + writes) / system_s >= CALLS_PER_S)
         rule_advise(advice, "%s read and write calls are a likely cause: move more with each.",
-                    text_count((uint64_t)(reads + writes)).s);
+                    say_count(reads + writes).s);
     else if (faults / system_s >= FAULTS_PER_S)
         rule_advise(advice, "%s page faults are a likely cause: use memory again instead of freeing it, or huge pages.",
-                    text_count((uint64_t)faults).s);
+                    say_count(faults).s);
     else
         rule_advise(advice, "strace -c -f CMD or perf top shows which calls they are.");
 }

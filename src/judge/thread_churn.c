@@ -16,7 +16,7 @@ static bool judge(const struct facts *facts, struct advice *advice)
     advice->severity = SEVERITY_HINT;
     advice->weight = 0.25;
     rule_say(advice, "%s were made, %s a second.", say_many(made, "thread", "threads").s,
-             text_count((uint64_t)(rate + 0.5)).s);
+             say_count(rate).s);
     rule_advise(advice, "Keep a pool of threads and give them work, instead of a new thread for each piece.");
     return true;
 }

@@ -17,7 +17,7 @@ static bool judge(const struct facts *facts, struct advice *advice)
     advice->severity = SEVERITY_HINT;
     advice->weight = 0.3;
     rule_say(advice, "%s lived at the same time on %s.", say_many(peak, "thread", "threads").s,
-             say_many((uint64_t)(allowed + 0.5), "core", "cores").s);
+             say_many(say_whole(allowed), "core", "cores").s);
     rule_advise(advice, "Each takes memory and switching: a pool of about as many as there are cores is usually "
                         "faster.");
     return true;

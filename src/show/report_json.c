@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "judge/say.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -107,7 +108,7 @@ static void add_use(struct json *json, const struct facts *facts)
     known_f64(json, "cores_of_others", facts_cores_of_others(facts));
     known_f64(json, "cores_used_share", used / facts_cores_allowed(facts));
     if (!isnan(peak))
-        json_field_u64(json, "memory_peak_bytes", (uint64_t)peak);
+        json_field_u64(json, "memory_peak_bytes", say_whole(peak));
     known_f64(json, "memory_peak_share", peak / facts_memory_limit(facts));
     known_f64(json, "run_queue_share", facts_run_queue_share(facts));
     add_counters(json, "sum", &facts->job.summary.sum);

@@ -46,7 +46,7 @@ static void add_cpu(struct page *page, const struct facts *facts)
     char text[160];
     if (!isnan(allowed)) {
         snprintf(text, sizeof text, "%s of %s busy", say_cores(used).s,
-                 say_many((uint64_t)(allowed + 0.5), "core", "cores").s);
+                 say_many(say_whole(allowed), "core", "cores").s);
         if (fabs(allowed - round(allowed)) > 0.05)
             snprintf(text, sizeof text, "%s of %s cores busy", say_cores(used).s, say_cores(allowed).s);
         add_bar(page, "CPU", used / allowed, kernel * used / allowed, GREEN, short_share(used / allowed).s, text);
@@ -90,7 +90,7 @@ static struct text calls_text(double calls)
 {
     struct text text;
     if (calls < 1e6)
-        return say_many((uint64_t)calls, "call", "calls");
+        return say_many(say_whole(calls), "call", "calls");
     snprintf(text.s, sizeof text.s, calls < 1e9 ? "%.1fM calls" : "%.2gM calls", calls / 1e6);
     return text;
 }
@@ -159,7 +159,7 @@ static void add_switches(struct page *page, const struct facts *facts)
     bool has_involuntary = facts_sum(facts, COUNTER_invol_ctxsw, &involuntary);
     if (has_voluntary && has_involuntary)
         page_printf(page, "switches", "%s because a thread had to wait, %s against its will",
-                    text_count((uint64_t)voluntary).s, text_count((uint64_t)involuntary).s);
+                    say_count(voluntary).s, say_count(involuntary).s);
 }
 
 static void add_faults(struct page *page, const struct facts *facts)
@@ -167,8 +167,8 @@ static void add_faults(struct page *page, const struct facts *facts)
     double minor, major;
     if (facts_sum(facts, COUNTER_minflt, &minor) && facts_sum(facts, COUNTER_majflt, &major))
         page_printf(page, "faults", "%s, %s of which waited for a disk",
-                    say_many((uint64_t)(minor + major), "page fault", "page faults").s,
-                    major > 0 ? text_count((uint64_t)major).s : "none");
+                    say_many(say_whole(minor + major), "page fault", "page faults").s,
+                    major > 0 ? say_count(major).s : "none");
 }
 
 /* What the machine did beside the job. */

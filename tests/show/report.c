@@ -157,6 +157,45 @@ static void nothing_passes_the_width(void **state)
     }
 }
 
+/* Numbers that look random and are the same each time. */
+static uint64_t dice(void)
+{
+    static uint64_t seed = 42;
+    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+    return seed >> 11;
+}
+
+static void jobs_random(struct facts *random)
+{
+    jobs_bad(random);
+    for (int i = 0; i < COUNTERS_SIZE; i++)
+        counters_set(&random->job.summary.sum, (enum counter)i, dice() >> dice() % 53);
+    random->job.summary.sum.known = dice();
+    random->job.summary.total.known = dice();
+    random->job.end_ns = random->job.start_ns + (dice() >> dice() % 53);
+    random->shape.end_ns = random->job.end_ns;
+    random->job.cores_allowed_milli = dice() % 3 ? dice() >> dice() % 53 : 0;
+    random->job.memory_limit_bytes = dice() % 3 ? dice() >> dice() % 53 : 0;
+    random->job.period_ns = dice() >> dice() % 53;
+    random->job.exit_code = (uint8_t)dice();
+    random->job.exit_signal = dice() % 2 ? (uint8_t)(dice() % 70) : 0;
+    random->job.summary.short_wall_ns = dice() >> dice() % 53;
+    random->job.summary.threads_peak = dice() >> dice() % 53;
+    for (int i = 0; i < SHAPE_LINES; i++)
+        plain_shape(random, (enum shape_line)i, (double)(dice() % 50) / 100, 1, (double)(dice() >> dice() % 53) / 100);
+}
+
+static void random_jobs_fit_too(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 500; i++) {
+        print(jobs_random, i % 2 ? &utf8 : &ascii);
+        fits(80, i % 2 == 0);
+        assert_null(strstr(out.data, "nan"));
+        assert_null(strstr(out.data, "inf "));
+    }
+}
+
 static void a_good_job_has_nothing_to_complain_of(void **state)
 {
     (void)state;
@@ -182,6 +221,7 @@ int main(void)
         cmocka_unit_test(a_job_of_which_nothing_is_known),
         cmocka_unit_test(colour_changes_nothing_but_colour),
         cmocka_unit_test(nothing_passes_the_width),
+        cmocka_unit_test(random_jobs_fit_too),
         cmocka_unit_test(a_good_job_has_nothing_to_complain_of),
         cmocka_unit_test(six_pieces_of_advice_are_enough),
     };

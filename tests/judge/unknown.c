@@ -1,0 +1,102 @@
+/* What a report says it does not know: nothing when all is known, and each hole by its own sentence. */
+#include "judge/unknown.h"
+
+#include "judge/plain.h"
+#include "tools/unit.h"
+
+#include <math.h>
+
+static struct facts facts;
+static struct unknown_list list;
+
+static int fresh(void **state)
+{
+    (void)state;
+    plain_init(&facts);
+    return 0;
+}
+
+/* Exactly one thing is not known, and this is said of it. */
+static void only(const char *sentence)
+{
+    unknown_of(&list, &facts);
+    assert_int_equal(list.count, 1);
+    assert_string_equal(list.items[0], sentence);
+    plain_init(&facts);
+}
+
+static void nothing_when_all_is_known(void **state)
+{
+    (void)state;
+    unknown_of(&list, &facts);
+    assert_int_equal(list.count, 0);
+}
+
+static void counters_that_are_missing(void **state)
+{
+    (void)state;
+    plain_forget(&facts, COUNTER_time_waiting);
+    only("waiting for a CPU: the kernel gave no /proc/PID/schedstat");
+    plain_forget(&facts, COUNTER_delayacct_blkio_time);
+    only("waiting for disk: the kernel does not count it (as root: sysctl kernel.task_delayacct=1)");
+    plain_forget(&facts, COUNTER_rchar);
+    plain_forget(&facts, COUNTER_read_bytes);
+    only("input and output: the kernel gave no /proc/PID/io");
+    plain_forget(&facts, COUNTER_usertime);
+    plain_forget(&facts, COUNTER_systemtime);
+    only("CPU time: no process told of it");
+}
+
+static void holes(void **state)
+{
+    (void)state;
+    facts.job.summary.gaps.records_lost = 2;
+    only("what stood in 2 records that could not be written");
+    facts.job.summary.gaps.bytes_damaged = 2048;
+    only("what stood in 2.0 KiB of the spool that were damaged");
+    facts.job.summary.gaps.events_lost = 1;
+    only("what 1 message of the kernel said that came too fast");
+    facts.job.summary.gaps.ticks_late = 3;
+    only("the moments of 3 samples that came late");
+    facts.job.ended = false;
+    only("the end of the job: Sonde was ended before it");
+}
+
+static void processes(void **state)
+{
+    (void)state;
+    facts.job.summary.unprobed = 1;
+    only("1 of 3 programs was watched from outside only (static, set-uid, without our environment, or killed)");
+    facts.job.summary.unprobed = 3;
+    only("no program was watched from inside: all numbers are the kernel's");
+    facts.job.summary.lost = 1;
+    only("the end of 1 process: the numbers are what was seen last");
+    facts.job.summary.running = 2;
+    only("the end of 2 processes that still ran: the numbers are those until then");
+}
+
+static void samples_and_limits(void **state)
+{
+    (void)state;
+    facts.shape.samples = SHAPE_SAMPLES_MIN - 1;
+    only("use over time: there are no samples");
+    facts.shape.samples = 2;
+    plain_last(&facts, 1.5);
+    only("use over time: the job was shorter than 4 samples of 1.0 s");
+    facts.job.cores_allowed_milli = facts.job.cores = 0;
+    only("how many cores were allowed");
+    facts.job.memory_limit_bytes = facts.job.memory_bytes = 0;
+    only("how much memory was allowed");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(nothing_when_all_is_known, fresh),
+        cmocka_unit_test_setup(counters_that_are_missing, fresh),
+        cmocka_unit_test_setup(holes, fresh),
+        cmocka_unit_test_setup(processes, fresh),
+        cmocka_unit_test_setup(samples_and_limits, fresh),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

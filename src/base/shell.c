@@ -1,6 +1,8 @@
 /* Single quotes around what is not plainly harmless. */
 #include "base/shell.h"
 
+#include "base/utf8.h"
+
 #include <string.h>
 
 bool shell_next_word(struct bytes *rest, struct bytes *word)
@@ -26,7 +28,7 @@ static void add_word(struct buf *out, struct bytes word)
     size_t plain = 0;
     while (plain < word.size && is_plain((unsigned char)word.data[plain]))
         plain++;
-    if (plain == word.size && plain > 0) {
+    if (plain == word.size && plain > 0 && utf8_valid(word)) { /* bad bytes may be shown as \xNN: no shell shall undo that */
         buf_add(out, word.data, word.size);
         return;
     }

@@ -121,58 +121,72 @@ static void next_piece(struct bytes text, bool utf8, struct piece *piece)
     piece->columns = utf8_width(code);
 }
 
+/* Printable ASCII at the beginning: most of what is ever shown, one column per byte, printed as it is. */
+static size_t plain_run(struct bytes text, size_t most)
+{
+    size_t size = 0;
+    while (size < text.size && size < most && text.data[size] >= 0x20 && text.data[size] < 0x7f)
+        size++;
+    return size;
+}
+
 size_t utf8_columns(struct bytes text, bool utf8)
 {
     size_t columns = 0;
     struct piece piece;
-    for (; text.size; text = skip(text, piece.taken)) {
+    for (;; text = skip(text, piece.taken)) {
+        size_t plain = plain_run(text, SIZE_MAX);
+        columns += plain;
+        text = skip(text, plain);
+        if (text.size == 0)
+            return columns;
         next_piece(text, utf8, &piece);
         columns += piece.columns;
     }
-    return columns;
+}
+
+/* Adds what fits into so many columns; returns them. *rest: what did not fit. */
+static size_t add_up_to(struct buf *out, struct bytes text, size_t columns, bool utf8, struct bytes *rest)
+{
+    size_t taken = 0;
+    struct piece piece;
+    for (;; text = skip(text, piece.taken)) {
+        size_t plain = plain_run(text, columns - taken);
+        buf_add(out, text.data, plain);
+        taken += plain;
+        text = skip(text, plain);
+        *rest = text;
+        if (text.size == 0)
+            return taken;
+        next_piece(text, utf8, &piece);
+        if (piece.columns > columns - taken)
+            return taken;
+        buf_add(out, piece.text, piece.size);
+        taken += piece.columns;
+    }
 }
 
 void utf8_add_safe(struct buf *out, struct bytes text, bool utf8)
 {
-    struct piece piece;
-    for (; text.size; text = skip(text, piece.taken)) {
-        next_piece(text, utf8, &piece);
-        buf_add(out, piece.text, piece.size);
-    }
-}
-
-/* Stops early: an argument of 100 kB costs no more than what is shown of it. */
-static bool fits(struct bytes text, size_t columns, bool utf8)
-{
-    struct piece piece;
-    for (size_t taken = 0; text.size; text = skip(text, piece.taken)) {
-        next_piece(text, utf8, &piece);
-        taken += piece.columns;
-        if (taken > columns)
-            return false;
-    }
-    return true;
+    struct bytes rest;
+    add_up_to(out, text, SIZE_MAX, utf8, &rest);
 }
 
 size_t utf8_add_fit(struct buf *out, struct bytes text, size_t columns, bool utf8)
 {
     const char *ellipsis = utf8 ? "…" : "..";
-    size_t ellipsis_columns = utf8 ? 1 : 2;
-    if (fits(text, columns, utf8)) {
-        utf8_add_safe(out, text, utf8);
-        return utf8_columns(text, utf8);
-    }
-    if (columns < ellipsis_columns)
+    size_t ellipsis_columns = utf8 ? 1 : 2, before = out->size;
+    struct bytes rest;
+    size_t taken = add_up_to(out, text, columns, utf8, &rest);
+    if (rest.size == 0 || out->failed)
+        return taken;
+    out->size = before; /* once more, with room for the ellipsis */
+    if (columns < ellipsis_columns) {
+        if (out->data)
+            out->data[before] = '\0';
         return 0;
-    size_t taken = 0;
-    struct piece piece;
-    for (; text.size; text = skip(text, piece.taken)) {
-        next_piece(text, utf8, &piece);
-        if (taken + piece.columns > columns - ellipsis_columns)
-            break;
-        buf_add(out, piece.text, piece.size);
-        taken += piece.columns;
     }
+    taken = add_up_to(out, text, columns - ellipsis_columns, utf8, &rest);
     buf_add_text(out, ellipsis);
     return taken + ellipsis_columns;
 }

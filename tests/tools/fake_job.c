@@ -1,5 +1,6 @@
 /* Files a run that never was into a store, for scenes that look at jobs. Usage: fake_job DB [KEY=VALUE]…, keys: job, name,
- * user, host, tags, processes, threads, events, samples, start (s since 1970). */
+ * user, host, tags, processes, threads, events, samples, start (s since 1970), jobs (so many, a second apart, with -0, -1, …
+ * behind their ids). */
 #include "store/store.h"
 #include "tools/fake_run.h"
 
@@ -16,10 +17,14 @@ static bool is(const char *word, const char *key, const char **value)
     return true;
 }
 
+static unsigned long jobs;
+
 static void take(struct fake_shape *shape, const char *word)
 {
     const char *value;
-    if (is(word, "job", &value))
+    if (is(word, "jobs", &value))
+        jobs = strtoul(value, NULL, 10);
+    else if (is(word, "job", &value))
         shape->job_id = shape->run_id = value;
     else if (is(word, "name", &value))
         shape->name = value;
@@ -45,20 +50,39 @@ static void take(struct fake_shape *shape, const char *word)
     }
 }
 
+static enum err file_one(struct store *store, const struct fake_shape *shape)
+{
+    struct fake_run fake = { 0 };
+    fake_run_make(&fake, shape);
+    enum err err = store_file(store, &fake.run);
+    fake_run_clear(&fake);
+    return err;
+}
+
+static enum err file_many(struct store *store, struct fake_shape shape)
+{
+    char id[256];
+    const char *name = shape.job_id ? shape.job_id : "job";
+    enum err err = OK;
+    shape.job_id = shape.run_id = id;
+    for (unsigned long i = 0; i < jobs && !err; i++) {
+        snprintf(id, sizeof id, "%s-%lu", name, i);
+        shape.start_ns += 1000000000ull;
+        err = file_one(store, &shape);
+    }
+    return err;
+}
+
 int main(int argc, char **argv)
 {
     struct fake_shape shape = { .processes = 10 };
-    struct fake_run fake = { 0 };
     struct store *store = NULL;
     char *message = NULL;
     for (int i = 2; i < argc; i++)
         take(&shape, argv[i]);
     enum err err = store_open(&store, argc > 1 ? argv[1] : NULL, STORE_WRITE, &message);
-    if (!err) {
-        fake_run_make(&fake, &shape);
-        err = store_file(store, &fake.run);
-        fake_run_clear(&fake);
-    }
+    if (!err)
+        err = jobs ? file_many(store, shape) : file_one(store, &shape);
     if (err)
         fprintf(stderr, "fake_job: %s %s\n", err_text(err), message ? message : store ? store_message(store) : "");
     free(message);

@@ -1,5 +1,5 @@
-/* /proc/self/cgroup tells the path in each hierarchy ("4:cpu,cpuacct:/job", "0::/job" for v2), /proc/self/mountinfo where
- * the hierarchy is mounted, and with which part of it: a container sees a subtree. */
+/* /proc/self/cgroup tells the path in each hierarchy ("4:cpu,cpuacct:/job", "0::/job" for v2), /proc/self/mountinfo
+ * where the hierarchy is mounted, and with which part of it: a container sees a subtree. */
 #include "job/cgroup.h"
 
 #include "base/file.h"
@@ -55,12 +55,17 @@ enum err cgroup_parse_membership(const char *text, const char *controller, char 
     return ABSENT;
 }
 
+static bool is_octal(char c)
+{
+    return c >= '0' && c <= '7';
+}
+
 /* The kernel writes blank, tab, newline and backslash as \040 and so on. */
 static void unescape(char *text)
 {
     char *out = text;
     for (const char *in = text; *in; out++) {
-        if (in[0] == '\\' && in[1] >= '0' && in[1] <= '3' && in[2] >= '0' && in[2] <= '7' && in[3] >= '0' && in[3] <= '7') {
+        if (in[0] == '\\' && is_octal(in[1]) && is_octal(in[2]) && is_octal(in[3])) {
             *out = (char)((in[1] - '0') << 6 | (in[2] - '0') << 3 | (in[3] - '0'));
             in += 4;
         } else {
@@ -104,9 +109,11 @@ enum err cgroup_parse_mount(const char *text, const char *controller, char mount
         enum err err = copy_part(root_field, strcspn(root_field, " \n"), mount_root);
         if (!err)
             err = copy_part(mount_field, strcspn(mount_field, " \n"), mount);
+        if (err)
+            return err;
         unescape(mount_root);
         unescape(mount);
-        return err;
+        return OK;
     }
     return ABSENT;
 }

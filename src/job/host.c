@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What architectures call the processor's model, in the order of trust: x86, loongarch, mips, power, risc-v, old arm. */
+/* What x86, loongarch, mips, power, risc-v and old arm call the processor's model. */
 static const char *const model_keys[] = { "model name", "Model Name", "cpu model", "cpu\t", "uarch", "Processor" };
 
 static bool copy_value(const char *line, char *out, size_t size)

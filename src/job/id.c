@@ -9,7 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-static const char *const id_variables[] = { "SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID", "PBS_JOB_ID", "OAR_JOB_ID", NULL };
+static const char *const id_variables[] = { "SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID",
+                                           "PBS_JOB_ID",   "OAR_JOB_ID",  NULL };
 static const char *const name_variables[] = { "SLURM_JOB_NAME", "PBS_JOBNAME", "OAR_JOB_NAME", NULL };
 
 static bool is_plain(const char *text)
@@ -26,7 +27,7 @@ static void take_first(const char *const *variables, char out[ID_MAX])
     for (; *variables; variables++) {
         const char *value = getenv(*variables);
         if (value && *value && strlen(value) < ID_MAX && is_plain(value)) {
-            strcpy(out, value);
+            memcpy(out, value, strlen(value) + 1);
             return;
         }
     }

@@ -1,5 +1,5 @@
-/* Who is whose child: from /proc/PID/task/TID/children where the kernel has it, else from the parents that all processes
- * of the node name. */
+/* Who is whose child: from /proc/PID/task/TID/children where the kernel has it, else from the parents that all
+ * processes of the node name. */
 #ifndef SONDE_SAMPLE_CHILDREN_H
 #define SONDE_SAMPLE_CHILDREN_H
 

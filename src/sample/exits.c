@@ -159,7 +159,8 @@ static void learn_meaning(struct exits_meaning *meaning)
     char text[16];
     meaning->io = access("/proc/self/io", F_OK) == 0;
     /* Before Linux 5.14 there is no switch: then it is on unless the boot parameter nodelayacct says otherwise. */
-    meaning->delays = file_read_line("", "/proc/sys/kernel/task_delayacct", text, sizeof text) == OK && strcmp(text, "0") != 0;
+    enum err err = file_read_line("", "/proc/sys/kernel/task_delayacct", text, sizeof text);
+    meaning->delays = !err && strcmp(text, "0") != 0;
 }
 
 enum err exits_open(struct exits *exits)

@@ -1,10 +1,10 @@
 /* The kernel's exit records (taskstats): what each thread of the node had used when it ended, whoever started it and
  * however it died. Needs root (CAP_NET_ADMIN) in the initial pid and network namespace.
  *
- * How far the numbers can be trusted: CPU time is that of the last scheduling event, so that up to one tick per thread is
- * missing at its end (a thread of 0.3 ms may read 0.04), unless the thread asked for its own CPU clock last, which brings
- * the count up to date; wait4 and getrusage do not have this fault. Bytes read and written are cut down to whole KiB,
- * numbers of system calls to multiples of 1024: these are left out. */
+ * How far the numbers can be trusted: CPU time is that of the last scheduling event, so that up to one tick per thread
+ * is missing at its end (a thread of 0.3 ms may read 0.04), unless the thread asked for its own CPU clock last, which
+ * brings the count up to date; wait4 and getrusage do not have this fault. Bytes read and written are cut down to whole
+ * KiB, numbers of system calls to multiples of 1024: these are left out. */
 #ifndef SONDE_SAMPLE_EXITS_H
 #define SONDE_SAMPLE_EXITS_H
 

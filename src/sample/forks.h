@@ -27,8 +27,8 @@ struct forks {
 /* ABSENT: no connector in this kernel, network or pid namespace. DENIED: this user may not listen. */
 enum err forks_open(struct forks *forks);
 
-/* The same for some kinds of events only (bits 1 << FORKS_…): whoever must act on an exec at once, but can read of forks
- * and exits when there is time, listens to them on two sockets. Since Linux 6.6 the kernel sends no others. */
+/* The same for some kinds of events only (bits 1 << FORKS_…): whoever must act on an exec at once, but can read of
+ * forks and exits when there is time, listens to them on two sockets. Since Linux 6.6 the kernel sends no others. */
 enum err forks_open_kinds(struct forks *forks, unsigned kinds);
 
 /* Is there room for what some thousand processes cause, so that nothing is lost when it is read a little later? Where

@@ -1,5 +1,5 @@
-/* The node's load: /proc/loadavg, "0.42 0.30 0.25 3/412 27013": three averages, tasks running or waiting for a CPU, tasks
- * in all. */
+/* The node's load: /proc/loadavg, "0.42 0.30 0.25 3/412 27013": three averages, tasks running or waiting for a CPU,
+ * tasks in all. */
 #include "sample/all.h"
 
 #include "base/clock.h"

@@ -15,9 +15,9 @@ enum err netlink_send(int fd, const void *message, size_t size);
 /* Waits until something can be read. AGAIN when nothing came in time. */
 enum err netlink_wait(int fd, int timeout_ms);
 
-/* Gives each datagram that is there and came from the kernel to each; message_max: none is larger. Returns when there are
- * no more, or after some hundred thousand, so that a storm cannot hold the caller for ever. *lost is what overflowed since
- * the socket was opened. */
+/* Gives each datagram that is there and came from the kernel to each; message_max: none is larger. Returns when there
+ * are no more, or after some hundred thousand, so that a storm cannot hold the caller for ever. *lost is what
+ * overflowed since the socket was opened. */
 enum err netlink_drain(int fd, size_t message_max, uint64_t *lost,
                        void (*each)(void *context, struct bytes datagram), void *context);
 

@@ -29,8 +29,8 @@ static const struct setting settings[] = {
     { .key = NULL },
 };
 
-/* Opens what is to be read, below context->root. A sensor that this machine does not have is ABSENT: nobody is told, but
- * doctor lists it. Close what was opened before returning an error. */
+/* Opens what is to be read, below context->root. A sensor that this machine does not have is ABSENT: nobody is told,
+ * but doctor lists it. Close what was opened before returning an error. */
 static enum err null_open(void *state, const struct sampler_context *context)
 {
     (void)state;

@@ -119,7 +119,8 @@ static enum err encode_with_pfm(const char *name, struct perf_event_spec *spec, 
 {
     enum err err = perf_pfm_encode(name, spec, trouble->reason, sizeof trouble->reason);
     if (err == ABSENT)
-        explain(trouble, "the kernel's list has no event of this name, and libpfm4, which may know it, is not installed",
+        explain(trouble,
+                "the kernel's list has no event of this name, and libpfm4, which may know it, is not installed",
                 "apt install libpfm4, or see 'perf list'");
     else if (err)
         snprintf(trouble->remedy, sizeof trouble->remedy, "see 'perf list', or showevtinfo of libpfm4");
@@ -161,7 +162,7 @@ enum err perf_resolve_one(const char *name, struct perf_event_spec *spec, struct
         explain(trouble, "the name is too long", "63 characters at most");
         return USAGE;
     }
-    strcpy(spec->name, name);
+    memcpy(spec->name, name, strlen(name) + 1);
     enum err err = encode(name, spec, trouble);
     if (!err && spec->exclude & PROBE_EXCLUDE_KERNEL && needs_kernel(spec)) {
         explain(trouble, "it happens in the kernel, never in user mode", "leave out \":u\"");

@@ -90,9 +90,10 @@ static enum err apply_terms(const char *root, const char *unit, const char *term
                             struct perf_event_spec *spec)
 {
     char copy[TEXT_MAX], *rest = copy, *term;
-    if (strlen(terms) >= sizeof copy)
+    size_t size = strlen(terms) + 1;
+    if (size > sizeof copy)
         return USAGE;
-    strcpy(copy, terms);
+    memcpy(copy, terms, size);
     enum err err = OK;
     while (!err && (term = strsep(&rest, ",")))
         if (*term)

@@ -1,4 +1,5 @@
-/* Drives a list of samplers without knowing any: opens what is there, reads all at each tick, tries again what failed. */
+/* Drives a list of samplers without knowing any: opens what is there, reads all at each tick, tries again what
+ * failed. */
 #ifndef SONDE_SAMPLE_SAMPLERS_H
 #define SONDE_SAMPLE_SAMPLERS_H
 
@@ -6,13 +7,13 @@
 
 struct samplers;
 
-/* list NULL: sampler_all. Borrows list and what context points to until samplers_close. A sampler that is absent is left
- * out, one that fails is tried again by samplers_read. NOMEM. */
+/* list NULL: sampler_all. Borrows list and what context points to until samplers_close. A sampler that is absent is
+ * left out, one that fails is tried again by samplers_read. NOMEM. */
 enum err samplers_open(struct samplers **samplers, const struct sampler *const *list,
                        const struct sampler_context *context);
 
-/* Adds what each gives to out. A sampler that fails is reported once and tried again with growing pauses; it never stops
- * the others. */
+/* Adds what each gives to out. A sampler that fails is reported once and tried again with growing pauses; it never
+ * stops the others. */
 void samplers_read(struct samplers *samplers, struct batch *out);
 
 /* Sets *samplers to NULL; accepts NULL there. */

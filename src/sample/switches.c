@@ -1,5 +1,5 @@
-/* Differences per thread between two readings. A tid that was not there at the last reading is a new thread, whose whole
- * count is new. */
+/* Differences per thread between two readings. A tid that was not there at the last reading is a new thread, whose
+ * whole count is new. */
 #include "sample/switches.h"
 
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* The shape of a run: what all descendants of a process use, live, from /proc and the CPU clocks of the processes. The
  * process is a child subreaper, so that every one of them stays below it; it is not counted itself.
  *
- * CPU time and I/O of a process that ended are in its parent once that has waited for it, and in ourselves when we have:
- * so the sum over those alive, each with its waited-for children, and what we waited for is the whole run. Parents are
- * read before their children: a child that ends meanwhile is then missing once (steady.h), never counted twice. */
+ * CPU time and I/O of a process that ended are in its parent once that has waited for it, and in ourselves when we
+ * have: so the sum over those alive, each with its waited-for children, and what we waited for is the whole run.
+ * Parents are read before their children: a child that ends meanwhile is then missing once (steady.h), never counted
+ * twice. */
 #include "sample/all.h"
 
 #include "base/clock.h"

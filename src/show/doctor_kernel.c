@@ -41,8 +41,8 @@ void doctor_kernel_connector(const struct place *place, struct finding *finding)
                         "This user may not listen: programs without the probe are seen when they are waited for only");
     } else {
         finding_missing(finding, "Run in the initial network and pid namespace, on a kernel with CONFIG_PROC_EVENTS",
-                        "Nobody answers in this namespace: programs without the probe are seen when they are waited for "
-                        "only");
+                        "Nobody answers in this namespace: programs without the probe are seen when they are waited "
+                        "for only");
     }
 }
 
@@ -59,7 +59,8 @@ void doctor_kernel_taskstats(const struct place *place, struct finding *finding)
                         "Only root may listen: programs without the probe have no numbers of their threads");
     } else {
         finding_missing(finding, "Run in the initial pid namespace, on a kernel with CONFIG_TASKSTATS",
-                        "This kernel or namespace has none: programs without the probe have no numbers of their threads");
+                        "This kernel or namespace has none: programs without the probe have no numbers of their "
+                        "threads");
     }
 }
 
@@ -71,7 +72,8 @@ void doctor_kernel_delays(const struct place *place, struct finding *finding)
         finding_there(finding, "time blocked for disk I/O is known");
         return;
     }
-    finding_missing(finding, err ? "Use Linux 5.14 or newer with CONFIG_TASK_DELAY_ACCT" : "sysctl kernel.task_delayacct=1",
+    finding_missing(finding,
+                    err ? "Use Linux 5.14 or newer with CONFIG_TASK_DELAY_ACCT" : "sysctl kernel.task_delayacct=1",
                     "It is %s: how long programs were blocked for disk I/O is not known",
                     err ? "not in this kernel" : "switched off");
 }
@@ -80,12 +82,13 @@ void doctor_kernel_schedstat(const struct place *place, struct finding *finding)
 {
     char text[128];
     const char *at = text;
-    uint64_t on_cpu_ns;
-    if (!file_read_line(place->root, "/proc/self/schedstat", text, sizeof text) && scan_u64(&at, &on_cpu_ns) && on_cpu_ns)
+    uint64_t on_cpu_ns = 0;
+    enum err err = file_read_line(place->root, "/proc/self/schedstat", text, sizeof text);
+    if (!err && scan_u64(&at, &on_cpu_ns) && on_cpu_ns)
         finding_there(finding, "time on and time waiting for a CPU are known");
     else
-        finding_missing(finding, "Use a kernel with CONFIG_SCHED_INFO", "This kernel does not keep it: how long programs "
-                        "waited for a CPU is not known");
+        finding_missing(finding, "Use a kernel with CONFIG_SCHED_INFO",
+                        "This kernel does not keep it: how long programs waited for a CPU is not known");
 }
 
 void doctor_kernel_io(const struct place *place, struct finding *finding)
@@ -96,11 +99,11 @@ void doctor_kernel_io(const struct place *place, struct finding *finding)
     if (!err && scan_line_u64(text, "rchar:", &rchar))
         finding_there(finding, "bytes read and written are known");
     else if (err == DENIED)
-        finding_missing(finding, "Run outside of this container or sandbox", "/proc/self/io may not be read: bytes read "
-                        "and written are not known");
+        finding_missing(finding, "Run outside of this container or sandbox",
+                        "/proc/self/io may not be read: bytes read and written are not known");
     else
-        finding_missing(finding, "Use a kernel with CONFIG_TASK_IO_ACCOUNTING", "This kernel does not count it: bytes read "
-                        "and written are not known");
+        finding_missing(finding, "Use a kernel with CONFIG_TASK_IO_ACCOUNTING",
+                        "This kernel does not count it: bytes read and written are not known");
 }
 
 /* "22 27 0:21 / /proc rw,relatime - proc proc rw,hidepid=invisible" */
@@ -138,8 +141,8 @@ void doctor_kernel_children(const struct place *place, struct finding *finding)
     if (!file_path(path, place->root, file) && !access(path, R_OK))
         finding_there(finding, "children are found without a look at the whole node");
     else
-        finding_missing(finding, "", "This kernel has no CONFIG_PROC_CHILDREN: all of /proc is read at each sample, which "
-                        "costs more on a busy node and nothing else");
+        finding_missing(finding, "", "This kernel has no CONFIG_PROC_CHILDREN: all of /proc is read at each sample, "
+                        "which costs more on a busy node and nothing else");
 }
 
 void doctor_kernel_clock(const struct place *place, struct finding *finding)
@@ -151,8 +154,8 @@ void doctor_kernel_clock(const struct place *place, struct finding *finding)
     if (!clock_getcpuclockid(other, &clock) && !clock_gettime(clock, &time))
         finding_there(finding, "exact to the ns");
     else
-        finding_missing(finding, "", "The CPU clocks of other processes cannot be read: samples of CPU time are exact to "
-                        "10 ms only");
+        finding_missing(finding, "", "The CPU clocks of other processes cannot be read: samples of CPU time are exact "
+                        "to 10 ms only");
 }
 
 void doctor_kernel_descriptors(const struct place *place, struct finding *finding)
@@ -162,8 +165,10 @@ void doctor_kernel_descriptors(const struct place *place, struct finding *findin
     if (getrlimit(RLIMIT_NOFILE, &limit))
         finding_missing(finding, "", "The limit of open files cannot be read");
     else if (limit.rlim_max < DESCRIPTORS_FEW)
-        finding_missing(finding, "ulimit -Hn 4096", "Only %llu files may be open: perf events of many threads at once do "
-                        "not fit", (unsigned long long)limit.rlim_max);
+        finding_missing(finding, "ulimit -Hn 4096",
+                        "Only %llu files may be open: perf events of many threads at once do not fit",
+                        (unsigned long long)limit.rlim_max);
     else
-        finding_there(finding, "%llu, at most %llu", (unsigned long long)limit.rlim_cur, (unsigned long long)limit.rlim_max);
+        finding_there(finding, "%llu, at most %llu", (unsigned long long)limit.rlim_cur,
+                      (unsigned long long)limit.rlim_max);
 }

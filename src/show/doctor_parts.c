@@ -119,7 +119,7 @@ static void folder_above(char path[PATH_MAX])
         char *slash = strrchr(path, '/');
         struct stat st;
         if (!slash) {
-            strcpy(path, ".");
+            snprintf(path, PATH_MAX, ".");
             return;
         }
         *(slash == path ? slash + 1 : slash) = '\0';
@@ -134,12 +134,14 @@ static void check_folder(const char *path, bool exists, struct finding *finding)
     snprintf(folder, sizeof folder, "%s", path);
     folder_above(folder);
     if ((exists && access(path, W_OK)) || access(folder, W_OK | X_OK))
-        finding_missing(finding, "Give $SONDE_DB a place where you can write", "%s cannot be written", exists ? path : folder);
+        finding_missing(finding, "Give $SONDE_DB a place where you can write", "%s cannot be written",
+                        exists ? path : folder);
     else if (free_bytes(folder) < SPACE_FEW_BYTES)
         finding_missing(finding, "Free space, or give $SONDE_DB another place", "%s has %s left", folder,
                         text_bytes(free_bytes(folder)).s);
     else
-        finding_there(finding, "%s%s, %s free", path, exists ? "" : " (will be made)", text_bytes(free_bytes(folder)).s);
+        finding_there(finding, "%s%s, %s free", path, exists ? "" : " (will be made)",
+                      text_bytes(free_bytes(folder)).s);
 }
 
 void doctor_parts_store(const struct place *place, struct finding *finding)

@@ -6,7 +6,7 @@
 #include "sample/perf_pfm.h"
 #include "wire/probe_env.h"
 
-#include <string.h>
+#include <stdio.h>
 
 static void try_event(const struct place *place, const char *name, struct finding *finding)
 {
@@ -14,10 +14,11 @@ static void try_event(const struct place *place, const char *name, struct findin
     struct perf_trouble trouble;
     char paranoid[32];
     if (file_read_line(place->root, "/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof paranoid))
-        strcpy(paranoid, "not there");
+        snprintf(paranoid, sizeof paranoid, "not there");
     enum err err = perf_resolve_one(name, &spec, &trouble);
     if (err == DENIED)
-        finding_missing(finding, trouble.remedy, "%s: %s (kernel.perf_event_paranoid is %s)", name, trouble.reason, paranoid);
+        finding_missing(finding, trouble.remedy, "%s: %s (kernel.perf_event_paranoid is %s)", name, trouble.reason,
+                        paranoid);
     else if (err)
         finding_missing(finding, trouble.remedy, "%s: %s", name, trouble.reason);
     else

@@ -21,9 +21,11 @@ static void print_head(struct page *page, const struct doctor *doctor)
     if (host->cpu_model[0])
         buf_printf(page->out, "%s\n", host->cpu_model);
     if (limits->cores_milli && host->cores)
-        buf_printf(page->out, "A run may use %s of %s cores", text_milli(limits->cores_milli).s, text_count(host->cores).s);
+        buf_printf(page->out, "A run may use %s of %s cores", text_milli(limits->cores_milli).s,
+                   text_count(host->cores).s);
     if (limits->memory_bytes && host->memory_bytes)
-        buf_printf(page->out, ", %s of %s of memory", text_bytes(limits->memory_bytes).s, text_bytes(host->memory_bytes).s);
+        buf_printf(page->out, ", %s of %s of memory", text_bytes(limits->memory_bytes).s,
+                   text_bytes(host->memory_bytes).s);
     buf_add_char(page->out, '\n');
 }
 

@@ -160,7 +160,8 @@ static void tell_probe(const struct trial *trial, struct finding *finding)
 static void tell_filed(const struct trial *trial, enum err err, const char *said, struct finding *finding)
 {
     if (!err)
-        finding_there(finding, "%u processes and %u samples were filed and read back", trial->processes, trial->samples);
+        finding_there(finding, "%u processes and %u samples were filed and read back", trial->processes,
+                      trial->samples);
     else
         finding_missing(finding, "See whether spool and store can be used",
                         "The job cannot be read back (%s). What sonde run said: %s", err_text(err), said);
@@ -169,7 +170,8 @@ static void tell_filed(const struct trial *trial, enum err err, const char *said
 static void tell_nothing(enum err err, struct finding findings[DOCTOR_TRIAL_FINDINGS])
 {
     for (int i = 0; i < DOCTOR_TRIAL_FINDINGS; i++)
-        finding_missing(&findings[i], "Give $TMPDIR a folder that you can write to", "It cannot be tried: %s", err_text(err));
+        finding_missing(&findings[i], "Give $TMPDIR a folder that you can write to", "It cannot be tried: %s",
+                        err_text(err));
 }
 
 void doctor_trial(struct finding findings[DOCTOR_TRIAL_FINDINGS])

@@ -14,7 +14,7 @@ struct finding {
     bool essential; /* without it nothing is recorded or filed */
     bool there;
     char detail[FINDING_TEXT_MAX]; /* what there is: a path, a version, a number; may be "" */
-    char reason[FINDING_TEXT_MAX]; /* why it is not there, and what is not known without it; a sentence without a stop */
+    char reason[FINDING_TEXT_MAX]; /* why it is not there, and what is not known without it */
     char remedy[FINDING_TEXT_MAX]; /* what to do; "": nothing */
 };
 

@@ -97,7 +97,8 @@ static void names_of_the_kernels_list_are_known(void **state)
         assert_int_equal(spec.type, pairs[i].type);
         assert_int_equal(spec.config, pairs[i].config);
     }
-    static const char *const unknown[] = { "", "cycle", "r", "rxyz", "r11112222333344445", "L1-dcache", "LLC-", "LLC-load" };
+    static const char *const unknown[] = { "",          "cycle", "r",       "rxyz", "r11112222333344445",
+                                           "L1-dcache", "LLC-",  "LLC-load" };
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         struct perf_event_spec spec = { 0 };
         assert_int_equal(perf_names_encode(unknown[i], &spec), ABSENT);

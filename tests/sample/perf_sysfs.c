@@ -40,7 +40,8 @@ static void what_is_not_there_is_refused(void **state)
     (void)state;
     struct perf_event_spec spec;
     assert_int_equal(encode("gpu/busy/", &spec), ABSENT);
-    static const char *const names[] = { "cpu/nosuch/", "cpu/umask=x/", "cpu/umask=/", "cpu/", "cpu//", "/x/", "cpu/inv",
+    static const char *const names[] = { "cpu/nosuch/", "cpu/umask=x/", "cpu/umask=/", "cpu/", "cpu//", "/x/",
+                                         "cpu/inv",
                                          "cpu/umask=256/", "../cpu/inv/", "cpu/../type/", "cpu/inv/x" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_int_equal(encode(names[i], &spec), USAGE);
@@ -50,7 +51,8 @@ static void formats_that_do_not_parse_are_damage(void **state)
 {
     (void)state;
     struct perf_event_spec spec = { 0 };
-    static const char *const formats[] = { "", "config", "config:", "config3:0", "config:7-0", "config:0-64", "config:0-",
+    static const char *const formats[] = { "", "config", "config:", "config3:0", "config:7-0", "config:0-64",
+                                           "config:0-",
                                            "config:0,", "config:a", "configx:1" };
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         assert_int_equal(perf_sysfs_apply(formats[i], 0, &spec), CORRUPT);

@@ -157,7 +157,9 @@ static void every_sampler_of_the_build_is_described(void **state)
             assert_string_not_equal((*s)->name, (*other)->name);
         for (size_t i = 0; i < (*s)->set->size; i++) {
             const struct metric *metric = &(*s)->set->metrics[i];
-            assert_true(metric->name && *metric->name && metric->unit && *metric->unit && metric->help && *metric->help);
+            assert_true(metric->name && *metric->name);
+            assert_true(metric->unit && *metric->unit);
+            assert_true(metric->help && *metric->help);
         }
     }
 }

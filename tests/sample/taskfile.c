@@ -12,7 +12,7 @@ static void a_name_may_look_like_the_rest(void **state)
 {
     (void)state;
     struct taskfile_stat stat;
-    const char *text = "40000 (a.out) R 1 1 (x) S 501 500 500 0 -1 4194304 10 0 0 0 100 20 3 4 20 0 129 0 1010 9 77 1\n";
+    const char *text = "4 (a.out) R 1 1 (x) S 501 500 500 0 -1 4194304 10 0 0 0 100 20 3 4 20 0 129 0 1010 9 77 1\n";
     assert_int_equal(taskfile_parse_stat(text, &stat), OK);
     assert_int_equal(stat.state, 'S');
     assert_int_equal(stat.ppid, 501);
@@ -41,7 +41,8 @@ static void cancelled_bytes_are_not_written_bytes(void **state)
 {
     (void)state;
     struct taskfile_io io;
-    const char *text = "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 6\ncancelled_write_bytes: 7\n";
+    const char *text = "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 6\n"
+                       "cancelled_write_bytes: 7\n";
     assert_int_equal(taskfile_parse_io(text, &io), OK);
     assert_int_equal(io.write_bytes, 6);
     assert_int_equal(io.read_bytes, 5);

@@ -20,7 +20,8 @@ static struct taskstats sample_stats(uint16_t version)
         .version = version, .ac_exitcode = 0x200, .ac_flag = AGROUP, .cpu_count = 12, .cpu_delay_total = 3456,
         .blkio_delay_total = 7000000, .cpu_run_virtual_total = 9000999, .ac_uid = 1000, .ac_pid = 51, .ac_ppid = 40,
         .ac_btime = 1999999990, .ac_btime64 = 1999999990, .ac_etime = 9500000, .ac_utime = 6000, .ac_stime = 3000,
-        .ac_minflt = 101, .ac_majflt = 2, .hiwater_rss = 4096, .read_char = 10240, .write_char = 0, .read_syscalls = 1024,
+        .ac_minflt = 101, .ac_majflt = 2, .hiwater_rss = 4096, .read_char = 10240, .write_char = 0,
+        .read_syscalls = 1024,
         .read_bytes = 8192, .write_bytes = 4096, .cancelled_write_bytes = 512, .nvcsw = 21, .nivcsw = 22, .ac_tgid = 50,
     };
     strcpy(stats.ac_comm, "worker");

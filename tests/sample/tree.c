@@ -3,6 +3,7 @@
 #include "sample/all.h"
 #include "tools/node.h"
 #include "tools/sampling.h"
+#include "tools/temp.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -60,6 +61,50 @@ static void without_children_files_it_adds_up_too(void **state)
     assert_int_equal(sampling_u64(&s, "wchar"), 2000 + 60000 + 1 + 5);
     assert_int_equal(sampling_u64(&s, "vol_ctxsw"), 10 + 150 + 2 + 3);
     sampling_end(&s);
+}
+
+static void put(const char *root, const char *name, const char *text)
+{
+    char path[TEMP_PATH_MAX];
+    temp_join(path, root, name);
+    temp_write(path, text, strlen(text));
+}
+
+static void put_process(const char *root, unsigned pid, unsigned ticks, unsigned start)
+{
+    char name[64], text[256];
+    snprintf(name, sizeof name, "proc/%u/stat", pid);
+    snprintf(text, sizeof text, "%u (x) S 10 1 1 0 -1 0 0 0 0 0 %u 0 0 0 20 0 1 0 %u 1 1 1\n", pid, ticks, start);
+    put(root, name, text);
+}
+
+static void a_child_that_the_kernels_list_lacks_is_not_lost(void **state)
+{
+    (void)state;
+    char root[TEMP_PATH_MAX];
+    struct sampling s;
+    temp_dir(root);
+    put(root, "proc/10/task/10/children", "11 12 ");
+    put_process(root, 11, 5, 100);
+    put_process(root, 12, 7, 101);
+    sampling_begin(&s, &sampler_tree, root, 10);
+    assert_int_equal(sampling_read(&s), 1);
+    assert_int_equal(sampling_u64(&s, "processes"), 2);
+    assert_null(sampling_find(&s, "rchar")); /* there is no io file */
+
+    put(root, "proc/10/task/10/children", "11 ");
+    usleep(50000);
+    assert_int_equal(sampling_read(&s), 1);
+    assert_int_equal(sampling_u64(&s, "processes"), 2);
+    assert_int_equal(sampling_u64(&s, "cpu"), us_of_ticks(12));
+
+    put_process(root, 12, 900, 555); /* the pid is somebody else's now */
+    usleep(50000);
+    assert_int_equal(sampling_read(&s), 1);
+    assert_int_equal(sampling_u64(&s, "processes"), 1);
+    assert_int_equal(sampling_u64(&s, "cpu"), us_of_ticks(12));
+    sampling_end(&s);
+    temp_remove(root);
 }
 
 static void without_a_run_it_is_absent(void **state)
@@ -253,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_captured_tree_adds_up),
         cmocka_unit_test(without_children_files_it_adds_up_too),
+        cmocka_unit_test(a_child_that_the_kernels_list_lacks_is_not_lost),
         cmocka_unit_test(without_a_run_it_is_absent),
         cmocka_unit_test(a_live_tree_agrees_with_the_kernel),
         cmocka_unit_test(what_nobody_waits_for_is_kept),

@@ -19,7 +19,8 @@ static void have(size_t i, const char *name, bool essential, bool there)
     if (there)
         finding_there(finding, "fine");
     else
-        finding_missing(finding, "turn it on", "it is off, and so a number that people like to see is not known to anybody");
+        finding_missing(finding, "turn it on",
+                        "it is off, and so a number that people like to see is not known to anybody");
     doctor.count = i + 1;
 }
 
@@ -103,9 +104,11 @@ static void a_hidden_proc_matters_to_users(void **state)
     (void)state;
     char root[TEMP_PATH_MAX];
     temp_dir(root);
-    a_file(root, "proc/self/mountinfo", "1 0 0:1 / /data rw - proc proc rw,hidepid=2\n2 0 0:2 / /proc rw - proc proc rw\n");
+    a_file(root, "proc/self/mountinfo",
+           "1 0 0:1 / /data rw - proc proc rw,hidepid=2\n2 0 0:2 / /proc rw - proc proc rw\n");
     assert_true(look(doctor_kernel_hidepid, root, NULL).there);
-    a_file(root, "proc/self/mountinfo", "1 0 0:1 / / rw - ext4 x rw\n2 0 0:2 / /proc rw - proc proc rw,hidepid=invisible\n");
+    a_file(root, "proc/self/mountinfo",
+           "1 0 0:1 / / rw - ext4 x rw\n2 0 0:2 / /proc rw - proc proc rw,hidepid=invisible\n");
     struct finding hidden = look(doctor_kernel_hidepid, root, NULL);
     assert_int_equal(hidden.there, geteuid() == 0); /* root sees all of it */
     if (geteuid())

@@ -75,7 +75,8 @@ static double plain_once(const char *path, const struct run *run)
     sqlite3_stmt *statement;
     uint64_t start_ns = clock_monotonic_ns();
     must(sqlite3_open(path, &db) == SQLITE_OK, "sqlite3_open");
-    must(sqlite3_exec(db, "PRAGMA journal_mode = WAL; CREATE TABLE t (line TEXT); BEGIN", NULL, NULL, NULL) == SQLITE_OK, "begin");
+    must(sqlite3_exec(db, "PRAGMA journal_mode = WAL; CREATE TABLE t (line TEXT); BEGIN", NULL, NULL, NULL) == SQLITE_OK,
+         "begin");
     must(sqlite3_prepare_v2(db, "INSERT INTO t VALUES (?1)", -1, &statement, NULL) == SQLITE_OK, "prepare");
     for (size_t i = 0; i < run->process_count; i++) {
         struct bytes args = run->processes[i].args;
@@ -199,7 +200,8 @@ static void bench_list(const char *dir, size_t jobs)
     for (size_t i = 0; i < jobs; i++) {
         struct fake_run fake;
         snprintf(id, sizeof id, "job-%zu", i);
-        fake_run_make(&fake, &(struct fake_shape){ .processes = 100, .threads = 2, .samples = 20, .run_id = id, .job_id = id });
+        fake_run_make(&fake, &(struct fake_shape){ .processes = 100, .threads = 2, .samples = 20, .run_id = id,
+                                                   .job_id = id });
         must(store_file(store, &fake.run) == OK, "file");
         fake_run_clear(&fake);
     }
@@ -211,14 +213,15 @@ static void bench_list(const char *dir, size_t jobs)
         last[round] = list_once(path, 20);
         report[round] = report_once(path);
     }
-    printf("list   %zu jobs of 100 processes (filed in %.2f ms each): all %.1f ms, the last twenty %.2f ms, report %.2f ms\n",
-           jobs, filed_s * 1e3 / (double)jobs, median(all, ROUNDS) * 1e3, median(last, ROUNDS) * 1e3,
+    printf("list   %zu jobs of 100 processes (filed in %.2f ms each): all %.1f ms, the last twenty %.2f ms, "
+           "report %.2f ms\n", jobs, filed_s * 1e3 / (double)jobs, median(all, ROUNDS) * 1e3, median(last, ROUNDS) * 1e3,
            median(report, ROUNDS) * 1e3);
 }
 
 int main(int argc, char **argv)
 {
-    size_t processes = argc > 1 ? strtoul(argv[1], NULL, 10) : 75000, jobs = argc > 2 ? strtoul(argv[2], NULL, 10) : 10000;
+    size_t processes = argc > 1 ? strtoul(argv[1], NULL, 10) : 75000;
+    size_t jobs = argc > 2 ? strtoul(argv[2], NULL, 10) : 10000;
     char dir[TEMP_PATH_MAX];
     temp_dir(dir);
     if (processes)

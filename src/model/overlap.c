@@ -51,10 +51,11 @@ static void add_process(struct sweep *sweep, uint32_t i)
             add_moments(sweep, thread->start_ns, thread->end_ns, i, 1);
     }
     uint32_t parent = process->parent;
-    if (parent < i)
-        sweep->long_ancestor[i] = overlap_is_short(&sweep->run->processes[parent]) ? sweep->long_ancestor[parent] : parent;
-    else
-        sweep->long_ancestor[i] = PROCESS_NO_PARENT;
+    if (parent >= i)
+        parent = PROCESS_NO_PARENT;
+    else if (overlap_is_short(&sweep->run->processes[parent]))
+        parent = sweep->long_ancestor[parent];
+    sweep->long_ancestor[i] = parent;
 }
 
 static int compare(const void *a, const void *b)

@@ -49,7 +49,10 @@ static const char *text_at(sqlite3_stmt *statement, int at)
 
 static enum err read_executable(const struct walk *walk, sqlite3_stmt *statement)
 {
-    struct summary_executable executable = { .path = columns_read_bytes(statement, 0), .name = columns_read_bytes(statement, 1) };
+    struct summary_executable executable = {
+        .path = columns_read_bytes(statement, 0),
+        .name = columns_read_bytes(statement, 1),
+    };
     int at = 2;
 #define X(field) executable.field = number_at(statement, at++);
     EXECUTABLE_COLUMNS(X)
@@ -60,12 +63,12 @@ static enum err read_executable(const struct walk *walk, sqlite3_stmt *statement
 enum err store_executables(struct store *store, int64_t job_row,
                            enum err (*each)(void *context, const struct summary_executable *executable), void *context)
 {
-    struct walk walk = { store, "SELECT e.path, e.name, x.* FROM (SELECT sum(count), sum(short_count), sum(failed),"
-                                " sum(cpu_us) AS cpu_us, sum(wall_ns), max(rss_max_kb), sum(read_bytes), sum(write_bytes),"
-                                " sum(rchar), sum(wchar), sum(waiting_ns), sum(blkio_us), executable FROM run_executables"
-                                " WHERE job = ?1 GROUP BY executable) x JOIN executables e ON e.id = x.executable"
-                                " ORDER BY x.cpu_us DESC, e.name, e.path",
-                         "read executables", read_executable, context, { .executable = each } };
+    static const char sql[] =
+        "SELECT e.path, e.name, x.* FROM (SELECT sum(count), sum(short_count), sum(failed), sum(cpu_us) AS cpu_us,"
+        " sum(wall_ns), max(rss_max_kb), sum(read_bytes), sum(write_bytes), sum(rchar), sum(wchar), sum(waiting_ns),"
+        " sum(blkio_us), executable FROM run_executables WHERE job = ?1 GROUP BY executable) x"
+        " JOIN executables e ON e.id = x.executable ORDER BY x.cpu_us DESC, e.name, e.path";
+    struct walk walk = { store, sql, "read executables", read_executable, context, { .executable = each } };
     return walk_rows(&walk, job_row);
 }
 
@@ -93,20 +96,25 @@ enum err store_event_counts(struct store *store, int64_t job_row,
                             enum err (*each)(void *context, uint32_t number, uint32_t tid, const char *event, uint64_t value),
                             void *context)
 {
-    struct walk walk = { store, "SELECT p.process, 0, e.name, p.value, -1 AS thread, e.id AS id FROM process_events p"
-                                " JOIN events e ON e.id = p.event WHERE p.job = ?1 UNION ALL"
-                                " SELECT p.process, t.tid, e.name, p.value, p.thread, e.id FROM thread_events p"
-                                " JOIN events e ON e.id = p.event JOIN threads t"
-                                " ON t.job = p.job AND t.process = p.process AND t.number = p.thread WHERE p.job = ?1"
-                                " ORDER BY 1, 5, 6",
-                         "read events", read_count, context, { .count = each } };
+    static const char sql[] =
+        "SELECT p.process, 0, e.name, p.value, -1 AS thread, e.id AS id FROM process_events p"
+        " JOIN events e ON e.id = p.event WHERE p.job = ?1 UNION ALL"
+        " SELECT p.process, t.tid, e.name, p.value, p.thread, e.id FROM thread_events p"
+        " JOIN events e ON e.id = p.event JOIN threads t"
+        " ON t.job = p.job AND t.process = p.process AND t.number = p.thread WHERE p.job = ?1 ORDER BY 1, 5, 6";
+    struct walk walk = { store, sql, "read events", read_count, context, { .count = each } };
     return walk_rows(&walk, job_row);
 }
 
 static enum err read_host(const struct walk *walk, sqlite3_stmt *statement)
 {
-    struct host host = { columns_read_bytes(statement, 0), columns_read_bytes(statement, 1), columns_read_bytes(statement, 2),
-                         number_at(statement, 3), number_at(statement, 4) };
+    struct host host = {
+        .name = columns_read_bytes(statement, 0),
+        .kernel = columns_read_bytes(statement, 1),
+        .cpu_model = columns_read_bytes(statement, 2),
+        .cores = number_at(statement, 3),
+        .memory_bytes = number_at(statement, 4),
+    };
     return walk->each.host(walk->context, &host);
 }
 

@@ -99,13 +99,15 @@ static enum err bind_texts(struct writer *writer, uint32_t i, const struct proce
         err = rows_id(&writer->tag_sets, process->tags, &tag_set);
     if (err != OK)
         return err;
-    bind_number(writer, PROCESS_executable, (uint64_t)writer->filing->executable_rows[writer->filing->executables.of_process[i]]);
+    uint32_t executable = writer->filing->executables.of_process[i];
+    bind_number(writer, PROCESS_executable, (uint64_t)writer->filing->executable_rows[executable]);
     bind_if(writer, PROCESS_directory, directory, (uint64_t)directory);
     bind_if(writer, PROCESS_tag_set, tag_set, (uint64_t)tag_set);
     buf_reset(&writer->args);
     words_encode(&writer->args, process->args);
     if (writer->args.size)
-        sqlite3_bind_text64(writer->statement, PROCESS_args, writer->args.data, writer->args.size, SQLITE_STATIC, SQLITE_UTF8);
+        sqlite3_bind_text64(writer->statement, PROCESS_args, writer->args.data, writer->args.size, SQLITE_STATIC,
+                            SQLITE_UTF8);
     else
         sqlite3_bind_null(writer->statement, PROCESS_args);
     return buf_err(&writer->args);
@@ -127,7 +129,8 @@ static enum err write_process(struct writer *writer, uint32_t i)
 static enum err write_top(struct writer *writer)
 {
     sqlite3_stmt *statement;
-    enum err err = db_prepare(writer->filing->store, &statement, "file the top", "INSERT INTO top_processes VALUES (?1,?2,?3,?4)");
+    enum err err = db_prepare(writer->filing->store, &statement, "file the top",
+                              "INSERT INTO top_processes VALUES (?1,?2,?3,?4)");
     if (err != OK)
         return err;
     sqlite3_bind_int64(statement, 1, writer->filing->job);

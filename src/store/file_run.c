@@ -105,7 +105,8 @@ static enum err file_host(struct filing *filing, int64_t *row)
                                      " cores IS ?4 AND memory_bytes IS ?5", row);
     if (err != OK || *row)
         return err;
-    err = find_host(filing, "INSERT INTO hosts (name, kernel, cpu_model, cores, memory_bytes) VALUES (?1,?2,?3,?4,?5)", row);
+    err = find_host(filing, "INSERT INTO hosts (name, kernel, cpu_model, cores, memory_bytes)"
+                            " VALUES (?1,?2,?3,?4,?5)", row);
     *row = sqlite3_last_insert_rowid(filing->store->db);
     return err;
 }
@@ -174,7 +175,8 @@ enum err file_run(struct filing *filing)
     if (err == OK)
         err = find_job(filing);
     if (err == OK)
-        err = db_number(filing->store, "look up runs", "SELECT max(last_process) FROM runs WHERE job = ?1", filing->job, &last);
+        err = db_number(filing->store, "look up runs", "SELECT max(last_process) FROM runs WHERE job = ?1",
+                        filing->job, &last);
     if (err == OK && last + (int64_t)filing->run->process_count >= UINT32_MAX)
         return db_say(filing->store, FULL, "the job has 4,294,967,294 processes: no more can be filed under its id");
     filing->first = (uint32_t)(last + 1);

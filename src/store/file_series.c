@@ -36,7 +36,8 @@ static uint64_t hash_set(const struct set *set)
 static enum err write_metrics(struct filing *filing, int64_t set_row, const struct set *set)
 {
     sqlite3_stmt *statement;
-    enum err err = db_prepare(filing->store, &statement, "file series", "INSERT INTO set_metrics VALUES (?1,?2,?3,?4,?5,?6,?7)");
+    enum err err = db_prepare(filing->store, &statement, "file series",
+                              "INSERT INTO set_metrics VALUES (?1,?2,?3,?4,?5,?6,?7)");
     for (size_t i = 0; i < set->size && err == OK; i++) {
         const struct metric *metric = &set->metrics[i];
         sqlite3_bind_int64(statement, 1, set_row);
@@ -74,8 +75,8 @@ static enum err find_set(struct filing *filing, const struct set *set, int64_t *
     return err == OK && !*row ? insert_set(filing, set, hash, row) : err;
 }
 
-static enum err write_chunk(struct filing *filing, sqlite3_stmt *statement, const struct run_series *series, size_t first,
-                            size_t count, struct buf *data)
+static enum err write_chunk(struct filing *filing, sqlite3_stmt *statement, const struct run_series *series,
+                            size_t first, size_t count, struct buf *data)
 {
     buf_reset(data);
     enum err err = series_encode(data, series, first, count);

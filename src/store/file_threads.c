@@ -43,7 +43,8 @@ static enum err write_threads(struct filing *filing, sqlite3_stmt *statement, st
 static enum err write_top(struct filing *filing, const struct top *top)
 {
     sqlite3_stmt *statement;
-    enum err err = db_prepare(filing->store, &statement, "file the top", "INSERT INTO top_threads VALUES (?1,?2,?3,?4,?5)");
+    enum err err = db_prepare(filing->store, &statement, "file the top",
+                              "INSERT INTO top_threads VALUES (?1,?2,?3,?4,?5)");
     if (err != OK)
         return err;
     sqlite3_bind_int64(statement, 1, filing->job);

@@ -208,9 +208,11 @@ enum err store_job(struct store *store, const char *job_id, struct store_job *jo
     if (err == OK && list.count > 1)
         err = db_say(store, USAGE, "several jobs have an id that begins with %s. Give more of it", job_id);
     else if (err == OK && !list.count && job_id)
-        err = db_say(store, ABSENT, "there is no job %s in the store %s. See what there is: sonde list", job_id, store->path);
+        err = db_say(store, ABSENT, "there is no job %s in the store %s. See what there is: sonde list", job_id,
+                     store->path);
     else if (err == OK && !list.count)
-        err = db_say(store, ABSENT, "there is no job in the store %s. Watch something: sonde run -- COMMAND", store->path);
+        err = db_say(store, ABSENT, "there is no job in the store %s. Watch something: sonde run -- COMMAND",
+                     store->path);
     if (err == OK)
         err = tell_rows(store, &list, true, keep, job);
     free(list.rows);

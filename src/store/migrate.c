@@ -21,7 +21,8 @@ enum err migrate_version(struct store *store, int *version)
     if (err == OK && application != SCHEMA_APPLICATION_ID)
         err = db_number(store, "read it", "SELECT count(*) FROM sqlite_schema", 0, &tables);
     if (err == OK && application != SCHEMA_APPLICATION_ID && (tables || user_version))
-        return db_say(store, CORRUPT, "%s is a database of another program. Name another file with SONDE_DB", store->path);
+        return db_say(store, CORRUPT, "%s is a database of another program. Name another file with SONDE_DB",
+                      store->path);
     *version = (int)user_version;
     return err;
 }

@@ -82,7 +82,8 @@ static enum err connect(struct store *store, const char *name, int flags)
     sqlite3_busy_handler(store->db, on_busy, store);
     sqlite3_wal_hook(store->db, on_commit, store);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
-    return db_exec(store, "open it", "PRAGMA synchronous = EXTRA; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY;");
+    return db_exec(store, "open it",
+                   "PRAGMA synchronous = EXTRA; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY;");
 }
 
 /* The write-ahead log lives in memory that the processes of one machine share. In a folder that several machines share

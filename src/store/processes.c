@@ -64,11 +64,11 @@ static void read_facts(const struct reader *reader, struct process *process)
 static enum err read_texts(struct reader *reader, struct process *process)
 {
     const struct texts_entry *executable, *directory, *tag_set;
-    enum err err = texts_get(&reader->executables, sqlite3_column_int64(reader->statement, PROCESS_executable), &executable);
+    enum err err = texts_get(&reader->executables, (int64_t)number_at(reader, PROCESS_executable), &executable);
     if (err == OK)
-        err = texts_get(&reader->directories, sqlite3_column_int64(reader->statement, PROCESS_directory), &directory);
+        err = texts_get(&reader->directories, (int64_t)number_at(reader, PROCESS_directory), &directory);
     if (err == OK)
-        err = texts_get(&reader->tag_sets, sqlite3_column_int64(reader->statement, PROCESS_tag_set), &tag_set);
+        err = texts_get(&reader->tag_sets, (int64_t)number_at(reader, PROCESS_tag_set), &tag_set);
     if (err != OK)
         return err;
     process->path = executable->columns[0];
@@ -81,8 +81,8 @@ static enum err read_texts(struct reader *reader, struct process *process)
     return buf_err(&reader->args);
 }
 
-static enum err tell(struct reader *reader, enum err (*each)(void *context, uint32_t number, const struct process *process),
-                     void *context)
+static enum err tell(struct reader *reader,
+                     enum err (*each)(void *context, uint32_t number, const struct process *process), void *context)
 {
     struct process process;
     bool row;

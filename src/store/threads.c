@@ -57,7 +57,8 @@ static enum err read_by(struct store *store, const char *sql, int64_t job_row,
 enum err store_threads(struct store *store, int64_t job_row,
                        enum err (*each)(void *context, uint32_t number, const struct thread *thread), void *context)
 {
-    return read_by(store, THREAD_SELECT "threads p WHERE p.job = ?1 ORDER BY p.process, p.number", job_row, each, context);
+    return read_by(store, THREAD_SELECT "threads p WHERE p.job = ?1 ORDER BY p.process, p.number", job_row, each,
+                   context);
 }
 
 enum err store_top_threads(struct store *store, int64_t job_row,

@@ -24,8 +24,11 @@ struct arrays {
 /* Exactly as large as needed, so that the sanitizer sees one byte too many. */
 static struct arrays make(size_t rows, size_t columns)
 {
-    struct arrays arrays = { malloc(rows * sizeof(uint64_t)), malloc(rows * columns * sizeof(union value)), malloc(rows * columns) };
-    return arrays;
+    return (struct arrays){
+        .times_ns = malloc(rows * sizeof(uint64_t)),
+        .values = malloc(rows * columns * sizeof(union value)),
+        .known = malloc(rows * columns),
+    };
 }
 
 static void clear(struct arrays *arrays)

@@ -82,7 +82,8 @@ static void a_life_of_no_length_is_a_life(void **state)
 static void times_that_are_not_known_do_no_harm(void **state)
 {
     (void)state;
-    struct process tree[] = { { .parent = NONE }, life(0, 10, 15), { .parent = 0, .start_ns = 5 }, { .parent = 0, .end_ns = 7 } };
+    struct process tree[] = { { .parent = NONE }, life(0, 10, 15), { .parent = 0, .start_ns = 5 },
+                              { .parent = 0, .end_ns = 7 } };
     struct summary summary = sweep(tree, 4);
     assert_int_equal(summary.live_peak, 1);
     assert_int_equal(summary.short_wall_ns, MS(5));

@@ -74,8 +74,8 @@ static void the_peak_of_memory_is_that_of_the_samples(void **state)
     uint8_t known[] = { 1, 1, 1, 0, 1, 1 };
     uint64_t times_ns[] = { 1, 2, 3 };
     struct run_series series[] = {
-        { .set = { "node", metrics, 2 }, .instance = "", .count = 1, .times_ns = times_ns, .values = values + 4, .known = known },
-        { .set = { "tree", metrics, 2 }, .instance = "", .count = 3, .times_ns = times_ns, .values = values, .known = known },
+        { .set = { "node", metrics, 2 }, "", 1, times_ns, values + 4, known },
+        { .set = { "tree", metrics, 2 }, "", 3, times_ns, values, known },
     };
     struct run run = { .series = series, .series_count = 2 };
     struct summary summary;

@@ -40,8 +40,8 @@ static int write_some(const struct crowd *crowd, unsigned who)
         struct fake_run fake;
         char *message, run_id[32];
         snprintf(run_id, sizeof run_id, "%u-%u", who, i);
-        fake_run_make(&fake, &(struct fake_shape){ .run_id = run_id, .job_id = i % 2 ? "shared" : run_id, .processes = PROCESSES,
-                                                   .samples = 3, .threads = 2 });
+        fake_run_make(&fake, &(struct fake_shape){ .run_id = run_id, .job_id = i % 2 ? "shared" : run_id,
+                                                   .processes = PROCESSES, .samples = 3, .threads = 2 });
         enum err err = store_open(&store, crowd->path, STORE_WRITE, &message);
         if (err != OK)
             return told("writer", err, message);
@@ -129,7 +129,7 @@ static void let_them_come(const struct crowd *crowd)
     assert_number(crowd->path, "SELECT count(*) FROM jobs", jobs_in_all(crowd));
     assert_number(crowd->path, "SELECT count(*) FROM processes", runs * PROCESSES);
     assert_number(crowd->path, "SELECT images FROM jobs WHERE job_id = 'shared'", shared);
-    assert_number(crowd->path, "SELECT max(number) + 1 FROM processes p JOIN jobs j ON j.id = p.job WHERE j.job_id = 'shared'", shared);
+    assert_number(crowd->path, "SELECT max(number) + 1 FROM process WHERE job_id = 'shared'", shared);
     assert_sql(crowd->path, "PRAGMA integrity_check", "ok");
 }
 

@@ -205,8 +205,7 @@ static void any_bytes_are_kept(void **state)
     assert_same_bytes(job.command, fake.run.command);
     assert_processes(fixture->store, job.row, &fake.run, 0, 0);
     assert_sql(fixture->path, "SELECT group_concat(typeof(args), ' ') FROM processes", "text text text text");
-    assert_sql(fixture->path, "SELECT typeof(path) FROM executables WHERE id = (SELECT executable FROM processes WHERE number = 1)",
-               "blob");
+    assert_sql(fixture->path, "SELECT typeof(path) FROM process WHERE number = 1", "blob");
     store_job_clear(&job);
     fake_run_clear(&fake);
     free(big);
@@ -219,8 +218,8 @@ static void two_runs_with_one_job_id_share_it(void **state)
     struct summary sum, more;
     fake_run_make(&a, &(struct fake_shape){ .run_id = "a", .processes = 20, .host = "node02", .tags = "exp:alpha;x:1",
                                             .start_ns = 2000000000000000000ull, .samples = 3 });
-    fake_run_make(&b, &(struct fake_shape){ .run_id = "b", .processes = 30, .host = "node01", .tags = "x:2;flag", .samples = 5,
-                                            .start_ns = 1900000000000000000ull, .name = "other" });
+    fake_run_make(&b, &(struct fake_shape){ .run_id = "b", .processes = 30, .host = "node01", .tags = "x:2;flag",
+                                            .start_ns = 1900000000000000000ull, .samples = 5, .name = "other" });
     b.run.exit_code = 7;
     b.run.host.cores = 8;
     b.run.memory_limit_bytes = 0;
@@ -297,9 +296,13 @@ static void a_run_filed_again_replaces_itself_among_others(void **state)
 {
     struct store_fixture *fixture = *state;
     struct fake_run early, late, between;
-    fake_run_make(&early, &(struct fake_shape){ .run_id = "daemons", .processes = 20, .threads = 3, .samples = 4, .events = 2 });
-    fake_run_make(&between, &(struct fake_shape){ .run_id = "between", .processes = 30, .threads = 3, .samples = 4, .events = 2 });
-    fake_run_make(&late, &(struct fake_shape){ .run_id = "daemons", .processes = 25, .threads = 2, .samples = 6, .events = 1 });
+    struct fake_shape shape = { .run_id = "daemons", .processes = 20, .threads = 3, .samples = 4, .events = 2 };
+    fake_run_make(&early, &shape);
+    shape.run_id = "between";
+    shape.processes = 30;
+    fake_run_make(&between, &shape);
+    fake_run_make(&late, &(struct fake_shape){ .run_id = "daemons", .processes = 25, .threads = 2, .events = 1,
+                                               .samples = 6 });
     fixture_file(fixture->store, &early.run);
     fixture_file(fixture->store, &between.run);
     fixture_file(fixture->store, &late.run);

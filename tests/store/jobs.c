@@ -10,14 +10,14 @@
 /* Four jobs: their names, sizes and times go in different orders. */
 static void fill(struct store *store)
 {
-    fixture_file_shape(store, (struct fake_shape){ .run_id = "1", .job_id = "100", .name = "ocean-b", .user = "ann", .host = "n1",
-                                                   .tags = "exp:a;member:1", .processes = 40, .start_ns = DAY(3) });
-    fixture_file_shape(store, (struct fake_shape){ .run_id = "2", .job_id = "101", .name = "ocean-a", .user = "bob", .host = "n2",
-                                                   .tags = "exp:a;member:2", .processes = 10, .start_ns = DAY(1) });
-    fixture_file_shape(store, (struct fake_shape){ .run_id = "3", .job_id = "20", .name = "Atmos*", .user = "ann", .host = "n1",
-                                                   .tags = "exp:b:c;odd", .processes = 400, .start_ns = DAY(2) });
-    fixture_file_shape(store, (struct fake_shape){ .run_id = "4", .job_id = "1005", .name = "zonal", .user = "carol", .host = "n3",
-                                                   .tags = "", .processes = 4, .start_ns = DAY(4) });
+    fixture_file_shape(store, (struct fake_shape){ .run_id = "1", .job_id = "100", .name = "ocean-b", .user = "ann",
+                                                   .host = "n1", .tags = "exp:a;member:1", .processes = 40, .start_ns = DAY(3) });
+    fixture_file_shape(store, (struct fake_shape){ .run_id = "2", .job_id = "101", .name = "ocean-a", .user = "bob",
+                                                   .host = "n2", .tags = "exp:a;member:2", .processes = 10, .start_ns = DAY(1) });
+    fixture_file_shape(store, (struct fake_shape){ .run_id = "3", .job_id = "20", .name = "Atmos*", .user = "ann",
+                                                   .host = "n1", .tags = "exp:b:c;odd", .processes = 400, .start_ns = DAY(2) });
+    fixture_file_shape(store, (struct fake_shape){ .run_id = "4", .job_id = "1005", .name = "zonal", .user = "carol",
+                                                   .host = "n3", .tags = "", .processes = 4, .start_ns = DAY(4) });
 }
 
 static enum err add_id(void *context, const struct store_job *job)

@@ -21,7 +21,7 @@ static enum err refuse(struct store *store)
 static const struct migration future[] = {
     { "make the tables", schema_version_1, NULL },
     { "add energy", "ALTER TABLE jobs ADD COLUMN energy_uj INTEGER;", fill_energy },
-    { "add a table", "CREATE TABLE models (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO models (name) VALUES ('m');", NULL },
+    { "add a table", "CREATE TABLE models (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO models VALUES (1, 'm');", NULL },
 };
 
 static const struct migration failing[] = {
@@ -116,9 +116,11 @@ static void the_schema_is_documented(void **state)
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
     assert_int_equal(sqlite3_open(fixture->path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT s.name FROM sqlite_schema s WHERE s.type IN ('table', 'view') UNION SELECT c.name"
-                                        " FROM sqlite_schema s JOIN pragma_table_info(s.name) c WHERE s.type = 'table' AND"
-                                        " c.name NOT LIKE 'total!_%' ESCAPE '!'", -1, &statement, NULL), SQLITE_OK);
+    static const char sql[] =
+        "SELECT s.name FROM sqlite_schema s WHERE s.type IN ('table', 'view') UNION"
+        " SELECT c.name FROM sqlite_schema s JOIN pragma_table_info(s.name) c"
+        " WHERE s.type = 'table' AND c.name NOT LIKE 'total!_%' ESCAPE '!'";
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
     while (sqlite3_step(statement) == SQLITE_ROW) {
         snprintf(what, sizeof what, "`%s`", sqlite3_column_text(statement, 0));
         if (!strstr(text, what))

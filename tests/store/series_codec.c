@@ -41,8 +41,7 @@ static void fill(struct rows *rows)
 
 static struct run_series series_of(struct rows *rows)
 {
-    return (struct run_series){ .set = { "some", metrics, COLUMNS }, .instance = "", .count = ROWS, .times_ns = rows->times_ns,
-                                .values = rows->values, .known = rows->known };
+    return (struct run_series){ { "some", metrics, COLUMNS }, "", ROWS, rows->times_ns, rows->values, rows->known };
 }
 
 static void assert_comes_back(struct rows *rows, size_t first, size_t count)

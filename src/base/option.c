@@ -39,6 +39,13 @@ struct bytes option_choice(const char *choices, int i)
     return (struct bytes){ choices, strcspn(choices, " ") };
 }
 
+void option_add_choices(struct buf *out, const char *choices)
+{
+    struct bytes word;
+    for (int i = 0; (word = option_choice(choices, i)).size; i++)
+        buf_printf(out, "%s%.*s", i ? ", " : "", (int)word.size, word.data);
+}
+
 static void add_quoted(struct buf *message, const char *value)
 {
     buf_add_char(message, '\'');
@@ -139,7 +146,6 @@ static void add_range(struct buf *message, const struct option *option, struct t
 
 static void add_wanted(struct buf *message, const struct option *option)
 {
-    struct bytes word;
     switch (option->type) {
     case OPTION_FLAG:
     case OPTION_COUNT:
@@ -162,9 +168,8 @@ static void add_wanted(struct buf *message, const struct option *option)
         buf_add_text(message, "a time such as '2 hours ago', yesterday, 2026-11-15 or '2026-11-15 08:30'");
         break;
     case OPTION_CHOICE:
-        buf_add_text(message, "one of");
-        for (int i = 0; (word = option_choice(option->choices, i)).size; i++)
-            buf_printf(message, "%s %.*s", i ? "," : "", (int)word.size, word.data);
+        buf_add_text(message, "one of ");
+        option_add_choices(message, option->choices);
         break;
     }
 }

@@ -56,4 +56,7 @@ bool option_at_end(const struct option *option);
 /* The i-th word of choices, as bytes; size 0 behind the last. */
 struct bytes option_choice(const char *choices, int i);
 
+/* "csv, json, jsonl" */
+void option_add_choices(struct buf *out, const char *choices);
+
 #endif

@@ -150,6 +150,12 @@ static const struct command_fact list_examples[] = {
     { 0 },
 };
 
+static const struct command_fact list_environment[] = {
+    { "COLUMNS", "How wide the output may be where it is not a terminal; 80 when it is not set." },
+    { "NO_COLOR", "When it is set, nothing is coloured." },
+    { 0 },
+};
+
 const struct command command_list = {
     .name = "list",
     .about = "list the jobs that were watched",
@@ -166,6 +172,7 @@ const struct command command_list = {
     .settings_size = sizeof(struct list_settings),
     .shares = COMMAND_DB,
     .examples = list_examples,
+    .environment = list_environment,
     .see_also = "report ps export run",
     .run = list_run,
 };

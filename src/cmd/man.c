@@ -107,7 +107,7 @@ static void options(struct buf *out, const struct option *list)
         add_text(out, list->help);
         if (list->type == OPTION_CHOICE) {
             buf_add_text(out, ": ");
-            add_text(out, list->choices);
+            option_add_choices(out, list->choices);
         }
         if (list->initial) {
             buf_add_text(out, " (default: ");

@@ -135,6 +135,12 @@ static const struct command_fact ps_examples[] = {
     { 0 },
 };
 
+static const struct command_fact ps_environment[] = {
+    { "COLUMNS", "How wide the output may be where it is not a terminal; 80 when it is not set." },
+    { "NO_COLOR", "When it is set, nothing is coloured." },
+    { 0 },
+};
+
 const struct command command_ps = {
     .name = "ps",
     .about = "show the processes of a job as a tree",
@@ -155,6 +161,7 @@ const struct command command_ps = {
     .operands_max = 1,
     .operand = "JOB",
     .examples = ps_examples,
+    .environment = ps_environment,
     .see_also = "list report export",
     .run = ps_run,
 };

@@ -119,8 +119,10 @@ static void one_option(struct buf *out, const struct option *o)
     if (o->argument)
         buf_printf(&term, "%s%s", o->name ? "=" : " ", o->argument);
     buf_add_text(&meaning, o->help);
-    if (o->type == OPTION_CHOICE)
-        buf_printf(&meaning, ": %s", o->choices);
+    if (o->type == OPTION_CHOICE) {
+        buf_add_text(&meaning, ": ");
+        option_add_choices(&meaning, o->choices);
+    }
     if (o->initial)
         buf_printf(&meaning, " (default: %s)", o->initial);
     fact(out, buf_text(&term), MEANING, buf_text(&meaning));

@@ -47,7 +47,7 @@ static void terms_and_meanings_stand_in_their_columns(void **state)
     assert_non_null(strstr(text, "\n  -p, --period=PERIOD     a sentence that goes"));
     assert_non_null(strstr(text, "(default: 1s)\n"));
     assert_non_null(strstr(text, "\n      --a-very-long-option-name=VALUE\n                          Short\n"));
-    assert_non_null(strstr(text, "\n      --format=F          How: csv json\n"));
+    assert_non_null(strstr(text, "\n      --format=F          How: csv, json\n"));
     assert_non_null(strstr(text, "\n\n  as it is\n  is it\n\nEnd.\n"));
     assert_null(strstr(text, "secret"));
 }

@@ -1,7 +1,7 @@
-/* process_cost PROBE [COUNT [REPEATS]]: what the preloaded probe adds to a short process. A shell starts COUNT times
+/* process_cost [PROBE [COUNT [REPEATS]]]: what the preloaded probe adds to a short process. A shell starts COUNT times
  * /bin/true, bare and with the probe in turn, REPEATS times each; the fastest round of each counts, since everything
  * that disturbs only makes it slower. The spool is a file below $TMPDIR, as with sonde run. */
-#include "bench/tools.h"
+#include "tools.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,18 +17,16 @@ static double round_us(char *script, bool probe, int count)
 
 int main(int argc, char **argv)
 {
-    if (argc < 2)
-        tools_die("usage: process_cost PROBE [COUNT [REPEATS]]");
-    int count = argc > 2 ? atoi(argv[2]) : 2000, repeats = argc > 3 ? atoi(argv[3]) : 5;
+    int count = argc > 2 ? atoi(argv[2]) : 2000, repeats = argc > 3 ? atoi(argv[3]) : 8;
     char script[128];
     snprintf(script, sizeof script, SCRIPT, count);
-    tools_spool_make(argv[1]);
+    tools_spool_make(argc > 1 ? argv[1] : BENCH_PROBE);
     double bare_us = 1e12, probed_us = 1e12;
     for (int i = 0; i < repeats; i++) {
         bare_us = tools_smaller(bare_us, round_us(script, false, count));
         probed_us = tools_smaller(probed_us, round_us(script, true, count));
     }
-    printf("a short process: bare %.1f us, with the probe %.1f us: +%.1f us, %.2f times (goal: +150 us)\n", bare_us,
+    printf("a short process: bare %.1f us, with the probe %.1f us: %+.1f us, %.2f times (goal: +150 us)\n", bare_us,
            probed_us, probed_us - bare_us, probed_us / bare_us);
     tools_spool_remove();
     return 0;

@@ -1,5 +1,5 @@
 /* Helpers of the programs in bench/. */
-#include "bench/tools.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -83,13 +83,36 @@ static void set_environment(bool with_probe)
     }
 }
 
-void tools_run(char **argv, bool with_probe)
+static void run(char **argv, bool with_probe, posix_spawn_file_actions_t *actions)
 {
     pid_t pid;
     int status;
     extern char **environ;
     set_environment(with_probe);
-    if (posix_spawn(&pid, argv[0], NULL, NULL, argv, environ) != 0 || waitpid(pid, &status, 0) != pid || status != 0)
+    if (posix_spawn(&pid, argv[0], actions, NULL, argv, environ) != 0 || waitpid(pid, &status, 0) != pid || status != 0)
         tools_die("the program to measure did not run");
     set_environment(false);
+}
+
+void tools_run(char **argv, bool with_probe)
+{
+    run(argv, with_probe, NULL);
+}
+
+double tools_run_number(char **argv, bool with_probe)
+{
+    posix_spawn_file_actions_t actions;
+    int ends[2];
+    char text[64] = "";
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        tools_die("no pipe");
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    run(argv, with_probe, &actions);
+    posix_spawn_file_actions_destroy(&actions);
+    if (read(ends[0], text, sizeof text - 1) <= 0)
+        tools_die("the program to measure printed nothing");
+    close(ends[0]);
+    close(ends[1]);
+    return strtod(text, NULL);
 }

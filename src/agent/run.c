@@ -12,6 +12,7 @@
 #include "wire/probe_env.h"
 
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,8 @@ static void prepare_probe(struct preparation *preparation, const struct run_sett
         *flag++ = PROBE_FLAG_KERNEL;
     if (watch.kernel.exits.fd >= 0 && watch.kernel.exits.meaning.delays)
         *flag++ = PROBE_FLAG_DELAYS;
+    if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER)
+        *flag++ = PROBE_FLAG_SECCOMP;
 }
 
 /* False: nothing is watched, and the person knows why. */

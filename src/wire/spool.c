@@ -37,10 +37,35 @@ static long write_once(int fd, const uint8_t *data, size_t size)
     return limited ? write_without_signal(fd, data, size) : sys3(SYS_write, fd, data, size);
 }
 
+/* O_NONBLOCK: should the path name a FIFO, the program must not hang. */
+static int open_to_write(const char *path, int flags)
+{
+    return sys_open(AT_FDCWD, path, flags | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+}
+
+/* A program may have used up its descriptors: the limit is lifted by one for as long as the call takes. */
+static int open_one_more(const char *path, int flags)
+{
+    struct rlimit limit, more;
+    if (sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) != 0 || limit.rlim_cur >= limit.rlim_max)
+        return -EMFILE;
+    more = limit;
+    more.rlim_cur++;
+    sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, &more, NULL);
+    int fd = open_to_write(path, flags);
+    sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL);
+    return fd;
+}
+
+static int open_spool(const char *path, int flags)
+{
+    int fd = open_to_write(path, flags);
+    return fd == -EMFILE ? open_one_more(path, flags) : fd;
+}
+
 enum err spool_append(const char *path, const uint8_t *frame, size_t size)
 {
-    /* O_NONBLOCK: should the path name a FIFO, the program must not hang. */
-    int fd = sys_open(AT_FDCWD, path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+    int fd = open_spool(path, O_WRONLY | O_APPEND);
     if (fd < 0)
         return err_from_errno(-fd);
     long written;
@@ -70,7 +95,7 @@ void spool_count_lost(const char *path)
     char *lost = __builtin_alloca(size + sizeof SPOOL_LOST_SUFFIX); /* the stack of a thread may be small */
     memcpy(lost, path, size);
     memcpy(lost + size, SPOOL_LOST_SUFFIX, sizeof SPOOL_LOST_SUFFIX);
-    int fd = sys_open(AT_FDCWD, lost, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+    int fd = open_spool(lost, O_RDWR);
     if (fd < 0)
         return;
     add_one(fd);

@@ -103,6 +103,8 @@ static void descriptors_that_are_used_up(void **state)
     (void)state;
     probed_act(&probed, "no_descriptors", NULL);
     assert_int_equal(probed.status, 0);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_end), 2);
+    assert_int_equal(probed_lost(&probed), 0);
 }
 
 static void descriptors_that_are_closed(void **state)
@@ -136,6 +138,23 @@ static void a_program_that_restricts_its_system_calls(void **state)
     assert_int_equal(probed_count(&probed, RECORD_KIND_end), 0); /* the parent's wait tells */
 }
 
+/* One who was put under a filter may be killed for a call that it did not expect, unless sonde run is under it too. */
+static void a_filter_from_outside(void **state)
+{
+    (void)state;
+    char tool[TEMP_PATH_MAX];
+    char *argv[] = { tool, "9999", "/bin/true", NULL };
+    temp_join(tool, getenv("TOOLS"), "refuses");
+    probed_program(&probed, argv);
+    assert_int_equal(probed.status, 0);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_image), 1);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_end), 0);
+    probed.env[0] = "SONDE_PROBE=s";
+    probed_program(&probed, argv);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_image), 1 + 2);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_end), 1);
+}
+
 static void forks_from_a_signal_handler(void **state)
 {
     (void)state;
@@ -158,6 +177,7 @@ int main(void)
         TEST(descriptors_that_are_closed),
         TEST(an_environment_that_is_overwritten),
         TEST(a_program_that_restricts_its_system_calls),
+        TEST(a_filter_from_outside),
         TEST(forks_from_a_signal_handler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -304,9 +304,12 @@ static int do_file_limit(const char *more)
 static int do_no_descriptors(const char *more)
 {
     (void)more;
+    struct rlimit limit = { 100, 200 };
+    setrlimit(RLIMIT_NOFILE, &limit);
     while (open("/dev/null", O_RDONLY) >= 0)
         ;
-    return errno == EMFILE ? do_fork("") : 1;
+    int good = errno == EMFILE && do_fork("") == 0 && open("/dev/null", O_RDONLY) < 0 && errno == EMFILE;
+    return good && getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == 100 ? 0 : 1;
 }
 
 static int do_clear_environment(const char *more)
@@ -371,6 +374,13 @@ static int do_burn(const char *more)
     return 0;
 }
 
+static int do_sync(const char *more)
+{
+    for (int i = 0; i < atoi(more); i++)
+        sync();
+    return 0;
+}
+
 static const struct {
     const char *name;
     int (*act)(const char *more);
@@ -386,6 +396,7 @@ static const struct {
     { "file_limit", do_file_limit },   { "no_descriptors", do_no_descriptors },
     { "clear_environment", do_clear_environment }, { "seccomp", do_seccomp },
     { "signals", do_signals },         { "burn", do_burn },
+    { "sync", do_sync },
 };
 
 int main(int argc, char **argv)

@@ -18,6 +18,8 @@
 #define ROWS_PROCESSES 5
 #define ROWS_THREADS 5
 #define THREAD_SHARE 0.01
+#define EVENT_NAME 40
+#define EVENT_SUM 27 /* columns: 2^64 with its commas, and a blank */
 #define COMMAND_MAX 512 /* bytes of a command line that a row could show */
 
 static const int cell_width[CELLS] = { 8, 8, 6, 8, 8, 8, 8 };
@@ -267,20 +269,28 @@ static double event_sum(const struct facts *facts, const char *name)
     return NAN;
 }
 
+static void add_event(struct page *page, const char *name, struct text sum)
+{
+    size_t room = page->width - PAGE_INDENT - EVENT_SUM;
+    room = room < EVENT_NAME ? room : EVENT_NAME;
+    page_spaces(page, PAGE_INDENT);
+    size_t used = utf8_add_fit(page->out, bytes_of(name), room, page->terminal.utf8);
+    page_spaces(page, room - used);
+    buf_printf(page->out, "%*s\n", EVENT_SUM, sum.s);
+}
+
 static void add_events(struct page *page, const struct facts *facts)
 {
     if (!facts->event_count)
         return;
     page_heading(page, "Events");
-    for (size_t i = 0; i < facts->event_count; i++) {
-        page_spaces(page, PAGE_INDENT);
-        size_t used = utf8_add_fit(page->out, bytes_of(facts->events[i].name), 40, page->terminal.utf8);
-        page_spaces(page, 40 - used);
-        buf_printf(page->out, "%26s\n", text_count(facts->events[i].sum).s);
-    }
+    for (size_t i = 0; i < facts->event_count; i++)
+        add_event(page, facts->events[i].name, text_count(facts->events[i].sum));
     double ratio = event_sum(facts, "instructions") / event_sum(facts, "cycles");
+    struct text text;
+    snprintf(text.s, sizeof text.s, "%.2f", ratio);
     if (isfinite(ratio))
-        buf_printf(page->out, "  %-40s%26.2f\n", "instructions per cycle", ratio);
+        add_event(page, "instructions per cycle", text);
 }
 
 void report_tables(struct page *page, const struct facts *facts)

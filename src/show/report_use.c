@@ -9,11 +9,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BAR 20
+#define BAR 20    /* columns of a bar and of a curve on a page of full width; a narrow terminal has less of them */
+#define BAR_MIN 4
 #define FIGURE 9 /* columns of the figure behind a bar */
 #define CURVE 48
+#define CURVE_MIN 8
 #define DISK_CURVE_MIN 1048576.0 /* bytes/s: a curve that never reaches it is noise */
 #define CORES_MIN 0.05           /* of others, or idle for storage: less is not worth a line */
+
+static size_t narrowed(const struct page *page, size_t full, size_t least)
+{
+    size_t missing = PAGE_WIDTH - page->width;
+    return full >= least + missing ? full - missing : least;
+}
 
 /* A share in few columns. */
 static struct text short_share(double share)
@@ -28,10 +36,11 @@ static struct text short_share(double share)
 static void add_bar(struct page *page, const char *label, double share, double second, enum colour colour,
                     const char *figure, const char *text)
 {
+    size_t bar = narrowed(page, BAR, BAR_MIN);
     page_label(page, label);
-    bars_add(page->out, &page->terminal, BAR, share, second, colour);
+    bars_add(page->out, &page->terminal, bar, share, second, colour);
     buf_printf(page->out, text[0] ? "%*s  " : "%*s", FIGURE, figure);
-    size_t at = PAGE_INDENT + PAGE_LABEL + BAR + FIGURE + 2;
+    size_t at = PAGE_INDENT + PAGE_LABEL + bar + FIGURE + 2;
     page_wrap(page, PLAIN, bytes_of(text), at, at, 0);
 }
 
@@ -124,14 +133,15 @@ static void add_curve(struct page *page, const struct facts *facts, enum shape_l
                       enum colour colour)
 {
     double columns[CURVE], most = 0;
-    shape_resample(&facts->shape, line, columns, CURVE);
-    for (size_t i = 0; i < CURVE; i++)
+    size_t width = narrowed(page, CURVE, CURVE_MIN);
+    shape_resample(&facts->shape, line, columns, width);
+    for (size_t i = 0; i < width; i++)
         if (columns[i] > most)
             most = columns[i];
     if (line == SHAPE_STORAGE && most < DISK_CURVE_MIN)
         return;
     page_label(page, label);
-    spark_add(page->out, &page->terminal, columns, CURVE, most, colour);
+    spark_add(page->out, &page->terminal, columns, width, most, colour);
     if (line == SHAPE_CPU)
         buf_printf(page->out, "  max %s %s\n", say_cores(most).s,
                    strcmp(say_cores(most).s, "1") == 0 ? "core" : "cores");
@@ -148,7 +158,7 @@ static void add_curves(struct page *page, const struct facts *facts)
     add_curve(page, facts, SHAPE_MEMORY, "memory", BLUE);
     add_curve(page, facts, SHAPE_STORAGE, "disk", YELLOW);
     page_label(page, "");
-    spark_axis(page->out, CURVE, facts_duration_s(facts));
+    spark_axis(page->out, narrowed(page, CURVE, CURVE_MIN), facts_duration_s(facts));
     buf_add_char(page->out, '\n');
 }
 

@@ -154,6 +154,10 @@ static void nothing_passes_the_width(void **state)
         fits(80, true);
         print(jobs[i], &coloured);
         fits(80, false);
+        for (size_t width = 40; width < 80; width++) {
+            print(jobs[i], &(struct terminal){ .utf8 = width % 2, .width = width });
+            fits(width, width % 2 == 0);
+        }
     }
 }
 

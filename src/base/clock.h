@@ -22,4 +22,19 @@ static inline uint64_t clock_realtime_ns(void) { return clock_ns(CLOCK_REALTIME)
 /* For intervals and ticks. */
 static inline uint64_t clock_monotonic_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
 
+/* By how much CLOCK_REALTIME is ahead of CLOCK_MONOTONIC. Read between two readings of the other that are close: who is
+ * preempted between two readings would be wrong by that time, and events of two clocks would change their order. */
+static inline uint64_t clock_offset_ns(void)
+{
+    uint64_t offset_ns = 0, width_ns = UINT64_MAX;
+    for (int i = 0; i < 8 && width_ns > NS_PER_US / 2; i++) {
+        uint64_t before_ns = clock_monotonic_ns(), real_ns = clock_realtime_ns(), after_ns = clock_monotonic_ns();
+        if (after_ns - before_ns >= width_ns)
+            continue;
+        width_ns = after_ns - before_ns;
+        offset_ns = real_ns - before_ns - width_ns / 2;
+    }
+    return offset_ns;
+}
+
 #endif

@@ -210,7 +210,7 @@ enum err forks_read(struct forks *forks, void (*each)(void *context, const struc
 {
     if (forks->fd < 0)
         return ABSENT;
-    forks->clock_offset_ns = clock_realtime_ns() - clock_monotonic_ns();
+    forks->clock_offset_ns = clock_offset_ns();
     struct reading reading = { forks->kinds, forks->clock_offset_ns, each, context };
     return netlink_drain(forks->fd, MESSAGE_MAX, &forks->lost, give_event, &reading);
 }

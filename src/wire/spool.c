@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 
 #define KERNEL_SIGSET_SIZE 8
+#define VAIN_BYTES_MIN (256u << 20)
+#define VAIN_TIMES 16
 
 /* Under a file size limit the kernel answers a write beyond it with SIGXFSZ, which would end a program that never wrote
  * so much itself. The signal goes to this thread: it is kept off while we write, and taken away unless it was already
@@ -130,6 +132,17 @@ void spool_close(struct spool_reader *reader)
     *reader = (struct spool_reader){ 0 };
 }
 
+/* Bytes that look like many long frames would each be checked to their end: a limit keeps the whole near linear. */
+static bool is_hopeless(struct spool_reader *reader, struct bytes rest)
+{
+    uint32_t words[2] = { 0 };
+    if (rest.size >= sizeof words)
+        memcpy(words, rest.data, sizeof words);
+    if (words[0] == FRAME_MAGIC && words[1] <= FRAME_BODY_MAX)
+        reader->vain_bytes += words[1];
+    return reader->vain_bytes > VAIN_BYTES_MIN && reader->vain_bytes / VAIN_TIMES > reader->all.size;
+}
+
 enum err spool_next(struct spool_reader *reader, enum record_kind *kind, struct bytes *body)
 {
     while (reader->at < reader->all.size) {
@@ -140,7 +153,7 @@ enum err spool_next(struct spool_reader *reader, enum record_kind *kind, struct 
             reader->at += size;
             return OK;
         }
-        if (err == AGAIN)
+        if (err == AGAIN || is_hopeless(reader, rest))
             size = rest.size; /* nobody will finish it: a write cut short at the very end */
         reader->damaged_bytes += size;
         reader->at += size;

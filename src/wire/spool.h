@@ -18,6 +18,7 @@ struct spool_reader {
     struct bytes all;
     size_t at;
     uint64_t damaged_bytes; /* skipped so far */
+    uint64_t vain_bytes;    /* checked for nothing so far */
 };
 
 /* Maps the file. The reader sees what was there at this moment. ABSENT, DENIED, IO. */

@@ -1,0 +1,96 @@
+/* Perf counts: corrected for shared counters, given to threads, summed for processes. */
+#include "collect/perf.h"
+
+#include "tools/merge_fixture.h"
+
+struct count {
+    uint64_t known, value, enabled_ns, running_ns;
+};
+
+static void add_perf(struct spool_maker *s, uint32_t pid, uint32_t tid, double opened_ms, double ms, struct count first,
+                     struct count second)
+{
+    uint8_t text[128];
+    struct packer p = { text, text + sizeof text, false };
+    const struct count counts[] = { first, second };
+    for (int i = 0; i < 2; i++) {
+        pack_number(&p, counts[i].known);
+        pack_number(&p, counts[i].value);
+        pack_number(&p, counts[i].enabled_ns);
+        pack_number(&p, counts[i].running_ns);
+    }
+    spool_add(s, perf, .pid = pid, .tid = tid, .time_ns = AT(ms), .opened_ns = AT(opened_ms),
+              .counts = { (char *)text, (size_t)(p.at - text) });
+}
+
+static int set_up_events(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    spool_maker_init_empty(&f->spool);
+    spool_add(&f->spool, run, .run_id = PATH("r"), .time_ns = AT(0), .pid = MAKER_RUN_PID, .events = TEXT("faults\0cycles"));
+    *state = f;
+    return 0;
+}
+
+static void multiplexing_is_corrected(void **state)
+{
+    struct fixture *f = *state;
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/a");
+    add_perf(&f->spool, 10, 10, 2, 20, (struct count){ 1, 100, 1000, 1000 }, (struct count){ 1, 100, 1000, 250 });
+    const struct run *run = merge(f);
+    const struct process *p = run_process(run, 10, 0);
+    assert_int_equal(run->counts[p->events].known, 3);
+    assert_int_equal(run->counts[p->events].value[0], 100);
+    assert_int_equal(run->counts[p->events].value[1], 400);
+    assert_int_equal(run->threads[0].events, p->events);
+}
+
+/* Wanted, but never on the hardware: not known, and not 0. */
+static void a_count_that_never_ran(void **state)
+{
+    struct fixture *f = *state;
+    add_perf(&f->spool, 10, 10, 2, 20, (struct count){ 1, 0, 1000, 0 }, (struct count){ 0, 0, 0, 0 });
+    add_perf(&f->spool, 11, 11, 2, 20, (struct count){ 1, 0, 0, 0 }, (struct count){ 0, 0, 0, 0 });
+    const struct run *run = merge(f);
+    assert_int_equal(run->counts[run_process(run, 10, 0)->events].known, 0);
+    assert_int_equal(run->counts[run_process(run, 11, 0)->events].known, 1); /* it was never wanted: 0 is true */
+}
+
+static void threads_have_their_own(void **state)
+{
+    struct fixture *f = *state;
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/a");
+    for (uint32_t tid = 10; tid < 13; tid++)
+        add_perf(&f->spool, 10, tid, 2, 20, (struct count){ 1, tid, 10, 10 }, (struct count){ 0, 0, 0, 0 });
+    const struct run *run = merge(f);
+    const struct process *p = run_process(run, 10, 0);
+    assert_int_equal(p->thread_count, 3);
+    assert_int_equal(run->counts[p->events].value[0], 33);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(run->counts[run->threads[i].events].value[0], 10 + i);
+    spool_image(&f->spool, 20, MAKER_RUN_PID, 1, "/bin/b");
+    assert_int_equal(run_process(merge(f), 20, 0)->events, UINT32_MAX);
+}
+
+/* Read when the thread ended, but opened by the image that ran then. */
+static void the_image_that_opened_them(void **state)
+{
+    struct fixture *f = *state;
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/a");
+    spool_exec(&f->spool, 10, 10, "/bin/b", 20000);
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 11, "/bin/b");
+    add_perf(&f->spool, 10, 10, 2, 12, (struct count){ 1, 5, 1, 1 }, (struct count){ 0, 0, 0, 0 });
+    add_perf(&f->spool, 10, 10, 12, 30, (struct count){ 1, 6, 1, 1 }, (struct count){ 0, 0, 0, 0 });
+    const struct run *run = merge(f);
+    assert_int_equal(run->counts[run_process(run, 10, 0)->events].value[0], 5);
+    assert_int_equal(run->counts[run_process(run, 10, 1)->events].value[0], 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define E(name) cmocka_unit_test_setup_teardown(name, set_up_events, tear_down)
+        E(multiplexing_is_corrected), E(a_count_that_never_ran), E(threads_have_their_own), E(the_image_that_opened_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

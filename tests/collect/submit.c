@@ -1,0 +1,168 @@
+/* A spool goes into the store and only then away; what fails stays; what is in use is left alone. */
+#include "collect/submit.h"
+
+#include "tools/merge_fixture.h"
+#include "tools/temp.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[TEMP_PATH_MAX], db[TEMP_PATH_MAX], sub[TEMP_PATH_MAX], spool[TEMP_PATH_MAX], lost[TEMP_PATH_MAX];
+static struct store *store;
+
+static void write_spool(const char *path, struct bytes run_id, struct bytes job_id)
+{
+    struct spool_maker maker;
+    spool_maker_init_empty(&maker);
+    spool_add(&maker, run, .run_id = run_id, .job_id = job_id, .name = PATH("n"), .user = PATH("u"), .host = PATH("h"),
+              .time_ns = AT(0), .pid = MAKER_RUN_PID);
+    spool_image(&maker, 10, MAKER_RUN_PID, 1, "/bin/a");
+    spool_fork(&maker, 11, 10, 2);
+    spool_add(&maker, alive, .pid = 10, .ppid = MAKER_RUN_PID, .time_ns = AT(50), .self = usage_us(1, 0));
+    spool_run_end(&maker, 51, 0);
+    temp_write(path, maker.buf.data, maker.buf.size);
+    spool_maker_clear(&maker);
+}
+
+static int make_all(void **state)
+{
+    char *message = NULL;
+    (void)state;
+    temp_dir(dir);
+    temp_join(db, dir, "sonde.db");
+    temp_join(sub, dir, "run");
+    temp_join(spool, sub, "a.spool");
+    temp_join(lost, sub, "a.spool.lost");
+    mkdir(sub, 0700);
+    write_spool(spool, PATH("r1"), PATH("j1"));
+    temp_write(lost, "\5\0\0\0\0\0\0", 8);
+    return store_open(&store, db, STORE_WRITE, &message) != OK;
+}
+
+static int remove_all(void **state)
+{
+    (void)state;
+    store_close(&store);
+    temp_remove(dir);
+    return 0;
+}
+
+static bool is_there(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static size_t job_count(void)
+{
+    struct store_job job;
+    if (store_job(store, "j1", &job))
+        return 0;
+    size_t count = (size_t)job.summary.processes;
+    store_job_clear(&job);
+    return count;
+}
+
+static void filed_and_gone(void **state)
+{
+    struct submitted result;
+    assert_int_equal(submit_spool(store, spool, false, &result), OK);
+    assert_string_equal(result.job_id, "j1");
+    assert_int_equal(result.processes, 2);
+    assert_int_equal(result.threads, 2);
+    assert_int_equal(result.gaps.records_lost, 5);
+    assert_true(result.running);
+    assert_false(is_there(spool) || is_there(lost) || is_there(sub));
+    assert_int_equal(job_count(), 2);
+    (void)state;
+}
+
+static void filed_and_kept_and_filed_again(void **state)
+{
+    struct submitted result;
+    assert_int_equal(submit_spool(store, spool, true, &result), OK);
+    assert_true(is_there(spool) && is_there(lost));
+    assert_int_equal(submit_spool(store, spool, false, &result), OK);
+    assert_int_equal(job_count(), 2);
+    assert_false(is_there(spool));
+    (void)state;
+}
+
+static void a_folder_with_something_else_stays(void **state)
+{
+    char other[TEMP_PATH_MAX];
+    struct submitted result;
+    temp_join(other, sub, "notes");
+    temp_write(other, "x", 1);
+    assert_int_equal(submit_spool(store, spool, false, &result), OK);
+    assert_true(is_there(other));
+    (void)state;
+}
+
+static void what_cannot_be_read_stays(void **state)
+{
+    struct submitted result;
+    temp_write(spool, "nonsense", 8);
+    assert_int_equal(submit_spool(store, spool, false, &result), CORRUPT);
+    assert_true(is_there(spool));
+    (void)state;
+}
+
+struct seen {
+    size_t filed, failed, in_use;
+};
+
+static void see(void *context, const char *path, enum err err, const struct submitted *result)
+{
+    struct seen *seen = context;
+    (void)path;
+    (void)result;
+    seen->filed += err == OK;
+    seen->in_use += err == AGAIN;
+    seen->failed += err != OK;
+}
+
+static void a_folder_of_spools(void **state)
+{
+    char second[TEMP_PATH_MAX], third[TEMP_PATH_MAX];
+    struct seen seen = { 0 };
+    temp_join(second, dir, "b.spool");
+    temp_join(third, dir, "c.spool");
+    write_spool(second, PATH("r2"), PATH("j1"));
+    temp_write(third, "nonsense", 8);
+    assert_int_equal(submit_dir(store, dir, false, see, &seen), CORRUPT);
+    assert_int_equal(seen.filed, 2);
+    assert_int_equal(seen.failed, 1);
+    assert_int_equal(job_count(), 4);
+    assert_true(is_there(third) && is_there(db));
+    unlink(third);
+    assert_int_equal(submit_dir(store, dir, false, see, &seen), ABSENT);
+    assert_int_equal(submit_dir(store, third, false, see, &seen), ABSENT);
+    (void)state;
+}
+
+/* sonde run holds a lock as long as it writes. */
+static void a_spool_in_use(void **state)
+{
+    struct seen seen = { 0 };
+    int fd = open(spool, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    assert_int_equal(submit_dir(store, dir, false, see, &seen), AGAIN);
+    assert_int_equal(seen.in_use, 1);
+    assert_true(is_there(spool));
+    close(fd);
+    assert_int_equal(submit_dir(store, spool, false, see, &seen), OK);
+    assert_false(is_there(spool));
+    (void)state;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define S(name) cmocka_unit_test_setup_teardown(name, make_all, remove_all)
+        S(filed_and_gone), S(filed_and_kept_and_filed_again), S(a_folder_with_something_else_stays),
+        S(what_cannot_be_read_stays), S(a_folder_of_spools), S(a_spool_in_use),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

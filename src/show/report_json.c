@@ -177,8 +177,8 @@ static void add_executable(struct json *json, const struct facts *facts, const s
     json_field_u64(json, "count", executable->count);
     json_field_u64(json, "short_count", executable->short_count);
     json_field_u64(json, "failed", executable->failed);
-    json_field_u64(json, "cpu_us", executable->cpu_us);
-    json_field_u64(json, "wall_ns", executable->wall_ns);
+    known_u64(json, "cpu_us", executable->cpu_us);
+    known_u64(json, "wall_ns", executable->wall_ns);
     known_u64(json, "rss_max_kb", executable->rss_max_kb);
 #define KNOWN(counter, field) \
     if (known >> COUNTER_##counter & 1) \

@@ -116,21 +116,23 @@ static struct bytes executable_name(const struct facts *facts, const struct summ
     return executable->name.size ? executable->name : bytes_of("?");
 }
 
-/* The sums of an executable have no bits of their own: they are known when the job's are. */
+/* The sums of an executable have no bits of their own: they are known when the job's are. No process uses no CPU time at
+ * all and lives for no time: there, 0 says that nobody saw it. */
 static struct row executable_row(const struct facts *facts, const struct summary_executable *executable)
 {
     struct row row = { .name = executable_name(facts, executable) };
     row.cells[0] = number(executable->count);
-    if (!isnan(facts_cpu_s(facts))) {
+    if (!isnan(facts_cpu_s(facts)) && executable->cpu_us) {
         row.cells[1] = duration_us(executable->cpu_us);
         row.cells[2] = cpu_share(facts, executable->cpu_us);
     }
-    row.cells[3] = duration(executable->wall_ns);
+    if (executable->wall_ns)
+        row.cells[3] = duration(executable->wall_ns);
     if (executable->rss_max_kb)
         row.cells[4] = text_bytes_short(executable->rss_max_kb * 1024);
-    if (knows(facts, COUNTER_rchar))
+    if (knows(facts, COUNTER_rchar) && executable->cpu_us)
         row.cells[5] = text_bytes_short(executable->rchar);
-    if (knows(facts, COUNTER_wchar))
+    if (knows(facts, COUNTER_wchar) && executable->cpu_us)
         row.cells[6] = text_bytes_short(executable->wchar);
     return row;
 }

@@ -67,6 +67,8 @@ static inline void jobs_good(struct facts *facts)
     }
     jobs_add_executable(facts, "solve", 1, 1480, 99.5);
     jobs_add_executable(facts, "bash", 2, 0.9, 100);
+    jobs_add_executable(facts, "unseen", 1, 0, 0);
+    facts->executables[2].rss_max_kb = 0;
     jobs_add_process(facts, jobs_process("solve", (struct bytes){ args, sizeof args }, 4712, 0.3, 99.8, 1480));
     jobs_add_process(facts, jobs_process("bash", (struct bytes){ "bash\0job.sh", 11 }, 4711, 0, 100, 0.8));
     jobs_add_process(facts, jobs_process("bash", bytes_of("bash"), 4713, 0.1, 0.2, 0.1));

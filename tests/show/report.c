@@ -217,6 +217,21 @@ static void six_pieces_of_advice_are_enough(void **state)
     assert_null(strstr(out.data, "\n  7. "));
 }
 
+static void the_page_about_the_report_shows_it(void **state)
+{
+    (void)state;
+    static char page[1 << 16];
+    char path[1024];
+    snprintf(path, sizeof path, "%s/docs/report.md", getenv("SOURCE"));
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    page[fread(page, 1, sizeof page - 1, file)] = '\0';
+    fclose(file);
+    print(jobs_good, &utf8);
+    if (!strstr(page, buf_text(&out)))
+        fail_msg("docs/report.md has another page than tests/show/golden/good.txt");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +242,7 @@ int main(void)
         cmocka_unit_test(nothing_passes_the_width),
         cmocka_unit_test(random_jobs_fit_too),
         cmocka_unit_test(a_good_job_has_nothing_to_complain_of),
+        cmocka_unit_test(the_page_about_the_report_shows_it),
         cmocka_unit_test(six_pieces_of_advice_are_enough),
     };
     return cmocka_run_group_tests(tests, begin, end);

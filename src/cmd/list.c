@@ -26,12 +26,15 @@ struct list_output {
     struct json json;
     struct list list;
     size_t count;
+    bool shortened; /* only the first ON_A_TERMINAL are shown */
 };
 
 static enum err take_job(void *context, const struct store_job *job)
 {
     struct list_output *output = context;
     output->count++;
+    if (output->shortened && output->count > ON_A_TERMINAL)
+        return OK; /* it only tells that there are more */
     if (output->settings->ids)
         buf_printf(&output->out, "%s\n", job->job_id);
     else if (output->settings->json)
@@ -51,11 +54,13 @@ static void spell_tags(const char **tags)
     }
 }
 
-static struct store_filter filter_of(const struct list_settings *settings, bool is_terminal)
+static bool is_shortened(const struct list_settings *settings, bool is_terminal)
 {
-    size_t limit = settings->limit ? (size_t)settings->limit : 0;
-    if (!limit && !settings->all && !settings->json && !settings->ids && is_terminal)
-        limit = ON_A_TERMINAL + 1; /* one more tells whether there are more */
+    return is_terminal && !settings->limit && !settings->all && !settings->json && !settings->ids;
+}
+
+static struct store_filter filter_of(const struct list_settings *settings, bool shortened)
+{
     return (struct store_filter){
         .user = settings->user,
         .name = settings->name,
@@ -65,7 +70,7 @@ static struct store_filter filter_of(const struct list_settings *settings, bool 
         .until_ns = settings->until_ns,
         .order = (enum store_order)settings->sort,
         .reverse = settings->reverse,
-        .limit = settings->all ? 0 : limit,
+        .limit = settings->all ? 0 : shortened ? ON_A_TERMINAL + 1 : (size_t)settings->limit,
     };
 }
 
@@ -76,8 +81,7 @@ static int print_table(const struct command_call *call, struct list_output *outp
         return command_print(call, &output->out);
     }
     list_print(&output->list, &output->out);
-    const struct list_settings *settings = output->settings;
-    if (output->list.terminal.is_terminal && !settings->limit && !settings->all && output->count > ON_A_TERMINAL)
+    if (output->shortened && output->count > ON_A_TERMINAL)
         buf_add_text(&output->out, "There are more jobs: --all shows them, --since, --name and others choose.\n");
     return command_print(call, &output->out);
 }
@@ -108,7 +112,8 @@ static int list_run(const struct command_call *call)
     json_init(&output.json, &output.out);
     if (settings->json)
         json_begin_array(&output.json);
-    struct store_filter filter = filter_of(settings, terminal.is_terminal);
+    output.shortened = is_shortened(settings, terminal.is_terminal);
+    struct store_filter filter = filter_of(settings, output.shortened);
     if (store_jobs(store, &filter, take_job, &output))
         command_fail(call, "cannot read the jobs: %s", store_message(store));
     else

@@ -107,3 +107,25 @@ PY
     run -2 "$SONDE" export --format xml
     run -1 "$SONDE" export no-such
 }
+
+@test "arguments of any bytes come back exactly" {
+    long=$(head -c 100000 /dev/zero | tr '\0' x)
+    "$SONDE" run -- /bin/echo $'two\nlines' $'\xff\xfe' "it's, \"so\"" '' "$long" >/dev/null
+    "$SONDE" export -o p.csv
+    "$SONDE" export -f json -o p.json
+    "$SONDE" ps --json >ps.json
+    python3 - <<'PY'
+import base64, csv, json, shlex
+csv.field_size_limit(1 << 30)
+words = [b"/bin/echo", b"two\nlines", b"\xff\xfe", b"it's, \"so\"", b"", b"x" * 100000]
+for file in ("p.json", "ps.json"):
+    (process,) = json.load(open(file))
+    assert base64.b64decode(process["args_base64"]) == b"".join(w + b"\0" for w in words)
+    assert process["args"][1] == "two\nlines" and process["args"][2] == "\ufffd\ufffd", process["args"][:4]
+(row,) = csv.DictReader(open("p.csv", newline="", encoding="utf-8"))
+assert shlex.split(row["args"]) == ["/bin/echo", "two\nlines", "\\xff\\xfe", "it's, \"so\"", "", "x" * 100000]
+PY
+    run -0 env LC_ALL=C "$SONDE" ps
+    [ "${#lines[@]}" -eq 2 ]
+    [ -z "$(awk 'length($0) > 80' <<<"$output")" ]
+}

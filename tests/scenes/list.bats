@@ -130,3 +130,18 @@ assert base64.b64decode(job["user_base64"]) == b"\xff", job'
     ! TERM=dumb script -qec "$SONDE list" /dev/null | grep -q $'\033'
     ! "$SONDE" list | grep -q $'\033'
 }
+
+@test "on a terminal fifty jobs are shown, and that there are more" {
+    command -v script >/dev/null || skip "no script(1)"
+    "$TOOLS/fake_job" "$SONDE_DB" job=many jobs=60 processes=1
+    run -0 script -qec "$SONDE list" /dev/null
+    [ "${#lines[@]}" -eq 52 ]
+    [[ ${lines[51]} == "There are more jobs: --all shows them"* ]]
+    [[ ${lines[1]} == many-59* ]]
+    run -0 script -qec "$SONDE list --all" /dev/null
+    [ "${#lines[@]}" -eq 61 ]
+    run -0 script -qec "$SONDE list --limit 55" /dev/null
+    [ "${#lines[@]}" -eq 56 ]
+    [ "$("$SONDE" list | wc -l)" -eq 61 ]
+    [ "$("$SONDE" list --limit 3 | wc -l)" -eq 4 ]
+}

@@ -96,3 +96,12 @@ assert ps[2]["args"][0] == "/bin/sh" and ps[0]["counters"]["rssmax"] > 0'
     [ "$("$SONDE" ps --all | wc -l)" -eq 200001 ]
     "$SONDE" ps --all | head -n 1 >/dev/null
 }
+
+@test "a real job: children, a program that took over, and how they ended" {
+    "$SONDE" run -- sh -c 'for i in 1 2 3 4 5 6 7; do /bin/true; done; sh -c "kill -9 \$\$"; (exit 3); exec sleep 0.01'
+    LC_ALL=C.UTF-8 run -0 "$SONDE" ps
+    [[ $output == *" KILL "*"sh -c 'kill -9 "* ]]
+    [[ $output =~ " 3 "[│├└].*"sh -c " ]]
+    [[ $output == *"├─ true × 7"* ]]
+    [[ ${lines[-1]} == *" ⇒ sleep 0.01" ]]
+}

@@ -126,9 +126,9 @@ assert base64.b64decode(job["user_base64"]) == b"\xff", job'
     three_jobs
     unset NO_COLOR
     TERM=xterm script -qec "$SONDE list" /dev/null | grep -q $'\033\[31m'
-    ! NO_COLOR=1 TERM=xterm script -qec "$SONDE list" /dev/null | grep -q $'\033'
-    ! TERM=dumb script -qec "$SONDE list" /dev/null | grep -q $'\033'
-    ! "$SONDE" list | grep -q $'\033'
+    [ -z "$(NO_COLOR=1 TERM=xterm script -qec "$SONDE list" /dev/null | grep $'\033')" ]
+    [ -z "$(TERM=dumb script -qec "$SONDE list" /dev/null | grep $'\033')" ]
+    [ -z "$("$SONDE" list | grep $'\033')" ]
 }
 
 @test "on a terminal fifty jobs are shown, and that there are more" {

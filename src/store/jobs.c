@@ -170,7 +170,7 @@ static enum err find_by_id(struct store *store, const char *job_id, struct row_l
 {
     static const char *const sql[] = {
         "SELECT id FROM jobs WHERE job_id = ?1",
-        "SELECT id FROM jobs WHERE job_id >= ?1 AND substr(job_id, 1, length(?1)) = ?1 LIMIT 2",
+        "SELECT id FROM jobs WHERE job_id BETWEEN ?1 AND ?1 || char(1114111) AND substr(job_id, 1, length(?1)) = ?1 LIMIT 2",
     };
     enum err err = OK;
     for (int i = 0; i < 2 && err == OK && !list->count; i++) {

@@ -15,6 +15,7 @@ const int migration_count = sizeof migrations / sizeof migrations[0];
 enum err migrate_version(struct store *store, int *version)
 {
     int64_t user_version = 0, application = 0, tables = 0;
+    *version = 0;
     enum err err = db_number(store, "read it", "PRAGMA user_version", 0, &user_version);
     if (err == OK)
         err = db_number(store, "read it", "PRAGMA application_id", 0, &application);

@@ -75,18 +75,18 @@ const char schema_version_1[] =
     " LEFT JOIN hosts h ON h.id = r.host LEFT JOIN executables e ON e.id = p.executable"
     " LEFT JOIN directories d ON d.id = p.directory LEFT JOIN tag_sets t ON t.id = p.tag_set;"
 
-    "CREATE VIEW thread AS SELECT p.job, p.process, p.number, p.tid, p.name, p.start_ns, p.end_ns,"
-    COUNTERS_LIST(VIEW_COUNTER) " p.usertime + p.systemtime AS cpu_us FROM threads p UNION ALL"
-    " SELECT p.job, p.number, 0, p.pid, e.name, p.start_ns, p.end_ns," COUNTERS_LIST(VIEW_COUNTER)
-    " p.usertime + p.systemtime FROM processes p LEFT JOIN executables e ON e.id = p.executable"
-    " WHERE p.thread_count <= 1;"
+    "CREATE VIEW thread AS SELECT j.job_id, p.job, p.process, p.number, p.tid, p.name, p.start_ns, p.end_ns,"
+    COUNTERS_LIST(VIEW_COUNTER) " p.usertime + p.systemtime AS cpu_us FROM threads p JOIN jobs j ON j.id = p.job UNION ALL"
+    " SELECT j.job_id, p.job, p.number, 0, p.pid, e.name, p.start_ns, p.end_ns," COUNTERS_LIST(VIEW_COUNTER)
+    " p.usertime + p.systemtime FROM processes p JOIN jobs j ON j.id = p.job"
+    " LEFT JOIN executables e ON e.id = p.executable WHERE p.thread_count <= 1;"
 
     "CREATE VIEW executable AS SELECT j.job_id, x.job, e.name, e.path, sum(x.count) AS count,"
     " sum(x.short_count) AS short_count, sum(x.failed) AS failed, sum(x.cpu_us) AS cpu_us, sum(x.wall_ns) AS wall_ns,"
     " max(x.rss_max_kb) AS rss_max_kb, sum(x.read_bytes) AS read_bytes, sum(x.write_bytes) AS write_bytes,"
     " sum(x.rchar) AS rchar, sum(x.wchar) AS wchar, sum(x.waiting_ns) AS waiting_ns, sum(x.blkio_us) AS blkio_us"
     " FROM run_executables x JOIN jobs j ON j.id = x.job JOIN executables e ON e.id = x.executable"
-    " GROUP BY x.job, x.executable;"
+    " GROUP BY j.job_id, x.executable;"
 
     "CREATE VIEW job AS SELECT job_id, name, user, hosts, tags, command, cwd,"
     " datetime(start_ns / 1000000000, 'unixepoch') AS start_utc, (end_ns - start_ns) / 1e9 AS duration_s,"

@@ -272,7 +272,7 @@ static enum err take_head(struct bytes data, int *format, size_t *rows, size_t *
     uint64_t row_count = take_varint(&reader), column_count = take_varint(&reader);
     if (reader.bad || row_count > ROWS_MAX || column_count > COLUMNS_MAX)
         return CORRUPT;
-    *format = data.data[0];
+    *format = (unsigned char)data.data[0];
     *rows = row_count;
     *columns = column_count;
     *body = (struct bytes){ (const char *)reader.at, (size_t)(reader.end - reader.at) };

@@ -6,6 +6,7 @@
 #include "model/run.h"
 #include "model/summary.h"
 
+/* One open store is for one thread at a time. */
 struct store;
 
 enum store_mode { STORE_READ, STORE_WRITE };

@@ -70,6 +70,16 @@ static void the_default_path_follows_the_environment(void **state)
     free(message);
 }
 
+/* A filed job must survive a crash of the machine, since the spool is removed afterwards. */
+static void what_is_filed_is_on_the_disk(void **state)
+{
+    struct store_fixture *fixture = *state;
+    int64_t level = 0;
+    assert_int_equal(db_number(fixture->store, "look", "PRAGMA synchronous", 0, &level), OK);
+    assert_int_equal(level, 3);
+    assert_sql(fixture->path, "PRAGMA journal_mode", "wal");
+}
+
 static void writing_makes_folders_and_file_for_the_owner_alone(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -311,6 +321,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_default_path_follows_the_environment),
+        STORE_TEST(what_is_filed_is_on_the_disk),
         STORE_TEST(writing_makes_folders_and_file_for_the_owner_alone),
         STORE_TEST(an_empty_file_becomes_a_store),
         STORE_TEST(what_is_no_database_is_refused),

@@ -58,6 +58,9 @@ static void detach(struct watch *watch)
     watch->signals.command = 0;
     watch->kernel.self = 0;
     watch->kernel.other = 0;
+    /* A signalfd in an epoll wakes the process that put it there: not us. */
+    close(watch->epoll_fd);
+    watch_open(watch);
 }
 
 static void add_survivor(struct rest *rest, uint32_t pid)

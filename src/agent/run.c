@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -92,7 +91,6 @@ static bool make_spool(const struct run_settings *settings, const struct run_rec
                  err_text(err));
         return false;
     }
-    flock(watch.spool.fd, LOCK_EX | LOCK_NB); /* 'sonde submit' leaves a spool alone that is still written */
     writer_init_take(&watch.writer, watch.spool.fd);
     watch.spool.fd = -1;
     run_record_write(&watch.writer, settings, facts, preparation->specs, preparation->spec_count);
@@ -243,8 +241,10 @@ bool run_stay_for_rest(const struct run_result *result)
     pid_t pid = fork();
     if (pid < 0)
         watch_close(&watch);
-    if (pid != 0)
+    if (pid != 0) {
+        signals_close(&watch.signals); /* all else is the other's now */
         return false;
+    }
     rest_watch(&watch);
     watch_close(&watch);
     return true;

@@ -54,15 +54,10 @@ static enum err step_into(int *dir_fd, const char *name, bool *made)
     return is_mine(fd) ? OK : DENIED;
 }
 
-static enum err path_of(int fd, char path[PATH_MAX])
+static bool append(char path[PATH_MAX], const char *part)
 {
-    char link[64];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t size = readlink(link, path, PATH_MAX - 1);
-    if (size < 0)
-        return err_from_errno(errno);
-    path[size] = '\0';
-    return OK;
+    size_t used = strlen(path);
+    return (size_t)snprintf(path + used, PATH_MAX - used, "/%s", part) < PATH_MAX - used;
 }
 
 static enum err make_default(struct spool_dir *spool, const char *run_id, int *dir_fd, char path_at_fault[PATH_MAX])
@@ -74,12 +69,14 @@ static enum err make_default(struct spool_dir *spool, const char *run_id, int *d
     if (!tmp || tmp[0] != '/')
         tmp = "/tmp";
     snprintf(path_at_fault, PATH_MAX, "%s", tmp);
-    *dir_fd = open(tmp, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!realpath(tmp, spool->dir))
+        return err_from_errno(errno);
+    *dir_fd = open(spool->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*dir_fd < 0)
         return err_from_errno(errno);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        size_t used = strlen(path_at_fault);
-        snprintf(path_at_fault + used, PATH_MAX - used, "/%s", parts[i]);
+        if (!append(path_at_fault, parts[i]) || !append(spool->dir, parts[i]))
+            return FULL;
         enum err err = step_into(dir_fd, parts[i], &spool->made_dir);
         if (err)
             return err;
@@ -95,7 +92,7 @@ static enum err make_wished(struct spool_dir *spool, const char *out_dir, int *d
     if (!spool->made_dir && errno != EEXIST)
         return err_from_errno(errno);
     *dir_fd = open(out_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return *dir_fd < 0 ? err_from_errno(errno) : OK;
+    return *dir_fd < 0 || !realpath(out_dir, spool->dir) ? err_from_errno(errno) : OK;
 }
 
 /* A file that was not there before. */
@@ -125,14 +122,11 @@ static enum err make_lost(int dir_fd, const char *run_id)
 
 static enum err make_files(struct spool_dir *spool, int dir_fd, const char *run_id)
 {
-    enum err err = path_of(dir_fd, spool->dir);
-    if (err)
-        return err;
     size_t size = (size_t)snprintf(spool->spool, sizeof spool->spool, "%s/%s.spool", spool->dir, run_id);
     if (size >= sizeof spool->spool)
         return FULL;
     snprintf(spool->lost, sizeof spool->lost, "%s%s", spool->spool, SPOOL_LOST_SUFFIX);
-    err = make_file(dir_fd, run_id, "", &spool->fd);
+    enum err err = make_file(dir_fd, run_id, "", &spool->fd);
     if (!err)
         flock(spool->fd, LOCK_EX | LOCK_NB); /* tells sonde submit that somebody still writes */
     return err ? err : make_lost(dir_fd, run_id);
@@ -162,6 +156,6 @@ void spool_dir_remove(struct spool_dir *spool)
         unlink(spool->spool);
         unlink(spool->lost);
     }
-    if (spool->made_dir && spool->dir[0])
+    if (spool->made_dir)
         rmdir(spool->dir);
 }

@@ -43,8 +43,8 @@ static void tell_filed(const struct submitted *submitted, bool quiet)
 {
     const struct run_gaps *gaps = &submitted->gaps;
     if (gaps->records_lost || gaps->bytes_damaged)
-        log_warn("job %s has gaps: %llu records could not be written, was the disk of the spool full? Give another folder "
-                 "with -o DIR.", submitted->job_id, (unsigned long long)gaps->records_lost);
+        log_warn("job %s has gaps: %llu records are lost, because they could not be written. If the disk of the spool is "
+                 "full, give another folder with -o DIR.", submitted->job_id, (unsigned long long)gaps->records_lost);
     if (!quiet && isatty(STDERR_FILENO))
         log_warn("job %s is filed: see it with 'sonde report'", submitted->job_id);
 }

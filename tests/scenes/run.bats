@@ -1,0 +1,429 @@
+#!/usr/bin/env bats
+# sonde run itself: its options, what it writes to the spool, signals, the terminal, what outlives the command. What the
+# records become in the store is watch.bats' matter.
+load scene
+
+setup() {
+    scene_setup
+    DUMP=$BUILD/tests/spool_dump
+    TERMINAL=$SOURCE/tests/tools/terminal.py
+}
+
+teardown() { scene_teardown; }
+
+# Runs with a store that cannot be, so that the spool stays in $T/o, and prints its records into $T/records.
+spooled() {
+    local status=0
+    rm -rf "$T/o"
+    SONDE_DB=/dev/null/none "$SONDE" run -q -o "$T/o" "$@" 2>"$T/errors" || status=$?
+    records
+    return $status
+}
+
+records() {
+    "$DUMP" "$T"/o/*.spool >"$T/records"
+    tail -n 1 "$T/records" | grep -qx 'damaged bytes=0'
+}
+
+# Until a command succeeds, up to 30 s: machines that run tests are busy.
+until_true() {
+    for _ in $(seq 600); do
+        "$@" && return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+is_gone() { [[ ! -e /proc/$1 || $(ps -o stat= -p "$1") == Z* ]]; }
+
+is_stopped() { [[ $(ps -o stat= -p "$1") == T* ]]; }
+
+is_running() { ! is_stopped "$1"; }
+
+running_is() { [ "$(sql "select running from jobs")" -eq "$1" ]; }
+
+# The value of a field in the first record that matches.
+field() {
+    grep -m 1 -E "$2" "$T/records" | grep -oE " $1=(\"[^\"]*\"|[^ ]*)" | head -n 1 | cut -d= -f2- | tr -d '"'
+}
+
+@test "the first record says which run it is, the last how it ended" {
+    spooled -n name -j job-7 -t case=7 -t label -p 100ms -- sh -c 'exit 3' || [ $? -eq 3 ]
+    head -n 1 "$T/records" | grep -q '^run '
+    [ "$(field job_id '^run ')" = job-7 ]
+    [ "$(field name '^run ')" = name ]
+    [ "$(field tags '^run ')" = 'case:7;label:1' ]
+    [ "$(field period_ns '^run ')" = 100000000 ]
+    [ "$(field uid '^run ')" = "$(id -u)" ]
+    [ "$(field cwd '^run ')" = "$T" ]
+    [ "$(field command '^run ')" = 'sh\x00-c\x00exit 3\x00' ]
+    tail -n 2 "$T/records" | grep -q '^run_end .* status_known=1 status=768 '
+}
+
+@test "name and id come from the batch system, else from the command and the time" {
+    SLURM_JOB_ID=4711 SLURM_JOB_NAME=nightly spooled -- true
+    [ "$(field job_id '^run ')" = 4711 ]
+    [ "$(field name '^run ')" = nightly ]
+    spooled -- /bin/true
+    [[ $(field job_id '^run ') == 20??????-??????-* ]]
+    [ "$(field name '^run ')" = true ]
+}
+
+@test "wrong options are refused before anything runs" {
+    for wrong in '-p 1ms' '-p 25h' '-p x' '-t =v' '-t a;b' '-t a:b=c' '--nonsense'; do
+        # shellcheck disable=SC2086
+        run "$SONDE" run $wrong -- touch "$T/ran"
+        echo "$wrong: $output"
+        [ "$status" -eq 2 ]
+        [ ! -e "$T/ran" ]
+    done
+    run "$SONDE" run
+    [ "$status" -eq 2 ]
+}
+
+@test "the command's own options are its own" {
+    run "$SONDE" run sh -c 'echo "$0 $*"' -n x -p y
+    [ "$output" = '-n x -p y' ]
+}
+
+@test "the spool is the user's alone, and gone when it was filed" {
+    "$SONDE" run -o "$T/o" -- sh -c 'stat -c "%a %n" "$0" "$0"/*.spool*' "$T/o" >seen
+    [ "$(awk '{ print $1 }' seen | tr '\n' ' ')" = '700 600 600 ' ]
+    [ ! -e "$T/o" ]
+    "$SONDE" run -- sh -c 'find "$TMPDIR" -name "*.spool"' >seen
+    grep -q "^$TMPDIR/sonde-$(id -u)/spool/" seen
+    [ -z "$(find "$TMPDIR" -type f)" ]
+}
+
+@test "a spool folder that somebody else planted is not used" {
+    need_root
+    mkdir "$TMPDIR/sonde-65534"
+    chmod 777 "$TMPDIR/sonde-65534"
+    run as_nobody "$SONDE" run -- echo ran
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *ran* && $output == *"$TMPDIR/sonde-65534"*"permission denied"*"unwatched"*"-o DIR"* ]]
+    [ -z "$(ls -A "$TMPDIR/sonde-65534")" ]
+}
+
+@test "what the kernel tells is there: forks, execs with their arguments, exits, and our wait" {
+    # Long enough that a busy machine does not miss it.
+    spooled --no-probe -- sh -c '/bin/sh -c "sleep 0.5; :" one "two words"; exit 4' || [ $? -eq 4 ]
+    if ! grep -q '^kernel_fork' "$T/records"; then skip "the kernel does not tell"; fi
+    grep -q '^kernel_exec .*path="/usr/bin/dash" args="/bin/sh\\x00-c\\x00sleep 0.5; :\\x00one\\x00two words\\x00"' "$T/records"
+    [ "$(grep -c '^kernel_exit ' "$T/records")" -eq 3 ]
+    [ "$(grep -c '^wait ' "$T/records")" -eq 1 ]
+    [ "$(field status '^wait ')" = 1024 ]
+}
+
+@test "what a user may not hear is no hindrance: another network" {
+    need_root
+    unshare -n true || skip "no namespaces here"
+    rm -rf o
+    SONDE_DB=/dev/null/none unshare -n "$SONDE" run -q -o "$T/o" -- sh -c 'true; burn_static 20; exit 5' 2>/dev/null || [ $? -eq 5 ]
+    records
+    run grep -c '^kernel_\|^taskstats' "$T/records"
+    [ "$output" = 0 ]
+    grep -q '^image .*args="sh' "$T/records"
+    [ "$(field status '^run_end ')" = 1280 ]
+}
+
+@test "samples come at each tick, on multiples of the period, and frame the run" {
+    spooled -p 50ms -- sleep 0.52
+    count=$(grep -c '^sample set=0 ' "$T/records")
+    late=$(field ticks_late '^run_end ')
+    echo "$count samples, $late late"
+    [ $((count + late)) -ge 11 ] && [ "$count" -le 14 ]
+    [ "$(grep -c '^set ' "$T/records")" -eq "$(grep '^set ' "$T/records" | sort -u | wc -l)" ]
+    # The first and last sample may be anywhere; a third of the others must be within 5 ms of a tick.
+    grep '^sample set=0 ' "$T/records" | sed 's/.*time_ns=\([0-9]*\).*/\1/' |
+        awk '{ off = substr($1, 11, 9) % 50000000; if (off < 5000000) good++ } END { exit !(good * 3 >= NR) }'
+}
+
+@test "samples know the job's processes and not our own" {
+    spooled -p 50ms -- sh -c 'sleep 0.4 & sleep 0.4 & wait'
+    # tree: cpu rss processes threads …, each behind its "known": the sixth number
+    most=$(grep '^sample set=0 ' "$T/records" | sed 's/.*values=\[\(.*\)\]/\1/' | awk '{ print $6 }' | sort -n | tail -n 1)
+    [ "$most" -eq 3 ]
+}
+
+@test "the total is that of getrusage, without children from before" {
+    bash -c 'burn 300; exec "$0" "$@"' "$SONDE" run -q -o "$T/o" -- true || true
+    rm -rf "$T/o"
+    SONDE_DB=/dev/null/none bash -c 'burn 300; exec "$0" "$@"' "$SONDE" run -q -o "$T/o" -- burn 100 2>/dev/null
+    records
+    total=$(grep '^run_end ' "$T/records" | sed 's/.*usertime=\([0-9]*\) systemtime=\([0-9]*\).*/\1 \2/' | awk '{ print $1 + $2 }')
+    echo "total $total us"
+    [ "$total" -ge 100000 ] && [ "$total" -lt 200000 ]
+}
+
+@test "perf events are counted in every thread, also of what is killed" {
+    spooled -e page-faults,task-clock -- \
+        sh -c 'crowd threads 20 5 5; burn 60; burn 100000 & echo $! >killed; sleep 0.5; kill -9 $!; wait'
+    [ "$(field events '^run ')" = 'page-faults\x00task-clock\x00' ]
+    # Each process and thread once; task-clock is the second event, in ns: known value enabled running.
+    grep '^perf ' "$T/records" | sed 's/.*pid=\([0-9]*\) tid=\([0-9]*\).*counts=\[\(.*\)\] .*/\1 \2 \3/' >counts
+    [ "$(awk '$1 != $2' counts | wc -l)" -eq 20 ]
+    [ "$(awk '$3 != 1 || $7 != 1' counts | wc -l)" -eq 0 ]
+    [ "$(awk '$1 != $2 && $8 >= 4900000' counts | wc -l)" -eq 20 ]
+    [ "$(awk -v pid="$(cat killed)" '$1 == $2 && $1 != pid && $8 >= 59000000' counts | wc -l)" -eq 1 ]
+    # The one that was killed: an exec lies between its two.
+    [ "$(awk -v pid="$(cat killed)" '$1 == pid { sum += $8 } END { print (sum > 20000000) }' counts)" -eq 1 ]
+    [ -z "$(find "$T/o" -name 'perf*')" ]
+}
+
+@test "perf counts of an image end with its exec" {
+    spooled -e task-clock -- sh -c 'burn 1; exec burn 80'
+    pid=$(field pid '^spawn ')
+    [ "$(grep -c "^perf pid=$pid tid=$pid " "$T/records")" -eq 2 ]
+}
+
+@test "perf counts come without the kernel's events too" {
+    need_root
+    unshare -n true || skip "no namespaces here"
+    SONDE_DB=/dev/null/none unshare -n "$SONDE" run -q -o "$T/o" -e task-clock -- sh -c 'burn 30; burn 30; sleep 0.5' 2>/dev/null
+    records
+    [ "$(grep '^perf ' "$T/records" | sed 's/.*counts=\[1 \([0-9]*\) .*/\1/' | awk '$1 >= 29000000' | wc -l)" -eq 2 ]
+}
+
+# --- signals ---------------------------------------------------------------------------------------------------------
+
+# A program that counts what it gets and prints it at its end, which SIGALRM brings.
+counting='trap "t=\$((t+1))" TERM; trap "u=\$((u+1))" USR1; trap "v=\$((v+1))" USR2
+trap "echo TERM \$t USR1 \$u USR2 \$v; exit 6" ALRM; echo $$ >"$T/pid"; while :; do sleep 0.02; done'
+
+# In a group and session of its own; $watcher is its pid.
+start_counting() {
+    setsid "$SONDE" run -q -- bash -c "$counting" >"$T/counted" 2>&1 &
+    watcher=$!
+    until_true test -s "$T/pid"
+    sleep 0.1
+}
+
+# What it had got, in $counted.
+end_counting() {
+    kill -ALRM "$(cat "$T/pid")"
+    wait "$watcher" || true
+    cat "$T/counted"
+    counted=$(tail -n 1 "$T/counted") # bash may say before what ended its sleep
+}
+
+@test "a signal for sonde run alone is for the program" {
+    start_counting
+    kill -TERM "$watcher"
+    sleep 0.3
+    kill -USR1 "$watcher"
+    sleep 0.3
+    end_counting
+    [ "$counted" = "TERM 1 USR1 1 USR2" ]
+}
+
+@test "a signal for the group reaches the program once" {
+    start_counting
+    kill -TERM -- "-$watcher"
+    sleep 0.3
+    kill -USR2 -- "-$watcher"
+    sleep 0.3
+    end_counting
+    [ "$counted" = "TERM 1 USR1 USR2 1" ]
+}
+
+@test "a signal that is sent to each process reaches the program once" {
+    start_counting
+    # shellcheck disable=SC2046
+    kill -USR1 $(ps -o pid=,comm= -g "$watcher" | awk '$2 != "sleep" { print $1 }')
+    sleep 0.3
+    end_counting
+    [ "$counted" = "TERM USR1 1 USR2" ]
+}
+
+@test "timeout, which signals both ways, counts once; in the foreground too" {
+    for option in '' --foreground; do
+        rm -f "$T/pid"
+        # shellcheck disable=SC2086
+        timeout $option 1 "$SONDE" run -q -- bash -c "$counting" >"$T/counted" 2>&1 &
+        watcher=$!
+        sleep 1.5
+        end_counting
+        [ "$counted" = "TERM 1 USR1 USR2" ]
+    done
+}
+
+@test "a signal that the job sends to its own group is not sent twice" {
+    setsid "$SONDE" run -q -- bash -c 'trap "n=\$((n+1))" USR1; sh -c "trap \"\" USR1; kill -USR1 0"; sleep 0.1; sleep 0.1
+        echo "USR1 $n"' >counted 2>&1
+    cat counted
+    [ "$(cat counted)" = "USR1 1" ]
+}
+
+@test "a queued signal keeps its value" {
+    python3 - "$SONDE" <<'END'
+import ctypes, os, signal, subprocess, sys, time
+program = """
+import signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGRTMIN + 3])
+print("ready", flush=True)
+print(signal.sigwaitinfo([signal.SIGRTMIN + 3]).si_signo - signal.SIGRTMIN, flush=True)
+"""
+run = subprocess.Popen([sys.argv[1], "run", "-q", "--", sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+assert run.stdout.readline() == "ready\n"
+ctypes.CDLL(None).sigqueue(run.pid, signal.SIGRTMIN + 3, ctypes.c_void_p(42))
+assert run.stdout.readline() == "3\n"
+assert run.wait() == 0
+END
+}
+
+@test "a stopped sonde run loses nothing" {
+    "$SONDE" run -n stopped -- bash -c 'echo $$ >pid; sleep 0.3; for i in $(seq 40); do /bin/true; done; touch done; exit 8' &
+    watcher=$!
+    until_true test -s pid
+    kill -STOP "$watcher"
+    until_true test -e "done"
+    sleep 0.2
+    kill -CONT "$watcher"
+    wait "$watcher" || [ $? -eq 8 ]
+    [ "$(sql "select count(*) from process where exe = 'true'")" -eq 40 ]
+}
+
+@test "SIGCONT to sonde run alone continues the program" {
+    "$SONDE" run -q -- bash -c 'echo $$ >pid; sleep 0.3; exit 8' &
+    watcher=$!
+    until_true test -s pid
+    kill -STOP "$(cat pid)"
+    sleep 0.2
+    kill -CONT "$watcher"
+    wait "$watcher" || [ $? -eq 8 ]
+}
+
+@test "stopping the program alone, without a terminal, does not stop sonde run" {
+    setsid "$SONDE" run -q -- bash -c 'echo $$ >pid; sleep 0.3; exit 8' &
+    watcher=$!
+    until_true test -s pid
+    kill -STOP "$(cat pid)"
+    sleep 0.3
+    is_running "$watcher"
+    kill -CONT "$(cat pid)"
+    wait "$watcher" || [ $? -eq 8 ]
+}
+
+@test "kill -9 of sonde run: its witness goes, the program stays, the spool has all until then" {
+    SONDE_DB=/dev/null/none "$SONDE" run -q -o "$T/o" -- \
+        bash -c '/bin/true early; touch early; until [ -e go ]; do sleep 0.05; done; /bin/true late; touch late' &
+    watcher=$!
+    until_true test -e early
+    sleep 0.2
+    witness=$(pgrep -P "$watcher" -x sonde-witness)
+    kill -9 "$watcher"
+    wait "$watcher" || true
+    touch go
+    until_true test -e late
+    until_true is_gone "$witness"
+    sleep 0.1
+    records
+    grep -q 'args="/bin/true\\x00early\\x00"' "$T/records"
+    run grep -c '^run_end' "$T/records"
+    [ "$output" = 0 ]
+}
+
+# --- the terminal ----------------------------------------------------------------------------------------------------
+
+@test "Ctrl-C and Ctrl-\\ reach the program once each, and it may go on" {
+    cat >program <<'END'
+trap 'echo "interrupted $((++n))"' INT
+trap 'echo "quit after $n"; exit 5' QUIT
+echo read""y
+while :; do sleep 0.02; done
+END
+    run "$TERMINAL" "send:$SONDE run -q -- bash program\r" 'await:ready' 'send:\x03' 'await:interrupted 1' 'sleep:0.3' \
+        'send:\x03' 'await:interrupted 2' 'sleep:0.3' 'send:\x1c' 'await:quit after 2' 'sleep:0.3' 'send:echo status $?\r' 'await:status 5'
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+
+@test "an interactive shell below may stop itself and be taken up again" {
+    run "$TERMINAL" "send:$SONDE run -q -- bash --norc -i\r" 'sleep:0.7' 'send:echo in''side\r' 'await:inside' \
+        'send:suspend\r' 'await:Stopped' 'send:fg\r' 'sleep:0.5' 'send:echo ba''ck\r' 'await:back' 'send:exit 4\r' 'sleep:0.5' \
+        'send:echo status $?\r' 'await:status 4'
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+
+@test "a program that leaves our group still gets Ctrl-C" {
+    run "$TERMINAL" "send:$SONDE run -q -- timeout 60 sleep 61\r" 'sleep:0.7' 'send:\x03' 'sleep:0.5' \
+        'send:echo status $?\r' 'await:status 1'
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+
+@test "a program in the background that reads the terminal is stopped, and seen to be" {
+    run "$TERMINAL" "send:$SONDE run -q -- cat &\r" 'sleep:0.7' 'send:jobs\r' 'await:Stopped' 'send:fg\r' 'sleep:0.3' \
+        'send:ab''c\r' 'await:abc' 'await:abc' 'send:\x04' 'sleep:0.3' 'send:echo status $?\r' 'await:status 0'
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+
+@test "a program that somebody stops and continues takes sonde run with it" {
+    "$TERMINAL" "send:$SONDE run -q -- bash -c 'echo \$\$ >pid; sleep 1'; echo status \$?\r" 'await:status 147' 'sleep:2' &
+    until_true test -s pid
+    program=$(cat pid)
+    watcher=$(ps -o ppid= -p "$program" | tr -d ' ')
+    kill -STOP "$program"
+    until_true is_stopped "$watcher"
+    kill -CONT "$program"
+    until_true is_running "$watcher"
+    wait
+}
+
+# --- what outlives the command -----------------------------------------------------------------------------------------
+
+@test "a daemon does not hold sonde run, nor whoever reads its output" {
+    begin=$(date +%s%N)
+    output=$("$SONDE" run -q -n daemon -- sh -c 'daemonises burn_static 1500; echo out')
+    took=$((($(date +%s%N) - begin) / 1000000))
+    [ "$output" = out ]
+    echo "took $took ms"
+    [ "$took" -lt 1400 ]
+    [ "$(sql "select running from jobs")" -ge 1 ]
+    until_true running_is 0
+    [ "$(sql "select cpu_us >= 1400000 from process where exe = 'burn_static'")" -eq 1 ]
+    until_true test -z "$(find "$TMPDIR" -type f)"
+}
+
+@test "--wait stays until the last one has ended" {
+    begin=$(date +%s%N)
+    "$SONDE" run -q --wait -n daemon -- daemonises burn 600
+    took=$((($(date +%s%N) - begin) / 1000000))
+    [ "$took" -ge 600 ]
+    running_is 0
+    [ "$(sql "select cpu_us >= 590000 from process where exe = 'burn'")" -eq 1 ]
+}
+
+@test "--wait ends by a signal when only the rest is left" {
+    setsid "$SONDE" run -q --wait -n daemon -- sh -c 'sleep 77 & echo $! >left; exit 3' &
+    watcher=$!
+    until_true test -s left
+    sleep 0.3
+    kill -TERM "$watcher"
+    wait "$watcher" || [ $? -eq 3 ]
+    kill "$(cat left)"
+    [ "$(sql "select exit_code || ' ' || running from jobs")" = '3 1' ]
+}
+
+@test "one who stays for a daemon goes when told, and files what it has" {
+    "$SONDE" run -q -o "$T/o" -n daemon -- sh -c 'setsid sleep 78 & echo $! >left; exit 0'
+    stays=$(ps -eo pid=,comm=,args= | awk -v dir="-o $T/o" '$2 == "sonde" && index($0, dir) { print $1 }')
+    kill -TERM "$stays"
+    until_true is_gone "$stays"
+    kill "$(cat left)"
+    running_is 1
+    [ ! -e "$T/o" ]
+}
+
+# --- size ------------------------------------------------------------------------------------------------------------
+
+@test "at most 8 MB resident while 5,000 processes come and go" {
+    "$SONDE" run -q -- bash -c 'grep VmHWM /proc/$PPID/status >before; for ((i = 0; i < 5000; i++)); do /bin/true; done
+        grep VmHWM /proc/$PPID/status >after'
+    cat before after
+    [ "$(awk '{ print $2 }' after)" -le 8192 ]
+}

@@ -19,9 +19,9 @@ static inline struct process jobs_process(const char *name, struct bytes args, u
                                .end_ns = PLAIN_START_NS + (uint64_t)(to_s * 1e9),
                                .status_known = true };
     counters_set(&process.counters, COUNTER_usertime, (uint64_t)(cpu_s * 1e6));
-    counters_set(&process.counters, COUNTER_rssmax, (uint64_t)(pid * 1000));
-    counters_set(&process.counters, COUNTER_rchar, (uint64_t)(pid * 1000000));
-    counters_set(&process.counters, COUNTER_wchar, (uint64_t)(pid * 500000));
+    counters_set(&process.counters, COUNTER_rssmax, (uint64_t)(3000 + cpu_s * 8400));
+    counters_set(&process.counters, COUNTER_rchar, (uint64_t)(cpu_s * 2.9e6));
+    counters_set(&process.counters, COUNTER_wchar, (uint64_t)(cpu_s * 1.4e6));
     return process;
 }
 
@@ -37,7 +37,8 @@ static inline void jobs_add_executable(struct facts *facts, const char *name, ui
     facts->executables_all++;
     facts->executables[facts->executable_count++] = (struct summary_executable){ .name = bytes_of(name),
         .path = bytes_of(name), .count = count, .cpu_us = (uint64_t)(cpu_s * 1e6), .wall_ns = (uint64_t)(wall_s * 1e9),
-        .rss_max_kb = 123456, .rchar = 7654321, .wchar = 1234567 };
+        .rss_max_kb = (uint64_t)(3000 + cpu_s * 8400), .rchar = (uint64_t)(cpu_s * 2.9e6),
+        .wchar = (uint64_t)(cpu_s * 1.4e6) };
 }
 
 static inline void jobs_add_thread(struct facts *facts, uint32_t process, const char *name, uint32_t tid, double cpu_s)
@@ -69,6 +70,7 @@ static inline void jobs_good(struct facts *facts)
     jobs_add_executable(facts, "bash", 2, 0.9, 100);
     jobs_add_executable(facts, "unseen", 1, 0, 0);
     facts->executables[2].rss_max_kb = 0;
+    facts->job.summary.processes = facts->job.summary.images = 4;
     jobs_add_process(facts, jobs_process("solve", (struct bytes){ args, sizeof args }, 4712, 0.3, 99.8, 1480));
     jobs_add_process(facts, jobs_process("bash", (struct bytes){ "bash\0job.sh", 11 }, 4711, 0, 100, 0.8));
     jobs_add_process(facts, jobs_process("bash", bytes_of("bash"), 4713, 0.1, 0.2, 0.1));

@@ -35,7 +35,7 @@ static enum err choose_path(struct perf_counts *counts, const char *dir)
     int size = snprintf(counts->path, sizeof counts->path, "%s/perf.%d", dir, (int)getpid());
     if (size > 0 && (size_t)size < sizeof counts->path)
         return OK;
-    strcpy(counts->dir, "/tmp/sonde-perf-XXXXXX");
+    snprintf(counts->dir, sizeof counts->dir, "/tmp/sonde-perf-XXXXXX");
     if (!mkdtemp(counts->dir)) {
         counts->dir[0] = '\0';
         return err_from_errno(errno);

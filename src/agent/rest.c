@@ -36,7 +36,7 @@ static void close_inherited(void)
     if (!dir)
         return;
     for (struct dirent *entry; (entry = readdir(dir));) {
-        int fd = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
+        int fd = isdigit((unsigned char)entry->d_name[0]) ? (int)strtoul(entry->d_name, NULL, 10) : 0;
         if (fd > 2 && fd != dirfd(dir) && fcntl(fd, F_GETFD) == 0)
             close(fd);
     }

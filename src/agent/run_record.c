@@ -25,7 +25,7 @@ void run_record_facts(struct run_record_facts *facts, const struct run_settings 
     *facts = (struct run_record_facts){ .time_ns = clock_realtime_ns() };
     host_read(settings->root, &facts->host);
     if (!facts->host.name[0] && gethostname(facts->host.name, sizeof facts->host.name - 1) != 0)
-        strcpy(facts->host.name, "localhost");
+        snprintf(facts->host.name, sizeof facts->host.name, "localhost");
     limits_read(settings->root, &facts->limits);
     id_from_environment(&facts->job);
     if (settings->job_id)

@@ -36,12 +36,12 @@ static void counters_that_are_missing(void **state)
 {
     (void)state;
     plain_forget(&facts, COUNTER_time_waiting);
-    only("waiting for a CPU: the kernel gave no /proc/PID/schedstat");
+    only("waiting for a CPU: no process told all of it (sonde doctor shows what this machine tells)");
     plain_forget(&facts, COUNTER_delayacct_blkio_time);
     only("waiting for disk: the kernel does not count it (as root: sysctl kernel.task_delayacct=1)");
     plain_forget(&facts, COUNTER_rchar);
     plain_forget(&facts, COUNTER_read_bytes);
-    only("input and output: the kernel gave no /proc/PID/io");
+    only("input and output: no process told all of it (sonde doctor shows what this machine tells)");
     plain_forget(&facts, COUNTER_usertime);
     plain_forget(&facts, COUNTER_systemtime);
     only("CPU time: no process told of it");

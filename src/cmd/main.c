@@ -142,7 +142,7 @@ int main(int argc, char **argv)
         status = complain("sonde", buf_text(&message), "sonde");
     else if (before.version)
         status = puts("sonde " SONDE_VERSION) < 0 || fflush(stdout) ? EXIT_FAILED : EXIT_GOOD;
-    else if (before.globals.help)
+    else if (before.globals.help && operands == 0)
         status = show_help(NULL);
     else if (argc < 2 || operands == 0) {
         show_help(NULL);

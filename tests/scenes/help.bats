@@ -32,6 +32,7 @@ commands() {
         done
         [ -z "$(awk 'length($0) > 80 && !/^  sonde /' <<<"$output")" ]
         [ "$output" = "$("$SONDE" help "$command")" ]
+        [ "$output" = "$("$SONDE" --help "$command")" ]
     done
 }
 

@@ -64,7 +64,8 @@ static enum err gather(struct threads_scratch *scratch, const struct events *eve
         uint32_t tid = e->kind == RECORD_KIND_kernel_fork || e->flags & EVENT_OF_THREAD ? e->who : life->pid;
         scratch->pieces[(*count)++] = (struct threads_piece){ e->time_ns, tid, i };
     }
-    qsort(scratch->pieces, *count, sizeof *scratch->pieces, by_tid_and_time);
+    if (*count > 1)
+        qsort(scratch->pieces, *count, sizeof *scratch->pieces, by_tid_and_time);
     return OK;
 }
 
@@ -193,6 +194,7 @@ enum err threads_of(struct threads_scratch *scratch, const struct events *events
         if (events->list[piece->event].kind == RECORD_KIND_thread)
             holder.told_start_ns = told_start_ns(events, piece);
     }
-    qsort(out + 1, *count - 1, sizeof *out, by_start);
+    if (*count > 2)
+        qsort(out + 1, *count - 1, sizeof *out, by_start);
     return err;
 }

@@ -157,6 +157,7 @@ static void a_large_spool_from_a_file(void **state)
         assert_int_equal(counters_cpu_us(&run->processes[i].counters), 100);
     assert_bytes(run->processes[20000].args, "/bin/true\0");
     temp_remove(dir);
+    merge_clear(&f->merged);
     assert_int_equal(merge_spool(&f->merged, path), ABSENT);
 }
 

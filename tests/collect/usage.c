@@ -120,7 +120,7 @@ static void exit_records_and_one_wait(void **state)
         spool_kernel_exit(s, pid, pid + 0.9, 0);
         spool_add(s, taskstats, .pid = pid, .tid = pid, .ppid = 10, .start_ns = AT(pid), .end_ns = AT(pid + 0.9),
                   .process_ended = 1, .counters = counters_with(COUNTER_usertime, 400, COUNTER_systemtime, (uint64_t)500,
-                                                                COUNTER_minflt, (uint64_t)(pid == 20 ? 1000 : 100),
+                                                                COUNTER_rssmax, (uint64_t)(pid == 20 ? 9000 : 1000),
                                                                 COUNTERS_SIZE));
     }
     spool_kernel_exit(s, 10, 90, 0);
@@ -130,7 +130,7 @@ static void exit_records_and_one_wait(void **state)
     assert_int_equal(run->process_count, 11);
     assert_in_range(sum_of(run), 14990, 15010);
     assert_in_range(cpu_of(run, 11), 910, 1100);
-    assert_true(cpu_of(run, 20) > cpu_of(run, 11)); /* more pages to give back */
+    assert_true(cpu_of(run, 20) > cpu_of(run, 11)); /* more memory to give back */
     assert_true(run_process(run, 11, 0)->sources & USAGE_ESTIMATED);
     assert_int_equal(run_process(run, 11, 0)->counters.value[COUNTER_usertime], 400); /* teardown is the kernel's time */
 }

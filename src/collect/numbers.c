@@ -1,6 +1,8 @@
 /* From what a life used to what each of its images used: the difference of what it had used when each began. */
 #include "collect/numbers.h"
 
+#include "collect/own.h"
+
 #define BIT(name) (1ull << COUNTER_##name)
 #define OF_THREADS (BIT(delayacct_blkio_time) | BIT(guest_time) | BIT(rchar) | BIT(wchar) | BIT(syscr) | BIT(syscw) \
                     | BIT(read_bytes) | BIT(write_bytes) | BIT(cancelled_write_bytes) | BIT(time_oncpu) \
@@ -110,6 +112,14 @@ static void mark(const struct numbers *n, uint32_t index, const struct told *tol
         process->sources |= USAGE_WITH_OTHERS;
 }
 
+static void take_off_own(const struct numbers *n, uint32_t index, struct counters *process, struct counters *main_thread)
+{
+    const struct image *image = &n->images->list[index];
+    struct own own = own_before(n->events, &n->lives->list[image->life], image->image);
+    own_subtract(&own, process);
+    own_subtract(&own, main_thread);
+}
+
 /* The last image: what the life used in all. The ones before: what it had used when the next began. */
 static bool fill_counters(struct numbers *n, uint32_t index, struct process *process, struct thread *threads,
                           uint32_t count)
@@ -136,6 +146,7 @@ static bool fill_counters(struct numbers *n, uint32_t index, struct process *pro
         usage_subtract(&threads[0].counters, &before);
         exact = exact && !(process->counters.known & OF_THREADS & ~before.known);
     }
+    take_off_own(n, index, &process->counters, &threads[0].counters);
     return !known || exact;
 }
 

@@ -29,8 +29,6 @@ void room_give(struct room *room)
 
 void emit_own(struct probe_own part)
 {
-    if (!probe_mine())
-        return;
     struct probe_own *own = probe_in_main_thread() ? &probe.own_main : &probe.own_others;
     atomic_fetch_add_explicit(&own->rchar, part.rchar, memory_order_relaxed);
     atomic_fetch_add_explicit(&own->syscr, part.syscr, memory_order_relaxed);
@@ -50,7 +48,7 @@ enum err emit_end(uint8_t *frame, const struct packer *packer, enum record_kind 
     if (!packer->full) {
         size_t size = frame_finish(frame, kind, (size_t)(packer->at - frame) - FRAME_HEAD);
         err = spool_append(probe.spool, frame, size);
-        if (err == OK)
+        if (err == OK && probe_mine())
             emit_own((struct probe_own){ .wchar = size, .syscw = 1 });
     }
     if (err != OK)

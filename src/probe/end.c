@@ -48,7 +48,7 @@ static void end_write(int status)
 {
     struct end_record record = {
         .pid = (uint64_t)probe.pid,
-        .time_ns = clock_realtime_ns(),
+        .time_ns = probe_now_ns(),
         .exit_code = (uint64_t)(status & 0xff),
         .pgid = (uint64_t)sys1(SYS_getpgid, 0),
         .sid = (uint64_t)sys1(SYS_getsid, 0),

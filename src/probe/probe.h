@@ -12,6 +12,7 @@
 #include "wire/probe_env.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
 
@@ -35,12 +36,13 @@ struct probe {
     pid_t pid, forking;  /* forking: the process that is calling fork */
     uint64_t forking_ns; /* and when */
     uint64_t start_ticks, ticks_per_s;
-    void *main_thread;   /* its thread pointer */
+    pthread_t main_thread;
     _Atomic unsigned children;
     struct probe_own own_main, own_others; /* by the main thread; by all others */
     char spool[PROBE_SPOOL_MAX];
 };
 extern struct probe probe;
+_Static_assert(sizeof(long) == 8, "the structs of system calls are those of 64-bit machines");
 
 /* Records are wanted. */
 static inline bool probe_on(void)
@@ -54,9 +56,17 @@ static inline bool probe_mine(void)
     return sys_getpid() == probe.pid;
 }
 
+/* Not libc's clock: another library may have put a false one in its place, and all processes must agree. */
+static inline uint64_t probe_now_ns(void)
+{
+    struct timespec t = { 0 };
+    sys2(SYS_clock_gettime, CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
 static inline bool probe_in_main_thread(void)
 {
-    return __builtin_thread_pointer() == probe.main_thread;
+    return pthread_equal(pthread_self(), probe.main_thread);
 }
 
 /* end.c: at most one record per process; nothing in a child by vfork. */
@@ -76,7 +86,8 @@ void room_give(struct room *room);
 #define EMIT_BOUND(counters) (FRAME_HEAD + 7 + 20 * PACK_NUMBER_MAX + (counters) * (COUNTERS_SIZE + 1) * PACK_NUMBER_MAX)
 struct packer emit_begin(uint8_t *frame, size_t size);
 enum err emit_end(uint8_t *frame, const struct packer *packer, enum record_kind kind);
-void emit_own(struct probe_own part); /* bytes that the probe read or wrote just now */
+/* Bytes that the probe read or wrote just now in this process, which is no child by vfork. */
+void emit_own(struct probe_own part);
 
 /* read.c: what the kernel knows about us. Adds to counters what could be read; what could not stays unknown. */
 void read_usage(struct counters *counters, int who); /* getrusage */

@@ -89,7 +89,7 @@ static enum err image_emit(int argc, char **argv, const struct settings *setting
         .sid = (uint64_t)sys1(SYS_getsid, 0),
         .uid = (uint64_t)sys0(SYS_getuid),
         .start_ticks = probe.start_ticks,
-        .time_ns = clock_realtime_ns(),
+        .time_ns = probe_now_ns(),
         .path = path,
         .cwd = cwd_read(texts + path.size),
         .args = args_block(argc, argv),
@@ -117,7 +117,7 @@ static void fork_prepare(void)
     if (!probe_on())
         return;
     probe.forking = sys_getpid();
-    probe.forking_ns = clock_realtime_ns(); /* in the parent's order: the child may run when its parent has long exec'd */
+    probe.forking_ns = probe_now_ns(); /* in the parent's order: the child may run when its parent has long exec'd */
     atomic_fetch_add_explicit(&probe.children, 1, memory_order_relaxed);
 }
 
@@ -139,7 +139,7 @@ static void fork_child(void)
     if (!probe_on())
         return;
     probe.pid = sys_getpid();
-    probe.main_thread = __builtin_thread_pointer();
+    probe.main_thread = pthread_self();
     probe.forked = true;
     probe.ended = false;
     probe.children = 0;
@@ -182,8 +182,8 @@ __attribute__((constructor)) static void process_start(int argc, char **argv, ch
     if (getauxval(AT_SECURE) || !settings_apply(&settings))
         return;
     probe.pid = sys_getpid();
-    probe.main_thread = __builtin_thread_pointer();
-    probe.ticks_per_s = getauxval(AT_CLKTCK);
+    probe.main_thread = pthread_self();
+    probe.ticks_per_s = getauxval(AT_CLKTCK) ? getauxval(AT_CLKTCK) : 100;
     emit_own((struct probe_own){ .rchar = LOADER_READ, .syscr = 1 });
     struct read_stat stat;
     if (read_stat(&stat, AT_FDCWD, "/proc/self/stat"))

@@ -2,7 +2,6 @@
  * signal handler or a fork at any moment finds it usable. Each entry leaves as a record when its thread ends. */
 #include "probe/probe.h"
 
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
@@ -100,7 +99,7 @@ static void emit_this(const struct thread_slot *slot, bool alive)
         .pid = (uint64_t)sys_getpid(),
         .tid = (uint64_t)slot->tid,
         .start_ns = slot->start_ns,
-        .end_ns = clock_realtime_ns(),
+        .end_ns = probe_now_ns(),
         .alive = alive,
     };
     bool read = !probe.kernel_listens && record.end_ns - record.start_ns >= THREAD_WORTH_READING_NS;
@@ -117,7 +116,7 @@ static void emit_other(pid_t tid, uint64_t start_ns)
         .pid = (uint64_t)probe.pid,
         .tid = (uint64_t)tid,
         .start_ns = start_ns,
-        .end_ns = clock_realtime_ns(),
+        .end_ns = probe_now_ns(),
         .alive = 1,
     };
     if (probe.kernel_listens)
@@ -145,7 +144,7 @@ void threads_begin(struct thread_slot *slot)
 {
     slot->tid = sys_gettid();
     slot->rounds = 0;
-    slot->start_ns = clock_realtime_ns();
+    slot->start_ns = probe_now_ns();
     atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
     if (pthread_setspecific(key, slot) != 0) {
         threads_release(slot);

@@ -9,13 +9,20 @@
 
 #define SNAPSHOT_CPU_US 10000 /* below, and without children, a fork and its exec make one process image */
 
+/* A copy made by fork that does nothing else before it execs: one image with what it becomes. */
+static bool is_small(const struct exec_record *record)
+{
+    return probe.forked && !probe.children && !counters_get(&record->children, COUNTER_minflt)
+           && counters_cpu_us(&record->self) < SNAPSHOT_CPU_US;
+}
+
 /* The numbers that do not begin anew with the next image. io and the time on a CPU are the calling thread's, which
  * becomes the main thread of the image to come; all others get a record of their own. */
 static void snapshot(struct exec_record *record)
 {
     read_usage(&record->self, RUSAGE_SELF);
     read_usage(&record->children, RUSAGE_CHILDREN);
-    if (!record->copied || (probe.forked && !probe.children && counters_cpu_us(&record->self) < SNAPSHOT_CPU_US))
+    if (!record->copied || is_small(record))
         return;
     read_this_thread(&record->self, "/proc/thread-self", probe_in_main_thread() ? READ_MAIN : READ_OTHER);
     read_usage(&record->self, RUSAGE_SELF);
@@ -27,7 +34,7 @@ static void exec_write(const char *path, char *const *argv)
     struct exec_record record = {
         .pid = (uint64_t)sys_getpid(),
         .ppid = (uint64_t)sys0(SYS_getppid),
-        .time_ns = clock_realtime_ns(),
+        .time_ns = probe_now_ns(),
         .path = { path, strlen(path) },
     };
     record.copied = (pid_t)record.pid == probe.pid;
@@ -46,7 +53,7 @@ static void exec_write(const char *path, char *const *argv)
 static void exec_failed(void)
 {
     uint8_t frame[EMIT_BOUND(0)];
-    struct exec_failed_record record = { .pid = (uint64_t)sys_getpid(), .time_ns = clock_realtime_ns() };
+    struct exec_failed_record record = { .pid = (uint64_t)sys_getpid(), .time_ns = probe_now_ns() };
     struct packer packer = emit_begin(frame, sizeof frame);
     record_pack_exec_failed(&packer, &record);
     emit_end(frame, &packer, RECORD_KIND_exec_failed);

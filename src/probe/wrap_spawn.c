@@ -37,7 +37,7 @@ PROBE_EXPORT int posix_spawn(pid_t *restrict pid, const char *restrict path,
 {
     pid_t own_pid;
     pid = pid ? pid : &own_pid;
-    uint64_t time_ns = clock_realtime_ns();
+    uint64_t time_ns = probe_now_ns();
     int error = NEXT(posix_spawn)(pid, path, actions, attributes, argv, envp);
     if (error == 0 && probe_on())
         spawned(*pid, time_ns, path, argv);
@@ -52,7 +52,7 @@ PROBE_EXPORT int posix_spawnp(pid_t *restrict pid, const char *restrict file,
     pid_t own_pid;
     char made[ARGS_PATH_MAX];
     pid = pid ? pid : &own_pid;
-    uint64_t time_ns = clock_realtime_ns();
+    uint64_t time_ns = probe_now_ns();
     int error = NEXT(posix_spawnp)(pid, file, actions, attributes, argv, envp);
     if (error == 0 && probe_on()) {
         const char *path = args_search(made, file);

@@ -3,7 +3,6 @@
  * in what all children have used tells. */
 #include "probe/probe.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>

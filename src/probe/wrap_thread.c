@@ -2,7 +2,6 @@
  * stack stay as the program asked. The end comes through the destructor of a key (threads.c). */
 #include "probe/probe.h"
 
-#include <pthread.h>
 #include <threads.h>
 
 static void *begin(void *value)

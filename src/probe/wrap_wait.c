@@ -2,7 +2,6 @@
  * calls go to libc's wait4 with room for the numbers, which leaves results, errno and cancellation as they are. */
 #include "probe/probe.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -24,7 +23,7 @@ void wait_emit(pid_t pid, int status, const struct rusage *usage, bool memory_kn
     struct wait_record record = {
         .waiter = (uint64_t)sys_getpid(),
         .pid = (uint64_t)pid,
-        .time_ns = clock_realtime_ns(),
+        .time_ns = probe_now_ns(),
         .status = (uint64_t)status,
     };
     read_usage_from(&record.usage, usage);

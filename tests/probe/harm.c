@@ -155,6 +155,47 @@ static void a_filter_from_outside(void **state)
     assert_int_equal(probed_count(&probed, RECORD_KIND_end), 1);
 }
 
+/* Runs acts WHAT with the probe and the other library, in either order; returns what the other one saw. */
+static void act_with_other(bool probe_first, const char *what, const char *more, char *seen, size_t size)
+{
+    char preload[2 * TEMP_PATH_MAX + 16], path[TEMP_PATH_MAX + 16], other[TEMP_PATH_MAX], file[TEMP_PATH_MAX];
+    temp_join(other, getenv("TOOLS"), "wraps.so");
+    temp_join(file, probed.dir, "wraps");
+    temp_write(file, "", 0);
+    temp_write(probed.spool, "", 0);
+    snprintf(preload, sizeof preload, "LD_PRELOAD=%s %s", probe_first ? getenv("PROBE") : other,
+             probe_first ? other : getenv("PROBE"));
+    snprintf(path, sizeof path, "WRAPS=%s", file);
+    probed.env[0] = preload;
+    probed.env[1] = path;
+    probed_act(&probed, what, more);
+    assert_int_equal(probed.status, 0);
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    ssize_t got = read(fd, seen, size - 1);
+    assert_true(got >= 0);
+    seen[got] = '\0';
+    close(fd);
+}
+
+static void another_library_that_wraps_the_same(void **state)
+{
+    (void)state;
+    char seen[64];
+    for (int first = 0; first < 2; first++) {
+        act_with_other(first, "chain", "1", seen, sizeof seen);
+        assert_true(first ? strcmp(seen, "e") == 0 : probed_count(&probed, RECORD_KIND_exec) == 1);
+        act_with_other(first, "threads", "return", seen, sizeof seen);
+        assert_string_equal(seen, "ttt");
+        assert_int_equal(probed_count(&probed, RECORD_KIND_thread), 3);
+        act_with_other(first, "waits", NULL, seen, sizeof seen);
+        assert_non_null(strchr(seen, 's'));
+        assert_true(probed_count(&probed, RECORD_KIND_wait) >= 4);
+        act_with_other(first, "vfork", "end", seen, sizeof seen);
+        assert_non_null(strchr(seen, 'x'));
+        assert_int_equal(probed_count(&probed, RECORD_KIND_end), 1);
+    }
+}
+
 static void forks_from_a_signal_handler(void **state)
 {
     (void)state;
@@ -178,6 +219,7 @@ int main(void)
         TEST(an_environment_that_is_overwritten),
         TEST(a_program_that_restricts_its_system_calls),
         TEST(a_filter_from_outside),
+        TEST(another_library_that_wraps_the_same),
         TEST(forks_from_a_signal_handler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -232,7 +232,7 @@ static void a_captured_tree_is_read_in_its_stead(void **state)
     temp_join(file, dir, "proc/42/stat");
     temp_write(file, line, strlen(line));
     temp_join(file, dir, "proc/42/status");
-    temp_write(file, "Name:\tx\nUid:\t1234\t0\t0\t0\n", 26);
+    temp_write(file, "Name:\tx\nUid:\t1234\t0\t0\t0\n", strlen("Name:\tx\nUid:\t1234\t0\t0\t0\n"));
     temp_join(file, dir, "proc/42/cmdline");
     temp_write(file, "x\0y\0", 4);
     assert_int_equal(unseen_open(&captured, dir), OK);

@@ -70,7 +70,7 @@ static void on_thread_made(struct kernel *kernel, const struct fork_event *event
 static void on_process_made(struct kernel *kernel, const struct fork_event *event)
 {
     const struct member *parent = members_find(&kernel->members, event->parent_pid);
-    bool by_self = event->parent_pid == kernel->self && event->pid != kernel->other;
+    bool by_self = kernel->self && event->parent_pid == kernel->self && event->pid != kernel->other;
     if (!parent && !by_self) {
         members_remove(&kernel->members, event->pid); /* a pid of ours is in use again, by somebody else */
         return;
@@ -289,7 +289,8 @@ static bool is_alive(const struct kernel *kernel, uint32_t pid)
 /* True when it is new and of ours. */
 static bool adopt(struct kernel *kernel, const struct found *found)
 {
-    bool ours = found->ppid == kernel->self || is_alive(kernel, found->ppid);
+    /* Who stays for the rest has no children here: its self is 0, which is also the parent of init. */
+    bool ours = (kernel->self && found->ppid == kernel->self) || is_alive(kernel, found->ppid);
     if (!ours || found->pid == kernel->other || found->pid == kernel->self || is_alive(kernel, found->pid))
         return false;
     struct member *member = members_add(&kernel->members, found->pid, found->ppid);

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #define CHAINS 4096 /* a power of two */
+#define BACKLOG 4096
+#define SENDER_WAIT_US 10000 /* for one that has connected and not yet sent: it may have been stopped in between */
 
 struct perf_thread {
     struct perf_thread *next;
@@ -48,9 +50,9 @@ static enum err make_socket(struct perf_counts *counts)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     memcpy(address.sun_path, counts->path, sizeof address.sun_path);
-    counts->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    counts->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (counts->fd < 0 || bind(counts->fd, (struct sockaddr *)&address, sizeof address) != 0
-        || chmod(counts->path, 0600) != 0)
+        || chmod(counts->path, 0600) != 0 || listen(counts->fd, BACKLOG) != 0)
         return err_from_errno(errno);
     return OK;
 }
@@ -188,9 +190,13 @@ static bool receive_one(struct perf_counts *counts)
     struct msghdr head = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control,
     };
-    ssize_t size = recvmsg(counts->fd, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (size < 0)
-        return errno == EINTR;
+    int connection = accept4(counts->fd, NULL, NULL, SOCK_CLOEXEC);
+    if (connection < 0)
+        return errno == EINTR || errno == ECONNABORTED;
+    const struct timeval patience = { .tv_usec = SENDER_WAIT_US };
+    setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    ssize_t size = recvmsg(connection, &head, MSG_CMSG_CLOEXEC);
+    close(connection);
     if (take_descriptors(&head, &message, size, fds, &count))
         keep(counts, &message, fds, count);
     else

@@ -2,6 +2,8 @@
  * through its socket and closed at once. sonde run reads them when the thread has ended. */
 #include "probe/probe.h"
 
+#include "wire/spool.h"
+
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -89,19 +91,35 @@ static int event_open(const struct perf_setting *setting)
     return (int)fd;
 }
 
+static bool is_busy(long result)
+{
+    return result == -EAGAIN || result == -ENOBUFS || result == -ETOOMANYREFS || result == -EINTR;
+}
+
+/* A connection of its own for each thread: as many as the receiver's backlog holds may wait to be read, where a datagram
+ * socket takes ten. 0: sent, or there is nobody; else what hindered. */
+static long try_to_send(long fd, const struct msghdr *message, bool *connected)
+{
+    long result = *connected ? 0 : sys3(SYS_connect, fd, &settings->receiver, sizeof settings->receiver);
+    *connected = *connected || result == 0;
+    if (*connected)
+        result = sys3(SYS_sendmsg, fd, message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return is_busy(result) ? result : 0;
+}
+
 /* Waits a little when sonde run does not keep up, then does without. */
 static void send_all(const struct msghdr *message)
 {
-    long fd = sys3(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    long fd = sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return;
     const struct timespec pause = { .tv_nsec = SEND_PAUSE_NS };
-    for (int i = 0; i < SEND_TRIES; i++) {
-        long sent = sys3(SYS_sendmsg, fd, message, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (sent != -EAGAIN && sent != -ENOBUFS && sent != -ETOOMANYREFS && sent != -EINTR)
-            break;
+    bool connected = false;
+    int tries = 0;
+    while (try_to_send(fd, message, &connected) && ++tries < SEND_TRIES)
         sys2(SYS_nanosleep, &pause, NULL);
-    }
+    if (tries == SEND_TRIES)
+        spool_count_lost(probe.spool);
     sys_close((int)fd);
 }
 
@@ -114,8 +132,6 @@ static void send_descriptors(struct probe_perf_message text, const int *fds, uns
     memcpy(CMSG_DATA(&control.head), fds, count * sizeof(int));
     struct iovec part = { &text, sizeof text };
     struct msghdr message = {
-        .msg_name = &settings->receiver,
-        .msg_namelen = sizeof settings->receiver,
         .msg_iov = &part,
         .msg_iovlen = 1,
         .msg_control = &control,

@@ -5,7 +5,7 @@
 #define PROBE_ENV_SPOOL "SONDE_SPOOL"   /* absolute path of the spool file, up to 1,023 bytes; unset: the probe does nothing */
 #define PROBE_ENV_FLAGS "SONDE_PROBE"   /* a set of the letters below, may be empty */
 #define PROBE_ENV_EVENTS "SONDE_EVENTS" /* perf events: "type:config:config1:config2:exclude" in hex, ';' between */
-#define PROBE_ENV_SOCKET "SONDE_SOCKET" /* path of the datagram socket that takes perf descriptors */
+#define PROBE_ENV_SOCKET "SONDE_SOCKET" /* path of the SEQPACKET socket that takes perf descriptors */
 
 #define PROBE_FLAG_KERNEL 'k' /* the kernel's exit records are listened for: read nothing from /proc per thread */
 #define PROBE_FLAG_DELAYS 'd' /* delay accounting is on: delayacct_blkio_time means something */
@@ -23,7 +23,7 @@
 /* Beside the spool: 8 bytes, made by sonde run, in which every record that could not be written is counted. */
 #define SPOOL_LOST_SUFFIX ".lost"
 
-/* What the probe sends with the descriptors (SCM_RIGHTS, one per event that could be opened, in the order of the events). */
+/* What the probe sends, each on a connection of its own, with the descriptors (SCM_RIGHTS, one per event that could be opened, in the order of the events). */
 struct probe_perf_message {
     unsigned int pid, tid;
     unsigned int opened; /* bit i: event i was opened and its descriptor is in the message */

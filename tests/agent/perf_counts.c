@@ -51,7 +51,7 @@ static void send_event(uint32_t pid, uint32_t tid, uint32_t opened, int fd)
     struct probe_perf_message message = { pid, tid, opened };
     struct iovec part = { &message, sizeof message };
     char control[CMSG_SPACE(sizeof fd)] __attribute__((aligned(8))) = { 0 };
-    struct msghdr head = { .msg_name = &to, .msg_namelen = sizeof to, .msg_iov = &part, .msg_iovlen = 1 };
+    struct msghdr head = { .msg_iov = &part, .msg_iovlen = 1 };
     strcpy(to.sun_path, counts.path);
     if (fd >= 0) {
         head.msg_control = control;
@@ -60,7 +60,8 @@ static void send_event(uint32_t pid, uint32_t tid, uint32_t opened, int fd)
         *rights = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof fd) };
         memcpy(CMSG_DATA(rights), &fd, sizeof fd);
     }
-    int from = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int from = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(from, (struct sockaddr *)&to, sizeof to), 0);
     assert_int_equal(sendmsg(from, &head, 0), sizeof message);
     close(from);
 }
@@ -204,7 +205,7 @@ static void a_thread_that_sends_again_has_exec_d(void **state)
 static size_t open_files(void)
 {
     size_t count = 0;
-    for (int fd = 0; fd < 256; fd++)
+    for (int fd = 0; fd < 256; fd++) /* more than any test leaves open */
         count += fcntl(fd, F_GETFD) >= 0;
     return count;
 }
@@ -222,6 +223,38 @@ static void messages_that_do_not_add_up_are_counted_and_closed(void **state)
     assert_int_equal(counts.lost, 2);
     assert_int_equal(counts.thread_count, 0);
     assert_int_equal(open_files(), before);
+}
+
+static void a_thousand_may_wait_to_be_read(void **state)
+{
+    (void)state;
+    need_perf();
+    for (uint32_t tid = 1; tid <= 1000; tid++) {
+        int fd = open_event();
+        send_event(1, tid, 1, fd);
+        close(fd);
+    }
+    perf_counts_receive(&counts);
+    assert_int_equal(counts.thread_count, 1000);
+    perf_counts_close(&counts);
+    assert_int_equal(read_records().records, 1000);
+}
+
+static void one_who_connects_and_says_nothing_does_not_hold_us(void **state)
+{
+    (void)state;
+    need_perf();
+    struct sockaddr_un to = { .sun_family = AF_UNIX };
+    snprintf(to.sun_path, sizeof to.sun_path, "%s", counts.path);
+    int silent = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(silent, (struct sockaddr *)&to, sizeof to), 0);
+    int fd = open_event();
+    send_event(1, 7, 1, fd);
+    close(fd);
+    perf_counts_receive(&counts);
+    assert_int_equal(counts.thread_count, 1);
+    assert_int_equal(counts.lost, 1);
+    close(silent);
 }
 
 static void a_long_path_gets_a_folder_of_its_own(void **state)
@@ -260,6 +293,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(closing_reads_what_is_left, start, stop),
         cmocka_unit_test_setup_teardown(a_thread_that_sends_again_has_exec_d, start, stop),
         cmocka_unit_test_setup_teardown(messages_that_do_not_add_up_are_counted_and_closed, start, stop),
+        cmocka_unit_test_setup_teardown(a_thousand_may_wait_to_be_read, start, stop),
+        cmocka_unit_test_setup_teardown(one_who_connects_and_says_nothing_does_not_hold_us, start, stop),
         cmocka_unit_test_setup_teardown(a_long_path_gets_a_folder_of_its_own, start, stop),
         cmocka_unit_test(events_are_described_in_hex),
     };

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define MESSAGES_MAX 16
+#define BACKLOG 10 /* small, to be filled */
 
 struct message {
     struct probe_perf_message text;
@@ -30,8 +31,9 @@ static int open_probed(void **state)
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     probed_open(&probed);
     snprintf(address.sun_path, sizeof address.sun_path, "%.90s/socket", probed.dir);
-    receiver = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    receiver = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     assert_int_equal(bind(receiver, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(receiver, BACKLOG), 0);
     snprintf(address_text, sizeof address_text, PROBE_ENV_SOCKET "=%s", address.sun_path);
     /* the CPU time, an event that no machine has, page faults */
     snprintf(events, sizeof events, PROBE_ENV_EVENTS "=%x:%x:0:0:0;%x:ffff:0:0:0;%x:%x:0:0:0", PERF_TYPE_SOFTWARE,
@@ -58,8 +60,11 @@ static bool receive(struct message *message)
     char control[CMSG_SPACE(sizeof message->fds)];
     struct iovec part = { &message->text, sizeof message->text };
     struct msghdr head = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control };
-    if (recvmsg(receiver, &head, MSG_CMSG_CLOEXEC) != sizeof message->text)
+    int connection = accept4(receiver, NULL, NULL, SOCK_CLOEXEC);
+    if (connection < 0)
         return false;
+    assert_int_equal(recvmsg(connection, &head, MSG_CMSG_CLOEXEC), sizeof message->text);
+    close(connection);
     struct cmsghdr *first = CMSG_FIRSTHDR(&head);
     assert_non_null(first);
     assert_int_equal(first->cmsg_type, SCM_RIGHTS);

@@ -173,6 +173,13 @@ field() {
     [ -z "$(find "$T/o" -name 'perf*')" ]
 }
 
+@test "perf events of 1,000 threads at once are all there" {
+    spooled -e page-faults -- crowd threads 2000 1000 0
+    [ "$(grep -c '^perf ' "$T/records")" -eq 2001 ]
+    [ "$(field records_lost '^run_end ')" -eq 0 ]
+    [ "$(field events_lost '^run_end ')" -eq 0 ]
+}
+
 @test "perf counts of an image end with its exec" {
     spooled -e task-clock -- sh -c 'burn 1; exec burn 80'
     pid=$(field pid '^spawn ')

@@ -12,10 +12,9 @@ const struct migration migrations[] = {
 };
 const int migration_count = sizeof migrations / sizeof migrations[0];
 
-enum err migrate_version(struct store *store, int *version)
+static enum err read_version(struct store *store, int *version)
 {
     int64_t user_version = 0, application = 0, tables = 0;
-    *version = 0;
     enum err err = db_number(store, "read it", "PRAGMA user_version", 0, &user_version);
     if (err == OK)
         err = db_number(store, "read it", "PRAGMA application_id", 0, &application);
@@ -25,6 +24,16 @@ enum err migrate_version(struct store *store, int *version)
         return db_say(store, CORRUPT, "%s is a database of another program. Name another file with SONDE_DB",
                       store->path);
     *version = (int)user_version;
+    return err;
+}
+
+/* All at one moment: somebody may be making the tables just now. */
+enum err migrate_version(struct store *store, int *version)
+{
+    *version = 0;
+    bool begun = db_read_begin(store);
+    enum err err = read_version(store, version);
+    db_read_end(store, begun);
     return err;
 }
 

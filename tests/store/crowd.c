@@ -2,6 +2,7 @@
  * nothing is lost or seen by half. */
 #include "store/store.h"
 
+#include "base/clock.h"
 #include "tools/store_fixture.h"
 
 #include <signal.h>
@@ -78,10 +79,13 @@ static enum err check_job(void *context, const struct store_job *job)
     return processes % PROCESSES == 0 && processes >= job->summary.images ? OK : CORRUPT;
 }
 
-/* Reads until all jobs are there. */
+/* Reads until all jobs are there, or a minute has passed. */
 static int read_all(const struct crowd *crowd)
 {
+    uint64_t start_ns = clock_monotonic_ns();
     for (uint64_t jobs = 0; jobs < jobs_in_all(crowd);) {
+        if (clock_monotonic_ns() - start_ns > 60 * NS_PER_S)
+            return told("reader", AGAIN, "the jobs do not come");
         struct reading reading = { 0 };
         char *message;
         enum err err = store_open(&reading.store, crowd->path, STORE_READ, &message);
@@ -155,6 +159,44 @@ static void everybody_is_served_without_the_log(void **state)
     assert_sql(fixture->path, "PRAGMA journal_mode", "delete");
 }
 
+/* Waits until the other end of go is closed; even ones then open for writing, odd ones for reading. */
+static int open_when_told(const char *path, int go, int who)
+{
+    struct store *store;
+    char *message, byte;
+    if (read(go, &byte, 1) != 0)
+        return 1;
+    enum err err = store_open(&store, path, who % 2 ? STORE_READ : STORE_WRITE, &message);
+    if (err != OK && !(who % 2 && err == ABSENT))
+        return told("opener", err, message);
+    free(message);
+    store_close(&store);
+    return 0;
+}
+
+static void many_make_the_store_at_the_same_moment(void **state)
+{
+    struct store_fixture *fixture = *state;
+    enum { ROUNDS = 40, MANY = 8 };
+    char path[TEMP_PATH_MAX + 32];
+    for (int round = 0; round < ROUNDS; round++) {
+        int go[2], failed = 0, status;
+        snprintf(path, sizeof path, "%s/%d/sonde.db", fixture->dir, round);
+        assert_int_equal(pipe(go), 0);
+        for (int i = 0; i < MANY; i++)
+            if (fork() == 0) {
+                close(go[1]);
+                _exit(open_when_told(path, go[0], i));
+            }
+        close(go[1]);
+        for (int i = 0; i < MANY; i++)
+            failed += wait(&status) < 0 || status != 0;
+        close(go[0]);
+        assert_int_equal(failed, 0);
+        assert_sql(path, "PRAGMA user_version", "1");
+    }
+}
+
 /* One that is killed in the middle of its filing takes nothing with it and leaves nothing. */
 static void a_killed_writer_leaves_nothing_by_half(void **state)
 {
@@ -189,6 +231,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(everybody_is_served),
         STORE_TEST(everybody_is_served_without_the_log),
+        STORE_TEST(many_make_the_store_at_the_same_moment),
         STORE_TEST(a_killed_writer_leaves_nothing_by_half),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -95,6 +95,15 @@ char **launch_environment(char *const *base, const struct launch_probe *probe, c
     return all;
 }
 
+/* An environment that was just small enough is not any more with what the probe needs: then without. */
+static int exec_command(const struct launch *launch, char *const *environment)
+{
+    execvpe(launch->command[0], launch->command, environment);
+    if (errno == E2BIG && environment != environ)
+        execvpe(launch->command[0], launch->command, environ);
+    return errno;
+}
+
 /* In the new process. What is told through the pipe is the errno of an exec that failed; the pipe closes by itself when
  * it worked. */
 static void become(const struct launch *launch, char *const *environment, int error_fd)
@@ -103,11 +112,10 @@ static void become(const struct launch *launch, char *const *environment, int er
         setrlimit(RLIMIT_NOFILE, launch->files);
     if (launch->signals)
         signals_restore(launch->signals);
-    execvpe(launch->command[0], launch->command, environment);
-    int error = errno;
+    int error = exec_command(launch, environment);
     while (write(error_fd, &error, sizeof error) < 0 && errno == EINTR)
         continue;
-    _exit(error == ENOENT ? 127 : 126);
+    _exit(launch_status(error));
 }
 
 /* 0: exec worked. */
@@ -124,8 +132,10 @@ static int await_exec(int fd)
 static enum err start(const struct launch *launch, char *const *environment, pid_t *pid, int *error)
 {
     int tell[2];
-    if (pipe2(tell, O_CLOEXEC) != 0)
+    if (pipe2(tell, O_CLOEXEC) != 0) {
+        *error = errno;
         return AGAIN;
+    }
     *pid = fork();
     if (*pid == 0)
         become(launch, environment, tell[1]);
@@ -133,12 +143,26 @@ static enum err start(const struct launch *launch, char *const *environment, pid
     *error = *pid < 0 ? errno : await_exec(tell[0]);
     close(tell[0]);
     if (*pid < 0)
-        return *error == ENOMEM ? NOMEM : AGAIN;
+        return AGAIN;
     if (!*error)
         return OK;
     while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
         continue;
     return *error == ENOENT ? ABSENT : DENIED;
+}
+
+int launch_status(int error)
+{
+    return error == ENOENT ? 127 : 126;
+}
+
+void launch_become(const struct launch *launch, int *error)
+{
+    if (launch->files)
+        setrlimit(RLIMIT_NOFILE, launch->files);
+    if (launch->signals)
+        signals_restore(launch->signals);
+    *error = exec_command(launch, environ);
 }
 
 enum err launch_start(const struct launch *launch, pid_t *pid, int *error)

@@ -21,8 +21,14 @@ struct launch {
 };
 
 /* Forks and execs. OK: *pid runs the command. ABSENT: there is no such command; DENIED: it may not or cannot be run; in
- * both cases *error is the errno. AGAIN, NOMEM: no process could be made. */
+ * both cases *error is the errno. AGAIN: no process could be made. */
 enum err launch_start(const struct launch *launch, pid_t *pid, int *error);
+
+/* The last resort: this process becomes the command, unwatched. Returns only when that fails, with its errno. */
+void launch_become(const struct launch *launch, int *error);
+
+/* The exit status by which shells tell why a command could not be run: 127 not found, 126 anything else. */
+int launch_status(int error);
 
 /* The environment for the probe: base with the variables set or, where they would mislead, taken out. The caller frees
  * the array (not what it points to) and *texts. NULL when memory ran out. Visible for tests. */

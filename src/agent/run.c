@@ -37,7 +37,8 @@ struct preparation {
     bool files_known;
 };
 
-/* A descriptor per event and thread: as many as we may have. The command gets the limit back as it was. */
+/* We need some descriptors, and one per event and thread: as many as we may have. The command gets the limit back as it
+ * was. */
 static void raise_files(struct preparation *preparation)
 {
     preparation->files_known = getrlimit(RLIMIT_NOFILE, &preparation->files) == 0;
@@ -50,7 +51,6 @@ static void prepare_perf(struct preparation *preparation, const struct run_setti
 {
     if (!preparation->spec_count || settings->no_probe)
         return;
-    raise_files(preparation);
     enum err err = perf_counts_open(&watch.perf, watch.spool.dir, preparation->spec_count, &watch.writer);
     if (err)
         log_warn("cannot count perf events: no socket beside the spool in %s: %s", watch.spool.dir, err_text(err));
@@ -155,18 +155,42 @@ static enum err start(const struct preparation *preparation, const struct run_se
         .files = preparation->files_known ? &preparation->files : NULL,
     };
     getrusage(RUSAGE_CHILDREN, &watch.children_before);
+    enum err err = launch_start(&launch, &watch.command, error);
+    if (err != AGAIN || !watch.signals.witness.pid)
+        return err;
+    witness_end(&watch.signals.witness); /* the command needs its place more */
+    getrusage(RUSAGE_CHILDREN, &watch.children_before);
     return launch_start(&launch, &watch.command, error);
 }
 
-/* As a shell says and counts it. Nothing ran, so nothing is left to file. */
-static void explain_failure(const struct run_settings *settings, struct run_result *result, enum err err, int error)
+/* Nothing ran, so nothing is left to file. */
+static void leave_nothing(void)
 {
-    log_error("%s: %s", settings->command[0], err == ABSENT && !strchr(settings->command[0], '/')
-              ? "command not found" : strerror(error));
-    result->status = (err == ABSENT ? 127 : 126) << 8;
-    writer_close(&watch.writer);
     perf_counts_close(&watch.perf);
+    writer_close(&watch.writer);
     spool_dir_remove(&watch.spool);
+}
+
+/* As a shell says and counts it. */
+static void explain_failure(const struct run_settings *settings, struct run_result *result, int error)
+{
+    log_error("%s: %s", settings->command[0], error == ENOENT && !strchr(settings->command[0], '/')
+              ? "command not found" : strerror(error));
+    result->status = launch_status(error) << 8;
+}
+
+/* No room for a process or a descriptor beside the command's: it takes our place, as it would without us. Returns the
+ * errno when it cannot be run. */
+static int run_in_our_place(const struct preparation *preparation, const struct run_settings *settings, const char *why)
+{
+    int error;
+    struct launch launch = {
+        .command = settings->command, .signals = &watch.signals, .files = preparation->files_known ? &preparation->files : NULL,
+    };
+    watch_close(&watch);
+    log_warn("cannot watch: %s. The command runs unwatched; see 'ulimit -u' and 'ulimit -n'.", why);
+    launch_become(&launch, &error);
+    return error;
 }
 
 /* Nobody else may be able to tell what the command was: a static program has no probe. The path counts only when it
@@ -196,11 +220,9 @@ static void watch_command(const struct run_settings *settings, struct run_result
     watch.signals.command = watch.command;
     watch.signals.in_job = in_job;
     watch.signals.context = &watch.kernel;
-    enum err err = watch_open(&watch);
-    if (err)
-        log_warn("cannot watch: %s", err_text(err));
     watch_until_end(&watch);
-    result->running = watch_finish(&watch);
+    uint32_t running = watch_finish(&watch);
+    result->running = watch.signals.quit ? 0 : running; /* told to end: then nobody stays for them */
     result->status = watch.status;
     result->watched = watch.writer.fd != WRITER_NONE;
     if (result->watched)
@@ -216,16 +238,24 @@ void run_watch(const struct run_settings *settings, struct run_result *result)
         .epoll_fd = -1, .ticks.fd = -1, .writer.fd = WRITER_NONE, .perf.fd = -1, .spool.fd = -1,
         .kernel = { .execs.fd = -1, .forks.fd = -1, .exits.fd = -1, .unseen.proc_fd = -1 },
     };
-    signals_open(&watch.signals);
+    raise_files(&preparation);
+    enum err err = signals_open(&watch.signals);
     prctl(PR_SET_CHILD_SUBREAPER, 1L);
-    prepare(&preparation, settings);
+    if (!err) {
+        prepare(&preparation, settings);
+        err = watch_open(&watch);
+    }
     uint64_t start_ns = clock_realtime_ns();
-    enum err err = start(&preparation, settings, &error);
-    if (err) {
-        explain_failure(settings, result, err, error);
-    } else {
+    if (!err)
+        err = start(&preparation, settings, &error);
+    if (!err) {
         record_command(settings, start_ns);
         watch_command(settings, result);
+    } else {
+        leave_nothing();
+        if (err != ABSENT && err != DENIED)
+            error = run_in_our_place(&preparation, settings, error ? strerror(error) : err_text(err));
+        explain_failure(settings, result, error);
     }
     buf_clear(&preparation.events);
     if (!result->running)

@@ -427,6 +427,62 @@ END
     [ ! -e "$T/o" ]
 }
 
+# --- too little of everything ------------------------------------------------------------------------------------------
+
+@test "hardly any descriptors: the program runs, with its own limit" {
+    for limit in 6 7 8 10 12 14 16 18 20 24 32; do
+        run bash -c 'ulimit -n "$1"; "$0" run -q -- sh -c "ulimit -n; exit 3"' "$SONDE" "$limit"
+        echo "$limit: $status $output"
+        [ "$status" -eq 3 ]
+        [ "${lines[-1]}" = "$limit" ]
+    done
+}
+
+@test "no processes beside the program's: it runs, and says once that it is not watched" {
+    need_root
+    chmod 755 "$T"
+    one="setpriv --reuid=54321 --regid=54321 --clear-groups prlimit --nproc"
+    # shellcheck disable=SC2086
+    run $one=1 "$SONDE" run -- bash -c 'echo ran; exit 3'
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [ "$(grep -c unwatched <<<"$output")" -eq 1 ]
+    grep -qx ran <<<"$output"
+    # shellcheck disable=SC2086
+    run $one=2 env SONDE_DB="$T/db/of-54321" "$SONDE" run -- bash -c 'echo ran; exit 3'
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [ "$output" = ran ]
+}
+
+@test "arguments and environment that just fit still fit" {
+    python3 - "$SONDE" "$T/db/full.db" <<'END'
+import os, subprocess, sys
+sonde, db = sys.argv[1:]
+def environment(size):
+    env = {"PATH": os.environ["PATH"], "SONDE_DB": db, "TMPDIR": os.environ["TMPDIR"]}
+    for i in range(size // 100000):
+        env["PAD%03d" % i] = "x" * 100000
+    env["PAD"] = "x" * (size % 100000)
+    return env
+def fits(size):
+    try:
+        subprocess.run(["/bin/true"], env=environment(size), check=True)
+        return True
+    except OSError:
+        return False
+low, high = 0, 8 << 20
+while high - low > 16:
+    middle = (low + high) // 2
+    low, high = (middle, high) if fits(middle) else (low, middle)
+# Room for sonde's own words, and for no more.
+room = len(sonde) * 2 + 60
+result = subprocess.run([sonde, "run", "-q", "--", "/bin/true"], env=environment(low - room))
+assert result.returncode == 0, result
+END
+    [ "$(sqlite3 "$T/db/full.db" "select exit_code from jobs")" -eq 0 ]
+}
+
 # --- size ------------------------------------------------------------------------------------------------------------
 
 @test "at most 8 MB resident while 5,000 processes come and go" {

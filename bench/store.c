@@ -137,7 +137,7 @@ static void bench_small(const char *dir)
 
 static enum err count_job(void *context, const struct store_job *job)
 {
-    *(uint64_t *)context += job->summary.images;
+    *(uint64_t *)context += job->summary.processes;
     return OK;
 }
 
@@ -170,7 +170,7 @@ static double list_once(const char *path, size_t limit)
 {
     uint64_t sum = 0, start_ns = clock_monotonic_ns();
     struct store *store = open_store(path, STORE_READ);
-    must(store_jobs(store, &(struct store_filter){ .limit = limit }, count_job, &sum) == OK, "list");
+    must(store_jobs(store, &(struct store_filter){ .limit = limit, .brief = true }, count_job, &sum) == OK, "list");
     store_close(&store);
     return since_s(start_ns);
 }

@@ -70,6 +70,7 @@ static struct store_filter filter_of(const struct list_settings *settings, bool 
         .until_ns = settings->until_ns,
         .order = (enum store_order)settings->sort,
         .reverse = settings->reverse,
+        .brief = true,
         .limit = settings->all ? 0 : shortened ? ON_A_TERMINAL + 1 : (size_t)settings->limit,
     };
 }

@@ -69,13 +69,15 @@ int columns_read_summary(sqlite3_stmt *statement, int at, struct summary *summar
 
 int columns_read_summary_brief(sqlite3_stmt *statement, int at, struct summary *summary)
 {
-    at = read_numbers(statement, at, summary);
     summary->sum.known = summary->total.known = 0;
+#define X(field) summary->field = (uint64_t)sqlite3_column_int64(statement, at++);
+    BRIEF_NUMBERS(X)
+#undef X
 #define X(name) read_counter(statement, at++, &summary->sum, COUNTER_##name);
-    COLUMNS_BRIEF(X)
+    BRIEF_COUNTERS(X)
 #undef X
 #define X(name) read_counter(statement, at++, &summary->total, COUNTER_##name);
-    COLUMNS_BRIEF(X)
+    BRIEF_COUNTERS(X)
 #undef X
     return at;
 }

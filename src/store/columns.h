@@ -45,11 +45,11 @@
 #define COLUMNS_SUMMARY(of, of_counter, of_total) \
     SUMMARY_SUMS(of) SUMMARY_GAPS(of) SUMMARY_PEAKS(of) COUNTERS_LIST(of_counter) COUNTERS_LIST(of_total)
 
-/* Of the counters, those that a list of jobs shows: their columns in sum, and in total. */
-#define COLUMNS_BRIEF(X) X(usertime) X(systemtime) X(rssmax)
+/* Of a summary, what a list of jobs shows: numbers, and counters of both sum and total. */
+#define BRIEF_NUMBERS(X) X(processes) X(threads) X(failed) X(signalled) X(rss_peak_bytes)
+#define BRIEF_COUNTERS(X) X(usertime) X(systemtime) X(rssmax)
 #define COLUMNS_SUMMARY_BRIEF \
-    SUMMARY_SUMS(COLUMNS_NAME) SUMMARY_GAPS(COLUMNS_NAME) SUMMARY_PEAKS(COLUMNS_NAME) COLUMNS_BRIEF(COLUMNS_NAME) \
-    COLUMNS_BRIEF(COLUMNS_TOTAL_OF)
+    BRIEF_NUMBERS(COLUMNS_NAME) BRIEF_COUNTERS(COLUMNS_NAME) BRIEF_COUNTERS(COLUMNS_TOTAL_OF)
 #define COLUMNS_TOTAL_OF(name) "total_" #name ","
 
 /* Values that are not known are NULL. Each returns the number of the next parameter or column. */

@@ -41,7 +41,7 @@ static void read_numbers(sqlite3_stmt *statement, struct store_job *job)
     job->period_ns = number_at(statement, JOB_period_ns);
 }
 
-void job_row_read(sqlite3_stmt *statement, bool whole, struct store_job *job, struct buf *words)
+void job_row_read(sqlite3_stmt *statement, bool brief, struct store_job *job, struct buf *words)
 {
     *job = (struct store_job){
         .job_id = text_at(statement, JOB_job_id), .name = text_at(statement, JOB_name),
@@ -52,8 +52,8 @@ void job_row_read(sqlite3_stmt *statement, bool whole, struct store_job *job, st
     words_decode(words, columns_read_bytes(statement, JOB_command));
     job->command = (struct bytes){ words->data, words->size };
     read_numbers(statement, job);
-    int id = whole ? columns_read_summary(statement, JOB_summary, &job->summary)
-                   : columns_read_summary_brief(statement, JOB_summary, &job->summary);
+    int id = brief ? columns_read_summary_brief(statement, JOB_summary, &job->summary)
+                   : columns_read_summary(statement, JOB_summary, &job->summary);
     job->row = sqlite3_column_int64(statement, id);
 }
 

@@ -12,9 +12,9 @@
 
 #define JOB_ROW_COLUMNS_BRIEF JOB_TEXTS(COLUMNS_NAME) JOB_NUMBERS(COLUMNS_NAME) COLUMNS_SUMMARY_BRIEF "id"
 
-/* Texts are borrowed from statement until its next step, the command from words. whole: JOB_ROW_COLUMNS were selected,
- * else JOB_ROW_COLUMNS_BRIEF. */
-void job_row_read(sqlite3_stmt *statement, bool whole, struct store_job *job, struct buf *words);
+/* Texts are borrowed from statement until its next step, the command from words. brief: JOB_ROW_COLUMNS_BRIEF
+ * were selected, else JOB_ROW_COLUMNS. */
+void job_row_read(sqlite3_stmt *statement, bool brief, struct store_job *job, struct buf *words);
 
 /* Gives job its own copy of all texts. */
 enum err job_row_own(struct store_job *job);

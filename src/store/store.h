@@ -51,7 +51,8 @@ struct store_filter {
     uint64_t since_ns, until_ns;    /* jobs that overlap; 0: open */
     enum store_order order;         /* newest or largest first; names from a to z */
     bool reverse;
-    bool whole;                     /* all of the summary; else of its sum and total only CPU times and rssmax: faster */
+    bool brief;                     /* three times as fast: of the summary only processes, threads, failed, signalled,
+                                       rss_peak_bytes, and of its counters the CPU times and rssmax are filled */
     size_t limit;                   /* 0: all */
 };
 

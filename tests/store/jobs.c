@@ -91,6 +91,37 @@ static void orders_are_largest_first(void **state)
     FOUND("20", .order = BY_CPU, .limit = 1);
 }
 
+static enum err compare_brief(void *context, const struct store_job *job)
+{
+    struct store_job whole = fixture_job(context, job->job_id);
+    assert_int_equal(job->summary.processes, whole.summary.processes);
+    assert_int_equal(job->summary.failed, whole.summary.failed);
+    assert_int_equal(counters_cpu_us(&job->summary.sum), counters_cpu_us(&whole.summary.sum));
+    assert_int_equal(job->summary.total.value[COUNTER_rssmax], whole.summary.total.value[COUNTER_rssmax]);
+    assert_int_equal(job->end_ns, whole.end_ns);
+    assert_int_equal(job->row, whole.row);
+    assert_true(job->summary.processes && counters_has(&job->summary.total, COUNTER_rssmax));
+    store_job_clear(&whole);
+    return OK;
+}
+
+static enum err compare_whole(void *context, const struct store_job *job)
+{
+    struct store_job whole = fixture_job(context, job->job_id);
+    assert_memory_equal(&job->summary, &whole.summary, sizeof whole.summary);
+    assert_true(counters_has(&job->summary.sum, COUNTER_timeslices) && job->summary.images);
+    store_job_clear(&whole);
+    return OK;
+}
+
+static void brief_is_less_but_not_other(void **state)
+{
+    struct store *store = ((struct store_fixture *)*state)->store;
+    fill(store);
+    assert_int_equal(store_jobs(store, &(struct store_filter){ .brief = true }, compare_brief, store), OK);
+    assert_int_equal(store_jobs(store, &(struct store_filter){ 0 }, compare_whole, store), OK);
+}
+
 static enum err stop_at_second(void *context, const struct store_job *job)
 {
     (void)job;
@@ -147,6 +178,7 @@ int main(void)
         STORE_TEST(filters_leave_what_was_asked_for),
         STORE_TEST(times_are_those_of_jobs_that_overlap),
         STORE_TEST(orders_are_largest_first),
+        STORE_TEST(brief_is_less_but_not_other),
         STORE_TEST(a_callback_can_stop),
         STORE_TEST(a_job_is_found_by_the_beginning_of_its_id),
         STORE_TEST(the_last_job_is_the_one_filed_last),

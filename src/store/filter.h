@@ -1,0 +1,13 @@
+/* What a person asked for as SQL. */
+#ifndef SONDE_STORE_FILTER_H
+#define SONDE_STORE_FILTER_H
+
+#include "store/db.h"
+
+/* Adds "SELECT id AS found FROM jobs WHERE … ORDER BY … LIMIT …". */
+void filter_add_sql(struct buf *sql, const struct store_filter *filter);
+
+/* Binds its parameters, from the first. Texts are borrowed. */
+void filter_bind(sqlite3_stmt *statement, const struct store_filter *filter);
+
+#endif

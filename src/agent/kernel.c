@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LAZY_MS 50
+#define LAZY_MS 50 /* between two looks at the sockets that do not wake us: what comes meanwhile must fit into them */
+#define LAZY_MAX_MS 200
 #define REMEMBER_NS (2 * NS_PER_S) /* how long other sources may speak of a process that has ended */
 
 void kernel_open(struct kernel *kernel, const char *root, struct writer *writer, struct perf_counts *perf)
 {
-    *kernel = (struct kernel){ .writer = writer, .perf = perf, .self = (uint32_t)getpid(), .execs.fd = -1 };
+    *kernel = (struct kernel){ .writer = writer, .perf = perf, .self = (uint32_t)getpid(), .execs.fd = -1,
+                                .pause_ms = LAZY_MS };
     members_init(&kernel->members);
     kernel->threads = calloc(KERNEL_THREADS, sizeof *kernel->threads);
     if (forks_open_kinds(&kernel->forks, 1u << FORKS_FORK | 1u << FORKS_EXIT) != OK
@@ -45,7 +47,7 @@ uint64_t kernel_lost(const struct kernel *kernel)
 
 int kernel_timeout_ms(const struct kernel *kernel)
 {
-    return kernel->lazy ? LAZY_MS : -1;
+    return kernel->lazy ? kernel->pause_ms : -1;
 }
 
 static void record_fork(struct kernel *kernel, const struct fork_event *event)
@@ -151,6 +153,7 @@ static void process_batch(struct kernel *kernel)
 static void on_event(void *context, const struct fork_event *event)
 {
     struct kernel *kernel = context;
+    kernel->heard = true;
     kernel->batch[kernel->batch_count++] = *event;
     if (kernel->batch_count == KERNEL_BATCH)
         process_batch(kernel);
@@ -224,9 +227,11 @@ static void on_taskstats(void *context, const struct taskstats_record *record)
 /* Forks first: then nearly all exit records are of processes that are known. */
 void kernel_read(struct kernel *kernel)
 {
+    kernel->heard = false;
     read_forks(kernel);
     exits_read(&kernel->exits, on_taskstats, kernel);
     settle_held(kernel);
+    kernel->pause_ms = kernel->heard ? LAZY_MS : kernel->pause_ms < LAZY_MAX_MS ? 2 * kernel->pause_ms : LAZY_MAX_MS;
     if (kernel->forks.lost != kernel->forks_lost) {
         kernel->forks_lost = kernel->forks.lost;
         kernel_resync(kernel, true);

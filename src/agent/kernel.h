@@ -41,6 +41,8 @@ struct kernel {
     size_t held_count;
     bool lazy;           /* forks and exits have room enough to wait for us, who would else be woken by each */
     struct kernel_thread *threads; /* KERNEL_THREADS of them; memory is used only where threads are */
+    bool heard;          /* something came since the last look */
+    int pause_ms;        /* until the next look; grows while nothing comes */
     uint64_t forks_lost; /* at the last resynchronisation */
     uint64_t forgot_ns;
 };

@@ -54,16 +54,24 @@ static void file_run(const struct command_call *call, const struct run_result *r
 {
     const struct settings *settings = call->settings;
     struct store *store;
+    struct merged merged;
     struct submitted submitted;
-    if (!command_store_open(call, STORE_WRITE, &store)) {
+    enum err err = submit_merge(&merged, result->spool, &submitted);
+    if (err) {
+        log_error("cannot read back the spool: %s", err_text(err));
         tell_kept(result);
         return;
     }
-    enum err err = submit_spool(store, result->spool, keep, &submitted);
+    if (!command_store_open(call, STORE_WRITE, &store)) {
+        merge_clear(&merged);
+        tell_kept(result);
+        return;
+    }
+    err = submit_file_clear(store, &merged, result->spool, keep);
     if (!err) {
         tell_filed(&submitted, settings->quiet);
     } else {
-        log_error("cannot file the job: %s", err == ABSENT || err == CORRUPT ? err_text(err) : store_message(store));
+        log_error("cannot file the job: %s", store_message(store));
         tell_kept(result);
     }
     store_close(&store);

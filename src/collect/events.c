@@ -4,14 +4,22 @@
 #include "base/clock.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #define COUNT_MAX (1u << 30)
 #define TICK_NS (10 * NS_PER_MS) /* start_ticks count hundredths of a second on every kernel we know */
 
-void events_init(struct events *events, struct bytes spool)
+void events_pages_forget(struct events_pages *pages)
 {
-    *events = (struct events){ .spool = spool, .boot_ns = UINT64_MAX };
+    if (pages->mapped.size)
+        madvise((void *)pages->mapped.data, pages->mapped.size, MADV_DONTNEED);
+    pages->touched = 0;
+}
+
+void events_init(struct events *events, struct bytes spool, struct events_pages *pages)
+{
+    *events = (struct events){ .spool = spool, .pages = pages, .boot_ns = UINT64_MAX };
 }
 
 void events_clear(struct events *events)
@@ -19,7 +27,7 @@ void events_clear(struct events *events)
     free(events->list);
     free(events->pids);
     free(events->table);
-    events_init(events, (struct bytes){ 0 });
+    *events = (struct events){ 0 };
 }
 
 /* Readers made from the lists of wire/record.h, one for the numbers and one for the texts: they stop at the first
@@ -132,6 +140,7 @@ struct bytes event_body(const struct events *events, const struct event *event)
 {
     uint32_t size; /* second word of the frame, which was checked when the event was taken in */
     memcpy(&size, events->spool.data + event->at + sizeof size, sizeof size);
+    events_pages_touch(events->pages, event->at);
     return (struct bytes){ events->spool.data + event->at + FRAME_HEAD, size };
 }
 

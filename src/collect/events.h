@@ -7,6 +7,8 @@
 #include "wire/frame.h"
 
 #define NONE UINT32_MAX
+#define EVENTS_WINDOW (64u << 10)
+#define EVENTS_WINDOWS_MAX 8
 
 enum event_flag {
     EVENT_OF_THREAD = 1, /* tid is not the pid */
@@ -30,8 +32,31 @@ struct pid {
     uint32_t unseen;       /* a life of which only its children told; NONE */
 };
 
+/* Pages of a mapped spool that were looked at count as ours until we say that we do not need them; they stay in the
+ * kernel's cache all the same. */
+struct events_pages {
+    struct bytes mapped; /* none: the spool is not mapped */
+    size_t window[2];    /* that were touched last; the kernel maps this much around each touch */
+    size_t touched;      /* windows */
+};
+
+void events_pages_forget(struct events_pages *pages);
+
+/* Notes that this place of the spool was looked at, and forgets when they were many. */
+static inline void events_pages_touch(struct events_pages *pages, size_t at)
+{
+    size_t window = at / EVENTS_WINDOW;
+    if (window == pages->window[0] || window == pages->window[1])
+        return;
+    pages->window[1] = pages->window[0];
+    pages->window[0] = window;
+    if (++pages->touched >= EVENTS_WINDOWS_MAX)
+        events_pages_forget(pages);
+}
+
 struct events {
     struct bytes spool;
+    struct events_pages *pages;
     struct event *list;
     uint32_t count, room;
     struct pid *pids; /* in the order in which they were first seen */
@@ -44,7 +69,8 @@ struct events {
     uint64_t boot_ns; /* the clock at start_ticks 0, at most this; UINT64_MAX: not known */
 };
 
-void events_init(struct events *events, struct bytes spool);
+/* pages is borrowed until events_clear. */
+void events_init(struct events *events, struct bytes spool, struct events_pages *pages);
 void events_clear(struct events *events);
 
 /* Takes a record of the spool in. Kinds that do not speak of a process are left out. CORRUPT: not a record that can be

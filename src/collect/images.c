@@ -161,6 +161,25 @@ static bool take(struct search *s, uint32_t index)
     }
 }
 
+/* Had the copy done something of its own when it exec'd, as far as it told? A child of vfork had no image to do so. */
+static bool was_busy(const struct events *events, uint32_t exec)
+{
+    const struct event *e = exec == NONE ? NULL : &events->list[exec];
+    return e && e->kind == RECORD_KIND_exec && e->flags & EVENT_COPIED && event_cpu_us(events, e) >= IMAGES_SMALL_US;
+}
+
+/* A life that was born as a copy and then exec'd: unless the copy did something of its own, it belongs to the image that
+ * it became. */
+static void settle(struct search *s, const struct life *life)
+{
+    struct image *born = &s->images->list[s->born], *next = born + 1;
+    if (s->images->count < s->born + 2 || life->first_child_ns < next->start_ns || was_busy(s->events, next->exec))
+        return;
+    next->start_ns = born->start_ns;
+    s->images->count--;
+    memmove(born, next, (s->images->count - s->born) * sizeof *born);
+}
+
 enum err images_find(struct images *images, struct lives *lives, const struct events *events)
 {
     *images = (struct images){ 0 };
@@ -174,6 +193,7 @@ enum err images_find(struct images *images, struct lives *lives, const struct ev
         for (uint32_t e = life->first; e != NONE; e = events->list[e].next)
             if (!take(&search, e))
                 return NOMEM;
+        settle(&search, life);
         life->image = search.born;
         life->images = images->count - search.born;
     }
@@ -184,25 +204,6 @@ void images_clear(struct images *images)
 {
     free(images->list);
     *images = (struct images){ 0 };
-}
-
-/* Had the copy done something of its own when it exec'd, as far as it told? A child of vfork had no image to do so. */
-static bool was_busy(const struct events *events, uint32_t exec)
-{
-    const struct event *e = exec == NONE ? NULL : &events->list[exec];
-    return e && e->kind == RECORD_KIND_exec && e->flags & EVENT_COPIED && event_cpu_us(events, e) >= IMAGES_SMALL_US;
-}
-
-void images_settle(struct images *images, struct life *life, const struct events *events, bool made_children)
-{
-    if (life->images < 2)
-        return;
-    struct image *born = &images->list[life->image], *next = born + 1;
-    if (made_children || was_busy(events, next->exec))
-        return;
-    next->start_ns = born->start_ns;
-    life->image++;
-    life->images--;
 }
 
 uint32_t images_at(const struct images *images, const struct life *life, uint64_t time_ns)
@@ -216,9 +217,4 @@ uint32_t images_at(const struct images *images, const struct life *life, uint64_
             high = middle;
     }
     return low - 1;
-}
-
-uint64_t images_first_exec_ns(const struct images *images, const struct life *life)
-{
-    return life->images < 2 ? UINT64_MAX : images->list[life->image + 1].start_ns;
 }

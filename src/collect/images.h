@@ -22,12 +22,9 @@ struct images {
     uint32_t count, room;
 };
 
+/* Sets life.image and .images. The parents must be known. */
 enum err images_find(struct images *images, struct lives *lives, const struct events *events);
 void images_clear(struct images *images);
-
-/* A life that was born as a copy and then exec'd: does the part before belong to the image that it became? Then it is
- * dropped from the life. made_children: before that exec. */
-void images_settle(struct images *images, struct life *life, const struct events *events, bool made_children);
 
 /* The image of the life that was active at this time. */
 uint32_t images_at(const struct images *images, const struct life *life, uint64_t time_ns);
@@ -35,8 +32,5 @@ uint32_t images_at(const struct images *images, const struct life *life, uint64_
 /* Is this image the one that was announced? Its path may differ (links, interpreters of scripts) and words may come
  * before the announced ones, but then those behind the first stay. */
 bool images_is_announced(const struct event_texts *said, const struct event_texts *is);
-
-/* When the life exec'd first, UINT64_MAX: never. To be asked before images_settle. */
-uint64_t images_first_exec_ns(const struct images *images, const struct life *life);
 
 #endif

@@ -8,6 +8,7 @@
 struct life {
     uint64_t first_ns;         /* the earliest that was said of it */
     uint64_t start_ns, end_ns; /* 0: not known */
+    uint64_t first_child_ns;   /* when its first child was born, UINT64_MAX: never; set by collect/tree.c */
     uint32_t pid, ppid;        /* ppid 0: not known */
     uint32_t first, last;      /* its events, chained in the order of time */
     uint32_t kinds;            /* bit per record_kind of the whole process, not of a single thread */

@@ -5,17 +5,12 @@
 
 #include "collect/identity.h"
 #include "collect/numbers.h"
-#include "collect/perf.h"
 #include "collect/series.h"
 #include "collect/tree.h"
 #include "wire/spool.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
-
-#define FORGET_BYTES (512u << 10) /* of the mapped spool that are read before its pages are given back */
-#define FORGET_PLACES 512u        /* processes that are written down before that */
 
 struct merged_memory {
     struct spool_reader reader;
@@ -27,6 +22,7 @@ struct merging {
     struct run *run;
     struct merged_memory *memory;
     struct texts texts;
+    struct events_pages pages;
     struct events events;
     struct series series;
     struct lives lives;
@@ -116,30 +112,18 @@ static enum err take_record(struct merging *m, enum record_kind kind, struct byt
     }
 }
 
-/* Pages of the spool that were looked at count as ours until we say that we do not need them: they stay in the kernel's
- * cache all the same. */
-static void forget_pages(const struct merging *m)
-{
-    if (m->memory->mapped && m->memory->reader.all.size)
-        madvise((void *)m->memory->reader.all.data, m->memory->reader.all.size, MADV_DONTNEED);
-}
-
 static enum err read_records(struct merging *m)
 {
     struct spool_reader *reader = &m->memory->reader;
     enum record_kind kind;
     struct bytes body;
-    size_t forgot_at = 0;
     while (spool_next(reader, &kind, &body) == OK) {
         enum err err = take_record(m, kind, body);
         if (err == CORRUPT)
             m->run->gaps.bytes_damaged += FRAME_HEAD + body.size;
         else if (err)
             return err;
-        if (reader->at - forgot_at >= FORGET_BYTES) {
-            forget_pages(m);
-            forgot_at = reader->at;
-        }
+        events_pages_touch(&m->pages, reader->at);
     }
     m->run->gaps.bytes_damaged += reader->damaged_bytes;
     return m->has_run ? OK : CORRUPT;
@@ -153,7 +137,7 @@ static enum err find_processes(struct merging *m)
     if (!err)
         err = images_find(&m->images, &m->lives, &m->events);
     if (!err)
-        err = tree_order(&m->images, &m->lives, &m->events, &m->order, &m->count);
+        err = tree_order(&m->images, &m->lives, &m->order, &m->count);
     if (!err)
         err = usage_init(&m->usage, &m->events, &m->lives, &m->images, m->order, m->count);
     if (!err)
@@ -166,7 +150,8 @@ static enum err make_room(struct merging *m)
     struct run *run = m->run;
     struct arena *arena = &m->memory->arena;
     run->processes = arena_alloc(arena, m->count, sizeof *run->processes);
-    run->threads = arena_alloc(arena, (size_t)m->count + m->events.threads, sizeof *run->threads);
+    /* At most; a main thread stands beside others only, of which each has an event. One more is for work in progress. */
+    run->threads = arena_alloc(arena, 2 * (size_t)m->events.threads + 1, sizeof *run->threads);
     run->counts = arena_alloc(arena, 2 * (size_t)m->events.perfs, sizeof *run->counts);
     return run->processes && run->threads && run->counts ? OK : NOMEM;
 }
@@ -181,12 +166,9 @@ static enum err write_down(struct merging *m)
         struct process *process = &run->processes[place];
         identity_fill(&identity, m->order[place], process);
         err = numbers_fill(&numbers, m->order[place], process);
-        perf_fill(&m->events, run, process);
         run->process_count = place + 1;
-        if (place % FORGET_PLACES == 0)
-            forget_pages(m);
     }
-    forget_pages(m);
+    events_pages_forget(&m->pages);
     threads_scratch_clear(&numbers.scratch);
     return err;
 }
@@ -240,7 +222,9 @@ static enum err merge_memory(struct merged *merged)
 {
     struct merging m = { .run = &merged->run, .memory = merged->memory };
     texts_init(&m.texts, &merged->memory->arena);
-    events_init(&m.events, merged->memory->reader.all);
+    if (merged->memory->mapped)
+        m.pages.mapped = merged->memory->reader.all;
+    events_init(&m.events, merged->memory->reader.all, &m.pages);
     series_init(&m.series, &merged->memory->arena);
     enum err err = merge_all(&m);
     clear_work(&m);

@@ -1,6 +1,8 @@
 /* From what a life used to what each of its images used: the difference of what it had used when each began. */
 #include "collect/numbers.h"
 
+#include "collect/perf.h"
+
 #include "collect/own.h"
 
 #define BIT(name) (1ull << COUNTER_##name)
@@ -160,11 +162,11 @@ enum err numbers_fill(struct numbers *n, uint32_t index, struct process *process
         return err;
     if (!fill_counters(n, index, process, threads, count))
         process->sources |= USAGE_WITH_OTHERS;
-    if (count == 1)
-        threads[0].counters = process->counters;
     fill_times(process, &threads[0]);
     process->thread_first = (uint32_t)n->run->thread_count;
     process->thread_count = count;
-    n->run->thread_count += count;
+    perf_fill(n->events, n->run, process);
+    if (count > 1)
+        n->run->thread_count += count;
     return OK;
 }

@@ -2,7 +2,6 @@
  * is not. */
 #include "collect/submit.h"
 
-#include "collect/merge.h"
 #include "wire/probe_env.h"
 
 #include <dirent.h>
@@ -50,30 +49,43 @@ static uint64_t count_lost(const char *path)
 
 static void tell(const struct run *run, struct submitted *result)
 {
-    *result = (struct submitted){ .processes = run->process_count, .threads = run->thread_count, .gaps = run->gaps };
+    *result = (struct submitted){ .processes = run->process_count, .gaps = run->gaps };
     size_t size = run->job_id.size < sizeof result->job_id - 1 ? run->job_id.size : sizeof result->job_id - 1;
     if (size)
         memcpy(result->job_id, run->job_id.data, size);
-    for (size_t i = 0; i < run->process_count && !result->running; i++)
-        result->running = run->processes[i].state == PROCESS_RUNNING;
+    for (size_t i = 0; i < run->process_count; i++) {
+        result->threads += run->processes[i].thread_count;
+        result->running |= run->processes[i].state == PROCESS_RUNNING;
+    }
+}
+
+enum err submit_merge(struct merged *merged, const char *spool_path, struct submitted *result)
+{
+    *result = (struct submitted){ 0 };
+    enum err err = merge_spool(merged, spool_path);
+    if (err)
+        return err;
+    uint64_t lost = count_lost(spool_path);
+    if (lost > merged->run.gaps.records_lost)
+        merged->run.gaps.records_lost = lost;
+    tell(&merged->run, result);
+    return OK;
+}
+
+enum err submit_file_clear(struct store *store, struct merged *merged, const char *spool_path, bool keep)
+{
+    enum err err = store_file(store, &merged->run);
+    merge_clear(merged);
+    if (!err && !keep)
+        remove_spool(spool_path);
+    return err;
 }
 
 enum err submit_spool(struct store *store, const char *spool_path, bool keep, struct submitted *result)
 {
     struct merged merged;
-    *result = (struct submitted){ 0 };
-    enum err err = merge_spool(&merged, spool_path);
-    if (err)
-        return err;
-    uint64_t lost = count_lost(spool_path);
-    if (lost > merged.run.gaps.records_lost)
-        merged.run.gaps.records_lost = lost;
-    tell(&merged.run, result);
-    err = store_file(store, &merged.run);
-    merge_clear(&merged);
-    if (!err && !keep)
-        remove_spool(spool_path);
-    return err;
+    enum err err = submit_merge(&merged, spool_path, result);
+    return err ? err : submit_file_clear(store, &merged, spool_path, keep);
 }
 
 struct search {

@@ -2,6 +2,7 @@
 #ifndef SONDE_COLLECT_SUBMIT_H
 #define SONDE_COLLECT_SUBMIT_H
 
+#include "collect/merge.h"
 #include "store/store.h"
 
 struct submitted {
@@ -10,6 +11,12 @@ struct submitted {
     struct run_gaps gaps;
     bool running; /* some processes had not ended */
 };
+
+/* The first half of submit_spool: merges. Memory of both halves does not add up when the store is opened between them. */
+enum err submit_merge(struct merged *merged, const char *spool_path, struct submitted *result);
+
+/* The second half: files, removes the spool, and clears merged in any case. */
+enum err submit_file_clear(struct store *store, struct merged *merged, const char *spool_path, bool keep);
 
 /* Merges and files one spool. Removes it, its .lost file and its empty folder afterwards unless keep. On failure
  * nothing is removed. */

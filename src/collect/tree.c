@@ -25,7 +25,11 @@ static enum err find_parent(struct lives *lives, struct events *events, uint32_t
         if (err)
             return err;
     }
-    lives->list[index].parent = parent == index ? NONE : parent;
+    if (parent == index)
+        return OK;
+    lives->list[index].parent = parent;
+    if (time_ns < lives->list[parent].first_child_ns)
+        lives->list[parent].first_child_ns = time_ns;
     return OK;
 }
 
@@ -58,22 +62,6 @@ enum err tree_find_parents(struct lives *lives, struct events *events, uint32_t 
             return err;
     }
     return break_cycles(lives);
-}
-
-static enum err settle_images(struct images *images, struct lives *lives, const struct events *events)
-{
-    bool *made_children = calloc(lives->count + 1, sizeof *made_children);
-    if (!made_children)
-        return NOMEM;
-    for (uint32_t i = 0; i < lives->count; i++) {
-        const struct life *life = &lives->list[i];
-        if (life->parent != NONE && birth_ns(life) < images_first_exec_ns(images, &lives->list[life->parent]))
-            made_children[life->parent] = true;
-    }
-    for (uint32_t i = 0; i < lives->count; i++)
-        images_settle(images, &lives->list[i], events, made_children[i]);
-    free(made_children);
-    return OK;
 }
 
 /* The images that stand, in the order of their beginning, with their parents set. */
@@ -127,12 +115,9 @@ static void walk_in_order(struct images *images, const struct kin *kin, uint32_t
     }
 }
 
-enum err tree_order(struct images *images, struct lives *lives, const struct events *events, uint32_t **order,
-                    uint32_t *count)
+enum err tree_order(struct images *images, const struct lives *lives, uint32_t **order, uint32_t *count)
 {
-    enum err err = settle_images(images, lives, events);
-    if (err)
-        return err;
+    enum err err = OK;
     uint32_t *list = malloc(2 * ((size_t)images->count + 1) * sizeof *list);
     struct kin *kin = malloc(((size_t)images->count + 1) * sizeof *kin);
     if (list && kin) {

@@ -49,7 +49,7 @@ struct process {
     uint32_t image;                /* 0 for the first image of the pid, 1 after an exec, … */
     uint32_t parent;               /* index of the parent in run.processes, PROCESS_NO_PARENT for a root */
     uint32_t last;                 /* index of its last descendant; processes stand in pre-order, so they are self..last */
-    uint32_t thread_first, thread_count; /* in run.threads; at least one when anything is known */
+    uint32_t thread_first, thread_count; /* more than one: in run.threads; a single one is the process itself */
     uint64_t start_ns, end_ns;     /* 0: not known */
     enum process_state state;
     bool status_known;

@@ -48,7 +48,7 @@ struct run {
 
     struct process *processes;  /* in pre-order */
     size_t process_count;
-    struct thread *threads;     /* those of processes[0] first, … */
+    struct thread *threads;     /* of processes that had more than one; those of the first such process first, … */
     size_t thread_count;
     struct event_count *counts;
     size_t counts_count;

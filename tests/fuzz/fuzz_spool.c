@@ -125,10 +125,13 @@ static void check_process(const struct run *run, uint32_t i, uint32_t *threads)
     const struct process *p = &run->processes[i];
     require(p->last >= i && p->last < run->process_count && p->state <= PROCESS_LOST);
     require(p->parent == PROCESS_NO_PARENT || (p->parent < i && p->last <= run->processes[p->parent].last));
-    require(p->thread_first == *threads && p->thread_count >= 1 && run->threads[p->thread_first].tid == p->pid);
+    require(p->thread_count >= 1);
     require(p->pid != RUN_PID && p->counters.known >> COUNTERS_SIZE == 0);
     require(!p->end_ns || p->start_ns <= p->end_ns || p->state == PROCESS_EXECED || p->image > 0);
     require(p->events == UINT32_MAX || p->events < run->counts_count);
+    if (p->thread_count == 1)
+        return;
+    require(p->thread_first == *threads && run->threads[p->thread_first].tid == p->pid);
     *threads += p->thread_count;
 }
 

@@ -51,7 +51,7 @@ static void print_process(const struct run *run, const struct process *p, int de
 
 static void print_threads(const struct run *run, const struct process *p, int depth)
 {
-    for (uint32_t i = p->thread_first; i < p->thread_first + p->thread_count; i++) {
+    for (uint32_t i = p->thread_first; p->thread_count > 1 && i < p->thread_first + p->thread_count; i++) {
         const struct thread *t = &run->threads[i];
         printf("%*s- tid=%u name=%.16s", 2 * depth + 2, "", t->tid, t->name);
         if (t->start_ns && t->end_ns)
@@ -71,6 +71,7 @@ int main(int argc, char **argv)
     }
     const struct run *run = &merged.run;
     struct counters sum = { 0 };
+    size_t threads = 0;
     int depth = 0;
     for (size_t i = 0; i < run->process_count; i++) {
         const struct process *p = &run->processes[i];
@@ -81,9 +82,10 @@ int main(int argc, char **argv)
         if (argc > 2 && strcmp(argv[2], "-t") == 0)
             print_threads(run, p, depth);
         counters_add(&sum, &p->counters);
+        threads += p->thread_count;
     }
     printf("processes=%zu threads=%zu cpu=%" PRIu64 " total=%" PRIu64 " damaged=%" PRIu64 " lost=%" PRIu64 "+%" PRIu64
-           " series=%zu ended=%d\n", run->process_count, run->thread_count, counters_cpu_us(&sum),
+           " series=%zu ended=%d\n", run->process_count, threads, counters_cpu_us(&sum),
            counters_cpu_us(&run->total), run->gaps.bytes_damaged, run->gaps.records_lost, run->gaps.events_lost,
            run->series_count, run->ended);
     merge_clear(&merged);

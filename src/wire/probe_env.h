@@ -23,7 +23,8 @@
 /* Beside the spool: 8 bytes, made by sonde run, in which every record that could not be written is counted. */
 #define SPOOL_LOST_SUFFIX ".lost"
 
-/* What the probe sends, each on a connection of its own, with the descriptors (SCM_RIGHTS, one per event that could be opened, in the order of the events). */
+/* What the probe sends, each on a connection of its own, with the descriptors (SCM_RIGHTS, one per event that could be
+ * opened, in the order of the events). */
 struct probe_perf_message {
     unsigned int pid, tid;
     unsigned int opened; /* bit i: event i was opened and its descriptor is in the message */

@@ -87,6 +87,16 @@ expect_broken() {
     expect_broken 6
 }
 
+@test "a document that names what is not there is found" {
+    put README.md 'See `src/model/good.c` and [this](src/model/good.h).'
+    run python3 "$SOURCE/tests/house/rules.py" "$T"
+    [ "$status" -eq 0 ]
+    put README.md 'See `src/model/gone.c`.'
+    expect_broken 7
+    put README.md 'See [this](gone.md).'
+    expect_broken 7
+}
+
 @test "what is excused with a reason is let through" {
     put src/model/wrong.c 'int x;'
     put tests/house/allowed 'opening src/model/wrong.c generated'

@@ -110,6 +110,18 @@ def check_opening(root):
             yield file, 1, "does not begin with a comment that says what it is"
 
 
+def check_documents(root):
+    """Files that documents name: src/… anywhere, and the targets of links."""
+    for file in sorted([*root.glob("*.md"), *root.glob("docs/*.md")]):
+        for number, line in enumerate(file.read_text().split("\n"), 1):
+            for name in re.findall(r"`((?:src|tests|tools|bench|docs)/[\w./-]+)`", line):
+                if "NAME" not in name and not (root / name).exists():
+                    yield file, number, f"{name} is not there"
+            for name in re.findall(r"\]\((?!https?:)([^)#]+)", line):
+                if not (file.parent / name).exists():
+                    yield file, number, f"the link to {name} leads nowhere"
+
+
 RULES = [
     ("includes", check_includes, "folders include only from the folders before them"),
     ("own-header", check_own_header_first, "a file includes its own header first"),
@@ -117,6 +129,7 @@ RULES = [
     ("lengths", check_lengths, "files and functions are short"),
     ("width", check_width, "lines are not too wide and end without blanks"),
     ("opening", check_opening, "every file begins by saying what it is"),
+    ("documents", check_documents, "documents name files that are there"),
 ]
 
 

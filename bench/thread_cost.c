@@ -75,8 +75,8 @@ int main(int argc, char **argv)
         return join_threads(atoi(argv[2]));
     if (argc > 1 && strcmp(argv[1], "live") == 0)
         return live_threads();
-    char *count = argc > 2 ? argv[2] : "4000";
-    int repeats = argc > 3 ? atoi(argv[3]) : 10;
+    char *count = argc > 2 ? argv[2] : "500";
+    int repeats = argc > 3 ? atoi(argv[3]) : 40;
     double bare[2] = { 1e12, 1e12 }, with[2] = { 1e12, 1e12 };
     tools_spool_make(argc > 1 ? argv[1] : BENCH_PROBE);
     for (int i = 0; i < repeats; i++) {

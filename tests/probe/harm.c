@@ -196,6 +196,20 @@ static void another_library_that_wraps_the_same(void **state)
     }
 }
 
+static void a_program_with_the_address_sanitizer(void **state)
+{
+    (void)state;
+    char tool[TEMP_PATH_MAX];
+    temp_join(tool, getenv("TOOLS"), "acts_sanitized");
+    if (access(tool, X_OK) != 0)
+        skip();
+    probed_program(&probed, (char *[]){ tool, "waits", NULL });
+    assert_int_equal(probed.status, 0);
+    probed_program(&probed, (char *[]){ tool, "threads", "return", NULL });
+    assert_int_equal(probed.status, 0);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_thread), 3);
+}
+
 static void forks_from_a_signal_handler(void **state)
 {
     (void)state;
@@ -220,6 +234,7 @@ int main(void)
         TEST(a_program_that_restricts_its_system_calls),
         TEST(a_filter_from_outside),
         TEST(another_library_that_wraps_the_same),
+        TEST(a_program_with_the_address_sanitizer),
         TEST(forks_from_a_signal_handler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

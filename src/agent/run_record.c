@@ -38,7 +38,7 @@ void run_record_facts(struct run_record_facts *facts, const struct run_settings 
 
 static struct bytes last_part(const char *path)
 {
-    const char *slash = strrchr(path, '/');
+    const char *slash = path ? strrchr(path, '/') : NULL;
     return bytes_of(slash && slash[1] ? slash + 1 : path);
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define TAGS_MAX (64 << 10)
+#define JOB_ID_MAX 128
 
 struct settings {
     const char *name, *job_id, *events, *out_dir;
@@ -32,6 +33,16 @@ static bool add_tag(struct buf *tags, const char *tag)
     buf_add_char(tags, ':');
     buf_add_text(tags, equals ? equals + 1 : "1");
     return true;
+}
+
+/* What people type again to see the job. */
+static bool is_job_id(const char *id)
+{
+    size_t size = strlen(id);
+    for (const char *c = id; *c; c++)
+        if ((unsigned char)*c <= ' ' || *c == 0x7f)
+            return false;
+    return size > 0 && size < JOB_ID_MAX;
 }
 
 static void tell_kept(const struct run_result *result)
@@ -91,10 +102,14 @@ static int run_run(const struct command_call *call)
 {
     const struct settings *settings = call->settings;
     struct buf tags;
+    if (settings->job_id && !is_job_id(settings->job_id))
+        return command_misused(call, "a job id has 1 to %d characters, without blanks", JOB_ID_MAX - 1);
     buf_init(&tags, TAGS_MAX);
     for (const char **tag = settings->tags; tag && *tag; tag++)
-        if (!add_tag(&tags, *tag))
+        if (!add_tag(&tags, *tag)) {
+            buf_clear(&tags);
             return command_misused(call, "a tag is KEY=VALUE or a word, without ';' and with no ':' in KEY: '%s'", *tag);
+        }
     if (settings->quiet)
         log_set_level(-1);
     struct run_settings run = {

@@ -71,13 +71,18 @@ field() {
 }
 
 @test "wrong options are refused before anything runs" {
-    for wrong in '-p 1ms' '-p 25h' '-p x' '-t =v' '-t a;b' '-t a:b=c' '--nonsense'; do
+    for wrong in '-p 1ms' '-p 25h' '-p x' '-t =v' '-t a;b' '-t a:b=c' '--nonsense' "-j $(printf '%0128d' 1)"; do
         # shellcheck disable=SC2086
         run "$SONDE" run $wrong -- touch "$T/ran"
         echo "$wrong: $output"
         [ "$status" -eq 2 ]
         [ ! -e "$T/ran" ]
     done
+    run "$SONDE" run -j 'a b' -- touch "$T/ran"
+    [ "$status" -eq 2 ]
+    run "$SONDE" run -j '' -- touch "$T/ran"
+    [ "$status" -eq 2 ]
+    [ ! -e "$T/ran" ]
     run "$SONDE" run
     [ "$status" -eq 2 ]
 }

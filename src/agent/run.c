@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,7 +33,7 @@ struct preparation {
     size_t spec_count;
     struct buf events; /* for the probe */
     char probe[PATH_MAX];
-    char flags[8];
+    char flags[32];
     struct rlimit files;
     bool files_known;
 };
@@ -78,6 +79,10 @@ static void prepare_probe(struct preparation *preparation, const struct run_sett
         *flag++ = PROBE_FLAG_DELAYS;
     if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER)
         *flag++ = PROBE_FLAG_SECCOMP;
+    struct stat st;
+    if (watch.kernel.forks.fd >= 0 && stat("/proc/self/ns/pid", &st) == 0)
+        snprintf(flag, (size_t)(preparation->flags + sizeof preparation->flags - flag), "%c%ju", PROBE_FLAG_NAMESPACE,
+                 (uintmax_t)st.st_ino);
 }
 
 /* False: nothing is watched, and the person knows why. */

@@ -185,6 +185,8 @@ enum err images_find(struct images *images, struct lives *lives, const struct ev
     *images = (struct images){ 0 };
     for (uint32_t i = 0; i < lives->count; i++) {
         struct life *life = &lives->list[i];
+        if (life->is_empty)
+            continue;
         struct search search = { images, events, i, images->count };
         struct image *born = add(images, i);
         if (!born)

@@ -17,6 +17,7 @@ struct life {
     uint32_t image, images;    /* in images.list; set by collect/images.c */
     uint32_t thread_events;    /* how many of its events are of other threads than the main one */
     bool ended;                /* somebody saw its end */
+    bool is_empty;             /* it turned out to be another one: collect/inits.c */
     bool start_exact;          /* start_ns is that of the fork */
 };
 

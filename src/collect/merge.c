@@ -4,6 +4,7 @@
 #include "collect/merge.h"
 
 #include "collect/identity.h"
+#include "collect/inits.h"
 #include "collect/numbers.h"
 #include "collect/series.h"
 #include "collect/tree.h"
@@ -132,8 +133,10 @@ static enum err read_records(struct merging *m)
 static enum err find_processes(struct merging *m)
 {
     enum err err = lives_find(&m->lives, &m->events, m->run_pid);
-    if (!err)
-        err = tree_find_parents(&m->lives, &m->events, m->run_pid);
+    if (err)
+        return err;
+    inits_join(&m->lives, &m->events);
+    err = tree_find_parents(&m->lives, &m->events, m->run_pid);
     if (!err)
         err = images_find(&m->images, &m->lives, &m->events);
     if (!err)

@@ -1,11 +1,10 @@
 /* Parents by the pid that a process had as parent when it was born, and by which process had that pid then. */
 #include "collect/tree.h"
 
+#include "collect/inits.h"
 #include "collect/sort.h"
 
 #include <stdlib.h>
-
-#define INIT_PID 1 /* takes orphans where sonde run could not: it is nobody's true parent here */
 
 static uint64_t birth_ns(const struct life *life)
 {
@@ -16,11 +15,13 @@ static enum err find_parent(struct lives *lives, struct events *events, uint32_t
 {
     struct life *life = &lives->list[index];
     uint32_t ppid = life->ppid, parent;
-    if (!ppid || ppid == run_pid || ppid == INIT_PID)
+    if (!ppid || ppid == run_pid || life->is_empty)
         return OK;
     uint64_t time_ns = birth_ns(life);
     parent = lives_at(lives, events, ppid, time_ns);
     if (parent == NONE) {
+        if (ppid == INITS_PID)
+            return OK; /* it takes orphans where sonde run could not: nobody's true parent */
         enum err err = lives_add_unseen(lives, events, ppid, time_ns, &parent);
         if (err)
             return err;

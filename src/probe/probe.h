@@ -31,6 +31,7 @@ struct probe {
     bool kernel_listens; /* PROBE_FLAG_KERNEL */
     bool delays;         /* PROBE_FLAG_DELAYS */
     bool forked;         /* born by fork, and no exec since */
+    bool bound;          /* PROBE_FLAG_NAMESPACE: to the pid namespace of sonde run */
     _Atomic bool quiet;  /* the program restricts its own system calls: make none beside them */
     _Atomic bool ended;  /* the end is recorded */
     pid_t pid, forking;  /* forking: the process that is calling fork */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 
 struct probe probe;
 
@@ -134,10 +135,20 @@ static void fork_emit(void)
     emit_end(frame, &packer, RECORD_KIND_fork);
 }
 
+/* The first process of a new pid namespace: its parent is not in it. */
+static bool is_born_elsewhere(void)
+{
+    return probe.bound && sys0(SYS_getppid) == 0;
+}
+
 static void fork_child(void)
 {
     if (!probe_on())
         return;
+    if (is_born_elsewhere()) {
+        probe.on = false;
+        return;
+    }
     probe.pid = sys_getpid();
     probe.main_thread = pthread_self();
     probe.forked = true;
@@ -152,6 +163,21 @@ static void fork_child(void)
     perf_open_thread();
 }
 
+static uint64_t number_of(const char *digits)
+{
+    uint64_t number = 0;
+    for (; *digits >= '0' && *digits <= '9'; digits++)
+        number = 10 * number + (uint64_t)(*digits - '0');
+    return number;
+}
+
+/* flag: with the number of the pid namespace that we should be in; NULL: any. */
+static bool is_elsewhere(const char *flag)
+{
+    struct stat st;
+    return flag && sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &st, 0) == 0 && st.st_ino != number_of(flag + 1);
+}
+
 /* Once per process: what the flags and paths in the environment say. False: do nothing at all. */
 static bool settings_apply(const struct settings *settings)
 {
@@ -161,6 +187,9 @@ static bool settings_apply(const struct settings *settings)
     memcpy(probe.spool, settings->spool, size); /* a copy: programs write over their environment */
     probe.kernel_listens = strchr(settings->flags, PROBE_FLAG_KERNEL);
     probe.delays = strchr(settings->flags, PROBE_FLAG_DELAYS);
+    probe.bound = strchr(settings->flags, PROBE_FLAG_NAMESPACE);
+    if (is_elsewhere(strchr(settings->flags, PROBE_FLAG_NAMESPACE)))
+        return false;
     bool filter_known = strchr(settings->flags, PROBE_FLAG_SECCOMP);
     return filter_known || sys1(SYS_prctl, PR_GET_SECCOMP) != SECCOMP_MODE_FILTER;
 }

@@ -13,6 +13,10 @@
 #define PROBE_FLAG_SECCOMP 's' /* sonde run lives under a seccomp filter itself (a container): one need not mean that the
                                 * program chose its system calls and would be killed for ours */
 
+#define PROBE_FLAG_NAMESPACE 'n' /* with the number of sonde run's pid namespace behind it: the kernel tells of all
+                                  * processes. One in another namespace knows itself and others by other pids than the
+                                  * kernel tells us; it leaves that to the kernel, or it would be there twice */
+
 /* exclude in PROBE_ENV_EVENTS */
 #define PROBE_EXCLUDE_KERNEL 1
 #define PROBE_EXCLUDE_HYPERVISOR 2

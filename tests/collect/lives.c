@@ -351,6 +351,33 @@ static void an_exec_by_another_thread(void **state)
     assert_int_equal(run_process(run, 11, 0)->end_ns, AT(20));
 }
 
+/* The first process of a pid namespace knows itself as pid 1 only; its parent, outside, waits for another pid. */
+static void the_init_of_another_namespace(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_image(s, 10, MAKER_RUN_PID, 1, "/usr/bin/unshare");
+    for (uint32_t i = 0; i < 2; i++) {
+        spool_fork(s, 1, 10, 10 + 10 * i);
+        spool_image(s, 1, 0, 11 + 10 * i, "/bin/sh");
+        spool_fork(s, 2, 1, 12 + 10 * i);
+        spool_end(s, 2, 13 + 10 * i, 90, 0);
+        spool_wait(s, 1, 2, 13.5 + 10 * i, 0, 100);
+        spool_end(s, 1, 14 + 10 * i, 500, 100);
+        spool_wait(s, 10, 11 + i, 15 + 10 * i, 0, 700);
+    }
+    spool_end(s, 10, 90, 1000, 1400);
+    spool_wait(s, MAKER_RUN_PID, 10, 91, 0, 2500);
+    const struct run *run = merge(f);
+    assert_int_equal(run->process_count, 5);
+    assert_int_equal(run->processes[0].inclusive_cpu_us, 2500);
+    assert_int_equal(run_count(run, 11) + run_count(run, 12), 0);
+    for (uint32_t i = 1; i < 5; i++)
+        assert_int_equal(run->processes[i].parent, i % 2 ? 0 : i - 1);
+    assert_int_equal(counters_cpu_us(&run->processes[1].counters), 600);
+    assert_true(run->processes[1].sources & SEEN_WAIT);
+}
+
 /* sonde run itself is not of the job. */
 static void the_watcher_is_left_out(void **state)
 {
@@ -369,6 +396,7 @@ int main(void)
         T(a_wait_that_is_late_in_the_file), T(killed_ones_with_one_pid), T(taskstats_after_the_pid_was_used_again),
         T(taskstats_alone_tell_two_apart), T(a_spawn_before_and_after_its_child), T(a_tracer_waits_too), T(a_stop_is_no_end),
         T(an_end_that_was_none), T(a_vfork_child), T(an_exec_by_another_thread), T(the_watcher_is_left_out),
+        T(the_init_of_another_namespace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

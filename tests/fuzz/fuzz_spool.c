@@ -4,6 +4,7 @@
 #include "collect/merge.h"
 #include "wire/frame.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,11 +15,13 @@ int fuzz_spool(const uint8_t *data, size_t size);
 #define SPOOL_MAX (4u << 20)
 #define START_NS 1000000000000ull
 
-static void require(int holds)
-{
-    if (!holds)
-        abort();
-}
+#define require(holds) \
+    do { \
+        if (!(holds)) { \
+            fprintf(stderr, "does not hold: %s (line %d)\n", #holds, __LINE__); \
+            abort(); \
+        } \
+    } while (0)
 
 struct input {
     const uint8_t *at, *end;

@@ -98,3 +98,14 @@ threaded() {
 }
 @test "threads, apart, as root" { threaded root; }
 @test "threads, apart, as nobody" { threaded nobody; }
+
+in_a_pid_namespace() {
+    unshare -pf --mount-proc true || skip "no pid namespaces here"
+    "$1" root unshare -pf --mount-proc sh -c 'burn 400; burn_static 400; burn 400; true'
+    expect_records 6
+    expect_images burn 2
+    expect_images burn_static 1
+    expect_cpu 1200
+}
+@test "another pid namespace, where the kernel tells of all" { in_a_pid_namespace watch; }
+@test "another pid namespace, apart" { in_a_pid_namespace watch_apart; }

@@ -17,7 +17,7 @@ static double round_us(char *script, bool probe, int count)
 
 int main(int argc, char **argv)
 {
-    int count = argc > 2 ? atoi(argv[2]) : 40, repeats = argc > 3 ? atoi(argv[3]) : 50;
+    int count = argc > 2 ? atoi(argv[2]) : 10, repeats = argc > 3 ? atoi(argv[3]) : 200;
     char script[128];
     snprintf(script, sizeof script, SCRIPT, count);
     tools_spool_make(argc > 1 ? argv[1] : BENCH_PROBE);

@@ -6,7 +6,10 @@
 /* Known by a wait alone, and the only life of its pid. */
 static bool is_wait_alone(const struct lives *lives, const struct pid *pid)
 {
-    return pid->lives == 1 && lives->list[pid->life].kinds == 1u << RECORD_KIND_wait;
+    if (pid->lives != 1)
+        return false;
+    const struct life *life = &lives->list[pid->life];
+    return life->kinds == 1u << RECORD_KIND_wait && !life->thread_events;
 }
 
 /* The wait by this parent that came next after the end. */

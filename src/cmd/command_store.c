@@ -4,18 +4,18 @@
 #include <stdlib.h>
 
 /* The store's own message says what to do; a store that is not there yet needs only a first job. */
-static void explain(const struct command_call *call, enum err err, const char *message)
+static void explain(const struct command_call *call, enum store_mode mode, enum err err, const char *message)
 {
     char path[4096] = "";
     const char *db = call->globals->db;
     if (!db && store_default_path(path, sizeof path) == OK)
         db = path;
-    if (err == ABSENT)
+    if (err == ABSENT && mode == STORE_READ)
         command_fail(call, "no job yet: 'sonde run -- CMD' makes the first one (there is none in %s)", db ? db : "the store");
     else if (message)
         command_fail(call, "%s", message);
     else
-        command_fail(call, "cannot open the store %s: %s", db ? db : "", err_text(err));
+        command_fail(call, "cannot %s the store %s: %s", mode == STORE_READ ? "open" : "make", db ? db : "", err_text(err));
 }
 
 bool command_store_open(const struct command_call *call, enum store_mode mode, struct store **store)
@@ -23,7 +23,7 @@ bool command_store_open(const struct command_call *call, enum store_mode mode, s
     char *message = NULL;
     enum err err = store_open(store, call->globals->db, mode, &message);
     if (err) {
-        explain(call, err, message);
+        explain(call, mode, err, message);
         store_close(store);
     }
     free(message);

@@ -64,6 +64,14 @@ images() {
     "$SONDE" list
 }
 
+@test "a store that cannot be made: named, and the spool is kept" {
+    run env SONDE_DB=/dev/null/sonde.db "$SONDE" run -o "$T/o" -- sh -c 'exit 3'
+    [ "$status" -eq 3 ]
+    [[ $output == *"cannot make the store /dev/null/sonde.db"* ]]
+    [[ $output == *"sonde submit"* ]]
+    ls "$T"/o/*.spool
+}
+
 @test "store read-only: the program runs, its spool is kept and can be submitted elsewhere" {
     need_root
     as_nobody "$SONDE" run -n first -- true

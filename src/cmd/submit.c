@@ -62,7 +62,8 @@ static void add_gaps(struct buf *line, const struct submitted *result)
     if (gaps->bytes_damaged)
         buf_printf(line, "; %s of it damaged and left out", text_bytes(gaps->bytes_damaged).s);
     if (gaps->records_lost)
-        buf_printf(line, "; %s record%s could not be written", text_count(gaps->records_lost).s, ending(gaps->records_lost));
+        buf_printf(line, "; %s record%s could not be written", text_count(gaps->records_lost).s,
+                   ending(gaps->records_lost));
     if (gaps->events_lost)
         buf_printf(line, "; %s kernel message%s lost", text_count(gaps->events_lost).s, ending(gaps->events_lost));
     if (result->running)
@@ -95,7 +96,8 @@ static void tell_failed(struct submission *s, const char *path, enum err err)
     else if (err == ABSENT || err == DENIED || err == NOMEM)
         command_fail(s->call, "cannot read %s: %s", path, err_text(err));
     else
-        command_fail(s->call, "cannot file %s: %s. It is kept; try again when that is mended.", path, store_message(s->store));
+        command_fail(s->call, "cannot file %s: %s. It is kept; try again when that is mended.", path,
+                     store_message(s->store));
 }
 
 static void on_spool(void *context, const char *path, enum err err, const struct submitted *result)

@@ -185,6 +185,8 @@ static void take_life(const struct subject *s)
 {
     enum status_rank best = STATUS_NONE;
     uint32_t from = NONE;
+    if (!s->is_first && !s->is_last)
+        return;
     for (uint32_t i = s->life->first; i != NONE; i = s->from->events->list[i].next) {
         const struct event *e = &s->from->events->list[i];
         bool is_beginning = e->kind == RECORD_KIND_fork || e->kind == RECORD_KIND_kernel_fork;

@@ -220,3 +220,13 @@ uint32_t images_at(const struct images *images, const struct life *life, uint64_
     }
     return low - 1;
 }
+
+uint32_t images_first_event(const struct images *images, const struct life *life, uint32_t index)
+{
+    if (life->images <= IMAGES_WALKED_MAX || index == life->image)
+        return life->first;
+    const struct image *image = &images->list[index];
+    if (image->exec != NONE)
+        return image->exec;
+    return image->kernel_exec != NONE ? image->kernel_exec : image->image;
+}

@@ -29,6 +29,11 @@ void images_clear(struct images *images);
 /* The image of the life that was active at this time. */
 uint32_t images_at(const struct images *images, const struct life *life, uint64_t time_ns);
 
+/* Where to begin a walk over the life's events for what was told of this image: at the life's first, but not in a life of
+ * very many images, in which each would walk over all. */
+#define IMAGES_WALKED_MAX 64
+uint32_t images_first_event(const struct images *images, const struct life *life, uint32_t index);
+
 /* Is this image the one that was announced? Its path may differ (links, interpreters of scripts) and words may come
  * before the announced ones, but then those behind the first stay. */
 bool images_is_announced(const struct event_texts *said, const struct event_texts *is);

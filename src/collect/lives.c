@@ -191,7 +191,8 @@ static struct life *add(struct lives *lives, const struct events *events, uint32
     }
     struct life *life = &lives->list[lives->count++];
     *life = (struct life){
-        .first_ns = time_ns, .first_child_ns = UINT64_MAX, .pid = pid, .first = NONE, .last = NONE, .wait = NONE, .parent = NONE, .image = NONE,
+        .first_ns = time_ns, .first_child_ns = UINT64_MAX, .pid = pid, .first = NONE, .last = NONE, .wait = NONE,
+        .parent = NONE, .image = NONE,
     };
     return life;
 }

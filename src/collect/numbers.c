@@ -23,7 +23,8 @@ static bool read_before(const struct numbers *n, uint32_t index, struct counters
         return true;
     }
     if (image->image != NONE
-        && record_unpack_image(event_body(n->events, &n->events->list[image->image]), &itself) == OK && itself.self.known) {
+        && record_unpack_image(event_body(n->events, &n->events->list[image->image]), &itself) == OK
+        && itself.self.known) {
         *before = itself.self;
         usage_take_children(&itself.children, before);
         return true;
@@ -36,11 +37,11 @@ static bool read_before(const struct numbers *n, uint32_t index, struct counters
 static bool find_before(const struct numbers *n, uint32_t index, struct counters *before, bool *exact)
 {
     const struct life *life = &n->lives->list[n->images->list[index].life];
-    uint32_t from = index;
-    while (from > life->image && !read_before(n, from, before))
+    uint32_t from = index, least = index > life->image + IMAGES_WALKED_MAX ? index - IMAGES_WALKED_MAX : life->image;
+    while (from > least && !read_before(n, from, before))
         from--;
     *exact = from == index;
-    return from > life->image;
+    return from > least;
 }
 
 /* rss_is_own: it was told of this image alone. */
@@ -54,13 +55,15 @@ static void subtract_before(const struct counters *before, bool rss_is_own, stru
 static struct threads_window window_of(const struct numbers *n, uint32_t index)
 {
     const struct life *life = &n->lives->list[n->images->list[index].life];
-    struct threads_window window = { 0, UINT64_MAX };
+    struct threads_window window = { 0, UINT64_MAX, images_first_event(n->images, life, index),
+                                     life->images > IMAGES_WALKED_MAX };
     for (int end = 0; end < 2; end++) {
         uint32_t at = index + (uint32_t)end;
         if (at == life->image || at == life->image + life->images)
             continue;
         const struct image *image = &n->images->list[at];
-        uint32_t event = image->image != NONE ? image->image : image->kernel_exec != NONE ? image->kernel_exec : image->exec;
+        uint32_t event = image->kernel_exec != NONE ? image->kernel_exec : image->exec;
+        event = image->image != NONE ? image->image : event;
         uint64_t time_ns = event == NONE ? image->start_ns : n->events->list[event].time_ns;
         *(end ? &window.until_ns : &window.from_ns) = time_ns;
     }
@@ -117,9 +120,32 @@ static void mark(const struct numbers *n, uint32_t index, const struct told *tol
 static void take_off_own(const struct numbers *n, uint32_t index, struct counters *process, struct counters *main_thread)
 {
     const struct image *image = &n->images->list[index];
-    struct own own = own_before(n->events, &n->lives->list[image->life], image->image);
+    const struct life *life = &n->lives->list[image->life];
+    uint32_t first = images_first_event(n->images, life, index > life->image ? index - 1 : index);
+    struct own own = own_before(n->events, first, image->image);
     own_subtract(&own, process);
     own_subtract(&own, main_thread);
+}
+
+/* Of an image that exec'd, the thread that did it told of itself in the exec record, all others in their own. */
+static void add_up_before_exec(struct thread *threads, uint32_t count, struct counters *counters)
+{
+    struct thread *caller = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        if (threads[i].counters.known & OF_THREADS)
+            continue;
+        if (caller) { /* somebody else did not tell either */
+            counters->known &= ~OF_THREADS;
+            return;
+        }
+        caller = &threads[i];
+    }
+    if (!caller)
+        return;
+    struct counters own = *counters;
+    own.known &= OF_THREADS;
+    counters_fill(&caller->counters, &own);
+    add_up_threads(threads, count, true, counters);
 }
 
 /* The last image: what the life used in all. The ones before: what it had used when the next began. */
@@ -137,6 +163,8 @@ static bool fill_counters(struct numbers *n, uint32_t index, struct process *pro
         known = usage_of_life(n->usage, n->images->list[index].life, &told, &process->counters);
     } else {
         known = read_before(n, index + 1, &process->counters);
+        if (count > 1)
+            add_up_before_exec(threads, count, &process->counters);
     }
     if (told.has_end || told.has_tasks)
         add_up_threads(threads, count, !told.has_end || told.end.threads <= count, &process->counters);
@@ -165,7 +193,7 @@ enum err numbers_fill(struct numbers *n, uint32_t index, struct process *process
     fill_times(process, &threads[0]);
     process->thread_first = (uint32_t)n->run->thread_count;
     process->thread_count = count;
-    perf_fill(n->events, n->run, process);
+    perf_fill(n->events, &n->scratch, n->run, process);
     if (count > 1)
         n->run->thread_count += count;
     return OK;

@@ -7,10 +7,10 @@ static uint64_t frame_bytes(const struct events *events, const struct event *eve
     return FRAME_HEAD + ((event_body(events, event).size + 7) & ~(uint64_t)7);
 }
 
-struct own own_before(const struct events *events, const struct life *life, uint32_t image)
+struct own own_before(const struct events *events, uint32_t first, uint32_t image)
 {
     struct own own = { 0 };
-    for (uint32_t i = life->first; i != NONE && i != image && image != NONE; i = events->list[i].next) {
+    for (uint32_t i = first; i != NONE && i != image && image != NONE; i = events->list[i].next) {
         const struct event *e = &events->list[i];
         if (e->kind == RECORD_KIND_image)
             own = (struct own){ 0 };

@@ -32,17 +32,26 @@ static void add_to(struct event_count *sum, const struct event_count *part)
         sum->value[i] += part->value[i];
 }
 
-void perf_fill(const struct events *events, struct run *run, struct process *process)
+static void add_event(const struct events *events, uint32_t event, const struct run *run, struct event_count *count)
+{
+    struct event_texts texts;
+    event_texts(events, &events->list[event], &texts);
+    add_counts(texts.counts, run->event_count, count);
+}
+
+void perf_fill(const struct events *events, const struct threads_scratch *scratch, struct run *run,
+               struct process *process)
 {
     process->events = UINT32_MAX;
     for (uint32_t i = process->thread_first; i < process->thread_first + process->thread_count; i++) {
         struct thread *thread = &run->threads[i];
         if (thread->events == UINT32_MAX)
             continue;
-        struct event_texts texts;
-        event_texts(events, &events->list[thread->events], &texts);
+        uint32_t event = thread->events;
         thread->events = (uint32_t)run->counts_count++;
-        add_counts(texts.counts, run->event_count, &run->counts[thread->events]);
+        add_event(events, event, run, &run->counts[thread->events]);
+        for (uint32_t more = 0; i == process->thread_first && more < scratch->perf_count; more++)
+            add_event(events, scratch->perf[more], run, &run->counts[thread->events]);
         if (process->thread_count == 1) {
             process->events = thread->events;
             return;

@@ -6,7 +6,8 @@
 #include "model/run.h"
 
 /* Gives each thread of the process, whose perf record threads_of has left in thread.events, its counts, and the process
- * their sum. The run's counts have room for two for each perf record. */
-void perf_fill(const struct events *events, struct run *run, struct process *process);
+ * their sum. scratch: has more records of the main thread. The run's counts have room for two for each perf record. */
+void perf_fill(const struct events *events, const struct threads_scratch *scratch, struct run *run,
+               struct process *process);
 
 #endif

@@ -46,8 +46,10 @@ static enum err gather(struct threads_scratch *scratch, const struct events *eve
                        struct threads_window window, uint32_t *count)
 {
     *count = 0;
-    for (uint32_t i = life->first; i != NONE; i = events->list[i].next) {
+    for (uint32_t i = window.first; i != NONE; i = events->list[i].next) {
         const struct event *e = &events->list[i];
+        if (window.stops && e->time_ns >= window.until_ns)
+            break;
         if (!is_piece(e))
             continue;
         uint64_t image_ns = time_of(events, e);
@@ -177,11 +179,17 @@ enum err threads_of(struct threads_scratch *scratch, const struct events *events
     uint32_t pieces, main_kinds = 0;
     struct holder holder = { .tid = life->pid };
     *count = 0;
+    scratch->perf_count = 0;
     new_thread(out, count, life->pid);
     enum err err = gather(scratch, events, life, window, &pieces);
     for (uint32_t i = 0; i < pieces && !err; i++) {
         const struct threads_piece *piece = &scratch->pieces[i];
         bool is_main = piece->tid == life->pid;
+        if (is_main && events->list[piece->event].kind == RECORD_KIND_perf && out[0].events != UINT32_MAX
+            && scratch->perf_count < THREADS_PERF_MAX) { /* of an image that was gone before its counters came to us */
+            scratch->perf[scratch->perf_count++] = piece->event;
+            continue;
+        }
         if (is_main) { /* always one; a second exit record is that of a leader which was replaced in an exec */
             take_piece(events, piece, main_kinds, &out[0]);
             main_kinds |= 1u << events->list[piece->event].kind;

@@ -5,15 +5,20 @@
 #include "collect/images.h"
 #include "model/process.h"
 
-/* The time in which records of threads belong to an image. */
+/* The time in which records of threads belong to an image, and where to look for them. */
 struct threads_window {
     uint64_t from_ns, until_ns; /* until_ns is not in it */
+    uint32_t first;             /* event */
+    bool stops;                 /* at until_ns: what was read late is not looked for */
 };
+
+#define THREADS_PERF_MAX 16
 
 /* Scratch memory that is used again for every process. */
 struct threads_scratch {
     struct threads_piece *pieces;
     uint32_t room;
+    uint32_t perf[THREADS_PERF_MAX], perf_count; /* more perf records of the main thread than the one in its struct */
 };
 
 void threads_scratch_clear(struct threads_scratch *scratch);

@@ -282,6 +282,30 @@ static void the_list_of_processes_read_too_late(void **state)
     assert_bytes(run_process(run, 11, 2)->path, "/opt/next");
 }
 
+/* A pid that execs for ever: each image is there, and the time is not that of all times all. */
+static void very_many_images(void **state)
+{
+    struct fixture *f = *state;
+    const uint32_t count = 20000;
+    spool_kernel_fork(&f->spool, 11, MAKER_RUN_PID, 0.5);
+    for (uint32_t i = 0; i < count; i++) {
+        spool_kernel_exec(&f->spool, 11, 1 + i, "/bin/a");
+        spool_image(&f->spool, 11, MAKER_RUN_PID, 1.1 + i, "/bin/a");
+        spool_add(&f->spool, thread, .pid = 11, .tid = 12, .start_ns = AT(1.2 + i), .end_ns = AT(1.3 + i));
+        spool_exec(&f->spool, 11, 1.9 + i, "/bin/a", 1000 * (uint64_t)(i + 1));
+    }
+    spool_wait(&f->spool, MAKER_RUN_PID, 11, 30000, 0, 1000 * (uint64_t)count + 500);
+    merge_clear(&f->merged);
+    assert_int_equal(merge_bytes(&f->merged, (struct bytes){ f->spool.buf.data, f->spool.buf.size }), OK);
+    const struct run *run = &f->merged.run;
+    assert_int_equal(run->process_count, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(run->processes[i].thread_count, 2);
+        assert_int_equal(counters_cpu_us(&run->processes[i].counters), 1000);
+    }
+    assert_int_equal(counters_cpu_us(&run->processes[count].counters), 500);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,7 +313,7 @@ int main(void)
         T(a_copy_with_children_counts_on_its_own), T(a_copy_that_never_execs), T(a_static_program),
         T(a_static_program_in_the_middle), T(the_kernel_counts_execs), T(announced_under_another_name),
         T(an_exec_that_fails), T(a_chain_without_snapshots), T(memory_of_a_later_image),
-        T(the_list_of_processes_read_too_late),
+        T(the_list_of_processes_read_too_late), T(very_many_images),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,11 +85,25 @@ static void the_image_that_opened_them(void **state)
     assert_int_equal(run->counts[run_process(run, 10, 1)->events].value[0], 6);
 }
 
+/* The image before was gone when its counters came: nothing is lost, though it goes to the image behind. */
+static void counters_that_came_late(void **state)
+{
+    struct fixture *f = *state;
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/a");
+    spool_exec(&f->spool, 10, 10, "/bin/b", 20000);
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 11, "/bin/b");
+    add_perf(&f->spool, 10, 10, 12, 13, (struct count){ 1, 5, 1, 1 }, (struct count){ 0, 0, 0, 0 });
+    add_perf(&f->spool, 10, 10, 13, 30, (struct count){ 1, 6, 1, 1 }, (struct count){ 0, 0, 0, 0 });
+    const struct run *run = merge(f);
+    assert_int_equal(run->counts[run_process(run, 10, 1)->events].value[0], 11);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define E(name) cmocka_unit_test_setup_teardown(name, set_up_events, tear_down)
         E(multiplexing_is_corrected), E(a_count_that_never_ran), E(threads_have_their_own), E(the_image_that_opened_them),
+        E(counters_that_came_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

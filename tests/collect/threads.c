@@ -201,6 +201,24 @@ static void a_thread_that_outlived_an_exec(void **state)
     assert_int_equal(run->threads[1].end_ns, AT(19));
 }
 
+/* Of an image that exec'd, one thread told in the exec record, the others on their own. */
+static void io_before_an_exec(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_image(s, 10, MAKER_RUN_PID, 1, "/bin/a");
+    spool_add(s, thread, .pid = 10, .tid = 11, .start_ns = AT(2), .end_ns = AT(9), .alive = 1, .counters = usage_and_io(10, 5));
+    spool_add(s, exec, .pid = 10, .time_ns = AT(10), .copied = 1, .path = PATH("/bin/b"), .args = TEXT("/bin/b"),
+              .self = usage_and_io(500, 30));
+    spool_image(s, 10, MAKER_RUN_PID, 11, "/bin/b");
+    spool_add(s, end, .pid = 10, .time_ns = AT(20), .threads = 1, .self = usage_us(900, 0), .main = usage_and_io(890, 100));
+    const struct run *run = merge(f);
+    assert_int_equal(run_process(run, 10, 0)->counters.value[COUNTER_rchar], 35);
+    assert_int_equal(counters_cpu_us(&run_process(run, 10, 0)->counters), 500);
+    assert_int_equal(run->threads[0].counters.value[COUNTER_rchar], 30);
+    assert_int_equal(run_process(run, 10, 1)->counters.value[COUNTER_rchar], 70);
+}
+
 static void very_many_threads(void **state)
 {
     struct fixture *f = *state;
@@ -219,7 +237,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(all_sources_tell_of_three), T(a_tid_is_used_again), T(known_by_one_word), T(a_single_thread_has_all_numbers),
         T(io_of_threads), T(io_from_the_sum), T(bytes_of_the_probe_win), T(threads_of_two_images),
-        T(a_thread_that_outlived_an_exec), T(very_many_threads),
+        T(a_thread_that_outlived_an_exec), T(io_before_an_exec),
+        T(very_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,7 +150,22 @@ static void a_pid_is_used_again_unseen(void **state)
     for (int i = 0; i < 2; i++)
         spool_add(&f->spool, image, .pid = 11, .ppid = MAKER_RUN_PID, .start_ticks = 500 + 7 * (uint64_t)i,
                   .time_ns = AT(10 + 10 * i), .path = PATH("/bin/a"), .args = TEXT("a"));
-    assert_int_equal(run_count(merge(f), 11), 2);
+    const struct run *run = merge(f);
+    assert_int_equal(run_count(run, 11), 2);
+    assert_int_equal(run->processes[0].image + run->processes[1].image, 0);
+}
+
+/* Nor the end of a child of vfork: another one that has had no image of its own is another one. */
+static void a_vfork_child_with_a_used_pid(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 2; i++) {
+        spool_add(&f->spool, exec, .pid = 11, .ppid = MAKER_RUN_PID, .time_ns = AT(10 + 10 * i), .path = PATH("/bin/a"));
+        spool_image(&f->spool, 11, MAKER_RUN_PID, 11 + 10 * i, "/bin/a");
+    }
+    const struct run *run = merge(f);
+    assert_int_equal(run_count(run, 11), 2);
+    assert_int_equal(run->processes[0].image + run->processes[1].image, 0);
 }
 
 /* exec keeps the ticks. */
@@ -378,6 +393,22 @@ static void the_init_of_another_namespace(void **state)
     assert_true(run->processes[1].sources & SEEN_WAIT);
 }
 
+/* The fork of a thread was lost: its exit does not end the process. */
+static void an_exit_of_an_unknown_thread(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_kernel_fork(s, 11, MAKER_RUN_PID, 10);
+    spool_add(s, kernel_exit, .pid = 11, .tid = 12, .time_ns = AT(11));
+    spool_add(s, kernel_fork, .pid = 11, .ppid = MAKER_RUN_PID, .tid = 13, .time_ns = AT(12));
+    spool_kernel_exit(s, 11, 13, 0);
+    spool_kernel_exec(s, 11, 13.1, "/bin/b");
+    spool_kernel_exit(s, 11, 20, 0);
+    const struct run *run = merge(f);
+    assert_int_equal(run->process_count, 1);
+    assert_int_equal(run->processes[0].end_ns, AT(20));
+}
+
 /* sonde run itself is not of the job. */
 static void the_watcher_is_left_out(void **state)
 {
@@ -391,11 +422,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(all_sources_tell_of_one_process), T(a_fork_told_twice_is_one), T(known_only_by_a_wait),
         T(known_only_by_a_kernel_exit), T(known_only_by_taskstats), T(known_only_by_a_spawn), T(known_only_by_an_exec),
-        T(known_only_by_its_child), T(a_pid_is_used_again), T(a_pid_is_used_again_unseen),
+        T(known_only_by_its_child), T(a_pid_is_used_again), T(a_pid_is_used_again_unseen), T(a_vfork_child_with_a_used_pid),
         T(the_same_ticks_are_the_same_process), T(a_fork_ends_who_had_the_pid), T(a_wait_that_is_late_in_time),
         T(a_wait_that_is_late_in_the_file), T(killed_ones_with_one_pid), T(taskstats_after_the_pid_was_used_again),
         T(taskstats_alone_tell_two_apart), T(a_spawn_before_and_after_its_child), T(a_tracer_waits_too), T(a_stop_is_no_end),
-        T(an_end_that_was_none), T(a_vfork_child), T(an_exec_by_another_thread), T(the_watcher_is_left_out),
+        T(an_end_that_was_none), T(a_vfork_child), T(an_exec_by_another_thread), T(an_exit_of_an_unknown_thread), T(the_watcher_is_left_out),
         T(the_init_of_another_namespace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

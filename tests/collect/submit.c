@@ -109,6 +109,17 @@ static void what_cannot_be_read_stays(void **state)
     (void)state;
 }
 
+static void what_cannot_be_filed_stays(void **state)
+{
+    struct submitted result;
+    char *message = NULL;
+    store_close(&store);
+    assert_int_equal(store_open(&store, db, STORE_READ, &message), OK);
+    assert_int_not_equal(submit_spool(store, spool, false, &result), OK);
+    assert_true(is_there(spool) && is_there(lost));
+    (void)state;
+}
+
 struct seen {
     size_t filed, failed, in_use;
 };
@@ -162,7 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define S(name) cmocka_unit_test_setup_teardown(name, make_all, remove_all)
         S(filed_and_gone), S(filed_and_kept_and_filed_again), S(a_folder_with_something_else_stays),
-        S(what_cannot_be_read_stays), S(a_folder_of_spools), S(a_spool_in_use),
+        S(what_cannot_be_read_stays), S(what_cannot_be_filed_stays), S(a_folder_of_spools), S(a_spool_in_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,12 @@ static void an_orphan_that_names_its_reaper(void **state)
     spool_wait(s, MAKER_RUN_PID, 10, 11.5, 0, 50);
     spool_image(s, 11, MAKER_RUN_PID, 12, "/bin/a");
     spool_wait(s, MAKER_RUN_PID, 11, 20, 0, 30);
-    assert_int_equal(run_process(merge(f), 11, 0)->ppid, 10);
+    /* Here a look into /proc was in time, and the probe was not. */
+    spool_add(s, kernel_exec, .pid = 12, .ppid = 10, .time_ns = AT(10), .stat_known = 1, .path = PATH("/bin/a"));
+    spool_image(s, 12, MAKER_RUN_PID, 12, "/bin/a");
+    const struct run *run = merge(f);
+    assert_int_equal(run_process(run, 11, 0)->ppid, 10);
+    assert_int_equal(run_process(run, 12, 0)->ppid, 10);
 }
 
 /* Two processes had the parent's pid: the one that was there then. */
@@ -97,7 +102,10 @@ static void parents_in_a_circle(void **state)
     spool_fork(&f->spool, 12, 13, 10);
     spool_fork(&f->spool, 13, 11, 10);
     spool_fork(&f->spool, 14, 14, 10);
-    assert_int_equal(merge(f)->process_count, 4);
+    const struct run *run = merge(f);
+    assert_int_equal(run->process_count, 4);
+    for (uint32_t pid = 11; pid <= 14; pid++)
+        assert_int_equal(run_count(run, pid), 1);
 }
 
 int main(void)

@@ -45,6 +45,17 @@ records() {
     done
 }
 
+@test "forks and execs among threads, waits, signals" {
+    acts=(fork spawn waits "chain 3" main_first threads io)
+    # The thread sanitizer does not know thrd_create.
+    grep -q __tsan_init "$TOOLS/acts_probed" || acts+=(fork_in_thread exec_with_threads signals)
+    for act in "${acts[@]}"; do
+        # shellcheck disable=SC2086
+        "$TOOLS/acts_probed" $act || { echo "$act: $?"; return 1; }
+    done
+    [ "$(records exec)" -ge 4 ]
+}
+
 @test "every end" {
     for how in "return 3" "exit 4" "_exit 5" "thread 7"; do
         : >"$SONDE_SPOOL"

@@ -10,6 +10,12 @@
 #define COUNT_MAX (1u << 30)
 #define TICK_NS (10 * NS_PER_MS) /* start_ticks count hundredths of a second on every kernel we know */
 
+void events_pages_init(struct events_pages *pages, struct bytes spool)
+{
+    size_t part = spool.size / EVENTS_WINDOW / 8;
+    *pages = (struct events_pages){ .mapped = spool, .most = part > EVENTS_WINDOWS_LEAST ? part : EVENTS_WINDOWS_LEAST };
+}
+
 void events_pages_forget(struct events_pages *pages)
 {
     if (pages->mapped.size)

@@ -8,7 +8,7 @@
 
 #define NONE UINT32_MAX
 #define EVENTS_WINDOW (64u << 10)
-#define EVENTS_WINDOWS_MAX 8
+#define EVENTS_WINDOWS_LEAST 8
 
 enum event_flag {
     EVENT_OF_THREAD = 1, /* tid is not the pid */
@@ -37,8 +37,11 @@ struct pid {
 struct events_pages {
     struct bytes mapped; /* none: the spool is not mapped */
     size_t window[2];    /* that were touched last; the kernel maps this much around each touch */
-    size_t touched;      /* windows */
+    size_t touched, most; /* windows */
 };
+
+/* spool: mapped. Of a large one more stays, because the processes that come of it need much more. */
+void events_pages_init(struct events_pages *pages, struct bytes spool);
 
 void events_pages_forget(struct events_pages *pages);
 
@@ -50,7 +53,7 @@ static inline void events_pages_touch(struct events_pages *pages, size_t at)
         return;
     pages->window[1] = pages->window[0];
     pages->window[0] = window;
-    if (++pages->touched >= EVENTS_WINDOWS_MAX)
+    if (++pages->touched >= pages->most)
         events_pages_forget(pages);
 }
 

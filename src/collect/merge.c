@@ -225,8 +225,7 @@ static enum err merge_memory(struct merged *merged)
 {
     struct merging m = { .run = &merged->run, .memory = merged->memory };
     texts_init(&m.texts, &merged->memory->arena);
-    if (merged->memory->mapped)
-        m.pages.mapped = merged->memory->reader.all;
+    events_pages_init(&m.pages, merged->memory->mapped ? merged->memory->reader.all : (struct bytes){ 0 });
     events_init(&m.events, merged->memory->reader.all, &m.pages);
     series_init(&m.series, &merged->memory->arena);
     enum err err = merge_all(&m);

@@ -124,8 +124,10 @@ static void take_stat(const uint64_t *field, struct unseen *unseen)
 
 enum err unseen_parse_stat(struct bytes line, struct unseen *unseen)
 {
+    if (!line.data)
+        return CORRUPT;
     const char *open = memchr(line.data, '(', line.size);
-    const char *shut = line.data ? memrchr(line.data, ')', line.size) : NULL; /* a name may hold blanks and parentheses */
+    const char *shut = memrchr(line.data, ')', line.size); /* a name may hold blanks and parentheses */
     if (!open || !shut || shut < open || shut + 4 > line.data + line.size)
         return CORRUPT;
     uint64_t field[STAT_LAST + 1] = { 0 };

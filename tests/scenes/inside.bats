@@ -46,9 +46,9 @@ records() {
 }
 
 @test "forks and execs among threads, waits, signals" {
-    acts=(fork spawn waits "chain 3" main_first threads io)
-    # The thread sanitizer does not know thrd_create.
-    grep -q __tsan_init "$TOOLS/acts_probed" || acts+=(fork_in_thread exec_with_threads signals)
+    acts=(fork spawn waits "chain 3" threads io)
+    # The thread sanitizer does not know thrd_create, and its own thread keeps a process alive.
+    grep -q __tsan_init "$TOOLS/acts_probed" || acts+=(fork_in_thread exec_with_threads main_first signals)
     for act in "${acts[@]}"; do
         # shellcheck disable=SC2086
         "$TOOLS/acts_probed" $act || { echo "$act: $?"; return 1; }

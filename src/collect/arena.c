@@ -109,15 +109,17 @@ static bool grow(struct texts *texts)
 {
     if (texts->used < texts->room / 2)
         return true;
-    struct texts bigger = { .arena = texts->arena, .room = texts->room ? texts->room * 2 : 64, .used = texts->used };
-    bigger.places = calloc(bigger.room, sizeof *bigger.places);
-    if (!bigger.places)
+    struct bytes *old = texts->places;
+    size_t old_room = texts->room, room = old_room ? old_room * 2 : 64;
+    struct bytes *places = calloc(room, sizeof *places);
+    if (!places)
         return false;
-    for (size_t i = 0; i < texts->room; i++)
-        if (texts->places[i].data)
-            *place_of(&bigger, texts->places[i]) = texts->places[i];
-    free(texts->places);
-    *texts = bigger;
+    texts->places = places;
+    texts->room = room;
+    for (size_t i = 0; i < old_room; i++)
+        if (old[i].data)
+            *place_of(texts, old[i]) = old[i];
+    free(old);
     return true;
 }
 

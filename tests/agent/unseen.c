@@ -96,6 +96,7 @@ static pid_t start_child(char *const *args)
     assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
     assert_int_equal(pipe2(input, O_CLOEXEC), 0);
     pid_t pid = fork();
+    assert_true(pid >= 0);
     if (pid == 0) {
         dup2(input[0], 0);
         execv(args[0], args);

@@ -22,7 +22,7 @@ truth_close() {
         [ -d "$TRUTH" ] || return 0
         sleep 0.1
     done
-    xargs -r kill -9 <"$TRUTH/job/cgroup.procs"
+    grep -v "^0$" "$TRUTH/job/cgroup.procs" | xargs -r kill -9
     sleep 0.2
     rmdir "$TRUTH/job" "$TRUTH"
 }

@@ -33,6 +33,8 @@ static const char *volatile nowhere; /* NULL, unknown to the compiler */
 static void make(bool stops)
 {
     child = fork();
+    if (child < 0)
+        abort(); /* before somebody kills -1 */
     if (child == 0) {
         if (stops)
             raise(SIGSTOP);

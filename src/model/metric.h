@@ -17,6 +17,7 @@ struct metric {
     enum metric_kind kind;
     enum metric_type type;
     const char *help; /* one line */
+    const char *source; /* what its source calls it, as "MemTotal" in /proc/meminfo; NULL: the same as name */
 };
 
 union value {

@@ -8,3 +8,11 @@ const struct sampler *const sampler_all[] = {
     &sampler_stat,
     NULL,
 };
+
+const struct sampler *const sampler_run[] = {
+    &sampler_tree,
+    &sampler_loadavg,
+    &sampler_meminfo,
+    &sampler_stat,
+    NULL,
+};

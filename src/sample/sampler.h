@@ -4,6 +4,7 @@
 #define SONDE_SAMPLE_SAMPLER_H
 
 #include "base/err.h"
+#include "job/job.h"
 #include "model/batch.h"
 #include "model/setting.h"
 
@@ -22,6 +23,8 @@ struct sampler {
     const struct setting *settings; /* offsets are in the state; NULL: none */
     const struct set *set;          /* what it gives; NULL: made at open, where the kernel decides the list */
     size_t state_size;              /* allocated zeroed, settings filled in, and freed by the caller */
+    bool is_slow;                   /* a reading may take longer than a tick: the agent gives it a thread of its own, in
+                                     * which open, read, job and close are called one after another */
 
     /* ABSENT: the hardware, the file or the permission is not there; silent. What was opened is closed again. */
     enum err (*open)(void *state, const struct sampler_context *context);
@@ -30,10 +33,18 @@ struct sampler {
      * later. Allocates nothing once it is warm. */
     enum err (*read)(void *state, struct batch *out);
 
+    /* A job begins, changes, ends; called between two readings, for each running job once after open. NULL: jobs do not
+     * matter to it. At JOB_END the last sample of the job is added to out (which is NULL for the other events), so that a
+     * job shorter than a period has one. Errors are as of read. */
+    enum err (*job)(void *state, const struct job *job, enum job_event event, struct batch *out);
+
     void (*close)(void *state);
 };
 
 /* All samplers of this build; NULL ends the list. To add one, add a line in sample/all.c. */
 extern const struct sampler *const sampler_all[];
+
+/* Those of them that sonde run reads beside the job that it watches. */
+extern const struct sampler *const sampler_run[];
 
 #endif

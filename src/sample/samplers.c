@@ -102,7 +102,7 @@ static void slot_read(struct slot *slot, const struct sampler_context *context, 
 enum err samplers_open(struct samplers **samplers, const struct sampler *const *list,
                        const struct sampler_context *context)
 {
-    list = list ? list : sampler_all;
+    list = list ? list : sampler_run;
     size_t count = list_size(list);
     *samplers = calloc(1, sizeof **samplers + count * sizeof(struct slot));
     if (!*samplers)

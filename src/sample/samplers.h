@@ -7,7 +7,7 @@
 
 struct samplers;
 
-/* list NULL: sampler_all. Borrows list and what context points to until samplers_close. A sampler that is absent is
+/* list NULL: sampler_run. Borrows list and what context points to until samplers_close. A sampler that is absent is
  * left out, one that fails is tried again by samplers_read. NOMEM. */
 enum err samplers_open(struct samplers **samplers, const struct sampler *const *list,
                        const struct sampler_context *context);

@@ -1,0 +1,37 @@
+/* What the agent holds now: the newest sample of each set, instance and job. Filled at each tick, read by /metrics,
+ * sonde ls and sonde top. */
+#ifndef SONDE_AGENT_LIVE_H
+#define SONDE_AGENT_LIVE_H
+
+#include "model/batch.h"
+
+/* One set of one instance of one job (or of the node). Sets are equal when their names and metrics are. */
+struct live_entry {
+    const struct set *set;
+    const char *instance; /* "" : there is but one */
+    const char *job;      /* NULL: of the node */
+    const union value *values;
+    const uint8_t *known; /* set->size of them, 0 or 1 */
+    uint64_t time_ns;     /* of the newest sample */
+    uint64_t first_ns;    /* of the first */
+    uint64_t updates;
+    uint64_t period_ns;   /* of its sampler; 0: not known */
+};
+
+struct live;
+
+enum err live_open(struct live **live);
+void live_close(struct live **live);
+
+/* Takes over what is new in batch. Allocates only for entries that were not there before. */
+enum err live_take(struct live *live, const struct batch *batch, uint64_t period_ns);
+
+/* The entries of a job that has ended; of an instance that was not seen since before_ns. */
+void live_drop_job(struct live *live, const char *job);
+void live_drop_old(struct live *live, uint64_t before_ns);
+
+/* All entries, those of one set in a row, sets in the order in which they came; *at is 0 at first. NULL at the end. */
+const struct live_entry *live_next(const struct live *live, size_t *at);
+size_t live_count(const struct live *live);
+
+#endif

@@ -1,0 +1,39 @@
+/* The jobs that are on this node now: found in the cgroup tree as they come and go, or told by a prolog or by sonde run. */
+#ifndef SONDE_JOB_JOBS_H
+#define SONDE_JOB_JOBS_H
+
+#include "base/err.h"
+#include "job/job.h"
+
+#include <stddef.h>
+
+struct jobs;
+
+/* Who wants to hear of jobs. */
+struct jobs_listener {
+    void (*event)(void *context, const struct job *job, enum job_event event);
+    void *context;
+};
+
+/* root: of /sys/fs/cgroup and /proc, "" for this machine. The jobs that are there already are told at once. */
+enum err jobs_open(struct jobs **jobs, const char *root, const struct jobs_listener *listener);
+
+/* Tells no more; sets *jobs to NULL. */
+void jobs_close(struct jobs **jobs);
+
+/* Readable when something changed in the tree: then call jobs_read. -1: there is nothing to wait for. */
+int jobs_fd(const struct jobs *jobs);
+
+/* Takes in what changed and tells the listener; also looks whether those that nobody tells of (told ones) have gone.
+ * Called whenever jobs_fd is readable and at least once a second. */
+void jobs_read(struct jobs *jobs);
+
+/* Told from outside: copies what job holds. AGAIN: it is there already, and what was not known of it is filled in. */
+enum err jobs_begin(struct jobs *jobs, const struct job *job);
+enum err jobs_end(struct jobs *jobs, const char *id, uint64_t end_ns); /* ABSENT: no such job */
+
+const struct job *jobs_find(const struct jobs *jobs, const char *id); /* by id or other_id; NULL: not here */
+const struct job *jobs_next(const struct jobs *jobs, size_t *at);     /* *at is 0 at first; NULL at the end */
+size_t jobs_count(const struct jobs *jobs);
+
+#endif

@@ -23,12 +23,24 @@ struct live;
 enum err live_open(struct live **live);
 void live_close(struct live **live);
 
-/* Takes over what is new in batch. Allocates only for entries that were not there before. */
+/* Takes over what is new in batch. Allocates only for entries that were not there before. FULL: more than
+ * LIVE_ENTRIES_MAX; those that fit are taken. */
+#define LIVE_ENTRIES_MAX (1u << 20)
 enum err live_take(struct live *live, const struct batch *batch, uint64_t period_ns);
+
+/* The same, and remembers from where it came: any pointer that live_drop_source is given later. */
+enum err live_take_from(struct live *live, const struct batch *batch, uint64_t period_ns, const void *source);
+
+/* The sets that batches point to may have been freed or made anew: forget their addresses. */
+void live_forget_addresses(struct live *live);
 
 /* The entries of a job that has ended; of an instance that was not seen since before_ns. */
 void live_drop_job(struct live *live, const char *job);
 void live_drop_old(struct live *live, uint64_t before_ns);
+
+/* Those that were taken from source; those that were not taken for so many of their periods, and at least_ns. */
+void live_drop_source(struct live *live, const void *source);
+void live_drop_stale(struct live *live, uint64_t periods, uint64_t at_least_ns);
 
 /* All entries, those of one set in a row, sets in the order in which they came; *at is 0 at first. NULL at the end. */
 const struct live_entry *live_next(const struct live *live, size_t *at);

@@ -26,6 +26,10 @@ struct sampler {
     bool is_slow;                   /* a reading may take longer than a tick: the agent gives it a thread of its own, in
                                      * which open, read, job and close are called one after another */
 
+    /* For doctor, each NULL where there is nothing to say: why it may not be here, and what to do when it is ABSENT or
+     * DENIED; sentences without a full stop. */
+    const char *absent, *absent_remedy, *denied_remedy;
+
     /* ABSENT: the hardware, the file or the permission is not there; silent. What was opened is closed again. */
     enum err (*open)(void *state, const struct sampler_context *context);
 

@@ -44,13 +44,29 @@ static struct finding *next_finding(struct doctor *doctor, const char *group, co
     return finding;
 }
 
+static const char *text_or(const char *text, const char *otherwise)
+{
+    return text ? text : otherwise;
+}
+
+static void tell_missing(struct finding *finding, const struct sampler *sampler, enum err err)
+{
+    if (err == ABSENT)
+        finding_missing(finding, text_or(sampler->absent_remedy, ""), "%s",
+                        text_or(sampler->absent, "This machine does not have it"));
+    else if (err == DENIED)
+        finding_missing(finding, text_or(sampler->denied_remedy, "Run as root"), "This user may not read it");
+    else
+        finding_missing(finding, "", "It cannot be read: %s", err_text(err));
+}
+
 static void try_sampler(struct doctor *doctor, const struct sampler *sampler, const struct place *place)
 {
     struct sampler_context context = { .root = place->root, .pid = getpid() };
     struct finding *finding = next_finding(doctor, SAMPLES, sampler->name, false);
     enum err err = samplers_try(sampler, &context);
-    if (err)
-        finding_missing(finding, "", "It cannot be read: %s", err_text(err));
+    if (err && err != AGAIN && err != GONE) /* those: nothing to read just now */
+        tell_missing(finding, sampler, err);
     else
         finding_there(finding, "%s", sampler->about);
 }

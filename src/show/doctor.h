@@ -7,7 +7,7 @@
 #include "show/finding.h"
 #include "show/terminal.h"
 
-#define DOCTOR_FINDINGS_MAX 64
+#define DOCTOR_FINDINGS_MAX 128
 
 struct doctor {
     struct host_facts host;

@@ -1,0 +1,42 @@
+/* The life of one sampler: opened, read, failed, at rest, opened again. Whoever drives samplers has one of these for each:
+ * sonde run (samplers.c), the agent, a thread of the agent. */
+#ifndef SONDE_SAMPLE_LIFE_H
+#define SONDE_SAMPLE_LIFE_H
+
+#include "sample/sampler.h"
+
+/* A setting as somebody wrote it. */
+struct life_setting {
+    const char *key, *value;
+};
+
+struct life {
+    /* What its owner says; borrowed. */
+    const struct sampler *sampler;
+    const struct sampler_context *context;
+    const struct life_setting *settings; /* besides the defaults; borrowed as long as it lives */
+    size_t setting_count;
+    uint64_t look_again_ns; /* what is absent is looked for again after so long; 0: never */
+
+    /* What became of it. */
+    void *state;
+    bool is_open, is_absent, was_reported;
+    enum err last;                  /* why it is not open */
+    uint64_t failures;
+    uint64_t pause_ns, retry_at_ns; /* CLOCK_MONOTONIC */
+};
+
+/* Opens it when it is closed and its time has come. True: it was opened by this call, and jobs must be told to it. */
+bool life_wake(struct life *life);
+
+/* Adds what it gives to out, when it is open. When that fails it is closed, reported once and rests; what it had added is
+ * taken back, since it may point into what was closed. */
+void life_read(struct life *life, struct batch *out);
+
+/* The same for a job's event. out may be NULL where the event is not JOB_END. */
+void life_job(struct life *life, const struct job *job, enum job_event event, struct batch *out);
+
+/* May be woken again. */
+void life_close(struct life *life);
+
+#endif

@@ -25,6 +25,7 @@ struct sampler {
     size_t state_size;              /* allocated zeroed, settings filled in, and freed by the caller */
     bool is_slow;                   /* a reading may take longer than a tick: the agent gives it a thread of its own, in
                                      * which open, read, job and close are called one after another */
+    uint64_t period_ns;             /* it is not read more often than this unless somebody asks for it; 0: at every tick */
 
     /* For doctor, each NULL where there is nothing to say: why it may not be here, and what to do when it is ABSENT or
      * DENIED; sentences without a full stop. */

@@ -1,0 +1,61 @@
+/* What the agent is to do: which sensors it reads, how often, with which settings, and where the samples go. Filled by
+ * plan_set alone, from the configuration file, from options and from sonde ctl, so that all three know the same names. */
+#ifndef SONDE_AGENT_PLAN_H
+#define SONDE_AGENT_PLAN_H
+
+#include "base/buf.h"
+#include "sample/life.h"
+#include "sink/sink.h"
+
+#define PLAN_SETTINGS_MAX 256 /* of one sensor or sink */
+#define PLAN_SINKS_MAX 16
+#define PLAN_NONE "none" /* as listen and socket: do not */
+
+struct plan_settings {
+    struct life_setting *list; /* owned, with their texts; each key once */
+    size_t count;
+};
+
+struct plan_sensor {
+    const struct sampler *sampler;
+    bool enabled;
+    uint64_t period_ns; /* 0: that of the plan, or the sampler's own where that is longer */
+    struct plan_settings settings;
+};
+
+struct plan_sink {
+    const struct sink *sink;
+    struct plan_settings settings;
+};
+
+struct plan {
+    uint64_t period_ns;
+    char *listen; /* "127.0.0.1:1337", "[::1]:1337", "none" */
+    char *socket; /* a path, "none"; NULL: the usual place */
+    struct plan_sensor *sensors; /* one per sampler, in the order of their list */
+    size_t sensor_count;
+    struct plan_sink sinks[PLAN_SINKS_MAX];
+    size_t sink_count;
+};
+
+/* What it does when nobody says anything: every sampler of list (NULL: sampler_all), once a second. */
+enum err plan_init(struct plan *plan, const struct sampler *const *list);
+void plan_clear(struct plan *plan);
+enum err plan_copy(struct plan *copy, const struct plan *plan);
+
+/* Sets one thing. section "" or "agent": period, sensors, listen, socket, sink, events; the name of a sensor: period,
+ * enabled, and its own settings. USAGE: nothing is changed, and why says in one sentence what is wrong. */
+enum err plan_set(struct plan *plan, const char *section, const char *key, const char *value, struct buf *why);
+
+/* "meminfo.period=10s", as --set and sonde ctl have it. */
+enum err plan_set_line(struct plan *plan, const char *line, struct buf *why);
+
+/* Where the period of a sensor comes from does not matter to its user. */
+uint64_t plan_period_ns(const struct plan *plan, const struct plan_sensor *sensor);
+
+/* Equal settings, in whatever order they were given. */
+bool plan_settings_equal(const struct plan_settings *a, const struct plan_settings *b);
+enum err plan_settings_copy(struct plan_settings *copy, const struct plan_settings *settings);
+void plan_settings_clear(struct plan_settings *settings);
+
+#endif

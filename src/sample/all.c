@@ -6,6 +6,8 @@ const struct sampler *const sampler_all[] = {
     &sampler_loadavg,
     &sampler_meminfo,
     &sampler_stat,
+    &sampler_rapl,
+    &sampler_temperature,
     NULL,
 };
 

@@ -10,5 +10,7 @@ extern const struct sampler sampler_tree;
 extern const struct sampler sampler_loadavg;
 extern const struct sampler sampler_meminfo;
 extern const struct sampler sampler_stat;
+extern const struct sampler sampler_rapl;
+extern const struct sampler sampler_temperature;
 
 #endif

@@ -1,0 +1,119 @@
+/* Energy of the processors and of memory, as the processors count it (RAPL): from powercap, or from perf where powercap
+ * is not there or not for this user. One sample per package; and for each job its share by CPU time (sample/share.h). */
+#include "sample/all.h"
+
+#include "base/clock.h"
+#include "sample/rapl_jobs.h"
+#include "sample/rapl_perf.h"
+#include "sample/rapl_powercap.h"
+
+#include <string.h>
+
+static const struct metric metrics[] = {
+    { "package", "uJ", COUNTER, U64, "energy of the package: cores, caches, built-in graphics and controllers" },
+    { "core", "uJ", COUNTER, U64, "energy of its cores" },
+    { "uncore", "uJ", COUNTER, U64, "energy of its built-in graphics unit" },
+    { "dram", "uJ", COUNTER, U64, "energy of the memory at this package" },
+    { "psys", "uJ", COUNTER, U64, "energy of the whole node, as its processors measure it" },
+};
+
+static const struct set set = { "rapl", metrics, RAPL_DOMAINS };
+_Static_assert(sizeof metrics / sizeof *metrics == RAPL_DOMAINS, "a name for each metric");
+
+struct rapl {
+    const char *source;
+    uint64_t share_period_ns;
+    struct rapl_meters meters;
+    struct rapl_jobs jobs;
+};
+
+static const struct setting settings[] = {
+    { "source", SETTING_TEXT, "auto", offsetof(struct rapl, source), "powercap, perf, or auto: the first that works" },
+    { "share_period", SETTING_DURATION, "1s", offsetof(struct rapl, share_period_ns),
+      "how often energy is shared out to jobs, where the sensor is read more often" },
+    { .key = NULL },
+};
+
+static enum err find_meters(struct rapl *rapl, const char *root)
+{
+    bool any = !strcmp(rapl->source, "auto");
+    enum err powercap = ABSENT, perf = ABSENT;
+    if (!any && strcmp(rapl->source, "powercap") != 0 && strcmp(rapl->source, "perf") != 0)
+        return USAGE;
+    if (any || !strcmp(rapl->source, "powercap"))
+        powercap = rapl_powercap_find(root, &rapl->meters);
+    if (powercap && (any || !strcmp(rapl->source, "perf")))
+        perf = rapl_perf_find(root, &rapl->meters);
+    if (!powercap || !perf)
+        return OK;
+    return powercap == DENIED || perf == DENIED ? DENIED : ABSENT;
+}
+
+static enum err rapl_open(void *state, const struct sampler_context *context)
+{
+    struct rapl *rapl = state;
+    enum err err = find_meters(rapl, context->root);
+    if (err) {
+        rapl_meters_close(&rapl->meters);
+        return err;
+    }
+    rapl_jobs_open(&rapl->jobs, context->root, &rapl->meters);
+    return OK;
+}
+
+static void rapl_close(void *state)
+{
+    struct rapl *rapl = state;
+    rapl_meters_close(&rapl->meters);
+    rapl_jobs_close(&rapl->jobs);
+}
+
+/* The meters of a unit stand in any order. */
+static enum err add_samples(const struct rapl *rapl, struct batch *out)
+{
+    const struct rapl_meters *meters = &rapl->meters;
+    size_t first = out->count;
+    uint64_t now_ns = clock_realtime_ns();
+    for (size_t i = 0; i < meters->unit_count; i++)
+        if (!batch_add(out, &set, now_ns, meters->units[i]))
+            return NOMEM;
+    for (size_t i = 0; i < meters->count; i++)
+        if (meters->meters[i].known)
+            sample_set_u64(&out->samples[first + meters->meters[i].unit], meters->meters[i].domain,
+                           meters->meters[i].total_uj);
+    return OK;
+}
+
+static enum err rapl_read(void *state, struct batch *out)
+{
+    struct rapl *rapl = state;
+    uint64_t now_ns = clock_monotonic_ns();
+    if (!rapl_meters_read(&rapl->meters, now_ns))
+        return IO;
+    enum err err = add_samples(rapl, out);
+    return err ? err : rapl_jobs_round(&rapl->jobs, &rapl->meters, now_ns, rapl->share_period_ns, out);
+}
+
+static enum err rapl_job(void *state, const struct job *job, enum job_event event, struct batch *out)
+{
+    struct rapl *rapl = state;
+    if (event != JOB_CHANGE)
+        rapl_meters_read(&rapl->meters, clock_monotonic_ns());
+    return rapl_jobs_event(&rapl->jobs, job, event, &rapl->meters, out);
+}
+
+const struct sampler sampler_rapl = {
+    .name = "rapl",
+    .about = "energy of processors and memory; shared out to jobs by CPU time",
+    .settings = settings,
+    .set = &set,
+    .state_size = sizeof(struct rapl),
+    .absent = "There is no energy counter (RAPL) below /sys/class/powercap or in perf's unit 'power'",
+    .absent_remedy = "On real hardware, load its driver: modprobe intel_rapl_msr; a virtual machine has none",
+    .denied_remedy = "Run the agent as root, give it CAP_PERFMON and CAP_DAC_READ_SEARCH, or allow everybody: "
+                     "chmod a+r /sys/class/powercap/*/energy_uj",
+    .open = rapl_open,
+    .read = rapl_read,
+    .job = rapl_job,
+    .close = rapl_close,
+};

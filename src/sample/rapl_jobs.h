@@ -1,0 +1,41 @@
+/* The jobs among whom the node's energy is shared out: their CPU time is read in rounds, and their shares become samples
+ * of the set "energy". */
+#ifndef SONDE_SAMPLE_RAPL_JOBS_H
+#define SONDE_SAMPLE_RAPL_JOBS_H
+
+#include "job/job.h"
+#include "model/batch.h"
+#include "sample/jobcpu.h"
+#include "sample/rapl_meter.h"
+#include "sample/share.h"
+
+struct rapl_job;
+
+/* Zeroed at first. */
+struct rapl_jobs {
+    const char *root;
+    int stat_fd;              /* /proc/stat; -1: not to be read, nothing is shared out */
+    struct jobcpu_mounts mounts;
+    struct rapl_job **slots;  /* by job.slot; NULL: none there */
+    struct rapl_job *ended;   /* whose ids may be in a batch still */
+    size_t room, count, open_files;
+    struct share_pool pool;
+    bool began;               /* the next two have a meaning */
+    uint64_t busy_ns, totals_uj[RAPL_METERS_MAX]; /* when the pool was last filled */
+    bool counted[RAPL_DOMAINS]; /* the node has such a meter */
+    uint64_t round_ns;        /* CLOCK_MONOTONIC of the last round */
+};
+
+/* root is borrowed until rapl_jobs_close. */
+void rapl_jobs_open(struct rapl_jobs *jobs, const char *root, const struct rapl_meters *meters);
+void rapl_jobs_close(struct rapl_jobs *jobs);
+
+/* Hears of a job. At its end its last sample is added to out. The meters were read just now. */
+enum err rapl_jobs_event(struct rapl_jobs *jobs, const struct job *job, enum job_event event,
+                         const struct rapl_meters *meters, struct batch *out);
+
+/* At each reading, after that of the meters; gives out what came together when period_ns has passed since the last time. */
+enum err rapl_jobs_round(struct rapl_jobs *jobs, const struct rapl_meters *meters, uint64_t now_ns, uint64_t period_ns,
+                         struct batch *out);
+
+#endif

@@ -37,7 +37,7 @@ static const char *copy_text(char **at, const char *text)
 
 struct set *live_set_copy(const struct set *set)
 {
-    size_t texts = text_size(set->name);
+    size_t texts = text_size(set->name) + text_size(set->instances);
     for (size_t i = 0; i < set->size; i++)
         texts += metric_texts(&set->metrics[i]);
     struct set *copy = malloc(sizeof *copy + set->size * sizeof(struct metric) + texts);
@@ -52,7 +52,7 @@ struct set *live_set_copy(const struct set *set)
         metrics[i].help = copy_text(&at, set->metrics[i].help);
         metrics[i].source = copy_text(&at, set->metrics[i].source);
     }
-    *copy = (struct set){ copy_text(&at, set->name), metrics, set->size };
+    *copy = (struct set){ copy_text(&at, set->name), metrics, set->size, copy_text(&at, set->instances) };
     return copy;
 }
 

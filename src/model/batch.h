@@ -16,6 +16,7 @@ struct set {
     const char *name;
     const struct metric *metrics;
     size_t size;
+    const char *instances; /* what its instances are: "cpu", "device", "zone"; NULL: not said */
 };
 
 /* One set, read once. Borrows set and instance; owns nothing. */

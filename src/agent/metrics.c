@@ -1,0 +1,384 @@
+/* Entries are chosen and labelled once, then each family is written in one go over all entries that have it: Prometheus
+ * wants families in one piece. Sets of one name may differ in their metrics (another sampler, other events): their
+ * families are put together by name. */
+#include "agent/metrics.h"
+
+#include "agent/metrics_label.h"
+#include "agent/metrics_name.h"
+#include "agent/metrics_number.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LABELS_MAX (64u << 20)
+
+struct item {
+    const struct live_entry *entry;
+    size_t label_at, label_size;
+};
+
+/* Items of one set, in a row. */
+struct run {
+    const struct set *set;
+    size_t first, count;
+};
+
+struct writer {
+    struct buf *out;
+    enum metrics_format format;
+    struct buf labels;
+    struct item *items;
+    size_t item_count, series, left_out;
+    struct run *runs;
+    size_t run_count, run_room;
+    uint64_t *seen; /* hashes of the family names that were written: open addressing, 0 is free */
+    size_t seen_count, seen_room;
+};
+
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = 14695981039346656037ull;
+    for (; *text; text++)
+        hash = (hash ^ (uint8_t)*text) * 1099511628211ull;
+    return hash ? hash : 1;
+}
+
+static void seen_put(uint64_t *slots, size_t room, uint64_t hash)
+{
+    size_t at = hash & (room - 1);
+    while (slots[at])
+        at = (at + 1) & (room - 1);
+    slots[at] = hash;
+}
+
+static bool seen_grow(struct writer *writer)
+{
+    size_t room = writer->seen_room ? writer->seen_room * 2 : 256;
+    uint64_t *slots = calloc(room, sizeof *slots);
+    if (!slots)
+        return false;
+    for (size_t i = 0; i < writer->seen_room; i++)
+        if (writer->seen[i])
+            seen_put(slots, room, writer->seen[i]);
+    free(writer->seen);
+    writer->seen = slots;
+    writer->seen_room = room;
+    return true;
+}
+
+/* A family twice would cost the whole scrape: the second one is left out. True: it is new. */
+static bool is_new_family(struct writer *writer, const char *name)
+{
+    if (writer->seen_count * 2 >= writer->seen_room && !seen_grow(writer))
+        return false;
+    uint64_t hash = hash_of(name);
+    for (size_t at = hash & (writer->seen_room - 1); writer->seen[at]; at = (at + 1) & (writer->seen_room - 1))
+        if (writer->seen[at] == hash)
+            return false;
+    seen_put(writer->seen, writer->seen_room, hash);
+    writer->seen_count++;
+    return true;
+}
+
+static size_t series_of(const struct live_entry *entry)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < entry->set->size; i++)
+        count += entry->known[i];
+    return count;
+}
+
+static void add_item(struct writer *writer, const struct view *view, const struct live_entry *entry, const struct job *job)
+{
+    struct item *item = &writer->items[writer->item_count++];
+    *item = (struct item){ .entry = entry, .label_at = writer->labels.size };
+    metrics_label_entry(&writer->labels, view->host, entry, job);
+    item->label_size = writer->labels.size - item->label_at;
+}
+
+static bool end_run(struct writer *writer, const struct set *set, size_t first)
+{
+    if (writer->item_count == first)
+        return true;
+    if (writer->run_count == writer->run_room) {
+        size_t room = writer->run_room ? writer->run_room * 2 : 64;
+        struct run *runs = realloc(writer->runs, room * sizeof *runs);
+        if (!runs)
+            return false;
+        writer->runs = runs;
+        writer->run_room = room;
+    }
+    writer->runs[writer->run_count++] = (struct run){ .set = set, .first = first, .count = writer->item_count - first };
+    return true;
+}
+
+/* How many series the node itself takes: they come before those of jobs. */
+static size_t series_of_node(const struct view *view)
+{
+    size_t count = 0, at = 0;
+    const struct live_entry *entry;
+    while ((entry = live_next(view->live, &at)))
+        count += entry->job ? 0 : series_of(entry);
+    return count;
+}
+
+struct room {
+    size_t node, jobs;
+};
+
+static struct room room_of(const struct view *view, size_t series_max)
+{
+    size_t node = series_of_node(view);
+    return (struct room){ .node = series_max, .jobs = series_max > node ? series_max - node : 0 };
+}
+
+static bool choose(struct writer *writer, const struct view *view, size_t series_max)
+{
+    struct room room = room_of(view, series_max);
+    const struct set *set = NULL;
+    const struct live_entry *entry;
+    const struct job *job;
+    size_t first = 0, at = 0;
+    while ((entry = live_next(view->live, &at))) {
+        if (entry->set != set && !end_run(writer, set, first))
+            return false;
+        first = entry->set != set ? writer->item_count : first;
+        set = entry->set;
+        if (!view_shows(view, entry, &job))
+            continue;
+        size_t series = series_of(entry), *left = entry->job ? &room.jobs : &room.node;
+        if (series > *left) {
+            writer->left_out += series;
+            continue;
+        }
+        *left -= series;
+        writer->series += series;
+        add_item(writer, view, entry, job);
+    }
+    return end_run(writer, set, first) && !buf_err(&writer->labels);
+}
+
+/* In HELP a backslash and a newline are escaped, and in OpenMetrics a quotation mark. */
+static void add_help(struct writer *writer, const char *help)
+{
+    for (; *help; help++) {
+        bool is_escaped = *help == '\\' || *help == '\n' || (*help == '"' && writer->format == METRICS_OPEN);
+        if (is_escaped)
+            buf_add_char(writer->out, '\\');
+        buf_add_char(writer->out, *help == '\n' ? 'n' : *help);
+    }
+    buf_add_char(writer->out, '\n');
+}
+
+/* Makes name the one of the series: with "_total" for a counter. */
+static void add_header(struct writer *writer, struct metrics_name *name, const char *help)
+{
+    struct buf *out = writer->out;
+    char series[METRICS_NAME_MAX + 8];
+    size_t size = name->size;
+    memcpy(series, name->text, size + 1);
+    if (name->is_counter) {
+        memcpy(series + size, "_total", sizeof "_total");
+        size += strlen("_total");
+    }
+    const char *family = writer->format == METRICS_OPEN ? name->text : series;
+    buf_printf(out, "# HELP %s ", family);
+    add_help(writer, help ? help : name->text);
+    buf_printf(out, "# TYPE %s %s\n", family, name->is_counter ? "counter" : "gauge");
+    if (writer->format == METRICS_OPEN && *name->unit)
+        buf_printf(out, "# UNIT %s %s\n", family, name->unit);
+    memcpy(name->text, series, size + 1 < METRICS_NAME_MAX ? size + 1 : METRICS_NAME_MAX);
+    name->size = size;
+}
+
+static size_t write_scaled(char *text, const struct metrics_name *name, double value)
+{
+    double divisor = 1;
+    for (unsigned i = 0; i < name->decimals; i++)
+        divisor *= 10;
+    return metrics_number_f64(text, value * (double)name->times / divisor);
+}
+
+static size_t write_value(char *text, const struct metrics_name *name, enum metric_type type, union value value)
+{
+    uint64_t product;
+    int64_t signed_product;
+    if (type == F64)
+        return write_scaled(text, name, value.f64);
+    if (type == U64 && !__builtin_mul_overflow(value.u64, name->times, &product))
+        return metrics_number_u64(text, product, name->decimals);
+    if (type == I64 && !__builtin_mul_overflow(value.i64, (int64_t)name->times, &signed_product))
+        return metrics_number_i64(text, signed_product, name->decimals);
+    return write_scaled(text, name, type == U64 ? (double)value.u64 : (double)value.i64);
+}
+
+static void add_series(struct writer *writer, const struct metrics_name *name, const struct item *item,
+                       enum metric_type type, union value value)
+{
+    char *at = buf_reserve(writer->out, name->size + item->label_size + METRICS_NUMBER_MAX + 2);
+    if (!at)
+        return;
+    char *begin = at;
+    memcpy(at, name->text, name->size);
+    at += name->size;
+    memcpy(at, writer->labels.data + item->label_at, item->label_size);
+    at += item->label_size;
+    *at++ = ' ';
+    at += write_value(at, name, type, value);
+    *at++ = '\n';
+    writer->out->size += (size_t)(at - begin);
+}
+
+static void add_run(struct writer *writer, const struct metrics_name *name, const struct run *run, size_t metric)
+{
+    enum metric_type type = run->set->metrics[metric].type;
+    for (size_t i = 0; i < run->count; i++) {
+        const struct item *item = &writer->items[run->first + i];
+        if (item->entry->known[metric])
+            add_series(writer, name, item, type, item->entry->values[metric]);
+    }
+}
+
+static bool is_any_known(const struct writer *writer, const struct run *run, size_t metric)
+{
+    for (size_t i = 0; i < run->count; i++)
+        if (writer->items[run->first + i].entry->known[metric])
+            return true;
+    return false;
+}
+
+/* The place of the same metric in another set; set->size: it has none. */
+static size_t place_in(const struct set *set, const struct metric *metric)
+{
+    size_t i = 0;
+    while (i < set->size && (strcmp(set->metrics[i].name, metric->name) != 0 || set->metrics[i].kind != metric->kind
+                             || strcmp(set->metrics[i].unit, metric->unit) != 0))
+        i++;
+    return i;
+}
+
+/* The later runs whose set has the same name. */
+static void add_other_runs(struct writer *writer, const struct metrics_name *name, const struct run *run, size_t metric)
+{
+    for (struct run *other = writer->runs; other < writer->runs + writer->run_count; other++) {
+        if (other == run || strcmp(other->set->name, run->set->name) != 0)
+            continue;
+        size_t place = place_in(other->set, &run->set->metrics[metric]);
+        if (place < other->set->size)
+            add_run(writer, name, other, place);
+    }
+}
+
+static void add_families(struct writer *writer, const struct run *run)
+{
+    for (size_t i = 0; i < run->set->size; i++) {
+        struct metrics_name name;
+        const struct metric *metric = &run->set->metrics[i];
+        if (!is_any_known(writer, run, i) || !metrics_name_of(run->set, metric, &name) || !is_new_family(writer, name.text))
+            continue;
+        add_header(writer, &name, metric->help);
+        add_run(writer, &name, run, i);
+        add_other_runs(writer, &name, run, i);
+    }
+}
+
+/* A family of one series, of the agent itself. */
+static void add_own(struct writer *writer, const struct view *view, const char *text, const char *help, uint64_t value)
+{
+    struct metrics_name name = { .size = strlen(text), .unit = "", .times = 1 };
+    memcpy(name.text, text, name.size + 1);
+    struct item item = { .label_at = writer->labels.size };
+    metrics_label_add(&writer->labels, true, "host", view->host);
+    if (strcmp(text, "sonde_build_info") == 0)
+        metrics_label_add(&writer->labels, false, "version", SONDE_VERSION);
+    buf_add_char(&writer->labels, '}');
+    item.label_size = writer->labels.size - item.label_at;
+    add_header(writer, &name, help);
+    add_series(writer, &name, &item, U64, (union value){ .u64 = value });
+}
+
+static void add_job_labels(struct buf *out, const struct view *view, const struct job *job, bool is_info)
+{
+    metrics_label_add(out, true, "host", view->host);
+    metrics_label_add(out, false, "job", job->id);
+    if (*job->user)
+        metrics_label_add(out, false, "user", job->user);
+    if (is_info)
+        metrics_label_add(out, false, "source", job->source);
+    if (is_info && *job->other_id)
+        metrics_label_add(out, false, "other_id", job->other_id);
+    buf_add_char(out, '}');
+}
+
+/* One fact of all jobs: a family. */
+struct job_fact {
+    struct metrics_name name;
+    const char *help;
+    size_t offset; /* in struct job; 0: the fact is that it is there */
+};
+
+static void add_job_fact(struct writer *writer, const struct view *view, const struct job_fact *fact)
+{
+    struct metrics_name name = fact->name;
+    const struct job *job;
+    size_t at = 0;
+    bool is_begun = false;
+    while ((job = jobs_next(view->jobs, &at))) {
+        uint64_t value = 1;
+        if (fact->offset)
+            memcpy(&value, (const char *)job + fact->offset, sizeof value);
+        if (!view_shows_job(view, job) || (fact->offset && value == 0))
+            continue;
+        if (!is_begun)
+            add_header(writer, &name, fact->help);
+        is_begun = true;
+        struct item item = { .label_at = writer->labels.size };
+        add_job_labels(&writer->labels, view, job, fact->offset == 0);
+        item.label_size = writer->labels.size - item.label_at;
+        add_series(writer, &name, &item, U64, (union value){ .u64 = value });
+    }
+}
+
+#define NAME(literal, base_unit, count) { .text = literal, .size = sizeof literal - 1, .unit = base_unit, .times = 1, \
+                                          .decimals = count }
+static const struct job_fact job_facts[] = {
+    { NAME("sonde_job_info", "", 0), "a job that is on the node", 0 },
+    { NAME("sonde_job_start_time_seconds", "seconds", 9), "when the job began, since 1970",
+      offsetof(struct job, start_ns) },
+    { NAME("sonde_job_cores_allowed", "", 3), "cores that the job may use", offsetof(struct job, cores_milli) },
+    { NAME("sonde_job_memory_limit_bytes", "bytes", 0), "memory that the job may use",
+      offsetof(struct job, memory_bytes) },
+};
+
+static void add_rest(struct writer *writer, const struct view *view)
+{
+    for (size_t i = 0; view->jobs && i < sizeof job_facts / sizeof *job_facts; i++)
+        add_job_fact(writer, view, &job_facts[i]);
+    add_own(writer, view, "sonde_build_info", "which Sonde this is", 1);
+    add_own(writer, view, "sonde_series", "series of sensors in this answer", writer->series);
+    add_own(writer, view, "sonde_series_left_out", "series of sensors that were more than the maximum", writer->left_out);
+    if (writer->format == METRICS_OPEN)
+        buf_add_text(writer->out, "# EOF\n");
+}
+
+static void write_all(struct writer *writer, const struct view *view)
+{
+    for (size_t i = 0; i < writer->run_count; i++)
+        add_families(writer, &writer->runs[i]);
+    add_rest(writer, view);
+}
+
+void metrics_write(struct buf *out, const struct view *view, enum metrics_format format, size_t series_max)
+{
+    struct writer writer = { .out = out, .format = format };
+    buf_init(&writer.labels, LABELS_MAX);
+    writer.items = calloc(live_count(view->live) + 1, sizeof *writer.items);
+    if (writer.items && choose(&writer, view, series_max))
+        write_all(&writer, view);
+    else
+        out->failed = true; /* no half truths: the scrape fails */
+    buf_clear(&writer.labels);
+    free(writer.items);
+    free(writer.runs);
+    free(writer.seen);
+}

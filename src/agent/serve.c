@@ -1,0 +1,190 @@
+/* Which path gives what, and who may ask for it. Bytes are http.c's business, the answers are made by metrics.c and
+ * state.c. */
+#include "agent/serve.h"
+
+#include "agent/http.h"
+#include "agent/listen.h"
+#include "agent/metrics.h"
+#include "agent/state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATH_ROOM 128
+
+struct serve {
+    struct serve_context context;
+    struct http *http;
+    char socket_path[PATH_ROOM]; /* "": none */
+    uint16_t port;
+};
+
+/* root and whoever the agent runs as: they may steer it and see everything. */
+static bool is_master(const struct http_peer *peer)
+{
+    return peer->is_local && (peer->uid == 0 || peer->uid == geteuid());
+}
+
+/* On TCP nobody knows who asks: who listens there on purpose shows all of it, as exporters do. */
+static uint32_t viewer_of(const struct http_peer *peer)
+{
+    return !peer->is_local || is_master(peer) ? VIEW_ALL : peer->uid;
+}
+
+static struct view view_of(const struct serve *serve, const struct http_request *request)
+{
+    return (struct view){
+        .live = serve->context.live,
+        .jobs = serve->context.jobs,
+        .host = serve->context.host ? serve->context.host : "",
+        .uid = viewer_of(&request->peer),
+    };
+}
+
+static void give_metrics(struct serve *serve, const struct http_request *request, struct http_answer *answer)
+{
+    struct view view = view_of(serve, request);
+    enum metrics_format format = metrics_negotiate(request->accept);
+    size_t max = serve->context.series_max ? serve->context.series_max : SERVE_SERIES_MAX;
+    answer->type = metrics_type(format);
+    metrics_write(&answer->body, &view, format, max);
+}
+
+static void give_sets(struct serve *serve, const struct http_request *request, struct http_answer *answer)
+{
+    struct view view = view_of(serve, request);
+    answer->type = "application/json";
+    state_sets(&answer->body, &view, bytes_equal(request->query, bytes_of("values")));
+}
+
+static void give_jobs(struct serve *serve, const struct http_request *request, struct http_answer *answer)
+{
+    struct view view = view_of(serve, request);
+    answer->type = "application/json";
+    state_jobs(&answer->body, &view);
+}
+
+static void give_index(struct serve *serve, const struct http_request *request, struct http_answer *answer)
+{
+    (void)serve;
+    (void)request;
+    buf_add_text(&answer->body, "sonde agent " SONDE_VERSION "\n\n"
+                                "/metrics      for Prometheus, in text or OpenMetrics\n"
+                                "/sets         what is held now, as JSON; /sets?values with the values\n"
+                                "/jobs         the jobs on this node, as JSON\n");
+}
+
+static int status_of(enum err err)
+{
+    return err == OK ? 200 : err == ABSENT ? 404 : err == AGAIN ? 409 : err == DENIED ? 403
+           : err == USAGE || err == CORRUPT ? 400 : 500;
+}
+
+static void take_control(struct serve *serve, const struct http_request *request, struct http_answer *answer)
+{
+    const struct serve_context *context = &serve->context;
+    enum err err = ABSENT;
+    answer->type = "application/json";
+    if (context->control)
+        err = context->control(context->control_context, request->body.data, request->body.size, &answer->body);
+    answer->status = status_of(err);
+    if (answer->body.size == 0)
+        buf_printf(&answer->body, err ? "{\"error\": \"%s\"}\n" : "{\"ok\": true}\n", err_text(err));
+}
+
+static const struct route {
+    const char *path;
+    enum http_method method; /* GET brings HEAD */
+    void (*give)(struct serve *serve, const struct http_request *request, struct http_answer *answer);
+} routes[] = {
+    { "/metrics", HTTP_GET, give_metrics },
+    { "/sets", HTTP_GET, give_sets },
+    { "/jobs", HTTP_GET, give_jobs },
+    { "/ctl", HTTP_POST, take_control },
+    { "/", HTTP_GET, give_index },
+};
+
+static void refuse(struct http_answer *answer, int status, const char *message)
+{
+    answer->status = status;
+    answer->type = "application/json";
+    buf_printf(&answer->body, "{\"error\": \"%s\"}\n", message);
+}
+
+static void take_route(struct serve *serve, const struct route *route, const struct http_request *request,
+                       struct http_answer *answer)
+{
+    bool is_get = request->method == HTTP_GET || request->method == HTTP_HEAD;
+    if (route->method == HTTP_POST ? request->method != HTTP_POST : !is_get) {
+        answer->allow = route->method == HTTP_POST ? "POST" : "GET, HEAD";
+        refuse(answer, 405, "this path does not take this method");
+    } else if (route->method == HTTP_POST && !is_master(&request->peer)) {
+        refuse(answer, 403, "only root and the agent's own user may do this, through the agent's socket");
+    } else {
+        route->give(serve, request, answer);
+    }
+}
+
+static void serve_answer(void *context, const struct http_request *request, struct http_answer *answer)
+{
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+        if (bytes_equal(request->path, bytes_of(routes[i].path))) {
+            take_route(context, &routes[i], request, answer);
+            return;
+        }
+    refuse(answer, 404, "there is nothing here; / lists what there is");
+}
+
+enum err serve_open(struct serve **serve, const struct serve_context *context)
+{
+    struct serve *new = *serve = calloc(1, sizeof *new);
+    if (!new)
+        return NOMEM;
+    new->context = *context;
+    enum err err = http_open(&new->http, &(struct http_handler){ serve_answer, new }, NULL);
+    if (err)
+        serve_close(serve);
+    return err;
+}
+
+enum err serve_listen_tcp(struct serve *serve, const char *address, uint16_t port)
+{
+    int fd;
+    enum err err = listen_tcp(address, port, &fd);
+    if (err)
+        return err;
+    serve->port = listen_port(fd);
+    return http_listen_take(serve->http, fd, false);
+}
+
+enum err serve_listen_unix(struct serve *serve, const char *path)
+{
+    int fd;
+    if (serve->socket_path[0] || strlen(path) >= sizeof serve->socket_path)
+        return USAGE;
+    enum err err = listen_unix(path, &fd);
+    if (err)
+        return err;
+    snprintf(serve->socket_path, sizeof serve->socket_path, "%s", path);
+    return http_listen_take(serve->http, fd, true);
+}
+
+uint16_t serve_port(const struct serve *serve) { return serve->port; }
+
+int serve_fd(const struct serve *serve) { return http_fd(serve->http); }
+
+void serve_turn(struct serve *serve) { http_turn(serve->http); }
+
+void serve_close(struct serve **serve)
+{
+    struct serve *old = *serve;
+    if (!old)
+        return;
+    http_close(&old->http);
+    if (old->socket_path[0])
+        unlink(old->socket_path);
+    free(old);
+    *serve = NULL;
+}

@@ -1,0 +1,423 @@
+/* The jobs of this node, from the cgroup tree and by word. job/watches.h tells of folders that come and go, job/source.h
+ * what they are, job/roll.h keeps the table and tells the listener. A watch is set before a folder is read, so that
+ * nothing is missed between the two. */
+#include "job/jobs.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "job/roll.h"
+#include "job/told.h"
+#include "job/watches.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define EMPTY_NS (10 * NS_PER_S)        /* a job without processes has ended after this time */
+#define TOLD_LINGERS_NS (60 * NS_PER_S) /* the same for one that was told, whose end nobody told */
+#define ROUND_NS (1 * NS_PER_S)
+#define ROUND_SIZE 64   /* jobs that are looked at in one round, so that many jobs cost no more than these */
+
+struct jobs {
+    struct roll roll;
+    struct watches watches;
+    int epoll, timer;
+    bool must_scan;    /* there are no watches to be had: the whole tree is read in each round */
+    bool is_scanning;  /* what is found may have been there for long */
+    uint64_t round_at_ns;
+    size_t round_next;
+};
+
+/* What the names on the way say. */
+static void name(struct jobs *jobs, struct entry *entry, const struct source_facts *facts)
+{
+    const struct entry *same = *facts->node ? entries_find_id(&jobs->roll.entries, facts->id) : NULL;
+    if (!*entry->id)
+        snprintf(entry->id, sizeof entry->id, same ? "%s@%s" : "%s", facts->id, facts->node);
+    roll_set_text(entry->user, sizeof entry->user, facts->user);
+    if (facts->uid != UINT32_MAX)
+        entry->job.uid = facts->uid;
+    entry->waits_for_id = facts->id_is_other && !*entry->other_id;
+}
+
+static enum err place(struct entry *entry, const struct job_source *source, const char *path, bool unified)
+{
+    char *copy = strdup(path);
+    if (!copy)
+        return NOMEM;
+    free(entry->cgroup);
+    entry->cgroup = copy;
+    entry->job.cgroup = copy;
+    entry->job.unified = unified;
+    entry->source = source;
+    if (source)
+        entry->job.source = source->name;
+    return OK;
+}
+
+/* A job that somebody told us of before its folder was there; else a new one. */
+static struct entry *told_or_new(struct jobs *jobs, const char *key, const struct source_facts *facts)
+{
+    struct entry *entry = entries_find_id(&jobs->roll.entries, facts->id);
+    if (!entry || *entry->key)
+        return entries_add(&jobs->roll.entries, key);
+    entries_rekey(&jobs->roll.entries, entry, key);
+    return entry;
+}
+
+static void scan(struct jobs *jobs, size_t hierarchy, const char *path);
+
+static struct entry *job_new(struct jobs *jobs, const struct job_source *source, const struct source_facts *facts,
+                             const char *key, const char *path, bool unified)
+{
+    struct entry *entry = told_or_new(jobs, key, facts);
+    if (!entry || place(entry, source, path, unified)) {
+        log_warn("no memory for job %s: it is not watched", facts->id);
+        if (entry && !roll_runs(entry))
+            entries_remove(&jobs->roll.entries, entry);
+        return NULL;
+    }
+    if (!entry->job.start_ns)
+        entry->job.start_ns = clock_realtime_ns();
+    entry->was_there = jobs->is_scanning;
+    entry->steps_in = HIERARCHY_NONE;
+    name(jobs, entry, facts);
+    return entry;
+}
+
+/* The steps are watched in one hierarchy: the others have the same. */
+static void watch_steps(struct jobs *jobs, struct entry *entry)
+{
+    for (size_t i = 0; i < jobs->roll.hierarchies.count && entry->steps_in == HIERARCHY_NONE; i++)
+        if (entry->folders & 1u << i) {
+            entry->steps_in = i;
+            scan(jobs, i, entry->job.cgroup);
+        }
+}
+
+static void job_came(struct jobs *jobs, size_t hierarchy, const char *path, const struct job_source *source,
+                     const struct source_facts *facts)
+{
+    char key[ENTRIES_KEY_MAX];
+    bool unified = jobs->roll.hierarchies.list[hierarchy].unified;
+    snprintf(key, sizeof key, "%s:%s:%s", source->name, facts->node, facts->id);
+    struct entry *entry = entries_find_key(&jobs->roll.entries, key);
+    bool is_new = !entry;
+    if (is_new)
+        entry = job_new(jobs, source, facts, key, path, unified);
+    if (!entry)
+        return;
+    bool is_better = entry->job.unified && !unified; /* v1 has the controllers where there are both */
+    if (is_better)
+        place(entry, source, path, unified);
+    entry->folders |= 1u << hierarchy;
+    entry->seen |= 1u << hierarchy;
+    if (is_new)
+        entry->has_ended = roll_is_left_over(&jobs->roll, entry);
+    if (!entry->has_ended && (is_new || is_better)) {
+        entry->look_pause_ns = 0;
+        watch_steps(jobs, entry);
+        roll_look(&jobs->roll, entry, clock_monotonic_ns());
+    }
+}
+
+static void job_went(struct jobs *jobs, size_t hierarchy, const struct job_source *source, const struct source_facts *facts)
+{
+    char key[ENTRIES_KEY_MAX];
+    snprintf(key, sizeof key, "%s:%s:%s", source->name, facts->node, facts->id);
+    struct entry *entry = entries_find_key(&jobs->roll.entries, key);
+    if (!entry)
+        return;
+    entry->folders &= ~(1u << hierarchy);
+    if (entry->folders && entry->steps_in == hierarchy) {
+        entry->steps_in = HIERARCHY_NONE;
+        watch_steps(jobs, entry);
+    }
+    if (entry->folders)
+        return;
+    if (entry->is_told && !entry->has_ended)
+        entry->empty_since_ns = clock_monotonic_ns(); /* steps may come yet */
+    else
+        roll_end(&jobs->roll, entry, clock_realtime_ns(), false);
+}
+
+/* A step came or went: which there are is read anew, since events and readings of the folder overlap. */
+static void steps_changed(struct jobs *jobs, const struct job_source *source, const struct source_facts *facts)
+{
+    char key[ENTRIES_KEY_MAX];
+    snprintf(key, sizeof key, "%s:%s:%s", source->name, facts->node, facts->id);
+    struct entry *entry = entries_find_key(&jobs->roll.entries, key);
+    if (!entry || entry->has_ended)
+        return;
+    roll_change(&jobs->roll, entry);
+    if (entry->look_at_ns)
+        roll_look(&jobs->roll, entry, clock_monotonic_ns());
+}
+
+static void folder_came(struct jobs *jobs, size_t hierarchy, const char *path)
+{
+    const struct job_source *source;
+    struct source_facts facts;
+    switch (source_place(path, &source, &facts)) {
+    case PLACE_WAY: scan(jobs, hierarchy, path); break;
+    case PLACE_JOB: job_came(jobs, hierarchy, path, source, &facts); break;
+    case PLACE_STEP: steps_changed(jobs, source, &facts); break;
+    case PLACE_NONE: break;
+    }
+}
+
+static void folder_went(struct jobs *jobs, size_t hierarchy, const char *path)
+{
+    const struct job_source *source;
+    struct source_facts facts;
+    enum source_place place = source_place(path, &source, &facts);
+    if (place == PLACE_JOB)
+        job_went(jobs, hierarchy, source, &facts);
+    else if (place == PLACE_STEP)
+        steps_changed(jobs, source, &facts);
+}
+
+static void watch_folder(struct jobs *jobs, size_t hierarchy, const char *path, const char *whole)
+{
+    enum err err = jobs->must_scan ? OK : watches_add(&jobs->watches, whole, hierarchy, path);
+    if (!err || err == ABSENT)
+        return;
+    jobs->must_scan = true;
+    log_warn("cannot watch %s: %s. Jobs are looked for once a second; to see them at once, raise "
+             "fs.inotify.max_user_watches.", whole, err_text(err));
+}
+
+/* Watches a folder and takes in what is there already. */
+static void scan(struct jobs *jobs, size_t hierarchy, const char *path)
+{
+    char whole[FILE_PATH_MAX], below[CGROUP_PATH_MAX];
+    if (hierarchies_path(&jobs->roll.hierarchies, jobs->roll.root, hierarchy, path, "", whole, sizeof whole))
+        return;
+    watch_folder(jobs, hierarchy, path, whole);
+    DIR *dir = opendir(whole);
+    if (!dir)
+        return;
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+            continue;
+        int size = snprintf(below, sizeof below, "%s/%s", path, entry->d_name);
+        if (size > 0 && (size_t)size < sizeof below)
+            folder_came(jobs, hierarchy, below);
+    }
+    closedir(dir);
+}
+
+/* Reads the whole tree; jobs whose folder is not found have ended. */
+static void scan_all(struct jobs *jobs)
+{
+    struct entries *entries = &jobs->roll.entries;
+    for (size_t i = 0; i < entries->count; i++)
+        entries->all[i]->seen = 0;
+    jobs->is_scanning = true;
+    for (size_t i = 0; i < jobs->roll.hierarchies.count; i++)
+        scan(jobs, i, "");
+    jobs->is_scanning = false;
+    for (size_t i = entries->count; i-- > 0;) { /* backwards: the last takes the place of one that is removed */
+        struct entry *entry = entries->all[i];
+        bool is_gone = *entry->key && entry->folders && !entry->seen;
+        entry->folders = *entry->key ? entry->seen : entry->folders;
+        if (is_gone && entry->is_told && !entry->has_ended)
+            entry->empty_since_ns = clock_monotonic_ns();
+        else if (is_gone)
+            roll_end(&jobs->roll, entry, clock_realtime_ns(), false);
+    }
+}
+
+static void take_event(void *context, const struct watches_event *event)
+{
+    struct jobs *jobs = context;
+    char path[CGROUP_PATH_MAX];
+    int size = snprintf(path, sizeof path, "%s/%s", event->path, event->name);
+    if (size < 0 || (size_t)size >= sizeof path)
+        return;
+    if (event->came)
+        folder_came(jobs, event->hierarchy, path);
+    else
+        folder_went(jobs, event->hierarchy, path);
+}
+
+static bool is_alive(const struct jobs *jobs, struct entry *entry)
+{
+    if (!*entry->key)
+        return told_is_alive(&jobs->roll, entry);
+    return entry->folders && roll_is_populated(&jobs->roll, entry);
+}
+
+/* How long a job may be without a process. A process that was told by its number does not come back. */
+static uint64_t patience_ns(const struct entry *entry)
+{
+    if (!*entry->key)
+        return entry->job.pid || !entry->folders ? 0 : EMPTY_NS;
+    return entry->is_told ? TOLD_LINGERS_NS : EMPTY_NS;
+}
+
+/* Ends who has no processes any more, begins who has some again. */
+static void look_for_life(struct jobs *jobs, struct entry *entry, uint64_t now_ns)
+{
+    bool alive = is_alive(jobs, entry);
+    if (alive) {
+        entry->empty_since_ns = 0;
+        if (entry->has_ended && !entry->ended_by_word) {
+            entry->has_ended = false;
+            entry->job.end_ns = 0;
+            roll_begin(&jobs->roll, entry);
+        }
+    } else if (!entry->has_ended) {
+        if (!entry->empty_since_ns)
+            entry->empty_since_ns = now_ns;
+        uint64_t empty_ns = now_ns - entry->empty_since_ns;
+        if (empty_ns >= patience_ns(entry))
+            roll_end(&jobs->roll, entry, clock_realtime_ns() - empty_ns, false);
+    }
+}
+
+/* Those that nobody tells of. Told ones are few and looked at in each round. */
+static void round_of_looks(struct jobs *jobs, uint64_t now_ns)
+{
+    struct entries *entries = &jobs->roll.entries;
+    if (jobs->must_scan)
+        scan_all(jobs);
+    for (size_t i = entries->count; i-- > 0;)
+        if (entries->all[i]->is_told)
+            look_for_life(jobs, entries->all[i], now_ns);
+    for (size_t n = 0; n < ROUND_SIZE && entries->count; n++) {
+        jobs->round_next = jobs->round_next ? jobs->round_next - 1 : entries->count - 1;
+        if (jobs->round_next < entries->count && !entries->all[jobs->round_next]->is_told)
+            look_for_life(jobs, entries->all[jobs->round_next], now_ns);
+        if (!jobs->round_next)
+            break;
+    }
+}
+
+/* Young jobs whose time has come; when the next one's will. */
+static uint64_t look_at_young(struct jobs *jobs, uint64_t now_ns)
+{
+    struct entries *entries = &jobs->roll.entries;
+    uint64_t next_ns = 0;
+    for (size_t i = entries->count; i-- > 0;)
+        if (entries->all[i]->look_at_ns && entries->all[i]->look_at_ns <= now_ns)
+            roll_look(&jobs->roll, entries->all[i], now_ns);
+    for (size_t i = 0; i < entries->count; i++)
+        if (entries->all[i]->look_at_ns && (!next_ns || entries->all[i]->look_at_ns < next_ns))
+            next_ns = entries->all[i]->look_at_ns;
+    return next_ns;
+}
+
+static void set_timer(const struct jobs *jobs, uint64_t at_ns)
+{
+    struct itimerspec spec = {
+        .it_value = { .tv_sec = (time_t)(at_ns / NS_PER_S), .tv_nsec = (long)(at_ns % NS_PER_S) },
+    };
+    if (jobs->timer >= 0)
+        timerfd_settime(jobs->timer, TFD_TIMER_ABSTIME, &spec, NULL); /* 0: off; also takes back that it has run out */
+}
+
+void jobs_read(struct jobs *jobs)
+{
+    if (watches_read(&jobs->watches, take_event, jobs) == AGAIN)
+        scan_all(jobs);
+    uint64_t now_ns = clock_monotonic_ns();
+    if (now_ns >= jobs->round_at_ns) {
+        jobs->round_at_ns = now_ns + ROUND_NS;
+        round_of_looks(jobs, now_ns);
+    }
+    set_timer(jobs, look_at_young(jobs, now_ns));
+}
+
+static void wait_on(const struct jobs *jobs, int fd)
+{
+    struct epoll_event event = { .events = EPOLLIN };
+    if (jobs->epoll >= 0 && fd >= 0)
+        epoll_ctl(jobs->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+enum err jobs_open(struct jobs **jobs_out, const char *root, const struct jobs_listener *listener)
+{
+    struct jobs *jobs = calloc(1, sizeof *jobs);
+    *jobs_out = jobs;
+    if (!jobs)
+        return NOMEM;
+    jobs->roll.root = strdup(root ? root : "");
+    if (!jobs->roll.root) {
+        free(jobs);
+        *jobs_out = NULL;
+        return NOMEM;
+    }
+    jobs->roll.listener = *listener;
+    users_init(&jobs->roll.users, jobs->roll.root);
+    enum err err = hierarchies_read(&jobs->roll.hierarchies, root);
+    jobs->epoll = epoll_create1(EPOLL_CLOEXEC);
+    jobs->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    jobs->must_scan = watches_open(&jobs->watches) != OK && !err;
+    wait_on(jobs, jobs->timer);
+    wait_on(jobs, jobs->watches.fd);
+    scan_all(jobs);
+    set_timer(jobs, look_at_young(jobs, clock_monotonic_ns()));
+    return OK;
+}
+
+void jobs_close(struct jobs **jobs)
+{
+    if (!*jobs)
+        return;
+    entries_clear(&(*jobs)->roll.entries);
+    users_clear(&(*jobs)->roll.users);
+    hierarchies_clear(&(*jobs)->roll.hierarchies);
+    watches_close(&(*jobs)->watches);
+    if ((*jobs)->epoll >= 0)
+        close((*jobs)->epoll);
+    if ((*jobs)->timer >= 0)
+        close((*jobs)->timer);
+    free((*jobs)->roll.root);
+    free(*jobs);
+    *jobs = NULL;
+}
+
+int jobs_fd(const struct jobs *jobs)
+{
+    return jobs->epoll;
+}
+
+enum err jobs_begin(struct jobs *jobs, const struct job *job)
+{
+    enum err err = told_begin(&jobs->roll, job);
+    set_timer(jobs, look_at_young(jobs, clock_monotonic_ns()));
+    return err;
+}
+
+enum err jobs_end(struct jobs *jobs, const char *id, uint64_t end_ns)
+{
+    return told_end(&jobs->roll, id, end_ns);
+}
+
+const struct job *jobs_find(const struct jobs *jobs, const char *id)
+{
+    const struct entry *entry = entries_find_id(&jobs->roll.entries, id);
+    return entry && roll_runs(entry) ? &entry->job : NULL;
+}
+
+const struct job *jobs_next(const struct jobs *jobs, size_t *at)
+{
+    const struct entries *entries = &jobs->roll.entries;
+    while (*at < entries->slot_room) {
+        const struct entry *entry = entries->slots[(*at)++];
+        if (entry)
+            return &entry->job;
+    }
+    return NULL;
+}
+
+size_t jobs_count(const struct jobs *jobs)
+{
+    return jobs->roll.entries.running;
+}

@@ -1,0 +1,187 @@
+/* A job's life in the table, and the looks that fill in what is known of it. */
+#include "job/roll.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "job/inside.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A batch system makes the folder first, then writes limits into it, then puts processes there: a young job is looked at
+ * several times, with growing pauses, 4 s in all. */
+#define LOOK_FIRST_NS (10 * NS_PER_MS)
+#define LOOK_LAST_NS (4 * NS_PER_S)
+#define LOOK_FACTOR 3
+
+#define LEFT_OVER_NS (10 * NS_PER_S) /* a folder older than this in which there is nobody */
+
+static void tell(struct roll *roll, const struct entry *entry, enum job_event event)
+{
+    if (roll->listener.event)
+        roll->listener.event(roll->listener.context, &entry->job, event);
+}
+
+bool roll_runs(const struct entry *entry)
+{
+    return entry->job.slot != ENTRIES_NO_SLOT;
+}
+
+void roll_begin(struct roll *roll, struct entry *entry)
+{
+    if (roll_runs(entry) || entry->has_ended)
+        return;
+    if (entries_take_slot(&roll->entries, entry)) {
+        log_warn("no memory for job %s: it is not watched", entry->id);
+        return;
+    }
+    tell(roll, entry, JOB_BEGIN);
+}
+
+/* Frees entry, unless its folder is still there: then it must be known, so that it does not begin again. */
+void roll_end(struct roll *roll, struct entry *entry, uint64_t end_ns, bool by_word)
+{
+    roll_begin(roll, entry); /* who was never known well enough has a beginning all the same */
+    entry->job.end_ns = end_ns > entry->job.start_ns ? end_ns : entry->job.start_ns;
+    if (roll_runs(entry))
+        tell(roll, entry, JOB_END);
+    entries_free_slot(&roll->entries, entry);
+    entry->has_ended = true;
+    entry->ended_by_word = by_word;
+    entry->look_at_ns = 0;
+    if (!entry->folders)
+        entries_remove(&roll->entries, entry);
+}
+
+void roll_change(struct roll *roll, const struct entry *entry)
+{
+    if (roll_runs(entry))
+        tell(roll, entry, JOB_CHANGE);
+}
+
+bool roll_set_text(char *text, size_t size, const char *value)
+{
+    if (!*value || *text || strlen(value) >= size)
+        return false;
+    memcpy(text, value, strlen(value) + 1);
+    return true;
+}
+
+static bool set_number(uint64_t *number, uint64_t value)
+{
+    bool is_new = value && value != *number;
+    if (is_new)
+        *number = value;
+    return is_new;
+}
+
+/* A sample that was given has the id that was known then: it stays the first of a job that runs. */
+bool roll_set_id(struct roll *roll, struct entry *entry, const char *id)
+{
+    if (!entry->waits_for_id || !*id || entries_find_id(&roll->entries, id))
+        return false;
+    if (roll_runs(entry)) {
+        snprintf(entry->other_id, sizeof entry->other_id, "%s", id);
+    } else {
+        memcpy(entry->other_id, entry->id, sizeof entry->other_id);
+        snprintf(entry->id, sizeof entry->id, "%s", id);
+    }
+    entry->waits_for_id = false;
+    return true;
+}
+
+/* The folder is that of a job that was told by the id that people type: they are one, the one that runs. */
+static bool join_told(struct roll *roll, struct entry *entry, const char *id)
+{
+    struct entry *told = *id ? entries_find_id(&roll->entries, id) : NULL;
+    char key[ENTRIES_KEY_MAX];
+    if (!told || *told->key || told->cgroup || roll_runs(entry))
+        return false;
+    memcpy(key, entry->key, sizeof key);
+    memcpy(told->other_id, entry->id, sizeof told->other_id);
+    told->source = entry->source;
+    told->job.source = entry->job.source;
+    told->cgroup = entry->cgroup;
+    told->job.cgroup = entry->job.cgroup;
+    told->job.unified = entry->job.unified;
+    told->folders = entry->folders;
+    told->seen = entry->seen;
+    told->steps_in = entry->steps_in;
+    told->empty_since_ns = 0;
+    entry->cgroup = NULL;
+    entries_remove(&roll->entries, entry);
+    entries_rekey(&roll->entries, told, key);
+    roll_change(roll, told);
+    return true;
+}
+
+static bool set_user(struct roll *roll, struct entry *entry, const struct inside *facts, bool is_last)
+{
+    bool later = false, changed = false;
+    /* A task is root's until it has become the user's: root is believed when it has its environment, or stays. */
+    if (entry->job.uid == UINT32_MAX && facts->uid != UINT32_MAX && (facts->uid || *facts->user || is_last)) {
+        entry->job.uid = facts->uid;
+        changed = true;
+    }
+    changed |= roll_set_text(entry->user, sizeof entry->user, facts->user);
+    if (!*entry->user && entry->job.uid != UINT32_MAX)
+        changed |= roll_set_text(entry->user, sizeof entry->user, users_name(&roll->users, entry->job.uid, &later));
+    return changed;
+}
+
+static bool take_facts(struct roll *roll, struct entry *entry, const struct inside *facts, bool is_last)
+{
+    bool changed = set_user(roll, entry, facts, is_last);
+    changed |= set_number(&entry->job.cores_milli, facts->cores_milli);
+    changed |= set_number(&entry->job.memory_bytes, facts->memory_bytes);
+    changed |= roll_set_id(roll, entry, facts->id);
+    if (entry->was_there && facts->start_ns && facts->start_ns < entry->job.start_ns) {
+        entry->job.start_ns = facts->start_ns;
+        changed = true;
+    }
+    return changed;
+}
+
+static bool is_settled(const struct entry *entry)
+{
+    const struct job *job = &entry->job;
+    return !entry->waits_for_id && *entry->user && job->cores_milli && job->memory_bytes;
+}
+
+static void look_again_later(struct entry *entry, uint64_t now_ns)
+{
+    entry->look_pause_ns = entry->look_pause_ns ? entry->look_pause_ns * LOOK_FACTOR : LOOK_FIRST_NS;
+    bool goes_on = entry->look_pause_ns < LOOK_LAST_NS && !is_settled(entry);
+    entry->look_at_ns = goes_on ? now_ns + entry->look_pause_ns : 0;
+}
+
+void roll_look(struct roll *roll, struct entry *entry, uint64_t now_ns)
+{
+    struct inside facts;
+    bool is_last = entry->look_pause_ns * LOOK_FACTOR >= LOOK_LAST_NS;
+    inside_read(&facts, &roll->hierarchies, roll->root, entry->folders, entry->job.cgroup, entry->source);
+    if (entry->waits_for_id && join_told(roll, entry, facts.id))
+        return;
+    bool changed = take_facts(roll, entry, &facts, is_last);
+    look_again_later(entry, now_ns);
+    if (changed)
+        roll_change(roll, entry);
+    if (!entry->waits_for_id || is_last)
+        roll_begin(roll, entry);
+}
+
+bool roll_is_populated(const struct roll *roll, const struct entry *entry)
+{
+    return inside_populated(&roll->hierarchies, roll->root, entry->folders, entry->job.cgroup);
+}
+
+/* An ended job of an earlier agent's time: its folder was left behind. */
+bool roll_is_left_over(const struct roll *roll, const struct entry *entry)
+{
+    struct inside facts;
+    if (!entry->was_there || roll_is_populated(roll, entry))
+        return false;
+    inside_read(&facts, &roll->hierarchies, roll->root, entry->folders, entry->job.cgroup, NULL);
+    return facts.start_ns + LEFT_OVER_NS < clock_realtime_ns();
+}
+

@@ -1,0 +1,42 @@
+/* The roll of jobs: who begins, of whom more is known, who ends; each told to the listener. For jobs.c alone. */
+#ifndef SONDE_JOB_ROLL_H
+#define SONDE_JOB_ROLL_H
+
+#include "job/hierarchies.h"
+#include "job/jobs.h"
+#include "job/entries.h"
+#include "job/users.h"
+
+struct roll {
+    char *root;
+    struct jobs_listener listener;
+    struct hierarchies hierarchies;
+    struct users users;
+    struct entries entries;
+};
+
+bool roll_runs(const struct entry *entry);
+
+void roll_begin(struct roll *roll, struct entry *entry);        /* nothing when it runs or has ended */
+void roll_change(struct roll *roll, const struct entry *entry); /* nothing when it does not run */
+
+/* Frees entry, unless its folder is still there: then it stays known as ended, so that it does not begin again. by_word:
+ * also when there are processes in it. */
+void roll_end(struct roll *roll, struct entry *entry, uint64_t end_ns, bool by_word);
+
+/* Reads what its folder tells, tells what is new, begins it when enough is known, and decides when to look again.
+ * It may join entry with another one: entry is not valid afterwards. */
+void roll_look(struct roll *roll, struct entry *entry, uint64_t now_ns);
+
+/* The id that people type is known now. False: it was before, or another job has it. */
+bool roll_set_id(struct roll *roll, struct entry *entry, const char *id);
+
+/* Fills in what is not known. True: it was not. */
+bool roll_set_text(char *text, size_t size, const char *value);
+
+bool roll_is_populated(const struct roll *roll, const struct entry *entry);
+
+/* It ended before we looked: its folder was left behind. */
+bool roll_is_left_over(const struct roll *roll, const struct entry *entry);
+
+#endif

@@ -1,0 +1,14 @@
+/* Jobs that somebody tells us of: a prolog, sonde run. For jobs.c alone. */
+#ifndef SONDE_JOB_TOLD_H
+#define SONDE_JOB_TOLD_H
+
+#include "job/roll.h"
+
+/* As jobs_begin and jobs_end. */
+enum err told_begin(struct roll *roll, const struct job *job);
+enum err told_end(struct roll *roll, const char *id, uint64_t end_ns);
+
+/* Is it still there, as far as what was told of it can be looked at: its cgroup, its process? */
+bool told_is_alive(const struct roll *roll, struct entry *entry);
+
+#endif

@@ -1,0 +1,150 @@
+/* inotify on the cgroup tree: mkdir and rmdir in a hierarchy, v1 or v2, are events of the parent's folder. */
+#include "job/watches.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#define EVENTS (IN_CREATE | IN_DELETE | IN_ONLYDIR | IN_EXCL_UNLINK)
+#define WATCHES_MAX (1u << 20)
+
+struct watch {
+    int number; /* the kernel's */
+    size_t hierarchy;
+    char path[];
+};
+
+static size_t home(const struct watches *watches, int number)
+{
+    return ((uint32_t)number * 2654435761u) & (watches->room - 1);
+}
+
+/* Its place in the table, or the free one where it would be. The table always has a free one. */
+static size_t place_of(const struct watches *watches, int number)
+{
+    size_t at = home(watches, number);
+    while (watches->table[at] && watches->table[at]->number != number)
+        at = (at + 1) & (watches->room - 1);
+    return at;
+}
+
+static enum err grow(struct watches *watches)
+{
+    if (watches->count * 2 < watches->room)
+        return OK;
+    struct watches larger = { .fd = watches->fd, .room = watches->room ? watches->room * 2 : 64, .count = watches->count };
+    if (larger.room > WATCHES_MAX)
+        return FULL;
+    larger.table = calloc(larger.room, sizeof(struct watch *));
+    if (!larger.table)
+        return NOMEM;
+    for (size_t i = 0; i < watches->room; i++)
+        if (watches->table[i])
+            larger.table[place_of(&larger, watches->table[i]->number)] = watches->table[i];
+    free(watches->table);
+    *watches = larger;
+    return OK;
+}
+
+/* Those behind it move up, so that every one is found from its home without a hole on the way. */
+static void drop(struct watches *watches, int number)
+{
+    size_t hole = place_of(watches, number);
+    if (!watches->table[hole])
+        return;
+    free(watches->table[hole]);
+    watches->table[hole] = NULL;
+    watches->count--;
+    size_t mask = watches->room - 1;
+    for (size_t at = (hole + 1) & mask; watches->table[at]; at = (at + 1) & mask) {
+        size_t wanted = home(watches, watches->table[at]->number);
+        if (((at - wanted) & mask) < ((at - hole) & mask))
+            continue;
+        watches->table[hole] = watches->table[at];
+        watches->table[at] = NULL;
+        hole = at;
+    }
+}
+
+enum err watches_open(struct watches *watches)
+{
+    *watches = (struct watches){ .fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC) };
+    return watches->fd < 0 ? err_from_errno(errno) : OK;
+}
+
+void watches_close(struct watches *watches)
+{
+    for (size_t i = 0; i < watches->room; i++)
+        free(watches->table[i]);
+    free(watches->table);
+    if (watches->fd >= 0)
+        close(watches->fd);
+    *watches = (struct watches){ .fd = -1 };
+}
+
+enum err watches_add(struct watches *watches, const char *whole, size_t hierarchy, const char *path)
+{
+    if (watches->fd < 0)
+        return ABSENT;
+    enum err err = grow(watches);
+    if (err)
+        return err;
+    int number = inotify_add_watch(watches->fd, whole, EVENTS);
+    if (number < 0)
+        return err_from_errno(errno);
+    size_t at = place_of(watches, number);
+    if (watches->table[at])
+        return OK;
+    size_t size = strlen(path) + 1;
+    struct watch *watch = malloc(sizeof *watch + size);
+    if (!watch)
+        return NOMEM;
+    *watch = (struct watch){ .number = number, .hierarchy = hierarchy };
+    memcpy(watch->path, path, size);
+    watches->table[at] = watch;
+    watches->count++;
+    return OK;
+}
+
+/* False: events were lost. */
+static bool deliver(struct watches *watches, const struct inotify_event *in,
+                    void (*event)(void *context, const struct watches_event *event), void *context)
+{
+    if (in->mask & IN_Q_OVERFLOW)
+        return false;
+    if (!watches->room)
+        return true;
+    if (in->mask & IN_IGNORED) {
+        drop(watches, in->wd);
+        return true;
+    }
+    const struct watch *watch = watches->table[place_of(watches, in->wd)];
+    if (!watch || !in->len || !(in->mask & IN_ISDIR))
+        return true;
+    struct watches_event out = {
+        .hierarchy = watch->hierarchy, .path = watch->path, .name = in->name, .came = (in->mask & IN_CREATE) != 0,
+    };
+    event(context, &out);
+    return true;
+}
+
+enum err watches_read(struct watches *watches, void (*event)(void *context, const struct watches_event *event),
+                      void *context)
+{
+    char bytes[8192] __attribute__((aligned(__alignof__(struct inotify_event))));
+    enum err err = OK;
+    while (watches->fd >= 0) {
+        ssize_t size = read(watches->fd, bytes, sizeof bytes);
+        if (size <= 0)
+            break;
+        for (ssize_t at = 0; at < size;) {
+            const struct inotify_event *in = (const struct inotify_event *)(const void *)(bytes + at);
+            if (!deliver(watches, in, event, context))
+                err = AGAIN;
+            at += (ssize_t)(sizeof *in + in->len);
+        }
+    }
+    return err;
+}

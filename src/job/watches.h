@@ -1,0 +1,36 @@
+/* Folders that are watched with inotify for folders that come and go in them. One descriptor for all. */
+#ifndef SONDE_JOB_WATCHES_H
+#define SONDE_JOB_WATCHES_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct watches {
+    int fd; /* -1: there is no inotify to be had */
+    struct watch **table; /* by watch descriptor */
+    size_t count, room;
+};
+
+/* What happened in a watched folder. */
+struct watches_event {
+    size_t hierarchy;  /* as given to watches_add */
+    const char *path;  /* of the folder that is watched */
+    const char *name;  /* of the folder in it */
+    bool came;         /* or it went */
+};
+
+/* On an error fd is -1, and the rest may be called all the same. */
+enum err watches_open(struct watches *watches);
+void watches_close(struct watches *watches);
+
+/* Watches the folder whose name below the root is whole. FULL: the kernel gives no more. Adding one again is no harm. */
+enum err watches_add(struct watches *watches, const char *whole, size_t hierarchy, const char *path);
+
+/* Delivers all that has happened. Returns AGAIN when some of it was lost: look at everything. */
+enum err watches_read(struct watches *watches, void (*event)(void *context, const struct watches_event *event),
+                      void *context);
+
+#endif

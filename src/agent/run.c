@@ -116,6 +116,7 @@ static void prepare_ticks(const struct run_settings *settings)
     static struct sampler_context context;
     context = (struct sampler_context){
         .root = settings->root ? settings->root : "", .pid = getpid(), .other = watch.signals.witness.pid,
+        .is_brief = true,
     };
     enum err err = ticks_open(&watch.ticks, &context, settings->period_ns, &watch.writer);
     if (err)

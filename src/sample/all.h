@@ -10,6 +10,16 @@ extern const struct sampler sampler_tree;
 extern const struct sampler sampler_loadavg;
 extern const struct sampler sampler_meminfo;
 extern const struct sampler sampler_stat;
+extern const struct sampler sampler_vmstat;
+extern const struct sampler sampler_interrupts;
+extern const struct sampler sampler_diskstats;
+extern const struct sampler sampler_netdev;
+extern const struct sampler sampler_pressure;
+extern const struct sampler sampler_schedstat;
+extern const struct sampler sampler_numa;
+extern const struct sampler sampler_edac;
+extern const struct sampler sampler_nfs;
+extern const struct sampler sampler_self;
 extern const struct sampler sampler_rapl;
 extern const struct sampler sampler_temperature;
 

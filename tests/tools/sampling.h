@@ -44,6 +44,17 @@ static inline const union value *sampling_find(const struct sampling *sampling, 
     return NULL;
 }
 
+/* Is there such a metric in the set of the first sample, known or not? */
+static inline bool sampling_has(const struct sampling *sampling, const char *metric)
+{
+    assert_true(sampling->batch.count > 0);
+    const struct set *set = sampling->batch.samples[0].set;
+    for (size_t i = 0; i < set->size; i++)
+        if (!strcmp(set->metrics[i].name, metric))
+            return true;
+    return false;
+}
+
 static inline uint64_t sampling_u64(const struct sampling *sampling, const char *metric)
 {
     const union value *value = sampling_find(sampling, metric);

@@ -1,0 +1,172 @@
+/* Block devices: /proc/diskstats, "8 0 sda" and then 11, 15 or 17 numbers, of which newer kernels have more. One sample for
+ * each device; partitions, RAM disks and loop devices only if wanted, since their work is that of the device below too. */
+#include "sample/all.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/scan.h"
+#include "sample/instances.h"
+#include "sample/rising.h"
+#include "sample/textfile.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In the kernel's order. Times are counted in ms and in 32 bits, and pass their end after 49 days. */
+static const struct metric metrics[] = {
+    { "reads", "1", COUNTER, U64, "reads that are done", "reads_comp" },
+    { "reads_merged", "1", COUNTER, U64, "reads that became one with another", "reads_merg" },
+    { "read", "B", COUNTER, U64, "bytes read", "sect_read" },
+    { "read_time", "us", COUNTER, U64, "time that reads took, each counted in full", "time_read" },
+    { "writes", "1", COUNTER, U64, "writes that are done", "writes_comp" },
+    { "writes_merged", "1", COUNTER, U64, "writes that became one with another", "writes_merg" },
+    { "written", "B", COUNTER, U64, "bytes written", "sect_written" },
+    { "write_time", "us", COUNTER, U64, "time that writes took, each counted in full", "time_write" },
+    { "in_flight", "1", GAUGE, U64, "reads and writes on their way", "ios_in_progress" },
+    { "busy_time", "us", COUNTER, U64, "time in which there was something to do", "time_ios" },
+    { "queue_time", "us", COUNTER, U64, "time that reads and writes took together", "weighted_time" },
+    { "discards", "1", COUNTER, U64, "discards that are done" },
+    { "discards_merged", "1", COUNTER, U64, "discards that became one with another" },
+    { "discarded", "B", COUNTER, U64, "bytes discarded" },
+    { "discard_time", "us", COUNTER, U64, "time that discards took" },
+    { "flushes", "1", COUNTER, U64, "flushes of the device's cache" },
+    { "flush_time", "us", COUNTER, U64, "time that flushes took" },
+};
+
+#define METRICS (sizeof metrics / sizeof *metrics)
+#define SECTOR_BYTES 512u /* whatever the device's own sectors are */
+#define DEVICES_MAX 4096
+
+static const struct set set = { "diskstats", metrics, METRICS };
+
+struct diskstats {
+    bool all, partitions;
+    bool has_blocks; /* the list of devices is there, which tells partitions from devices */
+    const char *root;
+    struct textfile file;
+    struct instances devices; /* for each value: what it stood at, then the same without its end */
+};
+
+static const struct setting settings[] = {
+    { "all", SETTING_FLAG, "no", offsetof(struct diskstats, all), "also RAM disks and loop devices" },
+    { "partitions", SETTING_FLAG, "no", offsetof(struct diskstats, partitions), "also partitions" },
+    { .key = NULL },
+};
+
+static bool exists(const char *root, const char *path)
+{
+    char whole[FILE_PATH_MAX];
+    return !file_path(whole, root, path) && !access(whole, F_OK);
+}
+
+static enum err diskstats_open(void *state, const struct sampler_context *context)
+{
+    struct diskstats *diskstats = state;
+    diskstats->root = context->root;
+    diskstats->has_blocks = exists(context->root, "/sys/block");
+    instances_init(&diskstats->devices, 2 * METRICS, DEVICES_MAX);
+    return textfile_open(&diskstats->file, context->root, "/proc/diskstats", TEXTFILE_PAGES);
+}
+
+static bool is_numbered(const char *name, const char *kind)
+{
+    size_t size = strlen(kind);
+    return !strncmp(name, kind, size) && name[size] >= '0' && name[size] <= '9';
+}
+
+/* Where a name has a slash ("cciss/c0d0"), the list has '!'. */
+static bool is_device(const char *root, const char *name)
+{
+    char path[INSTANCE_NAME_MAX + 16];
+    snprintf(path, sizeof path, "/sys/block/%s", name);
+    for (char *at = path + strlen("/sys/block/"); *at; at++)
+        *at = (char)(*at == '/' ? '!' : *at);
+    return exists(root, path);
+}
+
+static bool is_wanted(const struct diskstats *diskstats, const char *name)
+{
+    if (!diskstats->all && (is_numbered(name, "ram") || is_numbered(name, "loop")))
+        return false;
+    return diskstats->partitions || !diskstats->has_blocks || is_device(diskstats->root, name);
+}
+
+static void set_value(struct sample *sample, size_t i, uint64_t value, uint64_t *last, uint64_t *wide)
+{
+    uint64_t scale = 1;
+    if (metrics[i].unit[0] == 'u') {
+        value = rising_unwrap(wide, value);
+        scale = 1000;
+    }
+    if (metrics[i].unit[0] == 'B')
+        scale = SECTOR_BYTES;
+    if (__builtin_mul_overflow(value, scale, &value))
+        return;
+    if (metrics[i].kind == COUNTER)
+        rising_set(sample, i, value, last);
+    else
+        sample_set_u64(sample, i, value);
+}
+
+/* Behind major and minor number; size 0: this is no line of a device. */
+static struct bytes name_of(const char *line)
+{
+    struct bytes name = { line, 0 };
+    uint64_t ignored;
+    if (!scan_u64(&name.data, &ignored) || !scan_u64(&name.data, &ignored))
+        return name;
+    name.data += strspn(name.data, " ");
+    name.size = strcspn(name.data, " \n");
+    return name;
+}
+
+static enum err add_device(struct diskstats *diskstats, const char *line, uint64_t time_ns, struct batch *out)
+{
+    struct bytes name = name_of(line);
+    struct instance *device = instances_find(&diskstats->devices, name);
+    if (!device)
+        return OK;
+    if (device->is_new)
+        device->is_wanted = is_wanted(diskstats, device->name);
+    device->is_new = false;
+    if (!device->is_wanted)
+        return OK;
+    struct sample *sample = batch_add(out, &set, time_ns, device->name);
+    if (!sample)
+        return NOMEM;
+    const char *at = name.data + name.size;
+    uint64_t value;
+    for (size_t i = 0; i < METRICS && scan_u64(&at, &value); i++)
+        set_value(sample, i, value, &device->last[i], &device->last[METRICS + i]);
+    return OK;
+}
+
+static enum err diskstats_read(void *state, struct batch *out)
+{
+    struct diskstats *diskstats = state;
+    enum err err = textfile_read(&diskstats->file);
+    uint64_t time_ns = clock_realtime_ns();
+    instances_begin(&diskstats->devices);
+    for (const char *line = diskstats->file.text; line && *line && !err; line = scan_next_line(line))
+        err = add_device(diskstats, line, time_ns, out);
+    return err;
+}
+
+static void diskstats_close(void *state)
+{
+    struct diskstats *diskstats = state;
+    textfile_close(&diskstats->file);
+    instances_clear(&diskstats->devices);
+}
+
+const struct sampler sampler_diskstats = {
+    .name = "diskstats",
+    .about = "block devices: reads, writes, time",
+    .settings = settings,
+    .set = &set,
+    .state_size = sizeof(struct diskstats),
+    .open = diskstats_open,
+    .read = diskstats_read,
+    .close = diskstats_close,
+};

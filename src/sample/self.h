@@ -1,0 +1,10 @@
+/* What the sampler of the agent itself is told by the agent. */
+#ifndef SONDE_SAMPLE_SELF_H
+#define SONDE_SAMPLE_SELF_H
+
+#include <stdint.h>
+
+/* A tick came so long after its time; missed: so many before it did not come at all. From any thread. */
+void self_tick(uint64_t delay_ns, uint64_t missed);
+
+#endif

@@ -1,0 +1,29 @@
+/* Asks an agent: one HTTP request, one answer, through the agent's UNIX socket on this machine or over TCP. */
+#ifndef SONDE_BASE_ASK_H
+#define SONDE_BASE_ASK_H
+
+#include "base/buf.h"
+
+#include <stdint.h>
+
+#define ASK_PORT 1337
+#define ASK_SOCKET "agent.sock"
+#define ASK_TIMEOUT_NS 10000000000ull
+#define ASK_PATH_MAX 108 /* of a UNIX socket, with the NUL */
+
+/* where: "" is this machine's agent; "HOST", "HOST:PORT" and "[::1]:PORT" an agent that listens on TCP; a path that begins
+ * with '/' is its socket. method is "GET" or "POST", path "/jobs". The body of the answer is added to answer, whose maximum
+ * holds; *status is the number of HTTP, 0 where there was no answer.
+ * ABSENT: nobody listens there; DENIED: one may not connect; AGAIN: no answer within 10 s; USAGE: where makes no sense;
+ * CORRUPT: it does not speak HTTP; FULL: the answer is too large. */
+enum err ask(const char *where, const char *method, const char *path, struct bytes body, struct buf *answer, int *status);
+
+/* The place of the agent's socket: $SONDE_SOCKET_DIR, else /run/sonde for root, else $XDG_RUNTIME_DIR/sonde. ABSENT: there
+ * is none, or it is too long. */
+enum err ask_socket_path(char path[ASK_PATH_MAX]);
+
+/* Tells the agent of this machine something, if there is one, and does not wait: neither for it to take it nor for an
+ * answer. Without an agent it costs a few system calls. */
+void ask_tell(const char *path, struct bytes body);
+
+#endif

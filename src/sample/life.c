@@ -88,10 +88,8 @@ static void judge(struct life *life, enum err err, struct batch *out, struct bat
         life->pause_ns = 0;
         return;
     }
-    if (out) {
-        out->count = before.count;
-        out->values_used = before.values_used;
-    }
+    out->count = before.count;
+    out->values_used = before.values_used;
     life->last = err;
     life_close(life);
     rest(life, err);
@@ -109,6 +107,6 @@ void life_job(struct life *life, const struct job *job, enum job_event event, st
 {
     if (!life->is_open || !life->sampler->job)
         return;
-    struct batch before = out ? *out : (struct batch){ 0 };
-    judge(life, life->sampler->job(life->state, job, event, event == JOB_END ? out : NULL), out, before);
+    struct batch before = *out;
+    judge(life, life->sampler->job(life->state, job, event, event == JOB_CHANGE ? NULL : out), out, before);
 }

@@ -33,7 +33,7 @@ bool life_wake(struct life *life);
  * taken back, since it may point into what was closed. */
 void life_read(struct life *life, struct batch *out);
 
-/* The same for a job's event. out may be NULL where the event is not JOB_END. */
+/* The same for a job's event. */
 void life_job(struct life *life, const struct job *job, enum job_event event, struct batch *out);
 
 /* May be woken again. */

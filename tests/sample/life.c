@@ -107,21 +107,24 @@ static void jobs_are_told_and_may_fail_like_readings(void **state)
     (void)state;
     struct job job = { .id = "1" };
     struct life life = { .sampler = &player, .context = &here };
-    life_job(&life, &job, JOB_BEGIN, NULL);
+    life_job(&life, &job, JOB_BEGIN, &batch);
     assert_int_equal(job_calls, 0);
     life_wake(&life);
-    life_job(&life, &job, JOB_BEGIN, &batch);
+    life_job(&life, &job, JOB_CHANGE, &batch);
     assert_false(had_out);
-    life_job(&life, &job, JOB_END, &batch);
+    life_job(&life, &job, JOB_BEGIN, &batch);
     assert_true(had_out);
     assert_int_equal(batch.count, 1);
+    life_job(&life, &job, JOB_END, &batch);
+    assert_true(had_out);
+    assert_int_equal(batch.count, 2);
     job_result = GONE;
     life_job(&life, &job, JOB_CHANGE, &batch);
     assert_true(life.is_open);
     job_result = CORRUPT;
     life_job(&life, &job, JOB_END, &batch);
     assert_false(life.is_open);
-    assert_int_equal(batch.count, 1);
+    assert_int_equal(batch.count, 2);
     life_close(&life);
 }
 

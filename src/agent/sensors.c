@@ -1,0 +1,363 @@
+/* Each sensor has a life in the loop or, if it is slow, in a thread; and a slot of the schedule. */
+#include "agent/sensors.h"
+
+#include "agent/slow.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define LOOK_AGAIN_NS (600 * NS_PER_S) /* hardware may come, modules are loaded */
+
+struct sensor {
+    const struct sampler *sampler;
+    bool enabled;
+    uint64_t period_ns;
+    struct plan_settings settings; /* what it was opened with; life borrows them */
+    struct life life;
+    struct slow *slow; /* NULL: it is read in the loop */
+    uint64_t slow_openings;
+    size_t slot;
+};
+
+struct sensors {
+    struct sensors_place place;
+    struct sampler_context context;
+    const struct jobs *jobs;
+    int event_fd;
+    struct batch batch;
+    struct sensor *list;
+    size_t count;
+};
+
+enum err sensors_open(struct sensors **sensors, const struct sensors_place *place)
+{
+    struct sensors *s = *sensors = calloc(1, sizeof *s);
+    if (!s)
+        return NOMEM;
+    s->place = *place;
+    s->context = (struct sampler_context){ .root = place->root };
+    batch_init(&s->batch);
+    s->batch.host = place->host;
+    s->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (s->event_fd >= 0)
+        return OK;
+    enum err err = err_from_errno(errno);
+    sensors_close(sensors);
+    return err;
+}
+
+void sensors_set_jobs(struct sensors *sensors, const struct jobs *jobs)
+{
+    sensors->jobs = jobs;
+}
+
+int sensors_fd(const struct sensors *sensors)
+{
+    return sensors->event_fd;
+}
+
+/* What one sensor added to the batch, from sample number from on. */
+static void keep(struct sensors *sensors, const struct sensor *sensor, size_t from)
+{
+    struct batch part = sensors->batch;
+    part.samples += from;
+    part.count -= from;
+    if (part.count)
+        live_take_from(sensors->place.live, &part, sensor->period_ns, sensor);
+}
+
+static size_t let_out(struct sensors *sensors)
+{
+    size_t count = sensors->batch.count;
+    if (count)
+        sensors->place.out(sensors->place.out_context, &sensors->batch);
+    return count;
+}
+
+/* Sets may stand elsewhere from now on; the jobs that run are told. */
+static void wake(struct sensors *sensors, struct sensor *sensor)
+{
+    size_t from = sensors->batch.count, at = 0;
+    if (!life_wake(&sensor->life))
+        return;
+    live_forget_addresses(sensors->place.live);
+    for (const struct job *job; sensors->jobs && (job = jobs_next(sensors->jobs, &at));)
+        life_job(&sensor->life, job, JOB_BEGIN, &sensors->batch);
+    keep(sensors, sensor, from);
+}
+
+static void read_one(struct sensors *sensors, struct sensor *sensor)
+{
+    if (sensor->slow) {
+        slow_tick(sensor->slow);
+        return;
+    }
+    wake(sensors, sensor);
+    size_t from = sensors->batch.count;
+    life_read(&sensor->life, &sensors->batch);
+    keep(sensors, sensor, from);
+}
+
+size_t sensors_tick(struct sensors *sensors)
+{
+    batch_reset(&sensors->batch);
+    for (size_t i = 0; i < sensors->count; i++)
+        if (sensors->list[i].enabled && sensors->place.schedule->slots[sensors->list[i].slot].due)
+            read_one(sensors, &sensors->list[i]);
+    return let_out(sensors);
+}
+
+size_t sensors_read_all(struct sensors *sensors, uint64_t deadline_ns)
+{
+    batch_reset(&sensors->batch);
+    for (size_t i = 0; i < sensors->count; i++)
+        if (sensors->list[i].enabled)
+            read_one(sensors, &sensors->list[i]);
+    size_t count = let_out(sensors);
+    for (size_t i = 0; i < sensors->count; i++)
+        if (sensors->list[i].slow)
+            slow_wait(sensors->list[i].slow, deadline_ns);
+    sensors_take(sensors);
+    return count;
+}
+
+/* A job that ended while a slow one read is not shown any more, but written down. */
+static void keep_slow(struct sensors *sensors, const struct sensor *sensor, const struct batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        const char *job = batch->samples[i].job;
+        struct batch one = *batch;
+        one.samples += i;
+        one.count = 1;
+        if (!job || (sensors->jobs && jobs_find(sensors->jobs, job)))
+            live_take_from(sensors->place.live, &one, sensor->period_ns, sensor);
+    }
+}
+
+static void take_slow(struct sensors *sensors, struct sensor *sensor)
+{
+    const struct batch *read = slow_take(sensor->slow);
+    struct slow_facts facts;
+    if (!read)
+        return;
+    slow_look(sensor->slow, &facts);
+    if (facts.openings != sensor->slow_openings)
+        live_forget_addresses(sensors->place.live);
+    sensor->slow_openings = facts.openings;
+    struct batch batch = *read;
+    batch.host = sensors->place.host;
+    keep_slow(sensors, sensor, &batch);
+    sensors->place.out(sensors->place.out_context, &batch);
+    slow_give_back(sensor->slow);
+}
+
+void sensors_take(struct sensors *sensors)
+{
+    uint64_t times;
+    (void)!read(sensors->event_fd, &times, sizeof times);
+    for (size_t i = 0; i < sensors->count; i++)
+        if (sensors->list[i].slow)
+            take_slow(sensors, &sensors->list[i]);
+}
+
+void sensors_job(struct sensors *sensors, const struct job *job, enum job_event event)
+{
+    batch_reset(&sensors->batch);
+    for (size_t i = 0; i < sensors->count; i++) {
+        struct sensor *sensor = &sensors->list[i];
+        if (!sensor->enabled || !sensor->sampler->job)
+            continue;
+        size_t from = sensors->batch.count;
+        if (sensor->slow)
+            slow_job(sensor->slow, job, event);
+        else
+            life_job(&sensor->life, job, event, &sensors->batch);
+        keep(sensors, sensor, from);
+    }
+    let_out(sensors);
+    if (event == JOB_END)
+        live_drop_job(sensors->place.live, job->id);
+}
+
+static void stop(struct sensors *sensors, struct sensor *sensor)
+{
+    if (!sensor->enabled)
+        return;
+    if (sensor->slow)
+        take_slow(sensors, sensor);
+    slow_stop(&sensor->slow);
+    life_close(&sensor->life);
+    plan_settings_clear(&sensor->settings);
+    schedule_remove(sensors->place.schedule, sensor->slot);
+    live_forget_addresses(sensors->place.live);
+    live_drop_source(sensors->place.live, sensor);
+    sensor->enabled = false;
+}
+
+void sensors_close(struct sensors **sensors)
+{
+    struct sensors *s = *sensors;
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        stop(s, &s->list[i]);
+    if (s->event_fd >= 0)
+        close(s->event_fd);
+    batch_clear(&s->batch);
+    free(s->list);
+    free(s);
+    *sensors = NULL;
+}
+
+/* A sensor with the plan's settings, beside the one that may be there: nothing of that is touched. */
+static enum err make(struct sensors *sensors, const struct plan_sensor *plan, struct sensor *made)
+{
+    enum err err = plan_settings_copy(&made->settings, &plan->settings);
+    made->life = (struct life){
+        .sampler = plan->sampler, .context = &sensors->context, .settings = made->settings.list,
+        .setting_count = made->settings.count, .look_again_ns = LOOK_AGAIN_NS,
+    };
+    if (!err && plan->sampler->is_slow)
+        err = slow_start(&made->slow, plan->sampler, &sensors->context, &plan->settings, LOOK_AGAIN_NS, sensors->event_fd);
+    for (size_t at = 0; !err && made->slow && sensors->jobs;) {
+        const struct job *job = jobs_next(sensors->jobs, &at);
+        if (!job)
+            break;
+        slow_job(made->slow, job, JOB_BEGIN);
+    }
+    return err;
+}
+
+static enum err begin(struct sensors *sensors, struct sensor *sensor, const struct plan_sensor *plan, uint64_t period_ns)
+{
+    struct sensor made = { .sampler = plan->sampler, .period_ns = period_ns, .enabled = true };
+    enum err err = schedule_add(sensors->place.schedule, period_ns, clock_realtime_ns(), &made.slot);
+    if (err)
+        return err;
+    err = make(sensors, plan, &made);
+    if (err) {
+        schedule_remove(sensors->place.schedule, made.slot);
+        plan_settings_clear(&made.settings);
+        return err;
+    }
+    *sensor = made;
+    batch_reset(&sensors->batch);
+    if (!sensor->slow)
+        wake(sensors, sensor);
+    let_out(sensors);
+    return OK;
+}
+
+/* The new one is opened before the old one is closed, so that a mistake costs nothing. */
+static enum err replace(struct sensors *sensors, struct sensor *sensor, const struct plan_sensor *plan, struct buf *why)
+{
+    struct sensor made = { 0 };
+    enum err err = make(sensors, plan, &made);
+    bool was_open = sensor->life.is_open;
+    if (!err && !made.slow) {
+        made.life.was_reported = true; /* whoever asked is told */
+        life_wake(&made.life);
+        err = made.life.is_open || !was_open ? OK : made.life.last;
+        made.life.was_reported = sensor->life.was_reported;
+    }
+    if (err) {
+        plan_settings_clear(&made.settings);
+        buf_printf(why, "%s cannot be read with these settings: %s", plan->sampler->name, err_text(err));
+        return USAGE;
+    }
+    bool tell = made.life.is_open;
+    slow_stop(&sensor->slow);
+    life_close(&sensor->life);
+    plan_settings_clear(&sensor->settings);
+    live_drop_source(sensors->place.live, sensor);
+    live_forget_addresses(sensors->place.live);
+    sensor->settings = made.settings;
+    sensor->life = made.life;
+    sensor->slow = made.slow;
+    sensor->slow_openings = 0;
+    batch_reset(&sensors->batch);
+    for (size_t at = 0; tell && sensors->jobs;) {
+        const struct job *job = jobs_next(sensors->jobs, &at);
+        if (!job)
+            break;
+        life_job(&sensor->life, job, JOB_BEGIN, &sensors->batch);
+    }
+    keep(sensors, sensor, 0);
+    let_out(sensors);
+    return OK;
+}
+
+static enum err apply_one(struct sensors *sensors, struct sensor *sensor, const struct plan *plan,
+                          const struct plan_sensor *wanted, struct buf *why)
+{
+    uint64_t period_ns = plan_period_ns(plan, wanted);
+    if (!wanted->enabled) {
+        stop(sensors, sensor);
+        return OK;
+    }
+    if (!sensor->enabled)
+        return begin(sensors, sensor, wanted, period_ns);
+    enum err err = schedule_change(sensors->place.schedule, sensor->slot, period_ns, clock_realtime_ns());
+    if (err)
+        return err;
+    sensor->period_ns = period_ns;
+    return plan_settings_equal(&sensor->settings, &wanted->settings) ? OK : replace(sensors, sensor, wanted, why);
+}
+
+enum err sensors_apply(struct sensors *sensors, const struct plan *plan, struct buf *why)
+{
+    if (!sensors->list) {
+        sensors->list = calloc(plan->sensor_count + 1, sizeof *sensors->list);
+        if (!sensors->list)
+            return NOMEM;
+        sensors->count = plan->sensor_count;
+    }
+    enum err err = OK;
+    for (size_t i = 0; i < sensors->count && !err; i++) {
+        sensors->list[i].sampler = plan->sensors[i].sampler;
+        err = apply_one(sensors, &sensors->list[i], plan, &plan->sensors[i], why);
+        if (err && err != USAGE)
+            buf_printf(why, "%s: %s", plan->sensors[i].sampler->name, err_text(err));
+    }
+    return err;
+}
+
+static enum sensor_state state_of(bool is_open, bool is_absent, enum err last)
+{
+    if (is_open)
+        return SENSOR_READS;
+    if (is_absent)
+        return last == DENIED ? SENSOR_DENIED : SENSOR_ABSENT;
+    return last ? SENSOR_FAILS : SENSOR_WAITS;
+}
+
+bool sensors_next(struct sensors *sensors, size_t *at, struct sensor_facts *facts)
+{
+    if (*at >= sensors->count)
+        return false;
+    struct sensor *sensor = &sensors->list[(*at)++];
+    struct slow_facts slow = { 0 };
+    *facts = (struct sensor_facts){ .sampler = sensor->sampler, .settings = &sensor->settings };
+    if (!sensor->enabled)
+        return true;
+    facts->period_ns = sensor->period_ns;
+    facts->counts = sensors->place.schedule->slots[sensor->slot].counts;
+    facts->failures = sensor->life.failures;
+    facts->state = state_of(sensor->life.is_open, sensor->life.is_absent, sensor->life.last);
+    if (!sensor->slow)
+        return true;
+    slow_look(sensor->slow, &slow);
+    facts->failures = slow.failures;
+    facts->counts.missed += slow.skipped;
+    facts->state = state_of(slow.is_open, slow.is_absent, slow.last);
+    return true;
+}
+
+const char *sensors_state_name(enum sensor_state state)
+{
+    static const char *const names[] = { "off", "reads", "absent", "denied", "fails", "waits" };
+    return names[state];
+}

@@ -18,6 +18,8 @@ const struct sampler *const sampler_all[] = {
     &sampler_self,
     &sampler_rapl,
     &sampler_temperature,
+    &sampler_infiniband,
+    &sampler_lustre,
     NULL,
 };
 

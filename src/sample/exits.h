@@ -35,6 +35,22 @@ enum err exits_read(struct exits *exits, void (*each)(void *context, const struc
 
 void exits_close(struct exits *exits);
 
+/* What the kernel sends of a thread that ended, before it is converted. */
+struct exits_thread {
+    struct bytes stats; /* struct taskstats, of any version; borrowed from the datagram */
+    uint32_t pid;       /* 0: not told (the record itself has it since version 12) */
+    bool process_ended; /* it was the last of several threads */
+};
+
+/* The same as exits_read, unconverted: for those who need other fields (taskstats_extract). */
+enum err exits_read_threads(struct exits *exits, void (*each)(void *context, const struct exits_thread *thread),
+                            void *context);
+void exits_parse_threads(struct bytes datagram, uint16_t family,
+                         void (*each)(void *context, const struct exits_thread *thread), void *context);
+
+/* Which accountings this kernel has on. */
+void exits_learn_meaning(struct exits_meaning *meaning);
+
 /* The records in one datagram; anything else in it is skipped. Takes any bytes. */
 void exits_parse(struct bytes datagram, uint16_t family, const struct exits_meaning *meaning,
                  void (*each)(void *context, const struct taskstats_record *record), void *context);

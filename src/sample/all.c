@@ -20,6 +20,7 @@ const struct sampler *const sampler_all[] = {
     &sampler_temperature,
     &sampler_infiniband,
     &sampler_lustre,
+    &sampler_taskstats,
     NULL,
 };
 

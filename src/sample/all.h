@@ -24,5 +24,6 @@ extern const struct sampler sampler_rapl;
 extern const struct sampler sampler_temperature;
 extern const struct sampler sampler_infiniband;
 extern const struct sampler sampler_lustre;
+extern const struct sampler sampler_taskstats; /* of jobs: job_taskstats.c */
 
 #endif

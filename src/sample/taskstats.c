@@ -44,7 +44,8 @@ static size_t delays_before(size_t offset)
 
 static const char *field_at(const struct layout *layout, size_t offset, size_t size)
 {
-    offset += delays_before(offset) * layout->delay_extra;
+    if (layout->delay_extra)
+        offset += delays_before(offset) * layout->delay_extra;
     return offset + size <= layout->stats.size ? layout->stats.data + offset : NULL;
 }
 
@@ -160,4 +161,100 @@ enum err taskstats_convert(struct bytes stats, const struct exits_meaning *meani
     convert_times(&layout, meaning->now_ns, record);
     convert_counters(&layout, meaning, &record->counters);
     return OK;
+}
+
+enum join { ADD, SMALLER, LARGER };
+enum needs { ALWAYS, IO_COUNTS, DELAYS, MARKS };
+
+struct field {
+    uint16_t offset, size;
+    uint16_t factor;
+    uint8_t join, needs;
+};
+
+#define NEEDS_ALWAYS ALWAYS
+#define NEEDS_IO IO_COUNTS
+#define NEEDS_DELAYS DELAYS
+#define NEEDS_MARKS MARKS
+
+static const struct field fields[] = {
+#define X(field, name, unit, factor, kind, join, needs, help) \
+    { offsetof(struct taskstats, field), sizeof((struct taskstats *)0)->field, factor, join, NEEDS_##needs },
+    TASKSTATS_FIELDS(X)
+#undef X
+};
+
+/* A high-water mark of 0 is that of a kernel thread, or of a task whose memory has gone. */
+static bool means_something(const struct field *field, uint64_t value, const struct exits_meaning *meaning)
+{
+    switch (field->needs) {
+    case IO_COUNTS: return meaning->io;
+    case DELAYS: return meaning->delays;
+    case MARKS: return value != 0;
+    default: return true;
+    }
+}
+
+static void extract_fields(const struct layout *layout, const struct exits_meaning *meaning, struct taskstats_use *use)
+{
+    for (size_t i = 0; i < TASKSTATS_SIZE; i++) {
+        uint64_t value = 0;
+        const char *at = field_at(layout, fields[i].offset, fields[i].size);
+        if (!at)
+            continue;
+        if (fields[i].size == sizeof(uint32_t))
+            value = u32_at(layout, fields[i].offset);
+        else
+            memcpy(&value, at, sizeof value);
+        if (!means_something(&fields[i], value, meaning))
+            continue;
+        use->value[i] = value * fields[i].factor;
+        use->known |= 1ull << i;
+    }
+}
+
+enum err taskstats_extract(struct bytes stats, const struct exits_meaning *meaning, struct taskstats_use *use)
+{
+    uint16_t version;
+    *use = (struct taskstats_use){ 0 };
+    if (stats.size < offsetof(struct taskstats, freepages_count))
+        return CORRUPT;
+    memcpy(&version, stats.data, sizeof version);
+    struct layout layout = { stats, version, delay_extra(version, stats.size) };
+    if (version >= VERSION_WITH_TGID && !field_at(&layout, offsetof(struct taskstats, ac_tgid), sizeof(uint32_t)))
+        return CORRUPT;
+    use->tid = U32(&layout, ac_pid);
+    use->ppid = U32(&layout, ac_ppid);
+    use->begin_s = version >= VERSION_WITH_BTIME64 ? U64(&layout, ac_btime64) : U32(&layout, ac_btime);
+    if (version >= VERSION_WITH_TGID) {
+        use->pid = U32(&layout, ac_tgid);
+        use->process_ended = (uint8_t)stats.data[offsetof(struct taskstats, ac_flag)] & AGROUP;
+    }
+    extract_fields(&layout, meaning, use);
+    return OK;
+}
+
+void taskstats_join(struct taskstats_use *sum, const struct taskstats_use *use)
+{
+    for (size_t i = 0; i < TASKSTATS_SIZE; i++) {
+        bool is_first = !(sum->known >> i & 1);
+        if (!(use->known >> i & 1))
+            continue;
+        if (fields[i].join == ADD)
+            sum->value[i] += use->value[i];
+        else if (is_first || (fields[i].join == SMALLER) == (use->value[i] < sum->value[i]))
+            sum->value[i] = use->value[i];
+    }
+    sum->known |= use->known;
+}
+
+void taskstats_keep_counters(struct taskstats_use *now, const struct taskstats_use *before)
+{
+    for (size_t i = 0; i < TASKSTATS_SIZE; i++) {
+        if (fields[i].join != ADD || !(before->known >> i & 1))
+            continue;
+        if (now->value[i] < before->value[i])
+            now->value[i] = before->value[i];
+        now->known |= 1ull << i;
+    }
 }

@@ -1,0 +1,30 @@
+/* What the samplers of jobs need to know of the node: where the cgroup hierarchies are mounted, v1 and v2, and how many
+ * descriptors they may keep open. */
+#ifndef SONDE_SAMPLE_JOB_GROUPS_H
+#define SONDE_SAMPLE_JOB_GROUPS_H
+
+#include "sample/children.h"
+#include "sample/pidmap.h"
+
+/* What a sampler wants to have listed. */
+enum job_groups_kind { JOB_GROUPS_THREADS, JOB_GROUPS_PROCESSES };
+
+/* What all jobs of a sampler share. */
+struct job_groups {
+    const char *root; /* borrowed */
+    enum job_groups_kind kind;
+    int proc_fd;
+    struct children children;
+    char *unified;  /* where v2 is mounted; NULL: it is not */
+    char **mounts;  /* where v1 hierarchies are, the one with cpuacct first when there is one; NULL ends the list */
+    bool has_cpuacct;
+    unsigned kept, kept_max; /* descriptors */
+    struct pidlist tids, queue; /* for descendants */
+    struct pidmap found;
+};
+
+/* Finds the mounts below root. */
+enum err job_groups_open(struct job_groups *groups, const char *root, enum job_groups_kind kind);
+void job_groups_close(struct job_groups *groups);
+
+#endif

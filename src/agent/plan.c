@@ -43,7 +43,7 @@ enum err plan_init(struct plan *plan, const struct sampler *const *list)
     while (list[plan->sensor_count])
         plan->sensor_count++;
     plan->sensors = calloc(plan->sensor_count + 1, sizeof *plan->sensors);
-    plan->listen = strdup("127.0.0.1:1337");
+    plan->listen = strdup(PLAN_LISTEN);
     if (!plan->sensors || !plan->listen) {
         plan->sensor_count = 0;
         plan_clear(plan);

@@ -9,6 +9,7 @@
 
 #define PLAN_SETTINGS_MAX 256 /* of one sensor or sink */
 #define PLAN_SINKS_MAX 16
+#define PLAN_LISTEN "127.0.0.1:1337" /* unless somebody says otherwise */
 #define PLAN_NONE "none" /* as listen and socket: do not */
 
 struct plan_settings {

@@ -110,6 +110,7 @@ size_t schedule_turn(struct schedule *schedule, uint64_t real_ns, uint64_t monot
             period_ns = slot->period_ns;
     }
     schedule->clock_sets += set;
+    schedule->late_ns = late_ns;
     if (due)
         count(&schedule->counts, late_ns, period_ns);
     return due;

@@ -35,6 +35,7 @@ struct schedule {
     struct schedule_slot slots[SCHEDULE_SLOTS_MAX];
     size_t count;              /* slots in use are below */
     struct schedule_counts counts; /* of the wakings for any slot, by the slot that was latest */
+    uint64_t late_ns;          /* how late the last waking was */
     uint64_t ahead_ns;         /* by how much CLOCK_REALTIME was ahead of CLOCK_MONOTONIC at the last look */
     uint64_t clock_sets;       /* how often somebody set the clock */
     uint64_t armed_ns, armed_every_ns; /* what the timer is set to */

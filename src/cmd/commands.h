@@ -10,6 +10,7 @@
     X(ps) \
     X(export) \
     X(submit) \
+    X(agent) \
     X(doctor) \
     X(help) \
     X(completion)

@@ -13,6 +13,7 @@
 
 struct csv_state {
     const char *path, *set;
+    bool append;
     struct stream stream;
     bool titled;
 };
@@ -20,6 +21,8 @@ struct csv_state {
 static const struct setting csv_settings[] = {
     { "path", SETTING_TEXT, NULL, offsetof(struct csv_state, path), "file to write; standard output when it is not given" },
     { "set", SETTING_TEXT, NULL, offsetof(struct csv_state, set), "only this set, with one column per metric" },
+    { "append", SETTING_FLAG, "no", offsetof(struct csv_state, append),
+      "add to the file, and write what was read together at once" },
     { 0 },
 };
 
@@ -168,8 +171,10 @@ static void add_sample(struct csv_state *s, const struct batch *batch, const str
 static enum err csv_open(void *state)
 {
     struct csv_state *s = state;
-    enum err err = stream_open(&s->stream, s->path);
-    if (!err && !s->set)
+    bool is_new = true;
+    enum err err = s->append ? stream_append(&s->stream, s->path, &is_new) : stream_open(&s->stream, s->path);
+    s->titled = !is_new;
+    if (!err && !s->set && is_new)
         buf_add_text(&s->stream.out, "time_ns,host,job,set,instance,metric,unit,value\r\n");
     return err;
 }
@@ -182,7 +187,7 @@ static enum err csv_write(void *state, const struct batch *batch)
         add_sample(s, batch, &batch->samples[i]);
         err = stream_pass(&s->stream);
     }
-    return err;
+    return err || !s->append ? err : stream_push(&s->stream);
 }
 
 static enum err csv_flush(void *state, uint64_t deadline_ns)

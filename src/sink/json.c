@@ -7,7 +7,7 @@
 
 struct json_state {
     const char *path;
-    bool lines;
+    bool lines, append;
     struct stream stream;
     struct json json;
     bool ended;
@@ -16,13 +16,17 @@ struct json_state {
 static const struct setting json_settings[] = {
     { "path", SETTING_TEXT, NULL, offsetof(struct json_state, path), "file to write; standard output when it is not given" },
     { "lines", SETTING_FLAG, "no", offsetof(struct json_state, lines), "one object per line, no array around them" },
+    { "append", SETTING_FLAG, "no", offsetof(struct json_state, append),
+      "add lines to the file, and write what was read together at once" },
     { 0 },
 };
 
 static enum err sink_json_open(void *state)
 {
     struct json_state *s = state;
-    enum err err = stream_open(&s->stream, s->path);
+    bool is_new;
+    s->lines = s->lines || s->append; /* behind an array nothing can be added */
+    enum err err = s->append ? stream_append(&s->stream, s->path, &is_new) : stream_open(&s->stream, s->path);
     if (err)
         return err;
     json_init(&s->json, &s->stream.out);
@@ -72,7 +76,7 @@ static enum err sink_json_write(void *state, const struct batch *batch)
             json_end(&s->json);
         err = stream_pass(&s->stream);
     }
-    return err;
+    return err || !s->append ? err : stream_push(&s->stream);
 }
 
 static enum err sink_json_flush(void *state, uint64_t deadline_ns)

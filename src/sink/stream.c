@@ -4,22 +4,36 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PIECE (64u << 10)
 #define MOST (1u << 30) /* of what one caller adds between two calls of stream_pass */
 
-enum err stream_open(struct stream *stream, const char *path)
+static enum err open_as(struct stream *stream, const char *path, int flags)
 {
     *stream = (struct stream){ .fd = STDOUT_FILENO };
     buf_init(&stream->out, MOST);
     if (!path || strcmp(path, "-") == 0)
         return OK;
-    stream->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    stream->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
     if (stream->fd < 0)
         return err_from_errno(errno);
     stream->owned = true;
     return OK;
+}
+
+enum err stream_open(struct stream *stream, const char *path)
+{
+    return open_as(stream, path, O_TRUNC);
+}
+
+enum err stream_append(struct stream *stream, const char *path, bool *is_new)
+{
+    struct stat facts;
+    enum err err = open_as(stream, path, O_APPEND);
+    *is_new = err || fstat(stream->fd, &facts) != 0 || facts.st_size == 0;
+    return err;
 }
 
 static enum err write_all(struct stream *stream)
@@ -37,6 +51,11 @@ static enum err write_all(struct stream *stream)
     }
     buf_reset(&stream->out);
     return err;
+}
+
+enum err stream_push(struct stream *stream)
+{
+    return write_all(stream);
 }
 
 enum err stream_pass(struct stream *stream)

@@ -13,6 +13,12 @@ struct stream {
 /* Makes or empties the file; path NULL or "-": standard output. */
 enum err stream_open(struct stream *stream, const char *path);
 
+/* The same, but what is in the file stays, and is added to. *is_new: it was empty, or cannot be looked at. */
+enum err stream_append(struct stream *stream, const char *path, bool *is_new);
+
+/* Writes all of it now, without asking the disk. Errors as of stream_pass. */
+enum err stream_push(struct stream *stream);
+
 /* Writes when enough has come together. GONE: the reader of a pipe has left. FULL, IO. */
 enum err stream_pass(struct stream *stream);
 

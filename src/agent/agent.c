@@ -1,0 +1,395 @@
+/* The loop of the agent. Everything happens in it, one after another, but for slow sensors. */
+#include "agent/agent.h"
+
+#include "agent/control.h"
+#include "base/ask.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "sample/self.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define LOOK_NS (1000 * NS_PER_MS)      /* between two looks after jobs, and signs of life */
+#define LOOK_EARLY_NS (20 * NS_PER_MS)  /* a tick that comes shortly before is used for it */
+#define SWEEP_NS (10 * NS_PER_S)
+#define SWEEP_PERIODS 3
+#define ONCE_NS (10 * NS_PER_S) /* for slow sensors, when all are read once */
+#define WHY_MAX 4096
+
+enum source { SOURCE_TICKS, SOURCE_SLOW, SOURCE_JOBS, SOURCE_SERVE, SOURCE_SIGNALS, SOURCE_COUNT };
+
+static enum err add_source(const struct agent *agent, int fd, enum source source)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.u32 = source };
+    return fd < 0 || epoll_ctl(agent->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? OK : err_from_errno(errno);
+}
+
+static enum err open_signals(struct agent *agent)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL); /* the threads of slow sensors inherit it */
+    signal(SIGPIPE, SIG_IGN);
+    agent->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    return agent->signal_fd < 0 ? err_from_errno(errno) : add_source(agent, agent->signal_fd, SOURCE_SIGNALS);
+}
+
+static void on_batch(void *context, const struct batch *batch)
+{
+    outlets_write(&((struct agent *)context)->outlets, batch);
+}
+
+static void on_job(void *context, const struct job *job, enum job_event event)
+{
+    sensors_job(((struct agent *)context)->sensors, job, event);
+}
+
+/* Without them the node is watched all the same. */
+static void open_jobs(struct agent *agent)
+{
+    struct jobs_listener listener = { on_job, agent };
+    enum err err = jobs_open(&agent->jobs, agent->settings.root, &listener);
+    if (err)
+        log_warn("jobs cannot be found on this node: %s. Its own numbers are read.", err_text(err));
+    if (err)
+        agent->jobs = NULL;
+    else
+        sensors_set_jobs(agent->sensors, agent->jobs);
+}
+
+static enum err open_parts(struct agent *agent)
+{
+    struct sensors_place place = {
+        .root = agent->settings.root, .host = agent->host.name, .live = NULL, .schedule = &agent->schedule,
+        .out = on_batch, .out_context = agent,
+    };
+    agent->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    enum err err = agent->epoll_fd < 0 ? err_from_errno(errno) : open_signals(agent);
+    if (!err)
+        err = schedule_open(&agent->schedule);
+    if (!err)
+        err = live_open(&agent->live);
+    place.live = agent->live;
+    if (!err)
+        err = sensors_open(&agent->sensors, &place);
+    if (!err)
+        err = add_source(agent, agent->schedule.fd, SOURCE_TICKS);
+    if (!err)
+        err = add_source(agent, sensors_fd(agent->sensors), SOURCE_SLOW);
+    if (err)
+        log_error("the agent cannot start: %s", err_text(err));
+    return err;
+}
+
+static enum err open_plan(struct agent *agent)
+{
+    struct buf why;
+    buf_init(&why, WHY_MAX);
+    enum err err = agent->settings.make_plan(agent->settings.context, &agent->plan, &why);
+    if (!err)
+        err = outlets_apply(&agent->outlets, &agent->plan, &why);
+    if (!err)
+        err = sensors_apply(agent->sensors, &agent->plan, &why);
+    if (err)
+        log_error("%s", why.size ? buf_text(&why) : err_text(err));
+    buf_clear(&why);
+    return err;
+}
+
+enum err agent_open(struct agent *agent, const struct agent_settings *settings)
+{
+    *agent = (struct agent){ .settings = *settings, .epoll_fd = -1, .signal_fd = -1, .schedule.fd = -1, .notify.fd = -1 };
+    mallopt(M_ARENA_MAX, 1); /* a heap for each slow sensor would cost more than all of the rest */
+    notify_open(&agent->notify);
+    host_read(settings->root, &agent->host);
+    enum err err = open_parts(agent);
+    if (!err)
+        err = open_plan(agent);
+    if (!err) {
+        open_jobs(agent);
+        err = add_source(agent, agent->jobs ? jobs_fd(agent->jobs) : -1, SOURCE_JOBS);
+    }
+    if (!err)
+        err = schedule_arm(&agent->schedule);
+    agent->looked_ns = agent->swept_ns = clock_monotonic_ns();
+    return err;
+}
+
+void agent_close(struct agent *agent)
+{
+    serve_close(&agent->serve);
+    sensors_close(&agent->sensors);
+    jobs_close(&agent->jobs);
+    live_close(&agent->live);
+    schedule_close(&agent->schedule);
+    notify_close(&agent->notify);
+    plan_clear(&agent->plan);
+    if (agent->signal_fd >= 0)
+        close(agent->signal_fd);
+    if (agent->epoll_fd >= 0)
+        close(agent->epoll_fd);
+    agent->signal_fd = agent->epoll_fd = -1;
+}
+
+static bool is_none(const char *text)
+{
+    return text && strcmp(text, PLAN_NONE) == 0;
+}
+
+/* "127.0.0.1:1337", "[::1]:1337" */
+static enum err listen_at(struct serve *serve, const char *listen)
+{
+    char address[256];
+    uint64_t port = 0;
+    const char *colon = strrchr(listen, ':');
+    size_t size = colon ? (size_t)(colon - listen) : 0;
+    if (!colon || size >= sizeof address || text_parse_u64(colon + 1, &port) || port > UINT16_MAX)
+        return USAGE;
+    bool brackets = size > 2 && listen[0] == '[' && listen[size - 1] == ']';
+    size -= brackets ? 2 : 0;
+    memcpy(address, listen + brackets, size);
+    address[size] = '\0';
+    return serve_listen_tcp(serve, address, (uint16_t)port);
+}
+
+/* Nobody asked for the usual address: that another program has it is no reason not to run. */
+static enum err listen_tcp_as_planned(struct serve *serve, const struct plan *plan)
+{
+    if (is_none(plan->listen))
+        return OK;
+    enum err err = listen_at(serve, plan->listen);
+    if (!err)
+        return OK;
+    const char *reason = err == AGAIN ? "another program listens there" : err_text(err);
+    if (strcmp(plan->listen, PLAN_LISTEN) == 0) {
+        log_warn("/metrics is not served at %s: %s. Choose another address with --listen, or none.", plan->listen, reason);
+        return OK;
+    }
+    log_error("cannot listen at %s: %s. Choose another address with --listen.", plan->listen, reason);
+    return err;
+}
+
+static enum err listen_unix_as_planned(struct serve *serve, const struct plan *plan)
+{
+    char usual[ASK_PATH_MAX];
+    const char *path = plan->socket;
+    if (is_none(path))
+        return OK;
+    if (!path) {
+        if (ask_socket_path(usual)) {
+            log_info("there is no place for a socket: 'sonde ctl' and 'sonde job' cannot reach this agent");
+            return OK;
+        }
+        path = usual;
+    }
+    enum err err = serve_listen_unix(serve, path);
+    if (err == AGAIN)
+        log_error("an agent runs here already: it listens at %s. Stop it, or give this one another --socket.", path);
+    else if (err)
+        log_error("cannot listen at %s: %s. Give another path with --socket, or none.", path, err_text(err));
+    return err;
+}
+
+static enum err listen_as(struct agent *agent, const struct plan *plan)
+{
+    struct serve_context context = {
+        .live = agent->live, .jobs = agent->jobs, .host = agent->host.name, .control = control_answer,
+        .control_context = agent,
+    };
+    if (is_none(plan->listen) && is_none(plan->socket))
+        return OK;
+    enum err err = serve_open(&agent->serve, &context);
+    if (!err)
+        err = listen_unix_as_planned(agent->serve, plan);
+    if (!err)
+        err = listen_tcp_as_planned(agent->serve, plan);
+    if (!err)
+        err = add_source(agent, serve_fd(agent->serve), SOURCE_SERVE);
+    if (err)
+        serve_close(&agent->serve);
+    return err;
+}
+
+enum err agent_listen(struct agent *agent)
+{
+    return listen_as(agent, &agent->plan);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* Never from within an answer of the server itself: what may be told over it does not change where it listens. */
+static enum err apply_listen(struct agent *agent, const struct plan *next, struct buf *why)
+{
+    if (same_text(agent->plan.listen, next->listen) && same_text(agent->plan.socket, next->socket))
+        return OK;
+    serve_close(&agent->serve);
+    enum err err = listen_as(agent, next);
+    if (!err)
+        return OK;
+    buf_add_text(why, "it cannot listen there");
+    listen_as(agent, &agent->plan);
+    return err;
+}
+
+enum err agent_apply_take(struct agent *agent, struct plan *next, struct buf *why)
+{
+    struct buf ignored;
+    buf_init(&ignored, WHY_MAX);
+    enum err err = sensors_apply(agent->sensors, next, why);
+    if (!err)
+        err = outlets_apply(&agent->outlets, next, why);
+    if (!err)
+        err = apply_listen(agent, next, why);
+    if (err) {
+        sensors_apply(agent->sensors, &agent->plan, &ignored);
+        outlets_apply(&agent->outlets, &agent->plan, &ignored);
+        plan_clear(next);
+    } else {
+        plan_clear(&agent->plan);
+        agent->plan = *next;
+        *next = (struct plan){ 0 };
+    }
+    buf_clear(&ignored);
+    schedule_arm(&agent->schedule);
+    return err;
+}
+
+static void reload(struct agent *agent)
+{
+    struct plan next;
+    struct buf why;
+    buf_init(&why, WHY_MAX);
+    notify_reloading(&agent->notify);
+    enum err err = agent->settings.make_plan(agent->settings.context, &next, &why);
+    if (!err)
+        err = agent_apply_take(agent, &next, &why);
+    if (err)
+        log_error("%s. The agent goes on as before.", why.size ? buf_text(&why) : err_text(err));
+    else
+        log_info("the configuration was read anew");
+    buf_clear(&why);
+    notify_send(&agent->notify, "READY=1");
+}
+
+static void on_signals(struct agent *agent)
+{
+    struct signalfd_siginfo info;
+    while (read(agent->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGHUP)
+            reload(agent);
+        else
+            agent->stop = true;
+    }
+}
+
+static void on_ticks(struct agent *agent)
+{
+    schedule_read(&agent->schedule);
+    uint64_t missed = agent->schedule.counts.missed;
+    size_t due = schedule_turn(&agent->schedule, clock_realtime_ns(), clock_monotonic_ns());
+    if (due) {
+        self_tick(agent->schedule.late_ns, agent->schedule.counts.missed - missed);
+        sensors_tick(agent->sensors);
+    }
+    schedule_arm(&agent->schedule);
+}
+
+/* What is to be done once a second, at a tick if there is one. */
+static void look_after(struct agent *agent)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    if (now_ns - agent->looked_ns + LOOK_EARLY_NS < LOOK_NS)
+        return;
+    agent->looked_ns = now_ns;
+    if (agent->jobs)
+        jobs_read(agent->jobs);
+    notify_alive(&agent->notify, now_ns);
+    if (now_ns - agent->swept_ns < SWEEP_NS)
+        return;
+    agent->swept_ns = now_ns;
+    live_drop_stale(agent->live, SWEEP_PERIODS, SWEEP_NS);
+}
+
+static int time_left_ms(const struct agent *agent, int timeout_ms)
+{
+    uint64_t passed_ns = clock_monotonic_ns() - agent->looked_ns;
+    int left_ms = passed_ns >= LOOK_NS ? 0 : (int)((LOOK_NS - passed_ns) / NS_PER_MS) + 1;
+    return timeout_ms >= 0 && timeout_ms < left_ms ? timeout_ms : left_ms;
+}
+
+/* Ticks first: others may take their time. */
+enum err agent_turn(struct agent *agent, int timeout_ms)
+{
+    struct epoll_event events[SOURCE_COUNT];
+    bool ready[SOURCE_COUNT] = { false };
+    int count = epoll_wait(agent->epoll_fd, events, SOURCE_COUNT, time_left_ms(agent, timeout_ms));
+    if (count < 0 && errno != EINTR)
+        return err_from_errno(errno);
+    for (int i = 0; i < count; i++)
+        ready[events[i].data.u32] = true;
+    if (ready[SOURCE_TICKS])
+        on_ticks(agent);
+    if (ready[SOURCE_JOBS])
+        jobs_read(agent->jobs);
+    if (ready[SOURCE_SLOW])
+        sensors_take(agent->sensors);
+    if (ready[SOURCE_SERVE] && agent->serve)
+        serve_turn(agent->serve);
+    if (ready[SOURCE_SIGNALS])
+        on_signals(agent);
+    look_after(agent);
+    return OK;
+}
+
+static enum err end(struct agent *agent, enum err err)
+{
+    notify_send(&agent->notify, "STOPPING=1");
+    agent_close(agent);
+    return outlets_close(&agent->outlets) || err ? err : IO;
+}
+
+enum err agent_run(const struct agent_settings *settings)
+{
+    struct agent *agent = calloc(1, sizeof *agent);
+    if (!agent)
+        return NOMEM;
+    enum err err = agent_open(agent, settings);
+    if (!err)
+        err = agent_listen(agent);
+    if (!err)
+        notify_send(&agent->notify, "READY=1");
+    while (!err && !agent->stop) {
+        err = agent_turn(agent, -1);
+        if (err)
+            log_error("the agent cannot go on: %s", err_text(err));
+    }
+    err = end(agent, err);
+    free(agent);
+    return err;
+}
+
+enum err agent_once(const struct agent_settings *settings)
+{
+    struct agent *agent = calloc(1, sizeof *agent);
+    if (!agent)
+        return NOMEM;
+    enum err err = agent_open(agent, settings);
+    if (!err)
+        sensors_read_all(agent->sensors, clock_monotonic_ns() + ONCE_NS);
+    err = end(agent, err);
+    free(agent);
+    return err;
+}

@@ -1,0 +1,54 @@
+/* sonde agent: one loop around schedule, sensors, jobs, what is shown and what is told. */
+#ifndef SONDE_AGENT_AGENT_H
+#define SONDE_AGENT_AGENT_H
+
+#include "agent/notify.h"
+#include "agent/outlets.h"
+#include "agent/sensors.h"
+#include "agent/serve.h"
+#include "job/host.h"
+
+struct agent_settings {
+    const char *root; /* of /proc, /sys and the cgroups: "" is this machine */
+    /* Makes the plan, at the start and at each SIGHUP: nothing stands in plan yet. USAGE: why says what is wrong. */
+    enum err (*make_plan)(void *context, struct plan *plan, struct buf *why);
+    void *context;
+};
+
+struct agent {
+    struct agent_settings settings;
+    struct plan plan; /* what it does now */
+    struct host_facts host;
+    struct schedule schedule;
+    struct live *live;
+    struct sensors *sensors;
+    struct jobs *jobs;   /* NULL: they cannot be found here */
+    struct serve *serve; /* NULL: nobody may ask */
+    struct outlets outlets;
+    struct notify notify;
+    int epoll_fd, signal_fd;
+    uint64_t looked_ns, swept_ns; /* CLOCK_MONOTONIC: when jobs were looked after; when old entries were dropped */
+    bool stop;
+};
+
+/* Everything but the listeners. Blocks the signals that it reads later. Any error was told. */
+enum err agent_open(struct agent *agent, const struct agent_settings *settings);
+void agent_close(struct agent *agent);
+
+/* Lets others ask, as the plan says. */
+enum err agent_listen(struct agent *agent);
+
+/* Waits until something is to be done, and does it. timeout_ms -1: as long as it takes. */
+enum err agent_turn(struct agent *agent, int timeout_ms);
+
+/* Ticks until SIGTERM or SIGINT. OK: everything was written. */
+enum err agent_run(const struct agent_settings *settings);
+
+/* Reads every sensor once, into the sinks. */
+enum err agent_once(const struct agent_settings *settings);
+
+/* Changes what it does to next, which it takes over; on an error next is cleared, why says what is wrong, and all goes on
+ * as before. */
+enum err agent_apply_take(struct agent *agent, struct plan *next, struct buf *why);
+
+#endif

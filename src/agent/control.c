@@ -1,0 +1,173 @@
+/* JSON in, a changed plan, JSON out. */
+#include "agent/control.h"
+
+#include "agent/agent.h"
+#include "base/json.h"
+#include "base/json_read.h"
+
+#include <string.h>
+
+#define TEXT_MAX 8192
+
+/* "period", or "meminfo.period". */
+static enum err set(struct plan *plan, const char *key, const char *value, struct buf *why)
+{
+    const char *dot = strchr(key, '.');
+    char section[64];
+    if (!strcmp(key, "listen") || !strcmp(key, "socket") || !strcmp(key, "sink")) {
+        buf_printf(why, "'%s' cannot be changed from here: write it into the configuration, then send SIGHUP", key);
+        return USAGE;
+    }
+    if (!dot)
+        return plan_set(plan, "", key, value, why);
+    size_t size = (size_t)(dot - key);
+    if (size >= sizeof section) {
+        buf_add_text(why, "there is no sensor of such a name");
+        return USAGE;
+    }
+    memcpy(section, key, size);
+    section[size] = '\0';
+    return plan_set(plan, section, dot + 1, value, why);
+}
+
+static enum err read_set(struct json_read *read, struct plan *plan, struct buf *why)
+{
+    struct buf key, value;
+    enum err err = OK;
+    buf_init(&key, TEXT_MAX);
+    buf_init(&value, TEXT_MAX);
+    json_read_object(read);
+    while (!err && json_read_key(read, &key) && json_read_text(read, &value))
+        err = set(plan, buf_text(&key), buf_text(&value), why);
+    buf_clear(&key);
+    buf_clear(&value);
+    return err;
+}
+
+/* *changed: something was set. */
+static enum err read_request(const char *json, size_t size, struct plan *plan, bool *changed, struct buf *why)
+{
+    struct json_read read;
+    struct buf key;
+    enum err err = OK;
+    buf_init(&key, TEXT_MAX);
+    json_read_init(&read, json, size);
+    json_read_object(&read);
+    while (!err && json_read_key(&read, &key)) {
+        if (strcmp(buf_text(&key), "set") == 0) {
+            *changed = true;
+            err = read_set(&read, plan, why);
+        } else {
+            buf_printf(why, "an agent does not know '%.60s'; it knows 'set'", buf_text(&key));
+            err = USAGE;
+        }
+    }
+    if (!err && !json_read_end(&read)) {
+        buf_add_text(why, "this is not JSON, or not what is expected: {\"set\": {\"period\": \"1s\"}}");
+        err = USAGE;
+    }
+    buf_clear(&key);
+    return err;
+}
+
+static void add_settings(struct json *json, const struct plan_settings *settings)
+{
+    json_key(json, "settings");
+    json_begin_object(json);
+    for (size_t i = 0; i < settings->count; i++)
+        json_field_text(json, settings->list[i].key, settings->list[i].value);
+    json_end_object(json);
+}
+
+static void add_counts(struct json *json, const struct schedule_counts *counts)
+{
+    json_field_u64(json, "ticks", counts->ticks);
+    json_field_u64(json, "late", counts->late);
+    json_field_u64(json, "missed", counts->missed);
+    json_field_u64(json, "worst_ns", counts->worst_ns);
+}
+
+static void add_sensors(struct json *json, struct agent *agent)
+{
+    struct sensor_facts facts;
+    json_key(json, "sensors");
+    json_begin_array(json);
+    for (size_t at = 0; sensors_next(agent->sensors, &at, &facts);) {
+        json_begin_object(json);
+        json_field_text(json, "name", facts.sampler->name);
+        json_field_text(json, "about", facts.sampler->about);
+        json_field_bool(json, "enabled", facts.state != SENSOR_OFF);
+        json_field_text(json, "state", sensors_state_name(facts.state));
+        json_field_u64(json, "period_ns", facts.period_ns);
+        add_counts(json, &facts.counts);
+        json_field_u64(json, "failures", facts.failures);
+        add_settings(json, facts.settings);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void add_sinks(struct json *json, const struct outlets *outlets)
+{
+    json_key(json, "sinks");
+    json_begin_array(json);
+    for (size_t i = 0; i < outlets->count; i++) {
+        if (!outlets->list[i].sink)
+            continue;
+        json_begin_object(json);
+        json_field_text(json, "name", outlets->list[i].sink->name);
+        json_field_u64(json, "failures", outlets->list[i].failures);
+        add_settings(json, &outlets->list[i].settings);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void add_state(struct json *json, struct agent *agent)
+{
+    json_field_bool(json, "ok", true);
+    json_field_text(json, "host", agent->host.name);
+    json_field_u64(json, "period_ns", agent->plan.period_ns);
+    json_field_text(json, "listen", agent->plan.listen);
+    if (agent->plan.socket)
+        json_field_text(json, "socket", agent->plan.socket);
+    add_counts(json, &agent->schedule.counts);
+    json_field_u64(json, "clock_sets", agent->schedule.clock_sets);
+    json_field_u64(json, "jobs", agent->jobs ? jobs_count(agent->jobs) : 0);
+    json_field_u64(json, "entries", live_count(agent->live));
+    add_sensors(json, agent);
+    add_sinks(json, &agent->outlets);
+}
+
+static void write_answer(struct buf *answer, struct agent *agent, const char *error)
+{
+    struct json json;
+    json_init(&json, answer);
+    json_begin_object(&json);
+    if (error) {
+        json_field_bool(&json, "ok", false);
+        json_field_text(&json, "error", error);
+    } else
+        add_state(&json, agent);
+    json_end_object(&json);
+    json_end(&json);
+}
+
+enum err control_answer(void *context, const char *json, size_t size, struct buf *answer)
+{
+    struct agent *agent = context;
+    struct plan next;
+    struct buf why;
+    bool changed = false;
+    enum err err = plan_copy(&next, &agent->plan);
+    if (err)
+        return err;
+    buf_init(&why, TEXT_MAX);
+    err = read_request(json, size, &next, &changed, &why);
+    if (!err && changed)
+        err = agent_apply_take(agent, &next, &why);
+    plan_clear(&next);
+    write_answer(answer, agent, err ? why.size ? buf_text(&why) : err_text(err) : NULL);
+    buf_clear(&why);
+    return err;
+}

@@ -1,0 +1,174 @@
+/* sonde agent: reads the sensors of this node for as long as it runs. Options and the configuration file say the same
+ * things with the same names; both go through plan_set. */
+#include "cmd/command.h"
+
+#include "agent/agent.h"
+#include "agent/config.h"
+#include "base/log.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CONFIG_USUAL "/etc/sonde/agent.conf"
+#define WHY_MAX 4096
+
+struct settings {
+    const char *config, *period, *sensors, *events, *listen, *socket;
+    const char **sets, **sinks;
+    bool once, check, quiet;
+};
+
+/* Without a word an empty plan would print nothing: once is for people. */
+static enum err add_print(const struct settings *settings, struct plan *plan, struct buf *why)
+{
+    return settings->once && !plan->sink_count ? plan_set(plan, "", "sink", "csv", why) : OK;
+}
+
+static enum err add_option(struct plan *plan, const char *name, const char *value, struct buf *why)
+{
+    if (!value)
+        return OK;
+    buf_printf(why, "--%s: ", name);
+    enum err err = plan_set(plan, "", name, value, why);
+    if (!err)
+        buf_reset(why);
+    return err;
+}
+
+static enum err add_options(const struct settings *settings, struct plan *plan, struct buf *why)
+{
+    enum err err = add_option(plan, "period", settings->period, why);
+    if (!err)
+        err = add_option(plan, "sensors", settings->sensors, why);
+    if (!err)
+        err = add_option(plan, "events", settings->events, why);
+    if (!err)
+        err = add_option(plan, "listen", settings->listen, why);
+    if (!err)
+        err = add_option(plan, "socket", settings->socket, why);
+    for (const char **sink = settings->sinks; sink && *sink && !err; sink++)
+        err = add_option(plan, "sink", *sink, why);
+    for (const char **line = settings->sets; line && *line && !err; line++)
+        err = plan_set_line(plan, *line, why);
+    return err ? err : add_print(settings, plan, why);
+}
+
+/* The file first, so that options win. One that nobody named may be missing. */
+static enum err add_file(const struct settings *settings, struct plan *plan, struct buf *why)
+{
+    enum err err = config_read(plan, settings->config ? settings->config : CONFIG_USUAL, why);
+    if (err != ABSENT || settings->config)
+        return err;
+    buf_reset(why);
+    return OK;
+}
+
+static enum err make_plan(void *context, struct plan *plan, struct buf *why)
+{
+    const struct settings *settings = context;
+    enum err err = plan_init(plan, NULL);
+    if (err)
+        return err;
+    err = add_file(settings, plan, why);
+    if (!err)
+        err = add_options(settings, plan, why);
+    if (err)
+        plan_clear(plan);
+    return err;
+}
+
+static int check(const struct command_call *call, struct settings *settings)
+{
+    struct plan plan;
+    struct buf why;
+    buf_init(&why, WHY_MAX);
+    enum err err = make_plan(settings, &plan, &why);
+    int status = err ? command_fail(call, "%s", why.size ? buf_text(&why) : err_text(err)) : EXIT_GOOD;
+    if (!err)
+        plan_clear(&plan);
+    if (!err && settings->check && !settings->quiet)
+        puts("The configuration is good.");
+    buf_clear(&why);
+    return status;
+}
+
+static int run_agent(const struct command_call *call)
+{
+    struct settings *settings = call->settings;
+    struct agent_settings agent = {
+        .root = call->globals->root ? call->globals->root : "", .make_plan = make_plan, .context = settings,
+    };
+    if (settings->quiet)
+        log_set_level(-1);
+    int status = check(call, settings);
+    if (status || settings->check)
+        return status;
+    enum err err = settings->once ? agent_once(&agent) : agent_run(&agent);
+    return err ? EXIT_FAILED : EXIT_GOOD;
+}
+
+#define FIELD(field) .offset = offsetof(struct settings, field)
+
+static const struct option options[] = {
+    { .letter = 'c', .name = "config", .argument = "FILE", .type = OPTION_TEXT, FIELD(config),
+      .help = "Read this configuration; without it " CONFIG_USUAL ", if it is there" },
+    { .letter = 'p', .name = "period", .argument = "PERIOD", .type = OPTION_TEXT, FIELD(period),
+      .help = "Read the sensors so often, on multiples of PERIOD of the time of day: 1ms to 7 days. Default: 1s" },
+    { .name = "sensors", .argument = "LIST", .type = OPTION_TEXT, FIELD(sensors),
+      .help = "Read these sensors only: meminfo,stat; or all but some: -ipmi,-gpu. 'sonde doctor' lists them" },
+    { .name = "set", .argument = "SENSOR.KEY=VALUE", .type = OPTION_LIST, FIELD(sets),
+      .help = "Set one thing of one sensor: meminfo.period=10s, ipmi.enabled=no; may be given several times" },
+    { .letter = 'e', .name = "events", .argument = "EVENTS", .type = OPTION_TEXT, FIELD(events),
+      .help = "Count these perf events of each job, ',' between: the same as --set perf.events=EVENTS" },
+    { .name = "listen", .argument = "ADDRESS:PORT", .type = OPTION_TEXT, FIELD(listen),
+      .help = "Serve /metrics there; 'none': nowhere. Default: " PLAN_LISTEN },
+    { .name = "socket", .argument = "PATH", .type = OPTION_TEXT, FIELD(socket),
+      .help = "Listen for sonde ls, top, job and ctl there; 'none': nowhere. Default: /run/sonde/agent.sock as root, "
+              "$XDG_RUNTIME_DIR/sonde/agent.sock as a user" },
+    { .name = "sink", .argument = "NAME[:KEY=VALUE,...]", .type = OPTION_LIST, FIELD(sinks),
+      .help = "Write all samples there too: csv:path=FILE, json:path=FILE; may be given several times" },
+    { .name = "once", .type = OPTION_FLAG, FIELD(once),
+      .help = "Read every sensor once, print as CSV (or write to the sinks), and end" },
+    { .name = "check", .type = OPTION_FLAG, FIELD(check), .help = "Only look whether options and configuration are good" },
+    { .letter = 'q', .name = "quiet", .type = OPTION_FLAG, FIELD(quiet), .help = "Say nothing but errors" },
+    OPTION_END,
+};
+
+static const struct command_fact examples[] = {
+    { "sonde agent", "read every sensor of this node each second, and serve it at " PLAN_LISTEN "/metrics" },
+    { "sonde agent -p 10s --sensors -ipmi --listen 0.0.0.0:1337", "every ten seconds, without the BMC, for all to scrape" },
+    { "sonde agent --once --sensors meminfo", "what is the memory now, as CSV" },
+    { "sonde agent --sink csv:path=/var/log/sonde.csv --set interrupts.period=1m", "also into a file" },
+    { 0 },
+};
+
+static const struct command_fact environment[] = {
+    { "SONDE_SOCKET_DIR", "the folder of the socket, in place of the usual one" },
+    { "NOTIFY_SOCKET, WATCHDOG_USEC", "set by systemd, which is told when the agent is ready and that it is alive" },
+    { 0 },
+};
+
+const struct command command_agent = {
+    .name = "agent",
+    .about = "read every sensor of this node, and every job on it, until stopped",
+    .usage = "[OPTIONS]",
+    .description =
+        "Reads the sensors of the node at each tick, knows which job each number belongs to, and shows it: to Prometheus "
+        "at /metrics, to 'sonde ls' and 'sonde top'. It runs as root or, with less, as a user: 'sonde doctor' says what "
+        "is lost.\n\n"
+        "The configuration file has the same names as the options, one per line, and sections for sensors:\n\n"
+        "  period = 1s\n"
+        "  sensors = -ipmi\n"
+        "  [diskstats]\n"
+        "  period = 10s\n\n"
+        "SIGHUP reads it anew; with a mistake in it the agent says so and goes on as before. SIGTERM and SIGINT end it: "
+        "what was read is written, and the status is 0. 'sonde ctl' changes a running agent.",
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .shares = COMMAND_ROOT,
+    .examples = examples,
+    .environment = environment,
+    .see_also = "doctor",
+    .run = run_agent,
+};

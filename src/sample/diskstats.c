@@ -35,6 +35,7 @@ static const struct metric metrics[] = {
 };
 
 #define METRICS (sizeof metrics / sizeof *metrics)
+#define COLUMNS_MIN 11u   /* partitions of Linux before 2.6.25 had four others */
 #define SECTOR_BYTES 512u /* whatever the device's own sectors are */
 #define DEVICES_MAX 4096
 
@@ -125,20 +126,23 @@ static enum err add_device(struct diskstats *diskstats, const char *line, uint64
 {
     struct bytes name = name_of(line);
     struct instance *device = instances_find(&diskstats->devices, name);
+    const char *at = name.data + name.size;
+    uint64_t values[METRICS];
+    size_t count = 0;
     if (!device)
         return OK;
     if (device->is_new)
         device->is_wanted = is_wanted(diskstats, device->name);
     device->is_new = false;
-    if (!device->is_wanted)
+    while (device->is_wanted && count < METRICS && scan_u64(&at, &values[count]))
+        count++;
+    if (count < COLUMNS_MIN)
         return OK;
     struct sample *sample = batch_add(out, &set, time_ns, device->name);
     if (!sample)
         return NOMEM;
-    const char *at = name.data + name.size;
-    uint64_t value;
-    for (size_t i = 0; i < METRICS && scan_u64(&at, &value); i++)
-        set_value(sample, i, value, &device->last[i], &device->last[METRICS + i]);
+    for (size_t i = 0; i < count; i++)
+        set_value(sample, i, values[i], &device->last[i], &device->last[METRICS + i]);
     return OK;
 }
 

@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/scan.h"
 #include "sample/listing.h"
-#include "sample/number.h"
 #include "sample/rising.h"
 
 #include <stdio.h>
@@ -151,13 +151,33 @@ static enum err edac_open(void *state, const struct sampler_context *context)
     return err;
 }
 
+/* The whole line: a number that was cut off is none. */
+static bool read_count(int fd, uint64_t *value)
+{
+    char text[32];
+    ssize_t got = pread(fd, text, sizeof text - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    const char *at = text;
+    return scan_u64(&at, value) && !strcmp(at, "\n");
+}
+
+static bool read_count_at(const char *root, const char *path, uint64_t *value)
+{
+    int fd;
+    if (file_open(root, path, &fd))
+        return false;
+    bool is_read = read_count(fd, value);
+    close(fd);
+    return is_read;
+}
+
 static void read_dimm(const char *root, struct dimm *dimm)
 {
     for (size_t i = 0; i < DIMM_METRICS; i++) {
         char path[256];
         uint64_t value;
         snprintf(path, sizeof path, "%s/%s/%s", FOLDER, dimm->name, dimm->kind->files[i]);
-        dimm->known[i] = number_file_u64(root, path, &value) == OK && rising_take(&dimm->last[i], &value);
+        dimm->known[i] = read_count_at(root, path, &value) && rising_take(&dimm->last[i], &value);
         if (dimm->known[i])
             dimm->values[i] = value;
     }
@@ -169,7 +189,7 @@ static bool read_controller(struct controller *controller, struct sample *sample
     bool has_changed = !controller->has_read;
     for (size_t i = 0; i < METRICS; i++) {
         uint64_t value;
-        if (controller->fds[i] < 0 || number_read_u64(controller->fds[i], &value) != OK)
+        if (controller->fds[i] < 0 || !read_count(controller->fds[i], &value))
             continue;
         has_changed |= value != controller->raw[i];
         controller->raw[i] = value;

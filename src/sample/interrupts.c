@@ -238,9 +238,11 @@ static enum err add_errors(struct interrupts *interrupts, const char *text, uint
 {
     struct sample *sample = NULL;
     for (const char *line = text; line && *line; line = scan_next_line(line)) {
-        int i = line[0] && line[1] && line[2] && line[3] == ':' ? error_of(line, 3) : -1;
+        const char *at = keyed_skip(&form, line);
+        size_t size = strcspn(at, ":\n");
+        int i = at[size] == ':' ? error_of(at, size) : -1;
         uint64_t value;
-        const char *at = line + 4;
+        at += size + 1;
         if (i < 0 || !scan_u64(&at, &value))
             continue;
         if (!sample)

@@ -86,35 +86,36 @@ static enum err add_cpu(struct stat_state *stat, const char *line, uint64_t time
     return OK;
 }
 
-/* The rest of the total stands behind the CPUs: it is added when their samples are. */
-static void set_count(struct stat_state *stat, struct sample *sample, const char *line)
+static void set_count(struct stat_state *stat, struct sample *total, const char *line)
 {
     for (size_t i = TIMES; i < METRICS; i++) {
         size_t size = strlen(metrics[i].source);
         uint64_t value;
-        if (strncmp(line, metrics[i].source, size) || line[size] != ' ')
+        if (strncmp(line, metrics[i].source, size) != 0 || line[size] != ' ')
             continue;
         line += size;
         if (!scan_u64(&line, &value))
             return;
         if (metrics[i].kind == COUNTER)
-            rising_set(sample, i, value, &stat->last[i]);
+            rising_set(total, i, value, &stat->last[i]);
         else
-            sample_set_u64(sample, i, value);
+            sample_set_u64(total, i, value);
         return;
     }
 }
 
-static enum err add_total(struct stat_state *stat, const char *line, uint64_t time_ns, struct batch *out)
+/* CPUs, and the counts of the total, whose sample is the one at place: it moves when others are added. */
+static enum err add_rest(struct stat_state *stat, size_t place, uint64_t time_ns, struct batch *out)
 {
-    struct sample *sample = batch_add(out, stat->is_brief ? &brief_set : &set, time_ns, "");
-    if (!sample)
-        return NOMEM;
-    set_times(sample, line + strlen("cpu "), stat->is_brief ? TIMES_BRIEF : TIMES, stat->last, stat->us_per_tick);
-    while (!stat->is_brief && (line = scan_next_line(line)))
+    enum err err = OK;
+    instances_begin(&stat->cpus);
+    for (const char *line = stat->file.text; line && !err; line = scan_next_line(line)) {
         if (strncmp(line, "cpu", 3) != 0)
-            set_count(stat, sample, line);
-    return OK;
+            set_count(stat, &out->samples[place], line);
+        else if (stat->per_cpu && line[3] >= '0' && line[3] <= '9')
+            err = add_cpu(stat, line, time_ns, out);
+    }
+    return err;
 }
 
 static enum err stat_read(void *state, struct batch *out)
@@ -124,20 +125,13 @@ static enum err stat_read(void *state, struct batch *out)
     if (err)
         return err;
     uint64_t time_ns = clock_realtime_ns();
-    const char *total = scan_line(stat->file.text, "cpu ");
+    size_t place = out->count;
+    const char *times = scan_line(stat->file.text, "cpu ");
+    struct sample *total = times ? batch_add(out, stat->is_brief ? &brief_set : &set, time_ns, "") : NULL;
     if (!total)
-        return CORRUPT;
-    err = add_total(stat, total - strlen("cpu "), time_ns, out);
-    if (stat->is_brief || !stat->per_cpu)
-        return err;
-    instances_begin(&stat->cpus);
-    for (const char *line = stat->file.text; line && !err; line = scan_next_line(line)) {
-        if (!strncmp(line, "cpu", 3) && line[3] >= '0' && line[3] <= '9')
-            err = add_cpu(stat, line, time_ns, out);
-        else if (strncmp(line, "cpu", 3) != 0)
-            break;
-    }
-    return err;
+        return times ? NOMEM : CORRUPT;
+    set_times(total, times, total->set->size < TIMES ? TIMES_BRIEF : TIMES, stat->last, stat->us_per_tick);
+    return stat->is_brief ? OK : add_rest(stat, place, time_ns, out);
 }
 
 static void stat_close(void *state)

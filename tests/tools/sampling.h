@@ -55,6 +55,30 @@ static inline bool sampling_has(const struct sampling *sampling, const char *met
     return false;
 }
 
+/* The value of a metric of one instance of a set; NULL: there is no such sample, no such metric, or it is not known. */
+static inline const union value *sampling_of(const struct sampling *sampling, const char *set, const char *instance,
+                                             const char *metric)
+{
+    for (size_t n = 0; n < sampling->batch.count; n++) {
+        const struct sample *sample = &sampling->batch.samples[n];
+        if (strcmp(sample->set->name, set) != 0 || strcmp(sample->instance, instance) != 0)
+            continue;
+        for (size_t i = 0; i < sample->set->size; i++)
+            if (!strcmp(sample->set->metrics[i].name, metric))
+                return sample->known[i] ? &sample->values[i] : NULL;
+    }
+    return NULL;
+}
+
+static inline uint64_t sampling_u64_of(const struct sampling *sampling, const char *set, const char *instance,
+                                       const char *metric)
+{
+    const union value *value = sampling_of(sampling, set, instance, metric);
+    if (!value)
+        fail_msg("%s of %s of %s is not known", metric, instance, set);
+    return value->u64;
+}
+
 static inline uint64_t sampling_u64(const struct sampling *sampling, const char *metric)
 {
     const union value *value = sampling_find(sampling, metric);

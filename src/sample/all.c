@@ -21,6 +21,7 @@ const struct sampler *const sampler_all[] = {
     &sampler_infiniband,
     &sampler_lustre,
     &sampler_taskstats,
+    &sampler_process,
     NULL,
 };
 

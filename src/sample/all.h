@@ -25,5 +25,6 @@ extern const struct sampler sampler_temperature;
 extern const struct sampler sampler_infiniband;
 extern const struct sampler sampler_lustre;
 extern const struct sampler sampler_taskstats; /* of jobs: job_taskstats.c */
+extern const struct sampler sampler_process;   /* of jobs: job_process.c */
 
 #endif

@@ -79,3 +79,21 @@ void job_groups_close(struct job_groups *groups)
         close(groups->proc_fd);
     *groups = (struct job_groups){ .proc_fd = -1 };
 }
+
+bool job_groups_keep(struct job_groups *groups, int *kept, int fd)
+{
+    if (fd < 0 || groups->kept >= groups->kept_max)
+        return false;
+    groups->kept++;
+    *kept = fd;
+    return true;
+}
+
+void job_groups_release(struct job_groups *groups, int *kept)
+{
+    if (*kept < 0)
+        return;
+    close(*kept);
+    *kept = -1;
+    groups->kept--;
+}

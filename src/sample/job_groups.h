@@ -6,6 +6,8 @@
 #include "sample/children.h"
 #include "sample/pidmap.h"
 
+#include <stdbool.h>
+
 /* What a sampler wants to have listed. */
 enum job_groups_kind { JOB_GROUPS_THREADS, JOB_GROUPS_PROCESSES };
 
@@ -26,5 +28,10 @@ struct job_groups {
 /* Finds the mounts below root. */
 enum err job_groups_open(struct job_groups *groups, const char *root, enum job_groups_kind kind);
 void job_groups_close(struct job_groups *groups);
+
+/* Keeps a descriptor when there is one left to be kept: then *kept is fd, which job_groups_release closes. False: it is
+ * the caller's to close, or it is -1. */
+bool job_groups_keep(struct job_groups *groups, int *kept, int fd);
+void job_groups_release(struct job_groups *groups, int *kept); /* sets it to -1; harmless when it is */
 
 #endif

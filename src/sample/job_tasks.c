@@ -34,30 +34,11 @@ static int open_in(const struct job_folder *folder, const char *name)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Keeps a descriptor open when there is one left for it. */
-static bool keep(struct job_groups *groups, int *kept, int fd)
-{
-    if (fd < 0 || groups->kept >= groups->kept_max)
-        return false;
-    groups->kept++;
-    *kept = fd;
-    return true;
-}
-
-static void release(struct job_groups *groups, int *kept)
-{
-    if (*kept < 0)
-        return;
-    close(*kept);
-    *kept = -1;
-    groups->kept--;
-}
-
 static void close_folders(struct job_groups *groups, struct job_tasks *tasks)
 {
     for (size_t i = 0; i < tasks->count; i++) {
-        release(groups, &tasks->folders[i].dir_fd);
-        release(groups, &tasks->folders[i].list_fd);
+        job_groups_release(groups, &tasks->folders[i].dir_fd);
+        job_groups_release(groups, &tasks->folders[i].list_fd);
         free(tasks->folders[i].path);
     }
     tasks->count = 0;
@@ -81,7 +62,7 @@ static enum err add_folder(struct job_groups *groups, struct job_tasks *tasks, c
         return NOMEM;
     tasks->count++;
     int fd = groups->kept < groups->kept_max ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-    keep(groups, &folder->dir_fd, fd);
+    job_groups_keep(groups, &folder->dir_fd, fd);
     return OK;
 }
 
@@ -160,7 +141,7 @@ enum err job_tasks_open(struct job_groups *groups, struct job_tasks *tasks, cons
 void job_tasks_close(struct job_groups *groups, struct job_tasks *tasks)
 {
     close_folders(groups, tasks);
-    release(groups, &tasks->cpu_fd);
+    job_groups_release(groups, &tasks->cpu_fd);
     free(tasks->folders);
     free(tasks->cpu_path);
     *tasks = (struct job_tasks){ .cpu_fd = -1 };
@@ -232,7 +213,7 @@ static enum err list_folder(struct job_groups *groups, struct job_tasks *tasks, 
     if (fd < 0)
         return read_failed(errno);
     enum err err = read_list(fd, out);
-    if (!tasks->unified || err || !keep(groups, &folder->list_fd, fd))
+    if (!tasks->unified || err || !job_groups_keep(groups, &folder->list_fd, fd))
         close(fd);
     return err;
 }
@@ -325,8 +306,8 @@ enum err job_tasks_cpu_ns(struct job_groups *groups, struct job_tasks *tasks, ui
         return read_failed(errno);
     enum err err = jobcpu_read(fd, tasks->unified, cpu_ns);
     if (err && tasks->cpu_fd >= 0)
-        release(groups, &tasks->cpu_fd);
-    else if (tasks->cpu_fd < 0 && (err || !keep(groups, &tasks->cpu_fd, fd)))
+        job_groups_release(groups, &tasks->cpu_fd);
+    else if (tasks->cpu_fd < 0 && (err || !job_groups_keep(groups, &tasks->cpu_fd, fd)))
         close(fd);
     return err;
 }

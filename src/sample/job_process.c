@@ -1,0 +1,260 @@
+/* The processes of each job, by /proc: I/O, memory, threads, context switches; of the job, and when asked for of each of
+ * its processes. Each process is read once, whatever the number of its threads; about 8 µs. Context switches come from
+ * taskstats, and need root. */
+#include "sample/all.h"
+
+#include "base/clock.h"
+#include "sample/job_tasks.h"
+#include "sample/processes.h"
+#include "sample/queries.h"
+#include "sample/taskstats.h"
+
+#include <stdlib.h>
+
+static const struct metric metrics[] = {
+#define X(file, key, name, unit, factor, kind, source, help) { #name, unit, kind, U64, help, source },
+    PROCESS_FIELDS(X)
+#undef X
+    { "vol_ctxsw", "1", COUNTER, U64, "context switches because a thread waited", "nvcsw" },
+    { "invol_ctxsw", "1", COUNTER, U64, "context switches because a slice ended", "nivcsw" },
+    { "processes", "1", GAUGE, U64, "processes that live", NULL },
+};
+
+enum { VOL_CTXSW = PROCESS_FIELDS_SIZE, INVOL_CTXSW, PROCESSES, METRICS };
+
+static const struct set set = { "process", metrics, METRICS };
+_Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
+
+struct watched {
+    const struct job *job; /* NULL: the slot is free */
+    struct job_tasks tasks;
+};
+
+struct process_sampler {
+    bool each, pss; /* settings */
+    struct job_groups groups;
+    struct queries queries; /* fd -1: not for us */
+    struct processes processes;
+    struct watched **jobs; /* by slot */
+    size_t job_room;
+    struct pidlist pids, known, asked;
+};
+
+static const struct setting settings[] = {
+    { "each", SETTING_FLAG, "no", offsetof(struct process_sampler, each), "one sample for each process too" },
+    { "pss", SETTING_FLAG, "no", offsetof(struct process_sampler, pss),
+      "memory with what is shared shared out; about 20 us for each process, more for large ones" },
+    { .key = NULL },
+};
+
+static enum err process_open(void *state, const struct sampler_context *context)
+{
+    struct process_sampler *sampler = state;
+    enum err err = job_groups_open(&sampler->groups, context->root, JOB_GROUPS_PROCESSES);
+    if (err)
+        return err;
+    if (*context->root || queries_open(&sampler->queries))
+        sampler->queries.fd = -1;
+    sampler->processes.with_pss = sampler->pss;
+    return OK;
+}
+
+static struct watched *find_watched(const struct process_sampler *sampler, uint32_t slot)
+{
+    struct watched *watched = slot < sampler->job_room ? sampler->jobs[slot] : NULL;
+    return watched && watched->job ? watched : NULL;
+}
+
+static enum err make_slot(struct process_sampler *sampler, uint32_t slot)
+{
+    if (slot >= sampler->job_room) {
+        size_t room = sampler->job_room ? sampler->job_room : 64;
+        while (room <= slot)
+            room *= 2;
+        struct watched **jobs = realloc(sampler->jobs, room * sizeof(struct watched *));
+        if (!jobs)
+            return NOMEM;
+        for (size_t i = sampler->job_room; i < room; i++)
+            jobs[i] = NULL;
+        sampler->jobs = jobs;
+        sampler->job_room = room;
+    }
+    if (!sampler->jobs[slot])
+        sampler->jobs[slot] = calloc(1, sizeof **sampler->jobs);
+    return sampler->jobs[slot] ? OK : NOMEM;
+}
+
+static enum err begin_job(struct process_sampler *sampler, const struct job *job)
+{
+    enum err err = make_slot(sampler, job->slot);
+    if (!err)
+        err = processes_job_begin(&sampler->processes, job->slot);
+    if (err)
+        return err;
+    struct watched *watched = sampler->jobs[job->slot];
+    err = job_tasks_open(&sampler->groups, &watched->tasks, job);
+    watched->job = err ? NULL : job;
+    return err;
+}
+
+static void end_job(struct process_sampler *sampler, struct watched *watched)
+{
+    processes_job_end(&sampler->processes, &sampler->groups, watched->job->slot);
+    job_tasks_close(&sampler->groups, &watched->tasks);
+    watched->job = NULL;
+}
+
+/* A job that cannot be listed this time keeps what it has. */
+static enum err look_at(struct process_sampler *sampler, struct watched *watched)
+{
+    uint32_t slot = watched->job->slot;
+    enum err err = OK;
+    sampler->pids.count = sampler->known.count = 0;
+    if (!*watched->job->cgroup)
+        err = processes_known(&sampler->processes, slot, &sampler->known);
+    if (!err)
+        err = job_tasks_list(&sampler->groups, &watched->tasks, &sampler->known, &sampler->pids);
+    if (err)
+        return err == NOMEM ? err : OK;
+    processes_look(&sampler->processes, slot);
+    for (size_t i = 0; i < sampler->pids.count && !err; i++)
+        err = processes_seen(&sampler->processes, &sampler->groups, slot, sampler->pids.ids[i]);
+    return err;
+}
+
+static void hear_switches(void *context, size_t place, struct bytes stats)
+{
+    struct process_sampler *sampler = context;
+    struct taskstats_use use;
+    static const struct exits_meaning meaning = { 0 };
+    if (taskstats_extract(stats, &meaning, &use) == OK)
+        processes_switches(&sampler->processes, place, use.value[TASKSTATS_nvcsw], use.value[TASKSTATS_nivcsw]);
+}
+
+static enum err ask_for_switches(struct process_sampler *sampler)
+{
+    sampler->asked.count = 0;
+    enum err err = sampler->queries.fd >= 0 ? processes_list(&sampler->processes, &sampler->asked) : OK;
+    return err ? err : queries_ask(&sampler->queries, QUERIES_PROCESS, sampler->asked.ids, sampler->asked.count,
+                                   hear_switches, sampler);
+}
+
+static void set_values(struct sample *sample, const struct process_values *values, const struct process_switches *switches)
+{
+    for (size_t i = 0; i < PROCESS_FIELDS_SIZE; i++)
+        if (values->known >> i & 1)
+            sample_set_u64(sample, i, values->value[i]);
+    if (switches->known) {
+        sample_set_u64(sample, VOL_CTXSW, switches->voluntary);
+        sample_set_u64(sample, INVOL_CTXSW, switches->involuntary);
+    }
+}
+
+static enum err give_job(struct process_sampler *sampler, const struct watched *watched, uint64_t time_ns,
+                         struct batch *out)
+{
+    struct process_values values;
+    struct process_switches switches;
+    struct sample *sample = batch_add(out, &set, time_ns, "");
+    if (!sample)
+        return NOMEM;
+    sample->job = watched->job->id;
+    uint64_t count = processes_total(&sampler->processes, watched->job->slot, &values, &switches);
+    set_values(sample, &values, &switches);
+    sample_set_u64(sample, PROCESSES, count);
+    return OK;
+}
+
+static enum err give_each(struct process_sampler *sampler, uint64_t time_ns, struct batch *out)
+{
+    for (size_t i = 0; i < sampler->processes.count; i++) {
+        const struct process_entry *process = sampler->processes.list[i];
+        const struct watched *watched = find_watched(sampler, process->slot);
+        if (!watched || !processes_is_live(&sampler->processes, process))
+            continue;
+        struct sample *sample = batch_add(out, &set, time_ns, process->name);
+        if (!sample)
+            return NOMEM;
+        sample->job = watched->job->id;
+        set_values(sample, &process->values, &process->switches);
+    }
+    return OK;
+}
+
+static enum err process_read(void *state, struct batch *out)
+{
+    struct process_sampler *sampler = state;
+    uint64_t time_ns = clock_realtime_ns();
+    enum err err = OK;
+    processes_begin(&sampler->processes);
+    for (uint32_t slot = 0; slot < sampler->job_room && !err; slot++) {
+        struct watched *watched = find_watched(sampler, slot);
+        err = watched ? look_at(sampler, watched) : OK;
+    }
+    if (!err)
+        err = ask_for_switches(sampler);
+    if (!err)
+        err = processes_end(&sampler->processes, &sampler->groups);
+    for (uint32_t slot = 0; slot < sampler->job_room && !err; slot++) {
+        struct watched *watched = find_watched(sampler, slot);
+        err = watched ? give_job(sampler, watched, time_ns, out) : OK;
+    }
+    return err || !sampler->each ? err : give_each(sampler, time_ns, out);
+}
+
+static enum err finish_job(struct process_sampler *sampler, struct watched *watched, struct batch *out)
+{
+    uint64_t time_ns = clock_realtime_ns();
+    processes_begin(&sampler->processes);
+    enum err err = look_at(sampler, watched);
+    if (!err)
+        err = ask_for_switches(sampler);
+    if (!err)
+        err = processes_end(&sampler->processes, &sampler->groups);
+    if (!err && out)
+        err = give_job(sampler, watched, time_ns, out);
+    end_job(sampler, watched);
+    return err;
+}
+
+static enum err process_job(void *state, const struct job *job, enum job_event event, struct batch *out)
+{
+    struct process_sampler *sampler = state;
+    struct watched *watched = find_watched(sampler, job->slot);
+    if (event == JOB_END)
+        return watched ? finish_job(sampler, watched, out) : OK;
+    if (!watched)
+        return begin_job(sampler, job);
+    job_tasks_close(&sampler->groups, &watched->tasks);
+    return job_tasks_open(&sampler->groups, &watched->tasks, job);
+}
+
+static void process_close(void *state)
+{
+    struct process_sampler *sampler = state;
+    for (uint32_t slot = 0; slot < sampler->job_room; slot++) {
+        struct watched *watched = find_watched(sampler, slot);
+        if (watched)
+            end_job(sampler, watched);
+        free(sampler->jobs[slot]);
+    }
+    free(sampler->jobs);
+    processes_clear(&sampler->processes, &sampler->groups);
+    job_groups_close(&sampler->groups);
+    queries_close(&sampler->queries);
+    pidlist_clear(&sampler->pids);
+    pidlist_clear(&sampler->known);
+    pidlist_clear(&sampler->asked);
+}
+
+const struct sampler sampler_process = {
+    .name = "process",
+    .about = "I/O, memory, threads and context switches of each job's processes",
+    .settings = settings,
+    .set = &set,
+    .state_size = sizeof(struct process_sampler),
+    .open = process_open,
+    .read = process_read,
+    .job = process_job,
+    .close = process_close,
+};

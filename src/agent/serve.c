@@ -3,6 +3,7 @@
 #include "agent/serve.h"
 
 #include "agent/http.h"
+#include "agent/job_post.h"
 #include "agent/listen.h"
 #include "agent/metrics.h"
 #include "agent/state.h"
@@ -94,15 +95,24 @@ static void take_control(struct serve *serve, const struct http_request *request
         buf_printf(&answer->body, err ? "{\"error\": \"%s\"}\n" : "{\"ok\": true}\n", err_text(err));
 }
 
+static void take_job(struct serve *serve, const struct http_request *request, struct http_answer *answer)
+{
+    const struct http_peer *peer = &request->peer;
+    answer->type = "application/json";
+    answer->status = status_of(job_post(serve->context.jobs, peer->uid, is_master(peer), request->body, &answer->body));
+}
+
 static const struct route {
     const char *path;
     enum http_method method; /* GET brings HEAD */
     void (*give)(struct serve *serve, const struct http_request *request, struct http_answer *answer);
+    bool is_for_all; /* also what changes something may come from anybody on this machine: it looks itself who it is */
 } routes[] = {
     { "/metrics", HTTP_GET, give_metrics },
     { "/sets", HTTP_GET, give_sets },
     { "/jobs", HTTP_GET, give_jobs },
     { "/ctl", HTTP_POST, take_control },
+    { "/job", HTTP_POST, take_job, true },
     { "/", HTTP_GET, give_index },
 };
 
@@ -120,7 +130,8 @@ static void take_route(struct serve *serve, const struct route *route, const str
     if (route->method == HTTP_POST ? request->method != HTTP_POST : !is_get) {
         answer->allow = route->method == HTTP_POST ? "POST" : "GET, HEAD";
         refuse(answer, 405, "this path does not take this method");
-    } else if (route->method == HTTP_POST && !is_master(&request->peer)) {
+    } else if (route->method == HTTP_POST && !is_master(&request->peer)
+               && !(route->is_for_all && request->peer.is_local)) {
         refuse(answer, 403, "only root and the agent's own user may do this, through the agent's socket");
     } else {
         route->give(serve, request, answer);

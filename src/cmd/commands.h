@@ -11,6 +11,7 @@
     X(export) \
     X(submit) \
     X(agent) \
+    X(job) \
     X(doctor) \
     X(help) \
     X(completion)

@@ -285,7 +285,10 @@ static void look_for_life(struct jobs *jobs, struct entry *entry, uint64_t now_n
 static void round_of_looks(struct jobs *jobs, uint64_t now_ns)
 {
     struct entries *entries = &jobs->roll.entries;
-    if (jobs->must_scan)
+    bool is_blind = !jobs->roll.hierarchies.count; /* they may be mounted yet, or there was no descriptor to look */
+    if (is_blind)
+        hierarchies_read(&jobs->roll.hierarchies, jobs->roll.root);
+    if (jobs->must_scan || (is_blind && jobs->roll.hierarchies.count))
         scan_all(jobs);
     for (size_t i = entries->count; i-- > 0;)
         if (entries->all[i]->is_told)
@@ -355,10 +358,10 @@ enum err jobs_open(struct jobs **jobs_out, const char *root, const struct jobs_l
     }
     jobs->roll.listener = *listener;
     users_init(&jobs->roll.users, jobs->roll.root);
-    enum err err = hierarchies_read(&jobs->roll.hierarchies, root);
+    hierarchies_read(&jobs->roll.hierarchies, root);
     jobs->epoll = epoll_create1(EPOLL_CLOEXEC);
     jobs->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    jobs->must_scan = watches_open(&jobs->watches) != OK && !err;
+    jobs->must_scan = watches_open(&jobs->watches) != OK;
     wait_on(jobs, jobs->timer);
     wait_on(jobs, jobs->watches.fd);
     scan_all(jobs);

@@ -1,0 +1,180 @@
+/* JSON from the agent's socket becomes jobs_begin and jobs_end. */
+#include "agent/job_post.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/json_read.h"
+#include "job/id.h"
+#include "job/pid.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_MAX 4096
+#define RUNS_PER_USER 256 /* that one user may tell of */
+
+enum { POST_ID, POST_OTHER_ID, POST_USER, POST_CGROUP, POST_SOURCE, POST_TEXTS };
+
+/* What was sent. */
+struct post {
+    bool is_begin, is_end;
+    char texts[POST_TEXTS][TEXT_MAX];
+    struct job job; /* its texts are those above */
+};
+
+static bool read_text(struct json_read *read, struct buf *word, char out[TEXT_MAX])
+{
+    if (!json_read_text(read, word) || word->size >= TEXT_MAX)
+        return false;
+    memcpy(out, buf_text(word), word->size + 1);
+    return true;
+}
+
+static bool read_u32(struct json_read *read, uint32_t *out)
+{
+    uint64_t value;
+    if (!json_read_u64(read, &value) || value >= UINT32_MAX)
+        return false;
+    *out = (uint32_t)value;
+    return true;
+}
+
+/* One field. What a newer sonde may send and we do not know is passed over. */
+static bool read_field(struct json_read *read, struct buf *key, struct buf *word, struct post *post)
+{
+    static const char *const names[POST_TEXTS] = { "id", "other_id", "user", "cgroup", "source" };
+    const char *name = buf_text(key);
+    struct job *job = &post->job;
+    for (size_t i = 0; i < POST_TEXTS; i++)
+        if (!strcmp(name, names[i]))
+            return read_text(read, word, post->texts[i]);
+    if (!strcmp(name, "uid"))
+        return read_u32(read, &job->uid);
+    if (!strcmp(name, "pid"))
+        return read_u32(read, &job->pid);
+    uint64_t *number = !strcmp(name, "cores_milli")    ? &job->cores_milli
+                       : !strcmp(name, "memory_bytes") ? &job->memory_bytes
+                       : !strcmp(name, "start_ns")     ? &job->start_ns
+                       : !strcmp(name, "end_ns")       ? &job->end_ns
+                                                       : NULL;
+    if (number)
+        return json_read_u64(read, number);
+    json_read_skip(read);
+    return true;
+}
+
+static bool read_post(struct bytes body, struct post *post)
+{
+    struct json_read read;
+    struct buf key, word;
+    bool good = true;
+    buf_init(&key, 64);
+    buf_init(&word, TEXT_MAX);
+    json_read_init(&read, body.data, body.size);
+    json_read_object(&read);
+    while (good && json_read_key(&read, &key)) {
+        post->is_begin |= !strcmp(buf_text(&key), "begin");
+        post->is_end |= !strcmp(buf_text(&key), "end");
+        good = json_read_object(&read);
+        while (good && json_read_key(&read, &key))
+            good = read_field(&read, &key, &word, post);
+    }
+    good = good && json_read_end(&read) && post->is_begin != post->is_end && *post->texts[POST_ID];
+    buf_clear(&key);
+    buf_clear(&word);
+    return good;
+}
+
+static size_t runs_of(const struct jobs *jobs, uint32_t uid)
+{
+    size_t at = 0, count = 0;
+    for (const struct job *job; (job = jobs_next(jobs, &at));)
+        count += job->uid == uid && !strcmp(job->source, "run");
+    return count;
+}
+
+/* "20261115-201354-27013": nobody's batch system gives such ids, so nobody can take the place of another's job. */
+static bool is_made_id(const char *id, uint32_t pid)
+{
+    char end[16];
+    snprintf(end, sizeof end, "-%u", pid);
+    size_t size = strlen(id), end_size = strlen(end);
+    return size == 15 + end_size && id[8] == '-' && strspn(id, "0123456789-") == size && !strcmp(id + 15, end);
+}
+
+/* A user tells of a process of their own. */
+static bool may_begin(const struct jobs *jobs, uint32_t uid, struct post *post)
+{
+    uint32_t owner;
+    struct job *job = &post->job;
+    if (strcmp(job->source, "run") != 0 || !job->pid || *job->cgroup || *job->other_id || !is_made_id(job->id, job->pid)
+        || pid_uid("", (pid_t)job->pid, &owner) || owner != uid || runs_of(jobs, uid) >= RUNS_PER_USER)
+        return false;
+    job->uid = uid;
+    post->texts[POST_USER][0] = '\0'; /* the name is looked up */
+    return true;
+}
+
+static enum err begin(struct jobs *jobs, uint32_t uid, bool is_master, struct post *post, bool *known)
+{
+    if (!is_master && !may_begin(jobs, uid, post))
+        return DENIED;
+    enum err err = jobs_begin(jobs, &post->job);
+    *known = err == AGAIN;
+    return *known ? OK : err;
+}
+
+/* sonde run ends what it has begun and nothing else: inside of a job it was told that the job is known. */
+static enum err end(struct jobs *jobs, uint32_t uid, bool is_master, const struct post *post)
+{
+    const struct job *job = jobs_find(jobs, post->job.id);
+    bool is_run = !strcmp(post->job.source, "run");
+    if (!job || (is_run && strcmp(job->source, "run") != 0))
+        return ABSENT;
+    if (!is_master && (!is_run || job->uid != uid))
+        return DENIED;
+    return jobs_end(jobs, post->job.id, post->job.end_ns);
+}
+
+static const char *reason(enum err err)
+{
+    switch (err) {
+    case ABSENT: return "no such job runs here";
+    case DENIED: return "only root and the agent's own user may tell of jobs; others of their own sonde run";
+    case FULL: return "too many jobs were told and have not ended";
+    case USAGE: return "not a job: an id is needed, texts without control characters, a cgroup that begins with '/'";
+    default: return err_text(err);
+    }
+}
+
+static void write_answer(struct buf *answer, enum err err, bool known)
+{
+    struct json json;
+    json_init_line(&json, answer);
+    json_begin_object(&json);
+    json_field_bool(&json, "ok", !err);
+    if (err)
+        json_field_text(&json, "error", reason(err));
+    else
+        json_field_bool(&json, "known", known);
+    json_end_object(&json);
+    json_end(&json);
+}
+
+enum err job_post(struct jobs *jobs, uint32_t uid, bool is_master, struct bytes body, struct buf *answer)
+{
+    struct post post = { .job = { .uid = UINT32_MAX } };
+    bool known = false;
+    enum err err = read_post(body, &post) ? OK : USAGE;
+    post.job.id = post.texts[POST_ID];
+    post.job.other_id = post.texts[POST_OTHER_ID];
+    post.job.user = post.texts[POST_USER];
+    post.job.cgroup = post.texts[POST_CGROUP];
+    post.job.source = post.texts[POST_SOURCE];
+    if (!err && !jobs)
+        err = ABSENT;
+    if (!err)
+        err = post.is_begin ? begin(jobs, uid, is_master, &post, &known) : end(jobs, uid, is_master, &post);
+    write_answer(answer, err, known);
+    return err;
+}

@@ -1,0 +1,19 @@
+/* What sonde job and sonde run tell an agent: the body of POST /job, and the answer.
+ *
+ * Comes in: {"begin": {"id": TEXT, "other_id": TEXT, "user": TEXT, "uid": N, "pid": N, "cgroup": TEXT, "cores_milli": N,
+ * "memory_bytes": N, "start_ns": N, "source": "told"|"run"}}, all but id may be left out, or
+ * {"end": {"id": TEXT, "end_ns": N, "source": "told"|"run"}}.
+ *
+ * Goes out: {"ok": true, "known": BOOL}, known: the job was there already; or {"ok": false, "error": TEXT}. */
+#ifndef SONDE_AGENT_JOB_POST_H
+#define SONDE_AGENT_JOB_POST_H
+
+#include "base/buf.h"
+#include "job/jobs.h"
+
+/* Root and the agent's own user (is_master) may tell anything. Anybody else may tell of what they run themselves: a job
+ * with source "run", an id that sonde run has made of the time and the pid, and a process of their own.
+ * USAGE, DENIED, ABSENT (no such job), FULL, NOMEM: the answer says it too. */
+enum err job_post(struct jobs *jobs, uint32_t uid, bool is_master, struct bytes body, struct buf *answer);
+
+#endif

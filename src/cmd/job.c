@@ -1,0 +1,295 @@
+/* sonde job: tells the agent of this node that a job begins or ends, and lists those that it knows. */
+#include "cmd/command.h"
+
+#include "base/ask.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/json_read.h"
+#include "base/text.h"
+#include "job/id.h"
+#include "job/pid.h"
+#include "show/here.h"
+
+#include <ctype.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ANSWER_MAX (64u << 20)
+#define BODY_MAX 65536
+
+struct job_settings {
+    const char *user, *cgroup, *other_id, *memory, *cores;
+    uint64_t pid, start_ns, end_ns;
+    bool quiet, json;
+};
+
+/* "4G": bytes. */
+static bool parse_bytes(const char *text, uint64_t *bytes)
+{
+    static const char units[] = "KMGTP";
+    char number[32];
+    size_t size = strspn(text, "0123456789");
+    const char *unit = text[size] ? strchr(units, toupper((unsigned char)text[size])) : NULL;
+    if (!size || size >= sizeof number || (text[size] && !unit) || (unit && text[size + 1] && strcmp(text + size + 1, "iB") != 0))
+        return false;
+    memcpy(number, text, size);
+    number[size] = '\0';
+    unsigned shift = unit ? 10u * (unsigned)(unit - units + 1) : 0;
+    if (text_parse_u64(number, bytes) || *bytes > UINT64_MAX >> shift)
+        return false;
+    *bytes <<= shift;
+    return true;
+}
+
+/* "2.5" cores are 2500. */
+static bool parse_milli(const char *text, uint64_t *milli)
+{
+    char *end;
+    double cores = strtod(text, &end);
+    if (end == text || *end || !(cores > 0) || cores > 1e6)
+        return false;
+    *milli = (uint64_t)(cores * 1000 + 0.5);
+    return true;
+}
+
+/* A name or a number; in a prolog of Slurm the environment has both. */
+static void add_user(struct json *json, const struct job_settings *settings)
+{
+    const char *user = settings->user ? settings->user : getenv("SLURM_JOB_USER"), *number = getenv("SLURM_JOB_UID");
+    uint64_t uid;
+    if (user && !text_parse_u64(user, &uid)) {
+        json_field_u64(json, "uid", uid);
+        return;
+    }
+    if (user && *user)
+        json_field_text(json, "user", user);
+    if (settings->user || !number || text_parse_u64(number, &uid)) {
+        const struct passwd *entry = user && *user ? getpwnam(user) : NULL;
+        if (!entry)
+            return;
+        uid = entry->pw_uid;
+    }
+    json_field_u64(json, "uid", uid);
+}
+
+static void add_text(struct json *json, const char *key, const char *text)
+{
+    if (text && *text)
+        json_field_text(json, key, text);
+}
+
+static void add_number(struct json *json, const char *key, uint64_t number)
+{
+    if (number)
+        json_field_u64(json, key, number);
+}
+
+/* Relative to the hierarchies' mounts, as the agent knows it. */
+static const char *below_mount(const char *path)
+{
+    static const char *const mounts[] = { "/sys/fs/cgroup/unified/", "/sys/fs/cgroup/" };
+    for (size_t i = 0; path && i < 2; i++)
+        if (!strncmp(path, mounts[i], strlen(mounts[i])))
+            return path + strlen(mounts[i]) - 1;
+    return path;
+}
+
+/* Returns an exit status; EXIT_GOOD: body is whole. */
+static int make_begin(const struct command_call *call, const char *id, struct buf *body)
+{
+    const struct job_settings *settings = call->settings;
+    struct json json;
+    uint64_t memory_bytes = 0, cores_milli = 0;
+    if (settings->memory && !parse_bytes(settings->memory, &memory_bytes))
+        return command_misused(call, "--memory %s is not a number of bytes: say 4G, or 512M", settings->memory);
+    if (settings->cores && !parse_milli(settings->cores, &cores_milli))
+        return command_misused(call, "--cores %s is not a number of cores", settings->cores);
+    json_init_line(&json, body);
+    json_begin_object(&json);
+    json_key(&json, "begin");
+    json_begin_object(&json);
+    json_field_text(&json, "id", id);
+    json_field_text(&json, "source", "told");
+    add_text(&json, "other_id", settings->other_id);
+    add_user(&json, settings);
+    add_text(&json, "cgroup", below_mount(settings->cgroup));
+    add_number(&json, "pid", settings->pid);
+    add_number(&json, "cores_milli", cores_milli);
+    add_number(&json, "memory_bytes", memory_bytes);
+    add_number(&json, "start_ns", settings->start_ns);
+    json_end_object(&json);
+    json_end_object(&json);
+    json_end(&json);
+    return EXIT_GOOD;
+}
+
+static void make_end(const struct job_settings *settings, const char *id, struct buf *body)
+{
+    struct json json;
+    json_init_line(&json, body);
+    json_begin_object(&json);
+    json_key(&json, "end");
+    json_begin_object(&json);
+    json_field_text(&json, "id", id);
+    add_number(&json, "end_ns", settings->end_ns);
+    json_end_object(&json);
+    json_end_object(&json);
+    json_end(&json);
+}
+
+static void read_error(const struct buf *answer, struct buf *error)
+{
+    struct json_read read;
+    struct buf key;
+    buf_init(&key, 256);
+    json_read_init(&read, buf_text(answer), answer->size);
+    json_read_object(&read);
+    while (json_read_key(&read, &key))
+        if (!strcmp(buf_text(&key), "error"))
+            json_read_text(&read, error);
+        else
+            json_read_skip(&read);
+    buf_clear(&key);
+}
+
+/* No agent, or one that has not understood. */
+static int tell_failure(const struct command_call *call, enum err err, const struct buf *answer)
+{
+    const struct job_settings *settings = call->settings;
+    struct buf error;
+    if (err == ABSENT)
+        return settings->quiet ? EXIT_GOOD
+                               : command_fail(call, "no agent runs on this node. Start one with 'sonde agent'.");
+    if (err)
+        return command_fail(call, "cannot talk to the agent of this node: %s", err_text(err));
+    buf_init(&error, 4096);
+    read_error(answer, &error);
+    int status = command_fail(call, "%s", error.size ? buf_text(&error) : "the agent did not understand");
+    buf_clear(&error);
+    return status;
+}
+
+static int post(const struct command_call *call, const struct buf *body)
+{
+    struct buf answer;
+    int http, status = EXIT_GOOD;
+    buf_init(&answer, ANSWER_MAX);
+    enum err err = buf_err(body);
+    if (!err)
+        err = ask("", "POST", "/job", (struct bytes){ buf_text(body), body->size }, &answer, &http);
+    if (err || http != 200)
+        status = tell_failure(call, err, &answer);
+    buf_clear(&answer);
+    return status;
+}
+
+static int list(const struct command_call *call)
+{
+    const struct job_settings *settings = call->settings;
+    struct terminal terminal = terminal_of(STDOUT_FILENO);
+    struct buf answer, out;
+    int http, status;
+    buf_init(&answer, ANSWER_MAX);
+    buf_init(&out, ANSWER_MAX);
+    enum err err = ask("", "GET", "/jobs", (struct bytes){ 0 }, &answer, &http);
+    if (err || http != 200)
+        status = tell_failure(call, err, &answer);
+    else if (settings->json)
+        status = command_print(call, &answer);
+    else if (here_print((struct bytes){ buf_text(&answer), answer.size }, &terminal, &out))
+        status = command_fail(call, "the agent's answer makes no sense: is it of another version?");
+    else
+        status = command_print(call, &out);
+    buf_clear(&answer);
+    buf_clear(&out);
+    return status;
+}
+
+static int tell(const struct command_call *call, bool is_begin)
+{
+    struct id id;
+    struct buf body;
+    id_from_environment(&id);
+    const char *name = call->count > 1 ? call->operands[1] : id.id;
+    if (!*name)
+        return command_misused(call, "which job? Give its id: neither it nor SLURM_JOB_ID, PBS_JOBID or OAR_JOB_ID is there");
+    buf_init(&body, BODY_MAX);
+    int status = EXIT_GOOD;
+    if (is_begin)
+        status = make_begin(call, name, &body);
+    else
+        make_end(call->settings, name, &body);
+    if (status == EXIT_GOOD)
+        status = post(call, &body);
+    buf_clear(&body);
+    return status;
+}
+
+static int job_run(const struct command_call *call)
+{
+    if (call->count == 0)
+        return list(call);
+    if (!strcmp(call->operands[0], "begin"))
+        return tell(call, true);
+    if (!strcmp(call->operands[0], "end"))
+        return tell(call, false);
+    return command_misused(call, "'%s' is neither begin nor end", call->operands[0]);
+}
+
+#define AT(field) .offset = offsetof(struct job_settings, field)
+static const struct option job_options[] = {
+    { .letter = 'u', .name = "user", .argument = "USER", .type = OPTION_TEXT, AT(user),
+      .help = "Whose job it is, a name or a number; without it, SLURM_JOB_USER, or the owner of what is in the job" },
+    { .letter = 'p', .name = "pid", .argument = "PID", .type = OPTION_U64, AT(pid), .min = 1, .max = INT32_MAX,
+      .help = "The job is this process with all that it starts; it ends with it" },
+    { .letter = 'g', .name = "cgroup", .argument = "PATH", .type = OPTION_TEXT, AT(cgroup),
+      .help = "The job is this control group, named as below /sys/fs/cgroup or below a hierarchy; it ends when that goes" },
+    { .letter = 'c', .name = "cores", .argument = "N", .type = OPTION_TEXT, AT(cores), .help = "Cores that it may use" },
+    { .letter = 'm', .name = "memory", .argument = "BYTES", .type = OPTION_TEXT, AT(memory),
+      .help = "Memory that it may use, as 4G or 512M" },
+    { .name = "other-id", .argument = "ID", .type = OPTION_TEXT, AT(other_id),
+      .help = "Its second id, where the batch system has two, as Slurm's SLUID" },
+    { .name = "start", .argument = "TIME", .type = OPTION_TIME, AT(start_ns), .initial = NULL, .help = "When it began; now" },
+    { .name = "end", .argument = "TIME", .type = OPTION_TIME, AT(end_ns), .initial = NULL, .help = "When it ended; now" },
+    { .letter = 'q', .name = "quiet", .type = OPTION_FLAG, AT(quiet),
+      .help = "Say nothing and succeed when there is no agent: for prologs, which must not fail" },
+    { .name = "json", .type = OPTION_FLAG, AT(json), .help = "List as JSON, as the agent tells it" },
+    OPTION_END,
+};
+
+static const struct command_fact job_examples[] = {
+    { "sonde job", "the jobs on this node" },
+    { "sonde job begin -q", "in a prolog of Slurm, PBS or OAR: the job of the environment begins" },
+    { "sonde job end -q", "in the epilog" },
+    { "sonde job begin night-build --pid $$ --cores 4", "this shell and all that it starts is a job" },
+    { 0 },
+};
+
+static const struct command_fact job_environment[] = {
+    { "SLURM_JOB_ID, PBS_JOBID, OAR_JOB_ID", "The job, where none is given." },
+    { "SONDE_SOCKET_DIR", "The folder of the agent's socket; without it /run/sonde, then $XDG_RUNTIME_DIR/sonde." },
+    { 0 },
+};
+
+const struct command command_job = {
+    .name = "job",
+    .about = "tell the agent of this node of a job, or list those it knows",
+    .usage = "[OPTIONS] [begin [ID] | end [ID]]",
+    .description =
+        "Without an operand, lists the jobs that the agent of this node knows: your own, or all of them for root.\n\n"
+        "The agent finds the jobs of Slurm, OAR and PBS by their control groups without being told. Telling it is for batch "
+        "systems without control groups, for jobs whose steps come and go, and for what is a job to you alone. A job that "
+        "the agent has found already is the same job: what was not known of it is filled in, and it ends when it is told to "
+        "end, or a minute after its control group has gone.\n\n"
+        "Only root and the user that the agent runs as may tell it of jobs.",
+    .options = job_options,
+    .settings_size = sizeof(struct job_settings),
+    .operands_max = 2,
+    .operand = NULL,
+    .examples = job_examples,
+    .environment = job_environment,
+    .see_also = "run list",
+    .run = job_run,
+};

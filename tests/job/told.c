@@ -1,0 +1,235 @@
+/* Jobs that are told: they begin, are filled in, meet their folder in the tree, and end. */
+#include "base/clock.h"
+#include "tools/jobs_fixture.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#define V1 "/sys/fs/cgroup/"
+#define SCOPE "/sys/fs/cgroup/system.slice/slurmstepd.scope"
+
+static struct job told(const char *id)
+{
+    return (struct job){ .id = id, .other_id = "", .source = "told", .user = "", .cgroup = "", .uid = UINT32_MAX };
+}
+
+/* Rounds of looks, once a second, until the job has ended or seconds are over. */
+static bool ends_within(struct fixture *fixture, const char *id, double seconds)
+{
+    uint64_t until_ns = clock_monotonic_ns() + (uint64_t)(seconds * 1e9);
+    while (!fixture_count(fixture, id, JOB_END) && clock_monotonic_ns() < until_ns) {
+        poll(NULL, 0, 50);
+        jobs_read(fixture->jobs);
+    }
+    return fixture_count(fixture, id, JOB_END) == 1;
+}
+
+static void it_begins_and_ends_by_word(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct job job = told("a-job");
+    fixture_begin_v1(&f);
+    fixture_open(&f);
+    job.uid = 1000;
+    job.cores_milli = 4000;
+    assert_int_equal(jobs_begin(f.jobs, &job), OK);
+    const struct fixture_event *begin = fixture_find(&f, "a-job", JOB_BEGIN);
+    assert_non_null(begin);
+    assert_string_equal(begin->user, "anna");
+    assert_string_equal(begin->source, "told");
+    assert_int_equal(begin->cores_milli, 4000);
+    assert_int_equal(jobs_begin(f.jobs, &job), AGAIN);
+    assert_int_equal(fixture_count(&f, "a-job", JOB_BEGIN), 1);
+    assert_int_equal(jobs_end(f.jobs, "a-job", begin->start_ns + 5), OK);
+    assert_int_equal(fixture_find(&f, "a-job", JOB_END)->end_ns, begin->start_ns + 5);
+    assert_int_equal(jobs_end(f.jobs, "a-job", 0), ABSENT);
+    assert_int_equal(jobs_count(f.jobs), 0);
+    fixture_end(&f);
+}
+
+static void nonsense_is_refused(void **state)
+{
+    (void)state;
+    struct fixture f;
+    char long_text[300];
+    fixture_begin_v1(&f);
+    fixture_open(&f);
+    memset(long_text, 'x', sizeof long_text - 1);
+    long_text[sizeof long_text - 1] = '\0';
+    struct job jobs[5] = { told(""), told("a\nb"), told(long_text), told("ok"), told("ok") };
+    jobs[3].cgroup = "not/absolute";
+    jobs[4].cgroup = "/a/../../etc";
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(jobs_begin(f.jobs, &jobs[i]), USAGE);
+    assert_int_equal(f.count, 0);
+    fixture_end(&f);
+}
+
+/* A prolog runs before the batch system makes the folder. */
+static void a_told_job_meets_its_folder(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct job job = told("7");
+    fixture_begin_v1(&f);
+    fixture_open(&f);
+    job.cores_milli = 2000;
+    assert_int_equal(jobs_begin(f.jobs, &job), OK);
+    fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_7");
+    jobs_read(f.jobs);
+    assert_int_equal(jobs_count(f.jobs), 1);
+    assert_string_equal(jobs_find(f.jobs, "7")->cgroup, "/slurm/uid_1000/job_7");
+    assert_string_equal(jobs_find(f.jobs, "7")->source, "slurm");
+    assert_string_equal(jobs_find(f.jobs, "7")->user, "anna");
+    assert_int_equal(jobs_find(f.jobs, "7")->cores_milli, 2000);
+    assert_int_equal(fixture_count(&f, "7", JOB_BEGIN), 1);
+    assert_true(fixture_count(&f, "7", JOB_CHANGE) >= 1);
+    fixture_remove(&f, V1 "memory/slurm/uid_1000/job_7"); /* a step is over, another will come */
+    jobs_read(f.jobs);
+    assert_int_equal(fixture_count(&f, "7", JOB_END), 0);
+    fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_7");
+    jobs_read(f.jobs);
+    assert_int_equal(fixture_count(&f, "7", JOB_BEGIN), 1);
+    assert_int_equal(jobs_end(f.jobs, "7", 0), OK);
+    jobs_read(f.jobs);
+    assert_int_equal(jobs_count(f.jobs), 0); /* also as long as the folder is still there */
+    assert_int_equal(fixture_count(&f, "7", JOB_END), 1);
+    fixture_end(&f);
+}
+
+static void a_found_job_is_filled_in(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct job job = told("7");
+    fixture_begin_v1(&f);
+    fixture_mkdir(&f, V1 "memory/slurm/uid_4242/job_7");
+    fixture_open(&f);
+    assert_string_equal(jobs_find(f.jobs, "7")->user, "");
+    job.user = "zoe";
+    job.uid = 5;
+    assert_int_equal(jobs_begin(f.jobs, &job), AGAIN);
+    assert_string_equal(jobs_find(f.jobs, "7")->user, "zoe");
+    assert_int_equal(jobs_find(f.jobs, "7")->uid, 4242); /* what is known stays */
+    assert_string_equal(fixture_find(&f, "7", JOB_CHANGE)->user, "zoe");
+    fixture_end(&f);
+}
+
+/* The prolog knows the number, the folder the SLUID; a process says that they are one. */
+static void a_told_number_meets_its_sluid(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct job job = told("3385");
+    fixture_begin_v2(&f);
+    fixture_open(&f);
+    assert_int_equal(jobs_begin(f.jobs, &job), OK);
+    fixture_process(&f, 100, 0, "slurmstepd: [3385.0]", "", 0);
+    fixture_mkdir(&f, SCOPE "/sEKNKTV3WPV500/step_0/slurm");
+    fixture_write(&f, SCOPE "/sEKNKTV3WPV500/step_0/slurm/cgroup.procs", "100\n");
+    jobs_read(f.jobs);
+    assert_int_equal(jobs_count(f.jobs), 1);
+    assert_string_equal(jobs_find(f.jobs, "3385")->other_id, "sEKNKTV3WPV500");
+    assert_string_equal(jobs_find(f.jobs, "sEKNKTV3WPV500")->cgroup, "/system.slice/slurmstepd.scope/sEKNKTV3WPV500");
+    fixture_remove(&f, SCOPE "/sEKNKTV3WPV500");
+    jobs_read(f.jobs);
+    assert_int_equal(jobs_end(f.jobs, "sEKNKTV3WPV500", 0), OK);
+    assert_int_equal(fixture_count(&f, "3385", JOB_END), 1);
+    fixture_end(&f);
+}
+
+/* The folder waits for its number, which comes by word. */
+static void a_waiting_sluid_is_told_its_number(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct job job = told("3385");
+    fixture_begin_v2(&f);
+    fixture_open(&f);
+    fixture_mkdir(&f, SCOPE "/sEKNKTV3WPV500");
+    jobs_read(f.jobs);
+    assert_int_equal(jobs_count(f.jobs), 0);
+    job.other_id = "sEKNKTV3WPV500";
+    assert_int_equal(jobs_begin(f.jobs, &job), AGAIN);
+    assert_int_equal(jobs_count(f.jobs), 1);
+    assert_string_equal(fixture_find(&f, "3385", JOB_BEGIN)->other_id, "sEKNKTV3WPV500");
+    fixture_end(&f);
+}
+
+static void a_process_that_ends_ends_its_job(void **state)
+{
+    (void)state;
+    struct fixture f = { 0 };
+    struct jobs_listener listener = { fixture_take, &f };
+    struct job job = told("by-pid");
+    assert_int_equal(jobs_open(&f.jobs, "", &listener), OK);
+    job.pid = (uint32_t)fork();
+    if (!job.pid) {
+        pause();
+        _exit(0);
+    }
+    assert_int_equal(jobs_begin(f.jobs, &job), OK);
+    assert_false(ends_within(&f, "by-pid", 1.5));
+    kill((pid_t)job.pid, SIGKILL);
+    waitpid((pid_t)job.pid, NULL, 0);
+    assert_true(ends_within(&f, "by-pid", 5));
+    jobs_close(&f.jobs);
+}
+
+static void a_told_cgroup_that_goes_ends_its_job(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct job job = told("by-cgroup");
+    fixture_begin_v1(&f);
+    fixture_open(&f);
+    fixture_process(&f, 100, 1000, "sleep", "", 0);
+    fixture_write(&f, V1 "memory/my/group/cgroup.procs", "100\n");
+    fixture_write(&f, V1 "memory/my/group/memory.limit_in_bytes", "4096\n");
+    job.cgroup = "/my/group";
+    assert_int_equal(jobs_begin(f.jobs, &job), OK);
+    assert_string_equal(jobs_find(f.jobs, "by-cgroup")->user, "anna"); /* from the processes in it */
+    assert_int_equal(jobs_find(f.jobs, "by-cgroup")->memory_bytes, 4096);
+    assert_false(ends_within(&f, "by-cgroup", 1.5));
+    fixture_remove(&f, V1 "memory/my");
+    assert_true(ends_within(&f, "by-cgroup", 5));
+    fixture_end(&f);
+}
+
+/* sonde run inside of a job: its end is not the job's, and it tells nothing about it. */
+static void a_run_inside_of_a_job_is_that_job(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct job job = told("7");
+    fixture_begin_v1(&f);
+    fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_7");
+    fixture_open(&f);
+    job.source = "run";
+    job.user = "zoe";
+    assert_int_equal(jobs_begin(f.jobs, &job), AGAIN);
+    assert_string_equal(jobs_find(f.jobs, "7")->user, "anna");
+    assert_string_equal(jobs_find(f.jobs, "7")->source, "slurm");
+    fixture_remove(&f, V1 "memory/slurm/uid_1000/job_7");
+    jobs_read(f.jobs);
+    assert_int_equal(fixture_count(&f, "7", JOB_END), 1);
+    fixture_end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_begins_and_ends_by_word),
+        cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(a_told_job_meets_its_folder),
+        cmocka_unit_test(a_found_job_is_filled_in),
+        cmocka_unit_test(a_told_number_meets_its_sluid),
+        cmocka_unit_test(a_waiting_sluid_is_told_its_number),
+        cmocka_unit_test(a_process_that_ends_ends_its_job),
+        cmocka_unit_test(a_told_cgroup_that_goes_ends_its_job),
+        cmocka_unit_test(a_run_inside_of_a_job_is_that_job),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,272 @@
+#!/usr/bin/env bats
+# sonde agent: it ticks, is told, fails in part, and ends well.
+load scene
+
+setup() {
+    scene_setup
+    export SONDE_SOCKET_DIR=$T/run
+    AGENT=
+}
+
+teardown() {
+    [ -z "$AGENT" ] || kill -9 "$AGENT" 2>/dev/null || :
+    scene_teardown
+}
+
+# Starts an agent with these options, into $T/out.csv, and waits until it has read something.
+start() {
+    # 3>&-: bats waits for whoever holds it
+    "$SONDE" agent --listen none --sink "csv:path=$T/out.csv" "$@" >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for "[ \$(rows) -gt 1 ]"
+}
+
+# Waits until a condition holds, at most 10 s.
+wait_for() {
+    for ((i = 0; i < 1000; i++)); do
+        eval "$1" && return
+        sleep 0.01
+    done
+    echo "never: $1"
+    cat "$T/said"
+    return 1
+}
+
+rows() {
+    [ -e "$T/out.csv" ] && wc -l <"$T/out.csv" || echo 0
+}
+
+# The status with which it ended after a signal.
+stop() {
+    local status=0
+    kill "-${1:-TERM}" "$AGENT"
+    wait "$AGENT" || status=$?
+    AGENT=
+    return "$status"
+}
+
+# A request over the socket with a body: the answer.
+ctl() {
+    python3 - "$T/run/agent.sock" "$1" <<'PY'
+import socket, sys
+path, body = sys.argv[1:]
+s = socket.socket(socket.AF_UNIX)
+s.connect(path)
+s.sendall(f"POST /ctl HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+answer = b""
+while piece := s.recv(65536):
+    answer += piece
+print(answer.decode().split("\r\n\r\n", 1)[1])
+PY
+}
+
+# Times of the samples of a set, in ms.
+times_ms() {
+    awk -F, -v set="$1" '$4 == set && !seen[$1]++ { printf "%d\n", $1 / 1000000 }' "$T/out.csv"
+}
+
+# The largest pause between two of them, in ms.
+largest_pause_ms() {
+    times_ms "$1" | awk 'NR > 1 && $1 - last > most { most = $1 - last } { last = $1 } END { print most + 0 }'
+}
+
+@test "with no word at all it reads the node, on multiples of a second, and ends with 0" {
+    "$SONDE" agent >"$T/said" 2>&1 3>&- & # also --listen, where nobody else is
+    AGENT=$!
+    wait_for "[ -S $T/run/agent.sock ]"
+    wait_for "ctl {} | grep -q '\"ticks\": [1-9]'"
+    [[ $(ctl '{}') == *'"name": "meminfo"'*'"state": "reads"'* ]]
+    stop
+    [ ! -e "$T/run/agent.sock" ]
+}
+
+@test "ticks fall on multiples of the period" {
+    start -p 200ms --sensors loadavg
+    wait_for "[ \$(rows) -gt 40 ]"
+    stop
+    # begun within the half of a period: this machine may be busy
+    [ "$(times_ms loadavg | awk '$1 % 200 < 100 { good++ } END { print (good > NR / 2) }')" = 1 ]
+}
+
+@test "once reads everything and prints it" {
+    run "$SONDE" agent --once --sensors loadavg,meminfo
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} == time_ns,host,job,set,instance,metric,unit,value* ]]
+    [[ $output == *,meminfo,,mem_total,B,* && $output == *,loadavg,,load1,1,* ]]
+    [[ $output != *,stat,* ]]
+    run "$SONDE" agent --once --root "$SOURCE/tests/nodes/big" --sensors meminfo
+    [[ $output == *",meminfo,,mem_total,B,$((1056563004 * 1024))"* ]]
+}
+
+@test "a configuration is checked, and refused with the line and the reason" {
+    printf 'period = 2s\n[meminfo]\nperiod = 10s\n' >agent.conf
+    run "$SONDE" agent --check -c agent.conf
+    [ "$status" -eq 0 ]
+    [ "$output" = "The configuration is good." ]
+    printf 'period = 2s\n[meminfo]\nperiode = 10s\n' >agent.conf
+    run "$SONDE" agent -c agent.conf
+    [ "$status" -eq 1 ]
+    [ "$output" = "sonde agent: agent.conf:3: meminfo has no setting 'periode'" ]
+    run "$SONDE" agent -c missing.conf
+    [ "$status" -eq 1 ]
+    [[ $output == *"missing.conf: "* ]]
+    run "$SONDE" agent --check --period 1us
+    [ "$status" -eq 1 ]
+    [[ $output == *"--period: a period is at least 1 ms"* ]]
+    run "$SONDE" agent --check --set memifo.period=1s
+    [[ $output == *"did you mean 'meminfo'?"* ]]
+}
+
+@test "SIGHUP reads the configuration anew" {
+    printf 'period = 100ms\nsensors = loadavg\n' >agent.conf
+    start -c agent.conf
+    printf 'period = 100ms\nsensors = loadavg,meminfo\n[meminfo]\nperiod = 50ms\n' >agent.conf
+    kill -HUP "$AGENT"
+    wait_for "grep -q ,meminfo, $T/out.csv"
+    [[ $(ctl '{}') == *'"name": "meminfo"'*'"period_ns": 50000000'* ]]
+    stop
+    [ ! -s said ]
+}
+
+@test "a mistake in it is told, and all goes on as before" {
+    printf 'period = 100ms\nsensors = loadavg\n' >agent.conf
+    start -c agent.conf
+    printf 'period = 100ms\nsensors = loadavg,memory\n' >agent.conf
+    kill -HUP "$AGENT"
+    wait_for "grep -q 'agent.conf:2: there is no sensor' $T/said"
+    grep -q "The agent goes on as before" said
+    before=$(rows)
+    wait_for "[ \$(rows) -gt $((before + 10)) ]"
+    [[ $(ctl '{}') == *'"period_ns": 100000000'* ]]
+    stop
+}
+
+@test "SIGTERM in the middle of ticks: all is written, and the status is 0" {
+    for i in 1 2 3 4 5; do
+        rm -f out.csv
+        start -p 1ms --sensors loadavg,meminfo,stat,vmstat --sink "json:path=$T/out.json"
+        sleep "0.0$i"
+        stop
+        [ "$(tail -c 2 out.csv | od -An -tx1)" = " 0d 0a" ] # no line is cut
+        # each tick is there as a whole: as many of the first value as of the last of the set that is read last
+        [ "$(grep -c ,load1, out.csv)" -eq "$(grep -c ,newest_pid, out.csv)" ]
+        [ "$(grep -c ,mem_total, out.csv)" -eq "$(grep -c ,load1, out.csv)" ]
+        python3 -c 'import json, sys
+for line in open(sys.argv[1]): json.loads(line)' out.json
+    done
+}
+
+@test "SIGINT ends it too" {
+    start -p 100ms --sensors loadavg
+    stop INT
+}
+
+@test "a restart adds to the files of sinks" {
+    start -p 50ms --sensors loadavg
+    stop
+    before=$(rows)
+    start -p 50ms --sensors loadavg
+    wait_for "[ \$(rows) -gt $((before + 5)) ]"
+    stop
+    [ "$(grep -c ^time_ns out.csv)" -eq 1 ]
+}
+
+@test "as nobody it runs with less" {
+    need_root
+    mkdir -m 777 run out
+    # not as_nobody: a shell in between would get the signal
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$SONDE" agent --listen none -p 100ms \
+        --sink "csv:path=$T/out/out.csv" >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for "grep -q ,meminfo, $T/out/out.csv 2>/dev/null"
+    stop
+    run grep -c . said
+    [ "$output" -eq 0 ] # nothing to complain of: what is not allowed is absent
+}
+
+@test "a sensor that fails is complained of once, tried again, and hurts nobody" {
+    mkdir node
+    cp -r "$SOURCE/tests/nodes/vm/proc" "$SOURCE/tests/nodes/vm/sys" node
+    start -p 50ms --root "$T/node" --sensors stat,loadavg
+    wait_for "grep -q ,stat, $T/out.csv"
+    : >node/proc/stat
+    wait_for "grep -q 'cannot sample stat' $T/said"
+    before=$(grep -c ,load1, out.csv)
+    wait_for "[ \$(grep -c ,load1, $T/out.csv) -gt $((before + 40)) ]" # beyond its first pause
+    [[ $(ctl '{}') == *'"name": "stat"'*'"state": "fails"'* ]]
+    stats=$(grep -c ,stat, out.csv)
+    cat "$SOURCE/tests/nodes/vm/proc/stat" >node/proc/stat
+    wait_for "[ \$(grep -c ,stat, $T/out.csv) -gt $stats ]"
+    stop
+    [ "$(grep -c 'cannot sample' said)" -eq 1 ]
+    [ "$(largest_pause_ms loadavg)" -lt 1000 ]
+}
+
+@test "told over its socket it changes period and sensors without a hole" {
+    start -p 100ms --sensors loadavg,meminfo
+    wait_for "[ \$(grep -c ,load1, $T/out.csv) -gt 5 ]"
+    [[ $(ctl '{"set": {"loadavg.period": "20ms", "sensors": "+stat"}}') == *'"ok": true'* ]]
+    wait_for "grep -q ,stat, $T/out.csv"
+    [[ $(ctl '{"set": {"sensors": "-meminfo"}}') == *'"name": "meminfo"'*'"state": "off"'* ]]
+    wait_for "[ \$(grep -c ,load1, $T/out.csv) -gt 50 ]"
+    stop
+    [ "$(largest_pause_ms loadavg)" -lt 1000 ]
+    [ "$(times_ms loadavg | wc -l)" -gt "$(times_ms stat | wc -l)" ]
+}
+
+@test "told nonsense over its socket it says why, and changes nothing" {
+    start -p 100ms --sensors loadavg
+    run ctl '{"set": {"loadavg.period": "20ms", "period": "soon"}}'
+    [[ $output == *'"ok": false'*"'soon' is no duration"* ]]
+    run ctl '{"set": {"listen": "0.0.0.0:1"}}'
+    [[ $output == *"cannot be changed from here"* ]]
+    run ctl 'period=1s'
+    [[ $output == *'"ok": false'*"not JSON"* ]]
+    [[ $(ctl '{}') == *'"name": "loadavg"'*'"period_ns": 100000000'* ]]
+    stop
+}
+
+@test "two agents do not share a socket" {
+    start -p 100ms --sensors loadavg
+    run "$SONDE" agent --listen none
+    [ "$status" -eq 1 ]
+    [[ $output == *"an agent runs here already"* ]]
+    [[ $(ctl '{}') == *'"ok": true'* ]]
+    stop
+}
+
+@test "an address that cannot be listened at is told" {
+    run "$SONDE" agent --listen 192.0.2.1:80 --socket none
+    [ "$status" -eq 1 ]
+    [[ $output == *"cannot listen at 192.0.2.1:80"* ]]
+    run "$SONDE" agent --listen none --socket none --sink csv:path=/nonexistent/x
+    [ "$status" -eq 1 ]
+    [[ $output == *"cannot open the sink csv:path=/nonexistent/x"* ]]
+}
+
+@test "systemd hears that it is ready, alive, reloading and stopping" {
+    printf 'period = 100ms\nsensors = loadavg\n' >agent.conf
+    python3 - "$T/notify" >"$T/heard" 2>&1 3>&- <<'PY' &
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+s.settimeout(20)
+while True:
+    text = s.recv(4096).decode()
+    print(text, flush=True)
+    if text == "STOPPING=1":
+        break
+PY
+    listener=$!
+    wait_for "[ -S $T/notify ]"
+    export NOTIFY_SOCKET=$T/notify WATCHDOG_USEC=2000000
+    start -c agent.conf
+    wait_for "grep -q READY=1 $T/heard"
+    wait_for "grep -q WATCHDOG=1 $T/heard"
+    kill -HUP "$AGENT"
+    wait_for "grep -q MONOTONIC_USEC= $T/heard"
+    wait_for "[ \$(grep -c READY=1 $T/heard) -eq 2 ]"
+    stop
+    wait "$listener"
+    [ "$(tail -n 1 heard)" = STOPPING=1 ]
+}

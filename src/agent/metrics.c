@@ -3,6 +3,7 @@
  * families are put together by name. */
 #include "agent/metrics.h"
 
+#include "agent/metrics_columns.h"
 #include "agent/metrics_label.h"
 #include "agent/metrics_name.h"
 #include "agent/metrics_number.h"
@@ -21,6 +22,7 @@ struct item {
 struct run {
     const struct set *set;
     size_t first, count;
+    bool is_done;
 };
 
 struct writer {
@@ -35,9 +37,9 @@ struct writer {
     size_t seen_count, seen_room;
 };
 
-static uint64_t hash_of(const char *text)
+static uint64_t hash_of(const char *text, bool is_counter)
 {
-    uint64_t hash = 14695981039346656037ull;
+    uint64_t hash = 14695981039346656037ull + is_counter;
     for (; *text; text++)
         hash = (hash ^ (uint8_t)*text) * 1099511628211ull;
     return hash ? hash : 1;
@@ -66,12 +68,13 @@ static bool seen_grow(struct writer *writer)
     return true;
 }
 
-/* A family twice would cost the whole scrape: the second one is left out. True: it is new. */
-static bool is_new_family(struct writer *writer, const char *name)
+/* A family twice would cost the whole scrape: the second one is left out. True: it is new. In OpenMetrics a counter and a
+ * gauge of one name are one family; in the text format "_total" tells them apart. */
+static bool is_new_family(struct writer *writer, const struct metrics_name *name)
 {
     if (writer->seen_count * 2 >= writer->seen_room && !seen_grow(writer))
         return false;
-    uint64_t hash = hash_of(name);
+    uint64_t hash = hash_of(name->text, name->is_counter && writer->format == METRICS_TEXT);
     for (size_t at = hash & (writer->seen_room - 1); writer->seen[at]; at = (at + 1) & (writer->seen_room - 1))
         if (writer->seen[at] == hash)
             return false;
@@ -161,34 +164,45 @@ static bool choose(struct writer *writer, const struct view *view, size_t series
 /* In HELP a backslash and a newline are escaped, and in OpenMetrics a quotation mark. */
 static void add_help(struct writer *writer, const char *help)
 {
-    for (; *help; help++) {
-        bool is_escaped = *help == '\\' || *help == '\n' || (*help == '"' && writer->format == METRICS_OPEN);
-        if (is_escaped)
+    const char *escaped = writer->format == METRICS_OPEN ? "\\\n\"" : "\\\n";
+    while (*help) {
+        size_t plain = strcspn(help, escaped);
+        buf_add(writer->out, help, plain);
+        help += plain;
+        if (*help) {
             buf_add_char(writer->out, '\\');
-        buf_add_char(writer->out, *help == '\n' ? 'n' : *help);
+            buf_add_char(writer->out, *help == '\n' ? 'n' : *help);
+            help++;
+        }
     }
     buf_add_char(writer->out, '\n');
+}
+
+/* "# TYPE name rest" */
+static void add_about(struct writer *writer, const char *what, struct bytes family, const char *rest)
+{
+    buf_add_text(writer->out, what);
+    buf_add(writer->out, family.data, family.size);
+    buf_add_text(writer->out, rest);
 }
 
 /* Makes name the one of the series: with "_total" for a counter. */
 static void add_header(struct writer *writer, struct metrics_name *name, const char *help)
 {
-    struct buf *out = writer->out;
-    char series[METRICS_NAME_MAX + 8];
-    size_t size = name->size;
-    memcpy(series, name->text, size + 1);
+    struct bytes family = { name->text, name->size };
     if (name->is_counter) {
-        memcpy(series + size, "_total", sizeof "_total");
-        size += strlen("_total");
+        memcpy(name->text + name->size, "_total", sizeof "_total");
+        name->size += strlen("_total");
     }
-    const char *family = writer->format == METRICS_OPEN ? name->text : series;
-    buf_printf(out, "# HELP %s ", family);
-    add_help(writer, help ? help : name->text);
-    buf_printf(out, "# TYPE %s %s\n", family, name->is_counter ? "counter" : "gauge");
-    if (writer->format == METRICS_OPEN && *name->unit)
-        buf_printf(out, "# UNIT %s %s\n", family, name->unit);
-    memcpy(name->text, series, size + 1 < METRICS_NAME_MAX ? size + 1 : METRICS_NAME_MAX);
-    name->size = size;
+    if (writer->format == METRICS_TEXT)
+        family.size = name->size;
+    add_about(writer, "# HELP ", family, " ");
+    add_help(writer, help && *help ? help : "not described");
+    add_about(writer, "# TYPE ", family, name->is_counter ? " counter\n" : " gauge\n");
+    if (writer->format == METRICS_OPEN && *name->unit) {
+        add_about(writer, "# UNIT ", family, " ");
+        add_about(writer, name->unit, (struct bytes){ "\n", 1 }, "");
+    }
 }
 
 static size_t write_scaled(char *text, const struct metrics_name *name, double value)
@@ -247,39 +261,62 @@ static bool is_any_known(const struct writer *writer, const struct run *run, siz
     return false;
 }
 
-/* The place of the same metric in another set; set->size: it has none. */
-static size_t place_in(const struct set *set, const struct metric *metric)
+/* One family: a chain of columns, of the runs that they belong to. */
+static void add_family(struct writer *writer, struct run *const *runs, const struct metrics_column *first)
 {
-    size_t i = 0;
-    while (i < set->size && (strcmp(set->metrics[i].name, metric->name) != 0 || set->metrics[i].kind != metric->kind
-                             || strcmp(set->metrics[i].unit, metric->unit) != 0))
-        i++;
-    return i;
+    const struct set *set = runs[first->set]->set;
+    const struct metric *metric = &set->metrics[first->metric];
+    struct metrics_name name;
+    bool is_known = false;
+    for (const struct metrics_column *column = first; column && !is_known; column = column->next)
+        is_known = is_any_known(writer, runs[column->set], column->metric);
+    if (!is_known || !metrics_name_of(set, metric, &name) || !is_new_family(writer, &name))
+        return;
+    add_header(writer, &name, metric->help);
+    for (const struct metrics_column *column = first; column; column = column->next)
+        add_run(writer, &name, runs[column->set], column->metric);
 }
 
-/* The later runs whose set has the same name. */
-static void add_other_runs(struct writer *writer, const struct metrics_name *name, const struct run *run, size_t metric)
+/* All families of the sets that have one name; usually there is one such set. */
+static enum err add_families(struct writer *writer, struct run **runs, const struct set **sets, size_t count)
 {
-    for (struct run *other = writer->runs; other < writer->runs + writer->run_count; other++) {
-        if (other == run || strcmp(other->set->name, run->set->name) != 0)
-            continue;
-        size_t place = place_in(other->set, &run->set->metrics[metric]);
-        if (place < other->set->size)
-            add_run(writer, name, other, place);
-    }
+    struct metrics_columns columns;
+    enum err err = metrics_columns_init(&columns, sets, count);
+    if (err)
+        return err;
+    for (size_t i = 0; i < columns.count; i++)
+        if (columns.items[i].is_first)
+            add_family(writer, runs, &columns.items[i]);
+    metrics_columns_clear(&columns);
+    return OK;
 }
 
-static void add_families(struct writer *writer, const struct run *run)
+/* Run first and the later ones of its name, which need no visit of their own then. */
+static size_t gather(struct writer *writer, size_t first, struct run **runs, const struct set **sets)
 {
-    for (size_t i = 0; i < run->set->size; i++) {
-        struct metrics_name name;
-        const struct metric *metric = &run->set->metrics[i];
-        if (!is_any_known(writer, run, i) || !metrics_name_of(run->set, metric, &name) || !is_new_family(writer, name.text))
+    size_t count = 0;
+    for (size_t i = first; i < writer->run_count; i++) {
+        struct run *run = &writer->runs[i];
+        if (run->is_done || strcmp(run->set->name, writer->runs[first].set->name) != 0)
             continue;
-        add_header(writer, &name, metric->help);
-        add_run(writer, &name, run, i);
-        add_other_runs(writer, &name, run, i);
+        run->is_done = true;
+        runs[count] = run;
+        sets[count++] = run->set;
     }
+    return count;
+}
+
+static enum err add_sets(struct writer *writer)
+{
+    struct run **runs = calloc(writer->run_count + 1, sizeof *runs);
+    const struct set **sets = calloc(writer->run_count + 1, sizeof *sets);
+    enum err err = runs && sets ? OK : NOMEM;
+    for (size_t i = 0; !err && i < writer->run_count; i++)
+        if (!writer->runs[i].is_done)
+            err = add_families(writer, runs, sets, gather(writer, i, runs, sets));
+    free(runs);
+    free(sets);
+    return err;
 }
 
 /* A family of one series, of the agent itself. */
@@ -361,20 +398,13 @@ static void add_rest(struct writer *writer, const struct view *view)
         buf_add_text(writer->out, "# EOF\n");
 }
 
-static void write_all(struct writer *writer, const struct view *view)
-{
-    for (size_t i = 0; i < writer->run_count; i++)
-        add_families(writer, &writer->runs[i]);
-    add_rest(writer, view);
-}
-
 void metrics_write(struct buf *out, const struct view *view, enum metrics_format format, size_t series_max)
 {
     struct writer writer = { .out = out, .format = format };
     buf_init(&writer.labels, LABELS_MAX);
     writer.items = calloc(live_count(view->live) + 1, sizeof *writer.items);
-    if (writer.items && choose(&writer, view, series_max))
-        write_all(&writer, view);
+    if (writer.items && choose(&writer, view, series_max) && !add_sets(&writer))
+        add_rest(&writer, view);
     else
         out->failed = true; /* no half truths: the scrape fails */
     buf_clear(&writer.labels);

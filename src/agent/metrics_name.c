@@ -27,7 +27,6 @@ static void add_char(struct metrics_name *name, char c)
 {
     if (name->size < METRICS_NAME_MAX - 8) /* "_total" finds room behind */
         name->text[name->size++] = c;
-    name->text[name->size] = '\0';
 }
 
 /* Capitals become small, all that is neither letter nor figure becomes one '_'. */
@@ -40,7 +39,7 @@ static void add_words(struct metrics_name *name, const char *words)
             add_char(name, is_plain ? c : '_');
     }
     while (name->size && name->text[name->size - 1] == '_')
-        name->text[--name->size] = '\0';
+        name->size--;
 }
 
 static bool ends_with(const struct metrics_name *name, const char *end)
@@ -66,12 +65,14 @@ static void leave_reserved(struct metrics_name *name)
             add_words(name, reserved[i].better);
             return;
         }
-    name->text[name->size] = '\0';
 }
 
 static void set_unit(struct metrics_name *name, const char *ours)
 {
-    *name = (struct metrics_name){ .unit = "", .times = 1 };
+    name->size = 0;
+    name->unit = "";
+    name->times = 1;
+    name->decimals = 0;
     for (size_t i = 0; ours && i < sizeof units / sizeof *units; i++)
         if (strcmp(units[i].ours, ours) == 0) {
             name->unit = units[i].base;
@@ -99,5 +100,6 @@ bool metrics_name_of(const struct set *set, const struct metric *metric, struct 
     } else if (!*name->unit) {
         leave_reserved(name);
     }
+    name->text[name->size] = '\0';
     return *name->unit == '\0' || ends_with(name, name->unit); /* else it was cut */
 }

@@ -59,3 +59,18 @@ uint64_t cpulist_count(const char *list, const char *also)
     }
     return step == STEP_END ? count : 0;
 }
+
+size_t cpulist_flags(const char *list, bool *flags, size_t size)
+{
+    struct range range;
+    size_t end = 0;
+    enum step step;
+    for (size_t i = 0; i < size; i++)
+        flags[i] = false;
+    while ((step = next_range(&list, &range)) == STEP_RANGE && range.last < size) {
+        for (uint64_t cpu = range.first; cpu <= range.last; cpu++)
+            flags[cpu] = true;
+        end = end > range.last ? end : (size_t)range.last + 1;
+    }
+    return step == STEP_END ? end : 0;
+}

@@ -22,6 +22,7 @@ const struct sampler *const sampler_all[] = {
     &sampler_lustre,
     &sampler_taskstats,
     &sampler_process,
+    &sampler_perf,
     NULL,
 };
 

@@ -36,6 +36,8 @@ static enum err find_mounts(struct job_groups *groups)
                                           : NOMEM;
     if (!err)
         find_mount(text, NULL, &groups->unified);
+    if (!err)
+        find_mount(text, "perf_event", &groups->perf_event);
     for (size_t i = 0; !err && i < CONTROLLERS; i++)
         if (find_mount(text, controllers[i], &groups->mounts[count])) {
             groups->has_cpuacct |= i == 0;
@@ -71,6 +73,7 @@ void job_groups_close(struct job_groups *groups)
         free(groups->mounts[i]);
     free(groups->mounts);
     free(groups->unified);
+    free(groups->perf_event);
     children_clear(&groups->children);
     pidlist_clear(&groups->tids);
     pidlist_clear(&groups->queue);

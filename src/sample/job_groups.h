@@ -20,6 +20,7 @@ struct job_groups {
     char *unified;  /* where v2 is mounted; NULL: it is not */
     char **mounts;  /* where v1 hierarchies are, the one with cpuacct first when there is one; NULL ends the list */
     bool has_cpuacct;
+    char *perf_event; /* where the v1 hierarchy of that controller is; NULL: it is not mounted, or is with v2 */
     unsigned kept, kept_max; /* descriptors */
     struct pidlist tids, queue; /* for descendants */
     struct pidmap found;

@@ -22,7 +22,9 @@ static const struct metric metrics[] = {
 
 enum { VOL_CTXSW = PROCESS_FIELDS_SIZE, INVOL_CTXSW, PROCESSES, METRICS };
 
+/* Of its own name, so that a sum over one of them counts nothing twice. */
 static const struct set set = { "process", metrics, METRICS };
+static const struct set each_set = { "process_each", metrics, PROCESSES, "process" };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
 struct watched {
@@ -172,7 +174,7 @@ static enum err give_each(struct process_sampler *sampler, uint64_t time_ns, str
         const struct watched *watched = find_watched(sampler, process->slot);
         if (!watched || !processes_is_live(&sampler->processes, process))
             continue;
-        struct sample *sample = batch_add(out, &set, time_ns, process->name);
+        struct sample *sample = batch_add(out, &each_set, time_ns, process->name);
         if (!sample)
             return NOMEM;
         sample->job = watched->job->id;

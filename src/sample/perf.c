@@ -197,7 +197,8 @@ static bool is_before(const char *list, const char *end, const char *name)
     return false;
 }
 
-size_t perf_resolve(const char *list, struct perf_event_spec *specs, size_t max)
+size_t perf_resolve_telling(const char *list, struct perf_event_spec *specs, size_t max,
+                            void (*missing)(const char *name, const struct perf_trouble *trouble))
 {
     char name[NAME_MAX_BYTES];
     size_t count = 0;
@@ -206,12 +207,25 @@ size_t perf_resolve(const char *list, struct perf_event_spec *specs, size_t max)
         struct perf_trouble trouble;
         if (is_before(list, rest, name))
             continue;
-        if (count == max)
-            log_warn("event %s is not counted: %zu events at most. Run again for the others.", name, max);
-        else if (perf_resolve_one(name, &spec, &trouble))
-            log_warn("event %s is not counted: %s. Remedy: %s.", name, trouble.reason, trouble.remedy);
-        else
+        if (count == max) {
+            snprintf(trouble.reason, sizeof trouble.reason, "%zu events at most", max);
+            snprintf(trouble.remedy, sizeof trouble.remedy, "run again for the others");
+            missing(name, &trouble);
+        } else if (perf_resolve_one(name, &spec, &trouble)) {
+            missing(name, &trouble);
+        } else {
             specs[count++] = spec;
+        }
     }
     return count;
+}
+
+static void warn_of_missing(const char *name, const struct perf_trouble *trouble)
+{
+    log_warn("event %s is not counted: %s. Remedy: %s.", name, trouble->reason, trouble->remedy);
+}
+
+size_t perf_resolve(const char *list, struct perf_event_spec *specs, size_t max)
+{
+    return perf_resolve_telling(list, specs, max, warn_of_missing);
 }

@@ -16,11 +16,17 @@ struct perf_event_spec {
     unsigned exclude; /* PROBE_EXCLUDE_* of wire/probe_env.h */
 };
 
-/* list: names, ',' between: software events, hardware and hw-cache events of the kernel's list (as perf spells them, or
- * PERF_COUNT_…), rNNN, PMU/terms/ of sysfs, and what libpfm4 knows; ":u" behind a name of the kernel's list counts in
+/* list: names, ',' between: software events, hardware and hw-cache events of the kernel's list (as perf spells them,
+ * PERF_COUNT_…, or as Colmet does), rNNN, PMU/terms/ of sysfs, and what libpfm4 knows; ":u" behind a name of the kernel's list counts in
  * user mode only. Names each event that this machine lacks once on stderr, with the reason and the remedy; returns how
  * many work. */
 size_t perf_resolve(const char *list, struct perf_event_spec *specs, size_t max);
+
+struct perf_trouble;
+
+/* The same; who lacks an event is told to missing instead. */
+size_t perf_resolve_telling(const char *list, struct perf_event_spec *specs, size_t max,
+                            void (*missing)(const char *name, const struct perf_trouble *trouble));
 
 /* Why an event cannot be counted, in words; "" when it can. */
 struct perf_trouble {

@@ -1,4 +1,4 @@
-/* Software, hardware and hardware-cache events as perf and as the kernel's header spell them; rNNN as hexadecimal. */
+/* Software, hardware and hardware-cache events as perf, the kernel's header and Colmet spell them; rNNN as hexadecimal. */
 #include "sample/perf_names.h"
 
 #include <stdbool.h>
@@ -47,6 +47,43 @@ static const struct known_event known_events[] = {
     HARDWARE("ref-cycles", REF_CPU_CYCLES),
 };
 
+#define COLMET_HARDWARE(name, constant) { name, NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_##constant }
+#define COLMET_CACHE(name, constant) { name, NULL, PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_##constant }
+#define COLMET_SOFTWARE(name, constant) { name, NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##constant }
+
+/* Colmet's names, and what it counts under them: all caches are loads, and three of the names say something else than what
+ * they count (cache_op_read and cache_result_access are L1 data loads, cache_op_prefetch is last-level loads). */
+static const struct known_event colmet_events[] = {
+    COLMET_HARDWARE("cpu_cycles", CPU_CYCLES),
+    COLMET_HARDWARE("instructions", INSTRUCTIONS),
+    COLMET_HARDWARE("cache_references", CACHE_REFERENCES),
+    COLMET_HARDWARE("cache_misses", CACHE_MISSES),
+    COLMET_HARDWARE("branch_instructions", BRANCH_INSTRUCTIONS),
+    COLMET_HARDWARE("branch_misses", BRANCH_MISSES),
+    COLMET_HARDWARE("bus_cycles", BUS_CYCLES),
+    COLMET_HARDWARE("ref_cpu_cycles", REF_CPU_CYCLES),
+    COLMET_CACHE("cache_l1d", L1D),
+    COLMET_CACHE("cache_ll", LL),
+    COLMET_CACHE("cache_dtlb", DTLB),
+    COLMET_CACHE("cache_itlb", ITLB),
+    COLMET_CACHE("cache_bpu", BPU),
+    COLMET_CACHE("cache_node", NODE),
+    COLMET_CACHE("cache_op_read", L1D),
+    COLMET_CACHE("cache_op_prefetch", LL),
+    COLMET_CACHE("cache_result_access", L1D),
+    COLMET_SOFTWARE("cpu_clock", CPU_CLOCK),
+    COLMET_SOFTWARE("task_clock", TASK_CLOCK),
+    COLMET_SOFTWARE("page_faults", PAGE_FAULTS),
+    COLMET_SOFTWARE("context_switches", CONTEXT_SWITCHES),
+    COLMET_SOFTWARE("cpu_migrations", CPU_MIGRATIONS),
+    COLMET_SOFTWARE("page_faults_min", PAGE_FAULTS_MIN),
+    COLMET_SOFTWARE("page_faults_maj", PAGE_FAULTS_MAJ),
+    COLMET_SOFTWARE("alignment_faults", ALIGNMENT_FAULTS),
+    COLMET_SOFTWARE("emulation_faults", EMULATION_FAULTS),
+    COLMET_SOFTWARE("dummy", DUMMY),
+    COLMET_SOFTWARE("bpf_output", BPF_OUTPUT),
+};
+
 struct word {
     const char *text;
     unsigned value;
@@ -75,6 +112,9 @@ static const struct known_event *find_known(const char *name)
     for (size_t i = 0; i < COUNT(known_events); i++)
         if (!strcasecmp(name, known_events[i].name) || !strcasecmp(name, known_events[i].kernel_name))
             return &known_events[i];
+    for (size_t i = 0; i < COUNT(colmet_events); i++)
+        if (!strcmp(name, colmet_events[i].name))
+            return &colmet_events[i];
     return NULL;
 }
 

@@ -12,7 +12,7 @@
 #define PROBE_NAME "libsonde-process.so"
 
 /* From the folder of the executable; SONDE_LIB_FROM_BIN is told by the build. */
-static const char *const probe_folders[] = { ".", SONDE_LIB_FROM_BIN, "../lib/sonde", "../probe" };
+static const char *const folders[] = { ".", SONDE_LIB_FROM_BIN, "../lib/sonde", "../probe", "../modules" };
 
 enum err self_path(char *path, size_t size)
 {
@@ -32,26 +32,31 @@ enum err self_path(char *path, size_t size)
 }
 
 /* The path without "..", when there is a file that can be read. */
-static enum err find(const char *folder, const char *from, char *path, size_t size)
+static enum err find(const char *folder, const char *from, const char *name, char *path, size_t size)
 {
-    char joined[2 * PATH_MAX], whole[PATH_MAX];
-    snprintf(joined, sizeof joined, "%s%s%s/%s", from[0] == '/' ? "" : folder, from[0] == '/' ? "" : "/", from, PROBE_NAME);
+    char joined[2 * PATH_MAX + 256], whole[PATH_MAX];
+    snprintf(joined, sizeof joined, "%s%s%s/%s", from[0] == '/' ? "" : folder, from[0] == '/' ? "" : "/", from, name);
     if (!realpath(joined, whole) || access(whole, R_OK) != 0)
         return ABSENT;
     return (size_t)snprintf(path, size, "%s", whole) < size ? OK : FULL;
 }
 
-enum err self_find_probe(char *path, size_t size)
+enum err self_find(const char *name, char *path, size_t size)
 {
     char folder[PATH_MAX];
     enum err err = self_path(folder, sizeof folder);
     if (err)
         return err;
     *strrchr(folder, '/') = '\0';
-    for (size_t i = 0; i < sizeof probe_folders / sizeof *probe_folders; i++) {
-        err = find(folder, probe_folders[i], path, size);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        err = find(folder, folders[i], name, path, size);
         if (err != ABSENT)
             return err;
     }
     return ABSENT;
+}
+
+enum err self_find_probe(char *path, size_t size)
+{
+    return self_find(PROBE_NAME, path, size);
 }

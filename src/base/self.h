@@ -10,8 +10,11 @@
 /* Absolute path of this executable. ABSENT, FULL. */
 enum err self_path(char *path, size_t size);
 
-/* Absolute path of the probe library: beside the executable, in the library folder of the same tree, or in the build
- * tree. ABSENT when it is in none of them, FULL when the path is longer than size. */
+/* Absolute path of a library that was installed with it: beside the executable, in the library folder of the same tree,
+ * or in the build tree. ABSENT when it is in none of them, FULL when the path is longer than size. */
+enum err self_find(const char *name, char *path, size_t size);
+
+/* The probe library. */
 enum err self_find_probe(char *path, size_t size);
 
 #endif

@@ -8,12 +8,13 @@
 
 #define LAZY_MS 50 /* between two looks at the sockets that do not wake us: what comes meanwhile must fit into them */
 #define LAZY_MAX_MS 200
+#define EXECS_PER_S 256
 #define REMEMBER_NS (2 * NS_PER_S) /* how long other sources may speak of a process that has ended */
 
 void kernel_open(struct kernel *kernel, const char *root, struct writer *writer, struct perf_counts *perf)
 {
     *kernel = (struct kernel){ .writer = writer, .perf = perf, .self = (uint32_t)getpid(), .execs.fd = -1,
-                                .pause_ms = LAZY_MS };
+                                .pause_ms = LAZY_MS, .dark.bell_fd = -1 };
     members_init(&kernel->members);
     kernel->threads = calloc(KERNEL_THREADS, sizeof *kernel->threads);
     if (forks_open_kinds(&kernel->forks, 1u << FORKS_FORK | 1u << FORKS_EXIT) != OK
@@ -29,10 +30,24 @@ void kernel_close(struct kernel *kernel)
     forks_close(&kernel->execs);
     forks_close(&kernel->forks);
     exits_close(&kernel->exits);
+    dark_close(&kernel->dark);
     unseen_close(&kernel->unseen);
     members_clear(&kernel->members);
     free(kernel->threads);
     kernel->threads = NULL;
+}
+
+void kernel_expect_probe(struct kernel *kernel, const char *bell_path)
+{
+    if (kernel->forks.fd >= 0)
+        dark_open(&kernel->dark, bell_path, kernel->writer->fd);
+}
+
+/* Without the probe everybody is dark, and to wake up for each would be all that we cost: a storm of execs is looked at
+ * now and then. */
+bool kernel_wants_execs(const struct kernel *kernel)
+{
+    return kernel->dark.bell_fd < 0 ? kernel->execs_seen < EXECS_PER_S : kernel->members.dark;
 }
 
 bool kernel_has(struct kernel *kernel, uint32_t pid)
@@ -79,11 +94,15 @@ static void on_process_made(struct kernel *kernel, const struct fork_event *even
     }
     uint32_t uid = parent ? parent->uid : (uint32_t)getuid();
     bool uid_known = parent ? parent->uid_known : true;
+    bool dark = parent ? parent->dark : true; /* the command: until the probe speaks */
     struct member *member = members_add(&kernel->members, event->pid, event->parent_pid);
     if (member) {
         member->uid = uid;
         member->uid_known = uid_known;
         member->start_ns = event->time_ns;
+        members_darken(&kernel->members, member, dark);
+        if (dark)
+            dark_ask(&kernel->dark, &kernel->members, member, event->time_ns, true);
     }
     record_fork(kernel, event);
 }
@@ -95,14 +114,17 @@ static void on_exec(struct kernel *kernel, const struct fork_event *event, bool 
     struct unseen unseen = { 0 };
     if (!member)
         return;
-    if (!stale)
-        unseen_read(&kernel->unseen, event->pid, member->uid_known ? member->uid : UINT32_MAX, &unseen);
+    kernel->execs_seen++;
+    if (!stale && member->threads && (member->dark || kernel->dark.bell_fd < 0))
+        unseen_read_image(&kernel->unseen, event->pid, member->uid_known ? member->uid : UINT32_MAX, &unseen);
     if (unseen.uid_known) {
         member->uid = unseen.uid;
         member->uid_known = true;
     }
+    if (member->threads)
+        dark_ask(&kernel->dark, &kernel->members, member, event->time_ns, false);
     writer_add_kernel_exec(kernel->writer, &(struct kernel_exec_record){
-        .pid = event->pid, .time_ns = event->time_ns, .start_ticks = unseen.start_ticks, .ppid = unseen.ppid,
+        .pid = event->pid, .time_ns = event->time_ns, .start_ticks = unseen.start_ticks, .ppid = member->ppid,
         .pgid = unseen.pgid, .sid = unseen.sid, .uid = unseen.uid, .stat_known = unseen.stat_known,
         .path = unseen.path, .args = unseen.args, .cwd = unseen.cwd, .name = unseen.name,
     });
@@ -164,8 +186,43 @@ static void read_forks(struct kernel *kernel)
 {
     forks_read(&kernel->forks, on_event, kernel);
     process_batch(kernel);
+    dark_listen(&kernel->dark, &kernel->members);
     forks_read(&kernel->execs, on_event, kernel);
     process_batch(kernel);
+}
+
+static bool has_stranger(const struct kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->batch_count; i++)
+        if (!members_find(&kernel->members, kernel->batch[i].pid))
+            return true;
+    return false;
+}
+
+/* Whoever exec'd was made since the last reading: that first. */
+static void meet_strangers(struct kernel *kernel)
+{
+    struct fork_event execs[KERNEL_TAKEN];
+    size_t count = kernel->batch_count;
+    memcpy(execs, kernel->batch, count * sizeof *execs);
+    kernel->batch_count = 0;
+    while (forks_take(&kernel->forks, on_event, kernel) == AGAIN)
+        continue;
+    process_batch(kernel);
+    dark_listen(&kernel->dark, &kernel->members);
+    memcpy(kernel->batch, execs, count * sizeof *execs);
+    kernel->batch_count = count;
+}
+
+bool kernel_take_execs(struct kernel *kernel)
+{
+    if (!kernel->lazy || clock_ns(CLOCK_MONOTONIC_COARSE) >= kernel->read_ns + LAZY_MS * NS_PER_MS)
+        return false;
+    forks_take(&kernel->execs, on_event, kernel);
+    if (has_stranger(kernel))
+        meet_strangers(kernel);
+    process_batch(kernel);
+    return true;
 }
 
 /* 0: not known. */
@@ -218,16 +275,26 @@ static void on_taskstats(void *context, const struct taskstats_record *record)
 {
     struct kernel *kernel = context;
     const struct member *member = members_find(&kernel->members, (uint32_t)record->pid);
-    if (member)
+    /* A thread that was made after the connector was read is held too: without its beginning it would seem to be another. */
+    bool begun = member && (record->tid == record->pid || start_of(kernel, member, record->tid));
+    if (begun || (member && kernel->forks.fd < 0))
         record_taskstats(kernel, member, *record);
     else if (kernel->forks.fd >= 0)
         hold(kernel, record);
+}
+
+/* It executed something when we did not look. */
+static void record_dark(void *context, struct member *member)
+{
+    struct kernel *kernel = context;
+    kernel_record_alive(kernel, kernel->writer, member);
 }
 
 /* Forks first: then nearly all exit records are of processes that are known. */
 void kernel_read(struct kernel *kernel)
 {
     kernel->heard = false;
+    kernel->read_ns = clock_ns(CLOCK_MONOTONIC_COARSE);
     read_forks(kernel);
     exits_read(&kernel->exits, on_taskstats, kernel);
     settle_held(kernel);
@@ -237,6 +304,14 @@ void kernel_read(struct kernel *kernel)
         kernel_resync(kernel, true);
     }
     uint64_t now_ns = clock_realtime_ns();
+    if (now_ns - kernel->looked_ns >= LAZY_MS * NS_PER_MS) {
+        kernel->looked_ns = now_ns;
+        dark_look(&kernel->dark, &kernel->members, now_ns, record_dark, kernel);
+    }
+    if (now_ns - kernel->counted_ns >= NS_PER_S) {
+        kernel->counted_ns = now_ns;
+        kernel->execs_seen = 0;
+    }
     if (now_ns - kernel->forgot_ns < REMEMBER_NS)
         return;
     kernel->forgot_ns = now_ns;

@@ -3,6 +3,7 @@
 #ifndef SONDE_AGENT_KERNEL_H
 #define SONDE_AGENT_KERNEL_H
 
+#include "agent/dark.h"
 #include "agent/members.h"
 #include "agent/perf_counts.h"
 #include "agent/unseen.h"
@@ -10,6 +11,7 @@
 #include "sample/forks.h"
 
 #define KERNEL_BATCH 256
+#define KERNEL_TAKEN FORKS_TAKE_MAX
 #define KERNEL_HELD 64
 #define KERNEL_THREADS 8192 /* a power of two */
 
@@ -26,10 +28,12 @@ struct kernel_thread {
 };
 
 struct kernel {
-    struct forks execs; /* fd < 0: not there. Read at once: /proc tells what was exec'd as long as it lives */
+    struct forks execs; /* fd < 0: not there. Read at once while somebody is dark: /proc tells what was exec'd as
+                         * long as it lives */
     struct forks forks; /* forks and exits: read when we are awake */
     struct exits exits;
     struct members members;
+    struct dark dark;
     struct unseen_reader unseen;
     struct writer *writer;
     struct perf_counts *perf;
@@ -44,7 +48,9 @@ struct kernel {
     bool heard;          /* something came since the last look */
     int pause_ms;        /* until the next look; grows while nothing comes */
     uint64_t forks_lost; /* at the last resynchronisation */
-    uint64_t forgot_ns;
+    uint64_t forgot_ns, looked_ns, counted_ns;
+    unsigned execs_seen; /* in this second */
+    uint64_t read_ns;    /* CLOCK_MONOTONIC_COARSE, of the last reading of all */
 };
 
 /* Sources that are not there are left out. Events of children that this process makes from now on are seen. */
@@ -53,6 +59,16 @@ void kernel_close(struct kernel *kernel);
 
 /* How long the sockets that do not wake us may be left alone; -1: there is none. */
 int kernel_timeout_ms(const struct kernel *kernel);
+
+/* The probe is in this run: whoever is to execute something else rings at this path. */
+void kernel_expect_probe(struct kernel *kernel, const char *bell_path);
+
+/* Shall the next exec wake us? */
+bool kernel_wants_execs(const struct kernel *kernel);
+
+/* An exec woke us: takes it and what is needed for it, and leaves the rest to the next reading. False: that is due, and
+ * nothing was taken. */
+bool kernel_take_execs(struct kernel *kernel);
 
 /* Reads and records all that is there. */
 void kernel_read(struct kernel *kernel);

@@ -51,6 +51,7 @@ static enum err rebuild(struct members *members, size_t room)
         *look(&fresh, old->pid) = *old;
         fresh.used++;
         fresh.alive += old->threads > 0;
+        fresh.dark += old->threads && old->dark;
     }
     free(members->places);
     *members = fresh;
@@ -64,8 +65,8 @@ struct member *members_add(struct members *members, uint32_t pid, uint32_t ppid)
     struct member *member = look(members, pid);
     if (!member->pid)
         members->used++;
-    else if (member->threads)
-        members->alive--;
+    else
+        members_end(members, member, 0);
     *member = (struct member){ .pid = pid, .ppid = ppid, .threads = 1, .threads_made = 1 };
     members->alive++;
     return member;
@@ -78,6 +79,14 @@ void members_end(struct members *members, struct member *member, uint64_t now_ns
     member->threads = 0;
     member->ended_ns = now_ns;
     members->alive--;
+    members->dark -= member->dark;
+}
+
+void members_darken(struct members *members, struct member *member, bool dark)
+{
+    if (member->threads)
+        members->dark = members->dark + dark - member->dark;
+    member->dark = dark;
 }
 
 void members_end_thread(struct members *members, struct member *member, uint64_t now_ns)
@@ -107,7 +116,7 @@ void members_remove(struct members *members, uint32_t pid)
     struct member *member = members_find(members, pid);
     if (!member)
         return;
-    members->alive -= member->threads > 0;
+    members_end(members, member, 0);
     members->used--;
     close_gap(members, (size_t)(member - members->places));
 }

@@ -16,6 +16,7 @@ struct member {
     uint32_t threads_made;
     uint32_t uid;
     bool uid_known;
+    bool dark; /* not known to carry the probe: what it executes has to be looked at while it is there */
     uint64_t start_ns; /* 0: not known */
     uint64_t ended_ns;
 };
@@ -23,6 +24,7 @@ struct member {
 struct members {
     struct member *places; /* a hash table with a power of two of places */
     size_t room, used, alive;
+    size_t dark; /* of those that are alive */
 };
 
 void members_init(struct members *members);
@@ -39,6 +41,9 @@ void members_end_thread(struct members *members, struct member *member, uint64_t
 
 /* All its threads at once. */
 void members_end(struct members *members, struct member *member, uint64_t now_ns);
+
+/* Whether it carries the probe. */
+void members_darken(struct members *members, struct member *member, bool dark);
 
 /* It was one by pid only: somebody else has that pid now. */
 void members_remove(struct members *members, uint32_t pid);

@@ -73,6 +73,10 @@ static void prepare_probe(struct preparation *preparation, const struct run_sett
                  preparation->probe);
         preparation->probe[0] = '\0';
     }
+    if (preparation->probe[0])
+        kernel_expect_probe(&watch.kernel, watch.spool.bell);
+    if (watch.kernel.dark.bell_fd >= 0)
+        *flag++ = PROBE_FLAG_BELL;
     if (watch.kernel.exits.fd >= 0)
         *flag++ = PROBE_FLAG_KERNEL;
     if (watch.kernel.exits.fd >= 0 && watch.kernel.exits.meaning.delays)
@@ -242,7 +246,7 @@ void run_watch(const struct run_settings *settings, struct run_result *result)
     *result = (struct run_result){ 0 };
     watch = (struct watch){
         .epoll_fd = -1, .ticks.fd = -1, .writer.fd = WRITER_NONE, .perf.fd = -1, .spool.fd = -1,
-        .kernel = { .execs.fd = -1, .forks.fd = -1, .exits.fd = -1, .unseen.proc_fd = -1 },
+        .kernel = { .execs.fd = -1, .forks.fd = -1, .exits.fd = -1, .unseen.proc_fd = -1, .dark.bell_fd = -1 },
     };
     raise_files(&preparation);
     enum err err = signals_open(&watch.signals);

@@ -71,6 +71,7 @@ void run_record_write(struct writer *writer, const struct run_settings *settings
         .memory_bytes = facts->host.memory_bytes, .cores_allowed_milli = facts->limits.cores_milli,
         .memory_limit_bytes = facts->limits.memory_bytes, .period_ns = settings->period_ns, .time_ns = facts->time_ns,
         .events = { events.data, events.size }, .pid = (uint64_t)getpid(),
+        .boot_ns = clock_realtime_ns() - clock_ns(CLOCK_BOOTTIME),
     });
     buf_clear(&command);
     buf_clear(&events);

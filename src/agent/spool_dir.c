@@ -126,6 +126,7 @@ static enum err make_files(struct spool_dir *spool, int dir_fd, const char *run_
     if (size >= sizeof spool->spool)
         return FULL;
     snprintf(spool->lost, sizeof spool->lost, "%s%s", spool->spool, SPOOL_LOST_SUFFIX);
+    snprintf(spool->bell, sizeof spool->bell, "%s%s", spool->spool, SPOOL_BELL_SUFFIX);
     enum err err = make_file(dir_fd, run_id, "", &spool->fd);
     if (!err)
         flock(spool->fd, LOCK_EX | LOCK_NB); /* tells sonde submit that somebody still writes */
@@ -155,6 +156,7 @@ void spool_dir_remove(struct spool_dir *spool)
     if (spool->spool[0]) {
         unlink(spool->spool);
         unlink(spool->lost);
+        unlink(spool->bell);
     }
     if (spool->made_dir)
         rmdir(spool->dir);

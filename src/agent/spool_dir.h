@@ -13,6 +13,7 @@ struct spool_dir {
     char dir[PATH_MAX];             /* absolute */
     char spool[PATH_MAX];           /* dir/<run id>.spool */
     char lost[PATH_MAX + 8];        /* the count of records that could not be written */
+    char bell[PATH_MAX + 8];        /* where the probe rings; not made here */
     int fd;                         /* of the spool, for appending */
     bool made_dir;
 };

@@ -46,13 +46,10 @@ void unseen_close(struct unseen_reader *reader)
 }
 
 /* The whole file, whatever its size: /proc does not tell it beforehand. */
-static enum err read_whole(int dir_fd, const char *name, struct buf *buf)
+static enum err read_open(int fd, struct buf *buf)
 {
-    buf_reset(buf);
-    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return err_from_errno(errno);
     enum err err = OK;
+    buf_reset(buf);
     for (;;) {
         size_t room = buf->room > buf->size + 1 ? buf->room - buf->size - 1 : 4095;
         char *to = buf_reserve(buf, room);
@@ -66,6 +63,16 @@ static enum err read_whole(int dir_fd, const char *name, struct buf *buf)
         if ((size_t)got < room) /* these files give all that there is room for: the end */
             break;
     }
+    return err;
+}
+
+static enum err read_whole(int dir_fd, const char *name, struct buf *buf)
+{
+    buf_reset(buf);
+    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_from_errno(errno);
+    enum err err = read_open(fd, buf);
     close(fd);
     return err;
 }
@@ -212,6 +219,56 @@ enum err unseen_read(struct unseen_reader *reader, uint32_t pid, uint32_t known_
         find_uid(reader, dir_fd, known_uid, unseen);
     close(dir_fd);
     return err;
+}
+
+/* The file belongs to the effective user, or to root when the process may not be looked into. */
+static void find_owner(struct unseen_reader *reader, uint32_t pid, const struct stat *st, uint32_t known_uid,
+                       struct unseen *unseen)
+{
+    if (st->st_uid == known_uid) {
+        unseen->uid = known_uid;
+        unseen->uid_known = true;
+        return;
+    }
+    int dir_fd = open_process(reader, pid);
+    if (dir_fd < 0)
+        return;
+    read_uid(reader, dir_fd, unseen);
+    close(dir_fd);
+}
+
+/* Whole paths from /proc: to open the folder of the process first costs more than it spares. */
+enum err unseen_read_image(struct unseen_reader *reader, uint32_t pid, uint32_t known_uid, struct unseen *unseen)
+{
+    char name[32];
+    struct stat st;
+    *unseen = (struct unseen){ .pid = pid };
+    if (reader->args.room > ARGS_KEEP)
+        buf_clear(&reader->args);
+    size_t size = (size_t)snprintf(name, sizeof name, "%u/cmdline", pid) - strlen("cmdline");
+    int fd = openat(reader->proc_fd, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return GONE;
+    if (read_open(fd, &reader->args) == OK)
+        unseen->args = (struct bytes){ reader->args.data, reader->args.size };
+    bool is_there = fstat(fd, &st) == 0;
+    close(fd);
+    snprintf(name + size, sizeof name - size, "exe");
+    if (read_link(reader->proc_fd, name, &reader->path) == OK) {
+        cut_deleted(&reader->path);
+        unseen->path = (struct bytes){ reader->path.data, reader->path.size };
+    }
+    snprintf(name + size, sizeof name - size, "cwd");
+    if (read_link(reader->proc_fd, name, &reader->cwd) == OK)
+        unseen->cwd = (struct bytes){ reader->cwd.data, reader->cwd.size };
+    pid_t group = getpgid((pid_t)pid), session = getsid((pid_t)pid);
+    if (!is_there || group < 0 || session < 0)
+        return GONE;
+    unseen->pgid = (uint32_t)group;
+    unseen->sid = (uint32_t)session;
+    find_owner(reader, pid, &st, known_uid, unseen);
+    unseen->stat_known = unseen->uid_known;
+    return OK;
 }
 
 /* "name: value" or "name value" lines; counters that the file does not have stay as they are. */

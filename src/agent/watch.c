@@ -16,12 +16,12 @@
 #define STRAGGLERS_MS 10  /* how long we wait for others to end when the command has */
 #define LAST_EXITS_MS 20  /* how long the last exit events may be under way */
 
-enum source { SOURCE_SIGNALS, SOURCE_KERNEL, SOURCE_PERF, SOURCE_TICKS, SOURCE_OTHER };
+enum source { SOURCE_SIGNALS, SOURCE_EXECS, SOURCE_KERNEL, SOURCE_PERF, SOURCE_TICKS, SOURCE_OTHER };
 
 static enum err add_source(struct watch *watch, int fd, enum source source)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.u32 = source };
-    if (fd < 0)
+    if (fd < 0) /* not there */
         return OK;
     return epoll_ctl(watch->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? OK : err_from_errno(errno);
 }
@@ -35,7 +35,10 @@ enum err watch_open(struct watch *watch)
     if (!err)
         err = add_source(watch, watch->signals.witness.fd, SOURCE_SIGNALS);
     if (!err)
-        err = add_source(watch, watch->kernel.execs.fd, SOURCE_KERNEL);
+        err = add_source(watch, watch->kernel.execs.fd, SOURCE_EXECS);
+    watch->execs_wake = true;
+    if (!err)
+        err = add_source(watch, watch->kernel.dark.bell_fd, SOURCE_KERNEL);
     if (!err && !watch->kernel.lazy)
         err = add_source(watch, watch->kernel.forks.fd, SOURCE_KERNEL);
     if (!err && !watch->kernel.lazy)
@@ -117,13 +120,29 @@ static int allowed_ms(const struct watch *watch, int timeout_ms)
     return must_sweep(watch) ? shorter_ms(timeout_ms, SWEEP_MS) : timeout_ms;
 }
 
+/* The kernel does not even look for us when nobody waits for this socket. */
+static void choose_execs(struct watch *watch)
+{
+    bool wanted = kernel_wants_execs(&watch->kernel);
+    if (wanted == watch->execs_wake || watch->kernel.execs.fd < 0)
+        return;
+    struct epoll_event event = { .events = wanted ? EPOLLIN : 0, .data.u32 = SOURCE_EXECS };
+    if (epoll_ctl(watch->epoll_fd, EPOLL_CTL_MOD, watch->kernel.execs.fd, &event) == 0)
+        watch->execs_wake = wanted;
+}
+
 /* Descriptors before the events that end their threads; events before the signals, whose senders they tell, and before
  * the reaping that takes /proc/PID away. */
 static void wake_up(struct watch *watch, unsigned sources)
 {
+    if (sources == 1u << SOURCE_EXECS && watch->perf.fd < 0 && kernel_take_execs(&watch->kernel)) {
+        choose_execs(watch);
+        return; /* what is in the writer waits for the next full reading */
+    }
     if (watch->perf.fd >= 0)
         perf_counts_receive(&watch->perf);
     kernel_read(&watch->kernel);
+    choose_execs(watch);
     if (must_sweep(watch))
         perf_counts_sweep(&watch->perf);
     if (sources & (1u << SOURCE_TICKS))

@@ -148,7 +148,8 @@ static const struct option options[] = {
     { .letter = 'o', .name = "out", .argument = "DIR", .type = OPTION_TEXT, .offset = offsetof(struct settings, out_dir),
       .help = "Write the spool into this folder, which is made when it is missing; without it below $TMPDIR" },
     { .name = "no-probe", .type = OPTION_FLAG, .offset = offsetof(struct settings, no_probe),
-      .help = "Load nothing into the programs: only what the kernel tells is recorded" },
+      .help = "Load nothing into the programs: only what the kernel tells is recorded. Of more than 256 programs "
+              "started in a second, short ones then have a name, but no path, arguments and folder" },
     { .name = "wait", .type = OPTION_FLAG, .offset = offsetof(struct settings, wait_all),
       .help = "Return when the last process has ended, not already when the command has" },
     { .letter = 'q', .name = "quiet", .type = OPTION_FLAG, .offset = offsetof(struct settings, quiet),

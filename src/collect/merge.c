@@ -70,6 +70,7 @@ static enum err take_run(struct merging *m, struct bytes body)
     run->uid = (uint32_t)r.uid;
     run->cores_allowed_milli = r.cores_allowed_milli;
     run->memory_limit_bytes = r.memory_limit_bytes;
+    run->boot_ns = r.boot_ns;
     run->period_ns = r.period_ns;
     run->start_ns = r.time_ns;
     name_events(run, keep(m, r.events));

@@ -1,9 +1,9 @@
 /* From what a life used to what each of its images used: the difference of what it had used when each began. */
 #include "collect/numbers.h"
 
-#include "collect/perf.h"
-
+#include "base/clock.h"
 #include "collect/own.h"
+#include "collect/perf.h"
 
 #define BIT(name) (1ull << COUNTER_##name)
 #define OF_THREADS (BIT(delayacct_blkio_time) | BIT(guest_time) | BIT(rchar) | BIT(wchar) | BIT(syscr) | BIT(syscw) \
@@ -100,6 +100,14 @@ static void take_gauges(const struct thread *main_thread, struct counters *count
     counters_fill(counters, &gauges);
 }
 
+/* Where the kernel told of the fork, the probe does not read the start of its task. */
+static void derive_start(const struct numbers *n, const struct life *life, struct counters *counters)
+{
+    uint64_t boot_ns = n->run->boot_ns;
+    if (!counters_has(counters, COUNTER_starttime) && life->start_exact && boot_ns && life->start_ns > boot_ns)
+        counters_set(counters, COUNTER_starttime, (life->start_ns - boot_ns) / NS_PER_US);
+}
+
 static void fill_times(const struct process *process, struct thread *main_thread)
 {
     main_thread->start_ns = process->start_ns;
@@ -171,6 +179,7 @@ static bool fill_counters(struct numbers *n, uint32_t index, struct process *pro
     if (life->images == 1)
         io_fill(n->io, n->images->list[index].life, &told, &process->counters);
     take_gauges(&threads[0], &process->counters);
+    derive_start(n, life, &process->counters);
     if (known && find_before(n, index, &before, &exact)) {
         subtract_before(&before, told.has_tasks && counters_has(&told.tasks, COUNTER_rssmax), &process->counters);
         usage_subtract(&threads[0].counters, &before);

@@ -18,12 +18,14 @@
 #define DEPTH_MAX 4 /* sonde-UID, spool, run */
 #define SUFFIX ".spool"
 
-/* Besides the spool itself: its count of lost records, and its folder when nothing else is in it. */
+/* Besides the spool itself: its count of lost records, its bell, and its folder when nothing else is in it. */
 static void remove_spool(const char *path)
 {
-    char other[PATH_MAX + sizeof SPOOL_LOST_SUFFIX];
+    char other[PATH_MAX + sizeof SPOOL_LOST_SUFFIX + sizeof SPOOL_BELL_SUFFIX];
     unlink(path);
     snprintf(other, sizeof other, "%s" SPOOL_LOST_SUFFIX, path);
+    unlink(other);
+    snprintf(other, sizeof other, "%s" SPOOL_BELL_SUFFIX, path);
     unlink(other);
     char *slash = strrchr(other, '/');
     if (!slash || slash == other)

@@ -39,6 +39,7 @@ struct run {
     uint8_t exit_code, exit_signal;
     uint64_t cores_allowed_milli; /* 1000 = one core; 0: not known */
     uint64_t memory_limit_bytes;  /* 0: not known */
+    uint64_t boot_ns;             /* when the host was booted; 0: not known */
     uint64_t period_ns;
     struct counters total;      /* the truth for the whole: getrusage of all children */
     struct run_gaps gaps;

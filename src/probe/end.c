@@ -24,7 +24,7 @@ static void read_main(struct end_record *record)
     struct read_stat stat;
     bool alone = !threads_made() && !any(&record->children);
     if (probe_in_main_thread())
-        read_this_thread(&record->main, alone ? "/proc/self" : "/proc/thread-self", READ_MAIN);
+        read_this_thread(&record->main, alone ? "/proc/self" : "/proc/thread-self", alone ? READ_ALONE : READ_MAIN);
     else
         read_other_thread(&record->main, probe.pid, &stat);
     if (alone)

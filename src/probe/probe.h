@@ -31,6 +31,7 @@ struct probe {
     bool kernel_listens; /* PROBE_FLAG_KERNEL */
     bool delays;         /* PROBE_FLAG_DELAYS */
     bool forked;         /* born by fork, and no exec since */
+    bool bell;           /* PROBE_FLAG_BELL */
     bool bound;          /* PROBE_FLAG_NAMESPACE: to the pid namespace of sonde run */
     _Atomic bool quiet;  /* the program restricts its own system calls: make none beside them */
     _Atomic bool ended;  /* the end is recorded */
@@ -73,6 +74,9 @@ static inline bool probe_in_main_thread(void)
 /* end.c: at most one record per process; nothing in a child by vfork. */
 void end_emit(int status);
 
+/* dark.c: pid is about to execute, or has just executed, path: tells sonde run when that will not carry the probe. */
+void dark_tell(pid_t pid, const char *path, char *const *envp);
+
 /* emit.c: a record on its way. Memory for it: on the stack while it is small, else mapped. */
 #define ROOM_SMALL 1536
 struct room {
@@ -94,7 +98,7 @@ void emit_own(struct probe_own part);
 void read_usage(struct counters *counters, int who); /* getrusage */
 void read_usage_from(struct counters *counters, const struct rusage *usage);
 /* Whose file it is decides what of it the probe itself has read and written. */
-enum read_whose { READ_MAIN, READ_PROCESS, READ_OTHER };
+enum read_whose { READ_MAIN, READ_ALONE, READ_PROCESS, READ_OTHER }; /* READ_ALONE: a main thread that ends, the only one */
 bool read_io(struct counters *counters, int folder, const char *path, enum read_whose whose);
 
 /* The calling thread. folder_path: /proc/thread-self, /proc/self where that is the same and cheaper, or NULL: do without

@@ -122,8 +122,11 @@ static void fork_prepare(void)
     atomic_fetch_add_explicit(&probe.children, 1, memory_order_relaxed);
 }
 
+/* Where the kernel tells of all processes it has told of this one, with its parent and the moment. */
 static void fork_emit(void)
 {
+    if (probe.bound)
+        return;
     uint8_t frame[128];
     struct fork_record record = {
         .pid = (uint64_t)probe.pid,
@@ -187,6 +190,7 @@ static bool settings_apply(const struct settings *settings)
     memcpy(probe.spool, settings->spool, size); /* a copy: programs write over their environment */
     probe.kernel_listens = strchr(settings->flags, PROBE_FLAG_KERNEL);
     probe.delays = strchr(settings->flags, PROBE_FLAG_DELAYS);
+    probe.bell = strchr(settings->flags, PROBE_FLAG_BELL);
     probe.bound = strchr(settings->flags, PROBE_FLAG_NAMESPACE);
     if (is_elsewhere(strchr(settings->flags, PROBE_FLAG_NAMESPACE)))
         return false;
@@ -215,7 +219,7 @@ __attribute__((constructor)) static void process_start(int argc, char **argv, ch
     probe.ticks_per_s = getauxval(AT_CLKTCK) ? getauxval(AT_CLKTCK) : 100;
     emit_own((struct probe_own){ .rchar = LOADER_READ, .syscr = 1 });
     struct read_stat stat;
-    if (read_stat(&stat, AT_FDCWD, "/proc/self/stat"))
+    if (!probe.bound && read_stat(&stat, AT_FDCWD, "/proc/self/stat")) /* else the kernel has told when it was made */
         probe.start_ticks = stat.field[STAT_START];
     enum err err = image_emit(argc, argv, &settings);
     probe.on = err == OK || err == FULL || err == NOMEM; /* anything else: there is no spool for us */

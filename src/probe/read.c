@@ -101,7 +101,7 @@ static void less(struct counters *counters, enum counter which, uint64_t own)
 static struct probe_own own_of(enum read_whose whose)
 {
     const struct probe_own *a = &probe.own_main, *b = &probe.own_others;
-    if (whose == READ_MAIN)
+    if (whose == READ_MAIN || whose == READ_ALONE)
         return (struct probe_own){ a->rchar, a->syscr, a->wchar, a->syscw };
     if (whose == READ_PROCESS)
         return (struct probe_own){ a->rchar + b->rchar, a->syscr + b->syscr, a->wchar + b->wchar, a->syscw + b->syscw };
@@ -179,13 +179,20 @@ static bool guest_time_is_0(const struct counters *counters)
     return counters_has(counters, COUNTER_usertime) && counters->value[COUNTER_usertime] < read_ticks_us(1);
 }
 
+/* Whose only thread this is: what the scheduler counted stands in the kernel's exit record too. */
+static bool is_told_by_kernel(enum read_whose whose)
+{
+    return probe.kernel_listens && whose == READ_ALONE;
+}
+
 static void read_folder(struct counters *counters, const char *folder_path, enum read_whose whose)
 {
     int folder = sys_open(AT_FDCWD, folder_path, O_PATH | O_DIRECTORY);
     if (folder < 0)
         return;
     read_io(counters, folder, "io", whose);
-    read_schedstat(counters, folder, "schedstat");
+    if (!is_told_by_kernel(whose))
+        read_schedstat(counters, folder, "schedstat");
     if (probe.delays || !counters_has(counters, COUNTER_guest_time))
         add_stat(counters, folder);
     sys_close(folder);

@@ -29,7 +29,7 @@ static void snapshot(struct exec_record *record)
     threads_emit_others();
 }
 
-static void exec_write(const char *path, char *const *argv)
+static void exec_write(const char *path, char *const *argv, char *const *envp)
 {
     struct exec_record record = {
         .pid = (uint64_t)sys_getpid(),
@@ -38,6 +38,7 @@ static void exec_write(const char *path, char *const *argv)
         .path = { path, strlen(path) },
     };
     record.copied = (pid_t)record.pid == probe.pid;
+    dark_tell((pid_t)record.pid, path, envp);
     snapshot(&record);
     size_t size = args_size(argv);
     struct room room;
@@ -59,53 +60,54 @@ static void exec_failed(void)
     emit_end(frame, &packer, RECORD_KIND_exec_failed);
 }
 
-__attribute__((noinline)) static void exec_write_relative(const char *path, char *const *argv)
+__attribute__((noinline)) static void exec_write_relative(const char *path, char *const *argv, char *const *envp)
 {
     char made[ARGS_PATH_MAX];
-    exec_write(args_absolute(made, path), argv);
+    exec_write(args_absolute(made, path), argv, envp);
 }
 
-static void exec_announce(const char *path, char *const *argv)
+static void exec_announce(const char *path, char *const *argv, char *const *envp)
 {
     if (path[0] == '/')
-        exec_write(path, argv);
+        exec_write(path, argv, envp);
     else
-        exec_write_relative(path, argv);
+        exec_write_relative(path, argv, envp);
 }
 
 /* Nothing is written for what cannot succeed: shells try each folder of PATH. True when a record was written. */
-static bool exec_try(const char *path, char *const *argv)
+static bool exec_try(const char *path, char *const *argv, char *const *envp)
 {
     if (!probe_on() || !args_executable(path))
         return false;
-    exec_announce(path, argv);
+    exec_announce(path, argv, envp);
     return true;
 }
 
-__attribute__((noinline)) static bool exec_try_search(const char *file, char *const *argv)
+__attribute__((noinline)) static bool exec_try_search(const char *file, char *const *argv, char *const *envp)
 {
     char made[ARGS_PATH_MAX];
     const char *path = probe_on() ? args_search(made, file) : NULL;
     if (path)
-        exec_announce(path, argv);
+        exec_announce(path, argv, envp);
     return path;
 }
 
 /* path as seen from an open folder; an empty one is the open file itself. */
-__attribute__((noinline)) static bool exec_try_at(int fd, const char *path, char *const *argv)
+__attribute__((noinline)) static bool exec_try_at(int fd, const char *path, char *const *argv,
+                                                  char *const *envp)
 {
     char made[ARGS_PATH_MAX];
     if (path[0] == '/' || fd == AT_FDCWD)
-        return exec_try(path, argv);
+        return exec_try(path, argv, envp);
     if (!probe_on() || !args_at(made, fd, path))
         return false;
-    exec_announce(made, argv);
+    exec_announce(made, argv, envp);
     return true;
 }
 
 static int exec_image(const char *path, char *const *argv, char *const *envp)
 {
-    bool told = exec_try(path, argv);
+    bool told = exec_try(path, argv, envp);
     int result = NEXT(execve)(path, argv, envp);
     if (told)
         exec_failed();
@@ -114,7 +116,7 @@ static int exec_image(const char *path, char *const *argv, char *const *envp)
 
 static int exec_search(const char *file, char *const *argv, char *const *envp)
 {
-    bool told = exec_try_search(file, argv);
+    bool told = exec_try_search(file, argv, envp);
     int result = NEXT(execvpe)(file, argv, envp);
     if (told)
         exec_failed();
@@ -143,7 +145,7 @@ PROBE_EXPORT int execvp(const char *file, char *const *argv)
 
 PROBE_EXPORT int fexecve(int fd, char *const *argv, char *const *envp)
 {
-    bool told = exec_try_at(fd, "", argv);
+    bool told = exec_try_at(fd, "", argv, envp);
     int result = NEXT(fexecve)(fd, argv, envp);
     if (told)
         exec_failed();
@@ -152,7 +154,7 @@ PROBE_EXPORT int fexecve(int fd, char *const *argv, char *const *envp)
 
 PROBE_EXPORT int execveat(int fd, const char *path, char *const *argv, char *const *envp, int flags)
 {
-    bool told = exec_try_at(fd, path, argv);
+    bool told = exec_try_at(fd, path, argv, envp);
     int result = NEXT(execveat)(fd, path, argv, envp, flags);
     if (told)
         exec_failed();

@@ -22,12 +22,14 @@ static void spawn_write(pid_t pid, uint64_t time_ns, const char *path, char *con
     room_give(&room);
 }
 
-static void spawned(pid_t pid, uint64_t time_ns, const char *path, char *const *argv)
+static void spawned(pid_t pid, uint64_t time_ns, const char *path, char *const *argv, char *const *envp)
 {
     char made[ARGS_PATH_MAX];
     if (probe_mine())
         atomic_fetch_add_explicit(&probe.children, 1, memory_order_relaxed);
-    spawn_write(pid, time_ns, args_absolute(made, path), argv);
+    path = args_absolute(made, path);
+    dark_tell(pid, path, envp);
+    spawn_write(pid, time_ns, path, argv);
 }
 
 PROBE_EXPORT int posix_spawn(pid_t *restrict pid, const char *restrict path,
@@ -40,7 +42,7 @@ PROBE_EXPORT int posix_spawn(pid_t *restrict pid, const char *restrict path,
     uint64_t time_ns = probe_now_ns();
     int error = NEXT(posix_spawn)(pid, path, actions, attributes, argv, envp);
     if (error == 0 && probe_on())
-        spawned(*pid, time_ns, path, argv);
+        spawned(*pid, time_ns, path, argv, envp);
     return error;
 }
 
@@ -56,7 +58,7 @@ PROBE_EXPORT int posix_spawnp(pid_t *restrict pid, const char *restrict file,
     int error = NEXT(posix_spawnp)(pid, file, actions, attributes, argv, envp);
     if (error == 0 && probe_on()) {
         const char *path = args_search(made, file);
-        spawned(*pid, time_ns, path ? path : file, argv);
+        spawned(*pid, time_ns, path ? path : file, argv, envp);
     }
     return error;
 }

@@ -105,7 +105,7 @@ void exits_parse(struct bytes datagram, uint16_t family, const struct exits_mean
 }
 
 struct reading {
-    const struct exits *exits;
+    struct exits *exits;
     void (*each)(void *context, const struct taskstats_record *record);
     void *context;
 };
@@ -113,6 +113,8 @@ struct reading {
 static void give_datagram(void *context, struct bytes datagram)
 {
     const struct reading *reading = context;
+    /* Not once for all: a record that comes while others are read would seem to have ended before it began. */
+    reading->exits->meaning.now_ns = clock_realtime_ns();
     exits_parse(datagram, reading->exits->family, &reading->exits->meaning, reading->each, reading->context);
 }
 
@@ -121,7 +123,6 @@ enum err exits_read(struct exits *exits, void (*each)(void *context, const struc
 {
     if (exits->fd < 0)
         return ABSENT;
-    exits->meaning.now_ns = clock_realtime_ns();
     struct reading reading = { exits, each, context };
     return netlink_drain(exits->fd, MESSAGE_MAX, &exits->lost, give_datagram, &reading);
 }

@@ -215,6 +215,16 @@ enum err forks_read(struct forks *forks, void (*each)(void *context, const struc
     return netlink_drain(forks->fd, MESSAGE_MAX, &forks->lost, give_event, &reading);
 }
 
+_Static_assert(NETLINK_TAKE_MAX == FORKS_TAKE_MAX, "as the header promises");
+
+enum err forks_take(struct forks *forks, void (*each)(void *context, const struct fork_event *event), void *context)
+{
+    if (forks->fd < 0)
+        return ABSENT;
+    struct reading reading = { forks->kinds, forks->clock_offset_ns, each, context };
+    return netlink_take(forks->fd, MESSAGE_MAX, &forks->lost, give_event, &reading);
+}
+
 void forks_close(struct forks *forks)
 {
     if (forks->fd < 0)

@@ -38,6 +38,11 @@ bool forks_has_room(const struct forks *forks);
 /* All that is there, in the order of each CPU; never blocks. What overflowed is added to lost. */
 enum err forks_read(struct forks *forks, void (*each)(void *context, const struct fork_event *event), void *context);
 
+/* The few that come with one call, at most FORKS_TAKE_MAX, by the clock of the last reading, which must not be long ago.
+ * AGAIN: there may be more. */
+#define FORKS_TAKE_MAX 8
+enum err forks_take(struct forks *forks, void (*each)(void *context, const struct fork_event *event), void *context);
+
 /* Harmless on one that is closed or was never opened with success (fd < 0). */
 void forks_close(struct forks *forks);
 

@@ -70,12 +70,12 @@ struct batch_slots {
     char bytes[BATCH_BYTES] __attribute__((aligned(8)));
 };
 
-static unsigned prepare_slots(struct batch_slots *slots, size_t message_max)
+static unsigned prepare_slots(struct batch_slots *slots, size_t message_max, size_t most)
 {
     size_t slot = (message_max + 7) & ~(size_t)7;
     size_t count = slot ? BATCH_BYTES / slot : 0;
-    if (count > BATCH_MAX)
-        count = BATCH_MAX;
+    if (count > most)
+        count = most;
     for (size_t i = 0; i < count; i++) {
         slots->parts[i] = (struct iovec){ slots->bytes + i * slot, slot };
         slots->messages[i].msg_hdr = (struct msghdr){
@@ -88,12 +88,34 @@ static unsigned prepare_slots(struct batch_slots *slots, size_t message_max)
     return (unsigned)count;
 }
 
+static void give_slots(const struct batch_slots *slots, int count,
+                       void (*each)(void *context, struct bytes datagram), void *context)
+{
+    for (int i = 0; i < count; i++)
+        if (slots->senders[i].nl_pid == 0)
+            each(context, (struct bytes){ slots->parts[i].iov_base, slots->messages[i].msg_len });
+}
+
+enum err netlink_take(int fd, size_t message_max, uint64_t *lost,
+                      void (*each)(void *context, struct bytes datagram), void *context)
+{
+    struct batch_slots slots;
+    unsigned room = prepare_slots(&slots, message_max, NETLINK_TAKE_MAX);
+    int count = recvmmsg(fd, slots.messages, room, MSG_DONTWAIT, NULL);
+    if (count < 0 && errno == ENOBUFS)
+        count_overflow(fd, lost);
+    else if (count < 0)
+        return errno == EAGAIN ? OK : err_from_errno(errno);
+    give_slots(&slots, count, each, context);
+    return count == (int)room ? AGAIN : OK;
+}
+
 enum err netlink_drain(int fd, size_t message_max, uint64_t *lost,
                        void (*each)(void *context, struct bytes datagram), void *context)
 {
     struct batch_slots slots;
     for (int batch = 0; batch < BATCHES_MAX; batch++) {
-        unsigned room = prepare_slots(&slots, message_max);
+        unsigned room = prepare_slots(&slots, message_max, BATCH_MAX);
         int count = recvmmsg(fd, slots.messages, room, MSG_DONTWAIT, NULL);
         if (count < 0 && errno == ENOBUFS) {
             count_overflow(fd, lost);
@@ -101,9 +123,7 @@ enum err netlink_drain(int fd, size_t message_max, uint64_t *lost,
         }
         if (count < 0)
             return errno == EAGAIN ? OK : err_from_errno(errno);
-        for (int i = 0; i < count; i++)
-            if (slots.senders[i].nl_pid == 0)
-                each(context, (struct bytes){ slots.parts[i].iov_base, slots.messages[i].msg_len });
+        give_slots(&slots, count, each, context);
         /* Also when fewer came than fit: an overflow behind them is told by the next call only. */
     }
     return OK;

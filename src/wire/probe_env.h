@@ -10,6 +10,8 @@
 #define PROBE_FLAG_KERNEL 'k' /* the kernel's exit records are listened for: read nothing from /proc per thread */
 #define PROBE_FLAG_DELAYS 'd' /* delay accounting is on: delayacct_blkio_time means something */
 
+#define PROBE_FLAG_BELL 'b'   /* sonde run sleeps while programs are executed that carry the probe: ring for others */
+
 #define PROBE_FLAG_SECCOMP 's' /* sonde run lives under a seccomp filter itself (a container): one need not mean that the
                                 * program chose its system calls and would be killed for ours */
 
@@ -26,6 +28,10 @@
 
 /* Beside the spool: 8 bytes, made by sonde run, in which every record that could not be written is counted. */
 #define SPOOL_LOST_SUFFIX ".lost"
+
+/* Beside the spool, where there is PROBE_FLAG_BELL: a FIFO. Who is about to execute a program that will not carry the probe
+ * writes the pid into it (u32), and sonde run wakes up to look at what that program executes in turn. */
+#define SPOOL_BELL_SUFFIX ".bell"
 
 /* What the probe sends, each on a connection of its own, with the descriptors (SCM_RIGHTS, one per event that could be
  * opened, in the order of the events). */

@@ -16,7 +16,7 @@
     X(text, run_id) X(text, job_id) X(text, name) X(text, user) X(number, uid) X(text, command) X(text, cwd) \
     X(text, tags) X(text, host) X(text, kernel) X(text, cpu_model) X(number, cores) X(number, memory_bytes) \
     X(number, cores_allowed_milli) X(number, memory_limit_bytes) X(number, period_ns) X(number, time_ns) \
-    X(text, events) X(number, pid)
+    X(text, events) X(number, pid) X(number, boot_ns)
 
 /* The probe came up in an image: after an exec, before main. args: NUL after each. start_ticks: field 22 of
  * /proc/self/stat, which stays the same over execs and differs when a pid is used again; 0: not known.

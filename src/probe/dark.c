@@ -1,0 +1,144 @@
+/* Will the program that is about to be executed carry the probe? Static ones, those with rights of another user and those
+ * without our environment will not: what they execute in turn only sonde run can tell, from /proc, and only while it is
+ * there. It sleeps otherwise, so it is told, through a FIFO beside the spool. Wrong guesses cost time, no numbers.
+ *
+ * Files are mapped, not read: a read would be counted as one of the program. The copy is made by the kernel, to which a
+ * file that shrinks meanwhile is an error and no SIGBUS. */
+#include "probe/probe.h"
+
+#include <elf.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+#define HEAD_MAX 1024 /* holds the program headers and the loader's name of nearly all programs */
+#define SCRIPTS_MAX 4 /* as many interpreters of interpreters as the kernel follows */
+
+struct head {
+    char bytes[HEAD_MAX];
+    size_t size;
+    struct stat st;
+};
+
+static long map_and_copy(int fd, struct head *head)
+{
+    size_t size = head->st.st_size < HEAD_MAX ? (size_t)head->st.st_size : HEAD_MAX;
+    long map = size ? sys6(SYS_mmap, NULL, HEAD_MAX, PROT_READ, MAP_PRIVATE, fd, 0) : -EINVAL;
+    if (map < 0 && map > -4096)
+        return -1;
+    struct iovec from = { (void *)map, size }, to = { head->bytes, size };
+    long got = sys6(SYS_process_vm_readv, sys_getpid(), &to, 1, &from, 1, 0);
+    sys2(SYS_munmap, map, HEAD_MAX);
+    return got;
+}
+
+/* The beginning of a file, and what it is. */
+static bool head_read(struct head *head, const char *path)
+{
+    int fd = sys_open(AT_FDCWD, path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    bool is_file = sys4(SYS_newfstatat, fd, "", &head->st, AT_EMPTY_PATH) == 0 && S_ISREG(head->st.st_mode);
+    bool has_rights = is_file && sys0(SYS_geteuid) != 0 && sys4(SYS_fgetxattr, fd, "security.capability", NULL, 0) > 0;
+    long got = is_file && !has_rights ? map_and_copy(fd, head) : -1;
+    sys_close(fd);
+    head->size = got > 0 ? (size_t)got : 0;
+    return got > 0;
+}
+
+static bool changes_user(const struct stat *st)
+{
+    return (st->st_mode & S_ISUID && (long)st->st_uid != sys0(SYS_geteuid))
+           || (st->st_mode & S_ISGID && (long)st->st_gid != sys0(SYS_getegid));
+}
+
+/* Programs of our kind name a loader of the C library that we are linked with: musl's, or that of 32 bits, cannot load us. */
+static bool has_our_loader(const struct head *head)
+{
+    Elf64_Ehdr elf;
+    memcpy(&elf, head->bytes, sizeof elf);
+    for (size_t i = 0; i < elf.e_phnum; i++) {
+        Elf64_Phdr part;
+        size_t at = elf.e_phoff + i * sizeof part;
+        if (at > head->size - sizeof part)
+            return false;
+        memcpy(&part, head->bytes + at, sizeof part);
+        if (part.p_type != PT_INTERP)
+            continue;
+        return part.p_offset < head->size && part.p_filesz <= head->size - part.p_offset
+               && memmem(head->bytes + part.p_offset, part.p_filesz, "/ld-linux", 9);
+    }
+    return false;
+}
+
+static bool is_elf(const struct head *head)
+{
+    return head->size >= sizeof(Elf64_Ehdr) && memcmp(head->bytes, ELFMAG, SELFMAG) == 0
+           && head->bytes[EI_CLASS] == ELFCLASS64;
+}
+
+/* The interpreter of a script, in its place at the beginning of the file. NULL: it is none. */
+static const char *interpreter(struct head *head)
+{
+    char *at = head->bytes + 2, *end = head->bytes + head->size;
+    if (head->size < 4 || head->bytes[0] != '#' || head->bytes[1] != '!')
+        return NULL;
+    while (at < end && (*at == ' ' || *at == '\t'))
+        at++;
+    char *name = at;
+    while (at < end && *at != ' ' && *at != '\t' && *at != '\n' && *at)
+        at++;
+    if (at == end || at == name)
+        return NULL;
+    *at = '\0';
+    return name;
+}
+
+static bool carries_environment(char *const *envp)
+{
+    bool has_library = false, has_spool = false;
+    for (; envp && *envp; envp++) {
+        if ((*envp)[0] == 'L' && strncmp(*envp, "LD_PRELOAD=", 11) == 0)
+            has_library = strstr(*envp, "/libsonde-process.so");
+        else if ((*envp)[0] == 'S' && strncmp(*envp, PROBE_ENV_SPOOL "=", sizeof PROBE_ENV_SPOOL) == 0)
+            has_spool = true;
+    }
+    return has_library && has_spool;
+}
+
+/* On its own, so that nobody has the head on the stack who does not need it. */
+__attribute__((noinline)) static bool carries_probe(const char *path)
+{
+    struct head head;
+    for (int i = 0; i <= SCRIPTS_MAX; i++) {
+        if (!head_read(&head, path) || changes_user(&head.st))
+            return false;
+        if (is_elf(&head))
+            return has_our_loader(&head);
+        path = interpreter(&head);
+        if (!path)
+            return false;
+    }
+    return false;
+}
+
+__attribute__((noinline)) static void ring(pid_t pid)
+{
+    char path[PROBE_SPOOL_MAX + sizeof SPOOL_BELL_SUFFIX];
+    size_t size = strlen(probe.spool);
+    memcpy(path, probe.spool, size);
+    memcpy(path + size, SPOOL_BELL_SUFFIX, sizeof SPOOL_BELL_SUFFIX);
+    /* For reading too: then there is a reader, and no SIGPIPE when sonde run has just died. */
+    int fd = sys_open(AT_FDCWD, path, O_RDWR | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return;
+    uint32_t number = (uint32_t)pid;
+    sys3(SYS_write, fd, &number, sizeof number);
+    sys_close(fd);
+}
+
+void dark_tell(pid_t pid, const char *path, char *const *envp)
+{
+    if (probe.bell && !(carries_environment(envp) && carries_probe(path)))
+        ring(pid);
+}

@@ -20,6 +20,7 @@ static const struct unit {
     { "V", "volts", 1, 0 },      { "mV", "volts", 1, 3 },
     { "A", "amperes", 1, 0 },    { "mA", "amperes", 1, 3 },
     { "Hz", "hertz", 1, 0 },     { "kHz", "hertz", 1000, 0 },    { "MHz", "hertz", 1000000, 0 },
+    { "MB*us", "byte_seconds", 1048576, 6 },
     { "%", "ratio", 1, 2 },      { "RPM", "rpm", 1, 0 },         { "rpm", "rpm", 1, 0 },
 };
 
@@ -47,6 +48,36 @@ static bool ends_with(const struct metrics_name *name, const char *end)
     size_t size = strlen(end);
     return name->size > size && name->text[name->size - size - 1] == '_'
         && memcmp(name->text + name->size - size, end, size) == 0;
+}
+
+static bool is_abbreviation(const char *word, size_t size)
+{
+    static const char *const units_too_short[] = { "s", "ms", "us", "ns", "sec", "b", "kb", "mb", "gb", "tb", "pb", "m",
+                                                   "h", "d" };
+    for (size_t i = 0; i < sizeof units_too_short / sizeof *units_too_short; i++)
+        if (strlen(units_too_short[i]) == size && memcmp(units_too_short[i], word, size) == 0)
+            return true;
+    return false;
+}
+
+/* A word that reads like a unit is joined to its neighbour: "s_reclaimable" is no time. Words from begin on. */
+static void join_abbreviations(struct metrics_name *name, size_t begin)
+{
+    size_t end = name->size, to = begin;
+    for (size_t at = begin; at < end;) {
+        size_t size = 0;
+        while (at + size < end && name->text[at + size] != '_')
+            size++;
+        bool is_short = is_abbreviation(name->text + at, size), is_last = at + size >= end;
+        if (is_short && is_last && to > begin && name->text[to - 1] == '_')
+            to--; /* the '_' before it */
+        memmove(name->text + to, name->text + at, size);
+        to += size;
+        if (!is_short && !is_last)
+            name->text[to++] = '_';
+        at += size + 1;
+    }
+    name->size = to;
 }
 
 /* Endings that Prometheus keeps for itself: "_total" is put behind counters below, the others belong to histograms. */
@@ -94,6 +125,7 @@ bool metrics_name_of(const struct set *set, const struct metric *metric, struct 
     add_words(name, metric->name);
     if (name->size <= before)
         return false;
+    join_abbreviations(name, before);
     if (*name->unit && !ends_with(name, name->unit)) {
         add_char(name, '_');
         add_words(name, name->unit);

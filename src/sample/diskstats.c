@@ -39,7 +39,7 @@ static const struct metric metrics[] = {
 #define SECTOR_BYTES 512u /* whatever the device's own sectors are */
 #define DEVICES_MAX 4096
 
-static const struct set set = { "diskstats", metrics, METRICS };
+static const struct set set = { "diskstats", metrics, METRICS, "device" };
 
 struct diskstats {
     bool all, partitions;

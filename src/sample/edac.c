@@ -25,8 +25,8 @@ static const struct metric metrics[] = {
 
 enum { CORRECTED, UNCORRECTED, CORRECTED_ELSEWHERE, UNCORRECTED_ELSEWHERE, METRICS, DIMM_METRICS = 2 };
 
-static const struct set set = { "edac", metrics, METRICS };
-static const struct set dimm_set = { "edac_dimm", metrics, DIMM_METRICS };
+static const struct set set = { "edac", metrics, METRICS, "controller" };
+static const struct set dimm_set = { "edac_dimm", metrics, DIMM_METRICS, "dimm" };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
 /* What the folders of DIMMs are called, and the files in them. */

@@ -82,7 +82,7 @@ static const struct metric metrics[] = {
 
 enum { STATE = FIELD_COUNT, PHYSICAL_STATE, RATE, METRICS };
 
-static const struct set set = { "infiniband", metrics, METRICS };
+static const struct set set = { "infiniband", metrics, METRICS, "port" };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
 struct port {

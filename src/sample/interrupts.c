@@ -187,6 +187,7 @@ static enum err interrupts_open(void *state, const struct sampler_context *conte
 {
     struct interrupts *interrupts = state;
     keyed_init(&interrupts->keyed, "interrupts", describe);
+    interrupts->keyed.instances = "cpu";
     enum err err = textfile_open(&interrupts->file, context->root, "/proc/interrupts", TEXTFILE_PAGES);
     if (!err)
         err = look_at_header(interrupts);

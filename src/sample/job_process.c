@@ -23,7 +23,7 @@ static const struct metric metrics[] = {
 enum { VOL_CTXSW = PROCESS_FIELDS_SIZE, INVOL_CTXSW, PROCESSES, METRICS };
 
 /* Of its own name, so that a sum over one of them counts nothing twice. */
-static const struct set set = { "process", metrics, METRICS };
+static const struct set set = { "process", metrics, METRICS, "process" };
 static const struct set each_set = { "process_each", metrics, PROCESSES, "process" };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 

@@ -217,7 +217,7 @@ enum err keyed_make_set(struct keyed *keyed)
     for (size_t i = 0; i < keyed->count; i++)
         if (keyed->keys[i].place != UNWANTED)
             describe_metric(&keyed->keys[i], &set->metrics[keyed->keys[i].place]);
-    set->set = (struct set){ keyed->name, set->metrics, keyed->wanted };
+    set->set = (struct set){ keyed->name, set->metrics, keyed->wanted, keyed->instances };
     set->older = keyed->newest;
     keyed->newest = set;
     keyed->sets++;

@@ -45,6 +45,7 @@ struct keyed_set {
 
 struct keyed {
     const char *name;  /* of the set */
+    const char *instances; /* what its instances are; NULL: there is but one */
     void (*describe)(struct bytes key, const char *line, struct keyed_meaning *meaning);
     struct keyed_key *keys;
     size_t count, room, wanted, sets;

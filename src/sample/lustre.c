@@ -70,7 +70,7 @@ static const struct metric metrics[] = {
 enum { READ, READS, READ_LEAST, READ_MOST, WRITE, WRITES, WRITE_LEAST, WRITE_MOST, READ_TIME, WRITE_TIME, FIRST_OPERATION };
 #define METRICS (sizeof metrics / sizeof *metrics)
 
-const struct set lustre_set = { "lustre", metrics, METRICS };
+const struct set lustre_set = { "lustre", metrics, METRICS, "filesystem" };
 
 /* What stands behind a name. What is not there is not set. */
 struct line {

@@ -39,7 +39,7 @@ static const struct metric metrics[] = {
 #define COLUMNS_MAX 32
 #define HEADER_MAX 512
 
-static const struct set set = { "netdev", metrics, METRICS };
+static const struct set set = { "netdev", metrics, METRICS, "device" };
 
 struct netdev {
     uint64_t max;

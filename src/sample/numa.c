@@ -118,6 +118,7 @@ static enum err numa_open(void *state, const struct sampler_context *context)
 {
     struct numa *numa = state;
     keyed_init(&numa->keyed, "numa", describe);
+    numa->keyed.instances = "node";
     enum err err = open_nodes(numa, context->root);
     if (!err)
         err = learn(numa);

@@ -24,7 +24,7 @@ static const struct metric metrics[] = {
 #define METRICS (sizeof metrics / sizeof *metrics)
 #define KEYS 4 /* of each line */
 
-static const struct set set = { "pressure", metrics, METRICS };
+static const struct set set = { "pressure", metrics, METRICS, "resource" };
 
 static const char *const names[] = { "cpu", "memory", "io", "irq" };
 #define FILES (sizeof names / sizeof *names)

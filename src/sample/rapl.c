@@ -17,7 +17,7 @@ static const struct metric metrics[] = {
     { "psys", "uJ", COUNTER, U64, "energy of the whole node, as its processors measure it" },
 };
 
-static const struct set set = { "rapl", metrics, RAPL_DOMAINS };
+static const struct set set = { "rapl", metrics, RAPL_DOMAINS, "package" };
 _Static_assert(sizeof metrics / sizeof *metrics == RAPL_DOMAINS, "a name for each metric");
 
 struct rapl {

@@ -30,7 +30,7 @@ static const struct metric metrics[] = {
 #define VERSION_OLDEST 15
 #define VERSION_NEWEST 17
 
-static const struct set set = { "schedstat", metrics, METRICS };
+static const struct set set = { "schedstat", metrics, METRICS, "cpu" };
 
 struct schedstat {
     struct textfile file;

@@ -38,7 +38,7 @@ static const struct metric metrics[] = {
 #define CPUS_MAX 8192
 
 static const struct set set = { "stat", metrics, METRICS }, brief_set = { "stat", metrics, TIMES_BRIEF };
-static const struct set cpu_set = { "stat_cpu", metrics, TIMES };
+static const struct set cpu_set = { "stat_cpu", metrics, TIMES, "cpu" };
 
 struct stat_state {
     bool per_cpu;

@@ -28,7 +28,7 @@ static const struct metric metrics[] = {
 
 enum { TEMPERATURE, CRITICAL, METRICS };
 
-static const struct set set = { "temperature", metrics, METRICS };
+static const struct set set = { "temperature", metrics, METRICS, "zone" };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
 struct sensor {

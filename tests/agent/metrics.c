@@ -241,6 +241,11 @@ static void names(void **state)
         { "perf", "L1-dcache-loads", "1", COUNTER, "sonde_perf_l1_dcache_loads" },
         { "rapl", "package", "uJ", COUNTER, "sonde_rapl_package_joules" },
         { "gpu", "busy", "%", GAUGE, "sonde_gpu_busy_ratio" },
+        { "meminfo", "s_reclaimable", "B", GAUGE, "sonde_meminfo_sreclaimable_bytes" },
+        { "meminfo", "direct_map_2_m", "B", GAUGE, "sonde_meminfo_direct_map_2m_bytes" },
+        { "s", "a_s_ms", "1", GAUGE, "sonde_s_a_sms" },
+        { "s", "sec", "s", GAUGE, "sonde_s_sec_seconds" },
+        { "taskstats", "rss_time", "MB*us", COUNTER, "sonde_taskstats_rss_time_byte_seconds" },
         { "what", "ever", "furlong", GAUGE, "sonde_what_ever" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

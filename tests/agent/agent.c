@@ -1,0 +1,120 @@
+/* A whole agent in the test's own process: what it is told, and what it answers. */
+#include "agent/agent.h"
+
+#include "agent/control.h"
+#include "base/log.h"
+#include "tools/node.h"
+#include "tools/temp.h"
+#include "tools/unit.h"
+
+struct fixture {
+    struct agent agent;
+    struct buf answer;
+    const char *lines[8]; /* of its configuration */
+};
+
+static enum err make_plan(void *context, struct plan *plan, struct buf *why)
+{
+    const struct fixture *f = context;
+    enum err err = plan_init(plan, NULL);
+    for (const char *const *line = f->lines; *line && !err; line++)
+        err = plan_set_line(plan, *line, why);
+    return err;
+}
+
+static int begin(void **state)
+{
+    static char root[4096];
+    struct fixture *f = *state = calloc(1, sizeof *f);
+    log_set_level(-1);
+    snprintf(root, sizeof root, "%s", node_root("vm"));
+    buf_init(&f->answer, 1 << 20);
+    f->lines[0] = "agent.listen=none";
+    f->lines[1] = "agent.socket=none";
+    f->lines[2] = "agent.sensors=meminfo,loadavg";
+    f->lines[3] = "agent.period=5ms";
+    return agent_open(&f->agent, &(struct agent_settings){ .root = root, .make_plan = make_plan, .context = f });
+}
+
+static int end(void **state)
+{
+    struct fixture *f = *state;
+    agent_close(&f->agent);
+    assert_true(outlets_close(&f->agent.outlets));
+    buf_clear(&f->answer);
+    free(f);
+    return 0;
+}
+
+static const char *tell(struct fixture *f, const char *json, enum err expected)
+{
+    buf_reset(&f->answer);
+    assert_int_equal(control_answer(&f->agent, json, strlen(json), &f->answer), expected);
+    return buf_text(&f->answer);
+}
+
+static void it_ticks_in_its_loop(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 1000 && f->agent.schedule.counts.ticks < 5; i++)
+        assert_int_equal(agent_turn(&f->agent, 100), OK);
+    assert_true(f->agent.schedule.counts.ticks >= 5);
+    assert_int_equal(live_count(f->agent.live), 2);
+}
+
+static void it_answers_what_it_does(void **state)
+{
+    struct fixture *f = *state;
+    const char *answer = tell(f, " {} ", OK);
+    assert_non_null(strstr(answer, "\"ok\": true"));
+    assert_non_null(strstr(answer, "\"period_ns\": 5000000"));
+    assert_non_null(strstr(answer, "{\"name\": \"meminfo\", \"about\": \"memory of the node\", \"enabled\": true"));
+    assert_non_null(strstr(answer, "\"sinks\": []"));
+}
+
+static void it_does_all_that_it_is_told_or_nothing(void **state)
+{
+    struct fixture *f = *state;
+    const char *answer = tell(f, "{\"set\": {\"period\": \"1s\", \"meminfo.period\": \"20ms\"}}", OK);
+    assert_non_null(strstr(answer, "\"period_ns\": 1000000000"));
+    assert_non_null(strstr(answer, "\"period_ns\": 20000000"));
+    static const char *const wrong[] = {
+        "", "[]", "{", "{\"set\": 1}", "{\"set\": {\"period\": 5}}", "{\"set\": {}} x", "{\"get\": {}}",
+        "{\"set\": {\"period\": \"9s\", \"meminfo.x\": \"1\"}}", "{\"set\": {\"period\": \"9s\", \"no.period\": \"1s\"}}",
+        "{\"set\": {\"period\": \"9s\"}, \"sets\": {}}", "{\"set\": {\"socket\": \"/x\"}}",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_non_null(strstr(tell(f, wrong[i], USAGE), "\"ok\": false"));
+    assert_int_equal(f->agent.plan.period_ns, NS_PER_S);
+    assert_int_equal(f->agent.plan.sink_count, 0);
+}
+
+/* What was told over the socket lasts until the configuration is read anew. */
+static void a_reload_that_fails_leaves_everything(void **state)
+{
+    struct fixture *f = *state;
+    struct plan next;
+    struct buf why;
+    buf_init(&why, 4096);
+    f->lines[4] = "agent.sink=csv:path=/nonexistent/x";
+    f->lines[3] = "agent.period=7s";
+    assert_int_equal(make_plan(f, &next, &why), OK);
+    assert_int_not_equal(agent_apply_take(&f->agent, &next, &why), OK);
+    assert_non_null(strstr(buf_text(&why), "/nonexistent/x"));
+    assert_int_equal(f->agent.plan.period_ns, 5 * NS_PER_MS);
+    struct sensor_facts facts;
+    for (size_t at = 0; sensors_next(f->agent.sensors, &at, &facts);)
+        assert_true(facts.state == SENSOR_OFF || facts.period_ns == 5 * NS_PER_MS);
+    buf_clear(&why);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(it_ticks_in_its_loop, begin, end),
+        cmocka_unit_test_setup_teardown(it_answers_what_it_does, begin, end),
+        cmocka_unit_test_setup_teardown(it_does_all_that_it_is_told_or_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(a_reload_that_fails_leaves_everything, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

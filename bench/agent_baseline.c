@@ -1,0 +1,65 @@
+/* The least that reading the six sets of LDMS can cost: the files are kept open, read with pread, and every number in them
+ * is parsed into memory; nothing is named, kept or sent. bench-agent-baseline PERIOD_MS; runs until it is killed. */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const paths[] = {
+    "/proc/meminfo", "/proc/vmstat", "/proc/stat", "/proc/loadavg", "/proc/net/dev", "/proc/diskstats",
+};
+#define FILES (sizeof paths / sizeof *paths)
+
+static char text[1 << 20];
+static uint64_t numbers[1 << 16];
+
+static size_t parse(const char *at, const char *end, size_t count)
+{
+    while (at < end) {
+        unsigned digit = (unsigned)(*at - '0');
+        if (digit > 9) {
+            at++;
+            continue;
+        }
+        uint64_t value = 0;
+        for (; at < end && (digit = (unsigned)(*at - '0')) <= 9; at++)
+            value = value * 10 + digit;
+        numbers[count++ & 0xffff] = value;
+    }
+    return count;
+}
+
+static size_t read_all(const int *fds)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < FILES; i++) {
+        size_t used = 0;
+        ssize_t part;
+        while ((part = pread(fds[i], text + used, sizeof text - used, (off_t)used)) > 0)
+            used += (size_t)part;
+        count = parse(text, text + used, count);
+    }
+    return count;
+}
+
+int main(int argc, char **argv)
+{
+    int fds[FILES];
+    uint64_t period_ns = (uint64_t)strtoul(argc > 1 ? argv[1] : "1000", NULL, 10) * 1000000;
+    for (size_t i = 0; i < FILES; i++)
+        if ((fds[i] = open(paths[i], O_RDONLY)) < 0) {
+            perror(paths[i]);
+            return 1;
+        }
+    for (;;) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        uint64_t ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, next_ns = ns - ns % period_ns + period_ns;
+        struct timespec next = { (time_t)(next_ns / 1000000000), (long)(next_ns % 1000000000) };
+        clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &next, NULL);
+        if (!read_all(fds))
+            return 1;
+    }
+}

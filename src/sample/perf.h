@@ -17,9 +17,9 @@ struct perf_event_spec {
 };
 
 /* list: names, ',' between: software events, hardware and hw-cache events of the kernel's list (as perf spells them,
- * PERF_COUNT_…, or as Colmet does), rNNN, PMU/terms/ of sysfs, and what libpfm4 knows; ":u" behind a name of the kernel's list counts in
- * user mode only. Names each event that this machine lacks once on stderr, with the reason and the remedy; returns how
- * many work. */
+ * PERF_COUNT_…, or as Colmet does), rNNN, PMU/terms/ of sysfs, and what libpfm4 knows; ":u" behind a name of the
+ * kernel's list counts in user mode only. Names each event that this machine lacks once on stderr, with the reason and
+ * the remedy; returns how many work. */
 size_t perf_resolve(const char *list, struct perf_event_spec *specs, size_t max);
 
 struct perf_trouble;

@@ -53,7 +53,8 @@ static void nonsense_is_refused(void **state)
         "", "{}", "[]", "{\"begin\": {}}", "{\"begin\": {\"id\": \"\"}}", "{\"begin\": {\"id\": 7}}", "{\"begin\": 7}",
         "{\"begin\": {\"id\": \"a\"}, \"end\": {\"id\": \"a\"}}", "{\"begin\": {\"id\": \"a\", \"uid\": -1}}",
         "{\"begin\": {\"id\": \"a\", \"pid\": 99999999999}}", "{\"begin\": {\"id\": \"a\"}", "{\"begin\": {\"id\": \"a\"}} x",
-        "{\"begin\": {\"id\": \"a\", \"cgroup\": \"../x\"}}", "{\"begin\": {\"id\": \"a\\u0007\"}}", "{\"stop\": {\"id\": \"a\"}}",
+        "{\"begin\": {\"id\": \"a\", \"cgroup\": \"../x\"}}", "{\"begin\": {\"id\": \"a\\u0007\"}}",
+        "{\"stop\": {\"id\": \"a\"}}",
     };
     size_t before = f.count;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

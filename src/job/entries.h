@@ -23,8 +23,10 @@ struct entry {
     bool waits_for_id; /* the one that we know is the second */
     bool was_there;    /* before we looked: when it began is to be found out */
     bool has_ended, ended_by_word; /* it stays here until its folder goes */
+    bool is_changed;  /* its steps are, and nobody was told yet */
     uint32_t folders; /* a bit for each hierarchy in which its folder is */
     uint32_t seen;    /* the same, as the scan that is under way has found */
+    uint64_t steps, steps_seen; /* sums over the names of its steps, of the last scan and of this one */
     size_t steps_in;  /* the hierarchy in which its steps are watched */
     uint64_t look_at_ns, look_pause_ns; /* CLOCK_MONOTONIC: when to look at it again; 0: all is known */
     uint64_t empty_since_ns;            /* CLOCK_MONOTONIC; 0: there are processes */

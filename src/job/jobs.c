@@ -21,6 +21,7 @@
 #define EMPTY_NS (10 * NS_PER_S)        /* a job without processes has ended after this time */
 #define TOLD_LINGERS_NS (60 * NS_PER_S) /* the same for one that was told, whose end nobody told */
 #define ROUND_NS (1 * NS_PER_S)
+#define WATCHES_WIDE 4096 /* up to this many, steps are watched in every hierarchy and their tasks too */
 #define ROUND_SIZE 64   /* jobs that are looked at in one round, so that many jobs cost no more than these */
 
 struct jobs {
@@ -29,6 +30,7 @@ struct jobs {
     int epoll, timer;
     bool must_scan;    /* there are no watches to be had: the whole tree is read in each round */
     bool is_scanning;  /* what is found may have been there for long */
+    bool has_changed;  /* some entry is_changed */
     uint64_t round_at_ns;
     size_t round_next;
 };
@@ -90,9 +92,17 @@ static struct entry *job_new(struct jobs *jobs, const struct job_source *source,
     return entry;
 }
 
-/* The steps are watched in one hierarchy: the others have the same. */
-static void watch_steps(struct jobs *jobs, struct entry *entry)
+/* What goes first tells that the processes have ended: then the numbers of the rest are whole and can still be read. */
+static bool is_wide(const struct jobs *jobs)
 {
+    return jobs->watches.count < WATCHES_WIDE;
+}
+
+/* With many jobs the steps are watched in one hierarchy: the others have the same. */
+static void watch_steps(struct jobs *jobs, struct entry *entry, size_t hierarchy)
+{
+    if (is_wide(jobs))
+        scan(jobs, hierarchy, entry->job.cgroup);
     for (size_t i = 0; i < jobs->roll.hierarchies.count && entry->steps_in == HIERARCHY_NONE; i++)
         if (entry->folders & 1u << i) {
             entry->steps_in = i;
@@ -119,24 +129,31 @@ static void job_came(struct jobs *jobs, size_t hierarchy, const char *path, cons
     entry->seen |= 1u << hierarchy;
     if (is_new)
         entry->has_ended = roll_is_left_over(&jobs->roll, entry);
-    if (!entry->has_ended && (is_new || is_better)) {
+    if (entry->has_ended)
+        return;
+    watch_steps(jobs, entry, hierarchy);
+    if (is_new || is_better) {
         entry->look_pause_ns = 0;
-        watch_steps(jobs, entry);
         roll_look(&jobs->roll, entry, clock_monotonic_ns());
     }
 }
 
-static void job_went(struct jobs *jobs, size_t hierarchy, const struct job_source *source, const struct source_facts *facts)
+static struct entry *find_entry(const struct jobs *jobs, const struct job_source *source, const struct source_facts *facts)
 {
     char key[ENTRIES_KEY_MAX];
     snprintf(key, sizeof key, "%s:%s:%s", source->name, facts->node, facts->id);
-    struct entry *entry = entries_find_key(&jobs->roll.entries, key);
+    return entries_find_key(&jobs->roll.entries, key);
+}
+
+static void job_went(struct jobs *jobs, size_t hierarchy, const struct job_source *source, const struct source_facts *facts)
+{
+    struct entry *entry = find_entry(jobs, source, facts);
     if (!entry)
         return;
     entry->folders &= ~(1u << hierarchy);
     if (entry->folders && entry->steps_in == hierarchy) {
         entry->steps_in = HIERARCHY_NONE;
-        watch_steps(jobs, entry);
+        watch_steps(jobs, entry, HIERARCHY_NONE);
     }
     if (entry->folders)
         return;
@@ -146,17 +163,41 @@ static void job_went(struct jobs *jobs, size_t hierarchy, const struct job_sourc
         roll_end(&jobs->roll, entry, clock_realtime_ns(), false);
 }
 
-/* A step came or went: which there are is read anew, since events and readings of the folder overlap. */
+/* A step or a task of it came or went. The listener is told once, when all events were taken. */
 static void steps_changed(struct jobs *jobs, const struct job_source *source, const struct source_facts *facts)
 {
-    char key[ENTRIES_KEY_MAX];
-    snprintf(key, sizeof key, "%s:%s:%s", source->name, facts->node, facts->id);
-    struct entry *entry = entries_find_key(&jobs->roll.entries, key);
-    if (!entry || entry->has_ended)
+    struct entry *entry = find_entry(jobs, source, facts);
+    if (entry && !entry->has_ended)
+        entry->is_changed = jobs->has_changed = true;
+}
+
+/* While the whole tree is read, a sum over the steps tells whether they are the same as the last time. */
+static void note_step(struct jobs *jobs, size_t hierarchy, const char *path, const struct job_source *source,
+                      const struct source_facts *facts)
+{
+    struct entry *entry = find_entry(jobs, source, facts);
+    uint64_t sum = 14695981039346656037ull + hierarchy;
+    for (; *path; path++)
+        sum = (sum ^ (unsigned char)*path) * 1099511628211ull;
+    if (entry)
+        entry->steps_seen += sum;
+}
+
+static void tell_changes(struct jobs *jobs)
+{
+    struct entries *entries = &jobs->roll.entries;
+    if (!jobs->has_changed)
         return;
-    roll_change(&jobs->roll, entry);
-    if (entry->look_at_ns)
-        roll_look(&jobs->roll, entry, clock_monotonic_ns());
+    jobs->has_changed = false;
+    for (size_t i = entries->count; i-- > 0;) {
+        struct entry *entry = entries->all[i];
+        if (!entry->is_changed)
+            continue;
+        entry->is_changed = false;
+        roll_change(&jobs->roll, entry);
+        if (entry->look_at_ns)
+            roll_look(&jobs->roll, entry, clock_monotonic_ns());
+    }
 }
 
 static void folder_came(struct jobs *jobs, size_t hierarchy, const char *path)
@@ -166,7 +207,14 @@ static void folder_came(struct jobs *jobs, size_t hierarchy, const char *path)
     switch (source_place(path, &source, &facts)) {
     case PLACE_WAY: scan(jobs, hierarchy, path); break;
     case PLACE_JOB: job_came(jobs, hierarchy, path, source, &facts); break;
-    case PLACE_STEP: steps_changed(jobs, source, &facts); break;
+    case PLACE_STEP:
+        if (jobs->is_scanning)
+            note_step(jobs, hierarchy, path, source, &facts);
+        else
+            steps_changed(jobs, source, &facts);
+        if (is_wide(jobs))
+            scan(jobs, hierarchy, path);
+        break;
     case PLACE_NONE: break;
     }
 }
@@ -217,7 +265,7 @@ static void scan_all(struct jobs *jobs)
 {
     struct entries *entries = &jobs->roll.entries;
     for (size_t i = 0; i < entries->count; i++)
-        entries->all[i]->seen = 0;
+        entries->all[i]->seen = 0, entries->all[i]->steps_seen = 0;
     jobs->is_scanning = true;
     for (size_t i = 0; i < jobs->roll.hierarchies.count; i++)
         scan(jobs, i, "");
@@ -225,12 +273,24 @@ static void scan_all(struct jobs *jobs)
     for (size_t i = entries->count; i-- > 0;) { /* backwards: the last takes the place of one that is removed */
         struct entry *entry = entries->all[i];
         bool is_gone = *entry->key && entry->folders && !entry->seen;
+        if (entry->steps_seen != entry->steps && !entry->has_ended)
+            entry->is_changed = jobs->has_changed = true;
+        entry->steps = entry->steps_seen;
         entry->folders = *entry->key ? entry->seen : entry->folders;
         if (is_gone && entry->is_told && !entry->has_ended)
             entry->empty_since_ns = clock_monotonic_ns();
         else if (is_gone)
             roll_end(&jobs->roll, entry, clock_realtime_ns(), false);
     }
+}
+
+/* A task of a step: only steps have such folders that are watched. */
+static void task_went(struct jobs *jobs, const char *step_path)
+{
+    const struct job_source *source;
+    struct source_facts facts;
+    if (source_place(step_path, &source, &facts) == PLACE_STEP)
+        steps_changed(jobs, source, &facts);
 }
 
 static void take_event(void *context, const struct watches_event *event)
@@ -244,6 +304,8 @@ static void take_event(void *context, const struct watches_event *event)
         folder_came(jobs, event->hierarchy, path);
     else
         folder_went(jobs, event->hierarchy, path);
+    if (!event->came)
+        task_went(jobs, event->path);
 }
 
 static bool is_alive(const struct jobs *jobs, struct entry *entry)
@@ -329,6 +391,7 @@ void jobs_read(struct jobs *jobs)
 {
     if (watches_read(&jobs->watches, take_event, jobs) == AGAIN)
         scan_all(jobs);
+    tell_changes(jobs);
     uint64_t now_ns = clock_monotonic_ns();
     if (now_ns >= jobs->round_at_ns) {
         jobs->round_at_ns = now_ns + ROUND_NS;
@@ -365,6 +428,7 @@ enum err jobs_open(struct jobs **jobs_out, const char *root, const struct jobs_l
     wait_on(jobs, jobs->timer);
     wait_on(jobs, jobs->watches.fd);
     scan_all(jobs);
+    tell_changes(jobs);
     set_timer(jobs, look_at_young(jobs, clock_monotonic_ns()));
     return OK;
 }

@@ -41,7 +41,7 @@ static bool is_job(struct bytes part, struct source_facts *facts)
     return path_copy(part, facts->id, sizeof facts->id);
 }
 
-/* At the job's part: the job, then its step; what is below a step is of no interest. */
+/* At the job's part: the job, then its step. In v2 the tasks of a step are in "user" below it. */
 static enum source_place from_job(const char *at, struct source_facts *facts)
 {
     struct bytes part;
@@ -51,10 +51,9 @@ static enum source_place from_job(const char *at, struct source_facts *facts)
         return PLACE_NONE;
     if (!*at)
         return PLACE_JOB;
-    if (!path_next(&at, &part) || *at || !path_cut_front(&part, "step_")
-        || !path_copy(part, facts->step, sizeof facts->step))
+    if (!path_next(&at, &part) || !path_cut_front(&part, "step_") || !path_copy(part, facts->step, sizeof facts->step))
         return PLACE_NONE;
-    return PLACE_STEP;
+    return !*at || (path_next(&at, &part) && !*at && path_is(part, "user")) ? PLACE_STEP : PLACE_NONE;
 }
 
 static bool is_user(struct bytes part, struct source_facts *facts)

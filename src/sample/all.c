@@ -21,6 +21,7 @@ const struct sampler *const sampler_all[] = {
     &sampler_ipmi,
     &sampler_infiniband,
     &sampler_lustre,
+    &sampler_cgroup,
     &sampler_taskstats,
     &sampler_process,
     &sampler_perf,

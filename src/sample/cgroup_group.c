@@ -160,15 +160,19 @@ enum err cgroup_group_read(struct cgroup_group *group, struct cgroup_place *plac
     }
     keep_limits(group, &new);
     take(group, &new);
+    group->is_owed = true;
     return OK;
 }
 
-enum err cgroup_group_add(const struct cgroup_group *group, const struct set *set, const char *job, bool is_last,
+enum err cgroup_group_add(struct cgroup_group *group, const struct set *set, const char *job, bool is_last,
                           struct batch *out)
 {
-    const uint8_t *known = is_last ? group->last.known : group->fresh;
+    const uint8_t *known = group->fresh;
+    if (is_last || (group->is_owed && !memchr(known, 1, CGROUP_METRICS_SIZE)))
+        known = group->last.known;
     if (!memchr(known, 1, CGROUP_METRICS_SIZE))
         return GONE;
+    group->is_owed = false;
     struct sample *sample = batch_add(out, set, clock_realtime_ns(), group->step);
     if (!sample)
         return NOMEM;

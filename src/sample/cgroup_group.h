@@ -22,6 +22,7 @@ struct cgroup_group {
     char step[SOURCE_NAME_MAX]; /* "": the whole job */
     char *path;                 /* owned */
     bool has_gone;              /* its last values are still to be given */
+    bool is_owed;               /* there are values that nobody was given yet */
     bool is_listed;             /* was found by the listing of steps that is under way */
     unsigned readings;
     struct cgroup_values last;           /* of each metric the newest value that there was */
@@ -39,9 +40,10 @@ enum err cgroup_group_read(struct cgroup_group *group, struct cgroup_place *plac
 /* Files that were not there are looked for again. */
 void cgroup_group_look_again(struct cgroup_group *group);
 
-/* Adds what the newest reading gave or, when is_last, the newest of each value that was ever read. job is borrowed until
+/* Adds what the newest reading gave or, when is_last, the newest of each value that was ever read. A group that vanished
+ * after a reading of which nobody was told gives that. GONE: there is nothing to give. job is borrowed until
  * the batch is emptied, and so is the group. */
-enum err cgroup_group_add(const struct cgroup_group *group, const struct set *set, const char *job, bool is_last,
+enum err cgroup_group_add(struct cgroup_group *group, const struct set *set, const char *job, bool is_last,
                           struct batch *out);
 
 #endif

@@ -115,8 +115,9 @@ static struct bytes name_of(const char *line)
 {
     struct bytes name = { line, 0 };
     uint64_t ignored;
-    if (!scan_u64(&name.data, &ignored) || !scan_u64(&name.data, &ignored))
-        return name;
+    for (int i = 0; i < 2; i++)
+        if (!scan_u64(&name.data, &ignored))
+            return name;
     name.data += strspn(name.data, " ");
     name.size = strcspn(name.data, " \n");
     return name;

@@ -49,7 +49,7 @@ static void describe(struct bytes key, const char *line, struct keyed_meaning *m
 static void numa_close(void *state)
 {
     struct numa *numa = state;
-    for (size_t i = 0; i < numa->count; i++) {
+    for (size_t i = 0; numa->nodes && i < numa->count; i++) {
         textfile_close(&numa->nodes[i]->numastat);
         textfile_close(&numa->nodes[i]->meminfo);
         keyed_last_clear(&numa->nodes[i]->last);

@@ -69,17 +69,16 @@ static void put(const uint8_t *data, size_t size)
 /* Everything that was given has a name and can be read. */
 static void look(const struct batch *batch)
 {
-    volatile uint64_t sum = 0;
     for (size_t n = 0; n < batch->count; n++) {
         const struct sample *sample = &batch->samples[n];
         if (!sample->set->size || sample->set->size > SET_METRICS_MAX || strlen(sample->instance) > 127)
             abort();
         for (size_t i = 0; i < sample->set->size; i++) {
             const struct metric *metric = &sample->set->metrics[i];
-            sum += strlen(metric->name) + strlen(metric->help) + strlen(metric->unit);
-            if (!*metric->name || sample->known[i] > 1)
+            if (!*metric->name || !strlen(metric->help) || !strlen(metric->unit) || sample->known[i] > 1)
                 abort();
-            sum += sample->values[i].u64;
+            if (!sample->known[i] && sample->values[i].u64)
+                abort();
         }
     }
 }

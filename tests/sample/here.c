@@ -2,6 +2,7 @@
  * how many system calls. */
 #include "sample/all.h"
 #include "sample/self.h"
+#include "sample/textfile.h"
 #include "tools/sampling.h"
 
 #include "base/file.h"
@@ -251,6 +252,27 @@ static void each_file_is_read_with_one_pread(void **state)
     }
 }
 
+/* /proc/self/maps is made by the page as vmstat is: with many mappings it has many pages. */
+static void a_text_of_many_pages_is_read_whole(void **state)
+{
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), size, mappings = 400;
+    char *memory = mmap(NULL, mappings * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    for (size_t i = 0; i < mappings; i += 2)
+        mprotect(memory + i * page, page, PROT_NONE);
+    struct textfile file;
+    assert_int_equal(textfile_open(&file, "", "/proc/self/maps", TEXTFILE_PAGES), OK);
+    for (size_t shown = mappings; shown > 0; shown -= 10) { /* ends at many places of a page */
+        assert_int_equal(textfile_read(&file), OK);
+        assert_int_equal(file_read("", "/proc/self/maps", text, sizeof text, &size), OK);
+        assert_int_equal(file.size, size);
+        assert_memory_equal(file.text, text, size);
+        munmap(memory + (shown - 10) * page, 10 * page);
+    }
+    textfile_close(&file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +287,7 @@ int main(void)
         cmocka_unit_test(schedstat_grows_with_run_time),
         cmocka_unit_test(we_know_ourselves),
         cmocka_unit_test(each_file_is_read_with_one_pread),
+        cmocka_unit_test(a_text_of_many_pages_is_read_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

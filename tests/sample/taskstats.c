@@ -168,6 +168,89 @@ static void too_few_bytes_are_damage(void **state)
     assert_int_equal(taskstats_convert((struct bytes){ whole.data, before_tgid }, &all_on, &record), CORRUPT);
 }
 
+static void assert_use(const struct taskstats_use *use)
+{
+    assert_int_equal(use->tid, 51);
+    assert_int_equal(use->ppid, 40);
+    assert_int_equal(use->value[TASKSTATS_cpu_count], 12);
+    assert_int_equal(use->value[TASKSTATS_cpu_delay_total], 3456);
+    assert_int_equal(use->value[TASKSTATS_blkio_delay_total], 7000000);
+    assert_int_equal(use->value[TASKSTATS_cpu_run_virtual_total], 9000999);
+    assert_int_equal(use->value[TASKSTATS_ac_btime], 1999999990);
+    assert_int_equal(use->value[TASKSTATS_ac_etime], 9500000);
+    assert_int_equal(use->value[TASKSTATS_ac_utime], 6000);
+    assert_int_equal(use->value[TASKSTATS_ac_minflt], 101);
+    assert_int_equal(use->value[TASKSTATS_read_char], 10240);
+    assert_int_equal(use->value[TASKSTATS_write_bytes], 4096);
+    assert_int_equal(use->value[TASKSTATS_nivcsw], 22);
+    assert_int_equal(use->value[TASKSTATS_hiwater_rss], 4096 * 1024);
+    assert_int_equal(use->begin_s, 1999999990);
+}
+
+/* Also one that is not known: newer, with fields behind those that we know. */
+static void each_layout_gives_the_same_use(void **state)
+{
+    (void)state;
+    struct taskstats_use use;
+    static const struct { uint16_t version; size_t size; } layouts[] = { { 8, 328 },  { 10, 360 }, { 12, 400 }, { 13, 416 },
+                                                                         { 14, SIZE_14 }, { 16, SIZE_16 }, { 99, 1000 } };
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        struct bytes stats = regular(layouts[i].version, layouts[i].size);
+        assert_int_equal(taskstats_extract(stats, &all_on, &use), OK);
+        assert_use(&use);
+        assert_int_equal(use.pid, layouts[i].version >= 12 ? 50 : 0);
+    }
+    for (size_t extra = 8; extra <= 16; extra += 8) {
+        assert_int_equal(taskstats_extract(shifted(extra), &all_on, &use), OK);
+        assert_use(&use);
+        assert_int_equal(use.pid, 50);
+    }
+}
+
+static void a_short_record_lacks_its_last_fields(void **state)
+{
+    (void)state;
+    struct taskstats_use use;
+    size_t size = offsetof(struct taskstats, freepages_count);
+    assert_int_equal(taskstats_extract(regular(4, size), &all_on, &use), OK);
+    assert_true(use.known >> TASKSTATS_cpu_scaled_run_real_total & 1);
+    assert_false(use.known >> TASKSTATS_freepages_count & 1);
+    assert_int_equal(taskstats_extract(regular(4, size - 1), &all_on, &use), CORRUPT);
+    assert_int_equal(taskstats_extract(regular(12, size), &all_on, &use), CORRUPT); /* it claims to have more */
+}
+
+static void what_is_not_counted_is_not_in_the_use(void **state)
+{
+    (void)state;
+    struct taskstats_use use;
+    const struct exits_meaning off = { 0 };
+    assert_int_equal(taskstats_extract(regular(16, SIZE_16), &off, &use), OK);
+    assert_false(use.known >> TASKSTATS_blkio_count & 1);
+    assert_false(use.known >> TASKSTATS_freepages_delay_total & 1);
+    assert_false(use.known >> TASKSTATS_read_bytes & 1);
+    assert_false(use.known >> TASKSTATS_hiwater_vm & 1); /* 0: of a task whose memory has gone */
+    assert_true(use.known >> TASKSTATS_nvcsw & 1);
+}
+
+static void uses_are_joined_each_field_in_its_way(void **state)
+{
+    (void)state;
+    struct taskstats_use sum = { 0 }, use;
+    assert_int_equal(taskstats_extract(regular(16, SIZE_16), &all_on, &use), OK);
+    taskstats_join(&sum, &use);
+    use.value[TASKSTATS_ac_btime] += 5;
+    use.value[TASKSTATS_ac_etime] += 5;
+    use.value[TASKSTATS_hiwater_rss] -= 5;
+    use.known &= ~(1ull << TASKSTATS_nvcsw);
+    taskstats_join(&sum, &use);
+    assert_int_equal(sum.value[TASKSTATS_ac_utime], 2 * 6000);
+    assert_int_equal(sum.value[TASKSTATS_ac_btime], 1999999990);
+    assert_int_equal(sum.value[TASKSTATS_ac_etime], 9500005);
+    assert_int_equal(sum.value[TASKSTATS_hiwater_rss], 4096 * 1024);
+    assert_int_equal(sum.value[TASKSTATS_nvcsw], 21);
+    assert_false(sum.known >> TASKSTATS_hiwater_vm & 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +261,10 @@ int main(void)
         cmocka_unit_test(what_the_kernel_does_not_count_is_unknown),
         cmocka_unit_test(without_the_exact_clock_ticks_are_all_there_is),
         cmocka_unit_test(too_few_bytes_are_damage),
+        cmocka_unit_test(each_layout_gives_the_same_use),
+        cmocka_unit_test(a_short_record_lacks_its_last_fields),
+        cmocka_unit_test(what_is_not_counted_is_not_in_the_use),
+        cmocka_unit_test(uses_are_joined_each_field_in_its_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static inline bool group_make(struct group *group, bool unified, unsigned number
 static inline void group_enter(const struct group *group, const char *below)
 {
     char path[512];
-    snprintf(path, sizeof path, "%s%s/cgroup.procs", group->path, below);
+    snprintf(path, sizeof path, "%.255s%.200s/cgroup.procs", group->path, below);
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0 || write(fd, "0", 1) != 1)
         _exit(99);
@@ -101,7 +101,7 @@ static inline int group_run(const struct group *group, void (*work)(void *contex
 static inline uint64_t group_cpu_ns(const struct group *group)
 {
     char path[512], text[1024] = "";
-    snprintf(path, sizeof path, "%s/%s", group->path, group->job.unified ? "cpu.stat" : "cpuacct.usage");
+    snprintf(path, sizeof path, "%.255s/%s", group->path, group->job.unified ? "cpu.stat" : "cpuacct.usage");
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
         return 0;
@@ -113,7 +113,7 @@ static inline uint64_t group_cpu_ns(const struct group *group)
 /* The directory of a step below the group. */
 static inline void group_step_path(char path[512], const struct group *group, const char *below)
 {
-    snprintf(path, 512, "%s%s", group->path, below);
+    snprintf(path, 512, "%.255s%.200s", group->path, below);
 }
 
 /* A process that ended leaves its group a moment after its parent heard of it. Harmless when it is gone. */
@@ -132,7 +132,7 @@ static inline void group_remove(const struct group *group)
 static inline void group_wait_empty(const struct group *group)
 {
     char path[512], text[64];
-    snprintf(path, sizeof path, "%s/cgroup.procs", group->path);
+    snprintf(path, sizeof path, "%.255s/cgroup.procs", group->path);
     for (int i = 0; i < 2500; i++, usleep(2000)) {
         int fd = open(path, O_RDONLY | O_CLOEXEC);
         ssize_t got = read(fd, text, sizeof text);

@@ -1,0 +1,144 @@
+/* The sensors of jobs, warm: no reading allocates, and nothing grows, whatever comes and goes between two readings. */
+#include "sample/all.h"
+#include "tools/group.h"
+#include "tools/sensing.h"
+
+#include <dirent.h>
+
+/* Counts allocations, where no sanitizer does so itself. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
+#define COUNTS_ALLOCATIONS 1
+static volatile unsigned allocations;
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *memory, size_t size);
+void *malloc(size_t size) { allocations++; return __libc_malloc(size); }
+void *calloc(size_t count, size_t size) { allocations++; return __libc_calloc(count, size); }
+void *realloc(void *memory, size_t size) { allocations++; return __libc_realloc(memory, size); }
+#endif
+
+#define JOBS 6
+
+static struct group groups[JOBS];
+static pid_t pids[JOBS];
+
+static void come_and_go(void *context)
+{
+    (void)context;
+    for (;;) {
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(0);
+        waitpid(pid, NULL, 0);
+        usleep(2000);
+    }
+}
+
+static void stop_jobs(void)
+{
+    for (int i = 0; i < JOBS; i++) {
+        if (pids[i] > 0) {
+            kill(pids[i], SIGKILL);
+            waitpid(pids[i], NULL, 0);
+        }
+        group_remove(&groups[i]);
+    }
+}
+
+static bool start_jobs(void)
+{
+    for (int i = 0; i < JOBS; i++) {
+        pids[i] = 0;
+        if (!group_make(&groups[i], i % 2, (unsigned)i))
+            return false;
+        pids[i] = group_start(&groups[i], come_and_go, NULL);
+    }
+    usleep(50000);
+    return true;
+}
+
+static unsigned open_descriptors(void)
+{
+    unsigned count = 0;
+    DIR *directory = opendir("/proc/self/fd");
+    while (readdir(directory))
+        count++;
+    closedir(directory);
+    return count;
+}
+
+static void read_often(struct sensing *s, int times)
+{
+    for (int i = 0; i < times; i++, usleep(3000))
+        assert_int_equal(sensing_read(s), OK);
+}
+
+static void warm(const struct sampler *sampler, const char *key, const char *text)
+{
+    struct sensing s;
+    if (!start_jobs()) {
+        stop_jobs();
+        leave_out("no cgroups here");
+    }
+    sensing_init(&s, sampler, "");
+    if (key)
+        sensing_set(&s, key, text);
+    if (sensing_open(&s)) {
+        stop_jobs();
+        leave_out("the sensor is not there");
+    }
+    for (int i = 0; i < JOBS; i++)
+        assert_int_equal(sensing_job(&s, &groups[i].job, JOB_BEGIN), OK);
+    read_often(&s, 60);
+    unsigned descriptors = open_descriptors();
+#ifdef COUNTS_ALLOCATIONS
+    unsigned before = allocations;
+#endif
+    read_often(&s, 60);
+#ifdef COUNTS_ALLOCATIONS
+    unsigned after = allocations;
+#endif
+    unsigned now = open_descriptors();
+    sensing_end(&s);
+    stop_jobs();
+    assert_in_range(now, descriptors > 2 * JOBS ? descriptors - 2 * JOBS : 0, descriptors + 2 * JOBS); /* of the short ones */
+#ifdef COUNTS_ALLOCATIONS
+    assert_int_equal(after, before);
+#endif
+}
+
+static void taskstats_is_warm(void **state)
+{
+    (void)state;
+    warm(&sampler_taskstats, NULL, NULL);
+}
+
+static void process_is_warm(void **state)
+{
+    (void)state;
+    warm(&sampler_process, "each", "yes");
+}
+
+static void perf_is_warm(void **state)
+{
+    (void)state;
+    warm(&sampler_perf, "events", "page_faults,context_switches,task_clock");
+}
+
+static int clean(void **state)
+{
+    (void)state;
+    for (int i = 0; i < JOBS; i++)
+        group_remove(&groups[i]);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(taskstats_is_warm, clean),
+        cmocka_unit_test_teardown(process_is_warm, clean),
+        cmocka_unit_test_teardown(perf_is_warm, clean),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

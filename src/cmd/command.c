@@ -49,7 +49,8 @@ void command_shared_options(unsigned shares, struct option table[COMMAND_SHARED_
         table[n++] = db;
     if (shares & COMMAND_ROOT)
         table[n++] = root;
-    table[n++] = verbose;
+    if (!(shares & COMMAND_OWN_VERBOSE))
+        table[n++] = verbose;
     table[n++] = help;
     table[n] = (struct option)OPTION_END;
 }

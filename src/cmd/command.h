@@ -12,6 +12,7 @@ enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 enum command_shares {
     COMMAND_DB = 1,   /* --db PATH */
     COMMAND_ROOT = 2, /* --root DIR */
+    COMMAND_OWN_VERBOSE = 4, /* -v means something else here */
 };
 
 struct command_globals {

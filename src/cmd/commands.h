@@ -7,6 +7,7 @@
     X(run) \
     X(report) \
     X(list) \
+    X(ls) \
     X(ps) \
     X(export) \
     X(submit) \

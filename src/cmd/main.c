@@ -1,5 +1,6 @@
 /* sonde: finds the command, reads its options, runs it. argv comes in, an exit status goes out. */
 #include "cmd/command.h"
+#include "cmd/names/names.h"
 #include "cmd/usage.h"
 
 #include "base/log.h"
@@ -123,7 +124,7 @@ static int run_named(struct before *before, int argc, char **argv)
     return status;
 }
 
-int main(int argc, char **argv)
+static int sonde_main(int argc, char **argv)
 {
     static const struct option version[] = {
         { .letter = 'V', .name = "version", .type = OPTION_FLAG, .offset = offsetof(struct before, version) }, OPTION_END,
@@ -134,7 +135,6 @@ int main(int argc, char **argv)
     struct buf message;
     int operands;
 
-    setlocale(LC_CTYPE, "");
     command_shared_options(COMMAND_DB | COMMAND_ROOT, shared);
     buf_init(&message, 4096);
     int status;
@@ -151,4 +151,33 @@ int main(int argc, char **argv)
         status = run_named(&before, operands, argv + 1);
     buf_clear(&message);
     return status;
+}
+
+/* Under another program's name: its options become ours. */
+static int main_as(const struct names_entry *name, int argc, char **argv)
+{
+    struct names_words words = { 0 };
+    struct buf message;
+    int status;
+    buf_init(&message, 4096);
+    if (name->turn(argc, argv, &words, &message)) {
+        status = complain(name->name, buf_text(&message), "sonde");
+    } else {
+        size_t size = ((size_t)words.count + 1) * sizeof(char *);
+        char **copy = malloc(size); /* its words are moved about */
+        if (copy)
+            memcpy(copy, words.words, size);
+        status = copy ? sonde_main(words.count, copy) : EXIT_FAILED;
+        free(copy);
+    }
+    buf_clear(&message);
+    names_clear(&words);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const struct names_entry *name = names_find(argc > 0 ? argv[0] : NULL);
+    setlocale(LC_CTYPE, "");
+    return name ? main_as(name, argc, argv) : sonde_main(argc, argv);
 }

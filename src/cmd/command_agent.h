@@ -1,0 +1,19 @@
+/* What commands that talk to an agent share: a request, and a message that helps when it fails. */
+#ifndef SONDE_CMD_COMMAND_AGENT_H
+#define SONDE_CMD_COMMAND_AGENT_H
+
+#include "base/ask.h"
+#include "cmd/command.h"
+
+#define COMMAND_ANSWER_MAX (512u << 20)
+
+/* where: as of ask(); NULL is this machine's agent. Returns EXIT_GOOD when the agent has answered with success; else the
+ * person was told why not. */
+int command_ask(const struct command_call *call, const char *where, const char *method, const char *path,
+                struct bytes body, struct buf *answer);
+
+/* The same without a message: an explanation is added to why. */
+enum err command_ask_quietly(const char *where, const char *method, const char *path, struct bytes body,
+                             struct buf *answer, struct buf *why);
+
+#endif

@@ -1,0 +1,28 @@
+/* Names of other programs under which sonde may be called: each turns the old options into those of a command of ours. To
+ * add one: a file in this folder, a line in names.c, and the name in cmd/meson.build. */
+#ifndef SONDE_CMD_NAMES_NAMES_H
+#define SONDE_CMD_NAMES_NAMES_H
+
+#include "base/buf.h"
+
+/* An argument vector that grows; owns its words. */
+struct names_words {
+    char **words; /* NULL behind the last */
+    int count;
+};
+
+void names_add(struct names_words *words, const char *word);
+void names_clear(struct names_words *words);
+
+struct names_entry {
+    const char *name;
+    /* Fills words: "sonde", the command, its options. USAGE: message says what is wrong. */
+    enum err (*turn)(int argc, char **argv, struct names_words *words, struct buf *message);
+};
+
+/* By the last part of argv[0]; NULL: it is an ordinary sonde. */
+const struct names_entry *names_find(const char *path);
+
+extern const struct names_entry names_ldms_ls;
+
+#endif

@@ -1,0 +1,186 @@
+/* The layout is that of LDMS's ldms_ls, so that scripts which read it go on reading. */
+#include "show/ls.h"
+
+#include "base/clock.h"
+#include "base/utf8.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* What LDMS calls the sets of the same content. */
+static const struct { const char *ours, *theirs; } names[] = {
+    { "stat", "procstat2" },       { "interrupts", "procinterrupts" },   { "self", "dstat" },
+    { "diskstats", "procdiskstats" }, { "netdev", "procnetdev2" },       { "nfs", "procnfs" },
+    { "infiniband", "sysclassib" }, { "lustre", "lustre2_client" },      { "temperature", "coretemp" },
+    { "ipmi", "ipmisensors" },     { "perf", "perfevent" },              { "process", "linux_proc" },
+};
+
+const char *ls_schema(const struct sets_item *item, enum ls_form form)
+{
+    for (size_t i = 0; form == LS_LDMS && i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i].ours, item->schema->name) == 0)
+            return names[i].theirs;
+    return item->schema->name;
+}
+
+static void add_part(struct buf *out, const char *text)
+{
+    buf_add_char(out, '/');
+    utf8_add_safe(out, bytes_of(text), true);
+}
+
+void ls_name(struct buf *out, const struct sets *sets, const struct sets_item *item, enum ls_form form)
+{
+    utf8_add_safe(out, bytes_of(sets->host), true);
+    if (item->job)
+        add_part(out, item->job);
+    add_part(out, ls_schema(item, form));
+    if (*item->instance)
+        add_part(out, item->instance);
+}
+
+static const char line[] = "-------------- ------------------------ ------ ------ ------ ------ ------ ------ ---------- "
+                           "----------------- ----------------- --------\n";
+
+void ls_table_head(struct buf *out)
+{
+    buf_printf(out, "%-14s %-24s %6s %6s %6s %6s %6s %6s %10s %17s %17s %s\n", "Schema", "Instance", "Flags", "Msize", "Dsize",
+               "Hsize", "UID", "GID", "Perm", "Update", "Duration", "Info");
+    buf_add_text(out, line);
+}
+
+/* What the descriptions take; they are told once. */
+static size_t description_bytes(const struct set *schema)
+{
+    size_t bytes = sizeof *schema + strlen(schema->name) + 1;
+    for (size_t i = 0; schema->metrics && i < schema->size; i++)
+        bytes += sizeof *schema->metrics + strlen(schema->metrics[i].name) + strlen(schema->metrics[i].unit)
+            + strlen(schema->metrics[i].help) + 3;
+    return bytes;
+}
+
+static size_t value_bytes(const struct set *schema)
+{
+    return schema->size * (sizeof(union value) + 1);
+}
+
+/* Users see their own jobs, everybody sees the node. */
+void ls_table_line(struct buf *out, const struct sets *sets, const struct sets_item *item, enum ls_form form)
+{
+    struct buf name;
+    char uid[16] = "-";
+    uint64_t age_ns = item->time_ns > item->first_ns ? item->time_ns - item->first_ns : 0;
+    buf_init(&name, 4096);
+    ls_name(&name, sets, item, form);
+    if (item->uid != UINT32_MAX)
+        snprintf(uid, sizeof uid, "%" PRIu32, item->uid);
+    buf_printf(out, "%-14s %-24s %6s %6zu %6zu %6d %6s %6s %10s %10llu.%06llu %17s ", ls_schema(item, form),
+               buf_text(&name), "CR", description_bytes(item->schema), value_bytes(item->schema), 0, uid, "-",
+               item->job ? "-r--------" : "-r--r--r--", item->time_ns / NS_PER_S, item->time_ns % NS_PER_S / NS_PER_US, "-");
+    buf_printf(out, "\"updates\"=\"%llu\" \"period\"=\"%lluus\" \"since\"=\"%llus\"",
+               (unsigned long long)item->updates, item->period_ns / NS_PER_US, age_ns / NS_PER_S);
+    if (item->user) {
+        buf_add_text(out, " \"user\"=\"");
+        utf8_add_safe(out, bytes_of(item->user), true);
+        buf_add_char(out, '"');
+    }
+    buf_add_char(out, '\n');
+    buf_clear(&name);
+}
+
+void ls_table_end(struct buf *out, const struct sets *sets, const bool *chosen)
+{
+    size_t count = 0, descriptions = 0, values = 0;
+    const struct set *schema = NULL;
+    for (size_t i = 0; i < sets->count; i++) {
+        if (!chosen[i])
+            continue;
+        count++;
+        values += value_bytes(sets->items[i].schema);
+        if (sets->items[i].schema != schema)
+            descriptions += description_bytes(sets->items[i].schema);
+        schema = sets->items[i].schema;
+    }
+    buf_add_text(out, line);
+    buf_printf(out, "Total Sets: %zu, Meta Data (kB): %.2f, Data (kB) %.2f, Memory (kB): %.2f\n", count,
+               (double)descriptions / 1000, (double)values / 1000, (double)(descriptions + values) / 1000);
+}
+
+/* "Sun Nov 15 18:29:07 2026 +0000 [1561us]" */
+static void add_time(struct buf *out, uint64_t time_ns)
+{
+    time_t seconds = (time_t)(time_ns / NS_PER_S);
+    struct tm local;
+    char text[64] = "";
+    if (localtime_r(&seconds, &local))
+        strftime(text, sizeof text, "%a %b %d %H:%M:%S %Y %z", &local);
+    buf_printf(out, "%s [%lluus]", text, time_ns % NS_PER_S / NS_PER_US);
+}
+
+static void add_value(struct buf *out, enum metric_type type, union value value)
+{
+    if (type == U64)
+        buf_add_u64(out, value.u64);
+    else if (type == I64)
+        buf_printf(out, "%" PRId64, value.i64);
+    else
+        buf_printf(out, "%f", value.f64);
+}
+
+static void add_metric_name(struct buf *out, char sort, enum metric_type type, const char *name)
+{
+    static const char *const types[] = { [U64] = "u64", [I64] = "s64", [F64] = "d64" };
+    struct buf safe;
+    buf_init(&safe, 4096);
+    utf8_add_safe(&safe, bytes_of(name), true);
+    buf_printf(out, "%c %-12s %-42s ", sort, types[type], buf_text(&safe));
+    buf_clear(&safe);
+}
+
+/* LDMS has what the kernel writes: the kernel's names, and /proc/meminfo's kB. */
+static void add_metric(struct buf *out, const struct sets_item *item, size_t i, enum ls_form form)
+{
+    const struct metric *metric = &item->schema->metrics[i];
+    union value value = item->values[i];
+    const char *unit = strcmp(metric->unit, "1") == 0 ? "" : metric->unit;
+    bool is_kb = form == LS_LDMS && metric->type == U64 && strcmp(item->schema->name, "meminfo") == 0 && *unit == 'B';
+    add_metric_name(out, 'D', metric->type, form == LS_LDMS && metric->source ? metric->source : metric->name);
+    if (!item->known[i]) {
+        buf_add_text(out, "-\n");
+        return;
+    }
+    if (is_kb)
+        value.u64 /= 1024;
+    add_value(out, metric->type, value);
+    if (*unit)
+        buf_printf(out, " %s", is_kb ? "kB" : unit);
+    buf_add_char(out, '\n');
+}
+
+static void add_ldms_ids(struct buf *out, const struct sets_item *item)
+{
+    uint64_t job = 0;
+    for (const char *at = item->job ? item->job : ""; *at >= '0' && *at <= '9'; at++)
+        job = job * 10 + (uint64_t)(*at - '0');
+    add_metric_name(out, 'M', U64, "component_id");
+    buf_add_text(out, "0\n");
+    add_metric_name(out, 'D', U64, "job_id");
+    buf_printf(out, "%" PRIu64 "\n", job);
+    add_metric_name(out, 'D', U64, "app_id");
+    buf_add_text(out, "0\n");
+}
+
+void ls_values(struct buf *out, const struct sets *sets, const struct sets_item *item, enum ls_form form)
+{
+    ls_name(out, sets, item, form);
+    buf_add_text(out, ": consistent, last update: ");
+    add_time(out, item->time_ns);
+    buf_add_text(out, " \n");
+    if (form == LS_LDMS)
+        add_ldms_ids(out, item);
+    for (size_t i = 0; item->values && i < item->schema->size; i++)
+        add_metric(out, item, i, form);
+    buf_add_char(out, '\n');
+}

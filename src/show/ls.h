@@ -1,0 +1,26 @@
+/* Sets as sonde ls and ldms_ls print them: names, a table, values. */
+#ifndef SONDE_SHOW_LS_H
+#define SONDE_SHOW_LS_H
+
+#include "show/sets.h"
+
+enum ls_form {
+    LS_OURS, /* our names and units */
+    LS_LDMS, /* names of sets, metrics and units that people know from LDMS */
+};
+
+/* "n1/netdev/eth0"; of a job "n1/4711/cgroup". */
+void ls_name(struct buf *out, const struct sets *sets, const struct sets_item *item, enum ls_form form);
+
+/* The name of the set: "interrupts", or "procinterrupts" of LDMS. */
+const char *ls_schema(const struct sets_item *item, enum ls_form form);
+
+/* The table of -v: a header, a line for each, what they take together. */
+void ls_table_head(struct buf *out);
+void ls_table_line(struct buf *out, const struct sets *sets, const struct sets_item *item, enum ls_form form);
+void ls_table_end(struct buf *out, const struct sets *sets, const bool *chosen);
+
+/* The values of -l. */
+void ls_values(struct buf *out, const struct sets *sets, const struct sets_item *item, enum ls_form form);
+
+#endif

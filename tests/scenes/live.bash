@@ -1,0 +1,33 @@
+# Loaded behind scene by scenes that look at a running agent: its socket is in $T/run, its port is $PORT.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    scene_setup
+    export SONDE_SOCKET_DIR=$T/run
+    AGENT=
+    PORT=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+}
+
+teardown() {
+    [ -z "$AGENT" ] || kill -9 "$AGENT" 2>/dev/null || :
+    scene_teardown
+}
+
+# An agent with these options more, until it answers.
+start_agent() {
+    # 3>&-: bats waits for whoever holds it
+    "$SONDE" agent --listen "127.0.0.1:$PORT" "$@" >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for '"$SONDE" ls >/dev/null 2>&1 && [ -n "$("$SONDE" ls)" ]'
+}
+
+# Waits until a condition holds, at most 20 s.
+wait_for() {
+    for ((i = 0; i < 400; i++)); do
+        eval "$1" && return
+        sleep 0.05
+    done
+    echo "never: $1"
+    cat "$T/said"
+    return 1
+}

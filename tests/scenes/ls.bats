@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# sonde ls and ldms_ls: what an agent holds, in the layout that people know.
+load scene
+load live
+
+@test "sets by name, of this node and over TCP" {
+    start_agent --sensors meminfo,stat,netdev
+    host=$("$SONDE" ls --json | jq -r .host)
+    "$SONDE" ls >names
+    grep -qx "$host/meminfo" names
+    grep -qx "$host/stat_cpu/cpu0" names
+    grep -qx "$host/netdev/lo" names
+    "$SONDE" ls "127.0.0.1:$PORT" | cmp - names
+    "$SONDE" ls "$T/run/agent.sock" | cmp - names
+}
+
+@test "values are the kernel's" {
+    start_agent --sensors meminfo
+    run -0 "$SONDE" ls -l
+    [[ "${lines[0]}" =~ /meminfo:\ consistent,\ last\ update:\ .*us\] ]]
+    total=$(($(awk '/^MemTotal:/ { print $2 }' /proc/meminfo) * 1024))
+    grep -qE "^D u64          mem_total +$total B$" <<<"$output"
+    "$SONDE" ls --json | jq -e --argjson total "$total" \
+        '.sets[0].values[.schemas[0].metrics | map(.name) | index("mem_total")] == $total'
+}
+
+@test "a table with sizes, times and a sum" {
+    start_agent --sensors meminfo,loadavg
+    run -0 "$SONDE" ls -v
+    [[ "${lines[0]}" =~ ^Schema\ +Instance\ +Flags\ +Msize\ +Dsize\ +Hsize\ +UID\ +GID\ +Perm\ +Update\ +Duration\ +Info$ ]]
+    [[ "$output" == *"Total Sets: 2, Meta Data (kB): "* ]]
+    grep -qE "^meminfo +[^ ]+/meminfo +CR +[0-9]+ +[0-9]+ +0 .* -r--r--r-- [0-9]{10}\.[0-9]{6} " <<<"$output"
+}
+
+@test "names choose, also as expressions, and by sensor" {
+    start_agent --sensors meminfo,stat,loadavg
+    [ "$("$SONDE" ls -n '*/loadavg' | wc -l)" -eq 1 ]
+    [ "$("$SONDE" ls -E -n 'stat_cpu/cpu[0-9]+$' | wc -l)" -eq "$(nproc --all)" ]
+    [ "$("$SONDE" ls -S -n meminfo -n loadavg | wc -l)" -eq 2 ]
+    run -1 "$SONDE" ls -n nothing
+    [[ "$output" == *"none of the"* ]]
+    run -2 "$SONDE" ls -E -n '('
+    [[ "$output" == *"no regular expression"* ]]
+}
+
+@test "the sets of a job are its user's" {
+    need_root
+    sleep 60 3>&- &
+    start_agent --sensors meminfo,process
+    "$SONDE" job begin 4711 --pid $! --user nobody
+    wait_for '"$SONDE" ls -j 4711 2>/dev/null | grep -q "/4711/process$"'
+    as_nobody env SONDE_SOCKET_DIR="$T/run" "$SONDE" ls >theirs
+    grep -q /4711/process theirs
+    "$SONDE" job begin 4712 --pid $! --user root
+    wait_for '"$SONDE" ls -j 4712 2>/dev/null | grep -q /4712/'
+    as_nobody env SONDE_SOCKET_DIR="$T/run" "$SONDE" ls >theirs
+    run ! grep 4712 theirs
+    run -0 as_nobody curl -s --unix-socket "$T/run/agent.sock" http://x/metrics
+    [[ ! "$output" =~ 4712 ]]
+    run -0 as_nobody curl -s --unix-socket "$T/run/agent.sock" -d '{"set":{"period":"2s"}}' http://x/ctl
+    [[ "$output" == *"only root"* ]]
+    kill %1
+}
+
+@test "ldms_ls takes its own options and gives its own names" {
+    start_agent --sensors meminfo,interrupts
+    ln -s "$SONDE" ldms_ls
+    host=$(./ldms_ls -f json | jq -r .host)
+    ./ldms_ls -h localhost -p "$PORT" -x sock | grep -qx "$host/procinterrupts/cpu0"
+    run -0 ./ldms_ls -h localhost -p "$PORT" -x sock -l -a none "$host/meminfo"
+    grep -qE "^M u64          component_id +[0-9]+$" <<<"$output"
+    grep -qE "^D u64          MemTotal +$(awk '/^MemTotal:/ { print $2 }' /proc/meminfo) kB$" <<<"$output"
+    [ "$(./ldms_ls -E -S 'mem.*')" = "$host/meminfo" ]
+    [[ "$(./ldms_ls -V)" =~ ^sonde ]]
+    run -2 ./ldms_ls -Z
+    [[ "$output" == *"ldms_ls [-h HOST]"* ]]
+}
+
+@test "without an agent one is told so" {
+    run -1 "$SONDE" ls
+    [[ "$output" == *"no agent runs on this node"* ]]
+    run -1 "$SONDE" ls 127.0.0.1:1
+    [[ "$output" == *"no agent answers at 127.0.0.1:1"* ]]
+}

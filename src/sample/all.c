@@ -18,6 +18,7 @@ const struct sampler *const sampler_all[] = {
     &sampler_self,
     &sampler_rapl,
     &sampler_temperature,
+    &sampler_gpu,
     &sampler_ipmi,
     &sampler_infiniband,
     &sampler_lustre,

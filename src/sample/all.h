@@ -22,6 +22,7 @@ extern const struct sampler sampler_nfs;
 extern const struct sampler sampler_self;
 extern const struct sampler sampler_rapl;
 extern const struct sampler sampler_temperature;
+extern const struct sampler sampler_gpu;
 extern const struct sampler sampler_ipmi;
 extern const struct sampler sampler_infiniband;
 extern const struct sampler sampler_lustre;

@@ -26,17 +26,23 @@ bool scan_u64(const char **at, uint64_t *value)
     return true;
 }
 
+/* One division of two whole numbers, so that "0.42" is the same as 0.42 in a program. */
 bool scan_decimal(const char **at, double *value)
 {
-    uint64_t whole;
+    uint64_t whole, scale = 1;
     const char *digit = *at;
     if (!scan_u64(&digit, &whole))
         return false;
     *value = (double)whole;
     if (*digit == '.') {
-        double weight = 0.1;
-        for (digit++; *digit >= '0' && *digit <= '9'; digit++, weight /= 10)
-            *value += weight * (*digit - '0');
+        bool is_exact = whole < 1000000000; /* with six digits behind the point it fits into a double */
+        for (digit++; *digit >= '0' && *digit <= '9'; digit++) {
+            if (!is_exact || scale >= 1000000)
+                continue;
+            whole = whole * 10 + (uint64_t)(*digit - '0');
+            scale *= 10;
+        }
+        *value = (double)whole / (double)scale;
     }
     *at = digit;
     return true;

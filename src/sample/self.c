@@ -9,9 +9,13 @@
 #include "sample/textfile.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static const struct metric metrics[] = {
@@ -62,13 +66,14 @@ void self_tick(uint64_t delay_ns, uint64_t missed)
 struct self {
     struct textfile statm, io;
     int fd_fd, task_fd; /* of /proc/self/fd and task; -1: not there */
+    bool is_proc;       /* of the kernel, not of a captured tree */
     uint64_t page_bytes;
 };
 
 static int open_folder(const char *root, const char *path)
 {
     char whole[FILE_PATH_MAX];
-    return file_path(whole, root, path) ? -1 : open(whole, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return file_path(whole, root, path) ? -1 : open(whole, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 static void self_close(void *state)
@@ -91,6 +96,8 @@ static enum err self_open(void *state, const struct sampler_context *context)
     textfile_open(&self->io, context->root, "/proc/self/io", TEXTFILE_WHOLE); /* not in every kernel */
     self->fd_fd = open_folder(context->root, "/proc/self/fd");
     self->task_fd = open_folder(context->root, "/proc/self/task");
+    struct statfs system;
+    self->is_proc = !fstatfs(self->statm.fd, &system) && system.f_type == PROC_SUPER_MAGIC;
     self->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     return OK;
 }
@@ -139,14 +146,32 @@ static void set_io(struct self *self, struct sample *sample)
     }
 }
 
-/* Since Linux 6.2 the size of the folder is the number of descriptors; before, it is 0 and says nothing. The folder of
- * threads has a link more for each. */
+/* How many names are in a folder, but for those that begin with a point. getdents64 itself: readdir allocates. */
+static uint64_t count_names(int fd)
+{
+    char entries[4096] __attribute__((aligned(8)));
+    uint64_t count = 0;
+    long got;
+    if (lseek(fd, 0, SEEK_SET))
+        return 0;
+    while ((got = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0)
+        for (long at = 0; at < got;) {
+            uint16_t size; /* of struct linux_dirent64: inode, offset, size, type, name */
+            memcpy(&size, entries + at + 16, sizeof size);
+            count += entries[at + 19] != '.';
+            at += size;
+        }
+    return count;
+}
+
+/* Since Linux 6.2 the size of /proc/self/fd is the number of descriptors; before, it is 0 and they must be counted. The
+ * folder of threads has a link more for each. */
 static void set_folders(const struct self *self, struct sample *sample)
 {
     struct stat folder;
-    if (self->fd_fd >= 0 && !fstat(self->fd_fd, &folder) && folder.st_size > 0)
-        sample_set_u64(sample, FDS, (uint64_t)folder.st_size);
-    if (self->task_fd >= 0 && !fstat(self->task_fd, &folder) && folder.st_nlink > 2)
+    if (self->fd_fd >= 0 && !fstat(self->fd_fd, &folder))
+        sample_set_u64(sample, FDS, self->is_proc && folder.st_size > 0 ? (uint64_t)folder.st_size : count_names(self->fd_fd));
+    if (self->is_proc && self->task_fd >= 0 && !fstat(self->task_fd, &folder) && folder.st_nlink > 2)
         sample_set_u64(sample, THREADS, (uint64_t)folder.st_nlink - 2);
 }
 

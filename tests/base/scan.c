@@ -48,6 +48,22 @@ static void decimals_have_their_fraction(void **state)
     assert_false(scan_decimal(&at, &value));
 }
 
+static void decimals_are_those_of_the_compiler(void **state)
+{
+    (void)state;
+    static const struct { const char *text; double value; } rows[] = {
+        { "0.42", 0.42 }, { "86.23", 86.23 }, { "99.99", 99.99 }, { "0.10", 0.1 }, { "1.", 1 }, { "7.123456", 7.123456 },
+        { "18446744073709551615.5", 18446744073709551615.0 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *at = rows[i].text;
+        double value;
+        assert_true(scan_decimal(&at, &value));
+        assert_true(value == rows[i].value);
+        assert_int_equal(*at, '\0');
+    }
+}
+
 static void lines_are_found_by_their_beginning(void **state)
 {
     (void)state;
@@ -68,6 +84,7 @@ int main(void)
         cmocka_unit_test(a_number_that_does_not_fit_is_none),
         cmocka_unit_test(minus_is_no_number),
         cmocka_unit_test(decimals_have_their_fraction),
+        cmocka_unit_test(decimals_are_those_of_the_compiler),
         cmocka_unit_test(lines_are_found_by_their_beginning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

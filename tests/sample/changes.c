@@ -177,6 +177,19 @@ static void a_dimm_is_read_when_its_controller_has_counted(void **state)
     assert_int_equal(sampling_u64_of(&s, "edac_dimm", "mc0/dimm0", "corrected"), 2);
 }
 
+/* As before Linux 6.2, where the folder does not tell its size. */
+static void descriptors_are_counted(void **state)
+{
+    (void)state;
+    put("proc/self/fd/0", "");
+    put("proc/self/fd/17", "");
+    begin(&sampler_self, "proc/self/statm", "1 1 1\n");
+    assert_int_equal(sampling_u64(&s, "fds"), 2);
+    next("proc/self/fd/1023", "");
+    assert_int_equal(sampling_u64(&s, "fds"), 3);
+    assert_null(sampling_find(&s, "threads")); /* of whom? */
+}
+
 /* --- large nodes --- */
 
 static char *large;
@@ -325,6 +338,7 @@ int main(void)
         CHANGE(an_interrupt_that_comes_later_is_added),
         CHANGE(devices_come_and_go),
         CHANGE(a_dimm_is_read_when_its_controller_has_counted),
+        CHANGE(descriptors_are_counted),
         LARGE(many_interrupts_are_summed_up),
         LARGE(thousands_of_cpus_are_read),
         LARGE(what_is_too_much_is_left_out),

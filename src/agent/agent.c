@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define LOOK_NS (1000 * NS_PER_MS)      /* between two looks after jobs, and signs of life */
-#define LOOK_EARLY_NS (20 * NS_PER_MS)  /* a tick that comes shortly before is used for it */
+#define LOOK_EARLY_NS (200 * NS_PER_MS) /* a tick that comes shortly before is used for it: one waking less */
 #define SWEEP_NS (10 * NS_PER_S)
 #define SWEEP_PERIODS 3
 #define ONCE_NS (10 * NS_PER_S) /* for slow sensors, when all are read once */
@@ -303,6 +303,8 @@ static void on_ticks(struct agent *agent)
     if (due) {
         self_tick(agent->schedule.late_ns, agent->schedule.counts.missed - missed);
         sensors_tick(agent->sensors);
+        if (agent->schedule.counts.ticks == 1)
+            agent->looked_ns = 0; /* from now on in step with the ticks */
     }
     schedule_arm(&agent->schedule);
 }

@@ -30,6 +30,8 @@ struct slow {
     struct job_copy *news, **news_end;
     size_t news_count;
     bool wanted, busy, ready, stop, left; /* left: nobody waits for the thread, it frees all of this */
+    uint64_t rests_until_ns; /* CLOCK_MONOTONIC: to wake the thread before would be in vain */
+    bool rests_for_ever;
     struct slow_facts facts;
     int event_fd;
     pthread_t thread;
@@ -117,6 +119,8 @@ static void work_once(struct slow *slow)
     slow->facts.last = slow->life.last;
     slow->facts.failures = slow->life.failures;
     slow->facts.openings = slow->openings;
+    slow->rests_until_ns = slow->life.is_open ? 0 : slow->life.retry_at_ns;
+    slow->rests_for_ever = slow->life.is_absent && !slow->life.look_again_ns;
     pthread_cond_broadcast(&slow->changed);
     if (slow->ready)
         tell_loop(slow);
@@ -188,9 +192,18 @@ enum err slow_start(struct slow **slow, const struct sampler *sampler, const str
     return err;
 }
 
+static bool rests(const struct slow *slow)
+{
+    return slow->rests_for_ever || (slow->rests_until_ns && clock_monotonic_ns() < slow->rests_until_ns);
+}
+
 void slow_tick(struct slow *slow)
 {
     pthread_mutex_lock(&slow->mutex);
+    if (rests(slow)) {
+        pthread_mutex_unlock(&slow->mutex);
+        return;
+    }
     if (slow->busy || slow->ready || slow->wanted)
         slow->facts.skipped++;
     else {

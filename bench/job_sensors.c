@@ -175,6 +175,7 @@ int main(int argc, char **argv)
         tools_die("job_sensors [JOBS]: 5,000 at most");
     groups = calloc(job_count, sizeof *groups);
     pids = calloc(job_count, sizeof *pids);
+    signal(SIGPIPE, SIG_IGN); /* the cgroups are to be removed all the same */
     if (!groups || !pids)
         tools_die("no memory");
     for (int unified = 0; unified < 2; unified++) {

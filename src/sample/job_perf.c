@@ -206,9 +206,10 @@ static void say_full(struct perf_sampler *perf, const struct job *job)
 
 static void say_absent(struct perf_sampler *perf, const struct job *job, enum err err)
 {
+    const char *remedy = err == DENIED ? "Run the agent as root, or with CAP_PERFMON"
+                                       : "They need a cgroup of the job in the v1 hierarchy perf_event or in v2";
     if (!perf->said_absent)
-        log_warn("perf events of job %s and maybe others are not counted: %s. They need a cgroup of the job in the v1 "
-                 "hierarchy perf_event or in v2.", job->id, err_text(err));
+        log_warn("perf events of job %s and maybe others are not counted: %s. %s.", job->id, err_text(err), remedy);
     perf->said_absent = true;
 }
 

@@ -8,6 +8,7 @@
 #include <linux/netlink.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -359,6 +360,38 @@ static void a_job_between_two_ticks_has_its_cpu_time(void **state)
     finish();
 }
 
+#define MANY 5000
+
+static void five_thousand_jobs_are_read(void **state)
+{
+    (void)state;
+    static struct group many[MANY];
+    struct rlimit before, small;
+    getrlimit(RLIMIT_NOFILE, &before);
+    small = (struct rlimit){ 1024, before.rlim_max };
+    setrlimit(RLIMIT_NOFILE, &small);
+    if (!begin(true))
+        leave_out("no taskstats or no cgroup here");
+    pid_t pid = group_ready(&group, make_short_ones, NULL);
+    for (unsigned i = 0; i < MANY; i++) {
+        group_describe(&many[i], i % 2, 100 + i);
+        if (i % 100 == 0) { /* told of twice: its tasks are of both */
+            many[i].job.cgroup = group.cgroup;
+            many[i].job.unified = true;
+        }
+        assert_int_equal(sensing_job(&sensing, &many[i].job, JOB_BEGIN), OK);
+    }
+    assert_int_equal(sensing_read(&sensing), OK);
+    assert_int_equal(sensing.batch.count, MANY + 1);
+    assert_int_equal(sensing_find(&sensing, "", many[MANY - 100].id, "tasks")->u64, 1);
+    assert_int_equal(group_go(pid), 0);
+    assert_int_equal(sensing_read(&sensing), OK);
+    assert_int_equal(sensing_find(&sensing, "", many[MANY - 100].id, "tasks_ended")->u64, 201);
+    assert_int_equal(sensing_find(&sensing, "", many[MANY - 1].id, "tasks_ended")->u64, 0);
+    finish();
+    setrlimit(RLIMIT_NOFILE, &before);
+}
+
 /* The sampler's sockets are among our descriptors. */
 static unsigned shrink_netlink_buffers(void)
 {
@@ -417,6 +450,7 @@ int main(void)
         cmocka_unit_test_teardown(a_job_without_a_group_is_its_descendants, clean),
         cmocka_unit_test_teardown(a_job_that_has_gone_gives_its_last, clean),
         cmocka_unit_test_teardown(a_job_between_two_ticks_has_its_cpu_time, clean),
+        cmocka_unit_test_teardown(five_thousand_jobs_are_read, clean),
         cmocka_unit_test_teardown(an_overrun_is_counted_and_made_good_from_the_group, clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

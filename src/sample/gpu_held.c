@@ -135,14 +135,19 @@ static enum err read_devices(const char *root, const char *mountinfo, const stru
     return gpu_held_parse_devices(text, names, held);
 }
 
+static bool join(char path[2 * CGROUP_PATH_MAX], const char *group, const char *name)
+{
+    int size = snprintf(path, 2 * CGROUP_PATH_MAX, "%s/%s", group, name);
+    return size > 0 && size < 2 * CGROUP_PATH_MAX;
+}
+
 /* A process of the group or of one below it. */
 static enum err find_process(const char *root, const char *group, int depth, uint64_t *pid)
 {
     char path[2 * CGROUP_PATH_MAX], text[64];
     const char *at = text;
     struct listing below = { 0 };
-    snprintf(path, sizeof path, "%s/cgroup.procs", group);
-    if (file_read(root, path, text, sizeof text, NULL) == OK && scan_u64(&at, pid))
+    if (join(path, group, "cgroup.procs") && file_read(root, path, text, sizeof text, NULL) == OK && scan_u64(&at, pid))
         return OK;
     if (depth == 0 || listing_read(&below, root, group, ""))
         return AGAIN;
@@ -150,7 +155,7 @@ static enum err find_process(const char *root, const char *group, int depth, uin
     for (size_t i = 0; err && i < below.count; i++) {
         if (strchr(below.names[i], '.') && !strstr(below.names[i], ".scope") && !strstr(below.names[i], ".slice"))
             continue; /* a file of the kernel: "cpu.stat" */
-        if (snprintf(path, sizeof path, "%s/%s", group, below.names[i]) < (int)sizeof path)
+        if (join(path, group, below.names[i]))
             err = find_process(root, path, depth - 1, pid);
     }
     listing_clear(&below);

@@ -5,7 +5,9 @@
 #include "base/json.h"
 #include "base/json_read.h"
 
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TEXT_MAX 8192
 
@@ -44,8 +46,8 @@ static enum err read_set(struct json_read *read, struct plan *plan, struct buf *
     return err;
 }
 
-/* *changed: something was set. */
-static enum err read_request(const char *json, size_t size, struct plan *plan, bool *changed, struct buf *why)
+/* *changed: something was set. *reload: the configuration shall be read anew. */
+static enum err read_request(const char *json, size_t size, struct plan *plan, bool *changed, bool *reload, struct buf *why)
 {
     struct json_read read;
     struct buf key;
@@ -57,8 +59,10 @@ static enum err read_request(const char *json, size_t size, struct plan *plan, b
         if (strcmp(buf_text(&key), "set") == 0) {
             *changed = true;
             err = read_set(&read, plan, why);
+        } else if (strcmp(buf_text(&key), "reload") == 0) {
+            json_read_bool(&read, reload);
         } else {
-            buf_printf(why, "an agent does not know '%.60s'; it knows 'set'", buf_text(&key));
+            buf_printf(why, "an agent does not know '%.60s'; it knows 'set' and 'reload'", buf_text(&key));
             err = USAGE;
         }
     }
@@ -153,19 +157,32 @@ static void write_answer(struct buf *answer, struct agent *agent, const char *er
     json_end(&json);
 }
 
+/* Not at once: the server that is just answering may have to listen elsewhere. A mistake is told now. */
+static enum err reload_soon(struct agent *agent, struct buf *why)
+{
+    struct plan plan;
+    enum err err = agent->settings.make_plan(agent->settings.context, &plan, why);
+    if (err)
+        return err;
+    plan_clear(&plan);
+    return kill(getpid(), SIGHUP) < 0 ? IO : OK;
+}
+
 enum err control_answer(void *context, const char *json, size_t size, struct buf *answer)
 {
     struct agent *agent = context;
     struct plan next;
     struct buf why;
-    bool changed = false;
+    bool changed = false, reload = false;
     enum err err = plan_copy(&next, &agent->plan);
     if (err)
         return err;
     buf_init(&why, TEXT_MAX);
-    err = read_request(json, size, &next, &changed, &why);
+    err = read_request(json, size, &next, &changed, &reload, &why);
     if (!err && changed)
         err = agent_apply_take(agent, &next, &why);
+    if (!err && reload)
+        err = reload_soon(agent, &why);
     plan_clear(&next);
     write_answer(answer, agent, err ? why.size ? buf_text(&why) : err_text(err) : NULL);
     buf_clear(&why);

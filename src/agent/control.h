@@ -2,7 +2,7 @@
  *
  * Comes in: {"set": {"period": "1s", "sensors": "-ipmi", "meminfo.period": "10s", "perf.events": "cycles,instructions"}}
  * with the names of the configuration file, a sensor's behind its name and a dot. All of it is done or, where there is a
- * mistake, nothing. {} only asks.
+ * mistake, nothing. {} only asks. {"reload": true} has the configuration read anew, if there is no mistake in it.
  *
  * Goes out: {"ok": true, "host": TEXT, "period_ns": N, "listen": TEXT, "socket": TEXT, "ticks": N, "late": N, "missed": N,
  * "worst_ns": N, "clock_sets": N, "jobs": N, "entries": N, "sensors": [{"name": TEXT, "about": TEXT, "enabled": BOOL,

@@ -1,6 +1,7 @@
 /* Descriptions stand once, in schemas; the sets point to them. */
 #include "agent/state.h"
 
+#include "agent/figures.h"
 #include "base/clock.h"
 #include "base/json.h"
 
@@ -122,7 +123,7 @@ void state_sets(struct buf *out, const struct view *view, bool with_values)
     json_end(&json);
 }
 
-static void add_job(struct json *json, const struct job *job)
+static void add_job(struct json *json, const struct job *job, const struct figures *figures)
 {
     json_begin_object(json);
     json_field_text(json, "id", job->id);
@@ -144,24 +145,43 @@ static void add_job(struct json *json, const struct job *job)
         json_field_text(json, "cgroup", job->cgroup);
     if (job->pid)
         json_field_u64(json, "pid", job->pid);
+    if (figures)
+        figures_write(json, figures);
     json_end_object(json);
+}
+
+/* Returns how many jobs are not shown. */
+static size_t add_jobs(struct json *json, const struct view *view, const struct figures_all *all)
+{
+    const struct job *job;
+    size_t at = 0, others = 0;
+    while (view->jobs && (job = jobs_next(view->jobs, &at)))
+        if (view_shows_job(view, job))
+            add_job(json, job, job->slot < all->job_count ? &all->jobs[job->slot] : NULL);
+        else
+            others++;
+    return others;
 }
 
 void state_jobs(struct buf *out, const struct view *view)
 {
     struct json json;
-    const struct job *job;
-    size_t at = 0, others = 0;
+    struct figures_all all;
+    if (figures_read(&all, view)) {
+        out->failed = true;
+        return;
+    }
     begin(&json, out, view);
+    json_key(&json, "node");
+    json_begin_object(&json);
+    figures_write(&json, &all.node);
+    json_end_object(&json);
     json_key(&json, "jobs");
     json_begin_array(&json);
-    while (view->jobs && (job = jobs_next(view->jobs, &at)))
-        if (view_shows_job(view, job))
-            add_job(&json, job);
-        else
-            others++;
+    size_t others = add_jobs(&json, view, &all);
     json_end_array(&json);
-    json_field_u64(&json, "others", others); /* jobs that whoever asks may not see */
+    json_field_u64(&json, "others", others);
     json_end_object(&json);
     json_end(&json);
+    figures_clear(&all);
 }

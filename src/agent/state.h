@@ -10,7 +10,8 @@
  * with_values: schemas hold metrics and sets hold values, null where not known. */
 void state_sets(struct buf *out, const struct view *view, bool with_values);
 
-/* {"host", "time_ns", "jobs": [{"id", "user", …}]} */
+/* {"host", "time_ns", "node": {"figures"}, "jobs": [{"id", "user", …, "figures": {"cpu_us": [VALUE, TIME_NS], …}}],
+ *  "others": jobs that whoever asks may not see} */
 void state_jobs(struct buf *out, const struct view *view);
 
 #endif

@@ -8,6 +8,7 @@
     X(report) \
     X(list) \
     X(ls) \
+    X(ctl) \
     X(ps) \
     X(export) \
     X(submit) \

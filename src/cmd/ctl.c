@@ -1,0 +1,225 @@
+/* sonde ctl: shows what a running agent does, and changes it. Words of the command line become the JSON of POST /ctl. */
+#include "cmd/command_agent.h"
+
+#include "base/json.h"
+#include "show/agent_state.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define BODY_MAX 65536u
+
+struct ctl_settings {
+    bool json;
+    const char *agent;
+};
+
+static void begin_set(struct json *json)
+{
+    json_key(json, "set");
+    json_begin_object(json);
+}
+
+/* KEY=VALUE; key gets suffix behind it. False: there is no '='. */
+static bool add_pair(struct json *json, const char *word, const char *suffix)
+{
+    const char *equals = strchr(word, '=');
+    char key[256];
+    size_t size = equals ? (size_t)(equals - word) : 0;
+    if (!size || size + strlen(suffix) >= sizeof key)
+        return false;
+    memcpy(key, word, size);
+    memcpy(key + size, suffix, strlen(suffix) + 1);
+    json_field_text(json, key, equals + 1);
+    return true;
+}
+
+/* "5s", "meminfo=10s" */
+static bool add_periods(struct json *json, char **words)
+{
+    if (!*words)
+        return false;
+    begin_set(json);
+    for (; *words; words++)
+        if (!strchr(*words, '='))
+            json_field_text(json, "period", *words);
+        else if (!add_pair(json, *words, ".period"))
+            return false;
+    json_end_object(json);
+    return true;
+}
+
+/* "+vmstat", "-nfs"; or a list as of sonde agent --sensors. */
+static bool add_sensors(struct json *json, char **words)
+{
+    char key[256];
+    if (!*words)
+        return false;
+    begin_set(json);
+    for (; *words; words++) {
+        const char *word = *words;
+        if (*word != '+' && (*word != '-' || strchr(word, ','))) {
+            json_field_text(json, "sensors", word);
+            continue;
+        }
+        size_t size = strlen(word + 1);
+        if (!size || size + sizeof ".enabled" > sizeof key)
+            return false;
+        memcpy(key, word + 1, size);
+        memcpy(key + size, ".enabled", sizeof ".enabled");
+        json_field_text(json, key, *word == '+' ? "yes" : "no");
+    }
+    json_end_object(json);
+    return true;
+}
+
+static bool add_events(struct json *json, char **words)
+{
+    struct buf list;
+    if (!*words)
+        return false;
+    buf_init(&list, BODY_MAX);
+    for (; *words; words++)
+        buf_printf(&list, "%s%s", list.size ? "," : "", *words);
+    begin_set(json);
+    json_field_text(json, "perf.events", buf_text(&list));
+    json_end_object(json);
+    buf_clear(&list);
+    return true;
+}
+
+static bool add_settings(struct json *json, char **words)
+{
+    if (!*words)
+        return false;
+    begin_set(json);
+    for (; *words; words++)
+        if (!add_pair(json, *words, ""))
+            return false;
+    json_end_object(json);
+    return true;
+}
+
+static bool add_reload(struct json *json, char **words)
+{
+    json_field_bool(json, "reload", true);
+    return !*words;
+}
+
+static bool add_nothing(struct json *json, char **words)
+{
+    (void)json;
+    return !*words;
+}
+
+/* What may be told. */
+static const struct verb {
+    const char *name, *form;
+    bool (*add)(struct json *json, char **words); /* false: the words do not fit */
+    bool shows; /* the answer is what one wants to see */
+} verbs[] = {
+    { "show", "show", add_nothing, true },
+    { "period", "period PERIOD, or period SENSOR=PERIOD...", add_periods, false },
+    { "sensors", "sensors +SENSOR -SENSOR...", add_sensors, false },
+    { "events", "events EVENT,EVENT...", add_events, false },
+    { "set", "set KEY=VALUE..., or set SENSOR.KEY=VALUE...", add_settings, false },
+    { "reload", "reload", add_reload, false },
+};
+
+static const struct verb *find_verb(const char *name)
+{
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (strcmp(verbs[i].name, name) == 0)
+            return &verbs[i];
+    return NULL;
+}
+
+static int print_state(const struct command_call *call, struct buf *answer)
+{
+    const struct ctl_settings *settings = call->settings;
+    struct terminal terminal = terminal_of(STDOUT_FILENO);
+    struct buf out;
+    if (settings->json)
+        return command_print(call, answer);
+    buf_init(&out, COMMAND_ANSWER_MAX);
+    int status = agent_state_print(buf_text(answer), answer->size, &terminal, &out)
+                     ? command_fail(call, "the agent's answer cannot be read; is it of another version?")
+                     : command_print(call, &out);
+    buf_clear(&out);
+    return status;
+}
+
+static int tell(const struct command_call *call, const struct verb *verb, const struct buf *body)
+{
+    const struct ctl_settings *settings = call->settings;
+    struct buf answer;
+    buf_init(&answer, COMMAND_ANSWER_MAX);
+    int status = command_ask(call, settings->agent, "POST", "/ctl", (struct bytes){ body->data, body->size }, &answer);
+    if (status == EXIT_GOOD && (verb->shows || settings->json))
+        status = print_state(call, &answer);
+    buf_clear(&answer);
+    return status;
+}
+
+static int ctl_run(const struct command_call *call)
+{
+    const char *word = call->count ? call->operands[0] : "show";
+    const struct verb *verb = find_verb(word);
+    struct json json;
+    struct buf body;
+    if (!verb)
+        return command_misused(call, "there is no '%s'; say show, period, sensors, events, set or reload", word);
+    buf_init(&body, BODY_MAX);
+    json_init_line(&json, &body);
+    json_begin_object(&json);
+    bool is_good = verb->add(&json, call->operands + (call->count ? 1 : 0));
+    json_end_object(&json);
+    json_end(&json);
+    int status = is_good && !buf_err(&body) ? tell(call, verb, &body) : command_misused(call, "say: sonde ctl %s", verb->form);
+    buf_clear(&body);
+    return status;
+}
+
+#define AT(field) .offset = offsetof(struct ctl_settings, field)
+static const struct option options[] = {
+    { .name = "json", .type = OPTION_FLAG, AT(json), .help = "Print the agent's answer, as JSON" },
+    { .letter = 'a', .name = "agent", .argument = "PATH", .type = OPTION_TEXT, AT(agent),
+      .help = "The socket of the agent, where it is not the usual one" },
+    OPTION_END,
+};
+
+static const struct command_fact examples[] = {
+    { "sonde ctl", "what the agent of this node does, and how its sensors are" },
+    { "sonde ctl period 5s", "from now on, read everything every five seconds" },
+    { "sonde ctl period meminfo=10s ipmi=1m", "these two at their own pace" },
+    { "sonde ctl sensors +vmstat -nfs", "switch one sensor on, another off" },
+    { "sonde ctl events cycles,instructions", "count these perf events of each job" },
+    { "sonde ctl set interrupts.period=1m", "any setting, by its name in the configuration file" },
+    { "sonde ctl reload", "read the configuration file anew, as SIGHUP does" },
+    { 0 },
+};
+
+static const struct command_fact environment[] = {
+    { "SONDE_SOCKET_DIR", "the folder of the agent's socket, in place of the usual one" },
+    { 0 },
+};
+
+const struct command command_ctl = {
+    .name = "ctl",
+    .about = "tell a running agent what to do",
+    .usage = "[OPTIONS] [show | period | sensors | events | set | reload] [WORD...]",
+    .description =
+        "Changes the period, the sensors and the perf events of the agent of this node while it runs: nothing is read twice, "
+        "and no series gets a hole. All of it is done or, where there is a mistake, nothing. What was changed so is "
+        "forgotten when the agent ends or reads its configuration anew.\n\n"
+        "Only root and the user whom the agent runs as may do this. Options stand before the first word.",
+    .options = options,
+    .settings_size = sizeof(struct ctl_settings),
+    .operands_max = -1,
+    .operand = "WORD",
+    .first_operand_ends = true,
+    .examples = examples,
+    .environment = environment,
+    .see_also = "agent ls doctor",
+    .run = ctl_run,
+};

@@ -73,7 +73,7 @@ static struct outlet *find(struct outlets *outlets, const struct plan_sink *plan
 enum err outlets_apply(struct outlets *outlets, const struct plan *plan, struct buf *why)
 {
     struct outlets next = { 0 };
-    struct outlet *kept[PLAN_SINKS_MAX];
+    struct outlet *kept[PLAN_SINKS_MAX] = { NULL };
     for (; next.count < plan->sink_count; next.count++) {
         kept[next.count] = find(outlets, &plan->sinks[next.count]);
         enum err err = kept[next.count] ? OK : outlet_open(&next.list[next.count], &plan->sinks[next.count], why);

@@ -300,7 +300,8 @@ static enum err perf_job(void *state, const struct job *job, enum job_event even
         err = watched ? OK : make_slot(perf, job->slot);
         if (!err && !watched)
             *perf->jobs[job->slot] = (struct watched){ .job = job };
-        return err ? err : open_group(perf, perf->jobs[job->slot]);
+        err = err ? err : open_group(perf, perf->jobs[job->slot]);
+        return err || watched || !out ? err : give(perf, perf->jobs[job->slot], out);
     }
     if (!watched)
         return OK;

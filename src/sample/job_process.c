@@ -204,7 +204,8 @@ static enum err process_read(void *state, struct batch *out)
     return err || !sampler->each ? err : give_each(sampler, time_ns, out);
 }
 
-static enum err finish_job(struct process_sampler *sampler, struct watched *watched, struct batch *out)
+/* One job alone, between two ticks: its first or last sample. */
+static enum err read_job(struct process_sampler *sampler, struct watched *watched, struct batch *out)
 {
     uint64_t time_ns = clock_realtime_ns();
     processes_begin(&sampler->processes);
@@ -213,8 +214,12 @@ static enum err finish_job(struct process_sampler *sampler, struct watched *watc
         err = ask_for_switches(sampler);
     if (!err)
         err = processes_end(&sampler->processes, &sampler->groups);
-    if (!err && out)
-        err = give_job(sampler, watched, time_ns, out);
+    return err || !out ? err : give_job(sampler, watched, time_ns, out);
+}
+
+static enum err finish_job(struct process_sampler *sampler, struct watched *watched, struct batch *out)
+{
+    enum err err = read_job(sampler, watched, out);
     end_job(sampler, watched);
     return err;
 }
@@ -225,8 +230,11 @@ static enum err process_job(void *state, const struct job *job, enum job_event e
     struct watched *watched = find_watched(sampler, job->slot);
     if (event == JOB_END)
         return watched ? finish_job(sampler, watched, out) : OK;
-    if (!watched)
-        return begin_job(sampler, job);
+    if (!watched) {
+        enum err err = begin_job(sampler, job);
+        watched = find_watched(sampler, job->slot);
+        return err || !watched || !out ? err : read_job(sampler, watched, out);
+    }
     job_tasks_close(&sampler->groups, &watched->tasks);
     return job_tasks_open(&sampler->groups, &watched->tasks, job);
 }

@@ -300,7 +300,11 @@ static enum err taskstats_job(void *state, const struct job *job, enum job_event
         err = begin_job(taskstats, job);
         watched = find_watched(taskstats, job->slot);
     }
-    return err || !watched ? err : look_at(taskstats, watched);
+    if (err || !watched)
+        return err;
+    uint64_t time_ns = clock_realtime_ns();
+    err = look_at(taskstats, watched);
+    return err || event != JOB_BEGIN || !out ? err : give(taskstats, watched, time_ns, out);
 }
 
 static void taskstats_close(void *state)

@@ -270,3 +270,18 @@ PY
     wait "$listener"
     [ "$(tail -n 1 heard)" = STOPPING=1 ]
 }
+
+@test "a job shorter than a period has a first and a last sample, and is shown no more" {
+    start -p 1s --sensors loadavg,process
+    [[ $(ctl '{"set": {"period": "1h"}}') == *'"ok": true'* ]] # from now on no tick helps
+    sleep 60 3>&- &
+    worker=$!
+    "$SONDE" job begin --pid "$worker" 4711
+    sleep 0.1
+    [[ $("$SONDE" ls) == *process* ]]
+    "$SONDE" job end 4711
+    wait_for "[ \$(awk -F, '\$3 == 4711 && \$4 == \"process\"' $T/out.csv | cut -d, -f1 | sort -u | wc -l) -eq 2 ]"
+    [[ $("$SONDE" ls) != *process* ]]
+    kill "$worker"
+    stop
+}

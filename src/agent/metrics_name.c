@@ -20,6 +20,7 @@ static const struct unit {
     { "V", "volts", 1, 0 },      { "mV", "volts", 1, 3 },
     { "A", "amperes", 1, 0 },    { "mA", "amperes", 1, 3 },
     { "Hz", "hertz", 1, 0 },     { "kHz", "hertz", 1000, 0 },    { "MHz", "hertz", 1000000, 0 },
+    { "B/s", "bytes_per_second", 1, 0 },
     { "MB*us", "byte_seconds", 1048576, 6 },
     { "%", "ratio", 1, 2 },      { "RPM", "rpm", 1, 0 },         { "rpm", "rpm", 1, 0 },
 };

@@ -3,6 +3,7 @@
 #include "tools/fake_nvml.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define API __attribute__((visibility("default")))
@@ -30,8 +31,25 @@ struct process_3 {
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
+/* For a whole agent, which cannot be told by the symbol: $FAKE_GPUS cards, $FAKE_GPU_PID on the first. */
+static void take_environment(void)
+{
+    const char *count = getenv("FAKE_GPUS"), *pid = getenv("FAKE_GPU_PID");
+    fake_nvml.count = (unsigned)strtoul(count, NULL, 10) % (FAKE_GPUS + 1);
+    for (unsigned i = 0; i < fake_nvml.count; i++)
+        fake_nvml.gpus[i] = (struct fake_gpu){ .minor = i, .percent = 50 + i, .milliwatts = 250000, .celsius = 60,
+                                               .total = 80ull << 30, .used = 1ull << 30, .millijoules = 123456 };
+    if (pid && fake_nvml.count) {
+        fake_nvml.gpus[0].process_count = 1;
+        fake_nvml.gpus[0].pids[0] = (unsigned)strtoul(pid, NULL, 10);
+        fake_nvml.gpus[0].memory[0] = 1ull << 30;
+    }
+}
+
 API int nvmlInit_v2(void)
 {
+    if (getenv("FAKE_GPUS"))
+        take_environment();
     fake_nvml.inits += fake_nvml.init_answer == 0;
     return fake_nvml.init_answer;
 }

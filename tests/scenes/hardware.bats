@@ -1,0 +1,132 @@
+#!/usr/bin/env bats
+# Sensors of hardware in a whole agent: captured nodes, a BMC and GPUs that stand in for real ones.
+load scene
+
+setup() {
+    scene_setup
+    export SONDE_SOCKET_DIR=$T/run
+    AGENT='' BMC=''
+}
+
+teardown() {
+    [ -z "$AGENT" ] || kill -9 "$AGENT" 2>/dev/null || :
+    [ -z "$BMC" ] || kill -9 "$BMC" 2>/dev/null || :
+    scene_teardown
+}
+
+# Waits until a condition holds, at most 10 s.
+wait_for() {
+    for ((i = 0; i < 500; i++)); do
+        eval "$1" && return
+        sleep 0.02
+    done
+    echo "never: $1"
+    cat "$T/said"
+    return 1
+}
+
+once() {
+    "$SONDE" agent --once --listen none "$@"
+}
+
+# The value of job, set, instance and metric in $output, the last one where there are several.
+value() {
+    awk -F, -v key="$1,$2,$3,$4" '
+        $3 "," $4 "," $5 "," $6 == key { value = $8; sub("\r", "", value) }
+        END { print value }' <<<"$output"
+}
+
+@test "energy, temperatures, fabric and file systems of a captured node" {
+    run once --root "$SOURCE/tests/nodes/sensors" --sensors rapl,temperature,infiniband,lustre
+    [ "$status" -eq 0 ]
+    [ "$(value '' rapl package-0 package)" = 124872633459 ]
+    [ "$(value '' rapl psys psys)" = 91448000123 ]
+    [ "$(value '' temperature acpitz_2 temperature)" = 27.8 ]
+    [ "$(value '' infiniband mlx5_0/1 transmit)" = 4000000000 ]
+    [ "$(value '' lustre scratch write)" = 30994606834 ]
+}
+
+@test "a sick node gives what is whole, and nobody complains" {
+    run once --root "$SOURCE/tests/nodes/sick" --sensors rapl,temperature,infiniband,lustre
+    [ "$status" -eq 0 ]
+    [ "$(value '' rapl package-1 package)" = 1000 ]
+    [ -z "$(value '' rapl package-0 package)" ]
+    [ "$(value '' temperature thermal_zone5 temperature)" = 55 ]
+    [ -z "$(grep -E ',-|e\+' <<<"$output")" ]
+    [[ $output != *"sonde: "* ]]
+}
+
+@test "the energy of the node is shared out to the jobs on it" {
+    cp -r "$SOURCE/tests/nodes/sensors" "$T/node"
+    # 3>&-: bats waits for whoever holds it
+    "$SONDE" agent --listen none --root "$T/node" --sensors rapl -p 50ms --set rapl.share_period=50ms \
+        --sink "csv:path=$T/out.csv" >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for "grep -q ,11,energy, '$T/out.csv'"
+    # 10 s of CPU time, of which job 11 has 4 and job 12 has 1; 60 mJ; all at once
+    kill -STOP "$AGENT"
+    echo 9000000000 >"$T/node/sys/fs/cgroup/cpu,cpuacct/slurm/uid_1000/job_11/cpuacct.usage"
+    echo "usage_usec 8000000" >"$T/node/sys/fs/cgroup/unified/system.slice/slurmstepd.scope/job_12/cpu.stat"
+    echo "cpu  $((4000 + 10 * $(getconf CLK_TCK))) 100 900 500000 300 40 60 0 0 0" >"$T/node/proc/stat"
+    echo 124872693459 >"$T/node/sys/class/powercap/intel-rapl:0/energy_uj"
+    kill -CONT "$AGENT"
+    wait_for "grep -q '124872693459' '$T/out.csv' && grep -q ',12,energy,,package,uJ,[56]' '$T/out.csv'"
+    kill "$AGENT"
+    wait "$AGENT"
+    AGENT=
+    output=$(cat "$T/out.csv")
+    [[ $(value 11 energy '' package) =~ ^(23999|24000)$ ]]
+    [[ $(value 12 energy '' package) =~ ^(5999|6000)$ ]]
+    [ -z "$(value 12 energy '' core)" ]
+}
+
+@test "GPUs are read where the library is" {
+    export LD_LIBRARY_PATH=$TOOLS FAKE_GPUS=2 FAKE_GPU_PID=$$
+    run once --sensors gpu
+    [ "$status" -eq 0 ]
+    [ "$(value '' gpu gpu0 utilization)" = 50 ]
+    [ "$(value '' gpu gpu1 utilization)" = 51 ]
+    [ "$(value '' gpu gpu0 processes)" = 1 ]
+    [ "$(value '' gpu gpu0 energy)" = 123456000 ]
+    FAKE_GPUS=0 run once --sensors gpu
+    [ "$status" -eq 0 ]
+    [ -z "$(value '' gpu gpu0 utilization)" ]
+    run env FAKE_GPUS=1 "$SONDE" doctor --no-trial
+    [[ $output == *"NVIDIA's GPUs"* ]]
+}
+
+@test "a BMC is asked over the network, and by name when the module is missing" {
+    command -v ipmi_sim >/dev/null || skip "no ipmi_sim"
+    [ -e "$SONDE_MODULES/sample-ipmi.so" ] || skip "built without freeipmi"
+    port=$((20000 + $$ % 20000))
+    "$SOURCE/tests/tools/bmc" "$T" "$port" >"$T/bmc.log" 2>&1 3>&- &
+    BMC=$!
+    sleep 0.5
+    echo secret >"$T/password"
+    run once --sensors ipmi --set "ipmi.host=127.0.0.1:$port" --set ipmi.user=operator \
+        --set "ipmi.password_file=$T/password"
+    [ "$status" -eq 0 ]
+    [ "$(value '' ipmi PowerDraw power)" = 384 ]
+    [ "$(value '' ipmi Fan1 fan)" = 5200 ]
+    run env SONDE_MODULES=/nonexistent "$SONDE" agent -v --once --listen none --sensors ipmi --set ipmi.host=127.0.0.1
+    [[ $output == *"sample-ipmi.so is not installed"* ]]
+}
+
+# One field of a finding in $output, which is doctor's JSON.
+finding() {
+    python3 -c '
+import json, sys
+print(next(f for f in json.load(sys.stdin)["findings"] if f["name"] == sys.argv[1])[sys.argv[2]])' "$1" "$2" <<<"$output"
+}
+
+@test "doctor says why a sensor is not there, and what to do" {
+    run "$SONDE" doctor --no-trial --json --root "$T"
+    for sensor in rapl temperature infiniband lustre gpu ipmi; do
+        [ "$(finding "$sensor" there)" = False ]
+        [ -n "$(finding "$sensor" reason)" ]
+        [ -n "$(finding "$sensor" remedy)" ]
+    done
+    run "$SONDE" doctor --no-trial --json --root "$SOURCE/tests/nodes/sensors"
+    [ "$(finding rapl there)" = True ]
+    [ "$(finding lustre there)" = True ]
+}

@@ -15,6 +15,7 @@
 
 #define ENVIRON_MAX (128 << 10)
 #define PROCESSES_LOOKED_AT 16
+#define PROCESSES_SEARCHED 512 /* for the one of the batch system, which nobody else can pretend to be */
 #define MEMORY_UNLIMITED (1ull << 62) /* v1 writes "no limit" as the largest page-aligned number */
 
 struct look {
@@ -91,8 +92,10 @@ static void take_environment(struct look *look, pid_t pid)
     uint64_t number;
     if (!source || pid_environ(look->root, pid, look->environment, ENVIRON_MAX, &got))
         return;
-    if (source->id_variable && !look->is_sure)
-        take_text(pid_environ_find(look->environment, got, source->id_variable), facts->id, sizeof facts->id);
+    const char *id = source->id_variable ? pid_environ_find(look->environment, got, source->id_variable) : NULL;
+    facts->has_environment |= id != NULL;
+    if (!look->is_sure)
+        take_text(id, facts->id, sizeof facts->id);
     if (source->user_variable)
         take_text(pid_environ_find(look->environment, got, source->user_variable), facts->user, sizeof facts->user);
     const char *cores = source->cores_variable ? pid_environ_find(look->environment, got, source->cores_variable) : NULL;
@@ -120,9 +123,11 @@ static bool look_at(void *context, pid_t pid)
     } else {
         if (facts->uid == UINT32_MAX || facts->uid == 0)
             facts->uid = uid;
-        take_environment(look, pid);
+        if (look->processes < PROCESSES_LOOKED_AT)
+            take_environment(look, pid);
     }
-    return ++look->processes < PROCESSES_LOOKED_AT;
+    bool is_searched = look->source && look->source->title && !look->is_sure;
+    return ++look->processes < (is_searched ? PROCESSES_SEARCHED : PROCESSES_LOOKED_AT);
 }
 
 /* A cgroup's times are those of its creation or of when the kernel last made its inode: never earlier. */

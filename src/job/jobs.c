@@ -195,8 +195,10 @@ static void tell_changes(struct jobs *jobs)
             continue;
         entry->is_changed = false;
         roll_change(&jobs->roll, entry);
-        if (entry->look_at_ns)
-            roll_look(&jobs->roll, entry, clock_monotonic_ns());
+        if (roll_is_settled(entry))
+            continue;
+        entry->look_pause_ns = 0; /* a new step has new processes, which may know more */
+        roll_look(&jobs->roll, entry, clock_monotonic_ns());
     }
 }
 
@@ -326,9 +328,11 @@ static uint64_t patience_ns(const struct entry *entry)
 /* Ends who has no processes any more, begins who has some again. */
 static void look_for_life(struct jobs *jobs, struct entry *entry, uint64_t now_ns)
 {
-    bool alive = is_alive(jobs, entry);
+    bool alive = is_alive(jobs, entry), later;
     if (alive) {
         entry->empty_since_ns = 0;
+        if (roll_set_user_name(&jobs->roll, entry, &later)) /* a directory service has taken its time */
+            roll_change(&jobs->roll, entry);
         if (entry->has_ended && !entry->ended_by_word) {
             entry->has_ended = false;
             entry->job.end_ns = 0;

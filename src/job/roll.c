@@ -115,23 +115,31 @@ static bool join_told(struct roll *roll, struct entry *entry, const char *id)
     return true;
 }
 
-static bool set_user(struct roll *roll, struct entry *entry, const struct inside *facts, bool is_last)
+bool roll_set_user_name(struct roll *roll, struct entry *entry, bool *later)
+{
+    if (*entry->user || entry->job.uid == UINT32_MAX)
+        return false;
+    return roll_set_text(entry->user, sizeof entry->user, users_name(&roll->users, entry->job.uid, later));
+}
+
+static bool set_user(struct roll *roll, struct entry *entry, const struct inside *facts)
 {
     bool later = false, changed = false;
-    /* A task is root's until it has become the user's: root is believed when it has its environment, or stays. */
-    if (entry->job.uid == UINT32_MAX && facts->uid != UINT32_MAX && (facts->uid || *facts->user || is_last)) {
+    /* A task is root's until it has become the user's, and then it has its environment. */
+    bool is_sure = facts->uid || facts->has_environment || !entry->source;
+    if (entry->job.uid == UINT32_MAX && facts->uid != UINT32_MAX && is_sure) {
         entry->job.uid = facts->uid;
         changed = true;
     }
-    changed |= roll_set_text(entry->user, sizeof entry->user, facts->user);
-    if (!*entry->user && entry->job.uid != UINT32_MAX)
-        changed |= roll_set_text(entry->user, sizeof entry->user, users_name(&roll->users, entry->job.uid, &later));
+    changed |= roll_set_user_name(roll, entry, &later);
+    if (!later) /* nobody knows the user: the processes may say any name, but then they say it of themselves */
+        changed |= roll_set_text(entry->user, sizeof entry->user, facts->user);
     return changed;
 }
 
-static bool take_facts(struct roll *roll, struct entry *entry, const struct inside *facts, bool is_last)
+static bool take_facts(struct roll *roll, struct entry *entry, const struct inside *facts)
 {
-    bool changed = set_user(roll, entry, facts, is_last);
+    bool changed = set_user(roll, entry, facts);
     changed |= set_number(&entry->job.cores_milli, facts->cores_milli);
     changed |= set_number(&entry->job.memory_bytes, facts->memory_bytes);
     changed |= roll_set_id(roll, entry, facts->id);
@@ -142,7 +150,7 @@ static bool take_facts(struct roll *roll, struct entry *entry, const struct insi
     return changed;
 }
 
-static bool is_settled(const struct entry *entry)
+bool roll_is_settled(const struct entry *entry)
 {
     const struct job *job = &entry->job;
     return !entry->waits_for_id && *entry->user && job->cores_milli && job->memory_bytes;
@@ -151,7 +159,7 @@ static bool is_settled(const struct entry *entry)
 static void look_again_later(struct entry *entry, uint64_t now_ns)
 {
     entry->look_pause_ns = entry->look_pause_ns ? entry->look_pause_ns * LOOK_FACTOR : LOOK_FIRST_NS;
-    bool goes_on = entry->look_pause_ns < LOOK_LAST_NS && !is_settled(entry);
+    bool goes_on = entry->look_pause_ns < LOOK_LAST_NS && !roll_is_settled(entry);
     entry->look_at_ns = goes_on ? now_ns + entry->look_pause_ns : 0;
 }
 
@@ -162,7 +170,7 @@ void roll_look(struct roll *roll, struct entry *entry, uint64_t now_ns)
     inside_read(&facts, &roll->hierarchies, roll->root, entry->folders, entry->job.cgroup, entry->source);
     if (entry->waits_for_id && join_told(roll, entry, facts.id))
         return;
-    bool changed = take_facts(roll, entry, &facts, is_last);
+    bool changed = take_facts(roll, entry, &facts);
     look_again_later(entry, now_ns);
     if (changed)
         roll_change(roll, entry);

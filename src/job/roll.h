@@ -28,8 +28,14 @@ void roll_end(struct roll *roll, struct entry *entry, uint64_t end_ns, bool by_w
  * It may join entry with another one: entry is not valid afterwards. */
 void roll_look(struct roll *roll, struct entry *entry, uint64_t now_ns);
 
+/* All is known that can be. */
+bool roll_is_settled(const struct entry *entry);
+
 /* The id that people type is known now. False: it was before, or another job has it. */
 bool roll_set_id(struct roll *roll, struct entry *entry, const char *id);
+
+/* The name of its user, when the number is known. *later: somebody is being asked. True: it was not known before. */
+bool roll_set_user_name(struct roll *roll, struct entry *entry, bool *later);
 
 /* Fills in what is not known. True: it was not. */
 bool roll_set_text(char *text, size_t size, const char *value);

@@ -80,8 +80,7 @@ static bool fill(struct roll *roll, struct entry *entry, const struct job *job)
         entry->job.uid = job->uid;
         is_new = true;
     }
-    if (!*entry->user && entry->job.uid != UINT32_MAX)
-        is_new |= roll_set_text(entry->user, sizeof entry->user, users_name(&roll->users, entry->job.uid, &later));
+    is_new |= roll_set_user_name(roll, entry, &later);
     if (!entry->job.cores_milli && job->cores_milli) {
         entry->job.cores_milli = job->cores_milli;
         is_new = true;

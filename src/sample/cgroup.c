@@ -35,7 +35,7 @@ struct cgroup_job {
 };
 
 struct cgroup_sampler {
-    bool with_steps; /* setting */
+    bool with_steps, keep_open; /* settings */
     struct cgroup_place place;
     struct cgroup_job *jobs; /* by slot */
     size_t room;
@@ -45,6 +45,8 @@ struct cgroup_sampler {
 
 static const struct setting settings[] = {
     { "steps", SETTING_FLAG, "yes", offsetof(struct cgroup_sampler, with_steps), "one sample for each step of a job too" },
+    { "keep_open", SETTING_FLAG, "yes", offsetof(struct cgroup_sampler, keep_open),
+      "keep files open between two readings, as long as they are few" },
     { .key = NULL },
 };
 
@@ -56,6 +58,8 @@ static enum err cgroup_open(void *state, const struct sampler_context *context)
     sampler->place.root = context->root;
     sampler->place.devices.root = context->root;
     sampler->place.kept_max = limit.rlim_cur / KEPT_SHARE < KEPT_MAX ? (unsigned)limit.rlim_cur / KEPT_SHARE : KEPT_MAX;
+    if (!sampler->keep_open)
+        sampler->place.kept_max = 0;
     enum err err = hierarchies_read(&sampler->place.hierarchies, context->root);
     if (err)
         hierarchies_clear(&sampler->place.hierarchies);

@@ -1,0 +1,104 @@
+/* One sampler of jobs on a root whose jobs are found as the agent finds them. */
+#ifndef SONDE_TESTS_TOOLS_JOB_SAMPLING_H
+#define SONDE_TESTS_TOOLS_JOB_SAMPLING_H
+
+#include "job/jobs.h"
+#include "sample/sampler.h"
+#include "tools/unit.h"
+
+#include <poll.h>
+
+struct job_sampling {
+    const struct sampler *sampler;
+    struct sampler_context context;
+    void *state;
+    struct jobs *jobs;
+    struct batch batch; /* of the last reading, and of what jobs gave since */
+    char ended[256];    /* the id of the job that ended last: its own is gone with it */
+};
+
+static inline void job_sampling_event(void *context, const struct job *job, enum job_event event)
+{
+    struct job_sampling *s = context;
+    size_t from = s->batch.count;
+    s->sampler->job(s->state, job, event, event == JOB_CHANGE ? NULL : &s->batch);
+    if (event != JOB_END)
+        return;
+    snprintf(s->ended, sizeof s->ended, "%s", job->id);
+    for (size_t i = from; i < s->batch.count; i++)
+        s->batch.samples[i].job = s->ended;
+}
+
+/* key: a setting that is not as it is by itself; NULL: none. */
+static inline void job_sampling_begin_with(struct job_sampling *s, const struct sampler *sampler, const char *root,
+                                           const char *key, const char *value)
+{
+    *s = (struct job_sampling){ .sampler = sampler, .context = { .root = root } };
+    batch_init(&s->batch);
+    s->state = calloc(1, sampler->state_size);
+    assert_int_equal(setting_defaults(sampler->settings, s->state), OK);
+    assert_int_equal(key ? setting_apply(sampler->settings, s->state, key, value) : OK, OK);
+    assert_int_equal(sampler->open(s->state, &s->context), OK);
+    struct jobs_listener listener = { job_sampling_event, s };
+    assert_int_equal(jobs_open(&s->jobs, root, &listener), OK);
+}
+
+static inline void job_sampling_begin(struct job_sampling *s, const struct sampler *sampler, const char *root)
+{
+    job_sampling_begin_with(s, sampler, root, NULL, NULL);
+}
+
+static inline void job_sampling_end(struct job_sampling *s)
+{
+    jobs_close(&s->jobs);
+    s->sampler->close(s->state);
+    free(s->state);
+    batch_clear(&s->batch);
+}
+
+/* A sampler that paces itself is asked until it reads. */
+static inline enum err job_sampling_read(struct job_sampling *s)
+{
+    enum err err = AGAIN;
+    for (int i = 0; i < 1000 && err == AGAIN; i++) {
+        batch_reset(&s->batch);
+        err = s->sampler->read(s->state, &s->batch);
+        if (err == AGAIN)
+            poll(NULL, 0, 2);
+    }
+    return err;
+}
+
+/* The newest sample of a job's instance in the batch; NULL: there is none. */
+static inline const struct sample *job_sampling_sample(const struct job_sampling *s, const char *job, const char *instance)
+{
+    for (size_t i = s->batch.count; i-- > 0;)
+        if (!strcmp(s->batch.samples[i].job, job) && !strcmp(s->batch.samples[i].instance, instance))
+            return &s->batch.samples[i];
+    return NULL;
+}
+
+/* NULL: it is not known. */
+static inline const union value *job_sampling_find(const struct job_sampling *s, const char *job, const char *instance,
+                                                   const char *metric)
+{
+    const struct sample *sample = job_sampling_sample(s, job, instance);
+    if (!sample)
+        fail_msg("no sample of %s '%s'", job, instance);
+    for (size_t i = 0; i < sample->set->size; i++)
+        if (!strcmp(sample->set->metrics[i].name, metric))
+            return sample->known[i] ? &sample->values[i] : NULL;
+    fail_msg("no metric %s", metric);
+    return NULL;
+}
+
+static inline uint64_t job_sampling_u64(const struct job_sampling *s, const char *job, const char *instance,
+                                        const char *metric)
+{
+    const union value *value = job_sampling_find(s, job, instance, metric);
+    if (!value)
+        fail_msg("%s of %s '%s' is not known", metric, job, instance);
+    return value->u64;
+}
+
+#endif

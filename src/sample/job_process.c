@@ -39,7 +39,7 @@ struct process_sampler {
     struct processes processes;
     struct watched **jobs; /* by slot */
     size_t job_room;
-    struct pidlist pids, known, asked;
+    struct pidlist pids, known, asked, places;
 };
 
 static const struct setting settings[] = {
@@ -130,13 +130,16 @@ static void hear_switches(void *context, size_t place, struct bytes stats)
     struct taskstats_use use;
     static const struct exits_meaning meaning = { 0 };
     if (taskstats_extract(stats, &meaning, &use) == OK)
-        processes_switches(&sampler->processes, place, use.value[TASKSTATS_nvcsw], use.value[TASKSTATS_nivcsw]);
+        processes_switches(&sampler->processes, sampler->places.ids[place], use.value[TASKSTATS_nvcsw],
+                           use.value[TASKSTATS_nivcsw]);
 }
 
 static enum err ask_for_switches(struct process_sampler *sampler)
 {
-    sampler->asked.count = 0;
-    enum err err = sampler->queries.fd >= 0 ? processes_list(&sampler->processes, &sampler->asked) : OK;
+    sampler->asked.count = sampler->places.count = 0;
+    if (sampler->queries.fd < 0)
+        return OK;
+    enum err err = processes_list(&sampler->processes, &sampler->asked, &sampler->places);
     return err ? err : queries_ask(&sampler->queries, QUERIES_PROCESS, sampler->asked.ids, sampler->asked.count,
                                    hear_switches, sampler);
 }
@@ -224,19 +227,22 @@ static enum err finish_job(struct process_sampler *sampler, struct watched *watc
     return err;
 }
 
+/* A job that is over before the next tick has what it had when it began, or when a step did. */
 static enum err process_job(void *state, const struct job *job, enum job_event event, struct batch *out)
 {
     struct process_sampler *sampler = state;
     struct watched *watched = find_watched(sampler, job->slot);
+    enum err err;
     if (event == JOB_END)
         return watched ? finish_job(sampler, watched, out) : OK;
-    if (!watched) {
-        enum err err = begin_job(sampler, job);
+    if (watched) {
+        job_tasks_close(&sampler->groups, &watched->tasks);
+        err = job_tasks_open(&sampler->groups, &watched->tasks, job);
+    } else {
+        err = begin_job(sampler, job);
         watched = find_watched(sampler, job->slot);
-        return err || !watched || !out ? err : read_job(sampler, watched, out);
     }
-    job_tasks_close(&sampler->groups, &watched->tasks);
-    return job_tasks_open(&sampler->groups, &watched->tasks, job);
+    return err || !watched ? err : read_job(sampler, watched, event == JOB_BEGIN ? out : NULL);
 }
 
 static void process_close(void *state)
@@ -255,6 +261,7 @@ static void process_close(void *state)
     pidlist_clear(&sampler->pids);
     pidlist_clear(&sampler->known);
     pidlist_clear(&sampler->asked);
+    pidlist_clear(&sampler->places);
 }
 
 const struct sampler sampler_process = {

@@ -80,20 +80,23 @@ static struct process_entry *find(const struct processes *processes, uint32_t sl
     return NULL;
 }
 
+/* Grows by as many as there are, so that it seldom does. */
 static enum err make_room(struct processes *processes)
 {
     if (processes->spare)
         return OK;
-    if (processes->count == processes->room) {
-        size_t room = processes->room ? processes->room * 2 : ROOM_FIRST;
-        struct process_entry **list = realloc(processes->list, room * sizeof(struct process_entry *));
-        if (!list)
-            return NOMEM;
-        processes->list = list;
-        processes->room = room;
+    size_t room = processes->room ? processes->room * 2 : ROOM_FIRST;
+    struct process_entry **list = realloc(processes->list, room * sizeof(struct process_entry *));
+    if (!list)
+        return NOMEM;
+    processes->list = list;
+    processes->room = room;
+    for (size_t i = processes->count; i < room; i++, processes->spare++) {
+        list[i] = calloc(1, sizeof **list);
+        if (!list[i])
+            break;
+        process_files_init(&list[i]->files);
     }
-    processes->list[processes->count] = calloc(1, sizeof **processes->list);
-    processes->spare += processes->list[processes->count] != NULL;
     return processes->spare ? OK : NOMEM;
 }
 
@@ -187,11 +190,16 @@ enum err processes_seen(struct processes *processes, struct job_groups *groups, 
     return OK;
 }
 
-enum err processes_list(const struct processes *processes, struct pidlist *pids)
+enum err processes_list(const struct processes *processes, struct pidlist *pids, struct pidlist *places)
 {
     enum err err = OK;
-    for (size_t i = 0; i < processes->count && !err; i++)
-        err = pidlist_add(pids, processes_is_live(processes, processes->list[i]) ? processes->list[i]->pid : 0);
+    for (size_t i = 0; i < processes->count && !err; i++) {
+        if (!processes_is_live(processes, processes->list[i]))
+            continue;
+        err = pidlist_add(pids, processes->list[i]->pid);
+        if (!err)
+            err = pidlist_add(places, (uint32_t)i);
+    }
     return err;
 }
 

@@ -59,8 +59,8 @@ void processes_begin(struct processes *processes);
 void processes_look(struct processes *processes, uint32_t slot);
 enum err processes_seen(struct processes *processes, struct job_groups *groups, uint32_t slot, uint32_t pid);
 
-/* The pid of each place; processes_switches takes the place. */
-enum err processes_list(const struct processes *processes, struct pidlist *pids);
+/* Those that were seen in this round: pid and place of each; processes_switches takes the place. */
+enum err processes_list(const struct processes *processes, struct pidlist *pids, struct pidlist *places);
 void processes_switches(struct processes *processes, size_t place, uint64_t voluntary, uint64_t involuntary);
 
 enum err processes_end(struct processes *processes, struct job_groups *groups);

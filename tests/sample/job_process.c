@@ -149,6 +149,21 @@ static void what_nobody_in_the_job_waited_for_stays(void **state)
     sensing_end(&sensing);
 }
 
+static void a_job_that_is_over_at_once_has_what_it_began_with(void **state)
+{
+    (void)state;
+    sensing_init(&sensing, &sampler_process, root);
+    assert_int_equal(sensing_open(&sensing), OK);
+    assert_int_equal(sensing_job(&sensing, &job_v1, JOB_BEGIN), OK);
+    put("cg/cpuacct/oar/x_9/cgroup.procs", "");
+    remove_process(101);
+    remove_process(102);
+    assert_int_equal(sensing_job(&sensing, &job_v1, JOB_END), OK);
+    assert_int_equal(value_of("", "9", "rchar"), 1010);
+    assert_int_equal(value_of("", "9", "processes"), 0);
+    sensing_end(&sensing);
+}
+
 static void bad_files_leave_values_unknown(void **state)
 {
     (void)state;
@@ -274,6 +289,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_process_has_a_sample_when_asked_for, make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(what_a_parent_waited_for_is_not_counted_twice, make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(what_nobody_in_the_job_waited_for_stays, make_tree, remove_tree),
+        cmocka_unit_test_setup_teardown(a_job_that_is_over_at_once_has_what_it_began_with, make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(bad_files_leave_values_unknown, make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(a_job_whose_group_is_not_there_has_no_processes, make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(live_in_v1, make_tree, remove_tree),

@@ -8,20 +8,29 @@
 
 #define LAZY_MS 50 /* between two looks at the sockets that do not wake us: what comes meanwhile must fit into them */
 #define LAZY_MAX_MS 200
+#define BRIEF_MS 2 /* the same where they are small, as users' are: some hundred events */
+#define SILENT_LOOKS 8 /* then it is over, and the next event may wake us */
 #define EXECS_PER_S 256
 #define REMEMBER_NS (2 * NS_PER_S) /* how long other sources may speak of a process that has ended */
+
+static int shortest_pause_ms(const struct kernel *kernel)
+{
+    return kernel->roomy ? LAZY_MS : BRIEF_MS;
+}
 
 void kernel_open(struct kernel *kernel, const char *root, struct writer *writer, struct perf_counts *perf)
 {
     *kernel = (struct kernel){ .writer = writer, .perf = perf, .self = (uint32_t)getpid(), .execs.fd = -1,
-                                .pause_ms = LAZY_MS, .dark.bell_fd = -1 };
+                                .dark.bell_fd = -1 };
     members_init(&kernel->members);
     kernel->threads = calloc(KERNEL_THREADS, sizeof *kernel->threads);
     if (forks_open_kinds(&kernel->forks, 1u << FORKS_FORK | 1u << FORKS_EXIT) != OK
         || forks_open_kinds(&kernel->execs, 1u << FORKS_EXEC) != OK)
         forks_close(&kernel->forks);
     exits_open(&kernel->exits);
-    kernel->lazy = forks_has_room(&kernel->forks);
+    kernel->roomy = forks_has_room(&kernel->forks);
+    kernel->pause_ms = shortest_pause_ms(kernel);
+    kernel->silent = SILENT_LOOKS;
     unseen_open(&kernel->unseen, root);
 }
 
@@ -50,6 +59,12 @@ bool kernel_wants_execs(const struct kernel *kernel)
     return kernel->dark.bell_fd < 0 ? kernel->execs_seen < EXECS_PER_S : kernel->members.dark;
 }
 
+/* Not by each one: the first of many wakes us, and we look for the others from time to time. */
+bool kernel_wants_forks(const struct kernel *kernel)
+{
+    return !kernel->roomy && kernel->silent >= SILENT_LOOKS;
+}
+
 bool kernel_has(struct kernel *kernel, uint32_t pid)
 {
     return members_find(&kernel->members, pid) != NULL;
@@ -62,7 +77,7 @@ uint64_t kernel_lost(const struct kernel *kernel)
 
 int kernel_timeout_ms(const struct kernel *kernel)
 {
-    return kernel->lazy ? kernel->pause_ms : -1;
+    return kernel->roomy || !kernel_wants_forks(kernel) ? kernel->pause_ms : -1;
 }
 
 static void record_fork(struct kernel *kernel, const struct fork_event *event)
@@ -216,7 +231,7 @@ static void meet_strangers(struct kernel *kernel)
 
 bool kernel_take_execs(struct kernel *kernel)
 {
-    if (!kernel->lazy || clock_ns(CLOCK_MONOTONIC_COARSE) >= kernel->read_ns + LAZY_MS * NS_PER_MS)
+    if (clock_ns(CLOCK_MONOTONIC_COARSE) >= kernel->read_ns + (uint64_t)shortest_pause_ms(kernel) * NS_PER_MS)
         return false;
     forks_take(&kernel->execs, on_event, kernel);
     if (has_stranger(kernel))
@@ -283,6 +298,15 @@ static void on_taskstats(void *context, const struct taskstats_record *record)
         hold(kernel, record);
 }
 
+static void choose_pause(struct kernel *kernel)
+{
+    kernel->silent = kernel->heard ? 0 : kernel->silent + 1;
+    if (kernel->heard || !kernel->roomy)
+        kernel->pause_ms = shortest_pause_ms(kernel);
+    else
+        kernel->pause_ms = kernel->pause_ms < LAZY_MAX_MS ? 2 * kernel->pause_ms : LAZY_MAX_MS;
+}
+
 /* It executed something when we did not look. */
 static void record_dark(void *context, struct member *member)
 {
@@ -298,7 +322,7 @@ void kernel_read(struct kernel *kernel)
     read_forks(kernel);
     exits_read(&kernel->exits, on_taskstats, kernel);
     settle_held(kernel);
-    kernel->pause_ms = kernel->heard ? LAZY_MS : kernel->pause_ms < LAZY_MAX_MS ? 2 * kernel->pause_ms : LAZY_MAX_MS;
+    choose_pause(kernel);
     if (kernel->forks.lost != kernel->forks_lost) {
         kernel->forks_lost = kernel->forks.lost;
         kernel_resync(kernel, true);

@@ -43,10 +43,11 @@ struct kernel {
     size_t batch_count;
     struct kernel_held held[KERNEL_HELD];
     size_t held_count;
-    bool lazy;           /* forks and exits have room enough to wait for us, who would else be woken by each */
+    bool roomy;          /* forks and exits can wait long for us, who need not be woken by the first */
     struct kernel_thread *threads; /* KERNEL_THREADS of them; memory is used only where threads are */
     bool heard;          /* something came since the last look */
     int pause_ms;        /* until the next look; grows while nothing comes */
+    unsigned silent;     /* looks since something came */
     uint64_t forks_lost; /* at the last resynchronisation */
     uint64_t forgot_ns, looked_ns, counted_ns;
     unsigned execs_seen; /* in this second */
@@ -63,8 +64,9 @@ int kernel_timeout_ms(const struct kernel *kernel);
 /* The probe is in this run: whoever is to execute something else rings at this path. */
 void kernel_expect_probe(struct kernel *kernel, const char *bell_path);
 
-/* Shall the next exec wake us? */
+/* Shall the next exec wake us? And the next fork or exit? */
 bool kernel_wants_execs(const struct kernel *kernel);
+bool kernel_wants_forks(const struct kernel *kernel);
 
 /* An exec woke us: takes it and what is needed for it, and leaves the rest to the next reading. False: that is due, and
  * nothing was taken. */

@@ -39,10 +39,11 @@ enum err watch_open(struct watch *watch)
     watch->execs_wake = true;
     if (!err)
         err = add_source(watch, watch->kernel.dark.bell_fd, SOURCE_KERNEL);
-    if (!err && !watch->kernel.lazy)
+    if (!err)
         err = add_source(watch, watch->kernel.forks.fd, SOURCE_KERNEL);
-    if (!err && !watch->kernel.lazy)
+    if (!err)
         err = add_source(watch, watch->kernel.exits.fd, SOURCE_KERNEL);
+    watch->forks_wake = true;
     if (!err)
         err = add_source(watch, watch->perf.fd, SOURCE_PERF);
     if (!err)
@@ -120,15 +121,25 @@ static int allowed_ms(const struct watch *watch, int timeout_ms)
     return must_sweep(watch) ? shorter_ms(timeout_ms, SWEEP_MS) : timeout_ms;
 }
 
-/* The kernel does not even look for us when nobody waits for this socket. */
-static void choose_execs(struct watch *watch)
+/* The kernel does not even look for us when nobody waits for a socket. */
+static void choose_source(struct watch *watch, int fd, enum source source, bool wakes)
 {
-    bool wanted = kernel_wants_execs(&watch->kernel);
-    if (wanted == watch->execs_wake || watch->kernel.execs.fd < 0)
-        return;
-    struct epoll_event event = { .events = wanted ? EPOLLIN : 0, .data.u32 = SOURCE_EXECS };
-    if (epoll_ctl(watch->epoll_fd, EPOLL_CTL_MOD, watch->kernel.execs.fd, &event) == 0)
-        watch->execs_wake = wanted;
+    struct epoll_event event = { .events = wakes ? EPOLLIN : 0, .data.u32 = source };
+    if (fd >= 0)
+        epoll_ctl(watch->epoll_fd, EPOLL_CTL_MOD, fd, &event);
+}
+
+static void choose_sources(struct watch *watch)
+{
+    bool execs_wake = kernel_wants_execs(&watch->kernel), forks_wake = kernel_wants_forks(&watch->kernel);
+    if (execs_wake != watch->execs_wake)
+        choose_source(watch, watch->kernel.execs.fd, SOURCE_EXECS, execs_wake);
+    if (forks_wake != watch->forks_wake) {
+        choose_source(watch, watch->kernel.forks.fd, SOURCE_KERNEL, forks_wake);
+        choose_source(watch, watch->kernel.exits.fd, SOURCE_KERNEL, forks_wake);
+    }
+    watch->execs_wake = execs_wake;
+    watch->forks_wake = forks_wake;
 }
 
 /* Descriptors before the events that end their threads; events before the signals, whose senders they tell, and before
@@ -136,13 +147,13 @@ static void choose_execs(struct watch *watch)
 static void wake_up(struct watch *watch, unsigned sources)
 {
     if (sources == 1u << SOURCE_EXECS && watch->perf.fd < 0 && kernel_take_execs(&watch->kernel)) {
-        choose_execs(watch);
+        choose_sources(watch);
         return; /* what is in the writer waits for the next full reading */
     }
     if (watch->perf.fd >= 0)
         perf_counts_receive(&watch->perf);
     kernel_read(&watch->kernel);
-    choose_execs(watch);
+    choose_sources(watch);
     if (must_sweep(watch))
         perf_counts_sweep(&watch->perf);
     if (sources & (1u << SOURCE_TICKS))

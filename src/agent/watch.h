@@ -18,7 +18,7 @@ struct watch {
     struct perf_counts perf;
     struct ticks ticks;
     int epoll_fd;
-    bool execs_wake; /* the kernel's word of an exec wakes us now */
+    bool execs_wake, forks_wake; /* the kernel's word of an exec wakes us now; of a fork or exit */
     pid_t command;
     bool command_ended, has_children;
     bool wait_all;          /* until the last descendant has ended */

@@ -73,6 +73,24 @@ static void read_often(struct sensing *s, int times)
         assert_int_equal(sensing_read(s), OK);
 }
 
+/* Of 60 readings. A storm of processes elsewhere on the machine, larger than any before, may make tables grow; what
+ * allocates at each reading does so each time. */
+static unsigned fewest_allocations(struct sensing *s)
+{
+    unsigned fewest = UINT32_MAX;
+    for (int i = 0; i < 6 && fewest; i++) {
+#ifdef COUNTS_ALLOCATIONS
+        unsigned before = allocations;
+        read_often(s, 60);
+        fewest = allocations - before < fewest ? allocations - before : fewest;
+#else
+        read_often(s, 60);
+        fewest = 0;
+#endif
+    }
+    return fewest;
+}
+
 static void warm(const struct sampler *sampler, const char *key, const char *text)
 {
     struct sensing s;
@@ -93,20 +111,12 @@ static void warm(const struct sampler *sampler, const char *key, const char *tex
     for (int i = 0; s.batch.count && i < 64; i++) /* room for whatever number of processes is there at a time */
         assert_non_null(batch_add(&s.batch, s.batch.samples[0].set, 0, ""));
     unsigned descriptors = open_descriptors();
-#ifdef COUNTS_ALLOCATIONS
-    unsigned before = allocations;
-#endif
-    read_often(&s, 60);
-#ifdef COUNTS_ALLOCATIONS
-    unsigned after = allocations;
-#endif
+    unsigned fewest = fewest_allocations(&s);
     unsigned now = open_descriptors();
     sensing_end(&s);
     stop_jobs();
     assert_in_range(now, descriptors > 2 * JOBS ? descriptors - 2 * JOBS : 0, descriptors + 2 * JOBS); /* of the short ones */
-#ifdef COUNTS_ALLOCATIONS
-    assert_int_equal(after, before);
-#endif
+    assert_int_equal(fewest, 0);
 }
 
 static void taskstats_is_warm(void **state)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -42,6 +43,16 @@ static enum err open_signals(struct agent *agent)
     signal(SIGPIPE, SIG_IGN);
     agent->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     return agent->signal_fd < 0 ? err_from_errno(errno) : add_source(agent, agent->signal_fd, SOURCE_SIGNALS);
+}
+
+/* Many jobs have many files; nothing in here uses select. */
+static void allow_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static void on_batch(void *context, const struct batch *batch)
@@ -110,6 +121,7 @@ enum err agent_open(struct agent *agent, const struct agent_settings *settings)
 {
     *agent = (struct agent){ .settings = *settings, .epoll_fd = -1, .signal_fd = -1, .schedule.fd = -1, .notify.fd = -1 };
     mallopt(M_ARENA_MAX, 1); /* a heap for each slow sensor would cost more than all of the rest */
+    allow_descriptors();
     notify_open(&agent->notify);
     host_read(settings->root, &agent->host);
     enum err err = open_parts(agent);

@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#define FIRSTS_MAX 64 /* jobs with a first sample of their own between two ticks; when more begin, the tick must do */
 #define LOOK_AGAIN_NS (600 * NS_PER_S) /* hardware may come, modules are loaded */
 
 struct sensor {
@@ -30,6 +31,7 @@ struct sensors {
     struct batch batch;
     struct sensor *list;
     size_t count;
+    unsigned begins; /* of jobs, since the last tick */
 };
 
 enum err sensors_open(struct sensors **sensors, const struct sensors_place *place)
@@ -84,6 +86,7 @@ static void wake(struct sensors *sensors, struct sensor *sensor)
     if (!life_wake(&sensor->life))
         return;
     live_forget_addresses(sensors->place.live);
+    sensor->life.no_first = true;
     for (const struct job *job; sensors->jobs && (job = jobs_next(sensors->jobs, &at));)
         life_job(&sensor->life, job, JOB_BEGIN, &sensors->batch);
     keep(sensors, sensor, from);
@@ -104,6 +107,7 @@ static void read_one(struct sensors *sensors, struct sensor *sensor)
 size_t sensors_tick(struct sensors *sensors)
 {
     batch_reset(&sensors->batch);
+    sensors->begins = 0;
     for (size_t i = 0; i < sensors->count; i++)
         if (sensors->list[i].enabled && sensors->place.schedule->slots[sensors->list[i].slot].due)
             read_one(sensors, &sensors->list[i]);
@@ -166,11 +170,13 @@ void sensors_take(struct sensors *sensors)
 void sensors_job(struct sensors *sensors, const struct job *job, enum job_event event)
 {
     batch_reset(&sensors->batch);
+    sensors->begins += event == JOB_BEGIN;
     for (size_t i = 0; i < sensors->count; i++) {
         struct sensor *sensor = &sensors->list[i];
         if (!sensor->enabled || !sensor->sampler->job)
             continue;
         size_t from = sensors->batch.count;
+        sensor->life.no_first = sensors->begins > FIRSTS_MAX;
         if (sensor->slow)
             slow_job(sensor->slow, job, event);
         else
@@ -279,6 +285,7 @@ static enum err replace(struct sensors *sensors, struct sensor *sensor, const st
     sensor->slow = made.slow;
     sensor->slow_openings = 0;
     batch_reset(&sensors->batch);
+    sensor->life.no_first = true;
     for (size_t at = 0; tell && sensors->jobs;) {
         const struct job *job = jobs_next(sensors->jobs, &at);
         if (!job)

@@ -108,5 +108,6 @@ void life_job(struct life *life, const struct job *job, enum job_event event, st
     if (!life->is_open || !life->sampler->job)
         return;
     struct batch before = *out;
-    judge(life, life->sampler->job(life->state, job, event, event == JOB_CHANGE ? NULL : out), out, before);
+    bool adds = event == JOB_END || (event == JOB_BEGIN && !life->no_first);
+    judge(life, life->sampler->job(life->state, job, event, adds ? out : NULL), out, before);
 }

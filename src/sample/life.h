@@ -18,6 +18,8 @@ struct life {
     size_t setting_count;
     uint64_t look_again_ns; /* what is absent is looked for again after so long; 0: never */
 
+    bool no_first;          /* JOB_BEGIN comes without out: a reading follows anyway, or too many begin at once */
+
     /* What became of it. */
     void *state;
     bool is_open, is_absent, was_reported;

@@ -40,8 +40,9 @@ struct sampler {
     enum err (*read)(void *state, struct batch *out);
 
     /* A job begins, changes, ends; called between two readings, for each running job once after open. NULL: jobs do not
-     * matter to it. At JOB_END the last sample of the job is added to out, at JOB_BEGIN a first one may be (out is NULL for
-     * JOB_CHANGE), so that a job shorter than a period has both. Errors are as of read. */
+     * matter to it. At JOB_END the last sample of the job is added to out, at JOB_BEGIN a first one may be, so that a job
+     * shorter than a period has both. out is NULL for JOB_CHANGE, and for JOB_BEGIN where many begin at once or a reading
+     * follows. Errors are as of read. */
     enum err (*job)(void *state, const struct job *job, enum job_event event, struct batch *out);
 
     void (*close)(void *state);

@@ -112,6 +112,10 @@ static void jobs_are_told_and_may_fail_like_readings(void **state)
     life_wake(&life);
     life_job(&life, &job, JOB_CHANGE, &batch);
     assert_false(had_out);
+    life.no_first = true;
+    life_job(&life, &job, JOB_BEGIN, &batch);
+    assert_false(had_out);
+    life.no_first = false;
     life_job(&life, &job, JOB_BEGIN, &batch);
     assert_true(had_out);
     assert_int_equal(batch.count, 1);

@@ -35,6 +35,9 @@ static const struct metric metrics[] = {
 };
 
 #define METRICS (sizeof metrics / sizeof *metrics)
+
+/* The same list, short: c a count, s sectors, t a time in ms, l a level. */
+static const char columns[METRICS + 1] = "ccstccstlttccstct";
 #define COLUMNS_MIN 11u   /* partitions of Linux before 2.6.25 had four others */
 #define SECTOR_BYTES 512u /* whatever the device's own sectors are */
 #define DEVICES_MAX 4096
@@ -95,19 +98,15 @@ static bool is_wanted(const struct diskstats *diskstats, const char *name)
 
 static void set_value(struct sample *sample, size_t i, uint64_t value, uint64_t *last, uint64_t *wide)
 {
-    uint64_t scale = 1;
-    if (metrics[i].unit[0] == 'u') {
-        value = rising_unwrap(wide, value);
-        scale = 1000;
-    }
-    if (metrics[i].unit[0] == 'B')
-        scale = SECTOR_BYTES;
-    if (__builtin_mul_overflow(value, scale, &value))
-        return;
-    if (metrics[i].kind == COUNTER)
-        rising_set(sample, i, value, last);
-    else
+    if (columns[i] == 'l') {
         sample_set_u64(sample, i, value);
+        return;
+    }
+    if (columns[i] == 't')
+        value = rising_unwrap(wide, value);
+    uint64_t scale = columns[i] == 't' ? 1000 : columns[i] == 's' ? SECTOR_BYTES : 1;
+    if (!__builtin_mul_overflow(value, scale, &value))
+        rising_set(sample, i, value, last);
 }
 
 /* Behind major and minor number; size 0: this is no line of a device. */

@@ -58,7 +58,7 @@ static struct instance *make(struct instances *instances, struct bytes name)
         return NULL;
     memset(*place, 0, sizeof **place + instances->values * sizeof *(*place)->last);
     memcpy((*place)->name, name.data, name.size);
-    (*place)->name_size = name.size;
+    (*place)->name_size = (uint8_t)name.size;
     (*place)->is_new = (*place)->is_wanted = true;
     (*place)->seen = instances->reading;
     instances->expected = (size_t)(place - instances->all) + 1;

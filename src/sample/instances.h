@@ -7,14 +7,14 @@
 
 #include <stdint.h>
 
-#define INSTANCE_NAME_MAX 64u
+#define INSTANCE_NAME_MAX 40u /* so that all but the counters is in one line of a cache */
 
 /* Stays where it is as long as it is in the table: samples borrow its name. */
 struct instance {
-    char name[INSTANCE_NAME_MAX];
-    size_t name_size;
     uint64_t seen; /* the reading in which it was there last */
-    bool is_new;   /* just made: decide on is_wanted and set to false */
+    char name[INSTANCE_NAME_MAX];
+    uint8_t name_size;
+    bool is_new; /* just made: decide on is_wanted and set to false */
     bool is_wanted;
     uint64_t last[]; /* values of them, zeroed at first */
 };

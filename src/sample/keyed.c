@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNWANTED UINT32_MAX
+#define UNWANTED UINT16_MAX
 #define KEY_MAX 63u /* bytes of a key with its end */
 
 void keyed_init(struct keyed *keyed, const char *name,
@@ -20,8 +20,10 @@ void keyed_init(struct keyed *keyed, const char *name,
 void keyed_clear(struct keyed *keyed)
 {
     for (size_t i = 0; i < keyed->count; i++)
-        free(keyed->keys[i].text);
+        free(keyed->texts[i]);
+    free(keyed->texts);
     free(keyed->keys);
+    free(keyed->names);
     for (struct keyed_set *set = keyed->newest, *older; set; set = older) {
         older = set->older;
         free(set);
@@ -78,8 +80,8 @@ size_t keyed_find(const struct keyed *keyed, const char *line, size_t *expected)
 {
     size_t count = keyed->count, i = *expected < count ? *expected : 0;
     for (size_t tried = 0; tried < count; tried++, i = i + 1 < count ? i + 1 : 0) {
-        const struct keyed_key *key = &keyed->keys[i];
-        if (key->text[0] == line[0] && !strncmp(line, key->text, key->size)) {
+        const char *name = keyed->names + keyed->keys[i].at;
+        if (name[0] == line[0] && !strncmp(line, name, keyed->keys[i].size)) {
             *expected = i + 1;
             return i;
         }
@@ -90,7 +92,7 @@ size_t keyed_find(const struct keyed *keyed, const char *line, size_t *expected)
 static bool has_name(const struct keyed *keyed, const char *name)
 {
     for (size_t i = 0; i < keyed->count; i++)
-        if (keyed->keys[i].place != UNWANTED && !strcmp(keyed->keys[i].text + keyed->keys[i].size + 1, name))
+        if (keyed->texts[i] && !strcmp(keyed->texts[i], name))
             return true;
     return false;
 }
@@ -99,25 +101,22 @@ static bool has_name(const struct keyed *keyed, const char *name)
 static void make_unique(const struct keyed *keyed, char name[KEYED_NAME_MAX])
 {
     char first[KEYED_NAME_MAX - 8];
-    snprintf(first, sizeof first, "%s", name);
+    snprintf(first, sizeof first, "%.*s", (int)sizeof first - 1, name);
     for (unsigned n = 2; has_name(keyed, name); n++)
         snprintf(name, KEYED_NAME_MAX, "%s_%u", first, n);
 }
 
-/* The texts of one metric, each with a NUL behind it: the key with its end, name, help, the key without its end, unit. */
 static char *pack_texts(struct bytes key, const struct keyed_meaning *meaning)
 {
     struct buf texts;
     buf_init(&texts, 1024);
-    buf_add(&texts, key.data, key.size);
-    buf_add_char(&texts, '\0');
     buf_add(&texts, meaning->name, strlen(meaning->name) + 1);
     if (*meaning->help)
         buf_add_text(&texts, meaning->help);
     else
-        buf_printf(&texts, "what the kernel calls %.*s", (int)key.size - 1, key.data);
+        buf_printf(&texts, "what the kernel calls %.*s", (int)key.size, key.data);
     buf_add_char(&texts, '\0');
-    buf_add(&texts, key.data, key.size - 1);
+    buf_add(&texts, key.data, key.size);
     buf_add_char(&texts, '\0');
     buf_add_text(&texts, meaning->unit);
     if (!buf_err(&texts))
@@ -126,22 +125,29 @@ static char *pack_texts(struct bytes key, const struct keyed_meaning *meaning)
     return NULL;
 }
 
-static bool grow(struct keyed *keyed)
+/* One more key, with a name of size bytes. */
+static bool grow(struct keyed *keyed, size_t size)
 {
+    char *names = realloc(keyed->names, keyed->names_size + size);
+    if (!names)
+        return false;
+    keyed->names = names;
     if (keyed->count < keyed->room)
         return true;
     size_t room = keyed->room ? keyed->room * 2 : 64;
     struct keyed_key *keys = realloc(keyed->keys, room * sizeof *keys);
-    if (!keys)
+    keyed->keys = keys ? keys : keyed->keys;
+    char **texts = realloc(keyed->texts, room * sizeof(char *));
+    keyed->texts = texts ? texts : keyed->texts;
+    if (!keys || !texts)
         return false;
-    keyed->keys = keys;
     keyed->room = room;
     return true;
 }
 
 static enum err add_key(struct keyed *keyed, struct bytes key, const char *line)
 {
-    struct keyed_meaning meaning = { .unit = "1", .kind = COUNTER, .scale = 1 };
+    struct keyed_meaning meaning = { .unit = "1", .kind = COUNTER };
     struct bytes bare = { key.data, key.size - 1 };
     keyed_snake(bare, meaning.name, sizeof meaning.name);
     if (keyed->describe)
@@ -149,13 +155,19 @@ static enum err add_key(struct keyed *keyed, struct bytes key, const char *line)
     bool is_wanted = *meaning.name;
     if (is_wanted)
         make_unique(keyed, meaning.name);
-    char *text = grow(keyed) ? pack_texts(key, &meaning) : NULL;
-    if (!text)
+    char *texts = is_wanted ? pack_texts(bare, &meaning) : NULL;
+    if ((is_wanted && !texts) || !grow(keyed, key.size)) {
+        free(texts);
         return NOMEM;
+    }
+    keyed->texts[keyed->count] = texts;
     keyed->keys[keyed->count++] = (struct keyed_key){
-        .text = text, .size = (uint32_t)key.size, .place = is_wanted ? (uint32_t)keyed->wanted : UNWANTED,
-        .scale = meaning.scale, .is_counter = meaning.kind == COUNTER,
+        .at = (uint32_t)keyed->names_size, .size = (uint8_t)key.size,
+        .place = is_wanted ? (uint16_t)keyed->wanted : UNWANTED,
+        .is_counter = meaning.kind == COUNTER, .is_kb = meaning.is_kb,
     };
+    memcpy(keyed->names + keyed->names_size, key.data, key.size);
+    keyed->names_size += key.size;
     keyed->wanted += is_wanted;
     return OK;
 }
@@ -196,11 +208,11 @@ enum err keyed_learn(struct keyed *keyed, const struct keyed_form *form, const c
     return OK;
 }
 
-static void describe_metric(const struct keyed_key *key, struct metric *metric)
+static void describe_metric(const char *name, bool is_counter, struct metric *metric)
 {
-    const char *name = key->text + key->size + 1, *help = name + strlen(name) + 1, *source = help + strlen(help) + 1;
+    const char *help = name + strlen(name) + 1, *source = help + strlen(help) + 1;
     *metric = (struct metric){
-        .name = name, .unit = source + strlen(source) + 1, .kind = key->is_counter ? COUNTER : GAUGE, .type = U64,
+        .name = name, .unit = source + strlen(source) + 1, .kind = is_counter ? COUNTER : GAUGE, .type = U64,
         .help = help, .source = strcmp(source, name) != 0 ? source : NULL,
     };
 }
@@ -216,7 +228,7 @@ enum err keyed_make_set(struct keyed *keyed)
         return NOMEM;
     for (size_t i = 0; i < keyed->count; i++)
         if (keyed->keys[i].place != UNWANTED)
-            describe_metric(&keyed->keys[i], &set->metrics[keyed->keys[i].place]);
+            describe_metric(keyed->texts[i], keyed->keys[i].is_counter, &set->metrics[keyed->keys[i].place]);
     set->set = (struct set){ keyed->name, set->metrics, keyed->wanted, keyed->instances };
     set->older = keyed->newest;
     keyed->newest = set;
@@ -252,7 +264,7 @@ static void set_number(const struct keyed_key *key, const char *at, struct sampl
     uint64_t value;
     if (key->place >= sample->set->size || sample->known[key->place] || !scan_u64(&at, &value))
         return;
-    if (__builtin_mul_overflow(value, (uint64_t)key->scale, &value))
+    if (key->is_kb && __builtin_mul_overflow(value, 1024u, &value))
         return;
     if (key->is_counter && key->place < last->size)
         rising_set(sample, key->place, value, &last->values[key->place]);

@@ -14,13 +14,13 @@
 #define KEYED_NAME_MAX 64u
 #define KEYED_NONE SIZE_MAX
 
-/* What a key means, filled in by the sampler: comes with the key in snake case as name, unit "1", a counter, scale 1. */
+/* What a key means, filled in by the sampler: comes with the key in snake case as name, unit "1", a counter. */
 struct keyed_meaning {
     char name[KEYED_NAME_MAX]; /* "": not wanted */
     char help[128];            /* "": made from the key */
     const char *unit;          /* constant */
     enum metric_kind kind;
-    uint32_t scale;            /* by which the number is multiplied */
+    bool is_kb;                /* the number is multiplied by 1024 */
 };
 
 /* How lines look. */
@@ -29,12 +29,13 @@ struct keyed_form {
     char end;           /* of the key: ':' or ' ' */
 };
 
+/* Small, since each is touched at each reading: after a second of other programs' work, none is in a cache any more. */
 struct keyed_key {
-    char *text; /* the key with its end; owned, with the other texts of the metric behind it */
-    uint32_t size;
-    uint32_t place; /* in the set; UINT32_MAX: not wanted */
-    uint32_t scale;
-    bool is_counter;
+    uint32_t at;    /* of the key with its end, in names */
+    uint16_t place; /* in the set; UINT16_MAX: not wanted */
+    uint8_t size;
+    bool is_counter : 1;
+    bool is_kb : 1;
 };
 
 struct keyed_set {
@@ -48,7 +49,9 @@ struct keyed {
     const char *instances; /* what its instances are; NULL: there is but one */
     void (*describe)(struct bytes key, const char *line, struct keyed_meaning *meaning);
     struct keyed_key *keys;
-    size_t count, room, wanted, sets;
+    char *names;  /* all keys, each with its end, without anything between */
+    char **texts; /* of each key: name, help, key without its end, unit, a NUL behind each; NULL: not wanted */
+    size_t count, room, names_size, wanted, sets;
     struct keyed_set *newest; /* older ones stay until keyed_clear: samples of them may be on their way */
     size_t strange; /* lines of a text that give no key, at most: they are no news */
     bool has_news;  /* a reading had lines that are not known: call keyed_learn */

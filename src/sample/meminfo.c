@@ -53,10 +53,9 @@ static void describe(struct bytes key, const char *line, struct keyed_meaning *m
 {
     const struct field *field = field_of(key);
     size_t size = strcspn(line, "\n");
-    bool is_kb = size > 3 && !strncmp(line + size - 3, " kB", 3);
+    meaning->is_kb = size > 3 && !strncmp(line + size - 3, " kB", 3);
     meaning->kind = GAUGE;
-    meaning->scale = is_kb ? 1024 : 1;
-    meaning->unit = is_kb ? "B" : "1";
+    meaning->unit = meaning->is_kb ? "B" : "1";
     if (field) {
         snprintf(meaning->name, sizeof meaning->name, "%s", field->name);
         snprintf(meaning->help, sizeof meaning->help, "%s", field->help);

@@ -35,14 +35,13 @@ static struct keyed_form meminfo_form(const struct node *node)
 static void describe(struct bytes key, const char *line, struct keyed_meaning *meaning)
 {
     size_t size = strcspn(line, "\n");
-    bool is_kb = size > 3 && !strncmp(line + size - 3, " kB", 3);
     if (key.data[key.size] == ' ') {
         snprintf(meaning->help, sizeof meaning->help, "pages: %.*s of numastat", (int)key.size, key.data);
         return;
     }
     meaning->kind = GAUGE;
-    meaning->scale = is_kb ? 1024 : 1;
-    meaning->unit = is_kb ? "B" : "1";
+    meaning->is_kb = size > 3 && !strncmp(line + size - 3, " kB", 3);
+    meaning->unit = meaning->is_kb ? "B" : "1";
     snprintf(meaning->help, sizeof meaning->help, "%.*s of this node's memory", (int)key.size, key.data);
 }
 
@@ -86,9 +85,9 @@ static enum err learn(struct numa *numa)
     for (size_t i = 0; i < numa->count && !err; i++) {
         struct node *node = numa->nodes[i];
         struct keyed_form form = meminfo_form(node);
-        if (node->numastat.is_open)
+        if (node->numastat.is_open && textfile_read(&node->numastat) == OK)
             err = keyed_learn(&numa->keyed, &numastat_form, node->numastat.text);
-        if (node->meminfo.is_open && !err)
+        if (!err && node->meminfo.is_open && textfile_read(&node->meminfo) == OK)
             err = keyed_learn(&numa->keyed, &form, node->meminfo.text);
     }
     if (!err)
@@ -128,36 +127,28 @@ static enum err numa_open(void *state, const struct sampler_context *context)
 }
 
 /* A file that cannot be read now (a node that is taken out) leaves its values unknown. */
-static void read_files(struct numa *numa)
+static void fill(struct numa *numa, struct textfile *file, const struct keyed_form *form, struct sample *sample,
+                 struct keyed_last *last, size_t *expected)
 {
-    for (size_t i = 0; i < numa->count; i++) {
-        if (numa->nodes[i]->numastat.is_open)
-            textfile_read(&numa->nodes[i]->numastat);
-        if (numa->nodes[i]->meminfo.is_open)
-            textfile_read(&numa->nodes[i]->meminfo);
-    }
+    if (file->is_open && textfile_read(file) == OK)
+        keyed_fill(&numa->keyed, form, file->text, sample, last, expected);
 }
 
 static enum err add_node(struct numa *numa, struct node *node, uint64_t time_ns, struct batch *out)
 {
-    if (!node->numastat.size && !node->meminfo.size)
-        return OK;
     struct keyed_form form = meminfo_form(node);
     size_t expected = 0;
     struct sample *sample = batch_add(out, keyed_set(&numa->keyed), time_ns, node->name);
     if (!sample)
         return NOMEM;
-    if (node->numastat.size)
-        keyed_fill(&numa->keyed, &numastat_form, node->numastat.text, sample, &node->last, &expected);
-    if (node->meminfo.size)
-        keyed_fill(&numa->keyed, &form, node->meminfo.text, sample, &node->last, &expected);
+    fill(numa, &node->numastat, &numastat_form, sample, &node->last, &expected);
+    fill(numa, &node->meminfo, &form, sample, &node->last, &expected);
     return OK;
 }
 
 static enum err numa_read(void *state, struct batch *out)
 {
     struct numa *numa = state;
-    read_files(numa);
     enum err err = numa->keyed.has_news ? learn(numa) : OK;
     uint64_t time_ns = clock_realtime_ns();
     for (size_t i = 0; i < numa->count && !err; i++)

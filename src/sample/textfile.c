@@ -9,18 +9,32 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROOM_FIRST 1024u
 #define KERNEL_PAGE 4096u /* what seq_file of the kernel fills at least before it gives; it may be more */
 
+static _Thread_local char shared[TEXTFILE_SHARED];
+
+static char *memory_of(struct textfile *file)
+{
+    return file->own ? file->own : shared;
+}
+
+static size_t room_of(const struct textfile *file)
+{
+    return file->own ? file->room : sizeof shared;
+}
+
+/* FULL: it has all that a text may have. */
 static enum err grow(struct textfile *file, size_t room)
 {
     room = room < TEXTFILE_MAX ? room : TEXTFILE_MAX;
-    if (room <= file->room)
+    if (room <= room_of(file))
         return FULL;
-    char *text = realloc(file->text, room);
-    if (!text)
+    char *own = realloc(file->own, room);
+    if (!own)
         return NOMEM;
-    file->text = text;
+    if (!file->own)
+        memcpy(own, shared, file->size);
+    file->own = own;
     file->room = room;
     return OK;
 }
@@ -35,8 +49,8 @@ static bool was_the_last(const struct textfile *file, size_t part)
 static enum err read_parts(struct textfile *file)
 {
     for (file->size = 0;;) {
-        size_t room = file->room - 1 - file->size;
-        ssize_t part = pread(file->fd, file->text + file->size, room, (off_t)file->size);
+        size_t room = room_of(file) - 1 - file->size;
+        ssize_t part = pread(file->fd, memory_of(file) + file->size, room, (off_t)file->size);
         if (part < 0 && errno == EINTR)
             continue;
         if (part < 0)
@@ -44,7 +58,7 @@ static enum err read_parts(struct textfile *file)
         file->size += (size_t)part;
         if (part == 0 || ((size_t)part < room && was_the_last(file, (size_t)part)))
             return OK;
-        enum err err = (size_t)part < room ? OK : grow(file, file->room * 2);
+        enum err err = (size_t)part < room ? OK : grow(file, room_of(file) * 2);
         if (err)
             return err == FULL ? OK : err;
     }
@@ -53,9 +67,11 @@ static enum err read_parts(struct textfile *file)
 /* A number at the end whose line has no end may lack digits. */
 static void cut_last_line(struct textfile *file)
 {
-    while (file->size && file->text[file->size - 1] != '\n')
+    char *text = memory_of(file);
+    while (file->size && text[file->size - 1] != '\n')
         file->size--;
-    file->text[file->size] = '\0';
+    text[file->size] = '\0';
+    file->text = text;
 }
 
 enum err textfile_read(struct textfile *file)
@@ -82,15 +98,14 @@ enum err textfile_open(struct textfile *file, const char *root, const char *path
     if (err)
         return err;
     file->is_open = true;
-    err = grow(file, ROOM_FIRST);
-    if (!err)
-        err = textfile_read(file);
-    if (!err && file->room < file->size + file->size / 2 + 2)
-        err = grow(file, file->size + file->size / 2 + 2);
-    if (err && err != FULL) {
+    err = textfile_read(file);
+    if (!err && file->own && grow(file, file->size + file->size / 2) == NOMEM)
+        err = NOMEM;
+    if (err) {
         textfile_close(file);
         return err;
     }
+    file->text = memory_of(file);
     file->longest = longest_line(file);
     return OK;
 }
@@ -99,6 +114,6 @@ void textfile_close(struct textfile *file)
 {
     if (file->is_open)
         close(file->fd);
-    free(file->text);
+    free(file->own);
     *file = (struct textfile){ 0 };
 }

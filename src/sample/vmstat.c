@@ -50,7 +50,7 @@ static void describe(struct bytes key, const char *line, struct keyed_meaning *m
     meaning->kind = is_gauge(key) ? GAUGE : COUNTER;
     if (is_kb(key)) {
         meaning->unit = "B";
-        meaning->scale = 1024;
+        meaning->is_kb = true;
     }
     snprintf(meaning->help, sizeof meaning->help, "%.*s of /proc/vmstat", (int)key.size, key.data);
 }

@@ -27,6 +27,19 @@ installed() {
     [ "$output" = 1 ]
 }
 
+@test "an installed binary finds its modules, also after a move" {
+    [ -e "$SONDE_MODULES/sample-ipmi.so" ] || skip "built without freeipmi"
+    unset SONDE_MODULES
+    install_to "$T/root"
+    mv "$T/root" "$T/elsewhere"
+    ask=(agent -v --once --listen none --sensors ipmi --set ipmi.host=127.0.0.1:9 --set ipmi.timeout=1s)
+    run "$(installed "$T/elsewhere")" "${ask[@]}"
+    [[ $output != *"sample-ipmi.so is not installed"* ]]
+    rm "$(find "$T/elsewhere" -name sample-ipmi.so)"
+    run "$(installed "$T/elsewhere")" "${ask[@]}"
+    [[ $output == *"sample-ipmi.so is not installed"* ]]
+}
+
 @test "the installed files name no folder of the build" {
     install_to "$T/root"
     run readelf -d "$(installed "$T/root")"

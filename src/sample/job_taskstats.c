@@ -172,7 +172,7 @@ static void hear_answer(void *context, size_t place, struct bytes stats)
 static enum err listen_to_kernel(struct taskstats *taskstats)
 {
     enum err err = OK;
-    tasks_begin(&taskstats->tasks);
+    tasks_begin(&taskstats->tasks, clock_offset_ns() / NS_PER_S);
     if (taskstats->exits.fd >= 0)
         err = exits_read_threads(&taskstats->exits, hear_exit, taskstats);
     if (!err && taskstats->forks.fd >= 0)

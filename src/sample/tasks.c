@@ -67,8 +67,13 @@ void tasks_job_end(struct tasks *tasks, uint32_t slot)
         tasks->jobs[slot].is_open = false;
 }
 
-void tasks_begin(struct tasks *tasks)
+void tasks_begin(struct tasks *tasks, uint64_t offset_s)
 {
+    uint64_t step_s = tasks->round ? offset_s - tasks->offset_s : 0;
+    if (step_s > UINT64_MAX / 2)
+        step_s = -step_s;
+    tasks->tolerance_s = BEGIN_TOLERANCE_S + step_s; /* a record tells by the clock as it was when the task ended */
+    tasks->offset_s = offset_s;
     tasks->round++;
     tasks->pending_count = 0;
     pidmap_reset(&tasks->parents);
@@ -81,9 +86,11 @@ static struct tasks_job *job_of(struct tasks *tasks, uint32_t slot, uint32_t ser
     return job && job->is_open && job->serial == serial ? job : NULL;
 }
 
-static bool began_together(uint64_t a_s, uint64_t b_s)
+/* One by the clock that nobody sets, one as the kernel told it just now. Differences may wrap. */
+static bool began_together(const struct tasks *tasks, uint64_t kept_s, uint64_t told_s)
 {
-    return a_s < b_s ? b_s - a_s <= BEGIN_TOLERANCE_S : a_s - b_s <= BEGIN_TOLERANCE_S;
+    uint64_t apart_s = kept_s - (told_s - tasks->offset_s);
+    return apart_s <= tasks->tolerance_s || -apart_s <= tasks->tolerance_s;
 }
 
 static enum err own_process(struct tasks *tasks, uint32_t pid, uint32_t slot, uint32_t serial)
@@ -111,7 +118,7 @@ static enum err note_ended(struct tasks *tasks, const struct taskstats_use *use)
         tasks->ended_count++;
     }
     tasks->ended[place] = (struct tasks_ended){ use->tid, tasks->round, tasks->full_round, is_end_of_process(use),
-                                                took_over, use->begin_s };
+                                                took_over, use->begin_s - tasks->offset_s };
     return OK;
 }
 
@@ -134,7 +141,7 @@ static bool end_known(struct tasks *tasks, const struct taskstats_use *use)
         struct task *task = &tasks->list[tasks->by_tid.list[i].value];
         if (!task->round || task->use.tid != use->tid)
             continue;
-        bool same = began_together(task->use.begin_s, use->begin_s);
+        bool same = began_together(tasks, task->use.begin_s, use->begin_s);
         retire(tasks, task, same ? use : &task->use);
         found |= same;
         if (same)
@@ -222,12 +229,20 @@ static bool is_ending(struct tasks *tasks, const struct taskstats_use *use, bool
     struct tasks_ended *ended = &tasks->ended[place];
     if (ended->round == tasks->round)
         return true;
-    if (ended->process_ended && began_together(ended->begin_s, use->begin_s)) {
+    if (ended->process_ended && began_together(tasks, ended->begin_s, use->begin_s)) {
         ended->full_round = tasks->full_round;
         return true;
     }
     *took_over = !ended->process_ended && use->tid == use->pid;
     return false;
+}
+
+static void keep_use(const struct tasks *tasks, struct task *task, const struct taskstats_use *use)
+{
+    task->use = *use;
+    task->use.begin_s -= tasks->offset_s;
+    task->round = tasks->round;
+    task->missed = 0;
 }
 
 static enum err add_task(struct tasks *tasks, uint32_t slot, const struct taskstats_use *use, bool took_over)
@@ -236,11 +251,12 @@ static enum err add_task(struct tasks *tasks, uint32_t slot, const struct taskst
     uint32_t serial = tasks->jobs[slot].serial;
     if (!err)
         err = owners_put(&tasks->by_tid, use->tid, slot, serial, (uint32_t)tasks->count);
-    if (!err)
-        tasks->list[tasks->count++] = (struct task){
-            .use = *use, .slot = slot, .serial = serial, .round = tasks->round, .took_over = took_over,
-        };
-    return err;
+    if (err)
+        return err;
+    struct task *task = &tasks->list[tasks->count++];
+    *task = (struct task){ .slot = slot, .serial = serial, .took_over = took_over };
+    keep_use(tasks, task, use);
+    return OK;
 }
 
 enum err tasks_seen(struct tasks *tasks, uint32_t slot, const struct taskstats_use *use)
@@ -249,10 +265,8 @@ enum err tasks_seen(struct tasks *tasks, uint32_t slot, const struct taskstats_u
     if (slot >= tasks->job_room || !tasks->jobs[slot].is_open)
         return OK;
     struct task *task = find_task(tasks, use->tid, slot);
-    if (task && began_together(task->use.begin_s, use->begin_s)) {
-        task->use = *use;
-        task->round = tasks->round;
-        task->missed = 0;
+    if (task && began_together(tasks, task->use.begin_s, use->begin_s)) {
+        keep_use(tasks, task, use);
     } else if (is_ending(tasks, use, &took_over)) {
         return OK;
     } else {

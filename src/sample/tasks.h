@@ -12,7 +12,7 @@
 #include "sample/taskstats.h"
 
 struct task {
-    struct taskstats_use use; /* as of the last look */
+    struct taskstats_use use; /* as of the last look; its begin is by the clock that nobody sets */
     uint32_t slot, serial;
     uint32_t round;  /* in which it was seen last; 0: the place is free */
     uint32_t missed; /* rounds since then in which its job was looked at */
@@ -53,6 +53,7 @@ struct tasks {
     struct taskstats_use *pending; /* records whose job is not known yet */
     size_t pending_count, pending_room;
     uint32_t round, full_round, serial;
+    uint64_t offset_s, tolerance_s; /* of this round, for comparing begins */
 };
 
 void tasks_clear(struct tasks *tasks);
@@ -60,7 +61,9 @@ void tasks_clear(struct tasks *tasks);
 enum err tasks_job_begin(struct tasks *tasks, uint32_t slot);
 void tasks_job_end(struct tasks *tasks, uint32_t slot);
 
-void tasks_begin(struct tasks *tasks);
+/* offset_s: by how much the clock of begin_s (of the day) is ahead of one that nobody sets (CLOCK_MONOTONIC). When it was
+ * set since the last round, the same tasks have begun at another time now. */
+void tasks_begin(struct tasks *tasks, uint64_t offset_s);
 enum err tasks_exit(struct tasks *tasks, const struct taskstats_use *use);
 enum err tasks_fork(struct tasks *tasks, uint32_t pid, uint32_t parent_pid);
 void tasks_look(struct tasks *tasks, uint32_t slot);

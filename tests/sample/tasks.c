@@ -20,6 +20,7 @@ void *realloc(void *memory, size_t size) { allocations++; return __libc_realloc(
 
 static struct tasks tasks;
 static uint32_t alive_tid;
+static uint64_t clock_offset_s, clock_s; /* clock_s: what the clock of the day was set by */
 
 static bool is_alive(uint32_t tid)
 {
@@ -28,7 +29,7 @@ static bool is_alive(uint32_t tid)
 
 static struct taskstats_use use_of(uint32_t tid, uint32_t pid, uint32_t ppid, uint64_t cpu)
 {
-    struct taskstats_use use = { .tid = tid, .pid = pid, .ppid = ppid, .begin_s = 1000,
+    struct taskstats_use use = { .tid = tid, .pid = pid, .ppid = ppid, .begin_s = 1000 + clock_s,
                                  .known = 1ull << CPU | 1ull << PEAK };
     use.value[CPU] = cpu;
     use.value[PEAK] = tid;
@@ -65,8 +66,10 @@ static int begin(void **state)
     (void)state;
     tasks = (struct tasks){ .is_alive = is_alive };
     alive_tid = 0;
+    clock_s = 0;
+    clock_offset_s = 500;
     assert_int_equal(tasks_job_begin(&tasks, 1), OK);
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     tasks_look(&tasks, 1);
     seen(1, 10, 10, 100);
     end_round();
@@ -84,7 +87,7 @@ static int finish(void **state)
 /* A round in which the process 10 is there with that CPU time. */
 static void round_of(uint64_t cpu)
 {
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     tasks_look(&tasks, 1);
     seen(1, 10, 10, cpu);
     end_round();
@@ -93,7 +96,7 @@ static void round_of(uint64_t cpu)
 static void the_record_of_a_task_replaces_what_was_asked(void **state)
 {
     (void)state;
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     ended(10, 10, 1, 130, true);
     tasks_look(&tasks, 1);
     end_round();
@@ -101,7 +104,7 @@ static void the_record_of_a_task_replaces_what_was_asked(void **state)
     assert_int_equal(tasks.jobs[1].ended_count, 1);
     assert_int_equal(tasks.jobs[1].live_count, 0);
     for (int i = 0; i < 3; i++) {
-        tasks_begin(&tasks);
+        tasks_begin(&tasks, clock_offset_s);
         tasks_look(&tasks, 1);
         end_round();
         assert_int_equal(cpu_of(1), 130);
@@ -111,7 +114,7 @@ static void the_record_of_a_task_replaces_what_was_asked(void **state)
 static void who_lived_between_two_rounds_is_found_by_its_parent(void **state)
 {
     (void)state;
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     ended(20, 20, 10, 5, true);
     ended(31, 30, 10, 7, false); /* a thread of a process that is not known either */
     ended(40, 40, 30, 11, true); /* its child: its record comes before that of its parent */
@@ -127,7 +130,7 @@ static void who_lived_between_two_rounds_is_found_by_its_parent(void **state)
 static void a_child_whose_parent_is_seen_later_is_found_too(void **state)
 {
     (void)state;
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     ended(21, 21, 20, 5, true); /* 20 is new in this round, and lives */
     tasks_look(&tasks, 1);
     seen(1, 10, 10, 100);
@@ -139,7 +142,7 @@ static void a_child_whose_parent_is_seen_later_is_found_too(void **state)
 static void an_orphan_is_found_by_its_fork(void **state)
 {
     (void)state;
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     ended(22, 22, 1, 5, true); /* by now the child of init */
     ended(21, 21, 10, 1, true);
     assert_int_equal(tasks_fork(&tasks, 21, 10), OK);
@@ -154,7 +157,7 @@ static void an_orphan_is_found_by_its_fork(void **state)
 static void parents_that_run_in_a_circle_do_no_harm(void **state)
 {
     (void)state;
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     ended(22, 22, 23, 5, true);
     ended(23, 23, 22, 5, true);
     tasks_look(&tasks, 1);
@@ -167,7 +170,7 @@ static void parents_that_run_in_a_circle_do_no_harm(void **state)
 static void who_is_slow_to_go_is_counted_once(void **state)
 {
     (void)state;
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     ended(10, 10, 1, 130, true);
     tasks_look(&tasks, 1);
     seen(1, 10, 10, 131);
@@ -182,13 +185,13 @@ static void who_is_slow_to_go_is_counted_once(void **state)
 static void a_pid_that_is_used_again_is_another_task(void **state)
 {
     (void)state;
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     ended(10, 10, 1, 130, true);
     tasks_look(&tasks, 1);
     end_round();
     struct taskstats_use other = use_of(10, 10, 1, 7);
-    other.begin_s = 1010;
-    tasks_begin(&tasks);
+    other.begin_s = 1010 + clock_s;
+    tasks_begin(&tasks, clock_offset_s);
     tasks_look(&tasks, 1);
     assert_int_equal(tasks_seen(&tasks, 1, &other), OK);
     end_round();
@@ -199,8 +202,8 @@ static void a_pid_that_is_used_again_unheard_is_another_task_too(void **state)
 {
     (void)state;
     struct taskstats_use other = use_of(10, 10, 1, 7);
-    other.begin_s = 1010;
-    tasks_begin(&tasks);
+    other.begin_s = 1010 + clock_s;
+    tasks_begin(&tasks, clock_offset_s);
     tasks_look(&tasks, 1);
     assert_int_equal(tasks_seen(&tasks, 1, &other), OK);
     end_round();
@@ -211,7 +214,7 @@ static void a_lost_record_costs_no_more_than_the_last_moments(void **state)
 {
     (void)state;
     for (int i = 0; i < 4; i++) {
-        tasks_begin(&tasks);
+        tasks_begin(&tasks, clock_offset_s);
         tasks_look(&tasks, 1);
         end_round();
         assert_int_equal(cpu_of(1), 100);
@@ -223,11 +226,11 @@ static void a_lost_record_costs_no_more_than_the_last_moments(void **state)
 static void a_late_record_is_still_taken(void **state)
 {
     (void)state;
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     tasks_look(&tasks, 1);
     end_round();
     assert_int_equal(cpu_of(1), 100);
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     ended(10, 10, 1, 140, true);
     tasks_look(&tasks, 1);
     end_round();
@@ -239,12 +242,12 @@ static void who_leaves_the_job_takes_nothing_away_and_brings_nothing_back(void *
     (void)state;
     alive_tid = 10;
     for (int i = 0; i < 4; i++) {
-        tasks_begin(&tasks);
+        tasks_begin(&tasks, clock_offset_s);
         tasks_look(&tasks, 1);
         end_round();
         assert_int_equal(cpu_of(1), 100);
     }
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     ended(10, 10, 1, 5000, true);
     tasks_look(&tasks, 1);
     end_round();
@@ -255,13 +258,13 @@ static void who_leaves_the_job_takes_nothing_away_and_brings_nothing_back(void *
 static void a_thread_that_execs_is_counted_once(void **state)
 {
     (void)state;
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     tasks_look(&tasks, 1);
     seen(1, 10, 10, 100);
     seen(1, 11, 10, 500);
     end_round();
     assert_int_equal(cpu_of(1), 600);
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     ended(10, 10, 1, 110, false);
     tasks_look(&tasks, 1);
     seen(1, 10, 10, 510); /* it is not clear yet who that is */
@@ -269,12 +272,12 @@ static void a_thread_that_execs_is_counted_once(void **state)
     assert_int_equal(cpu_of(1), 110 + 500);
     round_of(520);
     assert_int_equal(cpu_of(1), 110 + 520);
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     ended(10, 10, 1, 530, true);
     tasks_look(&tasks, 1);
     end_round();
     assert_int_equal(cpu_of(1), 110 + 530);
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     tasks_look(&tasks, 1);
     end_round();
     assert_int_equal(cpu_of(1), 110 + 530);
@@ -283,12 +286,12 @@ static void a_thread_that_execs_is_counted_once(void **state)
 static void one_that_execs_and_ends_in_one_round_is_counted_once(void **state)
 {
     (void)state;
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     tasks_look(&tasks, 1);
     seen(1, 10, 10, 100);
     seen(1, 11, 10, 500);
     end_round();
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     ended(10, 10, 1, 110, false);
     ended(10, 10, 1, 530, true);
     tasks_look(&tasks, 1);
@@ -300,7 +303,7 @@ static void a_job_inside_of_another_counts_for_both(void **state)
 {
     (void)state;
     assert_int_equal(tasks_job_begin(&tasks, 7), OK);
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     tasks_look(&tasks, 1);
     tasks_look(&tasks, 7);
     seen(1, 10, 10, 100);
@@ -309,7 +312,7 @@ static void a_job_inside_of_another_counts_for_both(void **state)
     end_round();
     assert_int_equal(cpu_of(1), 150);
     assert_int_equal(cpu_of(7), 50);
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     ended(21, 21, 20, 5, true);
     ended(20, 20, 10, 60, true);
     tasks_look(&tasks, 1);
@@ -325,7 +328,7 @@ static void another_job_in_the_slot_begins_at_nothing(void **state)
     (void)state;
     tasks_job_end(&tasks, 1);
     assert_int_equal(tasks_job_begin(&tasks, 1), OK);
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     ended(20, 20, 10, 5, true); /* of the old job */
     ended(10, 10, 1, 100, true);
     tasks_look(&tasks, 1);
@@ -337,7 +340,7 @@ static void a_look_at_one_job_leaves_the_others_alone(void **state)
 {
     (void)state;
     assert_int_equal(tasks_job_begin(&tasks, 2), OK);
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     ended(20, 20, 10, 5, true);
     tasks_look(&tasks, 2);
     assert_int_equal(tasks_end(&tasks, false), OK);
@@ -346,11 +349,44 @@ static void a_look_at_one_job_leaves_the_others_alone(void **state)
     assert_int_equal(cpu_of(1), 115);
 }
 
+/* Its record tells by the old clock. */
+static void ended_before_the_clock_was_set(void)
+{
+    struct taskstats_use use = use_of(10, 10, 1, 140);
+    use.process_ended = true;
+    clock_offset_s += 3600;
+    tasks_begin(&tasks, clock_offset_s);
+    assert_int_equal(tasks_exit(&tasks, &use), OK);
+    tasks_look(&tasks, 1);
+    end_round();
+    assert_int_equal(cpu_of(1), 140);
+}
+
+static void set_clock(uint64_t by_s)
+{
+    clock_s += by_s;
+    clock_offset_s += by_s;
+}
+
+static void the_clock_may_be_set(void **state)
+{
+    (void)state;
+    set_clock((uint64_t)-3600);
+    round_of(110);
+    assert_int_equal(cpu_of(1), 110);
+    round_of(120);
+    set_clock(86400);
+    round_of(130);
+    assert_int_equal(cpu_of(1), 130);
+    assert_int_equal(tasks.jobs[1].ended_count, 0);
+    ended_before_the_clock_was_set();
+}
+
 static void peaks_are_of_one_task(void **state)
 {
     (void)state;
     struct taskstats_use total;
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     ended(30, 30, 10, 5, true);
     tasks_look(&tasks, 1);
     seen(1, 10, 10, 100);
@@ -364,7 +400,7 @@ static void peaks_are_of_one_task(void **state)
 static void a_storm_of_strangers_is_bounded(void **state)
 {
     (void)state;
-    tasks_begin(&tasks);
+    tasks_begin(&tasks, clock_offset_s);
     for (uint32_t i = 0; i < 20000; i++)
         ended(100000 + i, 100000 + i, 2, 1, true);
     tasks_look(&tasks, 1);
@@ -384,7 +420,7 @@ static void a_hundred_thousand_rounds_allocate_nothing(void **state)
 #endif
     for (uint32_t i = 0; i < 100000; i++) {
         uint32_t short_one = 1000 + i % 30000, long_one = 40000 + i / 10;
-        tasks_begin(&tasks);
+        tasks_begin(&tasks, clock_offset_s);
         ended(short_one, short_one, 10, 1, true);
         if (i % 10 == 0 && i)
             ended(long_one - 1, long_one - 1, 1, 10, true);
@@ -424,6 +460,7 @@ int main(void)
         TEST(a_job_inside_of_another_counts_for_both),
         TEST(another_job_in_the_slot_begins_at_nothing),
         TEST(a_look_at_one_job_leaves_the_others_alone),
+        TEST(the_clock_may_be_set),
         TEST(peaks_are_of_one_task),
         TEST(a_storm_of_strangers_is_bounded),
         TEST(a_hundred_thousand_rounds_allocate_nothing),

@@ -222,7 +222,7 @@ static void look_for_held(const struct gpu_jobs *jobs, struct gpu_job *job)
         job->held = 0;
 }
 
-static enum err begin(struct gpu_jobs *jobs, const struct job *job, uint64_t now_ns)
+static enum err begin(struct gpu_jobs *jobs, const struct job *job, uint64_t now_ns, struct batch *out)
 {
     unsigned count = jobs->names->count;
     struct gpu_job *made = calloc(1, sizeof *made + count * sizeof *made->uses);
@@ -243,7 +243,7 @@ static enum err begin(struct gpu_jobs *jobs, const struct job *job, uint64_t now
     look_for_held(jobs, made);
     made->next = jobs->jobs;
     jobs->jobs = made;
-    return OK;
+    return out ? add_samples(jobs, made, out) : OK;
 }
 
 static struct gpu_job **find(struct gpu_jobs *jobs, const char *id)
@@ -280,7 +280,7 @@ enum err gpu_jobs_event(struct gpu_jobs *jobs, const struct job *job, enum job_e
     if (event == JOB_END)
         return end(jobs, at, now_ns, out);
     if (!*at)
-        return begin(jobs, job, now_ns);
+        return begin(jobs, job, now_ns, out);
     (*at)->looks = 0; /* more is known of it */
     return OK;
 }

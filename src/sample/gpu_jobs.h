@@ -35,7 +35,8 @@ struct gpu_jobs {
 void gpu_jobs_open(struct gpu_jobs *jobs, const char *root, const struct gpu_card *cards, const struct gpu_names *names);
 void gpu_jobs_close(struct gpu_jobs *jobs);
 
-/* Hears of a job; the energy of the cards was read just now. At its end its last samples are added to out. */
+/* Hears of a job; the energy of the cards was read just now. At its beginning and its end samples are added to out, unless
+ * that is NULL. */
 enum err gpu_jobs_event(struct gpu_jobs *jobs, const struct job *job, enum job_event event, uint64_t now_ns,
                         struct batch *out);
 

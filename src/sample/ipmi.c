@@ -2,6 +2,7 @@
  * freeipmi; it is loaded only where there is a BMC to ask: the kernel's /dev/ipmi0, or a host that the settings name. */
 #include "sample/ipmi.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "sample/all.h"
@@ -84,6 +85,7 @@ const struct sampler sampler_ipmi = {
     .set = &ipmi_set,
     .state_size = sizeof(struct ipmi),
     .is_slow = true,
+    .period_ns = 10 * NS_PER_S, /* the kernel's driver polls the BMC: each reading costs CPU time, too */
     .absent = "There is no BMC at /dev/ipmi0, or the module sample-ipmi.so or its library libfreeipmi is not installed",
     .absent_remedy = "Load the drivers: modprobe ipmi_si ipmi_devintf; or name the BMC in the setting ipmi.host; and see "
                      "that libfreeipmi17 and sample-ipmi.so are installed",

@@ -181,7 +181,7 @@ static enum err make_room(struct rapl_jobs *jobs, size_t slot)
     return OK;
 }
 
-static enum err begin(struct rapl_jobs *jobs, const struct job *job)
+static enum err begin(struct rapl_jobs *jobs, const struct job *job, struct batch *out)
 {
     char path[2 * CGROUP_PATH_MAX];
     if (jobcpu_path(&jobs->mounts, job, path, sizeof path) != OK)
@@ -202,7 +202,7 @@ static enum err begin(struct rapl_jobs *jobs, const struct job *job)
     jobs->count++;
     note_cpu(jobs, made);
     made->share.pending_ns = 0; /* what it used before we came was of another stretch of time */
-    return OK;
+    return out ? add_sample(jobs, made, out) : OK;
 }
 
 static enum err end(struct rapl_jobs *jobs, size_t slot, const struct rapl_meters *meters, struct batch *out)
@@ -235,7 +235,7 @@ enum err rapl_jobs_event(struct rapl_jobs *jobs, const struct job *job, enum job
     if (is_known(jobs, job))
         return OK;
     enum err err = fill_pool(jobs, meters);
-    return err ? err : begin(jobs, job);
+    return err ? err : begin(jobs, job, out);
 }
 
 enum err rapl_jobs_round(struct rapl_jobs *jobs, const struct rapl_meters *meters, uint64_t now_ns, uint64_t period_ns,

@@ -30,7 +30,8 @@ struct rapl_jobs {
 void rapl_jobs_open(struct rapl_jobs *jobs, const char *root, const struct rapl_meters *meters);
 void rapl_jobs_close(struct rapl_jobs *jobs);
 
-/* Hears of a job. At its end its last sample is added to out. The meters were read just now. */
+/* Hears of a job. At its beginning and its end a sample is added to out, unless that is NULL. The meters were read just
+ * now. */
 enum err rapl_jobs_event(struct rapl_jobs *jobs, const struct job *job, enum job_event event,
                          const struct rapl_meters *meters, struct batch *out);
 

@@ -1,7 +1,7 @@
 /* Temperatures of the node: the thermal zones of /sys/class/thermal and the chips of /sys/class/hwmon, whose files hold
  * thousandths of a degree. Each sensor is an instance: "x86_pkg_temp_0" (type and number of the zone), "coretemp/Core 3"
  * (chip and label), "coretemp.1/Core 3" on the second chip of that name. A sensor that does not answer (EIO, ENODATA,
- * nonsense) is unknown and does not matter to the others. */
+ * nonsense) is unknown and does not matter to the others. Slow: chips on an I2C bus take milliseconds each. */
 #include "sample/all.h"
 
 #include "base/clock.h"
@@ -208,6 +208,8 @@ const struct sampler sampler_temperature = {
     .about = "temperatures of thermal zones and of hwmon chips",
     .set = &set,
     .state_size = sizeof(struct temperature),
+    .is_slow = true,
+    .period_ns = 10 * NS_PER_S, /* a core is woken to tell its own */
     .absent = "There is no sensor below " THERMAL " or " HWMON ": virtual machines have none",
     .absent_remedy = "On real hardware, load the driver of its sensors: modprobe coretemp (Intel), k10temp (AMD)",
     .open = temperature_open,

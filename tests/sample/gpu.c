@@ -228,6 +228,8 @@ static void a_job_shorter_than_a_period_has_its_energy(void **state)
     make_node(root);
     assert_int_equal(begin(&s, root), OK);
     assert_int_equal(sensing_job(&s, &job_1, JOB_BEGIN), OK);
+    assert_int_equal(s.batch.count, 1);
+    assert_int_equal(of_job(&s, "gpu0", "1", "energy")->u64, 0);
     fake->gpus[0].millijoules += 77;
     assert_int_equal(sensing_job(&s, &job_1, JOB_END), OK);
     assert_int_equal(s.batch.count, 1);

@@ -252,8 +252,12 @@ static void energy_is_shared_out_by_cpu_time(void **state)
     sensing_set(&s, "share_period", "0s");
     assert_int_equal(sensing_open(&s), OK);
     assert_int_equal(sensing_job(&s, &job_11, JOB_BEGIN), OK);
+    assert_int_equal(s.batch.count, 1);
+    assert_int_equal(job_u64(&s, "11", "package"), 0); /* its first sample */
     assert_int_equal(sensing_job(&s, &job_12, JOB_BEGIN), OK);
     assert_int_equal(sensing_job(&s, &job_13, JOB_BEGIN), OK); /* has no cgroup */
+    assert_int_equal(s.batch.count, 0);
+    assert_int_equal(sensing_job(&s, &job_11, JOB_CHANGE), OK);
     time_goes_on(root, 1);
     sensing_put(root, USAGE_11, "9000000000\n");                      /* 4 of 10 s */
     sensing_put(root, USAGE_12, "system_usec 5\nusage_usec 8000000\n"); /* 1 of 10 s */

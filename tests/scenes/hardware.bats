@@ -95,6 +95,31 @@ value() {
     [[ $output == *"NVIDIA's GPUs"* ]]
 }
 
+@test "a job that holds a card is seen, whether it uses it or not" {
+    CUDA_VISIBLE_DEVICES=0,1 sleep 60 3>&- &
+    sleeper=$!
+    export LD_LIBRARY_PATH=$TOOLS FAKE_GPUS=3 FAKE_GPU_PID=$sleeper
+    "$SONDE" agent --listen none --sensors gpu -p 50ms --sink "csv:path=$T/out.csv" >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for "grep -q ,gpu, '$T/out.csv'"
+    "$SONDE" job begin -p "$sleeper" hungry
+    wait_for "grep -q ,hungry,gpu_job,gpu1,idle, '$T/out.csv'"
+    kill "$sleeper"
+    wait_for "[ -z \"\$('$SONDE' job --json | grep hungry)\" ]"
+    kill "$AGENT"
+    wait "$AGENT"
+    AGENT=
+    output=$(cat "$T/out.csv")
+    [ "$(value hungry gpu_job gpu0 held)" = 1 ]
+    [ "$(value hungry gpu_job gpu0 processes)" = 1 ]
+    [ "$(value hungry gpu_job gpu0 memory)" = $((1 << 30)) ]
+    [ "$(value hungry gpu_job gpu0 idle)" = 0 ]
+    [ "$(value hungry gpu_job gpu1 held)" = 1 ]
+    [ "$(value hungry gpu_job gpu1 processes)" = 0 ]
+    [ "$(value hungry gpu_job gpu1 idle)" -gt 0 ]
+    [ -z "$(value hungry gpu_job gpu2 held)" ]
+}
+
 @test "a BMC is asked over the network, and by name when the module is missing" {
     command -v ipmi_sim >/dev/null || skip "no ipmi_sim"
     [ -e "$SONDE_MODULES/sample-ipmi.so" ] || skip "built without freeipmi"

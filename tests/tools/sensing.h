@@ -67,7 +67,7 @@ static inline enum err sensing_read(struct sensing *s)
 static inline enum err sensing_job(struct sensing *s, const struct job *job, enum job_event event)
 {
     batch_reset(&s->batch);
-    return s->sampler->job(s->state, job, event, event == JOB_END ? &s->batch : NULL);
+    return s->sampler->job(s->state, job, event, event == JOB_CHANGE ? NULL : &s->batch);
 }
 
 static inline bool same_text(const char *a, const char *b)

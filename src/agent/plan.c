@@ -5,6 +5,7 @@
 #include "agent/schedule.h"
 #include "base/nearest.h"
 #include "base/text.h"
+#include "sample/all.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,21 +37,28 @@ static enum err replace(char **text, const char *value)
     return OK;
 }
 
+/* The shape of one run means nothing to an agent, which has none. */
+static bool is_for_agent(const struct sampler *sampler)
+{
+    return sampler != &sampler_tree;
+}
+
 enum err plan_init(struct plan *plan, const struct sampler *const *list)
 {
     list = list ? list : sampler_all;
+    size_t count = 0;
+    while (list[count])
+        count++;
     *plan = (struct plan){ .period_ns = NS_PER_S };
-    while (list[plan->sensor_count])
-        plan->sensor_count++;
-    plan->sensors = calloc(plan->sensor_count + 1, sizeof *plan->sensors);
+    plan->sensors = calloc(count + 1, sizeof *plan->sensors);
     plan->listen = strdup(PLAN_LISTEN);
     if (!plan->sensors || !plan->listen) {
-        plan->sensor_count = 0;
         plan_clear(plan);
         return NOMEM;
     }
-    for (size_t i = 0; i < plan->sensor_count; i++)
-        plan->sensors[i] = (struct plan_sensor){ .sampler = list[i], .enabled = true };
+    for (size_t i = 0; i < count; i++)
+        if (is_for_agent(list[i]))
+            plan->sensors[plan->sensor_count++] = (struct plan_sensor){ .sampler = list[i], .enabled = true };
     return OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include "agent/agent.h"
 #include "agent/config.h"
+#include "agent/plan_write.h"
 #include "base/log.h"
 
 #include <stddef.h>
@@ -12,6 +13,7 @@
 
 #define CONFIG_USUAL "/etc/sonde/agent.conf"
 #define WHY_MAX 4096
+#define PLAN_TEXT_MAX (1u << 20)
 
 struct settings {
     const char *config, *period, *sensors, *events, *listen, *socket;
@@ -78,6 +80,16 @@ static enum err make_plan(void *context, struct plan *plan, struct buf *why)
     return err;
 }
 
+static int show_plan(const struct command_call *call, const struct plan *plan)
+{
+    struct buf out;
+    buf_init(&out, PLAN_TEXT_MAX);
+    plan_write(&out, plan);
+    int status = command_print(call, &out);
+    buf_clear(&out);
+    return status;
+}
+
 static int check(const struct command_call *call, struct settings *settings)
 {
     struct plan plan;
@@ -85,10 +97,12 @@ static int check(const struct command_call *call, struct settings *settings)
     buf_init(&why, WHY_MAX);
     enum err err = make_plan(settings, &plan, &why);
     int status = err ? command_fail(call, "%s", why.size ? buf_text(&why) : err_text(err)) : EXIT_GOOD;
+    if (!err && settings->check && call->globals->verbose)
+        status = show_plan(call, &plan);
+    else if (!err && settings->check && !settings->quiet)
+        puts("The configuration is good.");
     if (!err)
         plan_clear(&plan);
-    if (!err && settings->check && !settings->quiet)
-        puts("The configuration is good.");
     buf_clear(&why);
     return status;
 }
@@ -130,7 +144,9 @@ static const struct option options[] = {
       .help = "Write all samples there too: csv:path=FILE, json:path=FILE; may be given several times" },
     { .name = "once", .type = OPTION_FLAG, FIELD(once),
       .help = "Read every sensor once, print as CSV (or write to the sinks), and end" },
-    { .name = "check", .type = OPTION_FLAG, FIELD(check), .help = "Only look whether options and configuration are good" },
+    { .name = "check", .type = OPTION_FLAG, FIELD(check),
+      .help = "Only look whether options and configuration are good; with -v write them as a configuration, with every "
+              "setting of every sensor" },
     { .letter = 'q', .name = "quiet", .type = OPTION_FLAG, FIELD(quiet), .help = "Say nothing but errors" },
     OPTION_END,
 };
@@ -139,6 +155,7 @@ static const struct command_fact examples[] = {
     { "sonde agent", "read every sensor of this node each second, and serve it at " PLAN_LISTEN "/metrics" },
     { "sonde agent -p 10s --sensors -ipmi --listen 0.0.0.0:1337", "every ten seconds, without the BMC, for all to scrape" },
     { "sonde agent --once --sensors meminfo", "what is the memory now, as CSV" },
+    { "sonde agent --check -v > agent.conf", "a configuration to begin with" },
     { "sonde agent --sink csv:path=/var/log/sonde.csv --set interrupts.period=1m", "also into a file" },
     { 0 },
 };

@@ -19,6 +19,7 @@ static const struct check checks[] = {
     { PARTS, "spool", true, doctor_parts_spool },
     { PARTS, "store", true, doctor_parts_store },
     { PARTS, "left-over runs", false, doctor_parts_left_over },
+    { PARTS, "agent", false, doctor_parts_agent },
     { KERNEL, "child subreaper", true, doctor_kernel_subreaper },
     { KERNEL, "proc connector", false, doctor_kernel_connector },
     { KERNEL, "taskstats", false, doctor_kernel_taskstats },

@@ -2,6 +2,7 @@
 #include "show/doctor_parts.h"
 
 #include "agent/spool_dir.h"
+#include "base/ask.h"
 #include "base/self.h"
 #include "base/text.h"
 #include "store/store.h"
@@ -17,6 +18,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#define AGENT_ANSWER_MAX (1u << 20)
 #define SPACE_FEW_BYTES (64ull << 20)
 
 void doctor_parts_probe(const struct place *place, struct finding *finding)
@@ -163,4 +165,29 @@ void doctor_parts_store(const struct place *place, struct finding *finding)
                                               : "Give $SONDE_DB another place, or move the file away",
                         "%s: %s", path, message ? message : err_text(err));
     free(message);
+}
+
+/* Whoever may ask it is answered: that it listens is enough. */
+void doctor_parts_agent(const struct place *place, struct finding *finding)
+{
+    (void)place;
+    char path[ASK_PATH_MAX];
+    struct buf answer;
+    int status;
+    if (ask_socket_path(path)) {
+        finding_missing(finding, "Set $XDG_RUNTIME_DIR or $SONDE_SOCKET_DIR before it is started",
+                        "There is no place for the socket of an agent of this user");
+        return;
+    }
+    buf_init(&answer, AGENT_ANSWER_MAX);
+    enum err err = ask("", "GET", "/jobs", (struct bytes){ 0 }, &answer, &status);
+    buf_clear(&answer);
+    if (!err || err == FULL)
+        finding_there(finding, "it runs, and listens at %s", path);
+    else if (err == ABSENT)
+        finding_missing(finding, "systemctl enable --now sonde-agent, or sonde agent, where the node is to be watched",
+                        "None runs here");
+    else
+        finding_missing(finding, "Look at its messages: journalctl -u sonde-agent", "It does not answer at %s: %s", path,
+                        err_text(err));
 }

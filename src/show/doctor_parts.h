@@ -7,6 +7,7 @@
 void doctor_parts_probe(const struct place *place, struct finding *finding);
 void doctor_parts_spool(const struct place *place, struct finding *finding);
 void doctor_parts_left_over(const struct place *place, struct finding *finding);
+void doctor_parts_agent(const struct place *place, struct finding *finding);
 void doctor_parts_store(const struct place *place, struct finding *finding);
 
 #endif

@@ -1,6 +1,7 @@
 /* The plan and its file: what is set, and what is refused with the line and the reason. */
 #include "agent/config.h"
 
+#include "agent/plan_write.h"
 #include "base/clock.h"
 #include "sample/all.h"
 #include "tools/temp.h"
@@ -150,6 +151,30 @@ static void a_copy_stands_alone(void **state)
     plan_clear(&copy);
 }
 
+static void what_is_written_reads_back_as_the_same(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture other = { 0 };
+    struct buf first, second;
+    buf_init(&first, 1 << 16);
+    buf_init(&second, 1 << 16);
+    buf_init(&other.why, 4096);
+    assert_int_equal(plan_init(&other.plan, list), OK);
+    assert_int_equal(parse(f, "period=1500us\nsocket=\"/a # b\"\nsink=csv:path=/x #y,set=stat\nsink=null\n[stat]\nenabled=no\n"
+                              "[null]\nstep=4\nperiod=3ms\n[meminfo]\nperiod=2h"), OK);
+    plan_write(&first, &f->plan);
+    assert_int_equal(parse(&other, buf_text(&first)), OK);
+    plan_write(&second, &other.plan);
+    assert_string_equal(buf_text(&first), buf_text(&second));
+    assert_non_null(strstr(buf_text(&first), "\nstep = 4\n"));
+    assert_non_null(strstr(buf_text(&first), "\n#period = 1500000ns\n"));
+    assert_int_equal(other.plan.sensors[0].period_ns, 7200 * NS_PER_S);
+    plan_clear(&other.plan);
+    buf_clear(&first);
+    buf_clear(&second);
+    buf_clear(&other.why);
+}
+
 static void files_are_read_or_not(void **state)
 {
     struct fixture *f = *state;
@@ -177,6 +202,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sensors_are_listed_added_and_taken_away, begin, end),
         cmocka_unit_test_setup_teardown(options_and_commands_write_the_same_names, begin, end),
         cmocka_unit_test_setup_teardown(a_copy_stands_alone, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_written_reads_back_as_the_same, begin, end),
         cmocka_unit_test_setup_teardown(files_are_read_or_not, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

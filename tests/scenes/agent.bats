@@ -285,3 +285,19 @@ PY
     kill "$worker"
     stop
 }
+
+@test "doctor tells whether an agent runs" {
+    LC_ALL=C run "$SONDE" doctor
+    [[ $output == *"- agent "*"None runs here"* ]]
+    start -p 100ms --sensors loadavg
+    LC_ALL=C run "$SONDE" doctor
+    [[ $output == *"+ agent "*"it runs, and listens at"* ]]
+    stop
+}
+
+@test "a configuration with every setting is written, and good" {
+    "$SONDE" agent --check -v --set interrupts.period=10s >agent.conf
+    grep -qx 'period = 10s' agent.conf
+    run "$SONDE" agent --check -c agent.conf
+    [ "$output" = "The configuration is good." ]
+}

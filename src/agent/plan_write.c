@@ -1,0 +1,70 @@
+/* Writes what config.c reads. */
+#include "agent/plan_write.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+/* Durations so that they read back exactly. */
+static void add_duration(struct buf *out, uint64_t ns)
+{
+    uint64_t unit_ns = ns % NS_PER_S == 0 ? NS_PER_S : ns % NS_PER_MS == 0 ? NS_PER_MS : 1;
+    buf_add_u64(out, ns / unit_ns);
+    buf_add_text(out, unit_ns == NS_PER_S ? "s" : unit_ns == NS_PER_MS ? "ms" : "ns");
+}
+
+/* In quotes where it would not survive without. */
+static void add_value(struct buf *out, const char *value)
+{
+    bool plain = *value && !strpbrk(value, "#;\"") && value[strlen(value) - 1] != ' ' && *value != ' ';
+    buf_printf(out, plain ? "%s\n" : "\"%s\"\n", value);
+}
+
+static const char *value_of(const struct plan_settings *settings, const char *key)
+{
+    for (size_t i = 0; i < settings->count; i++)
+        if (strcmp(settings->list[i].key, key) == 0)
+            return settings->list[i].value;
+    return NULL;
+}
+
+static void add_setting(struct buf *out, const struct plan_settings *settings, const struct setting *setting)
+{
+    const char *value = value_of(settings, setting->key);
+    buf_printf(out, "# %s\n%s%s = ", setting->help, value ? "" : "#", setting->key);
+    add_value(out, value ? value : setting->initial ? setting->initial : "");
+}
+
+static void add_sensor(struct buf *out, const struct plan *plan, const struct plan_sensor *sensor)
+{
+    const struct sampler *sampler = sensor->sampler;
+    buf_printf(out, "\n# %s\n[%s]\n%senabled = %s\n", sampler->about, sampler->name, sensor->enabled ? "#" : "",
+               sensor->enabled ? "yes" : "no");
+    buf_printf(out, "%speriod = ", sensor->period_ns ? "" : "#");
+    add_duration(out, plan_period_ns(plan, sensor));
+    buf_add_char(out, '\n');
+    for (const struct setting *s = sampler->settings; s && s->key; s++)
+        add_setting(out, &sensor->settings, s);
+}
+
+static void add_sink(struct buf *out, const struct plan_sink *sink)
+{
+    buf_printf(out, "sink = \"%s", sink->sink->name);
+    for (size_t i = 0; i < sink->settings.count; i++)
+        buf_printf(out, "%c%s=%s", i ? ',' : ':', sink->settings.list[i].key, sink->settings.list[i].value);
+    buf_add_text(out, "\"\n");
+}
+
+void plan_write(struct buf *out, const struct plan *plan)
+{
+    buf_add_text(out, "period = ");
+    add_duration(out, plan->period_ns);
+    buf_add_text(out, "\nlisten = ");
+    add_value(out, plan->listen);
+    buf_printf(out, "%ssocket = ", plan->socket ? "" : "#");
+    add_value(out, plan->socket ? plan->socket : "/run/sonde/agent.sock");
+    for (size_t i = 0; i < plan->sink_count; i++)
+        add_sink(out, &plan->sinks[i]);
+    for (size_t i = 0; i < plan->sensor_count; i++)
+        add_sensor(out, plan, &plan->sensors[i]);
+}

@@ -280,34 +280,6 @@ static void copy_values(struct node *node, const struct sample *sample)
         memset((uint8_t *)node->entry.known, 1, size);
 }
 
-enum err live_take_from(struct live *live, const struct batch *batch, uint64_t period_ns, const void *source)
-{
-    enum err worst = OK;
-    uint64_t now_ns = clock_monotonic_ns();
-    for (size_t i = 0; i < batch->count; i++) {
-        const struct sample *sample = &batch->samples[i];
-        struct group *group = group_of(live, sample->set);
-        struct node *node;
-        enum err err = group ? node_find(live, group, sample, &node) : NOMEM;
-        if (err) {
-            worst = err;
-            continue;
-        }
-        copy_values(node, sample);
-        node->entry.time_ns = sample->time_ns;
-        node->entry.updates++;
-        node->entry.period_ns = period_ns;
-        node->source = source;
-        node->taken_ns = now_ns;
-    }
-    return worst;
-}
-
-enum err live_take(struct live *live, const struct batch *batch, uint64_t period_ns)
-{
-    return live_take_from(live, batch, period_ns, NULL);
-}
-
 static void unlink_owner(struct live *live, struct node *node)
 {
     struct owner *owner = node->owner;
@@ -355,6 +327,52 @@ static void drop_empty_groups(struct live *live)
     }
     live->group_count = kept;
     count_anew(live);
+}
+
+/* A sampler that made its set anew, with metrics more, gives the same instances with it: those of the old set are over. */
+static bool drop_replaced(struct live *live, const struct node *by, const void *source)
+{
+    for (struct node *node = live->buckets[by->hash & (live->bucket_count - 1)]; node; node = node->next) {
+        if (node == by || node->hash != by->hash || node->owner != by->owner || node->source != source
+            || strcmp(node->entry.instance, by->entry.instance) != 0
+            || strcmp(node->entry.set->name, by->entry.set->name) != 0)
+            continue;
+        node_drop(live, node);
+        return true;
+    }
+    return false;
+}
+
+enum err live_take_from(struct live *live, const struct batch *batch, uint64_t period_ns, const void *source)
+{
+    enum err worst = OK;
+    bool has_replaced = false;
+    uint64_t now_ns = clock_monotonic_ns();
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct sample *sample = &batch->samples[i];
+        struct group *group = group_of(live, sample->set);
+        struct node *node;
+        enum err err = group ? node_find(live, group, sample, &node) : NOMEM;
+        if (err) {
+            worst = err;
+            continue;
+        }
+        has_replaced |= node->entry.updates == 0 && drop_replaced(live, node, source);
+        copy_values(node, sample);
+        node->entry.time_ns = sample->time_ns;
+        node->entry.updates++;
+        node->entry.period_ns = period_ns;
+        node->source = source;
+        node->taken_ns = now_ns;
+    }
+    if (has_replaced)
+        drop_empty_groups(live);
+    return worst;
+}
+
+enum err live_take(struct live *live, const struct batch *batch, uint64_t period_ns)
+{
+    return live_take_from(live, batch, period_ns, NULL);
 }
 
 void live_drop_job(struct live *live, const char *job)

@@ -28,7 +28,8 @@ void live_close(struct live **live);
 #define LIVE_ENTRIES_MAX (1u << 20)
 enum err live_take(struct live *live, const struct batch *batch, uint64_t period_ns);
 
-/* The same, and remembers from where it came: any pointer that live_drop_source is given later. */
+/* The same, and remembers from where it came: any pointer that live_drop_source is given later. An entry with another set of
+ * the same name, of the same instance, job and source is replaced. */
 enum err live_take_from(struct live *live, const struct batch *batch, uint64_t period_ns, const void *source);
 
 /* The sets that batches point to may have been freed or made anew: forget their addresses. */

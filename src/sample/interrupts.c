@@ -69,12 +69,14 @@ static void describe(struct bytes key, const char *line, struct keyed_meaning *m
     }
     snprintf(name, sizeof name, "%s", meaning->name);
     snprintf(meaning->name, sizeof meaning->name, "irq_%.50s", name[0] == '_' ? name + 1 : name);
+    (void)line;
     const char *at = key.data + key.size + 1;
     for (uint64_t ignored; scan_u64(&at, &ignored);) { }
-    at += strspn(at, " ");
-    (void)line;
-    snprintf(meaning->help, sizeof meaning->help, "interrupts %.*s %.*s", (int)key.size, key.data,
-             (int)strcspn(at, "\n") < 80 ? (int)strcspn(at, "\n") : 80, at);
+    size_t used = (size_t)snprintf(meaning->help, sizeof meaning->help, "interrupts %.*s ", (int)key.size, key.data);
+    for (; *at && *at != '\n' && used + 1 < sizeof meaning->help; at++) /* blanks fill columns */
+        if (*at != ' ' || meaning->help[used - 1] != ' ')
+            meaning->help[used++] = (char)(*at >= ' ' && *at < 0x7f ? *at : '?');
+    meaning->help[used] = '\0';
 }
 
 static struct cpu *cpu_of(struct interrupts *interrupts, uint32_t number)

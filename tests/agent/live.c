@@ -59,6 +59,28 @@ static const struct live_entry *find(struct fixture *f, const char *set, const c
     return NULL;
 }
 
+static void a_set_made_anew_replaces_the_old(void **state)
+{
+    struct fixture *f = *state;
+    static const struct set longer = { "disk", metrics, 2 };
+    add(f, &disk, NULL, "sda", 1);
+    add(f, &disk, NULL, "sdb", 1);
+    take(f);
+    add(f, &longer, NULL, "sda", 2);
+    assert_int_equal(live_take_from(f->live, &f->batch, 7, f), OK); /* of somebody else */
+    assert_int_equal(live_count(f->live), 3);
+    live_drop_source(f->live, f);
+    assert_int_equal(live_take(f->live, &f->batch, 7), OK);
+    assert_int_equal(live_count(f->live), 2);
+    assert_int_equal(find(f, "disk", NULL, "sda")->set->size, 2);
+    assert_int_equal(find(f, "disk", NULL, "sdb")->set->size, 1);
+    batch_reset(&f->batch);
+    add(f, &longer, NULL, "sdb", 2);
+    take(f);
+    assert_int_equal(live_count(f->live), 2);
+    assert_int_equal(find(f, "disk", NULL, "sdb")->set->size, 2);
+}
+
 static void the_newest_is_kept(void **state)
 {
     struct fixture *f = *state;
@@ -183,7 +205,7 @@ static void sets_may_be_freed_and_made_anew(void **state)
     take(f);
     *set = (struct set){ net.name, (struct metric[]){ { "other", "J", GAUGE, U64, "energy" } }, 1 };
     live_forget_addresses(f->live);
-    add(f, set, NULL, "x", 2);
+    add(f, set, NULL, "y", 2);
     take(f);
     free(set);
     assert_int_equal(live_count(f->live), 2);
@@ -234,6 +256,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_newest_is_kept, begin, end),
+        cmocka_unit_test_setup_teardown(a_set_made_anew_replaces_the_old, begin, end),
         cmocka_unit_test_setup_teardown(jobs_and_instances_are_told_apart, begin, end),
         cmocka_unit_test_setup_teardown(sets_stand_in_a_row_in_the_order_of_coming, begin, end),
         cmocka_unit_test_setup_teardown(a_job_is_dropped_alone, begin, end),

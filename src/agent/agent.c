@@ -108,7 +108,7 @@ static enum err open_plan(struct agent *agent)
     buf_init(&why, WHY_MAX);
     enum err err = agent->settings.make_plan(agent->settings.context, &agent->plan, &why);
     if (!err)
-        err = outlets_apply(&agent->outlets, &agent->plan, &why);
+        err = outlets_apply(&agent->outlets, &agent->plan, false, &why);
     if (!err)
         err = sensors_apply(agent->sensors, &agent->plan, &why);
     if (err)
@@ -256,18 +256,18 @@ static enum err apply_listen(struct agent *agent, const struct plan *next, struc
     return err;
 }
 
-enum err agent_apply_take(struct agent *agent, struct plan *next, struct buf *why)
+enum err agent_apply_take(struct agent *agent, struct plan *next, bool anew, struct buf *why)
 {
     struct buf ignored;
     buf_init(&ignored, WHY_MAX);
     enum err err = sensors_apply(agent->sensors, next, why);
     if (!err)
-        err = outlets_apply(&agent->outlets, next, why);
+        err = outlets_apply(&agent->outlets, next, anew, why);
     if (!err)
         err = apply_listen(agent, next, why);
     if (err) {
         sensors_apply(agent->sensors, &agent->plan, &ignored);
-        outlets_apply(&agent->outlets, &agent->plan, &ignored);
+        outlets_apply(&agent->outlets, &agent->plan, false, &ignored);
         plan_clear(next);
     } else {
         plan_clear(&agent->plan);
@@ -287,7 +287,7 @@ static void reload(struct agent *agent)
     notify_reloading(&agent->notify);
     enum err err = agent->settings.make_plan(agent->settings.context, &next, &why);
     if (!err)
-        err = agent_apply_take(agent, &next, &why);
+        err = agent_apply_take(agent, &next, true, &why);
     if (err)
         log_error("%s. The agent goes on as before.", why.size ? buf_text(&why) : err_text(err));
     else

@@ -48,7 +48,7 @@ enum err agent_run(const struct agent_settings *settings);
 enum err agent_once(const struct agent_settings *settings);
 
 /* Changes what it does to next, which it takes over; on an error next is cleared, why says what is wrong, and all goes on
- * as before. */
-enum err agent_apply_take(struct agent *agent, struct plan *next, struct buf *why);
+ * as before. anew: files of sinks are opened anew. */
+enum err agent_apply_take(struct agent *agent, struct plan *next, bool anew, struct buf *why);
 
 #endif

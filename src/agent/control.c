@@ -180,7 +180,7 @@ enum err control_answer(void *context, const char *json, size_t size, struct buf
     buf_init(&why, TEXT_MAX);
     err = read_request(json, size, &next, &changed, &reload, &why);
     if (!err && changed)
-        err = agent_apply_take(agent, &next, &why);
+        err = agent_apply_take(agent, &next, false, &why);
     if (!err && reload)
         err = reload_soon(agent, &why);
     plan_clear(&next);

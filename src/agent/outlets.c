@@ -61,6 +61,14 @@ static bool outlet_close(struct outlet *outlet)
     return !err || err == GONE;
 }
 
+static bool has_path(const struct plan_settings *settings)
+{
+    for (size_t i = 0; i < settings->count; i++)
+        if (strcmp(settings->list[i].key, "path") == 0)
+            return true;
+    return false;
+}
+
 static struct outlet *find(struct outlets *outlets, const struct plan_sink *plan)
 {
     for (size_t i = 0; i < outlets->count; i++)
@@ -70,13 +78,14 @@ static struct outlet *find(struct outlets *outlets, const struct plan_sink *plan
     return NULL;
 }
 
-enum err outlets_apply(struct outlets *outlets, const struct plan *plan, struct buf *why)
+enum err outlets_apply(struct outlets *outlets, const struct plan *plan, bool anew, struct buf *why)
 {
     struct outlets next = { 0 };
     struct outlet *kept[PLAN_SINKS_MAX] = { NULL };
     for (; next.count < plan->sink_count; next.count++) {
-        kept[next.count] = find(outlets, &plan->sinks[next.count]);
-        enum err err = kept[next.count] ? OK : outlet_open(&next.list[next.count], &plan->sinks[next.count], why);
+        const struct plan_sink *sink = &plan->sinks[next.count];
+        kept[next.count] = anew && has_path(&sink->settings) ? NULL : find(outlets, sink);
+        enum err err = kept[next.count] ? OK : outlet_open(&next.list[next.count], sink, why);
         if (!err)
             continue;
         for (size_t i = 0; i < next.count; i++)

@@ -19,8 +19,8 @@ struct outlets {
 };
 
 /* Opens those of plan that are not there yet and closes those that are not in it. When one cannot be opened nothing
- * changes, and why says so. */
-enum err outlets_apply(struct outlets *outlets, const struct plan *plan, struct buf *why);
+ * changes, and why says so. anew: those with a path are opened anew, since somebody may have moved the file away. */
+enum err outlets_apply(struct outlets *outlets, const struct plan *plan, bool anew, struct buf *why);
 
 void outlets_write(struct outlets *outlets, const struct batch *batch);
 

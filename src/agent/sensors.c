@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define FIRSTS_MAX 64 /* jobs with a first sample of their own between two ticks; when more begin, the tick must do */
+#define CLOSE_NS (200 * NS_PER_MS) /* so long the slow ones may still read when all end */
 #define LOOK_AGAIN_NS (600 * NS_PER_S) /* hardware may come, modules are loaded */
 
 struct sensor {
@@ -206,8 +207,12 @@ static void stop(struct sensors *sensors, struct sensor *sensor)
 void sensors_close(struct sensors **sensors)
 {
     struct sensors *s = *sensors;
+    uint64_t deadline_ns = clock_monotonic_ns() + CLOSE_NS;
     if (!s)
         return;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->list[i].slow)
+            slow_wait(s->list[i].slow, deadline_ns);
     for (size_t i = 0; i < s->count; i++)
         stop(s, &s->list[i]);
     if (s->event_fd >= 0)

@@ -99,7 +99,7 @@ static void a_reload_that_fails_leaves_everything(void **state)
     f->lines[4] = "agent.sink=csv:path=/nonexistent/x";
     f->lines[3] = "agent.period=7s";
     assert_int_equal(make_plan(f, &next, &why), OK);
-    assert_int_not_equal(agent_apply_take(&f->agent, &next, &why), OK);
+    assert_int_not_equal(agent_apply_take(&f->agent, &next, true, &why), OK);
     assert_non_null(strstr(buf_text(&why), "/nonexistent/x"));
     assert_int_equal(f->agent.plan.period_ns, 5 * NS_PER_MS);
     struct sensor_facts facts;

@@ -50,7 +50,7 @@ static enum err add(struct fixture *f, const char *format, const char *path)
     char sink[TEMP_PATH_MAX + 64];
     snprintf(sink, sizeof sink, format, path);
     assert_int_equal(plan_set(&f->plan, "", "sink", sink, &f->why), OK);
-    return outlets_apply(&f->outlets, &f->plan, &f->why);
+    return outlets_apply(&f->outlets, &f->plan, false, &f->why);
 }
 
 static off_t size_of(const char *path)
@@ -82,7 +82,7 @@ static void what_did_not_change_stays_open(void **state)
     assert_int_equal(f->outlets.count, 2);
     plan_clear(&f->plan);
     assert_int_equal(plan_init(&f->plan, list), OK);
-    assert_int_equal(outlets_apply(&f->outlets, &f->plan, &f->why), OK);
+    assert_int_equal(outlets_apply(&f->outlets, &f->plan, false, &f->why), OK);
     assert_int_equal(f->outlets.count, 0);
 }
 
@@ -109,6 +109,26 @@ static void a_full_one_is_counted_and_the_others_go_on(void **state)
     assert_int_equal(f->outlets.list[1].failures, 0);
 }
 
+/* As logrotate does it: the file is moved away, then the agent is told. */
+static void a_file_that_was_moved_is_made_anew(void **state)
+{
+    struct fixture *f = *state;
+    char moved[TEMP_PATH_MAX];
+    temp_join(moved, f->dir, "moved.csv");
+    assert_int_equal(add(f, "csv:path=%s", f->path), OK);
+    outlets_write(&f->outlets, &f->batch);
+    off_t size = size_of(f->path);
+    assert_int_equal(rename(f->path, moved), 0);
+    outlets_write(&f->outlets, &f->batch);
+    assert_true(size_of(moved) > size);
+    assert_int_equal(outlets_apply(&f->outlets, &f->plan, true, &f->why), OK);
+    size_t moved_size = (size_t)size_of(moved);
+    outlets_write(&f->outlets, &f->batch);
+    assert_int_equal(size_of(f->path), size); /* titles and a row again */
+    assert_int_equal(size_of(moved), moved_size);
+    assert_int_equal(f->outlets.count, 1);
+}
+
 /* Also the full disk: /dev/full takes nothing. */
 static void a_full_disk_is_told_once_and_tried_again(void **state)
 {
@@ -120,7 +140,7 @@ static void a_full_disk_is_told_once_and_tried_again(void **state)
     assert_non_null(f->outlets.list[0].state);
     plan_clear(&f->plan);
     assert_int_equal(plan_init(&f->plan, list), OK);
-    assert_int_equal(outlets_apply(&f->outlets, &f->plan, &f->why), OK);
+    assert_int_equal(outlets_apply(&f->outlets, &f->plan, false, &f->why), OK);
 }
 
 int main(void)
@@ -130,6 +150,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_did_not_change_stays_open, begin, end),
         cmocka_unit_test_setup_teardown(one_that_cannot_be_opened_changes_nothing, begin, end),
         cmocka_unit_test_setup_teardown(a_full_one_is_counted_and_the_others_go_on, begin, end),
+        cmocka_unit_test_setup_teardown(a_file_that_was_moved_is_made_anew, begin, end),
         cmocka_unit_test_setup_teardown(a_full_disk_is_told_once_and_tried_again, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

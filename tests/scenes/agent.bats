@@ -128,6 +128,21 @@ largest_pause_ms() {
     [ ! -s said ]
 }
 
+@test "it may be told to read it anew, also where it is to listen elsewhere" {
+    printf 'period = 100ms\nsensors = loadavg\n' >agent.conf
+    start -c agent.conf
+    printf 'period = later\n' >agent.conf
+    run "$SONDE" ctl reload
+    [ "$status" -eq 1 ]
+    [[ $output == *"agent.conf:1: 'later' is no duration"* ]]
+    printf 'period = 20ms\nsensors = loadavg\nsocket = %s\n' "$T/run/other.sock" >agent.conf
+    "$SONDE" ctl reload
+    wait_for "[ -S $T/run/other.sock ]"
+    [ ! -e "$T/run/agent.sock" ]
+    [[ $("$SONDE" ctl -a "$T/run/other.sock" --json) == *'"period_ns": 20000000'* ]]
+    stop
+}
+
 @test "a mistake in it is told, and all goes on as before" {
     printf 'period = 100ms\nsensors = loadavg\n' >agent.conf
     start -c agent.conf

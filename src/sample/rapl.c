@@ -1,5 +1,5 @@
-/* Energy of the processors and of memory, as the processors count it (RAPL): from powercap, or from perf where powercap
- * is not there or not for this user. One sample per package; and for each job its share by CPU time (sample/share.h). */
+/* Energy of the processors and of memory, as the processors count it (RAPL): from powercap, and from perf what powercap
+ * does not have or not for this user. One sample per package; and for each job its share by CPU time (sample/share.h). */
 #include "sample/all.h"
 
 #include "base/clock.h"
@@ -28,7 +28,8 @@ struct rapl {
 };
 
 static const struct setting settings[] = {
-    { "source", SETTING_TEXT, "auto", offsetof(struct rapl, source), "powercap, perf, or auto: the first that works" },
+    { "source", SETTING_TEXT, "auto", offsetof(struct rapl, source),
+      "powercap, perf, both: perf for what powercap lacks; auto: both, where this machine is read" },
     { "share_period", SETTING_DURATION, "1s", offsetof(struct rapl, share_period_ns),
       "how often energy is shared out to jobs, where the sensor is read more often" },
     { .key = NULL },
@@ -36,13 +37,14 @@ static const struct setting settings[] = {
 
 static enum err find_meters(struct rapl *rapl, const char *root)
 {
-    bool any = !strcmp(rapl->source, "auto");
+    bool any = !strcmp(rapl->source, "auto"), both = !strcmp(rapl->source, "both");
+    bool only_powercap = !strcmp(rapl->source, "powercap"), only_perf = !strcmp(rapl->source, "perf");
     enum err powercap = ABSENT, perf = ABSENT;
-    if (!any && strcmp(rapl->source, "powercap") != 0 && strcmp(rapl->source, "perf") != 0)
+    if (!any && !both && !only_powercap && !only_perf)
         return USAGE;
-    if (any || !strcmp(rapl->source, "powercap"))
+    if (!only_perf)
         powercap = rapl_powercap_find(root, &rapl->meters);
-    if (powercap && (any || !strcmp(rapl->source, "perf")))
+    if (only_perf || both || (any && !*root)) /* perf counts on this machine, not on a captured one */
         perf = rapl_perf_find(root, &rapl->meters);
     if (!powercap || !perf)
         return OK;

@@ -167,6 +167,46 @@ static void perf_counts_where_powercap_is_not(void **state)
     sensing_end(&s);
 }
 
+static void perf_adds_what_powercap_does_not_have(void **state)
+{
+    (void)state;
+    struct sensing s;
+    perf_errno = 0;
+    perf_counts[1] = 1ull << 32; /* cores of package 0 */
+    perf_counts[2] = 1ull << 32; /* the package, which powercap has */
+    sensing_init(&s, &sampler_rapl, node_root("sensors"));
+    sensing_set(&s, "source", "both");
+    assert_int_equal(sensing_open(&s), OK);
+    assert_int_equal(sensing_read(&s), OK);
+    assert_int_equal(s.batch.count, 3);
+    assert_int_equal(sensing_u64(&s, "package-0", "package"), 124872633459);
+    assert_int_equal(sensing_u64(&s, "package-0", "core"), 2000000);
+    assert_null(sensing_find(&s, "package-1", NULL, "core")); /* stands still */
+    assert_int_equal(sensing_u64(&s, "psys", "psys"), 91448000123);
+    sensing_end(&s);
+}
+
+static void dies_that_count_apart_are_told_apart(void **state)
+{
+    (void)state;
+    struct sensing s;
+    char root[TEMP_PATH_MAX];
+    sensing_copy(root, node_root("sensors"));
+    sensing_put(root, "sys/devices/system/cpu/cpu24/topology/physical_package_id", "0\n");
+    sensing_put(root, "sys/devices/system/cpu/cpu24/topology/die_id", "1\n");
+    perf_errno = 0;
+    perf_counts[2] = 1ull << 32;
+    perf_counts[8 + 2] = 1ull << 33;
+    sensing_init(&s, &sampler_rapl, root);
+    sensing_set(&s, "source", "perf");
+    assert_int_equal(sensing_open(&s), OK);
+    assert_int_equal(sensing_read(&s), OK);
+    assert_int_equal(sensing_u64(&s, "package-0-die-0", "package"), 2000000);
+    assert_int_equal(sensing_u64(&s, "package-0-die-1", "package"), 4000000);
+    sensing_end(&s);
+    temp_remove(root);
+}
+
 static void a_perf_count_that_overflows_64_bits_goes_on(void **state)
 {
     (void)state;
@@ -365,6 +405,8 @@ int main(void)
         cmocka_unit_test_setup(bad_zones_are_unknown_and_the_good_one_is_read, forget),
         cmocka_unit_test_setup(all_of_them_failing_is_a_failure, forget),
         cmocka_unit_test_setup(perf_counts_where_powercap_is_not, forget),
+        cmocka_unit_test_setup(perf_adds_what_powercap_does_not_have, forget),
+        cmocka_unit_test_setup(dies_that_count_apart_are_told_apart, forget),
         cmocka_unit_test_setup(a_perf_count_that_overflows_64_bits_goes_on, forget),
         cmocka_unit_test_setup(without_any_it_is_absent_or_denied, forget),
         cmocka_unit_test_setup(zones_of_root_are_denied_to_others, forget),

@@ -240,6 +240,7 @@ const struct sampler sampler_edac = {
     .name = "edac",
     .about = "errors of memory, corrected or not",
     .absent = "No driver of a memory controller is loaded, or the memory has no error correction",
+    .absent_remedy = "On a server with ECC memory, load its driver: modprobe skx_edac (Intel), amd64_edac (AMD)",
     .set = &set,
     .state_size = sizeof(struct edac),
     .open = edac_open,

@@ -126,23 +126,22 @@ static enum err numa_open(void *state, const struct sampler_context *context)
     return err;
 }
 
-/* A file that cannot be read now (a node that is taken out) leaves its values unknown. */
-static void fill(struct numa *numa, struct textfile *file, const struct keyed_form *form, struct sample *sample,
-                 struct keyed_last *last, size_t *expected)
-{
-    if (file->is_open && textfile_read(file) == OK)
-        keyed_fill(&numa->keyed, form, file->text, sample, last, expected);
-}
-
+/* A file that cannot be read now (a node that is taken out) leaves its values unknown; without either there is no sample. */
 static enum err add_node(struct numa *numa, struct node *node, uint64_t time_ns, struct batch *out)
 {
-    struct keyed_form form = meminfo_form(node);
+    const struct keyed_form forms[] = { numastat_form, meminfo_form(node) };
+    struct textfile *const files[] = { &node->numastat, &node->meminfo };
+    struct sample *sample = NULL;
     size_t expected = 0;
-    struct sample *sample = batch_add(out, keyed_set(&numa->keyed), time_ns, node->name);
-    if (!sample)
-        return NOMEM;
-    fill(numa, &node->numastat, &numastat_form, sample, &node->last, &expected);
-    fill(numa, &node->meminfo, &form, sample, &node->last, &expected);
+    for (size_t i = 0; i < 2; i++) {
+        if (!files[i]->is_open || textfile_read(files[i]) != OK || !files[i]->size)
+            continue;
+        if (!sample)
+            sample = batch_add(out, keyed_set(&numa->keyed), time_ns, node->name);
+        if (!sample)
+            return NOMEM;
+        keyed_fill(&numa->keyed, &forms[i], files[i]->text, sample, &node->last, &expected);
+    }
     return OK;
 }
 

@@ -143,7 +143,7 @@ static void stat_close(void *state)
 
 const struct sampler sampler_stat = {
     .name = "stat",
-    .about = "CPU time of the node and of each CPU, switches, interrupts",
+    .about = "CPU time of the node and of each CPU, switches",
     .settings = settings,
     .set = &set,
     .state_size = sizeof(struct stat_state),

@@ -7,8 +7,10 @@
     X(run) \
     X(report) \
     X(list) \
+    X(top) \
     X(ls) \
     X(ctl) \
+    X(prometheus_config) \
     X(ps) \
     X(export) \
     X(submit) \

@@ -61,7 +61,7 @@ static void add_row(struct state *state, const struct sensor *sensor)
     bool is_well = strcmp(how, "reads") == 0, fails = strcmp(how, "fails") == 0;
     table_add_text(&state->table, is_well ? BOLD : PLAIN, buf_text(&sensor->name));
     table_add_text(&state->table, is_well ? GREEN : fails ? RED : FAINT, how);
-    table_add_text(&state->table, PLAIN, text_duration(sensor->period_ns).s);
+    table_add_text(&state->table, PLAIN, sensor->period_ns ? text_duration(sensor->period_ns).s : "");
     add_number(&state->table, PLAIN, sensor->ticks);
     add_number(&state->table, YELLOW, sensor->late);
     add_number(&state->table, YELLOW, sensor->missed);

@@ -2,13 +2,21 @@
 bats_require_minimum_version 1.5.0
 
 setup() {
+    live_setup
+}
+
+teardown() {
+    live_teardown
+}
+
+live_setup() {
     scene_setup
     export SONDE_SOCKET_DIR=$T/run
     AGENT=
     PORT=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 }
 
-teardown() {
+live_teardown() {
     [ -z "$AGENT" ] || kill -9 "$AGENT" 2>/dev/null || :
     scene_teardown
 }

@@ -1,0 +1,107 @@
+#!/usr/bin/env bats
+# /metrics and the server behind it: clean, negotiated, and unmoved by bad clients.
+load scene
+load live
+
+get() {
+    curl -s "$@"
+}
+
+@test "promtool has nothing to complain of" {
+    command -v promtool || skip "no promtool"
+    start_agent
+    "$SONDE" job begin 4711 --pid $$ --user nobody --cores 2 --memory 1G
+    wait_for 'get 127.0.0.1:$PORT/metrics | grep -q "job=\"4711\",user=\"nobody\""'
+    get "127.0.0.1:$PORT/metrics" >text
+    promtool check metrics <text
+    grep -q '^sonde_job_memory_limit_bytes{host="[^"]*",job="4711",user="nobody"} 1073741824$' text
+    grep -qE '^sonde_stat_cpu_user_seconds_total\{host="[^"]+",cpu="0"\} [0-9.]+$' text
+}
+
+@test "OpenMetrics for those who ask for it" {
+    start_agent --sensors meminfo,stat
+    get -H 'Accept: application/openmetrics-text' -D head "127.0.0.1:$PORT/metrics" >open
+    grep -qi '^content-type: application/openmetrics-text; version=1.0.0; charset=utf-8' head
+    [ "$(tail -n 1 open)" = '# EOF' ]
+    grep -q '^# UNIT sonde_stat_user_seconds seconds$' open
+    grep -q '^# TYPE sonde_stat_user_seconds counter$' open
+    grep -q '^sonde_stat_user_seconds_total{' open
+    get -D head "127.0.0.1:$PORT/metrics" >text
+    grep -qi '^content-type: text/plain; version=0.0.4; charset=utf-8' head
+}
+
+@test "what is not there, what is not allowed" {
+    start_agent --sensors meminfo
+    code() { curl -s -o /dev/null -w '%{http_code}' "$@"; }
+    [ "$(code "127.0.0.1:$PORT/")" -eq 200 ]
+    [ "$(code "127.0.0.1:$PORT/nothing")" -eq 404 ]
+    [ "$(code -X DELETE "127.0.0.1:$PORT/metrics")" -eq 405 ]
+    [ "$(code -d x "127.0.0.1:$PORT/metrics")" -eq 405 ]
+    [ "$(code -d '{}' "127.0.0.1:$PORT/ctl")" -eq 403 ]
+    [ "$(code -d '{}' "127.0.0.1:$PORT/job")" -eq 403 ]
+    [ "$(code -I "127.0.0.1:$PORT/metrics")" -eq 200 ]
+    [ "$(code -H "X: $(head -c 9000 /dev/zero | tr '\0' x)" "127.0.0.1:$PORT/metrics")" -eq 431 ]
+    head -c 100000 /dev/zero >big
+    [ "$(code --data-binary @big --unix-socket "$T/run/agent.sock" http://x/ctl)" -eq 413 ]
+    [ "$(code --data-binary 'no json' --unix-socket "$T/run/agent.sock" http://x/ctl)" -eq 400 ]
+}
+
+@test "300 idle connections, garbage and slow readers: ticks go on, scrapes succeed, memory stays" {
+    start_agent --sensors meminfo,stat,vmstat -p 100ms
+    get "127.0.0.1:$PORT/metrics" >/dev/null
+    before=$(awk '/VmRSS/ { print $2 }' "/proc/$AGENT/status")
+    python3 - "$PORT" <<'PY'
+import random, socket, sys, time, urllib.request
+port = int(sys.argv[1])
+def connect():
+    return socket.create_connection(("127.0.0.1", port), timeout=5)
+def scrape():
+    began = time.monotonic()
+    text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5).read().decode()
+    assert "sonde_meminfo_mem_total_bytes" in text
+    return time.monotonic() - began
+idle = [connect() for _ in range(300)]
+print("with idle ones:", scrape())
+slow = []
+for _ in range(40):  # asks again and again, and takes nothing
+    s = connect()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    s.setblocking(False)
+    try:
+        for _ in range(200):
+            s.send(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+    except OSError:
+        pass
+    slow.append(s)
+print("with slow ones:", scrape())
+random.seed(1)
+for i in range(200):
+    s = connect()
+    try:
+        s.sendall(random.randbytes(random.randrange(1, 3000)) + b"\r\n\r\n")
+        s.setblocking(False)
+        s.recv(100)
+    except OSError:
+        pass
+    s.close()
+print("after garbage:", scrape())
+PY
+    after=$(awk '/VmRSS/ { print $2 }' "/proc/$AGENT/status")
+    echo "resident: $before kB, then $after kB"
+    [ $((after - before)) -lt 8192 ]
+    fds=("/proc/$AGENT/fd"/*)
+    [ "${#fds[@]}" -lt 250 ]
+    first=$("$SONDE" ls --json | jq '[.sets[].updates] | max')
+    sleep 1
+    second=$("$SONDE" ls --json | jq '[.sets[].updates] | max')
+    [ $((second - first)) -ge 5 ]
+}
+
+@test "an address that is taken is told at the start" {
+    start_agent --sensors meminfo
+    run -1 env SONDE_SOCKET_DIR="$T/other" "$SONDE" agent --listen "127.0.0.1:$PORT" --sensors meminfo
+    [ -n "$output" ]
+    run ! "$SONDE" agent --listen none --sensors meminfo # its socket is taken
+    kill -0 "$AGENT"
+    "$SONDE" ls >/dev/null
+}

@@ -1,0 +1,100 @@
+#!/usr/bin/env bats
+# sonde top: the jobs on a node, as text and on a screen.
+load scene
+load live
+
+# A job of one busy process, and one that sleeps.
+start_jobs() {
+    "$TOOLS/burn" 60000 3>&- &
+    BUSY=$!
+    sleep 60 3>&- &
+    IDLE=$!
+    "$SONDE" job begin 4711 --pid "$BUSY" --user nobody --cores 2 --memory 8G
+    "$SONDE" job begin 4712 --pid "$IDLE" --user root
+}
+
+teardown() {
+    [ -z "${BUSY:-}" ] || kill "$BUSY" "$IDLE" 2>/dev/null || :
+    live_teardown
+}
+
+@test "a page as text: who, how many cores of those allowed, memory of the limit" {
+    need_root
+    start_agent --sensors taskstats,process,stat,meminfo
+    start_jobs
+    wait_for '"$SONDE" top -b -n 1 -d 500ms | grep -qE "^4711 +nobody +[0-9.]*[1-9][0-9]*/2 .* 8.0G "'
+    run -0 "$SONDE" top -b -n 2 -d 1200ms
+    [ "$(grep -c '^JOB' <<<"$output")" -eq 2 ]
+    [[ "${lines[0]}" == *"cpu "*" mem "* ]]
+    [[ "${lines[1]}" =~ ^[0-9]+\ jobs,\ by\ cpu$ ]] # this machine may have others
+    [[ "$output" == *$'\n'4711*$'\n'4712* ]]
+}
+
+@test "the order is one's own" {
+    need_root
+    start_agent --sensors taskstats,process,loadavg
+    start_jobs
+    run -0 "$SONDE" top -b -n 1 -s time -r
+    [[ "$output" == *"by time"*4712*4711* ]]
+    run -0 "$SONDE" top -b -n 1 -s time
+    [[ "$output" == *"by time"*4711*4712* ]]
+}
+
+@test "users see their own jobs, and how many others there are" {
+    need_root
+    start_agent --sensors taskstats,process,loadavg
+    start_jobs
+    run -0 as_nobody env SONDE_SOCKET_DIR="$T/run" "$SONDE" top -b -n 1
+    [[ "$output" =~ \ and\ [0-9]+\ of\ others ]]
+    [[ "$output" == *4711* ]]
+    [[ "$output" != *4712* ]]
+}
+
+@test "a job that ends goes" {
+    need_root
+    start_agent --sensors taskstats,process,loadavg
+    start_jobs
+    "$SONDE" job end 4711
+    "$SONDE" job end 4712
+    wait_for '! "$SONDE" top -b -n 1 -d 100ms | grep -q "^471[12] "'
+}
+
+@test "on a screen: keys sort, the size may change, q brings the old screen back" {
+    need_root
+    start_agent --sensors taskstats,process,stat,meminfo
+    start_jobs
+    TERM=xterm LC_ALL=C.UTF-8 NO_COLOR='' python3 "$SOURCE/tests/tools/terminal.py" \
+        'send:stty cols 100 rows 10\r' 'await:> ' "send:$SONDE top -d 300ms\r" 'await:\x1b[?1049h' 'await:by cpu' \
+        'send:m' 'await:by memory' 'send:t' 'await:by time' 'send:\x1b[B' 'send:p' 'await:by power' \
+        'send:q' 'await:\x1b[?1049l' 'send:echo back\r' 'await:back' >screen
+    grep -q $'\x1b\\[1mJOB' screen
+    grep -q 'q quit' screen
+}
+
+@test "Ctrl-C leaves the terminal as it was, and so do SIGTERM and Ctrl-Z" {
+    start_agent --sensors loadavg
+    TERM=xterm python3 "$SOURCE/tests/tools/terminal.py" 'await:> ' "send:$SONDE top; stty -a >$T/first\r" 'await: by cpu' \
+        'send:\x03' 'await:\x1b[?1049l' 'send:echo [x]\r' 'await:[x]' >screen
+    grep -q ' icanon' first
+    grep -q ' echo ' first
+    TERM=xterm python3 "$SOURCE/tests/tools/terminal.py" 'await:> ' \
+        "send:sh -c 'echo \$\$ >$T/pid; exec $SONDE top'; stty -a >$T/second; echo [x]\r" 'await: by cpu' \
+        "send:\x1a" 'await:\x1b[?1049l' 'await:Stopped' 'await:[x]' 'send:fg\r' 'await:\x1b[?1049h' 'await: by cpu' 'send:q' \
+        'await:\x1b[?1049l' >screen
+    grep -q ' icanon' second
+    rm "$T/pid"
+    (while [ ! -s "$T/pid" ]; do sleep 0.1; done; sleep 1; kill "$(cat "$T/pid")") 3>&- &
+    TERM=xterm python3 "$SOURCE/tests/tools/terminal.py" 'await:> ' \
+        "send:sh -c 'echo \$\$ >$T/pid; exec $SONDE top'; stty -a >$T/third; echo [x]\r" 'await: by cpu' \
+        'await:\x1b[?1049l' 'await:[x]' >screen
+    grep -q ' icanon' third
+}
+
+@test "it says when the agent has gone, and goes on when it is back" {
+    start_agent --sensors meminfo
+    (sleep 1; kill "$AGENT"; sleep 1.5; exec "$SONDE" agent --listen none --sensors meminfo) >/dev/null 2>&1 3>&- &
+    other=$!
+    TERM=xterm python3 "$SOURCE/tests/tools/terminal.py" 'await:> ' "send:$SONDE top -d 200ms\r" 'await: by cpu' \
+        'await:no agent runs' 'await: by cpu' 'send:q' 'await:\x1b[?1049l' >screen
+    kill "$other"
+}

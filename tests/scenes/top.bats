@@ -66,27 +66,27 @@ teardown() {
     TERM=xterm LC_ALL=C.UTF-8 NO_COLOR='' python3 "$SOURCE/tests/tools/terminal.py" \
         'send:stty cols 100 rows 10\r' 'await:> ' "send:$SONDE top -d 300ms\r" 'await:\x1b[?1049h' 'await:by cpu' \
         'send:m' 'await:by memory' 'send:t' 'await:by time' 'send:\x1b[B' 'send:p' 'await:by power' \
-        'send:q' 'await:\x1b[?1049l' 'send:echo back\r' 'await:back' >screen
+        'send:q' 'await:\x1b[?1049l' 'send:echo $((6 * 7))\r' 'await:42' >screen
     grep -q $'\x1b\\[1mJOB' screen
     grep -q 'q quit' screen
 }
 
 @test "Ctrl-C leaves the terminal as it was, and so do SIGTERM and Ctrl-Z" {
     start_agent --sensors loadavg
-    TERM=xterm python3 "$SOURCE/tests/tools/terminal.py" 'await:> ' "send:$SONDE top; stty -a >$T/first\r" 'await: by cpu' \
-        'send:\x03' 'await:\x1b[?1049l' 'send:echo [x]\r' 'await:[x]' >screen
+    TERM=xterm python3 "$SOURCE/tests/tools/terminal.py" 'await:> ' "send:$SONDE top; stty -a >$T/first; echo \$((6 * 7))\r" \
+        'await: by cpu' 'send:\x03' 'await:\x1b[?1049l' 'await:42' >screen
     grep -q ' icanon' first
     grep -q ' echo ' first
     TERM=xterm python3 "$SOURCE/tests/tools/terminal.py" 'await:> ' \
-        "send:sh -c 'echo \$\$ >$T/pid; exec $SONDE top'; stty -a >$T/second; echo [x]\r" 'await: by cpu' \
-        "send:\x1a" 'await:\x1b[?1049l' 'await:Stopped' 'await:[x]' 'send:fg\r' 'await:\x1b[?1049h' 'await: by cpu' 'send:q' \
+        "send:sh -c 'echo \$\$ >$T/pid; exec $SONDE top'; stty -a >$T/second; echo \$((6 * 7))\r" 'await: by cpu' \
+        "send:\x1a" 'await:\x1b[?1049l' 'await:Stopped' 'await:42' 'send:fg\r' 'await:\x1b[?1049h' 'await: by cpu' 'send:q' \
         'await:\x1b[?1049l' >screen
     grep -q ' icanon' second
     rm "$T/pid"
     (while [ ! -s "$T/pid" ]; do sleep 0.1; done; sleep 1; kill "$(cat "$T/pid")") 3>&- &
     TERM=xterm python3 "$SOURCE/tests/tools/terminal.py" 'await:> ' \
-        "send:sh -c 'echo \$\$ >$T/pid; exec $SONDE top'; stty -a >$T/third; echo [x]\r" 'await: by cpu' \
-        'await:\x1b[?1049l' 'await:[x]' >screen
+        "send:sh -c 'echo \$\$ >$T/pid; exec $SONDE top'; stty -a >$T/third; echo \$((6 * 7))\r" 'await: by cpu' \
+        'await:\x1b[?1049l' 'await:42' >screen
     grep -q ' icanon' third
 }
 

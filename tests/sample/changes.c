@@ -313,7 +313,7 @@ static void nothing_is_allocated_once_it_is_warm(void **state)
             samplers_read(samplers, &batch);
         }
         unsigned after = allocations;
-        assert_true(batch.count > 8);
+        assert_true(batch.count > 4); /* small machines have no disk, no pressure, one CPU */
         samplers_close(&samplers);
         batch_clear(&batch);
         assert_int_equal(after, before);

@@ -29,7 +29,7 @@ enum {
     CLOCK, MEMORY_CLOCK, PROCESSES, METRICS
 };
 
-static const struct set set = { "gpu", metrics, METRICS };
+static const struct set set = { "gpu", metrics, METRICS, "gpu" };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
 struct gpu {

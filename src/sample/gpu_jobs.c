@@ -28,7 +28,7 @@ static const struct metric metrics[] = {
 
 enum { HELD, PROCESSES, MEMORY, IDLE, UTILIZATION, POWER, ENERGY, METRICS };
 
-static const struct set set = { "gpu_job", metrics, METRICS };
+static const struct set set = { "gpu_job", metrics, METRICS, "gpu" };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
 /* A job and a card. */

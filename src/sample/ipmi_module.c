@@ -64,13 +64,14 @@ static enum err add_all(struct ipmi_module *module, struct batch *out)
 static enum err module_read(void *state, struct batch *out)
 {
     struct ipmi_module *module = state;
-    size_t before = out->count;
+    size_t count = out->count, values_used = out->values_used;
     if (!module->bmc) /* the last attempt failed */
         return IO;
     enum err err = add_all(module, out);
     if (err != IO)
         return err;
-    out->count = before; /* those point to names of the session that broke */
+    out->count = count; /* what was added points to names of the session that broke */
+    out->values_used = values_used;
     bmc_close(&module->bmc);
     err = bmc_open(&module->bmc, &module->settings);
     return err ? err : add_all(module, out);

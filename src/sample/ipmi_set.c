@@ -16,5 +16,5 @@ static const struct metric metrics[] = {
     [IPMI_OTHER] = { "value", "1", GAUGE, F64, "what a sensor of another unit tells" },
 };
 
-const struct set ipmi_set = { "ipmi", metrics, IPMI_METRICS };
+const struct set ipmi_set = { "ipmi", metrics, IPMI_METRICS, "sensor" };
 _Static_assert(sizeof metrics / sizeof *metrics == IPMI_METRICS, "a name for each metric");

@@ -15,10 +15,16 @@ static const struct metric metrics[] = {
     { "uncore", "uJ", COUNTER, U64, "energy of its built-in graphics unit" },
     { "dram", "uJ", COUNTER, U64, "energy of the memory at this package" },
     { "psys", "uJ", COUNTER, U64, "energy of the whole node, as its processors measure it" },
+    { "package_range", "uJ", GAUGE, U64, "where the kernel's own counter of package wraps; ours does not" },
+    { "core_range", "uJ", GAUGE, U64, "the same of core" },
+    { "uncore_range", "uJ", GAUGE, U64, "the same of uncore" },
+    { "dram_range", "uJ", GAUGE, U64, "the same of dram" },
+    { "psys_range", "uJ", GAUGE, U64, "the same of psys" },
 };
 
-static const struct set set = { "rapl", metrics, RAPL_DOMAINS, "package" };
-_Static_assert(sizeof metrics / sizeof *metrics == RAPL_DOMAINS, "a name for each metric");
+/* A range stands RAPL_DOMAINS places behind its energy. */
+static const struct set set = { "rapl", metrics, 2 * RAPL_DOMAINS, "package" };
+_Static_assert(sizeof metrics / sizeof *metrics == 2 * RAPL_DOMAINS, "a name for each metric");
 
 struct rapl {
     const char *source;
@@ -79,10 +85,14 @@ static enum err add_samples(const struct rapl *rapl, struct batch *out)
     for (size_t i = 0; i < meters->unit_count; i++)
         if (!batch_add(out, &set, now_ns, meters->units[i]))
             return NOMEM;
-    for (size_t i = 0; i < meters->count; i++)
-        if (meters->meters[i].known)
-            sample_set_u64(&out->samples[first + meters->meters[i].unit], meters->meters[i].domain,
-                           meters->meters[i].total_uj);
+    for (size_t i = 0; i < meters->count; i++) {
+        const struct rapl_meter *meter = &meters->meters[i];
+        struct sample *sample = &out->samples[first + meter->unit];
+        if (meter->known)
+            sample_set_u64(sample, meter->domain, meter->total_uj);
+        if (meter->range_uj)
+            sample_set_u64(sample, RAPL_DOMAINS + meter->domain, meter->range_uj);
+    }
     return OK;
 }
 

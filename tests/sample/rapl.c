@@ -61,6 +61,9 @@ static void zones_are_read_by_name(void **state)
     assert_int_equal(sensing_u64(&s, "psys", "psys"), 91448000123);
     assert_null(sensing_find(&s, "package-0", NULL, "core"));
     assert_null(sensing_find(&s, "psys", NULL, "package"));
+    assert_int_equal(sensing_u64(&s, "package-1", "package_range"), RANGE);
+    assert_int_equal(sensing_u64(&s, "package-0", "dram_range"), 65712999613);
+    assert_null(sensing_find(&s, "package-0", NULL, "core_range"));
     sensing_end(&s);
 }
 

@@ -4,6 +4,7 @@
 #include "agent/launch.h"
 #include "agent/rest.h"
 #include "agent/run_record.h"
+#include "agent/run_tell.h"
 #include "agent/watch.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -36,6 +37,8 @@ struct preparation {
     char flags[32];
     struct rlimit files;
     bool files_known;
+    struct id job;
+    struct limits limits;
 };
 
 /* We need some descriptors, and one per event and thread: as many as we may have. The command gets the limit back as it
@@ -133,6 +136,8 @@ static void prepare(struct preparation *preparation, const struct run_settings *
     struct run_record_facts facts;
     buf_init(&preparation->events, EVENTS_TEXT_MAX);
     run_record_facts(&facts, settings);
+    preparation->job = facts.job;
+    preparation->limits = facts.limits;
     if (settings->events && !settings->no_probe)
         preparation->spec_count = perf_resolve(settings->events, preparation->specs, PROCESS_EVENTS_MAX);
     if (!make_spool(settings, &facts, preparation))
@@ -260,6 +265,7 @@ void run_watch(const struct run_settings *settings, struct run_result *result)
         err = start(&preparation, settings, &error);
     if (!err) {
         record_command(settings, start_ns);
+        run_tell_begin(&preparation.job, &preparation.limits, start_ns);
         watch_command(settings, result);
     } else {
         leave_nothing();
@@ -268,8 +274,10 @@ void run_watch(const struct run_settings *settings, struct run_result *result)
         explain_failure(settings, result, error);
     }
     buf_clear(&preparation.events);
-    if (!result->running)
+    if (!result->running) {
+        run_tell_end();
         watch_close(&watch);
+    }
 }
 
 bool run_stay_for_rest(const struct run_result *result)

@@ -104,6 +104,15 @@ static enum err connect_here(uint64_t until_ns, int *fd)
     return err;
 }
 
+bool ask_is_there(void)
+{
+    char path[ASK_PATH_MAX];
+    const char *dir = getenv("SONDE_SOCKET_DIR");
+    if ((!dir || !*dir) && access(SYSTEM_DIR "/" ASK_SOCKET, F_OK) == 0)
+        return true;
+    return !ask_socket_path(path) && strcmp(path, SYSTEM_DIR "/" ASK_SOCKET) != 0 && access(path, F_OK) == 0;
+}
+
 /* "HOST", "HOST:PORT", "[::1]:PORT", "::1". */
 static enum err split(const char *where, char host[HOST_MAX], char port[8])
 {

@@ -22,6 +22,9 @@ enum err ask(const char *where, const char *method, const char *path, struct byt
  * is none, or it is too long. */
 enum err ask_socket_path(char path[ASK_PATH_MAX]);
 
+/* Is there a socket of an agent on this machine? Whether anybody listens is another question. */
+bool ask_is_there(void);
+
 /* Tells the agent of this machine something, if there is one, and does not wait: neither for it to take it nor for an
  * answer. Without an agent it costs a few system calls. */
 void ask_tell(const char *path, struct bytes body);

@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# Jobs on a node: told by sonde job and sonde run, found in cgroups that the test makes.
+load scene
+
+setup() {
+    scene_setup
+    export SONDE_SOCKET_DIR=$T/run
+    AGENT='' GROUP=''
+}
+
+teardown() {
+    [ -z "$AGENT" ] || kill -9 "$AGENT" 2>/dev/null || :
+    [ -z "$GROUP" ] || find "$GROUP" -depth -type d -exec rmdir {} \; || :
+    scene_teardown
+}
+
+start() {
+    "$SONDE" agent --listen none --sensors cgroup,process --period 200ms --sink "csv:path=$T/out.csv" "$@" >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for "[ -S '$T/run/agent.sock' ]"
+}
+
+wait_for() {
+    for ((i = 0; i < 1000; i++)); do
+        eval "$1" && return
+        sleep 0.01
+    done
+    echo "never: $1"
+    cat "$T/said"
+    return 1
+}
+
+# job JQ-like: the value of a key of a job in sonde job --json.
+job() {
+    "$SONDE" job --json | python3 -c '
+import json, sys
+for job in json.load(sys.stdin)["jobs"]:
+    if job["id"] == sys.argv[1]:
+        print(job.get(sys.argv[2], ""))' "$1" "$2"
+}
+
+@test "without an agent sonde job says so, and a prolog does not fail" {
+    run "$SONDE" job begin 1
+    [ "$status" -eq 1 ]
+    [[ $output == *"no agent runs on this node"*"sonde agent"* ]]
+    run "$SONDE" job
+    [ "$status" -eq 1 ]
+    SLURM_JOB_ID=1 run "$SONDE" job begin -q
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
+
+@test "nonsense is explained" {
+    start
+    run "$SONDE" job begin
+    [ "$status" -eq 2 ]
+    [[ $output == *"which job?"* ]]
+    run "$SONDE" job stop 1
+    [ "$status" -eq 2 ]
+    run "$SONDE" job begin 1 --memory lots
+    [ "$status" -eq 2 ]
+    [[ $output == *"4G"* ]]
+    run "$SONDE" job begin 1 --cores many
+    [ "$status" -eq 2 ]
+    run "$SONDE" job end none-such
+    [ "$status" -eq 1 ]
+    [[ $output == *"no such job"* ]]
+}
+
+@test "a job is told, listed and ended" {
+    start
+    "$SONDE" job begin 4711 --user daemon --cores 2.5 --memory 4G
+    [ "$(job 4711 user)" = daemon ]
+    [ "$(job 4711 uid)" = 1 ]
+    [ "$(job 4711 cores_milli)" = 2500 ]
+    [ "$(job 4711 memory_bytes)" = 4294967296 ]
+    run "$SONDE" job
+    [[ $output == *4711*daemon*2.5*4.0G*told* ]]
+    "$SONDE" job begin 4711 # again is no harm
+    "$SONDE" job end 4711
+    [ -z "$(job 4711 id)" ]
+}
+
+@test "a node without jobs says so" {
+    mkdir -p "$T/empty"
+    start --root "$T/empty" # this machine may have jobs of others
+    run "$SONDE" job
+    [ "$status" -eq 0 ]
+    [ "$output" = "No job is on this node." ]
+}
+
+@test "a prolog tells the job of its environment" {
+    start
+    SLURM_JOB_ID=17 SLURM_JOB_USER=daemon SLURM_JOB_UID=1 "$SONDE" job begin -q
+    [ "$(job 17 user)" = daemon ]
+    SLURM_JOB_ID=17 "$SONDE" job end -q
+    [ -z "$(job 17 id)" ]
+}
+
+@test "a told process ends its job" {
+    start
+    sleep 60 3>&- &
+    pid=$!
+    "$SONDE" job begin mine --pid $pid
+    [ "$(job mine pid)" = $pid ]
+    kill $pid
+    wait_for '[ -z "$(job mine id)" ]'
+}
+
+@test "sonde run is a job while it runs" {
+    start
+    "$SONDE" run sleep 1.5 3>&- >/dev/null 2>&1 &
+    pid=$!
+    id=[0-9]*-[0-9]*-$pid
+    wait_for '[ "$("$SONDE" job --json | grep -c "$id")" = 1 ]'
+    wait $pid
+    wait_for '[ "$("$SONDE" job --json | grep -c "$id")" = 0 ]'
+}
+
+@test "a user sees and tells of their own alone" {
+    need_root
+    start
+    chmod 777 "$T/run" "$T/run/agent.sock"
+    "$SONDE" job begin 4711 --user daemon
+    run as_nobody "$SONDE" job
+    [[ $output == *"None of your jobs"* ]]
+    [[ $output != *4711* ]]
+    run as_nobody "$SONDE" job begin 1
+    [ "$status" -eq 1 ]
+    [[ $output == *"only root"* ]]
+    run as_nobody "$SONDE" job end 4711
+    [ "$status" -eq 1 ]
+    [ "$(job 4711 user)" = daemon ]
+}
+
+@test "a cgroup that goes leaves the whole of its CPU time" {
+    need_root
+    GROUP=/sys/fs/cgroup/cpuacct/slurm_sonde$$
+    mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no cpuacct hierarchy to write to"; }
+    start --period 60s
+    mkdir -p "$GROUP/uid_1/job_99/step_0"
+    wait_for '[ "$(job 99 user)" = daemon ]'
+    sh -c 'echo 0 >"$1/uid_1/job_99/step_0/cgroup.procs" && exec "$2" 100' - "$GROUP" "$TOOLS/burn"
+    rmdir "$GROUP/uid_1/job_99/step_0"
+    sleep 0.2
+    rmdir "$GROUP/uid_1/job_99"
+    wait_for '[ -z "$(job 99 id)" ]'
+    kill "$AGENT" && wait "$AGENT"
+    AGENT=''
+    cpu=$(grep ',99,cgroup,,cpu,us,' "$T/out.csv" | tail -1 | cut -d, -f8 | tr -d "\r")
+    [ "$cpu" -ge 100000 ]
+    [ "$cpu" -lt 200000 ]
+}

@@ -1,0 +1,118 @@
+#!/usr/bin/env bats
+# The jobs of a real Slurm: three slurmd on this machine, cgroups of version 1. Left out where there is no Slurm.
+load scene
+
+setup_file() {
+    [ "$(id -u)" -eq 0 ] && command -v slurmctld slurmd munged >/dev/null || return 0
+    mkdir -p /sys/fs/cgroup/freezer/sonde-try 2>/dev/null && rmdir /sys/fs/cgroup/freezer/sonde-try || return 0
+    SLURM=$(mktemp -d /tmp/sonde-slurm-XXXXXX)
+    export SLURM SLURM_CONF=$SLURM/etc/slurm.conf
+    CONSTRAIN=yes "$SOURCE/tests/tools/slurm-up" "$SLURM" $((20000 + RANDOM % 10000)) 3>&-
+}
+
+teardown_file() {
+    [ -z "$SLURM" ] || { "$SOURCE/tests/tools/slurm-down" "$SLURM" && rm -rf "$SLURM"; }
+}
+
+setup() {
+    [ -n "$SLURM" ] || skip "needs root, cgroup v1, and the packages slurmctld slurmd slurm-client munge"
+    scene_setup
+    export SONDE_SOCKET_DIR=$T/run
+    "$SONDE" agent --listen none --sensors cgroup,process --period 5s --sink "csv:path=$T/out.csv" >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for "[ -S '$T/run/agent.sock' ]"
+}
+
+teardown() {
+    [ -z "$AGENT" ] || kill -9 "$AGENT" 2>/dev/null || :
+    scene_teardown
+}
+
+wait_for() {
+    for ((i = 0; i < 1500; i++)); do
+        eval "$1" && return
+        sleep 0.01
+    done
+    echo "never: $1"
+    cat "$T/said"
+    return 1
+}
+
+stop() {
+    kill "$AGENT" && wait "$AGENT"
+    AGENT=''
+}
+
+# The last value of a metric of a job: value JOB INSTANCE METRIC
+value() {
+    grep ",$1,cgroup,$2,$3," "$T/out.csv" | tail -1 | cut -d, -f8 | tr -d "\r"
+}
+
+job_gone() {
+    ! "$SONDE" job | grep -q "^$1 "
+}
+
+# How many jobs of our nodes there are.
+count() {
+    "$SONDE" job --json 2>/dev/null | grep -o '"/slurm_c[123]/' | wc -l
+}
+
+# The id of the newest job.
+newest() {
+    scontrol show job -o | sed 's/JobId=\([0-9]*\).*/\1/' | sort -n | tail -1
+}
+
+@test "a job of 50 ms has its CPU time and memory" {
+    srun -Q -w c1 --mem 50 "$TOOLS/burn" 50
+    id=$(newest)
+    wait_for "grep -q ',$id,cgroup,' '$T/out.csv' || kill -0 $AGENT && job_gone $id"
+    stop
+    [ "$(value "$id" "" cpu)" -ge 50000 ]
+    [ "$(value "$id" "" cpu)" -lt 150000 ]
+    [ "$(value "$id" "" memory_peak)" -gt 100000 ]
+    [ "$(value "$id" 0 cpu)" -ge 50000 ]
+}
+
+@test "two jobs on one node are told apart" {
+    sbatch -Q -w c1 -n1 --mem 60 -o /dev/null --wrap "$TOOLS/burn 600; sleep 4"
+    first=$(newest)
+    sbatch -Q -w c1 -n1 --mem 80 -o /dev/null --uid daemon --wrap "$TOOLS/burn 200; sleep 4"
+    second=$(newest)
+    wait_for "[ \$(count) = 2 ]"
+    wait_for "'$SONDE' job | grep -E '^$second +daemon .* 80M +slurm'"
+    "$SONDE" job | grep -E "^$first +root .* 60M +slurm"
+    wait_for "job_gone $first && job_gone $second"
+    stop
+    [ "$(value "$first" "" cpu)" -ge 600000 ]
+    [ "$(value "$first" "" cpu)" -lt 900000 ]
+    [ "$(value "$second" "" cpu)" -ge 200000 ]
+    [ "$(value "$second" "" cpu)" -lt 450000 ]
+    [ "$(value "$first" batch cpu)" -ge 600000 ]
+}
+
+@test "a job on two nodes of this machine has two parts" {
+    srun -Q -N2 -w c1,c2 --mem 50 sleep 2 3>&- &
+    srun=$!
+    wait_for "[ \$(count) = 2 ]"
+    id=$(newest)
+    "$SONDE" job | grep -q "^$id "
+    "$SONDE" job | grep -q "^$id@c[12] "
+    wait "$srun"
+}
+
+@test "an agent that comes later finds the jobs, with their start" {
+    srun -Q -w c3 --mem 50 sleep 3 3>&- &
+    srun=$!
+    wait_for "[ \$(count) = 1 ]"
+    before=$("$SONDE" job --json | grep -o '"start_ns": [0-9]*' | grep -o '[0-9]*')
+    sleep 1
+    stop
+    "$SONDE" agent --listen none --sensors cgroup >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for "[ \$(count) = 1 ]"
+    after=$("$SONDE" job --json | grep -o '"start_ns": [0-9]*' | grep -o '[0-9]*')
+    [ $(((after - before) / 1000000)) -lt 500 ]
+    [ $(((after - before) / 1000000)) -gt -500 ]
+    wait "$srun"
+    stop
+}

@@ -21,7 +21,8 @@ static enum err find(const char *file, char path[PATH_MAX])
 
 static bool is_ours(const struct module *module, const char *name)
 {
-    return module->version == MODULE_VERSION && module->sampler_size == sizeof(struct sampler)
+    static const uint32_t sizes[] = MODULE_SIZES;
+    return module->version == MODULE_VERSION && !memcmp(module->sizes, sizes, sizeof sizes)
            && !strcmp(module->sampler->name, name);
 }
 

@@ -32,6 +32,7 @@ static void one_of_another_version_is_refused(void **state)
     (void)state;
     assert_int_equal(load(getenv("TOOLS"), "old"), CORRUPT);
     assert_non_null(strstr(why, "another version of Sonde"));
+    assert_int_equal(load(getenv("TOOLS"), "odd"), CORRUPT);
 }
 
 static void one_that_is_no_library_is_refused(void **state)

@@ -216,7 +216,7 @@ static enum err listen_as(struct agent *agent, const struct plan *plan)
 {
     struct serve_context context = {
         .live = agent->live, .jobs = agent->jobs, .host = agent->host.name, .control = control_answer,
-        .control_context = agent,
+        .control_context = agent, .series_max = plan->series,
     };
     if (is_none(plan->listen) && is_none(plan->socket))
         return OK;
@@ -272,6 +272,8 @@ enum err agent_apply_take(struct agent *agent, struct plan *next, bool anew, str
     } else {
         plan_clear(&agent->plan);
         agent->plan = *next;
+        if (agent->serve)
+            serve_limit(agent->serve, agent->plan.series);
         *next = (struct plan){ 0 };
     }
     buf_clear(&ignored);

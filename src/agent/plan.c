@@ -90,7 +90,7 @@ static enum err copy_lists(struct plan *copy, const struct plan *plan)
 
 enum err plan_copy(struct plan *copy, const struct plan *plan)
 {
-    *copy = (struct plan){ .period_ns = plan->period_ns };
+    *copy = (struct plan){ .period_ns = plan->period_ns, .series = plan->series };
     copy->sensors = calloc(plan->sensor_count + 1, sizeof *copy->sensors);
     enum err err = copy->sensors ? OK : NOMEM;
     if (!err)
@@ -302,7 +302,9 @@ static enum err set_of_agent(struct plan *plan, const char *key, const char *val
         enum err err = check_listen(value, why);
         return err ? err : replace(&plan->listen, value);
     }
-    static const char *const names[] = { "period", "sensors", "events", "sink", "socket", "listen" };
+    if (strcmp(key, "series") == 0)
+        return text_parse_u64(value, &plan->series) ? wrong(why, "series is a number, not '%.60s'", value) : OK;
+    static const char *const names[] = { "period", "sensors", "events", "sink", "socket", "listen", "series" };
     struct nearest nearest = nearest_to(key);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         nearest_try(&nearest, names[i]);

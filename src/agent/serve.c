@@ -182,6 +182,8 @@ enum err serve_listen_unix(struct serve *serve, const char *path)
     return http_listen_take(serve->http, fd, true);
 }
 
+void serve_limit(struct serve *serve, size_t series_max) { serve->context.series_max = series_max; }
+
 uint16_t serve_port(const struct serve *serve) { return serve->port; }
 
 int serve_fd(const struct serve *serve) { return http_fd(serve->http); }

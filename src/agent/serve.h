@@ -31,6 +31,9 @@ enum err serve_listen_tcp(struct serve *serve, const char *address, uint16_t por
 /* The socket is removed by serve_close. */
 enum err serve_listen_unix(struct serve *serve, const char *path);
 
+/* At most so many series in a scrape from now on; 0: SERVE_SERIES_MAX. */
+void serve_limit(struct serve *serve, size_t series_max);
+
 uint16_t serve_port(const struct serve *serve); /* of the last TCP listener; 0: none */
 
 int serve_fd(const struct serve *serve); /* an epoll of its own: readable → serve_turn */

@@ -105,3 +105,14 @@ PY
     kill -0 "$AGENT"
     "$SONDE" ls >/dev/null
 }
+
+@test "the number of series is bounded, also while it runs" {
+    start_agent --sensors meminfo,stat --series 20
+    left_out() { get "127.0.0.1:$PORT/metrics" | awk '/^sonde_series_left_out/ { print $2 }'; }
+    [ "$(left_out)" -gt 20 ]
+    [ "$(get "127.0.0.1:$PORT/metrics" | awk '/^sonde_series\{/ { print $2 }')" -le 20 ]
+    "$SONDE" ctl set series=1000
+    [ "$(left_out)" -eq 0 ]
+    run -1 "$SONDE" ctl set series=many
+    [[ "$output" == *"series is a number"* ]]
+}

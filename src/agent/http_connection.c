@@ -245,11 +245,14 @@ static void read_some(struct http_pool *pool, struct http_connection *c)
     }
     if (got > 0 && c->in.size == 0)
         enter(pool, c, READING, pool->limits.request_ns);
+    if (c->source.fd < 0)
+        return;
     c->has_ended = got == 0;
     c->in.size += got > 0 ? (size_t)got : 0;
-    if (c->in.size > 0 && c->source.fd >= 0)
+    c->in.data[c->in.size] = '\0';
+    if (c->in.size > 0)
         look_at_input(pool, c);
-    else if (c->in.size == 0)
+    else
         buf_clear(&c->in);
 }
 

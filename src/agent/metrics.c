@@ -240,6 +240,7 @@ static void add_series(struct writer *writer, const struct metrics_name *name, c
     *at++ = ' ';
     at += write_value(at, name, type, value);
     *at++ = '\n';
+    *at = '\0'; /* as a buffer ends; there is room for it */
     writer->out->size += (size_t)(at - begin);
 }
 

@@ -157,53 +157,17 @@ static void on_exit_of_thread(struct kernel *kernel, const struct fork_event *ev
     });
 }
 
-/* Is there a later exec of the same pid in the batch? Pids that fall on one place of last hide each other: then we look
- * into /proc for nothing, no more. */
-#define LAST_EXECS 256
-
-static void note_execs(const struct kernel *kernel, uint16_t last[LAST_EXECS])
-{
-    for (size_t i = 0; i < kernel->batch_count; i++)
-        if (kernel->batch[i].kind == FORKS_EXEC)
-            last[kernel->batch[i].pid % LAST_EXECS] = (uint16_t)i;
-}
-
-static void process_batch(struct kernel *kernel)
-{
-    uint16_t last[LAST_EXECS] = { 0 };
-    note_execs(kernel, last);
-    for (size_t i = 0; i < kernel->batch_count; i++) {
-        const struct fork_event *event = &kernel->batch[i];
-        size_t later = last[event->pid % LAST_EXECS];
-        if (event->kind == FORKS_EXEC)
-            on_exec(kernel, event, later > i && kernel->batch[later].pid == event->pid);
-        else if (event->kind == FORKS_EXIT)
-            on_exit_of_thread(kernel, event);
-        else if (event->pid == event->tid)
-            on_process_made(kernel, event);
-        else
-            on_thread_made(kernel, event);
-    }
-    kernel->batch_count = 0;
-}
-
+/* Of the socket that has forks and exits. */
 static void on_event(void *context, const struct fork_event *event)
 {
     struct kernel *kernel = context;
     kernel->heard = true;
-    kernel->batch[kernel->batch_count++] = *event;
-    if (kernel->batch_count == KERNEL_BATCH)
-        process_batch(kernel);
-}
-
-/* Forks before execs, so that whoever exec'd is known; one that ended meanwhile is remembered long enough. */
-static void read_forks(struct kernel *kernel)
-{
-    forks_read(&kernel->forks, on_event, kernel);
-    process_batch(kernel);
-    dark_listen(&kernel->dark, &kernel->members);
-    forks_read(&kernel->execs, on_event, kernel);
-    process_batch(kernel);
+    if (event->kind == FORKS_EXIT)
+        on_exit_of_thread(kernel, event);
+    else if (event->pid == event->tid)
+        on_process_made(kernel, event);
+    else
+        on_thread_made(kernel, event);
 }
 
 static bool has_stranger(const struct kernel *kernel)
@@ -214,29 +178,58 @@ static bool has_stranger(const struct kernel *kernel)
     return false;
 }
 
-/* Whoever exec'd was made since the last reading: that first. */
+/* Whoever exec'd may have been made since forks were read. Who rang is dark before its exec is looked at. */
 static void meet_strangers(struct kernel *kernel)
 {
-    struct fork_event execs[KERNEL_TAKEN];
-    size_t count = kernel->batch_count;
-    memcpy(execs, kernel->batch, count * sizeof *execs);
-    kernel->batch_count = 0;
-    while (forks_take(&kernel->forks, on_event, kernel) == AGAIN)
+    while (has_stranger(kernel) && forks_take(&kernel->forks, on_event, kernel) == AGAIN)
         continue;
-    process_batch(kernel);
     dark_listen(&kernel->dark, &kernel->members);
-    memcpy(kernel->batch, execs, count * sizeof *execs);
-    kernel->batch_count = count;
+}
+
+/* Is there a later exec of the same pid in the batch? Pids that fall on one place of last hide each other: then we look
+ * into /proc for nothing, no more. */
+#define LAST_EXECS 256
+
+static void process_execs(struct kernel *kernel)
+{
+    uint16_t last[LAST_EXECS] = { 0 };
+    if (!kernel->batch_count)
+        return;
+    meet_strangers(kernel);
+    for (size_t i = 0; i < kernel->batch_count; i++)
+        last[kernel->batch[i].pid % LAST_EXECS] = (uint16_t)i;
+    for (size_t i = 0; i < kernel->batch_count; i++) {
+        const struct fork_event *event = &kernel->batch[i];
+        size_t later = last[event->pid % LAST_EXECS];
+        on_exec(kernel, event, later > i && kernel->batch[later].pid == event->pid);
+    }
+    kernel->batch_count = 0;
+}
+
+static void on_exec_event(void *context, const struct fork_event *event)
+{
+    struct kernel *kernel = context;
+    kernel->heard = true;
+    kernel->batch[kernel->batch_count++] = *event;
+    if (kernel->batch_count == KERNEL_BATCH)
+        process_execs(kernel);
+}
+
+/* Forks before execs, so that whoever exec'd is known; one that ended meanwhile is remembered long enough. */
+static void read_forks(struct kernel *kernel)
+{
+    forks_read(&kernel->forks, on_event, kernel);
+    dark_listen(&kernel->dark, &kernel->members);
+    forks_read(&kernel->execs, on_exec_event, kernel);
+    process_execs(kernel);
 }
 
 bool kernel_take_execs(struct kernel *kernel)
 {
     if (clock_ns(CLOCK_MONOTONIC_COARSE) >= kernel->read_ns + (uint64_t)shortest_pause_ms(kernel) * NS_PER_MS)
         return false;
-    forks_take(&kernel->execs, on_event, kernel);
-    if (has_stranger(kernel))
-        meet_strangers(kernel);
-    process_batch(kernel);
+    forks_take(&kernel->execs, on_exec_event, kernel);
+    process_execs(kernel);
     return true;
 }
 

@@ -11,7 +11,6 @@
 #include "sample/forks.h"
 
 #define KERNEL_BATCH 256
-#define KERNEL_TAKEN FORKS_TAKE_MAX
 #define KERNEL_HELD 64
 #define KERNEL_THREADS 8192 /* a power of two */
 
@@ -39,7 +38,7 @@ struct kernel {
     struct perf_counts *perf;
     uint32_t self;  /* sonde run */
     uint32_t other; /* a child of sonde run that is not of the job; 0: none */
-    struct fork_event batch[KERNEL_BATCH];
+    struct fork_event batch[KERNEL_BATCH]; /* execs that were told and not looked at yet */
     size_t batch_count;
     struct kernel_held held[KERNEL_HELD];
     size_t held_count;

@@ -102,9 +102,11 @@ enum err netlink_take(int fd, size_t message_max, uint64_t *lost,
     struct batch_slots slots;
     unsigned room = prepare_slots(&slots, message_max, NETLINK_TAKE_MAX);
     int count = recvmmsg(fd, slots.messages, room, MSG_DONTWAIT, NULL);
-    if (count < 0 && errno == ENOBUFS)
+    if (count < 0 && errno == ENOBUFS) {
         count_overflow(fd, lost);
-    else if (count < 0)
+        return AGAIN;
+    }
+    if (count < 0)
         return errno == EAGAIN ? OK : err_from_errno(errno);
     give_slots(&slots, count, each, context);
     return count == (int)room ? AGAIN : OK;

@@ -373,6 +373,8 @@ enum err agent_turn(struct agent *agent, int timeout_ms)
 static enum err end(struct agent *agent, enum err err)
 {
     notify_send(&agent->notify, "STOPPING=1");
+    if (agent->jobs && agent->sensors)
+        jobs_read(agent->jobs); /* who ended just now has a last sample */
     agent_close(agent);
     return outlets_close(&agent->outlets) || err ? err : IO;
 }

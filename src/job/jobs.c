@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "job/alive.h"
 #include "job/roll.h"
 #include "job/told.h"
 #include "job/watches.h"
@@ -18,8 +19,6 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define EMPTY_NS (10 * NS_PER_S)        /* a job without processes has ended after this time */
-#define TOLD_LINGERS_NS (60 * NS_PER_S) /* the same for one that was told, whose end nobody told */
 #define ROUND_NS (1 * NS_PER_S)
 #define WATCHES_WIDE 4096 /* up to this many, steps are watched in every hierarchy and their tasks too */
 #define ROUND_SIZE 64   /* jobs that are looked at in one round, so that many jobs cost no more than these */
@@ -31,6 +30,7 @@ struct jobs {
     bool must_scan;    /* there are no watches to be had: the whole tree is read in each round */
     bool is_scanning;  /* what is found may have been there for long */
     bool has_changed;  /* some entry is_changed */
+    char node[SOURCE_NAME_MAX]; /* of several of the batch system on this machine, only the jobs of this one; "": all */
     uint64_t round_at_ns;
     size_t round_next;
 };
@@ -202,11 +202,20 @@ static void tell_changes(struct jobs *jobs)
     }
 }
 
+/* Folders of other nodes on this machine are as if they were not there. */
+static enum source_place place_here(const struct jobs *jobs, const char *path, const struct job_source **source,
+                                    struct source_facts *facts)
+{
+    enum source_place where = source_place(path, source, facts);
+    bool is_other = *jobs->node && *facts->node && strcmp(jobs->node, facts->node) != 0;
+    return is_other ? PLACE_NONE : where;
+}
+
 static void folder_came(struct jobs *jobs, size_t hierarchy, const char *path)
 {
     const struct job_source *source;
     struct source_facts facts;
-    switch (source_place(path, &source, &facts)) {
+    switch (place_here(jobs, path, &source, &facts)) {
     case PLACE_WAY: scan(jobs, hierarchy, path); break;
     case PLACE_JOB: job_came(jobs, hierarchy, path, source, &facts); break;
     case PLACE_STEP:
@@ -310,43 +319,6 @@ static void take_event(void *context, const struct watches_event *event)
         task_went(jobs, event->path);
 }
 
-static bool is_alive(const struct jobs *jobs, struct entry *entry)
-{
-    if (!*entry->key)
-        return told_is_alive(&jobs->roll, entry);
-    return entry->folders && roll_is_populated(&jobs->roll, entry);
-}
-
-/* How long a job may be without a process. A process that was told by its number does not come back. */
-static uint64_t patience_ns(const struct entry *entry)
-{
-    if (!*entry->key)
-        return entry->job.pid || !entry->folders ? 0 : EMPTY_NS;
-    return entry->is_told ? TOLD_LINGERS_NS : EMPTY_NS;
-}
-
-/* Ends who has no processes any more, begins who has some again. */
-static void look_for_life(struct jobs *jobs, struct entry *entry, uint64_t now_ns)
-{
-    bool alive = is_alive(jobs, entry), later;
-    if (alive) {
-        entry->empty_since_ns = 0;
-        if (roll_set_user_name(&jobs->roll, entry, &later)) /* a directory service has taken its time */
-            roll_change(&jobs->roll, entry);
-        if (entry->has_ended && !entry->ended_by_word) {
-            entry->has_ended = false;
-            entry->job.end_ns = 0;
-            roll_begin(&jobs->roll, entry);
-        }
-    } else if (!entry->has_ended) {
-        if (!entry->empty_since_ns)
-            entry->empty_since_ns = now_ns;
-        uint64_t empty_ns = now_ns - entry->empty_since_ns;
-        if (empty_ns >= patience_ns(entry))
-            roll_end(&jobs->roll, entry, clock_realtime_ns() - empty_ns, false);
-    }
-}
-
 /* Those that nobody tells of. Told ones are few and looked at in each round. */
 static void round_of_looks(struct jobs *jobs, uint64_t now_ns)
 {
@@ -358,11 +330,11 @@ static void round_of_looks(struct jobs *jobs, uint64_t now_ns)
         scan_all(jobs);
     for (size_t i = entries->count; i-- > 0;)
         if (entries->all[i]->is_told)
-            look_for_life(jobs, entries->all[i], now_ns);
+            alive_look(&jobs->roll, entries->all[i], now_ns);
     for (size_t n = 0; n < ROUND_SIZE && entries->count; n++) {
         jobs->round_next = jobs->round_next ? jobs->round_next - 1 : entries->count - 1;
         if (jobs->round_next < entries->count && !entries->all[jobs->round_next]->is_told)
-            look_for_life(jobs, entries->all[jobs->round_next], now_ns);
+            alive_look(&jobs->roll, entries->all[jobs->round_next], now_ns);
         if (!jobs->round_next)
             break;
     }
@@ -424,6 +396,8 @@ enum err jobs_open(struct jobs **jobs_out, const char *root, const struct jobs_l
         return NOMEM;
     }
     jobs->roll.listener = *listener;
+    const char *node = getenv("SONDE_NODE");
+    snprintf(jobs->node, sizeof jobs->node, "%s", node ? node : "");
     users_init(&jobs->roll.users, jobs->roll.root);
     hierarchies_read(&jobs->roll.hierarchies, root);
     jobs->epoll = epoll_create1(EPOLL_CLOEXEC);

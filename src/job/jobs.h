@@ -15,7 +15,8 @@ struct jobs_listener {
     void *context;
 };
 
-/* root: of /sys/fs/cgroup and /proc, "" for this machine. The jobs that are there already are told at once. */
+/* root: of /sys/fs/cgroup and /proc, "" for this machine. The jobs that are there already are told at once. Where several
+ * nodes of a batch system share a machine, $SONDE_NODE names the one whose jobs are wanted; without it all are. */
 enum err jobs_open(struct jobs **jobs, const char *root, const struct jobs_listener *listener);
 
 /* Tells no more; sets *jobs to NULL. */

@@ -153,7 +153,8 @@ static bool take_facts(struct roll *roll, struct entry *entry, const struct insi
 bool roll_is_settled(const struct entry *entry)
 {
     const struct job *job = &entry->job;
-    return !entry->waits_for_id && *entry->user && job->cores_milli && job->memory_bytes;
+    bool has_limits = (job->cores_milli && job->memory_bytes) || entry->was_there; /* then they were written before */
+    return !entry->waits_for_id && *entry->user && has_limits;
 }
 
 static void look_again_later(struct entry *entry, uint64_t now_ns)

@@ -34,17 +34,16 @@ static enum err grow(struct watches *watches)
 {
     if (watches->count * 2 < watches->room)
         return OK;
-    struct watches larger = { .fd = watches->fd, .room = watches->room ? watches->room * 2 : 64, .count = watches->count };
-    if (larger.room > WATCHES_MAX)
-        return FULL;
-    larger.table = calloc(larger.room, sizeof(struct watch *));
-    if (!larger.table)
-        return NOMEM;
-    for (size_t i = 0; i < watches->room; i++)
-        if (watches->table[i])
-            larger.table[place_of(&larger, watches->table[i]->number)] = watches->table[i];
-    free(watches->table);
-    *watches = larger;
+    size_t room = watches->room ? watches->room * 2 : 64, old_room = watches->room;
+    struct watch **old = watches->table, **table = room > WATCHES_MAX ? NULL : calloc(room, sizeof(struct watch *));
+    if (!table)
+        return room > WATCHES_MAX ? FULL : NOMEM;
+    watches->table = table;
+    watches->room = room;
+    for (size_t i = 0; i < old_room; i++)
+        if (old[i])
+            table[place_of(watches, old[i]->number)] = old[i];
+    free(old);
     return OK;
 }
 

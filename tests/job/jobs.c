@@ -241,6 +241,25 @@ static void several_nodes_on_a_machine(void **state)
     fixture_end(&f);
 }
 
+static void one_of_several_nodes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_begin_v1(&f);
+    fixture_mkdir(&f, V1 "memory/slurm_c1/uid_1000/job_7");
+    fixture_mkdir(&f, V1 "memory/slurm_c2/uid_1000/job_7");
+    setenv("SONDE_NODE", "c2", 1);
+    fixture_open(&f);
+    unsetenv("SONDE_NODE");
+    assert_int_equal(jobs_count(f.jobs), 1);
+    assert_string_equal(jobs_find(f.jobs, "7")->cgroup, "/slurm_c2/uid_1000/job_7");
+    fixture_remove(&f, V1 "memory/slurm_c1/uid_1000/job_7");
+    fixture_mkdir(&f, V1 "memory/slurm_c1/uid_1000/job_8");
+    jobs_read(f.jobs);
+    assert_int_equal(jobs_count(f.jobs), 1);
+    fixture_end(&f);
+}
+
 /* A folder that a dead slurmd has left behind. */
 static void an_old_empty_folder_is_no_job(void **state)
 {
@@ -396,6 +415,7 @@ int main(void)
         cmocka_unit_test(a_sluid_gets_its_number_from_the_environment),
         cmocka_unit_test(a_sluid_without_a_number_begins_all_the_same),
         cmocka_unit_test(several_nodes_on_a_machine),
+        cmocka_unit_test(one_of_several_nodes),
         cmocka_unit_test(an_old_empty_folder_is_no_job),
         cmocka_unit_test(a_job_of_another_time_has_its_own_start),
         cmocka_unit_test(a_queue_that_runs_over_loses_nothing),

@@ -13,6 +13,7 @@ static const struct rule {
     unsigned rank;
     const char *set, *metric;
     uint64_t times, divisor;
+    bool is_whole; /* only where the instance is "": others are parts of it */
 } job_rules[] = {
     { FIGURES_cpu_us, 1, "cgroup", "cpu", 1, 1 },
     { FIGURES_cpu_us, 2, "taskstats", "cpu", 1, 1000 },
@@ -45,7 +46,7 @@ static const struct rule {
     { FIGURES_load_milli, 1, "loadavg", "load1", 1000, 1 },
     { FIGURES_energy_uj, 1, "rapl", "package", 1, 1 },
     { FIGURES_energy_uj, 1, "rapl", "dram", 1, 1 },
-    { FIGURES_power_mw, 1, "ipmi", "power", 1000, 1 },
+    { FIGURES_power_mw, 1, "ipmi", "power", 1000, 1, .is_whole = true },
     { FIGURES_cpus, 1, "stat_cpu", "idle", 0, 1 }, /* counted at the end */
 };
 
@@ -94,6 +95,8 @@ static void take(struct figures *figures, const struct fitting *fitting, const s
     for (size_t i = 0; i < fitting->count; i++) {
         const struct rule *rule = fitting->rules[i].rule;
         struct figures_value *figure = &figures->values[rule->figure];
+        if (rule->is_whole && *entry->instance)
+            continue;
         if (!entry->known[fitting->rules[i].metric] || (figure->time_ns && figure->rank < rule->rank))
             continue;
         uint64_t value = rule->figure == FIGURES_cpus ? 1 : number_of(entry, fitting->rules[i].metric, rule);

@@ -68,7 +68,7 @@ enum err listen_tcp(const char *address, uint16_t port, int *fd)
 
 uint16_t listen_port(int fd)
 {
-    union address at;
+    union address at = { 0 };
     socklen_t size = sizeof at;
     if (getsockname(fd, &at.any, &size) < 0)
         return 0;

@@ -138,15 +138,15 @@ static struct room room_of(const struct view *view, size_t series_max)
 static bool choose(struct writer *writer, const struct view *view, size_t series_max)
 {
     struct room room = room_of(view, series_max);
-    const struct set *set = NULL;
-    const struct live_entry *entry;
+    const struct live_entry *entry, *before = NULL;
     const struct job *job;
     size_t first = 0, at = 0;
-    while ((entry = live_next(view->live, &at))) {
-        if (entry->set != set && !end_run(writer, set, first))
-            return false;
-        first = entry->set != set ? writer->item_count : first;
-        set = entry->set;
+    for (; (entry = live_next(view->live, &at)); before = entry) {
+        if (before && entry->set != before->set) {
+            if (!end_run(writer, before->set, first))
+                return false;
+            first = writer->item_count;
+        }
         if (!view_shows(view, entry, &job))
             continue;
         size_t series = series_of(entry), *left = entry->job ? &room.jobs : &room.node;
@@ -158,7 +158,7 @@ static bool choose(struct writer *writer, const struct view *view, size_t series
         writer->series += series;
         add_item(writer, view, entry, job);
     }
-    return end_run(writer, set, first) && !buf_err(&writer->labels);
+    return (!before || end_run(writer, before->set, first)) && !buf_err(&writer->labels);
 }
 
 /* In HELP a backslash and a newline are escaped, and in OpenMetrics a quotation mark. */

@@ -125,8 +125,10 @@ static int print_sets(const struct command_call *call, const struct sets *sets)
     bool *chosen = calloc(sets->count + 1, sizeof *chosen);
     struct buf out;
     size_t count = 0;
+    if (!chosen)
+        return command_fail(call, "out of memory");
     buf_init(&out, COMMAND_ANSWER_MAX);
-    int status = chosen ? choice_open(call, &choice) : command_fail(call, "out of memory");
+    int status = choice_open(call, &choice);
     for (size_t i = 0; status == EXIT_GOOD && i < sets->count; i++)
         count += chosen[i] = is_chosen(&choice, &sets->items[i]);
     if (status == EXIT_GOOD && sets->count > 0 && count == 0)

@@ -1,0 +1,146 @@
+/* Which sensor's number is a job's CPU time, memory, I/O: the best that is there, and what is the node's. */
+#include "tools/unit.h"
+
+#include "agent/figures.h"
+#include "agent/state.h"
+#include "tools/temp.h"
+
+static void nothing(void *context, const struct job *job, enum job_event event)
+{
+    (void)context;
+    (void)job;
+    (void)event;
+}
+
+struct fixture {
+    struct live *live;
+    struct jobs *jobs;
+    struct batch batch;
+    struct view view;
+    char root[TEMP_PATH_MAX];
+};
+
+static int begin(void **state)
+{
+    static struct fixture f;
+    f = (struct fixture){ 0 };
+    temp_dir(f.root);
+    assert_int_equal(live_open(&f.live), OK);
+    assert_int_equal(jobs_open(&f.jobs, f.root, &(struct jobs_listener){ nothing, NULL }), OK);
+    for (size_t i = 0; i < 2; i++) {
+        struct job job = { .id = i ? "2" : "1", .other_id = "", .source = "told", .user = i ? "bob" : "ada",
+                           .uid = i ? 1001 : 1000, .start_ns = 7, .cgroup = "", .pid = 1 };
+        assert_int_equal(jobs_begin(f.jobs, &job), OK);
+    }
+    batch_init(&f.batch);
+    f.view = (struct view){ .live = f.live, .jobs = f.jobs, .host = "n1", .uid = VIEW_ALL };
+    *state = &f;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct fixture *f = *state;
+    batch_clear(&f->batch);
+    jobs_close(&f->jobs);
+    live_close(&f->live);
+    temp_remove(f->root);
+    return 0;
+}
+
+static struct sample *add(struct fixture *f, const struct set *set, const char *instance, const char *job)
+{
+    struct sample *sample = batch_add(&f->batch, set, 50, instance);
+    sample->job = job;
+    return sample;
+}
+
+static const struct metric cgroup_metrics[] = { { "cpu", "us", COUNTER, U64, "" }, { "memory", "B", GAUGE, U64, "" } };
+static const struct metric task_metrics[] = { { "tasks", "1", GAUGE, U64, "" }, { "cpu", "ns", COUNTER, U64, "" } };
+static const struct metric rapl_metrics[] = { { "package", "uJ", COUNTER, U64, "" }, { "dram", "uJ", COUNTER, U64, "" } };
+static const struct metric memory_metrics[] = { { "mem_total", "B", GAUGE, U64, "" },
+                                                { "mem_available", "B", GAUGE, U64, "" } };
+static const struct metric load_metrics[] = { { "load1", "1", GAUGE, F64, "" } };
+static const struct set cgroup = { "cgroup", cgroup_metrics, 2 }, taskstats = { "taskstats", task_metrics, 2 };
+static const struct set rapl = { "rapl", rapl_metrics, 2 }, meminfo = { "meminfo", memory_metrics, 2 };
+static const struct set loadavg = { "loadavg", load_metrics, 1 };
+
+static struct figures_all read_all(struct fixture *f)
+{
+    struct figures_all all;
+    live_take(f->live, &f->batch, 1);
+    assert_int_equal(figures_read(&all, &f->view), OK);
+    return all;
+}
+
+static void the_best_source_wins(void **state)
+{
+    struct fixture *f = *state;
+    struct sample *tasks = add(f, &taskstats, "", "1");
+    sample_set_u64(tasks, 0, 3);
+    sample_set_u64(tasks, 1, 9000);
+    sample_set_u64(add(f, &cgroup, "", "1"), 0, 5);
+    sample_set_u64(add(f, &cgroup, "step_0", "1"), 0, 4); /* a part of it */
+    sample_set_u64(add(f, &taskstats, "", "2"), 1, 9000);
+    sample_set_u64(add(f, &taskstats, "", "unknown"), 1, 1);
+    struct figures_all all = read_all(f);
+    const struct figures *one = &all.jobs[jobs_find(f->jobs, "1")->slot], *two = &all.jobs[jobs_find(f->jobs, "2")->slot];
+    assert_int_equal(one->values[FIGURES_cpu_us].value, 5);
+    assert_int_equal(one->values[FIGURES_cpu_us].time_ns, 50);
+    assert_int_equal(one->values[FIGURES_tasks].value, 3);
+    assert_int_equal(one->values[FIGURES_memory_bytes].time_ns, 0); /* nobody knows it */
+    assert_int_equal(two->values[FIGURES_cpu_us].value, 9);
+    figures_clear(&all);
+}
+
+static void packages_add_up_and_memory_is_what_is_used(void **state)
+{
+    struct fixture *f = *state;
+    for (size_t i = 0; i < 2; i++) {
+        struct sample *sample = add(f, &rapl, i ? "1" : "0", NULL);
+        sample_set_u64(sample, 0, 100);
+        sample_set_u64(sample, 1, 10);
+    }
+    struct sample *memory = add(f, &meminfo, "", NULL);
+    sample_set_u64(memory, 0, 1000);
+    sample_set_u64(memory, 1, 400);
+    sample_set_f64(add(f, &loadavg, "", NULL), 0, 1.25);
+    struct figures_all all = read_all(f);
+    assert_int_equal(all.node.values[FIGURES_energy_uj].value, 220);
+    assert_int_equal(all.node.values[FIGURES_memory_bytes].value, 600);
+    assert_int_equal(all.node.values[FIGURES_load_milli].value, 1250);
+    assert_int_equal(all.node.values[FIGURES_cpu_us].time_ns, 0);
+    figures_clear(&all);
+}
+
+static void users_see_their_own(void **state)
+{
+    struct fixture *f = *state;
+    struct buf out;
+    buf_init(&out, 1u << 16);
+    sample_set_u64(add(f, &cgroup, "", "1"), 0, 5);
+    sample_set_u64(add(f, &cgroup, "", "2"), 0, 6);
+    live_take(f->live, &f->batch, 1);
+    f->view.uid = 1001;
+    state_jobs(&out, &f->view);
+    assert_null(strstr(buf_text(&out), "ada"));
+    assert_non_null(strstr(buf_text(&out), "\"user\": \"bob\""));
+    assert_non_null(strstr(buf_text(&out), "\"cpu_us\": [6, 50]"));
+    assert_non_null(strstr(buf_text(&out), "\"others\": 1"));
+    buf_reset(&out);
+    state_sets(&out, &f->view, true);
+    assert_null(strstr(buf_text(&out), "\"job\": \"1\""));
+    assert_non_null(strstr(buf_text(&out), "\"job\": \"2\""));
+    assert_non_null(strstr(buf_text(&out), "\"values\": [6, null]"));
+    buf_clear(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_best_source_wins, begin, end),
+        cmocka_unit_test_setup_teardown(packages_add_up_and_memory_is_what_is_used, begin, end),
+        cmocka_unit_test_setup_teardown(users_see_their_own, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

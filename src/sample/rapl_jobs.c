@@ -29,6 +29,7 @@ struct rapl_job {
     struct rapl_job *next; /* among those that ended */
     unsigned age;          /* readings since it ended */
     bool unified;
+    uint32_t pid;          /* of its first process, where it has no cgroup; else 0 */
     int fd;                /* -1: opened for each reading */
     char *id;              /* behind path, in the same piece */
     char path[];
@@ -86,6 +87,8 @@ void rapl_jobs_close(struct rapl_jobs *jobs)
         retire(jobs, i);
     free_ended(jobs, 0);
     free(jobs->slots);
+    if (jobs->has_pidcpu)
+        pidcpu_close(&jobs->pidcpu);
     if (jobs->stat_fd >= 0)
         close(jobs->stat_fd);
 }
@@ -126,8 +129,17 @@ static enum err fill_pool(struct rapl_jobs *jobs, const struct rapl_meters *mete
     return OK;
 }
 
+static enum err read_tree(struct rapl_jobs *jobs, uint32_t pid, uint64_t *cpu_ns)
+{
+    enum err err = jobs->has_pidcpu ? OK : pidcpu_open(&jobs->pidcpu, jobs->root);
+    jobs->has_pidcpu = !err;
+    return err ? err : pidcpu_read(&jobs->pidcpu, pid, cpu_ns);
+}
+
 static enum err read_cpu(struct rapl_jobs *jobs, struct rapl_job *job, uint64_t *cpu_ns)
 {
+    if (job->pid)
+        return read_tree(jobs, job->pid, cpu_ns);
     int fd = job->fd;
     enum err err = fd < 0 ? file_open(jobs->root, job->path, &fd) : OK;
     if (err)
@@ -183,9 +195,9 @@ static enum err make_room(struct rapl_jobs *jobs, size_t slot)
 
 static enum err begin(struct rapl_jobs *jobs, const struct job *job, struct batch *out)
 {
-    char path[2 * CGROUP_PATH_MAX];
-    if (jobcpu_path(&jobs->mounts, job, path, sizeof path) != OK)
-        return OK; /* without a cgroup nobody knows its time: it has no energy, rather than a wrong one */
+    char path[2 * CGROUP_PATH_MAX] = "";
+    if (jobcpu_path(&jobs->mounts, job, path, sizeof path) != OK && !job->pid)
+        return OK; /* nobody knows its time: it has no energy, rather than a wrong one */
     enum err err = make_room(jobs, job->slot);
     if (err)
         return err;
@@ -196,6 +208,7 @@ static enum err begin(struct rapl_jobs *jobs, const struct job *job, struct batc
         return NOMEM;
     made->fd = -1;
     made->unified = job->unified;
+    made->pid = *path ? 0 : job->pid;
     memcpy(made->path, path, path_size);
     made->id = memcpy(made->path + path_size, job->id, id_size);
     jobs->slots[job->slot] = made;

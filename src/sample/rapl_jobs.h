@@ -6,6 +6,7 @@
 #include "job/job.h"
 #include "model/batch.h"
 #include "sample/jobcpu.h"
+#include "sample/pidcpu.h"
 #include "sample/rapl_meter.h"
 #include "sample/share.h"
 
@@ -16,6 +17,8 @@ struct rapl_jobs {
     const char *root;
     int stat_fd;              /* /proc/stat; -1: not to be read, nothing is shared out */
     struct jobcpu_mounts mounts;
+    struct pidcpu pidcpu;
+    bool has_pidcpu;          /* opened when the first job without a cgroup comes */
     struct rapl_job **slots;  /* by job.slot; NULL: none there */
     struct rapl_job *ended;   /* whose ids may be in a batch still */
     size_t room, count, open_files;

@@ -326,6 +326,32 @@ static void energy_is_shared_out_by_cpu_time(void **state)
     temp_remove(root);
 }
 
+static void a_job_that_is_a_process_has_its_share(void **state)
+{
+    (void)state;
+    struct sensing s;
+    char root[TEMP_PATH_MAX];
+    static const struct job job = { .id = "p", .cgroup = "", .pid = 50, .slot = 7 };
+    long ticks = sysconf(_SC_CLK_TCK);
+    char text[256];
+    sensing_copy(root, node_root("sensors"));
+    sensing_put(root, "proc/1/task/1/children", "");
+    sensing_put(root, "proc/50/task/50/children", "");
+    sensing_put(root, "proc/50/stat", "50 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9 1 1 1\n");
+    sensing_init(&s, &sampler_rapl, root);
+    sensing_set(&s, "share_period", "0s");
+    assert_int_equal(sensing_open(&s), OK);
+    assert_int_equal(sensing_job(&s, &job, JOB_BEGIN), OK);
+    time_goes_on(root, 1);
+    snprintf(text, sizeof text, "50 (x) S 1 1 1 0 -1 0 0 0 0 0 %ld %ld 0 0 20 0 1 0 9 1 1 1\n", 3 * ticks, 2 * ticks);
+    sensing_put(root, "proc/50/stat", text); /* 5 of 10 s */
+    assert_int_equal(sensing_read(&s), OK);
+    assert_in_range(job_u64(&s, "p", "package"), 29999, 30000);
+    assert_int_equal(sensing_job(&s, &job, JOB_END), OK);
+    sensing_end(&s);
+    temp_remove(root);
+}
+
 static void a_group_that_vanishes_keeps_what_it_had(void **state)
 {
     (void)state;
@@ -414,6 +440,7 @@ int main(void)
         cmocka_unit_test_setup(without_any_it_is_absent_or_denied, forget),
         cmocka_unit_test_setup(zones_of_root_are_denied_to_others, forget),
         cmocka_unit_test_setup(energy_is_shared_out_by_cpu_time, forget),
+        cmocka_unit_test_setup(a_job_that_is_a_process_has_its_share, forget),
         cmocka_unit_test_setup(a_group_that_vanishes_keeps_what_it_had, forget),
         cmocka_unit_test_setup(many_jobs_share_within_few_files, forget),
         cmocka_unit_test(here_it_is_read_or_absent),

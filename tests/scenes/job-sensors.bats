@@ -1,0 +1,131 @@
+#!/usr/bin/env bats
+# sonde agent and the jobs on a node: what the kernel counted of a job is what its samples say, to the last one.
+load scene
+
+setup() {
+    scene_setup
+    export SONDE_SOCKET_DIR=$T/run
+    AGENT= GROUP= JOB=
+}
+
+teardown() {
+    [ -z "$AGENT" ] || kill -9 "$AGENT" 2>/dev/null || :
+    [ -z "$JOB" ] || kill -9 "$JOB" 2>/dev/null || :
+    [ -z "$GROUP" ] || remove_group
+    scene_teardown
+}
+
+wait_for() {
+    for ((i = 0; i < 1000; i++)); do
+        eval "$1" && return
+        sleep 0.01
+    done
+    echo "never: $1"
+    cat "$T/said"
+    return 1
+}
+
+# 3>&-: bats waits for whoever holds it
+start_agent() {
+    "$SONDE" agent --listen none --sink "json:path=$T/out.json" --sensors taskstats,process,perf "$@" >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for "'$SONDE' job >/dev/null 2>&1"
+}
+
+stop_agent() {
+    kill "$AGENT"
+    wait "$AGENT"
+    AGENT=
+}
+
+# A cgroup of the hierarchy that is mounted at $1.
+make_group() {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    [ -e "$1/cgroup.procs" ] || skip "no cgroups at $1"
+    GROUP=$1/sonde-scene-$$-$BATS_TEST_NUMBER
+    mkdir "$GROUP" || skip "cannot make a cgroup"
+}
+
+remove_group() {
+    for ((i = 0; i < 500; i++)); do
+        rmdir "$GROUP" 2>/dev/null && return
+        [ -e "$GROUP" ] || return 0
+        sleep 0.01
+    done
+}
+
+# newest SET METRIC [JOB]: a value of the newest sample; of job 77 when no other is named.
+newest() {
+    python3 - "$T/out.json" "$1" "$2" "${3:-77}" <<'PY'
+import json, sys
+path, wanted, metric, job = sys.argv[1:]
+samples = [json.loads(line) for line in open(path)]
+print([s["values"].get(metric) for s in samples if s["set"] == wanted and s.get("job") == job][-1])
+PY
+}
+
+# A job in the group that starts 100 processes when the file go is there, and burns some CPU time.
+start_job() {
+    bash -c 'echo $$ >"$1/cgroup.procs"
+        until [ -e "$2/go" ]; do sleep 0.01; done
+        for ((i = 0; i < 100; i++)); do /bin/true; done
+        for ((i = 0; i < 100000; i++)); do :; done' job "$GROUP" "$T" >/dev/null 2>&1 3>&- &
+    JOB=$!
+    wait_for "grep -q $JOB '$GROUP/cgroup.procs'"
+}
+
+# What a job that ran between two ticks of an hour has in its last samples.
+runs_between_two_ticks() {
+    start_agent --period 1h
+    start_job
+    "$SONDE" job begin 77 --cgroup "/${GROUP##*/}"
+    touch "$T/go"
+    wait "$JOB"
+    "$SONDE" job end 77
+    stop_agent
+    [ "$(newest taskstats records_lost)" = 0 ]
+    [ "$(newest taskstats tasks)" = 0 ]
+    (($(newest taskstats tasks_ended) >= 101))
+    (($(newest taskstats minor_faults) > 1000))
+    (($(newest process rchar) > 0))
+}
+
+@test "a job of a v1 cgroup that lies between two ticks has all its processes" {
+    make_group /sys/fs/cgroup/cpuacct
+    runs_between_two_ticks
+    (($(newest taskstats cpu) >= $(cat "$GROUP/cpuacct.usage") * 95 / 100))
+    (($(newest taskstats cpu) <= $(cat "$GROUP/cpuacct.usage") * 105 / 100))
+}
+
+@test "a job of a v2 cgroup that lies between two ticks has all its processes, and its perf events" {
+    local mount=/sys/fs/cgroup/unified
+    [ -e "$mount" ] || mount=/sys/fs/cgroup
+    make_group "$mount"
+    runs_between_two_ticks
+    local usage
+    usage=$(awk '$1 == "usage_usec" { print $2 * 1000 }' "$GROUP/cpu.stat")
+    (($(newest taskstats cpu) >= usage * 95 / 100))
+    (($(newest taskstats cpu) <= usage * 105 / 100))
+    (($(newest perf page_faults) > 1000))
+}
+
+@test "two jobs at a time are told apart" {
+    make_group /sys/fs/cgroup/cpuacct
+    start_agent --period 20ms
+    start_job
+    "$SONDE" job begin 77 --cgroup "/${GROUP##*/}"
+    bash -c 'for ((i = 0; i < 300000; i++)); do :; done; sleep 0.3' >/dev/null 2>&1 3>&- &
+    local other=$!
+    "$SONDE" job begin 78 --pid "$other"
+    wait "$other"
+    kill "$JOB"
+    wait "$JOB" || :
+    "$SONDE" job end 77
+    "$SONDE" job end 78 || : # it may have been found over already
+    stop_agent
+    local idle busy
+    idle=$(newest taskstats cpu) busy=$(newest taskstats cpu 78)
+    ((busy > 2 * idle))
+    (($(newest taskstats tasks 78) == 0))
+    (($(newest taskstats tasks_ended 78) >= 2)) # the shell and its sleep
+}

@@ -32,6 +32,7 @@ struct jobs {
     bool has_changed;  /* some entry is_changed */
     char node[SOURCE_NAME_MAX]; /* of several of the batch system on this machine, only the jobs of this one; "": all */
     uint64_t round_at_ns;
+    uint64_t timer_at_ns; /* what the timer is set to; 0: off */
     size_t round_next;
 };
 
@@ -354,8 +355,11 @@ static uint64_t look_at_young(struct jobs *jobs, uint64_t now_ns)
     return next_ns;
 }
 
-static void set_timer(const struct jobs *jobs, uint64_t at_ns)
+static void set_timer(struct jobs *jobs, uint64_t at_ns)
 {
+    if (!at_ns && !jobs->timer_at_ns) /* off already, as almost always */
+        return;
+    jobs->timer_at_ns = at_ns;
     struct itimerspec spec = {
         .it_value = { .tv_sec = (time_t)(at_ns / NS_PER_S), .tv_nsec = (long)(at_ns % NS_PER_S) },
     };

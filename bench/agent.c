@@ -17,6 +17,7 @@
 
 #define SIX "meminfo,vmstat,stat,loadavg,netdev,diskstats"
 #define SAMPLES_MAX 4096
+#define ROUNDS_MAX 100
 
 static void die(const char *message)
 {
@@ -63,21 +64,6 @@ static uint64_t cpu_ns(pid_t pid)
     return clock_of(clock);
 }
 
-/* CPU time per cycle, in us, of a program that ticks at period_ms: between two ticks, so that whole cycles are counted. */
-static double cost_us(char *const argv[], unsigned period_ms, unsigned cycles)
-{
-    pid_t pid = start(argv);
-    unsigned warm_ms = period_ms < 100 ? 500 : period_ms * 2;
-    sleep_ms(warm_ms);
-    uint64_t now_ns = clock_of(CLOCK_REALTIME), period_ns = (uint64_t)period_ms * 1000000;
-    sleep_ms((unsigned)((period_ns - now_ns % period_ns + period_ns / 2) / 1000000));
-    uint64_t before = cpu_ns(pid);
-    sleep_ms(cycles * period_ms);
-    uint64_t used = cpu_ns(pid) - before;
-    stop(pid);
-    return (double)used / cycles / 1000;
-}
-
 static int by_size(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -90,23 +76,42 @@ static double median(double *values, unsigned count)
     return values[count / 2];
 }
 
+/* Sleeps until a quarter of a period behind the agent's tick: nobody works then. */
+static void sleep_to_quiet(uint64_t period_ns)
+{
+    uint64_t left_ns = period_ns - clock_of(CLOCK_REALTIME) % period_ns + period_ns / 4;
+    struct timespec t = { (time_t)(left_ns / 1000000000), (long)(left_ns % 1000000000) };
+    nanosleep(&t, NULL);
+}
+
+/* Both run at the same time, half a period apart, so that a busy minute is one for both. CPU time per cycle of each, by
+ * rounds; the medians are compared. */
 static void compare(char *sonde, char *baseline, unsigned period_ms, unsigned cycles, unsigned rounds)
 {
-    char period[32], number[32];
+    char period[32], number[32], offset[32];
+    double agent[ROUNDS_MAX], bare[ROUNDS_MAX];
     snprintf(period, sizeof period, "%ums", period_ms);
     snprintf(number, sizeof number, "%u", period_ms);
+    snprintf(offset, sizeof offset, "%u", period_ms / 2);
     char *agent_argv[] = { sonde, "agent", "-c", "/dev/null", "-p", period, "--sensors", SIX, "--listen", "none", "--socket",
                            "none", NULL };
-    char *baseline_argv[] = { baseline, number, NULL };
-    double agent[64], bare[64];
-    rounds = rounds > 64 ? 64 : rounds;
+    char *baseline_argv[] = { baseline, number, offset, NULL };
+    pid_t agent_pid = start(agent_argv), bare_pid = start(baseline_argv);
+    uint64_t period_ns = (uint64_t)period_ms * 1000000;
+    sleep_ms(period_ms < 250 ? 500 : period_ms * 2);
+    sleep_to_quiet(period_ns);
     for (unsigned i = 0; i < rounds; i++) {
-        bare[i] = cost_us(baseline_argv, period_ms, cycles);
-        agent[i] = cost_us(agent_argv, period_ms, cycles);
+        uint64_t agent_ns = cpu_ns(agent_pid), bare_ns = cpu_ns(bare_pid);
+        sleep_ms((cycles - 1) * period_ms);
+        sleep_to_quiet(period_ns);
+        agent[i] = (double)(cpu_ns(agent_pid) - agent_ns) / cycles / 1000;
+        bare[i] = (double)(cpu_ns(bare_pid) - bare_ns) / cycles / 1000;
     }
+    stop(agent_pid);
+    stop(bare_pid);
     double a = median(agent, rounds), b = median(bare, rounds);
-    printf("   every %-6s  agent %6.0f us   bare %6.0f us   x%.2f   (best %.0f and %.0f us, x%.2f)\n", period, a, b, a / b,
-           agent[0], bare[0], agent[0] / bare[0]);
+    printf("   every %-6s  agent %6.0f us   bare %6.0f us   x%.2f   (least %.0f and %.0f us)\n", period, a, b, a / b, agent[0],
+           bare[0]);
     fflush(stdout);
 }
 
@@ -186,9 +191,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench-agent SONDE BASELINE [ROUNDS]\n");
         return 2;
     }
-    unsigned rounds = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 5;
-    compare(argv[1], argv[2], 1000, 5, rounds);
-    compare(argv[1], argv[2], 10, 200, rounds);
+    unsigned rounds = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 40;
+    rounds = rounds < 1 ? 1 : rounds > ROUNDS_MAX ? ROUNDS_MAX : rounds;
+    compare(argv[1], argv[2], 1000, 1, rounds);
+    compare(argv[1], argv[2], 10, 20, rounds);
     show_calls(argv[1]);
     show_memory(argv[1]);
     show_jitter(argv[1]);

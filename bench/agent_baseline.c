@@ -1,5 +1,6 @@
 /* The least that reading the six sets of LDMS can cost: the files are kept open, read with pread, and every number in them
- * is parsed into memory; nothing is named, kept or sent. bench-agent-baseline PERIOD_MS; runs until it is killed. */
+ * is parsed into memory; nothing is named, kept or sent. bench-agent-baseline PERIOD_MS [OFFSET_MS]; runs until it is
+ * killed, and reads at multiples of the period plus the offset. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -48,6 +49,7 @@ int main(int argc, char **argv)
 {
     int fds[FILES];
     uint64_t period_ns = (uint64_t)strtoul(argc > 1 ? argv[1] : "1000", NULL, 10) * 1000000;
+    uint64_t offset_ns = (uint64_t)strtoul(argc > 2 ? argv[2] : "0", NULL, 10) * 1000000;
     for (size_t i = 0; i < FILES; i++)
         if ((fds[i] = open(paths[i], O_RDONLY)) < 0) {
             perror(paths[i]);
@@ -56,7 +58,8 @@ int main(int argc, char **argv)
     for (;;) {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
-        uint64_t ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, next_ns = ns - ns % period_ns + period_ns;
+        uint64_t ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - offset_ns;
+        uint64_t next_ns = ns - ns % period_ns + period_ns + offset_ns;
         struct timespec next = { (time_t)(next_ns / 1000000000), (long)(next_ns % 1000000000) };
         clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &next, NULL);
         if (!read_all(fds))

@@ -13,12 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define LOOK_NS (1000 * NS_PER_MS)      /* between two looks after jobs, and signs of life */
 #define LOOK_EARLY_NS (200 * NS_PER_MS) /* a tick that comes shortly before is used for it: one waking less */
+#define IDLE_LOOK_NS (5 * NS_PER_S)     /* after jobs, while there are none: the kernel tells when one comes */
 #define SWEEP_NS (10 * NS_PER_S)
 #define SWEEP_PERIODS 3
 #define ONCE_NS (10 * NS_PER_S) /* for slow sensors, when all are read once */
@@ -131,6 +134,8 @@ enum err agent_open(struct agent *agent, const struct agent_settings *settings)
         open_jobs(agent);
         err = add_source(agent, agent->jobs ? jobs_fd(agent->jobs) : -1, SOURCE_JOBS);
     }
+    agent->ticks_by_sleep = agent->schedule.only_sets = true;
+    prctl(PR_SET_TIMERSLACK, 1); /* to the point, not up to 50 us later */
     if (!err)
         err = schedule_arm(&agent->schedule);
     agent->looked_ns = agent->swept_ns = clock_monotonic_ns();
@@ -311,7 +316,6 @@ static void on_signals(struct agent *agent)
 
 static void on_ticks(struct agent *agent)
 {
-    schedule_read(&agent->schedule);
     uint64_t missed = agent->schedule.counts.missed;
     size_t due = schedule_turn(&agent->schedule, clock_realtime_ns(), clock_monotonic_ns());
     if (due) {
@@ -330,8 +334,10 @@ static void look_after(struct agent *agent)
     if (now_ns - agent->looked_ns + LOOK_EARLY_NS < LOOK_NS)
         return;
     agent->looked_ns = now_ns;
-    if (agent->jobs)
+    if (agent->jobs && (jobs_count(agent->jobs) || now_ns - agent->jobs_ns >= IDLE_LOOK_NS)) {
+        agent->jobs_ns = now_ns;
         jobs_read(agent->jobs);
+    }
     notify_alive(&agent->notify, now_ns);
     if (now_ns - agent->swept_ns < SWEEP_NS)
         return;
@@ -339,11 +345,43 @@ static void look_after(struct agent *agent)
     live_drop_stale(agent->live, SWEEP_PERIODS, SWEEP_NS);
 }
 
-static int time_left_ms(const struct agent *agent, int timeout_ms)
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Until the next look, or the next tick where no timer wakes us for it. */
+static uint64_t time_left_ns(const struct agent *agent, int timeout_ms)
 {
     uint64_t passed_ns = clock_monotonic_ns() - agent->looked_ns;
-    int left_ms = passed_ns >= LOOK_NS ? 0 : (int)((LOOK_NS - passed_ns) / NS_PER_MS) + 1;
-    return timeout_ms >= 0 && timeout_ms < left_ms ? timeout_ms : left_ms;
+    uint64_t left_ns = passed_ns >= LOOK_NS ? 0 : LOOK_NS - passed_ns;
+    if (timeout_ms >= 0)
+        left_ns = least(left_ns, (uint64_t)timeout_ms * NS_PER_MS);
+    if (!agent->ticks_by_sleep)
+        return left_ns;
+    uint64_t real_ns = clock_realtime_ns(), next_ns = schedule_next_ns(&agent->schedule);
+    return next_ns > real_ns ? least(left_ns, next_ns - real_ns) : 0;
+}
+
+/* Before Linux 5.11 only whole milliseconds: then a timer tells of ticks. */
+static int wait_for_events(struct agent *agent, struct epoll_event *events, uint64_t left_ns)
+{
+#ifdef SYS_epoll_pwait2
+    struct timespec left = { (time_t)(left_ns / NS_PER_S), (long)(left_ns % NS_PER_S) };
+    if (agent->ticks_by_sleep) {
+        long count = syscall(SYS_epoll_pwait2, agent->epoll_fd, events, SOURCE_COUNT, &left, NULL, 0);
+        if (count >= 0 || (errno != ENOSYS && errno != EPERM))
+            return (int)count;
+    }
+#endif
+    agent->ticks_by_sleep = agent->schedule.only_sets = false;
+    schedule_arm(&agent->schedule);
+    return epoll_wait(agent->epoll_fd, events, SOURCE_COUNT, (int)(left_ns / NS_PER_MS) + 1);
+}
+
+static bool is_tick(const struct agent *agent)
+{
+    return agent->ticks_by_sleep && clock_realtime_ns() >= schedule_next_ns(&agent->schedule);
 }
 
 /* Ticks first: others may take their time. */
@@ -351,12 +389,14 @@ enum err agent_turn(struct agent *agent, int timeout_ms)
 {
     struct epoll_event events[SOURCE_COUNT];
     bool ready[SOURCE_COUNT] = { false };
-    int count = epoll_wait(agent->epoll_fd, events, SOURCE_COUNT, time_left_ms(agent, timeout_ms));
+    int count = wait_for_events(agent, events, time_left_ns(agent, timeout_ms));
     if (count < 0 && errno != EINTR)
         return err_from_errno(errno);
     for (int i = 0; i < count; i++)
         ready[events[i].data.u32] = true;
     if (ready[SOURCE_TICKS])
+        schedule_read(&agent->schedule);
+    if (ready[SOURCE_TICKS] || is_tick(agent))
         on_ticks(agent);
     if (ready[SOURCE_JOBS])
         jobs_read(agent->jobs);

@@ -27,7 +27,8 @@ struct agent {
     struct outlets outlets;
     struct notify notify;
     int epoll_fd, signal_fd;
-    uint64_t looked_ns, swept_ns; /* CLOCK_MONOTONIC: when jobs were looked after; when old entries were dropped */
+    bool ticks_by_sleep; /* epoll_wait ends at the tick: cheaper than a timer that must be read */
+    uint64_t looked_ns, jobs_ns, swept_ns; /* CLOCK_MONOTONIC: when it was last seen to all, to jobs, to old entries */
     bool stop;
 };
 

@@ -5,6 +5,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#define FAR_NS (9000000000 * NS_PER_S) /* a time that does not come */
 #define SET_NS (100 * NS_PER_MS) /* the clocks moved apart by more: it was set, not slewed */
 
 enum err schedule_open(struct schedule *schedule)
@@ -123,18 +124,23 @@ void schedule_read(struct schedule *schedule)
         schedule->armed_ns = 0; /* the clock was set: the kernel has forgotten the timer */
 }
 
+uint64_t schedule_next_ns(const struct schedule *schedule)
+{
+    uint64_t next_ns = UINT64_MAX;
+    for (size_t i = 0; i < schedule->count; i++)
+        if (schedule->slots[i].period_ns && schedule->slots[i].next_ns < next_ns)
+            next_ns = schedule->slots[i].next_ns;
+    return next_ns;
+}
+
 /* The slot that is next, and the shortest period if the timer can repeat by itself: each other one is a multiple of it. */
 static uint64_t nearest(const struct schedule *schedule, uint64_t *every_ns)
 {
-    uint64_t next_ns = UINT64_MAX, shortest_ns = UINT64_MAX;
+    uint64_t next_ns = schedule_next_ns(schedule), shortest_ns = UINT64_MAX;
     bool whole = true;
-    for (size_t i = 0; i < schedule->count; i++) {
-        const struct schedule_slot *slot = &schedule->slots[i];
-        if (slot->period_ns && slot->next_ns < next_ns)
-            next_ns = slot->next_ns;
-        if (slot->period_ns && slot->period_ns < shortest_ns)
-            shortest_ns = slot->period_ns;
-    }
+    for (size_t i = 0; i < schedule->count; i++)
+        if (schedule->slots[i].period_ns && schedule->slots[i].period_ns < shortest_ns)
+            shortest_ns = schedule->slots[i].period_ns;
     for (size_t i = 0; i < schedule->count; i++)
         whole = whole && schedule->slots[i].period_ns % shortest_ns == 0;
     *every_ns = whole && next_ns != UINT64_MAX ? shortest_ns : 0;
@@ -156,7 +162,7 @@ static bool is_armed(const struct schedule *schedule, uint64_t next_ns, uint64_t
 
 enum err schedule_arm(struct schedule *schedule)
 {
-    uint64_t every_ns, next_ns = nearest(schedule, &every_ns);
+    uint64_t every_ns = 0, next_ns = schedule->only_sets ? FAR_NS : nearest(schedule, &every_ns);
     if (is_armed(schedule, next_ns, every_ns))
         return OK;
     struct itimerspec timer = { .it_value = timespec_of(next_ns), .it_interval = timespec_of(every_ns) };

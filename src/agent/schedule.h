@@ -32,6 +32,7 @@ struct schedule_slot {
 
 struct schedule {
     int fd; /* readable when a tick is due or the clock was set: then schedule_read, schedule_turn, schedule_arm */
+    bool only_sets; /* fd tells only that the clock was set: who can sleep to the nanosecond needs no timer for ticks */
     struct schedule_slot slots[SCHEDULE_SLOTS_MAX];
     size_t count;              /* slots in use are below */
     struct schedule_counts counts; /* of the wakings for any slot, by the slot that was latest */
@@ -59,6 +60,9 @@ size_t schedule_turn(struct schedule *schedule, uint64_t real_ns, uint64_t monot
 
 /* Takes what made fd readable. */
 void schedule_read(struct schedule *schedule);
+
+/* When the next tick is due, CLOCK_REALTIME; UINT64_MAX: never. */
+uint64_t schedule_next_ns(const struct schedule *schedule);
 
 /* Sets the timer, when it is not set so already, to the slot that is next. */
 enum err schedule_arm(struct schedule *schedule);

@@ -62,6 +62,17 @@ static void it_ticks_in_its_loop(void **state)
     assert_int_equal(live_count(f->agent.live), 2);
 }
 
+/* As on a kernel that cannot sleep to the nanosecond in epoll_wait. */
+static void it_ticks_by_a_timer_too(void **state)
+{
+    struct fixture *f = *state;
+    f->agent.ticks_by_sleep = false;
+    for (int i = 0; i < 1000 && f->agent.schedule.counts.ticks < 5; i++)
+        assert_int_equal(agent_turn(&f->agent, 1000), OK);
+    assert_true(f->agent.schedule.counts.ticks >= 5);
+    assert_int_equal(f->agent.schedule.armed_every_ns, 5 * NS_PER_MS);
+}
+
 static void it_answers_what_it_does(void **state)
 {
     struct fixture *f = *state;
@@ -112,6 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_ticks_in_its_loop, begin, end),
+        cmocka_unit_test_setup_teardown(it_ticks_by_a_timer_too, begin, end),
         cmocka_unit_test_setup_teardown(it_answers_what_it_does, begin, end),
         cmocka_unit_test_setup_teardown(it_does_all_that_it_is_told_or_nothing, begin, end),
         cmocka_unit_test_setup_teardown(a_reload_that_fails_leaves_everything, begin, end),

@@ -127,5 +127,5 @@ runs_between_two_ticks() {
     idle=$(newest taskstats cpu) busy=$(newest taskstats cpu 78)
     ((busy > 2 * idle))
     (($(newest taskstats tasks 78) == 0))
-    (($(newest taskstats tasks_ended 78) >= 2)) # the shell and its sleep
+    (($(newest taskstats tasks_ended 78) >= 1))
 }

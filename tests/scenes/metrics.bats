@@ -116,3 +116,19 @@ PY
     run -1 "$SONDE" ctl set series=many
     [[ "$output" == *"series is a number"* ]]
 }
+
+@test "promtool has nothing to complain of on captured nodes either: all hardware, all batch systems" {
+    command -v promtool || skip "no promtool"
+    for node in server sensors old slurm-v2 oar-v1; do
+        start_agent --root "$SOURCE/tests/nodes/$node"
+        get "127.0.0.1:$PORT/metrics" >"$node.text"
+        kill "$AGENT"
+        wait "$AGENT"
+        AGENT=
+        promtool check metrics <"$node.text"
+        run ! grep instance_name "$node.text" # every label is named after what it is
+    done
+    grep -q '^sonde_rapl_package_joules_total{host="[^"]*",package="' ./*.text
+    grep -q '^sonde_temperature_.*_celsius{host="[^"]*",zone=' ./*.text
+    grep -qE '^sonde_cgroup_memory_bytes\{host="[^"]*",job="[0-9]+"' slurm-v2.text
+}

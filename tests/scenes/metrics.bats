@@ -120,7 +120,8 @@ PY
 @test "promtool has nothing to complain of on captured nodes either: all hardware, all batch systems" {
     command -v promtool || skip "no promtool"
     for node in server sensors old slurm-v2 oar-v1; do
-        start_agent --root "$SOURCE/tests/nodes/$node"
+        start_agent --root "$SOURCE/tests/nodes/$node" --set temperature.period=1s
+        wait_for '[ "$("$SONDE" ctl --json | jq .ticks)" -ge 1 ]'
         get "127.0.0.1:$PORT/metrics" >"$node.text"
         kill "$AGENT"
         wait "$AGENT"

@@ -7,11 +7,11 @@
 #include "base/log.h"
 #include "job/cpulist.h"
 #include "sample/job_groups.h"
+#include "sample/job_slots.h"
 #include "sample/perf_group.h"
 
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -38,8 +38,7 @@ struct perf_sampler {
     char online[1024]; /* the kernel's list of CPUs, as it was last */
     bool cpus[CPUS_MAX];
     size_t cpu_count;
-    struct watched **jobs; /* by slot */
-    size_t job_room;
+    struct job_slots jobs; /* struct watched */
     size_t descriptors, descriptors_max;
     bool said_full, said_absent;
 };
@@ -159,27 +158,8 @@ static enum err perf_open(void *state, const struct sampler_context *context)
 
 static struct watched *find_watched(const struct perf_sampler *perf, uint32_t slot)
 {
-    struct watched *watched = slot < perf->job_room ? perf->jobs[slot] : NULL;
+    struct watched *watched = job_slots_get(&perf->jobs, slot);
     return watched && watched->job ? watched : NULL;
-}
-
-static enum err make_slot(struct perf_sampler *perf, uint32_t slot)
-{
-    if (slot >= perf->job_room) {
-        size_t room = perf->job_room ? perf->job_room : 64;
-        while (room <= slot)
-            room *= 2;
-        struct watched **jobs = realloc(perf->jobs, room * sizeof(struct watched *));
-        if (!jobs)
-            return NOMEM;
-        for (size_t i = perf->job_room; i < room; i++)
-            jobs[i] = NULL;
-        perf->jobs = jobs;
-        perf->job_room = room;
-    }
-    if (!perf->jobs[slot])
-        perf->jobs[slot] = calloc(1, sizeof **perf->jobs);
-    return perf->jobs[slot] ? OK : NOMEM;
 }
 
 /* The job's directory in the hierarchy that perf events know: v1's own, or v2. */
@@ -264,7 +244,7 @@ static void follow_cpus(struct perf_sampler *perf)
     if (read_cpus(perf, &changed) || !changed)
         return;
     size_t needs = perf_group_needs(perf->set.size, perf->cpus, perf->cpu_count);
-    for (uint32_t slot = 0; slot < perf->job_room; slot++) {
+    for (uint32_t slot = 0; slot < perf->jobs.room; slot++) {
         struct watched *watched = find_watched(perf, slot);
         if (!watched || !watched->group.is_open)
             continue;
@@ -280,7 +260,7 @@ static enum err perf_read(void *state, struct batch *out)
     struct perf_sampler *perf = state;
     enum err err = OK;
     follow_cpus(perf);
-    for (uint32_t slot = 0; slot < perf->job_room && !err; slot++) {
+    for (uint32_t slot = 0; slot < perf->jobs.room && !err; slot++) {
         struct watched *watched = find_watched(perf, slot);
         if (!watched)
             continue;
@@ -291,36 +271,44 @@ static enum err perf_read(void *state, struct batch *out)
     return err;
 }
 
-static enum err perf_job(void *state, const struct job *job, enum job_event event, struct batch *out)
+static enum err begin_job(struct perf_sampler *perf, const struct job *job, struct batch *out)
 {
-    struct perf_sampler *perf = state;
-    struct watched *watched = find_watched(perf, job->slot);
-    enum err err = OK;
-    if (event != JOB_END) {
-        err = watched ? OK : make_slot(perf, job->slot);
-        if (!err && !watched)
-            *perf->jobs[job->slot] = (struct watched){ .job = job };
-        err = err ? err : open_group(perf, perf->jobs[job->slot]);
-        return err || watched || !out ? err : give(perf, perf->jobs[job->slot], out);
-    }
-    if (!watched)
-        return OK;
-    if (out)
-        err = give(perf, watched, out);
+    void *item;
+    enum err err = job_slots_make(&perf->jobs, job->slot, sizeof(struct watched), &item);
+    if (err)
+        return err;
+    struct watched *watched = item;
+    *watched = (struct watched){ .job = job };
+    err = open_group(perf, watched);
+    return err || !out ? err : give(perf, watched, out);
+}
+
+static enum err finish_job(struct perf_sampler *perf, struct watched *watched, struct batch *out)
+{
+    enum err err = out ? give(perf, watched, out) : OK;
     close_group(perf, watched);
     watched->job = NULL;
     return err;
 }
 
+static enum err perf_job(void *state, const struct job *job, enum job_event event, struct batch *out)
+{
+    struct perf_sampler *perf = state;
+    struct watched *watched = find_watched(perf, job->slot);
+    if (event == JOB_END)
+        return watched ? finish_job(perf, watched, out) : OK;
+    return watched ? open_group(perf, watched) : begin_job(perf, job, out);
+}
+
 static void perf_close(void *state)
 {
     struct perf_sampler *perf = state;
-    for (uint32_t slot = 0; slot < perf->job_room; slot++) {
-        if (perf->jobs[slot])
-            close_group(perf, perf->jobs[slot]);
-        free(perf->jobs[slot]);
+    for (uint32_t slot = 0; slot < perf->jobs.room; slot++) {
+        struct watched *watched = find_watched(perf, slot);
+        if (watched)
+            close_group(perf, watched);
     }
-    free(perf->jobs);
+    job_slots_clear(&perf->jobs);
     job_groups_close(&perf->groups);
     close(perf->online_fd);
 }

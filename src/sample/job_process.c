@@ -4,12 +4,11 @@
 #include "sample/all.h"
 
 #include "base/clock.h"
+#include "sample/job_slots.h"
 #include "sample/job_tasks.h"
 #include "sample/processes.h"
 #include "sample/queries.h"
 #include "sample/taskstats.h"
-
-#include <stdlib.h>
 
 static const struct metric metrics[] = {
 #define X(file, key, name, unit, factor, kind, source, help) { #name, unit, kind, U64, help, source },
@@ -37,8 +36,7 @@ struct process_sampler {
     struct job_groups groups;
     struct queries queries; /* fd -1: not for us */
     struct processes processes;
-    struct watched **jobs; /* by slot */
-    size_t job_room;
+    struct job_slots jobs; /* struct watched */
     struct pidlist pids, known, asked, places;
 };
 
@@ -63,37 +61,19 @@ static enum err process_open(void *state, const struct sampler_context *context)
 
 static struct watched *find_watched(const struct process_sampler *sampler, uint32_t slot)
 {
-    struct watched *watched = slot < sampler->job_room ? sampler->jobs[slot] : NULL;
+    struct watched *watched = job_slots_get(&sampler->jobs, slot);
     return watched && watched->job ? watched : NULL;
-}
-
-static enum err make_slot(struct process_sampler *sampler, uint32_t slot)
-{
-    if (slot >= sampler->job_room) {
-        size_t room = sampler->job_room ? sampler->job_room : 64;
-        while (room <= slot)
-            room *= 2;
-        struct watched **jobs = realloc(sampler->jobs, room * sizeof(struct watched *));
-        if (!jobs)
-            return NOMEM;
-        for (size_t i = sampler->job_room; i < room; i++)
-            jobs[i] = NULL;
-        sampler->jobs = jobs;
-        sampler->job_room = room;
-    }
-    if (!sampler->jobs[slot])
-        sampler->jobs[slot] = calloc(1, sizeof **sampler->jobs);
-    return sampler->jobs[slot] ? OK : NOMEM;
 }
 
 static enum err begin_job(struct process_sampler *sampler, const struct job *job)
 {
-    enum err err = make_slot(sampler, job->slot);
+    void *item;
+    enum err err = job_slots_make(&sampler->jobs, job->slot, sizeof(struct watched), &item);
     if (!err)
         err = processes_job_begin(&sampler->processes, job->slot);
     if (err)
         return err;
-    struct watched *watched = sampler->jobs[job->slot];
+    struct watched *watched = item;
     err = job_tasks_open(&sampler->groups, &watched->tasks, job);
     watched->job = err ? NULL : job;
     return err;
@@ -192,7 +172,7 @@ static enum err process_read(void *state, struct batch *out)
     uint64_t time_ns = clock_realtime_ns();
     enum err err = OK;
     processes_begin(&sampler->processes);
-    for (uint32_t slot = 0; slot < sampler->job_room && !err; slot++) {
+    for (uint32_t slot = 0; slot < sampler->jobs.room && !err; slot++) {
         struct watched *watched = find_watched(sampler, slot);
         err = watched ? look_at(sampler, watched) : OK;
     }
@@ -200,7 +180,7 @@ static enum err process_read(void *state, struct batch *out)
         err = ask_for_switches(sampler);
     if (!err)
         err = processes_end(&sampler->processes, &sampler->groups);
-    for (uint32_t slot = 0; slot < sampler->job_room && !err; slot++) {
+    for (uint32_t slot = 0; slot < sampler->jobs.room && !err; slot++) {
         struct watched *watched = find_watched(sampler, slot);
         err = watched ? give_job(sampler, watched, time_ns, out) : OK;
     }
@@ -248,13 +228,12 @@ static enum err process_job(void *state, const struct job *job, enum job_event e
 static void process_close(void *state)
 {
     struct process_sampler *sampler = state;
-    for (uint32_t slot = 0; slot < sampler->job_room; slot++) {
+    for (uint32_t slot = 0; slot < sampler->jobs.room; slot++) {
         struct watched *watched = find_watched(sampler, slot);
         if (watched)
             end_job(sampler, watched);
-        free(sampler->jobs[slot]);
     }
-    free(sampler->jobs);
+    job_slots_clear(&sampler->jobs);
     processes_clear(&sampler->processes, &sampler->groups);
     job_groups_close(&sampler->groups);
     queries_close(&sampler->queries);

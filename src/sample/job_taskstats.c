@@ -5,12 +5,13 @@
 
 #include "base/clock.h"
 #include "sample/forks.h"
+#include "sample/job_slots.h"
 #include "sample/job_tasks.h"
 #include "sample/queries.h"
 #include "sample/tasks.h"
 
+#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 
 static const struct metric metrics[] = {
 #define X(field, name, unit, factor, kind, join, needs, help) { #name, unit, kind, U64, help, #field },
@@ -40,8 +41,8 @@ struct taskstats {
     struct exits_meaning meaning;
     struct job_groups groups;
     struct tasks tasks;
-    struct watched **jobs; /* by slot */
-    size_t job_room, job_count;
+    struct job_slots jobs; /* struct watched */
+    size_t job_count;
     struct pidlist ids;   /* of all members of this round */
     struct pidlist slots; /* of the job of each */
     struct pidlist known;
@@ -50,12 +51,13 @@ struct taskstats {
 
 static bool is_alive(uint32_t tid)
 {
-    return kill((pid_t)tid, 0) == 0;
+    return kill((pid_t)tid, 0) == 0 || errno == EPERM;
 }
 
 /* Listened to only while there are jobs: each exit and each fork on the node costs somebody something. */
 static void start_listening(struct taskstats *taskstats)
 {
+    exits_learn_meaning(&taskstats->meaning); /* somebody may have switched the accounting of delays */
     if (exits_open(&taskstats->exits))
         taskstats->exits.fd = -1;
     if (forks_open_kinds(&taskstats->forks, 1u << FORKS_FORK))
@@ -80,46 +82,27 @@ static enum err taskstats_open(void *state, const struct sampler_context *contex
     enum err err = queries_open(&taskstats->queries);
     if (err)
         return err;
-    exits_learn_meaning(&taskstats->meaning);
     err = job_groups_open(&taskstats->groups, context->root, JOB_GROUPS_THREADS);
     if (err)
         queries_close(&taskstats->queries);
     return err;
 }
 
-static enum err make_slot(struct taskstats *taskstats, uint32_t slot)
-{
-    if (slot >= taskstats->job_room) {
-        size_t room = taskstats->job_room ? taskstats->job_room : 64;
-        while (room <= slot)
-            room *= 2;
-        struct watched **jobs = realloc(taskstats->jobs, room * sizeof(struct watched *));
-        if (!jobs)
-            return NOMEM;
-        for (size_t i = taskstats->job_room; i < room; i++)
-            jobs[i] = NULL;
-        taskstats->jobs = jobs;
-        taskstats->job_room = room;
-    }
-    if (!taskstats->jobs[slot])
-        taskstats->jobs[slot] = calloc(1, sizeof **taskstats->jobs);
-    return taskstats->jobs[slot] ? OK : NOMEM;
-}
-
 static struct watched *find_watched(const struct taskstats *taskstats, uint32_t slot)
 {
-    struct watched *watched = slot < taskstats->job_room ? taskstats->jobs[slot] : NULL;
+    struct watched *watched = job_slots_get(&taskstats->jobs, slot);
     return watched && watched->job ? watched : NULL;
 }
 
 static enum err begin_job(struct taskstats *taskstats, const struct job *job)
 {
-    enum err err = make_slot(taskstats, job->slot);
+    void *item;
+    enum err err = job_slots_make(&taskstats->jobs, job->slot, sizeof(struct watched), &item);
     if (!err)
         err = tasks_job_begin(&taskstats->tasks, job->slot);
     if (err)
         return err;
-    struct watched *watched = taskstats->jobs[job->slot];
+    struct watched *watched = item;
     *watched = (struct watched){ 0 };
     err = job_tasks_open(&taskstats->groups, &watched->tasks, job);
     if (err)
@@ -249,7 +232,7 @@ static enum err taskstats_read(void *state, struct batch *out)
     if (taskstats->job_count == 0)
         return OK;
     enum err err = listen_to_kernel(taskstats);
-    for (uint32_t slot = 0; slot < taskstats->job_room && !err; slot++) {
+    for (uint32_t slot = 0; slot < taskstats->jobs.room && !err; slot++) {
         struct watched *watched = find_watched(taskstats, slot);
         err = watched ? list_members(taskstats, watched) : OK;
     }
@@ -257,7 +240,7 @@ static enum err taskstats_read(void *state, struct batch *out)
         err = ask_about_members(taskstats);
     if (!err)
         err = tasks_end(&taskstats->tasks, true);
-    for (uint32_t slot = 0; slot < taskstats->job_room && !err; slot++) {
+    for (uint32_t slot = 0; slot < taskstats->jobs.room && !err; slot++) {
         struct watched *watched = find_watched(taskstats, slot);
         err = watched ? give(taskstats, watched, time_ns, out) : OK;
     }
@@ -310,13 +293,12 @@ static enum err taskstats_job(void *state, const struct job *job, enum job_event
 static void taskstats_close(void *state)
 {
     struct taskstats *taskstats = state;
-    for (uint32_t slot = 0; slot < taskstats->job_room; slot++) {
+    for (uint32_t slot = 0; slot < taskstats->jobs.room; slot++) {
         struct watched *watched = find_watched(taskstats, slot);
         if (watched)
             end_job(taskstats, watched);
-        free(taskstats->jobs[slot]);
     }
-    free(taskstats->jobs);
+    job_slots_clear(&taskstats->jobs);
     tasks_clear(&taskstats->tasks);
     job_groups_close(&taskstats->groups);
     queries_close(&taskstats->queries);

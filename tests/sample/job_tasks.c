@@ -1,6 +1,7 @@
 /* Lists of a job's tasks: on made trees, with steps that come and go, with few descriptors and with many jobs. */
 #include "sample/job_tasks.h"
 
+#include "tools/node.h"
 #include "tools/sensing.h"
 
 #include <dirent.h>
@@ -91,6 +92,31 @@ static void threads_and_processes_are_listed(void **state)
     look(&tasks, 1);
     job_tasks_close(&groups, &tasks);
     job_groups_close(&groups);
+}
+
+/* Real trees: several steps, slurmstepd beside the tasks, hierarchies of which only some know the job. */
+static void the_jobs_of_captured_nodes_are_listed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *node;
+        struct job job;
+        size_t processes;
+        uint32_t one_of_them;
+    } cases[] = {
+        { "slurm-v2", { .cgroup = "/system.slice/c1_slurmstepd.scope/job_1", .unified = true }, 4, 860 },
+        { "slurm-v1", { .cgroup = "/slurm_c1/uid_1/job_4" }, 2, 665 },
+        { "oar-v1", { .cgroup = "/oar/anna_4711" }, 1, 400 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct job_tasks tasks;
+        assert_int_equal(job_groups_open(&groups, node_root(cases[i].node), JOB_GROUPS_PROCESSES), OK);
+        assert_int_equal(job_tasks_open(&groups, &tasks, &cases[i].job), OK);
+        look(&tasks, cases[i].processes);
+        assert_true(has(cases[i].one_of_them));
+        job_tasks_close(&groups, &tasks);
+        job_groups_close(&groups);
+    }
 }
 
 static void remove_path(const char *name)
@@ -242,6 +268,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(threads_and_processes_are_listed),
+        TEST(the_jobs_of_captured_nodes_are_listed),
         TEST(steps_are_followed),
         TEST(steps_are_followed_without_descriptors),
         TEST(a_list_longer_than_any_buffer_is_read_whole),

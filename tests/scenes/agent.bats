@@ -293,10 +293,10 @@ PY
     worker=$!
     "$SONDE" job begin --pid "$worker" 4711
     sleep 0.1
-    [[ $("$SONDE" ls) == *process* ]]
+    [[ $("$SONDE" ls) == *4711/process* ]]
     "$SONDE" job end 4711
     wait_for "[ \$(awk -F, '\$3 == 4711 && \$4 == \"process\"' $T/out.csv | cut -d, -f1 | sort -u | wc -l) -eq 2 ]"
-    [[ $("$SONDE" ls) != *process* ]]
+    [[ $("$SONDE" ls) != *4711* ]]
     kill "$worker"
     stop
 }

@@ -82,7 +82,7 @@ enum err pid_title(const char *root, pid_t pid, char *title, size_t size)
     return read_of(root, pid, "cmdline", title, size, NULL);
 }
 
-/* The processes of the folder itself. In another pid namespace they are 0. */
+/* The processes of the folder itself. Those of another pid namespace are 0. */
 static bool each_here(const char *folder, bool (*each)(void *context, pid_t pid), void *context)
 {
     char path[FILE_PATH_MAX], text[PROCS_MAX];
@@ -91,7 +91,7 @@ static bool each_here(const char *folder, bool (*each)(void *context, pid_t pid)
         return true;
     for (const char *line = text; line; line = scan_next_line(line)) {
         const char *at = line;
-        if (scan_u64(&at, &pid) && *at == '\n' && pid && pid < INT32_MAX && !each(context, (pid_t)pid))
+        if (scan_u64(&at, &pid) && *at == '\n' && pid < INT32_MAX && !each(context, (pid_t)pid))
             return false;
     }
     return true;

@@ -377,6 +377,12 @@ static void without_inotify_jobs_are_found_all_the_same(void **state)
     assert_int_equal(err, OK);
     fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_7");
     wait_for(&f, "7", JOB_BEGIN, 1);
+    size_t changes = fixture_count(&f, "7", JOB_CHANGE);
+    fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_7/step_0");
+    wait_for(&f, "7", JOB_CHANGE, changes + 1); /* once, not in every round */
+    fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_8");
+    wait_for(&f, "8", JOB_BEGIN, 1);
+    assert_int_equal(fixture_count(&f, "7", JOB_CHANGE), changes + 1);
     fixture_remove(&f, V1 "memory/slurm/uid_1000/job_7");
     wait_for(&f, "7", JOB_END, 1);
     fixture_end(&f);

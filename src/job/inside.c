@@ -84,16 +84,16 @@ static void take_text(const char *value, char *out, size_t size)
         *out = '\0';
 }
 
-static void take_environment(struct look *look, pid_t pid)
+/* True: it has what the batch system gives to the processes of a job. */
+static bool take_environment(struct look *look, pid_t pid)
 {
     const struct job_source *source = look->source;
     struct inside *facts = look->facts;
     size_t got;
     uint64_t number;
     if (!source || pid_environ(look->root, pid, look->environment, ENVIRON_MAX, &got))
-        return;
+        return false;
     const char *id = source->id_variable ? pid_environ_find(look->environment, got, source->id_variable) : NULL;
-    facts->has_environment |= id != NULL;
     if (!look->is_sure)
         take_text(id, facts->id, sizeof facts->id);
     if (source->user_variable)
@@ -101,9 +101,20 @@ static void take_environment(struct look *look, pid_t pid)
     const char *cores = source->cores_variable ? pid_environ_find(look->environment, got, source->cores_variable) : NULL;
     if (cores && !facts->cores_milli && read_number(cores, &number) && number < UINT32_MAX)
         facts->cores_milli = number * 1000;
+    return id != NULL;
 }
 
-/* The user of a job is that of its processes, of which some of root belong to the batch system. */
+/* The user of a job is that of its processes, of which some belong to the batch system: those with the job's environment
+ * are to be believed, then others that are not root's. */
+static void take_user(struct look *look, pid_t pid, uint32_t uid)
+{
+    struct inside *facts = look->facts;
+    bool has_environment = look->processes < PROCESSES_LOOKED_AT && take_environment(look, pid);
+    if ((has_environment && !facts->has_environment) || facts->uid == UINT32_MAX || (!facts->uid && !facts->has_environment))
+        facts->uid = uid;
+    facts->has_environment |= has_environment;
+}
+
 static bool look_at(void *context, pid_t pid)
 {
     struct look *look = context;
@@ -118,14 +129,10 @@ static bool look_at(void *context, pid_t pid)
         smaller(&facts->start_ns, start_ns);
     bool is_systems = uid == 0 && look->source && look->source->title
                       && !pid_title(look->root, pid, title, sizeof title) && look->source->title(title, facts->id);
-    if (is_systems) {
+    if (is_systems)
         look->is_sure = true;
-    } else {
-        if (facts->uid == UINT32_MAX || facts->uid == 0)
-            facts->uid = uid;
-        if (look->processes < PROCESSES_LOOKED_AT)
-            take_environment(look, pid);
-    }
+    else
+        take_user(look, pid, uid);
     bool is_searched = look->source && look->source->title && !look->is_sure;
     return ++look->processes < (is_searched ? PROCESSES_SEARCHED : PROCESSES_LOOKED_AT);
 }

@@ -7,7 +7,7 @@
 
 struct inside {
     bool has_processes;
-    bool has_environment;               /* a process has what the batch system gives to those of a job */
+    bool has_environment;               /* uid is that of a process with what the batch system gives to those of a job */
     uint32_t uid;                       /* UINT32_MAX: not known */
     uint64_t start_ns;                  /* no later than this; 0: not known */
     uint64_t cores_milli, memory_bytes; /* 0: not known, or no limit */

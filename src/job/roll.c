@@ -122,24 +122,34 @@ bool roll_set_user_name(struct roll *roll, struct entry *entry, bool *later)
     return roll_set_text(entry->user, sizeof entry->user, users_name(&roll->users, entry->job.uid, later));
 }
 
-static bool set_user(struct roll *roll, struct entry *entry, const struct inside *facts)
+/* The name in the folder's is the user's; a process is believed when it has the job's environment, which it gets when it
+ * has become the user's, or after a while when nothing better was found. */
+static bool set_uid(struct roll *roll, struct entry *entry, const struct inside *facts, bool is_last)
 {
-    bool later = false, changed = false;
-    /* A task is root's until it has become the user's, and then it has its environment. */
-    bool is_sure = facts->uid || facts->has_environment || !entry->source;
-    if (entry->job.uid == UINT32_MAX && facts->uid != UINT32_MAX && is_sure) {
-        entry->job.uid = facts->uid;
-        changed = true;
-    }
+    bool later;
+    uint32_t uid = UINT32_MAX;
+    if (entry->job.uid != UINT32_MAX)
+        return false;
+    if (*entry->user)
+        uid = users_uid(&roll->users, entry->user, &later);
+    else if (facts->has_environment || !entry->source || (is_last && facts->uid))
+        uid = facts->uid;
+    entry->job.uid = uid;
+    return uid != UINT32_MAX;
+}
+
+static bool set_user(struct roll *roll, struct entry *entry, const struct inside *facts, bool is_last)
+{
+    bool later = false, changed = set_uid(roll, entry, facts, is_last);
     changed |= roll_set_user_name(roll, entry, &later);
     if (!later) /* nobody knows the user: the processes may say any name, but then they say it of themselves */
         changed |= roll_set_text(entry->user, sizeof entry->user, facts->user);
     return changed;
 }
 
-static bool take_facts(struct roll *roll, struct entry *entry, const struct inside *facts)
+static bool take_facts(struct roll *roll, struct entry *entry, const struct inside *facts, bool is_last)
 {
-    bool changed = set_user(roll, entry, facts);
+    bool changed = set_user(roll, entry, facts, is_last);
     changed |= set_number(&entry->job.cores_milli, facts->cores_milli);
     changed |= set_number(&entry->job.memory_bytes, facts->memory_bytes);
     changed |= roll_set_id(roll, entry, facts->id);
@@ -154,7 +164,7 @@ bool roll_is_settled(const struct entry *entry)
 {
     const struct job *job = &entry->job;
     bool has_limits = (job->cores_milli && job->memory_bytes) || entry->was_there; /* then they were written before */
-    return !entry->waits_for_id && *entry->user && has_limits;
+    return !entry->waits_for_id && *entry->user && job->uid != UINT32_MAX && has_limits;
 }
 
 static void look_again_later(struct entry *entry, uint64_t now_ns)
@@ -171,7 +181,7 @@ void roll_look(struct roll *roll, struct entry *entry, uint64_t now_ns)
     inside_read(&facts, &roll->hierarchies, roll->root, entry->folders, entry->job.cgroup, entry->source);
     if (entry->waits_for_id && join_told(roll, entry, facts.id))
         return;
-    bool changed = take_facts(roll, entry, &facts);
+    bool changed = take_facts(roll, entry, &facts, is_last);
     look_again_later(entry, now_ns);
     if (changed)
         roll_change(roll, entry);

@@ -17,6 +17,7 @@
 #define THREAD_STACK (256 << 10)
 
 struct user {
+    bool by_name; /* the name was given, the number is asked for; else the other way */
     uint32_t uid;
     atomic_int holders; /* the table, and the thread as long as it runs */
     atomic_bool is_answered;
@@ -37,16 +38,24 @@ static void set_name(struct user *user, const char *name, size_t size)
     }
 }
 
-/* "anna:x:1000:…": the uid is behind the second colon. */
-static bool is_line_of(const char *line, uint32_t uid)
+/* "anna:x:1000:…": the number is behind the second colon. False: it is another one's, or no line of users. */
+static bool take_line(struct user *user, const char *line)
 {
     uint64_t number;
+    size_t size = strcspn(line, ":\n");
+    const char *at = line;
     for (int i = 0; i < 2; i++) {
-        line += strcspn(line, ":\n");
-        if (*line++ != ':')
+        at += strcspn(at, ":\n");
+        if (*at++ != ':')
             return false;
     }
-    return scan_u64(&line, &number) && *line == ':' && number == uid;
+    if (!scan_u64(&at, &number) || *at != ':' || number >= UINT32_MAX)
+        return false;
+    if (user->by_name ? size != strlen(user->name) || memcmp(user->name, line, size) != 0 : number != user->uid)
+        return false;
+    user->uid = (uint32_t)number;
+    set_name(user, line, size);
+    return true;
 }
 
 static bool look_in_file(struct user *user, const char *root)
@@ -54,11 +63,8 @@ static bool look_in_file(struct user *user, const char *root)
     char *text = malloc(PASSWD_MAX);
     bool is_found = false;
     if (text && !file_read(root, "/etc/passwd", text, PASSWD_MAX, NULL))
-        for (const char *line = text; line && !is_found; line = scan_next_line(line)) {
-            is_found = is_line_of(line, user->uid);
-            if (is_found)
-                set_name(user, line, strcspn(line, ":"));
-        }
+        for (const char *line = text; line && !is_found; line = scan_next_line(line))
+            is_found = take_line(user, line);
     free(text);
     return is_found;
 }
@@ -68,7 +74,11 @@ static void *ask(void *context)
     struct user *user = context;
     struct passwd entry, *found = NULL;
     char text[16 << 10];
-    if (getpwuid_r(user->uid, &entry, text, sizeof text, &found) == 0 && found)
+    int failure = user->by_name ? getpwnam_r(user->name, &entry, text, sizeof text, &found)
+                                : getpwuid_r(user->uid, &entry, text, sizeof text, &found);
+    if (!failure && found && user->by_name)
+        user->uid = entry.pw_uid;
+    else if (!failure && found)
         set_name(user, entry.pw_name, strlen(entry.pw_name));
     atomic_store(&user->is_answered, true);
     user_release(user);
@@ -90,7 +100,7 @@ static void ask_later(struct user *user)
     pthread_attr_destroy(&attributes);
 }
 
-static struct user *user_new(struct users *users, uint32_t uid)
+static struct user *user_new(struct users *users, uint32_t uid, const char *name)
 {
     if (users->count == users->room) {
         size_t room = users->room ? users->room * 2 : 16;
@@ -104,6 +114,9 @@ static struct user *user_new(struct users *users, uint32_t uid)
     if (!user)
         return NULL;
     user->uid = uid;
+    user->by_name = name != NULL;
+    if (name)
+        set_name(user, name, strlen(name));
     atomic_store(&user->holders, 1);
     users->list[users->count++] = user;
     bool is_known = look_in_file(user, users->root);
@@ -127,18 +140,34 @@ void users_clear(struct users *users)
     *users = (struct users){ .root = "" };
 }
 
-const char *users_name(struct users *users, uint32_t uid, bool *later)
+static bool is_asked(const struct user *user, uint32_t uid, const char *name)
+{
+    return user->by_name ? name && !strcmp(user->name, name) : !name && user->uid == uid;
+}
+
+/* One that was asked for, by its name or else its number; NULL: there is no memory, or no answer yet. */
+static const struct user *find(struct users *users, uint32_t uid, const char *name, bool *later)
 {
     struct user *user = NULL;
     for (size_t i = 0; i < users->count && !user; i++)
-        if (users->list[i]->uid == uid)
+        if (is_asked(users->list[i], uid, name))
             user = users->list[i];
     if (!user)
-        user = user_new(users, uid);
-    if (!user)
-        return "";
-    if (atomic_load(&user->is_answered))
-        return user->name;
+        user = user_new(users, uid, name);
+    if (!user || atomic_load(&user->is_answered))
+        return user;
     *later = true;
-    return "";
+    return NULL;
+}
+
+const char *users_name(struct users *users, uint32_t uid, bool *later)
+{
+    const struct user *user = find(users, uid, NULL, later);
+    return user ? user->name : "";
+}
+
+uint32_t users_uid(struct users *users, const char *name, bool *later)
+{
+    const struct user *user = strlen(name) < NAME_MAX_BYTES ? find(users, UINT32_MAX, name, later) : NULL;
+    return user ? user->uid : UINT32_MAX;
 }

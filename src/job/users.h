@@ -1,4 +1,4 @@
-/* Names of users by their number. A directory service may take seconds to answer, so that is asked in a thread of its own
+/* Names of users by their numbers, and the other way. A directory service may take seconds to answer, so that is asked in a thread of its own
  * and nobody waits for it. */
 #ifndef SONDE_JOB_USERS_H
 #define SONDE_JOB_USERS_H
@@ -18,5 +18,8 @@ void users_clear(struct users *users);
 
 /* "": not known, or not yet; in the second case *later is set. Borrowed until users_clear. */
 const char *users_name(struct users *users, uint32_t uid, bool *later);
+
+/* UINT32_MAX: not known, or not yet. */
+uint32_t users_uid(struct users *users, const char *name, bool *later);
 
 #endif

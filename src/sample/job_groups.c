@@ -13,8 +13,9 @@
 #define MOUNTINFO_MAX (256 << 10)
 #define KEPT_SHARE 8 /* of all descriptors: there are other samplers, and the rest of the agent */
 
-/* In which a batch system may have put the job: not all of them use all controllers. */
-static const char *const controllers[] = { "cpuacct", "cpu", "freezer", "memory", "cpuset", "pids", "devices", "blkio" };
+/* In which a batch system may have put the job: not all of them use all controllers. Slurm has its own slurmstepd, the
+ * ancestor of all tasks, in freezer and not in cpuacct; v2 has it with the job too. */
+static const char *const controllers[] = { "freezer", "cpuacct", "cpu", "memory", "cpuset", "pids", "devices", "blkio" };
 
 #define CONTROLLERS (sizeof controllers / sizeof *controllers)
 
@@ -40,7 +41,8 @@ static enum err find_mounts(struct job_groups *groups)
         find_mount(text, "perf_event", &groups->perf_event);
     for (size_t i = 0; !err && i < CONTROLLERS; i++)
         if (find_mount(text, controllers[i], &groups->mounts[count])) {
-            groups->has_cpuacct |= i == 0;
+            if (!strcmp(controllers[i], "cpuacct"))
+                groups->cpuacct = groups->mounts[count];
             count++;
         }
     free(text);

@@ -18,8 +18,8 @@ struct job_groups {
     int proc_fd;
     struct children children;
     char *unified;  /* where v2 is mounted; NULL: it is not */
-    char **mounts;  /* where v1 hierarchies are, the one with cpuacct first when there is one; NULL ends the list */
-    bool has_cpuacct;
+    char **mounts;  /* where v1 hierarchies are, those first that know most of a job; NULL ends the list */
+    char *cpuacct;  /* the one of them with that controller; NULL: none */
     char *perf_event; /* where the v1 hierarchy of that controller is; NULL: it is not mounted, or is with v2 */
     unsigned kept, kept_max; /* descriptors */
     struct pidlist tids, queue; /* for descendants */

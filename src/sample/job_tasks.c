@@ -123,7 +123,7 @@ static enum err walk_job(struct job_groups *groups, struct job_tasks *tasks)
 static enum err find_cpu_file(struct job_groups *groups, struct job_tasks *tasks)
 {
     char path[FILE_PATH_MAX];
-    const char *mount = tasks->unified ? groups->unified : groups->has_cpuacct ? groups->mounts[0] : NULL;
+    const char *mount = tasks->unified ? groups->unified : groups->cpuacct;
     const char *name = tasks->unified ? "/cpu.stat" : "/cpuacct.usage";
     if (!mount || !join_path(path, groups, mount, tasks->job->cgroup) || strlen(path) + strlen(name) >= sizeof path)
         return OK;

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define ROUND_NS (1 * NS_PER_S)
+#define SCAN_ONE_IN 20    /* reading the whole tree over and over takes at most 5 % of the time */
 #define WATCHES_WIDE 4096 /* up to this many, steps are watched in every hierarchy and their tasks too */
 #define ROUND_SIZE 64   /* jobs that are looked at in one round, so that many jobs cost no more than these */
 
@@ -31,7 +32,7 @@ struct jobs {
     bool is_scanning;  /* what is found may have been there for long */
     bool has_changed;  /* some entry is_changed */
     char node[SOURCE_NAME_MAX]; /* of several of the batch system on this machine, only the jobs of this one; "": all */
-    uint64_t round_at_ns;
+    uint64_t round_at_ns, scan_at_ns;
     uint64_t timer_at_ns; /* what the timer is set to; 0: off */
     size_t round_next;
 };
@@ -96,13 +97,13 @@ static struct entry *job_new(struct jobs *jobs, const struct job_source *source,
 /* What goes first tells that the processes have ended: then the numbers of the rest are whole and can still be read. */
 static bool is_wide(const struct jobs *jobs)
 {
-    return jobs->watches.count < WATCHES_WIDE;
+    return jobs->watches.count < WATCHES_WIDE && !jobs->must_scan;
 }
 
 /* With many jobs the steps are watched in one hierarchy: the others have the same. */
 static void watch_steps(struct jobs *jobs, struct entry *entry, size_t hierarchy)
 {
-    if (is_wide(jobs))
+    if (is_wide(jobs) || (jobs->is_scanning && entry->steps_in == hierarchy))
         scan(jobs, hierarchy, entry->job.cgroup);
     for (size_t i = 0; i < jobs->roll.hierarchies.count && entry->steps_in == HIERARCHY_NONE; i++)
         if (entry->folders & 1u << i) {
@@ -327,8 +328,10 @@ static void round_of_looks(struct jobs *jobs, uint64_t now_ns)
     bool is_blind = !jobs->roll.hierarchies.count; /* they may be mounted yet, or there was no descriptor to look */
     if (is_blind)
         hierarchies_read(&jobs->roll.hierarchies, jobs->roll.root);
-    if (jobs->must_scan || (is_blind && jobs->roll.hierarchies.count))
+    if ((jobs->must_scan && now_ns >= jobs->scan_at_ns) || (is_blind && jobs->roll.hierarchies.count)) {
         scan_all(jobs);
+        jobs->scan_at_ns = now_ns + (clock_monotonic_ns() - now_ns) * SCAN_ONE_IN;
+    }
     for (size_t i = entries->count; i-- > 0;)
         if (entries->all[i]->is_told)
             alive_look(&jobs->roll, entries->all[i], now_ns);

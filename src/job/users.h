@@ -1,5 +1,5 @@
-/* Names of users by their numbers, and the other way. A directory service may take seconds to answer, so that is asked in a thread of its own
- * and nobody waits for it. */
+/* Names of users by their numbers, and the other way. A directory service may take seconds to answer, so that is asked in
+ * a thread of its own and nobody waits for it. */
 #ifndef SONDE_JOB_USERS_H
 #define SONDE_JOB_USERS_H
 

@@ -11,7 +11,8 @@
 static void a_file_knows(void **state)
 {
     (void)state;
-    static const char text[] = "root:x:0:0::/:\nbad line\nx:y\nann:x:7:7::/:\nanna:x:1000:1000:A B:/home:/bin/sh\nhuge:x:99999999999:1::/:\n";
+    static const char text[] = "root:x:0:0::/:\nbad line\nx:y\nann:x:7:7::/:\n"
+                               "anna:x:1000:1000:A B:/home:/bin/sh\nhuge:x:99999999999:1::/:\n";
     char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
     struct users users;
     bool later = false;

@@ -151,3 +151,38 @@ for job in json.load(sys.stdin)["jobs"]:
     [ "$cpu" -ge 100000 ]
     [ "$cpu" -lt 200000 ]
 }
+
+@test "5,000 jobs with 1,024 descriptors" {
+    need_root
+    GROUP=/sys/fs/cgroup/cpuacct/slurm_many$$
+    mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no cpuacct hierarchy to write to"; }
+    (ulimit -n 1024 && start && echo "$AGENT" >"$T/pid")
+    AGENT=$(cat "$T/pid")
+    mkdir "$GROUP/uid_1"
+    (cd "$GROUP/uid_1" && seq -f 'job_%.0f' 500001 505000 | xargs mkdir)
+    wait_for "[ \$('$SONDE' job --json | grep -o '\"50[0-5][0-9][0-9][0-9]\"' | wc -l) = 5000 ]"
+    [ "$(find "/proc/$AGENT/fd" -type l | wc -l)" -lt 600 ]
+    sleep 1
+    grep -q ',505000,cgroup,,cpu,us,' "$T/out.csv"
+    (cd "$GROUP/uid_1" && seq -f 'job_%.0f' 500001 505000 | xargs rmdir)
+    wait_for "[ \$('$SONDE' job --json | grep -o '\"50[0-5][0-9][0-9][0-9]\"' | wc -l) = 0 ]"
+    [ ! -s "$T/said" ]
+}
+
+@test "without watches jobs are found once a second, and the person is told once" {
+    unshare -Ur sh -c 'echo 4 >/proc/sys/user/max_inotify_watches' 2>/dev/null || skip "no user namespaces"
+    jobs=$T/root/sys/fs/cgroup/memory/slurm/uid_1
+    mkdir -p "$jobs"
+    touch "$T/root/sys/fs/cgroup/memory/cgroup.procs"
+    unshare -Ur sh -c 'echo 4 >/proc/sys/user/max_inotify_watches && exec "$@"' - "$TOOLS/job_events" 6 "$T/root" \
+        >"$T/said" 2>&1 3>&- &
+    pid=$!
+    wait_for "grep -q watching '$T/said'"
+    mkdir "$jobs"/job_{1,2,3,4,5,6}
+    wait_for "[ \$(grep -c begin '$T/said') = 6 ]"
+    rmdir "$jobs/job_5"
+    wait_for "grep -q 'end id=5' '$T/said'"
+    wait $pid
+    [ "$(grep -c max_user_watches "$T/said")" = 1 ]
+    [ "$(grep -c ' end ' "$T/said")" = 1 ]
+}

@@ -18,7 +18,8 @@ static void jobs_are_rows(void **state)
     assert_int_equal(print("{\"host\": \"n1\", \"time_ns\": 1000000000000, \"jobs\": ["
                            "{\"id\": \"4711\", \"user\": \"anna\", \"start_ns\": 940000000000, \"cores_milli\": 2500, "
                            "\"memory_bytes\": 1073741824, \"source\": \"slurm\", \"cgroup\": \"/slurm\", \"new\": [{}]}, "
-                           "{\"id\": \"3385\", \"other_id\": \"sEKNKTV3WPV500\", \"source\": \"slurm\"}], \"others\": 1200}", &out),
+                           "{\"id\": \"3385\", \"other_id\": \"sEKNKTV3WPV500\", \"source\": \"slurm\"}], "
+                           "\"others\": 1200}", &out),
                      OK);
     const char *text = buf_text(&out);
     assert_non_null(strstr(text, "4711"));

@@ -182,7 +182,9 @@ static enum err csv_open(void *state)
 static enum err csv_write(void *state, const struct batch *batch)
 {
     struct csv_state *s = state;
-    enum err err = OK;
+    enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
+    if (!err && stream_is_stuck(&s->stream))
+        return AGAIN;
     for (size_t i = 0; i < batch->count && !err; i++) {
         add_sample(s, batch, &batch->samples[i]);
         err = stream_pass(&s->stream);

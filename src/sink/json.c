@@ -67,7 +67,9 @@ static void add_sample(struct json *json, const struct batch *batch, const struc
 static enum err sink_json_write(void *state, const struct batch *batch)
 {
     struct json_state *s = state;
-    enum err err = OK;
+    enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
+    if (!err && stream_is_stuck(&s->stream))
+        return AGAIN;
     for (size_t i = 0; i < batch->count && !err; i++) {
         if (s->lines)
             json_init_line(&s->json, &s->stream.out);

@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define PIECE (64u << 10)
+#define STUCK (1u << 20)
+#define PATIENCE_MS 1000 /* with a slow reader, at the end */
 #define MOST (1u << 30) /* of what one caller adds between two calls of stream_pass */
 
 static enum err open_as(struct stream *stream, const char *path, int flags)
@@ -32,16 +36,45 @@ enum err stream_append(struct stream *stream, const char *path, bool *is_new)
 {
     struct stat facts;
     enum err err = open_as(stream, path, O_APPEND);
-    *is_new = err || fstat(stream->fd, &facts) != 0 || facts.st_size == 0;
+    bool is_known = !err && fstat(stream->fd, &facts) == 0;
+    *is_new = !is_known || facts.st_size == 0;
+    stream->wary = is_known && !S_ISREG(facts.st_mode);
     return err;
 }
 
-static enum err write_all(struct stream *stream)
+bool stream_is_stuck(const struct stream *stream)
+{
+    return stream->wary && stream->out.size >= STUCK;
+}
+
+/* How much may be written without waiting longer than that: 0 is nothing. */
+static size_t allowed(const struct stream *stream, size_t size, int wait_ms)
+{
+    struct pollfd one = { .fd = stream->fd, .events = POLLOUT };
+    if (!stream->wary)
+        return size;
+    if (poll(&one, 1, wait_ms) == 0)
+        return 0;
+    return size < PIPE_BUF ? size : PIPE_BUF;
+}
+
+static void keep_rest(struct buf *out, size_t done)
+{
+    memmove(out->data, out->data + done, out->size - done);
+    out->size -= done;
+}
+
+static enum err write_all(struct stream *stream, int wait_ms)
 {
     size_t done = 0;
     enum err err = buf_err(&stream->out);
     while (!err && done < stream->out.size) {
-        ssize_t size = write(stream->fd, stream->out.data + done, stream->out.size - done);
+        size_t piece = allowed(stream, stream->out.size - done, wait_ms);
+        if (!piece) {
+            keep_rest(&stream->out, done);
+            return wait_ms ? AGAIN : OK;
+        }
+        ssize_t size = write(stream->fd, stream->out.data + done, piece);
         if (size >= 0)
             done += (size_t)size;
         else if (errno == EPIPE)
@@ -55,17 +88,17 @@ static enum err write_all(struct stream *stream)
 
 enum err stream_push(struct stream *stream)
 {
-    return write_all(stream);
+    return write_all(stream, 0);
 }
 
 enum err stream_pass(struct stream *stream)
 {
-    return stream->out.size < PIECE && !stream->out.failed ? OK : write_all(stream);
+    return stream->out.size < PIECE && !stream->out.failed ? OK : write_all(stream, 0);
 }
 
 enum err stream_flush(struct stream *stream)
 {
-    enum err err = write_all(stream);
+    enum err err = write_all(stream, PATIENCE_MS);
     if (err || fsync(stream->fd) == 0)
         return err;
     /* pipes, terminals and /dev/null have no disk behind them */

@@ -7,14 +7,19 @@
 struct stream {
     int fd;
     bool owned; /* opened by us */
+    bool wary;  /* a pipe or a terminal, whose reader may be slow: never wait for it but at the end */
     struct buf out; /* add to it, then call stream_pass */
 };
 
 /* Makes or empties the file; path NULL or "-": standard output. */
 enum err stream_open(struct stream *stream, const char *path);
 
-/* The same, but what is in the file stays, and is added to. *is_new: it was empty, or cannot be looked at. */
+/* The same, but what is in the file stays, and is added to. *is_new: it was empty, or cannot be looked at. For a program
+ * that runs on: where the reader is slow, what cannot be written is kept, until the stream is stuck. */
 enum err stream_append(struct stream *stream, const char *path, bool *is_new);
+
+/* So much is kept already that no more should be added. */
+bool stream_is_stuck(const struct stream *stream);
 
 /* Writes all of it now, without asking the disk. Errors as of stream_pass. */
 enum err stream_push(struct stream *stream);

@@ -6,6 +6,8 @@
 #include "tools/temp.h"
 #include "tools/unit.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +27,7 @@ static int begin(void **state)
 {
     struct fixture *f = *state = calloc(1, sizeof *f);
     log_set_level(-1);
+    signal(SIGPIPE, SIG_IGN);
     buf_init(&f->why, 4096);
     batch_init(&f->batch);
     sample_set_u64(batch_add(&f->batch, &set, 1, ""), 0, 7);
@@ -129,6 +132,55 @@ static void a_file_that_was_moved_is_made_anew(void **state)
     assert_int_equal(f->outlets.count, 1);
 }
 
+static size_t drain(int fd, char *text, size_t room)
+{
+    size_t got = 0;
+    ssize_t part;
+    while (got < room && (part = read(fd, text + got, room - got)) > 0)
+        got += (size_t)part;
+    return got;
+}
+
+/* Every line that ended. */
+static size_t check_rows(char *text)
+{
+    size_t rows = 0;
+    for (char *line = text, *end; (end = strstr(line, "\r\n")); line = end + 2, rows++) {
+        *end = '\0';
+        if (rows)
+            assert_string_equal(line, "1,,,play,,value,1,7");
+    }
+    return rows;
+}
+
+/* Nobody reads for a while: the agent goes on, what is lost is counted, and no row is cut. */
+static void a_slow_reader_holds_nobody_up(void **state)
+{
+    struct fixture *f = *state;
+    int ends[2];
+    size_t got = 0, room = 8 << 20;
+    char path[64], *text = calloc(1, room + 1);
+    assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", ends[1]);
+    assert_int_equal(add(f, "csv:path=%s", path), OK);
+    close(ends[1]);
+    for (int i = 0; i < 100000; i++)
+        outlets_write(&f->outlets, &f->batch);
+    uint64_t lost = f->outlets.list[0].failures;
+    assert_in_range(lost, 1, 99999);
+    for (int i = 0; i < 1000; i++) {
+        got += drain(ends[0], text + got, room - got);
+        outlets_write(&f->outlets, &f->batch);
+    }
+    got += drain(ends[0], text + got, room - got);
+    assert_int_equal(check_rows(text), 1 + 100000 + 1000 - f->outlets.list[0].failures);
+    assert_false(f->outlets.list[0].is_failing);
+    close(ends[0]);
+    outlets_write(&f->outlets, &f->batch);
+    assert_null(f->outlets.list[0].state); /* nobody reads any more */
+    free(text);
+}
+
 /* Also the full disk: /dev/full takes nothing. */
 static void a_full_disk_is_told_once_and_tried_again(void **state)
 {
@@ -151,6 +203,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_that_cannot_be_opened_changes_nothing, begin, end),
         cmocka_unit_test_setup_teardown(a_full_one_is_counted_and_the_others_go_on, begin, end),
         cmocka_unit_test_setup_teardown(a_file_that_was_moved_is_made_anew, begin, end),
+        cmocka_unit_test_setup_teardown(a_slow_reader_holds_nobody_up, begin, end),
         cmocka_unit_test_setup_teardown(a_full_disk_is_told_once_and_tried_again, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

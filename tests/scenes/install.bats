@@ -45,3 +45,16 @@ installed() {
     run readelf -d "$(installed "$T/root")"
     [[ $output != *RPATH* && $output != *RUNPATH* ]]
 }
+
+@test "the unit for systemd starts what was installed, and is well-formed" {
+    install_to "$T/root"
+    unit=$(find "$T/root" -name sonde-agent.service)
+    binary=$(installed "$T/root")
+    grep -qx "ExecStart=${binary#"$T/root"} agent" "$unit"
+    [ "$(find "$T/root" -name agent.conf | wc -l)" -eq 1 ]
+    "$SONDE" agent --check -c "$(find "$T/root" -name agent.conf)"
+    command -v systemd-analyze || skip "no systemd-analyze to look at it"
+    sed "s|^ExecStart=.*|ExecStart=$binary agent|; /^Documentation=/d" "$unit" >sonde-agent.service
+    run systemd-analyze verify "$PWD/sonde-agent.service"
+    [ -z "$(grep sonde-agent <<<"$output")" ] || { echo "$output"; false; }
+}

@@ -106,7 +106,7 @@ static void the_jobs_of_captured_nodes_are_listed(void **state)
     } cases[] = {
         { "slurm-v2", { .cgroup = "/system.slice/c1_slurmstepd.scope/job_1", .unified = true }, 4, 860 },
         { "slurm-v1", { .cgroup = "/slurm_c1/uid_1/job_4" }, 4, 32235 },
-        { "oar-v1", { .cgroup = "/oar/anna_4711" }, 1, 400 },
+        { "oar-v1", { .cgroup = "/oar/anna_4711" }, 2, 400 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct job_tasks tasks;

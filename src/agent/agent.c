@@ -27,7 +27,7 @@
 #define ONCE_NS (10 * NS_PER_S) /* for slow sensors, when all are read once */
 #define WHY_MAX 4096
 
-enum source { SOURCE_TICKS, SOURCE_SLOW, SOURCE_JOBS, SOURCE_SERVE, SOURCE_SIGNALS, SOURCE_COUNT };
+enum source { SOURCE_TICKS, SOURCE_SLOW, SOURCE_JOBS, SOURCE_SERVE, SOURCE_COLMET, SOURCE_SIGNALS, SOURCE_COUNT };
 
 static enum err add_source(const struct agent *agent, int fd, enum source source)
 {
@@ -145,6 +145,7 @@ enum err agent_open(struct agent *agent, const struct agent_settings *settings)
 void agent_close(struct agent *agent)
 {
     serve_close(&agent->serve);
+    colmet_close(&agent->colmet);
     sensors_close(&agent->sensors);
     jobs_close(&agent->jobs);
     live_close(&agent->live);
@@ -237,9 +238,26 @@ static enum err listen_as(struct agent *agent, const struct plan *plan)
     return err;
 }
 
+static enum err listen_for_colmet(struct agent *agent, const struct plan *plan, struct buf *why)
+{
+    struct colmet_control control = { control_answer, agent };
+    if (!plan->colmet)
+        return OK;
+    enum err err = colmet_open(&agent->colmet, plan->colmet, &control, why);
+    return err ? err : add_source(agent, colmet_fd(agent->colmet), SOURCE_COLMET);
+}
+
 enum err agent_listen(struct agent *agent)
 {
-    return listen_as(agent, &agent->plan);
+    struct buf why;
+    buf_init(&why, WHY_MAX);
+    enum err err = listen_as(agent, &agent->plan);
+    if (!err)
+        err = listen_for_colmet(agent, &agent->plan, &why);
+    if (why.size)
+        log_error("%s", buf_text(&why));
+    buf_clear(&why);
+    return err;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -261,6 +279,22 @@ static enum err apply_listen(struct agent *agent, const struct plan *next, struc
     return err;
 }
 
+/* Nor from within a message of Colmet's kind. */
+static enum err apply_colmet(struct agent *agent, const struct plan *next, struct buf *why)
+{
+    if (same_text(agent->plan.colmet, next->colmet))
+        return OK;
+    colmet_close(&agent->colmet);
+    enum err err = listen_for_colmet(agent, next, why);
+    if (err) {
+        struct buf ignored;
+        buf_init(&ignored, WHY_MAX);
+        listen_for_colmet(agent, &agent->plan, &ignored);
+        buf_clear(&ignored);
+    }
+    return err;
+}
+
 enum err agent_apply_take(struct agent *agent, struct plan *next, bool anew, struct buf *why)
 {
     struct buf ignored;
@@ -270,6 +304,8 @@ enum err agent_apply_take(struct agent *agent, struct plan *next, bool anew, str
         err = outlets_apply(&agent->outlets, next, anew, why);
     if (!err)
         err = apply_listen(agent, next, why);
+    if (!err)
+        err = apply_colmet(agent, next, why);
     if (err) {
         sensors_apply(agent->sensors, &agent->plan, &ignored);
         outlets_apply(&agent->outlets, &agent->plan, false, &ignored);
@@ -404,6 +440,8 @@ enum err agent_turn(struct agent *agent, int timeout_ms)
         sensors_take(agent->sensors);
     if (ready[SOURCE_SERVE] && agent->serve)
         serve_turn(agent->serve);
+    if (ready[SOURCE_COLMET] && agent->colmet)
+        colmet_turn(agent->colmet);
     if (ready[SOURCE_SIGNALS])
         on_signals(agent);
     look_after(agent);

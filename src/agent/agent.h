@@ -2,6 +2,7 @@
 #ifndef SONDE_AGENT_AGENT_H
 #define SONDE_AGENT_AGENT_H
 
+#include "agent/colmet.h"
 #include "agent/notify.h"
 #include "agent/outlets.h"
 #include "agent/sensors.h"
@@ -24,6 +25,7 @@ struct agent {
     struct sensors *sensors;
     struct jobs *jobs;   /* NULL: they cannot be found here */
     struct serve *serve; /* NULL: nobody may ask */
+    struct colmet *colmet; /* NULL: messages of Colmet are not taken */
     struct outlets outlets;
     struct notify notify;
     int epoll_fd, signal_fd;

@@ -16,7 +16,7 @@ static enum err set(struct plan *plan, const char *key, const char *value, struc
 {
     const char *dot = strchr(key, '.');
     char section[64];
-    if (!strcmp(key, "listen") || !strcmp(key, "socket") || !strcmp(key, "sink")) {
+    if (!strcmp(key, "listen") || !strcmp(key, "socket") || !strcmp(key, "colmet") || !strcmp(key, "sink")) {
         buf_printf(why, "'%s' cannot be changed from here: write it into the configuration, then send SIGHUP", key);
         return USAGE;
     }

@@ -71,6 +71,7 @@ void plan_clear(struct plan *plan)
     free(plan->sensors);
     free(plan->listen);
     free(plan->socket);
+    free(plan->colmet);
     *plan = (struct plan){ 0 };
 }
 
@@ -97,6 +98,8 @@ enum err plan_copy(struct plan *copy, const struct plan *plan)
         err = replace(&copy->listen, plan->listen);
     if (!err)
         err = replace(&copy->socket, plan->socket);
+    if (!err)
+        err = replace(&copy->colmet, plan->colmet);
     if (!err)
         err = copy_lists(copy, plan);
     if (err)
@@ -286,6 +289,15 @@ static enum err set_events(struct plan *plan, const char *value, struct buf *why
     return perf ? set_of_sensor(perf, "events", value, why) : wrong(why, "this build has no sensor perf");
 }
 
+static enum err set_colmet(struct plan *plan, const char *value, struct buf *why)
+{
+    if (!*value || strcmp(value, PLAN_NONE) == 0)
+        return replace(&plan->colmet, NULL);
+    if (strncmp(value, "tcp://", 6) != 0 || !strchr(value + 6, ':'))
+        return wrong(why, "colmet is an address such as tcp://127.0.0.1:5557, or none, not '%.60s'", value);
+    return replace(&plan->colmet, value);
+}
+
 static enum err set_of_agent(struct plan *plan, const char *key, const char *value, struct buf *why)
 {
     if (strcmp(key, "period") == 0)
@@ -298,13 +310,15 @@ static enum err set_of_agent(struct plan *plan, const char *key, const char *val
         return set_sink(plan, value, why);
     if (strcmp(key, "socket") == 0)
         return replace(&plan->socket, *value ? value : NULL);
+    if (strcmp(key, "colmet") == 0)
+        return set_colmet(plan, value, why);
     if (strcmp(key, "listen") == 0) {
         enum err err = check_listen(value, why);
         return err ? err : replace(&plan->listen, value);
     }
     if (strcmp(key, "series") == 0)
         return text_parse_u64(value, &plan->series) ? wrong(why, "series is a number, not '%.60s'", value) : OK;
-    static const char *const names[] = { "period", "sensors", "events", "sink", "socket", "listen", "series" };
+    static const char *const names[] = { "period", "sensors", "events", "sink", "socket", "listen", "colmet", "series" };
     struct nearest nearest = nearest_to(key);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         nearest_try(&nearest, names[i]);

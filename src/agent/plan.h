@@ -33,6 +33,7 @@ struct plan {
     uint64_t period_ns;
     char *listen; /* "127.0.0.1:1337", "[::1]:1337", "none" */
     char *socket; /* a path, "none"; NULL: the usual place */
+    char *colmet; /* "tcp://127.0.0.1:5557", where Colmet's configuration messages are taken; NULL: nowhere */
     uint64_t series; /* at most so many in /metrics; 0: the usual number */
     struct plan_sensor *sensors; /* one per sampler, in the order of their list */
     size_t sensor_count;
@@ -45,7 +46,8 @@ enum err plan_init(struct plan *plan, const struct sampler *const *list);
 void plan_clear(struct plan *plan);
 enum err plan_copy(struct plan *copy, const struct plan *plan);
 
-/* Sets one thing. section "" or "agent": period, sensors, listen, socket, series, sink, events; the name of a sensor: period,
+/* Sets one thing. section "" or "agent": period, sensors, listen, socket, colmet, series, sink,
+ * events; the name of a sensor: period,
  * enabled, and its own settings. USAGE: nothing is changed, and why says in one sentence what is wrong. */
 enum err plan_set(struct plan *plan, const char *section, const char *key, const char *value, struct buf *why);
 

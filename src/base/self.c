@@ -56,6 +56,12 @@ enum err self_find(const char *name, char *path, size_t size)
     return ABSENT;
 }
 
+enum err self_find_module(const char *name, char *path, size_t size)
+{
+    const char *folder = secure_getenv("SONDE_MODULES");
+    return folder && *folder ? find(folder, ".", name, path, size) : self_find(name, path, size);
+}
+
 enum err self_find_probe(char *path, size_t size)
 {
     return self_find(PROBE_NAME, path, size);

@@ -14,6 +14,9 @@ enum err self_path(char *path, size_t size);
  * or in the build tree. ABSENT when it is in none of them, FULL when the path is longer than size. */
 enum err self_find(const char *name, char *path, size_t size);
 
+/* The same for a module; where $SONDE_MODULES names a folder, only there. */
+enum err self_find_module(const char *name, char *path, size_t size);
+
 /* The probe library. */
 enum err self_find_probe(char *path, size_t size);
 

@@ -16,7 +16,7 @@
 #define PLAN_TEXT_MAX (1u << 20)
 
 struct settings {
-    const char *config, *period, *sensors, *events, *listen, *socket, *series;
+    const char *config, *period, *sensors, *events, *listen, *socket, *colmet, *series;
     const char **sets, **sinks;
     bool once, check, quiet;
 };
@@ -49,6 +49,8 @@ static enum err add_options(const struct settings *settings, struct plan *plan, 
         err = add_option(plan, "listen", settings->listen, why);
     if (!err)
         err = add_option(plan, "socket", settings->socket, why);
+    if (!err)
+        err = add_option(plan, "colmet", settings->colmet, why);
     if (!err)
         err = add_option(plan, "series", settings->series, why);
     for (const char **sink = settings->sinks; sink && *sink && !err; sink++)
@@ -142,6 +144,9 @@ static const struct option options[] = {
     { .name = "socket", .argument = "PATH", .type = OPTION_TEXT, FIELD(socket),
       .help = "Listen for sonde ls, top, job and ctl there; 'none': nowhere. Default: /run/sonde/agent.sock as root, "
               "$XDG_RUNTIME_DIR/sonde/agent.sock as a user" },
+    { .name = "colmet", .argument = "ADDRESS", .type = OPTION_TEXT, FIELD(colmet),
+      .help = "Take the messages of Colmet's configure_colmet.py at ADDRESS, tcp://127.0.0.1:5557, from whoever reaches it. "
+              "Default: none" },
     { .name = "series", .argument = "N", .type = OPTION_TEXT, FIELD(series),
       .help = "At most N series in an answer at /metrics; how many were left out is a series too. Default: 200000" },
     { .name = "sink", .argument = "NAME[:KEY=VALUE,...]", .type = OPTION_LIST, FIELD(sinks),

@@ -6,18 +6,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static enum err find(const char *file, char path[PATH_MAX])
-{
-    const char *folder = secure_getenv("SONDE_MODULES");
-    if (!folder || !*folder)
-        return self_find(file, path, PATH_MAX);
-    int size = snprintf(path, PATH_MAX, "%s/%s", folder, file);
-    return size > 0 && size < PATH_MAX && access(path, R_OK) == 0 ? OK : ABSENT;
-}
 
 static bool is_ours(const struct module *module, const char *name)
 {
@@ -30,7 +19,7 @@ enum err module_load(const char *name, const struct sampler **sampler, char *why
 {
     char file[128], path[PATH_MAX];
     snprintf(file, sizeof file, "sample-%s.so", name);
-    if (find(file, path)) {
+    if (self_find_module(file, path, sizeof path)) {
         snprintf(why, why_size, "%s is not installed", file);
         return ABSENT;
     }

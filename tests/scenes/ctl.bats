@@ -68,6 +68,44 @@ PY
     [ "$(state '.sensors[] | select(.name == "perf") | .settings.events')" = task-clock,page-faults ]
 }
 
+# As Colmet's own script does it: a MessagePack map of texts, pushed.
+push_colmet() {
+    /usr/bin/python3 - "$@" <<'EOF'
+import msgpack, sys, zmq
+socket = zmq.Context().socket(zmq.PUSH)
+socket.setsockopt(zmq.LINGER, 2000)
+socket.connect(sys.argv[1])
+socket.send(sys.argv[2].encode() if len(sys.argv) == 3 else
+            msgpack.packb({sys.argv[4]: sys.argv[3], "sample_period": sys.argv[2]}))
+socket.close()
+zmq.Context().term()
+EOF
+}
+
+@test "messages of Colmet's configure_colmet.py are understood, when that is switched on" {
+    /usr/bin/python3 -c 'import msgpack, zmq' || skip "no python3-zmq, python3-msgpack"
+    [ -e "$SONDE_MODULES/wire-zmq.so" ] || skip "no wire-zmq.so"
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    start_agent --sensors perf,loadavg --colmet "tcp://127.0.0.1:$port"
+    push_colmet "tcp://127.0.0.1:$port" 0.25 rss:2:-1,cache metrics
+    wait_for '[ "$(state .period_ns)" = 250000000 ]'
+    push_colmet "tcp://127.0.0.1:$port" 1.5 task_clock,page_faults perfhw_metrics
+    wait_for '[ "$(state .period_ns)" = 1500000000 ]'
+    [ "$(state '.sensors[] | select(.name == "perf") | .settings.events')" = task_clock,page_faults ]
+    push_colmet "tcp://127.0.0.1:$port" garbage
+    push_colmet "tcp://127.0.0.1:$port" -1 rss metrics
+    push_colmet "tcp://127.0.0.1:$port" 3 rss metrics
+    wait_for '[ "$(state .period_ns)" = 3000000000 ]'
+    [ "$(grep -c "Colmet's kind was not understood" "$T/said")" -eq 2 ]
+}
+
+@test "where Colmet's messages cannot be taken, that is said" {
+    run -1 "$SONDE" agent --listen none --colmet 5557
+    [[ "$output" == *"colmet is an address such as tcp://127.0.0.1:5557"* ]]
+    SONDE_MODULES=$T run -1 "$SONDE" agent --listen none --colmet tcp://127.0.0.1:5557
+    [[ "$output" == *"wire-zmq.so is not installed"* ]]
+}
+
 @test "reload reads the configuration anew; with a mistake in it, nothing happens" {
     echo 'period = 2s' >agent.conf
     start_agent -c agent.conf --sensors meminfo

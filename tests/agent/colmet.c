@@ -1,0 +1,75 @@
+/* Messages of Colmet's kind, as its scripts send them, become what sonde ctl would say. */
+#include "agent/colmet.h"
+
+#include "base/clock.h"
+#include "tools/unit.h"
+#include "wire/colmet_config.h"
+
+#define NEW "\x82\xa7metrics\xaerss:2:-1,cache\xadsample_period\xa3" "1.5"
+#define OLD "\x82\xaeperfhw_metrics\xb9" "cache_ll,emulation_faults\xadsample_period\xa1" "2"
+#define BYTES(text) ((struct bytes){ text, sizeof(text) - 1 })
+
+static const char *request_of(struct bytes message)
+{
+    static struct buf request;
+    struct buf why;
+    buf_clear(&request);
+    buf_init(&request, 4096);
+    buf_init(&why, 4096);
+    bool taken = colmet_request(message, &request, &why);
+    assert_int_equal(taken, why.size == 0);
+    buf_clear(&why);
+    return taken ? buf_text(&request) : NULL;
+}
+
+static void what_the_scripts_send(void **state)
+{
+    (void)state;
+    struct colmet_config config;
+    assert_int_equal(colmet_config_parse(BYTES(NEW), &config), OK);
+    assert_int_equal(config.period_ns, 1500 * NS_PER_MS);
+    assert_int_equal(config.metrics.size, 14);
+    assert_memory_equal(config.metrics.data, "rss:2:-1,cache", 14);
+    assert_non_null(strstr(request_of(BYTES(NEW)), "{\"period\": \"1500000000ns\"}"));
+    assert_non_null(strstr(request_of(BYTES(OLD)),
+                           "{\"period\": \"2000000000ns\", \"perf.events\": \"cache_ll,emulation_faults\"}"));
+}
+
+static void lengths_of_every_kind(void **state)
+{
+    (void)state;
+    struct colmet_config config;
+    assert_int_equal(colmet_config_parse(BYTES("\xde\x00\x01\xd9\x07metrics\xc4\x01x"), &config), OK);
+    assert_int_equal(config.metrics.size, 1);
+    assert_int_equal(colmet_config_parse(BYTES("\xdf\0\0\0\1\xda\0\7metrics\xdb\0\0\0\1x"), &config), OK);
+    assert_int_equal(config.metrics.size, 1);
+    assert_int_equal(colmet_config_parse(BYTES("\x81\xa5other\xa0"), &config), OK);
+    assert_null(config.metrics.data);
+    assert_int_equal(colmet_config_parse(BYTES("\x80"), &config), OK);
+}
+
+static void anything_else_is_refused(void **state)
+{
+    (void)state;
+    const struct bytes wrong[] = {
+        BYTES(""), BYTES("\x92\xa1x\xa1y"), BYTES("\x81\xa7metrics"), BYTES("\x81\xa7metrics\x05"), BYTES("\x81\xa7met"),
+        BYTES("\x80x"), BYTES("\xdf\xff\xff\xff\xff"), BYTES("{\"metrics\": \"rss\"}"),
+        BYTES("\x81\xadsample_period\xa2-1"), BYTES("\x81\xadsample_period\xa1" "0"), BYTES("\x81\xadsample_period\xa0"),
+        BYTES("\x81\xadsample_period\xa3nan"), BYTES("\x81\xadsample_period\xa2" "1h"),
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_null(request_of(wrong[i]));
+    struct colmet_config config;
+    for (size_t size = 0; size < sizeof NEW - 1; size++)
+        assert_int_not_equal(colmet_config_parse((struct bytes){ NEW, size }, &config), OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_scripts_send),
+        cmocka_unit_test(lengths_of_every_kind),
+        cmocka_unit_test(anything_else_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

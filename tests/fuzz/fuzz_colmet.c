@@ -1,0 +1,20 @@
+/* Any bytes where a message of Colmet's kind is expected: a request that is JSON, or a reason. */
+#include "agent/colmet.h"
+#include "base/json_read.h"
+
+#include <stdlib.h>
+
+int fuzz_colmet(const uint8_t *data, size_t size);
+
+int fuzz_colmet(const uint8_t *data, size_t size)
+{
+    struct buf request, why;
+    buf_init(&request, 1 << 16);
+    buf_init(&why, 1 << 12);
+    bool taken = colmet_request((struct bytes){ (const char *)data, size }, &request, &why);
+    if (taken == (why.size > 0))
+        abort();
+    buf_clear(&request);
+    buf_clear(&why);
+    return 0;
+}

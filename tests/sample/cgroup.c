@@ -233,6 +233,41 @@ static void a_counter_that_begins_anew_leaves_a_hole(void **state)
     temp_remove(f.root);
 }
 
+/* Both versions at once, the same folder in both: the controllers are in version 1, pressure in version 2. */
+static void both_versions_at_once(void **state)
+{
+    (void)state;
+    struct job_sampling s;
+    struct fixture f;
+    const char *job = "45670", *step = "";
+    static const char slice[] = "/oar.slice/oar-u1000.slice/oar-u1000-j45670.slice";
+    char path[512];
+    fixture_begin_v1(&f);
+    fixture_write(&f, "/sys/fs/cgroup/unified/cgroup.controllers", "");
+    snprintf(path, sizeof path, "/sys/fs/cgroup/unified%s/cpu.pressure", slice);
+    fixture_write(&f, path, "some avg10=0.00 avg60=0.00 avg300=0.00 total=77\n");
+    snprintf(path, sizeof path, "/sys/fs/cgroup/memory%s/memory.usage_in_bytes", slice);
+    fixture_write(&f, path, "4096\n");
+    begin(&s, &f);
+    assert_int_equal(jobs_count(s.jobs), 1);
+    assert_false(jobs_find(s.jobs, job)->unified);
+    job_sampling_read(&s);
+    assert_int_equal(s.batch.count, 1);
+    assert_int_equal(U64("memory"), 4096);
+    assert_int_equal(U64("cpu_some"), 77);
+    snprintf(path, sizeof path, "/sys/fs/cgroup/memory%s", slice);
+    fixture_remove(&f, path);
+    jobs_read(s.jobs);
+    assert_int_equal(jobs_count(s.jobs), 1); /* it is still in the other */
+    snprintf(path, sizeof path, "/sys/fs/cgroup/unified%s", slice);
+    fixture_remove(&f, path);
+    jobs_read(s.jobs);
+    assert_int_equal(jobs_count(s.jobs), 0);
+    assert_int_equal(U64("memory"), 4096);
+    job_sampling_end(&s);
+    temp_remove(f.root);
+}
+
 static size_t open_files(void)
 {
     size_t count = 0;
@@ -335,6 +370,7 @@ int main(void)
         cmocka_unit_test(a_group_that_vanishes_leaves_its_last_values),
         cmocka_unit_test(steps_come_and_go),
         cmocka_unit_test(a_counter_that_begins_anew_leaves_a_hole),
+        cmocka_unit_test(both_versions_at_once),
         cmocka_unit_test(many_jobs_with_few_descriptors),
         cmocka_unit_test(nothing_is_allocated_once_warm),
         cmocka_unit_test(this_machine_agrees_with_wait4),

@@ -7,7 +7,12 @@ setup_file() {
     mkdir -p /sys/fs/cgroup/freezer/sonde-try 2>/dev/null && rmdir /sys/fs/cgroup/freezer/sonde-try || return 0
     SLURM=$(mktemp -d /tmp/sonde-slurm-XXXXXX)
     export SLURM SLURM_CONF=$SLURM/etc/slurm.conf
-    CONSTRAIN=yes "$SOURCE/tests/tools/slurm-up" "$SLURM" $((20000 + RANDOM % 10000)) 3>&-
+    for hook in prolog epilog; do # they tell the agent only when a test wants it
+        printf '#!/bin/sh\n[ -e %s/tell ] || exit 0\nexport SONDE_SOCKET_DIR=%s/run PATH=%s:$PATH\nexec %s\n' "$SLURM" "$SLURM" \
+            "$(dirname "$SONDE")" "$SOURCE/integrations/slurm/$hook.sh" >"$SLURM/$hook"
+        chmod 755 "$SLURM/$hook"
+    done
+    PROLOG=$SLURM/prolog EPILOG=$SLURM/epilog CONSTRAIN=yes "$SOURCE/tests/tools/slurm-up" "$SLURM" $((20000 + RANDOM % 10000)) 3>&-
 }
 
 teardown_file() {
@@ -17,14 +22,16 @@ teardown_file() {
 setup() {
     [ -n "$SLURM" ] || skip "needs root, cgroup v1, and the packages slurmctld slurmd slurm-client munge"
     scene_setup
-    export SONDE_SOCKET_DIR=$T/run
+    export SONDE_SOCKET_DIR=$SLURM/run
     "$SONDE" agent --listen none --sensors cgroup,process --period 5s --sink "csv:path=$T/out.csv" >"$T/said" 2>&1 3>&- &
     AGENT=$!
-    wait_for "[ -S '$T/run/agent.sock' ]"
+    wait_for "[ -S '$SLURM/run/agent.sock' ]"
 }
 
 teardown() {
+    [ -n "$SLURM" ] || return 0
     [ -z "$AGENT" ] || kill -9 "$AGENT" 2>/dev/null || :
+    rm -rf "$SLURM/tell" "$SLURM/run"
     scene_teardown
 }
 
@@ -115,4 +122,18 @@ newest() {
     [ $(((after - before) / 1000000)) -gt -500 ]
     wait "$srun"
     stop
+}
+
+# Without PrologFlags=Contain a job has no folder between two steps.
+@test "prolog and epilog make one job of steps that come and go" {
+    touch "$SLURM/tell"
+    sbatch -Q -w c2 --mem 50 -o /dev/null --wrap "srun $TOOLS/burn 100; sleep 1; srun $TOOLS/burn 100"
+    id=$(newest)
+    wait_for "'$SONDE' job | grep -q '^$id '"
+    wait_for "'$SONDE' job | grep -q '^$id .* slurm '" # told first, then found
+    wait_for "job_gone $id"
+    stop
+    [ "$(value "$id" "" cpu)" -ge 200000 ]
+    [ "$(value "$id" 0 cpu)" -ge 100000 ]
+    [ "$(value "$id" 1 cpu)" -ge 100000 ]
 }

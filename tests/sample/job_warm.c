@@ -73,6 +73,24 @@ static void read_often(struct sensing *s, int times)
         assert_int_equal(sensing_read(s), OK);
 }
 
+static unsigned writes_allocate; /* what the test itself allocated meanwhile */
+
+static void read_few(struct sensing *s, const char *root, int times)
+{
+    for (int i = 0; i < times; i++) {
+        if (i % 100 == 50) {
+#ifdef COUNTS_ALLOCATIONS
+            unsigned before = allocations;
+#endif
+            sensing_put(root, "cg/x_9/cgroup.procs", i % 200 == 50 ? "101\n103\n" : "101\n102\n");
+#ifdef COUNTS_ALLOCATIONS
+            writes_allocate += allocations - before;
+#endif
+        }
+        assert_int_equal(sensing_read(s), OK);
+    }
+}
+
 /* Of 60 readings. A storm of processes elsewhere on the machine, larger than any before, may make tables grow; what
  * allocates at each reading does so each time. */
 static unsigned fewest_allocations(struct sensing *s)
@@ -137,6 +155,43 @@ static void perf_is_warm(void **state)
     warm(&sampler_perf, "events", "page_faults,context_switches,task_clock");
 }
 
+/* Two processes of which one is another from time to time. */
+static void a_hundred_thousand_readings_of_a_made_job_grow_nothing(void **state)
+{
+    (void)state;
+    static const struct job job = { .id = "9", .other_id = "", .source = "", .user = "", .cgroup = "/x_9" };
+    struct sensing s;
+    char root[TEMP_PATH_MAX];
+    temp_dir(root);
+    sensing_put(root, "proc/self/mountinfo", "25 20 0:22 / /cg rw - cgroup cgroup rw,cpuacct\n");
+    for (unsigned pid = 101; pid <= 103; pid++) {
+        char name[32];
+        snprintf(name, sizeof name, "proc/%u/status", pid);
+        sensing_put(root, name, "State:\tS\nPPid:\t1\nVmRSS:\t7 kB\nThreads:\t2\n");
+        snprintf(name, sizeof name, "proc/%u/io", pid);
+        sensing_put(root, name, "rchar: 5\nwchar: 6\n");
+    }
+    sensing_put(root, "cg/x_9/cgroup.procs", "101\n102\n");
+    assert_int_equal(sensing_begin(&s, &sampler_process, root), OK);
+    assert_int_equal(sensing_job(&s, &job, JOB_BEGIN), OK);
+    read_few(&s, root, 200);
+    writes_allocate = 0;
+    unsigned descriptors = open_descriptors();
+#ifdef COUNTS_ALLOCATIONS
+    unsigned before = allocations;
+    read_few(&s, root, 100000);
+    before = allocations - before - writes_allocate;
+#else
+    unsigned before = 0;
+    read_few(&s, root, 1000);
+#endif
+    assert_int_equal(sensing_find(&s, "", "9", "processes")->u64, 2);
+    assert_int_equal(open_descriptors(), descriptors);
+    sensing_end(&s);
+    temp_remove(root);
+    assert_int_equal(before, 0);
+}
+
 static int clean(void **state)
 {
     (void)state;
@@ -151,6 +206,7 @@ int main(void)
         cmocka_unit_test_teardown(taskstats_is_warm, clean),
         cmocka_unit_test_teardown(process_is_warm, clean),
         cmocka_unit_test_teardown(perf_is_warm, clean),
+        cmocka_unit_test(a_hundred_thousand_readings_of_a_made_job_grow_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -283,8 +283,7 @@ static enum err replace(struct sensors *sensors, struct sensor *sensor, const st
     slow_stop(&sensor->slow);
     life_close(&sensor->life);
     plan_settings_clear(&sensor->settings);
-    live_drop_source(sensors->place.live, sensor);
-    live_forget_addresses(sensors->place.live);
+    live_forget_addresses(sensors->place.live); /* the last values are shown until the first of the new one */
     sensor->settings = made.settings;
     sensor->life = made.life;
     sensor->slow = made.slow;

@@ -208,6 +208,7 @@ static void one_is_changed_and_the_others_go_on(void **state)
     assert_int_equal(apply(f, "agent.sensors=quick,other"), OK);
     pass(f, NS_PER_S);
     assert_int_equal(apply(f, "quick.value=7"), OK);
+    assert_int_equal(live_value(f, "quick"), 1); /* who looks before the next tick sees the last value, not a hole */
     pass(f, NS_PER_S);
     assert_int_equal(live_value(f, "quick"), 7);
     assert_int_equal(told[QUICK].opens, 2);

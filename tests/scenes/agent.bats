@@ -316,3 +316,16 @@ PY
     run "$SONDE" agent --check -c agent.conf
     [ "$output" = "The configuration is good." ]
 }
+
+@test "perf events are changed while it runs, and nonsense leaves those that are counted" {
+    start -p 50ms --sensors loadavg,perf -e page_faults
+    [[ $(ctl '{}') == *'"name": "perf"'*'"state": "reads"'* ]] || { stop; skip "nothing can be counted here"; }
+    "$SONDE" ctl events page_faults,context_switches
+    [[ $("$SONDE" ctl --json) == *'"events": "page_faults,context_switches"'* ]]
+    run "$SONDE" ctl events no_such_event
+    [ "$status" -eq 1 ]
+    [[ $output == *"perf cannot be read with these settings"* ]]
+    [[ $("$SONDE" ctl --json) == *'"state": "reads"'*'"events": "page_faults,context_switches"'* ]]
+    stop
+    [ "$(largest_pause_ms loadavg)" -lt 1000 ]
+}

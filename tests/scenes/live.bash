@@ -21,12 +21,12 @@ live_teardown() {
     scene_teardown
 }
 
-# An agent with these options more, until it answers.
+# An agent with these options more, until it has ticked: jobs that it finds at its start come before the first tick.
 start_agent() {
     # 3>&-: bats waits for whoever holds it
     "$SONDE" agent --listen "127.0.0.1:$PORT" "$@" >"$T/said" 2>&1 3>&- &
     AGENT=$!
-    wait_for '"$SONDE" ls >/dev/null 2>&1 && [ -n "$("$SONDE" ls)" ]'
+    wait_for '[ "$("$SONDE" ctl --json 2>/dev/null | jq .ticks)" -ge 1 ] 2>/dev/null'
 }
 
 # Waits until a condition holds, at most 20 s.

@@ -19,6 +19,7 @@ struct layout {
 
 static char names[100000][NAME_ROOM];
 static struct metric metrics[100000];
+static char set_names[100][NAME_ROOM];
 static char instances[100000][NAME_ROOM], jobs[1000][NAME_ROOM];
 
 static const struct set *make_sets(const struct layout *layout, size_t *count)
@@ -31,7 +32,8 @@ static const struct set *make_sets(const struct layout *layout, size_t *count)
     }
     for (size_t i = 0; i < *count; i++) {
         size_t first = i * SET_METRICS_MAX, rest = layout->metrics - first;
-        sets[i] = (struct set){ "bench", metrics + first, rest < SET_METRICS_MAX ? rest : SET_METRICS_MAX, "device" };
+        snprintf(set_names[i], NAME_ROOM, "bench_%zu", i);
+        sets[i] = (struct set){ set_names[i], metrics + first, rest < SET_METRICS_MAX ? rest : SET_METRICS_MAX, "device" };
     }
     return sets;
 }

@@ -178,12 +178,32 @@ static void add_help(struct writer *writer, const char *help)
     buf_add_char(writer->out, '\n');
 }
 
-/* "# TYPE name rest" */
-static void add_about(struct writer *writer, const char *what, struct bytes family, const char *rest)
+static char *put(char *at, const char *text, size_t size)
 {
-    buf_add_text(writer->out, what);
-    buf_add(writer->out, family.data, family.size);
-    buf_add_text(writer->out, rest);
+    memcpy(at, text, size);
+    return at + size;
+}
+
+/* "# TYPE sonde_x_seconds counter" and, in OpenMetrics, "# UNIT …"; then HELP, whose text may be of any length. */
+static void add_about(struct writer *writer, struct bytes family, const struct metrics_name *name, const char *help)
+{
+    size_t unit = writer->format == METRICS_OPEN ? strlen(name->unit) : 0;
+    char *begin = buf_reserve(writer->out, 3 * family.size + unit + 64), *at = begin;
+    if (!begin)
+        return;
+    at = put(put(at, "# TYPE ", 7), family.data, family.size);
+    at = name->is_counter ? put(at, " counter\n", 9) : put(at, " gauge\n", 7);
+    if (unit) {
+        at = put(put(at, "# UNIT ", 7), family.data, family.size);
+        *at++ = ' ';
+        at = put(at, name->unit, unit);
+        *at++ = '\n';
+    }
+    at = put(put(at, "# HELP ", 7), family.data, family.size);
+    *at++ = ' ';
+    *at = '\0';
+    writer->out->size += (size_t)(at - begin);
+    add_help(writer, help && *help ? help : "not described");
 }
 
 /* Makes name the one of the series: with "_total" for a counter. */
@@ -196,13 +216,7 @@ static void add_header(struct writer *writer, struct metrics_name *name, const c
     }
     if (writer->format == METRICS_TEXT)
         family.size = name->size;
-    add_about(writer, "# HELP ", family, " ");
-    add_help(writer, help && *help ? help : "not described");
-    add_about(writer, "# TYPE ", family, name->is_counter ? " counter\n" : " gauge\n");
-    if (writer->format == METRICS_OPEN && *name->unit) {
-        add_about(writer, "# UNIT ", family, " ");
-        add_about(writer, name->unit, (struct bytes){ "\n", 1 }, "");
-    }
+    add_about(writer, family, name, help);
 }
 
 static size_t write_scaled(char *text, const struct metrics_name *name, double value)
@@ -282,8 +296,10 @@ static void add_family(struct writer *writer, struct run *const *runs, const str
 static enum err add_families(struct writer *writer, struct run **runs, const struct set **sets, size_t count)
 {
     struct metrics_columns columns;
-    enum err err = metrics_columns_init(&columns, sets, count);
-    if (err)
+    for (size_t i = 0; count == 1 && i < sets[0]->size; i++)
+        add_family(writer, runs, &(struct metrics_column){ .metric = i });
+    enum err err = count > 1 ? metrics_columns_init(&columns, sets, count) : OK;
+    if (err || count == 1)
         return err;
     for (size_t i = 0; i < columns.count; i++)
         if (columns.items[i].is_first)

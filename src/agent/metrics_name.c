@@ -55,6 +55,8 @@ static bool is_abbreviation(const char *word, size_t size)
 {
     static const char *const units_too_short[] = { "s", "ms", "us", "ns", "sec", "b", "kb", "mb", "gb", "tb", "pb", "m",
                                                    "h", "d" };
+    if (size > 3)
+        return false;
     for (size_t i = 0; i < sizeof units_too_short / sizeof *units_too_short; i++)
         if (strlen(units_too_short[i]) == size && memcmp(units_too_short[i], word, size) == 0)
             return true;
@@ -106,7 +108,7 @@ static void set_unit(struct metrics_name *name, const char *ours)
     name->times = 1;
     name->decimals = 0;
     for (size_t i = 0; ours && i < sizeof units / sizeof *units; i++)
-        if (strcmp(units[i].ours, ours) == 0) {
+        if (*units[i].ours == *ours && strcmp(units[i].ours, ours) == 0) {
             name->unit = units[i].base;
             name->times = units[i].times;
             name->decimals = units[i].decimals;

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -316,6 +317,31 @@ static void knows_who_is_at_a_unix_socket(void **state)
     temp_remove(dir);
 }
 
+static void descriptors_run_out(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct rlimit before, tight;
+    begin(&f, NULL);
+    int one = client(&f), two = client(&f), three = client(&f);
+    turns(&f, 5); /* takes the three */
+    int late = client(&f);
+    getrlimit(RLIMIT_NOFILE, &before);
+    tight = before;
+    tight.rlim_cur = (rlim_t)late + 1; /* nothing more can be opened */
+    setrlimit(RLIMIT_NOFILE, &tight);
+    turns(&f, 5);
+    setrlimit(RLIMIT_NOFILE, &before);
+    assert_int_equal(http_connections(f.http), 3); /* an idle one had to go for the new one */
+    say(late, "GET /late HTTP/1.0\r\n\r\n");
+    assert_non_null(strstr(hear(&f, late, NULL), "you want /late"));
+    close(one);
+    close(two);
+    close(three);
+    close(late);
+    http_close(&f.http);
+}
+
 static void addresses(void **state)
 {
     (void)state;
@@ -342,6 +368,7 @@ int main(void)
         cmocka_unit_test(a_large_answer_arrives_whole),
         cmocka_unit_test(time_runs_out),
         cmocka_unit_test(knows_who_is_at_a_unix_socket),
+        cmocka_unit_test(descriptors_run_out),
         cmocka_unit_test(addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

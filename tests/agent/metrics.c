@@ -87,24 +87,24 @@ static void text_to_the_letter(void **state)
     sample_set_u64(odd, 0, 1);
     sample_set_f64(odd, 2, 0.5);
     assert_string_equal(text_of(f, METRICS_TEXT, 100),
-        "# HELP sonde_disk_busy_seconds_total time \\\\ \"busy\"\n"
         "# TYPE sonde_disk_busy_seconds_total counter\n"
+        "# HELP sonde_disk_busy_seconds_total time \\\\ \"busy\"\n"
         "sonde_disk_busy_seconds_total{host=\"n1\",device=\"sda\"} 1.5\n"
         "sonde_disk_busy_seconds_total{host=\"n1\",device=\"s\\\"d\\\\b\\n\xef\xbf\xbd\"} 0.000001\n"
-        "# HELP sonde_disk_read_bytes_total bytes\n"
         "# TYPE sonde_disk_read_bytes_total counter\n"
+        "# HELP sonde_disk_read_bytes_total bytes\n"
         "sonde_disk_read_bytes_total{host=\"n1\",device=\"sda\"} 7\n"
-        "# HELP sonde_disk_queue requests\n"
         "# TYPE sonde_disk_queue gauge\n"
+        "# HELP sonde_disk_queue requests\n"
         "sonde_disk_queue{host=\"n1\",device=\"s\\\"d\\\\b\\n\xef\xbf\xbd\"} 0.5\n"
-        "# HELP sonde_build_info which Sonde this is\n"
         "# TYPE sonde_build_info gauge\n"
+        "# HELP sonde_build_info which Sonde this is\n"
         "sonde_build_info{host=\"n1\",version=\"" SONDE_VERSION "\"} 1\n"
-        "# HELP sonde_series series of sensors in this answer\n"
         "# TYPE sonde_series gauge\n"
+        "# HELP sonde_series series of sensors in this answer\n"
         "sonde_series{host=\"n1\"} 4\n"
-        "# HELP sonde_series_left_out series of sensors that were more than the maximum\n"
         "# TYPE sonde_series_left_out gauge\n"
+        "# HELP sonde_series_left_out series of sensors that were more than the maximum\n"
         "sonde_series_left_out{host=\"n1\"} 0\n");
 }
 
@@ -113,9 +113,9 @@ static void openmetrics_to_the_letter(void **state)
     struct fixture *f = *state;
     sample_set_u64(add(f, &disk, "sda", NULL), 0, 1500000);
     const char *text = text_of(f, METRICS_OPEN, 100);
-    static const char expected[] = "# HELP sonde_disk_busy_seconds time \\\\ \\\"busy\\\"\n"
-                                   "# TYPE sonde_disk_busy_seconds counter\n"
+    static const char expected[] = "# TYPE sonde_disk_busy_seconds counter\n"
                                    "# UNIT sonde_disk_busy_seconds seconds\n"
+                                   "# HELP sonde_disk_busy_seconds time \\\\ \\\"busy\\\"\n"
                                    "sonde_disk_busy_seconds_total{host=\"n1\",device=\"sda\"} 1.5\n";
     assert_memory_equal(text, expected, sizeof expected - 1);
     assert_string_equal(text + strlen(text) - 6, "# EOF\n");
@@ -174,11 +174,12 @@ static void families_are_in_one_piece(void **state)
     for (size_t i = 0; i < 3; i++)
         sample_set_u64(other, i, 10 + i);
     const char *text = text_of(f, METRICS_TEXT, 100);
-    assert_non_null(strstr(text, "# TYPE sonde_perf_a gauge\nsonde_perf_a{host=\"n1\",job=\"1\"} 0\n"
+    assert_non_null(strstr(text, "# TYPE sonde_perf_a gauge\n# HELP sonde_perf_a a\nsonde_perf_a{host=\"n1\",job=\"1\"} 0\n"
                                  "sonde_perf_a{host=\"n1\",job=\"2\"} 11\n#"));
-    assert_non_null(strstr(text, "# TYPE sonde_perf_b gauge\nsonde_perf_b{host=\"n1\",job=\"1\"} 1\n#"));
-    assert_non_null(strstr(text, "# TYPE sonde_perf_b_total counter\nsonde_perf_b_total{host=\"n1\",job=\"2\"} 12\n#"));
-    assert_non_null(strstr(text, "# TYPE sonde_perf_c gauge\nsonde_perf_c{host=\"n1\",job=\"2\"} 10\n#"));
+    assert_non_null(strstr(text, "# TYPE sonde_perf_b gauge\n# HELP sonde_perf_b b\nsonde_perf_b{host=\"n1\",job=\"1\"} 1\n#"));
+    assert_non_null(strstr(text, "# TYPE sonde_perf_b_total counter\n# HELP sonde_perf_b_total b\n"
+                                 "sonde_perf_b_total{host=\"n1\",job=\"2\"} 12\n#"));
+    assert_non_null(strstr(text, "# TYPE sonde_perf_c gauge\n# HELP sonde_perf_c c\nsonde_perf_c{host=\"n1\",job=\"2\"} 10\n#"));
     assert_ptr_equal(strstr(strstr(text, "TYPE sonde_perf_a ") + 1, "TYPE sonde_perf_a "), NULL);
 }
 

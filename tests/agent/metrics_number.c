@@ -62,6 +62,23 @@ static void floating_ones_read_back_the_same(void **state)
         if (strtod(text, NULL) != values[i])
             fail_msg("%.17g became %s", values[i], text);
     }
+    uint64_t random = 88172645463325252ull;
+    for (int i = 0; i < 200000; i++) {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        double value = (double)(int64_t)random / (double)(1ull << (i % 63)); /* of all sizes */
+        const char *text = f64(value);
+        if (strtod(text, NULL) != value)
+            fail_msg("%.17g became %s", value, text);
+    }
+    for (int i = 1; i < 20000; i++) /* what division makes of small numbers */
+        if (strtod(f64(i * 0.37 / 1e6), NULL) != i * 0.37 / 1e6)
+            fail_msg("%.17g became %s", i * 0.37 / 1e6, f64(i * 0.37 / 1e6));
+    assert_string_equal(f64(0.1), "0.1");
+    assert_string_equal(f64(1.25e-7), "125e-9");
+    assert_string_equal(f64(1.1 * 3), "3.3000000000000003");
+    assert_string_equal(f64(-123456.7890123), "-123456.7890123");
     assert_string_equal(f64(0.5), "0.5");
     assert_string_equal(f64(42), "42");
     assert_string_equal(f64(55.123), "55.123");

@@ -85,16 +85,16 @@ EOF
 @test "messages of Colmet's configure_colmet.py are understood, when that is switched on" {
     /usr/bin/python3 -c 'import msgpack, zmq' || skip "no python3-zmq, python3-msgpack"
     [ -e "$SONDE_MODULES/wire-zmq.so" ] || skip "no wire-zmq.so"
-    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-    start_agent --sensors perf,loadavg --colmet "tcp://127.0.0.1:$port"
-    push_colmet "tcp://127.0.0.1:$port" 0.25 rss:2:-1,cache metrics
+    address_port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    start_agent --sensors perf,loadavg --colmet "tcp://127.0.0.1:$address_port"
+    push_colmet "tcp://127.0.0.1:$address_port" 0.25 rss:2:-1,cache metrics
     wait_for '[ "$(state .period_ns)" = 250000000 ]'
-    push_colmet "tcp://127.0.0.1:$port" 1.5 task_clock,page_faults perfhw_metrics
+    push_colmet "tcp://127.0.0.1:$address_port" 1.5 task_clock,page_faults perfhw_metrics
     wait_for '[ "$(state .period_ns)" = 1500000000 ]'
     [ "$(state '.sensors[] | select(.name == "perf") | .settings.events')" = task_clock,page_faults ]
-    push_colmet "tcp://127.0.0.1:$port" garbage
-    push_colmet "tcp://127.0.0.1:$port" -1 rss metrics
-    push_colmet "tcp://127.0.0.1:$port" 3 rss metrics
+    push_colmet "tcp://127.0.0.1:$address_port" garbage
+    push_colmet "tcp://127.0.0.1:$address_port" -1 rss metrics
+    push_colmet "tcp://127.0.0.1:$address_port" 3 rss metrics
     wait_for '[ "$(state .period_ns)" = 3000000000 ]'
     [ "$(grep -c "Colmet's kind was not understood" "$T/said")" -eq 2 ]
 }

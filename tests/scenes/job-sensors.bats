@@ -5,7 +5,7 @@ load scene
 setup() {
     scene_setup
     export SONDE_SOCKET_DIR=$T/run
-    AGENT= GROUP= JOB=
+    AGENT='' GROUP='' JOB=''
 }
 
 teardown() {

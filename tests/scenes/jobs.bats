@@ -111,7 +111,7 @@ for job in json.load(sys.stdin)["jobs"]:
     start
     "$SONDE" run sleep 1.5 3>&- >/dev/null 2>&1 &
     pid=$!
-    id=[0-9]*-[0-9]*-$pid
+    id="[0-9]*-[0-9]*-$pid"
     wait_for '[ "$("$SONDE" job --json | grep -c "$id")" = 1 ]'
     wait $pid
     wait_for '[ "$("$SONDE" job --json | grep -c "$id")" = 0 ]'

@@ -59,9 +59,11 @@ static void listener_turn(struct http *http, struct listener *listener)
         int fd = accept4(listener->source.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0)
             http_connection_take(&http->pool, fd, listener->is_local);
-        else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+        else if (errno == ECONNABORTED || errno == EINTR)
+            continue;
+        else if (i == 0 && errno != EAGAIN) /* later on it may be that nobody waits any more: Linux does not look first */
             out_of_descriptors(http, listener);
-        if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
+        if (fd < 0)
             return;
     }
 }

@@ -245,6 +245,16 @@ static void keep_use(const struct tasks *tasks, struct task *task, const struct 
     task->missed = 0;
 }
 
+/* One that had left is back in the job: what it used is its own again. */
+static void take_back(struct tasks *tasks, struct task *task)
+{
+    struct tasks_job *job = job_of(tasks, task->slot, task->serial);
+    if (!task->left || !job)
+        return;
+    taskstats_part(&job->ended, &task->use);
+    task->left = false;
+}
+
 static enum err add_task(struct tasks *tasks, uint32_t slot, const struct taskstats_use *use, bool took_over)
 {
     enum err err = make_room(&tasks->list, tasks->count, &tasks->room, sizeof *tasks->list);
@@ -266,6 +276,7 @@ enum err tasks_seen(struct tasks *tasks, uint32_t slot, const struct taskstats_u
         return OK;
     struct task *task = find_task(tasks, use->tid, slot);
     if (task && began_together(tasks, task->use.begin_s, use->begin_s)) {
+        take_back(tasks, task);
         keep_use(tasks, task, use);
     } else if (is_ending(tasks, use, &took_over)) {
         return OK;
@@ -318,7 +329,7 @@ static bool was_taken_over(struct tasks *tasks, const struct task *task)
 }
 
 /* One that was not seen: its record may still be on its way, so that it counts for one round more. */
-static void deal_with_missing(struct tasks *tasks, struct task *task)
+static void deal_with_missing(struct tasks *tasks, struct tasks_job *job, struct task *task)
 {
     task->missed++;
     if (was_taken_over(tasks, task)) {
@@ -326,9 +337,7 @@ static void deal_with_missing(struct tasks *tasks, struct task *task)
     } else if (task->missed > 1 && !tasks->is_alive(task->use.tid)) {
         retire(tasks, task, &task->use);
     } else if (task->missed > 1 && !task->left) {
-        uint32_t round = task->round;
-        retire(tasks, task, &task->use);
-        task->round = round;
+        taskstats_join(&job->ended, &task->use);
         task->left = true;
     }
 }
@@ -341,7 +350,7 @@ static void sweep(struct tasks *tasks)
         if (!job || !task->round || job->round != tasks->round)
             continue;
         if (task->round != tasks->round)
-            deal_with_missing(tasks, task);
+            deal_with_missing(tasks, job, task);
         if (!task->round || task->left)
             continue;
         taskstats_join(&job->live, &task->use);

@@ -248,6 +248,13 @@ void taskstats_join(struct taskstats_use *sum, const struct taskstats_use *use)
     sum->known |= use->known;
 }
 
+void taskstats_part(struct taskstats_use *sum, const struct taskstats_use *use)
+{
+    for (size_t i = 0; i < TASKSTATS_SIZE; i++)
+        if (fields[i].join == ADD && use->known >> i & 1)
+            sum->value[i] -= use->value[i] < sum->value[i] ? use->value[i] : sum->value[i];
+}
+
 void taskstats_keep_counters(struct taskstats_use *now, const struct taskstats_use *before)
 {
     for (size_t i = 0; i < TASKSTATS_SIZE; i++) {

@@ -70,6 +70,9 @@ enum err taskstats_extract(struct bytes stats, const struct exits_meaning *meani
 /* Adds, or takes the smaller or larger, field by field; what is known of either is known of the sum. */
 void taskstats_join(struct taskstats_use *sum, const struct taskstats_use *use);
 
+/* Takes what was added back out of the sum; what is not added stays. */
+void taskstats_part(struct taskstats_use *sum, const struct taskstats_use *use);
+
 /* No counter of now is less than it was before. */
 void taskstats_keep_counters(struct taskstats_use *now, const struct taskstats_use *before);
 

@@ -254,6 +254,27 @@ static void who_leaves_the_job_takes_nothing_away_and_brings_nothing_back(void *
     assert_int_equal(cpu_of(1), 100);
 }
 
+static void who_comes_back_goes_on_counting(void **state)
+{
+    (void)state;
+    alive_tid = 10;
+    for (int i = 0; i < 3; i++) {
+        tasks_begin(&tasks, clock_offset_s);
+        tasks_look(&tasks, 1);
+        end_round();
+    }
+    assert_int_equal(cpu_of(1), 100);
+    round_of(170);
+    assert_int_equal(cpu_of(1), 170);
+    assert_int_equal(tasks.jobs[1].ended_count, 0);
+    tasks_begin(&tasks, clock_offset_s);
+    ended(10, 10, 1, 180, true);
+    tasks_look(&tasks, 1);
+    end_round();
+    assert_int_equal(cpu_of(1), 180);
+    assert_int_equal(tasks.jobs[1].ended_count, 1);
+}
+
 /* Thread 11 of process 10 execs: 10 ends, and 11 goes on as 10. */
 static void a_thread_that_execs_is_counted_once(void **state)
 {
@@ -455,6 +476,7 @@ int main(void)
         TEST(a_lost_record_costs_no_more_than_the_last_moments),
         TEST(a_late_record_is_still_taken),
         TEST(who_leaves_the_job_takes_nothing_away_and_brings_nothing_back),
+        TEST(who_comes_back_goes_on_counting),
         TEST(a_thread_that_execs_is_counted_once),
         TEST(one_that_execs_and_ends_in_one_round_is_counted_once),
         TEST(a_job_inside_of_another_counts_for_both),

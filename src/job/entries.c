@@ -1,49 +1,59 @@
-/* A list, an array of slots, and a hash by key. */
+/* A list, an array of slots, and a hash by each of three names. */
 #include "job/entries.h"
 
 #include <stdlib.h>
-#include <stdio.h>
 #include <string.h>
 
-static size_t bucket_of(const struct entries *entries, const char *key)
+static size_t bucket_of(const struct entries *entries, const char *name)
 {
     uint64_t hash = 14695981039346656037ull;
-    for (; *key; key++)
-        hash = (hash ^ (unsigned char)*key) * 1099511628211ull;
-    return (size_t)(hash & (entries->bucket_count - 1));
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 1099511628211ull;
+    return (size_t)((hash ^ hash >> 32) & (entries->bucket_count - 1));
 }
 
-static void link_in(struct entries *entries, struct entry *entry)
+static char *name_of(struct entry *entry, enum entries_name kind)
 {
-    struct entry **bucket = &entries->buckets[bucket_of(entries, entry->key)];
-    entry->next = *bucket;
+    return kind == ENTRIES_KEY ? entry->key : kind == ENTRIES_ID ? entry->id : entry->other_id;
+}
+
+static void link_in(struct entries *entries, struct entry *entry, enum entries_name kind)
+{
+    const char *name = name_of(entry, kind);
+    if (!*name)
+        return;
+    struct entry **bucket = &entries->buckets[kind][bucket_of(entries, name)];
+    entry->next[kind] = *bucket;
     *bucket = entry;
-    entries->without_key += !*entry->key;
 }
 
-static void unlink_from(struct entries *entries, struct entry *entry)
+static void unlink_from(struct entries *entries, struct entry *entry, enum entries_name kind)
 {
-    struct entry **at = &entries->buckets[bucket_of(entries, entry->key)];
+    const char *name = name_of(entry, kind);
+    if (!*name)
+        return;
+    struct entry **at = &entries->buckets[kind][bucket_of(entries, name)];
     while (*at != entry)
-        at = &(*at)->next;
-    *at = entry->next;
-    entries->without_key -= !*entry->key;
+        at = &(*at)->next[kind];
+    *at = entry->next[kind];
 }
 
+/* One for each entry at least. */
 static enum err grow_buckets(struct entries *entries)
 {
     size_t count = entries->bucket_count ? entries->bucket_count * 2 : 64;
     if (entries->count < entries->bucket_count)
         return OK;
-    struct entry **buckets = calloc(count, sizeof(struct entry *));
+    struct entry **buckets = calloc(count * ENTRIES_NAMES, sizeof(struct entry *));
     if (!buckets)
         return NOMEM;
-    free(entries->buckets);
-    entries->buckets = buckets;
+    free(entries->buckets[0]);
     entries->bucket_count = count;
-    entries->without_key = 0;
+    for (size_t kind = 0; kind < ENTRIES_NAMES; kind++)
+        entries->buckets[kind] = buckets + kind * count;
     for (size_t i = 0; i < entries->count; i++)
-        link_in(entries, entries->all[i]);
+        for (size_t kind = 0; kind < ENTRIES_NAMES; kind++)
+            link_in(entries, entries->all[i], (enum entries_name)kind);
     return OK;
 }
 
@@ -67,21 +77,23 @@ struct entry *entries_add(struct entries *entries, const char *key)
     struct entry *entry = calloc(1, sizeof *entry);
     if (!entry)
         return NULL;
-    snprintf(entry->key, sizeof entry->key, "%s", key);
     entry->at = entries->count;
     entry->job = (struct job){
         .id = entry->id, .other_id = entry->other_id, .user = entry->user, .source = "told", .cgroup = "",
         .uid = UINT32_MAX, .slot = ENTRIES_NO_SLOT,
     };
     entries->all[entries->count++] = entry;
-    link_in(entries, entry);
+    entries->without_key++;
+    entries_rename(entries, entry, ENTRIES_KEY, key);
     return entry;
 }
 
 void entries_remove(struct entries *entries, struct entry *entry)
 {
     entries_free_slot(entries, entry);
-    unlink_from(entries, entry);
+    for (size_t kind = 0; kind < ENTRIES_NAMES; kind++)
+        entries_rename(entries, entry, (enum entries_name)kind, "");
+    entries->without_key--;
     entries->all[entry->at] = entries->all[--entries->count];
     entries->all[entry->at]->at = entry->at;
     free(entry->cgroup);
@@ -94,33 +106,42 @@ void entries_clear(struct entries *entries)
         entries_remove(entries, entries->all[entries->count - 1]);
     free(entries->all);
     free(entries->slots);
-    free(entries->buckets);
+    free(entries->buckets[0]);
     *entries = (struct entries){ 0 };
 }
 
-void entries_rekey(struct entries *entries, struct entry *entry, const char *key)
+void entries_rename(struct entries *entries, struct entry *entry, enum entries_name kind, const char *name)
 {
-    unlink_from(entries, entry);
-    snprintf(entry->key, sizeof entry->key, "%s", key);
-    link_in(entries, entry);
+    char *own = name_of(entry, kind);
+    size_t size = strnlen(name, ENTRIES_NAME_MAX - 1);
+    unlink_from(entries, entry, kind);
+    if (kind == ENTRIES_KEY)
+        entries->without_key += (size_t)!size - (size_t)!*own;
+    memmove(own, name, size); /* name may be another of its own */
+    own[size] = '\0';
+    link_in(entries, entry, kind);
 }
 
 struct entry *entries_find_key(const struct entries *entries, const char *key)
 {
-    struct entry *entry = entries->bucket_count ? entries->buckets[bucket_of(entries, key)] : NULL;
+    struct entry *entry = entries->bucket_count ? entries->buckets[ENTRIES_KEY][bucket_of(entries, key)] : NULL;
     while (entry && strcmp(entry->key, key) != 0)
-        entry = entry->next;
+        entry = entry->next[ENTRIES_KEY];
+    return entry;
+}
+
+static struct entry *find_running(const struct entries *entries, enum entries_name kind, const char *name)
+{
+    struct entry *entry = entries->bucket_count ? entries->buckets[kind][bucket_of(entries, name)] : NULL;
+    while (entry && (entry->has_ended || strcmp(name_of(entry, kind), name) != 0))
+        entry = entry->next[kind];
     return entry;
 }
 
 struct entry *entries_find_id(const struct entries *entries, const char *id)
 {
-    for (size_t i = 0; i < entries->count; i++) {
-        struct entry *entry = entries->all[i];
-        if (!entry->has_ended && (!strcmp(entry->id, id) || (*entry->other_id && !strcmp(entry->other_id, id))))
-            return entry;
-    }
-    return NULL;
+    struct entry *entry = find_running(entries, ENTRIES_ID, id);
+    return entry ? entry : find_running(entries, ENTRIES_OTHER_ID, id);
 }
 
 enum err entries_take_slot(struct entries *entries, struct entry *entry)

@@ -9,15 +9,18 @@
 
 #include <stddef.h>
 
-#define ENTRIES_KEY_MAX (ID_MAX + SOURCE_NAME_MAX + 16)
-#define ENTRIES_ID_MAX (ID_MAX + SOURCE_NAME_MAX)
+#define ENTRIES_NAME_MAX (ID_MAX + SOURCE_NAME_MAX + 16)
 #define ENTRIES_NO_SLOT UINT32_MAX
+
+/* What an entry is found by. */
+enum entries_name { ENTRIES_KEY, ENTRIES_ID, ENTRIES_OTHER_ID, ENTRIES_NAMES };
 
 struct entry {
     struct job job; /* what others see; its texts point into this entry */
     const struct job_source *source; /* NULL: told, and not in the tree */
-    char key[ENTRIES_KEY_MAX];         /* how the tree knows it; "": it does not */
-    char id[ENTRIES_ID_MAX], other_id[ENTRIES_ID_MAX], user[SOURCE_NAME_MAX];
+    char key[ENTRIES_NAME_MAX]; /* how the tree knows it; "": it does not. This and the next two: see entries_rename */
+    char id[ENTRIES_NAME_MAX], other_id[ENTRIES_NAME_MAX];
+    char user[SOURCE_NAME_MAX];
     char *cgroup; /* owned; NULL: none */
     bool is_told; /* by somebody who will tell its end too */
     bool waits_for_id; /* the one that we know is the second */
@@ -32,7 +35,7 @@ struct entry {
     uint64_t empty_since_ns;            /* CLOCK_MONOTONIC; 0: there are processes */
     uint64_t pid_start_ns;              /* of job.pid: a pid is used again */
     size_t at;          /* in the list of all */
-    struct entry *next; /* in its bucket */
+    struct entry *next[ENTRIES_NAMES]; /* in the bucket of each of its names */
 };
 
 struct entries {
@@ -41,7 +44,7 @@ struct entries {
     struct entry **slots; /* those that run; NULL where a slot is free */
     size_t slot_room, running;
     size_t without_key; /* told, and not in the tree */
-    struct entry **buckets; /* by key */
+    struct entry **buckets[ENTRIES_NAMES];
     size_t bucket_count;
 };
 
@@ -51,8 +54,8 @@ void entries_clear(struct entries *entries);
 struct entry *entries_add(struct entries *entries, const char *key);
 void entries_remove(struct entries *entries, struct entry *entry); /* frees it */
 
-/* Gives an entry another key: a job that was told has appeared in the tree. */
-void entries_rekey(struct entries *entries, struct entry *entry, const char *key);
+/* Gives it another name, which is cut when it is too long. "": none. */
+void entries_rename(struct entries *entries, struct entry *entry, enum entries_name kind, const char *name);
 
 struct entry *entries_find_key(const struct entries *entries, const char *key);
 

@@ -41,8 +41,10 @@ struct jobs {
 static void name(struct jobs *jobs, struct entry *entry, const struct source_facts *facts)
 {
     const struct entry *same = *facts->node ? entries_find_id(&jobs->roll.entries, facts->id) : NULL;
+    char id[ENTRIES_NAME_MAX];
+    snprintf(id, sizeof id, same ? "%s@%s" : "%s", facts->id, facts->node);
     if (!*entry->id)
-        snprintf(entry->id, sizeof entry->id, same ? "%s@%s" : "%s", facts->id, facts->node);
+        entries_rename(&jobs->roll.entries, entry, ENTRIES_ID, id);
     roll_set_text(entry->user, sizeof entry->user, facts->user);
     if (facts->uid != UINT32_MAX)
         entry->job.uid = facts->uid;
@@ -70,7 +72,7 @@ static struct entry *told_or_new(struct jobs *jobs, const char *key, const struc
     struct entry *entry = entries_find_id(&jobs->roll.entries, facts->id);
     if (!entry || *entry->key)
         return entries_add(&jobs->roll.entries, key);
-    entries_rekey(&jobs->roll.entries, entry, key);
+    entries_rename(&jobs->roll.entries, entry, ENTRIES_KEY, key);
     return entry;
 }
 
@@ -115,7 +117,7 @@ static void watch_steps(struct jobs *jobs, struct entry *entry, size_t hierarchy
 static void job_came(struct jobs *jobs, size_t hierarchy, const char *path, const struct job_source *source,
                      const struct source_facts *facts)
 {
-    char key[ENTRIES_KEY_MAX];
+    char key[ENTRIES_NAME_MAX];
     bool unified = jobs->roll.hierarchies.list[hierarchy].unified;
     snprintf(key, sizeof key, "%s:%s:%s", source->name, facts->node, facts->id);
     struct entry *entry = entries_find_key(&jobs->roll.entries, key);
@@ -142,7 +144,7 @@ static void job_came(struct jobs *jobs, size_t hierarchy, const char *path, cons
 
 static struct entry *find_entry(const struct jobs *jobs, const struct job_source *source, const struct source_facts *facts)
 {
-    char key[ENTRIES_KEY_MAX];
+    char key[ENTRIES_NAME_MAX];
     snprintf(key, sizeof key, "%s:%s:%s", source->name, facts->node, facts->id);
     return entries_find_key(&jobs->roll.entries, key);
 }

@@ -81,10 +81,10 @@ bool roll_set_id(struct roll *roll, struct entry *entry, const char *id)
     if (!entry->waits_for_id || !*id || entries_find_id(&roll->entries, id))
         return false;
     if (roll_runs(entry)) {
-        snprintf(entry->other_id, sizeof entry->other_id, "%s", id);
+        entries_rename(&roll->entries, entry, ENTRIES_OTHER_ID, id);
     } else {
-        memcpy(entry->other_id, entry->id, sizeof entry->other_id);
-        snprintf(entry->id, sizeof entry->id, "%s", id);
+        entries_rename(&roll->entries, entry, ENTRIES_OTHER_ID, entry->id);
+        entries_rename(&roll->entries, entry, ENTRIES_ID, id);
     }
     entry->waits_for_id = false;
     return true;
@@ -94,11 +94,11 @@ bool roll_set_id(struct roll *roll, struct entry *entry, const char *id)
 static bool join_told(struct roll *roll, struct entry *entry, const char *id)
 {
     struct entry *told = *id ? entries_find_id(&roll->entries, id) : NULL;
-    char key[ENTRIES_KEY_MAX];
+    char key[ENTRIES_NAME_MAX];
     if (!told || *told->key || told->cgroup || roll_runs(entry))
         return false;
     memcpy(key, entry->key, sizeof key);
-    memcpy(told->other_id, entry->id, sizeof told->other_id);
+    entries_rename(&roll->entries, told, ENTRIES_OTHER_ID, entry->id);
     told->source = entry->source;
     told->job.source = entry->job.source;
     told->cgroup = entry->cgroup;
@@ -110,7 +110,7 @@ static bool join_told(struct roll *roll, struct entry *entry, const char *id)
     told->empty_since_ns = 0;
     entry->cgroup = NULL;
     entries_remove(&roll->entries, entry);
-    entries_rekey(&roll->entries, told, key);
+    entries_rename(&roll->entries, told, ENTRIES_KEY, key);
     roll_change(roll, told);
     return true;
 }

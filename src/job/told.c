@@ -25,7 +25,7 @@ static uint32_t folders_of(const struct roll *roll, const char *path)
 
 static bool is_text(const char *text, size_t size)
 {
-    char copy[ENTRIES_ID_MAX];
+    char copy[ENTRIES_NAME_MAX];
     return text && path_copy(bytes_of(text), copy, size < sizeof copy ? size : sizeof copy);
 }
 
@@ -126,8 +126,8 @@ enum err told_begin(struct roll *roll, const struct job *job)
     if (!entry)
         return NOMEM;
     entry->is_told = true;
-    snprintf(entry->id, sizeof entry->id, "%s", job->id);
-    snprintf(entry->other_id, sizeof entry->other_id, "%s", job->other_id);
+    entries_rename(&roll->entries, entry, ENTRIES_ID, job->id);
+    entries_rename(&roll->entries, entry, ENTRIES_OTHER_ID, job->other_id);
     entry->job.source = is_run(job) ? "run" : "told";
     entry->job.start_ns = job->start_ns ? job->start_ns : clock_realtime_ns();
     fill(roll, entry, job);

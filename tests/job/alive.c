@@ -20,7 +20,7 @@ static int setup(void **state)
     users_init(&roll.users, f.root);
     assert_int_equal(hierarchies_read(&roll.hierarchies, f.root), OK);
     entry = entries_add(&roll.entries, "slurm::7");
-    snprintf(entry->id, sizeof entry->id, "7");
+    entries_rename(&roll.entries, entry, ENTRIES_ID, "7");
     entry->job.cgroup = "/slurm/uid_1000/job_7";
     entry->folders = 1u << roll.hierarchies.of[CONTROLLER_MEMORY];
     roll_begin(&roll, entry);

@@ -28,10 +28,13 @@ static bool is_master(const struct http_peer *peer)
     return peer->is_local && (peer->uid == 0 || peer->uid == geteuid());
 }
 
-/* On TCP nobody knows who asks: who listens there on purpose shows all of it, as exporters do. */
+/* On TCP nobody knows who asks: who listens there on purpose shows all of it, as exporters do. On the socket the kernel
+ * knows; should it not, no job is shown. */
 static uint32_t viewer_of(const struct http_peer *peer)
 {
-    return !peer->is_local || is_master(peer) ? VIEW_ALL : peer->uid;
+    if (!peer->is_local || is_master(peer))
+        return VIEW_ALL;
+    return peer->uid == UINT32_MAX ? VIEW_NODE : peer->uid;
 }
 
 static struct view view_of(const struct serve *serve, const struct http_request *request)

@@ -3,7 +3,7 @@
 
 bool view_shows_job(const struct view *view, const struct job *job)
 {
-    return view->uid == VIEW_ALL || (job && job->uid == view->uid);
+    return view->uid == VIEW_ALL || (view->uid != VIEW_NODE && job && job->uid == view->uid);
 }
 
 bool view_shows(const struct view *view, const struct live_entry *entry, const struct job **job)

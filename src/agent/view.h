@@ -6,13 +6,14 @@
 #include "job/jobs.h"
 
 #define VIEW_ALL UINT32_MAX
+#define VIEW_NODE (UINT32_MAX - 1) /* no job at all */
 
 /* Borrowed. */
 struct view {
     const struct live *live;
     const struct jobs *jobs; /* NULL: no job is known */
     const char *host;
-    uint32_t uid;            /* whose jobs are shown; VIEW_ALL: everybody's */
+    uint32_t uid;            /* whose jobs are shown; VIEW_ALL: everybody's; VIEW_NODE: nobody's */
 };
 
 bool view_shows_job(const struct view *view, const struct job *job);

@@ -121,6 +121,10 @@ static void users_see_their_own(void **state)
     sample_set_u64(add(f, &cgroup, "", "1"), 0, 5);
     sample_set_u64(add(f, &cgroup, "", "2"), 0, 6);
     live_take(f->live, &f->batch, 1);
+    f->view.uid = VIEW_NODE;
+    state_jobs(&out, &f->view);
+    assert_null(strstr(buf_text(&out), "\"user\""));
+    buf_reset(&out);
     f->view.uid = 1001;
     state_jobs(&out, &f->view);
     assert_null(strstr(buf_text(&out), "ada"));

@@ -72,13 +72,14 @@ PY
 push_colmet() {
     /usr/bin/python3 - "$@" <<'EOF'
 import msgpack, sys, zmq
-socket = zmq.Context().socket(zmq.PUSH)
+context = zmq.Context()
+socket = context.socket(zmq.PUSH)
 socket.setsockopt(zmq.LINGER, 2000)
 socket.connect(sys.argv[1])
 socket.send(sys.argv[2].encode() if len(sys.argv) == 3 else
             msgpack.packb({sys.argv[4]: sys.argv[3], "sample_period": sys.argv[2]}))
 socket.close()
-zmq.Context().term()
+context.term()
 EOF
 }
 

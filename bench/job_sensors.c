@@ -130,7 +130,7 @@ static void report(const char *what, double goal_us)
     size_t samples;
     double us = measure(&samples);
     printf("%-58s %8.0f us, %5zu samples", what, us, samples);
-    if (goal_us > 0)
+    if (goal_us > 0 && job_count == 50)
         printf("  (goal: %.0f us)", goal_us);
     printf("\n");
     fflush(stdout);

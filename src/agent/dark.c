@@ -39,20 +39,37 @@ void dark_close(struct dark *dark)
     dark->bell_fd = -1;
 }
 
-void dark_listen(struct dark *dark, struct members *members)
+void dark_mark(struct dark *dark)
 {
-    uint32_t pids[256];
-    ssize_t got;
-    if (dark->bell_fd < 0)
+    struct stat st;
+    if (dark->bell_fd >= 0 && fstat(dark->spool_fd, &st) == 0)
+        dark->end = (uint64_t)st.st_size;
+}
+
+/* What finds no place stays in the FIFO. */
+void dark_hear(struct dark *dark)
+{
+    if (dark->bell_fd < 0 || dark->ring_count == DARK_RINGS_MAX)
         return;
-    do {
-        got = read(dark->bell_fd, pids, sizeof pids);
-        for (ssize_t i = 0; i < got / (ssize_t)sizeof *pids; i++) {
-            struct member *member = members_find(members, pids[i]);
-            if (member)
-                members_darken(members, member, true);
+    ssize_t got = read(dark->bell_fd, dark->rings + dark->ring_count,
+                       (DARK_RINGS_MAX - dark->ring_count) * sizeof *dark->rings);
+    if (got > 0)
+        dark->ring_count += (size_t)got / sizeof *dark->rings;
+}
+
+void dark_heed(struct dark *dark, struct members *members, bool all_known)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < dark->ring_count; i++) {
+        struct member *member = members_find(members, dark->rings[i].pid);
+        if (member) {
+            member->rang_ns = dark->rings[i].time_ns;
+            members_darken(members, member, true);
+        } else if (!all_known) {
+            dark->rings[kept++] = dark->rings[i];
         }
-    } while (got == (ssize_t)sizeof pids);
+    }
+    dark->ring_count = kept;
 }
 
 static struct dark_asked *find(struct dark *dark, uint32_t pid)
@@ -85,17 +102,19 @@ static void lighten(struct dark *dark, struct members *members, struct dark_aske
     *asked = dark->asked[--dark->count];
 }
 
-/* The probe has spoken: in the process itself and so in its copies, and in theirs. */
+/* The probe has spoken: in the process itself and so in the copies made of it since, and in theirs. */
 static void answer(struct dark *dark, struct members *members, uint32_t pid, uint64_t time_ns)
 {
     struct dark_asked *asked = find(dark, pid);
-    if (!asked || time_ns < asked->since_ns)
+    const struct member *member = members_find(members, pid);
+    if (!asked || !member || time_ns < asked->since_ns || time_ns < member->rang_ns)
         return;
+    uint64_t since_ns = asked->since_ns;
     lighten(dark, members, asked);
     for (size_t i = 0; i < dark->count;) {
         const struct dark_asked *copy = &dark->asked[i];
         const struct member *maker = copy->copy_of ? members_find(members, copy->copy_of) : NULL;
-        if (!maker || maker->dark) {
+        if (!maker || maker->dark || copy->since_ns < since_ns) {
             i++;
             continue;
         }
@@ -122,12 +141,13 @@ static void take_frames(struct dark *dark, struct members *members, struct bytes
 }
 
 /* A frame larger than a chunk (one giant command line) stands in nobody's way: it is stepped over. */
-static void read_spool(struct dark *dark, struct members *members, uint64_t end)
+static void read_spool(struct dark *dark, struct members *members)
 {
     char chunk[CHUNK_BYTES];
-    while (dark->at < end && dark->count) {
-        uint64_t before = dark->at;
-        ssize_t got = pread(dark->spool_fd, chunk, sizeof chunk, (off_t)dark->at);
+    while (dark->at < dark->end && dark->count) {
+        uint64_t before = dark->at, left = dark->end - dark->at;
+        size_t size = left < sizeof chunk ? (size_t)left : sizeof chunk;
+        ssize_t got = pread(dark->spool_fd, chunk, size, (off_t)dark->at);
         if (got <= 0)
             return;
         take_frames(dark, members, (struct bytes){ chunk, (size_t)got });
@@ -144,7 +164,8 @@ static bool is_alive(const struct member *member)
     return member && member->threads;
 }
 
-/* Without an answer for so long, it is dark; and the question is dropped when it has ended, or none will come. */
+/* Without an answer for so long, it is dark; and the question is dropped when it has ended, or none will come (also when
+ * we ourselves were stopped for that long). */
 static void judge(struct dark *dark, struct members *members, uint64_t now_ns,
                   void (*found)(void *context, struct member *member), void *context)
 {
@@ -152,13 +173,14 @@ static void judge(struct dark *dark, struct members *members, uint64_t now_ns,
     for (size_t i = 0; i < dark->count; i++) {
         struct dark_asked asked = dark->asked[i];
         struct member *member = members_find(members, asked.pid);
-        if (!is_alive(member) || now_ns > asked.since_ns + GIVE_UP_NS)
+        if (!is_alive(member))
             continue;
         if (!member->dark && now_ns > asked.since_ns + PATIENCE_NS) {
             members_darken(members, member, true);
             found(context, member);
         }
-        dark->asked[kept++] = asked;
+        if (now_ns <= asked.since_ns + GIVE_UP_NS)
+            dark->asked[kept++] = asked;
     }
     dark->count = kept;
 }
@@ -176,13 +198,12 @@ static void drop_ended(struct dark *dark, struct members *members)
 void dark_look(struct dark *dark, struct members *members, uint64_t now_ns,
                void (*found)(void *context, struct member *member), void *context)
 {
-    struct stat st;
-    if (dark->bell_fd < 0 || fstat(dark->spool_fd, &st) != 0)
+    if (dark->bell_fd < 0)
         return;
     drop_ended(dark, members);
     if (dark->count)
-        read_spool(dark, members, (uint64_t)st.st_size);
-    if (!dark->count)
-        dark->at = (uint64_t)st.st_size; /* an exec is told before its image writes: who is asked later answers later */
+        read_spool(dark, members);
+    if (!dark->count && dark->at < dark->end)
+        dark->at = dark->end;
     judge(dark, members, now_ns, found, context);
 }

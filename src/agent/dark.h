@@ -8,8 +8,10 @@
 #define SONDE_AGENT_DARK_H
 
 #include "agent/members.h"
+#include "wire/probe_env.h"
 
 #define DARK_ASKED_MAX 1024
+#define DARK_RINGS_MAX 256
 
 /* It executed something, or was made by one that is dark; will the probe speak? */
 struct dark_asked {
@@ -22,22 +24,31 @@ struct dark {
     int spool_fd;  /* borrowed */
     char path[4096 + 8];
     uint64_t at;   /* how much of the spool was looked at */
+    uint64_t end;  /* how much may be: see dark_mark */
     struct dark_asked asked[DARK_ASKED_MAX];
     size_t count;
+    struct probe_ring rings[DARK_RINGS_MAX]; /* heard, and not heeded yet */
+    size_t ring_count;
 };
 
 /* Makes the bell at path. spool_fd, to read from, is borrowed. */
 enum err dark_open(struct dark *dark, const char *path, int spool_fd);
 void dark_close(struct dark *dark);
 
-/* Everybody who rang since is dark. */
-void dark_listen(struct dark *dark, struct members *members);
+/* Before the kernel's events are read: of every image that is in the spool by now they will have told, so that it finds
+ * its question. */
+void dark_mark(struct dark *dark);
+
+/* Who rang was made before: the bell is listened to before the forks are read, and heeded after. Who is not known then is
+ * kept, unless all forks were read. */
+void dark_hear(struct dark *dark);
+void dark_heed(struct dark *dark, struct members *members, bool all_known);
 
 /* A member executed something: it may carry the probe from now on, or no longer. is_copy: it was made by one that is
  * dark. */
 void dark_ask(struct dark *dark, struct members *members, struct member *member, uint64_t time_ns, bool is_copy);
 
-/* Looks into the spool for answers. found: called for each that turns out to be dark. */
+/* Looks into the spool for answers, as far as was marked. found: called for each that turns out to be dark. */
 void dark_look(struct dark *dark, struct members *members, uint64_t now_ns,
                void (*found)(void *context, struct member *member), void *context);
 

@@ -75,9 +75,12 @@ uint64_t kernel_lost(const struct kernel *kernel)
     return kernel->execs.lost + kernel->forks.lost + kernel->exits.lost;
 }
 
+/* Who has executed something may turn out to be dark while all are silent. */
 int kernel_timeout_ms(const struct kernel *kernel)
 {
-    return kernel->roomy || !kernel_wants_forks(kernel) ? kernel->pause_ms : -1;
+    if (kernel->roomy || !kernel_wants_forks(kernel))
+        return kernel->pause_ms;
+    return kernel->dark.count ? LAZY_MS : -1;
 }
 
 static void record_fork(struct kernel *kernel, const struct fork_event *event)
@@ -183,7 +186,8 @@ static void meet_strangers(struct kernel *kernel)
 {
     while (has_stranger(kernel) && forks_take(&kernel->forks, on_event, kernel) == AGAIN)
         continue;
-    dark_listen(&kernel->dark, &kernel->members);
+    dark_hear(&kernel->dark);
+    dark_heed(&kernel->dark, &kernel->members, false);
 }
 
 /* Is there a later exec of the same pid in the batch? Pids that fall on one place of last hide each other: then we look
@@ -218,8 +222,9 @@ static void on_exec_event(void *context, const struct fork_event *event)
 /* Forks before execs, so that whoever exec'd is known; one that ended meanwhile is remembered long enough. */
 static void read_forks(struct kernel *kernel)
 {
+    dark_hear(&kernel->dark);
     forks_read(&kernel->forks, on_event, kernel);
-    dark_listen(&kernel->dark, &kernel->members);
+    dark_heed(&kernel->dark, &kernel->members, true);
     forks_read(&kernel->execs, on_exec_event, kernel);
     process_execs(kernel);
 }
@@ -312,6 +317,7 @@ void kernel_read(struct kernel *kernel)
 {
     kernel->heard = false;
     kernel->read_ns = clock_ns(CLOCK_MONOTONIC_COARSE);
+    dark_mark(&kernel->dark);
     read_forks(kernel);
     exits_read(&kernel->exits, on_taskstats, kernel);
     settle_held(kernel);

@@ -32,6 +32,7 @@ struct probe {
     bool delays;         /* PROBE_FLAG_DELAYS */
     bool forked;         /* born by fork, and no exec since */
     bool bell;           /* PROBE_FLAG_BELL */
+    bool filtered;       /* PROBE_FLAG_SECCOMP */
     bool bound;          /* PROBE_FLAG_NAMESPACE: to the pid namespace of sonde run */
     _Atomic bool quiet;  /* the program restricts its own system calls: make none beside them */
     _Atomic bool ended;  /* the end is recorded */
@@ -74,8 +75,11 @@ static inline bool probe_in_main_thread(void)
 /* end.c: at most one record per process; nothing in a child by vfork. */
 void end_emit(int status);
 
-/* dark.c: pid is about to execute, or has just executed, path: tells sonde run when that will not carry the probe. */
-void dark_tell(pid_t pid, const char *path, char *const *envp);
+/* dark.c: pid is about to execute, or has executed after time_ns, path: tells sonde run when that will not carry the
+ * probe. */
+void dark_tell(pid_t pid, uint64_t time_ns, const char *path, char *const *envp);
+/* This program carries the probe; but will it call past it? */
+void dark_tell_self(void);
 
 /* emit.c: a record on its way. Memory for it: on the stack while it is small, else mapped. */
 #define ROOM_SMALL 1536

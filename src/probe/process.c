@@ -194,8 +194,8 @@ static bool settings_apply(const struct settings *settings)
     probe.bound = strchr(settings->flags, PROBE_FLAG_NAMESPACE);
     if (is_elsewhere(strchr(settings->flags, PROBE_FLAG_NAMESPACE)))
         return false;
-    bool filter_known = strchr(settings->flags, PROBE_FLAG_SECCOMP);
-    return filter_known || sys1(SYS_prctl, PR_GET_SECCOMP) != SECCOMP_MODE_FILTER;
+    probe.filtered = strchr(settings->flags, PROBE_FLAG_SECCOMP);
+    return probe.filtered || sys1(SYS_prctl, PR_GET_SECCOMP) != SECCOMP_MODE_FILTER;
 }
 
 static void on_end(int status, void *nothing)
@@ -224,6 +224,7 @@ __attribute__((constructor)) static void process_start(int argc, char **argv, ch
     enum err err = image_emit(argc, argv, &settings);
     probe.on = err == OK || err == FULL || err == NOMEM; /* anything else: there is no spool for us */
     if (probe.on) {
+        dark_tell_self();
         on_exit(on_end, NULL);
         __register_atfork(fork_prepare, NULL, fork_child, NULL);
         perf_start(settings.events, settings.socket);

@@ -38,7 +38,7 @@ static void exec_write(const char *path, char *const *argv, char *const *envp)
         .path = { path, strlen(path) },
     };
     record.copied = (pid_t)record.pid == probe.pid;
-    dark_tell((pid_t)record.pid, path, envp);
+    dark_tell((pid_t)record.pid, record.time_ns, path, envp);
     snapshot(&record);
     size_t size = args_size(argv);
     struct room room;

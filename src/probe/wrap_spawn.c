@@ -28,7 +28,7 @@ static void spawned(pid_t pid, uint64_t time_ns, const char *path, char *const *
     if (probe_mine())
         atomic_fetch_add_explicit(&probe.children, 1, memory_order_relaxed);
     path = args_absolute(made, path);
-    dark_tell(pid, path, envp);
+    dark_tell(pid, time_ns, path, envp);
     spawn_write(pid, time_ns, path, argv);
 }
 

@@ -30,8 +30,12 @@
 #define SPOOL_LOST_SUFFIX ".lost"
 
 /* Beside the spool, where there is PROBE_FLAG_BELL: a FIFO. Who is about to execute a program that will not carry the probe
- * writes the pid into it (u32), and sonde run wakes up to look at what that program executes in turn. */
+ * writes a probe_ring into it, and sonde run wakes up to look at what that program executes in turn. */
 #define SPOOL_BELL_SUFFIX ".bell"
+struct probe_ring {
+    unsigned long long time_ns; /* before the exec: what the probe said of this pid earlier does not count */
+    unsigned int pid, unused;
+};
 
 /* What the probe sends, each on a connection of its own, with the descriptors (SCM_RIGHTS, one per event that could be
  * opened, in the order of the events). */

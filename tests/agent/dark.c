@@ -50,6 +50,7 @@ static void on_found(void *context, struct member *member)
 
 static void look(uint64_t now_ns)
 {
+    dark_mark(&dark);
     dark_look(&dark, &members, now_ns, on_found, NULL);
 }
 
@@ -59,17 +60,26 @@ static void write_image(uint32_t pid, uint64_t time_ns)
     writer_flush(&writer);
 }
 
+static void ring(uint32_t pid, uint64_t time_ns)
+{
+    struct probe_ring one = { .time_ns = time_ns, .pid = pid };
+    int fd = open(bell, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    assert_int_equal(write(fd, &one, sizeof one), sizeof one);
+    close(fd);
+}
+
 static void who_rings_is_dark(void **state)
 {
     (void)state;
-    uint32_t pids[] = { 7, 9, 11 }; /* 11 is nobody of ours */
     members_add(&members, 7, 1);
     members_add(&members, 8, 1);
     members_add(&members, 9, 1);
-    int fd = open(bell, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    assert_int_equal(write(fd, pids, sizeof pids), sizeof pids);
-    close(fd);
-    dark_listen(&dark, &members);
+    ring(7, NOW_NS);
+    ring(9, NOW_NS);
+    ring(11, NOW_NS); /* nobody of ours */
+    dark_hear(&dark);
+    dark_heed(&dark, &members, true);
+    assert_int_equal(dark.ring_count, 0);
     assert_int_equal(members.dark, 2);
     assert_true(members_find(&members, 7)->dark);
     assert_false(members_find(&members, 8)->dark);
@@ -77,6 +87,88 @@ static void who_rings_is_dark(void **state)
     assert_int_equal(members.dark, 1);
     members_remove(&members, 9);
     assert_int_equal(members.dark, 0);
+}
+
+/* It was made after the forks were read: the next reading tells of it. */
+static void who_rings_before_it_is_known_is_dark(void **state)
+{
+    (void)state;
+    ring(7, NOW_NS);
+    dark_hear(&dark);
+    dark_heed(&dark, &members, false);
+    assert_int_equal(members.dark, 0);
+    members_add(&members, 7, 1);
+    dark_heed(&dark, &members, true);
+    assert_int_equal(members.dark, 1);
+    assert_int_equal(dark.ring_count, 0);
+}
+
+static void what_finds_no_place_is_heard_later(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < DARK_RINGS_MAX + 1; i++)
+        ring(7 + i, NOW_NS);
+    dark_hear(&dark);
+    dark_hear(&dark);
+    assert_int_equal(dark.ring_count, DARK_RINGS_MAX);
+    dark_heed(&dark, &members, true);
+    members_add(&members, 7 + DARK_RINGS_MAX, 1);
+    dark_hear(&dark);
+    dark_heed(&dark, &members, true);
+    assert_int_equal(members.dark, 1);
+}
+
+/* It executed a program with the probe, which rang at once for the one without that it is about to become. */
+static void what_was_said_before_the_bell_is_no_answer(void **state)
+{
+    (void)state;
+    dark_ask(&dark, &members, members_add(&members, 7, 1), NOW_NS, false);
+    write_image(7, NOW_NS + 1);
+    ring(7, NOW_NS + 2);
+    dark_hear(&dark);
+    dark_heed(&dark, &members, true);
+    look(NOW_NS + 3);
+    assert_int_equal(members.dark, 1);
+    dark_ask(&dark, &members, members_find(&members, 7), NOW_NS + 4, false);
+    write_image(7, NOW_NS + 5);
+    look(NOW_NS + 6);
+    assert_int_equal(members.dark, 0);
+}
+
+/* An image that came up since: its exec is not read yet, and nobody has asked. */
+static void what_came_after_the_mark_is_read_next_time(void **state)
+{
+    (void)state;
+    dark_mark(&dark);
+    write_image(7, NOW_NS + 1);
+    dark_look(&dark, &members, NOW_NS + 2, on_found, NULL);
+    members_darken(&members, members_add(&members, 7, 1), true);
+    dark_ask(&dark, &members, members_find(&members, 7), NOW_NS, false);
+    look(NOW_NS + 3);
+    assert_int_equal(members.dark, 0);
+}
+
+static void copies_of_what_it_was_before_stay_dark(void **state)
+{
+    (void)state;
+    members_darken(&members, members_add(&members, 5, 1), true);
+    members_darken(&members, members_add(&members, 6, 5), true);
+    dark_ask(&dark, &members, members_find(&members, 6), NOW_NS, true);
+    dark_ask(&dark, &members, members_find(&members, 5), NOW_NS + 1, false);
+    write_image(5, NOW_NS + 2);
+    look(NOW_NS + 3);
+    assert_false(members_find(&members, 5)->dark);
+    assert_true(members_find(&members, 6)->dark);
+}
+
+static void who_was_silent_while_we_were_stopped_is_dark(void **state)
+{
+    (void)state;
+    dark_ask(&dark, &members, members_add(&members, 7, 1), NOW_NS, false);
+    look(NOW_NS + 5 * NS_PER_S);
+    assert_int_equal(found, 7);
+    assert_int_equal(members.dark, 1);
+    assert_int_equal(dark.count, 0);
 }
 
 static void of_whom_the_probe_speaks_is_not(void **state)
@@ -156,6 +248,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(who_rings_is_dark, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_rings_before_it_is_known_is_dark, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_finds_no_place_is_heard_later, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_said_before_the_bell_is_no_answer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_came_after_the_mark_is_read_next_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(copies_of_what_it_was_before_stay_dark, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_was_silent_while_we_were_stopped_is_dark, set_up, tear_down),
         cmocka_unit_test_setup_teardown(of_whom_the_probe_speaks_is_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(its_copies_are_as_it_is, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_stays_silent_is_dark, set_up, tear_down),

@@ -37,14 +37,14 @@ static int close_probed(void **state)
 /* How often it rings when a shell becomes this; *pid is who it rang for last. */
 static size_t rings_for(const char *line, uint32_t *pid)
 {
-    uint32_t pids[64];
+    struct probe_ring rings[64];
     char *const argv[] = { "/bin/bash", "-c", (char *)line, NULL };
     probed_program(&probed, argv);
-    ssize_t got = read(bell_fd, pids, sizeof pids);
+    ssize_t got = read(bell_fd, rings, sizeof rings);
     if (got <= 0)
         return 0;
-    *pid = pids[got / (ssize_t)sizeof *pids - 1];
-    return (size_t)got / sizeof *pids;
+    *pid = rings[got / (ssize_t)sizeof *rings - 1].pid;
+    return (size_t)got / sizeof *rings;
 }
 
 static void make_script(const char *text, mode_t mode)
@@ -83,6 +83,28 @@ static void who_has_no_environment_of_ours_rings(void **state)
     assert_int_equal(rings_for("exec env -i /bin/true", &pid), 1);
     assert_int_equal(pid, probed.pid);
     assert_int_equal(rings_for("unset SONDE_SPOOL; exec /bin/true", &pid), 1);
+    assert_int_equal(rings_for("SONDE_SPOOL=/spool/of/another exec /bin/true", &pid), 1);
+}
+
+/* It executes others by system calls of its own, and only it itself can ring for them. */
+static void programs_in_go_ring_for_themselves(void **state)
+{
+    (void)state;
+    char line[TEMP_PATH_MAX];
+    uint32_t pid = 0;
+    snprintf(line, sizeof line, "exec %s/burn_go_note 1", getenv("TOOLS"));
+    assert_int_equal(rings_for(line, &pid), 1);
+    assert_int_equal(pid, probed.pid);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_image), 2);
+}
+
+/* A filter may kill who looks at the program to come. */
+static void under_a_filter_everybody_rings(void **state)
+{
+    (void)state;
+    uint32_t pid = 0;
+    probed.env[0] = PROBE_ENV_FLAGS "=bs";
+    assert_int_equal(rings_for("exec /bin/true", &pid), 1);
 }
 
 static void what_cannot_be_told_rings(void **state)
@@ -123,6 +145,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(programs_that_carry_the_probe_are_quiet, open_probed, close_probed),
         cmocka_unit_test_setup_teardown(static_ones_ring, open_probed, close_probed),
         cmocka_unit_test_setup_teardown(who_has_no_environment_of_ours_rings, open_probed, close_probed),
+        cmocka_unit_test_setup_teardown(programs_in_go_ring_for_themselves, open_probed, close_probed),
+        cmocka_unit_test_setup_teardown(under_a_filter_everybody_rings, open_probed, close_probed),
         cmocka_unit_test_setup_teardown(what_cannot_be_told_rings, open_probed, close_probed),
         cmocka_unit_test_setup_teardown(rights_of_another_user_ring, open_probed, close_probed),
         cmocka_unit_test_setup_teardown(without_the_flag_nobody_rings, open_probed, close_probed),

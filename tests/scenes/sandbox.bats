@@ -15,3 +15,12 @@ load scene
     "$SONDE" ps --json >ps.json
     grep '"args": \[".*acts", "seccomp"\]' ps.json | grep -q '"exit_code": 0, "exit_signal": 0'
 }
+
+@test "a filter that kills, as systemd's, harms no program that executes others" {
+    process_vm_readv=310
+    [ "$(uname -m)" = x86_64 ] || process_vm_readv=270
+    run "$TOOLS/refuses" -$process_vm_readv "$SONDE" run -- sh -c '/bin/true; exec "$0" 1' "$TOOLS/burn"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$("$SONDE" export --what processes | tail -n +2 | wc -l)" -eq 3 ]
+}

@@ -1,5 +1,5 @@
 /* refuses NUMBER COMMAND…: runs COMMAND in a world in which the system call NUMBER is not permitted (EPERM), as in many
- * containers. */
+ * containers; -NUMBER: in one in which it kills, as in units of systemd. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -12,10 +12,12 @@ int main(int argc, char **argv)
 {
     if (argc < 3)
         return 2;
+    long number = strtol(argv[1], NULL, 10);
+    unsigned answer = number < 0 ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM;
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)strtoul(argv[1], NULL, 10), 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)labs(number), 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, answer),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = { sizeof rules / sizeof *rules, rules };

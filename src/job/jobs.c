@@ -159,8 +159,10 @@ static void job_went(struct jobs *jobs, size_t hierarchy, const struct job_sourc
         entry->steps_in = HIERARCHY_NONE;
         watch_steps(jobs, entry, HIERARCHY_NONE);
     }
-    if (entry->folders)
+    if (entry->folders) { /* its processes have ended, and what is left can be read for the last time */
+        entry->is_changed = jobs->has_changed = true;
         return;
+    }
     if (entry->is_told && !entry->has_ended)
         entry->empty_since_ns = clock_monotonic_ns(); /* steps may come yet */
     else

@@ -1,0 +1,48 @@
+#!/usr/bin/env bats
+# The jobs of a real OAR 2. Left out where there is none.
+load scene
+
+teardown() {
+    rmdir /sys/fs/cgroup/*/oar 2>/dev/null || :
+    scene_teardown
+}
+
+@test "two jobs of OAR are found, with user, cores and CPU time" {
+    [ "$(id -u)" -eq 0 ] && [ -x /usr/sbin/Almighty ] && [ -d /usr/lib/postgresql ] && [ -d /sys/fs/cgroup/cpuset ] \
+        || skip "needs root, cgroup v1, and the packages of OAR (tests/tools/oar-in)"
+    cat >"$T/script" <<'S'
+#!/bin/bash
+export SONDE_SOCKET_DIR=$T/run
+"$SONDE" agent --listen none --sensors cgroup --period 5s --sink "csv:path=$T/out.csv" >"$T/said" 2>&1 &
+agent=$!
+for i in 1 2; do
+    su - jdoe -c "oarsub -l nodes=1,walltime=0:05:00 '$TOOLS/burn ${i}00; sleep 3'"
+done
+for _ in $(seq 300); do
+    "$SONDE" job >"$T/jobs" 2>/dev/null
+    [ "$(grep -c '/oar/jdoe_[12]$' "$T/jobs")" = 2 ] && grep -q '^1 ' "$T/jobs" && break
+    sleep 0.1
+done
+sleep 1
+"$SONDE" job --json >"$T/jobs.json"
+for _ in $(seq 300); do
+    "$SONDE" job | grep -q /oar/jdoe || break
+    sleep 0.1
+done
+kill $agent
+wait $agent
+S
+    chmod +x "$T/script"
+    export T
+    timeout 120 "$SOURCE/tests/tools/oar-in" "$T/oar" "$T/script" 3>&-
+    cat "$T/jobs" "$T/said"
+    grep -E '^1 +jdoe .* oar +/oar/jdoe_1$' "$T/jobs"
+    grep -E '^2 +jdoe ' "$T/jobs"
+    [ "$(grep -o '"uid": 4711' "$T/jobs.json" | wc -l)" = 2 ]
+    [ "$(grep -o '"cores_milli": 1000' "$T/jobs.json" | wc -l)" -ge 2 ]
+    for i in 1 2; do
+        cpu=$(grep ",$i,cgroup,,cpu,us," "$T/out.csv" | tail -1 | cut -d, -f8 | tr -d "\r")
+        echo "job $i: $cpu us"
+        [ "$cpu" -ge $((i * 100000)) ]
+    done
+}

@@ -5,8 +5,11 @@
 #include "show/screen.h"
 #include "show/top.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#define FIRST_RATES_NS (3 * NS_PER_S)
 
 struct top_settings {
     bool batch, reverse;
@@ -64,29 +67,64 @@ static enum err refresh(struct top *top)
     return OK;
 }
 
+static bool has_rates(const struct jobs_now *now)
+{
+    for (size_t i = 0; i < FIGURES_SIZE; i++) {
+        if (now->node[i].has_rate)
+            return true;
+        for (size_t k = 0; k < now->count; k++)
+            if (now->jobs[k].figures[i].has_rate)
+                return true;
+    }
+    return false;
+}
+
+static void sleep_until(uint64_t until_ns)
+{
+    struct timespec until = { (time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S) };
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+        ;
+}
+
+/* The first reading is only to compare with. An agent that reads more seldom than we ask gets some time to read anew. */
+static enum err first_readings(struct top *top, uint64_t delay_ns, uint64_t *next_ns)
+{
+    uint64_t give_up_ns = clock_monotonic_ns() + FIRST_RATES_NS;
+    enum err err = refresh(top);
+    do {
+        *next_ns += delay_ns;
+        sleep_until(*next_ns);
+        err = err ? err : refresh(top);
+    } while (!err && !has_rates(&top->now) && clock_monotonic_ns() + delay_ns < give_up_ns);
+    return err;
+}
+
+static int print_page(struct top *top, bool is_last)
+{
+    struct terminal terminal = terminal_of(STDOUT_FILENO);
+    top_sort(&top->now, top->look.sort, top->look.reverse);
+    top_print(&top->page, &top->now, &top->look, &terminal);
+    if (!is_last)
+        buf_add_char(&top->page, '\n');
+    return command_print(top->call, &top->page);
+}
+
 static int run_batch(struct top *top)
 {
     const struct top_settings *settings = top->call->settings;
     uint64_t pages = settings->count ? settings->count : UINT64_MAX, next_ns = clock_monotonic_ns();
+    enum err err = first_readings(top, settings->delay_ns, &next_ns);
     int status = EXIT_GOOD;
     top->look.is_batch = true;
-    for (uint64_t i = 0; i <= pages && status == EXIT_GOOD; i++) { /* the first reading is only to compare with */
-        if (refresh(top))
-            return command_fail(top->call, "%s", buf_text(&top->why));
-        struct terminal terminal = terminal_of(STDOUT_FILENO);
-        if (i > 0) {
-            top_sort(&top->now, top->look.sort, top->look.reverse);
-            top_print(&top->page, &top->now, &top->look, &terminal);
-            if (i < pages)
-                buf_add_char(&top->page, '\n');
-            status = command_print(top->call, &top->page);
-        }
+    for (uint64_t i = 1; !err && status == EXIT_GOOD; i++) {
+        status = print_page(top, i == pages);
+        if (i == pages || status != EXIT_GOOD)
+            break;
         next_ns += settings->delay_ns;
-        struct timespec until = { (time_t)(next_ns / NS_PER_S), (long)(next_ns % NS_PER_S) };
-        if (i < pages)
-            clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+        sleep_until(next_ns);
+        err = refresh(top);
     }
-    return status;
+    return err ? command_fail(top->call, "%s", buf_text(&top->why)) : status;
 }
 
 static void move(struct top *top, int key)

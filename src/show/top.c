@@ -18,7 +18,7 @@
 
 static const struct table_column columns[] = {
     { .title = "JOB", .min = 8 },
-    { .title = "ALSO", .min = 6, .rank = 8 }, /* the batch system's other id of it */
+    { .title = "OTHER ID", .min = 6, .rank = 8 },
     { .title = "USER", .min = 6, .rank = 7 },
     { .title = "CORES", .right = true },
     { .title = "CPU", .rank = 6 },

@@ -119,7 +119,8 @@ static void on_process_made(struct kernel *kernel, const struct fork_event *even
         member->uid_known = uid_known;
         member->start_ns = event->time_ns;
         members_darken(&kernel->members, member, dark);
-        if (dark)
+        dark_heed(&kernel->dark, &kernel->members, false); /* before its own children are told of */
+        if (member->dark)
             dark_ask(&kernel->dark, &kernel->members, member, event->time_ns, true);
     }
     record_fork(kernel, event);
@@ -223,6 +224,7 @@ static void on_exec_event(void *context, const struct fork_event *event)
 static void read_forks(struct kernel *kernel)
 {
     dark_hear(&kernel->dark);
+    dark_heed(&kernel->dark, &kernel->members, false);
     forks_read(&kernel->forks, on_event, kernel);
     dark_heed(&kernel->dark, &kernel->members, true);
     forks_read(&kernel->execs, on_exec_event, kernel);

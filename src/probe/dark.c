@@ -193,6 +193,12 @@ static bool is_go(void)
     return false;
 }
 
+void dark_tell_leaving(void)
+{
+    if (probe_on() && probe.bell)
+        ring(sys_getpid(), probe_now_ns());
+}
+
 /* Programs in Go that libc is in, too, execute others by system calls of their own, which no wrapped exec sees. The bell
  * rings after the image was told of, so that this is no answer to it. */
 void dark_tell_self(void)

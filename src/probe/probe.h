@@ -80,6 +80,8 @@ void end_emit(int status);
 void dark_tell(pid_t pid, uint64_t time_ns, const char *path, char *const *envp);
 /* This program carries the probe; but will it call past it? */
 void dark_tell_self(void);
+/* It may soon be unable to tell what it executes. */
+void dark_tell_leaving(void);
 
 /* emit.c: a record on its way. Memory for it: on the stack while it is small, else mapped. */
 #define ROOM_SMALL 1536
@@ -191,7 +193,7 @@ void system_reset(void);
 /* next.c: the functions that the wrapped ones stand in front of. */
 #define NEXT_FIRST(X) X(execve) X(execvpe) X(fexecve) X(wait4) X(_exit)
 #define NEXT_LATER(X) X(execveat) X(posix_spawn) X(posix_spawnp) X(quick_exit) X(pthread_create) X(thrd_create) \
-    X(prctl) X(pclose) X(system)
+    X(prctl) X(pclose) X(system) X(chroot) X(unshare) X(setns) X(setuid) X(setreuid) X(setresuid)
 /* The next definition of a function behind ours, as the dynamic linker finds it. The first group is found at the start of
  * the program, because it may be called between fork and exec, where the linker's lock may be held for ever by a thread
  * that is no more; the others at their first call, or when the program begins to have threads. */

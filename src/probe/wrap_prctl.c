@@ -15,7 +15,9 @@ PROBE_EXPORT int prctl(int option, ...)
     for (int i = 0; i < 4; i++)
         argument[i] = va_arg(list, unsigned long);
     va_end(list);
-    if ((option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS) && probe.on && probe_mine())
+    if ((option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS) && probe.on && probe_mine()) {
+        dark_tell_leaving();
         probe.quiet = true;
+    }
     return NEXT(prctl)(option, argument[0], argument[1], argument[2], argument[3]);
 }

@@ -131,6 +131,20 @@ static void rights_of_another_user_ring(void **state)
     assert_int_equal(rings_for(line, &pid), 1);
 }
 
+/* The spool may be out of reach then. */
+static void who_leaves_rings(void **state)
+{
+    (void)state;
+    uint32_t pid = 0;
+    assert_int_equal(rings_for("exec unshare /bin/true", &pid), 1);
+    assert_int_equal(pid, probed.pid);
+    assert_int_equal(rings_for("exec setpriv --no-new-privs /bin/true", &pid), 1);
+    if (geteuid() != 0)
+        return;
+    assert_int_equal(rings_for("exec chroot / /bin/true", &pid), 1);
+    assert_true(rings_for("exec setpriv --reuid 65534 /bin/true", &pid) >= 1);
+}
+
 static void without_the_flag_nobody_rings(void **state)
 {
     (void)state;
@@ -149,6 +163,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(under_a_filter_everybody_rings, open_probed, close_probed),
         cmocka_unit_test_setup_teardown(what_cannot_be_told_rings, open_probed, close_probed),
         cmocka_unit_test_setup_teardown(rights_of_another_user_ring, open_probed, close_probed),
+        cmocka_unit_test_setup_teardown(who_leaves_rings, open_probed, close_probed),
         cmocka_unit_test_setup_teardown(without_the_flag_nobody_rings, open_probed, close_probed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

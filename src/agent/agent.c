@@ -432,7 +432,7 @@ enum err agent_turn(struct agent *agent, int timeout_ms)
         ready[events[i].data.u32] = true;
     if (ready[SOURCE_TICKS])
         schedule_read(&agent->schedule);
-    if (ready[SOURCE_TICKS] || is_tick(agent))
+    if (ready[SOURCE_TICKS] || count == 0 || is_tick(agent)) /* 0: the sleep is over; or was the clock set meanwhile? */
         on_ticks(agent);
     if (ready[SOURCE_JOBS])
         jobs_read(agent->jobs);

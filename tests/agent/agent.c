@@ -73,6 +73,22 @@ static void it_ticks_by_a_timer_too(void **state)
     assert_int_equal(f->agent.schedule.armed_every_ns, 5 * NS_PER_MS);
 }
 
+/* As if somebody had set the clock back by an hour, and the kernel had not told. */
+static void a_clock_set_back_stops_it_for_no_more_than_a_second(void **state)
+{
+    struct fixture *f = *state;
+    struct schedule *schedule = &f->agent.schedule;
+    assert_int_equal(agent_turn(&f->agent, 1000), OK);
+    for (size_t i = 0; i < schedule->count; i++)
+        schedule->slots[i].next_ns += 3600 * NS_PER_S;
+    schedule->ahead_ns += 3600 * NS_PER_S;
+    uint64_t ticks = schedule->counts.ticks, begin_ns = clock_monotonic_ns();
+    for (int i = 0; i < 100 && schedule->counts.ticks < ticks + 3; i++)
+        assert_int_equal(agent_turn(&f->agent, -1), OK);
+    assert_int_equal(schedule->clock_sets, 1);
+    assert_true(clock_monotonic_ns() - begin_ns < 5 * NS_PER_S); /* this machine may be busy */
+}
+
 static void it_answers_what_it_does(void **state)
 {
     struct fixture *f = *state;
@@ -124,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_ticks_in_its_loop, begin, end),
         cmocka_unit_test_setup_teardown(it_ticks_by_a_timer_too, begin, end),
+        cmocka_unit_test_setup_teardown(a_clock_set_back_stops_it_for_no_more_than_a_second, begin, end),
         cmocka_unit_test_setup_teardown(it_answers_what_it_does, begin, end),
         cmocka_unit_test_setup_teardown(it_does_all_that_it_is_told_or_nothing, begin, end),
         cmocka_unit_test_setup_teardown(a_reload_that_fails_leaves_everything, begin, end),

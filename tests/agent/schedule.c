@@ -4,6 +4,7 @@
 #include "tools/unit.h"
 
 #include <poll.h>
+#include <sys/timex.h>
 
 #define HOUR (3600 * NS_PER_S)
 #define BOOT (1000 * NS_PER_S) /* monotonic time at START */
@@ -215,6 +216,46 @@ static void the_real_timer_wakes_in_time(void **state)
     schedule_close(&schedule);
 }
 
+/* The kernel calls it set, by whatever little; false: we may not. */
+static bool set_clock_by_ns(long ns)
+{
+    struct timex change = { .modes = ADJ_SETOFFSET | ADJ_NANO };
+    change.time.tv_sec = ns < 0 ? -1 : 0;
+    change.time.tv_usec = ns < 0 ? 1000000000 + ns : ns;
+    return clock_adjtime(CLOCK_REALTIME, &change) >= 0;
+}
+
+/* With a tick an hour away, or with nothing but the wish to know. */
+static void check_told_of_set(bool only_sets)
+{
+    struct schedule schedule;
+    size_t slot;
+    assert_int_equal(schedule_open(&schedule), OK);
+    schedule.only_sets = only_sets;
+    assert_int_equal(schedule_add(&schedule, HOUR, clock_realtime_ns() / HOUR * HOUR, &slot), OK);
+    schedule.slots[slot].next_ns += 2 * HOUR;
+    assert_int_equal(schedule_arm(&schedule), OK);
+    assert_true(set_clock_by_ns(1));
+    assert_int_equal(poll(&(struct pollfd){ .fd = schedule.fd, .events = POLLIN }, 1, 5000), 1);
+    schedule_read(&schedule);
+    assert_int_equal(schedule.armed_ns, 0); /* and it is armed again */
+    assert_int_equal(schedule_arm(&schedule), OK);
+    assert_int_equal(poll(&(struct pollfd){ .fd = schedule.fd, .events = POLLIN }, 1, 0), 0);
+    assert_true(set_clock_by_ns(-1));
+    assert_int_equal(poll(&(struct pollfd){ .fd = schedule.fd, .events = POLLIN }, 1, 5000), 1);
+    schedule_close(&schedule);
+}
+
+static void the_kernel_tells_when_the_clock_is_set(void **state)
+{
+    (void)state;
+    if (!set_clock_by_ns(1))
+        leave_out("only root may set the clock, if only by a nanosecond");
+    set_clock_by_ns(-1);
+    check_told_of_set(false);
+    check_told_of_set(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +267,7 @@ int main(void)
         cmocka_unit_test(a_period_is_changed_without_a_longer_pause),
         cmocka_unit_test(slots_are_used_again),
         cmocka_unit_test(the_real_timer_wakes_in_time),
+        cmocka_unit_test(the_kernel_tells_when_the_clock_is_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

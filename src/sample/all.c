@@ -22,6 +22,7 @@ const struct sampler *const sampler_all[] = {
     &sampler_ipmi,
     &sampler_infiniband,
     &sampler_lustre,
+    &sampler_jobs,
     &sampler_cgroup,
     &sampler_taskstats,
     &sampler_process,

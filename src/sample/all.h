@@ -27,6 +27,7 @@ extern const struct sampler sampler_ipmi;
 extern const struct sampler sampler_infiniband;
 extern const struct sampler sampler_lustre;
 extern const struct sampler sampler_taskstats; /* of jobs: job_taskstats.c */
+extern const struct sampler sampler_jobs;      /* which there are */
 extern const struct sampler sampler_cgroup;    /* of jobs */
 extern const struct sampler sampler_process;   /* of jobs: job_process.c */
 extern const struct sampler sampler_perf;      /* of jobs: job_perf.c */

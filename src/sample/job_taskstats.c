@@ -27,11 +27,12 @@ enum { TASKS = TASKSTATS_SIZE, TASKS_ENDED, RECORDS_LOST, METRICS };
 static const struct set set = { "taskstats", metrics, METRICS };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
+#define FAILURES_MAX 10
+
 struct watched {
     const struct job *job; /* NULL: the slot is free */
     struct job_tasks tasks;
     uint64_t group_cpu_ns; /* what its cgroup counted, as far as it is known */
-    size_t first, end;     /* of its members in ids */
 };
 
 struct taskstats {
@@ -47,6 +48,7 @@ struct taskstats {
     struct pidlist slots; /* of the job of each */
     struct pidlist known;
     uint64_t records_lost; /* by sockets that are closed */
+    unsigned failures;     /* in a row */
 };
 
 static bool is_alive(uint32_t tid)
@@ -225,6 +227,13 @@ static enum err give(struct taskstats *taskstats, struct watched *watched, uint6
     return OK;
 }
 
+/* To be opened anew is to forget what the dead have used: not for a socket that fails now and then. */
+static enum err forgive(struct taskstats *taskstats, enum err err)
+{
+    taskstats->failures = err ? taskstats->failures + 1 : 0;
+    return err && err != NOMEM && taskstats->failures < FAILURES_MAX ? AGAIN : err;
+}
+
 static enum err taskstats_read(void *state, struct batch *out)
 {
     struct taskstats *taskstats = state;
@@ -238,8 +247,8 @@ static enum err taskstats_read(void *state, struct batch *out)
     }
     if (!err)
         err = ask_about_members(taskstats);
-    if (!err)
-        err = tasks_end(&taskstats->tasks, true);
+    enum err end_err = tasks_end(&taskstats->tasks, true); /* what was heard is heard once */
+    err = forgive(taskstats, err ? err : end_err);
     for (uint32_t slot = 0; slot < taskstats->jobs.room && !err; slot++) {
         struct watched *watched = find_watched(taskstats, slot);
         err = watched ? give(taskstats, watched, time_ns, out) : OK;
@@ -255,14 +264,15 @@ static enum err look_at(struct taskstats *taskstats, struct watched *watched)
         err = list_members(taskstats, watched);
     if (!err)
         err = ask_about_members(taskstats);
-    return err ? err : tasks_end(&taskstats->tasks, false);
+    enum err end_err = tasks_end(&taskstats->tasks, false);
+    return forgive(taskstats, err ? err : end_err);
 }
 
 static enum err finish_job(struct taskstats *taskstats, struct watched *watched, struct batch *out)
 {
     uint64_t time_ns = clock_realtime_ns();
     enum err err = look_at(taskstats, watched);
-    if (!err && out)
+    if ((!err || err == AGAIN) && out) /* the last sample is given, with what is known by then */
         err = give(taskstats, watched, time_ns, out);
     end_job(taskstats, watched);
     return err;

@@ -232,6 +232,8 @@ static enum err cgroup_job_event(void *state, const struct job *job, enum job_ev
     if (watched->whole)
         cgroup_group_look_again(watched->whole);
     list_steps(sampler, watched);
+    for (struct cgroup_group *group = watched->steps; group; group = group->next)
+        cgroup_group_look_again(group); /* its folders in the hierarchies of v1 come one after another */
     read_job(sampler, watched);
     if (event != JOB_CHANGE && out)
         err = add_job(sampler, watched, event == JOB_END, out);

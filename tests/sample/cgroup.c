@@ -213,6 +213,29 @@ static void steps_come_and_go(void **state)
     temp_remove(f.root);
 }
 
+#define V1_STEP "/slurm/uid_1000/job_7/step_0"
+
+/* Slurm makes a step in one hierarchy after the other, and each of them may be an event. */
+static void a_step_gets_its_controllers_one_by_one(void **state)
+{
+    (void)state;
+    struct job_sampling s;
+    struct fixture f;
+    fixture_begin_v1(&f);
+    fixture_write(&f, "/sys/fs/cgroup/pids/cgroup.procs", "");
+    fixture_write(&f, "/sys/fs/cgroup/memory" V1_STEP "/memory.usage_in_bytes", "4096\n");
+    begin(&s, &f);
+    for (size_t i = 0; i < 9; i++)
+        job_sampling_read(&s);
+    assert_null(job_sampling_find(&s, "7", "0", "pids"));
+    fixture_write(&f, "/sys/fs/cgroup/pids" V1_STEP "/pids.current", "3\n");
+    jobs_read(s.jobs);
+    job_sampling_read(&s);
+    assert_int_equal(job_sampling_u64(&s, "7", "0", "pids"), 3);
+    job_sampling_end(&s);
+    temp_remove(f.root);
+}
+
 /* A step that was removed, and whose folder is there again under the same name. */
 static void a_counter_that_begins_anew_leaves_a_hole(void **state)
 {
@@ -369,6 +392,7 @@ int main(void)
         cmocka_unit_test(a_bad_day),
         cmocka_unit_test(a_group_that_vanishes_leaves_its_last_values),
         cmocka_unit_test(steps_come_and_go),
+        cmocka_unit_test(a_step_gets_its_controllers_one_by_one),
         cmocka_unit_test(a_counter_that_begins_anew_leaves_a_hole),
         cmocka_unit_test(both_versions_at_once),
         cmocka_unit_test(many_jobs_with_few_descriptors),

@@ -14,6 +14,7 @@ static const struct rule {
     const char *set, *metric;
     uint64_t times, divisor;
     bool is_whole; /* only where the instance is "": others are parts of it */
+    bool is_most;  /* of those of the same rank the largest: each sees but a part */
 } job_rules[] = {
     { FIGURES_cpu_us, 1, "cgroup", "cpu", 1, 1 },
     { FIGURES_cpu_us, 2, "taskstats", "cpu", 1, 1000 },
@@ -21,12 +22,13 @@ static const struct rule {
     { FIGURES_memory_bytes, 2, "process", "pss", 1, 1 },
     { FIGURES_memory_bytes, 3, "process", "rss", 1, 1 },
     { FIGURES_memory_limit_bytes, 1, "cgroup", "memory_limit", 1, 1 },
-    { FIGURES_read_bytes, 1, "cgroup", "io_read", 1, 1 },
-    { FIGURES_read_bytes, 2, "taskstats", "read_bytes", 1, 1 },
-    { FIGURES_read_bytes, 3, "process", "read_bytes", 1, 1 },
-    { FIGURES_write_bytes, 1, "cgroup", "io_written", 1, 1 },
-    { FIGURES_write_bytes, 2, "taskstats", "write_bytes", 1, 1 },
-    { FIGURES_write_bytes, 3, "process", "write_bytes", 1, 1 },
+    /* A cgroup has no bytes of NFS, in v1 none that were written through the cache; the others lack who was not seen. */
+    { FIGURES_read_bytes, 1, "cgroup", "io_read", 1, 1, .is_most = true },
+    { FIGURES_read_bytes, 1, "taskstats", "read_bytes", 1, 1, .is_most = true },
+    { FIGURES_read_bytes, 1, "process", "read_bytes", 1, 1, .is_most = true },
+    { FIGURES_write_bytes, 1, "cgroup", "io_written", 1, 1, .is_most = true },
+    { FIGURES_write_bytes, 1, "taskstats", "write_bytes", 1, 1, .is_most = true },
+    { FIGURES_write_bytes, 1, "process", "write_bytes", 1, 1, .is_most = true },
     { FIGURES_tasks, 1, "cgroup", "pids", 1, 1 },
     { FIGURES_tasks, 2, "taskstats", "tasks", 1, 1 },
     { FIGURES_tasks, 3, "process", "threads", 1, 1 },
@@ -100,7 +102,10 @@ static void take(struct figures *figures, const struct fitting *fitting, const s
         if (!entry->known[fitting->rules[i].metric] || (figure->time_ns && figure->rank < rule->rank))
             continue;
         uint64_t value = rule->figure == FIGURES_cpus ? 1 : number_of(entry, fitting->rules[i].metric, rule);
-        bool is_added = figure->time_ns && figure->rank == rule->rank;
+        bool is_same = figure->time_ns && figure->rank == rule->rank;
+        if (is_same && rule->is_most && value <= figure->value)
+            continue;
+        bool is_added = is_same && !rule->is_most;
         *figure = (struct figures_value){ value + (is_added ? figure->value : 0), entry->time_ns, rule->rank };
     }
 }

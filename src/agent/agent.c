@@ -188,7 +188,10 @@ static enum err listen_tcp_as_planned(struct serve *serve, const struct plan *pl
     enum err err = listen_at(serve, plan->listen);
     if (!err)
         return OK;
-    const char *reason = err == AGAIN ? "another program listens there" : err_text(err);
+    const char *reason = err == AGAIN  ? "another program listens there"
+                       : err == ABSENT ? "it is no address of this node"
+                       : err == DENIED ? "ports below 1024 are root's"
+                                       : err_text(err);
     if (strcmp(plan->listen, PLAN_LISTEN) == 0) {
         log_warn("/metrics is not served at %s: %s. Choose another address with --listen, or none.", plan->listen, reason);
         return OK;
@@ -352,10 +355,10 @@ static void on_signals(struct agent *agent)
 
 static void on_ticks(struct agent *agent)
 {
-    uint64_t missed = agent->schedule.counts.missed;
+    uint64_t late = agent->schedule.counts.late, missed = agent->schedule.counts.missed;
     size_t due = schedule_turn(&agent->schedule, clock_realtime_ns(), clock_monotonic_ns());
     if (due) {
-        self_tick(agent->schedule.late_ns, agent->schedule.counts.missed - missed);
+        self_tick(agent->schedule.late_ns, agent->schedule.counts.late - late, agent->schedule.counts.missed - missed);
         sensors_tick(agent->sensors);
         if (agent->schedule.counts.ticks == 1)
             agent->looked_ns = 0; /* from now on in step with the ticks */

@@ -23,7 +23,7 @@ union address {
 
 static enum err failed(int *fd)
 {
-    enum err err = errno == EADDRINUSE ? AGAIN : err_from_errno(errno);
+    enum err err = errno == EADDRINUSE ? AGAIN : errno == EADDRNOTAVAIL ? ABSENT : err_from_errno(errno);
     if (*fd >= 0)
         close(*fd);
     *fd = -1;

@@ -41,22 +41,24 @@ static const struct metric metrics[] = {
     { "ticks_missed", "1", COUNTER, U64, "ticks that did not come because the one before took too long" },
     { "tick_delay", "ns", COUNTER, U64, "by how much ticks came late, all together" },
     { "tick_delay_max", "ns", GAUGE, U64, "the largest of them since the reading before" },
+    { "ticks_late", "1", COUNTER, U64, "ticks that came more than 10 ms, or half their period, late" },
 };
 
 enum {
     CPU_USER, CPU_SYSTEM, RSS, RSS_MAX, VIRTUAL, SHARED, THREADS, FDS, FAULTS_MINOR, FAULTS_MAJOR, SWITCHES_VOLUNTARY,
     SWITCHES_INVOLUNTARY, RCHAR, WCHAR, SYSCR, SYSCW, READ_BYTES, WRITE_BYTES, TICKS, TICKS_MISSED, TICK_DELAY,
-    TICK_DELAY_MAX, METRICS,
+    TICK_DELAY_MAX, TICKS_LATE, METRICS,
 };
 
 static const struct set set = { "self", metrics, METRICS };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
-static _Atomic uint64_t ticks, ticks_missed, tick_delay_ns, tick_delay_max_ns;
+static _Atomic uint64_t ticks, ticks_late, ticks_missed, tick_delay_ns, tick_delay_max_ns;
 
-void self_tick(uint64_t delay_ns, uint64_t missed)
+void self_tick(uint64_t delay_ns, uint64_t late, uint64_t missed)
 {
     ticks++;
+    ticks_late += late;
     ticks_missed += missed;
     tick_delay_ns += delay_ns;
     uint64_t most = tick_delay_max_ns;
@@ -178,6 +180,7 @@ static void set_folders(const struct self *self, struct sample *sample)
 static void set_ticks(struct sample *sample)
 {
     sample_set_u64(sample, TICKS, ticks);
+    sample_set_u64(sample, TICKS_LATE, ticks_late);
     sample_set_u64(sample, TICKS_MISSED, ticks_missed);
     sample_set_u64(sample, TICK_DELAY, tick_delay_ns);
     sample_set_u64(sample, TICK_DELAY_MAX, atomic_exchange(&tick_delay_max_ns, 0));

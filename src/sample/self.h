@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* A tick came so long after its time; missed: so many before it did not come at all. From any thread. */
-void self_tick(uint64_t delay_ns, uint64_t missed);
+/* A tick came so long after its time; late: so many that this makes late; missed: so many before it did not come at all.
+ * From any thread. */
+void self_tick(uint64_t delay_ns, uint64_t late, uint64_t missed);
 
 #endif

@@ -209,9 +209,9 @@ static void we_know_ourselves(void **state)
     assert_null(sampling_find(&s, "ticks")); /* nobody told of any */
     uint64_t fds = sampling_find(&s, "fds") ? sampling_u64(&s, "fds") : 0;
     int more[] = { dup(0), dup(0), dup(0) };
-    self_tick(5000, 0);
-    self_tick(7000, 3);
-    self_tick(1000, 0);
+    self_tick(5000, 0, 0);
+    self_tick(7000, 1, 3);
+    self_tick(1000, 0, 0);
     sampling_read(&s);
     getrusage(RUSAGE_SELF, &usage);
     assert_true(sampling_u64(&s, "cpu_user") <= (uint64_t)usage.ru_utime.tv_sec * 1000000 + (uint64_t)usage.ru_utime.tv_usec);
@@ -221,6 +221,7 @@ static void we_know_ourselves(void **state)
         assert_int_equal(sampling_u64(&s, "fds"), fds + 3);
     assert_int_equal(sampling_u64(&s, "ticks"), 3);
     assert_int_equal(sampling_u64(&s, "ticks_missed"), 3);
+    assert_int_equal(sampling_u64(&s, "ticks_late"), 1);
     assert_int_equal(sampling_u64(&s, "tick_delay"), 13000);
     assert_int_equal(sampling_u64(&s, "tick_delay_max"), 7000);
     sampling_read(&s);

@@ -122,9 +122,43 @@ struct text text_milli(uint64_t milli)
     return text;
 }
 
+/* value with count figures, and zeros before it. */
+static char *put_figures(char *to, uint64_t value, unsigned count)
+{
+    for (unsigned i = count; i > 0; i--, value /= 10)
+        to[i - 1] = (char)('0' + value % 10);
+    return to + count;
+}
+
+/* Most fractions are thousandths, microseconds or nanoseconds of something. With up to 15 figures there is one decimal
+ * for each double: this one, or none. */
+static bool put_decimal(struct text *text, double value, uint64_t parts, unsigned places)
+{
+    double scaled = value * (double)parts;
+    if (!(value >= 1e-4 && scaled < 1e15))
+        return false;
+    uint64_t number = (uint64_t)(scaled + 0.5);
+    if ((double)number / (double)parts != value)
+        return false;
+    uint64_t whole = number / parts;
+    unsigned figures = 1;
+    for (uint64_t rest = whole; rest >= 10; rest /= 10)
+        figures++;
+    char *end = put_figures(text->s, whole, figures);
+    *end++ = '.';
+    end = put_figures(end, number % parts, places);
+    while (end[-1] == '0')
+        end--;
+    end -= end[-1] == '.';
+    *end = '\0';
+    return true;
+}
+
 struct text text_f64(double value)
 {
     struct text text;
+    if (put_decimal(&text, value, 1000000, 6) || put_decimal(&text, value, NS_PER_S, 9))
+        return text;
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(text.s, sizeof text.s, "%.*g", digits, value);
         if (strtod(text.s, NULL) == value)
@@ -154,10 +188,21 @@ struct text text_time_iso(uint64_t time_ns)
     struct tm tm;
     if (!local_time(time_ns, &tm))
         return text;
-    size_t size = strftime(text.s, sizeof text.s, "%Y-%m-%dT%H:%M:%S", &tm);
     long offset_min = tm.tm_gmtoff / 60;
     unsigned away = (unsigned)(offset_min < 0 ? -offset_min : offset_min);
-    snprintf(text.s + size, sizeof text.s - size, ".%09u%c%02u:%02u", (unsigned)(time_ns % NS_PER_S),
-             offset_min < 0 ? '-' : '+', away / 60 % 100, away % 60);
+    const struct {
+        char before;
+        unsigned value, count;
+    } parts[] = {
+        { '-', (unsigned)tm.tm_mon + 1, 2 }, { '-', (unsigned)tm.tm_mday, 2 }, { 'T', (unsigned)tm.tm_hour, 2 },
+        { ':', (unsigned)tm.tm_min, 2 }, { ':', (unsigned)tm.tm_sec, 2 }, { '.', (unsigned)(time_ns % NS_PER_S), 9 },
+        { offset_min < 0 ? '-' : '+', away / 60, 2 }, { ':', away % 60, 2 },
+    };
+    char *to = put_figures(text.s, (uint64_t)tm.tm_year + 1900, 4); /* 64 bits of ns end in 2554 */
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        *to++ = parts[i].before;
+        to = put_figures(to, parts[i].value, parts[i].count);
+    }
+    *to = '\0';
     return text;
 }

@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "tools/unit.h"
 
+#include <time.h>
+
 static void durations_read_well(void **state)
 {
     (void)state;
@@ -159,6 +161,37 @@ static void times_are_shown_in_local_time(void **state)
     setenv("TZ", "UTC-1", 1);
     assert_string_equal(text_time(NOW).s, "2025-11-15 10:46:40");
     assert_string_equal(text_time_iso(NOW + 5).s, "2025-11-15T10:46:40.000000005+01:00");
+    setenv("TZ", "EST+3:30", 1);
+    tzset();
+    assert_string_equal(text_time_iso(NOW + NS_PER_S - 1).s, "2025-11-15T06:16:40.999999999-03:30");
+}
+
+/* The first of 15, 16 and 17 figures that is read back as the same. */
+static void assert_shortest(double value)
+{
+    char text[40];
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    assert_string_equal(text_f64(value).s, text);
+}
+
+static void fractions_are_as_short_as_they_can_be(void **state)
+{
+    (void)state;
+    const double some[] = { 0, -0.0, 1, 10, 1e5, 1e14, 1e15, 1e16, 0.1, 0.3, 1.0 / 3, 1e-4, 0.00010001, 9.9999e-5, 1e-9,
+                            -1.5, 0.1 + 0.2, 123456789.123456, 1e9 + 1e-6, 999999999999999.0, 0.999999999999, 1e300 };
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+        assert_shortest(some[i]);
+    uint64_t random = 1;
+    for (int i = 0; i < 20000; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        assert_shortest((double)(random >> (16 + i % 40)) / 1e6);
+        assert_shortest((double)(random >> (16 + i % 40)) / 1e9);
+        assert_shortest((double)(random >> 11) / (double)(1u << i % 31));
+    }
 }
 
 int main(void)
@@ -173,6 +206,7 @@ int main(void)
         cmocka_unit_test(times_are_understood),
         cmocka_unit_test(what_is_no_time_is_refused),
         cmocka_unit_test(times_are_shown_in_local_time),
+        cmocka_unit_test(fractions_are_as_short_as_they_can_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,6 +63,15 @@ void schedule_remove(struct schedule *schedule, size_t slot)
         schedule->count--;
 }
 
+void schedule_begin_together(struct schedule *schedule, uint64_t real_ns)
+{
+    for (size_t i = 0; i < schedule->count; i++) {
+        struct schedule_slot *slot = &schedule->slots[i];
+        if (slot->period_ns && !slot->counts.ticks)
+            slot->next_ns = next_multiple(slot->period_ns, real_ns);
+    }
+}
+
 static bool was_set(struct schedule *schedule, uint64_t real_ns, uint64_t monotonic_ns)
 {
     uint64_t ahead_ns = real_ns - monotonic_ns, moved_ns = ahead_ns - schedule->ahead_ns;

@@ -53,6 +53,9 @@ enum err schedule_add(struct schedule *schedule, uint64_t period_ns, uint64_t re
 enum err schedule_change(struct schedule *schedule, size_t slot, uint64_t period_ns, uint64_t real_ns);
 void schedule_remove(struct schedule *schedule, size_t slot);
 
+/* Aims slots that have not ticked yet anew, so that those which were added one after another begin with the same tick. */
+void schedule_begin_together(struct schedule *schedule, uint64_t real_ns);
+
 /* Marks the slots that are due and aims them at their next multiple. When the clock was set since the last call (the two
  * clocks moved apart), ticks are aimed anew: no hole as long as it was set back, no storm as long as it was set forward.
  * Returns how many are due. */

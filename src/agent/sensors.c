@@ -333,6 +333,7 @@ enum err sensors_apply(struct sensors *sensors, const struct plan *plan, struct 
         if (err && err != USAGE)
             buf_printf(why, "%s: %s", plan->sensors[i].sampler->name, err_text(err));
     }
+    schedule_begin_together(sensors->place.schedule, clock_realtime_ns());
     return err;
 }
 

@@ -78,6 +78,13 @@ static struct entry *told_or_new(struct jobs *jobs, const char *key, const struc
 
 static void scan(struct jobs *jobs, size_t hierarchy, const char *path);
 
+/* The listener is told once, when all events were taken. One that waits to be known is looked at then. */
+static void mark_changed(struct jobs *jobs, struct entry *entry)
+{
+    if (!entry->has_ended)
+        entry->is_changed = jobs->has_changed = true;
+}
+
 static struct entry *job_new(struct jobs *jobs, const struct job_source *source, const struct source_facts *facts,
                              const char *key, const char *path, bool unified)
 {
@@ -131,10 +138,12 @@ static void job_came(struct jobs *jobs, size_t hierarchy, const char *path, cons
         place(entry, source, path, unified);
     entry->folders |= 1u << hierarchy;
     entry->seen |= 1u << hierarchy;
-    if (is_new)
+    if (is_new && !roll_runs(entry))
         entry->has_ended = roll_is_left_over(&jobs->roll, entry);
     if (entry->has_ended)
         return;
+    if ((is_new || is_better) && roll_runs(entry)) /* it has another folder now */
+        mark_changed(jobs, entry);
     watch_steps(jobs, entry, hierarchy);
     if (is_new || is_better) {
         entry->look_pause_ns = 0;
@@ -160,7 +169,7 @@ static void job_went(struct jobs *jobs, size_t hierarchy, const struct job_sourc
         watch_steps(jobs, entry, HIERARCHY_NONE);
     }
     if (entry->folders) { /* its processes have ended, and what is left can be read for the last time */
-        entry->is_changed = jobs->has_changed = true;
+        mark_changed(jobs, entry);
         return;
     }
     if (entry->is_told && !entry->has_ended)
@@ -169,12 +178,12 @@ static void job_went(struct jobs *jobs, size_t hierarchy, const struct job_sourc
         roll_end(&jobs->roll, entry, clock_realtime_ns(), false);
 }
 
-/* A step or a task of it came or went. The listener is told once, when all events were taken. */
+/* A step or a task of it came or went. */
 static void steps_changed(struct jobs *jobs, const struct job_source *source, const struct source_facts *facts)
 {
     struct entry *entry = find_entry(jobs, source, facts);
-    if (entry && !entry->has_ended)
-        entry->is_changed = jobs->has_changed = true;
+    if (entry)
+        mark_changed(jobs, entry);
 }
 
 /* While the whole tree is read, a sum over the steps tells whether they are the same as the last time. */
@@ -290,8 +299,8 @@ static void scan_all(struct jobs *jobs)
     for (size_t i = entries->count; i-- > 0;) { /* backwards: the last takes the place of one that is removed */
         struct entry *entry = entries->all[i];
         bool is_gone = *entry->key && entry->folders && !entry->seen;
-        if (entry->steps_seen != entry->steps && !entry->has_ended)
-            entry->is_changed = jobs->has_changed = true;
+        if (entry->steps_seen != entry->steps)
+            mark_changed(jobs, entry);
         entry->steps = entry->steps_seen;
         entry->folders = *entry->key ? entry->seen : entry->folders;
         if (is_gone && entry->is_told && !entry->has_ended)

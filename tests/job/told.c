@@ -99,6 +99,26 @@ static void a_told_job_meets_its_folder(void **state)
     fixture_end(&f);
 }
 
+/* Also when the folder tells nothing new but itself. */
+static void its_folder_is_a_change(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct job job = told("7");
+    fixture_begin_v1(&f);
+    fixture_open(&f);
+    job.uid = 1000;
+    job.cores_milli = 1000;
+    job.memory_bytes = 1;
+    assert_int_equal(jobs_begin(f.jobs, &job), OK);
+    assert_int_equal(fixture_count(&f, "7", JOB_CHANGE), 0);
+    fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_7");
+    jobs_read(f.jobs);
+    assert_non_null(fixture_find(&f, "7", JOB_CHANGE));
+    assert_string_equal(fixture_find(&f, "7", JOB_CHANGE)->cgroup, "/slurm/uid_1000/job_7");
+    fixture_end(&f);
+}
+
 static void a_found_job_is_filled_in(void **state)
 {
     (void)state;
@@ -224,6 +244,7 @@ int main(void)
         cmocka_unit_test(it_begins_and_ends_by_word),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(a_told_job_meets_its_folder),
+        cmocka_unit_test(its_folder_is_a_change),
         cmocka_unit_test(a_found_job_is_filled_in),
         cmocka_unit_test(a_told_number_meets_its_sluid),
         cmocka_unit_test(a_waiting_sluid_is_told_its_number),

@@ -60,7 +60,8 @@ static size_t allowed(const struct stream *stream, size_t size, int wait_ms)
 
 static void keep_rest(struct buf *out, size_t done)
 {
-    memmove(out->data, out->data + done, out->size - done);
+    if (done)
+        memmove(out->data, out->data + done, out->size - done);
     out->size -= done;
 }
 

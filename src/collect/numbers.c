@@ -130,7 +130,7 @@ static void take_off_own(const struct numbers *n, uint32_t index, struct counter
     const struct image *image = &n->images->list[index];
     const struct life *life = &n->lives->list[image->life];
     uint32_t first = images_first_event(n->images, life, index > life->image ? index - 1 : index);
-    struct own own = own_before(n->events, first, image->image);
+    struct own own = own_before(n->events, first, image->image, image->exec);
     own_subtract(&own, process);
     own_subtract(&own, main_thread);
 }

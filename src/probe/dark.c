@@ -123,7 +123,7 @@ __attribute__((noinline)) static bool carries_probe(const char *path)
     return false;
 }
 
-__attribute__((noinline)) static void ring(pid_t pid, uint64_t time_ns)
+__attribute__((noinline)) static size_t ring(pid_t pid, uint64_t time_ns)
 {
     char path[PROBE_SPOOL_MAX + sizeof SPOOL_BELL_SUFFIX];
     size_t size = strlen(probe.spool);
@@ -132,18 +132,21 @@ __attribute__((noinline)) static void ring(pid_t pid, uint64_t time_ns)
     /* For reading too: then there is a reader, and no SIGPIPE when sonde run has just died. */
     int fd = sys_open(AT_FDCWD, path, O_RDWR | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
-        return;
+        return 0;
     struct probe_ring ring = { .time_ns = time_ns, .pid = (unsigned)pid };
-    if (sys3(SYS_write, fd, &ring, sizeof ring) == (long)sizeof ring && probe_mine())
-        emit_own((struct probe_own){ .wchar = sizeof ring, .syscw = 1 });
+    long written = sys3(SYS_write, fd, &ring, sizeof ring);
+    if (probe_mine())
+        emit_own((struct probe_own){ .wchar = written > 0 ? (uint64_t)written : 0, .syscw = 1 });
     sys_close(fd);
+    return written > 0 ? (size_t)written : 0;
 }
 
 /* Under a filter that came with sonde run nothing rare is called, and nobody looked at: it may kill. */
-void dark_tell(pid_t pid, uint64_t time_ns, const char *path, char *const *envp)
+size_t dark_tell(pid_t pid, uint64_t time_ns, const char *path, char *const *envp)
 {
     if (probe.bell && (probe.filtered || !(carries_environment(envp) && carries_probe(path))))
-        ring(pid, time_ns);
+        return ring(pid, time_ns);
+    return 0;
 }
 
 static size_t padded(size_t size)

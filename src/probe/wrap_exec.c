@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#define OWN_BOUND (5 * PACK_NUMBER_MAX) /* four numbers, and which */
 #define SNAPSHOT_CPU_US 10000 /* below, and without children, a fork and its exec make one process image */
 
 /* A copy made by fork that does nothing else before it execs: one image with what it becomes. */
@@ -29,6 +30,20 @@ static void snapshot(struct exec_record *record)
     threads_emit_others();
 }
 
+/* A child by vfork is a task of its own, in which only the bell was rung. */
+static void take_own(struct exec_record *record, size_t rung)
+{
+    if (!record->copied) {
+        counters_set(&record->own, COUNTER_wchar, rung);
+        counters_set(&record->own, COUNTER_syscw, rung > 0);
+    } else if (probe_in_main_thread()) {
+        counters_set(&record->own, COUNTER_rchar, probe.own_main.rchar);
+        counters_set(&record->own, COUNTER_syscr, probe.own_main.syscr);
+        counters_set(&record->own, COUNTER_wchar, probe.own_main.wchar);
+        counters_set(&record->own, COUNTER_syscw, probe.own_main.syscw);
+    }
+}
+
 static void exec_write(const char *path, char *const *argv, char *const *envp)
 {
     struct exec_record record = {
@@ -38,11 +53,12 @@ static void exec_write(const char *path, char *const *argv, char *const *envp)
         .path = { path, strlen(path) },
     };
     record.copied = (pid_t)record.pid == probe.pid;
-    dark_tell((pid_t)record.pid, record.time_ns, path, envp);
+    size_t rung = dark_tell((pid_t)record.pid, record.time_ns, path, envp);
     snapshot(&record);
+    take_own(&record, rung);
     size_t size = args_size(argv);
     struct room room;
-    if (!room_take(&room, EMIT_BOUND(2) + record.path.size + 2 * size))
+    if (!room_take(&room, EMIT_BOUND(2) + OWN_BOUND + record.path.size + 2 * size))
         return;
     record.args = args_copy(argv, (char *)room.data + room.size - size);
     struct packer packer = emit_begin(room.data, room.size);

@@ -32,10 +32,12 @@
  * and the time on a CPU are the calling thread's alone, which goes on as the main thread of the image to come, and are
  * absent when a fork child execs at once (no children, under 10 ms of CPU). Each other thread that lives at this moment
  * gives a thread record with alive = 1 before; should the exec fail it lives on and gives another one at its end (same
- * tid and start_ns: the later one holds). A vfork child has copied = 0: the image before was its parent's. */
+ * tid and start_ns: the later one holds). A vfork child has copied = 0: the image before was its parent's. own: io that
+ * is the probe's, in this task since the image came up, without this record; the kernel goes on counting with it. Not
+ * known in a thread other than the main one. */
 #define RECORD_EXEC(X) \
     X(number, pid) X(number, time_ns) X(number, copied) X(text, path) X(text, args) X(counters, self) \
-    X(counters, children) X(number, ppid)
+    X(counters, children) X(number, ppid) X(counters, own)
 
 /* That exec failed: the image goes on. */
 #define RECORD_EXEC_FAILED(X) X(number, pid) X(number, time_ns)
@@ -50,7 +52,7 @@
     X(counters, counters)
 
 /* io in exec and end records is without what the probe itself read and wrote in this image; what it wrote before an exec
- * (the frames of its fork, exec, wait … records) is still counted by the kernel for the same pid.
+ * is still counted by the kernel for the same pid: own of the exec record, and the frame of that.
  *
  * The probe saw the end: exit, _exit, or a return from main. main: the main thread alone. self: getrusage of the whole
  * process. children: of those it has waited for. whole_io: /proc/self/io, which the kernel counts with all threads that

@@ -71,16 +71,24 @@ static bool fill_place(struct roll *roll, struct entry *entry, const struct job 
     return is_new;
 }
 
+/* Who was told, else the owner of the process that is the job. */
+static bool fill_user(struct roll *roll, struct entry *entry, const struct job *job)
+{
+    bool is_new = roll_set_text(entry->user, sizeof entry->user, job->user), later;
+    uint32_t uid = job->uid;
+    if (uid == UINT32_MAX && job->pid && !*entry->user && pid_uid(roll->root, (pid_t)job->pid, &uid))
+        uid = UINT32_MAX;
+    if (entry->job.uid == UINT32_MAX && uid != UINT32_MAX) {
+        entry->job.uid = uid;
+        is_new = true;
+    }
+    return roll_set_user_name(roll, entry, &later) || is_new;
+}
+
 /* Fills in what was not known. True: something was not. */
 static bool fill(struct roll *roll, struct entry *entry, const struct job *job)
 {
-    bool is_new = roll_set_text(entry->user, sizeof entry->user, job->user);
-    bool later;
-    if (entry->job.uid == UINT32_MAX && job->uid != UINT32_MAX) {
-        entry->job.uid = job->uid;
-        is_new = true;
-    }
-    is_new |= roll_set_user_name(roll, entry, &later);
+    bool is_new = fill_user(roll, entry, job);
     if (!entry->job.cores_milli && job->cores_milli) {
         entry->job.cores_milli = job->cores_milli;
         is_new = true;

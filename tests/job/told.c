@@ -198,6 +198,24 @@ static void a_process_that_ends_ends_its_job(void **state)
     jobs_close(&f.jobs);
 }
 
+static void a_process_tells_whose_job_it_is(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct job job = told("by-pid"), of_ben = told("of-ben");
+    fixture_begin_v1(&f);
+    fixture_open(&f);
+    fixture_process(&f, 100, 1000, "sleep", "", 0);
+    job.pid = of_ben.pid = 100;
+    of_ben.uid = 1001;
+    assert_int_equal(jobs_begin(f.jobs, &job), OK);
+    assert_int_equal(fixture_find(&f, "by-pid", JOB_BEGIN)->uid, 1000);
+    assert_string_equal(fixture_find(&f, "by-pid", JOB_BEGIN)->user, "anna");
+    assert_int_equal(jobs_begin(f.jobs, &of_ben), OK);
+    assert_string_equal(fixture_find(&f, "of-ben", JOB_BEGIN)->user, "ben_b"); /* whoever tells knows better */
+    fixture_end(&f);
+}
+
 static void a_told_cgroup_that_goes_ends_its_job(void **state)
 {
     (void)state;
@@ -249,6 +267,7 @@ int main(void)
         cmocka_unit_test(a_told_number_meets_its_sluid),
         cmocka_unit_test(a_waiting_sluid_is_told_its_number),
         cmocka_unit_test(a_process_that_ends_ends_its_job),
+        cmocka_unit_test(a_process_tells_whose_job_it_is),
         cmocka_unit_test(a_told_cgroup_that_goes_ends_its_job),
         cmocka_unit_test(a_run_inside_of_a_job_is_that_job),
     };

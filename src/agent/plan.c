@@ -206,6 +206,16 @@ static enum err check_setting(const struct setting *settings, size_t state_size,
     return err;
 }
 
+static const char *form_of(enum setting_type type)
+{
+    switch (type) {
+    case SETTING_FLAG: return "it is yes or no";
+    case SETTING_U64: return "it is a number";
+    case SETTING_DURATION: return "it is a duration, as 1s or 250ms";
+    default: return "it is a text";
+    }
+}
+
 static enum err tell_setting(enum err err, const char *owner, const struct setting *settings, const char *key,
                              const char *value, struct buf *why)
 {
@@ -218,7 +228,7 @@ static enum err tell_setting(enum err err, const char *owner, const struct setti
         return wrong(why, "%s has no setting '%.60s'", owner, key);
     for (const struct setting *s = settings; s && s->key; s++)
         if (strcmp(s->key, key) == 0)
-            return wrong(why, "%s.%s cannot be '%.60s': %s", owner, key, value, s->help);
+            return wrong(why, "%s.%s cannot be '%.60s': %s (%s)", owner, key, value, form_of(s->type), s->help);
     return wrong(why, "%s.%.60s cannot be set: %s", owner, key, err_text(err));
 }
 

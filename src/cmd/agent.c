@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define CONFIG_USUAL "/etc/sonde/agent.conf"
 #define WHY_MAX 4096
@@ -111,6 +112,12 @@ static int check(const struct command_call *call, struct settings *settings)
     return status;
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 static int run_agent(const struct command_call *call)
 {
     struct settings *settings = call->settings;
@@ -119,6 +126,8 @@ static int run_agent(const struct command_call *call)
     };
     if (settings->quiet)
         log_set_level(-1);
+    if (*agent.root && !is_folder(agent.root))
+        return command_fail(call, "--root: there is no folder %s", agent.root);
     int status = check(call, settings);
     if (status || settings->check)
         return status;

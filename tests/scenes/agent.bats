@@ -118,6 +118,11 @@ largest_pause_ms() {
     [[ $output == *"--period: a period is at least 1 ms"* ]]
     run "$SONDE" agent --check --set memifo.period=1s
     [[ $output == *"did you mean 'meminfo'?"* ]]
+    run "$SONDE" agent --check --set stat.per_cpu=maybe
+    [[ $output == *"stat.per_cpu cannot be 'maybe': it is yes or no"* ]]
+    run "$SONDE" agent --check --root /nonexistent
+    [ "$status" -eq 1 ]
+    [[ $output == *"--root: there is no folder /nonexistent"* ]]
 }
 
 @test "SIGHUP reads the configuration anew" {
@@ -256,7 +261,7 @@ for line in open(sys.argv[1]): json.loads(line)' out.json
 @test "an address that cannot be listened at is told" {
     run "$SONDE" agent --listen 192.0.2.1:80 --socket none
     [ "$status" -eq 1 ]
-    [[ $output == *"cannot listen at 192.0.2.1:80"* ]]
+    [[ $output == *"cannot listen at 192.0.2.1:80: it is no address of this node"* ]]
     run "$SONDE" agent --listen none --socket none --sink csv:path=/nonexistent/x
     [ "$status" -eq 1 ]
     [[ $output == *"cannot open the sink csv:path=/nonexistent/x"* ]]

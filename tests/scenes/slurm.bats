@@ -64,6 +64,13 @@ count() {
     "$SONDE" job --json 2>/dev/null | grep -o '"/slurm_c[123]/' | wc -l
 }
 
+# When the job on c3 began.
+start_on_c3() {
+    "$SONDE" job --json | python3 -c '
+import json, sys
+print(*(job["start_ns"] for job in json.load(sys.stdin)["jobs"] if job.get("cgroup", "").startswith("/slurm_c3/")))'
+}
+
 # The id of the newest job.
 newest() {
     scontrol show job -o | sed 's/JobId=\([0-9]*\).*/\1/' | sort -n | tail -1
@@ -111,13 +118,13 @@ newest() {
     srun -Q -w c3 --mem 50 sleep 3 3>&- &
     srun=$!
     wait_for "[ \$(count) = 1 ]"
-    before=$("$SONDE" job --json | grep -o '"start_ns": [0-9]*' | grep -o '[0-9]*')
+    before=$(start_on_c3)
     sleep 1
     stop
     "$SONDE" agent --listen none --sensors cgroup >"$T/said" 2>&1 3>&- &
     AGENT=$!
     wait_for "[ \$(count) = 1 ]"
-    after=$("$SONDE" job --json | grep -o '"start_ns": [0-9]*' | grep -o '[0-9]*')
+    after=$(start_on_c3)
     [ $(((after - before) / 1000000)) -lt 500 ]
     [ $(((after - before) / 1000000)) -gt -500 ]
     wait "$srun"

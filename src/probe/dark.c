@@ -1,16 +1,11 @@
 /* Will the program that is about to be executed carry the probe? Static ones, those with rights of another user and those
  * without our environment will not: what they execute in turn only sonde run can tell, from /proc, and only while it is
- * there. It sleeps otherwise, so it is told, through a FIFO beside the spool. Wrong guesses cost time, no numbers.
- *
- * Files are mapped, not read: a read would be counted as one of the program. The copy is made by the kernel, to which a
- * file that shrinks meanwhile is an error and no SIGBUS. */
+ * there. It sleeps otherwise, so it is told, through a FIFO beside the spool. Wrong guesses cost time, no numbers. */
 #include "probe/probe.h"
 
 #include <elf.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 
 #define HEAD_MAX 1024 /* holds the program headers and the loader's name of nearly all programs */
 #define SCRIPTS_MAX 4 /* as many interpreters of interpreters as the kernel follows */
@@ -21,27 +16,23 @@ struct head {
     struct stat st;
 };
 
-static long map_and_copy(int fd, struct head *head)
+static long read_counted(int fd, struct head *head, struct dark_cost *cost)
 {
-    size_t size = head->st.st_size < HEAD_MAX ? (size_t)head->st.st_size : HEAD_MAX;
-    long map = size ? sys6(SYS_mmap, NULL, HEAD_MAX, PROT_READ, MAP_PRIVATE, fd, 0) : -EINVAL;
-    if (map < 0 && map > -4096)
-        return -1;
-    struct iovec from = { (void *)map, size }, to = { head->bytes, size };
-    long got = sys6(SYS_process_vm_readv, sys_getpid(), &to, 1, &from, 1, 0);
-    sys2(SYS_munmap, map, HEAD_MAX);
+    long got = sys4(SYS_pread64, fd, head->bytes, HEAD_MAX, 0);
+    cost->rchar += got > 0 ? (size_t)got : 0;
+    cost->syscr++;
     return got;
 }
 
 /* The beginning of a file, and what it is. */
-static bool head_read(struct head *head, const char *path)
+static bool head_read(struct head *head, const char *path, struct dark_cost *cost)
 {
     int fd = sys_open(AT_FDCWD, path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return false;
     bool is_file = sys4(SYS_newfstatat, fd, "", &head->st, AT_EMPTY_PATH) == 0 && S_ISREG(head->st.st_mode);
     bool has_rights = is_file && sys0(SYS_geteuid) != 0 && sys4(SYS_fgetxattr, fd, "security.capability", NULL, 0) > 0;
-    long got = is_file && !has_rights ? map_and_copy(fd, head) : -1;
+    long got = is_file && !has_rights ? read_counted(fd, head, cost) : -1;
     sys_close(fd);
     head->size = got > 0 ? (size_t)got : 0;
     return got > 0;
@@ -108,11 +99,11 @@ static bool carries_environment(char *const *envp)
 }
 
 /* On its own, so that nobody has the head on the stack who does not need it. */
-__attribute__((noinline)) static bool carries_probe(const char *path)
+__attribute__((noinline)) static bool carries_probe(const char *path, struct dark_cost *cost)
 {
     struct head head;
     for (int i = 0; i <= SCRIPTS_MAX; i++) {
-        if (!head_read(&head, path) || changes_user(&head.st))
+        if (!head_read(&head, path, cost) || changes_user(&head.st))
             return false;
         if (is_elf(&head))
             return has_our_loader(&head);
@@ -123,7 +114,7 @@ __attribute__((noinline)) static bool carries_probe(const char *path)
     return false;
 }
 
-__attribute__((noinline)) static size_t ring(pid_t pid, uint64_t time_ns)
+__attribute__((noinline)) static void ring(pid_t pid, uint64_t time_ns, struct dark_cost *cost)
 {
     char path[PROBE_SPOOL_MAX + sizeof SPOOL_BELL_SUFFIX];
     size_t size = strlen(probe.spool);
@@ -132,21 +123,30 @@ __attribute__((noinline)) static size_t ring(pid_t pid, uint64_t time_ns)
     /* For reading too: then there is a reader, and no SIGPIPE when sonde run has just died. */
     int fd = sys_open(AT_FDCWD, path, O_RDWR | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
-        return 0;
+        return;
     struct probe_ring ring = { .time_ns = time_ns, .pid = (unsigned)pid };
     long written = sys3(SYS_write, fd, &ring, sizeof ring);
-    if (probe_mine())
-        emit_own((struct probe_own){ .wchar = written > 0 ? (uint64_t)written : 0, .syscw = 1 });
+    cost->wchar += written > 0 ? (size_t)written : 0;
+    cost->syscw++;
     sys_close(fd);
-    return written > 0 ? (size_t)written : 0;
+}
+
+static void count_own(const struct dark_cost *cost)
+{
+    if (probe_mine())
+        emit_own((struct probe_own){ cost->rchar, cost->syscr, cost->wchar, cost->syscw });
 }
 
 /* Under a filter that came with sonde run nothing rare is called, and nobody looked at: it may kill. */
-size_t dark_tell(pid_t pid, uint64_t time_ns, const char *path, char *const *envp)
+struct dark_cost dark_tell(pid_t pid, uint64_t time_ns, const char *path, char *const *envp)
 {
-    if (probe.bell && (probe.filtered || !(carries_environment(envp) && carries_probe(path))))
-        return ring(pid, time_ns);
-    return 0;
+    struct dark_cost cost = { 0 };
+    if (!probe.bell)
+        return cost;
+    if (probe.filtered || !carries_environment(envp) || !carries_probe(path, &cost))
+        ring(pid, time_ns, &cost);
+    count_own(&cost);
+    return cost;
 }
 
 static size_t padded(size_t size)
@@ -198,14 +198,20 @@ static bool is_go(void)
 
 void dark_tell_leaving(void)
 {
-    if (probe_on() && probe.bell)
-        ring(sys_getpid(), probe_now_ns());
+    struct dark_cost cost = { 0 };
+    if (!probe_on() || !probe.bell)
+        return;
+    ring(sys_getpid(), probe_now_ns(), &cost);
+    count_own(&cost);
 }
 
 /* Programs in Go that libc is in, too, execute others by system calls of their own, which no wrapped exec sees. The bell
  * rings after the image was told of, so that this is no answer to it. */
 void dark_tell_self(void)
 {
-    if (probe.bell && is_go())
-        ring(probe.pid, probe_now_ns());
+    struct dark_cost cost = { 0 };
+    if (!probe.bell || !is_go())
+        return;
+    ring(probe.pid, probe_now_ns(), &cost);
+    count_own(&cost);
 }

@@ -76,8 +76,11 @@ static inline bool probe_in_main_thread(void)
 void end_emit(int status);
 
 /* dark.c: pid is about to execute, or has executed after time_ns, path: tells sonde run when that will not carry the
- * probe. How many bytes it wrote for that. */
-size_t dark_tell(pid_t pid, uint64_t time_ns, const char *path, char *const *envp);
+ * probe. What was read and written for that counts as the probe's own, and is returned for a child by vfork. */
+struct dark_cost {
+    size_t rchar, syscr, wchar, syscw;
+};
+struct dark_cost dark_tell(pid_t pid, uint64_t time_ns, const char *path, char *const *envp);
 /* This program carries the probe; but will it call past it? */
 void dark_tell_self(void);
 /* It may soon be unable to tell what it executes. */

@@ -187,13 +187,18 @@ static bool is_told_by_kernel(enum read_whose whose)
 
 static void read_folder(struct counters *counters, const char *folder_path, enum read_whose whose)
 {
+    bool needs_stat = probe.delays || !counters_has(counters, COUNTER_guest_time);
+    if (is_told_by_kernel(whose) && !needs_stat) { /* one file: no folder for it */
+        read_io(counters, AT_FDCWD, "/proc/self/io", whose);
+        return;
+    }
     int folder = sys_open(AT_FDCWD, folder_path, O_PATH | O_DIRECTORY);
     if (folder < 0)
         return;
     read_io(counters, folder, "io", whose);
     if (!is_told_by_kernel(whose))
         read_schedstat(counters, folder, "schedstat");
-    if (probe.delays || !counters_has(counters, COUNTER_guest_time))
+    if (needs_stat)
         add_stat(counters, folder);
     sys_close(folder);
 }

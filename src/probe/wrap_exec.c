@@ -30,12 +30,14 @@ static void snapshot(struct exec_record *record)
     threads_emit_others();
 }
 
-/* A child by vfork is a task of its own, in which only the bell was rung. */
-static void take_own(struct exec_record *record, size_t rung)
+/* A child by vfork is a task of its own, in which the file was looked at, no more. */
+static void take_own(struct exec_record *record, const struct dark_cost *cost)
 {
     if (!record->copied) {
-        counters_set(&record->own, COUNTER_wchar, rung);
-        counters_set(&record->own, COUNTER_syscw, rung > 0);
+        counters_set(&record->own, COUNTER_rchar, cost->rchar);
+        counters_set(&record->own, COUNTER_syscr, cost->syscr);
+        counters_set(&record->own, COUNTER_wchar, cost->wchar);
+        counters_set(&record->own, COUNTER_syscw, cost->syscw);
     } else if (probe_in_main_thread()) {
         counters_set(&record->own, COUNTER_rchar, probe.own_main.rchar);
         counters_set(&record->own, COUNTER_syscr, probe.own_main.syscr);
@@ -53,9 +55,9 @@ static void exec_write(const char *path, char *const *argv, char *const *envp)
         .path = { path, strlen(path) },
     };
     record.copied = (pid_t)record.pid == probe.pid;
-    size_t rung = dark_tell((pid_t)record.pid, record.time_ns, path, envp);
+    struct dark_cost cost = dark_tell((pid_t)record.pid, record.time_ns, path, envp);
     snapshot(&record);
-    take_own(&record, rung);
+    take_own(&record, &cost);
     size_t size = args_size(argv);
     struct room room;
     if (!room_take(&room, EMIT_BOUND(2) + OWN_BOUND + record.path.size + 2 * size))

@@ -186,6 +186,14 @@ static void leave_nothing(void)
     spool_dir_remove(&watch.spool);
 }
 
+/* As the command would have ended, had it been there. */
+static void end_early(int signal)
+{
+    leave_nothing();
+    watch_close(&watch);
+    run_exit_like(signal);
+}
+
 /* As a shell says and counts it. */
 static void explain_failure(const struct run_settings *settings, struct run_result *result, int error)
 {
@@ -261,6 +269,9 @@ void run_watch(const struct run_settings *settings, struct run_result *result)
         err = watch_open(&watch);
     }
     uint64_t start_ns = clock_realtime_ns();
+    int early = signals_early();
+    if (early)
+        end_early(early);
     if (!err)
         err = start(&preparation, settings, &error);
     if (!err) {

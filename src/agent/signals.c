@@ -44,6 +44,18 @@ static bool ends_programs(int signal)
     return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
+int signals_early(void)
+{
+    static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+    sigset_t pending;
+    struct sigaction action;
+    sigpending(&pending);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (sigismember(&pending, ends[i]) && sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            return ends[i];
+    return 0;
+}
+
 static void send_to(pid_t pid, const struct signalfd_siginfo *info)
 {
     int signal = (int)info->ssi_signo;

@@ -48,6 +48,10 @@ void signals_close(struct signals *signals); /* ends the witness; signals stay b
 /* In the command's process before exec: mask and dispositions as sonde run found them. */
 void signals_restore(const struct signals *signals);
 
+/* A signal that came before there is a command, and would have ended it: the command would never get it, since all others
+ * of the group have had it. 0: none. */
+int signals_early(void);
+
 /* Reads and deals with all that came. */
 void signals_read(struct signals *signals);
 

@@ -103,6 +103,22 @@ raw_status() {
     [ "${lines[2]}" = sonde ]
 }
 
+@test "a signal for the group ends it, also before the command has started" {
+    set -m
+    for ms in 0 1 2 3 4 5 6 7 8 10 12; do
+        "$SONDE" run -q -- sleep 20 3>&- &
+        job=$!
+        sleep "0.0$(printf '%02d' $ms)"
+        kill -TERM -- "-$job"
+        status=0
+        SECONDS=0
+        wait "$job" || status=$?
+        [ "$status" -eq 143 ]
+        [ "$SECONDS" -lt 10 ]
+    done
+    set +m
+}
+
 @test "the terminal: job control, stop and go on, as without" {
     cat >"$T/script" <<'END'
 import os, pty, select, sys, time

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #define FAR_NS (9000000000 * NS_PER_S) /* a time that does not come */
+#define FIRST_NS NS_PER_S
 #define SET_NS (100 * NS_PER_MS) /* the clocks moved apart by more: it was set, not slewed */
 
 enum err schedule_open(struct schedule *schedule)
@@ -27,6 +28,13 @@ static uint64_t next_multiple(uint64_t period_ns, uint64_t real_ns)
     return real_ns - real_ns % period_ns + period_ns;
 }
 
+/* Nobody wants to wait an hour for the first reading: that is at the next second, as long as none was. */
+static void aim(struct schedule_slot *slot, uint64_t real_ns)
+{
+    bool soon = !slot->counts.ticks && slot->period_ns > FIRST_NS;
+    slot->next_ns = next_multiple(soon ? FIRST_NS : slot->period_ns, real_ns);
+}
+
 enum err schedule_change(struct schedule *schedule, size_t slot, uint64_t period_ns, uint64_t real_ns)
 {
     if (period_ns < SCHEDULE_PERIOD_MIN_NS || period_ns > SCHEDULE_PERIOD_MAX_NS)
@@ -35,7 +43,7 @@ enum err schedule_change(struct schedule *schedule, size_t slot, uint64_t period
     if (s->period_ns == period_ns)
         return OK;
     s->period_ns = period_ns;
-    s->next_ns = next_multiple(period_ns, real_ns);
+    aim(s, real_ns);
     return OK;
 }
 
@@ -68,7 +76,7 @@ void schedule_begin_together(struct schedule *schedule, uint64_t real_ns)
     for (size_t i = 0; i < schedule->count; i++) {
         struct schedule_slot *slot = &schedule->slots[i];
         if (slot->period_ns && !slot->counts.ticks)
-            slot->next_ns = next_multiple(slot->period_ns, real_ns);
+            aim(slot, real_ns);
     }
 }
 
@@ -99,7 +107,7 @@ static void turn_slot(struct schedule_slot *slot, uint64_t real_ns, bool set)
     if (slot->due)
         count(&slot->counts, set ? 0 : real_ns - slot->next_ns, slot->period_ns);
     if (slot->due || set)
-        slot->next_ns = next_multiple(slot->period_ns, real_ns);
+        aim(slot, real_ns);
 }
 
 size_t schedule_turn(struct schedule *schedule, uint64_t real_ns, uint64_t monotonic_ns)
@@ -151,7 +159,7 @@ static uint64_t nearest(const struct schedule *schedule, uint64_t *every_ns)
         if (schedule->slots[i].period_ns && schedule->slots[i].period_ns < shortest_ns)
             shortest_ns = schedule->slots[i].period_ns;
     for (size_t i = 0; i < schedule->count; i++)
-        whole = whole && schedule->slots[i].period_ns % shortest_ns == 0;
+        whole = whole && schedule->slots[i].period_ns % shortest_ns == 0 && schedule->slots[i].next_ns % shortest_ns == 0;
     *every_ns = whole && next_ns != UINT64_MAX ? shortest_ns : 0;
     return next_ns;
 }

@@ -25,7 +25,7 @@ struct schedule_counts {
 
 struct schedule_slot {
     uint64_t period_ns; /* 0: the slot is free */
-    uint64_t next_ns;   /* CLOCK_REALTIME; a multiple of the period */
+    uint64_t next_ns;   /* CLOCK_REALTIME; a multiple of the period, but for the first of a long one */
     bool due;           /* since the last schedule_turn */
     struct schedule_counts counts;
 };
@@ -45,7 +45,8 @@ struct schedule {
 enum err schedule_open(struct schedule *schedule);
 void schedule_close(struct schedule *schedule);
 
-/* A slot for this period. USAGE: out of bounds; FULL. */
+/* A slot for this period. Its first tick is the next multiple of it, or of a second when that is less. USAGE: out of
+ * bounds; FULL. */
 enum err schedule_add(struct schedule *schedule, uint64_t period_ns, uint64_t real_ns, size_t *slot);
 
 /* Changes the period; the next tick is the next multiple of the new one, so that there is no longer pause than one of

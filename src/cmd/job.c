@@ -11,7 +11,11 @@
 #include "show/here.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <limits.h>
 #include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -86,14 +90,26 @@ static void add_number(struct json *json, const char *key, uint64_t number)
         json_field_u64(json, key, number);
 }
 
+#define MOUNT "/sys/fs/cgroup"
+
+/* Behind the hierarchy of v1, or the v2 one of a hybrid, that a path begins with: "/cpuacct/x" is "/x". Only the top of a
+ * hierarchy of v1 has tasks. */
+static const char *below_hierarchy(const char *path)
+{
+    char tasks[PATH_MAX];
+    const char *rest = path[0] == '/' ? strchr(path + 1, '/') : NULL;
+    if (!rest)
+        return path;
+    snprintf(tasks, sizeof tasks, "%s%.*s/tasks", MOUNT, (int)(rest - path), path);
+    return !strncmp(path, "/unified/", 9) || access(tasks, F_OK) == 0 ? rest : path;
+}
+
 /* Relative to the hierarchies' mounts, as the agent knows it. */
 static const char *below_mount(const char *path)
 {
-    static const char *const mounts[] = { "/sys/fs/cgroup/unified/", "/sys/fs/cgroup/" };
-    for (size_t i = 0; path && i < 2; i++)
-        if (!strncmp(path, mounts[i], strlen(mounts[i])))
-            return path + strlen(mounts[i]) - 1;
-    return path;
+    if (path && !strncmp(path, MOUNT "/", sizeof MOUNT))
+        path += sizeof MOUNT - 1;
+    return path ? below_hierarchy(path) : NULL;
 }
 
 /* Returns an exit status; EXIT_GOOD: body is whole. */
@@ -106,6 +122,8 @@ static int make_begin(const struct command_call *call, const char *id, struct bu
         return command_misused(call, "--memory %s is not a number of bytes: say 4G, or 512M", settings->memory);
     if (settings->cores && !parse_milli(settings->cores, &cores_milli))
         return command_misused(call, "--cores %s is not a number of cores", settings->cores);
+    if (settings->pid && kill((pid_t)settings->pid, 0) < 0 && errno == ESRCH)
+        return command_fail(call, "there is no process %llu", (unsigned long long)settings->pid);
     json_init_line(&json, body);
     json_begin_object(&json);
     json_key(&json, "begin");

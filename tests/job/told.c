@@ -181,7 +181,7 @@ static void a_waiting_sluid_is_told_its_number(void **state)
 static void a_process_that_ends_ends_its_job(void **state)
 {
     (void)state;
-    struct fixture f = { 0 };
+    struct fixture f = { .only = "by-pid" };
     struct jobs_listener listener = { fixture_take, &f };
     struct job job = told("by-pid");
     assert_int_equal(jobs_open(&f.jobs, "", &listener), OK);

@@ -107,6 +107,20 @@ for job in json.load(sys.stdin)["jobs"]:
     wait_for '[ -z "$(job mine id)" ]'
 }
 
+@test "a group is named by its whole path or by its hierarchy's, and a process must be there" {
+    need_root
+    [ -e /sys/fs/cgroup/cpuacct/tasks ] || skip "no cgroups of v1"
+    start
+    for path in /sys/fs/cgroup/cpuacct/none-$$ /cpuacct/none-$$ /none-$$; do
+        "$SONDE" job begin "named-$$" --cgroup "$path"
+        [ "$("$SONDE" job --json | jq -r ".jobs[] | select(.id == \"named-$$\").cgroup")" = "/none-$$" ]
+        "$SONDE" job end "named-$$"
+    done
+    run "$SONDE" job begin "nobody-$$" --pid 2147483647
+    [ "$status" -ne 0 ]
+    [[ $output == *"there is no process 2147483647"* ]]
+}
+
 @test "sonde run is a job while it runs" {
     start
     "$SONDE" run sleep 1.5 3>&- >/dev/null 2>&1 &

@@ -24,6 +24,7 @@ struct fixture_event {
 struct fixture {
     char root[TEMP_PATH_MAX];
     struct jobs *jobs;
+    const char *only; /* events of others are not kept: on a real node there may be any number of them; NULL: keep all */
     struct fixture_event events[FIXTURE_EVENTS];
     size_t count;
 };
@@ -31,7 +32,7 @@ struct fixture {
 static inline void fixture_take(void *context, const struct job *job, enum job_event event)
 {
     struct fixture *fixture = context;
-    if (fixture->count == FIXTURE_EVENTS)
+    if (fixture->count == FIXTURE_EVENTS || (fixture->only && strcmp(fixture->only, job->id) != 0))
         return;
     struct fixture_event *out = &fixture->events[fixture->count++];
     *out = (struct fixture_event){

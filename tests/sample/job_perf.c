@@ -7,6 +7,7 @@
 #include "sample/perf_names.h"
 #include "tools/burn.h"
 #include "tools/group.h"
+#include "tools/caught.h"
 #include "tools/sensing.h"
 
 #include <errno.h>
@@ -19,35 +20,6 @@ static struct group group;
 static int (*real_open)(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
 
 /* stderr of what runs between these two. */
-static int saved_stderr;
-static FILE *caught;
-
-static void catch_stderr(void)
-{
-    caught = tmpfile();
-    saved_stderr = dup(STDERR_FILENO);
-    dup2(fileno(caught), STDERR_FILENO);
-}
-
-static const char *caught_text(void)
-{
-    static char text[8192];
-    dup2(saved_stderr, STDERR_FILENO);
-    close(saved_stderr);
-    rewind(caught);
-    text[fread(text, 1, sizeof text - 1, caught)] = '\0';
-    fclose(caught);
-    return text;
-}
-
-static unsigned lines_in(const char *text)
-{
-    unsigned lines = 0;
-    for (; *text; text++)
-        lines += *text == '\n';
-    return lines;
-}
-
 static uint64_t value(const char *job, const char *metric)
 {
     const union value *v = sensing_find(&sensing, "", job, metric);

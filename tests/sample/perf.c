@@ -2,6 +2,7 @@
 #include "sample/perf.h"
 
 #include "sample/perf_names.h"
+#include "tools/caught.h"
 #include "tools/unit.h"
 #include "wire/probe_env.h"
 
@@ -46,35 +47,6 @@ static int open_nothing(struct perf_event_attr *attr, pid_t pid, int cpu, int gr
 }
 
 /* stderr of what runs between these two. */
-static int saved_stderr;
-static FILE *caught;
-
-static void catch_stderr(void)
-{
-    caught = tmpfile();
-    saved_stderr = dup(STDERR_FILENO);
-    dup2(fileno(caught), STDERR_FILENO);
-}
-
-static const char *caught_text(void)
-{
-    static char text[4096];
-    dup2(saved_stderr, STDERR_FILENO);
-    close(saved_stderr);
-    rewind(caught);
-    text[fread(text, 1, sizeof text - 1, caught)] = '\0';
-    fclose(caught);
-    return text;
-}
-
-static unsigned lines_in(const char *text)
-{
-    unsigned lines = 0;
-    for (; *text; text++)
-        lines += *text == '\n';
-    return lines;
-}
-
 static void names_of_the_kernels_list_are_known(void **state)
 {
     (void)state;

@@ -3,7 +3,7 @@
 #define SONDE_AGENT_JOB_COPY_H
 
 #include "base/err.h"
-#include "job/job.h"
+#include "model/job.h"
 
 struct job_copy {
     struct job job;  /* stays at its address; a job is known by its slot */

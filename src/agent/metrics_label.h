@@ -4,7 +4,7 @@
 
 #include "agent/live.h"
 #include "base/buf.h"
-#include "job/job.h"
+#include "model/job.h"
 
 /* name="value", escaped; what is not UTF-8 becomes U+FFFD. The first one begins the braces; the caller closes them. */
 void metrics_label_add(struct buf *out, bool is_first, const char *name, const char *value);

@@ -4,7 +4,7 @@
 #define SONDE_JOB_ENTRIES_H
 
 #include "base/err.h"
-#include "job/job.h"
+#include "model/job.h"
 #include "job/source.h"
 
 #include <stddef.h>

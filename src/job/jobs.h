@@ -3,7 +3,7 @@
 #define SONDE_JOB_JOBS_H
 
 #include "base/err.h"
-#include "job/job.h"
+#include "model/job.h"
 
 #include <stddef.h>
 

@@ -21,6 +21,19 @@ void batch_reset(struct batch *batch)
 {
     batch->count = 0;
     batch->values_used = 0;
+    batch->jobs = NULL;
+    batch->events = NULL;
+    batch->gaps = NULL;
+    batch->job_count = batch->event_count = batch->gap_count = 0;
+    batch->stream = batch->sequence = batch->position = 0;
+}
+
+const struct job *batch_job(const struct batch *batch, const struct sample *sample)
+{
+    for (size_t i = 0; sample->job && i < batch->job_count; i++)
+        if (strcmp(batch->jobs[i]->id, sample->job) == 0)
+            return batch->jobs[i];
+    return NULL;
 }
 
 static void point_anew(struct batch *batch)

@@ -3,6 +3,7 @@
 #define SONDE_MODEL_BATCH_H
 
 #include "base/err.h"
+#include "model/job.h"
 #include "model/metric.h"
 
 #include <stdbool.h>
@@ -29,6 +30,19 @@ struct sample {
     const char *job;           /* its id; NULL: the node itself */
 };
 
+/* Something happened to a job on the host of a batch. */
+struct batch_event {
+    enum job_event event;
+    const struct job *job;
+};
+
+/* Samples of a host that are gone for good: a spool overflowed, or a message could not be read. */
+struct batch_gap {
+    uint64_t from_ns, to_ns; /* times of the first and of the last of them; 0: not known */
+    uint64_t batches;        /* how many */
+    const char *reason;      /* "spool full", "spool too old", "damaged", … */
+};
+
 /* Grows to its high-water mark and is then used again without allocation. */
 struct batch {
     struct sample *samples;
@@ -37,7 +51,23 @@ struct batch {
     uint8_t *known;
     size_t values_used, values_room;
     const char *host; /* where all of it was read; borrowed; NULL: here */
+
+    /* What belongs to the samples; all borrowed, set by whoever made the batch after batch_reset, which forgets it. */
+    const struct job *const *jobs; /* those on the host at this time: whose a sample is, which jobs a node's sample touches */
+    size_t job_count;
+    const struct batch_event *events; /* a job that ended is still among jobs in the batch that tells so */
+    size_t event_count;
+    const struct batch_gap *gaps;
+    size_t gap_count;
+
+    /* Together with the host unique for ever, and the same when the batch is delivered again: what makes writing it twice
+     * harmless. Both 0: it comes straight from the sensors. */
+    uint64_t stream, sequence;
+    uint64_t position; /* in the journal that it was read from, for sinks that remember where they were; 0: none */
 };
+
+/* The job of a sample, or NULL: the node's own, or a job of which no more than the id is known. */
+const struct job *batch_job(const struct batch *batch, const struct sample *sample);
 
 void batch_init(struct batch *batch);
 void batch_clear(struct batch *batch);

@@ -4,7 +4,7 @@
 #define SONDE_SAMPLE_GPU_HELD_H
 
 #include "base/buf.h"
-#include "job/job.h"
+#include "model/job.h"
 
 #define GPU_MAX 32
 

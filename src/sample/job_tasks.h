@@ -5,7 +5,7 @@
 #ifndef SONDE_SAMPLE_JOB_TASKS_H
 #define SONDE_SAMPLE_JOB_TASKS_H
 
-#include "job/job.h"
+#include "model/job.h"
 #include "sample/job_groups.h"
 
 struct job_folder {

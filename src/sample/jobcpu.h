@@ -3,7 +3,7 @@
 #define SONDE_SAMPLE_JOBCPU_H
 
 #include "job/cgroup.h"
-#include "job/job.h"
+#include "model/job.h"
 
 #include <stdint.h>
 

@@ -3,7 +3,7 @@
 #ifndef SONDE_SAMPLE_RAPL_JOBS_H
 #define SONDE_SAMPLE_RAPL_JOBS_H
 
-#include "job/job.h"
+#include "model/job.h"
 #include "model/batch.h"
 #include "sample/jobcpu.h"
 #include "sample/pidcpu.h"

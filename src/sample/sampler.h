@@ -4,7 +4,7 @@
 #define SONDE_SAMPLE_SAMPLER_H
 
 #include "base/err.h"
-#include "job/job.h"
+#include "model/job.h"
 #include "model/batch.h"
 #include "model/setting.h"
 

@@ -6,6 +6,8 @@
 #include "model/batch.h"
 #include "model/setting.h"
 
+#include <stdbool.h>
+
 /* One constant per sink, in a file of its name. The caller allocates state_size zeroed bytes, applies the settings, then
  * calls open, write as often as it likes, flush, and close; it frees the state. */
 struct sink {
@@ -26,12 +28,26 @@ struct sink {
 
     /* Forgets what was not flushed. */
     void (*close)(void *state);
+
+    /* May be NULL. Where it was when it last made anything durable: the position of that batch, kept with the data itself,
+     * so that after a crash nothing is missed and nothing is there twice; what lay behind it is taken back here. Asked
+     * once, after open. 0: it has nothing yet. Without this the caller keeps the position, saves it after each flush, and
+     * what was written since is delivered again: then a batch that comes twice must do no harm. */
+    enum err (*resume)(void *state, uint64_t *position);
+
+    /* May be NULL. One line for people about the last failure of any call: "HTTP 401: wrong password". Never NULL itself. */
+    const char *(*message)(const void *state);
+
+    bool may_block; /* it talks to others, and may wait for them: it gets a thread of its own */
 };
 
 /* The sinks that are built in, NULL at the end. */
 extern const struct sink *const sink_all[];
 
-/* NULL when there is none of this name. */
+/* NULL when there is none of this name among them. */
 const struct sink *sink_find(const char *name);
+
+/* The same, and where none is built in, that of the module that sink_modules (sink/module.h) names for it. ABSENT: there is none, or it cannot be loaded; CORRUPT: it is of another version of Sonde. why gets a sentence. */
+enum err sink_load(const char *name, const struct sink **sink, char *why, size_t why_size);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef SONDE_TESTS_TOOLS_GROUP_H
 #define SONDE_TESTS_TOOLS_GROUP_H
 
-#include "job/job.h"
+#include "model/job.h"
 
 #include <errno.h>
 #include <fcntl.h>

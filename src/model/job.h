@@ -1,7 +1,7 @@
-/* A job on this node: whose it is, since when, what it may use, and where the kernel keeps its numbers. Made by jobs.c from
- * what the cgroup tree, a prolog or sonde run tells. */
-#ifndef SONDE_JOB_JOB_H
-#define SONDE_JOB_JOB_H
+/* A job on a node: whose it is, since when, what it may use, and where the kernel keeps its numbers. Made by job/jobs.c from
+ * what the cgroup tree, a prolog or sonde run tells; on a collector by wire/stream.c, without what only the node needs. */
+#ifndef SONDE_MODEL_JOB_H
+#define SONDE_MODEL_JOB_H
 
 #include <stdbool.h>
 #include <stdint.h>

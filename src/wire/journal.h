@@ -1,0 +1,93 @@
+/* The journal: what was taken and is not yet delivered everywhere, in files. An agent has one, for its own stream; a
+ * collector has one, for the streams of all its hosts. One thread writes; each outlet (an uplink, a sink) reads with a cursor
+ * of its own, at its own speed. What all of them have passed is removed. Beyond its bounds the oldest goes, and whoever had
+ * not read it is told exactly what is missing.
+ *
+ * Files: DIR/<position of the first byte, 16 hex digits>.journal, each one segment: entries, one after another, each with its
+ * size and check. The first entry of a stream in a segment is its state, so that a segment can be read without those before
+ * it. DIR/<name>.cursor: where a reader is. DIR/streams: the last sequence of each stream that has left the segments.
+ * DIR/lock keeps a second process out. */
+#ifndef SONDE_WIRE_JOURNAL_H
+#define SONDE_WIRE_JOURNAL_H
+
+#include "base/buf.h"
+
+#define JOURNAL_BYTES (1ull << 30)
+#define JOURNAL_HOST_MAX 256
+#define JOURNAL_NAME_MAX 64
+
+struct journal_settings {
+    uint64_t bytes;         /* of all segments; 0: JOURNAL_BYTES */
+    uint64_t age_ns;        /* of the oldest entry; 0: any */
+    uint64_t segment_bytes; /* 0: chosen by what is written */
+};
+
+enum journal_kind { JOURNAL_STATE = 1, JOURNAL_RECORD = 2, JOURNAL_GAP = 3 };
+
+struct journal_entry {
+    enum journal_kind kind;
+    const char *host;       /* of the stream */
+    uint64_t stream;        /* its id: random, made when the stream began */
+    uint64_t sequence;      /* of the record, from 1; of a state: the record that it comes behind */
+    uint64_t time_ns;       /* CLOCK_REALTIME of the batch, for age and gaps; 0: not known */
+    struct bytes body;      /* record or snapshot; borrowed until the next call */
+    /* when read: */
+    uint64_t position;      /* of the entry; what journal_done is told */
+    bool is_new;            /* false: the reader was behind it already; it is shown again only to make the state */
+    /* of a JOURNAL_GAP, which is never in a file: what this reader has missed of the stream */
+    uint64_t gap_from_ns, gap_to_ns, gap_records;
+    const char *gap_reason;
+};
+
+struct journal;
+
+/* Opens, or makes, the folder; cuts off what a crash left half written. AGAIN: another process has it. DENIED, FULL, IO. why
+ * gets a sentence. */
+enum err journal_open(struct journal **journal, const char *dir, const struct journal_settings *settings, struct buf *why);
+void journal_close(struct journal **journal); /* syncs first; all readers must be closed */
+
+/* The last sequence of a stream that was appended, ever; 0: none. What is not beyond it is there already. */
+uint64_t journal_last(const struct journal *journal, const char *host, uint64_t stream);
+
+/* Does a record of the stream need its state before it, because a segment has begun? */
+bool journal_wants_state(const struct journal *journal, const char *host, uint64_t stream);
+
+/* Appends, with one write; readers see it at once. FULL: the disk is full, nothing was written, and it may be tried again.
+ * After FULL and IO the file is as before. */
+enum err journal_append(struct journal *journal, const struct journal_entry *entry);
+
+/* Everything appended before is on the disk when it returns OK. May be called by another thread than the writer. */
+enum err journal_sync(struct journal *journal);
+
+/* Once a second or so: ends segments, removes what all have read or what is too old or too much. */
+void journal_tend(struct journal *journal, uint64_t now_ns);
+
+struct journal_figures {
+    uint64_t bytes, segments, entries;   /* in the files now */
+    uint64_t position;                   /* behind the newest entry */
+    uint64_t oldest_ns;                  /* time of the oldest entry; 0: none */
+    uint64_t lost_records;               /* removed before somebody had read them, since the start */
+    uint64_t damaged_bytes;              /* found at the start */
+};
+void journal_figures(const struct journal *journal, struct journal_figures *figures);
+
+struct journal_reader; /* for one thread at a time */
+
+/* A reader of this name, where it was when it was last done; a new one begins at the oldest entry (from_start) or behind the
+ * newest. from: where else to begin, for whoever remembers it himself; 0: as the cursor says. */
+enum err journal_read(struct journal *journal, struct journal_reader **reader, const char *name, bool from_start,
+                      uint64_t from);
+void journal_read_close(struct journal_reader **reader); /* its cursor stays */
+void journal_forget(struct journal *journal, const char *name); /* its cursor holds nothing up any longer */
+
+/* The next entry. AGAIN: there is none now. CORRUPT: what follows is damaged; it is skipped, counted and told as a gap. */
+enum err journal_next(struct journal_reader *reader, struct journal_entry *entry);
+int journal_fd(const struct journal_reader *reader); /* an eventfd: readable when something was appended; clears in next */
+
+/* Everything up to and with the entry at position is safe elsewhere. Saved lazily: at the latest a second later, and at the
+ * end. */
+enum err journal_done(struct journal_reader *reader, uint64_t position);
+uint64_t journal_lag_bytes(const struct journal_reader *reader); /* between what is done and the newest */
+uint64_t journal_lag_ns(const struct journal_reader *reader, uint64_t now_ns); /* age of the oldest that is not done; 0: none */
+
+#endif

@@ -47,7 +47,8 @@ extern const struct sink *const sink_all[];
 /* NULL when there is none of this name among them. */
 const struct sink *sink_find(const char *name);
 
-/* The same, and where none is built in, that of the module that sink_modules (sink/module.h) names for it. ABSENT: there is none, or it cannot be loaded; CORRUPT: it is of another version of Sonde. why gets a sentence. */
+/* The same, and where none is built in, that of the module that sink_modules (sink/module.h) names for it. ABSENT: there is
+ * none, or it cannot be loaded; CORRUPT: it is of another version of Sonde. why gets a sentence. */
 enum err sink_load(const char *name, const struct sink **sink, char *why, size_t why_size);
 
 #endif

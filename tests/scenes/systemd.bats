@@ -1,0 +1,145 @@
+#!/usr/bin/env bats
+# The unit as it is installed, under a real systemd: the first process of a Linux in user mode (tests/tools/systemd-in).
+load scene
+
+# A systemd that knows the installed unit; in it $SCRIPT runs, with what it needs before it.
+boot() {
+    [ -x "$(command -v linux.uml)" ] && [ -x /lib/systemd/systemd ] \
+        || skip "needs the packages user-mode-linux and systemd"
+    [ -z "$(ldd "$SONDE" | grep -E 'lib(asan|tsan|ubsan)')" ] || skip "a Linux in user mode has no room for sanitizers"
+    prepare
+    { declare -f wait_for metrics show seen && cat; } >"$T/script"
+    run "$SOURCE/tests/tools/systemd-in" "$T" script 3>&-
+    echo "$output"
+    cat "$T/said" || :
+    [ "$status" -eq 0 ]
+}
+
+# The place where it is installed is no place of that Linux; everything else of the unit is what a site gets.
+prepare() {
+    DESTDIR=$T/root meson install -C "$BUILD" --no-rebuild >"$T/log" 2>&1 || { cat "$T/log"; return 1; }
+    local binary unit
+    binary=$(cd "$T" && find root -type f -name sonde -perm -100)
+    unit=$(find "$T/root" -name sonde-agent.service)
+    mkdir -p "$T/units/sonde-agent.service.d"
+    sed "s|^ExecStart=.*|ExecStart=/mnt/$binary agent -c /mnt/agent.conf|" "$unit" >"$T/units/sonde-agent.service"
+    printf '%s\n' '[Service]' 'StandardOutput=append:/mnt/said' 'StandardError=append:/mnt/said' \
+        "ExecStopPost=+/bin/sh -c 'echo \$SERVICE_RESULT \$EXIT_CODE \$EXIT_STATUS >/mnt/ended'" \
+        >"$T/units/sonde-agent.service.d/told.conf"
+    ln -s "$binary" "$T/sonde"
+    printf 'period = 1s\nsink = csv:path=/var/log/sonde/samples.csv\n' >"$T/agent.conf"
+}
+
+# For the scripts: until a condition holds, at most 20 s.
+wait_for() {
+    for ((i = 0; i < 100; i++)); do
+        eval "$1" 2>/dev/null && return
+        sleep 0.2
+    done
+    echo "never: $1"
+    return 1
+}
+
+metrics() {
+    curl -sf http://127.0.0.1:1337/metrics
+}
+
+show() {
+    systemctl show -p "$1" --value sonde-agent
+}
+
+# What the agent holds whose socket is in a folder.
+seen() {
+    /mnt/sonde ls "$1/agent.sock" | sort
+}
+
+@test "it starts, tells when it is ready, and answers; reload and stop do what they say" {
+    boot <<'S'
+set -eu
+systemctl start sonde-agent # does not return before it is ready
+[ "$(systemctl is-active sonde-agent)" = active ]
+metrics >/dev/null
+[ "$(show NRestarts)" = 0 ]
+wait_for 'metrics | grep -q ^sonde_meminfo_'
+setpriv --reuid=65534 --regid=65534 --clear-groups /mnt/sonde ls | grep /meminfo # any user may ask
+
+printf 'period = 500ms\nsink = csv:path=/var/log/sonde/samples.csv\n' >/mnt/agent.conf
+pid=$(show MainPID)
+systemctl reload sonde-agent
+wait_for '/mnt/sonde ctl --json | grep -q "\"period_ns\": 500000000"'
+echo 'period = soon' >/mnt/agent.conf
+systemctl reload sonde-agent
+wait_for "grep -q \"agent.conf:1: 'soon' is no duration\" /mnt/said"
+wait_for '[ "$(systemctl is-active sonde-agent)" = active ]'
+[ "$(show MainPID)" = "$pid" ]
+wait_for 'metrics | grep -q ^sonde_meminfo_'
+
+# a job that is there when it stops has a last sample, and no line is cut
+mkdir -p /sys/fs/cgroup/system.slice/slurmstepd.scope/job_77/step_0
+sleep 100 &
+echo $! >/sys/fs/cgroup/system.slice/slurmstepd.scope/job_77/step_0/cgroup.procs
+wait_for 'metrics | grep sonde_cgroup_ | grep -q job=\"77\"'
+systemctl stop sonde-agent
+[ "$(systemctl is-active sonde-agent || :)" = inactive ]
+[ "$(cat /mnt/ended)" = 'success exited 0' ]
+[ ! -e /run/sonde ]
+[ "$(tail -c 2 /var/log/sonde/samples.csv | od -An -tx1)" = ' 0d 0a' ]
+grep -q ',77,cgroup,' /var/log/sonde/samples.csv
+S
+}
+
+@test "the sandbox holds, and silences no sensor" {
+    boot <<'S'
+set -eu
+systemctl start sonde-agent
+pid=$(show MainPID)
+[ "$(show ProtectSystem)" = strict ]
+[ "$(show ProtectHome)/$(show PrivateTmp)/$(show NoNewPrivileges)/$(show MemoryDenyWriteExecute)" = yes/yes/yes/yes ]
+grep -qE '^NoNewPrivs:\s1$' "/proc/$pid/status"
+grep -qE '^Seccomp:\s2$' "/proc/$pid/status"
+[ "$(cat "/proc/$pid/oom_score_adj")" = -500 ]
+[ "$(show MemoryMax)" = $((256 << 20)) ]
+bounding=$((0x$(sed -n 's/^CapBnd:\t//p' "/proc/$pid/status")))
+[ $((bounding & 1 << 1)) = 0 ]  # may not write what is not its own (DAC_OVERRIDE)
+[ $((bounding & 1 << 16)) = 0 ] # nor load modules
+[ $((bounding & 1 << 12)) != 0 ] # but ask for taskstats (NET_ADMIN)
+touch /mnt/here
+nsenter -t "$pid" -m touch /mnt/there && exit 1
+nsenter -t "$pid" -m touch /var/log/sonde/there /var/lib/sonde/there /run/sonde/there
+
+mkdir -p /sys/fs/cgroup/system.slice/slurmstepd.scope/job_77/step_0
+sleep 100 &
+echo $! >/sys/fs/cgroup/system.slice/slurmstepd.scope/job_77/step_0/cgroup.procs
+SONDE_SOCKET_DIR=/tmp/free /mnt/sonde agent --listen none &
+free=$!
+for set in cgroup taskstats process; do
+    wait_for "seen /run/sonde | grep -q /77/$set"
+    wait_for "seen /tmp/free | grep -q /77/$set"
+done
+diff <(seen /run/sonde) <(seen /tmp/free)
+kill "$free"
+wait "$free"
+S
+}
+
+@test "systemd starts it again when it no longer gives signs of life" {
+    boot <<'S'
+set -eu
+[ "$(grep -c ^WatchdogSec= /mnt/units/sonde-agent.service)" = 1 ]
+printf '[Service]\nWatchdogSec=2s\nRestartSec=0\n' >/mnt/units/sonde-agent.service.d/watchdog.conf
+systemctl start sonde-agent
+pid=$(show MainPID)
+sleep 5 # it lives, and is left alone
+[ "$(show MainPID)/$(show NRestarts)" = "$pid/0" ]
+kill -STOP "$pid"
+wait_for '[ "$(show NRestarts)" = 1 ]'
+grep -q '^watchdog ' /mnt/ended
+wait_for '[ "$(systemctl is-active sonde-agent)" = active ]'
+[ "$(show MainPID)" != "$pid" ]
+metrics >/dev/null
+kill -9 "$(show MainPID)"
+wait_for '[ "$(show NRestarts)" = 2 ]'
+wait_for '[ "$(systemctl is-active sonde-agent)" = active ]'
+wait_for 'metrics >/dev/null'
+S
+}

@@ -1,6 +1,7 @@
 /* How long /metrics takes with 100,000 series, in four layouts: many families of few series and the other way round, of the
  * node and of a thousand jobs. Prints the best and the median of several rounds, in ms. Usage: bench-metrics [SERIES]. */
-#include "agent/metrics.h"
+#include "agent/node_view.h"
+#include "sink/metrics.h"
 #include "base/clock.h"
 #include "tools.h"
 
@@ -92,7 +93,8 @@ static void run(const struct layout *layout)
     for (size_t i = 0; i < count; i++)
         fill(&batch, &sets[i], layout);
     live_take(live, &batch, 1);
-    struct view view = { .live = live, .host = "node1234", .uid = VIEW_ALL };
+    struct node_view node = { .live = live, .host = "node1234" };
+    struct view view = node_view_of(&node, VIEW_ALL);
     measure(&view, layout, layout->metrics * layout->instances * (layout->jobs ? layout->jobs : 1));
     batch_clear(&batch);
     live_close(&live);

@@ -3,7 +3,7 @@
 #define SONDE_AGENT_AGENT_H
 
 #include "agent/colmet.h"
-#include "agent/notify.h"
+#include "base/notify.h"
 #include "agent/outlets.h"
 #include "agent/sensors.h"
 #include "agent/serve.h"

@@ -84,7 +84,7 @@ static void fit(struct fitting *fitting, const struct set *set, const struct rul
     }
 }
 
-static uint64_t number_of(const struct live_entry *entry, size_t i, const struct rule *rule)
+static uint64_t number_of(const struct view_entry *entry, size_t i, const struct rule *rule)
 {
     if (entry->set->metrics[i].type != F64)
         return entry->values[i].u64 * rule->times / rule->divisor;
@@ -92,7 +92,7 @@ static uint64_t number_of(const struct live_entry *entry, size_t i, const struct
     return value > 0 && value < 1.8e19 ? (uint64_t)value : 0;
 }
 
-static void take(struct figures *figures, const struct fitting *fitting, const struct live_entry *entry)
+static void take(struct figures *figures, const struct fitting *fitting, const struct view_entry *entry)
 {
     for (size_t i = 0; i < fitting->count; i++) {
         const struct rule *rule = fitting->rules[i].rule;
@@ -113,8 +113,10 @@ static void take(struct figures *figures, const struct fitting *fitting, const s
 static size_t slots_of(const struct view *view)
 {
     const struct job *job;
-    size_t count = 0, at = 0;
-    while (view->jobs && (job = jobs_next(view->jobs, &at)))
+    const char *host;
+    struct view_at at = { 0 };
+    size_t count = 0;
+    while (view_next_job(view, &at, &host, &job))
         count = job->slot >= count ? (size_t)job->slot + 1 : count;
     return count;
 }
@@ -132,20 +134,19 @@ static void turn_memory(struct figures *node)
 enum err figures_read(struct figures_all *all, const struct view *view)
 {
     struct fitting for_jobs = { 0 }, for_node = { 0 };
-    const struct live_entry *entry;
-    const struct job *job;
-    size_t at = 0;
+    struct view_entry entry;
+    struct view_at at = { 0 };
     *all = (struct figures_all){ .job_count = slots_of(view) };
     all->jobs = calloc(all->job_count + 1, sizeof *all->jobs);
     if (!all->jobs)
         return NOMEM;
-    while ((entry = live_next(view->live, &at))) {
-        if (!entry->job) {
-            fit(&for_node, entry->set, node_rules, sizeof node_rules / sizeof *node_rules);
-            take(&all->node, &for_node, entry);
-        } else if (!*entry->instance && view_shows(view, entry, &job) && job && job->slot < all->job_count) {
-            fit(&for_jobs, entry->set, job_rules, sizeof job_rules / sizeof *job_rules);
-            take(&all->jobs[job->slot], &for_jobs, entry);
+    while (view_next(view, &at, &entry)) {
+        if (!entry.job) {
+            fit(&for_node, entry.set, node_rules, sizeof node_rules / sizeof *node_rules);
+            take(&all->node, &for_node, &entry);
+        } else if (!*entry.instance && entry.of && entry.of->slot < all->job_count) {
+            fit(&for_jobs, entry.set, job_rules, sizeof job_rules / sizeof *job_rules);
+            take(&all->jobs[entry.of->slot], &for_jobs, &entry);
         }
     }
     turn_memory(&all->node);

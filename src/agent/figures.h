@@ -2,8 +2,8 @@
 #ifndef SONDE_AGENT_FIGURES_H
 #define SONDE_AGENT_FIGURES_H
 
-#include "agent/view.h"
 #include "base/json.h"
+#include "model/view.h"
 
 /* X(name): the counters among them only grow. */
 #define FIGURES_LIST(X) \

@@ -3,7 +3,7 @@
 #ifndef SONDE_AGENT_SENSORS_H
 #define SONDE_AGENT_SENSORS_H
 
-#include "agent/live.h"
+#include "model/live.h"
 #include "agent/plan.h"
 #include "agent/schedule.h"
 #include "job/jobs.h"

@@ -1,12 +1,14 @@
-/* Which path gives what, and who may ask for it. Bytes are http.c's business, the answers are made by metrics.c and
- * state.c. */
+/* Which path gives what, and who may ask for it. Bytes are http.c's business, the answers are made by sink/metrics.c,
+ * sink/held.c and state.c. */
 #include "agent/serve.h"
 
-#include "agent/http.h"
 #include "agent/job_post.h"
-#include "agent/listen.h"
-#include "agent/metrics.h"
+#include "agent/node_view.h"
 #include "agent/state.h"
+#include "base/http.h"
+#include "base/listen.h"
+#include "sink/held.h"
+#include "sink/metrics.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@
 
 struct serve {
     struct serve_context context;
+    struct node_view node;
     struct http *http;
     char socket_path[PATH_ROOM]; /* "": none */
     uint16_t port;
@@ -39,12 +42,7 @@ static uint32_t viewer_of(const struct http_peer *peer)
 
 static struct view view_of(const struct serve *serve, const struct http_request *request)
 {
-    return (struct view){
-        .live = serve->context.live,
-        .jobs = serve->context.jobs,
-        .host = serve->context.host ? serve->context.host : "",
-        .uid = viewer_of(&request->peer),
-    };
+    return node_view_of(&serve->node, viewer_of(&request->peer));
 }
 
 static void give_metrics(struct serve *serve, const struct http_request *request, struct http_answer *answer)
@@ -60,7 +58,7 @@ static void give_sets(struct serve *serve, const struct http_request *request, s
 {
     struct view view = view_of(serve, request);
     answer->type = "application/json";
-    state_sets(&answer->body, &view, bytes_equal(request->query, bytes_of("values")));
+    held_sets(&answer->body, &view, bytes_equal(request->query, bytes_of("values")));
 }
 
 static void give_jobs(struct serve *serve, const struct http_request *request, struct http_answer *answer)
@@ -157,6 +155,7 @@ enum err serve_open(struct serve **serve, const struct serve_context *context)
     if (!new)
         return NOMEM;
     new->context = *context;
+    new->node = (struct node_view){ context->live, context->jobs, context->host ? context->host : "" };
     enum err err = http_open(&new->http, &(struct http_handler){ serve_answer, new }, NULL);
     if (err)
         serve_close(serve);

@@ -3,7 +3,7 @@
 #ifndef SONDE_AGENT_SERVE_H
 #define SONDE_AGENT_SERVE_H
 
-#include "agent/live.h"
+#include "model/live.h"
 #include "base/buf.h"
 #include "job/jobs.h"
 

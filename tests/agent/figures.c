@@ -2,7 +2,9 @@
 #include "tools/unit.h"
 
 #include "agent/figures.h"
+#include "agent/node_view.h"
 #include "agent/state.h"
+#include "sink/held.h"
 #include "tools/temp.h"
 
 static void nothing(void *context, const struct job *job, enum job_event event)
@@ -16,6 +18,7 @@ struct fixture {
     struct live *live;
     struct jobs *jobs;
     struct batch batch;
+    struct node_view node;
     struct view view;
     char root[TEMP_PATH_MAX];
 };
@@ -33,7 +36,8 @@ static int begin(void **state)
         assert_int_equal(jobs_begin(f.jobs, &job), OK);
     }
     batch_init(&f.batch);
-    f.view = (struct view){ .live = f.live, .jobs = f.jobs, .host = "n1", .uid = VIEW_ALL };
+    f.node = (struct node_view){ f.live, f.jobs, "n1" };
+    f.view = node_view_of(&f.node, VIEW_ALL);
     *state = &f;
     return 0;
 }
@@ -153,7 +157,7 @@ static void users_see_their_own(void **state)
     assert_non_null(strstr(buf_text(&out), "\"cpu_us\": [6, 50]"));
     assert_non_null(strstr(buf_text(&out), "\"others\": 1"));
     buf_reset(&out);
-    state_sets(&out, &f->view, true);
+    held_sets(&out, &f->view, true);
     assert_null(strstr(buf_text(&out), "\"job\": \"1\""));
     assert_non_null(strstr(buf_text(&out), "\"job\": \"2\""));
     assert_non_null(strstr(buf_text(&out), "\"values\": [6, null]"));

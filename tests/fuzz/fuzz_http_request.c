@@ -1,6 +1,6 @@
 /* A request with any content, and its Accept header: whatever is borrowed lies inside of what came in. */
-#include "agent/http_request.h"
-#include "agent/metrics.h"
+#include "base/http_request.h"
+#include "sink/metrics.h"
 
 #include <stdlib.h>
 

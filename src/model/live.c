@@ -1,0 +1,482 @@
+/* The newest samples, from batches to whoever shows them. Entries stand in one group per set; a hash finds the entry of a
+ * sample, and those of one job are chained, so that thousands of jobs may come and go. Sets and texts are copied: a
+ * sampler may be closed while its last values are still shown. */
+#include "model/live.h"
+
+#include "model/live_set.h"
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OWNER_BUCKETS 1024u
+#define BUCKETS_FIRST 256u
+
+/* A job, or the node: who the entries are of. */
+struct owner {
+    struct owner *next;
+    struct node *first; /* of its entries */
+    char id[];
+};
+
+struct group;
+
+struct node {
+    struct live_entry entry; /* what others see; its arrays stand behind the node, in the same allocation */
+    struct group *group;
+    size_t place;            /* in group->nodes */
+    struct owner *owner;
+    struct node *next, *before, *after; /* in the bucket; of the same owner */
+    const void *source;
+    uint64_t taken_ns; /* CLOCK_MONOTONIC: time_ns may jump */
+    uint32_t hash;
+};
+
+struct group {
+    struct set *set; /* our copy */
+    struct live_address address; /* of the set that was met last */
+    struct node **nodes;
+    size_t count, room, begin; /* begin: entries in the groups before */
+    size_t cursor; /* samples come in the same order at each tick: the place where the next is expected */
+};
+
+struct live {
+    struct group **groups;
+    size_t group_count, count;
+    struct node **buckets;
+    uint32_t bucket_count; /* a power of two */
+    struct owner *owners[OWNER_BUCKETS];
+    struct owner *here; /* the node itself */
+};
+
+static uint32_t hash_text(uint32_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (uint8_t)*text) * 16777619u;
+    return (hash ^ 0xffu) * 16777619u;
+}
+
+static uint32_t hash_of(const struct group *group, const char *job, const char *instance)
+{
+    uint32_t hash = hash_text(2166136261u, group->set->name);
+    return hash_text(hash_text(hash, job ? job : ""), instance);
+}
+
+static struct owner *owner_new(const char *id)
+{
+    size_t size = strlen(id) + 1;
+    struct owner *owner = calloc(1, sizeof *owner + size);
+    if (owner)
+        memcpy(owner->id, id, size);
+    return owner;
+}
+
+enum err live_open(struct live **live)
+{
+    struct live *l = *live = calloc(1, sizeof *l);
+    if (!l)
+        return NOMEM;
+    l->here = owner_new("");
+    l->buckets = calloc(BUCKETS_FIRST, sizeof(struct node *));
+    l->bucket_count = BUCKETS_FIRST;
+    if (l->here && l->buckets)
+        return OK;
+    live_close(live);
+    return NOMEM;
+}
+
+static struct owner **owner_place(struct live *live, const char *id)
+{
+    struct owner **place = &live->owners[hash_text(2166136261u, id) % OWNER_BUCKETS];
+    while (*place && strcmp((*place)->id, id) != 0)
+        place = &(*place)->next;
+    return place;
+}
+
+/* NULL: memory ran out. */
+static struct owner *owner_of(struct live *live, const char *job)
+{
+    if (!job)
+        return live->here;
+    struct owner **place = owner_place(live, job);
+    if (!*place)
+        *place = owner_new(job);
+    return *place;
+}
+
+static void count_anew(struct live *live)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < live->group_count; i++) {
+        live->groups[i]->begin = count;
+        count += live->groups[i]->count;
+    }
+    live->count = count;
+}
+
+static struct group *group_new(struct live *live, const struct set *set)
+{
+    struct group **groups = realloc(live->groups, (live->group_count + 1) * sizeof(struct group *));
+    if (!groups)
+        return NULL;
+    live->groups = groups;
+    struct group *group = calloc(1, sizeof *group);
+    struct set *copy = group ? live_set_copy(set) : NULL;
+    if (!copy) {
+        free(group);
+        return NULL;
+    }
+    group->set = copy;
+    group->address = live_address_of(set);
+    group->begin = live->count;
+    live->groups[live->group_count++] = group;
+    return group;
+}
+
+/* Addresses first: equal ones mean the same set, unless live_forget_addresses said otherwise. */
+static struct group *group_of(struct live *live, const struct set *set)
+{
+    for (size_t i = 0; i < live->group_count; i++)
+        if (live_address_equal(&live->groups[i]->address, set))
+            return live->groups[i];
+    for (size_t i = 0; i < live->group_count; i++)
+        if (live_set_equal(live->groups[i]->set, set)) {
+            live->groups[i]->address = live_address_of(set);
+            return live->groups[i];
+        }
+    return group_new(live, set);
+}
+
+void live_forget_addresses(struct live *live)
+{
+    for (size_t i = 0; i < live->group_count; i++)
+        live->groups[i]->address = (struct live_address){ 0 };
+}
+
+static bool grow_buckets(struct live *live)
+{
+    if (live->count < live->bucket_count)
+        return true;
+    uint32_t count = live->bucket_count * 2;
+    struct node **buckets = calloc(count, sizeof(struct node *));
+    if (!buckets)
+        return false;
+    for (uint32_t i = 0; i < live->bucket_count; i++)
+        for (struct node *node = live->buckets[i], *next; node; node = next) {
+            next = node->next;
+            node->next = buckets[node->hash & (count - 1)];
+            buckets[node->hash & (count - 1)] = node;
+        }
+    free(live->buckets);
+    live->buckets = buckets;
+    live->bucket_count = count;
+    return true;
+}
+
+static bool grow_group(struct group *group)
+{
+    if (group->count < group->room)
+        return true;
+    size_t room = group->room ? group->room * 2 : 4;
+    struct node **nodes = realloc(group->nodes, room * sizeof(struct node *));
+    if (!nodes)
+        return false;
+    group->nodes = nodes;
+    group->room = room;
+    return true;
+}
+
+static struct node *node_new(const struct group *group, const char *instance)
+{
+    size_t size = group->set->size, text = strlen(instance) + 1;
+    struct node *node = calloc(1, sizeof *node + size * (sizeof(union value) + 1) + text);
+    if (!node)
+        return NULL;
+    union value *values = (union value *)(node + 1);
+    uint8_t *known = (uint8_t *)(values + size);
+    char *copy = memcpy(known + size, instance, text);
+    node->entry = (struct live_entry){ .set = group->set, .instance = copy, .values = values, .known = known };
+    return node;
+}
+
+static void link_owner(struct node *node, struct owner *owner, const struct live *live)
+{
+    node->owner = owner;
+    node->entry.job = owner == live->here ? NULL : owner->id;
+    node->after = owner->first;
+    if (owner->first)
+        owner->first->before = node;
+    owner->first = node;
+}
+
+static void link_group(struct live *live, struct group *group, struct node *node)
+{
+    node->group = group;
+    node->place = group->count;
+    group->nodes[group->count++] = node;
+    live->count++;
+    if (group != live->groups[live->group_count - 1])
+        count_anew(live);
+}
+
+static enum err node_add(struct live *live, struct group *group, const struct sample *sample, uint32_t hash,
+                         struct node **added)
+{
+    if (live->count >= LIVE_ENTRIES_MAX)
+        return FULL;
+    if (!grow_buckets(live) || !grow_group(group))
+        return NOMEM;
+    struct node *node = node_new(group, sample->instance);
+    struct owner *owner = node ? owner_of(live, sample->job) : NULL;
+    if (!owner) {
+        free(node);
+        return NOMEM;
+    }
+    node->hash = hash;
+    node->next = live->buckets[hash & (live->bucket_count - 1)];
+    live->buckets[hash & (live->bucket_count - 1)] = node;
+    node->entry.first_ns = sample->time_ns;
+    link_owner(node, owner, live);
+    link_group(live, group, node);
+    *added = node;
+    return OK;
+}
+
+static bool is_of(const struct node *node, const struct group *group, const struct sample *sample)
+{
+    const char *job = node->entry.job;
+    if (node->group != group || strcmp(node->entry.instance, sample->instance) != 0)
+        return false;
+    return job && sample->job ? strcmp(job, sample->job) == 0 : job == sample->job;
+}
+
+static enum err node_find(struct live *live, struct group *group, const struct sample *sample, struct node **found)
+{
+    if (group->cursor >= group->count)
+        group->cursor = 0;
+    if (group->count && is_of(group->nodes[group->cursor], group, sample)) {
+        *found = group->nodes[group->cursor++];
+        return OK;
+    }
+    uint32_t hash = hash_of(group, sample->job, sample->instance);
+    struct node *node = live->buckets[hash & (live->bucket_count - 1)];
+    while (node && (node->hash != hash || !is_of(node, group, sample)))
+        node = node->next;
+    enum err err = node ? OK : node_add(live, group, sample, hash, &node);
+    if (err)
+        return err;
+    group->cursor = node->place + 1;
+    *found = node;
+    return OK;
+}
+
+static void copy_values(struct node *node, const struct sample *sample)
+{
+    size_t size = node->entry.set->size;
+    memcpy((union value *)node->entry.values, sample->values, size * sizeof *sample->values);
+    if (sample->known)
+        memcpy((uint8_t *)node->entry.known, sample->known, size);
+    else
+        memset((uint8_t *)node->entry.known, 1, size);
+}
+
+static void unlink_owner(struct live *live, struct node *node)
+{
+    struct owner *owner = node->owner;
+    if (node->before)
+        node->before->after = node->after;
+    else
+        owner->first = node->after;
+    if (node->after)
+        node->after->before = node->before;
+    if (owner->first || owner == live->here)
+        return;
+    *owner_place(live, owner->id) = owner->next;
+    free(owner);
+}
+
+/* The last of the group takes its place. */
+static void node_drop(struct live *live, struct node *node)
+{
+    struct node **place = &live->buckets[node->hash & (live->bucket_count - 1)];
+    struct group *group = node->group;
+    while (*place != node)
+        place = &(*place)->next;
+    *place = node->next;
+    group->nodes[node->place] = group->nodes[--group->count];
+    group->nodes[node->place]->place = node->place;
+    unlink_owner(live, node);
+    free(node);
+}
+
+static void group_free(struct group *group)
+{
+    free(group->nodes);
+    live_set_free(&group->set);
+    free(group);
+}
+
+static void drop_empty_groups(struct live *live)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < live->group_count; i++) {
+        if (live->groups[i]->count)
+            live->groups[kept++] = live->groups[i];
+        else
+            group_free(live->groups[i]);
+    }
+    live->group_count = kept;
+    count_anew(live);
+}
+
+/* A sampler that made its set anew, with metrics more, gives the same instances with it: those of the old set are over. */
+static bool drop_replaced(struct live *live, const struct node *by, const void *source)
+{
+    for (struct node *node = live->buckets[by->hash & (live->bucket_count - 1)]; node; node = node->next) {
+        if (node == by || node->hash != by->hash || node->owner != by->owner || node->source != source
+            || strcmp(node->entry.instance, by->entry.instance) != 0
+            || strcmp(node->entry.set->name, by->entry.set->name) != 0)
+            continue;
+        node_drop(live, node);
+        return true;
+    }
+    return false;
+}
+
+enum err live_take_from(struct live *live, const struct batch *batch, uint64_t period_ns, const void *source)
+{
+    enum err worst = OK;
+    bool has_replaced = false;
+    uint64_t now_ns = clock_monotonic_ns();
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct sample *sample = &batch->samples[i];
+        struct group *group = group_of(live, sample->set);
+        struct node *node;
+        enum err err = group ? node_find(live, group, sample, &node) : NOMEM;
+        if (err) {
+            worst = err;
+            continue;
+        }
+        has_replaced |= node->entry.updates == 0 && drop_replaced(live, node, source);
+        copy_values(node, sample);
+        node->entry.time_ns = sample->time_ns;
+        node->entry.updates++;
+        node->entry.period_ns = period_ns;
+        node->source = source;
+        node->taken_ns = now_ns;
+    }
+    if (has_replaced)
+        drop_empty_groups(live);
+    return worst;
+}
+
+enum err live_take(struct live *live, const struct batch *batch, uint64_t period_ns)
+{
+    return live_take_from(live, batch, period_ns, NULL);
+}
+
+void live_drop_job(struct live *live, const char *job)
+{
+    struct owner *owner = *owner_place(live, job);
+    if (!owner)
+        return;
+    for (struct node *node = owner->first, *after; node; node = after) { /* with the last one its owner goes too */
+        after = node->after;
+        node_drop(live, node);
+    }
+    drop_empty_groups(live);
+}
+
+struct condition {
+    uint64_t before_ns;
+    const void *source;
+    uint64_t periods, at_least_ns, now_ns;
+};
+
+static void drop_if(struct live *live, bool (*is_over)(const struct node *, const struct condition *),
+                    const struct condition *condition)
+{
+    for (size_t i = 0; i < live->group_count; i++) {
+        struct group *group = live->groups[i];
+        for (size_t k = group->count; k-- > 0;)
+            if (is_over(group->nodes[k], condition))
+                node_drop(live, group->nodes[k]);
+    }
+    drop_empty_groups(live);
+}
+
+static bool is_old(const struct node *node, const struct condition *condition)
+{
+    return node->entry.time_ns < condition->before_ns;
+}
+
+void live_drop_old(struct live *live, uint64_t before_ns)
+{
+    drop_if(live, is_old, &(struct condition){ .before_ns = before_ns });
+}
+
+static bool is_of_source(const struct node *node, const struct condition *condition)
+{
+    return node->source == condition->source;
+}
+
+void live_drop_source(struct live *live, const void *source)
+{
+    drop_if(live, is_of_source, &(struct condition){ .source = source });
+}
+
+static bool is_stale(const struct node *node, const struct condition *condition)
+{
+    uint64_t age_ns = condition->now_ns - node->taken_ns;
+    return age_ns > condition->at_least_ns && age_ns / condition->periods > node->entry.period_ns;
+}
+
+void live_drop_stale(struct live *live, uint64_t periods, uint64_t at_least_ns)
+{
+    drop_if(live, is_stale, &(struct condition){
+        .periods = periods ? periods : 1, .at_least_ns = at_least_ns, .now_ns = clock_monotonic_ns(),
+    });
+}
+
+const struct live_entry *live_next(const struct live *live, size_t *at)
+{
+    if (*at >= live->count)
+        return NULL;
+    size_t low = 0, high = live->group_count; /* the last group that begins at or before *at, and is not empty */
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (live->groups[middle]->begin <= *at)
+            low = middle;
+        else
+            high = middle;
+    }
+    const struct group *group = live->groups[low];
+    return &group->nodes[(*at)++ - group->begin]->entry;
+}
+
+size_t live_count(const struct live *live)
+{
+    return live->count;
+}
+
+void live_close(struct live **live)
+{
+    struct live *l = *live;
+    if (!l)
+        return;
+    for (size_t i = 0; i < l->group_count; i++) {
+        for (size_t k = 0; k < l->groups[i]->count; k++)
+            free(l->groups[i]->nodes[k]);
+        group_free(l->groups[i]);
+    }
+    for (size_t i = 0; i < OWNER_BUCKETS; i++)
+        for (struct owner *owner = l->owners[i], *next; owner; owner = next) {
+            next = owner->next;
+            free(owner);
+        }
+    free(l->here);
+    free(l->groups);
+    free(l->buckets);
+    free(l);
+    *live = NULL;
+}

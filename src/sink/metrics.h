@@ -1,0 +1,20 @@
+/* GET /metrics: what an agent or a collector holds, in Prometheus's text format or in OpenMetrics. */
+#ifndef SONDE_SINK_METRICS_H
+#define SONDE_SINK_METRICS_H
+
+#include "model/view.h"
+#include "base/buf.h"
+
+enum metrics_format { METRICS_TEXT, METRICS_OPEN };
+
+/* By the Accept header of a request; empty: text. Takes any bytes. */
+enum metrics_format metrics_negotiate(struct bytes accept);
+
+/* For Content-Type. */
+const char *metrics_type(enum metrics_format format);
+
+/* Adds the whole exposition. At most about series_max series: the entries of nodes come first, then those of jobs in
+ * the order of their coming, and an entry is shown whole or not at all; how many series were left out is told too. */
+void metrics_write(struct buf *out, const struct view *view, enum metrics_format format, size_t series_max);
+
+#endif

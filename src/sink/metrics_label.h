@@ -1,0 +1,14 @@
+/* The labels of a series: {host="n1",job="4711",user="ada",device="eth0"}. */
+#ifndef SONDE_SINK_METRICS_LABEL_H
+#define SONDE_SINK_METRICS_LABEL_H
+
+#include "base/buf.h"
+#include "model/view.h"
+
+/* name="value", escaped; what is not UTF-8 becomes U+FFFD. The first one begins the braces; the caller closes them. */
+void metrics_label_add(struct buf *out, bool is_first, const char *name, const char *value);
+
+/* All labels of an entry, with the braces. */
+void metrics_label_entry(struct buf *out, const struct view_entry *entry);
+
+#endif

@@ -1,0 +1,269 @@
+/* The newest samples: taken over, found again, dropped; also very many of them. */
+#include "model/live.h"
+
+#include "tools/unit.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+static const struct metric metrics[] = {
+    { "bytes", "B", COUNTER, U64, "bytes", "rx_bytes" },
+    { "load", "1", GAUGE, F64, "load" },
+};
+static const struct set net = { "net", metrics, 2 }, disk = { "disk", metrics, 1 };
+
+struct fixture {
+    struct live *live;
+    struct batch batch;
+};
+
+static int begin(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    batch_init(&f->batch);
+    *state = f;
+    return live_open(&f->live);
+}
+
+static int end(void **state)
+{
+    struct fixture *f = *state;
+    live_close(&f->live);
+    live_close(&f->live);
+    batch_clear(&f->batch);
+    free(f);
+    return 0;
+}
+
+static void add(struct fixture *f, const struct set *set, const char *job, const char *instance, uint64_t value)
+{
+    struct sample *sample = batch_add(&f->batch, set, 1000 + value, instance);
+    sample->job = job;
+    sample_set_u64(sample, 0, value);
+}
+
+static void take(struct fixture *f)
+{
+    assert_int_equal(live_take(f->live, &f->batch, 7), OK);
+    batch_reset(&f->batch);
+}
+
+static const struct live_entry *find(struct fixture *f, const char *set, const char *job, const char *instance)
+{
+    const struct live_entry *entry;
+    size_t at = 0;
+    while ((entry = live_next(f->live, &at)))
+        if (!strcmp(entry->set->name, set) && !strcmp(entry->instance, instance)
+            && (job ? entry->job && !strcmp(entry->job, job) : !entry->job))
+            return entry;
+    return NULL;
+}
+
+static void a_set_made_anew_replaces_the_old(void **state)
+{
+    struct fixture *f = *state;
+    static const struct set longer = { "disk", metrics, 2 };
+    add(f, &disk, NULL, "sda", 1);
+    add(f, &disk, NULL, "sdb", 1);
+    take(f);
+    add(f, &longer, NULL, "sda", 2);
+    assert_int_equal(live_take_from(f->live, &f->batch, 7, f), OK); /* of somebody else */
+    assert_int_equal(live_count(f->live), 3);
+    live_drop_source(f->live, f);
+    assert_int_equal(live_take(f->live, &f->batch, 7), OK);
+    assert_int_equal(live_count(f->live), 2);
+    assert_int_equal(find(f, "disk", NULL, "sda")->set->size, 2);
+    assert_int_equal(find(f, "disk", NULL, "sdb")->set->size, 1);
+    batch_reset(&f->batch);
+    add(f, &longer, NULL, "sdb", 2);
+    take(f);
+    assert_int_equal(live_count(f->live), 2);
+    assert_int_equal(find(f, "disk", NULL, "sdb")->set->size, 2);
+}
+
+static void the_newest_is_kept(void **state)
+{
+    struct fixture *f = *state;
+    add(f, &net, NULL, "eth0", 1);
+    take(f);
+    add(f, &net, NULL, "eth0", 5);
+    take(f);
+    const struct live_entry *entry = find(f, "net", NULL, "eth0");
+    assert_int_equal(live_count(f->live), 1);
+    assert_int_equal(entry->values[0].u64, 5);
+    assert_true(entry->known[0] == 1 && entry->known[1] == 0);
+    assert_int_equal(entry->first_ns, 1001);
+    assert_int_equal(entry->time_ns, 1005);
+    assert_int_equal(entry->updates, 2);
+    assert_int_equal(entry->period_ns, 7);
+    assert_string_equal(entry->set->metrics[0].source, "rx_bytes");
+    assert_null(entry->set->metrics[1].source);
+}
+
+static void jobs_and_instances_are_told_apart(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const jobs[] = { NULL, "1", "2" };
+    for (int round = 0; round < 3; round++) {
+        for (unsigned j = 0; j < 3; j++) {
+            add(f, &net, jobs[j], "eth0", j * 10);
+            add(f, &disk, jobs[j], "sda", j * 10 + 1);
+            add(f, &net, jobs[j], "eth1", j * 10 + 2);
+        }
+        take(f);
+    }
+    assert_int_equal(live_count(f->live), 9);
+    for (unsigned j = 0; j < 3; j++) {
+        assert_int_equal(find(f, "net", jobs[j], "eth0")->values[0].u64, j * 10);
+        assert_int_equal(find(f, "disk", jobs[j], "sda")->values[0].u64, j * 10 + 1);
+        assert_int_equal(find(f, "net", jobs[j], "eth1")->values[0].u64, j * 10 + 2);
+    }
+    /* a job that is called "" is not the node */
+    add(f, &disk, "", "sda", 99);
+    take(f);
+    assert_int_equal(find(f, "disk", NULL, "sda")->values[0].u64, 1);
+}
+
+static void sets_stand_in_a_row_in_the_order_of_coming(void **state)
+{
+    struct fixture *f = *state;
+    add(f, &net, NULL, "a", 1);
+    add(f, &disk, NULL, "a", 1);
+    add(f, &net, NULL, "b", 1);
+    add(f, &disk, NULL, "b", 1);
+    take(f);
+    size_t at = 0;
+    assert_string_equal(live_next(f->live, &at)->set->name, "net");
+    assert_string_equal(live_next(f->live, &at)->set->name, "net");
+    assert_string_equal(live_next(f->live, &at)->set->name, "disk");
+    assert_string_equal(live_next(f->live, &at)->set->name, "disk");
+    assert_null(live_next(f->live, &at));
+}
+
+static void a_job_is_dropped_alone(void **state)
+{
+    struct fixture *f = *state;
+    add(f, &net, "1", "eth0", 1);
+    add(f, &net, "2", "eth0", 2);
+    add(f, &net, "1", "eth1", 3);
+    add(f, &disk, "1", "sda", 4);
+    add(f, &net, NULL, "eth0", 5);
+    take(f);
+    live_drop_job(f->live, "1");
+    live_drop_job(f->live, "no such job");
+    assert_int_equal(live_count(f->live), 2);
+    assert_int_equal(find(f, "net", "2", "eth0")->values[0].u64, 2);
+    assert_int_equal(find(f, "net", NULL, "eth0")->values[0].u64, 5);
+    add(f, &net, "1", "eth0", 6);
+    take(f);
+    assert_int_equal(find(f, "net", "1", "eth0")->first_ns, 1006);
+}
+
+static void old_ones_and_those_of_a_source_are_dropped(void **state)
+{
+    struct fixture *f = *state;
+    int here, there;
+    add(f, &net, NULL, "old", 1);
+    add(f, &net, NULL, "new", 5);
+    take(f);
+    live_drop_old(f->live, 1003);
+    assert_null(find(f, "net", NULL, "old"));
+    assert_non_null(find(f, "net", NULL, "new"));
+    add(f, &disk, NULL, "a", 1);
+    assert_int_equal(live_take_from(f->live, &f->batch, 7, &here), OK);
+    batch_reset(&f->batch);
+    add(f, &disk, NULL, "b", 1);
+    assert_int_equal(live_take_from(f->live, &f->batch, 7, &there), OK);
+    live_drop_source(f->live, &here);
+    assert_null(find(f, "disk", NULL, "a"));
+    assert_int_equal(live_count(f->live), 2);
+}
+
+static void what_is_not_taken_any_more_grows_stale(void **state)
+{
+    struct fixture *f = *state;
+    add(f, &net, NULL, "quick", 1);
+    assert_int_equal(live_take(f->live, &f->batch, 1000), OK);
+    batch_reset(&f->batch);
+    add(f, &net, NULL, "slow", 1);
+    assert_int_equal(live_take(f->live, &f->batch, 3600000000000), OK);
+    usleep(2000);
+    live_drop_stale(f->live, 3, 1000000000);
+    assert_int_equal(live_count(f->live), 2);
+    live_drop_stale(f->live, 3, 0);
+    assert_int_equal(live_count(f->live), 1);
+    assert_non_null(find(f, "net", NULL, "slow"));
+}
+
+/* A sampler that makes its set when it is opened frees it when it is closed, and the next one has its address. */
+static void sets_may_be_freed_and_made_anew(void **state)
+{
+    struct fixture *f = *state;
+    struct set *set = malloc(sizeof *set);
+    *set = net;
+    add(f, set, NULL, "x", 1);
+    take(f);
+    *set = (struct set){ net.name, (struct metric[]){ { "other", "J", GAUGE, U64, "energy" } }, 1 };
+    live_forget_addresses(f->live);
+    add(f, set, NULL, "y", 2);
+    take(f);
+    free(set);
+    assert_int_equal(live_count(f->live), 2);
+    size_t at = 0;
+    assert_string_equal(live_next(f->live, &at)->set->metrics[0].name, "bytes");
+    assert_string_equal(live_next(f->live, &at)->set->metrics[0].name, "other");
+}
+
+#define MANY 100000
+
+static void fill_many(struct fixture *f, char (*names)[16])
+{
+    for (unsigned i = 0; i < MANY; i++) {
+        snprintf(names[i], sizeof *names, "%u", i);
+        add(f, i % 3 ? &net : &disk, names[i / 20], names[i], i);
+    }
+}
+
+static void very_many_are_taken_without_allocation(void **state)
+{
+    struct fixture *f = *state;
+    char(*names)[16] = calloc(MANY, sizeof *names);
+    fill_many(f, names);
+    assert_int_equal(live_take(f->live, &f->batch, 1), OK);
+    assert_int_equal(live_count(f->live), MANY);
+    struct mallinfo2 before = mallinfo2();
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(live_take(f->live, &f->batch, 1), OK);
+    struct mallinfo2 after = mallinfo2();
+    assert_int_equal(before.uordblks, after.uordblks);
+    assert_int_equal(before.hblkhd, after.hblkhd);
+    uint64_t sum = 0;
+    const struct live_entry *entry;
+    for (size_t at = 0; (entry = live_next(f->live, &at));) {
+        assert_int_equal(entry->updates, 4);
+        sum += entry->values[0].u64;
+    }
+    assert_int_equal(sum, (uint64_t)MANY * (MANY - 1) / 2);
+    for (unsigned i = 0; i < MANY / 20; i += 2)
+        live_drop_job(f->live, names[i]);
+    assert_int_equal(live_count(f->live), MANY / 2);
+    assert_null(find(f, "net", names[0], names[1]));
+    assert_int_equal(find(f, "net", names[1], names[25])->values[0].u64, 25);
+    free(names);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_newest_is_kept, begin, end),
+        cmocka_unit_test_setup_teardown(a_set_made_anew_replaces_the_old, begin, end),
+        cmocka_unit_test_setup_teardown(jobs_and_instances_are_told_apart, begin, end),
+        cmocka_unit_test_setup_teardown(sets_stand_in_a_row_in_the_order_of_coming, begin, end),
+        cmocka_unit_test_setup_teardown(a_job_is_dropped_alone, begin, end),
+        cmocka_unit_test_setup_teardown(old_ones_and_those_of_a_source_are_dropped, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_not_taken_any_more_grows_stale, begin, end),
+        cmocka_unit_test_setup_teardown(sets_may_be_freed_and_made_anew, begin, end),
+        cmocka_unit_test_setup_teardown(very_many_are_taken_without_allocation, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,133 +1,33 @@
-/* Reads lines and hands them to plan_set, which knows their meaning.
- *
- *     # every second, but the disks every ten
- *     period = 1s
- *     [diskstats]
- *     period = 10s
- */
+/* Sections are named after sensors; all meaning is plan_set's. */
 #include "agent/config.h"
 
-#include "base/file.h"
+#include "base/config_file.h"
 
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
-static char *trim(char *text)
+/* One that nobody knows is a mistake even when it is empty. */
+static enum err begin_section(void *context, const char *section, struct buf *why)
 {
-    text += strspn(text, " \t\r");
-    size_t size = strlen(text);
-    while (size && isspace((unsigned char)text[size - 1]))
-        size--;
-    text[size] = '\0';
-    return text;
-}
-
-static bool is_comment(const char *text)
-{
-    return *text == '#' || *text == ';';
-}
-
-/* A comment may follow a value, behind a blank; quotes keep what is between them as it is. */
-static char *clean_value(char *value, const char **fault)
-{
-    value = trim(value);
-    if (*value == '"') {
-        char *end = strchr(value + 1, '"');
-        const char *rest = end ? end + 1 + strspn(end + 1, " \t") : "";
-        if (!end || (*rest && !is_comment(rest)))
-            *fault = "the quotes do not end";
-        else
-            *end = '\0';
-        return value + 1;
-    }
-    for (char *at = value; *at; at++)
-        if (is_comment(at) && (at == value || at[-1] == ' ' || at[-1] == '\t'))
-            *at = '\0';
-    return trim(value);
-}
-
-static enum err set_pair(struct plan *plan, const char *section, char *line, struct buf *why)
-{
-    const char *fault = NULL;
-    char *equals = strchr(line, '=');
-    if (!equals) {
-        buf_printf(why, "'%.60s' is neither [SENSOR] nor KEY = VALUE", line);
-        return USAGE;
-    }
-    *equals = '\0';
-    char *key = trim(line), *value = clean_value(equals + 1, &fault);
-    if (!*key)
-        fault = "there is no key before '='";
-    if (!fault && !*value && equals[1] != '"' && !strchr(equals + 1, '"'))
-        fault = "there is no value behind '='";
-    if (fault) {
-        buf_add_text(why, fault);
-        return USAGE;
-    }
-    return plan_set(plan, section, key, value, why);
-}
-
-/* Left where it is in the text. A section that nobody knows is a mistake even when it is empty. */
-static enum err begin_section(struct plan *plan, char *line, const char **section, struct buf *why)
-{
-    char *end = strchr(line, ']');
-    const char *rest = end ? end + 1 + strspn(end + 1, " \t") : "";
-    if (!end || (*rest && !is_comment(rest))) {
-        buf_printf(why, "'%.60s' is no section: write [SENSOR]", line);
-        return USAGE;
-    }
-    *end = '\0';
-    *section = trim(line + 1);
-    if (!**section || strcmp(*section, "agent") == 0)
+    struct plan *plan = context;
+    if (strcmp(section, "agent") == 0)
         return OK;
     for (size_t i = 0; i < plan->sensor_count; i++)
-        if (strcmp(plan->sensors[i].sampler->name, *section) == 0)
+        if (strcmp(plan->sensors[i].sampler->name, section) == 0)
             return OK;
-    return plan_set(plan, *section, "", "", why); /* says which is near */
+    return plan_set(plan, section, "", "", why); /* says which is near */
 }
 
-static enum err parse_line(struct plan *plan, char *line, const char **section, struct buf *why)
+static enum err set(void *context, const char *section, const char *key, const char *value, struct buf *why)
 {
-    line = trim(line);
-    if (!*line || is_comment(line))
-        return OK;
-    return *line == '[' ? begin_section(plan, line, section, why) : set_pair(plan, *section, line, why);
+    return plan_set(context, section, key, value, why);
 }
 
 enum err config_parse(struct plan *plan, const char *name, char *text, struct buf *why)
 {
-    struct buf reason;
-    const char *section = "";
-    enum err err = OK;
-    buf_init(&reason, 4096);
-    unsigned number = 1;
-    for (char *line = text, *next; line && !err; line = next, number++) {
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = '\0';
-        err = parse_line(plan, line, &section, &reason);
-        if (err)
-            buf_printf(why, "%s:%u: %s", name, number, reason.size ? buf_text(&reason) : err_text(err));
-    }
-    buf_clear(&reason);
-    return err;
+    return config_file_parse(&(struct config_target){ begin_section, set, plan }, name, text, why);
 }
 
 enum err config_read(struct plan *plan, const char *path, struct buf *why)
 {
-    size_t got = 0;
-    char *text = malloc(CONFIG_BYTES_MAX);
-    if (!text)
-        return NOMEM;
-    enum err err = file_read("", path, text, CONFIG_BYTES_MAX, &got);
-    if (err)
-        buf_printf(why, "%s: %s", path, err_text(err));
-    else if (got == CONFIG_BYTES_MAX - 1 || strlen(text) != got) {
-        buf_printf(why, "%s: this is no configuration: it is too large or not text", path);
-        err = USAGE;
-    } else
-        err = config_parse(plan, path, text, why);
-    free(text);
-    return err;
+    return config_file_read(&(struct config_target){ begin_section, set, plan }, path, why);
 }

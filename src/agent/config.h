@@ -4,8 +4,6 @@
 
 #include "agent/plan.h"
 
-#define CONFIG_BYTES_MAX (1u << 20)
-
 /* Adds what the file says to plan. ABSENT, DENIED, IO: it cannot be read; USAGE: why holds "FILE:LINE: reason". */
 enum err config_read(struct plan *plan, const char *path, struct buf *why);
 

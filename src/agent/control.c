@@ -74,7 +74,7 @@ static enum err read_request(const char *json, size_t size, struct plan *plan, b
     return err;
 }
 
-static void add_settings(struct json *json, const struct plan_settings *settings)
+static void add_settings(struct json *json, const struct setting_list *settings)
 {
     json_key(json, "settings");
     json_begin_object(json);
@@ -116,12 +116,12 @@ static void add_sinks(struct json *json, const struct outlets *outlets)
     json_key(json, "sinks");
     json_begin_array(json);
     for (size_t i = 0; i < outlets->count; i++) {
-        if (!outlets->list[i].sink)
+        if (!outlets->list[i].choice.sink)
             continue;
         json_begin_object(json);
-        json_field_text(json, "name", outlets->list[i].sink->name);
+        json_field_text(json, "name", outlets->list[i].choice.sink->name);
         json_field_u64(json, "failures", outlets->list[i].failures);
-        add_settings(json, &outlets->list[i].settings);
+        add_settings(json, &outlets->list[i].choice.settings);
         json_end_object(json);
     }
     json_end_array(json);

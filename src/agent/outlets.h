@@ -6,8 +6,7 @@
 #include "agent/plan.h"
 
 struct outlet {
-    const struct sink *sink;
-    struct plan_settings settings; /* the state borrows their texts */
+    struct sink_choice choice; /* the state borrows its texts */
     void *state;                   /* NULL: it is closed, since nobody reads any more */
     uint64_t failures;             /* batches that could not be written */
     bool is_failing;

@@ -1,7 +1,6 @@
 /* One table of names for the whole agent, and one function per name. */
 #include "agent/plan.h"
 
-#include "agent/plan_settings.h"
 #include "agent/schedule.h"
 #include "base/nearest.h"
 #include "base/text.h"
@@ -65,9 +64,9 @@ enum err plan_init(struct plan *plan, const struct sampler *const *list)
 void plan_clear(struct plan *plan)
 {
     for (size_t i = 0; i < plan->sensor_count; i++)
-        plan_settings_clear(&plan->sensors[i].settings);
+        setting_list_clear(&plan->sensors[i].settings);
     for (size_t i = 0; i < plan->sink_count; i++)
-        plan_settings_clear(&plan->sinks[i].settings);
+        sink_choice_clear(&plan->sinks[i]);
     free(plan->sensors);
     free(plan->listen);
     free(plan->socket);
@@ -80,12 +79,10 @@ static enum err copy_lists(struct plan *copy, const struct plan *plan)
     enum err err = OK;
     for (; copy->sensor_count < plan->sensor_count && !err; copy->sensor_count++) {
         copy->sensors[copy->sensor_count] = plan->sensors[copy->sensor_count];
-        err = plan_settings_copy(&copy->sensors[copy->sensor_count].settings, &plan->sensors[copy->sensor_count].settings);
+        err = setting_list_copy(&copy->sensors[copy->sensor_count].settings, &plan->sensors[copy->sensor_count].settings);
     }
-    for (; copy->sink_count < plan->sink_count && !err; copy->sink_count++) {
-        copy->sinks[copy->sink_count].sink = plan->sinks[copy->sink_count].sink;
-        err = plan_settings_copy(&copy->sinks[copy->sink_count].settings, &plan->sinks[copy->sink_count].settings);
-    }
+    for (; copy->sink_count < plan->sink_count && !err; copy->sink_count++)
+        err = sink_choice_copy(&copy->sinks[copy->sink_count], &plan->sinks[copy->sink_count]);
     return err;
 }
 
@@ -195,89 +192,13 @@ static enum err check_listen(const char *value, struct buf *why)
     return OK;
 }
 
-/* setting_apply writes into a state: one that is thrown away tells whether it would. */
-static enum err check_setting(const struct setting *settings, size_t state_size, const char *key, const char *value)
-{
-    void *state = calloc(1, state_size ? state_size : 1);
-    if (!state)
-        return NOMEM;
-    enum err err = setting_apply(settings, state, key, value);
-    free(state);
-    return err;
-}
-
-static const char *form_of(enum setting_type type)
-{
-    switch (type) {
-    case SETTING_FLAG: return "it is yes or no";
-    case SETTING_U64: return "it is a number";
-    case SETTING_DURATION: return "it is a duration, as 1s or 250ms";
-    default: return "it is a text";
-    }
-}
-
-static enum err tell_setting(enum err err, const char *owner, const struct setting *settings, const char *key,
-                             const char *value, struct buf *why)
-{
-    struct nearest nearest = nearest_to(key);
-    for (const struct setting *s = settings; s && s->key; s++)
-        nearest_try(&nearest, s->key);
-    if (err == ABSENT && nearest.best)
-        return wrong(why, "%s has no setting '%.60s'; did you mean '%s'?", owner, key, nearest.best);
-    if (err == ABSENT)
-        return wrong(why, "%s has no setting '%.60s'", owner, key);
-    for (const struct setting *s = settings; s && s->key; s++)
-        if (strcmp(s->key, key) == 0)
-            return wrong(why, "%s.%s cannot be '%.60s': %s (%s)", owner, key, value, form_of(s->type), s->help);
-    return wrong(why, "%s.%.60s cannot be set: %s", owner, key, err_text(err));
-}
-
-static enum err put_setting(struct plan_settings *list, const char *owner, const struct setting *settings,
-                            size_t state_size, const char *key, const char *value, struct buf *why)
-{
-    enum err err = check_setting(settings, state_size, key, value);
-    if (!err)
-        err = plan_settings_put(list, key, value);
-    return err ? tell_setting(err, owner, settings, key, value, why) : OK;
-}
-
-static enum err set_sink_settings(struct plan_sink *sink, char *list, struct buf *why)
-{
-    enum err err = OK;
-    for (char *pair = list, *next; pair && *pair && !err; pair = next) {
-        next = strchr(pair, ',');
-        if (next)
-            *next++ = '\0';
-        char *equals = strchr(pair, '=');
-        if (!equals)
-            return wrong(why, "'%.60s' is no setting of a sink: write KEY=VALUE", pair);
-        *equals = '\0';
-        err = put_setting(&sink->settings, sink->sink->name, sink->sink->settings, sink->sink->state_size, pair, equals + 1,
-                          why);
-    }
-    return err;
-}
-
-/* "csv:path=/var/log/sonde.csv,set=meminfo"; each adds one. */
+/* Each adds one. */
 static enum err set_sink(struct plan *plan, const char *value, struct buf *why)
 {
-    char text[4096];
     if (plan->sink_count == PLAN_SINKS_MAX)
         return wrong(why, "there are %d sinks already", PLAN_SINKS_MAX);
-    if (strlen(value) >= sizeof text)
-        return wrong(why, "this is too long for a sink");
-    memcpy(text, value, strlen(value) + 1);
-    char *list = strchr(text, ':');
-    if (list)
-        *list++ = '\0';
-    struct plan_sink sink = { .sink = sink_find(text) };
-    if (!sink.sink)
-        return wrong(why, "there is no sink '%.60s'; there are csv, json and null", text);
-    enum err err = set_sink_settings(&sink, list, why);
-    if (err)
-        plan_settings_clear(&sink.settings);
-    else
-        plan->sinks[plan->sink_count++] = sink;
+    enum err err = sink_choice_parse(&plan->sinks[plan->sink_count], value, why);
+    plan->sink_count += err ? 0 : 1;
     return err;
 }
 
@@ -290,7 +211,8 @@ static enum err set_of_sensor(struct plan_sensor *sensor, const char *key, const
         static const struct setting flag[] = { { "enabled", SETTING_FLAG }, { 0 } };
         return setting_apply(flag, &sensor->enabled, key, value) ? wrong(why, "enabled is yes or no, not '%.60s'", value) : OK;
     }
-    return put_setting(&sensor->settings, sampler->name, sampler->settings, sampler->state_size, key, value, why);
+    struct setting_owner owner = { sampler->name, sampler->settings, sampler->state_size };
+    return setting_list_put_checked(&sensor->settings, &owner, key, value, why);
 }
 
 static enum err set_events(struct plan *plan, const char *value, struct buf *why)

@@ -5,28 +5,17 @@
 
 #include "base/buf.h"
 #include "sample/life.h"
-#include "sink/sink.h"
+#include "sink/choice.h"
 
-#define PLAN_SETTINGS_MAX 256 /* of one sensor or sink */
 #define PLAN_SINKS_MAX 16
 #define PLAN_LISTEN "127.0.0.1:1337" /* unless somebody says otherwise */
 #define PLAN_NONE "none" /* as listen and socket: do not */
-
-struct plan_settings {
-    struct life_setting *list; /* owned, with their texts; each key once */
-    size_t count;
-};
 
 struct plan_sensor {
     const struct sampler *sampler;
     bool enabled;
     uint64_t period_ns; /* 0: that of the plan, or the sampler's own where that is longer */
-    struct plan_settings settings;
-};
-
-struct plan_sink {
-    const struct sink *sink;
-    struct plan_settings settings;
+    struct setting_list settings;
 };
 
 struct plan {
@@ -37,7 +26,7 @@ struct plan {
     uint64_t series; /* at most so many in /metrics; 0: the usual number */
     struct plan_sensor *sensors; /* one per sampler, in the order of their list */
     size_t sensor_count;
-    struct plan_sink sinks[PLAN_SINKS_MAX];
+    struct sink_choice sinks[PLAN_SINKS_MAX];
     size_t sink_count;
 };
 
@@ -56,10 +45,5 @@ enum err plan_set_line(struct plan *plan, const char *line, struct buf *why);
 
 /* Where the period of a sensor comes from does not matter to its user. */
 uint64_t plan_period_ns(const struct plan *plan, const struct plan_sensor *sensor);
-
-/* Equal settings, in whatever order they were given. */
-bool plan_settings_equal(const struct plan_settings *a, const struct plan_settings *b);
-enum err plan_settings_copy(struct plan_settings *copy, const struct plan_settings *settings);
-void plan_settings_clear(struct plan_settings *settings);
 
 #endif

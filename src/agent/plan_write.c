@@ -20,7 +20,7 @@ static void add_value(struct buf *out, const char *value)
     buf_printf(out, plain ? "%s\n" : "\"%s\"\n", value);
 }
 
-static const char *value_of(const struct plan_settings *settings, const char *key)
+static const char *value_of(const struct setting_list *settings, const char *key)
 {
     for (size_t i = 0; i < settings->count; i++)
         if (strcmp(settings->list[i].key, key) == 0)
@@ -28,7 +28,7 @@ static const char *value_of(const struct plan_settings *settings, const char *ke
     return NULL;
 }
 
-static void add_setting(struct buf *out, const struct plan_settings *settings, const struct setting *setting)
+static void add_setting(struct buf *out, const struct setting_list *settings, const struct setting *setting)
 {
     const char *value = value_of(settings, setting->key);
     buf_printf(out, "# %s\n%s%s = ", setting->help, value ? "" : "#", setting->key);
@@ -47,7 +47,7 @@ static void add_sensor(struct buf *out, const struct plan *plan, const struct pl
         add_setting(out, &sensor->settings, s);
 }
 
-static void add_sink(struct buf *out, const struct plan_sink *sink)
+static void add_sink(struct buf *out, const struct sink_choice *sink)
 {
     buf_printf(out, "sink = \"%s", sink->sink->name);
     for (size_t i = 0; i < sink->settings.count; i++)

@@ -17,7 +17,7 @@ struct sensor {
     const struct sampler *sampler;
     bool enabled;
     uint64_t period_ns;
-    struct plan_settings settings; /* what it was opened with; life borrows them */
+    struct setting_list settings; /* what it was opened with; life borrows them */
     struct life life;
     struct slow *slow; /* NULL: it is read in the loop */
     uint64_t slow_openings;
@@ -197,7 +197,7 @@ static void stop(struct sensors *sensors, struct sensor *sensor)
         take_slow(sensors, sensor);
     slow_stop(&sensor->slow);
     life_close(&sensor->life);
-    plan_settings_clear(&sensor->settings);
+    setting_list_clear(&sensor->settings);
     schedule_remove(sensors->place.schedule, sensor->slot);
     live_forget_addresses(sensors->place.live);
     live_drop_source(sensors->place.live, sensor);
@@ -226,7 +226,7 @@ void sensors_close(struct sensors **sensors)
 /* A sensor with the plan's settings, beside the one that may be there: nothing of that is touched. */
 static enum err make(struct sensors *sensors, const struct plan_sensor *plan, struct sensor *made)
 {
-    enum err err = plan_settings_copy(&made->settings, &plan->settings);
+    enum err err = setting_list_copy(&made->settings, &plan->settings);
     made->life = (struct life){
         .sampler = plan->sampler, .context = &sensors->context, .settings = made->settings.list,
         .setting_count = made->settings.count, .look_again_ns = LOOK_AGAIN_NS,
@@ -251,7 +251,7 @@ static enum err begin(struct sensors *sensors, struct sensor *sensor, const stru
     err = make(sensors, plan, &made);
     if (err) {
         schedule_remove(sensors->place.schedule, made.slot);
-        plan_settings_clear(&made.settings);
+        setting_list_clear(&made.settings);
         return err;
     }
     *sensor = made;
@@ -275,14 +275,14 @@ static enum err replace(struct sensors *sensors, struct sensor *sensor, const st
         made.life.was_reported = sensor->life.was_reported;
     }
     if (err) {
-        plan_settings_clear(&made.settings);
+        setting_list_clear(&made.settings);
         buf_printf(why, "%s cannot be read with these settings: %s", plan->sampler->name, err_text(err));
         return USAGE;
     }
     bool tell = made.life.is_open;
     slow_stop(&sensor->slow);
     life_close(&sensor->life);
-    plan_settings_clear(&sensor->settings);
+    setting_list_clear(&sensor->settings);
     live_forget_addresses(sensors->place.live); /* the last values are shown until the first of the new one */
     sensor->settings = made.settings;
     sensor->life = made.life;
@@ -315,7 +315,7 @@ static enum err apply_one(struct sensors *sensors, struct sensor *sensor, const 
     if (err)
         return err;
     sensor->period_ns = period_ns;
-    return plan_settings_equal(&sensor->settings, &wanted->settings) ? OK : replace(sensors, sensor, wanted, why);
+    return setting_list_equal(&sensor->settings, &wanted->settings) ? OK : replace(sensors, sensor, wanted, why);
 }
 
 enum err sensors_apply(struct sensors *sensors, const struct plan *plan, struct buf *why)

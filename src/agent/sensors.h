@@ -28,7 +28,7 @@ struct sensor_facts {
     uint64_t period_ns;
     struct schedule_counts counts;
     uint64_t failures;
-    const struct plan_settings *settings;
+    const struct setting_list *settings;
 };
 
 enum err sensors_open(struct sensors **sensors, const struct sensors_place *place);

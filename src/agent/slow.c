@@ -19,7 +19,7 @@ struct slow {
     /* the thread's */
     struct life life;
     struct sampler_context context;
-    struct plan_settings settings;
+    struct setting_list settings;
     struct job_copy *jobs, *ended; /* ended: samples may still name them */
     struct batch batch;
     uint64_t openings;
@@ -42,7 +42,7 @@ static void slow_free(struct slow *slow)
     job_copy_free_all(&slow->jobs);
     job_copy_free_all(&slow->ended);
     job_copy_free_all(&slow->news);
-    plan_settings_clear(&slow->settings);
+    setting_list_clear(&slow->settings);
     batch_clear(&slow->batch);
     pthread_cond_destroy(&slow->changed);
     pthread_mutex_destroy(&slow->mutex);
@@ -168,7 +168,7 @@ static enum err start_thread(struct slow *slow)
 }
 
 enum err slow_start(struct slow **slow, const struct sampler *sampler, const struct sampler_context *context,
-                    const struct plan_settings *settings, uint64_t look_again_ns, int event_fd)
+                    const struct setting_list *settings, uint64_t look_again_ns, int event_fd)
 {
     struct slow *s = calloc(1, sizeof *s);
     *slow = NULL;
@@ -176,7 +176,7 @@ enum err slow_start(struct slow **slow, const struct sampler *sampler, const str
         return NOMEM;
     init(s);
     s->context = *context;
-    enum err err = plan_settings_copy(&s->settings, settings);
+    enum err err = setting_list_copy(&s->settings, settings);
     if (!err && (s->event_fd = fcntl(event_fd, F_DUPFD_CLOEXEC, 0)) < 0)
         err = err_from_errno(errno);
     s->life = (struct life){

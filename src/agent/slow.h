@@ -18,7 +18,7 @@ struct slow_facts {
 /* Opens nothing yet: that is the thread's work too, at the first tick. event_fd (an eventfd) is written to whenever there
  * is something to take. Copies settings; borrows the rest for ever, even when the thread cannot be ended. */
 enum err slow_start(struct slow **slow, const struct sampler *sampler, const struct sampler_context *context,
-                    const struct plan_settings *settings, uint64_t look_again_ns, int event_fd);
+                    const struct setting_list *settings, uint64_t look_again_ns, int event_fd);
 
 void slow_tick(struct slow *slow);
 void slow_job(struct slow *slow, const struct job *job, enum job_event event);

@@ -3,18 +3,14 @@
 #ifndef SONDE_SAMPLE_LIFE_H
 #define SONDE_SAMPLE_LIFE_H
 
+#include "model/setting_list.h"
 #include "sample/sampler.h"
-
-/* A setting as somebody wrote it. */
-struct life_setting {
-    const char *key, *value;
-};
 
 struct life {
     /* What its owner says; borrowed. */
     const struct sampler *sampler;
     const struct sampler_context *context;
-    const struct life_setting *settings; /* besides the defaults; borrowed as long as it lives */
+    const struct setting_pair *settings; /* besides the defaults; borrowed as long as it lives */
     size_t setting_count;
     uint64_t look_again_ns; /* what is absent is looked for again after so long; 0: never */
 

@@ -85,12 +85,12 @@ static void a_mistake_is_refused_with_line_and_reason(void **state)
             "agent.conf:2: 'often' is no duration: write 1s, 250ms or 5m");
     refused(f, "period = 1us", "agent.conf:1: a period is at least 1 ms and at most 7 days, not '1us'");
     refused(f, "\n\n[memifo]\n", "agent.conf:3: there is no sensor 'memifo'; did you mean 'meminfo'?");
-    refused(f, "[meminfo\nperiod=1s", "agent.conf:1: '[meminfo' is no section: write [SENSOR]");
+    refused(f, "[meminfo\nperiod=1s", "agent.conf:1: '[meminfo' is no section: write [NAME]");
     refused(f, "[meminfo]\nfields = 2", "agent.conf:2: meminfo has no setting 'fields'");
     refused(f, "[null]\nsetp = 2", "agent.conf:2: null has no setting 'setp'; did you mean 'step'?");
     refused(f, "[stat]\nenabled = perhaps", "agent.conf:2: enabled is yes or no, not 'perhaps'");
     refused(f, "perod = 1s", "agent.conf:1: there is no 'perod'; did you mean 'period'?");
-    refused(f, "hello", "agent.conf:1: 'hello' is neither [SENSOR] nor KEY = VALUE");
+    refused(f, "hello", "agent.conf:1: 'hello' is neither [SECTION] nor KEY = VALUE");
     refused(f, "period =", "agent.conf:1: there is no value behind '='");
     refused(f, "= 1s", "agent.conf:1: there is no key before '='");
     refused(f, "socket = \"/run", "agent.conf:1: the quotes do not end");
@@ -141,9 +141,9 @@ static void a_copy_stands_alone(void **state)
     struct plan copy;
     assert_int_equal(parse(f, "socket=/s\nsink=csv:path=/x\n[null]\nstep=3"), OK);
     assert_int_equal(plan_copy(&copy, &f->plan), OK);
-    assert_true(plan_settings_equal(&copy.sensors[2].settings, &f->plan.sensors[2].settings));
+    assert_true(setting_list_equal(&copy.sensors[2].settings, &f->plan.sensors[2].settings));
     assert_int_equal(plan_set_line(&copy, "null.step=4", &f->why), OK);
-    assert_false(plan_settings_equal(&copy.sensors[2].settings, &f->plan.sensors[2].settings));
+    assert_false(setting_list_equal(&copy.sensors[2].settings, &f->plan.sensors[2].settings));
     assert_string_equal(f->plan.sensors[2].settings.list[0].value, "3");
     assert_string_equal(copy.socket, "/s");
     assert_int_equal(copy.sink_count, 1);

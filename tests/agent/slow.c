@@ -70,8 +70,8 @@ static const struct sampler player = {
     .open = play_open, .read = play_read, .job = play_job, .close = play_close,
 };
 static const struct sampler_context here = { .root = "" };
-static struct life_setting step_of_five = { "step", "5" };
-static const struct plan_settings five = { &step_of_five, 1 };
+static struct setting_pair step_of_five = { "step", "5" };
+static const struct setting_list five = { &step_of_five, 1 };
 static int fd;
 
 static int begin(void **state)

@@ -73,7 +73,7 @@ static int end(void **state)
 static void settings_are_applied_over_the_defaults(void **state)
 {
     (void)state;
-    struct life_setting own[] = { { "number", "8" } };
+    struct setting_pair own[] = { { "number", "8" } };
     struct life life = { .sampler = &player, .context = &here, .settings = own, .setting_count = 1 };
     assert_true(life_wake(&life));
     assert_false(life_wake(&life));

@@ -1,0 +1,128 @@
+/* Reads lines and hands them to whoever knows their meaning.
+ *
+ *     # every second, but the disks every ten
+ *     period = 1s
+ *     [diskstats]
+ *     period = 10s
+ */
+#include "base/config_file.h"
+
+#include "base/file.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *trim(char *text)
+{
+    text += strspn(text, " \t\r");
+    size_t size = strlen(text);
+    while (size && isspace((unsigned char)text[size - 1]))
+        size--;
+    text[size] = '\0';
+    return text;
+}
+
+static bool is_comment(const char *text)
+{
+    return *text == '#' || *text == ';';
+}
+
+/* A comment may follow a value, behind a blank; quotes keep what is between them as it is. */
+static char *clean_value(char *value, const char **fault)
+{
+    value = trim(value);
+    if (*value == '"') {
+        char *end = strchr(value + 1, '"');
+        const char *rest = end ? end + 1 + strspn(end + 1, " \t") : "";
+        if (!end || (*rest && !is_comment(rest)))
+            *fault = "the quotes do not end";
+        else
+            *end = '\0';
+        return value + 1;
+    }
+    for (char *at = value; *at; at++)
+        if (is_comment(at) && (at == value || at[-1] == ' ' || at[-1] == '\t'))
+            *at = '\0';
+    return trim(value);
+}
+
+static enum err set_pair(const struct config_target *target, const char *section, char *line, struct buf *why)
+{
+    const char *fault = NULL;
+    char *equals = strchr(line, '=');
+    if (!equals) {
+        buf_printf(why, "'%.60s' is neither [SECTION] nor KEY = VALUE", line);
+        return USAGE;
+    }
+    *equals = '\0';
+    char *key = trim(line), *value = clean_value(equals + 1, &fault);
+    if (!*key)
+        fault = "there is no key before '='";
+    if (!fault && !*value && equals[1] != '"' && !strchr(equals + 1, '"'))
+        fault = "there is no value behind '='";
+    if (fault) {
+        buf_add_text(why, fault);
+        return USAGE;
+    }
+    return target->set(target->context, section, key, value, why);
+}
+
+/* Left where it is in the text. A section that nobody knows is a mistake even when it is empty. */
+static enum err begin_section(const struct config_target *target, char *line, const char **section, struct buf *why)
+{
+    char *end = strchr(line, ']');
+    const char *rest = end ? end + 1 + strspn(end + 1, " \t") : "";
+    if (!end || (*rest && !is_comment(rest))) {
+        buf_printf(why, "'%.60s' is no section: write [NAME]", line);
+        return USAGE;
+    }
+    *end = '\0';
+    *section = trim(line + 1);
+    return **section ? target->section(target->context, *section, why) : OK;
+}
+
+static enum err parse_line(const struct config_target *target, char *line, const char **section, struct buf *why)
+{
+    line = trim(line);
+    if (!*line || is_comment(line))
+        return OK;
+    return *line == '[' ? begin_section(target, line, section, why) : set_pair(target, *section, line, why);
+}
+
+enum err config_file_parse(const struct config_target *target, const char *name, char *text, struct buf *why)
+{
+    struct buf reason;
+    const char *section = "";
+    enum err err = OK;
+    buf_init(&reason, 4096);
+    unsigned number = 1;
+    for (char *line = text, *next; line && !err; line = next, number++) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        err = parse_line(target, line, &section, &reason);
+        if (err)
+            buf_printf(why, "%s:%u: %s", name, number, reason.size ? buf_text(&reason) : err_text(err));
+    }
+    buf_clear(&reason);
+    return err;
+}
+
+enum err config_file_read(const struct config_target *target, const char *path, struct buf *why)
+{
+    size_t got = 0;
+    char *text = malloc(CONFIG_FILE_MAX);
+    if (!text)
+        return NOMEM;
+    enum err err = file_read("", path, text, CONFIG_FILE_MAX, &got);
+    if (err)
+        buf_printf(why, "%s: %s", path, err_text(err));
+    else if (got == CONFIG_FILE_MAX - 1 || strlen(text) != got) {
+        buf_printf(why, "%s: this is no configuration: it is too large or not text", path);
+        err = USAGE;
+    } else
+        err = config_file_parse(target, path, text, why);
+    free(text);
+    return err;
+}

@@ -1,0 +1,142 @@
+/* The text up to the first ':' is the name, the rest are settings with ',' between. */
+#include "sink/choice.h"
+
+#include "sink/module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_MAX 4096
+
+static enum err wrong(struct buf *why, const char *text)
+{
+    buf_add_text(why, text);
+    return USAGE;
+}
+
+static enum err parse_settings(struct sink_choice *choice, char *list, struct buf *why)
+{
+    const struct sink *sink = choice->sink;
+    struct setting_owner owner = { sink->name, sink->settings, sink->state_size };
+    enum err err = OK;
+    for (char *pair = list, *next; pair && *pair && !err; pair = next) {
+        next = strchr(pair, ',');
+        if (next)
+            *next++ = '\0';
+        char *equals = strchr(pair, '=');
+        if (!equals) {
+            buf_printf(why, "'%.60s' is no setting of a sink: write KEY=VALUE", pair);
+            return USAGE;
+        }
+        *equals = '\0';
+        err = setting_list_put_checked(&choice->settings, &owner, pair, equals + 1, why);
+    }
+    return err;
+}
+
+static bool is_name(const char *name)
+{
+    for (const struct sink_in_module *row = sink_modules; row->sink; row++)
+        if (strcmp(row->sink, name) == 0)
+            return true;
+    return sink_find(name);
+}
+
+static enum err no_sink(const char *name, struct buf *why)
+{
+    buf_printf(why, "there is no sink '%.60s'; there are", name);
+    for (size_t i = 0; sink_all[i]; i++)
+        buf_printf(why, "%s %s", i ? "," : "", sink_all[i]->name);
+    for (const struct sink_in_module *row = sink_modules; row->sink; row++)
+        buf_printf(why, ", %s", row->sink);
+    return USAGE;
+}
+
+static enum err find_sink(struct sink_choice *choice, const char *name, struct buf *why)
+{
+    char reason[1024] = "";
+    if (!is_name(name))
+        return no_sink(name, why);
+    return sink_load(name, &choice->sink, reason, sizeof reason) ? wrong(why, reason) : OK;
+}
+
+enum err sink_choice_parse(struct sink_choice *choice, const char *text, struct buf *why)
+{
+    char copy[TEXT_MAX];
+    *choice = (struct sink_choice){ 0 };
+    if (strlen(text) >= sizeof copy)
+        return wrong(why, "this is too long for a sink");
+    memcpy(copy, text, strlen(text) + 1);
+    char *list = strchr(copy, ':');
+    if (list)
+        *list++ = '\0';
+    enum err err = find_sink(choice, copy, why);
+    if (!err)
+        err = parse_settings(choice, list, why);
+    if (err)
+        sink_choice_clear(choice);
+    return err;
+}
+
+void sink_choice_clear(struct sink_choice *choice)
+{
+    setting_list_clear(&choice->settings);
+    *choice = (struct sink_choice){ 0 };
+}
+
+enum err sink_choice_copy(struct sink_choice *copy, const struct sink_choice *choice)
+{
+    copy->sink = choice->sink;
+    return setting_list_copy(&copy->settings, &choice->settings);
+}
+
+bool sink_choice_equal(const struct sink_choice *a, const struct sink_choice *b)
+{
+    return a->sink == b->sink && setting_list_equal(&a->settings, &b->settings);
+}
+
+void sink_choice_write(const struct sink_choice *choice, struct buf *out)
+{
+    buf_add_text(out, choice->sink->name);
+    for (size_t i = 0; i < choice->settings.count; i++)
+        buf_printf(out, "%c%s=%.200s", i ? ',' : ':', choice->settings.list[i].key, choice->settings.list[i].value);
+}
+
+static enum err apply(const struct sink_choice *choice, void *state)
+{
+    enum err err = setting_defaults(choice->sink->settings, state);
+    if (!err)
+        setting_apply(choice->sink->settings, state, "append", "yes"); /* where there is such a setting */
+    return err ? err : setting_list_apply(&choice->settings, choice->sink->settings, state);
+}
+
+enum err sink_choice_open(const struct sink_choice *choice, void **state, struct buf *why)
+{
+    *state = calloc(1, choice->sink->state_size + 1);
+    enum err err = *state ? apply(choice, *state) : NOMEM;
+    if (!err && choice->sink->open)
+        err = choice->sink->open(*state);
+    if (!err)
+        return OK;
+    buf_add_text(why, "cannot open the sink ");
+    sink_choice_write(choice, why);
+    buf_printf(why, ": %s", sink_choice_message(choice, *state, err));
+    free(*state);
+    *state = NULL;
+    return err;
+}
+
+void sink_choice_close(const struct sink_choice *choice, void **state)
+{
+    if (!*state)
+        return;
+    choice->sink->close(*state);
+    free(*state);
+    *state = NULL;
+}
+
+const char *sink_choice_message(const struct sink_choice *choice, const void *state, enum err err)
+{
+    const char *text = state && choice->sink->message ? choice->sink->message(state) : "";
+    return *text ? text : err_text(err);
+}

@@ -173,7 +173,8 @@ void sensors_job(struct sensors *sensors, const struct job *job, enum job_event 
     batch_reset(&sensors->batch);
     sensors->begins += event == JOB_BEGIN;
     for (size_t i = 0; i < sensors->count; i++) {
-        struct sensor *sensor = &sensors->list[i];
+        /* at the end backwards: the records of tasks are taken before the numbers of a cgroup that may have gone */
+        struct sensor *sensor = &sensors->list[event == JOB_END ? sensors->count - 1 - i : i];
         if (!sensor->enabled || !sensor->sampler->job)
             continue;
         size_t from = sensors->batch.count;

@@ -26,7 +26,8 @@ struct entry {
     bool waits_for_id; /* the one that we know is the second */
     bool was_there;    /* before we looked: when it began is to be found out */
     bool has_ended, ended_by_word; /* it stays here until its folder goes */
-    bool is_changed;  /* its steps are, and nobody was told yet */
+    bool is_changed;  /* its steps are, or their tasks, and nobody was told yet */
+    unsigned moves;   /* how often tasks of it were moved since the last round */
     uint32_t folders; /* a bit for each hierarchy in which its folder is */
     uint32_t seen;    /* the same, as the scan that is under way has found */
     uint64_t steps, steps_seen; /* sums over the names of its steps, of the last scan and of this one */

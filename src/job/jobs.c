@@ -23,6 +23,7 @@
 #define SCAN_ONE_IN 20    /* reading the whole tree over and over takes at most 5 % of the time */
 #define WATCHES_WIDE 4096 /* up to this many, steps are watched in every hierarchy and their tasks too */
 #define ROUND_SIZE 64   /* jobs that are looked at in one round, so that many jobs cost no more than these */
+#define MOVES_MAX 32    /* of tasks of a job in a round that are looked after; whoever moves more is seen at ticks */
 
 struct jobs {
     struct roll roll;
@@ -310,6 +311,18 @@ static void scan_all(struct jobs *jobs)
     }
 }
 
+/* Tasks were put into a job, or its last one ended: the only moment to see who is in one that is over before the next tick, and
+ * to read the numbers of one whose folder goes with its last task. */
+static void tasks_moved(struct jobs *jobs, const char *path)
+{
+    const struct job_source *source;
+    struct source_facts facts;
+    enum source_place where = place_here(jobs, path, &source, &facts);
+    struct entry *entry = where == PLACE_JOB || where == PLACE_STEP ? find_entry(jobs, source, &facts) : NULL;
+    if (entry && entry->moves++ < MOVES_MAX)
+        mark_changed(jobs, entry);
+}
+
 /* A task of a step: only steps have such folders that are watched. */
 static void task_went(struct jobs *jobs, const char *step_path)
 {
@@ -323,6 +336,10 @@ static void take_event(void *context, const struct watches_event *event)
 {
     struct jobs *jobs = context;
     char path[CGROUP_PATH_MAX];
+    if (!*event->name) {
+        tasks_moved(jobs, event->path);
+        return;
+    }
     int size = snprintf(path, sizeof path, "%s/%s", event->path, event->name);
     if (size < 0 || (size_t)size >= sizeof path)
         return;
@@ -345,9 +362,11 @@ static void round_of_looks(struct jobs *jobs, uint64_t now_ns)
         scan_all(jobs);
         jobs->scan_at_ns = now_ns + (clock_monotonic_ns() - now_ns) * SCAN_ONE_IN;
     }
-    for (size_t i = entries->count; i-- > 0;)
+    for (size_t i = entries->count; i-- > 0;) {
+        entries->all[i]->moves = 0;
         if (entries->all[i]->is_told)
             alive_look(&jobs->roll, entries->all[i], now_ns);
+    }
     for (size_t n = 0; n < ROUND_SIZE && entries->count; n++) {
         jobs->round_next = jobs->round_next ? jobs->round_next - 1 : entries->count - 1;
         if (jobs->round_next < entries->count && !entries->all[jobs->round_next]->is_told)
@@ -355,20 +374,6 @@ static void round_of_looks(struct jobs *jobs, uint64_t now_ns)
         if (!jobs->round_next)
             break;
     }
-}
-
-/* Young jobs whose time has come; when the next one's will. */
-static uint64_t look_at_young(struct jobs *jobs, uint64_t now_ns)
-{
-    struct entries *entries = &jobs->roll.entries;
-    uint64_t next_ns = 0;
-    for (size_t i = entries->count; i-- > 0;)
-        if (entries->all[i]->look_at_ns && entries->all[i]->look_at_ns <= now_ns)
-            roll_look(&jobs->roll, entries->all[i], now_ns);
-    for (size_t i = 0; i < entries->count; i++)
-        if (entries->all[i]->look_at_ns && (!next_ns || entries->all[i]->look_at_ns < next_ns))
-            next_ns = entries->all[i]->look_at_ns;
-    return next_ns;
 }
 
 static void set_timer(struct jobs *jobs, uint64_t at_ns)
@@ -393,7 +398,7 @@ void jobs_read(struct jobs *jobs)
         jobs->round_at_ns = now_ns + ROUND_NS;
         round_of_looks(jobs, now_ns);
     }
-    set_timer(jobs, look_at_young(jobs, now_ns));
+    set_timer(jobs, roll_look_at_young(&jobs->roll, now_ns));
 }
 
 static void wait_on(const struct jobs *jobs, int fd)
@@ -427,7 +432,7 @@ enum err jobs_open(struct jobs **jobs_out, const char *root, const struct jobs_l
     wait_on(jobs, jobs->watches.fd);
     scan_all(jobs);
     tell_changes(jobs);
-    set_timer(jobs, look_at_young(jobs, clock_monotonic_ns()));
+    set_timer(jobs, roll_look_at_young(&jobs->roll, clock_monotonic_ns()));
     return OK;
 }
 
@@ -456,7 +461,7 @@ int jobs_fd(const struct jobs *jobs)
 enum err jobs_begin(struct jobs *jobs, const struct job *job)
 {
     enum err err = told_begin(&jobs->roll, job);
-    set_timer(jobs, look_at_young(jobs, clock_monotonic_ns()));
+    set_timer(jobs, roll_look_at_young(&jobs->roll, clock_monotonic_ns()));
     return err;
 }
 

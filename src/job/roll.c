@@ -189,6 +189,19 @@ void roll_look(struct roll *roll, struct entry *entry, uint64_t now_ns)
         roll_begin(roll, entry);
 }
 
+uint64_t roll_look_at_young(struct roll *roll, uint64_t now_ns)
+{
+    struct entries *entries = &roll->entries;
+    uint64_t next_ns = 0;
+    for (size_t i = entries->count; i-- > 0;)
+        if (entries->all[i]->look_at_ns && entries->all[i]->look_at_ns <= now_ns)
+            roll_look(roll, entries->all[i], now_ns);
+    for (size_t i = 0; i < entries->count; i++)
+        if (entries->all[i]->look_at_ns && (!next_ns || entries->all[i]->look_at_ns < next_ns))
+            next_ns = entries->all[i]->look_at_ns;
+    return next_ns;
+}
+
 bool roll_is_populated(const struct roll *roll, const struct entry *entry)
 {
     return inside_populated(&roll->hierarchies, roll->root, entry->folders, entry->job.cgroup);

@@ -28,6 +28,9 @@ void roll_end(struct roll *roll, struct entry *entry, uint64_t end_ns, bool by_w
  * It may join entry with another one: entry is not valid afterwards. */
 void roll_look(struct roll *roll, struct entry *entry, uint64_t now_ns);
 
+/* Looks at the young jobs whose time has come. Returns when the next one's will; 0: there is none. */
+uint64_t roll_look_at_young(struct roll *roll, uint64_t now_ns);
+
 /* All is known that can be. */
 bool roll_is_settled(const struct entry *entry);
 

@@ -1,4 +1,6 @@
-/* inotify on the cgroup tree: mkdir and rmdir in a hierarchy, v1 or v2, are events of the parent's folder. */
+/* inotify on the cgroup tree: mkdir and rmdir in a hierarchy, v1 or v2, are events of the parent's folder. So is each write to
+ * a file in it, by which tasks are moved; and where v2 sees the first task come or the last one leave, it tells as if
+ * cgroup.events had been written. */
 #include "job/watches.h"
 
 #include <errno.h>
@@ -7,7 +9,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#define EVENTS (IN_CREATE | IN_DELETE | IN_ONLYDIR | IN_EXCL_UNLINK)
+#define EVENTS (IN_CREATE | IN_DELETE | IN_MODIFY | IN_ONLYDIR | IN_EXCL_UNLINK)
 #define WATCHES_MAX (1u << 20)
 
 struct watch {
@@ -107,6 +109,17 @@ enum err watches_add(struct watches *watches, const char *whole, size_t hierarch
     return OK;
 }
 
+static bool is_of_tasks(const struct inotify_event *in)
+{
+    static const char *const names[] = { "cgroup.procs", "tasks", "cgroup.events", "cgroup.threads" };
+    if (!(in->mask & IN_MODIFY) || !in->len)
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(in->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 /* False: events were lost. */
 static bool deliver(struct watches *watches, const struct inotify_event *in,
                     void (*event)(void *context, const struct watches_event *event), void *context)
@@ -120,10 +133,12 @@ static bool deliver(struct watches *watches, const struct inotify_event *in,
         return true;
     }
     const struct watch *watch = watches->table[place_of(watches, in->wd)];
-    if (!watch || !in->len || !(in->mask & IN_ISDIR))
+    bool is_of_folder = in->len && in->mask & IN_ISDIR;
+    if (!watch || (!is_of_folder && !is_of_tasks(in)))
         return true;
     struct watches_event out = {
-        .hierarchy = watch->hierarchy, .path = watch->path, .name = in->name, .came = (in->mask & IN_CREATE) != 0,
+        .hierarchy = watch->hierarchy, .path = watch->path, .name = is_of_folder ? in->name : "",
+        .came = (in->mask & IN_CREATE) != 0,
     };
     event(context, &out);
     return true;

@@ -1,4 +1,5 @@
-/* Folders that are watched with inotify for folders that come and go in them. One descriptor for all. */
+/* Folders of control groups that are watched with inotify: for folders that come and go in them, and for tasks that are put
+ * into them or have all left. One descriptor for all. */
 #ifndef SONDE_JOB_WATCHES_H
 #define SONDE_JOB_WATCHES_H
 
@@ -18,7 +19,7 @@ struct watches {
 struct watches_event {
     size_t hierarchy;  /* as given to watches_add */
     const char *path;  /* of the folder that is watched */
-    const char *name;  /* of the folder in it */
+    const char *name;  /* of the folder in it; "": its own tasks are others now */
     bool came;         /* or it went */
 };
 

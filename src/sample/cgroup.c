@@ -141,14 +141,14 @@ static void list_steps(struct cgroup_sampler *sampler, struct cgroup_job *job)
         group->has_gone = !group->is_listed;
 }
 
-/* Reads all of a job without giving it to anybody: it may be the last time that it can be read. */
-static void read_job(struct cgroup_sampler *sampler, struct cgroup_job *job)
+/* Reads all of a job without giving it to anybody. look_inside: it may be the last time that it can be read. */
+static void read_job(struct cgroup_sampler *sampler, struct cgroup_job *job, bool look_inside)
 {
     if (job->whole)
-        cgroup_group_read(job->whole, &sampler->place);
+        cgroup_group_read(job->whole, &sampler->place, look_inside);
     for (struct cgroup_group *group = job->steps; group; group = group->next)
         if (!group->has_gone)
-            cgroup_group_read(group, &sampler->place);
+            cgroup_group_read(group, &sampler->place, look_inside);
 }
 
 /* A step that has gone gives its last values once. */
@@ -157,7 +157,10 @@ static enum err add_steps(struct cgroup_sampler *sampler, struct cgroup_job *job
     enum err err = OK;
     for (struct cgroup_group **at = &job->steps; *at && err != NOMEM;) {
         struct cgroup_group *group = *at;
-        err = cgroup_group_add(group, &set, job->job->id, is_last || group->has_gone, out);
+        if (is_last || group->has_gone)
+            err = cgroup_group_add_last(group, &set, job->job->id, 0, out);
+        else
+            err = cgroup_group_add(group, &set, job->job->id, out);
         if (!group->has_gone) {
             at = &group->next;
             continue;
@@ -169,9 +172,40 @@ static enum err add_steps(struct cgroup_sampler *sampler, struct cgroup_job *job
     return err == NOMEM ? err : OK;
 }
 
+static bool tells_tasks_cpu(const struct sample *sample, const char *job, uint64_t *cpu_us)
+{
+    if (!sample->job || strcmp(sample->job, job) != 0 || strcmp(sample->set->name, "taskstats") != 0)
+        return false;
+    for (size_t i = 0; i < sample->set->size; i++)
+        if (strcmp(sample->set->metrics[i].name, "cpu") == 0 && sample->known[i]) {
+            *cpu_us = sample->values[i].u64 / NS_PER_US;
+            return true;
+        }
+    return false;
+}
+
+/* The kernel's records of its tasks, which another sampler has just added, outlive the group. 0: not known. */
+static uint64_t tasks_cpu_us(const struct batch *out, const char *job)
+{
+    uint64_t cpu_us = 0;
+    for (size_t i = out->count; i-- > 0;)
+        if (tells_tasks_cpu(&out->samples[i], job, &cpu_us))
+            break;
+    return cpu_us;
+}
+
+static enum err add_whole(const struct cgroup_job *job, bool is_last, struct batch *out)
+{
+    const char *id = job->job->id;
+    if (!job->whole)
+        return OK;
+    return is_last ? cgroup_group_add_last(job->whole, &set, id, tasks_cpu_us(out, id), out)
+                   : cgroup_group_add(job->whole, &set, id, out);
+}
+
 static enum err add_job(struct cgroup_sampler *sampler, struct cgroup_job *job, bool is_last, struct batch *out)
 {
-    enum err err = job->whole ? cgroup_group_add(job->whole, &set, job->job->id, is_last, out) : OK;
+    enum err err = add_whole(job, is_last, out);
     return err == NOMEM ? err : add_steps(sampler, job, is_last, out);
 }
 
@@ -234,7 +268,7 @@ static enum err cgroup_job_event(void *state, const struct job *job, enum job_ev
     list_steps(sampler, watched);
     for (struct cgroup_group *group = watched->steps; group; group = group->next)
         cgroup_group_look_again(group); /* its folders in the hierarchies of v1 come one after another */
-    read_job(sampler, watched);
+    read_job(sampler, watched, true);
     if (event != JOB_CHANGE && out)
         err = add_job(sampler, watched, event == JOB_END, out);
     if (event == JOB_END)
@@ -248,7 +282,7 @@ static enum err cgroup_read_all(struct cgroup_sampler *sampler, struct batch *ou
         struct cgroup_job *job = &sampler->jobs[i];
         if (!job->job)
             continue;
-        read_job(sampler, job);
+        read_job(sampler, job, false);
         enum err err = add_job(sampler, job, false, out);
         if (err)
             return err;

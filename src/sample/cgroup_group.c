@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "job/inside.h"
 #include "sample/rising.h"
 
 #include <stdlib.h>
@@ -106,19 +107,42 @@ static enum err read_file(struct cgroup_group *group, size_t i, struct cgroup_pl
 }
 
 /* A counter that has fallen is left out once, so that its fall is seen (sample/rising.h). */
-static void take(struct cgroup_group *group, const struct cgroup_values *new)
+static void take(struct cgroup_group *group, const struct cgroup_values *new, const uint8_t *final)
 {
     for (size_t i = 0; i < CGROUP_METRICS_SIZE; i++) {
         uint64_t value = new->values[i];
         group->fresh[i] = new->known[i];
         if (!new->known[i])
             continue;
+        bool is_same = group->last.known[i] && group->last.values[i] == value;
+        group->final[i] = final[i] || (group->final[i] && is_same);
         group->last.known[i] = 1;
         if (kinds[i] == COUNTER)
             group->fresh[i] = rising_take(&group->last.values[i], &value);
         else
             group->last.values[i] = value;
     }
+}
+
+/* Who was never in it has not left it either: a group that has used no CPU time waits for its first task. */
+static bool was_used(const struct cgroup_group *group, const struct cgroup_values *new)
+{
+    return new->values[CGROUP_cpu] || group->last.values[CGROUP_cpu]; /* 0 where it is not known */
+}
+
+/* The hierarchies in which no task is in the group: before it is read, so that nobody ends in between. */
+static uint32_t empty_hierarchies(const struct cgroup_group *group, const struct cgroup_place *place)
+{
+    uint32_t looked = 0, empty = 0;
+    for (size_t i = 0; i < group->files->count; i++) {
+        size_t hierarchy = cgroup_file_hierarchy(cgroup_file_at(group->files, i), &place->hierarchies);
+        if (hierarchy >= 32 || looked & 1u << hierarchy)
+            continue;
+        looked |= 1u << hierarchy;
+        if (!inside_populated(&place->hierarchies, place->root, 1u << hierarchy, group->path))
+            empty |= 1u << hierarchy;
+    }
+    return empty;
 }
 
 static bool is_wanted(const struct cgroup_group *group, const struct cgroup_file *file, const struct cgroup_values *new)
@@ -140,11 +164,27 @@ static void keep_limits(struct cgroup_group *group, struct cgroup_values *new)
     }
 }
 
-enum err cgroup_group_read(struct cgroup_group *group, struct cgroup_place *place)
+/* What the file tells is final when its hierarchy is empty. */
+static void parse(const struct cgroup_group *group, size_t i, const char *text, struct cgroup_place *place, uint32_t empty,
+                  struct cgroup_values *new, uint8_t *final)
+{
+    const struct cgroup_file *file = cgroup_file_at(group->files, i);
+    size_t hierarchy = cgroup_file_hierarchy(file, &place->hierarchies);
+    uint8_t before[CGROUP_METRICS_SIZE];
+    memcpy(before, new->known, sizeof before);
+    cgroup_file_parse(file, text, &place->devices, new);
+    for (size_t k = 0; empty && k < CGROUP_METRICS_SIZE; k++)
+        if (new->known[k] && !before[k])
+            final[k] = hierarchy < 32 && empty >> hierarchy & 1;
+}
+
+enum err cgroup_group_read(struct cgroup_group *group, struct cgroup_place *place, bool look_inside)
 {
     char text[TEXT_MAX];
     struct cgroup_values new = { 0 };
+    uint8_t final[CGROUP_METRICS_SIZE] = { 0 };
     bool is_there = false;
+    uint32_t empty = look_inside ? empty_hierarchies(group, place) : 0;
     if (++group->readings <= YOUNG || group->readings % LOOK_EVERY == 0)
         cgroup_group_look_again(group);
     for (size_t i = 0; i < group->files->count; i++) {
@@ -152,33 +192,66 @@ enum err cgroup_group_read(struct cgroup_group *group, struct cgroup_place *plac
         if (!is_wanted(group, file, &new) || read_file(group, i, place, text))
             continue;
         is_there = true;
-        cgroup_file_parse(file, text, &place->devices, &new);
+        parse(group, i, text, place, empty, &new, final);
     }
     if (!is_there) {
         memset(group->fresh, 0, sizeof group->fresh);
         return GONE;
     }
+    if (!was_used(group, &new))
+        memset(final, 0, sizeof final);
     keep_limits(group, &new);
-    take(group, &new);
+    take(group, &new, final);
+    group->read_ns = clock_realtime_ns();
     group->is_owed = true;
     return OK;
 }
 
-enum err cgroup_group_add(struct cgroup_group *group, const struct set *set, const char *job, bool is_last,
-                          struct batch *out)
+static struct sample *add(const struct cgroup_group *group, const struct set *set, const char *job, const uint8_t *known,
+                          uint64_t time_ns, struct batch *out)
 {
-    const uint8_t *known = group->fresh;
-    if (is_last || (group->is_owed && !memchr(known, 1, CGROUP_METRICS_SIZE)))
-        known = group->last.known;
-    if (!memchr(known, 1, CGROUP_METRICS_SIZE))
-        return GONE;
-    group->is_owed = false;
-    struct sample *sample = batch_add(out, set, clock_realtime_ns(), group->step);
+    struct sample *sample = batch_add(out, set, time_ns, group->step);
     if (!sample)
-        return NOMEM;
+        return NULL;
     sample->job = job;
     for (size_t i = 0; i < CGROUP_METRICS_SIZE; i++)
         if (known[i])
             sample_set_u64(sample, i, group->last.values[i]);
+    return sample;
+}
+
+static bool has_any(const uint8_t *known)
+{
+    return memchr(known, 1, CGROUP_METRICS_SIZE) != NULL;
+}
+
+enum err cgroup_group_add(struct cgroup_group *group, const struct set *set, const char *job, struct batch *out)
+{
+    bool is_fresh = has_any(group->fresh);
+    if (!is_fresh && !(group->is_owed && has_any(group->last.known)))
+        return GONE;
+    group->is_owed = false;
+    return add(group, set, job, is_fresh ? group->fresh : group->last.known, group->read_ns, out) ? OK : NOMEM;
+}
+
+enum err cgroup_group_add_last(struct cgroup_group *group, const struct set *set, const char *job, uint64_t cpu_us,
+                               struct batch *out)
+{
+    uint8_t known[CGROUP_METRICS_SIZE];
+    for (size_t i = 0; i < CGROUP_METRICS_SIZE; i++)
+        known[i] = group->fresh[i] || group->final[i];
+    if (!has_any(group->fresh) && group->is_owed && memcmp(known, group->last.known, sizeof known) != 0
+        && cgroup_group_add(group, set, job, out) == NOMEM)
+        return NOMEM;
+    bool tells_cpu = cpu_us && !known[CGROUP_cpu];
+    if (!has_any(known) && !tells_cpu)
+        return GONE;
+    group->is_owed = false;
+    struct sample *sample = add(group, set, job, known, clock_realtime_ns(), out);
+    if (!sample)
+        return NOMEM;
+    uint64_t read_us = group->last.known[CGROUP_cpu] ? group->last.values[CGROUP_cpu] : 0;
+    if (tells_cpu)
+        sample_set_u64(sample, CGROUP_cpu, cpu_us > read_us ? cpu_us : read_us);
     return OK;
 }

@@ -193,11 +193,15 @@ static enum err ask_about_members(struct taskstats *taskstats)
                        taskstats);
 }
 
-/* The cgroup has counted what no record tells: the last moments of each task, and those whose record was lost. */
-static void ask_group(struct taskstats *taskstats, struct watched *watched, struct taskstats_use *total)
+/* The cgroup has counted what no record tells: the last moments of each task, and those whose record was lost. What it told
+ * before it went says nothing of a job in which nobody was seen. */
+static void ask_group(struct taskstats *taskstats, struct watched *watched, bool was_seen, struct taskstats_use *total)
 {
     uint64_t cpu_ns;
-    if (job_tasks_cpu_ns(&taskstats->groups, &watched->tasks, &cpu_ns) == OK && cpu_ns > watched->group_cpu_ns)
+    enum err err = job_tasks_cpu_ns(&taskstats->groups, &watched->tasks, &cpu_ns);
+    if (err && !was_seen)
+        return;
+    if (!err && cpu_ns > watched->group_cpu_ns)
         watched->group_cpu_ns = cpu_ns;
     if (watched->group_cpu_ns > total->value[TASKSTATS_cpu_run_virtual_total]) {
         total->value[TASKSTATS_cpu_run_virtual_total] = watched->group_cpu_ns;
@@ -214,7 +218,7 @@ static enum err give(struct taskstats *taskstats, struct watched *watched, uint6
         return NOMEM;
     sample->job = watched->job->id;
     tasks_total(&taskstats->tasks, watched->job->slot, &total);
-    ask_group(taskstats, watched, &total);
+    ask_group(taskstats, watched, job->live_count || job->ended_count, &total);
     for (size_t i = 0; i < TASKSTATS_SIZE; i++)
         if (total.known >> i & 1)
             sample_set_u64(sample, i, total.value[i]);

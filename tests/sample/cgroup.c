@@ -162,32 +162,6 @@ static void write_group(const struct fixture *f, const char *below, uint64_t usa
     fixture_write(f, path, text);
 }
 
-/* The group is gone before anybody could read it for the last time. */
-static void a_group_that_vanishes_leaves_its_last_values(void **state)
-{
-    (void)state;
-    struct job_sampling s;
-    struct fixture f;
-    fixture_begin_v2(&f);
-    write_group(&f, "", 100);
-    write_group(&f, "/step_0", 90);
-    begin(&s, &f);
-    assert_int_equal(job_sampling_u64(&s, "7", "", "cpu"), 100); /* a first sample at once */
-    write_group(&f, "", 200);
-    assert_int_equal(job_sampling_read(&s), OK);
-    assert_int_equal(job_sampling_u64(&s, "7", "", "cpu"), 200);
-    fixture_remove(&f, JOB);
-    assert_int_equal(job_sampling_read(&s), OK); /* silent: nothing to be read, nothing repeated */
-    assert_int_equal(s.batch.count, 0);
-    jobs_read(s.jobs);
-    assert_int_equal(job_sampling_u64(&s, "7", "", "cpu"), 200);
-    assert_int_equal(job_sampling_u64(&s, "7", "0", "cpu"), 90);
-    assert_int_equal(job_sampling_read(&s), OK);
-    assert_int_equal(s.batch.count, 0);
-    job_sampling_end(&s);
-    temp_remove(f.root);
-}
-
 static void steps_come_and_go(void **state)
 {
     (void)state;
@@ -374,10 +348,10 @@ static void this_machine_agrees_with_wait4(void **state)
     assert_int_equal(job_sampling_read(&s), OK);
     uint64_t cpu_us = job_sampling_u64(&s, "live", "", "cpu");
     assert_true(cpu_us >= 99000 && cpu_us < 150000);
-    assert_int_equal(rmdir(folder), 0);
     batch_reset(&s.batch);
     assert_int_equal(jobs_end(s.jobs, "live", 0), OK);
     assert_int_equal(job_sampling_u64(&s, "live", "", "cpu"), cpu_us);
+    assert_int_equal(rmdir(folder), 0);
     job_sampling_end(&s);
 }
 
@@ -390,7 +364,6 @@ int main(void)
         cmocka_unit_test(an_old_kernel_of_version_1),
         cmocka_unit_test(bytes_are_not_counted_twice),
         cmocka_unit_test(a_bad_day),
-        cmocka_unit_test(a_group_that_vanishes_leaves_its_last_values),
         cmocka_unit_test(steps_come_and_go),
         cmocka_unit_test(a_step_gets_its_controllers_one_by_one),
         cmocka_unit_test(a_counter_that_begins_anew_leaves_a_hole),

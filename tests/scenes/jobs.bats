@@ -166,6 +166,52 @@ for job in json.load(sys.stdin)["jobs"]:
     [ "$cpu" -lt 200000 ]
 }
 
+# short_jobs GROUP: twenty jobs of 20 ms between two ticks, whose folder goes with the last process. What is told of their CPU
+# time in the end is what they used, or nothing: never what was read before. "known" is of how many it is told.
+short_jobs() {
+    local i truth cpu
+    start --period 60s --sensors cgroup,taskstats
+    mkdir -p "$1/uid_1"
+    for i in {9001..9020}; do
+        mkdir "$1/uid_1/job_$i"
+        sh -c 'echo 0 >"$1/cgroup.procs" && exec "$2" 20' - "$1/uid_1/job_$i" "$TOOLS/burn"
+        if [ -e "$1/uid_1/job_$i/cpuacct.usage" ]; then
+            read -r truth <"$1/uid_1/job_$i/cpuacct.usage"
+            truth=$((truth / 1000))
+        else
+            read -r _ truth <"$1/uid_1/job_$i/cpu.stat"
+        fi
+        rmdir "$1/uid_1/job_$i"
+        echo "$i $truth" >>"$T/truth"
+    done
+    wait_for '[ -z "$(job 9020 id)" ]'
+    kill "$AGENT" && wait "$AGENT"
+    AGENT='' known=0
+    while read -r i truth; do
+        cpu=$(grep ",$i,cgroup,,cpu,us," "$T/out.csv" | tail -1 | cut -d, -f8 | tr -d "\r")
+        echo "job $i used $truth us; told: ${cpu:-nothing}"
+        [ "${cpu:-0}" -eq 0 ] && continue # its first sample, before it began
+        [ "$cpu" -ge $((truth - 1000)) ] && [ "$cpu" -lt $((truth + 15000)) ] # with what a task did before it came
+        known=$((known + 1))
+    done <"$T/truth"
+}
+
+@test "jobs of 20 ms whose folder goes at once have their CPU time, v1" {
+    need_root
+    GROUP=/sys/fs/cgroup/cpuacct/slurm_short$$
+    mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no cpuacct hierarchy to write to"; }
+    short_jobs "$GROUP"
+    [ "$known" -ge 18 ]
+}
+
+@test "jobs of 20 ms whose folder goes at once have their CPU time, v2" {
+    need_root
+    GROUP=/sys/fs/cgroup/unified/slurm_short$$
+    mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no v2 hierarchy beside v1 to write to"; }
+    short_jobs "$GROUP"
+    [ "$known" -ge 18 ]
+}
+
 @test "5,000 jobs with 1,024 descriptors" {
     need_root
     GROUP=/sys/fs/cgroup/cpuacct/slurm_many$$

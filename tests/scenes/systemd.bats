@@ -4,8 +4,9 @@ load scene
 
 # A systemd that knows the installed unit; in it $SCRIPT runs, with what it needs before it.
 boot() {
-    [ -x "$(command -v linux.uml)" ] && [ -x /lib/systemd/systemd ] \
-        || skip "needs the packages user-mode-linux and systemd"
+    if ! command -v linux.uml >/dev/null || [ ! -x /lib/systemd/systemd ]; then
+        skip "needs the packages user-mode-linux and systemd"
+    fi
     [ -z "$(ldd "$SONDE" | grep -E 'lib(asan|tsan|ubsan)')" ] || skip "a Linux in user mode has no room for sanitizers"
     prepare
     { declare -f wait_for metrics show seen && cat; } >"$T/script"

@@ -16,6 +16,7 @@
     X(submit) \
     X(agent) \
     X(job) \
+    X(keygen) \
     X(doctor) \
     X(help) \
     X(completion)

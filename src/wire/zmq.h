@@ -38,6 +38,7 @@ struct zmq_peer {
     uint8_t id[ZMQ_PEER_MAX];
     size_t id_size;
     char name[256];    /* from the gate */
+    char key[ZMQ_KEY_MAX]; /* its public one; "": it has none. To ask the gate again when the list has changed */
     char address[64];  /* "" when it is not known */
 };
 
@@ -61,17 +62,19 @@ struct zmq_module {
     /* Connects to one collector; a new one is opened for each attempt, so that both sides begin at the beginning. */
     enum err (*dealer_open)(struct zmq_dealer **dealer, const char *address, const struct zmq_keys *keys, char *why,
                             size_t why_size);
-    int (*dealer_fd)(const struct zmq_dealer *dealer); /* readable: try next and send again */
+    int (*dealer_fd)(const struct zmq_dealer *dealer); /* readable: try next and send again, until both say AGAIN, and is_up */
     enum err (*dealer_send)(struct zmq_dealer *dealer, struct bytes message); /* AGAIN: its queue is full */
     enum err (*dealer_next)(struct zmq_dealer *dealer, struct buf *message);  /* AGAIN: there is none */
-    bool (*dealer_is_up)(struct zmq_dealer *dealer, char *why, size_t why_size); /* connected, and the handshake is done */
+    /* Connected, and the handshake is done. False with why "": not yet; with a why: it is down, and stays so. */
+    bool (*dealer_is_up)(struct zmq_dealer *dealer, char *why, size_t why_size);
     void (*dealer_close)(struct zmq_dealer **dealer);
 
     enum err (*router_open)(struct zmq_router **router, const char *const *addresses, const struct zmq_keys *keys,
                             const struct zmq_gate *gate, char *why, size_t why_size);
-    int (*router_fd)(const struct zmq_router *router);
+    int (*router_fd)(const struct zmq_router *router); /* readable: call next until it says AGAIN, also after each send */
     enum err (*router_next)(struct zmq_router *router, struct zmq_peer *peer, struct buf *message);
-    enum err (*router_send)(struct zmq_router *router, const struct zmq_peer *peer, struct bytes message); /* GONE, AGAIN */
+    /* AGAIN: its queue is full, or it is going: until next was called behind its last message. GONE: it is not there. */
+    enum err (*router_send)(struct zmq_router *router, const struct zmq_peer *peer, struct bytes message);
     void (*router_close)(struct zmq_router **router);
 
     bool (*keypair)(char public_key[ZMQ_KEY_MAX], char secret_key[ZMQ_KEY_MAX]); /* false: libzmq has no CURVE */

@@ -1,71 +1,123 @@
-/* The module wire-zmq.so: sockets of libzmq, as wire/zmq.h has them. */
-#include "wire/zmq.h"
+/* The module wire-zmq.so: sockets of libzmq, as wire/zmq.h has them. Here: the table, and what all sockets share. */
+#include "wire/zmq_module.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zmq.h>
 
-#define MESSAGES_WAITING_MAX 64
-#define MESSAGE_MAX (1 << 20) /* larger ones cost their sender the connection */
+#define SOCKETS_MAX 1023 /* of one context: libzmq's own default, tables of 12 kB */
 
-struct zmq_pull {
-    void *context, *socket;
+struct shared {
+    void *context;
+    unsigned sockets;
+    struct shared *next;
 };
 
-static void pull_close(struct zmq_pull **pull)
+static struct shared *all;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct shared *shared_new(void)
 {
-    if (!*pull)
-        return;
-    if ((*pull)->socket)
-        zmq_close((*pull)->socket);
-    if ((*pull)->context)
-        zmq_ctx_term((*pull)->context);
-    free(*pull);
-    *pull = NULL;
+    struct shared *shared = calloc(1, sizeof *shared);
+    if (shared && !(shared->context = zmq_ctx_new())) {
+        free(shared);
+        return NULL;
+    }
+    if (shared) {
+        shared->next = all;
+        all = shared;
+    }
+    return shared;
 }
 
-static int bind_socket(struct zmq_pull *pull, const char *address)
+void *zmq_module_context(unsigned sockets)
 {
-    int none = 0, waiting = MESSAGES_WAITING_MAX;
-    int64_t largest = MESSAGE_MAX;
-    pull->context = zmq_ctx_new();
-    pull->socket = pull->context ? zmq_socket(pull->context, ZMQ_PULL) : NULL;
-    if (!pull->socket)
-        return -1;
-    zmq_setsockopt(pull->socket, ZMQ_LINGER, &none, sizeof none);
-    zmq_setsockopt(pull->socket, ZMQ_RCVHWM, &waiting, sizeof waiting);
-    zmq_setsockopt(pull->socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest);
-    return zmq_bind(pull->socket, address);
+    pthread_mutex_lock(&lock);
+    struct shared *shared = all;
+    while (shared && shared->sockets + sockets > SOCKETS_MAX)
+        shared = shared->next;
+    if (!shared)
+        shared = shared_new();
+    if (shared)
+        shared->sockets += sockets;
+    void *context = shared ? shared->context : NULL;
+    pthread_mutex_unlock(&lock);
+    return context;
 }
 
-static enum err pull_open(struct zmq_pull **pull, const char *address, char *why, size_t why_size)
+void zmq_module_leave(void *context, unsigned sockets)
 {
-    *pull = calloc(1, sizeof **pull);
-    if (!*pull)
-        return NOMEM;
-    if (bind_socket(*pull, address) == 0)
-        return OK;
+    struct shared *gone = NULL;
+    pthread_mutex_lock(&lock);
+    for (struct shared **at = &all; *at; at = &(*at)->next) {
+        if ((*at)->context != context)
+            continue;
+        (*at)->sockets -= sockets;
+        if ((*at)->sockets == 0) {
+            gone = *at;
+            *at = gone->next;
+        }
+        break;
+    }
+    pthread_mutex_unlock(&lock);
+    if (gone)
+        zmq_ctx_term(gone->context);
+    free(gone);
+}
+
+enum err zmq_module_fail(char *why, size_t why_size)
+{
     int number = zmq_errno();
     snprintf(why, why_size, "%s", zmq_strerror(number));
-    pull_close(pull);
     return number == EINVAL || number == EPROTONOSUPPORT ? USAGE : err_from_errno(number);
 }
 
-static int pull_fd(const struct zmq_pull *pull)
+void zmq_module_set(void *socket, int option, int value)
+{
+    zmq_setsockopt(socket, option, &value, sizeof value);
+}
+
+static bool set_key(void *socket, int option, const char *key)
+{
+    return key && strlen(key) == ZMQ_KEY_MAX - 1 && zmq_setsockopt(socket, option, key, ZMQ_KEY_MAX) == 0;
+}
+
+enum err zmq_module_protect(void *socket, const struct zmq_keys *keys, bool binds, char *why, size_t why_size)
+{
+    if (!keys || !keys->secret_key)
+        return OK;
+    if (!zmq_has("curve")) {
+        snprintf(why, why_size, "libzmq was built without encryption (CURVE)");
+        return ABSENT;
+    }
+    if (binds)
+        zmq_module_set(socket, ZMQ_CURVE_SERVER, 1);
+    if (set_key(socket, ZMQ_CURVE_SECRETKEY, keys->secret_key)
+        && (binds || (set_key(socket, ZMQ_CURVE_PUBLICKEY, keys->public_key)
+                      && set_key(socket, ZMQ_CURVE_SERVERKEY, keys->server_key))))
+        return OK;
+    snprintf(why, why_size, "a key is not one of CURVE: 40 characters, as 'sonde keygen' makes them");
+    return USAGE;
+}
+
+int zmq_module_fd(void *socket)
 {
     int fd = -1;
     size_t size = sizeof fd;
-    return zmq_getsockopt(pull->socket, ZMQ_FD, &fd, &size) == 0 ? fd : -1;
+    return zmq_getsockopt(socket, ZMQ_FD, &fd, &size) == 0 ? fd : -1;
 }
 
-static enum err pull_next(struct zmq_pull *pull, struct buf *message)
+enum err zmq_module_next(void *socket, struct buf *message)
 {
     zmq_msg_t part;
     int more;
     buf_reset(message);
     do {
         zmq_msg_init(&part);
-        if (zmq_msg_recv(&part, pull->socket, ZMQ_DONTWAIT) < 0) {
+        if (zmq_msg_recv(&part, socket, ZMQ_DONTWAIT) < 0) {
             zmq_msg_close(&part);
             return zmq_errno() == EAGAIN ? AGAIN : IO;
         }
@@ -78,6 +130,28 @@ static enum err pull_next(struct zmq_pull *pull, struct buf *message)
     return failed ? FULL : OK;
 }
 
+enum err zmq_module_send(void *socket, struct bytes message)
+{
+    while (zmq_send(socket, message.data, message.size, ZMQ_DONTWAIT) < 0)
+        switch (zmq_errno()) {
+        case EINTR: break;
+        case EAGAIN: return AGAIN;
+        case EHOSTUNREACH: return GONE;
+        default: return IO;
+        }
+    return OK;
+}
+
+static bool keypair(char public_key[ZMQ_KEY_MAX], char secret_key[ZMQ_KEY_MAX])
+{
+    return zmq_curve_keypair(public_key, secret_key) == 0;
+}
+
+static bool public_of(const char *secret_key, char public_key[ZMQ_KEY_MAX])
+{
+    return strlen(secret_key) == ZMQ_KEY_MAX - 1 && zmq_curve_public(public_key, secret_key) == 0;
+}
+
 extern const struct zmq_module sonde_zmq;
 __attribute__((visibility("default"))) const struct zmq_module sonde_zmq = {
     .version = ZMQ_MODULE_VERSION,
@@ -85,4 +159,20 @@ __attribute__((visibility("default"))) const struct zmq_module sonde_zmq = {
     .pull_fd = pull_fd,
     .pull_next = pull_next,
     .pull_close = pull_close,
+    .push_open = push_open,
+    .push_send = push_send,
+    .push_close = push_close,
+    .dealer_open = dealer_open,
+    .dealer_fd = dealer_fd,
+    .dealer_send = dealer_send,
+    .dealer_next = dealer_next,
+    .dealer_is_up = dealer_is_up,
+    .dealer_close = dealer_close,
+    .router_open = router_open,
+    .router_fd = router_fd,
+    .router_next = router_next,
+    .router_send = router_send,
+    .router_close = router_close,
+    .keypair = keypair,
+    .public_of = public_of,
 };

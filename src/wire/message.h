@@ -49,6 +49,7 @@ struct message_hello {
     struct bytes role;     /* "agent", "collector" */
     uint64_t instance;     /* made at the start of the process: tells two of one name apart */
     struct bytes credential; /* munge; empty: none */
+    uint64_t time_ns;        /* CLOCK_REALTIME of the sender as it says so, to find clocks that differ; 0: not told */
 };
 struct message_welcome { struct bytes host, software; uint64_t version; uint64_t window_bytes; };
 struct message_open { uint64_t number; struct bytes host; uint64_t stream; };

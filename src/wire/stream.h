@@ -43,6 +43,7 @@ struct stream_track {
     const union value *values;
     const uint8_t *known;
     uint64_t time_ns;
+    uint64_t interval_ns; /* between its two newest samples; 0: not known */
 };
 bool stream_next(const struct stream *stream, size_t *at, struct stream_track *track);
 size_t stream_jobs(const struct stream *stream, const struct job *const **jobs);

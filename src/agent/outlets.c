@@ -5,6 +5,7 @@
 #include "base/log.h"
 
 #define FLUSH_NS (5 * NS_PER_S)
+#define HAND_OVER_NS (500 * NS_PER_MS)
 
 static void outlet_free(struct outlet *outlet)
 {
@@ -92,11 +93,32 @@ static void judge(struct outlet *outlet, enum err err)
     }
 }
 
+/* A sink that waits for others keeps what it could not hand over; the next ticks are waiting, so it gets little time. */
+static void hand_over(struct outlet *outlet)
+{
+    const struct sink *sink = outlet->choice.sink;
+    enum err err = sink->flush(outlet->state, clock_monotonic_ns() + HAND_OVER_NS);
+    uint64_t refused = sink->refused ? sink->refused(outlet->state) : 0;
+    if (refused && !outlet->refused)
+        log_warn("the sink %s loses samples: %s", sink->name, sink_choice_message(&outlet->choice, outlet->state, OK));
+    outlet->refused = refused;
+    if (err && !outlet->is_late)
+        log_warn("the sink %s is behind: %s. What was read is kept for it, as much as fits.", sink->name,
+                 sink_choice_message(&outlet->choice, outlet->state, err));
+    if (!err && outlet->is_late)
+        log_warn("the sink %s has caught up", sink->name);
+    outlet->is_late = err != OK;
+}
+
 void outlets_write(struct outlets *outlets, const struct batch *batch)
 {
-    for (size_t i = 0; i < outlets->count; i++)
-        if (outlets->list[i].state)
-            judge(&outlets->list[i], outlets->list[i].choice.sink->write(outlets->list[i].state, batch));
+    for (size_t i = 0; i < outlets->count; i++) {
+        struct outlet *outlet = &outlets->list[i];
+        if (outlet->state)
+            judge(outlet, outlet->choice.sink->write(outlet->state, batch));
+        if (outlet->state && outlet->choice.sink->may_block)
+            hand_over(outlet);
+    }
 }
 
 bool outlets_close(struct outlets *outlets)

@@ -10,6 +10,8 @@ struct outlet {
     void *state;                   /* NULL: it is closed, since nobody reads any more */
     uint64_t failures;             /* batches that could not be written */
     bool is_failing;
+    uint64_t refused;              /* samples that the other side will never take */
+    bool is_late;                  /* it keeps what it could not hand over */
 };
 
 struct outlets {

@@ -155,6 +155,13 @@ void json_f64(struct json *json, double value)
     buf_add_text(json->out, text_f64(value).s);
 }
 
+void json_real(struct json *json, double value)
+{
+    json_f64(json, value);
+    if (isfinite(value) && !strpbrk(text_f64(value).s, ".e"))
+        buf_add_text(json->out, ".0");
+}
+
 void json_bool(struct json *json, bool value)
 {
     separate(json);

@@ -34,6 +34,7 @@ void json_bytes(struct json *json, struct bytes text);
 void json_u64(struct json *json, uint64_t value);
 void json_i64(struct json *json, int64_t value);
 void json_f64(struct json *json, double value);
+void json_real(struct json *json, double value); /* as json_f64, and never without a point or an exponent: 3 is "3.0" */
 void json_bool(struct json *json, bool value);
 void json_null(struct json *json);
 void json_base64(struct json *json, struct bytes data);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 const struct sink_in_module sink_modules[] = {
+    { "elasticsearch", "sink-http.so", "documents in Elasticsearch or OpenSearch" },
     { 0 },
 };
 

@@ -38,6 +38,10 @@ struct sink {
     /* May be NULL. One line for people about the last failure of any call: "HTTP 401: wrong password". Never NULL itself. */
     const char *(*message)(const void *state);
 
+    /* May be NULL. How many samples (or what they became there) the other side has refused for good since open, as with a value
+     * that does not fit a column: they are not tried again, and flush does not fail for them. message says why. */
+    uint64_t (*refused)(const void *state);
+
     bool may_block; /* it talks to others, and may wait for them: it gets a thread of its own */
 };
 

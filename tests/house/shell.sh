@@ -3,7 +3,7 @@
 cd "$1" || exit 1
 command -v shellcheck >/dev/null || { echo "1..0 # skip shellcheck is not installed"; exit 0; }
 count=0 failed=0
-for file in try check .ci/run tools/* tests/*/*.sh tests/scenes/*.bash tests/scenes/*.bats bench/* integrations/*/*; do
+for file in try check .ci/run tools/* tests/*/*.sh tests/tools/* tests/scenes/*.bash tests/scenes/*.bats bench/* integrations/*/*; do
     [ -f "$file" ] || continue
     case $(head -n 1 "$file") in
         '#!/bin/sh'*) shell='sh' ;;

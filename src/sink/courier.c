@@ -1,0 +1,142 @@
+/* The loop around the requests of a sink. */
+#include "sink/courier.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define PORTION_BYTES (4u << 20)
+#define PORTION_LEAST (64u << 10)
+#define SEND_BYTES (8u << 20) /* so much is sent without being asked for */
+#define WAIT_FIRST_NS (250 * NS_PER_MS)
+#define WAIT_MAX_NS (30 * NS_PER_S)
+
+enum err courier_open(struct courier *courier)
+{
+    enum err err = http_client_open(&courier->client);
+    if (err)
+        return err;
+    outbox_init(&courier->box, COURIER_BOX_MAX);
+    http_answer_init(&courier->answer);
+    courier->portion_bytes = courier->portion_max = PORTION_BYTES;
+    courier->wait_ns = courier->next_try_ns = courier->position = 0;
+    return OK;
+}
+
+void courier_close(struct courier *courier)
+{
+    http_client_close(&courier->client);
+    outbox_clear(&courier->box);
+    http_answer_clear(&courier->answer);
+}
+
+bool courier_knows(const struct courier *courier, const struct batch *batch)
+{
+    return batch->position && batch->position <= courier->position;
+}
+
+enum err courier_took(struct courier *courier, const struct batch *batch, size_t count, enum err err)
+{
+    if (err) {
+        outbox_take_back(&courier->box, count);
+        if (err == FULL && count == 0) { /* alone it is too large: it never fits */
+            http_client_say(&courier->client, "a batch is larger than %u MiB", COURIER_BOX_MAX >> 20);
+            return err;
+        }
+        enum err sent = courier_flush(courier, 0);
+        return sent ? sent : AGAIN;
+    }
+    if (batch->position)
+        courier->position = batch->position;
+    if (courier->box.used >= SEND_BYTES && clock_monotonic_ns() >= courier->next_try_ns)
+        courier_flush(courier, 0); /* it is in the box: a failure is told by flush */
+    return OK;
+}
+
+void courier_refuse(struct courier *courier, struct outbox_piece *piece)
+{
+    piece->is_done = true;
+    courier->refused++;
+}
+
+void courier_done(struct courier *courier, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        courier->box.pieces[i].is_done = true;
+}
+
+static void sleep_until(uint64_t time_ns)
+{
+    struct timespec until = { (time_t)(time_ns / NS_PER_S), (long)(time_ns % NS_PER_S) };
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+        ;
+}
+
+/* After a failure nobody is asked again before its time. */
+static enum err wait_turn(const struct courier *courier, uint64_t deadline_ns)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    if (courier->next_try_ns > now_ns) {
+        if (courier->next_try_ns >= deadline_ns)
+            return courier->last;
+        sleep_until(courier->next_try_ns);
+    }
+    return now_ns >= deadline_ns ? AGAIN : OK;
+}
+
+static void note_failure(struct courier *courier, enum err err)
+{
+    uint64_t asked_ns = courier->answer.retry_after_ns;
+    courier->answer.retry_after_ns = 0;
+    courier->wait_ns = courier->wait_ns ? courier->wait_ns * 2 : WAIT_FIRST_NS;
+    if (courier->wait_ns > WAIT_MAX_NS)
+        courier->wait_ns = WAIT_MAX_NS;
+    courier->next_try_ns = clock_monotonic_ns() + (asked_ns > courier->wait_ns ? asked_ns : courier->wait_ns);
+    courier->last = err;
+}
+
+/* Too much at once (FULL), or for the time that there was (AGAIN): less the next time. One piece alone that is too much is
+ * refused. */
+static void shrink(struct courier *courier, enum err err, size_t count, size_t bytes)
+{
+    if (err == FULL && count == 1)
+        courier_refuse(courier, &courier->box.pieces[0]);
+    else if (err == FULL)
+        courier->portion_max = courier->portion_bytes = bytes / 2;
+    else if (bytes / 2 >= PORTION_LEAST)
+        courier->portion_bytes = bytes / 2;
+}
+
+/* As much again as before a failure. */
+static void grow(struct courier *courier)
+{
+    courier->wait_ns = courier->next_try_ns = 0;
+    courier->portion_bytes *= 2;
+    if (courier->portion_bytes > courier->portion_max)
+        courier->portion_bytes = courier->portion_max;
+}
+
+enum err courier_flush(struct courier *courier, uint64_t deadline_ns)
+{
+    if (!deadline_ns)
+        deadline_ns = clock_monotonic_ns() + courier->client.timeout_ns;
+    while (courier->box.count) {
+        size_t bytes;
+        enum err err = wait_turn(courier, deadline_ns);
+        if (err)
+            return err;
+        size_t count = outbox_portion(&courier->box, courier->portion_bytes, &bytes);
+        err = courier->post(courier->sink, count, bytes, deadline_ns);
+        if (err == FULL || err == AGAIN)
+            shrink(courier, err, count, bytes);
+        outbox_remove_done(&courier->box);
+        if (!err)
+            grow(courier);
+        else if (err != FULL)
+            note_failure(courier, err);
+        if (err && err != FULL && err != AGAIN)
+            return err;
+    }
+    return OK;
+}

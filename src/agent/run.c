@@ -34,7 +34,7 @@ struct preparation {
     size_t spec_count;
     struct buf events; /* for the probe */
     char probe[PATH_MAX];
-    char flags[32];
+    char flags[48];
     struct rlimit files;
     bool files_known;
     struct id job;
@@ -62,6 +62,17 @@ static void prepare_perf(struct preparation *preparation, const struct run_setti
         perf_counts_describe(preparation->specs, preparation->spec_count, &preparation->events);
 }
 
+/* By its number, and by ours in it. */
+static void name_namespace(char *flags, size_t room)
+{
+    struct stat st;
+    char holder[16] = "";
+    if (watch.spool.held)
+        snprintf(holder, sizeof holder, "%c%u", PROBE_FLAG_HOLDER, (unsigned)getpid());
+    if (stat("/proc/self/ns/pid", &st) == 0)
+        snprintf(flags, room, "%c%ju%s", PROBE_FLAG_NAMESPACE, (uintmax_t)st.st_ino, holder);
+}
+
 static void prepare_probe(struct preparation *preparation, const struct run_settings *settings)
 {
     char *flag = preparation->flags;
@@ -86,10 +97,8 @@ static void prepare_probe(struct preparation *preparation, const struct run_sett
         *flag++ = PROBE_FLAG_DELAYS;
     if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER)
         *flag++ = PROBE_FLAG_SECCOMP;
-    struct stat st;
-    if (watch.kernel.forks.fd >= 0 && stat("/proc/self/ns/pid", &st) == 0)
-        snprintf(flag, (size_t)(preparation->flags + sizeof preparation->flags - flag), "%c%ju", PROBE_FLAG_NAMESPACE,
-                 (uintmax_t)st.st_ino);
+    if (watch.kernel.forks.fd >= 0)
+        name_namespace(flag, (size_t)(preparation->flags + sizeof preparation->flags - flag));
 }
 
 /* False: nothing is watched, and the person knows why. */

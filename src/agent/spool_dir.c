@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "wire/probe_env.h"
+#include "wire/spool.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -128,8 +129,10 @@ static enum err make_files(struct spool_dir *spool, int dir_fd, const char *run_
     snprintf(spool->lost, sizeof spool->lost, "%s%s", spool->spool, SPOOL_LOST_SUFFIX);
     snprintf(spool->bell, sizeof spool->bell, "%s%s", spool->spool, SPOOL_BELL_SUFFIX);
     enum err err = make_file(dir_fd, run_id, "", &spool->fd);
-    if (!err)
+    if (!err) {
         flock(spool->fd, LOCK_EX | LOCK_NB); /* tells sonde submit that somebody still writes */
+        spool->held = spool_hold(spool->fd) == OK;
+    }
     return err ? err : make_lost(dir_fd, run_id);
 }
 

@@ -16,6 +16,7 @@ struct spool_dir {
     char bell[PATH_MAX + 8];        /* where the probe rings; not made here */
     int fd;                         /* of the spool, for appending */
     bool made_dir;
+    bool held;                      /* as spool_hold does it */
 };
 
 /* A name for a run that no other run, on whatever host, has had: "<host>.<time>-<pid>-<random>". */

@@ -42,16 +42,22 @@ struct packer emit_begin(uint8_t *frame, size_t size)
     return (struct packer){ frame + FRAME_HEAD, frame + size - 7, false };
 }
 
-enum err emit_end(uint8_t *frame, const struct packer *packer, enum record_kind kind)
+enum err emit_end_close(uint8_t *frame, const struct packer *packer, enum record_kind kind, int fd)
 {
     enum err err = FULL;
-    if (!packer->full) {
-        size_t size = frame_finish(frame, kind, (size_t)(packer->at - frame) - FRAME_HEAD);
-        err = spool_append(probe.spool, frame, size);
-        if (err == OK && probe_mine())
-            emit_own((struct probe_own){ .wchar = size, .syscw = 1 });
-    }
+    size_t size = packer->full ? 0 : frame_finish(frame, kind, (size_t)(packer->at - frame) - FRAME_HEAD);
+    if (size)
+        err = spool_append_close(fd, frame, size);
+    else
+        sys_close(fd);
+    if (err == OK && probe_mine())
+        emit_own((struct probe_own){ .wchar = size, .syscw = 1 });
     if (err != OK)
         spool_count_lost(probe.spool);
     return err;
+}
+
+enum err emit_end(uint8_t *frame, const struct packer *packer, enum record_kind kind)
+{
+    return emit_end_close(frame, packer, kind, spool_append_open(probe.spool));
 }

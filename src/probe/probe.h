@@ -39,7 +39,7 @@ struct probe {
     pid_t pid, forking;  /* forking: the process that is calling fork */
     uint64_t forking_ns; /* and when */
     uint64_t start_ticks, ticks_per_s;
-    pthread_t main_thread;
+    uintptr_t main_thread; /* probe_thread */
     _Atomic unsigned children;
     struct probe_own own_main, own_others; /* by the main thread; by all others */
     char spool[PROBE_SPOOL_MAX];
@@ -67,9 +67,19 @@ static inline uint64_t probe_now_ns(void)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
+/* The calling thread: pthread_self without a symbol to look up, where the compiler can. */
+static inline uintptr_t probe_thread(void)
+{
+#if defined(__GNUC__) && !defined(__clang__)
+    return (uintptr_t)__builtin_thread_pointer();
+#else
+    return (uintptr_t)pthread_self();
+#endif
+}
+
 static inline bool probe_in_main_thread(void)
 {
-    return pthread_equal(pthread_self(), probe.main_thread);
+    return probe_thread() == probe.main_thread;
 }
 
 /* end.c: at most one record per process; nothing in a child by vfork. */
@@ -100,6 +110,7 @@ void room_give(struct room *room);
 #define EMIT_BOUND(counters) (FRAME_HEAD + 7 + 20 * PACK_NUMBER_MAX + (counters) * (COUNTERS_SIZE + 1) * PACK_NUMBER_MAX)
 struct packer emit_begin(uint8_t *frame, size_t size);
 enum err emit_end(uint8_t *frame, const struct packer *packer, enum record_kind kind);
+enum err emit_end_close(uint8_t *frame, const struct packer *packer, enum record_kind kind, int fd); /* spool_append_open */
 /* Bytes that the probe read or wrote just now in this process, which is no child by vfork. */
 void emit_own(struct probe_own part);
 
@@ -197,9 +208,10 @@ void system_reset(void);
 #define NEXT_FIRST(X) X(execve) X(execvpe) X(fexecve) X(wait4) X(_exit)
 #define NEXT_LATER(X) X(execveat) X(posix_spawn) X(posix_spawnp) X(quick_exit) X(pthread_create) X(thrd_create) \
     X(prctl) X(pclose) X(system) X(chroot) X(unshare) X(setns) X(setuid) X(setreuid) X(setresuid)
-/* The next definition of a function behind ours, as the dynamic linker finds it. The first group is found at the start of
- * the program, because it may be called between fork and exec, where the linker's lock may be held for ever by a thread
- * that is no more; the others at their first call, or when the program begins to have threads. */
+/* The next definition of a function behind ours, as the dynamic linker finds it. The first group is found before
+ * there is a child or a second thread, because it may be called between fork and exec, where the linker's lock may be held
+ * for ever by a thread that is no more, and in a handler of SIGCHLD; not at the start, because most programs have neither
+ * and the search takes 5 us. The others are found at their first call, or when the program begins to have threads. */
 enum next {
 #define X(name) NEXT_##name,
     NEXT_FIRST(X) NEXT_LATER(X)

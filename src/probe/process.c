@@ -1,6 +1,8 @@
 /* The life of a process as the probe sees it: the image that came up, the fork that returned in a child, the end. */
 #include "probe/probe.h"
 
+#include "wire/spool.h"
+
 #include <linux/seccomp.h> /* PR_GET_SECCOMP's answer */
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -72,14 +74,15 @@ static struct bytes cwd_read(char *to)
     return (struct bytes){ to, size > 1 && to[0] == '/' ? (size_t)size - 1 : 0 };
 }
 
-static enum err image_pack(const struct image_record *record, struct room *room)
+static enum err image_pack(const struct image_record *record, struct room *room, int fd)
 {
     struct packer packer = emit_begin(room->data, room->size);
     record_pack_image(&packer, record);
-    return emit_end(room->data, &packer, RECORD_KIND_image);
+    return emit_end_close(room->data, &packer, RECORD_KIND_image, fd);
 }
 
-static enum err image_emit(int argc, char **argv, const struct settings *settings)
+/* fd: of the spool, or -errno; closed. */
+static enum err image_emit(int argc, char **argv, const struct settings *settings, int fd)
 {
     char texts[2 * PATH_MAX]; /* one behind the other: as a rule in one page of the stack */
     struct bytes path = path_read(texts);
@@ -102,19 +105,22 @@ static enum err image_emit(int argc, char **argv, const struct settings *setting
     size_t copied_size = record.args.data ? 0 : args_size(argv);
     struct room room;
     if (!room_take(&room, EMIT_BOUND(2) + record.path.size + record.cwd.size + record.args.size + 2 * copied_size +
-                              2 * tags_size))
+                              2 * tags_size)) {
+        sys_close(fd);
         return NOMEM;
+    }
     char *behind = (char *)room.data + room.size - tags_size; /* what the frame is packed from may stand behind it */
     record.tags = tags_join(settings, behind);
     if (!record.args.data)
         record.args = args_copy(argv, behind - copied_size);
-    enum err err = image_pack(&record, &room);
+    enum err err = image_pack(&record, &room, fd);
     room_give(&room);
     return err;
 }
 
 static void fork_prepare(void)
 {
+    next_find_first();
     if (!probe_on())
         return;
     probe.forking = sys_getpid();
@@ -153,7 +159,7 @@ static void fork_child(void)
         return;
     }
     probe.pid = sys_getpid();
-    probe.main_thread = pthread_self();
+    probe.main_thread = probe_thread();
     probe.forked = true;
     probe.ended = false;
     probe.children = 0;
@@ -174,11 +180,18 @@ static uint64_t number_of(const char *digits)
     return number;
 }
 
-/* flag: with the number of the pid namespace that we should be in; NULL: any. */
-static bool is_elsewhere(const char *flag)
+/* In another pid namespace than sonde run, where that matters. To look below /proc for it took 15 us, so the spool itself
+ * is asked first. */
+static bool is_elsewhere(const char *flags, int fd)
 {
+    const char *namespace = strchr(flags, PROBE_FLAG_NAMESPACE), *holder = strchr(flags, PROBE_FLAG_HOLDER);
     struct stat st;
-    return flag && sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &st, 0) == 0 && st.st_ino != number_of(flag + 1);
+    pid_t pid;
+    if (!namespace)
+        return false;
+    if (holder && spool_holder(fd, &pid) == OK)
+        return (uint64_t)pid != number_of(holder + 1);
+    return sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &st, 0) == 0 && st.st_ino != number_of(namespace + 1);
 }
 
 /* Once per process: what the flags and paths in the environment say. False: do nothing at all. */
@@ -192,8 +205,6 @@ static bool settings_apply(const struct settings *settings)
     probe.delays = strchr(settings->flags, PROBE_FLAG_DELAYS);
     probe.bell = strchr(settings->flags, PROBE_FLAG_BELL);
     probe.bound = strchr(settings->flags, PROBE_FLAG_NAMESPACE);
-    if (is_elsewhere(strchr(settings->flags, PROBE_FLAG_NAMESPACE)))
-        return false;
     probe.filtered = strchr(settings->flags, PROBE_FLAG_SECCOMP);
     return probe.filtered || sys1(SYS_prctl, PR_GET_SECCOMP) != SECCOMP_MODE_FILTER;
 }
@@ -207,28 +218,38 @@ static void on_end(int status, void *nothing)
 /* What the loader read to load us: the head of an ELF file, in one call. */
 #define LOADER_READ 832
 
-__attribute__((constructor)) static void process_start(int argc, char **argv, char **envp)
+/* False: there is no spool for us. */
+static bool tell_image(int argc, char **argv, const struct settings *settings)
 {
-    int kept = errno;
-    next_find_first();
-    struct settings settings = settings_read(envp);
-    if (getauxval(AT_SECURE) || !settings_apply(&settings))
-        return;
+    int fd = spool_append_open(probe.spool);
+    if (is_elsewhere(settings->flags, fd)) {
+        sys_close(fd);
+        return false;
+    }
     probe.pid = sys_getpid();
-    probe.main_thread = pthread_self();
+    probe.main_thread = probe_thread();
     probe.ticks_per_s = getauxval(AT_CLKTCK) ? getauxval(AT_CLKTCK) : 100;
     emit_own((struct probe_own){ .rchar = LOADER_READ, .syscr = 1 });
     struct read_stat stat;
     if (!probe.bound && read_stat(&stat, AT_FDCWD, "/proc/self/stat")) /* else the kernel has told when it was made */
         probe.start_ticks = stat.field[STAT_START];
-    enum err err = image_emit(argc, argv, &settings);
-    probe.on = err == OK || err == FULL || err == NOMEM; /* anything else: there is no spool for us */
+    enum err err = image_emit(argc, argv, settings, fd);
+    return err == OK || err == FULL || err == NOMEM;
+}
+
+__attribute__((constructor)) static void process_start(int argc, char **argv, char **envp)
+{
+    int kept = errno;
+    struct settings settings = settings_read(envp);
+    probe.on = !getauxval(AT_SECURE) && settings_apply(&settings) && tell_image(argc, argv, &settings);
     if (probe.on) {
         dark_tell_self();
         on_exit(on_end, NULL);
         __register_atfork(fork_prepare, NULL, fork_child, NULL);
         perf_start(settings.events, settings.socket);
         perf_open_thread();
+    } else {
+        next_find_first(); /* no fork will come by us */
     }
     errno = kept;
 }

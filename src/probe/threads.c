@@ -163,6 +163,7 @@ static void make_key(void)
 bool threads_ready(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    next_find_first();
     if (!probe_on())
         return false;
     pthread_once(&once, make_key);

@@ -125,6 +125,7 @@ __attribute__((noinline)) static bool exec_try_at(int fd, const char *path, char
 
 static int exec_image(const char *path, char *const *argv, char *const *envp)
 {
+    next_find_first(); /* after vfork, which nobody tells us of, nobody else has */
     bool told = exec_try(path, argv, envp);
     int result = NEXT(execve)(path, argv, envp);
     if (told)
@@ -134,6 +135,7 @@ static int exec_image(const char *path, char *const *argv, char *const *envp)
 
 static int exec_search(const char *file, char *const *argv, char *const *envp)
 {
+    next_find_first();
     bool told = exec_try_search(file, argv, envp);
     int result = NEXT(execvpe)(file, argv, envp);
     if (told)

@@ -39,6 +39,7 @@ PROBE_EXPORT int posix_spawn(pid_t *restrict pid, const char *restrict path,
 {
     pid_t own_pid;
     pid = pid ? pid : &own_pid;
+    next_find_first();
     uint64_t time_ns = probe_now_ns();
     int error = NEXT(posix_spawn)(pid, path, actions, attributes, argv, envp);
     if (error == 0 && probe_on())
@@ -54,6 +55,7 @@ PROBE_EXPORT int posix_spawnp(pid_t *restrict pid, const char *restrict file,
     pid_t own_pid;
     char made[ARGS_PATH_MAX];
     pid = pid ? pid : &own_pid;
+    next_find_first();
     uint64_t time_ns = probe_now_ns();
     int error = NEXT(posix_spawnp)(pid, file, actions, attributes, argv, envp);
     if (error == 0 && probe_on()) {

@@ -19,6 +19,9 @@
                                   * processes. One in another namespace knows itself and others by other pids than the
                                   * kernel tells us; it leaves that to the kernel, or it would be there twice */
 
+#define PROBE_FLAG_HOLDER 'h' /* with the pid of sonde run behind it, which holds a lock on the spool: whoever sees the
+                               * holder of the lock under this number is in the same pid namespace, without /proc */
+
 /* exclude in PROBE_ENV_EVENTS */
 #define PROBE_EXCLUDE_KERNEL 1
 #define PROBE_EXCLUDE_HYPERVISOR 2

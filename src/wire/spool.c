@@ -6,11 +6,13 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #define KERNEL_SIGSET_SIZE 8
 #define VAIN_BYTES_MIN (256u << 20)
@@ -65,9 +67,13 @@ static int open_spool(const char *path, int flags)
     return fd == -EMFILE ? open_one_more(path, flags) : fd;
 }
 
-enum err spool_append(const char *path, const uint8_t *frame, size_t size)
+int spool_append_open(const char *path)
 {
-    int fd = open_spool(path, O_WRONLY | O_APPEND);
+    return open_spool(path, O_WRONLY | O_APPEND);
+}
+
+enum err spool_append_close(int fd, const uint8_t *frame, size_t size)
+{
     if (fd < 0)
         return err_from_errno(-fd);
     long written;
@@ -76,6 +82,33 @@ enum err spool_append(const char *path, const uint8_t *frame, size_t size)
     while (written == -EINTR);
     sys_close(fd);
     return written < 0 ? err_from_errno((int)-written) : (size_t)written < size ? FULL : OK;
+}
+
+enum err spool_append(const char *path, const uint8_t *frame, size_t size)
+{
+    return spool_append_close(spool_append_open(path), frame, size);
+}
+
+enum err spool_hold(int fd)
+{
+    struct statfs fs;
+    if (fstatfs(fd, &fs) != 0)
+        return err_from_errno(errno);
+    if (fs.f_type != EXT4_SUPER_MAGIC && fs.f_type != XFS_SUPER_MAGIC && fs.f_type != BTRFS_SUPER_MAGIC
+        && fs.f_type != TMPFS_MAGIC && fs.f_type != OVERLAYFS_SUPER_MAGIC)
+        return ABSENT;
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    return fcntl(fd, F_SETLK, &lock) == 0 ? OK : err_from_errno(errno);
+}
+
+enum err spool_holder(int fd, pid_t *pid)
+{
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    long result = sys3(SYS_fcntl, fd, F_GETLK, &lock);
+    if (result < 0)
+        return err_from_errno((int)-result);
+    *pid = lock.l_pid;
+    return lock.l_type == F_UNLCK ? ABSENT : OK;
 }
 
 /* The kernel adds for us: where the disk is full or the file was cut, touching the mapping ourselves would raise SIGBUS,

@@ -1,8 +1,11 @@
 /* Images, forks and ends as the probe records them. */
 #include "tools/unit.h"
 #include "tools/probed.h"
+#include "wire/probe_env.h"
 
+#include <fcntl.h>
 #include <linux/limits.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -227,6 +230,41 @@ static void the_end_after_the_main_thread(void **state)
     assert_true(near(main_us + counters_cpu_us(&thread.counters), counters_cpu_us(&end.self)) < 2000);
 }
 
+/* How much is told by a program whose spool we hold, or not. number: of its pid namespace; holder: our pid there. */
+static size_t images_with(uint64_t number, int holder, bool held)
+{
+    char env[64];
+    snprintf(env, sizeof env, PROBE_ENV_FLAGS "=%c%ju%c%d", PROBE_FLAG_NAMESPACE, (uintmax_t)number, PROBE_FLAG_HOLDER,
+             holder);
+    size_t before = probed.count;
+    probed.env[0] = env;
+    int fd = open(probed.spool, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    if (held)
+        assert_int_equal(spool_hold(fd), OK);
+    probed_act(&probed, "nothing", NULL);
+    close(fd);
+    assert_status(0);
+    return probed.count - before;
+}
+
+/* The holder of the spool's lock tells, and the file below /proc only where nobody holds it. */
+static void a_program_elsewhere_is_left_alone(void **state)
+{
+    (void)state;
+    struct stat st;
+    int fd = open(probed.spool, O_RDWR | O_CLOEXEC);
+    enum err err = spool_hold(fd);
+    close(fd);
+    if (err != OK)
+        leave_out("no lock on files of this file system");
+    assert_int_equal(stat("/proc/self/ns/pid", &st), 0);
+    assert_true(images_with(1, getpid(), true));
+    assert_false(images_with(st.st_ino, getpid() + 1, true));
+    assert_true(images_with(st.st_ino, getpid(), false));
+    assert_false(images_with(1, getpid(), false));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +279,7 @@ int main(void)
         TEST(a_fork_is_told_by_the_child),
         TEST(a_fork_in_a_thread_starts_anew),
         TEST(the_end_after_the_main_thread),
+        TEST(a_program_elsewhere_is_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "tools/unit.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -201,6 +202,43 @@ static void bytes_that_look_like_long_frames(void **state)
     (void)state;
 }
 
+/* Who holds the spool, as a child sees it; in a pid namespace of its own when that is asked for. */
+static int holder_seen(int flags)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC), status;
+    pid_t pid = fork(), holder = -1;
+    if (pid == 0) {
+        if (flags && unshare(flags) != 0)
+            _exit(3);
+        pid = flags ? fork() : 0; /* the first one inside */
+        if (pid)
+            _exit(waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 4);
+        enum err err = spool_holder(fd, &holder);
+        _exit(err == ABSENT ? 1 : err ? 4 : holder == 0 ? 2 : 0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    close(fd); /* and with it the lock, as the kernel has it */
+    return WEXITSTATUS(status);
+}
+
+static void who_holds_a_spool_is_told_in_the_numbers_of_who_asks(void **state)
+{
+    (void)state;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(holder_seen(0), 1);
+    enum err err = spool_hold(fd);
+    if (err == ABSENT)
+        leave_out("no lock on files of this file system");
+    assert_int_equal(err, OK);
+    assert_int_equal(holder_seen(0), 0);
+    assert_int_equal(spool_hold(fd), OK);
+    int inside = holder_seen(CLONE_NEWPID);
+    assert_true(inside == 2 || (inside == 3 && geteuid() != 0));
+    assert_int_equal(holder_seen(0), 1);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +249,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(damage_in_the_middle_costs_only_itself, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_torn_record_at_the_end_is_counted, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_write_cut_short_says_full, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(who_holds_a_spool_is_told_in_the_numbers_of_who_asks, make_dir, remove_dir),
         cmocka_unit_test(bytes_that_look_like_long_frames),
         cmocka_unit_test_setup_teardown(many_writers_at_once_lose_nothing, make_dir, remove_dir),
     };

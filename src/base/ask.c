@@ -20,20 +20,25 @@
 #define HOST_MAX 256
 #define SYSTEM_DIR "/run/sonde"
 
-static enum err socket_in(const char *dir, const char *below, char path[ASK_PATH_MAX])
+static enum err socket_in(const char *dir, const char *below, const char *name, char path[ASK_PATH_MAX])
 {
-    int size = snprintf(path, ASK_PATH_MAX, "%s%s/" ASK_SOCKET, dir, below);
+    int size = snprintf(path, ASK_PATH_MAX, "%s%s/%s", dir, below, name);
     return size > 0 && size < ASK_PATH_MAX ? OK : ABSENT;
+}
+
+enum err ask_socket_named(const char *name, char path[ASK_PATH_MAX])
+{
+    const char *dir = getenv("SONDE_SOCKET_DIR"), *runtime = getenv("XDG_RUNTIME_DIR");
+    if (dir && *dir)
+        return socket_in(dir, "", name, path);
+    if (geteuid() == 0)
+        return socket_in(SYSTEM_DIR, "", name, path);
+    return runtime && *runtime == '/' ? socket_in(runtime, "/sonde", name, path) : ABSENT;
 }
 
 enum err ask_socket_path(char path[ASK_PATH_MAX])
 {
-    const char *dir = getenv("SONDE_SOCKET_DIR"), *runtime = getenv("XDG_RUNTIME_DIR");
-    if (dir && *dir)
-        return socket_in(dir, "", path);
-    if (geteuid() == 0)
-        return socket_in(SYSTEM_DIR, "", path);
-    return runtime && *runtime == '/' ? socket_in(runtime, "/sonde", path) : ABSENT;
+    return ask_socket_named(ASK_SOCKET, path);
 }
 
 /* False: the time is over. */

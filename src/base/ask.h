@@ -8,6 +8,7 @@
 
 #define ASK_PORT 1337
 #define ASK_SOCKET "agent.sock"
+#define ASK_SOCKET_COLLECTOR "collector.sock"
 #define ASK_TIMEOUT_NS 10000000000ull
 #define ASK_PATH_MAX 108 /* of a UNIX socket, with the NUL */
 
@@ -21,6 +22,7 @@ enum err ask(const char *where, const char *method, const char *path, struct byt
 /* The place of the agent's socket: $SONDE_SOCKET_DIR, else /run/sonde for root, else $XDG_RUNTIME_DIR/sonde. ABSENT: there
  * is none, or it is too long. */
 enum err ask_socket_path(char path[ASK_PATH_MAX]);
+enum err ask_socket_named(const char *name, char path[ASK_PATH_MAX]); /* the same, of another than the agent */
 
 /* Is there a socket of an agent on this machine? Whether anybody listens is another question. */
 bool ask_is_there(void);

@@ -29,6 +29,9 @@ struct text text_time_iso(uint64_t time_ns);
 /* A whole decimal number, nothing else. USAGE when it is none or does not fit. */
 enum err text_parse_u64(const char *text, uint64_t *value);
 
+/* "4096", "512M", "4G", "1GiB", "2 TB": all of them powers of 1024. USAGE when it is none or does not fit. */
+enum err text_parse_bytes(const char *text, uint64_t *bytes);
+
 /* "1s", "250ms", "1.5 h", "2h30m", "2 h 03 min", "1 week"; a bare number is seconds. USAGE when it is none or does not
  * fit into 64 bits of ns. */
 enum err text_parse_duration(const char *text, uint64_t *ns);

@@ -44,6 +44,24 @@ enum err text_parse_u64(const char *text, uint64_t *value)
     return OK;
 }
 
+enum err text_parse_bytes(const char *text, uint64_t *bytes)
+{
+    static const char units[] = "kmgtp";
+    uint64_t number;
+    skip_blanks(&text);
+    if (!read_number(&text, &number))
+        return USAGE;
+    skip_blanks(&text);
+    const char *unit = *text ? strchr(units, *text | 0x20) : NULL;
+    unsigned shift = unit ? 10u * (unsigned)(unit - units + 1) : 0;
+    text += unit ? 1 : 0;
+    bool ends = !*text || strcasecmp(text, "b") == 0 || (unit && strcasecmp(text, "ib") == 0);
+    if (!ends || number > UINT64_MAX >> shift)
+        return USAGE;
+    *bytes = number << shift;
+    return OK;
+}
+
 /* The unit at *at, in ns; 0 when there is none such. */
 static uint64_t read_unit(const char **at)
 {

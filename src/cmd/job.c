@@ -10,7 +10,6 @@
 #include "job/pid.h"
 #include "show/here.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <pwd.h>
@@ -28,24 +27,6 @@ struct job_settings {
     uint64_t pid, start_ns, end_ns;
     bool quiet, json;
 };
-
-/* "4G": bytes. */
-static bool parse_bytes(const char *text, uint64_t *bytes)
-{
-    static const char units[] = "KMGTP";
-    char number[32];
-    size_t size = strspn(text, "0123456789");
-    const char *unit = text[size] ? strchr(units, toupper((unsigned char)text[size])) : NULL;
-    if (!size || size >= sizeof number || (text[size] && !unit) || (unit && text[size + 1] && strcmp(text + size + 1, "iB") != 0))
-        return false;
-    memcpy(number, text, size);
-    number[size] = '\0';
-    unsigned shift = unit ? 10u * (unsigned)(unit - units + 1) : 0;
-    if (text_parse_u64(number, bytes) || *bytes > UINT64_MAX >> shift)
-        return false;
-    *bytes <<= shift;
-    return true;
-}
 
 /* "2.5" cores are 2500. */
 static bool parse_milli(const char *text, uint64_t *milli)
@@ -118,7 +99,7 @@ static int make_begin(const struct command_call *call, const char *id, struct bu
     const struct job_settings *settings = call->settings;
     struct json json;
     uint64_t memory_bytes = 0, cores_milli = 0;
-    if (settings->memory && !parse_bytes(settings->memory, &memory_bytes))
+    if (settings->memory && text_parse_bytes(settings->memory, &memory_bytes))
         return command_misused(call, "--memory %s is not a number of bytes: say 4G, or 512M", settings->memory);
     if (settings->cores && !parse_milli(settings->cores, &cores_milli))
         return command_misused(call, "--cores %s is not a number of cores", settings->cores);

@@ -75,6 +75,25 @@ static void numbers_are_whole_or_refused(void **state)
     assert_int_equal(n, 7);
 }
 
+static void bytes_are_understood(void **state)
+{
+    (void)state;
+    static const struct { const char *text; uint64_t bytes; } cases[] = {
+        { "0", 0 }, { "4096", 4096 }, { "4k", 4096 }, { "512M", 512ull << 20 }, { "4G", 4ull << 30 }, { "1GiB", 1ull << 30 },
+        { "2 TB", 2ull << 40 }, { "12b", 12 }, { "16383P", 16383ull << 50 },
+    };
+    uint64_t bytes = 7;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(text_parse_bytes(cases[i].text, &bytes), OK);
+        assert_true(bytes == cases[i].bytes);
+    }
+    bytes = 7;
+    static const char *const bad[] = { "", "G", "-1", "1.5G", "1x", "1iB", "1Gi", "1GiBs", "16384P", "1 G 1" };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(text_parse_bytes(bad[i], &bytes), USAGE);
+    assert_int_equal(bytes, 7);
+}
+
 static void durations_are_understood(void **state)
 {
     (void)state;
@@ -199,6 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(durations_read_well),
         cmocka_unit_test(bytes_read_well),
+        cmocka_unit_test(bytes_are_understood),
         cmocka_unit_test(counts_read_well),
         cmocka_unit_test(numbers_are_whole_or_refused),
         cmocka_unit_test(durations_are_understood),

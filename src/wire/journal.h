@@ -28,7 +28,7 @@ struct journal_entry {
     enum journal_kind kind;
     const char *host;       /* of the stream */
     uint64_t stream;        /* its id: random, made when the stream began */
-    uint64_t sequence;      /* of the record, from 1; of a state: the record that it comes behind */
+    uint64_t sequence;      /* of the record, from 1; of a state: the record that it comes behind; of a gap: the last missing */
     uint64_t time_ns;       /* CLOCK_REALTIME of the batch, for age and gaps; 0: not known */
     struct bytes body;      /* record or snapshot; borrowed until the next call */
     /* when read: */

@@ -18,7 +18,7 @@ struct uplink_settings {
     const char *host, *role;         /* who we are: for HELLO */
     const char *const *collectors;   /* "tcp://login1:5555", NULL at the end */
     const char *key_file;            /* ours; NULL: not encrypted */
-    const char *const *server_keys;  /* of each collector, Z85; NULL at its place: not encrypted */
+    const char *const *server_keys;  /* of each collector, Z85 or a file that has it; NULL at its place: not encrypted */
     bool munge;                      /* send a credential with HELLO */
     uint64_t silence_ns;             /* a collector that says nothing for so long is away; 0: 15 s */
 };

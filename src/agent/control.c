@@ -4,12 +4,23 @@
 #include "agent/agent.h"
 #include "base/json.h"
 #include "base/json_read.h"
+#include "sample/perf.h"
 
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #define TEXT_MAX 8192
+
+/* Whoever reads a file of many nodes is warned of events that this one lacks; whoever asks this one is told. */
+static enum err check_events(const char *list, struct buf *why)
+{
+    char name[64];
+    if (!perf_find_unknown(list, name, sizeof name))
+        return OK;
+    buf_printf(why, "there is no perf event '%s'; 'perf list' names those of this machine", name);
+    return USAGE;
+}
 
 /* "period", or "meminfo.period". */
 static enum err set(struct plan *plan, const char *key, const char *value, struct buf *why)
@@ -20,6 +31,8 @@ static enum err set(struct plan *plan, const char *key, const char *value, struc
         buf_printf(why, "'%s' cannot be changed from here: write it into the configuration, then send SIGHUP", key);
         return USAGE;
     }
+    if ((!strcmp(key, "events") || !strcmp(key, "perf.events")) && check_events(value, why))
+        return USAGE;
     if (!dot)
         return plan_set(plan, "", key, value, why);
     size_t size = (size_t)(dot - key);

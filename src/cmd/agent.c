@@ -20,6 +20,7 @@ struct settings {
     const char *config, *period, *sensors, *events, *listen, *socket, *colmet, *series;
     const char **sets, **sinks;
     bool once, check, quiet;
+    bool is_misused; /* the mistake is in the command line, not in the file */
 };
 
 /* Without a word an empty plan would print nothing: once is for people. */
@@ -73,13 +74,15 @@ static enum err add_file(const struct settings *settings, struct plan *plan, str
 
 static enum err make_plan(void *context, struct plan *plan, struct buf *why)
 {
-    const struct settings *settings = context;
+    struct settings *settings = context;
     enum err err = plan_init(plan, NULL);
     if (err)
         return err;
     err = add_file(settings, plan, why);
-    if (!err)
+    if (!err) {
         err = add_options(settings, plan, why);
+        settings->is_misused = err == USAGE;
+    }
     if (err)
         plan_clear(plan);
     return err;
@@ -95,13 +98,18 @@ static int show_plan(const struct command_call *call, const struct plan *plan)
     return status;
 }
 
+static int refuse(const struct command_call *call, const struct settings *settings, const char *why)
+{
+    return settings->is_misused ? command_misused(call, "%s", why) : command_fail(call, "%s", why);
+}
+
 static int check(const struct command_call *call, struct settings *settings)
 {
     struct plan plan;
     struct buf why;
     buf_init(&why, WHY_MAX);
     enum err err = make_plan(settings, &plan, &why);
-    int status = err ? command_fail(call, "%s", why.size ? buf_text(&why) : err_text(err)) : EXIT_GOOD;
+    int status = err ? refuse(call, settings, why.size ? buf_text(&why) : err_text(err)) : EXIT_GOOD;
     if (!err && settings->check && call->globals->verbose)
         status = show_plan(call, &plan);
     else if (!err && settings->check && !settings->quiet)

@@ -220,6 +220,20 @@ size_t perf_resolve_telling(const char *list, struct perf_event_spec *specs, siz
     return count;
 }
 
+bool perf_find_unknown(const char *list, char *name, size_t size)
+{
+    char word[NAME_MAX_BYTES];
+    while (next_name(&list, word)) {
+        struct perf_event_spec spec;
+        struct perf_trouble trouble;
+        if (perf_resolve_one(word, &spec, &trouble) != USAGE)
+            continue;
+        snprintf(name, size, "%s", word);
+        return true;
+    }
+    return false;
+}
+
 static void warn_of_missing(const char *name, const struct perf_trouble *trouble)
 {
     log_warn("event %s is not counted: %s. Remedy: %s.", name, trouble->reason, trouble->remedy);

@@ -5,6 +5,7 @@
 #include "base/err.h"
 
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -36,6 +37,9 @@ struct perf_trouble {
 
 /* One name. ABSENT: this machine or kernel lacks it; DENIED: this user may not; USAGE: no such name. */
 enum err perf_resolve_one(const char *name, struct perf_event_spec *spec, struct perf_trouble *trouble);
+
+/* The first name of a list that is no event's anywhere, as far as this machine can tell. False: there is none. */
+bool perf_find_unknown(const char *list, char *name, size_t size);
 
 /* perf_event_open(2), replaced by tests that stand in for hardware. */
 extern int (*perf_open_call)(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags);

@@ -29,6 +29,10 @@ static enum err parse_settings(struct sink_choice *choice, char *list, struct bu
             return USAGE;
         }
         *equals = '\0';
+        if (!equals[1]) {
+            buf_printf(why, "the sink %s has a setting %.60s without a value", sink->name, pair);
+            return USAGE;
+        }
         err = setting_list_put_checked(&choice->settings, &owner, pair, equals + 1, why);
     }
     return err;

@@ -113,10 +113,17 @@ largest_pause_ms() {
     run "$SONDE" agent -c missing.conf
     [ "$status" -eq 1 ]
     [[ $output == *"missing.conf: "* ]]
-    run "$SONDE" agent --check --period 1us
+    printf 'sink = csv:path=\n' >agent.conf
+    run "$SONDE" agent --check -c agent.conf
     [ "$status" -eq 1 ]
+    [[ $output == *"agent.conf:1: the sink csv has a setting path without a value"* ]]
+    run "$SONDE" agent --check --period 1us # a senseless command line, other than a file
+    [ "$status" -eq 2 ]
     [[ $output == *"--period: a period is at least 1 ms"* ]]
+    run "$SONDE" agent --sink csv:path=
+    [ "$status" -eq 2 ]
     run "$SONDE" agent --check --set memifo.period=1s
+    [ "$status" -eq 2 ]
     [[ $output == *"did you mean 'meminfo'?"* ]]
     run "$SONDE" agent --check --set stat.per_cpu=maybe
     [[ $output == *"stat.per_cpu cannot be 'maybe': it is yes or no"* ]]
@@ -332,7 +339,7 @@ PY
     [[ $("$SONDE" ctl --json) == *'"events": "page_faults,context_switches"'* ]]
     run "$SONDE" ctl events no_such_event
     [ "$status" -eq 1 ]
-    [[ $output == *"perf cannot be read with these settings"* ]]
+    [[ $output == *"there is no perf event 'no_such_event'"* ]]
     [[ $("$SONDE" ctl --json) == *'"state": "reads"'*'"events": "page_faults,context_switches"'* ]]
     stop
     [ "$(largest_pause_ms loadavg)" -lt 3000 ]

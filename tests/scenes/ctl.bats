@@ -61,6 +61,15 @@ PY
     plan | diff before -
 }
 
+@test "an event that nobody knows is refused, and the old ones stay" {
+    start_agent --sensors perf,loadavg
+    plan >before
+    run -1 "$SONDE" ctl events task-clock,blah
+    [[ "$output" == *"there is no perf event 'blah'"* ]]
+    run -1 "$SONDE" ctl set perf.events=blah
+    plan | diff before -
+}
+
 @test "events of jobs are changed while it runs" {
     start_agent --sensors perf,loadavg
     run "$SONDE" ctl events task-clock,page-faults
@@ -101,7 +110,7 @@ EOF
 }
 
 @test "where Colmet's messages cannot be taken, that is said" {
-    run -1 "$SONDE" agent --listen none --colmet 5557
+    run -2 "$SONDE" agent --listen none --colmet 5557
     [[ "$output" == *"colmet is an address such as tcp://127.0.0.1:5557"* ]]
     SONDE_MODULES=$T run -1 "$SONDE" agent --listen none --colmet tcp://127.0.0.1:5557
     [[ "$output" == *"wire-zmq.so is not installed"* ]]

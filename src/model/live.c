@@ -37,6 +37,8 @@ struct group {
     struct live_address address; /* of the set that was met last */
     struct node **nodes;
     size_t count, room, begin; /* begin: entries in the groups before */
+    uint64_t taken_ns; /* CLOCK_MONOTONIC: of the newest batch with samples for it */
+    size_t taken;      /* how many there were in it */
     size_t cursor; /* samples come in the same order at each tick: the place where the next is expected */
 };
 
@@ -364,6 +366,8 @@ enum err live_take_from(struct live *live, const struct batch *batch, uint64_t p
         node->entry.period_ns = period_ns;
         node->source = source;
         node->taken_ns = now_ns;
+        group->taken = group->taken_ns == now_ns ? group->taken + 1 : 1;
+        group->taken_ns = now_ns;
     }
     if (has_replaced)
         drop_empty_groups(live);
@@ -388,7 +392,7 @@ void live_drop_job(struct live *live, const char *job)
 }
 
 struct condition {
-    uint64_t before_ns;
+    uint64_t since_ns;
     const void *source;
     uint64_t periods, at_least_ns, now_ns;
 };
@@ -405,14 +409,20 @@ static void drop_if(struct live *live, bool (*is_over)(const struct node *, cons
     drop_empty_groups(live);
 }
 
-static bool is_old(const struct node *node, const struct condition *condition)
+static bool is_unread(const struct node *node, const struct condition *condition)
 {
-    return node->entry.time_ns < condition->before_ns;
+    return node->source == condition->source && node->taken_ns < condition->since_ns;
 }
 
-void live_drop_old(struct live *live, uint64_t before_ns)
+void live_drop_unread(struct live *live, const void *source, uint64_t since_ns)
 {
-    drop_if(live, is_old, &(struct condition){ .before_ns = before_ns });
+    for (size_t i = 0; i < live->group_count; i++) {
+        const struct group *group = live->groups[i];
+        if (group->nodes[0]->source != source || (group->taken_ns >= since_ns && group->taken >= group->count))
+            continue;
+        drop_if(live, is_unread, &(struct condition){ .source = source, .since_ns = since_ns });
+        return;
+    }
 }
 
 static bool is_of_source(const struct node *node, const struct condition *condition)

@@ -35,9 +35,12 @@ enum err live_take_from(struct live *live, const struct batch *batch, uint64_t p
 /* The sets that batches point to may have been freed or made anew: forget their addresses. */
 void live_forget_addresses(struct live *live);
 
-/* The entries of a job that has ended; of an instance that was not seen since before_ns. */
+/* The entries of a job that has ended. */
 void live_drop_job(struct live *live, const char *job);
-void live_drop_old(struct live *live, uint64_t before_ns);
+
+/* Source was read as a whole, and all of it taken since since_ns (CLOCK_MONOTONIC): what it did not give any more is over.
+ * Costs next to nothing where that is nothing. */
+void live_drop_unread(struct live *live, const void *source, uint64_t since_ns);
 
 /* Those that were taken from source; those that were not taken for so many of their periods, and at least_ns. */
 void live_drop_source(struct live *live, const void *source);

@@ -1,6 +1,7 @@
 /* The newest samples: taken over, found again, dropped; also very many of them. */
 #include "model/live.h"
 
+#include "base/clock.h"
 #include "tools/unit.h"
 
 #include <malloc.h>
@@ -159,16 +160,43 @@ static void a_job_is_dropped_alone(void **state)
     assert_int_equal(find(f, "net", "1", "eth0")->first_ns, 1006);
 }
 
-static void old_ones_and_those_of_a_source_are_dropped(void **state)
+static void take_as_whole(struct fixture *f, const void *source)
+{
+    uint64_t since_ns = clock_monotonic_ns();
+    assert_int_equal(live_take_from(f->live, &f->batch, 7, source), OK);
+    batch_reset(&f->batch);
+    live_drop_unread(f->live, source, since_ns);
+}
+
+/* A process that ended, a device that was taken away. */
+static void what_is_not_read_any_more_is_dropped(void **state)
 {
     struct fixture *f = *state;
     int here, there;
     add(f, &net, NULL, "old", 1);
     add(f, &net, NULL, "new", 5);
-    take(f);
-    live_drop_old(f->live, 1003);
+    add(f, &disk, NULL, "a", 1);
+    take_as_whole(f, &here);
+    add(f, &net, "1", "of another", 1);
+    take_as_whole(f, &there);
+    assert_int_equal(live_count(f->live), 4);
+    add(f, &net, NULL, "new", 6);
+    add(f, &net, NULL, "newer", 6); /* as many as before */
+    take_as_whole(f, &here);
     assert_null(find(f, "net", NULL, "old"));
     assert_non_null(find(f, "net", NULL, "new"));
+    assert_non_null(find(f, "net", NULL, "newer"));
+    assert_non_null(find(f, "net", "1", "of another"));
+    assert_null(find(f, "disk", NULL, "a")); /* a set of which nothing is left */
+    assert_int_equal(live_count(f->live), 3);
+}
+
+static void those_of_a_source_are_dropped(void **state)
+{
+    struct fixture *f = *state;
+    int here, there;
+    add(f, &net, NULL, "new", 5);
+    take(f);
     add(f, &disk, NULL, "a", 1);
     assert_int_equal(live_take_from(f->live, &f->batch, 7, &here), OK);
     batch_reset(&f->batch);
@@ -260,7 +288,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(jobs_and_instances_are_told_apart, begin, end),
         cmocka_unit_test_setup_teardown(sets_stand_in_a_row_in_the_order_of_coming, begin, end),
         cmocka_unit_test_setup_teardown(a_job_is_dropped_alone, begin, end),
-        cmocka_unit_test_setup_teardown(old_ones_and_those_of_a_source_are_dropped, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_not_read_any_more_is_dropped, begin, end),
+        cmocka_unit_test_setup_teardown(those_of_a_source_are_dropped, begin, end),
         cmocka_unit_test_setup_teardown(what_is_not_taken_any_more_grows_stale, begin, end),
         cmocka_unit_test_setup_teardown(sets_may_be_freed_and_made_anew, begin, end),
         cmocka_unit_test_setup_teardown(very_many_are_taken_without_allocation, begin, end),

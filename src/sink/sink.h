@@ -42,6 +42,11 @@ struct sink {
      * that does not fit a column: they are not tried again, and flush does not fail for them. message says why. */
     uint64_t (*refused)(const void *state);
 
+    /* May be NULL: flush makes all durable. Else the position up to which all is durable now, which after a flush that returned
+     * OK may lie behind what was written: of a sink that gathers blocks, as writing each row of a compressed file alone would
+     * make it large. Whoever has a journal keeps what is beyond it; close makes the rest durable. 0: nothing yet. */
+    uint64_t (*durable)(const void *state);
+
     bool may_block; /* it talks to others, and may wait for them: it gets a thread of its own */
 };
 

@@ -4,8 +4,8 @@
 #define SONDE_STORE_COLUMNS_H
 
 #include "model/summary.h"
+#include "store/statement.h"
 
-#include <sqlite3.h>
 
 /* processes, between (job, number) and the counters; args follow them. */
 #define PROCESS_COLUMNS(X) \
@@ -29,11 +29,11 @@
     X(job) X(host) X(first_process) X(last_process) X(uid) X(start_ns) X(end_ns) X(ended) X(exit_code) \
     X(exit_signal) X(cores_allowed_milli) X(memory_limit_bytes) X(period_ns)
 
-/* Numbers of columns in the enums PROCESS_run, …, and as text: "run,", "?,", "run INTEGER,". */
-#define COLUMNS_NAME(name) #name ","
+/* Numbers of columns in the enums PROCESS_run, …, and as text. Names are quoted: in PostgreSQL "user" is not what it seems. */
+#define COLUMNS_NAME(name) "\"" #name "\","
 #define COLUMNS_PARAMETER(name) "?,"
-#define COLUMNS_INTEGER(name) #name " INTEGER,"
-#define COLUMNS_TEXT(name) #name " TEXT,"
+#define COLUMNS_INTEGER(name) "\"" #name "\" INTEGER,"
+#define COLUMNS_TEXT(name) "\"" #name "\" TEXT,"
 
 #define COLUMNS_COUNTER_NAME(name, kind, unit, help) #name ","
 #define COLUMNS_COUNTER_PARAMETER(name, kind, unit, help) "?,"
@@ -53,18 +53,17 @@
 #define COLUMNS_TOTAL_OF(name) "total_" #name ","
 
 /* Values that are not known are NULL. Each returns the number of the next parameter or column. */
-int columns_bind_counters(sqlite3_stmt *statement, int at, const struct counters *counters);
-int columns_read_counters(sqlite3_stmt *statement, int at, struct counters *counters);
-int columns_bind_summary(sqlite3_stmt *statement, int at, const struct summary *summary);
-int columns_read_summary(sqlite3_stmt *statement, int at, struct summary *summary);
-int columns_read_summary_brief(sqlite3_stmt *statement, int at, struct summary *summary);
+int columns_bind_counters(struct statement *statement, int at, const struct counters *counters);
+int columns_read_counters(struct statement *statement, int at, struct counters *counters);
+int columns_bind_summary(struct statement *statement, int at, const struct summary *summary);
+int columns_read_summary(struct statement *statement, int at, struct summary *summary);
+int columns_read_summary_brief(struct statement *statement, int at, struct summary *summary);
 
 /* A number that is 0 when it is not known. */
-void columns_bind_known(sqlite3_stmt *statement, int at, uint64_t value);
+void columns_bind_known(struct statement *statement, int at, uint64_t value);
 
-/* Bytes: TEXT when they are UTF-8 without NUL, else BLOB; NULL when there are none. Not copied: they must stay until the
- * statement has been stepped. */
-void columns_bind_bytes(sqlite3_stmt *statement, int at, struct bytes bytes);
-struct bytes columns_read_bytes(sqlite3_stmt *statement, int at); /* borrowed until the next step */
+/* Any bytes, NULL when there are none: in SQLite TEXT when they are UTF-8 without NUL, else BLOB. Not copied: they must stay
+ * until the statement has been stepped. */
+void columns_bind_bytes(struct statement *statement, int at, struct bytes bytes);
 
 #endif

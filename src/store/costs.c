@@ -8,7 +8,7 @@
 struct walk {
     struct store *store;
     const char *sql, *what;
-    enum err (*read)(const struct walk *walk, sqlite3_stmt *statement);
+    enum err (*read)(const struct walk *walk, struct statement *statement);
     void *context;
     union {
         enum err (*executable)(void *context, const struct summary_executable *executable);
@@ -20,41 +20,30 @@ struct walk {
 
 static enum err walk_rows(const struct walk *walk, int64_t job_row)
 {
-    sqlite3_stmt *statement;
+    struct statement *statement;
     bool row = true;
     enum err err = db_prepare(walk->store, &statement, walk->what, walk->sql);
     if (err != OK)
         return err;
-    sqlite3_bind_int64(statement, 1, job_row);
+    statement_bind_i64(statement, 1, job_row);
     while (err == OK) {
         err = db_step(walk->store, statement, walk->what, &row);
         if (err != OK || !row)
             break;
         err = walk->read(walk, statement);
     }
-    sqlite3_finalize(statement);
+    statement_free(statement);
     return err;
 }
 
-static uint64_t number_at(sqlite3_stmt *statement, int at)
-{
-    return (uint64_t)sqlite3_column_int64(statement, at);
-}
-
-static const char *text_at(sqlite3_stmt *statement, int at)
-{
-    const char *text = (const char *)sqlite3_column_text(statement, at);
-    return text ? text : "";
-}
-
-static enum err read_executable(const struct walk *walk, sqlite3_stmt *statement)
+static enum err read_executable(const struct walk *walk, struct statement *statement)
 {
     struct summary_executable executable = {
-        .path = columns_read_bytes(statement, 0),
-        .name = columns_read_bytes(statement, 1),
+        .path = statement_bytes(statement, 0),
+        .name = statement_bytes(statement, 1),
     };
     int at = 2;
-#define X(field) executable.field = number_at(statement, at++);
+#define X(field) executable.field = statement_u64(statement, at++);
     EXECUTABLE_COLUMNS(X)
 #undef X
     return walk->each.executable(walk->context, &executable);
@@ -72,24 +61,24 @@ enum err store_executables(struct store *store, int64_t job_row,
     return walk_rows(&walk, job_row);
 }
 
-static enum err read_event(const struct walk *walk, sqlite3_stmt *statement)
+static enum err read_event(const struct walk *walk, struct statement *statement)
 {
-    return walk->each.event(walk->context, text_at(statement, 0), number_at(statement, 1));
+    return walk->each.event(walk->context, statement_text(statement, 0), statement_u64(statement, 1));
 }
 
 enum err store_events(struct store *store, int64_t job_row,
                       enum err (*each)(void *context, const char *event, uint64_t sum), void *context)
 {
     struct walk walk = { store, "SELECT e.name, sum(r.value) FROM run_events r JOIN events e ON e.id = r.event"
-                                " WHERE r.job = ?1 GROUP BY r.event ORDER BY e.id",
+                                " WHERE r.job = ?1 GROUP BY e.id ORDER BY e.id",
                          "read events", read_event, context, { .event = each } };
     return walk_rows(&walk, job_row);
 }
 
-static enum err read_count(const struct walk *walk, sqlite3_stmt *statement)
+static enum err read_count(const struct walk *walk, struct statement *statement)
 {
-    return walk->each.count(walk->context, (uint32_t)number_at(statement, 0), (uint32_t)number_at(statement, 1),
-                            text_at(statement, 2), number_at(statement, 3));
+    return walk->each.count(walk->context, (uint32_t)statement_u64(statement, 0), (uint32_t)statement_u64(statement, 1),
+                            statement_text(statement, 2), statement_u64(statement, 3));
 }
 
 enum err store_event_counts(struct store *store, int64_t job_row,
@@ -106,14 +95,14 @@ enum err store_event_counts(struct store *store, int64_t job_row,
     return walk_rows(&walk, job_row);
 }
 
-static enum err read_host(const struct walk *walk, sqlite3_stmt *statement)
+static enum err read_host(const struct walk *walk, struct statement *statement)
 {
     struct host host = {
-        .name = columns_read_bytes(statement, 0),
-        .kernel = columns_read_bytes(statement, 1),
-        .cpu_model = columns_read_bytes(statement, 2),
-        .cores = number_at(statement, 3),
-        .memory_bytes = number_at(statement, 4),
+        .name = statement_bytes(statement, 0),
+        .kernel = statement_bytes(statement, 1),
+        .cpu_model = statement_bytes(statement, 2),
+        .cores = statement_u64(statement, 3),
+        .memory_bytes = statement_u64(statement, 4),
     };
     return walk->each.host(walk->context, &host);
 }

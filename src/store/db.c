@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 enum err db_err(int code, int system_errno)
@@ -35,16 +36,19 @@ static const char *remedy(enum err err)
     }
 }
 
+enum err db_fail_as(struct store *store, const char *what, enum err err)
+{
+    const char *help = store->driver ? "" : remedy(err);
+    const char *reason = store->driver ? store->driver->message(store->link) : sqlite3_errmsg(store->db);
+    snprintf(store->message, sizeof store->message, "the store %s: cannot %s: %s (%s)%s%s", store->path, what,
+             err_text(err), reason, help[0] ? ". " : "", help);
+    return err;
+}
+
 enum err db_fail(struct store *store, const char *what)
 {
-    int code = sqlite3_extended_errcode(store->db);
-    enum err err = db_err(code, sqlite3_system_errno(store->db));
-    const char *help = remedy(err);
-    if (err == OK)
-        err = IO;
-    snprintf(store->message, sizeof store->message, "the store %s: cannot %s: %s (%s)%s%s", store->path, what,
-             err_text(err), sqlite3_errmsg(store->db), help[0] ? ". " : "", help);
-    return err;
+    enum err err = db_err(sqlite3_extended_errcode(store->db), sqlite3_system_errno(store->db));
+    return db_fail_as(store, what, err == OK ? IO : err);
 }
 
 enum err db_say(struct store *store, enum err err, const char *format, ...)
@@ -58,53 +62,110 @@ enum err db_say(struct store *store, enum err err, const char *format, ...)
 
 enum err db_exec(struct store *store, const char *what, const char *sql)
 {
-    return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ? OK : db_fail(store, what);
+    if (!store->driver)
+        return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ? OK : db_fail(store, what);
+    enum err err = store->driver->exec(store->link, sql);
+    return err == OK ? OK : db_fail_as(store, what, err);
 }
 
-enum err db_prepare(struct store *store, sqlite3_stmt **statement, const char *what, const char *sql)
+static enum err prepare_other(struct store *store, struct statement *statement, const char *what, const char *sql, bool bulk)
 {
-    return sqlite3_prepare_v2(store->db, sql, -1, statement, NULL) == SQLITE_OK ? OK : db_fail(store, what);
+    statement->driver = store->driver;
+    enum err err = store->driver->prepare(store->link, &statement->other, sql, bulk);
+    return err == OK ? OK : db_fail_as(store, what, err);
 }
 
-enum err db_step(struct store *store, sqlite3_stmt *statement, const char *what, bool *row)
+static enum err prepare(struct store *store, struct statement **statement, const char *what, const char *sql, bool bulk)
 {
-    int code = sqlite3_step(statement);
+    enum err err = OK;
+    struct statement *made = *statement = calloc(1, sizeof *made);
+    if (!made)
+        return db_say(store, NOMEM, "the store %s: cannot %s: %s", store->path, what, err_text(NOMEM));
+    if (store->driver)
+        err = prepare_other(store, made, what, sql, bulk);
+    else if (sqlite3_prepare_v2(store->db, sql, -1, &made->sqlite, NULL) != SQLITE_OK)
+        err = db_fail(store, what);
+    if (err != OK) {
+        free(made);
+        *statement = NULL;
+    }
+    return err;
+}
+
+enum err db_prepare(struct store *store, struct statement **statement, const char *what, const char *sql)
+{
+    return prepare(store, statement, what, sql, false);
+}
+
+enum err db_prepare_bulk(struct store *store, struct statement **statement, const char *what, const char *sql)
+{
+    return prepare(store, statement, what, sql, true);
+}
+
+enum err db_finish(struct store *store, struct statement **statement, const char *what)
+{
+    enum err err = store->driver && *statement ? store->driver->finish((*statement)->other) : OK;
+    if (err != OK)
+        db_fail_as(store, what, err);
+    statement_free(*statement);
+    *statement = NULL;
+    return err;
+}
+
+enum err db_step(struct store *store, struct statement *statement, const char *what, bool *row)
+{
+    if (!statement->sqlite) {
+        enum err err = statement->driver->step(statement->other, row);
+        return err == OK ? OK : db_fail_as(store, what, err);
+    }
+    int code = sqlite3_step(statement->sqlite);
     *row = code == SQLITE_ROW;
     return code == SQLITE_ROW || code == SQLITE_DONE ? OK : db_fail(store, what);
 }
 
-enum err db_run(struct store *store, sqlite3_stmt *statement, const char *what)
+int64_t db_last_id(struct store *store)
+{
+    int64_t id = 0;
+    if (!store->driver)
+        return sqlite3_last_insert_rowid(store->db);
+    db_number(store, "write", "SELECT lastval()", 0, &id);
+    return id;
+}
+
+enum err db_run(struct store *store, struct statement *statement, const char *what)
 {
     bool row;
     enum err err = db_step(store, statement, what, &row);
-    sqlite3_reset(statement);
+    statement_reset(statement);
     return err;
 }
 
 enum err db_number(struct store *store, const char *what, const char *sql, int64_t parameter, int64_t *value)
 {
-    sqlite3_stmt *statement;
+    struct statement *statement;
     bool row = false;
     enum err err = db_prepare(store, &statement, what, sql);
     if (err != OK)
         return err;
-    sqlite3_bind_int64(statement, 1, parameter); /* harmless when there is no parameter */
+    statement_bind_i64(statement, 1, parameter); /* harmless when there is no parameter */
     err = db_step(store, statement, what, &row);
-    if (row && sqlite3_column_type(statement, 0) != SQLITE_NULL)
-        *value = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
+    if (row && statement_is_known(statement, 0))
+        *value = statement_i64(statement, 0);
+    statement_free(statement);
     return err;
 }
 
 bool db_read_begin(struct store *store)
 {
+    if (store->driver)
+        return !store->driver->is_within(store->link) && store->driver->begin(store->link, false) == OK;
     return sqlite3_get_autocommit(store->db) && sqlite3_exec(store->db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK;
 }
 
 void db_read_end(struct store *store, bool begun)
 {
     if (begun)
-        sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
+        db_exec(store, "read", "COMMIT");
 }
 
 /* By chance a bit more or less, so that a hundred that wait do not all come at once. */
@@ -121,14 +182,29 @@ bool db_wait(const struct store *store, uint64_t since_ns, int count)
 enum err db_write_begin(struct store *store)
 {
     uint64_t since_ns = clock_monotonic_ns();
+    if (store->driver) {
+        enum err begun = store->driver->begin(store->link, true);
+        return begun == OK ? OK : db_fail_as(store, "begin to write", begun);
+    }
     enum err err = db_exec(store, "begin to write", "BEGIN IMMEDIATE");
     for (int count = 0; err == AGAIN && db_wait(store, since_ns, count); count++)
         err = db_exec(store, "begin to write", "BEGIN IMMEDIATE");
     return err;
 }
 
+/* What went wrong before is what is told. */
+void db_roll_back(struct store *store)
+{
+    if (store->driver)
+        store->driver->exec(store->link, "ROLLBACK");
+    else
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
 void db_checkpoint(struct store *store)
 {
+    if (!store->db)
+        return;
     uint64_t wait_max_ns = store->wait_max_ns;
     store->wait_max_ns = 0;
     sqlite3_wal_checkpoint_v2(store->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);

@@ -2,21 +2,24 @@
 #ifndef SONDE_STORE_DB_H
 #define SONDE_STORE_DB_H
 
+#include "store/statement.h"
 #include "store/store.h"
 
-#include <sqlite3.h>
-
 struct store {
-    sqlite3 *db;
-    char *path;
+    sqlite3 *db;                 /* NULL: another database, in which there is … */
+    const struct driver *driver; /* … */
+    struct driver_link *link;
+    char *path;                  /* or the URL, without its password */
     enum store_mode mode;
     int wal_frames;           /* in the write-ahead log after our last commit */
     uint64_t busy_since_ns, wait_max_ns; /* for the lock of another writer */
     char message[1024];
 };
 
-/* Keeps what went wrong, for store_message, and returns the kind. what: "read jobs"; the rest is SQLite's last error. */
+/* Keeps what went wrong, for store_message, and returns the kind. what: "read jobs"; the rest is SQLite's last error, or
+ * that of the other database, of which err is the kind. */
 enum err db_fail(struct store *store, const char *what);
+enum err db_fail_as(struct store *store, const char *what, enum err err);
 
 /* The same for an error of our own. */
 enum err db_say(struct store *store, enum err err, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -25,13 +28,21 @@ enum err db_say(struct store *store, enum err err, const char *format, ...) __at
 enum err db_err(int code, int system_errno);
 
 enum err db_exec(struct store *store, const char *what, const char *sql);
-enum err db_prepare(struct store *store, sqlite3_stmt **statement, const char *what, const char *sql);
+enum err db_prepare(struct store *store, struct statement **statement, const char *what, const char *sql);
+
+/* An INSERT that is run for many rows: quicker where there is a way for that. db_finish must return OK for them to be
+ * there, and frees the statement. */
+enum err db_prepare_bulk(struct store *store, struct statement **statement, const char *what, const char *sql);
+enum err db_finish(struct store *store, struct statement **statement, const char *what);
+
+/* The id that the last INSERT was given. */
+int64_t db_last_id(struct store *store);
 
 /* *row: there is one. */
-enum err db_step(struct store *store, sqlite3_stmt *statement, const char *what, bool *row);
+enum err db_step(struct store *store, struct statement *statement, const char *what, bool *row);
 
 /* Steps a statement that returns nothing and resets it. */
-enum err db_run(struct store *store, sqlite3_stmt *statement, const char *what);
+enum err db_run(struct store *store, struct statement *statement, const char *what);
 
 /* One number, *value stays as it is when there is no row or it is NULL. parameter: bound to ?1. */
 enum err db_number(struct store *store, const char *what, const char *sql, int64_t parameter, int64_t *value);
@@ -43,6 +54,7 @@ void db_read_end(struct store *store, bool begun);
 
 /* Begins to write; waits for others. */
 enum err db_write_begin(struct store *store);
+void db_roll_back(struct store *store);
 
 /* Sleeps a while, longer with each count; false when wait_max_ns have passed since since_ns. */
 bool db_wait(const struct store *store, uint64_t since_ns, int count);

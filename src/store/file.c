@@ -46,7 +46,7 @@ static enum err write_all(struct filing *filing)
 /* What was written into the log by then is given back, so that a full disk is not fuller than before. */
 static void roll_back(struct store *store, enum err err)
 {
-    sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    db_roll_back(store);
     if (err == FULL)
         db_checkpoint(store);
 }

@@ -5,20 +5,20 @@
 
 struct writer {
     struct filing *filing;
-    sqlite3_stmt *process, *thread, *run;
+    struct statement *process, *thread, *run;
     int64_t rows[PROCESS_EVENTS_MAX]; /* of the table events */
     struct event_count sum;
 };
 
 /* The last two parameters are the event and its value. */
-static enum err write_counts(struct writer *writer, sqlite3_stmt *statement, int at, const struct event_count *count)
+static enum err write_counts(struct writer *writer, struct statement *statement, int at, const struct event_count *count)
 {
     enum err err = OK;
     for (size_t i = 0; i < writer->filing->run->event_count && err == OK; i++) {
         if (!(count->known >> i & 1))
             continue;
-        sqlite3_bind_int64(statement, at, writer->rows[i]);
-        sqlite3_bind_int64(statement, at + 1, (sqlite3_int64)count->value[i]);
+        statement_bind_i64(statement, at, writer->rows[i]);
+        statement_bind_u64(statement, at + 1, (uint64_t)count->value[i]);
         err = db_run(writer->filing->store, statement, "file events");
     }
     return err;
@@ -37,8 +37,8 @@ static enum err write_threads(struct writer *writer, uint32_t number, const stru
         const struct event_count *count = counts_at(run, run->threads[process->thread_first + t].events);
         if (!count)
             continue;
-        sqlite3_bind_int64(writer->thread, 2, number);
-        sqlite3_bind_int64(writer->thread, 3, t);
+        statement_bind_i64(writer->thread, 2, number);
+        statement_bind_i64(writer->thread, 3, t);
         err = write_counts(writer, writer->thread, 4, count);
     }
     return err;
@@ -59,7 +59,7 @@ static enum err write_process(struct writer *writer, uint32_t p)
     enum err err = OK;
     if (count) {
         add(&writer->sum, count);
-        sqlite3_bind_int64(writer->process, 2, writer->filing->first + p);
+        statement_bind_i64(writer->process, 2, writer->filing->first + p);
         err = write_counts(writer, writer->process, 3, count);
     }
     return err == OK ? write_threads(writer, writer->filing->first + p, process) : err;
@@ -68,18 +68,27 @@ static enum err write_process(struct writer *writer, uint32_t p)
 static enum err prepare(struct writer *writer)
 {
     struct store *store = writer->filing->store;
-    enum err err = db_prepare(store, &writer->process, "file events", "INSERT INTO process_events VALUES (?1,?2,?3,?4)");
+    enum err err = db_prepare_bulk(store, &writer->process, "file events", "INSERT INTO process_events VALUES (?1,?2,?3,?4)");
     if (err == OK)
-        err = db_prepare(store, &writer->thread, "file events", "INSERT INTO thread_events VALUES (?1,?2,?3,?4,?5)");
+        err = db_prepare_bulk(store, &writer->thread, "file events", "INSERT INTO thread_events VALUES (?1,?2,?3,?4,?5)");
     if (err == OK)
-        err = db_prepare(store, &writer->run, "file events", "INSERT INTO run_events VALUES (?1,?2,?3,?4)");
+        err = db_prepare_bulk(store, &writer->run, "file events", "INSERT INTO run_events VALUES (?1,?2,?3,?4)");
     if (err != OK)
         return err;
-    sqlite3_bind_int64(writer->process, 1, writer->filing->job);
-    sqlite3_bind_int64(writer->thread, 1, writer->filing->job);
-    sqlite3_bind_int64(writer->run, 1, writer->filing->job);
-    sqlite3_bind_int64(writer->run, 2, writer->filing->run_row);
+    statement_bind_i64(writer->process, 1, writer->filing->job);
+    statement_bind_i64(writer->thread, 1, writer->filing->job);
+    statement_bind_i64(writer->run, 1, writer->filing->job);
+    statement_bind_i64(writer->run, 2, writer->filing->run_row);
     return OK;
+}
+
+static enum err finish(struct writer *writer)
+{
+    struct store *store = writer->filing->store;
+    enum err err = db_finish(store, &writer->process, "file events");
+    if (err == OK)
+        err = db_finish(store, &writer->thread, "file events");
+    return err == OK ? db_finish(store, &writer->run, "file events") : err;
 }
 
 static enum err find_names(struct writer *writer)
@@ -106,8 +115,10 @@ enum err file_events(struct filing *filing)
         err = write_process(&writer, p);
     if (err == OK)
         err = write_counts(&writer, writer.run, 3, &writer.sum);
-    sqlite3_finalize(writer.process);
-    sqlite3_finalize(writer.thread);
-    sqlite3_finalize(writer.run);
+    if (err == OK)
+        err = finish(&writer);
+    statement_free(writer.process);
+    statement_free(writer.thread);
+    statement_free(writer.run);
     return err;
 }

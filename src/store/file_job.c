@@ -13,10 +13,10 @@
 /* Texts and facts: of the first run; the status of the last one whose status is known; hosts one by one by name, with
  * what several runs on one host were allowed counted once. What one host does not tell is not known of the job. */
 #define FACTS_SQL \
-    "UPDATE jobs SET (name, user, uid, cwd, command, period_ns) =" \
-    " (SELECT name, user, uid, cwd, command, period_ns FROM runs WHERE job = ?1 ORDER BY start_ns, id LIMIT 1)," \
+    "UPDATE jobs SET (name, \"user\", uid, cwd, command, period_ns) =" \
+    " (SELECT name, \"user\", uid, cwd, command, period_ns FROM runs WHERE job = ?1 ORDER BY start_ns NULLS FIRST, id LIMIT 1)," \
     " (exit_code, exit_signal) = (SELECT exit_code, exit_signal FROM runs WHERE job = ?1 AND exit_code IS NOT NULL" \
-    " ORDER BY end_ns DESC, id DESC LIMIT 1)," \
+    " ORDER BY end_ns DESC NULLS LAST, id DESC LIMIT 1)," \
     " (hosts, host_count, cores, memory_bytes, cores_allowed_milli, memory_limit_bytes) =" \
     " (SELECT group_concat(name, ' '), count(*), CASE WHEN count(cores) = count(*) THEN sum(cores) END," \
     " CASE WHEN count(memory) = count(*) THEN sum(memory) END," \
@@ -24,8 +24,10 @@
     " CASE WHEN count(limited) = count(*) THEN sum(limited) END" \
     " FROM (SELECT hosts.name, max(hosts.cores) AS cores, max(hosts.memory_bytes) AS memory," \
     " max(runs.cores_allowed_milli) AS allowed, max(runs.memory_limit_bytes) AS limited" \
-    " FROM runs JOIN hosts ON hosts.id = runs.host WHERE runs.job = ?1 GROUP BY hosts.name))," \
-    " tags = (SELECT group_concat(key || coalesce(':' || value, ''), ';') FROM job_tags WHERE job = ?1)" \
+    " FROM runs JOIN hosts ON hosts.id = runs.host WHERE runs.job = ?1 GROUP BY hosts.name ORDER BY hosts.name)" \
+    " AS host)," \
+    " tags = (SELECT group_concat(key || coalesce(':' || value, ''), ';') FROM" \
+    " (SELECT key, value FROM job_tags WHERE job = ?1 ORDER BY key) AS tag)" \
     " WHERE id = ?1"
 
 #define SUMS_SELECT \
@@ -44,18 +46,18 @@ struct sums {
 
 static enum err run_sql(struct filing *filing, int64_t job, const char *sql)
 {
-    sqlite3_stmt *statement;
+    struct statement *statement;
     enum err err = db_prepare(filing->store, &statement, "file a job", sql);
     if (err != OK)
         return err;
-    sqlite3_bind_int64(statement, 1, job);
+    statement_bind_i64(statement, 1, job);
     err = db_run(filing->store, statement, "file a job");
-    sqlite3_finalize(statement);
+    statement_free(statement);
     return err;
 }
 
 /* "exp:alpha" or "exp": key and value. */
-static enum err write_tag(struct filing *filing, sqlite3_stmt *insert, struct bytes tag)
+static enum err write_tag(struct filing *filing, struct statement *insert, struct bytes tag)
 {
     const char *colon = tag.size ? memchr(tag.data, ':', tag.size) : NULL;
     size_t key_size = colon ? (size_t)(colon - tag.data) : tag.size;
@@ -63,13 +65,13 @@ static enum err write_tag(struct filing *filing, sqlite3_stmt *insert, struct by
         return OK;
     columns_bind_bytes(insert, 2, (struct bytes){ tag.data, key_size });
     if (colon)
-        sqlite3_bind_text64(insert, 3, colon + 1, tag.size - key_size - 1, SQLITE_STATIC, SQLITE_UTF8);
+        statement_bind_text(insert, 3, (struct bytes){ colon + 1, tag.size - key_size - 1 });
     else
-        sqlite3_bind_null(insert, 3);
+        statement_bind_null(insert, 3);
     return db_run(filing->store, insert, "file tags");
 }
 
-static enum err write_tags_of_run(struct filing *filing, sqlite3_stmt *insert, struct bytes tags)
+static enum err write_tags_of_run(struct filing *filing, struct statement *insert, struct bytes tags)
 {
     enum err err = OK;
     for (size_t at = 0; at < tags.size && err == OK;) {
@@ -82,82 +84,83 @@ static enum err write_tags_of_run(struct filing *filing, sqlite3_stmt *insert, s
 }
 
 /* Where two runs give one key, the later one's value stays. */
-static enum err write_tags(struct filing *filing, int64_t job, sqlite3_stmt *select, sqlite3_stmt *insert)
+static enum err write_tags(struct filing *filing, int64_t job, struct statement *select, struct statement *insert)
 {
     bool row = true;
     enum err err = OK;
-    sqlite3_bind_int64(select, 1, job);
-    sqlite3_bind_int64(insert, 1, job);
+    statement_bind_i64(select, 1, job);
+    statement_bind_i64(insert, 1, job);
     while (err == OK) {
         err = db_step(filing->store, select, "file tags", &row);
         if (!row)
             break;
-        err = write_tags_of_run(filing, insert, columns_read_bytes(select, 0));
+        err = write_tags_of_run(filing, insert, statement_bytes(select, 0));
     }
     return err;
 }
 
 static enum err file_tags(struct filing *filing, int64_t job)
 {
-    sqlite3_stmt *select = NULL, *insert = NULL;
+    struct statement *select = NULL, *insert = NULL;
     enum err err = run_sql(filing, job, "DELETE FROM job_tags WHERE job = ?1");
     if (err == OK)
         err = db_prepare(filing->store, &select, "file tags",
-                         "SELECT tags FROM runs WHERE job = ?1 AND tags IS NOT NULL ORDER BY start_ns, id");
+                         "SELECT tags FROM runs WHERE job = ?1 AND tags IS NOT NULL ORDER BY start_ns NULLS FIRST, id");
     if (err == OK)
-        err = db_prepare(filing->store, &insert, "file tags", "INSERT OR REPLACE INTO job_tags VALUES (?1, ?2, ?3)");
+        err = db_prepare(filing->store, &insert, "file tags", "INSERT INTO job_tags VALUES (?1, ?2, ?3)"
+                         " ON CONFLICT (job, key) DO UPDATE SET value = excluded.value");
     if (err == OK)
         err = write_tags(filing, job, select, insert);
-    sqlite3_finalize(select);
-    sqlite3_finalize(insert);
+    statement_free(select);
+    statement_free(insert);
     return err;
 }
 
-static void add_run(struct sums *sums, sqlite3_stmt *select)
+static void add_run(struct sums *sums, struct statement *select)
 {
     struct summary summary;
     int at = columns_read_summary(select, 0, &summary);
-    uint64_t start_ns = (uint64_t)sqlite3_column_int64(select, at);
-    uint64_t end_ns = (uint64_t)sqlite3_column_int64(select, at + 1);
+    uint64_t start_ns = statement_u64(select, at);
+    uint64_t end_ns = statement_u64(select, at + 1);
     summary_add(&sums->summary, &summary);
     if (start_ns && (!sums->start_ns || start_ns < sums->start_ns))
         sums->start_ns = start_ns;
     sums->end_ns = end_ns > sums->end_ns ? end_ns : sums->end_ns;
-    sums->ended = sums->ended && sqlite3_column_int(select, at + 2);
+    sums->ended = sums->ended && statement_i64(select, at + 2);
     sums->runs++;
 }
 
 static enum err sum_runs(struct filing *filing, int64_t job, struct sums *sums)
 {
-    sqlite3_stmt *select;
+    struct statement *select;
     bool row = true;
     *sums = (struct sums){ .ended = true };
     enum err err = db_prepare(filing->store, &select, "file a job", SUMS_SELECT);
     if (err != OK)
         return err;
-    sqlite3_bind_int64(select, 1, job);
+    statement_bind_i64(select, 1, job);
     while (err == OK && row) {
         err = db_step(filing->store, select, "file a job", &row);
         if (row)
             add_run(sums, select);
     }
-    sqlite3_finalize(select);
+    statement_free(select);
     return err;
 }
 
 static enum err write_sums(struct filing *filing, int64_t job, const struct sums *sums)
 {
-    sqlite3_stmt *statement;
+    struct statement *statement;
     enum err err = db_prepare(filing->store, &statement, "file a job", SUMS_SQL);
     if (err != OK)
         return err;
     int at = columns_bind_summary(statement, 1, &sums->summary);
     columns_bind_known(statement, at++, sums->start_ns);
     columns_bind_known(statement, at++, sums->end_ns);
-    sqlite3_bind_int(statement, at++, sums->ended);
-    sqlite3_bind_int64(statement, at++, job);
+    statement_bind_i64(statement, at++, sums->ended);
+    statement_bind_i64(statement, at++, job);
     err = db_run(filing->store, statement, "file a job");
-    sqlite3_finalize(statement);
+    statement_free(statement);
     return err;
 }
 

@@ -29,7 +29,7 @@ enum parameter {
 
 struct writer {
     struct filing *filing;
-    sqlite3_stmt *statement;
+    struct statement *statement;
     struct rows directories, tag_sets;
     struct buf args;
     uint64_t bound;   /* counters that are not NULL in the statement now */
@@ -39,15 +39,15 @@ struct writer {
 
 static void bind_number(struct writer *writer, int at, uint64_t value)
 {
-    sqlite3_bind_int64(writer->statement, at, (sqlite3_int64)value);
+    statement_bind_u64(writer->statement, at, (uint64_t)value);
 }
 
 static void bind_if(struct writer *writer, int at, bool known, uint64_t value)
 {
     if (known)
-        sqlite3_bind_int64(writer->statement, at, (sqlite3_int64)value);
+        statement_bind_u64(writer->statement, at, (uint64_t)value);
     else
-        sqlite3_bind_null(writer->statement, at);
+        statement_bind_null(writer->statement, at);
 }
 
 static void bind_place(struct writer *writer, uint32_t i, const struct process *process)
@@ -83,10 +83,10 @@ static void bind_counters(struct writer *writer, const struct counters *counters
 {
     uint64_t known = counters->known & ((1ull << COUNTERS_SIZE) - 1), gone = writer->bound & ~known;
     for (uint64_t left = gone; left; left &= left - 1)
-        sqlite3_bind_null(writer->statement, PROCESS_counters + __builtin_ctzll(left));
+        statement_bind_null(writer->statement, PROCESS_counters + __builtin_ctzll(left));
     for (uint64_t left = known; left; left &= left - 1) {
         int i = __builtin_ctzll(left);
-        sqlite3_bind_int64(writer->statement, PROCESS_counters + i, (sqlite3_int64)counters->value[i]);
+        statement_bind_u64(writer->statement, PROCESS_counters + i, (uint64_t)counters->value[i]);
     }
     writer->bound = known;
 }
@@ -106,10 +106,9 @@ static enum err bind_texts(struct writer *writer, uint32_t i, const struct proce
     buf_reset(&writer->args);
     words_encode(&writer->args, process->args);
     if (writer->args.size)
-        sqlite3_bind_text64(writer->statement, PROCESS_args, writer->args.data, writer->args.size, SQLITE_STATIC,
-                            SQLITE_UTF8);
+        statement_bind_text(writer->statement, PROCESS_args, (struct bytes){ writer->args.data, writer->args.size });
     else
-        sqlite3_bind_null(writer->statement, PROCESS_args);
+        statement_bind_null(writer->statement, PROCESS_args);
     return buf_err(&writer->args);
 }
 
@@ -128,26 +127,26 @@ static enum err write_process(struct writer *writer, uint32_t i)
 
 static enum err write_top(struct writer *writer)
 {
-    sqlite3_stmt *statement;
+    struct statement *statement;
     enum err err = db_prepare(writer->filing->store, &statement, "file the top",
                               "INSERT INTO top_processes VALUES (?1,?2,?3,?4)");
     if (err != OK)
         return err;
-    sqlite3_bind_int64(statement, 1, writer->filing->job);
-    sqlite3_bind_int64(statement, 2, writer->filing->run_row);
+    statement_bind_i64(statement, 1, writer->filing->job);
+    statement_bind_i64(statement, 2, writer->filing->run_row);
     for (size_t i = 0; i < writer->top.count && err == OK; i++) {
-        sqlite3_bind_int64(statement, 3, writer->top.items[i].a);
-        sqlite3_bind_int64(statement, 4, (sqlite3_int64)writer->top.items[i].value);
+        statement_bind_i64(statement, 3, writer->top.items[i].a);
+        statement_bind_u64(statement, 4, (uint64_t)writer->top.items[i].value);
         err = db_run(writer->filing->store, statement, "file the top");
     }
-    sqlite3_finalize(statement);
+    statement_free(statement);
     return err;
 }
 
 static enum err write_all(struct writer *writer)
 {
     struct filing *filing = writer->filing;
-    enum err err = db_prepare(filing->store, &writer->statement, "file processes", PROCESS_SQL);
+    enum err err = db_prepare_bulk(filing->store, &writer->statement, "file processes", PROCESS_SQL);
     if (err == OK)
         err = rows_open(&writer->directories, filing->store, "SELECT id FROM directories WHERE path = ?1",
                         "INSERT INTO directories (path) VALUES (?1)");
@@ -156,10 +155,12 @@ static enum err write_all(struct writer *writer)
                         "INSERT INTO tag_sets (tags) VALUES (?1)");
     if (err != OK)
         return err;
-    sqlite3_bind_int64(writer->statement, PROCESS_job, filing->job);
-    sqlite3_bind_int64(writer->statement, PROCESS_run, filing->run_row);
+    statement_bind_i64(writer->statement, PROCESS_job, filing->job);
+    statement_bind_i64(writer->statement, PROCESS_run, filing->run_row);
     for (uint32_t i = 0; i < filing->run->process_count && err == OK; i++)
         err = write_process(writer, i);
+    if (err == OK)
+        err = db_finish(filing->store, &writer->statement, "file processes");
     return err == OK ? write_top(writer) : err;
 }
 
@@ -171,42 +172,44 @@ static enum err find_executable(struct filing *filing, const struct summary_exec
     bool found = false;
     enum err err = OK;
     for (int i = 0; i < 2 && !found && err == OK; i++) {
-        sqlite3_stmt *statement;
+        struct statement *statement;
         err = db_prepare(filing->store, &statement, "file executables", sql[i]);
         if (err != OK)
             return err;
         columns_bind_bytes(statement, 1, executable->path);
         columns_bind_bytes(statement, 2, executable->name);
         err = db_step(filing->store, statement, "file executables", &found);
-        *row = found ? sqlite3_column_int64(statement, 0) : sqlite3_last_insert_rowid(filing->store->db);
-        sqlite3_finalize(statement);
+        *row = found ? statement_i64(statement, 0) : db_last_id(filing->store);
+        statement_free(statement);
     }
     return err;
 }
 
-static enum err write_executable(struct filing *filing, sqlite3_stmt *statement, size_t i)
+static enum err write_executable(struct filing *filing, struct statement *statement, size_t i)
 {
     const struct summary_executable *executable = &filing->executables.items[i];
     enum err err = find_executable(filing, executable, &filing->executable_rows[i]);
     int at = 1;
     if (err != OK)
         return err;
-#define X(field) sqlite3_bind_int64(statement, at++, (sqlite3_int64)executable->field);
+#define X(field) statement_bind_u64(statement, at++, (uint64_t)executable->field);
     EXECUTABLE_COLUMNS(X)
 #undef X
-    sqlite3_bind_int64(statement, at++, filing->job);
-    sqlite3_bind_int64(statement, at++, filing->run_row);
-    sqlite3_bind_int64(statement, at++, filing->executable_rows[i]);
+    statement_bind_i64(statement, at++, filing->job);
+    statement_bind_i64(statement, at++, filing->run_row);
+    statement_bind_i64(statement, at++, filing->executable_rows[i]);
     return db_run(filing->store, statement, "file executables");
 }
 
 static enum err write_executables(struct filing *filing)
 {
-    sqlite3_stmt *statement;
-    enum err err = db_prepare(filing->store, &statement, "file executables", EXECUTABLE_SQL);
+    struct statement *statement;
+    enum err err = db_prepare_bulk(filing->store, &statement, "file executables", EXECUTABLE_SQL);
     for (size_t i = 0; i < filing->executables.count && err == OK; i++)
         err = write_executable(filing, statement, i);
-    sqlite3_finalize(statement);
+    if (err == OK)
+        err = db_finish(filing->store, &statement, "file executables");
+    statement_free(statement);
     return err;
 }
 
@@ -223,6 +226,6 @@ enum err file_processes(struct filing *filing)
     buf_clear(&writer.args);
     rows_close(&writer.directories);
     rows_close(&writer.tag_sets);
-    sqlite3_finalize(writer.statement);
+    statement_free(writer.statement);
     return err;
 }

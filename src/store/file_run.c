@@ -40,23 +40,23 @@ static enum err remove_range(struct store *store, const struct range *range)
 {
     enum err err = OK;
     for (size_t i = 0; i < sizeof by_run / sizeof by_run[0] && err == OK; i++) {
-        sqlite3_stmt *statement;
+        struct statement *statement;
         err = db_prepare(store, &statement, "replace a run", by_run[i]);
         if (err != OK)
             return err;
-        sqlite3_bind_int64(statement, 1, range->job);
-        sqlite3_bind_int64(statement, 2, range->run);
-        sqlite3_bind_int64(statement, 3, range->first);
-        sqlite3_bind_int64(statement, 4, range->last);
+        statement_bind_i64(statement, 1, range->job);
+        statement_bind_i64(statement, 2, range->run);
+        statement_bind_i64(statement, 3, range->first);
+        statement_bind_i64(statement, 4, range->last);
         err = db_run(store, statement, "replace a run");
-        sqlite3_finalize(statement);
+        statement_free(statement);
     }
     return err;
 }
 
 enum err file_run_remove(struct filing *filing, int64_t *old_job)
 {
-    sqlite3_stmt *statement;
+    struct statement *statement;
     struct range range = { 0 };
     bool found;
     enum err err = db_prepare(filing->store, &statement, "look up a run",
@@ -66,16 +66,16 @@ enum err file_run_remove(struct filing *filing, int64_t *old_job)
     columns_bind_bytes(statement, 1, filing->run->id);
     err = db_step(filing->store, statement, "look up a run", &found);
     if (found)
-        range = (struct range){ sqlite3_column_int64(statement, 0), sqlite3_column_int64(statement, 1),
-                                sqlite3_column_int64(statement, 2), sqlite3_column_int64(statement, 3) };
-    sqlite3_finalize(statement);
+        range = (struct range){ statement_i64(statement, 0), statement_i64(statement, 1),
+                                statement_i64(statement, 2), statement_i64(statement, 3) };
+    statement_free(statement);
     if (err != OK || !found)
         return err;
     *old_job = range.job;
     return remove_range(filing->store, &range);
 }
 
-static void bind_host(sqlite3_stmt *statement, const struct host *host)
+static void bind_host(struct statement *statement, const struct host *host)
 {
     columns_bind_bytes(statement, 1, host->name);
     columns_bind_bytes(statement, 2, host->kernel);
@@ -87,15 +87,15 @@ static void bind_host(sqlite3_stmt *statement, const struct host *host)
 /* A host is one row as long as it stays the same: a new kernel or more memory makes another. */
 static enum err find_host(struct filing *filing, const char *sql, int64_t *row)
 {
-    sqlite3_stmt *statement;
+    struct statement *statement;
     bool found;
     enum err err = db_prepare(filing->store, &statement, "file a host", sql);
     if (err != OK)
         return err;
     bind_host(statement, &filing->run->host);
     err = db_step(filing->store, statement, "file a host", &found);
-    *row = found ? sqlite3_column_int64(statement, 0) : 0;
-    sqlite3_finalize(statement);
+    *row = found ? statement_i64(statement, 0) : 0;
+    statement_free(statement);
     return err;
 }
 
@@ -107,7 +107,7 @@ static enum err file_host(struct filing *filing, int64_t *row)
         return err;
     err = find_host(filing, "INSERT INTO hosts (name, kernel, cpu_model, cores, memory_bytes)"
                             " VALUES (?1,?2,?3,?4,?5)", row);
-    *row = sqlite3_last_insert_rowid(filing->store->db);
+    *row = db_last_id(filing->store);
     return err;
 }
 
@@ -124,7 +124,7 @@ static enum err find_job(struct filing *filing)
     return err;
 }
 
-static void bind_run(sqlite3_stmt *statement, const struct filing *filing, int64_t host, struct bytes command)
+static void bind_run(struct statement *statement, const struct filing *filing, int64_t host, struct bytes command)
 {
     const struct run *run = filing->run;
     columns_bind_bytes(statement, RUN_run_id, run->id);
@@ -133,17 +133,17 @@ static void bind_run(sqlite3_stmt *statement, const struct filing *filing, int64
     columns_bind_bytes(statement, RUN_cwd, run->cwd);
     columns_bind_bytes(statement, RUN_command, command);
     columns_bind_bytes(statement, RUN_tags, run->tags);
-    sqlite3_bind_int64(statement, RUN_job, filing->job);
-    sqlite3_bind_int64(statement, RUN_host, host);
-    sqlite3_bind_int64(statement, RUN_first_process, filing->first);
-    sqlite3_bind_int64(statement, RUN_last_process, (int64_t)filing->first + (int64_t)run->process_count - 1);
-    sqlite3_bind_int64(statement, RUN_uid, run->uid);
+    statement_bind_i64(statement, RUN_job, filing->job);
+    statement_bind_i64(statement, RUN_host, host);
+    statement_bind_i64(statement, RUN_first_process, filing->first);
+    statement_bind_i64(statement, RUN_last_process, (int64_t)filing->first + (int64_t)run->process_count - 1);
+    statement_bind_i64(statement, RUN_uid, run->uid);
     columns_bind_known(statement, RUN_start_ns, run->start_ns);
     columns_bind_known(statement, RUN_end_ns, run->end_ns);
-    sqlite3_bind_int(statement, RUN_ended, run->ended);
+    statement_bind_i64(statement, RUN_ended, run->ended);
     if (run->status_known) {
-        sqlite3_bind_int(statement, RUN_exit_code, run->exit_code);
-        sqlite3_bind_int(statement, RUN_exit_signal, run->exit_signal);
+        statement_bind_i64(statement, RUN_exit_code, run->exit_code);
+        statement_bind_i64(statement, RUN_exit_signal, run->exit_signal);
     }
     columns_bind_known(statement, RUN_cores_allowed_milli, run->cores_allowed_milli);
     columns_bind_known(statement, RUN_memory_limit_bytes, run->memory_limit_bytes);
@@ -153,7 +153,7 @@ static void bind_run(sqlite3_stmt *statement, const struct filing *filing, int64
 
 static enum err insert_run(struct filing *filing, int64_t host)
 {
-    sqlite3_stmt *statement;
+    struct statement *statement;
     struct buf command;
     enum err err = db_prepare(filing->store, &statement, "file a run", RUN_SQL);
     if (err != OK)
@@ -162,8 +162,8 @@ static enum err insert_run(struct filing *filing, int64_t host)
     words_encode(&command, filing->run->command);
     bind_run(statement, filing, host, (struct bytes){ command.data, command.size });
     err = buf_err(&command) == OK ? db_run(filing->store, statement, "file a run") : NOMEM;
-    filing->run_row = sqlite3_last_insert_rowid(filing->store->db);
-    sqlite3_finalize(statement);
+    filing->run_row = db_last_id(filing->store);
+    statement_free(statement);
     buf_clear(&command);
     return err;
 }

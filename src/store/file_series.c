@@ -35,13 +35,13 @@ static uint64_t hash_set(const struct set *set)
 
 static enum err write_metrics(struct filing *filing, int64_t set_row, const struct set *set)
 {
-    sqlite3_stmt *statement;
-    enum err err = db_prepare(filing->store, &statement, "file series",
+    struct statement *statement;
+    enum err err = db_prepare_bulk(filing->store, &statement, "file series",
                               "INSERT INTO set_metrics VALUES (?1,?2,?3,?4,?5,?6,?7)");
     for (size_t i = 0; i < set->size && err == OK; i++) {
         const struct metric *metric = &set->metrics[i];
-        sqlite3_bind_int64(statement, 1, set_row);
-        sqlite3_bind_int64(statement, 2, (sqlite3_int64)i);
+        statement_bind_i64(statement, 1, set_row);
+        statement_bind_u64(statement, 2, (uint64_t)i);
         columns_bind_bytes(statement, 3, bytes_of(metric->name));
         columns_bind_bytes(statement, 4, bytes_of(metric->unit));
         columns_bind_bytes(statement, 5, bytes_of(kind_names[metric->kind]));
@@ -49,21 +49,23 @@ static enum err write_metrics(struct filing *filing, int64_t set_row, const stru
         columns_bind_bytes(statement, 7, bytes_of(metric->help));
         err = db_run(filing->store, statement, "file series");
     }
-    sqlite3_finalize(statement);
+    if (err == OK)
+        err = db_finish(filing->store, &statement, "file series");
+    statement_free(statement);
     return err;
 }
 
 static enum err insert_set(struct filing *filing, const struct set *set, int64_t hash, int64_t *row)
 {
-    sqlite3_stmt *statement;
+    struct statement *statement;
     enum err err = db_prepare(filing->store, &statement, "file series", "INSERT INTO sets (name, hash) VALUES (?1, ?2)");
     if (err != OK)
         return err;
     columns_bind_bytes(statement, 1, bytes_of(set->name));
-    sqlite3_bind_int64(statement, 2, hash);
+    statement_bind_i64(statement, 2, hash);
     err = db_run(filing->store, statement, "file series");
-    *row = sqlite3_last_insert_rowid(filing->store->db);
-    sqlite3_finalize(statement);
+    *row = db_last_id(filing->store);
+    statement_free(statement);
     return err == OK ? write_metrics(filing, *row, set) : err;
 }
 
@@ -75,30 +77,30 @@ static enum err find_set(struct filing *filing, const struct set *set, int64_t *
     return err == OK && !*row ? insert_set(filing, set, hash, row) : err;
 }
 
-static enum err write_chunk(struct filing *filing, sqlite3_stmt *statement, const struct run_series *series,
+static enum err write_chunk(struct filing *filing, struct statement *statement, const struct run_series *series,
                             size_t first, size_t count, struct buf *data)
 {
     buf_reset(data);
     enum err err = series_encode(data, series, first, count);
     if (err != OK)
         return err;
-    sqlite3_bind_int64(statement, 4, (sqlite3_int64)(first / SERIES_CHUNK_ROWS));
-    sqlite3_bind_int64(statement, 7, (sqlite3_int64)count);
-    sqlite3_bind_int64(statement, 8, (sqlite3_int64)series->times_ns[first]);
-    sqlite3_bind_int64(statement, 9, (sqlite3_int64)series->times_ns[first + count - 1]);
-    sqlite3_bind_blob64(statement, 10, data->data, data->size, SQLITE_STATIC);
+    statement_bind_u64(statement, 4, (uint64_t)(first / SERIES_CHUNK_ROWS));
+    statement_bind_u64(statement, 7, (uint64_t)count);
+    statement_bind_u64(statement, 8, (uint64_t)series->times_ns[first]);
+    statement_bind_u64(statement, 9, (uint64_t)series->times_ns[first + count - 1]);
+    statement_bind_blob(statement, 10, (struct bytes){ data->data, data->size });
     return db_run(filing->store, statement, "file series");
 }
 
-static enum err write_series(struct filing *filing, sqlite3_stmt *statement, size_t number, struct buf *data)
+static enum err write_series(struct filing *filing, struct statement *statement, size_t number, struct buf *data)
 {
     const struct run_series *series = &filing->run->series[number];
     int64_t set_row;
     enum err err = find_set(filing, &series->set, &set_row);
-    sqlite3_bind_int64(statement, 1, filing->job);
-    sqlite3_bind_int64(statement, 2, filing->run_row);
-    sqlite3_bind_int64(statement, 3, (sqlite3_int64)number);
-    sqlite3_bind_int64(statement, 5, set_row);
+    statement_bind_i64(statement, 1, filing->job);
+    statement_bind_i64(statement, 2, filing->run_row);
+    statement_bind_u64(statement, 3, (uint64_t)number);
+    statement_bind_i64(statement, 5, set_row);
     columns_bind_bytes(statement, 6, bytes_of(series->instance));
     for (size_t first = 0; first < series->count && err == OK; first += SERIES_CHUNK_ROWS) {
         size_t left = series->count - first;
@@ -109,16 +111,18 @@ static enum err write_series(struct filing *filing, sqlite3_stmt *statement, siz
 
 enum err file_series(struct filing *filing)
 {
-    sqlite3_stmt *statement;
+    struct statement *statement;
     struct buf data;
     if (!filing->run->series_count)
         return OK;
-    enum err err = db_prepare(filing->store, &statement, "file series",
+    enum err err = db_prepare_bulk(filing->store, &statement, "file series",
                               "INSERT INTO series VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)");
     buf_init(&data, SIZE_MAX / 2);
     for (size_t i = 0; i < filing->run->series_count && err == OK; i++)
         err = write_series(filing, statement, i, &data);
-    sqlite3_finalize(statement);
+    if (err == OK)
+        err = db_finish(filing->store, &statement, "file series");
+    statement_free(statement);
     buf_clear(&data);
     return err;
 }

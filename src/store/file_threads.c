@@ -9,13 +9,13 @@
     "INSERT INTO threads (" COUNTERS_LIST(COLUMNS_COUNTER_NAME) "job, process, number, tid, name, start_ns, end_ns)" \
     " VALUES (" COUNTERS_LIST(COLUMNS_COUNTER_PARAMETER) "?,?,?,?,?,?,?)"
 
-static enum err write_thread(struct filing *filing, sqlite3_stmt *statement, uint32_t process, uint32_t number,
+static enum err write_thread(struct filing *filing, struct statement *statement, uint32_t process, uint32_t number,
                              const struct thread *thread)
 {
     int at = columns_bind_counters(statement, 1, &thread->counters);
-    sqlite3_bind_int64(statement, at++, filing->job);
-    sqlite3_bind_int64(statement, at++, filing->first + process);
-    sqlite3_bind_int64(statement, at++, number);
+    statement_bind_i64(statement, at++, filing->job);
+    statement_bind_i64(statement, at++, filing->first + process);
+    statement_bind_i64(statement, at++, number);
     columns_bind_known(statement, at++, thread->tid);
     columns_bind_bytes(statement, at++, (struct bytes){ thread->name, strnlen(thread->name, sizeof thread->name) });
     columns_bind_known(statement, at++, thread->start_ns);
@@ -23,7 +23,7 @@ static enum err write_thread(struct filing *filing, sqlite3_stmt *statement, uin
     return db_run(filing->store, statement, "file threads");
 }
 
-static enum err write_threads(struct filing *filing, sqlite3_stmt *statement, struct top *top)
+static enum err write_threads(struct filing *filing, struct statement *statement, struct top *top)
 {
     const struct run *run = filing->run;
     enum err err = OK;
@@ -42,31 +42,33 @@ static enum err write_threads(struct filing *filing, sqlite3_stmt *statement, st
 
 static enum err write_top(struct filing *filing, const struct top *top)
 {
-    sqlite3_stmt *statement;
+    struct statement *statement;
     enum err err = db_prepare(filing->store, &statement, "file the top",
                               "INSERT INTO top_threads VALUES (?1,?2,?3,?4,?5)");
     if (err != OK)
         return err;
-    sqlite3_bind_int64(statement, 1, filing->job);
-    sqlite3_bind_int64(statement, 2, filing->run_row);
+    statement_bind_i64(statement, 1, filing->job);
+    statement_bind_i64(statement, 2, filing->run_row);
     for (size_t i = 0; i < top->count && err == OK; i++) {
-        sqlite3_bind_int64(statement, 3, top->items[i].a);
-        sqlite3_bind_int64(statement, 4, top->items[i].b);
-        sqlite3_bind_int64(statement, 5, (sqlite3_int64)top->items[i].value);
+        statement_bind_i64(statement, 3, top->items[i].a);
+        statement_bind_i64(statement, 4, top->items[i].b);
+        statement_bind_u64(statement, 5, (uint64_t)top->items[i].value);
         err = db_run(filing->store, statement, "file the top");
     }
-    sqlite3_finalize(statement);
+    statement_free(statement);
     return err;
 }
 
 enum err file_threads(struct filing *filing)
 {
-    sqlite3_stmt *statement;
+    struct statement *statement;
     struct top top = { 0 };
-    enum err err = db_prepare(filing->store, &statement, "file threads", THREAD_SQL);
+    enum err err = db_prepare_bulk(filing->store, &statement, "file threads", THREAD_SQL);
     if (err != OK)
         return err;
     err = write_threads(filing, statement, &top);
-    sqlite3_finalize(statement);
+    if (err == OK)
+        err = db_finish(filing->store, &statement, "file threads");
+    statement_free(statement);
     return err == OK && top.count ? write_top(filing, &top) : err;
 }

@@ -21,7 +21,7 @@ struct rows {
     struct dictionary texts;
     int64_t *ids; /* per text of the dictionary; 0: not asked yet */
     size_t room;
-    sqlite3_stmt *select, *insert;
+    struct statement *select, *insert;
 };
 
 /* select: "SELECT id FROM directories WHERE path = ?1", insert: "INSERT INTO directories (path) VALUES (?1)". */

@@ -7,7 +7,10 @@
 /* Adds "SELECT id AS found FROM jobs WHERE … ORDER BY … LIMIT …". */
 void filter_add_sql(struct buf *sql, const struct store_filter *filter);
 
+/* Adds the " ORDER BY …" alone. */
+void filter_add_order(struct buf *sql, const struct store_filter *filter);
+
 /* Binds its parameters, from the first. Texts are borrowed. */
-void filter_bind(sqlite3_stmt *statement, const struct store_filter *filter);
+void filter_bind(struct statement *statement, const struct store_filter *filter);
 
 #endif

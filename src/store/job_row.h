@@ -14,7 +14,7 @@
 
 /* Texts are borrowed from statement until its next step, the command from words. brief: JOB_ROW_COLUMNS_BRIEF
  * were selected, else JOB_ROW_COLUMNS. */
-void job_row_read(sqlite3_stmt *statement, bool brief, struct store_job *job, struct buf *words);
+void job_row_read(struct statement *statement, bool brief, struct store_job *job, struct buf *words);
 
 /* Gives job its own copy of all texts. */
 enum err job_row_own(struct store_job *job);

@@ -9,7 +9,7 @@
 
 #define SQL_MAX 65536
 
-static enum err tell(struct store *store, sqlite3_stmt *statement, bool brief,
+static enum err tell(struct store *store, struct statement *statement, bool brief,
                      enum err (*each)(void *context, const struct store_job *job), void *context)
 {
     struct store_job job;
@@ -30,20 +30,22 @@ static enum err tell(struct store *store, sqlite3_stmt *statement, bool brief,
 
 /* Jobs are found and sorted by their rows alone and read afterwards, so that the sort does not move all columns. A CROSS
  * JOIN is the one that SQLite does not turn round, so the order stays. */
-static void add_sql(struct buf *sql, const struct store_filter *filter)
+static void add_sql(const struct store *store, struct buf *sql, const struct store_filter *filter)
 {
     buf_add_text(sql, filter->brief ? "SELECT " JOB_ROW_COLUMNS_BRIEF " FROM (" : "SELECT " JOB_ROW_COLUMNS " FROM (");
     filter_add_sql(sql, filter);
-    buf_add_text(sql, ") CROSS JOIN jobs ON jobs.id = found");
+    buf_add_text(sql, ") AS chosen CROSS JOIN jobs WHERE jobs.id = found");
+    if (store->driver) /* no order is kept there that was not asked for */
+        filter_add_order(sql, filter);
 }
 
 enum err store_jobs(struct store *store, const struct store_filter *filter,
                     enum err (*each)(void *context, const struct store_job *job), void *context)
 {
-    sqlite3_stmt *statement = NULL;
+    struct statement *statement = NULL;
     struct buf sql;
     buf_init(&sql, SQL_MAX);
-    add_sql(&sql, filter);
+    add_sql(store, &sql, filter);
     enum err err = buf_err(&sql) == OK ? db_prepare(store, &statement, "find jobs", buf_text(&sql))
                                        : db_say(store, USAGE, "too many tags asked for");
     buf_clear(&sql);
@@ -51,7 +53,7 @@ enum err store_jobs(struct store *store, const struct store_filter *filter,
         return err;
     filter_bind(statement, filter);
     err = tell(store, statement, filter->brief, each, context);
-    sqlite3_finalize(statement);
+    statement_free(statement);
     return err;
 }
 
@@ -60,24 +62,29 @@ static enum err find_by_id(struct store *store, const char *job_id, int64_t rows
 {
     static const char *const sql[] = {
         "SELECT id FROM jobs WHERE job_id = ?1",
-        "SELECT id FROM jobs WHERE job_id BETWEEN ?1 AND ?1 || char(1114111)"
-        " AND substr(job_id, 1, length(?1)) = ?1 LIMIT 2",
+        "SELECT id FROM jobs WHERE job_id BETWEEN ?1 AND ?2 AND substr(job_id, 1, length(?1)) = ?1 LIMIT 2",
     };
-    enum err err = OK;
+    struct buf last;
+    buf_init(&last, SQL_MAX);
+    buf_printf(&last, "%s\xf4\x8f\xbf\xbf", job_id); /* the greatest character */
+    enum err err = buf_err(&last);
     for (int i = 0; i < 2 && err == OK && !*count; i++) {
-        sqlite3_stmt *statement;
+        struct statement *statement;
         bool row = true;
         err = db_prepare(store, &statement, "find a job", sql[i]);
         if (err != OK)
-            return err;
-        sqlite3_bind_text(statement, 1, job_id, -1, SQLITE_STATIC);
+            break;
+        statement_bind_text(statement, 1, bytes_of(job_id));
+        if (i == 1)
+            statement_bind_text(statement, 2, (struct bytes){ last.data, last.size });
         while (err == OK && row && *count < 2) {
             err = db_step(store, statement, "find a job", &row);
             if (row)
-                rows[(*count)++] = sqlite3_column_int64(statement, 0);
+                rows[(*count)++] = statement_i64(statement, 0);
         }
-        sqlite3_finalize(statement);
+        statement_free(statement);
     }
+    buf_clear(&last);
     return err;
 }
 
@@ -106,13 +113,13 @@ static enum err keep(void *context, const struct store_job *job)
 
 static enum err read_row(struct store *store, int64_t row, struct store_job *job)
 {
-    sqlite3_stmt *statement;
+    struct statement *statement;
     enum err err = db_prepare(store, &statement, "read a job", "SELECT " JOB_ROW_COLUMNS " FROM jobs WHERE id = ?1");
     if (err != OK)
         return err;
-    sqlite3_bind_int64(statement, 1, row);
+    statement_bind_i64(statement, 1, row);
     err = tell(store, statement, false, keep, job);
-    sqlite3_finalize(statement);
+    statement_free(statement);
     return err;
 }
 

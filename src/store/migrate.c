@@ -79,6 +79,6 @@ enum err migrate_up(struct store *store, const struct migration *steps, int coun
     if (err == OK)
         err = db_exec(store, "write", "COMMIT");
     if (err != OK)
-        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+        db_roll_back(store);
     return err;
 }

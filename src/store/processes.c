@@ -22,19 +22,19 @@ enum process_column {
 
 struct reader {
     struct store *store;
-    sqlite3_stmt *statement;
+    struct statement *statement;
     struct buf args;
     struct texts executables, directories, tag_sets;
 };
 
 static uint64_t number_at(const struct reader *reader, int at)
 {
-    return (uint64_t)sqlite3_column_int64(reader->statement, at);
+    return statement_u64(reader->statement, at);
 }
 
 static bool known_at(const struct reader *reader, int at)
 {
-    return sqlite3_column_type(reader->statement, at) != SQLITE_NULL;
+    return statement_is_known(reader->statement, at);
 }
 
 static void read_facts(const struct reader *reader, struct process *process)
@@ -76,7 +76,7 @@ static enum err read_texts(struct reader *reader, struct process *process)
     process->cwd = directory->columns[0];
     process->tags = tag_set->columns[0];
     buf_reset(&reader->args);
-    words_decode(&reader->args, columns_read_bytes(reader->statement, PROCESS_args));
+    words_decode(&reader->args, statement_bytes(reader->statement, PROCESS_args));
     process->args = (struct bytes){ reader->args.data, reader->args.size };
     return buf_err(&reader->args);
 }
@@ -121,10 +121,10 @@ static enum err read_by(struct store *store, const char *sql, int64_t job_row,
     buf_init(&reader->args, SIZE_MAX / 2);
     enum err err = open_reader(reader, sql);
     if (err == OK) {
-        sqlite3_bind_int64(reader->statement, 1, job_row);
+        statement_bind_i64(reader->statement, 1, job_row);
         err = tell(reader, each, context);
     }
-    sqlite3_finalize(reader->statement);
+    statement_free(reader->statement);
     texts_close(&reader->executables);
     texts_close(&reader->directories);
     texts_close(&reader->tag_sets);

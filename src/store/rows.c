@@ -14,8 +14,8 @@ enum err rows_open(struct rows *rows, struct store *store, const char *select, c
 
 void rows_close(struct rows *rows)
 {
-    sqlite3_finalize(rows->select);
-    sqlite3_finalize(rows->insert);
+    statement_free(rows->select);
+    statement_free(rows->insert);
     dictionary_clear(&rows->texts);
     free(rows->ids);
 }
@@ -41,13 +41,13 @@ static enum err find_or_make(struct rows *rows, struct bytes text, int64_t *id)
     columns_bind_bytes(rows->select, 1, text);
     enum err err = db_step(rows->store, rows->select, "look up a text", &found);
     if (err == OK && found)
-        *id = sqlite3_column_int64(rows->select, 0);
-    sqlite3_reset(rows->select);
+        *id = statement_i64(rows->select, 0);
+    statement_reset(rows->select);
     if (err != OK || found)
         return err;
     columns_bind_bytes(rows->insert, 1, text);
     err = db_run(rows->store, rows->insert, "write a text");
-    *id = sqlite3_last_insert_rowid(rows->store->db);
+    *id = db_last_id(rows->store);
     return err;
 }
 

@@ -12,7 +12,7 @@
 
 struct reader {
     struct store *store;
-    sqlite3_stmt *chunks, *metrics;
+    struct statement *chunks, *metrics;
     struct run_series series;
     struct metric *set_metrics;
     char *texts;      /* names of the set, its metrics, the instance and the host */
@@ -58,9 +58,9 @@ static void forget(struct reader *reader)
 }
 
 /* The texts of a description lie behind one another in a buffer that moves while it grows: places first. */
-static void add_text(struct buf *texts, const unsigned char *text)
+static void add_text(struct buf *texts, const char *text)
 {
-    buf_add_text(texts, text ? (const char *)text : "");
+    buf_add_text(texts, text);
     buf_add_char(texts, '\0');
 }
 
@@ -80,15 +80,15 @@ static enum err read_metrics(struct reader *reader, struct buf *texts, size_t *c
 {
     bool row;
     *count = 0;
-    sqlite3_bind_int64(reader->metrics, 1, reader->set_row);
+    statement_bind_i64(reader->metrics, 1, reader->set_row);
     for (;; ++*count) {
         enum err err = db_step(reader->store, reader->metrics, "read series", &row);
         if (err != OK || !row) {
-            sqlite3_reset(reader->metrics);
+            statement_reset(reader->metrics);
             return err;
         }
         for (int i = 0; i < 5; i++)
-            add_text(texts, sqlite3_column_text(reader->metrics, i));
+            add_text(texts, statement_text(reader->metrics, i));
     }
 }
 
@@ -98,11 +98,11 @@ static enum err begin_series(struct reader *reader)
     struct buf texts;
     size_t count;
     buf_init(&texts, SIZE_MAX / 2);
-    reader->run = sqlite3_column_int64(reader->chunks, 0);
-    reader->number = sqlite3_column_int64(reader->chunks, 1);
-    reader->set_row = sqlite3_column_int64(reader->chunks, 2);
+    reader->run = statement_i64(reader->chunks, 0);
+    reader->number = statement_i64(reader->chunks, 1);
+    reader->set_row = statement_i64(reader->chunks, 2);
     for (int i = 3; i < 6; i++)
-        add_text(&texts, sqlite3_column_text(reader->chunks, i));
+        add_text(&texts, statement_text(reader->chunks, i));
     enum err err = read_metrics(reader, &texts, &count);
     reader->texts = texts.data;
     reader->set_metrics = calloc(count + 1, sizeof *reader->set_metrics);
@@ -126,7 +126,7 @@ static enum err begin_series(struct reader *reader)
 static enum err add_chunk(struct reader *reader)
 {
     struct run_series *series = &reader->series;
-    struct bytes data = columns_read_bytes(reader->chunks, 6);
+    struct bytes data = statement_bytes(reader->chunks, 6);
     size_t rows, columns, at = series->count;
     enum err err = series_measure(data, &rows, &columns);
     if (err == OK && columns != series->set.size)
@@ -144,8 +144,8 @@ static enum err add_chunk(struct reader *reader)
 
 static bool same_series(const struct reader *reader)
 {
-    return reader->texts && sqlite3_column_int64(reader->chunks, 0) == reader->run
-           && sqlite3_column_int64(reader->chunks, 1) == reader->number;
+    return reader->texts && statement_i64(reader->chunks, 0) == reader->run
+           && statement_i64(reader->chunks, 1) == reader->number;
 }
 
 static enum err tell(struct reader *reader,
@@ -174,16 +174,16 @@ enum err store_series(struct store *store, int64_t job_row,
     enum err err = db_prepare(store, &reader.chunks, "read series",
                               "SELECT s.run, s.number, s.set_id, h.name, s.instance, t.name, s.data FROM series s"
                               " JOIN runs r ON r.id = s.run JOIN hosts h ON h.id = r.host JOIN sets t ON t.id = s.set_id"
-                              " WHERE s.job = ?1 ORDER BY h.name, r.start_ns, s.run, s.number, s.chunk");
+                              " WHERE s.job = ?1 ORDER BY h.name NULLS FIRST, r.start_ns NULLS FIRST, s.run, s.number, s.chunk");
     if (err == OK)
         err = db_prepare(store, &reader.metrics, "read series",
                          "SELECT name, unit, kind, type, help FROM set_metrics WHERE set_id = ?1 ORDER BY number");
     if (err == OK) {
-        sqlite3_bind_int64(reader.chunks, 1, job_row);
+        statement_bind_i64(reader.chunks, 1, job_row);
         err = tell(&reader, each, context);
     }
     forget(&reader);
-    sqlite3_finalize(reader.chunks);
-    sqlite3_finalize(reader.metrics);
+    statement_free(reader.chunks);
+    statement_free(reader.metrics);
     return err;
 }

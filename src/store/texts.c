@@ -15,17 +15,17 @@ enum err texts_open(struct texts *texts, struct store *store, const char *select
 
 void texts_close(struct texts *texts)
 {
-    sqlite3_finalize(texts->select);
+    statement_free(texts->select);
     for (size_t i = 0; i < sizeof texts->entries / sizeof texts->entries[0]; i++)
         free(texts->entries[i].memory);
 }
 
 static enum err keep(struct texts *texts, struct texts_entry *entry)
 {
-    int columns = sqlite3_column_count(texts->select);
+    int columns = statement_columns(texts->select);
     size_t size = 0;
     for (int i = 0; i < columns && i < TEXTS_COLUMNS; i++) {
-        entry->columns[i] = columns_read_bytes(texts->select, i);
+        entry->columns[i] = statement_bytes(texts->select, i);
         size += entry->columns[i].size;
     }
     char *to = entry->memory = malloc(size + 1);
@@ -45,11 +45,11 @@ static enum err ask(struct texts *texts, int64_t row, struct texts_entry *entry)
     bool found;
     free(entry->memory);
     *entry = (struct texts_entry){ 0 };
-    sqlite3_bind_int64(texts->select, 1, row);
+    statement_bind_i64(texts->select, 1, row);
     enum err err = db_step(texts->store, texts->select, "read texts", &found);
     if (err == OK && found)
         err = keep(texts, entry);
-    sqlite3_reset(texts->select);
+    statement_reset(texts->select);
     if (err == OK)
         entry->row = row;
     return err;

@@ -15,7 +15,7 @@ struct texts_entry {
 /* Remembers the texts of so many rows; a job with more pays for asking again. */
 struct texts {
     struct store *store;
-    sqlite3_stmt *select;
+    struct statement *select;
     struct texts_entry entries[1024];
 };
 

@@ -11,13 +11,13 @@
 
 enum thread_column { THREAD_process, THREAD_tid, THREAD_name, THREAD_start_ns, THREAD_end_ns, THREAD_counters };
 
-static void read_thread(sqlite3_stmt *statement, struct thread *thread)
+static void read_thread(struct statement *statement, struct thread *thread)
 {
-    struct bytes name = columns_read_bytes(statement, THREAD_name);
+    struct bytes name = statement_bytes(statement, THREAD_name);
     *thread = (struct thread){
-        .tid = (uint32_t)sqlite3_column_int64(statement, THREAD_tid),
-        .start_ns = (uint64_t)sqlite3_column_int64(statement, THREAD_start_ns),
-        .end_ns = (uint64_t)sqlite3_column_int64(statement, THREAD_end_ns),
+        .tid = (uint32_t)statement_i64(statement, THREAD_tid),
+        .start_ns = statement_u64(statement, THREAD_start_ns),
+        .end_ns = statement_u64(statement, THREAD_end_ns),
         .events = UINT32_MAX,
     };
     if (name.size)
@@ -25,7 +25,7 @@ static void read_thread(sqlite3_stmt *statement, struct thread *thread)
     columns_read_counters(statement, THREAD_counters, &thread->counters);
 }
 
-static enum err tell(struct store *store, sqlite3_stmt *statement,
+static enum err tell(struct store *store, struct statement *statement,
                      enum err (*each)(void *context, uint32_t number, const struct thread *thread), void *context)
 {
     struct thread thread;
@@ -35,7 +35,7 @@ static enum err tell(struct store *store, sqlite3_stmt *statement,
         if (err != OK || !row)
             return err;
         read_thread(statement, &thread);
-        err = each(context, (uint32_t)sqlite3_column_int64(statement, THREAD_process), &thread);
+        err = each(context, (uint32_t)statement_i64(statement, THREAD_process), &thread);
         if (err != OK)
             return err;
     }
@@ -44,13 +44,13 @@ static enum err tell(struct store *store, sqlite3_stmt *statement,
 static enum err read_by(struct store *store, const char *sql, int64_t job_row,
                         enum err (*each)(void *context, uint32_t number, const struct thread *thread), void *context)
 {
-    sqlite3_stmt *statement;
+    struct statement *statement;
     enum err err = db_prepare(store, &statement, "read threads", sql);
     if (err != OK)
         return err;
-    sqlite3_bind_int64(statement, 1, job_row);
+    statement_bind_i64(statement, 1, job_row);
     err = tell(store, statement, each, context);
-    sqlite3_finalize(statement);
+    statement_free(statement);
     return err;
 }
 

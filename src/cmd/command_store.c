@@ -1,6 +1,8 @@
 /* Opens the store for a command, finds the job that was asked for; says what to do when that fails. */
 #include "cmd/command_store.h"
 
+#include "store/driver.h"
+
 #include <stdlib.h>
 
 /* The store's own message says what to do; a store that is not there yet needs only a first job. */
@@ -10,12 +12,14 @@ static void explain(const struct command_call *call, enum store_mode mode, enum 
     const char *db = call->globals->db;
     if (!db && store_default_path(path, sizeof path) == OK)
         db = path;
-    if (err == ABSENT && mode == STORE_READ)
+    bool is_url = db && driver_is_url(db); /* which may hold a password: its message does not */
+    if (err == ABSENT && mode == STORE_READ && !is_url)
         command_fail(call, "no job yet: 'sonde run -- CMD' makes the first one (there is none in %s)", db ? db : "the store");
     else if (message)
         command_fail(call, "%s", message);
     else
-        command_fail(call, "cannot %s the store %s: %s", mode == STORE_READ ? "open" : "make", db ? db : "", err_text(err));
+        command_fail(call, "cannot %s the store %s: %s", mode == STORE_READ ? "open" : "make", db && !is_url ? db : "",
+                     err_text(err));
 }
 
 bool command_store_open(const struct command_call *call, enum store_mode mode, struct store **store)

@@ -18,7 +18,8 @@ const struct command_fact usage_exits[] = {
 };
 
 const struct command_fact usage_environment[] = {
-    { "SONDE_DB", "The job database; without it, $XDG_DATA_HOME/sonde/sonde.db, else ~/.local/share/sonde/sonde.db." },
+    { "SONDE_DB", "The job database, a file or the URL of one in PostgreSQL; without it, "
+      "$XDG_DATA_HOME/sonde/sonde.db, else ~/.local/share/sonde/sonde.db." },
     { 0 },
 };
 

@@ -5,6 +5,7 @@
 #include "base/ask.h"
 #include "base/self.h"
 #include "base/text.h"
+#include "store/driver.h"
 #include "store/store.h"
 
 #include <dirent.h>
@@ -158,7 +159,15 @@ void doctor_parts_store(const struct place *place, struct finding *finding)
     }
     enum err err = store_open(&store, path, STORE_READ, &message);
     store_close(&store);
-    if (!err || err == ABSENT)
+    bool is_url = driver_is_url(path);
+    if (is_url)
+        driver_url_mask(path);
+    if (is_url && (!err || (err == ABSENT && message && strstr(message, "is empty"))))
+        finding_there(finding, "%s%s", path, err ? " (its tables will be made)" : "");
+    else if (is_url)
+        finding_missing(finding, "Start the server and allow this user to use it, or set another $SONDE_DB", "%s",
+                        message ? message : err_text(err));
+    else if (!err || err == ABSENT)
         check_folder(path, !err, finding);
     else
         finding_missing(finding, err == USAGE ? "Use the newer Sonde that made it, or another $SONDE_DB"

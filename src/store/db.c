@@ -68,21 +68,23 @@ enum err db_exec(struct store *store, const char *what, const char *sql)
     return err == OK ? OK : db_fail_as(store, what, err);
 }
 
-static enum err prepare_other(struct store *store, struct statement *statement, const char *what, const char *sql, bool bulk)
+static enum err prepare_other(struct store *store, struct statement *statement, const char *what, const char *sql,
+                              enum driver_use use)
 {
     statement->driver = store->driver;
-    enum err err = store->driver->prepare(store->link, &statement->other, sql, bulk);
+    enum err err = store->driver->prepare(store->link, &statement->other, sql, use);
     return err == OK ? OK : db_fail_as(store, what, err);
 }
 
-static enum err prepare(struct store *store, struct statement **statement, const char *what, const char *sql, bool bulk)
+static enum err prepare(struct store *store, struct statement **statement, const char *what, const char *sql,
+                        enum driver_use use)
 {
     enum err err = OK;
     struct statement *made = *statement = calloc(1, sizeof *made);
     if (!made)
         return db_say(store, NOMEM, "the store %s: cannot %s: %s", store->path, what, err_text(NOMEM));
     if (store->driver)
-        err = prepare_other(store, made, what, sql, bulk);
+        err = prepare_other(store, made, what, sql, use);
     else if (sqlite3_prepare_v2(store->db, sql, -1, &made->sqlite, NULL) != SQLITE_OK)
         err = db_fail(store, what);
     if (err != OK) {
@@ -94,12 +96,17 @@ static enum err prepare(struct store *store, struct statement **statement, const
 
 enum err db_prepare(struct store *store, struct statement **statement, const char *what, const char *sql)
 {
-    return prepare(store, statement, what, sql, false);
+    return prepare(store, statement, what, sql, DRIVER_FEW);
 }
 
 enum err db_prepare_bulk(struct store *store, struct statement **statement, const char *what, const char *sql)
 {
-    return prepare(store, statement, what, sql, true);
+    return prepare(store, statement, what, sql, DRIVER_BULK);
+}
+
+enum err db_prepare_many(struct store *store, struct statement **statement, const char *what, const char *sql)
+{
+    return prepare(store, statement, what, sql, DRIVER_MANY);
 }
 
 enum err db_finish(struct store *store, struct statement **statement, const char *what)

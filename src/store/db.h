@@ -9,7 +9,8 @@ struct store {
     sqlite3 *db;                 /* NULL: another database, in which there is … */
     const struct driver *driver; /* … */
     struct driver_link *link;
-    char *path;                  /* or the URL, without its password */
+    char *url;                   /* of it */
+    char *path;                  /* or the URL without its password, for people */
     enum store_mode mode;
     int wal_frames;           /* in the write-ahead log after our last commit */
     uint64_t busy_since_ns, wait_max_ns; /* for the lock of another writer */
@@ -29,6 +30,9 @@ enum err db_err(int code, int system_errno);
 
 enum err db_exec(struct store *store, const char *what, const char *sql);
 enum err db_prepare(struct store *store, struct statement **statement, const char *what, const char *sql);
+
+/* A SELECT of many rows; all its parameters are numbers. */
+enum err db_prepare_many(struct store *store, struct statement **statement, const char *what, const char *sql);
 
 /* An INSERT that is run for many rows: quicker where there is a way for that. db_finish must return OK for them to be
  * there, and frees the statement. */

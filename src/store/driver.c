@@ -36,13 +36,11 @@ enum err driver_load(const char *url, const struct driver **driver, char *why, s
     return CORRUPT;
 }
 
-/* scheme://user:password@host/db */
-void driver_url_masked(const char *url, char *text, size_t size)
+/* scheme://user:password@host/db; a password may hold an '@' only where it is written %40. */
+void driver_url_mask(char *url)
 {
-    const char *from = strstr(url, "://"), *at = from ? strchr(from + 3, '@') : NULL;
-    const char *colon = at ? memchr(from + 3, ':', (size_t)(at - from - 3)) : NULL;
+    char *from = strstr(url, "://"), *at = from ? strchr(from + 3, '@') : NULL;
+    char *colon = at ? memchr(from + 3, ':', (size_t)(at - from - 3)) : NULL;
     if (colon)
-        snprintf(text, size, "%.*s:***%s", (int)(colon - url), url, at);
-    else
-        snprintf(text, size, "%s", url);
+        memmove(colon, at, strlen(at) + 1);
 }

@@ -11,6 +11,12 @@
 struct driver_link;      /* a connection */
 struct driver_statement; /* prepared; parameters and columns as of SQLite: parameters from 1, columns from 0 */
 
+enum driver_use {
+    DRIVER_FEW,  /* as often as it is needed, with a handful of rows */
+    DRIVER_BULK, /* an INSERT for many rows: they are on their way when finish has returned OK */
+    DRIVER_MANY, /* a SELECT of many rows, by numbers alone: they are not all fetched at once */
+};
+
 struct driver {
     uint32_t version; /* DRIVER_VERSION when it was built */
     const char *name; /* for people: "PostgreSQL" */
@@ -25,8 +31,7 @@ struct driver {
     enum err (*begin)(struct driver_link *link, bool to_write); /* to_write: after all other writers */
     bool (*is_within)(const struct driver_link *link);          /* a transaction */
 
-    /* bulk: an INSERT that is run for many rows; they are on their way when finish has returned OK. */
-    enum err (*prepare)(struct driver_link *link, struct driver_statement **statement, const char *sql, bool bulk);
+    enum err (*prepare)(struct driver_link *link, struct driver_statement **statement, const char *sql, enum driver_use use);
     void (*bind_null)(struct driver_statement *statement, int at);
     void (*bind_i64)(struct driver_statement *statement, int at, int64_t value);
     void (*bind_text)(struct driver_statement *statement, int at, struct bytes text); /* any bytes; given back as they are */
@@ -49,7 +54,7 @@ bool driver_is_url(const char *path);
 /* ABSENT: the module is not installed; CORRUPT: it is of another version of Sonde. why gets a sentence. */
 enum err driver_load(const char *url, const struct driver **driver, char *why, size_t why_size);
 
-/* The URL without its password, for people. */
-void driver_url_masked(const char *url, char *text, size_t size);
+/* Takes the password out of a URL, for people. */
+void driver_url_mask(char *url);
 
 #endif

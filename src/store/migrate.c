@@ -8,12 +8,26 @@
 #include <stdio.h>
 
 const struct migration migrations[] = {
-    { "make the tables", schema_version_1, NULL },
+    { .about = "make the tables", .sql = schema_version_1, .sqlite_after = schema_indexes_1,
+      .postgres_before = schema_postgres_functions_1, .postgres_after = schema_postgres_indexes_1 },
 };
 const int migration_count = sizeof migrations / sizeof migrations[0];
 
+static enum err read_other_version(struct store *store, int *version)
+{
+    int64_t tables = 0, number = 0;
+    enum err err = db_number(store, "read it", "SELECT count(*) FROM information_schema.tables WHERE"
+                             " table_schema = current_schema() AND table_name IN ('meta', 'jobs', 'processes')", 0, &tables);
+    if (err == OK && tables)
+        err = db_number(store, "read it", "SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'schema'", 0, &number);
+    *version = (int)number;
+    return err;
+}
+
 static enum err read_version(struct store *store, int *version)
 {
+    if (store->driver)
+        return read_other_version(store, version);
     int64_t user_version = 0, application = 0, tables = 0;
     enum err err = db_number(store, "read it", "PRAGMA user_version", 0, &user_version);
     if (err == OK)
@@ -41,10 +55,14 @@ static enum err set_version(struct store *store, int version)
 {
     char sql[512];
     snprintf(sql, sizeof sql,
-             "PRAGMA user_version = %d; PRAGMA application_id = %d;"
-             "INSERT OR REPLACE INTO meta VALUES ('schema', '%d'), ('written_by', 'sonde " SONDE_VERSION "');"
-             "INSERT OR IGNORE INTO meta VALUES ('made_ns', '%llu');",
-             version, SCHEMA_APPLICATION_ID, version, (unsigned long long)clock_realtime_ns());
+             "INSERT INTO meta VALUES ('schema', '%d'), ('written_by', 'sonde " SONDE_VERSION "')"
+             " ON CONFLICT (key) DO UPDATE SET value = excluded.value;"
+             "INSERT INTO meta VALUES ('made_ns', '%llu') ON CONFLICT (key) DO NOTHING;",
+             version, (unsigned long long)clock_realtime_ns());
+    enum err err = db_exec(store, "set the version", sql);
+    if (err != OK || store->driver)
+        return err;
+    snprintf(sql, sizeof sql, "PRAGMA user_version = %d; PRAGMA application_id = %d;", version, SCHEMA_APPLICATION_ID);
     return db_exec(store, "set the version", sql);
 }
 
@@ -52,6 +70,17 @@ enum err migrate_say_newer(struct store *store, int version, int known)
 {
     return db_say(store, USAGE, "the store %s was made by a newer Sonde (schema %d, this one knows %d). "
                   "Use that Sonde, or name another store with SONDE_DB", store->path, version, known);
+}
+
+static enum err take_step(struct store *store, const struct migration *migration)
+{
+    const char *const sql[] = { store->driver ? migration->postgres_before : NULL, migration->sql,
+                                store->driver ? migration->postgres_after : migration->sqlite_after };
+    enum err err = OK;
+    for (size_t i = 0; i < sizeof sql / sizeof sql[0] && err == OK; i++)
+        if (sql[i])
+            err = db_exec(store, migration->about, sql[i]);
+    return err == OK && migration->step ? migration->step(store) : err;
 }
 
 static enum err apply(struct store *store, const struct migration *steps, int count)
@@ -62,11 +91,8 @@ static enum err apply(struct store *store, const struct migration *steps, int co
         return err;
     if (version > count)
         return migrate_say_newer(store, version, count);
-    for (; version < count && err == OK; version++) {
-        err = db_exec(store, steps[version].about, steps[version].sql);
-        if (err == OK && steps[version].step)
-            err = steps[version].step(store);
-    }
+    for (; version < count && err == OK; version++)
+        err = take_step(store, &steps[version]);
     return err == OK ? set_version(store, count) : err;
 }
 

@@ -4,10 +4,13 @@
 
 #include "store/db.h"
 
-/* Step i (from 0) makes version i + 1 out of version i. sql, then (when it is not NULL) step. */
+/* Step i (from 0) makes version i + 1 out of version i: sql, which both databases take; around it what only one of them
+ * takes; then step. Any of them may be NULL. */
 struct migration {
     const char *about; /* for the message when it fails */
     const char *sql;
+    const char *sqlite_after;
+    const char *postgres_before, *postgres_after;
     enum err (*step)(struct store *store);
 };
 

@@ -99,7 +99,7 @@ static enum err migrate_for_reader(struct store *store)
 {
     struct store *writer;
     char *message;
-    enum err err = store_open(&writer, store->path, STORE_WRITE, &message);
+    enum err err = store_open(&writer, store->url ? store->url : store->path, STORE_WRITE, &message);
     if (err != OK)
         db_say(store, err, "the store %s is of an older Sonde and could not be brought up to date: %s", store->path,
                message ? message : err_text(err));
@@ -121,7 +121,7 @@ static enum err check_version(struct store *store)
         return migrate_say_newer(store, version, migration_count);
     if (store->mode == STORE_READ)
         return migrate_for_reader(store);
-    if (version == 0)
+    if (version == 0 && !store->driver)
         err = choose_log(store);
     return err == OK ? migrate_up(store, migrations, migration_count) : err;
 }
@@ -167,12 +167,35 @@ static enum err open_for_reading(struct store *store)
     return err;
 }
 
+static enum err open_url(struct store *store)
+{
+    char why[512];
+    enum err err = driver_load(store->url, &store->driver, why, sizeof why);
+    if (err != OK)
+        return db_say(store, err, "cannot open the store %s: %s", store->path, why);
+    err = store->driver->open(&store->link, store->url);
+    if (err != OK)
+        return db_say(store, err, "cannot open the store %s: %s", store->path,
+                      store->link ? store->driver->message(store->link) : err_text(err));
+    return check_version(store);
+}
+
 static enum err open_file(struct store *store)
 {
+    if (store->url)
+        return open_url(store);
     enum err err = check_file(store);
     if (err != OK)
         return err;
     return store->mode == STORE_WRITE ? open_for_writing(store) : open_for_reading(store);
+}
+
+static void disconnect(struct store *store)
+{
+    sqlite3_close(store->db);
+    store->db = NULL;
+    if (store->link)
+        store->driver->close(&store->link);
 }
 
 /* SQLite waits for most locks by itself, but not for all. */
@@ -181,8 +204,7 @@ static enum err open_patiently(struct store *store)
     uint64_t since_ns = clock_monotonic_ns();
     enum err err = open_file(store);
     for (int count = 0; err == AGAIN && db_wait(store, since_ns, count); count++) {
-        sqlite3_close(store->db);
-        store->db = NULL;
+        disconnect(store);
         err = open_file(store);
     }
     return err;
@@ -196,10 +218,13 @@ static struct store *new_store(const char *path, enum store_mode mode)
     store->mode = mode;
     store->wait_max_ns = WAIT_MAX_NS;
     store->path = strdup(path);
-    if (!store->path) {
-        free(store);
+    store->url = driver_is_url(path) ? strdup(path) : NULL;
+    if (!store->path || (driver_is_url(path) && !store->url)) {
+        store_close(&store);
         return NULL;
     }
+    if (store->url)
+        driver_url_mask(store->path);
     return store;
 }
 
@@ -231,8 +256,9 @@ void store_close(struct store **store)
         return;
     if ((*store)->wal_frames >= WAL_FRAMES_MAX)
         db_checkpoint(*store);
-    sqlite3_close((*store)->db);
+    disconnect(*store);
     free((*store)->path);
+    free((*store)->url);
     free(*store);
     *store = NULL;
 }

@@ -101,7 +101,7 @@ static enum err tell(struct reader *reader,
 
 static enum err open_reader(struct reader *reader, const char *sql)
 {
-    enum err err = db_prepare(reader->store, &reader->statement, "read processes", sql);
+    enum err err = db_prepare_many(reader->store, &reader->statement, "read processes", sql);
     if (err == OK)
         err = texts_open(&reader->executables, reader->store, "SELECT path, name FROM executables WHERE id = ?1");
     if (err == OK)

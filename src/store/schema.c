@@ -1,4 +1,5 @@
-/* Version 1 of the schema. It stays as it was released: what comes later is a step in migrate.c. */
+/* Version 1 of the schema. It stays as it was released: what comes later is a step in migrate.c. The tables are the same in
+ * SQLite and PostgreSQL (store/postgres_sql.c says the types otherwise). */
 #include "store/schema.h"
 
 #include "store/columns.h"
@@ -19,24 +20,17 @@ const char schema_version_1[] =
 
     "CREATE TABLE hosts (id INTEGER PRIMARY KEY, name TEXT, kernel TEXT, cpu_model TEXT, cores INTEGER,"
     " memory_bytes INTEGER);"
-    "CREATE INDEX hosts_by_name ON hosts (name);"
 
     "CREATE TABLE jobs (id INTEGER PRIMARY KEY," JOB_TEXTS(COLUMNS_TEXT) JOB_NUMBERS(COLUMNS_INTEGER) SUMMARY_COLUMNS
     " UNIQUE (job_id));"
-    "CREATE INDEX jobs_by_start ON jobs (start_ns);"
-    "CREATE INDEX jobs_by_user ON jobs (user, start_ns);"
     "CREATE TABLE job_tags (job INTEGER, key TEXT, value TEXT, PRIMARY KEY (job, key)) WITHOUT ROWID;"
-    "CREATE INDEX job_tags_by_key ON job_tags (key, value);"
 
     "CREATE TABLE runs (id INTEGER PRIMARY KEY," RUN_TEXTS(COLUMNS_TEXT) RUN_NUMBERS(COLUMNS_INTEGER) SUMMARY_COLUMNS
     " UNIQUE (run_id));"
-    "CREATE INDEX runs_by_job ON runs (job, last_process);"
-    "CREATE INDEX runs_by_host ON runs (host);"
 
     "CREATE TABLE executables (id INTEGER PRIMARY KEY, path TEXT, name TEXT);"
-    "CREATE INDEX executables_by_path ON executables (path, name);"
-    "CREATE TABLE directories (id INTEGER PRIMARY KEY, path TEXT UNIQUE);"
-    "CREATE TABLE tag_sets (id INTEGER PRIMARY KEY, tags TEXT UNIQUE);"
+    "CREATE TABLE directories (id INTEGER PRIMARY KEY, path TEXT);"
+    "CREATE TABLE tag_sets (id INTEGER PRIMARY KEY, tags TEXT);"
 
     "CREATE TABLE processes (job INTEGER, number INTEGER," PROCESS_COLUMNS(COLUMNS_INTEGER) COUNTER_COLUMNS
     " args TEXT, PRIMARY KEY (job, number)) WITHOUT ROWID;"
@@ -65,7 +59,7 @@ const char schema_version_1[] =
     " count INTEGER, start_ns INTEGER, end_ns INTEGER, data BLOB, PRIMARY KEY (job, run, number, chunk)) WITHOUT ROWID;"
 
     "CREATE VIEW process AS SELECT j.job_id, p.job, p.number, h.name AS host, p.pid, p.image, p.parent, p.last, p.depth,"
-    " p.ppid, p.pgid, p.sid, p.uid, CASE WHEN p.uid = r.uid THEN r.user END AS user,"
+    " p.ppid, p.pgid, p.sid, p.uid, CASE WHEN p.uid = r.uid THEN r.\"user\" END AS \"user\","
     " e.name AS exe, e.path, p.args, d.path AS cwd, t.tags,"
     " CASE p.state WHEN 0 THEN 'ended' WHEN 1 THEN 'execed' WHEN 2 THEN 'running' WHEN 3 THEN 'lost' END AS state,"
     " p.exit_code, p.exit_signal, p.start_ns, p.end_ns,"
@@ -86,8 +80,43 @@ const char schema_version_1[] =
     " max(x.rss_max_kb) AS rss_max_kb, sum(x.read_bytes) AS read_bytes, sum(x.write_bytes) AS write_bytes,"
     " sum(x.rchar) AS rchar, sum(x.wchar) AS wchar, sum(x.waiting_ns) AS waiting_ns, sum(x.blkio_us) AS blkio_us"
     " FROM run_executables x JOIN jobs j ON j.id = x.job JOIN executables e ON e.id = x.executable"
-    " GROUP BY j.job_id, x.executable;"
+    " GROUP BY j.job_id, x.job, e.id;"
 
-    "CREATE VIEW job AS SELECT job_id, name, user, hosts, tags, command, cwd,"
+    "CREATE VIEW job AS SELECT job_id, name, \"user\", hosts, tags, command, cwd,"
     " datetime(start_ns / 1000000000, 'unixepoch') AS start_utc, (end_ns - start_ns) / 1e9 AS duration_s,"
     " exit_code, exit_signal, processes, threads, usertime + systemtime AS cpu_us, rss_peak_bytes, id AS job FROM jobs;";
+
+const char schema_indexes_1[] =
+    "CREATE INDEX hosts_by_name ON hosts (name);"
+    "CREATE INDEX jobs_by_start ON jobs (start_ns);"
+    "CREATE INDEX jobs_by_user ON jobs (\"user\", start_ns);"
+    "CREATE INDEX job_tags_by_key ON job_tags (key, value);"
+    "CREATE INDEX runs_by_job ON runs (job, last_process);"
+    "CREATE INDEX runs_by_host ON runs (host);"
+    "CREATE INDEX executables_by_path ON executables (path, name);"
+    "CREATE UNIQUE INDEX directories_by_path ON directories (path);"
+    "CREATE UNIQUE INDEX tag_sets_by_tags ON tag_sets (tags);";
+
+/* What SQLite has by itself, before the tables. */
+const char schema_postgres_functions_1[] =
+    "CREATE FUNCTION datetime(seconds bigint, format text) RETURNS text LANGUAGE sql IMMUTABLE AS"
+    " $$ SELECT to_char(to_timestamp(seconds) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') $$;"
+    "CREATE FUNCTION glob(pattern text, value text) RETURNS boolean LANGUAGE sql IMMUTABLE AS"
+    " $$ SELECT value ~ ('^(?:' || replace(replace(regexp_replace(regexp_replace(pattern, '([.+(){}|$\\\\])', '\\\\\\1', 'g'),"
+    " '(^|[^[])\\^', '\\1\\\\^', 'g'), '*', '.*'), '?', '.') || ')$') $$;"
+    "CREATE FUNCTION group_concat_add(so_far text, more text, between_them text) RETURNS text LANGUAGE sql IMMUTABLE AS"
+    " $$ SELECT CASE WHEN more IS NULL THEN so_far WHEN so_far IS NULL THEN more"
+    " ELSE so_far || between_them || more END $$;"
+    "CREATE AGGREGATE group_concat(text, text) (SFUNC = group_concat_add, STYPE = text);";
+
+/* A text may be longer than what a b-tree of PostgreSQL takes; that each is there once is kept by the one who writes. */
+const char schema_postgres_indexes_1[] =
+    "CREATE INDEX hosts_by_name ON hosts (name);"
+    "CREATE INDEX jobs_by_start ON jobs (start_ns);"
+    "CREATE INDEX jobs_by_user ON jobs (\"user\", start_ns);"
+    "CREATE INDEX job_tags_by_key ON job_tags USING hash (key);"
+    "CREATE INDEX runs_by_job ON runs (job, last_process);"
+    "CREATE INDEX runs_by_host ON runs (host);"
+    "CREATE INDEX executables_by_path ON executables USING hash (path);"
+    "CREATE INDEX directories_by_path ON directories USING hash (path);"
+    "CREATE INDEX tag_sets_by_tags ON tag_sets USING hash (tags);";

@@ -171,7 +171,7 @@ enum err store_series(struct store *store, int64_t job_row,
                       enum err (*each)(void *context, const char *host, const struct run_series *series), void *context)
 {
     struct reader reader = { .store = store };
-    enum err err = db_prepare(store, &reader.chunks, "read series",
+    enum err err = db_prepare_many(store, &reader.chunks, "read series",
                               "SELECT s.run, s.number, s.set_id, h.name, s.instance, t.name, s.data FROM series s"
                               " JOIN runs r ON r.id = s.run JOIN hosts h ON h.id = r.host JOIN sets t ON t.id = s.set_id"
                               " WHERE s.job = ?1 ORDER BY h.name NULLS FIRST, r.start_ns NULLS FIRST, s.run, s.number, s.chunk");

@@ -45,7 +45,7 @@ static enum err read_by(struct store *store, const char *sql, int64_t job_row,
                         enum err (*each)(void *context, uint32_t number, const struct thread *thread), void *context)
 {
     struct statement *statement;
-    enum err err = db_prepare(store, &statement, "read threads", sql);
+    enum err err = db_prepare_many(store, &statement, "read threads", sql);
     if (err != OK)
         return err;
     statement_bind_i64(statement, 1, job_row);

@@ -177,3 +177,19 @@ void words_decode(struct buf *words, struct bytes text)
     buf_add(words, text.data, text.size);
     buf_add_char(words, '\0');
 }
+
+void words_escape(struct buf *text, struct bytes bytes)
+{
+    buf_add_text(text, "$'");
+    add_escaped(text, bytes);
+    buf_add_char(text, '\'');
+}
+
+void words_unescape(struct buf *bytes, struct bytes text)
+{
+    size_t before = bytes->size;
+    if (text.size && take_word(bytes, text) == text.size)
+        return;
+    bytes->size = before;
+    buf_add(bytes, text.data, text.size);
+}

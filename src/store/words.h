@@ -11,4 +11,8 @@ void words_encode(struct buf *text, struct bytes words);
 /* The opposite: adds the words, NUL after each. What words_encode did not make is taken as a single word. */
 void words_decode(struct buf *words, struct bytes text);
 
+/* Any bytes as one word $'…', whatever they are; and back. What words_escape did not make is taken as it is. */
+void words_escape(struct buf *text, struct bytes bytes);
+void words_unescape(struct buf *bytes, struct bytes text);
+
 #endif

@@ -19,15 +19,16 @@ static enum err refuse(struct store *store)
 
 /* Two versions that are not there yet. */
 static const struct migration future[] = {
-    { "make the tables", schema_version_1, NULL },
-    { "add energy", "ALTER TABLE jobs ADD COLUMN energy_uj INTEGER;", fill_energy },
-    { "add a table", "CREATE TABLE models (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO models VALUES (1, 'm');", NULL },
+    { .about = "make the tables", .sql = schema_version_1 },
+    { .about = "add energy", .sql = "ALTER TABLE jobs ADD COLUMN energy_uj INTEGER;", .step = fill_energy },
+    { .about = "add a table",
+      .sql = "CREATE TABLE models (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO models VALUES (1, 'm');" },
 };
 
 static const struct migration failing[] = {
-    { "make the tables", schema_version_1, NULL },
-    { "add energy", "ALTER TABLE jobs ADD COLUMN energy_uj INTEGER;", NULL },
-    { "fail", "CREATE TABLE models (id INTEGER PRIMARY KEY);", refuse },
+    { .about = "make the tables", .sql = schema_version_1 },
+    { .about = "add energy", .sql = "ALTER TABLE jobs ADD COLUMN energy_uj INTEGER;" },
+    { .about = "fail", .sql = "CREATE TABLE models (id INTEGER PRIMARY KEY);", .step = refuse },
 };
 
 static void an_older_store_is_brought_up(void **state)

@@ -21,6 +21,7 @@ enum err courier_open(struct courier *courier)
     http_answer_init(&courier->answer);
     courier->portion_bytes = courier->portion_max = PORTION_BYTES;
     courier->wait_ns = courier->next_try_ns = courier->position = 0;
+    courier->pieces_max = SIZE_MAX;
     return OK;
 }
 
@@ -96,14 +97,16 @@ static void note_failure(struct courier *courier, enum err err)
     courier->last = err;
 }
 
-/* Too much at once (FULL), or for the time that there was (AGAIN): less the next time. One piece alone that is too much is
- * refused. */
+/* Too much at once (FULL), or for the time that there was (AGAIN), or one of them is refused (CORRUPT): less the next time.
+ * One piece alone that is too much is refused for good. */
 static void shrink(struct courier *courier, enum err err, size_t count, size_t bytes)
 {
-    if (err == FULL && count == 1)
+    if (count == 1 && err != AGAIN)
         courier_refuse(courier, &courier->box.pieces[0]);
     else if (err == FULL)
         courier->portion_max = courier->portion_bytes = bytes / 2;
+    else if (err == CORRUPT)
+        courier->pieces_max = count / 2;
     else if (bytes / 2 >= PORTION_LEAST)
         courier->portion_bytes = bytes / 2;
 }
@@ -115,6 +118,24 @@ static void grow(struct courier *courier)
     courier->portion_bytes *= 2;
     if (courier->portion_bytes > courier->portion_max)
         courier->portion_bytes = courier->portion_max;
+    if (courier->pieces_max < SIZE_MAX / 2)
+        courier->pieces_max *= 2;
+}
+
+static enum err send_portion(struct courier *courier, uint64_t deadline_ns)
+{
+    size_t bytes, count = outbox_portion(&courier->box, courier->portion_bytes, courier->pieces_max, &bytes);
+    enum err err = courier->post(courier->sink, &count, bytes, deadline_ns);
+    if (err == FULL || err == AGAIN || err == CORRUPT)
+        shrink(courier, err, count, bytes);
+    outbox_remove_done(&courier->box);
+    if (!err)
+        grow(courier);
+    if (err == FULL || err == CORRUPT)
+        return OK; /* dealt with */
+    if (err)
+        note_failure(courier, err);
+    return err;
 }
 
 enum err courier_flush(struct courier *courier, uint64_t deadline_ns)
@@ -122,20 +143,11 @@ enum err courier_flush(struct courier *courier, uint64_t deadline_ns)
     if (!deadline_ns)
         deadline_ns = clock_monotonic_ns() + courier->client.timeout_ns;
     while (courier->box.count) {
-        size_t bytes;
         enum err err = wait_turn(courier, deadline_ns);
         if (err)
             return err;
-        size_t count = outbox_portion(&courier->box, courier->portion_bytes, &bytes);
-        err = courier->post(courier->sink, count, bytes, deadline_ns);
-        if (err == FULL || err == AGAIN)
-            shrink(courier, err, count, bytes);
-        outbox_remove_done(&courier->box);
-        if (!err)
-            grow(courier);
-        else if (err != FULL)
-            note_failure(courier, err);
-        if (err && err != FULL && err != AGAIN)
+        err = send_portion(courier, deadline_ns);
+        if (err && err != AGAIN) /* nothing that waiting a little would mend */
             return err;
     }
     return OK;

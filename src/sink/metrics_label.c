@@ -44,13 +44,18 @@ void metrics_label_add(struct buf *out, bool is_first, const char *name, const c
     buf_add_char(out, '"');
 }
 
-/* "cpu3" of the instances "cpu" is cpu="3". */
 static const char *shorten(const char *instance, const char *what)
 {
     size_t size = strlen(what);
     if (strncmp(instance, what, size) != 0 || !instance[size])
         return instance;
     return instance[size + strspn(instance + size, "0123456789")] == '\0' ? instance + size : instance;
+}
+
+const char *metrics_label_instance(const struct set *set, const char *instance, const char **name)
+{
+    *name = set->instances ? set->instances : "instance_name";
+    return shorten(instance, *name);
 }
 
 void metrics_label_entry(struct buf *out, const struct view_entry *entry)
@@ -61,8 +66,8 @@ void metrics_label_entry(struct buf *out, const struct view_entry *entry)
     if (entry->of && *entry->of->user)
         metrics_label_add(out, false, "user", entry->of->user);
     if (*entry->instance) {
-        const char *what = entry->set->instances ? entry->set->instances : "instance_name";
-        metrics_label_add(out, false, what, shorten(entry->instance, what));
+        const char *what, *value = metrics_label_instance(entry->set, entry->instance, &what);
+        metrics_label_add(out, false, what, value);
     }
     buf_add_char(out, '}');
 }

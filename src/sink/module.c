@@ -10,6 +10,8 @@
 
 const struct sink_in_module sink_modules[] = {
     { "elasticsearch", "sink-http.so", "documents in Elasticsearch or OpenSearch" },
+    { "influx", "sink-http.so", "InfluxDB's line protocol: a file, standard output, InfluxDB or VictoriaMetrics" },
+    { "prometheus", "sink-http.so", "remote write to Prometheus, VictoriaMetrics and others" },
     { 0 },
 };
 

@@ -58,11 +58,11 @@ void outbox_take_back(struct outbox *outbox, size_t count)
     cut(&outbox->bytes, outbox->used);
 }
 
-size_t outbox_portion(const struct outbox *outbox, size_t max, size_t *bytes)
+size_t outbox_portion(const struct outbox *outbox, size_t bytes_max, size_t pieces_max, size_t *bytes)
 {
     size_t count = 0;
     *bytes = 0;
-    while (count < outbox->count && (!count || *bytes + outbox->pieces[count].size <= max))
+    while (count < outbox->count && count < pieces_max && (!count || *bytes + outbox->pieces[count].size <= bytes_max))
         *bytes += outbox->pieces[count++].size;
     return count;
 }

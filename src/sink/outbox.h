@@ -27,8 +27,9 @@ enum err outbox_end(struct outbox *outbox, uint32_t tag);
 /* Takes back all pieces from count on, and what is not yet a piece. */
 void outbox_take_back(struct outbox *outbox, size_t count);
 
-/* How many of the first pieces are of at most so many bytes, at least one; *bytes: of how many. */
-size_t outbox_portion(const struct outbox *outbox, size_t max, size_t *bytes);
+/* How many of the first pieces are together of at most bytes_max, but at least one and at most pieces_max; *bytes: of how
+ * many they are. */
+size_t outbox_portion(const struct outbox *outbox, size_t bytes_max, size_t pieces_max, size_t *bytes);
 
 /* Takes out the pieces that are done. */
 void outbox_remove_done(struct outbox *outbox);

@@ -91,8 +91,10 @@ struct sample *batch_add(struct batch *batch, const struct set *set, uint64_t ti
         .values = batch->values + batch->values_used,
         .known = batch->known + batch->values_used,
     };
-    memset(batch->values + batch->values_used, 0, set->size * sizeof *batch->values);
-    memset(batch->known + batch->values_used, 0, set->size);
+    if (set->size) { /* without any, there may be no arena yet */
+        memset(batch->values + batch->values_used, 0, set->size * sizeof *batch->values);
+        memset(batch->known + batch->values_used, 0, set->size);
+    }
     batch->values_used += set->size;
     return sample;
 }

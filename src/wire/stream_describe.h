@@ -1,0 +1,18 @@
+/* Descriptions of sets, tracks and jobs as bytes: the same in a record, when they are new, and in a snapshot. */
+#ifndef SONDE_WIRE_STREAM_DESCRIBE_H
+#define SONDE_WIRE_STREAM_DESCRIBE_H
+
+#include "wire/pack.h"
+#include "wire/stream_state.h"
+
+/* A packer has room when the weights of stream_state.h, and 16 bytes more, were reserved for it. */
+void describe_set(struct packer *p, uint32_t number, const struct set *set);
+void describe_track(struct packer *p, const struct track *track);
+void describe_job(struct packer *p, uint32_t number, const struct job *job);
+
+/* Into the tables of the stream. CORRUPT, FULL, NOMEM. */
+enum err describe_read_set(struct unpacker *u, struct stream *stream);
+enum err describe_read_track(struct unpacker *u, struct stream *stream, struct track **track);
+enum err describe_read_job(struct unpacker *u, struct stream *stream);
+
+#endif

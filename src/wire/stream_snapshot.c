@@ -1,0 +1,123 @@
+/* A state as bytes: all sets, tracks and jobs under their numbers, with the newest values. */
+#include "wire/stream_describe.h"
+
+#define SNAPSHOT_FORMAT 1
+
+static size_t room_for(const struct stream *stream)
+{
+    return 128 + stream->weight + stream->values * (PACK_NUMBER_MAX + 1)
+        + (size_t)stream->track_count * 2 * PACK_NUMBER_MAX;
+}
+
+static void write_values(struct packer *p, const struct track *track)
+{
+    pack_number(p, track->time_ns);
+    for (size_t i = 0; i < track->set->size; i++)
+        pack_number(p, track->known[i]);
+    for (size_t i = 0; i < track->set->size; i++)
+        pack_number(p, track->values[i].u64);
+}
+
+static void write_sets(struct packer *p, const struct stream *stream)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < stream->set_count; i++)
+        count += stream->sets[i].set != NULL;
+    pack_number(p, count);
+    for (uint32_t i = 0; i < stream->set_count; i++)
+        if (stream->sets[i].set)
+            describe_set(p, i, stream->sets[i].set);
+}
+
+static void write_tracks(struct packer *p, const struct stream *stream)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < stream->track_count; i++)
+        count += stream->tracks[i] != NULL;
+    pack_number(p, count);
+    for (uint32_t i = 0; i < stream->track_count; i++)
+        if (stream->tracks[i]) {
+            describe_track(p, stream->tracks[i]);
+            write_values(p, stream->tracks[i]);
+        }
+}
+
+static void write_jobs(struct packer *p, const struct stream *stream)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < stream->job_count; i++)
+        count += stream->jobs[i] != NULL;
+    pack_number(p, count);
+    for (uint32_t i = 0; i < stream->job_count; i++)
+        if (stream->jobs[i])
+            describe_job(p, i, &stream->jobs[i]->job);
+}
+
+void stream_snapshot(const struct stream *stream, struct buf *out)
+{
+    size_t room = room_for(stream);
+    char *to = buf_reserve(out, room);
+    if (!to)
+        return;
+    struct packer p = { (uint8_t *)to, (uint8_t *)to + room, false };
+    *p.at++ = SNAPSHOT_FORMAT;
+    pack_number(&p, stream->time_ns);
+    pack_number(&p, stream->step_ns);
+    pack_number(&p, stream->newest_ns);
+    write_sets(&p, stream);
+    write_tracks(&p, stream);
+    write_jobs(&p, stream);
+    out->size += (size_t)(p.at - (uint8_t *)to);
+    out->data[out->size] = '\0';
+}
+
+static enum err read_track(struct unpacker *u, struct stream *stream)
+{
+    struct track *track;
+    enum err err = describe_read_track(u, stream, &track);
+    if (err)
+        return err;
+    track->time_ns = unpack_number(u);
+    for (size_t i = 0; i < track->set->size && !u->bad; i++) {
+        uint64_t known = unpack_number(u);
+        track->known[i] = (uint8_t)known;
+        u->bad |= known > 1;
+    }
+    for (size_t i = 0; i < track->set->size && !u->bad; i++)
+        track->values[i].u64 = unpack_number(u);
+    return u->bad ? CORRUPT : OK;
+}
+
+static enum err read_all(struct unpacker *u, struct stream *stream)
+{
+    enum err err = OK;
+    stream->time_ns = unpack_number(u);
+    stream->step_ns = unpack_number(u);
+    stream->newest_ns = unpack_number(u);
+    for (uint64_t left = unpack_number(u); left && !err; left--)
+        err = u->bad ? CORRUPT : describe_read_set(u, stream);
+    for (uint64_t left = err ? 0 : unpack_number(u); left && !err; left--)
+        err = u->bad ? CORRUPT : read_track(u, stream);
+    for (uint64_t left = err ? 0 : unpack_number(u); left && !err; left--)
+        err = u->bad ? CORRUPT : describe_read_job(u, stream);
+    if (err)
+        return err;
+    return u->bad || u->at != u->end ? CORRUPT : OK;
+}
+
+enum err stream_restore(struct stream *stream, struct bytes snapshot)
+{
+    struct unpacker u = { (const uint8_t *)snapshot.data, (const uint8_t *)snapshot.data + snapshot.size, false };
+    stream_empty(stream);
+    if (snapshot.size == 0 || snapshot.size > STREAM_RECORD_MAX || *u.at++ != SNAPSHOT_FORMAT)
+        return CORRUPT;
+    enum err err = read_all(&u, stream);
+    if (!err)
+        err = stream_grow(&stream->job_list, &stream->job_list_room, stream->job_count, sizeof *stream->job_list);
+    if (err) {
+        stream_empty(stream);
+        return err;
+    }
+    stream_list_jobs(stream);
+    return OK;
+}

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define PROBE_NAME "libsonde-process.so"
@@ -65,4 +67,24 @@ enum err self_find_module(const char *name, char *path, size_t size)
 enum err self_find_probe(char *path, size_t size)
 {
     return self_find(PROBE_NAME, path, size);
+}
+
+/* Of a segment that can be written the pages are our own, and would come back as they stand in the file. */
+static int forget_code_of(struct dl_phdr_info *object, size_t size, void *nothing)
+{
+    (void)size, (void)nothing;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    for (size_t i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        uintptr_t begin = (object->dlpi_addr + part->p_vaddr) & -page;
+        uintptr_t end = object->dlpi_addr + part->p_vaddr + part->p_memsz;
+        if (part->p_type == PT_LOAD && !(part->p_flags & PF_W))
+            madvise((void *)begin, end - begin, MADV_DONTNEED);
+    }
+    return 0;
+}
+
+void self_forget_code(void)
+{
+    dl_iterate_phdr(forget_code_of, NULL);
 }

@@ -4,6 +4,7 @@
 #include "agent/run.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/self.h"
 #include "collect/submit.h"
 
 #include <stddef.h>
@@ -67,6 +68,7 @@ static void file_run(const struct command_call *call, const struct run_result *r
     struct store *store;
     struct merged merged;
     struct submitted submitted;
+    self_forget_code(); /* that of the watching, before merging and filing need room */
     enum err err = submit_merge(&merged, result->spool, &submitted);
     if (err) {
         log_error("cannot read back the spool: %s", err_text(err));

@@ -4,7 +4,10 @@
 #include "tools/temp.h"
 #include "tools/unit.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -118,6 +121,30 @@ static int answer(const char *question)
     return 0;
 }
 
+static long resident_pages(void)
+{
+    char text[128] = "";
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t got = read(fd, text, sizeof text - 1);
+    close(fd);
+    assert_true(got > 0);
+    return strtol(strchr(text, ' '), NULL, 10);
+}
+
+static long written = 1; /* in a page that can be written, which must be as it was left */
+
+static void code_is_given_back_and_returns(void **state)
+{
+    (void)state;
+    resident_pages();
+    written = 2;
+    long before = resident_pages();
+    self_forget_code();
+    long after = resident_pages();
+    assert_int_equal(written, 2);
+    assert_true(after < before);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
@@ -128,6 +155,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(the_build_tree_is_searched_last, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(beside_the_program_is_searched_first, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_moved_tree_is_found_again, make_dir, remove_dir),
+        cmocka_unit_test(code_is_given_back_and_returns),
         cmocka_unit_test(a_path_that_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,7 @@ struct journal_settings {
     uint64_t bytes;         /* of all segments; 0: JOURNAL_BYTES */
     uint64_t age_ns;        /* of the oldest entry; 0: any */
     uint64_t segment_bytes; /* 0: chosen by what is written */
+    bool after_sync;        /* readers see only what was synced: for whom what a reader has must never be lost here */
 };
 
 enum journal_kind { JOURNAL_STATE = 1, JOURNAL_RECORD = 2, JOURNAL_GAP = 3 };
@@ -53,10 +54,13 @@ uint64_t journal_last(const struct journal *journal, const char *host, uint64_t 
 bool journal_wants_state(const struct journal *journal, const char *host, uint64_t stream);
 
 /* Appends, with one write; readers see it at once. FULL: the disk is full, nothing was written, and it may be tried again.
- * After FULL and IO the file is as before. */
+ * After FULL and IO the file is as before. A record that is not beyond journal_last is there already: OK, and nothing is
+ * written. USAGE: a record must follow the record or the state before it by one, in its segment; a state must not be older
+ * than the newest record. So whoever reads can decode each record with what he was given before. */
 enum err journal_append(struct journal *journal, const struct journal_entry *entry);
 
-/* Everything appended before is on the disk when it returns OK. May be called by another thread than the writer. */
+/* Everything appended before is on the disk when it returns OK. May be called by another thread than the writer. After a
+ * failure it fails for ever: what the kernel could not write it has forgotten. Open the journal anew. */
 enum err journal_sync(struct journal *journal);
 
 /* Once a second or so: ends segments, removes what all have read or what is too old or too much. */

@@ -1,0 +1,155 @@
+/* A journal in a folder of the test's own, and entries whose bodies tell whose they are: "host/stream/sequence". */
+#ifndef SONDE_TESTS_TOOLS_JOURNAL_FIXTURE_H
+#define SONDE_TESTS_TOOLS_JOURNAL_FIXTURE_H
+
+#include "wire/journal.h"
+
+#include "tools/temp.h"
+#include "tools/unit.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STEP_NS 1000000000ull /* between two records of a stream */
+
+static char dir[TEMP_PATH_MAX];
+static struct journal *journal;
+static struct journal_settings settings;
+
+static inline int journal_setup(void **state)
+{
+    (void)state;
+    temp_dir(dir);
+    settings = (struct journal_settings){ 0 };
+    return 0;
+}
+
+static inline int journal_teardown(void **state)
+{
+    (void)state;
+    journal_close(&journal);
+    temp_remove(dir);
+    return 0;
+}
+
+static inline void open_journal(void)
+{
+    struct buf why;
+    buf_init(&why, 1024);
+    enum err err = journal_open(&journal, dir, &settings, &why);
+    if (err)
+        print_message("# %s\n", buf_text(&why));
+    buf_clear(&why);
+    assert_int_equal(err, OK);
+}
+
+static inline void reopen_journal(void)
+{
+    journal_close(&journal);
+    open_journal();
+}
+
+static inline size_t body_of(char body[128], const char *host, uint64_t stream, uint64_t sequence)
+{
+    return (size_t)snprintf(body, 128, "%s/%llu/%llu", host, (unsigned long long)stream, (unsigned long long)sequence);
+}
+
+static inline enum err append(enum journal_kind kind, const char *host, uint64_t stream, uint64_t sequence)
+{
+    char body[128];
+    size_t size = body_of(body, host, stream, sequence);
+    return journal_append(journal, &(struct journal_entry){ .kind = kind, .host = host, .stream = stream,
+        .sequence = sequence, .time_ns = sequence * STEP_NS, .body = { body, size } });
+}
+
+/* The next record of a stream, behind a state where one is wanted. */
+static inline enum err append_next(const char *host, uint64_t stream)
+{
+    uint64_t last = journal_last(journal, host, stream);
+    enum err err = OK;
+    if (journal_wants_state(journal, host, stream))
+        err = append(JOURNAL_STATE, host, stream, last);
+    return err ? err : append(JOURNAL_RECORD, host, stream, last + 1);
+}
+
+static inline void append_many(const char *host, uint64_t stream, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        assert_int_equal(append_next(host, stream), OK);
+}
+
+static inline struct journal_reader *open_reader(const char *name)
+{
+    struct journal_reader *reader;
+    assert_int_equal(journal_read(journal, &reader, name, true, 0), OK);
+    return reader;
+}
+
+static inline void assert_body(const struct journal_entry *entry)
+{
+    char body[128];
+    size_t size = body_of(body, entry->host, entry->stream, entry->sequence);
+    assert_int_equal(entry->body.size, size);
+    assert_memory_equal(entry->body.data, body, size);
+    assert_int_equal(entry->time_ns, entry->sequence * STEP_NS);
+}
+
+/* The next new record or gap, whatever else stands before it. */
+static inline enum err next_new(struct journal_reader *reader, struct journal_entry *entry)
+{
+    enum err err;
+    while ((err = journal_next(reader, entry)) == OK) {
+        if (entry->kind != JOURNAL_GAP)
+            assert_body(entry);
+        if (entry->is_new && entry->kind != JOURNAL_STATE)
+            return OK;
+    }
+    return err;
+}
+
+/* Reads the records from..to of a stream, and is done with them when told so. */
+static inline void read_records(struct journal_reader *reader, uint64_t stream, uint64_t from, uint64_t to, bool done)
+{
+    struct journal_entry entry;
+    for (uint64_t sequence = from; sequence <= to; sequence++) {
+        assert_int_equal(next_new(reader, &entry), OK);
+        assert_int_equal(entry.kind, JOURNAL_RECORD);
+        assert_int_equal(entry.stream, stream);
+        assert_int_equal(entry.sequence, sequence);
+        if (done)
+            assert_int_equal(journal_done(reader, entry.position), OK);
+    }
+}
+
+static inline struct journal_figures figures(void)
+{
+    struct journal_figures figures;
+    journal_figures(journal, &figures);
+    return figures;
+}
+
+/* The newest (or oldest) segment file. Returns its size. */
+static inline size_t segment_file(char path[TEMP_PATH_MAX], bool newest)
+{
+    char best[256] = "";
+    DIR *list = opendir(dir);
+    assert_non_null(list);
+    for (struct dirent *one; (one = readdir(list));) {
+        const char *dot = strrchr(one->d_name, '.');
+        if (!dot || strcmp(dot, ".journal") != 0)
+            continue;
+        int order = strcmp(one->d_name, best);
+        if (!*best || (newest ? order > 0 : order < 0))
+            snprintf(best, sizeof best, "%s", one->d_name);
+    }
+    closedir(list);
+    assert_true(*best);
+    temp_join(path, dir, best);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return (size_t)st.st_size;
+}
+
+#endif

@@ -22,6 +22,7 @@
 #define LOOK_NS (1000 * NS_PER_MS)      /* between two looks after jobs, and signs of life */
 #define LOOK_EARLY_NS (200 * NS_PER_MS) /* a tick that comes shortly before is used for it: one waking less */
 #define IDLE_LOOK_NS (5 * NS_PER_S)     /* after jobs, while there are none: the kernel tells when one comes */
+#define JOBS_NS (5 * NS_PER_MS)         /* for those that come and go, in one turn: thousands of them do not delay a tick */
 #define SWEEP_NS (10 * NS_PER_S)
 #define SWEEP_PERIODS 3
 #define ONCE_NS (10 * NS_PER_S) /* for slow sensors, when all are read once */
@@ -375,7 +376,7 @@ static void look_after(struct agent *agent)
     agent->looked_ns = now_ns;
     if (agent->jobs && (jobs_count(agent->jobs) || now_ns - agent->jobs_ns >= IDLE_LOOK_NS)) {
         agent->jobs_ns = now_ns;
-        jobs_read(agent->jobs);
+        jobs_read_some(agent->jobs, JOBS_NS);
     }
     notify_alive(&agent->notify, now_ns);
     if (now_ns - agent->swept_ns < SWEEP_NS)
@@ -438,7 +439,7 @@ enum err agent_turn(struct agent *agent, int timeout_ms)
     if (ready[SOURCE_TICKS] || count == 0 || is_tick(agent)) /* 0: the sleep is over; or was the clock set meanwhile? */
         on_ticks(agent);
     if (ready[SOURCE_JOBS])
-        jobs_read(agent->jobs);
+        jobs_read_some(agent->jobs, JOBS_NS);
     if (ready[SOURCE_SLOW])
         sensors_take(agent->sensors);
     if (ready[SOURCE_SERVE] && agent->serve)

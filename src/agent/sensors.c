@@ -5,12 +5,15 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #define FIRSTS_MAX 64 /* jobs with a first sample of their own between two ticks; when more begin, the tick must do */
 #define CLOSE_NS (200 * NS_PER_MS) /* so long the slow ones may still read when all end */
+#define CROWD 1024 /* samples: jobs come and go by the thousand */
+#define GIVE_BACK_NS (10 * NS_PER_S) /* after they have gone */
 #define LOOK_AGAIN_NS (600 * NS_PER_S) /* hardware may come, modules are loaded */
 
 struct sensor {
@@ -33,6 +36,7 @@ struct sensors {
     struct sensor *list;
     size_t count;
     unsigned begins; /* of jobs, since the last tick */
+    uint64_t crowd_ns; /* CLOCK_MONOTONIC: when the batch was last made use of by many; 0: never, or it was given back */
 };
 
 enum err sensors_open(struct sensors **sensors, const struct sensors_place *place)
@@ -108,6 +112,21 @@ static void read_one(struct sensors *sensors, struct sensor *sensor)
         live_drop_unread(sensors->place.live, sensor, since_ns);
 }
 
+/* The memory of thousands of jobs that have gone is of more use to those that run. */
+static void give_back(struct sensors *sensors)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    if (sensors->batch.count >= CROWD)
+        sensors->crowd_ns = now_ns;
+    if (!sensors->crowd_ns || now_ns - sensors->crowd_ns < GIVE_BACK_NS)
+        return;
+    sensors->crowd_ns = 0;
+    batch_clear(&sensors->batch);
+    batch_init(&sensors->batch);
+    sensors->batch.host = sensors->place.host;
+    malloc_trim(0);
+}
+
 size_t sensors_tick(struct sensors *sensors)
 {
     batch_reset(&sensors->batch);
@@ -115,7 +134,9 @@ size_t sensors_tick(struct sensors *sensors)
     for (size_t i = 0; i < sensors->count; i++)
         if (sensors->list[i].enabled && sensors->place.schedule->slots[sensors->list[i].slot].due)
             read_one(sensors, &sensors->list[i]);
-    return let_out(sensors);
+    size_t count = let_out(sensors);
+    give_back(sensors);
+    return count;
 }
 
 size_t sensors_read_all(struct sensors *sensors, uint64_t deadline_ns)

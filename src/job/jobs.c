@@ -34,48 +34,10 @@ struct jobs {
     bool has_changed;  /* some entry is_changed */
     char node[SOURCE_NAME_MAX]; /* of several of the batch system on this machine, only the jobs of this one; "": all */
     uint64_t round_at_ns, scan_at_ns;
+    uint64_t until_ns; /* what is not done by then is left for the next call */
     uint64_t timer_at_ns; /* what the timer is set to; 0: off */
     size_t round_next;
 };
-
-/* What the names on the way say. */
-static void name(struct jobs *jobs, struct entry *entry, const struct source_facts *facts)
-{
-    const struct entry *same = *facts->node ? entries_find_id(&jobs->roll.entries, facts->id) : NULL;
-    char id[ENTRIES_NAME_MAX];
-    snprintf(id, sizeof id, same ? "%s@%s" : "%s", facts->id, facts->node);
-    if (!*entry->id)
-        entries_rename(&jobs->roll.entries, entry, ENTRIES_ID, id);
-    roll_set_text(entry->user, sizeof entry->user, facts->user);
-    if (facts->uid != UINT32_MAX)
-        entry->job.uid = facts->uid;
-    entry->waits_for_id = facts->id_is_other && !*entry->other_id;
-}
-
-static enum err place(struct entry *entry, const struct job_source *source, const char *path, bool unified)
-{
-    char *copy = strdup(path);
-    if (!copy)
-        return NOMEM;
-    free(entry->cgroup);
-    entry->cgroup = copy;
-    entry->job.cgroup = copy;
-    entry->job.unified = unified;
-    entry->source = source;
-    if (source)
-        entry->job.source = source->name;
-    return OK;
-}
-
-/* A job that somebody told us of before its folder was there; else a new one. */
-static struct entry *told_or_new(struct jobs *jobs, const char *key, const struct source_facts *facts)
-{
-    struct entry *entry = entries_find_id(&jobs->roll.entries, facts->id);
-    if (!entry || *entry->key)
-        return entries_add(&jobs->roll.entries, key);
-    entries_rename(&jobs->roll.entries, entry, ENTRIES_KEY, key);
-    return entry;
-}
 
 static void scan(struct jobs *jobs, size_t hierarchy, const char *path);
 
@@ -89,8 +51,8 @@ static void mark_changed(struct jobs *jobs, struct entry *entry)
 static struct entry *job_new(struct jobs *jobs, const struct job_source *source, const struct source_facts *facts,
                              const char *key, const char *path, bool unified)
 {
-    struct entry *entry = told_or_new(jobs, key, facts);
-    if (!entry || place(entry, source, path, unified)) {
+    struct entry *entry = roll_told_or_new(&jobs->roll, key, facts);
+    if (!entry || roll_place(entry, source, path, unified)) {
         log_warn("no memory for job %s: it is not watched", facts->id);
         if (entry && !roll_runs(entry))
             entries_remove(&jobs->roll.entries, entry);
@@ -100,7 +62,7 @@ static struct entry *job_new(struct jobs *jobs, const struct job_source *source,
         entry->job.start_ns = clock_realtime_ns();
     entry->was_there = jobs->is_scanning;
     entry->steps_in = HIERARCHY_NONE;
-    name(jobs, entry, facts);
+    roll_name(&jobs->roll, entry, facts);
     return entry;
 }
 
@@ -122,6 +84,16 @@ static void watch_steps(struct jobs *jobs, struct entry *entry, size_t hierarchy
         }
 }
 
+/* Now or, when thousands come at once, as soon as there is time: a tick must not wait for them. */
+static void look_anew(struct jobs *jobs, struct entry *entry)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    entry->look_pause_ns = 0;
+    entry->look_at_ns = now_ns;
+    if (now_ns < jobs->until_ns)
+        roll_look(&jobs->roll, entry, now_ns);
+}
+
 static void job_came(struct jobs *jobs, size_t hierarchy, const char *path, const struct job_source *source,
                      const struct source_facts *facts)
 {
@@ -136,7 +108,7 @@ static void job_came(struct jobs *jobs, size_t hierarchy, const char *path, cons
         return;
     bool is_better = entry->job.unified && !unified; /* v1 has the controllers where there are both */
     if (is_better)
-        place(entry, source, path, unified);
+        roll_place(entry, source, path, unified);
     entry->folders |= 1u << hierarchy;
     entry->seen |= 1u << hierarchy;
     if (is_new && !roll_runs(entry))
@@ -146,10 +118,8 @@ static void job_came(struct jobs *jobs, size_t hierarchy, const char *path, cons
     if ((is_new || is_better) && roll_runs(entry)) /* it has another folder now */
         mark_changed(jobs, entry);
     watch_steps(jobs, entry, hierarchy);
-    if (is_new || is_better) {
-        entry->look_pause_ns = 0;
-        roll_look(&jobs->roll, entry, clock_monotonic_ns());
-    }
+    if (is_new || is_better)
+        look_anew(jobs, entry);
 }
 
 static struct entry *find_entry(const struct jobs *jobs, const struct job_source *source, const struct source_facts *facts)
@@ -209,12 +179,14 @@ static void tell_changes(struct jobs *jobs)
         struct entry *entry = entries->all[i];
         if (!entry->is_changed)
             continue;
+        if (clock_monotonic_ns() >= jobs->until_ns) {
+            jobs->has_changed = true;
+            return;
+        }
         entry->is_changed = false;
         roll_change(&jobs->roll, entry);
-        if (roll_is_settled(entry))
-            continue;
-        entry->look_pause_ns = 0; /* a new step has new processes, which may know more */
-        roll_look(&jobs->roll, entry, clock_monotonic_ns());
+        if (!roll_is_settled(entry))
+            look_anew(jobs, entry); /* a new step has new processes, which may know more */
     }
 }
 
@@ -250,6 +222,7 @@ static void folder_went(struct jobs *jobs, size_t hierarchy, const char *path)
 {
     const struct job_source *source;
     struct source_facts facts;
+    watches_remove(&jobs->watches, hierarchy, path);
     enum source_place place = source_place(path, &source, &facts);
     if (place == PLACE_JOB)
         job_went(jobs, hierarchy, source, &facts);
@@ -285,6 +258,14 @@ static void scan(struct jobs *jobs, size_t hierarchy, const char *path)
             folder_came(jobs, hierarchy, below);
     }
     closedir(dir);
+}
+
+static bool is_folder_there(void *context, size_t hierarchy, const char *path)
+{
+    const struct jobs *jobs = context;
+    char whole[FILE_PATH_MAX];
+    return !hierarchies_path(&jobs->roll.hierarchies, jobs->roll.root, hierarchy, path, "", whole, sizeof whole)
+           && access(whole, F_OK) == 0;
 }
 
 /* Reads the whole tree; jobs whose folder is not found have ended. */
@@ -388,17 +369,32 @@ static void set_timer(struct jobs *jobs, uint64_t at_ns)
         timerfd_settime(jobs->timer, TFD_TIMER_ABSTIME, &spec, NULL); /* 0: off; also takes back that it has run out */
 }
 
+/* A timer that has run out keeps the descriptor readable. */
+static void wake_in_time(struct jobs *jobs)
+{
+    uint64_t now_ns = clock_monotonic_ns(), next_ns = roll_look_at_young(&jobs->roll, now_ns, jobs->until_ns);
+    set_timer(jobs, jobs->has_changed ? now_ns : next_ns);
+}
+
 void jobs_read(struct jobs *jobs)
 {
-    if (watches_read(&jobs->watches, take_event, jobs) == AGAIN)
+    jobs_read_some(jobs, UINT64_MAX / 2);
+}
+
+void jobs_read_some(struct jobs *jobs, uint64_t budget_ns)
+{
+    jobs->until_ns = clock_monotonic_ns() + budget_ns;
+    if (watches_read(&jobs->watches, jobs->until_ns, take_event, jobs) == AGAIN) {
+        watches_sweep(&jobs->watches, is_folder_there, jobs);
         scan_all(jobs);
+    }
     tell_changes(jobs);
     uint64_t now_ns = clock_monotonic_ns();
     if (now_ns >= jobs->round_at_ns) {
         jobs->round_at_ns = now_ns + ROUND_NS;
         round_of_looks(jobs, now_ns);
     }
-    set_timer(jobs, roll_look_at_young(&jobs->roll, now_ns));
+    wake_in_time(jobs);
 }
 
 static void wait_on(const struct jobs *jobs, int fd)
@@ -430,9 +426,10 @@ enum err jobs_open(struct jobs **jobs_out, const char *root, const struct jobs_l
     jobs->must_scan = watches_open(&jobs->watches) != OK;
     wait_on(jobs, jobs->timer);
     wait_on(jobs, jobs->watches.fd);
+    jobs->until_ns = UINT64_MAX;
     scan_all(jobs);
     tell_changes(jobs);
-    set_timer(jobs, roll_look_at_young(&jobs->roll, clock_monotonic_ns()));
+    wake_in_time(jobs);
     return OK;
 }
 
@@ -461,7 +458,8 @@ int jobs_fd(const struct jobs *jobs)
 enum err jobs_begin(struct jobs *jobs, const struct job *job)
 {
     enum err err = told_begin(&jobs->roll, job);
-    set_timer(jobs, roll_look_at_young(&jobs->roll, clock_monotonic_ns()));
+    jobs->until_ns = UINT64_MAX;
+    wake_in_time(jobs);
     return err;
 }
 

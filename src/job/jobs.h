@@ -29,6 +29,9 @@ int jobs_fd(const struct jobs *jobs);
  * Called whenever jobs_fd is readable and at least once a second. */
 void jobs_read(struct jobs *jobs);
 
+/* The same, and leaves the rest for the next call when it has taken budget_ns: jobs_fd is then readable. */
+void jobs_read_some(struct jobs *jobs, uint64_t budget_ns);
+
 /* Told from outside: copies what job holds. AGAIN: it is there already, and what was not known of it is filled in. */
 enum err jobs_begin(struct jobs *jobs, const struct job *job);
 enum err jobs_end(struct jobs *jobs, const char *id, uint64_t end_ns); /* ABSENT: no such job */

@@ -6,6 +6,7 @@
 #include "job/inside.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A batch system makes the folder first, then writes limits into it, then puts processes there: a young job is looked at
@@ -160,6 +161,43 @@ static bool take_facts(struct roll *roll, struct entry *entry, const struct insi
     return changed;
 }
 
+struct entry *roll_told_or_new(struct roll *roll, const char *key, const struct source_facts *facts)
+{
+    struct entry *entry = entries_find_id(&roll->entries, facts->id);
+    if (!entry || *entry->key)
+        return entries_add(&roll->entries, key);
+    entries_rename(&roll->entries, entry, ENTRIES_KEY, key);
+    return entry;
+}
+
+void roll_name(struct roll *roll, struct entry *entry, const struct source_facts *facts)
+{
+    const struct entry *same = *facts->node ? entries_find_id(&roll->entries, facts->id) : NULL;
+    char id[ENTRIES_NAME_MAX];
+    snprintf(id, sizeof id, same ? "%s@%s" : "%s", facts->id, facts->node);
+    if (!*entry->id)
+        entries_rename(&roll->entries, entry, ENTRIES_ID, id);
+    roll_set_text(entry->user, sizeof entry->user, facts->user);
+    if (facts->uid != UINT32_MAX)
+        entry->job.uid = facts->uid;
+    entry->waits_for_id = facts->id_is_other && !*entry->other_id;
+}
+
+enum err roll_place(struct entry *entry, const struct job_source *source, const char *path, bool unified)
+{
+    char *copy = strdup(path);
+    if (!copy)
+        return NOMEM;
+    free(entry->cgroup);
+    entry->cgroup = copy;
+    entry->job.cgroup = copy;
+    entry->job.unified = unified;
+    entry->source = source;
+    if (source)
+        entry->job.source = source->name;
+    return OK;
+}
+
 bool roll_is_settled(const struct entry *entry)
 {
     const struct job *job = &entry->job;
@@ -189,13 +227,17 @@ void roll_look(struct roll *roll, struct entry *entry, uint64_t now_ns)
         roll_begin(roll, entry);
 }
 
-uint64_t roll_look_at_young(struct roll *roll, uint64_t now_ns)
+uint64_t roll_look_at_young(struct roll *roll, uint64_t now_ns, uint64_t until_ns)
 {
     struct entries *entries = &roll->entries;
     uint64_t next_ns = 0;
-    for (size_t i = entries->count; i-- > 0;)
-        if (entries->all[i]->look_at_ns && entries->all[i]->look_at_ns <= now_ns)
-            roll_look(roll, entries->all[i], now_ns);
+    for (size_t i = entries->count; i-- > 0;) {
+        if (!entries->all[i]->look_at_ns || entries->all[i]->look_at_ns > now_ns)
+            continue;
+        if (clock_monotonic_ns() >= until_ns)
+            break;
+        roll_look(roll, entries->all[i], now_ns);
+    }
     for (size_t i = 0; i < entries->count; i++)
         if (entries->all[i]->look_at_ns && (!next_ns || entries->all[i]->look_at_ns < next_ns))
             next_ns = entries->all[i]->look_at_ns;

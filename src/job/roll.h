@@ -28,8 +28,18 @@ void roll_end(struct roll *roll, struct entry *entry, uint64_t end_ns, bool by_w
  * It may join entry with another one: entry is not valid afterwards. */
 void roll_look(struct roll *roll, struct entry *entry, uint64_t now_ns);
 
-/* Looks at the young jobs whose time has come. Returns when the next one's will; 0: there is none. */
-uint64_t roll_look_at_young(struct roll *roll, uint64_t now_ns);
+/* Looks at the young jobs whose time has come, until until_ns has passed. Returns when the next one's will be, or has been; 0:
+ * there is none. */
+uint64_t roll_look_at_young(struct roll *roll, uint64_t now_ns, uint64_t until_ns);
+
+/* A job that somebody told us of before its folder was there; else a new one. NULL: no memory. */
+struct entry *roll_told_or_new(struct roll *roll, const char *key, const struct source_facts *facts);
+
+/* What the names of the folders on the way to it say. */
+void roll_name(struct roll *roll, struct entry *entry, const struct source_facts *facts);
+
+/* Its folder is this one. NOMEM. */
+enum err roll_place(struct entry *entry, const struct job_source *source, const char *path, bool unified);
 
 /* All is known that can be. */
 bool roll_is_settled(const struct entry *entry);

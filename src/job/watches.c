@@ -3,6 +3,8 @@
  * cgroup.events had been written. */
 #include "job/watches.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +13,10 @@
 
 #define EVENTS (IN_CREATE | IN_DELETE | IN_MODIFY | IN_ONLYDIR | IN_EXCL_UNLINK)
 #define WATCHES_MAX (1u << 20)
+#define BYTES_AT_ONCE 512 /* about ten events: each may mean a millisecond's work for whoever hears of it */
 
 struct watch {
+    struct watch *next; /* in the same bucket of paths */
     int number; /* the kernel's */
     size_t hierarchy;
     char path[];
@@ -32,19 +36,52 @@ static size_t place_of(const struct watches *watches, int number)
     return at;
 }
 
+static struct watch **bucket_of(const struct watches *watches, size_t hierarchy, const char *path)
+{
+    uint32_t hash = 2166136261u ^ (uint32_t)hierarchy;
+    for (; *path; path++)
+        hash = (hash ^ (unsigned char)*path) * 16777619u;
+    return &watches->paths[hash & (watches->room - 1)];
+}
+
+static void link_path(const struct watches *watches, struct watch *watch)
+{
+    struct watch **bucket = bucket_of(watches, watch->hierarchy, watch->path);
+    watch->next = *bucket;
+    *bucket = watch;
+}
+
+static void unlink_path(const struct watches *watches, struct watch *watch)
+{
+    struct watch **place = bucket_of(watches, watch->hierarchy, watch->path);
+    while (*place != watch)
+        place = &(*place)->next;
+    *place = watch->next;
+}
+
 static enum err grow(struct watches *watches)
 {
     if (watches->count * 2 < watches->room)
         return OK;
     size_t room = watches->room ? watches->room * 2 : 64, old_room = watches->room;
-    struct watch **old = watches->table, **table = room > WATCHES_MAX ? NULL : calloc(room, sizeof(struct watch *));
-    if (!table)
-        return room > WATCHES_MAX ? FULL : NOMEM;
+    if (room > WATCHES_MAX)
+        return FULL;
+    struct watch **old = watches->table, **table = calloc(room, sizeof(struct watch *));
+    struct watch **paths = calloc(room, sizeof(struct watch *));
+    if (!table || !paths) {
+        free(table);
+        free(paths);
+        return NOMEM;
+    }
+    free(watches->paths);
     watches->table = table;
+    watches->paths = paths;
     watches->room = room;
     for (size_t i = 0; i < old_room; i++)
-        if (old[i])
+        if (old[i]) {
             table[place_of(watches, old[i]->number)] = old[i];
+            link_path(watches, old[i]);
+        }
     free(old);
     return OK;
 }
@@ -55,6 +92,7 @@ static void drop(struct watches *watches, int number)
     size_t hole = place_of(watches, number);
     if (!watches->table[hole])
         return;
+    unlink_path(watches, watches->table[hole]);
     free(watches->table[hole]);
     watches->table[hole] = NULL;
     watches->count--;
@@ -80,6 +118,7 @@ void watches_close(struct watches *watches)
     for (size_t i = 0; i < watches->room; i++)
         free(watches->table[i]);
     free(watches->table);
+    free(watches->paths);
     if (watches->fd >= 0)
         close(watches->fd);
     *watches = (struct watches){ .fd = -1 };
@@ -106,7 +145,35 @@ enum err watches_add(struct watches *watches, const char *whole, size_t hierarch
     memcpy(watch->path, path, size);
     watches->table[at] = watch;
     watches->count++;
+    link_path(watches, watch);
     return OK;
+}
+
+static void remove_watch(struct watches *watches, int number)
+{
+    inotify_rm_watch(watches->fd, number);
+    drop(watches, number);
+}
+
+void watches_remove(struct watches *watches, size_t hierarchy, const char *path)
+{
+    struct watch *watch = watches->room ? *bucket_of(watches, hierarchy, path) : NULL;
+    for (struct watch *next; watch; watch = next) { /* all of that name: it may have been there before */
+        next = watch->next;
+        if (watch->hierarchy == hierarchy && strcmp(watch->path, path) == 0)
+            remove_watch(watches, watch->number);
+    }
+}
+
+void watches_sweep(struct watches *watches, bool (*is_there)(void *context, size_t hierarchy, const char *path), void *context)
+{
+    for (size_t i = 0; i < watches->room;) {
+        const struct watch *watch = watches->table[i];
+        if (watch && !is_there(context, watch->hierarchy, watch->path))
+            remove_watch(watches, watch->number); /* another may have moved to its place */
+        else
+            i++;
+    }
 }
 
 static bool is_of_tasks(const struct inotify_event *in)
@@ -144,12 +211,12 @@ static bool deliver(struct watches *watches, const struct inotify_event *in,
     return true;
 }
 
-enum err watches_read(struct watches *watches, void (*event)(void *context, const struct watches_event *event),
-                      void *context)
+enum err watches_read(struct watches *watches, uint64_t until_ns,
+                      void (*event)(void *context, const struct watches_event *event), void *context)
 {
-    char bytes[8192] __attribute__((aligned(__alignof__(struct inotify_event))));
+    char bytes[BYTES_AT_ONCE] __attribute__((aligned(__alignof__(struct inotify_event))));
     enum err err = OK;
-    while (watches->fd >= 0) {
+    while (watches->fd >= 0 && clock_monotonic_ns() < until_ns) {
         ssize_t size = read(watches->fd, bytes, sizeof bytes);
         if (size <= 0)
             break;

@@ -287,7 +287,7 @@ static enum err finish_job(struct perf_sampler *perf, struct watched *watched, s
 {
     enum err err = out ? give(perf, watched, out) : OK;
     close_group(perf, watched);
-    watched->job = NULL;
+    job_slots_drop(&perf->jobs, watched->job->slot);
     return err;
 }
 

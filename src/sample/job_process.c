@@ -37,6 +37,7 @@ struct process_sampler {
     struct queries queries; /* fd -1: not for us */
     struct processes processes;
     struct job_slots jobs; /* struct watched */
+    size_t job_count;
     struct pidlist pids, known, asked, places;
 };
 
@@ -76,6 +77,7 @@ static enum err begin_job(struct process_sampler *sampler, const struct job *job
     struct watched *watched = item;
     err = job_tasks_open(&sampler->groups, &watched->tasks, job);
     watched->job = err ? NULL : job;
+    sampler->job_count += err ? 0 : 1;
     return err;
 }
 
@@ -83,7 +85,15 @@ static void end_job(struct process_sampler *sampler, struct watched *watched)
 {
     processes_job_end(&sampler->processes, &sampler->groups, watched->job->slot);
     job_tasks_close(&sampler->groups, &watched->tasks);
-    watched->job = NULL;
+    job_slots_drop(&sampler->jobs, watched->job->slot);
+    sampler->job_count--;
+}
+
+/* There may have been thousands. Not when the last one ends: samples that are on their way have the names of its processes. */
+static void give_back(struct process_sampler *sampler)
+{
+    if (!sampler->job_count)
+        processes_clear(&sampler->processes, &sampler->groups);
 }
 
 /* A job that cannot be listed this time keeps what it has. */
@@ -171,6 +181,7 @@ static enum err process_read(void *state, struct batch *out)
     struct process_sampler *sampler = state;
     uint64_t time_ns = clock_realtime_ns();
     enum err err = OK;
+    give_back(sampler);
     processes_begin(&sampler->processes);
     for (uint32_t slot = 0; slot < sampler->jobs.room && !err; slot++) {
         struct watched *watched = find_watched(sampler, slot);

@@ -34,6 +34,12 @@ enum err job_slots_make(struct job_slots *slots, uint32_t slot, size_t item_size
     return *item ? OK : NOMEM;
 }
 
+void job_slots_drop(struct job_slots *slots, uint32_t slot)
+{
+    free(slots->items[slot]);
+    slots->items[slot] = NULL;
+}
+
 void job_slots_clear(struct job_slots *slots)
 {
     for (size_t i = 0; i < slots->room; i++)

@@ -22,6 +22,9 @@ static inline void *job_slots_get(const struct job_slots *slots, uint32_t slot)
     return slot < slots->room ? slots->items[slot] : NULL;
 }
 
+/* Frees the item of a slot that has one. */
+void job_slots_drop(struct job_slots *slots, uint32_t slot);
+
 void job_slots_clear(struct job_slots *slots); /* frees */
 
 #endif

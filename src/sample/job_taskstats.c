@@ -119,9 +119,12 @@ static void end_job(struct taskstats *taskstats, struct watched *watched)
 {
     tasks_job_end(&taskstats->tasks, watched->job->slot);
     job_tasks_close(&taskstats->groups, &watched->tasks);
-    watched->job = NULL;
-    if (--taskstats->job_count == 0)
-        stop_listening(taskstats);
+    job_slots_drop(&taskstats->jobs, watched->job->slot);
+    if (--taskstats->job_count)
+        return;
+    stop_listening(taskstats);
+    taskstats->records_lost += taskstats->tasks.overlooked;
+    tasks_clear(&taskstats->tasks); /* there may have been thousands */
 }
 
 static void hear_exit(void *context, const struct exits_thread *thread)

@@ -164,30 +164,6 @@ static void steps_are_changes(void **state)
 
 #define ENVIRONMENT(text) text, sizeof(text) - 1
 
-/* Who is put into a job is seen at once, not at the next tick: it may be over by then. */
-static void tasks_that_are_moved_are_changes(void **state)
-{
-    (void)state;
-    struct fixture f;
-    fixture_begin_v1(&f);
-    fixture_open(&f);
-    fixture_write(&f, V1 "memory/slurm/uid_1000/job_7/cgroup.procs", "");
-    jobs_read(f.jobs);
-    size_t before = fixture_count(&f, "7", JOB_CHANGE);
-    fixture_write(&f, V1 "memory/slurm/uid_1000/job_7/cgroup.procs", "1\n");
-    jobs_read(f.jobs);
-    assert_int_equal(fixture_count(&f, "7", JOB_CHANGE), before + 1);
-    fixture_write(&f, V1 "memory/slurm/uid_1000/job_7/notify_on_release", "1\n");
-    jobs_read(f.jobs);
-    assert_int_equal(fixture_count(&f, "7", JOB_CHANGE), before + 1);
-    for (size_t i = 0; i < 100; i++) { /* nor may somebody who moves them all the time keep us busy */
-        fixture_write(&f, V1 "memory/slurm/uid_1000/job_7/cgroup.procs", "1\n");
-        jobs_read(f.jobs);
-    }
-    assert_true(fixture_count(&f, "7", JOB_CHANGE) < 80);
-    fixture_end(&f);
-}
-
 static void a_sluid_gets_its_number_from_slurmstepd(void **state)
 {
     (void)state;
@@ -441,7 +417,6 @@ int main(void)
         cmocka_unit_test(a_job_that_is_over_before_we_read_is_told),
         cmocka_unit_test(limits_that_come_later_are_a_change),
         cmocka_unit_test(steps_are_changes),
-        cmocka_unit_test(tasks_that_are_moved_are_changes),
         cmocka_unit_test(a_sluid_gets_its_number_from_slurmstepd),
         cmocka_unit_test(a_sluid_gets_its_number_from_the_environment),
         cmocka_unit_test(a_sluid_without_a_number_begins_all_the_same),

@@ -11,7 +11,7 @@ enum export_what { WHAT_PROCESSES, WHAT_THREADS, WHAT_SERIES, WHAT_EVENTS, WHAT_
 
 struct export_settings {
     int what, format; /* enum export_what; enum rows_format */
-    const char *output, *set;
+    const char *output, *set, *node;
 };
 
 static const char *shown_output(const struct export_settings *settings)
@@ -79,9 +79,14 @@ static int write_series(const struct command_call *call, struct store *store, co
         free(state);
         return tell(call, store, err);
     }
-    err = export_series(store, job, settings->set, sink, state, &found);
+    struct export_choice choice = { .job = job, .node = settings->node, .set = settings->set };
+    err = export_series(store, &choice, sink, state, &found);
     int status = tell(call, store, err ? err : sink->flush(state, 0));
-    if (!err && found == 0 && settings->set)
+    if (!err && found == 0 && settings->node)
+        status = command_fail(call, "there is nothing of the node %s%s%s in the store; an agent or a collector with the sink"
+                              " store files it", settings->node, settings->set ? ", set " : "",
+                              settings->set ? settings->set : "");
+    else if (!err && found == 0 && settings->set)
         status = command_fail(call, "job %s has no set %s; without --set, all sets are written", job->job_id, settings->set);
     sink->close(state);
     free(state);
@@ -92,6 +97,8 @@ static int write_job(const struct command_call *call, struct store *store)
 {
     const struct export_settings *settings = call->settings;
     struct store_job job;
+    if (settings->node)
+        return write_series(call, store, NULL);
     if (settings->what == WHAT_JOBS && call->count == 0)
         return write_rows(call, store, NULL);
     if (!command_store_job(call, store, call->operands[0], &job))
@@ -107,6 +114,8 @@ static int export_run(const struct command_call *call)
     struct store *store;
     if (settings->set && settings->what != WHAT_SERIES)
         return command_misused(call, "--set chooses among the series: add --what series");
+    if (settings->node && (settings->what != WHAT_SERIES || call->count))
+        return command_misused(call, "--node is for the series of a node: add --what series, and no job");
     if (!command_store_open(call, STORE_READ, &store))
         return EXIT_FAILED;
     int status = write_job(call, store);
@@ -124,6 +133,8 @@ static const struct option export_options[] = {
       .help = "Write to FILE in place of standard output" },
     { .name = "set", .argument = "SET", .type = OPTION_TEXT, AT(set),
       .help = "Of the series, only those of this set; in CSV with one row per sample and one column per metric" },
+    { .name = "node", .argument = "HOST", .type = OPTION_TEXT, AT(node),
+      .help = "The series of this node itself, in place of those of a job; with --what series" },
     OPTION_END,
 };
 
@@ -131,6 +142,7 @@ static const struct command_fact export_examples[] = {
     { "sonde export > processes.csv", "the processes of the last job" },
     { "sonde export -w threads -f json 1234 | jq length", "how many threads job 1234 had" },
     { "sonde export -w series --set tree -o shape.csv", "CPU and memory of the last job over time" },
+    { "sonde export -w series --node n17 --set meminfo", "the memory of node n17, as a collector filed it" },
     { "sonde export -w jobs -o jobs.csv", "all jobs, one row each" },
     { 0 },
 };

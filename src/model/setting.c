@@ -26,6 +26,7 @@ static enum err assign(const struct setting *setting, void *state, const char *v
     case SETTING_FLAG: return parse_flag(value, member);
     case SETTING_U64: return text_parse_u64(value, member);
     case SETTING_DURATION: return text_parse_duration(value, member);
+    case SETTING_BYTES: return text_parse_bytes(value, member);
     case SETTING_TEXT:
         *(const char **)member = value;
         return OK;

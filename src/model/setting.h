@@ -11,6 +11,7 @@ enum setting_type {    /* what stands at the offset: */
     SETTING_TEXT,      /* const char *, borrowed */
     SETTING_U64,       /* uint64_t */
     SETTING_DURATION,  /* uint64_t, ns: "1s", "250ms" */
+    SETTING_BYTES,     /* uint64_t: "256MiB" */
 };
 
 struct setting {

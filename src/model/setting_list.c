@@ -111,6 +111,7 @@ static const char *form_of(enum setting_type type)
     case SETTING_FLAG: return "it is yes or no";
     case SETTING_U64: return "it is a number";
     case SETTING_DURATION: return "it is a duration, as 1s or 250ms";
+    case SETTING_BYTES: return "it is a size, as 256MiB or 1GiB";
     default: return "it is a text";
     }
 }

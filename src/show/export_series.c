@@ -6,8 +6,7 @@
 #define BATCH_SAMPLES 256
 
 struct series_export {
-    const struct store_job *job;
-    const char *set;
+    const struct export_choice *choice;
     const struct sink *sink;
     void *state;
     struct batch batch;
@@ -20,7 +19,7 @@ static enum err add_row(struct series_export *export, const struct run_series *s
     struct sample *sample = batch_add(&export->batch, &series->set, series->times_ns[row], series->instance);
     if (!sample)
         return NOMEM;
-    sample->job = export->job->job_id;
+    sample->job = export->choice->job ? export->choice->job->job_id : NULL;
     for (size_t i = 0; i < size; i++)
         if (series->known[row * size + i])
             sample_set_u64(sample, i, series->values[row * size + i].u64); /* the same 64 bits, whatever the type */
@@ -31,7 +30,7 @@ static enum err write_series(void *context, const char *host, const struct run_s
 {
     struct series_export *export = context;
     enum err err = OK;
-    if (export->set && strcmp(export->set, series->set.name) != 0)
+    if (export->choice->set && strcmp(export->choice->set, series->set.name) != 0)
         return OK;
     export->found++;
     export->batch.host = host;
@@ -45,12 +44,13 @@ static enum err write_series(void *context, const char *host, const struct run_s
     return err;
 }
 
-enum err export_series(struct store *store, const struct store_job *job, const char *set, const struct sink *sink, void *state,
+enum err export_series(struct store *store, const struct export_choice *choice, const struct sink *sink, void *state,
                        size_t *found)
 {
-    struct series_export export = { .job = job, .set = set, .sink = sink, .state = state };
+    struct series_export export = { .choice = choice, .sink = sink, .state = state };
     batch_init(&export.batch);
-    enum err err = store_series(store, job->row, write_series, &export);
+    enum err err = choice->job ? store_series(store, choice->job->row, write_series, &export)
+                               : store_node_series(store, choice->node, write_series, &export);
     batch_clear(&export.batch);
     *found = export.found;
     return err;

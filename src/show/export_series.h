@@ -5,8 +5,13 @@
 #include "sink/sink.h"
 #include "store/store.h"
 
-/* state: of the sink, opened. set NULL: all sets. *found: how many series there were. Does not flush. */
-enum err export_series(struct store *store, const struct store_job *job, const char *set, const struct sink *sink, void *state,
+struct export_choice {
+    const struct store_job *job; /* NULL: the node */
+    const char *node, *set;      /* set NULL: all sets */
+};
+
+/* state: of the sink, opened. *found: how many series there were. Does not flush. */
+enum err export_series(struct store *store, const struct export_choice *choice, const struct sink *sink, void *state,
                        size_t *found);
 
 #endif

@@ -5,6 +5,8 @@
 #include "store/statement.h"
 #include "store/store.h"
 
+#define DB_LOG_FRAMES_MAX 8192 /* 32 MB: who files job after job does not wait for store_close to empty the log */
+
 struct store {
     sqlite3 *db;                 /* NULL: another database, in which there is … */
     const struct driver *driver; /* … */

@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-#define LOG_FRAMES_MAX 8192 /* 32 MB: who files job after job does not wait for store_close to empty the log */
-
 /* A newer Sonde may have migrated the store since it was opened. */
 static enum err check_version(struct filing *filing)
 {
@@ -61,7 +59,7 @@ static enum err transact(struct filing *filing)
         err = db_exec(filing->store, "write", "COMMIT");
     if (err != OK)
         roll_back(filing->store, err);
-    else if (filing->store->wal_frames >= LOG_FRAMES_MAX)
+    else if (filing->store->wal_frames >= DB_LOG_FRAMES_MAX)
         db_checkpoint(filing->store);
     return err;
 }

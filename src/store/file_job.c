@@ -30,9 +30,12 @@
     " (SELECT key, value FROM job_tags WHERE job = ?1 ORDER BY key) AS tag)" \
     " WHERE id = ?1"
 
+/* The last column: the run is an agent's, and the processes of the job on that host were watched too. */
 #define SUMS_SELECT \
     "SELECT " COLUMNS_SUMMARY(COLUMNS_NAME, COLUMNS_COUNTER_NAME, COLUMNS_TOTAL_NAME) \
-    "start_ns, end_ns, ended FROM runs WHERE job = ?1"
+    "start_ns, end_ns, ended, CASE WHEN images = 0 AND EXISTS (SELECT 1 FROM runs watched JOIN hosts h ON h.id = watched.host" \
+    " WHERE watched.job = ?1 AND watched.images > 0 AND h.name = (SELECT name FROM hosts WHERE id = runs.host))" \
+    " THEN 1 ELSE 0 END FROM runs WHERE job = ?1"
 #define SUMS_SQL \
     "UPDATE jobs SET " COLUMNS_SUMMARY(SET_NUMBER, SET_COUNTER, SET_TOTAL) \
     "start_ns = ?, end_ns = ?, ended = ? WHERE id = ?"
@@ -122,6 +125,10 @@ static void add_run(struct sums *sums, struct statement *select)
     int at = columns_read_summary(select, 0, &summary);
     uint64_t start_ns = statement_u64(select, at);
     uint64_t end_ns = statement_u64(select, at + 1);
+    if (statement_i64(select, at + 3)) { /* else the same CPU time would be there twice */
+        uint64_t lost = summary.gaps.records_lost;
+        summary = (struct summary){ .gaps.records_lost = lost };
+    }
     summary_add(&sums->summary, &summary);
     if (start_ns && (!sums->start_ns || start_ns < sums->start_ns))
         sums->start_ns = start_ns;

@@ -168,17 +168,22 @@ static enum err insert_run(struct filing *filing, int64_t host)
     return err;
 }
 
+enum err file_run_row(struct filing *filing)
+{
+    int64_t host = 0;
+    enum err err = file_host(filing, &host);
+    return err == OK ? insert_run(filing, host) : err;
+}
+
 enum err file_run(struct filing *filing)
 {
-    int64_t host = 0, last = -1;
-    enum err err = file_host(filing, &host);
-    if (err == OK)
-        err = find_job(filing);
+    int64_t last = -1;
+    enum err err = find_job(filing);
     if (err == OK)
         err = db_number(filing->store, "look up runs", "SELECT max(last_process) FROM runs WHERE job = ?1",
                         filing->job, &last);
     if (err == OK && last + (int64_t)filing->run->process_count >= UINT32_MAX)
         return db_say(filing->store, FULL, "the job has 4,294,967,294 processes: no more can be filed under its id");
     filing->first = (uint32_t)(last + 1);
-    return err == OK ? insert_run(filing, host) : err;
+    return err == OK ? file_run_row(filing) : err;
 }

@@ -33,10 +33,10 @@ static uint64_t hash_set(const struct set *set)
     return hash;
 }
 
-static enum err write_metrics(struct filing *filing, int64_t set_row, const struct set *set)
+static enum err write_metrics(struct store *store, int64_t set_row, const struct set *set)
 {
     struct statement *statement;
-    enum err err = db_prepare_bulk(filing->store, &statement, "file series",
+    enum err err = db_prepare_bulk(store, &statement, "file series",
                               "INSERT INTO set_metrics VALUES (?1,?2,?3,?4,?5,?6,?7)");
     for (size_t i = 0; i < set->size && err == OK; i++) {
         const struct metric *metric = &set->metrics[i];
@@ -47,34 +47,34 @@ static enum err write_metrics(struct filing *filing, int64_t set_row, const stru
         columns_bind_bytes(statement, 5, bytes_of(kind_names[metric->kind]));
         columns_bind_bytes(statement, 6, bytes_of(type_names[metric->type]));
         columns_bind_bytes(statement, 7, bytes_of(metric->help));
-        err = db_run(filing->store, statement, "file series");
+        err = db_run(store, statement, "file series");
     }
     if (err == OK)
-        err = db_finish(filing->store, &statement, "file series");
+        err = db_finish(store, &statement, "file series");
     statement_free(statement);
     return err;
 }
 
-static enum err insert_set(struct filing *filing, const struct set *set, int64_t hash, int64_t *row)
+static enum err insert_set(struct store *store, const struct set *set, int64_t hash, int64_t *row)
 {
     struct statement *statement;
-    enum err err = db_prepare(filing->store, &statement, "file series", "INSERT INTO sets (name, hash) VALUES (?1, ?2)");
+    enum err err = db_prepare(store, &statement, "file series", "INSERT INTO sets (name, hash) VALUES (?1, ?2)");
     if (err != OK)
         return err;
     columns_bind_bytes(statement, 1, bytes_of(set->name));
     statement_bind_i64(statement, 2, hash);
-    err = db_run(filing->store, statement, "file series");
-    *row = db_last_id(filing->store);
+    err = db_run(store, statement, "file series");
+    *row = db_last_id(store);
     statement_free(statement);
-    return err == OK ? write_metrics(filing, *row, set) : err;
+    return err == OK ? write_metrics(store, *row, set) : err;
 }
 
-static enum err find_set(struct filing *filing, const struct set *set, int64_t *row)
+enum err file_set(struct store *store, const struct set *set, int64_t *row)
 {
     int64_t hash = (int64_t)hash_set(set);
     *row = 0;
-    enum err err = db_number(filing->store, "file series", "SELECT id FROM sets WHERE hash = ?1", hash, row);
-    return err == OK && !*row ? insert_set(filing, set, hash, row) : err;
+    enum err err = db_number(store, "file series", "SELECT id FROM sets WHERE hash = ?1", hash, row);
+    return err == OK && !*row ? insert_set(store, set, hash, row) : err;
 }
 
 static enum err write_chunk(struct filing *filing, struct statement *statement, const struct run_series *series,
@@ -96,7 +96,7 @@ static enum err write_series(struct filing *filing, struct statement *statement,
 {
     const struct run_series *series = &filing->run->series[number];
     int64_t set_row;
-    enum err err = find_set(filing, &series->set, &set_row);
+    enum err err = file_set(filing->store, &series->set, &set_row);
     statement_bind_i64(statement, 1, filing->job);
     statement_bind_i64(statement, 2, filing->run_row);
     statement_bind_u64(statement, 3, (uint64_t)number);

@@ -42,10 +42,12 @@ void top_offer(struct top *top, uint64_t value, uint32_t a, uint32_t b);
 /* The steps, in order. */
 enum err file_run_remove(struct filing *filing, int64_t *old_job); /* an earlier filing; *old_job 0: there was none */
 enum err file_run(struct filing *filing);                          /* rows of the host, the job and the run */
+enum err file_run_row(struct filing *filing);                      /* of the host and the run alone; filing->job is known */
 enum err file_processes(struct filing *filing);
 enum err file_threads(struct filing *filing);
 enum err file_events(struct filing *filing);
 enum err file_series(struct filing *filing);
+enum err file_set(struct store *store, const struct set *set, int64_t *row); /* of its description, found or made */
 enum err file_job(struct filing *filing, int64_t job);             /* the job from all its runs; none left: removed */
 
 #endif

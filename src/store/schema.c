@@ -120,3 +120,12 @@ const char schema_postgres_indexes_1[] =
     "CREATE INDEX executables_by_path ON executables USING hash (path);"
     "CREATE INDEX directories_by_path ON directories USING hash (path);"
     "CREATE INDEX tag_sets_by_tags ON tag_sets USING hash (tags);";
+
+/* Version 2: what a collector files while it goes on. */
+const char schema_version_2[] =
+    "CREATE TABLE tracks (run INTEGER, number INTEGER, set_id INTEGER, instance TEXT, PRIMARY KEY (run, number))"
+    " WITHOUT ROWID;"
+    "CREATE TABLE streams (source TEXT, host TEXT, stream INTEGER, sequence INTEGER,"
+    " PRIMARY KEY (source, host, stream)) WITHOUT ROWID;"
+    "CREATE TABLE gaps (id INTEGER PRIMARY KEY, host TEXT, from_ns INTEGER, to_ns INTEGER, batches INTEGER, reason TEXT);"
+    "CREATE INDEX gaps_by_host ON gaps (host, from_ns);";

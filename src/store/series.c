@@ -18,6 +18,7 @@ struct reader {
     char *texts;      /* names of the set, its metrics, the instance and the host */
     const char *host;
     size_t room;      /* rows */
+    bool overlaps;    /* a chunk begins before the one before it ends */
     int64_t run, number, set_row;
 };
 
@@ -55,6 +56,7 @@ static void forget(struct reader *reader)
     reader->set_metrics = NULL;
     reader->texts = NULL;
     reader->room = 0;
+    reader->overlaps = false;
 }
 
 /* The texts of a description lie behind one another in a buffer that moves while it grows: places first. */
@@ -138,8 +140,50 @@ static enum err add_chunk(struct reader *reader)
     if (err == CORRUPT)
         return db_say(reader->store, CORRUPT, "a series of set %s in the store %s is damaged", series->set.name,
                       reader->store->path);
+    if (err == OK && at && rows && series->times_ns[at] <= series->times_ns[at - 1])
+        reader->overlaps = true;
     series->count += err == OK ? rows : 0;
     return err;
+}
+
+static int by_time(const void *a, const void *b, void *times)
+{
+    const uint64_t *times_ns = times, left = times_ns[*(const size_t *)a], right = times_ns[*(const size_t *)b];
+    return left < right ? -1 : left > right ? 1 : *(const size_t *)a < *(const size_t *)b ? -1 : 1;
+}
+
+/* Two collectors have filed parts of it, perhaps the same ones: rows by their times, each time once. */
+static enum err put_in_order(struct reader *reader)
+{
+    struct run_series *series = &reader->series, in_order = *series;
+    size_t columns = series->set.size, *rows = malloc(series->count * sizeof *rows), count = 0;
+    in_order.times_ns = malloc(series->count * sizeof *in_order.times_ns);
+    in_order.values = malloc((series->count * columns + 1) * sizeof *in_order.values);
+    in_order.known = malloc(series->count * columns + 1);
+    bool made = rows && in_order.times_ns && in_order.values && in_order.known;
+    for (size_t i = 0; made && i < series->count; i++)
+        rows[i] = i;
+    if (made)
+        qsort_r(rows, series->count, sizeof *rows, by_time, series->times_ns);
+    for (size_t i = 0; made && i < series->count; i++) {
+        if (count && series->times_ns[rows[i]] == in_order.times_ns[count - 1])
+            continue;
+        in_order.times_ns[count] = series->times_ns[rows[i]];
+        memcpy(in_order.values + count * columns, series->values + rows[i] * columns, columns * sizeof *series->values);
+        memcpy(in_order.known + count * columns, series->known + rows[i] * columns, columns);
+        count++;
+    }
+    struct run_series *spare = made ? series : &in_order;
+    free(spare->times_ns);
+    free(spare->values);
+    free(spare->known);
+    free(rows);
+    if (!made)
+        return NOMEM;
+    in_order.count = count;
+    reader->room = series->count;
+    *series = in_order;
+    return OK;
 }
 
 static bool same_series(const struct reader *reader)
@@ -156,7 +200,10 @@ static enum err tell(struct reader *reader,
     while (err == OK && row) {
         err = db_step(reader->store, reader->chunks, "read series", &row);
         if (err == OK && reader->texts && !(row && same_series(reader))) {
-            err = each(context, reader->host, &reader->series);
+            if (reader->overlaps)
+                err = put_in_order(reader);
+            if (err == OK)
+                err = each(context, reader->host, &reader->series);
             forget(reader);
         }
         if (err == OK && row && !reader->texts)
@@ -167,23 +214,50 @@ static enum err tell(struct reader *reader,
     return err;
 }
 
-enum err store_series(struct store *store, int64_t job_row,
-                      enum err (*each)(void *context, const char *host, const struct run_series *series), void *context)
+#define CHUNKS_SELECT \
+    "SELECT s.run, s.number, s.set_id, h.name, s.instance, t.name, s.data FROM series s" \
+    " JOIN runs r ON r.id = s.run JOIN hosts h ON h.id = r.host JOIN sets t ON t.id = s.set_id WHERE "
+#define CHUNKS_ORDER " ORDER BY h.name NULLS FIRST, r.start_ns NULLS FIRST, s.run, s.number, s.chunk"
+
+static enum err read_by(struct store *store, const char *sql, int64_t row,
+                        enum err (*each)(void *context, const char *host, const struct run_series *series), void *context)
 {
     struct reader reader = { .store = store };
-    enum err err = db_prepare_many(store, &reader.chunks, "read series",
-                              "SELECT s.run, s.number, s.set_id, h.name, s.instance, t.name, s.data FROM series s"
-                              " JOIN runs r ON r.id = s.run JOIN hosts h ON h.id = r.host JOIN sets t ON t.id = s.set_id"
-                              " WHERE s.job = ?1 ORDER BY h.name NULLS FIRST, r.start_ns NULLS FIRST, s.run, s.number, s.chunk");
+    enum err err = db_prepare_many(store, &reader.chunks, "read series", sql);
     if (err == OK)
         err = db_prepare(store, &reader.metrics, "read series",
                          "SELECT name, unit, kind, type, help FROM set_metrics WHERE set_id = ?1 ORDER BY number");
     if (err == OK) {
-        statement_bind_i64(reader.chunks, 1, job_row);
+        statement_bind_i64(reader.chunks, 1, row);
         err = tell(&reader, each, context);
     }
     forget(&reader);
     statement_free(reader.chunks);
     statement_free(reader.metrics);
     return err;
+}
+
+enum err store_series(struct store *store, int64_t job_row,
+                      enum err (*each)(void *context, const char *host, const struct run_series *series), void *context)
+{
+    return read_by(store, CHUNKS_SELECT "s.job = ?1" CHUNKS_ORDER, job_row, each, context);
+}
+
+enum err store_node_series(struct store *store, const char *host,
+                           enum err (*each)(void *context, const char *host, const struct run_series *series), void *context)
+{
+    struct statement *statement;
+    bool found = false;
+    enum err err = db_prepare(store, &statement, "find a node", "SELECT id FROM runs WHERE run_id = ?1");
+    if (err != OK)
+        return err;
+    struct buf id;
+    buf_init(&id, 4096);
+    buf_printf(&id, "node/%s", host);
+    columns_bind_bytes(statement, 1, (struct bytes){ id.data, id.size });
+    err = db_step(store, statement, "find a node", &found);
+    int64_t run = found ? statement_i64(statement, 0) : 0;
+    statement_free(statement);
+    buf_clear(&id);
+    return err == OK && run ? read_by(store, CHUNKS_SELECT "s.job = 0 AND s.run = ?1" CHUNKS_ORDER, run, each, context) : err;
 }

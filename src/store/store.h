@@ -102,4 +102,8 @@ enum err store_hosts(struct store *store, int64_t job_row,
 enum err store_series(struct store *store, int64_t job_row,
                       enum err (*each)(void *context, const char *host, const struct run_series *series), void *context);
 
+/* Series of a node itself, as a collector filed them. */
+enum err store_node_series(struct store *store, const char *host,
+                           enum err (*each)(void *context, const char *host, const struct run_series *series), void *context);
+
 #endif

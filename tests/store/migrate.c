@@ -20,6 +20,7 @@ static enum err refuse(struct store *store)
 /* Two versions that are not there yet. */
 static const struct migration future[] = {
     { .about = "make the tables", .sql = schema_version_1 },
+    { .about = "make room for what grows", .sql = schema_version_2 },
     { .about = "add energy", .sql = "ALTER TABLE jobs ADD COLUMN energy_uj INTEGER;", .step = fill_energy },
     { .about = "add a table",
       .sql = "CREATE TABLE models (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO models VALUES (1, 'm');" },
@@ -27,6 +28,7 @@ static const struct migration future[] = {
 
 static const struct migration failing[] = {
     { .about = "make the tables", .sql = schema_version_1 },
+    { .about = "make room for what grows", .sql = schema_version_2 },
     { .about = "add energy", .sql = "ALTER TABLE jobs ADD COLUMN energy_uj INTEGER;" },
     { .about = "fail", .sql = "CREATE TABLE models (id INTEGER PRIMARY KEY);", .step = refuse },
 };
@@ -36,14 +38,14 @@ static void an_older_store_is_brought_up(void **state)
     struct store_fixture *fixture = *state;
     int version;
     fixture_file_shape(fixture->store, (struct fake_shape){ .processes = 7 });
-    assert_int_equal(migrate_up(fixture->store, future, 1), OK); /* nothing to do */
-    assert_int_equal(migrate_up(fixture->store, future, 3), OK);
+    assert_int_equal(migrate_up(fixture->store, future, 2), OK); /* nothing to do */
+    assert_int_equal(migrate_up(fixture->store, future, 4), OK);
     assert_int_equal(migrate_version(fixture->store, &version), OK);
-    assert_int_equal(version, 3);
+    assert_int_equal(version, 4);
     assert_sql(fixture->path, "SELECT energy_uj FROM jobs", "70");
     assert_sql(fixture->path, "SELECT name FROM models", "m");
-    assert_sql(fixture->path, "SELECT value FROM meta WHERE key = 'schema'", "3");
-    assert_int_equal(migrate_up(fixture->store, future, 3), OK);
+    assert_sql(fixture->path, "SELECT value FROM meta WHERE key = 'schema'", "4");
+    assert_int_equal(migrate_up(fixture->store, future, 4), OK);
     assert_sql(fixture->path, "SELECT count(*) FROM models", "1"); /* not applied again */
 }
 
@@ -51,9 +53,9 @@ static void a_step_that_fails_changes_nothing(void **state)
 {
     struct store_fixture *fixture = *state;
     fixture_file_shape(fixture->store, (struct fake_shape){ .processes = 7 });
-    assert_int_equal(migrate_up(fixture->store, failing, 3), IO);
+    assert_int_equal(migrate_up(fixture->store, failing, 4), IO);
     assert_string_equal(store_message(fixture->store), "the second step failed");
-    assert_sql(fixture->path, "PRAGMA user_version", "1");
+    assert_sql(fixture->path, "PRAGMA user_version", "2");
     assert_sql(fixture->path, "SELECT count(*) FROM pragma_table_info('jobs') WHERE name = 'energy_uj'", "0");
     fixture_file_shape(fixture->store, (struct fake_shape){ .processes = 7 });
 }
@@ -61,9 +63,9 @@ static void a_step_that_fails_changes_nothing(void **state)
 static void a_newer_store_is_not_brought_down(void **state)
 {
     struct store_fixture *fixture = *state;
-    assert_int_equal(migrate_up(fixture->store, future, 3), OK);
-    assert_int_equal(migrate_up(fixture->store, future, 2), USAGE);
-    assert_sql(fixture->path, "PRAGMA user_version", "3");
+    assert_int_equal(migrate_up(fixture->store, future, 4), OK);
+    assert_int_equal(migrate_up(fixture->store, future, 3), USAGE);
+    assert_sql(fixture->path, "PRAGMA user_version", "4");
 }
 
 /* Opens, says so, and migrates when the other end of go is closed. */
@@ -72,7 +74,7 @@ static int migrate_when_told(const char *path, int ready, int go)
     struct store *store;
     char *message, byte;
     bool done = store_open(&store, path, STORE_WRITE, &message) == OK;
-    done = write(ready, "", 1) == 1 && read(go, &byte, 1) == 0 && done && migrate_up(store, future, 3) == OK;
+    done = write(ready, "", 1) == 1 && read(go, &byte, 1) == 0 && done && migrate_up(store, future, 4) == OK;
     store_close(&store);
     return done ? 0 : 1;
 }

@@ -1,0 +1,355 @@
+/* Samples and jobs into the job database, SQLite or PostgreSQL: gathered for a while, so that a series is stored in blocks
+ * that compress well, then filed in one transaction, together with how far each stream has come. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "sink/growing.h"
+#include "sink/sink.h"
+#include "store/series_codec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MESSAGE_MAX 1024
+#define HOST_MAX 256
+#define REFRESH_NS (60 * NS_PER_S) /* of the rows of a job that goes on: its sums so far */
+
+/* How far the stream of a host has come. */
+struct progress {
+    char *host;
+    uint64_t stream, filed, taken; /* sequences */
+};
+
+struct pending_gap {
+    char *host, *reason;
+    struct batch_gap gap;
+};
+
+struct store_state {
+    const char *path, *source;
+    uint64_t every_ns, memory_bytes; /* settings */
+    char source_usual[HOST_MAX];
+    struct store *store;
+    struct growing growing;
+    struct progress *streams;
+    size_t stream_count, stream_room, last_stream;
+    struct pending_gap *gaps;
+    size_t gap_count, gap_room;
+    uint8_t salt;                  /* of the numbers of chunks */
+    uint64_t filed_ns;             /* CLOCK_MONOTONIC, of the last transaction */
+    uint64_t taken_position, filed_position;
+    char message[MESSAGE_MAX];
+};
+
+static const struct setting store_settings[] = {
+    { "path", SETTING_TEXT, NULL, offsetof(struct store_state, path),
+      "a file, or postgresql://USER@HOST/DATABASE; $SONDE_DB or the usual place when it is not given" },
+    { "every", SETTING_DURATION, "10s", offsetof(struct store_state, every_ns),
+      "gather samples for so long before they are filed" },
+    { "memory", SETTING_BYTES, "256MiB", offsetof(struct store_state, memory_bytes), "file them earlier when they take so much" },
+    { "source", SETTING_TEXT, NULL, offsetof(struct store_state, source),
+      "a name for this collector, where several file in one database; the host's when it is not given" },
+    { 0 },
+};
+
+static enum err connect_store(struct store_state *s)
+{
+    char *message = NULL;
+    if (s->store)
+        return OK;
+    enum err err = store_open(&s->store, s->path, STORE_WRITE, &message);
+    if (err)
+        snprintf(s->message, sizeof s->message, "%s", message ? message : err_text(err));
+    free(message);
+    growing_forget_places(&s->growing);
+    return err;
+}
+
+static enum err store_sink_open(void *state)
+{
+    struct store_state *s = state;
+    growing_init(&s->growing);
+    gethostname(s->source_usual, sizeof s->source_usual - 1);
+    if (!s->source)
+        s->source = s->source_usual;
+    s->filed_ns = clock_monotonic_ns();
+    for (const char *at = s->source; *at; at++)
+        s->salt = (uint8_t)(s->salt * 31 + *at);
+    return connect_store(s);
+}
+
+static enum err fail(struct store_state *s, enum err err)
+{
+    snprintf(s->message, sizeof s->message, "%s", s->store ? store_message(s->store) : err_text(err));
+    return err;
+}
+
+static enum err file_track(struct store_state *s, struct grow *grow, struct growing_track *track)
+{
+    struct growing_run *run = track->run;
+    enum err err = OK;
+    if (!track->series.count)
+        return OK;
+    if (!track->is_placed) {
+        err = grow_track(grow, run->row, &track->series.set, track->series.instance, &track->place);
+        track->is_placed = !err;
+    }
+    struct run_series part = track->series;
+    size_t size = part.set.size;
+    for (size_t first = 0; first < track->series.count && !err; first += part.count) {
+        size_t left = track->series.count - first;
+        part.count = left < SERIES_CHUNK_ROWS ? left : SERIES_CHUNK_ROWS;
+        part.times_ns = track->series.times_ns + first;
+        part.values = track->series.values + first * size;
+        part.known = track->series.known + first * size;
+        err = grow_chunk(grow, run->job_row, run->row, &track->place, &part, s->salt);
+    }
+    return err;
+}
+
+static enum err file_run(struct store_state *s, struct grow *grow, struct growing_run *run)
+{
+    enum err err = OK;
+    if (run->is_dirty || !run->row || run->facts.end_ns - run->written_ns >= REFRESH_NS) {
+        run->facts.host = run->host;
+        run->facts.job = run->id ? &run->job : NULL;
+        err = grow_run(grow, &run->facts, &run->job_row, &run->row);
+    }
+    for (struct growing_track *track = run->tracks; track && !err; track = track->next_of_run)
+        err = file_track(s, grow, track);
+    return err;
+}
+
+static enum err file_all(struct store_state *s, struct grow *grow)
+{
+    enum err err = OK;
+    for (struct growing_run *run = s->growing.runs; run && !err; run = run->next)
+        err = file_run(s, grow, run);
+    for (size_t i = 0; i < s->gap_count && !err; i++)
+        err = grow_gap(grow, s->gaps[i].host, &s->gaps[i].gap);
+    for (size_t i = 0; i < s->stream_count && !err; i++)
+        if (s->streams[i].taken != s->streams[i].filed)
+            err = grow_stream_write(grow, s->source, s->streams[i].host, s->streams[i].stream, s->streams[i].taken);
+    return err;
+}
+
+static void clear_gaps(struct store_state *s)
+{
+    for (size_t i = 0; i < s->gap_count; i++) {
+        free(s->gaps[i].host);
+        free(s->gaps[i].reason);
+    }
+    s->gap_count = 0;
+}
+
+static void settle(struct store_state *s)
+{
+    for (struct growing_run *run = s->growing.runs; run; run = run->next)
+        if (run->is_dirty || run->facts.end_ns - run->written_ns >= REFRESH_NS) {
+            run->is_dirty = false;
+            run->written_ns = run->facts.end_ns;
+        }
+    growing_filed(&s->growing);
+    clear_gaps(s);
+    for (size_t i = 0; i < s->stream_count; i++)
+        s->streams[i].filed = s->streams[i].taken;
+    s->filed_position = s->taken_position;
+    s->filed_ns = clock_monotonic_ns();
+}
+
+/* After a failure the connection is made anew: what was placed in a transaction that was taken back is not there, and a
+ * server that was away has forgotten us. */
+static enum err commit(struct store_state *s)
+{
+    struct grow grow;
+    enum err err = connect_store(s);
+    if (err)
+        return err;
+    err = grow_begin(&grow, s->store);
+    if (!err) {
+        err = file_all(s, &grow);
+        if (err) {
+            fail(s, err);
+            grow_roll_back(&grow);
+        } else {
+            err = grow_commit(&grow);
+        }
+    }
+    if (!err) {
+        settle(s);
+        return OK;
+    }
+    if (!s->message[0])
+        fail(s, err);
+    s->salt += 37; /* should a chunk of this number be there already, as after a clock was set back */
+    store_close(&s->store);
+    return err;
+}
+
+static bool has_news(const struct store_state *s)
+{
+    return s->taken_position != s->filed_position || s->growing.bytes || s->gap_count;
+}
+
+static enum err commit_when_due(struct store_state *s)
+{
+    bool is_due = clock_monotonic_ns() - s->filed_ns >= s->every_ns || s->growing.bytes >= s->memory_bytes;
+    s->message[0] = '\0';
+    return is_due && has_news(s) ? commit(s) : OK;
+}
+
+static struct progress *add_stream(struct store_state *s, const char *host, uint64_t stream)
+{
+    if (s->stream_count == s->stream_room) {
+        size_t room = s->stream_room ? s->stream_room * 2 : 16;
+        struct progress *streams = realloc(s->streams, room * sizeof *streams);
+        if (!streams)
+            return NULL;
+        s->streams = streams;
+        s->stream_room = room;
+    }
+    struct progress *progress = &s->streams[s->stream_count];
+    *progress = (struct progress){ .host = strdup(host), .stream = stream };
+    if (!progress->host)
+        return NULL;
+    s->stream_count++;
+    return progress;
+}
+
+/* Streams are as many as hosts, and come in the same order again and again: the next one is looked at first. */
+static enum err find_stream(struct store_state *s, const struct batch *batch, struct progress **found)
+{
+    const char *host = batch->host ? batch->host : "";
+    for (size_t i = 1; i <= s->stream_count; i++) {
+        size_t at = (s->last_stream + i) % s->stream_count;
+        if (s->streams[at].stream == batch->stream && strcmp(s->streams[at].host, host) == 0) {
+            s->last_stream = at;
+            *found = &s->streams[at];
+            return OK;
+        }
+    }
+    uint64_t sequence = 0;
+    enum err err = connect_store(s);
+    if (!err)
+        err = grow_stream_read(s->store, s->source, host, batch->stream, &sequence);
+    if (err)
+        return fail(s, err);
+    *found = add_stream(s, host, batch->stream);
+    if (!*found)
+        return NOMEM;
+    (*found)->filed = (*found)->taken = sequence;
+    return OK;
+}
+
+static enum err keep_gap(struct store_state *s, const struct batch *batch, const struct batch_gap *gap)
+{
+    if (s->gap_count == s->gap_room) {
+        size_t room = s->gap_room ? s->gap_room * 2 : 4;
+        struct pending_gap *gaps = realloc(s->gaps, room * sizeof *gaps);
+        if (!gaps)
+            return NOMEM;
+        s->gaps = gaps;
+        s->gap_room = room;
+    }
+    struct pending_gap *kept = &s->gaps[s->gap_count];
+    *kept = (struct pending_gap){ strdup(batch->host ? batch->host : ""), strdup(gap->reason ? gap->reason : ""), *gap };
+    if (!kept->host || !kept->reason) {
+        free(kept->host);
+        free(kept->reason);
+        return NOMEM;
+    }
+    kept->gap.reason = kept->reason;
+    s->gap_count++;
+    return OK;
+}
+
+/* The runs on the host that a gap touches: so many batches are missing in them. */
+static void note_gap(struct store_state *s, const struct batch *batch, const struct batch_gap *gap)
+{
+    for (struct growing_run *run = s->growing.runs; run; run = run->next)
+        if (strcmp(run->host, batch->host ? batch->host : "") == 0 && run->facts.start_ns <= gap->to_ns) {
+            run->facts.lost += gap->batches;
+            run->is_dirty = true;
+        }
+}
+
+static enum err take(struct store_state *s, const struct batch *batch)
+{
+    enum err err = growing_take(&s->growing, batch);
+    for (size_t i = 0; i < batch->gap_count && !err; i++) {
+        err = keep_gap(s, batch, &batch->gaps[i]);
+        note_gap(s, batch, &batch->gaps[i]);
+    }
+    if (!err)
+        s->taken_position = batch->position;
+    return err;
+}
+
+/* What is due is filed before the batch is taken: one that is refused is delivered again, and must not be here then. */
+static enum err store_sink_write(void *state, const struct batch *batch)
+{
+    struct store_state *s = state;
+    struct progress *progress = NULL;
+    enum err err = commit_when_due(s);
+    if (!err && batch->sequence)
+        err = find_stream(s, batch, &progress);
+    if (err)
+        return err;
+    if (progress && batch->sequence <= progress->taken) {
+        s->taken_position = batch->position; /* it is there */
+        return OK;
+    }
+    err = take(s, batch);
+    if (!err && progress)
+        progress->taken = batch->sequence;
+    return err;
+}
+
+/* What is not due yet is safe in the journal (store_sink_durable). Without a deadline it is the end. */
+static enum err store_sink_flush(void *state, uint64_t deadline_ns)
+{
+    struct store_state *s = state;
+    if (deadline_ns)
+        return commit_when_due(s);
+    s->message[0] = '\0';
+    return has_news(s) ? commit(s) : OK;
+}
+
+static uint64_t store_sink_durable(const void *state)
+{
+    return ((const struct store_state *)state)->filed_position;
+}
+
+static void store_sink_close(void *state)
+{
+    struct store_state *s = state;
+    if (has_news(s) && commit(s))
+        log_warn("the sink store could not file what it had gathered: %s", s->message);
+    growing_clear(&s->growing);
+    clear_gaps(s);
+    for (size_t i = 0; i < s->stream_count; i++)
+        free(s->streams[i].host);
+    free(s->streams);
+    free(s->gaps);
+    store_close(&s->store);
+}
+
+static const char *store_sink_message(const void *state)
+{
+    return ((const struct store_state *)state)->message;
+}
+
+const struct sink sink_store = {
+    .name = "store",
+    .about = "the job database: SQLite, or PostgreSQL by its URL",
+    .settings = store_settings,
+    .state_size = sizeof(struct store_state),
+    .open = store_sink_open,
+    .write = store_sink_write,
+    .flush = store_sink_flush,
+    .close = store_sink_close,
+    .message = store_sink_message,
+    .durable = store_sink_durable,
+    .may_block = true,
+};

@@ -18,7 +18,7 @@
 #define GAPS_MAX (4u << 20)
 
 struct copy {
-    uint64_t magic, check, saves, done;
+    uint64_t magic, check, saves, done, done_ns;
 };
 
 static bool is_plain(char c)
@@ -70,7 +70,7 @@ bool journal_cursor_name(const char *file, char name[JOURNAL_NAME_MAX])
 
 static uint64_t check_of(const struct copy *copy)
 {
-    uint64_t kept[2] = { copy->saves, copy->done };
+    uint64_t kept[] = { copy->saves, copy->done, copy->done_ns };
     return journal_mix(MAGIC, kept, sizeof kept);
 }
 
@@ -83,11 +83,13 @@ static void read_copy(struct journal_cursor *cursor, int which)
         return;
     cursor->saves = copy.saves;
     cursor->done = copy.done;
+    cursor->done_ns = copy.done_ns;
 }
 
 static enum err write_copy(struct journal_cursor *cursor)
 {
-    struct copy copy = { .magic = MAGIC, .saves = cursor->saves + 1, .done = cursor->done };
+    struct copy copy = { .magic = MAGIC, .saves = cursor->saves + 1, .done = cursor->done,
+                         .done_ns = cursor->done_ns };
     copy.check = check_of(&copy);
     ssize_t put = pwrite(cursor->fd, &copy, sizeof copy, (off_t)(copy.saves & 1) * COPY_BYTES);
     if (put != (ssize_t)sizeof copy)

@@ -2,7 +2,7 @@
  * settled under the journal's lock, so that an entry is either read or counted as missing, never both. */
 #include "wire/journal_segment.h"
 
-#include "base/clock.h"
+#include "wire/journal_damage.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,8 +15,10 @@ struct journal_reader {
     struct journal *journal;
     struct journal_cursor *cursor;
     struct journal_scan scan;
+    struct journal_damage damage;    /* that was met, until it is passed */
     struct journal_segment *segment; /* valid while removals is as in the journal */
     uint64_t base, removals;         /* of the segment that scan is in */
+    uint64_t first;                  /* base of the segment that it began with: it knows none of the states before */
     uint64_t at;                     /* where to begin when there is no segment */
     bool has_segment;
     bool is_armed; /* the eventfd may have something */
@@ -65,6 +67,7 @@ enum err journal_read(struct journal *journal, struct journal_reader **reader, c
         return NOMEM;
     (*reader)->journal = journal;
     journal_scan_init(&(*reader)->scan);
+    journal_damage_init(&(*reader)->damage);
     (*reader)->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     enum err err = (*reader)->fd < 0 ? err_from_errno(errno) : OK;
     if (!err) {
@@ -93,6 +96,7 @@ void journal_read_close(struct journal_reader **reader)
         pthread_mutex_unlock(&(*reader)->journal->lock);
     }
     journal_scan_clear(&(*reader)->scan);
+    journal_damage_clear(&(*reader)->damage);
     if ((*reader)->fd >= 0)
         close((*reader)->fd);
     free(*reader);
@@ -157,15 +161,19 @@ static enum step next_step(struct journal_reader *reader, struct journal_segment
         step = STEP_ENTER;
     }
     const struct journal_gap *gap = journal_cursor_untold(reader->cursor);
-    if (gap && gap->position < coming)
+    if (journal_damage_untold(&reader->damage, reader->scan.at) || (gap && gap->position < coming))
         return STEP_TELL;
     return *segment && (*segment)->is_doomed ? STEP_WAIT : step;
 }
 
 static void tell(struct journal_reader *reader, struct journal_entry *entry)
 {
-    struct journal_gap *gap = journal_cursor_untold(reader->cursor);
+    struct journal_wound *wound = journal_damage_untold(&reader->damage, reader->scan.at);
+    struct journal_gap *gap = wound ? &wound->gap : journal_cursor_untold(reader->cursor);
     gap->is_told = gap->is_final = true;
+    if (wound)
+        wound->is_told = true;
+    journal_cursor_hand(reader->cursor, gap->position, gap->to_ns);
     snprintf(reader->host, sizeof reader->host, "%s", gap->host);
     *entry = (struct journal_entry){
         .kind = JOURNAL_GAP, .host = reader->host, .stream = gap->stream, .sequence = gap->sequence,
@@ -183,9 +191,35 @@ static enum err enter(struct journal_reader *reader, uint64_t base, uint64_t end
     enum err err = journal_scan_open(&reader->scan, reader->journal->folder, name, base, end);
     reader->has_segment = !err;
     reader->base = base;
+    reader->first = reader->first ? reader->first : base;
     reader->removals = UINT64_MAX;
     reader->at = base;
     return err == ABSENT ? OK : err;
+}
+
+/* With the lock held at its beginning and its end. The damage ends where scan stands. */
+static enum err assess(struct journal_reader *reader)
+{
+    struct journal *journal = reader->journal;
+    struct journal_span spans[3] = { 0 };
+    const struct journal_segment *segment = current(reader), *before = NULL;
+    uint64_t to = reader->scan.at, from = to - reader->scan.damaged_bytes, handed = reader->cursor->handed;
+    if (!segment || segment->is_doomed)
+        return CORRUPT; /* what was behind it is counted there */
+    for (before = journal->oldest; before != segment && before->next != segment;)
+        before = before->next;
+    if (before != segment && reader->first != segment->base)
+        spans[0] = (struct journal_span){ before->base, before->end };
+    spans[1] = (struct journal_span){ segment->base, journal_segment_visible(journal, segment) };
+    if (segment->next)
+        spans[2] = (struct journal_span){ segment->next->base, journal_segment_visible(journal, segment->next) };
+    pthread_mutex_unlock(&journal->lock);
+    enum err err = journal_damage_assess(&reader->damage, journal->folder, spans, from, to, handed);
+    pthread_mutex_lock(&journal->lock);
+    const struct journal_wound *wound = journal_damage_untold(&reader->damage, from);
+    if (wound) /* in its hands from now on */
+        journal_cursor_hand(reader->cursor, wound->gap.position, wound->gap.to_ns);
+    return err ? err : CORRUPT;
 }
 
 /* Settles that an entry is given out, unless its segment is being removed: then it is not. */
@@ -237,11 +271,13 @@ static enum err take_step(struct journal_reader *reader, struct journal_entry *e
     pthread_mutex_lock(lock);
     if (step == STEP_ENTER)
         return err ? err : GONE;
-    if (!err && entry->kind != JOURNAL_RECORD && entry->kind != JOURNAL_STATE)
+    if (err)
+        return err == CORRUPT ? assess(reader) : err;
+    if (entry->kind != JOURNAL_RECORD && entry->kind != JOURNAL_STATE)
         return GONE; /* of a version to come */
-    if (!err && !hand_out(reader, entry))
+    if (journal_damage_hits(&reader->damage, entry))
         return GONE;
-    return err;
+    return hand_out(reader, entry) ? OK : GONE;
 }
 
 enum err journal_next(struct journal_reader *reader, struct journal_entry *entry)

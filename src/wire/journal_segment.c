@@ -106,7 +106,8 @@ static bool is_known(const struct journal_entry *entry)
     return entry->kind == JOURNAL_STATE || entry->kind == JOURNAL_RECORD;
 }
 
-/* Reads a segment through. Its end is behind the last whole entry. */
+/* Reads a segment through. The last one ends behind its last whole entry: there a crash was in the way. In the others damage
+ * at the end is damage, and readers come to it. */
 static enum err learn(struct journal *journal, struct journal_segment *segment, struct journal_scan *scan)
 {
     char name[JOURNAL_FILE_ROOM];
@@ -132,6 +133,8 @@ static enum err learn(struct journal *journal, struct journal_segment *segment, 
             return err;
         segment->end = scan->at;
     }
+    if (segment->next)
+        segment->end = scan->end;
     journal->bytes += segment->end - segment->base;
     return OK;
 }

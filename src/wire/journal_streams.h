@@ -19,6 +19,9 @@ struct journal_stream {
     uint64_t seen_ns;  /* when something of it came last */
     /* for those who count what is missing: */
     uint64_t from_ns, to_ns, records;
+    uint64_t missing;  /* sequence of the last one */
+    uint64_t until;    /* position behind what is of no use */
+    int fate;          /* as whoever counts likes */
 };
 
 struct journal_streams {

@@ -123,7 +123,10 @@ static enum err each_event(void *context, const char *event, uint64_t sum)
 static enum err each_series(void *context, const char *host, const struct run_series *series)
 {
     struct facts *facts = context;
+    bool by_agent = strcmp(series->set.name, "cgroup") == 0;
     (void)host;
+    if (by_agent && (facts->job.summary.images || series->instance[0]))
+        return OK; /* sonde run has seen the same; a step is part of the whole */
     shape_add(&facts->shape, series);
     return OK;
 }

@@ -29,8 +29,8 @@ struct shape {
 /* All bins unknown. */
 void shape_init(struct shape *shape, uint64_t start_ns, uint64_t end_ns);
 
-/* Adds a series of the sets "tree" (the job's processes) or "stat" (the machine); others are ignored. Hosts and runs
- * add up where they overlap. */
+/* Adds a series of the sets "tree" (the job's processes), "cgroup" (the same, by an agent) or "stat" (the machine); others
+ * are ignored. Hosts and runs add up where they overlap. */
 void shape_add(struct shape *shape, const struct run_series *series);
 
 /* Seconds that one bin stands for. */

@@ -21,7 +21,7 @@ struct field {
 static const struct field hello_fields[] = {
     FIELD(message_hello, host, TEXT), FIELD(message_hello, software, TEXT), FIELD(message_hello, version_min, NUMBER),
     FIELD(message_hello, version_max, NUMBER), FIELD(message_hello, role, TEXT), FIELD(message_hello, instance, NUMBER),
-    FIELD(message_hello, credential, BYTES), { 0 },
+    FIELD(message_hello, credential, BYTES), FIELD(message_hello, time_ns, NUMBER), { 0 },
 };
 
 static const struct field welcome_fields[] = {

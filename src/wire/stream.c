@@ -25,6 +25,7 @@ void stream_free(struct stream **stream)
     free(s->gone_sets);
     free(s->tracks);
     free(s->jobs);
+    free(s->heard);
     free(s->job_list);
     free(s->events);
     free(s->gaps);
@@ -68,15 +69,16 @@ uint64_t stream_time_ns(const struct stream *stream)
 
 size_t stream_memory(const struct stream *stream)
 {
-    size_t bytes = sizeof *stream + stream->set_room * (sizeof *stream->sets + sizeof *stream->gone_sets)
+    size_t bytes = sizeof *stream + stream->heard_room * sizeof *stream->heard + stream->set_room * (sizeof *stream->sets + sizeof *stream->gone_sets)
         + stream->track_room * sizeof *stream->tracks + stream->job_room * sizeof *stream->jobs
         + stream->job_list_room * sizeof *stream->job_list + stream->event_room * sizeof *stream->events
         + stream->gap_room * sizeof *stream->gaps + stream->texts.room;
     for (uint32_t i = 0; i < stream->track_count; i++) {
         const struct track *track = stream->tracks[i];
-        if (track)
-            bytes += sizeof *track + track->set->size * (sizeof *track->values + 1)
-                + stream_track_weight(track->instance, track->job);
+        if (!track)
+            continue;
+        bytes += sizeof *track + track->set->size * STREAM_VALUE_BYTES + stream_track_weight(track->instance, track->job);
+        bytes += track->guesses ? track->set->size * sizeof *track->guesses : 0;
     }
     for (uint32_t i = 0; i < stream->job_count; i++)
         if (stream->jobs[i])

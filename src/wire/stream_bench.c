@@ -79,7 +79,7 @@ enum err bench_begin(struct stream *stream)
     if (!bench)
         return NOMEM;
     bench->record++;
-    bench->values = 0;
+    bench->values = bench->item_count = bench->link_count = 0;
     bench->new_sets.count = bench->new_tracks.count = bench->new_job_count = 0;
     bench->gone_tracks.count = bench->gone_sets.count = bench->gone_jobs.count = 0;
     return bench->bucket_count && bench->chained < bench->bucket_count ? OK : chain_all(stream);
@@ -168,11 +168,25 @@ static enum err find_set(struct stream *stream, const struct set *set, uint32_t 
     return OK;
 }
 
-static bool is_track(const struct track *track, const struct sample *sample)
+static bool is_track(const struct track *track, const char *instance, const char *job)
 {
-    if (strcmp(track->instance, sample->instance) != 0)
+    if (strcmp(track->instance, instance) != 0)
         return false;
-    return track->job && sample->job ? strcmp(track->job, sample->job) == 0 : track->job == sample->job;
+    return track->job && job ? strcmp(track->job, job) == 0 : track->job == job;
+}
+
+static struct track *find_hashed(const struct stream_bench *bench, uint32_t hash, uint32_t set_number, const char *instance,
+                                 const char *job)
+{
+    struct track *track = bench->buckets[hash & (bench->bucket_count - 1)];
+    while (track && (track->hash != hash || track->set_number != set_number || !is_track(track, instance, job)))
+        track = track->chain;
+    return track;
+}
+
+struct track *bench_find_track(const struct stream_bench *bench, uint32_t set_number, const char *instance, const char *job)
+{
+    return find_hashed(bench, hash_of(set_number, instance, job), set_number, instance, job);
 }
 
 static uint32_t free_track_number(const struct stream *stream)
@@ -211,7 +225,8 @@ static enum err find_track(struct stream *stream, const struct sample *sample, c
 {
     struct stream_bench *bench = stream->bench;
     struct track *track = stream_track_at(stream, before ? before->follower : 0);
-    if (track && is_set(bench, &stream->sets[track->set_number], sample->set) && is_track(track, sample)) {
+    if (track && is_set(bench, &stream->sets[track->set_number], sample->set)
+        && is_track(track, sample->instance, sample->job)) {
         *found = track;
         return OK;
     }
@@ -220,13 +235,19 @@ static enum err find_track(struct stream *stream, const struct sample *sample, c
     if (err)
         return err;
     uint32_t hash = hash_of(set_number, sample->instance, sample->job);
-    track = bench->buckets[hash & (bench->bucket_count - 1)];
-    while (track && (track->hash != hash || track->set_number != set_number || !is_track(track, sample)))
-        track = track->chain;
+    track = find_hashed(bench, hash, set_number, sample->instance, sample->job);
     if (!track)
         return add_track(stream, set_number, sample, hash, found);
     *found = track;
     return OK;
+}
+
+/* Room for what samples_encode notes of them. */
+static enum err make_room(struct stream_bench *bench, size_t samples)
+{
+    size_t items = 3 * bench->values + bench->values / 32 + 8 * samples + 8;
+    enum err err = stream_grow(&bench->items, &bench->item_room, items, sizeof *bench->items);
+    return err ? err : stream_grow(&bench->deltas, &bench->delta_room, bench->values, sizeof *bench->deltas);
 }
 
 enum err bench_samples(struct stream *stream, const struct batch *batch)
@@ -246,10 +267,12 @@ enum err bench_samples(struct stream *stream, const struct batch *batch)
             before->follower = track->number;
         before = track;
         bench->values += track->set->size;
-        if (bench->values > STREAM_VALUES_MAX)
-            err = FULL;
+        if (!track->guesses)
+            track->guesses = calloc(track->set->size + 1, sizeof *track->guesses);
+        if (!track->guesses || bench->values > STREAM_VALUES_MAX)
+            err = track->guesses ? FULL : NOMEM;
     }
-    return err;
+    return err ? err : make_room(bench, batch->count);
 }
 
 void bench_undo(struct stream *stream)
@@ -267,6 +290,14 @@ void bench_undo(struct stream *stream)
     while (bench->new_job_count)
         free(bench->new_jobs[--bench->new_job_count].job);
     stream_forget_gone(stream);
+}
+
+void bench_put_links(struct stream *stream)
+{
+    for (size_t i = 0; i < stream->bench->link_count; i++) {
+        const struct bench_link *link = &stream->bench->new_links[i];
+        stream_put_link(stream->tracks[link->track], link->value, link->link, link->is_made);
+    }
 }
 
 void bench_drop(struct stream *stream)
@@ -293,7 +324,8 @@ size_t stream_bench_memory(const struct stream_bench *bench)
     return sizeof *bench + bench->bucket_room * sizeof(struct track *) + bench->track_room * sizeof(struct track *)
         + (bench->new_sets.room + bench->new_tracks.room + bench->gone_tracks.room + bench->gone_sets.room
            + bench->gone_jobs.room + bench->job_number_room + bench->event_job_room) * sizeof(uint32_t)
-        + bench->new_job_room * sizeof(struct bench_job) + bench->job_met_room;
+        + bench->new_job_room * sizeof(struct bench_job) + bench->job_met_room
+        + bench->item_room * sizeof(struct bench_item) + bench->delta_room * sizeof(union value);
 }
 
 void stream_bench_free(struct stream_bench **bench)
@@ -308,6 +340,8 @@ void stream_bench_free(struct stream_bench **bench)
     free(b->gone_tracks.list);
     free(b->gone_sets.list);
     free(b->gone_jobs.list);
+    free(b->items);
+    free(b->deltas);
     free(b->new_jobs);
     free(b->job_numbers);
     free(b->event_jobs);

@@ -15,6 +15,33 @@ struct bench_job {
     uint32_t number;
 };
 
+/* What is to be written of the samples, in order. */
+enum bench_sort {
+    BENCH_RUN,   /* bits: how many quiet values stand still */
+    BENCH_VALUE, /* bits: a residual of size bits, whose last size was last */
+    BENCH_BITS,  /* size bits as they are */
+};
+
+struct bench_item {
+    uint64_t bits;
+    uint8_t size, last, sort;
+};
+
+/* A change of so many steps was met in this record. */
+#define BENCH_SEEN_BITS 8
+struct bench_seen {
+    uint64_t record;
+    int64_t steps;
+    uint32_t track, value;
+};
+
+#define BENCH_LINKS 16 /* made or given up in one record */
+struct bench_link {
+    uint32_t track;
+    uint16_t value, link;
+    bool is_made;
+};
+
 struct stream_bench {
     uint64_t record; /* counts them, from 1 */
     struct track **buckets; /* of tracks, by hash; a power of two */
@@ -25,6 +52,14 @@ struct stream_bench {
     struct track **tracks; /* of each sample */
     size_t track_room, values;
     struct bench_numbers new_sets, new_tracks, gone_tracks, gone_sets, gone_jobs;
+    struct bench_item *items;
+    size_t item_count, item_room, open_run;
+    union value *deltas; /* of all values of the record */
+    size_t delta_room;
+    struct bench_seen seen[1 << BENCH_SEEN_BITS];
+    bool seeks_links;
+    struct bench_link new_links[BENCH_LINKS];
+    size_t link_count;
     struct bench_job *new_jobs;
     size_t new_job_count, new_job_room;
     uint32_t *job_numbers; /* of each job of the batch */
@@ -39,10 +74,12 @@ enum err bench_begin(struct stream *stream);
 enum err bench_samples(struct stream *stream, const struct batch *batch); /* stream_bench.c */
 enum err bench_jobs(struct stream *stream, const struct batch *batch);    /* stream_bench_jobs.c */
 enum err bench_sweep(struct stream *stream, const struct batch *batch);   /* what goes: of ended jobs, and what is stale */
+struct track *bench_find_track(const struct stream_bench *bench, uint32_t set_number, const char *instance, const char *job);
 void bench_undo(struct stream *stream);     /* the state is as before bench_begin */
 void bench_put_jobs(struct stream *stream); /* the new ones, into the state */
 void bench_drop(struct stream *stream);     /* what goes, out of it */
 
+void bench_put_links(struct stream *stream);
 enum err bench_note(struct bench_numbers *numbers, uint32_t number);
 
 #endif

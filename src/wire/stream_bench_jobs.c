@@ -147,20 +147,6 @@ static bool has_ended(const struct batch *batch, const char *job)
     return false;
 }
 
-/* Another track of the same name, instance and job, of a set that its sampler has made anew with other metrics. */
-static bool is_replaced(const struct stream *stream, const struct track *track)
-{
-    const struct stream_bench *bench = stream->bench;
-    for (size_t i = 0; i < bench->new_tracks.count; i++) {
-        const struct track *by = stream->tracks[bench->new_tracks.list[i]];
-        if (by->set_number != track->set_number && strcmp(by->set->name, track->set->name) == 0
-            && strcmp(by->instance, track->instance) == 0
-            && (by->job && track->job ? strcmp(by->job, track->job) == 0 : by->job == track->job))
-            return true;
-    }
-    return false;
-}
-
 static bool is_stale(const struct stream *stream, const struct track *track)
 {
     return track->time_ns < stream->time_ns && stream->time_ns - track->time_ns > STALE_NS;
@@ -179,20 +165,49 @@ static enum err sweep_sets(struct stream *stream)
     return err;
 }
 
+/* A sampler that made its set anew, with other metrics, gives the same instances with it: the tracks of the old set are
+ * over. */
+static enum err note_replaced(struct stream *stream, const struct track *by)
+{
+    struct stream_bench *bench = stream->bench;
+    enum err err = OK;
+    for (uint32_t i = 0; i < stream->set_count && !err; i++) {
+        const struct set *set = stream->sets[i].set;
+        if (i == by->set_number || !set || strcmp(set->name, by->set->name) != 0)
+            continue;
+        struct track *old = bench_find_track(bench, i, by->instance, by->job);
+        if (!old || old->met == bench->record)
+            continue;
+        old->met = bench->record; /* it goes once */
+        err = bench_note(&bench->gone_tracks, old->number);
+    }
+    return err;
+}
+
+static enum err note_ended(struct stream *stream, const struct batch *batch)
+{
+    enum err err = OK;
+    bool has_end = false;
+    for (size_t i = 0; i < batch->event_count; i++)
+        has_end |= batch->events[i].event == JOB_END;
+    for (uint32_t i = 0; has_end && i < stream->track_count && !err; i++)
+        if (stream->tracks[i] && has_ended(batch, stream->tracks[i]->job)) {
+            stream->tracks[i]->met = stream->bench->record;
+            err = bench_note(&stream->bench->gone_tracks, i);
+        }
+    return err;
+}
+
 enum err bench_sweep(struct stream *stream, const struct batch *batch)
 {
     struct stream_bench *bench = stream->bench;
-    bool is_time = bench->record % SWEEP_RECORDS == 0, has_new = bench->new_tracks.count > 0, has_end = false;
-    for (size_t i = 0; i < batch->event_count; i++)
-        has_end |= batch->events[i].event == JOB_END;
-    enum err err = OK;
-    for (uint32_t i = 0; (is_time || has_new || has_end) && i < stream->track_count && !err; i++) {
+    bool is_time = bench->record % SWEEP_RECORDS == 0;
+    enum err err = note_ended(stream, batch);
+    for (size_t i = 0; i < bench->new_tracks.count && !err; i++)
+        err = note_replaced(stream, stream->tracks[bench->new_tracks.list[i]]);
+    for (uint32_t i = 0; is_time && i < stream->track_count && !err; i++) {
         const struct track *track = stream->tracks[i];
-        if (!track)
-            continue;
-        bool is_met = track->met == bench->record;
-        if ((has_end && has_ended(batch, track->job))
-            || (!is_met && ((has_new && is_replaced(stream, track)) || (is_time && is_stale(stream, track)))))
+        if (track && track->met != bench->record && is_stale(stream, track))
             err = bench_note(&bench->gone_tracks, i);
     }
     return !err && is_time ? sweep_sets(stream) : err;

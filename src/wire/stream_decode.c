@@ -105,13 +105,31 @@ static enum err drop_jobs(struct stream *stream, struct unpacker *u)
     return u->bad ? CORRUPT : OK;
 }
 
+/* Before tracks are dropped they may still be linked; the number of one that is gone stands for nothing then. */
+static enum err change_links(struct stream *stream, struct unpacker *u)
+{
+    for (uint64_t left = unpack_number(u); left && !u->bad; left--) {
+        uint64_t number = unpack_number(u), value = unpack_number(u), link = unpack_number(u);
+        struct track *track = stream_track_at(stream, number);
+        if (u->bad || link > UINT16_MAX + 1ull)
+            return CORRUPT;
+        if (track && value >= track->set->size)
+            return CORRUPT;
+        if (track)
+            stream_put_link(track, (size_t)value, (uint16_t)(link - 1), link > 0);
+    }
+    return u->bad ? CORRUPT : OK;
+}
+
 /* A job that ended is still among those of the batch that tells so; a track that goes still has its last sample. */
-static enum err read_gone(struct stream *stream, struct unpacker *u)
+static enum err read_changes(struct stream *stream, struct unpacker *u)
 {
     enum err err = drop_tracks(stream, u);
     if (!err)
         err = drop_sets(stream, u);
-    return err ? err : drop_jobs(stream, u);
+    if (!err)
+        err = drop_jobs(stream, u);
+    return err ? err : change_links(stream, u);
 }
 
 /* Those held, and behind them, for this batch only, those that have just gone and were told by an event. */
@@ -163,8 +181,8 @@ enum err stream_decode(struct stream *stream, struct bytes record, struct batch 
         err = read_gaps(stream, &u, out);
     if (!err && sections & STREAM_HAS_SAMPLES)
         err = samples_decode(stream, &u, out);
-    if (!err && sections & STREAM_HAS_GONE)
-        err = read_gone(stream, &u);
+    if (!err && sections & STREAM_HAS_CHANGES)
+        err = read_changes(stream, &u);
     if (!err && u.at != u.end)
         err = CORRUPT;
     if (!err)

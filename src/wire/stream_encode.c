@@ -34,7 +34,7 @@ static size_t room_for(const struct stream *stream, const struct batch *batch)
     for (size_t i = 0; i < bench->new_job_count; i++)
         room += stream_job_weight(&bench->new_jobs[i].job->job);
     size_t gone = bench->gone_tracks.count + bench->gone_sets.count + bench->gone_jobs.count;
-    return room + PACK_NUMBER_MAX * (gone + batch->event_count + 8);
+    return room + PACK_NUMBER_MAX * (gone + batch->event_count + 3 * BENCH_LINKS + 8);
 }
 
 static void write_new(const struct stream *stream, struct packer *p)
@@ -71,7 +71,7 @@ static void write_told(const struct stream_bench *bench, const struct batch *bat
     }
 }
 
-static void write_gone(const struct stream_bench *bench, struct packer *p)
+static void write_changes(const struct stream_bench *bench, struct packer *p)
 {
     const struct bench_numbers *lists[] = { &bench->gone_tracks, &bench->gone_sets, &bench->gone_jobs };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
@@ -79,11 +79,18 @@ static void write_gone(const struct stream_bench *bench, struct packer *p)
         for (size_t k = 0; k < lists[i]->count; k++)
             pack_number(p, lists[i]->list[k]);
     }
+    pack_number(p, bench->link_count);
+    for (size_t i = 0; i < bench->link_count; i++) {
+        const struct bench_link *link = &bench->new_links[i];
+        pack_number(p, link->track);
+        pack_number(p, link->value);
+        pack_number(p, link->is_made ? (uint64_t)link->link + 1 : 0);
+    }
 }
 
-static bool has_gone(const struct stream_bench *bench)
+static bool has_changes(const struct stream_bench *bench)
 {
-    return bench->gone_tracks.count || bench->gone_sets.count || bench->gone_jobs.count;
+    return bench->gone_tracks.count || bench->gone_sets.count || bench->gone_jobs.count || bench->link_count;
 }
 
 static unsigned sections_of(const struct stream_bench *bench, const struct batch *batch)
@@ -95,21 +102,24 @@ static unsigned sections_of(const struct stream_bench *bench, const struct batch
     sections |= batch->event_count ? STREAM_HAS_EVENTS : 0;
     sections |= batch->gap_count ? STREAM_HAS_GAPS : 0;
     sections |= batch->count ? STREAM_HAS_SAMPLES : 0;
-    sections |= has_gone(bench) ? STREAM_HAS_GONE : 0;
     return sections;
 }
 
 static void write_record(struct stream *stream, const struct batch *batch, struct packer *p)
 {
     struct stream_bench *bench = stream->bench;
-    *p->at++ = (uint8_t)sections_of(bench, batch);
+    uint8_t *sections = p->at++;
+    *sections = (uint8_t)sections_of(bench, batch);
     write_new(stream, p);
     bench_put_jobs(stream);
     write_told(bench, batch, p);
     if (batch->count)
-        samples_encode(stream, batch, bench->tracks, p);
-    if (has_gone(bench))
-        write_gone(bench, p);
+        samples_encode(stream, batch, p);
+    if (has_changes(bench)) {
+        *sections |= STREAM_HAS_CHANGES;
+        write_changes(bench, p);
+    }
+    bench_put_links(stream);
     bench_drop(stream);
 }
 

@@ -1,21 +1,27 @@
 /* A state as bytes: all sets, tracks and jobs under their numbers, with the newest values. */
+#include "wire/residual.h"
 #include "wire/stream_describe.h"
 
 #define SNAPSHOT_FORMAT 1
 
 static size_t room_for(const struct stream *stream)
 {
-    return 128 + stream->weight + stream->values * (PACK_NUMBER_MAX + 1)
+    return 128 + stream->weight + stream->values * (PACK_NUMBER_MAX + 6)
         + (size_t)stream->track_count * 2 * PACK_NUMBER_MAX;
 }
 
+/* Of each value: known, unit, linked, last size in one number; the link, if it has one; the value. */
 static void write_values(struct packer *p, const struct track *track)
 {
     pack_number(p, track->time_ns);
-    for (size_t i = 0; i < track->set->size; i++)
-        pack_number(p, track->known[i]);
-    for (size_t i = 0; i < track->set->size; i++)
+    pack_number(p, track->time_size);
+    for (size_t i = 0; i < track->set->size; i++) {
+        uint64_t linked = track->sizes[i] >= SIZE_LINKED, size = track->sizes[i] & (SIZE_LINKED - 1);
+        pack_number(p, track->known[i] | (uint64_t)track->units[i] << 1 | linked << 4 | size << 5);
+        if (linked)
+            pack_number(p, track->links[i]);
         pack_number(p, track->values[i].u64);
+    }
 }
 
 static void write_sets(struct packer *p, const struct stream *stream)
@@ -71,20 +77,31 @@ void stream_snapshot(const struct stream *stream, struct buf *out)
     out->data[out->size] = '\0';
 }
 
+static void read_value(struct unpacker *u, struct track *track, size_t i)
+{
+    uint64_t state = unpack_number(u), size = state >> 5, is_linked = state >> 4 & 1;
+    uint64_t link = is_linked ? unpack_number(u) : 0;
+    track->known[i] = state & 1;
+    track->units[i] = state >> 1 & 7;
+    track->sizes[i] = (uint8_t)((size & SIZE_CLIP) | (is_linked ? SIZE_LINKED : 0));
+    track->links[i] = (uint16_t)link;
+    track->values[i].u64 = unpack_number(u);
+    u->bad |= size > SIZE_CLIP || link > UINT16_MAX || (track->set->metrics[i].type == F64 && track->units[i] >= FORMS);
+}
+
 static enum err read_track(struct unpacker *u, struct stream *stream)
 {
     struct track *track;
     enum err err = describe_read_track(u, stream, &track);
     if (err)
         return err;
-    track->time_ns = unpack_number(u);
-    for (size_t i = 0; i < track->set->size && !u->bad; i++) {
-        uint64_t known = unpack_number(u);
-        track->known[i] = (uint8_t)known;
-        u->bad |= known > 1;
-    }
+    uint64_t time_ns = unpack_number(u), time_size = unpack_number(u);
+    if (u->bad || time_size > SIZE_CLIP)
+        return CORRUPT;
+    track->time_ns = time_ns;
+    track->time_size = (uint8_t)time_size;
     for (size_t i = 0; i < track->set->size && !u->bad; i++)
-        track->values[i].u64 = unpack_number(u);
+        read_value(u, track, i);
     return u->bad ? CORRUPT : OK;
 }
 

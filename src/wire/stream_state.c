@@ -73,12 +73,15 @@ enum err stream_put_set(struct stream *stream, uint32_t number, const struct set
 static struct track *track_new(const struct set *set, struct bytes instance, const struct bytes *job)
 {
     size_t texts = instance.size + 1 + (job ? job->size + 1 : 0);
-    struct track *track = calloc(1, sizeof *track + set->size * (sizeof(union value) + 1) + texts);
+    struct track *track = calloc(1, sizeof *track + set->size * STREAM_VALUE_BYTES + texts);
     if (!track)
         return NULL;
     track->values = (union value *)(track + 1);
-    track->known = (uint8_t *)(track->values + set->size);
-    char *text = (char *)track->known + set->size;
+    track->links = (uint16_t *)(track->values + set->size);
+    track->known = (uint8_t *)(track->links + set->size);
+    track->sizes = track->known + set->size;
+    track->units = track->sizes + set->size;
+    char *text = (char *)track->units + set->size;
     track->set = set;
     track->instance = text;
     if (instance.size)
@@ -222,6 +225,7 @@ void stream_forget_gone(struct stream *stream)
 {
     for (struct track *track = stream->gone_tracks, *next; track; track = next) {
         next = track->after;
+        free(track->guesses);
         free(track);
     }
     stream->gone_tracks = NULL;

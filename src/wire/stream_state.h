@@ -15,7 +15,7 @@ enum stream_section {
     STREAM_HAS_EVENTS = 8,
     STREAM_HAS_GAPS = 16,
     STREAM_HAS_SAMPLES = 32,
-    STREAM_HAS_GONE = 64,
+    STREAM_HAS_CHANGES = 64, /* what goes, and which values are linked from now on */
     STREAM_IS_NEWER = 128, /* than we are */
 };
 
@@ -37,13 +37,33 @@ struct track {
     const char *instance, *job; /* job NULL: the node */
     union value *values;        /* of what is not known: the last that was */
     uint8_t *known;
+    uint8_t *sizes, *units;     /* of each value: see wire/residual.h */
+    uint16_t *links;            /* of each value: STREAM_LINK, where its size says that it is linked */
     uint64_t time_ns;
     uint32_t number, set_number;
+    uint8_t time_size;
     struct track *before, *after; /* of the same set */
+    /* of the record that is at work: */
+    uint64_t epoch;            /* in which record it was last */
+    const union value *deltas; /* by how much its values have changed in it */
+    uint32_t sample;           /* its newest there */
     /* of the encoder: */
+    struct track_guess *guesses; /* of each value; NULL: none yet */
     struct track *chain; /* in the bucket */
     uint32_t hash, follower;
     uint64_t met; /* record in which it was last */
+};
+
+#define STREAM_VALUE_BYTES (sizeof(union value) + sizeof(uint16_t) + 3) /* of a track, for each value */
+
+/* A link: the value is expected to move as another one of this record does, that of a track whose number is less by 0…15. */
+#define STREAM_LINK(tracks_before, value) ((uint16_t)((tracks_before) << 12 | (value)))
+#define STREAM_LINK_TRACKS 16u
+
+/* What the encoder thinks of a value: which other moves as it does, and how sure it is. */
+struct track_guess {
+    uint16_t link;
+    uint8_t score, debt;
 };
 
 struct stream_job {
@@ -69,12 +89,16 @@ struct stream {
     uint64_t time_ns;      /* of the first sample of the last record that had any */
     uint64_t step_ns;      /* since the one before */
     uint64_t newest_ns;
+    uint64_t epoch; /* counts records, on each side for itself */
 
     /* what the last record gave away and no longer holds: kept for whoever has the batch */
     struct track *gone_tracks;
     const struct set **gone_sets; /* set_room of them */
     uint32_t gone_set_count;
     struct stream_job *gone_jobs;
+
+    struct track **heard; /* of each sample of the record that is being decoded */
+    size_t heard_room;
 
     /* what a decoded batch points to */
     const struct job **job_list; /* those held, then (for the batch) those that are gone */
@@ -101,6 +125,12 @@ size_t stream_job_weight(const struct job *job);
 enum err stream_put_set(struct stream *stream, uint32_t number, const struct set *set);
 enum err stream_put_track(struct stream *stream, uint32_t number, uint32_t set_number, struct bytes instance,
                           const struct bytes *job, struct track **put);
+
+static inline void stream_put_link(struct track *track, size_t value, uint16_t link, bool is_made)
+{
+    track->links[value] = is_made ? link : 0;
+    track->sizes[value] = (uint8_t)(is_made ? track->sizes[value] | 128 : track->sizes[value] & 127);
+}
 
 /* Texts are copied, what only the node needs is left out. NULL: memory ran out. */
 struct stream_job *stream_job_copy(const struct job *job);

@@ -125,9 +125,10 @@ static void grow(struct courier *courier)
 static enum err send_portion(struct courier *courier, uint64_t deadline_ns)
 {
     size_t bytes, count = outbox_portion(&courier->box, courier->portion_bytes, courier->pieces_max, &bytes);
-    enum err err = courier->post(courier->sink, &count, bytes, deadline_ns);
+    courier->sent = count;
+    enum err err = courier->post(courier->sink, count, bytes, deadline_ns);
     if (err == FULL || err == AGAIN || err == CORRUPT)
-        shrink(courier, err, count, bytes);
+        shrink(courier, err, courier->sent, bytes);
     outbox_remove_done(&courier->box);
     if (!err)
         grow(courier);

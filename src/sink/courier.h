@@ -15,10 +15,10 @@ struct courier {
     struct outbox box;
     struct http_answer answer;
 
-    /* Sends the first *count pieces, which are bytes long, or fewer: then it says how many in *count. Marks those that are
-     * done. Errors as of http_client_judge; FULL: it was too much at once; CORRUPT: one of them makes the other side refuse
-     * all of them. */
-    enum err (*post)(void *sink, size_t *count, size_t bytes, uint64_t deadline_ns);
+    /* Sends the first count pieces, which are bytes long, or fewer: then it says how many in sent. Marks those that are done.
+     * Errors as of http_client_judge; FULL: it was too much at once; CORRUPT: one of them makes the other side refuse all. */
+    enum err (*post)(void *sink, size_t count, size_t bytes, uint64_t deadline_ns);
+    size_t sent;
     void *sink; /* handed to post */
 
     size_t portion_bytes, portion_max; /* how much is sent at once; how much the other side takes */
@@ -40,7 +40,8 @@ bool courier_knows(const struct courier *courier, const struct batch *batch);
  * together it is sent. AGAIN: the box is full, and the batch is not in it. */
 enum err courier_took(struct courier *courier, const struct batch *batch, size_t count, enum err err);
 
-/* Sends until the box is empty, or until the deadline (0: as long as an answer may take). AGAIN, DENIED, IO: what is left stays. */
+/* Sends until the box is empty, at most until the deadline (0: as long as an answer may take). AGAIN, DENIED, IO: what is
+ * left stays in the box. */
 enum err courier_flush(struct courier *courier, uint64_t deadline_ns);
 
 /* A piece was refused for good: it is done, and counted. */

@@ -152,7 +152,7 @@ static enum err take_verdicts(struct elasticsearch_state *s, size_t count)
     return s->busy || s->is_lost ? AGAIN : OK;
 }
 
-static enum err elasticsearch_post(void *sink, size_t *count, size_t bytes, uint64_t deadline_ns)
+static enum err elasticsearch_post(void *sink, size_t count, size_t bytes, uint64_t deadline_ns)
 {
     struct elasticsearch_state *s = sink;
     char path[256] = "/_bulk?filter_path=errors,items.*.status,items.*.error";
@@ -160,7 +160,7 @@ static enum err elasticsearch_post(void *sink, size_t *count, size_t bytes, uint
                                     .body = { s->courier.box.bytes.data, bytes } };
     enum err err = s->major ? OK : ask_version(s, deadline_ns);
     if (!err)
-        err = ready_indexes(s, *count, deadline_ns);
+        err = ready_indexes(s, count, deadline_ns);
     if (!err && s->type_now) /* the type of all that say none themselves */
         snprintf(path, sizeof path, "/%.60s/%.100s/_bulk?filter_path=errors,items.*.status,items.*.error",
                  s->indexes.list[s->courier.box.pieces[0].tag].name, s->type_now);
@@ -169,7 +169,7 @@ static enum err elasticsearch_post(void *sink, size_t *count, size_t bytes, uint
     if (!err)
         err = http_client_judge(&s->courier.client, &request, &s->courier.answer);
     if (!err)
-        err = take_verdicts(s, *count);
+        err = take_verdicts(s, count);
     if (err)
         s->major = 0;
     return err;

@@ -1,5 +1,6 @@
-/* Samples in InfluxDB's line protocol: to a file, to standard output (for Telegraf's execd and tail), or to the write address of
- * InfluxDB 1 and 2 and of VictoriaMetrics. A point of the same series and time replaces the one before: sending again does no harm. */
+/* Samples in InfluxDB's line protocol: to a file, to standard output (for Telegraf's execd and tail), or to the write address
+ * of InfluxDB 1 and 2 and of VictoriaMetrics. A point of the same series and time replaces the one before: sending again does
+ * no harm. */
 #include "sink/sink.h"
 
 #include "sink/courier.h"
@@ -102,7 +103,7 @@ static enum err judge_partial(struct influx_state *s, size_t count)
     return OK;
 }
 
-static enum err influx_post(void *sink, size_t *count, size_t bytes, uint64_t deadline_ns)
+static enum err influx_post(void *sink, size_t count, size_t bytes, uint64_t deadline_ns)
 {
     struct influx_state *s = sink;
     struct http_client *client = &s->courier.client;
@@ -122,8 +123,8 @@ static enum err influx_post(void *sink, size_t *count, size_t bytes, uint64_t de
         err = IO;
     }
     if (!err)
-        courier_done(&s->courier, *count);
-    return err == IO && (answer->status == 400 || answer->status == 422) ? judge_partial(s, *count) : err;
+        courier_done(&s->courier, count);
+    return err == IO && (answer->status == 400 || answer->status == 422) ? judge_partial(s, count) : err;
 }
 
 static enum err influx_open(void *state)

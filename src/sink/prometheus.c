@@ -1,6 +1,6 @@
-/* Samples to Prometheus, VictoriaMetrics, Mimir and others that take remote write 1.0. Prometheus takes the samples of a series in
- * the order of their times only, and refuses a request in which one is older than the last; but one that is the same as the
- * last is no mistake. So a request holds one batch of a host at most: when it is sent again, it does no harm. */
+/* Samples to Prometheus, VictoriaMetrics, Mimir and others that take remote write 1.0. Prometheus takes the samples of a series
+ * in the order of their times only, and refuses a request in which one is older than the last; but one that is the same as
+ * the last is no mistake. So a request holds one batch of a host at most: when it is sent again, it does no harm. */
 #include "sink/sink.h"
 
 #include "sink/courier.h"
@@ -66,12 +66,12 @@ static enum err compress(struct prometheus_state *s, size_t bytes)
     return OK;
 }
 
-static enum err prometheus_post(void *sink, size_t *count, size_t bytes, uint64_t deadline_ns)
+static enum err prometheus_post(void *sink, size_t count, size_t bytes, uint64_t deadline_ns)
 {
     static const char *const headers[] = { "Content-Encoding: snappy", "X-Prometheus-Remote-Write-Version: 0.1.0", NULL };
     struct prometheus_state *s = sink;
     struct http_client *client = &s->courier.client;
-    *count = without_repeats(s, *count, &bytes);
+    s->courier.sent = without_repeats(s, count, &bytes);
     enum err err = compress(s, bytes);
     struct http_request request = { .method = "POST", .path = "", .content_type = "application/x-protobuf", .headers = headers,
                                     .body = { s->packed.data, s->packed.size } };
@@ -80,7 +80,7 @@ static enum err prometheus_post(void *sink, size_t *count, size_t bytes, uint64_
     if (!err)
         err = http_client_judge(client, &request, &s->courier.answer);
     if (!err)
-        courier_done(&s->courier, *count);
+        courier_done(&s->courier, s->courier.sent);
     /* the samples are at fault, by the rules of remote write; any other 4xx is somebody's mistake that can be mended */
     return err == IO && (s->courier.answer.status == 400 || s->courier.answer.status == 422) ? CORRUPT : err;
 }

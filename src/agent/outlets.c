@@ -5,7 +5,7 @@
 #include "base/log.h"
 
 #define FLUSH_NS (5 * NS_PER_S)
-#define HAND_OVER_NS (500 * NS_PER_MS)
+#define HAND_OVER_NS (2 * NS_PER_S)
 
 static void outlet_free(struct outlet *outlet)
 {
@@ -103,7 +103,7 @@ static void hand_over(struct outlet *outlet)
         log_warn("the sink %s loses samples: %s", sink->name, sink_choice_message(&outlet->choice, outlet->state, OK));
     outlet->refused = refused;
     if (err && !outlet->is_late)
-        log_warn("the sink %s is behind: %s. What was read is kept for it, as much as fits.", sink->name,
+        log_warn("the sink %s is behind: %s; what was read is kept for it, as much as fits", sink->name,
                  sink_choice_message(&outlet->choice, outlet->state, err));
     if (!err && outlet->is_late)
         log_warn("the sink %s has caught up", sink->name);

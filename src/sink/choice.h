@@ -17,7 +17,7 @@ void sink_choice_clear(struct sink_choice *choice);
 enum err sink_choice_copy(struct sink_choice *copy, const struct sink_choice *choice);
 bool sink_choice_equal(const struct sink_choice *a, const struct sink_choice *b);
 
-/* Adds it as it was written. */
+/* Adds it as it was written, without what is secret: what is shown here stands in logs. */
 void sink_choice_write(const struct sink_choice *choice, struct buf *out);
 
 /* Makes a state and opens it; a sink that has the setting "append" is told to. The state borrows the texts of choice; it is

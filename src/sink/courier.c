@@ -10,7 +10,7 @@
 #define PORTION_LEAST (64u << 10)
 #define SEND_BYTES (8u << 20) /* so much is sent without being asked for */
 #define WAIT_FIRST_NS (250 * NS_PER_MS)
-#define WAIT_MAX_NS (30 * NS_PER_S)
+#define WAIT_MAX_NS (8 * NS_PER_S)
 
 enum err courier_open(struct courier *courier)
 {
@@ -86,14 +86,15 @@ static enum err wait_turn(const struct courier *courier, uint64_t deadline_ns)
     return now_ns >= deadline_ns ? AGAIN : OK;
 }
 
-static void note_failure(struct courier *courier, enum err err)
+/* Where it was our own deadline that came too early, the other side need not be spared. */
+static void note_failure(struct courier *courier, enum err err, uint64_t deadline_ns)
 {
-    uint64_t asked_ns = courier->answer.retry_after_ns;
+    uint64_t asked_ns = courier->answer.retry_after_ns, now_ns = clock_monotonic_ns();
     courier->answer.retry_after_ns = 0;
-    courier->wait_ns = courier->wait_ns ? courier->wait_ns * 2 : WAIT_FIRST_NS;
+    courier->wait_ns = courier->wait_ns && now_ns < deadline_ns ? courier->wait_ns * 2 : WAIT_FIRST_NS;
     if (courier->wait_ns > WAIT_MAX_NS)
         courier->wait_ns = WAIT_MAX_NS;
-    courier->next_try_ns = clock_monotonic_ns() + (asked_ns > courier->wait_ns ? asked_ns : courier->wait_ns);
+    courier->next_try_ns = now_ns + (asked_ns > courier->wait_ns ? asked_ns : courier->wait_ns);
     courier->last = err;
 }
 
@@ -135,7 +136,7 @@ static enum err send_portion(struct courier *courier, uint64_t deadline_ns)
     if (err == FULL || err == CORRUPT)
         return OK; /* dealt with */
     if (err)
-        note_failure(courier, err);
+        note_failure(courier, err, deadline_ns);
     return err;
 }
 

@@ -170,7 +170,7 @@ static enum err elasticsearch_post(void *sink, size_t count, size_t bytes, uint6
         err = http_client_judge(&s->courier.client, &request, &s->courier.answer);
     if (!err)
         err = take_verdicts(s, count);
-    if (err)
+    if (err == IO || (err && !s->courier.answer.status)) /* no answer, or none of its own */
         s->major = 0;
     return err;
 }

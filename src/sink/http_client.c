@@ -260,6 +260,8 @@ enum err http_client_send(struct http_client *client, const struct http_request 
     if (snprintf(url, sizeof url, "%.*s%s", (int)base, client->url, request->path) >= (int)sizeof url)
         return USAGE;
     buf_reset(&answer->body);
+    answer->status = 0;
+    answer->retry_after_ns = 0;
     struct curl_slist *headers = make_headers(client, request);
     curl_easy_reset(client->curl); /* keeps the connection */
     set_security(client);
@@ -284,11 +286,16 @@ bool http_answer_is_page(const struct http_answer *answer)
     return strncasecmp(answer->content_type, "text/html", 9) == 0 || *text == '<';
 }
 
-/* Behind the first piece of a page that is worth reading. */
+/* The piece of a page that is worth reading. */
 static struct bytes title_of(struct bytes body)
 {
     const char *begin = body.size ? memmem(body.data, body.size, "<title>", 7) : NULL;
-    return begin ? (struct bytes){ begin + 7, (size_t)(body.data + body.size - begin) - 7 } : body;
+    if (!begin)
+        return body;
+    struct bytes title = { begin + 7, (size_t)(body.data + body.size - begin) - 7 };
+    const char *end = memchr(title.data, '<', title.size);
+    title.size = end ? (size_t)(end - title.data) : title.size;
+    return title;
 }
 
 void http_client_excerpt(char *text, size_t size, struct bytes body)

@@ -1,0 +1,238 @@
+#!/usr/bin/env bats
+# Samples in Elasticsearch: a real one (2.4.1), and one that behaves as badly as it is told (tests/tools/http_server.py), which
+# is a strict one of version 8 when it behaves.
+load scene
+load live
+
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+setup() {
+    live_setup
+    SERVER='' WEB=$(free_port)
+}
+
+teardown() {
+    [ -z "$SERVER" ] || kill -9 "$SERVER" 2>/dev/null || :
+    live_teardown
+}
+
+# A server of ours, until it answers.
+start_server() {
+    mkdir -p "$T/server"
+    "$SOURCE/tests/tools/http_server.py" "$T/server" "$WEB" "$@" >"$T/server/out" 2>&1 3>&- &
+    SERVER=$!
+    scheme=http${1:+s}
+    wait_for 'curl -sk -o /dev/null "$scheme://127.0.0.1:$WEB/"'
+    rm -f "$T/server/log"
+}
+
+# How it behaves from now on.
+server_is() {
+    echo "$*" >"$T/server/mode.new"
+    mv "$T/server/mode.new" "$T/server/mode"
+}
+
+# An agent that writes there, and its readings to a file beside it. The truth of what was read is the file.
+start_writing() {
+    start_agent --sensors loadavg,meminfo,stat -p "${PERIOD:-100ms}" --sink "json:path=$T/truth" --sink "elasticsearch:url=http://127.0.0.1:$WEB$1"
+}
+
+# Ends the agent as it is meant to end: with what it still has handed over.
+end_agent() {
+    kill "$AGENT"
+    wait "$AGENT" || :
+    AGENT=
+}
+
+# "host set job instance time" of each sample in the file, and of each document that the server has taken.
+truth() {
+    jq -r '"\(.host) \(.set) \(.job // "") \(.instance) \(.time_ns)"' "$T/truth" | sort
+}
+
+taken() {
+    jq -r '.document | "\(.host) \(.set) \(.job // "") \(.instance // "") \(.time_ns)"' "$T/server/documents" | sort
+}
+
+all_taken() {
+    diff <(truth) <(taken)
+}
+
+ticks_more() {
+    local now
+    now=$("$SONDE" ctl --json | jq .ticks)
+    wait_for '[ "$("$SONDE" ctl --json | jq .ticks)" -ge '$((now + $1))' ]'
+}
+
+start_elasticsearch() {
+    status=0
+    "$SOURCE/tests/tools/elasticsearch-up" "$T/es" "$WEB" || status=$?
+    [ "$status" -ne 77 ] || skip "no Elasticsearch (tools/install-npm) or no java"
+    SERVER=$(cat "$T/es/pid")
+    [ "$status" -eq 0 ]
+}
+
+@test "a real Elasticsearch takes every sample, with the types of its fields" {
+    start_elasticsearch
+    start_writing
+    "$SONDE" job begin 4711 --pid $$ --user nobody
+    ticks_more 10
+    end_agent
+    curl -s "http://127.0.0.1:$WEB/sonde_*/_refresh" -XPOST >/dev/null
+    # exactly those: numbers over 2^53 must be compared as text
+    curl -s "http://127.0.0.1:$WEB/sonde_*/_search?size=10000&q=set:*" >found
+    grep -o '"_source":{"timestamp": [0-9]*, "time_ns": [0-9]*, "host": "[^"]*", \("job": "[^"]*", \)\?\("user": "[^"]*", \)\?"set": "[a-z_]*"\(, "instance": "[^"]*"\)\?' found |
+        sed 's/.*"time_ns": \([0-9]*\).*"set": "\([a-z_]*\)"\(, "instance": "\([^"]*\)"\)\?/\2 \4 \1/' | sort >documents
+    sed 's/.*"time_ns": \([0-9]*\).*"set": "\([a-z_]*\)", "instance": "\([^"]*\)".*/\2 \3 \1/' "$T/truth" | sort >samples
+    [ "$(wc -l <samples)" -gt 30 ]
+    diff samples documents
+    curl -s "http://127.0.0.1:$WEB/sonde_loadavg/_mapping" |
+        jq -e '.sonde_loadavg.mappings.doc.properties | .timestamp.format == "epoch_millis" and .loadavg.properties.load1.type == "double"'
+    # a search as Grafana makes it
+    [ "$(curl -s "http://127.0.0.1:$WEB/sonde_meminfo/_search?size=0" -d '{"aggs": {"m": {"avg": {"field": "meminfo.mem_total"}}}}' |
+        jq '.aggregations.m.value / 1024 | floor')" -eq "$(awk '/^MemTotal:/ { print $2 }' /proc/meminfo)" ]
+}
+
+@test "kill -9 of a real Elasticsearch in the middle of it, in a loop: every document once" {
+    start_elasticsearch
+    PERIOD=20ms start_writing
+    for round in 1 2 3; do
+        ticks_more 20
+        kill -9 "$SERVER"
+        ticks_more 5
+        start_elasticsearch
+    done
+    wait_for '[ "$(tail -n 1 "$T/said")" = "sonde: the sink elasticsearch has caught up" ]'
+    end_agent
+    curl -s "http://127.0.0.1:$WEB/sonde_*/_refresh" -XPOST >/dev/null
+    for set in loadavg meminfo stat stat_cpu; do
+        [ "$(curl -s "http://127.0.0.1:$WEB/sonde_$set/_count" | jq .count)" -eq "$(grep -c "\"set\": \"$set\"" "$T/truth")" ]
+    done
+}
+
+@test "Elasticsearch 8: no types, nothing that its strict reader refuses" {
+    start_server
+    start_writing
+    ticks_more 10
+    end_agent
+    [ "$(truth | wc -l)" -gt 30 ]
+    all_taken
+    [ ! -s "$T/server/out" ] || { cat "$T/server/out"; false; }
+    grep -q '=== PUT /sonde_meminfo$' "$T/server/log"
+    [ -z "$(grep _type "$T/server/log")" ]
+}
+
+@test "an answer of 429, 503, a page, a page of a gateway, half an answer, none: told, and nothing is lost" {
+    start_server
+    start_writing ,timeout=300ms
+    for way in "busy 2" "away 2" "html 2" "gateway 2" "cut 1" "closes 2" "silent 1" "deaf 2"; do
+        server_is "$way"
+        wait_for '[ "$(cat "$T/server/mode")" = good ]'
+        ticks_more 2
+    done
+    wait_for '[ "$(tail -n 1 "$T/said")" = "sonde: the sink elasticsearch has caught up" ]'
+    end_agent
+    all_taken
+    grep -q 'behind: http://127.0.0.1:[0-9]*[a-z_/]* answered 429: it has too much to do (.*too many requests' "$T/said"
+}
+
+@test "what each failure says" {
+    start_server
+    say() {
+        server_is "$1"
+        "$SONDE" agent --once --listen none --socket none --sensors loadavg \
+            --sink "elasticsearch:url=http://127.0.0.1:$WEB,timeout=300ms$3" 2>"$T/said" || :
+        grep -q "$2" "$T/said" || { cat "$T/said"; return 1; }
+    }
+    say html 'is no Elasticsearch: it answered a page "Welcome to the portal". Is the address right?'
+    say denied 'answered 401: it wants another user, password or key (.*unable to authenticate user'
+    say away 'answered 503 (.*no master'
+    say gateway 'answered 502 (502 Bad Gateway)'
+    say silent 'did not answer within 0.3'
+    say closes 'no answer from http://127.0.0.1:'
+    kill -9 "$SERVER"
+    say good "no answer from http://127.0.0.1:$WEB: Failed to connect"
+    say good "address must begin with http:// or https://" ,url=localhost:9200
+    say good "credentials in /nonexistent" ,credentials=/nonexistent
+}
+
+@test "only what failed is sent again" {
+    start_server
+    start_writing
+    server_is documents_busy
+    ticks_more 5
+    server_is good
+    ticks_more 5
+    end_agent
+    all_taken
+    # those that were taken the first time did not come again
+    sed -n 's/^{"create".*"_id": "\([^"]*\)".*/\1/p' "$T/server/log" | sort >sent
+    [ "$(sort -u sent | wc -l)" -eq "$(truth | wc -l)" ]
+    python3 -c 'import json,sys
+taken = {}
+for line in open(sys.argv[1]): taken[json.loads(line)["id"]] = 0
+for line in open(sys.argv[2]): taken[line.strip()] += 1
+twice = sum(n > 1 for n in taken.values())
+sys.exit(not 0 < twice < len(taken) * 2 / 3)' "$T/server/documents" sent
+}
+
+@test "what is refused for good is told and counted, and holds up nothing" {
+    start_server
+    server_is documents_wrong
+    start_writing
+    ticks_more 5
+    end_agent
+    diff <(truth | grep -v ' loadavg ') <(taken)
+    grep -q 'loses samples: http.* refuses documents for good: 400 for index sonde_loadavg (mapper_parsing_exception: failed to parse field' "$T/said"
+    [ "$(grep -c 'loses samples' "$T/said")" -eq 1 ]
+}
+
+@test "too large for the server: in smaller portions" {
+    start_server
+    server_is large
+    start_writing
+    ticks_more 5
+    end_agent
+    diff <(truth | grep -v meminfo) <(taken | grep -v meminfo)
+}
+
+@test "user and password, from a file too, API keys; a file that changes" {
+    start_server
+    once() {
+        rm -f "$T/server/documents"
+        "$SONDE" agent --once --listen none --socket none --sensors loadavg --sink "elasticsearch:url=http://127.0.0.1:$WEB,$1" 2>"$T/said"
+        [ "$(wc -l <"$T/server/documents")" -eq 1 ]
+    }
+    echo "Basic $(printf 'user:pa:ss' | base64)" >"$T/server/authorization"
+    once user=user,password=pa:ss
+    echo user:pa:ss >secret
+    once "credentials=$T/secret"
+    echo "ApiKey $(printf 'id:key' | base64)" >"$T/server/authorization"
+    once api_key=id:key
+    once "api_key=$(printf 'id:key' | base64)"
+    echo "ApiKey id:key" >secret
+    once "credentials=$T/secret"
+    echo "Basic $(printf 'new:word' | base64)" >"$T/server/authorization"
+    start_writing ",credentials=$T/secret"
+    wait_for 'grep -q "answered 401" "$T/said"'
+    echo new:word >secret
+    wait_for 'grep -q "caught up" "$T/said"'
+    end_agent
+    [ -z "$(grep pa:ss "$T/said")" ]
+}
+
+@test "TLS: a certificate that is trusted, one that is not, and not to look" {
+    openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out certificate -days 2 -subj /CN=localhost \
+        -addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null
+    start_server "$T/certificate" "$T/key"
+    once() {
+        "$SONDE" agent --once --listen none --socket none --sensors loadavg --sink "elasticsearch:url=https://127.0.0.1:$WEB$1" 2>"$T/said"
+    }
+    once ",ca=$T/certificate"
+    once ,insecure=yes
+    [ "$(wc -l <"$T/server/documents")" -eq 2 ]
+    run once ''
+    grep -q "the certificate of https://127.0.0.1:$WEB is not trusted: .*ca=FILE" "$T/said"
+    [ "$(wc -l <"$T/server/documents")" -eq 2 ]
+}

@@ -1,0 +1,168 @@
+#!/usr/bin/env bats
+# Samples by remote write: a real Prometheus and a real VictoriaMetrics take them, with the names and labels of /metrics.
+load scene
+load live
+
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+setup() {
+    live_setup
+    SERVER='' WEB=$(free_port)
+}
+
+teardown() {
+    [ -z "$SERVER" ] || kill -9 "$SERVER" 2>/dev/null || :
+    live_teardown
+}
+
+start() {
+    status=0
+    "$SOURCE/tests/tools/series-up" "$1" "$T/$1" "$WEB" || status=$?
+    [ "$status" -ne 77 ] || skip "no $1"
+    SERVER=$(cat "$T/$1/pid")
+    [ "$status" -eq 0 ]
+}
+
+start_writing() {
+    start_agent --sensors loadavg,meminfo,stat -p "${PERIOD:-100ms}" --sink "json:path=$T/truth" \
+        --sink "prometheus:url=http://127.0.0.1:$WEB/api/v1/write$1"
+}
+
+end_agent() {
+    kill "$AGENT"
+    wait "$AGENT" || :
+    AGENT=
+}
+
+# The value of the first series that a query gives; nothing when there is none.
+query() {
+    curl -s -G --data-urlencode "query=$1" "http://127.0.0.1:$WEB/api/v1/query" | jq -r '.data.result[0].value[1] // empty'
+}
+
+ticks_more() {
+    local now
+    now=$("$SONDE" ctl --json | jq .ticks)
+    wait_for '[ "$("$SONDE" ctl --json | jq .ticks)" -ge '$((now + $1))' ]'
+}
+
+samples_of() {
+    grep -c "\"set\": \"$1\"" "$T/truth"
+}
+
+# Every name and label of /metrics is there, and nothing else.
+same_as_metrics() {
+    ticks_more 3
+    curl -s "http://127.0.0.1:$PORT/metrics" | sed -n 's/^\(sonde_[a-z0-9_]*{[^}]*}\) .*/\1/p' |
+        grep -v '^sonde_\(agent\|build_info\|series\|sensor\|sink\|job_\)' | sort >scraped
+    curl -s -G --data-urlencode 'match[]={__name__=~"sonde_.*",__name__!~"sonde_job_.*"}' "http://127.0.0.1:$WEB/api/v1/series" |
+        jq -r '.data[] | .__name__ as $name | del(.__name__) | to_entries |
+            "\($name){" + (map("\(.key)=\(.value | tojson)") | join(",")) + "}"' | sort >written
+    # one order of labels for both
+    python3 - scraped written <<'PY'
+import re, sys
+def series(path):
+    return sorted((re.match(r"\w+", line)[0], tuple(sorted(re.findall(r'(\w+)="([^"]*)"', line)))) for line in open(path))
+one, other = map(series, sys.argv[1:])
+assert len(one) > 60, len(one)
+assert one == other, (set(one) ^ set(other))
+PY
+}
+
+@test "Prometheus has the series of /metrics, every sample of them, with the same values" {
+    start prometheus
+    start_writing
+    "$SONDE" job begin 4711 --pid $$ --user nobody --memory 1G
+    same_as_metrics
+    end_agent
+    total=$(($(awk '/^MemTotal:/ { print $2 }' /proc/meminfo) * 1024))
+    [ "$(query sonde_meminfo_mem_total_bytes)" = "$total" ]
+    [ "$(query 'count_over_time(sonde_loadavg_load1[10m])')" -eq "$(samples_of loadavg)" ]
+    [ "$(query 'count_over_time(sonde_stat_cpu_user_seconds_total{cpu="0"}[10m])')" -eq $(($(samples_of stat_cpu) / $(nproc --all))) ]
+    newest=$(tail -n 300 "$T/truth" | grep '"set": "loadavg"' | tail -n 1 | jq .values.load1)
+    [ "$(query sonde_loadavg_load1)" = "$newest" ]
+}
+
+@test "VictoriaMetrics too, with labels of our own" {
+    start victoria-metrics
+    start_writing ',labels=cluster:alpha;site:lyon'
+    ticks_more 5
+    end_agent
+    wait_for '[ "$(query "count_over_time(sonde_loadavg_load1{cluster=\"alpha\",site=\"lyon\"}[10m])")" = "$(samples_of loadavg)" ]'
+}
+
+@test "kill -9 of Prometheus in the middle of it, in a loop: every sample once" {
+    start prometheus
+    PERIOD=20ms start_writing
+    for round in 1 2 3; do
+        ticks_more 20
+        kill -9 "$SERVER"
+        ticks_more 5
+        start prometheus
+    done
+    wait_for '[ "$(tail -n 1 "$T/said")" = "sonde: the sink prometheus has caught up" ]'
+    end_agent
+    [ "$(query 'count_over_time(sonde_loadavg_load1[1h])')" -eq "$(samples_of loadavg)" ]
+    [ "$(query 'count_over_time(sonde_meminfo_mem_free_bytes[1h])')" -eq "$(samples_of meminfo)" ]
+    [ -z "$(grep 'loses samples' "$T/said")" ]
+}
+
+# Runs tests/tools/sink_feed.c with the sink to the server.
+feed() {
+    SINK_FEED_BASE=${BASE:-$(($(date +%s) - 1000))} "$BUILD/tests/sink_feed" "prometheus:url=http://127.0.0.1:$WEB/api/v1/write$SETTINGS" "$@"
+}
+
+@test "units and kinds: the name says both; what is not known is not there" {
+    start prometheus
+    BASE=$(($(date +%s) - 10))
+    feed 4 5 n1
+    [ "$(query 'sonde_feed_batches_total{job="4711",user="ada",host="n1"}')" = 4 ]
+    [ "$(query sonde_feed_level_seconds)" = 0.0045 ]
+    [ "$(query sonde_feed_change)" = -4 ]
+    [ "$(query 'sonde_disk_sectors_bytes_total{device="sda"}')" = $((7 * 4 * 1024)) ]
+    [ -z "$(query sonde_disk_never)" ]
+    [ "$(query 'sonde_job_info{job="4711",source="told"}')" = 1 ]
+}
+
+@test "a request that comes again does no harm, in the middle of it or all" {
+    start prometheus
+    BASE=$(($(date +%s) - 1000))
+    feed 0 100 n1 n2 n3
+    feed 99 100 n1 n2 n3 >again
+    grep -q 'refused 0' again
+    [ "$(query 'sum(count_over_time(sonde_feed_batches_total[1h]))')" -eq 300 ]
+    # all of it: Prometheus refuses what is older than its newest, and has it already
+    feed 0 110 n1 n2 n3
+    [ "$(query 'sum(count_over_time(sonde_feed_batches_total[1h]))')" -eq 330 ]
+    [ "$(query 'sum(count_over_time(sonde_disk_sectors_bytes_total[1h]))')" -eq 660 ]
+}
+
+@test "a sample that Prometheus refuses costs itself and no other" {
+    start prometheus
+    BASE=$(($(date +%s) - 1000))
+    # the newest of all but sdb is late: what is older is out of order for them
+    feed 50 51 n1
+    curl -s "http://127.0.0.1:$WEB/api/v1/query?query=up" >/dev/null
+    feed 0 20 n1 n2 >told
+    [ "$(query 'count_over_time(sonde_feed_batches_total{host="n2"}[1h])')" -eq 20 ]
+    [ "$(query 'count_over_time(sonde_feed_batches_total{host="n1"}[1h])')" -eq 1 ]
+    grep -q 'refused 80 .*answered 400 (out of order sample)' told
+    feed 60 70 n1
+    [ "$(query 'count_over_time(sonde_feed_batches_total{host="n1"}[1h])')" -eq 11 ]
+}
+
+@test "Prometheus away, then busy: nothing is lost, and it is told" {
+    mkdir -p "$T/server"
+    "$SOURCE/tests/tools/http_server.py" "$T/server" "$WEB" >"$T/server/out" 2>&1 3>&- &
+    SERVER=$!
+    wait_for 'curl -s -o /dev/null "http://127.0.0.1:$WEB/"'
+    for way in "busy 1" "away 2" "closes 1" "gateway 1"; do
+        echo "$way" >"$T/server/mode"
+        feed 0 2 >told
+        grep -q 'refused 0' told
+        [ "$(cat "$T/server/mode")" = good ]
+    done
+    [ "$(grep -a -c '^Content-Encoding: snappy' "$T/server/log")" -ge 13 ]
+    grep -a -q '^X-Prometheus-Remote-Write-Version: 0.1.0' "$T/server/log"
+}

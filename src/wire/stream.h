@@ -10,7 +10,7 @@
 
 #define STREAM_SETS_MAX 4096u      /* of one stream, so that nobody can make us hold more */
 #define STREAM_TRACKS_MAX 65536u   /* sets × instances × jobs */
-#define STREAM_VALUES_MAX (1u << 20)
+#define STREAM_VALUES_MAX (1u << 19) /* so that a snapshot of all is smaller than a record may be */
 #define STREAM_TEXT_MAX 4096u
 #define STREAM_RECORD_MAX (16u << 20)
 

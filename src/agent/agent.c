@@ -26,11 +26,10 @@
 #define SWEEP_NS (10 * NS_PER_S)
 #define SWEEP_PERIODS 3
 #define ONCE_NS (10 * NS_PER_S) /* for slow sensors, when all are read once */
+#define SEND_NS (2 * NS_PER_S) /* so long the collector may take for what was read last */
 #define WHY_MAX 4096
 
-enum source { SOURCE_TICKS, SOURCE_SLOW, SOURCE_JOBS, SOURCE_SERVE, SOURCE_COLMET, SOURCE_SIGNALS, SOURCE_COUNT };
-
-static enum err add_source(const struct agent *agent, int fd, enum source source)
+enum err agent_add_source(const struct agent *agent, int fd, enum agent_source source)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.u32 = source };
     return fd < 0 || epoll_ctl(agent->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? OK : err_from_errno(errno);
@@ -46,7 +45,7 @@ static enum err open_signals(struct agent *agent)
     sigprocmask(SIG_BLOCK, &set, NULL); /* the threads of slow sensors inherit it */
     signal(SIGPIPE, SIG_IGN);
     agent->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    return agent->signal_fd < 0 ? err_from_errno(errno) : add_source(agent, agent->signal_fd, SOURCE_SIGNALS);
+    return agent->signal_fd < 0 ? err_from_errno(errno) : agent_add_source(agent, agent->signal_fd, AGENT_SOURCE_SIGNALS);
 }
 
 /* Many jobs have many files; nothing in here uses select. */
@@ -61,12 +60,25 @@ static void allow_descriptors(void)
 
 static void on_batch(void *context, const struct batch *batch)
 {
-    outlets_write(&((struct agent *)context)->outlets, batch);
+    struct agent *agent = context;
+    struct batch whole = *batch;
+    present_fill(&agent->present, &whole);
+    outlets_write(&agent->outlets, &whole);
+    if (agent->sender)
+        sender_take(agent->sender, &whole);
+    agent->present.event.job = NULL;
 }
 
+/* The last samples of a job, or the first, go out with what happened to it; where there are none it goes out alone. */
 static void on_job(void *context, const struct job *job, enum job_event event)
 {
-    sensors_job(((struct agent *)context)->sensors, job, event);
+    struct agent *agent = context;
+    struct batch alone = { .host = agent->host.name };
+    bool is_noted = present_before(&agent->present, job, event) == OK;
+    sensors_job(agent->sensors, job, event);
+    if (is_noted && agent->present.event.job)
+        on_batch(agent, &alone);
+    present_after(&agent->present, job, event);
 }
 
 /* Without them the node is watched all the same. */
@@ -98,9 +110,9 @@ static enum err open_parts(struct agent *agent)
     if (!err)
         err = sensors_open(&agent->sensors, &place);
     if (!err)
-        err = add_source(agent, agent->schedule.fd, SOURCE_TICKS);
+        err = agent_add_source(agent, agent->schedule.fd, AGENT_SOURCE_TICKS);
     if (!err)
-        err = add_source(agent, sensors_fd(agent->sensors), SOURCE_SLOW);
+        err = agent_add_source(agent, sensors_fd(agent->sensors), AGENT_SOURCE_SLOW);
     if (err)
         log_error("the agent cannot start: %s", err_text(err));
     return err;
@@ -113,6 +125,8 @@ static enum err open_plan(struct agent *agent)
     enum err err = agent->settings.make_plan(agent->settings.context, &agent->plan, &why);
     if (!err)
         err = outlets_apply(&agent->outlets, &agent->plan, false, &why);
+    if (!err && agent->plan.uplink.collector_count)
+        err = sender_open(&agent->sender, &agent->plan.uplink, agent->host.name, &why);
     if (!err)
         err = sensors_apply(agent->sensors, &agent->plan, &why);
     if (err)
@@ -133,7 +147,7 @@ enum err agent_open(struct agent *agent, const struct agent_settings *settings)
         err = open_plan(agent);
     if (!err) {
         open_jobs(agent);
-        err = add_source(agent, agent->jobs ? jobs_fd(agent->jobs) : -1, SOURCE_JOBS);
+        err = agent_add_source(agent, agent->jobs ? jobs_fd(agent->jobs) : -1, AGENT_SOURCE_JOBS);
     }
     agent->ticks_by_sleep = agent->schedule.only_sets = true;
     prctl(PR_SET_TIMERSLACK, 1); /* to the point, not up to 50 us later */
@@ -160,143 +174,19 @@ void agent_close(struct agent *agent)
     agent->signal_fd = agent->epoll_fd = -1;
 }
 
-static bool is_none(const char *text)
+/* The last of all to be applied: a spool that was opened is not closed again because something else is wrong. */
+static enum err apply_sender(struct agent *agent, const struct plan *next, bool anew, struct buf *why)
 {
-    return text && strcmp(text, PLAN_NONE) == 0;
-}
-
-/* "127.0.0.1:1337", "[::1]:1337" */
-static enum err listen_at(struct serve *serve, const char *listen)
-{
-    char address[256];
-    uint64_t port = 0;
-    const char *colon = strrchr(listen, ':');
-    size_t size = colon ? (size_t)(colon - listen) : 0;
-    if (!colon || size >= sizeof address || text_parse_u64(colon + 1, &port) || port > UINT16_MAX)
-        return USAGE;
-    bool brackets = size > 2 && listen[0] == '[' && listen[size - 1] == ']';
-    size -= brackets ? 2 : 0;
-    memcpy(address, listen + brackets, size);
-    address[size] = '\0';
-    return serve_listen_tcp(serve, address, (uint16_t)port);
-}
-
-/* Nobody asked for the usual address: that another program has it is no reason not to run. */
-static enum err listen_tcp_as_planned(struct serve *serve, const struct plan *plan)
-{
-    if (is_none(plan->listen))
-        return OK;
-    enum err err = listen_at(serve, plan->listen);
-    if (!err)
-        return OK;
-    const char *reason = err == AGAIN  ? "another program listens there"
-                       : err == ABSENT ? "it is no address of this node"
-                       : err == DENIED ? "ports below 1024 are root's"
-                                       : err_text(err);
-    if (strcmp(plan->listen, PLAN_LISTEN) == 0) {
-        log_warn("/metrics is not served at %s: %s. Choose another address with --listen, or none.", plan->listen, reason);
-        return OK;
-    }
-    log_error("cannot listen at %s: %s. Choose another address with --listen.", plan->listen, reason);
-    return err;
-}
-
-static enum err listen_unix_as_planned(struct serve *serve, const struct plan *plan)
-{
-    char usual[ASK_PATH_MAX];
-    const char *path = plan->socket;
-    if (is_none(path))
-        return OK;
-    if (!path) {
-        if (ask_socket_path(usual)) {
-            log_info("there is no place for a socket: 'sonde ctl' and 'sonde job' cannot reach this agent");
-            return OK;
-        }
-        path = usual;
-    }
-    enum err err = serve_listen_unix(serve, path);
-    if (err == AGAIN)
-        log_error("an agent runs here already: it listens at %s. Stop it, or give this one another --socket.", path);
-    else if (err)
-        log_error("cannot listen at %s: %s. Give another path with --socket, or none.", path, err_text(err));
-    return err;
-}
-
-static enum err listen_as(struct agent *agent, const struct plan *plan)
-{
-    struct serve_context context = {
-        .live = agent->live, .jobs = agent->jobs, .host = agent->host.name, .control = control_answer,
-        .control_context = agent, .series_max = plan->series,
-    };
-    if (is_none(plan->listen) && is_none(plan->socket))
-        return OK;
-    enum err err = serve_open(&agent->serve, &context);
-    if (!err)
-        err = listen_unix_as_planned(agent->serve, plan);
-    if (!err)
-        err = listen_tcp_as_planned(agent->serve, plan);
-    if (!err)
-        err = add_source(agent, serve_fd(agent->serve), SOURCE_SERVE);
+    struct sender *fresh = NULL;
+    if (agent->sender && next->uplink.collector_count && sender_keeps(agent->sender, &next->uplink))
+        return anew || !uplink_plan_equal(&agent->plan.uplink, &next->uplink)
+                   ? sender_apply(agent->sender, &next->uplink, why) : OK;
+    enum err err = next->uplink.collector_count ? sender_open(&fresh, &next->uplink, agent->host.name, why) : OK;
     if (err)
-        serve_close(&agent->serve);
-    return err;
-}
-
-static enum err listen_for_colmet(struct agent *agent, const struct plan *plan, struct buf *why)
-{
-    struct colmet_control control = { control_answer, agent };
-    if (!plan->colmet)
-        return OK;
-    enum err err = colmet_open(&agent->colmet, plan->colmet, &control, why);
-    return err ? err : add_source(agent, colmet_fd(agent->colmet), SOURCE_COLMET);
-}
-
-enum err agent_listen(struct agent *agent)
-{
-    struct buf why;
-    buf_init(&why, WHY_MAX);
-    enum err err = listen_as(agent, &agent->plan);
-    if (!err)
-        err = listen_for_colmet(agent, &agent->plan, &why);
-    if (why.size)
-        log_error("%s", buf_text(&why));
-    buf_clear(&why);
-    return err;
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
-/* Never from within an answer of the server itself: what may be told over it does not change where it listens. */
-static enum err apply_listen(struct agent *agent, const struct plan *next, struct buf *why)
-{
-    if (same_text(agent->plan.listen, next->listen) && same_text(agent->plan.socket, next->socket))
-        return OK;
-    serve_close(&agent->serve);
-    enum err err = listen_as(agent, next);
-    if (!err)
-        return OK;
-    buf_add_text(why, "it cannot listen there");
-    listen_as(agent, &agent->plan);
-    return err;
-}
-
-/* Nor from within a message of Colmet's kind. */
-static enum err apply_colmet(struct agent *agent, const struct plan *next, struct buf *why)
-{
-    if (same_text(agent->plan.colmet, next->colmet))
-        return OK;
-    colmet_close(&agent->colmet);
-    enum err err = listen_for_colmet(agent, next, why);
-    if (err) {
-        struct buf ignored;
-        buf_init(&ignored, WHY_MAX);
-        listen_for_colmet(agent, &agent->plan, &ignored);
-        buf_clear(&ignored);
-    }
-    return err;
+        return err;
+    sender_close(&agent->sender, SEND_NS);
+    agent->sender = fresh;
+    return OK;
 }
 
 enum err agent_apply_take(struct agent *agent, struct plan *next, bool anew, struct buf *why)
@@ -307,9 +197,9 @@ enum err agent_apply_take(struct agent *agent, struct plan *next, bool anew, str
     if (!err)
         err = outlets_apply(&agent->outlets, next, anew, why);
     if (!err)
-        err = apply_listen(agent, next, why);
+        err = agent_listen_apply(agent, next, why);
     if (!err)
-        err = apply_colmet(agent, next, why);
+        err = apply_sender(agent, next, anew, why);
     if (err) {
         sensors_apply(agent->sensors, &agent->plan, &ignored);
         outlets_apply(&agent->outlets, &agent->plan, false, &ignored);
@@ -367,6 +257,18 @@ static void on_ticks(struct agent *agent)
     schedule_arm(&agent->schedule);
 }
 
+static void tend_sender(struct agent *agent)
+{
+    struct sender_figures figures;
+    sender_tend(agent->sender);
+    sender_figures(agent->sender, &figures);
+    self_uplink(&(struct self_uplink){
+        .is_up = figures.uplink.state == UPLINK_UP, .sent_bytes = figures.uplink.bytes_sent,
+        .unsent_bytes = figures.uplink.lag_bytes, .unsent_ns = figures.uplink.lag_ns,
+        .lost = figures.unspooled + figures.spool.lost_records,
+    });
+}
+
 /* What is to be done once a second, at a tick if there is one. */
 static void look_after(struct agent *agent)
 {
@@ -379,6 +281,8 @@ static void look_after(struct agent *agent)
         jobs_read_some(agent->jobs, JOBS_NS);
     }
     notify_alive(&agent->notify, now_ns);
+    if (agent->sender)
+        tend_sender(agent);
     if (now_ns - agent->swept_ns < SWEEP_NS)
         return;
     agent->swept_ns = now_ns;
@@ -409,14 +313,14 @@ static int wait_for_events(struct agent *agent, struct epoll_event *events, uint
 #ifdef SYS_epoll_pwait2
     struct timespec left = { (time_t)(left_ns / NS_PER_S), (long)(left_ns % NS_PER_S) };
     if (agent->ticks_by_sleep) {
-        long count = syscall(SYS_epoll_pwait2, agent->epoll_fd, events, SOURCE_COUNT, &left, NULL, 0);
+        long count = syscall(SYS_epoll_pwait2, agent->epoll_fd, events, AGENT_SOURCE_COUNT, &left, NULL, 0);
         if (count >= 0 || (errno != ENOSYS && errno != EPERM))
             return (int)count;
     }
 #endif
     agent->ticks_by_sleep = agent->schedule.only_sets = false;
     schedule_arm(&agent->schedule);
-    return epoll_wait(agent->epoll_fd, events, SOURCE_COUNT, (int)(left_ns / NS_PER_MS) + 1);
+    return epoll_wait(agent->epoll_fd, events, AGENT_SOURCE_COUNT, (int)(left_ns / NS_PER_MS) + 1);
 }
 
 static bool is_tick(const struct agent *agent)
@@ -427,26 +331,26 @@ static bool is_tick(const struct agent *agent)
 /* Ticks first: others may take their time. */
 enum err agent_turn(struct agent *agent, int timeout_ms)
 {
-    struct epoll_event events[SOURCE_COUNT];
-    bool ready[SOURCE_COUNT] = { false };
+    struct epoll_event events[AGENT_SOURCE_COUNT];
+    bool ready[AGENT_SOURCE_COUNT] = { false };
     int count = wait_for_events(agent, events, time_left_ns(agent, timeout_ms));
     if (count < 0 && errno != EINTR)
         return err_from_errno(errno);
     for (int i = 0; i < count; i++)
         ready[events[i].data.u32] = true;
-    if (ready[SOURCE_TICKS])
+    if (ready[AGENT_SOURCE_TICKS])
         schedule_read(&agent->schedule);
-    if (ready[SOURCE_TICKS] || count == 0 || is_tick(agent)) /* 0: the sleep is over; or was the clock set meanwhile? */
+    if (ready[AGENT_SOURCE_TICKS] || count == 0 || is_tick(agent)) /* 0: the sleep is over; or was the clock set meanwhile? */
         on_ticks(agent);
-    if (ready[SOURCE_JOBS])
+    if (ready[AGENT_SOURCE_JOBS])
         jobs_read_some(agent->jobs, JOBS_NS);
-    if (ready[SOURCE_SLOW])
+    if (ready[AGENT_SOURCE_SLOW])
         sensors_take(agent->sensors);
-    if (ready[SOURCE_SERVE] && agent->serve)
+    if (ready[AGENT_SOURCE_SERVE] && agent->serve)
         serve_turn(agent->serve);
-    if (ready[SOURCE_COLMET] && agent->colmet)
+    if (ready[AGENT_SOURCE_COLMET] && agent->colmet)
         colmet_turn(agent->colmet);
-    if (ready[SOURCE_SIGNALS])
+    if (ready[AGENT_SOURCE_SIGNALS])
         on_signals(agent);
     look_after(agent);
     return OK;
@@ -458,6 +362,8 @@ static enum err end(struct agent *agent, enum err err)
     if (agent->jobs && agent->sensors)
         jobs_read(agent->jobs); /* who ended just now has a last sample */
     agent_close(agent);
+    sender_close(&agent->sender, SEND_NS);
+    present_clear(&agent->present);
     return outlets_close(&agent->outlets) || err ? err : IO;
 }
 

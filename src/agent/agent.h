@@ -5,6 +5,8 @@
 #include "agent/colmet.h"
 #include "base/notify.h"
 #include "agent/outlets.h"
+#include "agent/present.h"
+#include "agent/sender.h"
 #include "agent/sensors.h"
 #include "agent/serve.h"
 #include "job/host.h"
@@ -27,6 +29,8 @@ struct agent {
     struct serve *serve; /* NULL: nobody may ask */
     struct colmet *colmet; /* NULL: messages of Colmet are not taken */
     struct outlets outlets;
+    struct present present;
+    struct sender *sender; /* NULL: nothing leaves the node */
     struct notify notify;
     int epoll_fd, signal_fd;
     bool ticks_by_sleep; /* epoll_wait ends at the tick: cheaper than a timer that must be read */
@@ -34,12 +38,23 @@ struct agent {
     bool stop;
 };
 
+enum agent_source {
+    AGENT_SOURCE_TICKS, AGENT_SOURCE_SLOW, AGENT_SOURCE_JOBS, AGENT_SOURCE_SERVE, AGENT_SOURCE_COLMET, AGENT_SOURCE_SIGNALS,
+    AGENT_SOURCE_COUNT,
+};
+
+/* What the loop wakes for. fd -1: nothing. */
+enum err agent_add_source(const struct agent *agent, int fd, enum agent_source source);
+
 /* Everything but the listeners. Blocks the signals that it reads later. Any error was told. */
 enum err agent_open(struct agent *agent, const struct agent_settings *settings);
 void agent_close(struct agent *agent);
 
 /* Lets others ask, as the plan says. */
 enum err agent_listen(struct agent *agent);
+
+/* As another plan says; on an error as before. */
+enum err agent_listen_apply(struct agent *agent, const struct plan *next, struct buf *why);
 
 /* Waits until something is to be done, and does it. timeout_ms -1: as long as it takes. */
 enum err agent_turn(struct agent *agent, int timeout_ms);

@@ -27,7 +27,8 @@ static enum err set(struct plan *plan, const char *key, const char *value, struc
 {
     const char *dot = strchr(key, '.');
     char section[64];
-    if (!strcmp(key, "listen") || !strcmp(key, "socket") || !strcmp(key, "colmet") || !strcmp(key, "sink")) {
+    if (!strcmp(key, "listen") || !strcmp(key, "socket") || !strcmp(key, "colmet") || !strcmp(key, "sink")
+        || uplink_plan_has(key)) {
         buf_printf(why, "'%s' cannot be changed from here: write it into the configuration, then send SIGHUP", key);
         return USAGE;
     }
@@ -140,6 +141,45 @@ static void add_sinks(struct json *json, const struct outlets *outlets)
     json_end_array(json);
 }
 
+static void add_spool(struct json *json, const struct sender_figures *figures)
+{
+    json_key(json, "spool");
+    json_begin_object(json);
+    json_field_text(json, "folder", figures->spool_dir);
+    json_field_u64(json, "bytes", figures->spool.bytes);
+    json_field_u64(json, "records", figures->records);
+    json_field_u64(json, "unspooled", figures->unspooled);
+    json_field_u64(json, "lost", figures->spool.lost_records);
+    if (figures->spool_why[0])
+        json_field_text(json, "why", figures->spool_why);
+    json_end_object(json);
+}
+
+static void add_uplink(struct json *json, struct sender *sender)
+{
+    static const char *const states[] = { "idle", "connecting", "up", "refused", "waiting" };
+    struct sender_figures figures;
+    sender_figures(sender, &figures);
+    const struct uplink_figures *uplink = &figures.uplink;
+    json_key(json, "uplink");
+    json_begin_object(json);
+    json_field_text(json, "state", states[uplink->state]);
+    json_field_text(json, "collector", uplink->collector);
+    if (uplink->why[0])
+        json_field_text(json, "why", uplink->why);
+    json_field_u64(json, "since_ns", uplink->since_ns);
+    json_field_u64(json, "connections", uplink->connections);
+    json_field_u64(json, "records_sent", uplink->records_sent);
+    json_field_u64(json, "records_acked", uplink->records_acked);
+    json_field_u64(json, "bytes_sent", uplink->bytes_sent);
+    json_field_u64(json, "acked_ns", uplink->acked_ns);
+    json_field_u64(json, "lag_bytes", uplink->lag_bytes);
+    json_field_u64(json, "lag_ns", uplink->lag_ns);
+    json_field_u64(json, "unreadable", uplink->unreadable);
+    add_spool(json, &figures);
+    json_end_object(json);
+}
+
 static void add_state(struct json *json, struct agent *agent)
 {
     json_field_bool(json, "ok", true);
@@ -154,6 +194,8 @@ static void add_state(struct json *json, struct agent *agent)
     json_field_u64(json, "entries", live_count(agent->live));
     add_sensors(json, agent);
     add_sinks(json, &agent->outlets);
+    if (agent->sender)
+        add_uplink(json, agent->sender);
 }
 
 static void write_answer(struct buf *answer, struct agent *agent, const char *error)

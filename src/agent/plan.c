@@ -71,6 +71,7 @@ void plan_clear(struct plan *plan)
     free(plan->listen);
     free(plan->socket);
     free(plan->colmet);
+    uplink_plan_clear(&plan->uplink);
     *plan = (struct plan){ 0 };
 }
 
@@ -97,6 +98,8 @@ enum err plan_copy(struct plan *copy, const struct plan *plan)
         err = replace(&copy->socket, plan->socket);
     if (!err)
         err = replace(&copy->colmet, plan->colmet);
+    if (!err)
+        err = uplink_plan_copy(&copy->uplink, &plan->uplink);
     if (!err)
         err = copy_lists(copy, plan);
     if (err)
@@ -250,10 +253,14 @@ static enum err set_of_agent(struct plan *plan, const char *key, const char *val
     }
     if (strcmp(key, "series") == 0)
         return text_parse_u64(value, &plan->series) ? wrong(why, "series is a number, not '%.60s'", value) : OK;
+    if (uplink_plan_has(key))
+        return uplink_plan_set(&plan->uplink, key, value, why);
     static const char *const names[] = { "period", "sensors", "events", "sink", "socket", "listen", "colmet", "series" };
     struct nearest nearest = nearest_to(key);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         nearest_try(&nearest, names[i]);
+    for (const char *const *name = uplink_plan_keys; *name; name++)
+        nearest_try(&nearest, *name);
     return nearest.best ? wrong(why, "there is no '%.60s'; did you mean '%s'?", key, nearest.best)
                         : wrong(why, "there is no '%.60s'", key);
 }

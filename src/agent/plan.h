@@ -3,6 +3,7 @@
 #ifndef SONDE_AGENT_PLAN_H
 #define SONDE_AGENT_PLAN_H
 
+#include "agent/uplink_plan.h"
 #include "base/buf.h"
 #include "sample/life.h"
 #include "sink/choice.h"
@@ -28,6 +29,7 @@ struct plan {
     size_t sensor_count;
     struct sink_choice sinks[PLAN_SINKS_MAX];
     size_t sink_count;
+    struct uplink_plan uplink;
 };
 
 /* What it does when nobody says anything: every sampler of list (NULL: sampler_all), once a second. */
@@ -35,9 +37,9 @@ enum err plan_init(struct plan *plan, const struct sampler *const *list);
 void plan_clear(struct plan *plan);
 enum err plan_copy(struct plan *copy, const struct plan *plan);
 
-/* Sets one thing. section "" or "agent": period, sensors, listen, socket, colmet, series, sink,
- * events; the name of a sensor: period,
- * enabled, and its own settings. USAGE: nothing is changed, and why says in one sentence what is wrong. */
+/* Sets one thing. section "" or "agent": period, sensors, listen, socket, colmet, series, sink, events, and
+ * uplink_plan_keys; the name of a sensor: period, enabled, and its own settings. USAGE: nothing is changed, and why says in
+ * one sentence what is wrong. */
 enum err plan_set(struct plan *plan, const char *section, const char *key, const char *value, struct buf *why);
 
 /* "meminfo.period=10s", as --set and sonde ctl have it. */

@@ -65,6 +65,7 @@ void plan_write(struct buf *out, const struct plan *plan)
     add_value(out, plan->socket ? plan->socket : "/run/sonde/agent.sock");
     buf_printf(out, "%scolmet = ", plan->colmet ? "" : "#");
     add_value(out, plan->colmet ? plan->colmet : "tcp://127.0.0.1:5557");
+    uplink_plan_write(out, &plan->uplink);
     for (size_t i = 0; i < plan->sink_count; i++)
         add_sink(out, &plan->sinks[i]);
     for (size_t i = 0; i < plan->sensor_count; i++)

@@ -17,9 +17,9 @@
 #define PLAN_TEXT_MAX (1u << 20)
 
 struct settings {
-    const char *config, *period, *sensors, *events, *listen, *socket, *colmet, *series;
-    const char **sets, **sinks;
-    bool once, check, quiet;
+    const char *config, *period, *sensors, *events, *listen, *socket, *colmet, *series, *key, *spool, *spool_size, *spool_age;
+    const char **sets, **sinks, **collectors, **collector_keys;
+    bool once, check, quiet, plain, plain_network, munge;
     bool is_misused; /* the mistake is in the command line, not in the file */
 };
 
@@ -40,6 +40,30 @@ static enum err add_option(struct plan *plan, const char *name, const char *valu
     return err;
 }
 
+/* Given as options, they replace those of the file. */
+static enum err add_list(struct plan *plan, const char *name, const char *const *values, struct buf *why)
+{
+    enum err err = values && *values ? add_option(plan, name, PLAN_NONE, why) : OK;
+    for (; values && *values && !err; values++)
+        err = add_option(plan, name, *values, why);
+    return err;
+}
+
+static enum err add_uplink(const struct settings *settings, struct plan *plan, struct buf *why)
+{
+    const struct { const char *name, *value; } texts[] = {
+        { "key", settings->key }, { "spool", settings->spool }, { "spool-size", settings->spool_size },
+        { "spool-age", settings->spool_age }, { "plain", settings->plain ? "yes" : NULL },
+        { "plain-network", settings->plain_network ? "yes" : NULL }, { "munge", settings->munge ? "yes" : NULL },
+    };
+    enum err err = add_list(plan, "collector", settings->collectors, why);
+    if (!err)
+        err = add_list(plan, "collector-key", settings->collector_keys, why);
+    for (size_t i = 0; !err && i < sizeof texts / sizeof *texts; i++)
+        err = add_option(plan, texts[i].name, texts[i].value, why);
+    return err;
+}
+
 static enum err add_options(const struct settings *settings, struct plan *plan, struct buf *why)
 {
     enum err err = add_option(plan, "period", settings->period, why);
@@ -55,6 +79,8 @@ static enum err add_options(const struct settings *settings, struct plan *plan, 
         err = add_option(plan, "colmet", settings->colmet, why);
     if (!err)
         err = add_option(plan, "series", settings->series, why);
+    if (!err)
+        err = add_uplink(settings, plan, why);
     for (const char **sink = settings->sinks; sink && *sink && !err; sink++)
         err = add_option(plan, "sink", *sink, why);
     for (const char **line = settings->sets; line && *line && !err; line++)
@@ -83,6 +109,8 @@ static enum err make_plan(void *context, struct plan *plan, struct buf *why)
         err = add_options(settings, plan, why);
         settings->is_misused = err == USAGE;
     }
+    if (!err)
+        err = uplink_plan_check(&plan->uplink, why);
     if (err)
         plan_clear(plan);
     return err;
@@ -168,6 +196,24 @@ static const struct option options[] = {
       .help = "At most N series in an answer at /metrics; how many were left out is a series too. Default: 200000" },
     { .name = "sink", .argument = "NAME[:KEY=VALUE,...]", .type = OPTION_LIST, FIELD(sinks),
       .help = "Write all samples there too: csv:path=FILE, json:path=FILE; may be given several times" },
+    { .name = "collector", .argument = "ADDRESS", .type = OPTION_LIST, FIELD(collectors),
+      .help = "Send all samples to this collector, tcp://HOST:5555; given several times, to the first that answers" },
+    { .name = "collector-key", .argument = "KEY|FILE", .type = OPTION_LIST, FIELD(collector_keys),
+      .help = "The public key of the collector, or a file that has it; once for all collectors, or once for each" },
+    { .name = "key", .argument = "FILE", .type = OPTION_TEXT, FIELD(key),
+      .help = "Our own key, made by 'sonde keygen'. Default: /etc/sonde/host.key as root, ~/.config/sonde/host.key as a user" },
+    { .name = "plain", .type = OPTION_FLAG, FIELD(plain),
+      .help = "Send without encryption and without keys, to a collector on this machine" },
+    { .name = "plain-network", .type = OPTION_FLAG, FIELD(plain_network),
+      .help = "With --plain: over a network too, where everybody on the way can read and change it" },
+    { .name = "munge", .type = OPTION_FLAG, FIELD(munge), .help = "Show the collector a credential of munge too" },
+    { .name = "spool", .argument = "DIR", .type = OPTION_TEXT, FIELD(spool),
+      .help = "Samples wait here until the collector has them. Default: /var/lib/sonde/spool as root, "
+              "$XDG_STATE_HOME/sonde/spool as a user" },
+    { .name = "spool-size", .argument = "BYTES", .type = OPTION_TEXT, FIELD(spool_size),
+      .help = "At most so much; then the oldest go, and the gap is told. Default: 1GiB" },
+    { .name = "spool-age", .argument = "AGE", .type = OPTION_TEXT, FIELD(spool_age),
+      .help = "At most so old. Default: 7d" },
     { .name = "once", .type = OPTION_FLAG, FIELD(once),
       .help = "Read every sensor once, print as CSV (or write to the sinks), and end" },
     { .name = "check", .type = OPTION_FLAG, FIELD(check),
@@ -182,6 +228,8 @@ static const struct command_fact examples[] = {
     { "sonde agent -p 10s --sensors -ipmi --listen 0.0.0.0:1337", "every ten seconds, without the BMC, for all to scrape" },
     { "sonde agent --once --sensors meminfo", "what is the memory now, as CSV" },
     { "sonde agent --check -v > agent.conf", "a configuration to begin with" },
+    { "sonde agent --collector login1 --collector login2 --collector-key /etc/sonde/collector.key.pub",
+      "send all of it to a collector" },
     { "sonde agent --sink csv:path=/var/log/sonde.csv --set interrupts.period=1m", "also into a file" },
     { 0 },
 };
@@ -205,6 +253,8 @@ const struct command command_agent = {
         "  sensors = -ipmi\n"
         "  [diskstats]\n"
         "  period = 10s\n\n"
+        "With --collector the samples go to a collector ('sonde collect') too. They wait in a spool on disk until it has said "
+        "that it has them; when it is away the next of the list is tried, and nothing is lost until the spool is full.\n\n"
         "SIGHUP reads it anew; with a mistake in it the agent says so and goes on as before. SIGTERM and SIGINT end it: "
         "what was read is written, and the status is 0. 'sonde ctl' changes a running agent.",
     .options = options,
@@ -212,6 +262,6 @@ const struct command command_agent = {
     .shares = COMMAND_ROOT,
     .examples = examples,
     .environment = environment,
-    .see_also = "doctor",
+    .see_also = "doctor keygen",
     .run = run_agent,
 };

@@ -42,12 +42,17 @@ static const struct metric metrics[] = {
     { "tick_delay", "ns", COUNTER, U64, "by how much ticks came late, all together" },
     { "tick_delay_max", "ns", GAUGE, U64, "the largest of them since the reading before" },
     { "ticks_late", "1", COUNTER, U64, "ticks that came more than 10 ms, or half their period, late" },
+    { "collector_up", "1", GAUGE, U64, "1: a collector takes our samples" },
+    { "sent_bytes", "B", COUNTER, U64, "bytes sent to collectors" },
+    { "unsent_bytes", "B", GAUGE, U64, "bytes in the spool that no collector has acknowledged" },
+    { "unsent_time", "ns", GAUGE, U64, "age of the oldest of them" },
+    { "lost_records", "1", COUNTER, U64, "readings that were lost because the spool was full" },
 };
 
 enum {
     CPU_USER, CPU_SYSTEM, RSS, RSS_MAX, VIRTUAL, SHARED, THREADS, FDS, FAULTS_MINOR, FAULTS_MAJOR, SWITCHES_VOLUNTARY,
     SWITCHES_INVOLUNTARY, RCHAR, WCHAR, SYSCR, SYSCW, READ_BYTES, WRITE_BYTES, TICKS, TICKS_MISSED, TICK_DELAY,
-    TICK_DELAY_MAX, TICKS_LATE, METRICS,
+    TICK_DELAY_MAX, TICKS_LATE, COLLECTOR_UP, SENT_BYTES, UNSENT_BYTES, UNSENT_TIME, LOST_RECORDS, METRICS,
 };
 
 static const struct set set = { "self", metrics, METRICS };
@@ -63,6 +68,19 @@ void self_tick(uint64_t delay_ns, uint64_t late, uint64_t missed)
     tick_delay_ns += delay_ns;
     uint64_t most = tick_delay_max_ns;
     while (delay_ns > most && !atomic_compare_exchange_weak(&tick_delay_max_ns, &most, delay_ns)) { }
+}
+
+static _Atomic bool has_uplink, uplink_is_up;
+static _Atomic uint64_t uplink_sent_bytes, uplink_unsent_bytes, uplink_unsent_ns, uplink_lost;
+
+void self_uplink(const struct self_uplink *uplink)
+{
+    uplink_is_up = uplink->is_up;
+    uplink_sent_bytes = uplink->sent_bytes;
+    uplink_unsent_bytes = uplink->unsent_bytes;
+    uplink_unsent_ns = uplink->unsent_ns;
+    uplink_lost = uplink->lost;
+    has_uplink = true;
 }
 
 struct self {
@@ -186,6 +204,15 @@ static void set_ticks(struct sample *sample)
     sample_set_u64(sample, TICK_DELAY_MAX, atomic_exchange(&tick_delay_max_ns, 0));
 }
 
+static void set_uplink(struct sample *sample)
+{
+    sample_set_u64(sample, COLLECTOR_UP, uplink_is_up);
+    sample_set_u64(sample, SENT_BYTES, uplink_sent_bytes);
+    sample_set_u64(sample, UNSENT_BYTES, uplink_unsent_bytes);
+    sample_set_u64(sample, UNSENT_TIME, uplink_unsent_ns);
+    sample_set_u64(sample, LOST_RECORDS, uplink_lost);
+}
+
 static enum err self_read(void *state, struct batch *out)
 {
     struct self *self = state;
@@ -198,6 +225,8 @@ static enum err self_read(void *state, struct batch *out)
     set_folders(self, sample);
     if (ticks)
         set_ticks(sample);
+    if (has_uplink)
+        set_uplink(sample);
     return OK;
 }
 

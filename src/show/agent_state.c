@@ -1,6 +1,7 @@
 /* Read once, from the beginning to the end: a few lines about the agent, a table of its sensors. */
 #include "show/agent_state.h"
 
+#include "base/clock.h"
 #include "base/json_read.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -15,6 +16,8 @@ struct state {
     struct buf key, text, settings;
     struct buf host, listen, socket;
     uint64_t period_ns, ticks, late, missed, worst_ns, jobs, entries;
+    struct buf uplink, collector, uplink_why;
+    uint64_t acked, lag_bytes, lag_ns, lost, unspooled;
     struct table table;
 };
 
@@ -107,6 +110,31 @@ static void read_sensors(struct state *state)
     }
 }
 
+static void read_uplink(struct state *state)
+{
+    const struct { const char *key; uint64_t *number; } numbers[] = {
+        { "records_acked", &state->acked }, { "lag_bytes", &state->lag_bytes },   { "lag_ns", &state->lag_ns },
+        { "lost", &state->lost },           { "unspooled", &state->unspooled },
+    };
+    const struct { const char *key; struct buf *text; } texts[] = {
+        { "state", &state->uplink }, { "collector", &state->collector }, { "why", &state->uplink_why },
+    };
+    json_read_object(&state->json);
+    while (json_read_key(&state->json, &state->key)) {
+        bool is_taken = is(state, "spool");
+        if (is_taken)
+            read_uplink(state); /* its few fields have other names, or say what is worse */
+        for (size_t i = 0; !is_taken && i < sizeof numbers / sizeof *numbers; i++)
+            if ((is_taken = is(state, numbers[i].key)))
+                json_read_u64(&state->json, numbers[i].number);
+        for (size_t i = 0; !is_taken && i < sizeof texts / sizeof *texts; i++)
+            if ((is_taken = is(state, texts[i].key)))
+                json_read_text(&state->json, texts[i].text);
+        if (!is_taken)
+            json_read_skip(&state->json);
+    }
+}
+
 static void read_field(struct state *state)
 {
     const struct { const char *key; uint64_t *number; } numbers[] = {
@@ -129,8 +157,33 @@ static void read_field(struct state *state)
         }
     if (is(state, "sensors"))
         read_sensors(state);
+    else if (is(state, "uplink"))
+        read_uplink(state);
     else
         json_read_skip(&state->json);
+}
+
+/* "sends to tcp://login1:5555: up; 1,204 records are there, 3.1 KiB wait since 2 s" */
+static void print_uplink(const struct state *state, const struct terminal *terminal, struct buf *out)
+{
+    const char *how = buf_text(&state->uplink);
+    if (!*how)
+        return;
+    buf_add_text(out, "sends to ");
+    utf8_add_safe(out, bytes_of(buf_text(&state->collector)), terminal->utf8);
+    buf_add_text(out, ": ");
+    terminal_add(out, terminal, strcmp(how, "up") == 0 ? GREEN : YELLOW, how);
+    if (state->uplink_why.size) {
+        buf_add_text(out, " (");
+        utf8_add_safe(out, bytes_of(buf_text(&state->uplink_why)), terminal->utf8);
+        buf_add_char(out, ')');
+    }
+    buf_printf(out, "; %s %s there", text_count(state->acked).s, state->acked == 1 ? "record is" : "records are");
+    if (state->lag_ns >= NS_PER_S)
+        buf_printf(out, ", %s wait since %s", text_bytes(state->lag_bytes).s, text_duration(state->lag_ns).s);
+    if (state->lost + state->unspooled)
+        buf_printf(out, "; %s lost, the spool being full", text_count(state->lost + state->unspooled).s);
+    buf_add_char(out, '\n');
 }
 
 static void print_head(const struct state *state, const struct terminal *terminal, struct buf *out)
@@ -150,6 +203,7 @@ static void print_head(const struct state *state, const struct terminal *termina
         utf8_add_safe(out, bytes_of(buf_text(&state->listen)), terminal->utf8);
         buf_add_char(out, '\n');
     }
+    print_uplink(state, terminal, out);
     buf_add_char(out, '\n');
     buf_clear(&host);
 }
@@ -157,7 +211,8 @@ static void print_head(const struct state *state, const struct terminal *termina
 enum err agent_state_print(const char *json, size_t size, const struct terminal *terminal, struct buf *out)
 {
     struct state state = { 0 };
-    struct buf *const bufs[] = { &state.key, &state.text, &state.settings, &state.host, &state.listen, &state.socket };
+    struct buf *const bufs[] = { &state.key, &state.text, &state.settings, &state.host, &state.listen, &state.socket,
+                                 &state.uplink, &state.collector, &state.uplink_why };
     for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
         buf_init(bufs[i], TEXT_MAX);
     table_init(&state.table, columns, sizeof columns / sizeof *columns, terminal->utf8);

@@ -4,6 +4,7 @@
 
 #include "sink/courier.h"
 #include "sink/elasticsearch_answer.h"
+#include "sink/elasticsearch_colmet.h"
 #include "sink/elasticsearch_documents.h"
 
 #include <stdio.h>
@@ -13,6 +14,8 @@ struct elasticsearch_state {
     const char *layout, *prefix, *type;
     struct courier courier;
     struct elasticsearch_indexes indexes;
+    struct elasticsearch_colmet colmet;
+    bool is_colmet;
     unsigned major; /* the server's version; 0: it was not asked yet */
     const char *type_now; /* NULL: without */
     bool is_lost;         /* an index that was there is not there any more */
@@ -21,9 +24,10 @@ struct elasticsearch_state {
 
 static const struct setting elasticsearch_settings[] = {
     HTTP_CLIENT_SETTINGS(struct elasticsearch_state, courier.client, "address: http://HOST:9200", "api_key"),
-    { "layout", SETTING_TEXT, "sonde", offsetof(struct elasticsearch_state, layout), "sonde: an index per set" },
+    { "layout", SETTING_TEXT, "sonde", offsetof(struct elasticsearch_state, layout),
+      "sonde: an index per set; colmet: Colmet's indexes and fields" },
     { "prefix", SETTING_TEXT, NULL, offsetof(struct elasticsearch_state, prefix),
-      "what names of indexes begin with; sonde_ when it is not given" },
+      "what names of indexes begin with; sonde_ or colmet_ when it is not given" },
     { "type", SETTING_TEXT, "auto", offsetof(struct elasticsearch_state, type),
       "_type of documents: none, a name, or auto: doc where the server is older than 7" },
     { 0 },
@@ -181,12 +185,16 @@ static enum err elasticsearch_open(void *state)
     s->courier.post = elasticsearch_post;
     s->courier.sink = s;
     s->courier.client.scheme = "ApiKey";
-    s->indexes.prefix = s->prefix ? s->prefix : "sonde_";
-    if (strcmp(s->layout, "sonde") != 0) {
-        http_client_say(&s->courier.client, "there is no layout %s: sonde", s->layout);
+    s->is_colmet = strcmp(s->layout, "colmet") == 0;
+    s->indexes.prefix = s->prefix ? s->prefix : s->is_colmet ? "colmet_" : "sonde_";
+    if (!s->is_colmet && strcmp(s->layout, "sonde") != 0) {
+        http_client_say(&s->courier.client, "there is no layout %s: sonde or colmet", s->layout);
         return USAGE;
     }
-    return courier_open(&s->courier);
+    enum err err = courier_open(&s->courier);
+    if (!err && s->is_colmet && (err = elasticsearch_colmet_open(&s->colmet)))
+        courier_close(&s->courier);
+    return err;
 }
 
 static enum err elasticsearch_write(void *state, const struct batch *batch)
@@ -195,7 +203,8 @@ static enum err elasticsearch_write(void *state, const struct batch *batch)
     size_t before = s->courier.box.count;
     if (courier_knows(&s->courier, batch))
         return OK;
-    enum err err = elasticsearch_documents_add(&s->courier.box, &s->indexes, batch);
+    enum err err = s->is_colmet ? elasticsearch_colmet_add(&s->colmet, &s->courier.box, &s->indexes, batch)
+                                : elasticsearch_documents_add(&s->courier.box, &s->indexes, batch);
     return courier_took(&s->courier, batch, before, err);
 }
 
@@ -208,6 +217,7 @@ static void elasticsearch_close(void *state)
 {
     struct elasticsearch_state *s = state;
     courier_close(&s->courier);
+    elasticsearch_colmet_close(&s->colmet);
     elasticsearch_indexes_clear(&s->indexes);
 }
 

@@ -4,12 +4,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
-#define ID_MAX 400 /* Elasticsearch takes 512 bytes */
+#include "sink/elasticsearch_action.h"
 
 struct documents {
     struct outbox *box;
@@ -19,53 +14,17 @@ struct documents {
     struct buf id;
 };
 
-static uint64_t hash_of(const char *text, size_t size, uint64_t hash)
-{
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (uint8_t)text[i]) * 1099511628211ull;
-    return hash;
-}
-
-/* One that is too long, or has bytes that would all become the same replacement, is told by two hashes of it. */
-static void shorten_id(struct buf *id)
-{
-    bool is_plain = id->size <= ID_MAX;
-    for (size_t i = 0; i < id->size && is_plain; i++)
-        is_plain = id->data[i] > ' ' && id->data[i] < 0x7f;
-    if (is_plain)
-        return;
-    uint64_t first = hash_of(id->data, id->size, 14695981039346656037ull);
-    uint64_t second = hash_of(id->data, id->size, first ^ 0x9e3779b97f4a7c15ull);
-    buf_reset(id);
-    buf_printf(id, "%016" PRIx64 "%016" PRIx64, first, second);
-}
-
-/* Of a batch that is delivered again: its name and the place. Straight from the sensors: what was read when. */
 static void make_id(struct documents *d, const char *kind, size_t place, const char *job, const char *instance,
                     uint64_t time_ns)
 {
-    const struct batch *batch = d->batch;
-    buf_reset(&d->id);
-    buf_add_text(&d->id, batch->host ? batch->host : "");
-    if (batch->stream || batch->sequence)
-        buf_printf(&d->id, ".%" PRIx64 ".%" PRIu64 ".%s%zu", batch->stream, batch->sequence, kind, place);
-    else
-        buf_printf(&d->id, ".%s.%s.%s.%" PRIu64, kind, job ? job : "", instance, time_ns);
-    shorten_id(&d->id);
+    const struct elasticsearch_action_name name = { kind, place, job, instance, time_ns };
+    elasticsearch_action_id(&d->id, d->batch, &name);
 }
 
 static enum err begin(struct documents *d, uint32_t index, uint64_t time_ns)
 {
     struct json *json = &d->json;
-    json_init_line(json, &d->box->bytes);
-    json_begin_object(json);
-    json_key(json, "create");
-    json_begin_object(json);
-    json_field_text(json, "_index", d->indexes->list[index].name);
-    json_field_text(json, "_id", buf_text(&d->id));
-    json_end_object(json);
-    json_end_object(json);
-    json_end(json);
+    elasticsearch_action_add(&d->box->bytes, d->indexes->list[index].name, buf_text(&d->id));
     json_init_line(json, &d->box->bytes);
     json_begin_object(json);
     json_field_u64(json, "timestamp", time_ns / NS_PER_MS);

@@ -26,7 +26,7 @@ start() {
 }
 
 feed() {
-    "$BUILD/tests/sink_feed" "influx:url=http://127.0.0.1:$WEB$SETTINGS" "$@"
+    "$BUILD/tests/sink_pour" "influx:url=http://127.0.0.1:$WEB$SETTINGS" "$@"
 }
 
 # One value of an answer of InfluxDB.
@@ -39,8 +39,8 @@ influx() {
     "$SONDE" agent --once --listen none --socket none --sensors loadavg,stat --sink influx >lines
     [ "$(grep -c '^loadavg,host=[^ ,]* load1=[0-9.e+-]*,load5=[0-9.e+-]*,load15=[0-9.e+-]*,runnable=[0-9]*i,tasks=[0-9]*i,newest_pid=[0-9]*i [0-9]\{19\}$' lines)" -eq 1 ]
     [ "$(grep -c '^stat_cpu,host=[^ ,]*,cpu=cpu[0-9]* user=' lines)" -eq "$(nproc --all)" ]
-    "$BUILD/tests/sink_feed" "influx:path=$T/file" 0 2 "a host, with=signs\\" >/dev/null
-    "$BUILD/tests/sink_feed" "influx:path=$T/file" 2 3 n2 >/dev/null
+    "$BUILD/tests/sink_pour" "influx:path=$T/file" 0 2 "a host, with=signs\\" >/dev/null
+    "$BUILD/tests/sink_pour" "influx:path=$T/file" 2 3 n2 >/dev/null
     cat >expected <<'END'
 feed,host=a\ host\,\ with\=signs_,job=4711,user=ada batches=0i,level=0.5,change=0i 1700000000000000000
 disk,host=a\ host\,\ with\=signs_,device=sda sectors=0i 1700000000000000000
@@ -66,7 +66,7 @@ END
     SETTINGS=',db=other"one' DB='other"one' && feed 0 3
     [ "$(influx 'select count(batches) from feed')" = 3 ]
     SETTINGS=,db=missing,create=no
-    run timeout 5 "$BUILD/tests/sink_feed" "influx:url=http://127.0.0.1:$WEB$SETTINGS" 0 1
+    run timeout 5 "$BUILD/tests/sink_pour" "influx:url=http://127.0.0.1:$WEB$SETTINGS" 0 1
     [ "$status" -eq 124 ]
 }
 
@@ -102,7 +102,7 @@ END
 
 @test "VictoriaMetrics takes the same" {
     start victoria-metrics
-    export SINK_FEED_BASE=$(($(date +%s) - 300))
+    export SINK_POUR_BASE=$(($(date +%s) - 300))
     feed 0 100 n1 n2
     query() {
         curl -s -G --data-urlencode "query=$1" "http://127.0.0.1:$WEB/api/v1/query" | jq -r '.data.result[0].value[1] // empty'

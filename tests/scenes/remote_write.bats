@@ -108,9 +108,9 @@ PY
     [ -z "$(grep 'loses samples' "$T/said")" ]
 }
 
-# Runs tests/tools/sink_feed.c with the sink to the server.
+# Runs tests/tools/sink_pour.c with the sink to the server.
 feed() {
-    SINK_FEED_BASE=${BASE:-$(($(date +%s) - 1000))} "$BUILD/tests/sink_feed" "prometheus:url=http://127.0.0.1:$WEB/api/v1/write$SETTINGS" "$@"
+    SINK_POUR_BASE=${BASE:-$(($(date +%s) - 1000))} "$BUILD/tests/sink_pour" "prometheus:url=http://127.0.0.1:$WEB/api/v1/write$SETTINGS" "$@"
 }
 
 @test "units and kinds: the name says both; what is not known is not there" {

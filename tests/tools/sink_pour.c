@@ -1,5 +1,5 @@
-/* Feeds a sink with batches that never were, as a collector would: sink_feed SINK[:KEY=VALUE,...] FROM TO [HOST...]
- * Batch n is of the n-th second behind the base, which is $SINK_FEED_BASE (seconds; else a fixed one), and holds
+/* Feeds a sink with batches that never were, as a collector would: sink_pour SINK[:KEY=VALUE,...] FROM TO [HOST...]
+ * Batch n is of the n-th second behind the base, which is $SINK_POUR_BASE (seconds; else a fixed one), and holds
  *   feed   batches = n, level = n + 0.5, change = -n, of job 4711 of ada     (FROM > TO: from late to early)
  *   disk   sectors = 7 n, of the instances sda and sdb
  * It goes on until all is durable, then says how often it had to try, and what was refused. */
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
     uint64_t from, to, base_s = 1700000000;
     buf_init(&why, 4096);
     if (argc < 4 || text_parse_u64(argv[2], &from) || text_parse_u64(argv[3], &to)
-        || (getenv("SINK_FEED_BASE") && text_parse_u64(getenv("SINK_FEED_BASE"), &base_s)))
+        || (getenv("SINK_POUR_BASE") && text_parse_u64(getenv("SINK_POUR_BASE"), &base_s)))
         return 2;
     feeder.base_ns = base_s * NS_PER_S;
     if (sink_choice_parse(&feeder.choice, argv[1], &why) || sink_choice_open(&feeder.choice, &feeder.state, &why)) {

@@ -357,6 +357,8 @@ void journal_tend(struct journal *journal, uint64_t now_ns)
     pthread_mutex_unlock(&journal->lock);
     if (is_over)
         journal_segment_begin(journal, journal->active->end); /* where that fails it is tried again the next time */
+    if (!journal->spare)
+        journal->spare = malloc(sizeof *journal->spare);
 
     pthread_mutex_lock(&journal->sync_lock);
     pthread_mutex_lock(&journal->lock);

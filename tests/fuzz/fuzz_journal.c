@@ -1,0 +1,199 @@
+/* A journal whose files hold any bytes: it opens, gives out what is whole, comes to its end, and takes and keeps new records.
+ * The first byte says which file it is, and whether the checks are made right, so that what is behind them is reached too. */
+#include "wire/journal_blob.h"
+#include "wire/journal_format.h"
+
+#include "base/log.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BASE 0x1000ull
+#define STEPS_MAX 200000
+
+int fuzz_journal(const uint8_t *data, size_t size);
+
+static char dir[64];
+
+static void require(int holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void empty_dir(void)
+{
+    DIR *list = opendir(dir);
+    for (struct dirent *one; list && (one = readdir(list));)
+        if (one->d_name[0] != '.')
+            unlinkat(dirfd(list), one->d_name, 0);
+    closedir(list);
+}
+
+static void remove_dir(void)
+{
+    empty_dir();
+    rmdir(dir);
+}
+
+/* In memory where there is such a place: a journal syncs. */
+static void make_dir(void)
+{
+    if (*dir) {
+        empty_dir();
+        return;
+    }
+    snprintf(dir, sizeof dir, "%s/sonde-fuzz-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    require(mkdtemp(dir) != NULL);
+    atexit(remove_dir);
+    log_set_level(-1);
+}
+
+static void write_file(const char *name, const void *data, size_t size)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+    close(fd);
+}
+
+/* Makes an entry at the start of bytes right: magic, sizes, NUL, check. Returns its size; 0: there is no room. */
+static size_t mend_entry(uint8_t *bytes, size_t size, uint64_t position)
+{
+    struct journal_head head;
+    char host[256] = { 0 };
+    if (size < sizeof head + 2)
+        return 0;
+    memcpy(&head, bytes, sizeof head);
+    size_t host_size = 2 + head.host_size % 4u, body_size = head.size % 200u;
+    if (sizeof head + host_size + body_size > size)
+        return 0;
+    uint8_t *at = bytes + sizeof head;
+    for (size_t i = 0; i + 1 < host_size; i++)
+        host[i] = (char)(at[i] = 'a' + at[i] % 2);
+    at[host_size - 1] = 0;
+    struct journal_entry entry = {
+        .kind = head.kind % 4u, .host = host, .stream = head.stream % 4, .sequence = head.sequence, .time_ns = head.time_ns,
+        .body = { (const char *)at + host_size, body_size },
+    };
+    require(journal_head_make(&head, &entry, position) == OK);
+    memcpy(bytes, &head, sizeof head);
+    return sizeof head + host_size + body_size;
+}
+
+static void write_segment(const uint8_t *data, size_t size, uint64_t base, int mends)
+{
+    char name[64];
+    uint8_t *copy = malloc(size + 1);
+    memcpy(copy, data, size);
+    for (size_t at = JOURNAL_SEGMENT_HEAD, step; mends && at < size && (step = mend_entry(copy + at, size - at, base + at));)
+        at += step;
+    snprintf(name, sizeof name, "%016llx.journal", (unsigned long long)base);
+    write_file(name, copy, size);
+    free(copy);
+}
+
+static void write_blob(const char *name, const uint8_t *data, size_t size)
+{
+    struct buf blob;
+    int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    journal_blob_begin(&blob);
+    buf_add(&blob, data, size);
+    require(journal_blob_save(&blob, folder, name) == OK);
+    close(folder);
+}
+
+/* A journal with a cursor of its own making, to which gaps can belong. */
+static void make_cursor(void)
+{
+    struct journal *journal;
+    struct journal_reader *reader;
+    struct buf why;
+    buf_init(&why, 1024);
+    require(journal_open(&journal, dir, NULL, &why) == OK);
+    require(journal_read(journal, &reader, "sink", true, 0) == OK);
+    journal_read_close(&reader);
+    journal_close(&journal);
+    buf_clear(&why);
+}
+
+static void make_files(const uint8_t *data, size_t size)
+{
+    uint8_t mode = size ? data[0] % 6 : 0;
+    data += size > 0;
+    size -= size > 0;
+    if (mode < 2)
+        write_segment(data, size, BASE, mode);
+    if (mode == 2 || mode == 3) {
+        write_segment(data, size / 2, BASE, mode == 2);
+        write_segment(data + size / 2, size - size / 2, BASE + size / 2, 1);
+    }
+    if (mode >= 4) {
+        make_cursor();
+        write_blob(mode == 4 ? "streams" : "sink.gaps", data, size);
+    }
+}
+
+static void read_all(struct journal *journal, uint64_t *last)
+{
+    struct journal_reader *reader;
+    struct journal_entry entry;
+    enum err err;
+    unsigned steps = 0;
+    require(journal_read(journal, &reader, "sink", true, 0) == OK);
+    while ((err = journal_next(reader, &entry)) != AGAIN) {
+        require(err == OK || err == CORRUPT);
+        require(++steps < STEPS_MAX);
+        if (err == OK && entry.kind == JOURNAL_RECORD && entry.stream == 99 && strcmp(entry.host, "new") == 0)
+            *last = entry.sequence;
+        if (err == OK && entry.kind != JOURNAL_GAP && entry.body.size) {
+            volatile char touched = entry.body.data[0] ^ entry.body.data[entry.body.size - 1];
+            (void)touched;
+        }
+    }
+    journal_read_close(&reader);
+}
+
+static void append_new(struct journal *journal, uint64_t sequence)
+{
+    struct journal_entry entry = { .kind = JOURNAL_STATE, .host = "new", .stream = 99, .sequence = sequence - 1 };
+    if (journal_wants_state(journal, "new", 99))
+        require(journal_append(journal, &entry) == OK);
+    entry.kind = JOURNAL_RECORD;
+    entry.sequence = sequence;
+    entry.body = bytes_of("a record");
+    require(journal_append(journal, &entry) == OK);
+}
+
+int fuzz_journal(const uint8_t *data, size_t size)
+{
+    struct journal_settings settings = { .bytes = 1u << 20, .age_ns = 1000, .segment_bytes = 300 };
+    bool has_appended = false;
+    make_dir();
+    make_files(data, size);
+    for (uint64_t turn = 0; turn < 2; turn++) {
+        struct journal *journal;
+        struct buf why;
+        uint64_t last = 0;
+        buf_init(&why, 1024);
+        require(journal_open(&journal, dir, &settings, &why) == OK);
+        uint64_t known = journal_last(journal, "new", 99);
+        read_all(journal, &last);
+        require(!has_appended || known == last);
+        if (turn == 0 && known < UINT64_MAX - 8) { /* a stream that the files happen to know of goes on */
+            for (uint64_t i = 1; i <= 4; i++)
+                append_new(journal, known + i);
+            has_appended = true;
+        }
+        if (turn == 1)
+            journal_tend(journal, UINT64_MAX / 2);
+        journal_close(&journal);
+        buf_clear(&why);
+    }
+    return 0;
+}

@@ -15,6 +15,7 @@
     X(export) \
     X(submit) \
     X(agent) \
+    X(collect) \
     X(job) \
     X(keygen) \
     X(doctor) \

@@ -33,7 +33,7 @@ static void add_part(struct buf *out, const char *text)
 
 void ls_name(struct buf *out, const struct sets *sets, const struct sets_item *item, enum ls_form form)
 {
-    utf8_add_safe(out, bytes_of(sets->host), true);
+    utf8_add_safe(out, bytes_of(item->host ? item->host : sets->host), true);
     if (item->job)
         add_part(out, item->job);
     add_part(out, ls_schema(item, form));

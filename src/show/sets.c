@@ -185,6 +185,8 @@ static void read_field(struct reader *reader, struct sets_item *item)
 {
     if (is_key(reader, "schema"))
         item->schema = schema_of(reader);
+    else if (is_key(reader, "host"))
+        item->host = text_of(reader);
     else if (is_key(reader, "instance"))
         item->instance = text_of(reader);
     else if (is_key(reader, "job"))

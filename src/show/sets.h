@@ -8,6 +8,7 @@
 /* One set of one instance of one job, or of the node. */
 struct sets_item {
     const struct set *schema;
+    const char *host;     /* where it was read: not NULL when that is another than the one that holds it */
     const char *instance; /* "": there is but one */
     const char *job;      /* NULL: of the node */
     const char *user;     /* NULL: not known */

@@ -109,7 +109,7 @@ void sink_choice_write(const struct sink_choice *choice, struct buf *out)
     buf_add_text(out, choice->sink->name);
     for (size_t i = 0; i < choice->settings.count; i++) {
         const struct setting_pair *setting = &choice->settings.list[i];
-        buf_printf(out, "%c%s=%.200s", i ? ',' : ':', setting->key, is_secret(setting->key) ? "***" : setting->value);
+        buf_printf(out, "%c%s=%s", i ? ',' : ':', setting->key, is_secret(setting->key) ? "***" : setting->value);
     }
 }
 

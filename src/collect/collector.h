@@ -1,0 +1,62 @@
+/* The collector: messages of agents and of other collectors come in through a router, go into the journal, and from there
+ * each sink writes them at its own speed; what is held now is shown over HTTP. One epoll loop, a thread that waits for the
+ * disk, and one for each sink. */
+#ifndef SONDE_COLLECT_COLLECTOR_H
+#define SONDE_COLLECT_COLLECTOR_H
+
+#include "base/notify.h"
+#include "collect/collector_plan.h"
+#include "collect/committer.h"
+#include "collect/desk.h"
+#include "collect/outlet.h"
+#include "collect/receiver.h"
+#include "job/host.h"
+#include "wire/keys.h"
+#include "wire/uplink.h"
+#include "wire/zmq.h"
+
+struct collector_settings {
+    /* Makes a plan: at the start, and at each SIGHUP. Errors as of collector_plan_set. */
+    enum err (*make_plan)(void *context, struct collector_plan *plan, struct buf *why);
+    void *context;
+};
+
+struct collector {
+    struct collector_settings settings;
+    struct collector_plan plan;
+    struct host_facts host;
+    struct notify notify;
+    int epoll_fd, signal_fd;
+    bool stop;
+    uint64_t since_ns; /* CLOCK_REALTIME */
+
+    struct journal *journal;
+    struct committer *committer;
+    struct receiver receiver;
+    bool has_receiver;
+    struct outlet *outlets[COLLECTOR_PLAN_MAX];
+    size_t outlet_count;
+    struct uplink *uplink; /* NULL: none */
+
+    const struct zmq_module *zmq;
+    struct zmq_router *router;
+    struct keys_list *keys; /* NULL: plain */
+    uint64_t keys_version;
+    struct buf message;
+    bool router_has_more; /* its descriptor tells of changes only */
+
+    struct desk *desk;
+    uint64_t dirty_ns;  /* CLOCK_MONOTONIC, when something was appended that is not being synced yet; 0: nothing */
+    uint64_t tended_ns, saved_ns;
+    uint64_t turns, busy_ns, longest_ns; /* of the loop, without waiting */
+};
+
+/* Until SIGTERM or SIGINT. Messages about what fails are logged. */
+enum err collector_run(const struct collector_settings *settings);
+
+/* Parts of it, for tests. */
+enum err collector_open(struct collector *collector, const struct collector_settings *settings);
+enum err collector_turn(struct collector *collector, int timeout_ms);
+enum err collector_close(struct collector *collector);
+
+#endif

@@ -48,7 +48,7 @@ static void point_anew(struct batch *batch)
 
 static bool grow_values(struct batch *batch, size_t need)
 {
-    if (need <= batch->values_room)
+    if (batch->values_room && need <= batch->values_room) /* a set without metrics wants an arena too */
         return true;
     size_t room = batch->values_room ? batch->values_room : 64;
     while (room < need)
@@ -91,10 +91,8 @@ struct sample *batch_add(struct batch *batch, const struct set *set, uint64_t ti
         .values = batch->values + batch->values_used,
         .known = batch->known + batch->values_used,
     };
-    if (set->size) { /* without any, there may be no arena yet */
-        memset(batch->values + batch->values_used, 0, set->size * sizeof *batch->values);
-        memset(batch->known + batch->values_used, 0, set->size);
-    }
+    memset(batch->values + batch->values_used, 0, set->size * sizeof *batch->values);
+    memset(batch->known + batch->values_used, 0, set->size);
     batch->values_used += set->size;
     return sample;
 }

@@ -13,6 +13,11 @@ enum { UNIT_ONE, UNIT_512, UNIT_1024, UNIT_4096, UNIT_1000, UNIT_10000, UNIT_MIL
 /* Reals that are decimals, as loads and temperatures: told as whole hundredths or millionths. */
 enum { FORM_BITS, FORM_CENTI, FORM_MICRO, FORMS };
 
+/* Beside the unit or form of a value, so that the description of its set is not needed: a cache line saved. */
+#define UNIT_MASK 7
+#define UNIT_IS_REAL 8
+#define UNIT_IS_COUNTER 16
+
 #define SIZE_CLIP 31    /* sizes of last steps are kept up to this */
 #define SIZE_ESCAPE 65  /* in place of a size: the step is no multiple of the unit, or the real does not have the form */
 #define SIZE_LINKED 128 /* beside a size that is kept: the value follows another one */
@@ -20,13 +25,13 @@ enum { FORM_BITS, FORM_CENTI, FORM_MICRO, FORMS };
 static inline int64_t unit_times(int64_t steps, unsigned unit)
 {
     static const uint64_t units[UNITS] = { 1, 512, 1024, 4096, 1000, 10000, 1000000, 10000000 };
-    return (int64_t)((uint64_t)steps * units[unit & 7]);
+    return (int64_t)((uint64_t)steps * units[unit & UNIT_MASK]);
 }
 
 /* Divisions by constants, which compilers turn into multiplications. */
 static inline int64_t unit_steps(int64_t difference, unsigned unit)
 {
-    switch (unit) {
+    switch (unit & UNIT_MASK) {
     case UNIT_512: return difference / 512;
     case UNIT_1024: return difference / 1024;
     case UNIT_4096: return difference / 4096;

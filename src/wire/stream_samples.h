@@ -45,7 +45,7 @@ static inline uint64_t samples_predict(const struct stream *stream, const struct
 {
     uint32_t before = track->links[i] >> 12, from = track->links[i] & 0xfff;
     const struct track *other = before <= track->number ? stream_track_at(stream, track->number - before) : NULL;
-    if (!other || other->epoch != stream->epoch || from >= other->set->size || other->set->metrics[from].type == F64
+    if (!other || other->epoch != stream->epoch || from >= other->set->size || other->units[from] & UNIT_IS_REAL
         || (other == track && from >= i))
         return 0;
     return (uint64_t)unit_times(unit_steps(other->deltas[from].i64, other->units[from]), track->units[i]);
@@ -56,17 +56,22 @@ static inline void samples_keep_size(uint8_t *size, unsigned now)
     *size = (uint8_t)((*size & SIZE_LINKED) | (now < SIZE_CLIP ? now : SIZE_CLIP));
 }
 
+static inline void samples_keep_unit(uint8_t *unit, unsigned now)
+{
+    *unit = (uint8_t)((*unit & ~UNIT_MASK) | now);
+}
+
 /* Behind each change of a whole number. */
 static inline void samples_settle_unit(struct track *track, size_t i, uint64_t last, uint64_t now, bool has_escaped)
 {
-    if (has_escaped || (last == 0 && track->units[i] == UNIT_ONE))
-        track->units[i] = (uint8_t)unit_find(now, (int64_t)(now - last));
+    if (has_escaped || (last == 0 && (track->units[i] & UNIT_MASK) == UNIT_ONE))
+        samples_keep_unit(&track->units[i], unit_find(now, (int64_t)(now - last)));
 }
 
 static inline void samples_settle_form(struct track *track, size_t i, double now, bool has_escaped)
 {
-    if (has_escaped || track->units[i] == FORM_BITS)
-        track->units[i] = (uint8_t)form_find(now);
+    if (has_escaped || (track->units[i] & UNIT_MASK) == FORM_BITS)
+        samples_keep_unit(&track->units[i], form_find(now));
 }
 
 /* All of these eight are known, quiet and not linked. */

@@ -83,7 +83,7 @@ static void hear_whole(struct state *s, struct track *track, size_t i, union val
     bool is_linked = track->sizes[i] & SIZE_LINKED, escapes;
     uint64_t residual = hear(s, &track->sizes[i], &escapes), delta = 0, last = track->values[i].u64;
     if (residual) {
-        bool is_plain = track->set->metrics[i].kind == COUNTER && !is_linked && !escapes;
+        bool is_plain = track->units[i] & UNIT_IS_COUNTER && !is_linked && !escapes;
         delta = is_plain ? residual : stream_unzigzag(residual);
         if (!escapes)
             delta = (uint64_t)unit_times((int64_t)delta, track->units[i]);
@@ -100,7 +100,7 @@ static void hear_whole(struct state *s, struct track *track, size_t i, union val
 static void hear_real(struct state *s, struct track *track, size_t i)
 {
     bool escapes;
-    unsigned form = track->units[i];
+    unsigned form = track->units[i] & UNIT_MASK;
     uint64_t residual = hear(s, &track->sizes[i], &escapes);
     union value *value = &track->values[i];
     int64_t whole;
@@ -133,22 +133,23 @@ static void hear_known(struct state *s, struct track *track)
 static void hear_values(struct state *s, struct track *track, union value *deltas)
 {
     size_t size = track->set->size;
-    for (size_t i = 0; i < size && !s->bad; i++) {
-        while (i + 8 <= size && samples_eight_quiet(track, i)) {
+    for (size_t from = 0; from < size && !s->bad; from += 8) {
+        size_t end = size - from < 8 ? size : from + 8;
+        if (end == from + 8 && samples_eight_quiet(track, from)) {
             need_run(s);
-            if (s->run < 8)
-                break;
-            s->run -= 8;
-            i += 8;
+            if (s->run >= 8) {
+                s->run -= 8;
+                continue;
+            }
         }
-        if (i >= size)
-            break;
-        if (!track->known[i])
-            continue;
-        if (track->set->metrics[i].type == F64)
-            hear_real(s, track, i);
-        else
-            hear_whole(s, track, i, &deltas[i]);
+        for (size_t i = from; i < end; i++) {
+            if (!track->known[i])
+                continue;
+            if (track->units[i] & UNIT_IS_REAL)
+                hear_real(s, track, i);
+            else
+                hear_whole(s, track, i, &deltas[i]);
+        }
     }
 }
 

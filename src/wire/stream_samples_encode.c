@@ -122,7 +122,7 @@ static void tell_whole(struct stream *stream, struct track *track, size_t i, uin
         tell(stream->bench, &track->sizes[i], stream_zigzag(rest), true);
     else
         tell(stream->bench, &track->sizes[i],
-             track->set->metrics[i].kind == COUNTER && !is_linked ? (uint64_t)steps : stream_zigzag((uint64_t)steps), false);
+             track->units[i] & UNIT_IS_COUNTER && !is_linked ? (uint64_t)steps : stream_zigzag((uint64_t)steps), false);
     if (!delta)
         return;
     track->values[i].u64 = now;
@@ -133,7 +133,7 @@ static void tell_real(struct stream_bench *bench, struct track *track, size_t i,
 {
     union value last = track->values[i];
     int64_t whole, last_whole;
-    unsigned form = track->units[i];
+    unsigned form = track->units[i] & UNIT_MASK;
     bool escapes = false;
     uint64_t residual = last.u64 ^ now.u64;
     if (residual && form != FORM_BITS) {
@@ -182,21 +182,22 @@ static inline bool eight_equal(const union value *a, const union value *b)
 static void tell_values(struct stream *stream, struct track *track, const struct sample *sample, union value *deltas)
 {
     size_t size = track->set->size;
-    for (size_t i = 0; i < size; i++) {
-        while (i + 8 <= size && samples_eight_quiet(track, i) && eight_equal(track->values + i, sample->values + i)) {
+    if (size)
+        memset(deltas, 0, size * sizeof *deltas);
+    for (size_t from = 0; from < size; from += 8) {
+        size_t end = size - from < 8 ? size : from + 8;
+        if (end == from + 8 && samples_eight_quiet(track, from) && eight_equal(track->values + from, sample->values + from)) {
             stand_still(stream->bench, 8);
-            memset(deltas + i, 0, 8 * sizeof *deltas);
-            i += 8;
-        }
-        if (i >= size)
-            break;
-        deltas[i].u64 = 0;
-        if (!track->known[i])
             continue;
-        if (track->set->metrics[i].type == F64)
-            tell_real(stream->bench, track, i, sample->values[i]);
-        else
-            tell_whole(stream, track, i, sample->values[i].u64, &deltas[i]);
+        }
+        for (size_t i = from; i < end; i++) {
+            if (!track->known[i])
+                continue;
+            if (track->units[i] & UNIT_IS_REAL)
+                tell_real(stream->bench, track, i, sample->values[i]);
+            else
+                tell_whole(stream, track, i, sample->values[i].u64, &deltas[i]);
+        }
     }
 }
 

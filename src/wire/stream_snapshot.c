@@ -17,7 +17,7 @@ static void write_values(struct packer *p, const struct track *track)
     pack_number(p, track->time_size);
     for (size_t i = 0; i < track->set->size; i++) {
         uint64_t linked = track->sizes[i] >= SIZE_LINKED, size = track->sizes[i] & (SIZE_LINKED - 1);
-        pack_number(p, track->known[i] | (uint64_t)track->units[i] << 1 | linked << 4 | size << 5);
+        pack_number(p, track->known[i] | (uint64_t)(track->units[i] & UNIT_MASK) << 1 | linked << 4 | size << 5);
         if (linked)
             pack_number(p, track->links[i]);
         pack_number(p, track->values[i].u64);
@@ -82,11 +82,11 @@ static void read_value(struct unpacker *u, struct track *track, size_t i)
     uint64_t state = unpack_number(u), size = state >> 5, is_linked = state >> 4 & 1;
     uint64_t link = is_linked ? unpack_number(u) : 0;
     track->known[i] = state & 1;
-    track->units[i] = state >> 1 & 7;
+    track->units[i] |= state >> 1 & UNIT_MASK;
     track->sizes[i] = (uint8_t)((size & SIZE_CLIP) | (is_linked ? SIZE_LINKED : 0));
     track->links[i] = (uint16_t)link;
     track->values[i].u64 = unpack_number(u);
-    u->bad |= size > SIZE_CLIP || link > UINT16_MAX || (track->set->metrics[i].type == F64 && track->units[i] >= FORMS);
+    u->bad |= size > SIZE_CLIP || link > UINT16_MAX || (track->units[i] & UNIT_IS_REAL && (state >> 1 & UNIT_MASK) >= FORMS);
 }
 
 static enum err read_track(struct unpacker *u, struct stream *stream)

@@ -1,6 +1,7 @@
 /* Tables of a stream: put, drop, forget. Used by the encoder, the decoder and whoever restores a snapshot alike. */
 #include "wire/stream_state.h"
 
+#include "wire/residual.h"
 #include "wire/set_pool.h"
 
 #include <stdlib.h>
@@ -82,6 +83,9 @@ static struct track *track_new(const struct set *set, struct bytes instance, con
     track->sizes = track->known + set->size;
     track->units = track->sizes + set->size;
     char *text = (char *)track->units + set->size;
+    for (size_t i = 0; i < set->size; i++)
+        track->units[i] = (uint8_t)((set->metrics[i].type == F64 ? UNIT_IS_REAL : 0)
+                                    | (set->metrics[i].kind == COUNTER ? UNIT_IS_COUNTER : 0));
     track->set = set;
     track->instance = text;
     if (instance.size)

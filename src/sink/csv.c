@@ -1,14 +1,18 @@
 /* Samples as CSV. One row per value, so that any sets go into one file; or, with the setting "set", one row per sample of
- * that set and one column per metric. */
+ * that set and one column per metric; or, with "dir", files of many sets in a tree (sink/csv_tree.c). */
 #include "sink/csv.h"
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "sink/csv_place.h"
+#include "sink/csv_tree.h"
 #include "sink/sink.h"
 #include "sink/stream.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct csv_state {
@@ -16,6 +20,11 @@ struct csv_state {
     bool append;
     struct stream stream;
     bool titled;
+    const char *dir, *layout, *template, *node_template, *container;
+    bool copies;
+    uint64_t rotate_bytes, rotate_ns, commit_ns;
+    struct csv_tree *tree;
+    char message[512];
 };
 
 static const struct setting csv_settings[] = {
@@ -23,6 +32,23 @@ static const struct setting csv_settings[] = {
     { "set", SETTING_TEXT, NULL, offsetof(struct csv_state, set), "only this set, with one column per metric" },
     { "append", SETTING_FLAG, "no", offsetof(struct csv_state, append),
       "add to the file, and write what was read together at once" },
+    { "dir", SETTING_TEXT, NULL, offsetof(struct csv_state, dir),
+      "write many files below this folder, with LDMS's columns; path and set are not used then" },
+    { "layout", SETTING_TEXT, "jobs", offsetof(struct csv_state, layout),
+      "of dir: jobs (USER/JOB/HOST/SET.csv, and node/HOST/SET.csv), or ldms (CONTAINER/SET, all hosts in one file)" },
+    { "template", SETTING_TEXT, NULL, offsetof(struct csv_state, template),
+      "of dir: the path of a job's samples, as %{user}/%{job}/%{host}/%{set}.csv" },
+    { "node_template", SETTING_TEXT, NULL, offsetof(struct csv_state, node_template),
+      "of dir: the path of a node's samples, as node/%{host}/%{set}.csv" },
+    { "container", SETTING_TEXT, "sonde", offsetof(struct csv_state, container), "of the layout ldms: the folder of its files" },
+    { "copies", SETTING_FLAG, "yes", offsetof(struct csv_state, copies),
+      "of the layout jobs: samples of a node go to the folders of the jobs on it too" },
+    { "rotate_size", SETTING_BYTES, "0", offsetof(struct csv_state, rotate_bytes),
+      "of dir: rename a file of this size to FILE.TIME and begin a new one; 0: never" },
+    { "rotate_every", SETTING_DURATION, "0", offsetof(struct csv_state, rotate_ns),
+      "of dir: the same for a file that is so old; 0: never" },
+    { "commit", SETTING_DURATION, "5s", offsetof(struct csv_state, commit_ns),
+      "of dir: ask the disk for what was written so often; lines are visible at once" },
     { 0 },
 };
 
@@ -168,10 +194,53 @@ static void add_sample(struct csv_state *s, const struct batch *batch, const str
     add_wide(out, batch, sample);
 }
 
+/* Which of the two templates, or that of the layout. */
+static enum err choose_templates(struct csv_state *s)
+{
+    struct buf why;
+    bool is_ldms = strcmp(s->layout, "ldms") == 0;
+    if (!is_ldms && strcmp(s->layout, "jobs") != 0) {
+        snprintf(s->message, sizeof s->message, "layout is jobs or ldms, not %.100s", s->layout);
+        return USAGE;
+    }
+    s->tree->template = s->template ? s->template : is_ldms ? CSV_TREE_LDMS_TEMPLATE : CSV_TREE_TEMPLATE;
+    s->tree->node_template = s->node_template ? s->node_template : is_ldms ? CSV_TREE_LDMS_TEMPLATE : CSV_TREE_NODE_TEMPLATE;
+    s->tree->copies = s->copies && !is_ldms;
+    buf_init(&why, sizeof s->message);
+    enum err err = csv_place_check(s->tree->template, &why);
+    if (!err)
+        err = csv_place_check(s->tree->node_template, &why);
+    snprintf(s->message, sizeof s->message, "%s", buf_text(&why));
+    buf_clear(&why);
+    return err;
+}
+
+static enum err open_tree(struct csv_state *s)
+{
+    s->tree = calloc(1, sizeof *s->tree);
+    if (!s->tree)
+        return NOMEM;
+    s->tree->container = s->container;
+    s->tree->eager = s->append;
+    s->tree->commit_ns = s->commit_ns;
+    enum err err = choose_templates(s);
+    if (!err) {
+        err = csv_tree_open(s->tree, s->dir, s->rotate_bytes, s->rotate_ns);
+        snprintf(s->message, sizeof s->message, "%s", s->tree->files.message);
+    }
+    if (err) {
+        free(s->tree);
+        s->tree = NULL;
+    }
+    return err;
+}
+
 static enum err csv_open(void *state)
 {
     struct csv_state *s = state;
     bool is_new = true;
+    if (s->dir)
+        return open_tree(s);
     enum err err = s->append ? stream_append(&s->stream, s->path, &is_new) : stream_open(&s->stream, s->path);
     s->titled = !is_new;
     if (!err && !s->set && is_new)
@@ -182,6 +251,8 @@ static enum err csv_open(void *state)
 static enum err csv_write(void *state, const struct batch *batch)
 {
     struct csv_state *s = state;
+    if (s->tree)
+        return csv_tree_write(s->tree, batch);
     enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
     if (!err && stream_is_stuck(&s->stream))
         return AGAIN;
@@ -194,22 +265,52 @@ static enum err csv_write(void *state, const struct batch *batch)
 
 static enum err csv_flush(void *state, uint64_t deadline_ns)
 {
-    (void)deadline_ns; /* a file does not keep us waiting */
-    return stream_flush(&((struct csv_state *)state)->stream);
+    struct csv_state *s = state;
+    return s->tree ? csv_tree_flush(s->tree, deadline_ns) : stream_flush(&s->stream); /* a file does not keep us waiting */
 }
 
 static void csv_close(void *state)
 {
-    stream_close(&((struct csv_state *)state)->stream);
+    struct csv_state *s = state;
+    if (!s->tree) {
+        stream_close(&s->stream);
+        return;
+    }
+    csv_tree_flush(s->tree, 0);
+    csv_tree_close(s->tree);
+    free(s->tree);
+    s->tree = NULL;
+}
+
+static enum err csv_resume(void *state, uint64_t *position)
+{
+    const struct csv_state *s = state;
+    *position = s->tree ? s->tree->files.position : 0;
+    return OK;
+}
+
+static uint64_t csv_durable(const void *state)
+{
+    const struct csv_state *s = state;
+    return s->tree ? s->tree->files.position : UINT64_MAX;
+}
+
+static const char *csv_message(const void *state)
+{
+    const struct csv_state *s = state;
+    return s->tree ? s->tree->files.message : s->message;
 }
 
 const struct sink sink_csv = {
     .name = "csv",
-    .about = "comma separated values (RFC 4180) in a file or on standard output",
+    .about = "comma separated values in a file, on standard output, or in a tree of files with LDMS's columns",
     .settings = csv_settings,
     .state_size = sizeof(struct csv_state),
     .open = csv_open,
     .write = csv_write,
     .flush = csv_flush,
     .close = csv_close,
+    .resume = csv_resume,
+    .durable = csv_durable,
+    .message = csv_message,
 };

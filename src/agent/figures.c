@@ -18,6 +18,7 @@ static const struct rule {
 } job_rules[] = {
     { FIGURES_cpu_us, 1, "cgroup", "cpu", 1, 1 },
     { FIGURES_cpu_us, 2, "taskstats", "cpu", 1, 1000 },
+    { FIGURES_cpu_us, 3, "process", "cpu", 1, 1000 },
     { FIGURES_memory_bytes, 1, "cgroup", "memory", 1, 1 },
     { FIGURES_memory_bytes, 2, "process", "pss", 1, 1 },
     { FIGURES_memory_bytes, 3, "process", "rss", 1, 1 },

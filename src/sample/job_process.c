@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "sample/job_slots.h"
 #include "sample/job_tasks.h"
+#include "sample/pidcpu.h"
 #include "sample/processes.h"
 #include "sample/queries.h"
 #include "sample/taskstats.h"
@@ -17,9 +18,10 @@ static const struct metric metrics[] = {
     { "vol_ctxsw", "1", COUNTER, U64, "context switches because a thread waited", "nvcsw" },
     { "invol_ctxsw", "1", COUNTER, U64, "context switches because a slice ended", "nivcsw" },
     { "processes", "1", GAUGE, U64, "processes that live", NULL },
+    { "cpu", "ns", COUNTER, U64, "CPU time, where neither a cgroup nor taskstats can tell it", "utime, stime, cutime, cstime" },
 };
 
-enum { VOL_CTXSW = PROCESS_FIELDS_SIZE, INVOL_CTXSW, PROCESSES, METRICS };
+enum { VOL_CTXSW = PROCESS_FIELDS_SIZE, INVOL_CTXSW, PROCESSES, CPU, METRICS };
 
 /* Of its own name, so that a sum over one of them counts nothing twice. */
 static const struct set set = { "process", metrics, METRICS, "process" };
@@ -29,6 +31,7 @@ _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each met
 struct watched {
     const struct job *job; /* NULL: the slot is free */
     struct job_tasks tasks;
+    uint64_t cpu_ns; /* the most that was seen: what nobody waited for is not in it later */
 };
 
 struct process_sampler {
@@ -36,6 +39,8 @@ struct process_sampler {
     struct job_groups groups;
     struct queries queries; /* fd -1: not for us */
     struct processes processes;
+    struct pidcpu pidcpu;
+    bool has_pidcpu;
     struct job_slots jobs; /* struct watched */
     size_t job_count;
     struct pidlist pids, known, asked, places;
@@ -145,8 +150,23 @@ static void set_values(struct sample *sample, const struct process_values *value
     }
 }
 
-static enum err give_job(struct process_sampler *sampler, const struct watched *watched, uint64_t time_ns,
-                         struct batch *out)
+/* A user's agent has no taskstats, and a job that is but a process has no cgroup. */
+static void set_cpu(struct process_sampler *sampler, struct watched *watched, struct sample *sample)
+{
+    uint64_t cpu_ns;
+    const struct job *job = watched->job;
+    if (sampler->queries.fd >= 0 || !job->pid || *job->cgroup)
+        return;
+    if (!sampler->has_pidcpu)
+        sampler->has_pidcpu = !pidcpu_open(&sampler->pidcpu, sampler->groups.root);
+    if (!sampler->has_pidcpu || pidcpu_read(&sampler->pidcpu, job->pid, &cpu_ns))
+        return;
+    if (cpu_ns > watched->cpu_ns)
+        watched->cpu_ns = cpu_ns;
+    sample_set_u64(sample, CPU, watched->cpu_ns);
+}
+
+static enum err give_job(struct process_sampler *sampler, struct watched *watched, uint64_t time_ns, struct batch *out)
 {
     struct process_values values;
     struct process_switches switches;
@@ -157,6 +177,7 @@ static enum err give_job(struct process_sampler *sampler, const struct watched *
     uint64_t count = processes_total(&sampler->processes, watched->job->slot, &values, &switches);
     set_values(sample, &values, &switches);
     sample_set_u64(sample, PROCESSES, count);
+    set_cpu(sampler, watched, sample);
     return OK;
 }
 
@@ -248,6 +269,8 @@ static void process_close(void *state)
     processes_clear(&sampler->processes, &sampler->groups);
     job_groups_close(&sampler->groups);
     queries_close(&sampler->queries);
+    if (sampler->has_pidcpu)
+        pidcpu_close(&sampler->pidcpu);
     pidlist_clear(&sampler->pids);
     pidlist_clear(&sampler->known);
     pidlist_clear(&sampler->asked);

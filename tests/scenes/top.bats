@@ -30,6 +30,19 @@ teardown() {
     [[ "$output" == *$'\n'4711*$'\n'4712* ]]
 }
 
+@test "a user's own agent tells the CPU time of a job that is a process" {
+    need_root
+    chmod 777 "$T"
+    # not as_nobody: a shell in between would get the signal
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$SONDE" agent --listen none --sensors process >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for '[ "$(as_nobody "$SONDE" ctl --json 2>/dev/null | jq .ticks)" -ge 1 ] 2>/dev/null'
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$TOOLS/burn" 60000 3>&- &
+    BUSY=$! IDLE=$!
+    as_nobody "$SONDE" job begin mine --pid "$BUSY"
+    wait_for 'as_nobody "$SONDE" top -b -n 1 -d 500ms | grep -qE "^mine +nobody +[0-9]*\.?[0-9]*[1-9]"'
+}
+
 @test "the order is one's own" {
     need_root
     start_agent --sensors taskstats,process,loadavg

@@ -235,6 +235,12 @@ static enum err open_tree(struct csv_state *s)
     return err;
 }
 
+static void add_titles(struct csv_state *s)
+{
+    if (!s->set)
+        buf_add_text(&s->stream.out, "time_ns,host,job,set,instance,metric,unit,value\r\n");
+}
+
 static enum err csv_open(void *state)
 {
     struct csv_state *s = state;
@@ -243,9 +249,18 @@ static enum err csv_open(void *state)
         return open_tree(s);
     enum err err = s->append ? stream_append(&s->stream, s->path, &is_new) : stream_open(&s->stream, s->path);
     s->titled = !is_new;
-    if (!err && !s->set && is_new)
-        buf_add_text(&s->stream.out, "time_ns,host,job,set,instance,metric,unit,value\r\n");
+    if (!err && is_new)
+        add_titles(s);
     return err;
+}
+
+/* The file is as it was before the batch. */
+static void take_back_titles(struct csv_state *s)
+{
+    if (!s->stream.is_file || s->stream.whole)
+        return;
+    s->titled = false;
+    add_titles(s);
 }
 
 static enum err csv_write(void *state, const struct batch *batch)
@@ -256,11 +271,17 @@ static enum err csv_write(void *state, const struct batch *batch)
     enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
     if (!err && stream_is_stuck(&s->stream))
         return AGAIN;
+    if (s->append)
+        stream_begin(&s->stream, batch->position);
     for (size_t i = 0; i < batch->count && !err; i++) {
         add_sample(s, batch, &batch->samples[i]);
         err = stream_pass(&s->stream);
     }
-    return err || !s->append ? err : stream_push(&s->stream);
+    if (!err && s->append)
+        err = stream_push(&s->stream);
+    if (err)
+        take_back_titles(s);
+    return err;
 }
 
 static enum err csv_flush(void *state, uint64_t deadline_ns)
@@ -285,7 +306,7 @@ static void csv_close(void *state)
 static enum err csv_resume(void *state, uint64_t *position)
 {
     const struct csv_state *s = state;
-    *position = s->tree ? s->tree->files.position : 0;
+    *position = s->tree ? s->tree->files.position : s->stream.mark.position;
     return OK;
 }
 

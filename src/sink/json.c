@@ -70,6 +70,8 @@ static enum err sink_json_write(void *state, const struct batch *batch)
     enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
     if (!err && stream_is_stuck(&s->stream))
         return AGAIN;
+    if (s->append)
+        stream_begin(&s->stream, batch->position);
     for (size_t i = 0; i < batch->count && !err; i++) {
         if (s->lines)
             json_init_line(&s->json, &s->stream.out);
@@ -98,6 +100,12 @@ static void sink_json_close(void *state)
     stream_close(&((struct json_state *)state)->stream);
 }
 
+static enum err sink_json_resume(void *state, uint64_t *position)
+{
+    *position = ((struct json_state *)state)->stream.mark.position;
+    return OK;
+}
+
 const struct sink sink_json = {
     .name = "json",
     .about = "an array of samples as JSON, or an object per line",
@@ -107,4 +115,5 @@ const struct sink sink_json = {
     .write = sink_json_write,
     .flush = sink_json_flush,
     .close = sink_json_close,
+    .resume = sink_json_resume,
 };

@@ -18,6 +18,7 @@ static enum err open_as(struct stream *stream, const char *path, int flags)
 {
     *stream = (struct stream){ .fd = STDOUT_FILENO };
     buf_init(&stream->out, MOST);
+    mark_init(&stream->mark);
     if (!path || strcmp(path, "-") == 0)
         return OK;
     stream->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
@@ -37,9 +38,29 @@ enum err stream_append(struct stream *stream, const char *path, bool *is_new)
     struct stat facts;
     enum err err = open_as(stream, path, O_APPEND);
     bool is_known = !err && fstat(stream->fd, &facts) == 0;
-    *is_new = !is_known || facts.st_size == 0;
     stream->wary = is_known && !S_ISREG(facts.st_mode);
+    stream->is_file = is_known && !stream->wary && stream->owned;
+    if (stream->is_file)
+        err = mark_open(&stream->mark, path, stream->fd);
+    *is_new = !is_known || fstat(stream->fd, &facts) != 0 || facts.st_size == 0;
+    if (err)
+        stream_close(stream);
     return err;
+}
+
+void stream_begin(struct stream *stream, uint64_t position)
+{
+    struct stat facts;
+    stream->position = position;
+    if (stream->is_file && fstat(stream->fd, &facts) == 0)
+        stream->whole = (uint64_t)facts.st_size;
+}
+
+/* Half a batch, or half a line, is worse than none. */
+static void take_back(const struct stream *stream)
+{
+    if (stream->is_file && ftruncate(stream->fd, (off_t)stream->whole) != 0)
+        return; /* the next batch stands behind it; there is nothing better */
 }
 
 bool stream_is_stuck(const struct stream *stream)
@@ -84,6 +105,8 @@ static enum err write_all(struct stream *stream, int wait_ms)
             err = err_from_errno(errno);
     }
     buf_reset(&stream->out);
+    if (err)
+        take_back(stream);
     return err;
 }
 
@@ -100,16 +123,19 @@ enum err stream_pass(struct stream *stream)
 enum err stream_flush(struct stream *stream)
 {
     enum err err = write_all(stream, PATIENCE_MS);
-    if (err || fsync(stream->fd) == 0)
+    if (err)
         return err;
     /* pipes, terminals and /dev/null have no disk behind them */
-    return errno == EINVAL || errno == EROFS || errno == ENOTSUP ? OK : err_from_errno(errno);
+    if (fsync(stream->fd) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
+        return err_from_errno(errno);
+    return stream->is_file && stream->position ? mark_save(&stream->mark, stream->fd, stream->position) : OK;
 }
 
 void stream_close(struct stream *stream)
 {
     if (stream->owned)
         close(stream->fd);
-    stream->owned = false;
+    stream->owned = stream->is_file = false;
+    mark_clear(&stream->mark);
     buf_clear(&stream->out);
 }

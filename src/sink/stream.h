@@ -3,20 +3,30 @@
 #define SONDE_SINK_STREAM_H
 
 #include "base/buf.h"
+#include "sink/mark.h"
 
 struct stream {
     int fd;
     bool owned; /* opened by us */
     bool wary;  /* a pipe or a terminal, whose reader may be slow: never wait for it but at the end */
     struct buf out; /* add to it, then call stream_pass */
+    /* of a file to which is added: */
+    bool is_file;
+    uint64_t whole;    /* its size before the batch that is being written */
+    uint64_t position; /* of that batch; 0: none */
+    struct mark mark;
 };
 
 /* Makes or empties the file; path NULL or "-": standard output. */
 enum err stream_open(struct stream *stream, const char *path);
 
 /* The same, but what is in the file stays, and is added to. *is_new: it was empty, or cannot be looked at. For a program
- * that runs on: where the reader is slow, what cannot be written is kept, until the stream is stuck. */
+ * that runs on: where the reader is slow, what cannot be written is kept, until the stream is stuck. What a crash left behind
+ * the last batch with a position that was flushed is cut off; stream->mark.position is that batch's. */
 enum err stream_append(struct stream *stream, const char *path, bool *is_new);
+
+/* A batch begins. When an error comes before it was pushed, what is in a file of it is taken back: it may be tried again. */
+void stream_begin(struct stream *stream, uint64_t position);
 
 /* So much is kept already that no more should be added. */
 bool stream_is_stuck(const struct stream *stream);

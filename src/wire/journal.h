@@ -88,8 +88,8 @@ void journal_forget(struct journal *journal, const char *name); /* its cursor ho
 enum err journal_next(struct journal_reader *reader, struct journal_entry *entry);
 int journal_fd(const struct journal_reader *reader); /* an eventfd: readable when something was appended; clears in next */
 
-/* Everything up to and with the entry at position is safe elsewhere. Saved lazily: at the latest a second later, and at the
- * end. */
+/* Everything up to and with the entry at position is safe elsewhere; a position beyond what was given out means all of that.
+ * Saved lazily: at the latest a second later, and at the end. */
 enum err journal_done(struct journal_reader *reader, uint64_t position);
 uint64_t journal_lag_bytes(const struct journal_reader *reader); /* between what is done and the newest */
 uint64_t journal_lag_ns(const struct journal_reader *reader, uint64_t now_ns); /* age of the oldest that is not done; 0: none */

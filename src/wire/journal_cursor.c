@@ -367,6 +367,8 @@ static void forget_gaps(struct journal_cursor *cursor)
 
 void journal_cursor_done(struct journal_cursor *cursor, uint64_t position)
 {
+    if (position > cursor->handed) /* nobody can be done with what he was not given */
+        position = cursor->handed;
     if (position <= cursor->done)
         return;
     cursor->done = position;

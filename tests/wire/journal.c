@@ -164,6 +164,20 @@ static void everything_is_there_after_a_restart(void **state)
     journal_read_close(&reader);
 }
 
+static void nobody_is_done_with_what_he_was_not_given(void **state)
+{
+    (void)state;
+    open_journal();
+    append_many("a", 1, 10);
+    struct journal_reader *reader = open_reader("sink");
+    read_records(reader, 1, 1, 4, false);
+    journal_done(reader, UINT64_MAX);
+    journal_read_close(&reader);
+    reader = open_reader("sink");
+    read_records(reader, 1, 5, 10, true);
+    journal_read_close(&reader);
+}
+
 static void a_reader_goes_on_where_it_was_done(void **state)
 {
     (void)state;
@@ -433,6 +447,7 @@ int main(void)
         TEST(a_new_segment_wants_states_again),
         TEST(a_record_stands_in_the_segment_of_its_state),
         TEST(everything_is_there_after_a_restart),
+        TEST(nobody_is_done_with_what_he_was_not_given),
         TEST(a_reader_goes_on_where_it_was_done),
         TEST(the_state_can_be_made_where_a_reader_begins),
         TEST(a_reader_may_remember_its_place_itself),

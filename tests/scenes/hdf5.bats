@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# Files as Colmet writes them, read by h5py and PyTables: while they are written, after kill -9, on a full disk.
+
+load scene
+
+setup() {
+    scene_setup
+    export SONDE_MODULES=${SONDE_MODULES:-$BUILD/src/modules}
+    [ -e "$SONDE_MODULES/sink-hdf5.so" ] || skip "no libhdf5 here"
+    /usr/bin/python3 -c 'import h5py, tables' 2>/dev/null || skip "no h5py or PyTables here"
+    FEED=$TOOLS/sink_feed
+}
+
+check() {
+    /usr/bin/python3 "$SOURCE/tests/tools/hdf5_check.py" "$@"
+}
+
+layout() {
+    /usr/bin/python3 "$SOURCE/tests/tools/hdf5_layout.py" "$@"
+}
+
+@test "types, attributes and chunks are those that PyTables wrote for Colmet" {
+    "$FEED" hdf5:path=f.hdf5,level=0 4201 100
+    check f.hdf5 100 4201
+    layout f.hdf5 >ours
+    diff <(sed -n '1,/^job_0 /p' ours | sed '$d') "$SOURCE/tests/colmet/root.layout"
+    diff <(sed -n '/^job_42\/taskstats/,/^job_43/p' ours | sed '$d') "$SOURCE/tests/colmet/taskstats.layout"
+}
+
+@test "with a level it is compressed, and everything is there" {
+    "$FEED" hdf5:path=plain.hdf5,level=0 3000
+    "$FEED" hdf5:path=small.hdf5,level=9 3000
+    check small.hdf5 1000 3000
+    layout small.hdf5 | grep -q 'filter gzip shuffle True'
+    [ "$(stat -c %s small.hdf5)" -lt $(($(stat -c %s plain.hdf5) / 5)) ]
+}
+
+@test "it is read while it is written, by h5py with and without SWMR and by PyTables, and jobs come" {
+    for level in 0 6; do
+        timeout 100 "$FEED" "hdf5:path=c$level.hdf5,level=$level,every=1ms" 3000 200 20 1 1000 >fed 3>&- &
+        pid=$!
+        for ((i = 0; i < 500; i++)); do [ -e "c$level.hdf5" ] && break; sleep 0.02; done
+        times=0
+        while kill -0 "$pid" 2>/dev/null; do
+            check "c$level.hdf5" 200
+            times=$((times + 1))
+        done
+        wait "$pid"
+        echo "read $times times at level $level"
+        [ "$times" -ge 2 ]
+        check "c$level.hdf5" 200 3000
+    done
+}
+
+@test "a reader that keeps the file open sees it grow" {
+    timeout 100 "$FEED" hdf5:path=g.hdf5,level=0,every=1ms 2500 100000 20 1 2000 >fed 3>&- &
+    pid=$!
+    timeout 60 /usr/bin/python3 - <<'PY'
+import os, time
+import h5py
+while True:
+    try:
+        file = h5py.File("g.hdf5", "r", libver="latest", swmr=True)
+        table = file["job_1/taskstats_default"]
+        break
+    except (OSError, KeyError):
+        time.sleep(0.02)
+seen, last = 0, 0
+while seen < 5:
+    table.refresh()
+    if len(table) > last:
+        last = len(table)
+        assert table[-1]["cpu_count"] == last, (table[-1]["cpu_count"], last)
+        seen += 1
+    time.sleep(0.05)
+PY
+    wait "$pid"
+}
+
+@test "after kill -9 at any time it can be read at once, and in the end every batch is there once" {
+    for level in 0 6; do
+        for ((i = 0; i < 8; i++)); do
+            "$FEED" "hdf5:path=k$level.hdf5,level=$level,every=1ms" 1000000 150 20 1 100 >fed 2>&1 3>&- &
+            pid=$!
+            sleep "0.$(printf %03d $((RANDOM % 500)))"
+            kill -9 "$pid"
+            wait "$pid" || true
+            [ ! -e "k$level.hdf5" ] || check "k$level.hdf5" 150
+        done
+        "$FEED" "hdf5:path=k$level.hdf5,level=$level" 30000 150 1000
+        check "k$level.hdf5" 150 30000
+    done
+}
+
+@test "a full disk stops it; what was committed stays, and goes on when there is room" {
+    need_root
+    unshare -m true || skip "no namespaces here"
+    run unshare -m bash -euc '
+        mkdir small && mount -t tmpfs -o size=2m tmpfs small
+        ! "'"$FEED"'" hdf5:path=small/f.hdf5,level=0,every=1ms 4000 1000 50 2>why
+        grep -qi "space\|full" why || { cat why; exit 1; }
+        /usr/bin/python3 "'"$SOURCE"'/tests/tools/hdf5_check.py" small/f.hdf5 1000
+        mount -o remount,size=100m small
+        "'"$FEED"'" hdf5:path=small/f.hdf5,level=0,every=1ms 4000 1000 50
+        /usr/bin/python3 "'"$SOURCE"'/tests/tools/hdf5_check.py" small/f.hdf5 1000 4000'
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+
+@test "a name without .hdf5 gets the time, a new file at each start; nothing is in two of them" {
+    "$FEED" hdf5:path=dir/colmet,level=0 500
+    sleep 1.1
+    "$FEED" hdf5:path=dir/colmet,level=0 900
+    [ "$(ls dir | grep -cE '^colmet\.[0-9]{10}\.hdf5$')" -eq 2 ]
+    /usr/bin/python3 - dir/*.hdf5 <<'PY'
+import sys
+import h5py
+numbers = []
+for path in sys.argv[1:]:
+    with h5py.File(path, "r") as file:
+        numbers += list(file["job_1/taskstats_default"]["cpu_count"])
+assert numbers == list(range(1, 901)), (numbers[:3], numbers[-3:], len(numbers))
+PY
+}
+
+@test "two do not write to one file, and a file of Colmet's own is left as it is" {
+    "$FEED" hdf5:path=f.hdf5,every=1ms 100000 1000 20 1 1000 >fed 2>&1 3>&- &
+    pid=$!
+    for ((i = 0; i < 500; i++)); do [ -e f.hdf5 ] && break; sleep 0.02; done
+    run "$FEED" hdf5:path=f.hdf5 10
+    kill "$pid"
+    wait "$pid" || true
+    [ "$status" -eq 1 ]
+    [[ $output == *"somebody else writes to it"* ]]
+    /usr/bin/python3 -c 'import tables; tables.open_file("theirs.hdf5", "w").close()'
+    cp theirs.hdf5 before
+    run "$FEED" hdf5:path=theirs.hdf5 10
+    [ "$status" -eq 1 ]
+    [[ $output == *"give another name"* ]]
+    cmp theirs.hdf5 before
+}

@@ -68,6 +68,14 @@ static void add_involved(struct json *json, const struct colmet_row *row)
     json_end_array(json);
 }
 
+static bool is_any_known(const struct colmet_row *row)
+{
+    for (size_t i = 0; i < row->backend->count; i++)
+        if (row->known[i])
+            return true;
+    return false;
+}
+
 static enum err add_row(struct documents *d, const struct colmet_row *row)
 {
     struct json json;
@@ -137,7 +145,7 @@ enum err elasticsearch_colmet_add(struct elasticsearch_colmet *colmet, struct ou
     buf_init(&d.id, 64u << 10);
     buf_init(&d.kind, 4096);
     for (size_t i = 0; i < count && !err; i++) {
-        err = add_row(&d, &rows[i]);
+        err = is_any_known(&rows[i]) ? add_row(&d, &rows[i]) : OK;
         if (!err)
             err = add_labels(&d, &rows[i]);
     }

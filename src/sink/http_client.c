@@ -320,25 +320,41 @@ void http_client_excerpt(char *text, size_t size, struct bytes body)
     text[used] = '\0';
 }
 
+static const char *hint_of(unsigned status)
+{
+    return status == 401 ? ": it wants another user, password or key"
+        : status == 403  ? ": it does not allow this"
+        : status == 429  ? ": it has too much to do"
+                         : "";
+}
+
+static void say_status(struct http_client *client, const struct http_request *request, const struct http_answer *answer)
+{
+    char excerpt[200], path[200];
+    http_client_excerpt(excerpt, sizeof excerpt, (struct bytes){ buf_text(&answer->body), answer->body.size });
+    snprintf(path, sizeof path, "%s", request->path);
+    path[strcspn(path, "?")] = '\0';
+    http_client_say(client, "%s%s answered %u%s%s%s%s", client->shown, path, answer->status, hint_of(answer->status),
+                    *excerpt ? " (" : "", excerpt, *excerpt ? ")" : "");
+}
+
+/* Somebody may be changing them just now. */
+static void reread_credentials(struct http_client *client)
+{
+    char why[sizeof client->why];
+    memcpy(why, client->why, sizeof why);
+    read_credentials(client);
+    memcpy(client->why, why, sizeof why);
+}
+
 enum err http_client_judge(struct http_client *client, const struct http_request *request, const struct http_answer *answer)
 {
-    char excerpt[200];
     unsigned status = answer->status;
     if (status >= 200 && status < 300)
         return OK;
-    http_client_excerpt(excerpt, sizeof excerpt, (struct bytes){ buf_text(&answer->body), answer->body.size });
-    http_client_say(client, "%s%.*s answered %u%s%s%s%s", client->shown, (int)strcspn(request->path, "?"), request->path, status,
-                    status == 401       ? ": it wants another user, password or key"
-                        : status == 403 ? ": it does not allow this"
-                        : status == 429 ? ": it has too much to do"
-                                        : "",
-                    *excerpt ? " (" : "", excerpt, *excerpt ? ")" : "");
-    if (status == 401 && client->credentials) {
-        char why[sizeof client->why];
-        memcpy(why, client->why, sizeof why);
-        read_credentials(client); /* somebody may be changing them */
-        memcpy(client->why, why, sizeof why);
-    }
+    say_status(client, request, answer);
+    if (status == 401 && client->credentials)
+        reread_credentials(client);
     if (status == 401 || status == 403)
         return DENIED;
     if (status == 413)

@@ -69,7 +69,8 @@ uint64_t stream_time_ns(const struct stream *stream)
 
 size_t stream_memory(const struct stream *stream)
 {
-    size_t bytes = sizeof *stream + stream->heard_room * sizeof *stream->heard + stream->set_room * (sizeof *stream->sets + sizeof *stream->gone_sets)
+    size_t bytes = sizeof *stream + stream->set_room * (sizeof *stream->sets + sizeof *stream->gone_sets)
+        + stream->heard_room * sizeof *stream->heard
         + stream->track_room * sizeof *stream->tracks + stream->job_room * sizeof *stream->jobs
         + stream->job_list_room * sizeof *stream->job_list + stream->event_room * sizeof *stream->events
         + stream->gap_room * sizeof *stream->gaps + stream->texts.room;

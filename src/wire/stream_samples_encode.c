@@ -108,7 +108,7 @@ static void judge_link(struct stream_bench *bench, const struct track *track, si
 static void tell_whole(struct stream *stream, struct track *track, size_t i, uint64_t now, union value *delta_out)
 {
     uint64_t last = track->values[i].u64, delta = now - last, rest = delta;
-    bool is_linked = track->sizes[i] & SIZE_LINKED, escapes = false;
+    bool is_linked = track->sizes[i] & SIZE_LINKED;
     if (is_linked) {
         rest -= samples_predict(stream, track, i);
         judge_link(stream->bench, track, i, delta, rest);
@@ -117,12 +117,10 @@ static void tell_whole(struct stream *stream, struct track *track, size_t i, uin
     if (delta && stream->bench->seeks_links)
         guess_link(stream, track, i, unit_steps((int64_t)delta, track->units[i]));
     int64_t steps = unit_steps((int64_t)rest, track->units[i]);
-    escapes = unit_times(steps, track->units[i]) != (int64_t)rest;
-    if (escapes)
-        tell(stream->bench, &track->sizes[i], stream_zigzag(rest), true);
-    else
-        tell(stream->bench, &track->sizes[i],
-             track->units[i] & UNIT_IS_COUNTER && !is_linked ? (uint64_t)steps : stream_zigzag((uint64_t)steps), false);
+    bool is_plain = track->units[i] & UNIT_IS_COUNTER && !is_linked;
+    bool escapes = unit_times(steps, track->units[i]) != (int64_t)rest || (is_plain && steps < 0);
+    uint64_t residual = stream_zigzag(escapes ? rest : (uint64_t)steps);
+    tell(stream->bench, &track->sizes[i], is_plain && !escapes ? (uint64_t)steps : residual, escapes);
     if (!delta)
         return;
     track->values[i].u64 = now;

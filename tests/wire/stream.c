@@ -282,6 +282,93 @@ static void a_node_of_400_values_takes_little_memory(void **state)
     pair_close(&pair);
 }
 
+/* A wide set in which little happens, as most sets are. */
+static size_t size_of_tick(struct pair *pair, struct batch *batch, uint64_t tick, void (*fill)(struct sample *, uint64_t))
+{
+    static struct metric metrics[200];
+    static const struct set wide = { "wide", metrics, 200, NULL };
+    static char names[200][8];
+    for (int i = 0; !metrics[199].name && i < 200; i++) {
+        snprintf(names[i], sizeof names[i], "w%d", i);
+        metrics[i] = (struct metric){ names[i], "1", i < 100 ? GAUGE : COUNTER, U64, NULL, NULL };
+    }
+    batch_reset(batch);
+    struct sample *sample = batch_add(batch, &wide, START_NS + tick * 1000000000, "");
+    for (size_t i = 0; i < 200; i++)
+        sample_set_u64(sample, i, 1000000 + i);
+    fill(sample, tick);
+    return pair_pass(pair, batch);
+}
+
+static void stand_still(struct sample *sample, uint64_t tick)
+{
+    (void)sample;
+    (void)tick;
+}
+
+static uint64_t noise(uint64_t tick)
+{
+    return (tick * 0x9e3779b97f4a7c15ull >> 20) % 100000;
+}
+
+static void move_by_pages(struct sample *sample, uint64_t tick)
+{
+    for (size_t i = 0; i < 10; i++)
+        sample_set_u64(sample, i, (1000000 + (noise(tick + i * 1000) & 15)) * 4096);
+}
+
+static void move_alike(struct sample *sample, uint64_t tick)
+{
+    for (size_t i = 0; i < 20; i++)
+        sample_set_u64(sample, i, (noise(tick) + 1000000) * (i % 2 ? 4096 : 1));
+}
+
+static void count_down_at_times(struct sample *sample, uint64_t tick)
+{
+    sample_set_u64(sample, 150, 1000000 + tick % 8 * 1000);
+}
+
+static size_t size_after_ticks(void (*fill)(struct sample *, uint64_t))
+{
+    struct pair pair;
+    struct batch batch;
+    size_t size = 0;
+    pair_open(&pair);
+    batch_init(&batch);
+    for (uint64_t tick = 0; tick <= 56; tick++) {
+        size = size_of_tick(&pair, &batch, tick, fill);
+        if (tick == 40)
+            pair_begin_in_the_middle(&pair);
+    }
+    batch_clear(&batch);
+    pair_close(&pair);
+    return size;
+}
+
+static void what_stands_still_costs_nothing(void **state)
+{
+    (void)state;
+    assert_true(size_after_ticks(stand_still) <= 6);
+}
+
+static void what_moves_by_pages_is_told_in_pages(void **state)
+{
+    (void)state;
+    assert_true(size_after_ticks(move_by_pages) <= 6 + 10);
+}
+
+static void what_moves_as_another_does_is_told_once(void **state)
+{
+    (void)state;
+    assert_true(size_after_ticks(move_alike) <= 6 + 4);
+}
+
+static void a_counter_that_goes_back_costs_little_more(void **state)
+{
+    (void)state;
+    assert_true(size_after_ticks(count_down_at_times) <= 6 + 6);
+}
+
 static void too_much_is_refused_and_changes_nothing(void **state)
 {
     (void)state;
@@ -349,6 +436,10 @@ int main(void)
         cmocka_unit_test(stale_tracks_and_sets_are_forgotten),
         cmocka_unit_test(a_view_has_the_newest_values_set_by_set),
         cmocka_unit_test(a_node_of_400_values_takes_little_memory),
+        cmocka_unit_test(what_stands_still_costs_nothing),
+        cmocka_unit_test(what_moves_by_pages_is_told_in_pages),
+        cmocka_unit_test(what_moves_as_another_does_is_told_once),
+        cmocka_unit_test(a_counter_that_goes_back_costs_little_more),
         cmocka_unit_test(too_much_is_refused_and_changes_nothing),
         cmocka_unit_test(the_number_of_tracks_has_a_bound),
     };

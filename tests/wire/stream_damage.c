@@ -10,7 +10,7 @@
 static struct metric metrics[METRICS];
 static char names[METRICS][8];
 static const struct set large = { "large", metrics, METRICS, "zone" };
-static struct job job = { .id = "4711", .other_id = "s1", .source = "slurm", .user = "ada", .uid = 7, .start_ns = 5, .cgroup = "" };
+static struct job job = { .id = "4711", .other_id = "s1", .source = "slurm", .user = "ada", .uid = 7, .cgroup = "" };
 static const struct job *const jobs[] = { &job };
 static const struct batch_event begins = { JOB_BEGIN, &job }, ends = { JOB_END, &job };
 static const struct batch_gap gap = { 1, 2, 3, "spool full" };

@@ -60,6 +60,9 @@ double facts_cores_of_others(const struct facts *facts); /* of the machine, busy
 double facts_memory_limit(const struct facts *facts);  /* bytes; else all memory of the machine */
 double facts_memory_peak(const struct facts *facts);   /* bytes, of all processes together; else of the largest one */
 
+/* No process of it was watched: agents tell what its nodes and its cgroup used. */
+bool facts_by_agents(const struct facts *facts);
+
 /* A counter of all processes together. False: not known. */
 bool facts_sum(const struct facts *facts, enum counter counter, double *value);
 

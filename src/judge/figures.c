@@ -4,6 +4,11 @@
 
 #include <math.h>
 
+bool facts_by_agents(const struct facts *facts)
+{
+    return facts->job.summary.images == 0;
+}
+
 double facts_duration_s(const struct facts *facts)
 {
     if (facts->job.start_ns == 0 || facts->job.end_ns <= facts->job.start_ns)

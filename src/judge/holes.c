@@ -29,7 +29,15 @@ static bool say(const struct facts *facts, struct advice *advice)
     const struct summary *summary = &facts->job.summary;
     const struct run_gaps *gaps = &summary->gaps;
     advice->severity = SEVERITY_PROBLEM;
-    if (!facts->job.ended) {
+    bool by_agents = facts_by_agents(facts);
+    if (!facts->job.ended && by_agents) {
+        advice->severity = SEVERITY_NOTE;
+        return false; /* it goes on */
+    } else if (gaps->records_lost && by_agents) {
+        rule_say(advice, "%s of its nodes are missing: the curves have holes.",
+                 say_many(gaps->records_lost, "reading", "readings").s);
+        rule_advise(advice, "sonde collect --status tells which node, and why; give its spool more room.");
+    } else if (!facts->job.ended) {
         rule_say(advice, "Sonde was ended before the job: the numbers go as far as it saw.");
         rule_advise(advice, "Look who ended it (time limit, kill -9, a full disk) before relying on them.");
     } else if (gaps->records_lost) {
@@ -40,7 +48,7 @@ static bool say(const struct facts *facts, struct advice *advice)
         rule_say(advice, "%s of the spool were damaged: processes or threads may be missing.",
                  say_bytes((double)gaps->bytes_damaged).s);
         rule_advise(advice, "Check the disk on which the spool is written ($TMPDIR, or sonde run -o DIR).");
-    } else if (unseen_cpu_s(summary) > 0) {
+    } else if (!by_agents && unseen_cpu_s(summary) > 0) {
         rule_say(advice, "%s of CPU time, %s of the whole, belong to processes that were not seen.",
                  say_seconds(unseen_cpu_s(summary)).s, say_share(unseen_cpu_s(summary) / facts_cpu_s(facts)).s);
         rule_advise(advice, "The total is right, the table of processes is not whole; sonde doctor tells what is "

@@ -30,6 +30,10 @@ static void add_counters(struct unknown_list *list, const struct facts *facts)
 {
     if (isnan(facts_cpu_s(facts)))
         add(list, "CPU time: no process told of it");
+    if (facts_by_agents(facts)) {
+        add(list, "processes: none was watched (sonde run, in the job, does)");
+        return;
+    }
     if (!known(facts, COUNTER_time_waiting))
         add(list, "waiting for a CPU: no process told all of it (sonde doctor shows what this machine tells)");
     if (!known(facts, COUNTER_delayacct_blkio_time))

@@ -69,11 +69,15 @@ static void add_when(struct page *page, const struct facts *facts)
         page_printf(page, "started", "%s, took %s", text_time(job->start_ns).s, say_seconds(duration_s).s);
 }
 
-static void add_end(struct page *page, const struct store_job *job)
+static void add_end(struct page *page, const struct facts *facts)
 {
+    const struct store_job *job = &facts->job;
     char text[160];
     enum colour colour = RED;
-    if (!job->status_known) {
+    if (!job->status_known && facts_by_agents(facts)) {
+        colour = PLAIN;
+        snprintf(text, sizeof text, "%s", job->ended ? "its status is known to the batch system" : "not yet");
+    } else if (!job->status_known) {
         snprintf(text, sizeof text, "%s",
                  job->ended ? "in a way that nobody saw" : "not seen: Sonde was ended before it");
     } else if (job->exit_signal) {
@@ -146,7 +150,7 @@ void report_head(struct page *page, const struct facts *facts)
     add_who(page, &facts->job);
     add_text_field(page, "tags", facts->job.tags);
     add_when(page, facts);
-    add_end(page, &facts->job);
+    add_end(page, facts);
     add_machine(page, facts);
     add_made(page, &facts->job.summary);
 }

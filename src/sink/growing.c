@@ -243,28 +243,66 @@ static enum err add_row(struct growing *growing, struct growing_track *track, co
     return OK;
 }
 
-/* X(metric of the set "cgroup", counter): what the kernel says of a job as a whole. */
-#define TOTALS(X) X(cpu_user, usertime) X(cpu_system, systemtime) X(io_read, read_bytes) X(io_written, write_bytes)
+/* What the kernel says of a job as a whole, in the set "cgroup". */
+struct totals {
+    uint64_t cpu, cpu_user, cpu_system, memory, memory_peak, io_read, io_written;
+    unsigned known; /* bits in this order */
+};
+#define TOTALS(X) X(cpu) X(cpu_user) X(cpu_system) X(memory) X(memory_peak) X(io_read) X(io_written)
 
-static void note_total(struct growing_run *run, const char *metric, uint64_t value)
-{
-#define X(name, counter) \
-    if (strcmp(metric, #name) == 0) \
-        counters_set(&run->facts.total, COUNTER_##counter, value);
+enum total {
+#define X(name) TOTAL_##name,
     TOTALS(X)
 #undef X
-    if (strcmp(metric, "memory_peak") == 0 || strcmp(metric, "memory") == 0)
-        if (value > run->facts.memory_peak_bytes)
-            run->facts.memory_peak_bytes = value;
+};
+
+static bool has(const struct totals *totals, enum total total)
+{
+    return totals->known >> total & 1;
+}
+
+static void read_total(struct totals *totals, const char *metric, uint64_t value)
+{
+#define X(name) \
+    if (strcmp(metric, #name) == 0) { \
+        totals->name = value; \
+        totals->known |= 1u << TOTAL_##name; \
+        return; \
+    }
+    TOTALS(X)
+#undef X
+}
+
+/* The whole is exact; its parts may be counted in ticks, and are but its shares. */
+static void note_cpu(struct counters *counters, const struct totals *totals)
+{
+    uint64_t parts = totals->cpu_user + totals->cpu_system;
+    bool has_parts = has(totals, TOTAL_cpu_user) && has(totals, TOTAL_cpu_system);
+    uint64_t whole = has(totals, TOTAL_cpu) ? totals->cpu : parts;
+    if (!has_parts && !has(totals, TOTAL_cpu))
+        return;
+    uint64_t system = has_parts && parts ? (uint64_t)((double)whole * (double)totals->cpu_system / (double)parts) : 0;
+    counters_set(counters, COUNTER_usertime, whole - system);
+    if (has_parts)
+        counters_set(counters, COUNTER_systemtime, system);
 }
 
 static void note_totals(struct growing_run *run, const struct sample *sample)
 {
+    struct totals totals = { 0 };
     if (strcmp(sample->set->name, "cgroup") != 0 || sample->instance[0] || !run->id)
         return;
     for (size_t i = 0; i < sample->set->size; i++)
         if (!sample->known || sample->known[i])
-            note_total(run, sample->set->metrics[i].name, sample->values[i].u64);
+            read_total(&totals, sample->set->metrics[i].name, sample->values[i].u64);
+    note_cpu(&run->facts.total, &totals);
+    if (has(&totals, TOTAL_io_read))
+        counters_set(&run->facts.total, COUNTER_read_bytes, totals.io_read);
+    if (has(&totals, TOTAL_io_written))
+        counters_set(&run->facts.total, COUNTER_write_bytes, totals.io_written);
+    uint64_t peak = totals.memory_peak > totals.memory ? totals.memory_peak : totals.memory;
+    if (peak > run->facts.memory_peak_bytes)
+        run->facts.memory_peak_bytes = peak;
 }
 
 static void note_time(struct growing_run *run, const struct growing_track *track, uint64_t time_ns)

@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# The whole way: an agent, a collector, and what people find afterwards in the store and in files.
+load scene
+
+setup() {
+    scene_setup
+    need_root
+    export SONDE_SOCKET_DIR=$T/run XDG_STATE_HOME=$T/state
+    AGENT='' COLLECTOR='' GROUP=''
+    PORT=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+}
+
+teardown() {
+    [ -z "$AGENT" ] || kill -9 "$AGENT" 2>/dev/null || :
+    [ -z "$COLLECTOR" ] || kill -9 "$COLLECTOR" 2>/dev/null || :
+    [ -z "$GROUP" ] || find "$GROUP" -depth -type d -exec rmdir {} \; || :
+    [ ! -d "$T/pg" ] || "$SOURCE"/tests/tools/postgres-down "$T/pg"
+    scene_teardown
+}
+
+wait_for() {
+    local i
+    for ((i = 0; i < 600; i++)); do
+        eval "$1" && return
+        sleep 0.05
+    done
+    echo "never: $1"
+    cat "$T/collector.log" "$T/agent.log"
+    return 1
+}
+
+start_collector() {
+    "$SONDE" collect --plain --listen "tcp://127.0.0.1:$PORT" --journal "$T/journal" --http none "$@" \
+        >"$T/collector.log" 2>&1 3>&- &
+    COLLECTOR=$!
+}
+
+start_agent() {
+    "$SONDE" agent --listen none --collector "tcp://127.0.0.1:$PORT" --plain --spool "$T/spool" \
+        --sensors cgroup,meminfo,loadavg --period 200ms "$@" >"$T/agent.log" 2>&1 3>&- &
+    AGENT=$!
+    wait_for "[ -S '$T/run/agent.sock' ]"
+}
+
+stop() {
+    kill "$1"
+    wait "$1"
+}
+
+# A job of Slurm's kind that uses so many seconds of CPU time, at least 2 s long.
+run_job() {
+    GROUP=/sys/fs/cgroup/cpuacct/slurm_$$_scene
+    local folder=$GROUP/uid_0/job_$1
+    mkdir -p "$folder"
+    wait_for "\"\$SONDE\" job | grep -q '^ *$1 '"
+    bash -c "echo \$\$ >'$folder/cgroup.procs'; timeout $2 sh -c 'while :; do :; done'; sleep 2"
+    CPU_NS=$(cat "$folder/cpuacct.usage")
+    rmdir "$folder"
+    wait_for "! \"\$SONDE\" job | grep -q '^ *$1 '"
+}
+
+@test "a job that agents saw is in the store with its user, its time and its CPU time, and in files of its own" {
+    [ -d /sys/fs/cgroup/cpuacct ] || skip "no cpuacct hierarchy of cgroup v1 here"
+    start_collector --sink "store:path=$SONDE_DB,every=500ms" --sink "csv:dir=$T/csv"
+    start_agent
+    run_job 4711 2
+    wait_for "[ \"\$(sql \"SELECT ended FROM jobs WHERE job_id = '4711'\" 2>/dev/null)\" = 1 ]"
+    stop "$AGENT"
+    stop "$COLLECTOR"
+    AGENT='' COLLECTOR=''
+    [ "$(sql "SELECT user, host_count FROM jobs WHERE job_id = '4711'")" = "root|1" ]
+    local filed_us
+    filed_us=$(sql "SELECT total_usertime + total_systemtime FROM jobs WHERE job_id = '4711'")
+    echo "filed $filed_us us, the kernel says $CPU_NS ns"
+    ((filed_us * 1000 > CPU_NS * 97 / 100 - 20000000 && filed_us * 1000 < CPU_NS * 103 / 100 + 20000000))
+    "$SONDE" list | grep -q '^4711 .*root'
+    "$SONDE" report 4711 | grep -q 'Over time'
+    local host rows
+    host=$(hostname)
+    head -1 "$T/csv/root/4711/$host/cgroup.csv" | grep -q '^#Time,Time_usec,ProducerName,component_id,job_id,app_id,.*usage_usec'
+    # What is in the files is what is in the store, row by row.
+    rows=$("$SONDE" export -w series --set cgroup 4711 | tail -n +2 | wc -l)
+    [ "$rows" -ge 10 ]
+    [ "$(tail -n +2 "$T/csv/root/4711/$host/cgroup.csv" | wc -l)" -eq "$rows" ]
+    [ "$(tail -n +2 "$T/csv/node/$host/loadavg.csv" | wc -l)" -eq "$("$SONDE" export -w series --node "$host" --set loadavg | tail -n +2 | wc -l)" ]
+    [ -s "$T/csv/root/4711/$host/meminfo.csv" ] # the node's, while the job was on it
+}
+
+@test "the collector killed again and again: the store and the files have every sample once" {
+    local round
+    start_collector --sink "store:path=$SONDE_DB,every=300ms" --sink "csv:dir=$T/csv,commit=300ms"
+    start_agent --period 20ms
+    for round in 1 2 3 4 5 6; do
+        sleep 1.$round
+        kill -9 "$COLLECTOR"
+        wait "$COLLECTOR" || :
+        start_collector --sink "store:path=$SONDE_DB,every=300ms" --sink "csv:dir=$T/csv,commit=300ms"
+    done
+    sleep 1
+    kill "$AGENT" && wait "$AGENT"
+    # What the agent has left in its spool comes when it starts once more, with no sensor that ticks soon.
+    start_agent --period 1h
+    wait_for "[ \"\$(\"\$SONDE\" ctl --json | jq '.uplink | .records_acked > 0 and .lag_bytes == 0')\" = true ]"
+    stop "$AGENT"
+    stop "$COLLECTOR"
+    AGENT='' COLLECTOR=''
+    local host
+    host=$(hostname)
+    "$SONDE" export -w series --node "$host" --set loadavg | tail -n +2 | cut -d, -f1 >"$T/store.times"
+    tail -qn +2 "$T/csv/node/$host/loadavg.csv" | cut -d, -f1 >"$T/csv.times"
+    [ "$(wc -l <"$T/store.times")" -ge 300 ]
+    [ -z "$(sort "$T/store.times" | uniq -d)" ]
+    [ -z "$(sort "$T/csv.times" | uniq -d)" ]
+    [ "$(wc -l <"$T/store.times")" -eq "$(wc -l <"$T/csv.times")" ]
+    # No hole: the sequence of the agent's stream is filed to its end, and ticks are 20 ms apart but for its restart.
+    python3 - "$T/store.times" <<'PY'
+import sys
+times = sorted(int(line) for line in open(sys.argv[1]))
+holes = [(b - a) / 1e6 for a, b in zip(times, times[1:]) if b - a > 500e6]
+print("steps over 500 ms:", holes)
+assert len(holes) <= 1, holes
+PY
+}
+
+@test "a collector files in PostgreSQL what it files in SQLite" {
+    ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || skip "PostgreSQL is not installed"
+    local url host
+    url=$("$SOURCE"/tests/tools/postgres-up "$T/pg")
+    start_collector --sink "store:path=$SONDE_DB,every=500ms" --sink "store:path=$url,every=700ms"
+    start_agent
+    sleep 3
+    stop "$AGENT"
+    sleep 1
+    stop "$COLLECTOR"
+    AGENT='' COLLECTOR=''
+    host=$(hostname)
+    "$SONDE" export -w series --node "$host" | sort >"$T/sqlite.csv"
+    "$SONDE" --db "$url" export -w series --node "$host" | sort >"$T/postgres.csv"
+    [ "$(wc -l <"$T/sqlite.csv")" -ge 500 ]
+    cmp "$T/sqlite.csv" "$T/postgres.csv"
+}

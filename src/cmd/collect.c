@@ -174,7 +174,7 @@ static const struct option options[] = {
     { .name = "munge", .type = OPTION_FLAG, FIELD(munge), .help = "Whoever sends must show a credential of munge too" },
     { .letter = 's', .name = "sink", .argument = "NAME[:KEY=VALUE,...]", .type = OPTION_LIST, FIELD(sinks),
       .help = "Write all samples there; may be given several times, and none waits for another. "
-              "Default, without --upstream: csv:path=JOURNAL/samples.csv" },
+              "Default, without --upstream: store, the job database" },
     { .name = "journal", .argument = "DIR", .type = OPTION_TEXT, FIELD(journal),
       .help = "Keep there what has come until every sink has it. Default: /var/lib/sonde/journal as root, "
               "$XDG_STATE_HOME/sonde/journal as a user" },

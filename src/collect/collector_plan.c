@@ -209,17 +209,6 @@ static enum err usual_journal(struct collector_plan *plan, struct buf *why)
     return USAGE;
 }
 
-/* Until there is a store for all hosts. */
-static enum err usual_sink(struct collector_plan *plan, struct buf *why)
-{
-    struct buf text;
-    buf_init(&text, 8192);
-    buf_printf(&text, "csv:path=%s/samples.csv", plan->journal);
-    enum err err = add_sink(plan, buf_text(&text), why);
-    buf_clear(&text);
-    return err;
-}
-
 /* What is not encrypted stays on this machine, unless somebody says twice that it may go out. */
 static enum err check_plain(const struct collector_plan *plan, struct buf *why)
 {
@@ -263,7 +252,7 @@ static enum err fill_in(struct collector_plan *plan, struct buf *why)
     if (!err && !plan->http)
         err = set_text(&plan->http, COLLECTOR_HTTP);
     if (!err && !plan->sink_count && !plan->upstream.count)
-        err = usual_sink(plan, why);
+        err = add_sink(plan, "store", why);
     return err;
 }
 

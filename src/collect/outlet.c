@@ -136,7 +136,6 @@ static void succeed(struct outlet *outlet)
 static void close_sink(struct outlet *outlet)
 {
     sink_choice_close(&outlet->choice, &outlet->state);
-    journal_read_close(&outlet->reader);
     channels_reset(outlet->channels);
     outlet->unflushed = 0;
 }
@@ -146,11 +145,10 @@ static enum err go_to_place(struct outlet *outlet)
 {
     const struct sink *sink = outlet->choice.sink;
     uint64_t from = 0;
-    char name[64];
     enum err err = sink->resume ? sink->resume(outlet->state, &from) : OK;
-    outlet_name(&outlet->choice, name);
+    journal_read_close(&outlet->reader);
     if (!err)
-        err = journal_read(outlet->journal, &outlet->reader, name, true, from);
+        err = journal_read(outlet->journal, &outlet->reader, outlet->now.name, true, from);
     outlet->position = outlet->done = from;
     return err;
 }
@@ -322,6 +320,7 @@ static void *run(void *argument)
     if (outlet->state && outlet->unflushed && stop_ns(outlet))
         flush(outlet);
     close_sink(outlet);
+    journal_read_close(&outlet->reader);
     outlet->now.state = OUTLET_CLOSED;
     publish(outlet);
     return NULL;
@@ -361,9 +360,12 @@ enum err outlet_open(struct outlet **outlet, struct journal *journal, const stru
     if (!err) {
         outlet_name(choice, new->now.name);
         new->figures = new->now;
-        err = start(new);
+        err = journal_read(journal, &new->reader, new->now.name, true, 0); /* from now on the journal keeps all for it */
     }
+    if (!err)
+        err = start(new);
     if (err) {
+        journal_read_close(&new->reader);
         outlet_free(new);
         *outlet = NULL;
     }

@@ -52,7 +52,9 @@ bool stream_next(const struct stream *stream, size_t *at, struct stream_track *t
     if (!next)
         return false;
     *at = (size_t)next->number + 1;
-    *track = (struct stream_track){ next->set, next->instance, next->job, next->values, next->known, next->time_ns };
+    *track = (struct stream_track){
+        next->set, next->instance, next->job, next->values, next->known, next->time_ns, next->interval_ns,
+    };
     return true;
 }
 

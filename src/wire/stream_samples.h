@@ -30,6 +30,8 @@ static inline uint64_t samples_expected_ns(const struct stream *stream, const st
 
 static inline void samples_move_time(struct stream *stream, struct track *track, bool is_first, uint64_t time_ns)
 {
+    if (track->time_ns && time_ns > track->time_ns)
+        track->interval_ns = time_ns - track->time_ns;
     track->time_ns = time_ns;
     if (time_ns > stream->newest_ns)
         stream->newest_ns = time_ns;

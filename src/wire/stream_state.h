@@ -40,6 +40,7 @@ struct track {
     uint8_t *sizes, *units;     /* of each value: see wire/residual.h */
     uint16_t *links;            /* of each value: STREAM_LINK, where its size says that it is linked */
     uint64_t time_ns;
+    uint64_t interval_ns;       /* for people only: it is in no snapshot; 0: not known yet */
     uint32_t number, set_number;
     uint8_t time_size;
     struct track *before, *after; /* of the same set */

@@ -46,15 +46,17 @@ installed() {
     [[ $output != *RPATH* && $output != *RUNPATH* ]]
 }
 
-@test "the unit for systemd starts what was installed, and is well-formed" {
+@test "the units for systemd start what was installed, and are well-formed" {
     install_to "$T/root"
-    unit=$(find "$T/root" -name sonde-agent.service)
     binary=$(installed "$T/root")
-    grep -qx "ExecStart=${binary#"$T/root"} agent" "$unit"
-    [ "$(find "$T/root" -name agent.conf | wc -l)" -eq 1 ]
-    "$SONDE" agent --check -c "$(find "$T/root" -name agent.conf)"
-    command -v systemd-analyze || skip "no systemd-analyze to look at it"
-    sed "s|^ExecStart=.*|ExecStart=$binary agent|; /^Documentation=/d" "$unit" >sonde-agent.service
-    run systemd-analyze verify "$PWD/sonde-agent.service"
-    [ -z "$(grep sonde-agent <<<"$output")" ] || { echo "$output"; false; }
+    for name in agent collect; do
+        unit=$(find "$T/root" -name "sonde-$name.service")
+        grep -qx "ExecStart=${binary#"$T/root"} $name" "$unit"
+        [ "$(find "$T/root" -name "$name.conf" | wc -l)" -eq 1 ]
+        "$SONDE" "$name" --check -c "$(find "$T/root" -name "$name.conf")"
+        command -v systemd-analyze || continue
+        sed "s|^ExecStart=.*|ExecStart=$binary $name|; /^Documentation=/d" "$unit" >"sonde-$name.service"
+        run systemd-analyze verify "$PWD/sonde-$name.service"
+        [ -z "$(grep "sonde-$name" <<<"$output")" ] || { echo "$output"; false; }
+    done
 }

@@ -1,0 +1,172 @@
+#!/usr/bin/env bats
+# A collector, agents, and what is seen of them.
+load scene
+load collecting
+
+@test "what an agent reads comes to every sink, is shown, and survives the end of both" {
+    start_collector --sink "csv:path=$T/out.csv" --sink "json:path=$T/out.json"
+    start_agent
+    wait_for '[ "$(status_of ".hosts[0].records")" -ge 10 ]'
+    wait_for '[ "$(status_of "[.sinks[].samples] | min")" -ge 20 ]'
+    run "$SONDE" ls "$T/run/c.sock"
+    [[ $output == *"$(uname -n)/meminfo"* && $output == *"/collector_host/$(uname -n)"* ]]
+    "$SONDE" ls -l "$HTTP" | grep -q load1
+    curl -sf "http://$HTTP/metrics" | grep -q "^sonde_loadavg_load1{host=\"$(uname -n)\"} "
+    curl -sf "http://$HTTP/metrics" | grep -q "^sonde_collector_host_up{host=\"$(uname -n)\",node=\"$(uname -n)\"} 1"
+    curl -sf "http://$HTTP/metrics?host=nobody" >metrics
+    ! grep -q ^sonde_loadavg metrics
+    stop "$AGENT"
+    [ "$status" -eq 0 ]
+    wait_for '[ "$(status_of ".sinks[0].waiting_bytes")" -eq 0 ]'
+    stop "$COLLECTOR"
+    [ "$status" -eq 0 ]
+    [ "$(rows_of out.csv)" -ge 10 ]
+    [ "$(rows_of out.csv)" -eq "$(times_of out.csv)" ]
+    [ "$(jq -s '[.[] | select(.set == "loadavg")] | length' out.json)" -eq "$(rows_of out.csv)" ]
+}
+
+@test "the page of --status tells who sends and which sink is behind; --json is JSON" {
+    start_collector --sink null
+    run "$SONDE" collect --status
+    [ "$status" -eq 1 ] # another socket than the usual one
+    run "$SONDE" collect --status "$T/run/c.sock"
+    [[ $output == *"Nobody was heard yet"* && $output == *"NOT encrypted"* ]]
+    start_agent
+    wait_for '[ "$(status_of ".hosts[0].records")" -ge 3 ]'
+    run "$SONDE" collect --status "$HTTP"
+    [[ $output == *HOST*STATE*LAG* && $output == *"$(uname -n)"*up* && $output == *SINK*null*writes* ]]
+    run "$SONDE" collect --status nobody:1
+    [ "$status" -eq 1 ]
+    run "$SONDE" collect "$HTTP"
+    [ "$status" -eq 2 ]
+}
+
+@test "an agent that is silent is shown as such, and its values not at all" {
+    start_collector --sink null
+    start_agent
+    wait_for 'curl -sf "http://$HTTP/metrics" | grep -q ^sonde_loadavg'
+    kill -STOP "$AGENT"
+    wait_for '[ "$(status_of ".hosts[0].state")" = silent ]' || wait_for '[ "$(status_of ".hosts[0].state")" = silent ]'
+    curl -sf "http://$HTTP/metrics" >metrics
+    ! grep -q ^sonde_loadavg metrics
+    grep -q "^sonde_collector_host_up.*} 0" metrics
+    run "$SONDE" ls "$T/run/c.sock"
+    [[ $output != *loadavg* ]]
+    run "$SONDE" collect --status "$T/run/c.sock"
+    [[ $output == *silent* && $output == *"1 of 1 hosts are silent"* ]]
+    kill -CONT "$AGENT"
+    wait_for '[ "$(status_of ".hosts[0].state")" = up ]'
+    stop "$COLLECTOR" # and it is known after a restart
+    kill -9 "$AGENT"
+    start_collector --sink null
+    [ "$(status_of ".hosts[0].host")" = "$(uname -n)" ]
+}
+
+@test "two agents under one name: the second is refused with a sentence, the first goes on" {
+    start_collector --sink null
+    start_agent
+    wait_for '[ "$(status_of ".hosts[0].records")" -ge 3 ]'
+    first=$AGENT
+    NAME=second start_agent
+    wait_for 'grep -q "another agent calls itself $(uname -n)" said'
+    [ "$(status_of ".refused | length")" -ge 1 ]
+    before=$(status_of ".hosts[0].records")
+    wait_for '[ "$(status_of ".hosts[0].records")" -gt $((before + 5)) ]'
+    stop "$first"
+    # now its place is free
+    wait_for '[ "$(status_of "[.hosts[0].records, '"$before"' + 20] | .[0] > .[1]")" = true ]'
+}
+
+@test "an agent that was killed comes back at once" {
+    start_collector --sink "csv:path=$T/out.csv"
+    start_agent
+    wait_for '[ "$(status_of ".hosts[0].records")" -ge 3 ]'
+    stop "$AGENT" -9
+    start_agent
+    before=$(status_of ".hosts[0].records")
+    wait_for '[ "$(status_of ".hosts[0].records")" -gt $((before + 3)) ]'
+}
+
+@test "the collector dies again and again: every sample is there once" {
+    start_collector --sink "csv:path=$T/out.csv"
+    start_agent --sink "csv:path=$T/truth.csv"
+    for round in 1 2 3 4; do
+        wait_for '[ "$(status_of ".hosts[0].records // 0")" -ge 5 ]'
+        kill -9 "$COLLECTOR"
+        wait "$COLLECTOR" || :
+        start_collector --sink "csv:path=$T/out.csv"
+    done
+    wait_for '[ "$(status_of ".hosts[0].records // 0")" -ge 5 ]'
+    stop "$AGENT"
+    stop "$COLLECTOR"
+    grep ',load1,' truth.csv | cut -d, -f1 | sort -u >want
+    grep ',load1,' out.csv | cut -d, -f1 | sort -u >got
+    diff want got
+}
+
+@test "a sink that cannot be written holds up neither agents nor other sinks, and gets all of it later" {
+    mkdir nowhere
+    start_collector --sink "csv:path=$T/nowhere/deep/out.csv" --sink "csv:path=$T/good.csv"
+    start_agent
+    wait_for '[ "$(status_of ".sinks[1].batches")" -ge 10 ]'
+    [ "$(status_of ".sinks[0].state")" = fails ]
+    [ "$(status_of ".sinks[0].waiting_bytes")" -gt 0 ]
+    [ "$(grep -c "cannot open the sink csv" said)" -eq 1 ]
+    stop "$AGENT"
+    mkdir nowhere/deep
+    wait_for '[ "$(status_of ".sinks[0].waiting_bytes")" -eq 0 ]' || wait_for '[ "$(status_of ".sinks[0].waiting_bytes")" -eq 0 ]'
+    stop "$COLLECTOR"
+    cmp <(sort good.csv) <(sort nowhere/deep/out.csv)
+}
+
+@test "SIGHUP reads the configuration anew; with a mistake in it nothing changes" {
+    printf 'sink = csv:path=%s/one.csv\n' "$T" >collect.conf
+    start_collector -c collect.conf
+    start_agent
+    wait_for '[ -s one.csv ]'
+    mv one.csv old.csv
+    kill -HUP "$COLLECTOR"
+    wait_for '[ -s one.csv ]'
+    printf 'sink = csv:path=%s/one.csv\nsink = csv:path=%s/two.csv\n' "$T" "$T" >collect.conf
+    kill -HUP "$COLLECTOR"
+    wait_for '[ -s two.csv ]'
+    echo 'sink = nothing' >collect.conf
+    kill -HUP "$COLLECTOR"
+    wait_for 'grep -q "collect.conf:1: there is no sink" said'
+    before=$(status_of ".sinks[1].batches")
+    wait_for '[ "$(status_of ".sinks[1].batches")" -gt "$before" ]'
+    stop "$COLLECTOR"
+    [ "$status" -eq 0 ]
+}
+
+@test "what makes no sense is refused before anything starts" {
+    run "$SONDE" collect --plain --check
+    [ "$status" -eq 1 ]
+    [[ $output == *"neither be encrypted"* ]]
+    "$SONDE" collect --plain --plain-network --check -q
+    run "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --sink kafkaesque --check
+    [[ $status -eq 1 && $output == *"there is no sink 'kafkaesque'"* ]]
+    run "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --journal-size much --check
+    [[ $status -eq 1 && $output == *"a size, as 512M"* ]]
+    run "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --rollup 60s --check
+    [[ $status -eq 1 && $output == *"say upstream too"* ]]
+    "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --journal "$T/j" --sink null --check -v >written.conf
+    "$SONDE" collect -c written.conf --check -q
+    run "$SONDE" collect --key "$T/none" --journal "$T/j" --listen tcp://127.0.0.1:1 --http none --socket none
+    [[ $status -eq 1 && $output == *"sonde keygen"* ]]
+    start_collector --sink null
+    run "$SONDE" collect --plain --listen "tcp://127.0.0.1:$(free_port)" --journal "$T/c.journal" --http none --socket none
+    [[ $status -eq 1 && $output == *"another process has the journal"* ]]
+}
+
+@test "bad messages cost the sender its connection, and nobody else anything" {
+    start_collector --sink null
+    start_agent
+    wait_for '[ "$(status_of ".hosts[0].records")" -ge 3 ]'
+    # not even ZeroMQ
+    head -c 100000 /dev/urandom | timeout 2 nc -q 1 127.0.0.1 "$PORT" >/dev/null || :
+    printf 'GET / HTTP/1.1\r\n\r\n' | timeout 2 nc -q 1 127.0.0.1 "$PORT" >/dev/null || :
+    before=$(status_of ".hosts[0].records")
+    wait_for '[ "$(status_of ".hosts[0].records")" -gt $((before + 5)) ]'
+    [ "$(status_of ".hosts[0].doubles")" -eq 0 ]
+}

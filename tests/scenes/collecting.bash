@@ -1,0 +1,76 @@
+# Loaded behind scene by scenes with a collector: its socket is in $T/run, its port for agents $PORT, its address for HTTP
+# $HTTP. Everything that was started is ended.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    scene_setup
+    export SONDE_SOCKET_DIR=$T/run
+    PIDS=()
+    PORT=$(free_port) HTTP=127.0.0.1:$(free_port)
+}
+
+teardown() {
+    [ ${#PIDS[@]} -eq 0 ] || kill -9 "${PIDS[@]}" 2>/dev/null || :
+    wait 2>/dev/null || :
+    scene_teardown
+}
+
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# In the background, and ended with the scene; its process is $STARTED. 3>&-: bats waits for whoever holds it.
+start() {
+    "$@" >>"$T/said" 2>&1 3>&- &
+    STARTED=$!
+    PIDS+=("$STARTED")
+}
+
+# A collector with these options more, until it answers. Further ones: NAME=… for journal and socket, and --listen.
+start_collector() {
+    local name=${NAME:-c}
+    mkdir -p "$T/run"
+    start "$SONDE" collect --plain --listen "tcp://127.0.0.1:$PORT" --journal "$T/$name.journal" --http "$HTTP" \
+        --socket "$T/run/$name.sock" "$@"
+    COLLECTOR=$STARTED
+    wait_for '"$SONDE" collect --status --json "$T/run/'"$name"'.sock" >/dev/null 2>&1'
+}
+
+# An agent with these options more; further ones: NAME=… for its spool.
+start_agent() {
+    start "$SONDE" agent --listen none --socket none --plain --collector "tcp://127.0.0.1:$PORT" \
+        --spool "$T/${NAME:-a}.spool" -p 100ms --sensors loadavg,meminfo "$@"
+    AGENT=$STARTED
+}
+
+# What jq makes of the collector's status.
+status_of() {
+    "$SONDE" collect --status --json "$T/run/${NAME:-c}.sock" | jq -r "$1"
+}
+
+# Waits until a condition holds, at most 30 s.
+wait_for() {
+    for ((i = 0; i < 600; i++)); do
+        eval "$1" && return
+        sleep 0.05
+    done
+    echo "never: $1"
+    cat "$T/said"
+    return 1
+}
+
+# Ends a process that was started, and waits for it; its status is $status then.
+stop() {
+    kill "${2:--TERM}" "$1"
+    status=0
+    wait "$1" || status=$?
+}
+
+# How many different times of loadavg's load1 a CSV file has, and how many rows of it.
+rows_of() {
+    awk -F, '$5 == "loadavg" || $4 == "loadavg"' "$1" | grep -c ',load1,'
+}
+
+times_of() {
+    grep ',load1,' "$1" | cut -d, -f1 | sort -u | wc -l
+}

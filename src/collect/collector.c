@@ -22,7 +22,7 @@
 #define LINGER_NS (5 * NS_PER_S)
 #define WHY_MAX 4096
 
-enum source { SOURCE_ROUTER, SOURCE_COMMITTER, SOURCE_DESK, SOURCE_SIGNALS, SOURCE_COUNT };
+enum source { SOURCE_ROUTER, SOURCE_COLMET, SOURCE_COMMITTER, SOURCE_DESK, SOURCE_SIGNALS, SOURCE_COUNT };
 
 static enum err add_source(const struct collector *collector, int fd, enum source source)
 {
@@ -99,6 +99,15 @@ static enum err open_outlets(struct collector *collector, struct buf *why)
     return err ? err : gateway_open_uplink(collector, why);
 }
 
+static enum err open_colmet(struct collector *collector, struct buf *why)
+{
+    if (!collector->plan.colmet)
+        return OK;
+    enum err err = colmet_port_open(&collector->colmet, collector->plan.colmet, &collector->receiver, why);
+    collector->colmet_has_more = !err;
+    return err ? err : add_source(collector, colmet_port_fd(collector->colmet), SOURCE_COLMET);
+}
+
 static enum err open_parts(struct collector *collector, struct buf *why)
 {
     enum err err = collector->settings.make_plan(collector->settings.context, &collector->plan, why);
@@ -119,6 +128,8 @@ static enum err open_parts(struct collector *collector, struct buf *why)
         err = gateway_open_router(collector, why);
     if (!err)
         err = add_source(collector, collector->zmq->router_fd(collector->router), SOURCE_ROUTER);
+    if (!err)
+        err = open_colmet(collector, why);
     return err;
 }
 
@@ -140,6 +151,13 @@ enum err collector_open(struct collector *collector, const struct collector_sett
     collector->router_has_more = true;
     collector->tended_ns = collector->saved_ns = clock_monotonic_ns();
     return err;
+}
+
+static void take_colmet(struct collector *collector)
+{
+    collector->colmet_has_more = colmet_port_turn(collector->colmet);
+    if (collector->receiver.is_dirty && !collector->dirty_ns)
+        collector->dirty_ns = clock_monotonic_ns();
 }
 
 static void take_messages(struct collector *collector)
@@ -265,7 +283,7 @@ static void tend(struct collector *collector)
 static int time_left_ms(const struct collector *collector, int timeout_ms)
 {
     uint64_t now_ns = clock_monotonic_ns(), next_ns = collector->tended_ns + TEND_NS;
-    if (collector->router_has_more)
+    if (collector->router_has_more || collector->colmet_has_more)
         return 0;
     if (collector->dirty_ns && !collector->receiver.is_syncing && collector->dirty_ns + COMMIT_NS < next_ns)
         next_ns = collector->dirty_ns + COMMIT_NS;
@@ -288,6 +306,8 @@ enum err collector_turn(struct collector *collector, int timeout_ms)
         err = end_commit(collector);
     if (ready[SOURCE_ROUTER] || collector->router_has_more)
         take_messages(collector);
+    if (collector->colmet && (ready[SOURCE_COLMET] || collector->colmet_has_more))
+        take_colmet(collector);
     commit(collector);
     if (ready[SOURCE_DESK] && collector->desk)
         desk_turn(collector->desk);
@@ -309,6 +329,8 @@ static void finish_commits(struct collector *collector)
     if (!collector->has_receiver || !collector->router)
         return;
     take_messages(collector);
+    if (collector->colmet)
+        take_colmet(collector);
     for (int round = 0; round < 2 && !err; round++) {
         if (!collector->receiver.is_syncing && !receiver_commit(&collector->receiver))
             break;
@@ -325,6 +347,7 @@ enum err collector_close(struct collector *collector)
     gateway_close(collector);
     close_outlets(collector);
     desk_close(&collector->desk);
+    colmet_port_close(&collector->colmet);
     if (collector->has_receiver)
         receiver_close(&collector->receiver);
     journal_close(&collector->journal);

@@ -6,6 +6,7 @@
 
 #include "base/notify.h"
 #include "collect/collector_plan.h"
+#include "collect/colmet_port.h"
 #include "collect/committer.h"
 #include "collect/desk.h"
 #include "collect/outlet.h"
@@ -44,6 +45,9 @@ struct collector {
     uint64_t keys_version;
     struct buf message;
     bool router_has_more; /* its descriptor tells of changes only */
+
+    struct colmet_port *colmet; /* NULL: none */
+    bool colmet_has_more;
 
     struct desk *desk;
     uint64_t dirty_ns;  /* CLOCK_MONOTONIC, when something was appended that is not being synced yet; 0: nothing */

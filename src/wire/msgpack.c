@@ -125,6 +125,20 @@ size_t msgpack_read_map(struct msgpack *in)
     return in->bad ? 0 : (size_t)pairs;
 }
 
+size_t msgpack_read_array(struct msgpack *in)
+{
+    uint64_t first = take(in, 1), items;
+    if (in->bad)
+        return 0;
+    if ((first & 0xf0) == 0x90)
+        items = first & 0xf;
+    else if (first == 0xdc || first == 0xdd)
+        items = take(in, first == 0xdc ? 2 : 4);
+    else
+        items = wrong(in);
+    return in->bad ? 0 : (size_t)items;
+}
+
 struct bytes msgpack_read_bytes(struct msgpack *in)
 {
     uint64_t first = take(in, 1), size = 0;
@@ -151,6 +165,25 @@ uint64_t msgpack_read_u64(struct msgpack *in)
     if (in->bad || first < 0x80)
         return in->bad ? 0 : first;
     return first >= 0xcc && first <= 0xcf ? take(in, (size_t)1 << (first - 0xcc)) : wrong(in);
+}
+
+int64_t msgpack_read_i64(struct msgpack *in)
+{
+    if (in->at < in->end && *in->at >= 0xe0)
+        return (int8_t)take(in, 1);
+    if (in->at < in->end && *in->at >= 0xd0 && *in->at <= 0xd3) {
+        size_t size = (size_t)1 << (take(in, 1) - 0xd0);
+        uint64_t number = take(in, size), sign = 1ull << (8 * size - 1);
+        return (int64_t)((number ^ sign) - sign);
+    }
+    uint64_t number = msgpack_read_u64(in);
+    return number > INT64_MAX ? (int64_t)wrong(in) : (int64_t)number;
+}
+
+bool msgpack_is_text(const struct msgpack *in)
+{
+    uint8_t first = in->at < in->end ? *in->at : 0;
+    return (first & 0xe0) == 0xa0 || (first >= 0xd9 && first <= 0xdb) || (first >= 0xc4 && first <= 0xc6);
 }
 
 bool msgpack_read_flag(struct msgpack *in)

@@ -23,8 +23,11 @@ struct msgpack {
 
 struct msgpack msgpack_of(struct bytes bytes);
 size_t msgpack_read_map(struct msgpack *in);         /* how many pairs follow */
+size_t msgpack_read_array(struct msgpack *in);       /* how many items follow */
 struct bytes msgpack_read_bytes(struct msgpack *in); /* a text or bytes; borrowed */
 uint64_t msgpack_read_u64(struct msgpack *in);
+int64_t msgpack_read_i64(struct msgpack *in); /* a whole number of any sign that fits */
+bool msgpack_is_text(const struct msgpack *in); /* what comes next, read or not, is a text or bytes */
 bool msgpack_read_flag(struct msgpack *in);
 void msgpack_skip(struct msgpack *in); /* whatever comes next, with all that is in it */
 

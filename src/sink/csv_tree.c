@@ -57,17 +57,34 @@ static void add_header(struct buf *out, const struct set *set)
     }
 }
 
-static struct bytes header_of(struct csv_tree *tree, const struct set *set)
+/* Under the kernel's names people expect the kernel's units, as LDMS has them: kB of memory, ticks of CPU time. We read
+ * bytes and us, of which these are whole multiples. */
+static uint64_t divisor_of(const struct set *set, const struct metric *metric)
 {
-    struct csv_tree_header *header = &tree->headers[(uintptr_t)set / 64 % HEADERS];
+    static const struct { const char *set, *unit; uint64_t divisor; } units[] = {
+        { "meminfo", "B", 1024 }, { "numa", "B", 1024 }, { "stat", "us", 10000 }, { "stat_cpu", "us", 10000 },
+    };
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(set->name, units[i].set) == 0 && strcmp(metric->unit, units[i].unit) == 0)
+            return units[i].divisor;
+    return 1;
+}
+
+static const struct csv_tree_header *header_of(struct csv_tree *tree, const struct set *set)
+{
+    struct csv_tree_header *header = &tree->headers[(uintptr_t)set / 16 % HEADERS];
     if (header->set != set || header->metrics != set->metrics || header->size != set->size) {
         buf_reset(&header->text);
         add_header(&header->text, set);
         header->set = set;
         header->metrics = set->metrics;
         header->size = set->size;
+        header->header = files_header_of((struct bytes){ header->text.data, header->text.size });
+        header->has_units = false;
+        for (size_t i = 0; i < set->size; i++)
+            header->has_units |= divisor_of(set, &set->metrics[i]) != 1;
     }
-    return (struct bytes){ header->text.data, header->text.size };
+    return header;
 }
 
 /* The digits at the end of its name, as sites number their nodes: 17 of n17. */
@@ -104,27 +121,22 @@ static void add_time(struct buf *row, uint64_t time_ns)
     buf_add_u64(row, us);
 }
 
-/* Under the kernel's names people expect the kernel's units, as LDMS has them: kB of memory, ticks of CPU time. We read
- * bytes and us, of which these are whole multiples. */
-static uint64_t divisor_of(const struct set *set, const struct metric *metric)
+static void add_values(struct buf *row, const struct sample *sample, bool has_units)
 {
-    static const struct { const char *set, *unit; uint64_t divisor; } units[] = {
-        { "meminfo", "B", 1024 }, { "numa", "B", 1024 }, { "stat", "us", 10000 }, { "stat_cpu", "us", 10000 },
-    };
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (strcmp(set->name, units[i].set) == 0 && strcmp(metric->unit, units[i].unit) == 0)
-            return units[i].divisor;
-    return 1;
+    const struct set *set = sample->set;
+    for (size_t i = 0; i < set->size; i++) {
+        union value value = sample->values[i];
+        buf_add_char(row, ',');
+        if (sample->known && !sample->known[i])
+            continue;
+        if (has_units && set->metrics[i].type == U64)
+            value.u64 /= divisor_of(set, &set->metrics[i]);
+        csv_add_value(row, set->metrics[i].type, value);
+    }
 }
 
-static void add_value(struct buf *row, const struct set *set, const struct metric *metric, union value value)
-{
-    if (metric->type == U64 && (set->name[0] == 'm' || set->name[0] == 'n' || set->name[0] == 's'))
-        value.u64 /= divisor_of(set, metric);
-    csv_add_value(row, metric->type, value);
-}
-
-static void add_row(struct buf *row, const char *host, const struct sample *sample, const char *job, size_t index)
+/* What stands before the values. */
+static void add_origin(struct buf *row, const char *host, const struct sample *sample, const char *job, size_t index)
 {
     add_time(row, sample->time_ns);
     buf_add_char(row, ',');
@@ -140,12 +152,6 @@ static void add_row(struct buf *row, const char *host, const struct sample *samp
         buf_add_char(row, ',');
         csv_add_text(row, bytes_of(sample->instance));
     }
-    for (size_t i = 0; i < sample->set->size; i++) {
-        buf_add_char(row, ',');
-        if (!sample->known || sample->known[i])
-            add_value(row, sample->set, &sample->set->metrics[i], sample->values[i]);
-    }
-    buf_add_char(row, '\n');
 }
 
 struct place {
@@ -165,11 +171,14 @@ static enum err write_to(const struct place *place, const char *template, const 
     csv_place_add(&tree->path, template, &where);
     if (buf_err(&tree->path))
         return USAGE;
-    struct files_one *one = files_get(&tree->files, buf_text(&tree->path), header_of(tree, sample->set));
+    const struct csv_tree_header *header = header_of(tree, sample->set);
+    struct files_one *one = files_get(&tree->files, buf_text(&tree->path), &header->header);
     if (!one)
         return tree->files.message[0] ? IO : NOMEM;
     size_t before = one->out.size;
-    add_row(&one->out, host, sample, job, place->index);
+    add_origin(&one->out, host, sample, job, place->index);
+    add_values(&one->out, sample, header->has_units);
+    buf_add_char(&one->out, '\n');
     files_added(&tree->files, one, one->out.size - before);
     return buf_err(&one->out);
 }

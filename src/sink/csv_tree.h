@@ -23,8 +23,10 @@ struct csv_tree {
         const struct set *set;
         const struct metric *metrics;
         size_t size;
+        bool has_units; /* some of its values are not in the kernel's units */
         struct buf text;
-    } headers[64];
+        struct files_header header; /* of text */
+    } headers[256];
 };
 
 /* dir is made. The other fields, and files' limits, are set by the caller before. */

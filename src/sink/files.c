@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,13 +36,22 @@ static void make_folders(int dir_fd, const char *path)
     }
 }
 
+static size_t descriptors(void)
+{
+    struct rlimit limit;
+    rlim_t half = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 0;
+    return half < 16 ? 16 : half < FILES_OPEN_MAX ? (size_t)half : FILES_OPEN_MAX;
+}
+
 enum err files_open(struct files *files, const char *dir)
 {
     char inside[FILES_PATH_MAX];
     memset(files, 0, sizeof *files);
     files->dir_fd = files->undo_fd = -1;
     files->dir = strdup(dir);
-    if (!files->dir)
+    files->open_max = descriptors();
+    files->open = calloc(files->open_max, sizeof(struct files_one *));
+    if (!files->dir || !files->open)
         return NOMEM;
     snprintf(inside, sizeof inside, "%s/", files->dir);
     make_folders(AT_FDCWD, inside);
@@ -75,6 +85,7 @@ void files_close(struct files *files)
         free(one);
     }
     free(files->slots);
+    free(files->open);
     free(files->dir);
     if (files->undo_fd >= 0)
         close(files->undo_fd);
@@ -152,7 +163,7 @@ static enum err open_one(struct files *files, struct files_one *one)
         return fail(files, "open", one->path, errno);
     one->open_at = files->open_next;
     files->open[one->open_at] = one;
-    files->open_next = (files->open_next + 1) % FILES_OPEN_MAX;
+    files->open_next = (files->open_next + 1) % files->open_max;
     one->size = fstat(one->fd, &facts) == 0 ? (uint64_t)facts.st_size : 0;
     if (one->size && !one->begun_ns)
         one->begun_ns = (uint64_t)facts.st_mtim.tv_sec * NS_PER_S;
@@ -196,27 +207,31 @@ static enum err rotate(struct files *files, struct files_one *one)
     return OK;
 }
 
-struct files_one *files_get(struct files *files, const char *path, struct bytes header)
+struct files_header files_header_of(struct bytes text)
 {
-    uint64_t hash = hash_bytes(header);
+    return (struct files_header){ text, hash_bytes(text) };
+}
+
+struct files_one *files_get(struct files *files, const char *path, const struct files_header *header)
+{
     struct files_one *one = find(files, path);
-    if (!one || one->header_hash == hash)
+    if (!one || one->header_hash == header->hash)
         return one;
     enum err err = open_one(files, one);
     if (!err && one->out.size) /* lines under another header */
         err = files_write(files);
-    if (!err && one->size && first_line_hash(one) != hash)
+    if (!err && one->size && first_line_hash(one) != header->hash)
         err = rotate(files, one);
     if (!err)
         err = open_one(files, one);
     if (err)
         return NULL;
     if (!one->size) {
-        buf_add(&one->out, header.data, header.size);
+        buf_add(&one->out, header->text.data, header->text.size);
         buf_add_char(&one->out, '\n');
-        files_added(files, one, header.size + 1);
+        files_added(files, one, header->text.size + 1);
     }
-    one->header_hash = hash;
+    one->header_hash = header->hash;
     return one;
 }
 

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #define FILES_PATH_MAX 1024
-#define FILES_OPEN_MAX 256          /* descriptors at a time */
+#define FILES_OPEN_MAX 32768         /* descriptors at a time, and at most half of what the process may have */
 #define FILES_GATHER_MAX (16u << 20) /* bytes in memory, of all files */
 
 struct files_one {
@@ -32,8 +32,8 @@ struct files {
     uint64_t rotate_bytes, rotate_ns; /* 0: never */
     struct files_one **slots, *all;
     size_t slot_count, count;
-    struct files_one *open[FILES_OPEN_MAX]; /* in the order in which they were opened, round and round */
-    size_t open_next;
+    struct files_one **open; /* open_max of them, in the order in which they were opened, round and round */
+    size_t open_max, open_next;
     uint64_t gathered;      /* bytes */
     uint64_t clock;
     uint64_t position;      /* committed */
@@ -45,9 +45,16 @@ struct files {
 enum err files_open(struct files *files, const char *dir);
 void files_close(struct files *files); /* writes what is gathered, as far as that goes, and does not commit */
 
-/* The file at path below the folder, whose first line is header (without its end). One that is there with another first
- * line is renamed. NULL: files->message says why. Valid until the next call of files_write. */
-struct files_one *files_get(struct files *files, const char *path, struct bytes header);
+/* The first line of files, without its end, and its hash: made once for many rows. */
+struct files_header {
+    struct bytes text;
+    uint64_t hash;
+};
+struct files_header files_header_of(struct bytes text);
+
+/* The file at path below the folder, whose first line is header. One that is there with another first line is renamed. NULL:
+ * files->message says why. Valid until the next call of files_commit. */
+struct files_one *files_get(struct files *files, const char *path, const struct files_header *header);
 
 /* After lines were added to one->out. */
 void files_added(struct files *files, struct files_one *one, size_t bytes);

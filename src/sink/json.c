@@ -3,6 +3,7 @@
 #include "sink/sink.h"
 
 #include "base/json.h"
+#include "sink/json_value.h"
 #include "sink/stream.h"
 
 struct json_state {
@@ -35,16 +36,6 @@ static enum err sink_json_open(void *state)
     return OK;
 }
 
-static void add_value(struct json *json, const struct metric *metric, union value value)
-{
-    json_key(json, metric->name);
-    switch (metric->type) {
-    case U64: json_u64(json, value.u64); break;
-    case I64: json_i64(json, value.i64); break;
-    case F64: json_f64(json, value.f64); break;
-    }
-}
-
 static void add_sample(struct json *json, const struct batch *batch, const struct sample *sample)
 {
     json_begin_object(json);
@@ -59,7 +50,7 @@ static void add_sample(struct json *json, const struct batch *batch, const struc
     json_begin_object(json);
     for (size_t i = 0; i < sample->set->size; i++)
         if (!sample->known || sample->known[i])
-            add_value(json, &sample->set->metrics[i], sample->values[i]);
+            json_value_add(json, &sample->set->metrics[i], sample->values[i]);
     json_end_object(json);
     json_end_object(json);
 }

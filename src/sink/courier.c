@@ -57,8 +57,8 @@ enum err courier_took(struct courier *courier, const struct batch *batch, size_t
 
 void courier_refuse(struct courier *courier, struct outbox_piece *piece)
 {
+    courier->refused += !piece->is_done;
     piece->is_done = true;
-    courier->refused++;
 }
 
 void courier_done(struct courier *courier, size_t count)

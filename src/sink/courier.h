@@ -44,7 +44,7 @@ enum err courier_took(struct courier *courier, const struct batch *batch, size_t
  * left stays in the box. */
 enum err courier_flush(struct courier *courier, uint64_t deadline_ns);
 
-/* A piece was refused for good: it is done, and counted. */
+/* A piece was refused for good: it is done, and counted if it was not done before. */
 void courier_refuse(struct courier *courier, struct outbox_piece *piece);
 
 /* The first count pieces have arrived. */

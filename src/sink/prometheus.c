@@ -19,7 +19,8 @@ struct prometheus_state {
     char *labels_copy;
     struct buf packed;
     uint32_t batches; /* so far */
-    uint8_t hosts[(1u << HOST_BITS) / 8]; /* that are in the request, by their hashes */
+    uint8_t hosts[(1u << HOST_BITS) / 8];   /* that are in the request, by their hashes */
+    uint8_t arrived[(1u << HOST_BITS) / 8]; /* of which something was taken since we began */
 };
 
 static const struct setting prometheus_settings[] = {
@@ -55,6 +56,23 @@ static size_t without_repeats(struct prometheus_state *s, size_t count, size_t *
     return count;
 }
 
+/* After a crash what was sent last comes again: it is older than what is there, because it is there. */
+static bool is_there(const struct prometheus_state *s)
+{
+    uint32_t host = s->courier.box.pieces[0].tag >> HOST_BITS;
+    const char *text = buf_text(&s->courier.answer.body);
+    return !(s->arrived[host / 8] & 1u << host % 8) && (strstr(text, "out of order") || strstr(text, "duplicate sample"));
+}
+
+static void note_arrival(struct prometheus_state *s)
+{
+    for (size_t i = 0; i < s->courier.sent; i++) {
+        uint32_t host = s->courier.box.pieces[i].tag >> HOST_BITS;
+        s->arrived[host / 8] |= (uint8_t)(1u << host % 8);
+    }
+    courier_done(&s->courier, s->courier.sent);
+}
+
 static enum err compress(struct prometheus_state *s, size_t bytes)
 {
     size_t size = snappy_max_compressed_length(bytes);
@@ -80,9 +98,12 @@ static enum err prometheus_post(void *sink, size_t count, size_t bytes, uint64_t
     if (!err)
         err = http_client_judge(client, &request, &s->courier.answer);
     if (!err)
-        courier_done(&s->courier, s->courier.sent);
+        note_arrival(s);
     /* the samples are at fault, by the rules of remote write; any other 4xx is somebody's mistake that can be mended */
-    return err == IO && (s->courier.answer.status == 400 || s->courier.answer.status == 422) ? CORRUPT : err;
+    if (err != IO || (s->courier.answer.status != 400 && s->courier.answer.status != 422))
+        return err;
+    s->courier.box.pieces[0].is_done = s->courier.sent == 1 && is_there(s);
+    return CORRUPT;
 }
 
 static bool is_label_name(const char *name)

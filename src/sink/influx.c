@@ -157,6 +157,8 @@ static enum err write_stream(struct influx_state *s, const struct batch *batch)
     enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
     if (!err && stream_is_stuck(&s->stream))
         return AGAIN;
+    if (s->append)
+        stream_begin(&s->stream, batch->position);
     for (size_t i = 0; i < batch->count && !err; i++)
         influx_line_sample(&s->stream.out, batch, &batch->samples[i]);
     if (!err)
@@ -204,6 +206,13 @@ static void influx_close(void *state)
         stream_close(&s->stream);
 }
 
+static enum err influx_resume(void *state, uint64_t *position)
+{
+    struct influx_state *s = state;
+    *position = s->courier.client.url ? 0 : s->stream.mark.position;
+    return OK;
+}
+
 static const char *influx_message(const void *state)
 {
     return ((const struct influx_state *)state)->courier.client.why;
@@ -223,6 +232,7 @@ const struct sink sink_influx = {
     .write = influx_write,
     .flush = influx_flush,
     .close = influx_close,
+    .resume = influx_resume,
     .message = influx_message,
     .refused = influx_refused,
     .may_block = true,

@@ -139,6 +139,14 @@ feed() {
     [ "$(query 'sum(count_over_time(sonde_disk_sectors_bytes_total[1h]))')" -eq 660 ]
 }
 
+@test "VictoriaMetrics stores once what comes twice, when it is told to" {
+    start victoria-metrics
+    BASE=$(($(date +%s) - 1000))
+    feed 0 100 n1 n2
+    feed 0 110 n1 n2
+    wait_for '[ "$(query "sum(count_over_time(sonde_feed_batches_total[1h]))")" = 220 ]'
+}
+
 @test "a sample that Prometheus refuses costs itself and no other" {
     start prometheus
     BASE=$(($(date +%s) - 1000))

@@ -3,7 +3,7 @@
  * sampler may be closed while its last values are still shown. */
 #include "model/live.h"
 
-#include "model/live_set.h"
+#include "model/set.h"
 #include "base/clock.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ struct node {
 
 struct group {
     struct set *set; /* our copy */
-    struct live_address address; /* of the set that was met last */
+    struct set_address address; /* of the set that was met last */
     struct node **nodes;
     size_t count, room, begin; /* begin: entries in the groups before */
     uint64_t taken_ns; /* CLOCK_MONOTONIC: of the newest batch with samples for it */
@@ -123,13 +123,13 @@ static struct group *group_new(struct live *live, const struct set *set)
         return NULL;
     live->groups = groups;
     struct group *group = calloc(1, sizeof *group);
-    struct set *copy = group ? live_set_copy(set) : NULL;
+    struct set *copy = group ? set_copy(set) : NULL;
     if (!copy) {
         free(group);
         return NULL;
     }
     group->set = copy;
-    group->address = live_address_of(set);
+    group->address = set_address_of(set);
     group->begin = live->count;
     live->groups[live->group_count++] = group;
     return group;
@@ -139,11 +139,11 @@ static struct group *group_new(struct live *live, const struct set *set)
 static struct group *group_of(struct live *live, const struct set *set)
 {
     for (size_t i = 0; i < live->group_count; i++)
-        if (live_address_equal(&live->groups[i]->address, set))
+        if (set_address_equal(&live->groups[i]->address, set))
             return live->groups[i];
     for (size_t i = 0; i < live->group_count; i++)
-        if (live_set_equal(live->groups[i]->set, set)) {
-            live->groups[i]->address = live_address_of(set);
+        if (set_equal(live->groups[i]->set, set)) {
+            live->groups[i]->address = set_address_of(set);
             return live->groups[i];
         }
     return group_new(live, set);
@@ -152,7 +152,7 @@ static struct group *group_of(struct live *live, const struct set *set)
 void live_forget_addresses(struct live *live)
 {
     for (size_t i = 0; i < live->group_count; i++)
-        live->groups[i]->address = (struct live_address){ 0 };
+        live->groups[i]->address = (struct set_address){ 0 };
 }
 
 static bool grow_buckets(struct live *live)
@@ -314,7 +314,7 @@ static void node_drop(struct live *live, struct node *node)
 static void group_free(struct group *group)
 {
     free(group->nodes);
-    live_set_free(&group->set);
+    free(group->set);
     free(group);
 }
 

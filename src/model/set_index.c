@@ -1,7 +1,7 @@
 /* A table of addresses, since nearly always the same few come again; an address that is new is compared by what is in it. */
 #include "model/set_index.h"
 
-#include "model/live_set.h"
+#include "model/set.h"
 
 #include <stdlib.h>
 
@@ -52,7 +52,7 @@ static enum err grow_slots(struct set_index *index)
 static enum err find_equal(struct set_index *index, const struct set *set, size_t *number)
 {
     for (size_t i = 0; i < index->count; i++)
-        if (live_set_equal(index->sets[i], set)) {
+        if (set_equal(index->sets[i], set)) {
             *number = i;
             return OK;
         }

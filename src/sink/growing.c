@@ -188,7 +188,7 @@ static struct growing_track *make_track(struct growing *growing, struct growing_
 static bool is_of(const struct growing_track *track, const struct growing_run *run, const struct sample *sample)
 {
     return track->run == run && strcmp(track->series.instance, sample->instance) == 0
-           && (live_address_equal(&track->address, sample->set) || set_equal(track->pooled, sample->set));
+           && (set_address_equal(&track->address, sample->set) || set_equal(track->pooled, sample->set));
 }
 
 static struct growing_track *find_track(struct growing *growing, struct growing_run *run, const struct sample *sample)
@@ -201,7 +201,7 @@ static struct growing_track *find_track(struct growing *growing, struct growing_
     if (!track)
         track = make_track(growing, run, sample, hash);
     if (track)
-        track->address = live_address_of(sample->set);
+        track->address = set_address_of(sample->set);
     return track;
 }
 

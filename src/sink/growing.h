@@ -4,7 +4,7 @@
 #define SONDE_SINK_GROWING_H
 
 #include "model/batch.h"
-#include "model/live_set.h"
+#include "model/set.h"
 #include "store/grow.h"
 
 /* One series and its rows that are not filed yet. */
@@ -12,7 +12,7 @@ struct growing_track {
     struct growing_track *next_in_slot, *next_of_run;
     struct growing_run *run;
     uint64_t hash;
-    struct live_address address; /* of the set that it was met with last */
+    struct set_address address; /* of the set that it was met with last */
     const struct set *pooled;    /* its set: series.set is a copy of the struct */
     struct run_series series;    /* its arrays and its instance owned */
     size_t room;                 /* rows */

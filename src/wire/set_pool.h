@@ -3,15 +3,9 @@
 #ifndef SONDE_WIRE_SET_POOL_H
 #define SONDE_WIRE_SET_POOL_H
 
-#include "model/batch.h"
+#include "model/set.h"
 
-/* A copy with its texts in one allocation: free() frees it. NULL: memory ran out. */
-struct set *set_copy(const struct set *set);
-
-/* Same name, same metrics in the same order, all their texts the same. */
-bool set_equal(const struct set *a, const struct set *b);
-
-/* Keeps a set that is one allocation, or frees it when its equal is here already; *kept is the one of the pool, to be given
+/* Keeps a set that is one allocation (set_copy), or frees it when its equal is here already; *kept is the one of the pool, to be given
  * back with set_pool_release. NOMEM: it was freed. */
 enum err set_pool_take(struct set *set, const struct set **kept);
 void set_pool_release(const struct set *kept);

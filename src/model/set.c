@@ -1,15 +1,15 @@
 /* Sets are copied into one piece of memory: the set, its metrics, then all texts. */
-#include "model/live_set.h"
+#include "model/set.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct live_address live_address_of(const struct set *set)
+struct set_address set_address_of(const struct set *set)
 {
-    return (struct live_address){ set, set->name, set->metrics, set->size };
+    return (struct set_address){ set, set->name, set->metrics, set->size };
 }
 
-bool live_address_equal(const struct live_address *address, const struct set *set)
+bool set_address_equal(const struct set_address *address, const struct set *set)
 {
     return address->set == set && address->name == set->name && address->metrics == set->metrics
         && address->size == set->size;
@@ -18,11 +18,6 @@ bool live_address_equal(const struct live_address *address, const struct set *se
 static size_t text_size(const char *text)
 {
     return text ? strlen(text) + 1 : 0;
-}
-
-static size_t metric_texts(const struct metric *metric)
-{
-    return text_size(metric->name) + text_size(metric->unit) + text_size(metric->help) + text_size(metric->source);
 }
 
 static const char *copy_text(char **at, const char *text)
@@ -35,11 +30,13 @@ static const char *copy_text(char **at, const char *text)
     return copy;
 }
 
-struct set *live_set_copy(const struct set *set)
+struct set *set_copy(const struct set *set)
 {
     size_t texts = text_size(set->name) + text_size(set->instances);
-    for (size_t i = 0; i < set->size; i++)
-        texts += metric_texts(&set->metrics[i]);
+    for (size_t i = 0; i < set->size; i++) {
+        const struct metric *m = &set->metrics[i];
+        texts += text_size(m->name) + text_size(m->unit) + text_size(m->help) + text_size(m->source);
+    }
     struct set *copy = malloc(sizeof *copy + set->size * sizeof(struct metric) + texts);
     if (!copy)
         return NULL;
@@ -56,20 +53,20 @@ struct set *live_set_copy(const struct set *set)
     return copy;
 }
 
-void live_set_free(struct set **set)
+static bool same(const char *a, const char *b)
 {
-    free(*set);
-    *set = NULL;
+    return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
 static bool metric_equal(const struct metric *a, const struct metric *b)
 {
-    return a->kind == b->kind && a->type == b->type && strcmp(a->name, b->name) == 0 && strcmp(a->unit, b->unit) == 0;
+    return a->kind == b->kind && a->type == b->type && same(a->name, b->name) && same(a->unit, b->unit)
+        && same(a->help, b->help) && same(a->source, b->source);
 }
 
-bool live_set_equal(const struct set *a, const struct set *b)
+bool set_equal(const struct set *a, const struct set *b)
 {
-    if (a->size != b->size || strcmp(a->name, b->name) != 0)
+    if (a->size != b->size || !same(a->name, b->name) || !same(a->instances, b->instances))
         return false;
     for (size_t i = 0; i < a->size; i++)
         if (!metric_equal(&a->metrics[i], &b->metrics[i]))

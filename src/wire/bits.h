@@ -98,8 +98,10 @@ static inline uint64_t bits_get(struct bit_reader *r, unsigned size) /* at most 
     return value;
 }
 
-static inline uint64_t bits_get_long(struct bit_reader *r, unsigned size) /* at most 64; fills */
+static inline uint64_t bits_get_long(struct bit_reader *r, unsigned size) /* at most 64 */
 {
+    if (r->count >= size && size <= 56)
+        return bits_get(r, size);
     uint64_t low = 0;
     unsigned shift = 0;
     bits_fill(r);
@@ -111,14 +113,14 @@ static inline uint64_t bits_get_long(struct bit_reader *r, unsigned size) /* at 
     return low | bits_get(r, size - shift) << shift;
 }
 
-static inline uint64_t bits_get_golomb(struct bit_reader *r, unsigned k) /* fills; below 2^33, or nonsense behind the end */
+#define BITS_ZEROS_MAX 31 /* so many at most before a number; more are nonsense, and are taken for so many */
+
+static inline uint64_t bits_get_golomb(struct bit_reader *r, unsigned k)
 {
-    bits_fill(r);
-    unsigned zeros = r->hold ? (unsigned)__builtin_ctzll(r->hold) : 32;
-    if (zeros > 32)
-        zeros = 32;
+    if (r->count <= BITS_ZEROS_MAX)
+        bits_fill(r);
+    unsigned zeros = (unsigned)__builtin_ctzll(r->hold | 1ull << BITS_ZEROS_MAX), size = zeros + k;
     bits_skip(r, zeros + 1);
-    unsigned size = zeros + k;
     return (bits_get_long(r, size) | 1ull << size) - (1ull << k);
 }
 

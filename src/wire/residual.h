@@ -123,8 +123,10 @@ static inline void rank_put(struct bit_writer *w, unsigned rank)
     bits_put_golomb(w, rank - 4, 1);
 }
 
-static inline uint64_t rank_get(struct bit_reader *r) /* filled */
+static inline uint64_t rank_get(struct bit_reader *r)
 {
+    if (r->count < 3)
+        bits_fill(r);
     if (!(r->hold & 1)) {
         unsigned rank = r->hold >> 1 & 1;
         bits_skip(r, 2);

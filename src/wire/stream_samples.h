@@ -76,13 +76,15 @@ static inline void samples_settle_form(struct track *track, size_t i, double now
         samples_keep_unit(&track->units[i], form_find(now));
 }
 
+#define SAMPLES_EIGHT_KNOWN 0x0101010101010101ull
+
 /* All of these eight are known, quiet and not linked. */
 static inline bool samples_eight_quiet(const struct track *track, size_t i)
 {
     uint64_t sizes, known;
     memcpy(&sizes, track->sizes + i, 8);
     memcpy(&known, track->known + i, 8);
-    return sizes == 0 && known == 0x0101010101010101ull;
+    return sizes == 0 && known == SAMPLES_EIGHT_KNOWN;
 }
 
 #endif

@@ -40,7 +40,6 @@ static uint64_t hear_mantissa(struct state *s, unsigned size)
 /* Of a value that does not stand still, or is not quiet. */
 static uint64_t hear_change(struct state *s, uint8_t *kept, unsigned last, bool *escapes)
 {
-    bits_fill(&s->bits);
     uint64_t size = last ? rank_get(&s->bits) : bits_get_golomb(&s->bits, 0) + 1;
     if (last)
         size = size <= SIZE_ESCAPE + 1 ? size_of_rank((unsigned)size, last) : SIZE_ESCAPE + 1;
@@ -130,27 +129,56 @@ static void hear_known(struct state *s, struct track *track)
     }
 }
 
-static void hear_values(struct state *s, struct track *track, union value *deltas)
+static inline void hear_one(struct state *s, struct track *track, size_t i, union value *deltas)
 {
-    size_t size = track->set->size;
-    for (size_t from = 0; from < size && !s->bad; from += 8) {
-        size_t end = size - from < 8 ? size : from + 8;
-        if (end == from + 8 && samples_eight_quiet(track, from)) {
+    if (track->units[i] & UNIT_IS_REAL)
+        hear_real(s, track, i);
+    else
+        hear_whole(s, track, i, &deltas[i]);
+}
+
+/* Eight that are known: from one that is not quiet to the next, over as many quiet ones as the run allows. */
+static inline void hear_eight(struct state *s, struct track *track, size_t from, union value *deltas)
+{
+    uint64_t sizes, lively;
+    memcpy(&sizes, track->sizes + from, 8);
+    lively = (((sizes & 0x7f7f7f7f7f7f7f7full) + 0x7f7f7f7f7f7f7f7full) | sizes) & 0x8080808080808080ull;
+    for (size_t i = from, end = from + 8; i < end;) {
+        size_t next = lively ? from + (size_t)__builtin_ctzll(lively) / 8 : end;
+        if (i < next) {
             need_run(s);
-            if (s->run >= 8) {
-                s->run -= 8;
+            if (s->run < next - i) {
+                i += s->run;
+                s->run = 0;
+                hear_one(s, track, i++, deltas);
                 continue;
             }
+            s->run -= next - i;
         }
-        for (size_t i = from; i < end; i++) {
-            if (!track->known[i])
-                continue;
-            if (track->units[i] & UNIT_IS_REAL)
-                hear_real(s, track, i);
-            else
-                hear_whole(s, track, i, &deltas[i]);
-        }
+        if (next < end)
+            hear_one(s, track, next, deltas);
+        lively &= lively - 1;
+        i = next + 1;
     }
+}
+
+static void hear_values(struct state *s, struct track *track, union value *deltas)
+{
+    size_t size = track->set->size, i = 0;
+    for (; i + 8 <= size && !s->bad; i += 8) {
+        uint64_t known;
+        memcpy(&known, track->known + i, 8);
+        if (known == SAMPLES_EIGHT_KNOWN) {
+            hear_eight(s, track, i, deltas);
+            continue;
+        }
+        for (size_t k = i; k < i + 8; k++)
+            if (track->known[k])
+                hear_one(s, track, k, deltas);
+    }
+    for (; i < size && !s->bad; i++)
+        if (track->known[i])
+            hear_one(s, track, i, deltas);
 }
 
 /* From changes to values; what is not known is 0. */

@@ -191,7 +191,9 @@ static void tell_values(struct stream *stream, struct track *track, const struct
         for (size_t i = from; i < end; i++) {
             if (!track->known[i])
                 continue;
-            if (track->units[i] & UNIT_IS_REAL)
+            if (track->sizes[i] == 0 && track->values[i].u64 == sample->values[i].u64)
+                stand_still(stream->bench, 1);
+            else if (track->units[i] & UNIT_IS_REAL)
                 tell_real(stream->bench, track, i, sample->values[i]);
             else
                 tell_whole(stream, track, i, sample->values[i].u64, &deltas[i]);

@@ -271,8 +271,7 @@ static enum err csv_write(void *state, const struct batch *batch)
     enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
     if (!err && stream_is_stuck(&s->stream))
         return AGAIN;
-    if (s->append)
-        stream_begin(&s->stream, batch->position);
+    stream_begin(&s->stream, batch->position);
     for (size_t i = 0; i < batch->count && !err; i++) {
         add_sample(s, batch, &batch->samples[i]);
         err = stream_pass(&s->stream);
@@ -313,7 +312,7 @@ static enum err csv_resume(void *state, uint64_t *position)
 static uint64_t csv_durable(const void *state)
 {
     const struct csv_state *s = state;
-    return s->tree ? s->tree->files.position : UINT64_MAX;
+    return s->tree ? s->tree->files.position : s->stream.flushed;
 }
 
 static const char *csv_message(const void *state)

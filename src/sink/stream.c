@@ -128,7 +128,11 @@ enum err stream_flush(struct stream *stream)
     /* pipes, terminals and /dev/null have no disk behind them */
     if (fsync(stream->fd) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
         return err_from_errno(errno);
-    return stream->is_file && stream->position ? mark_save(&stream->mark, stream->fd, stream->position) : OK;
+    if (stream->is_file && stream->position)
+        err = mark_save(&stream->mark, stream->fd, stream->position);
+    if (!err)
+        stream->flushed = stream->position;
+    return err;
 }
 
 void stream_close(struct stream *stream)

@@ -10,10 +10,10 @@ struct stream {
     bool owned; /* opened by us */
     bool wary;  /* a pipe or a terminal, whose reader may be slow: never wait for it but at the end */
     struct buf out; /* add to it, then call stream_pass */
-    /* of a file to which is added: */
-    bool is_file;
-    uint64_t whole;    /* its size before the batch that is being written */
-    uint64_t position; /* of that batch; 0: none */
+    uint64_t position; /* of the batch that was begun last; 0: none */
+    uint64_t flushed;  /* … when it was last flushed */
+    bool is_file;      /* to which is added: */
+    uint64_t whole;    /* its size before that batch */
     struct mark mark;
 };
 

@@ -271,7 +271,8 @@ static enum err csv_write(void *state, const struct batch *batch)
     enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
     if (!err && stream_is_stuck(&s->stream))
         return AGAIN;
-    stream_begin(&s->stream, batch->position);
+    if (!err)
+        err = stream_begin(&s->stream, batch->position);
     for (size_t i = 0; i < batch->count && !err; i++) {
         add_sample(s, batch, &batch->samples[i]);
         err = stream_pass(&s->stream);

@@ -157,8 +157,8 @@ static enum err write_stream(struct influx_state *s, const struct batch *batch)
     enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
     if (!err && stream_is_stuck(&s->stream))
         return AGAIN;
-    if (s->append)
-        stream_begin(&s->stream, batch->position);
+    if (!err)
+        err = stream_begin(&s->stream, batch->position);
     for (size_t i = 0; i < batch->count && !err; i++)
         influx_line_sample(&s->stream.out, batch, &batch->samples[i]);
     if (!err)

@@ -61,7 +61,8 @@ static enum err sink_json_write(void *state, const struct batch *batch)
     enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
     if (!err && stream_is_stuck(&s->stream))
         return AGAIN;
-    stream_begin(&s->stream, batch->position);
+    if (!err)
+        err = stream_begin(&s->stream, batch->position);
     for (size_t i = 0; i < batch->count && !err; i++) {
         if (s->lines)
             json_init_line(&s->json, &s->stream.out);

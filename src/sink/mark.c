@@ -30,6 +30,11 @@ void mark_clear(struct mark *mark)
     mark_init(mark);
 }
 
+bool mark_is_there(const struct mark *mark)
+{
+    return mark->saves > 0;
+}
+
 static uint64_t check_of(const struct copy *copy)
 {
     const uint64_t kept[] = { copy->saves, copy->position, copy->size, copy->inode };

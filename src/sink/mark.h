@@ -19,6 +19,8 @@ struct mark {
 void mark_init(struct mark *mark);
 void mark_clear(struct mark *mark);
 
+bool mark_is_there(const struct mark *mark);
+
 /* Takes back what was added to the file behind its mark, if it has one. */
 enum err mark_open(struct mark *mark, const char *path, int file_fd);
 

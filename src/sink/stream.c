@@ -48,12 +48,16 @@ enum err stream_append(struct stream *stream, const char *path, bool *is_new)
     return err;
 }
 
-void stream_begin(struct stream *stream, uint64_t position)
+enum err stream_begin(struct stream *stream, uint64_t position)
 {
     struct stat facts;
     stream->position = position;
-    if (stream->is_file && fstat(stream->fd, &facts) == 0)
-        stream->whole = (uint64_t)facts.st_size;
+    if (!stream->is_file)
+        return OK;
+    if (fstat(stream->fd, &facts) != 0)
+        return err_from_errno(errno);
+    stream->whole = (uint64_t)facts.st_size;
+    return position && !mark_is_there(&stream->mark) ? mark_save(&stream->mark, stream->fd, 0) : OK;
 }
 
 /* Half a batch, or half a line, is worse than none. */

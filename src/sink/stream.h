@@ -25,8 +25,9 @@ enum err stream_open(struct stream *stream, const char *path);
  * the last batch with a position that was flushed is cut off; stream->mark.position is that batch's. */
 enum err stream_append(struct stream *stream, const char *path, bool *is_new);
 
-/* A batch begins. When an error comes before it was pushed, what is in a file of it is taken back: it may be tried again. */
-void stream_begin(struct stream *stream, uint64_t position);
+/* A batch begins. When an error comes before it was pushed, what is in a file of it is taken back: it may be tried again. The
+ * first one with a position makes the mark. */
+enum err stream_begin(struct stream *stream, uint64_t position);
 
 /* So much is kept already that no more should be added. */
 bool stream_is_stuck(const struct stream *stream);

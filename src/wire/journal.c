@@ -18,6 +18,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#define LOCK_TRIES 20
+#define LOCK_PAUSE_NS 50000000
+
 /* The folder and those above it. */
 static enum err make_folder(const char *dir)
 {
@@ -35,6 +38,17 @@ static enum err make_folder(const char *dir)
     return mkdir(path, 0700) == 0 || errno == EEXIST ? OK : err_from_errno(errno);
 }
 
+/* One that was killed a moment ago may still be on its way out. */
+static bool take_lock(int fd)
+{
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        nanosleep(&(struct timespec){ .tv_nsec = LOCK_PAUSE_NS }, NULL);
+    }
+    return false;
+}
+
 static enum err open_folder(struct journal *journal, const char *dir, struct buf *why)
 {
     enum err err = make_folder(dir);
@@ -50,7 +64,7 @@ static enum err open_folder(struct journal *journal, const char *dir, struct buf
         buf_printf(why, "cannot open the journal %s: %s", dir, err_text(err));
         return err;
     }
-    if (flock(journal->lock_fd, LOCK_EX | LOCK_NB) == 0)
+    if (take_lock(journal->lock_fd))
         return OK;
     buf_printf(why, "another process has the journal %s", dir);
     return AGAIN;

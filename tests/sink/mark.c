@@ -101,6 +101,26 @@ static void what_was_not_flushed_is_taken_back(void **state)
     free(s);
 }
 
+/* The very first ones are taken back too, and what stood in the file before them stays. */
+static void what_was_never_flushed_is_taken_back(void **state)
+{
+    (void)state;
+    const struct sink *sink = sink_find("json");
+    uint64_t position;
+    temp_write(path, "{\"n\": 1000}\n", 12);
+    void *s = open_sink(sink, &position);
+    assert_int_equal(write_one(sink, s, 2, 1), OK);
+    assert_int_equal(write_one(sink, s, 3, 1), OK);
+    assert_numbers(3, 1);
+    sink->close(s);
+    free(s);
+    s = open_sink(sink, &position);
+    assert_int_equal(position, 0);
+    assert_numbers(1, 1);
+    sink->close(s);
+    free(s);
+}
+
 static void a_file_that_others_changed_is_left_alone(void **state)
 {
     (void)state;
@@ -204,6 +224,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
     const struct CMUnitTest tests[] = {
         TEST(what_was_not_flushed_is_taken_back),
+        TEST(what_was_never_flushed_is_taken_back),
         TEST(a_file_that_others_changed_is_left_alone),
         TEST(a_full_disk_leaves_no_half),
         TEST(without_positions_there_is_no_mark),

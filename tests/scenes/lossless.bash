@@ -1,0 +1,98 @@
+# Loaded behind scene by scenes that count samples at both ends: an agent at 100 Hz that also writes what it reads into a file
+# of its own ($T/agent.json), and a collector with sinks. Both are killed and started again as one likes.
+setup() {
+    lossless_setup
+}
+
+teardown() {
+    lossless_teardown
+}
+
+lossless_setup() {
+    scene_setup
+    AGENT= COLLECTOR= PERIOD=10ms SINKS=(--sink "json:path=$T/rows.json,append=yes")
+    MOMENTS=$T/moments # a line for each time that the agent was killed
+    PORT=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    : >"$MOMENTS"
+}
+
+lossless_teardown() {
+    [ -z "$AGENT" ] || kill -9 "$AGENT" 2>/dev/null || :
+    [ -z "$COLLECTOR" ] || kill -9 "$COLLECTOR" 2>/dev/null || :
+    scene_teardown
+}
+
+start_agent() {
+    "$SONDE" agent -p "$PERIOD" --sensors meminfo,loadavg,stat --listen none --socket "$T/agent.sock" \
+        --plain --collector "tcp://127.0.0.1:$PORT" --spool "$T/spool" --sink "json:path=$T/agent.json,append=yes" \
+        "$@" >>"$T/agent.said" 2>&1 3>&- &
+    AGENT=$!
+}
+
+start_collector() {
+    "$SONDE" collect --plain --listen "tcp://127.0.0.1:$PORT" --journal "$T/journal" --http none \
+        --socket "$T/collector.sock" "${SINKS[@]}" "$@" >>"$T/collector.said" 2>&1 3>&- &
+    COLLECTOR=$!
+}
+
+kill_agent() {
+    kill -9 "$AGENT"
+    wait "$AGENT" 2>/dev/null || :
+    AGENT=
+    tail -n 1 "$T/agent.json" >>"$MOMENTS"
+}
+
+kill_collector() {
+    kill -9 "$COLLECTOR"
+    wait "$COLLECTOR" 2>/dev/null || :
+    COLLECTOR=
+}
+
+stop_agent() {
+    kill "$AGENT"
+    wait "$AGENT"
+    AGENT=
+}
+
+stop_collector() {
+    kill "$COLLECTOR"
+    wait "$COLLECTOR"
+    COLLECTOR=
+}
+
+# Between $1 and $2 hundredths of a second.
+doze() {
+    local hundredths=$(($1 + RANDOM % ($2 - $1 + 1)))
+    sleep "$((hundredths / 100)).$(printf %02d $((hundredths % 100)))"
+}
+
+# Waits until a condition holds, at most 40 s.
+wait_for() {
+    for ((i = 0; i < 400; i++)); do
+        eval "$1" && return
+        sleep 0.1
+    done
+    echo "never: $1"
+    tail -n 5 "$T"/*.said
+    return 1
+}
+
+# The agent's connection stands, and what it has not acknowledged yet is no older than a second.
+caught_up() {
+    "$SONDE" ctl --json --agent "$T/agent.sock" 2>/dev/null | jq -e '.uplink | .state == "up" and .lag_ns < 1e9' >/dev/null
+}
+
+# The agent's last sample is in each of the files. (Not by jq, for which a time in ns has too many digits.)
+arrived() {
+    local last rows
+    last=$(tail -n 1 "$T/agent.json" | grep -o '"time_ns": [0-9]*' | tr -dc 0-9)
+    for rows in "$@"; do
+        tail -n 300 "$rows" 2>/dev/null | grep -q "$last" || return 1
+    done
+}
+
+# Everything that the agent read is in the rows, once, and nothing else. What an agent was writing in the moment when it was
+# killed may be in its own file or in the spool alone: at most one reading for each of these moments.
+assert_lossless() {
+    python3 "$SOURCE/tests/scenes/lossless.py" "$T/agent.json" "$MOMENTS" "$@"
+}

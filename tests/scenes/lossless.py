@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Counts samples at both ends: lossless.py AGENT.json KILLS ROWS...
+
+AGENT.json is what the agent wrote itself, a line for each sample; KILLS has the last line of it for each time that the agent
+was killed. ROWS are files of sinks: lines of JSON, or CSV with a line for each value. Every sample must be in each of them,
+once, and nothing else. What an agent was just writing when it was killed may be at one end only: one reading for each kill."""
+import csv
+import json
+import sys
+
+NEAR_NS = 300_000_000
+
+
+def parsed(line):
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def key(sample):
+    return int(sample["time_ns"]), sample["set"], sample["instance"]
+
+
+def keys_of_json(path):
+    found = []
+    for line in open(path, errors="replace"):
+        sample = parsed(line)
+        found.append(key(sample) if sample else None)
+    return found
+
+
+def keys_of_csv(path):
+    """The first value of each sample stands for it; all of its values must be there equally often."""
+    values = {}
+    for row in csv.DictReader(open(path, newline="")):
+        one = key(row), row["metric"]
+        values[one] = values.get(one, 0) + 1
+    found, seen = [], set()
+    for (sample, _), count in values.items():
+        if sample not in seen:
+            seen.add(sample)
+            found += [sample] * count
+        elif count != found.count(sample) and count > 1:
+            found.append(sample)
+    return found
+
+
+def main():
+    agent_path, kills_path, *row_paths = sys.argv[1:]
+    truth = keys_of_json(agent_path)
+    kills = [parsed(line) for line in open(kills_path)]
+    torn = truth.count(None)
+    truth = [k for k in truth if k]
+    each = len({k[1:] for k in truth})
+    moments = [key(kill)[0] for kill in kills if kill]
+    faults = []
+    if torn > len(kills):
+        faults.append(f"{torn} broken lines of the agent, which was killed {len(kills)} times")
+    if len(truth) != len(set(truth)):
+        faults.append("the agent's own file has doubles")
+    for path in row_paths:
+        rows = (keys_of_csv if path.endswith(".csv") else keys_of_json)(path)
+        if None in rows:
+            faults.append(f"{path}: {rows.count(None)} broken lines")
+        rows = [k for k in rows if k]
+        doubles = len(rows) - len(set(rows))
+        missing, more = set(truth) - set(rows), set(rows) - set(truth)
+        excused = {k for k in missing | more if torn or any(abs(k[0] - m) < NEAR_NS for m in moments)}
+        print(f"{path}: {len(rows)} samples of {len(truth)}, {doubles} twice, {len(missing)} missing, {len(more)} more, "
+              f"{len(kills)} kills")
+        if doubles:
+            faults.append(f"{path}: {doubles} samples twice")
+        if (missing | more) - excused:
+            far = sorted((missing | more) - excused)
+            faults.append(f"{path}: {len(far)} missing or too many, far from any kill: {far[:3]}")
+        if len(excused) > each * (len(kills) + torn):
+            faults.append(f"{path}: {len(excused)} missing or too many, at most {each} for each kill")
+        if not rows:
+            faults.append(f"{path}: nothing")
+    for fault in faults:
+        print("FAULT", fault)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

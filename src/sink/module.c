@@ -12,6 +12,7 @@ const struct sink_in_module sink_modules[] = {
     { "elasticsearch", "sink-http.so", "documents in Elasticsearch or OpenSearch" },
     { "hdf5", "sink-hdf5.so", "an HDF5 file as Colmet's collector writes it, for PyTables and h5py" },
     { "influx", "sink-http.so", "InfluxDB's line protocol: a file, standard output, InfluxDB or VictoriaMetrics" },
+    { "kafka", "sink-kafka.so", "messages to Kafka, keyed by job: JSON or MessagePack" },
     { "prometheus", "sink-http.so", "remote write to Prometheus, VictoriaMetrics and others" },
     { 0 },
 };

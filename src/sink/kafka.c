@@ -1,0 +1,196 @@
+/* Samples to Kafka: a message for each, keyed by its job. They wait in a box until the brokers have said that they have them;
+ * each says who it is, so that one that comes twice after a crash can be dropped. */
+#include "sink/module.h"
+
+#include "base/clock.h"
+#include "sink/kafka_producer.h"
+#include "sink/kafka_rows.h"
+#include "sink/kafka_topics.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define MESSAGE_BYTES_MAX (20u << 20)
+
+struct kafka_state {
+    const char *topic, *format, *names, *idempotent;
+    uint64_t queue_bytes, timeout_ns;
+    struct kafka_producer producer;
+    struct kafka_box box;
+    struct kafka_topics topics;
+    struct kafka_rows rows;
+    struct buf body;
+    uint64_t position;         /* of the last batch that is in the box, or has arrived; 0: none */
+    uint64_t stream, sequence; /* for batches straight from the sensors, which have none */
+    char host[256];            /* the same */
+};
+
+static const struct setting kafka_settings[] = {
+    { "brokers", SETTING_TEXT, "localhost:9092", offsetof(struct kafka_state, producer.conf.brokers),
+      "where to begin: HOST:PORT, several with ';' between" },
+    { "topic", SETTING_TEXT, NULL, offsetof(struct kafka_state, topic),
+      "name of the topic, %{set} in it stands for the set; sonde.%{set} when it is not given, sonde.wire for format=wire" },
+    { "format", SETTING_TEXT, "json", offsetof(struct kafka_state, format), "json or msgpack" },
+    { "names", SETTING_TEXT, "sonde", offsetof(struct kafka_state, names), "of fields: sonde, or ldms as in LDMS's CSV" },
+    { "compression", SETTING_TEXT, "lz4", offsetof(struct kafka_state, producer.compression), "none, gzip, snappy, lz4, zstd" },
+    { "idempotent", SETTING_TEXT, "auto", offsetof(struct kafka_state, idempotent),
+      "yes: only to brokers that drop doubles themselves; no; auto: where they can" },
+    { "headers", SETTING_FLAG, "yes", offsetof(struct kafka_state, producer.headers),
+      "host, stream, sequence and place as headers too" },
+    { "queue", SETTING_BYTES, "64MiB", offsetof(struct kafka_state, queue_bytes), "how much may wait for the brokers" },
+    { "timeout", SETTING_DURATION, "30s", offsetof(struct kafka_state, timeout_ns), "how long to wait for them at a time" },
+    { "options", SETTING_TEXT, NULL, offsetof(struct kafka_state, producer.conf.options),
+      "any properties of librdkafka: NAME=VALUE, several with ';' between" },
+    { "config", SETTING_TEXT, NULL, offsetof(struct kafka_state, producer.conf.config),
+      "a file of such properties, one a line: for what is secret" },
+    { 0 },
+};
+
+static enum err wrong(struct kafka_state *s, const char *key, const char *value, const char *allowed)
+{
+    snprintf(s->producer.why, sizeof s->producer.why, "there is no %s %s: %s", key, value, allowed);
+    return USAGE;
+}
+
+static enum err read_settings(struct kafka_state *s, enum kafka_format *format, bool *ldms)
+{
+    bool json = strcmp(s->format, "json") == 0;
+    if (!json && strcmp(s->format, "msgpack") != 0)
+        return wrong(s, "format", s->format, "json or msgpack");
+    *format = json ? KAFKA_JSON : KAFKA_MSGPACK;
+    *ldms = strcmp(s->names, "ldms") == 0;
+    if (!*ldms && strcmp(s->names, "sonde") != 0)
+        return wrong(s, "names", s->names, "sonde or ldms");
+    s->producer.idempotence = KAFKA_WHERE_IT_CAN;
+    if (strcmp(s->idempotent, "auto") == 0)
+        return OK;
+    if (strcmp(s->idempotent, "yes") != 0 && strcmp(s->idempotent, "no") != 0)
+        return wrong(s, "idempotent", s->idempotent, "yes, no or auto");
+    s->producer.idempotence = s->idempotent[0] == 'y' ? KAFKA_ALWAYS : KAFKA_NEVER;
+    return OK;
+}
+
+static enum err kafka_open(void *state)
+{
+    struct kafka_state *s = state;
+    enum kafka_format format = KAFKA_JSON;
+    bool ldms = false;
+    enum err err = read_settings(s, &format, &ldms);
+    if (err)
+        return err;
+    s->topics.pattern = s->topic ? s->topic : "sonde.%{set}";
+    kafka_box_init(&s->box, s->queue_bytes);
+    err = kafka_producer_open(&s->producer, &s->box);
+    if (err)
+        return err;
+    kafka_rows_init(&s->rows, format, ldms);
+    buf_init(&s->body, MESSAGE_BYTES_MAX);
+    if (getrandom(&s->stream, sizeof s->stream, 0) != (ssize_t)sizeof s->stream)
+        s->stream = clock_realtime_ns();
+    if (gethostname(s->host, sizeof s->host - 1))
+        s->host[0] = '\0';
+    return OK;
+}
+
+static struct kafka_mark mark_of(const struct kafka_state *s, const struct batch *batch)
+{
+    bool has_own = batch->stream || batch->sequence;
+    return (struct kafka_mark){ .host = batch->host ? batch->host : s->host,
+                                .stream = has_own ? batch->stream : s->stream,
+                                .sequence = has_own ? batch->sequence : s->sequence + 1 };
+}
+
+static enum err add_row(struct kafka_state *s, const struct batch *batch, const struct kafka_mark *mark, size_t place)
+{
+    const char *topic;
+    struct kafka_name name = { .host = bytes_of(mark->host), .key = bytes_of(kafka_rows_key(batch, mark, place)),
+                               .stream = mark->stream, .sequence = mark->sequence, .place = place };
+    enum err err = kafka_topics_find(&s->topics, kafka_rows_set(batch, place), &topic);
+    buf_reset(&s->body);
+    kafka_rows_add(&s->rows, batch, mark, place, &s->body);
+    if (!err)
+        err = buf_err(&s->body);
+    return err ? err : kafka_box_add(&s->box, topic, &name, (struct bytes){ s->body.data, s->body.size });
+}
+
+/* What does not fit now may fit when something has gone; what would not fit into an empty box never does. */
+static enum err no_room(struct kafka_state *s, enum err err)
+{
+    kafka_box_take_back(&s->box);
+    if (err != FULL)
+        return err;
+    if (!s->box.count) {
+        snprintf(s->producer.why, sizeof s->producer.why, "a batch is larger than the queue, which is %llu MiB",
+                 (unsigned long long)s->queue_bytes >> 20);
+        return FULL;
+    }
+    kafka_producer_flush(&s->producer, clock_monotonic_ns() + s->timeout_ns);
+    return AGAIN;
+}
+
+static enum err kafka_write(void *state, const struct batch *batch)
+{
+    struct kafka_state *s = state;
+    struct kafka_mark mark = mark_of(s, batch);
+    enum err err = OK;
+    if (batch->position && batch->position <= s->position)
+        return OK; /* it came again after a failure that was not its own */
+    for (size_t place = 0; place < kafka_rows_count(batch) && !err; place++)
+        err = add_row(s, batch, &mark, place);
+    if (err)
+        return no_room(s, err);
+    kafka_box_keep(&s->box);
+    if (batch->position)
+        s->position = batch->position;
+    if (mark.stream == s->stream)
+        s->sequence++;
+    kafka_producer_turn(&s->producer, 0);
+    return OK;
+}
+
+static enum err kafka_flush(void *state, uint64_t deadline_ns)
+{
+    struct kafka_state *s = state;
+    enum err err = kafka_producer_flush(&s->producer, deadline_ns ? deadline_ns : clock_monotonic_ns() + s->timeout_ns);
+    if (err && !*s->producer.why)
+        snprintf(s->producer.why, sizeof s->producer.why, "the brokers %.200s have not answered yet", s->producer.conf.brokers);
+    return err;
+}
+
+static void kafka_close(void *state)
+{
+    struct kafka_state *s = state;
+    kafka_producer_close(&s->producer);
+    kafka_box_clear(&s->box);
+    kafka_topics_clear(&s->topics);
+    kafka_rows_clear(&s->rows);
+    buf_clear(&s->body);
+}
+
+static const char *kafka_message(const void *state)
+{
+    return ((const struct kafka_state *)state)->producer.why;
+}
+
+static uint64_t kafka_refused(const void *state)
+{
+    return ((const struct kafka_state *)state)->producer.refused;
+}
+
+static const struct sink sink_kafka = {
+    .name = "kafka",
+    .about = "messages to Kafka, keyed by job: JSON or MessagePack",
+    .settings = kafka_settings,
+    .state_size = sizeof(struct kafka_state),
+    .open = kafka_open,
+    .write = kafka_write,
+    .flush = kafka_flush,
+    .close = kafka_close,
+    .message = kafka_message,
+    .refused = kafka_refused,
+    .may_block = true,
+};
+
+SINK_MODULE_EXPORT(&sink_kafka);

@@ -1,0 +1,183 @@
+#!/usr/bin/env bats
+# Samples in Kafka: librdkafka's mock cluster, which speaks the protocol of today, and a real broker of 2016 that is killed. kcat
+# reads what arrived: it is not ours, and knows nothing of us.
+load scene
+load live
+
+OLD=(-X api.version.request=false -X broker.version.fallback=0.9.0.1)
+OLD_OPTIONS='options=api.version.request=false;broker.version.fallback=0.9.0.1'
+
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+setup() {
+    live_setup
+    MOCK='' POUR='' REAL=$(free_port)
+}
+
+teardown() {
+    for pid in $MOCK $POUR; do kill -9 "$pid" 2>/dev/null || :; done
+    "$SOURCE/tests/tools/kafka-down" "$T/kafka"
+    live_teardown
+}
+
+start_mock() {
+    [ -x "$TOOLS/kafka_mock" ] && command -v kcat >/dev/null || skip "no librdkafka or no kcat"
+    mkdir -p "$T/mock"
+    "$TOOLS/kafka_mock" "$T/mock" "${1:-1}" >"$T/mock/out" 2>&1 3>&- &
+    MOCK=$!
+    wait_for '[ -s "$T/mock/brokers" ]'
+    BROKERS=$(tr , ';' <"$T/mock/brokers")
+}
+
+start_kafka() {
+    [ -x "$TOOLS/kafka_mock" ] || skip "no librdkafka"
+    status=0
+    "$SOURCE/tests/tools/kafka-up" "$T/kafka" "$REAL" || status=$?
+    [ "$status" -ne 77 ] || skip "no Kafka (tools/install-npm), no java or no kcat"
+    [ "$status" -eq 0 ]
+    BROKERS=127.0.0.1:$REAL
+}
+
+kill_kafka() {
+    kill -9 "$(cat "$T/kafka/pid")"
+}
+
+pour() { # SETTINGS FROM TO HOST…
+    "$BUILD/tests/sink_pour" "kafka:brokers=$BROKERS$1" "${@:2}" >"$T/poured" 2>&1 3>&-
+}
+
+# All messages of a topic: what kcat -f says of each.
+read_topic() { # TOPIC FORMAT [options of kcat]
+    timeout 60 kcat -q -b "${BROKERS//;/,}" -t "$1" -C -e -o beginning -f "$2" "${@:3}"
+}
+
+# "host stream sequence place" of each message.
+names() {
+    jq -r '"\(.host) \(.stream) \(.sequence) \(.place)"'
+}
+
+# Of what tests/tools/sink_pour.c says of hosts n1 and n2, batches $1 to $2: the same.
+poured() {
+    for ((n = $1; n < $2; n++)); do
+        for host in n1 n2; do
+            for place in 0 1 2; do echo "$host 000000000000004d $((n + 1)) $place"; done
+        done
+    done | sort
+}
+
+@test "a topic for each set, JSON that others can read, a job on one partition and in order" {
+    start_mock 3
+    pour '' 0 40 n1 n2
+    read_topic sonde.feed '%k %p %s\n' >feed
+    [ "$(wc -l <feed)" -eq 80 ]
+    [ "$(cut -d' ' -f1,2 feed | sort -u | wc -l)" -eq 1 ]
+    grep -q '^4711 ' feed
+    cut -d' ' -f3- feed | jq -r 'select(.host == "n1") | .batches' >order
+    diff order <(seq 0 39)
+    cut -d' ' -f3- feed | jq -es 'all(.job == "4711" and .job_user == "ada" and .set == "feed" and .level == .batches + 0.5
+        and .change == -.batches and .time_ns == (1700000000 + .batches) * 1000000000)'
+    # those of the node are keyed by it, say their instance, and not what is unknown
+    read_topic sonde.disk '%k %s\n' >disk
+    [ "$(grep -c '^n1 ' disk)" -eq 80 ]
+    cut -d' ' -f2- disk | jq -es 'all(has("never") | not) and ([.[].instance] | unique == ["sda", "sdb"])'
+}
+
+@test "headers and fields say who a message is" {
+    start_mock
+    pour '' 0 3 n1
+    read_topic sonde.feed '%h %s\n' >feed
+    head -n 1 feed | grep -q '^host=n1,stream=000000000000004d,sequence=1,place=0 {'
+    { read_topic sonde.feed '%s\n'; read_topic sonde.disk '%s\n'; } | names | sort >found
+    diff found <(poured 0 3 | grep '^n1')
+}
+
+@test "one topic for all, MessagePack, LDMS's names" {
+    start_mock
+    pour ',topic=metrics,format=msgpack,names=ldms,compression=zstd' 0 5 n1
+    read_topic metrics '%s' >packed
+    python3 -c 'import msgpack, sys
+rows = list(msgpack.Unpacker(open("packed", "rb")))
+assert len(rows) == 15, len(rows)
+row = rows[0]
+assert row["ProducerName"] == "n1" and row["job_id"] == 4711 and row["Time"] == 1700000000.0 and row["batches"] == 0, row
+assert sorted({(r["sequence"], r["place"]) for r in rows}) == [(s, p) for s in range(1, 6) for p in range(3)]'
+}
+
+@test "brokers that are away, that refuse, that lose a leader: told, and all arrives in order" {
+    start_mock 3
+    BROKERS=$BROKERS pour ',timeout=2s' 0 400 n1 n2 &
+    POUR=$!
+    for round in 1 2 3; do
+        for broker in 1 2 3; do echo "down $broker" >>"$T/mock/say"; done
+        sleep 0.3
+        for broker in 1 2 3; do echo "up $broker" >>"$T/mock/say"; done
+        echo "produce 3 6" >>"$T/mock/say" # NOT_LEADER_FOR_PARTITION
+        echo "produce 2 7" >>"$T/mock/say" # REQUEST_TIMED_OUT
+        sleep 0.3
+    done
+    wait $POUR || { cat "$T/poured"; false; }
+    POUR=
+    { read_topic sonde.feed '%s\n'; read_topic sonde.disk '%s\n'; } | names | sort -u >found
+    diff found <(poured 0 400)
+    read_topic sonde.feed '%s\n' | jq -r 'select(.host == "n2") | .batches' | uniq >order
+    diff order <(seq 0 399)
+}
+
+@test "kill -9 of a real Kafka and of the sender in the middle of it, in a loop: every sample once after the doubles are dropped" {
+    start_kafka
+    feed() { pour ",$OLD_OPTIONS,timeout=2s" "$@"; }
+    feed 0 2000 n1 n2 &
+    POUR=$!
+    for round in 1 2; do
+        sleep 0.3
+        kill_kafka
+        start_kafka
+    done
+    wait $POUR || { cat "$T/poured"; false; }
+    # senders that die: whoever drives them delivers what was not durable again
+    for round in 1 2 3; do
+        "$BUILD/tests/sink_pour" "kafka:brokers=$BROKERS,$OLD_OPTIONS" 2000 9000 n1 n2 >"$T/poured" 2>&1 3>&- &
+        POUR=$!
+        sleep 0.4
+        kill -9 $POUR
+        wait $POUR || :
+    done
+    feed 2000 2500 n1 n2
+    POUR=
+    { read_topic sonde.feed '%s\n' "${OLD[@]}"; read_topic sonde.disk '%s\n' "${OLD[@]}"; } >all
+    names <all | sort >found
+    sort -u found | awk '$3 <= 2500' >once
+    diff once <(poured 0 2500)
+    # doubles are doubles: the same to the last byte
+    [ "$(sort -u all | wc -l)" -eq "$(sort -u found | wc -l)" ]
+}
+
+@test "what each failure says" {
+    start_mock
+    say() {
+        "$SONDE" agent --once --listen none --socket none --sensors loadavg --sink "kafka:$1" 2>"$T/said" || :
+        grep -q "$2" "$T/said" || { cat "$T/said"; return 1; }
+    }
+    say "brokers=127.0.0.1:1,timeout=300ms" '127.0.0.1:1.*Connection refused'
+    say "brokers=$BROKERS,format=xml" 'there is no format xml: json'
+    say "brokers=$BROKERS,options=no.such=1" 'no.such=1: No such configuration property'
+    say "brokers=$BROKERS,config=/nonexistent" 'cannot read /nonexistent'
+    say "brokers=$BROKERS,compression=best" 'compression.type=best'
+}
+
+@test "an agent writes to it, and a message that is too large holds up nothing" {
+    start_mock
+    start_agent --sensors loadavg,stat -p 100ms --sink "json:path=$T/truth" --sink "kafka:brokers=$BROKERS,topic=node"
+    wait_for '[ "$("$SONDE" ctl --json | jq .ticks)" -ge 10 ]'
+    kill "$AGENT"
+    wait "$AGENT" || :
+    AGENT=
+    diff <(read_topic node '%s\n' | jq -r '"\(.set) \(.instance // "") \(.time_ns)"' | sort) \
+        <(jq -r '"\(.set) \(.instance) \(.time_ns)"' "$T/truth" | sort)
+    [ "$(read_topic node '%s\n' | names | sort | uniq -d | wc -l)" -eq 0 ]
+    start_agent --sensors loadavg,vmstat -p 100ms --sink "kafka:brokers=$BROKERS,topic=small,options=message.max.bytes=1000"
+    wait_for 'grep -q "the sink kafka loses samples: topic small: .*too large.*: never taken" "$T/said"'
+    wait_for '[ "$(read_topic small "%s\n" | wc -l)" -ge 3 ]'
+}

@@ -141,4 +141,12 @@ static inline uint64_t rank_get(struct bit_reader *r)
     return 4 + bits_get_golomb(r, 1);
 }
 
+/* What the next RANK_BITS bits say of a size, for each last size: one look instead of branches that nobody can foretell. */
+#define RANK_BITS 6
+struct rank_code {
+    uint8_t size, length; /* length 0: the code is longer, see rank_get */
+};
+extern struct rank_code rank_codes[SIZE_CLIP + 1][1 << RANK_BITS];
+void rank_codes_make(void); /* before the first is read; from any thread */
+
 #endif

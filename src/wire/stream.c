@@ -2,6 +2,7 @@
  * stream_snapshot.c. */
 #include "wire/stream.h"
 
+#include "wire/residual.h"
 #include "wire/stream_state.h"
 
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 enum err stream_new(struct stream **stream)
 {
     *stream = calloc(1, sizeof **stream);
+    rank_codes_make();
     if (*stream)
         buf_init(&(*stream)->texts, STREAM_RECORD_MAX);
     return *stream ? OK : NOMEM;

@@ -63,10 +63,10 @@ static inline void samples_keep_unit(uint8_t *unit, unsigned now)
     *unit = (uint8_t)((*unit & ~UNIT_MASK) | now);
 }
 
-/* Behind each change of a whole number. */
+/* Behind each change of a whole number. Whether it did change is asked last: that cannot be foretold. */
 static inline void samples_settle_unit(struct track *track, size_t i, uint64_t last, uint64_t now, bool has_escaped)
 {
-    if (has_escaped || (last == 0 && (track->units[i] & UNIT_MASK) == UNIT_ONE))
+    if ((has_escaped || (last == 0 && (track->units[i] & UNIT_MASK) == UNIT_ONE)) && now != last)
         samples_keep_unit(&track->units[i], unit_find(now, (int64_t)(now - last)));
 }
 

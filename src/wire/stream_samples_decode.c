@@ -54,6 +54,19 @@ static uint64_t hear_change(struct state *s, uint8_t *kept, unsigned last, bool 
     return size ? hear_mantissa(s, (unsigned)size) : 0;
 }
 
+/* Of a value that is not quiet. Most codes are short. */
+static inline uint64_t hear_lively(struct state *s, uint8_t *kept, unsigned last, bool *escapes)
+{
+    bits_fill(&s->bits);
+    struct rank_code code = rank_codes[last][s->bits.hold & ((1u << RANK_BITS) - 1)];
+    if (code.length == 0)
+        return hear_change(s, kept, last, escapes);
+    unsigned is_change = code.size > 0, rest = code.size - is_change;
+    bits_skip(&s->bits, code.length);
+    samples_keep_size(kept, code.size);
+    return bits_get(&s->bits, rest) | (uint64_t)is_change << rest;
+}
+
 static inline void need_run(struct state *s)
 {
     if (s->has_run)
@@ -67,7 +80,7 @@ static inline uint64_t hear(struct state *s, uint8_t *kept, bool *escapes)
     unsigned last = *kept & ~SIZE_LINKED;
     *escapes = false;
     if (last)
-        return hear_change(s, kept, last, escapes);
+        return hear_lively(s, kept, last, escapes);
     need_run(s);
     if (s->run) {
         s->run--;
@@ -77,20 +90,17 @@ static inline uint64_t hear(struct state *s, uint8_t *kept, bool *escapes)
     return hear_change(s, kept, 0, escapes);
 }
 
-static void hear_whole(struct state *s, struct track *track, size_t i, union value *delta_out)
+static inline void hear_whole(struct state *s, struct track *track, size_t i, union value *delta_out)
 {
-    bool is_linked = track->sizes[i] & SIZE_LINKED, escapes;
-    uint64_t residual = hear(s, &track->sizes[i], &escapes), delta = 0, last = track->values[i].u64;
-    if (residual) {
-        bool is_plain = track->units[i] & UNIT_IS_COUNTER && !is_linked && !escapes;
-        delta = is_plain ? residual : stream_unzigzag(residual);
-        if (!escapes)
-            delta = (uint64_t)unit_times((int64_t)delta, track->units[i]);
-    }
+    bool escapes;
+    unsigned unit = track->units[i], is_linked = track->sizes[i] / SIZE_LINKED;
+    uint64_t residual = hear(s, &track->sizes[i], &escapes), last = track->values[i].u64;
+    bool is_plain = (unit & UNIT_IS_COUNTER) > 0 && !is_linked && !escapes;
+    uint64_t delta = is_plain ? residual : stream_unzigzag(residual);
+    if (!escapes)
+        delta = (uint64_t)unit_times((int64_t)delta, unit);
     if (is_linked)
         delta += samples_predict(s->stream, track, i);
-    if (!delta)
-        return;
     delta_out->u64 = delta;
     track->values[i].u64 = last + delta;
     samples_settle_unit(track, i, last, last + delta, escapes);

@@ -1,0 +1,71 @@
+#!/usr/bin/env bats
+# Collectors that hand on to another.
+load scene
+load collecting
+
+# The one at the top, and the ports of two below it.
+start_top() {
+    TOP_PORT=$PORT
+    NAME=top start_collector --sink "csv:path=$T/out.csv"
+    TOP=$COLLECTOR
+    LOW_PORT=($(free_port) $(free_port))
+    LOW_HTTP=($(free_port) $(free_port))
+}
+
+# start_low 0|1
+start_low() {
+    PORT=${LOW_PORT[$1]} HTTP=127.0.0.1:${LOW_HTTP[$1]} NAME=low$1 \
+        start_collector --upstream "tcp://127.0.0.1:$TOP_PORT"
+    LOW[$1]=$COLLECTOR
+}
+
+@test "what comes to a lower collector is at the top, under its own name, and once" {
+    start_top
+    start_low 0
+    PORT=${LOW_PORT[0]} start_agent --sink "csv:path=$T/truth.csv"
+    wait_for '[ "$(NAME=top status_of "[.hosts[] | select(.records > 10)] | length")" -ge 1 ]'
+    [ "$(NAME=low0 status_of .upstream.state)" = up ]
+    kill -9 "$TOP"
+    wait "$TOP" || :
+    sleep 1
+    PORT=$TOP_PORT NAME=top start_collector --sink "csv:path=$T/out.csv"
+    kill -9 "${LOW[0]}"
+    wait "${LOW[0]}" || :
+    start_low 0
+    wait_for '[ "$(NAME=low0 status_of "[.hosts[].records] | max // 0")" -ge 10 ]'
+    stop "$AGENT"
+    wait_for '[ "$(NAME=low0 status_of .upstream.waiting_bytes)" -eq 0 ]'
+    stop "$COLLECTOR"
+    wait_for 'grep ,load1, truth.csv | cut -d, -f1 | sort -u >want; grep ,load1, out.csv | cut -d, -f1 | sort -u >got; cmp -s want got'
+}
+
+@test "an agent that goes over to another collector: the top gets all of it by both ways" {
+    need_root
+    start_top
+    for low in 0 1; do
+        PORT=${LOW_PORT[$low]} HTTP=127.0.0.1:${LOW_HTTP[$low]} NAME=low$low
+        start unshare --uts -- sh -c 'hostname "$0" && exec "$@"' "low$low" "$SONDE" collect --plain \
+            --listen "tcp://127.0.0.1:$PORT" --journal "$T/$NAME.journal" --http none --socket "$T/run/$NAME.sock" \
+            --upstream "tcp://127.0.0.1:$TOP_PORT"
+        LOW[$low]=$STARTED
+        wait_for '"$SONDE" collect --status --json "$T/run/'"$NAME"'.sock" >/dev/null 2>&1'
+    done
+    unset NAME
+    PORT=${LOW_PORT[0]} start_agent --collector "tcp://127.0.0.1:${LOW_PORT[1]}" --sink "csv:path=$T/truth.csv"
+    wait_for '[ "$(NAME=top status_of "[.hosts[] | select(.records > 5)] | length")" -ge 1 ]'
+    stop "$TOP" -9 # so that the first has something that it has not handed on
+    before=$(NAME=low0 status_of "[.hosts[].records] | max")
+    wait_for '[ "$(NAME=low0 status_of "[.hosts[].records] | max")" -gt $((before + 10)) ]'
+    kill -9 "${LOW[0]}"
+    wait_for '[ "$(NAME=low1 status_of "[.hosts[].records] | max // 0")" -gt 10 ]' ||
+        wait_for '[ "$(NAME=low1 status_of "[.hosts[].records] | max // 0")" -gt 10 ]'
+    PORT=$TOP_PORT NAME=top start_collector --sink "csv:path=$T/out.csv"
+    # what came by the second way is at the top before the first is back
+    wait_for '[ "$(NAME=top status_of "[.hosts[].missing] | max")" -gt 0 ]'
+    start unshare --uts -- sh -c 'hostname "$0" && exec "$@"' low0 "$SONDE" collect --plain \
+        --listen "tcp://127.0.0.1:${LOW_PORT[0]}" --journal "$T/low0.journal" --http none --socket "$T/run/low0.sock" \
+        --upstream "tcp://127.0.0.1:$TOP_PORT"
+    wait_for '[ "$(NAME=top status_of "[.hosts[].missing] | max")" -eq 0 ]'
+    stop "$AGENT"
+    wait_for 'grep ,load1, truth.csv | cut -d, -f1 | sort >want; grep ,load1, out.csv | cut -d, -f1 | sort >got; cmp -s want got'
+}

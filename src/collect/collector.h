@@ -11,6 +11,7 @@
 #include "collect/desk.h"
 #include "collect/outlet.h"
 #include "collect/receiver.h"
+#include "collect/rollup.h"
 #include "job/host.h"
 #include "wire/keys.h"
 #include "wire/uplink.h"
@@ -38,6 +39,8 @@ struct collector {
     struct outlet *outlets[COLLECTOR_PLAN_MAX];
     size_t outlet_count;
     struct uplink *uplink; /* NULL: none */
+    struct journal *rolled; /* what the rollup makes, and the uplink reads then; NULL: there is no rollup */
+    struct rollup *rollup;
 
     const struct zmq_module *zmq;
     struct zmq_router *router;

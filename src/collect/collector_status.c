@@ -230,6 +230,24 @@ static void add_upstream(struct json *json, struct collector *collector)
     json_end_object(json);
 }
 
+static void add_rollup(struct json *json, struct collector *collector)
+{
+    struct rollup_figures f;
+    if (!collector->rollup)
+        return;
+    rollup_figures(collector->rollup, &f);
+    json_key(json, "rollup");
+    json_begin_object(json);
+    json_field_u64(json, "window_ns", collector->plan.rollup_ns);
+    json_field_u64(json, "records", f.records);
+    json_field_u64(json, "samples", f.samples);
+    json_field_u64(json, "windows", f.windows);
+    json_field_u64(json, "late", f.late);
+    json_field_u64(json, "hosts", f.hosts);
+    json_field_u64(json, "waiting_bytes", f.lag_bytes);
+    json_end_object(json);
+}
+
 void collector_status(struct buf *out, struct collector *collector)
 {
     struct json json;
@@ -245,6 +263,7 @@ void collector_status(struct buf *out, struct collector *collector)
     add_journal(&json, collector);
     add_stages(&json, collector);
     add_upstream(&json, collector);
+    add_rollup(&json, collector);
     json_key(&json, "sinks");
     json_begin_array(&json);
     for (size_t i = 0; i < collector->outlet_count; i++)

@@ -61,16 +61,32 @@ enum err gateway_open_router(struct collector *collector, struct buf *why)
     return err;
 }
 
+static enum err open_rollup(struct collector *collector, struct buf *why)
+{
+    char dir[4096];
+    const struct collector_plan *plan = &collector->plan;
+    struct journal_settings settings = { .bytes = plan->journal_bytes, .age_ns = plan->journal_age_ns, .after_sync = true };
+    if (snprintf(dir, sizeof dir, "%s/rollup", plan->journal) >= (int)sizeof dir)
+        return USAGE;
+    enum err err = journal_open(&collector->rolled, dir, &settings, why);
+    struct rollup_settings rollup = { collector->journal, collector->rolled, collector->host.name, plan->rollup_ns };
+    return err ? err : rollup_open(&collector->rollup, &rollup);
+}
+
 enum err gateway_open_uplink(struct collector *collector, struct buf *why)
 {
     const struct collector_plan *plan = &collector->plan;
     const char *server_keys[COLLECTOR_PLAN_MAX + 1] = { NULL };
     if (!plan->upstream.count || collector->uplink)
         return OK;
+    enum err err = plan->rollup_ns ? open_rollup(collector, why) : OK;
+    if (err)
+        return err;
     for (size_t i = 0; i < plan->upstream.count && plan->upstream_keys.count; i++)
         server_keys[i] = plan->upstream_keys.texts[plan->upstream_keys.count > 1 ? i : 0];
     struct uplink_settings settings = {
-        .journal = collector->journal, .name = UPLINK_NAME, .host = collector->host.name, .role = "collector",
+        .journal = collector->rolled ? collector->rolled : collector->journal,
+        .name = UPLINK_NAME, .host = collector->host.name, .role = "collector",
         .collectors = (const char *const *)plan->upstream.texts, .key_file = plan->plain ? NULL : plan->key,
         .server_keys = server_keys, .munge = plan->munge,
     };
@@ -83,6 +99,8 @@ void gateway_close(struct collector *collector)
         collector->zmq->router_close(&collector->router);
     if (collector->uplink)
         uplink_close(&collector->uplink, LINGER_NS);
+    rollup_close(&collector->rollup);
+    journal_close(&collector->rolled);
     keys_list_close(&collector->keys);
 }
 
@@ -90,7 +108,9 @@ static bool is_wanted(const struct collector_plan *plan, const char *name)
 {
     char wanted[64];
     if (strcmp(name, UPLINK_NAME) == 0)
-        return plan->upstream.count;
+        return plan->upstream.count && !plan->rollup_ns;
+    if (strcmp(name, "rollup") == 0)
+        return plan->rollup_ns;
     for (size_t i = 0; i < plan->sink_count; i++) {
         outlet_name(&plan->sinks[i], wanted);
         if (strcmp(wanted, name) == 0)
@@ -162,6 +182,9 @@ void gateway_keep_fixed(struct collector *collector, struct collector_plan *next
     keep_text(&plan->colmet, &next->colmet, "colmet");
     keep_text(&plan->key, &next->key, "key");
     keep_text(&plan->allow, &next->allow, "allow");
+    if (plan->rollup_ns != next->rollup_ns)
+        log_warn("rollup is another now: that needs a restart of the collector");
+    next->rollup_ns = plan->rollup_ns;
     if (plan->plain != next->plain)
         log_warn("plain is another now: that needs a restart of the collector");
     next->plain = plan->plain;

@@ -69,3 +69,21 @@ start_low() {
     stop "$AGENT"
     wait_for 'grep ,load1, truth.csv | cut -d, -f1 | sort >want; grep ,load1, out.csv | cut -d, -f1 | sort >got; cmp -s want got'
 }
+
+@test "a rollup hands on minimum, mean, maximum and last, and the lower one keeps all" {
+    start_top
+    PORT=${LOW_PORT[0]} HTTP=127.0.0.1:${LOW_HTTP[0]} NAME=low0 \
+        start_collector --upstream "tcp://127.0.0.1:$TOP_PORT" --rollup 1s --sink "csv:path=$T/all.csv"
+    PORT=${LOW_PORT[0]} start_agent
+    wait_for '[ "$(grep -c ,loadavg_rollup,.*,load1_mean, out.csv)" -ge 3 ]'
+    ! grep -q ',loadavg,' out.csv
+    grep -q ',loadavg,' all.csv
+    [ "$(grep ,load1_mean, out.csv | cut -d, -f1 | sort | uniq -d | wc -l)" -eq 0 ]
+    # what is told of a window is what was in it
+    wait_for '[ "$(NAME=low0 status_of ".sinks[0].waiting_bytes")" -lt 5000 ]'
+    end=$(grep ,load1_max, out.csv | sed -n 2p | cut -d, -f1)
+    told=$(grep "^$end,.*,load1_max," out.csv | sed 's/\r//' | awk -F, '{ print $NF + 0 }')
+    most=$(awk -F, -v end="$end" '/,load1,/ && $1 >= end - 1e9 && $1 < end && $NF + 0 > most { most = $NF + 0 } END { print most + 0 }' all.csv)
+    [ "$told" = "$most" ] || { echo "$told is not $most"; head -3 out.csv; false; }
+    [ "$(NAME=low0 status_of .rollup.late)" -eq 0 ]
+}

@@ -5,6 +5,7 @@
 #include "sink/colmet_fields.h"
 #include "sink/colmet_sensors.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,4 +112,20 @@ enum err colmet_rows_make(struct colmet_rows *rows, const struct batch *batch, c
     for (size_t i = 0; i < batch->count && !err; i++)
         err = add_sample(rows, &batch->samples[i]);
     return err ? err : colmet_slots_sort(&rows->slots, list, count);
+}
+
+void colmet_rows_involved(const struct colmet_row *row, char *out, size_t size)
+{
+    size_t used = 1;
+    out[0] = '[';
+    for (size_t i = 0; i < row->involved_count; i++) {
+        char number[32];
+        size_t length = (size_t)snprintf(number, sizeof number, "%s%llu", i ? ", " : "", (unsigned long long)row->involved[i]);
+        if (used + length + 2 > size)
+            break;
+        memcpy(out + used, number, length);
+        used += length;
+    }
+    out[used++] = ']';
+    memset(out + used, 0, size - used);
 }

@@ -43,4 +43,7 @@ enum err colmet_rows_make(struct colmet_rows *rows, const struct batch *batch, c
  * own from 2^62 on, made from their text. */
 uint64_t colmet_rows_job(const char *id);
 
+/* "[42, 43]", cut behind a whole number where it does not fit into size bytes with a NUL. */
+void colmet_rows_involved(const struct colmet_row *row, char *out, size_t size);
+
 #endif

@@ -1,7 +1,6 @@
 /* Columns, and a row's values into them. Nothing here needs libhdf5. */
 #include "sink/hdf5_layout.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,22 +73,6 @@ static void put_value(const struct hdf5_column *column, const struct colmet_row 
     memcpy(out, &number, sizeof number);
 }
 
-void hdf5_layout_involved(const struct colmet_row *row, char *out, size_t size)
-{
-    size_t used = 1;
-    out[0] = '[';
-    for (size_t i = 0; i < row->involved_count; i++) {
-        char number[32];
-        size_t length = (size_t)snprintf(number, sizeof number, "%s%llu", i ? ", " : "", (unsigned long long)row->involved[i]);
-        if (used + length + 2 > size)
-            break;
-        memcpy(out + used, number, length);
-        used += length;
-    }
-    out[used++] = ']';
-    memset(out + used, 0, size - used);
-}
-
 static void put(const struct hdf5_column *column, const struct colmet_row *row, size_t label, uint8_t *out)
 {
     int64_t number = (int64_t)(column->origin == HDF5_JOB ? row->job : row->time_s);
@@ -99,7 +82,7 @@ static void put(const struct hdf5_column *column, const struct colmet_row *row, 
     case HDF5_BACKEND: put_text(out, column->size, row->backend->name); break;
     case HDF5_JOB:
     case HDF5_TIME: memcpy(out, &number, sizeof number); break;
-    case HDF5_INVOLVED: hdf5_layout_involved(row, (char *)out, column->size); break;
+    case HDF5_INVOLVED: colmet_rows_involved(row, (char *)out, column->size); break;
     case HDF5_COUNTER: put_text(out, column->size, row->backend->columns[label].name); break;
     case HDF5_MEANING: put_text(out, column->size, row->labels[label]); break;
     }

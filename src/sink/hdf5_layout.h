@@ -37,7 +37,4 @@ void hdf5_layout_pack(const struct hdf5_layout *layout, const struct colmet_row 
 /* Of HDF5_MAPPING: that column i of row is what its label says. */
 void hdf5_layout_pack_label(const struct hdf5_layout *layout, const struct colmet_row *row, size_t i, uint8_t *out);
 
-/* "[42, 43]", cut behind a whole number where it does not fit into size bytes with a NUL. */
-void hdf5_layout_involved(const struct colmet_row *row, char *out, size_t size);
-
 #endif

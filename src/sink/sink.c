@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-extern const struct sink sink_csv, sink_json, sink_null, sink_stdout, sink_store;
+extern const struct sink sink_colmet, sink_colmet_stdout, sink_csv, sink_json, sink_null, sink_stdout, sink_store;
 
-const struct sink *const sink_all[] = { &sink_csv, &sink_json, &sink_null, &sink_stdout, &sink_store, NULL };
+const struct sink *const sink_all[] = { &sink_colmet, &sink_colmet_stdout, &sink_csv,   &sink_json,
+                                        &sink_null,   &sink_stdout,        &sink_store, NULL };
 
 const struct sink *sink_find(const char *name)
 {

@@ -82,12 +82,12 @@ static void a_list_of_jobs_is_cut_behind_a_number(void **state)
     const uint64_t jobs[] = { 42, 43, 4711 };
     struct colmet_row told = { .involved = jobs, .involved_count = 3 };
     char text[32];
-    hdf5_layout_involved(&told, text, sizeof text);
+    colmet_rows_involved(&told, text, sizeof text);
     assert_string_equal(text, "[42, 43, 4711]");
-    hdf5_layout_involved(&told, text, 14);
+    colmet_rows_involved(&told, text, 14);
     assert_string_equal(text, "[42, 43]");
     told.involved_count = 0;
-    hdf5_layout_involved(&told, text, sizeof text);
+    colmet_rows_involved(&told, text, sizeof text);
     assert_string_equal(text, "[]");
 }
 

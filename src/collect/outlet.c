@@ -43,6 +43,8 @@ struct outlet {
     uint64_t position;   /* of the newest entry that was written */
     uint64_t done;       /* of the newest that is durable */
     uint64_t unflushed;  /* batches */
+    bool is_behind;      /* what was flushed is not all durable yet: the sink gathers, and is asked again */
+    uint64_t flushed_ns; /* CLOCK_MONOTONIC */
     uint64_t first_ns;   /* CLOCK_MONOTONIC, of the first of them */
     uint64_t pause_ns;
     unsigned tries;
@@ -178,6 +180,8 @@ static void note_done(struct outlet *outlet)
     const struct sink *sink = outlet->choice.sink;
     uint64_t safe = sink->durable ? sink->durable(outlet->state) : outlet->position;
     outlet->unflushed = 0;
+    outlet->is_behind = safe < outlet->position;
+    outlet->flushed_ns = clock_monotonic_ns();
     outlet->now.success_ns = clock_realtime_ns();
     if (safe <= outlet->done)
         return;
@@ -256,7 +260,8 @@ static enum step take(struct outlet *outlet, const struct journal_entry *entry)
 static bool is_flush_due(const struct outlet *outlet)
 {
     return outlet->unflushed >= FLUSH_BATCHES
-        || (outlet->unflushed && clock_monotonic_ns() - outlet->first_ns >= FLUSH_NS);
+        || (outlet->unflushed && clock_monotonic_ns() - outlet->first_ns >= FLUSH_NS)
+        || (outlet->is_behind && clock_monotonic_ns() - outlet->flushed_ns >= FLUSH_NS);
 }
 
 /* As much as there is, up to some; *has_more: there may be more. */

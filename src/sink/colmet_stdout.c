@@ -1,5 +1,5 @@
-/* The sink colmet-stdout: rows of Colmet's backends for people, as its collector prints them with --enable-stdout-backend. What is
- * not known has no line. */
+/* The sink colmet-stdout: rows of Colmet's backends for people, as its collector prints them with
+ * --enable-stdout-backend. What is not known has no line. */
 #include "sink/colmet_rows.h"
 #include "sink/sink.h"
 #include "sink/stream.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct names_entry *const all[] = { &names_ldms_ls };
+static const struct names_entry *const all[] = { &names_colmet_collector, &names_colmet_node, &names_ldms_ls };
 
 const struct names_entry *names_find(const char *path)
 {

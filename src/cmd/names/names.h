@@ -23,6 +23,6 @@ struct names_entry {
 /* By the last part of argv[0]; NULL: it is an ordinary sonde. */
 const struct names_entry *names_find(const char *path);
 
-extern const struct names_entry names_ldms_ls;
+extern const struct names_entry names_colmet_collector, names_colmet_node, names_ldms_ls;
 
 #endif

@@ -1,0 +1,215 @@
+#!/usr/bin/env bats
+# Colmet's programs beside ours: foreign senders and receivers (pyzmq), captured bytes of real nodes, the old names.
+
+bats_require_minimum_version 1.5.0
+load scene
+
+setup() {
+    scene_setup
+    export SONDE_MODULES=${SONDE_MODULES:-$BUILD/src/modules} SONDE_SOCKET_DIR=$T/run
+    mkdir -p "$T/run"
+    [ -e "$SONDE_MODULES/wire-zmq.so" ] || skip "no libzmq here"
+    /usr/bin/python3 -c 'import zmq' 2>/dev/null || skip "no pyzmq here"
+    ln -s "$SONDE" colmet-node
+    ln -s "$SONDE" colmet-collector
+    PORT=$(free_port)
+    ADDRESS=tcp://127.0.0.1:$PORT
+    pid=
+}
+
+teardown() {
+    [ -z "$pid" ] || kill "$pid" 2>/dev/null || true
+    scene_teardown
+}
+
+free_port() {
+    /usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+need_hdf5() {
+    [ -e "$SONDE_MODULES/sink-hdf5.so" ] || skip "no libhdf5 here"
+    /usr/bin/python3 -c 'import h5py, tables' 2>/dev/null || skip "no h5py or PyTables here"
+}
+
+# eventually COMMAND…: within half a minute or so it succeeds
+eventually() {
+    for ((i = 0; i < 60; i++)); do
+        "$@" && return
+        sleep 0.1
+    done
+    echo "never: $*"
+    return 1
+}
+
+collect() {
+    ./colmet-collector --zeromq-bind-uri "$ADDRESS" "$@" -- --journal "$T/journal" >out 2>err 3>&- &
+    pid=$!
+}
+
+stop() {
+    kill "$pid"
+    wait "$pid"
+    pid=
+}
+
+push() {
+    timeout 20 /usr/bin/python3 - "$ADDRESS" "$@" <<'PY'
+import sys
+import zmq
+context = zmq.Context()
+socket = context.socket(zmq.PUSH)
+socket.connect(sys.argv[1])
+for what in sys.argv[2:]:
+    socket.send(what[5:].encode() if what.startswith("text:") else open(what, "rb").read())
+socket.close(10000)
+context.term()
+PY
+}
+
+@test "records of the Python line and messages of the Rust line become Colmet's tables; rubbish between them does nothing" {
+    need_hdf5
+    collect --hdf5-filepath "$T/colmet.hdf5"
+    push text:0123456789 "$SOURCE/tests/colmet/golden_all10.bin" "$SOURCE/tests/colmet/rs_config.bin" \
+        "$SOURCE/tests/colmet/rs_v2020.bin" "$SOURCE/tests/colmet/rs_v2022.bin" text:
+    eventually /usr/bin/python3 - "$SOURCE/tests/colmet/golden_all10.json" <<'PY'
+import json, sys
+import h5py
+try:
+    file = h5py.File("colmet.hdf5", "r")
+    rows = {name: file[name][:] for name in ("job_42/memory", "job_42/cpu")}
+    assert len(rows["job_42/memory"]) == 2 and len(rows["job_42/cpu"]) == 2
+except (OSError, KeyError, AssertionError):
+    sys.exit(1)
+for record in json.load(open(sys.argv[1])):
+    table = file["job_%d/%s" % (record["job_id"], record["metric_backend"])][:]
+    assert len(table) == 1 and table["timestamp"][0] == record["timestamp"] and table["hostname"][0] == b"vm"
+    for name, value in record["counters"].items():
+        got = table[name][0]
+        if name == "involved_jobs":
+            continue
+        assert abs(got - value) < 1e-3, (record["metric_backend"], name, got, value)
+PY
+    stop
+    grep -q "was not understood" err
+    [ "$(grep -c "was not understood" err)" -eq 1 ]
+}
+
+@test "a new file at SIGHUP, and no row in two of them" {
+    need_hdf5
+    collect --hdf5-filepath "$T/files/colmet"
+    push "$SOURCE/tests/colmet/golden_all10.bin"
+    rows() {
+        [ "$(/usr/bin/python3 -c '
+import glob, h5py
+print(sum(len(h5py.File(f, "r").get("job_42/taskstats_default", [])) for f in glob.glob("files/*.hdf5")))' 2>/dev/null)" = "$1" ]
+    }
+    eventually rows 1
+    sleep 1.1
+    kill -HUP "$pid"
+    push "$SOURCE/tests/colmet/golden_all10.bin"
+    eventually rows 2
+    [ "$(ls files | grep -cE '^colmet\.[0-9]{10}\.hdf5$')" -eq 2 ]
+    stop
+}
+
+@test "standard output as Colmet prints it" {
+    collect --enable-stdout-backend
+    push "$SOURCE/tests/colmet/golden_all10.bin"
+    eventually grep -q nvidiastats_default out
+    stop
+    grep -qF '1794767740  Job(42)/ taskstats_default -> Host(vm) -> {' out
+    grep -qP '^\t +cpu_run_virtual_total : 29 \(seconds\)$' out
+    grep -qP '^\taverage_power_consumption : 211 \(watts\)$' out
+}
+
+@test "colmet-node pushes records that a foreign collector decodes, and leaves its mapping files" {
+    need_root
+    timeout 60 /usr/bin/python3 - "$ADDRESS" >heard 3>&- <<'PY' &
+import struct, sys, time
+import zmq
+HEAD = "<255s255sQQ"
+FORMS = {"procstats_default": "58Q5f8192s", "taskstats_default": "8QI21Q", "perfhwstats_default": "5q", "temperaturestats_default": "6q",
+         "jobprocstats_default": "10q"}
+socket = zmq.Context().socket(zmq.PULL)
+socket.bind(sys.argv[1])
+seen = 0
+while seen < 2:
+    message = socket.recv()
+    while message:
+        name = message[:255].rstrip(b"\0").decode()
+        form = HEAD + FORMS[name]
+        size = struct.calcsize(form)
+        fields = struct.unpack(form, message[:size])
+        message = message[size:]
+        print(name, fields[1].rstrip(b"\0").decode(), fields[2], fields[3], fields[6], flush=True)
+        if name == "procstats_default":
+            assert abs(fields[3] - time.time()) < 60
+            assert fields[6] == int(open("/proc/meminfo").readline().split()[1]), fields[6]
+            seen += 1
+PY
+    receiver=$!
+    timeout 60 ./colmet-node -s 0.5 --zeromq-uri "$ADDRESS" --enable-perfhw --perfhw-list page_faults context_switches --enable-jobproc \
+        -- --socket none >node 2>&1 3>&- &
+    pid=$!
+    wait "$receiver"
+    stop
+    grep -q "^procstats_default $(hostname) 0 " heard
+}
+
+@test "options that never worked are refused with a sentence, and so is a collector without an output" {
+    run -2 ./colmet-node -c group
+    [[ $output == *"never had an effect"* ]]
+    run -2 ./colmet-node --pid 1
+    [[ $output == *"crash"* ]]
+    run -2 ./colmet-node --regex_job_id 'job(\d+)'
+    [[ $output == *"another expression"* ]]
+    run -2 ./colmet-node --no-such-option
+    [[ $output == *"'--no-such-option' is not known"* ]]
+    run -2 ./colmet-collector -s 1
+    [[ $output == *"at least one output backend"* ]]
+    run -2 ./colmet-collector --hdf5-filepath x --hdf5-complevel 5 --hdf5-complib blosc
+    [[ $output == *"zlib"* ]]
+    [[ "$(./colmet-node --version)" =~ ^sonde ]]
+    run -0 ./colmet-collector -h
+}
+
+@test "all options of both lines of Colmet are taken" {
+    ./colmet-node -vv -s 2.5 --disable-procstats --enable-infiniband --omnipath --enable-lustre --lustre-prefix lustre --enable-perfhw \
+        --perfhw-list instructions cache_misses --enable-jobproc --enable-RAPL --enable-temperature --enable-ipmipower \
+        --ipmipower-cmd /usr/sbin/ipmi-oem dell --enable-nvidia --cpuset_rootpath /dev/oar_cgroups_links/cpuset/oar/ \
+        --zeromq-uri "$ADDRESS" --zeromq-hwm 10 --zeromq-linger -1 -- --check
+    ./colmet-node -m pgfault,cache_ll:2:-1,page_faults -v 2 -s 5 --enable-infiniband false --enable-perfhw true --zeromq-uri "$ADDRESS" \
+        --zeromq-linger 2000 --cgroup-root-path /sys/fs/cgroup --cgroup-path-suffix /oar --wait-cgroup-cpuset-path true \
+        --regex-job-id '_(\d+)$' -- --check
+    ./colmet-collector -v -s 5 --buffer-size 100 --enable-stdout-backend --zeromq-bind-uri tcp://0.0.0.0:5556 --zeromq-hwm 1000 \
+        --zeromq-linger 0 -- --check
+}
+
+@test "an agent's own sets through a collector are the same rows" {
+    need_hdf5
+    need_root
+    "$SONDE" collect --plain --listen "$ADDRESS" --http none --socket none --journal "$T/journal" \
+        --sink "hdf5:path=$T/ours.hdf5,level=1,every=1s" >out 2>err 3>&- &
+    collector=$!
+    "$SONDE" agent -p 200ms --sensors meminfo,vmstat,stat,loadavg --collector "$ADDRESS" --plain --spool "$T/spool" --listen none \
+        --socket none >agent 2>&1 3>&- &
+    pid=$!
+    eventually /usr/bin/python3 - <<'PY'
+import sys
+import tables
+try:
+    with tables.open_file("ours.hdf5") as file:
+        table = file.root.job_0.procstats_default
+        if table.nrows < 5:
+            sys.exit(1)
+        row = table[-1]
+except (OSError, tables.NoSuchNodeError, tables.HDF5ExtError):
+    sys.exit(1)
+assert row["meminfo_memtotal"] == int(open("/proc/meminfo").readline().split()[1])
+assert abs(row["uptime_total"] - float(open("/proc/uptime").read().split()[0])) < 60
+assert row["stat_cpu_user"] > 0 and row["vmstat_pgfault"] > 0 and row["loadavg_total_threads"] > 0
+PY
+    stop
+    kill "$collector"
+    wait "$collector"
+}

@@ -185,7 +185,7 @@ static void add_state(struct json *json, struct agent *agent)
     json_field_bool(json, "ok", true);
     json_field_text(json, "host", agent->host.name);
     json_field_u64(json, "period_ns", agent->plan.period_ns);
-    json_field_text(json, "listen", agent->plan.listen);
+    json_field_text(json, "listen", agent->serve && serve_port(agent->serve) ? agent->plan.listen : PLAN_NONE);
     if (agent->plan.socket)
         json_field_text(json, "socket", agent->plan.socket);
     add_counts(json, &agent->schedule.counts);

@@ -91,12 +91,7 @@ static bool is_chosen(const struct ls_choice *choice, const struct sets_item *it
 
 static void print_table(struct buf *out, const struct ls_choice *choice, const bool *chosen)
 {
-    const struct sets *sets = choice->sets;
-    ls_table_head(out);
-    for (size_t i = 0; i < sets->count; i++)
-        if (chosen[i])
-            ls_table_line(out, sets, &sets->items[i], form_of(choice->settings));
-    ls_table_end(out, sets, chosen);
+    ls_table(out, choice->sets, chosen, form_of(choice->settings));
     if (choice->settings->values)
         buf_add_char(out, '\n');
 }

@@ -135,6 +135,35 @@ static enum err read_cpus(struct perf_sampler *perf, bool *changed)
     return perf->cpu_count ? OK : CORRUPT;
 }
 
+/* Whether this user may count for a cgroup at all: tried with one event, on one CPU, for the cgroup of all processes. What
+ * else is wrong, each job tells. */
+static bool is_denied(const struct perf_sampler *perf)
+{
+    struct perf_group group;
+    char path[FILE_PATH_MAX];
+    size_t cpus = 1;
+    while (cpus < perf->cpu_count && !perf->cpus[cpus - 1])
+        cpus++;
+    const char *mount = perf->groups.perf_event ? perf->groups.perf_event : perf->groups.unified;
+    if (!mount || snprintf(path, sizeof path, "%s%s", perf->groups.root, mount) >= (int)sizeof path)
+        return false;
+    enum err err = perf_group_open(&group, path, perf->specs, 1, perf->cpus, cpus);
+    perf_group_close(&group);
+    return err == DENIED;
+}
+
+/* Silent where nobody asked for events by name: doctor tells. */
+static enum err refuse(struct perf_sampler *perf)
+{
+    static bool said;
+    if (!said && strcmp(perf->events, EVENTS_DEFAULT) != 0) {
+        log_warn("perf events of jobs are not counted: this user may not. Run the agent as root, or with CAP_PERFMON.");
+        said = true;
+    }
+    job_groups_close(&perf->groups);
+    return DENIED;
+}
+
 static enum err perf_open(void *state, const struct sampler_context *context)
 {
     struct perf_sampler *perf = state;
@@ -149,6 +178,8 @@ static enum err perf_open(void *state, const struct sampler_context *context)
     err = read_cpus(perf, &changed);
     if (!err)
         err = job_groups_open(&perf->groups, context->root, JOB_GROUPS_PROCESSES);
+    if (!err && is_denied(perf))
+        err = refuse(perf);
     if (err)
         close(perf->online_fd);
     getrlimit(RLIMIT_NOFILE, &limit);
@@ -318,9 +349,9 @@ const struct sampler sampler_perf = {
     .about = "perf events of each job, hardware and software",
     .settings = settings,
     .state_size = sizeof(struct perf_sampler),
-    .absent = "none of the events that were asked for can be counted here",
-    .absent_remedy = "see 'perf list'; a virtual machine needs a virtual PMU from its host",
-    .denied_remedy = "run the agent as root, or with CAP_PERFMON",
+    .absent = "None of the events that were asked for can be counted here",
+    .absent_remedy = "See 'perf list'; a virtual machine needs a virtual PMU from its host",
+    .denied_remedy = "Run the agent as root, or with CAP_PERFMON",
     .open = perf_open,
     .read = perf_read,
     .job = perf_job,

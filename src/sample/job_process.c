@@ -283,6 +283,7 @@ const struct sampler sampler_process = {
     .settings = settings,
     .set = &set,
     .state_size = sizeof(struct process_sampler),
+    .user_lacks = "context switches, and I/O of other users' processes",
     .open = process_open,
     .read = process_read,
     .job = process_job,

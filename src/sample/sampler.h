@@ -31,6 +31,7 @@ struct sampler {
     /* For doctor, each NULL where there is nothing to say: why it may not be here, and what to do when it is ABSENT or
      * DENIED; sentences without a full stop. */
     const char *absent, *absent_remedy, *denied_remedy;
+    const char *user_lacks; /* what of it only root sees, as "I/O of other users' processes"; NULL: nothing */
 
     /* ABSENT: the hardware, the file or the permission is not there; silent. What was opened is closed again. */
     enum err (*open)(void *state, const struct sampler_context *context);

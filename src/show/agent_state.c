@@ -198,7 +198,9 @@ static void print_head(const struct state *state, const struct terminal *termina
                    text_duration(state->worst_ns).s, text_count(state->missed).s);
     buf_printf(out, "; %s %s, %s sets held\n", text_count(state->jobs).s, state->jobs == 1 ? "job" : "jobs",
                text_count(state->entries).s);
-    if (state->listen.size) {
+    if (state->listen.size && strcmp(buf_text(&state->listen), "none") == 0) {
+        buf_add_text(out, "/metrics is not served\n");
+    } else if (state->listen.size) {
         buf_add_text(out, "listens at ");
         utf8_add_safe(out, bytes_of(buf_text(&state->listen)), terminal->utf8);
         buf_add_char(out, '\n');

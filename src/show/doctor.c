@@ -68,6 +68,8 @@ static void try_sampler(struct doctor *doctor, const struct sampler *sampler, co
     enum err err = samplers_try(sampler, &context);
     if (err && err != AGAIN && err != GONE) /* those: nothing to read just now */
         tell_missing(finding, sampler, err);
+    else if (sampler->user_lacks && geteuid() != 0)
+        finding_there(finding, "%s; only root sees %s", sampler->about, sampler->user_lacks);
     else
         finding_there(finding, "%s", sampler->about);
 }

@@ -41,14 +41,44 @@ void ls_name(struct buf *out, const struct sets *sets, const struct sets_item *i
         add_part(out, item->instance);
 }
 
-static const char line[] = "-------------- ------------------------ ------ ------ ------ ------ ------ ------ ---------- "
-                           "----------------- ----------------- --------\n";
+/* LDMS's widths, and more where a name is longer. */
+struct widths {
+    int schema, instance;
+};
 
-void ls_table_head(struct buf *out)
+static struct widths measure(const struct sets *sets, const bool *chosen, enum ls_form form)
 {
-    buf_printf(out, "%-14s %-24s %6s %6s %6s %6s %6s %6s %10s %17s %17s %s\n", "Schema", "Instance", "Flags", "Msize", "Dsize",
-               "Hsize", "UID", "GID", "Perm", "Update", "Duration", "Info");
-    buf_add_text(out, line);
+    struct widths widths = { 14, 24 };
+    struct buf name;
+    buf_init(&name, 4096);
+    for (size_t i = 0; i < sets->count; i++) {
+        if (!chosen[i])
+            continue;
+        buf_reset(&name);
+        ls_name(&name, sets, &sets->items[i], form);
+        int schema = (int)strlen(ls_schema(&sets->items[i], form));
+        widths.schema = schema > widths.schema ? schema : widths.schema;
+        widths.instance = (int)name.size > widths.instance ? (int)name.size : widths.instance;
+    }
+    buf_clear(&name);
+    return widths;
+}
+
+static void add_line(struct buf *out, struct widths widths)
+{
+    for (int i = 0; i < widths.schema; i++)
+        buf_add_char(out, '-');
+    buf_add_char(out, ' ');
+    for (int i = 0; i < widths.instance; i++)
+        buf_add_char(out, '-');
+    buf_add_text(out, " ------ ------ ------ ------ ------ ------ ---------- ----------------- ----------------- --------\n");
+}
+
+static void add_head(struct buf *out, struct widths widths)
+{
+    buf_printf(out, "%-*s %-*s %6s %6s %6s %6s %6s %6s %10s %17s %17s %s\n", widths.schema, "Schema", widths.instance, "Instance",
+               "Flags", "Msize", "Dsize", "Hsize", "UID", "GID", "Perm", "Update", "Duration", "Info");
+    add_line(out, widths);
 }
 
 /* What the descriptions take; they are told once. */
@@ -67,7 +97,8 @@ static size_t value_bytes(const struct set *schema)
 }
 
 /* Users see their own jobs, everybody sees the node. */
-void ls_table_line(struct buf *out, const struct sets *sets, const struct sets_item *item, enum ls_form form)
+static void add_item(struct buf *out, const struct sets *sets, const struct sets_item *item, enum ls_form form,
+                     struct widths widths)
 {
     struct buf name;
     char uid[16] = "-";
@@ -76,8 +107,8 @@ void ls_table_line(struct buf *out, const struct sets *sets, const struct sets_i
     ls_name(&name, sets, item, form);
     if (item->uid != UINT32_MAX)
         snprintf(uid, sizeof uid, "%" PRIu32, item->uid);
-    buf_printf(out, "%-14s %-24s %6s %6zu %6zu %6d %6s %6s %10s %10llu.%06llu %17s ", ls_schema(item, form),
-               buf_text(&name), "CR", description_bytes(item->schema), value_bytes(item->schema), 0, uid, "-",
+    buf_printf(out, "%-*s %-*s %6s %6zu %6zu %6d %6s %6s %10s %10llu.%06llu %17s ", widths.schema, ls_schema(item, form),
+               widths.instance, buf_text(&name), "CR", description_bytes(item->schema), value_bytes(item->schema), 0, uid, "-",
                item->job ? "-r--------" : "-r--r--r--", item->time_ns / NS_PER_S, item->time_ns % NS_PER_S / NS_PER_US, "-");
     buf_printf(out, "\"updates\"=\"%llu\" \"period\"=\"%lluus\" \"since\"=\"%llus\"",
                (unsigned long long)item->updates, item->period_ns / NS_PER_US, age_ns / NS_PER_S);
@@ -90,7 +121,7 @@ void ls_table_line(struct buf *out, const struct sets *sets, const struct sets_i
     buf_clear(&name);
 }
 
-void ls_table_end(struct buf *out, const struct sets *sets, const bool *chosen)
+static void add_sums(struct buf *out, const struct sets *sets, const bool *chosen)
 {
     size_t count = 0, descriptions = 0, values = 0;
     const struct set *schema = NULL;
@@ -103,9 +134,19 @@ void ls_table_end(struct buf *out, const struct sets *sets, const bool *chosen)
             descriptions += description_bytes(sets->items[i].schema);
         schema = sets->items[i].schema;
     }
-    buf_add_text(out, line);
     buf_printf(out, "Total Sets: %zu, Meta Data (kB): %.2f, Data (kB) %.2f, Memory (kB): %.2f\n", count,
                (double)descriptions / 1000, (double)values / 1000, (double)(descriptions + values) / 1000);
+}
+
+void ls_table(struct buf *out, const struct sets *sets, const bool *chosen, enum ls_form form)
+{
+    struct widths widths = measure(sets, chosen, form);
+    add_head(out, widths);
+    for (size_t i = 0; i < sets->count; i++)
+        if (chosen[i])
+            add_item(out, sets, &sets->items[i], form, widths);
+    add_line(out, widths);
+    add_sums(out, sets, chosen);
 }
 
 /* "Sun Nov 15 18:29:07 2026 +0000 [1561us]" */

@@ -15,10 +15,8 @@ void ls_name(struct buf *out, const struct sets *sets, const struct sets_item *i
 /* The name of the set: "interrupts", or "procinterrupts" of LDMS. */
 const char *ls_schema(const struct sets_item *item, enum ls_form form);
 
-/* The table of -v: a header, a line for each, what they take together. */
-void ls_table_head(struct buf *out);
-void ls_table_line(struct buf *out, const struct sets *sets, const struct sets_item *item, enum ls_form form);
-void ls_table_end(struct buf *out, const struct sets *sets, const bool *chosen);
+/* The table of -v: a header, a line for each that is chosen, what they take together. */
+void ls_table(struct buf *out, const struct sets *sets, const bool *chosen, enum ls_form form);
 
 /* The values of -l. */
 void ls_values(struct buf *out, const struct sets *sets, const struct sets_item *item, enum ls_form form);

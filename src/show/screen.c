@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #define LINES_USUAL 24
-#define ENTER "\033[?1049h\033[?25l\033[2J"
-#define LEAVE "\033[?25h\033[?1049l"
+#define ENTER "\033[?1049h\033[?25l\033[?7l\033[2J" /* 7: a line that is too long is cut, not wrapped */
+#define LEAVE "\033[?7h\033[?25h\033[?1049l"
 
 static void say(const struct screen *screen, const char *text)
 {

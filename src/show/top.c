@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define BAR 8
-#define WIDE 90 /* from here on there is room to explain the keys */
 #define WARM 0.75 /* shares from which on a number is coloured */
 #define HOT 0.95
 
@@ -186,10 +185,10 @@ static void add_node(struct buf *out, const struct jobs_now *now, const struct t
     }
     if (f[FIGURES_load_milli].is_known)
         buf_printf(out, "  load %.2f", (double)f[FIGURES_load_milli].value / 1000);
-    if (f[FIGURES_energy_uj].has_rate)
-        buf_printf(out, "  cpu power %s", watts(f[FIGURES_energy_uj].rate / 1e6).s);
     if (f[FIGURES_power_mw].is_known)
         buf_printf(out, "  power %s", watts((double)f[FIGURES_power_mw].value / 1000).s);
+    if (f[FIGURES_energy_uj].has_rate)
+        buf_printf(out, "  cpu power %s", watts(f[FIGURES_energy_uj].rate / 1e6).s);
     buf_add_char(out, '\n');
 }
 
@@ -202,6 +201,7 @@ static void add_second_line(struct buf *out, const struct jobs_now *now, const s
         buf_add_char(out, '\n');
         return;
     }
+    size_t begin = out->size;
     buf_printf(out, "%zu %s", now->count, now->count == 1 ? "job" : "jobs");
     if (now->others)
         buf_printf(out, " and %s of others", text_count(now->others).s);
@@ -210,7 +210,7 @@ static void add_second_line(struct buf *out, const struct jobs_now *now, const s
         buf_printf(out, ", from %zu", look->first + 1);
     static const char keys[] = "   c cpu  m mem  i io  t time  p power  r turn  q quit", brief[] = "   c m i t p r q";
     if (!look->is_batch)
-        terminal_add(out, terminal, FAINT, terminal->width < WIDE ? brief : keys);
+        terminal_add(out, terminal, FAINT, out->size - begin + sizeof keys - 1 <= terminal->width ? keys : brief);
     buf_add_char(out, '\n');
 }
 

@@ -13,10 +13,14 @@ static void show_sets(const char *text, size_t size, struct buf *out)
     struct sets sets;
     if (sets_read(&sets, text, size))
         return;
-    for (size_t i = 0; i < sets.count; i++) {
-        ls_table_line(out, &sets, &sets.items[i], LS_OURS);
+    bool *chosen = calloc(sets.count + 1, sizeof *chosen);
+    for (size_t i = 0; chosen && i < sets.count; i++) {
+        chosen[i] = true;
         ls_values(out, &sets, &sets.items[i], LS_LDMS);
     }
+    if (chosen)
+        ls_table(out, &sets, chosen, LS_OURS);
+    free(chosen);
     sets_clear(&sets);
 }
 

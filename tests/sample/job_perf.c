@@ -140,7 +140,7 @@ static void a_job_in_no_such_hierarchy_has_no_sample(void **state)
 static char machine[TEMP_PATH_MAX];
 static int opened[64], opened_cpu[64];
 static size_t opened_count;
-static bool lacks_cache;
+static bool lacks_cache, denies_groups;
 
 static int play_open(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags)
 {
@@ -151,6 +151,10 @@ static int play_open(struct perf_event_attr *attr, pid_t pid, int cpu, int group
     }
     if (!(flags & PERF_FLAG_PID_CGROUP))
         return open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (denies_groups) {
+        errno = EACCES;
+        return -1;
+    }
     struct stat st;
     if (fstat(pid, &st) || !S_ISDIR(st.st_mode) || cpu < 0) {
         errno = EINVAL;
@@ -181,7 +185,7 @@ static void rewind_all(void)
 
 static const struct job played = { .id = "6", .other_id = "", .source = "", .user = "", .cgroup = "/oar/x_6", .slot = 1 };
 
-static void begin_machine(const char *events, const char *cpus)
+static enum err open_machine(const char *events, const char *cpus)
 {
     temp_dir(machine);
     sensing_put(machine, "proc/self/mountinfo", "30 20 0:30 / /cg/perf rw - cgroup cgroup rw,perf_event\n");
@@ -191,7 +195,13 @@ static void begin_machine(const char *events, const char *cpus)
     perf_open_call = play_open;
     sensing_init(&sensing, &sampler_perf, machine);
     sensing_set(&sensing, "events", events);
-    assert_int_equal(sensing_open(&sensing), OK);
+    return sensing_open(&sensing);
+}
+
+static void begin_machine(const char *events, const char *cpus)
+{
+    assert_int_equal(open_machine(events, cpus), OK);
+    opened_count = 0; /* one was opened to see whether it may */
     assert_int_equal(sensing_job(&sensing, &played, JOB_BEGIN), OK);
 }
 
@@ -199,7 +209,7 @@ static int put_real_back(void **state)
 {
     (void)state;
     perf_open_call = real_open;
-    lacks_cache = false;
+    lacks_cache = denies_groups = false;
     group_remove(&group);
     if (machine[0])
         temp_remove(machine);
@@ -298,6 +308,22 @@ static void a_machine_without_counters_is_silent_about_what_nobody_asked_for(voi
     sensing_end(&sensing);
 }
 
+static void a_user_who_may_not_is_told_once_and_only_of_what_was_asked_for(void **state)
+{
+    (void)state;
+    static const char *const events[] = { "instructions,cache_misses,page_faults,cpu_cycles,cache_references", "page_faults",
+                                          "page_faults" };
+    static const unsigned lines[] = { 0, 1, 0 };
+    for (size_t i = 0; i < 3; i++) {
+        denies_groups = true;
+        catch_stderr();
+        enum err err = open_machine(events[i], "1\n");
+        assert_int_equal(lines_in(caught_text()), lines[i]);
+        assert_int_equal(err, DENIED);
+        put_real_back(state);
+    }
+}
+
 static void more_jobs_than_descriptors_are_said_once(void **state)
 {
     (void)state;
@@ -352,6 +378,7 @@ int main(void)
         TEST(cpus_come_and_go),
         TEST(an_event_that_is_missing_is_named_once),
         TEST(a_machine_without_counters_is_silent_about_what_nobody_asked_for),
+        TEST(a_user_who_may_not_is_told_once_and_only_of_what_was_asked_for),
         TEST(more_jobs_than_descriptors_are_said_once),
     };
     return cmocka_run_group_tests(tests, keep_real, NULL);

@@ -20,6 +20,26 @@ plan() {
     grep -qE "^vmstat +off" <<<"$output"
 }
 
+@test "it says where it listens, not where it wanted to" {
+    # another program has the usual address: ours, or whoever was there before
+    python3 -c 'import socket, time
+s = socket.socket()
+try:
+    s.bind(("127.0.0.1", 1337)); s.listen()
+except OSError:
+    pass
+open("bound", "w").close()
+time.sleep(60)' 3>&- &
+    other=$!
+    wait_for '[ -e bound ]'
+    start_agent --sensors loadavg --listen 127.0.0.1:1337
+    grep -q 'another program listens there' "$T/said"
+    run -0 "$SONDE" ctl
+    kill "$other"
+    [[ "$output" == *"/metrics is not served"* ]]
+    [[ "$output" != *1337* ]]
+}
+
 @test "a new period, for all and for one" {
     start_agent --sensors meminfo,loadavg
     "$SONDE" ctl period 50ms loadavg=2h

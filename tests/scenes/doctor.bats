@@ -33,6 +33,9 @@ finding() {
     [ "$status" -eq 0 ]
     [[ $(finding taskstats) == *"Only root may listen"*"To do: Run as root"* ]]
     [[ $(finding "probe loads") == *"it was in 2 of 2 processes"* ]]
+    [[ $(tr -s ' \n' ' ' <<<"$(finding process)") == *"only root sees context switches, and I/O of other users"* ]]
+    # perf events of a cgroup are those of CPUs: not for users unless the kernel is told so
+    [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 1 ] || [[ $(finding perf) == *"may not"*"To do: Run the agent as root"* ]]
 }
 
 @test "without the probe library it says so and fails" {

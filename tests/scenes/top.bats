@@ -82,6 +82,8 @@ teardown() {
         'send:q' 'await:\x1b[?1049l' 'send:echo $((6 * 7))\r' 'await:42' >screen
     grep -q $'\x1b\\[1mJOB' screen
     grep -q 'q quit' screen
+    grep -qF $'\x1b[?7l' screen # lines that are too long are cut, and later wrapped again
+    grep -qF $'\x1b[?7h' screen
 }
 
 @test "Ctrl-C leaves the terminal as it was, and so do SIGTERM and Ctrl-Z" {

@@ -90,6 +90,19 @@ static void the_page(void **state)
     page_of(&(struct jobs_now){ 0 }, &look, 10);
 }
 
+static void keys_are_explained_where_there_is_room(void **state)
+{
+    (void)state;
+    struct jobs_now now = read(ANSWER(JOB("1", "0", "1000000000")));
+    struct top_look look = { .sort = TOP_MEMORY };
+    now.others = 0;
+    assert_non_null(strstr(page_of(&now, &look, 80), ", by memory   c cpu  m mem  i io  t time  p power  r turn  q quit\n"));
+    assert_non_null(strstr(page_of(&now, &look, 60), ", by memory   c m i t p r q\n"));
+    now.others = 1234567;
+    assert_non_null(strstr(page_of(&now, &look, 80), ", by memory   c m i t p r q\n"));
+    jobs_now_clear(&now);
+}
+
 static void what_is_no_answer_is_refused(void **state)
 {
     (void)state;
@@ -118,7 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_are_differences), cmocka_unit_test(another_job_of_the_same_id_is_another),
         cmocka_unit_test(the_page),              cmocka_unit_test(what_is_no_answer_is_refused),
-        cmocka_unit_test(keys),
+        cmocka_unit_test(keys),                  cmocka_unit_test(keys_are_explained_where_there_is_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

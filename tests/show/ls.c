@@ -73,18 +73,43 @@ static void the_table(void **state)
 {
     (void)state;
     const bool all[] = { true, true }, one[] = { false, true };
-    ls_table_head(&out);
-    ls_table_line(&out, &sets, &sets.items[0], LS_OURS);
-    ls_table_line(&out, &sets, &sets.items[1], LS_OURS);
+    ls_table(&out, &sets, all, LS_OURS);
     assert_non_null(strstr(buf_text(&out), "\nmeminfo        n1/meminfo                   CR "));
     assert_non_null(strstr(buf_text(&out), " -r--r--r-- 1794767347.001561                 - \"updates\"=\"4\""));
     assert_non_null(strstr(buf_text(&out), "   1000      - -r-------- "));
     assert_non_null(strstr(buf_text(&out), " \"user\"=\"ada\"\n"));
-    ls_table_end(&out, &sets, all);
     assert_non_null(strstr(buf_text(&out), "\nTotal Sets: 2, Meta Data (kB): "));
     buf_reset(&out);
-    ls_table_end(&out, &sets, one);
+    ls_table(&out, &sets, one, LS_OURS);
     assert_non_null(strstr(buf_text(&out), "\nTotal Sets: 1, "));
+}
+
+static size_t column_of(const char *text, const char *line, const char *word)
+{
+    const char *begin = strstr(text, line);
+    assert_non_null(begin);
+    const char *at = strstr(begin, word);
+    assert_non_null(at);
+    return (size_t)(at - begin);
+}
+
+static void columns_are_as_wide_as_their_longest_name(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"host\": \"a-node-with-a-long-name\", \"schemas\": ["
+        "{\"name\": \"interrupts_errors\", \"size\": 0, \"metrics\": []}, {\"name\": \"stat\", \"size\": 0, \"metrics\": []}], "
+        "\"sets\": [{\"schema\": 0, \"instance\": \"\"}, {\"schema\": 1, \"instance\": \"\"}]}";
+    const bool all[] = { true, true }, one[] = { false, true };
+    struct sets wide;
+    assert_int_equal(sets_read(&wide, text, sizeof text - 1), OK);
+    ls_table(&out, &wide, all, LS_OURS);
+    size_t column = column_of(buf_text(&out), "interrupts_errors", " CR ");
+    assert_int_equal(column_of(buf_text(&out), "\nstat", " CR "), column + 1); /* its line begins one earlier */
+    assert_int_equal(column_of(buf_text(&out), "Schema", "Flags"), column - 2);
+    buf_reset(&out);
+    ls_table(&out, &wide, one, LS_OURS); /* names that are not shown take no room */
+    assert_true(column_of(buf_text(&out), "\nstat", " CR ") < column);
+    sets_clear(&wide);
 }
 
 static void what_is_no_answer_is_refused(void **state)
@@ -110,6 +135,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(values_of_ours, begin, end),
         cmocka_unit_test_setup_teardown(values_of_ldms, begin, end),
         cmocka_unit_test_setup_teardown(the_table, begin, end),
+        cmocka_unit_test_setup_teardown(columns_are_as_wide_as_their_longest_name, begin, end),
         cmocka_unit_test(what_is_no_answer_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@ teardown() {
 
 lossless_setup() {
     scene_setup
-    AGENT= COLLECTOR= PERIOD=10ms SINKS=(--sink "json:path=$T/rows.json,append=yes")
+    AGENT="" COLLECTOR="" HOLDER="" INSIDE=() PERIOD=10ms SENSORS=meminfo,loadavg,stat SINKS=(--sink "json:path=$T/rows.json,append=yes")
     MOMENTS=$T/moments # a line for each time that the agent was killed
     PORT=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
     : >"$MOMENTS"
@@ -19,45 +19,62 @@ lossless_setup() {
 lossless_teardown() {
     [ -z "$AGENT" ] || kill -9 "$AGENT" 2>/dev/null || :
     [ -z "$COLLECTOR" ] || kill -9 "$COLLECTOR" 2>/dev/null || :
+    [ -z "$HOLDER" ] || kill -9 "$HOLDER" 2>/dev/null || :
     scene_teardown
 }
 
 start_agent() {
-    "$SONDE" agent -p "$PERIOD" --sensors meminfo,loadavg,stat --listen none --socket "$T/agent.sock" \
+    "${INSIDE[@]}" "$SONDE" agent -p "$PERIOD" --sensors "$SENSORS" --listen none --socket "$T/agent.sock" \
         --plain --collector "tcp://127.0.0.1:$PORT" --spool "$T/spool" --sink "json:path=$T/agent.json,append=yes" \
         "$@" >>"$T/agent.said" 2>&1 3>&- &
     AGENT=$!
 }
 
 start_collector() {
-    "$SONDE" collect --plain --listen "tcp://127.0.0.1:$PORT" --journal "$T/journal" --http none \
+    "${INSIDE[@]}" "$SONDE" collect --plain --listen "tcp://127.0.0.1:$PORT" --journal "$T/journal" --http none \
         --socket "$T/collector.sock" "${SINKS[@]}" "$@" >>"$T/collector.said" 2>&1 3>&- &
     COLLECTOR=$!
+}
+
+# A disk of that size at $T/small, which only those see who are started through "${INSIDE[@]}", as everybody is from now on.
+# It goes when its holder does.
+make_small_disk() {
+    need_root
+    unshare --mount --propagation private sleep 600 3>&- &
+    HOLDER=$!
+    INSIDE=(nsenter --target "$HOLDER" --mount --wd="$T" --)
+    mkdir "$T/small"
+    wait_for '[ "$(readlink /proc/$HOLDER/ns/mnt)" != "$(readlink /proc/self/ns/mnt)" ]'
+    "${INSIDE[@]}" mount -t tmpfs -o "size=$1" tmpfs "$T/small"
+}
+
+enlarge_small_disk() {
+    "${INSIDE[@]}" mount -o "remount,size=$1" tmpfs "$T/small"
 }
 
 kill_agent() {
     kill -9 "$AGENT"
     wait "$AGENT" 2>/dev/null || :
-    AGENT=
+    AGENT=""
     tail -n 1 "$T/agent.json" >>"$MOMENTS"
 }
 
 kill_collector() {
     kill -9 "$COLLECTOR"
     wait "$COLLECTOR" 2>/dev/null || :
-    COLLECTOR=
+    COLLECTOR=""
 }
 
 stop_agent() {
     kill "$AGENT"
     wait "$AGENT"
-    AGENT=
+    AGENT=""
 }
 
 stop_collector() {
     kill "$COLLECTOR"
     wait "$COLLECTOR"
-    COLLECTOR=
+    COLLECTOR=""
 }
 
 # Between $1 and $2 hundredths of a second.
@@ -69,12 +86,17 @@ doze() {
 # Waits until a condition holds, at most 40 s.
 wait_for() {
     for ((i = 0; i < 400; i++)); do
-        eval "$1" && return
+        eval "$1" 2>/dev/null && return
         sleep 0.1
     done
     echo "never: $1"
     tail -n 5 "$T"/*.said
     return 1
+}
+
+# How many readings are in a file of samples.
+readings() {
+    grep -c '"set": "loadavg"' "$1" 2>/dev/null || :
 }
 
 # The agent's connection stands, and what it has not acknowledged yet is no older than a second.
@@ -89,6 +111,11 @@ arrived() {
     for rows in "$@"; do
         tail -n 300 "$rows" 2>/dev/null | grep -q "$last" || return 1
     done
+}
+
+# Readings that the collector was told are lost.
+lost() {
+    "$SONDE" collect --status --json "$T/collector.sock" | jq '[.hosts[].lost] | add'
 }
 
 # Everything that the agent read is in the rows, once, and nothing else. What an agent was writing in the moment when it was

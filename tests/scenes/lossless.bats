@@ -58,3 +58,88 @@ load lossless
     stop_collector
     assert_lossless "$T/rows.json"
 }
+
+@test "a collector that is away for 3,600 readings gets all of them" {
+    PERIOD=1ms
+    start_agent
+    wait_for '[ "$(readings "$T/agent.json")" -ge 3600 ]'
+    start_collector
+    wait_for caught_up
+    stop_agent
+    wait_for 'arrived "$T/rows.json"'
+    [ "$(lost)" -eq 0 ]
+    stop_collector
+    assert_lossless "$T/rows.json"
+}
+
+# What is there is there once, and the rest is what was told: $1 readings.
+assert_told() {
+    [ "$1" -gt 100 ]
+    [ "$(sort -u "$T/rows.json" | wc -l)" -eq "$(wc -l <"$T/rows.json")" ]
+    echo "$(readings "$T/rows.json") rows and $1 lost of $(readings "$T/agent.json")"
+    [ $(($(readings "$T/rows.json") + $1)) -eq "$(readings "$T/agent.json")" ]
+}
+
+@test "a spool whose oldest go keeps the newest, and tells how many are missing" {
+    start_agent --spool-age 2s
+    wait_for '[ "$(readings "$T/agent.json")" -ge 700 ]'
+    start_collector
+    wait_for caught_up
+    stop_agent
+    wait_for 'arrived "$T/rows.json"'
+    lost=$(lost)
+    stop_collector
+    assert_told "$lost"
+}
+
+@test "a spool on a full disk tells what it could not take" {
+    make_small_disk 200k
+    mkdir "$T/spool"
+    "${INSIDE[@]}" mount --bind "$T/small" "$T/spool"
+    start_agent
+    wait_for 'grep -q "cannot be written" "$T/agent.said"'
+    doze 200 200
+    enlarge_small_disk 10m
+    wait_for 'grep -q "can be written again" "$T/agent.said"'
+    start_collector
+    wait_for caught_up
+    stop_agent
+    wait_for 'arrived "$T/rows.json"'
+    lost=$(lost)
+    stop_collector
+    assert_told "$lost"
+}
+
+@test "a sink on a full disk gets the rest when there is room again" {
+    make_small_disk 200k
+    SINKS=(--sink "json:path=$T/small/rows.json,append=yes" --sink "csv:path=$T/rows.csv,append=yes")
+    start_collector
+    start_agent
+    wait_for 'grep -q "sink json" "$T/collector.said"'
+    doze 200 200
+    wait_for caught_up # nobody waits for the sink
+    stop_agent
+    wait_for 'arrived "$T/rows.csv"'
+    enlarge_small_disk 100m
+    wait_for '"${INSIDE[@]}" cp "$T/small/rows.json" "$T/rows.json" && arrived "$T/rows.json"'
+    stop_collector
+    assert_lossless "$T/rows.json" "$T/rows.csv"
+}
+
+@test "a collector whose own disk is full takes nothing, and loses nothing" {
+    make_small_disk 200k
+    mkdir "$T/journal"
+    "${INSIDE[@]}" mount --bind "$T/small" "$T/journal"
+    SINKS=(--sink "json:path=$T/missing/rows.json,append=yes") # nothing leaves the journal
+    start_collector
+    start_agent
+    wait_for 'grep -q "cannot be written" "$T/collector.said"'
+    doze 200 200
+    enlarge_small_disk 100m
+    mkdir "$T/missing"
+    wait_for caught_up
+    stop_agent
+    wait_for 'arrived "$T/missing/rows.json"'
+    stop_collector
+    assert_lossless "$T/missing/rows.json"
+}

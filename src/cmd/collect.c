@@ -15,7 +15,7 @@
 #define PLAN_TEXT_MAX (1u << 20)
 
 struct settings {
-    const char *config, *key, *allow, *journal, *journal_size, *journal_age, *http, *socket, *rollup, *colmet, *series;
+    const char *config, *key, *allow, *journal, *journal_size, *journal_age, *http, *socket, *rollup, *colmet, *kafka, *series;
     const char **listen, **sinks, **upstream, **upstream_keys;
     bool plain, plain_network, munge, check, status, json, quiet;
 };
@@ -45,7 +45,7 @@ static enum err add_options(const struct settings *settings, struct collector_pl
         { "key", settings->key }, { "allow", settings->allow }, { "journal", settings->journal },
         { "journal-size", settings->journal_size }, { "journal-age", settings->journal_age }, { "http", settings->http },
         { "socket", settings->socket }, { "rollup", settings->rollup }, { "colmet", settings->colmet },
-        { "series", settings->series }, { "plain", settings->plain ? "yes" : NULL },
+        { "series", settings->series }, { "from-kafka", settings->kafka }, { "plain", settings->plain ? "yes" : NULL },
         { "plain-network", settings->plain_network ? "yes" : NULL }, { "munge", settings->munge ? "yes" : NULL },
     };
     enum err err = OK;
@@ -190,6 +190,9 @@ static const struct option options[] = {
       .help = "Hand on only minimum, mean, maximum and last of each TIME: of each host, and of each job over its hosts" },
     { .name = "colmet", .argument = "ADDRESS", .type = OPTION_TEXT, FIELD(colmet),
       .help = "Take what the nodes of Colmet push, at this address. Default: none" },
+    { .name = "from-kafka", .argument = "BROKERS/TOPIC[,group=NAME]", .type = OPTION_TEXT, FIELD(kafka),
+      .help = "Take what agents and collectors with the sink kafka:format=wire have written; of several collectors each "
+              "takes a part. Then there is no --listen unless it is said" },
     { .name = "http", .argument = "ADDRESS:PORT", .type = OPTION_TEXT, FIELD(http),
       .help = "Serve /status, /metrics and /sets there; 'none': nowhere. Default: " COLLECTOR_HTTP },
     { .name = "socket", .argument = "PATH", .type = OPTION_TEXT, FIELD(socket),

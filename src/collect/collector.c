@@ -22,7 +22,7 @@
 #define LINGER_NS (5 * NS_PER_S)
 #define WHY_MAX 4096
 
-enum source { SOURCE_ROUTER, SOURCE_COLMET, SOURCE_COMMITTER, SOURCE_DESK, SOURCE_SIGNALS, SOURCE_COUNT };
+enum source { SOURCE_ROUTER, SOURCE_COLMET, SOURCE_KAFKA, SOURCE_COMMITTER, SOURCE_DESK, SOURCE_SIGNALS, SOURCE_COUNT };
 
 static enum err add_source(const struct collector *collector, int fd, enum source source)
 {
@@ -108,6 +108,14 @@ static enum err open_colmet(struct collector *collector, struct buf *why)
     return err ? err : add_source(collector, colmet_port_fd(collector->colmet), SOURCE_COLMET);
 }
 
+static enum err open_kafka(struct collector *collector, struct buf *why)
+{
+    if (!collector->plan.kafka)
+        return OK;
+    enum err err = kafka_port_open(&collector->kafka, collector->plan.kafka, &collector->receiver, why);
+    return err ? err : add_source(collector, kafka_port_fd(collector->kafka), SOURCE_KAFKA);
+}
+
 static enum err open_parts(struct collector *collector, struct buf *why)
 {
     enum err err = collector->settings.make_plan(collector->settings.context, &collector->plan, why);
@@ -124,12 +132,14 @@ static enum err open_parts(struct collector *collector, struct buf *why)
         err = add_source(collector, desk_fd(collector->desk), SOURCE_DESK);
     if (!err)
         err = open_outlets(collector, why);
-    if (!err)
+    if (!err && collector->plan.listen.count)
         err = gateway_open_router(collector, why);
-    if (!err)
+    if (!err && collector->router)
         err = add_source(collector, collector->zmq->router_fd(collector->router), SOURCE_ROUTER);
     if (!err)
         err = open_colmet(collector, why);
+    if (!err)
+        err = open_kafka(collector, why);
     return err;
 }
 
@@ -148,7 +158,7 @@ enum err collector_open(struct collector *collector, const struct collector_sett
     if (err)
         log_error("%s", why.size ? buf_text(&why) : err_text(err));
     buf_clear(&why);
-    collector->router_has_more = true;
+    collector->router_has_more = collector->router;
     collector->tended_ns = collector->saved_ns = clock_monotonic_ns();
     return err;
 }
@@ -156,6 +166,13 @@ enum err collector_open(struct collector *collector, const struct collector_sett
 static void take_colmet(struct collector *collector)
 {
     collector->colmet_has_more = colmet_port_turn(collector->colmet);
+    if (collector->receiver.is_dirty && !collector->dirty_ns)
+        collector->dirty_ns = clock_monotonic_ns();
+}
+
+static void take_kafka(struct collector *collector)
+{
+    collector->kafka_has_more = kafka_port_turn(collector->kafka);
     if (collector->receiver.is_dirty && !collector->dirty_ns)
         collector->dirty_ns = clock_monotonic_ns();
 }
@@ -182,6 +199,8 @@ static void commit(struct collector *collector)
     if (!receiver_commit(&collector->receiver))
         return;
     collector->dirty_ns = 0;
+    if (collector->kafka)
+        kafka_port_mark(collector->kafka);
     committer_begin(collector->committer);
 }
 
@@ -192,6 +211,8 @@ static enum err end_commit(struct collector *collector)
     if (err == AGAIN)
         return OK;
     receiver_committed(&collector->receiver, !err);
+    if (!err && collector->kafka)
+        kafka_port_safe(collector->kafka);
     if (err)
         log_error("the journal %s cannot be made safe on its disk: %s. The collector ends; agents keep what was not "
                   "acknowledged.", collector->plan.journal, err_text(err));
@@ -283,7 +304,7 @@ static void tend(struct collector *collector)
 static int time_left_ms(const struct collector *collector, int timeout_ms)
 {
     uint64_t now_ns = clock_monotonic_ns(), next_ns = collector->tended_ns + TEND_NS;
-    if (collector->router_has_more || collector->colmet_has_more)
+    if (collector->router_has_more || collector->colmet_has_more || collector->kafka_has_more)
         return 0;
     if (collector->dirty_ns && !collector->receiver.is_syncing && collector->dirty_ns + COMMIT_NS < next_ns)
         next_ns = collector->dirty_ns + COMMIT_NS;
@@ -308,6 +329,8 @@ enum err collector_turn(struct collector *collector, int timeout_ms)
         take_messages(collector);
     if (collector->colmet && (ready[SOURCE_COLMET] || collector->colmet_has_more))
         take_colmet(collector);
+    if (collector->kafka)
+        take_kafka(collector); /* it wants to be asked, also when it has nothing */
     commit(collector);
     if (ready[SOURCE_DESK] && collector->desk)
         desk_turn(collector->desk);
@@ -326,9 +349,10 @@ enum err collector_turn(struct collector *collector, int timeout_ms)
 static void finish_commits(struct collector *collector)
 {
     enum err err = OK;
-    if (!collector->has_receiver || !collector->router)
+    if (!collector->has_receiver)
         return;
-    take_messages(collector);
+    if (collector->router)
+        take_messages(collector);
     if (collector->colmet)
         take_colmet(collector);
     for (int round = 0; round < 2 && !err; round++) {
@@ -348,6 +372,7 @@ enum err collector_close(struct collector *collector)
     close_outlets(collector);
     desk_close(&collector->desk);
     colmet_port_close(&collector->colmet);
+    kafka_port_close(&collector->kafka);
     if (collector->has_receiver)
         receiver_close(&collector->receiver);
     journal_close(&collector->journal);

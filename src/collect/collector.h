@@ -9,6 +9,7 @@
 #include "collect/colmet_port.h"
 #include "collect/committer.h"
 #include "collect/desk.h"
+#include "collect/kafka_port.h"
 #include "collect/outlet.h"
 #include "collect/receiver.h"
 #include "collect/rollup.h"
@@ -43,7 +44,7 @@ struct collector {
     struct rollup *rollup;
 
     const struct zmq_module *zmq;
-    struct zmq_router *router;
+    struct zmq_router *router; /* NULL: all comes by another way */
     struct keys_list *keys; /* NULL: plain */
     uint64_t keys_version;
     struct buf message;
@@ -51,6 +52,8 @@ struct collector {
 
     struct colmet_port *colmet; /* NULL: none */
     bool colmet_has_more;
+    struct kafka_port *kafka; /* NULL: none */
+    bool kafka_has_more;
 
     struct desk *desk;
     uint64_t dirty_ns;  /* CLOCK_MONOTONIC, when something was appended that is not being synced yet; 0: nothing */

@@ -4,6 +4,7 @@
 #include "base/config_file.h"
 #include "base/nearest.h"
 #include "base/text.h"
+#include "collect/kafka_port.h"
 #include "wire/address.h"
 #include "wire/keys.h"
 #include "wire/uplink.h"
@@ -15,7 +16,7 @@
 
 #define SYSTEM_JOURNAL "/var/lib/sonde/journal"
 
-enum kind { TEXT, ADDRESS, LIST, ADDRESS_LIST, FLAG, BYTES, DURATION, NUMBER, SINK };
+enum kind { TEXT, KAFKA, ADDRESS, LIST, ADDRESS_LIST, FLAG, BYTES, DURATION, NUMBER, SINK };
 
 static const struct name {
     const char *key;
@@ -39,6 +40,7 @@ static const struct name {
     { "upstream-key", LIST, AT(upstream_keys) },
     { "rollup", DURATION, AT(rollup_ns) },
     { "colmet", ADDRESS, AT(colmet) },
+    { "from-kafka", KAFKA, AT(kafka) },
     { "series", NUMBER, AT(series) },
 #undef AT
 };
@@ -68,6 +70,7 @@ void collector_plan_clear(struct collector_plan *plan)
     free(plan->http);
     free(plan->socket);
     free(plan->colmet);
+    free(plan->kafka);
     *plan = (struct collector_plan){ 0 };
 }
 
@@ -157,6 +160,9 @@ static enum err set(struct collector_plan *plan, const struct name *name, const 
     case FLAG: return set_flag(place, name->key, value, why);
     case SINK: return add_sink(plan, value, why);
     case TEXT: return set_text(place, value);
+    case KAFKA:
+        err = kafka_port_check(value, why);
+        return err ? err : set_text(place, value);
     default: return set_number(place, name, value, why);
     }
 }
@@ -246,7 +252,8 @@ static enum err check_upstream(const struct collector_plan *plan, struct buf *wh
 
 static enum err fill_in(struct collector_plan *plan, struct buf *why)
 {
-    enum err err = plan->listen.count ? OK : add_text(&plan->listen, "listen", COLLECTOR_LISTEN, why);
+    /* who takes from Kafka need not listen too */
+    enum err err = plan->listen.count || plan->kafka ? OK : add_text(&plan->listen, "listen", COLLECTOR_LISTEN, why);
     if (!err && !plan->journal)
         err = usual_journal(plan, why);
     if (!err && !plan->http)
@@ -272,6 +279,8 @@ enum err collector_plan_finish(struct collector_plan *plan, struct buf *why)
         err = check_plain(plan, why);
     if (!err)
         err = check_upstream(plan, why);
+    if (!plan->listen.count && !plan->upstream.count)
+        return err;
     if (!err && !plan->plain && !plan->key)
         err = usual_key(&plan->key, COLLECTOR_KEY, why);
     if (!err && !plan->plain && !plan->allow)
@@ -300,7 +309,7 @@ static void write_one(struct buf *out, const struct collector_plan *plan, const 
         write_list(out, name->key, place);
     else if (name->kind == FLAG)
         buf_printf(out, "%s = %s\n", name->key, *(const bool *)place ? "yes" : "no");
-    else if ((name->kind == TEXT || name->kind == ADDRESS) && *(char *const *)place)
+    else if ((name->kind == TEXT || name->kind == KAFKA || name->kind == ADDRESS) && *(char *const *)place)
         buf_printf(out, "%s = \"%s\"\n", name->key, *(char *const *)place);
     else if (name->kind == BYTES || name->kind == DURATION || name->kind == NUMBER)
         write_number(out, name, *(const uint64_t *)place);

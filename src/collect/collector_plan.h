@@ -32,6 +32,7 @@ struct collector_plan {
     struct collector_list upstream, upstream_keys;
     uint64_t rollup_ns;               /* 0: none */
     char *colmet;                     /* "tcp://0.0.0.0:5556", where the nodes of Colmet push to; NULL: nowhere */
+    char *kafka;                      /* "k1:9092;k2:9092/TOPIC", see collect/kafka_port.h; NULL: none */
     uint64_t series;                  /* at most so many in /metrics; 0: the usual number */
 };
 

@@ -180,6 +180,7 @@ void gateway_keep_fixed(struct collector *collector, struct collector_plan *next
     keep_text(&plan->http, &next->http, "http");
     keep_text(&plan->socket, &next->socket, "socket");
     keep_text(&plan->colmet, &next->colmet, "colmet");
+    keep_text(&plan->kafka, &next->kafka, "from-kafka");
     keep_text(&plan->key, &next->key, "key");
     keep_text(&plan->allow, &next->allow, "allow");
     if (plan->rollup_ns != next->rollup_ns)

@@ -8,6 +8,7 @@
 #include "collect/peers.h"
 #include "wire/journal.h"
 #include "wire/message.h"
+#include "wire/parcel.h"
 
 #define RECEIVER_WINDOW_BYTES (1u << 20)            /* that an agent may have under way */
 #define RECEIVER_WINDOW_COLLECTOR_BYTES (16u << 20) /* and a collector */
@@ -56,6 +57,10 @@ void receiver_take(struct receiver *receiver, const struct zmq_peer *from, struc
 
 /* Takes a batch of the collector's own, as of a source that speaks another language: encoded by feed, whose sequence moves on. */
 enum err receiver_put(struct receiver *receiver, struct feed *feed, const struct batch *batch);
+
+/* Takes a record that came alone, with its state, for feed, which is of the same stream. CORRUPT: it cannot be read, and is
+ * counted; other errors: it could not be kept, and must come again. */
+enum err receiver_take_parcel(struct receiver *receiver, struct feed *feed, const struct parcel *parcel);
 
 /* A sync begins: what was appended up to now will be safe when it has ended. False: there is nothing to sync. */
 bool receiver_commit(struct receiver *receiver);

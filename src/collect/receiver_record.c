@@ -168,8 +168,8 @@ static void cannot_keep(struct receiver *receiver, struct peer *peer, enum err e
         receiver_refuse(receiver, peer, false, "the collector cannot write its journal: %s", err_text(err));
 }
 
-static void keep(struct receiver *receiver, struct feed *feed, const struct place *place, uint64_t sequence,
-                 struct bytes record)
+static enum err keep(struct receiver *receiver, struct feed *feed, const struct place *place, uint64_t sequence,
+                     struct bytes record)
 {
     uint64_t begin_ns = clock_monotonic_ns();
     enum err err = note_jump(receiver, feed, place, sequence);
@@ -178,10 +178,11 @@ static void keep(struct receiver *receiver, struct feed *feed, const struct plac
     receiver->figures.append_ns += clock_monotonic_ns() - begin_ns;
     if (err) {
         cannot_keep(receiver, feed->peer, err);
-        return;
+        return err;
     }
     receiver->is_full = false;
     note(receiver, feed, record.size);
+    return OK;
 }
 
 static bool is_in_order(struct receiver *receiver, struct peer *peer, struct feed *feed, uint64_t sequence)
@@ -195,8 +196,8 @@ static bool is_in_order(struct receiver *receiver, struct peer *peer, struct fee
     return false;
 }
 
-static void take(struct receiver *receiver, struct feed *feed, const struct message *message, uint64_t sequence,
-                 struct bytes record)
+/* Decoded, and kept if it is new. CORRUPT, FULL of wire/stream.h: *is_read is false. */
+static enum err take_in(struct receiver *receiver, struct feed *feed, uint64_t sequence, struct bytes record, bool *is_read)
 {
     uint64_t begin_ns = clock_monotonic_ns();
     struct place place = place_of(receiver, feed, sequence);
@@ -208,17 +209,26 @@ static void take(struct receiver *receiver, struct feed *feed, const struct mess
     receiver->figures.read_ns += clock_monotonic_ns() - begin_ns;
     feed->sequence = sequence;
     feed->is_placed = true;
-    if (err) {
-        pass_over(receiver, feed, message, err);
-        count_broken(receiver, feed);
-        return;
-    }
+    *is_read = !err;
+    if (err)
+        return err;
     note_time(feed);
-    if (place.is_double) {
-        feed->origin->doubles++;
-        receiver->figures.doubles++;
-    } else
-        keep(receiver, feed, &place, sequence, record);
+    if (!place.is_double)
+        return keep(receiver, feed, &place, sequence, record);
+    feed->origin->doubles++;
+    receiver->figures.doubles++;
+    return OK;
+}
+
+static void take(struct receiver *receiver, struct feed *feed, const struct message *message, uint64_t sequence,
+                 struct bytes record)
+{
+    bool is_read;
+    enum err err = take_in(receiver, feed, sequence, record, &is_read);
+    if (is_read)
+        return;
+    pass_over(receiver, feed, message, err);
+    count_broken(receiver, feed);
 }
 
 void receiver_take_record(struct receiver *receiver, struct peer *peer, const struct message *message)
@@ -232,6 +242,33 @@ void receiver_take_record(struct receiver *receiver, struct peer *peer, const st
         count_broken(receiver, feed);
     else if (is_in_order(receiver, peer, feed, sequence))
         take(receiver, feed, message, sequence, rest_of(&unpacker));
+}
+
+/* What has the state already needs no other: then none goes into the journal either. */
+static enum err make_ready(struct feed *feed, const struct parcel *parcel)
+{
+    bool follows = feed->epoch == parcel->epoch && feed->is_placed && !feed->is_broken && feed->sequence == parcel->before;
+    if (follows)
+        return OK;
+    if (stream_restore(feed->decoder, parcel->state))
+        return CORRUPT;
+    feed->has_state = feed->is_fresh = true;
+    feed->is_placed = feed->is_broken = false;
+    feed->epoch = parcel->epoch;
+    return OK;
+}
+
+enum err receiver_take_parcel(struct receiver *receiver, struct feed *feed, const struct parcel *parcel)
+{
+    bool is_read = false;
+    enum err err = make_ready(feed, parcel);
+    if (!err)
+        err = take_in(receiver, feed, parcel->sequence, parcel->record, &is_read);
+    feed->is_broken = err != OK;
+    receiver->is_dirty = receiver->is_dirty || !err;
+    if (!is_read)
+        count_broken(receiver, feed);
+    return is_read ? err : CORRUPT;
 }
 
 enum err receiver_put(struct receiver *receiver, struct feed *feed, const struct batch *batch)

@@ -4,8 +4,10 @@
 
 #include "base/clock.h"
 #include "sink/kafka_producer.h"
+#include "sink/kafka_records.h"
 #include "sink/kafka_rows.h"
 #include "sink/kafka_topics.h"
+#include "wire/kafka.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +23,7 @@ struct kafka_state {
     struct kafka_box box;
     struct kafka_topics topics;
     struct kafka_rows rows;
+    struct kafka_records *records; /* format=wire; NULL: rows */
     struct buf body;
     uint64_t position;         /* of the last batch that is in the box, or has arrived; 0: none */
     uint64_t stream, sequence; /* for batches straight from the sensors, which have none */
@@ -32,7 +35,8 @@ static const struct setting kafka_settings[] = {
       "where to begin: HOST:PORT, several with ';' between" },
     { "topic", SETTING_TEXT, NULL, offsetof(struct kafka_state, topic),
       "name of the topic, %{set} in it stands for the set; sonde.%{set} when it is not given, sonde.wire for format=wire" },
-    { "format", SETTING_TEXT, "json", offsetof(struct kafka_state, format), "json or msgpack" },
+    { "format", SETTING_TEXT, "json", offsetof(struct kafka_state, format),
+      "json, msgpack, or wire: whole records, for sonde collect --from-kafka" },
     { "names", SETTING_TEXT, "sonde", offsetof(struct kafka_state, names), "of fields: sonde, or ldms as in LDMS's CSV" },
     { "compression", SETTING_TEXT, "lz4", offsetof(struct kafka_state, producer.compression), "none, gzip, snappy, lz4, zstd" },
     { "idempotent", SETTING_TEXT, "auto", offsetof(struct kafka_state, idempotent),
@@ -56,10 +60,11 @@ static enum err wrong(struct kafka_state *s, const char *key, const char *value,
 
 static enum err read_settings(struct kafka_state *s, enum kafka_format *format, bool *ldms)
 {
-    bool json = strcmp(s->format, "json") == 0;
-    if (!json && strcmp(s->format, "msgpack") != 0)
-        return wrong(s, "format", s->format, "json or msgpack");
-    *format = json ? KAFKA_JSON : KAFKA_MSGPACK;
+    static const char *const formats[] = { [KAFKA_JSON] = "json", [KAFKA_MSGPACK] = "msgpack", [KAFKA_WIRE] = "wire" };
+    for (*format = KAFKA_JSON; *format <= KAFKA_WIRE && strcmp(s->format, formats[*format]) != 0; (*format)++)
+        ;
+    if (*format > KAFKA_WIRE)
+        return wrong(s, "format", s->format, "json, msgpack or wire");
     *ldms = strcmp(s->names, "ldms") == 0;
     if (!*ldms && strcmp(s->names, "sonde") != 0)
         return wrong(s, "names", s->names, "sonde or ldms");
@@ -80,11 +85,15 @@ static enum err kafka_open(void *state)
     enum err err = read_settings(s, &format, &ldms);
     if (err)
         return err;
-    s->topics.pattern = s->topic ? s->topic : "sonde.%{set}";
+    s->topics.pattern = s->topic ? s->topic : format == KAFKA_WIRE ? KAFKA_TOPIC_WIRE : "sonde.%{set}";
     kafka_box_init(&s->box, s->queue_bytes);
-    err = kafka_producer_open(&s->producer, &s->box);
-    if (err)
+    err = format == KAFKA_WIRE ? kafka_records_new(&s->records) : OK;
+    if (!err)
+        err = kafka_producer_open(&s->producer, &s->box);
+    if (err) {
+        kafka_records_free(&s->records);
         return err;
+    }
     kafka_rows_init(&s->rows, format, ldms);
     buf_init(&s->body, MESSAGE_BYTES_MAX);
     if (getrandom(&s->stream, sizeof s->stream, 0) != (ssize_t)sizeof s->stream)
@@ -115,6 +124,18 @@ static enum err add_row(struct kafka_state *s, const struct batch *batch, const 
     return err ? err : kafka_box_add(&s->box, topic, &name, (struct bytes){ s->body.data, s->body.size });
 }
 
+static enum err add_record(struct kafka_state *s, const struct batch *batch, const struct kafka_mark *mark)
+{
+    const char *topic;
+    struct kafka_name name = { .host = bytes_of(mark->host), .key = bytes_of(mark->host), .stream = mark->stream,
+                               .sequence = mark->sequence };
+    enum err err = kafka_topics_find(&s->topics, "wire", &topic);
+    buf_reset(&s->body);
+    if (!err)
+        err = kafka_records_add(s->records, batch, mark, &s->body);
+    return err ? err : kafka_box_add(&s->box, topic, &name, (struct bytes){ s->body.data, s->body.size });
+}
+
 /* What does not fit now may fit when something has gone; what would not fit into an empty box never does. */
 static enum err no_room(struct kafka_state *s, enum err err)
 {
@@ -137,7 +158,9 @@ static enum err kafka_write(void *state, const struct batch *batch)
     enum err err = OK;
     if (batch->position && batch->position <= s->position)
         return OK; /* it came again after a failure that was not its own */
-    for (size_t place = 0; place < kafka_rows_count(batch) && !err; place++)
+    if (s->records)
+        err = add_record(s, batch, &mark);
+    for (size_t place = 0; !s->records && place < kafka_rows_count(batch) && !err; place++)
         err = add_row(s, batch, &mark, place);
     if (err)
         return no_room(s, err);
@@ -166,6 +189,7 @@ static void kafka_close(void *state)
     kafka_box_clear(&s->box);
     kafka_topics_clear(&s->topics);
     kafka_rows_clear(&s->rows);
+    kafka_records_free(&s->records);
     buf_clear(&s->body);
 }
 

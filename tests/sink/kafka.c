@@ -1,9 +1,12 @@
 /* What a batch becomes in Kafka: rows, topics, and the box in which messages wait. */
 #include "sink/kafka_box.h"
+#include "sink/kafka_records.h"
 #include "sink/kafka_rows.h"
 #include "sink/kafka_topics.h"
 
 #include "tools/unit.h"
+#include "wire/parcel.h"
+#include "wire/stream.h"
 
 static const struct metric metrics[] = {
     { "mem_total", "KB", GAUGE, U64, "", "MemTotal" }, { "host", "1", GAUGE, I64, "" }, { "level", "1", GAUGE, F64, "" },
@@ -118,6 +121,63 @@ static void topics_are_made_of_a_pattern(void **state)
     kafka_topics_clear(&topics);
 }
 
+/* The parcel of batch n, whose first sample says 11 + n. */
+static void make_parcel(struct kafka_records *records, uint64_t n, struct buf *out, struct parcel *parcel)
+{
+    struct batch batch;
+    fill(&batch);
+    batch.values[0].u64 = 11 + n;
+    buf_init(out, 1 << 20);
+    assert_int_equal(kafka_records_add(records, &batch, &(struct kafka_mark){ "n1", 5, n }, out), OK);
+    assert_int_equal(parcel_read((struct bytes){ out->data, out->size }, parcel), OK);
+    batch_clear(&batch);
+}
+
+static void assert_decoded(struct stream *stream, const struct parcel *parcel, uint64_t n)
+{
+    struct batch batch;
+    batch_init(&batch);
+    assert_int_equal(stream_decode(stream, parcel->record, &batch), OK);
+    assert_int_equal(batch.count, 2);
+    assert_int_equal(batch.samples[0].values[0].u64, 11 + n);
+    assert_string_equal(batch.samples[0].job, "47[1]");
+    assert_int_equal(batch.gap_count, 1);
+    batch_clear(&batch);
+}
+
+static void each_record_can_be_read_alone_and_one_after_another(void **state)
+{
+    (void)state;
+    struct kafka_records *records;
+    struct stream *follower, *stranger;
+    struct buf out;
+    struct parcel parcel;
+    uint64_t epoch = 0, before = 0;
+    assert_int_equal(kafka_records_new(&records), OK);
+    assert_int_equal(stream_new(&follower), OK);
+    for (uint64_t n = 1; n < 20; n++) {
+        make_parcel(records, n, &out, &parcel);
+        assert_true(n == 1 || epoch == parcel.epoch);
+        assert_int_equal(parcel.before, before);
+        epoch = parcel.epoch;
+        before = n;
+        assert_decoded(follower, &parcel, n); /* it needs no state but what it made itself */
+        assert_int_equal(stream_new(&stranger), OK);
+        assert_int_equal(stream_restore(stranger, parcel.state), OK);
+        assert_decoded(stranger, &parcel, n);
+        stream_free(&stranger);
+        buf_clear(&out);
+    }
+    /* one that could not be sent is made again: it says that it does not follow the one before */
+    make_parcel(records, 19, &out, &parcel);
+    assert_int_equal(parcel.before, 19);
+    assert_int_equal(stream_restore(follower, parcel.state), OK);
+    assert_decoded(follower, &parcel, 19);
+    buf_clear(&out);
+    stream_free(&follower);
+    kafka_records_free(&records);
+}
+
 static void put(struct kafka_box *box, const char *body, enum err expected)
 {
     struct kafka_name name = { .host = bytes_of("n1"), .key = bytes_of("j") };
@@ -170,6 +230,7 @@ int main(void)
         cmocka_unit_test(events_and_gaps_have_rows_of_their_own),
         cmocka_unit_test(a_job_keeps_its_rows_together),
         cmocka_unit_test(topics_are_made_of_a_pattern),
+        cmocka_unit_test(each_record_can_be_read_alone_and_one_after_another),
         cmocka_unit_test(the_box_takes_batches_whole_and_keeps_their_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

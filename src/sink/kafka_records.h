@@ -1,0 +1,19 @@
+/* Batches back to records, for whoever decodes them elsewhere: an encoder for each stream, and parcels of what it makes. */
+#ifndef SONDE_SINK_KAFKA_RECORDS_H
+#define SONDE_SINK_KAFKA_RECORDS_H
+
+#include "base/buf.h"
+#include "model/batch.h"
+#include "sink/kafka_rows.h"
+
+struct kafka_records; /* one thread */
+
+enum err kafka_records_new(struct kafka_records **records);
+void kafka_records_free(struct kafka_records **records);
+
+/* Adds the parcel of a batch to out. Of a batch that comes again the parcel is another one, with the same content. FULL: over
+ * a limit of wire/stream.h. */
+enum err kafka_records_add(struct kafka_records *records, const struct batch *batch, const struct kafka_mark *mark,
+                           struct buf *out);
+
+#endif

@@ -1,0 +1,26 @@
+/* A record that travels alone, as through Kafka: with the state that it builds on, and with the name of its stream, so that
+ * whoever gets it, and whatever he had before, can decode it and tell whether he has it already.
+ *
+ *   MessagePack: {"v": 1, "host", "stream", "sequence", "epoch", "before", "state": bytes, "record": bytes} */
+#ifndef SONDE_WIRE_PARCEL_H
+#define SONDE_WIRE_PARCEL_H
+
+#include "base/buf.h"
+
+#define PARCEL_VERSION 1
+
+struct parcel {
+    struct bytes host;
+    uint64_t stream, sequence;
+    uint64_t epoch;  /* of the encoder: random */
+    uint64_t before; /* the record that the state comes behind, by the same encoder; 0: none. Whoever decoded that one last, of
+                      * this epoch, has the state already */
+    struct bytes state, record; /* of wire/stream.h */
+};
+
+void parcel_write(struct buf *out, const struct parcel *parcel);
+
+/* Borrows from bytes. CORRUPT: it is none, or cut short; USAGE: of a version that we do not know. */
+enum err parcel_read(struct bytes bytes, struct parcel *parcel);
+
+#endif

@@ -288,7 +288,8 @@ enum err journal_append(struct journal *journal, const struct journal_entry *ent
     size_t size = sizeof head + head.host_size + entry->body.size;
     if (journal->bytes + size > journal->settings.bytes)
         journal_shrink(journal, journal->settings.bytes > size ? journal->settings.bytes - size : 0);
-    err = write_entry(journal->active, &head, entry);
+    err = journal->active->lacks_head ? FULL : write_entry(journal->active, &head, entry);
+    journal->is_full = err == FULL;
     if (err)
         return err;
     publish(journal, entry, size);

@@ -199,7 +199,8 @@ enum err journal_segment_begin(struct journal *journal, uint64_t base)
     journal_segment_name(name, base);
     int fd = openat(journal->folder, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     enum err err = fd < 0 ? err_from_errno(errno) : write_head(fd, base);
-    if (err) {
+    bool lacks_head = fd >= 0 && err == FULL && journal->is_full;
+    if (err && !lacks_head) {
         if (fd >= 0) {
             close(fd);
             unlinkat(journal->folder, name, 0);
@@ -208,7 +209,7 @@ enum err journal_segment_begin(struct journal *journal, uint64_t base)
         return err;
     }
     pthread_mutex_lock(&journal->lock);
-    *segment = (struct journal_segment){ .base = base, .end = base + JOURNAL_SEGMENT_HEAD, .fd = fd,
+    *segment = (struct journal_segment){ .base = base, .end = base + JOURNAL_SEGMENT_HEAD, .fd = fd, .lacks_head = lacks_head,
                                          .began_ns = journal->now_ns, .newest_ns = journal->now_ns };
     if (journal->active)
         journal->active->next = segment;
@@ -219,6 +220,13 @@ enum err journal_segment_begin(struct journal *journal, uint64_t base)
     journal->is_folder_dirty = true;
     pthread_mutex_unlock(&journal->lock);
     return OK;
+}
+
+void journal_segment_mend(struct journal *journal)
+{
+    struct journal_segment *active = journal->active;
+    if (active->lacks_head)
+        active->lacks_head = write_head(active->fd, active->base) != OK;
 }
 
 /* What a crash left half written is cut off. */

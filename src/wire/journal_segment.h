@@ -21,6 +21,7 @@ struct journal_segment {
     uint64_t began_ns, newest_ns; /* by our clock: when it was begun, when something was appended last */
     uint64_t synced;              /* up to here it is on the disk */
     bool has_hole;                /* damage was found between its entries */
+    bool lacks_head;              /* the disk was too full for it */
     bool is_doomed;               /* it is being removed: nobody reads on in it */
     enum journal_reason reason;   /* … why, where that costs somebody something */
     int fd;                       /* for writing; -1: it was closed */
@@ -36,6 +37,7 @@ struct journal {
     struct journal_segment *spare; /* so that a new segment allocates nothing */
     bool is_unsaved;               /* the disk was too full for the list of streams or for gaps */
     bool has_complained;           /* … or something could not be removed, which was said */
+    bool is_full;                  /* the disk could not take the newest entry */
 
     pthread_mutex_t sync_lock;  /* one thread syncs; taken before lock, and by whoever frees a segment */
     enum err sync_err;          /* what was lost by a failed sync does not come back: it stays */
@@ -57,8 +59,10 @@ enum err journal_segments_learn(struct journal *journal);
 /* Opens the last segment to go on with it, or begins one where that cannot be. */
 enum err journal_segment_resume(struct journal *journal);
 
-/* Ends the active segment and begins the next. On an error it stays as it was. */
+/* Ends the active segment and begins the next. On an error it stays as it was. Where the disk is full and all have read the
+ * active one, the next is begun without a head: that is written by journal_segment_mend when there is room. */
 enum err journal_segment_begin(struct journal *journal, uint64_t base);
+void journal_segment_mend(struct journal *journal);
 
 /* The size at which a segment is ended. */
 uint64_t journal_segment_limit(const struct journal *journal, const struct journal_segment *segment);

@@ -322,6 +322,8 @@ static bool should_end(const struct journal *journal)
 {
     const struct journal_segment *active = journal->active;
     uint64_t bytes = active->end - active->base, age_ns = journal->settings.age_ns;
+    if (journal->is_full && active->records && all_done(journal, active))
+        return true; /* what all have read is in the way of what is read next */
     if (journal->newest_kind != JOURNAL_RECORD || active->records == 0)
         return false;
     if (bytes >= journal_segment_limit(journal, active))
@@ -371,5 +373,6 @@ void journal_tend(struct journal *journal, uint64_t now_ns)
     pthread_mutex_unlock(&journal->lock);
     if (is_any || journal->is_unsaved)
         remove_doomed(journal);
+    journal_segment_mend(journal);
     pthread_mutex_unlock(&journal->sync_lock);
 }

@@ -4,6 +4,7 @@
 #include "agent/control.h"
 #include "base/ask.h"
 #include "base/log.h"
+#include "base/self.h"
 #include "base/text.h"
 #include "sample/self.h"
 
@@ -262,6 +263,11 @@ static void tend_sender(struct agent *agent)
     struct sender_figures figures;
     sender_tend(agent->sender);
     sender_figures(agent->sender, &figures);
+    bool is_settled = figures.uplink.state != UPLINK_IDLE && figures.uplink.state != UPLINK_CONNECTING;
+    if (is_settled && agent->link != figures.uplink.state) {
+        agent->link = figures.uplink.state;
+        self_forget_code(); /* what libzmq and its libraries need to begin they do not need to go on: 3 MB */
+    }
     self_uplink(&(struct self_uplink){
         .is_up = figures.uplink.state == UPLINK_UP, .sent_bytes = figures.uplink.bytes_sent,
         .unsent_bytes = figures.uplink.lag_bytes, .unsent_ns = figures.uplink.lag_ns,

@@ -31,6 +31,7 @@ struct agent {
     struct outlets outlets;
     struct present present;
     struct sender *sender; /* NULL: nothing leaves the node */
+    enum uplink_state link; /* of it, when we looked last */
     struct notify notify;
     int epoll_fd, signal_fd;
     bool ticks_by_sleep; /* epoll_wait ends at the tick: cheaper than a timer that must be read */

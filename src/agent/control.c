@@ -151,7 +151,7 @@ static void add_spool(struct json *json, const struct sender_figures *figures)
     json_field_u64(json, "unspooled", figures->unspooled);
     json_field_u64(json, "lost", figures->spool.lost_records);
     if (figures->spool_why[0])
-        json_field_text(json, "why", figures->spool_why);
+        json_field_text(json, "trouble", figures->spool_why);
     json_end_object(json);
 }
 

@@ -109,8 +109,10 @@ static enum err make_plan(void *context, struct plan *plan, struct buf *why)
         err = add_options(settings, plan, why);
         settings->is_misused = err == USAGE;
     }
-    if (!err)
+    if (!err) {
         err = uplink_plan_check(&plan->uplink, why);
+        settings->is_misused = err == USAGE && settings->collectors;
+    }
     if (err)
         plan_clear(plan);
     return err;
@@ -236,6 +238,7 @@ static const struct command_fact examples[] = {
 
 static const struct command_fact environment[] = {
     { "SONDE_SOCKET_DIR", "the folder of the socket, in place of the usual one" },
+    { "SONDE_MUNGE_SOCKET", "with --munge: the socket of munged, where it is not the usual one" },
     { "NOTIFY_SOCKET, WATCHDOG_USEC", "set by systemd, which is told when the agent is ready and that it is alive" },
     { 0 },
 };

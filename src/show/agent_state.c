@@ -16,7 +16,7 @@ struct state {
     struct buf key, text, settings;
     struct buf host, listen, socket;
     uint64_t period_ns, ticks, late, missed, worst_ns, jobs, entries;
-    struct buf uplink, collector, uplink_why;
+    struct buf uplink, collector, uplink_why, spool_trouble;
     uint64_t acked, lag_bytes, lag_ns, lost, unspooled;
     struct table table;
 };
@@ -118,12 +118,13 @@ static void read_uplink(struct state *state)
     };
     const struct { const char *key; struct buf *text; } texts[] = {
         { "state", &state->uplink }, { "collector", &state->collector }, { "why", &state->uplink_why },
+        { "trouble", &state->spool_trouble },
     };
     json_read_object(&state->json);
     while (json_read_key(&state->json, &state->key)) {
         bool is_taken = is(state, "spool");
         if (is_taken)
-            read_uplink(state); /* its few fields have other names, or say what is worse */
+            read_uplink(state); /* its fields have other names */
         for (size_t i = 0; !is_taken && i < sizeof numbers / sizeof *numbers; i++)
             if ((is_taken = is(state, numbers[i].key)))
                 json_read_u64(&state->json, numbers[i].number);
@@ -183,6 +184,10 @@ static void print_uplink(const struct state *state, const struct terminal *termi
         buf_printf(out, ", %s wait since %s", text_bytes(state->lag_bytes).s, text_duration(state->lag_ns).s);
     if (state->lost + state->unspooled)
         buf_printf(out, "; %s lost, the spool being full", text_count(state->lost + state->unspooled).s);
+    if (state->spool_trouble.size) {
+        buf_add_text(out, "; the spool: ");
+        utf8_add_safe(out, bytes_of(buf_text(&state->spool_trouble)), terminal->utf8);
+    }
     buf_add_char(out, '\n');
 }
 
@@ -214,7 +219,7 @@ enum err agent_state_print(const char *json, size_t size, const struct terminal 
 {
     struct state state = { 0 };
     struct buf *const bufs[] = { &state.key, &state.text, &state.settings, &state.host, &state.listen, &state.socket,
-                                 &state.uplink, &state.collector, &state.uplink_why };
+                                 &state.uplink, &state.collector, &state.uplink_why, &state.spool_trouble };
     for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
         buf_init(bufs[i], TEXT_MAX);
     table_init(&state.table, columns, sizeof columns / sizeof *columns, terminal->utf8);

@@ -13,7 +13,8 @@
 #define PAYLOAD "sonde %s"
 #define PAYLOAD_MAX 512
 #define CREDENTIAL_MAX 4096
-/* Of munge.h: munged itself is away, so nothing is said of the credential. */
+/* Of munge.h. The errors: munged itself is away, so nothing is said of the credential. */
+#define MUNGE_OPT_SOCKET 8
 #define EMUNGE_SNAFU 1
 #define EMUNGE_SOCKET 6
 #define EMUNGE_TIMEOUT 7
@@ -22,6 +23,9 @@ struct library {
     int (*encode)(char **credential, void *context, const void *payload, int size);
     int (*decode)(const char *credential, void *context, void **payload, int *size, uid_t *uid, gid_t *gid);
     const char *(*strerror)(int error);
+    void *(*context_new)(void);
+    void (*context_free)(void *context);
+    int (*context_set)(void *context, int option, ...);
 };
 
 static struct library library;
@@ -34,7 +38,21 @@ static void load(void)
         return;
     *(void **)&library.decode = dlsym(handle, "munge_decode");
     *(void **)&library.strerror = dlsym(handle, "munge_strerror");
-    *(void **)&library.encode = library.decode && library.strerror ? dlsym(handle, "munge_encode") : NULL;
+    *(void **)&library.context_new = dlsym(handle, "munge_ctx_create");
+    *(void **)&library.context_free = dlsym(handle, "munge_ctx_destroy");
+    *(void **)&library.context_set = dlsym(handle, "munge_ctx_set");
+    bool is_whole = library.decode && library.strerror && library.context_new && library.context_free && library.context_set;
+    *(void **)&library.encode = is_whole ? dlsym(handle, "munge_encode") : NULL;
+}
+
+/* NULL: the usual munged. */
+static void *context_of_site(void)
+{
+    const char *socket = secure_getenv("SONDE_MUNGE_SOCKET");
+    void *context = socket && *socket ? library.context_new() : NULL;
+    if (context)
+        library.context_set(context, MUNGE_OPT_SOCKET, socket);
+    return context;
 }
 
 static enum err need_library(struct buf *why)
@@ -60,12 +78,15 @@ enum err munge_say(const char *host, struct buf *credential, struct buf *why)
     int size = snprintf(payload, sizeof payload, PAYLOAD, host);
     if (size >= (int)sizeof payload)
         return USAGE;
-    int error = library.encode(&text, NULL, payload, size);
+    void *context = context_of_site();
+    int error = library.encode(&text, context, payload, size);
     if (error)
         buf_printf(why, "munge gives no credential: %s. Does munged run?", library.strerror(error));
     else
         buf_add_text(credential, text);
     free(text);
+    if (context)
+        library.context_free(context);
     return error ? IO : buf_err(credential);
 }
 
@@ -99,10 +120,13 @@ enum err munge_check(struct bytes credential, const char *host, struct buf *why)
     }
     memcpy(text, credential.data, credential.size);
     text[credential.size] = '\0';
-    int error = library.decode(text, NULL, &payload, &size, &uid, &gid);
+    void *context = context_of_site();
+    int error = library.decode(text, context, &payload, &size, &uid, &gid);
     if (error)
         buf_printf(why, "its munge credential is refused: %s", library.strerror(error));
     err = error ? is_munged_away(error) ? IO : DENIED : judge(payload, size, uid, host, why);
     free(payload);
+    if (context)
+        library.context_free(context);
     return err;
 }

@@ -1,5 +1,6 @@
 /* Credentials of munge, where the site has it: who said it (by uid, among machines that share a key), and that it was said
- * just now and once. libmunge is looked for when it is wanted. */
+ * just now and once. libmunge is looked for when it is wanted; $SONDE_MUNGE_SOCKET
+ * names another munged than the usual one. */
 #ifndef SONDE_WIRE_MUNGE_H
 #define SONDE_WIRE_MUNGE_H
 

@@ -1,0 +1,102 @@
+# An agent and its collectors, for scenes: keys in $T/keys, one folder per collector, what each said in $T/NAME.said.
+
+link_setup() {
+    scene_setup
+    export SONDE_SOCKET_DIR=$T/run
+    PORT=$((20000 + RANDOM % 20000)) PIDS=()
+    mkdir -p "$T/keys" "$T/run"
+    "$SONDE" keygen --collector "$T/keys/collector.key" >/dev/null
+    "$SONDE" keygen "$T/keys/host.key" >"$T/keys/allowed"
+}
+
+# Ends what was started, by its own number.
+link_teardown() {
+    for pid in "${PIDS[@]}"; do
+        kill -9 "$pid" 2>/dev/null || :
+        wait "$pid" 2>/dev/null || :
+    done
+    scene_teardown
+}
+
+# A condition, within a minute.
+wait_for() {
+    for ((i = 0; i < 1200; i++)); do
+        eval "$1" && return
+        sleep 0.05
+    done
+    echo "never: $1"
+    head -n 5 "$T"/*.said
+    return 1
+}
+
+# start NAME COMMAND…: $NAME_pid is its number.
+start() {
+    local name=$1
+    shift
+    "$@" >>"$T/$name.said" 2>&1 3>&- &
+    printf -v "${name}_pid" %s $!
+    PIDS+=($!)
+}
+
+# end NAME [SIGNAL]
+end() {
+    local pid=${1}_pid
+    kill "${2:--TERM}" "${!pid}"
+    wait "${!pid}" || [ "${2:-}" = -KILL ]
+}
+
+# collector NAME PORT [OPTIONS…]: what it gets stands in $T/NAME.csv.
+collector() {
+    local name=$1 port=$2
+    shift 2
+    start "$name" "$SONDE" collect --listen "tcp://${LISTEN:-127.0.0.1}:$port" --journal "$T/$name.journal" \
+        --sink "csv:path=$T/$name.csv" --http none --socket "$T/run/$name.sock" "$@"
+    wait_for "[ -S '$T/run/$name.sock' ]"
+}
+
+# The same with our keys.
+locked() {
+    collector "$@" --key "$T/keys/collector.key" --allow "$T/keys/allowed"
+}
+
+# agent [OPTIONS…]: what it reads stands in $T/agent.csv too. AROUND: an array of words before the command.
+AROUND=()
+agent() {
+    start agent "${AROUND[@]}" "$SONDE" agent --listen none --sensors "${SENSORS:-meminfo,loadavg}" --period "${PERIOD:-100ms}" \
+        --spool "$T/spool" --sink "csv:path=$T/agent.csv" "$@"
+    wait_for "[ -S '$T/run/agent.sock' ]"
+}
+
+with_keys() {
+    agent --key "$T/keys/host.key" --collector-key "${KEY:-$T/keys/collector.key.pub}" "$@"
+}
+
+# A field of what the agent says of its uplink: uplink .state
+uplink() {
+    "$SONDE" ctl --json show | jq -r ".uplink$1"
+}
+
+is_up() {
+    [ "$(uplink .state 2>/dev/null)" = up ]
+}
+
+# Lines of a CSV file, without its head and in order.
+samples() {
+    tail -n +2 "$1" 2>/dev/null | sort
+}
+
+# same NAME: the collector has exactly what the agent has read, no line less and none twice.
+same() {
+    [ -s "$T/agent.csv" ] && cmp -s <(samples "$T/agent.csv") <(samples "$T/$1.csv")
+}
+
+# Readings that a collector has of one metric.
+count() {
+    samples "$T/$1.csv" | grep -c ',load1,' || :
+}
+
+gets_more() {
+    local before
+    before=$(count "$1")
+    wait_for "[ \$(count $1) -gt $before ]"
+}

@@ -1,0 +1,298 @@
+#!/usr/bin/env bats
+# Agents and collectors: who is let in, by which key; what is not encrypted; who speaks another language; a list of collectors;
+# networks that are cut, slow or silent; a spool without a disk. Compared is what the agent read with what the collector has.
+bats_require_minimum_version 1.5.0
+load scene
+load link
+
+setup() { link_setup; }
+teardown() { link_teardown; }
+
+@test "samples go encrypted from an agent to its collector, each once" {
+    locked one "$PORT"
+    with_keys --collector "tcp://127.0.0.1:$PORT"
+    wait_for is_up
+    wait_for '[ "$(count one)" -ge 10 ]'
+    "$SONDE" ctl show | grep "sends to tcp://127.0.0.1:$PORT: up"
+    end agent
+    wait_for 'same one'
+    [ "$(count one)" -ge 10 ]
+    [ -z "$(grep -E 'lost|cannot|not take' one.said agent.said)" ]
+}
+
+@test "an agent whose key is not allowed gets in when it is, with all that it has read" {
+    "$SONDE" keygen "$T/keys/other.key" >"$T/keys/line"
+    locked one "$PORT"
+    KEY='' agent --key "$T/keys/other.key" --collector-key "$T/keys/collector.key.pub" --collector "tcp://127.0.0.1:$PORT"
+    wait_for 'grep -q "does not let our key in" agent.said'
+    "$SONDE" ctl show | grep 'does not let our key in'
+    [ "$(count one)" -eq 0 ]
+    cat "$T/keys/line" >>"$T/keys/allowed"
+    wait_for is_up
+    end agent
+    wait_for 'same one'
+    [ "$(grep -c 'does not let our key in' agent.said)" -eq 1 ]
+}
+
+@test "a key that is taken off the list is sent away, and comes back with all when it is on it again" {
+    locked one "$PORT"
+    with_keys --collector "tcp://127.0.0.1:$PORT"
+    wait_for is_up
+    gets_more one
+    mv keys/allowed keys/kept
+    touch keys/allowed
+    wait_for '! is_up'
+    wait_for 'grep -q "not in the list\|does not let our key in" agent.said'
+    local before
+    before=$(count one)
+    sleep 1
+    [ "$(count one)" -eq "$before" ]
+    cp keys/kept keys/allowed
+    wait_for is_up
+    end agent
+    wait_for 'same one'
+}
+
+@test "a list with a mistake is complained of, and the old one holds" {
+    locked one "$PORT"
+    with_keys --collector "tcp://127.0.0.1:$PORT"
+    wait_for is_up
+    echo 'this is no key' >>keys/allowed
+    wait_for 'grep -q "allowed:2: it does not begin with a key" one.said'
+    gets_more one
+    is_up
+}
+
+@test "an agent that has another key of the collector finds out, and takes the right one without a restart" {
+    "$SONDE" keygen --collector "$T/keys/wrong.key" >/dev/null
+    cp keys/wrong.key.pub keys/used.pub
+    locked one "$PORT"
+    KEY=$T/keys/used.pub with_keys --collector "tcp://127.0.0.1:$PORT"
+    wait_for 'grep -q handshake agent.said'
+    [ "$(count one)" -eq 0 ]
+    cp keys/collector.key.pub keys/used.pub
+    kill -HUP "$agent_pid"
+    wait_for is_up
+    end agent
+    wait_for 'same one'
+}
+
+@test "without a key nobody comes in, and whoever has one does not notice" {
+    locked one "$PORT"
+    with_keys --collector "tcp://127.0.0.1:$PORT"
+    wait_for is_up
+    printf 'hello stranger 1 1 7\nhear 3\n' | "$BUILD/tests/wire_talk" "tcp://127.0.0.1:$PORT" >stranger.said
+    cat stranger.said
+    grep -E 'down|nothing' stranger.said
+    gets_more one
+    [ -z "$(grep stranger one.csv)" ]
+    [ "$(uplink .connections)" -eq 1 ]
+}
+
+@test "a key speaks for its own host alone" {
+    sed -i 's/ .*/ somebody-else/' keys/allowed
+    locked one "$PORT"
+    with_keys --collector "tcp://127.0.0.1:$PORT"
+    wait_for '[ "$(uplink .state)" = refused ]'
+    grep 'its key is that of somebody-else' agent.said
+    [ "$(count one)" -eq 0 ]
+}
+
+@test "what is not encrypted stays on this machine unless told twice" {
+    run -2 "$SONDE" agent --check --plain --collector tcp://login1:5555
+    [[ $output == *plain-network* ]]
+    run -2 "$SONDE" agent --check --collector tcp://127.0.0.1:5555
+    [[ $output == *--collector-key* ]]
+    "$SONDE" agent --check --plain --plain-network --collector tcp://login1:5555
+    run "$SONDE" collect --check --plain --listen 'tcp://*:5555'
+    [ "$status" -ne 0 ]
+    [[ $output == *plain-network* ]]
+    "$SONDE" collect --check --plain --plain-network --listen 'tcp://*:5555'
+    collector one "$PORT" --plain
+    agent --plain --collector "tcp://127.0.0.1:$PORT"
+    wait_for is_up
+    end agent
+    wait_for 'same one'
+}
+
+@test "a message that is said twice is stored once" {
+    collector one "$PORT" --plain
+    local talk=$BUILD/tests/wire_talk
+    printf '%s\n' 'hello byhand 1 1 7' 'hear 10' 'open 0 byhand 99' 'state 0' 'record 0 1' 'record 0 2' 'again' 'ping' 'until 10' |
+        "$talk" "tcp://127.0.0.1:$PORT" >first.said
+    cat first.said
+    printf '%s\n' 'hello byhand 1 1 7' 'hear 10' 'open 0 byhand 99' 'state 0' 'record 0 1' 'record 0 2' 'record 0 3' 'until 10' |
+        "$talk" "tcp://127.0.0.1:$PORT" >second.said
+    cat second.said
+    grep 'all acknowledged' second.said
+    wait_for '[ "$(grep -c byhand one.csv)" -ge 3 ]'
+    sleep 0.5
+    [ "$(grep -c byhand one.csv)" -eq 3 ]
+}
+
+@test "old and new understand each other, or say what they do not, and neither dies" {
+    collector one "$PORT" --plain
+    agent --plain --collector "tcp://127.0.0.1:$PORT"
+    wait_for is_up
+    local talk=$BUILD/tests/wire_talk
+    printf '%s\n' 'hello newer 1 9 7' 'hear 10' 'send 77 2 something of a later version' 'hear 10' 'send 77 2 again' \
+        'open 0 newer 5' 'state 0' 'record 0 1' 'until 10' | "$talk" "tcp://127.0.0.1:$PORT" >newer.said
+    cat newer.said
+    grep -x 'welcome 1' newer.said
+    grep 'cannot 77 2' newer.said
+    grep 'all acknowledged' newer.said
+    printf '%s\n' 'hello much-newer 5 9 8' 'hear 10' | "$talk" "tcp://127.0.0.1:$PORT" >much.said
+    cat much.said
+    grep 'refuse it speaks version 5' much.said
+    printf '%s\n' 'noise GET / HTTP/1.1' 'hear 3' 'hello late 1 1 9' 'hear 5' | "$talk" "tcp://127.0.0.1:$PORT" >noise.said
+    cat noise.said
+    printf '%s\n' 'record 0 1' 'hear 5' | "$talk" "tcp://127.0.0.1:$PORT" >early.said # without a HELLO
+    cat early.said
+    gets_more one
+    end agent
+    wait_for 'cmp -s <(samples agent.csv) <(samples one.csv | grep -v ,numbers,)'
+    end one
+}
+
+@test "a credential of munge is wanted, and one of another site refused" {
+    command -v munged >/dev/null && [ "$(id -u)" -eq 0 ] || skip "needs root and the package munge"
+    for site in here elsewhere; do
+        mkdir -m 755 "$T/$site"
+        head -c 1024 /dev/urandom >"$T/$site/key"
+        chmod 400 "$T/$site/key"
+        start "munged_$site" munged -F --key-file="$T/$site/key" --socket="$T/$site/sock" --pid-file="$T/$site/pid" \
+            --log-file="$T/$site/log" --seed-file="$T/$site/seed" --force
+        wait_for "[ -S '$T/$site/sock' ]"
+    done
+    SONDE_MUNGE_SOCKET=$T/here/sock locked one "$PORT" --munge
+    SONDE_MUNGE_SOCKET=$T/here/sock with_keys --collector "tcp://127.0.0.1:$PORT"
+    wait_for '[ "$(uplink .state)" = refused ]'
+    grep -i munge agent.said
+    end agent
+    SONDE_MUNGE_SOCKET=$T/elsewhere/sock with_keys --collector "tcp://127.0.0.1:$PORT" --munge
+    wait_for '[ "$(uplink .state)" = refused ]'
+    grep 'munge credential is refused' agent.said
+    [ "$(count one)" -eq 0 ]
+    end agent
+    SONDE_MUNGE_SOCKET=$T/here/sock with_keys --collector "tcp://127.0.0.1:$PORT" --munge
+    wait_for is_up
+    end agent
+    wait_for 'same one'
+}
+
+@test "the next collector of the list takes over, and all is in one of the two" {
+    locked one "$PORT"
+    locked two $((PORT + 1))
+    with_keys --collector "tcp://127.0.0.1:$PORT" --collector "tcp://127.0.0.1:$((PORT + 1))"
+    wait_for is_up
+    gets_more one
+    end one -KILL
+    gets_more two
+    [ "$(uplink .collector)" = "tcp://127.0.0.1:$((PORT + 1))" ]
+    rm run/one.sock
+    locked one "$PORT"
+    end two -KILL
+    gets_more one
+    end agent
+    rm run/two.sock
+    locked two $((PORT + 1))
+    wait_for 'cmp -s <(samples agent.csv) <(samples one.csv | cat - <(samples two.csv) | sort -u)'
+    # what was on its way when one was killed may be in both, as often as it was sent: elsewhere its number tells
+    [ "$(cat <(samples one.csv) <(samples two.csv) | sort | uniq -d | wc -l)" -lt 400 ]
+}
+
+@test "after kill -9 of the agent and of the collector nothing is missing and nothing is there twice" {
+    locked one "$PORT"
+    with_keys --collector "tcp://127.0.0.1:$PORT"
+    for victim in agent one agent one agent; do
+        wait_for is_up
+        gets_more one
+        end "$victim" -KILL
+        rm -f "run/$victim.sock"
+        case $victim in
+        agent) with_keys --collector "tcp://127.0.0.1:$PORT" ;;
+        one) locked one "$PORT" ;;
+        esac
+    done
+    wait_for is_up
+    end agent
+    end one
+    # a sink that begins now gets all of the collector's journal: every reading of the agent's, each once
+    start fresh "$SONDE" collect --listen "tcp://127.0.0.1:$PORT" --key keys/collector.key --allow keys/allowed --http none \
+        --journal one.journal --socket "$T/run/fresh.sock" --sink "csv:path=$T/fresh.csv"
+    wait_for 'same fresh'
+    [ "$(count fresh)" -ge 20 ]
+    [ -z "$(samples fresh.csv | uniq -d)" ]
+}
+
+@test "a network that is cut and comes back" {
+    [ "$(id -u)" -eq 0 ] && ip link add lkp$$ type veth peer name lkq$$ 2>/dev/null || skip "needs root and network namespaces"
+    local net="sonde-$$"
+    ip netns add "$net"
+    ip link set lkq$$ netns "$net"
+    ip addr add 10.213.77.1/30 dev lkp$$
+    ip link set lkp$$ up
+    ip -n "$net" addr add 10.213.77.2/30 dev lkq$$
+    ip -n "$net" link set lkq$$ up
+    ip -n "$net" link set lo up
+    cut_and_mend "$net" "lkp$$" || { ip netns del "$net"; ip link del "lkp$$"; return 1; }
+    ip netns del "$net"
+    ip link del "lkp$$" 2>/dev/null || :
+}
+
+cut_and_mend() {
+    LISTEN=10.213.77.1 locked one "$PORT" || return
+    AROUND=(ip netns exec "$1")
+    with_keys --collector "tcp://10.213.77.1:$PORT" || return
+    wait_for is_up && gets_more one || return
+    ip link set "$2" down # packets vanish: nobody is told
+    wait_for '! is_up' && wait_for '[ "$(uplink .lag_bytes)" -gt 20000 ]' || return
+    local before after
+    before=$(count one)
+    ip link set "$2" up
+    wait_for is_up && gets_more one || return
+    after=$(count one)
+    [ "$after" -gt "$before" ] && end agent && wait_for 'same one' || return
+    end one
+}
+
+@test "a line of 3 kB/s and 200 ms, and one on which nothing passes for a while" {
+    locked one "$PORT"
+    start line "$SOURCE/tests/tools/slow-line" $((PORT + 1)) 127.0.0.1 "$PORT" 3000 200
+    wait_for 'grep -q ready line.said'
+    PERIOD=500ms with_keys --collector "tcp://127.0.0.1:$((PORT + 1))"
+    wait_for is_up
+    gets_more one
+    kill -USR1 "$line_pid"
+    wait_for '! is_up' # silence is found out
+    kill -USR2 "$line_pid"
+    wait_for is_up
+    wait_for '[ "$(uplink .lag_bytes)" -lt 2000 ]'
+    end agent
+    PERIOD=500ms with_keys --collector "tcp://127.0.0.1:$PORT" # what the line had no time for
+    wait_for is_up
+    end agent
+    wait_for 'same one'
+}
+
+@test "a spool whose disk is full loses what it must, and says how much" {
+    [ "$(id -u)" -eq 0 ] && mkdir spool && mount -t tmpfs -o size=64k none "$T/spool" 2>/dev/null || skip "needs root and tmpfs"
+    full_and_free || { umount -l "$T/spool"; return 1; }
+    umount -l "$T/spool"
+}
+
+full_and_free() {
+    PERIOD=10ms SENSORS=meminfo,vmstat,loadavg with_keys --collector "tcp://127.0.0.1:$PORT" || return
+    wait_for 'grep -q "spool.*cannot be written" agent.said' || return
+    local lost
+    lost=$(uplink .spool.unspooled)
+    [ "$lost" -gt 0 ] && "$SONDE" ctl show | grep 'lost, the spool being full' || return
+    locked one "$PORT" || return
+    wait_for is_up && wait_for 'grep -q "can be written again" agent.said' && gets_more one || return
+    lost=$(sed -n 's/.* \([0-9]*\) readings are lost/\1/p' agent.said | head -1)
+    wait_for '"$SONDE" collect --status --json "$T/run/one.sock" | grep -q "disk of the spool full"' || return
+    end agent
+    # what is missing here is exactly what was said to be lost
+    wait_for '[ $(($(samples agent.csv | grep -c ,load1,) - $(count one))) -eq '"$lost"' ]'
+    [ -z "$(samples one.csv | uniq -d)" ]
+}

@@ -10,15 +10,20 @@ teardown() {
 
 lossless_setup() {
     scene_setup
-    AGENT="" COLLECTOR="" HOLDER="" INSIDE=() PERIOD=10ms SENSORS=meminfo,loadavg,stat SINKS=(--sink "json:path=$T/rows.json,append=yes")
+    AGENT="" COLLECTOR="" TOP="" HOLDER="" INSIDE=() PERIOD=10ms SENSORS=meminfo,loadavg,stat SINKS=(--sink "json:path=$T/rows.json,append=yes")
     MOMENTS=$T/moments # a line for each time that the agent was killed
-    PORT=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    PORT=$(free_port) TOP_PORT=$(free_port)
     : >"$MOMENTS"
+}
+
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
 lossless_teardown() {
     [ -z "$AGENT" ] || kill -9 "$AGENT" 2>/dev/null || :
     [ -z "$COLLECTOR" ] || kill -9 "$COLLECTOR" 2>/dev/null || :
+    [ -z "$TOP" ] || kill -9 "$TOP" 2>/dev/null || :
     [ -z "$HOLDER" ] || kill -9 "$HOLDER" 2>/dev/null || :
     scene_teardown
 }
@@ -33,6 +38,20 @@ start_agent() {
 start_collector() {
     "${INSIDE[@]}" "$SONDE" collect --plain --listen "tcp://127.0.0.1:$PORT" --journal "$T/journal" --http none \
         --socket "$T/collector.sock" "${SINKS[@]}" "$@" >>"$T/collector.said" 2>&1 3>&- &
+    COLLECTOR=$!
+}
+
+# The one above it, with the sinks, where the collector has --upstream.
+start_top() {
+    "$SONDE" collect --plain --listen "tcp://127.0.0.1:$TOP_PORT" --journal "$T/top-journal" --http none \
+        --socket "$T/top.sock" "${SINKS[@]}" >>"$T/top.said" 2>&1 3>&- &
+    TOP=$!
+}
+
+# A collector that hands on and has no sinks.
+start_middle() {
+    "$SONDE" collect --plain --listen "tcp://127.0.0.1:$PORT" --journal "$T/journal" --http none \
+        --socket "$T/collector.sock" --upstream "tcp://127.0.0.1:$TOP_PORT" >>"$T/collector.said" 2>&1 3>&- &
     COLLECTOR=$!
 }
 
@@ -63,6 +82,12 @@ kill_collector() {
     kill -9 "$COLLECTOR"
     wait "$COLLECTOR" 2>/dev/null || :
     COLLECTOR=""
+}
+
+kill_top() {
+    kill -9 "$TOP"
+    wait "$TOP" 2>/dev/null || :
+    TOP=""
 }
 
 stop_agent() {

@@ -22,8 +22,9 @@ load lossless
     [ "$(wc -l <"$T/agent.json")" -gt 300 ]
 }
 
-@test "a collector that is killed again and again leaves no hole and no double" {
-    SINKS+=(--sink "csv:path=$T/rows.csv,append=yes")
+@test "a collector that is killed again and again leaves no hole and no double in any sink" {
+    SINKS+=(--sink "csv:path=$T/rows.csv,append=yes" --sink "csv:dir=$T/tree,commit=300ms"
+            --sink "store:path=$T/rows.db,every=300ms" --sink "influx:path=$T/rows.lp,append=yes")
     start_agent
     for ((life = 0; life < 12; life++)); do
         start_collector
@@ -35,7 +36,7 @@ load lossless
     stop_agent
     wait_for 'arrived "$T/rows.json" "$T/rows.csv"'
     stop_collector
-    assert_lossless "$T/rows.json" "$T/rows.csv"
+    assert_lossless "$T/rows.json" "$T/rows.csv" "$T/tree" "$T/rows.db" "$T/rows.lp"
     [ "$(wc -l <"$T/agent.json")" -gt 1000 ]
 }
 
@@ -55,6 +56,26 @@ load lossless
     wait_for caught_up
     stop_agent
     wait_for 'arrived "$T/rows.json"'
+    stop_collector
+    assert_lossless "$T/rows.json"
+}
+
+@test "all three of a tree are killed, each when it likes" {
+    start_top
+    start_middle
+    start_agent
+    for ((turn = 0; turn < 24; turn++)); do
+        doze 20 110
+        case $((RANDOM % 3)) in
+        0) kill_agent && start_agent ;;
+        1) kill_collector && start_middle ;;
+        2) kill_top && start_top ;;
+        esac
+    done
+    wait_for caught_up
+    stop_agent
+    wait_for 'arrived "$T/rows.json"'
+    kill_top
     stop_collector
     assert_lossless "$T/rows.json"
 }

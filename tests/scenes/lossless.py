@@ -3,10 +3,14 @@
 
 AGENT.json is what the agent wrote itself, a line for each sample; KILLS has the last line of it for each time that the agent
 was killed. ROWS are files of sinks: lines of JSON, or CSV with a line for each value. Every sample must be in each of them,
-once, and nothing else. What an agent was just writing when it was killed may be at one end only: one reading for each kill."""
+once, and nothing else. Of a folder (the tree of the sink csv), a store (.db) and influx lines (.lp) the samples of each set
+are counted. What an agent was just writing when it was killed may be at one end only: one reading for each kill."""
 import csv
 import json
+import sqlite3
 import sys
+from collections import Counter
+from pathlib import Path
 
 NEAR_NS = 300_000_000
 
@@ -41,9 +45,42 @@ def keys_of_csv(path):
         if sample not in seen:
             seen.add(sample)
             found += [sample] * count
-        elif count != found.count(sample) and count > 1:
+        elif count > 1 and count != found.count(sample):
             found.append(sample)
     return found
+
+
+def counts_of_tree(path):
+    """Rows of each set, and how many of them are there more than once."""
+    rows, doubles = Counter(), 0
+    for file in Path(path).rglob("*.csv"):
+        lines = [line for line in file.read_text().split("\n") if line and line[0] != "#"]
+        rows[file.stem] += len(lines)
+        doubles += len(lines) - len(set(lines))
+    return rows, doubles
+
+
+def counts_of_store(path):
+    query = "SELECT sets.name, sum(count) FROM series JOIN sets ON sets.id = set_id WHERE job = 0 GROUP BY 1"
+    return Counter(dict(sqlite3.connect(path).execute(query))), 0
+
+
+def counts_of_lines(path):
+    lines = Path(path).read_text().split("\n")
+    rows = Counter(line.split(",")[0] for line in lines if line)
+    return rows, len(lines) - len(set(lines))
+
+
+def compare_counts(path, truth, slack):
+    count = counts_of_store if path.endswith(".db") else counts_of_lines if path.endswith(".lp") else counts_of_tree
+    rows, doubles = count(path)
+    expected = Counter(k[1] for k in truth)
+    print(f"{path}: {dict(rows)} of {dict(expected)}, {doubles} twice")
+    if doubles:
+        yield f"{path}: {doubles} lines twice"
+    for name in expected | rows:
+        if abs(rows[name] - expected[name]) > slack * 2:
+            yield f"{path}: {rows[name]} samples of {name}, and not {expected[name]}"
 
 
 def main():
@@ -60,6 +97,9 @@ def main():
     if len(truth) != len(set(truth)):
         faults.append("the agent's own file has doubles")
     for path in row_paths:
+        if Path(path).is_dir() or path.endswith((".db", ".lp")):
+            faults += compare_counts(path, truth, len(kills))
+            continue
         rows = (keys_of_csv if path.endswith(".csv") else keys_of_json)(path)
         if None in rows:
             faults.append(f"{path}: {rows.count(None)} broken lines")

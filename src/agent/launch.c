@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,13 +96,35 @@ char **launch_environment(char *const *base, const struct launch_probe *probe, c
     return all;
 }
 
+/* Whether a folder of PATH that this user may look into has the command. */
+static bool is_in_path(const char *name)
+{
+    char path[PATH_MAX];
+    const char *at = getenv("PATH");
+    while (at) {
+        size_t size = strcspn(at, ":");
+        int all = snprintf(path, sizeof path, "%.*s/%s", size ? (int)size : 1, size ? at : ".", name);
+        if (all < (int)sizeof path && access(path, F_OK) == 0)
+            return true;
+        at = at[size] ? at + size + 1 : NULL;
+    }
+    return false;
+}
+
+/* A folder of PATH that is closed to this user makes exec say EACCES of a command that is nowhere: shells know better. */
+static int exec_error(const char *command)
+{
+    int error = errno;
+    return error == EACCES && !strchr(command, '/') && !is_in_path(command) ? ENOENT : error;
+}
+
 /* An environment that was just small enough is not any more with what the probe needs: then without. */
 static int exec_command(const struct launch *launch, char *const *environment)
 {
     execvpe(launch->command[0], launch->command, environment);
     if (errno == E2BIG && environment != environ)
         execvpe(launch->command[0], launch->command, environ);
-    return errno;
+    return exec_error(launch->command[0]);
 }
 
 /* In the new process. What is told through the pipe is the errno of an exec that failed; the pipe closes by itself when

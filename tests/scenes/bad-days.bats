@@ -214,6 +214,16 @@ images() {
     run -127 "$SONDE" run -- /no/such/command
 }
 
+@test "a folder of PATH that is closed hides no command, and makes none exist" {
+    need_root
+    mkdir -m 700 "$T/closed"
+    run -127 as_nobody env PATH="$T/closed:$PATH" "$SONDE" run -q -- no-such-command
+    [[ $output == *"no-such-command: command not found"* ]]
+    run -0 as_nobody env PATH="$T/closed:$PATH" "$SONDE" run -q -- true
+    install -m 644 /bin/true "$T/tmp/not-mine"
+    run -126 as_nobody env PATH="$T/tmp:$PATH" "$SONDE" run -q -- not-mine
+}
+
 @test "a command that may not run: 126" {
     echo 'echo hello' >"$T/not-executable"
     run "$SONDE" run -- "$T/not-executable"

@@ -217,6 +217,11 @@ enum err agent_apply_take(struct agent *agent, struct plan *next, bool anew, str
     return err;
 }
 
+static void tell_refused(const char *why)
+{
+    log_error("%s%s The agent goes on as before.", why, why[0] && why[strlen(why) - 1] == '?' ? "" : ".");
+}
+
 static void reload(struct agent *agent)
 {
     struct plan next;
@@ -227,7 +232,7 @@ static void reload(struct agent *agent)
     if (!err)
         err = agent_apply_take(agent, &next, true, &why);
     if (err)
-        log_error("%s. The agent goes on as before.", why.size ? buf_text(&why) : err_text(err));
+        tell_refused(why.size ? buf_text(&why) : err_text(err));
     else
         log_info("the configuration was read anew");
     buf_clear(&why);

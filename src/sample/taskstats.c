@@ -164,7 +164,7 @@ enum err taskstats_convert(struct bytes stats, const struct exits_meaning *meani
 }
 
 enum join { ADD, SMALLER, LARGER };
-enum needs { ALWAYS, IO_COUNTS, DELAYS, MARKS };
+enum needs { ALWAYS, IO_COUNTS, IO_CUT, DELAYS, MARKS };
 
 struct field {
     uint16_t offset, size;
@@ -174,6 +174,7 @@ struct field {
 
 #define NEEDS_ALWAYS ALWAYS
 #define NEEDS_IO IO_COUNTS
+#define NEEDS_CUT IO_CUT
 #define NEEDS_DELAYS DELAYS
 #define NEEDS_MARKS MARKS
 
@@ -184,11 +185,13 @@ static const struct field fields[] = {
 #undef X
 };
 
-/* A high-water mark of 0 is that of a kernel thread, or of a task whose memory has gone. */
+/* A high-water mark of 0 is that of a kernel thread, or of a task whose memory has gone. What the kernel cut down to a
+ * multiple of 1024 is not known to be 0. */
 static bool means_something(const struct field *field, uint64_t value, const struct exits_meaning *meaning)
 {
     switch (field->needs) {
     case IO_COUNTS: return meaning->io;
+    case IO_CUT: return meaning->io && value != 0;
     case DELAYS: return meaning->delays;
     case MARKS: return value != 0;
     default: return true;

@@ -30,10 +30,10 @@ enum err taskstats_convert(struct bytes stats, const struct exits_meaning *meani
     X(ac_majflt, major_faults, "1", 1, COUNTER, ADD, ALWAYS, "page faults with disk access") \
     X(coremem, rss_time, "MB*us", 1, COUNTER, ADD, ALWAYS, "resident memory, added up over CPU time") \
     X(virtmem, vm_time, "MB*us", 1, COUNTER, ADD, ALWAYS, "virtual memory, added up over CPU time") \
-    X(read_char, rchar, "B", 1, COUNTER, ADD, IO, "bytes read by system calls, of each task in whole KiB") \
-    X(write_char, wchar, "B", 1, COUNTER, ADD, IO, "bytes written by system calls, of each task in whole KiB") \
-    X(read_syscalls, syscr, "1", 1, COUNTER, ADD, IO, "read calls, of each task in multiples of 1,024") \
-    X(write_syscalls, syscw, "1", 1, COUNTER, ADD, IO, "write calls, of each task in multiples of 1,024") \
+    X(read_char, rchar, "B", 1, COUNTER, ADD, CUT, "bytes read by system calls, of each task in whole KiB") \
+    X(write_char, wchar, "B", 1, COUNTER, ADD, CUT, "bytes written by system calls, of each task in whole KiB") \
+    X(read_syscalls, syscr, "1", 1, COUNTER, ADD, CUT, "read calls, of each task in multiples of 1,024") \
+    X(write_syscalls, syscw, "1", 1, COUNTER, ADD, CUT, "write calls, of each task in multiples of 1,024") \
     X(read_bytes, read_bytes, "B", 1, COUNTER, ADD, IO, "bytes fetched from storage") \
     X(write_bytes, write_bytes, "B", 1, COUNTER, ADD, IO, "bytes sent to storage") \
     X(cancelled_write_bytes, cancelled_write_bytes, "B", 1, COUNTER, ADD, IO, \

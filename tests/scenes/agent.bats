@@ -161,10 +161,10 @@ largest_pause_ms() {
 @test "a mistake in it is told, and all goes on as before" {
     printf 'period = 100ms\nsensors = loadavg\n' >agent.conf
     start -c agent.conf
-    printf 'period = 100ms\nsensors = loadavg,memory\n' >agent.conf
+    printf 'period = 100ms\nsensors = loadavg,meminf\n' >agent.conf
     kill -HUP "$AGENT"
     wait_for "grep -q 'agent.conf:2: there is no sensor' $T/said"
-    grep -q "The agent goes on as before" said
+    grep -q "did you mean 'meminfo'? The agent goes on as before\.$" said
     before=$(rows)
     wait_for "[ \$(rows) -gt $((before + 10)) ]"
     [[ $(ctl '{}') == *'"period_ns": 100000000'* ]]

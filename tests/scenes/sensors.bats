@@ -43,3 +43,18 @@ once() {
     done
     [ -e /proc/net/rpc/nfs ] || [[ $output == *"Nothing is mounted over NFS"* ]]
 }
+
+@test "a node on which every file is empty has no numbers, and costs nobody anything" {
+    for node in "$SOURCE"/tests/nodes/*/; do
+        rm -rf empty && cp -R "$node" empty
+        chmod -R u+w empty
+        find empty -type f -exec truncate -s 0 {} +
+        "$SONDE" agent --once --root "$PWD/empty" >csv 2>err
+        # the agent itself is known without files, and that there are no jobs
+        [ -z "$(cut -d, -f4 csv | grep -vxE 'set|self|jobs')" ]
+        [ -z "$(tr -d '\r' <csv | awk -F, '$4 == "jobs" && $8 != 0')" ]
+        [ -z "$(grep -v 'cannot sample .*: damaged data' err)" ]
+        "$SONDE" doctor --no-trial --root "$PWD/empty" >doctor.out
+        grep -q 'essential works' doctor.out
+    done
+}

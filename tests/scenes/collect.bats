@@ -170,3 +170,42 @@ load collecting
     wait_for '[ "$(status_of ".hosts[0].records")" -gt $((before + 5)) ]'
     [ "$(status_of ".hosts[0].doubles")" -eq 0 ]
 }
+
+@test "10,000 connections and no data: agents go on, and those that never say who they are have to leave" {
+    [ "$(ulimit -Hn)" -ge 20000 ] || skip "needs 20,000 descriptors"
+    start_collector --sink null
+    start_agent
+    wait_for '[ "$(status_of ".hosts[0].records")" -ge 3 ]'
+    cat >crowd.py <<'P'
+import resource, socket, sys, time
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+held = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for i in range(10000)]
+print("all of them", flush=True)
+time.sleep(300)
+P
+    start python3 crowd.py "$PORT"
+    wait_for 'grep -q "all of them" said'
+    wait_for '[ "$(ls "/proc/$COLLECTOR/fd" | wc -l)" -ge 9000 ]'
+    before=$(status_of ".hosts[0].records")
+    wait_for '[ "$(status_of ".hosts[0].records")" -gt $((before + 10)) ]'
+    [ "$(status_of ".hosts[0].lag_ns")" -lt 5000000000 ]
+    for ((round = 0; round < 4; round++)); do
+        wait_for '[ "$(ls "/proc/$COLLECTOR/fd" | wc -l)" -lt 1000 ]' && break
+    done
+    [ "$(ls "/proc/$COLLECTOR/fd" | wc -l)" -lt 1000 ]
+}
+
+@test "a swarm of agents: what each sent is there, counted at both ends" {
+    [ -x "$BUILD/bench/bench-swarm" ] || skip "needs libzmq"
+    start_collector --sink "json:path=$T/out.json"
+    run "$BUILD/bench/bench-swarm" url="tcp://127.0.0.1:$PORT" agents=200 period=0 records=50 sets=4 values=5 name=s
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *"sent 10000 records"*"acknowledged 10000"* ]]
+    wait_for '[ "$(status_of ".sinks[0].samples")" -eq 40000 ]'
+    stop "$COLLECTOR"
+    [ "$(wc -l <out.json)" -eq 40000 ]
+    [ "$(jq -r '[.host, .set, .time_ns] | @text' out.json | sort -u | wc -l)" -eq 40000 ]
+    [ "$(jq -r .host out.json | sort | uniq -c | awk '$1 == 200' | wc -l)" -eq 200 ]
+}

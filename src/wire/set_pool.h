@@ -5,8 +5,8 @@
 
 #include "model/set.h"
 
-/* Keeps a set that is one allocation (set_copy), or frees it when its equal is here already; *kept is the one of the pool, to be given
- * back with set_pool_release. NOMEM: it was freed. */
+/* Keeps a set that is one allocation (set_copy), or frees it when its equal is here already; *kept is the one of the pool, to
+ * be given back with set_pool_release. NOMEM: it was freed. */
 enum err set_pool_take(struct set *set, const struct set **kept);
 void set_pool_release(const struct set *kept);
 

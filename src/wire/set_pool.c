@@ -1,6 +1,8 @@
 /* The pool of sets: a hash table under a lock, which is taken only when a stream meets or leaves a set. */
 #include "wire/set_pool.h"
 
+#include "wire/check.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +14,14 @@ struct pooled {
     struct pooled *next;
     uint64_t users;
     uint32_t hash;
+    char *packed; /* NULL: not made yet */
+    size_t packed_size;
+    uint64_t packed_hash;
+    struct pooled *packed_next;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct pooled *buckets[BUCKETS];
+static struct pooled *buckets[BUCKETS], *packed_buckets[BUCKETS];
 static size_t count;
 
 static uint32_t hash_text(uint32_t hash, const char *text)
@@ -61,6 +67,15 @@ enum err set_pool_take(struct set *set, const struct set **kept)
     return pooled ? OK : NOMEM;
 }
 
+static void unlink_packed(struct pooled *pooled)
+{
+    struct pooled **place = &packed_buckets[pooled->packed_hash % BUCKETS];
+    while (pooled->packed && *place && *place != pooled)
+        place = &(*place)->packed_next;
+    if (pooled->packed && *place)
+        *place = pooled->packed_next;
+}
+
 void set_pool_release(const struct set *kept)
 {
     uint32_t hash = hash_of(kept);
@@ -70,12 +85,72 @@ void set_pool_release(const struct set *kept)
     if (*place && --(*place)->users == 0) {
         gone = *place;
         *place = gone->next;
+        unlink_packed(gone);
         count--;
     }
     pthread_mutex_unlock(&lock);
-    if (gone)
-        free(gone->set);
+    if (!gone)
+        return;
+    free(gone->set);
+    free(gone->packed);
     free(gone);
+}
+
+struct bytes set_pool_packed(const struct set *kept, bool *many)
+{
+    struct bytes packed = { 0 };
+    uint32_t hash = hash_of(kept);
+    *many = false;
+    pthread_mutex_lock(&lock);
+    const struct pooled *pooled = *find(kept, hash);
+    if (pooled && pooled->users >= SET_POOL_MANY) {
+        packed = (struct bytes){ pooled->packed, pooled->packed_size };
+        *many = true;
+    }
+    pthread_mutex_unlock(&lock);
+    return packed;
+}
+
+struct bytes set_pool_keep_packed(const struct set *kept, struct bytes packed)
+{
+    uint32_t hash = hash_of(kept);
+    struct bytes ours = { 0 };
+    char *copy = malloc(packed.size);
+    if (!copy)
+        return ours;
+    memcpy(copy, packed.data, packed.size);
+    pthread_mutex_lock(&lock);
+    struct pooled *pooled = *find(kept, hash);
+    if (pooled && !pooled->packed) {
+        pooled->packed_hash = check_add(CHECK_START, packed.data, packed.size);
+        pooled->packed_next = packed_buckets[pooled->packed_hash % BUCKETS];
+        packed_buckets[pooled->packed_hash % BUCKETS] = pooled;
+        pooled->packed = copy;
+        pooled->packed_size = packed.size;
+        copy = NULL;
+    }
+    if (pooled)
+        ours = (struct bytes){ pooled->packed, pooled->packed_size };
+    pthread_mutex_unlock(&lock);
+    free(copy);
+    return ours;
+}
+
+enum err set_pool_take_packed(struct bytes *packed, const struct set **kept)
+{
+    uint64_t hash = check_add(CHECK_START, packed->data, packed->size);
+    pthread_mutex_lock(&lock);
+    struct pooled *pooled = packed_buckets[hash % BUCKETS];
+    while (pooled && (pooled->packed_hash != hash || pooled->packed_size != packed->size
+                      || memcmp(pooled->packed, packed->data, packed->size) != 0))
+        pooled = pooled->packed_next;
+    if (pooled) {
+        pooled->users++;
+        *kept = pooled->set;
+        packed->data = pooled->packed;
+    }
+    pthread_mutex_unlock(&lock);
+    return pooled ? OK : ABSENT;
 }
 
 size_t set_pool_count(void)

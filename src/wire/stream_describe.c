@@ -4,6 +4,9 @@
 #include "wire/set_pool.h"
 
 #include <stdlib.h>
+#include <zstd.h>
+
+#define PACK_LEVEL 3
 
 /* A text that may be NULL: 0, else its size + 1 and its bytes. */
 static void pack_optional(struct packer *p, const char *text)
@@ -23,9 +26,8 @@ static void pack_short_text(struct packer *p, const char *text)
     pack_text(p, bytes_of(text));
 }
 
-void describe_set(struct packer *p, uint32_t number, const struct set *set)
+static void pack_set(struct packer *p, const struct set *set)
 {
-    pack_number(p, number);
     pack_short_text(p, set->name);
     pack_optional(p, set->instances);
     pack_number(p, set->size);
@@ -37,6 +39,40 @@ void describe_set(struct packer *p, uint32_t number, const struct set *set)
         pack_optional(p, m->help);
         pack_optional(p, m->source);
     }
+}
+
+void describe_set(struct packer *p, uint32_t number, const struct set *set)
+{
+    pack_number(p, number);
+    pack_set(p, set);
+}
+
+/* Compresses the description once for all who have the set. Leaves *packed empty where that is not worth it or fails. */
+static void compress_set(const struct set *set, struct bytes *packed)
+{
+    size_t room = stream_set_weight(set) + 16, bound = ZSTD_compressBound(room);
+    uint8_t *memory = malloc(room + bound);
+    if (!memory)
+        return;
+    struct packer p = { memory, memory + room, false };
+    pack_set(&p, set);
+    size_t plain = (size_t)(p.at - memory), size = ZSTD_compress(memory + room, bound, memory, plain, PACK_LEVEL);
+    if (!p.full && !ZSTD_isError(size) && size < plain)
+        *packed = set_pool_keep_packed(set, (struct bytes){ (const char *)memory + room, size });
+    free(memory);
+}
+
+void describe_set_shared(struct packer *p, uint32_t number, struct stream_set *set)
+{
+    bool many = false;
+    if (!set->packed.size)
+        set->packed = set_pool_packed(set->set, &many);
+    if (!set->packed.size && many)
+        compress_set(set->set, &set->packed);
+    pack_number(p, number);
+    pack_text(p, set->packed);
+    if (!set->packed.size)
+        pack_set(p, set->set);
 }
 
 void describe_track(struct packer *p, const struct track *track)
@@ -161,17 +197,70 @@ static enum err read_set(struct unpacker *u, struct set **made)
     return OK;
 }
 
+static bool read_set_number(struct unpacker *u, const struct stream *stream, uint32_t *number)
+{
+    uint64_t read = unpack_number(u);
+    *number = (uint32_t)read;
+    return !u->bad && read < STREAM_SETS_MAX && !(read < stream->set_count && stream->sets[read].set);
+}
+
 enum err describe_read_set(struct unpacker *u, struct stream *stream)
 {
-    uint64_t number = unpack_number(u);
+    uint32_t number;
     struct set *set;
     const struct set *kept;
-    if (u->bad || number >= STREAM_SETS_MAX || (number < stream->set_count && stream->sets[number].set))
+    if (!read_set_number(u, stream, &number))
         return CORRUPT;
     enum err err = read_set(u, &set);
     if (!err)
         err = set_pool_take(set, &kept);
-    return err ? err : stream_put_set(stream, (uint32_t)number, kept);
+    return err ? err : stream_put_set(stream, number, kept);
+}
+
+/* A packed set that nobody here has: expanded, and read as others are. */
+static enum err take_packed(struct bytes packed, const struct set **kept)
+{
+    struct set *set;
+    unsigned long long size = ZSTD_getFrameContentSize(packed.data, packed.size);
+    if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR || size == 0)
+        return CORRUPT;
+    if (size > STREAM_WEIGHT_MAX)
+        return FULL;
+    uint8_t *plain = malloc((size_t)size);
+    if (!plain)
+        return NOMEM;
+    struct unpacker u = { plain, plain + size, false };
+    enum err err = ZSTD_decompress(plain, (size_t)size, packed.data, packed.size) == size ? read_set(&u, &set) : CORRUPT;
+    if (!err && u.at != u.end) {
+        free(set);
+        err = CORRUPT;
+    }
+    free(plain);
+    if (!err)
+        err = set_pool_take(set, kept);
+    return err;
+}
+
+enum err describe_read_set_shared(struct unpacker *u, struct stream *stream)
+{
+    uint32_t number;
+    struct set *set = NULL;
+    const struct set *kept = NULL;
+    if (!read_set_number(u, stream, &number))
+        return CORRUPT;
+    struct bytes packed = unpack_text(u);
+    enum err err = u->bad ? CORRUPT : packed.size ? set_pool_take_packed(&packed, &kept) : read_set(u, &set);
+    if (!err && !packed.size)
+        err = set_pool_take(set, &kept);
+    if (err == ABSENT) {
+        err = take_packed(packed, &kept);
+        packed = err ? packed : set_pool_keep_packed(kept, packed);
+    }
+    if (!err)
+        err = stream_put_set(stream, number, kept);
+    if (!err)
+        stream->sets[number].packed = packed;
+    return err;
 }
 
 enum err describe_read_track(struct unpacker *u, struct stream *stream, struct track **track)

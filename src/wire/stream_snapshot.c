@@ -24,6 +24,7 @@ static void write_values(struct packer *p, const struct track *track)
     }
 }
 
+/* Which of them are packed is noted in the stream, which else stays as it is. */
 static void write_sets(struct packer *p, const struct stream *stream)
 {
     size_t count = 0;
@@ -32,7 +33,7 @@ static void write_sets(struct packer *p, const struct stream *stream)
     pack_number(p, count);
     for (uint32_t i = 0; i < stream->set_count; i++)
         if (stream->sets[i].set)
-            describe_set(p, i, stream->sets[i].set);
+            describe_set_shared(p, i, &stream->sets[i]);
 }
 
 static void write_tracks(struct packer *p, const struct stream *stream)
@@ -112,7 +113,7 @@ static enum err read_all(struct unpacker *u, struct stream *stream)
     stream->step_ns = unpack_number(u);
     stream->newest_ns = unpack_number(u);
     for (uint64_t left = unpack_number(u); left && !err; left--)
-        err = u->bad ? CORRUPT : describe_read_set(u, stream);
+        err = u->bad ? CORRUPT : describe_read_set_shared(u, stream);
     for (uint64_t left = err ? 0 : unpack_number(u); left && !err; left--)
         err = u->bad ? CORRUPT : read_track(u, stream);
     for (uint64_t left = err ? 0 : unpack_number(u); left && !err; left--)

@@ -25,6 +25,7 @@ struct track;
 struct stream_set {
     const struct set *set; /* of the pool */
     struct track *first, *last;
+    struct bytes packed;   /* how it is written into snapshots; empty: as it is */
     /* of the encoder: */
     const struct set *met; /* where the set was when it was met last, and the record for which its texts were looked through */
     uint64_t checked;

@@ -54,6 +54,8 @@ static inline void streams_check_state(struct streams *s)
     streams_require(!s->state.failed && s->state.size <= STREAM_RECORD_MAX);
     streams_require(stream_restore(s->second, (struct bytes){ s->state.data, s->state.size }) == OK);
     stream_snapshot(s->second, &s->second_state);
+    buf_reset(&s->state); /* with one more who has its sets, they may be packed now */
+    stream_snapshot(s->decoder, &s->state);
     streams_require(s->state.size == s->second_state.size);
     streams_require(memcmp(s->state.data, s->second_state.data, s->state.size) == 0);
     while (stream_next(s->decoder, &at, &track))

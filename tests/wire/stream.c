@@ -369,6 +369,44 @@ static void a_counter_that_goes_back_costs_little_more(void **state)
     assert_true(size_after_ticks(count_down_at_times) <= 6 + 6);
 }
 
+/* On a collector of many nodes: what they have in common is compressed, once. */
+static void a_set_that_many_have_is_packed_in_snapshots(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct batch batch;
+    struct stream *others[SET_POOL_MANY];
+    size_t sets = set_pool_count();
+    pair_open(&pair);
+    batch_init(&batch);
+    size_of_tick(&pair, &batch, 0, stand_still);
+    size_t alone = pair.state.size;
+    for (size_t i = 0; i < SET_POOL_MANY; i++) {
+        assert_int_equal(stream_new(&others[i]), OK);
+        assert_int_equal(stream_restore(others[i], bytes_in(&pair.state)), OK);
+    }
+    pair_begin_in_the_middle(&pair);
+    assert_true(pair.state.size < alone - 800);
+    char *snapshot = malloc(pair.state.size);
+    size_t size = pair.state.size;
+    memcpy(snapshot, pair.state.data, size);
+    for (size_t i = 0; i < SET_POOL_MANY; i++)
+        stream_free(&others[i]);
+    pair_close(&pair);
+    assert_int_equal(set_pool_count(), sets);
+    assert_int_equal(stream_new(&others[0]), OK); /* nobody has it now: it is unpacked */
+    assert_int_equal(stream_restore(others[0], (struct bytes){ snapshot, size }), OK);
+    for (size_t i = 0; i < size * 8; i++) {
+        snapshot[i / 8] ^= (char)(1 << i % 8);
+        stream_restore(others[0], (struct bytes){ snapshot, size });
+        snapshot[i / 8] ^= (char)(1 << i % 8);
+    }
+    stream_free(&others[0]);
+    assert_int_equal(set_pool_count(), sets);
+    free(snapshot);
+    batch_clear(&batch);
+}
+
 static void too_much_is_refused_and_changes_nothing(void **state)
 {
     (void)state;
@@ -440,6 +478,7 @@ int main(void)
         cmocka_unit_test(what_moves_by_pages_is_told_in_pages),
         cmocka_unit_test(what_moves_as_another_does_is_told_once),
         cmocka_unit_test(a_counter_that_goes_back_costs_little_more),
+        cmocka_unit_test(a_set_that_many_have_is_packed_in_snapshots),
         cmocka_unit_test(too_much_is_refused_and_changes_nothing),
         cmocka_unit_test(the_number_of_tracks_has_a_bound),
     };

@@ -1,0 +1,59 @@
+# Loaded behind scene and live by scenes with a Kafka: librdkafka's mock cluster, or a real broker. kcat reads what arrived: it is
+# not ours, and knows nothing of us.
+
+OLD=(-X api.version.request=false -X broker.version.fallback=0.9.0.1)
+OLD_OPTIONS='options=api.version.request=false;broker.version.fallback=0.9.0.1'
+
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+setup() {
+    kafka_setup
+}
+
+teardown() {
+    kafka_teardown
+}
+
+kafka_setup() {
+    live_setup
+    MOCK='' POUR='' REAL=$(free_port)
+}
+
+kafka_teardown() {
+    for pid in $MOCK $POUR; do kill -9 "$pid" 2>/dev/null || :; done
+    "$SOURCE/tests/tools/kafka-down" "$T/kafka"
+    live_teardown
+}
+
+start_mock() {
+    [ -x "$TOOLS/kafka_mock" ] && command -v kcat >/dev/null || skip "no librdkafka or no kcat"
+    mkdir -p "$T/mock"
+    "$TOOLS/kafka_mock" "$T/mock" "${1:-1}" >"$T/mock/out" 2>&1 3>&- &
+    MOCK=$!
+    wait_for '[ -s "$T/mock/brokers" ]'
+    BROKERS=$(tr , ';' <"$T/mock/brokers")
+}
+
+start_kafka() {
+    [ -x "$TOOLS/kafka_mock" ] || skip "no librdkafka"
+    status=0
+    "$SOURCE/tests/tools/kafka-up" "$T/kafka" "$REAL" || status=$?
+    [ "$status" -ne 77 ] || skip "no Kafka (tools/install-npm), no java or no kcat"
+    [ "$status" -eq 0 ]
+    BROKERS=127.0.0.1:$REAL
+}
+
+kill_kafka() {
+    kill -9 "$(cat "$T/kafka/pid")"
+}
+
+pour() { # SETTINGS FROM TO HOST…
+    "$BUILD/tests/sink_pour" "kafka:brokers=$BROKERS$1" "${@:2}" >"$T/poured" 2>&1 3>&-
+}
+
+# All messages of a topic: what kcat -f says of each.
+read_topic() { # TOPIC FORMAT [options of kcat]
+    timeout 60 kcat -q -b "${BROKERS//;/,}" -t "$1" -C -e -o beginning -f "$2" "${@:3}"
+}

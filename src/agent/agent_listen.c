@@ -2,6 +2,7 @@
 #include "agent/agent.h"
 
 #include "agent/control.h"
+#include "agent/run_post.h"
 #include "base/ask.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -72,11 +73,16 @@ static enum err listen_unix_as_planned(struct serve *serve, const struct plan *p
     return err;
 }
 
+static enum err take_run(void *context, uint32_t uid, struct bytes body, struct buf *answer)
+{
+    return run_post(((struct agent *)context)->sender, uid, body, answer);
+}
+
 static enum err listen_as(struct agent *agent, const struct plan *plan)
 {
     struct serve_context context = {
         .live = agent->live, .jobs = agent->jobs, .host = agent->host.name, .control = control_answer,
-        .control_context = agent, .series_max = plan->series,
+        .control_context = agent, .run = take_run, .run_context = agent, .series_max = plan->series,
     };
     if (is_none(plan->listen) && is_none(plan->socket))
         return OK;

@@ -190,7 +190,7 @@ static enum err put_state(struct sender *sender, uint64_t time_ns)
 static enum err put_record(struct sender *sender, const struct batch *batch, uint64_t time_ns)
 {
     struct batch told = *batch;
-    if (sender->gap.batches) {
+    if (sender->gap.batches && !batch->piece) {
         told.gaps = &sender->gap;
         told.gap_count = 1;
     }
@@ -241,6 +241,16 @@ void sender_take(struct sender *sender, const struct batch *batch)
         note_gap(sender, time_ns, err);
     else
         note_success(sender);
+}
+
+enum err sender_put(struct sender *sender, const struct batch *batch)
+{
+    uint64_t time_ns = clock_realtime_ns();
+    enum err err = put_state(sender, time_ns);
+    if (!err)
+        err = put_record(sender, batch, time_ns);
+    sender->records += !err;
+    return err;
 }
 
 void sender_tend(struct sender *sender)

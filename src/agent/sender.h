@@ -29,6 +29,9 @@ enum err sender_apply(struct sender *sender, const struct uplink_plan *plan, str
 bool sender_keeps(const struct sender *sender, const struct uplink_plan *plan);
 
 void sender_take(struct sender *sender, const struct batch *batch);
+
+/* The same for what its owner can give again: where the spool cannot take it, that is no gap. FULL, IO. */
+enum err sender_put(struct sender *sender, const struct batch *batch);
 void sender_tend(struct sender *sender); /* once a second */
 void sender_figures(struct sender *sender, struct sender_figures *figures);
 

@@ -103,6 +103,16 @@ static void take_job(struct serve *serve, const struct http_request *request, st
     answer->status = status_of(job_post(serve->context.jobs, peer->uid, is_master(peer), request->body, &answer->body));
 }
 
+static void take_run(struct serve *serve, const struct http_request *request, struct http_answer *answer)
+{
+    const struct serve_context *context = &serve->context;
+    enum err err = ABSENT;
+    answer->type = "application/json";
+    if (context->run)
+        err = context->run(context->run_context, request->peer.uid, request->body, &answer->body);
+    answer->status = status_of(err);
+}
+
 static const struct route {
     const char *path;
     enum http_method method; /* GET brings HEAD */
@@ -114,6 +124,7 @@ static const struct route {
     { "/jobs", HTTP_GET, give_jobs },
     { "/ctl", HTTP_POST, take_control },
     { "/job", HTTP_POST, take_job, true },
+    { "/run", HTTP_POST, take_run, true },
     { "/", HTTP_GET, give_index },
 };
 

@@ -18,6 +18,8 @@ struct serve_context {
     const char *host;   /* its name */
     enum err (*control)(void *context, const char *json, size_t size, struct buf *answer); /* POST /ctl; NULL: refused */
     void *control_context;
+    enum err (*run)(void *context, uint32_t uid, struct bytes body, struct buf *answer); /* POST /run; NULL: refused */
+    void *run_context;
     size_t series_max;  /* of one scrape; 0: SERVE_SERIES_MAX */
 };
 

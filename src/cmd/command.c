@@ -36,7 +36,8 @@ void command_shared_options(unsigned shares, struct option table[COMMAND_SHARED_
 {
 #define FIELD(field) .offset = offsetof(struct command_globals, field)
     static const struct option db = { .name = "db", .argument = "PATH", .type = OPTION_TEXT, FIELD(db),
-        .help = "The job database to use in place of $SONDE_DB: a file, or postgresql://USER@HOST/DATABASE" };
+        .help = "The job database to use in place of $SONDE_DB: a file, or postgresql://USER@HOST/DATABASE; for sonde "
+                "run also agent:, the node's agent and its collector" };
     static const struct option root = { .name = "root", .argument = "DIR", .type = OPTION_TEXT, FIELD(root),
         .help = "Read /proc, /sys and the cgroups below DIR" };
     static const struct option verbose = { .letter = 'v', .name = "verbose", .type = OPTION_COUNT, FIELD(verbose),

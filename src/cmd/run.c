@@ -2,17 +2,22 @@
 #include "cmd/command_store.h"
 
 #include "agent/run.h"
+#include "base/ask.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/self.h"
 #include "collect/submit.h"
 
+#include <limits.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define TAGS_MAX (64 << 10)
 #define JOB_ID_MAX 128
+#define ANSWER_MAX 4096
 
 struct settings {
     const char *name, *job_id, *events, *out_dir;
@@ -61,6 +66,39 @@ static void tell_filed(const struct submitted *submitted, bool quiet)
         log_warn("job %s is filed: see it with 'sonde report'", submitted->job_id);
 }
 
+static bool is_for_agent(const struct command_call *call)
+{
+    const char *db = call->globals->db ? call->globals->db : getenv("SONDE_DB");
+    return db && strcmp(db, STORE_AGENT) == 0;
+}
+
+/* To the agent of this node, which sends it to its collector. */
+static void hand_over(const struct command_call *call, const struct run_result *result, bool keep)
+{
+    const struct settings *settings = call->settings;
+    struct buf body, answer;
+    struct json json;
+    int status = 0;
+    buf_init(&body, 2 * PATH_MAX);
+    buf_init(&answer, ANSWER_MAX);
+    json_init(&json, &body);
+    json_begin_object(&json);
+    json_field_text(&json, "spool", result->spool);
+    json_end_object(&json);
+    json_end(&json);
+    enum err err = ask("", "POST", "/run", (struct bytes){ body.data, body.size }, &answer, &status);
+    if (!err && status == 200 && !keep)
+        submit_remove(result->spool);
+    if (err || status != 200) {
+        log_error("the agent of this node does not take the job: %s", err ? err_text(err) : buf_text(&answer));
+        tell_kept(result);
+    } else if (!settings->quiet && isatty(STDERR_FILENO)) {
+        log_warn("the job is handed over to the agent, which sends it to its collector");
+    }
+    buf_clear(&body);
+    buf_clear(&answer);
+}
+
 /* keep: somebody goes on writing the spool. */
 static void file_run(const struct command_call *call, const struct run_result *result, bool keep)
 {
@@ -68,6 +106,10 @@ static void file_run(const struct command_call *call, const struct run_result *r
     struct store *store;
     struct merged merged;
     struct submitted submitted;
+    if (is_for_agent(call)) {
+        hand_over(call, result, keep);
+        return;
+    }
     self_forget_code(); /* that of the watching, before merging and filing need room */
     enum err err = submit_merge(&merged, result->spool, &submitted);
     if (err) {

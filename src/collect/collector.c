@@ -91,7 +91,7 @@ static enum err open_outlets(struct collector *collector, struct buf *why)
     enum err err = OK;
     gateway_forget_old(collector->journal, &collector->plan);
     for (size_t i = 0; i < collector->plan.sink_count && !err; i++) {
-        err = outlet_open(&collector->outlets[i], collector->journal, &collector->plan.sinks[i]);
+        err = outlet_open(&collector->outlets[i], collector->journal, &collector->plan.sinks[i], collector->plan.journal);
         collector->outlet_count += err ? 0 : 1;
     }
     if (err)

@@ -5,8 +5,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collect/channels.h"
+#include "collect/runs.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -40,6 +42,7 @@ struct outlet {
     void *state;
     struct journal_reader *reader;
     struct channels *channels;
+    struct runs *runs;   /* NULL: it is no store */
     uint64_t position;   /* of the newest entry that was written */
     uint64_t done;       /* of the newest that is durable */
     uint64_t unflushed;  /* batches */
@@ -222,8 +225,24 @@ static void count(struct outlet *outlet, const struct batch *batch)
         outlet->first_ns = clock_monotonic_ns();
 }
 
+static enum step take_piece(struct outlet *outlet, const struct batch_piece *piece)
+{
+    struct buf why;
+    enum step step = GOES_ON;
+    buf_init(&why, sizeof outlet->now.why * 4);
+    while (step == GOES_ON && runs_take(outlet->runs, piece, &why)) {
+        step = fail(outlet, "file a run in", buf_text(&why));
+        buf_reset(&why);
+    }
+    buf_clear(&why);
+    return step;
+}
+
 static enum step write_batch(struct outlet *outlet, const struct batch *batch)
 {
+    enum step filed = batch->piece && outlet->runs ? take_piece(outlet, batch->piece) : GOES_ON;
+    if (filed != GOES_ON)
+        return filed;
     for (;;) {
         uint64_t begin_ns = clock_monotonic_ns();
         enum err err = outlet->choice.sink->write(outlet->state, batch);
@@ -344,6 +363,7 @@ static enum err start(struct outlet *outlet)
 static void outlet_free(struct outlet *outlet)
 {
     channels_free(&outlet->channels);
+    runs_close(&outlet->runs);
     sink_choice_clear(&outlet->choice);
     pthread_mutex_destroy(&outlet->lock);
     if (outlet->wake_fd >= 0)
@@ -351,7 +371,21 @@ static void outlet_free(struct outlet *outlet)
     free(outlet);
 }
 
-enum err outlet_open(struct outlet **outlet, struct journal *journal, const struct sink_choice *choice)
+/* Runs go where the store of the sink is. */
+static enum err open_runs(struct outlet *outlet, const char *dir)
+{
+    const char *path = NULL;
+    char own[PATH_MAX];
+    if (strcmp(outlet->choice.sink->name, "store") != 0)
+        return OK;
+    for (size_t i = 0; i < outlet->choice.settings.count; i++)
+        if (strcmp(outlet->choice.settings.list[i].key, "path") == 0)
+            path = outlet->choice.settings.list[i].value;
+    snprintf(own, sizeof own, "%s/%s.runs", dir, outlet->now.name);
+    return runs_open(&outlet->runs, own, path);
+}
+
+enum err outlet_open(struct outlet **outlet, struct journal *journal, const struct sink_choice *choice, const char *dir)
 {
     struct outlet *new = *outlet = calloc(1, sizeof *new);
     if (!new)
@@ -364,6 +398,9 @@ enum err outlet_open(struct outlet **outlet, struct journal *journal, const stru
         err = channels_new(&new->channels);
     if (!err) {
         outlet_name(choice, new->now.name);
+        err = open_runs(new, dir);
+    }
+    if (!err) {
         new->figures = new->now;
         err = journal_read(journal, &new->reader, new->now.name, true, 0); /* from now on the journal keeps all for it */
     }

@@ -25,8 +25,9 @@ struct outlet_figures {
     uint64_t streams;            /* that it knows */
 };
 
-/* Starts the thread. The choice is copied. */
-enum err outlet_open(struct outlet **outlet, struct journal *journal, const struct sink_choice *choice);
+/* Starts the thread. The choice is copied. dir: that of the journal; runs that come in pieces are put
+ * together in a folder of it, where the sink is a store. */
+enum err outlet_open(struct outlet **outlet, struct journal *journal, const struct sink_choice *choice, const char *dir);
 
 /* Writes and flushes what there is, for at most so long; what is left stays in the journal. */
 void outlet_close(struct outlet **outlet, uint64_t linger_ns);

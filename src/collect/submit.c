@@ -19,7 +19,7 @@
 #define SUFFIX ".spool"
 
 /* Besides the spool itself: its count of lost records, its bell, and its folder when nothing else is in it. */
-static void remove_spool(const char *path)
+void submit_remove(const char *path)
 {
     char other[PATH_MAX + sizeof SPOOL_LOST_SUFFIX + sizeof SPOOL_BELL_SUFFIX];
     unlink(path);
@@ -79,7 +79,7 @@ enum err submit_file_clear(struct store *store, struct merged *merged, const cha
     enum err err = store_file(store, &merged->run);
     merge_clear(merged);
     if (!err && !keep)
-        remove_spool(spool_path);
+        submit_remove(spool_path);
     return err;
 }
 

@@ -18,6 +18,9 @@ enum err submit_merge(struct merged *merged, const char *spool_path, struct subm
 /* The second half: files, removes the spool, and clears merged in any case. */
 enum err submit_file_clear(struct store *store, struct merged *merged, const char *spool_path, bool keep);
 
+/* The files of a spool, and its folder when that is empty then. */
+void submit_remove(const char *path);
+
 /* Merges and files one spool. Removes it, its .lost file and its empty folder afterwards unless keep. On failure
  * nothing is removed. */
 enum err submit_spool(struct store *store, const char *spool_path, bool keep, struct submitted *result);

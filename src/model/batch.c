@@ -24,6 +24,7 @@ void batch_reset(struct batch *batch)
     batch->jobs = NULL;
     batch->events = NULL;
     batch->gaps = NULL;
+    batch->piece = NULL;
     batch->job_count = batch->event_count = batch->gap_count = 0;
     batch->stream = batch->sequence = batch->position = 0;
 }

@@ -2,7 +2,7 @@
 #ifndef SONDE_MODEL_BATCH_H
 #define SONDE_MODEL_BATCH_H
 
-#include "base/err.h"
+#include "base/buf.h"
 #include "model/job.h"
 #include "model/metric.h"
 
@@ -43,6 +43,14 @@ struct batch_gap {
     const char *reason;      /* "spool full", "spool too old", "damaged", … */
 };
 
+/* A piece of the spool of a run that has ended on the host: the processes that sonde run has seen there. */
+struct batch_piece {
+    const char *name;       /* the run's, unique for ever */
+    uint32_t uid;           /* who handed it over */
+    uint64_t offset, total; /* of all pieces: in bytes */
+    struct bytes data;
+};
+
 /* Grows to its high-water mark and is then used again without allocation. */
 struct batch {
     struct sample *samples;
@@ -59,6 +67,7 @@ struct batch {
     size_t event_count;
     const struct batch_gap *gaps;
     size_t gap_count;
+    const struct batch_piece *piece; /* then there is nothing else in the batch; NULL: none */
 
     /* Together with the host unique for ever, and the same when the batch is delivered again: what makes writing it twice
      * harmless. Both 0: it comes straight from the sensors. */

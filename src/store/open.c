@@ -237,6 +237,10 @@ enum err store_open(struct store **store, const char *path, enum store_mode mode
         *message = strdup("cannot tell where the store is: SONDE_DB, XDG_DATA_HOME and HOME are not set. Set SONDE_DB");
         return USAGE;
     }
+    if (strcmp(path ? path : default_path, STORE_AGENT) == 0) {
+        *message = strdup("'agent:' is where sonde run hands jobs over, not a store. Name the one to read with SONDE_DB");
+        return USAGE;
+    }
     struct store *opened = new_store(path ? path : default_path, mode);
     if (!opened)
         return NOMEM;

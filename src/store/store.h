@@ -9,6 +9,8 @@
 /* One open store is for one thread at a time. */
 struct store;
 
+#define STORE_AGENT "agent:" /* in place of a path: no store, but what sonde run files goes to the agent of the node */
+
 enum store_mode { STORE_READ, STORE_WRITE };
 
 /* Where the store is: $SONDE_DB, else $XDG_DATA_HOME/sonde/sonde.db, else ~/.local/share/sonde/sonde.db. USAGE when none

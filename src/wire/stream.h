@@ -13,13 +13,14 @@
 #define STREAM_VALUES_MAX (1u << 19) /* so that a snapshot of all is smaller than a record may be */
 #define STREAM_TEXT_MAX 4096u
 #define STREAM_RECORD_MAX (16u << 20)
+#define STREAM_PIECE_MAX (1u << 20) /* bytes of a run's spool in one record */
 
 struct stream;
 
 enum err stream_new(struct stream **stream);
 void stream_free(struct stream **stream);
 
-/* Adds the record of batch to out: samples, jobs and their events, gaps. What is new in it (sets, tracks, jobs) is described
+/* Adds the record of batch to out: samples, jobs and their events, gaps; or a piece of a run alone. What is new in it (sets, tracks, jobs) is described
  * in the record itself. batch->jobs must be all jobs of the host when the batch has events, and may be NULL otherwise:
  * those that were told before go on. On an error the state is as it was, and out may hold rubbish behind its old end.
  * Allocates nothing once warm. FULL: over one of the limits. */

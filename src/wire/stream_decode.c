@@ -164,6 +164,28 @@ static void reset(struct batch *out)
     out->position = kept.position;
 }
 
+static enum err decode_piece(struct stream *stream, struct unpacker *u, struct batch *out)
+{
+    struct batch_piece *piece = &stream->piece;
+    u->at++;
+    struct bytes name = unpack_text(u);
+    uint64_t uid = unpack_number(u);
+    *piece = (struct batch_piece){ .uid = (uint32_t)uid, .offset = unpack_number(u), .total = unpack_number(u) };
+    piece->data = unpack_text(u);
+    bool fits = piece->offset <= piece->total && piece->data.size <= piece->total - piece->offset;
+    if (u->bad || u->at != u->end || !fits || uid > UINT32_MAX || !name.size || memchr(name.data, 0, name.size))
+        return CORRUPT;
+    if (name.size > STREAM_TEXT_MAX || piece->data.size > STREAM_PIECE_MAX)
+        return FULL;
+    buf_reset(&stream->texts);
+    buf_add(&stream->texts, name.data, name.size);
+    if (buf_err(&stream->texts))
+        return buf_err(&stream->texts);
+    piece->name = buf_text(&stream->texts);
+    out->piece = piece;
+    return OK;
+}
+
 enum err stream_decode(struct stream *stream, struct bytes record, struct batch *out)
 {
     struct unpacker u = { (const uint8_t *)record.data, (const uint8_t *)record.data + record.size, false };
@@ -171,8 +193,10 @@ enum err stream_decode(struct stream *stream, struct bytes record, struct batch 
     if (stream->bench)
         stream_bench_reset(stream->bench);
     reset(out);
-    if (record.size == 0 || record.size > STREAM_RECORD_MAX || *u.at & STREAM_IS_NEWER)
+    if (record.size == 0 || record.size > STREAM_RECORD_MAX)
         return CORRUPT;
+    if (*u.at & STREAM_IS_OTHER)
+        return *u.at == STREAM_IS_PIECE ? decode_piece(stream, &u, out) : CORRUPT;
     unsigned sections = *u.at++;
     enum err err = read_new(stream, &u, sections);
     if (!err && sections & STREAM_HAS_EVENTS)

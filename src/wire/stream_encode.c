@@ -123,8 +123,35 @@ static void write_record(struct stream *stream, const struct batch *batch, struc
     bench_drop(stream);
 }
 
+/* It says nothing of the state, and leaves it alone. */
+static enum err encode_piece(const struct batch *batch, struct buf *out)
+{
+    const struct batch_piece *piece = batch->piece;
+    struct bytes name = bytes_of(piece->name);
+    if (batch->count || batch->event_count || batch->gap_count || !name.size)
+        return USAGE;
+    if (piece->data.size > STREAM_PIECE_MAX || name.size > STREAM_TEXT_MAX)
+        return FULL;
+    size_t room = 1 + 5 * PACK_NUMBER_MAX + name.size + piece->data.size;
+    char *to = buf_reserve(out, room);
+    if (!to)
+        return buf_err(out);
+    struct packer p = { (uint8_t *)to, (uint8_t *)to + room, false };
+    *p.at++ = STREAM_IS_PIECE;
+    pack_text(&p, name);
+    pack_number(&p, piece->uid);
+    pack_number(&p, piece->offset);
+    pack_number(&p, piece->total);
+    pack_text(&p, piece->data);
+    out->size += (size_t)(p.at - (uint8_t *)to);
+    out->data[out->size] = '\0';
+    return OK;
+}
+
 enum err stream_encode(struct stream *stream, const struct batch *batch, struct buf *out)
 {
+    if (batch->piece)
+        return encode_piece(batch, out);
     enum err err = bench_begin(stream);
     if (!err)
         err = look_at_gaps(batch);

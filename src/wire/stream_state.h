@@ -16,7 +16,8 @@ enum stream_section {
     STREAM_HAS_GAPS = 16,
     STREAM_HAS_SAMPLES = 32,
     STREAM_HAS_CHANGES = 64, /* what goes, and which values are linked from now on */
-    STREAM_IS_NEWER = 128, /* than we are */
+    STREAM_IS_OTHER = 128, /* another form of record: */
+    STREAM_IS_PIECE = 129, /* a piece of a run's spool, without sections */
 };
 
 struct track;
@@ -109,6 +110,7 @@ struct stream {
     size_t event_room;
     struct batch_gap *gaps;
     size_t gap_room;
+    struct batch_piece piece;
     struct buf texts; /* reasons of gaps */
 
     struct stream_bench *bench; /* NULL until something is encoded */

@@ -139,3 +139,45 @@ PY
     [ "$(wc -l <"$T/sqlite.csv")" -ge 500 ]
     cmp "$T/sqlite.csv" "$T/postgres.csv"
 }
+
+@test "what sonde run saw goes over the agent to the collector's store: its processes, once" {
+    start_collector --sink "store:path=$SONDE_DB,every=500ms"
+    start_agent
+    "$SONDE" --db agent: run -q -j over -t way=agent -- sh -c 'for i in 1 2 3; do /bin/true; done; exit 4' || [ $? -eq 4 ]
+    wait_for "[ \"\$(sql \"SELECT processes, exit_code FROM jobs WHERE job_id = 'over'\" 2>/dev/null)\" = '4|4' ]"
+    [ "$(sql "SELECT count(*) FROM process WHERE job_id = 'over' AND exe = 'true'")" = 3 ]
+    # A large one, of several pieces, while the collector is killed.
+    "$SONDE" --db agent: run -q -j large -- sh -c 'i=0; while [ $i -lt 4000 ]; do /bin/true; i=$((i + 1)); done'
+    kill -9 "$COLLECTOR"
+    wait "$COLLECTOR" || :
+    start_collector --sink "store:path=$SONDE_DB,every=500ms"
+    wait_for "[ \"\$(sql \"SELECT processes FROM jobs WHERE job_id = 'large'\" 2>/dev/null)\" = 4001 ]"
+    [ -z "$(find "$TMPDIR" -name '*.spool')" ]
+    # As a user: one's own, and not in another's name.
+    as_nobody env XDG_DATA_HOME="$T/data" "$SONDE" --db agent: run -q -j nobodys -- /bin/true
+    wait_for "[ \"\$(sql \"SELECT uid FROM jobs WHERE job_id = 'nobodys'\" 2>/dev/null)\" = 65534 ]"
+    "$SONDE" run -q --db /proc/none/db -o "$T/theirs" -j forged -- /bin/true 2>/dev/null || :
+    chown -R 65534 "$T/theirs"
+    as_nobody curl -s --unix-socket "$T/run/agent.sock" -d "{\"spool\": \"$(echo "$T"/theirs/*.spool)\"}" http://agent/run | grep -q '"ok": true'
+    wait_for "grep -q 'of another user' '$T/collector.log'"
+    as_nobody curl -s --unix-socket "$T/run/agent.sock" -d '{"spool": "/etc/shadow.spool"}' http://agent/run | grep -q '"ok": false'
+    as_nobody curl -s --unix-socket "$T/run/agent.sock" -d "{\"spool\": \"$(echo "$T"/spool/*.journal | cut -d' ' -f1)\"}" http://agent/run | grep -q '"ok": false'
+    [ "$(sql "SELECT count(*) FROM jobs WHERE job_id = 'forged'")" = 0 ]
+}
+
+@test "without an agent, or an agent without a collector, the spool of a run is kept and that is said" {
+    run "$SONDE" --db agent: run -o "$T/kept" -- /bin/true
+    [ "$status" -eq 0 ]
+    [[ $output == *"agent of this node does not take the job"*"sonde submit"* ]]
+    "$SONDE" submit "$T/kept"
+    [ "$(sql "SELECT count(*) FROM jobs")" = 1 ]
+    "$SONDE" agent --listen none --sensors loadavg >"$T/agent.log" 2>&1 3>&- &
+    AGENT=$!
+    wait_for "[ -S '$T/run/agent.sock' ]"
+    run "$SONDE" --db agent: run -o "$T/kept" -- /bin/true
+    [ "$status" -eq 0 ]
+    [[ $output == *"no collector"* ]]
+    run "$SONDE" --db agent: list
+    [ "$status" -ne 0 ]
+    [[ $output == *"not a store"* ]]
+}

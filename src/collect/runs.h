@@ -1,0 +1,19 @@
+/* Runs of sonde run that come piece by piece from the agents of their hosts: put together in a folder, and filed in the store
+ * when they are whole. Used by the thread of a sink that is a store. */
+#ifndef SONDE_COLLECT_RUNS_H
+#define SONDE_COLLECT_RUNS_H
+
+#include "model/batch.h"
+
+struct runs;
+
+/* dir is made when the first piece comes. store_path: as of store_open; NULL: the default. Both are copied. */
+enum err runs_open(struct runs **runs, const char *dir, const char *store_path);
+void runs_close(struct runs **runs);
+
+/* Takes the next piece of a run; one that is here already does no harm. With the last one the run is filed: when this returns
+ * OK it is in the store, or it is none that could be (then that is logged). Else it is to be tried again with the same piece;
+ * why gets a sentence. */
+enum err runs_take(struct runs *runs, const struct batch_piece *piece, struct buf *why);
+
+#endif

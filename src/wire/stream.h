@@ -20,10 +20,10 @@ struct stream;
 enum err stream_new(struct stream **stream);
 void stream_free(struct stream **stream);
 
-/* Adds the record of batch to out: samples, jobs and their events, gaps; or a piece of a run alone. What is new in it (sets, tracks, jobs) is described
- * in the record itself. batch->jobs must be all jobs of the host when the batch has events, and may be NULL otherwise:
- * those that were told before go on. On an error the state is as it was, and out may hold rubbish behind its old end.
- * Allocates nothing once warm. FULL: over one of the limits. */
+/* Adds the record of batch to out: samples, jobs and their events, gaps; or a piece of a run alone. What is new in it (sets,
+ * tracks, jobs) is described in the record itself. batch->jobs must be all jobs of the host when the batch has events, and may
+ * be NULL otherwise: those that were told before go on. On an error the state is as it was, and out may hold rubbish behind
+ * its old end. Allocates nothing once warm. FULL: over one of the limits. */
 enum err stream_encode(struct stream *stream, const struct batch *batch, struct buf *out);
 
 /* The batch of a record, host, stream and sequence left alone. What out points to belongs to the stream and is valid until

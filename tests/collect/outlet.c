@@ -138,7 +138,7 @@ static void put(struct fixture *f)
 
 static void open_outlet(struct fixture *f, const struct sink *sink)
 {
-    assert_int_equal(outlet_open(&f->outlet, f->journal, &(struct sink_choice){ .sink = sink }), OK);
+    assert_int_equal(outlet_open(&f->outlet, f->journal, &(struct sink_choice){ .sink = sink }, "/proc/none"), OK);
 }
 
 static void wait_for_written(unsigned count)

@@ -1,5 +1,6 @@
 /* stream_tool make FILE: a stream of everything that can be in one, each record behind its size in two bytes.
  * stream_tool state FILE: the same, but a snapshot and the records that follow it.
+ * stream_tool packed FILE: the same, with sets compressed as where many streams have them.
  * stream_tool dump FILE: what our decoder makes of the first sort, as lines: what tests/wire/read.py must find too. */
 #include "wire/stream.h"
 
@@ -78,7 +79,21 @@ static void put(FILE *file, const struct buf *bytes)
         die("write");
 }
 
-static void make(const char *path, bool with_state)
+/* As it is, or with its sets compressed, which takes many who have them. */
+static void snapshot(const struct stream *stream, struct buf *bytes, bool packed)
+{
+    struct stream *others[16] = { NULL };
+    stream_snapshot(stream, bytes);
+    for (size_t i = 0; packed && i < sizeof others / sizeof *others; i++)
+        if (stream_new(&others[i]) || stream_restore(others[i], (struct bytes){ bytes->data, bytes->size }))
+            die("stream_restore");
+    buf_reset(bytes);
+    stream_snapshot(stream, bytes);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        stream_free(&others[i]);
+}
+
+static void make(const char *path, bool with_state, bool packed)
 {
     FILE *file = fopen(path, "w");
     struct stream *stream;
@@ -92,7 +107,8 @@ static void make(const char *path, bool with_state)
     buf_init(&bytes, UINT16_MAX);
     for (uint64_t tick = 1; tick <= TICKS; tick++) {
         if (with_state && tick == TICKS / 2) {
-            stream_snapshot(stream, &bytes);
+            buf_reset(&bytes);
+            snapshot(stream, &bytes, packed);
             put(file, &bytes);
         }
         buf_reset(&bytes);
@@ -156,6 +172,6 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "dump") == 0)
         dump(argv[2]);
     else
-        make(argv[2], strcmp(argv[1], "state") == 0);
+        make(argv[2], strcmp(argv[1], "make") != 0, strcmp(argv[1], "packed") == 0);
     return 0;
 }

@@ -12,6 +12,7 @@ struct channel {
     struct channel *next;
     char *host;
     uint64_t stream;
+    uint64_t segment; /* of its last entry */
     struct stream *decoder;
     bool is_good; /* the next record can be decoded */
 };
@@ -19,6 +20,7 @@ struct channel {
 struct channels {
     struct channel **buckets;
     size_t bucket_count, count;
+    uint64_t segment; /* of the journal, that is read now */
     struct batch batch;
     struct batch_gap gap;
 };
@@ -64,6 +66,23 @@ void channels_free(struct channels **channels)
     free((*channels)->buckets);
     free(*channels);
     *channels = NULL;
+}
+
+void channels_enter(struct channels *channels, uint64_t segment)
+{
+    if (segment == channels->segment)
+        return;
+    for (size_t i = 0; i < channels->bucket_count; i++)
+        for (struct channel **at = &channels->buckets[i], *channel; (channel = *at);) {
+            if (channel->segment == channels->segment) {
+                at = &channel->next;
+                continue;
+            }
+            *at = channel->next;
+            channel_free(channel);
+            channels->count--;
+        }
+    channels->segment = segment;
 }
 
 static void grow(struct channels *channels)
@@ -154,6 +173,7 @@ enum err channels_take(struct channels *channels, const struct journal_entry *en
     *batch = NULL;
     if (!channel)
         return NOMEM;
+    channel->segment = channels->segment;
     if (entry->kind == JOURNAL_GAP) {
         *batch = gap_of(channels, channel, entry);
         return OK;

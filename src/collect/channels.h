@@ -17,6 +17,9 @@ void channels_reset(struct channels *channels); /* forgets all, as for a reader 
  * until a state comes; NOMEM. */
 enum err channels_take(struct channels *channels, const struct journal_entry *entry, const struct batch **batch);
 
+/* Called with the segment of each entry, before it is taken: streams that were in none of a whole segment are forgotten. */
+void channels_enter(struct channels *channels, uint64_t segment);
+
 size_t channels_count(const struct channels *channels);
 
 #endif

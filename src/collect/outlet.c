@@ -292,9 +292,10 @@ static enum step read_some(struct outlet *outlet, bool *has_more)
     for (size_t i = 0; i < TURN_MAX && step == GOES_ON && *has_more; i++) {
         enum err err = journal_next(outlet->reader, &entry);
         *has_more = err != AGAIN;
-        if (!err)
+        if (!err) {
+            channels_enter(outlet->channels, journal_segment(outlet->reader));
             step = take(outlet, &entry);
-        else if (err != AGAIN && err != CORRUPT)
+        } else if (err != AGAIN && err != CORRUPT)
             step = fail(outlet, "read the journal for", err_text(err));
     }
     return step;

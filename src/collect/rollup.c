@@ -333,6 +333,7 @@ static bool read_some(struct rollup *rollup)
         if (err)
             continue;
         uint64_t before = rollup->position;
+        channels_enter(rollup->channels, journal_segment(rollup->reader));
         if (!channels_take(rollup->channels, &entry, &batch) && batch)
             take(rollup, batch, before);
         if (entry.is_new)

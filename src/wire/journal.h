@@ -86,6 +86,10 @@ void journal_forget(struct journal *journal, const char *name); /* its cursor ho
 
 /* The next entry. AGAIN: there is none now. CORRUPT: what follows is damaged; it is skipped, counted and told as a gap. */
 enum err journal_next(struct journal_reader *reader, struct journal_entry *entry);
+
+/* The segment that the last entry was in. In another one each stream begins with its state: who met nothing of a stream in a
+ * whole segment may forget it. */
+uint64_t journal_segment(const struct journal_reader *reader);
 int journal_fd(const struct journal_reader *reader); /* an eventfd: readable when something was appended; clears in next */
 
 /* Everything up to and with the entry at position is safe elsewhere; a position beyond what was given out means all of that.

@@ -292,6 +292,11 @@ enum err journal_next(struct journal_reader *reader, struct journal_entry *entry
     return err;
 }
 
+uint64_t journal_segment(const struct journal_reader *reader)
+{
+    return reader->base;
+}
+
 int journal_fd(const struct journal_reader *reader)
 {
     return reader->fd;

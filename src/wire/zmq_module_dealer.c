@@ -3,6 +3,7 @@
 #include "wire/zmq_module.h"
 
 #include <errno.h>
+#include <netdb.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,13 +82,34 @@ static enum err prepare(struct zmq_dealer *d, const struct zmq_keys *keys, char 
     return zmq_module_protect(d->socket, keys, false, why, why_size);
 }
 
+/* libzmq says nothing of a name that nobody knows: it goes on trying. */
+static enum err look_up(const char *address, char *why, size_t why_size)
+{
+    static const char tcp[] = "tcp://";
+    char host[256];
+    const char *colon = strrchr(address, ':'), *begin = address + sizeof tcp - 1;
+    if (strncmp(address, tcp, sizeof tcp - 1) != 0 || colon <= begin || *begin == '[' || colon - begin >= (long)sizeof host)
+        return OK;
+    snprintf(host, sizeof host, "%.*s", (int)(colon - begin), begin);
+    struct addrinfo *found = NULL, hints = { .ai_socktype = SOCK_STREAM };
+    int error = getaddrinfo(host, NULL, &hints, &found);
+    if (found)
+        freeaddrinfo(found);
+    if (!error)
+        return OK;
+    snprintf(why, why_size, "the name %s cannot be resolved: %s", host, gai_strerror(error));
+    return ABSENT;
+}
+
 enum err dealer_open(struct zmq_dealer **dealer, const char *address, const struct zmq_keys *keys, char *why, size_t why_size)
 {
     struct zmq_dealer *d = *dealer = calloc(1, sizeof *d);
     if (!d)
         return NOMEM;
     d->poll = -1;
-    enum err err = prepare(d, keys, why, why_size);
+    enum err err = look_up(address, why, why_size);
+    if (!err)
+        err = prepare(d, keys, why, why_size);
     if (!err && (monitor(d) != 0 || zmq_connect(d->socket, address) != 0))
         err = zmq_module_fail(why, why_size);
     if (err)

@@ -266,6 +266,9 @@ static void nobody_there(void **state)
     assert_false(comes_up(dealer));
     assert_string_equal(why, "nobody answers there");
     zmq->dealer_close(&dealer);
+    assert_int_equal(zmq->dealer_open(&dealer, "tcp://no-such-host.invalid:5555", NULL, why, sizeof why), ABSENT);
+    assert_non_null(strstr(why, "no-such-host.invalid cannot be resolved"));
+    assert_null(dealer);
 }
 
 static void addresses_and_keys_that_make_no_sense(void **state)

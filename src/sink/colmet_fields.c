@@ -144,10 +144,8 @@ static const struct colmet_field lustre[] = {
     { "write", "lustre_bytes_write", 1 },
 };
 
-/* What a BMC tells as its average is what Colmet asks for; where there is none, the power of now comes nearest. */
 static const struct colmet_field ipmi[] = {
     { "power_average", "average_power_consumption", 1 },
-    { "power", "average_power_consumption", 1 },
 };
 
 #define FIELDS(table) (table), sizeof(table) / sizeof *(table)
@@ -204,7 +202,7 @@ static void look_up(const struct colmet_source *source, const struct set *set, s
         map->at[c] = source->fields ? COLMET_NOWHERE : find_metric(set, backend->columns[c].name);
         map->metric[c] = backend->columns[c].name;
         map->divisor[c] = 1;
-        for (size_t f = 0; f < source->count && map->at[c] == COLMET_NOWHERE; f++)
+        for (size_t f = 0; source->fields && f < source->count && map->at[c] == COLMET_NOWHERE; f++)
             if (strcmp(source->fields[f].column, backend->columns[c].name) == 0) {
                 map->at[c] = find_metric(set, source->fields[f].metric);
                 map->metric[c] = source->fields[f].metric;

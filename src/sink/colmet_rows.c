@@ -80,6 +80,14 @@ static void add_uptime(struct colmet_slot *slot, const struct sample *stat)
             colmet_slot_set(slot, 0, stat->time_ns / NS_PER_S - stat->values[i].u64);
 }
 
+/* What a BMC tells as its average is what Colmet asks for; where there is none, the power of now comes nearest. */
+static void add_power(struct colmet_slot *slot, const struct sample *ipmi)
+{
+    for (size_t i = 0; i < ipmi->set->size && !slot->known[0]; i++)
+        if (strcmp(ipmi->set->metrics[i].name, "power") == 0 && (!ipmi->known || ipmi->known[i]))
+            slot->known[0] = colmet_fields_convert(ipmi->values[i], ipmi->set->metrics[i].type, COLMET_I64, 1, &slot->values[0]);
+}
+
 /* Of a job where Colmet's is of jobs; of the whole, where a set has instances that are parts of it. */
 static bool is_wanted(const struct colmet_source *source, const struct sample *sample)
 {
@@ -102,6 +110,8 @@ static enum err add_sample(struct colmet_rows *rows, const struct sample *sample
     add_values(slot, source, colmet_fields_map(&rows->fields, source, sample->set), sample);
     if (source->backend == COLMET_PROCSTATS && source->fields && strcmp(source->set, "stat") == 0)
         add_uptime(slot, sample);
+    if (source->backend == COLMET_IPMI && source->fields)
+        add_power(slot, sample);
     return OK;
 }
 

@@ -127,7 +127,7 @@ enum err hdf5_redo_change(int fd, const char *path, const struct hdf5_pages *pag
 /* Whole, and for this file. */
 static bool is_whole(int fd, const struct buf *redo, uint64_t *pages)
 {
-    struct head head, wanted;
+    struct head head, wanted = { 0 };
     uint64_t check;
     if (redo->size < sizeof head + sizeof check || head_of(fd, 0, &wanted))
         return false;

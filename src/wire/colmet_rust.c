@@ -42,7 +42,7 @@ static uint64_t read_id(struct msgpack *in, bool is_of_2019)
 /* [(job,) backend, [id…], [value…]] */
 static void read_measures(struct msgpack *in, bool is_of_2019, struct measures *measures)
 {
-    uint64_t ids[IDS_MAX];
+    uint64_t ids[IDS_MAX] = { 0 };
     size_t items = msgpack_read_array(in);
     if (items != 3 && items != 4)
         in->bad = true;

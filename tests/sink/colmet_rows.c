@@ -198,6 +198,17 @@ static void ports_are_added_up_and_parts_are_not_rows(void **state)
     assert_false(is_known(&list[0], "portRcvData"));
 }
 
+static void power_is_the_average_or_that_of_now(void **state)
+{
+    (void)state;
+    give(add(sampler_ipmi.set, "", NULL), "power", 384.9);
+    make();
+    assert_int_equal(value(only("ipmipowerstats_default"), "average_power_consumption"), 384);
+    give(&batch.samples[0], "power_average", 211);
+    make();
+    assert_int_equal(value(only("ipmipowerstats_default"), "average_power_consumption"), 211);
+}
+
 static const struct metric perf_metrics[] = {
     { "instructions", "1", COUNTER, U64, "" }, { "cache_misses", "1", COUNTER, U64, "" },
 };
@@ -384,6 +395,7 @@ int main(void)
         TEST(ids_that_are_no_numbers_get_one),
         TEST(the_sets_of_proc_are_one_row_of_the_node),
         TEST(ports_are_added_up_and_parts_are_not_rows),
+        TEST(power_is_the_average_or_that_of_now),
         TEST(counters_of_perf_are_told_as_differences),
         TEST(a_batch_that_comes_again_gives_the_same_rows),
         TEST(a_counter_that_began_anew_is_not_known_once),

@@ -139,3 +139,44 @@ PY
     [[ $output == *"give another name"* ]]
     cmp theirs.hdf5 before
 }
+
+@test "a collector killed again and again leaves every sample of its agent in the file, once" {
+    [ -e "$SONDE_MODULES/wire-zmq.so" ] || skip "no libzmq here"
+    port=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    collect() {
+        "$SONDE" collect --plain --listen "tcp://127.0.0.1:$port" --http none --socket none --journal "$T/journal" \
+            --sink "hdf5:path=$T/o.hdf5,level=1,every=200ms" >>log 2>&1 3>&- &
+        collector=$!
+    }
+    collect
+    "$SONDE" agent -p 20ms --sensors loadavg,stat --set stat.per_cpu=no --collector "tcp://127.0.0.1:$port" --plain --spool "$T/spool" \
+        --listen none --socket none --sink csv:path=truth.csv,set=loadavg >agent 2>&1 3>&- &
+    agent=$!
+    for ((i = 0; i < 5; i++)); do
+        sleep "1.$((RANDOM % 10))"
+        kill -9 "$collector"
+        wait "$collector" || true
+        collect
+    done
+    kill "$agent"
+    wait "$agent"
+    compare() {
+        /usr/bin/python3 - <<'PY'
+import collections, csv, sys
+import h5py
+truth = collections.Counter(int(row["time_ns"]) // 10**9 for row in csv.DictReader(open("truth.csv")))
+with h5py.File("o.hdf5", "r") as file:
+    rows = collections.Counter(int(t) for t in file["job_0/procstats_default"]["timestamp"])
+print(sum(truth.values()), sum(rows.values()), {s: (truth[s], rows[s]) for s in truth | rows if truth[s] != rows[s]})
+sys.exit(0 if sum(truth.values()) == sum(rows.values()) and sum(rows.values()) > 50 else 1)
+PY
+    }
+    # What the agent could not hand over in the end stays in its spool, for the next one.
+    "$SONDE" agent -p 1h --sensors nfs --collector "tcp://127.0.0.1:$port" --plain --spool "$T/spool" --listen none --socket none \
+        >agent 2>&1 3>&- &
+    agent=$!
+    for ((i = 0; i < 60; i++)); do compare && break; sleep 0.5; done
+    kill "$agent" "$collector"
+    wait "$agent" "$collector" || true
+    compare
+}

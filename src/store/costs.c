@@ -110,8 +110,12 @@ static enum err read_host(const struct walk *walk, struct statement *statement)
 enum err store_hosts(struct store *store, int64_t job_row,
                      enum err (*each)(void *context, const struct host *host), void *context)
 {
-    struct walk walk = { store, "SELECT name, kernel, cpu_model, cores, memory_bytes FROM hosts WHERE id IN"
-                                " (SELECT host FROM runs WHERE job = ?1) ORDER BY name, id",
-                         "read hosts", read_host, context, { .host = each } };
+    /* An agent that saw the job on a host does not tell of its kernel: who does comes first, the newest of them. */
+    static const char sql[] =
+        "SELECT name, kernel, cpu_model, cores, memory_bytes FROM hosts h WHERE id IN (SELECT host FROM runs WHERE job = ?1)"
+        " AND NOT EXISTS (SELECT 1 FROM hosts o WHERE o.name = h.name AND o.id IN (SELECT host FROM runs WHERE job = ?1)"
+        " AND CASE WHEN o.kernel IS NULL THEN -o.id ELSE o.id END > CASE WHEN h.kernel IS NULL THEN -h.id ELSE h.id END)"
+        " ORDER BY name, id";
+    struct walk walk = { store, sql, "read hosts", read_host, context, { .host = each } };
     return walk_rows(&walk, job_row);
 }

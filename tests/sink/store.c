@@ -214,6 +214,14 @@ static void a_gap_is_filed_and_counted(void **state)
     assert_sql(fixture->path, "SELECT records_lost FROM jobs WHERE job_id = '4711'", "12");
 }
 
+static enum err count_host(void *context, const struct host *host)
+{
+    if (bytes_equal(host->name, bytes_of("n1")))
+        assert_true(host->kernel.size > 0); /* the run's word, not the agent's */
+    ++*(unsigned *)context;
+    return OK;
+}
+
 static void a_watched_run_counts_in_place_of_the_agent(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -235,6 +243,9 @@ static void a_watched_run_counts_in_place_of_the_agent(void **state)
     assert_int_equal(store_job(fixture->store, "4711", &job), OK);
     assert_int_equal(counters_get(&job.summary.total, COUNTER_usertime), user_us + 5000); /* n2 had nobody to watch it */
     assert_int_equal(job.summary.processes, 7);
+    unsigned hosts = 0;
+    assert_int_equal(store_hosts(fixture->store, job.row, count_host, &hosts), OK);
+    assert_int_equal(hosts, 2); /* n1, of which two told, and n2 */
     store_job_clear(&job);
 }
 

@@ -92,8 +92,10 @@ static void add_settings(struct json *json, const struct setting_list *settings)
 {
     json_key(json, "settings");
     json_begin_object(json);
-    for (size_t i = 0; i < settings->count; i++)
-        json_field_text(json, settings->list[i].key, settings->list[i].value);
+    for (size_t i = 0; i < settings->count; i++) {
+        const struct setting_pair *pair = &settings->list[i];
+        json_field_text(json, pair->key, sink_choice_is_secret(pair->key) ? "***" : pair->value);
+    }
     json_end_object(json);
 }
 

@@ -5,7 +5,6 @@
 #include "base/log.h"
 
 #define FLUSH_NS (5 * NS_PER_S)
-#define HAND_OVER_NS (2 * NS_PER_S)
 
 static void outlet_free(struct outlet *outlet)
 {
@@ -19,8 +18,12 @@ static enum err outlet_open(struct outlet *outlet, const struct sink_choice *cho
     enum err err = sink_choice_copy(&outlet->choice, choice);
     if (!err)
         err = sink_choice_open(&outlet->choice, &outlet->state, why);
-    if (err)
+    if (!err && outlet->choice.sink->may_block)
+        err = aside_open(&outlet->aside, outlet->choice.sink, outlet->state);
+    if (err) {
+        sink_choice_close(&outlet->choice, &outlet->state);
         outlet_free(outlet);
+    }
     return err;
 }
 
@@ -28,7 +31,8 @@ static bool outlet_close(struct outlet *outlet)
 {
     enum err err = OK;
     if (outlet->state) {
-        err = outlet->choice.sink->flush(outlet->state, clock_monotonic_ns() + FLUSH_NS);
+        err = outlet->aside ? aside_close(&outlet->aside, FLUSH_NS)
+                            : outlet->choice.sink->flush(outlet->state, clock_monotonic_ns() + FLUSH_NS);
         if (err && err != GONE)
             log_error("cannot write all of the sink %s: %s", outlet->choice.sink->name,
                       sink_choice_message(&outlet->choice, outlet->state, err));
@@ -85,39 +89,24 @@ static void judge(struct outlet *outlet, enum err err)
     outlet->failures++;
     if (err == GONE) {
         log_info("nobody reads the sink %s any more: it is closed", outlet->choice.sink->name);
+        aside_close(&outlet->aside, 0);
         sink_choice_close(&outlet->choice, &outlet->state);
     } else if (!outlet->is_failing) {
         log_error("cannot write to the sink %s: %s. What is read until it can be written is lost to it.",
-                  outlet->choice.sink->name, sink_choice_message(&outlet->choice, outlet->state, err));
+                  outlet->choice.sink->name,
+                  outlet->aside ? "more waits for it than is kept" : sink_choice_message(&outlet->choice, outlet->state, err));
         outlet->is_failing = true;
     }
-}
-
-/* A sink that waits for others keeps what it could not hand over; the next ticks are waiting, so it gets little time. */
-static void hand_over(struct outlet *outlet)
-{
-    const struct sink *sink = outlet->choice.sink;
-    enum err err = sink->flush(outlet->state, clock_monotonic_ns() + HAND_OVER_NS);
-    uint64_t refused = sink->refused ? sink->refused(outlet->state) : 0;
-    if (refused && !outlet->refused)
-        log_warn("the sink %s loses samples: %s", sink->name, sink_choice_message(&outlet->choice, outlet->state, OK));
-    outlet->refused = refused;
-    if (err && !outlet->is_late)
-        log_warn("the sink %s is behind: %s; what was read is kept for it, as much as fits", sink->name,
-                 sink_choice_message(&outlet->choice, outlet->state, err));
-    if (!err && outlet->is_late)
-        log_warn("the sink %s has caught up", sink->name);
-    outlet->is_late = err != OK;
 }
 
 void outlets_write(struct outlets *outlets, const struct batch *batch)
 {
     for (size_t i = 0; i < outlets->count; i++) {
         struct outlet *outlet = &outlets->list[i];
-        if (outlet->state)
+        if (outlet->aside)
+            judge(outlet, aside_take(outlet->aside, batch));
+        else if (outlet->state)
             judge(outlet, outlet->choice.sink->write(outlet->state, batch));
-        if (outlet->state && outlet->choice.sink->may_block)
-            hand_over(outlet);
     }
 }
 

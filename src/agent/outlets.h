@@ -3,6 +3,7 @@
 #ifndef SONDE_AGENT_OUTLETS_H
 #define SONDE_AGENT_OUTLETS_H
 
+#include "agent/aside.h"
 #include "agent/plan.h"
 
 struct outlet {
@@ -10,8 +11,7 @@ struct outlet {
     void *state;                   /* NULL: it is closed, since nobody reads any more */
     uint64_t failures;             /* batches that could not be written */
     bool is_failing;
-    uint64_t refused;              /* samples that the other side will never take */
-    bool is_late;                  /* it keeps what it could not hand over */
+    struct aside *aside;           /* writes it in a thread of its own, as it waits for others; NULL: we do */
 };
 
 struct outlets {

@@ -51,6 +51,7 @@ struct outlet {
     uint64_t first_ns;   /* CLOCK_MONOTONIC, of the first of them */
     uint64_t pause_ns;
     unsigned tries;
+    uint64_t refused;    /* as the sink counted when it was asked last */
     bool was_reported;
     struct outlet_figures now;
 
@@ -81,6 +82,16 @@ static bool is_over(const struct outlet *outlet)
     return until_ns && clock_monotonic_ns() >= until_ns;
 }
 
+/* Counted by the sink since it was opened; told once. */
+static void note_refused(struct outlet *outlet, uint64_t refused)
+{
+    if (refused && !outlet->now.refused)
+        log_warn("the sink %s loses samples: %s", outlet->choice.sink->name,
+                 sink_choice_message(&outlet->choice, outlet->state, OK));
+    outlet->now.refused += refused > outlet->refused ? refused - outlet->refused : 0;
+    outlet->refused = refused;
+}
+
 static void publish(struct outlet *outlet)
 {
     struct outlet_figures *now = &outlet->now;
@@ -88,7 +99,7 @@ static void publish(struct outlet *outlet)
     now->lag_ns = outlet->reader ? journal_lag_ns(outlet->reader, clock_realtime_ns()) : 0;
     now->streams = channels_count(outlet->channels);
     if (outlet->state && outlet->choice.sink->refused)
-        now->refused = outlet->choice.sink->refused(outlet->state);
+        note_refused(outlet, outlet->choice.sink->refused(outlet->state));
     pthread_mutex_lock(&outlet->lock);
     outlet->figures = *now;
     pthread_mutex_unlock(&outlet->lock);
@@ -141,6 +152,7 @@ static void succeed(struct outlet *outlet)
 static void close_sink(struct outlet *outlet)
 {
     sink_choice_close(&outlet->choice, &outlet->state);
+    outlet->refused = 0;
     channels_reset(outlet->channels);
     outlet->unflushed = 0;
 }

@@ -99,7 +99,7 @@ bool sink_choice_equal(const struct sink_choice *a, const struct sink_choice *b)
     return a->sink == b->sink && setting_list_equal(&a->settings, &b->settings);
 }
 
-static bool is_secret(const char *key)
+bool sink_choice_is_secret(const char *key)
 {
     return strcmp(key, "password") == 0 || strcmp(key, "api_key") == 0 || strcmp(key, "token") == 0;
 }
@@ -109,7 +109,7 @@ void sink_choice_write(const struct sink_choice *choice, struct buf *out)
     buf_add_text(out, choice->sink->name);
     for (size_t i = 0; i < choice->settings.count; i++) {
         const struct setting_pair *setting = &choice->settings.list[i];
-        buf_printf(out, "%c%s=%s", i ? ',' : ':', setting->key, is_secret(setting->key) ? "***" : setting->value);
+        buf_printf(out, "%c%s=%s", i ? ',' : ':', setting->key, sink_choice_is_secret(setting->key) ? "***" : setting->value);
     }
 }
 

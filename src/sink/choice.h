@@ -17,6 +17,9 @@ void sink_choice_clear(struct sink_choice *choice);
 enum err sink_choice_copy(struct sink_choice *copy, const struct sink_choice *choice);
 bool sink_choice_equal(const struct sink_choice *a, const struct sink_choice *b);
 
+/* The value of this setting is shown to nobody. */
+bool sink_choice_is_secret(const char *key);
+
 /* Adds it as it was written, without what is secret: what is shown here stands in logs. */
 void sink_choice_write(const struct sink_choice *choice, struct buf *out);
 

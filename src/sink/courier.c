@@ -11,6 +11,7 @@
 #define SEND_BYTES (8u << 20) /* so much is sent without being asked for */
 #define WAIT_FIRST_NS (250 * NS_PER_MS)
 #define WAIT_MAX_NS (8 * NS_PER_S)
+#define PATIENCE_NS (1500 * NS_PER_MS) /* whoever flushes hears soon that it does not go, and tries again later */
 
 enum err courier_open(struct courier *courier)
 {
@@ -75,11 +76,11 @@ static void sleep_until(uint64_t time_ns)
 }
 
 /* After a failure nobody is asked again before its time. */
-static enum err wait_turn(const struct courier *courier, uint64_t deadline_ns)
+static enum err wait_turn(const struct courier *courier, uint64_t patience_ns, uint64_t deadline_ns)
 {
     uint64_t now_ns = clock_monotonic_ns();
     if (courier->next_try_ns > now_ns) {
-        if (courier->next_try_ns >= deadline_ns)
+        if (courier->next_try_ns >= deadline_ns || courier->next_try_ns > patience_ns)
             return courier->last;
         sleep_until(courier->next_try_ns);
     }
@@ -142,10 +143,11 @@ static enum err send_portion(struct courier *courier, uint64_t deadline_ns)
 
 enum err courier_flush(struct courier *courier, uint64_t deadline_ns)
 {
+    uint64_t begin_ns = clock_monotonic_ns();
     if (!deadline_ns)
-        deadline_ns = clock_monotonic_ns() + courier->client.timeout_ns;
+        deadline_ns = begin_ns + courier->client.timeout_ns;
     while (courier->box.count) {
-        enum err err = wait_turn(courier, deadline_ns);
+        enum err err = wait_turn(courier, begin_ns + PATIENCE_NS, deadline_ns);
         if (err)
             return err;
         err = send_portion(courier, deadline_ns);

@@ -40,8 +40,8 @@ bool courier_knows(const struct courier *courier, const struct batch *batch);
  * together it is sent. AGAIN: the box is full, and the batch is not in it. */
 enum err courier_took(struct courier *courier, const struct batch *batch, size_t count, enum err err);
 
-/* Sends until the box is empty, at most until the deadline (0: as long as an answer may take). AGAIN, DENIED, IO: what is
- * left stays in the box. */
+/* Sends until the box is empty, at most until the deadline (0: as long as an answer may take). After a failure it tries again a
+ * few times within a second or two. AGAIN, DENIED, IO: what is left stays in the box. */
 enum err courier_flush(struct courier *courier, uint64_t deadline_ns);
 
 /* A piece was refused for good: it is done, and counted if it was not done before. */

@@ -203,6 +203,9 @@ static enum err say_failure(struct http_client *client, CURLcode code, const cha
     const char *said = *detail ? detail : curl_easy_strerror(code);
     switch (code) {
     case CURLE_OPERATION_TIMEDOUT:
+        if (client->was_slow && (uint64_t)limit_ms * NS_PER_MS < client->timeout_ns)
+            return AGAIN; /* it had less time than before: what was said then is worth more */
+        client->was_slow = true;
         http_client_say(client, "%s did not answer within %ld.%03ld s", client->shown, limit_ms / 1000, limit_ms % 1000);
         return AGAIN;
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -273,6 +276,8 @@ enum err http_client_send(struct http_client *client, const struct http_request 
     CURLcode code = curl_easy_perform(client->curl);
     curl_easy_setopt(client->curl, CURLOPT_ERRORBUFFER, NULL);
     curl_slist_free_all(headers);
+    if (code != CURLE_OPERATION_TIMEDOUT)
+        client->was_slow = false;
     if (code != CURLE_OK)
         return say_failure(client, code, detail, limit_ms);
     note_answer(client, answer);

@@ -18,6 +18,7 @@ struct http_client {
     void *curl;
     char shown[256]; /* the address without what is secret in it */
     char why[512];   /* the last failure; "" at first */
+    bool was_slow;   /* the last request was not answered in time */
     char authorization[1024];
 };
 

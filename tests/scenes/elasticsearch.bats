@@ -10,10 +10,11 @@ free_port() {
 
 setup() {
     live_setup
-    SERVER='' WEB=$(free_port)
+    SERVER='' COLLECTOR='' WEB=$(free_port)
 }
 
 teardown() {
+    [ -z "$COLLECTOR" ] || kill -9 "$COLLECTOR" 2>/dev/null || :
     [ -z "$SERVER" ] || kill -9 "$SERVER" 2>/dev/null || :
     live_teardown
 }
@@ -79,14 +80,8 @@ start_elasticsearch() {
     "$SONDE" job begin 4711 --pid $$ --user nobody
     ticks_more 10
     end_agent
-    curl -s "http://127.0.0.1:$WEB/sonde_*/_refresh" -XPOST >/dev/null
-    # exactly those: numbers over 2^53 must be compared as text
-    curl -s "http://127.0.0.1:$WEB/sonde_*/_search?size=10000&q=set:*" >found
-    grep -o '"_source":{"timestamp": [0-9]*, "time_ns": [0-9]*, "host": "[^"]*", \("job": "[^"]*", \)\?\("user": "[^"]*", \)\?"set": "[a-z_]*"\(, "instance": "[^"]*"\)\?' found |
-        sed 's/.*"time_ns": \([0-9]*\).*"set": "\([a-z_]*\)"\(, "instance": "\([^"]*\)"\)\?/\2 \4 \1/' | sort >documents
-    sed 's/.*"time_ns": \([0-9]*\).*"set": "\([a-z_]*\)", "instance": "\([^"]*\)".*/\2 \3 \1/' "$T/truth" | sort >samples
-    [ "$(wc -l <samples)" -gt 30 ]
-    diff samples documents
+    [ "$(samples | wc -l)" -gt 30 ]
+    diff <(samples) <(documents)
     curl -s "http://127.0.0.1:$WEB/sonde_loadavg/_mapping" |
         jq -e '.sonde_loadavg.mappings.doc.properties | .timestamp.format == "epoch_millis" and .loadavg.properties.load1.type == "double"'
     # a search as Grafana makes it
@@ -111,6 +106,94 @@ start_elasticsearch() {
     done
 }
 
+# A collector that writes there; what it had taken before stays its.
+start_collector() {
+    WIRE=${WIRE:-$(free_port)}
+    "$SONDE" collect --plain --listen "tcp://127.0.0.1:$WIRE" --http none --socket "$T/run/collector.sock" \
+        --journal "$T/journal" --sink "elasticsearch:url=http://127.0.0.1:$WEB" >>"$T/collected" 2>&1 3>&- &
+    COLLECTOR=$!
+}
+
+# "set instance time" of each document there; numbers over 2^53 must be compared as text.
+documents() {
+    curl -s "http://127.0.0.1:$WEB/sonde_*/_refresh" -XPOST >/dev/null
+    curl -s "http://127.0.0.1:$WEB/sonde_*/_search?size=10000&q=set:*" |
+        grep -o '"_source":{"timestamp": [0-9]*, "time_ns": [0-9]*, "host": "[^"]*", \("job": "[^"]*", \)\?\("user": "[^"]*", \)\?"set": "[a-z_]*"\(, "instance": "[^"]*"\)\?' |
+        sed 's/.*"time_ns": \([0-9]*\).*"set": "\([a-z_]*\)"\(, "instance": "\([^"]*\)"\)\?/\2 \4 \1/' | sort
+}
+
+samples() {
+    sed 's/.*"time_ns": \([0-9]*\).*"set": "\([a-z_]*\)", "instance": "\([^"]*\)".*/\2 \3 \1/' "$T/truth" | sort
+}
+
+@test "through a collector: kill -9 of Elasticsearch, of the collector, in the middle of a load: every document once" {
+    start_elasticsearch
+    mkdir -p "$T/run"
+    start_collector
+    start_agent --sensors loadavg,meminfo,stat -p 50ms --sink "json:path=$T/truth" --plain --collector "tcp://127.0.0.1:$WIRE" \
+        --spool "$T/spool"
+    "$SONDE" job begin 4711 --pid $$ --user nobody
+    for round in 1 2 3; do
+        ticks_more 20
+        kill -9 "$SERVER"
+        ticks_more 10
+        kill -9 "$COLLECTOR"
+        ticks_more 10
+        start_collector
+        start_elasticsearch
+    done
+    ticks_more 10
+    end_agent
+    samples >expected
+    for ((i = 0; i < 120; i++)); do
+        [ "$(documents | wc -l)" -lt "$(wc -l <expected)" ] || break
+        sleep 1
+    done
+    documents | diff expected - || { cat "$T/collected"; false; }
+    [ "$(wc -l <expected)" -gt 500 ]
+    [ "$(curl -s "http://127.0.0.1:$WEB/sonde_job_events/_search?q=job:4711%20AND%20event:begin" | jq .hits.total)" -eq 1 ]
+    kill "$COLLECTOR"
+    wait "$COLLECTOR"
+    COLLECTOR=
+}
+
+@test "through a collector: an Elasticsearch that is away is shown as such, and holds up nobody" {
+    mkdir -p "$T/run"
+    start_collector
+    start_agent --sensors loadavg -p 50ms --sink "json:path=$T/truth" --plain --collector "tcp://127.0.0.1:$WIRE" --spool "$T/spool"
+    wait_for 'grep -q "cannot write to the sink elasticsearch: no answer from http://127.0.0.1:$WEB: Failed to connect" "$T/collected"'
+    status_of() {
+        "$SONDE" collect --status --json "$T/run/collector.sock" | jq -r "$1"
+    }
+    wait_for '[ "$(status_of ".sinks[0].state")" = fails ]'
+    end_agent
+    # it is back, and has all
+    start_server
+    for ((i = 0; i < 120; i++)); do # it is tried more and more seldom
+        [ "$(taken 2>/dev/null | wc -l)" -lt "$(truth | wc -l)" ] || break
+        sleep 1
+    done
+    all_taken
+    wait_for 'grep -q "the sink elasticsearch takes samples again" "$T/collected"'
+}
+
+@test "Colmet's indexes and fields, in a real Elasticsearch" {
+    start_elasticsearch
+    start_writing ,layout=colmet,prefix=colmet_dahu_
+    "$SONDE" job begin 42 --pid $$ --user nobody
+    ticks_more 10
+    end_agent
+    curl -s "http://127.0.0.1:$WEB/colmet_*/_refresh" -XPOST >/dev/null
+    host=$(head -n 1 "$T/truth" | jq -r .host)
+    # as its dashboard asks
+    curl -s "http://127.0.0.1:$WEB/colmet_dahu_procstats_default/_search" -d '{"query": {"query_string":
+        {"query": "involved_jobs:42 AND hostname:'"$host"'"}}, "sort": [{"timestamp": "desc"}]}' >found
+    jq -e '.hits.hits[0]._source | .job_id == 0 and .involved_jobs == [42] and .meminfo_memtotal > 0 and .stat_cpu_user > 0' found
+    [ "$(jq '.hits.hits[0]._source.meminfo_memtotal' found)" -eq "$(awk '/^MemTotal:/ { print $2 }' /proc/meminfo)" ]
+    jq -e '.hits.hits[0]._source.timestamp | . == floor and . > 1700000000 and . < 4000000000' found
+    curl -s "http://127.0.0.1:$WEB/colmet_dahu_procstats_default/_mapping" | jq -e '.[].mappings.doc.properties.timestamp.format == "epoch_second"'
+}
+
 @test "Elasticsearch 8: no types, nothing that its strict reader refuses" {
     start_server
     start_writing
@@ -126,7 +209,7 @@ start_elasticsearch() {
 @test "an answer of 429, 503, a page, a page of a gateway, half an answer, none: told, and nothing is lost" {
     start_server
     start_writing ,timeout=300ms
-    for way in "busy 2" "away 2" "html 2" "gateway 2" "cut 1" "closes 2" "silent 1" "deaf 2"; do
+    for way in "busy 4" "away 2" "html 2" "gateway 2" "cut 1" "closes 2" "silent 1" "deaf 2"; do
         server_is "$way"
         wait_for '[ "$(cat "$T/server/mode")" = good ]'
         ticks_more 2
@@ -135,6 +218,16 @@ start_elasticsearch() {
     end_agent
     all_taken
     grep -q 'behind: http://127.0.0.1:[0-9]*[a-z_/]* answered 429: it has too much to do (.*too many requests' "$T/said"
+}
+
+@test "an agent whose Elasticsearch is silent ticks on" {
+    start_server
+    server_is silent
+    start_writing
+    ticks_more 10
+    [ "$("$SONDE" ctl --json | jq .missed)" -le 5 ] || { "$SONDE" ctl --json; false; }
+    "$SONDE" ctl --json | jq -e '.ticks > 10'
+    server_is good
 }
 
 @test "what each failure says" {

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -26,6 +27,27 @@ static enum err socket_in(const char *dir, const char *below, const char *name, 
     return size > 0 && size < ASK_PATH_MAX ? OK : ABSENT;
 }
 
+/* Not there yet, or a folder into which nobody else can put a socket. */
+static bool is_safe(const char *folder)
+{
+    struct stat st;
+    if (lstat(folder, &st) < 0)
+        return errno == ENOENT;
+    return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* Of a user whom nobody told of XDG_RUNTIME_DIR (su, a batch job): systemd's folder of that user where there is one, else
+ * the one in which sonde run keeps its spool. */
+static enum err socket_of_user(const char *name, char path[ASK_PATH_MAX])
+{
+    char folder[64];
+    snprintf(folder, sizeof folder, "/run/user/%u", (unsigned)geteuid());
+    if (access(folder, W_OK) == 0 && is_safe(folder))
+        return socket_in(folder, "/sonde", name, path);
+    snprintf(folder, sizeof folder, "/tmp/sonde-%u", (unsigned)geteuid());
+    return is_safe(folder) ? socket_in(folder, "", name, path) : ABSENT;
+}
+
 enum err ask_socket_named(const char *name, char path[ASK_PATH_MAX])
 {
     const char *dir = getenv("SONDE_SOCKET_DIR"), *runtime = getenv("XDG_RUNTIME_DIR");
@@ -33,7 +55,7 @@ enum err ask_socket_named(const char *name, char path[ASK_PATH_MAX])
         return socket_in(dir, "", name, path);
     if (geteuid() == 0)
         return socket_in(SYSTEM_DIR, "", name, path);
-    return runtime && *runtime == '/' ? socket_in(runtime, "/sonde", name, path) : ABSENT;
+    return runtime && *runtime == '/' ? socket_in(runtime, "/sonde", name, path) : socket_of_user(name, path);
 }
 
 enum err ask_socket_path(char path[ASK_PATH_MAX])
@@ -97,15 +119,24 @@ static enum err connect_socket(const char *path, uint64_t until_ns, int *fd)
 }
 
 /* The agent of the machine comes first for a user too; then one that the user has started. */
-static enum err connect_here(uint64_t until_ns, int *fd)
+static enum err connect_here(uint64_t until_ns, int *fd, char path[ASK_PATH_MAX])
 {
-    char path[ASK_PATH_MAX];
     const char *dir = getenv("SONDE_SOCKET_DIR");
     enum err err = ABSENT;
+    snprintf(path, ASK_PATH_MAX, "%s", SYSTEM_DIR "/" ASK_SOCKET);
     if ((!dir || !*dir) && geteuid() != 0)
-        err = connect_socket(SYSTEM_DIR "/" ASK_SOCKET, until_ns, fd);
+        err = connect_socket(path, until_ns, fd);
     if (err && !ask_socket_path(path))
         err = connect_socket(path, until_ns, fd);
+    return err;
+}
+
+enum err ask_find(char path[ASK_PATH_MAX])
+{
+    int fd;
+    enum err err = connect_here(clock_monotonic_ns() + ASK_TIMEOUT_NS, &fd, path);
+    if (!err)
+        close(fd);
     return err;
 }
 
@@ -232,9 +263,10 @@ enum err ask(const char *where, const char *method, const char *path, struct byt
 {
     uint64_t until_ns = clock_monotonic_ns() + ASK_TIMEOUT_NS;
     struct buf request, text;
+    char found[ASK_PATH_MAX];
     int fd = -1;
     *status = 0;
-    enum err err = !*where         ? connect_here(until_ns, &fd)
+    enum err err = !*where         ? connect_here(until_ns, &fd, found)
                    : *where == '/' ? connect_socket(where, until_ns, &fd)
                                    : connect_host(where, until_ns, &fd);
     if (err)
@@ -258,8 +290,9 @@ enum err ask(const char *where, const char *method, const char *path, struct byt
 void ask_tell(const char *path, struct bytes body)
 {
     struct buf request;
+    char found[ASK_PATH_MAX];
     int fd;
-    if (connect_here(0, &fd))
+    if (connect_here(0, &fd, found))
         return;
     buf_init(&request, body.size + 4096);
     add_request(&request, "POST", path, body);

@@ -19,10 +19,14 @@
  * CORRUPT: it does not speak HTTP; FULL: the answer is too large. */
 enum err ask(const char *where, const char *method, const char *path, struct bytes body, struct buf *answer, int *status);
 
-/* The place of the agent's socket: $SONDE_SOCKET_DIR, else /run/sonde for root, else $XDG_RUNTIME_DIR/sonde. ABSENT: there
- * is none, or it is too long. */
+/* The place of the agent's socket: $SONDE_SOCKET_DIR, else /run/sonde for root, else $XDG_RUNTIME_DIR/sonde, else
+ * /run/user/UID/sonde, else /tmp/sonde-UID. ABSENT: there is none that is safe, or it is too long. */
 enum err ask_socket_path(char path[ASK_PATH_MAX]);
 enum err ask_socket_named(const char *name, char path[ASK_PATH_MAX]); /* the same, of another than the agent */
+
+/* Where the agent of this machine listens, as ask("") finds it; path is the last place that was tried. ABSENT, DENIED, AGAIN as
+ * above. */
+enum err ask_find(char path[ASK_PATH_MAX]);
 
 /* Is there a socket of an agent on this machine? Whether anybody listens is another question. */
 bool ask_is_there(void);

@@ -190,7 +190,7 @@ static const struct option options[] = {
       .help = "Serve /metrics there; 'none': nowhere. Default: " PLAN_LISTEN },
     { .name = "socket", .argument = "PATH", .type = OPTION_TEXT, FIELD(socket),
       .help = "Listen for sonde ls, top, job and ctl there; 'none': nowhere. Default: /run/sonde/agent.sock as root, "
-              "$XDG_RUNTIME_DIR/sonde/agent.sock as a user" },
+              "$XDG_RUNTIME_DIR/sonde/agent.sock as a user, or in /tmp/sonde-UID" },
     { .name = "colmet", .argument = "ADDRESS", .type = OPTION_TEXT, FIELD(colmet),
       .help = "Take the messages of Colmet's configure_colmet.py at ADDRESS, tcp://127.0.0.1:5557, from whoever reaches it. "
               "Default: none" },
@@ -258,13 +258,13 @@ const struct command command_agent = {
         "  period = 10s\n\n"
         "With --collector the samples go to a collector ('sonde collect') too. They wait in a spool on disk until it has said "
         "that it has them; when it is away the next of the list is tried, and nothing is lost until the spool is full.\n\n"
-        "SIGHUP reads it anew; with a mistake in it the agent says so and goes on as before. SIGTERM and SIGINT end it: "
-        "what was read is written, and the status is 0. 'sonde ctl' changes a running agent.",
+        "SIGHUP reads the configuration anew; with a mistake in it the agent says so and goes on as before. SIGTERM and SIGINT "
+        "end it: what was read is written, and the status is 0. 'sonde ctl' changes a running agent.",
     .options = options,
     .settings_size = sizeof(struct settings),
     .shares = COMMAND_ROOT,
     .examples = examples,
     .environment = environment,
-    .see_also = "doctor keygen",
+    .see_also = "top ls job ctl collect keygen doctor",
     .run = run_agent,
 };

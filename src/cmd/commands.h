@@ -7,16 +7,16 @@
     X(run) \
     X(report) \
     X(list) \
-    X(top) \
-    X(ls) \
-    X(ctl) \
-    X(prometheus_config) \
     X(ps) \
     X(export) \
     X(submit) \
     X(agent) \
-    X(collect) \
+    X(top) \
+    X(ls) \
     X(job) \
+    X(ctl) \
+    X(prometheus_config) \
+    X(collect) \
     X(keygen) \
     X(doctor) \
     X(help) \

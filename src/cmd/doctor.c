@@ -72,6 +72,6 @@ const struct command command_doctor = {
     .examples = examples,
     .exits = exits,
     .replaces_exits = true,
-    .see_also = "run submit",
+    .see_also = "run submit agent",
     .run = doctor_run,
 };

@@ -268,7 +268,8 @@ static const struct command_fact job_examples[] = {
 
 static const struct command_fact job_environment[] = {
     { "SLURM_JOB_ID, PBS_JOBID, OAR_JOB_ID", "The job, where none is given." },
-    { "SONDE_SOCKET_DIR", "The folder of the agent's socket; without it /run/sonde, then $XDG_RUNTIME_DIR/sonde." },
+    { "SONDE_SOCKET_DIR", "The folder of the agent's socket; without it /run/sonde, then $XDG_RUNTIME_DIR/sonde or "
+                          "/tmp/sonde-UID." },
     { 0 },
 };
 
@@ -289,6 +290,6 @@ const struct command command_job = {
     .operand = "WORD",
     .examples = job_examples,
     .environment = job_environment,
-    .see_also = "run list",
+    .see_also = "agent run top",
     .run = job_run,
 };

@@ -185,11 +185,13 @@ void doctor_parts_agent(const struct place *place, struct finding *finding)
     int status;
     if (ask_socket_path(path)) {
         finding_missing(finding, "Set $XDG_RUNTIME_DIR or $SONDE_SOCKET_DIR before it is started",
-                        "There is no place for the socket of an agent of this user");
+                        "There is no safe place for the socket of an agent of this user");
         return;
     }
     buf_init(&answer, AGENT_ANSWER_MAX);
-    enum err err = ask("", "GET", "/jobs", (struct bytes){ 0 }, &answer, &status);
+    enum err err = ask_find(path);
+    if (!err)
+        err = ask("", "GET", "/jobs", (struct bytes){ 0 }, &answer, &status);
     buf_clear(&answer);
     if (!err || err == FULL)
         finding_there(finding, "it runs, and listens at %s", path);

@@ -43,6 +43,32 @@ teardown() {
     wait_for 'as_nobody "$SONDE" top -b -n 1 -d 500ms | grep -qE "^mine +nobody +[0-9]*\.?[0-9]*[1-9]"'
 }
 
+@test "a user whom nobody told of a place for sockets has an agent too" {
+    need_root
+    chmod 777 "$T"
+    # a user whom this machine does not know: no other test is in their folder
+    plain() { setpriv --reuid=54321 --regid=54321 --clear-groups env -u XDG_RUNTIME_DIR -u SONDE_SOCKET_DIR "$@"; }
+    [ ! -S /run/sonde/agent.sock ] || skip "an agent of root runs here"
+    rm -rf /tmp/sonde-54321
+    # not plain: a shell in between would get the signal
+    setpriv --reuid=54321 --regid=54321 --clear-groups env -u XDG_RUNTIME_DIR -u SONDE_SOCKET_DIR \
+        "$SONDE" agent --listen none --sensors loadavg >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for 'plain "$SONDE" ctl 2>/dev/null | grep -q "^loadavg"'
+    [ "$(plain "$SONDE" job)" = "No job is on this node." ]
+    plain "$SONDE" doctor --no-trial | grep -q 'listens at /tmp/sonde-54321/agent.sock'
+    kill "$AGENT"
+    wait "$AGENT"
+    AGENT=
+    # what others can write into is no place for it
+    chmod 777 /tmp/sonde-54321
+    run plain "$SONDE" ctl
+    [ "$status" -eq 1 ]
+    run plain "$SONDE" doctor --no-trial
+    rm -rf /tmp/sonde-54321
+    [[ $output == *"no safe place for the socket"* ]]
+}
+
 @test "the order is one's own" {
     need_root
     start_agent --sensors taskstats,process,loadavg

@@ -156,5 +156,5 @@ EOF
     [ "$(state .period_ns)" -eq 1000000000 ]
     [ "$(curl -s -o /dev/null -w '%{http_code}' -d '{}' "127.0.0.1:$PORT/ctl")" -eq 403 ]
     run -1 "$SONDE" ctl -a "$T/nowhere.sock"
-    [[ "$output" == *"no agent answers at"* ]]
+    [[ "$output" == *"nobody answers at"* ]]
 }

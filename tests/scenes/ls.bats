@@ -80,5 +80,5 @@ load live
     run -1 "$SONDE" ls
     [[ "$output" == *"no agent runs on this node"* ]]
     run -1 "$SONDE" ls 127.0.0.1:1
-    [[ "$output" == *"no agent answers at 127.0.0.1:1"* ]]
+    [[ "$output" == *"nobody answers at 127.0.0.1:1"* ]]
 }

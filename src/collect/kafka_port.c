@@ -1,4 +1,5 @@
-/* A feed for each stream that came; each parcel is whole in itself, so that none is needed for longer than it is of use. */
+/* A feed for each stream that came. One that begins in the middle, since the partition was with another collector or this one was
+ * started anew, gets its state from earlier messages, which are looked at again. */
 #include "collect/kafka_port.h"
 
 #include "base/clock.h"
@@ -188,25 +189,51 @@ static void complain(struct kafka_port *port, const char *what)
     log_warn("a message from Kafka cannot be taken: %s. It is passed over; %llu so far.", what, (unsigned long long)port->bad);
 }
 
-/* False: it could not be kept, and must come again. */
-static bool take(struct kafka_port *port, struct bytes message)
+/* Its state is with one of those before: they are looked at again, as long as there are some. False: not now. */
+static bool look_back(struct kafka_port *port, struct feed *feed)
+{
+    enum err err = port->module->consumer_rewind(port->consumer);
+    if (err == ABSENT) {
+        receiver_miss_parcel(port->receiver, feed);
+        complain(port, "the state that its record builds on is not in Kafka any more");
+    }
+    return !err || err == ABSENT;
+}
+
+static bool keep(struct kafka_port *port, struct feed *feed, const struct parcel *parcel)
+{
+    enum err err = receiver_take_parcel(port->receiver, feed, parcel);
+    if (err == ABSENT)
+        return look_back(port, feed);
+    if (err == CORRUPT)
+        complain(port, "its record makes no sense");
+    if (err && err != CORRUPT)
+        port->module->consumer_take_back(port->consumer);
+    return !err || err == CORRUPT;
+}
+
+/* False: it could not be kept, and comes again. */
+static bool take(struct kafka_port *port, struct bytes message, bool is_old)
 {
     struct parcel parcel;
     struct feed *feed;
     enum err err = parcel_read(message, &parcel);
+    if (err && is_old)
+        return true;
     if (err) {
         complain(port, err == USAGE ? "it is of a newer Sonde" : "it is none of Sonde's: is the topic right?");
         port->receiver->is_dirty = true; /* so that nobody reads it again */
         return true;
     }
     err = find_feed(port, &parcel, &feed);
-    if (!err)
-        err = receiver_take_parcel(port->receiver, feed, &parcel);
-    if (err == CORRUPT) {
-        complain(port, "its record makes no sense");
-        port->receiver->is_dirty = true;
+    if (err) {
+        port->module->consumer_take_back(port->consumer);
+        return false;
     }
-    return !err || err == CORRUPT;
+    if (!is_old)
+        return keep(port, feed, &parcel);
+    receiver_recall_parcel(port->receiver, feed, &parcel);
+    return true;
 }
 
 static void sweep(struct kafka_port *port, uint64_t now_ns)
@@ -233,17 +260,17 @@ bool kafka_port_turn(struct kafka_port *port)
 {
     uint64_t now_ns = clock_monotonic_ns();
     struct bytes message;
+    bool is_old = false;
     if (port->retry_ns && now_ns < port->retry_ns)
         return false;
     port->retry_ns = 0;
     sweep(port, now_ns);
     for (int i = 0; i < TURN_MAX; i++) {
-        if (port->module->consumer_next(port->consumer, &message)) {
+        if (port->module->consumer_next(port->consumer, &message, &is_old)) {
             watch(port);
             return false;
         }
-        if (!take(port, message)) {
-            port->module->consumer_take_back(port->consumer);
+        if (!take(port, message, is_old)) {
             port->retry_ns = now_ns + RETRY_NS;
             return false;
         }

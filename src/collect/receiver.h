@@ -58,9 +58,20 @@ void receiver_take(struct receiver *receiver, const struct zmq_peer *from, struc
 /* Takes a batch of the collector's own, as of a source that speaks another language: encoded by feed, whose sequence moves on. */
 enum err receiver_put(struct receiver *receiver, struct feed *feed, const struct batch *batch);
 
-/* Takes a record that came alone, with its state, for feed, which is of the same stream. CORRUPT: it cannot be read, and is
- * counted; other errors: it could not be kept, and must come again. */
+/* receiver_parcel.c: takes a record that came alone, for feed, which is of the same stream. CORRUPT: it cannot be read, and is
+ * counted; ABSENT: it builds on a state that is not known, and would be readable after some that came before it; other errors: it
+ * could not be kept, and must come again. */
 enum err receiver_take_parcel(struct receiver *receiver, struct feed *feed, const struct parcel *parcel);
+
+/* One that was taken before, here or elsewhere: only for the state. */
+void receiver_recall_parcel(struct receiver *receiver, struct feed *feed, const struct parcel *parcel);
+
+/* One whose state cannot be found any more: it is lost. */
+void receiver_miss_parcel(struct receiver *receiver, struct feed *feed);
+
+/* receiver_record.c: a record is decoded, and kept if it is new. *is_read: it could be decoded, and an error is the journal's. */
+enum err receiver_take_in(struct receiver *receiver, struct feed *feed, uint64_t sequence, struct bytes record, bool *is_read);
+void receiver_count_broken(struct receiver *receiver, struct feed *feed);
 
 /* A sync begins: what was appended up to now will be safe when it has ended. False: there is nothing to sync. */
 bool receiver_commit(struct receiver *receiver);

@@ -51,7 +51,7 @@ static void pass_over(struct receiver *receiver, struct feed *feed, const struct
              feed->origin->host, err == FULL ? "it is too large" : "it makes no sense");
 }
 
-static void count_broken(struct receiver *receiver, struct feed *feed)
+void receiver_count_broken(struct receiver *receiver, struct feed *feed)
 {
     receiver->figures.unreadable++;
     feed->origin->lost++;
@@ -196,8 +196,7 @@ static bool is_in_order(struct receiver *receiver, struct peer *peer, struct fee
     return false;
 }
 
-/* Decoded, and kept if it is new. CORRUPT, FULL of wire/stream.h: *is_read is false. */
-static enum err take_in(struct receiver *receiver, struct feed *feed, uint64_t sequence, struct bytes record, bool *is_read)
+enum err receiver_take_in(struct receiver *receiver, struct feed *feed, uint64_t sequence, struct bytes record, bool *is_read)
 {
     uint64_t begin_ns = clock_monotonic_ns();
     struct place place = place_of(receiver, feed, sequence);
@@ -224,11 +223,11 @@ static void take(struct receiver *receiver, struct feed *feed, const struct mess
                  struct bytes record)
 {
     bool is_read;
-    enum err err = take_in(receiver, feed, sequence, record, &is_read);
+    enum err err = receiver_take_in(receiver, feed, sequence, record, &is_read);
     if (is_read)
         return;
     pass_over(receiver, feed, message, err);
-    count_broken(receiver, feed);
+    receiver_count_broken(receiver, feed);
 }
 
 void receiver_take_record(struct receiver *receiver, struct peer *peer, const struct message *message)
@@ -239,36 +238,9 @@ void receiver_take_record(struct receiver *receiver, struct peer *peer, const st
     if (unpacker.bad || !feed)
         receiver_refuse(receiver, peer, false, "it sends a record of a stream that it has not opened");
     else if (feed->is_broken)
-        count_broken(receiver, feed);
+        receiver_count_broken(receiver, feed);
     else if (is_in_order(receiver, peer, feed, sequence))
         take(receiver, feed, message, sequence, rest_of(&unpacker));
-}
-
-/* What has the state already needs no other: then none goes into the journal either. */
-static enum err make_ready(struct feed *feed, const struct parcel *parcel)
-{
-    bool follows = feed->epoch == parcel->epoch && feed->is_placed && !feed->is_broken && feed->sequence == parcel->before;
-    if (follows)
-        return OK;
-    if (stream_restore(feed->decoder, parcel->state))
-        return CORRUPT;
-    feed->has_state = feed->is_fresh = true;
-    feed->is_placed = feed->is_broken = false;
-    feed->epoch = parcel->epoch;
-    return OK;
-}
-
-enum err receiver_take_parcel(struct receiver *receiver, struct feed *feed, const struct parcel *parcel)
-{
-    bool is_read = false;
-    enum err err = make_ready(feed, parcel);
-    if (!err)
-        err = take_in(receiver, feed, parcel->sequence, parcel->record, &is_read);
-    feed->is_broken = err != OK;
-    receiver->is_dirty = receiver->is_dirty || !err;
-    if (!is_read)
-        count_broken(receiver, feed);
-    return is_read ? err : CORRUPT;
 }
 
 enum err receiver_put(struct receiver *receiver, struct feed *feed, const struct batch *batch)

@@ -18,13 +18,14 @@
 
 struct kafka_state {
     const char *topic, *format, *names, *idempotent;
-    uint64_t queue_bytes, timeout_ns;
+    uint64_t queue_bytes, timeout_ns, states_ns;
     struct kafka_producer producer;
     struct kafka_box box;
     struct kafka_topics topics;
     struct kafka_rows rows;
     struct kafka_records *records; /* format=wire; NULL: rows */
     struct buf body;
+    uint64_t refused;          /* records, when they were last looked at */
     uint64_t position;         /* of the last batch that is in the box, or has arrived; 0: none */
     uint64_t stream, sequence; /* for batches straight from the sensors, which have none */
     char host[256];            /* the same */
@@ -45,6 +46,8 @@ static const struct setting kafka_settings[] = {
       "host, stream, sequence and place as headers too" },
     { "queue", SETTING_BYTES, "64MiB", offsetof(struct kafka_state, queue_bytes), "how much may wait for the brokers" },
     { "timeout", SETTING_DURATION, "30s", offsetof(struct kafka_state, timeout_ns), "how long to wait for them at a time" },
+    { "states", SETTING_DURATION, "30s", offsetof(struct kafka_state, states_ns),
+      "format=wire: how often a record has all newest values with it, so that a reader can begin there" },
     { "options", SETTING_TEXT, NULL, offsetof(struct kafka_state, producer.conf.options),
       "any properties of librdkafka: NAME=VALUE, several with ';' between" },
     { "config", SETTING_TEXT, NULL, offsetof(struct kafka_state, producer.conf.config),
@@ -87,7 +90,7 @@ static enum err kafka_open(void *state)
         return err;
     s->topics.pattern = s->topic ? s->topic : format == KAFKA_WIRE ? KAFKA_TOPIC_WIRE : "sonde.%{set}";
     kafka_box_init(&s->box, s->queue_bytes);
-    err = format == KAFKA_WIRE ? kafka_records_new(&s->records) : OK;
+    err = format == KAFKA_WIRE ? kafka_records_new(&s->records, s->states_ns) : OK;
     if (!err)
         err = kafka_producer_open(&s->producer, &s->box);
     if (err) {
@@ -158,6 +161,10 @@ static enum err kafka_write(void *state, const struct batch *batch)
     enum err err = OK;
     if (batch->position && batch->position <= s->position)
         return OK; /* it came again after a failure that was not its own */
+    if (s->records && s->refused != s->producer.refused) {
+        s->refused = s->producer.refused;
+        kafka_records_begin_anew(s->records);
+    }
     if (s->records)
         err = add_record(s, batch, &mark);
     for (size_t place = 0; !s->records && place < kafka_rows_count(batch) && !err; place++)

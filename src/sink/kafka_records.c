@@ -18,22 +18,23 @@ struct encoder {
     char *host;
     uint64_t stream, epoch;
     uint64_t before; /* the record that it made last; 0: none */
-    uint64_t used_ns;
+    uint64_t used_ns, told_ns; /* CLOCK_MONOTONIC; told: when a record had its state with it */
     struct stream *state;
 };
 
 struct kafka_records {
     struct encoder *buckets[BUCKETS];
-    uint64_t swept_ns;
+    uint64_t swept_ns, state_ns;
     struct buf state, record;
 };
 
-enum err kafka_records_new(struct kafka_records **records)
+enum err kafka_records_new(struct kafka_records **records, uint64_t state_ns)
 {
     *records = calloc(1, sizeof **records);
     if (!*records)
         return NOMEM;
     (*records)->swept_ns = clock_monotonic_ns();
+    (*records)->state_ns = state_ns;
     buf_init(&(*records)->state, STREAM_RECORD_MAX);
     buf_init(&(*records)->record, STREAM_RECORD_MAX);
     return OK;
@@ -69,6 +70,11 @@ void kafka_records_free(struct kafka_records **records)
     buf_clear(&(*records)->record);
     free(*records);
     *records = NULL;
+}
+
+void kafka_records_begin_anew(struct kafka_records *records)
+{
+    forget(records, UINT64_MAX);
 }
 
 static struct encoder **bucket_of(struct kafka_records *records, const struct kafka_mark *mark)
@@ -116,6 +122,13 @@ static void sweep(struct kafka_records *records, uint64_t now_ns)
     forget(records, now_ns > IDLE_NS ? now_ns - IDLE_NS : 0);
 }
 
+/* At its beginning, every so often, and where it does not follow the record before: one that failed is made again. */
+static bool wants_state(const struct kafka_records *records, const struct encoder *encoder, const struct kafka_mark *mark,
+                        uint64_t now_ns)
+{
+    return !encoder->before || mark->sequence != encoder->before + 1 || now_ns - encoder->told_ns >= records->state_ns;
+}
+
 enum err kafka_records_add(struct kafka_records *records, const struct batch *batch, const struct kafka_mark *mark,
                            struct buf *out)
 {
@@ -127,7 +140,9 @@ enum err kafka_records_add(struct kafka_records *records, const struct batch *ba
         return err;
     buf_reset(&records->state);
     buf_reset(&records->record);
-    stream_snapshot(encoder->state, &records->state);
+    bool has_state = wants_state(records, encoder, mark, now_ns);
+    if (has_state)
+        stream_snapshot(encoder->state, &records->state);
     err = buf_err(&records->state);
     if (!err)
         err = stream_encode(encoder->state, batch, &records->record);
@@ -141,5 +156,7 @@ enum err kafka_records_add(struct kafka_records *records, const struct batch *ba
     parcel_write(out, &parcel);
     encoder->before = mark->sequence;
     encoder->used_ns = now_ns;
+    if (has_state)
+        encoder->told_ns = now_ns;
     return buf_err(out);
 }

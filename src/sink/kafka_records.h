@@ -8,8 +8,12 @@
 
 struct kafka_records; /* one thread */
 
-enum err kafka_records_new(struct kafka_records **records);
+/* state_ns: a record that comes so long after the last one with its state has it too. */
+enum err kafka_records_new(struct kafka_records **records, uint64_t state_ns);
 void kafka_records_free(struct kafka_records **records);
+
+/* The next record of each stream has its state with it, since one before it does not arrive. */
+void kafka_records_begin_anew(struct kafka_records *records);
 
 /* Adds the parcel of a batch to out. Of a batch that comes again the parcel is another one, with the same content. FULL: over
  * a limit of wire/stream.h. */

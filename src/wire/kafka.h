@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 
-#define KAFKA_MODULE_VERSION 1
+#define KAFKA_MODULE_VERSION 2
 #define KAFKA_MODULE_SYMBOL "sonde_kafka"
 #define KAFKA_TOPIC_WIRE "sonde.wire" /* where parcels go (wire/parcel.h) when nobody says otherwise */
 
@@ -33,9 +33,14 @@ struct kafka_module {
     enum err (*consumer_open)(struct kafka_consumer **consumer, const struct kafka_source *source, char *why, size_t why_size);
     int (*consumer_fd)(const struct kafka_consumer *consumer); /* readable: call next until it says AGAIN */
 
-    /* The next message, borrowed until the next call. AGAIN: there is none now. Also to be called once a second. */
-    enum err (*consumer_next)(struct kafka_consumer *consumer, struct bytes *message);
+    /* The next message, borrowed until the next call. AGAIN: there is none now. Also to be called once a second. *is_old: it was
+     * given before, and comes again since consumer_rewind was called. */
+    enum err (*consumer_next)(struct kafka_consumer *consumer, struct bytes *message, bool *is_old);
     void (*consumer_take_back)(struct kafka_consumer *consumer); /* the last one was not taken: it comes again */
+
+    /* The last one cannot be understood without some before it: they come again, and then it. ABSENT: all that there are were
+     * looked at already, and it counts as taken; AGAIN: not now, and it was taken back. */
+    enum err (*consumer_rewind)(struct kafka_consumer *consumer);
 
     void (*consumer_mark)(struct kafka_consumer *consumer); /* what was given so far is about to be made safe */
     void (*consumer_safe)(struct kafka_consumer *consumer); /* it is: whoever comes after us begins behind it */

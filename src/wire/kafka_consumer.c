@@ -10,9 +10,15 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#define REWIND_FIRST 4096 /* messages */
+#define SEEK_MS 5000
+
 struct place {
     int32_t partition;
     int64_t taken, marked, committed; /* offset behind the last message that was given, …; -1: none yet */
+    int64_t until;                    /* what is before it was given before; -1: nothing was */
+    int64_t from, distance;           /* where the last look back began, and how far that was; 0: none */
+    bool is_whole;                    /* it began at the oldest message that there is */
 };
 
 struct kafka_consumer {
@@ -82,7 +88,7 @@ static void take_places(struct kafka_consumer *consumer, const rd_kafka_topic_pa
     consumer->places = places;
     consumer->count = (size_t)list->cnt;
     for (size_t i = 0; i < consumer->count; i++)
-        places[i] = (struct place){ list->elems[i].partition, -1, -1, -1 };
+        places[i] = (struct place){ list->elems[i].partition, -1, -1, -1, .until = -1 };
     consumer->figures.partitions = consumer->count;
 }
 
@@ -214,13 +220,28 @@ static int kafka_consumer_fd(const struct kafka_consumer *consumer)
     return consumer->fd;
 }
 
-static enum err give(struct kafka_consumer *consumer, struct bytes *message)
+/* One that was given before moves nothing. */
+static bool move_on(struct place *place, int64_t offset)
+{
+    if (offset < place->until) {
+        place->is_whole = place->is_whole || (place->from >= 0 && offset > place->from);
+        place->from = -1;
+        return true;
+    }
+    place->taken = offset + 1;
+    if (offset > place->until + place->distance) { /* long ago */
+        place->distance = 0;
+        place->is_whole = false;
+    }
+    return false;
+}
+
+static enum err give(struct kafka_consumer *consumer, struct bytes *message, bool *is_old)
 {
     struct place *place = place_of(consumer, consumer->message->partition);
-    if (place)
-        place->taken = consumer->message->offset + 1;
+    *is_old = place && move_on(place, consumer->message->offset);
     *message = (struct bytes){ consumer->message->payload, consumer->message->len };
-    if (!consumer->is_back) {
+    if (!consumer->is_back && !*is_old) {
         consumer->figures.messages++;
         consumer->figures.bytes += consumer->message->len;
     }
@@ -236,10 +257,10 @@ static rd_kafka_message_t *poll_message(struct kafka_consumer *consumer)
     return rd_kafka_consumer_poll(consumer->kafka, 0);
 }
 
-static enum err kafka_consumer_next(struct kafka_consumer *consumer, struct bytes *message)
+static enum err kafka_consumer_next(struct kafka_consumer *consumer, struct bytes *message, bool *is_old)
 {
     if (consumer->is_back)
-        return give(consumer, message);
+        return give(consumer, message, is_old);
     for (;;) {
         drop_message(consumer);
         rd_kafka_message_t *next = poll_message(consumer);
@@ -252,7 +273,7 @@ static enum err kafka_consumer_next(struct kafka_consumer *consumer, struct byte
             snprintf(consumer->figures.why, sizeof consumer->figures.why, "%s", rd_kafka_message_errstr(next));
     }
     consumer->figures.why[0] = '\0';
-    return give(consumer, message);
+    return give(consumer, message, is_old);
 }
 
 static void kafka_consumer_take_back(struct kafka_consumer *consumer)
@@ -261,6 +282,38 @@ static void kafka_consumer_take_back(struct kafka_consumer *consumer)
     if (place)
         place->taken = consumer->message->offset;
     consumer->is_back = consumer->message != NULL;
+}
+
+static enum err seek(struct kafka_consumer *consumer, const struct place *place)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(list, consumer->topic, place->partition)->offset = place->from;
+    rd_kafka_error_t *error = rd_kafka_seek_partitions(consumer->kafka, list, SEEK_MS);
+    bool is_bad = error || list->elems[0].err;
+    rd_kafka_error_destroy(error);
+    rd_kafka_topic_partition_list_destroy(list);
+    return is_bad ? AGAIN : OK;
+}
+
+/* Each time further back. */
+static enum err kafka_consumer_rewind(struct kafka_consumer *consumer)
+{
+    struct place *place = consumer->message ? place_of(consumer, consumer->message->partition) : NULL;
+    if (!place || place->is_whole)
+        return ABSENT;
+    int64_t offset = consumer->message->offset;
+    place->distance = place->distance ? place->distance * 4 : REWIND_FIRST;
+    place->from = offset > place->distance ? offset - place->distance : 0;
+    place->is_whole = place->from == 0;
+    place->until = place->taken = offset;
+    if (seek(consumer, place)) {
+        place->distance /= 4;
+        place->is_whole = false;
+        kafka_consumer_take_back(consumer);
+        return AGAIN;
+    }
+    drop_message(consumer);
+    return OK;
 }
 
 static void kafka_consumer_figures(const struct kafka_consumer *consumer, struct kafka_consumer_figures *figures)
@@ -275,6 +328,7 @@ __attribute__((visibility("default"))) const struct kafka_module sonde_kafka = {
     .consumer_fd = kafka_consumer_fd,
     .consumer_next = kafka_consumer_next,
     .consumer_take_back = kafka_consumer_take_back,
+    .consumer_rewind = kafka_consumer_rewind,
     .consumer_mark = kafka_consumer_mark,
     .consumer_safe = kafka_consumer_safe,
     .consumer_figures = kafka_consumer_figures,

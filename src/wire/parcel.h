@@ -1,5 +1,5 @@
-/* A record that travels alone, as through Kafka: with the state that it builds on, and with the name of its stream, so that
- * whoever gets it, and whatever he had before, can decode it and tell whether he has it already.
+/* A record that travels alone, as through Kafka: with the name of its stream, so that whoever gets it can tell whether he has it
+ * already, and now and then with the state that it builds on, so that he can begin there, whatever he had before.
  *
  *   MessagePack: {"v": 1, "host", "stream", "sequence", "epoch", "before", "state": bytes, "record": bytes} */
 #ifndef SONDE_WIRE_PARCEL_H
@@ -15,7 +15,7 @@ struct parcel {
     uint64_t epoch;  /* of the encoder: random */
     uint64_t before; /* the record that the state comes behind, by the same encoder; 0: none. Whoever decoded that one last, of
                       * this epoch, has the state already */
-    struct bytes state, record; /* of wire/stream.h */
+    struct bytes state, record; /* of wire/stream.h; a state of no bytes: it is with one of those before */
 };
 
 void parcel_write(struct buf *out, const struct parcel *parcel);

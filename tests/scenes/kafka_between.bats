@@ -98,6 +98,27 @@ end_collector() {
     diff <(rows one two) <(poured_rows 0 $((n + 220)) "${hosts[@]}")
 }
 
+@test "a collector that begins in the middle of a stream looks back for its state" {
+    start_mock
+    start_collector one
+    first=$LAST
+    start_agent --sensors loadavg,meminfo,stat -p 100ms --sink "json:path=$T/truth" \
+        --sink "kafka:brokers=$BROKERS,format=wire,states=1h"
+    wait_for_rows 100 one
+    end_collector "$first"
+    now=$("$SONDE" ctl --json | jq .ticks)
+    start_collector two
+    wait_for '[ "$("$SONDE" ctl --json | jq .ticks)" -ge $((now + 20)) ]'
+    kill "$AGENT"
+    wait "$AGENT" || :
+    AGENT=
+    wait_for_rows "$(wc -l <"$T/truth")" one two
+    [ -s two.json ]
+    diff <(jq -c "del(.host)" "$T/truth" | sort) <(cat one.json two.json | jq -c "del(.host)" | sort)
+    # all but the first message are small
+    [ "$(read_topic sonde.wire '%S\n' | awk '$1 > 5000' | wc -l)" -eq 1 ]
+}
+
 @test "kill -9 of a real Kafka and of the collector, in a loop: every sample once" {
     start_kafka
     start_collector one ",$OLD_OPTIONS"

@@ -148,14 +148,18 @@ static void assert_decoded(struct stream *stream, const struct parcel *parcel, u
 static void each_record_can_be_read_alone_and_one_after_another(void **state)
 {
     (void)state;
-    struct kafka_records *records;
+    struct kafka_records *records, *seldom;
     struct stream *follower, *stranger;
     struct buf out;
     struct parcel parcel;
     uint64_t epoch = 0, before = 0;
-    assert_int_equal(kafka_records_new(&records), OK);
+    assert_int_equal(kafka_records_new(&records, 0), OK);
     assert_int_equal(stream_new(&follower), OK);
+    assert_int_equal(kafka_records_new(&seldom, UINT64_MAX), OK);
     for (uint64_t n = 1; n < 20; n++) {
+        make_parcel(seldom, n, &out, &parcel);
+        assert_true((parcel.state.size != 0) == (n == 1));
+        buf_clear(&out);
         make_parcel(records, n, &out, &parcel);
         assert_true(n == 1 || epoch == parcel.epoch);
         assert_int_equal(parcel.before, before);
@@ -169,6 +173,10 @@ static void each_record_can_be_read_alone_and_one_after_another(void **state)
         buf_clear(&out);
     }
     /* one that could not be sent is made again: it says that it does not follow the one before */
+    make_parcel(seldom, 19, &out, &parcel);
+    assert_true(parcel.state.size > 0);
+    kafka_records_free(&seldom);
+    buf_clear(&out);
     make_parcel(records, 19, &out, &parcel);
     assert_int_equal(parcel.before, 19);
     assert_int_equal(stream_restore(follower, parcel.state), OK);

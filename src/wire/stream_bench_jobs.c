@@ -1,11 +1,19 @@
 /* Which jobs of a batch are new or changed, which are gone, and what goes with them. */
 #include "wire/stream_bench.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#define SWEEP_RECORDS 256                  /* how often we look for what is stale */
-#define STALE_NS (600ull * 1000000000ull)  /* a track of which nothing was heard for so long is told anew if it comes back */
+#define SWEEP_RECORDS 256     /* how often we look for what is stale */
+#define SWEEP_RECORDS_FULL 8  /* … when there is much of it */
+
+/* A track of which nothing was heard for so long is told anew if it comes back. Those of the node itself are as many as there
+ * is hardware, those of jobs (processes) may be without number. */
+#define STALE_NS (600 * NS_PER_S)
+#define STALE_NODE_NS (7200 * NS_PER_S)
+#define STALE_INTERVALS 3
 
 static bool job_equal(const struct job *a, const struct job *b)
 {
@@ -147,9 +155,25 @@ static bool has_ended(const struct batch *batch, const char *job)
     return false;
 }
 
-static bool is_stale(const struct stream *stream, const struct track *track)
+/* How near we are to the limits: 0 far, 3 half full. Then what is stale goes earlier. */
+static unsigned pressure_of(const struct stream *stream)
 {
-    return track->time_ns < stream->time_ns && stream->time_ns - track->time_ns > STALE_NS;
+    size_t parts[] = { stream->bench->chained * 16 / STREAM_TRACKS_MAX, stream->values * 16 / STREAM_VALUES_MAX,
+                       stream->weight * 16 / STREAM_WEIGHT_MAX };
+    size_t most = parts[0] > parts[1] ? parts[0] : parts[1];
+    most = parts[2] > most ? parts[2] : most;
+    return most >= 8 ? 3 : most >= 4 ? 2 : most >= 2 ? 1 : 0;
+}
+
+static bool is_stale(const struct stream *stream, const struct track *track, unsigned pressure)
+{
+    static const uint64_t at_most_ns[] = { UINT64_MAX, STALE_NS, STALE_NS / 10, STALE_NS / 60 };
+    uint64_t stale_ns = track->job ? STALE_NS : STALE_NODE_NS;
+    if (track->interval_ns)
+        stale_ns = track->interval_ns > STALE_NS / STALE_INTERVALS ? STALE_INTERVALS * track->interval_ns : STALE_NS;
+    if (stale_ns > at_most_ns[pressure])
+        stale_ns = at_most_ns[pressure];
+    return track->time_ns < stream->newest_ns && stream->newest_ns - track->time_ns > stale_ns;
 }
 
 static enum err sweep_sets(struct stream *stream)
@@ -201,13 +225,14 @@ static enum err note_ended(struct stream *stream, const struct batch *batch)
 enum err bench_sweep(struct stream *stream, const struct batch *batch)
 {
     struct stream_bench *bench = stream->bench;
-    bool is_time = bench->record % SWEEP_RECORDS == 0;
+    unsigned pressure = pressure_of(stream);
+    bool is_time = bench->record % (pressure > 1 ? SWEEP_RECORDS_FULL : SWEEP_RECORDS) == 0;
     enum err err = note_ended(stream, batch);
     for (size_t i = 0; i < bench->new_tracks.count && !err; i++)
         err = note_replaced(stream, stream->tracks[bench->new_tracks.list[i]]);
     for (uint32_t i = 0; is_time && i < stream->track_count && !err; i++) {
         const struct track *track = stream->tracks[i];
-        if (track && track->met != bench->record && is_stale(stream, track))
+        if (track && track->met != bench->record && is_stale(stream, track, pressure))
             err = bench_note(&bench->gone_tracks, i);
     }
     return !err && is_time ? sweep_sets(stream) : err;

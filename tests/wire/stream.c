@@ -210,7 +210,7 @@ static void stale_tracks_and_sets_are_forgotten(void **state)
     batch_init(&batch);
     add_mixed(&batch, 1, "gone soon", NULL);
     for (uint64_t tick = 1; tick < 3000; tick++) {
-        add_plain(&batch, START_NS + tick * 1000000000, tick, 1);
+        add_plain(&batch, START_NS + tick * 4000000000, tick, 1);
         pair_pass(&pair, &batch);
         batch_reset(&batch);
     }

@@ -142,6 +142,37 @@ static void many_jobs_come_and_go(void **state)
     pair_close(&pair);
 }
 
+/* Each is read once or twice: a job that starts a process after another. Whoever forgot none would soon be full. */
+static void processes_without_number_come_and_go(void **state)
+{
+    (void)state;
+    static struct metric wide_metrics[40];
+    static const struct set wide = { "process", wide_metrics, 40, "process" };
+    char names[80][16];
+    struct pair pair;
+    struct batch batch;
+    pair_open(&pair);
+    batch_init(&batch);
+    for (int i = 0; i < 40; i++)
+        wide_metrics[i] = (struct metric){ "m", "1", COUNTER, U64, NULL, NULL };
+    for (uint64_t tick = 0; tick < 600; tick++) {
+        batch_reset(&batch);
+        for (size_t i = 0; i < 80; i++) {
+            snprintf(names[i], sizeof names[i], "%u", (unsigned)(tick * 80 + i));
+            struct sample *sample = batch_add(&batch, &wide, START_NS + tick * 1000000000, names[i]);
+            sample->job = "4711";
+            sample_set_u64(sample, i % 40, tick);
+        }
+        buf_reset(&pair.record);
+        assert_int_equal(stream_encode(pair.encoder, &batch, &pair.record), OK);
+        assert_int_equal(stream_decode(pair.decoder, bytes_in(&pair.record), &pair.out), OK);
+    }
+    assert_same_state(&pair);
+    assert_true(stream_memory(pair.decoder) < 16u << 20);
+    batch_clear(&batch);
+    pair_close(&pair);
+}
+
 static void a_job_that_is_no_longer_told_is_gone(void **state)
 {
     (void)state;
@@ -207,6 +238,7 @@ int main(void)
         cmocka_unit_test(a_job_begins_changes_and_ends),
         cmocka_unit_test(a_job_may_begin_and_end_in_one_batch),
         cmocka_unit_test(many_jobs_come_and_go),
+        cmocka_unit_test(processes_without_number_come_and_go),
         cmocka_unit_test(a_job_that_is_no_longer_told_is_gone),
         cmocka_unit_test(gaps_come_back),
         cmocka_unit_test(too_many_jobs_are_refused_and_change_nothing),

@@ -61,6 +61,8 @@ static void allow_descriptors(void)
 static enum err send_to(void *context, const struct zmq_peer *peer, struct bytes message)
 {
     struct collector *collector = context;
+    if (!collector->router)
+        return GONE;
     collector->router_has_more = true; /* libzmq: after a send its descriptor may have changed unseen */
     return collector->zmq->router_send(collector->router, peer, message);
 }
@@ -251,6 +253,15 @@ static enum err apply_sinks_take(struct collector *collector, struct collector_p
     return is_same ? OK : open_outlets(collector, why);
 }
 
+static void renew_router(struct collector *collector)
+{
+    if (gateway_rekey(collector)) {
+        add_source(collector, collector->zmq->router_fd(collector->router), SOURCE_ROUTER);
+        log_warn("the collector has another key now, %s: agents need it too", collector->public_key);
+    }
+    collector->router_has_more = collector->router;
+}
+
 static void reload(struct collector *collector)
 {
     struct collector_plan next;
@@ -262,8 +273,10 @@ static void reload(struct collector *collector)
         gateway_keep_fixed(collector, &next);
     if (!err)
         err = apply_sinks_take(collector, &next, &why);
-    if (!err)
+    if (!err) {
         gateway_reload(collector);
+        renew_router(collector);
+    }
     if (err)
         log_error("%s. The collector goes on as before.", why.size ? buf_text(&why) : err_text(err));
     else
@@ -293,6 +306,8 @@ static void tend(struct collector *collector)
     journal_tend(collector->journal, clock_realtime_ns());
     receiver_tend(&collector->receiver);
     gateway_tend(collector);
+    if (!collector->router && collector->plan.listen.count)
+        renew_router(collector);
     notify_alive(&collector->notify, now_ns);
     if (now_ns - collector->saved_ns < SAVE_NS)
         return;

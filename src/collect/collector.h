@@ -47,6 +47,8 @@ struct collector {
     struct zmq_router *router; /* NULL: all comes by another way */
     struct keys_list *keys; /* NULL: plain */
     uint64_t keys_version;
+    char public_key[ZMQ_KEY_MAX]; /* our own, that the router was bound with; "": plain */
+    bool has_complained;          /* that it cannot be bound with another */
     struct buf message;
     bool router_has_more; /* its descriptor tells of changes only */
 

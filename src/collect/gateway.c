@@ -30,10 +30,11 @@ static enum err read_keys(struct collector *collector, struct keys_pair *pair, s
         buf_printf(why, "%s holds no secret key, only a public one", collector->plan.key);
         err = USAGE;
     }
-    if (!err)
+    if (!err && !collector->keys) {
         err = keys_list_open(&collector->keys, collector->plan.allow, why);
-    if (!err)
-        collector->keys_version = keys_list_version(collector->keys);
+        if (!err)
+            collector->keys_version = keys_list_version(collector->keys);
+    }
     return err;
 }
 
@@ -55,6 +56,7 @@ enum err gateway_open_router(struct collector *collector, struct buf *why)
     struct zmq_gate gate = { allows, collector->keys };
     err = collector->zmq->router_open(&collector->router, (const char *const *)collector->plan.listen.texts,
                                       plain ? NULL : &keys, plain ? NULL : &gate, reason, sizeof reason);
+    snprintf(collector->public_key, sizeof collector->public_key, "%s", pair.public_key);
     explicit_bzero(&pair, sizeof pair);
     if (err)
         buf_printf(why, "cannot listen at %s: %s", collector->plan.listen.texts[0], reason[0] ? reason : err_text(err));
@@ -213,6 +215,29 @@ void gateway_tend(struct collector *collector)
         return;
     collector->keys_version = keys_list_version(collector->keys);
     check_peers(collector);
+}
+
+/* libzmq gives a socket its key when it is bound. Agents that are sent away so come back within seconds, with all they have. */
+bool gateway_rekey(struct collector *collector)
+{
+    struct keys_pair pair = { 0 };
+    struct buf why;
+    if (collector->plan.plain || !collector->plan.listen.count)
+        return false;
+    buf_init(&why, 8192);
+    enum err err = read_keys(collector, &pair, &why);
+    explicit_bzero(pair.secret_key, sizeof pair.secret_key);
+    bool is_new = !err && (!collector->router || strcmp(pair.public_key, collector->public_key) != 0);
+    if (is_new) {
+        if (collector->router)
+            collector->zmq->router_close(&collector->router);
+        err = gateway_open_router(collector, &why);
+    }
+    if (err && !collector->has_complained)
+        log_error("%s. %s", buf_text(&why), collector->router ? "The key from before is used." : "It is tried again.");
+    collector->has_complained = err != OK;
+    buf_clear(&why);
+    return is_new && !err;
 }
 
 void gateway_reload(struct collector *collector)

@@ -18,6 +18,10 @@ void gateway_forget_old(struct journal *journal, const struct collector_plan *pl
 void gateway_keep_fixed(struct collector *collector, struct collector_plan *next);
 
 void gateway_reload(struct collector *collector); /* keys */
+
+/* Binds anew where the collector's own key is another now, or where that could not be done before. True: there is another
+ * router. */
+bool gateway_rekey(struct collector *collector);
 void gateway_tend(struct collector *collector);   /* once a second: who is not in the list of keys any more must go */
 
 #endif

@@ -77,6 +77,27 @@ teardown() { link_teardown; }
     wait_for 'same one'
 }
 
+@test "a collector takes another key without a restart, and agents that know it come back" {
+    locked one "$PORT"
+    cp keys/collector.key.pub keys/used.pub
+    KEY=$T/keys/used.pub with_keys --collector "tcp://127.0.0.1:$PORT"
+    wait_for is_up
+    gets_more one
+    "$SONDE" keygen --collector --force "$T/keys/collector.key" >/dev/null
+    kill -HUP "$one_pid"
+    wait_for 'grep -q "has another key now" one.said'
+    wait_for '! is_up'
+    cp keys/collector.key.pub keys/used.pub # read at the next try: nobody need be told
+    wait_for is_up
+    gets_more one
+    echo nonsense >keys/collector.key
+    kill -HUP "$one_pid"
+    wait_for 'grep -q "is not a key file" one.said'
+    gets_more one
+    end agent
+    wait_for 'same one'
+}
+
 @test "without a key nobody comes in, and whoever has one does not notice" {
     locked one "$PORT"
     with_keys --collector "tcp://127.0.0.1:$PORT"

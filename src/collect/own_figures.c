@@ -54,10 +54,20 @@ static const struct metric sink_metrics[] = {
     U("success", "ns", GAUGE, "when something was made durable last, since 1970"),
 };
 
+static const struct metric colmet_metrics[] = {
+    U("messages", "1", COUNTER, "messages that nodes of Colmet pushed"),
+    U("message_bytes", "B", COUNTER, "bytes of them"),
+    U("samples", "1", COUNTER, "samples in them"),
+    U("bad", "1", COUNTER, "records, or whole messages, that could not be read"),
+    U("lost", "1", COUNTER, "messages that could not be kept: such a node does not send again"),
+};
+
 #define SIZE(array) (sizeof array / sizeof *array)
 static const struct set collector_set = { "collector", collector_metrics, SIZE(collector_metrics), NULL };
 static const struct set host_set = { "collector_host", host_metrics, SIZE(host_metrics), "node" };
 static const struct set sink_set = { "collector_sink", sink_metrics, SIZE(sink_metrics), "sink" };
+
+static const struct set colmet_set = { "collector_colmet", colmet_metrics, SIZE(colmet_metrics), NULL };
 
 static enum err add(struct batch *batch, const struct set *set, uint64_t now_ns, const char *instance, const uint64_t *numbers)
 {
@@ -118,6 +128,15 @@ static enum err add_sink(struct batch *batch, struct outlet *outlet, uint64_t no
     return add(batch, &sink_set, now_ns, outlet_instance(outlet), numbers);
 }
 
+static enum err add_colmet(struct batch *batch, const struct colmet_port *port, uint64_t now_ns)
+{
+    struct colmet_port_figures f;
+    colmet_port_figures(port, &f);
+    const uint64_t numbers[] = { f.messages, f.bytes, f.samples, f.bad, f.refused };
+    _Static_assert(SIZE(numbers) == SIZE(colmet_metrics), "a number for each");
+    return add(batch, &colmet_set, now_ns, "", numbers);
+}
+
 enum err own_figures_add(struct batch *batch, struct collector *collector)
 {
     struct origin_at at = { 0 };
@@ -130,5 +149,7 @@ enum err own_figures_add(struct batch *batch, struct collector *collector)
     }
     for (size_t i = 0; i < collector->outlet_count && !err; i++)
         err = add_sink(batch, collector->outlets[i], now_ns);
+    if (!err && collector->colmet)
+        err = add_colmet(batch, collector->colmet, now_ns);
     return err ? err : add_collector(batch, collector, now_ns, silent);
 }

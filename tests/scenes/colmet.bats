@@ -89,7 +89,10 @@ for record in json.load(open(sys.argv[1])):
             continue
         assert abs(got - value) < 1e-3, (record["metric_backend"], name, got, value)
 PY
+    "$SONDE" ls -l "$T/run/collector.sock" | grep -A4 /collector_colmet >figures
     stop
+    grep -qE 'messages +6$' figures
+    grep -qE 'samples +14$' figures
     grep -q "was not understood" err
     [ "$(grep -c "was not understood" err)" -eq 1 ]
 }

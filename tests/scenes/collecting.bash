@@ -12,6 +12,7 @@ setup() {
 teardown() {
     [ ${#PIDS[@]} -eq 0 ] || kill -9 "${PIDS[@]}" 2>/dev/null || :
     wait 2>/dev/null || :
+    ! mountpoint -q "$T/small" || umount -l "$T/small"
     scene_teardown
 }
 

@@ -34,6 +34,8 @@ static enum err add(struct collector_plan *plan, const char *name, const char *v
 static enum err add_list(struct collector_plan *plan, const char *name, const char **values, struct buf *why)
 {
     enum err err = OK;
+    if (values && *values)
+        collector_plan_empty(plan, name); /* of addresses those of the options count; sinks come to those of the file */
     for (; values && *values && !err; values++)
         err = add(plan, name, *values, why);
     return err;

@@ -181,6 +181,13 @@ enum err collector_plan_set(struct collector_plan *plan, const char *key, const 
     return USAGE;
 }
 
+void collector_plan_empty(struct collector_plan *plan, const char *key)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i].key, key) == 0 && (names[i].kind == LIST || names[i].kind == ADDRESS_LIST))
+            clear_list((struct collector_list *)((char *)plan + names[i].offset));
+}
+
 static enum err begin_section(void *context, const char *section, struct buf *why)
 {
     (void)context;

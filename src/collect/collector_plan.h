@@ -42,6 +42,9 @@ void collector_plan_clear(struct collector_plan *plan);
 /* Sets one thing by the name of its option. Lists get one more. USAGE: nothing is changed, and why says what is wrong. */
 enum err collector_plan_set(struct collector_plan *plan, const char *key, const char *value, struct buf *why);
 
+/* Empties a list, so that what follows replaces it; nothing happens for what is none. */
+void collector_plan_empty(struct collector_plan *plan, const char *key);
+
 /* Adds what the file says. Errors as of config_file_read. */
 enum err collector_plan_read(struct collector_plan *plan, const char *path, struct buf *why);
 

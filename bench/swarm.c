@@ -52,7 +52,7 @@ static size_t life_count;
 static struct sampler_context context = { .root = "" };
 static struct set sets[SETS_MAX];
 static struct metric metrics[VALUES_MAX];
-static char names[SETS_MAX + VALUES_MAX][16];
+static char names[SETS_MAX + VALUES_MAX][24];
 static uint64_t tick, tick_ns[TICKS_MAX], sent_bytes, sent_records, acked_records, late, worst_ns, total_ns, values_each;
 
 static void set_option(char *text)

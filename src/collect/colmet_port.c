@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "wire/colmet_records.h"
+#include "collect/colmet_jobs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +14,11 @@
 #define HOSTS_MAX 100000u
 #define WHY_MAX 256
 
-/* A host that was heard, and the jobs that it had then. */
+/* A host that was heard. */
 struct sender {
     struct feed *feed;
     struct sender *next; /* in its bucket */
-    uint64_t *jobs;
-    size_t job_count, job_room;
+    struct colmet_jobs jobs;
 };
 
 struct colmet_port {
@@ -32,8 +31,6 @@ struct colmet_port {
     size_t count;
     struct colmet_port_figures figures;
     uint64_t told_ns; /* CLOCK_MONOTONIC, when somebody was last told of what cannot be read; 0: never */
-    struct batch_event *events;
-    size_t event_room;
 };
 
 enum err colmet_port_open(struct colmet_port **port, const char *address, struct receiver *receiver, struct buf *why)
@@ -59,7 +56,7 @@ enum err colmet_port_open(struct colmet_port **port, const char *address, struct
 static void free_sender(struct sender *sender)
 {
     feed_free(&sender->feed);
-    free(sender->jobs);
+    colmet_jobs_clear(&sender->jobs);
     free(sender);
 }
 
@@ -77,7 +74,6 @@ void colmet_port_close(struct colmet_port **port)
         }
     colmet_records_free(&p->records);
     buf_clear(&p->message);
-    free(p->events);
     free(p);
     *port = NULL;
 }
@@ -139,63 +135,13 @@ static enum err find_sender(struct colmet_port *port, const char *host, struct s
     return add_sender(port, host, found);
 }
 
-static uint64_t number_of(const char *id)
-{
-    return strtoull(id, NULL, 10); /* of digits, made by colmet_hosts.c */
-}
-
-static bool has_job(const uint64_t *jobs, size_t count, uint64_t job)
-{
-    for (size_t i = 0; i < count; i++)
-        if (jobs[i] == job)
-            return true;
-    return false;
-}
-
-static bool make_room(struct colmet_port *port, struct sender *sender, size_t jobs)
-{
-    if (jobs > port->event_room) {
-        void *grown = reallocarray(port->events, jobs, sizeof *port->events);
-        if (!grown)
-            return false;
-        port->events = grown;
-        port->event_room = jobs;
-    }
-    if (jobs > sender->job_room) {
-        uint64_t *grown = reallocarray(sender->jobs, jobs, sizeof *grown);
-        if (!grown)
-            return false;
-        sender->jobs = grown;
-        sender->job_room = jobs;
-    }
-    return true;
-}
-
-/* Colmet tells no beginning of a job: it is there in one message and was not in the one before. Nor an end: the stream finds
- * that it is not among the host's jobs any more. */
-static bool note_jobs(struct colmet_port *port, struct sender *sender, struct batch *batch)
-{
-    size_t begun = 0;
-    if (!make_room(port, sender, batch->job_count))
-        return false;
-    for (size_t i = 0; i < batch->job_count; i++)
-        if (!has_job(sender->jobs, sender->job_count, number_of(batch->jobs[i]->id)))
-            port->events[begun++] = (struct batch_event){ JOB_BEGIN, batch->jobs[i] };
-    batch->events = port->events;
-    batch->event_count = begun;
-    sender->job_count = 0;
-    for (size_t i = 0; i < batch->job_count; i++)
-        sender->jobs[sender->job_count++] = number_of(batch->jobs[i]->id);
-    return true;
-}
-
 static void take_batch(struct colmet_port *port, const struct batch *told)
 {
     struct sender *sender;
     struct batch batch = *told;
     enum err err = find_sender(port, told->host, &sender);
-    if (!err && !note_jobs(port, sender, &batch))
-        err = NOMEM;
+    if (!err)
+        err = colmet_jobs_note(&sender->jobs, &batch);
     if (!err)
         err = receiver_put(port->receiver, sender->feed, &batch);
     if (!err) {

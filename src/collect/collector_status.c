@@ -248,6 +248,27 @@ static void add_rollup(struct json *json, struct collector *collector)
     json_end_object(json);
 }
 
+static void add_kafka(struct json *json, const struct collector *collector)
+{
+    struct kafka_port_figures f;
+    if (!collector->kafka)
+        return;
+    kafka_port_figures(collector->kafka, &f);
+    json_key(json, "kafka");
+    json_begin_object(json);
+    json_field_text(json, "from", collector->plan.kafka);
+    if (f.consumer.why[0])
+        json_field_text(json, "why", f.consumer.why);
+    json_field_u64(json, "partitions", f.consumer.partitions);
+    json_field_u64(json, "messages", f.consumer.messages);
+    json_field_u64(json, "bytes", f.consumer.bytes);
+    json_field_u64(json, "commits", f.consumer.commits);
+    json_field_u64(json, "rewinds", f.consumer.rewinds);
+    json_field_u64(json, "bad", f.bad);
+    json_field_u64(json, "streams", f.feeds);
+    json_end_object(json);
+}
+
 void collector_status(struct buf *out, struct collector *collector)
 {
     struct json json;
@@ -263,6 +284,7 @@ void collector_status(struct buf *out, struct collector *collector)
     add_journal(&json, collector);
     add_stages(&json, collector);
     add_upstream(&json, collector);
+    add_kafka(&json, collector);
     add_rollup(&json, collector);
     json_key(&json, "sinks");
     json_begin_array(&json);

@@ -28,7 +28,7 @@ struct page_of {
     struct json_read json;
     struct buf key, text, *out;
     const struct terminal *terminal;
-    struct fields top, totals, journal, upstream;
+    struct fields top, totals, journal, upstream, kafka;
     struct buf stages, refused;
     struct table hosts, sinks;
     size_t host_count, silent_count, sink_count;
@@ -267,6 +267,8 @@ static void read_all(struct page_of *page)
             read_object(page, &page->totals);
         else if (is(page, "journal"))
             read_object(page, &page->journal);
+        else if (is(page, "kafka"))
+            read_object(page, &page->kafka);
         else if (is(page, "upstream"))
             read_object(page, &page->upstream);
         else
@@ -295,6 +297,11 @@ static void print_head(struct page_of *page)
         buf_printf(page->out, "           %s records left it before every sink had them\n",
                    text_count(number_of(&page->journal, "lost_records")).s);
     buf_printf(page->out, "  takes    %s\n", buf_text(&page->stages));
+    if (page->kafka.count)
+        buf_printf(page->out, "  kafka    %s: %s in %s messages, %s partitions%s%s\n", text_of(&page->kafka, "from"),
+                   text_bytes(number_of(&page->kafka, "bytes")).s, text_count(number_of(&page->kafka, "messages")).s,
+                   text_count(number_of(&page->kafka, "partitions")).s, *text_of(&page->kafka, "why") ? "; " : "",
+                   text_of(&page->kafka, "why"));
     if (page->upstream.count)
         buf_printf(page->out, "  upstream %s: %s%s%s, %s wait\n", text_of(&page->upstream, "collector"),
                    text_of(&page->upstream, "state"), *text_of(&page->upstream, "why") ? ", " : "",

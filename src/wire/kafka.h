@@ -23,7 +23,7 @@ struct kafka_source {
 struct kafka_consumer_figures {
     uint64_t messages, bytes; /* given */
     uint64_t partitions;      /* that are ours now */
-    uint64_t commits;
+    uint64_t commits, rewinds;
     char why[256];            /* what does not go; "": all is well */
 };
 

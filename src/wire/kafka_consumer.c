@@ -313,6 +313,7 @@ static enum err kafka_consumer_rewind(struct kafka_consumer *consumer)
         return AGAIN;
     }
     drop_message(consumer);
+    consumer->figures.rewinds++;
     return OK;
 }
 

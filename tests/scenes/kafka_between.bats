@@ -114,6 +114,8 @@ end_collector() {
     AGENT=
     wait_for_rows "$(wc -l <"$T/truth")" one two
     [ -s two.json ]
+    [ "$("$SONDE" collect --status --json "$T/two.sock" | jq '.kafka.rewinds')" -ge 1 ]
+    "$SONDE" collect --status "$T/two.sock" | grep -q "^  kafka  *$BROKERS/sonde.wire: .* messages, 4 partitions"
     diff <(jq -c "del(.host)" "$T/truth" | sort) <(cat one.json two.json | jq -c "del(.host)" | sort)
     # all but the first message are small
     [ "$(read_topic sonde.wire '%S\n' | awk '$1 > 5000' | wc -l)" -eq 1 ]

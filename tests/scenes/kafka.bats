@@ -45,10 +45,11 @@ poured() {
 }
 
 @test "one topic for all, MessagePack, LDMS's names" {
+    /usr/bin/python3 -c 'import msgpack' || skip "no python3-msgpack"
     start_mock
     pour ',topic=metrics,format=msgpack,names=ldms,compression=zstd' 0 5 n1
     read_topic metrics '%s' >packed
-    python3 -c 'import msgpack, sys
+    /usr/bin/python3 -c 'import msgpack, sys
 rows = list(msgpack.Unpacker(open("packed", "rb")))
 assert len(rows) == 15, len(rows)
 row = rows[0]

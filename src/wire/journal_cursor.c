@@ -282,7 +282,7 @@ enum err journal_cursor_add_gap(struct journal_cursor *cursor, const struct jour
     for (size_t i = cursor->gap_count; i > 0; i--) {
         struct journal_gap *old = &cursor->gaps[i - 1];
         if (old->is_final || old->reason != gap->reason || old->stream != gap->stream || old->upto < kept ||
-            strcmp(old->host, gap->host) != 0)
+            old->upto > gap->after || strcmp(old->host, gap->host) != 0)
             continue;
         old->records += gap->records;
         old->sequence = gap->sequence;

@@ -65,7 +65,7 @@ bool journal_cursor_pack_gaps(struct journal_cursor *cursor, struct buf *gaps);
 enum err journal_cursor_save_gaps(const struct journal_cursor *cursor, int folder, struct buf *gaps);
 
 /* Something more is missing: it is added to a gap of the same stream and reason that was not told yet, unless that one ends
- * before kept, where something is between them that is not missing. */
+ * before kept, where something is between them that is not missing, or is behind this one. */
 enum err journal_cursor_add_gap(struct journal_cursor *cursor, const struct journal_gap *gap, uint64_t kept);
 
 /* Is what ends at this position among its gaps already? */

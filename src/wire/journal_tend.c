@@ -350,6 +350,16 @@ static void close_ended(struct journal *journal)
     }
 }
 
+/* Chooses what goes. With both locks held. Returns whether there is anything. */
+static bool doom_all(struct journal *journal)
+{
+    uint64_t room = journal_segment_limit(journal, journal->active), bytes = journal->settings.bytes;
+    doom_done(journal);
+    doom_old(journal);
+    doom_much(journal, bytes > room ? bytes - room : 0);
+    return has_doomed(journal);
+}
+
 void journal_tend(struct journal *journal, uint64_t now_ns)
 {
     pthread_mutex_lock(&journal->lock);
@@ -362,17 +372,17 @@ void journal_tend(struct journal *journal, uint64_t now_ns)
     if (!journal->spare)
         journal->spare = malloc(sizeof *journal->spare);
 
-    pthread_mutex_lock(&journal->sync_lock);
+    /* Somebody waits for the disk: that may take long, and whoever writes has other things to do. The next time. */
+    if (pthread_mutex_trylock(&journal->sync_lock) != 0) {
+        journal_segment_mend(journal);
+        return;
+    }
     pthread_mutex_lock(&journal->lock);
-    uint64_t room = journal_segment_limit(journal, journal->active), bytes = journal->settings.bytes;
-    doom_done(journal);
-    doom_old(journal);
-    doom_much(journal, bytes > room ? bytes - room : 0);
-    bool is_any = has_doomed(journal);
+    bool is_any = doom_all(journal);
     close_ended(journal);
     pthread_mutex_unlock(&journal->lock);
     if (is_any || journal->is_unsaved)
         remove_doomed(journal);
-    journal_segment_mend(journal);
     pthread_mutex_unlock(&journal->sync_lock);
+    journal_segment_mend(journal);
 }

@@ -119,6 +119,42 @@ static void what_a_reader_has_in_its_hands_is_not_lost(void **state)
     journal_read_close(&reader);
 }
 
+/* What one holds in its hands goes after what is newer: the other, who misses both, is told in the order of the records. */
+static void gaps_come_in_order_whatever_went_first(void **state)
+{
+    (void)state;
+    settings.bytes = SMALL_BYTES;
+    settings.segment_bytes = 4000;
+    open_journal();
+    struct journal_reader *holder = open_reader("holder"), *slow = open_reader("slow");
+    struct journal_entry entry;
+    append_within(500, 0);
+    read_records(holder, 1, 1, 149, true);
+    assert_int_equal(next_new(holder, &entry), OK); /* 150 */
+    append_within(3000, 100); /* goes before what is held, and behind it */
+    journal_done(holder, entry.position);
+    while (next_new(holder, &entry) == OK && entry.sequence < 600)
+        journal_done(holder, entry.position);
+    journal_done(holder, entry.position);
+    append_within(300, 100); /* now the rest goes */
+    uint64_t next = 1;
+    unsigned gaps = 0;
+    while (next_new(slow, &entry) == OK) {
+        if (entry.kind == JOURNAL_GAP) {
+            gaps++;
+            assert_int_equal(entry.gap_from_ns, next * STEP_NS);
+            assert_int_equal(entry.sequence, next + entry.gap_records - 1);
+        } else {
+            assert_int_equal(entry.sequence, next);
+        }
+        next = entry.sequence + 1;
+    }
+    assert_int_equal(next, 3801);
+    assert_true(gaps > 1);
+    journal_read_close(&holder);
+    journal_read_close(&slow);
+}
+
 /* Which lost what: three streams at different rates, two readers at different places. */
 static void each_reader_is_told_of_each_stream(void **state)
 {
@@ -319,6 +355,13 @@ static bool mount_small_disk(void)
            mount("tmpfs", dir, "tmpfs", 0, "size=512k") == 0;
 }
 
+static int unmount_and_teardown(void **state)
+{
+    journal_close(&journal);
+    umount2(dir, MNT_DETACH);
+    return journal_teardown(state);
+}
+
 /* Takes all the room there is, or gives it back. */
 static void fill_disk(bool full)
 {
@@ -367,8 +410,6 @@ static void a_full_disk_refuses_and_harms_nothing(void **state)
     read_records(reader, 1, kept + 1, kept + 200, true);
     assert_int_equal(figures().damaged_bytes, 0);
     journal_read_close(&reader);
-    journal_close(&journal);
-    assert_int_equal(umount(dir), 0);
 }
 
 /* Removing needs no room, though how far the streams were must be written down. */
@@ -397,8 +438,6 @@ static void a_full_disk_is_freed_by_what_was_read(void **state)
     reader = open_reader("sink");
     read_records(reader, 1, kept + 1, kept + 100, true);
     journal_read_close(&reader);
-    journal_close(&journal);
-    assert_int_equal(umount(dir), 0);
 }
 
 int main(void)
@@ -409,14 +448,15 @@ int main(void)
         TEST(bounds_hold_without_anybody_who_tends),
         TEST(a_gap_begins_behind_what_was_done),
         TEST(what_a_reader_has_in_its_hands_is_not_lost),
+        TEST(gaps_come_in_order_whatever_went_first),
         TEST(each_reader_is_told_of_each_stream),
         TEST(a_gap_is_told_until_it_is_done),
         TEST(what_is_lost_after_a_gap_was_told_is_another_one),
         TEST(a_removal_that_was_interrupted_is_ended),
         TEST(what_is_too_old_goes_and_is_told),
         TEST(an_hour_away_costs_nothing),
-        TEST(a_full_disk_refuses_and_harms_nothing),
-        TEST(a_full_disk_is_freed_by_what_was_read),
+        cmocka_unit_test_setup_teardown(a_full_disk_refuses_and_harms_nothing, journal_setup, unmount_and_teardown),
+        cmocka_unit_test_setup_teardown(a_full_disk_is_freed_by_what_was_read, journal_setup, unmount_and_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,8 +201,8 @@ static void print_head(const struct state *state, const struct terminal *termina
     if (state->late || state->missed)
         buf_printf(out, " (%s late, by up to %s; %s missed)", text_count(state->late).s,
                    text_duration(state->worst_ns).s, text_count(state->missed).s);
-    buf_printf(out, "; %s %s, %s sets held\n", text_count(state->jobs).s, state->jobs == 1 ? "job" : "jobs",
-               text_count(state->entries).s);
+    buf_printf(out, "; %s %s, %s %s held\n", text_count(state->jobs).s, state->jobs == 1 ? "job" : "jobs",
+               text_count(state->entries).s, state->entries == 1 ? "set" : "sets");
     if (state->listen.size && strcmp(buf_text(&state->listen), "none") == 0) {
         buf_add_text(out, "/metrics is not served\n");
     } else if (state->listen.size) {

@@ -2,12 +2,14 @@
 #include "show/list.h"
 
 #include "base/clock.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "show/status.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#define COMMAND_MAX 512u
 #define WIDE 110 /* from here on there is room for the whole start time */
 
 static const struct table_column list_columns[] = {
@@ -114,19 +116,16 @@ static void add_status(struct table *table, const struct store_job *job)
         table_add_text(table, job->exit_code || job->exit_signal ? RED : GREEN, text.s);
 }
 
-/* Words with one blank between, as far as a screen could show them. */
+/* As one would type it, as far as a screen could show it. */
 static void add_command(struct table *table, struct bytes command)
 {
-    char line[512];
-    size_t size = command.size < sizeof line ? command.size : sizeof line;
-    if (size)
-        memcpy(line, command.data, size);
-    for (size_t i = 0; i < size; i++)
-        if (line[i] == '\0')
-            line[i] = ' ';
-    while (size && line[size - 1] == ' ')
-        size--;
-    table_add(table, PLAIN, (struct bytes){ line, size });
+    struct buf line;
+    if (command.size > COMMAND_MAX)
+        command.size = COMMAND_MAX;
+    buf_init(&line, 8 * COMMAND_MAX);
+    shell_add_words(&line, command);
+    table_add(table, PLAIN, (struct bytes){ line.data, line.size });
+    buf_clear(&line);
 }
 
 void list_add(struct list *list, const struct store_job *job)

@@ -44,6 +44,21 @@ static void a_row_has_what_matters(void **state)
                         "77  ocean alice 08:46 1m40s 2m30s 1.5/4 2.0M 1,998 exit 3 node01 sh run.sh\n");
 }
 
+static void a_command_is_shown_as_one_would_type_it(void **state)
+{
+    (void)state;
+    struct store_job job = a_job();
+    static char many[4000]; /* "y y y …" */
+    job.command = (struct bytes){ "sh\0-c\0a; b 'c'", 15 };
+    assert_non_null(strstr(listed(&job, 160), " node01 sh -c 'a; b '\\''c'\\'''\n"));
+    for (size_t i = 0; i < sizeof many; i += 2)
+        many[i] = 'y';
+    job.command = (struct bytes){ many, sizeof many };
+    assert_non_null(strstr(listed(&job, 160), " y y y y y"));
+    job.command = (struct bytes){ 0 };
+    assert_null(strstr(listed(&job, 160), "COMMAND"));
+}
+
 static void what_is_not_known_is_empty(void **state)
 {
     (void)state;
@@ -90,6 +105,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_has_what_matters),
+        cmocka_unit_test(a_command_is_shown_as_one_would_type_it),
         cmocka_unit_test(what_is_not_known_is_empty),
         cmocka_unit_test(the_larger_of_two_truths_is_shown),
         cmocka_unit_test(json_has_no_key_for_what_is_not_known),

@@ -106,6 +106,42 @@ assert sorted({(r["sequence"], r["place"]) for r in rows}) == [(s, p) for s in r
     [ "$(sort -u all | wc -l)" -eq "$(sort -u found | wc -l)" ]
 }
 
+@test "from an agent through a collector to a real Kafka, each but the agent killed: every sample once after the doubles are dropped" {
+    start_kafka
+    address=tcp://127.0.0.1:$(free_port)
+    collect() {
+        "$SONDE" collect --plain --listen "$address" --journal "$T/journal" --http none --socket "$T/c.sock" \
+            --sink "kafka:brokers=$BROKERS,topic=node,$OLD_OPTIONS" >>"$T/collector.said" 2>&1 3>&- &
+        POUR=$!
+    }
+    collect
+    start_agent --sensors loadavg,stat -p 50ms --plain --collector "$address" --spool "$T/spool" --sink "json:path=$T/truth"
+    for round in 1 2 3; do
+        now=$("$SONDE" ctl --json | jq .ticks)
+        wait_for '[ "$("$SONDE" ctl --json | jq .ticks)" -ge $((now + 20)) ]'
+        kill -9 "$POUR"
+        if [ "$round" -eq 2 ]; then
+            kill_kafka
+            collect
+            start_kafka
+        else
+            collect
+        fi
+    done
+    now=$("$SONDE" ctl --json | jq .ticks)
+    wait_for '[ "$("$SONDE" ctl --json | jq .ticks)" -ge $((now + 20)) ]'
+    kill "$AGENT"
+    wait "$AGENT" || :
+    AGENT=
+    for ((i = 0; i < 300; i++)); do
+        read_topic node '%s\n' "${OLD[@]}" | sort -u >once
+        [ "$(wc -l <once)" -ge "$(wc -l <"$T/truth")" ] && break
+        sleep 0.2
+    done
+    [ -z "$(names <once | sort | uniq -d)" ]
+    diff <(jq -r '"\(.set) \(.instance // "") \(.time_ns)"' once | sort) <(jq -r '"\(.set) \(.instance) \(.time_ns)"' "$T/truth" | sort)
+}
+
 @test "what each failure says" {
     start_mock
     say() {

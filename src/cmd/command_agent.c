@@ -30,7 +30,7 @@ static void explain(const char *where, enum err err, struct buf *why)
     if (err == ABSENT && is_here)
         buf_add_text(why, "no agent runs on this node. Start one with 'sonde agent'.");
     else if (err == ABSENT)
-        buf_printf(why, "nobody answers at %s. Is an agent or a collector running there, at an address that others reach?", where);
+        buf_printf(why, "nobody answers at %s. Is an agent or a collector there, at an address that others reach?", where);
     else if (err == AGAIN)
         buf_printf(why, "the agent%s%s did not answer within 10 s", is_here ? "" : " at ", is_here ? "" : where);
     else if (err == USAGE)

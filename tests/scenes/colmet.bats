@@ -111,7 +111,7 @@ print(sum(len(h5py.File(f, "r").get("job_42/taskstats_default", [])) for f in gl
     kill -HUP "$pid"
     push "$SOURCE/tests/colmet/golden_all10.bin"
     eventually rows 2
-    [ "$(ls files | grep -cE '^colmet\.[0-9]{10}\.hdf5$')" -eq 2 ]
+    [ "$(find files -mindepth 1 | grep -cE '/colmet\.[0-9]{10}\.hdf5$')" -eq 2 ]
     stop
 }
 
@@ -195,7 +195,7 @@ PY
         --sink "hdf5:path=$T/ours.hdf5,level=1,every=1s" >out 2>err 3>&- &
     collector=$!
     "$SONDE" agent -p 200ms --sensors meminfo,vmstat,stat,loadavg --collector "$ADDRESS" --plain --spool "$T/spool" --listen none \
-        --socket none >agent 2>&1 3>&- &
+        --socket none >agent.log 2>&1 3>&- &
     pid=$!
     eventually /usr/bin/python3 - <<'PY'
 import sys

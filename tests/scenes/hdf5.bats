@@ -111,7 +111,7 @@ PY
     "$FEED" hdf5:path=dir/colmet,level=0 500
     sleep 1.1
     "$FEED" hdf5:path=dir/colmet,level=0 900
-    [ "$(ls dir | grep -cE '^colmet\.[0-9]{10}\.hdf5$')" -eq 2 ]
+    [ "$(find dir -mindepth 1 | grep -cE '/colmet\.[0-9]{10}\.hdf5$')" -eq 2 ]
     /usr/bin/python3 - dir/*.hdf5 <<'PY'
 import sys
 import h5py
@@ -150,7 +150,7 @@ PY
     }
     collect
     "$SONDE" agent -p 20ms --sensors loadavg,stat --set stat.per_cpu=no --collector "tcp://127.0.0.1:$port" --plain --spool "$T/spool" \
-        --listen none --socket none --sink csv:path=truth.csv,set=loadavg >agent 2>&1 3>&- &
+        --listen none --socket none --sink csv:path=truth.csv,set=loadavg >agent.log 2>&1 3>&- &
     agent=$!
     for ((i = 0; i < 5; i++)); do
         sleep "1.$((RANDOM % 10))"
@@ -173,7 +173,7 @@ PY
     }
     # What the agent could not hand over in the end stays in its spool, for the next one.
     "$SONDE" agent -p 1h --sensors nfs --collector "tcp://127.0.0.1:$port" --plain --spool "$T/spool" --listen none --socket none \
-        >agent 2>&1 3>&- &
+        >agent.log 2>&1 3>&- &
     agent=$!
     for ((i = 0; i < 60; i++)); do compare && break; sleep 0.5; done
     kill "$agent" "$collector"

@@ -28,7 +28,7 @@ kafka_teardown() {
 }
 
 start_mock() {
-    [ -x "$TOOLS/kafka_mock" ] && command -v kcat >/dev/null || skip "no librdkafka or no kcat"
+    if [ ! -x "$TOOLS/kafka_mock" ] || ! command -v kcat >/dev/null; then skip "no librdkafka or no kcat"; fi
     mkdir -p "$T/mock"
     "$TOOLS/kafka_mock" "$T/mock" "${1:-1}" >"$T/mock/out" 2>&1 3>&- &
     MOCK=$!

@@ -8,8 +8,8 @@ start_top() {
     TOP_PORT=$PORT
     NAME=top start_collector --sink "csv:path=$T/out.csv"
     TOP=$COLLECTOR
-    LOW_PORT=($(free_port) $(free_port))
-    LOW_HTTP=($(free_port) $(free_port))
+    LOW_PORT=("$(free_port)" "$(free_port)")
+    LOW_HTTP=("$(free_port)" "$(free_port)")
 }
 
 # start_low 0|1
@@ -47,7 +47,7 @@ start_low() {
         start unshare --uts -- sh -c 'hostname "$0" && exec "$@"' "low$low" "$SONDE" collect --plain \
             --listen "tcp://127.0.0.1:$PORT" --journal "$T/$NAME.journal" --http none --socket "$T/run/$NAME.sock" \
             --upstream "tcp://127.0.0.1:$TOP_PORT"
-        LOW[$low]=$STARTED
+        LOW[low]=$STARTED
         wait_for '"$SONDE" collect --status --json "$T/run/'"$NAME"'.sock" >/dev/null 2>&1'
     done
     unset NAME
@@ -76,7 +76,7 @@ start_low() {
         start_collector --upstream "tcp://127.0.0.1:$TOP_PORT" --rollup 1s --sink "csv:path=$T/all.csv"
     PORT=${LOW_PORT[0]} start_agent
     wait_for '[ "$(grep -c ,loadavg_rollup,.*,load1_mean, out.csv)" -ge 3 ]'
-    ! grep -q ',loadavg,' out.csv
+    [ -z "$(grep ',loadavg,' out.csv)" ]
     grep -q ',loadavg,' all.csv
     [ "$(grep ,load1_mean, out.csv | cut -d, -f1 | sort | uniq -d | wc -l)" -eq 0 ]
     # what is told of a window is what was in it

@@ -101,7 +101,8 @@ PY
         ticks_more 5
         start prometheus
     done
-    wait_for '[ "$(tail -n 1 "$T/said")" = "sonde: the sink prometheus has caught up" ]'
+    seen=$(samples_of loadavg)
+    wait_for '[ "$(query "count_over_time(sonde_loadavg_load1[1h])")" -ge "$seen" ]'
     end_agent
     [ "$(query 'count_over_time(sonde_loadavg_load1[1h])')" -eq "$(samples_of loadavg)" ]
     [ "$(query 'count_over_time(sonde_meminfo_mem_free_bytes[1h])')" -eq "$(samples_of meminfo)" ]

@@ -34,6 +34,15 @@ static struct journal_cursor *find_cursor(const struct journal *journal, const c
     return cursor;
 }
 
+/* What is being removed right now is not for somebody who comes now. */
+static uint64_t oldest_kept(const struct journal *journal)
+{
+    const struct journal_segment *segment = journal->oldest;
+    while (segment->is_doomed && segment->next)
+        segment = segment->next;
+    return segment->base;
+}
+
 static enum err take_cursor(struct journal *journal, struct journal_reader *reader, const char *name, bool from_start,
                             uint64_t from)
 {
@@ -42,7 +51,7 @@ static enum err take_cursor(struct journal *journal, struct journal_reader *read
         return AGAIN;
     uint64_t newest = journal_newest(journal);
     if (!cursor) {
-        enum err err = journal_cursor_make(&cursor, journal->folder, name, from_start ? journal->oldest->base : newest);
+        enum err err = journal_cursor_make(&cursor, journal->folder, name, from_start ? oldest_kept(journal) : newest);
         if (err)
             return err;
         cursor->next = journal->cursors;

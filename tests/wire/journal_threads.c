@@ -13,6 +13,7 @@
 #define STREAMS 3
 
 static atomic_bool is_over;
+static atomic_int ready; /* readers that are there: whoever comes later gets what is left */
 
 struct place {
     const char *name;
@@ -50,7 +51,8 @@ static void *read_along(void *context)
     struct journal_reader *reader;
     struct journal_entry entry;
     if (journal_read(journal, &reader, place->name, true, 0))
-        return (void *)(place->fault = "cannot read");
+        place->fault = "cannot read";
+    ready++;
     for (uint64_t i = 1; !place->fault; i++) {
         bool was_over = is_over;
         enum err err = journal_next(reader, &entry);
@@ -98,11 +100,14 @@ static uint64_t play(struct place *places)
     pthread_t threads[READERS], syncer;
     open_journal();
     is_over = false;
+    ready = 0;
     for (int i = 0; i < READERS; i++) {
         for (int s = 0; s < STREAMS; s++)
             places[i].next[s] = 1;
         assert_int_equal(pthread_create(&threads[i], NULL, read_along, &places[i]), 0);
     }
+    while (ready < READERS)
+        usleep(100);
     assert_int_equal(pthread_create(&syncer, NULL, sync_along, NULL), 0);
     for (uint64_t i = 0; i < RECORDS; i++) {
         assert_int_equal(append_next("host", i % STREAMS + 1), OK);

@@ -2,6 +2,7 @@
  * elsewhere; what was not is given again, to it or to whoever has the partition then. Part of sink-kafka.so. */
 #include "wire/kafka.h"
 
+#include "base/clock.h"
 #include "wire/kafka_conf.h"
 
 #include <stdio.h>
@@ -12,6 +13,8 @@
 
 #define REWIND_FIRST 4096 /* messages */
 #define SEEK_MS 5000
+#define ANSWER_MS 3000
+#define LEAVE_NS (5 * NS_PER_S)
 
 struct place {
     int32_t partition;
@@ -42,6 +45,24 @@ static struct place *place_of(struct kafka_consumer *consumer, int32_t partition
     return NULL;
 }
 
+static void on_committed(rd_kafka_t *kafka, rd_kafka_resp_err_t err, rd_kafka_topic_partition_list_t *list, void *opaque)
+{
+    (void)kafka, (void)list;
+    *(rd_kafka_resp_err_t *)opaque = err;
+}
+
+/* Waits for the answer, but not for brokers that have stopped to answer. */
+static rd_kafka_resp_err_t commit_now(struct kafka_consumer *consumer, const rd_kafka_topic_partition_list_t *list)
+{
+    rd_kafka_resp_err_t answer = RD_KAFKA_RESP_ERR__TIMED_OUT;
+    rd_kafka_queue_t *queue = rd_kafka_queue_new(consumer->kafka);
+    rd_kafka_resp_err_t err = rd_kafka_commit_queue(consumer->kafka, list, queue, on_committed, &answer);
+    if (!err)
+        rd_kafka_queue_poll_callback(queue, ANSWER_MS);
+    rd_kafka_queue_destroy(queue);
+    return err ? err : answer;
+}
+
 /* How far what was marked reaches, where the brokers do not know it yet. */
 static void commit(struct kafka_consumer *consumer, bool waits)
 {
@@ -51,7 +72,7 @@ static void commit(struct kafka_consumer *consumer, bool waits)
         if (place->marked > place->committed)
             rd_kafka_topic_partition_list_add(list, consumer->topic, place->partition)->offset = place->marked;
     }
-    if (list->cnt && !rd_kafka_commit(consumer->kafka, list, waits ? 0 : 1)) {
+    if (list->cnt && !(waits ? commit_now(consumer, list) : rd_kafka_commit(consumer->kafka, list, 1))) {
         consumer->figures.commits++;
         for (size_t i = 0; i < consumer->count; i++)
             consumer->places[i].committed = consumer->places[i].marked;
@@ -142,7 +163,7 @@ static enum err make(struct kafka_consumer *consumer, const struct kafka_source 
     /* old brokers take no session that is longer */
     const char *const defaults[] = {
         "client.id", "sonde", "group.id", source->group, "enable.auto.commit", "false", "enable.auto.offset.store", "false",
-        "auto.offset.reset", "earliest", "session.timeout.ms", "30000", "fetch.wait.max.ms", "100",
+        "auto.offset.reset", "earliest", "session.timeout.ms", "30000", "socket.timeout.ms", "10000", "fetch.wait.max.ms", "100",
         "queued.max.messages.kbytes", "16384", "reconnect.backoff.max.ms", "2000", "socket.keepalive.enable", "true",
         "topic.metadata.refresh.interval.ms", "10000", NULL,
     };
@@ -178,18 +199,31 @@ static enum err subscribe(struct kafka_consumer *consumer, char *why, size_t why
     return err ? USAGE : OK;
 }
 
+/* Gives up all partitions and says so to the group, if that listens. */
+static bool leave(struct kafka_consumer *consumer)
+{
+    uint64_t until_ns = clock_monotonic_ns() + LEAVE_NS;
+    rd_kafka_queue_t *queue = rd_kafka_queue_new(consumer->kafka);
+    rd_kafka_error_t *error = rd_kafka_consumer_close_queue(consumer->kafka, queue);
+    while (!error && !rd_kafka_consumer_closed(consumer->kafka) && clock_monotonic_ns() < until_ns)
+        rd_kafka_queue_poll_callback(queue, 100);
+    bool has_left = !error && rd_kafka_consumer_closed(consumer->kafka);
+    rd_kafka_error_destroy(error);
+    rd_kafka_queue_destroy(queue);
+    return has_left;
+}
+
 static void kafka_consumer_close(struct kafka_consumer **closed)
 {
     struct kafka_consumer *consumer = *closed;
     if (!consumer)
         return;
     drop_message(consumer);
-    if (consumer->queue) {
-        rd_kafka_consumer_close(consumer->kafka); /* gives up all partitions */
+    bool has_left = consumer->queue && leave(consumer);
+    if (consumer->queue)
         rd_kafka_queue_destroy(consumer->queue);
-    }
     if (consumer->kafka)
-        rd_kafka_destroy(consumer->kafka);
+        rd_kafka_destroy_flags(consumer->kafka, has_left ? 0 : RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
     if (consumer->fd >= 0)
         close(consumer->fd);
     free(consumer->places);

@@ -6,7 +6,8 @@
 
 bool facts_by_agents(const struct facts *facts)
 {
-    return facts->job.summary.images == 0;
+    const struct store_job *job = &facts->job; /* sonde run tells the command before anything else */
+    return job->summary.images == 0 && !job->command.size && job->hosts && job->hosts[0];
 }
 
 double facts_duration_s(const struct facts *facts)

@@ -214,17 +214,18 @@ P
     need_root
     mkdir small
     mount -t tmpfs -o size=1m tmpfs small || skip "cannot mount"
-    head -c 900k /dev/zero >small/filled
+    head -c 980k /dev/zero >small/filled
     start "$SONDE" collect --plain --listen "tcp://127.0.0.1:$PORT" --journal "$T/small/journal" --http none \
-        --socket "$T/run.sock" --sink "csv:path=$T/out.csv"
+        --socket "$T/run.sock" --sink "csv:path=$T/later/out.csv" # which holds the journal until there is such a folder
     COLLECTOR=$STARTED
     start_agent --sink "csv:path=$T/truth.csv" -p 20ms
     wait_for 'grep -q "journal.*cannot be written" said' || { umount -l small; false; }
     "$SONDE" collect --status "$T/run.sock" | grep -q "its disk is full"
     rm small/filled
+    mkdir later
     wait_for '[ "$("$SONDE" collect --status --json "$T/run.sock" | jq .journal.is_full)" = false ]'
     stop "$AGENT"
-    wait_for 'grep ,load1, truth.csv | cut -d, -f1 | sort >want; grep ,load1, out.csv | cut -d, -f1 | sort >got; cmp -s want got'
+    wait_for 'grep ,load1, truth.csv | cut -d, -f1 | sort >want; grep ,load1, later/out.csv | cut -d, -f1 | sort >got; cmp -s want got'
     stop "$COLLECTOR"
     umount small
 }

@@ -83,7 +83,7 @@ wait_for 'metrics | grep sonde_cgroup_ | grep -q job=\"77\"'
 systemctl stop sonde-agent
 [ "$(systemctl is-active sonde-agent || :)" = inactive ]
 [ "$(cat /mnt/ended)" = 'success exited 0' ]
-[ ! -e /run/sonde ]
+[ ! -e /run/sonde/agent.sock ]
 [ "$(tail -c 2 /var/log/sonde/samples.csv | od -An -tx1)" = ' 0d 0a' ]
 grep -q ',77,cgroup,' /var/log/sonde/samples.csv
 S

@@ -262,6 +262,12 @@ static void renew_router(struct collector *collector)
     collector->router_has_more = collector->router;
 }
 
+static void complain(const char *why)
+{
+    size_t size = strlen(why);
+    log_error("%s%s The collector goes on as before.", why, size && why[size - 1] == '?' ? "" : ".");
+}
+
 static void reload(struct collector *collector)
 {
     struct collector_plan next;
@@ -278,7 +284,7 @@ static void reload(struct collector *collector)
         renew_router(collector);
     }
     if (err)
-        log_error("%s. The collector goes on as before.", why.size ? buf_text(&why) : err_text(err));
+        complain(why.size ? buf_text(&why) : err_text(err));
     else
         log_info("the configuration was read anew");
     buf_clear(&why);

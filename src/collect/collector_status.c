@@ -279,6 +279,7 @@ void collector_status(struct buf *out, struct collector *collector)
     json_field_text(&json, "version", SONDE_VERSION);
     json_field_u64(&json, "since_ns", collector->since_ns);
     add_list(&json, "listen", &collector->plan.listen);
+    json_field_bool(&json, "listens", collector->plan.listen.count > 0);
     json_field_bool(&json, "encrypted", !collector->plan.plain);
     add_totals(&json, &collector->receiver);
     add_journal(&json, collector);

@@ -284,7 +284,8 @@ static void print_head(struct page_of *page)
     terminal_add(page->out, page->terminal, BOLD, text_of(&page->top, "host"));
     buf_printf(page->out, "  collects since %s (%s), %s\n", text_time(since_ns).s,
                text_duration(page->now_ns > since_ns ? page->now_ns - since_ns : 0).s,
-               number_of(&page->top, "encrypted") ? "encrypted" : "NOT encrypted");
+               !number_of(&page->top, "listens") ? "from Kafka alone"
+               : number_of(&page->top, "encrypted") ? "encrypted" : "NOT encrypted");
     buf_printf(page->out, "  taken    %s records, %s samples, %s values; %s came again\n",
                text_count(number_of(totals, "records")).s, text_count(number_of(totals, "samples")).s,
                text_count(number_of(totals, "values")).s, text_count(number_of(totals, "doubles")).s);

@@ -28,6 +28,7 @@ struct aside {
 
     /* of the thread */
     struct buf work;
+    struct batch batch;
     bool is_late;
     uint64_t refused;
     enum err err;
@@ -89,12 +90,12 @@ static bool is_again(struct aside *aside, enum err err)
 
 static void write_record(struct aside *aside, struct bytes record)
 {
-    struct batch batch = { 0 };
-    enum err err = stream_decode(aside->decoder, record, &batch);
-    batch.host = aside->host;
+    struct batch *batch = &aside->batch;
+    enum err err = stream_decode(aside->decoder, record, batch);
+    batch->host = aside->host;
     if (!err)
         do
-            err = aside->choice.sink->write(aside->state, &batch);
+            err = aside->choice.sink->write(aside->state, batch);
         while (err && is_again(aside, err));
     aside->err = err;
 }
@@ -137,6 +138,7 @@ static void aside_free(struct aside *aside)
     stream_free(&aside->decoder);
     buf_clear(&aside->queue);
     buf_clear(&aside->work);
+    batch_clear(&aside->batch);
     pthread_mutex_destroy(&aside->lock);
     pthread_cond_destroy(&aside->word);
     free(aside->host);
@@ -152,6 +154,7 @@ enum err aside_open(struct aside **aside, const struct sink *sink, void *state)
     *new = (struct aside){ .choice.sink = sink, .state = state };
     buf_init(&new->queue, ASIDE_QUEUE_MAX);
     buf_init(&new->work, ASIDE_QUEUE_MAX);
+    batch_init(&new->batch);
     pthread_mutex_init(&new->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

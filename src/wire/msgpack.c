@@ -169,6 +169,8 @@ uint64_t msgpack_read_u64(struct msgpack *in)
 
 int64_t msgpack_read_i64(struct msgpack *in)
 {
+    if (in->bad)
+        return 0;
     if (in->at < in->end && *in->at >= 0xe0)
         return (int8_t)take(in, 1);
     if (in->at < in->end && *in->at >= 0xd0 && *in->at <= 0xd3) {

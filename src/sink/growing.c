@@ -72,7 +72,7 @@ static bool grow_runs(struct growing *growing)
     size_t slots = slots_for(growing->run_count, growing->run_slot_count);
     struct growing_run **table = slots ? calloc(slots, sizeof(struct growing_run *)) : NULL;
     if (!slots || !table)
-        return !slots;
+        return !slots && growing->run_slot_count;
     for (struct growing_run *run = growing->runs; run; run = run->next) {
         struct growing_run **slot = &table[run->hash % slots];
         run->next_in_slot = *slot;
@@ -89,7 +89,7 @@ static bool grow_tracks(struct growing *growing)
     size_t slots = slots_for(growing->track_count, growing->track_slot_count);
     struct growing_track **table = slots ? calloc(slots, sizeof(struct growing_track *)) : NULL;
     if (!slots || !table)
-        return !slots;
+        return !slots && growing->track_slot_count;
     for (size_t i = 0; i < growing->track_slot_count; i++)
         for (struct growing_track *track = growing->track_slots[i], *next; track; track = next) {
             next = track->next_in_slot;

@@ -139,20 +139,6 @@ size_t sensors_tick(struct sensors *sensors)
     return count;
 }
 
-size_t sensors_read_all(struct sensors *sensors, uint64_t deadline_ns)
-{
-    batch_reset(&sensors->batch);
-    for (size_t i = 0; i < sensors->count; i++)
-        if (sensors->list[i].enabled)
-            read_one(sensors, &sensors->list[i]);
-    size_t count = let_out(sensors);
-    for (size_t i = 0; i < sensors->count; i++)
-        if (sensors->list[i].slow)
-            slow_wait(sensors->list[i].slow, deadline_ns);
-    sensors_take(sensors);
-    return count;
-}
-
 /* A job that ended while a slow one read is not shown any more, but written down. */
 static void keep_slow(struct sensors *sensors, const struct sensor *sensor, const struct batch *batch)
 {
@@ -181,6 +167,31 @@ static void take_slow(struct sensors *sensors, struct sensor *sensor)
     keep_slow(sensors, sensor, &batch);
     sensors->place.out(sensors->place.out_context, &batch);
     slow_give_back(sensor->slow);
+}
+
+/* What it has to say of its jobs may come before the reading. */
+static void take_all(struct sensors *sensors, struct sensor *sensor, uint64_t deadline_ns)
+{
+    struct slow_facts facts;
+    bool in_time;
+    do {
+        in_time = slow_wait(sensor->slow, deadline_ns);
+        take_slow(sensors, sensor);
+        slow_look(sensor->slow, &facts);
+    } while (in_time && facts.is_busy);
+}
+
+size_t sensors_read_all(struct sensors *sensors, uint64_t deadline_ns)
+{
+    batch_reset(&sensors->batch);
+    for (size_t i = 0; i < sensors->count; i++)
+        if (sensors->list[i].enabled)
+            read_one(sensors, &sensors->list[i]);
+    size_t count = let_out(sensors);
+    for (size_t i = 0; i < sensors->count; i++)
+        if (sensors->list[i].slow)
+            take_all(sensors, &sensors->list[i], deadline_ns);
+    return count;
 }
 
 void sensors_take(struct sensors *sensors)

@@ -29,7 +29,9 @@ struct slow {
     pthread_cond_t changed;
     struct job_copy *news, **news_end;
     size_t news_count;
-    bool wanted, busy, ready, stop, left; /* left: nobody waits for the thread, it frees all of this */
+    bool wanted, busy, ready, stop;
+    bool asked; /* for a reading that was not given back yet: wanted, being read, or ready */
+    bool left;  /* nobody waits for the thread, it frees all of this */
     uint64_t rests_until_ns; /* CLOCK_MONOTONIC: to wake the thread before would be in vain */
     bool rests_for_ever;
     struct slow_facts facts;
@@ -114,6 +116,7 @@ static void work_once(struct slow *slow)
     pthread_mutex_lock(&slow->mutex);
     slow->busy = false;
     slow->ready = slow->batch.count > 0;
+    slow->asked = slow->wanted || (slow->asked && slow->ready);
     slow->facts.is_open = slow->life.is_open;
     slow->facts.is_absent = slow->life.is_absent;
     slow->facts.last = slow->life.last;
@@ -204,10 +207,10 @@ void slow_tick(struct slow *slow)
         pthread_mutex_unlock(&slow->mutex);
         return;
     }
-    if (slow->busy || slow->ready || slow->wanted)
+    if (slow->asked)
         slow->facts.skipped++;
     else {
-        slow->wanted = true;
+        slow->asked = slow->wanted = true;
         pthread_cond_broadcast(&slow->changed);
     }
     pthread_mutex_unlock(&slow->mutex);
@@ -268,6 +271,7 @@ void slow_give_back(struct slow *slow)
     pthread_mutex_lock(&slow->mutex);
     batch_reset(&slow->batch);
     slow->ready = false;
+    slow->asked = slow->wanted;
     pthread_cond_broadcast(&slow->changed);
     pthread_mutex_unlock(&slow->mutex);
 }

@@ -66,8 +66,8 @@ static bool parse_range(const char **at, const struct gpu_names *names, uint32_t
         if (!scan_u64(at, &last) || last - first >= GPU_MAX)
             return false;
     }
-    for (; first <= last; first++)
-        *held |= bit_of_minor(names, first);
+    for (uint64_t i = 0; i <= last - first; i++) /* the last may be the greatest number there is */
+        *held |= bit_of_minor(names, first + i);
     return true;
 }
 

@@ -163,6 +163,30 @@ static void jobs_are_heard_of_as_copies(void **state)
     assert_string_equal(heard, "4711 ada /a");
 }
 
+static void news_of_jobs_do_not_take_the_place_of_a_reading(void **state)
+{
+    struct slow *slow = *state;
+    struct job job = { .id = "4711", .other_id = "", .source = "told", .user = "", .cgroup = "/a", .slot = 3 };
+    struct slow_facts facts;
+    slow_tick(slow);
+    assert_true(slow_wait(slow, SECONDS(10)));
+    slow_give_back(slow);
+    slow_job(slow, &job, JOB_BEGIN);
+    slow_job(slow, &job, JOB_END);
+    assert_true(slow_wait(slow, SECONDS(10)));
+    const struct batch *batch = slow_take(slow);
+    assert_non_null(batch); /* the job's last sample, which nobody has taken when the tick comes */
+    assert_string_equal(batch->samples[0].job, "4711");
+    slow_tick(slow);
+    slow_give_back(slow);
+    assert_true(slow_wait(slow, SECONDS(10)));
+    assert_non_null(slow_take(slow));
+    slow_give_back(slow);
+    slow_look(slow, &facts);
+    assert_int_equal(facts.skipped, 0);
+    assert_int_equal(reads, 2);
+}
+
 static void after_a_failure_the_jobs_that_run_are_told_again(void **state)
 {
     struct slow *slow = *state;
@@ -213,6 +237,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_reading_comes_by_itself_with_the_settings, begin, end),
         cmocka_unit_test_setup_teardown(nobody_waits_for_it, begin, end),
         cmocka_unit_test_setup_teardown(jobs_are_heard_of_as_copies, begin, end),
+        cmocka_unit_test_setup_teardown(news_of_jobs_do_not_take_the_place_of_a_reading, begin, end),
         cmocka_unit_test_setup_teardown(after_a_failure_the_jobs_that_run_are_told_again, begin, end),
         cmocka_unit_test_setup_teardown(one_that_hangs_is_left_behind, begin, end),
     };

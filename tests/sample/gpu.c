@@ -256,6 +256,7 @@ static void lists_of_cards_are_understood(void **state)
         { "none", OK, 0 }, { "NoDevFiles", OK, 0 }, { "all", OK, 7 }, { "GPU-cccccccc-1", OK, 4 },
         { "GPU-aaaa,GPU-cccccccc-1", OK, 5 }, { "GPU-a", OK, 0 }, { "x", CORRUPT, 0 }, { "0;1", CORRUPT, 1 },
         { "0-99999999999", CORRUPT, 0 }, { "5-0", CORRUPT, 0 }, { "99999999999999999999", CORRUPT, 0 },
+        { "18446744073709551615", OK, 0 }, { "18446744073709551610-18446744073709551615", OK, 0 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint32_t held = 99;

@@ -1,0 +1,59 @@
+/* Names and units of the sets of programs. */
+#include "model/program_sets.h"
+
+static const struct metric program_counter[] = {
+    { "total", "1", COUNTER, F64, "what the programs have counted so far" },
+};
+
+static const struct metric program_gauge[] = {
+    { "sum", "1", GAUGE, F64, "over the programs that are alive" },
+    { "min", "1", GAUGE, F64, "the least of a program" },
+    { "max", "1", GAUGE, F64, "the greatest of a program" },
+    { "mean", "1", GAUGE, F64, "sum / programs" },
+    { "programs", "1", GAUGE, U64, "that are alive and have set it" },
+};
+
+static const struct metric mpi[] = {
+    { "calls", "1", COUNTER, U64, "calls of the function" },
+    { "time", "ns", COUNTER, U64, "spent in it" },
+    { "bytes_out", "B", COUNTER, U64, "handed over to others" },
+    { "bytes_in", "B", COUNTER, U64, "really received" },
+    { "wait", "ns", COUNTER, U64, "of its time, spent waiting for other ranks" },
+    { "small", "1", COUNTER, U64, "messages of less than 1 KiB" },
+    { "life", "ns", COUNTER, U64, "between MPI_Init and MPI_Finalize" },
+};
+
+static const struct metric mpi_peer[] = {
+    { "messages", "1", COUNTER, U64, "sent from the one rank to the other" },
+    { "bytes", "B", COUNTER, U64, "in them" },
+};
+
+static const struct metric syscall[] = {
+    { "calls", "1", COUNTER, U64, "calls that returned" },
+    { "errors", "1", COUNTER, U64, "of them with an error" },
+    { "bytes", "B", COUNTER, U64, "read or written, as the calls returned" },
+    { "time", "ns", COUNTER, U64, "between entry and return" },
+};
+
+#define BUCKET(i) { "below_2_" #i, "1", COUNTER, U64, "calls that took less than 2^" #i " ns" }
+static const struct metric syscall_time[] = {
+    BUCKET(8), BUCKET(9), BUCKET(10), BUCKET(11), BUCKET(12), BUCKET(13), BUCKET(14), BUCKET(15), BUCKET(16), BUCKET(17),
+    BUCKET(18), BUCKET(19), BUCKET(20), BUCKET(21), BUCKET(22), BUCKET(23), BUCKET(24), BUCKET(25), BUCKET(26), BUCKET(27),
+    BUCKET(28), BUCKET(29), BUCKET(30), { "above", "1", COUNTER, U64, "calls that took longer" },
+};
+#undef BUCKET
+
+#define SET_SIZE(metrics) (sizeof(metrics) / sizeof *(metrics))
+_Static_assert(SET_SIZE(program_counter) == PROGRAM_COUNTER_SIZE, "a name for each metric");
+_Static_assert(SET_SIZE(program_gauge) == PROGRAM_GAUGE_SIZE, "a name for each metric");
+_Static_assert(SET_SIZE(mpi) == MPI_SIZE, "a name for each metric");
+_Static_assert(SET_SIZE(mpi_peer) == MPI_PEER_SIZE, "a name for each metric");
+_Static_assert(SET_SIZE(syscall) == SYSCALL_SIZE, "a name for each metric");
+_Static_assert(SET_SIZE(syscall_time) == SYSCALL_BUCKETS, "a name for each metric");
+
+const struct set program_counter_set = { "program_counter", program_counter, SET_SIZE(program_counter), "metric" };
+const struct set program_gauge_set = { "program_gauge", program_gauge, SET_SIZE(program_gauge), "metric" };
+const struct set mpi_set = { "mpi", mpi, SET_SIZE(mpi), "function" };
+const struct set mpi_peer_set = { "mpi_peer", mpi_peer, SET_SIZE(mpi_peer), "ranks" };
+const struct set syscall_set = { "syscall", syscall, SET_SIZE(syscall), "call" };
+const struct set syscall_time_set = { "syscall_time", syscall_time, SET_SIZE(syscall_time), "call" };

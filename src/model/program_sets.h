@@ -1,0 +1,37 @@
+/* The sets of what programs tell of themselves: their own counters, their MPI calls, their system calls. Made by the agent and
+ * by sonde run, kept by the store, read by reports; numbers only grow, so that the last sample of each is the whole. */
+#ifndef SONDE_MODEL_PROGRAM_SETS_H
+#define SONDE_MODEL_PROGRAM_SETS_H
+
+#include "model/batch.h"
+
+/* A counter of programs, summed over all of them in the job (or on the node). Instance: its name and labels as Prometheus
+ * writes them, "cells_total{phase=\"solve\"}". */
+enum { PROGRAM_COUNTER_TOTAL, PROGRAM_COUNTER_SIZE };
+extern const struct set program_counter_set;
+
+/* A gauge, over the programs that are alive and have set it. Instance as above. */
+enum { PROGRAM_GAUGE_SUM, PROGRAM_GAUGE_MIN, PROGRAM_GAUGE_MAX, PROGRAM_GAUGE_MEAN, PROGRAM_GAUGE_PROGRAMS, PROGRAM_GAUGE_SIZE };
+extern const struct set program_gauge_set;
+
+/* MPI calls of one function by one rank. Instance: "RANK/FUNCTION", "3/MPI_Send"; "3/" is the rank as a whole: its calls
+ * and time are the sums, and its life is the time between MPI_Init and MPI_Finalize (or now). */
+enum {
+    MPI_CALLS, MPI_TIME, MPI_BYTES_OUT, MPI_BYTES_IN, MPI_WAIT, MPI_SMALL, MPI_LIFE, MPI_SIZE,
+};
+extern const struct set mpi_set;
+
+/* What one rank sent to another, point to point. Instance: "FROM>TO", ranks of MPI_COMM_WORLD. */
+enum { MPI_PEER_MESSAGES, MPI_PEER_BYTES, MPI_PEER_SIZE };
+extern const struct set mpi_peer_set;
+
+/* System calls of a job. Instance: the call's name, "read"; for reads and writes also by what they went to:
+ * "read/file:ext4", "write/socket", "write/pipe" (parts of the former, not more). */
+enum { SYSCALL_CALLS, SYSCALL_ERRORS, SYSCALL_BYTES, SYSCALL_TIME, SYSCALL_SIZE };
+extern const struct set syscall_set;
+
+/* How long calls took: how many took less than 2^(8 + i) ns, and the last one all that took longer. Instance as above. */
+enum { SYSCALL_BUCKETS = 24 };
+extern const struct set syscall_time_set;
+
+#endif

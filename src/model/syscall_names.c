@@ -1,0 +1,74 @@
+/* The names come from the headers of the machine that builds (syscall_list.py). */
+#include "model/syscall_names.h"
+
+#include "model/syscall_list.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const names[SYSCALL_NAMES_MAX] = {
+#define X(number, name) [number] = #name,
+    SYSCALL_LIST(X)
+#undef X
+};
+
+static const char *const names_i386[SYSCALL_NAMES_MAX] = {
+#define X(number, name) [number] = #name,
+    SYSCALL_LIST_I386(X)
+#undef X
+};
+
+/* Calls that return how many bytes they read, wrote or moved. sendmmsg and recvmmsg return messages. */
+static const char *const reads[] = {
+    "read", "pread64", "readv", "preadv", "preadv2", "recvfrom", "recvmsg", "recv", "mq_timedreceive", "process_vm_readv", NULL,
+};
+static const char *const writes[] = {
+    "write", "pwrite64", "writev", "pwritev", "pwritev2", "sendto", "sendmsg", "send", "vmsplice", "process_vm_writev", NULL,
+};
+static const char *const moves[] = { "sendfile", "sendfile64", "splice", "tee", "copy_file_range", NULL };
+
+const char *syscall_names_find(unsigned number)
+{
+    return number < SYSCALL_NAMES_MAX ? names[number] : NULL;
+}
+
+const char *syscall_names_write(unsigned number, char name[SYSCALL_NAME_ROOM])
+{
+    const char *known = syscall_names_find(number);
+    if (known)
+        return known;
+    snprintf(name, SYSCALL_NAME_ROOM, "syscall_%u", number);
+    return name;
+}
+
+int syscall_names_number(const char *name)
+{
+    for (int i = 0; i < SYSCALL_NAMES_MAX; i++)
+        if (names[i] && strcmp(names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+int syscall_names_from_i386(unsigned number)
+{
+    const char *name = number < SYSCALL_NAMES_MAX ? names_i386[number] : NULL;
+    return name ? syscall_names_number(name) : -1;
+}
+
+static int lists(const char *const *list, const char *name)
+{
+    while (*list && strcmp(*list, name) != 0)
+        list++;
+    return *list != NULL;
+}
+
+enum syscall_result syscall_names_result(unsigned number)
+{
+    const char *name = syscall_names_find(number);
+    if (!name)
+        return SYSCALL_RESULT_OTHER;
+    return lists(reads, name)    ? SYSCALL_RESULT_READ
+           : lists(writes, name) ? SYSCALL_RESULT_WRITTEN
+           : lists(moves, name)  ? SYSCALL_RESULT_MOVED
+                                 : SYSCALL_RESULT_OTHER;
+}

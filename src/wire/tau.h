@@ -10,6 +10,7 @@
 #define TAU_CANARY 0x07
 #define TAU_SNAPSHOT_CANARY 0x1337
 #define TAU_PROFILE_END 0x77
+#define TAU_MERGED 0x50de0000u /* in the upper half; the number is in the lower */
 
 enum tau_metric_type { TAU_NULL, TAU_COUNTER, TAU_GAUGE };
 
@@ -59,7 +60,8 @@ struct tau_snapshot {
     int32_t type; /* enum tau_metric_type */
     char doc[TAU_TEXT_MAX];
     struct tau_event event;
-    int32_t canary, pad;
+    int32_t canary;
+    uint32_t merged; /* padding of tau's; ours: TAU_MERGED and over how many nodes a gauge is the mean */
 };
 
 /* The beginning of a profile; count snapshots and TAU_PROFILE_END as int32 follow. */

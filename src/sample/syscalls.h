@@ -1,0 +1,47 @@
+/* System calls of jobs, counted in the kernel by eBPF (root only): calls, errors, bytes, on request the time in each call,
+ * of a process with its threads and all that it starts. The work is done by the module sample-bpf.so, which is loaded by
+ * syscalls_open; samples are of syscall_set and syscall_time_set (model/program_sets.h).
+ *
+ * While it is open every process of the node pays some 30 ns per system call, twice that while a job wants time: so open it
+ * for the first job that asks, and close it with the last. */
+#ifndef SONDE_SAMPLE_SYSCALLS_H
+#define SONDE_SAMPLE_SYSCALLS_H
+
+#include "base/err.h"
+#include "model/batch.h"
+
+#include <sys/types.h>
+
+struct syscalls;
+struct syscalls_job;
+
+/* Loads and attaches. ABSENT: the module, its library or what it needs of the kernel is not there; DENIED: not for this
+ * user. why gets a sentence without a full stop, with the remedy. */
+enum err syscalls_open(struct syscalls **syscalls, char *why, size_t why_size);
+
+/* Jobs that are still counted end. Sets *syscalls to NULL; accepts NULL there. */
+void syscalls_close(struct syscalls **syscalls);
+
+/* The processes that will be added are counted together. FULL: too many jobs at once. */
+enum err syscalls_begin(struct syscalls *syscalls, bool with_time, struct syscalls_job **job);
+
+/* Counts a process that runs, with all its threads and all that it starts from now on; its calls that are under way count
+ * when they return. The process does not notice. GONE. May be called again for the same process: then nothing happens. */
+enum err syscalls_add(struct syscalls_job *job, pid_t pid);
+
+/* Counts what a process of ours will start, from its exec on; not the process itself. */
+enum err syscalls_expect(struct syscalls_job *job, pid_t pid);
+void syscalls_expect_no_more(struct syscalls_job *job, pid_t pid); /* what it has started is counted on */
+
+/* Adds one sample for each call that was made so far, and of reads and writes one for each class of descriptors; numbers
+ * since the beginning. job_id may be NULL. Instances are constant texts, or stay until syscalls_close. */
+enum err syscalls_read(struct syscalls_job *job, const char *job_id, struct batch *out);
+
+/* How many processes and threads of it are alive. */
+size_t syscalls_alive(const struct syscalls_job *job);
+
+/* Nobody is counted for it any more; it may be read until syscalls_end, which frees it and sets *job to NULL. */
+void syscalls_stop(struct syscalls_job *job);
+void syscalls_end(struct syscalls_job **job);
+
+#endif

@@ -2,20 +2,15 @@
 #ifndef SONDE_AGENT_TICKS_H
 #define SONDE_AGENT_TICKS_H
 
-#include "agent/writer.h"
+#include "agent/sample_writer.h"
 #include "sample/samplers.h"
-
-#define TICKS_SETS_MAX 64
 
 struct ticks {
     int fd; /* a timer, readable at each tick */
     uint64_t late; /* ticks that passed before we came to them */
     struct samplers *samplers;
     struct batch batch;
-    struct buf values;
-    struct writer *writer;
-    struct set sets[TICKS_SETS_MAX]; /* described in the spool already; their place is their number */
-    size_t set_count;
+    struct sample_writer out;
 };
 
 /* Ticks fall on multiples of the period, so that those of several nodes do. Borrows what context points to. */

@@ -1,0 +1,142 @@
+/* The board: a file in /dev/shm in which a program shows its numbers. probe/board.c writes it inside the program,
+ * sample/board_reader.c reads it from outside, at each tick and once more when the program is gone; docs/board.md tells its story.
+ * Everything is in the machine's own byte order, and in pages of 4096 bytes: first the header, then blocks of pages. */
+#ifndef SONDE_MODEL_BOARD_H
+#define SONDE_MODEL_BOARD_H
+
+#include <stdint.h>
+#include <string.h>
+
+#define BOARD_FOLDER "/dev/shm"
+#define BOARD_PREFIX "sonde."            /* of a board's name: sonde.<pid>.<library>.<16 hex digits> */
+#define BOARD_ENV_FOLDER "SONDE_BOARDS"  /* another folder; sonde run's is of its command alone */
+#define BOARD_RUN_PREFIX "sonde-run."    /* of such a folder: sonde-run.<uid>.<random>, in BOARD_FOLDER */
+#define BOARD_CLAIM "sonde-agent"        /* in BOARD_FOLDER: an agent of the node wants boards; with ".<uid>" behind it, one of
+                                          * that user. It holds a write lock on it (fcntl, F_OFD_SETLK), and touches it */
+#define BOARD_CLAIM_LASTS_S 600          /* unlocked, but touched this recently: it comes back */
+
+#define BOARD_MAGIC "SondeBrd"
+#define BOARD_VERSION 1u
+#define BOARD_PAGE 4096u
+#define BOARD_BYTES_MAX (256u << 20)
+#define BOARD_TEXT_MAX 65535u            /* of a name, of its labels, of a unit, of a help text */
+
+/* A chunk is a page of 512 slots of 8 bytes, the first 8 of which are its head. A metric's number says where its slots are,
+ * in the chunks of every thread: (chunk << 9) + first slot. Chunk 0 is none: what has no place counts there. */
+#define BOARD_CHUNK_SHIFT 9u
+#define BOARD_CHUNK_SLOTS (1u << BOARD_CHUNK_SHIFT)
+#define BOARD_HEAD_SLOTS 8u
+#define BOARD_CHUNKS_MAX (BOARD_BYTES_MAX / BOARD_PAGE)
+#define BOARD_SLOTS_MAX (BOARD_CHUNK_SLOTS - BOARD_HEAD_SLOTS)
+#define BOARD_BOUNDS_MAX (BOARD_SLOTS_MAX - 2)
+#define BOARD_NONE 0u
+
+enum board_state { BOARD_ALIVE = 1, BOARD_ENDED = 2 };
+
+struct board_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t state;       /* enum board_state */
+    uint64_t bytes;       /* of the file, most of which is a hole */
+    uint64_t pages;       /* in use, this one included; what stands behind them is not ready */
+    uint64_t lost;        /* metrics and chunks that found no room */
+    int32_t pid;          /* as the program sees itself, which in a container may not be as others see it: */
+    int32_t rank, size;   /* of MPI_COMM_WORLD; -1: none */
+    uint32_t threads;     /* that have counted, at a time */
+    uint64_t pid_space;   /* inode of the pid namespace; 0: not known */
+    uint64_t start_ticks; /* of the process: field 22 of /proc/PID/stat; 0: not known */
+    uint64_t exe_device, exe_inode; /* of what it executes: another one after exec */
+    uint64_t ticks;       /* of the counter that BOARD_TICKS come from, at the time monotonic_ns: with another such pair */
+    uint64_t monotonic_ns; /* … that the reader takes, ticks become seconds */
+    uint64_t realtime_ns; /* when the board was made */
+    char library[32];     /* who writes: "sonde", "mpi", "calls" */
+    char job[128];        /* that the environment tells of; empty: none */
+    char command[512];    /* arguments with blanks between them, cut */
+    char rest[3312];
+};
+_Static_assert(sizeof(struct board_header) == BOARD_PAGE, "the header is a page");
+
+enum board_block_kind { BOARD_BLOCK_DESCRIPTORS = 1, BOARD_BLOCK_CHUNK = 2 };
+
+/* The head of a block of pages. Kinds that a reader does not know are passed over. */
+struct board_block {
+    uint32_t kind;
+    uint32_t pages;
+    uint32_t chunk;  /* of a chunk: its number, and the number of the threads that it is of, one after another; thread 0 is the */
+    uint32_t thread; /* process as a whole, for gauges. Many threads have a chunk of the same number: the sum is the value */
+    uint64_t used;   /* of descriptors: bytes, this head included */
+    uint64_t rest[5];
+};
+_Static_assert(sizeof(struct board_block) == BOARD_HEAD_SLOTS * 8, "the head takes the first slots");
+
+enum board_kind {
+    BOARD_COUNTER = 1, /* one slot */
+    BOARD_GAUGE = 2,   /* one slot, BOARD_F64, see board_gauge_bits */
+    BOARD_HISTOGRAM = 3, /* a slot for each bound and one for what is beyond (how many: not cumulative), then the sum */
+};
+
+/* Of a counter, or of the sum of a histogram. */
+enum board_type {
+    BOARD_U64 = 1,
+    BOARD_F64 = 2,
+    BOARD_TICKS = 3, /* of a counter: u64 of board_ticks(), told as seconds */
+};
+
+/* Behind it: the bounds (f64, rising), name, labels, unit and help, without NUL; at a multiple of 8 the next one. */
+struct board_descriptor {
+    uint32_t bytes; /* with all that */
+    uint32_t metric;
+    uint8_t kind, type; /* enum board_kind, enum board_type */
+    uint16_t bounds;
+    uint32_t name_bytes;
+    uint32_t label_bytes; /* a="b",c="d": values escaped as Prometheus does */
+    uint32_t unit_bytes;
+    uint32_t help_bytes;
+    uint32_t rest;
+};
+
+/* A page begins as zeros, and a gauge that was never set is not 0: its slot holds the bits turned so that 0 is a NaN of our own.
+ * What a program sets to NaN is not known either. */
+#define BOARD_GAUGE_UNSET 0x7ff85042d6f6e465ull
+
+static inline uint64_t board_gauge_bits(double value)
+{
+    uint64_t bits;
+    if (value != value)
+        return 0;
+    memcpy(&bits, &value, sizeof bits);
+    return bits ^ BOARD_GAUGE_UNSET;
+}
+
+static inline double board_gauge_value(uint64_t bits) /* NaN: never set */
+{
+    double value;
+    bits ^= BOARD_GAUGE_UNSET;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* What BOARD_TICKS are counted with. */
+#if defined(__x86_64__)
+static inline uint64_t board_ticks(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
+}
+#elif defined(__aarch64__)
+static inline uint64_t board_ticks(void)
+{
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+}
+#else
+#include "base/clock.h"
+static inline uint64_t board_ticks(void)
+{
+    return clock_monotonic_ns();
+}
+#endif
+
+#endif

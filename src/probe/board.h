@@ -1,0 +1,127 @@
+/* The writer of a board (model/board.h), inside a program: compiled into libsonde and into each probe that counts, with libc
+ * alone. A thread adds to slots of its own in shared memory: no lock, no system call; who reads sums up over the threads.
+ *
+ * A copy of this code has one board at a time. Any thread may call anything, signal handlers too; errno stays as it is, nothing
+ * is allocated with malloc, no descriptor stays open. A child of fork gets a board of its own, with the same metrics at 0, when
+ * it first counts; one of vfork counts for its parent. What does not work costs nothing: without /dev/shm there is
+ * anonymous memory in its place, and what has no room at all counts where nobody looks. */
+#ifndef SONDE_PROBE_BOARD_H
+#define SONDE_PROBE_BOARD_H
+
+#include "base/err.h"
+#include "model/board.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct board_description {
+    const char *name;
+    const char *labels; /* as in struct board_descriptor; board_label helps. NULL here and below: none */
+    const char *unit, *help;
+    enum board_kind kind;
+    enum board_type type;
+    const double *bounds; /* of a histogram */
+    size_t bound_count;
+};
+
+/* Zeros at first: a static variable. Its inside is of probe/board*.c alone. */
+struct board {
+    char library[32];
+    struct board_arena *arena;  /* memory of this process alone, which a fork empties: board_arena.c */
+    char *piece;                /* more of it */
+    size_t piece_used, piece_bytes;
+    char *base;                 /* where the file is mapped, or memory in place of it; NULL: neither */
+    size_t bytes, usable;       /* mapped; of these, may be touched */
+    bool is_file;
+    int32_t pid;
+    int32_t rank, size;
+    uint64_t pages;             /* as in the header, which the program could overwrite */
+    uint64_t block, block_used; /* the descriptors that grow: where in the file; bytes in use */
+    uint32_t next[2];           /* the next metric of threads, of the process */
+    char path[256];
+};
+
+/* Makes the board, if there is none yet. Before this nothing is counted. */
+void board_open(struct board *board, const char *library);
+
+/* A metric of this name and these labels; the same again where there is one. USAGE: the description makes no sense, or the name
+ * is of another kind, type or bounds already; FULL: no room. Then *metric is BOARD_NONE, which may be counted with. */
+enum err board_make(struct board *board, const struct board_description *description, uint32_t *metric);
+
+/* The same, without the reason. */
+uint32_t board_metric(struct board *board, const struct board_description *description);
+
+void board_set_rank(struct board *board, int rank, int size);
+
+/* At the normal end of the program: whoever wants the board finds it marked, and without anybody it is removed. Counting
+ * stays possible. */
+void board_end(struct board *board);
+
+/* Adds name="value" to labels, escaped, with a comma where it is not the first. Returns the size with it; what does not fit into
+ * room (NUL included) is left out, whole, and the size is as before. */
+size_t board_label(char *labels, size_t size, size_t room, const char *name, const char *value);
+
+/* A thread's chunks by their numbers. Memory of the arena: after a fork count is 0 in the child. */
+struct board_thread {
+    uint32_t count; /* of chunks */
+    int32_t tid;
+    uint32_t number, room;
+    struct board_thread *next;
+    uint64_t *chunks[1]; /* NULL: not made yet; of count */
+};
+
+#define BOARD_TLS __thread __attribute__((tls_model("initial-exec"), visibility("hidden")))
+extern BOARD_TLS struct board_thread *board_mine;
+
+uint64_t *board_slots_slow(struct board *board, uint32_t metric);
+
+/* The calling thread's own slots of a metric (those of the process, if it is a gauge). Never NULL. Cheap: about a nanosecond. Ask
+ * each time, or keep it within one call of your own: after a fork, and when the thread ends, it is another one's. */
+static inline uint64_t *board_slots(struct board *board, uint32_t metric)
+{
+    const struct board_thread *mine = board_mine;
+    uint32_t chunk = metric >> BOARD_CHUNK_SHIFT;
+    if (__builtin_expect(chunk < mine->count, 1)) {
+        uint64_t *slots = mine->chunks[chunk];
+        if (__builtin_expect(slots != NULL, 1))
+            return slots + (metric & (BOARD_CHUNK_SLOTS - 1));
+    }
+    return board_slots_slow(board, metric);
+}
+
+/* Adds to a slot of one's own so that a signal handler in between, which adds too, is not forgotten: one instruction. */
+static inline void board_add_u64(uint64_t *slot, uint64_t value)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("addq %1, %0" : "+m"(*slot) : "er"(value) : "cc");
+#else
+    __atomic_fetch_add(slot, value, __ATOMIC_RELAXED);
+#endif
+}
+
+static inline void board_add_f64(uint64_t *slot, double value)
+{
+    uint64_t before = __atomic_load_n(slot, __ATOMIC_RELAXED), after;
+    double sum;
+    bool is_done;
+    do {
+        memcpy(&sum, &before, sizeof sum);
+        sum += value;
+        memcpy(&after, &sum, sizeof after);
+#if defined(__x86_64__) /* without a lock: no other thread writes here */
+        __asm__ volatile("cmpxchgq %3, %1" : "=@ccz"(is_done), "+m"(*slot), "+a"(before) : "r"(after) : "memory");
+#else
+        is_done = __atomic_compare_exchange_n(slot, &before, after, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+#endif
+    } while (!is_done);
+}
+
+/* A gauge's slot is shared by all threads. */
+static inline void board_gauge_set(uint64_t *slot, double value)
+{
+    __atomic_store_n(slot, board_gauge_bits(value), __ATOMIC_RELAXED);
+}
+
+void board_gauge_add(uint64_t *slot, double value); /* one that was never set begins at 0 */
+
+#endif

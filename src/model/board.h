@@ -1,6 +1,6 @@
 /* The board: a file in /dev/shm in which a program shows its numbers. probe/board.c writes it inside the program,
- * sample/board_reader.c reads it from outside, at each tick and once more when the program is gone; docs/board.md tells its story.
- * Everything is in the machine's own byte order, and in pages of 4096 bytes: first the header, then blocks of pages. */
+ * sample/board_reader.c reads it from outside, at each tick and once more when the program is gone. Everything is in the
+ * machine's own byte order, and in pages of 4096 bytes: first the header, then blocks of pages. */
 #ifndef SONDE_MODEL_BOARD_H
 #define SONDE_MODEL_BOARD_H
 

@@ -222,9 +222,10 @@ static uint64_t *slots_locked(struct board *board, uint32_t metric)
         return nowhere;
     if (chunk >= thread->count)
         thread->count = chunk + 1;
-    if (!thread->chunks[chunk])
-        thread->chunks[chunk] = board_is_of_process(chunk) ? process_chunk(board, chunk) : new_chunk(board, chunk, thread->number);
-    return thread->chunks[chunk] ? thread->chunks[chunk] : nowhere;
+    uint64_t **slots = &thread->chunks[chunk];
+    if (!*slots)
+        *slots = board_is_of_process(chunk) ? process_chunk(board, chunk) : new_chunk(board, chunk, thread->number);
+    return *slots ? *slots : nowhere;
 }
 
 uint64_t *board_slots_slow(struct board *board, uint32_t metric)
@@ -239,7 +240,7 @@ uint64_t *board_slots_slow(struct board *board, uint32_t metric)
     return slots + slot;
 }
 
-void board_gauge_add(uint64_t *slot, double value)
+void board_gauge_add(uint64_t *slot, double value) /* NOLINT(readability-non-const-parameter) */
 {
     uint64_t before = __atomic_load_n(slot, __ATOMIC_RELAXED), after;
     do {

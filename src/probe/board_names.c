@@ -150,10 +150,10 @@ static bool measure(struct board_descriptor *head, const struct board_descriptio
 /* The bounds may differ between labels, but not for the same metric. */
 static bool agrees(const struct board_descriptor *there, const struct board_description *wanted, bool is_family)
 {
-    return there->kind == wanted->kind && there->type == wanted->type
-           && (is_family
-               || (there->bounds == wanted->bound_count
-                   && memcmp(there + 1, wanted->bounds ? (const void *)wanted->bounds : "", there->bounds * sizeof(double)) == 0));
+    if (there->kind != wanted->kind || there->type != wanted->type)
+        return false;
+    size_t bytes = there->bounds * sizeof(double);
+    return is_family || (there->bounds == wanted->bound_count && (!bytes || memcmp(there + 1, wanted->bounds, bytes) == 0));
 }
 
 /* Slots for a new metric, which never straddle two chunks. BOARD_NONE: there are no more. */

@@ -27,7 +27,7 @@ struct board_reader {
     struct chunk_page *chunks;
     size_t chunk_count, chunk_room;
     struct board_metrics metrics;
-    char *buffer;                      /* of RUN_PAGES */
+    uint64_t *buffer;                  /* of RUN_PAGES */
     char path[FILE_PATH_MAX];
 };
 
@@ -171,7 +171,7 @@ static enum err read_values(struct board_reader *reader)
         if (!read_at(reader, reader->buffer, count * BOARD_PAGE, (uint64_t)reader->chunks[i].page * BOARD_PAGE))
             return IO;
         for (size_t k = 0; k < count; k++)
-            board_metrics_sum(&reader->metrics, reader->chunks[i + k].chunk, (uint64_t *)(void *)(reader->buffer + k * BOARD_PAGE));
+            board_metrics_sum(&reader->metrics, reader->chunks[i + k].chunk, reader->buffer + k * BOARD_CHUNK_SLOTS);
         i += count;
     }
     return OK;
@@ -188,7 +188,7 @@ static double seconds_per_tick(const struct board_reader *reader)
 
 enum err board_reader_read(struct board_reader *reader)
 {
-    struct board_header header;
+    struct board_header header = { 0 };
     enum err err = read_header(reader, &header);
     if (err)
         return err;

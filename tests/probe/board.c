@@ -83,6 +83,11 @@ static struct board_value value_of(const struct board_reader *reader, const char
 
 static const double bounds[] = { 1, 10, 100 };
 
+static uint32_t plain(const char *name, enum board_kind kind, enum board_type type)
+{
+    return board_metric(&board, &(struct board_description){ .name = name, .kind = kind, .type = type });
+}
+
 static uint32_t counter(const char *name, const char *labels)
 {
     return board_metric(&board, &(struct board_description){ .name = name, .labels = labels, .kind = BOARD_COUNTER,
@@ -94,12 +99,12 @@ static void act_everything(void)
     uint32_t cells = counter("cells_total", "phase=\"solve\"");
     uint32_t again = counter("cells_total", "phase=\"solve\"");
     uint32_t other = counter("cells_total", "phase=\"read\"");
-    uint32_t real = board_metric(&board, &(struct board_description){ .name = "joules", .kind = BOARD_COUNTER, .type = BOARD_F64 });
-    uint32_t time = board_metric(&board, &(struct board_description){ .name = "time", .kind = BOARD_COUNTER, .type = BOARD_TICKS });
-    uint32_t gauge = board_metric(&board, &(struct board_description){ .name = "load", .kind = BOARD_GAUGE, .type = BOARD_F64 });
-    board_metric(&board, &(struct board_description){ .name = "unset", .kind = BOARD_GAUGE, .type = BOARD_F64 });
-    uint32_t sizes = board_metric(&board, &(struct board_description){ .name = "sizes", .kind = BOARD_HISTOGRAM, .type = BOARD_F64,
-                                                                       .bounds = bounds, .bound_count = 3 });
+    uint32_t real = plain("joules", BOARD_COUNTER, BOARD_F64);
+    uint32_t time = plain("time", BOARD_COUNTER, BOARD_TICKS);
+    uint32_t gauge = plain("load", BOARD_GAUGE, BOARD_F64);
+    plain("unset", BOARD_GAUGE, BOARD_F64);
+    uint32_t sizes = board_metric(&board, &(struct board_description){ .name = "sizes", .kind = BOARD_HISTOGRAM,
+                                                                       .type = BOARD_F64, .bounds = bounds, .bound_count = 3 });
     if (cells != again || cells == other)
         _exit(1);
     board_add_u64(board_slots(&board, cells), 40);
@@ -163,7 +168,8 @@ static void act_wrong(void)
     is_well &= board_make(&board, &two, &metric) == USAGE && metric == BOARD_NONE;
     two.labels = one.labels;
     is_well &= board_make(&board, &two, &metric) == USAGE;
-    is_well &= board_make(&board, &(struct board_description){ .name = "", .kind = BOARD_COUNTER, .type = BOARD_U64 }, &metric) == USAGE;
+    one.name = "";
+    is_well &= board_make(&board, &one, &metric) == USAGE;
     board_add_u64(board_slots(&board, BOARD_NONE), 1);
     _exit(is_well ? 0 : 1);
 }

@@ -1,0 +1,64 @@
+/* The claim of an agent on boards: a file in their folder, locked as long as the agent runs. */
+#include "sample/board_claim.h"
+
+#include "base/file.h"
+#include "model/board.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum err name_claim(char path[FILE_PATH_MAX], const char *folder)
+{
+    uid_t uid = geteuid();
+    const char *in = folder ? folder : BOARD_FOLDER;
+    int size = uid ? snprintf(path, FILE_PATH_MAX, "%s/" BOARD_CLAIM ".%u", in, (unsigned)uid)
+                   : snprintf(path, FILE_PATH_MAX, "%s/" BOARD_CLAIM, in);
+    return size < FILE_PATH_MAX ? OK : USAGE;
+}
+
+/* The folder is everybody's: another user may have been there first. */
+static enum err check(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st))
+        return err_from_errno(errno);
+    return S_ISREG(st.st_mode) && st.st_uid == geteuid() ? OK : DENIED;
+}
+
+static enum err lock(int fd)
+{
+    struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    if (fcntl(fd, F_OFD_SETLK, &whole) == 0)
+        return OK;
+    return errno == EAGAIN || errno == EACCES ? AGAIN : err_from_errno(errno);
+}
+
+enum err board_claim(const char *folder, int *fd)
+{
+    char path[FILE_PATH_MAX];
+    *fd = -1;
+    enum err err = name_claim(path, folder);
+    if (err)
+        return err;
+    int made = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+    if (made < 0)
+        return errno == ELOOP ? DENIED : err_from_errno(errno);
+    err = check(made);
+    err = err ? err : lock(made);
+    if (err) {
+        close(made);
+        return err;
+    }
+    fchmod(made, 0644); /* programs of others look at it, whatever the umask was */
+    board_claim_touch(made);
+    *fd = made;
+    return OK;
+}
+
+void board_claim_touch(int fd)
+{
+    futimens(fd, NULL);
+}

@@ -76,6 +76,7 @@ static void on_job(void *context, const struct job *job, enum job_event event)
     struct agent *agent = context;
     struct batch alone = { .host = agent->host.name };
     bool is_noted = present_before(&agent->present, job, event) == OK;
+    programs_job(agent->programs, job, event);
     sensors_job(agent->sensors, job, event);
     if (is_noted && agent->present.event.job)
         on_batch(agent, &alone);
@@ -146,6 +147,9 @@ enum err agent_open(struct agent *agent, const struct agent_settings *settings)
     enum err err = open_parts(agent);
     if (!err)
         err = open_plan(agent);
+    if (!err)
+        err = programs_open(&agent->programs, &agent->plan.programs, &(struct programs_context){
+            .root = settings->root, .host = agent->host.name });
     if (!err) {
         open_jobs(agent);
         err = agent_add_source(agent, agent->jobs ? jobs_fd(agent->jobs) : -1, AGENT_SOURCE_JOBS);
@@ -162,6 +166,7 @@ void agent_close(struct agent *agent)
 {
     serve_close(&agent->serve);
     colmet_close(&agent->colmet);
+    programs_close(&agent->programs);
     sensors_close(&agent->sensors);
     jobs_close(&agent->jobs);
     live_close(&agent->live);
@@ -292,6 +297,7 @@ static void look_after(struct agent *agent)
         jobs_read_some(agent->jobs, JOBS_NS);
     }
     notify_alive(&agent->notify, now_ns);
+    programs_tend(agent->programs);
     if (agent->sender)
         tend_sender(agent);
     if (now_ns - agent->swept_ns < SWEEP_NS)

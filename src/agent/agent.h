@@ -6,6 +6,7 @@
 #include "base/notify.h"
 #include "agent/outlets.h"
 #include "agent/present.h"
+#include "agent/programs.h"
 #include "agent/sender.h"
 #include "agent/sensors.h"
 #include "agent/serve.h"
@@ -28,6 +29,7 @@ struct agent {
     struct jobs *jobs;   /* NULL: they cannot be found here */
     struct serve *serve; /* NULL: nobody may ask */
     struct colmet *colmet; /* NULL: messages of Colmet are not taken */
+    struct programs *programs; /* NULL: nobody listens to them */
     struct outlets outlets;
     struct present present;
     struct sender *sender; /* NULL: nothing leaves the node */

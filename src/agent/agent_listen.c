@@ -82,7 +82,7 @@ static enum err listen_as(struct agent *agent, const struct plan *plan)
 {
     struct serve_context context = {
         .live = agent->live, .jobs = agent->jobs, .host = agent->host.name, .control = control_answer,
-        .control_context = agent, .run = take_run, .run_context = agent, .series_max = plan->series,
+        .control_context = agent, .run = take_run, .run_context = agent, .programs = agent->programs, .series_max = plan->series,
     };
     if (is_none(plan->listen) && is_none(plan->socket))
         return OK;

@@ -9,7 +9,7 @@
 static enum err begin_section(void *context, const char *section, struct buf *why)
 {
     struct plan *plan = context;
-    if (strcmp(section, "agent") == 0)
+    if (strcmp(section, "agent") == 0 || strcmp(section, "programs") == 0)
         return OK;
     for (size_t i = 0; i < plan->sensor_count; i++)
         if (strcmp(plan->sensors[i].sampler->name, section) == 0)

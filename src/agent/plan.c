@@ -72,6 +72,7 @@ void plan_clear(struct plan *plan)
     free(plan->socket);
     free(plan->colmet);
     uplink_plan_clear(&plan->uplink);
+    program_plan_clear(&plan->programs);
     *plan = (struct plan){ 0 };
 }
 
@@ -100,6 +101,8 @@ enum err plan_copy(struct plan *copy, const struct plan *plan)
         err = replace(&copy->colmet, plan->colmet);
     if (!err)
         err = uplink_plan_copy(&copy->uplink, &plan->uplink);
+    if (!err)
+        err = program_plan_copy(&copy->programs, &plan->programs);
     if (!err)
         err = copy_lists(copy, plan);
     if (err)
@@ -269,6 +272,8 @@ enum err plan_set(struct plan *plan, const char *section, const char *key, const
 {
     if (!*section || strcmp(section, "agent") == 0)
         return set_of_agent(plan, key, value, why);
+    if (strcmp(section, "programs") == 0)
+        return program_plan_set(&plan->programs, key, value, why);
     struct plan_sensor *sensor = find_sensor(plan, section);
     return sensor ? set_of_sensor(sensor, key, value, why) : no_sensor(plan, section, why);
 }

@@ -3,6 +3,7 @@
 #ifndef SONDE_AGENT_PLAN_H
 #define SONDE_AGENT_PLAN_H
 
+#include "agent/program_plan.h"
 #include "agent/uplink_plan.h"
 #include "base/buf.h"
 #include "sample/life.h"
@@ -30,6 +31,7 @@ struct plan {
     struct sink_choice sinks[PLAN_SINKS_MAX];
     size_t sink_count;
     struct uplink_plan uplink;
+    struct program_plan programs;
 };
 
 /* What it does when nobody says anything: every sampler of list (NULL: sampler_all), once a second. */
@@ -38,7 +40,8 @@ void plan_clear(struct plan *plan);
 enum err plan_copy(struct plan *copy, const struct plan *plan);
 
 /* Sets one thing. section "" or "agent": period, sensors, listen, socket, colmet, series, sink, events, and
- * uplink_plan_keys; the name of a sensor: period, enabled, and its own settings. USAGE: nothing is changed, and why says in
+ * uplink_plan_keys; "programs": program_plan_set; the name of a sensor: period,
+ * enabled, and its own settings. USAGE: nothing is changed, and why says in
  * one sentence what is wrong. */
 enum err plan_set(struct plan *plan, const char *section, const char *key, const char *value, struct buf *why);
 

@@ -68,6 +68,7 @@ void plan_write(struct buf *out, const struct plan *plan)
     uplink_plan_write(out, &plan->uplink);
     for (size_t i = 0; i < plan->sink_count; i++)
         add_sink(out, &plan->sinks[i]);
+    program_plan_write(out, &plan->programs);
     for (size_t i = 0; i < plan->sensor_count; i++)
         add_sensor(out, plan, &plan->sensors[i]);
 }

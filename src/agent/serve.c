@@ -51,6 +51,7 @@ static void give_metrics(struct serve *serve, const struct http_request *request
     enum metrics_format format = metrics_negotiate(request->accept);
     size_t max = serve->context.series_max ? serve->context.series_max : SERVE_SERIES_MAX;
     answer->type = metrics_type(format);
+    programs_metrics(serve->context.programs, &answer->body, format, view.uid);
     metrics_write(&answer->body, &view, format, max);
 }
 
@@ -68,6 +69,19 @@ static void give_jobs(struct serve *serve, const struct http_request *request, s
     state_jobs(&answer->body, &view);
 }
 
+static int status_of(enum err err)
+{
+    return err == OK ? 200 : err == ABSENT ? 404 : err == AGAIN ? 409 : err == DENIED ? 403
+           : err == USAGE || err == CORRUPT ? 400 : 500;
+}
+
+static void give_programs(struct serve *serve, const struct http_request *request, struct http_answer *answer)
+{
+    answer->type = "application/json";
+    answer->status = status_of(programs_json(serve->context.programs, &answer->body, request->query,
+                                             viewer_of(&request->peer)));
+}
+
 static void give_index(struct serve *serve, const struct http_request *request, struct http_answer *answer)
 {
     (void)serve;
@@ -75,13 +89,8 @@ static void give_index(struct serve *serve, const struct http_request *request, 
     buf_add_text(&answer->body, "sonde agent " SONDE_VERSION "\n\n"
                                 "/metrics      for Prometheus, in text or OpenMetrics\n"
                                 "/sets         what is held now, as JSON; /sets?values with the values\n"
-                                "/jobs         the jobs on this node, as JSON\n");
-}
-
-static int status_of(enum err err)
-{
-    return err == OK ? 200 : err == ABSENT ? 404 : err == AGAIN ? 409 : err == DENIED ? 403
-           : err == USAGE || err == CORRUPT ? 400 : 500;
+                                "/jobs         the jobs on this node, as JSON\n"
+                                "/programs     what programs tell of themselves, as JSON\n");
 }
 
 static void take_control(struct serve *serve, const struct http_request *request, struct http_answer *answer)
@@ -122,6 +131,7 @@ static const struct route {
     { "/metrics", HTTP_GET, give_metrics },
     { "/sets", HTTP_GET, give_sets },
     { "/jobs", HTTP_GET, give_jobs },
+    { "/programs", HTTP_GET, give_programs },
     { "/ctl", HTTP_POST, take_control },
     { "/job", HTTP_POST, take_job, true },
     { "/run", HTTP_POST, take_run, true },

@@ -3,6 +3,7 @@
 #ifndef SONDE_AGENT_SERVE_H
 #define SONDE_AGENT_SERVE_H
 
+#include "agent/programs.h"
 #include "model/live.h"
 #include "base/buf.h"
 #include "job/jobs.h"
@@ -20,6 +21,7 @@ struct serve_context {
     void *control_context;
     enum err (*run)(void *context, uint32_t uid, struct bytes body, struct buf *answer); /* POST /run; NULL: refused */
     void *run_context;
+    struct programs *programs; /* NULL: nobody listens to them */
     size_t series_max;  /* of one scrape; 0: SERVE_SERIES_MAX */
 };
 

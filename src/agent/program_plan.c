@@ -1,0 +1,97 @@
+/* Four keys. */
+#include "agent/program_plan.h"
+
+#include "agent/plan.h"
+#include "agent/program_table.h"
+#include "base/nearest.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void program_plan_clear(struct program_plan *plan)
+{
+    free(plan->tau);
+    *plan = (struct program_plan){ 0 };
+}
+
+enum err program_plan_copy(struct program_plan *copy, const struct program_plan *plan)
+{
+    *copy = *plan;
+    copy->tau = plan->tau ? strdup(plan->tau) : NULL;
+    return plan->tau && !copy->tau ? NOMEM : OK;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+bool program_plan_equal(const struct program_plan *a, const struct program_plan *b)
+{
+    return a->is_off == b->is_off && a->has_tau_names == b->has_tau_names && a->metrics_max == b->metrics_max
+           && is_same(a->tau, b->tau);
+}
+
+static enum err parse_flag(const char *key, const char *value, bool *flag, struct buf *why)
+{
+    static const struct setting flags[] = { { "flag", SETTING_FLAG }, { 0 } };
+    if (setting_apply(flags, flag, "flag", value) == OK)
+        return OK;
+    buf_printf(why, "%s is yes or no, not '%.60s'", key, value);
+    return USAGE;
+}
+
+static enum err set_tau(struct program_plan *plan, const char *value, struct buf *why)
+{
+    if (*value && *value != '/' && strcmp(value, PLAN_NONE) != 0) {
+        buf_printf(why, "tau is the path of a socket, which begins with '/', or none, not '%.60s'", value);
+        return USAGE;
+    }
+    char *copy = *value ? strdup(value) : NULL;
+    if (*value && !copy)
+        return NOMEM;
+    free(plan->tau);
+    plan->tau = copy;
+    return OK;
+}
+
+enum err program_plan_set(struct program_plan *plan, const char *key, const char *value, struct buf *why)
+{
+    static const char *const names[] = { "enabled", "tau", "tau_names", "metrics" };
+    if (strcmp(key, "enabled") == 0) {
+        bool is_on = !plan->is_off;
+        enum err err = parse_flag(key, value, &is_on, why);
+        plan->is_off = !is_on;
+        return err;
+    }
+    if (strcmp(key, "tau") == 0)
+        return set_tau(plan, value, why);
+    if (strcmp(key, "tau_names") == 0)
+        return parse_flag(key, value, &plan->has_tau_names, why);
+    if (strcmp(key, "metrics") == 0 && text_parse_u64(value, &plan->metrics_max) == OK && plan->metrics_max <= UINT32_MAX)
+        return OK;
+    struct nearest nearest = nearest_to(key);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        nearest_try(&nearest, names[i]);
+    if (strcmp(key, "metrics") == 0)
+        buf_printf(why, "metrics is a number, not '%.60s'", value);
+    else if (nearest.best)
+        buf_printf(why, "there is no '%.60s' in [programs]; did you mean '%s'?", key, nearest.best);
+    else
+        buf_printf(why, "there is no '%.60s' in [programs]; there are enabled, tau, tau_names and metrics", key);
+    return USAGE;
+}
+
+void program_plan_write(struct buf *out, const struct program_plan *plan)
+{
+    buf_printf(out, "\n# What programs tell of themselves: libsonde's, the probes' and tau's.\n[programs]\n%senabled = %s\n",
+               plan->is_off ? "" : "#", plan->is_off ? "no" : "yes");
+    buf_printf(out, "# Socket for programs that speak as tau's, or none\n%stau = %s\n", plan->tau ? "" : "#",
+               plan->tau ? plan->tau : "/tmp/tau_metric_proxy.UID.unix");
+    buf_printf(out, "# Show what our probes count under tau's names too\n%stau_names = %s\n", plan->has_tau_names ? "" : "#",
+               plan->has_tau_names ? "yes" : "no");
+    buf_printf(out, "# At most so many metrics\n%smetrics = ", plan->metrics_max ? "" : "#");
+    buf_add_u64(out, plan->metrics_max ? plan->metrics_max : PROGRAM_METRICS_MAX);
+    buf_add_char(out, '\n');
+}

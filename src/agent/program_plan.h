@@ -1,0 +1,27 @@
+/* Section [programs] of the agent's configuration. */
+#ifndef SONDE_AGENT_PROGRAM_PLAN_H
+#define SONDE_AGENT_PROGRAM_PLAN_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct program_plan {
+    bool is_off;
+    char *tau;            /* a path, "none"; NULL: the usual place */
+    bool has_tau_names;   /* in /metrics */
+    uint64_t metrics_max; /* 0: the usual number */
+};
+
+void program_plan_clear(struct program_plan *plan);
+enum err program_plan_copy(struct program_plan *copy, const struct program_plan *plan);
+bool program_plan_equal(const struct program_plan *a, const struct program_plan *b);
+
+/* enabled, tau, tau_names, metrics. USAGE: why says what is wrong. */
+enum err program_plan_set(struct program_plan *plan, const char *key, const char *value, struct buf *why);
+
+/* Writes the section as the configuration has it. */
+void program_plan_write(struct buf *out, const struct program_plan *plan);
+
+#endif

@@ -1,0 +1,138 @@
+/* Opens the parts and keeps them; scopes that nobody is in any more are dropped here, by the agent's own thread alone, so that
+ * what samples point at stays while they are written. */
+#include "agent/programs.h"
+
+#include "agent/plan.h"
+#include "agent/program_cells.h"
+#include "agent/program_json.h"
+#include "agent/program_page.h"
+#include "agent/tau_server.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "job/users.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WHY_MAX 1024
+#define LINGER_NS (2 * NS_PER_S) /* a job that only its programs name stays so long without any */
+
+struct programs {
+    struct program_plan plan;
+    struct program_table *table;
+    struct program_jobs jobs;
+    struct tau_gateway gateway;
+    struct tau_server *tau; /* NULL: there is none */
+    struct users users;
+};
+
+/* Nobody asked for the usual place: that it cannot be had is no reason not to run. */
+static enum err open_tau(struct programs *programs)
+{
+    char usual[TAU_PATH_MAX];
+    struct buf why;
+    const char *path = programs->plan.tau;
+    if (path && strcmp(path, PLAN_NONE) == 0)
+        return OK;
+    tau_server_usual_path(usual, geteuid());
+    buf_init(&why, WHY_MAX);
+    enum err err = tau_server_open(&programs->tau, path ? path : usual, &programs->gateway, &why);
+    if (err && path)
+        log_error("%s", buf_text(&why));
+    else if (err == AGAIN)
+        log_info("%s", buf_text(&why));
+    else if (err)
+        log_warn("%s", buf_text(&why));
+    buf_clear(&why);
+    return path ? err : OK;
+}
+
+enum err programs_open(struct programs **programs, const struct program_plan *plan, const struct programs_context *context)
+{
+    *programs = NULL;
+    if (plan->is_off)
+        return OK;
+    struct programs *new = *programs = calloc(1, sizeof *new);
+    if (!new)
+        return NOMEM;
+    struct program_table_settings settings = {
+        .host = context->host, .metrics_max = plan->metrics_max, .by_user = geteuid() == 0,
+    };
+    new->jobs.root = context->root;
+    users_init(&new->users, context->root);
+    enum err err = program_plan_copy(&new->plan, plan);
+    if (!err)
+        err = program_table_open(&new->table, &settings);
+    new->gateway = (struct tau_gateway){ new->table, &new->jobs };
+    if (!err)
+        err = open_tau(new);
+    if (err)
+        programs_close(programs);
+    return err;
+}
+
+void programs_close(struct programs **programs)
+{
+    struct programs *old = *programs;
+    if (!old)
+        return;
+    tau_server_close(&old->tau);
+    program_jobs_clear(&old->jobs);
+    program_table_close(&old->table);
+    program_plan_clear(&old->plan);
+    users_clear(&old->users);
+    free(old);
+    *programs = NULL;
+}
+
+void programs_metrics(struct programs *programs, struct buf *out, int format, uint32_t viewer)
+{
+    struct program_page page = { (enum metrics_format)format, viewer, programs ? programs->plan.has_tau_names : false };
+    if (programs)
+        program_page_write(out, programs->table, &page);
+}
+
+enum err programs_json(struct programs *programs, struct buf *out, struct bytes query, uint32_t viewer)
+{
+    if (programs)
+        return program_json_write(out, programs->table, query, viewer);
+    buf_add_text(out, "{\"error\": \"this agent does not listen to programs: enabled = no in [programs]\"}\n");
+    return ABSENT;
+}
+
+void programs_job(struct programs *programs, const struct job *job, enum job_event event)
+{
+    if (!programs)
+        return;
+    program_table_lock(programs->table);
+    program_jobs_event(&programs->jobs, programs->table, job, event);
+    program_table_unlock(programs->table);
+}
+
+static void name_user(struct programs *programs, struct program_scope *scope)
+{
+    bool later = false;
+    const char *name = users_name(&programs->users, scope->uid, &later);
+    if (!*name)
+        return;
+    snprintf(scope->user, sizeof scope->user, "%s", name);
+    program_scope_name(programs->table, scope);
+}
+
+void programs_tend(struct programs *programs)
+{
+    if (!programs)
+        return;
+    uint64_t now_ns = clock_monotonic_ns();
+    program_table_lock(programs->table);
+    for (struct program_scope *scope = programs->table->scopes, *next; scope; scope = next) {
+        next = scope->next;
+        if (!*scope->user)
+            name_user(programs, scope);
+        if (scope->kind == PROGRAM_JOB && !scope->is_known && !scope->programs && now_ns - scope->left_ns > LINGER_NS)
+            program_scope_drop(programs->table, scope);
+    }
+    program_table_unlock(programs->table);
+}

@@ -1,0 +1,31 @@
+/* What the agent has to do with programs that speak: the table, tau's socket, boards, what goes out of it. Called by agent.c,
+ * asked by serve.c. */
+#ifndef SONDE_AGENT_PROGRAMS_H
+#define SONDE_AGENT_PROGRAMS_H
+
+#include "agent/program_plan.h"
+#include "agent/program_table.h"
+#include "model/job.h"
+
+struct programs;
+
+struct programs_context {
+    const char *root, *host;     /* borrowed */
+};
+
+/* As the plan says. Whatever does not work is told, and the rest works. NOMEM; another error when a path that somebody asked for
+ * cannot be had. *programs is NULL where the plan has none of it. */
+enum err programs_open(struct programs **programs, const struct program_plan *plan, const struct programs_context *context);
+void programs_close(struct programs **programs);
+
+/* For /metrics and /programs. Harmless with NULL. viewer, format: as in program_page.h. */
+void programs_metrics(struct programs *programs, struct buf *out, int format, uint32_t viewer);
+enum err programs_json(struct programs *programs, struct buf *out, struct bytes query, uint32_t viewer);
+
+/* A job came, changed or ended. Harmless with NULL. */
+void programs_job(struct programs *programs, const struct job *job, enum job_event event);
+
+/* Once a second: forgets what has gone. Harmless with NULL. */
+void programs_tend(struct programs *programs);
+
+#endif

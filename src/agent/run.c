@@ -140,6 +140,16 @@ static void prepare_ticks(const struct run_settings *settings)
     ticks_sample(&watch.ticks);
 }
 
+/* Last of all: what we ourselves start before is not the command's. */
+static void prepare_calls(const struct run_settings *settings)
+{
+    char why[512] = "";
+    if (!settings->calls || watch.ticks.fd < 0)
+        return;
+    if (run_calls_open(&watch.ticks.calls, settings->calls, why, sizeof why))
+        log_warn("cannot count system calls: %s", why);
+}
+
 static void prepare(struct preparation *preparation, const struct run_settings *settings)
 {
     struct run_record_facts facts;
@@ -156,6 +166,7 @@ static void prepare(struct preparation *preparation, const struct run_settings *
     watch.kernel.other = (uint32_t)watch.signals.witness.pid;
     prepare_probe(preparation, settings);
     prepare_ticks(settings);
+    prepare_calls(settings);
 }
 
 static bool in_job(void *context, pid_t pid)
@@ -180,11 +191,13 @@ static enum err start(const struct preparation *preparation, const struct run_se
     };
     getrusage(RUSAGE_CHILDREN, &watch.children_before);
     enum err err = launch_start(&launch, &watch.command, error);
-    if (err != AGAIN || !watch.signals.witness.pid)
-        return err;
-    witness_end(&watch.signals.witness); /* the command needs its place more */
-    getrusage(RUSAGE_CHILDREN, &watch.children_before);
-    return launch_start(&launch, &watch.command, error);
+    if (err == AGAIN && watch.signals.witness.pid) {
+        witness_end(&watch.signals.witness); /* the command needs its place more */
+        getrusage(RUSAGE_CHILDREN, &watch.children_before);
+        err = launch_start(&launch, &watch.command, error);
+    }
+    run_calls_started(&watch.ticks.calls);
+    return err;
 }
 
 /* Nothing ran, so nothing is left to file. */

@@ -2,7 +2,7 @@
 #ifndef SONDE_AGENT_RUN_H
 #define SONDE_AGENT_RUN_H
 
-#include "base/err.h"
+#include "agent/run_calls.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,6 +16,7 @@ struct run_settings {
     const char *out_dir; /* of the spool; NULL: $TMPDIR/sonde-UID/spool/<run> */
     const char *root;    /* of /proc and /sys, for tests; NULL or "" : / */
     bool no_probe;       /* kernel sources only */
+    enum run_calls_wish calls; /* system calls */
     bool wait_all;       /* until the last descendant has ended, daemons too */
     char *const *command; /* NULL-terminated */
 };

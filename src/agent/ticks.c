@@ -36,14 +36,20 @@ enum err ticks_open(struct ticks *ticks, const struct sampler_context *context, 
     return err;
 }
 
-void ticks_close(struct ticks *ticks)
+void ticks_leave(struct ticks *ticks)
 {
     samplers_close(&ticks->samplers);
-    batch_clear(&ticks->batch);
-    sample_writer_clear(&ticks->out);
     if (ticks->fd >= 0)
         close(ticks->fd);
     ticks->fd = -1;
+}
+
+void ticks_close(struct ticks *ticks)
+{
+    ticks_leave(ticks);
+    run_calls_close(&ticks->calls);
+    batch_clear(&ticks->batch);
+    sample_writer_clear(&ticks->out);
 }
 
 void ticks_sample(struct ticks *ticks)
@@ -55,6 +61,18 @@ void ticks_sample(struct ticks *ticks)
     sample_writer_add(&ticks->out, &ticks->batch);
 }
 
+static void sample_programs(struct ticks *ticks, bool is_last)
+{
+    batch_reset(&ticks->batch);
+    run_calls_read(&ticks->calls, is_last, &ticks->batch);
+    sample_writer_add(&ticks->out, &ticks->batch);
+}
+
+void ticks_sample_programs(struct ticks *ticks)
+{
+    sample_programs(ticks, true);
+}
+
 void ticks_read(struct ticks *ticks)
 {
     uint64_t expired = 0;
@@ -62,4 +80,5 @@ void ticks_read(struct ticks *ticks)
         return;
     ticks->late += expired - 1;
     ticks_sample(ticks);
+    sample_programs(ticks, false);
 }

@@ -2,6 +2,7 @@
 #ifndef SONDE_AGENT_TICKS_H
 #define SONDE_AGENT_TICKS_H
 
+#include "agent/run_calls.h"
 #include "agent/sample_writer.h"
 #include "sample/samplers.h"
 
@@ -9,6 +10,7 @@ struct ticks {
     int fd; /* a timer, readable at each tick */
     uint64_t late; /* ticks that passed before we came to them */
     struct samplers *samplers;
+    struct run_calls calls; /* opened by whoever starts the command */
     struct batch batch;
     struct sample_writer out;
 };
@@ -24,5 +26,11 @@ void ticks_read(struct ticks *ticks);
 
 /* Samples now, besides the ticks: at the start and the end of a run. */
 void ticks_sample(struct ticks *ticks);
+
+/* What was counted of the programs, for the last time; also after ticks_leave. */
+void ticks_sample_programs(struct ticks *ticks);
+
+/* No more ticks; what is counted of the programs is kept for the end. */
+void ticks_leave(struct ticks *ticks);
 
 #endif

@@ -23,7 +23,7 @@ struct settings {
     const char *name, *job_id, *events, *out_dir;
     const char **tags;
     uint64_t period_ns;
-    bool no_probe, wait_all, quiet;
+    bool no_probe, wait_all, quiet, calls, call_time;
 };
 
 /* "k=v" becomes "k:v", a label alone "label:1". False when it cannot be one. */
@@ -165,6 +165,7 @@ static int run_run(const struct command_call *call)
         .out_dir = settings->out_dir,
         .root = call->globals->root,
         .no_probe = settings->no_probe,
+        .calls = settings->call_time ? RUN_CALLS_TIME : settings->calls ? RUN_CALLS_COUNT : RUN_CALLS_NONE,
         .wait_all = settings->wait_all,
         .command = call->operands,
     };
@@ -186,6 +187,10 @@ static const struct option options[] = {
       .help = "Tag the job; may be given several times. A word without '=' is a label" },
     { .letter = 'e', .name = "events", .argument = "EVENTS", .type = OPTION_TEXT, .offset = offsetof(struct settings, events),
       .help = "Count these perf events in every thread, ',' between: page-faults,context-switches,instructions" },
+    { .letter = 's', .name = "syscalls", .type = OPTION_FLAG, .offset = offsetof(struct settings, calls),
+      .help = "Count the system calls of all programs: calls, errors, bytes, and what was read and written" },
+    { .name = "syscall-time", .type = OPTION_FLAG, .offset = offsetof(struct settings, call_time),
+      .help = "The same, and how long they took" },
     { .letter = 'p', .name = "period", .argument = "PERIOD", .type = OPTION_DURATION,
       .offset = offsetof(struct settings, period_ns), .initial = "1s", .min = 10 * NS_PER_MS, .max = 24 * 3600 * NS_PER_S,
       .help = "Sample the job's shape and the node so often: 10ms, 0.5, 1m" },
@@ -204,6 +209,7 @@ static const struct option options[] = {
 static const struct command_fact examples[] = {
     { "sonde run -- make -j4", "watch a build" },
     { "sonde run -n step1 -t case=7 -p 100ms ./model in.nml", "with a name, a tag and ten samples per second" },
+    { "sonde run -s ./model", "count its system calls" },
     { "sonde run -e page-faults,instructions ./model", "count perf events too" },
     { 0 },
 };

@@ -1,0 +1,222 @@
+/* Jobs, and which threads are theirs: numbers of threads are written into memory that the kernel's part reads, and which it
+ * keeps up to date as they fork, exec and end. */
+#include "sample/syscalls.h"
+
+#include "base/self.h"
+#include "sample/bpf_module.h"
+#include "sample/syscalls_rows.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_NAME "sample-bpf.so"
+#define FIRST_PID_NAMESPACE 0xeffffffcu /* as the kernel numbers it, for ever */
+#define PASSES_MAX 1000 /* over the threads of a process that makes new ones all the time */
+
+struct syscalls {
+    const struct bpf_module *module;
+    struct bpf *bpf;
+    struct bpf_memory memory;
+    struct syscalls_job *jobs[SYSCALLS_JOBS]; /* NULL: free; 0 is never used */
+    struct syscalls_rows rows;
+};
+
+struct syscalls_job {
+    struct syscalls *syscalls;
+    struct bpf_job bpf;
+    bool is_stopped;
+};
+
+static enum err load_module(const struct bpf_module **module, char *why, size_t why_size)
+{
+    char path[PATH_MAX];
+    if (self_find_module(FILE_NAME, path, sizeof path)) {
+        snprintf(why, why_size, "%s is not installed: build Sonde where clang and libbpf-dev are", FILE_NAME);
+        return ABSENT;
+    }
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        snprintf(why, why_size, "%s cannot be loaded: %s", FILE_NAME, dlerror());
+        return ABSENT;
+    }
+    *module = dlsym(library, BPF_MODULE_SYMBOL);
+    if (*module && (*module)->version == BPF_MODULE_VERSION)
+        return OK;
+    snprintf(why, why_size, "%s is of another version of Sonde: install both together", path);
+    dlclose(library);
+    return CORRUPT;
+}
+
+/* The kernel's part knows threads by their first numbers. */
+static enum err check_namespace(char *why, size_t why_size)
+{
+    struct stat facts;
+    if (stat("/proc/self/ns/pid", &facts) == 0 && facts.st_ino == FIRST_PID_NAMESPACE)
+        return OK;
+    snprintf(why, why_size, "this is a pid namespace of its own: run it in that of the machine");
+    return ABSENT;
+}
+
+enum err syscalls_open(struct syscalls **syscalls_at, char *why, size_t why_size)
+{
+    struct syscalls *syscalls = *syscalls_at = calloc(1, sizeof *syscalls);
+    if (!syscalls)
+        return NOMEM;
+    syscalls_rows_init(&syscalls->rows);
+    enum err err = check_namespace(why, why_size);
+    if (!err)
+        err = load_module(&syscalls->module, why, why_size);
+    if (!err)
+        err = syscalls->module->open(&syscalls->bpf, &syscalls->rows.constants, &syscalls->memory, why, why_size);
+    if (!err)
+        return OK;
+    free(syscalls);
+    *syscalls_at = NULL;
+    return err;
+}
+
+void syscalls_close(struct syscalls **syscalls_at)
+{
+    struct syscalls *syscalls = *syscalls_at;
+    if (!syscalls)
+        return;
+    for (size_t i = 1; i < SYSCALLS_JOBS; i++)
+        if (syscalls->jobs[i])
+            syscalls_end(&(struct syscalls_job *){ syscalls->jobs[i] });
+    syscalls->module->close(&syscalls->bpf);
+    syscalls_rows_clear(&syscalls->rows);
+    free(syscalls);
+    *syscalls_at = NULL;
+}
+
+enum err syscalls_begin(struct syscalls *syscalls, bool with_time, struct syscalls_job **job)
+{
+    uint32_t number = 1;
+    while (number < SYSCALLS_JOBS && syscalls->jobs[number])
+        number++;
+    if (number == SYSCALLS_JOBS)
+        return FULL;
+    *job = calloc(1, sizeof **job);
+    if (!*job)
+        return NOMEM;
+    (*job)->syscalls = syscalls;
+    enum err err = syscalls->module->add(syscalls->bpf, number, with_time, &(*job)->bpf);
+    if (err) {
+        free(*job);
+        *job = NULL;
+        return err;
+    }
+    syscalls->jobs[number] = *job;
+    __atomic_store_n(&syscalls->memory.wanted[number], SYSCALLS_ACTIVE | (with_time ? SYSCALLS_TIMED : 0), __ATOMIC_RELEASE);
+    return OK;
+}
+
+static bool has_thread(pid_t pid, uint32_t thread)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%u", (int)pid, thread);
+    return access(path, F_OK) == 0;
+}
+
+/* False: it was somebody's already, or it has gone. One that ends meanwhile is not left behind for the next of its number. */
+static bool take_thread(struct syscalls_job *job, pid_t pid, uint32_t thread)
+{
+    struct syscalls *syscalls = job->syscalls;
+    if (thread >= syscalls->memory.owner_count)
+        return false;
+    uint16_t *owner = &syscalls->memory.owners[thread], nobody = 0;
+    syscalls->module->forget_clock(syscalls->bpf, thread);
+    if (!__atomic_compare_exchange_n(owner, &nobody, (uint16_t)job->bpf.number, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        return false;
+    if (has_thread(pid, thread))
+        return true;
+    __atomic_store_n(owner, 0, __ATOMIC_RELEASE);
+    return false;
+}
+
+/* One look at all threads; *taken says how many were new. */
+static enum err take_threads(struct syscalls_job *job, pid_t pid, size_t *taken)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *folder = opendir(path);
+    *taken = 0;
+    if (!folder)
+        return GONE;
+    for (struct dirent *entry; (entry = readdir(folder));)
+        if (entry->d_name[0] != '.')
+            *taken += take_thread(job, pid, (uint32_t)strtoul(entry->d_name, NULL, 10));
+    closedir(folder);
+    return OK;
+}
+
+enum err syscalls_add(struct syscalls_job *job, pid_t pid)
+{
+    size_t taken = 1;
+    enum err err = job->is_stopped ? GONE : OK;
+    for (int pass = 0; !err && taken && pass < PASSES_MAX; pass++) /* one that was not ours may have made another */
+        err = take_threads(job, pid, &taken);
+    return err;
+}
+
+enum err syscalls_expect(struct syscalls_job *job, pid_t pid)
+{
+    if (pid <= 0 || (uint32_t)pid >= job->syscalls->memory.owner_count || job->is_stopped)
+        return GONE;
+    __atomic_store_n(&job->syscalls->memory.owners[pid], (uint16_t)(job->bpf.number | SYSCALLS_WAITS), __ATOMIC_RELEASE);
+    return OK;
+}
+
+void syscalls_expect_no_more(struct syscalls_job *job, pid_t pid)
+{
+    uint16_t expected = (uint16_t)(job->bpf.number | SYSCALLS_WAITS);
+    if (pid > 0 && (uint32_t)pid < job->syscalls->memory.owner_count)
+        __atomic_compare_exchange_n(&job->syscalls->memory.owners[pid], &expected, 0, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED);
+}
+
+enum err syscalls_read(struct syscalls_job *job, const char *job_id, struct batch *out)
+{
+    return syscalls_rows_give(&job->syscalls->rows, &job->syscalls->memory, &job->bpf, job_id, out);
+}
+
+size_t syscalls_alive(const struct syscalls_job *job)
+{
+    const struct bpf_memory *memory = &job->syscalls->memory;
+    size_t count = 0;
+    for (uint32_t i = 0; i < memory->owner_count; i++)
+        count += (__atomic_load_n(&memory->owners[i], __ATOMIC_RELAXED) & (SYSCALLS_JOB | SYSCALLS_WAITS)) == job->bpf.number;
+    return count;
+}
+
+/* First nobody may inherit it, then nobody counts for it, then nobody has it. */
+void syscalls_stop(struct syscalls_job *job)
+{
+    const struct bpf_memory *memory = &job->syscalls->memory;
+    if (job->is_stopped)
+        return;
+    job->is_stopped = true;
+    __atomic_store_n(&memory->wanted[job->bpf.number], 0, __ATOMIC_RELEASE);
+    job->syscalls->module->stop(job->syscalls->bpf, &job->bpf);
+    for (uint32_t i = 0; i < memory->owner_count; i++)
+        if ((__atomic_load_n(&memory->owners[i], __ATOMIC_RELAXED) & SYSCALLS_JOB) == job->bpf.number)
+            __atomic_store_n(&memory->owners[i], 0, __ATOMIC_RELAXED);
+}
+
+void syscalls_end(struct syscalls_job **job_at)
+{
+    struct syscalls_job *job = *job_at;
+    if (!job)
+        return;
+    syscalls_stop(job);
+    job->syscalls->jobs[job->bpf.number] = NULL;
+    job->syscalls->module->remove(job->syscalls->bpf, &job->bpf);
+    free(job);
+    *job_at = NULL;
+}

@@ -117,7 +117,7 @@ enum err tau_folder_dump(const char *folder, const struct tau_profile *profile)
 static enum err merge_dump(const char *folder, const char *dump_name, const struct tau_profile *dump)
 {
     char job[65], place[PATH_ROOM], path[PATH_ROOM], fresh[PATH_ROOM + 512], dump_path[PATH_ROOM], name[80];
-    struct tau_profile whole;
+    struct tau_profile whole = { 0 };
     tau_profiles_file_name(job, dump->job.id);
     snprintf(name, sizeof name, "profiles/%c", *job ? *job : '_');
     if (!join(place, folder, name) || !join(dump_path, folder, dump_name))
@@ -126,11 +126,13 @@ static enum err merge_dump(const char *folder, const char *dump_name, const stru
     if (!join(path, place, name) || snprintf(fresh, sizeof fresh, "%s" NEW_MARK "%s", path, dump_name) >= PATH_ROOM)
         return USAGE;
     enum err err = tau_folder_make(place);
-    if (!err)
-        err = tau_profile_load(&whole, path);
-    if (err && err != ABSENT)
+    if (err)
         return err;
-    err = err == ABSENT ? OK : tau_profile_merge(&whole, dump);
+    err = tau_profile_load(&whole, path);
+    if (!err)
+        err = tau_profile_merge(&whole, dump);
+    else if (err == ABSENT)
+        err = OK; /* the first */
     if (!err)
         err = write_file(fresh, whole.count ? &whole : dump);
     tau_profile_clear(&whole);
@@ -185,7 +187,7 @@ static enum err walk(const char *path, enum err (*each)(void *context, const cha
 {
     DIR *dir = opendir(path);
     enum err err = dir ? OK : err_from_errno(errno);
-    for (const struct dirent *entry; !err && (entry = readdir(dir));)
+    for (const struct dirent *entry; dir && !err && (entry = readdir(dir));)
         if (entry->d_name[0] != '.')
             err = each(context, entry->d_name);
     if (dir)
@@ -195,7 +197,7 @@ static enum err walk(const char *path, enum err (*each)(void *context, const cha
 
 struct merging {
     const char *folder, *place;
-    uint64_t *merged;
+    uint64_t merged;
 };
 
 static enum err mend_one(void *context, const char *name)
@@ -219,8 +221,8 @@ static enum err mend_place(void *context, const char *name)
 
 static enum err take_entry(void *context, const char *name)
 {
-    const struct merging *merging = context;
-    return ends_with(name, DUMP_END) ? take_dump(merging->folder, name, merging->merged) : OK;
+    struct merging *merging = context;
+    return ends_with(name, DUMP_END) ? take_dump(merging->folder, name, &merging->merged) : OK;
 }
 
 /* Tau's own proxy says in the lock who it is, and touches it; we hold it with flock too. */
@@ -254,7 +256,7 @@ static void unlock(int fd)
 
 enum err tau_folder_merge(const char *folder, uint64_t *merged)
 {
-    struct merging merging = { .folder = folder, .merged = merged };
+    struct merging merging = { .folder = folder };
     char places[PATH_ROOM];
     int fd = -1;
     enum err err = lock(folder, &fd);
@@ -263,6 +265,7 @@ enum err tau_folder_merge(const char *folder, uint64_t *merged)
     if (join(places, folder, "profiles"))
         walk(places, mend_place, &merging);
     err = walk(folder, take_entry, &merging);
+    *merged += merging.merged;
     unlock(fd);
     return err;
 }

@@ -120,6 +120,8 @@ static void add_values(struct tau_snapshot *to, const struct tau_snapshot *from)
 /* Adds to the metric of this name, or behind the others. There is room: nothing moves while the dictionary lives. */
 static enum err absorb(struct tau_profile *profile, struct dictionary *names, const struct tau_snapshot *from)
 {
+    if (profile->count >= profile->room)
+        return FULL;
     struct tau_snapshot *next = &profile->metrics[profile->count];
     *next = *from;
     end_text(next->doc, sizeof next->doc);

@@ -13,6 +13,9 @@
     X(agent) \
     X(top) \
     X(ls) \
+    X(get) \
+    X(list_metrics) \
+    X(track) \
     X(job) \
     X(ctl) \
     X(prometheus_config) \

@@ -107,7 +107,8 @@ complete_in_bash() {
 }
 
 @test "bash completes commands, options, choices and job ids" {
-    [ "$(complete_in_bash sonde li)" = list ]
+    [ "$(complete_in_bash sonde subm)" = submit ]
+    [ "$(complete_in_bash sonde li | xargs)" = "list list-metrics" ]
     [ "$(complete_in_bash sonde list --rev)" = --reverse ]
     [ "$(complete_in_bash sonde list --sort '')" = "start duration cpu memory processes name user" ]
     [ "$(complete_in_bash sonde list --sort = me)" = memory ]

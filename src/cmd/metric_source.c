@@ -1,0 +1,205 @@
+/* Over HTTP an answer is JSON; over tau's socket each metric is a struct of its own. */
+#include "cmd/metric_source.h"
+
+#include "show/metric_names.h"
+
+#include <string.h>
+
+void metric_source_init(struct metric_source *source, const struct metric_source_settings *settings)
+{
+    *source = (struct metric_source){ .settings = settings, .client = { -1 } };
+    buf_init(&source->answer, COMMAND_ANSWER_MAX);
+    buf_init(&source->path, 1u << 20);
+}
+
+void metric_source_clear(struct metric_source *source)
+{
+    tau_client_close(&source->client);
+    buf_clear(&source->answer);
+    buf_clear(&source->path);
+}
+
+/* Does any of the names mean this metric? */
+static bool is_asked_for(const struct metric_query *query, const char *name)
+{
+    if (!query->names)
+        return true;
+    for (const char *const *at = query->names; *at; at++)
+        if (metric_names_fit(*at, name))
+            return true;
+    return false;
+}
+
+static bool is_same(const char *text, const char *wanted)
+{
+    return wanted ? text && strcmp(text, wanted) == 0 : !text;
+}
+
+/* Keeps what is asked for: an agent may tell more. */
+static void sift(struct metric_list *list, const struct metric_source_settings *settings, const struct metric_query *query)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct metric_item *item = &list->items[i];
+        bool is_right = settings->job    ? is_same(item->job, settings->job)
+                        : settings->user ? is_same(item->user, settings->user) && !item->job
+                                         : !item->job && !item->user;
+        if (is_right && is_asked_for(query, item->name))
+            list->items[kept++] = *item;
+    }
+    list->count = kept;
+}
+
+static void add_text(struct buf *path, const char *key, const char *text)
+{
+    struct buf quoted;
+    if (!text)
+        return;
+    buf_init(&quoted, 1u << 16);
+    metric_names_add_query(&quoted, text);
+    buf_printf(path, "%s=%s&", key, buf_text(&quoted) + strlen("name="));
+    buf_clear(&quoted);
+}
+
+/* Names with a pattern are sought here, in all that there are. */
+static void make_path(struct metric_source *source, const struct metric_query *query)
+{
+    struct buf *path = &source->path;
+    bool is_exact = query->names != NULL;
+    buf_reset(path);
+    buf_add_text(path, "/programs?");
+    if (query->is_list)
+        buf_add_text(path, "list&");
+    if (source->settings->tau)
+        buf_add_text(path, "tau&");
+    add_text(path, "job", source->settings->job);
+    add_text(path, "user", source->settings->user);
+    for (const char *const *at = query->names; at && *at; at++)
+        is_exact = is_exact && strchr(*at, '{') && !metric_names_is_pattern(*at);
+    for (const char *const *at = query->names; is_exact && *at && path->size < 6000; at++) {
+        metric_names_add_query(path, *at);
+        buf_add_char(path, '&');
+    }
+    if (path->size >= 6000 && is_exact) { /* too long for a request: all, and sought here */
+        const struct metric_query all = { .is_list = query->is_list };
+        make_path(source, &all);
+    }
+}
+
+static enum err ask_agent(struct metric_source *source, const struct metric_query *query, struct metric_list *list,
+                          struct buf *why)
+{
+    buf_reset(&source->answer);
+    make_path(source, query);
+    enum err err = command_ask_quietly(source->settings->host, "GET", buf_text(&source->path), (struct bytes){ 0 },
+                                       &source->answer, why);
+    if (err)
+        return err;
+    err = metric_list_read(list, buf_text(&source->answer), source->answer.size);
+    if (err)
+        buf_add_text(why, "the agent's answer cannot be read; is it of another version?");
+    sift(list, source->settings, query);
+    return err;
+}
+
+static void take_descriptor(void *context, const struct tau_descriptor *descriptor)
+{
+    struct metric_list *list = context;
+    struct metric_item *item = metric_list_add(list);
+    if (!item)
+        return;
+    item->name = metric_list_text(list, descriptor->name);
+    item->doc = metric_list_text(list, descriptor->doc);
+    item->type = descriptor->type == TAU_COUNTER ? METRIC_LIST_COUNTER
+                 : descriptor->type == TAU_GAUGE ? METRIC_LIST_GAUGE
+                                                 : METRIC_LIST_OTHER;
+}
+
+static void take_event(void *context, const struct tau_event *event)
+{
+    struct metric_list *list = context;
+    struct metric_item *item = metric_list_add(list);
+    if (!item)
+        return;
+    item->name = metric_list_text(list, event->name);
+    item->value = event->value;
+    item->ts_s = event->update_s;
+}
+
+/* One after the other, in the order in which they were named; unknown ones are left out. */
+static enum err ask_each(struct metric_source *source, const struct metric_query *query, struct metric_list *list)
+{
+    enum err err = OK;
+    for (const char *const *at = query->names; *at && !err; at++) {
+        struct tau_event event;
+        err = tau_client_value(&source->client, *at, &event);
+        if (!err)
+            take_event(list, &event);
+        else if (err == ABSENT)
+            err = OK;
+    }
+    return err;
+}
+
+static bool has_patterns(const struct metric_query *query)
+{
+    for (const char *const *at = query->names; at && *at; at++)
+        if (metric_names_is_pattern(*at))
+            return true;
+    return false;
+}
+
+static enum err ask_tau(struct metric_source *source, const struct metric_query *query, struct metric_list *list)
+{
+    if (query->is_list || has_patterns(query) || !query->names) {
+        enum err err = query->is_list ? tau_client_list(&source->client, take_descriptor, list)
+                                      : tau_client_values(&source->client, take_event, list);
+        sift(list, &(struct metric_source_settings){ 0 }, query);
+        return err;
+    }
+    return ask_each(source, query, list);
+}
+
+static enum err connect_tau(struct metric_source *source, const char *path, bool is_usual, struct buf *why)
+{
+    if (source->client.fd >= 0)
+        return OK;
+    enum err err = tau_client_connect(&source->client, path, is_usual);
+    if (err == ABSENT)
+        buf_printf(why, "nobody listens at %s. Start 'sonde agent' or tau_metric_proxy, or name its socket with -u.", path);
+    else if (err == DENIED && is_usual)
+        buf_printf(why, "%s may not be used: it is another user's", path);
+    else if (err)
+        buf_printf(why, "cannot connect to %s: %s", path, err_text(err));
+    return err;
+}
+
+static enum err ask_socket(struct metric_source *source, const char *path, bool is_usual, const struct metric_query *query,
+                           struct metric_list *list, struct buf *why)
+{
+    enum err err = connect_tau(source, path, is_usual, why);
+    if (err)
+        return err;
+    err = ask_tau(source, query, list);
+    if (err)
+        buf_printf(why, "the proxy at %s %s", path,
+                   err == GONE ? "has closed the connection" : err == AGAIN ? "does not answer" : "speaks another language");
+    return err;
+}
+
+enum err metric_source_ask(struct metric_source *source, const struct metric_query *query, struct metric_list *list,
+                           struct buf *why)
+{
+    const char *socket = source->settings->tau_socket;
+    char usual[TAU_CLIENT_PATH_MAX];
+    if (socket && *socket)
+        return ask_socket(source, socket, false, query, list, why);
+    if (source->client.fd < 0) {
+        enum err err = ask_agent(source, query, list, why);
+        if (err != ABSENT || !socket)
+            return err;
+        buf_reset(why);
+    }
+    tau_client_usual_path(usual);
+    return ask_socket(source, usual, true, query, list, why);
+}

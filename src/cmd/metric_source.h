@@ -1,0 +1,49 @@
+/* Where sonde get, list-metrics and track have metrics from: the agent of this node or of another, or a proxy of tau's. */
+#ifndef SONDE_CMD_METRIC_SOURCE_H
+#define SONDE_CMD_METRIC_SOURCE_H
+
+#include "cmd/command_agent.h"
+#include "show/metric_list.h"
+#include "wire/tau_client.h"
+
+/* The options that the three share; the first members of their settings. */
+struct metric_source_settings {
+    const char *host;       /* NULL: this node */
+    const char *tau_socket; /* NULL: the agent; "": the agent, else tau's usual socket */
+    const char *job, *user; /* NULL: the sums over all */
+    bool tau;               /* with tau's names for MPI and system calls */
+};
+
+#define METRIC_SOURCE_OPTIONS(of) \
+    { .letter = 'j', .name = "job", .argument = "JOB", .type = OPTION_TEXT, .offset = offsetof(of, source.job), \
+      .help = "Of this job, in place of the sums over the node" }, \
+    { .letter = 'U', .name = "user", .argument = "USER", .type = OPTION_TEXT, .offset = offsetof(of, source.user), \
+      .help = "Of this user's programs, in place of the sums over the node" }, \
+    { .name = "tau", .type = OPTION_FLAG, .offset = offsetof(of, source.tau), \
+      .help = "Also under tau's names: tau_hits_total{function=\"mpi_send\"}, strace_hits_total{scall=\"read\"}" }, \
+    { .name = "tau-socket", .argument = "PATH", .type = OPTION_TEXT, .offset = offsetof(of, source.tau_socket), \
+      .help = "Ask a tau_metric_proxy, or an agent in its place, through this socket with tau's own messages; '' is this " \
+              "node's agent or else tau's usual socket" }, \
+    { .name = "host", .argument = "HOST", .type = OPTION_TEXT, .offset = offsetof(of, source.host), \
+      .help = "Ask the agent of HOST, HOST:PORT, or that with this socket" }
+
+struct metric_source {
+    const struct metric_source_settings *settings;
+    struct tau_client client; /* fd -1: none */
+    struct buf answer, path;
+};
+
+/* What is asked for. */
+struct metric_query {
+    bool is_list;             /* descriptions alone */
+    const char *const *names; /* quoted; NULL-terminated; NULL: all */
+};
+
+void metric_source_init(struct metric_source *source, const struct metric_source_settings *settings);
+void metric_source_clear(struct metric_source *source);
+
+/* Fills list, which is empty. On an error why says what is wrong; it may be asked again later, and connects anew. */
+enum err metric_source_ask(struct metric_source *source, const struct metric_query *query, struct metric_list *list,
+                           struct buf *why);
+
+#endif

@@ -1,0 +1,186 @@
+/* A list that grows, its texts in pieces that never move, and the reader of JSON that fills it. */
+#include "show/metric_list.h"
+
+#include "base/json_read.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE_BYTES 65536
+#define TEXT_MAX (1u << 20)
+
+struct metric_list_piece {
+    struct metric_list_piece *next;
+    size_t used, room;
+    char data[];
+};
+
+void metric_list_init(struct metric_list *list)
+{
+    *list = (struct metric_list){ 0 };
+}
+
+void metric_list_clear(struct metric_list *list)
+{
+    for (struct metric_list_piece *piece = list->pieces, *next; piece; piece = next) {
+        next = piece->next;
+        free(piece);
+    }
+    free(list->items);
+    metric_list_init(list);
+}
+
+struct metric_item *metric_list_add(struct metric_list *list)
+{
+    if (list->count == list->room) {
+        size_t room = list->room ? 2 * list->room : 64;
+        struct metric_item *grown = reallocarray(list->items, room, sizeof *grown);
+        if (!grown)
+            return NULL;
+        list->items = grown;
+        list->room = room;
+    }
+    struct metric_item *item = &list->items[list->count++];
+    *item = (struct metric_item){ .name = "", .doc = "", .unit = "", .value = NAN, .ts_s = NAN };
+    for (size_t i = 0; i < METRIC_LIST_SPREAD; i++)
+        item->spread[i] = NAN;
+    return item;
+}
+
+const char *metric_list_text(struct metric_list *list, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    struct metric_list_piece *piece = list->pieces;
+    if (!piece || piece->room - piece->used < size) {
+        size_t room = size > PIECE_BYTES ? size : PIECE_BYTES;
+        piece = malloc(sizeof *piece + room);
+        if (!piece)
+            return "";
+        *piece = (struct metric_list_piece){ .next = list->pieces, .room = room };
+        list->pieces = piece;
+    }
+    char *copy = memcpy(piece->data + piece->used, text, size);
+    piece->used += size;
+    return copy;
+}
+
+struct reader {
+    struct json_read json;
+    struct metric_list *list;
+    struct buf key, text;
+};
+
+/* NULL for null. */
+static const char *read_text(struct reader *reader)
+{
+    if (json_read_type(&reader->json) == JSON_NULL) {
+        json_read_null(&reader->json);
+        return NULL;
+    }
+    return json_read_text(&reader->json, &reader->text) ? metric_list_text(reader->list, buf_text(&reader->text)) : "";
+}
+
+static const char *read_some_text(struct reader *reader)
+{
+    const char *text = read_text(reader);
+    return text ? text : "";
+}
+
+static double read_number(struct reader *reader)
+{
+    double value = NAN;
+    if (json_read_type(&reader->json) == JSON_NULL)
+        json_read_null(&reader->json);
+    else
+        json_read_f64(&reader->json, &value);
+    return value;
+}
+
+static enum metric_list_type read_type(struct reader *reader)
+{
+    const char *name = read_some_text(reader);
+    return strcmp(name, "counter") == 0     ? METRIC_LIST_COUNTER
+           : strcmp(name, "gauge") == 0     ? METRIC_LIST_GAUGE
+           : strcmp(name, "histogram") == 0 ? METRIC_LIST_HISTOGRAM
+                                            : METRIC_LIST_OTHER;
+}
+
+static bool read_spread(struct reader *reader, struct metric_item *item)
+{
+    static const char *const names[METRIC_LIST_SPREAD] = { "sum", "min", "max", "mean", "programs" };
+    for (size_t i = 0; i < METRIC_LIST_SPREAD; i++)
+        if (strcmp(buf_text(&reader->key), names[i]) == 0) {
+            item->spread[i] = read_number(reader);
+            return true;
+        }
+    return false;
+}
+
+static void read_field(struct reader *reader, struct metric_item *item)
+{
+    const char *key = buf_text(&reader->key);
+    if (strcmp(key, "name") == 0)
+        item->name = read_some_text(reader);
+    else if (strcmp(key, "doc") == 0)
+        item->doc = read_some_text(reader);
+    else if (strcmp(key, "unit") == 0)
+        item->unit = read_some_text(reader);
+    else if (strcmp(key, "job") == 0)
+        item->job = read_text(reader);
+    else if (strcmp(key, "user") == 0)
+        item->user = read_text(reader);
+    else if (strcmp(key, "type") == 0)
+        item->type = read_type(reader);
+    else if (strcmp(key, "value") == 0)
+        item->value = read_number(reader);
+    else if (strcmp(key, "ts") == 0)
+        item->ts_s = read_number(reader);
+    else if (!read_spread(reader, item))
+        json_read_skip(&reader->json);
+}
+
+static enum err read_metrics(struct reader *reader)
+{
+    json_read_array(&reader->json);
+    while (json_read_more(&reader->json)) {
+        struct metric_item *item = metric_list_add(reader->list);
+        if (!item)
+            return NOMEM;
+        json_read_object(&reader->json);
+        while (json_read_key(&reader->json, &reader->key))
+            read_field(reader, item);
+        if (!*item->name)
+            return CORRUPT;
+    }
+    return OK;
+}
+
+enum err metric_list_read(struct metric_list *list, const char *text, size_t size)
+{
+    struct reader reader = { .list = list };
+    bool has_metrics = false;
+    enum err err = OK;
+    buf_init(&reader.key, TEXT_MAX);
+    buf_init(&reader.text, TEXT_MAX);
+    json_read_init(&reader.json, text, size);
+    json_read_object(&reader.json);
+    while (!err && json_read_key(&reader.json, &reader.key))
+        if (strcmp(buf_text(&reader.key), "metrics") == 0) {
+            has_metrics = true;
+            err = read_metrics(&reader);
+        } else {
+            json_read_skip(&reader.json);
+        }
+    if (!err && (!json_read_end(&reader.json) || !has_metrics))
+        err = CORRUPT;
+    buf_clear(&reader.key);
+    buf_clear(&reader.text);
+    return err;
+}
+
+const char *metric_list_type_name(enum metric_list_type type)
+{
+    static const char *const names[] = { "TAU_METRIC_NULL", "TAU_METRIC_COUNTER", "TAU_METRIC_GAUGE", "TAU_METRIC_HISTOGRAM" };
+    return names[type];
+}

@@ -28,7 +28,7 @@
 #define BOARD_HEAD_SLOTS 8u
 #define BOARD_CHUNKS_MAX (BOARD_BYTES_MAX / BOARD_PAGE)
 #define BOARD_SLOTS_MAX (BOARD_CHUNK_SLOTS - BOARD_HEAD_SLOTS)
-#define BOARD_BOUNDS_MAX (BOARD_SLOTS_MAX - 2)
+#define BOARD_BOUNDS_MAX (BOARD_SLOTS_MAX - 3)
 #define BOARD_NONE 0u
 
 enum board_state { BOARD_ALIVE = 1, BOARD_ENDED = 2 };
@@ -70,15 +70,15 @@ struct board_block {
 _Static_assert(sizeof(struct board_block) == BOARD_HEAD_SLOTS * 8, "the head takes the first slots");
 
 enum board_kind {
-    BOARD_COUNTER = 1, /* one slot */
-    BOARD_GAUGE = 2,   /* one slot, BOARD_F64, see board_gauge_bits */
+    BOARD_COUNTER = 1,
+    BOARD_GAUGE = 2,     /* one slot, BOARD_F64, see board_gauge_bits */
     BOARD_HISTOGRAM = 3, /* a slot for each bound and one for what is beyond (how many: not cumulative), then the sum */
 };
 
 /* Of a counter, or of the sum of a histogram. */
 enum board_type {
     BOARD_U64 = 1,
-    BOARD_F64 = 2,
+    BOARD_F64 = 2,   /* two slots, both to be summed: the second is for handlers of signals */
     BOARD_TICKS = 3, /* of a counter: u64 of board_ticks(), told as seconds */
 };
 
@@ -94,6 +94,12 @@ struct board_descriptor {
     uint32_t help_bytes;
     uint32_t rest;
 };
+
+static inline uint32_t board_slot_count(uint32_t kind, uint32_t type, uint32_t bounds)
+{
+    uint32_t sum = type == BOARD_F64 ? 2 : 1;
+    return kind == BOARD_HISTOGRAM ? bounds + 1 + sum : kind == BOARD_COUNTER ? sum : 1;
+}
 
 /* A page begins as zeros, and a gauge that was never set is not 0: its slot holds the bits turned so that 0 is a NaN of our own.
  * What a program sets to NaN is not known either. */

@@ -148,6 +148,7 @@ static struct board_thread *my_thread(struct board *board)
     }
     if (thread) {
         thread->tid = tid;
+        thread->busy = 0; /* it may have ended in a handler */
         board_mine = thread;
     }
     return thread;
@@ -238,6 +239,17 @@ uint64_t *board_slots_slow(struct board *board, uint32_t metric)
     uint64_t *slots = slots_locked(board, metric);
     board_arena_unlock(arena, signals);
     return slots + slot;
+}
+
+void board_add_f64_interrupting(uint64_t *slot, double value) /* NOLINT(readability-non-const-parameter) */
+{
+    uint64_t before = __atomic_load_n(slot, __ATOMIC_RELAXED), after;
+    do {
+        double sum;
+        memcpy(&sum, &before, sizeof sum);
+        sum += value;
+        memcpy(&after, &sum, sizeof after);
+    } while (!__atomic_compare_exchange_n(slot, &before, after, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
 void board_gauge_add(uint64_t *slot, double value) /* NOLINT(readability-non-const-parameter) */

@@ -64,16 +64,22 @@ size_t board_label(char *labels, size_t size, size_t room, const char *name, con
 /* A thread's chunks by their numbers. Memory of the arena: after a fork count is 0 in the child. */
 struct board_thread {
     uint32_t count; /* of chunks */
+    uint32_t busy;  /* adds to a real: see board_add_f64 */
     int32_t tid;
     uint32_t number, room;
     struct board_thread *next;
     uint64_t *chunks[1]; /* NULL: not made yet; of count */
 };
 
-#define BOARD_TLS __thread __attribute__((tls_model("initial-exec"), visibility("hidden")))
+/* libsonde shows it to the programs, under another name. */
+#ifndef BOARD_MINE_VISIBILITY
+#define BOARD_MINE_VISIBILITY "hidden"
+#endif
+#define BOARD_TLS __thread __attribute__((tls_model("initial-exec"), visibility(BOARD_MINE_VISIBILITY)))
 extern BOARD_TLS struct board_thread *board_mine;
 
 uint64_t *board_slots_slow(struct board *board, uint32_t metric);
+void board_add_f64_interrupting(uint64_t *slot, double value);
 
 /* The calling thread's own slots of a metric (those of the process, if it is a gauge). Never NULL. Cheap: about a nanosecond. Ask
  * each time, or keep it within one call of your own: after a fork, and when the thread ends, it is another one's. */
@@ -99,21 +105,26 @@ static inline void board_add_u64(uint64_t *slot, uint64_t value) /* NOLINT(reada
 #endif
 }
 
-static inline void board_add_f64(uint64_t *slot, double value) /* NOLINT(readability-non-const-parameter) */
+/* The same for the sum of reals, which takes two slots and several instructions. A handler that comes in between sees that
+ * the thread is busy and takes the second one: 1 ns more than plain, and 1.5 ns less than an exchange each time. */
+static inline void board_add_f64(uint64_t *slots, double value) /* NOLINT(readability-non-const-parameter) */
 {
-    uint64_t before = __atomic_load_n(slot, __ATOMIC_RELAXED), after;
+    struct board_thread *mine = board_mine;
+    uint64_t bits;
     double sum;
-    bool is_done;
-    do {
-        memcpy(&sum, &before, sizeof sum);
-        sum += value;
-        memcpy(&after, &sum, sizeof after);
-#if defined(__x86_64__) && !defined(__clang_analyzer__) /* without a lock: no other thread writes here */
-        __asm__ volatile("cmpxchgq %3, %1" : "=@ccz"(is_done), "+m"(*slot), "+a"(before) : "r"(after) : "memory");
-#else
-        is_done = __atomic_compare_exchange_n(slot, &before, after, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-#endif
-    } while (!is_done);
+    if (__builtin_expect(__atomic_load_n(&mine->busy, __ATOMIC_RELAXED), 0)) {
+        board_add_f64_interrupting(slots + 1, value);
+        return;
+    }
+    __atomic_store_n(&mine->busy, 1, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    bits = __atomic_load_n(slots, __ATOMIC_RELAXED);
+    memcpy(&sum, &bits, sizeof sum);
+    sum += value;
+    memcpy(&bits, &sum, sizeof bits);
+    __atomic_store_n(slots, bits, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&mine->busy, 0, __ATOMIC_RELAXED);
 }
 
 /* A gauge's slot is shared by all threads. */

@@ -160,7 +160,7 @@ static bool agrees(const struct board_descriptor *there, const struct board_desc
 static uint32_t take_slots(struct board *board, const struct board_description *description)
 {
     bool is_of_process = description->kind == BOARD_GAUGE;
-    uint32_t slots = description->kind == BOARD_HISTOGRAM ? (uint32_t)description->bound_count + 2 : 1;
+    uint32_t slots = board_slot_count(description->kind, description->type, (uint32_t)description->bound_count);
     uint32_t at = board->next[is_of_process];
     uint32_t in_chunk = at & (BOARD_CHUNK_SLOTS - 1);
     if (at == 0)

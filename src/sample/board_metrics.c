@@ -49,7 +49,7 @@ static bool makes_sense(const struct board_descriptor *head, const char *bounds)
 
 static uint32_t slots_of(const struct board_descriptor *head)
 {
-    return head->kind == BOARD_HISTOGRAM ? head->bounds + 2u : 1u;
+    return board_slot_count(head->kind, head->type, head->bounds);
 }
 
 static enum err grow_slots(struct board_metrics *metrics, uint32_t chunks)
@@ -92,7 +92,7 @@ static enum err mark_slots(struct board_metrics *metrics, const struct board_des
     if (head->kind == BOARD_GAUGE)
         types[0] = SUM_LAST;
     else if (head->type == BOARD_F64)
-        types[count - 1] = SUM_F64;
+        types[count - 1] = types[count - 2] = SUM_F64;
     metrics->slot_count += count;
     return OK;
 }
@@ -207,7 +207,7 @@ static void take_number(struct board_value *value, const union board_slot *slot,
     }
     value->is_integer = value->type == BOARD_U64;
     value->u64 = value->is_integer ? slot->u64 : 0;
-    value->f64 = value->type == BOARD_F64     ? slot->f64
+    value->f64 = value->type == BOARD_F64     ? slot[0].f64 + slot[1].f64
                  : value->type == BOARD_TICKS ? (double)slot->u64 * seconds_per_tick
                                               : (double)slot->u64;
 }
@@ -218,7 +218,7 @@ void board_metrics_value(const struct board_metrics *metrics, size_t place, stru
     const union board_slot *slot = metrics->slots + head->metric;
     *value = (struct board_value){ .kind = head->kind, .type = head->type, .is_known = true };
     take_texts(value, head);
-    take_number(value, slot + slots_of(head) - 1, metrics->seconds_per_tick);
+    take_number(value, head->kind == BOARD_HISTOGRAM ? slot + head->bounds + 1 : slot, metrics->seconds_per_tick);
     if (value->kind != BOARD_HISTOGRAM)
         return;
     value->buckets = &slot->u64;

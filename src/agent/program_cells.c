@@ -254,8 +254,10 @@ void program_hold_leave(struct program_table *table, struct program_hold *hold, 
         hold->cell->metric->holds = hold->next;
     if (hold->next)
         hold->next->previous = hold->previous;
-    if (hold->is_set)
+    if (hold->is_set) {
+        program_gauge_add(&hold->cell->left, hold->value);
         touch_all(table, hold->cell, now_ns);
+    }
     hold->is_set = false;
 }
 

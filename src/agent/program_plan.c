@@ -1,4 +1,4 @@
-/* Four keys. */
+/* Six keys. */
 #include "agent/program_plan.h"
 
 #include "agent/plan.h"
@@ -12,6 +12,7 @@
 void program_plan_clear(struct program_plan *plan)
 {
     free(plan->tau);
+    free(plan->profiles);
     *plan = (struct program_plan){ 0 };
 }
 
@@ -19,7 +20,8 @@ enum err program_plan_copy(struct program_plan *copy, const struct program_plan 
 {
     *copy = *plan;
     copy->tau = plan->tau ? strdup(plan->tau) : NULL;
-    return plan->tau && !copy->tau ? NOMEM : OK;
+    copy->profiles = plan->profiles ? strdup(plan->profiles) : NULL;
+    return (plan->tau && !copy->tau) || (plan->profiles && !copy->profiles) ? NOMEM : OK;
 }
 
 static bool is_same(const char *a, const char *b)
@@ -30,7 +32,7 @@ static bool is_same(const char *a, const char *b)
 bool program_plan_equal(const struct program_plan *a, const struct program_plan *b)
 {
     return a->is_off == b->is_off && a->has_tau_names == b->has_tau_names && a->metrics_max == b->metrics_max
-           && is_same(a->tau, b->tau);
+           && a->is_worker == b->is_worker && is_same(a->tau, b->tau) && is_same(a->profiles, b->profiles);
 }
 
 static enum err parse_flag(const char *key, const char *value, bool *flag, struct buf *why)
@@ -42,31 +44,41 @@ static enum err parse_flag(const char *key, const char *value, bool *flag, struc
     return USAGE;
 }
 
-static enum err set_tau(struct program_plan *plan, const char *value, struct buf *why)
+/* A path that is absolute, or none; "" is what it is when nobody says anything. */
+static enum err set_path(char **path, const char *key, const char *value, struct buf *why)
 {
     if (*value && *value != '/' && strcmp(value, PLAN_NONE) != 0) {
-        buf_printf(why, "tau is the path of a socket, which begins with '/', or none, not '%.60s'", value);
+        buf_printf(why, "%s is a path, which begins with '/', or none, not '%.60s'", key, value);
         return USAGE;
     }
     char *copy = *value ? strdup(value) : NULL;
     if (*value && !copy)
         return NOMEM;
-    free(plan->tau);
-    plan->tau = copy;
+    free(*path);
+    *path = copy;
     return OK;
+}
+
+/* A flag whose zero is yes. */
+static enum err set_inverse(const char *key, const char *value, bool *flag, struct buf *why)
+{
+    bool is_on = !*flag;
+    enum err err = parse_flag(key, value, &is_on, why);
+    *flag = !is_on;
+    return err;
 }
 
 enum err program_plan_set(struct program_plan *plan, const char *key, const char *value, struct buf *why)
 {
-    static const char *const names[] = { "enabled", "tau", "tau_names", "metrics" };
-    if (strcmp(key, "enabled") == 0) {
-        bool is_on = !plan->is_off;
-        enum err err = parse_flag(key, value, &is_on, why);
-        plan->is_off = !is_on;
-        return err;
-    }
+    static const char *const names[] = { "enabled", "tau", "tau_names", "metrics", "profiles", "merge_profiles" };
+    if (strcmp(key, "enabled") == 0)
+        return set_inverse(key, value, &plan->is_off, why);
     if (strcmp(key, "tau") == 0)
-        return set_tau(plan, value, why);
+        return set_path(&plan->tau, key, value, why);
+    if (strcmp(key, "profiles") == 0)
+        return set_path(&plan->profiles, key, strcmp(value, PLAN_NONE) == 0 ? "" : value, why);
+    if (strcmp(key, "merge_profiles") == 0)
+        return set_inverse(key, value, &plan->is_worker, why);
     if (strcmp(key, "tau_names") == 0)
         return parse_flag(key, value, &plan->has_tau_names, why);
     if (strcmp(key, "metrics") == 0 && text_parse_u64(value, &plan->metrics_max) == OK && plan->metrics_max <= UINT32_MAX)
@@ -79,7 +91,8 @@ enum err program_plan_set(struct program_plan *plan, const char *key, const char
     else if (nearest.best)
         buf_printf(why, "there is no '%.60s' in [programs]; did you mean '%s'?", key, nearest.best);
     else
-        buf_printf(why, "there is no '%.60s' in [programs]; there are enabled, tau, tau_names and metrics", key);
+        buf_printf(why, "there is no '%.60s' in [programs]; there are enabled, tau, tau_names, metrics,"
+                        " profiles and merge_profiles", key);
     return USAGE;
 }
 
@@ -93,5 +106,8 @@ void program_plan_write(struct buf *out, const struct program_plan *plan)
                plan->has_tau_names ? "yes" : "no");
     buf_printf(out, "# At most so many metrics\n%smetrics = ", plan->metrics_max ? "" : "#");
     buf_add_u64(out, plan->metrics_max ? plan->metrics_max : PROGRAM_METRICS_MAX);
-    buf_add_char(out, '\n');
+    buf_printf(out, "\n# A folder for tau's profiles of jobs, written when a job's last program has gone\n%sprofiles = %s\n",
+               plan->profiles ? "" : "#", plan->profiles ? plan->profiles : PLAN_NONE);
+    buf_printf(out, "# Merge what other nodes leave in it\n%smerge_profiles = %s\n", plan->is_worker ? "" : "#",
+               plan->is_worker ? "no" : "yes");
 }

@@ -45,6 +45,7 @@ struct program_cell {
     struct program_cell *next, *previous;             /* of the metric; the node's is none of these */
     struct program_cell *next_in_scope;
     struct program_gauge gauge;     /* valid after program_table_settle */
+    struct program_gauge left;      /* over programs that have gone: what each had set last, for the profile of a job */
     struct program_hold shared;     /* of all who add to a counter, and need to remember nothing */
     double *buckets;                /* of a histogram: how many fell into each, the last one above all bounds */
 };

@@ -6,6 +6,7 @@
 #include "agent/program_cells.h"
 #include "agent/program_json.h"
 #include "agent/program_page.h"
+#include "agent/program_profile.h"
 #include "agent/tau_server.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -25,6 +26,7 @@ struct programs {
     struct program_jobs jobs;
     struct tau_gateway gateway;
     struct tau_server *tau; /* NULL: there is none */
+    struct tau_profiles *profiles; /* NULL: nobody wants them */
     struct users users;
 };
 
@@ -49,6 +51,17 @@ static enum err open_tau(struct programs *programs)
     return path ? err : OK;
 }
 
+static enum err open_profiles(struct programs *programs)
+{
+    const struct tau_profiles_settings settings = { programs->plan.profiles, programs->plan.is_worker };
+    if (!settings.folder)
+        return OK;
+    enum err err = tau_profiles_open(&programs->profiles, &settings);
+    if (err)
+        log_error("cannot write profiles of jobs to %s: %s", settings.folder, err_text(err));
+    return err;
+}
+
 enum err programs_open(struct programs **programs, const struct program_plan *plan, const struct programs_context *context)
 {
     *programs = NULL;
@@ -67,6 +80,8 @@ enum err programs_open(struct programs **programs, const struct program_plan *pl
         err = program_table_open(&new->table, &settings);
     new->gateway = (struct tau_gateway){ new->table, &new->jobs };
     if (!err)
+        err = open_profiles(new);
+    if (!err)
         err = open_tau(new);
     if (err)
         programs_close(programs);
@@ -79,6 +94,8 @@ void programs_close(struct programs **programs)
     if (!old)
         return;
     tau_server_close(&old->tau);
+    program_profile_put_all(old->profiles, old->table);
+    tau_profiles_close(&old->profiles);
     program_jobs_clear(&old->jobs);
     program_table_close(&old->table);
     program_plan_clear(&old->plan);
@@ -131,8 +148,10 @@ void programs_tend(struct programs *programs)
         next = scope->next;
         if (!*scope->user)
             name_user(programs, scope);
-        if (scope->kind == PROGRAM_JOB && !scope->is_known && !scope->programs && now_ns - scope->left_ns > LINGER_NS)
+        if (scope->kind == PROGRAM_JOB && !scope->is_known && !scope->programs && now_ns - scope->left_ns > LINGER_NS) {
+            program_profile_put(programs->profiles, scope);
             program_scope_drop(programs->table, scope);
+        }
     }
     program_table_unlock(programs->table);
 }

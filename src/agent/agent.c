@@ -120,15 +120,28 @@ static enum err open_parts(struct agent *agent)
     return err;
 }
 
+static bool needs_spool(const struct agent *agent, const struct plan *plan)
+{
+    return plan->uplink.collector_count || (!agent->settings.is_once && outlets_need_spool(plan));
+}
+
+/* What the sinks read. NULL: they are written at once. */
+static struct journal *spool_of(const struct agent *agent, const struct sender *sender)
+{
+    return sender && !agent->settings.is_once ? sender_spool(sender) : NULL;
+}
+
 static enum err open_plan(struct agent *agent)
 {
     struct buf why;
     buf_init(&why, WHY_MAX);
     enum err err = agent->settings.make_plan(agent->settings.context, &agent->plan, &why);
-    if (!err)
-        err = outlets_apply(&agent->outlets, &agent->plan, false, &why);
-    if (!err && agent->plan.uplink.collector_count)
+    if (!err && needs_spool(agent, &agent->plan))
         err = sender_open(&agent->sender, &agent->plan.uplink, agent->host.name, &why);
+    if (!err)
+        err = outlets_apply(&agent->outlets, &agent->plan, spool_of(agent, agent->sender), false, &why);
+    if (!err && agent->sender && !agent->settings.is_once)
+        sender_forget_old(agent->sender, &agent->plan);
     if (!err)
         err = sensors_apply(agent->sensors, &agent->plan, &why);
     if (err)
@@ -180,44 +193,71 @@ void agent_close(struct agent *agent)
     agent->signal_fd = agent->epoll_fd = -1;
 }
 
-/* The last of all to be applied: a spool that was opened is not closed again because something else is wrong. */
-static enum err apply_sender(struct agent *agent, const struct plan *next, bool anew, struct buf *why)
+static bool keeps_sender(const struct agent *agent, const struct plan *next)
 {
-    struct sender *fresh = NULL;
-    if (agent->sender && next->uplink.collector_count && sender_keeps(agent->sender, &next->uplink))
-        return anew || !uplink_plan_equal(&agent->plan.uplink, &next->uplink)
-                   ? sender_apply(agent->sender, &next->uplink, why) : OK;
-    enum err err = next->uplink.collector_count ? sender_open(&fresh, &next->uplink, agent->host.name, why) : OK;
-    if (err)
-        return err;
-    sender_close(&agent->sender, SEND_NS);
-    agent->sender = fresh;
+    return agent->sender && needs_spool(agent, next) && sender_keeps(agent->sender, &next->uplink);
+}
+
+/* The spool that next wants: the one that is there, another, none. */
+static enum err open_sender(struct agent *agent, const struct plan *next, struct sender **sender, struct buf *why)
+{
+    *sender = keeps_sender(agent, next) ? agent->sender : NULL;
+    return *sender || !needs_spool(agent, next) ? OK : sender_open(sender, &next->uplink, agent->host.name, why);
+}
+
+/* The last of all to be applied: a spool that was opened is not closed again because something else is wrong. */
+static enum err change_sender_take(struct agent *agent, const struct plan *next, struct sender *sender, bool anew,
+                                   struct buf *why)
+{
+    if (sender != agent->sender) {
+        sender_close(&agent->sender, SEND_NS);
+        agent->sender = sender;
+    } else if (sender && (anew || !uplink_plan_equal(&agent->plan.uplink, &next->uplink))) {
+        enum err err = sender_apply(sender, &next->uplink, why);
+        if (err)
+            return err;
+    }
+    if (sender)
+        sender_forget_old(sender, next);
     return OK;
+}
+
+static enum err apply(struct agent *agent, const struct plan *next, bool anew, struct buf *why)
+{
+    struct sender *sender = NULL;
+    enum err err = sensors_apply(agent->sensors, next, why);
+    if (!err)
+        err = open_sender(agent, next, &sender, why);
+    if (!err)
+        err = outlets_apply(&agent->outlets, next, spool_of(agent, sender), anew, why);
+    if (!err)
+        err = agent_listen_apply(agent, next, why);
+    if (!err)
+        err = change_sender_take(agent, next, sender, anew, why);
+    if (!err)
+        return OK;
+    struct buf ignored;
+    buf_init(&ignored, WHY_MAX);
+    sensors_apply(agent->sensors, &agent->plan, &ignored);
+    outlets_apply(&agent->outlets, &agent->plan, spool_of(agent, agent->sender), false, &ignored);
+    buf_clear(&ignored);
+    if (sender != agent->sender)
+        sender_close(&sender, 0);
+    return err;
 }
 
 enum err agent_apply_take(struct agent *agent, struct plan *next, bool anew, struct buf *why)
 {
-    struct buf ignored;
-    buf_init(&ignored, WHY_MAX);
-    enum err err = sensors_apply(agent->sensors, next, why);
-    if (!err)
-        err = outlets_apply(&agent->outlets, next, anew, why);
-    if (!err)
-        err = agent_listen_apply(agent, next, why);
-    if (!err)
-        err = apply_sender(agent, next, anew, why);
-    if (err) {
-        sensors_apply(agent->sensors, &agent->plan, &ignored);
-        outlets_apply(&agent->outlets, &agent->plan, false, &ignored);
+    enum err err = apply(agent, next, anew, why);
+    if (err)
         plan_clear(next);
-    } else {
+    else {
         plan_clear(&agent->plan);
         agent->plan = *next;
         if (agent->serve)
             serve_limit(agent->serve, agent->plan.series);
         *next = (struct plan){ 0 };
     }
-    buf_clear(&ignored);
     schedule_arm(&agent->schedule);
     return err;
 }
@@ -278,11 +318,12 @@ static void tend_sender(struct agent *agent)
         agent->link = figures.uplink.state;
         self_forget_code(); /* what libzmq and its libraries need to begin they do not need to go on: 3 MB */
     }
-    self_uplink(&(struct self_uplink){
-        .is_up = figures.uplink.state == UPLINK_UP, .sent_bytes = figures.uplink.bytes_sent,
-        .unsent_bytes = figures.uplink.lag_bytes, .unsent_ns = figures.uplink.lag_ns,
-        .lost = figures.unspooled + figures.spool.lost_records,
-    });
+    if (figures.has_uplink)
+        self_uplink(&(struct self_uplink){
+            .is_up = figures.uplink.state == UPLINK_UP, .sent_bytes = figures.uplink.bytes_sent,
+            .unsent_bytes = figures.uplink.lag_bytes, .unsent_ns = figures.uplink.lag_ns,
+            .lost = figures.unspooled + figures.spool.lost_records,
+        });
 }
 
 /* What is to be done once a second, at a tick if there is one. */
@@ -379,9 +420,10 @@ static enum err end(struct agent *agent, enum err err)
     if (agent->jobs && agent->sensors)
         jobs_read(agent->jobs); /* who ended just now has a last sample */
     agent_close(agent);
-    sender_close(&agent->sender, SEND_NS);
     present_clear(&agent->present);
-    return outlets_close(&agent->outlets) || err ? err : IO;
+    bool is_written = outlets_close(&agent->outlets);
+    sender_close(&agent->sender, SEND_NS);
+    return is_written || err ? err : IO;
 }
 
 enum err agent_run(const struct agent_settings *settings)
@@ -409,7 +451,9 @@ enum err agent_once(const struct agent_settings *settings)
     struct agent *agent = calloc(1, sizeof *agent);
     if (!agent)
         return NOMEM;
-    enum err err = agent_open(agent, settings);
+    struct agent_settings once = *settings;
+    once.is_once = true;
+    enum err err = agent_open(agent, &once);
     if (!err)
         sensors_read_all(agent->sensors, clock_monotonic_ns() + ONCE_NS);
     err = end(agent, err);

@@ -17,6 +17,7 @@ struct agent_settings {
     /* Makes the plan, at the start and at each SIGHUP: nothing stands in plan yet. USAGE: why says what is wrong. */
     enum err (*make_plan)(void *context, struct plan *plan, struct buf *why);
     void *context;
+    bool is_once; /* sinks are written at once, and not by way of the spool */
 };
 
 struct agent {
@@ -32,7 +33,7 @@ struct agent {
     struct programs *programs; /* NULL: nobody listens to them */
     struct outlets outlets;
     struct present present;
-    struct sender *sender; /* NULL: nothing leaves the node */
+    struct sender *sender; /* NULL: there is no spool, as nobody would read it */
     enum uplink_state link; /* of it, when we looked last */
     struct notify notify;
     int epoll_fd, signal_fd;

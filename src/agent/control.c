@@ -127,6 +127,23 @@ static void add_sensors(struct json *json, struct agent *agent)
     json_end_array(json);
 }
 
+/* One that reads the spool. */
+static void add_outlet(struct json *json, struct outlet *outlet)
+{
+    struct outlet_figures figures;
+    outlet_figures(outlet, &figures);
+    json_field_u64(json, "failures", figures.failures);
+    if (figures.why[0])
+        json_field_text(json, "why", figures.why);
+    json_field_u64(json, "batches", figures.batches);
+    json_field_u64(json, "samples", figures.samples);
+    json_field_u64(json, "gaps", figures.gaps);
+    json_field_u64(json, "refused", figures.refused);
+    json_field_u64(json, "lag_bytes", figures.lag_bytes);
+    json_field_u64(json, "lag_ns", figures.lag_ns);
+    json_field_u64(json, "success_ns", figures.success_ns);
+}
+
 static void add_sinks(struct json *json, const struct outlets *outlets)
 {
     json_key(json, "sinks");
@@ -136,7 +153,10 @@ static void add_sinks(struct json *json, const struct outlets *outlets)
             continue;
         json_begin_object(json);
         json_field_text(json, "name", outlets->list[i].choice.sink->name);
-        json_field_u64(json, "failures", outlets->list[i].failures);
+        if (outlets->list[i].outlet)
+            add_outlet(json, outlets->list[i].outlet);
+        else
+            json_field_u64(json, "failures", outlets->list[i].failures);
         add_settings(json, &outlets->list[i].choice.settings);
         json_end_object(json);
     }
@@ -157,12 +177,10 @@ static void add_spool(struct json *json, const struct sender_figures *figures)
     json_end_object(json);
 }
 
-static void add_uplink(struct json *json, struct sender *sender)
+static void add_uplink(struct json *json, const struct sender_figures *figures)
 {
     static const char *const states[] = { "idle", "connecting", "up", "refused", "waiting" };
-    struct sender_figures figures;
-    sender_figures(sender, &figures);
-    const struct uplink_figures *uplink = &figures.uplink;
+    const struct uplink_figures *uplink = &figures->uplink;
     json_key(json, "uplink");
     json_begin_object(json);
     json_field_text(json, "state", states[uplink->state]);
@@ -178,8 +196,18 @@ static void add_uplink(struct json *json, struct sender *sender)
     json_field_u64(json, "lag_bytes", uplink->lag_bytes);
     json_field_u64(json, "lag_ns", uplink->lag_ns);
     json_field_u64(json, "unreadable", uplink->unreadable);
-    add_spool(json, &figures);
+    add_spool(json, figures);
     json_end_object(json);
+}
+
+static void add_sender(struct json *json, struct sender *sender)
+{
+    struct sender_figures figures;
+    sender_figures(sender, &figures);
+    if (figures.has_uplink)
+        add_uplink(json, &figures);
+    else
+        add_spool(json, &figures);
 }
 
 static void add_state(struct json *json, struct agent *agent)
@@ -197,7 +225,7 @@ static void add_state(struct json *json, struct agent *agent)
     add_sensors(json, agent);
     add_sinks(json, &agent->outlets);
     if (agent->sender)
-        add_uplink(json, agent->sender);
+        add_sender(json, agent->sender);
 }
 
 static void write_answer(struct buf *answer, struct agent *agent, const char *error)

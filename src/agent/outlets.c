@@ -4,109 +4,178 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define FLUSH_NS (5 * NS_PER_S)
+#include <string.h>
+#include <time.h>
 
-static void outlet_free(struct outlet *outlet)
+#define FLUSH_NS (5 * NS_PER_S)
+#define PAUSE_NS (250 * NS_PER_MS)
+
+static void one_free(struct outlets_one *one)
 {
-    sink_choice_clear(&outlet->choice);
-    *outlet = (struct outlet){ 0 };
+    sink_choice_clear(&one->choice);
+    *one = (struct outlets_one){ 0 };
 }
 
-static enum err outlet_open(struct outlet *outlet, const struct sink_choice *choice, struct buf *why)
+static bool is_open(const struct outlets_one *one)
 {
-    *outlet = (struct outlet){ 0 };
-    enum err err = sink_choice_copy(&outlet->choice, choice);
+    return one->state || one->outlet;
+}
+
+bool outlets_need_spool(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->sink_count; i++)
+        if (plan->sinks[i].sink->may_block)
+            return true;
+    return false;
+}
+
+static struct journal *journal_of(const struct sink_choice *choice, struct journal *journal)
+{
+    return choice->sink->may_block ? journal : NULL;
+}
+
+/* It is opened here and not by its thread, so that settings that make no sense are told before anything changes. */
+static enum err one_open(struct outlets_one *one, const struct sink_choice *choice, struct journal *journal, struct buf *why)
+{
+    *one = (struct outlets_one){ .journal = journal_of(choice, journal) };
+    enum err err = sink_choice_copy(&one->choice, choice);
     if (!err)
-        err = sink_choice_open(&outlet->choice, &outlet->state, why);
-    if (!err && outlet->choice.sink->may_block)
-        err = aside_open(&outlet->aside, outlet->choice.sink, outlet->state);
+        err = sink_choice_open(&one->choice, &one->state, why);
+    if (!err && one->journal) {
+        struct outlet_settings settings = { .journal = journal, .choice = &one->choice, .state = one->state };
+        err = outlet_open(&one->outlet, &settings);
+        if (!err)
+            one->state = NULL;
+    }
     if (err) {
-        sink_choice_close(&outlet->choice, &outlet->state);
-        outlet_free(outlet);
+        sink_choice_close(&one->choice, &one->state);
+        one_free(one);
     }
     return err;
 }
 
-static bool outlet_close(struct outlet *outlet)
+/* What cannot be written now may be a little later; there is nobody who would try it again after us. */
+static enum err flush(struct outlets_one *one)
+{
+    uint64_t until_ns = clock_monotonic_ns() + FLUSH_NS;
+    for (;;) {
+        enum err err = one->choice.sink->flush(one->state, until_ns);
+        if (!err || err == GONE || !one->choice.sink->may_block || clock_monotonic_ns() + PAUSE_NS >= until_ns)
+            return err;
+        nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
+    }
+}
+
+/* What a sink with a thread could not hand over stays in the spool. */
+static bool one_close(struct outlets_one *one)
 {
     enum err err = OK;
-    if (outlet->state) {
-        err = outlet->aside ? aside_close(&outlet->aside, FLUSH_NS)
-                            : outlet->choice.sink->flush(outlet->state, clock_monotonic_ns() + FLUSH_NS);
+    outlet_close(&one->outlet, FLUSH_NS);
+    if (one->state) {
+        err = flush(one);
         if (err && err != GONE)
-            log_error("cannot write all of the sink %s: %s", outlet->choice.sink->name,
-                      sink_choice_message(&outlet->choice, outlet->state, err));
-        sink_choice_close(&outlet->choice, &outlet->state);
+            log_error("cannot write all of the sink %s: %s", one->choice.sink->name,
+                      sink_choice_message(&one->choice, one->state, err));
+        sink_choice_close(&one->choice, &one->state);
     }
-    outlet_free(outlet);
+    one_free(one);
     return !err || err == GONE;
 }
 
-static struct outlet *find(struct outlets *outlets, const struct sink_choice *choice)
+static struct outlets_one *find(struct outlets *outlets, const struct sink_choice *choice, const struct journal *journal)
 {
     for (size_t i = 0; i < outlets->count; i++)
-        if (outlets->list[i].state && sink_choice_equal(&outlets->list[i].choice, choice))
+        if (is_open(&outlets->list[i]) && outlets->list[i].journal == journal
+            && sink_choice_equal(&outlets->list[i].choice, choice))
             return &outlets->list[i];
     return NULL;
 }
 
-enum err outlets_apply(struct outlets *outlets, const struct plan *plan, bool anew, struct buf *why)
+/* Another password is another sink, at the same place in the spool: one of them at a time. */
+static void make_way(struct outlets *outlets, const struct sink_choice *choice)
+{
+    char name[64];
+    outlet_name(choice, name);
+    for (size_t i = 0; i < outlets->count; i++)
+        if (outlets->list[i].outlet && !strcmp(outlet_instance(outlets->list[i].outlet), name))
+            one_close(&outlets->list[i]);
+}
+
+static enum err open_next(struct outlets *outlets, struct outlets *next, const struct sink_choice *choice,
+                          struct journal *journal, struct buf *why)
+{
+    if (find(next, choice, journal_of(choice, journal)))
+        return OK; /* given twice, it is one */
+    if (journal_of(choice, journal))
+        make_way(outlets, choice);
+    return one_open(&next->list[next->count], choice, journal, why);
+}
+
+/* One that was moved to another list is empty in this one. */
+static void close_all(struct outlets *outlets)
+{
+    for (size_t i = 0; i < outlets->count; i++)
+        if (outlets->list[i].choice.sink)
+            one_close(&outlets->list[i]);
+}
+
+static bool has_path(const struct sink_choice *choice)
+{
+    return setting_list_find(&choice->settings, "path");
+}
+
+enum err outlets_apply(struct outlets *outlets, const struct plan *plan, struct journal *journal, bool anew, struct buf *why)
 {
     struct outlets next = { 0 };
-    struct outlet *kept[PLAN_SINKS_MAX] = { NULL };
+    struct outlets_one *kept[PLAN_SINKS_MAX] = { NULL };
     for (; next.count < plan->sink_count; next.count++) {
         const struct sink_choice *sink = &plan->sinks[next.count];
-        kept[next.count] = anew && setting_list_find(&sink->settings, "path") ? NULL : find(outlets, sink);
-        enum err err = kept[next.count] ? OK : outlet_open(&next.list[next.count], sink, why);
-        if (!err)
-            continue;
-        for (size_t i = 0; i < next.count; i++)
-            if (!kept[i])
-                outlet_close(&next.list[i]);
-        return err;
+        struct outlets_one *same = find(outlets, sink, journal_of(sink, journal));
+        kept[next.count] = same && (same->outlet || !anew || !has_path(sink)) ? same : NULL;
+        enum err err = kept[next.count] ? OK : open_next(outlets, &next, sink, journal, why);
+        if (err) {
+            close_all(&next);
+            return err;
+        }
     }
     for (size_t i = 0; i < next.count; i++)
         if (kept[i] && kept[i]->choice.sink) { /* given twice, it is one */
             next.list[i] = *kept[i];
-            *kept[i] = (struct outlet){ 0 };
+            *kept[i] = (struct outlets_one){ 0 };
+            if (anew && next.list[i].outlet && has_path(&next.list[i].choice))
+                outlet_reopen(next.list[i].outlet);
         }
-    for (size_t i = 0; i < outlets->count; i++)
-        if (outlets->list[i].choice.sink)
-            outlet_close(&outlets->list[i]);
+    close_all(outlets);
     *outlets = next;
     return OK;
 }
 
-static void judge(struct outlet *outlet, enum err err)
+static void judge(struct outlets_one *one, enum err err)
 {
     if (!err) {
-        if (outlet->is_failing)
-            log_warn("the sink %s takes samples again; %llu readings are lost", outlet->choice.sink->name,
-                     (unsigned long long)outlet->failures);
-        outlet->is_failing = false;
+        if (one->is_failing)
+            log_warn("the sink %s takes samples again; %llu readings are lost", one->choice.sink->name,
+                     (unsigned long long)one->failures);
+        one->is_failing = false;
         return;
     }
-    outlet->failures++;
+    one->failures++;
     if (err == GONE) {
-        log_info("nobody reads the sink %s any more: it is closed", outlet->choice.sink->name);
-        aside_close(&outlet->aside, 0);
-        sink_choice_close(&outlet->choice, &outlet->state);
-    } else if (!outlet->is_failing) {
+        log_info("nobody reads the sink %s any more: it is closed", one->choice.sink->name);
+        sink_choice_close(&one->choice, &one->state);
+    } else if (!one->is_failing) {
         log_error("cannot write to the sink %s: %s. What is read until it can be written is lost to it.",
-                  outlet->choice.sink->name,
-                  outlet->aside ? "more waits for it than is kept" : sink_choice_message(&outlet->choice, outlet->state, err));
-        outlet->is_failing = true;
+                  one->choice.sink->name, sink_choice_message(&one->choice, one->state, err));
+        one->is_failing = true;
     }
 }
 
 void outlets_write(struct outlets *outlets, const struct batch *batch)
 {
     for (size_t i = 0; i < outlets->count; i++) {
-        struct outlet *outlet = &outlets->list[i];
-        if (outlet->aside)
-            judge(outlet, aside_take(outlet->aside, batch));
-        else if (outlet->state)
-            judge(outlet, outlet->choice.sink->write(outlet->state, batch));
+        struct outlets_one *one = &outlets->list[i];
+        if (one->state)
+            judge(one, one->choice.sink->write(one->state, batch));
     }
 }
 
@@ -114,8 +183,11 @@ bool outlets_close(struct outlets *outlets)
 {
     bool good = true;
     for (size_t i = 0; i < outlets->count; i++)
+        if (outlets->list[i].outlet)
+            outlet_hurry(outlets->list[i].outlet, FLUSH_NS);
+    for (size_t i = 0; i < outlets->count; i++)
         if (outlets->list[i].choice.sink)
-            good = outlet_close(&outlets->list[i]) && good;
+            good = one_close(&outlets->list[i]) && good;
     *outlets = (struct outlets){ 0 };
     return good;
 }

@@ -114,7 +114,9 @@ enum err run_post(struct sender *sender, uint32_t uid, struct bytes body, struct
     struct batch_piece piece = { .name = name, .uid = uid };
     int fd;
     buf_init(&path, PATH_MAX);
-    enum err err = !sender ? ABSENT : read_path(body, &path) && name_of(buf_text(&path), name) ? OK : USAGE;
+    enum err err = !sender || !sender_has_uplink(sender) ? ABSENT : OK;
+    if (!err && !(read_path(body, &path) && name_of(buf_text(&path), name)))
+        err = USAGE;
     if (!err)
         err = open_own(buf_text(&path), uid, &fd, &piece.total);
     if (!err) {

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "sink/outlet.h"
 #include "wire/stream.h"
 
 #include <stdio.h>
@@ -34,6 +35,8 @@ static enum err open_uplink(struct sender *sender, const struct uplink_plan *pla
 {
     const char *keys[UPLINK_COLLECTORS_MAX + 1] = { NULL };
     char key_file[PATH_ROOM];
+    if (!plan->collector_count)
+        return OK;
     enum err err = plan->plain ? OK : uplink_plan_key(plan, key_file, sizeof key_file);
     if (err) {
         buf_add_text(why, "there is no place for our key: give --key");
@@ -63,11 +66,14 @@ static void make_folders(const char *path)
     }
 }
 
+static uint64_t age_of(const struct uplink_plan *plan)
+{
+    return plan->spool_age_ns ? plan->spool_age_ns : UPLINK_PLAN_SPOOL_AGE_NS;
+}
+
 static enum err open_spool(struct sender *sender, const struct uplink_plan *plan, struct buf *why)
 {
-    struct journal_settings settings = {
-        .bytes = plan->spool_bytes, .age_ns = plan->spool_age_ns ? plan->spool_age_ns : UPLINK_PLAN_SPOOL_AGE_NS,
-    };
+    struct journal_settings settings = { .bytes = plan->spool_bytes, .age_ns = age_of(plan) };
     enum err err = uplink_plan_spool(plan, sender->dir, sizeof sender->dir);
     if (err) {
         buf_add_text(why, "there is no place for the spool: give --spool");
@@ -112,7 +118,8 @@ void sender_close(struct sender **sender, uint64_t linger_ns)
     struct sender *s = *sender;
     if (!s)
         return;
-    uplink_close(&s->uplink, linger_ns);
+    if (s->uplink)
+        uplink_close(&s->uplink, linger_ns);
     if (s->journal)
         journal_close(&s->journal);
     stream_free(&s->stream);
@@ -126,8 +133,7 @@ void sender_close(struct sender **sender, uint64_t linger_ns)
 bool sender_keeps(const struct sender *sender, const struct uplink_plan *plan)
 {
     char dir[PATH_ROOM];
-    return !uplink_plan_spool(plan, dir, sizeof dir) && !strcmp(dir, sender->dir)
-           && plan->spool_bytes == sender->plan.spool_bytes && plan->spool_age_ns == sender->plan.spool_age_ns;
+    return !uplink_plan_spool(plan, dir, sizeof dir) && !strcmp(dir, sender->dir);
 }
 
 enum err sender_apply(struct sender *sender, const struct uplink_plan *plan, struct buf *why)
@@ -135,15 +141,18 @@ enum err sender_apply(struct sender *sender, const struct uplink_plan *plan, str
     struct uplink_plan copy;
     struct buf ignored;
     if (uplink_plan_equal(plan, &sender->plan)) {
-        uplink_reload(sender->uplink);
+        if (sender->uplink)
+            uplink_reload(sender->uplink);
         return OK;
     }
     enum err err = uplink_plan_copy(&copy, plan);
     if (err)
         return err;
-    uplink_close(&sender->uplink, 0);
+    if (sender->uplink)
+        uplink_close(&sender->uplink, 0);
     err = open_uplink(sender, plan, why);
     if (!err) {
+        journal_bound(sender->journal, plan->spool_bytes, age_of(plan));
         uplink_plan_clear(&sender->plan);
         sender->plan = copy;
         return OK;
@@ -153,6 +162,27 @@ enum err sender_apply(struct sender *sender, const struct uplink_plan *plan, str
     open_uplink(sender, &sender->plan, &ignored);
     buf_clear(&ignored);
     return err;
+}
+
+struct journal *sender_spool(const struct sender *sender)
+{
+    return sender->journal;
+}
+
+bool sender_has_uplink(const struct sender *sender)
+{
+    return sender->uplink;
+}
+
+static bool is_wanted(const void *context, const char *name)
+{
+    const struct plan *plan = context;
+    return strcmp(name, READER) ? outlet_is_of(name, plan->sinks, plan->sink_count) : plan->uplink.collector_count != 0;
+}
+
+void sender_forget_old(const struct sender *sender, const struct plan *plan)
+{
+    journal_forget_unwanted(sender->journal, is_wanted, plan);
 }
 
 static uint64_t time_of(const struct batch *batch)
@@ -261,7 +291,9 @@ void sender_tend(struct sender *sender)
 void sender_figures(struct sender *sender, struct sender_figures *figures)
 {
     *figures = (struct sender_figures){ .records = sender->records, .unspooled = sender->unspooled,
-                                        .spool_dir = sender->dir, .spool_why = sender->trouble };
-    uplink_figures(sender->uplink, &figures->uplink);
+                                        .spool_dir = sender->dir, .spool_why = sender->trouble,
+                                        .has_uplink = sender->uplink };
+    if (sender->uplink)
+        uplink_figures(sender->uplink, &figures->uplink);
     journal_figures(sender->journal, &figures->spool);
 }

@@ -210,7 +210,8 @@ static const struct option options[] = {
       .help = "With --plain: over a network too, where everybody on the way can read and change it" },
     { .name = "munge", .type = OPTION_FLAG, FIELD(munge), .help = "Show the collector a credential of munge too" },
     { .name = "spool", .argument = "DIR", .type = OPTION_TEXT, FIELD(spool),
-      .help = "Samples wait here until the collector has them. Default: /var/lib/sonde/spool as root, "
+      .help = "Samples wait here until the collector, and sinks that wait for others, have them. Default: "
+              "/var/lib/sonde/spool as root, "
               "$XDG_STATE_HOME/sonde/spool as a user" },
     { .name = "spool-size", .argument = "BYTES", .type = OPTION_TEXT, FIELD(spool_size),
       .help = "At most so much; then the oldest go, and the gap is told. Default: 1GiB" },
@@ -257,7 +258,8 @@ const struct command command_agent = {
         "  [diskstats]\n"
         "  period = 10s\n\n"
         "With --collector the samples go to a collector ('sonde collect') too. They wait in a spool on disk until it has said "
-        "that it has them; when it is away the next of the list is tried, and nothing is lost until the spool is full.\n\n"
+        "that it has them; when it is away the next of the list is tried, and nothing is lost until the spool is full. The same "
+        "spool keeps them for sinks that wait for others: databases, brokers, servers.\n\n"
         "SIGHUP reads the configuration anew; with a mistake in it the agent says so and goes on as before. SIGTERM and SIGINT "
         "end it: what was read is written, and the status is 0. 'sonde ctl' changes a running agent.",
     .options = options,

@@ -88,12 +88,28 @@ static enum err open_journal(struct collector *collector, struct buf *why)
     return err;
 }
 
+static enum err open_outlet(struct collector *collector, size_t i)
+{
+    const struct sink_choice *choice = &collector->plan.sinks[i];
+    struct outlet_settings settings = { .journal = collector->journal, .choice = choice };
+    enum err err = runs_open_of(&collector->runs[i], choice, collector->plan.journal);
+    if (!err && collector->runs[i]) {
+        settings.take_piece = runs_take;
+        settings.context = collector->runs[i];
+    }
+    if (!err)
+        err = outlet_open(&collector->outlets[i], &settings);
+    if (err)
+        runs_close(&collector->runs[i]);
+    return err;
+}
+
 static enum err open_outlets(struct collector *collector, struct buf *why)
 {
     enum err err = OK;
     gateway_forget_old(collector->journal, &collector->plan);
     for (size_t i = 0; i < collector->plan.sink_count && !err; i++) {
-        err = outlet_open(&collector->outlets[i], collector->journal, &collector->plan.sinks[i], collector->plan.journal);
+        err = open_outlet(collector, i);
         collector->outlet_count += err ? 0 : 1;
     }
     if (err)
@@ -233,8 +249,10 @@ static void close_outlets(struct collector *collector)
 {
     for (size_t i = 0; i < collector->outlet_count; i++)
         outlet_hurry(collector->outlets[i], LINGER_NS);
-    for (size_t i = 0; i < collector->outlet_count; i++)
+    for (size_t i = 0; i < collector->outlet_count; i++) {
         outlet_close(&collector->outlets[i], LINGER_NS);
+        runs_close(&collector->runs[i]);
+    }
     collector->outlet_count = 0;
 }
 

@@ -10,10 +10,11 @@
 #include "collect/committer.h"
 #include "collect/desk.h"
 #include "collect/kafka_port.h"
-#include "collect/outlet.h"
 #include "collect/receiver.h"
 #include "collect/rollup.h"
+#include "collect/runs.h"
 #include "job/host.h"
+#include "sink/outlet.h"
 #include "wire/keys.h"
 #include "wire/uplink.h"
 #include "wire/zmq.h"
@@ -38,6 +39,7 @@ struct collector {
     struct receiver receiver;
     bool has_receiver;
     struct outlet *outlets[COLLECTOR_PLAN_MAX];
+    struct runs *runs[COLLECTOR_PLAN_MAX]; /* of each that is a store; NULL: it is none */
     size_t outlet_count;
     struct uplink *uplink; /* NULL: none */
     struct journal *rolled; /* what the rollup makes, and the uplink reads then; NULL: there is no rollup */

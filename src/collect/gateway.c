@@ -3,7 +3,6 @@
 
 #include "base/log.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,38 +105,19 @@ void gateway_close(struct collector *collector)
     keys_list_close(&collector->keys);
 }
 
-static bool is_wanted(const struct collector_plan *plan, const char *name)
+static bool is_wanted(const void *context, const char *name)
 {
-    char wanted[64];
+    const struct collector_plan *plan = context;
     if (strcmp(name, UPLINK_NAME) == 0)
         return plan->upstream.count && !plan->rollup_ns;
     if (strcmp(name, "rollup") == 0)
         return plan->rollup_ns;
-    for (size_t i = 0; i < plan->sink_count; i++) {
-        outlet_name(&plan->sinks[i], wanted);
-        if (strcmp(wanted, name) == 0)
-            return true;
-    }
-    return strncmp(name, "sink-", 5) != 0; /* of whom we know nothing */
+    return outlet_is_of(name, plan->sinks, plan->sink_count);
 }
 
 void gateway_forget_old(struct journal *journal, const struct collector_plan *plan)
 {
-    char name[JOURNAL_NAME_MAX];
-    struct dirent *entry;
-    DIR *dir = opendir(plan->journal);
-    while (dir && (entry = readdir(dir))) {
-        char *dot = strrchr(entry->d_name, '.');
-        if (!dot || strcmp(dot, ".cursor") != 0 || (size_t)(dot - entry->d_name) >= sizeof name)
-            continue;
-        snprintf(name, sizeof name, "%.*s", (int)(dot - entry->d_name), entry->d_name);
-        if (is_wanted(plan, name))
-            continue;
-        log_info("the sink of the cursor %s is not there any more: nothing is kept for it", name);
-        journal_forget(journal, name);
-    }
-    if (dir)
-        closedir(dir);
+    journal_forget_unwanted(journal, is_wanted, plan);
 }
 
 static bool same_list(const struct collector_list *a, const struct collector_list *b)

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "collect/channels.h"
+#include "sink/channels.h"
 #include "collect/rollup_track.h"
 #include "wire/stream.h"
 

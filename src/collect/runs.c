@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "collect/submit.h"
+#include "sink/outlet.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +30,17 @@ enum err runs_open(struct runs **runs, const char *dir, const char *store_path)
         return OK;
     runs_close(runs);
     return NOMEM;
+}
+
+enum err runs_open_of(struct runs **runs, const struct sink_choice *choice, const char *journal_dir)
+{
+    char dir[PATH_MAX], name[64];
+    *runs = NULL;
+    if (strcmp(choice->sink->name, "store") != 0)
+        return OK;
+    outlet_name(choice, name);
+    snprintf(dir, sizeof dir, "%s/%s.runs", journal_dir, name);
+    return runs_open(runs, dir, setting_list_find(&choice->settings, "path"));
 }
 
 void runs_close(struct runs **runs)
@@ -115,8 +127,9 @@ static enum err file_whole(struct runs *runs, const struct batch_piece *piece, c
     return file(runs, &merged, path, why);
 }
 
-enum err runs_take(struct runs *runs, const struct batch_piece *piece, struct buf *why)
+enum err runs_take(void *context, const struct batch_piece *piece, struct buf *why)
 {
+    struct runs *runs = context;
     char path[PATH_MAX];
     bool is_whole = false;
     if (!is_name(piece->name) || piece->total == 0) {

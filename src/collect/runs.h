@@ -4,16 +4,20 @@
 #define SONDE_COLLECT_RUNS_H
 
 #include "model/batch.h"
+#include "sink/choice.h"
 
 struct runs;
 
 /* dir is made when the first piece comes. store_path: as of store_open; NULL: the default. Both are copied. */
 enum err runs_open(struct runs **runs, const char *dir, const char *store_path);
+
+/* The same for a sink, in a folder of the journal's: runs go where its store is. *runs is NULL when it is no store. */
+enum err runs_open_of(struct runs **runs, const struct sink_choice *choice, const char *journal_dir);
 void runs_close(struct runs **runs);
 
 /* Takes the next piece of a run; one that is here already does no harm. With the last one the run is filed: when this returns
  * OK it is in the store, or it is none that could be (then that is logged). Else it is to be tried again with the same piece;
- * why gets a sentence. */
-enum err runs_take(struct runs *runs, const struct batch_piece *piece, struct buf *why);
+ * why gets a sentence. As of struct outlet_settings. */
+enum err runs_take(void *context, const struct batch_piece *piece, struct buf *why);
 
 #endif

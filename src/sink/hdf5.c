@@ -223,6 +223,7 @@ static const struct sink sink_hdf5 = {
     .resume = hdf5_resume,
     .message = hdf5_message,
     .durable = hdf5_durable,
+    .may_block = true, /* compressing takes its time, and a block that is not full yet is kept by the journal alone */
 };
 
 SINK_MODULE_EXPORT(&sink_hdf5);

@@ -47,7 +47,7 @@ struct sink {
      * make it large. Whoever has a journal keeps what is beyond it; close makes the rest durable. 0: nothing yet. */
     uint64_t (*durable)(const void *state);
 
-    bool may_block; /* it talks to others, and may wait for them: it gets a thread of its own */
+    bool may_block; /* it talks to others and may wait for them, or gathers much: it gets a thread that reads a journal */
 };
 
 /* The sinks that are built in, NULL at the end. */

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,12 @@ static enum err load(struct journal *journal)
     return err;
 }
 
+void journal_bound(struct journal *journal, uint64_t bytes, uint64_t age_ns)
+{
+    atomic_store(&journal->bytes_max, bytes ? bytes : JOURNAL_BYTES);
+    atomic_store(&journal->age_max_ns, age_ns);
+}
+
 static struct journal *new_journal(const struct journal_settings *settings)
 {
     struct journal *journal = calloc(1, sizeof *journal);
@@ -140,8 +147,7 @@ static struct journal *new_journal(const struct journal_settings *settings)
     journal->folder = journal->lock_fd = -1;
     if (settings)
         journal->settings = *settings;
-    if (journal->settings.bytes == 0)
-        journal->settings.bytes = JOURNAL_BYTES;
+    journal_bound(journal, journal->settings.bytes, journal->settings.age_ns);
     journal->now_ns = clock_realtime_ns();
     journal_streams_init(&journal->streams);
     pthread_mutex_init(&journal->lock, NULL);
@@ -286,8 +292,9 @@ enum err journal_append(struct journal *journal, const struct journal_entry *ent
     if (err || is_there)
         return err;
     size_t size = sizeof head + head.host_size + entry->body.size;
-    if (journal->bytes + size > journal->settings.bytes)
-        journal_shrink(journal, journal->settings.bytes > size ? journal->settings.bytes - size : 0);
+    uint64_t bytes_max = journal->bytes_max;
+    if (journal->bytes + size > bytes_max)
+        journal_shrink(journal, bytes_max > size ? bytes_max - size : 0);
     err = journal->active->lacks_head ? FULL : write_entry(journal->active, &head, entry);
     journal->is_full = err == FULL;
     if (err)

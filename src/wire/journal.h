@@ -63,6 +63,9 @@ enum err journal_append(struct journal *journal, const struct journal_entry *ent
  * failure it fails for ever: what the kernel could not write it has forgotten. Open the journal anew. */
 enum err journal_sync(struct journal *journal);
 
+/* Other bounds than it was opened with, 0 as there: from the next journal_tend on. */
+void journal_bound(struct journal *journal, uint64_t bytes, uint64_t age_ns);
+
 /* Once a second or so: ends segments, removes what all have read or what is too old or too much. */
 void journal_tend(struct journal *journal, uint64_t now_ns);
 
@@ -83,6 +86,10 @@ enum err journal_read(struct journal *journal, struct journal_reader **reader, c
                       uint64_t from);
 void journal_read_close(struct journal_reader **reader); /* its cursor stays */
 void journal_forget(struct journal *journal, const char *name); /* its cursor holds nothing up any longer */
+
+/* The same of all that are not open and of which is_wanted says no; each is told in the log. */
+void journal_forget_unwanted(struct journal *journal, bool (*is_wanted)(const void *context, const char *name),
+                             const void *context);
 
 /* The next entry. AGAIN: there is none now. CORRUPT: what follows is damaged; it is skipped, counted and told as a gap. */
 enum err journal_next(struct journal_reader *reader, struct journal_entry *entry);

@@ -2,6 +2,7 @@
  * settled under the journal's lock, so that an entry is either read or counted as missing, never both. */
 #include "wire/journal_segment.h"
 
+#include "base/log.h"
 #include "wire/journal_damage.h"
 
 #include <errno.h>
@@ -128,6 +129,30 @@ void journal_forget(struct journal *journal, const char *name)
     pthread_mutex_unlock(&journal->lock);
     pthread_mutex_unlock(&journal->sync_lock);
     journal_cursor_free(&cursor);
+}
+
+/* The name of one that may go. */
+static bool find_unwanted(struct journal *journal, bool (*is_wanted)(const void *context, const char *name),
+                          const void *context, char name[JOURNAL_NAME_MAX])
+{
+    pthread_mutex_lock(&journal->lock);
+    const struct journal_cursor *cursor = journal->cursors;
+    while (cursor && (cursor->is_open || is_wanted(context, cursor->name)))
+        cursor = cursor->next;
+    if (cursor)
+        snprintf(name, JOURNAL_NAME_MAX, "%s", cursor->name);
+    pthread_mutex_unlock(&journal->lock);
+    return cursor;
+}
+
+void journal_forget_unwanted(struct journal *journal, bool (*is_wanted)(const void *context, const char *name),
+                             const void *context)
+{
+    char name[JOURNAL_NAME_MAX];
+    while (find_unwanted(journal, is_wanted, context, name)) {
+        log_info("the sink of the cursor %s is not there any more: nothing is kept for it", name);
+        journal_forget(journal, name);
+    }
 }
 
 /* The segment that the reader is in; NULL: it is in none, or it was removed. */

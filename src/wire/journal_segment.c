@@ -173,7 +173,7 @@ uint64_t journal_segment_limit(const struct journal *journal, const struct journ
 {
     if (journal->settings.segment_bytes)
         return journal->settings.segment_bytes;
-    uint64_t limit = journal->settings.bytes / LIMIT_PARTS, most = journal->settings.bytes / LIMIT_PARTS_MIN;
+    uint64_t limit = journal->bytes_max / LIMIT_PARTS, most = journal->bytes_max / LIMIT_PARTS_MIN;
     if (limit < segment->state_bytes * STATE_TIMES)
         limit = segment->state_bytes * STATE_TIMES;
     if (limit < LIMIT_MIN)

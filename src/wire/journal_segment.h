@@ -29,7 +29,8 @@ struct journal_segment {
 
 struct journal {
     int folder, lock_fd;
-    struct journal_settings settings;
+    struct journal_settings settings; /* but for the bounds: */
+    _Atomic uint64_t bytes_max, age_max_ns;
 
     /* only by the thread that writes */
     struct journal_streams streams;

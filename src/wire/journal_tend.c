@@ -57,7 +57,7 @@ static void doom_done(struct journal *journal)
 
 static void doom_old(struct journal *journal)
 {
-    uint64_t age_ns = journal->settings.age_ns;
+    uint64_t age_ns = journal->age_max_ns;
     for (struct journal_segment *segment = journal->oldest; segment != journal->active; segment = segment->next)
         if (age_ns && journal->now_ns - segment->newest_ns > age_ns && !segment->is_doomed &&
             !is_in_hands(journal, segment))
@@ -321,7 +321,7 @@ static void set_clock(struct journal *journal, uint64_t now_ns)
 static bool should_end(const struct journal *journal)
 {
     const struct journal_segment *active = journal->active;
-    uint64_t bytes = active->end - active->base, age_ns = journal->settings.age_ns;
+    uint64_t bytes = active->end - active->base, age_ns = journal->age_max_ns;
     if (journal->is_full && active->records && all_done(journal, active))
         return true; /* what all have read is in the way of what is read next */
     if (journal->newest_kind != JOURNAL_RECORD || active->records == 0)
@@ -353,7 +353,7 @@ static void close_ended(struct journal *journal)
 /* Chooses what goes. With both locks held. Returns whether there is anything. */
 static bool doom_all(struct journal *journal)
 {
-    uint64_t room = journal_segment_limit(journal, journal->active), bytes = journal->settings.bytes;
+    uint64_t room = journal_segment_limit(journal, journal->active), bytes = journal->bytes_max;
     doom_done(journal);
     doom_old(journal);
     doom_much(journal, bytes > room ? bytes - room : 0);

@@ -53,7 +53,7 @@ static enum err add(struct fixture *f, const char *format, const char *path)
     char sink[TEMP_PATH_MAX + 64];
     snprintf(sink, sizeof sink, format, path);
     assert_int_equal(plan_set(&f->plan, "", "sink", sink, &f->why), OK);
-    return outlets_apply(&f->outlets, &f->plan, false, &f->why);
+    return outlets_apply(&f->outlets, &f->plan, NULL, false, &f->why);
 }
 
 static off_t size_of(const char *path)
@@ -85,7 +85,7 @@ static void what_did_not_change_stays_open(void **state)
     assert_int_equal(f->outlets.count, 2);
     plan_clear(&f->plan);
     assert_int_equal(plan_init(&f->plan, list), OK);
-    assert_int_equal(outlets_apply(&f->outlets, &f->plan, false, &f->why), OK);
+    assert_int_equal(outlets_apply(&f->outlets, &f->plan, NULL, false, &f->why), OK);
     assert_int_equal(f->outlets.count, 0);
 }
 
@@ -124,7 +124,7 @@ static void a_file_that_was_moved_is_made_anew(void **state)
     assert_int_equal(rename(f->path, moved), 0);
     outlets_write(&f->outlets, &f->batch);
     assert_true(size_of(moved) > size);
-    assert_int_equal(outlets_apply(&f->outlets, &f->plan, true, &f->why), OK);
+    assert_int_equal(outlets_apply(&f->outlets, &f->plan, NULL, true, &f->why), OK);
     size_t moved_size = (size_t)size_of(moved);
     outlets_write(&f->outlets, &f->batch);
     assert_int_equal(size_of(f->path), size); /* titles and a row again */
@@ -193,7 +193,7 @@ static void a_full_disk_is_told_once_and_tried_again(void **state)
     assert_non_null(f->outlets.list[0].state);
     plan_clear(&f->plan);
     assert_int_equal(plan_init(&f->plan, list), OK);
-    assert_int_equal(outlets_apply(&f->outlets, &f->plan, false, &f->why), OK);
+    assert_int_equal(outlets_apply(&f->outlets, &f->plan, NULL, false, &f->why), OK);
 }
 
 int main(void)

@@ -2,7 +2,7 @@
 #include "tools/unit.h"
 
 #include "base/clock.h"
-#include "collect/channels.h"
+#include "sink/channels.h"
 #include "tools/caught.h"
 #include "tools/speaker.h"
 

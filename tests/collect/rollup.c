@@ -2,7 +2,7 @@
 #include "tools/unit.h"
 
 #include "base/clock.h"
-#include "collect/channels.h"
+#include "sink/channels.h"
 #include "collect/rollup.h"
 #include "collect/rollup_track.h"
 #include "tools/temp.h"

@@ -224,14 +224,14 @@ samples() {
         wait_for '[ "$(cat "$T/server/mode")" = good ]'
         ticks_more 2
     done
-    for ((i = 0; i < 60; i++)); do # it is asked every 8 s by now
-        [ "$(tail -n 1 "$T/said")" != "sonde: the sink elasticsearch has caught up" ] || break
+    for ((i = 0; i < 120; i++)); do # it is asked once a minute by now
+        [ "$(tail -n 1 "$T/said")" != "sonde: the sink elasticsearch takes samples again" ] || break
         sleep 1
     done
     ticks_more 2
     end_agent
     all_taken
-    grep -q 'behind: http://127.0.0.1:[0-9]*[a-z_/]* answered 429: it has too much to do (.*too many requests' "$T/said"
+    grep -q 'cannot write to the sink elasticsearch: http://127.0.0.1:[0-9]*[a-z_/]* answered 429: it has too much to do (.*too many requests' "$T/said"
 }
 
 @test "an agent whose Elasticsearch is silent ticks on" {
@@ -324,7 +324,7 @@ sys.exit(not 0 < twice < len(taken) * 2 / 3)' "$T/server/documents" sent
     start_writing ",credentials=$T/secret"
     wait_for 'grep -q "answered 401" "$T/said"'
     echo new:word >secret
-    wait_for 'grep -q "caught up" "$T/said"'
+    wait_for 'grep -q "takes samples again" "$T/said"'
     end_agent
     [ -z "$(grep pa:ss "$T/said")" ]
 }

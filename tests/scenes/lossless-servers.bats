@@ -4,6 +4,7 @@
 bats_require_minimum_version 1.5.0
 load scene
 load lossless
+load lossless-servers
 
 setup() {
     lossless_setup
@@ -11,30 +12,8 @@ setup() {
 }
 
 teardown() {
-    [ ! -d "$T/pg" ] || kill_postgres
-    [ ! -e "$T/es/pid" ] || kill -9 "$(cat "$T/es/pid")" 2>/dev/null || :
+    servers_teardown
     lossless_teardown
-}
-
-# A line with its name and how many samples the agent read of it, for each set.
-truth_counts() {
-    grep -o '"set": "[a-z_]*"' "$T/agent.json" | cut -d'"' -f4 | sort | uniq -c | awk '{ print $2, $1 }'
-}
-
-start_postgres() {
-    URL=$("$SOURCE/tests/tools/postgres-up" "$T/pg" "$SERVER_PORT")
-}
-
-# All of them at once: nobody has time to write anything down.
-kill_postgres() {
-    local first
-    first=$(head -n 1 "$T/pg/data/postmaster.pid" 2>/dev/null) || return 0
-    kill -9 "$first" $(pgrep -P "$first") 2>/dev/null || :
-}
-
-postgres_counts() {
-    psql -qAtF ' ' "$URL" -c "SELECT sets.name, sum(count) FROM series JOIN sets ON sets.id = set_id WHERE job = 0
-        GROUP BY 1 ORDER BY 1"
 }
 
 @test "PostgreSQL and the collector are killed again and again" {
@@ -60,21 +39,6 @@ postgres_counts() {
     stop_collector
     assert_lossless "$T/rows.json"
     diff <(truth_counts) <(postgres_counts)
-}
-
-start_elasticsearch() {
-    local status=0
-    timeout 90 "$SOURCE/tests/tools/elasticsearch-up" "$T/es" "$SERVER_PORT" || status=$?
-    [ "$status" -ne 77 ] || skip "no Elasticsearch (tools/install-npm) or no java"
-    [ "$status" -eq 0 ]
-}
-
-elasticsearch_counts() {
-    local set
-    curl -s -XPOST "http://127.0.0.1:$SERVER_PORT/sonde_*/_refresh" >/dev/null
-    truth_counts | while read -r set _; do
-        echo "$set $(curl -s "http://127.0.0.1:$SERVER_PORT/sonde_$set/_count" | jq .count)"
-    done
 }
 
 @test "Elasticsearch and the collector are killed again and again" {

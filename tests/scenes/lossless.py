@@ -23,7 +23,7 @@ def parsed(line):
 
 
 def key(sample):
-    return int(sample["time_ns"]), sample["set"], sample["instance"]
+    return int(sample["time_ns"]), sample["set"], sample.get("instance", "")
 
 
 def keys_of_json(path):

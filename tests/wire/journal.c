@@ -435,11 +435,43 @@ static void a_folder_that_cannot_be_is_said(void **state)
     buf_clear(&why);
 }
 
+static bool is_kept(const void *context, const char *name)
+{
+    return strcmp(name, context) == 0;
+}
+
+static void readers_that_nobody_wants_hold_nothing_up(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "old", "kept", "open" };
+    struct journal_reader *readers[3];
+    open_journal();
+    for (int i = 0; i < 3; i++)
+        readers[i] = open_reader(names[i]);
+    journal_read_close(&readers[0]);
+    journal_read_close(&readers[1]);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(append_next("a", 1), OK);
+    journal_forget_unwanted(journal, is_kept, "kept");
+    readers[0] = open_reader("old"); /* as a new one: from the oldest entry */
+    for (int i = 0; i < 3; i += 2) {
+        struct journal_entry entry;
+        assert_int_equal(next_new(readers[i], &entry), OK);
+        assert_int_equal(entry.sequence, 1);
+    }
+    journal_read_close(&readers[0]);
+    journal_read_close(&readers[2]);
+    char path[TEMP_PATH_MAX];
+    temp_join(path, dir, "kept.cursor");
+    assert_int_equal(access(path, F_OK), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, journal_setup, journal_teardown)
     const struct CMUnitTest tests[] = {
         TEST(entries_come_back_as_they_were),
+        TEST(readers_that_nobody_wants_hold_nothing_up),
         TEST(empty_and_large_bodies_go_through),
         TEST(what_makes_no_sense_is_refused),
         TEST(a_record_is_taken_once),

@@ -75,6 +75,25 @@ static void bounds_hold_without_anybody_who_tends(void **state)
     journal_read_close(&reader);
 }
 
+static void other_bounds_hold_from_then_on(void **state)
+{
+    (void)state;
+    settings.segment_bytes = 4000;
+    open_journal();
+    struct journal_reader *reader = open_reader("sink");
+    for (int i = 0; i < 3000; i++)
+        assert_int_equal(append_next("a", 1), OK);
+    assert_int_equal(figures().lost_records, 0);
+    journal_bound(journal, SMALL_BYTES, 0);
+    journal_tend(journal, 1);
+    assert_true(figures().bytes <= SMALL_BYTES);
+    uint64_t lost = figures().lost_records;
+    struct journal_entry gap;
+    expect_gap(reader, "a", 1, 1, lost, "spool full", &gap);
+    assert_int_equal(read_on(reader, lost + 1), 3000);
+    journal_read_close(&reader);
+}
+
 static void a_gap_begins_behind_what_was_done(void **state)
 {
     (void)state;
@@ -446,6 +465,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_is_too_much_goes_and_is_told),
         TEST(bounds_hold_without_anybody_who_tends),
+        TEST(other_bounds_hold_from_then_on),
         TEST(a_gap_begins_behind_what_was_done),
         TEST(what_a_reader_has_in_its_hands_is_not_lost),
         TEST(gaps_come_in_order_whatever_went_first),

@@ -1,7 +1,7 @@
 /* Streams of a journal as a reader has them: decoded from their states on, forgotten when they have ended. */
 #include "tools/unit.h"
 
-#include "collect/channels.h"
+#include "sink/channels.h"
 #include "tools/temp.h"
 #include "wire/stream.h"
 

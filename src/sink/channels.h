@@ -1,7 +1,7 @@
 /* The streams of a journal as one reader of it has them: a decoder for each, made from the states that it meets. Entries go
  * in, batches come out. */
-#ifndef SONDE_COLLECT_CHANNELS_H
-#define SONDE_COLLECT_CHANNELS_H
+#ifndef SONDE_SINK_CHANNELS_H
+#define SONDE_SINK_CHANNELS_H
 
 #include "model/batch.h"
 #include "wire/journal.h"

@@ -1,14 +1,12 @@
 /* The thread: opens the sink, goes to where it was, then entry after entry; flushes twice a second; on failures waits a
  * little longer each time. */
-#include "collect/outlet.h"
+#include "sink/outlet.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "collect/channels.h"
-#include "collect/runs.h"
+#include "sink/channels.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,12 +25,13 @@
 #define TRIES_MAX 4 /* of one call; then the sink is opened anew */
 #define TURN_MAX 1024
 #define STACK_BYTES (1u << 20)
+#define PREFIX "sink-" /* of the names of our cursors */
 
 enum step { GOES_ON, ANEW, ENDS };
 
 struct outlet {
+    struct outlet_settings settings; /* choice and state are below */
     struct sink_choice choice;
-    struct journal *journal;
     pthread_t thread;
     int wake_fd;
     atomic_bool wants_reopen;
@@ -42,7 +41,6 @@ struct outlet {
     void *state;
     struct journal_reader *reader;
     struct channels *channels;
-    struct runs *runs;   /* NULL: it is no store */
     uint64_t position;   /* of the newest entry that was written */
     uint64_t done;       /* of the newest that is durable */
     uint64_t unflushed;  /* batches */
@@ -67,8 +65,19 @@ void outlet_name(const struct sink_choice *choice, char name[64])
     sink_choice_write(choice, &text);
     for (size_t i = 0; i < text.size; i++)
         hash = (hash ^ (uint8_t)text.data[i]) * 16777619u;
-    snprintf(name, 64, "sink-%.40s-%08x", choice->sink->name, hash);
+    snprintf(name, 64, PREFIX "%.40s-%08x", choice->sink->name, hash);
     buf_clear(&text);
+}
+
+bool outlet_is_of(const char *name, const struct sink_choice *choices, size_t count)
+{
+    char wanted[64];
+    for (size_t i = 0; i < count; i++) {
+        outlet_name(&choices[i], wanted);
+        if (strcmp(wanted, name) == 0)
+            return true;
+    }
+    return strncmp(name, PREFIX, strlen(PREFIX)) != 0;
 }
 
 static uint64_t stop_ns(const struct outlet *outlet)
@@ -121,7 +130,7 @@ static enum step fail(struct outlet *outlet, const char *what, const char *why)
     outlet->now.failures++;
     snprintf(outlet->now.why, sizeof outlet->now.why, "%s", why);
     if (!outlet->was_reported)
-        log_error("cannot %s the sink %s: %s. It is tried again; until then its samples wait in the journal.", what,
+        log_error("cannot %s the sink %s: %s. It is tried again; until then its samples wait on the disk.", what,
                   outlet->choice.sink->name, why);
     outlet->was_reported = true;
     publish(outlet);
@@ -165,7 +174,7 @@ static enum err go_to_place(struct outlet *outlet)
     enum err err = sink->resume ? sink->resume(outlet->state, &from) : OK;
     journal_read_close(&outlet->reader);
     if (!err)
-        err = journal_read(outlet->journal, &outlet->reader, outlet->now.name, true, from);
+        err = journal_read(outlet->settings.journal, &outlet->reader, outlet->now.name, true, from);
     outlet->position = outlet->done = from;
     return err;
 }
@@ -176,7 +185,11 @@ static enum step open_sink(struct outlet *outlet)
     enum step step = GOES_ON;
     buf_init(&why, 1024);
     atomic_store(&outlet->wants_reopen, false);
-    enum err err = sink_choice_open(&outlet->choice, &outlet->state, &why);
+    enum err err = OK;
+    outlet->state = outlet->settings.state;
+    outlet->settings.state = NULL;
+    if (!outlet->state)
+        err = sink_choice_open(&outlet->choice, &outlet->state, &why);
     if (!err)
         err = go_to_place(outlet);
     if (err) {
@@ -242,7 +255,7 @@ static enum step take_piece(struct outlet *outlet, const struct batch_piece *pie
     struct buf why;
     enum step step = GOES_ON;
     buf_init(&why, sizeof outlet->now.why * 4);
-    while (step == GOES_ON && runs_take(outlet->runs, piece, &why)) {
+    while (step == GOES_ON && outlet->settings.take_piece(outlet->settings.context, piece, &why)) {
         step = fail(outlet, "file a run in", buf_text(&why));
         buf_reset(&why);
     }
@@ -252,7 +265,7 @@ static enum step take_piece(struct outlet *outlet, const struct batch_piece *pie
 
 static enum step write_batch(struct outlet *outlet, const struct batch *batch)
 {
-    enum step filed = batch->piece && outlet->runs ? take_piece(outlet, batch->piece) : GOES_ON;
+    enum step filed = batch->piece && outlet->settings.take_piece ? take_piece(outlet, batch->piece) : GOES_ON;
     if (filed != GOES_ON)
         return filed;
     for (;;) {
@@ -326,13 +339,13 @@ static void rest(struct outlet *outlet)
 
 static enum step turn(struct outlet *outlet)
 {
-    bool has_more = false;
+    bool has_more = false, stops = stop_ns(outlet); /* asked before: what was appended until then is read */
     enum step step = read_some(outlet, &has_more);
-    if (step == GOES_ON && (is_flush_due(outlet) || (stop_ns(outlet) && !has_more && outlet->unflushed)))
+    if (step == GOES_ON && (is_flush_due(outlet) || (stops && !has_more && outlet->unflushed)))
         step = flush(outlet);
     if (step != GOES_ON)
         return step;
-    if (is_over(outlet) || (stop_ns(outlet) && !has_more))
+    if (is_over(outlet) || (stops && !has_more))
         return ENDS;
     if (atomic_load(&outlet->wants_reopen) && !outlet->unflushed)
         return ANEW;
@@ -376,7 +389,6 @@ static enum err start(struct outlet *outlet)
 static void outlet_free(struct outlet *outlet)
 {
     channels_free(&outlet->channels);
-    runs_close(&outlet->runs);
     sink_choice_clear(&outlet->choice);
     pthread_mutex_destroy(&outlet->lock);
     if (outlet->wake_fd >= 0)
@@ -384,39 +396,27 @@ static void outlet_free(struct outlet *outlet)
     free(outlet);
 }
 
-/* Runs go where the store of the sink is. */
-static enum err open_runs(struct outlet *outlet, const char *dir)
+static enum err prepare(struct outlet *outlet, const struct outlet_settings *settings)
 {
-    const char *path = NULL;
-    char own[PATH_MAX];
-    if (strcmp(outlet->choice.sink->name, "store") != 0)
-        return OK;
-    for (size_t i = 0; i < outlet->choice.settings.count; i++)
-        if (strcmp(outlet->choice.settings.list[i].key, "path") == 0)
-            path = outlet->choice.settings.list[i].value;
-    snprintf(own, sizeof own, "%s/%s.runs", dir, outlet->now.name);
-    return runs_open(&outlet->runs, own, path);
+    enum err err = outlet->wake_fd < 0 ? err_from_errno(errno) : sink_choice_copy(&outlet->choice, settings->choice);
+    if (!err)
+        err = channels_new(&outlet->channels);
+    if (err)
+        return err;
+    outlet_name(settings->choice, outlet->now.name);
+    outlet->figures = outlet->now;
+    return journal_read(settings->journal, &outlet->reader, outlet->now.name, true, 0); /* from now on all is kept for it */
 }
 
-enum err outlet_open(struct outlet **outlet, struct journal *journal, const struct sink_choice *choice, const char *dir)
+enum err outlet_open(struct outlet **outlet, const struct outlet_settings *settings)
 {
     struct outlet *new = *outlet = calloc(1, sizeof *new);
     if (!new)
         return NOMEM;
     pthread_mutex_init(&new->lock, NULL);
-    new->journal = journal;
+    new->settings = *settings;
     new->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    enum err err = new->wake_fd < 0 ? err_from_errno(errno) : sink_choice_copy(&new->choice, choice);
-    if (!err)
-        err = channels_new(&new->channels);
-    if (!err) {
-        outlet_name(choice, new->now.name);
-        err = open_runs(new, dir);
-    }
-    if (!err) {
-        new->figures = new->now;
-        err = journal_read(journal, &new->reader, new->now.name, true, 0); /* from now on the journal keeps all for it */
-    }
+    enum err err = prepare(new, settings);
     if (!err)
         err = start(new);
     if (err) {

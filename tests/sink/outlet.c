@@ -1,8 +1,8 @@
-/* A sink of a collector: what it gets, what happens while it fails, and where it begins after a restart. */
+/* A sink that reads a journal: what it gets, what happens while it fails, and where it begins after a restart. */
 #include "tools/unit.h"
 
 #include "base/clock.h"
-#include "collect/outlet.h"
+#include "sink/outlet.h"
 #include "tools/caught.h"
 #include "tools/temp.h"
 #include "wire/stream.h"
@@ -138,7 +138,8 @@ static void put(struct fixture *f)
 
 static void open_outlet(struct fixture *f, const struct sink *sink)
 {
-    assert_int_equal(outlet_open(&f->outlet, f->journal, &(struct sink_choice){ .sink = sink }, "/proc/none"), OK);
+    struct sink_choice choice = { .sink = sink };
+    assert_int_equal(outlet_open(&f->outlet, &(struct outlet_settings){ .journal = f->journal, .choice = &choice }), OK);
 }
 
 static void wait_for_written(unsigned count)
@@ -270,6 +271,60 @@ static void the_end_writes_what_there_is(void **state)
     assert_true(told.flushed >= 1);
 }
 
+static enum err take_piece(void *context, const struct batch_piece *piece, struct buf *why)
+{
+    unsigned *pieces = context;
+    buf_add_text(why, "not yet");
+    return piece->offset == 7 && ++*pieces > 2 ? OK : AGAIN;
+}
+
+static void put_piece(struct fixture *f)
+{
+    struct batch_piece piece = { .name = "run", .offset = 7, .total = 9, .data = { "ab", 2 } };
+    struct batch batch = { .piece = &piece };
+    struct buf record;
+    buf_init(&record, 65536);
+    assert_int_equal(stream_encode(f->encoder, &batch, &record), OK);
+    struct journal_entry entry = { .kind = JOURNAL_RECORD, .host = "n1", .stream = 5, .sequence = ++f->sequence,
+                                   .body = { record.data, record.size } };
+    assert_int_equal(journal_append(f->journal, &entry), OK);
+    buf_clear(&record);
+}
+
+/* Who opened the sink hands it over; pieces of runs are tried again until they are taken. */
+static void it_takes_an_open_sink_and_hands_on_pieces(void **state)
+{
+    struct fixture *f = *state;
+    unsigned pieces = 0;
+    struct sink_choice choice = { .sink = &sink_plain };
+    struct outlet_settings settings = { .journal = f->journal, .choice = &choice, .take_piece = take_piece, .context = &pieces };
+    struct buf why;
+    buf_init(&why, 1024);
+    assert_int_equal(sink_choice_open(&choice, &settings.state, &why), OK);
+    buf_clear(&why);
+    put(f);
+    put_piece(f);
+    put(f);
+    catch_stderr();
+    assert_int_equal(outlet_open(&f->outlet, &settings), OK);
+    wait_for_written(3);
+    wait_for_done(f);
+    assert_non_null(strstr(caught_text(), "cannot file a run in the sink plain: not yet."));
+    assert_int_equal(told.opened, 1);
+    assert_int_equal(pieces, 3);
+}
+
+static void a_cursor_is_known_by_its_sink(void **state)
+{
+    (void)state;
+    struct sink_choice choices[] = { { .sink = &sink_plain }, { .sink = &sink_remembers } };
+    char name[64];
+    outlet_name(&choices[1], name);
+    assert_true(outlet_is_of(name, choices, 2));
+    assert_false(outlet_is_of(name, choices, 1));
+    assert_true(outlet_is_of("uplink", choices, 0));
+}
+
 static void one_that_remembers_begins_where_it_says(void **state)
 {
     struct fixture *f = *state;
@@ -329,7 +384,9 @@ int main(void)
         TEST(the_end_does_not_wait_for_one_that_fails),
         TEST(the_end_writes_what_there_is),
         TEST(one_that_remembers_begins_where_it_says),
+        TEST(it_takes_an_open_sink_and_hands_on_pieces),
         TEST(nobody_reads_any_more),
+        cmocka_unit_test(a_cursor_is_known_by_its_sink),
         cmocka_unit_test(names_are_the_same_after_a_restart),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,5 +1,5 @@
 /* A table by stream and host. */
-#include "collect/channels.h"
+#include "sink/channels.h"
 
 #include "wire/stream.h"
 

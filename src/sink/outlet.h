@@ -1,7 +1,7 @@
-/* A sink of the collector: a thread that reads the journal at its own speed and writes it there. What cannot be written is
- * tried again, for as long as the journal keeps it; nobody else waits for it. */
-#ifndef SONDE_COLLECT_OUTLET_H
-#define SONDE_COLLECT_OUTLET_H
+/* A sink of the collector, or of an agent where it may wait for others: a thread that reads the journal at its own speed and
+ * writes it there. What cannot be written is tried again, for as long as the journal keeps it; nobody else waits for it. */
+#ifndef SONDE_SINK_OUTLET_H
+#define SONDE_SINK_OUTLET_H
 
 #include "sink/choice.h"
 #include "wire/journal.h"
@@ -25,9 +25,18 @@ struct outlet_figures {
     uint64_t streams;            /* that it knows */
 };
 
-/* Starts the thread. The choice is copied. dir: that of the journal; runs that come in pieces are put
- * together in a folder of it, where the sink is a store. */
-enum err outlet_open(struct outlet **outlet, struct journal *journal, const struct sink_choice *choice, const char *dir);
+struct outlet_settings {
+    struct journal *journal; /* stays open until outlet_close */
+    const struct sink_choice *choice; /* is copied */
+    void *state; /* by sink_choice_open, of the same choice, which then stays as long; NULL: the thread opens it */
+
+    /* May be NULL: pieces of runs are none of its business. Called by the thread; on an error it tells why, and tries again. */
+    enum err (*take_piece)(void *context, const struct batch_piece *piece, struct buf *why);
+    void *context;
+};
+
+/* Starts the thread. On an error a state stays its owner's. */
+enum err outlet_open(struct outlet **outlet, const struct outlet_settings *settings);
 
 /* Writes and flushes what there is, for at most so long; what is left stays in the journal. */
 void outlet_close(struct outlet **outlet, uint64_t linger_ns);
@@ -42,5 +51,8 @@ void outlet_figures(struct outlet *outlet, struct outlet_figures *figures);
 
 /* The name of the cursor of a choice: that of the sink and a hash of its settings, so that it is the same after a restart. */
 void outlet_name(const struct sink_choice *choice, char name[64]);
+
+/* Is a cursor of this name that of one of these, or no sink's at all? */
+bool outlet_is_of(const char *name, const struct sink_choice *choices, size_t count);
 
 #endif

@@ -1,0 +1,121 @@
+#!/usr/bin/env bats
+# Straight from an agent to real servers, without a collector: the agent is killed in a loop, the servers are away and come
+# back. What was read waits in the agent's spool; every sample is there once, counted from both ends.
+bats_require_minimum_version 1.5.0
+load scene
+load lossless
+load lossless-servers
+load kafka
+
+setup() {
+    lossless_setup
+    SERVER_PORT=$(free_port) REAL=$(free_port)
+}
+
+teardown() {
+    servers_teardown
+    "$SOURCE/tests/tools/kafka-down" "$T/kafka"
+    lossless_teardown
+}
+
+# An agent that has the sink $1 and nobody else.
+start_direct() {
+    "$SONDE" agent -p "$PERIOD" --sensors "$SENSORS" --listen none --socket "$T/agent.sock" --spool "$T/spool" \
+        --sink "json:path=$T/agent.json,append=yes" --sink "$1" "${@:2}" >>"$T/agent.said" 2>&1 3>&- &
+    AGENT=$!
+}
+
+# Is it so, by the agent's own figures?
+agent_says() {
+    [ "$("$SONDE" ctl --json --agent "$T/agent.sock" | jq "$1")" = true ]
+}
+
+# The sink has all but the newest.
+caught_up() {
+    agent_says '.sinks[1] | .success_ns > 0 and .lag_ns < 2e9'
+}
+
+kill_often() { # SINK HOW-OFTEN
+    for ((turn = 0; turn < $2; turn++)); do
+        doze 30 90
+        kill_agent
+        start_direct "$1"
+    done
+}
+
+# Messages, without those that came twice to the last byte.
+rows_of_kafka() {
+    read_topic node '%s\n' "${OLD[@]}" | sort -u >"$T/rows.json"
+}
+
+# The agent's last sample is there. (arrived looks for it at the end; here rows are sorted.)
+has_last() {
+    local last
+    last=$(tail -n 1 "$T/agent.json" | grep -o '"time_ns": [0-9]*' | tr -dc 0-9)
+    grep -q "$last" "$T/rows.json"
+}
+
+@test "to Kafka: the agent is killed again and again, the broker is away and back" {
+    start_kafka
+    sink="kafka:brokers=$BROKERS,topic=node,timeout=2s,$OLD_OPTIONS"
+    start_direct "$sink"
+    kill_often "$sink" 4
+    kill_kafka
+    kill_often "$sink" 4
+    start_kafka
+    kill_often "$sink" 2
+    wait_for caught_up
+    stop_agent
+    wait_for 'rows_of_kafka; has_last'
+    assert_lossless "$T/rows.json"
+    # what came twice has the same name and the same bytes
+    [ "$(jq -r '"\(.stream) \(.sequence) \(.place)"' "$T/rows.json" | sort | uniq -d | wc -l)" -eq 0 ]
+}
+
+dump() { # INDEXES
+    "$SOURCE/tests/tools/elasticsearch-dump" "http://127.0.0.1:$SERVER_PORT" "$1"
+}
+
+rows_of_elasticsearch() {
+    dump 'sonde_*' >"$T/rows.json"
+}
+
+@test "to Elasticsearch: the agent is killed again and again, the server is away and back" {
+    PERIOD=20ms
+    start_elasticsearch
+    sink="elasticsearch:url=http://127.0.0.1:$SERVER_PORT"
+    start_direct "$sink"
+    for set in loadavg meminfo stat stat_cpu; do # an index that is being made when the server dies stays broken in this one
+        wait_for '[ "$(curl -s "http://127.0.0.1:$SERVER_PORT/sonde_$set/_count" | jq ".count // 0")" -gt 0 ]'
+    done
+    kill_often "$sink" 4
+    kill -9 "$(cat "$T/es/pid")"
+    kill_often "$sink" 4
+    start_elasticsearch
+    kill_often "$sink" 2
+    wait_for caught_up
+    stop_agent
+    wait_for 'rows_of_elasticsearch; has_last'
+    assert_lossless "$T/rows.json"
+}
+
+@test "more than the spool may hold: the oldest go, and the gap is stored where the rest is" {
+    PERIOD=2ms SENSORS=meminfo,loadavg,stat,vmstat
+    start_elasticsearch
+    sink="elasticsearch:url=http://127.0.0.1:$SERVER_PORT,timeout=10s"
+    kill -STOP "$(cat "$T/es/pid")"
+    start_direct "$sink" --spool-size 1MiB
+    wait_for "agent_says '.spool.lost > 100'"
+    stop_agent
+    kill -CONT "$(cat "$T/es/pid")"
+    PERIOD=200ms
+    start_direct "$sink" --spool-size 1MiB
+    wait_for caught_up
+    agent_says '.sinks[1].gaps > 100'
+    stop_agent
+    dump sonde_gaps >"$T/gaps"
+    dump sonde_loadavg >"$T/stored"
+    # readings and gaps together are what was read
+    echo "$(wc -l <"$T/stored") stored, gaps: $(cat "$T/gaps"), read: $(readings "$T/agent.json")"
+    [ "$(($(wc -l <"$T/stored") + $(jq -s "map(.batches) | add" "$T/gaps")))" -eq "$(readings "$T/agent.json")" ]
+}

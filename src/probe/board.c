@@ -73,6 +73,17 @@ uint32_t board_metric(struct board *board, const struct board_description *descr
     return board_make(board, description, &metric) == OK ? metric : BOARD_NONE;
 }
 
+void board_keep_together(struct board *board, uint32_t slots)
+{
+    struct board_arena *arena = board_arena(board);
+    if (!arena)
+        return;
+    uint64_t signals = board_arena_lock(arena);
+    open_locked(board);
+    board_names_keep_together(board, slots);
+    board_arena_unlock(arena, signals);
+}
+
 void board_set_rank(struct board *board, int rank, int size)
 {
     struct board_arena *arena = board_arena(board);

@@ -51,6 +51,9 @@ enum err board_make(struct board *board, const struct board_description *descrip
 /* The same, without the reason. */
 uint32_t board_metric(struct board *board, const struct board_description *description);
 
+/* The next metrics will stand side by side, those of this many slots: board_slots of the first one leads to all of them. */
+void board_keep_together(struct board *board, uint32_t slots);
+
 void board_set_rank(struct board *board, int rank, int size);
 
 /* At the normal end of the program: whoever wants the board finds it marked, and without anybody it is removed. Counting

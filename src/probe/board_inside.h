@@ -44,6 +44,7 @@ void board_facts_fill(const struct board *board, struct board_header *header);
 
 /* board_names.c */
 enum err board_names_make(struct board *board, const struct board_description *description, uint32_t *metric);
+void board_names_keep_together(struct board *board, uint32_t slots);
 /* Takes over what a parent described, as it was when the process was forked. */
 void board_names_copy(struct board *board, const struct board *parent);
 

@@ -156,6 +156,13 @@ static bool agrees(const struct board_descriptor *there, const struct board_desc
     return is_family || (there->bounds == wanted->bound_count && (!bytes || memcmp(there + 1, wanted->bounds, bytes) == 0));
 }
 
+void board_names_keep_together(struct board *board, uint32_t slots)
+{
+    uint32_t at = board->next[false], in_chunk = at & (BOARD_CHUNK_SLOTS - 1);
+    if (at != 0 && in_chunk >= BOARD_HEAD_SLOTS && in_chunk + slots > BOARD_CHUNK_SLOTS)
+        board->next[false] = (at | (BOARD_CHUNK_SLOTS - 1)) + 1; /* the end of this chunk: take_slots goes on behind it */
+}
+
 /* Slots for a new metric, which never straddle two chunks. BOARD_NONE: there are no more. */
 static uint32_t take_slots(struct board *board, const struct board_description *description)
 {

@@ -43,21 +43,29 @@ static bool lists(const char *list, const char *path)
     return false;
 }
 
-static void add_preload(struct buf *texts, char *const *base, const char *library)
+/* Unless it is there already. */
+static void add_library(struct buf *texts, const char *before, const char *library, bool *is_first)
+{
+    if (!library || !*library || (before && lists(before, library)))
+        return;
+    if (!*is_first)
+        buf_add_char(texts, ':');
+    *is_first = false;
+    buf_add_text(texts, library);
+}
+
+static void add_preload(struct buf *texts, char *const *base, const struct launch_probe *probe)
 {
     const char *before = NULL;
     for (; *base && !before; base++)
         before = value_of(*base, PRELOAD);
     buf_add_text(texts, PRELOAD "=");
-    if (before && *before) {
+    if (before)
         buf_add_text(texts, before);
-        if (lists(before, library)) {
-            buf_add_char(texts, '\0');
-            return;
-        }
-        buf_add_char(texts, ':');
-    }
-    buf_add_text(texts, library);
+    bool is_first = !before || !*before;
+    add_library(texts, before, probe->library, &is_first);
+    for (size_t i = 0; i < LAUNCH_ALSO; i++)
+        add_library(texts, before, probe->also[i], &is_first);
     buf_add_char(texts, '\0');
 }
 
@@ -73,7 +81,7 @@ char **launch_environment(char *const *base, const struct launch_probe *probe, c
 {
     struct buf new_texts;
     buf_init(&new_texts, ENVIRONMENT_MAX);
-    add_preload(&new_texts, base, probe->library);
+    add_preload(&new_texts, base, probe);
     add_variable(&new_texts, PROBE_ENV_SPOOL, probe->spool);
     add_variable(&new_texts, PROBE_ENV_FLAGS, probe->flags);
     add_variable(&new_texts, PROBE_ENV_EVENTS, probe->events);

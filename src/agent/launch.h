@@ -6,9 +6,12 @@
 
 #include <sys/resource.h>
 
+#define LAUNCH_ALSO 2 /* places for them: the MPI probe is the first */
+
 /* What the command's environment gets. NULL: left as it is. */
 struct launch_probe {
     const char *library, *spool;
+    const char *also[LAUNCH_ALSO];  /* more libraries; NULL or empty: none */
     const char *flags;          /* PROBE_FLAG_… letters */
     const char *events, *socket; /* perf; NULL: none */
 };

@@ -33,7 +33,7 @@ struct preparation {
     struct perf_event_spec specs[PROCESS_EVENTS_MAX];
     size_t spec_count;
     struct buf events; /* for the probe */
-    char probe[PATH_MAX];
+    char probe[PATH_MAX], mpi_probe[PATH_MAX];
     char flags[48];
     struct rlimit files;
     bool files_known;
@@ -73,6 +73,16 @@ static void name_namespace(char *flags, size_t room)
         snprintf(flags, room, "%c%ju%s", PROBE_FLAG_NAMESPACE, (uintmax_t)st.st_ino, holder);
 }
 
+/* Wants the other probe to be there: its path is known to be one that can be preloaded, and this one stands beside it. */
+static void prepare_mpi(struct preparation *preparation)
+{
+    if (!preparation->probe[0] || self_find_mpi_probe(preparation->mpi_probe, sizeof preparation->mpi_probe) == OK)
+        return;
+    preparation->mpi_probe[0] = '\0';
+    log_warn("MPI calls are not counted: libsonde-mpi.so is not beside the program nor in its library folder. Sonde builds it "
+             "where the headers of OpenMPI or MPICH are installed.");
+}
+
 static void prepare_probe(struct preparation *preparation, const struct run_settings *settings)
 {
     char *flag = preparation->flags;
@@ -87,6 +97,8 @@ static void prepare_probe(struct preparation *preparation, const struct run_sett
                  preparation->probe);
         preparation->probe[0] = '\0';
     }
+    if (settings->mpi)
+        prepare_mpi(preparation);
     if (preparation->probe[0])
         kernel_expect_probe(&watch.kernel, watch.spool.bell);
     if (watch.kernel.dark.bell_fd >= 0)
@@ -178,6 +190,7 @@ static enum err start(const struct preparation *preparation, const struct run_se
 {
     struct launch_probe probe = {
         .library = preparation->probe,
+        .also = { preparation->mpi_probe },
         .spool = watch.spool.spool,
         .flags = preparation->flags,
         .events = watch.perf.fd >= 0 ? buf_text(&preparation->events) : NULL,

@@ -16,6 +16,7 @@ struct run_settings {
     const char *out_dir; /* of the spool; NULL: $TMPDIR/sonde-UID/spool/<run> */
     const char *root;    /* of /proc and /sys, for tests; NULL or "" : / */
     bool no_probe;       /* kernel sources only */
+    bool mpi;            /* count MPI calls */
     enum run_calls_wish calls; /* system calls */
     bool wait_all;       /* until the last descendant has ended, daemons too */
     char *const *command; /* NULL-terminated */

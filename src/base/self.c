@@ -12,9 +12,10 @@
 #include <unistd.h>
 
 #define PROBE_NAME "libsonde-process.so"
+#define MPI_PROBE_NAME "libsonde-mpi.so"
 
 /* From the folder of the executable; SONDE_LIB_FROM_BIN is told by the build. */
-static const char *const folders[] = { ".", SONDE_LIB_FROM_BIN, "../lib/sonde", "../probe", "../modules" };
+static const char *const folders[] = { ".", SONDE_LIB_FROM_BIN, "../lib/sonde", "../probe", "../probe/mpi", "../modules" };
 
 enum err self_path(char *path, size_t size)
 {
@@ -62,6 +63,11 @@ enum err self_find_module(const char *name, char *path, size_t size)
 {
     const char *folder = secure_getenv("SONDE_MODULES");
     return folder && *folder ? find(folder, ".", name, path, size) : self_find(name, path, size);
+}
+
+enum err self_find_mpi_probe(char *path, size_t size)
+{
+    return self_find(MPI_PROBE_NAME, path, size);
 }
 
 enum err self_find_probe(char *path, size_t size)

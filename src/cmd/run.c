@@ -23,7 +23,7 @@ struct settings {
     const char *name, *job_id, *events, *out_dir;
     const char **tags;
     uint64_t period_ns;
-    bool no_probe, wait_all, quiet, calls, call_time;
+    bool no_probe, wait_all, quiet, calls, call_time, mpi;
 };
 
 /* "k=v" becomes "k:v", a label alone "label:1". False when it cannot be one. */
@@ -148,6 +148,8 @@ static int run_run(const struct command_call *call)
     struct buf tags;
     if (settings->job_id && !is_job_id(settings->job_id))
         return command_misused(call, "a job id has 1 to %d characters, without blanks", JOB_ID_MAX - 1);
+    if (settings->mpi && settings->no_probe)
+        return command_misused(call, "-m loads a probe into the programs, and --no-probe forbids it: leave out one of them");
     buf_init(&tags, TAGS_MAX);
     for (const char **tag = settings->tags; tag && *tag; tag++)
         if (!add_tag(&tags, *tag)) {
@@ -165,6 +167,7 @@ static int run_run(const struct command_call *call)
         .out_dir = settings->out_dir,
         .root = call->globals->root,
         .no_probe = settings->no_probe,
+        .mpi = settings->mpi,
         .calls = settings->call_time ? RUN_CALLS_TIME : settings->calls ? RUN_CALLS_COUNT : RUN_CALLS_NONE,
         .wait_all = settings->wait_all,
         .command = call->operands,
@@ -187,6 +190,8 @@ static const struct option options[] = {
       .help = "Tag the job; may be given several times. A word without '=' is a label" },
     { .letter = 'e', .name = "events", .argument = "EVENTS", .type = OPTION_TEXT, .offset = offsetof(struct settings, events),
       .help = "Count these perf events in every thread, ',' between: page-faults,context-switches,instructions" },
+    { .letter = 'm', .name = "mpi", .type = OPTION_FLAG, .offset = offsetof(struct settings, mpi),
+      .help = "Count the MPI calls of each rank: calls, time, bytes, waiting, and who sent how much to whom" },
     { .letter = 's', .name = "syscalls", .type = OPTION_FLAG, .offset = offsetof(struct settings, calls),
       .help = "Count the system calls of all programs: calls, errors, bytes, and what was read and written" },
     { .name = "syscall-time", .type = OPTION_FLAG, .offset = offsetof(struct settings, call_time),
@@ -210,6 +215,7 @@ static const struct command_fact examples[] = {
     { "sonde run -- make -j4", "watch a build" },
     { "sonde run -n step1 -t case=7 -p 100ms ./model in.nml", "with a name, a tag and ten samples per second" },
     { "sonde run -s ./model", "count its system calls" },
+    { "sonde run -m mpirun -n 4 ./model", "count what its ranks do in MPI" },
     { "sonde run -e page-faults,instructions ./model", "count perf events too" },
     { 0 },
 };

@@ -60,6 +60,19 @@ static void events_come_with_their_socket(void **state)
     free(texts);
 }
 
+static void more_libraries_come_behind_the_probe(void **state)
+{
+    (void)state;
+    struct launch_probe more = probe;
+    char *base[] = { "LD_PRELOAD=/lib/mpi.so", NULL };
+    more.also[0] = "/lib/mpi.so"; /* is there already */
+    more.also[1] = "/lib/calls.so";
+    char *texts, **all = with_probe(base, &more, &texts);
+    assert_string_equal(value_in(all, "LD_PRELOAD"), "/lib/mpi.so:/lib/probe.so:/lib/calls.so");
+    free(all);
+    free(texts);
+}
+
 static void expect_preload(const char *before, const char *after)
 {
     char entry[128];
@@ -150,6 +163,7 @@ int main(void)
         cmocka_unit_test(the_probe_is_told_where_to_write),
         cmocka_unit_test(events_come_with_their_socket),
         cmocka_unit_test(the_probe_comes_behind_other_libraries),
+        cmocka_unit_test(more_libraries_come_behind_the_probe),
         cmocka_unit_test(a_command_is_found_in_the_path),
         cmocka_unit_test(a_command_that_is_not_there),
         cmocka_unit_test(a_command_that_may_not_run),

@@ -1,0 +1,116 @@
+/* Metrics of functions, and the sums behind a call. */
+#include "probe/mpi/call.h"
+
+#include "probe/mpi/peers.h"
+#include "probe/mpi/requests.h"
+#include "probe/mpi/wait.h"
+
+#include <sched.h>
+#include <stdio.h>
+
+#define SMALL_BYTES 1024u
+
+struct board call_board;
+BOARD_TLS uintptr_t call_inside;
+
+static const struct {
+    const char *name, *unit, *help;
+    enum board_type type;
+} metrics[METRICS] = {
+    [METRIC_CALLS] = { "mpi_calls_total", NULL, "Calls of the function", BOARD_U64 },
+    [METRIC_TICKS] = { "mpi_seconds_total", "seconds", "Time spent in it", BOARD_TICKS },
+    [METRIC_OUT] = { "mpi_sent_bytes_total", "bytes", "Bytes handed over to others, or written", BOARD_U64 },
+    [METRIC_IN] = { "mpi_received_bytes_total", "bytes", "Bytes really received, or read", BOARD_U64 },
+    [METRIC_WAIT] = { "mpi_wait_seconds_total", "seconds", "Of its time, waiting for other ranks", BOARD_TICKS },
+    [METRIC_SMALL] = { "mpi_small_messages_total", NULL, "Messages of less than 1024 bytes, one to one", BOARD_U64 },
+};
+
+/* One thread at a time, so that the metrics of a function get places side by side. */
+static char describing;
+
+static uint32_t describe(const char *function, unsigned metric)
+{
+    char labels[128];
+    snprintf(labels, sizeof labels, "function=\"%s\"", function);
+    return board_metric(&call_board, &(struct board_description){
+        .name = metrics[metric].name, .labels = labels, .unit = metrics[metric].unit, .help = metrics[metric].help,
+        .kind = BOARD_COUNTER, .type = metrics[metric].type,
+    });
+}
+
+/* Without room all numbers of the function go nowhere together. */
+void call_describe(uint32_t function)
+{
+    struct function_metrics *mine = &functions[function];
+    uint32_t made[METRICS] = { 0 }, first = BOARD_NONE;
+    while (__atomic_test_and_set(&describing, __ATOMIC_ACQUIRE))
+        sched_yield();
+    board_keep_together(&call_board, METRICS);
+    for (unsigned i = 0; i < METRICS; i++)
+        if (mine->has & 1u << i) {
+            made[i] = describe(mine->name, i);
+            first = i == METRIC_CALLS ? made[i] : made[i] == BOARD_NONE ? BOARD_NONE : first;
+        }
+    for (unsigned i = METRIC_TICKS; i < METRICS; i++)
+        mine->metric[i] = made[i];
+    __atomic_store_n(&mine->metric[METRIC_CALLS], first, __ATOMIC_RELEASE);
+    __atomic_clear(&describing, __ATOMIC_RELEASE);
+}
+
+void call_choose(void)
+{
+    board_open(&call_board, "mpi");
+    wait_learn();
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    board_end(&call_board);
+}
+
+/* Of another function than the one that is being called. */
+static void add_to(uint32_t function, unsigned metric, uint64_t value)
+{
+    uint64_t *slots = call_slots(function);
+    board_add_u64(slots + CALL_PLACE(functions[function].has, metric), value);
+}
+
+static void add_sent(uint32_t function, int peer, uint32_t messages, uint64_t bytes)
+{
+    if (bytes)
+        add_to(function, METRIC_OUT, bytes);
+    if (!messages)
+        return;
+    if (bytes < SMALL_BYTES)
+        add_to(function, METRIC_SMALL, 1);
+    peers_add(peer, messages, bytes);
+}
+
+void call_add(struct call *call)
+{
+    if (call->out | call->messages)
+        add_sent(call->function, call->peer, call->messages, call->out);
+    if (call->in)
+        add_to(call->function, METRIC_IN, call->in);
+    if (call->has & HAS_WAIT) {
+        uint64_t bytes = call->out + call->in + call->arrived;
+        board_add_u64(call->slots + CALL_PLACE(call->has, METRIC_WAIT),
+            wait_ticks(call->function, call->ticks, bytes, call->ranks));
+    }
+    if (call->posted)
+        requests_add(call->kept, call->posted, call->function);
+}
+
+void call_add_for(struct call *call, const struct persistent *persistent)
+{
+    (void)call;
+    add_sent(persistent->function, persistent->peer, persistent->messages, persistent->out);
+    if (persistent->in)
+        add_to(persistent->function, METRIC_IN, persistent->in);
+}
+
+void call_add_bytes(struct call *call, uint32_t function, bool is_out, uint64_t bytes)
+{
+    call->arrived += bytes;
+    add_to(function, is_out ? METRIC_OUT : METRIC_IN, bytes);
+}

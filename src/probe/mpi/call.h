@@ -1,0 +1,140 @@
+/* A call of MPI on its way through a wrapper: entered, timed, left. Its numbers go to the thread's own slots of the board
+ * (probe/board.h). Only the outermost call of a thread counts: what MPI calls within itself passes through. */
+#ifndef SONDE_PROBE_MPI_CALL_H
+#define SONDE_PROBE_MPI_CALL_H
+
+#include "probe/board.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Generated: MPI's own functions, real.MPI_Send and so on. */
+#ifdef OPEN_MPI
+#include <sonde-mpi-real-openmpi.h>
+#else
+#include <sonde-mpi-real-mpich.h>
+#endif
+
+/* What a function has numbers of. The generated wrappers know it, so that places become constants. */
+enum { METRIC_CALLS, METRIC_TICKS, METRIC_OUT, METRIC_IN, METRIC_WAIT, METRIC_SMALL, METRICS };
+enum {
+    HAS_CALLS = 1 << METRIC_CALLS | 1 << METRIC_TICKS,
+    HAS_OUT = 1 << METRIC_OUT,
+    HAS_IN = 1 << METRIC_IN,
+    HAS_WAIT = 1 << METRIC_WAIT,
+    HAS_SMALL = 1 << METRIC_SMALL,
+};
+
+struct function_metrics {
+    const char *name;
+    uint32_t has;
+    uint32_t metric[METRICS]; /* numbers on the board; that of the calls is BOARD_NONE before the first call */
+};
+extern struct function_metrics functions[];
+
+extern struct board call_board;
+
+/* Where on its stack a thread entered MPI; 0: it is outside. A call from below there is one of MPI itself. A place instead
+ * of a number of levels, so that an error handler that jumps out of MPI leaves nothing behind that matters for long. */
+extern BOARD_TLS uintptr_t call_inside;
+
+#define CALL_NO_RANK (-1)
+
+struct call {
+    uint32_t function, has;
+    uint64_t *slots;        /* of the calls; the others stand behind it */
+    uint64_t begin, ticks;
+    uint64_t out, in;       /* bytes */
+    int32_t peer;           /* rank of the world that out goes to; CALL_NO_RANK: none, or not in the world */
+    uint32_t messages;      /* sent, one to one */
+    uint32_t ranks;         /* that take part; 0: one to one */
+    uint64_t arrived;       /* bytes of requests of others that ended in this call */
+    uint32_t posted;        /* enum request_kind of the request kept, which the call has made; 0: none */
+    uint32_t note;          /* of the request kept, which the call may end */
+    MPI_Request kept;
+    struct scratch *scratch; /* the same of many; NULL: none of them is followed */
+    MPI_Status own_status;
+};
+
+struct persistent;
+
+/* Makes the metrics of a function, once. */
+void call_describe(uint32_t function);
+
+/* Adds what steps have found (call->out …) to the slots. */
+void call_add(struct call *call);
+
+/* Adds what a start of a persistent request means to the slots of the function that made it. */
+void call_add_for(struct call *call, const struct persistent *persistent);
+
+/* Adds bytes that were received (or written) at last to the slots of the function that posted them. */
+void call_add_bytes(struct call *call, uint32_t function, bool is_out, uint64_t bytes);
+
+/* Once, when all functions of MPI are known. */
+void call_choose(void);
+
+/* The place of a metric among those that the function has. */
+#define CALL_PLACE(has, metric) __builtin_popcount((has) & ((1u << (metric)) - 1))
+
+static inline uint64_t *call_slots(uint32_t function)
+{
+    if (__builtin_expect(functions[function].metric[METRIC_CALLS] == BOARD_NONE, 0))
+        call_describe(function);
+    return board_slots(&call_board, functions[function].metric[METRIC_CALLS]);
+}
+
+/* False: MPI calls itself. */
+static inline __attribute__((always_inline)) bool call_enter(struct call *call, uint32_t function, uint32_t has)
+{
+    uintptr_t here = (uintptr_t)call;
+    if (__builtin_expect(here < call_inside, 0))
+        return false;
+    call_inside = here;
+    call->slots = call_slots(function);
+    call->function = function;
+    call->has = has;
+    call->out = call->in = 0;
+    call->arrived = 0;
+    call->messages = call->ranks = call->posted = 0;
+    call->scratch = NULL;
+    call->peer = CALL_NO_RANK;
+    board_add_u64(call->slots, 1);
+    call->begin = board_ticks();
+    return true;
+}
+
+static inline __attribute__((always_inline)) void call_time(struct call *call)
+{
+    call->ticks = board_ticks() - call->begin;
+    board_add_u64(call->slots + 1, call->ticks);
+}
+
+static inline __attribute__((always_inline)) void call_leave(struct call *call)
+{
+    call_add(call);
+    call_inside = 0;
+}
+
+static inline void call_leave_plain(const struct call *call)
+{
+    (void)call;
+    call_inside = 0;
+}
+
+static inline __attribute__((always_inline)) bool call_enter_counting(const struct call *call, uint32_t function)
+{
+    uintptr_t here = (uintptr_t)call;
+    if (__builtin_expect(here < call_inside, 0))
+        return false;
+    call_inside = here;
+    board_add_u64(call_slots(function), 1);
+    return true;
+}
+
+static inline void call_leave_counting(void)
+{
+    call_inside = 0;
+}
+
+#endif

@@ -1,0 +1,249 @@
+/* One function for each shape of a collective. P is the number of ranks that data goes to and comes from. */
+#include "probe/mpi/collectives.h"
+
+#include "probe/mpi/handles.h"
+
+/* What a rank is in a collective that has a root. */
+enum role { NOBODY, ROOT, OTHER };
+
+static enum role role_of(struct call *call, int root, MPI_Comm comm, int *others)
+{
+    struct group_facts group = handles_group(comm);
+    *others = group.others;
+    call->ranks = (uint32_t)group.others;
+    if (group.has_two_sides)
+        return root == MPI_ROOT ? ROOT : root == MPI_PROC_NULL ? NOBODY : OTHER;
+    return root == group.rank ? ROOT : OTHER;
+}
+
+/* Between the ranks of one side the root is among the others. */
+static bool has_own_part(MPI_Comm comm)
+{
+    return !handles_group(comm).has_two_sides;
+}
+
+static int64_t count_at(struct counts counts, int i)
+{
+    if (counts.size == sizeof(int32_t))
+        return ((const int32_t *)counts.list)[i];
+    return ((const int64_t *)counts.list)[i];
+}
+
+static int64_t sum(struct counts counts, int number)
+{
+    int64_t all = 0;
+    for (int i = 0; i < number; i++)
+        all += count_at(counts, i);
+    return all;
+}
+
+/* Types of counts that are 0 need not be types at all. */
+static uint64_t sum_bytes(struct counts counts, const MPI_Datatype *types, int number)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < number; i++)
+        if (count_at(counts, i) > 0)
+            bytes += handles_bytes(count_at(counts, i), types[i]);
+    return bytes;
+}
+
+static int others_of(struct call *call, MPI_Comm comm)
+{
+    int others = handles_group(comm).others;
+    call->ranks = (uint32_t)others;
+    return others;
+}
+
+void together(struct call *call, MPI_Comm comm)
+{
+    others_of(call, comm);
+}
+
+void bcast(struct call *call, int64_t count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+    int others;
+    enum role role = role_of(call, root, comm, &others);
+    if (role == ROOT)
+        call->out = handles_bytes(count, type);
+    else if (role == OTHER)
+        call->in = handles_bytes(count, type);
+}
+
+void reduce(struct call *call, int64_t count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+    int others;
+    enum role role = role_of(call, root, comm, &others);
+    if (role == OTHER || (role == ROOT && has_own_part(comm)))
+        call->out = handles_bytes(count, type);
+    if (role == ROOT)
+        call->in = handles_bytes(count, type);
+}
+
+void allreduce(struct call *call, int64_t count, MPI_Datatype type, MPI_Comm comm)
+{
+    others_of(call, comm);
+    call->out = call->in = handles_bytes(count, type);
+}
+
+/* The first rank gets nothing. */
+void exscan(struct call *call, int64_t count, MPI_Datatype type, MPI_Comm comm)
+{
+    allreduce(call, count, type, comm);
+    if (handles_group(comm).rank == 0)
+        call->in = 0;
+}
+
+static int own_size(MPI_Comm comm)
+{
+    int size = 0;
+    if (!handles_group(comm).has_two_sides)
+        return handles_group(comm).others;
+    real.MPI_Comm_size(comm, &size);
+    return size;
+}
+
+/* The result is shared out among the ranks of one's own side. */
+void reduce_scatter_block(struct call *call, int64_t count, MPI_Datatype type, MPI_Comm comm)
+{
+    others_of(call, comm);
+    call->out = handles_bytes(count * own_size(comm), type);
+    call->in = handles_bytes(count, type);
+}
+
+void collectives_reduce_scatter(struct call *call, struct counts counts, MPI_Datatype type, MPI_Comm comm)
+{
+    others_of(call, comm);
+    call->out = handles_bytes(sum(counts, own_size(comm)), type);
+    call->in = handles_bytes(count_at(counts, handles_group(comm).rank), type);
+}
+
+void gather(struct call *call, const void *sendbuf, int64_t sendcount, MPI_Datatype sendtype, int64_t recvcount,
+    MPI_Datatype recvtype, int root, MPI_Comm comm)
+{
+    int others;
+    enum role role = role_of(call, root, comm, &others);
+    if (role == OTHER || (role == ROOT && has_own_part(comm)))
+        call->out = sendbuf == MPI_IN_PLACE ? handles_bytes(recvcount, recvtype) : handles_bytes(sendcount, sendtype);
+    if (role == ROOT)
+        call->in = handles_bytes(recvcount * others, recvtype);
+}
+
+void collectives_gatherv(struct call *call, const void *sendbuf, int64_t sendcount, MPI_Datatype sendtype,
+    struct counts recvcounts, MPI_Datatype recvtype, int root, MPI_Comm comm)
+{
+    int others;
+    enum role role = role_of(call, root, comm, &others);
+    if (role == ROOT && has_own_part(comm) && sendbuf == MPI_IN_PLACE)
+        call->out = handles_bytes(count_at(recvcounts, handles_group(comm).rank), recvtype);
+    else if (role == OTHER || (role == ROOT && has_own_part(comm)))
+        call->out = handles_bytes(sendcount, sendtype);
+    if (role == ROOT)
+        call->in = handles_bytes(sum(recvcounts, others), recvtype);
+}
+
+void scatter(struct call *call, int64_t sendcount, MPI_Datatype sendtype, const void *recvbuf, int64_t recvcount,
+    MPI_Datatype recvtype, int root, MPI_Comm comm)
+{
+    int others;
+    enum role role = role_of(call, root, comm, &others);
+    if (role == OTHER || (role == ROOT && has_own_part(comm)))
+        call->in = recvbuf == MPI_IN_PLACE ? handles_bytes(sendcount, sendtype) : handles_bytes(recvcount, recvtype);
+    if (role == ROOT)
+        call->out = handles_bytes(sendcount * others, sendtype);
+}
+
+void collectives_scatterv(struct call *call, struct counts sendcounts, MPI_Datatype sendtype, const void *recvbuf,
+    int64_t recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+{
+    int others;
+    enum role role = role_of(call, root, comm, &others);
+    if (role == ROOT && has_own_part(comm) && recvbuf == MPI_IN_PLACE)
+        call->in = handles_bytes(count_at(sendcounts, handles_group(comm).rank), sendtype);
+    else if (role == OTHER || (role == ROOT && has_own_part(comm)))
+        call->in = handles_bytes(recvcount, recvtype);
+    if (role == ROOT)
+        call->out = handles_bytes(sum(sendcounts, others), sendtype);
+}
+
+void allgather(struct call *call, const void *sendbuf, int64_t sendcount, MPI_Datatype sendtype, int64_t recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm)
+{
+    int others = others_of(call, comm);
+    call->out = sendbuf == MPI_IN_PLACE ? handles_bytes(recvcount, recvtype) : handles_bytes(sendcount, sendtype);
+    call->in = handles_bytes(recvcount * others, recvtype);
+}
+
+void collectives_allgatherv(struct call *call, const void *sendbuf, int64_t sendcount, MPI_Datatype sendtype,
+    struct counts recvcounts, MPI_Datatype recvtype, MPI_Comm comm)
+{
+    int others = others_of(call, comm);
+    call->out = sendbuf == MPI_IN_PLACE ? handles_bytes(count_at(recvcounts, handles_group(comm).rank), recvtype)
+                                        : handles_bytes(sendcount, sendtype);
+    call->in = handles_bytes(sum(recvcounts, others), recvtype);
+}
+
+void alltoall(struct call *call, const void *sendbuf, int64_t sendcount, MPI_Datatype sendtype, int64_t recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm)
+{
+    int others = others_of(call, comm);
+    call->in = handles_bytes(recvcount * others, recvtype);
+    call->out = sendbuf == MPI_IN_PLACE ? call->in : handles_bytes(sendcount * others, sendtype);
+}
+
+void collectives_alltoallv(struct call *call, const void *sendbuf, struct counts sendcounts, MPI_Datatype sendtype,
+    struct counts recvcounts, MPI_Datatype recvtype, MPI_Comm comm)
+{
+    int others = others_of(call, comm);
+    call->in = handles_bytes(sum(recvcounts, others), recvtype);
+    call->out = sendbuf == MPI_IN_PLACE ? call->in : handles_bytes(sum(sendcounts, others), sendtype);
+}
+
+void collectives_alltoallw(struct call *call, const void *sendbuf, struct counts sendcounts, const MPI_Datatype *sendtypes,
+    struct counts recvcounts, const MPI_Datatype *recvtypes, MPI_Comm comm)
+{
+    int others = others_of(call, comm);
+    call->in = sum_bytes(recvcounts, recvtypes, others);
+    call->out = sendbuf == MPI_IN_PLACE ? call->in : sum_bytes(sendcounts, sendtypes, others);
+}
+
+void neighbor_allgather(struct call *call, int64_t sendcount, MPI_Datatype sendtype, int64_t recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm)
+{
+    int sources, destinations;
+    handles_neighbours(comm, &sources, &destinations);
+    call->out = handles_bytes(sendcount * destinations, sendtype);
+    call->in = handles_bytes(recvcount * sources, recvtype);
+}
+
+void collectives_neighbor_allgatherv(struct call *call, int64_t sendcount, MPI_Datatype sendtype, struct counts recvcounts,
+    MPI_Datatype recvtype, MPI_Comm comm)
+{
+    int sources, destinations;
+    handles_neighbours(comm, &sources, &destinations);
+    call->out = handles_bytes(sendcount * destinations, sendtype);
+    call->in = handles_bytes(sum(recvcounts, sources), recvtype);
+}
+
+void neighbor_alltoall(struct call *call, int64_t sendcount, MPI_Datatype sendtype, int64_t recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm)
+{
+    neighbor_allgather(call, sendcount, sendtype, recvcount, recvtype, comm);
+}
+
+void collectives_neighbor_alltoallv(struct call *call, struct counts sendcounts, MPI_Datatype sendtype,
+    struct counts recvcounts, MPI_Datatype recvtype, MPI_Comm comm)
+{
+    int sources, destinations;
+    handles_neighbours(comm, &sources, &destinations);
+    call->out = handles_bytes(sum(sendcounts, destinations), sendtype);
+    call->in = handles_bytes(sum(recvcounts, sources), recvtype);
+}
+
+void collectives_neighbor_alltoallw(struct call *call, struct counts sendcounts, const MPI_Datatype *sendtypes,
+    struct counts recvcounts, const MPI_Datatype *recvtypes, MPI_Comm comm)
+{
+    int sources, destinations;
+    handles_neighbours(comm, &sources, &destinations);
+    call->out = sum_bytes(sendcounts, sendtypes, destinations);
+    call->in = sum_bytes(recvcounts, recvtypes, sources);
+}

@@ -1,0 +1,102 @@
+/* Requests are looked up before the call where it may end them all, or where other threads might use their handles again as soon
+ * as they have ended; else afterwards, those alone that have ended. */
+#include "probe/mpi/completions.h"
+
+#include "probe/mpi/requests.h"
+#include "probe/mpi/scratch.h"
+
+static void completed(struct call *call, uint32_t note, const MPI_Status *status)
+{
+    struct request request = requests_read(note);
+    bool is_out = request.kind == REQUEST_OUT;
+    if (!note || (request.persistent && !request.persistent->receives))
+        return;
+    call_add_bytes(call, request.function, is_out, completions_bytes(status));
+}
+
+void keep(struct call *call, const MPI_Request *request)
+{
+    call->kept = request ? *request : MPI_REQUEST_NULL;
+    call->note = requests_take(call->kept);
+}
+
+void done(struct call *call, int code, const MPI_Request *request, const int *flag, const MPI_Status *status)
+{
+    if (!call->note)
+        return;
+    if (code == MPI_SUCCESS && (!flag || *flag))
+        completed(call, call->note, status);
+    else if (*request != MPI_REQUEST_NULL)
+        requests_put_back(call->kept, call->note);
+}
+
+MPI_Status *keep_all(struct call *call, int count, const MPI_Request *requests, MPI_Status *statuses)
+{
+    if (count <= 0 || !requests)
+        return statuses;
+    uint32_t followed = 0;
+    struct scratch *scratch = scratch_get(count);
+    if (!scratch)
+        return statuses;
+    for (int i = 0; i < count; i++) {
+        scratch->requests[i] = requests[i];
+        scratch->notes[i] = (uint16_t)requests_take(requests[i]);
+        followed += scratch->notes[i] != 0;
+    }
+    if (!followed) {
+        scratch_put(scratch);
+        return statuses;
+    }
+    call->scratch = scratch;
+    return statuses == MPI_STATUSES_IGNORE ? scratch->statuses : statuses;
+}
+
+/* The others go on. */
+static void put_back(struct call *call, int count)
+{
+    struct scratch *scratch = call->scratch;
+    for (int i = 0; i < count; i++)
+        requests_put_back(scratch->requests[i], scratch->notes[i]);
+    scratch_put(scratch);
+}
+
+static void end_one(struct call *call, int i, const MPI_Status *status)
+{
+    if (status)
+        completed(call, call->scratch->notes[i], status);
+    call->scratch->notes[i] = 0;
+}
+
+/* MPI_ERR_IN_STATUS: each status tells of its own request; those that are not NULL now have not ended. */
+void done_all(struct call *call, int code, int count, const MPI_Request *requests, const int *flag, const MPI_Status *statuses)
+{
+    if (!call->scratch)
+        return;
+    bool is_done = code == MPI_SUCCESS && (!flag || *flag);
+    for (int i = 0; i < count; i++) {
+        if (is_done)
+            end_one(call, i, &statuses[i]);
+        else if (code != MPI_SUCCESS && requests[i] != call->scratch->requests[i])
+            end_one(call, i, code == MPI_ERR_IN_STATUS && statuses[i].MPI_ERROR == MPI_SUCCESS ? &statuses[i] : NULL);
+    }
+    put_back(call, count);
+}
+
+void done_any(struct call *call, int code, int count, const int *index, const int *flag, const MPI_Status *status)
+{
+    if (!call->scratch)
+        return;
+    if (code == MPI_SUCCESS && (!flag || *flag) && *index != MPI_UNDEFINED && *index >= 0 && *index < count)
+        end_one(call, *index, status);
+    put_back(call, count);
+}
+
+void done_some(struct call *call, int code, int count, const int *done, const int *indices, const MPI_Status *statuses)
+{
+    if (!call->scratch)
+        return;
+    int ended = (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS) && *done != MPI_UNDEFINED ? *done : 0;
+    for (int i = 0; i < ended; i++)
+        end_one(call, indices[i], code == MPI_SUCCESS || statuses[i].MPI_ERROR == MPI_SUCCESS ? &statuses[i] : NULL);
+    put_back(call, count);
+}

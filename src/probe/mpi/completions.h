@@ -1,0 +1,29 @@
+/* Waits and tests: which requests have ended, and how much came with them. The bytes belong to the functions that posted the
+ * requests. Words of rules.txt. */
+#ifndef SONDE_PROBE_MPI_COMPLETIONS_H
+#define SONDE_PROBE_MPI_COMPLETIONS_H
+
+#include "probe/mpi/call.h"
+
+/* Really received or written; 0 when it was cancelled. */
+static inline uint64_t completions_bytes(const MPI_Status *status)
+{
+#ifdef OPEN_MPI
+    return status->_cancelled ? 0 : status->_ucount;
+#else
+    uint32_t high = (uint32_t)status->count_hi_and_cancelled;
+    return high & 1 ? 0 : (uint64_t)(high >> 1) << 32 | (uint32_t)status->count_lo;
+#endif
+}
+
+/* flag, index, done: as MPI gave them back; flag is NULL where there is none. */
+void keep(struct call *call, const MPI_Request *request);
+void done(struct call *call, int code, const MPI_Request *request, const int *flag, const MPI_Status *status);
+
+/* statuses as the caller gave them, NULL when the function has none; returns what to give to MPI. */
+MPI_Status *keep_all(struct call *call, int count, const MPI_Request *requests, MPI_Status *statuses);
+void done_all(struct call *call, int code, int count, const MPI_Request *requests, const int *flag, const MPI_Status *statuses);
+void done_any(struct call *call, int code, int count, const int *index, const int *flag, const MPI_Status *status);
+void done_some(struct call *call, int code, int count, const int *done, const int *indices, const MPI_Status *statuses);
+
+#endif

@@ -1,0 +1,186 @@
+/* The preloaded half of the MPI probe. It exports every MPI and PMPI name of C as a jump (names.S, generated); Fortran needs no
+ * names of its own, since all its interfaces go through those of C: OpenMPI's through PMPI_, MPICH's through MPI_.
+ *
+ * At the first call it looks which MPI the program has loaded, loads the wrappers of that family from its own folder, and fills
+ * the table of jumps. Without wrappers, or with SONDE_MPI=off, the jumps go to MPI itself. */
+#include "probe/mpi/backend.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ERROR_OTHER 16 /* of what is not there: MPI_ERR_OTHER or a neighbour of it in every family, never MPI_SUCCESS */
+
+typedef void (*function)(void);
+
+extern __attribute__((visibility("hidden"))) function jump_table[];    /* two for each name: MPI_, PMPI_ */
+extern __attribute__((visibility("hidden"))) const char jump_names[];  /* "MPI_Abort\0MPI_Accumulate\0…\0" */
+__attribute__((visibility("hidden"))) function dispatch_late(unsigned number);
+
+enum { UNTOUCHED, FILLING, FILLED };
+static int state;
+static void *library; /* the loaded MPI; NULL: none */
+
+static const struct family {
+    const char *symbol; /* that it has, and no other */
+    const char *wrappers;
+} families[] = {
+    { "ompi_mpi_comm_world", "libsonde-mpi-openmpi.so" },
+    { "MPIR_Dup_fn", "libsonde-mpi-mpich.so" },
+};
+
+static int absent(void)
+{
+    return ERROR_OTHER;
+}
+
+/* Asks whether MPI is there may come from programs that have none: they found the name because it is here. */
+static int is_not(int *flag)
+{
+    *flag = 0;
+    return 0;
+}
+
+static bool is_question(const char *name)
+{
+    return strcmp(name, "MPI_Initialized") == 0 || strcmp(name, "MPI_Finalized") == 0;
+}
+
+struct candidate {
+    unsigned wanted; /* which one of those that look like an MPI */
+    char path[PATH_MAX];
+};
+
+/* dl_iterate_phdr. It holds a lock of the loader, under which nothing may be opened: only the name is taken. */
+static int take_candidate(struct dl_phdr_info *info, size_t size, void *to)
+{
+    (void)size;
+    struct candidate *candidate = to;
+    const char *slash = strrchr(info->dlpi_name, '/');
+    const char *name = slash ? slash + 1 : info->dlpi_name;
+    if (strncmp(name, "libmpi", 6) != 0 || candidate->wanted-- > 0)
+        return 0;
+    snprintf(candidate->path, sizeof candidate->path, "%s", info->dlpi_name);
+    return 1;
+}
+
+/* The first loaded library that looks like an MPI and has its functions; it stays loaded. NULL: none. */
+static void *find_library(void)
+{
+    struct candidate candidate;
+    for (unsigned i = 0;; i++) {
+        candidate.wanted = i;
+        if (!dl_iterate_phdr(take_candidate, &candidate))
+            return NULL;
+        void *handle = dlopen(candidate.path, RTLD_LAZY | RTLD_NOLOAD);
+        if (handle && dlsym(handle, "PMPI_Init"))
+            return handle;
+        if (handle)
+            dlclose(handle);
+    }
+}
+
+static void *own_symbol(const char *prefix, const char *name)
+{
+    char full[128];
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    return dlsym(library, full);
+}
+
+/* Beside this library. NULL: this family has none here, or it does not fit. */
+static const struct backend *load_wrappers(void)
+{
+    Dl_info own;
+    char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        if (!dlsym(library, families[i].symbol))
+            continue;
+        const char *slash = dladdr((void *)(uintptr_t)dispatch_late, &own) ? strrchr(own.dli_fname, '/') : NULL;
+        if (!slash)
+            return NULL;
+        snprintf(path, sizeof path, "%.*s/%s", (int)(slash - own.dli_fname), own.dli_fname, families[i].wrappers);
+        void *wrappers = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        const struct backend *backend = wrappers ? dlsym(wrappers, BACKEND_SYMBOL) : NULL;
+        return backend && backend->version == BACKEND_VERSION ? backend : NULL;
+    }
+    return NULL;
+}
+
+static void set_jump(unsigned number, void *to)
+{
+    __atomic_store_n(&jump_table[number], (function)(uintptr_t)to, __ATOMIC_RELEASE);
+}
+
+/* Another tool that stands behind us in the order of libraries has the name: it goes first, and what it calls in turn comes to
+ * us under the PMPI_ name. Else the call is counted here. */
+static void fill_name(unsigned i, const char *name, void *real, void *wrapper)
+{
+    void *next = dlsym(RTLD_NEXT, name), *own = dlsym(library, name);
+    bool is_foreign = next && own && next != own;
+    if (is_question(name) && !real)
+        real = (void *)(uintptr_t)is_not;
+    if (!real)
+        real = (void *)(uintptr_t)absent;
+    set_jump(2 * i, is_foreign ? next : wrapper ? wrapper : real);
+    set_jump(2 * i + 1, wrapper ? wrapper : real);
+}
+
+/* Both lists are sorted. */
+static void fill(const struct backend *backend, bool counts_alone)
+{
+    unsigned i = 0, at = 0;
+    for (const char *name = jump_names; *name; name += strlen(name) + 1, i++) {
+        void *real = own_symbol("P", name), *wrapper = NULL;
+        while (backend && at < backend->count && strcmp(backend->functions[at].name, name) < 0)
+            at++;
+        if (real && backend && at < backend->count && strcmp(backend->functions[at].name, name) == 0) {
+            const struct backend_function *found = &backend->functions[at];
+            *found->real = (function)(uintptr_t)real;
+            wrapper = (void *)(uintptr_t)(counts_alone ? found->counting : found->full);
+        }
+        fill_name(i, name, real, wrapper);
+    }
+}
+
+static void fill_all(void)
+{
+    const char *mode = getenv(BACKEND_ENV_MODE);
+    const struct backend *backend = mode && strcmp(mode, BACKEND_OFF) == 0 ? NULL : load_wrappers();
+    if (backend)
+        backend->ready();
+    fill(backend, mode && strcmp(mode, BACKEND_COUNTS) == 0);
+}
+
+/* Where the call goes while the table is not filled: no MPI is loaded, or another thread is about to fill it. */
+static function uncounted(unsigned number)
+{
+    const char *name = jump_names;
+    for (unsigned i = 0; i < number / 2; i++)
+        name += strlen(name) + 1;
+    void *real = library ? own_symbol("P", name) : dlsym(RTLD_NEXT, name);
+    return real ? (function)(uintptr_t)real : is_question(name) ? (function)(uintptr_t)is_not : (function)absent;
+}
+
+/* The address for the call with this number. */
+function dispatch_late(unsigned number)
+{
+    int saved = errno, expected = UNTOUCHED;
+    if (__atomic_compare_exchange_n(&state, &expected, FILLING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        void *found = find_library();
+        __atomic_store_n(&library, found, __ATOMIC_RELEASE);
+        if (found)
+            fill_all();
+        __atomic_store_n(&state, found ? FILLED : UNTOUCHED, __ATOMIC_RELEASE);
+    }
+    function to = __atomic_load_n(&jump_table[number], __ATOMIC_ACQUIRE);
+    if (!to)
+        to = uncounted(number);
+    errno = saved;
+    return to;
+}

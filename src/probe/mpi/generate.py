@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Makes the sources of the MPI probe.
+
+generate.py wrappers RULES HEADER OUTPUT   from a preprocessed mpi.h: a full and a counting wrapper of each function
+generate.py names OUTPUT HEADER...         the names that the dispatcher exports, one jump each: all of all headers"""
+import re
+import sys
+
+BEFORE = {"own", "keep", "keep_all", "forget_type", "forget_communicator", "forget_window", "forget_request"}
+ALWAYS = {"done", "done_all", "done_any", "done_some"}
+# What each step counts, so that a function has no metric that stays at 0 for ever.
+COUNTS = {
+    "OUT": {"sent", "put", "put_unless", "posted_out", "written", "bcast", "gather", "gatherv", "scatter", "scatterv",
+            "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce", "exscan", "reduce",
+            "reduce_scatter", "reduce_scatter_block", "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall",
+            "neighbor_alltoallv", "neighbor_alltoallw"},
+    "IN": {"received", "posted_in", "got", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather",
+           "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce", "exscan", "reduce", "reduce_scatter",
+           "reduce_scatter_block", "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall",
+           "neighbor_alltoallv", "neighbor_alltoallw"},
+    "WAIT": {"waits"},
+    "SMALL": {"sent", "put", "put_unless"},
+}
+# Arguments that OpenMPI calls otherwise than the standard does.
+STANDARD = {"type": "datatype", "index": "indx", "ibuf": "buf", "target_cout": "target_count"}
+# Not counted, not even exported: OpenMPI's Fortran calls them for every handle, and they do nothing.
+CONVERSION = re.compile(r"_(c2f|f2c|c2f08|f082c|f082f|f2f08)$")
+# They run in both modes: they say which rank this is.
+ALWAYS_FULL = {"MPI_Init", "MPI_Init_thread", "MPI_Session_init"}
+
+
+def without_attributes(text):
+    while (at := text.find("__attribute__")) >= 0:
+        end, depth = text.index("(", at), 0
+        while True:
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+            if not depth:
+                break
+        text = text[:at] + text[end:]
+    return text
+
+
+def name_of(parameter):
+    """The name in "int array_of_counts[]", None for "void" and "..."."""
+    pointer = re.search(r"\(\s*\*\s*(\w+)\s*\)", parameter)
+    found = pointer or re.search(r"[\s*](\w+)\s*(?:\[[^]]*\]\s*)*$", parameter)
+    return found.group(1) if found else None
+
+
+def functions(header):
+    """name -> (type of the result, parameters, their names) of all MPI_ functions that have a PMPI_ twin, sorted."""
+    text = re.sub(r"\s+", " ", without_attributes(open(header, encoding="utf-8").read()))
+    found = {}
+    for result, name, parameters in re.findall(r"([\w ]+?[ *]+)(MPI_\w+) ?\(([^;{}]*)\) ?;", text):
+        if "typedef" in result or CONVERSION.search(name) or not re.search(rf"\bP{name} ?\(", text):
+            continue
+        parameters = [p.strip() for p in re.split(r",(?![^()]*\))", parameters)]
+        names = [name_of(p) for p in parameters]
+        for i, old in enumerate(names):
+            if old in STANDARD:
+                names[i] = STANDARD[old]
+                parameters[i] = re.sub(rf"\b{old}\b", names[i], parameters[i])
+        found[name] = (result.replace("extern", "").strip(), parameters, names)
+    return dict(sorted(found.items()))
+
+
+def variants(name):
+    if not name.endswith("*"):
+        return [(name, False)]
+    name = name[:-1]
+    return [(name, False), ("I" + name[0].lower() + name[1:], False), (name + "_init", True)]
+
+
+def rules(path):
+    """MPI_ name -> steps, each a word or "word(arguments)"."""
+    table = {}
+    for line in open(path, encoding="utf-8"):
+        line = line.split("#")[0].strip()
+        if not line:
+            continue
+        names, steps = line.split(" : ")
+        steps = re.findall(r"\w+(?:\([^()]*\))?", steps)
+        for name in names.split():
+            for variant, persists in variants(name):
+                mine = [s for s in steps if s != "waits" or not name.endswith("*") or variant == name[:-1]]
+                mine += ["persists"] if persists else []
+                table["MPI_" + variant] = mine
+                table["MPI_" + variant + "_c"] = mine
+    return table
+
+
+def word(step):
+    return step.split("(")[0]
+
+
+def call_of(step, extra=""):
+    name, arguments = step.split("(", 1)
+    return f"{name}(&sonde_call{extra}, {arguments[:-1]})"
+
+
+def before(step):
+    target = {"own": "status", "keep_all": "array_of_statuses"}.get(word(step))
+    if target and target in step:
+        return f"    {target} = {call_of(step)};"
+    return f"    {call_of(step)};"
+
+
+def after(steps):
+    lines = [f"    {call_of(s, ', sonde_code')};" for s in steps if word(s) in ALWAYS]
+    good = [s for s in steps if "(" in s and word(s) not in BEFORE | ALWAYS]
+    if good:
+        lines += ["    if (sonde_code == MPI_SUCCESS) {", *(f"        {call_of(s)};" for s in good), "    }"]
+    if "persists" in steps:
+        lines += ["    persists(&sonde_call, sonde_code, request);"]
+    return lines
+
+
+def mask_of(steps):
+    return " | ".join(["HAS_CALLS"] + ["HAS_" + kind for kind, words in COUNTS.items() if words & {word(s) for s in steps}])
+
+
+def wrapper(number, name, declared, steps):
+    result, parameters, names = declared
+    given = ", ".join(n for n in names if n)
+    head = f"({', '.join(parameters)})"
+    lines = [f"static {result} full_{name}{head}", "{",
+             "    struct call sonde_call;",
+             f"    if (!call_enter(&sonde_call, {number}, {mask_of(steps)}))",
+             f"        return real.{name}({given});",
+             *(before(s) for s in steps if word(s) in BEFORE),
+             f"    {result} sonde_code = real.{name}({given});",
+             "    call_time(&sonde_call);",
+             *after(steps),
+             "    call_leave(&sonde_call);" if steps else "    call_leave_plain(&sonde_call);",
+             "    return sonde_code;", "}", ""]
+    if name in ALWAYS_FULL:
+        return "\n".join(lines)
+    lines += [f"static {result} count_{name}{head}", "{",
+             "    struct call sonde_call;",
+             f"    if (!call_enter_counting(&sonde_call, {number}))",
+             f"        return real.{name}({given});",
+             f"    {result} sonde_code = real.{name}({given});",
+             "    call_leave_counting();",
+             "    return sonde_code;", "}", ""]
+    return "\n".join(lines)
+
+
+def write_wrappers(rules_path, header, output):
+    found, table = functions(header), rules(rules_path)
+    parts = ["/* Made by generate.py: a full and a counting wrapper of each function. */",
+             '#include "probe/mpi/steps.h"', '#include "probe/mpi/wait.h"', '#include "probe/mpi/backend.h"', ""]
+    parts += [wrapper(i, name, declared, table.get(name, [])) for i, (name, declared) in enumerate(found.items())]
+    parts += [f"struct function_metrics functions[{len(found)}] = {{"]
+    parts += [f'    {{ "{name}", {mask_of(table.get(name, []))}, {{ 0 }} }},' for name in found]
+    parts += ["};", f"struct function_waits function_waits[{len(found)}];", "struct real real;", "",
+              "static const struct backend_function backend_functions[] = {"]
+    parts += [f'    {{ "{name}", (void (*)(void))full_{name}, '
+              f'(void (*)(void)){"full" if name in ALWAYS_FULL else "count"}_{name}, (void (**)(void))&real.{name} }},'
+              for name in found]
+    parts += ["};", "", "BACKEND_EXPORT const struct backend sonde_mpi_backend = {",
+              f"    BACKEND_VERSION, {len(found)}, backend_functions, call_choose,", "};", ""]
+    with open(output, "w", encoding="utf-8") as file:
+        file.write("\n".join(parts))
+
+
+def write_real(header, output):
+    lines = ["/* Made by generate.py: MPI's own functions, as the dispatcher has found them. */",
+             "struct real {", *(f"    __typeof__(MPI_{n[4:]}) *{n};" for n in functions(header)), "};",
+             "extern struct real real;", ""]
+    with open(output, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+
+
+def write_names(output, headers):
+    names = sorted(set().union(*(functions(h) for h in headers)))
+    lines = ['#include "probe/mpi/jump.h"', "JUMP_BEGIN"]
+    for i, name in enumerate(names):
+        lines += [f"JUMP {name}, {2 * i}", f"JUMP P{name}, {2 * i + 1}"]
+    lines += [f"JUMP_TABLE({2 * len(names)})", "JUMP_NAMES"]
+    lines += [f"JUMP_NAME {name}" for name in names]
+    lines += ["JUMP_END", ""]
+    with open(output, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+
+
+def main():
+    what, *rest = sys.argv[1:]
+    if what == "wrappers":
+        write_wrappers(*rest)
+    elif what == "real":
+        write_real(*rest)
+    else:
+        write_names(rest[0], rest[1:])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+/* A table of lines of eight words. A word is a handle and what it is; a request is looked for in four lines and nowhere else, so
+ * that nothing ever needs to be moved or cleaned up. */
+#include "probe/mpi/requests.h"
+
+enum { LINES = 8192, LINE = 8, TRIES = 4, PERSISTENTS = 8192 };
+
+/* Upper 48 bits: the handle (an address, or a number); lower 16: the kind in two bits, then the function or the place among
+ * the persistent ones. 0: free. */
+static uint64_t table[LINES][LINE] __attribute__((aligned(64)));
+static struct persistent persistents[PERSISTENTS];
+static uint32_t next_persistent;
+static bool is_shared;
+static uint32_t lost_metric;
+
+enum { KIND_BITS = 2, NOTE_BITS = 16 };
+
+#ifdef OPEN_MPI
+#define KEY(handle) ((uint64_t)(uintptr_t)(handle) << NOTE_BITS)
+#else
+#define KEY(handle) ((uint64_t)(uint32_t)(handle) << NOTE_BITS)
+#endif
+
+static uint64_t *line(uint64_t key, unsigned try)
+{
+    return table[((key * 0x9e3779b97f4a7c15u >> 48) + try) & (LINES - 1)];
+}
+
+void requests_share(void)
+{
+    is_shared = true;
+}
+
+bool requests_are_shared(void)
+{
+    return is_shared;
+}
+
+static bool take(uint64_t *word, uint64_t expected, uint64_t value)
+{
+    if (is_shared)
+        return __atomic_compare_exchange_n(word, &expected, value, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    if (*word != expected)
+        return false;
+    *word = value;
+    return true;
+}
+
+/* The word of a handle, NULL when there is none. */
+static uint64_t *find_word(uint64_t key)
+{
+    for (unsigned try = 0; try < TRIES; try++) {
+        uint64_t *words = line(key, try);
+        for (unsigned i = 0; i < LINE; i++)
+            if ((__atomic_load_n(&words[i], __ATOMIC_ACQUIRE) ^ key) >> NOTE_BITS == 0 && words[i] != 0)
+                return &words[i];
+    }
+    return NULL;
+}
+
+static void tell_lost(void)
+{
+    if (!lost_metric)
+        lost_metric = board_metric(&call_board, &(struct board_description){
+            .name = "mpi_requests_lost_total", .kind = BOARD_COUNTER, .type = BOARD_U64,
+            .help = "Requests that were not followed to their end, because too many were open",
+        });
+    board_add_u64(board_slots(&call_board, lost_metric), 1);
+}
+
+/* A handle that is here already was freed unseen, and is used anew. */
+static bool add(uint64_t key, uint64_t note)
+{
+    uint64_t *old = find_word(key);
+    if (old) {
+        *old = key | note;
+        return true;
+    }
+    for (unsigned try = 0; try < TRIES; try++) {
+        uint64_t *words = line(key, try);
+        for (unsigned i = 0; i < LINE; i++)
+            if (__atomic_load_n(&words[i], __ATOMIC_RELAXED) == 0 && take(&words[i], 0, key | note))
+                return true;
+    }
+    return false;
+}
+
+void requests_add(MPI_Request handle, enum request_kind kind, uint32_t function)
+{
+    if (handle != MPI_REQUEST_NULL && !add(KEY(handle), kind | function << KIND_BITS))
+        tell_lost();
+}
+
+static struct persistent *free_persistent(void)
+{
+    for (uint32_t i = 0; i < PERSISTENTS; i++) {
+        uint32_t at = __atomic_fetch_add(&next_persistent, 1, __ATOMIC_RELAXED) % PERSISTENTS;
+        if (!__atomic_exchange_n(&persistents[at].used, true, __ATOMIC_ACQUIRE))
+            return &persistents[at];
+    }
+    return NULL;
+}
+
+void requests_add_persistent(MPI_Request handle, const struct persistent *persistent)
+{
+    struct persistent *mine = handle == MPI_REQUEST_NULL ? NULL : free_persistent();
+    if (mine) {
+        *mine = *persistent;
+        mine->used = true;
+    }
+    if (!mine || !add(KEY(handle), REQUEST_PERSISTENT | (uint64_t)(mine - persistents) << KIND_BITS)) {
+        tell_lost();
+        if (mine)
+            __atomic_store_n(&mine->used, false, __ATOMIC_RELEASE);
+    }
+}
+
+static bool is_persistent(uint32_t note)
+{
+    return (note & ((1u << KIND_BITS) - 1)) == REQUEST_PERSISTENT;
+}
+
+uint32_t requests_take(MPI_Request handle)
+{
+    uint64_t *word = handle == MPI_REQUEST_NULL ? NULL : find_word(KEY(handle));
+    if (!word)
+        return 0;
+    uint32_t note = *word & ((1u << NOTE_BITS) - 1);
+    if (!is_persistent(note))
+        __atomic_store_n(word, 0, __ATOMIC_RELEASE);
+    return note;
+}
+
+void requests_put_back(MPI_Request handle, uint32_t note)
+{
+    if (note && !is_persistent(note) && !add(KEY(handle), note))
+        tell_lost();
+}
+
+struct request requests_read(uint32_t note)
+{
+    uint32_t rest = note >> KIND_BITS;
+    if (is_persistent(note))
+        return (struct request){ REQUEST_PERSISTENT, persistents[rest].function, &persistents[rest] };
+    return (struct request){ note & ((1u << KIND_BITS) - 1), rest, NULL };
+}
+
+void requests_forget(MPI_Request handle)
+{
+    uint64_t *word = handle == MPI_REQUEST_NULL ? NULL : find_word(KEY(handle));
+    if (!word)
+        return;
+    uint32_t note = *word & ((1u << NOTE_BITS) - 1);
+    __atomic_store_n(word, 0, __ATOMIC_RELEASE);
+    if (is_persistent(note))
+        __atomic_store_n(&persistents[note >> KIND_BITS].used, false, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,71 @@
+/* For MPI programs whose numbers are known: each rank writes what the probe must have counted of it into a file of its own,
+ * in the form that board_dump prints, and the scene (scenes/mpi.bats) looks for each line. Without $EXPECT nothing is written. */
+#ifndef SONDE_TESTS_MPI_EXPECT_H
+#define SONDE_TESTS_MPI_EXPECT_H
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int rank, size;
+static FILE *expect_file;
+
+static inline void expect_begin(int argc, char **argv)
+{
+    char path[4096];
+    if (argc >= 0)
+        MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const char *folder = getenv("EXPECT");
+    if (!folder)
+        return;
+    snprintf(path, sizeof path, "%s/%d", folder, rank);
+    expect_file = fopen(path, "w");
+}
+
+/* What a rank has of a function. */
+static inline void expect(const char *metric, const char *function, unsigned long long value)
+{
+    if (expect_file)
+        fprintf(expect_file, "%d mpi_%s_total{function=\"%s\"} %llu\n", rank, metric, function, value);
+}
+
+static inline void expect_calls(const char *function, unsigned long long calls)
+{
+    expect("calls", function, calls);
+}
+
+static inline void expect_bytes(const char *function, unsigned long long sent, unsigned long long received)
+{
+    expect("sent_bytes", function, sent);
+    expect("received_bytes", function, received);
+}
+
+static inline void expect_peer(int to, unsigned long long messages, unsigned long long bytes)
+{
+    if (expect_file)
+        fprintf(expect_file, "%d mpi_peer_messages_total{to=\"%d\"} %llu\n%d mpi_peer_bytes_total{to=\"%d\"} %llu\n", rank, to,
+                messages, rank, to, bytes);
+}
+
+/* The program itself must have got what MPI promises. */
+static inline void require(int is_true, const char *what)
+{
+    if (is_true)
+        return;
+    fprintf(stderr, "rank %d: wrong: %s\n", rank, what);
+    MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
+static inline int expect_end(void)
+{
+    if (expect_file)
+        fclose(expect_file);
+    if (!rank)
+        puts("all is well");
+    MPI_Finalize();
+    return 0;
+}
+
+#endif

@@ -1,0 +1,64 @@
+/* Prints boards as lines, one metric each: rank, name with labels, value. Usage: board_dump FILE|FOLDER… */
+#include "sample/board_reader.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void dump_value(const struct board_facts *facts, const struct board_value *value)
+{
+    printf("%d %.*s", facts->rank, (int)value->name.size, (const char *)value->name.data);
+    if (value->labels.size)
+        printf("{%.*s}", (int)value->labels.size, (const char *)value->labels.data);
+    if (!value->is_known)
+        printf(" unknown\n");
+    else if (value->kind == BOARD_HISTOGRAM)
+        printf(" %" PRIu64 " %.9g\n", value->count, value->f64);
+    else if (value->is_integer)
+        printf(" %" PRIu64 "\n", value->u64);
+    else
+        printf(" %.9g\n", value->f64);
+}
+
+static bool dump(const char *path)
+{
+    struct board_reader *reader;
+    struct board_value value;
+    enum err err = board_reader_open(&reader, path);
+    if (!err)
+        err = board_reader_read(reader);
+    if (err) {
+        fprintf(stderr, "%s: %s\n", path, err_text(err));
+        return false;
+    }
+    for (size_t i = 0; i < board_reader_count(reader); i++) {
+        board_reader_value(reader, i, &value);
+        dump_value(board_reader_facts(reader), &value);
+    }
+    board_reader_close(&reader);
+    return true;
+}
+
+static bool dump_all(const char *folder, DIR *dir)
+{
+    char path[4096];
+    bool good = true;
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (strncmp(entry->d_name, BOARD_PREFIX, strlen(BOARD_PREFIX)) == 0)
+            good = dump(path) && good;
+    }
+    closedir(dir);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    bool good = argc > 1;
+    for (int i = 1; i < argc; i++) {
+        DIR *dir = opendir(argv[i]);
+        good = (dir ? dump_all(argv[i], dir) : dump(argv[i])) && good;
+    }
+    return good ? 0 : 1;
+}

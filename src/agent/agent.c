@@ -75,8 +75,8 @@ static void on_job(void *context, const struct job *job, enum job_event event)
 {
     struct agent *agent = context;
     struct batch alone = { .host = agent->host.name };
+    programs_job(agent->programs, job, event); /* before: what its programs told last belongs to a job that runs */
     bool is_noted = present_before(&agent->present, job, event) == OK;
-    programs_job(agent->programs, job, event);
     sensors_job(agent->sensors, job, event);
     if (is_noted && agent->present.event.job)
         on_batch(agent, &alone);
@@ -162,7 +162,7 @@ enum err agent_open(struct agent *agent, const struct agent_settings *settings)
         err = open_plan(agent);
     if (!err)
         err = programs_open(&agent->programs, &agent->plan.programs, &(struct programs_context){
-            .root = settings->root, .host = agent->host.name });
+            .root = settings->root, .host = agent->host.name, .out = on_batch, .out_context = agent });
     if (!err) {
         open_jobs(agent);
         err = agent_add_source(agent, agent->jobs ? jobs_fd(agent->jobs) : -1, AGENT_SOURCE_JOBS);

@@ -1,4 +1,4 @@
-/* Six keys. */
+/* Seven keys. */
 #include "agent/program_plan.h"
 
 #include "agent/plan.h"
@@ -11,6 +11,7 @@
 
 void program_plan_clear(struct program_plan *plan)
 {
+    free(plan->boards);
     free(plan->tau);
     free(plan->profiles);
     *plan = (struct program_plan){ 0 };
@@ -19,9 +20,11 @@ void program_plan_clear(struct program_plan *plan)
 enum err program_plan_copy(struct program_plan *copy, const struct program_plan *plan)
 {
     *copy = *plan;
+    copy->boards = plan->boards ? strdup(plan->boards) : NULL;
     copy->tau = plan->tau ? strdup(plan->tau) : NULL;
     copy->profiles = plan->profiles ? strdup(plan->profiles) : NULL;
-    return (plan->tau && !copy->tau) || (plan->profiles && !copy->profiles) ? NOMEM : OK;
+    bool is_whole = !plan->boards == !copy->boards && !plan->tau == !copy->tau && !plan->profiles == !copy->profiles;
+    return is_whole ? OK : NOMEM;
 }
 
 static bool is_same(const char *a, const char *b)
@@ -32,7 +35,8 @@ static bool is_same(const char *a, const char *b)
 bool program_plan_equal(const struct program_plan *a, const struct program_plan *b)
 {
     return a->is_off == b->is_off && a->has_tau_names == b->has_tau_names && a->metrics_max == b->metrics_max
-           && a->is_worker == b->is_worker && is_same(a->tau, b->tau) && is_same(a->profiles, b->profiles);
+           && a->is_worker == b->is_worker && is_same(a->tau, b->tau) && is_same(a->profiles, b->profiles)
+           && is_same(a->boards, b->boards);
 }
 
 static enum err parse_flag(const char *key, const char *value, bool *flag, struct buf *why)
@@ -70,11 +74,13 @@ static enum err set_inverse(const char *key, const char *value, bool *flag, stru
 
 enum err program_plan_set(struct program_plan *plan, const char *key, const char *value, struct buf *why)
 {
-    static const char *const names[] = { "enabled", "tau", "tau_names", "metrics", "profiles", "merge_profiles" };
+    static const char *const names[] = { "enabled", "boards", "tau", "tau_names", "metrics", "profiles", "merge_profiles" };
     if (strcmp(key, "enabled") == 0)
         return set_inverse(key, value, &plan->is_off, why);
     if (strcmp(key, "tau") == 0)
         return set_path(&plan->tau, key, value, why);
+    if (strcmp(key, "boards") == 0)
+        return set_path(&plan->boards, key, value, why);
     if (strcmp(key, "profiles") == 0)
         return set_path(&plan->profiles, key, strcmp(value, PLAN_NONE) == 0 ? "" : value, why);
     if (strcmp(key, "merge_profiles") == 0)
@@ -91,7 +97,7 @@ enum err program_plan_set(struct program_plan *plan, const char *key, const char
     else if (nearest.best)
         buf_printf(why, "there is no '%.60s' in [programs]; did you mean '%s'?", key, nearest.best);
     else
-        buf_printf(why, "there is no '%.60s' in [programs]; there are enabled, tau, tau_names, metrics,"
+        buf_printf(why, "there is no '%.60s' in [programs]; there are enabled, boards, tau, tau_names, metrics,"
                         " profiles and merge_profiles", key);
     return USAGE;
 }
@@ -100,6 +106,8 @@ void program_plan_write(struct buf *out, const struct program_plan *plan)
 {
     buf_printf(out, "\n# What programs tell of themselves: libsonde's, the probes' and tau's.\n[programs]\n%senabled = %s\n",
                plan->is_off ? "" : "#", plan->is_off ? "no" : "yes");
+    buf_printf(out, "# Folder of the boards of libsonde and of the probes, or none\n%sboards = %s\n", plan->boards ? "" : "#",
+               plan->boards ? plan->boards : "/dev/shm");
     buf_printf(out, "# Socket for programs that speak as tau's, or none\n%stau = %s\n", plan->tau ? "" : "#",
                plan->tau ? plan->tau : "/tmp/tau_metric_proxy.UID.unix");
     buf_printf(out, "# Show what our probes count under tau's names too\n%stau_names = %s\n", plan->has_tau_names ? "" : "#",

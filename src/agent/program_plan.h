@@ -9,6 +9,7 @@
 
 struct program_plan {
     bool is_off;
+    char *boards;         /* the folder; "none"; NULL: /dev/shm */
     char *tau;            /* a path, "none"; NULL: the usual place */
     bool has_tau_names;   /* in /metrics */
     uint64_t metrics_max; /* 0: the usual number */
@@ -20,7 +21,7 @@ void program_plan_clear(struct program_plan *plan);
 enum err program_plan_copy(struct program_plan *copy, const struct program_plan *plan);
 bool program_plan_equal(const struct program_plan *a, const struct program_plan *b);
 
-/* enabled, tau, tau_names, metrics, profiles, merge_profiles. USAGE: why says what is wrong. */
+/* enabled, boards, tau, tau_names, metrics, profiles, merge_profiles. USAGE: why says what is wrong. */
 enum err program_plan_set(struct program_plan *plan, const char *key, const char *value, struct buf *why);
 
 /* Writes the section as the configuration has it. */

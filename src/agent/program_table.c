@@ -44,6 +44,8 @@ static void free_metric(struct program_metric *metric)
 {
     free(metric->node.aliases);
     free(metric->node.buckets);
+    free(metric->parts[0]);
+    free(metric->parts[1]);
     free(metric);
 }
 

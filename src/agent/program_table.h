@@ -40,6 +40,7 @@ struct program_cell {
     double total;                   /* of a counter; of a histogram the sum */
     uint64_t changed_ns;            /* CLOCK_REALTIME; 0: nobody has ever set it */
     struct program_cell **aliases;  /* that count what it counts, NULL ends the list; NULL: none */
+    uint64_t sampled_ns;            /* when a sample of several cells was made at this one */
     bool is_dirty;                  /* changed since the samples were taken last */
     struct program_cell *next_dirty;
     struct program_cell *next, *previous;             /* of the metric; the node's is none of these */
@@ -63,6 +64,7 @@ struct program_metric {
     const double *bounds;             /* of a histogram */
     size_t bound_count;
     const char *doc, *unit;
+    char *parts[2];                   /* names of its samples, where they are others than its own; NULL: not needed yet */
     const char *page;                 /* base{labels, */
     size_t name_size, base_size, page_size, page_base;
     char name[];                      /* base{labels}, then the other texts */

@@ -3,14 +3,17 @@
 #include "agent/programs.h"
 
 #include "agent/plan.h"
+#include "agent/program_boards.h"
 #include "agent/program_cells.h"
 #include "agent/program_json.h"
 #include "agent/program_page.h"
 #include "agent/program_profile.h"
+#include "agent/program_samples.h"
 #include "agent/tau_server.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "job/users.h"
+#include "model/board.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +25,14 @@
 
 struct programs {
     struct program_plan plan;
+    struct programs_context context;
     struct program_table *table;
     struct program_jobs jobs;
     struct tau_gateway gateway;
     struct tau_server *tau; /* NULL: there is none */
     struct tau_profiles *profiles; /* NULL: nobody wants them */
+    struct program_boards *boards; /* NULL: they are not read */
+    struct batch batch;
     struct users users;
 };
 
@@ -62,6 +68,24 @@ static enum err open_profiles(struct programs *programs)
     return err;
 }
 
+/* Without them the rest works. */
+static enum err open_boards(struct programs *programs)
+{
+    const char *folder = programs->plan.boards ? programs->plan.boards : BOARD_FOLDER;
+    if (strcmp(folder, PLAN_NONE) == 0)
+        return OK;
+    struct program_boards_settings settings = {
+        .folder = folder, .root = programs->context.root, .table = programs->table, .jobs = &programs->jobs,
+    };
+    enum err err = program_boards_open(&programs->boards, &settings);
+    if (err == AGAIN)
+        log_info("boards of programs in %s are not read: another agent reads them", folder);
+    else if (err)
+        log_warn("boards of programs in %s are not read: %s. Set another folder with boards in [programs], or none.", folder,
+                 err == DENIED ? "it, or a file " BOARD_CLAIM " in it, is another user's" : err_text(err));
+    return err == NOMEM ? err : OK;
+}
+
 enum err programs_open(struct programs **programs, const struct program_plan *plan, const struct programs_context *context)
 {
     *programs = NULL;
@@ -73,7 +97,9 @@ enum err programs_open(struct programs **programs, const struct program_plan *pl
     struct program_table_settings settings = {
         .host = context->host, .metrics_max = plan->metrics_max, .by_user = geteuid() == 0,
     };
+    new->context = *context;
     new->jobs.root = context->root;
+    batch_init(&new->batch);
     users_init(&new->users, context->root);
     enum err err = program_plan_copy(&new->plan, plan);
     if (!err)
@@ -82,10 +108,30 @@ enum err programs_open(struct programs **programs, const struct program_plan *pl
     if (!err)
         err = open_profiles(new);
     if (!err)
+        err = open_boards(new);
+    if (!err)
         err = open_tau(new);
     if (err)
         programs_close(programs);
     return err;
+}
+
+/* Boards are read, and what has changed goes out. */
+static void speak(struct programs *programs)
+{
+    uint64_t time_ns = clock_realtime_ns();
+    batch_reset(&programs->batch);
+    programs->batch.host = programs->context.host;
+    if (programs->boards) {
+        program_boards_tick(programs->boards);
+        program_boards_sample(programs->boards, &programs->batch, time_ns);
+    }
+    program_samples_add(programs->table, &programs->batch, time_ns);
+    if (programs->batch.count && programs->context.out)
+        programs->context.out(programs->context.out_context, &programs->batch);
+    batch_reset(&programs->batch);
+    if (programs->boards)
+        program_boards_forget(programs->boards);
 }
 
 void programs_close(struct programs **programs)
@@ -93,9 +139,14 @@ void programs_close(struct programs **programs)
     struct programs *old = *programs;
     if (!old)
         return;
+    if (old->table)
+        speak(old); /* what there is to tell since the last time */
     tau_server_close(&old->tau);
-    program_profile_put_all(old->profiles, old->table);
+    if (old->table)
+        program_profile_put_all(old->profiles, old->table);
     tau_profiles_close(&old->profiles);
+    program_boards_close(&old->boards);
+    batch_clear(&old->batch);
     program_jobs_clear(&old->jobs);
     program_table_close(&old->table);
     program_plan_clear(&old->plan);
@@ -119,10 +170,21 @@ enum err programs_json(struct programs *programs, struct buf *out, struct bytes 
     return ABSENT;
 }
 
+/* Thousands of jobs may end at once, few of which have programs that speak. */
+static bool has_told(struct programs *programs, const struct job *job)
+{
+    program_table_lock(programs->table);
+    const struct program_scope *scope = program_scope_find(programs->table, job->id, job->uid);
+    program_table_unlock(programs->table);
+    return scope != NULL;
+}
+
 void programs_job(struct programs *programs, const struct job *job, enum job_event event)
 {
     if (!programs)
         return;
+    if (event == JOB_END && has_told(programs, job))
+        speak(programs);
     program_table_lock(programs->table);
     program_jobs_event(&programs->jobs, programs->table, job, event);
     program_table_unlock(programs->table);
@@ -138,10 +200,8 @@ static void name_user(struct programs *programs, struct program_scope *scope)
     program_scope_name(programs->table, scope);
 }
 
-void programs_tend(struct programs *programs)
+static void drop_left(struct programs *programs)
 {
-    if (!programs)
-        return;
     uint64_t now_ns = clock_monotonic_ns();
     program_table_lock(programs->table);
     for (struct program_scope *scope = programs->table->scopes, *next; scope; scope = next) {
@@ -154,4 +214,12 @@ void programs_tend(struct programs *programs)
         }
     }
     program_table_unlock(programs->table);
+}
+
+void programs_tend(struct programs *programs)
+{
+    if (!programs)
+        return;
+    speak(programs);
+    drop_left(programs);
 }

@@ -5,12 +5,14 @@
 
 #include "agent/program_plan.h"
 #include "agent/program_table.h"
-#include "model/job.h"
+#include "model/batch.h"
 
 struct programs;
 
 struct programs_context {
     const char *root, *host;     /* borrowed */
+    void (*out)(void *context, const struct batch *batch); /* takes samples */
+    void *out_context;
 };
 
 /* As the plan says. Whatever does not work is told, and the rest works. NOMEM; another error when a path that somebody asked for
@@ -25,7 +27,7 @@ enum err programs_json(struct programs *programs, struct buf *out, struct bytes 
 /* A job came, changed or ended. Harmless with NULL. */
 void programs_job(struct programs *programs, const struct job *job, enum job_event event);
 
-/* Once a second: forgets what has gone. Harmless with NULL. */
+/* Once a second: reads boards, hands over the samples of what has changed, forgets what has gone. Harmless with NULL. */
 void programs_tend(struct programs *programs);
 
 #endif

@@ -77,11 +77,18 @@ static struct program_hold *take_metric(struct program_board *board, struct prog
     return err ? NULL : make_hold(table, metric, board->scope);
 }
 
-/* What a program wrote over itself may fall: then counting begins anew from there. */
-static void take_counter(struct program_table *table, struct program_hold *hold, double total, uint64_t now_ns)
+/* Ticks become seconds by a rate that is measured anew at each reading: its last figures say nothing. */
+static bool is_rounding(const struct board_value *value, double before)
 {
-    double before = hold->value;
-    if (total == before || (isnan(total) && isnan(before)))
+    return value->type == BOARD_TICKS && fabs(value->f64 - before) <= 1e-6 * before;
+}
+
+/* What a program wrote over itself may fall: then counting begins anew from there. */
+static void take_counter(struct program_table *table, struct program_hold *hold, const struct board_value *value,
+                         uint64_t now_ns)
+{
+    double before = hold->value, total = value->f64;
+    if (total == before || (isnan(total) && isnan(before)) || is_rounding(value, before))
         return;
     hold->value = total;
     if (!isnan(before) && !(total < before) && !program_cell_add(table, hold->cell, total - before, now_ns))
@@ -99,8 +106,9 @@ static void take_histogram(struct program_table *table, struct program_hold *hol
         has_fresh |= fresh[i] > 0;
         hold->buckets[i] = count;
     }
-    if (has_fresh || value->f64 != hold->value)
-        program_cell_observe(table, hold->cell, fresh, value->f64 - hold->value, now_ns);
+    if (!has_fresh && (value->f64 == hold->value || is_rounding(value, hold->value)))
+        return;
+    program_cell_observe(table, hold->cell, fresh, value->f64 - hold->value, now_ns);
     hold->value = value->f64;
 }
 
@@ -108,7 +116,7 @@ static void take_value(struct program_table *table, struct program_hold *hold, c
                        uint64_t now_ns)
 {
     if (value->kind == BOARD_COUNTER)
-        take_counter(table, hold, value->f64, now_ns);
+        take_counter(table, hold, value, now_ns);
     else if (value->kind == BOARD_HISTOGRAM)
         take_histogram(table, hold, value, now_ns);
     else if (value->is_known)

@@ -141,8 +141,9 @@ void program_ranks_take(struct program_ranks *ranks, size_t place, const struct 
         return;
     const struct field *field = &fields[(met & ((1u << FIELD_BITS) - 1)) - 1];
     struct program_rank_row *row = ranks->rows[met >> FIELD_BITS];
-    uint64_t number = number_of(value, field->is_time);
-    if (number || row->known[field->value])
+    uint64_t number = number_of(value, field->is_time), before = row->values[field->value];
+    bool is_rounding = field->is_time && (number > before ? number - before : before - number) <= before / 1000000;
+    if ((number || row->known[field->value]) && !is_rounding)
         set(row, field->value, number);
 }
 

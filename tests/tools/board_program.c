@@ -1,0 +1,106 @@
+/* A program with a board that does what it is told: board_program LIBRARY WORD…
+ *   counter NAME LABELS VALUE   gauge NAME LABELS VALUE   ticks NAME LABELS SECONDS (about)   observe NAME LABELS VALUE
+ *   rank RANK SIZE   say TEXT (on stdout)   wait (for a line on stdin)   garbage (over its board)   kill (itself, SIGKILL)
+ *   fork (the rest is done in a child too)   leave (_exit at once)
+ * LABELS "-" is none. Bounds of histograms are 0.1, 1 and 10. */
+#include "base/clock.h"
+#include "probe/board.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct board board;
+static const double bounds[] = { 0.1, 1, 10 };
+
+static uint32_t make(enum board_kind kind, enum board_type type, char **words)
+{
+    struct board_description description = {
+        .name = words[1], .labels = strcmp(words[2], "-") == 0 ? NULL : words[2], .help = "told by a test", .kind = kind,
+        .type = type, .bounds = kind == BOARD_HISTOGRAM ? bounds : NULL, .bound_count = kind == BOARD_HISTOGRAM ? 3 : 0,
+    };
+    uint32_t metric = board_metric(&board, &description);
+    if (metric == BOARD_NONE)
+        fprintf(stderr, "no room, or another kind: %.100s\n", words[1]);
+    return metric;
+}
+
+static void count(char **words)
+{
+    board_add_f64(board_slots(&board, make(BOARD_COUNTER, BOARD_F64, words)), strtod(words[3], NULL));
+}
+
+static void count_ticks(char **words)
+{
+    uint64_t begin_ns = clock_monotonic_ns(), begin = board_ticks();
+    usleep(20000);
+    double rate = (double)(board_ticks() - begin) / (double)(clock_monotonic_ns() - begin_ns) * 1e9;
+    board_add_u64(board_slots(&board, make(BOARD_COUNTER, BOARD_TICKS, words)), (uint64_t)(strtod(words[3], NULL) * rate));
+}
+
+static void observe(char **words)
+{
+    double value = strtod(words[3], NULL);
+    uint64_t *slots = board_slots(&board, make(BOARD_HISTOGRAM, BOARD_F64, words));
+    size_t bucket = 0;
+    while (bucket < 3 && value > bounds[bucket])
+        bucket++;
+    board_add_u64(&slots[bucket], 1);
+    board_add_f64(&slots[4], value);
+}
+
+/* Behind the header: descriptors and chunks become nonsense. */
+static void write_garbage(void)
+{
+    for (size_t i = BOARD_PAGE; board.base && i < board.usable; i++)
+        board.base[i] = (char)(i * 2654435761u >> 13);
+    for (size_t i = 24; board.base && i < 48; i++)
+        board.base[i] = (char)0xff;
+}
+
+/* How many words it took. */
+static int act(char **words, int count_left)
+{
+    const char *word = words[0];
+    if (strcmp(word, "wait") == 0)
+        return getchar() == EOF ? 1 : 1;
+    if (strcmp(word, "garbage") == 0)
+        write_garbage();
+    else if (strcmp(word, "kill") == 0)
+        raise(SIGKILL);
+    else if (strcmp(word, "leave") == 0)
+        _exit(0);
+    else if (strcmp(word, "fork") == 0)
+        fork();
+    else if (strcmp(word, "say") == 0 && count_left > 1)
+        return puts(words[1]), fflush(stdout), 2;
+    else if (strcmp(word, "rank") == 0 && count_left > 2)
+        return board_set_rank(&board, (int)strtol(words[1], NULL, 10), (int)strtol(words[2], NULL, 10)), 3;
+    else if (count_left > 3 && strcmp(word, "counter") == 0)
+        return count(words), 4;
+    else if (count_left > 3 && strcmp(word, "ticks") == 0)
+        return count_ticks(words), 4;
+    else if (count_left > 3 && strcmp(word, "observe") == 0)
+        return observe(words), 4;
+    else if (count_left > 3 && strcmp(word, "gauge") == 0)
+        return board_gauge_set(board_slots(&board, make(BOARD_GAUGE, BOARD_F64, words)), strtod(words[3], NULL)), 4;
+    else
+        exit(2);
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return 2;
+    board_open(&board, argv[1]);
+    for (int i = 2; i < argc;)
+        i += act(argv + i, argc - i);
+    board_end(&board);
+    while (wait(NULL) > 0)
+        continue;
+    return 0;
+}

@@ -22,6 +22,7 @@
     X(collect) \
     X(keygen) \
     X(doctor) \
+    X(tau_run) \
     X(help) \
     X(completion)
 

@@ -160,8 +160,11 @@ static int main_as(const struct names_entry *name, int argc, char **argv)
     struct buf message;
     int status;
     buf_init(&message, 4096);
-    if (name->turn(argc, argv, &words, &message)) {
-        status = complain(name->name, buf_text(&message), "sonde");
+    enum err err = name->turn(argc, argv, &words, &message);
+    if (err == GONE && name->help) {
+        status = fputs(name->help, stdout) < 0 || fflush(stdout) ? EXIT_FAILED : EXIT_GOOD;
+    } else if (err) {
+        status = complain(name->name, buf_text(&message), name->help ? name->name : "sonde");
     } else {
         size_t size = ((size_t)words.count + 1) * sizeof(char *);
         char **copy = malloc(size); /* its words are moved about */

@@ -180,6 +180,7 @@ static enum err ask_socket(struct metric_source *source, const char *path, bool 
     enum err err = connect_tau(source, path, is_usual, why);
     if (err)
         return err;
+    source->is_tau = true;
     err = ask_tau(source, query, list);
     if (err)
         buf_printf(why, "the proxy at %s %s", path,
@@ -192,14 +193,19 @@ enum err metric_source_ask(struct metric_source *source, const struct metric_que
 {
     const char *socket = source->settings->tau_socket;
     char usual[TAU_CLIENT_PATH_MAX];
-    if (socket && *socket)
-        return ask_socket(source, socket, false, query, list, why);
-    if (source->client.fd < 0) {
-        enum err err = ask_agent(source, query, list, why);
-        if (err != ABSENT || !socket)
-            return err;
-        buf_reset(why);
-    }
+    if (!socket)
+        return ask_agent(source, query, list, why);
     tau_client_usual_path(usual);
-    return ask_socket(source, usual, true, query, list, why);
+    enum err err = ask_socket(source, *socket ? socket : usual, !*socket, query, list, why);
+    if (*socket || (err != ABSENT && err != DENIED) || source->is_tau)
+        return err;
+    struct buf other;
+    buf_init(&other, 4096);
+    err = ask_agent(source, query, list, &other); /* if there is none either, tau's socket is what was expected */
+    if (err != ABSENT) {
+        buf_reset(why);
+        buf_add_text(why, buf_text(&other));
+    }
+    buf_clear(&other);
+    return err;
 }

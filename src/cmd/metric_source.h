@@ -9,7 +9,7 @@
 /* The options that the three share; the first members of their settings. */
 struct metric_source_settings {
     const char *host;       /* NULL: this node */
-    const char *tau_socket; /* NULL: the agent; "": the agent, else tau's usual socket */
+    const char *tau_socket; /* NULL: the agent; "": tau's usual socket, else the agent */
     const char *job, *user; /* NULL: the sums over all */
     bool tau;               /* with tau's names for MPI and system calls */
 };
@@ -22,14 +22,15 @@ struct metric_source_settings {
     { .name = "tau", .type = OPTION_FLAG, .offset = offsetof(of, source.tau), \
       .help = "Also under tau's names: tau_hits_total{function=\"mpi_send\"}, strace_hits_total{scall=\"read\"}" }, \
     { .name = "tau-socket", .argument = "PATH", .type = OPTION_TEXT, .offset = offsetof(of, source.tau_socket), \
-      .help = "Ask a tau_metric_proxy, or an agent in its place, through this socket with tau's own messages; '' is this " \
-              "node's agent or else tau's usual socket" }, \
+      .help = "Ask a tau_metric_proxy, or an agent in its place, through this socket with tau's own messages; '' is tau's " \
+              "usual socket or else this node's agent" }, \
     { .name = "host", .argument = "HOST", .type = OPTION_TEXT, .offset = offsetof(of, source.host), \
       .help = "Ask the agent of HOST, HOST:PORT, or that with this socket" }
 
 struct metric_source {
     const struct metric_source_settings *settings;
     struct tau_client client; /* fd -1: none */
+    bool is_tau;              /* it has answered once: no other is asked then */
     struct buf answer, path;
 };
 

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct names_entry *const all[] = { &names_colmet_collector, &names_colmet_node, &names_ldms_ls };
+static const struct names_entry *const all[] = {
+    &names_colmet_collector, &names_colmet_node,       &names_ldms_ls,
+    &names_tau_metric_client, &names_tau_metric_proxy, &names_tau_metric_proxy_run,
+};
 
 const struct names_entry *names_find(const char *path)
 {

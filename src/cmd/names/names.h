@@ -16,13 +16,15 @@ void names_clear(struct names_words *words);
 
 struct names_entry {
     const char *name;
-    /* Fills words: "sonde", the command, its options. USAGE: message says what is wrong. */
+    /* Fills words: "sonde", the command, its options. USAGE: message says what is wrong. GONE: help is asked for. */
     enum err (*turn)(int argc, char **argv, struct names_words *words, struct buf *message);
+    const char *help; /* a page; NULL: turn never says GONE */
 };
 
 /* By the last part of argv[0]; NULL: it is an ordinary sonde. */
 const struct names_entry *names_find(const char *path);
 
 extern const struct names_entry names_colmet_collector, names_colmet_node, names_ldms_ls;
+extern const struct names_entry names_tau_metric_client, names_tau_metric_proxy, names_tau_metric_proxy_run;
 
 #endif

@@ -58,6 +58,7 @@ static enum err take_value(struct old_options *options, const struct old_option 
 {
     const char *word = next_word(options);
     snprintf(options->value, sizeof options->value, "%s", attached ? attached : "");
+    options->whole = attached ? attached : word;
     if (option->kind == OLD_FLAG && !attached) {
         bool is_said = word && (strcmp(word, "true") == 0 || strcmp(word, "false") == 0);
         snprintf(options->value, sizeof options->value, "%s", is_said ? word : "true");

@@ -26,6 +26,7 @@ struct old_options {
     char **argv;
     const char *letters; /* what is left of "-vv" */
     char value[1024];
+    const char *whole; /* of OLD_VALUE: the value, however long */
 };
 
 /* The next one: its id, its value in options->value. GONE: there is none, or "--" came; at is behind it then. USAGE: message

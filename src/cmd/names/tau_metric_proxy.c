@@ -1,0 +1,118 @@
+/* tau_metric_proxy …: sonde agent with the gateway and /metrics alone: no sensor is read, and nothing of an agent that runs on
+ * the node is touched. What stands behind "--" are options of sonde agent. */
+#include "cmd/names/names.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATH_ROOM 4096
+
+struct proxy {
+    const char *port, *socket, *folder;
+    bool is_worker, is_verbose, is_help;
+};
+
+static const char help[] =
+    "usage: tau_metric_proxy [-p PORT] [-u PATH] [-P DIR] [-i] [-v] [-h] [-- OPTIONS]\n"
+    "\n"
+    "  -p PORT   serve /metrics at 127.0.0.1:PORT (1337)\n"
+    "  -u PATH   the UNIX socket that programs connect to (/tmp/tau_metric_proxy.UID.unix)\n"
+    "  -P DIR    the folder of profiles (.tauproxy in the home of the user)\n"
+    "  -i        do not merge profiles: for all nodes but one that share the folder\n"
+    "  -v        tell more\n"
+    "  -h        show this page\n"
+    "\n"
+    "This is Sonde's: OPTIONS are those of 'sonde agent', --listen 0.0.0.0:1337 among them.\n";
+
+static enum err read_options(struct proxy *proxy, int argc, char **argv, struct buf *message)
+{
+    int letter;
+    opterr = 0;
+    optind = 1;
+    while ((letter = getopt(argc, argv, "+p:u:P:ivh")) != -1)
+        switch (letter) {
+        case 'p': proxy->port = optarg; break;
+        case 'u': proxy->socket = optarg; break;
+        case 'P': proxy->folder = optarg; break;
+        case 'i': proxy->is_worker = true; break;
+        case 'v': proxy->is_verbose = true; break;
+        case 'h': proxy->is_help = true; break;
+        default:
+            buf_printf(message, "-%c is not known, or its value is missing", optopt);
+            return USAGE;
+        }
+    if (optind < argc && strcmp(argv[optind - 1], "--") != 0) {
+        buf_printf(message, "'%.100s' is not known", argv[optind]);
+        return USAGE;
+    }
+    return OK;
+}
+
+/* The agent may leave its folder: paths are made whole here. */
+static void add_path(struct names_words *words, const char *key, const char *path)
+{
+    char word[2 * PATH_ROOM], folder[PATH_ROOM] = "";
+    if (*path != '/' && !getcwd(folder, sizeof folder))
+        folder[0] = '\0';
+    snprintf(word, sizeof word, "programs.%s=%s%s%s", key, *path == '/' ? "" : folder, *path == '/' ? "" : "/", path);
+    names_add(words, "--set");
+    names_add(words, word);
+}
+
+static void add_usual_folder(struct names_words *words)
+{
+    char path[PATH_ROOM];
+    const struct passwd *user = getpwuid(getuid());
+    const char *home = user && user->pw_dir && *user->pw_dir ? user->pw_dir : getenv("HOME");
+    if (!home || *home != '/')
+        return;
+    snprintf(path, sizeof path, "%s/.tauproxy", home);
+    add_path(words, "profiles", path);
+}
+
+static void write_words(const struct proxy *proxy, struct names_words *words)
+{
+    static const char *const usual[] = {
+        "sonde", "agent", "--config", "/dev/null", "--sensors", "none", "--socket", "none", "--set", "programs.tau_names=yes",
+    };
+    char listen[64];
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        names_add(words, usual[i]);
+    snprintf(listen, sizeof listen, "127.0.0.1:%.20s", proxy->port ? proxy->port : "1337");
+    names_add(words, "--listen");
+    names_add(words, listen);
+    if (proxy->socket) {
+        add_path(words, "tau", proxy->socket);
+    } else {
+        char path[64]; /* said aloud, so that it is an error when it is taken */
+        snprintf(path, sizeof path, "/tmp/tau_metric_proxy.%u.unix", (unsigned)getuid());
+        add_path(words, "tau", path);
+    }
+    if (proxy->folder)
+        add_path(words, "profiles", proxy->folder);
+    else
+        add_usual_folder(words);
+    if (proxy->is_worker) {
+        names_add(words, "--set");
+        names_add(words, "programs.merge_profiles=no");
+    }
+    if (proxy->is_verbose)
+        names_add(words, "-v");
+}
+
+static enum err tau_metric_proxy_turn(int argc, char **argv, struct names_words *words, struct buf *message)
+{
+    struct proxy proxy = { 0 };
+    enum err err = read_options(&proxy, argc, argv, message);
+    if (err || proxy.is_help)
+        return err ? err : GONE;
+    write_words(&proxy, words);
+    for (int i = optind; i < argc; i++)
+        names_add(words, argv[i]);
+    return OK;
+}
+
+const struct names_entry names_tau_metric_proxy = { "tau_metric_proxy", tau_metric_proxy_turn, help };

@@ -1,0 +1,255 @@
+/* sonde tau-run: what tau_metric_proxy_run does. Starts a command with the probes that count its MPI and system calls, tells the
+ * gateway that it did, and ends as the command ended. */
+#include "cmd/command.h"
+#include "cmd/tau_job.h"
+
+#include "agent/launch.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/self.h"
+#include "wire/tau_client.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MPI_PROBE "libsonde-mpi.so"
+#define CALLS_PROBE "libsonde-calls.so"
+#define PROXY "TAU_METRIC_PROXY"
+#define EXEC_NAME "tau_metric_proxy_run_total{operation=\"exec\"}"
+#define TIME_NAME "tau_metric_proxy_run_total{metric=\"time\"}"
+#define BAD_NAME "tau_metric_proxy_run_total{operation=\"badreturn\"}"
+#define ATTACH_NAME "tau_metric_proxy_run_total{operation=\"attach\"}"
+#define COMMAND_ROOM (128 << 10) /* of one variable in the environment the kernel takes no more */
+
+struct settings {
+    bool mpi, calls, verbose;
+    const char *period, *socket, *pid;
+};
+
+/* In front of what is there already. */
+static void preload(const char *name)
+{
+    char path[PATH_MAX];
+    struct buf value;
+    const char *before = getenv("LD_PRELOAD");
+    if (self_find(name, path, sizeof path)) {
+        log_warn("%s is not installed with this sonde: the command runs without it", name);
+        return;
+    }
+    buf_init(&value, COMMAND_ROOM);
+    buf_printf(&value, "%s%s%s", path, before && *before ? ":" : "", before ? before : "");
+    if (!buf_err(&value))
+        setenv("LD_PRELOAD", buf_text(&value), 1);
+    buf_clear(&value);
+}
+
+/* Tau's clients tell it to the gateway, in whose profiles the command is that of the user. */
+static void set_target(char *const *command)
+{
+    struct buf line;
+    buf_init(&line, COMMAND_ROOM - 64);
+    for (; *command; command++)
+        buf_printf(&line, "%s%s", line.size ? " " : "", *command);
+    if (!buf_err(&line))
+        setenv("TAU_LAUNCHER_TARGET_CMD", buf_text(&line), 1);
+    buf_clear(&line);
+}
+
+/* The one that is named; else the user's own; else the node's. What was found is for the command's programs too. */
+static void connect_gateway(struct tau_client *client, const struct settings *settings)
+{
+    const char *named = settings->socket ? settings->socket : getenv(PROXY);
+    char usual[TAU_CLIENT_PATH_MAX];
+    if (named && *named) {
+        enum err err = tau_client_connect(client, named, false);
+        if (err)
+            log_info("no gateway at %s: %s", named, err_text(err));
+        return;
+    }
+    tau_client_usual_path(usual);
+    enum err err = tau_client_connect(client, usual, true);
+    if (err == ABSENT) {
+        snprintf(usual, sizeof usual, "/tmp/tau_metric_proxy.0.unix");
+        err = tau_client_connect(client, usual, true);
+        if (!err)
+            setenv(PROXY, usual, 1);
+    }
+    if (err)
+        log_info("no gateway at %s: %s. The command runs without it", usual, err_text(err));
+}
+
+static void count(struct tau_client *client, const char *name, const char *doc, double value)
+{
+    if (client->fd >= 0 && !tau_client_describe(client, TAU_COUNTER, name, doc))
+        (void)tau_client_tell(client, name, value);
+}
+
+static void begin(struct tau_client *client, const struct settings *settings, char *const *command)
+{
+    struct tau_job job;
+    connect_gateway(client, settings);
+    tau_job_from_environment(&job, command);
+    if (client->fd >= 0 && !tau_client_job(client, &job))
+        count(client, EXEC_NAME, "Number of launch with the tau_metric_proxy_run command", 1);
+}
+
+static void finish(struct tau_client *client, uint64_t start_ns, bool is_bad)
+{
+    if (is_bad)
+        count(client, BAD_NAME, "Number of commands that did not end with 0", 1);
+    count(client, TIME_NAME, "Total seconds that commands of tau_metric_proxy_run ran",
+          (double)(clock_monotonic_ns() - start_ns) / (double)NS_PER_S);
+    tau_client_close(client);
+}
+
+/* The command's programs may have another working folder. */
+static void set_socket(const char *socket)
+{
+    char path[2 * PATH_MAX], *folder = *socket == '/' ? NULL : getcwd(NULL, 0);
+    snprintf(path, sizeof path, "%s%s%s", folder ? folder : "", folder ? "/" : "", socket);
+    setenv(PROXY, path, 1);
+    free(folder);
+}
+
+static void set_environment(const struct settings *settings, char *const *command)
+{
+    if (settings->socket)
+        set_socket(settings->socket);
+    if (settings->period)
+        setenv("TAU_METRIC_FREQ", settings->period, 1);
+    if (settings->verbose)
+        setenv("TAU_METRIC_PROXY_VERBOSE", "1", 1);
+    set_target(command);
+    if (settings->calls)
+        preload(CALLS_PROBE);
+    if (settings->mpi)
+        preload(MPI_PROBE);
+}
+
+/* All that may be sent to us, and the end of the child. */
+static void passed_signals(sigset_t *set)
+{
+    static const int numbers[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH };
+    sigemptyset(set);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaddset(set, numbers[i]);
+}
+
+/* In the state in which we were started. */
+static int start(char *const *command, const sigset_t *mask, pid_t *pid)
+{
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setsigmask(&attributes, mask);
+    int error = posix_spawnp(pid, command[0], NULL, &attributes, command, environ);
+    posix_spawnattr_destroy(&attributes);
+    return error;
+}
+
+/* What somebody sent us is passed on; what came from the terminal the command got itself. Returns the status of wait. */
+static int wait_for(pid_t pid, const sigset_t *set)
+{
+    for (;;) {
+        siginfo_t info;
+        int number = sigwaitinfo(set, &info), status = 0;
+        if (number == SIGCHLD) {
+            if (waitpid(pid, &status, WNOHANG) == pid)
+                return status;
+        } else if (number > 0 && info.si_code <= 0) {
+            kill(pid, number);
+        } else if (number < 0 && errno != EINTR) {
+            waitpid(pid, &status, 0);
+            return status;
+        }
+    }
+}
+
+static int run_command(const struct command_call *call)
+{
+    struct tau_client client = { -1 };
+    sigset_t set, before;
+    pid_t pid;
+    uint64_t start_ns = clock_monotonic_ns();
+    set_environment(call->settings, call->operands);
+    begin(&client, call->settings, call->operands);
+    passed_signals(&set);
+    sigprocmask(SIG_BLOCK, &set, &before);
+    int error = start(call->operands, &before, &pid);
+    if (error) {
+        command_fail(call, "cannot run %s: %s", call->operands[0], strerror(error));
+        finish(&client, start_ns, true);
+        return launch_status(error);
+    }
+    int status = wait_for(pid, &set);
+    finish(&client, start_ns, status != 0);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* sonde attach takes over; its end is ours. */
+static int attach(const struct command_call *call, const char *pid)
+{
+    char path[PATH_MAX];
+    const struct settings *settings = call->settings;
+    struct tau_client client = { -1 };
+    char *words[] = { "sonde", "attach", (char *)pid, NULL };
+    if (!command_find("attach"))
+        return command_fail(call, "this sonde cannot attach to a process that runs already");
+    enum err err = self_path(path, sizeof path);
+    if (err)
+        return command_fail(call, "cannot find sonde itself: %s", err_text(err));
+    connect_gateway(&client, settings);
+    count(&client, ATTACH_NAME, "Number of processes attached to", 1);
+    tau_client_close(&client);
+    execv(path, words);
+    return command_fail(call, "cannot run %s: %s", path, strerror(errno));
+}
+
+static int tau_run_run(const struct command_call *call)
+{
+    const struct settings *settings = call->settings;
+    log_set_level(settings->verbose);
+    if (settings->pid)
+        return attach(call, settings->pid);
+    if (!call->count)
+        return command_misused(call, "say what to run: tau_metric_proxy_run [OPTIONS] -- COMMAND");
+    return run_command(call);
+}
+
+#define AT(field) .offset = offsetof(struct settings, field)
+static const struct option options[] = {
+    { .letter = 'm', .name = "mpi", .type = OPTION_FLAG, AT(mpi), .help = "Count MPI calls" },
+    { .letter = 's', .name = "calls", .type = OPTION_FLAG, AT(calls), .help = "Count system calls" },
+    { .letter = 'v', .name = "verbose", .type = OPTION_FLAG, AT(verbose), .help = "Tell more on standard error" },
+    { .letter = 'F', .name = "freq", .argument = "SECONDS", .type = OPTION_TEXT, AT(period),
+      .help = "How often programs of tau's library tell their values" },
+    { .letter = 'u', .name = "unix", .argument = "PATH", .type = OPTION_TEXT, AT(socket), .help = "The socket of the gateway" },
+    { .letter = 'S', .name = "attach", .argument = "PID", .type = OPTION_TEXT, AT(pid),
+      .help = "Count the system calls of a process that runs" },
+    OPTION_END,
+};
+
+const struct command command_tau_run = {
+    .name = "tau-run",
+    .about = "run a command as tau_metric_proxy_run does",
+    .usage = "[OPTIONS] -- COMMAND...",
+    .description = "Runs COMMAND with the probes that are asked for, tells the gateway of it, and ends with its exit status, or "
+                   "128 and the signal that ended it.",
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .shares = COMMAND_OWN_VERBOSE,
+    .operands_max = -1,
+    .operand = "COMMAND",
+    .first_operand_ends = true,
+    .hidden = true,
+    .see_also = "run",
+    .run = tau_run_run,
+};

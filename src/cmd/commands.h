@@ -5,6 +5,7 @@
 /* X(name): the constant command_name in cmd/name.c */
 #define COMMANDS(X) \
     X(run) \
+    X(attach) \
     X(report) \
     X(list) \
     X(ps) \

@@ -1,15 +1,10 @@
 /* sonde run: watches a command, files what was seen, and ends as the command ended. */
-#include "cmd/command_store.h"
+#include "cmd/command_file.h"
 
 #include "agent/run.h"
-#include "base/ask.h"
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/log.h"
-#include "base/self.h"
-#include "collect/submit.h"
 
-#include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +12,6 @@
 
 #define TAGS_MAX (64 << 10)
 #define JOB_ID_MAX 128
-#define ANSWER_MAX 4096
 
 struct settings {
     const char *name, *job_id, *events, *out_dir;
@@ -51,94 +45,14 @@ static bool is_job_id(const char *id)
     return size > 0 && size < JOB_ID_MAX;
 }
 
-static void tell_kept(const struct run_result *result)
-{
-    log_error("the spool is kept: file it later with 'sonde submit %s'", result->spool);
-}
-
-static void tell_filed(const struct submitted *submitted, bool quiet)
-{
-    const struct run_gaps *gaps = &submitted->gaps;
-    if (gaps->records_lost || gaps->bytes_damaged)
-        log_warn("job %s has gaps: %llu records are lost, because they could not be written. If the disk of the spool is "
-                 "full, give another folder with -o DIR.", submitted->job_id, (unsigned long long)gaps->records_lost);
-    if (!quiet && isatty(STDERR_FILENO))
-        log_warn("job %s is filed: see it with 'sonde report'", submitted->job_id);
-}
-
-static bool is_for_agent(const struct command_call *call)
-{
-    const char *db = call->globals->db ? call->globals->db : getenv("SONDE_DB");
-    return db && strcmp(db, STORE_AGENT) == 0;
-}
-
-/* To the agent of this node, which sends it to its collector. */
-static void hand_over(const struct command_call *call, const struct run_result *result, bool keep)
-{
-    const struct settings *settings = call->settings;
-    struct buf body, answer;
-    struct json json;
-    int status = 0;
-    buf_init(&body, 2 * PATH_MAX);
-    buf_init(&answer, ANSWER_MAX);
-    json_init(&json, &body);
-    json_begin_object(&json);
-    json_field_text(&json, "spool", result->spool);
-    json_end_object(&json);
-    json_end(&json);
-    enum err err = ask("", "POST", "/run", (struct bytes){ body.data, body.size }, &answer, &status);
-    if (!err && status == 200 && !keep)
-        submit_remove(result->spool);
-    if (err || status != 200) {
-        log_error("the agent of this node does not take the job: %s", err ? err_text(err) : buf_text(&answer));
-        tell_kept(result);
-    } else if (!settings->quiet && isatty(STDERR_FILENO)) {
-        log_warn("the job is handed over to the agent, which sends it to its collector");
-    }
-    buf_clear(&body);
-    buf_clear(&answer);
-}
-
-/* keep: somebody goes on writing the spool. */
-static void file_run(const struct command_call *call, const struct run_result *result, bool keep)
-{
-    const struct settings *settings = call->settings;
-    struct store *store;
-    struct merged merged;
-    struct submitted submitted;
-    if (is_for_agent(call)) {
-        hand_over(call, result, keep);
-        return;
-    }
-    self_forget_code(); /* that of the watching, before merging and filing need room */
-    enum err err = submit_merge(&merged, result->spool, &submitted);
-    if (err) {
-        log_error("cannot read back the spool: %s", err_text(err));
-        tell_kept(result);
-        return;
-    }
-    if (!command_store_open(call, STORE_WRITE, &store)) {
-        merge_clear(&merged);
-        tell_kept(result);
-        return;
-    }
-    err = submit_file_clear(store, &merged, result->spool, keep);
-    if (!err) {
-        tell_filed(&submitted, settings->quiet);
-    } else {
-        log_error("cannot file the job: %s", store_message(store));
-        tell_kept(result);
-    }
-    store_close(&store);
-}
-
 /* What the command left behind is watched to its end by a process of its own, which files the run anew. */
 static void file_all(const struct command_call *call, const struct run_result *result)
 {
-    file_run(call, result, result->running > 0);
+    const struct settings *settings = call->settings;
+    command_file_spool(call, result->spool, settings->quiet, result->running > 0);
     if (!result->running || !run_stay_for_rest(result))
         return;
-    file_run(call, result, false);
+    command_file_spool(call, result->spool, settings->quiet, false);
     _exit(EXIT_GOOD);
 }
 

@@ -1,0 +1,30 @@
+/* What is written of an attachment: a spool like that of sonde run, with the process as its command. */
+#ifndef SONDE_AGENT_ATTACH_RECORD_H
+#define SONDE_AGENT_ATTACH_RECORD_H
+
+#include "agent/attach.h"
+#include "agent/sample_writer.h"
+#include "agent/spool_dir.h"
+#include "agent/unseen.h"
+
+struct attach_record {
+    struct spool_dir spool;
+    struct writer writer; /* WRITER_NONE: there is none */
+    struct sample_writer samples;
+    struct batch batch;
+    struct unseen_reader reader;
+    struct counters before; /* of the process when the watching began */
+    struct writer last;     /* what was seen of the process last */
+    pid_t pid;
+};
+
+/* Where no spool can be made that is said on stderr, and nothing is recorded. */
+void attach_record_begin(struct attach_record *record, const struct attach_settings *settings,
+                         const struct attach_target *target);
+
+void attach_record_tick(struct attach_record *record, const struct syscall_counts *counts);
+
+/* False: there is no spool. Clears. */
+bool attach_record_end(struct attach_record *record, char *spool, size_t size);
+
+#endif

@@ -1,0 +1,195 @@
+/* The loop over stops. Waits do not consume them (WNOWAIT): a signal that is on its way to a task stays with the task until
+ * it is resumed with it, so that not even a SIGKILL of ours loses it. */
+#include "sample/tracer.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LOOK_STOPS 64               /* after so many, or one for each task, all tasks get their turn */
+#define LEAVE_NS (2 * NS_PER_S)     /* for those that cannot be stopped: waiting for a disk, or for a child by vfork */
+#define LEAVE_PAUSE_NS (NS_PER_MS / 2)
+#define CALL_STOP (SIGTRAP | 0x80)
+#define WAIT_FLAGS (WEXITED | WSTOPPED | WNOWAIT | __WALL)
+
+struct tracer_task *tracer_hold(struct tracer *tracer, pid_t tid)
+{
+    struct tracer_task *task = tracer_tasks_add(&tracer->tasks, tid);
+    atomic_store_explicit(tracer->alive, (uint32_t)tracer->tasks.count, memory_order_relaxed);
+    return task;
+}
+
+static void let_go(struct tracer *tracer, pid_t tid)
+{
+    tracer_tasks_remove(&tracer->tasks, tid);
+    atomic_store_explicit(tracer->alive, (uint32_t)tracer->tasks.count, memory_order_relaxed);
+}
+
+/* Any stop takes the place of the one that we asked for: then it is asked for again, because it is there that a task can be
+ * let go whatever it was in. */
+static void resume(const struct tracer *tracer, struct tracer_task *task, int signal)
+{
+    if (tracer->leaving)
+        task->interrupted = ptrace(PTRACE_INTERRUPT, task->tid, 0L, 0L) == 0;
+    bool to_call = !tracer->leaving && (!tracer->filtered || task->number != TRACER_NO_CALL);
+    ptrace(to_call ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, 0L, (long)signal); /* ESRCH: killed; its end will come */
+}
+
+static void on_call(struct tracer *tracer, struct tracer_task *task, uint64_t heard_ns)
+{
+    tracer_calls_stop(&tracer->calls, task, heard_ns);
+    if (task->entry_ns && task->number != TRACER_NO_CALL && task->entry_ns == heard_ns)
+        task->entry_ns = clock_monotonic_ns(); /* it goes on only now */
+    resume(tracer, task, 0);
+}
+
+/* A task that exec'd has the pid of its process from now on, and the other threads are no more. The kernel wants this to be
+ * heard before it lets us touch the task under its new number. */
+static void on_exec(struct tracer *tracer, struct tracer_task *task)
+{
+    unsigned long before = 0;
+    pid_t tid = task->tid;
+    waitpid(tid, NULL, __WALL | WNOHANG);
+    if (ptrace(PTRACE_GETEVENTMSG, tid, 0L, &before) == 0 && before && (pid_t)before != tid) {
+        const struct tracer_task *former = tracer_tasks_find(&tracer->tasks, (pid_t)before);
+        if (former) {
+            *task = *former;
+            task->tid = tid;
+            let_go(tracer, (pid_t)before);
+        }
+    }
+    task = tracer_tasks_find(&tracer->tasks, tid);
+    if (task)
+        resume(tracer, task, 0);
+}
+
+static bool is_stop_signal(int signal)
+{
+    return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+/* Stopped by job control, because we asked for it, new, or continued. */
+static void on_pause(struct tracer *tracer, struct tracer_task *task, int signal)
+{
+    if (tracer->leaving) {
+        if (ptrace(PTRACE_DETACH, task->tid, 0L, 0L) == 0)
+            let_go(tracer, task->tid);
+    } else if (is_stop_signal(signal)) {
+        ptrace(PTRACE_LISTEN, task->tid, 0L, 0L); /* it stays stopped until somebody else continues it */
+    } else {
+        resume(tracer, task, 0);
+    }
+}
+
+static void on_stop(struct tracer *tracer, struct tracer_task *task, int status, uint64_t heard_ns)
+{
+    int signal = status & 0xff;
+    if (task->interrupted)
+        tracer_calls_mend(task);
+    task->interrupted = false;
+    switch (status >> 8) {
+    case 0:
+        if (signal == CALL_STOP)
+            on_call(tracer, task, heard_ns);
+        else
+            resume(tracer, task, signal);
+        break;
+    case PTRACE_EVENT_STOP:
+        on_pause(tracer, task, signal);
+        break;
+    case PTRACE_EVENT_EXEC:
+        on_exec(tracer, task);
+        break;
+    case PTRACE_EVENT_SECCOMP:
+        on_call(tracer, task, heard_ns);
+        break;
+    default: /* it has made another, which tells of itself */
+        resume(tracer, task, 0);
+    }
+}
+
+static void on_event(struct tracer *tracer, const siginfo_t *info)
+{
+    uint64_t heard_ns = tracer->calls.counts->timed ? clock_monotonic_ns() : 0;
+    pid_t tid = info->si_pid;
+    if (info->si_code != CLD_TRAPPED && info->si_code != CLD_STOPPED) {
+        waitpid(tid, NULL, __WALL | WNOHANG); /* its parent hears of it now */
+        let_go(tracer, tid);
+        return;
+    }
+    struct tracer_task *task = tracer_hold(tracer, tid);
+    if (task)
+        on_stop(tracer, task, info->si_status, heard_ns);
+    else
+        ptrace(PTRACE_DETACH, tid, 0L, 0L); /* no memory for it: it goes on alone */
+}
+
+/* False: nothing has happened to it. */
+static bool look_at(struct tracer *tracer, pid_t tid)
+{
+    siginfo_t info = { 0 };
+    if (waitid(P_PID, (id_t)tid, &info, WAIT_FLAGS | WNOHANG) != 0 || !info.si_pid)
+        return false;
+    on_event(tracer, &info);
+    return true;
+}
+
+/* The kernel tells of the first that has stopped. One that stops again at once would keep us from all behind it. */
+static void look_at_all(struct tracer *tracer)
+{
+    pid_t *tids = tracer_tasks_list(&tracer->tasks);
+    for (const pid_t *tid = tids; tid && *tid; tid++)
+        look_at(tracer, *tid);
+    free(tids);
+    tracer->stops = 0;
+}
+
+void tracer_run(struct tracer *tracer, const volatile sig_atomic_t *stop)
+{
+    while (!*stop) {
+        siginfo_t info = { 0 };
+        if (waitid(P_ALL, 0, &info, WAIT_FLAGS) == 0)
+            on_event(tracer, &info);
+        else if (errno != EINTR)
+            return; /* nobody is left */
+        if (++tracer->stops > LOOK_STOPS && tracer->stops > tracer->tasks.count && tracer->tasks.count > 1)
+            look_at_all(tracer);
+    }
+}
+
+static void interrupt_all(struct tracer *tracer)
+{
+    pid_t *tids = tracer_tasks_list(&tracer->tasks);
+    for (const pid_t *tid = tids; tid && *tid; tid++) {
+        struct tracer_task *task = tracer_tasks_find(&tracer->tasks, *tid);
+        if (task && ptrace(PTRACE_INTERRUPT, *tid, 0L, 0L) == 0)
+            task->interrupted = true;
+    }
+    free(tids);
+}
+
+void tracer_leave(struct tracer *tracer)
+{
+    uint64_t until_ns = clock_monotonic_ns() + LEAVE_NS;
+    tracer->leaving = true;
+    interrupt_all(tracer);
+    while (tracer->tasks.count && clock_monotonic_ns() < until_ns) {
+        siginfo_t info = { 0 };
+        if (waitid(P_ALL, 0, &info, WAIT_FLAGS | WNOHANG) != 0 && errno != EINTR)
+            break;
+        if (info.si_pid)
+            on_event(tracer, &info);
+        else
+            nanosleep(&(struct timespec){ 0, LEAVE_PAUSE_NS }, NULL);
+    }
+}
+
+void tracer_clear(struct tracer *tracer)
+{
+    tracer_tasks_clear(&tracer->tasks);
+}

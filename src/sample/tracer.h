@@ -1,0 +1,42 @@
+/* Watches the system calls of processes that run, through ptrace: for processes that are not ours to preload anything into,
+ * where the kernel does not count for us. The program is left as it was, whatever happens to the tracer: it is seized and
+ * not attached to, nothing is taken from its queue of signals, and when the tracer ends the kernel lets go.
+ *
+ * The calls of this file are those of one process, which is the tracer: tracer_process.h starts it. */
+#ifndef SONDE_SAMPLE_TRACER_H
+#define SONDE_SAMPLE_TRACER_H
+
+#include "sample/tracer_calls.h"
+
+#include <signal.h>
+
+struct tracer {
+    struct tracer_tasks tasks;
+    struct tracer_calls calls;
+    bool filtered;            /* a seccomp filter says at which calls tasks stop; else at all of them */
+    bool leaving;             /* tasks are let go at their next stop */
+    uint64_t stops;           /* since tasks were looked at one by one */
+    _Atomic uint32_t *alive;  /* tasks held now, for whoever looks on; borrowed */
+};
+
+/* Takes hold of pid, its threads and all that descend from it, and sets them going again. *held: how many.
+ * GONE: there is no such process, or it has ended; DENIED: this user may not, or another tracer has it; NOMEM. What of its
+ * descendants may not be watched is left out. */
+enum err tracer_seize(struct tracer *tracer, pid_t pid, size_t *held);
+
+/* Counts until the last of them has ended or *stop is set by a signal handler. The one who sets it in between must set it
+ * again after a while: a signal just before the wait is noticed at the next event. */
+void tracer_run(struct tracer *tracer, const volatile sig_atomic_t *stop);
+
+/* Lets all go. Those that cannot be stopped now are let go by the end of this process, which should follow. */
+void tracer_leave(struct tracer *tracer);
+
+void tracer_clear(struct tracer *tracer);
+
+/* A task begins to be watched. NULL: no memory. */
+struct tracer_task *tracer_hold(struct tracer *tracer, pid_t tid);
+
+#define TRACER_OPTIONS \
+    (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)
+
+#endif

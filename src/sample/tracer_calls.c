@@ -1,0 +1,132 @@
+/* From PTRACE_GET_SYSCALL_INFO to numbers. A call that a signal broke off has not returned: the kernel begins it anew, and
+ * it is counted when that returns; or a handler ran, and it is counted as failed when the program goes on behind it. */
+#include "sample/tracer_calls.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <linux/audit.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+
+/* include/linux/errno.h of the kernel: seen by tracers only. */
+#define ERESTARTSYS 512
+#define ERESTARTNOHAND 514
+#define ERESTART_RESTARTBLOCK 516
+
+#if defined(__x86_64__)
+#define ARCH_NATIVE AUDIT_ARCH_X86_64
+#define X32_BIT 0x40000000u
+#define CODE_64_BIT 0x33 /* the segment of 64-bit programs */
+#elif defined(__aarch64__)
+#define ARCH_NATIVE AUDIT_ARCH_AARCH64
+#endif
+
+static bool is_broken_off(int64_t result)
+{
+    return result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK;
+}
+
+/* The number by which calls of this machine are counted; TRACER_NO_CALL: one that has no like there. */
+static int number_of(const struct __ptrace_syscall_info *info, uint64_t number)
+{
+#ifdef ARCH_NATIVE
+    if (info->arch != ARCH_NATIVE)
+        return info->arch == AUDIT_ARCH_I386 ? syscall_names_from_i386((unsigned)number) : TRACER_NO_CALL;
+#endif
+#ifdef X32_BIT
+    number &= ~(uint64_t)X32_BIT;
+#endif
+    return number < SYSCALL_NAMES_MAX ? (int)number : TRACER_NO_CALL;
+}
+
+static void enter(struct tracer_task *task, int number, uint64_t now_ns)
+{
+    if (number == SYS_restart_syscall && task->unfinished != TRACER_NO_CALL)
+        number = task->unfinished;
+    if (number == TRACER_NO_CALL || number != task->unfinished)
+        task->entry_ns = now_ns; /* else its time goes on */
+    else
+        task->unfinished = TRACER_NO_CALL;
+    task->number = number;
+}
+
+/* A handler has returned to where its signal came: behind a call that failed because of it? */
+static bool has_failed_before(const struct tracer_task *task, int64_t result)
+{
+    return task->number == SYS_rt_sigreturn && task->unfinished != TRACER_NO_CALL && result == -EINTR;
+}
+
+static void leave(struct tracer_calls *calls, struct tracer_task *task, int64_t result, uint64_t now_ns)
+{
+    uint64_t time_ns = now_ns > task->entry_ns && task->entry_ns ? now_ns - task->entry_ns : 0;
+    int number = task->number;
+    task->number = TRACER_NO_CALL;
+    if (number == TRACER_NO_CALL)
+        return;
+    if (is_broken_off(result)) {
+        task->unfinished = number;
+        return;
+    }
+    time_ns = time_ns > calls->own_ns ? time_ns - calls->own_ns : 0;
+    syscall_counts_add(calls->counts, (unsigned)number, number == SYS_rt_sigreturn ? 0 : result, time_ns);
+}
+
+void tracer_calls_stop(struct tracer_calls *calls, struct tracer_task *task, uint64_t now_ns)
+{
+    struct __ptrace_syscall_info info = { 0 };
+    if (ptrace(PTRACE_GET_SYSCALL_INFO, task->tid, sizeof info, &info) <= 0)
+        return;
+    switch (info.op) {
+    case PTRACE_SYSCALL_INFO_ENTRY:
+        enter(task, number_of(&info, info.entry.nr), now_ns);
+        break;
+    case PTRACE_SYSCALL_INFO_SECCOMP:
+        enter(task, number_of(&info, info.seccomp.nr), now_ns);
+        break;
+    case PTRACE_SYSCALL_INFO_EXIT:
+        if (has_failed_before(task, info.exit.rval)) {
+            syscall_counts_add(calls->counts, (unsigned)task->unfinished, -EINTR, 0);
+            task->unfinished = TRACER_NO_CALL;
+        }
+        leave(calls, task, info.exit.rval, now_ns);
+        break;
+    default:
+        break;
+    }
+}
+
+#ifdef __x86_64__
+/* They say EINTR to whoever is stopped and goes on, and nothing has happened by then that could not happen again. */
+static bool can_begin_anew(uint64_t number)
+{
+    switch (number) {
+    case SYS_epoll_wait: case SYS_epoll_pwait: case SYS_epoll_pwait2: case SYS_rt_sigtimedwait:
+    case SYS_semop: case SYS_semtimedop: case SYS_io_getevents: case SYS_io_pgetevents: case SYS_getrandom:
+    case SYS_read: case SYS_readv: case SYS_write: case SYS_writev: case SYS_recvfrom: case SYS_recvmsg:
+    case SYS_sendto: case SYS_sendmsg: case SYS_accept: case SYS_accept4:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ERESTARTNOHAND is the kernel's own word for it: anew when no handler runs, else EINTR as without us. */
+void tracer_calls_mend(struct tracer_task *task)
+{
+    struct user_regs_struct regs;
+    struct iovec room = { &regs, sizeof regs };
+    if (ptrace(PTRACE_GETREGSET, task->tid, NT_PRSTATUS, &room) != 0 || room.iov_len != sizeof regs)
+        return;
+    if ((int64_t)regs.rax != -EINTR || regs.cs != CODE_64_BIT || !can_begin_anew(regs.orig_rax))
+        return;
+    regs.rax = (unsigned long long)-ERESTARTNOHAND;
+    ptrace(PTRACE_SETREGSET, task->tid, NT_PRSTATUS, &room);
+}
+#else
+void tracer_calls_mend(struct tracer_task *task)
+{
+    (void)task;
+}
+#endif

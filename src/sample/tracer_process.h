@@ -1,0 +1,34 @@
+/* The tracer as a process of its own, because who traces waits for nothing else: numbers come back through memory that both
+ * have. Should this process end, the tracer lets go of the program and ends too. */
+#ifndef SONDE_SAMPLE_TRACER_PROCESS_H
+#define SONDE_SAMPLE_TRACER_PROCESS_H
+
+#include "sample/syscall_counts.h"
+#include "sample/tracer_cost.h"
+
+#include <sys/types.h>
+
+/* Shared with the tracer. */
+struct tracer_page {
+    struct syscall_counts counts;
+    _Atomic uint32_t alive; /* tasks that are held now */
+    uint32_t held;          /* at the beginning */
+    struct tracer_cost cost;
+};
+
+struct tracer_process {
+    struct tracer_page *page;
+    pid_t pid;  /* of the tracer */
+    int end_fd; /* readable when the tracer has let go or has ended */
+};
+
+/* Begins to watch target and all that descends from it. The errors are those of tracer_seize. */
+enum err tracer_process_start(struct tracer_process *process, pid_t target, bool timed);
+
+/* Asks it to let go and waits until it has; does nothing when that was done. The page stays. */
+void tracer_process_stop(struct tracer_process *process);
+
+/* Stops and frees. */
+void tracer_process_close(struct tracer_process *process);
+
+#endif

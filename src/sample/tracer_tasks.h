@@ -1,0 +1,41 @@
+/* The tasks that a tracer holds, found by their tid. */
+#ifndef SONDE_SAMPLE_TRACER_TASKS_H
+#define SONDE_SAMPLE_TRACER_TASKS_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define TRACER_NO_CALL (-1)
+
+struct tracer_task {
+    pid_t tid;        /* 0: the place is free */
+    int number;       /* of the call that it is in, or TRACER_NO_CALL */
+    int unfinished;   /* of a call that a signal broke off, and that may begin anew; or TRACER_NO_CALL */
+    bool interrupted; /* we have asked it to stop, and it has not done so yet */
+    uint64_t entry_ns;
+};
+
+struct tracer_tasks {
+    struct tracer_task *table;
+    size_t room; /* a power of two */
+    size_t count;
+};
+
+void tracer_tasks_clear(struct tracer_tasks *tasks);
+
+/* NULL: it is not there. Pointers hold until a task is added or removed. */
+struct tracer_task *tracer_tasks_find(const struct tracer_tasks *tasks, pid_t tid);
+
+/* The one that is there, or a new one. NULL: no memory. */
+struct tracer_task *tracer_tasks_add(struct tracer_tasks *tasks, pid_t tid);
+
+void tracer_tasks_remove(struct tracer_tasks *tasks, pid_t tid);
+
+/* All of them, for walks in which some come and go: malloc'd, 0 behind the last. NULL: no memory. */
+pid_t *tracer_tasks_list(const struct tracer_tasks *tasks);
+
+#endif

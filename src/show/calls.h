@@ -1,0 +1,11 @@
+/* System calls as a table: calls, errors, bytes, time. */
+#ifndef SONDE_SHOW_CALLS_H
+#define SONDE_SHOW_CALLS_H
+
+#include "sample/syscall_counts.h"
+#include "show/terminal.h"
+
+/* Most time first, or most calls where time is not known; a sum at the end. over_ns: how long they were watched. */
+enum err calls_print(const struct syscall_counts *counts, uint64_t over_ns, struct buf *out, const struct terminal *terminal);
+
+#endif

@@ -1,0 +1,257 @@
+#!/usr/bin/env bats
+# sonde attach: the system calls of a process that runs already, counted right, and the process left as it was. As nobody,
+# whose way is ptrace everywhere; caller says how many calls it makes, and whether anything was not as it should be.
+load scene
+
+setup() {
+    scene_setup
+    export SONDE_DB=$T/db/sonde.db
+    mkfifo -m 666 "$T/in"
+    touch "$T/out" "$T/table" "$T/said"
+    chmod 666 "$T/out" "$T/table" "$T/said"
+}
+
+teardown() {
+    [ -z "$program" ] || kill -9 "$program" 2>/dev/null || true
+    [ -z "$sonde" ] || kill -9 "$sonde" 2>/dev/null || true
+    scene_teardown
+}
+
+# Not a function of the shell, so that $! is the program's own pid.
+user=()
+[ "$(id -u)" -ne 0 ] || user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+
+# until COMMAND…: within a minute.
+until_true() {
+    for ((i = 0; i < 300; i++)); do
+        "$@" 2>/dev/null && return 0
+        sleep 0.1
+    done
+    echo "in vain: $*" >&2
+    return 1
+}
+
+said() {
+    grep -q "$1" "$T/out"
+}
+
+# Program and its pid; it waits for us.
+start_caller() {
+    "${user[@]}" "$TOOLS/${CALLER:-caller}" "$@" <"$T/in" >"$T/out" 3>&- &
+    program=$!
+    exec 7>"$T/in"
+    until_true said ready
+}
+
+go() {
+    echo >&7
+}
+
+tracer_of() {
+    sed -n 's/^TracerPid:\t//p' "/proc/$1/status"
+}
+
+is_traced() {
+    for task in "/proc/$1/task"/*; do
+        [ "$(tracer_of "${task##*/}")" != 0 ] || return 1
+    done
+}
+
+is_free() {
+    ! is_traced "$1"
+}
+
+# sonde attach in the background; its pid.
+attach() {
+    "${user[@]}" "$SONDE" attach "$@" "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+    sonde=$!
+    until_true is_traced "$program"
+}
+
+let_go() {
+    kill "-${1:-INT}" "$sonde"
+    wait "$sonde"
+}
+
+# What the table has in a column for a call: calls 2, errors 3 …
+count() {
+    awk -v call="$1" '$1 == call { gsub(",", "", $2); print $2 }' "$T/table"
+}
+
+# ends COMMAND STATUS: closes stdin; the program ends as it would have.
+program_ends_well() {
+    exec 7>&-
+    status=0
+    wait "$program" || status=$?
+    program=
+    [ "$status" -eq 0 ]
+}
+
+@test "calls, errors and bytes of a process are counted exactly" {
+    start_caller work 500
+    attach --time
+    go
+    until_true said done
+    let_go
+    [ "$(count writev)" -eq 500 ]
+    [ "$(count pread64)" -eq 500 ]
+    [ "$(count getppid)" -eq 500 ]
+    [ "$(count close)" -eq 500 ]
+    [ "$(count write)" -eq 501 ]
+    [ "$(count read)" -ge 501 ]
+    grep -Eq '^close +500 +500 ' "$T/table"
+    grep -Eq '^writev +500 +2.9 KiB ' "$T/table"
+    program_ends_well
+}
+
+@test "the result is a job like one of sonde run" {
+    start_caller work 300
+    attach -n looked
+    go
+    until_true said done
+    let_go
+    program_ends_well
+    "${user[@]}" "$SONDE" report >report
+    grep -q '^looked, job' report
+    grep -q "$TOOLS/caller" report
+    "${user[@]}" "$SONDE" export -w series --set syscall >series
+    grep -q writev series
+}
+
+@test "threads that come and go, and children, are followed" {
+    start_caller threads 50
+    attach
+    go
+    until_true said done
+    let_go
+    [ "$(count writev)" -eq 1000 ]
+    [ "$(count close)" -ge 1000 ]
+    program_ends_well
+
+    rm "$T/in" && mkfifo -m 666 "$T/in" && : >"$T/out"
+    start_caller children 50
+    attach
+    go
+    until_true said done
+    let_go
+    [ "$(count writev)" -eq 250 ]
+    program_ends_well
+}
+
+@test "an exec by a thread is followed" {
+    start_caller exec 200
+    attach
+    go
+    until_true said done
+    let_go
+    [ "$(count writev)" -eq 200 ]
+    program_ends_well
+}
+
+@test "no signal is lost or changed, and none is made up" {
+    start_caller signals 3000
+    attach
+    go
+    until_true said done
+    let_go
+    said 'done wrong=0 heard=3000'
+    program_ends_well
+}
+
+@test "signals survive that sonde comes, goes and is killed in between" {
+    start_caller signals 20000
+    go
+    for signal in INT KILL TERM KILL HUP KILL KILL; do
+        "${user[@]}" "$SONDE" attach -q "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+        sonde=$!
+        for ((i = 0; i < 100; i++)); do
+            [ "$(tracer_of "$program")" != 0 ] && break
+            sleep 0.01
+        done
+        tracer=$(tracer_of "$program")
+        [ "$signal" != KILL ] || [ "$tracer" = 0 ] || kill -KILL "$tracer" || true
+        kill "-$signal" "$sonde" || true
+        wait "$sonde" || true
+    done
+    until_true said done
+    said 'done wrong=0 heard=20000'
+    program_ends_well
+}
+
+@test "a wait for events is not broken off when sonde comes and goes" {
+    start_caller events 60
+    go
+    for i in 1 2 3 4; do
+        "${user[@]}" "$SONDE" attach -q -t 0.1 "$program" >"$T/table" 2>"$T/said"
+    done
+    until_true said done
+    said 'done wrong=0'
+    program_ends_well
+}
+
+@test "a stopped process stays stopped, and goes on when told" {
+    start_caller work 100
+    kill -STOP "$program"
+    attach
+    let_go
+    until_true is_free "$program"
+    grep -q '^State:.T' "/proc/$program/status"
+    attach
+    kill -CONT "$program"
+    go
+    until_true said done
+    kill -STOP "$program"
+    until_true grep -q '^State:.[tT]' "/proc/$program/status"
+    let_go
+    grep -q '^State:.T' "/proc/$program/status"
+    kill -CONT "$program"
+    program_ends_well
+}
+
+@test "sonde ends with the process, and its parent hears how it ended" {
+    start_caller work 10
+    attach
+    go
+    program_ends_well
+    status=0
+    wait "$sonde" || status=$?
+    [ "$status" -eq 0 ]
+    [ "$(count writev)" -eq 10 ]
+}
+
+@test "what cannot be watched is explained" {
+    run "${user[@]}" "$SONDE" attach 999999999
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"there is no process 999999999"* ]]
+    run "${user[@]}" "$SONDE" attach x
+    [ "$status" -eq 2 ]
+    run "${user[@]}" "$SONDE" attach
+    [ "$status" -eq 2 ]
+
+    start_caller work 10
+    attach
+    run "${user[@]}" "$SONDE" attach "$program"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"is traced by process"*"already"* ]]
+    let_go
+
+    if [ "$(id -u)" -eq 0 ]; then
+        run as_nobody "$SONDE" attach $$
+        [ "$status" -eq 1 ]
+        [[ "$output" == *"belongs to user root"* ]]
+        run as_nobody "$SONDE" attach 2
+        [ "$status" -eq 1 ]
+    fi
+    program_ends_well
+}
+
+@test "a zombie is called one" {
+    bash -c 'sleep 0.01 & echo $!; exec sleep 60' >"$T/out" 3>&- &
+    program=$!
+    until_true grep -q . "$T/out"
+    zombie=$(cat "$T/out")
+    until_true grep -q '^State:.Z' "/proc/$zombie/status"
+    run "$SONDE" attach "$zombie"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"has ended already"* ]]
+}

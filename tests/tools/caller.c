@@ -1,0 +1,194 @@
+/* Makes system calls whose number is known: caller MODE [TIMES]. Says "ready", waits for a byte on stdin, does its work, says
+ * "done …" with what it found out itself, and waits for the end of stdin. All that happens outside of the work is some
+ * reads of stdin and writes of stdout. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static int times = 1000;
+static int null_fd, zero_fd;
+static _Atomic int wrong;
+
+/* For each of times: a write of 7 bytes, a read of 11, a pread of 5, a writev of 6, a getppid, a close that fails. */
+static void work(void)
+{
+    char bytes[16] = "";
+    struct iovec parts[] = { { bytes, 2 }, { bytes, 4 } };
+    for (int i = 0; i < times; i++) {
+        wrong += write(null_fd, bytes, 7) != 7;
+        wrong += read(zero_fd, bytes, 11) != 11;
+        wrong += pread(zero_fd, bytes, 5, 0) != 5;
+        wrong += writev(null_fd, parts, 2) != 6;
+        getppid();
+        errno = 0;
+        wrong += close(-1) != -1 || errno != EBADF;
+    }
+}
+
+static void *work_thread(void *unused)
+{
+    work();
+    return unused;
+}
+
+/* Threads that come and go, four at a time. */
+static void in_threads(void)
+{
+    for (int round = 0; round < 5; round++) {
+        pthread_t threads[4];
+        for (int i = 0; i < 4; i++)
+            wrong += pthread_create(&threads[i], NULL, work_thread, NULL) != 0;
+        for (int i = 0; i < 4; i++)
+            pthread_join(threads[i], NULL);
+    }
+}
+
+static void in_children(void)
+{
+    int status;
+    for (int i = 0; i < 5; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            work();
+            _exit(wrong ? 1 : 42);
+        }
+        wrong += waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 42;
+    }
+    pid_t pid = vfork();
+    if (pid == 0) {
+        execl("/bin/true", "true", (char *)NULL);
+        _exit(9);
+    }
+    wrong += waitpid(pid, &status, 0) != pid || status != 0;
+}
+
+static const char *self;
+
+/* The whole process becomes another image by the hand of a thread that is not its first. */
+static void *exec_thread(void *unused)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", times);
+    execl(self, self, "now", number, (char *)NULL);
+    wrong++;
+    return unused;
+}
+
+static void *sleep_thread(void *unused)
+{
+    pause();
+    return unused;
+}
+
+static void exec_in_thread(void)
+{
+    pthread_t thread;
+    for (int i = 0; i < 3; i++)
+        pthread_create(&thread, NULL, sleep_thread, NULL);
+    pthread_create(&thread, NULL, exec_thread, NULL);
+    pthread_join(thread, NULL);
+}
+
+static _Atomic int heard, sum;
+
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+    (void)signal, (void)context;
+    heard++;
+    sum += info->si_value.sival_int;
+}
+
+/* A child sends signals that queue, each with a value, while we sleep, read and are told to go on. */
+static void under_signals(void)
+{
+    struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
+    int expected = 0;
+    sigaction(SIGRTMIN, &action, NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (int i = 1; i <= times; i++)
+            while (sigqueue(getppid(), SIGRTMIN, (union sigval){ .sival_int = i }) != 0)
+                sched_yield(); /* the queue is full */
+        _exit(0);
+    }
+    for (int i = 1; i <= times; i++)
+        expected += i;
+    struct timespec pause_time = { 0, 1000000 };
+    while (heard < times) {
+        char byte;
+        wrong += read(zero_fd, &byte, 1) != 1;
+        if (nanosleep(&pause_time, NULL) != 0)
+            wrong += errno != EINTR;
+    }
+    while (waitpid(pid, NULL, 0) < 0)
+        continue;
+    wrong += heard != times || sum != expected;
+}
+
+/* Nothing may break off a wait that has no reason to end. */
+static void wait_for_events(void)
+{
+    int pipes[2];
+    struct epoll_event event = { .events = EPOLLIN };
+    if (pipe(pipes) != 0)
+        return;
+    int epoll_fd = epoll_create1(0);
+    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, pipes[0], &event);
+    for (int i = 0; i < times; i++)
+        wrong += epoll_wait(epoll_fd, &event, 1, 20) != 0;
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} modes[] = {
+    { "work", work },           { "now", work },                  { "threads", in_threads },     { "children", in_children },
+    { "exec", exec_in_thread }, { "signals", under_signals }, { "events", wait_for_events },
+};
+
+static void say(const char *word)
+{
+    char line[128];
+    int size = snprintf(line, sizeof line, "%s wrong=%d heard=%d\n", word, (int)wrong, (int)heard);
+    wrong += write(STDOUT_FILENO, line, (size_t)size) != size;
+}
+
+static void await_byte(void)
+{
+    char byte;
+    while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR)
+        continue;
+}
+
+int main(int argc, char **argv)
+{
+    size_t mode = 0;
+    self = "/proc/self/exe";
+    while (argc > 1 && mode < sizeof modes / sizeof *modes && strcmp(modes[mode].name, argv[1]) != 0)
+        mode++;
+    if (argc < 2 || mode == sizeof modes / sizeof *modes)
+        return 2;
+    if (argc > 2)
+        times = (int)strtol(argv[2], NULL, 10);
+    null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    zero_fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    if (strcmp(argv[1], "now") != 0) {
+        say("ready");
+        await_byte();
+    }
+    modes[mode].run();
+    say("done");
+    await_byte();
+    return wrong != 0;
+}

@@ -63,7 +63,6 @@ static enum err send_to(void *context, const struct zmq_peer *peer, struct bytes
     struct collector *collector = context;
     if (!collector->router)
         return GONE;
-    collector->router_has_more = true; /* libzmq: after a send its descriptor may have changed unseen */
     return collector->zmq->router_send(collector->router, peer, message);
 }
 

@@ -10,7 +10,7 @@
 #define UPLINK_NAME "uplink"
 #define LINGER_NS (3 * 1000000000ull)
 
-/* From a thread of libzmq's. */
+/* From the router's thread. */
 static bool allows(void *context, const char *public_key, const char *address, char name[256])
 {
     (void)address;
@@ -197,7 +197,7 @@ void gateway_tend(struct collector *collector)
     check_peers(collector);
 }
 
-/* libzmq gives a socket its key when it is bound. Agents that are sent away so come back within seconds, with all they have. */
+/* A router has one key all its life. Agents that are sent away so come back within seconds, with all they have. */
 bool gateway_rekey(struct collector *collector)
 {
     struct keys_pair pair = { 0 };

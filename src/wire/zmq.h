@@ -1,5 +1,6 @@
 /* ZeroMQ, which is a module of its own (wire-zmq.so): a program that links libzmq takes 14 ms and 6 MB before it does
- * anything. Loaded when a socket is wanted for the first time. */
+ * anything. Loaded when a socket is wanted for the first time. All sockets are libzmq's but the router, which has its own end
+ * of the protocol (wire/zmtp.h). */
 #ifndef SONDE_WIRE_ZMQ_H
 #define SONDE_WIRE_ZMQ_H
 
@@ -26,7 +27,7 @@ struct zmq_keys {
     const char *server_key;              /* of the collector that we connect to */
 };
 
-/* Who may connect to a router. Called from a thread of libzmq's with the public key of a peer in Z85 (NULL: it has none) and
+/* Who may connect to a router. Called from the router's own thread with the public key of a peer in Z85 (NULL: it has none) and
  * its address; name gets what it is known by, "" when it may speak for any host. */
 struct zmq_gate {
     bool (*allows)(void *context, const char *public_key, const char *address, char name[256]);
@@ -71,9 +72,9 @@ struct zmq_module {
 
     enum err (*router_open)(struct zmq_router **router, const char *const *addresses, const struct zmq_keys *keys,
                             const struct zmq_gate *gate, char *why, size_t why_size);
-    int (*router_fd)(const struct zmq_router *router); /* readable: call next until it says AGAIN, also after each send */
+    int (*router_fd)(const struct zmq_router *router); /* readable: call next until it says AGAIN */
     enum err (*router_next)(struct zmq_router *router, struct zmq_peer *peer, struct buf *message);
-    /* AGAIN: its queue is full, or it is going: until next was called behind its last message. GONE: it is not there. */
+    /* AGAIN: too much waits to be sent. GONE: it is not there. One that does not read for too long is sent away. */
     enum err (*router_send)(struct zmq_router *router, const struct zmq_peer *peer, struct bytes message);
     void (*router_close)(struct zmq_router **router);
 

@@ -1,4 +1,5 @@
-/* The module wire-zmq.so: sockets of libzmq, as wire/zmq.h has them. Here: the table, and what all sockets share. */
+/* The module wire-zmq.so: sockets of libzmq, as wire/zmq.h has them, and the router. Here: the table, and what all sockets of
+ * libzmq share. */
 #include "wire/zmq_module.h"
 
 #include <errno.h>
@@ -85,7 +86,7 @@ static bool set_key(void *socket, int option, const char *key)
     return key && strlen(key) == ZMQ_KEY_MAX - 1 && zmq_setsockopt(socket, option, key, ZMQ_KEY_MAX) == 0;
 }
 
-enum err zmq_module_protect(void *socket, const struct zmq_keys *keys, bool binds, char *why, size_t why_size)
+enum err zmq_module_protect(void *socket, const struct zmq_keys *keys, char *why, size_t why_size)
 {
     if (!keys || !keys->secret_key)
         return OK;
@@ -93,11 +94,8 @@ enum err zmq_module_protect(void *socket, const struct zmq_keys *keys, bool bind
         snprintf(why, why_size, "libzmq was built without encryption (CURVE)");
         return ABSENT;
     }
-    if (binds)
-        zmq_module_set(socket, ZMQ_CURVE_SERVER, 1);
-    if (set_key(socket, ZMQ_CURVE_SECRETKEY, keys->secret_key)
-        && (binds || (set_key(socket, ZMQ_CURVE_PUBLICKEY, keys->public_key)
-                      && set_key(socket, ZMQ_CURVE_SERVERKEY, keys->server_key))))
+    if (set_key(socket, ZMQ_CURVE_SECRETKEY, keys->secret_key) && set_key(socket, ZMQ_CURVE_PUBLICKEY, keys->public_key)
+        && set_key(socket, ZMQ_CURVE_SERVERKEY, keys->server_key))
         return OK;
     snprintf(why, why_size, "a key is not one of CURVE: 40 characters, as 'sonde keygen' makes them");
     return USAGE;

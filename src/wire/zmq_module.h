@@ -18,8 +18,8 @@ enum err zmq_module_fail(char *why, size_t why_size);
 /* Sets an option that is an int. */
 void zmq_module_set(void *socket, int option, int value);
 
-/* The keys of one who connects, or of one who binds; nothing when there are none. USAGE: not keys. */
-enum err zmq_module_protect(void *socket, const struct zmq_keys *keys, bool binds, char *why, size_t why_size);
+/* The keys of one who connects; nothing when there are none. USAGE: not keys. */
+enum err zmq_module_protect(void *socket, const struct zmq_keys *keys, char *why, size_t why_size);
 
 int zmq_module_fd(void *socket);
 
@@ -49,10 +49,5 @@ int router_fd(const struct zmq_router *router);
 enum err router_next(struct zmq_router *router, struct zmq_peer *peer, struct buf *message);
 enum err router_send(struct zmq_router *router, const struct zmq_peer *peer, struct bytes message);
 void router_close(struct zmq_router **router);
-
-/* The keeper of the gate: answers libzmq's questions (ZAP, RFC 27) in a thread of its own until the context ends. */
-struct zmq_keeper;
-enum err keeper_open(struct zmq_keeper **keeper, void *context, const struct zmq_gate *gate);
-void keeper_close(struct zmq_keeper **keeper); /* after zmq_ctx_term */
 
 #endif

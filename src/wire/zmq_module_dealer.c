@@ -79,7 +79,7 @@ static enum err prepare(struct zmq_dealer *d, const struct zmq_keys *keys, char 
     zmq_module_set(d->socket, ZMQ_RECONNECT_IVL, -1);
     zmq_module_set(d->socket, ZMQ_IPV6, 1);
     zmq_setsockopt(d->socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest);
-    return zmq_module_protect(d->socket, keys, false, why, why_size);
+    return zmq_module_protect(d->socket, keys, why, why_size);
 }
 
 /* libzmq says nothing of a name that nobody knows: it goes on trying. */

@@ -6,6 +6,7 @@
 #include "base/json_read.h"
 #include "job/id.h"
 #include "job/pid.h"
+#include "sample/job_syscalls.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,11 +14,11 @@
 #define TEXT_MAX 4096
 #define RUNS_PER_USER 256 /* that one user may tell of */
 
-enum { POST_ID, POST_OTHER_ID, POST_USER, POST_CGROUP, POST_SOURCE, POST_TEXTS };
+enum { POST_ID, POST_OTHER_ID, POST_USER, POST_CGROUP, POST_SOURCE, POST_SYSCALLS, POST_TEXTS };
 
 /* What was sent. */
 struct post {
-    bool is_begin, is_end;
+    bool is_begin, is_end, is_ask;
     char texts[POST_TEXTS][TEXT_MAX];
     struct job job; /* its texts are those above */
 };
@@ -42,7 +43,7 @@ static bool read_u32(struct json_read *read, uint32_t *out)
 /* One field. What a newer sonde may send and we do not know is passed over. */
 static bool read_field(struct json_read *read, struct buf *key, struct buf *word, struct post *post)
 {
-    static const char *const names[POST_TEXTS] = { "id", "other_id", "user", "cgroup", "source" };
+    static const char *const names[POST_TEXTS] = { "id", "other_id", "user", "cgroup", "source", "syscalls" };
     const char *name = buf_text(key);
     struct job *job = &post->job;
     for (size_t i = 0; i < POST_TEXTS; i++)
@@ -75,11 +76,12 @@ static bool read_post(struct bytes body, struct post *post)
     while (good && json_read_key(&read, &key)) {
         post->is_begin |= !strcmp(buf_text(&key), "begin");
         post->is_end |= !strcmp(buf_text(&key), "end");
+        post->is_ask |= !strcmp(buf_text(&key), "ask");
         good = json_read_object(&read);
         while (good && json_read_key(&read, &key))
             good = read_field(&read, &key, &word, post);
     }
-    good = good && json_read_end(&read) && post->is_begin != post->is_end && *post->texts[POST_ID];
+    good = good && json_read_end(&read) && post->is_begin + post->is_end + post->is_ask == 1 && *post->texts[POST_ID];
     buf_clear(&key);
     buf_clear(&word);
     return good;
@@ -136,18 +138,55 @@ static enum err end(struct jobs *jobs, uint32_t uid, bool is_master, const struc
     return jobs_end(jobs, post->job.id, post->job.end_ns);
 }
 
+/* False: there is no such wish. */
+static bool read_wish(const struct post *post, enum job_syscalls *wish)
+{
+    static const char *const words[] = {
+        [JOB_SYSCALLS_NONE] = "no", [JOB_SYSCALLS_COUNT] = "count", [JOB_SYSCALLS_TIME] = "time",
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(words[i], post->texts[POST_SYSCALLS])) {
+            *wish = (enum job_syscalls)i;
+            return true;
+        }
+    return false;
+}
+
+/* The job is there, and the wish is one. */
+static enum err ask(struct jobs *jobs, uint32_t uid, bool is_master, const struct post *post)
+{
+    const struct job *job = jobs_find(jobs, post->job.id);
+    enum job_syscalls wish;
+    if (!job)
+        return ABSENT;
+    if (!is_master && job->uid != uid)
+        return DENIED;
+    return read_wish(post, &wish) ? jobs_ask_syscalls(jobs, post->job.id, wish) : USAGE;
+}
+
 static const char *reason(enum err err)
 {
     switch (err) {
     case ABSENT: return "no such job runs here";
-    case DENIED: return "only root and the agent's own user may tell of jobs; others of their own sonde run";
+    case DENIED: return "only root and the agent's own user may tell of jobs; others of their own sonde run, and ask for "
+                        "what is theirs";
     case FULL: return "too many jobs were told and have not ended";
-    case USAGE: return "not a job: an id is needed, texts without control characters, a cgroup that begins with '/'";
+    case USAGE: return "not a job: an id is needed, texts without control characters, a cgroup that begins with '/', "
+                       "syscalls that are no, count or time";
     default: return err_text(err);
     }
 }
 
-static void write_answer(struct buf *answer, enum err err, bool known)
+static void add_counts(struct json *json, const struct post *post)
+{
+    const char *why;
+    bool counts = !job_syscalls_state(post->job.id, &why);
+    json_field_bool(json, "counts", counts);
+    if (!counts && *why)
+        json_field_text(json, "why", why);
+}
+
+static void write_answer(struct buf *answer, enum err err, bool known, const struct post *post)
 {
     struct json json;
     json_init_line(&json, answer);
@@ -157,6 +196,8 @@ static void write_answer(struct buf *answer, enum err err, bool known)
         json_field_text(&json, "error", reason(err));
     else
         json_field_bool(&json, "known", known);
+    if (!err && *post->texts[POST_SYSCALLS])
+        add_counts(&json, post);
     json_end_object(&json);
     json_end(&json);
 }
@@ -174,7 +215,10 @@ enum err job_post(struct jobs *jobs, uint32_t uid, bool is_master, struct bytes 
     if (!err && !jobs)
         err = ABSENT;
     if (!err)
-        err = post.is_begin ? begin(jobs, uid, is_master, &post, &known) : end(jobs, uid, is_master, &post);
-    write_answer(answer, err, known);
+        err = post.is_begin ? begin(jobs, uid, is_master, &post, &known)
+              : post.is_end ? end(jobs, uid, is_master, &post) : OK;
+    if (!err && (post.is_ask || (post.is_begin && *post.texts[POST_SYSCALLS])))
+        err = ask(jobs, uid, is_master, &post);
+    write_answer(answer, err, known, &post);
     return err;
 }

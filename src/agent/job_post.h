@@ -2,9 +2,11 @@
  *
  * Comes in: {"begin": {"id": TEXT, "other_id": TEXT, "user": TEXT, "uid": N, "pid": N, "cgroup": TEXT, "cores_milli": N,
  * "memory_bytes": N, "start_ns": N, "source": "told"|"run"}}, all but id may be left out, or
- * {"end": {"id": TEXT, "end_ns": N, "source": "told"|"run"}}.
+ * {"end": {"id": TEXT, "end_ns": N, "source": "told"|"run"}}, or
+ * {"ask": {"id": TEXT, "syscalls": "count"|"time"|"no"}}: its system calls shall be counted; begin may have this field too.
  *
- * Goes out: {"ok": true, "known": BOOL}, known: the job was there already; or {"ok": false, "error": TEXT}. */
+ * Goes out: {"ok": true, "known": BOOL}, known: the job was there already; or {"ok": false, "error": TEXT}. Where system
+ * calls were asked for also "counts": BOOL and, where they are not, "why": TEXT. */
 #ifndef SONDE_AGENT_JOB_POST_H
 #define SONDE_AGENT_JOB_POST_H
 
@@ -12,7 +14,8 @@
 #include "job/jobs.h"
 
 /* Root and the agent's own user (is_master) may tell anything. Anybody else may tell of what they run themselves: a job
- * with source "run", an id that sonde run has made of the time and the pid, and a process of their own.
+ * with source "run", an id that sonde run has made of the time and the pid, and a process of their own; and may ask for
+ * system calls of a job that is theirs.
  * USAGE, DENIED, ABSENT (no such job), FULL, NOMEM: the answer says it too. */
 enum err job_post(struct jobs *jobs, uint32_t uid, bool is_master, struct bytes body, struct buf *answer);
 

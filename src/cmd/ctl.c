@@ -106,6 +106,21 @@ static bool add_reload(struct json *json, char **words)
     return !*words;
 }
 
+/* "4711", "4711 time" */
+static bool add_ask(struct json *json, char **words)
+{
+    const char *wish = words[0] && words[1] ? words[1] : "count";
+    bool is_wish = !strcmp(wish, "count") || !strcmp(wish, "time") || !strcmp(wish, "no");
+    if (!words[0] || (words[1] && words[2]) || !is_wish)
+        return false;
+    json_key(json, "ask");
+    json_begin_object(json);
+    json_field_text(json, "id", words[0]);
+    json_field_text(json, "syscalls", wish);
+    json_end_object(json);
+    return true;
+}
+
 static bool add_nothing(struct json *json, char **words)
 {
     (void)json;
@@ -117,12 +132,14 @@ static const struct verb {
     const char *name, *form;
     bool (*add)(struct json *json, char **words); /* false: the words do not fit */
     bool shows; /* the answer is what one wants to see */
+    const char *path; /* NULL: /ctl */
 } verbs[] = {
     { "show", "show", add_nothing, true },
     { "period", "period PERIOD, or period SENSOR=PERIOD...", add_periods, false },
     { "sensors", "sensors +SENSOR -SENSOR...", add_sensors, false },
     { "events", "events EVENT,EVENT...", add_events, false },
     { "set", "set KEY=VALUE..., or set SENSOR.KEY=VALUE...", add_settings, false },
+    { "syscalls", "syscalls JOB [count|time|no]", add_ask, false, "/job" },
     { "reload", "reload", add_reload, false },
 };
 
@@ -154,7 +171,8 @@ static int tell(const struct command_call *call, const struct verb *verb, const 
     const struct ctl_settings *settings = call->settings;
     struct buf answer;
     buf_init(&answer, COMMAND_ANSWER_MAX);
-    int status = command_ask(call, settings->agent, "POST", "/ctl", (struct bytes){ body->data, body->size }, &answer);
+    int status = command_ask(call, settings->agent, "POST", verb->path ? verb->path : "/ctl",
+                             (struct bytes){ body->data, body->size }, &answer);
     if (status == EXIT_GOOD && (verb->shows || settings->json))
         status = print_state(call, &answer);
     buf_clear(&answer);
@@ -168,7 +186,7 @@ static int ctl_run(const struct command_call *call)
     struct json json;
     struct buf body;
     if (!verb)
-        return command_misused(call, "there is no '%s'; say show, period, sensors, events, set or reload", word);
+        return command_misused(call, "there is no '%s'; say show, period, sensors, events, set, syscalls or reload", word);
     buf_init(&body, BODY_MAX);
     json_init_line(&json, &body);
     json_begin_object(&json);
@@ -195,6 +213,7 @@ static const struct command_fact examples[] = {
     { "sonde ctl sensors +vmstat -nfs", "switch one sensor on, another off" },
     { "sonde ctl events cycles,instructions", "count these perf events of each job" },
     { "sonde ctl set interrupts.period=1m", "any setting, by its name in the configuration file" },
+    { "sonde ctl syscalls 4711 time", "count the system calls of a job that runs, and their time; one's own, or any for root" },
     { "sonde ctl reload", "read the configuration file anew, as SIGHUP does" },
     { 0 },
 };
@@ -207,12 +226,13 @@ static const struct command_fact environment[] = {
 const struct command command_ctl = {
     .name = "ctl",
     .about = "tell a running agent what to do",
-    .usage = "[OPTIONS] [show|period|sensors|events|set|reload [WORD...]]",
+    .usage = "[OPTIONS] [show|period|sensors|events|set|syscalls|reload [WORD...]]",
     .description =
         "Changes the period, the sensors and the perf events of the agent of this node while it runs: nothing is read twice, "
         "and no series gets a hole. All of it is done or, where there is a mistake, nothing. What was changed so is "
         "forgotten when the agent ends or reads its configuration anew.\n\n"
-        "Only root and the user whom the agent runs as may do this. Options stand before the first word.",
+        "Only root and the user whom the agent runs as may do this; of a job of one's own one may have the system calls "
+        "counted. Options stand before the first word.",
     .options = options,
     .settings_size = sizeof(struct ctl_settings),
     .operands_max = -1,

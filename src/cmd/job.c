@@ -25,7 +25,7 @@
 struct job_settings {
     const char *user, *cgroup, *other_id, *memory, *cores;
     uint64_t pid, start_ns, end_ns;
-    bool quiet, json;
+    bool quiet, json, calls, call_time;
 };
 
 /* "2.5" cores are 2500. */
@@ -118,6 +118,8 @@ static int make_begin(const struct command_call *call, const char *id, struct bu
     add_number(&json, "cores_milli", cores_milli);
     add_number(&json, "memory_bytes", memory_bytes);
     add_number(&json, "start_ns", settings->start_ns);
+    if (settings->calls || settings->call_time)
+        json_field_text(&json, "syscalls", settings->call_time ? "time" : "count");
     json_end_object(&json);
     json_end_object(&json);
     json_end(&json);
@@ -138,7 +140,7 @@ static void make_end(const struct job_settings *settings, const char *id, struct
     json_end(&json);
 }
 
-static void read_error(const struct buf *answer, struct buf *error)
+static void read_field(const struct buf *answer, const char *name, struct buf *text)
 {
     struct json_read read;
     struct buf key;
@@ -146,8 +148,8 @@ static void read_error(const struct buf *answer, struct buf *error)
     json_read_init(&read, buf_text(answer), answer->size);
     json_read_object(&read);
     while (json_read_key(&read, &key))
-        if (!strcmp(buf_text(&key), "error"))
-            json_read_text(&read, error);
+        if (!strcmp(buf_text(&key), name))
+            json_read_text(&read, text);
         else
             json_read_skip(&read);
     buf_clear(&key);
@@ -164,9 +166,23 @@ static int tell_failure(const struct command_call *call, enum err err, const str
     if (err)
         return command_fail(call, "cannot talk to the agent of this node: %s", err_text(err));
     buf_init(&error, 4096);
-    read_error(answer, &error);
+    read_field(answer, "error", &error);
     int status = command_fail(call, "%s", error.size ? buf_text(&error) : "the agent did not understand");
     buf_clear(&error);
+    return status;
+}
+
+/* The job has begun, but not all that was asked for is done. */
+static int tell_lack(const struct command_call *call, const struct buf *answer)
+{
+    const struct job_settings *settings = call->settings;
+    struct buf why;
+    buf_init(&why, 4096);
+    read_field(answer, "why", &why);
+    int status = why.size && !settings->quiet
+                     ? command_fail(call, "the job has begun, but its system calls are not counted: %s", buf_text(&why))
+                     : EXIT_GOOD;
+    buf_clear(&why);
     return status;
 }
 
@@ -180,6 +196,8 @@ static int post(const struct command_call *call, const struct buf *body)
         err = ask("", "POST", "/job", (struct bytes){ buf_text(body), body->size }, &answer, &http);
     if (err || http != 200)
         status = tell_failure(call, err, &answer);
+    else
+        status = tell_lack(call, &answer);
     buf_clear(&answer);
     return status;
 }
@@ -252,6 +270,9 @@ static const struct option job_options[] = {
       .help = "Its second id, where the batch system has two, as Slurm's SLUID" },
     { .name = "start", .argument = "TIME", .type = OPTION_TIME, AT(start_ns), .initial = NULL, .help = "When it began; now" },
     { .name = "end", .argument = "TIME", .type = OPTION_TIME, AT(end_ns), .initial = NULL, .help = "When it ended; now" },
+    { .letter = 's', .name = "syscalls", .type = OPTION_FLAG, AT(calls),
+      .help = "Count its system calls, in the kernel: the agent must run as root" },
+    { .name = "syscall-time", .type = OPTION_FLAG, AT(call_time), .help = "The same, and how long they take" },
     { .letter = 'q', .name = "quiet", .type = OPTION_FLAG, AT(quiet),
       .help = "Say nothing and succeed when there is no agent: for prologs, which must not fail" },
     { .name = "json", .type = OPTION_FLAG, AT(json), .help = "List as JSON, as the agent tells it" },
@@ -262,6 +283,7 @@ static const struct command_fact job_examples[] = {
     { "sonde job", "the jobs on this node" },
     { "sonde job begin -q", "in a prolog of Slurm, PBS or OAR: the job of the environment begins" },
     { "sonde job end -q", "in the epilog" },
+    { "sonde job begin 4711 -s", "count the system calls of a job, which may run already" },
     { "sonde job begin night-build --pid $$ --cores 4", "this shell and all that it starts is a job" },
     { 0 },
 };

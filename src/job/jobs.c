@@ -468,6 +468,11 @@ enum err jobs_end(struct jobs *jobs, const char *id, uint64_t end_ns)
     return told_end(&jobs->roll, id, end_ns);
 }
 
+enum err jobs_ask_syscalls(struct jobs *jobs, const char *id, enum job_syscalls wish)
+{
+    return told_wish(&jobs->roll, id, wish);
+}
+
 const struct job *jobs_find(const struct jobs *jobs, const char *id)
 {
     const struct entry *entry = entries_find_id(&jobs->roll.entries, id);

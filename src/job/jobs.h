@@ -36,6 +36,9 @@ void jobs_read_some(struct jobs *jobs, uint64_t budget_ns);
 enum err jobs_begin(struct jobs *jobs, const struct job *job);
 enum err jobs_end(struct jobs *jobs, const char *id, uint64_t end_ns); /* ABSENT: no such job */
 
+/* Somebody wants its system calls counted, or no longer. ABSENT: no such job. */
+enum err jobs_ask_syscalls(struct jobs *jobs, const char *id, enum job_syscalls wish);
+
 const struct job *jobs_find(const struct jobs *jobs, const char *id); /* by id or other_id; NULL: not here */
 const struct job *jobs_next(const struct jobs *jobs, size_t *at);     /* *at is 0 at first; NULL at the end */
 size_t jobs_count(const struct jobs *jobs);

@@ -152,6 +152,18 @@ enum err told_end(struct roll *roll, const char *id, uint64_t end_ns)
     return OK;
 }
 
+enum err told_wish(struct roll *roll, const char *id, enum job_syscalls wish)
+{
+    struct entry *entry = entries_find_id(&roll->entries, id);
+    if (!entry)
+        return ABSENT;
+    if (entry->job.syscalls != wish) {
+        entry->job.syscalls = wish;
+        roll_change(roll, entry);
+    }
+    return OK;
+}
+
 static bool has_process(const struct roll *roll, const struct entry *entry)
 {
     uint64_t start_ns;

@@ -12,6 +12,9 @@ enum job_event {
     JOB_END,    /* its numbers may be read for the last time: while the event is delivered its cgroup may still be there */
 };
 
+/* What somebody wants to know of its system calls. */
+enum job_syscalls { JOB_SYSCALLS_NONE, JOB_SYSCALLS_COUNT, JOB_SYSCALLS_TIME };
+
 /* Owned by the table of jobs, and valid until JOB_END was delivered. Texts are never NULL. */
 struct job {
     const char *id;       /* as people type it: "4711" */
@@ -25,6 +28,7 @@ struct job {
     const char *cgroup;   /* below the mount of each hierarchy: "/slurm/uid_0/job_4711"; "": it has none */
     bool unified;         /* cgroup is one of the v2 hierarchy; else of the v1 ones, the same in each controller */
     uint32_t pid;         /* the process whose descendants it is, where there is no cgroup; 0: none */
+    enum job_syscalls syscalls; /* shall be counted */
     uint32_t slot;        /* small, unique among the jobs that run, used again afterwards: an index into arrays */
 };
 

@@ -27,6 +27,7 @@ const struct sampler *const sampler_all[] = {
     &sampler_taskstats,
     &sampler_process,
     &sampler_perf,
+    &sampler_syscalls,
     NULL,
 };
 

@@ -31,5 +31,6 @@ extern const struct sampler sampler_jobs;      /* which there are */
 extern const struct sampler sampler_cgroup;    /* of jobs */
 extern const struct sampler sampler_process;   /* of jobs: job_process.c */
 extern const struct sampler sampler_perf;      /* of jobs: job_perf.c */
+extern const struct sampler sampler_syscalls;  /* of jobs that ask: job_syscalls.c */
 
 #endif

@@ -376,6 +376,11 @@ static enum err bpf_add(struct bpf *bpf, uint32_t number, bool with_time, struct
     return err_from_errno(-failed);
 }
 
+static enum err bpf_add_time(struct bpf *bpf, struct bpf_job *job)
+{
+    return err_from_errno(-add_times(bpf, job));
+}
+
 static void bpf_remove(struct bpf *bpf, struct bpf_job *job)
 {
     unmap(bpf, job);
@@ -393,6 +398,7 @@ __attribute__((visibility("default"))) const struct bpf_module sonde_bpf = {
     .open = bpf_open,
     .close = bpf_close,
     .add = bpf_add,
+    .add_time = bpf_add_time,
     .stop = bpf_stop,
     .remove = bpf_remove,
     .forget_clock = bpf_forget_clock,

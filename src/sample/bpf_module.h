@@ -47,6 +47,8 @@ struct bpf_module {
     /* Room for the numbers of a job; nothing is counted before wanted has SYSCALLS_ACTIVE. NOMEM, DENIED, IO. */
     enum err (*add)(struct bpf *bpf, uint32_t number, bool with_time, struct bpf_job *job);
 
+    enum err (*add_time)(struct bpf *bpf, struct bpf_job *job); /* to one that has none yet */
+
     /* When it returns nobody adds to the numbers any more. */
     void (*stop)(struct bpf *bpf, const struct bpf_job *job);
     void (*remove)(struct bpf *bpf, struct bpf_job *job);

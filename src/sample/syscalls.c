@@ -90,7 +90,6 @@ void syscalls_close(struct syscalls **syscalls_at)
         if (syscalls->jobs[i])
             syscalls_end(&(struct syscalls_job *){ syscalls->jobs[i] });
     syscalls->module->close(&syscalls->bpf);
-    syscalls_rows_clear(&syscalls->rows);
     free(syscalls);
     *syscalls_at = NULL;
 }
@@ -184,6 +183,24 @@ void syscalls_expect_no_more(struct syscalls_job *job, pid_t pid)
 enum err syscalls_read(struct syscalls_job *job, const char *job_id, struct batch *out)
 {
     return syscalls_rows_give(&job->syscalls->rows, &job->syscalls->memory, &job->bpf, job_id, out);
+}
+
+bool syscalls_has(const struct syscalls_job *job, pid_t pid)
+{
+    const struct bpf_memory *memory = &job->syscalls->memory;
+    return pid > 0 && (uint32_t)pid < memory->owner_count
+           && (__atomic_load_n(&memory->owners[pid], __ATOMIC_RELAXED) & SYSCALLS_JOB) == job->bpf.number;
+}
+
+enum err syscalls_want_time(struct syscalls_job *job)
+{
+    struct syscalls *syscalls = job->syscalls;
+    if (job->bpf.times || job->is_stopped)
+        return OK;
+    enum err err = syscalls->module->add_time(syscalls->bpf, &job->bpf);
+    if (!err)
+        __atomic_store_n(&syscalls->memory.wanted[job->bpf.number], SYSCALLS_ACTIVE | SYSCALLS_TIMED, __ATOMIC_RELEASE);
+    return err;
 }
 
 size_t syscalls_alive(const struct syscalls_job *job)

@@ -33,8 +33,14 @@ enum err syscalls_add(struct syscalls_job *job, pid_t pid);
 enum err syscalls_expect(struct syscalls_job *job, pid_t pid);
 void syscalls_expect_no_more(struct syscalls_job *job, pid_t pid); /* what it has started is counted on */
 
+/* Is a process (or thread) counted for it? */
+bool syscalls_has(const struct syscalls_job *job, pid_t pid);
+
+/* From now on also the time. */
+enum err syscalls_want_time(struct syscalls_job *job);
+
 /* Adds one sample for each call that was made so far, and of reads and writes one for each class of descriptors; numbers
- * since the beginning. job_id may be NULL. Instances are constant texts, or stay until syscalls_close. */
+ * since the beginning. job_id may be NULL. Instances stay as long as this process. */
 enum err syscalls_read(struct syscalls_job *job, const char *job_id, struct batch *out);
 
 /* How many processes and threads of it are alive. */

@@ -94,11 +94,20 @@ void syscalls_rows_init(struct syscalls_rows *rows)
 #endif
 }
 
-void syscalls_rows_clear(struct syscalls_rows *rows)
+/* The same text at the same place for ever: there are no more than calls and file systems of this machine. */
+static const char *keep(const char *name)
 {
-    for (size_t i = 0; i < SYSCALLS_ROWS; i++)
-        free(rows->names[i]);
-    memset(rows->names, 0, sizeof rows->names);
+    static char **kept;
+    static size_t count;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(kept[i], name) == 0)
+            return kept[i];
+    char **all = realloc(kept, (count + 1) * sizeof *all);
+    if (!all)
+        return NULL;
+    kept = all;
+    kept[count] = strdup(name);
+    return kept[count] ? kept[count++] : NULL;
 }
 
 const char *syscalls_rows_name(struct syscalls_rows *rows, size_t row, const uint64_t *systems)
@@ -115,7 +124,7 @@ const char *syscalls_rows_name(struct syscalls_rows *rows, size_t row, const uin
         write_class(class, sizeof class, (row - SYSCALLS_NUMBERS) % SYSCALLS_CLASSES, systems);
         snprintf(name, sizeof name, "%s/%s", syscall_names_write(rows->group_number[group], number_name), class);
     }
-    return rows->names[row] = strdup(name);
+    return rows->names[row] = keep(name);
 }
 
 static void add_row(struct syscalls_row *sum, const struct syscalls_row *row)

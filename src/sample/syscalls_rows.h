@@ -10,15 +10,14 @@ struct syscalls_rows {
     struct bpf_constants constants;
     uint16_t group_number[SYSCALLS_GROUPS]; /* of which call; 0 also for none */
     uint32_t group_count;
-    char *names[SYSCALLS_ROWS];
+    const char *names[SYSCALLS_ROWS];
     struct syscalls_block sums;
 };
 
 void syscalls_rows_init(struct syscalls_rows *rows);
-void syscalls_rows_clear(struct syscalls_rows *rows);
 
-/* "read/file:ext4", "openat": the instance of a row. systems as in struct bpf_memory. Stays until syscalls_rows_clear. NULL:
- * memory ran out. */
+/* "read/file:ext4", "openat": the instance of a row. systems as in struct bpf_memory. Stays as long as
+ * this process: samples may be under way when nobody counts any more. NULL: memory ran out. */
 const char *syscalls_rows_name(struct syscalls_rows *rows, size_t row, const uint64_t *systems);
 
 /* Adds the samples of a job. NOMEM. */

@@ -1,0 +1,11 @@
+/* Which jobs have their system calls counted now, for whoever was asked to have it done (the agent). */
+#ifndef SONDE_SAMPLE_JOB_SYSCALLS_H
+#define SONDE_SAMPLE_JOB_SYSCALLS_H
+
+#include "base/err.h"
+
+/* OK: its calls are counted. ABSENT, DENIED, …: they are not, and why is a sentence that says so; "": nobody has tried. The
+ * sampler `syscalls` of this process is asked. */
+enum err job_syscalls_state(const char *id, const char **why);
+
+#endif

@@ -48,7 +48,10 @@ void board_open(struct board *board, const char *library);
  * is of another kind, type or bounds already; FULL: no room. Then *metric is BOARD_NONE, which may be counted with. */
 enum err board_make(struct board *board, const struct board_description *description, uint32_t *metric);
 
-/* The same, without the reason. */
+/* Does it make sense, whatever else there is on the board? */
+bool board_describes(const struct board_description *description);
+
+/* board_make without the reason. */
 uint32_t board_metric(struct board *board, const struct board_description *description);
 
 /* The next metrics will stand side by side, those of this many slots: board_slots of the first one leads to all of them. */
@@ -74,12 +77,13 @@ struct board_thread {
     uint64_t *chunks[1]; /* NULL: not made yet; of count */
 };
 
-/* libsonde shows it to the programs, under another name. */
-#ifndef BOARD_MINE_VISIBILITY
-#define BOARD_MINE_VISIBILITY "hidden"
-#endif
-#define BOARD_TLS __thread __attribute__((tls_model("initial-exec"), visibility(BOARD_MINE_VISIBILITY)))
+#ifdef BOARD_IS_SHOWN /* libsonde shows it to programs, for sonde.h */
+#define BOARD_TLS __thread __attribute__((tls_model("initial-exec"), visibility("default")))
+extern BOARD_TLS struct board_thread *board_mine __asm__("sonde_inside_mine");
+#else
+#define BOARD_TLS __thread __attribute__((tls_model("initial-exec"), visibility("hidden")))
 extern BOARD_TLS struct board_thread *board_mine;
+#endif
 
 uint64_t *board_slots_slow(struct board *board, uint32_t metric);
 void board_add_f64_interrupting(uint64_t *slot, double value);

@@ -147,6 +147,12 @@ static bool measure(struct board_descriptor *head, const struct board_descriptio
     return true;
 }
 
+bool board_describes(const struct board_description *description)
+{
+    struct board_descriptor head;
+    return makes_sense(description) && measure(&head, description);
+}
+
 /* The bounds may differ between labels, but not for the same metric. */
 static bool agrees(const struct board_descriptor *there, const struct board_description *wanted, bool is_family)
 {

@@ -1,0 +1,239 @@
+#!/usr/bin/env bats
+# Programs that count with libsonde, on good days and bad ones: what stands on their boards afterwards is what they counted.
+load scene
+
+setup() {
+    scene_setup
+    export SONDE_BOARDS=$T/boards
+    mkdir -m 1777 "$SONDE_BOARDS"
+}
+
+dump() {
+    "$BUILD/tests/board_show" "$SONDE_BOARDS"
+}
+
+# The lines of a metric on all boards.
+values() {
+    dump | awk -v name="$1" '$1 == name { print $2 }' | sort -n | paste -sd' '
+}
+
+# A fact of the board, or of all of them.
+fact() {
+    dump | grep -oP "^# .*\b$1=\K\S+" | sort | paste -sd' '
+}
+
+# In a mount namespace of its own, with a /dev/shm that has these options.
+with_shm() {
+    local options=$1
+    shift
+    unshare --mount --propagation private sh -c 'mount -t tmpfs -o "$0" none /dev/shm && exec "$@"' "$options" "$@"
+}
+
+@test "what a program counted is on its board, with labels, units and a histogram" {
+    "$TOOLS/speaks" count 1000
+    run -0 dump
+    [[ ${lines[0]} == *"library=sonde"*"state=ended gone=1 metrics=4 command="*"speaks count 1000" ]]
+    [ "${lines[1]}" = 'speaks_total{part="a"} 1000' ]
+    [ "${lines[2]}" = 'speaks_seconds_total{part="a"} 0.5' ]
+    [ "${lines[3]}" = 'speaks_level 7.25' ]
+    [ "${lines[5]}" = 'speaks_sizes_bucket{le="2"} 1' ]
+    [ "${lines[7]}" = 'speaks_sizes_bucket{le="+Inf"} 3' ]
+    [ "${lines[8]}" = 'speaks_sizes_sum 10' ]
+}
+
+@test "a program that runs can be read, and its last numbers after SIGKILL" {
+    "$TOOLS/speaks" wait 5 >said & pid=$!
+    until grep -q counted said; do sleep 0.05; done
+    [ "$(fact gone)" = 0 ]
+    [ "$(values 'speaks_total{part="a"}')" = 5 ]
+    kill -KILL "$pid"
+    wait "$pid" || [ $? -eq 137 ]
+    [ "$(fact gone) $(fact state)" = "1 alive" ]
+    [ "$(values 'speaks_total{part="a"}')" = 5 ]
+}
+
+@test "10,000 threads one after another take the memory of a few" {
+    "$TOOLS/speaks" threads 10000
+    [ "$(values 'speaks_total{part="a"}')" = 10000 ]
+    [ "$(values 'speaks_seconds_total{part="a"}')" = 5000 ]
+    [ "$(fact bytes)" -le 131072 ]
+}
+
+@test "eight threads on the same metrics forget nothing" {
+    "$TOOLS/speaks" crowd 100000
+    [ "$(values 'speaks_total{part="a"}')" = 800000 ]
+    [ "$(values 'speaks_sizes_bucket{le="+Inf"}')" = 800000 ]
+    [ "$(values speaks_level)" = 800000 ]
+}
+
+@test "100,000 metrics, made by two threads at once" {
+    "$TOOLS/speaks" metrics 100000
+    run dump
+    [ "$(grep -c 'speaks_many_total{number="[0-9]*"} 2' <<<"$output")" -eq 100000 ]
+    [ "$(fact lost)" = 0 ]
+    [ "$(fact bytes)" -le 30000000 ]
+}
+
+@test "children of fork count for themselves, with the metrics of their parent" {
+    "$TOOLS/speaks" fork 3
+    [ "$(values 'speaks_total{part="a"}')" = "2 100 100 100" ]
+    [ "$(values speaks_level)" = "1 unset unset unset" ] || [ "$(values speaks_level)" = "unset unset unset 1" ]
+}
+
+@test "children that the C library knows nothing of count for themselves too" {
+    "$TOOLS/speaks" raw-fork
+    [ "$(values 'speaks_total{part="a"}')" = "2 100" ]
+}
+
+@test "children of children count, and their threads" {
+    "$TOOLS/speaks" fork-chain 5
+    [ "$(values 'speaks_total{part="a"}')" = "0 11 11 11 11 11" ]
+}
+
+@test "a child of vfork counts for its parent" {
+    "$TOOLS/speaks" vfork 3
+    [ "$(values 'speaks_total{part="a"}')" = 4 ]
+}
+
+@test "exec ends a board and begins another" {
+    "$TOOLS/speaks" exec 2
+    [ "$(values 'speaks_total{part="a"}')" = "2 5" ]
+    [ "$(fact gone)" = "1 1" ]
+}
+
+@test "a program that has become another is gone from its board, though its pid is not" {
+    "$TOOLS/speaks" exec-sleep 60 & pid=$!
+    until [ "$(cat "/proc/$pid/comm")" = sleep ]; do sleep 0.05; done
+    run fact gone
+    kill "$pid"
+    wait "$pid" || true
+    [ "$output" = 1 ]
+}
+
+@test "all descriptors are closed: threads and metrics still come" {
+    "$TOOLS/speaks" closes
+    [ "$(values 'speaks_total{part="a"}')" = 2 ]
+    [ "$(values speaks_late_total)" = 3 ]
+}
+
+@test "a signal handler that counts the same loses nothing" {
+    expected=$("$TOOLS/speaks" handler 2000)
+    [ "$(values 'speaks_total{part="a"}')" = "$expected" ]
+    [ "$(values 'speaks_seconds_total{part="a"}')" = "$expected" ]
+    [ "$(values speaks_sizes_sum)" = 2000 ]
+    rm "$SONDE_BOARDS"/*
+    "$TOOLS/speaks" first-in-handler
+    [ "$(values 'speaks_total{part="a"}')" = 1 ]
+}
+
+@test "the library is loaded late, unloaded and loaded again" {
+    "$TOOLS/speaks_late" "$LIBSONDE" 100
+    [ "$(values late_total)" = 100 ]
+}
+
+@test "names with quotes, newlines and 10 kB are taken, longer ones and nonsense are refused" {
+    run -0 "$TOOLS/speaks" odd
+    [ "$output" = "0 0 3 3 3 3 3 3 3" ]
+    run -0 dump
+    [[ $output == *'{a_b="say \"hi\"\n\\"} 1'* ]]
+    [ "$(fact metrics)" = 2 ]
+}
+
+@test "what is not a number, infinite or negative does not get into counters and histograms" {
+    "$TOOLS/speaks" not-numbers
+    [ "$(values 'speaks_seconds_total{part="a"}')" = 0.25 ]
+    [ "$(values speaks_sizes_sum)" = 0 ]
+    [ "$(values speaks_level)" = -2 ]
+    [ "$(values unknown)" = unset ]
+    [ "$(values infinite)" = inf ]
+}
+
+@test "one name has one type, and the program is told" {
+    run -0 "$TOOLS/speaks" types
+    [ "$output" = "2 2 2 1" ]
+    [ "$(values 'speaks_total{part="a"}')" = 1 ]
+    [ "$(fact metrics)" = 4 ]
+}
+
+@test "a full /dev/shm: the program runs on, and what found room is there" {
+    need_root
+    mkdir tiny
+    run -0 unshare --mount --propagation private sh -c '
+        mount -t tmpfs -o size=128k none tiny && SONDE_BOARDS=$PWD/tiny "$0/speaks" full 5000 && "$1" tiny' "$TOOLS" "$BUILD/tests/board_show"
+    [ "${lines[0]}" = "no room: it counts nowhere" ]
+    [[ ${lines[1]} =~ lost=[1-9] ]]
+    [[ $output == *'full_0_total 1'* ]]
+    run -0 unshare --mount --propagation private sh -c '
+        mount -t tmpfs -o size=4k none tiny && head -c 4096 /dev/zero >tiny/file && SONDE_BOARDS=$PWD/tiny "$0/speaks" full 5000 && ls tiny' "$TOOLS"
+    [ "$output" = made$'\n'file ]
+}
+
+@test "no /dev/shm, and one that nobody may write to" {
+    SONDE_BOARDS=/nowhere/at/all "$TOOLS/speaks" crowd 1000
+    SONDE_BOARDS=/proc "$TOOLS/speaks" metrics 1000
+    SONDE_BOARDS=$(printf '/x%.0s' {1..500}) "$TOOLS/speaks" threads 100
+    need_root
+    chmod 755 "$SONDE_BOARDS"
+    as_nobody "$TOOLS/speaks" crowd 1000
+    [ -z "$(ls "$SONDE_BOARDS")" ]
+}
+
+@test "little address space" {
+    for mib in 8 10 16 64 1024; do
+        "$TOOLS/speaks" narrow "$mib"
+    done
+    [ "$(fact metrics | wc -w)" -ge 3 ]
+}
+
+@test "limits for the size of files are no signal" {
+    for kib in 0 1 100 300 1024; do
+        "$TOOLS/speaks" small-files "$kib"
+    done
+    [ "$(values 'speaks_many_total{number="999"}')" = "2 2" ]
+}
+
+@test "a program that locks its memory does not lock the whole board" {
+    "$TOOLS/speaks" locked
+    [ "$(fact bytes)" -le 131072 ]
+    [ "$(values 'speaks_total{part="a"}')" = 2 ]
+}
+
+@test "errno stays, and the rank is told" {
+    "$TOOLS/speaks" errno
+    rm "$SONDE_BOARDS"/*
+    SLURM_JOB_ID=4711 "$TOOLS/speaks" rank
+    [ "$(fact rank) $(fact job)" = "3/8 4711" ]
+}
+
+@test "without anybody who reads nothing stays behind, and for an agent everything" {
+    need_root
+    unset SONDE_BOARDS
+    with_shm size=1m sh -c '"$0/speaks" count && [ -z "$(ls /dev/shm)" ]' "$TOOLS"
+    # of an agent that was there a moment ago
+    with_shm size=1m sh -c 'touch /dev/shm/sonde-agent && "$0/speaks" count && ls /dev/shm/sonde.*.sonde.*' "$TOOLS"
+    # … or eleven minutes ago
+    with_shm size=1m sh -c 'touch -d "11 minutes ago" /dev/shm/sonde-agent && "$0/speaks" count && [ "$(ls /dev/shm)" = sonde-agent ]' "$TOOLS"
+    # … and that another user only says to be
+    with_shm size=1m sh -c 'touch /dev/shm/sonde-agent && chown 65534 /dev/shm/sonde-agent && "$0/speaks" count &&
+        [ "$(ls /dev/shm)" = sonde-agent ]' "$TOOLS"
+}
+
+@test "1,000 short programs in a row leave nothing" {
+    need_root
+    unset SONDE_BOARDS
+    with_shm size=64k bash -c 'for ((i = 0; i < 1000; i++)); do "$0/speaks" count || exit 1; done; [ -z "$(ls /dev/shm)" ]' "$TOOLS"
+}
+
+@test "a folder with other files, links and cut boards" {
+    "$TOOLS/speaks" count 3
+    board=$(ls "$SONDE_BOARDS")
+    head -c 5000 "$SONDE_BOARDS/$board" >"$SONDE_BOARDS/sonde.1.cut.0"
+    : >"$SONDE_BOARDS/sonde.1.empty.0"
+    head -c 8192 /dev/zero >"$SONDE_BOARDS/sonde.1.zeros.0"
+    yes | head -c 8192 >"$SONDE_BOARDS/sonde.1.other.0" || true
+    ln -s /etc/passwd "$SONDE_BOARDS/sonde.1.link.0"
+    mkfifo "$SONDE_BOARDS/sonde.1.fifo.0"
+    run -1 dump
+    [ "$(values 'speaks_total{part="a"}')" = 3 ]
+    [ "$(grep -c '^# /' <<<"$output")" -eq 6 ]
+}

@@ -5,14 +5,17 @@ bats_require_minimum_version 1.5.0
 load scene
 load lossless
 load lossless-servers
+load kafka
 
 setup() {
     lossless_setup
-    SERVER_PORT=$(free_port)
+    SERVER_PORT=$(free_port) REAL=$(free_port) OTHER="" POUR=""
 }
 
 teardown() {
+    [ -z "$OTHER$POUR" ] || kill -9 $OTHER $POUR 2>/dev/null || :
     servers_teardown
+    "$SOURCE/tests/tools/kafka-down" "$T/kafka"
     lossless_teardown
 }
 
@@ -62,4 +65,99 @@ teardown() {
     stop_collector
     assert_lossless "$T/rows.json"
     diff <(truth_counts) <(elasticsearch_counts)
+}
+
+# Messages, without those that came twice to the last byte: who reads them drops those.
+rows_of_kafka() {
+    read_topic node '%s\n' "${OLD[@]}" | sort -u >"$T/messages.json"
+}
+
+@test "Kafka and the collector are killed again and again" {
+    start_kafka
+    SINKS+=(--sink "kafka:brokers=$BROKERS,topic=node,timeout=2s,$OLD_OPTIONS")
+    start_collector
+    start_agent
+    for ((turn = 0; turn < 4; turn++)); do
+        doze 80 160
+        kill_kafka
+        doze 10 60
+        kill_collector
+        start_collector
+        start_kafka
+        doze 80 160
+        kill_collector
+        start_collector
+    done
+    wait_for caught_up
+    stop_agent
+    wait_for 'arrived "$T/rows.json"'
+    wait_for 'rows_of_kafka; [ "$(wc -l <"$T/messages.json")" -ge "$(wc -l <"$T/agent.json")" ]'
+    stop_collector
+    assert_lossless "$T/rows.json" "$T/messages.json"
+    # each has one name, under which a reader may drop what comes twice
+    [ "$(jq -r '"\(.stream) \(.sequence) \(.place)"' "$T/messages.json" | sort | uniq -d | wc -l)" -eq 0 ]
+}
+
+# start_taker NAME: a collector that takes from Kafka, with files of its own and the Elasticsearch that it shares with others.
+start_taker() {
+    "$SONDE" collect --from-kafka "$BROKERS/sonde.wire,group=takers,options=session.timeout.ms=6000" --journal "$T/$1.journal" \
+        --http none --socket "$T/$1.sock" --sink "json:path=$T/$1.json,append=yes" \
+        --sink "elasticsearch:url=http://127.0.0.1:$SERVER_PORT" >>"$T/$1.said" 2>&1 3>&- &
+}
+
+# "host instance batch" of what the collectors wrote to files of their own, or of documents.
+poured_names() {
+    python3 -c 'import json, sys
+for line in sys.stdin:
+    row = json.loads(line)
+    print(row["host"], row.get("instance") or "-", row["time_ns"] // 1000000000 - 1700000000)' | sort
+}
+
+expected_names() { # COUNT HOST…
+    for ((n = 0; n < $1; n++)); do
+        for host in "${@:2}"; do printf '%s\n' "$host - $n" "$host sda $n" "$host sdb $n"; done
+    done | sort
+}
+
+documents() {
+    "$SOURCE/tests/tools/elasticsearch-dump" "http://127.0.0.1:$SERVER_PORT" 'sonde_*' | poured_names
+}
+
+@test "a collector that takes from Kafka is killed, and another takes its partitions: every document once" {
+    start_elasticsearch
+    start_mock
+    hosts=(a1 a2 a3 a4)
+    start_taker one
+    COLLECTOR=$!
+    pour ,format=wire 0 50 "${hosts[@]}"
+    wait_for '[ "$(wc -l <"$T/one.json")" -eq 600 ]'
+    for ((turn = 0, n = 50; turn < 3; turn++, n += 400)); do
+        pour ,format=wire $n $((n + 400)) "${hosts[@]}" &
+        POUR=$!
+        start_taker two
+        OTHER=$!
+        doze 20 80
+        kill -9 "$COLLECTOR"
+        wait "$POUR"
+        POUR=""
+        start_taker one # what it had not handed on is in its journal
+        COLLECTOR=$!
+        doze 100 300
+        kill -9 "$OTHER"
+        OTHER=""
+    done
+    start_taker two
+    OTHER=$!
+    for ((i = 0; i < 100; i++)); do
+        documents | diff - <(expected_names $n "${hosts[@]}") >"$T/differs" && break
+        sleep 1
+    done
+    kill "$COLLECTOR" "$OTHER"
+    wait "$COLLECTOR" "$OTHER"
+    COLLECTOR="" OTHER=""
+    documents | diff - <(expected_names $n "${hosts[@]}")
+    # of two files nobody can tell what is in both: nothing is missing, and little is there twice
+    cat "$T/one.json" "$T/two.json" | poured_names >"$T/all"
+    diff <(uniq "$T/all") <(expected_names $n "${hosts[@]}")
+    echo "$(uniq -d "$T/all" | wc -l) of $(wc -l <"$T/all") twice in files of their own"
 }

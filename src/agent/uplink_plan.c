@@ -155,6 +155,23 @@ enum err uplink_plan_key(const struct uplink_plan *plan, char *path, size_t size
     return (size_t)snprintf(path, size, "%s", plan->key ? plan->key : usual) < size ? OK : USAGE;
 }
 
+enum err uplink_plan_check_keys(const struct uplink_plan *plan, struct buf *why)
+{
+    struct keys_pair pair = { 0 };
+    char path[KEYS_PATH_MAX], public_key[ZMQ_KEY_MAX];
+    if (!plan->collector_count || plan->plain)
+        return OK;
+    enum err err = uplink_plan_key(plan, path, sizeof path);
+    if (err)
+        buf_add_text(why, "there is no place for our key: give --key");
+    else
+        err = keys_read(path, &pair, why);
+    explicit_bzero(&pair, sizeof pair);
+    for (size_t i = 0; i < plan->key_count && !err; i++)
+        err = keys_read_public(plan->collector_keys[i], public_key, why);
+    return err;
+}
+
 enum err uplink_plan_spool(const struct uplink_plan *plan, char *path, size_t size)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");

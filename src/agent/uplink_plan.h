@@ -26,6 +26,9 @@ enum err uplink_plan_set(struct uplink_plan *plan, const char *key, const char *
 /* Does it make sense as a whole? Nothing goes unencrypted over a network by mistake. */
 enum err uplink_plan_check(const struct uplink_plan *plan, struct buf *why);
 
+/* Can the keys be read that it needs? Asked by whoever does not open the uplink, which asks the same. */
+enum err uplink_plan_check_keys(const struct uplink_plan *plan, struct buf *why);
+
 /* The usual places, filled in. ABSENT: there are none, as neither root nor a user with a home has. */
 enum err uplink_plan_key(const struct uplink_plan *plan, char *path, size_t size);
 enum err uplink_plan_spool(const struct uplink_plan *plan, char *path, size_t size);

@@ -139,6 +139,8 @@ static int check(const struct command_call *call, struct settings *settings)
     struct buf why;
     buf_init(&why, WHY_MAX);
     enum err err = make_plan(settings, &plan, &why);
+    if (!err && settings->check && (err = uplink_plan_check_keys(&plan.uplink, &why)))
+        plan_clear(&plan);
     int status = err ? refuse(call, settings, why.size ? buf_text(&why) : err_text(err)) : EXIT_GOOD;
     if (!err && settings->check && call->globals->verbose)
         status = show_plan(call, &plan);

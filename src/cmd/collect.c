@@ -18,6 +18,7 @@ struct settings {
     const char *config, *key, *allow, *journal, *journal_size, *journal_age, *http, *socket, *rollup, *colmet, *kafka, *series;
     const char **listen, **sinks, **upstream, **upstream_keys;
     bool plain, plain_network, munge, check, status, json, quiet;
+    bool is_misused; /* the mistake is in the command line, not in the file */
 };
 
 static enum err add(struct collector_plan *plan, const char *name, const char *value, struct buf *why)
@@ -74,12 +75,17 @@ static enum err add_file(const struct settings *settings, struct collector_plan 
 
 static enum err make_plan(void *context, struct collector_plan *plan, struct buf *why)
 {
+    struct settings *settings = context;
     collector_plan_init(plan);
-    enum err err = add_file(context, plan, why);
-    if (!err)
-        err = add_options(context, plan, why);
-    if (!err)
+    enum err err = add_file(settings, plan, why);
+    if (!err) {
+        err = add_options(settings, plan, why);
+        settings->is_misused = err == USAGE;
+    }
+    if (!err) {
         err = collector_plan_finish(plan, why);
+        settings->is_misused = err == USAGE && (settings->listen || settings->upstream);
+    }
     if (err)
         collector_plan_clear(plan);
     return err;
@@ -91,7 +97,8 @@ static int check(const struct command_call *call, struct settings *settings)
     struct buf text;
     buf_init(&text, PLAN_TEXT_MAX);
     enum err err = make_plan(settings, &plan, &text);
-    int status = err ? command_fail(call, "%s", text.size ? buf_text(&text) : err_text(err)) : EXIT_GOOD;
+    const char *why = text.size ? buf_text(&text) : err_text(err);
+    int status = !err ? EXIT_GOOD : settings->is_misused ? command_misused(call, "%s", why) : command_fail(call, "%s", why);
     if (!err && settings->check && call->globals->verbose) {
         collector_plan_write(&plan, &text);
         status = command_print(call, &text);

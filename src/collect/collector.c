@@ -265,6 +265,9 @@ static enum err apply_sinks_take(struct collector *collector, struct collector_p
     collector->plan = *next;
     *next = (struct collector_plan){ 0 };
     collector->receiver.settings.dir = collector->plan.journal;
+    journal_bound(collector->journal, collector->plan.journal_bytes, collector->plan.journal_age_ns);
+    if (collector->rolled)
+        journal_bound(collector->rolled, collector->plan.journal_bytes, collector->plan.journal_age_ns);
     for (size_t i = 0; is_same && i < collector->outlet_count; i++)
         outlet_reopen(collector->outlets[i]);
     return is_same ? OK : open_outlets(collector, why);

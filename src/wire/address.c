@@ -1,9 +1,14 @@
-/* Taking addresses apart, without asking anybody for names. */
+/* Taking addresses apart, without asking anybody for names; and knocking at one. */
 #include "wire/address.h"
 
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #define TCP "tcp://"
 
@@ -65,4 +70,38 @@ bool address_is_local(const char *address)
     size_t size = end ? (size_t)(end - host) : 0;
     return is_loopback_v4(host, size) || (size == 9 && !strncmp(host, "localhost", 9))
            || (size == 5 && !strncmp(host, "[::1]", 5)) || (size == 2 && !strncmp(host, "lo", 2));
+}
+
+static bool takes_connections(const struct addrinfo *at, int timeout_ms)
+{
+    int error = 0, fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    socklen_t size = sizeof error;
+    if (fd < 0)
+        return false;
+    bool is_up = connect(fd, at->ai_addr, at->ai_addrlen) == 0;
+    struct pollfd event = { .fd = fd, .events = POLLOUT };
+    if (!is_up && errno == EINPROGRESS && poll(&event, 1, timeout_ms) > 0)
+        is_up = getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
+    close(fd);
+    return is_up;
+}
+
+bool address_answers(const char *address, int timeout_ms)
+{
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV }, *found = NULL;
+    char host[ADDRESS_MAX];
+    if (strncmp(address, TCP, strlen(TCP)) != 0)
+        return true;
+    const char *begin = address + strlen(TCP), *end = end_of_host(begin);
+    if (!end || *end != ':')
+        return true;
+    bool is_bracketed = *begin == '[';
+    snprintf(host, sizeof host, "%.*s", (int)(end - begin) - 2 * is_bracketed, begin + is_bracketed);
+    if (getaddrinfo(host, end + 1, &hints, &found))
+        return false;
+    bool is_up = false;
+    for (const struct addrinfo *at = found; at && !is_up; at = at->ai_next)
+        is_up = takes_connections(at, timeout_ms);
+    freeaddrinfo(found);
+    return is_up;
 }

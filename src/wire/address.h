@@ -14,4 +14,7 @@ enum err address_complete(const char *text, unsigned port, char address[ADDRESS_
 /* Can nobody but this machine reach it? So what is not encrypted may pass there. */
 bool address_is_local(const char *address);
 
+/* Does somebody take connections at a tcp:// address? Waits for so long at most, and for the resolver of names. Others: true. */
+bool address_answers(const char *address, int timeout_ms);
+
 #endif

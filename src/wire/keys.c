@@ -69,26 +69,27 @@ static bool parse(char *text, struct keys_pair *pair)
     return pair->public_key[0] != '\0';
 }
 
-static enum err complain(const char *path, enum err err, struct buf *why)
+static enum err complain(const char *path, bool is_ours, enum err err, struct buf *why)
 {
     buf_printf(why, "cannot read the key %s: %s", path, err_text(err));
     if (err == ABSENT)
-        buf_printf(why, ". 'sonde keygen %s' makes one", path);
+        buf_printf(why, is_ours ? ". 'sonde keygen %s' makes one" : ". Copy it from the collector: there it is "
+                   "/etc/sonde/collector.key.pub, or what 'sonde keygen --collector' printed", path);
     return err;
 }
 
-enum err keys_read(const char *path, struct keys_pair *pair, struct buf *why)
+static enum err read_pair(const char *path, bool is_ours, struct keys_pair *pair, struct buf *why)
 {
     char text[FILE_MAX];
     struct stat status;
     int fd;
     enum err err = file_open(NULL, path, &fd);
     if (err)
-        return complain(path, err, why);
+        return complain(path, is_ours, err, why);
     err = fstat(fd, &status) == 0 ? file_read_fd(fd, text, sizeof text, NULL) : err_from_errno(errno);
     close(fd);
     if (err)
-        return complain(path, err, why);
+        return complain(path, is_ours, err, why);
     bool is_parsed = parse(text, pair);
     explicit_bzero(text, sizeof text);
     if (!is_parsed) {
@@ -104,6 +105,11 @@ enum err keys_read(const char *path, struct keys_pair *pair, struct buf *why)
     return OK;
 }
 
+enum err keys_read(const char *path, struct keys_pair *pair, struct buf *why)
+{
+    return read_pair(path, true, pair, why);
+}
+
 enum err keys_read_public(const char *key_or_path, char public_key[ZMQ_KEY_MAX], struct buf *why)
 {
     struct keys_pair pair;
@@ -111,7 +117,7 @@ enum err keys_read_public(const char *key_or_path, char public_key[ZMQ_KEY_MAX],
         memcpy(public_key, key_or_path, ZMQ_KEY_MAX);
         return OK;
     }
-    enum err err = keys_read(key_or_path, &pair, why);
+    enum err err = read_pair(key_or_path, false, &pair, why);
     if (!err)
         memcpy(public_key, pair.public_key, ZMQ_KEY_MAX);
     explicit_bzero(&pair, sizeof pair);

@@ -20,6 +20,7 @@
 #define PAUSE_MIN_NS NS_PER_S
 #define PAUSE_MAX_NS (60 * NS_PER_S)
 #define LOOK_NS NS_PER_S
+#define RETURN_NS (60 * NS_PER_S)
 #define SYNC_NS (5 * NS_PER_S)
 #define STACK_BYTES (256u << 10)
 
@@ -69,19 +70,20 @@ static void complain(struct uplink *uplink, const char *why)
              why);
 }
 
-static uint64_t next_random(struct uplink *uplink)
+uint64_t uplink_between(struct uplink *uplink, uint64_t least_ns, uint64_t most_ns)
 {
     uint64_t x = uplink->random;
     x ^= x << 13;
     x ^= x >> 7;
     x ^= x << 17;
-    return uplink->random = x;
+    uplink->random = x;
+    return least_ns + x % (most_ns - least_ns);
 }
 
 /* Between half of it and all of it, so that ten thousand do not come back in one moment. */
 static void pause_for(struct uplink *uplink, uint64_t pause_ns)
 {
-    uint64_t until_ns = clock_monotonic_ns() + pause_ns / 2 + next_random(uplink) % (pause_ns / 2);
+    uint64_t until_ns = clock_monotonic_ns() + uplink_between(uplink, pause_ns / 2, pause_ns);
     struct pollfd fd = { .fd = uplink->wake_fd, .events = POLLIN };
     uint64_t ignored, now_ns;
     while (!uplink_stop_ns(uplink) && (now_ns = clock_monotonic_ns()) < until_ns) {
@@ -99,6 +101,7 @@ static void try_one(struct uplink *uplink, size_t at)
     snprintf(uplink->now.collector, sizeof uplink->now.collector, "%s", uplink->collectors[at]);
     if (uplink->now.state != UPLINK_WAITING)
         uplink_say(uplink, UPLINK_CONNECTING, "");
+    uplink->look_ns = at ? clock_monotonic_ns() + uplink_between(uplink, uplink->return_ns, uplink->return_ns * 3 / 2) : 0;
     uplink_talk(uplink, uplink->collectors[at], uplink->server_keys[at]);
     if (uplink->end != UPLINK_LOST && uplink->end != UPLINK_NOT_WANTED)
         return;
@@ -116,6 +119,10 @@ static void *run(void *argument)
         if (uplink->has_acked) {
             pause_ns = PAUSE_MIN_NS;
             failed = 0;
+        }
+        if (uplink->end == UPLINK_RETURNS) {
+            at = uplink->collector_count - 1; /* the first one, at once */
+            continue;
         }
         if (uplink->end == UPLINK_REKEYED || (uplink->end == UPLINK_ANEW && uplink->has_acked)) {
             at += uplink->collector_count - 1; /* the same one, at once */
@@ -160,6 +167,7 @@ static enum err copy_settings(struct uplink *uplink, const struct uplink_setting
     uplink->role = strdup(settings->role);
     uplink->key_file = settings->key_file ? strdup(settings->key_file) : NULL;
     uplink->munge = settings->munge;
+    uplink->return_ns = settings->return_ns ? settings->return_ns : RETURN_NS;
     uplink->silence_ns = settings->silence_ns ? settings->silence_ns : UPLINK_SILENCE_NS;
     if (!uplink->name || !uplink->host || !uplink->role || (settings->key_file && !uplink->key_file))
         return NOMEM;

@@ -1,7 +1,8 @@
 /* The way up: a thread that reads a journal and hands its records to a collector, the first of a list that answers. It
  * says HELLO, opens each stream that it meets with its state, sends records as they are in the journal, and moves its cursor
  * when they are acknowledged. When the collector goes away it begins anew with the next one, where the last
- * acknowledgement was. */
+ * acknowledgement was. With another than the first of the list it looks from time to time whether that is back, and returns to
+ * it when all that was sent is acknowledged: so nothing is with both. */
 #ifndef SONDE_WIRE_UPLINK_H
 #define SONDE_WIRE_UPLINK_H
 
@@ -20,6 +21,7 @@ struct uplink_settings {
     const char *key_file;            /* ours; NULL: not encrypted */
     const char *const *server_keys;  /* of each collector, Z85 or a file that has it; NULL at its place: not encrypted */
     bool munge;                      /* send a credential with HELLO */
+    uint64_t return_ns;              /* from another one back to the first, after this time or a half more; 0: 60 s */
     uint64_t silence_ns;             /* a collector that says nothing for so long is away; 0: 15 s */
 };
 

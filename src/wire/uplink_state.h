@@ -22,7 +22,7 @@ struct uplink_sent {
 };
 
 /* Why a connection ended. */
-enum uplink_end { UPLINK_GOES_ON, UPLINK_STOPPED, UPLINK_LOST, UPLINK_NOT_WANTED, UPLINK_ANEW, UPLINK_REKEYED };
+enum uplink_end { UPLINK_GOES_ON, UPLINK_STOPPED, UPLINK_LOST, UPLINK_NOT_WANTED, UPLINK_ANEW, UPLINK_REKEYED, UPLINK_RETURNS };
 
 struct uplink {
     /* settings, our own copies */
@@ -31,7 +31,7 @@ struct uplink {
     char *collectors[UPLINK_COLLECTORS_MAX], *server_keys[UPLINK_COLLECTORS_MAX];
     size_t collector_count;
     bool munge;
-    uint64_t silence_ns;
+    uint64_t silence_ns, return_ns;
 
     const struct zmq_module *zmq;
     uint64_t instance, random;
@@ -55,6 +55,8 @@ struct uplink {
     enum uplink_end end;
     char why[UPLINK_WHY_MAX];
     bool is_welcome, has_acked;
+    bool is_returning; /* to the first collector: nothing more is sent to this one */
+    uint64_t look_ns;  /* CLOCK_MONOTONIC, when to look whether that is back; 0: it is this one */
     uint64_t number;           /* of the last message */
     uint64_t heard_ns, said_ns; /* CLOCK_MONOTONIC */
     uint64_t window_bytes, unacked_bytes;
@@ -87,5 +89,6 @@ void uplink_say(struct uplink *uplink, enum uplink_state state, const char *why)
 void uplink_publish(struct uplink *uplink);                     /* the figures of now */
 void uplink_look_after(struct uplink *uplink, uint64_t now_ns); /* what waits is on the disk */
 uint64_t uplink_stop_ns(const struct uplink *uplink);
+uint64_t uplink_between(struct uplink *uplink, uint64_t least_ns, uint64_t most_ns); /* by chance */
 
 #endif

@@ -2,6 +2,7 @@
 #include "wire/uplink_state.h"
 
 #include "base/log.h"
+#include "wire/address.h"
 #include "wire/keys.h"
 #include "wire/munge.h"
 #include "wire/pack.h"
@@ -14,6 +15,7 @@
 
 #define SOFTWARE "sonde " SONDE_VERSION
 #define WHY_BUF_MAX 1024
+#define KNOCK_MS 1000
 #define PINGS 3 /* in the time after which silence means away */
 
 static void finish(struct uplink *uplink, enum uplink_end end, const char *why)
@@ -162,7 +164,8 @@ static void hear(struct uplink *uplink)
 
 static bool wants_more(const struct uplink *uplink)
 {
-    return uplink->is_welcome && uplink->out.size == 0 && uplink->unacked_bytes < uplink->window_bytes;
+    return uplink->is_welcome && !uplink->is_returning && uplink->out.size == 0
+           && uplink->unacked_bytes < uplink->window_bytes;
 }
 
 /* In time for the next ping, for silence, and for a look at the figures once in a while. */
@@ -174,6 +177,7 @@ static int timeout_ms(const struct uplink *uplink, uint64_t now_ns)
         return 0;
     next_ns = next_ns < silence_ns ? next_ns : silence_ns;
     next_ns = stop_ns && stop_ns < next_ns ? stop_ns : next_ns;
+    next_ns = uplink->look_ns && uplink->look_ns < next_ns ? uplink->look_ns : next_ns;
     return next_ns <= now_ns ? 0 : (int)((next_ns - now_ns) / NS_PER_MS) + 1;
 }
 
@@ -242,6 +246,19 @@ static void open_dealer(struct uplink *uplink, const char *address, const char *
         finish(uplink, UPLINK_LOST, why[0] ? why : err_text(err));
 }
 
+/* Only when nothing is on its way: what is not acknowledged here would be sent there again. */
+static void look_at_first(struct uplink *uplink, uint64_t now_ns)
+{
+    if (uplink->is_returning && uplink->out.size == 0 && uplink->sent_count == 0)
+        finish(uplink, UPLINK_RETURNS, "");
+    if (!uplink->is_welcome || !uplink->look_ns || now_ns < uplink->look_ns)
+        return;
+    uplink->is_returning = address_answers(uplink->collectors[0], KNOCK_MS);
+    uplink->look_ns = uplink->is_returning ? 0 : now_ns + uplink_between(uplink, uplink->return_ns, uplink->return_ns * 3 / 2);
+    if (uplink->is_returning)
+        log_info("the collector %s is back: we return to it", uplink->collectors[0]);
+}
+
 static void look_at_time(struct uplink *uplink, const char *server_key)
 {
     uint64_t now_ns = clock_monotonic_ns(), stop_ns = uplink_stop_ns(uplink);
@@ -253,13 +270,14 @@ static void look_at_time(struct uplink *uplink, const char *server_key)
         uplink_send(uplink, MESSAGE_PING, (struct bytes){ 0 });
     if (atomic_exchange(&uplink->is_reloading, false))
         compare_keys(uplink, server_key);
+    look_at_first(uplink, now_ns);
     uplink_look_after(uplink, now_ns);
 }
 
 void uplink_talk(struct uplink *uplink, const char *address, const char *server_key)
 {
     uplink->end = UPLINK_GOES_ON;
-    uplink->is_welcome = uplink->has_acked = false;
+    uplink->is_welcome = uplink->has_acked = uplink->is_returning = false;
     uplink->heard_ns = uplink->said_ns = clock_monotonic_ns();
     memset(uplink->told_kinds, 0, sizeof uplink->told_kinds);
     uplink_send_reset(uplink);
@@ -268,7 +286,8 @@ void uplink_talk(struct uplink *uplink, const char *address, const char *server_
         say_hello(uplink);
     while (uplink->end == UPLINK_GOES_ON) {
         hear(uplink);
-        bool is_moved = uplink->is_welcome ? uplink_send_more(uplink) : uplink_send_flush(uplink);
+        bool is_open = uplink->is_welcome && !uplink->is_returning;
+        bool is_moved = is_open ? uplink_send_more(uplink) : uplink_send_flush(uplink);
         look_at_time(uplink, server_key);
         if (!is_moved && uplink->end == UPLINK_GOES_ON) /* after sending there may be something to hear that no fd tells */
             rest(uplink);

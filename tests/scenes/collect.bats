@@ -130,6 +130,9 @@ load collecting
     printf 'sink = csv:path=%s/one.csv\nsink = csv:path=%s/two.csv\n' "$T" "$T" >collect.conf
     kill -HUP "$COLLECTOR"
     wait_for '[ -s two.csv ]'
+    printf 'sink = csv:path=%s/one.csv\nsink = csv:path=%s/two.csv\njournal-size = 1MiB\n' "$T" "$T" >collect.conf
+    kill -HUP "$COLLECTOR"
+    wait_for '[ "$(status_of ".journal.bytes_max")" -eq 1048576 ]'
     echo 'sink = nothing' >collect.conf
     kill -HUP "$COLLECTOR"
     wait_for 'grep -q "collect.conf:1: there is no sink" said'
@@ -145,11 +148,11 @@ load collecting
     [[ $output == *"neither be encrypted"* ]]
     "$SONDE" collect --plain --plain-network --check -q
     run "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --sink kafkaesque --check
-    [[ $status -eq 1 && $output == *"there is no sink 'kafkaesque'"* ]]
+    [[ $status -eq 2 && $output == *"there is no sink 'kafkaesque'"* ]]
     run "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --journal-size much --check
-    [[ $status -eq 1 && $output == *"a size, as 512M"* ]]
+    [[ $status -eq 2 && $output == *"a size, as 512M"* ]]
     run "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --rollup 60s --check
-    [[ $status -eq 1 && $output == *"say upstream too"* ]]
+    [[ $status -eq 2 && $output == *"say upstream too"* ]]
     "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --journal "$T/j" --sink null --check -v >written.conf
     "$SONDE" collect -c written.conf --check -q
     run "$SONDE" collect --key "$T/none" --journal "$T/j" --listen tcp://127.0.0.1:1 --http none --socket none

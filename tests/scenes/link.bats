@@ -125,6 +125,10 @@ teardown() { link_teardown; }
     run -2 "$SONDE" agent --check --collector tcp://127.0.0.1:5555
     [[ $output == *--collector-key* ]]
     "$SONDE" agent --check --plain --plain-network --collector tcp://login1:5555
+    run -1 "$SONDE" agent --check --collector login1 --collector-key "$T/none.pub" --key "$T/keys/host.key"
+    [[ $output == *"cannot read the key $T/none.pub"*"Copy it from the collector"* ]]
+    run -1 "$SONDE" agent --check --collector login1 --collector-key "$T/keys/collector.key.pub" --key "$T/none"
+    [[ $output == *"'sonde keygen $T/none' makes one"* ]]
     run "$SONDE" collect --check --plain --listen 'tcp://*:5555'
     [ "$status" -ne 0 ]
     [[ $output == *plain-network* ]]

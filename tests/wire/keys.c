@@ -92,6 +92,9 @@ static void what_is_no_key_file_is_refused(void **state)
                                   "secret-key = " A "\n", "public-key = " A "\nsecret-key = x\n", "[\n" };
     assert_int_equal(keys_read(path, &got, &why), ABSENT);
     assert_non_null(strstr(buf_text(&why), "sonde keygen"));
+    buf_reset(&why);
+    assert_int_equal(keys_read_public(path, got.public_key, &why), ABSENT); /* somebody else's: nobody makes it here */
+    assert_non_null(strstr(buf_text(&why), "Copy it from the collector"));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         put(wrong[i]);
         assert_int_equal(keys_read(path, &got, &why), CORRUPT);

@@ -313,6 +313,39 @@ static void the_next_of_the_list_is_taken(void **state)
     assert_non_null(strstr(caught_text(), "tcp://127.0.0.1:9"));
 }
 
+/* Only when the other one has acknowledged all that it got: nothing is with both. */
+static void when_the_first_is_back_it_is_taken_again(void **state)
+{
+    (void)state;
+    char first[sizeof address];
+    memcpy(first, address, sizeof first);
+    zmq->router_close(&router);
+    address[0] = '\0';
+    open_router(NULL, NULL);
+    struct zmq_router *second = router;
+    const char *const collectors[] = { first, address, NULL };
+    struct uplink_settings settings = usual_settings(collectors);
+    settings.return_ns = NS_PER_S / 5;
+    feed(3);
+    assert_int_equal(uplink_open(&uplink, &settings, &why), OK);
+    greet();
+    take_opening(decoder);
+    take_records(decoder, 1, 3);
+    memcpy(address, first, sizeof first);
+    open_router(NULL, NULL);
+    struct zmq_router *back = router;
+    assert_false(hear_within(2 * NS_PER_S)); /* it has knocked by now */
+    feed(2);
+    router = second;
+    assert_false(hear_within(NS_PER_S / 2));
+    say_ack(got.number);
+    router = back;
+    greet();
+    take_opening(decoder);
+    take_records(decoder, 4, 5);
+    zmq->router_close(&second);
+}
+
 /* More than the journal keeps. */
 static void a_gap_is_told_once(void **state)
 {
@@ -457,6 +490,7 @@ int main(void)
         TEST(noise_ends_the_connection_only),
         TEST(asked_to_it_says_hello_again),
         TEST(the_next_of_the_list_is_taken),
+        TEST(when_the_first_is_back_it_is_taken_again),
         TEST(a_gap_is_told_once),
         TEST(closing_waits_for_the_last_acknowledgement),
         TEST(keys_are_read_again),

@@ -80,11 +80,16 @@ void board_folder_remove(const struct board_folder *folder, const char *name, ui
         unlinkat(folder->fd, name, 0);
 }
 
+bool board_folder_is_left(const struct board_folder *folder)
+{
+    return folder->is_run && !is_locked(folder->fd, BOARD_FOLDER_LOCK);
+}
+
 bool board_folder_is_over(struct board_folder *folder)
 {
     struct stat st;
     uint64_t now_ns = clock_monotonic_ns();
-    if (!folder->is_run || is_locked(folder->fd, BOARD_FOLDER_LOCK)) {
+    if (!board_folder_is_left(folder)) {
         folder->over_ns = 0;
         return false;
     }

@@ -35,6 +35,9 @@ void board_folder_remove(const struct board_folder *folder, const char *name, ui
  * sonde submit may want it. */
 bool board_folder_is_over(struct board_folder *folder);
 
+/* No run holds the folder, which is one of a run. */
+bool board_folder_is_left(const struct board_folder *folder);
+
 /* Makes the folder of a run, and holds its lock (*lock_fd). */
 enum err board_folder_make(const char *parent, char path[BOARD_FOLDER_PATH_MAX], int *lock_fd);
 

@@ -2,6 +2,7 @@
 #include "agent/launch.h"
 
 #include "base/buf.h"
+#include "model/board.h"
 #include "wire/probe_env.h"
 
 #include <errno.h>
@@ -16,7 +17,8 @@
 #define PRELOAD "LD_PRELOAD"
 #define ENVIRONMENT_MAX (4 << 20)
 
-static const char *const ours[] = { PRELOAD, PROBE_ENV_SPOOL, PROBE_ENV_FLAGS, PROBE_ENV_EVENTS, PROBE_ENV_SOCKET };
+static const char *const ours[] = { PRELOAD, PROBE_ENV_SPOOL, PROBE_ENV_FLAGS, PROBE_ENV_EVENTS, PROBE_ENV_SOCKET,
+                                    BOARD_ENV_FOLDER };
 
 /* The value when entry is "name=value". */
 static const char *value_of(const char *entry, const char *name)
@@ -86,6 +88,7 @@ char **launch_environment(char *const *base, const struct launch_probe *probe, c
     add_variable(&new_texts, PROBE_ENV_FLAGS, probe->flags);
     add_variable(&new_texts, PROBE_ENV_EVENTS, probe->events);
     add_variable(&new_texts, PROBE_ENV_SOCKET, probe->socket);
+    add_variable(&new_texts, BOARD_ENV_FOLDER, probe->boards);
     size_t count = 0, kept = 0;
     while (base[count])
         count++;

@@ -13,6 +13,7 @@ struct launch_probe {
     const char *library, *spool;
     const char *also[LAUNCH_ALSO];  /* more libraries; NULL or empty: none */
     const char *flags;          /* PROBE_FLAG_… letters */
+    const char *boards;         /* folder for boards of programs; NULL: none */
     const char *events, *socket; /* perf; NULL: none */
 };
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/self.h"
+#include "model/board.h"
 #include "model/process.h"
 #include "wire/probe_env.h"
 
@@ -152,6 +153,16 @@ static void prepare_ticks(const struct run_settings *settings)
     ticks_sample(&watch.ticks);
 }
 
+/* Without /dev/shm programs count where nobody looks, and nothing else changes. */
+static void prepare_boards(const struct preparation *preparation)
+{
+    if (watch.ticks.fd < 0 || !preparation->probe[0])
+        return;
+    enum err err = run_boards_open(&watch.ticks.boards, watch.spool.spool);
+    if (err)
+        log_info("what programs count is not read: no folder can be made in " BOARD_FOLDER ": %s", err_text(err));
+}
+
 /* Last of all: what we ourselves start before is not the command's. */
 static void prepare_calls(const struct run_settings *settings)
 {
@@ -178,6 +189,7 @@ static void prepare(struct preparation *preparation, const struct run_settings *
     watch.kernel.other = (uint32_t)watch.signals.witness.pid;
     prepare_probe(preparation, settings);
     prepare_ticks(settings);
+    prepare_boards(preparation);
     prepare_calls(settings);
 }
 
@@ -193,6 +205,7 @@ static enum err start(const struct preparation *preparation, const struct run_se
         .also = { preparation->mpi_probe },
         .spool = watch.spool.spool,
         .flags = preparation->flags,
+        .boards = run_boards_folder(&watch.ticks.boards),
         .events = watch.perf.fd >= 0 ? buf_text(&preparation->events) : NULL,
         .socket = watch.perf.fd >= 0 ? watch.perf.path : NULL,
     };

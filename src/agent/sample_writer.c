@@ -43,7 +43,7 @@ static void describe(struct sample_writer *out, const struct set *set, size_t nu
         pack_into(&out->values, metric->type);
     }
     writer_add_set(out->writer, &(struct set_record){
-        .set = number, .name = bytes_of(set->name), .size = set->size,
+        .set = out->first + number, .name = bytes_of(set->name), .size = set->size,
         .metrics = { out->values.data, out->values.size },
     });
 }
@@ -79,7 +79,7 @@ static void record_sample(struct sample_writer *out, const struct sample *sample
             pack_into(&out->values, sample->values[i].u64);
     }
     writer_add_sample(out->writer, &(struct sample_record){
-        .set = number, .instance = bytes_of(sample->instance), .time_ns = sample->time_ns,
+        .set = out->first + number, .instance = bytes_of(sample->instance), .time_ns = sample->time_ns,
         .values = { out->values.data, out->values.size },
     });
 }

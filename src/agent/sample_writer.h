@@ -12,6 +12,7 @@ struct sample_writer {
     struct buf values;
     struct set sets[SAMPLE_WRITER_SETS_MAX]; /* described in the spool already; their place is their number */
     size_t set_count;
+    uint64_t first; /* number of the first set: another writer may have been at the spool before; 0 unless set */
 };
 
 void sample_writer_init(struct sample_writer *out, struct writer *writer);

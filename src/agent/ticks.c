@@ -48,6 +48,7 @@ void ticks_close(struct ticks *ticks)
 {
     ticks_leave(ticks);
     run_calls_close(&ticks->calls);
+    run_boards_close(&ticks->boards);
     batch_clear(&ticks->batch);
     sample_writer_clear(&ticks->out);
 }
@@ -65,6 +66,7 @@ static void sample_programs(struct ticks *ticks, bool is_last)
 {
     batch_reset(&ticks->batch);
     run_calls_read(&ticks->calls, is_last, &ticks->batch);
+    run_boards_read(&ticks->boards, &ticks->batch);
     sample_writer_add(&ticks->out, &ticks->batch);
 }
 

@@ -2,6 +2,7 @@
 #ifndef SONDE_AGENT_TICKS_H
 #define SONDE_AGENT_TICKS_H
 
+#include "agent/run_boards.h"
 #include "agent/run_calls.h"
 #include "agent/sample_writer.h"
 #include "sample/samplers.h"
@@ -11,6 +12,7 @@ struct ticks {
     uint64_t late; /* ticks that passed before we came to them */
     struct samplers *samplers;
     struct run_calls calls; /* opened by whoever starts the command */
+    struct run_boards boards; /* likewise */
     struct batch batch;
     struct sample_writer out;
 };

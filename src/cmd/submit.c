@@ -1,6 +1,7 @@
 /* sonde submit: files spools that were left over, because sonde run was killed or could not reach the database. */
 #include "cmd/command_store.h"
 
+#include "agent/run_boards.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -167,6 +168,7 @@ static int submit_run(const struct command_call *call)
     struct submission s = { .call = call, .keep = settings->keep, .shows_progress = isatty(STDERR_FILENO) };
     if (!command_store_open(call, STORE_WRITE, &s.store))
         return EXIT_FAILED;
+    run_boards_rescue();
     int status = call->count ? submit_named(&s) : submit_left_over(&s);
     clear_progress(&s);
     store_close(&s.store);

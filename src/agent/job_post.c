@@ -1,6 +1,7 @@
 /* JSON from the agent's socket becomes jobs_begin and jobs_end. */
 #include "agent/job_post.h"
 
+#include "agent/calls_json.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/json_read.h"
@@ -152,6 +153,11 @@ static bool read_wish(const struct post *post, enum job_syscalls *wish)
     return false;
 }
 
+static bool is_reading(const struct post *post)
+{
+    return post->is_ask && !strcmp(post->texts[POST_SYSCALLS], "read");
+}
+
 /* The job is there, and the wish is one. */
 static enum err ask(struct jobs *jobs, uint32_t uid, bool is_master, const struct post *post)
 {
@@ -161,6 +167,8 @@ static enum err ask(struct jobs *jobs, uint32_t uid, bool is_master, const struc
         return ABSENT;
     if (!is_master && job->uid != uid)
         return DENIED;
+    if (is_reading(post))
+        return OK;
     return read_wish(post, &wish) ? jobs_ask_syscalls(jobs, post->job.id, wish) : USAGE;
 }
 
@@ -186,6 +194,16 @@ static void add_counts(struct json *json, const struct post *post)
         json_field_text(json, "why", why);
 }
 
+static void add_samples(struct json *json, const char *id)
+{
+    struct batch batch;
+    batch_init(&batch);
+    job_syscalls_read(id, &batch);
+    json_key(json, "samples");
+    calls_json_write(json, &batch);
+    batch_clear(&batch);
+}
+
 static void write_answer(struct buf *answer, enum err err, bool known, const struct post *post)
 {
     struct json json;
@@ -198,6 +216,8 @@ static void write_answer(struct buf *answer, enum err err, bool known, const str
         json_field_bool(&json, "known", known);
     if (!err && *post->texts[POST_SYSCALLS])
         add_counts(&json, post);
+    if (!err && is_reading(post))
+        add_samples(&json, post->job.id);
     json_end_object(&json);
     json_end(&json);
 }

@@ -3,10 +3,12 @@
  * Comes in: {"begin": {"id": TEXT, "other_id": TEXT, "user": TEXT, "uid": N, "pid": N, "cgroup": TEXT, "cores_milli": N,
  * "memory_bytes": N, "start_ns": N, "source": "told"|"run"}}, all but id may be left out, or
  * {"end": {"id": TEXT, "end_ns": N, "source": "told"|"run"}}, or
- * {"ask": {"id": TEXT, "syscalls": "count"|"time"|"no"}}: its system calls shall be counted; begin may have this field too.
+ * {"ask": {"id": TEXT, "syscalls": "count"|"time"|"no"}}: its system calls shall be counted; begin may have this field too;
+ * "read": what was counted of them is wanted.
  *
  * Goes out: {"ok": true, "known": BOOL}, known: the job was there already; or {"ok": false, "error": TEXT}. Where system
- * calls were asked for also "counts": BOOL and, where they are not, "why": TEXT. */
+ * calls were asked for also "counts": BOOL and, where they are not, "why": TEXT; read: "samples", see
+ * agent/calls_json.h. */
 #ifndef SONDE_AGENT_JOB_POST_H
 #define SONDE_AGENT_JOB_POST_H
 

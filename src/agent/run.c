@@ -164,13 +164,18 @@ static void prepare_boards(const struct preparation *preparation)
 }
 
 /* Last of all: what we ourselves start before is not the command's. */
-static void prepare_calls(const struct run_settings *settings)
+static void prepare_calls(const struct preparation *preparation, const struct run_settings *settings)
 {
-    char why[512] = "";
+    char why[512] = "", agent[512] = "";
     if (!settings->calls || watch.ticks.fd < 0)
         return;
-    if (run_calls_open(&watch.ticks.calls, settings->calls, why, sizeof why))
-        log_warn("cannot count system calls: %s", why);
+    if (run_calls_open(&watch.ticks.calls, settings->calls, why, sizeof why) == OK)
+        return;
+    enum err err = run_tell_begin_counted(&preparation->job, &preparation->limits, clock_realtime_ns(),
+                                          settings->calls == RUN_CALLS_TIME, agent, sizeof agent);
+    watch.ticks.calls.by_agent = !err;
+    if (err)
+        log_warn("cannot count system calls: %s%s%s", why, agent[0] ? "; and the agent of this node says: " : "", agent);
 }
 
 static void prepare(struct preparation *preparation, const struct run_settings *settings)
@@ -190,7 +195,7 @@ static void prepare(struct preparation *preparation, const struct run_settings *
     prepare_probe(preparation, settings);
     prepare_ticks(settings);
     prepare_boards(preparation);
-    prepare_calls(settings);
+    prepare_calls(preparation, settings);
 }
 
 static bool in_job(void *context, pid_t pid)

@@ -1,7 +1,9 @@
 /* One job in the kernel: the command's. */
 #include "agent/run_calls.h"
 
+#include "agent/run_tell.h"
 #include "base/clock.h"
+#include "base/log.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -32,6 +34,8 @@ void run_calls_started(struct run_calls *calls)
 void run_calls_read(struct run_calls *calls, bool is_last, struct batch *out)
 {
     uint64_t now_ns = clock_monotonic_ns();
+    if (calls->by_agent && is_last && run_tell_read_counts(out))
+        log_warn("the agent does not tell what system calls it has counted");
     if (!calls->job || (!is_last && now_ns < calls->next_ns))
         return;
     calls->next_ns = now_ns + PAUSE_NS - PAUSE_NS / 10; /* ticks of a second are not that exact */
@@ -42,4 +46,5 @@ void run_calls_close(struct run_calls *calls)
 {
     syscalls_end(&calls->job);
     syscalls_close(&calls->syscalls);
+    calls->by_agent = false;
 }

@@ -10,6 +10,7 @@ enum run_calls_wish { RUN_CALLS_NONE, RUN_CALLS_COUNT, RUN_CALLS_TIME };
 struct run_calls {
     struct syscalls *syscalls;
     struct syscalls_job *job;
+    bool by_agent; /* which may do what we may not */
     uint64_t next_ns; /* CLOCK_MONOTONIC: not sampled before */
 };
 

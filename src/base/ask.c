@@ -259,9 +259,9 @@ static enum err take_answer(const struct buf *text, struct buf *answer, int *sta
     return buf_err(answer);
 }
 
-enum err ask(const char *where, const char *method, const char *path, struct bytes body, struct buf *answer, int *status)
+static enum err ask_until(uint64_t until_ns, const char *where, const char *method, const char *path, struct bytes body,
+                          struct buf *answer, int *status)
 {
-    uint64_t until_ns = clock_monotonic_ns() + ASK_TIMEOUT_NS;
     struct buf request, text;
     char found[ASK_PATH_MAX];
     int fd = -1;
@@ -285,6 +285,16 @@ enum err ask(const char *where, const char *method, const char *path, struct byt
     buf_clear(&request);
     buf_clear(&text);
     return err;
+}
+
+enum err ask(const char *where, const char *method, const char *path, struct bytes body, struct buf *answer, int *status)
+{
+    return ask_until(clock_monotonic_ns() + ASK_TIMEOUT_NS, where, method, path, body, answer, status);
+}
+
+enum err ask_here(const char *method, const char *path, struct bytes body, uint64_t timeout_ns, struct buf *answer, int *status)
+{
+    return ask_until(clock_monotonic_ns() + timeout_ns, "", method, path, body, answer, status);
 }
 
 void ask_tell(const char *path, struct bytes body)

@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LOOKS_MAX 100 /* at the processes of a job that makes new ones all the time */
@@ -44,16 +45,29 @@ static struct watched *find_watched(const struct calls_sampler *sampler, uint32_
     return watched && watched->job ? watched : NULL;
 }
 
+static struct watched *find_counted(const char *id)
+{
+    for (uint32_t slot = 0; newest && slot < newest->jobs.room; slot++) {
+        struct watched *watched = find_watched(newest, slot);
+        if (watched && !watched->is_over && !strcmp(watched->job->id, id))
+            return watched;
+    }
+    return NULL;
+}
+
+enum err job_syscalls_read(const char *id, struct batch *out)
+{
+    struct watched *watched = find_counted(id);
+    return watched ? syscalls_read(watched->calls, NULL, out) : ABSENT;
+}
+
 enum err job_syscalls_state(const char *id, const char **why)
 {
     *why = newest ? newest->why : "the sensor 'syscalls' is off, or not for this agent: see 'sonde doctor'";
     if (!newest)
         return ABSENT;
-    for (uint32_t slot = 0; slot < newest->jobs.room; slot++) {
-        const struct watched *watched = find_watched(newest, slot);
-        if (watched && !watched->is_over && !strcmp(watched->job->id, id))
-            return OK;
-    }
+    if (find_counted(id))
+        return OK;
     return newest->last ? newest->last : ABSENT;
 }
 
@@ -73,10 +87,21 @@ static enum err calls_open(void *state, const struct sampler_context *context)
     return err;
 }
 
-/* sonde run itself is no part of what it runs. */
+static bool has_program(uint32_t pid, struct stat *program)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%u/exe", pid);
+    return stat(path, program) == 0;
+}
+
+/* sonde run itself and its helper are no part of what it runs. */
 static bool is_watcher(const struct watched *watched, uint32_t pid)
 {
-    return pid == watched->job->pid && !strcmp(watched->job->source, "run");
+    struct stat run, other;
+    if (strcmp(watched->job->source, "run") != 0)
+        return false;
+    return pid == watched->job->pid || (has_program(watched->job->pid, &run) && has_program(pid, &other)
+                                        && run.st_ino == other.st_ino && run.st_dev == other.st_dev);
 }
 
 /* One look at the processes; *added says how many were not counted before. */
@@ -87,7 +112,7 @@ static enum err look_once(struct calls_sampler *sampler, struct watched *watched
     enum err err = job_tasks_list(&sampler->groups, &watched->tasks, NULL, &sampler->pids);
     for (size_t i = 0; !err && i < sampler->pids.count; i++) {
         pid_t pid = (pid_t)sampler->pids.ids[i];
-        if (is_watcher(watched, (uint32_t)pid) || syscalls_has(watched->calls, pid))
+        if (syscalls_has(watched->calls, pid) || is_watcher(watched, (uint32_t)pid))
             continue;
         *added += syscalls_add(watched->calls, pid) == OK && syscalls_has(watched->calls, pid);
     }

@@ -2,10 +2,13 @@
 #ifndef SONDE_SAMPLE_JOB_SYSCALLS_H
 #define SONDE_SAMPLE_JOB_SYSCALLS_H
 
-#include "base/err.h"
+#include "model/batch.h"
 
 /* OK: its calls are counted. ABSENT, DENIED, …: they are not, and why is a sentence that says so; "": nobody has tried. The
  * sampler `syscalls` of this process is asked. */
 enum err job_syscalls_state(const char *id, const char **why);
+
+/* Adds what was counted of it so far to out. ABSENT: it is not counted. */
+enum err job_syscalls_read(const char *id, struct batch *out);
 
 #endif

@@ -43,6 +43,9 @@ enum err syscalls_want_time(struct syscalls_job *job);
  * since the beginning. job_id may be NULL. Instances stay as long as this process. */
 enum err syscalls_read(struct syscalls_job *job, const char *job_id, struct batch *out);
 
+/* The same text at a place where it stays as long as this process: for instances of samples. NULL: memory ran out. */
+const char *syscalls_keep_name(const char *name);
+
 /* How many processes and threads of it are alive. */
 size_t syscalls_alive(const struct syscalls_job *job);
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "model/program_sets.h"
 #include "model/syscall_names.h"
+#include "sample/syscalls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,8 +95,8 @@ void syscalls_rows_init(struct syscalls_rows *rows)
 #endif
 }
 
-/* The same text at the same place for ever: there are no more than calls and file systems of this machine. */
-static const char *keep(const char *name)
+/* There are no more than calls and file systems of this machine. */
+const char *syscalls_keep_name(const char *name)
 {
     static char **kept;
     static size_t count;
@@ -124,7 +125,7 @@ const char *syscalls_rows_name(struct syscalls_rows *rows, size_t row, const uin
         write_class(class, sizeof class, (row - SYSCALLS_NUMBERS) % SYSCALLS_CLASSES, systems);
         snprintf(name, sizeof name, "%s/%s", syscall_names_write(rows->group_number[group], number_name), class);
     }
-    return rows->names[row] = keep(name);
+    return rows->names[row] = syscalls_keep_name(name);
 }
 
 static void add_row(struct syscalls_row *sum, const struct syscalls_row *row)

@@ -4,10 +4,10 @@
 
 #include "agent/job_post.h"
 #include "agent/node_view.h"
-#include "agent/state.h"
 #include "base/http.h"
 #include "base/listen.h"
 #include "sink/held.h"
+#include "sink/held_jobs.h"
 #include "sink/metrics.h"
 
 #include <stdio.h>
@@ -66,7 +66,7 @@ static void give_jobs(struct serve *serve, const struct http_request *request, s
 {
     struct view view = view_of(serve, request);
     answer->type = "application/json";
-    state_jobs(&answer->body, &view);
+    held_jobs_of_node(&view, &answer->body);
 }
 
 static int status_of(enum err err)

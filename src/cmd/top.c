@@ -1,4 +1,5 @@
-/* sonde top: the jobs on this node, refreshed, sorted by what one likes; on a terminal or, with -b, as text. */
+/* sonde top: the jobs on a node, or on all nodes of a collector, refreshed, sorted by what one likes; on a terminal or, with -b,
+ * as text. */
 #include "cmd/command_agent.h"
 
 #include "base/clock.h"
@@ -221,6 +222,7 @@ static const struct option options[] = {
 static const struct command_fact examples[] = {
     { "sonde top", "the jobs on this node, the busiest first" },
     { "sonde top -s memory n7", "the jobs on node n7, the largest first" },
+    { "sonde top login1:1338", "the jobs on all nodes of the collector there, each once, with the sums of its nodes" },
     { "sonde top -b -n 1", "one page as text" },
     { 0 },
 };
@@ -234,7 +236,7 @@ static const struct command_fact environment[] = {
 
 const struct command command_top = {
     .name = "top",
-    .about = "watch the jobs on a node",
+    .about = "watch the jobs on a node, or on all of them",
     .usage = "[OPTIONS] [HOST]",
     .description =
         "Shows the node in one line and its jobs in a table, refreshed every second: cores used of those allowed (CORES), "
@@ -243,13 +245,15 @@ const struct command command_top = {
         "Users see their own jobs and how many others there are; root sees all.\n\n"
         "Keys: c, m, i, t, p sort by cpu, memory, io, time, power; r turns the order round; arrows and page keys move; q "
         "leaves.\n\n"
-        "HOST is a name or an address, with :PORT when it is not 1337, or the path of an agent's socket.",
+        "HOST is a name or an address, with :PORT when it is not 1337, or the path of an agent's socket. Of a collector (port "
+        "1338, or its socket) the jobs on all its nodes are shown, each once: NODES are how many it is on, and its numbers are "
+        "the sums over them.",
     .options = options,
     .settings_size = sizeof(struct top_settings),
     .operands_max = 1,
     .operand = "HOST",
     .examples = examples,
     .environment = environment,
-    .see_also = "agent ls job",
+    .see_also = "agent collect ls job",
     .run = top_run,
 };

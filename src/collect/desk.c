@@ -11,6 +11,7 @@
 #include "collect/held_view.h"
 #include "collect/own_figures.h"
 #include "sink/held.h"
+#include "sink/held_jobs.h"
 #include "sink/metrics.h"
 
 #include <stdlib.h>
@@ -104,6 +105,39 @@ static void give_sets(struct desk *desk, const struct http_request *request, str
     held_view_close(&held);
 }
 
+/* A node after the other. */
+static enum err add_jobs(struct held_jobs *jobs, struct held_view *all, uint32_t uid)
+{
+    enum err err = OK;
+    for (size_t i = 0; i < all->count && !err; i++) {
+        struct held_view one = *all;
+        one.origins = &all->origins[i];
+        one.count = 1;
+        struct view view = held_view_of(&one, uid);
+        if (all->origins[i] && all->origins[i]->newest && !origin_is_silent(all->origins[i], all->now_ns))
+            err = held_jobs_add(jobs, &view);
+    }
+    return err;
+}
+
+static void give_jobs(struct desk *desk, const struct http_request *request, struct http_answer *answer)
+{
+    struct held_view held;
+    struct held_jobs jobs = { 0 };
+    uint32_t uid = viewer_of(&request->peer);
+    answer->type = "application/json";
+    enum err err = held_view_open(&held, &desk->collector->receiver, asked_host(request->query));
+    if (!err)
+        err = add_jobs(&jobs, &held, uid);
+    struct view view = held_view_of(&held, uid);
+    if (err)
+        answer->body.failed = true;
+    else
+        held_jobs_write(&jobs, &view, &answer->body);
+    held_jobs_clear(&jobs);
+    held_view_close(&held);
+}
+
 static void give_status(struct desk *desk, const struct http_request *request, struct http_answer *answer)
 {
     (void)request;
@@ -118,14 +152,15 @@ static void give_index(struct desk *desk, const struct http_request *request, st
     buf_add_text(&answer->body, "sonde collect " SONDE_VERSION "\n\n"
                                 "/status       how the collector, its hosts and its sinks are, as JSON\n"
                                 "/metrics      what all hosts hold now, for Prometheus; /metrics?host=NAME: of one\n"
-                                "/sets         the same as JSON; /sets?values with the values, &host=NAME of one\n");
+                                "/sets         the same as JSON; /sets?values with the values, &host=NAME of one\n"
+                                "/jobs         the jobs on all hosts, as JSON; /jobs?host=NAME: on one\n");
 }
 
 static const struct route {
     const char *path;
     void (*give)(struct desk *desk, const struct http_request *request, struct http_answer *answer);
 } routes[] = {
-    { "/metrics", give_metrics }, { "/sets", give_sets }, { "/status", give_status }, { "/", give_index },
+    { "/metrics", give_metrics }, { "/sets", give_sets }, { "/jobs", give_jobs }, { "/status", give_status }, { "/", give_index },
 };
 
 static void answer_request(void *context, const struct http_request *request, struct http_answer *answer)

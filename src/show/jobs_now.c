@@ -69,6 +69,7 @@ static void read_job(struct reader *reader, struct jobs_now_job *job)
     };
     const struct { const char *key; uint64_t *number; } numbers[] = {
         { "start_ns", &job->start_ns }, { "cores_milli", &job->cores_milli }, { "memory_bytes", &job->memory_bytes },
+        { "nodes", &job->nodes },
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (is(reader, texts[i].key)) {
@@ -123,6 +124,8 @@ static enum err read_field(struct reader *reader, struct jobs_now *now)
         read_text(reader, now->host);
     else if (is(reader, "time_ns"))
         json_read_u64(&reader->json, &now->time_ns);
+    else if (is(reader, "nodes"))
+        json_read_u64(&reader->json, &now->nodes);
     else if (is(reader, "others"))
         json_read_u64(&reader->json, &now->others);
     else if (is(reader, "node"))

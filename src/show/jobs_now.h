@@ -1,9 +1,9 @@
-/* The jobs on a node now, read from an agent's answer at /jobs; two readings give rates. */
+/* The jobs on a node, or on all of a collector, now, read from an answer at /jobs; two readings give rates. */
 #ifndef SONDE_SHOW_JOBS_NOW_H
 #define SONDE_SHOW_JOBS_NOW_H
 
-#include "agent/figures.h"
 #include "base/buf.h"
+#include "sink/figures.h"
 
 #define JOBS_NOW_TEXT_MAX 64
 
@@ -17,12 +17,13 @@ struct jobs_now_job {
     char id[JOBS_NOW_TEXT_MAX], other_id[JOBS_NOW_TEXT_MAX], user[JOBS_NOW_TEXT_MAX], source[JOBS_NOW_TEXT_MAX];
     uint64_t start_ns;                   /* 0: not known */
     uint64_t cores_milli, memory_bytes;  /* allowed; 0: not known */
+    uint64_t nodes;                      /* that it is on; 0: not told */
     struct jobs_now_figure figures[FIGURES_SIZE];
 };
 
 struct jobs_now {
     char host[JOBS_NOW_TEXT_MAX];
-    uint64_t time_ns;
+    uint64_t time_ns, nodes; /* nodes: whose jobs these are; 0: not told */
     struct jobs_now_figure node[FIGURES_SIZE];
     struct jobs_now_job *jobs;
     size_t count, room;

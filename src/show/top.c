@@ -15,10 +15,13 @@
 #define WARM 0.75 /* shares from which on a number is coloured */
 #define HOT 0.95
 
+#define NODES 3
+
 static const struct table_column columns[] = {
     { .title = "JOB", .min = 8 },
     { .title = "OTHER ID", .min = 6, .rank = 8 },
     { .title = "USER", .min = 6, .rank = 7 },
+    { .title = "NODES", .right = true, .rank = 9 }, /* place NODES: only where there are several */
     { .title = "CORES", .right = true },
     { .title = "CPU", .rank = 6 },
     { .title = "MEM", .right = true },
@@ -147,6 +150,8 @@ static void add_job(struct table *table, const struct jobs_now *now, const struc
     table_add_text(table, PLAIN, job->id);
     table_add_text(table, FAINT, job->other_id);
     table_add_text(table, PLAIN, job->user);
+    if (now->nodes > 1)
+        table_add_text(table, PLAIN, text_count(job->nodes).s);
     add_cpu_cells(table, job, terminal);
     add_memory_cells(table, job);
     add_rate_cell(table, &f[FIGURES_read_bytes]);
@@ -174,6 +179,8 @@ static void add_node(struct buf *out, const struct jobs_now *now, const struct t
     utf8_add_fit(&host, bytes_of(now->host), 20, terminal->utf8);
     terminal_add(out, terminal, BOLD, buf_text(&host));
     buf_clear(&host);
+    if (now->nodes > 1)
+        buf_printf(out, "  %s nodes", text_count(now->nodes).s);
     if (f[FIGURES_cpu_us].has_rate && f[FIGURES_cpus].is_known && f[FIGURES_cpus].value) {
         add_gauge(out, terminal, "cpu", f[FIGURES_cpu_us].rate / 1e6 / (double)f[FIGURES_cpus].value);
         add_cores(out, f[FIGURES_cpu_us].rate / 1e6);
@@ -183,7 +190,7 @@ static void add_node(struct buf *out, const struct jobs_now *now, const struct t
         add_gauge(out, terminal, "mem", (double)used->value / (double)total->value);
         buf_printf(out, "%s/%s", text_bytes_short(used->value).s, text_bytes_short(total->value).s);
     }
-    if (f[FIGURES_load_milli].is_known)
+    if (f[FIGURES_load_milli].is_known && now->nodes <= 1)
         buf_printf(out, "  load %.2f", (double)f[FIGURES_load_milli].value / 1000);
     if (f[FIGURES_power_mw].is_known)
         buf_printf(out, "  power %s", watts((double)f[FIGURES_power_mw].value / 1000).s);
@@ -214,21 +221,32 @@ static void add_second_line(struct buf *out, const struct jobs_now *now, const s
     buf_add_char(out, '\n');
 }
 
+/* Borrowed by the table, and as many as returned. */
+static size_t choose_columns(const struct jobs_now *now, struct table_column chosen[])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (i != NODES || now->nodes > 1)
+            chosen[count++] = columns[i];
+    return count;
+}
+
 void top_print(struct buf *out, const struct jobs_now *now, const struct top_look *look, const struct terminal *terminal)
 {
     struct table table;
+    struct table_column chosen[sizeof columns / sizeof *columns];
     size_t first = look->first < now->count ? look->first : 0, end = now->count;
     if (look->rows && end - first > look->rows)
         end = first + look->rows;
     add_node(out, now, terminal);
     add_second_line(out, now, look, terminal);
     buf_add_char(out, '\n');
-    table_init(&table, columns, sizeof columns / sizeof *columns, terminal->utf8);
+    table_init(&table, chosen, choose_columns(now, chosen), terminal->utf8);
     for (size_t i = first; i < end; i++)
         add_job(&table, now, &now->jobs[i], terminal);
     if (end > first)
         table_print(&table, terminal, out);
     else if (!look->trouble)
-        buf_add_text(out, "No job is on this node.\n");
+        buf_add_text(out, now->nodes > 1 ? "No job is on these nodes.\n" : "No job is on this node.\n");
     table_clear(&table);
 }

@@ -232,3 +232,31 @@ P
     stop "$COLLECTOR"
     umount small
 }
+
+# An agent under another name, with a socket of its own in $T/NAME.run.
+start_named_agent() {
+    mkdir -p "$T/$1.run"
+    SONDE_SOCKET_DIR=$T/$1.run start unshare --uts -- sh -c 'hostname "$0" && exec "$@"' "$1" "$SONDE" agent --listen none --plain \
+        --collector "tcp://127.0.0.1:$PORT" --spool "$T/$1.spool" -p 200ms --sensors taskstats,process,stat,meminfo
+    wait_for '[ -S "$T/'"$1"'.run/agent.sock" ]'
+}
+
+@test "sonde top of a collector: the jobs on all nodes, each once, with the sums" {
+    need_root
+    start_collector --sink null
+    start_named_agent n1
+    start_named_agent n2
+    sleep 60 3>&- &
+    PIDS+=($!)
+    for node in n1 n2; do SONDE_SOCKET_DIR=$T/$node.run "$SONDE" job begin 4711 --pid $! --user nobody --cores 2; done
+    SONDE_SOCKET_DIR=$T/n2.run "$SONDE" job begin 4712 --pid $$ --user root
+    wait_for '[ "$(curl -s "http://$HTTP/jobs" | jq -c "[.nodes, (.jobs | map(select(.id == \"4711\" or .id == \"4712\")) | sort_by(.id)[] | .nodes)]")" = "[2,2,1]" ]'
+    curl -s "http://$HTTP/jobs" | jq -e '.jobs[] | select(.id == "4711") | .cores_milli == 4000 and .user == "nobody"'
+    [ "$(curl -s "http://$HTTP/jobs?host=n1" | jq -c '[.jobs[] | select(.id == "4711" or .id == "4712") | .id, .nodes]')" = '["4711",1]' ]
+    run -0 "$SONDE" top -b -n 1 "$HTTP"
+    [[ "${lines[0]}" == *" 2 nodes "* ]]
+    grep -E '^JOB +.*USER +NODES +CORES' <<<"$output"
+    grep -E '^4711 +nobody +2 +' <<<"$output"
+    # whose jobs these are not sees how many there are
+    as_nobody "$SONDE" top -b -n 1 "$T/run/c.sock" | grep -E '^1 job and [0-9]+ of others'
+}

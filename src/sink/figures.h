@@ -1,6 +1,6 @@
 /* The few numbers of a job, or of the node, that people look at first: from whichever sensor has them. */
-#ifndef SONDE_AGENT_FIGURES_H
-#define SONDE_AGENT_FIGURES_H
+#ifndef SONDE_SINK_FIGURES_H
+#define SONDE_SINK_FIGURES_H
 
 #include "base/json.h"
 #include "model/view.h"
@@ -32,6 +32,9 @@ struct figures_all {
 
 enum err figures_read(struct figures_all *all, const struct view *view);
 void figures_clear(struct figures_all *all);
+
+/* Adds those of one more node, as far as they are known. */
+void figures_sum(struct figures *sum, const struct figures *more);
 
 /* "figures": {"cpu_us": [VALUE, TIME_NS], …}, those that are known. */
 void figures_write(struct json *json, const struct figures *figures);

@@ -1,6 +1,6 @@
-/* A table says which metric of which set is which figure, the best source first; one pass over what the agent holds fills
+/* A table says which metric of which set is which figure, the best source first; one pass over what is held fills
  * them in. */
-#include "agent/figures.h"
+#include "sink/figures.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +158,18 @@ void figures_clear(struct figures_all *all)
 {
     free(all->jobs);
     *all = (struct figures_all){ 0 };
+}
+
+void figures_sum(struct figures *sum, const struct figures *more)
+{
+    for (size_t i = 0; i < FIGURES_SIZE; i++) {
+        const struct figures_value *value = &more->values[i];
+        if (!value->time_ns)
+            continue;
+        sum->values[i].value += value->value;
+        if (value->time_ns > sum->values[i].time_ns)
+            sum->values[i].time_ns = value->time_ns;
+    }
 }
 
 void figures_write(struct json *json, const struct figures *figures)

@@ -1,5 +1,5 @@
-/* The boards of sonde run's command and of all that it starts: a folder of their own ($SONDE_BOARDS), read at each tick and at the
- * end into samples for the spool. */
+/* The boards of sonde run's command and of all that it starts: a folder of their own ($SONDE_BOARDS), read at each tick and at
+ * the end into samples for the spool. */
 #ifndef SONDE_AGENT_RUN_BOARDS_H
 #define SONDE_AGENT_RUN_BOARDS_H
 

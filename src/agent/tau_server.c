@@ -19,6 +19,8 @@
 #define EVENTS 256
 #define ACCEPTS 64      /* in one turn */
 #define PAUSE_MS 100    /* without accepting, when descriptors ran out */
+#define FEW_BYTES 16384 /* in one turn: then it is worth to wait until there is more */
+#define GATHER_NS (100 * NS_PER_US)
 #define TELL_NS (60 * NS_PER_S)
 
 struct client {
@@ -39,6 +41,7 @@ struct tau_server {
     pthread_t thread;
     bool is_running, is_paused, stop;
     struct client *clients, *closed; /* closed ones are freed after the turn */
+    size_t turn_bytes;               /* that were read in this turn */
     uint64_t told_ns;                /* when a refusal was logged last */
     _Alignas(16) char block[BLOCK_BYTES];
 };
@@ -71,6 +74,7 @@ static void close_client(struct tau_server *server, struct client *client)
     program_table_lock(server->gateway->table);
     tau_connection_close(&client->connection, server->gateway);
     program_table_unlock(server->gateway->table);
+    watch(server, EPOLL_CTL_DEL, client->fd, 0, NULL); /* a child of ours may still have it open */
     close(client->fd);
     client->fd = -1;
     if (client->previous)
@@ -239,6 +243,7 @@ static void read_client(struct tau_server *server, struct client *client)
     ssize_t got = recv(client->fd, server->block + before, BLOCK_BYTES - before, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
+    server->turn_bytes += got > 0 ? (size_t)got : 0;
     if (got <= 0)
         close_client(server, client);
     else
@@ -276,6 +281,15 @@ static void turn(struct tau_server *server, const struct epoll_event *event)
         read_client(server, client);
 }
 
+/* A client writes each message by itself: to be woken for each would cost both of us more than the message does. */
+static void gather(struct tau_server *server)
+{
+    struct timespec pause = { .tv_nsec = GATHER_NS };
+    if (server->turn_bytes && server->turn_bytes < FEW_BYTES)
+        nanosleep(&pause, NULL);
+    server->turn_bytes = 0;
+}
+
 static void *run(void *context)
 {
     struct tau_server *server = context;
@@ -287,6 +301,7 @@ static void *run(void *context)
         for (int i = 0; i < count; i++)
             turn(server, &events[i]);
         free_closed(server);
+        gather(server);
     }
     return NULL;
 }

@@ -1,6 +1,7 @@
 /* The way from /proc/self/exe to the files that were installed or built with it. */
 #include "base/self.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
@@ -63,6 +64,27 @@ enum err self_find_module(const char *name, char *path, size_t size)
 {
     const char *folder = secure_getenv("SONDE_MODULES");
     return folder && *folder ? find(folder, ".", name, path, size) : self_find(name, path, size);
+}
+
+enum err self_load_module(const struct self_module *module, const void **constant, char *why, size_t why_size)
+{
+    char path[PATH_MAX];
+    const char *hint = module->hint ? module->hint : "";
+    if (self_find_module(module->file, path, sizeof path)) {
+        snprintf(why, why_size, "%s is not installed%s%s", module->file, *hint ? ": " : "", hint);
+        return ABSENT;
+    }
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        snprintf(why, why_size, "%s cannot be loaded: %s", module->file, dlerror());
+        return ABSENT;
+    }
+    *constant = dlsym(library, module->symbol);
+    if (*constant && !memcmp(*constant, module->marks, module->mark_count * sizeof *module->marks))
+        return OK;
+    snprintf(why, why_size, "%s is of another version of Sonde: install both together", path);
+    dlclose(library);
+    return CORRUPT;
 }
 
 enum err self_find_mpi_probe(char *path, size_t size)

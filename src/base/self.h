@@ -6,6 +6,7 @@
 #include "base/err.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Absolute path of this executable. ABSENT, FULL. */
 enum err self_path(char *path, size_t size);
@@ -16,6 +17,19 @@ enum err self_find(const char *name, char *path, size_t size);
 
 /* The same for a module; where $SONDE_MODULES names a folder, only there. */
 enum err self_find_module(const char *name, char *path, size_t size);
+
+/* A module exports one constant, which begins with numbers that tell its version: uint32_t each, another where it or what it is
+ * handed has another layout. */
+struct self_module {
+    const char *file, *symbol; /* "wire-zmq.so", "sonde_zmq" */
+    const uint32_t *marks;     /* the numbers as they are here */
+    size_t mark_count;
+    const char *hint;          /* said behind "is not installed"; NULL: nothing */
+};
+
+/* Loads it; it is never unloaded. ABSENT: there is no such file, or a library that it needs is not there; CORRUPT: it is of
+ * another version of Sonde. why, when it is not NULL, gets a sentence that names the file. */
+enum err self_load_module(const struct self_module *module, const void **constant, char *why, size_t why_size);
 
 /* The probe library. */
 enum err self_find_probe(char *path, size_t size);

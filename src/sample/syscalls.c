@@ -7,15 +7,12 @@
 #include "sample/syscalls_rows.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_NAME "sample-bpf.so"
 #define FIRST_PID_NAMESPACE 0xeffffffcu /* as the kernel numbers it, for ever */
 #define PASSES_MAX 1000 /* over the threads of a process that makes new ones all the time */
 
@@ -35,22 +32,14 @@ struct syscalls_job {
 
 static enum err load_module(const struct bpf_module **module, char *why, size_t why_size)
 {
-    char path[PATH_MAX];
-    if (self_find_module(FILE_NAME, path, sizeof path)) {
-        snprintf(why, why_size, "%s is not installed: build Sonde where clang and libbpf-dev are", FILE_NAME);
-        return ABSENT;
-    }
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        snprintf(why, why_size, "%s cannot be loaded: %s", FILE_NAME, dlerror());
-        return ABSENT;
-    }
-    *module = dlsym(library, BPF_MODULE_SYMBOL);
-    if (*module && (*module)->version == BPF_MODULE_VERSION)
-        return OK;
-    snprintf(why, why_size, "%s is of another version of Sonde: install both together", path);
-    dlclose(library);
-    return CORRUPT;
+    static const uint32_t version = BPF_MODULE_VERSION;
+    const void *found;
+    struct self_module wanted = { "sample-bpf.so", BPF_MODULE_SYMBOL, &version, 1,
+                                  "build Sonde where clang and libbpf-dev are" };
+    enum err err = self_load_module(&wanted, &found, why, why_size);
+    if (!err)
+        *module = found;
+    return err;
 }
 
 /* The kernel's part knows threads by their first numbers. */

@@ -3,8 +3,6 @@
 
 #include "base/self.h"
 
-#include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,12 +15,6 @@ const struct sink_in_module sink_modules[] = {
     { 0 },
 };
 
-static bool is_ours(const struct sink_module *module)
-{
-    static const uint32_t sizes[] = SINK_MODULE_SIZES;
-    return module->version == SINK_MODULE_VERSION && !memcmp(module->sizes, sizes, sizeof sizes);
-}
-
 static const char *file_of(const char *name)
 {
     for (const struct sink_in_module *row = sink_modules; row->sink; row++)
@@ -31,38 +23,34 @@ static const char *file_of(const char *name)
     return NULL;
 }
 
-static enum err load_from(const char *path, const char *name, const struct sink **sink, char *why, size_t why_size)
+static enum err load_from(const char *file, const char *name, const struct sink **sink, char *why, size_t why_size)
 {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        snprintf(why, why_size, "the sink %s cannot be loaded: %s", name, dlerror());
-        return ABSENT;
-    }
-    const struct sink_module *module = dlsym(library, SINK_MODULE_SYMBOL);
-    for (size_t i = 0; module && is_ours(module) && module->sinks[i]; i++)
+    static const struct { uint32_t version, sizes[7]; } marks = { SINK_MODULE_VERSION, SINK_MODULE_SIZES };
+    char hint[128];
+    const void *found;
+    snprintf(hint, sizeof hint, "the sink %s needs it", name);
+    struct self_module wanted = { file, SINK_MODULE_SYMBOL, &marks.version, sizeof marks / sizeof marks.version, hint };
+    enum err err = self_load_module(&wanted, &found, why, why_size);
+    if (err)
+        return err;
+    const struct sink_module *module = found;
+    for (size_t i = 0; module->sinks[i]; i++)
         if (strcmp(module->sinks[i]->name, name) == 0) {
             *sink = module->sinks[i];
             return OK;
         }
-    snprintf(why, why_size, "%s is of another version of Sonde: install both together", path);
-    dlclose(library);
+    snprintf(why, why_size, "%s does not have the sink %s: it is of another version of Sonde", file, name);
     return CORRUPT;
 }
 
 enum err sink_load(const char *name, const struct sink **sink, char *why, size_t why_size)
 {
-    char path[PATH_MAX];
     *sink = sink_find(name);
     if (*sink)
         return OK;
     const char *file = file_of(name);
-    if (!file) {
-        snprintf(why, why_size, "there is no sink %s", name);
-        return ABSENT;
-    }
-    if (self_find_module(file, path, sizeof path)) {
-        snprintf(why, why_size, "the sink %s needs %s, which is not installed", name, file);
-        return ABSENT;
-    }
-    return load_from(path, name, sink, why, why_size);
+    if (file)
+        return load_from(file, name, sink, why, why_size);
+    snprintf(why, why_size, "there is no sink %s", name);
+    return ABSENT;
 }

@@ -3,12 +3,7 @@
 
 #include "base/self.h"
 
-#include <dlfcn.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
-
-#define FILE_NAME "store-postgres.so"
 
 bool driver_is_url(const char *path)
 {
@@ -17,23 +12,14 @@ bool driver_is_url(const char *path)
 
 enum err driver_load(const char *url, const struct driver **driver, char *why, size_t why_size)
 {
-    char path[PATH_MAX];
+    static const uint32_t version = DRIVER_VERSION;
+    const void *found;
+    struct self_module wanted = { "store-postgres.so", DRIVER_SYMBOL, &version, 1, "a store in PostgreSQL needs it" };
     (void)url; /* there is but one so far */
-    if (self_find_module(FILE_NAME, path, sizeof path)) {
-        snprintf(why, why_size, "%s is not installed: a store in PostgreSQL needs it", FILE_NAME);
-        return ABSENT;
-    }
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        snprintf(why, why_size, "%s cannot be loaded: %s", FILE_NAME, dlerror());
-        return ABSENT;
-    }
-    *driver = dlsym(library, DRIVER_SYMBOL);
-    if (*driver && (*driver)->version == DRIVER_VERSION)
-        return OK;
-    snprintf(why, why_size, "%s is of another version of Sonde: install both together", path);
-    dlclose(library);
-    return CORRUPT;
+    enum err err = self_load_module(&wanted, &found, why, why_size);
+    if (!err)
+        *driver = found;
+    return err;
 }
 
 /* scheme://user:password@host/db; a password may hold an '@' only where it is written %40. */

@@ -96,7 +96,7 @@ static enum err read_descriptors(struct board_reader *reader)
         return OK;
     if (!read_at(reader, &block, sizeof block, reader->block))
         return IO;
-    if (block.used < reader->block_used || block.used > (uint64_t)block.pages * BOARD_PAGE)
+    if (block.used < reader->block_used || block.used > BOARD_BYTES_MAX - reader->block)
         return CORRUPT;
     size_t size = (size_t)(block.used - reader->block_used);
     if (size == 0)

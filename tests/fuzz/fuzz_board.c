@@ -1,0 +1,104 @@
+/* A board with any bytes, which change between two readings: it is read, or refused, and no text or number lies outside. The
+ * first byte says whether the header is made right, so that what is behind it is reached too, and how the file changes. */
+#include "sample/board_reader.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int fuzz_board(const uint8_t *data, size_t size);
+
+enum { MEND_HEADER = 1, CHANGE = 2, CUT = 4 };
+
+static char path[64];
+
+static void require(int holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void remove_file(void)
+{
+    unlink(path);
+}
+
+static void make_file(void)
+{
+    if (*path)
+        return;
+    snprintf(path, sizeof path, "%s/sonde-fuzz-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    int fd = mkstemp(path);
+    require(fd >= 0);
+    close(fd);
+    atexit(remove_file);
+}
+
+static void write_file(const uint8_t *data, size_t size, int is_mended)
+{
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+    if (is_mended && size >= BOARD_PAGE) {
+        struct board_header header;
+        memcpy(&header, data, sizeof header);
+        memcpy(header.magic, BOARD_MAGIC, sizeof header.magic);
+        header.version = BOARD_VERSION;
+        header.pages = header.pages > size / BOARD_PAGE ? size / BOARD_PAGE : header.pages;
+        require(pwrite(fd, &header, sizeof header, 0) == sizeof header);
+    }
+    close(fd);
+}
+
+static unsigned touch(struct bytes text)
+{
+    unsigned sum = 0;
+    for (size_t i = 0; i < text.size; i++)
+        sum += (unsigned char)text.data[i];
+    return sum;
+}
+
+static void look_at(const struct board_reader *reader)
+{
+    unsigned sum = 0;
+    for (size_t i = 0; i < board_reader_count(reader); i++) {
+        struct board_value value;
+        board_reader_value(reader, i, &value);
+        require(value.name.size > 0);
+        sum += touch(value.name) + touch(value.labels) + touch(value.unit) + touch(value.help);
+        for (size_t k = 0; value.kind == BOARD_HISTOGRAM && k < value.bound_count; k++)
+            require(k == 0 || value.bounds[k] > value.bounds[k - 1]);
+        for (size_t k = 0; value.kind == BOARD_HISTOGRAM && k <= value.bound_count; k++)
+            sum += (unsigned)value.buckets[k];
+    }
+    const struct board_facts *facts = board_reader_facts(reader);
+    require(strnlen(facts->command, sizeof facts->command) < sizeof facts->command);
+    require(sum < UINT32_MAX || sum); /* it is used */
+}
+
+int fuzz_board(const uint8_t *data, size_t size)
+{
+    struct board_reader *reader;
+    if (size < 1 || size > (1u << 20))
+        return 0;
+    make_file();
+    int flags = data[0];
+    data++;
+    size--;
+    write_file(data, flags & CUT ? size / 2 : size, flags & MEND_HEADER);
+    if (board_reader_open(&reader, path))
+        return 0;
+    board_reader_read(reader);
+    look_at(reader);
+    size_t count = board_reader_count(reader);
+    if (flags & CHANGE)
+        write_file(data + size / 3, size - size / 3, flags & MEND_HEADER);
+    else
+        write_file(data, size, flags & MEND_HEADER);
+    board_reader_read(reader);
+    require(board_reader_count(reader) >= count);
+    look_at(reader);
+    board_reader_is_gone(reader, "");
+    board_reader_close(&reader);
+    return 0;
+}

@@ -128,7 +128,7 @@ static enum err each_series(void *context, const char *host, const struct run_se
     if (by_agent && (facts->job.summary.images || series->instance[0]))
         return OK; /* sonde run has seen the same; a step is part of the whole */
     shape_add(&facts->shape, series);
-    return OK;
+    return told_add(&facts->told, series);
 }
 
 static enum err gather(struct facts *facts, struct store *store)
@@ -146,6 +146,10 @@ static enum err gather(struct facts *facts, struct store *store)
     shape_init(&facts->shape, facts->job.start_ns, facts->job.end_ns);
     if (!err)
         err = store_series(store, row, each_series, facts);
+    if (!err)
+        err = mpi_read(&facts->mpi, &facts->told);
+    if (!err)
+        err = calls_read(&facts->calls, &facts->told);
     return err;
 }
 
@@ -155,6 +159,7 @@ enum err facts_read(struct facts **facts, struct store *store, const struct stor
     if (!*facts)
         return NOMEM;
     (*facts)->job = *job;
+    told_init(&(*facts)->told);
     enum err err = gather(*facts, store);
     if (err)
         facts_free(facts);
@@ -170,6 +175,9 @@ void facts_free(struct facts **facts)
         (*facts)->texts = text->next;
         free(text);
     }
+    mpi_clear(&(*facts)->mpi);
+    calls_clear(&(*facts)->calls);
+    told_clear(&(*facts)->told);
     free(*facts);
     *facts = NULL;
 }

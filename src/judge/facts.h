@@ -4,6 +4,8 @@
 #ifndef SONDE_JUDGE_FACTS_H
 #define SONDE_JUDGE_FACTS_H
 
+#include "judge/calls.h"
+#include "judge/mpi.h"
 #include "judge/shape.h"
 #include "store/store.h"
 
@@ -40,6 +42,9 @@ struct facts {
     size_t event_count;
 
     struct shape shape;
+    struct told told;   /* what programs told of themselves */
+    struct mpi mpi;     /* … of it, their MPI calls */
+    struct calls calls; /* … and their system calls */
     struct facts_text *texts; /* what the texts above point into, save those of job */
 };
 

@@ -17,13 +17,19 @@
     X(cores_unused) \
     X(serial_phases) \
     X(imbalance) \
+    X(mpi_imbalance) \
+    X(mpi_time) \
+    X(mpi_small_messages) \
     X(short_processes) \
     X(too_many_threads) \
     X(thread_churn) \
     X(preempted) \
     X(block_io) \
     X(io_phases) \
+    X(small_calls) \
     X(small_io) \
+    X(call_errors) \
+    X(metadata_calls) \
     X(storage_rereads) \
     X(system_time) \
     X(page_faults) \

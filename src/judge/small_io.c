@@ -30,4 +30,4 @@ static bool judge(const struct facts *facts, struct advice *advice)
            judge_one(facts, advice, COUNTER_rchar, COUNTER_syscr, "read");
 }
 
-const struct rule rule_small_io = { .name = "small-io", .needs = NEED_DURATION, .judge = judge };
+const struct rule rule_small_io = { .name = "small-io", .unless = "small-calls", .needs = NEED_DURATION, .judge = judge };

@@ -57,6 +57,7 @@ void report_print(const struct report *report, struct buf *out, const struct ter
     report_head(&page, report->facts);
     report_use(&page, report->facts);
     report_tables(&page, report->facts);
+    report_told(&page, report->facts);
     add_unknown(&page, &report->unknown);
     add_advice(&page, &report->advice);
 }

@@ -2,6 +2,7 @@
 #ifndef SONDE_SHOW_REPORT_H
 #define SONDE_SHOW_REPORT_H
 
+#include "base/json.h"
 #include "judge/advice.h"
 #include "judge/unknown.h"
 #include "show/page.h"
@@ -25,5 +26,9 @@ void report_json(const struct report *report, struct buf *out);
 void report_head(struct page *page, const struct facts *facts);   /* show/report_head.c */
 void report_use(struct page *page, const struct facts *facts);    /* show/report_use.c: bars, curves, waiting */
 void report_tables(struct page *page, const struct facts *facts); /* show/report_tables.c: who cost most */
+void report_told(struct page *page, const struct facts *facts);   /* show/report_told.c: MPI, system calls, own counters */
+
+/* Part of report_json: "mpi", "system_calls", "program", where there is something (show/report_told_json.c). */
+void report_told_json(struct json *json, const struct facts *facts);
 
 #endif

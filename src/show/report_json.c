@@ -285,6 +285,7 @@ void report_json(const struct report *report, struct buf *out)
     add_use(&json, report->facts);
     add_curves(&json, report->facts);
     add_tables(&json, report->facts);
+    report_told_json(&json, report->facts);
     add_sentences(&json, report);
     json_end_object(&json);
     json_end(&json);

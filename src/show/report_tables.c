@@ -6,14 +6,13 @@
 #include "base/shell.h"
 #include "base/utf8.h"
 #include "judge/say.h"
+#include "show/report_row.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define CELLS 7
-#define NAME_MIN 16
 #define ROWS_EXECUTABLES 8
 #define ROWS_PROCESSES 5
 #define ROWS_THREADS 5
@@ -21,48 +20,6 @@
 #define EVENT_NAME 40
 #define EVENT_SUM 27 /* columns: 2^64 with its commas, and a blank */
 #define COMMAND_MAX 512 /* bytes of a command line that a row could show */
-
-static const int cell_width[CELLS] = { 8, 8, 6, 8, 8, 8, 8 };
-
-struct row {
-    struct bytes name;
-    struct text cells[CELLS]; /* "": empty */
-};
-
-/* A figure that is too wide takes from the name. */
-static size_t width_of(const struct row *row, size_t cell)
-{
-    size_t size = strlen(row->cells[cell].s) + 1, width = (size_t)cell_width[cell];
-    return size > width ? size : width;
-}
-
-static void add_row(struct page *page, const struct row *row, enum colour colour)
-{
-    size_t room = page->width, shown = 0;
-    /* A narrow terminal loses the columns on the right. */
-    for (; shown < CELLS && room >= width_of(row, shown) + NAME_MIN; shown++)
-        room -= width_of(row, shown);
-    size_t indent = colour == BOLD ? 0 : PAGE_INDENT;
-    page_spaces(page, indent);
-    buf_add_text(page->out, colour == PLAIN ? "" : terminal_colour(&page->terminal, colour));
-    size_t used = utf8_add_fit(page->out, row->name, room - indent, page->terminal.utf8);
-    page_spaces(page, room - indent - used);
-    for (size_t i = 0; i < shown; i++)
-        buf_printf(page->out, "%*s", (int)width_of(row, i), row->cells[i].s);
-    buf_add_text(page->out, colour == PLAIN ? "" : terminal_colour(&page->terminal, PLAIN));
-    while (page->out->size && page->out->data[page->out->size - 1] == ' ')
-        page->out->size--;
-    buf_add_char(page->out, '\n');
-}
-
-static void add_titles(struct page *page, const char *name, const char *const titles[CELLS])
-{
-    struct row row = { .name = bytes_of(name) };
-    for (size_t i = 0; i < CELLS; i++)
-        snprintf(row.cells[i].s, sizeof row.cells[i].s, "%s", titles[i]);
-    buf_add_char(page->out, '\n');
-    add_row(page, &row, BOLD);
-}
 
 static struct text cpu_share(const struct facts *facts, uint64_t cpu_us)
 {
@@ -75,28 +32,9 @@ static struct text cpu_share(const struct facts *facts, uint64_t cpu_us)
     return text;
 }
 
-/* A count that fits its column: thousands are marked as long as there is room. */
-static struct text number(uint64_t value)
-{
-    struct text text = text_count(value);
-    if (strlen(text.s) >= (size_t)cell_width[0])
-        snprintf(text.s, sizeof text.s, value < 1000000000 ? "%.0fM" : "%.1eM", (double)value / 1e6);
-    return text;
-}
-
-/* Many cores for many days make CPU times that have to do without their hours. */
-static struct text duration(uint64_t ns)
-{
-    struct text text = text_duration_short(ns);
-    uint64_t days = ns / (86400 * NS_PER_S);
-    if (days >= 1000)
-        snprintf(text.s, sizeof text.s, "%" PRIu64 "d", days);
-    return text;
-}
-
 static struct text duration_us(uint64_t us)
 {
-    return duration(us < UINT64_MAX / NS_PER_US ? us * NS_PER_US : UINT64_MAX);
+    return report_row_duration(us < UINT64_MAX / NS_PER_US ? us * NS_PER_US : UINT64_MAX);
 }
 
 static bool knows(const struct facts *facts, enum counter counter)
@@ -118,16 +56,16 @@ static struct bytes executable_name(const struct facts *facts, const struct summ
 
 /* The sums of an executable have no bits of their own: they are known when the job's are. No process uses no CPU time at
  * all and lives for no time: there, 0 says that nobody saw it. */
-static struct row executable_row(const struct facts *facts, const struct summary_executable *executable)
+static struct report_row executable_row(const struct facts *facts, const struct summary_executable *executable)
 {
-    struct row row = { .name = executable_name(facts, executable) };
-    row.cells[0] = number(executable->count);
+    struct report_row row = { .name = executable_name(facts, executable) };
+    row.cells[0] = report_row_count(executable->count);
     if (!isnan(facts_cpu_s(facts)) && executable->cpu_us) {
         row.cells[1] = duration_us(executable->cpu_us);
         row.cells[2] = cpu_share(facts, executable->cpu_us);
     }
     if (executable->wall_ns)
-        row.cells[3] = duration(executable->wall_ns);
+        row.cells[3] = report_row_duration(executable->wall_ns);
     if (executable->rss_max_kb)
         row.cells[4] = text_bytes_short(executable->rss_max_kb * 1024);
     if (knows(facts, COUNTER_rchar) && executable->cpu_us)
@@ -139,18 +77,18 @@ static struct row executable_row(const struct facts *facts, const struct summary
 
 static void add_executables(struct page *page, const struct facts *facts)
 {
-    static const char *const titles[CELLS] = { "count", "CPU", "share", "wall", "memory", "read", "written" };
+    static const char *const titles[REPORT_CELLS] = { "count", "CPU", "share", "wall", "memory", "read", "written" };
     struct summary_executable rest = facts->rest;
     if (!facts->executable_count)
         return;
-    add_titles(page, "Executables", titles);
+    report_row_titles(page, "Executables", titles);
     size_t shown = facts->executable_count;
     if (shown > ROWS_EXECUTABLES)
         shown = ROWS_EXECUTABLES;
     for (size_t i = 0; i < facts->executable_count; i++) {
         if (i < shown) {
-            struct row row = executable_row(facts, &facts->executables[i]);
-            add_row(page, &row, PLAIN);
+            struct report_row row = executable_row(facts, &facts->executables[i]);
+            report_row_add(page, &row, PLAIN);
         } else {
             facts_add_executable(&rest, &facts->executables[i]);
         }
@@ -159,13 +97,13 @@ static void add_executables(struct page *page, const struct facts *facts)
         char name[64];
         snprintf(name, sizeof name, "and %s", say_many(facts->executables_all - shown, "other", "others").s);
         rest.name = bytes_of(name);
-        struct row row = executable_row(facts, &rest);
-        add_row(page, &row, FAINT);
+        struct report_row row = executable_row(facts, &rest);
+        report_row_add(page, &row, FAINT);
     }
 }
 
 /* The columns that a process and a thread share: CPU, share, wall. */
-static void own_cells(struct row *row, const struct facts *facts, const struct counters *counters, uint64_t start_ns,
+static void own_cells(struct report_row *row, const struct facts *facts, const struct counters *counters, uint64_t start_ns,
                       uint64_t end_ns)
 {
     if (counters_has(counters, COUNTER_usertime) || counters_has(counters, COUNTER_systemtime)) {
@@ -173,7 +111,7 @@ static void own_cells(struct row *row, const struct facts *facts, const struct c
         row->cells[2] = cpu_share(facts, counters_cpu_us(counters));
     }
     if (start_ns && end_ns >= start_ns)
-        row->cells[3] = duration(end_ns - start_ns);
+        row->cells[3] = report_row_duration(end_ns - start_ns);
 }
 
 static void bytes_cell(struct text *cell, const struct counters *counters, enum counter counter, uint64_t factor)
@@ -184,7 +122,7 @@ static void bytes_cell(struct text *cell, const struct counters *counters, enum 
 
 static void add_process(struct page *page, const struct facts *facts, const struct process *process)
 {
-    struct row row = { .name = process->name };
+    struct report_row row = { .name = process->name };
     struct buf command;
     struct bytes args = process->args;
     buf_init(&command, 16 * COMMAND_MAX);
@@ -204,17 +142,17 @@ static void add_process(struct page *page, const struct facts *facts, const stru
     bytes_cell(&row.cells[4], &process->counters, COUNTER_rssmax, 1024);
     bytes_cell(&row.cells[5], &process->counters, COUNTER_rchar, 1);
     bytes_cell(&row.cells[6], &process->counters, COUNTER_wchar, 1);
-    add_row(page, &row, PLAIN);
+    report_row_add(page, &row, PLAIN);
     buf_clear(&command);
 }
 
 /* Not where every executable had one process: the table above has them all. */
 static void add_processes(struct page *page, const struct facts *facts)
 {
-    static const char *const titles[CELLS] = { "pid", "CPU", "share", "wall", "memory", "read", "written" };
+    static const char *const titles[REPORT_CELLS] = { "pid", "CPU", "share", "wall", "memory", "read", "written" };
     if (!facts->process_count || facts->job.summary.images <= facts->executable_count)
         return;
-    add_titles(page, "Processes", titles);
+    report_row_titles(page, "Processes", titles);
     for (size_t i = 0; i < facts->process_count && i < ROWS_PROCESSES; i++)
         add_process(page, facts, &facts->processes[i]);
 }
@@ -232,7 +170,7 @@ static void add_thread(struct page *page, const struct facts *facts, const struc
     const struct process *process = find_process(facts, thread->process);
     const struct counters *counters = &thread->thread.counters;
     char name[96];
-    struct row row = { 0 };
+    struct report_row row = { 0 };
     bool main = process && process->pid == thread->thread.tid;
     struct text of = process ? say_name(process->name) : (struct text){ "" };
     if (main || !thread->name[0] || strcmp(of.s, thread->name) == 0)
@@ -243,22 +181,22 @@ static void add_thread(struct page *page, const struct facts *facts, const struc
     snprintf(row.cells[0].s, sizeof row.cells[0].s, "%u", thread->thread.tid);
     own_cells(&row, facts, counters, thread->thread.start_ns, thread->thread.end_ns);
     if (counters_has(counters, COUNTER_time_waiting))
-        row.cells[4] = duration(counters->value[COUNTER_time_waiting]);
+        row.cells[4] = report_row_duration(counters->value[COUNTER_time_waiting]);
     bytes_cell(&row.cells[5], counters, COUNTER_rchar, 1);
     bytes_cell(&row.cells[6], counters, COUNTER_wchar, 1);
-    add_row(page, &row, PLAIN);
+    report_row_add(page, &row, PLAIN);
 }
 
 /* Those that matter: a thread below THREAD_SHARE of the CPU time explains nothing. */
 static void add_threads(struct page *page, const struct facts *facts)
 {
-    static const char *const titles[CELLS] = { "tid", "CPU", "share", "wall", "waited", "read", "written" };
+    static const char *const titles[REPORT_CELLS] = { "tid", "CPU", "share", "wall", "waited", "read", "written" };
     double least_us = THREAD_SHARE * 1e6 * facts_cpu_s(facts);
     for (size_t i = 0; i < facts->thread_count && i < ROWS_THREADS; i++) {
         if (!((double)counters_cpu_us(&facts->threads[i].thread.counters) >= least_us))
             return;
         if (i == 0)
-            add_titles(page, "Threads", titles);
+            report_row_titles(page, "Threads", titles);
         add_thread(page, facts, &facts->threads[i]);
     }
 }

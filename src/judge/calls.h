@@ -1,0 +1,31 @@
+/* The system calls of a job in figures. From judge/told.c to the rules and the report. */
+#ifndef SONDE_JUDGE_CALLS_H
+#define SONDE_JUDGE_CALLS_H
+
+#include "judge/told.h"
+
+/* NAN: not known. */
+struct call {
+    const char *name;  /* "read"; with what it went to: "read/file:ext4" */
+    size_t name_size;  /* of the call alone */
+    double calls, errors, bytes, time_s;
+};
+
+struct calls {
+    struct call *list;    /* most time first; most calls where time is not known */
+    struct call *classes; /* reads and writes by what they went to, in the same order */
+    size_t count, class_count;
+    struct call all;      /* sums; no name */
+};
+
+/* NOMEM. */
+enum err calls_read(struct calls *calls, const struct told *told);
+void calls_clear(struct calls *calls);
+
+/* Behind '/': "file:ext4", "socket"; "" when it has none. */
+const char *calls_class(const struct call *call);
+
+/* Does the call only wait, for as long as others take? Its time is no cost. */
+bool calls_waits(const struct call *call);
+
+#endif

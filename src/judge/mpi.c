@@ -1,0 +1,253 @@
+/* Rows "RANK/FUNCTION" become sums both ways; rows "FROM>TO" become pairs. */
+#include "judge/mpi.h"
+
+#include "base/scan.h"
+#include "model/program_sets.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NS 1e9
+
+static const struct mpi_sum nothing = { NAN, NAN, NAN, NAN, NAN, NAN };
+
+static void add(double *sum, double value)
+{
+    if (!isnan(value))
+        *sum = isnan(*sum) ? value : *sum + value;
+}
+
+static void add_sum(struct mpi_sum *sum, const struct mpi_sum *more)
+{
+    add(&sum->calls, more->calls);
+    add(&sum->time_s, more->time_s);
+    add(&sum->out_bytes, more->out_bytes);
+    add(&sum->in_bytes, more->in_bytes);
+    add(&sum->wait_s, more->wait_s);
+    add(&sum->small, more->small);
+}
+
+static struct mpi_sum sum_of(const struct told *told, size_t row)
+{
+    return (struct mpi_sum){
+        .calls = told_value(told, TOLD_MPI, row, MPI_CALLS),
+        .time_s = told_value(told, TOLD_MPI, row, MPI_TIME) / NS,
+        .out_bytes = told_value(told, TOLD_MPI, row, MPI_BYTES_OUT),
+        .in_bytes = told_value(told, TOLD_MPI, row, MPI_BYTES_IN),
+        .wait_s = told_value(told, TOLD_MPI, row, MPI_WAIT) / NS,
+        .small = told_value(told, TOLD_MPI, row, MPI_SMALL),
+    };
+}
+
+/* "3/MPI_Send", "3/"; false: neither. */
+static bool parse(const char *instance, uint32_t *rank, const char **function)
+{
+    uint64_t value;
+    if (*instance < '0' || *instance > '9' || !scan_u64(&instance, &value) || value > INT32_MAX || *instance != '/')
+        return false;
+    *rank = (uint32_t)value;
+    *function = instance + 1;
+    return true;
+}
+
+static struct mpi_function *function_named(struct mpi *mpi, struct dictionary *names, const char *name)
+{
+    uint32_t number = dictionary_add(names, bytes_of(name));
+    if (number == DICTIONARY_NONE)
+        return NULL;
+    if (number == mpi->function_count)
+        mpi->functions[mpi->function_count++] = (struct mpi_function){ name, nothing };
+    return &mpi->functions[number];
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct mpi_rank *left = a, *right = b;
+    return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+static double cost(const struct mpi_sum *sum)
+{
+    return isnan(sum->time_s) ? 0 : sum->time_s;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+    const struct mpi_function *left = a, *right = b;
+    double l = cost(&left->sum), r = cost(&right->sum);
+    if (l == r) {
+        l = left->sum.calls;
+        r = right->sum.calls;
+    }
+    return l < r ? 1 : l > r ? -1 : strcmp(left->name, right->name);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct mpi_pair *left = a, *right = b;
+    if (left->bytes != right->bytes)
+        return left->bytes < right->bytes ? 1 : -1;
+    return left->from != right->from ? (left->from > right->from) - (left->from < right->from)
+                                     : (left->to > right->to) - (left->to < right->to);
+}
+
+/* The whole of a rank is told by the probe; its life stands nowhere else. */
+static void add_rank(struct mpi *mpi, uint32_t number, const struct told *told, size_t row)
+{
+    struct mpi_rank *rank = &mpi->ranks[mpi->rank_count++];
+    *rank = (struct mpi_rank){ number, sum_of(told, row), told_value(told, TOLD_MPI, row, MPI_LIFE) / NS };
+    add(&mpi->life_s, rank->life_s);
+}
+
+static struct mpi_rank *find_rank(const struct mpi *mpi, uint32_t number)
+{
+    return bsearch(&(struct mpi_rank){ .rank = number }, mpi->ranks, mpi->rank_count, sizeof *mpi->ranks, by_number);
+}
+
+static enum err read_ranks(struct mpi *mpi, const struct told *told)
+{
+    const struct told_table *table = &told->tables[TOLD_MPI];
+    uint32_t rank;
+    const char *function;
+    mpi->ranks = calloc(table->count + 1, sizeof *mpi->ranks);
+    if (!mpi->ranks)
+        return NOMEM;
+    for (size_t i = 0; i < table->count; i++)
+        if (parse(table->rows[i].instance, &rank, &function) && !*function)
+            add_rank(mpi, rank, told, i);
+    qsort(mpi->ranks, mpi->rank_count, sizeof *mpi->ranks, by_number);
+    return OK;
+}
+
+/* Bytes, waits and small messages of a rank are those of its functions where the probe did not sum them up. */
+static void fill_rank(struct mpi_rank *rank, const struct mpi_sum *summed)
+{
+    double *told = &rank->sum.calls;
+    const double *own = &summed->calls;
+    for (size_t i = 0; i < sizeof rank->sum / sizeof *told; i++)
+        if (isnan(told[i]) || told[i] < own[i])
+            told[i] = own[i];
+}
+
+static enum err read_functions(struct mpi *mpi, const struct told *told, struct mpi_sum *by_rank)
+{
+    const struct told_table *table = &told->tables[TOLD_MPI];
+    struct dictionary names;
+    enum err err = OK;
+    dictionary_init(&names);
+    for (size_t i = 0; i < table->count && !err; i++) {
+        uint32_t number;
+        const char *name;
+        if (!parse(table->rows[i].instance, &number, &name) || !*name)
+            continue;
+        struct mpi_sum sum = sum_of(told, i);
+        struct mpi_function *function = function_named(mpi, &names, name);
+        const struct mpi_rank *rank = find_rank(mpi, number);
+        if (function)
+            add_sum(&function->sum, &sum);
+        else
+            err = NOMEM;
+        if (rank)
+            add_sum(&by_rank[rank - mpi->ranks], &sum);
+        add_sum(&mpi->all, &sum);
+    }
+    dictionary_clear(&names);
+    return err;
+}
+
+static enum err read_sums(struct mpi *mpi, const struct told *told)
+{
+    struct mpi_sum *by_rank = calloc(mpi->rank_count + 1, sizeof *by_rank);
+    mpi->functions = calloc(told->tables[TOLD_MPI].count + 1, sizeof *mpi->functions);
+    enum err err = by_rank && mpi->functions ? OK : NOMEM;
+    for (size_t i = 0; !err && i < mpi->rank_count; i++)
+        by_rank[i] = nothing;
+    if (!err)
+        err = read_functions(mpi, told, by_rank);
+    for (size_t i = 0; !err && i < mpi->rank_count; i++)
+        fill_rank(&mpi->ranks[i], &by_rank[i]);
+    free(by_rank);
+    if (!err)
+        qsort(mpi->functions, mpi->function_count, sizeof *mpi->functions, by_cost);
+    return err;
+}
+
+static enum err read_pairs(struct mpi *mpi, const struct told *told)
+{
+    const struct told_table *table = &told->tables[TOLD_PEER];
+    mpi->pairs = calloc(table->count + 1, sizeof *mpi->pairs);
+    if (!mpi->pairs)
+        return NOMEM;
+    for (size_t i = 0; i < table->count; i++) {
+        const char *at = table->rows[i].instance;
+        uint64_t from, to;
+        if (!scan_u64(&at, &from) || *at++ != '>' || !scan_u64(&at, &to) || *at || from > INT32_MAX || to > INT32_MAX)
+            continue;
+        struct mpi_pair *pair = &mpi->pairs[mpi->pair_count++];
+        *pair = (struct mpi_pair){ (uint32_t)from, (uint32_t)to, told_value(told, TOLD_PEER, i, MPI_PEER_MESSAGES),
+                                   told_value(told, TOLD_PEER, i, MPI_PEER_BYTES) };
+        add(&mpi->messages, pair->messages);
+        add(&mpi->message_bytes, pair->bytes);
+    }
+    qsort(mpi->pairs, mpi->pair_count, sizeof *mpi->pairs, by_bytes);
+    return OK;
+}
+
+/* What a rank did itself is what its life was outside of MPI. */
+static void find_longest(struct mpi *mpi)
+{
+    double sum_s = 0, wait_s = 0, life_s = 0;
+    for (size_t i = 0; i < mpi->rank_count; i++) {
+        const struct mpi_rank *rank = &mpi->ranks[i];
+        double own_s = rank->life_s - rank->sum.time_s;
+        if (isnan(own_s))
+            return;
+        sum_s += own_s;
+        if (i == 0 || own_s > mpi->own_max_s) {
+            mpi->own_max_s = own_s;
+            mpi->longest = i;
+        }
+    }
+    for (size_t i = 0; i < mpi->rank_count; i++)
+        if (i != mpi->longest) {
+            wait_s += mpi->ranks[i].sum.wait_s;
+            life_s += mpi->ranks[i].life_s;
+        }
+    if (mpi->rank_count)
+        mpi->own_mean_s = sum_s / (double)mpi->rank_count;
+    if (life_s > 0)
+        mpi->others_wait_share = wait_s / life_s;
+}
+
+enum err mpi_read(struct mpi *mpi, const struct told *told)
+{
+    *mpi = (struct mpi){ .all = nothing, .life_s = NAN, .messages = NAN, .message_bytes = NAN, .own_mean_s = NAN,
+                         .own_max_s = NAN, .others_wait_share = NAN };
+    enum err err = read_ranks(mpi, told);
+    if (!err)
+        err = read_sums(mpi, told);
+    if (!err)
+        err = read_pairs(mpi, told);
+    if (!err)
+        find_longest(mpi);
+    return err;
+}
+
+void mpi_clear(struct mpi *mpi)
+{
+    free(mpi->functions);
+    free(mpi->ranks);
+    free(mpi->pairs);
+    *mpi = (struct mpi){ 0 };
+}
+
+double mpi_share(const struct mpi *mpi)
+{
+    return mpi->life_s > 0 ? mpi->all.time_s / mpi->life_s : NAN;
+}
+
+bool mpi_waits(const struct mpi_rank *rank, double share)
+{
+    return rank->life_s > 0 && rank->sum.wait_s / rank->life_s > share;
+}

@@ -1,0 +1,27 @@
+/* Rule: ranks wait for one that has more to do. Thresholds: the others wait in MPI for 15 % of their time, the longest rank works
+ * 1.25 times as long outside of MPI as ranks do on average; 2 ranks or more that live 1 s together. */
+#include "judge/rules.h"
+
+#include "judge/say.h"
+
+#define SHARE_MIN 0.15
+#define SHARE_WASTE 0.40
+#define RATIO_MIN 1.25
+#define LIFE_MIN_S 1
+
+static bool judge(const struct facts *facts, struct advice *advice)
+{
+    const struct mpi *mpi = &facts->mpi;
+    double share = mpi->others_wait_share, ratio = mpi->own_max_s / mpi->own_mean_s;
+    if (mpi->rank_count < 2 || !(share >= SHARE_MIN) || !(ratio >= RATIO_MIN) || !(mpi->life_s >= LIFE_MIN_S))
+        return false;
+    advice->severity = share >= SHARE_WASTE ? SEVERITY_WASTE : SEVERITY_HINT;
+    advice->weight = share < 1 ? share : 1;
+    rule_say(advice, "Ranks wait for rank %u for %s of their time: it works %s outside of MPI, ranks do %s on average.",
+             mpi->ranks[mpi->longest].rank, say_share(share).s, say_seconds(mpi->own_max_s).s, say_seconds(mpi->own_mean_s).s);
+    rule_advise(advice, "Give each rank as much to do, or look at what is different on rank %u: its part of the data, its node, "
+                        "its cores.", mpi->ranks[mpi->longest].rank);
+    return true;
+}
+
+const struct rule rule_mpi_imbalance = { .name = "mpi-imbalance", .judge = judge };

@@ -1,0 +1,39 @@
+/* What the programs of a job have told of themselves, as it stood at the end: the last sample of each series of the sets in
+ * model/program_sets.h, summed over hosts and runs. From store_series to judge/mpi.c, judge/calls.c, the report and Extra-P. */
+#ifndef SONDE_JUDGE_TOLD_H
+#define SONDE_JUDGE_TOLD_H
+
+#include "model/dictionary.h"
+#include "model/run.h"
+
+enum told_set { TOLD_COUNTER, TOLD_GAUGE, TOLD_MPI, TOLD_PEER, TOLD_CALL, TOLD_CALL_TIME, TOLD_SETS };
+
+/* One instance. */
+struct told_row {
+    const char *instance;
+    uint64_t first_ns, last_ns;
+};
+
+/* Rows in the order in which they came; values has width of them for each row, NAN: not known. */
+struct told_table {
+    struct told_row *rows;
+    double *values;
+    size_t count, room, width;
+    struct dictionary index;
+};
+
+struct told {
+    struct told_table tables[TOLD_SETS];
+    struct told_text *texts; /* the instances */
+};
+
+void told_init(struct told *told);
+void told_clear(struct told *told);
+
+/* Takes a series of one of the sets; others are passed over. NOMEM. */
+enum err told_add(struct told *told, const struct run_series *series);
+
+/* One value of a row; column is of the enums in model/program_sets.h. NAN: not known. */
+double told_value(const struct told *told, enum told_set set, size_t row, size_t column);
+
+#endif

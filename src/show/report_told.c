@@ -1,0 +1,234 @@
+/* What programs told: the share of MPI and who waits for whom, system calls by cost, the programs' own counters. From the facts
+ * to the page. */
+#include "show/report.h"
+
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "judge/say.h"
+#include "model/program_sets.h"
+#include "show/report_row.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_FUNCTIONS 8
+#define ROWS_CALLS 10
+#define ROWS_CLASSES 6
+#define ROWS_OWN 20
+#define PAIRS_SHOWN 3
+#define WAIT_SHOWN 0.10 /* a rank that waits for less is not named */
+#define OWN_NUMBER 18   /* columns of a number of a program's own */
+
+static struct text count_cell(double value)
+{
+    return isnan(value) ? (struct text){ "" } : report_row_count(say_whole(value));
+}
+
+static struct text time_cell(double seconds)
+{
+    return isnan(seconds) ? (struct text){ "" } : report_row_duration(say_whole(seconds * (double)NS_PER_S));
+}
+
+static struct text bytes_cell(double bytes)
+{
+    return !(bytes > 0) ? (struct text){ "" } : text_bytes_short(say_whole(bytes));
+}
+
+static struct text share_cell(double share)
+{
+    struct text text = { "" };
+    if (share > 0 && share < 0.005)
+        snprintf(text.s, sizeof text.s, "<1 %%");
+    else if (share >= 0)
+        snprintf(text.s, sizeof text.s, "%.0f %%", share * 100);
+    return text;
+}
+
+/* "0-2, 5" */
+static void add_rank_list(struct buf *out, const struct mpi *mpi)
+{
+    for (size_t i = 0; i < mpi->rank_count;) {
+        size_t end = i;
+        if (!mpi_waits(&mpi->ranks[i], WAIT_SHOWN)) {
+            i++;
+            continue;
+        }
+        while (end + 1 < mpi->rank_count && mpi->ranks[end + 1].rank == mpi->ranks[end].rank + 1
+               && mpi_waits(&mpi->ranks[end + 1], WAIT_SHOWN))
+            end++;
+        buf_printf(out, "%s%u", out->size ? ", " : "", mpi->ranks[i].rank);
+        if (end > i)
+            buf_printf(out, "%s%u", end == i + 1 ? ", " : "-", mpi->ranks[end].rank);
+        i = end + 1;
+    }
+}
+
+static const struct mpi_rank *worst_waiter(const struct mpi *mpi)
+{
+    const struct mpi_rank *worst = NULL;
+    for (size_t i = 0; i < mpi->rank_count; i++)
+        if (!worst || mpi->ranks[i].sum.wait_s / mpi->ranks[i].life_s > worst->sum.wait_s / worst->life_s)
+            worst = &mpi->ranks[i];
+    return worst;
+}
+
+static void add_waiters(struct page *page, const struct mpi *mpi)
+{
+    const struct mpi_rank *worst = worst_waiter(mpi);
+    struct buf ranks;
+    buf_init(&ranks, 1u << 16);
+    add_rank_list(&ranks, mpi);
+    if (ranks.size && worst)
+        page_printf(page, "waiting", "rank%s %s for over 10 %% of the time, rank %u most of all: %s",
+                    strpbrk(buf_text(&ranks), ",-") ? "s" : "", buf_text(&ranks), worst->rank,
+                    say_share(worst->sum.wait_s / worst->life_s).s);
+    if (ranks.size && mpi->rank_count > 1 && !isnan(mpi->own_max_s) && mpi->own_max_s > mpi->own_mean_s)
+        page_printf(page, "for", "rank %u, which works %s outside of MPI; ranks do %s on average",
+                    mpi->ranks[mpi->longest].rank, say_seconds(mpi->own_max_s).s, say_seconds(mpi->own_mean_s).s);
+    buf_clear(&ranks);
+}
+
+static void add_messages(struct page *page, const struct mpi *mpi)
+{
+    struct buf text;
+    if (!(mpi->messages > 0))
+        return;
+    buf_init(&text, 4096);
+    buf_printf(&text, "%s from rank to rank, %s of %s on average", say_count(mpi->messages).s, say_bytes(mpi->message_bytes).s,
+               say_bytes(mpi->message_bytes / mpi->messages).s);
+    if (mpi->all.small > 0)
+        buf_printf(&text, "; %s under 1 KiB", say_count(mpi->all.small).s);
+    page_field(page, "messages", (struct bytes){ buf_text(&text), text.size });
+    buf_reset(&text);
+    for (size_t i = 0; i < mpi->pair_count && i < PAIRS_SHOWN; i++)
+        buf_printf(&text, "%s%u to %u %s", i ? ", " : "", mpi->pairs[i].from, mpi->pairs[i].to,
+                   say_bytes(mpi->pairs[i].bytes).s);
+    page_field(page, "most", (struct bytes){ buf_text(&text), text.size });
+    buf_clear(&text);
+}
+
+static void add_functions(struct page *page, const struct mpi *mpi)
+{
+    static const char *const titles[REPORT_CELLS] = { "calls", "time", "share", "waited", "sent", "got", "small" };
+    report_row_titles(page, "MPI functions", titles);
+    for (size_t i = 0; i < mpi->function_count && i < ROWS_FUNCTIONS; i++) {
+        const struct mpi_function *function = &mpi->functions[i];
+        struct report_row row = { .name = bytes_of(function->name) };
+        row.cells[0] = count_cell(function->sum.calls);
+        row.cells[1] = time_cell(function->sum.time_s);
+        row.cells[2] = share_cell(function->sum.time_s / mpi->life_s);
+        if (function->sum.wait_s > 0)
+            row.cells[3] = time_cell(function->sum.wait_s);
+        row.cells[4] = bytes_cell(function->sum.out_bytes);
+        row.cells[5] = bytes_cell(function->sum.in_bytes);
+        if (function->sum.small > 0)
+            row.cells[6] = count_cell(function->sum.small);
+        report_row_add(page, &row, PLAIN);
+    }
+}
+
+static void add_mpi(struct page *page, const struct mpi *mpi)
+{
+    double share = mpi_share(mpi);
+    if (!mpi->function_count)
+        return;
+    size_t begin = page_heading(page, "MPI");
+    if (!isnan(share))
+        page_printf(page, "time", "%s of the time of %s is spent in MPI: %s of %s, in %s calls", say_share(share).s,
+                    say_many(mpi->rank_count, "rank", "ranks").s, say_seconds(mpi->all.time_s).s, say_seconds(mpi->life_s).s,
+                    say_count(mpi->all.calls).s);
+    else
+        page_printf(page, "calls", "%s, by %s", say_count(mpi->all.calls).s, say_many(mpi->rank_count, "rank", "ranks").s);
+    add_waiters(page, mpi);
+    add_messages(page, mpi);
+    page_end_section(page, begin);
+    add_functions(page, mpi);
+}
+
+static void add_call(struct page *page, const struct calls *calls, const struct call *call)
+{
+    char name[128];
+    const char *class = calls_class(call);
+    struct report_row row = { 0 };
+    snprintf(name, sizeof name, "%.*s%s%s", (int)call->name_size, call->name, *class ? " " : "", class);
+    row.name = bytes_of(name);
+    row.cells[0] = count_cell(call->calls);
+    row.cells[1] = time_cell(call->time_s);
+    row.cells[2] = share_cell(isnan(calls->all.time_s) ? call->calls / calls->all.calls : call->time_s / calls->all.time_s);
+    if (call->errors > 0)
+        row.cells[3] = count_cell(call->errors);
+    row.cells[4] = bytes_cell(call->bytes);
+    if (call->bytes > 0)
+        row.cells[5] = bytes_cell(call->bytes / call->calls);
+    report_row_add(page, &row, PLAIN);
+}
+
+static void add_calls(struct page *page, const struct calls *calls)
+{
+    static const char *const titles[REPORT_CELLS] = { "calls", "time", "share", "errors", "bytes", "each", "" };
+    static const char *const class_titles[REPORT_CELLS] = { "calls", "time", "share", "errors", "bytes", "each", "" };
+    if (!calls->count)
+        return;
+    report_row_titles(page, "System calls", titles);
+    for (size_t i = 0; i < calls->count && i < ROWS_CALLS; i++)
+        add_call(page, calls, &calls->list[i]);
+    if (calls->class_count)
+        report_row_titles(page, "Read and written", class_titles);
+    for (size_t i = 0; i < calls->class_count && i < ROWS_CLASSES; i++)
+        add_call(page, calls, &calls->classes[i]);
+}
+
+/* Whole numbers with their thousands, others as they are. */
+static struct text own_number(double value)
+{
+    if (value >= 0 && value < 1e15 && value == floor(value))
+        return text_count((uint64_t)value);
+    struct text text;
+    snprintf(text.s, sizeof text.s, "%.6g", value);
+    return text;
+}
+
+static void add_own_row(struct page *page, const char *name, const double *values, size_t count)
+{
+    size_t room = page->width - PAGE_INDENT - count * OWN_NUMBER;
+    page_spaces(page, PAGE_INDENT);
+    size_t used = utf8_add_fit(page->out, bytes_of(name), room, page->terminal.utf8);
+    page_spaces(page, room - used);
+    for (size_t i = 0; i < count; i++)
+        buf_printf(page->out, "%*s", OWN_NUMBER, isnan(values[i]) ? "" : own_number(values[i]).s);
+    buf_add_char(page->out, '\n');
+}
+
+static void add_rest(struct page *page, size_t count)
+{
+    if (count <= ROWS_OWN)
+        return;
+    page_spaces(page, PAGE_INDENT);
+    buf_printf(page->out, "and %zu more: see 'sonde report --json'\n", count - ROWS_OWN);
+}
+
+static void add_own(struct page *page, const struct told *told)
+{
+    const struct told_table *counters = &told->tables[TOLD_COUNTER], *gauges = &told->tables[TOLD_GAUGE];
+    if (counters->count)
+        page_heading(page, "The programs' own counters");
+    for (size_t i = 0; i < counters->count && i < ROWS_OWN; i++)
+        add_own_row(page, counters->rows[i].instance, &counters->values[i * counters->width + PROGRAM_COUNTER_TOTAL], 1);
+    add_rest(page, counters->count);
+    if (gauges->count)
+        page_heading(page, "The programs' own gauges, at the end: least, greatest");
+    for (size_t i = 0; i < gauges->count && i < ROWS_OWN; i++) {
+        const double *values = &gauges->values[i * gauges->width];
+        add_own_row(page, gauges->rows[i].instance, (double[]){ values[PROGRAM_GAUGE_MIN], values[PROGRAM_GAUGE_MAX] }, 2);
+    }
+    add_rest(page, gauges->count);
+}
+
+void report_told(struct page *page, const struct facts *facts)
+{
+    add_mpi(page, &facts->mpi);
+    add_calls(page, &facts->calls);
+    add_own(page, &facts->told);
+}

@@ -1,0 +1,190 @@
+/* What programs told, as JSON: all of it, also what the page leaves out. */
+#include "show/report.h"
+
+#include "judge/say.h"
+#include "model/program_sets.h"
+
+#include <math.h>
+#include <string.h>
+
+static void known(struct json *json, const char *key, double value)
+{
+    if (isfinite(value))
+        json_field_f64(json, key, value);
+}
+
+static void whole(struct json *json, const char *key, double value)
+{
+    if (isfinite(value))
+        json_field_u64(json, key, say_whole(value));
+}
+
+static void add_sum(struct json *json, const struct mpi_sum *sum)
+{
+    whole(json, "calls", sum->calls);
+    known(json, "time_s", sum->time_s);
+    known(json, "wait_s", sum->wait_s);
+    whole(json, "sent_bytes", sum->out_bytes);
+    whole(json, "received_bytes", sum->in_bytes);
+    whole(json, "small_messages", sum->small);
+}
+
+static void add_functions(struct json *json, const struct mpi *mpi)
+{
+    json_key(json, "functions");
+    json_begin_array(json);
+    for (size_t i = 0; i < mpi->function_count; i++) {
+        json_begin_object(json);
+        json_field_text(json, "function", mpi->functions[i].name);
+        add_sum(json, &mpi->functions[i].sum);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void add_ranks(struct json *json, const struct mpi *mpi)
+{
+    json_key(json, "ranks");
+    json_begin_array(json);
+    for (size_t i = 0; i < mpi->rank_count; i++) {
+        const struct mpi_rank *rank = &mpi->ranks[i];
+        json_begin_object(json);
+        json_field_u64(json, "rank", rank->rank);
+        known(json, "life_s", rank->life_s);
+        known(json, "own_s", rank->life_s - rank->sum.time_s);
+        add_sum(json, &rank->sum);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void add_pairs(struct json *json, const struct mpi *mpi)
+{
+    json_key(json, "pairs");
+    json_begin_array(json);
+    for (size_t i = 0; i < mpi->pair_count; i++) {
+        json_begin_object(json);
+        json_field_u64(json, "from", mpi->pairs[i].from);
+        json_field_u64(json, "to", mpi->pairs[i].to);
+        whole(json, "messages", mpi->pairs[i].messages);
+        whole(json, "bytes", mpi->pairs[i].bytes);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void add_mpi(struct json *json, const struct mpi *mpi)
+{
+    if (!mpi->function_count)
+        return;
+    json_key(json, "mpi");
+    json_begin_object(json);
+    json_field_u64(json, "rank_count", mpi->rank_count);
+    known(json, "life_s", mpi->life_s);
+    known(json, "time_share", mpi_share(mpi));
+    add_sum(json, &mpi->all);
+    whole(json, "messages", mpi->messages);
+    whole(json, "message_bytes", mpi->message_bytes);
+    known(json, "own_mean_s", mpi->own_mean_s);
+    known(json, "own_max_s", mpi->own_max_s);
+    known(json, "others_wait_share", mpi->others_wait_share);
+    if (!isnan(mpi->own_max_s))
+        json_field_u64(json, "longest_rank", mpi->ranks[mpi->longest].rank);
+    add_functions(json, mpi);
+    add_ranks(json, mpi);
+    add_pairs(json, mpi);
+    json_end_object(json);
+}
+
+/* How many calls took less than 2^(8 + i) ns: of the whole histogram, what is not 0. */
+static void add_histogram(struct json *json, const struct told *told, const char *instance)
+{
+    const struct told_table *table = &told->tables[TOLD_CALL_TIME];
+    for (size_t row = 0; row < table->count; row++) {
+        if (strcmp(table->rows[row].instance, instance) != 0)
+            continue;
+        json_key(json, "calls_below_ns");
+        json_begin_array(json);
+        for (size_t i = 0; i < SYSCALL_BUCKETS; i++) {
+            double count = told_value(told, TOLD_CALL_TIME, row, i);
+            if (!(count > 0))
+                continue;
+            json_begin_array(json);
+            if (i + 1 < SYSCALL_BUCKETS)
+                json_u64(json, 1ull << (8 + i));
+            else
+                json_null(json);
+            json_u64(json, say_whole(count));
+            json_end_array(json);
+        }
+        json_end_array(json);
+    }
+}
+
+static void add_call(struct json *json, const struct told *told, const struct call *call)
+{
+    json_begin_object(json);
+    json_field_bytes(json, "call", (struct bytes){ call->name, call->name_size });
+    if (*calls_class(call))
+        json_field_text(json, "to", calls_class(call));
+    whole(json, "calls", call->calls);
+    whole(json, "errors", call->errors);
+    whole(json, "bytes", call->bytes);
+    known(json, "time_s", call->time_s);
+    add_histogram(json, told, call->name);
+    json_end_object(json);
+}
+
+static void add_calls(struct json *json, const struct facts *facts)
+{
+    const struct calls *calls = &facts->calls;
+    if (!calls->count)
+        return;
+    json_key(json, "system_calls");
+    json_begin_object(json);
+    whole(json, "calls", calls->all.calls);
+    whole(json, "errors", calls->all.errors);
+    known(json, "time_s", calls->all.time_s);
+    json_key(json, "by_call");
+    json_begin_array(json);
+    for (size_t i = 0; i < calls->count; i++)
+        add_call(json, &facts->told, &calls->list[i]);
+    json_end_array(json);
+    json_key(json, "by_class");
+    json_begin_array(json);
+    for (size_t i = 0; i < calls->class_count; i++)
+        add_call(json, &facts->told, &calls->classes[i]);
+    json_end_array(json);
+    json_end_object(json);
+}
+
+static void add_own(struct json *json, const struct told *told, enum told_set set, const char *key,
+                    const char *const *names, size_t count)
+{
+    const struct told_table *table = &told->tables[set];
+    json_key(json, key);
+    json_begin_array(json);
+    for (size_t row = 0; row < table->count; row++) {
+        json_begin_object(json);
+        json_field_text(json, "name", table->rows[row].instance);
+        for (size_t i = 0; i < count; i++)
+            known(json, names[i], told_value(told, set, row, i));
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+void report_told_json(struct json *json, const struct facts *facts)
+{
+    static const char *const counter[] = { "total" }, *const gauge[] = { "sum", "min", "max", "mean", "programs" };
+    const struct told *told = &facts->told;
+    add_mpi(json, &facts->mpi);
+    add_calls(json, facts);
+    if (!told->tables[TOLD_COUNTER].count && !told->tables[TOLD_GAUGE].count)
+        return;
+    json_key(json, "program");
+    json_begin_object(json);
+    add_own(json, told, TOLD_COUNTER, "counters", counter, 1);
+    add_own(json, told, TOLD_GAUGE, "gauges", gauge, PROGRAM_GAUGE_SIZE);
+    json_end_object(json);
+}

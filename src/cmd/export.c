@@ -1,5 +1,6 @@
 /* sonde export: what the store has of a job, as CSV or JSON, for other programs. */
 #include "cmd/command_store.h"
+#include "cmd/export_extrap.h"
 
 #include "show/export.h"
 #include "show/export_series.h"
@@ -12,7 +13,10 @@ enum export_what { WHAT_PROCESSES, WHAT_THREADS, WHAT_SERIES, WHAT_EVENTS, WHAT_
 struct export_settings {
     int what, format; /* enum export_what; enum rows_format */
     const char *output, *set, *node;
+    bool callpath;
 };
+
+#define FORMAT_EXTRAP 3 /* behind those of rows_format */
 
 static const char *shown_output(const struct export_settings *settings)
 {
@@ -112,6 +116,10 @@ static int export_run(const struct command_call *call)
 {
     const struct export_settings *settings = call->settings;
     struct store *store;
+    if (settings->format == FORMAT_EXTRAP)
+        return export_extrap(call, settings->output, settings->callpath);
+    if (call->count > 1)
+        return command_misused(call, "several jobs are for --format extrap alone");
     if (settings->set && settings->what != WHAT_SERIES)
         return command_misused(call, "--set chooses among the series: add --what series");
     if (settings->node && (settings->what != WHAT_SERIES || call->count))
@@ -128,13 +136,16 @@ static const struct option export_options[] = {
     { .letter = 'w', .name = "what", .argument = "TABLE", .type = OPTION_CHOICE, AT(what), .initial = "processes",
       .choices = "processes threads series events jobs", .help = "What to write" },
     { .letter = 'f', .name = "format", .argument = "FORMAT", .type = OPTION_CHOICE, AT(format), .initial = "csv",
-      .choices = "csv json jsonl", .help = "How to write it; jsonl is an object per line" },
+      .choices = "csv json jsonl extrap",
+      .help = "How to write it; jsonl is an object per line, extrap is for models of jobs that differ in size" },
     { .letter = 'o', .name = "output", .argument = "FILE", .type = OPTION_TEXT, AT(output),
       .help = "Write to FILE in place of standard output" },
     { .name = "set", .argument = "SET", .type = OPTION_TEXT, AT(set),
       .help = "Of the series, only those of this set; in CSV with one row per sample and one column per metric" },
     { .name = "node", .argument = "HOST", .type = OPTION_TEXT, AT(node),
       .help = "The series of this node itself, in place of those of a job; with --what series" },
+    { .letter = 'c', .name = "callpath", .type = OPTION_FLAG, AT(callpath),
+      .help = "For Extra-P, with callpaths and kinds of metrics" },
     OPTION_END,
 };
 
@@ -144,13 +155,15 @@ static const struct command_fact export_examples[] = {
     { "sonde export -w series --set tree -o shape.csv", "CPU and memory of the last job over time" },
     { "sonde export -w series --node n17 --set meminfo", "the memory of node n17, as a collector filed it" },
     { "sonde export -w jobs -o jobs.csv", "all jobs, one row each" },
+    { "sonde export -f extrap 17 18 19 > model.jsonl", "three jobs of different sizes, for Extra-P" },
+    { "sonde export -f extrap -c ~/.tauproxy", "the same of all profiles of tau below a folder" },
     { 0 },
 };
 
 const struct command command_export = {
     .name = "export",
     .about = "write a job's numbers as CSV or JSON",
-    .usage = "[OPTIONS] [JOB]",
+    .usage = "[OPTIONS] [JOB]...",
     .description =
         "Writes what was recorded of JOB: a job id, or a unique beginning of one; without it, the last job (of the jobs: all "
         "of them). The tables are:\n\n"
@@ -164,11 +177,16 @@ const struct command command_export = {
         "bytes. What is not known is an empty field in CSV, and a key that is not there in JSON.\n\n"
         "CSV is that of RFC 4180, in UTF-8. Arguments are quoted as a shell would want them; bytes that are not UTF-8 are "
         "written as \\xNN. JSON keeps such bytes exactly: a text that is not UTF-8 comes with a second key, ending in "
-        "_base64.",
+        "_base64.\n\n"
+        "With --format extrap, what programs told (MPI calls, system calls, their own counters) is written of several jobs, or "
+        "of profiles of tau's where a file or a folder is named: a line of JSON per job and metric. The size of a job is the number "
+        "of its MPI ranks, else that in its tag 'ranks', else its cores. Jobs that failed or have not ended are left out, which "
+        "is said; what one job has told and another has not is 0 there. Without JOB, the jobs with the name of the last one are "
+        "taken.",
     .options = export_options,
     .settings_size = sizeof(struct export_settings),
     .shares = COMMAND_DB,
-    .operands_max = 1,
+    .operands_max = -1,
     .operand = "JOB",
     .examples = export_examples,
     .see_also = "list ps report",

@@ -96,7 +96,7 @@ static void add_messages(struct page *page, const struct mpi *mpi)
     if (!(mpi->messages > 0))
         return;
     buf_init(&text, 4096);
-    buf_printf(&text, "%s from rank to rank, %s of %s on average", say_count(mpi->messages).s, say_bytes(mpi->message_bytes).s,
+    buf_printf(&text, "%s from rank to rank, %s in all, %s each", say_count(mpi->messages).s, say_bytes(mpi->message_bytes).s,
                say_bytes(mpi->message_bytes / mpi->messages).s);
     if (mpi->all.small > 0)
         buf_printf(&text, "; %s under 1 KiB", say_count(mpi->all.small).s);

@@ -4,6 +4,7 @@
 #include "agent/run_record.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "model/program_sets.h"
 
 #include <pwd.h>
 #include <stdio.h>
@@ -58,6 +59,9 @@ void attach_record_begin(struct attach_record *record, const struct attach_setti
     sample_writer_init(&record->samples, &record->writer);
     batch_init(&record->batch);
     write_run(record, settings, target, &facts);
+    batch_reset(&record->batch);
+    program_sets_add_way(&record->batch, SYSCALL_WAY_PTRACE);
+    sample_writer_add(&record->samples, &record->batch);
     writer_flush(&record->writer);
     unseen_counters(&record->reader, (uint32_t)target->pid, false, &record->before);
 }

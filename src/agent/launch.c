@@ -18,7 +18,7 @@
 #define ENVIRONMENT_MAX (4 << 20)
 
 static const char *const ours[] = { PRELOAD, PROBE_ENV_SPOOL, PROBE_ENV_FLAGS, PROBE_ENV_EVENTS, PROBE_ENV_SOCKET,
-                                    BOARD_ENV_FOLDER };
+                                    BOARD_ENV_FOLDER, PROBE_ENV_CALLS };
 
 /* The value when entry is "name=value". */
 static const char *value_of(const char *entry, const char *name)
@@ -89,6 +89,7 @@ char **launch_environment(char *const *base, const struct launch_probe *probe, c
     add_variable(&new_texts, PROBE_ENV_EVENTS, probe->events);
     add_variable(&new_texts, PROBE_ENV_SOCKET, probe->socket);
     add_variable(&new_texts, BOARD_ENV_FOLDER, probe->boards);
+    add_variable(&new_texts, PROBE_ENV_CALLS, probe->calls);
     size_t count = 0, kept = 0;
     while (base[count])
         count++;

@@ -6,7 +6,7 @@
 
 #include <sys/resource.h>
 
-#define LAUNCH_ALSO 2 /* places for them: the MPI probe is the first */
+#define LAUNCH_ALSO 2 /* places for them: the MPI probe, that of system calls */
 
 /* What the command's environment gets. NULL: left as it is. */
 struct launch_probe {
@@ -14,6 +14,7 @@ struct launch_probe {
     const char *also[LAUNCH_ALSO];  /* more libraries; NULL or empty: none */
     const char *flags;          /* PROBE_FLAG_… letters */
     const char *boards;         /* folder for boards of programs; NULL: none */
+    const char *calls;          /* "time": what the probe of system calls measures; NULL: counts alone */
     const char *events, *socket; /* perf; NULL: none */
 };
 

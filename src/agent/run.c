@@ -34,7 +34,7 @@ struct preparation {
     struct perf_event_spec specs[PROCESS_EVENTS_MAX];
     size_t spec_count;
     struct buf events; /* for the probe */
-    char probe[PATH_MAX], mpi_probe[PATH_MAX];
+    char probe[PATH_MAX], mpi_probe[PATH_MAX], calls_probe[PATH_MAX];
     char flags[48];
     struct rlimit files;
     bool files_known;
@@ -163,19 +163,38 @@ static void prepare_boards(const struct preparation *preparation)
         log_info("what programs count is not read: no folder can be made in " BOARD_FOLDER ": %s", err_text(err));
 }
 
+/* Where the kernel does not count for us, libc's functions are counted in the programs. */
+static enum err prepare_calls_probe(struct preparation *preparation)
+{
+    enum err err = ABSENT;
+    if (preparation->probe[0] && run_boards_folder(&watch.ticks.boards))
+        err = self_find_calls_probe(preparation->calls_probe, sizeof preparation->calls_probe);
+    if (err)
+        preparation->calls_probe[0] = '\0';
+    return err;
+}
+
 /* Last of all: what we ourselves start before is not the command's. */
-static void prepare_calls(const struct preparation *preparation, const struct run_settings *settings)
+static void prepare_calls(struct preparation *preparation, const struct run_settings *settings)
 {
     char why[512] = "", agent[512] = "";
     if (!settings->calls || watch.ticks.fd < 0)
         return;
-    if (run_calls_open(&watch.ticks.calls, settings->calls, why, sizeof why) == OK)
-        return;
-    enum err err = run_tell_begin_counted(&preparation->job, &preparation->limits, clock_realtime_ns(),
-                                          settings->calls == RUN_CALLS_TIME, agent, sizeof agent);
-    watch.ticks.calls.by_agent = !err;
-    if (err)
-        log_warn("cannot count system calls: %s%s%s", why, agent[0] ? "; and the agent of this node says: " : "", agent);
+    enum err err = run_calls_open(&watch.ticks.calls, settings->calls, why, sizeof why);
+    if (err) {
+        err = run_tell_begin_counted(&preparation->job, &preparation->limits, clock_realtime_ns(),
+                                     settings->calls == RUN_CALLS_TIME, agent, sizeof agent);
+        watch.ticks.calls.by_agent = !err;
+    }
+    const char *between = agent[0] ? "; and the agent of this node says: " : "";
+    if (!err) {
+        ticks_tell_way(&watch.ticks, SYSCALL_WAY_KERNEL);
+    } else if (prepare_calls_probe(preparation) == OK) {
+        ticks_tell_way(&watch.ticks, SYSCALL_WAY_LIBC);
+        log_info("system calls are counted where programs make them through libc: %s%s%s", why, between, agent);
+    } else {
+        log_warn("cannot count system calls: %s%s%s", why, between, agent);
+    }
 }
 
 static void prepare(struct preparation *preparation, const struct run_settings *settings)
@@ -207,7 +226,8 @@ static enum err start(const struct preparation *preparation, const struct run_se
 {
     struct launch_probe probe = {
         .library = preparation->probe,
-        .also = { preparation->mpi_probe },
+        .also = { preparation->mpi_probe, preparation->calls_probe },
+        .calls = preparation->calls_probe[0] && settings->calls == RUN_CALLS_TIME ? "time" : NULL,
         .spool = watch.spool.spool,
         .flags = preparation->flags,
         .boards = run_boards_folder(&watch.ticks.boards),

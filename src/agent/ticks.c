@@ -84,3 +84,10 @@ void ticks_read(struct ticks *ticks)
     ticks_sample(ticks);
     sample_programs(ticks, false);
 }
+
+void ticks_tell_way(struct ticks *ticks, enum syscall_way way)
+{
+    batch_reset(&ticks->batch);
+    program_sets_add_way(&ticks->batch, way);
+    sample_writer_add(&ticks->out, &ticks->batch);
+}

@@ -5,6 +5,7 @@
 #include "agent/run_boards.h"
 #include "agent/run_calls.h"
 #include "agent/sample_writer.h"
+#include "model/program_sets.h"
 #include "sample/samplers.h"
 
 struct ticks {
@@ -34,5 +35,8 @@ void ticks_sample_programs(struct ticks *ticks);
 
 /* No more ticks; what is counted of the programs is kept for the end. */
 void ticks_leave(struct ticks *ticks);
+
+/* How system calls are counted in this run: model/program_sets.h. */
+void ticks_tell_way(struct ticks *ticks, enum syscall_way way);
 
 #endif

@@ -14,6 +14,7 @@
 
 #define PROBE_NAME "libsonde-process.so"
 #define MPI_PROBE_NAME "libsonde-mpi.so"
+#define CALLS_PROBE_NAME "libsonde-calls.so"
 
 /* From the folder of the executable; SONDE_LIB_FROM_BIN is told by the build. */
 static const char *const folders[] = { ".", SONDE_LIB_FROM_BIN, "../lib/sonde", "../probe", "../probe/mpi", "../modules" };
@@ -90,6 +91,11 @@ enum err self_load_module(const struct self_module *module, const void **constan
 enum err self_find_mpi_probe(char *path, size_t size)
 {
     return self_find(MPI_PROBE_NAME, path, size);
+}
+
+enum err self_find_calls_probe(char *path, size_t size)
+{
+    return self_find(CALLS_PROBE_NAME, path, size);
 }
 
 enum err self_find_probe(char *path, size_t size)

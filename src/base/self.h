@@ -34,6 +34,7 @@ enum err self_load_module(const struct self_module *module, const void **constan
 /* The probe library. */
 enum err self_find_probe(char *path, size_t size);
 enum err self_find_mpi_probe(char *path, size_t size);
+enum err self_find_calls_probe(char *path, size_t size); /* the one for system calls through libc */
 
 /* Gives back the pages of code and constants, the libraries' too: they stay in the kernel's cache, and those that are
  * still needed come back when they are touched, 64 KB at a time. For the moment when another part of the program begins,

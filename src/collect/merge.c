@@ -3,6 +3,7 @@
  * numbers, perf). Samples go their own way (series). What the steps decide by: docs/merge.md. */
 #include "collect/merge.h"
 
+#include "collect/calls_floor.h"
 #include "collect/identity.h"
 #include "collect/inits.h"
 #include "collect/numbers.h"
@@ -207,7 +208,7 @@ static enum err merge_all(struct merging *m)
     sum_up(m->run);
     if (!m->run->ended)
         m->run->end_ns = m->events.last_ns > m->run->start_ns ? m->events.last_ns : m->run->start_ns;
-    return OK;
+    return calls_floor_add(m->run, &m->memory->arena);
 }
 
 static void clear_work(struct merging *m)

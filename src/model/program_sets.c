@@ -1,6 +1,8 @@
 /* Names and units of the sets of programs. */
 #include "model/program_sets.h"
 
+#include "base/clock.h"
+
 static const struct metric program_counter[] = {
     { "total", "1", COUNTER, F64, "what the programs have counted so far" },
 };
@@ -43,6 +45,10 @@ static const struct metric syscall_time[] = {
 };
 #undef BUCKET
 
+static const struct metric syscall_way[] = {
+    { "way", "1", GAUGE, U64, "how system calls were counted: 1 in the kernel, 2 in libc, 3 by ptrace" },
+};
+
 #define SET_SIZE(metrics) (sizeof(metrics) / sizeof *(metrics))
 _Static_assert(SET_SIZE(program_counter) == PROGRAM_COUNTER_SIZE, "a name for each metric");
 _Static_assert(SET_SIZE(program_gauge) == PROGRAM_GAUGE_SIZE, "a name for each metric");
@@ -57,3 +63,11 @@ const struct set mpi_set = { "mpi", mpi, SET_SIZE(mpi), "function" };
 const struct set mpi_peer_set = { "mpi_peer", mpi_peer, SET_SIZE(mpi_peer), "ranks" };
 const struct set syscall_set = { "syscall", syscall, SET_SIZE(syscall), "call" };
 const struct set syscall_time_set = { "syscall_time", syscall_time, SET_SIZE(syscall_time), "call" };
+const struct set syscall_way_set = { "syscall_way", syscall_way, SET_SIZE(syscall_way), NULL };
+
+void program_sets_add_way(struct batch *out, enum syscall_way way)
+{
+    struct sample *sample = batch_add(out, &syscall_way_set, clock_realtime_ns(), "");
+    if (sample)
+        sample_set_u64(sample, 0, way);
+}

@@ -34,4 +34,14 @@ extern const struct set syscall_set;
 enum { SYSCALL_BUCKETS = 24 };
 extern const struct set syscall_time_set;
 
+/* How the system calls of a job were counted, which says what is not among them. One sample. */
+enum syscall_way {
+    SYSCALL_WAY_KERNEL = 1, /* all of them, by eBPF */
+    SYSCALL_WAY_LIBC = 2,   /* those that programs make through libc's functions. What else they read and wrote is in the
+                             * instances "read/other" and "write/other": what the kernel counted (/proc/PID/io) beyond those */
+    SYSCALL_WAY_PTRACE = 3, /* all of them, by stopping the program */
+};
+extern const struct set syscall_way_set;
+void program_sets_add_way(struct batch *out, enum syscall_way way);
+
 #endif

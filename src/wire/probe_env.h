@@ -7,6 +7,8 @@
 #define PROBE_ENV_EVENTS "SONDE_EVENTS" /* perf events: "type:config:config1:config2:exclude" in hex, ';' between */
 #define PROBE_ENV_SOCKET "SONDE_SOCKET" /* path of the SEQPACKET socket that takes perf descriptors */
 
+#define PROBE_ENV_CALLS "SONDE_CALLS"   /* for libsonde-calls.so: "time" */
+
 #define PROBE_FLAG_KERNEL 'k' /* the kernel's exit records are listened for: read nothing from /proc per thread */
 #define PROBE_FLAG_DELAYS 'd' /* delay accounting is on: delayacct_blkio_time means something */
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -149,12 +151,82 @@ static void wait_for_events(void)
         wrong += epoll_wait(epoll_fd, &event, 1, 20) != 0;
 }
 
+static void *read_for_ever(void *pipes)
+{
+    char byte;
+    wrong += read(*(int *)pipes, &byte, 1) != -2; /* never returns */
+    return NULL;
+}
+
+/* A thread that waits in a read is cancelled. */
+static void cancel(void)
+{
+    int pipes[2];
+    void *result = NULL;
+    pthread_t thread;
+    if (pipe(pipes) != 0)
+        return;
+    for (int i = 0; i < times; i++) {
+        pthread_create(&thread, NULL, read_for_ever, pipes);
+        if (i % 2)
+            nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+        pthread_cancel(thread);
+        pthread_join(thread, &result);
+        wrong += result != PTHREAD_CANCELED;
+    }
+}
+
+static void write_in_handler(int signal)
+{
+    int kept = errno;
+    (void)signal;
+    wrong += write(null_fd, "", 1) != 1;
+    heard++;
+    errno = kept;
+}
+
+/* Handlers make calls while the program makes the same, both in this thread. */
+static void in_handlers(void)
+{
+    struct sigaction action = { .sa_handler = write_in_handler, .sa_flags = SA_RESTART };
+    struct itimerval timer = { { 0, 200 }, { 0, 200 } }, none = { { 0, 0 }, { 0, 0 } };
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+    while (heard < times) {
+        char byte;
+        wrong += read(zero_fd, &byte, 1) != 1;
+        errno = 0;
+        wrong += close(-1) != -1 || errno != EBADF;
+    }
+    setitimer(ITIMER_REAL, &none, NULL);
+}
+
+/* Past libc's own functions of that name. */
+static void through_stdio(void)
+{
+    FILE *file = fdopen(dup(null_fd), "w");
+    for (int i = 0; file && i < times; i++) {
+        fputs("hello", file);
+        fflush(file);
+    }
+    if (file)
+        fclose(file);
+}
+
+/* Calls of a program that is killed are not lost. */
+static void be_killed(void)
+{
+    work();
+    raise(SIGKILL);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
 } modes[] = {
     { "work", work },           { "now", work },                  { "threads", in_threads },     { "children", in_children },
     { "exec", exec_in_thread }, { "signals", under_signals }, { "events", wait_for_events },
+    { "cancel", cancel },       { "handlers", in_handlers },  { "stdio", through_stdio },    { "killed", be_killed },
 };
 
 static void say(const char *word)

@@ -1,0 +1,110 @@
+/* The board of libsonde-calls.so, and the functions behind the wrapped ones. All of it comes into being when it is first
+ * needed: before the constructors of other libraries have run, in a signal handler, in a child. */
+#include "probe/calls.h"
+
+#include "base/sys.h"
+
+#include <dlfcn.h>
+
+/* What pthread_atfork calls, without the start files that it needs. */
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso);
+
+#define LABELS_ROOM 64
+
+struct board calls_board;
+struct calls_places calls_places[CALLS_SIZE];
+enum calls_way calls_way;
+_Atomic uintptr_t calls_next[CALLS_FUNCTIONS_SIZE];
+
+/* Texts in a row, because pointers would have to be relocated at each start. */
+static const char function_names[] =
+#define X(name) #name "\0"
+    CALLS_FUNCTIONS(X);
+#undef X
+static const char call_names[] =
+#define X(name, bytes) #name "\0"
+    CALLS_LIST(X);
+#undef X
+static const uint8_t returns_bytes[] = {
+#define X(name, bytes) bytes,
+    CALLS_LIST(X)
+#undef X
+};
+
+static const char *name_at(const char *names, int place)
+{
+    for (; place; place--)
+        names += strlen(names) + 1;
+    return names;
+}
+
+uintptr_t calls_find(enum calls_function function)
+{
+    int kept = errno;
+    uintptr_t real = (uintptr_t)dlsym(RTLD_NEXT, name_at(function_names, (int)function));
+    errno = kept;
+    atomic_store_explicit(&calls_next[function], real, memory_order_relaxed);
+    return real;
+}
+
+static enum calls_way way_wanted(void)
+{
+    for (char **entry = environ; entry && *entry; entry++)
+        if (strncmp(*entry, CALLS_ENV "=", sizeof CALLS_ENV) == 0)
+            return strcmp(*entry + sizeof CALLS_ENV, "time") == 0 ? CALLS_TIME : CALLS_COUNT;
+    return CALLS_COUNT;
+}
+
+static uint32_t make_metric(const char *name, const char *labels, const char *unit, const char *help, enum board_type type)
+{
+    uint32_t metric = board_metric(&calls_board, &(struct board_description){
+        .name = name, .labels = labels, .unit = unit, .help = help, .kind = BOARD_COUNTER, .type = type,
+    });
+    return metric ? metric : BOARD_HEAD_SLOTS; /* a place in chunk 0, where nobody looks; not 0, so as not to try again */
+}
+
+/* Whoever comes here at the same time finds the same numbers. */
+uint32_t calls_make(enum calls_call call)
+{
+    int kept = errno;
+    struct calls_places *places = &calls_places[call];
+    char labels[LABELS_ROOM];
+    if (calls_way == CALLS_UNKNOWN)
+        calls_way = way_wanted();
+    board_open(&calls_board, "calls");
+    board_label(labels, 0, sizeof labels, "call", name_at(call_names, (int)call));
+    uint32_t first = make_metric("syscall_calls_total", labels, "", "System calls that returned", BOARD_U64);
+    places->errors = make_metric("syscall_errors_total", labels, "", "System calls that failed", BOARD_U64);
+    if (returns_bytes[call])
+        places->bytes = make_metric("syscall_bytes_total", labels, "bytes", "Bytes that system calls read or wrote", BOARD_U64);
+    if (calls_way == CALLS_TIME)
+        places->ticks = make_metric("syscall_seconds_total", labels, "seconds", "Time in system calls", BOARD_TICKS);
+    atomic_store_explicit(&places->calls, first, memory_order_release);
+    errno = kept;
+    return first;
+}
+
+uint64_t *calls_slot(uint32_t metric)
+{
+    return board_slots(&calls_board, metric);
+}
+
+/* The linker's lock may be held for ever in the child, by a thread that is no more there: what it may call is found before. */
+static void fork_prepare(void)
+{
+    for (int i = 0; i < CALLS_FUNCTIONS_SIZE; i++)
+        if (!atomic_load_explicit(&calls_next[i], memory_order_relaxed))
+            calls_find((enum calls_function)i);
+}
+
+__attribute__((constructor)) static void calls_start(void)
+{
+    __register_atfork(fork_prepare, NULL, NULL, NULL);
+    if (calls_way == CALLS_UNKNOWN)
+        calls_way = way_wanted();
+}
+
+__attribute__((destructor)) static void calls_stop(void)
+{
+    board_end(&calls_board);
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# System calls counted in libc: sonde run -s as a user whom the kernel does not let count. caller says what it does, and whether
+# anything was not as it should be.
+load scene
+
+setup() {
+    scene_setup
+    user=()
+    [ "$(id -u)" -ne 0 ] || user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+    calls_probe=$(dirname "$PROBE")/libsonde-calls.so
+    [ -e "$calls_probe" ] || calls_probe=$BUILD/src/probe/libsonde-calls.so
+    # Where the scene works on copies, the probe stands beside them.
+    [ ! -d "$T/built" ] || cp "$BUILD/src/probe/libsonde-calls.so" "$T/built"
+}
+
+# run_calls [OPTIONS] -- COMMAND…: watched; what it said is in $T/said.
+run_calls() {
+    "${user[@]}" "$SONDE" run "$@" </dev/null >"$T/said" 2>&1
+}
+
+# count CALL [METRIC]: the last sample.
+count() {
+    "${user[@]}" "$SONDE" export -w series --set syscall |
+        tr -d '\r' | awk -F, -v call="$1" -v metric="${2:-calls}" '
+            NR == 1 { for (i = 1; i <= NF; i++) place[$i] = i }
+            $(place["instance"]) == call { last = $(place[metric]) }
+            END { print last }'
+}
+
+@test "calls, errors and bytes are counted exactly, and the way is said" {
+    run_calls -s -- "$TOOLS/caller" now 500
+    grep -q 'done wrong=0' "$T/said"
+    [ "$(count writev)" -eq 500 ]
+    [ "$(count writev bytes)" -eq 3000 ]
+    [ "$(count pread64 bytes)" -eq 2500 ]
+    [ "$(count close)" -ge 500 ]
+    [ "$(count close errors)" -eq 500 ]
+    [ "$(count getppid)" -eq 500 ]
+    [ -z "$(count read time)" ]
+    "${user[@]}" "$SONDE" export -w series --set syscall_way | grep -q ',2.$'
+}
+
+@test "with time, a sleep takes as long as it does" {
+    run_calls --syscall-time -- "$TOOLS/caller" events 20
+    [ "$(count epoll_wait)" -eq 20 ]
+    time_ns=$(count epoll_wait time)
+    [ "$time_ns" -ge 390000000 ]
+    [ "$time_ns" -le 20000000000 ]
+}
+
+@test "threads, children, execs and programs that are killed count" {
+    run_calls -s -- "$TOOLS/caller" threads 100
+    [ "$(count writev)" -eq 2000 ]
+    run_calls -s -- "$TOOLS/caller" children 100
+    grep -q 'done wrong=0' "$T/said"
+    [ "$(count writev)" -eq 500 ]
+    run_calls -s -- "$TOOLS/caller" exec 100
+    grep -q 'done wrong=0' "$T/said"
+    [ "$(count writev)" -eq 100 ]
+    run_calls -s -- "$TOOLS/caller" killed 100 || true
+    [ "$(count writev)" -eq 100 ]
+    run_calls -s -- bash -c "for i in 1 2 3 4 5; do $TOOLS/caller now 20 </dev/null; done"
+    [ "$(count writev)" -eq 100 ]
+}
+
+@test "a wait that is cancelled ends, and signal handlers count too" {
+    run_calls -s -- "$TOOLS/caller" cancel 50
+    grep -q 'done wrong=0' "$T/said"
+    run_calls -s -- "$TOOLS/caller" handlers 2000
+    grep -q 'done wrong=0' "$T/said"
+    heard=$(sed -n 's/^done.*heard=//p' "$T/said")
+    # Besides those of the handlers: "ready" and "done".
+    [ "$(count write)" -eq $((heard + 2)) ]
+    [ "$(count close errors)" -eq "$(count close)" ]
+}
+
+@test "what does not pass libc is told beside it" {
+    run_calls -s -- "$TOOLS/caller" stdio 700
+    [ "$(count write/other)" -ge 700 ]
+    [ "$(count write/other bytes)" -ge 3500 ]
+    [ "$(count write/other)" -le 710 ]
+    [ -x "$TOOLS/caller_static" ] || skip "no static programs here"
+    run_calls -s -- "$TOOLS/caller_static" now 300
+    [ -z "$(count writev 2>/dev/null)" ]
+}
+
+@test "strace counts the same calls" {
+    command -v strace >/dev/null || skip "no strace here"
+    strace -f -c -o counts "$TOOLS/caller" children 40 </dev/null >/dev/null
+    run_calls -s -- "$TOOLS/caller" children 40
+    # Of the others the loader makes some too, which is not libc.
+    for call in writev getppid; do
+        [ "$(count $call)" -eq "$(awk -v call=$call '$NF == call { print $4 }' counts)" ]
+    done
+}
+
+@test "as root the kernel counts, and without probes it is said that nobody does" {
+    run_calls -s --no-probe -- true || true
+    if [ ${#user[@]} -gt 0 ]; then
+        grep -q 'cannot count system calls' "$T/said"
+    fi
+}
+
+@test "the library alone counts for an agent, or for nobody" {
+    mkdir -m 777 "$T/boards"
+    SONDE_BOARDS=$T/boards LD_PRELOAD=$calls_probe "$TOOLS/caller" now 10 </dev/null
+    "$BUILD/tests/board_show" "$T/boards" >shown
+    grep -q '^syscall_calls_total{call="writev"} 10$' shown
+    LD_PRELOAD=$calls_probe "$TOOLS/caller" now 10 </dev/null
+    SONDE_BOARDS=$T/nowhere LD_PRELOAD=$calls_probe "$TOOLS/caller" now 10 </dev/null
+}

@@ -179,8 +179,8 @@ const struct command command_export = {
         "written as \\xNN. JSON keeps such bytes exactly: a text that is not UTF-8 comes with a second key, ending in "
         "_base64.\n\n"
         "With --format extrap, what programs told (MPI calls, system calls, their own counters) is written of several jobs, or "
-        "of profiles of tau's where a file or a folder is named: a line of JSON per job and metric. The size of a job is the number "
-        "of its MPI ranks, else that in its tag 'ranks', else its cores. Jobs that failed or have not ended are left out, which "
+        "of profiles of tau's where a file or a folder is named: a line of JSON per job and metric. The size of a job is the "
+        "number of its MPI ranks, else that in its tag 'ranks', else its cores. Jobs that failed or have not ended are left out, which "
         "is said; what one job has told and another has not is 0 there. Without JOB, the jobs with the name of the last one are "
         "taken.",
     .options = export_options,

@@ -3,6 +3,7 @@
 #include "show/report.h"
 
 #include "base/utf8.h"
+#include "judge/telling.h"
 #include "show/jobs.h"
 #include "tools/unit.h"
 
@@ -232,6 +233,34 @@ static void the_page_about_the_report_shows_it(void **state)
         fail_msg("docs/report.md has another page than tests/show/golden/good.txt");
 }
 
+static void jobs_told(struct facts *job)
+{
+    plain_init(job);
+    told_init(&job->told);
+    telling_example(&job->told);
+    assert_int_equal(mpi_read(&job->mpi, &job->told), OK);
+    assert_int_equal(calls_read(&job->calls, &job->told), OK);
+}
+
+static void forget_told(void)
+{
+    mpi_clear(&facts.mpi);
+    calls_clear(&facts.calls);
+    told_clear(&facts.told);
+}
+
+static void what_programs_told(void **state)
+{
+    (void)state;
+    print(jobs_told, &utf8);
+    is_like("told.txt");
+    fits(80, false);
+    forget_told();
+    print(jobs_told, NULL);
+    is_like("told.json");
+    forget_told();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +273,7 @@ int main(void)
         cmocka_unit_test(a_good_job_has_nothing_to_complain_of),
         cmocka_unit_test(the_page_about_the_report_shows_it),
         cmocka_unit_test(six_pieces_of_advice_are_enough),
+        cmocka_unit_test(what_programs_told),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

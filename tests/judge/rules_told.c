@@ -1,0 +1,164 @@
+/* What programs told: rules on both sides of their thresholds, and silent where a number is not known. */
+#include "judge/says.h"
+
+#include <math.h>
+
+static struct mpi_rank ranks[4];
+static struct mpi_function functions[2];
+static struct call calls[2];
+
+static int fresh_told(void **state)
+{
+    fresh(state);
+    for (uint32_t i = 0; i < 4; i++)
+        ranks[i] = (struct mpi_rank){ .rank = i, .life_s = 100 };
+    functions[0] = (struct mpi_function){ "MPI_Allreduce", { 1000, 60, NAN, NAN, 10, NAN } };
+    functions[1] = (struct mpi_function){ "MPI_Send", { 200000, 20, 1e6, NAN, 0, 0 } };
+    facts.mpi = (struct mpi){ .ranks = ranks, .rank_count = 4, .functions = functions, .function_count = 2, .life_s = 400,
+                              .all = { 201000, 80, 1e6, NAN, 10, NAN }, .own_mean_s = 80, .own_max_s = 80,
+                              .longest = 2, .others_wait_share = 0.02, .messages = NAN, .message_bytes = NAN };
+    calls[0] = (struct call){ "read/pipe", 4, 10, 0, 1e6, NAN };
+    calls[1] = (struct call){ "openat", 6, 100, 10, NAN, NAN };
+    facts.calls = (struct calls){ .list = &calls[1], .count = 1, .classes = &calls[0], .class_count = 1 };
+    return 0;
+}
+
+#define TOLD(name) cmocka_unit_test_setup(name, fresh_told)
+
+static void mpi_imbalance(void **state)
+{
+    (void)state;
+    facts.mpi.others_wait_share = 0.15;
+    facts.mpi.own_max_s = 99;
+    silent("mpi-imbalance");
+    facts.mpi.own_max_s = 100;
+    says("mpi-imbalance", SEVERITY_HINT,
+         "Ranks wait for rank 2 for 15 % of their time: it works 1 min 40 s outside of MPI, ranks do 1 min 20 s on average.",
+         "Give each rank as much to do");
+    facts.mpi.others_wait_share = 0.149;
+    silent("mpi-imbalance");
+    facts.mpi.others_wait_share = 0.4;
+    assert_int_equal(find("mpi-imbalance")->severity, SEVERITY_WASTE);
+    facts.mpi.life_s = 0.99;
+    silent("mpi-imbalance");
+    facts.mpi.life_s = 1;
+    assert_non_null(find("mpi-imbalance"));
+    facts.mpi.rank_count = 1;
+    silent("mpi-imbalance");
+    facts.mpi.rank_count = 4;
+    facts.mpi.own_max_s = NAN;
+    silent("mpi-imbalance");
+    facts.mpi.own_max_s = 100;
+    facts.mpi.others_wait_share = NAN;
+    silent("mpi-imbalance");
+}
+
+static void mpi_time(void **state)
+{
+    (void)state;
+    facts.mpi.all.time_s = 119;
+    silent("mpi-time");
+    facts.mpi.all.time_s = 120;
+    says("mpi-time", SEVERITY_HINT,
+         "30 % of the time of 4 ranks is spent in MPI, most of it in MPI_Allreduce (50 % of it, 1,000 calls).",
+         "Use fewer ranks");
+    facts.mpi.all.time_s = 240;
+    assert_int_equal(find("mpi-time")->severity, SEVERITY_WASTE);
+    facts.mpi.others_wait_share = 0.5;
+    facts.mpi.own_max_s = 200;
+    silent("mpi-time"); /* mpi-imbalance says why */
+    facts.mpi.others_wait_share = 0;
+    facts.mpi.life_s = 0.9;
+    silent("mpi-time");
+    facts.mpi.life_s = NAN;
+    silent("mpi-time");
+}
+
+static void mpi_small_messages(void **state)
+{
+    (void)state;
+    functions[1].sum.small = facts.mpi.all.small = 99999;
+    silent("mpi-small-messages");
+    functions[1].sum.small = facts.mpi.all.small = 100000;
+    says("mpi-small-messages", SEVERITY_HINT,
+         "100,000 MPI messages were smaller than 1 KiB, 50 % of those sent; MPI_Send sent most of them.", "Gather them");
+    functions[1].sum.calls = 200001;
+    silent("mpi-small-messages");
+    functions[1].sum.calls = 200000;
+    facts.mpi.all.time_s = 39;
+    silent("mpi-small-messages");
+    facts.mpi.all.time_s = NAN; /* only counts are known */
+    assert_non_null(find("mpi-small-messages"));
+    facts.mpi.all.small = NAN;
+    silent("mpi-small-messages");
+}
+
+static void small_calls(void **state)
+{
+    (void)state;
+    calls[0].calls = 99999;
+    silent("small-calls");
+    calls[0].calls = 100000;
+    says("small-calls", SEVERITY_HINT, "100,000 calls of read moved only 10 B each, through pipes.", "Gather them");
+    calls[0].bytes = 1024e5;
+    silent("small-calls");
+    calls[0].bytes = 1e6;
+    plain_last(&facts, 101);
+    silent("small-calls");
+    plain_last(&facts, 100);
+    plain_count(&facts, COUNTER_syscr, 1e6);
+    plain_count(&facts, COUNTER_rchar, 1e6);
+    assert_non_null(find("small-calls"));
+    silent("small-io"); /* the same, said better */
+    calls[0].bytes = NAN;
+    silent("small-calls");
+    assert_non_null(find("small-io"));
+}
+
+static void call_errors(void **state)
+{
+    (void)state;
+    calls[1].calls = 20000;
+    calls[1].errors = 9999;
+    silent("call-errors");
+    calls[1].errors = 10000;
+    says("call-errors", SEVERITY_HINT, "10,000 of 20,000 calls of openat failed.", "See what it looks for in vain");
+    calls[1].calls = 20001;
+    silent("call-errors");
+    calls[1].calls = 20000;
+    plain_last(&facts, 101);
+    silent("call-errors");
+    plain_last(&facts, 100);
+    calls[1].name = "futex";
+    calls[1].name_size = 5;
+    silent("call-errors"); /* it waits */
+    calls[1].name = "openat";
+    calls[1].name_size = 6;
+    calls[1].errors = NAN;
+    silent("call-errors");
+}
+
+static void metadata_calls(void **state)
+{
+    (void)state;
+    calls[1].calls = 99999;
+    silent("metadata-calls");
+    calls[1].calls = 100000;
+    says("metadata-calls", SEVERITY_HINT,
+         "Files were opened, looked at or changed in name 100,000 times, 1,000 a second, most of all by openat.",
+         "On a shared file system");
+    plain_last(&facts, 101);
+    silent("metadata-calls");
+    plain_last(&facts, 100);
+    calls[1].name = "openx";
+    calls[1].name_size = 5;
+    silent("metadata-calls");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TOLD(mpi_imbalance), TOLD(mpi_time), TOLD(mpi_small_messages), TOLD(small_calls), TOLD(call_errors), TOLD(metadata_calls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

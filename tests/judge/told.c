@@ -1,0 +1,135 @@
+/* What programs told: the last samples, sums over hosts and runs, figures of MPI and of system calls, and names that are none. */
+#include "judge/calls.h"
+#include "judge/mpi.h"
+
+#include "judge/telling.h"
+#include "tools/unit.h"
+
+static void the_last_known_value_counts(void **state)
+{
+    (void)state;
+    struct told told;
+    told_init(&told);
+    uint64_t times_ns[] = { 1, 2, 3 };
+    union value values[] = { { .f64 = 1 }, { .f64 = 5 }, { .f64 = 99 } };
+    uint8_t known[] = { 1, 1, 0 };
+    struct run_series series = { .set = program_counter_set, .instance = "x", .count = 3, .times_ns = times_ns,
+                                 .values = values, .known = known };
+    assert_int_equal(told_add(&told, &series), OK);
+    assert_int_equal(told.tables[TOLD_COUNTER].count, 1);
+    assert_true(told_value(&told, TOLD_COUNTER, 0, 0) == 5);
+    series.count = 0;
+    assert_int_equal(told_add(&told, &series), OK);
+    told_clear(&told);
+}
+
+static void parts_are_added_and_a_rank_seen_twice_counts_once(void **state)
+{
+    (void)state;
+    struct told told;
+    double three[] = { 3 }, calls[] = { 10, 4e9, NAN, NAN, NAN, NAN, NAN };
+    told_init(&told);
+    telling_between(&told, &program_counter_set, "x", 1, 2, three);
+    telling_between(&told, &program_counter_set, "x", 1, 2, three); /* of another host */
+    assert_true(told_value(&told, TOLD_COUNTER, 0, 0) == 6);
+    telling_between(&told, &mpi_set, "0/MPI_Send", 10, 20, calls);
+    telling_between(&told, &mpi_set, "0/MPI_Send", 11, 19, calls); /* by an agent and by sonde run */
+    assert_true(told_value(&told, TOLD_MPI, 0, MPI_CALLS) == 10);
+    telling_between(&told, &mpi_set, "0/MPI_Send", 30, 40, calls); /* a second mpirun */
+    assert_true(told_value(&told, TOLD_MPI, 0, MPI_CALLS) == 20);
+    told_clear(&told);
+}
+
+static void mpi_in_figures(void **state)
+{
+    (void)state;
+    struct told told;
+    struct mpi mpi;
+    told_init(&told);
+    telling_example(&told);
+    assert_int_equal(mpi_read(&mpi, &told), OK);
+    assert_int_equal(mpi.rank_count, 4);
+    assert_int_equal(mpi.function_count, 3);
+    assert_string_equal(mpi.functions[0].name, "MPI_Barrier");
+    assert_true(mpi.functions[0].sum.calls == 40 && fabs(mpi.functions[0].sum.time_s - 22) < 1e-9);
+    assert_true(fabs(mpi_share(&mpi) - 24.0 / 40) < 1e-9);
+    assert_int_equal(mpi.ranks[mpi.longest].rank, 3);
+    assert_true(fabs(mpi.own_max_s - 8) < 1e-9 && fabs(mpi.own_mean_s - 3.5) < 1e-9);
+    assert_true(fabs(mpi.others_wait_share - 0.65) < 1e-9);
+    assert_true(mpi_waits(&mpi.ranks[0], 0.6) && !mpi_waits(&mpi.ranks[3], 0.1));
+    assert_true(mpi.ranks[0].sum.calls == 150010 && mpi.ranks[0].sum.small == 150000);
+    assert_int_equal(mpi.pair_count, 2);
+    assert_int_equal(mpi.pairs[0].from, 2);
+    assert_true(mpi.messages == 150001);
+    mpi_clear(&mpi);
+    told_clear(&told);
+}
+
+static void names_that_are_none_are_passed_over(void **state)
+{
+    (void)state;
+    static const char *const bad[] = { "", "/", "x/MPI_Send", "-1/MPI_Send", "99999999999/MPI_Send", "3", " 3/MPI_Send" };
+    struct told told;
+    struct mpi mpi;
+    told_init(&told);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        telling_mpi(&told, bad[i], 1, 1, 1, 1, 1, 1, 1);
+    telling(&told, &mpi_peer_set, "1>", (double[]){ 1, 1 });
+    telling(&told, &mpi_peer_set, ">1", (double[]){ 1, 1 });
+    telling(&told, &mpi_peer_set, "1>2>3", (double[]){ 1, 1 });
+    assert_int_equal(mpi_read(&mpi, &told), OK);
+    assert_int_equal(mpi.rank_count, 0);
+    assert_int_equal(mpi.function_count, 0);
+    assert_int_equal(mpi.pair_count, 0);
+    assert_true(isnan(mpi_share(&mpi)));
+    mpi_clear(&mpi);
+    told_clear(&told);
+}
+
+static void counts_alone_are_counts_alone(void **state)
+{
+    (void)state;
+    struct told told;
+    struct mpi mpi;
+    told_init(&told);
+    telling_mpi(&told, "0/MPI_Send", 5, NAN, 10, NAN, NAN, NAN, NAN);
+    telling_mpi(&told, "0/MPI_Recv", 9, NAN, 10, NAN, NAN, NAN, NAN);
+    telling_mpi(&told, "0/", 14, NAN, NAN, NAN, NAN, NAN, NAN);
+    assert_int_equal(mpi_read(&mpi, &told), OK);
+    assert_string_equal(mpi.functions[0].name, "MPI_Recv");
+    assert_true(isnan(mpi_share(&mpi)) && isnan(mpi.own_max_s) && isnan(mpi.all.time_s));
+    mpi_clear(&mpi);
+    told_clear(&told);
+}
+
+static void calls_in_figures(void **state)
+{
+    (void)state;
+    struct told told;
+    struct calls calls;
+    told_init(&told);
+    telling_example(&told);
+    assert_int_equal(calls_read(&calls, &told), OK);
+    assert_int_equal(calls.count, 3);
+    assert_string_equal(calls.list[0].name, "futex");
+    assert_true(calls_waits(&calls.list[0]) && !calls_waits(&calls.list[1]));
+    assert_true(calls.all.calls == 275000); /* parts are not added to what they are parts of */
+    assert_int_equal(calls.class_count, 2);
+    assert_string_equal(calls_class(&calls.classes[0]), "file:ext4");
+    assert_string_equal(calls_class(&calls.list[1]), "");
+    calls_clear(&calls);
+    told_clear(&told);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_known_value_counts),
+        cmocka_unit_test(parts_are_added_and_a_rank_seen_twice_counts_once),
+        cmocka_unit_test(mpi_in_figures),
+        cmocka_unit_test(names_that_are_none_are_passed_over),
+        cmocka_unit_test(counts_alone_are_counts_alone),
+        cmocka_unit_test(calls_in_figures),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

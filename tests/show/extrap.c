@@ -1,0 +1,132 @@
+/* Lines for Extra-P: both forms, padding, what is left out, from profiles and from a store. */
+#include "show/extrap.h"
+
+#include "judge/telling.h"
+#include "tools/store_fixture.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+static char text[100000];
+
+static void write_to_text(struct extrap *extrap, bool has_callpath)
+{
+    char folder[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
+    struct stream stream;
+    temp_dir(folder);
+    temp_join(path, folder, "out");
+    assert_int_equal(stream_open(&stream, path), OK);
+    assert_int_equal(extrap_write(extrap, &stream, has_callpath), OK);
+    stream_close(&stream);
+    int fd = open(path, O_RDONLY);
+    ssize_t size = read(fd, text, sizeof text - 1);
+    text[size > 0 ? size : 0] = '\0';
+    close(fd);
+    temp_remove(folder);
+}
+
+static void add_profile(struct extrap *extrap, const char *id, int32_t size, const char *name, double value, const char *why)
+{
+    struct tau_job job = { .size = size };
+    struct tau_profile profile;
+    const char *told;
+    snprintf(job.id, sizeof job.id, "%s", id);
+    tau_profile_init(&profile, &job);
+    assert_int_equal(tau_profile_add(&profile, TAU_COUNTER, name, "", value, 1), OK);
+    assert_int_equal(extrap_add_profile(extrap, &profile, &told), OK);
+    assert_int_equal(told != NULL, why != NULL);
+    if (why)
+        assert_string_equal(told, why);
+    tau_profile_clear(&profile);
+}
+
+static void profiles_become_lines_and_gaps_zeros(void **state)
+{
+    (void)state;
+    struct extrap extrap;
+    extrap_init(&extrap);
+    add_profile(&extrap, "b", 288, "strace_hits_total{scall=\"access\"}", 2016, NULL);
+    add_profile(&extrap, "a", 36, "tau_time_total{function=\"mpi_send\",x=\"=,\\\"\"}", 0.5, NULL);
+    add_profile(&extrap, "c", -1, "x", 1, "it does not say how many ranks it had");
+    add_profile(&extrap, "d", 4, "tau_metric_proxy_run_total{operation=\"badreturn\"}", 1, "a command in it failed");
+    write_to_text(&extrap, false);
+    assert_string_equal(text,
+        "{\"params\":{\"ranks\":36},\"metric\":\"strace_hits_total{scall=\\\"access\\\"}\",\"value\":0.0}\n"
+        "{\"params\":{\"ranks\":36},\"metric\":"
+        "\"tau_time_total{function=\\\"mpi_send\\\",x=\\\"=,\\\\\\\"\\\"}\",\"value\":0.5}\n"
+        "{\"params\":{\"ranks\":288},\"metric\":\"strace_hits_total{scall=\\\"access\\\"}\",\"value\":2016.0}\n"
+        "{\"params\":{\"ranks\":288},\"metric\":"
+        "\"tau_time_total{function=\\\"mpi_send\\\",x=\\\"=,\\\\\\\"\\\"}\",\"value\":0.0}\n");
+    write_to_text(&extrap, true);
+    assert_non_null(strstr(text, "{\"params\":{\"Processes\":288},\"callpath\":\"strace_hits_total->scall->\\\"access\\\"\","
+                                 "\"metric\":\"Hits\",\"value\":2016.0}\n"));
+    assert_non_null(strstr(text, "\"callpath\":\"tau_time_total->function->\\\"mpi_send\\\"->x->\\\"=,\\\\\\\"\\\"\",\"metric\":"
+                                 "\"Time (s)\",\"value\":0.5}\n"));
+    extrap_clear(&extrap);
+}
+
+/* A run with one series of MPI. */
+static void file_job(struct store *store, const char *id, const char *tags, unsigned ranks, uint8_t exit_code)
+{
+    struct fake_run fake;
+    struct run_series series[16];
+    static uint64_t times_ns[] = { 1700000001000000000ull };
+    static union value values[] = { { .u64 = 7 }, { .u64 = 2000000000 }, { .u64 = 64 }, { .u64 = 0 }, { .u64 = 0 },
+                                    { .u64 = 0 }, { .u64 = 4000000000 } };
+    static uint8_t known[] = { 1, 1, 1, 1, 1, 1, 1 };
+    static char names[16][32];
+    fake_run_make(&fake, &(struct fake_shape){ .run_id = id, .job_id = id, .tags = tags, .processes = 1 });
+    for (unsigned i = 0; i < 2 * ranks; i++) {
+        snprintf(names[i], sizeof names[i], "%u/%s", i / 2, i % 2 ? "MPI_Send" : "");
+        series[i] = (struct run_series){ .set = mpi_set, .instance = names[i], .count = 1, .times_ns = times_ns,
+                                         .values = values, .known = known };
+    }
+    fake.run.series = series;
+    fake.run.series_count = 2 * ranks;
+    fake.run.exit_code = exit_code;
+    fake.run.status_known = true;
+    fixture_file(store, &fake.run);
+    fake_run_clear(&fake);
+}
+
+static const char *add_job(struct extrap *extrap, struct store *store, const char *id)
+{
+    struct store_job job = fixture_job(store, id);
+    const char *why;
+    assert_int_equal(extrap_add_job(extrap, store, &job, &why), OK);
+    store_job_clear(&job);
+    return why;
+}
+
+static void jobs_become_lines_and_crashed_ones_are_left_out(void **state)
+{
+    struct store *store = ((struct store_fixture *)*state)->store;
+    struct extrap extrap;
+    extrap_init(&extrap);
+    file_job(store, "two", "", 2, 0);
+    file_job(store, "four", "", 4, 0);
+    file_job(store, "bad", "", 4, 1);
+    file_job(store, "tagged", "a:b;ranks:64", 0, 0);
+    assert_null(add_job(&extrap, store, "four"));
+    assert_null(add_job(&extrap, store, "two"));
+    assert_null(add_job(&extrap, store, "tagged"));
+    assert_string_equal(add_job(&extrap, store, "bad"), "it failed");
+    write_to_text(&extrap, false);
+#define LINE(ranks, metric, value) \
+    "{\"params\":{\"ranks\":" ranks "},\"metric\":\"" metric "{function=\\\"mpi_send\\\"}\",\"value\":" value "}\n"
+    const char *two = strstr(text, LINE("2", "tau_hits_total", "14.0"));
+    const char *four = strstr(text, LINE("4", "tau_time_total", "8.0"));
+    assert_true(two && four && two < four);
+    assert_non_null(strstr(text, LINE("64", "tau_hits_total", "0.0")));
+#undef LINE
+    extrap_clear(&extrap);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(profiles_become_lines_and_gaps_zeros),
+        STORE_TEST(jobs_become_lines_and_crashed_ones_are_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

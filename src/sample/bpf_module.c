@@ -20,10 +20,10 @@
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 #define MESSAGE_ROOM 256
 
-enum program { PROGRAM_RETURNED, PROGRAM_FORKED, PROGRAM_BECAME, PROGRAM_ENDED, PROGRAM_ENTERED, PROGRAMS };
+enum program { PROGRAM_RETURNED, PROGRAM_FORKED, PROGRAM_BECAME, PROGRAM_ENDED, PROGRAM_JOINED, PROGRAM_ENTERED, PROGRAMS };
 
 /* Attached in this order; the last only while a job wants time. */
-static const char *const program_names[PROGRAMS] = { "returned", "forked", "became", "ended", "entered" };
+static const char *const program_names[PROGRAMS] = { "returned", "forked", "became", "ended", "joined", "entered" };
 
 /* Maps of arrays. */
 enum inner { INNER_BLOCKS, INNER_TIMES, INNER_CLOCKS, INNERS };
@@ -38,6 +38,7 @@ struct bpf {
     size_t owners_size, section_size;
     uint64_t *clocks; /* NULL: nobody wants time */
     uint32_t timed;   /* jobs */
+    bool has_cast, has_groups; /* of the kernel */
 };
 
 /* libbpf's complaint that came last, for the one who asked. */
@@ -61,13 +62,14 @@ static uint32_t read_pid_max(void)
     return number >= 1024 && number <= PID_MAX_GREATEST ? (uint32_t)number : PID_MAX_GREATEST;
 }
 
-/* A function of the kernel that programs may call, of Linux 6.2. */
-static bool has_cast(void)
+/* bpf_rdonly_cast: a function of the kernel that programs may call, of Linux 6.2; and the news of control groups, which a kernel
+ * may be built without. */
+static void look_at_kernel(struct bpf *bpf)
 {
     struct btf *types = btf__load_vmlinux_btf();
-    bool found = types && btf__find_by_name_kind(types, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+    bpf->has_cast = types && btf__find_by_name_kind(types, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+    bpf->has_groups = types && btf__find_by_name_kind(types, "btf_trace_cgroup_attach_task", BTF_KIND_TYPEDEF) > 0;
     btf__free(types);
-    return found;
 }
 
 static struct bpf_map *find_section(const struct bpf *bpf, const char *section)
@@ -108,7 +110,7 @@ static bool set_constant(struct bpf *bpf, const char *name, const void *value, s
 
 static bool set_constants(struct bpf *bpf, const struct bpf_constants *constants)
 {
-    uint8_t can_cast = has_cast();
+    uint8_t can_cast = bpf->has_cast;
     return set_constant(bpf, "results", constants->results, sizeof constants->results)
            && set_constant(bpf, "numbers_32", constants->numbers_32, sizeof constants->numbers_32)
            && set_constant(bpf, "lost_number", &constants->lost_number, sizeof constants->lost_number)
@@ -174,10 +176,14 @@ static void unmap_memory(const void *memory, size_t size)
         munmap((void *)memory, round_to_pages(size));
 }
 
+static struct bpf_program *find_program(const struct bpf *bpf, enum program which)
+{
+    return bpf_object__find_program_by_name(bpf->object, program_names[which]);
+}
+
 static int attach(struct bpf *bpf, enum program which)
 {
-    struct bpf_program *program = bpf_object__find_program_by_name(bpf->object, program_names[which]);
-    bpf->links[which] = program ? bpf_program__attach(program) : NULL;
+    bpf->links[which] = bpf_program__attach(find_program(bpf, which));
     return bpf->links[which] ? 0 : -errno;
 }
 
@@ -207,6 +213,8 @@ static int load(struct bpf *bpf, const struct bpf_constants *constants)
     bpf->object = bpf_object__open_mem(syscalls_object, sizeof syscalls_object, NULL);
     if (!bpf->object)
         return -errno;
+    look_at_kernel(bpf);
+    bpf_program__set_autoload(find_program(bpf, PROGRAM_JOINED), bpf->has_groups);
     int failed = set_constants(bpf, constants) ? set_sizes(bpf) : -EINVAL;
     if (!failed)
         failed = bpf_object__load(bpf->object);
@@ -230,7 +238,7 @@ static int attach_all(struct bpf *bpf)
 {
     int failed = 0;
     for (enum program i = 0; i < PROGRAM_ENTERED && !failed; i++)
-        failed = attach(bpf, i);
+        failed = i == PROGRAM_JOINED && !bpf->has_groups ? 0 : attach(bpf, i);
     return failed;
 }
 
@@ -392,6 +400,19 @@ static void bpf_forget_clock(struct bpf *bpf, uint32_t pid)
         __atomic_store_n(&bpf->clocks[pid], 0, __ATOMIC_RELAXED);
 }
 
+static enum err bpf_add_group(struct bpf *bpf, uint32_t number, const struct syscalls_group *group)
+{
+    uint16_t job = (uint16_t)number;
+    if (!bpf->has_groups)
+        return ABSENT;
+    return err_from_errno(-bpf_map_update_elem(bpf_map__fd(find_map(bpf, "groups")), group, &job, BPF_ANY));
+}
+
+static void bpf_remove_group(struct bpf *bpf, const struct syscalls_group *group)
+{
+    bpf_map_delete_elem(bpf_map__fd(find_map(bpf, "groups")), group);
+}
+
 extern const struct bpf_module sonde_bpf;
 __attribute__((visibility("default"))) const struct bpf_module sonde_bpf = {
     .version = BPF_MODULE_VERSION,
@@ -401,5 +422,7 @@ __attribute__((visibility("default"))) const struct bpf_module sonde_bpf = {
     .add_time = bpf_add_time,
     .stop = bpf_stop,
     .remove = bpf_remove,
+    .add_group = bpf_add_group,
+    .remove_group = bpf_remove_group,
     .forget_clock = bpf_forget_clock,
 };

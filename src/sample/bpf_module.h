@@ -53,6 +53,10 @@ struct bpf_module {
     void (*stop)(struct bpf *bpf, const struct bpf_job *job);
     void (*remove)(struct bpf *bpf, struct bpf_job *job);
 
+    /* Who comes into this control group, or one below it, is of the job from then on. ABSENT: the kernel does not tell. */
+    enum err (*add_group)(struct bpf *bpf, uint32_t number, const struct syscalls_group *group);
+    void (*remove_group)(struct bpf *bpf, const struct syscalls_group *group);
+
     /* A call of this thread that is under way has no known beginning. */
     void (*forget_clock)(struct bpf *bpf, uint32_t pid);
 };

@@ -4,7 +4,9 @@
 #include "sample/job_syscalls.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "base/scan.h"
 #include "base/self.h"
 #include "sample/all.h"
 #include "sample/job_slots.h"
@@ -119,6 +121,39 @@ static enum err look_once(struct calls_sampler *sampler, struct watched *watched
     return err;
 }
 
+/* The number of a hierarchy of v1, which is mounted where the name of a controller is the last word. False: not found. */
+static bool find_hierarchy(const char *mount, uint64_t *number)
+{
+    char text[8192];
+    const char *slash = strrchr(mount, '/');
+    if (!slash || file_read("", "/proc/self/cgroup", text, sizeof text, NULL))
+        return false;
+    size_t size = strcspn(slash + 1, ","); /* "cpu,cpuacct": one of them will do */
+    for (const char *line = text; *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : line + strlen(line)) {
+        const char *at = line, *end = strchr(line, '\n');
+        if (!scan_u64(&at, number) || *at++ != ':')
+            continue;
+        for (size_t word = strcspn(at, ",:"); at < end && word; at += word + (at[word] == ','), word = strcspn(at, ",:"))
+            if (word == size && strncmp(at, slash + 1, size) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* So that nobody who comes into its control group and goes between two looks is missed. */
+static void watch_group(const struct calls_sampler *sampler, struct watched *watched)
+{
+    struct stat folder;
+    uint64_t hierarchy = 0;
+    const char *path = watched->tasks.count ? watched->tasks.folders[0].path : NULL;
+    bool is_found = watched->tasks.unified;
+    for (char **mount = sampler->groups.mounts; path && !is_found && *mount; mount++)
+        is_found = strncmp(path, *mount, strlen(*mount)) == 0 && path[strlen(*mount)] == '/'
+                   && find_hierarchy(*mount, &hierarchy);
+    if (path && is_found && stat(path, &folder) == 0)
+        syscalls_add_group(watched->calls, hierarchy, folder.st_ino);
+}
+
 /* Until there is nobody new: who was not counted when we looked may have started another. */
 static enum err look(struct calls_sampler *sampler, struct watched *watched)
 {
@@ -126,8 +161,11 @@ static enum err look(struct calls_sampler *sampler, struct watched *watched)
     enum err err = OK;
     if (!strcmp(watched->job->source, "run"))
         syscalls_expect(watched->calls, (pid_t)watched->job->pid);
-    for (int i = 0; !err && added && i < LOOKS_MAX; i++)
+    for (int i = 0; !err && (added || i < 2) && i < LOOKS_MAX; i++) { /* twice: some may have come before the group is watched */
         err = look_once(sampler, watched, &added);
+        if (!err && i == 0)
+            watch_group(sampler, watched);
+    }
     return err == NOMEM ? err : OK;
 }
 

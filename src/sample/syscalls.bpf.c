@@ -54,6 +54,27 @@ struct task_struct {
     struct files_struct *files;
 } KERNEL_TYPE;
 
+struct kernfs_node {
+    uint64_t id;
+} KERNEL_TYPE;
+
+struct cgroup_root {
+    int hierarchy_id;
+} KERNEL_TYPE;
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+    struct cgroup *cgroup;
+    struct cgroup_subsys_state *parent;
+} KERNEL_TYPE;
+
+struct cgroup {
+    struct cgroup_subsys_state self;
+    struct kernfs_node *kn;
+    struct cgroup_root *root;
+} KERNEL_TYPE;
+
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
     unsigned long di, orig_ax;
@@ -72,6 +93,7 @@ struct pt_regs {
 #endif
 
 #define ERRORS_FROM (-4095L)
+#define LEVELS 16     /* of control groups that are looked at */
 #define GENERATIONS 4 /* of places in the table of file systems that are tried */
 
 /* Filled in before loading. */
@@ -120,6 +142,14 @@ struct {
     __type(key, uint32_t);
     __type(value, uint32_t);
 } clocks SEC(".maps");
+
+/* By struct syscalls_group: the job. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, SYSCALLS_GROUPS_MAX);
+    __uint(key_size, sizeof(struct syscalls_group));
+    __uint(value_size, sizeof(uint16_t));
+} groups SEC(".maps");
 
 static __always_inline uint16_t *owner_of(uint32_t pid)
 {
@@ -355,6 +385,26 @@ int BPF_PROG(ended, struct task_struct *task)
     if (!(*owner & SYSCALLS_WAITS))
         count_exit(task, *owner & SYSCALLS_JOB);
     *owner = 0;
+    return 0;
+}
+
+/* A process has come into a control group: is it, or one above it, a job's? */
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(joined, struct cgroup *group, const char *path, struct task_struct *task)
+{
+    uint16_t *owner = owner_of((uint32_t)task->pid), *job = NULL;
+    struct syscalls_group key = { .hierarchy = (uint64_t)(int64_t)group->root->hierarchy_id };
+    if (!owner || *owner)
+        return 0;
+    for (int level = 0; level < LEVELS && !job; level++) {
+        key.id = group->kn->id;
+        job = bpf_map_lookup_elem(&groups, &key);
+        if (!group->self.parent)
+            break;
+        group = group->self.parent->cgroup;
+    }
+    if (job && wanted_of(*job) & SYSCALLS_ACTIVE)
+        *owner = *job;
     return 0;
 }
 

@@ -27,6 +27,7 @@ struct syscalls {
 struct syscalls_job {
     struct syscalls *syscalls;
     struct bpf_job bpf;
+    struct syscalls_group group; /* id 0: none */
     bool is_stopped;
 };
 
@@ -153,6 +154,25 @@ enum err syscalls_add(struct syscalls_job *job, pid_t pid)
     return err;
 }
 
+static void leave_group(struct syscalls_job *job)
+{
+    if (job->group.id)
+        job->syscalls->module->remove_group(job->syscalls->bpf, &job->group);
+    job->group.id = 0;
+}
+
+enum err syscalls_add_group(struct syscalls_job *job, uint64_t hierarchy, uint64_t id)
+{
+    struct syscalls_group group = { .id = id, .hierarchy = hierarchy };
+    if (job->is_stopped || (job->group.id == id && job->group.hierarchy == hierarchy))
+        return job->is_stopped ? GONE : OK;
+    leave_group(job);
+    enum err err = job->syscalls->module->add_group(job->syscalls->bpf, job->bpf.number, &group);
+    if (!err)
+        job->group = group;
+    return err;
+}
+
 enum err syscalls_expect(struct syscalls_job *job, pid_t pid)
 {
     if (pid <= 0 || (uint32_t)pid >= job->syscalls->memory.owner_count || job->is_stopped)
@@ -209,6 +229,7 @@ void syscalls_stop(struct syscalls_job *job)
         return;
     job->is_stopped = true;
     __atomic_store_n(&memory->wanted[job->bpf.number], 0, __ATOMIC_RELEASE);
+    leave_group(job);
     job->syscalls->module->stop(job->syscalls->bpf, &job->bpf);
     for (uint32_t i = 0; i < memory->owner_count; i++)
         if ((__atomic_load_n(&memory->owners[i], __ATOMIC_RELAXED) & SYSCALLS_JOB) == job->bpf.number)

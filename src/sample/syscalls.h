@@ -29,6 +29,11 @@ enum err syscalls_begin(struct syscalls *syscalls, bool with_time, struct syscal
  * when they return. The process does not notice. GONE. May be called again for the same process: then nothing happens. */
 enum err syscalls_add(struct syscalls_job *job, pid_t pid);
 
+/* Counts whoever comes into a control group from now on, or into one below it; not those who are there. hierarchy: as in
+ * /proc/self/cgroup, 0 is v2; id: the number of its folder's inode. One for each job: the last. ABSENT: the kernel does not
+ * tell of such comings. */
+enum err syscalls_add_group(struct syscalls_job *job, uint64_t hierarchy, uint64_t id);
+
 /* Counts what a process of ours will start, from its exec on; not the process itself. */
 enum err syscalls_expect(struct syscalls_job *job, pid_t pid);
 void syscalls_expect_no_more(struct syscalls_job *job, pid_t pid); /* what it has started is counted on */

@@ -17,6 +17,14 @@ struct syscalls_owners {
     uint16_t of[SYSCALLS_OWNERS];
 };
 
+/* A control group whose processes are a job's: numbers of groups are unique in a hierarchy only. */
+struct syscalls_group {
+    uint64_t id;
+    uint64_t hierarchy; /* 0: v2 */
+};
+
+#define SYSCALLS_GROUPS_MAX 1024 /* of all jobs */
+
 /* What is wanted for a job. */
 #define SYSCALLS_ACTIVE 1u
 #define SYSCALLS_TIMED 2u

@@ -1,0 +1,125 @@
+#!/usr/bin/env bats
+# System calls counted in the kernel: sonde run -s as root and by the agent for others, jobs that ask, and what is said where
+# it cannot be.
+load scene
+load live
+
+setup() {
+    need_root
+    [ -e "$BUILD/src/modules/sample-bpf.so" ] || skip "sample-bpf.so was not built"
+    live_setup
+    "$SONDE" run -q -s -- true 2>"$T/trial" && [ ! -s "$T/trial" ] || skip "no eBPF here: $(cat "$T/trial")"
+    rm -rf "$T/db/"*
+}
+
+# The last numbers of each call in the store: "read 12 0 345", in the order of names.
+counted() {
+    "$SONDE" export -w series --set syscall --format csv | awk -F, 'NR > 1 { last[$4] = $5 " " $6 " " $7 }
+        END { for (name in last) print name, last[name] }' | sort
+}
+
+# One of them: counted_of NAME COLUMN (1 calls, 2 errors, 3 bytes).
+counted_of() {
+    counted | awk -v name="$1" -v column="$2" '$1 == name { print $(column + 1) }'
+}
+
+# What strace says of a command. It does not count calls that never return.
+straced() {
+    strace -f -c -U name,calls,errors -o "$T/strace" "$@" >/dev/null 2>&1
+    awk 'NR > 2 && $2 ~ /^[0-9]+$/ && $1 != "total" { print $1, $2, $3 + 0 }' "$T/strace" | sort
+}
+
+@test "calls, errors and bytes of a command and its children are in the store" {
+    "$SONDE" run -q -s --no-probe -- sh -c 'dd if=/dev/zero of=/dev/null bs=7 count=1000 2>/dev/null; cat /dev/null /nowhere; true' || :
+    [ "$(counted_of read/device 1)" -ge 1000 ]
+    [ "$(counted_of read/device 3)" -eq 7000 ]
+    [ "$(counted_of write/device 3)" -ge 7000 ]
+    [ "$(counted_of execve 1)" -eq 3 ]
+    [ "$(counted_of exit_group 1)" -eq 3 ]
+    [ "$(counted_of openat 2)" -ge 1 ]
+}
+
+@test "the numbers are those of strace -c -f" {
+    command -v strace >/dev/null || skip "strace is not here"
+    # shellcheck disable=SC2016 # for the other shell
+    set -- bash -c 'for i in 1 2 3; do /bin/true; done; x=$(echo hello); trap : USR1; for i in {1..20}; do kill -USR1 $$; done
+        exec 3<>"$0"; for i in {1..50}; do echo line >&3; done; ! cat /nowhere' "$T/file"
+    straced "$@" >"$T/theirs"
+    "$SONDE" run -q -s --no-probe -- "$@" 2>/dev/null
+    counted | grep -v / | grep -v '^exit' | cut -d' ' -f1-3 >"$T/ours"
+    diff "$T/theirs" "$T/ours"
+}
+
+@test "time is measured when it is asked for" {
+    "$SONDE" run -q --syscall-time --no-probe -- sleep 0.2
+    slept=$("$SONDE" export -w series --set syscall --format csv | awk -F, '$4 == "clock_nanosleep" { last = $8 } END { print last }')
+    [ "$slept" -ge 200000000 ] && [ "$slept" -lt 20000000000 ]
+    "$SONDE" export -w series --set syscall_time --format csv | grep -q clock_nanosleep
+}
+
+@test "what a command leaves behind is counted to its end" {
+    "$SONDE" run -q -s --no-probe -- sh -c '(sleep 0.5; dd if=/dev/zero of=/dev/null bs=1 count=321) >/dev/null 2>&1 </dev/null &'
+    wait_for '[ "$(counted_of read/device 3)" = 321 ]'
+}
+
+@test "a job that asks is counted by the agent, also one that runs already; nobody else is" {
+    start_agent -c /dev/null -p 100ms --sensors syscalls --sink "csv:dir=$T/csv"
+    ! grep -q prog_id /proc/"$AGENT"/fdinfo/*
+    mkfifo "$T/one" "$T/two" "$T/three"
+    for part in one two three; do
+        bash -c "read -r x <'$T/$part'; dd if=/dev/zero of=/dev/null bs=1 count=\$x 2>/dev/null" 3>&- &
+        eval "$part=$!"
+    done
+    "$SONDE" job begin one --pid "$one" -s
+    "$SONDE" job begin two --pid "$two"
+    "$SONDE" job begin three --pid "$three"
+    "$SONDE" ctl syscalls two time
+    grep -q prog_id /proc/"$AGENT"/fdinfo/*
+    echo 111 >"$T/one"; echo 222 >"$T/two"; echo 333 >"$T/three"
+    wait "$one" "$two" "$three"
+    wait_for '[ "$("$SONDE" job --json | jq ".jobs | length")" = 0 ]'
+    wait_for '! grep -q prog_id /proc/"$AGENT"/fdinfo/*'
+    kill "$AGENT"; wait "$AGENT" || :
+    last() { awk -F, -v call="$2" '$8 == call { calls = $9 } END { print calls }' "$T"/csv/*/"$1"/*/syscall.csv; }
+    [ "$(last one read/device)" = 111 ]
+    [ "$(last two read/device)" = 222 ]
+    [ ! -e "$(echo "$T"/csv/*/three/*/syscall.csv)" ]
+    [ "$(echo "$T"/csv/*/two/*/syscall_time.csv)" ]
+    ls "$T"/csv/*/two/*/syscall_time.csv
+    ! ls "$T"/csv/*/one/*/syscall_time.csv
+}
+
+@test "a job by its cgroup is counted, with those that join it" {
+    top=$(findmnt -n -o TARGET -t cgroup2 | head -1)
+    [ -n "$top" ] && mkdir "$top/sonde-calls-$$" || skip "no cgroup v2 to write to"
+    start_agent -c /dev/null -p 100ms --sensors syscalls --sink "csv:dir=$T/csv"
+    "$SONDE" ctl set syscalls.period=100ms
+    "$SONDE" job begin grouped --cgroup "/sonde-calls-$$" -s
+    bash -c "echo \$\$ >$top/sonde-calls-$$/cgroup.procs; for i in 1 2 3 4 5; do /bin/true; done; dd if=/dev/zero of=/dev/null bs=1 count=444 2>/dev/null"
+    "$SONDE" job end grouped
+    kill "$AGENT"; wait "$AGENT" || :
+    rmdir "$top/sonde-calls-$$"
+    awk -F, '$8 == "read/device" { calls = $9 } END { exit calls != 444 }' "$T"/csv/*/grouped/*/syscall.csv
+    awk -F, '$8 == "execve" { calls = $9 } END { exit calls != 6 }' "$T"/csv/*/grouped/*/syscall.csv
+}
+
+@test "a user's run is counted by the agent, and a stranger may not ask for another's job" {
+    start_agent -c /dev/null -p 100ms --sensors syscalls
+    as_nobody "$SONDE" run -s --no-probe -- dd if=/dev/zero of=/dev/null bs=1 count=555 2>"$T/said.user"
+    ! grep -q sonde: "$T/said.user"
+    [ "$(counted_of read/device 3)" = 555 ]
+    "$SONDE" job begin mine --pid $$ --user root
+    run -1 as_nobody "$SONDE" ctl syscalls mine
+    [[ $output == *"what is theirs"* ]]
+    ! grep -q prog_id /proc/"$AGENT"/fdinfo/*
+}
+
+@test "where it cannot be, that is said with a remedy, and the command runs" {
+    mkdir "$T/none"
+    run -7 env SONDE_MODULES="$T/none" "$SONDE" run -s -- sh -c 'exit 7'
+    [[ $output == *"cannot count system calls"*"sample-bpf.so"* ]]
+    run -7 setpriv --bounding-set -bpf,-perfmon,-sys_admin "$SONDE" run -s -- sh -c 'exit 7'
+    [[ $output == *"cannot count system calls"*"CAP_BPF"* ]]
+    run -7 unshare --pid --fork "$SONDE" run -s --no-probe -- sh -c 'exit 7'
+    [[ $output == *"cannot count system calls"*"namespace"* ]]
+}

@@ -1,27 +1,33 @@
 # MPI programs for scenes: compiled once a file for each family that is here, then played under the probe.
 
 MPI_PROBE=${MPI_PROBE:-$BUILD/src/probe/mpi/libsonde-mpi.so}
-MPI_FAMILIES="openmpi mpich"
 
-# All programs of tests/mpi into $BATS_FILE_TMPDIR/FAMILY/.
+# Those that Sonde was built for and that have compilers here.
+mpi_families() {
+    local family
+    for family in openmpi mpich; do
+        if [ -e "$BUILD/src/probe/mpi/libsonde-mpi-$family.so" ] && command -v "mpicc.$family" >/dev/null; then echo "$family"; fi
+    done
+}
+
+# The programs of tests/mpi into $BATS_FILE_TMPDIR/FAMILY/: ring of ring.c, ring-F08 of ring.F90, and so on.
 mpi_compile() {
-    local family source
-    for family in $MPI_FAMILIES; do
+    local family file module
+    for family in $(mpi_families); do
         mkdir -p "$BATS_FILE_TMPDIR/$family"
-        command -v "mpicc.$family" >/dev/null || continue
-        for source in "$SOURCE"/tests/mpi/*.c; do
-            "mpicc.$family" -w -O1 -o "$BATS_FILE_TMPDIR/$family/$(basename "$source" .c)" "$source" -lpthread ||
-                rm -f "$BATS_FILE_TMPDIR/$family/$(basename "$source" .c)"
+        for file in "$SOURCE"/tests/mpi/*.c; do
+            "mpicc.$family" -w -O1 -o "$BATS_FILE_TMPDIR/$family/$(basename "$file" .c)" "$file" -lpthread
+        done
+        "mpicc.$family" -w -shared -fPIC -o "$BATS_FILE_TMPDIR/$family/other_tool.so" "$SOURCE/tests/mpi/tools/other_tool.c"
+        command -v "mpifort.$family" >/dev/null || continue
+        for module in F08 MPI MPIF; do
+            "mpifort.$family" -w "-DUSE_$module" -J "$BATS_FILE_TMPDIR" -o "$BATS_FILE_TMPDIR/$family/ring-$module" \
+                "$SOURCE/tests/mpi/ring.F90"
         done
     done
 }
 
-mpi_need() {
-    [ -e "$MPI_PROBE" ] || skip "Sonde was built without an MPI"
-    command -v "mpicc.$1" >/dev/null || skip "$1 is not here"
-}
-
-# The launcher of a family with N ranks, as words in the array LAUNCH.
+# The launcher of a family with N ranks, as words in the array LAUNCH; one rank needs none.
 mpi_launcher() {
     case $1 in
     openmpi) LAUNCH=(mpirun.openmpi --allow-run-as-root --oversubscribe -n "$2") ;;
@@ -30,17 +36,15 @@ mpi_launcher() {
     [ "$2" -gt 1 ] || LAUNCH=()
 }
 
-# play FAMILY PROGRAM RANKS: runs it under the probe and compares its boards with what it expects.
-play() {
-    mpi_need "$1"
+# Runs a program of a family with ranks under the probe: its boards are in ./boards, what it expects in ./expected.
+mpi_run() {
     local program=$BATS_FILE_TMPDIR/$1/$2
     mpi_launcher "$1" "$3"
+    shift 3
     rm -rf boards expected && mkdir boards expected
-    SONDE_BOARDS=$PWD/boards EXPECT=$PWD/expected LD_PRELOAD=$MPI_PROBE run timeout 120 "${LAUNCH[@]}" "$program"
+    SONDE_BOARDS=$PWD/boards EXPECT=$PWD/expected LD_PRELOAD=${MPI_BEFORE-}$MPI_PROBE${MPI_BEHIND-} \
+        run timeout 120 "${LAUNCH[@]}" "$program" "$@"
     echo "$output"
-    [ "$status" -eq 0 ]
-    [[ $output == *"all is well"* ]]
-    mpi_compare
 }
 
 # Each line that a rank expects is on its board.
@@ -53,4 +57,19 @@ mpi_compare() {
         grep -qxF -e "$line" dumped || { echo "not there: $line; but: $(grep -F -e "${line% *} " dumped)" && missing=1; }
     done <wanted
     [ "$missing" -eq 0 ]
+}
+
+# play PROGRAM RANKS [ARGUMENT…]: in each family; it must run as it would, and its boards must have what it expects.
+play() {
+    local family families
+    families=$(mpi_families)
+    [ -n "$families" ] || skip "no MPI is here"
+    for family in $families; do
+        echo "== $family"
+        [ -e "$BATS_FILE_TMPDIR/$family/$1" ] || { echo "$1 is not there"; continue; }
+        mpi_run "$family" "$@"
+        [ "$status" -eq "${STATUS:-0}" ]
+        [[ $output == *"all is well"* ]]
+        mpi_compare
+    done
 }

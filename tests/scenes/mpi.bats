@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The MPI probe inside real MPI programs of both families: they must run as before, and say (tests/mpi/expect.h) which numbers
-# must be on their boards. Needs the compilers and launchers of OpenMPI and MPICH; what is not here is left out.
+# The MPI probe inside real MPI programs of OpenMPI and MPICH: they must run as before, and they say themselves
+# (tests/mpi/expect.h) which numbers must be on their boards. A family that is not here is left out.
 load scene
 load mpi
 
@@ -8,15 +8,133 @@ setup_file() {
     mpi_compile
 }
 
-@test "OpenMPI: a ring of four ranks" {
-    play openmpi ring 4
+@test "a ring of four ranks, and of one without a launcher" {
+    play ring 4
+    play ring 1
 }
 
-@test "MPICH: a ring of four ranks" {
-    play mpich ring 4
+@test "the same from Fortran: mpif.h, mpi, mpi_f08" {
+    command -v mpifort.openmpi mpifort.mpich || skip "no Fortran compiler"
+    play ring-MPIF 4
+    play ring-MPI 4
+    play ring-F08 4
 }
 
-@test "a ring alone, without a launcher" {
-    play openmpi ring 1
-    play mpich ring 1
+@test "collectives in place, with rubbish where it is allowed" {
+    play together 4
+}
+
+@test "two groups, a grid with edges, a graph of neighbours" {
+    play neighbours 4
+}
+
+@test "messages: shorter than asked, too long, of odd types, looked at first" {
+    play messages 2
+}
+
+@test "requests: persistent, many at once, cancelled, freed, of one's own" {
+    play requests 2
+}
+
+@test "error handlers, operations and attributes that call MPI" {
+    play handlers 1
+}
+
+@test "one-sided communication and files" {
+    play aside 2
+}
+
+@test "threads that all speak at once" {
+    play threads 2
+}
+
+@test "more bytes than an int can tell" {
+    play large 1
+}
+
+@test "a program that wraps MPI itself" {
+    play wraps_mpi 1
+}
+
+@test "ends: without MPI_Finalize, by MPI_Abort, by SIGKILL; the numbers are there" {
+    play ends 1 leaves
+    STATUS=137 play ends 1 killed
+    for family in $(mpi_families); do
+        mpi_run "$family" ends 1 abort
+        [ "$status" -ne 0 ]
+        mpi_compare
+        grep -qx '0 mpi_calls_total{function="MPI_Abort"} 1' dumped
+    done
+}
+
+@test "children of fork and programs that a rank executes" {
+    play ends 1 forks
+}
+
+# Debian's MPICH cannot spawn.
+@test "a spawned program does not mix its ranks with those of its parent" {
+    [[ $(mpi_families) == *openmpi* ]] || skip "OpenMPI is not here"
+    mpi_launcher openmpi 2
+    LAUNCH[-1]=1
+    rm -rf boards expected && mkdir boards expected
+    SONDE_BOARDS=$PWD/boards EXPECT=$PWD/expected LD_PRELOAD=$MPI_PROBE \
+        run timeout 120 "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/openmpi/ends" spawns
+    echo "$output"
+    [ "$status" -eq 0 ]
+    mpi_compare
+    grep -qx -e '-1 mpi_sent_bytes_total{function="MPI_Send"} 4' dumped
+}
+
+@test "another tool keeps its place, before and behind the probe" {
+    for family in $(mpi_families); do
+        for order in BEFORE BEHIND; do
+            unset MPI_BEFORE MPI_BEHIND
+            [ "$order" = BEHIND ] || MPI_BEFORE=$BATS_FILE_TMPDIR/$family/other_tool.so:
+            [ "$order" = BEFORE ] || MPI_BEHIND=:$BATS_FILE_TMPDIR/$family/other_tool.so
+            mpi_run "$family" ring 1
+            [[ $output == *"the other tool has seen 1 barriers"* ]]
+            mpi_compare
+        done
+    done
+}
+
+@test "mpi4py, which loads its MPI late" {
+    /usr/bin/python3 -c 'import mpi4py' 2>/dev/null || skip "no mpi4py"
+    mkdir boards
+    SONDE_BOARDS=$PWD/boards LD_PRELOAD=$MPI_PROBE run timeout 120 mpirun.openmpi --allow-run-as-root --oversubscribe -n 2 \
+        /usr/bin/python3 "$SOURCE/tests/mpi/ring.py"
+    echo "$output"
+    [ "$(grep -c "all is well" <<<"$output")" -eq 2 ]
+    "$BUILD/tests/board_dump" boards >dumped
+    grep -qx '0 mpi_calls_total{function="MPI_Init_thread"} 1' dumped
+    grep -qx '1 mpi_received_bytes_total{function="MPI_Sendrecv"} 40' dumped
+}
+
+@test "counts alone, nothing, and a program without MPI" {
+    [ -n "$(mpi_families)" ] || skip "no MPI is here"
+    for family in $(mpi_families); do
+        SONDE_MPI=counts mpi_run "$family" ring 4
+        [ "$status" -eq 0 ]
+        "$BUILD/tests/board_dump" boards >dumped
+        grep -qx '3 mpi_calls_total{function="MPI_Sendrecv"} 10' dumped
+        ! grep peer dumped
+        SONDE_MPI=off mpi_run "$family" ring 4
+        [ "$status" -eq 0 ]
+        [ -z "$(ls boards)" ]
+    done
+    SONDE_BOARDS=$PWD/boards LD_PRELOAD=$MPI_PROBE run sh -c 'echo untouched; exec /bin/echo too'
+    [ "$output" = "untouched"$'\n'"too" ]
+    [ -z "$(ls boards)" ]
+}
+
+@test "a program that asks MPI without beginning it, and a session" {
+    for family in $(mpi_families); do
+        mpi_run "$family" ends 1 stranger
+        [ "$output" = "all is well" ]
+        "$BUILD/tests/board_dump" boards | grep -qx -e '-1 mpi_calls_total{function="MPI_Initialized"} 1'
+    done
+    [[ $(mpi_families) == *mpich* ]] || skip "OpenMPI 4 has no sessions"
+    mpi_run mpich ends 1 session
+    [ "$output" = "all is well" ]
+    "$BUILD/tests/board_dump" boards | grep -qx -e '0 mpi_calls_total{function="MPI_Barrier"} 7'
 }

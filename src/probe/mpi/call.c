@@ -8,8 +8,6 @@
 #include <sched.h>
 #include <stdio.h>
 
-#define SMALL_BYTES 1024u
-
 struct board call_board;
 BOARD_TLS uintptr_t call_inside;
 
@@ -25,8 +23,15 @@ static const struct {
     [METRIC_SMALL] = { "mpi_small_messages_total", NULL, "Messages of less than 1024 bytes, one to one", BOARD_U64 },
 };
 
-/* One thread at a time, so that the metrics of a function get places side by side. */
 static char describing;
+
+void call_describe_alone(bool begin)
+{
+    while (begin && __atomic_test_and_set(&describing, __ATOMIC_ACQUIRE))
+        sched_yield();
+    if (!begin)
+        __atomic_clear(&describing, __ATOMIC_RELEASE);
+}
 
 static uint32_t describe(const char *function, unsigned metric)
 {
@@ -43,8 +48,7 @@ void call_describe(uint32_t function)
 {
     struct function_metrics *mine = &functions[function];
     uint32_t made[METRICS] = { 0 }, first = BOARD_NONE;
-    while (__atomic_test_and_set(&describing, __ATOMIC_ACQUIRE))
-        sched_yield();
+    call_describe_alone(true);
     board_keep_together(&call_board, METRICS);
     for (unsigned i = 0; i < METRICS; i++)
         if (mine->has & 1u << i) {
@@ -54,7 +58,7 @@ void call_describe(uint32_t function)
     for (unsigned i = METRIC_TICKS; i < METRICS; i++)
         mine->metric[i] = made[i];
     __atomic_store_n(&mine->metric[METRIC_CALLS], first, __ATOMIC_RELEASE);
-    __atomic_clear(&describing, __ATOMIC_RELEASE);
+    call_describe_alone(false);
 }
 
 void call_choose(void)
@@ -75,38 +79,17 @@ static void add_to(uint32_t function, unsigned metric, uint64_t value)
     board_add_u64(slots + CALL_PLACE(functions[function].has, metric), value);
 }
 
-static void add_sent(uint32_t function, int peer, uint32_t messages, uint64_t bytes)
+void call_add_for(const struct persistent *persistent)
 {
-    if (bytes)
-        add_to(function, METRIC_OUT, bytes);
-    if (!messages)
-        return;
-    if (bytes < SMALL_BYTES)
-        add_to(function, METRIC_SMALL, 1);
-    peers_add(peer, messages, bytes);
-}
-
-void call_add(struct call *call)
-{
-    if (call->out | call->messages)
-        add_sent(call->function, call->peer, call->messages, call->out);
-    if (call->in)
-        add_to(call->function, METRIC_IN, call->in);
-    if (call->has & HAS_WAIT) {
-        uint64_t bytes = call->out + call->in + call->arrived;
-        board_add_u64(call->slots + CALL_PLACE(call->has, METRIC_WAIT),
-            wait_ticks(call->function, call->ticks, bytes, call->ranks));
-    }
-    if (call->posted)
-        requests_add(call->kept, call->posted, call->function);
-}
-
-void call_add_for(struct call *call, const struct persistent *persistent)
-{
-    (void)call;
-    add_sent(persistent->function, persistent->peer, persistent->messages, persistent->out);
+    if (persistent->out)
+        add_to(persistent->function, METRIC_OUT, persistent->out);
     if (persistent->in)
         add_to(persistent->function, METRIC_IN, persistent->in);
+    if (!persistent->messages)
+        return;
+    if (persistent->out < CALL_SMALL_BYTES)
+        add_to(persistent->function, METRIC_SMALL, 1);
+    peers_add(persistent->peer, persistent->out);
 }
 
 void call_add_bytes(struct call *call, uint32_t function, bool is_out, uint64_t bytes)

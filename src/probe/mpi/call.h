@@ -40,33 +40,33 @@ extern struct board call_board;
 extern BOARD_TLS uintptr_t call_inside;
 
 #define CALL_NO_RANK (-1)
+#define CALL_SMALL_BYTES 1024u
 
 struct call {
     uint32_t function, has;
-    uint64_t *slots;        /* of the calls; the others stand behind it */
+    uint64_t *slots;         /* of the calls; the others stand behind it */
     uint64_t begin, ticks;
-    uint64_t out, in;       /* bytes */
-    int32_t peer;           /* rank of the world that out goes to; CALL_NO_RANK: none, or not in the world */
-    uint32_t messages;      /* sent, one to one */
-    uint32_t ranks;         /* that take part; 0: one to one */
-    uint64_t arrived;       /* bytes of requests of others that ended in this call */
-    uint32_t posted;        /* enum request_kind of the request kept, which the call has made; 0: none */
-    uint32_t note;          /* of the request kept, which the call may end */
+    uint64_t out, in;        /* bytes */
+    uint64_t arrived;        /* bytes of requests of others that ended in this call */
+    int32_t peer;            /* rank of the world that out goes to; CALL_NO_RANK: none, or not in the world */
+    uint32_t messages;       /* sent, one to one */
+    uint32_t ranks;          /* that take part; 0: one to one */
+    uint32_t posted;         /* enum request_kind of the request kept, which the call has made; 0: none */
+    uint32_t note;           /* of the request kept, which the call may end */
     MPI_Request kept;
     struct scratch *scratch; /* the same of many; NULL: none of them is followed */
-    MPI_Status own_status;
 };
 
 struct persistent;
 
+/* One thread at a time makes metrics, so that several get places side by side: true at the begin, false at the end. */
+void call_describe_alone(bool begin);
+
 /* Makes the metrics of a function, once. */
 void call_describe(uint32_t function);
 
-/* Adds what steps have found (call->out …) to the slots. */
-void call_add(struct call *call);
-
 /* Adds what a start of a persistent request means to the slots of the function that made it. */
-void call_add_for(struct call *call, const struct persistent *persistent);
+void call_add_for(const struct persistent *persistent);
 
 /* Adds bytes that were received (or written) at last to the slots of the function that posted them. */
 void call_add_bytes(struct call *call, uint32_t function, bool is_out, uint64_t bytes);
@@ -77,7 +77,9 @@ void call_choose(void);
 /* The place of a metric among those that the function has. */
 #define CALL_PLACE(has, metric) __builtin_popcount((has) & ((1u << (metric)) - 1))
 
-static inline uint64_t *call_slots(uint32_t function)
+#define CALL_INLINE static inline __attribute__((always_inline))
+
+CALL_INLINE uint64_t *call_slots(uint32_t function)
 {
     if (__builtin_expect(functions[function].metric[METRIC_CALLS] == BOARD_NONE, 0))
         call_describe(function);
@@ -85,56 +87,37 @@ static inline uint64_t *call_slots(uint32_t function)
 }
 
 /* False: MPI calls itself. */
-static inline __attribute__((always_inline)) bool call_enter(struct call *call, uint32_t function, uint32_t has)
+CALL_INLINE bool call_enter(struct call *call, uint32_t function, uint32_t has)
 {
-    uintptr_t here = (uintptr_t)call;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     if (__builtin_expect(here < call_inside, 0))
         return false;
     call_inside = here;
-    call->slots = call_slots(function);
-    call->function = function;
-    call->has = has;
-    call->out = call->in = 0;
-    call->arrived = 0;
-    call->messages = call->ranks = call->posted = 0;
-    call->scratch = NULL;
-    call->peer = CALL_NO_RANK;
+    *call = (struct call){ .function = function, .has = has, .slots = call_slots(function), .peer = CALL_NO_RANK };
     board_add_u64(call->slots, 1);
     call->begin = board_ticks();
     return true;
 }
 
-static inline __attribute__((always_inline)) void call_time(struct call *call)
+CALL_INLINE void call_time(struct call *call)
 {
     call->ticks = board_ticks() - call->begin;
     board_add_u64(call->slots + 1, call->ticks);
 }
 
-static inline __attribute__((always_inline)) void call_leave(struct call *call)
+CALL_INLINE void call_leave(void)
 {
-    call_add(call);
     call_inside = 0;
 }
 
-static inline void call_leave_plain(const struct call *call)
+CALL_INLINE bool call_enter_counting(uint32_t function)
 {
-    (void)call;
-    call_inside = 0;
-}
-
-static inline __attribute__((always_inline)) bool call_enter_counting(const struct call *call, uint32_t function)
-{
-    uintptr_t here = (uintptr_t)call;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     if (__builtin_expect(here < call_inside, 0))
         return false;
     call_inside = here;
     board_add_u64(call_slots(function), 1);
     return true;
-}
-
-static inline void call_leave_counting(void)
-{
-    call_inside = 0;
 }
 
 #endif

@@ -29,20 +29,30 @@ static int64_t count_at(struct counts counts, int i)
     return ((const int64_t *)counts.list)[i];
 }
 
-static int64_t sum(struct counts counts, int number)
+static bool is_absent(uint64_t absent, int i)
+{
+    return i < 64 && absent >> i & 1;
+}
+
+static int64_t sum_but(struct counts counts, int number, uint64_t absent)
 {
     int64_t all = 0;
     for (int i = 0; i < number; i++)
-        all += count_at(counts, i);
+        all += is_absent(absent, i) ? 0 : count_at(counts, i);
     return all;
 }
 
+static int64_t sum(struct counts counts, int number)
+{
+    return sum_but(counts, number, 0);
+}
+
 /* Types of counts that are 0 need not be types at all. */
-static uint64_t sum_bytes(struct counts counts, const MPI_Datatype *types, int number)
+static uint64_t sum_bytes(struct counts counts, const MPI_Datatype *types, int number, uint64_t absent)
 {
     uint64_t bytes = 0;
     for (int i = 0; i < number; i++)
-        if (count_at(counts, i) > 0)
+        if (count_at(counts, i) > 0 && !is_absent(absent, i))
             bytes += handles_bytes(count_at(counts, i), types[i]);
     return bytes;
 }
@@ -202,26 +212,29 @@ void collectives_alltoallw(struct call *call, const void *sendbuf, struct counts
     struct counts recvcounts, const MPI_Datatype *recvtypes, MPI_Comm comm)
 {
     int others = others_of(call, comm);
-    call->in = sum_bytes(recvcounts, recvtypes, others);
-    call->out = sendbuf == MPI_IN_PLACE ? call->in : sum_bytes(sendcounts, sendtypes, others);
+    call->in = sum_bytes(recvcounts, recvtypes, others, 0);
+    call->out = sendbuf == MPI_IN_PLACE ? call->in : sum_bytes(sendcounts, sendtypes, others, 0);
+}
+
+static int present(int number, uint64_t absent)
+{
+    return number - __builtin_popcountll(absent);
 }
 
 void neighbor_allgather(struct call *call, int64_t sendcount, MPI_Datatype sendtype, int64_t recvcount,
     MPI_Datatype recvtype, MPI_Comm comm)
 {
-    int sources, destinations;
-    handles_neighbours(comm, &sources, &destinations);
-    call->out = handles_bytes(sendcount * destinations, sendtype);
-    call->in = handles_bytes(recvcount * sources, recvtype);
+    struct neighbours all = handles_neighbours(comm);
+    call->out = handles_bytes(sendcount * present(all.destinations, all.absent), sendtype);
+    call->in = handles_bytes(recvcount * present(all.sources, all.absent), recvtype);
 }
 
 void collectives_neighbor_allgatherv(struct call *call, int64_t sendcount, MPI_Datatype sendtype, struct counts recvcounts,
     MPI_Datatype recvtype, MPI_Comm comm)
 {
-    int sources, destinations;
-    handles_neighbours(comm, &sources, &destinations);
-    call->out = handles_bytes(sendcount * destinations, sendtype);
-    call->in = handles_bytes(sum(recvcounts, sources), recvtype);
+    struct neighbours all = handles_neighbours(comm);
+    call->out = handles_bytes(sendcount * present(all.destinations, all.absent), sendtype);
+    call->in = handles_bytes(sum_but(recvcounts, all.sources, all.absent), recvtype);
 }
 
 void neighbor_alltoall(struct call *call, int64_t sendcount, MPI_Datatype sendtype, int64_t recvcount,
@@ -233,17 +246,15 @@ void neighbor_alltoall(struct call *call, int64_t sendcount, MPI_Datatype sendty
 void collectives_neighbor_alltoallv(struct call *call, struct counts sendcounts, MPI_Datatype sendtype,
     struct counts recvcounts, MPI_Datatype recvtype, MPI_Comm comm)
 {
-    int sources, destinations;
-    handles_neighbours(comm, &sources, &destinations);
-    call->out = handles_bytes(sum(sendcounts, destinations), sendtype);
-    call->in = handles_bytes(sum(recvcounts, sources), recvtype);
+    struct neighbours all = handles_neighbours(comm);
+    call->out = handles_bytes(sum_but(sendcounts, all.destinations, all.absent), sendtype);
+    call->in = handles_bytes(sum_but(recvcounts, all.sources, all.absent), recvtype);
 }
 
 void collectives_neighbor_alltoallw(struct call *call, struct counts sendcounts, const MPI_Datatype *sendtypes,
     struct counts recvcounts, const MPI_Datatype *recvtypes, MPI_Comm comm)
 {
-    int sources, destinations;
-    handles_neighbours(comm, &sources, &destinations);
-    call->out = sum_bytes(sendcounts, sendtypes, destinations);
-    call->in = sum_bytes(recvcounts, recvtypes, sources);
+    struct neighbours all = handles_neighbours(comm);
+    call->out = sum_bytes(sendcounts, sendtypes, all.destinations, all.absent);
+    call->in = sum_bytes(recvcounts, recvtypes, all.sources, all.absent);
 }

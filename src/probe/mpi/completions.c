@@ -3,15 +3,14 @@
 #include "probe/mpi/completions.h"
 
 #include "probe/mpi/requests.h"
-#include "probe/mpi/scratch.h"
 
 static void completed(struct call *call, uint32_t note, const MPI_Status *status)
 {
     struct request request = requests_read(note);
-    bool is_out = request.kind == REQUEST_OUT;
-    if (!note || (request.persistent && !request.persistent->receives))
+    bool is_message = request.kind == REQUEST_IN || request.kind == REQUEST_PERSISTENT;
+    if (!note || (request.persistent && !request.persistent->receives) || (is_message && completions_is_cancelled(status)))
         return;
-    call_add_bytes(call, request.function, is_out, completions_bytes(status));
+    call_add_bytes(call, request.function, request.kind == REQUEST_WRITE, completions_bytes(status));
 }
 
 void keep(struct call *call, const MPI_Request *request)
@@ -30,12 +29,12 @@ void done(struct call *call, int code, const MPI_Request *request, const int *fl
         requests_put_back(call->kept, call->note);
 }
 
-MPI_Status *keep_all(struct call *call, int count, const MPI_Request *requests, MPI_Status *statuses)
+MPI_Status *keep_all(struct call *call, struct scratch_few *few, int count, const MPI_Request *requests, MPI_Status *statuses)
 {
     if (count <= 0 || !requests)
         return statuses;
     uint32_t followed = 0;
-    struct scratch *scratch = scratch_get(count);
+    struct scratch *scratch = scratch_get(few, count);
     if (!scratch)
         return statuses;
     for (int i = 0; i < count; i++) {

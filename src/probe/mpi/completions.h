@@ -4,15 +4,25 @@
 #define SONDE_PROBE_MPI_COMPLETIONS_H
 
 #include "probe/mpi/call.h"
+#include "probe/mpi/scratch.h"
 
-/* Really received or written; 0 when it was cancelled. */
-static inline uint64_t completions_bytes(const MPI_Status *status)
+/* Really received or written. */
+CALL_INLINE uint64_t completions_bytes(const MPI_Status *status)
 {
 #ifdef OPEN_MPI
-    return status->_cancelled ? 0 : status->_ucount;
+    return status->_ucount;
 #else
-    uint32_t high = (uint32_t)status->count_hi_and_cancelled;
-    return high & 1 ? 0 : (uint64_t)(high >> 1) << 32 | (uint32_t)status->count_lo;
+    return (uint64_t)((uint32_t)status->count_hi_and_cancelled >> 1) << 32 | (uint32_t)status->count_lo;
+#endif
+}
+
+/* Only of a request for a message: functions of files leave this part of a status as it was. */
+static inline bool completions_is_cancelled(const MPI_Status *status)
+{
+#ifdef OPEN_MPI
+    return status->_cancelled;
+#else
+    return status->count_hi_and_cancelled & 1;
 #endif
 }
 
@@ -21,7 +31,7 @@ void keep(struct call *call, const MPI_Request *request);
 void done(struct call *call, int code, const MPI_Request *request, const int *flag, const MPI_Status *status);
 
 /* statuses as the caller gave them, NULL when the function has none; returns what to give to MPI. */
-MPI_Status *keep_all(struct call *call, int count, const MPI_Request *requests, MPI_Status *statuses);
+MPI_Status *keep_all(struct call *call, struct scratch_few *few, int count, const MPI_Request *requests, MPI_Status *statuses);
 void done_all(struct call *call, int code, int count, const MPI_Request *requests, const int *flag, const MPI_Status *statuses);
 void done_any(struct call *call, int code, int count, const int *index, const int *flag, const MPI_Status *status);
 void done_some(struct call *call, int code, int count, const int *done, const int *indices, const MPI_Status *statuses);

@@ -10,11 +10,11 @@ BEFORE = {"own", "keep", "keep_all", "forget_type", "forget_communicator", "forg
 ALWAYS = {"done", "done_all", "done_any", "done_some"}
 # What each step counts, so that a function has no metric that stays at 0 for ever.
 COUNTS = {
-    "OUT": {"sent", "put", "put_unless", "posted_out", "written", "bcast", "gather", "gatherv", "scatter", "scatterv",
+    "OUT": {"sent", "put", "put_unless", "posted_write", "written", "bcast", "gather", "gatherv", "scatter", "scatterv",
             "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce", "exscan", "reduce",
             "reduce_scatter", "reduce_scatter_block", "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall",
             "neighbor_alltoallv", "neighbor_alltoallw"},
-    "IN": {"received", "posted_in", "got", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather",
+    "IN": {"received", "posted", "posted_read", "got", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather",
            "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce", "exscan", "reduce", "reduce_scatter",
            "reduce_scatter_block", "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall",
            "neighbor_alltoallv", "neighbor_alltoallw"},
@@ -100,9 +100,11 @@ def call_of(step, extra=""):
 
 
 def before(step):
-    target = {"own": "status", "keep_all": "array_of_statuses"}.get(word(step))
-    if target and target in step:
-        return f"    {target} = {call_of(step)};"
+    if word(step) == "own":
+        return "    status = own(&sonde_status, status);"
+    if word(step) == "keep_all":
+        target = "array_of_statuses = " if "array_of_statuses" in step else ""
+        return f"    {target}{call_of(step, ', &sonde_few')};"
     return f"    {call_of(step)};"
 
 
@@ -122,26 +124,29 @@ def mask_of(steps):
 
 def wrapper(number, name, declared, steps):
     result, parameters, names = declared
+    words = {word(s) for s in steps}
     given = ", ".join(n for n in names if n)
     head = f"({', '.join(parameters)})"
     lines = [f"static {result} full_{name}{head}", "{",
              "    struct call sonde_call;",
+             *(["    MPI_Status sonde_status;"] if "own" in words else []),
+             *(["    struct scratch_few sonde_few;"] if "keep_all" in words else []),
              f"    if (!call_enter(&sonde_call, {number}, {mask_of(steps)}))",
              f"        return real.{name}({given});",
              *(before(s) for s in steps if word(s) in BEFORE),
              f"    {result} sonde_code = real.{name}({given});",
              "    call_time(&sonde_call);",
              *after(steps),
-             "    call_leave(&sonde_call);" if steps else "    call_leave_plain(&sonde_call);",
+             *([f"    add(&sonde_call, {mask_of(steps)});"] if steps else []),
+             "    call_leave();",
              "    return sonde_code;", "}", ""]
     if name in ALWAYS_FULL:
         return "\n".join(lines)
     lines += [f"static {result} count_{name}{head}", "{",
-             "    struct call sonde_call;",
-             f"    if (!call_enter_counting(&sonde_call, {number}))",
+             f"    if (!call_enter_counting({number}))",
              f"        return real.{name}({given});",
              f"    {result} sonde_code = real.{name}({given});",
-             "    call_leave_counting();",
+             "    call_leave();",
              "    return sonde_code;", "}", ""]
     return "\n".join(lines)
 

@@ -5,23 +5,85 @@
 
 #include "probe/mpi/call.h"
 
+/* An entry is two words, the first one mixed with the second: a reader that sees halves of two entries finds neither. */
+struct handles_entry {
+    uint64_t mixed, value;
+};
+
+enum { HANDLES_TYPES = 256, HANDLES_GROUPS = 64 };
+extern struct handles_entry handles_types[HANDLES_TYPES], handles_groups[HANDLES_GROUPS];
+extern int handles_own_rank, handles_world_size; /* of the world; CALL_NO_RANK: not known */
+
+#ifdef OPEN_MPI
+#define HANDLES_KEY(handle) ((uint64_t)(uintptr_t)(handle))
+#else
+#define HANDLES_KEY(handle) ((uint64_t)(uint32_t)(handle))
+#endif
+
+CALL_INLINE struct handles_entry *handles_place(struct handles_entry *table, size_t size, uint64_t key)
+{
+    return &table[(key * 0x9e3779b97f4a7c15u) >> 40 & (size - 1)];
+}
+
+CALL_INLINE bool handles_find(const struct handles_entry *entry, uint64_t key, uint64_t *value)
+{
+    uint64_t mixed = __atomic_load_n(&entry->mixed, __ATOMIC_RELAXED);
+    *value = __atomic_load_n(&entry->value, __ATOMIC_RELAXED);
+    return (mixed ^ *value) == key;
+}
+
+uint64_t handles_ask_size(MPI_Datatype type);
+
+/* Bytes of count items of a type, as they travel. */
+CALL_INLINE uint64_t handles_bytes(int64_t count, MPI_Datatype type)
+{
+    uint64_t size;
+    if (count <= 0 || type == MPI_DATATYPE_NULL)
+        return 0;
+    if (!handles_find(handles_place(handles_types, HANDLES_TYPES, HANDLES_KEY(type)), HANDLES_KEY(type), &size))
+        size = handles_ask_size(type);
+    return (uint64_t)count * size;
+}
+
 struct group_facts {
     int rank;      /* the caller's own */
     int others;    /* ranks that data goes to: those of the communicator, or of the other side of one with two */
     bool has_two_sides;
 };
 
-/* Bytes of count items of a type, as they travel. */
-uint64_t handles_bytes(int64_t count, MPI_Datatype type);
+#define HANDLES_TWO_SIDES (1ull << 63)
+uint64_t handles_ask_group(MPI_Comm comm);
 
-struct group_facts handles_group(MPI_Comm comm);
+CALL_INLINE struct group_facts handles_group(MPI_Comm comm)
+{
+    uint64_t value;
+    if (!handles_find(handles_place(handles_groups, HANDLES_GROUPS, HANDLES_KEY(comm)), HANDLES_KEY(comm), &value))
+        value = handles_ask_group(comm);
+    return (struct group_facts){
+        .rank = (int)(value >> 32 & INT32_MAX),
+        .others = (int)(value & INT32_MAX),
+        .has_two_sides = (value & HANDLES_TWO_SIDES) != 0,
+    };
+}
 
 /* Rank of the world of one in a communicator, or in the group of a window; CALL_NO_RANK: not in this world. */
-int handles_world_rank(MPI_Comm comm, int rank);
+int handles_find_rank(MPI_Comm comm, int rank);
 int handles_world_rank_of_window(MPI_Win win, int rank);
 
-/* How many a process receives from and sends to in a neighbourhood. */
-void handles_neighbours(MPI_Comm comm, int *sources, int *destinations);
+CALL_INLINE int handles_world_rank(MPI_Comm comm, int rank)
+{
+    if (comm == MPI_COMM_WORLD)
+        return rank;
+    return comm == MPI_COMM_SELF ? handles_own_rank : handles_find_rank(comm, rank);
+}
+
+/* How many a process receives from and sends to in a neighbourhood. At the edge of a grid some of them are MPI_PROC_NULL: they
+ * have places in lists of counts, but nothing comes from them. */
+struct neighbours {
+    int sources, destinations;
+    uint64_t absent; /* bits of those at the edge, which are the same in both directions */
+};
+struct neighbours handles_neighbours(MPI_Comm comm);
 
 void handles_forget_type(MPI_Datatype type);
 void handles_forget_groups(void);
@@ -31,9 +93,5 @@ void handles_begin(void);
 #if MPI_VERSION >= 4
 void handles_begin_session(MPI_Session session);
 #endif
-
-/* The caller's rank in the world and its size; CALL_NO_RANK: not known. */
-int handles_own_rank(void);
-int handles_world_size(void);
 
 #endif

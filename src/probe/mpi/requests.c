@@ -4,15 +4,16 @@
 
 enum { LINES = 8192, LINE = 8, TRIES = 4, PERSISTENTS = 8192 };
 
-/* Upper 48 bits: the handle (an address, or a number); lower 16: the kind in two bits, then the function or the place among
+/* Upper 48 bits: the handle (an address, or a number); lower 16: the kind in three bits, then the function or the place among
  * the persistent ones. 0: free. */
 static uint64_t table[LINES][LINE] __attribute__((aligned(64)));
 static struct persistent persistents[PERSISTENTS];
 static uint32_t next_persistent;
 static bool is_shared;
+static unsigned tries = 1; /* lines in which a request may be: more only when one was full */
 static uint32_t lost_metric;
 
-enum { KIND_BITS = 2, NOTE_BITS = 16 };
+enum { KIND_BITS = 3, NOTE_BITS = 16 };
 
 #ifdef OPEN_MPI
 #define KEY(handle) ((uint64_t)(uintptr_t)(handle) << NOTE_BITS)
@@ -48,7 +49,7 @@ static bool take(uint64_t *word, uint64_t expected, uint64_t value)
 /* The word of a handle, NULL when there is none. */
 static uint64_t *find_word(uint64_t key)
 {
-    for (unsigned try = 0; try < TRIES; try++) {
+    for (unsigned try = 0; try < __atomic_load_n(&tries, __ATOMIC_RELAXED); try++) {
         uint64_t *words = line(key, try);
         for (unsigned i = 0; i < LINE; i++)
             if ((__atomic_load_n(&words[i], __ATOMIC_ACQUIRE) ^ key) >> NOTE_BITS == 0 && words[i] != 0)
@@ -77,6 +78,8 @@ static bool add(uint64_t key, uint64_t note)
     }
     for (unsigned try = 0; try < TRIES; try++) {
         uint64_t *words = line(key, try);
+        if (try >= tries)
+            __atomic_store_n(&tries, try + 1, __ATOMIC_RELAXED);
         for (unsigned i = 0; i < LINE; i++)
             if (__atomic_load_n(&words[i], __ATOMIC_RELAXED) == 0 && take(&words[i], 0, key | note))
                 return true;

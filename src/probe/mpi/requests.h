@@ -6,7 +6,7 @@
 
 #include "probe/mpi/call.h"
 
-enum request_kind { REQUEST_IN = 1, REQUEST_OUT = 2, REQUEST_PERSISTENT = 3 };
+enum request_kind { REQUEST_IN = 1, REQUEST_PERSISTENT, REQUEST_READ, REQUEST_WRITE };
 
 /* What each start of a persistent request means. */
 struct persistent {

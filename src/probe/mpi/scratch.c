@@ -32,9 +32,13 @@ static void drop(struct scratch *scratch)
     errno = saved;
 }
 
-struct scratch *scratch_get(int count)
+struct scratch *scratch_get(struct scratch_few *few, int count)
 {
     size_t room = ROOM_MIN;
+    if (count <= SCRATCH_FEW) {
+        few->head = (struct scratch){ 0, SCRATCH_FEW, few->requests, few->statuses, few->notes };
+        return &few->head;
+    }
     for (size_t i = 0; i < SPARES; i++) {
         struct scratch *spare = spares[i] ? __atomic_exchange_n(&spares[i], NULL, __ATOMIC_ACQUIRE) : NULL;
         if (spare && spare->room >= (size_t)count)
@@ -49,6 +53,8 @@ struct scratch *scratch_get(int count)
 
 void scratch_put(struct scratch *scratch)
 {
+    if (!scratch->bytes)
+        return;
     for (size_t i = 0; i < SPARES; i++) {
         scratch = __atomic_exchange_n(&spares[i], scratch, __ATOMIC_ACQ_REL);
         if (!scratch)

@@ -8,14 +8,23 @@
 #include <stdint.h>
 
 struct scratch {
-    size_t bytes, room; /* mapped; requests that fit */
+    size_t bytes, room; /* mapped, 0 on a stack; requests that fit */
     MPI_Request *requests;
     MPI_Status *statuses;
     uint16_t *notes;
 };
 
+/* Most calls have few. On the caller's stack. */
+enum { SCRATCH_FEW = 16 };
+struct scratch_few {
+    struct scratch head;
+    MPI_Request requests[SCRATCH_FEW];
+    MPI_Status statuses[SCRATCH_FEW];
+    uint16_t notes[SCRATCH_FEW];
+};
+
 /* NULL: no memory. */
-struct scratch *scratch_get(int count);
+struct scratch *scratch_get(struct scratch_few *few, int count);
 void scratch_put(struct scratch *scratch);
 
 #endif

@@ -1,6 +1,7 @@
 /* Steps that are not in a hurry. */
 #include "probe/mpi/steps.h"
 
+#include "probe/mpi/peers.h"
 #include "probe/mpi/wait.h"
 
 void put(struct call *call, int target, MPI_Win win, int64_t count, MPI_Datatype datatype)
@@ -26,7 +27,7 @@ void got(struct call *call, int target, int64_t count, MPI_Datatype datatype)
 }
 
 /* From nobody nothing comes; and MPICH answers with one request for all such. */
-void posted_in(struct call *call, const MPI_Request *request, int source)
+void posted(struct call *call, const MPI_Request *request, int source)
 {
     if (source == MPI_PROC_NULL)
         return;
@@ -34,9 +35,15 @@ void posted_in(struct call *call, const MPI_Request *request, int source)
     call->kept = *request;
 }
 
-void posted_out(struct call *call, const MPI_Request *request)
+void posted_read(struct call *call, const MPI_Request *request)
 {
-    call->posted = REQUEST_OUT;
+    call->posted = REQUEST_READ;
+    call->kept = *request;
+}
+
+void posted_write(struct call *call, const MPI_Request *request)
+{
+    call->posted = REQUEST_WRITE;
     call->kept = *request;
 }
 
@@ -58,11 +65,12 @@ void persists(struct call *call, int code, const MPI_Request *request)
 
 void started(struct call *call, int count, const MPI_Request *requests)
 {
+    (void)call;
     for (int i = 0; i < count; i++) {
         uint32_t note = requests_take(requests[i]);
         struct request request = requests_read(note);
         if (note && request.persistent)
-            call_add_for(call, request.persistent);
+            call_add_for(request.persistent);
     }
 }
 
@@ -76,8 +84,9 @@ static bool is_spawned(void)
 static void tell_rank(void)
 {
     wait_learn();
-    if (handles_own_rank() >= 0)
-        board_set_rank(&call_board, handles_own_rank(), handles_world_size());
+    peers_begin(handles_world_size);
+    if (handles_own_rank >= 0)
+        board_set_rank(&call_board, handles_own_rank, handles_world_size);
 }
 
 void began(struct call *call, int threads)
@@ -86,7 +95,9 @@ void began(struct call *call, int threads)
     if (threads == MPI_THREAD_MULTIPLE)
         requests_share();
     handles_begin();
-    if (!is_spawned())
+    if (is_spawned())
+        wait_learn();
+    else
         tell_rank();
 }
 

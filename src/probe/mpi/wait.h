@@ -7,18 +7,39 @@
 
 #include <stdint.h>
 
-enum { WAIT_SIZES = 32, WAIT_RANKS = 16 };
+enum { WAIT_SIZES = 48, WAIT_RANKS = 16 };
 
-/* The least ticks, less one, by the logarithm of ranks and of bytes; 0: none yet. */
+/* What is needed, in ticks, by the logarithm of ranks and of bytes; 0: none yet. */
 struct function_waits {
-    uint32_t least[WAIT_RANKS][WAIT_SIZES];
+    uint64_t needed[WAIT_RANKS][WAIT_SIZES];
 };
 extern struct function_waits function_waits[];
 
-/* Ticks of a call that were waiting. */
-uint64_t wait_ticks(uint32_t function, uint64_t ticks, uint64_t bytes, uint32_t ranks);
+/* What a generous network needs for bytes and ranks of such logarithms. */
+uint64_t wait_generous(unsigned doublings, unsigned size);
 
-/* How long a tick is; known when some time has passed since the board was made, as MPI_Init takes. */
+/* How long a tick is; known when some time has passed since the first question, as MPI_Init takes. */
 void wait_learn(void);
+
+/* 0 for 0, else the place of the highest bit, from 1. */
+static inline unsigned wait_magnitude(uint64_t value, unsigned limit)
+{
+    unsigned bits = value ? 64 - (unsigned)__builtin_clzll(value) : 0;
+    return bits < limit ? bits : limit - 1;
+}
+
+/* Ticks of a call that were waiting. Shared by all threads: who loses a race forgets a number that the next call finds again. */
+static inline uint64_t wait_ticks(uint32_t function, uint64_t ticks, uint64_t bytes, uint32_t ranks)
+{
+    unsigned size = wait_magnitude(bytes, WAIT_SIZES), doublings = wait_magnitude(ranks, WAIT_RANKS);
+    uint64_t *needed = &function_waits[function].needed[doublings][size];
+    uint64_t before = __atomic_load_n(needed, __ATOMIC_RELAXED);
+    if (__builtin_expect(before == 0, 0))
+        before = wait_generous(doublings, size);
+    if (ticks >= before)
+        return ticks - before;
+    __atomic_store_n(needed, ticks + !ticks, __ATOMIC_RELAXED);
+    return 0;
+}
 
 #endif

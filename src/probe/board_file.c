@@ -169,9 +169,10 @@ void board_file_move(struct board *board, const struct board *parent)
     long moved = sys5(SYS_mremap, board->base, board->usable, board->usable, MREMAP_MAYMOVE | MREMAP_FIXED, parent->base);
     if (is_error(moved))
         return;
-    if (rest)
-        sys5(SYS_mremap, board->base + board->usable, rest, rest, MREMAP_MAYMOVE | MREMAP_FIXED,
-             parent->base + board->usable);
+    if (rest
+        && is_error(sys5(SYS_mremap, board->base + board->usable, rest, rest, MREMAP_MAYMOVE | MREMAP_FIXED,
+                         parent->base + board->usable)))
+        board->bytes = board->usable; /* what follows there is the parent's */
     board->base = parent->base;
 }
 
@@ -234,7 +235,7 @@ static bool is_claimed(const char *path, uint32_t uid)
 {
     int fd = sys_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
-        return fd == -EACCES;
+        return false;
     struct stat st;
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
     struct timespec now = { 0 };

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -255,10 +256,11 @@ void board_reader_value(const struct board_reader *reader, size_t place, struct 
     board_metrics_value(&reader->metrics, place, value);
 }
 
-/* A read lease is given only where nobody has the file open for writing, and a mapping counts as that. */
+/* A read lease is given only where nobody has the file open for writing, and a mapping counts as that. Who opens it at that very
+ * moment makes the kernel send a signal, which must not be one that ends us. */
 static bool is_unmapped(const struct board_reader *reader)
 {
-    if (fcntl(reader->fd, F_SETLEASE, F_RDLCK))
+    if (fcntl(reader->fd, F_SETSIG, SIGURG) || fcntl(reader->fd, F_SETLEASE, F_RDLCK))
         return false;
     fcntl(reader->fd, F_SETLEASE, F_UNLCK);
     return true;

@@ -1,11 +1,11 @@
 /* The story of an attachment: who it is, the spool, the tracer beside us, ticks, the end. */
 #include "agent/attach.h"
 
+#include "agent/attach_calls.h"
 #include "agent/attach_record.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "sample/tracer_process.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -19,8 +19,10 @@
 struct attach {
     const struct attach_settings *settings;
     struct attach_target target;
-    struct tracer_process tracer;
+    struct attach_calls calls;
     struct attach_record record;
+    struct batch batch;           /* what was read last */
+    struct syscall_counts counts; /* the same */
     int signal_fd;
     uint64_t start_ns, last_ns, last_calls; /* CLOCK_MONOTONIC; of the last line of progress */
 };
@@ -36,24 +38,36 @@ static int open_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void warn_of_cost(const struct tracer_cost *cost)
+static void tell_way(const struct attach_calls *calls, const char *why)
 {
-    if (cost->traced_ns > cost->bare_ns)
+    const struct tracer_cost *cost = calls->way == SYSCALL_WAY_PTRACE ? &calls->tracer.page->cost : NULL;
+    if (!cost)
+        log_info("the kernel counts, and the program does not notice");
+    else if (cost->traced_ns > cost->bare_ns)
         log_warn("ptrace is slow: while it is watched, each system call of the program takes about %s longer (measured just "
                  "now on this machine; alone the shortest takes %s)", text_duration(cost->traced_ns - cost->bare_ns).s,
                  text_duration(cost->bare_ns).s);
     else
         log_warn("ptrace is slow: while it is watched, each system call of the program takes several microseconds longer");
+    if (cost && why[0])
+        log_info("ptrace is used because the kernel does not count for us: %s", why);
+}
+
+static void read_calls(struct attach *attach)
+{
+    batch_reset(&attach->batch);
+    attach_calls_read(&attach->calls, &attach->batch);
+    attach_calls_gather(&attach->batch, attach->settings->timed, &attach->counts);
 }
 
 static void show_progress(struct attach *attach, uint64_t now_ns)
 {
-    const struct tracer_page *page = attach->tracer.page;
-    uint64_t calls = syscall_counts_calls(&page->counts), elapsed_ns = now_ns - attach->last_ns;
+    uint64_t calls = syscall_counts_calls(&attach->counts), elapsed_ns = now_ns - attach->last_ns;
     if (!attach->settings->shows_progress || !elapsed_ns)
         return;
-    fprintf(stderr, CLEAR_LINE "sonde: %s, %u threads, %s calls, %s per second; Ctrl-C lets go of the program",
-            text_duration((now_ns - attach->start_ns) / NS_PER_S * NS_PER_S).s, (unsigned)page->alive, text_count(calls).s,
+    fprintf(stderr, CLEAR_LINE "sonde: %s, %zu threads, %s calls, %s per second; Ctrl-C lets go of the program",
+            text_duration((now_ns - attach->start_ns) / NS_PER_S * NS_PER_S).s, attach_calls_alive(&attach->calls),
+            text_count(calls).s,
             text_count((uint64_t)((double)(calls - attach->last_calls) * NS_PER_S / (double)elapsed_ns)).s);
     attach->last_ns = now_ns;
     attach->last_calls = calls;
@@ -61,7 +75,8 @@ static void show_progress(struct attach *attach, uint64_t now_ns)
 
 static void tick(struct attach *attach)
 {
-    attach_record_tick(&attach->record, &attach->tracer.page->counts);
+    read_calls(attach);
+    attach_record_tick(&attach->record, &attach->batch);
     show_progress(attach, clock_monotonic_ns());
 }
 
@@ -74,7 +89,7 @@ static int until_ms(uint64_t now_ns, uint64_t then_ns)
 static void watch(struct attach *attach, struct attach_result *result)
 {
     const struct attach_settings *settings = attach->settings;
-    struct pollfd polled[] = { { .fd = attach->tracer.end_fd, .events = POLLIN }, { .fd = attach->signal_fd, .events = POLLIN } };
+    struct pollfd polled[] = { { .fd = attach->calls.end_fd, .events = POLLIN }, { .fd = attach->signal_fd, .events = POLLIN } };
     uint64_t now_ns = attach->start_ns, tick_ns = now_ns + settings->period_ns;
     uint64_t end_ns = settings->duration_ns ? now_ns + settings->duration_ns : UINT64_MAX;
     while (now_ns < end_ns) {
@@ -94,35 +109,46 @@ static void watch(struct attach *attach, struct attach_result *result)
 
 static void finish(struct attach *attach, struct attach_result *result)
 {
-    tracer_process_stop(&attach->tracer);
+    attach_calls_stop(&attach->calls);
     if (attach->settings->shows_progress)
         fputs(CLEAR_LINE, stderr);
     result->watched_ns = clock_monotonic_ns() - attach->start_ns;
-    result->counts = attach->tracer.page->counts;
-    attach_record_tick(&attach->record, &result->counts);
+    read_calls(attach);
+    result->counts = attach->counts;
+    attach_record_tick(&attach->record, &attach->batch);
     result->recorded = attach_record_end(&attach->record, result->spool, sizeof result->spool);
+}
+
+/* It is held: from here on nothing can fail. */
+static void watch_held(struct attach *attach, struct attach_result *result)
+{
+    batch_init(&attach->batch);
+    attach_record_begin(&attach->record, attach->settings, &attach->target, attach->calls.way);
+    attach->start_ns = attach->last_ns = clock_monotonic_ns();
+    watch(attach, result);
+    finish(attach, result);
+    batch_clear(&attach->batch);
+    attach_calls_close(&attach->calls);
 }
 
 enum err attach_watch(const struct attach_settings *settings, struct attach_result *result, struct buf *why)
 {
     struct attach attach = { .settings = settings, .signal_fd = -1 };
+    char why_ptrace[512] = "";
     *result = (struct attach_result){ 0 };
     enum err err = attach_target_read(settings->pid, &attach.target);
     if (!err)
         err = attach_target_check(&attach.target);
     if (!err) {
         attach.signal_fd = open_signals();
-        err = tracer_process_start(&attach.tracer, attach.target.pid, settings->timed);
+        err = attach_calls_open(&attach.calls, attach.target.pid, settings->timed, settings->wants_ptrace, why_ptrace,
+                                sizeof why_ptrace);
     }
     if (err) {
         attach_target_explain(&attach.target, err, why);
     } else {
-        warn_of_cost(&attach.tracer.page->cost);
-        attach_record_begin(&attach.record, settings, &attach.target);
-        attach.start_ns = attach.last_ns = clock_monotonic_ns();
-        watch(&attach, result);
-        finish(&attach, result);
-        tracer_process_close(&attach.tracer);
+        tell_way(&attach.calls, why_ptrace);
+        watch_held(&attach, result);
     }
     if (attach.signal_fd >= 0)
         close(attach.signal_fd);

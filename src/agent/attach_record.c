@@ -4,7 +4,6 @@
 #include "agent/run_record.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "model/program_sets.h"
 
 #include <pwd.h>
 #include <stdio.h>
@@ -41,9 +40,10 @@ static void write_run(struct attach_record *record, const struct attach_settings
 }
 
 void attach_record_begin(struct attach_record *record, const struct attach_settings *settings,
-                         const struct attach_target *target)
+                         const struct attach_target *target, enum syscall_way way)
 {
     struct run_record_facts facts;
+    struct batch batch;
     char path[PATH_MAX];
     *record = (struct attach_record){ .writer.fd = WRITER_NONE, .pid = target->pid };
     run_record_facts(&facts, &(struct run_settings){ .job_id = settings->job_id });
@@ -57,11 +57,11 @@ void attach_record_begin(struct attach_record *record, const struct attach_setti
     writer_init_take(&record->writer, record->spool.fd);
     writer_init_take(&record->last, WRITER_GATHER);
     sample_writer_init(&record->samples, &record->writer);
-    batch_init(&record->batch);
     write_run(record, settings, target, &facts);
-    batch_reset(&record->batch);
-    program_sets_add_way(&record->batch, SYSCALL_WAY_PTRACE);
-    sample_writer_add(&record->samples, &record->batch);
+    batch_init(&batch);
+    program_sets_add_way(&batch, way);
+    sample_writer_add(&record->samples, &batch);
+    batch_clear(&batch);
     writer_flush(&record->writer);
     unseen_counters(&record->reader, (uint32_t)target->pid, false, &record->before);
 }
@@ -88,13 +88,11 @@ static void look_at_process(struct attach_record *record)
     writer_add_alive(&record->last, &alive);
 }
 
-void attach_record_tick(struct attach_record *record, const struct syscall_counts *counts)
+void attach_record_tick(struct attach_record *record, const struct batch *batch)
 {
     if (record->writer.fd == WRITER_NONE)
         return;
-    batch_reset(&record->batch);
-    syscall_counts_sample(counts, clock_realtime_ns(), &record->batch);
-    sample_writer_add(&record->samples, &record->batch);
+    sample_writer_add(&record->samples, batch);
     writer_flush(&record->writer);
     look_at_process(record);
 }
@@ -109,7 +107,6 @@ bool attach_record_end(struct attach_record *record, char *spool, size_t size)
     writer_close(&record->writer);
     writer_close(&record->last);
     sample_writer_clear(&record->samples);
-    batch_clear(&record->batch);
     unseen_close(&record->reader);
     snprintf(spool, size, "%s", record->spool.spool);
     return true;

@@ -6,12 +6,12 @@
 #include "agent/sample_writer.h"
 #include "agent/spool_dir.h"
 #include "agent/unseen.h"
+#include "model/program_sets.h"
 
 struct attach_record {
     struct spool_dir spool;
     struct writer writer; /* WRITER_NONE: there is none */
     struct sample_writer samples;
-    struct batch batch;
     struct unseen_reader reader;
     struct counters before; /* of the process when the watching began */
     struct writer last;     /* what was seen of the process last */
@@ -20,9 +20,10 @@ struct attach_record {
 
 /* Where no spool can be made that is said on stderr, and nothing is recorded. */
 void attach_record_begin(struct attach_record *record, const struct attach_settings *settings,
-                         const struct attach_target *target);
+                         const struct attach_target *target, enum syscall_way way);
 
-void attach_record_tick(struct attach_record *record, const struct syscall_counts *counts);
+/* Writes the samples of calls, and looks what the process has used. */
+void attach_record_tick(struct attach_record *record, const struct batch *batch);
 
 /* False: there is no spool. Clears. */
 bool attach_record_end(struct attach_record *record, char *spool, size_t size);

@@ -16,7 +16,7 @@
 struct attach_options {
     const char *name, *job_id, *out_dir;
     uint64_t duration_ns, period_ns;
-    bool calls, timed, quiet, no_file;
+    bool calls, timed, wants_ptrace, quiet;
 };
 
 static void tell_outcome(const struct attach_result *result, const struct attach_settings *settings)
@@ -50,6 +50,7 @@ static int attach_run(const struct command_call *call)
         log_set_level(-1);
     struct attach_settings settings = {
         .pid = (pid_t)pid, .duration_ns = options->duration_ns, .period_ns = options->period_ns, .timed = options->timed,
+        .wants_ptrace = options->wants_ptrace,
         .shows_progress = !options->quiet && isatty(STDERR_FILENO), .name = options->name, .job_id = options->job_id,
         .out_dir = options->out_dir,
     };
@@ -71,6 +72,8 @@ static const struct option options[] = {
     { .letter = 't', .name = "time-limit", .argument = "SECONDS", .type = OPTION_DURATION, AT(duration_ns), .min = 1,
       .help = "Let go after this time: 30, 1.5, 2m. Without it, when the process ends or at Ctrl-C" },
     { .name = "time", .type = OPTION_FLAG, AT(timed), .help = "Measure the time in each call too" },
+    { .name = "ptrace", .type = OPTION_FLAG, AT(wants_ptrace),
+      .help = "Use ptrace, also where the kernel would count (eBPF, as root)" },
     { .letter = 's', .name = "syscalls", .type = OPTION_FLAG, AT(calls),
       .help = "Watch system calls, which is what sonde attach does anyway; taken for the sake of sonde run -s" },
     { .letter = 'n', .name = "name", .argument = "NAME", .type = OPTION_TEXT, AT(name),
@@ -106,6 +109,7 @@ const struct command command_attach = {
         "'sonde report'.\n\n"
         "The program goes on as it was when sonde lets go of it, at Ctrl-C, SIGTERM, SIGHUP or the end of the time, and "
         "also when sonde is killed.\n\n"
+        "As root the kernel counts (eBPF), and the program does not notice. "
         "A user's own process is watched through ptrace, which makes each of its system calls several microseconds "
         "slower: how much is measured and said on stderr. Time is that between entry and return of a call, less what the "
         "tracer itself takes; of calls shorter than a microsecond it is not to be relied upon.",

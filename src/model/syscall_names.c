@@ -4,7 +4,10 @@
 #include "model/syscall_list.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define UNKNOWN "syscall_"
 
 static const char *const names[SYSCALL_NAMES_MAX] = {
 #define X(number, name) [number] = #name,
@@ -37,7 +40,7 @@ const char *syscall_names_write(unsigned number, char name[SYSCALL_NAME_ROOM])
     const char *known = syscall_names_find(number);
     if (known)
         return known;
-    snprintf(name, SYSCALL_NAME_ROOM, "syscall_%u", number);
+    snprintf(name, SYSCALL_NAME_ROOM, UNKNOWN "%u", number);
     return name;
 }
 
@@ -47,6 +50,19 @@ int syscall_names_number(const char *name)
         if (names[i] && strcmp(names[i], name) == 0)
             return i;
     return -1;
+}
+
+bool syscall_names_read(const char *name, unsigned *number)
+{
+    int known = syscall_names_number(name);
+    char *end = NULL;
+    unsigned long value = SYSCALL_NAMES_MAX;
+    if (known < 0 && strncmp(name, UNKNOWN, sizeof UNKNOWN - 1) == 0)
+        value = strtoul(name + sizeof UNKNOWN - 1, &end, 10);
+    if (known < 0 && (!end || *end || value >= SYSCALL_NAMES_MAX))
+        return false;
+    *number = known < 0 ? (unsigned)value : (unsigned)known;
+    return true;
 }
 
 int syscall_names_from_i386(unsigned number)

@@ -3,6 +3,7 @@
 #ifndef SONDE_MODEL_SYSCALL_NAMES_H
 #define SONDE_MODEL_SYSCALL_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define SYSCALL_NAMES_MAX 512 /* numbers below it are counted; the kernel has less than 480 */
@@ -23,6 +24,9 @@ const char *syscall_names_find(unsigned number);
 
 /* Always a name: "syscall_467" for one that is newer than this build. Returns name or a constant. */
 const char *syscall_names_write(unsigned number, char name[SYSCALL_NAME_ROOM]);
+
+/* The way back from what syscall_names_write wrote. */
+bool syscall_names_read(const char *name, unsigned *number);
 
 /* -1: there is none. */
 int syscall_names_number(const char *name);

@@ -255,3 +255,71 @@ program_ends_well() {
     [ "$status" -eq 1 ]
     [[ "$output" == *"has ended already"* ]]
 }
+
+@test "as root the kernel counts, also for a process that a debugger holds" {
+    need_root
+    "$SONDE" run -s true >said 2>&1
+    ! grep -q 'cannot count' said || skip "no eBPF here"
+    user=()
+    start_caller children 400
+    "$SONDE" attach -v "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+    sonde=$!
+    until_true grep -q 'the kernel counts' "$T/said"
+    [ "$(tracer_of "$program")" = 0 ]
+    go
+    until_true said done
+    let_go
+    [ "$(count writev)" -eq 2000 ]
+    program_ends_well
+}
+
+@test "a process under strace or gdb is left to it, with a word of why" {
+    start_caller work 10
+    command -v strace >/dev/null || skip "no strace here"
+    "${user[@]}" strace -f -o /dev/null -p "$program" 2>/dev/null 3>&- 7>&- &
+    tracer=$!
+    until_true is_traced "$program"
+    run "${user[@]}" "$SONDE" attach "$program"
+    kill "$tracer"
+    wait "$tracer" || true
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"is traced by process $tracer (strace) already"* ]]
+    program_ends_well
+}
+
+@test "Ctrl-Z stops sonde and not the program" {
+    start_caller work 100
+    attach
+    kill -TSTP "$sonde"
+    until_true grep -q '^State:.T' "/proc/$sonde/status"
+    go
+    until_true said done
+    kill -CONT "$sonde"
+    let_go
+    [ "$(count writev)" -eq 100 ]
+    program_ends_well
+}
+
+@test "strace counts the same" {
+    command -v strace >/dev/null || skip "no strace here"
+    touch "$T/counts" && chmod 666 "$T/counts"
+    start_caller threads 30
+    "${user[@]}" strace -f -c -o "$T/counts" -p "$program" 2>/dev/null 3>&- 7>&- &
+    tracer=$!
+    until_true is_traced "$program"
+    go
+    until_true said done
+    kill -INT "$tracer"
+    wait "$tracer" || true
+    program_ends_well
+    rm "$T/in" && mkfifo -m 666 "$T/in" && : >"$T/out"
+    start_caller threads 30
+    attach
+    go
+    until_true said done
+    let_go
+    for call in writev pread64 getppid clone3 close; do
+        [ "$(count $call)" = "$(awk -v call=$call '$NF == call { print $4 }' counts)" ]
+    done
+    program_ends_well
+}

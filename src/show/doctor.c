@@ -2,6 +2,7 @@
 #include "show/doctor.h"
 
 #include "sample/samplers.h"
+#include "show/doctor_calls.h"
 #include "show/doctor_kernel.h"
 #include "show/doctor_parts.h"
 #include "show/doctor_perf.h"
@@ -12,6 +13,7 @@
 #define PARTS "Sonde itself"
 #define KERNEL "What the kernel tells"
 #define EVENTS "Performance events (sonde run -e)"
+#define CALLS "System calls (sonde run -s)"
 #define SAMPLES "Samples"
 
 static const struct check checks[] = {
@@ -34,6 +36,9 @@ static const struct check checks[] = {
     { EVENTS, "in the kernel", false, doctor_perf_kernel },
     { EVENTS, "hardware", false, doctor_perf_hardware },
     { EVENTS, "libpfm4", false, doctor_perf_libpfm },
+    { CALLS, "in the kernel", false, doctor_calls_kernel },
+    { CALLS, "in libc", false, doctor_calls_libc },
+    { CALLS, "in use", false, doctor_calls_in_use },
 };
 
 static struct finding *next_finding(struct doctor *doctor, const char *group, const char *name, bool essential)

@@ -116,10 +116,21 @@ straced() {
 
 @test "where it cannot be, that is said with a remedy, and the command runs" {
     mkdir "$T/none"
-    run -7 env SONDE_MODULES="$T/none" "$SONDE" run -s -- sh -c 'exit 7'
+    run -7 env SONDE_MODULES="$T/none" "$SONDE" run -s --no-probe -- sh -c 'exit 7'
     [[ $output == *"cannot count system calls"*"sample-bpf.so"* ]]
-    run -7 setpriv --bounding-set -bpf,-perfmon,-sys_admin "$SONDE" run -s -- sh -c 'exit 7'
+    run -7 setpriv --bounding-set -bpf,-perfmon,-sys_admin "$SONDE" run -s --no-probe -- sh -c 'exit 7'
     [[ $output == *"cannot count system calls"*"CAP_BPF"* ]]
     run -7 unshare --pid --fork "$SONDE" run -s --no-probe -- sh -c 'exit 7'
     [[ $output == *"cannot count system calls"*"namespace"* ]]
+}
+
+@test "doctor says what counts, what is in use and why" {
+    "$SONDE" doctor --json >"$T/doctor" || :
+    in_use() { jq -r '.. | objects | select(.name? == "in use") | .detail // .reason' "$T/doctor"; }
+    [[ $(in_use) == *eBPF* ]]
+    as_nobody "$SONDE" doctor --json >"$T/doctor" || :
+    [[ $(in_use) == *libsonde-calls.so*"root is needed"* ]]
+    start_agent -c /dev/null -p 100ms --sensors syscalls
+    as_nobody "$SONDE" doctor --json >"$T/doctor" || :
+    [[ $(in_use) == *agent* ]]
 }

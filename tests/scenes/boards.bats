@@ -110,6 +110,24 @@ with_shm() {
     [ "$output" = 1 ]
 }
 
+@test "a program is gone from its board, though a child that never counted has it mapped" {
+    child=$("$TOOLS/speaks" orphan 3>&-)
+    run fact gone
+    kill "$child"
+    [ "$output" = 1 ]
+}
+
+@test "a program with another pid, in a namespace of its own, is there while it is" {
+    need_root
+    unshare --pid --fork --kill-child "$TOOLS/speaks" wait 5 >said & pid=$!
+    until grep -q counted said; do sleep 0.05; done
+    [ "$(fact pid) $(fact gone)" = "1 0" ]
+    kill -KILL "$pid"
+    wait "$pid" || true
+    until [ "$(fact gone)" = 1 ]; do sleep 0.05; done
+    [ "$(values 'speaks_total{part="a"}')" = 5 ]
+}
+
 @test "all descriptors are closed: threads and metrics still come" {
     "$TOOLS/speaks" closes
     [ "$(values 'speaks_total{part="a"}')" = 2 ]

@@ -211,6 +211,21 @@ static int execs_sleep(void)
     return 1;
 }
 
+/* Leaves a child that has the board mapped and never counts, and prints its pid. */
+static int orphans(void)
+{
+    count();
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(1);
+        sleep(60);
+        _exit(0);
+    }
+    printf("%d\n", (int)pid);
+    fflush(stdout);
+    _exit(0);
+}
+
 static int killed(void)
 {
     count();
@@ -423,7 +438,7 @@ static const struct mode {
     { "odd", odd },               { "not-numbers", not_numbers }, { "types", types },
     { "full", full },             { "narrow", narrow },          { "small-files", small_files },
     { "locked", locked },         { "errno", keeps_errno },      { "rank", ranked },
-    { "exec-sleep", execs_sleep },
+    { "exec-sleep", execs_sleep }, { "orphan", orphans },
 };
 
 int main(int argc, char **argv)

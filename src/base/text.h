@@ -18,6 +18,7 @@ struct text text_count(uint64_t count); /* "1,998" */
 struct text text_duration_short(uint64_t ns); /* for tables, 6 wide below 100 days: "25ms", "1.5s", "12m03s" */
 struct text text_bytes_short(uint64_t bytes); /* for tables, at most 4 wide: "512", "1.2G", "60M" */
 struct text text_milli(uint64_t milli); /* 1500 gives "1.5", 2000 gives "2": cores, loads */
+struct text text_tenths(uint64_t milli); /* 1500 gives "1.5", 2000 gives "2.0" */
 struct text text_f64(double value);     /* the shortest form that reads back as the same number: "0.1", "1e+300" */
 
 /* Local time: "2026-11-15 20:17:05". */

@@ -30,7 +30,9 @@ static const struct table_column list_columns[] = {
 
 void list_init(struct list *list, struct terminal terminal, uint64_t now_ns)
 {
-    *list = (struct list){ .terminal = terminal, .now_ns = now_ns };
+    time_t now = (time_t)(now_ns / NS_PER_S);
+    *list = (struct list){ .terminal = terminal };
+    localtime_r(&now, &list->today);
     size_t count = sizeof list_columns / sizeof *list_columns;
     table_init(&list->table, list_columns, count, terminal.utf8);
 }
@@ -80,11 +82,11 @@ bool list_cores_used_milli(const struct store_job *job, uint64_t *milli)
 static struct text start_text(const struct list *list, uint64_t start_ns)
 {
     struct text text = { "" };
-    time_t start = (time_t)(start_ns / NS_PER_S), now = (time_t)(list->now_ns / NS_PER_S);
-    struct tm tm, today;
-    if (start_ns == 0 || !localtime_r(&start, &tm) || !localtime_r(&now, &today))
+    time_t start = (time_t)(start_ns / NS_PER_S);
+    struct tm tm;
+    if (start_ns == 0 || !localtime_r(&start, &tm))
         return text;
-    bool this_year = tm.tm_year == today.tm_year, this_day = this_year && tm.tm_yday == today.tm_yday;
+    bool this_year = tm.tm_year == list->today.tm_year, this_day = this_year && tm.tm_yday == list->today.tm_yday;
     const char *form = list->terminal.width >= WIDE ? "%Y-%m-%d %H:%M:%S"
                        : this_day                   ? "%H:%M"
                        : this_year                  ? "%d %b"
@@ -95,13 +97,10 @@ static struct text start_text(const struct list *list, uint64_t start_ns)
 
 static void add_cores(struct table *table, const struct store_job *job)
 {
-    char cell[64] = "";
-    uint64_t used;
-    if (list_cores_used_milli(job, &used)) {
-        snprintf(cell, sizeof cell, "%.1f", (double)used / 1000);
-        if (job->cores_allowed_milli)
-            snprintf(cell + strlen(cell), sizeof cell - strlen(cell), "/%s", text_milli(job->cores_allowed_milli).s);
-    }
+    char cell[2 * sizeof(struct text)] = "";
+    uint64_t used, allowed = job->cores_allowed_milli;
+    if (list_cores_used_milli(job, &used))
+        snprintf(cell, sizeof cell, "%s%s%s", text_tenths(used).s, allowed ? "/" : "", allowed ? text_milli(allowed).s : "");
     table_add_text(table, PLAIN, cell);
 }
 

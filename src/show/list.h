@@ -6,11 +6,13 @@
 #include "show/table.h"
 #include "store/store.h"
 
+#include <time.h>
+
 struct list {
     struct terminal terminal;
     struct table table;
     size_t jobs;
-    uint64_t now_ns;
+    struct tm today;
 };
 
 void list_init(struct list *list, struct terminal terminal, uint64_t now_ns);

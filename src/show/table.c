@@ -109,8 +109,12 @@ void table_fit(const struct table *table, size_t terminal_width, size_t widths[T
 
 static void pad(struct buf *out, size_t count)
 {
-    while (count--)
-        buf_add_char(out, ' ');
+    char *to = buf_reserve(out, count);
+    if (!to)
+        return;
+    memset(to, ' ', count);
+    to[count] = '\0';
+    out->size += count;
 }
 
 static void print_cell(struct buf *out, const struct terminal *terminal, enum colour colour, struct bytes text, size_t columns,

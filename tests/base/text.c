@@ -60,6 +60,10 @@ static void counts_read_well(void **state)
     assert_string_equal(text_milli(2000).s, "2");
     assert_string_equal(text_milli(3140).s, "3.1");
     assert_string_equal(text_milli(70).s, "0.07");
+    assert_string_equal(text_milli(999).s, "1.00");
+    assert_string_equal(text_tenths(2000).s, "2.0");
+    assert_string_equal(text_tenths(14749).s, "14.7");
+    assert_string_equal(text_tenths(14750).s, "14.8");
 }
 
 static void numbers_are_whole_or_refused(void **state)

@@ -1,0 +1,117 @@
+/* What counting system calls in the kernel costs a program: a command that makes a million of them, bare, beside somebody
+ * who is counted, counted, with time, and under strace -c. By turns; the best of each, in CPU time of the command, since the
+ * machine is shared, and in time passed.
+ *
+ *   bench-syscalls ROUNDS CALLS COMMAND ARGUMENT… */
+#include "sample/syscalls.h"
+
+#include "base/clock.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum way { BARE, BESIDE, COUNTED, TIMED, BESIDE_TIMED, STRACE, WAYS };
+
+static const struct {
+    const char *name;
+    double goal; /* times bare; 0: none */
+    bool is_open, with_time, is_its;
+} ways[WAYS] = {
+    [BARE] = { "bare", 0, false, false, false },
+    [BESIDE] = { "not counted, while another is", 0, true, false, false },
+    [COUNTED] = { "calls, errors, bytes, classes", 1.35, true, false, true },
+    [TIMED] = { "the same with time", 2.0, true, true, true },
+    [BESIDE_TIMED] = { "not counted, while another is, with time", 0, true, true, false },
+    [STRACE] = { "strace -c", 0, false, false, false },
+};
+
+struct cost {
+    double cpu_ns, wall_ns;
+};
+
+static double ns_of(struct timeval time)
+{
+    return (double)time.tv_sec * 1e9 + (double)time.tv_usec * 1e3;
+}
+
+static void become(char **command, bool with_strace)
+{
+    int null = open("/dev/null", O_WRONLY);
+    dup2(null, STDERR_FILENO);
+    if (with_strace) {
+        *--command = "/dev/null";
+        *--command = "-o";
+        *--command = "-c";
+        *--command = "strace";
+    }
+    execvp(command[0], command);
+    _exit(127);
+}
+
+/* False: it could not be run. */
+static bool run(char **command, bool with_strace, struct syscalls_job *job, struct cost *best)
+{
+    struct rusage usage;
+    int status;
+    if (job)
+        syscalls_expect(job, getpid());
+    uint64_t begin_ns = clock_monotonic_ns();
+    pid_t pid = fork();
+    if (pid == 0)
+        become(command, with_strace);
+    if (job)
+        syscalls_expect_no_more(job, getpid());
+    if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return false;
+    double wall_ns = (double)(clock_monotonic_ns() - begin_ns), cpu_ns = ns_of(usage.ru_utime) + ns_of(usage.ru_stime);
+    if (!best->cpu_ns || cpu_ns < best->cpu_ns)
+        best->cpu_ns = cpu_ns;
+    if (!best->wall_ns || wall_ns < best->wall_ns)
+        best->wall_ns = wall_ns;
+    return true;
+}
+
+static bool run_way(enum way way, char **command, struct cost *best)
+{
+    struct syscalls *syscalls = NULL;
+    struct syscalls_job *job = NULL;
+    char why[512];
+    if (ways[way].is_open && (syscalls_open(&syscalls, why, sizeof why) || syscalls_begin(syscalls, ways[way].with_time, &job))) {
+        fprintf(stderr, "bench-syscalls: %s\n", why);
+        return false;
+    }
+    bool is_done = run(command, way == STRACE, ways[way].is_its ? job : NULL, best);
+    syscalls_close(&syscalls);
+    return is_done;
+}
+
+int main(int argc, char **argv)
+{
+    struct cost best[WAYS] = { 0 };
+    if (argc < 4)
+        return 2;
+    int rounds = (int)strtol(argv[1], NULL, 10);
+    double calls = strtod(argv[2], NULL);
+    char *command[64] = { 0 };
+    for (int i = 3; i < argc && i < 58; i++)
+        command[i + 1] = argv[i]; /* four places are strace's */
+    for (int round = 0; round < rounds; round++)
+        for (enum way way = 0; way < WAYS; way++)
+            if ((way != STRACE || round == 0) && !run_way(way, command + 4, &best[way]) && way != STRACE)
+                return 1;
+    for (enum way way = 0; way < WAYS; way++) {
+        if (!best[way].cpu_ns)
+            continue;
+        printf("   %-42s cpu %7.1f ms x%5.2f %+7.0f ns/call   wall %7.1f ms x%5.2f", ways[way].name, best[way].cpu_ns / 1e6,
+               best[way].cpu_ns / best[BARE].cpu_ns, (best[way].cpu_ns - best[BARE].cpu_ns) / calls, best[way].wall_ns / 1e6,
+               best[way].wall_ns / best[BARE].wall_ns);
+        if (ways[way].goal > 0)
+            printf("   goal x%.2f", ways[way].goal);
+        printf("\n");
+    }
+    return 0;
+}

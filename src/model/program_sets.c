@@ -37,11 +37,11 @@ static const struct metric syscall[] = {
     { "time", "ns", COUNTER, U64, "between entry and return" },
 };
 
-#define BUCKET(i) { "below_2_" #i, "1", COUNTER, U64, "calls that took less than 2^" #i " ns" }
+#define BUCKET(i) { "below_2_" #i, "1", COUNTER, U64, "calls that took less than 2^" #i " ns, and at least half of that" }
 static const struct metric syscall_time[] = {
     BUCKET(8), BUCKET(9), BUCKET(10), BUCKET(11), BUCKET(12), BUCKET(13), BUCKET(14), BUCKET(15), BUCKET(16), BUCKET(17),
     BUCKET(18), BUCKET(19), BUCKET(20), BUCKET(21), BUCKET(22), BUCKET(23), BUCKET(24), BUCKET(25), BUCKET(26), BUCKET(27),
-    BUCKET(28), BUCKET(29), BUCKET(30), { "above", "1", COUNTER, U64, "calls that took longer" },
+    BUCKET(28), BUCKET(29), BUCKET(30), { "above", "1", COUNTER, U64, "calls that took longer than all these" },
 };
 #undef BUCKET
 

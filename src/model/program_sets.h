@@ -30,7 +30,8 @@ extern const struct set mpi_peer_set;
 enum { SYSCALL_CALLS, SYSCALL_ERRORS, SYSCALL_BYTES, SYSCALL_TIME, SYSCALL_SIZE };
 extern const struct set syscall_set;
 
-/* How long calls took: how many took less than 2^(8 + i) ns, and the last one all that took longer. Instance as above. */
+/* How long calls took: how many took less than 2^(8 + i) ns and not less than that of i - 1, each call in one; the last has all
+ * that took longer. Instance: the call's name. */
 enum { SYSCALL_BUCKETS = 24 };
 extern const struct set syscall_time_set;
 

@@ -4,11 +4,13 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "wire/pack.h"
 
 #include <stdio.h>
 
 #define AHEAD_NS NS_PER_S /* a sample from the future by more than this means that a clock is wrong */
+#define CLOCK_SET_NS (60 * NS_PER_S) /* a difference that is told */
 
 static struct unpacker unpacker_of(struct bytes bytes)
 {
@@ -90,26 +92,57 @@ static void note_gaps(struct origin *origin, const struct batch *batch)
     }
 }
 
-static void note_time(struct feed *feed)
+static uint64_t newest_of(const struct batch *batch)
+{
+    uint64_t newest_ns = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        newest_ns = batch->samples[i].time_ns > newest_ns ? batch->samples[i].time_ns : newest_ns;
+    return newest_ns;
+}
+
+/* A stream is in the order of its readings: when their time falls by much, somebody has set the clock back. What waited in a
+ * spool tells as well as what comes at once by how much. */
+static void note_set_back(struct feed *feed, uint64_t sample_ns)
 {
     struct origin *origin = feed->origin;
-    uint64_t now_ns = clock_realtime_ns(), sample_ns = stream_time_ns(feed->decoder);
+    uint64_t back_ns = feed->sample_ns + origin->interval_ns - sample_ns;
+    origin->ahead_ns -= (int64_t)back_ns;
+    origin->ahead_known = true;
+    if (origin->newest == feed)
+        origin->sample_ns = sample_ns;
+    log_warn("the clock of %s was set back by %s. Its times are kept as it tells them.", origin->host, text_duration(back_ns).s);
+}
+
+static void note_ahead(struct origin *origin, int64_t ahead_ns)
+{
+    int64_t known_ns = origin->ahead_known ? origin->ahead_ns : 0;
+    if (ahead_ns <= (int64_t)AHEAD_NS + known_ns)
+        return;
+    if (ahead_ns - known_ns > (int64_t)CLOCK_SET_NS)
+        log_warn("the clock of %s is %s ahead. Its times are kept as it tells them.", origin->host,
+                 text_duration((uint64_t)ahead_ns).s);
+    origin->ahead_ns = ahead_ns;
+    origin->ahead_known = true;
+}
+
+static void note_time(struct feed *feed, const struct batch *batch)
+{
+    struct origin *origin = feed->origin;
+    uint64_t now_ns = clock_realtime_ns(), sample_ns = newest_of(batch);
     feed->taken_ns = clock_monotonic_ns();
     origin->heard_ns = now_ns;
     if (!sample_ns)
         return;
     if (feed->sample_ns && sample_ns > feed->sample_ns)
         origin->interval_ns = sample_ns - feed->sample_ns;
+    else if (sample_ns + CLOCK_SET_NS < feed->sample_ns)
+        note_set_back(feed, sample_ns);
     feed->sample_ns = sample_ns;
     if (sample_ns >= origin->sample_ns || !origin->newest) {
         origin->sample_ns = sample_ns;
         origin->newest = feed;
     }
-    int64_t ahead_ns = (int64_t)(sample_ns - now_ns);
-    if (ahead_ns > (int64_t)AHEAD_NS + (origin->ahead_known ? origin->ahead_ns : 0)) {
-        origin->ahead_ns = ahead_ns;
-        origin->ahead_known = true;
-    }
+    note_ahead(origin, (int64_t)(sample_ns - now_ns));
 }
 
 static void note(struct receiver *receiver, struct feed *feed, size_t bytes)
@@ -211,7 +244,7 @@ enum err receiver_take_in(struct receiver *receiver, struct feed *feed, uint64_t
     *is_read = !err;
     if (err)
         return err;
-    note_time(feed);
+    note_time(feed, &receiver->batch);
     if (!place.is_double)
         return keep(receiver, feed, &place, sequence, record);
     feed->origin->doubles++;
@@ -257,7 +290,7 @@ enum err receiver_put(struct receiver *receiver, struct feed *feed, const struct
     if (!err) {
         feed->sequence++;
         feed->is_placed = receiver->is_dirty = true;
-        note_time(feed);
+        note_time(feed, batch);
         feed->origin->records++;
         feed->origin->samples += batch->count;
         feed->origin->bytes += record.size;

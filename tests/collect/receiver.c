@@ -400,6 +400,13 @@ static void a_clock_a_day_ahead(void **state)
     assert_true(origin->ahead_ns > 86000ll * 1000000000 && origin->ahead_ns < 87000ll * 1000000000);
     assert_false(origin_is_silent(origin, now_ns));
     assert_string_equal(stored(f, "n1"), "1,");
+    catch_stderr();
+    f->one.time_ns = now_ns; /* somebody sets it right */
+    say_next(&f->receiver, &f->one);
+    assert_non_null(strstr(caught_text(), "the clock of n1 was set back by 1 d 00 h"));
+    assert_true(origin->ahead_ns > -600ll * 1000000000 && origin->ahead_ns < 600ll * 1000000000);
+    assert_true(origin->sample_ns < now_ns + 600ull * 1000000000u);
+    assert_string_equal(stored(f, "n1"), "1,2,");
 }
 
 int main(void)

@@ -216,6 +216,16 @@ with_shm() {
     [ "$(values 'speaks_total{part="a"}')" = 2 ]
 }
 
+@test "an old kernel does as well" {
+    "$TOOLS/speaks" old-kernel 3
+    [ "$(values 'speaks_total{part="a"}')" = "5 100 100 100" ]
+    rm "$SONDE_BOARDS"/*
+    SONDE_BOARDS=/nowhere "$TOOLS/speaks" old-kernel 3
+    need_root
+    mkdir tiny
+    unshare --mount --propagation private sh -c 'mount -t tmpfs -o size=4k none tiny && SONDE_BOARDS=$PWD/tiny "$0/speaks" old-kernel 50' "$TOOLS"
+}
+
 @test "errno stays, and the rank is told" {
     "$TOOLS/speaks" errno
     rm "$SONDE_BOARDS"/*

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -412,6 +415,24 @@ static int locked(void)
     return count();
 }
 
+/* As on a kernel before 4.14, which can neither empty memory in a child nor populate it: children, threads, a full file. */
+static int old_kernel(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 4),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 18 /* MADV_WIPEONFORK */, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 23 /* MADV_POPULATE_WRITE */, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { sizeof code / sizeof *code, code };
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+        return 1;
+    return forks() || threads();
+}
+
 static int keeps_errno(void)
 {
     errno = 4711;
@@ -438,7 +459,7 @@ static const struct mode {
     { "odd", odd },               { "not-numbers", not_numbers }, { "types", types },
     { "full", full },             { "narrow", narrow },          { "small-files", small_files },
     { "locked", locked },         { "errno", keeps_errno },      { "rank", ranked },
-    { "exec-sleep", execs_sleep }, { "orphan", orphans },
+    { "exec-sleep", execs_sleep }, { "orphan", orphans },        { "old-kernel", old_kernel },
 };
 
 int main(int argc, char **argv)

@@ -67,8 +67,28 @@ void call_choose(void)
     wait_learn();
 }
 
+static uint64_t life_begin; /* 0: MPI has not begun, or has ended */
+
+void call_begin_life(uint64_t ticks)
+{
+    life_begin = ticks;
+}
+
+void call_end_life(void)
+{
+    uint64_t begin = __atomic_exchange_n(&life_begin, 0, __ATOMIC_RELAXED);
+    if (!begin)
+        return;
+    uint32_t metric = board_metric(&call_board, &(struct board_description){
+        .name = "mpi_life_seconds_total", .unit = "seconds", .help = "Time between MPI_Init and MPI_Finalize",
+        .kind = BOARD_COUNTER, .type = BOARD_TICKS,
+    });
+    board_add_u64(board_slots(&call_board, metric), board_ticks() - begin);
+}
+
 __attribute__((destructor)) static void end(void)
 {
+    call_end_life();
     board_end(&call_board);
 }
 

@@ -71,6 +71,10 @@ void call_add_for(const struct persistent *persistent);
 /* Adds bytes that were received (or written) at last to the slots of the function that posted them. */
 void call_add_bytes(struct call *call, uint32_t function, bool is_out, uint64_t bytes);
 
+/* MPI begins at these ticks; it has ended: now, and never again. */
+void call_begin_life(uint64_t ticks);
+void call_end_life(void);
+
 /* Once, when all functions of MPI are known. */
 void call_choose(void);
 

@@ -96,7 +96,8 @@ def word(step):
 
 def call_of(step, extra=""):
     name, arguments = step.split("(", 1)
-    return f"{name}(&sonde_call{extra}, {arguments[:-1]})"
+    arguments = ", " + arguments[:-1] if arguments != ")" else ""
+    return f"{name}(&sonde_call{extra}{arguments})"
 
 
 def before(step):

@@ -91,7 +91,7 @@ static void tell_rank(void)
 
 void began(struct call *call, int threads)
 {
-    (void)call;
+    call_begin_life(call->begin);
     if (threads == MPI_THREAD_MULTIPLE)
         requests_share();
     handles_begin();
@@ -104,13 +104,19 @@ void began(struct call *call, int threads)
 #if MPI_VERSION >= 4
 void began_session(struct call *call, MPI_Session session, MPI_Info info)
 {
-    (void)call;
     (void)info;
+    call_begin_life(call->begin);
     requests_share();
     handles_begin_session(session);
     tell_rank();
 }
 #endif
+
+void ended(struct call *call)
+{
+    (void)call;
+    call_end_life();
+}
 
 void forget_type(struct call *call, const MPI_Datatype *type)
 {

@@ -74,6 +74,9 @@ void began(struct call *call, int threads);
 void began_session(struct call *call, MPI_Session session, MPI_Info info);
 #endif
 
+/* MPI has ended: the time since it began is its life. */
+void ended(struct call *call);
+
 void forget_type(struct call *call, const MPI_Datatype *type);
 void forget_communicator(struct call *call, const MPI_Comm *comm);
 void forget_window(struct call *call, const MPI_Win *win);

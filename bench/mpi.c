@@ -1,16 +1,16 @@
-/* What calls of MPI cost: ns each, the best of several rounds; and how long MPI_Init takes. Built by bench/run with mpicc of each
+/* What calls of MPI cost: ns each, the best of several rounds; and the CPU time of MPI_Init. Built by bench/run with mpicc of each
  * family, and run bare, with counts and with all. Prints: Comm_rank Barrier(SELF) Sendrecv(self, 8 bytes) Isend+Irecv+Waitall Init. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
 
-enum { ROUNDS = 40, CALLS = 50000 };
+enum { ROUNDS = 100, CALLS = 5000 };
 
-static double now_ns(void)
+static double now_ns(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
@@ -44,10 +44,10 @@ static double best_of(void (*what)(void), int calls)
 {
     double best = 1e18;
     for (int round = 0; round < ROUNDS; round++) {
-        double begin = now_ns();
+        double begin = now_ns(CLOCK_MONOTONIC);
         for (int i = 0; i < calls; i++)
             what();
-        double each = (now_ns() - begin) / calls;
+        double each = (now_ns(CLOCK_MONOTONIC) - begin) / calls;
         best = each < best ? each : best;
     }
     return best;
@@ -55,11 +55,11 @@ static double best_of(void (*what)(void), int calls)
 
 int main(int argc, char **argv)
 {
-    double begin = now_ns();
+    double begin = now_ns(CLOCK_PROCESS_CPUTIME_ID); /* the time itself is that of sockets and of other processes */
     MPI_Init(&argc, &argv);
-    double init = now_ns() - begin;
-    printf("%.1f %.1f %.1f %.1f %.1f\n", best_of(comm_rank, CALLS), best_of(barrier, CALLS), best_of(sendrecv, CALLS / 5),
-           best_of(isend, CALLS / 10), init / 1e6);
+    double init = now_ns(CLOCK_PROCESS_CPUTIME_ID) - begin;
+    printf("%.1f %.1f %.1f %.1f %.1f\n", best_of(comm_rank, CALLS), best_of(barrier, CALLS), best_of(sendrecv, CALLS),
+           best_of(isend, CALLS / 5), init / 1e6);
     MPI_Finalize();
     return 0;
 }

@@ -180,9 +180,9 @@ const struct command command_export = {
         "_base64.\n\n"
         "With --format extrap, what programs told (MPI calls, system calls, their own counters) is written of several jobs, or "
         "of profiles of tau's where a file or a folder is named: a line of JSON per job and metric. The size of a job is the "
-        "number of its MPI ranks, else that in its tag 'ranks', else its cores. Jobs that failed or have not ended are left out, which "
-        "is said; what one job has told and another has not is 0 there. Without JOB, the jobs with the name of the last one are "
-        "taken.",
+        "number of its MPI ranks, else that in its tag 'ranks', else its cores. Jobs that failed or have not ended are left "
+        "out, which is said; what one job has told and another has not is 0 there. Without JOB, the jobs with the name of the "
+        "last one are taken.",
     .options = export_options,
     .settings_size = sizeof(struct export_settings),
     .shares = COMMAND_DB,

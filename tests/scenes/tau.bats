@@ -1,0 +1,272 @@
+#!/usr/bin/env bats
+# The names of tau_metric_proxy's programs against a real agent, and an independent client against ours: formats are held to
+# Python's own json and yaml, profiles and messages to the layout (tests/tools/tau_program.py).
+load scene
+load live
+
+setup() {
+    live_setup
+    for name in tau_metric_client tau_metric_proxy tau_metric_proxy_run; do
+        ln -s "$SONDE" "$name"
+    done
+    unset TAU_METRIC_PROXY SLURM_STEP_ID PMIX_ID
+    TAU=$T/tau.sock
+}
+
+# An agent with the gateway at $TAU.
+gateway() {
+    start_agent --sensors loadavg --set "programs.tau=$TAU" "$@"
+}
+
+# Under the name of tau's own: only HTTP and the gateway.
+proxy() {
+    ./tau_metric_proxy -u "$TAU" -p "$PORT" -P "$T/profiles-of-tau" "$@" >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for '[ -S "$TAU" ] && curl -sf "http://127.0.0.1:$PORT/metrics" >/dev/null'
+}
+
+stop() {
+    kill "$1"
+    wait "$1" || return
+    AGENT=
+}
+
+program() {
+    /usr/bin/python3 "$SOURCE/tests/tools/tau_program.py" "$TAU" "$@"
+}
+
+# What an independent client reads: "NAME VALUE" per line.
+values_by_tau() {
+    /usr/bin/python3 - "$TAU" <<'PY'
+import socket
+import struct
+import sys
+link = socket.socket(socket.AF_UNIX)
+link.connect(sys.argv[1])
+link.sendall(struct.pack("<i4x608sB7x", 3, b"", 7))
+def take(size):
+    data = b""
+    while len(data) < size:
+        part = link.recv(size - len(data))
+        assert part
+        data += part
+    return data
+for _ in range(struct.unpack("<i", take(4))[0]):
+    name, value, when = struct.unpack("<300s4xdd", take(320))
+    print(name.split(b"\0")[0].decode(), value)
+PY
+}
+
+@test "sonde get, list-metrics and track show what a program of tau tells, and so does tau's own protocol" {
+    gateway
+    program counter 'x_total{a="b"}' 5 'the x' counter y_total 2.5 'a y with: colon # and more' gauge heat 7 hot seconds=0
+    wait_for '"$SONDE" get -f txt | grep -q y_total'
+    run -0 "$SONDE" get -f txt x_total
+    [[ ${lines[0]} == "# name ts value" ]]
+    [[ ${lines[1]} =~ ^x_total\{a=\"b\"\}\ [0-9.]+\ 5\.0\ $ ]]
+    run -0 "$SONDE" list-metrics -f txt 'y*'
+    [[ $output == *'y_total "a y with: colon # and more" TAU_METRIC_COUNTER '* ]]
+    run -0 values_by_tau
+    [[ $output == *'x_total{a="b"} 5.0'* && $output == *"y_total 2.5"* ]]
+    run -1 "$SONDE" get no_such
+    [[ $output == *"there is no metric no_such"* ]]
+    run -0 "$SONDE" track -n 2 -F 100 'x_total{a=b}'
+    [ "$(jq -c '[.[][].value]' <<<"$output")" = '[5]' ]
+}
+
+@test "json and yaml are those of Python, to the byte, for names and numbers of all kinds" {
+    gateway
+    program counter 'a_total{l="ä\\n ☃"}' 1e16 "it's # a: \"doc\" that is so long that PyYAML folds it into two lines, or even three of them" \
+        counter b_total 1e-7 'yes' counter c_total 0.1 '- dash' counter d_total 123456789012345680 '1.5' gauge g 1e400 ' blank ' \
+        counter e_total 3 'tab	and café' counter f_total 1e22 ''
+    wait_for '"$SONDE" get -f txt | grep -q f_total'
+    for kind in list-metrics get; do
+        for format in json yaml txt; do
+            "$SONDE" "$kind" -f "$format" >"$T/$kind.$format"
+        done
+    done
+    /usr/bin/python3 - "$T" <<'PY'
+import json
+import sys
+for kind in ("list-metrics", "get"):
+    text = open(f"{sys.argv[1]}/{kind}.json").read()
+    data = json.loads(text)
+    assert text == json.dumps(data, indent=4) + "\n", text
+    assert len(data) >= 6
+try:
+    import yaml
+except ImportError:
+    sys.exit(0)
+for kind in ("list-metrics", "get"):
+    text = open(f"{sys.argv[1]}/{kind}.yaml").read()
+    data = yaml.safe_load(text)
+    assert text == yaml.dump(data) + "\n", text + "\n---\n" + yaml.dump(data)
+    wanted = json.load(open(f"{sys.argv[1]}/{kind}.json"))
+    if kind == "list-metrics":
+        assert data == wanted
+PY
+}
+
+@test "track writes a file that is whole whenever it is looked at, and after SIGINT and SIGKILL" {
+    gateway
+    program counter x_total 1 doc
+    "$SONDE" track -F 200 -o "$T/log.json" x_total >/dev/null 3>&- &
+    tracker=$!
+    for i in 1 2 3 4 5 6 7 8; do
+        program counter x_total 1 doc >/dev/null
+        jq -e . "$T/log.json" >/dev/null
+    done
+    wait_for '[ "$(jq "[.[][].value] | last" "$T/log.json")" = 9 ]'
+    kill -KILL "$tracker"
+    wait "$tracker" || :
+    [ "$(jq '[.[][].value] == ([.[][].value] | unique)' "$T/log.json")" = true ]
+    "$SONDE" track -F 50 -o "$T/again.json" >/dev/null 3>&- &
+    tracker=$!
+    wait_for '[ -s "$T/again.json" ] && jq -e ".[0]" "$T/again.json" >/dev/null 2>&1'
+    kill -TERM "$tracker"
+    wait "$tracker"
+    jq -e '.[0][0].value == 9' "$T/again.json"
+}
+
+@test "track outlives an agent that is started anew" {
+    gateway
+    program counter x_total 1 doc
+    "$SONDE" track -F 50 -o "$T/log.json" >/dev/null 2>&1 3>&- &
+    tracker=$!
+    wait_for 'jq -e ".[0]" "$T/log.json" >/dev/null 2>&1'
+    stop "$AGENT"
+    gateway
+    program counter x_total 41 doc
+    wait_for '[ "$(jq "[.[][].value] | last" "$T/log.json")" = 41 ]'
+    kill -TERM "$tracker"
+    wait "$tracker"
+}
+
+@test "tau_metric_client: all its options, valid JSON for -g, names without quotes" {
+    proxy
+    program counter 'x_total{a="b"}' 5 'the x' counter 'z_total{a="b",c="d"}' 1 'the z' counter null_total 0 nothing
+    run -0 ./tau_metric_client -u "$TAU" -l -f json
+    [ "$(jq -r 'map(select(.name | startswith("x_"))) | .[0] | [.name, .doc, .type] | join("|")' <<<"$output")" = 'x_total{a="b"}|the x|TAU_METRIC_COUNTER' ]
+    run -0 ./tau_metric_client -u "$TAU" --values --format=json
+    [ "$(jq -c 'map(.value)' <<<"$output")" = '[5,1]' ]
+    run -0 ./tau_metric_client -u "$TAU" -f json -g 'z_total{a=b,c=d},unknown,x_total{a=b}'
+    [ "$(jq -c 'map(.value)' <<<"$output")" = '[1,5]' ]
+    run -0 ./tau_metric_client -u "$TAU" -l
+    [[ $output == *"List of tau_metric_exporter Metrics"* && $output == *"x_total{a=\"b\"} (TAU_METRIC_COUNTER) : the x"* ]]
+    run -0 ./tau_metric_client -h
+    [[ $output == "usage: tau_metric_client"* ]]
+    run -0 ./tau_metric_client
+    run -2 ./tau_metric_client -l --nonsense
+    run -1 ./tau_metric_client -u "$T/nobody" -l
+    [[ $output == *"nobody listens at $T/nobody"* ]]
+    run -0 timeout --preserve-status -s INT 1 ./tau_metric_client -u "$TAU" -t -F 20
+    [[ $output == "Logging in ./log.js interrupt with CTRL + C when done... "* ]]
+    [ "$(jq -c '.[0] | map(.value)' log.js)" = '[5,1]' ]
+    run -0 timeout --preserve-status -s INT 1 ./tau_metric_client -u "$TAU" -T 'x_total{a=b}' -o list.json
+    [ "$(jq -c '.[0] | map(.name)' list.json)" = '["x_total{a=\"b\"}"]' ]
+}
+
+@test "tau_metric_client without -u finds the agent of the node" {
+    [ ! -e "/tmp/tau_metric_proxy.$(id -u).unix" ] || skip "somebody uses tau's usual socket"
+    start_agent --sensors loadavg --set programs.tau="$TAU"
+    program counter x_total 3 doc
+    wait_for './tau_metric_client -v -f txt | grep -q "^x_total"'
+}
+
+@test "tau_metric_proxy serves on 127.0.0.1, ends well on SIGTERM, and takes nobody's socket" {
+    proxy
+    program counter x_total 3 doc
+    curl -s "http://127.0.0.1:$PORT/metrics" | grep -q '^x_total{.*} 3'
+    ss -tln | grep -q "127.0.0.1:$PORT "
+    run -1 ./tau_metric_proxy -u "$TAU" -p 0
+    [ -S "$TAU" ]
+    program counter x_total 3 doc
+    stop "$AGENT"
+    [ ! -e "$TAU" ]
+    run -0 ./tau_metric_proxy -h
+    run -2 ./tau_metric_proxy -x
+}
+
+@test "tau_metric_proxy_run ends as its command does, and counts it" {
+    proxy
+    run -3 ./tau_metric_proxy_run -u "$TAU" -- sh -c 'exit 3'
+    run -139 ./tau_metric_proxy_run -u "$TAU" -- sh -c 'kill -SEGV $$'
+    run -127 ./tau_metric_proxy_run -u "$TAU" -- /no/such
+    run -0 ./tau_metric_proxy_run -u "$TAU" -F 0.5 -v -- sh -c 'echo $TAU_METRIC_PROXY $TAU_METRIC_FREQ $TAU_METRIC_PROXY_VERBOSE'
+    [ "${lines[-1]}" = "$TAU 0.5 1" ]
+    long=$(printf 'x%.0s' $(seq 5000))
+    run -0 ./tau_metric_proxy_run -u "$TAU" -- echo "$long"
+    [ "$output" = "$long" ]
+    run -0 --separate-stderr ./tau_metric_proxy_run -u "$TAU" -- sh -c 'yes | head -1' # SIGPIPE is as it was
+    [ -z "$stderr" ]
+    wait_for '[ "$(./tau_metric_client -u "$TAU" -g "tau_metric_proxy_run_total{operation=exec}" -f json | jq .[0].value)" = 6 ]'
+    [ "$(./tau_metric_client -u "$TAU" -g 'tau_metric_proxy_run_total{operation=badreturn}' -f json | jq .[0].value)" = 3 ]
+    jq -e '.[0].value > 0' <<<"$(./tau_metric_client -u "$TAU" -g 'tau_metric_proxy_run_total{metric=time}' -f json)"
+    run -0 ./tau_metric_proxy_run -u "$T/nobody" -- echo still
+    [ "$output" = still ]
+    run -2 ./tau_metric_proxy_run
+}
+
+@test "signals reach the command of tau_metric_proxy_run" {
+    proxy
+    ./tau_metric_proxy_run -u "$TAU" -- sh -c 'trap "exit 7" TERM; echo ready >'"$T/ready"'; while :; do sleep 0.05; done' 3>&- &
+    runner=$!
+    wait_for '[ -e "$T/ready" ]'
+    kill -TERM "$runner"
+    status=0
+    wait "$runner" || status=$?
+    [ "$status" -eq 7 ]
+}
+
+# Fields of a profile, read by an independent reader.
+profile() {
+    /usr/bin/python3 - "$1" <<'PY'
+import struct
+import sys
+data = open(sys.argv[1], "rb").read()
+count = struct.unpack_from("<i", data)[0]
+assert len(data) == 1120 + 632 * count + 4 and struct.unpack_from("<i", data, len(data) - 4)[0] == 0x77
+job, command = data[8:72].split(b"\0")[0].decode(), data[72:584].split(b"\0")[0].decode()
+size, start, end = struct.unpack_from("<i", data, 584)[0], *struct.unpack_from("<QQ", data, 8 + 1096)
+assert start <= end
+print("job", job, "size", size, "command", command)
+for i in range(count):
+    at = 1120 + 632 * i
+    assert struct.unpack_from("<i", data, at + 624)[0] == 0x1337
+    print(data[at + 304:at + 604].split(b"\0")[0].decode(), struct.unpack_from("<d", data, at + 608)[0])
+PY
+}
+
+@test "a job's profile is written when its last program has gone, and nodes are merged" {
+    proxy -i
+    program job=77-0 size=4 "command=tau_metric_proxy_run -m -- ./real 1" counter x_total 5 doc gauge heat 10 hot
+    wait_for 'ls "$T"/profiles-of-tau/77-0-*.taumetric'
+    stop "$AGENT"
+    [ ! -e "$T/profiles-of-tau/profiles" ]
+    proxy
+    program job=77-0 size=4 command=./real counter x_total 6 doc gauge heat 30 hot
+    program job=../evil counter x_total 6 doc
+    stop "$AGENT"
+    run -0 profile "$T/profiles-of-tau/profiles/7/77-0.profile"
+    [[ $output == "job 77-0 size 4 command ./real 1 : ./real"* || $output == "job 77-0 size 4 command ./real : ./real 1"* ]]
+    [[ $output == *"x_total 11.0"* && $output == *"heat 20.0"* ]]
+    [ -e "$T/profiles-of-tau/profiles/_/_._evil.profile" ]
+    [ -z "$(find "$T/profiles-of-tau" -name '*.taumetric')" ]
+    [ ! -e "$T/evil.profile" ]
+}
+
+@test "profiles of several sizes become lines for Extra-P, and a crashed job is left out aloud" {
+    proxy
+    for size in 2 4 8; do
+        program job="$size" size="$size" counter 'strace_hits_total{scall="read"}' "$((size * 10))" doc \
+            counter "only_$size" 1 doc
+    done
+    SLURM_JOBID=666 SLURM_NTASKS=3 ./tau_metric_proxy_run -u "$TAU" -- false || :
+    stop "$AGENT"
+    run -0 --separate-stderr "$SONDE" export -f extrap "$T/profiles-of-tau"
+    [[ $stderr == *"666.profile is left out: a command in it failed"* ]]
+    [ "$(jq -c 'select(.metric == "strace_hits_total{scall=\"read\"}") | [.params.ranks, .value]' <<<"$output" | xargs)" = "[2,20] [4,40] [8,80]" ]
+    [ "$(jq -c 'select(.metric == "only_4") | .value' <<<"$output" | xargs)" = "0 1 0" ]
+    "$SONDE" export -f extrap -c "$T/profiles-of-tau" | grep -qF '{"params":{"Processes":8},"callpath":"strace_hits_total->scall->\"read\"","metric":"Hits","value":80.0}'
+    run -1 "$SONDE" export -f extrap "$T/nothing-here/x"
+}

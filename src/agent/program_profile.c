@@ -10,6 +10,8 @@ static enum err add_cell(struct tau_profile *profile, const struct program_cell 
 {
     const struct program_metric *metric = cell->metric;
     double time_s = (double)cell->changed_ns / (double)NS_PER_S;
+    if (cell->aliases)
+        return OK; /* tau's tools know it by those names */
     if (metric->kind == PROGRAM_COUNTER)
         return tau_profile_add(profile, TAU_COUNTER, metric->name, metric->doc, cell->total, time_s);
     if (metric->kind == PROGRAM_GAUGE && cell->left.programs)

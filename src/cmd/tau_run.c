@@ -97,6 +97,8 @@ static void begin(struct tau_client *client, const struct settings *settings, ch
     struct tau_job job;
     connect_gateway(client, settings);
     tau_job_from_environment(&job, command);
+    if (*job.id)
+        setenv("SONDE_JOB", job.id, 0); /* what the probes count is in the same job */
     if (client->fd >= 0 && !tau_client_job(client, &job))
         count(client, EXEC_NAME, "Number of launch with the tau_metric_proxy_run command", 1);
 }

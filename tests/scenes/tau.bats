@@ -15,7 +15,7 @@ setup() {
 
 # An agent with the gateway at $TAU.
 gateway() {
-    start_agent --sensors loadavg --set "programs.tau=$TAU" "$@"
+    start_agent --sensors loadavg --set "programs.tau=$TAU"
 }
 
 # Under the name of tau's own: only HTTP and the gateway.
@@ -59,7 +59,7 @@ PY
 
 @test "sonde get, list-metrics and track show what a program of tau tells, and so does tau's own protocol" {
     gateway
-    program counter 'x_total{a="b"}' 5 'the x' counter y_total 2.5 'a y with: colon # and more' gauge heat 7 hot seconds=0
+    program counter 'x_total{a="b"}' 5 'the x' counter y_total 2.5 'a y with: colon # and more' gauge heat 7 hot
     wait_for '"$SONDE" get -f txt | grep -q y_total'
     run -0 "$SONDE" get -f txt x_total
     [[ ${lines[0]} == "# name ts value" ]]
@@ -120,7 +120,7 @@ PY
     kill -KILL "$tracker"
     wait "$tracker" || :
     [ "$(jq '[.[][].value] == ([.[][].value] | unique)' "$T/log.json")" = true ]
-    "$SONDE" track -F 50 -o "$T/again.json" >/dev/null 3>&- &
+    "$SONDE" track -F 50 -o "$T/again.json" x_total >/dev/null 3>&- &
     tracker=$!
     wait_for '[ -s "$T/again.json" ] && jq -e ".[0]" "$T/again.json" >/dev/null 2>&1'
     kill -TERM "$tracker"
@@ -131,7 +131,7 @@ PY
 @test "track outlives an agent that is started anew" {
     gateway
     program counter x_total 1 doc
-    "$SONDE" track -F 50 -o "$T/log.json" >/dev/null 2>&1 3>&- &
+    "$SONDE" track -F 50 -o "$T/log.json" x_total >/dev/null 2>&1 3>&- &
     tracker=$!
     wait_for 'jq -e ".[0]" "$T/log.json" >/dev/null 2>&1'
     stop "$AGENT"
@@ -142,13 +142,16 @@ PY
     wait "$tracker"
 }
 
+# An agent of root reads what all programs on the node tell: of these, ours.
+OURS='map(select(.name | test("^(x|z|null)_total")) | .value)'
+
 @test "tau_metric_client: all its options, valid JSON for -g, names without quotes" {
     proxy
     program counter 'x_total{a="b"}' 5 'the x' counter 'z_total{a="b",c="d"}' 1 'the z' counter null_total 0 nothing
     run -0 ./tau_metric_client -u "$TAU" -l -f json
     [ "$(jq -r 'map(select(.name | startswith("x_"))) | .[0] | [.name, .doc, .type] | join("|")' <<<"$output")" = 'x_total{a="b"}|the x|TAU_METRIC_COUNTER' ]
     run -0 ./tau_metric_client -u "$TAU" --values --format=json
-    [ "$(jq -c 'map(.value)' <<<"$output")" = '[5,1]' ]
+    [ "$(jq -c "$OURS" <<<"$output")" = '[5,1]' ]
     run -0 ./tau_metric_client -u "$TAU" -f json -g 'z_total{a=b,c=d},unknown,x_total{a=b}'
     [ "$(jq -c 'map(.value)' <<<"$output")" = '[1,5]' ]
     run -0 ./tau_metric_client -u "$TAU" -l
@@ -161,7 +164,7 @@ PY
     [[ $output == *"nobody listens at $T/nobody"* ]]
     run -0 timeout --preserve-status -s INT 1 ./tau_metric_client -u "$TAU" -t -F 20
     [[ $output == "Logging in ./log.js interrupt with CTRL + C when done... "* ]]
-    [ "$(jq -c '.[0] | map(.value)' log.js)" = '[5,1]' ]
+    [ "$(jq -c ".[0] | $OURS" log.js)" = '[5,1]' ]
     run -0 timeout --preserve-status -s INT 1 ./tau_metric_client -u "$TAU" -T 'x_total{a=b}' -o list.json
     [ "$(jq -c '.[0] | map(.name)' list.json)" = '["x_total{a=\"b\"}"]' ]
 }
@@ -269,4 +272,37 @@ PY
     [ "$(jq -c 'select(.metric == "only_4") | .value' <<<"$output" | xargs)" = "0 1 0" ]
     "$SONDE" export -f extrap -c "$T/profiles-of-tau" | grep -qF '{"params":{"Processes":8},"callpath":"strace_hits_total->scall->\"read\"","metric":"Hits","value":80.0}'
     run -1 "$SONDE" export -f extrap "$T/nothing-here/x"
+}
+
+@test "under mpirun, -m and -s count calls under tau's names, and the job's profile has them" {
+    command -v mpicc >/dev/null && command -v mpirun >/dev/null || skip "no MPI here"
+    [ -e "$BUILD/src/probe/mpi/libsonde-mpi.so" ] || skip "this sonde has no probe for MPI"
+    cat >ring.c <<'C'
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    int rank, value = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 100; i++)
+        if (rank == 0)
+            MPI_Send(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+        else
+            MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return MPI_Finalize();
+}
+C
+    mpicc -o ring ring.c
+    proxy
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+        mpirun --oversubscribe -n 2 ./tau_metric_proxy_run -u "$TAU" -m -s -- ./ring
+    wait_for '[ "$(./tau_metric_client -u "$TAU" -g "tau_hits_total{function=mpi_send}" -f json | jq ".[0].value")" = 100 ]'
+    [ "$(./tau_metric_client -u "$TAU" -g 'tau_size_out_total{function=mpi_send}' -f json | jq '.[0].value')" = 400 ]
+    jq -e '.[0].value > 0' <<<"$(./tau_metric_client -u "$TAU" -g 'strace_hits_total{scall=read}' -f json)"
+    curl -s "http://127.0.0.1:$PORT/metrics" | grep -q '^tau_hits_total{function="mpi_recv".*} 100'
+    stop "$AGENT"
+    run -0 profile "$(find "$T/profiles-of-tau/profiles" -name '*.profile')" # its name is that of PMIx
+    [[ $output == "job "*" size 2 command ./ring"* ]]
+    [[ $output == *'tau_hits_total{function="mpi_send"} 100.0'* && $output == *'tau_hits_total{function="mpi_recv"} 100.0'* ]]
+    [[ $output != *mpi_calls_total* ]]
 }

@@ -150,6 +150,22 @@ static enum err open_plan(struct agent *agent)
     return err;
 }
 
+/* What was counted stays, but where the plan has it no more. */
+static enum err apply_programs(struct agent *agent)
+{
+    struct programs_context context = {
+        .root = agent->settings.root, .host = agent->host.name, .out = on_batch, .out_context = agent,
+    };
+    bool is_new = !agent->programs;
+    enum err err = programs_apply(&agent->programs, &agent->plan.programs, &context);
+    const struct job *job;
+    for (size_t at = 0; is_new && agent->programs && agent->jobs && (job = jobs_next(agent->jobs, &at));)
+        programs_job(agent->programs, job, JOB_BEGIN);
+    if (agent->serve)
+        serve_programs(agent->serve, agent->programs);
+    return err;
+}
+
 enum err agent_open(struct agent *agent, const struct agent_settings *settings)
 {
     *agent = (struct agent){ .settings = *settings, .epoll_fd = -1, .signal_fd = -1, .schedule.fd = -1, .notify.fd = -1 };
@@ -161,8 +177,7 @@ enum err agent_open(struct agent *agent, const struct agent_settings *settings)
     if (!err)
         err = open_plan(agent);
     if (!err)
-        err = programs_open(&agent->programs, &agent->plan.programs, &(struct programs_context){
-            .root = settings->root, .host = agent->host.name, .out = on_batch, .out_context = agent });
+        err = apply_programs(agent);
     if (!err) {
         open_jobs(agent);
         err = agent_add_source(agent, agent->jobs ? jobs_fd(agent->jobs) : -1, AGENT_SOURCE_JOBS);
@@ -256,6 +271,7 @@ enum err agent_apply_take(struct agent *agent, struct plan *next, bool anew, str
         agent->plan = *next;
         if (agent->serve)
             serve_limit(agent->serve, agent->plan.series);
+        apply_programs(agent);
         *next = (struct plan){ 0 };
     }
     schedule_arm(&agent->schedule);

@@ -12,11 +12,16 @@
 
 #define SUFFIX_MAX 4096
 
+static size_t place_of(const char *id, uint32_t uid)
+{
+    return (program_table_hash(bytes_of(id)) ^ uid * 2654435761u) % PROGRAM_SCOPES_HASH;
+}
+
 static struct program_scope *find(const struct program_table *table, enum program_scope_kind kind, const char *id, uint32_t uid)
 {
-    struct program_scope *scope = table->scopes;
+    struct program_scope *scope = table->scope_hash[place_of(id, uid)];
     while (scope && !(scope->kind == kind && scope->uid == uid && (!id || strcmp(scope->job, id) == 0)))
-        scope = scope->next;
+        scope = scope->next_in_hash;
     return scope;
 }
 
@@ -33,6 +38,9 @@ static struct program_scope *make(struct program_table *table, enum program_scop
     buf_init(&scope->suffix, SUFFIX_MAX);
     scope->left_ns = clock_monotonic_ns();
     table->scopes = scope;
+    struct program_scope **slot = &table->scope_hash[place_of(id, uid)];
+    scope->next_in_hash = *slot;
+    *slot = scope;
     program_scope_name(table, scope);
     return scope;
 }
@@ -90,6 +98,7 @@ static void unlink_cell(struct program_cell *cell)
         cell->metric->cells = cell->next;
     if (cell->next)
         cell->next->previous = cell->previous;
+    cell->metric->cell_count--;
 }
 
 static void drop_dirty(struct program_table *table, const struct program_scope *scope)
@@ -107,6 +116,9 @@ void program_scope_drop(struct program_table *table, struct program_scope *scope
     while (*at != scope)
         at = &(*at)->next;
     *at = scope->next;
+    for (at = &table->scope_hash[place_of(scope->job, scope->uid)]; *at != scope;)
+        at = &(*at)->next_in_hash;
+    *at = scope->next_in_hash;
     drop_dirty(table, scope);
     for (struct program_cell *cell = scope->cells, *next; cell; cell = next) {
         next = cell->next_in_scope;
@@ -158,13 +170,24 @@ enum err program_cell_init(struct program_table *table, struct program_cell *cel
     return make_aliases(table, cell);
 }
 
+/* In the shorter of the two lists: there are many jobs, or a job has many metrics, seldom both. */
+static struct program_cell *find_cell(const struct program_metric *metric, const struct program_scope *scope)
+{
+    struct program_cell *cell = metric->cell_count < scope->cell_count ? metric->cells : scope->cells;
+    if (metric->cell_count < scope->cell_count)
+        while (cell && cell->scope != scope)
+            cell = cell->next;
+    else
+        while (cell && cell->metric != metric)
+            cell = cell->next_in_scope;
+    return cell;
+}
+
 struct program_cell *program_cell_of(struct program_table *table, struct program_metric *metric, struct program_scope *scope)
 {
     if (scope->kind == PROGRAM_NODE)
         return &metric->node;
-    struct program_cell *cell = metric->cells;
-    while (cell && cell->scope != scope)
-        cell = cell->next;
+    struct program_cell *cell = find_cell(metric, scope);
     if (cell)
         return cell;
     struct program_cell *up = above(table, metric, scope);
@@ -182,6 +205,8 @@ struct program_cell *program_cell_of(struct program_table *table, struct program
     metric->cells = cell;
     cell->next_in_scope = scope->cells;
     scope->cells = cell;
+    scope->cell_count++;
+    metric->cell_count++;
     return cell;
 }
 

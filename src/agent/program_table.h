@@ -14,6 +14,7 @@
 #define PROGRAM_METRICS_MAX 250000u /* unless told otherwise */
 #define PROGRAM_USER_MAX 64
 #define PROGRAM_BOUNDS_MAX 512u
+#define PROGRAM_SCOPES_HASH 1024u
 
 enum program_kind { PROGRAM_COUNTER, PROGRAM_GAUGE, PROGRAM_HISTOGRAM };
 
@@ -60,6 +61,7 @@ struct program_metric {
     bool is_alias;                    /* only served under this name too, nobody has told it */
     bool is_unsettled;                /* its gauge cells are to be summed anew */
     struct program_cell node, *cells; /* the node's; those of other scopes */
+    size_t cell_count;                /* of the latter */
     struct program_hold *holds;       /* of a gauge */
     const double *bounds;             /* of a histogram */
     size_t bound_count;
@@ -96,8 +98,9 @@ struct program_scope {
     bool has_tau;               /* tau is set: what a program of tau has told of the job */
     struct tau_job tau;
     struct program_cell *cells; /* not of the node */
+    size_t cell_count;
     struct buf suffix;          /* host="n1",job="4711",user="ada"}_, _ being a blank */
-    struct program_scope *next;
+    struct program_scope *next, *next_in_hash;
 };
 
 /* What a metric is, as a program tells it. */
@@ -127,6 +130,7 @@ struct program_table {
     size_t metrics_max;
     bool by_user;
     struct program_scope node, *scopes;
+    struct program_scope *scope_hash[PROGRAM_SCOPES_HASH];
     struct program_family *families, *last_family;
     struct program_family **family_hash;
     size_t family_room;

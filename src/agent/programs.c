@@ -86,33 +86,70 @@ static enum err open_boards(struct programs *programs)
     return err == NOMEM ? err : OK;
 }
 
-enum err programs_open(struct programs **programs, const struct program_plan *plan, const struct programs_context *context)
+static enum err make(struct programs **programs, const struct programs_context *context)
 {
-    *programs = NULL;
-    if (plan->is_off)
-        return OK;
     struct programs *new = *programs = calloc(1, sizeof *new);
+    struct program_table_settings settings = { .host = context->host, .by_user = geteuid() == 0 };
     if (!new)
         return NOMEM;
-    struct program_table_settings settings = {
-        .host = context->host, .metrics_max = plan->metrics_max, .by_user = geteuid() == 0,
-    };
     new->context = *context;
     new->jobs.root = context->root;
+    new->plan.is_off = true; /* nothing is open yet */
     batch_init(&new->batch);
     users_init(&new->users, context->root);
-    enum err err = program_plan_copy(&new->plan, plan);
-    if (!err)
-        err = program_table_open(&new->table, &settings);
+    enum err err = program_table_open(&new->table, &settings);
     new->gateway = (struct tau_gateway){ new->table, &new->jobs };
-    if (!err)
-        err = open_profiles(new);
-    if (!err)
-        err = open_boards(new);
-    if (!err)
-        err = open_tau(new);
     if (err)
         programs_close(programs);
+    return err;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* plan is what was before. */
+static enum err open_parts(struct programs *programs, const struct program_plan *before)
+{
+    const struct program_plan *plan = &programs->plan;
+    enum err err = OK, failed;
+    if (before->is_off || !is_same(before->profiles, plan->profiles) || before->is_worker != plan->is_worker) {
+        tau_profiles_close(&programs->profiles);
+        err = open_profiles(programs);
+    }
+    if (before->is_off || !is_same(before->boards, plan->boards)) {
+        program_boards_close(&programs->boards);
+        failed = open_boards(programs);
+        err = err ? err : failed;
+    }
+    if (before->is_off || !is_same(before->tau, plan->tau)) {
+        tau_server_close(&programs->tau);
+        failed = open_tau(programs);
+        err = err ? err : failed;
+    }
+    return err;
+}
+
+enum err programs_apply(struct programs **programs, const struct program_plan *plan, const struct programs_context *context)
+{
+    struct program_plan before;
+    if (plan->is_off) {
+        programs_close(programs);
+        return OK;
+    }
+    enum err err = *programs ? OK : make(programs, context);
+    if (err)
+        return err;
+    struct programs *now = *programs;
+    before = now->plan;
+    err = program_plan_copy(&now->plan, plan);
+    program_table_lock(now->table);
+    now->table->metrics_max = plan->metrics_max ? plan->metrics_max : PROGRAM_METRICS_MAX;
+    program_table_unlock(now->table);
+    if (!err)
+        err = open_parts(now, &before);
+    program_plan_clear(&before);
     return err;
 }
 

@@ -15,9 +15,10 @@ struct programs_context {
     void *out_context;
 };
 
-/* As the plan says. Whatever does not work is told, and the rest works. NOMEM; another error when a path that somebody asked for
- * cannot be had. *programs is NULL where the plan has none of it. */
-enum err programs_open(struct programs **programs, const struct program_plan *plan, const struct programs_context *context);
+/* As the plan says, at first and whenever it changes: what did not change goes on. Whatever does not work is told, and the rest
+ * works; the error is of a path that somebody asked for and that cannot be had, or NOMEM. *programs is NULL at first, and where
+ * the plan has none of it. */
+enum err programs_apply(struct programs **programs, const struct program_plan *plan, const struct programs_context *context);
 void programs_close(struct programs **programs);
 
 /* For /metrics and /programs. Harmless with NULL. viewer, format: as in program_page.h. */

@@ -205,6 +205,8 @@ enum err serve_listen_unix(struct serve *serve, const char *path)
     return http_listen_take(serve->http, fd, true);
 }
 
+void serve_programs(struct serve *serve, struct programs *programs) { serve->context.programs = programs; }
+
 void serve_limit(struct serve *serve, size_t series_max) { serve->context.series_max = series_max; }
 
 uint16_t serve_port(const struct serve *serve) { return serve->port; }

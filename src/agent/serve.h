@@ -35,6 +35,9 @@ enum err serve_listen_tcp(struct serve *serve, const char *address, uint16_t por
 /* The socket is removed by serve_close. */
 enum err serve_listen_unix(struct serve *serve, const char *path);
 
+/* Others to ask of programs; NULL: none. */
+void serve_programs(struct serve *serve, struct programs *programs);
+
 /* At most so many series in a scrape from now on; 0: SERVE_SERIES_MAX. */
 void serve_limit(struct serve *serve, size_t series_max);
 

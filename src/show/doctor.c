@@ -5,6 +5,7 @@
 #include "show/doctor_calls.h"
 #include "show/doctor_kernel.h"
 #include "show/doctor_parts.h"
+#include "show/doctor_programs.h"
 #include "show/doctor_perf.h"
 #include "show/doctor_trial.h"
 
@@ -14,6 +15,7 @@
 #define KERNEL "What the kernel tells"
 #define EVENTS "Performance events (sonde run -e)"
 #define CALLS "System calls (sonde run -s)"
+#define PROGRAMS "Programs that speak"
 #define SAMPLES "Samples"
 
 static const struct check checks[] = {
@@ -39,6 +41,8 @@ static const struct check checks[] = {
     { CALLS, "in the kernel", false, doctor_calls_kernel },
     { CALLS, "in libc", false, doctor_calls_libc },
     { CALLS, "in use", false, doctor_calls_in_use },
+    { PROGRAMS, "boards", false, doctor_programs_boards },
+    { PROGRAMS, "clients of tau", false, doctor_programs_tau },
 };
 
 static struct finding *next_finding(struct doctor *doctor, const char *group, const char *name, bool essential)

@@ -87,7 +87,8 @@ static void rounds_in_any_order_are_counted(void **state)
     }
     value("b_total{x=1}", 100); /* in another spelling */
     assert_int_equal(take(), OK);
-    assert_true(total("a_total") == 110 && total("b_total{x=\"1\"}") == 210 && total("c_total") == 110 && total("d_total") == 110);
+    assert_true(total("a_total") == 110 && total("c_total") == 110 && total("d_total") == 110);
+    assert_true(total("b_total{x=\"1\"}") == 210);
 }
 
 static void a_message_may_come_in_pieces(void **state)

@@ -49,8 +49,8 @@ def text(data):
 class Client:
     def __init__(self, path=None, jobid=""):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.socket.settimeout(60)
         self.socket.connect(path or os.environ.get("TAU_METRIC_PROXY") or f"/tmp/tau_metric_proxy.{os.getuid()}.unix")
+        self.socket.settimeout(60)
         self.send(message(5) + job(jobid))
 
     def send(self, data):

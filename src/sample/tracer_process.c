@@ -45,7 +45,7 @@ static void be_tracer(struct tracer_page *page, pid_t target, pid_t parent, int 
     struct tracer tracer = { .calls = { &page->counts, page->cost.own_ns }, .alive = &page->alive };
     size_t held;
     catch_signals();
-    setsid(); /* who stops us with Ctrl-Z shall not stop the program: it waits for the tracer at each call */
+    setpgid(0, 0); /* who stops us with Ctrl-Z shall not stop the program: it waits for the tracer at each call */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
         _exit(0);

@@ -7,6 +7,7 @@
 #include "show/doctor_parts.h"
 #include "show/doctor_programs.h"
 #include "show/doctor_perf.h"
+#include "show/doctor_ptrace.h"
 #include "show/doctor_trial.h"
 
 #include <unistd.h>
@@ -14,7 +15,7 @@
 #define PARTS "Sonde itself"
 #define KERNEL "What the kernel tells"
 #define EVENTS "Performance events (sonde run -e)"
-#define CALLS "System calls (sonde run -s)"
+#define CALLS "System calls (sonde run -s, sonde attach)"
 #define PROGRAMS "Programs that speak"
 #define SAMPLES "Samples"
 
@@ -41,6 +42,7 @@ static const struct check checks[] = {
     { CALLS, "in the kernel", false, doctor_calls_kernel },
     { CALLS, "in libc", false, doctor_calls_libc },
     { CALLS, "in use", false, doctor_calls_in_use },
+    { CALLS, "ptrace", false, doctor_ptrace },
     { PROGRAMS, "boards", false, doctor_programs_boards },
     { PROGRAMS, "clients of tau", false, doctor_programs_tau },
 };

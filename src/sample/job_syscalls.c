@@ -245,8 +245,10 @@ static enum err calls_job(void *state, const struct job *job, enum job_event eve
     struct watched *watched = find_watched(sampler, job->slot);
     if (event != JOB_END && watched && !watched->is_over)
         return change_job(sampler, watched, job);
+    if (event != JOB_END && job->syscalls && watched) /* asked for again before its last numbers were read: from the beginning */
+        end_job(sampler, watched);
     if (event != JOB_END)
-        return job->syscalls && !watched ? begin_job(sampler, job) : OK;
+        return job->syscalls ? begin_job(sampler, job) : OK;
     if (!watched)
         return OK;
     syscalls_stop(watched->calls);

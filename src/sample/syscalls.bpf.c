@@ -246,20 +246,40 @@ static __always_inline uint32_t bucket_of(uint64_t time_ns)
     return bits + (uint32_t)rest;
 }
 
-static __always_inline void add_time(uint32_t job, uint32_t number, uint32_t pid, struct syscalls_row *row)
+static __always_inline void add_result(struct syscalls_row *row, uint8_t result, long value)
 {
-    uint32_t cpu = bpf_get_smp_processor_id();
+    row->calls++;
+    if (value < 0 && value >= ERRORS_FROM)
+        row->errors++;
+    else if (result)
+        row->bytes += (uint64_t)value;
+}
+
+/* 0: not known. */
+static __always_inline uint64_t take_time(uint32_t pid)
+{
     uint64_t *clock = clock_of(pid);
     if (!clock || !*clock)
-        return;
-    uint64_t time_ns = bpf_ktime_get_ns() - *clock;
+        return 0;
+    uint64_t began_ns = *clock;
     *clock = 0;
-    row->time_ns += time_ns;
+    return bpf_ktime_get_ns() - began_ns;
+}
+
+static __always_inline void add_timed(uint32_t job, uint32_t number, uint32_t row, uint32_t pid, uint8_t result, long value)
+{
+    uint32_t cpu = bpf_get_smp_processor_id();
+    uint64_t time_ns = take_time(pid);
     void *map = bpf_map_lookup_elem(&times, &job);
     struct syscalls_time_block *block = map ? bpf_map_lookup_elem(map, &cpu) : NULL;
     uint32_t bucket = bucket_of(time_ns);
-    if (block && number < SYSCALLS_NUMBERS && bucket < SYSCALLS_BUCKETS)
-        block->times[number].count[bucket]++;
+    if (!block || row >= SYSCALLS_ROWS || number >= SYSCALLS_NUMBERS || bucket >= SYSCALLS_BUCKETS)
+        return;
+    add_result(&block->rows[row], result, value);
+    if (!time_ns)
+        return;
+    block->rows[row].time_ns += time_ns;
+    block->times[number].count[bucket]++;
 }
 
 static __always_inline uint32_t number_of(struct task_struct *task, struct pt_regs *regs)
@@ -302,16 +322,14 @@ int BPF_PROG(returned, struct pt_regs *regs, long value)
     if (number >= SYSCALLS_NUMBERS)
         return 0;
     uint8_t result = results[number];
-    struct syscalls_row *row = row_of(job, row_number(task, regs, number, result));
-    if (!row)
+    uint32_t at = row_number(task, regs, number, result);
+    if (wanted_of(job) & SYSCALLS_TIMED) {
+        add_timed(job, number, at, pid, result, value);
         return 0;
-    row->calls++;
-    if (value < 0 && value >= ERRORS_FROM)
-        row->errors++;
-    else if (result)
-        row->bytes += (uint64_t)value;
-    if (wanted_of(job) & SYSCALLS_TIMED)
-        add_time(job, number, pid, row);
+    }
+    struct syscalls_row *row = row_of(job, at);
+    if (row)
+        add_result(row, result, value);
     return 0;
 }
 

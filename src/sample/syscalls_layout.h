@@ -64,7 +64,10 @@ struct syscalls_block {
     struct syscalls_row rows[SYSCALLS_ROWS];
 };
 
+/* Of a job with time; together, since each thing that is looked up costs. Calls of which no time is known may stand in the
+ * other all the same: the sum of both is the job's. */
 struct syscalls_time_block {
+    struct syscalls_row rows[SYSCALLS_ROWS];
     struct syscalls_times times[SYSCALLS_NUMBERS];
 };
 

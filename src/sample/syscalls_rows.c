@@ -141,8 +141,11 @@ static void sum_up(struct syscalls_rows *rows, const struct bpf_memory *memory, 
     struct syscalls_row *sums = rows->sums.rows;
     memset(&rows->sums, 0, sizeof rows->sums);
     for (uint32_t cpu = 0; cpu < memory->cpu_count; cpu++)
-        for (size_t i = 0; i < SYSCALLS_ROWS; i++)
+        for (size_t i = 0; i < SYSCALLS_ROWS; i++) {
             add_row(&sums[i], &job->blocks[cpu].rows[i]);
+            if (job->times)
+                add_row(&sums[i], &job->times[cpu].rows[i]);
+        }
     for (size_t i = SYSCALLS_NUMBERS; i < SYSCALLS_ROWS; i++)
         add_row(&sums[rows->group_number[(i - SYSCALLS_NUMBERS) / SYSCALLS_CLASSES]], &sums[i]);
 }

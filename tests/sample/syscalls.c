@@ -310,6 +310,55 @@ static void times_are_those_of_the_calls(void **state)
     syscalls_end(&job);
 }
 
+/* The kernel's own account of the same process. */
+static bool read_io(pid_t pid, const char *key, uint64_t *value)
+{
+    char path[64], text[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    const char *line = size > 0 ? strstr(text, key) : NULL;
+    if (fd >= 0)
+        close(fd);
+    *value = line ? strtoull(line + strlen(key), NULL, 10) : 0;
+    return line != NULL;
+}
+
+static void read_and_write(void)
+{
+    char bytes[1000];
+    int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    for (int i = 0; i < EACH; i++) {
+        (void)!read(zero, bytes, sizeof bytes);
+        (void)!pread(zero, bytes, 10, 0);
+        (void)!write(null, bytes, 700);
+    }
+}
+
+static void bytes_are_those_of_the_kernels_account(void **state)
+{
+    (void)state;
+    struct syscalls_job *job;
+    struct child child;
+    uint64_t read_before, read_after, written_before, written_after;
+    if (!syscalls)
+        leave_out(why);
+    start(&child, read_and_write);
+    assert_int_equal(syscalls_begin(syscalls, false, &job), OK);
+    assert_int_equal(syscalls_add(job, child.pid), OK);
+    if (!read_io(child.pid, "rchar: ", &read_before) || !read_io(child.pid, "wchar: ", &written_before))
+        leave_out("no /proc/PID/io");
+    let_go(&child);
+    await_done(&child);
+    while (calls_of(job, "write/pipe") == 0) /* its last write has woken us before it returned */
+        usleep(1000);
+    assert_true(read_io(child.pid, "rchar: ", &read_after) && read_io(child.pid, "wchar: ", &written_after));
+    assert_int_equal(number_of(job, "read", SYSCALL_BYTES) + number_of(job, "pread64", SYSCALL_BYTES), read_after - read_before);
+    assert_int_equal(number_of(job, "write", SYSCALL_BYTES), written_after - written_before);
+    end(&child);
+    syscalls_end(&job);
+}
+
 static void call_ten(void)
 {
     getppids(10);
@@ -417,6 +466,41 @@ static void a_command_is_counted_from_its_exec_on(void **state)
     syscalls_end(&job);
 }
 
+#ifdef __x86_64__
+/* As a 32-bit program does it: 64 is getppid there, and semget here. */
+static void call_as_32_bit(void)
+{
+    for (int i = 0; i < EACH; i++) {
+        long result = 64;
+        __asm__ volatile("int $0x80" : "+a"(result) : : "memory", "r8", "r9", "r10", "r11");
+    }
+}
+
+static bool has_32_bit(void)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        call_as_32_bit();
+        _exit(0);
+    }
+    return waitpid(pid, &status, 0) == pid && WIFEXITED(status);
+}
+
+static void calls_of_32_bit_programs_have_their_own_numbers(void **state)
+{
+    (void)state;
+    if (!syscalls)
+        leave_out(why);
+    if (!has_32_bit())
+        leave_out("this kernel runs no 32-bit programs");
+    struct syscalls_job *job = count(call_as_32_bit, false);
+    assert_int_equal(calls_of(job, "getppid"), EACH);
+    assert_int_equal(calls_of(job, "semget"), 0);
+    syscalls_end(&job);
+}
+#endif
+
 static void too_many_jobs_are_refused(void **state)
 {
     (void)state;
@@ -438,10 +522,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(children_and_threads_are_followed, setup, teardown),
         cmocka_unit_test_setup_teardown(none_of_a_thousand_short_processes_is_missed, setup, teardown),
         cmocka_unit_test_setup_teardown(times_are_those_of_the_calls, setup, teardown),
+        cmocka_unit_test_setup_teardown(bytes_are_those_of_the_kernels_account, setup, teardown),
         cmocka_unit_test_setup_teardown(jobs_are_told_apart, setup, teardown),
         cmocka_unit_test_setup_teardown(who_is_let_go_is_nobodys, setup, teardown),
         cmocka_unit_test_setup_teardown(time_may_be_asked_for_later, setup, teardown),
         cmocka_unit_test_setup_teardown(a_command_is_counted_from_its_exec_on, setup, teardown),
+#ifdef __x86_64__
+        cmocka_unit_test_setup_teardown(calls_of_32_bit_programs_have_their_own_numbers, setup, teardown),
+#endif
         cmocka_unit_test_setup_teardown(too_many_jobs_are_refused, setup, teardown),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

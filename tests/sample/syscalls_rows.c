@@ -77,12 +77,14 @@ static void times_have_buckets(void **state)
 {
     (void)state;
     struct bpf_job job = { 1, blocks, times };
-    blocks[0].rows[SYS_getppid] = (struct syscalls_row){ 3, 0, 0, 300 };
+    times[0].rows[SYS_getppid] = (struct syscalls_row){ 2, 0, 0, 300 };
+    blocks[1].rows[SYS_getppid] = (struct syscalls_row){ 1, 0, 0, 0 }; /* from before time was asked for */
     times[0].times[SYS_getppid].count[0] = 2;
     times[2].times[SYS_getppid].count[0] = 1;
     times[2].times[SYS_getppid].count[SYSCALLS_BUCKETS - 1] = 9;
     assert_int_equal(syscalls_rows_give(&rows, &memory, &job, NULL, &batch), OK);
     assert_int_equal(batch.count, 2);
+    assert_int_equal(find(&syscall_set, "getppid")->values[SYSCALL_CALLS].u64, 3);
     assert_int_equal(find(&syscall_set, "getppid")->values[SYSCALL_TIME].u64, 300);
     const struct sample *sample = find(&syscall_time_set, "getppid");
     assert_int_equal(sample->values[0].u64, 3);

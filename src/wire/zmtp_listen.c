@@ -65,7 +65,7 @@ static enum err listen_at(const char *name, uint16_t port, int *fd)
     return find_interface(name, host) || find_name(name, host) ? listen_tcp(host, port, fd) : ABSENT;
 }
 
-/* HOST:PORT, or [HOST]:PORT. */
+/* HOST:PORT, or [HOST]:PORT. A port * is any that is free, as with libzmq: 0. */
 static bool split(const char *text, char host[HOST_MAX], uint64_t *port)
 {
     const char *colon = strrchr(text, ':');
@@ -75,7 +75,11 @@ static bool split(const char *text, char host[HOST_MAX], uint64_t *port)
         text++;
         size -= 2;
     }
-    if (size == 0 || size >= HOST_MAX || text_parse_u64(colon + 1, port) || *port == 0 || *port > UINT16_MAX)
+    bool is_any = size && !strcmp(colon + 1, "*");
+    *port = 0;
+    if (size == 0 || size >= HOST_MAX)
+        return false;
+    if (!is_any && (text_parse_u64(colon + 1, port) || *port == 0 || *port > UINT16_MAX))
         return false;
     memcpy(host, text, size);
     host[size] = '\0';

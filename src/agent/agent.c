@@ -156,6 +156,8 @@ static enum err apply_programs(struct agent *agent)
     struct programs_context context = {
         .root = agent->settings.root, .host = agent->host.name, .out = on_batch, .out_context = agent,
     };
+    if (agent->settings.is_once) /* it is there for a moment only: nobody shall speak to it */
+        return OK;
     bool is_new = !agent->programs;
     enum err err = programs_apply(&agent->programs, &agent->plan.programs, &context);
     const struct job *job;

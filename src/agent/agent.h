@@ -17,7 +17,7 @@ struct agent_settings {
     /* Makes the plan, at the start and at each SIGHUP: nothing stands in plan yet. USAGE: why says what is wrong. */
     enum err (*make_plan)(void *context, struct plan *plan, struct buf *why);
     void *context;
-    bool is_once; /* sinks are written at once, and not by way of the spool */
+    bool is_once; /* sinks are written at once, not by way of the spool, and programs are not heard */
 };
 
 struct agent {

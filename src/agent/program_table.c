@@ -106,7 +106,7 @@ struct program_family *program_table_family(const struct program_table *table, s
 
 static bool grow_families(struct program_table *table)
 {
-    size_t room = table->family_room * 2;
+    size_t room = table->family_room ? table->family_room * 2 : HASH_ROOM;
     struct program_family **hash = calloc(room, sizeof(void *));
     if (!hash)
         return false;
@@ -174,7 +174,7 @@ static bool grow_metrics(struct program_table *table)
     }
     if (count < table->hash_room)
         return true;
-    size_t room = table->hash_room * 2;
+    size_t room = table->hash_room ? table->hash_room * 2 : HASH_ROOM;
     struct program_metric **hash = calloc(room, sizeof(void *));
     if (!hash)
         return false;

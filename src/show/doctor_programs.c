@@ -30,8 +30,9 @@ void doctor_programs_boards(const struct place *place, struct finding *finding)
         close(lock_fd);
     uint64_t room = statvfs(BOARD_FOLDER, &fs) ? 0 : (uint64_t)fs.f_bavail * fs.f_frsize;
     if (err)
-        finding_missing(finding, "mount -t tmpfs tmpfs " BOARD_FOLDER, "No folder can be made in " BOARD_FOLDER ": %s. What programs "
-                        "count with libsonde, of MPI and of system calls is not seen", err_text(err));
+        finding_missing(finding, "mount -t tmpfs tmpfs " BOARD_FOLDER,
+                        "No folder can be made in " BOARD_FOLDER ": %s. What programs count with libsonde, of MPI and of system "
+                        "calls is not seen", err_text(err));
     else if (room < BOARDS_FEW_BYTES)
         finding_missing(finding, "Remove what fills it", BOARD_FOLDER " has no room: what new programs count is not seen");
     else
@@ -64,6 +65,6 @@ void doctor_programs_tau(const struct place *place, struct finding *finding)
     else if (is_there && is_listened_on(path))
         finding_there(finding, "%s", path);
     else
-        finding_missing(finding, "Where clients of tau_metric_proxy are used: sonde agent, or set TAU_METRIC_PROXY to its socket",
+        finding_missing(finding, "Where clients of tau_metric_proxy are used: run sonde agent, or set TAU_METRIC_PROXY",
                         "Nobody listens at %s", path);
 }

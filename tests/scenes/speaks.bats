@@ -1,0 +1,62 @@
+#!/usr/bin/env bats
+# Programs that count with libsonde, and who reads them: an agent that comes later, and sonde run.
+bats_require_minimum_version 1.5.0
+load scene
+
+# The rest of a test in a mount namespace with a /dev/shm of its own: other agents of this machine claim boards, too.
+with_own_shm() {
+    need_root
+    {
+        echo 'set -e; mount -t tmpfs -o size=16m none /dev/shm'
+        echo 'eventually() { for ((i = 0; i < 300; i++)); do "$@" && return; sleep 0.1; done; echo "never: $*" >&2; return 1; }'
+        echo 'has() { "$SONDE" get -f txt 2>/dev/null | tr -dc "[:alnum:]_{}=., \n" | grep -qE "^$1 [0-9.]+ $2 *$"; }'
+        cat
+    } >script
+    export SONDE_SOCKET_DIR=$T/socket
+    mkdir "$SONDE_SOCKET_DIR"
+    unshare --mount --propagation private bash script
+}
+
+@test "an agent finds programs that ran before it, sums them up, and keeps what the killed have counted" {
+    with_own_shm <<'EOF'
+        "$TOOLS/speaks" wait 3 >said & waiting=$!
+        eventually grep -q counted said
+        "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none & agent=$!
+        trap 'kill $agent' EXIT
+        eventually has 'speaks_total{part=a}' 3.0
+        eventually has speaks_level 7.25
+        "$TOOLS/speaks" count 10
+        eventually has 'speaks_total{part=a}' 13.0
+        kill -KILL $waiting
+        board_is_gone() { [ -z "$(find /dev/shm -name 'sonde.*')" ]; }
+        eventually board_is_gone
+        has 'speaks_total{part=a}' 13.0
+        for i in 1 2 3 4 5; do "$TOOLS/speaks" killed || true; done
+        eventually has 'speaks_total{part=a}' 18.0
+        eventually board_is_gone
+EOF
+}
+
+@test "an agent that is killed loses nothing that was counted meanwhile by programs that ended" {
+    with_own_shm <<'EOF'
+        start() { "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none & agent=$!; }
+        trap 'kill $agent' EXIT
+        start
+        eventually test -e /dev/shm/sonde-agent
+        eventually "$SONDE" get >/dev/null
+        kill -KILL $agent
+        wait $agent || true
+        "$TOOLS/speaks" count 7
+        "$TOOLS/speaks" killed || true
+        start
+        eventually has 'speaks_total{part=a}' 8.0
+EOF
+}
+
+@test "sonde run keeps what its programs counted, children, threads and killed ones too" {
+    "$SONDE" run -q -p 100ms -n counting -- sh -c '"$0" threads 50; "$0" fork 2; "$0" killed; "$0" exec 3; true' "$TOOLS/speaks"
+    run "$SONDE" export --what series --format csv
+    # 50 of threads, 2 and 100 each of forks, 1, 5 and 3
+    [[ $(grep 'program_counter.*speaks_total' <<<"$output" | tail -n 1 | tr -d '\r') == *,261 ]]
+    [ -z "$(find /dev/shm -maxdepth 1 -name "sonde-run.$(id -u).*" -newer "$T")" ]
+}

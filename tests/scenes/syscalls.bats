@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# shellcheck disable=SC2016 # conditions that are looked at later
 # System calls counted in the kernel: sonde run -s as root and by the agent for others, jobs that ask, and what is said where
 # it cannot be.
 load scene
@@ -8,7 +9,8 @@ setup() {
     need_root
     [ -e "$BUILD/src/modules/sample-bpf.so" ] || skip "sample-bpf.so was not built"
     live_setup
-    "$SONDE" run -q -s -- true 2>"$T/trial" && [ ! -s "$T/trial" ] || skip "no eBPF here: $(cat "$T/trial")"
+    "$SONDE" run -s --no-probe -- true 2>"$T/trial"
+    [ ! -s "$T/trial" ] || skip "no eBPF here: $(cat "$T/trial")"
     rm -rf "$T/db/"*
 }
 
@@ -41,7 +43,6 @@ straced() {
 
 @test "the numbers are those of strace -c -f" {
     command -v strace >/dev/null || skip "strace is not here"
-    # shellcheck disable=SC2016 # for the other shell
     set -- bash -c 'for i in 1 2 3; do /bin/true; done; x=$(echo hello); trap : USR1; for i in {1..20}; do kill -USR1 $$; done
         exec 3<>"$0"; for i in {1..50}; do echo line >&3; done; ! cat /nowhere' "$T/file"
     straced "$@" >"$T/theirs"
@@ -64,12 +65,12 @@ straced() {
 
 @test "a job that asks is counted by the agent, also one that runs already; nobody else is" {
     start_agent -c /dev/null -p 100ms --sensors syscalls --sink "csv:dir=$T/csv"
-    ! grep -q prog_id /proc/"$AGENT"/fdinfo/*
+    run ! grep -q prog_id /proc/"$AGENT"/fdinfo/*
     mkfifo "$T/one" "$T/two" "$T/three"
-    for part in one two three; do
-        bash -c "read -r x <'$T/$part'; dd if=/dev/zero of=/dev/null bs=1 count=\$x 2>/dev/null" 3>&- &
-        eval "$part=$!"
-    done
+    reads() { bash -c "read -r x <'$T/$1'; dd if=/dev/zero of=/dev/null bs=1 count=\$x 2>/dev/null" 3>&-; }
+    reads one & one=$!
+    reads two & two=$!
+    reads three & three=$!
     "$SONDE" job begin one --pid "$one" -s
     "$SONDE" job begin two --pid "$two"
     "$SONDE" job begin three --pid "$three"
@@ -86,12 +87,13 @@ straced() {
     [ ! -e "$(echo "$T"/csv/*/three/*/syscall.csv)" ]
     [ "$(echo "$T"/csv/*/two/*/syscall_time.csv)" ]
     ls "$T"/csv/*/two/*/syscall_time.csv
-    ! ls "$T"/csv/*/one/*/syscall_time.csv
+    run ! ls "$T"/csv/*/one/*/syscall_time.csv
 }
 
 @test "a job by its cgroup is counted, with those that join it" {
     top=$(findmnt -n -o TARGET -t cgroup2 | head -1)
-    [ -n "$top" ] && mkdir "$top/sonde-calls-$$" || skip "no cgroup v2 to write to"
+    [ -n "$top" ] || skip "no cgroup v2"
+    mkdir "$top/sonde-calls-$$" || skip "cgroup v2 cannot be written to"
     start_agent -c /dev/null -p 100ms --sensors syscalls --sink "csv:dir=$T/csv"
     "$SONDE" ctl set syscalls.period=100ms
     "$SONDE" job begin grouped --cgroup "/sonde-calls-$$" -s
@@ -106,12 +108,12 @@ straced() {
 @test "a user's run is counted by the agent, and a stranger may not ask for another's job" {
     start_agent -c /dev/null -p 100ms --sensors syscalls
     as_nobody "$SONDE" run -s --no-probe -- dd if=/dev/zero of=/dev/null bs=1 count=555 2>"$T/said.user"
-    ! grep -q sonde: "$T/said.user"
+    run ! grep -q sonde: "$T/said.user"
     [ "$(counted_of read/device 3)" = 555 ]
     "$SONDE" job begin mine --pid $$ --user root
     run -1 as_nobody "$SONDE" ctl syscalls mine
     [[ $output == *"what is theirs"* ]]
-    ! grep -q prog_id /proc/"$AGENT"/fdinfo/*
+    run ! grep -q prog_id /proc/"$AGENT"/fdinfo/*
 }
 
 @test "where it cannot be, that is said with a remedy, and the command runs" {

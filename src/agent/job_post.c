@@ -158,7 +158,7 @@ static bool is_reading(const struct post *post)
     return post->is_ask && !strcmp(post->texts[POST_SYSCALLS], "read");
 }
 
-/* The job is there, and the wish is one. */
+/* The job is there, and it is the asker's. To read changes nothing. */
 static enum err ask(struct jobs *jobs, uint32_t uid, bool is_master, const struct post *post)
 {
     const struct job *job = jobs_find(jobs, post->job.id);
@@ -167,9 +167,15 @@ static enum err ask(struct jobs *jobs, uint32_t uid, bool is_master, const struc
         return ABSENT;
     if (!is_master && job->uid != uid)
         return DENIED;
-    if (is_reading(post))
-        return OK;
-    return read_wish(post, &wish) ? jobs_ask_syscalls(jobs, post->job.id, wish) : USAGE;
+    return read_wish(post, &wish) ? jobs_ask_syscalls(jobs, post->job.id, wish) : OK;
+}
+
+/* Before anything is done. */
+static bool makes_sense(const struct post *post)
+{
+    enum job_syscalls wish;
+    bool has_wish = *post->texts[POST_SYSCALLS] != '\0';
+    return has_wish ? read_wish(post, &wish) || is_reading(post) : !post->is_ask;
 }
 
 static const char *reason(enum err err)
@@ -226,7 +232,7 @@ enum err job_post(struct jobs *jobs, uint32_t uid, bool is_master, struct bytes 
 {
     struct post post = { .job = { .uid = UINT32_MAX } };
     bool known = false;
-    enum err err = read_post(body, &post) ? OK : USAGE;
+    enum err err = read_post(body, &post) && makes_sense(&post) ? OK : USAGE;
     post.job.id = post.texts[POST_ID];
     post.job.other_id = post.texts[POST_OTHER_ID];
     post.job.user = post.texts[POST_USER];

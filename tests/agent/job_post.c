@@ -54,7 +54,8 @@ static void nonsense_is_refused(void **state)
         "{\"begin\": {\"id\": \"a\"}, \"end\": {\"id\": \"a\"}}", "{\"begin\": {\"id\": \"a\", \"uid\": -1}}",
         "{\"begin\": {\"id\": \"a\", \"pid\": 99999999999}}", "{\"begin\": {\"id\": \"a\"}", "{\"begin\": {\"id\": \"a\"}} x",
         "{\"begin\": {\"id\": \"a\", \"cgroup\": \"../x\"}}", "{\"begin\": {\"id\": \"a\\u0007\"}}",
-        "{\"stop\": {\"id\": \"a\"}}",
+        "{\"stop\": {\"id\": \"a\"}}", "{\"ask\": {\"id\": \"4711\"}}", "{\"ask\": {\"id\": \"4711\", \"syscalls\": \"all\"}}",
+        "{\"begin\": {\"id\": \"a\", \"syscalls\": \"read\"}}", "{\"begin\": {\"id\": \"a\", \"syscalls\": \"x\"}}",
     };
     size_t before = f.count;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -100,12 +101,29 @@ static void the_end_of_a_run_is_not_that_of_its_job(void **state)
     assert_non_null(jobs_find(f.jobs, "4711"));
 }
 
+static void who_owns_a_job_may_ask_for_its_system_calls(void **state)
+{
+    (void)state;
+    assert_int_equal(post(0, true, "{\"begin\": {\"id\": \"a\", \"uid\": 4242}}", "\"ok\": true"), OK);
+    assert_int_equal(post(STRANGER + 1, false, "{\"ask\": {\"id\": \"a\", \"syscalls\": \"count\"}}", "theirs"), DENIED);
+    assert_int_equal(post(STRANGER + 1, false, "{\"ask\": {\"id\": \"a\", \"syscalls\": \"read\"}}", "theirs"), DENIED);
+    assert_int_equal(jobs_find(f.jobs, "a")->syscalls, JOB_SYSCALLS_NONE);
+    assert_int_equal(post(STRANGER, false, "{\"ask\": {\"id\": \"a\", \"syscalls\": \"time\"}}", "\"counts\": false"), OK);
+    assert_int_equal(jobs_find(f.jobs, "a")->syscalls, JOB_SYSCALLS_TIME); /* nobody counts here, and that is said */
+    assert_int_equal(post(STRANGER, false, "{\"ask\": {\"id\": \"a\", \"syscalls\": \"read\"}}", "\"samples\": []"), OK);
+    assert_int_equal(jobs_find(f.jobs, "a")->syscalls, JOB_SYSCALLS_TIME);
+    assert_int_equal(post(0, true, "{\"ask\": {\"id\": \"a\", \"syscalls\": \"no\"}}", "\"ok\": true"), OK);
+    assert_int_equal(jobs_find(f.jobs, "a")->syscalls, JOB_SYSCALLS_NONE);
+    assert_int_equal(post(0, true, "{\"ask\": {\"id\": \"b\", \"syscalls\": \"no\"}}", "no such job"), ABSENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(root_tells, setup, teardown),
         cmocka_unit_test_setup_teardown(nonsense_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(others_tell_of_their_own_runs_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_owns_a_job_may_ask_for_its_system_calls, setup, teardown),
         cmocka_unit_test_setup_teardown(the_end_of_a_run_is_not_that_of_its_job, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

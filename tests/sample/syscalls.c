@@ -1,152 +1,12 @@
 /* System calls counted in a real kernel, compared with what was really called. Needs root and eBPF. */
 #include "sample/syscalls.h"
 
-#include "model/program_sets.h"
-#include "tools/unit.h"
+#include "tools/counted.h"
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define THREADS 8
-#define EACH 100
-
-static struct syscalls *syscalls;
-static struct batch batch;
-static char why[512];
-
-/* One that waits for a word before it does its part. */
-struct child {
-    pid_t pid;
-    int go_fd, done_fd;
-};
-
-static int setup(void **state)
-{
-    (void)state;
-    batch_init(&batch);
-    return 0;
-}
-
-static int open_all(void **state)
-{
-    (void)state;
-    enum err err = syscalls_open(&syscalls, why, sizeof why);
-    if (err && err != ABSENT && err != DENIED) /* CORRUPT, NOMEM: then something is wrong */
-        return -1;
-    if (err)
-        assert_true(strlen(why) > 10);
-    return 0;
-}
-
-static int close_all(void **state)
-{
-    (void)state;
-    syscalls_close(&syscalls);
-    assert_null(syscalls);
-    syscalls_close(&syscalls);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    batch_clear(&batch);
-    return 0;
-}
-
-static void getppids(int count)
-{
-    for (int i = 0; i < count; i++)
-        syscall(SYS_getppid);
-}
-
-static void start(struct child *child, void (*part)(void))
-{
-    int go[2], done[2];
-    char byte;
-    assert_int_equal(pipe(go) | pipe(done), 0);
-    child->pid = fork();
-    if (child->pid == 0) {
-        close(go[1]);
-        close(done[0]);
-        if (read(go[0], &byte, 1) == 1)
-            part();
-        (void)!write(done[1], "d", 1);
-        (void)!read(go[0], &byte, 1); /* others that were forked later hold the pipe too: so a byte, not its end */
-        _exit(0);
-    }
-    assert_true(child->pid > 0);
-    close(go[0]);
-    close(done[1]);
-    child->go_fd = go[1];
-    child->done_fd = done[0];
-}
-
-static void let_go(const struct child *child)
-{
-    assert_int_equal(write(child->go_fd, "g", 1), 1);
-}
-
-static void await_done(const struct child *child)
-{
-    char byte;
-    assert_int_equal(read(child->done_fd, &byte, 1), 1);
-}
-
-static void end(struct child *child)
-{
-    let_go(child);
-    close(child->go_fd);
-    close(child->done_fd);
-    waitpid(child->pid, NULL, 0);
-}
-
-static const struct sample *find(struct syscalls_job *job, const struct set *set, const char *instance)
-{
-    batch_reset(&batch);
-    assert_int_equal(syscalls_read(job, "7", &batch), OK);
-    for (size_t i = 0; i < batch.count; i++)
-        if (batch.samples[i].set == set && strcmp(batch.samples[i].instance, instance) == 0)
-            return &batch.samples[i];
-    return NULL;
-}
-
-static uint64_t number_of(struct syscalls_job *job, const char *instance, size_t metric)
-{
-    const struct sample *sample = find(job, &syscall_set, instance);
-    if (!sample)
-        return 0;
-    assert_true(sample->known[metric]);
-    assert_string_equal(sample->job, "7");
-    return sample->values[metric].u64;
-}
-
-static uint64_t calls_of(struct syscalls_job *job, const char *instance)
-{
-    return number_of(job, instance, SYSCALL_CALLS);
-}
-
-/* Counts one part from its beginning to its end. */
-static struct syscalls_job *count(void (*part)(void), bool with_time)
-{
-    struct syscalls_job *job;
-    struct child child;
-    start(&child, part);
-    assert_int_equal(syscalls_begin(syscalls, with_time, &job), OK);
-    assert_int_equal(syscalls_add(job, child.pid), OK);
-    assert_int_equal(syscalls_add(job, child.pid), OK);
-    assert_true(syscalls_has(job, child.pid));
-    let_go(&child);
-    await_done(&child);
-    end(&child);
-    assert_int_equal(syscalls_alive(job), 0);
-    assert_false(syscalls_has(job, child.pid));
-    return job;
-}
 
 static void call_plainly(void)
 {
@@ -359,113 +219,6 @@ static void bytes_are_those_of_the_kernels_account(void **state)
     syscalls_end(&job);
 }
 
-static void call_ten(void)
-{
-    getppids(10);
-}
-
-static void call_twenty(void)
-{
-    getppids(20);
-}
-
-static void jobs_are_told_apart(void **state)
-{
-    (void)state;
-    struct syscalls_job *first, *second;
-    struct child ten, twenty, stranger;
-    if (!syscalls)
-        leave_out(why);
-    start(&ten, call_ten);
-    start(&twenty, call_twenty);
-    start(&stranger, call_twenty);
-    assert_int_equal(syscalls_begin(syscalls, false, &first), OK);
-    assert_int_equal(syscalls_begin(syscalls, true, &second), OK);
-    assert_int_equal(syscalls_add(first, ten.pid), OK);
-    assert_int_equal(syscalls_add(second, twenty.pid), OK);
-    let_go(&ten), let_go(&twenty), let_go(&stranger);
-    await_done(&ten), await_done(&twenty), await_done(&stranger);
-    assert_int_equal(calls_of(first, "getppid"), 10);
-    assert_int_equal(calls_of(second, "getppid"), 20);
-    syscalls_end(&first);
-    end(&ten);
-    assert_int_equal(calls_of(second, "exit_group"), 0);
-    end(&twenty), end(&stranger);
-    assert_int_equal(calls_of(second, "exit_group"), 1);
-    syscalls_end(&second);
-}
-
-/* Its number goes to the next job, and so may those of its processes. */
-static void who_is_let_go_is_nobodys(void **state)
-{
-    (void)state;
-    struct syscalls_job *old, *new;
-    struct child child;
-    if (!syscalls)
-        leave_out(why);
-    start(&child, call_ten);
-    assert_int_equal(syscalls_begin(syscalls, false, &old), OK);
-    assert_int_equal(syscalls_add(old, child.pid), OK);
-    syscalls_stop(old);
-    assert_int_equal(syscalls_add(old, child.pid), GONE);
-    assert_int_equal(syscalls_alive(old), 0);
-    let_go(&child);
-    await_done(&child);
-    assert_int_equal(calls_of(old, "getppid"), 0);
-    syscalls_end(&old);
-    assert_int_equal(syscalls_begin(syscalls, false, &new), OK);
-    end(&child);
-    batch_reset(&batch);
-    assert_int_equal(syscalls_read(new, NULL, &batch), OK);
-    assert_int_equal(batch.count, 0);
-    assert_int_equal(syscalls_add(new, child.pid), GONE);
-    syscalls_end(&new);
-}
-
-static void time_may_be_asked_for_later(void **state)
-{
-    (void)state;
-    struct syscalls_job *job;
-    struct child child;
-    if (!syscalls)
-        leave_out(why);
-    start(&child, call_slowly);
-    assert_int_equal(syscalls_begin(syscalls, false, &job), OK);
-    assert_int_equal(syscalls_add(job, child.pid), OK);
-    assert_int_equal(syscalls_want_time(job), OK);
-    assert_int_equal(syscalls_want_time(job), OK);
-    let_go(&child);
-    await_done(&child);
-    assert_true(number_of(job, "clock_nanosleep", SYSCALL_TIME) >= 30000000);
-    assert_int_equal(number_of(job, "read", SYSCALL_TIME), 0); /* when it began is not known */
-    end(&child);
-    syscalls_end(&job);
-}
-
-/* As sonde run does it: what comes before the exec is not the command's. */
-static void a_command_is_counted_from_its_exec_on(void **state)
-{
-    (void)state;
-    struct syscalls_job *job;
-    if (!syscalls)
-        leave_out(why);
-    assert_int_equal(syscalls_begin(syscalls, false, &job), OK);
-    assert_int_equal(syscalls_expect(job, getpid()), OK);
-    pid_t pid = fork();
-    if (pid == 0) {
-        getppids(EACH);
-        execl("/bin/true", "true", (char *)NULL);
-        _exit(127);
-    }
-    getppids(EACH);
-    syscalls_expect_no_more(job, getpid());
-    waitpid(pid, NULL, 0);
-    assert_int_equal(calls_of(job, "getppid"), 0);
-    assert_int_equal(calls_of(job, "execve"), 1);
-    assert_int_equal(calls_of(job, "exit_group"), 1);
-    syscalls_end(&job);
-}
-
 #ifdef __x86_64__
 /* As a 32-bit program does it: 64 is getppid there, and semget here. */
 static void call_as_32_bit(void)
@@ -501,20 +254,6 @@ static void calls_of_32_bit_programs_have_their_own_numbers(void **state)
 }
 #endif
 
-static void too_many_jobs_are_refused(void **state)
-{
-    (void)state;
-    struct syscalls_job *jobs[300];
-    size_t made = 0;
-    if (!syscalls)
-        leave_out(why);
-    while (made < 300 && syscalls_begin(syscalls, false, &jobs[made]) == OK)
-        made++;
-    assert_int_equal(made, 255);
-    while (made)
-        syscalls_end(&jobs[--made]);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -523,14 +262,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(none_of_a_thousand_short_processes_is_missed, setup, teardown),
         cmocka_unit_test_setup_teardown(times_are_those_of_the_calls, setup, teardown),
         cmocka_unit_test_setup_teardown(bytes_are_those_of_the_kernels_account, setup, teardown),
-        cmocka_unit_test_setup_teardown(jobs_are_told_apart, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_is_let_go_is_nobodys, setup, teardown),
-        cmocka_unit_test_setup_teardown(time_may_be_asked_for_later, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_command_is_counted_from_its_exec_on, setup, teardown),
 #ifdef __x86_64__
         cmocka_unit_test_setup_teardown(calls_of_32_bit_programs_have_their_own_numbers, setup, teardown),
 #endif
-        cmocka_unit_test_setup_teardown(too_many_jobs_are_refused, setup, teardown),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

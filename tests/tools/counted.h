@@ -1,0 +1,151 @@
+/* What tests of counted system calls share: children that do a part when they are told, and a look at the numbers. The real
+ * kernel counts; without root or eBPF `syscalls` is NULL and `why` says so. */
+#ifndef SONDE_TESTS_TOOLS_COUNTED_H
+#define SONDE_TESTS_TOOLS_COUNTED_H
+
+#include "model/program_sets.h"
+#include "sample/syscalls.h"
+#include "tools/unit.h"
+
+#include <stdbool.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define EACH 100
+
+static struct syscalls *syscalls;
+static struct batch batch;
+static char why[512];
+
+/* One that waits for a word before it does its part. */
+struct child {
+    pid_t pid;
+    int go_fd, done_fd;
+};
+
+static inline int setup(void **state)
+{
+    (void)state;
+    batch_init(&batch);
+    return 0;
+}
+
+static inline int open_all(void **state)
+{
+    (void)state;
+    enum err err = syscalls_open(&syscalls, why, sizeof why);
+    if (err && err != ABSENT && err != DENIED) /* CORRUPT, NOMEM: then something is wrong */
+        return -1;
+    if (err)
+        assert_true(strlen(why) > 10);
+    return 0;
+}
+
+static inline int close_all(void **state)
+{
+    (void)state;
+    syscalls_close(&syscalls);
+    assert_null(syscalls);
+    syscalls_close(&syscalls);
+    return 0;
+}
+
+static inline int teardown(void **state)
+{
+    (void)state;
+    batch_clear(&batch);
+    return 0;
+}
+
+static inline void getppids(int count)
+{
+    for (int i = 0; i < count; i++)
+        syscall(SYS_getppid);
+}
+
+static inline void start(struct child *child, void (*part)(void))
+{
+    int go[2], done[2];
+    char byte;
+    assert_int_equal(pipe(go) | pipe(done), 0);
+    child->pid = fork();
+    if (child->pid == 0) {
+        close(go[1]);
+        close(done[0]);
+        if (read(go[0], &byte, 1) == 1)
+            part();
+        (void)!write(done[1], "d", 1);
+        (void)!read(go[0], &byte, 1); /* others that were forked later hold the pipe too: so a byte, not its end */
+        _exit(0);
+    }
+    assert_true(child->pid > 0);
+    close(go[0]);
+    close(done[1]);
+    child->go_fd = go[1];
+    child->done_fd = done[0];
+}
+
+static inline void let_go(const struct child *child)
+{
+    assert_int_equal(write(child->go_fd, "g", 1), 1);
+}
+
+static inline void await_done(const struct child *child)
+{
+    char byte;
+    assert_int_equal(read(child->done_fd, &byte, 1), 1);
+}
+
+static inline void end(struct child *child)
+{
+    let_go(child);
+    close(child->go_fd);
+    close(child->done_fd);
+    waitpid(child->pid, NULL, 0);
+}
+
+static inline const struct sample *find(struct syscalls_job *job, const struct set *set, const char *instance)
+{
+    batch_reset(&batch);
+    assert_int_equal(syscalls_read(job, "7", &batch), OK);
+    for (size_t i = 0; i < batch.count; i++)
+        if (batch.samples[i].set == set && strcmp(batch.samples[i].instance, instance) == 0)
+            return &batch.samples[i];
+    return NULL;
+}
+
+static inline uint64_t number_of(struct syscalls_job *job, const char *instance, size_t metric)
+{
+    const struct sample *sample = find(job, &syscall_set, instance);
+    if (!sample)
+        return 0;
+    assert_true(sample->known[metric]);
+    assert_string_equal(sample->job, "7");
+    return sample->values[metric].u64;
+}
+
+static inline uint64_t calls_of(struct syscalls_job *job, const char *instance)
+{
+    return number_of(job, instance, SYSCALL_CALLS);
+}
+
+/* Counts one part from its beginning to its end. */
+static inline struct syscalls_job *count(void (*part)(void), bool with_time)
+{
+    struct syscalls_job *job;
+    struct child child;
+    start(&child, part);
+    assert_int_equal(syscalls_begin(syscalls, with_time, &job), OK);
+    assert_int_equal(syscalls_add(job, child.pid), OK);
+    assert_int_equal(syscalls_add(job, child.pid), OK);
+    assert_true(syscalls_has(job, child.pid));
+    let_go(&child);
+    await_done(&child);
+    end(&child);
+    assert_int_equal(syscalls_alive(job), 0);
+    assert_false(syscalls_has(job, child.pid));
+    return job;
+}
+
+#endif

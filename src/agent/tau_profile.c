@@ -16,7 +16,8 @@
 /* What lies behind the end of a text is of nobody. */
 static void end_text(char *text, size_t size)
 {
-    size_t used = strnlen(text, size - 1);
+    const char *end = memchr(text, '\0', size - 1);
+    size_t used = end ? (size_t)(end - text) : size - 1;
     memset(text + used, 0, size - used);
 }
 

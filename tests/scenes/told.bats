@@ -1,0 +1,75 @@
+#!/usr/bin/env bats
+# What programs told, from real runs to the report, its JSON and Extra-P: MPI ranks of which one has more to do, system calls.
+load scene
+bats_require_minimum_version 1.5.0
+
+need_mpi() {
+    if ! command -v mpicc >/dev/null || ! command -v mpirun >/dev/null; then
+        skip "no MPI here"
+    fi
+    [ -e "$BUILD/src/probe/mpi/libsonde-mpi.so" ] || skip "this sonde has no probe for MPI"
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    cat >uneven.c <<'C'
+#include <mpi.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int rank, size, value = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 0; i < 5; i++) {
+        usleep(rank == size - 1 ? 300000 : 20000);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    for (int i = 0; i < 250; i++)
+        if (rank == 0)
+            MPI_Send(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+        else if (rank == 1)
+            MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return argc > 1 ? atoi(argv[1]) : 0;
+}
+C
+    mpicc -o uneven uneven.c
+}
+
+@test "the report of an MPI job says who waits for whom" {
+    need_mpi
+    "$SONDE" run -q -m -n uneven -- mpirun --oversubscribe -n 3 ./uneven
+    run -0 "$SONDE" report
+    [[ $output == *"of the time of 3 ranks is spent in MPI"* ]]
+    [[ $output == *"MPI_Barrier"* ]]
+    [[ $(tr -s ' \n' ' ' <<<"$output") == *"Ranks wait for rank 2 for "*" of their time"* ]]
+    "$SONDE" report --json >report.json
+    jq -e '.mpi.rank_count == 3 and .mpi.longest_rank == 2 and (.mpi.ranks | length) == 3' report.json
+    jq -e '.mpi.functions[] | select(.function == "MPI_Send") | .calls == 250 and .sent_bytes == 1000 and .small_messages == 250' report.json
+    jq -e '.mpi.functions[] | select(.function == "MPI_Recv") | .received_bytes == 1000' report.json
+    jq -e '.mpi.pairs[] | select(.from == 0 and .to == 1) | .messages == 250 and .bytes == 1000' report.json
+    jq -e '.mpi.ranks[0].wait_s > 0.5 and .mpi.ranks[0].wait_s > 2 * .mpi.ranks[2].wait_s' report.json
+    jq -e '.mpi.others_wait_share > 0.15 and .mpi.own_max_s > 1' report.json
+    jq -e '[.advice[].rule] | index("mpi-imbalance") != null' report.json
+}
+
+@test "runs of several sizes become lines for Extra-P; one that failed is left out aloud" {
+    need_mpi
+    for ranks in 2 3; do
+        "$SONDE" run -q -m -n uneven -- mpirun --oversubscribe -n "$ranks" ./uneven
+    done
+    "$SONDE" run -q -m -n uneven -- mpirun --oversubscribe -n 2 ./uneven 3 || :
+    "$SONDE" run -q -n other -- true
+    "$SONDE" run -q -m -n uneven -- mpirun --oversubscribe -n 2 ./uneven
+    run -0 --separate-stderr "$SONDE" export -f extrap
+    [ "$(grep -c "is left out: it failed" <<<"$stderr")" -eq 1 ]
+    [ "$(jq -c 'select(.metric == "tau_hits_total{function=\"mpi_barrier\"}") | [.params.ranks, .value]' <<<"$output" | xargs)" = "[2,10] [2,10] [3,15]" ]
+    run -0 --separate-stderr "$SONDE" export -f extrap --callpath
+    jq -es 'all(.params.Processes > 0 and (.callpath | length) > 0 and (.metric | IN("Hits", "Time (s)", "Size (B)", "other")))' <<<"$output" >/dev/null
+}
+
+@test "the report has the system calls of a run, by what they went to" {
+    "$SONDE" run -q -s -n calls -- dd if=/dev/zero of="$T/out" bs=100 count=5000 status=none
+    run -0 "$SONDE" report
+    [[ $output == *"System calls "* && $output == *" write "* ]]
+    "$SONDE" report --json | jq -e '.system_calls.by_call[] | select(.call == "write") | .calls >= 5000 and .bytes >= 500000'
+}

@@ -6,12 +6,13 @@ load scene
 # The rest of a test in a mount namespace with a /dev/shm of its own: other agents of this machine claim boards, too.
 with_own_shm() {
     need_root
-    {
-        echo 'set -e; mount -t tmpfs -o size=16m none /dev/shm'
-        echo 'eventually() { for ((i = 0; i < 300; i++)); do "$@" && return; sleep 0.1; done; echo "never: $*" >&2; return 1; }'
-        echo 'has() { "$SONDE" get -f txt 2>/dev/null | tr -dc "[:alnum:]_{}=., \n" | grep -qE "^$1 [0-9.]+ $2 *$"; }'
-        cat
-    } >script
+    cat <<'EOF' >script
+set -e
+mount -t tmpfs -o size=16m none /dev/shm
+eventually() { for ((i = 0; i < 300; i++)); do "$@" && return; sleep 0.1; done; echo "never: $*" >&2; return 1; }
+has() { "$SONDE" get -f txt 2>/dev/null | tr -dc '[:alnum:]_{}=., \n' | grep -qE "^$1 [0-9.]+ $2 *$"; }
+EOF
+    cat >>script
     export SONDE_SOCKET_DIR=$T/socket
     mkdir "$SONDE_SOCKET_DIR"
     unshare --mount --propagation private bash script

@@ -61,7 +61,8 @@ void doctor_programs_tau(const struct place *place, struct finding *finding)
     bool is_there = lstat(path, &there) == 0;
     if (is_there && there.st_uid != getuid() && there.st_uid != 0)
         finding_missing(finding, "Set TAU_METRIC_PROXY to the socket of an agent that you trust",
-                        "Another user (%u) made %s: clients of tau_metric_proxy would speak to him", (unsigned)there.st_uid, path);
+                        "Another user (%u) made %s: clients of tau_metric_proxy would speak to him", (unsigned)there.st_uid,
+                        path);
     else if (is_there && is_listened_on(path))
         finding_there(finding, "%s", path);
     else

@@ -66,8 +66,8 @@ static int act(char **words, int count_left)
 {
     const char *word = words[0];
     if (strcmp(word, "wait") == 0)
-        return getchar() == EOF ? 1 : 1;
-    if (strcmp(word, "garbage") == 0)
+        getchar();
+    else if (strcmp(word, "garbage") == 0)
         write_garbage();
     else if (strcmp(word, "kill") == 0)
         raise(SIGKILL);

@@ -55,14 +55,17 @@ int syscall_names_number(const char *name)
 bool syscall_names_read(const char *name, unsigned *number)
 {
     int known = syscall_names_number(name);
-    char *end = NULL;
-    unsigned long value = SYSCALL_NAMES_MAX;
-    if (known < 0 && strncmp(name, UNKNOWN, sizeof UNKNOWN - 1) == 0)
-        value = strtoul(name + sizeof UNKNOWN - 1, &end, 10);
-    if (known < 0 && (!end || *end || value >= SYSCALL_NAMES_MAX))
+    const char *digits = name + sizeof UNKNOWN - 1;
+    char *end;
+    if (known >= 0) {
+        *number = (unsigned)known;
+        return true;
+    }
+    if (strncmp(name, UNKNOWN, sizeof UNKNOWN - 1) != 0 || digits[0] < '0' || digits[0] > '9')
         return false;
-    *number = known < 0 ? (unsigned)value : (unsigned)known;
-    return true;
+    unsigned long value = strtoul(digits, &end, 10);
+    *number = (unsigned)value;
+    return !*end && value < SYSCALL_NAMES_MAX;
 }
 
 int syscall_names_from_i386(unsigned number)

@@ -1,0 +1,123 @@
+/* A tracer on a child of ours whose calls are known: what it counts, and that it lets go. */
+#include "sample/tracer_process.h"
+
+#include "model/program_sets.h"
+#include "tools/unit.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CALLS 300
+
+/* Waits for a byte, calls, and ends with 7. */
+static pid_t start_child(int *go_fd)
+{
+    int go[2];
+    char byte;
+    assert_int_equal(pipe(go), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        while (read(go[0], &byte, 1) != 1)
+            continue;
+        for (int i = 0; i < CALLS; i++) {
+            syscall(SYS_getppid);
+            close(-1);
+        }
+        _exit(7);
+    }
+    close(go[0]);
+    *go_fd = go[1];
+    return pid;
+}
+
+static void calls_and_errors_are_counted_until_the_end(void **state)
+{
+    struct tracer_process tracer;
+    int go_fd, status;
+    char byte;
+    (void)state;
+    pid_t pid = start_child(&go_fd);
+    if (tracer_process_start(&tracer, pid, true) != OK) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        leave_out("no ptrace here");
+    }
+    assert_int_equal(write(go_fd, "", 1), 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(WEXITSTATUS(status), 7);
+    assert_int_equal(read(tracer.end_fd, &byte, 1), 0); /* it has ended too */
+    const struct syscall_count *of = tracer.page->counts.of;
+    assert_int_equal(of[SYS_getppid].calls, CALLS);
+    assert_int_equal(of[SYS_close].calls, CALLS);
+    assert_int_equal(of[SYS_close].errors, CALLS);
+    tracer_process_close(&tracer);
+    close(go_fd);
+}
+
+static void a_process_that_is_let_go_runs_on(void **state)
+{
+    struct tracer_process tracer;
+    int go_fd, status;
+    (void)state;
+    pid_t pid = start_child(&go_fd);
+    if (tracer_process_start(&tracer, pid, false) != OK) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        leave_out("no ptrace here");
+    }
+    tracer_process_stop(&tracer);
+    assert_int_equal(write(go_fd, "", 1), 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 7);
+    assert_int_equal(tracer.page->counts.of[SYS_getppid].calls, 0);
+    tracer_process_close(&tracer);
+    close(go_fd);
+}
+
+static void who_is_not_there_cannot_be_traced(void **state)
+{
+    struct tracer_process tracer;
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    waitpid(pid, NULL, 0);
+    assert_int_not_equal(tracer_process_start(&tracer, pid, false), OK);
+}
+
+static void samples_have_what_is_known(void **state)
+{
+    static struct syscall_counts counts;
+    struct batch batch;
+    (void)state;
+    batch_init(&batch);
+    syscall_counts_add(&counts, SYS_read, 10, 0);
+    syscall_counts_add(&counts, SYS_read, -9, 0);
+    syscall_counts_add(&counts, SYS_close, 0, 0);
+    syscall_counts_add(&counts, SYSCALL_NAMES_MAX, 0, 0);
+    syscall_counts_sample(&counts, 1, &batch);
+    assert_int_equal(batch.count, 2);
+    const struct sample *read_sample = &batch.samples[0], *close_sample = &batch.samples[1];
+    assert_string_equal(read_sample->instance, "read");
+    assert_int_equal(read_sample->values[SYSCALL_CALLS].u64, 2);
+    assert_int_equal(read_sample->values[SYSCALL_ERRORS].u64, 1);
+    assert_int_equal(read_sample->values[SYSCALL_BYTES].u64, 10);
+    assert_int_equal(read_sample->known[SYSCALL_TIME], 0);
+    assert_int_equal(close_sample->known[SYSCALL_BYTES], 0);
+    assert_int_equal(syscall_counts_calls(&counts), 3);
+    batch_clear(&batch);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_and_errors_are_counted_until_the_end),
+        cmocka_unit_test(a_process_that_is_let_go_runs_on),
+        cmocka_unit_test(who_is_not_there_cannot_be_traced),
+        cmocka_unit_test(samples_have_what_is_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

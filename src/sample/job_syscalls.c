@@ -159,7 +159,7 @@ static enum err look(struct calls_sampler *sampler, struct watched *watched)
 {
     size_t added = 1;
     enum err err = OK;
-    if (!strcmp(watched->job->source, "run"))
+    if (!strcmp(watched->job->source, "run") && !syscalls_has(watched->calls, (pid_t)watched->job->pid))
         syscalls_expect(watched->calls, (pid_t)watched->job->pid);
     for (int i = 0; !err && (added || i < 2) && i < LOOKS_MAX; i++) { /* twice: some may have come before the group is watched */
         err = look_once(sampler, watched, &added);

@@ -11,16 +11,29 @@
 #define WIDTH 80 /* a line is folded at the first blank behind it */
 
 /* Would a reader take it for something else than a text? The words are those of YAML 1.1. */
-static bool is_other(const char *text)
+static bool is_word(const char *text)
+{
+    static const char *const words[] = {
+        "yes", "Yes", "YES", "no", "No", "NO", "true", "True", "TRUE", "false", "False", "FALSE", "on", "On", "ON",
+        "off", "Off", "OFF", "~", "null", "Null", "NULL", "<<", "=",
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i], text) == 0)
+            return true;
+    return false;
+}
+
+static bool is_number(const char *text)
 {
     static const char pattern[] =
-        "^(yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF|~|null|Null|NULL|<<|=|"
-        "[-+]?[0-9][0-9_]*[.][0-9_]*([eE][-+][0-9]+)?|[.][0-9][0-9_]*([eE][-+][0-9]+)?|"
+        "^([-+]?[0-9][0-9_]*[.][0-9_]*([eE][-+][0-9]+)?|[.][0-9][0-9_]*([eE][-+][0-9]+)?|"
         "[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+([.][0-9_]*)?|[-+]?[.](inf|Inf|INF)|[.](nan|NaN|NAN)|"
         "[-+]?0b[0-1_]+|[-+]?0[0-7_]+|[-+]?(0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+|"
         "[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}([.][0-9]*)?"
         "([ \t]*(Z|[-+][0-9]{1,2}(:[0-9]{2})?))?)$";
     regex_t regex;
+    if (!strchr("-+.0123456789", text[0])) /* which is dear */
+        return false;
     if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB))
         return true;
     bool is_it = regexec(&regex, text, 0, NULL, 0) == 0;
@@ -47,7 +60,7 @@ static bool may_be_plain(const char *text)
         return false;
     if (strstr(text, ": ") || text[size - 1] == ':' || strstr(text, " #"))
         return false;
-    return !strchr("-+.0123456789yYnNtTfFoO~<=", text[0]) || !is_other(text);
+    return !is_word(text) && !is_number(text);
 }
 
 static void new_line(struct buf *out, size_t *column, size_t indent)

@@ -1,7 +1,10 @@
-/* What an agent answers, with any content: the readers of sonde ls, top and ctl. */
+/* What an agent answers, with any content: the readers of sonde ls, top, ctl and get. */
+#include "base/json_read.h"
 #include "show/agent_state.h"
 #include "show/jobs_now.h"
 #include "show/ls.h"
+#include "show/metric_names.h"
+#include "show/metric_print.h"
 #include "show/top.h"
 
 #include <stdlib.h>
@@ -38,6 +41,31 @@ static void show_jobs(const char *text, size_t size, const struct terminal *term
     jobs_now_clear(&now);
 }
 
+/* Whatever comes in, JSON comes out that reads. */
+static void show_metrics(const char *text, size_t size, const struct terminal *terminal, struct buf *out)
+{
+    struct metric_list list;
+    struct json_read read;
+    metric_list_init(&list);
+    if (!metric_list_read(&list, text, size)) {
+        for (int format = METRIC_MD; format <= METRIC_TXT; format++)
+            metric_print(out, &list, METRIC_ALL, (enum metric_format)format, terminal);
+        buf_reset(out);
+        metric_print(out, &list, METRIC_ALL, METRIC_JSON, terminal);
+        json_read_init(&read, buf_text(out), out->size);
+        json_read_skip(&read);
+        if (!buf_err(out) && !json_read_end(&read))
+            abort();
+        for (size_t i = 0; i < list.count; i++) {
+            metric_names_quote(out, list.items[i].name);
+            metric_names_add_query(out, list.items[i].name);
+            for (const char *rest = list.items[i].name; metric_names_next(&rest, out);)
+                ;
+        }
+    }
+    metric_list_clear(&list);
+}
+
 int fuzz_answers(const uint8_t *data, size_t size)
 {
     struct terminal terminal = { .utf8 = true, .width = 80 };
@@ -45,6 +73,7 @@ int fuzz_answers(const uint8_t *data, size_t size)
     buf_init(&out, 1u << 22);
     show_sets((const char *)data, size, &out);
     show_jobs((const char *)data, size, &terminal, &out);
+    show_metrics((const char *)data, size, &terminal, &out);
     agent_state_print((const char *)data, size, &terminal, &out);
     buf_clear(&out);
     return 0;

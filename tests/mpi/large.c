@@ -1,5 +1,5 @@
 /* More bytes than an int can tell, none of which are there: a type that goes over the same place again and again, in a
- * communicator of one; and the functions with large counts, where the MPI has them. One rank. */
+ * communicator of one; and, where the MPI has them, functions with large counts and a persistent collective. One rank. */
 #include "expect.h"
 
 enum { BLOCK = 1 << 20, BLOCKS = 5000 };
@@ -24,6 +24,14 @@ int main(int argc, char **argv)
     require(in[3] == 4, "a large count");
     MPI_Allgatherv_c(out, 4, MPI_INT, in, counts, at, MPI_INT, MPI_COMM_SELF);
     MPI_Bcast_c(block, 3, huge, 0, MPI_COMM_SELF);
+    MPI_Request request;
+    MPI_Allreduce_init(out, in, 4, MPI_INT, MPI_SUM, MPI_COMM_SELF, MPI_INFO_NULL, &request);
+    for (int i = 0; i < 3; i++) {
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(&request);
+    expect_bytes("MPI_Allreduce_init", 3 * sizeof out, 3 * sizeof in);
     expect_bytes("MPI_Sendrecv_c", sizeof out, sizeof in);
     expect_bytes("MPI_Allgatherv_c", sizeof out, sizeof in);
     expect("sent_bytes", "MPI_Bcast_c", 3ull * BLOCK * BLOCKS);

@@ -1,4 +1,5 @@
-/* Ranks that wait: the last one comes 20 ms too late to each of 20 sums, and says nothing for 20 ms before each of 10 messages. */
+/* Ranks that wait: the last one comes 20 ms too late to each of 20 sums, and says nothing for 20 ms before each of 10
+ * messages. */
 #include "expect.h"
 
 #include <unistd.h>

@@ -226,8 +226,9 @@ static const struct command_fact environment[] = {
 const struct command command_ctl = {
     .name = "ctl",
     .about = "tell a running agent what to do",
-    .usage = "[OPTIONS] [show|period|sensors|events|set|syscalls|reload [WORD...]]",
+    .usage = "[OPTIONS] [WHAT [WORD...]]",
     .description =
+        "WHAT is show (which it is without one), period, sensors, events, set, syscalls or reload.\n\n"
         "Changes the period, the sensors and the perf events of the agent of this node while it runs: nothing is read twice, "
         "and no series gets a hole. All of it is done or, where there is a mistake, nothing. What was changed so is "
         "forgotten when the agent ends or reads its configuration anew.\n\n"

@@ -323,3 +323,16 @@ program_ends_well() {
     done
     program_ends_well
 }
+
+@test "a program with more rights than its user is refused to the user" {
+    need_root
+    cp "$(command -v sleep)" "$T/sleep"
+    chmod 4755 "$T/sleep"
+    "${user[@]}" "$T/sleep" 60 3>&- &
+    program=$!
+    until_true grep -q '^Uid:.65534.0' "/proc/$program/status"
+    run "${user[@]}" "$SONDE" attach "$program"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"may not be traced"* ]]
+    kill -0 "$program"
+}

@@ -64,7 +64,7 @@ static uint32_t make_metric(const char *name, const char *labels, const char *un
 }
 
 /* Whoever comes here at the same time finds the same numbers. */
-uint32_t calls_make(enum calls_call call)
+static uint32_t make(enum calls_call call)
 {
     int kept = errno;
     struct calls_places *places = &calls_places[call];
@@ -84,9 +84,20 @@ uint32_t calls_make(enum calls_call call)
     return first;
 }
 
-uint64_t *calls_slot(uint32_t metric)
+void calls_end_slow(enum calls_call call, bool failed, uint64_t bytes, uint64_t begin)
 {
-    return board_slots(&calls_board, metric);
+    const struct calls_places *places = &calls_places[call];
+    uint64_t end = begin ? board_ticks() : 0;
+    uint32_t first = atomic_load_explicit(&places->calls, memory_order_acquire);
+    if (!first)
+        first = make(call);
+    board_add_u64(board_slots(&calls_board, first), 1);
+    if (failed)
+        board_add_u64(board_slots(&calls_board, places->errors), 1);
+    else if (bytes)
+        board_add_u64(board_slots(&calls_board, places->bytes), bytes);
+    if (begin && places->ticks)
+        board_add_u64(board_slots(&calls_board, places->ticks), end - begin);
 }
 
 /* The linker's lock may be held for ever in the child, by a thread that is no more there: what it may call is found before. */

@@ -58,8 +58,7 @@ enum calls_function {
     CALLS_FUNCTIONS_SIZE,
 };
 
-/* Where a call's numbers are: that of its calls, 0 while there are none yet, and the others from there on, in slots. 0: they
- * have none; those in another chunk have a number of their own. */
+/* The metrics of a call on the board; calls is 0 while there are none yet, the others where there will be none. */
 struct calls_places {
     _Atomic uint32_t calls;
     uint32_t errors, bytes, ticks;
@@ -73,8 +72,9 @@ extern enum calls_way calls_way;
 extern _Atomic uintptr_t calls_next[CALLS_FUNCTIONS_SIZE];
 
 uintptr_t calls_find(enum calls_function function);
-uint32_t calls_make(enum calls_call call);
-uint64_t *calls_slot(uint32_t metric); /* one that stands elsewhere */
+/* Counts a call of which something is out of the ordinary: the first of its kind or of its thread, one that failed, or one that is
+ * timed (begin is not 0). */
+void calls_end_slow(enum calls_call call, bool failed, uint64_t bytes, uint64_t begin) __attribute__((cold));
 
 static inline uintptr_t calls_real(enum calls_function function)
 {
@@ -87,27 +87,21 @@ static inline uint64_t calls_begin(void)
     return __builtin_expect(calls_way == CALLS_COUNT, 1) ? 0 : board_ticks();
 }
 
-/* The slot of another number of a call, whose calls are in slots, under first. */
-static inline uint64_t *calls_beside(uint64_t *slots, uint32_t first, uint32_t other)
-{
-    return __builtin_expect((first ^ other) >> BOARD_CHUNK_SHIFT == 0, 1) ? slots + (int)(other - first) : calls_slot(other);
-}
-
-/* It has returned; errno stays. bytes: 0 where it returns none. */
+/* It has returned; errno stays. bytes: 0 where it returns none. Written so that the ordinary way needs no register saved. */
 static inline void calls_end(enum calls_call call, bool failed, uint64_t bytes, uint64_t begin)
 {
     const struct calls_places *places = &calls_places[call];
-    uint32_t first = atomic_load_explicit(&places->calls, memory_order_acquire);
-    if (__builtin_expect(!first, 0))
-        first = calls_make(call);
-    uint64_t *slots = board_slots(&calls_board, first);
-    board_add_u64(slots, 1);
-    if (__builtin_expect(failed, 0))
-        board_add_u64(calls_beside(slots, first, places->errors), 1);
-    else if (bytes)
-        board_add_u64(calls_beside(slots, first, places->bytes), bytes);
-    if (__builtin_expect(begin && places->ticks, 0))
-        board_add_u64(calls_beside(slots, first, places->ticks), board_ticks() - begin);
+    const struct board_thread *mine = board_mine;
+    uint32_t first = atomic_load_explicit(&places->calls, memory_order_acquire), chunk = first >> BOARD_CHUNK_SHIFT;
+    uint64_t *slots = __builtin_expect(chunk < mine->count, 1) ? mine->chunks[chunk] : NULL;
+    bool is_near = !bytes || places->bytes >> BOARD_CHUNK_SHIFT == chunk;
+    if (__builtin_expect(!first || !slots || failed || begin || !is_near, 0)) {
+        calls_end_slow(call, failed, bytes, begin);
+        return;
+    }
+    board_add_u64(slots + (first & (BOARD_CHUNK_SLOTS - 1)), 1);
+    if (bytes)
+        board_add_u64(slots + (places->bytes & (BOARD_CHUNK_SLOTS - 1)), bytes);
 }
 
 /* One wrapper: of a function that returns -1 on failure, of one that returns bytes or -1, and of one that returns an errno. */

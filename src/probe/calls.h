@@ -72,8 +72,8 @@ extern enum calls_way calls_way;
 extern _Atomic uintptr_t calls_next[CALLS_FUNCTIONS_SIZE];
 
 uintptr_t calls_find(enum calls_function function);
-/* Counts a call of which something is out of the ordinary: the first of its kind or of its thread, one that failed, or one that is
- * timed (begin is not 0). */
+/* Counts a call of which something is out of the ordinary: the first of its kind or of its thread, one that failed, or one that
+ * is timed (begin is not 0). */
 void calls_end_slow(enum calls_call call, bool failed, uint64_t bytes, uint64_t begin) __attribute__((cold));
 
 static inline uintptr_t calls_real(enum calls_function function)

@@ -116,6 +116,5 @@ rows_of_elasticsearch() {
     dump sonde_gaps >"$T/gaps"
     dump sonde_loadavg >"$T/stored"
     # readings and gaps together are what was read
-    echo "$(wc -l <"$T/stored") stored, gaps: $(cat "$T/gaps"), read: $(readings "$T/agent.json")"
-    [ "$(($(wc -l <"$T/stored") + $(jq -s "map(.batches) | add" "$T/gaps")))" -eq "$(readings "$T/agent.json")" ]
+    assert_sum "$(wc -l <"$T/stored")" "$(jq -s "map(.batches) | add" "$T/gaps")" "$(readings "$T/agent.json")"
 }

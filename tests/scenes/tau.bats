@@ -11,6 +11,23 @@ setup() {
     done
     unset TAU_METRIC_PROXY SLURM_STEP_ID PMIX_ID
     TAU=$T/tau.sock
+    SPACE=
+}
+
+teardown() {
+    [ -z "$SPACE" ] || kill "$SPACE" 2>/dev/null || :
+    live_teardown
+}
+
+# A /dev/shm of our own, where no other agent of this machine reads boards: inside COMMAND… is there.
+own_boards() {
+    unshare --mount --propagation private sh -c 'mount -t tmpfs none /dev/shm && touch /dev/shm/own && exec sleep 600' 3>&- &
+    SPACE=$!
+    wait_for 'inside test -e /dev/shm/own 2>/dev/null'
+}
+
+inside() {
+    nsenter --mount --target "$SPACE" sh -c 'cd "$0" && exec "$@"' "$T" "$@"
 }
 
 # An agent with the gateway at $TAU.
@@ -20,7 +37,7 @@ gateway() {
 
 # Under the name of tau's own: only HTTP and the gateway.
 proxy() {
-    ./tau_metric_proxy -u "$TAU" -p "$PORT" -P "$T/profiles-of-tau" "$@" >"$T/said" 2>&1 3>&- &
+    ${SPACE:+nsenter --mount --target "$SPACE" --} "$T/tau_metric_proxy" -u "$TAU" -p "$PORT" -P "$T/profiles-of-tau" "$@" >"$T/said" 2>&1 3>&- &
     AGENT=$!
     wait_for '[ -S "$TAU" ] && curl -sf "http://127.0.0.1:$PORT/metrics" >/dev/null'
 }
@@ -277,6 +294,7 @@ PY
 @test "under mpirun, -m and -s count calls under tau's names, and the job's profile has them" {
     command -v mpicc >/dev/null && command -v mpirun >/dev/null || skip "no MPI here"
     [ -e "$BUILD/src/probe/mpi/libsonde-mpi.so" ] || skip "this sonde has no probe for MPI"
+    need_root
     cat >ring.c <<'C'
 #include <mpi.h>
 int main(int argc, char **argv)
@@ -293,8 +311,9 @@ int main(int argc, char **argv)
 }
 C
     mpicc -o ring ring.c
+    own_boards
     proxy
-    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 inside \
         mpirun --oversubscribe -n 2 ./tau_metric_proxy_run -u "$TAU" -m -s -- ./ring
     wait_for '[ "$(./tau_metric_client -u "$TAU" -g "tau_hits_total{function=mpi_send}" -f json | jq ".[0].value")" = 100 ]'
     [ "$(./tau_metric_client -u "$TAU" -g 'tau_size_out_total{function=mpi_send}' -f json | jq '.[0].value')" = 400 ]

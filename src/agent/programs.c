@@ -22,6 +22,7 @@
 
 #define WHY_MAX 1024
 #define LINGER_NS (2 * NS_PER_S) /* a job that only its programs name stays so long without any */
+#define RETRY_NS (5 * NS_PER_S)
 
 struct programs {
     struct program_plan plan;
@@ -32,6 +33,8 @@ struct programs {
     struct tau_server *tau; /* NULL: there is none */
     struct tau_profiles *profiles; /* NULL: nobody wants them */
     struct program_boards *boards; /* NULL: they are not read */
+    bool tau_is_taken, boards_are_taken; /* by another agent, which may be one that was killed and is not quite gone */
+    uint64_t tried_ns;
     struct batch batch;
     struct users users;
 };
@@ -47,12 +50,14 @@ static enum err open_tau(struct programs *programs)
     tau_server_usual_path(usual, geteuid());
     buf_init(&why, WHY_MAX);
     enum err err = tau_server_open(&programs->tau, path ? path : usual, &programs->gateway, &why);
+    bool was_taken = programs->tau_is_taken;
+    programs->tau_is_taken = err == AGAIN && !path;
     if (err && path)
         log_error("%s", buf_text(&why));
-    else if (err == AGAIN)
-        log_info("%s", buf_text(&why));
-    else if (err)
+    else if (err && err != AGAIN)
         log_warn("%s", buf_text(&why));
+    else if (err && !was_taken)
+        log_info("%s", buf_text(&why));
     buf_clear(&why);
     return path ? err : OK;
 }
@@ -78,9 +83,11 @@ static enum err open_boards(struct programs *programs)
         .folder = folder, .root = programs->context.root, .table = programs->table, .jobs = &programs->jobs,
     };
     enum err err = program_boards_open(&programs->boards, &settings);
-    if (err == AGAIN)
-        log_info("boards of programs in %s are not read: another agent reads them", folder);
-    else if (err)
+    bool was_taken = programs->boards_are_taken;
+    programs->boards_are_taken = err == AGAIN;
+    if (err == AGAIN && !was_taken)
+        log_info("boards of programs in %s are not read as long as another agent reads them", folder);
+    else if (err && err != AGAIN)
         log_warn("boards of programs in %s are not read: %s. Set another folder with boards in [programs], or none.", folder,
                  err == DENIED ? "it, or a file " BOARD_CLAIM " in it, is another user's" : err_text(err));
     return err == NOMEM ? err : OK;
@@ -120,11 +127,13 @@ static enum err open_parts(struct programs *programs, const struct program_plan 
     }
     if (before->is_off || !is_same(before->boards, plan->boards)) {
         program_boards_close(&programs->boards);
+        programs->boards_are_taken = false;
         failed = open_boards(programs);
         err = err ? err : failed;
     }
     if (before->is_off || !is_same(before->tau, plan->tau)) {
         tau_server_close(&programs->tau);
+        programs->tau_is_taken = false;
         failed = open_tau(programs);
         err = err ? err : failed;
     }
@@ -253,10 +262,24 @@ static void drop_left(struct programs *programs)
     program_table_unlock(programs->table);
 }
 
+/* What another agent had is ours as soon as that one is gone. */
+static void retry(struct programs *programs)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    if (now_ns - programs->tried_ns < RETRY_NS)
+        return;
+    programs->tried_ns = now_ns;
+    if (programs->boards_are_taken)
+        open_boards(programs);
+    if (programs->tau_is_taken)
+        open_tau(programs);
+}
+
 void programs_tend(struct programs *programs)
 {
     if (!programs)
         return;
+    retry(programs);
     speak(programs);
     drop_left(programs);
 }

@@ -187,6 +187,36 @@ assert values[(None, None)] == 11 and ("42", "root") not in values and values[("
     [ "$(cat "$TAU_METRIC_PROXY")" = precious ]
 }
 
+# As one user that nobody else is: the usual socket has the user's number in its name.
+agent_of() {
+    local uid=$1 name=$2
+    install -d -o "$uid" "$T/$name"
+    setpriv --reuid="$uid" --regid=65534 --clear-groups env SONDE_SOCKET_DIR="$T/$name" SONDE_DB="$T/$name/db" \
+        "$SONDE" agent -v -c "$T/conf" --sensors loadavg --listen none >>"$T/said" 2>&1 </dev/null 3>&- &
+}
+
+@test "what another agent had, boards and tau's usual socket, is taken when that one is gone" {
+    need_root
+    local uid=$((200000 + BASHPID % 100000)) first
+    TAU_METRIC_PROXY=/tmp/tau_metric_proxy.$uid.unix
+    printf '[programs]\nboards = %s\n' "$SONDE_BOARDS" >"$T/conf"
+    agent_of "$uid" first
+    first=$!
+    wait_for '[ -S "$TAU_METRIC_PROXY" ]'
+    agent_of "$uid" run
+    AGENT=$!
+    wait_for 'ask / >/dev/null 2>&1'
+    wait_for 'grep -q "as long as another agent reads them" "$T/said"'
+    kill -9 "$first"
+    setpriv --reuid="$uid" --regid=65534 --clear-groups env SONDE_BOARDS="$SONDE_BOARDS" \
+        "$BUILD/tests/board_program" sonde counter x_total - 3 leave
+    wait_for 'is "x_total{host=\"$(host)\"}" 3'
+    wait_for 'tau counter y_total add y_total 2 2>/dev/null'
+    wait_for 'is "y_total{host=\"$(host)\"}" 2'
+    stop
+    [ ! -e "$TAU_METRIC_PROXY" ]
+}
+
 # --- bad days ---
 
 @test "nonsense costs its sender the connection, and nobody else anything" {

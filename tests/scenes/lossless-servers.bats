@@ -9,11 +9,11 @@ load kafka
 
 setup() {
     lossless_setup
-    SERVER_PORT=$(free_port) REAL=$(free_port) OTHER="" POUR=""
+    SERVER_PORT=$(free_port) REAL=$(free_port) OTHER="" POUR="" MOCK=""
 }
 
 teardown() {
-    [ -z "$OTHER$POUR" ] || kill -9 $OTHER $POUR 2>/dev/null || :
+    [ -z "$OTHER$POUR$MOCK" ] || kill -9 $OTHER $POUR $MOCK 2>/dev/null || :
     servers_teardown
     "$SOURCE/tests/tools/kafka-down" "$T/kafka"
     lossless_teardown

@@ -13,7 +13,7 @@ setup() {
 
 teardown() {
     [ -z "$program" ] || kill -9 "$program" 2>/dev/null || true
-    [ -z "$sonde" ] || kill -9 "$sonde" 2>/dev/null || true
+    [ -z "$watcher" ] || kill -9 "$watcher" 2>/dev/null || true
     scene_teardown
 }
 
@@ -64,13 +64,13 @@ is_free() {
 # sonde attach in the background; its pid.
 attach() {
     "${user[@]}" "$SONDE" attach "$@" "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
-    sonde=$!
+    watcher=$!
     until_true is_traced "$program"
 }
 
 let_go() {
-    kill "-${1:-INT}" "$sonde"
-    wait "$sonde"
+    kill -INT "$watcher"
+    wait "$watcher"
 }
 
 # What the table has in a column for a call: calls 2, errors 3 …
@@ -91,7 +91,7 @@ program_ends_well() {
     start_caller work 500
     attach --time
     go
-    until_true said done
+    until_true said "done"
     let_go
     [ "$(count writev)" -eq 500 ]
     [ "$(count pread64)" -eq 500 ]
@@ -108,21 +108,21 @@ program_ends_well() {
     start_caller work 300
     attach -n looked
     go
-    until_true said done
+    until_true said "done"
     let_go
     program_ends_well
-    "${user[@]}" "$SONDE" report >report
-    grep -q '^looked, job' report
-    grep -q "$TOOLS/caller" report
-    "${user[@]}" "$SONDE" export -w series --set syscall >series
-    grep -q writev series
+    "${user[@]}" "$SONDE" report >page
+    grep -q '^looked, job' page
+    grep -q "$TOOLS/caller" page
+    "${user[@]}" "$SONDE" export -w series --set syscall >rows
+    grep -q writev rows
 }
 
 @test "threads that come and go, and children, are followed" {
     start_caller threads 50
     attach
     go
-    until_true said done
+    until_true said "done"
     let_go
     [ "$(count writev)" -eq 1000 ]
     [ "$(count close)" -ge 1000 ]
@@ -132,7 +132,7 @@ program_ends_well() {
     start_caller children 50
     attach
     go
-    until_true said done
+    until_true said "done"
     let_go
     [ "$(count writev)" -eq 250 ]
     program_ends_well
@@ -142,7 +142,7 @@ program_ends_well() {
     start_caller exec 200
     attach
     go
-    until_true said done
+    until_true said "done"
     let_go
     [ "$(count writev)" -eq 200 ]
     program_ends_well
@@ -152,7 +152,7 @@ program_ends_well() {
     start_caller signals 3000
     attach
     go
-    until_true said done
+    until_true said "done"
     let_go
     said 'done wrong=0 heard=3000'
     program_ends_well
@@ -163,17 +163,17 @@ program_ends_well() {
     go
     for signal in INT KILL TERM KILL HUP KILL KILL; do
         "${user[@]}" "$SONDE" attach -q "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
-        sonde=$!
+        watcher=$!
         for ((i = 0; i < 100; i++)); do
             [ "$(tracer_of "$program")" != 0 ] && break
             sleep 0.01
         done
         tracer=$(tracer_of "$program")
         [ "$signal" != KILL ] || [ "$tracer" = 0 ] || kill -KILL "$tracer" || true
-        kill "-$signal" "$sonde" || true
-        wait "$sonde" || true
+        kill "-$signal" "$watcher" || true
+        wait "$watcher" || true
     done
-    until_true said done
+    until_true said "done"
     said 'done wrong=0 heard=20000'
     program_ends_well
 }
@@ -184,7 +184,7 @@ program_ends_well() {
     for i in 1 2 3 4; do
         "${user[@]}" "$SONDE" attach -q -t 0.1 "$program" >"$T/table" 2>"$T/said"
     done
-    until_true said done
+    until_true said "done"
     said 'done wrong=0'
     program_ends_well
 }
@@ -199,7 +199,7 @@ program_ends_well() {
     attach
     kill -CONT "$program"
     go
-    until_true said done
+    until_true said "done"
     kill -STOP "$program"
     until_true grep -q '^State:.[tT]' "/proc/$program/status"
     let_go
@@ -214,7 +214,7 @@ program_ends_well() {
     go
     program_ends_well
     status=0
-    wait "$sonde" || status=$?
+    wait "$watcher" || status=$?
     [ "$status" -eq 0 ]
     [ "$(count writev)" -eq 10 ]
 }
@@ -263,11 +263,11 @@ program_ends_well() {
     user=()
     start_caller children 400
     "$SONDE" attach -v "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
-    sonde=$!
+    watcher=$!
     until_true grep -q 'the kernel counts' "$T/said"
     [ "$(tracer_of "$program")" = 0 ]
     go
-    until_true said done
+    until_true said "done"
     let_go
     [ "$(count writev)" -eq 2000 ]
     program_ends_well
@@ -290,11 +290,11 @@ program_ends_well() {
 @test "Ctrl-Z stops sonde and not the program" {
     start_caller work 100
     attach
-    kill -TSTP "$sonde"
-    until_true grep -q '^State:.T' "/proc/$sonde/status"
+    kill -TSTP "$watcher"
+    until_true grep -q '^State:.T' "/proc/$watcher/status"
     go
-    until_true said done
-    kill -CONT "$sonde"
+    until_true said "done"
+    kill -CONT "$watcher"
     let_go
     [ "$(count writev)" -eq 100 ]
     program_ends_well
@@ -308,7 +308,7 @@ program_ends_well() {
     tracer=$!
     until_true is_traced "$program"
     go
-    until_true said done
+    until_true said "done"
     kill -INT "$tracer"
     wait "$tracer" || true
     program_ends_well
@@ -316,7 +316,7 @@ program_ends_well() {
     start_caller threads 30
     attach
     go
-    until_true said done
+    until_true said "done"
     let_go
     for call in writev pread64 getppid clone3 close; do
         [ "$(count $call)" = "$(awk -v call=$call '$NF == call { print $4 }' counts)" ]

@@ -97,8 +97,8 @@ end_hosts() {
     # none of the times was changed on the way
     [ "$(read_by ahead | head -n 1 | cut -c1-10)" -gt $(($(date +%s) + DAY - 600)) ]
     for host in "${!HOSTS[@]}"; do
-        diff <(read_by $host) <(in_csv $host)
-        [ "$(in_store $host)" -eq "$(wc -l <"$T/$host.json")" ]
+        diff <(read_by "$host") <(in_csv "$host")
+        [ "$(in_store "$host")" -eq "$(wc -l <"$T/$host.json")" ]
     done
     # summaries: a window for each second of each, but for the last, which is open; of the one that jumps two rows of them
     expected_windows() {
@@ -108,9 +108,9 @@ end_hosts() {
     wait_for '[ "$(summaries ahead | wc -l)" -ge "$(($(expected_windows ahead | wc -l) - 1))" ]'
     wait_for '[ "$(summaries jumps | wc -l)" -ge "$(($(expected_windows jumps | wc -l) - 1))" ]'
     for host in "${!HOSTS[@]}"; do
-        [ -z "$(summaries $host | sort | uniq -d)" ]
-        [ "$(diff <(expected_windows $host) <(summaries $host | sort) | grep -c '^>')" -eq 0 ]
-        [ "$(diff <(expected_windows $host) <(summaries $host | sort) | grep -c '^<')" -le 1 ]
+        [ -z "$(summaries "$host" | sort | uniq -d)" ]
+        [ "$(diff <(expected_windows "$host") <(summaries "$host" | sort) | grep -c '^>')" -eq 0 ]
+        [ "$(diff <(expected_windows "$host") <(summaries "$host" | sort) | grep -c '^<')" -le 1 ]
     done
     [ "$(status_of .rollup.late)" -eq 0 ]
 }

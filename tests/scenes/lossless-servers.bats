@@ -13,7 +13,9 @@ setup() {
 }
 
 teardown() {
-    [ -z "$OTHER$POUR$MOCK" ] || kill -9 $OTHER $POUR $MOCK 2>/dev/null || :
+    for pid in "$OTHER" "$POUR" "$MOCK"; do
+        [ -z "$pid" ] || kill -9 "$pid" 2>/dev/null || :
+    done
     servers_teardown
     "$SOURCE/tests/tools/kafka-down" "$T/kafka"
     lossless_teardown

@@ -55,7 +55,7 @@ samples_of() {
 same_as_metrics() {
     ticks_more 3
     curl -s "http://127.0.0.1:$PORT/metrics" | sed -n 's/^\(sonde_[a-z0-9_]*{[^}]*}\) .*/\1/p' |
-        grep -v '^sonde_\(agent\|build_info\|series\|sensor\|sink\)' | sort >scraped
+        grep -v '^sonde_\(agent\|build_info\|programs\|series\|sensor\|sink\)' | sort >scraped
     curl -s -G --data-urlencode 'match[]={__name__=~"sonde_.*"}' "http://127.0.0.1:$WEB/api/v1/series" |
         jq -r '.data[] | .__name__ as $name | del(.__name__) | to_entries |
             "\($name){" + (map("\(.key)=\(.value | tojson)") | join(",")) + "}"' | sort >written

@@ -289,7 +289,9 @@ program_ends_well() {
 
 @test "Ctrl-Z stops sonde and not the program" {
     start_caller work 100
+    set -m # a group of its own: one without a shell above it is not stopped from a terminal
     attach
+    set +m
     kill -TSTP "$watcher"
     until_true grep -q '^State:.T' "/proc/$watcher/status"
     go

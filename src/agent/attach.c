@@ -1,6 +1,7 @@
 /* The story of an attachment: who it is, the spool, the tracer beside us, ticks, the end. */
 #include "agent/attach.h"
 
+#include "agent/attach_board.h"
 #include "agent/attach_calls.h"
 #include "agent/attach_record.h"
 #include "base/clock.h"
@@ -58,6 +59,8 @@ static void read_calls(struct attach *attach)
     batch_reset(&attach->batch);
     attach_calls_read(&attach->calls, &attach->batch);
     attach_calls_gather(&attach->batch, attach->settings->timed, &attach->counts);
+    if (attach->settings->tells_agent)
+        attach_board_tell(&attach->counts);
 }
 
 static void show_progress(struct attach *attach, uint64_t now_ns)
@@ -115,6 +118,8 @@ static void finish(struct attach *attach, struct attach_result *result)
     result->watched_ns = clock_monotonic_ns() - attach->start_ns;
     read_calls(attach);
     result->counts = attach->counts;
+    if (attach->settings->tells_agent)
+        attach_board_end();
     attach_record_tick(&attach->record, &attach->batch);
     result->recorded = attach_record_end(&attach->record, result->spool, sizeof result->spool);
 }

@@ -12,6 +12,7 @@ struct attach_settings {
     uint64_t period_ns;
     bool timed;
     bool wants_ptrace;    /* also where the kernel would count for us */
+    bool tells_agent;     /* on a board: attach_board.h */
     bool shows_progress;  /* a line on stderr that is written again and again */
     const char *name, *job_id, *tags, *out_dir; /* as in struct run_settings; NULL: as there */
 };

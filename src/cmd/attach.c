@@ -16,7 +16,7 @@
 struct attach_options {
     const char *name, *job_id, *out_dir;
     uint64_t duration_ns, period_ns;
-    bool calls, timed, wants_ptrace, quiet;
+    bool calls, timed, wants_ptrace, tells_agent, quiet;
 };
 
 static void tell_outcome(const struct attach_result *result, const struct attach_settings *settings)
@@ -50,7 +50,7 @@ static int attach_run(const struct command_call *call)
         log_set_level(-1);
     struct attach_settings settings = {
         .pid = (pid_t)pid, .duration_ns = options->duration_ns, .period_ns = options->period_ns, .timed = options->timed,
-        .wants_ptrace = options->wants_ptrace,
+        .wants_ptrace = options->wants_ptrace, .tells_agent = options->tells_agent,
         .shows_progress = !options->quiet && isatty(STDERR_FILENO), .name = options->name, .job_id = options->job_id,
         .out_dir = options->out_dir,
     };
@@ -74,6 +74,8 @@ static const struct option options[] = {
     { .name = "time", .type = OPTION_FLAG, AT(timed), .help = "Measure the time in each call too" },
     { .name = "ptrace", .type = OPTION_FLAG, AT(wants_ptrace),
       .help = "Use ptrace, also where the kernel would count (eBPF, as root)" },
+    { .name = "tell", .type = OPTION_FLAG, AT(tells_agent),
+      .help = "Tell the agent meanwhile: sonde get 'syscall_*' and /metrics show it, under tau's names too" },
     { .letter = 's', .name = "syscalls", .type = OPTION_FLAG, AT(calls),
       .help = "Watch system calls, which is what sonde attach does anyway; taken for the sake of sonde run -s" },
     { .letter = 'n', .name = "name", .argument = "NAME", .type = OPTION_TEXT, AT(name),

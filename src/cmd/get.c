@@ -53,6 +53,8 @@ static int print(const struct command_call *call, const struct metric_list *list
     metric_print(&out, list, settings->all ? METRIC_ALL : METRIC_VALUES, (enum metric_format)settings->format, &terminal);
     int status = buf_err(&out) ? command_fail(call, "the answer is too large") : command_print(call, &out);
     buf_clear(&out);
+    if (!list->count && !*names && !settings->positive && status == EXIT_GOOD)
+        status = metric_source_none(call, &settings->source);
     for (; *names && !settings->lenient; names++)
         if (!is_there(list, *names))
             status = command_fail(call, "there is no metric %s; 'sonde list-metrics' shows all", *names);
@@ -62,6 +64,9 @@ static int print(const struct command_call *call, const struct metric_list *list
 static int get_run(const struct command_call *call)
 {
     const struct settings *settings = call->settings;
+    int wrong = metric_source_check(call, &settings->source);
+    if (wrong)
+        return wrong;
     char **names = metric_names_quoted(call->operands, call->count);
     struct metric_query query = { .names = call->count ? (const char *const *)names : NULL };
     struct metric_source source;

@@ -12,7 +12,23 @@ struct settings {
     int format; /* enum metric_format */
 };
 
-static int print(const struct command_call *call, const struct metric_list *list)
+/* Names that mean none of them. */
+static int tell_missing(const struct command_call *call, const struct metric_list *list, char *const *names)
+{
+    int status = EXIT_GOOD;
+    if (!list->count && !*names)
+        return metric_source_none(call, &((const struct settings *)call->settings)->source);
+    for (; *names; names++) {
+        size_t i = 0;
+        while (i < list->count && !metric_names_fit(*names, list->items[i].name))
+            i++;
+        if (i == list->count)
+            status = command_fail(call, "there is no metric %s; 'sonde list-metrics' shows all", *names);
+    }
+    return status;
+}
+
+static int print(const struct command_call *call, const struct metric_list *list, char *const *names)
 {
     const struct settings *settings = call->settings;
     struct terminal terminal = terminal_of(STDOUT_FILENO);
@@ -21,12 +37,15 @@ static int print(const struct command_call *call, const struct metric_list *list
     metric_print(&out, list, METRIC_DESCRIPTIONS, (enum metric_format)settings->format, &terminal);
     int status = buf_err(&out) ? command_fail(call, "the answer is too large") : command_print(call, &out);
     buf_clear(&out);
-    return status;
+    return status == EXIT_GOOD ? tell_missing(call, list, names) : status;
 }
 
 static int list_metrics_run(const struct command_call *call)
 {
     const struct settings *settings = call->settings;
+    int wrong = metric_source_check(call, &settings->source);
+    if (wrong)
+        return wrong;
     char **names = metric_names_quoted(call->operands, call->count);
     struct metric_query query = { .is_list = true, .names = call->count ? (const char *const *)names : NULL };
     struct metric_source source;
@@ -38,7 +57,7 @@ static int list_metrics_run(const struct command_call *call)
     metric_list_init(&list);
     metric_source_init(&source, &settings->source);
     enum err err = metric_source_ask(&source, &query, &list, &why);
-    int status = err ? command_fail(call, "%s", why.size ? buf_text(&why) : err_text(err)) : print(call, &list);
+    int status = err ? command_fail(call, "%s", why.size ? buf_text(&why) : err_text(err)) : print(call, &list, names);
     metric_source_clear(&source);
     metric_list_clear(&list);
     metric_names_free(&names);

@@ -12,6 +12,23 @@ void metric_source_init(struct metric_source *source, const struct metric_source
     buf_init(&source->path, 1u << 20);
 }
 
+int metric_source_check(const struct command_call *call, const struct metric_source_settings *settings)
+{
+    if (settings->tau_socket && (settings->job || settings->user || settings->host))
+        return command_misused(call, "--tau-socket asks with tau's own messages, which know of no job, user or other node: leave "
+                               "it out, or -j, -U and --host");
+    return EXIT_GOOD;
+}
+
+int metric_source_none(const struct command_call *call, const struct metric_source_settings *settings)
+{
+    const char *job = settings->job;
+    if (!job && !settings->user)
+        return EXIT_GOOD;
+    return command_fail(call, "the agent has nothing from programs of %s %s: there are none, or they are not yours to see",
+                        job ? "job" : "user", job ? job : settings->user);
+}
+
 void metric_source_clear(struct metric_source *source)
 {
     tau_client_close(&source->client);
@@ -166,7 +183,8 @@ static enum err connect_tau(struct metric_source *source, const char *path, bool
         return OK;
     enum err err = tau_client_connect(&source->client, path, is_usual);
     if (err == ABSENT)
-        buf_printf(why, "nobody listens at %s. Start 'sonde agent' or tau_metric_proxy, or name its socket with -u.", path);
+        buf_printf(why, "nobody listens at %s. Start 'sonde agent' or tau_metric_proxy, or name its socket (--tau-socket; "
+                   "tau_metric_client -u).", path);
     else if (err == DENIED && is_usual)
         buf_printf(why, "%s may not be used: it is another user's", path);
     else if (err)

@@ -40,6 +40,12 @@ struct metric_query {
     const char *const *names; /* quoted; NULL-terminated; NULL: all */
 };
 
+/* EXIT_GOOD, or what main returns because of options that contradict one another. */
+int metric_source_check(const struct command_call *call, const struct metric_source_settings *settings);
+
+/* The list is empty: says so where a job or a user was asked for. Returns what main does. */
+int metric_source_none(const struct command_call *call, const struct metric_source_settings *settings);
+
 void metric_source_init(struct metric_source *source, const struct metric_source_settings *settings);
 void metric_source_clear(struct metric_source *source);
 

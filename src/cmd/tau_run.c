@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/self.h"
+#include "base/text.h"
 #include "wire/tau_client.h"
 
 #include <errno.h>
@@ -202,14 +203,18 @@ static int attach(const struct command_call *call, const char *pid)
     char path[PATH_MAX];
     const struct settings *settings = call->settings;
     struct tau_client client = { -1 };
-    char *words[] = { "sonde", "attach", (char *)pid, NULL };
+    char *words[] = { "sonde", "attach", "--tell", "--time", (char *)pid, NULL };
+    uint64_t number;
+    if (text_parse_u64(pid, &number) != OK || number == 0 || number > INT32_MAX)
+        return command_misused(call, "-S wants the number of a process, not '%s'", pid);
     if (!command_find("attach"))
         return command_fail(call, "this sonde cannot attach to a process that runs already");
     enum err err = self_path(path, sizeof path);
     if (err)
         return command_fail(call, "cannot find sonde itself: %s", err_text(err));
     connect_gateway(&client, settings);
-    count(&client, ATTACH_NAME, "Number of processes attached to", 1);
+    if (kill((pid_t)number, 0) == 0) /* else attach says why it cannot */
+        count(&client, ATTACH_NAME, "Number of processes attached to", 1);
     tau_client_close(&client);
     execv(path, words);
     return command_fail(call, "cannot run %s: %s", path, strerror(errno));

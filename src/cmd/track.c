@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FREQUENCY_MAX 1000.0
@@ -176,7 +177,8 @@ static int finish(struct track *track, enum err err)
         return command_fail(track->call, "%s", buf_text(&track->why));
     err = err ? err : closed;
     if (err && err != GONE)
-        return command_fail(track->call, "cannot write to %s: %s", shown_output(track->settings), err_text(err));
+        return command_fail(track->call, "cannot write to %s: %s", shown_output(track->settings),
+                            err == ABSENT ? "there is no such folder" : err_text(err));
     return EXIT_GOOD;
 }
 
@@ -211,14 +213,25 @@ static int follow(struct track *track, uint64_t period_ns)
     return finish(track, err);
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat there;
+    return path && stat(path, &there) == 0 && S_ISDIR(there.st_mode);
+}
+
 static int track_run(const struct command_call *call)
 {
     const struct settings *settings = call->settings;
     struct track track = { .call = call, .settings = settings };
     uint64_t period_ns;
+    int wrong = metric_source_check(call, &settings->source);
+    if (wrong)
+        return wrong;
+    if (is_folder(settings->output))
+        return command_misused(call, "--output wants a file, and %s is a folder", settings->output);
     if (frequency_of(settings->frequency, &period_ns))
-        return command_misused(call, "--freq: '%s' is no frequency; say 10 for ten times a second, 0.1 for every ten seconds",
-                               settings->frequency);
+        return command_misused(call, "--freq: '%s' is no frequency up to 1000; say 10 for ten times a second, 0.1 for every ten "
+                               "seconds", settings->frequency);
     char **names = metric_names_quoted(call->operands, call->count);
     if (!names)
         return command_fail(call, "out of memory");

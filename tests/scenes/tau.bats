@@ -15,6 +15,7 @@ setup() {
 }
 
 teardown() {
+    [ -z "${watched:-}" ] || kill -9 "$watched" 2>/dev/null || :
     [ -z "$SPACE" ] || kill "$SPACE" 2>/dev/null || :
     live_teardown
 }
@@ -225,6 +226,60 @@ OURS='map(select(.name | test("^(x|z|null)_total")) | .value)'
     run -0 ./tau_metric_proxy_run -u "$T/nobody" -- echo still
     [ "$output" = still ]
     run -2 ./tau_metric_proxy_run
+}
+
+@test "tau_metric_proxy_run -S counts a process that runs already, lets go of it, and tells the gateway while it does" {
+    need_root # for boards of our own
+    own_boards
+    proxy
+    /usr/bin/python3 -c '
+import os, time
+while True:
+    os.getppid()
+    time.sleep(0.01)' 3>&- &
+    watched=$!
+    nsenter --mount --target "$SPACE" -- "$T/tau_metric_proxy_run" -u "$TAU" -S "$watched" >"$T/table" 2>&1 3>&- &
+    runner=$!
+    wait_for './tau_metric_client -u "$TAU" -v -f txt | grep -q "^strace_hits_total{scall=\"getppid\"} .* [1-9]"'
+    wait_for './tau_metric_client -u "$TAU" -v -f txt | grep -q "^strace_time_total{scall=\"clock_nanosleep\"} "'
+    [ "$(./tau_metric_client -u "$TAU" -g 'tau_metric_proxy_run_total{operation=attach}' -f json | jq .[0].value)" = 1 ]
+    kill -TERM "$runner"
+    wait "$runner"
+    grep -q '^getppid ' "$T/table"
+    kill -0 "$watched"
+    grep -q '^TracerPid:[[:space:]]*0$' "/proc/$watched/status"
+    kill "$watched"
+    wait "$watched" || :
+    # What the table says is what the gateway has; a process that is not there was not attached to.
+    calls=$(awk '$1 == "getppid" { gsub(",", "", $2); print $2 }' "$T/table")
+    wait_for '[ "$(./tau_metric_client -u "$TAU" -g "strace_hits_total{scall=getppid}" -f json | jq .[0].value)" = "$calls" ]'
+    run -1 ./tau_metric_proxy_run -u "$TAU" -S "$watched"
+    run -2 ./tau_metric_proxy_run -u "$TAU" -S me
+    [ "$(./tau_metric_client -u "$TAU" -g 'tau_metric_proxy_run_total{operation=attach}' -f json | jq .[0].value)" = 1 ]
+}
+
+@test "what is not there, or makes no sense, is told with what to do" {
+    gateway
+    program counter x_total 3 doc
+    run -1 --separate-stderr "$SONDE" get -f json -j nojob
+    [ "$output" = '[]' ]
+    [[ $stderr == *"nothing from programs of job nojob"* ]]
+    run -1 --separate-stderr "$SONDE" list-metrics -f json -U nosuch
+    [[ $stderr == *"nothing from programs of user nosuch"* ]]
+    run -1 --separate-stderr "$SONDE" list-metrics -f json x_total y_total
+    [ "$(jq -r '.[].name' <<<"$output")" = x_total ]
+    [[ $stderr == *"there is no metric y_total"* ]]
+    run -1 "$SONDE" get --tau-socket "$T/nobody"
+    [[ $output == *"nobody listens at $T/nobody"*--tau-socket* ]]
+    for command in get list-metrics track; do
+        run -2 "$SONDE" "$command" --tau-socket "$TAU" -j 1 # tau's messages know of no job: not the sums of all in its place
+        run -2 "$SONDE" "$command" -f xml
+    done
+    run -2 "$SONDE" track -o "$T"
+    [[ $output == *"$T is a folder"* ]]
+    run -1 "$SONDE" track -o "$T/no/such"
+    [[ $output == *"there is no such folder"* ]]
+    run -2 "$SONDE" track -F 1001
 }
 
 @test "signals reach the command of tau_metric_proxy_run" {

@@ -208,6 +208,22 @@ OURS='map(select(.name | test("^(x|z|null)_total")) | .value)'
     run -2 ./tau_metric_proxy -x
 }
 
+@test "tau_metric_proxy starts again at once on its port, after SIGTERM and SIGKILL, with a scrape still connected" {
+    proxy
+    for signal in TERM KILL; do
+        exec 7<>"/dev/tcp/127.0.0.1/$PORT"
+        printf 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n' >&7
+        read -r _ <&7
+        kill "-$signal" "$AGENT"
+        wait "$AGENT" || :
+        proxy
+        program counter x_total 3 doc
+        curl -s "http://127.0.0.1:$PORT/metrics" | grep -q '^x_total{.*} 3'
+        exec 7>&-
+    done
+    stop "$AGENT"
+}
+
 @test "tau_metric_proxy_run ends as its command does, and counts it" {
     proxy
     run -3 ./tau_metric_proxy_run -u "$TAU" -- sh -c 'exit 3'

@@ -102,10 +102,15 @@ static void on_thread_made(struct kernel *kernel, const struct fork_event *event
     record_fork(kernel, event);
 }
 
+static bool is_helper(const struct kernel *kernel, uint32_t pid)
+{
+    return pid == kernel->other || pid == kernel->tracer;
+}
+
 static void on_process_made(struct kernel *kernel, const struct fork_event *event)
 {
     const struct member *parent = members_find(&kernel->members, event->parent_pid);
-    bool by_self = kernel->self && event->parent_pid == kernel->self && event->pid != kernel->other;
+    bool by_self = kernel->self && event->parent_pid == kernel->self && !is_helper(kernel, event->pid);
     if (!parent && !by_self) {
         members_remove(&kernel->members, event->pid); /* a pid of ours is in use again, by somebody else */
         return;
@@ -396,7 +401,7 @@ static bool adopt(struct kernel *kernel, const struct found *found)
 {
     /* Who stays for the rest has no children here: its self is 0, which is also the parent of init. */
     bool ours = (kernel->self && found->ppid == kernel->self) || is_alive(kernel, found->ppid);
-    if (!ours || found->pid == kernel->other || found->pid == kernel->self || is_alive(kernel, found->pid))
+    if (!ours || is_helper(kernel, found->pid) || found->pid == kernel->self || is_alive(kernel, found->pid))
         return false;
     struct member *member = members_add(&kernel->members, found->pid, found->ppid);
     if (!member)

@@ -38,6 +38,7 @@ struct kernel {
     struct perf_counts *perf;
     uint32_t self;  /* sonde run */
     uint32_t other; /* a child of sonde run that is not of the job; 0: none */
+    uint32_t tracer; /* another such */
     struct fork_event batch[KERNEL_BATCH]; /* execs that were told and not looked at yet */
     size_t batch_count;
     struct kernel_held held[KERNEL_HELD];

@@ -147,6 +147,8 @@ static void become(const struct launch *launch, char *const *environment, int er
         setrlimit(RLIMIT_NOFILE, launch->files);
     if (launch->signals)
         signals_restore(launch->signals);
+    if (launch->birth)
+        tracer_birth_enter(launch->birth);
     int error = exec_command(launch, environment);
     while (write(error_fd, &error, sizeof error) < 0 && errno == EINTR)
         continue;

@@ -3,6 +3,7 @@
 #define SONDE_AGENT_LAUNCH_H
 
 #include "agent/signals.h"
+#include "sample/tracer_birth.h"
 
 #include <sys/resource.h>
 
@@ -23,6 +24,7 @@ struct launch {
     const struct launch_probe *probe; /* NULL: none */
     const struct signals *signals;    /* to be given back to the command as they were; NULL: never changed */
     const struct rlimit *files;       /* RLIMIT_NOFILE likewise */
+    const struct tracer_birth *birth; /* it is to be traced; NULL: no */
 };
 
 /* Forks and execs. OK: *pid runs the command. ABSENT: there is no such command; DENIED: it may not or cannot be run; in

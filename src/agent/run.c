@@ -40,6 +40,7 @@ struct preparation {
     bool files_known;
     struct id job;
     struct limits limits;
+    struct tracer_birth birth; /* until the ticks have it */
 };
 
 /* We need some descriptors, and one per event and thread: as many as we may have. The command gets the limit back as it
@@ -108,7 +109,7 @@ static void prepare_probe(struct preparation *preparation, const struct run_sett
         *flag++ = PROBE_FLAG_KERNEL;
     if (watch.kernel.exits.fd >= 0 && watch.kernel.exits.meaning.delays)
         *flag++ = PROBE_FLAG_DELAYS;
-    if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER)
+    if (preparation->birth.page || prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER)
         *flag++ = PROBE_FLAG_SECCOMP;
     if (watch.kernel.forks.fd >= 0)
         name_namespace(flag, (size_t)(preparation->flags + sizeof preparation->flags - flag));
@@ -145,7 +146,7 @@ static void prepare_ticks(const struct run_settings *settings)
     static struct sampler_context context;
     context = (struct sampler_context){
         .root = settings->root ? settings->root : "", .pid = getpid(), .other = watch.signals.witness.pid,
-        .is_brief = true,
+        .tracer = (pid_t)watch.kernel.tracer, .is_brief = true,
     };
     enum err err = ticks_open(&watch.ticks, &context, settings->period_ns, &watch.writer);
     if (err)
@@ -163,6 +164,27 @@ static void prepare_boards(const struct preparation *preparation)
         log_info("what programs count is not read: no folder can be made in " BOARD_FOLDER ": %s", err_text(err));
 }
 
+/* Before anybody looks who our children are: the tracer is none of the job. */
+static void prepare_tracer(struct preparation *preparation, const struct run_settings *settings)
+{
+    if (!settings->calls || !settings->wants_ptrace)
+        return;
+    enum err err = tracer_birth_open(&preparation->birth, settings->calls == RUN_CALLS_TIME);
+    if (err)
+        log_warn("cannot count by ptrace: the kernel does not let us trace our own child: %s. See kernel.yama.ptrace_scope, or "
+                 "the rules of the container. System calls are counted as without --ptrace.", err_text(err));
+}
+
+/* The ticks read what it counts. */
+static void hand_over_tracer(struct preparation *preparation)
+{
+    if (watch.ticks.fd >= 0)
+        watch.ticks.calls.birth = preparation->birth;
+    else
+        tracer_birth_close(&preparation->birth);
+    preparation->birth = (struct tracer_birth){ .ask_fd = -1 };
+}
+
 /* Where the kernel does not count for us, libc's functions are counted in the programs. */
 static enum err prepare_calls_probe(struct preparation *preparation)
 {
@@ -178,7 +200,7 @@ static enum err prepare_calls_probe(struct preparation *preparation)
 static void prepare_calls(struct preparation *preparation, const struct run_settings *settings)
 {
     char why[512] = "", agent[512] = "";
-    if (!settings->calls || watch.ticks.fd < 0)
+    if (!settings->calls || watch.ticks.fd < 0 || watch.ticks.calls.birth.page)
         return;
     enum err err = run_calls_open(&watch.ticks.calls, settings->calls, why, sizeof why);
     if (err) {
@@ -209,10 +231,13 @@ static void prepare(struct preparation *preparation, const struct run_settings *
     if (!make_spool(settings, &facts, preparation))
         return;
     prepare_perf(preparation, settings);
+    prepare_tracer(preparation, settings);
     kernel_open(&watch.kernel, settings->root, &watch.writer, &watch.perf);
     watch.kernel.other = (uint32_t)watch.signals.witness.pid;
+    watch.kernel.tracer = (uint32_t)preparation->birth.tracer;
     prepare_probe(preparation, settings);
     prepare_ticks(settings);
+    hand_over_tracer(preparation);
     prepare_boards(preparation);
     prepare_calls(preparation, settings);
 }
@@ -239,6 +264,7 @@ static enum err start(const struct preparation *preparation, const struct run_se
         .probe = preparation->probe[0] && watch.writer.fd != WRITER_NONE ? &probe : NULL,
         .signals = &watch.signals,
         .files = preparation->files_known ? &preparation->files : NULL,
+        .birth = watch.ticks.calls.birth.page ? &watch.ticks.calls.birth : NULL,
     };
     getrusage(RUSAGE_CHILDREN, &watch.children_before);
     enum err err = launch_start(&launch, &watch.command, error);
@@ -248,6 +274,8 @@ static enum err start(const struct preparation *preparation, const struct run_se
         err = launch_start(&launch, &watch.command, error);
     }
     run_calls_started(&watch.ticks.calls);
+    if (!err && launch.birth && run_calls_tell_traced(&watch.ticks.calls))
+        ticks_tell_way(&watch.ticks, SYSCALL_WAY_PTRACE);
     return err;
 }
 

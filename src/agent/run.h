@@ -18,6 +18,7 @@ struct run_settings {
     bool no_probe;       /* kernel sources only */
     bool mpi;            /* count MPI calls */
     enum run_calls_wish calls; /* system calls */
+    bool wants_ptrace;   /* count them by a tracer */
     bool wait_all;       /* until the last descendant has ended, daemons too */
     char *const *command; /* NULL-terminated */
 };

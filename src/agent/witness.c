@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -28,6 +29,13 @@ static char state_of(pid_t pid)
     close(fd);
     const char *shut = size > 0 ? memrchr(line, ')', (size_t)size) : NULL;
     return shut && shut + 2 < line + size ? shut[2] : 0;
+}
+
+/* 't': one that is traced is stopped by its tracer, and at times only for a moment. */
+static bool is_stopped(pid_t pid)
+{
+    char state = state_of(pid);
+    return state == 'T' || state == 't';
 }
 
 static void report_signals(int signal_fd, int to_fd)
@@ -56,7 +64,7 @@ static void watch(int fd, pid_t run_pid)
             return;
         }
         report_signals(signal_fd, fd);
-        if (stopped && state_of(run_pid) == 'T' && state_of(stopped) != 'T')
+        if (stopped && state_of(run_pid) == 'T' && !is_stopped(stopped))
             kill(run_pid, SIGCONT);
     }
 }

@@ -15,6 +15,7 @@ struct sampler_context {
     const char *root; /* of /proc and /sys: "" is this machine, a test points it at a captured tree. Never NULL */
     pid_t pid;        /* the process whose descendants are the run; 0: there is none, the node alone is watched */
     pid_t other;      /* a child of pid that is not of the run: a helper of whoever watches; 0: none */
+    pid_t tracer;     /* another such */
     bool is_brief;    /* beside a run: of long lists only what its report needs */
 };
 

@@ -3,6 +3,7 @@
 #include "sample/tracer.h"
 
 #include "base/clock.h"
+#include "sample/tracer_birth.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #define LOOK_STOPS 64               /* after so many, or one for each task, all tasks get their turn */
 #define LEAVE_NS (2 * NS_PER_S)     /* for those that cannot be stopped: waiting for a disk, or for a child by vfork */
 #define LEAVE_PAUSE_NS (NS_PER_MS / 2)
+#define FILTER_OPTIONS (PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL)
 #define CALL_STOP (SIGTRAP | 0x80)
 #define WAIT_FLAGS (WEXITED | WSTOPPED | WNOWAIT | __WALL)
 
@@ -48,6 +50,16 @@ static void on_call(struct tracer *tracer, struct tracer_task *task, uint64_t he
     resume(tracer, task, 0);
 }
 
+/* From here on it counts. Under a filter calls fail without a tracer: a program that ends with us is better than one that goes
+ * on with that. */
+static void begin(struct tracer *tracer, pid_t tid)
+{
+    tracer->begun = true;
+    tracer->filtered = *tracer->first->state == TRACER_BIRTH_FILTERED;
+    tracer->calls.counts = tracer->first->counts;
+    ptrace(PTRACE_SETOPTIONS, tid, 0L, TRACER_OPTIONS | (tracer->filtered ? FILTER_OPTIONS : 0L));
+}
+
 /* A task that exec'd has the pid of its process from now on, and the other threads are no more. The kernel wants this to be
  * heard before it lets us touch the task under its new number. */
 static void on_exec(struct tracer *tracer, struct tracer_task *task)
@@ -63,6 +75,10 @@ static void on_exec(struct tracer *tracer, struct tracer_task *task)
             let_go(tracer, (pid_t)before);
         }
     }
+    if (tracer->first && !tracer->begun)
+        begin(tracer, tid);
+    if (tracer->first)
+        tracer_rights_look(tracer->first->rights, tid);
     task = tracer_tasks_find(&tracer->tasks, tid);
     if (task)
         resume(tracer, task, 0);
@@ -126,7 +142,7 @@ static void on_event(struct tracer *tracer, const siginfo_t *info)
     if (task)
         on_stop(tracer, task, info->si_status, heard_ns);
     else
-        ptrace(PTRACE_DETACH, tid, 0L, 0L); /* no memory for it: it goes on alone */
+        ptrace(tracer->filtered ? PTRACE_CONT : PTRACE_DETACH, tid, 0L, 0L); /* no memory for it: it goes on uncounted */
 }
 
 /* False: nothing has happened to it. */

@@ -7,8 +7,16 @@
 #define SONDE_SAMPLE_TRACER_H
 
 #include "sample/tracer_calls.h"
+#include "sample/tracer_rights.h"
 
 #include <signal.h>
+
+/* A command that was seized before its exec; tracer_birth.h. */
+struct tracer_first {
+    struct syscall_counts *counts; /* of what it does from then on */
+    const _Atomic uint32_t *state; /* enum tracer_birth_state, by then */
+    struct tracer_rights *rights;
+};
 
 struct tracer {
     struct tracer_tasks tasks;
@@ -17,6 +25,8 @@ struct tracer {
     bool leaving;             /* tasks are let go at their next stop */
     uint64_t stops;           /* since tasks were looked at one by one */
     _Atomic uint32_t *alive;  /* tasks held now, for whoever looks on; borrowed */
+    const struct tracer_first *first; /* NULL: what is traced ran before */
+    bool begun;               /* the first of them has exec'd */
 };
 
 /* Takes hold of pid, its threads and all that descend from it, and sets them going again. *held: how many.

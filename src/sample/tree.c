@@ -64,7 +64,7 @@ struct sums {
 
 struct tree {
     int proc_fd;
-    uint32_t pid, other;
+    uint32_t pid, other, tracer;
     bool is_live; /* this machine and ourselves, no captured tree: exact clocks, and getrusage of our children */
     uint64_t ns_per_tick, page_bytes;
     struct children children;
@@ -107,6 +107,7 @@ static enum err tree_open(void *state, const struct sampler_context *context)
         return err_from_errno(errno);
     tree->pid = (uint32_t)context->pid;
     tree->other = (uint32_t)context->other;
+    tree->tracer = (uint32_t)context->tracer;
     tree->is_live = !context->root[0] && context->pid == getpid();
     tree->ns_per_tick = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
     tree->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -117,7 +118,7 @@ static enum err tree_open(void *state, const struct sampler_context *context)
 static enum err member_add(struct tree *tree, uint32_t pid)
 {
     struct members *members = &tree->members[tree->now];
-    if (pid == tree->pid || pid == tree->other || pidmap_get(&tree->found, pid) != PIDMAP_NONE)
+    if (pid == tree->pid || pid == tree->other || (pid && pid == tree->tracer) || pidmap_get(&tree->found, pid) != PIDMAP_NONE)
         return OK;
     if (members->count == members->room) {
         size_t room = members->room ? members->room * 2 : 64;

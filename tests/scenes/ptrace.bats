@@ -1,0 +1,276 @@
+#!/usr/bin/env bats
+# sonde run -s --ptrace: the system calls of programs that no probe sees, counted by a tracer from their start, for a user; and
+# such programs run as they do alone. caller says what it does, and whether anything was not as it should be.
+load scene
+
+setup() {
+    scene_setup
+    user=()
+    [ "$(id -u)" -ne 0 ] || user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+    caller=$TOOLS/caller_static
+    [ -x "$caller" ] || caller=$TOOLS/caller
+    program= sonde=
+    touch "$T/out" "$T/said"
+    chmod 666 "$T/out" "$T/said"
+}
+
+teardown() {
+    [ -z "$program" ] || kill -9 "$program" 2>/dev/null || true
+    [ -z "$sonde" ] || kill -9 "$sonde" 2>/dev/null || true
+    scene_teardown
+}
+
+# traced [OPTIONS] -- COMMAND…: its output is in $T/out, what sonde said in $T/said.
+traced() {
+    "${user[@]}" "$SONDE" run -s --ptrace "$@" </dev/null >"$T/out" 2>"$T/said"
+}
+
+# count CALL [METRIC]: the last sample.
+count() {
+    "${user[@]}" "$SONDE" export -w series --set syscall |
+        tr -d '\r' | awk -F, -v call="$1" -v metric="${2:-calls}" '
+            NR == 1 { for (i = 1; i <= NF; i++) place[$i] = i }
+            $(place["instance"]) == call { last = $(place[metric]) }
+            END { print last }'
+}
+
+until_true() {
+    for ((i = 0; i < 300; i++)); do
+        "$@" 2>/dev/null && return 0
+        sleep 0.1
+    done
+    echo "in vain: $*" >&2
+    return 1
+}
+
+said() {
+    grep -q "$1" "$T/out"
+}
+
+# "!" alone does not fail a test.
+not() {
+    ! "$@"
+}
+
+# Was the way that of ptrace?
+is_by_ptrace() {
+    "${user[@]}" "$SONDE" export -w series --set syscall_way | tr -d '\r' | grep -q ',3$'
+}
+
+state_is() {
+    grep -q "^State:.[$2]" "/proc/$1/status"
+}
+
+is_gone() {
+    [ ! -e "/proc/$1" ]
+}
+
+# The command of a sonde run, and who traces it.
+find_command() {
+    program=$(pgrep -P "$sonde" -x "${1:-$(basename "$caller")}")
+}
+
+tracer_of() {
+    sed -n 's/^TracerPid:\t//p' "/proc/$1/status"
+}
+
+@test "calls, errors, bytes and time of a static program are exact, and the way is said" {
+    traced --syscall-time -- "$caller" now 300
+    said 'done wrong=0'
+    grep -q 'ptrace is slow: each system call that is counted takes about' "$T/said"
+    [ "$(count writev)" -eq 300 ]
+    [ "$(count writev bytes)" -eq 1800 ]
+    [ "$(count pread64 bytes)" -eq 1500 ]
+    [ "$(count getppid)" -eq 300 ]
+    [ "$(count close errors)" -eq 300 ]
+    [ "$(count execve)" -eq 1 ]
+    [ -n "$(count read time)" ]
+    is_by_ptrace
+}
+
+@test "busybox counts as strace counts it" {
+    command -v busybox >/dev/null || skip "no busybox here"
+    command -v strace >/dev/null || skip "no strace here"
+    work='i=0; while [ $i -lt 20 ]; do echo $i | cat >/dev/null; i=$((i + 1)); done; ls / >/dev/null; cat /etc/passwd >/dev/null'
+    strace -f -c -o "$T/counts" busybox sh -c "$work" </dev/null
+    traced --no-probe -- busybox sh -c "$work"
+    # Not wait4, rt_sigreturn: whether a child ends before or after its parent waits is luck; not what runs free.
+    for call in execve pipe2 dup2 read write openat vfork fork clone fstat close; do
+        [ "$(count $call)" = "$(awk -v call=$call '$NF == call { print $4 }' "$T/counts")" ] || { echo "$call"; false; }
+    done
+    [ "$(count write)" -ge 20 ]
+}
+
+@test "a Go program counts, its threads too" {
+    command -v go >/dev/null || skip "no Go here"
+    cat >"$T/writes.go" <<'END'
+package main
+
+import (
+	"fmt"
+	"os"
+	"sync"
+)
+
+func main() {
+	file, _ := os.OpenFile("/dev/null", os.O_WRONLY, 0)
+	var all sync.WaitGroup
+	for i := 0; i < 4; i++ {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for j := 0; j < 250; j++ {
+				file.Write([]byte("1234567"))
+			}
+		}()
+	}
+	all.Wait()
+	fmt.Println("done")
+}
+END
+    HOME=$T GOCACHE=$T/cache GOFLAGS=-modcacherw CGO_ENABLED=0 go build -o "$T/writes" "$T/writes.go" || skip "Go cannot build here"
+    traced -- "$T/writes"
+    said '^done'
+    [ "$(count write)" -eq 1001 ]
+    [ "$(count write bytes)" -eq 7005 ]
+    [ -z "$(count futex)" ]
+}
+
+@test "threads, children, execs and programs that are killed count" {
+    traced -- "$caller" threads 50
+    said 'done wrong=0'
+    [ "$(count writev)" -eq 1000 ]
+    traced -- "$caller" children 50
+    said 'done wrong=0'
+    [ "$(count writev)" -eq 250 ]
+    traced -- "$caller" exec 100
+    said 'done wrong=0'
+    [ "$(count writev)" -eq 100 ]
+    status=0
+    traced -- "$caller" killed 100 || status=$?
+    [ "$status" -eq 137 ]
+    [ "$(count writev)" -eq 100 ]
+}
+
+@test "signals are neither lost nor made up, and waits and cancels are as alone" {
+    traced -- "$caller" signals 1000
+    said 'done wrong=0 heard=1000'
+    traced -- "$caller" handlers 300
+    said 'done wrong=0'
+    traced -- "$caller" events 20
+    said 'done wrong=0'
+    [ "$(count epoll_wait)" -eq 20 ]
+    traced -- "$caller" cancel 20
+    said 'done wrong=0'
+}
+
+@test "the exit status is the command's, also when a signal ended it, or when there is no such command" {
+    for expected in 0 7 255; do
+        status=0
+        traced -- sh -c "exit $expected" || status=$?
+        [ "$status" -eq "$expected" ]
+    done
+    status=0
+    traced -- sh -c 'ulimit -c 0; kill -SEGV $$' || status=$?
+    [ "$status" -eq 139 ]
+    status=0
+    traced -- "$T/nothing" || status=$?
+    [ "$status" -eq 127 ]
+    status=0
+    "${user[@]}" "$SONDE" run -s --ptrace -- sleep 100 </dev/null >"$T/out" 2>"$T/said" 3>&- &
+    sonde=$!
+    until_true find_command sleep
+    kill -TERM "$sonde"
+    wait "$sonde" || status=$?
+    [ "$status" -eq 143 ]
+}
+
+@test "a stopped program stays stopped, and goes on when told" {
+    mkfifo -m 666 "$T/in"
+    "${user[@]}" "$SONDE" run -s --ptrace -- "$caller" work 200 <"$T/in" >"$T/out" 2>"$T/said" 3>&- &
+    sonde=$!
+    exec 7>"$T/in"
+    until_true said ready
+    find_command
+    kill -STOP "$program"
+    until_true state_is "$program" tT
+    echo >&7
+    sleep 0.3
+    not said done
+    kill -CONT "$program"
+    until_true said done
+    exec 7>&-
+    wait "$sonde"
+    [ "$(count writev)" -eq 200 ]
+}
+
+@test "the terminal: job control, stop and go on, as without" {
+    run timeout 120 python3 "$BATS_TEST_DIRNAME/terminal.py" "${user[*]} $SONDE run -q -s --ptrace --"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *"all as it should be"* ]]
+}
+
+@test "what the command leaves behind is traced to its end, and sonde run may be killed" {
+    traced -- sh -c "'$caller' events 100 </dev/null >'$T/out' 2>&1 & sleep 0.1"
+    until_true said 'done wrong=0'
+
+    "${user[@]}" "$SONDE" run -q -s --ptrace -- "$caller" events 100 </dev/null >"$T/out" 2>"$T/said" 3>&- &
+    sonde=$!
+    until_true said ready
+    find_command
+    tracer=$(tracer_of "$program")
+    [ "$tracer" -ne 0 ]
+    kill -9 "$sonde"
+    wait "$sonde" || true
+    until_true said 'done wrong=0'
+    until_true is_gone "$tracer"
+}
+
+@test "the tracer is none of the job's processes" {
+    traced -- "$caller" now 2000
+    "${user[@]}" "$SONDE" ps >ps
+    [ "$(grep -c '^ *[0-9]' ps)" -eq 1 ]
+    # As root the kernel tells of each process.
+    need_root
+    user=() SONDE_DB=$T/db/root.db
+    traced -- "$caller" children 20
+    "$SONDE" ps >ps
+    [ "$(grep -c '^ *[0-9]' ps)" -eq 3 ] # itself, five children in one line that begins with their time, true
+    grep -q '× 5$' ps
+}
+
+@test "a program that would have more rights than its user is named when it does not get them" {
+    need_root
+    cp "$(command -v id)" "$T/id"
+    chmod 4755 "$T/id"
+    "${user[@]}" "$T/id" | grep -q 'euid=0' || skip "no set-uid programs on this file system"
+    traced -- "$T/id"
+    not said 'euid=0'
+    grep -q "$T/id ran without the rights that it gives" "$T/said"
+    # Root gives them: nobody is told of anything.
+    "$SONDE" run -s --ptrace -- "${user[@]}" "$T/id" </dev/null >"$T/out" 2>"$T/said"
+    said 'euid=0'
+    not grep -q 'without' "$T/said"
+}
+
+# The numbers of ptrace and seccomp.
+case $(uname -m) in
+    aarch64) ptrace=117 seccomp=277 ;;
+    *) ptrace=101 seccomp=317 ;;
+esac
+
+@test "where ptrace is refused that is said, and the program runs" {
+    "${user[@]}" "$TOOLS/refuses" $ptrace "$SONDE" run -s --ptrace -- "$caller" now 10 </dev/null >"$T/out" 2>"$T/said"
+    said 'done wrong=0'
+    grep -q 'cannot count by ptrace' "$T/said"
+    not is_by_ptrace
+}
+
+@test "where seccomp is refused programs stop at every call, and count" {
+    "${user[@]}" "$TOOLS/refuses" $seccomp "$SONDE" run -v -s --ptrace -- "$caller" now 30 </dev/null >"$T/out" 2>"$T/said"
+    said 'done wrong=0'
+    grep -q 'takes no seccomp filter' "$T/said"
+    [ "$(count writev)" -eq 30 ]
+    is_by_ptrace
+}

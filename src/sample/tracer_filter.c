@@ -7,6 +7,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -41,6 +42,16 @@ bool tracer_filter_frees(int number)
         if (free_calls[i] == number)
             return true;
     return false;
+}
+
+bool tracer_filter_is_there(void)
+{
+#ifdef ARCH_NATIVE
+    uint32_t action = SECCOMP_RET_TRACE;
+    return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+#else
+    return false;
+#endif
 }
 
 #ifdef ARCH_NATIVE

@@ -11,6 +11,9 @@
  * CAP_SYS_ADMIN gives up, with it, to gain rights by exec (no_new_privs). DENIED, ABSENT: the kernel does not do it. */
 enum err tracer_filter_install(void);
 
+/* Whether the kernel knows such filters and lets us ask. */
+bool tracer_filter_is_there(void);
+
 /* Whether the call, by its number on this machine, passes the tracer by. */
 bool tracer_filter_frees(int number);
 

@@ -43,7 +43,8 @@ void doctor_calls_libc(const struct place *place, struct finding *finding)
     char path[PATH_MAX];
     (void)place;
     if (self_find_calls_probe(path, sizeof path) == OK)
-        finding_there(finding, "libsonde-calls.so: calls that programs make through libc; not those of static and Go programs");
+        finding_there(finding, "libsonde-calls.so: calls that programs make through libc; those of static and Go programs with "
+                      "sonde run --ptrace");
     else
         finding_missing(finding, "Install libsonde-calls.so beside libsonde-process.so", "libsonde-calls.so is not installed");
 }

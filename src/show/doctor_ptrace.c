@@ -5,6 +5,7 @@
 #include "base/scan.h"
 #include "base/text.h"
 #include "sample/tracer_cost.h"
+#include "sample/tracer_filter.h"
 
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 #define CAPABILITY_PTRACE 19 /* CAP_SYS_PTRACE */
@@ -28,12 +29,16 @@ static void tell_reach(struct finding *finding, const char *root, uint64_t cost_
     char scope[16] = "0";
     file_read_line(root, YAMA, scope, sizeof scope); /* without Yama it is as if it were 0 */
     struct text cost = text_duration(cost_ns);
+    const char *which = tracer_filter_is_there() ? "" : "; no seccomp filters here: under sonde run --ptrace all calls stop";
     if (has_capability())
-        finding_there(finding, "sonde attach can watch any process; with ptrace a call takes %s longer", cost.s);
+        finding_there(finding, "sonde attach can watch any process, sonde run --ptrace any command, static and Go programs "
+                      "too; with ptrace a call takes %s longer%s", cost.s, which);
     else if (scope[0] == '0')
-        finding_there(finding, "sonde attach can watch processes of yours; a call takes %s longer", cost.s);
+        finding_there(finding, "sonde attach can watch processes of yours, sonde run --ptrace any command, static and Go "
+                      "programs too; a call takes %s longer%s", cost.s, which);
     else
-        finding_missing(finding, "Start programs with sonde run -s, attach as root, or set kernel.yama.ptrace_scope to 0",
+        finding_missing(finding, "Start programs with sonde run -s or sonde run -s --ptrace, attach as root, or set "
+                        "kernel.yama.ptrace_scope to 0",
                         "ptrace works, but this machine lets only a program's parents trace it (ptrace_scope is %s)", scope);
 }
 
@@ -43,7 +48,7 @@ void doctor_ptrace(const struct place *place, struct finding *finding)
     enum err err = tracer_cost_measure(&cost);
     if (err)
         finding_missing(finding, "Attach as root; in a container, add the capability SYS_PTRACE",
-                        "ptrace is not allowed here: sonde attach cannot watch processes: %s", err_text(err));
+                        "ptrace is not allowed here: neither sonde attach nor sonde run --ptrace can count: %s", err_text(err));
     else
         tell_reach(finding, place->root, cost.traced_ns > cost.bare_ns ? cost.traced_ns - cost.bare_ns : 0);
 }

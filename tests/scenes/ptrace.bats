@@ -9,14 +9,14 @@ setup() {
     [ "$(id -u)" -ne 0 ] || user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
     caller=$TOOLS/caller_static
     [ -x "$caller" ] || caller=$TOOLS/caller
-    program= sonde=
+    program='' sonde_pid=''
     touch "$T/out" "$T/said"
     chmod 666 "$T/out" "$T/said"
 }
 
 teardown() {
     [ -z "$program" ] || kill -9 "$program" 2>/dev/null || true
-    [ -z "$sonde" ] || kill -9 "$sonde" 2>/dev/null || true
+    [ -z "$sonde_pid" ] || kill -9 "$sonde_pid" 2>/dev/null || true
     scene_teardown
 }
 
@@ -67,7 +67,7 @@ is_gone() {
 
 # The command of a sonde run, and who traces it.
 find_command() {
-    program=$(pgrep -P "$sonde" -x "${1:-$(basename "$caller")}")
+    program=$(pgrep -P "$sonde_pid" -x "$1")
 }
 
 tracer_of() {
@@ -178,29 +178,29 @@ END
     [ "$status" -eq 127 ]
     status=0
     "${user[@]}" "$SONDE" run -s --ptrace -- sleep 100 </dev/null >"$T/out" 2>"$T/said" 3>&- &
-    sonde=$!
+    sonde_pid=$!
     until_true find_command sleep
-    kill -TERM "$sonde"
-    wait "$sonde" || status=$?
+    kill -TERM "$sonde_pid"
+    wait "$sonde_pid" || status=$?
     [ "$status" -eq 143 ]
 }
 
 @test "a stopped program stays stopped, and goes on when told" {
     mkfifo -m 666 "$T/in"
     "${user[@]}" "$SONDE" run -s --ptrace -- "$caller" work 200 <"$T/in" >"$T/out" 2>"$T/said" 3>&- &
-    sonde=$!
+    sonde_pid=$!
     exec 7>"$T/in"
     until_true said ready
-    find_command
+    find_command "$(basename "$caller")"
     kill -STOP "$program"
     until_true state_is "$program" tT
     echo >&7
     sleep 0.3
-    not said done
+    not said 'done'
     kill -CONT "$program"
-    until_true said done
+    until_true said 'done'
     exec 7>&-
-    wait "$sonde"
+    wait "$sonde_pid"
     [ "$(count writev)" -eq 200 ]
 }
 
@@ -216,28 +216,40 @@ END
     until_true said 'done wrong=0'
 
     "${user[@]}" "$SONDE" run -q -s --ptrace -- "$caller" events 100 </dev/null >"$T/out" 2>"$T/said" 3>&- &
-    sonde=$!
+    sonde_pid=$!
     until_true said ready
-    find_command
+    find_command "$(basename "$caller")"
     tracer=$(tracer_of "$program")
     [ "$tracer" -ne 0 ]
-    kill -9 "$sonde"
-    wait "$sonde" || true
+    kill -9 "$sonde_pid"
+    wait "$sonde_pid" || true
     until_true said 'done wrong=0'
     until_true is_gone "$tracer"
 }
 
+@test "who kills the tracer kills the program, which could not go on, and that is what sonde run ends with" {
+    "${user[@]}" "$SONDE" run -q -s --ptrace -- "$caller" events 3000 </dev/null >"$T/out" 2>"$T/said" 3>&- &
+    sonde_pid=$!
+    until_true said ready
+    find_command "$(basename "$caller")"
+    kill -9 "$(tracer_of "$program")"
+    status=0
+    wait "$sonde_pid" || status=$?
+    [ "$status" -eq 137 ]
+    [ "$(count epoll_wait)" -ge 0 ]
+}
+
 @test "the tracer is none of the job's processes" {
     traced -- "$caller" now 2000
-    "${user[@]}" "$SONDE" ps >ps
-    [ "$(grep -c '^ *[0-9]' ps)" -eq 1 ]
+    "${user[@]}" "$SONDE" ps >"$T/listed"
+    [ "$(grep -c '^ *[0-9]' "$T/listed")" -eq 1 ]
     # As root the kernel tells of each process.
     need_root
     user=() SONDE_DB=$T/db/root.db
     traced -- "$caller" children 20
-    "$SONDE" ps >ps
-    [ "$(grep -c '^ *[0-9]' ps)" -eq 3 ] # itself, five children in one line that begins with their time, true
-    grep -q '× 5$' ps
+    "$SONDE" ps >"$T/listed"
+    [ "$(grep -c '^ *[0-9]' "$T/listed")" -eq 3 ] # itself, five children in one line that begins with their time, true
+    grep -q '× 5$' "$T/listed"
 }
 
 @test "a program that would have more rights than its user is named when it does not get them" {

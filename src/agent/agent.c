@@ -70,6 +70,14 @@ static void on_batch(void *context, const struct batch *batch)
     agent->present.event.job = NULL;
 }
 
+static void on_sensed(void *context, const struct batch *batch)
+{
+    struct agent *agent = context;
+    const struct batch_event *event = &agent->present.event;
+    programs_sensed(agent->programs, event->event == JOB_END ? event->job : NULL, batch);
+    on_batch(context, batch);
+}
+
 /* The last samples of a job, or the first, go out with what happened to it; where there are none it goes out alone. */
 static void on_job(void *context, const struct job *job, enum job_event event)
 {
@@ -100,7 +108,7 @@ static enum err open_parts(struct agent *agent)
 {
     struct sensors_place place = {
         .root = agent->settings.root, .host = agent->host.name, .live = NULL, .schedule = &agent->schedule,
-        .out = on_batch, .out_context = agent,
+        .out = on_sensed, .out_context = agent,
     };
     agent->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     enum err err = agent->epoll_fd < 0 ? err_from_errno(errno) : open_signals(agent);

@@ -148,3 +148,9 @@ struct program_scope *program_jobs_scope(const struct program_jobs *jobs, struct
     *refused = job != NULL;
     return *claim->job && !job ? program_scope_job(table, claim->job, claim->uid) : program_scope_user(table, claim->uid);
 }
+
+struct program_scope *program_jobs_named(const struct program_jobs *jobs, struct program_table *table, const char *id)
+{
+    const struct program_job *job = find_any(jobs, id);
+    return job ? scope_of(table, job) : NULL;
+}

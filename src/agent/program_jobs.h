@@ -30,4 +30,7 @@ struct program_claim {
 struct program_scope *program_jobs_scope(const struct program_jobs *jobs, struct program_table *table,
                                          const struct program_claim *claim, bool *refused);
 
+/* The scope of a job of this node; NULL: none of this name runs, or no memory. */
+struct program_scope *program_jobs_named(const struct program_jobs *jobs, struct program_table *table, const char *id);
+
 #endif

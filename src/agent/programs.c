@@ -4,6 +4,7 @@
 
 #include "agent/plan.h"
 #include "agent/program_boards.h"
+#include "agent/program_calls.h"
 #include "agent/program_cells.h"
 #include "agent/program_json.h"
 #include "agent/program_page.h"
@@ -233,6 +234,15 @@ void programs_job(struct programs *programs, const struct job *job, enum job_eve
         speak(programs);
     program_table_lock(programs->table);
     program_jobs_event(&programs->jobs, programs->table, job, event);
+    program_table_unlock(programs->table);
+}
+
+void programs_sensed(struct programs *programs, const struct job *ending, const struct batch *batch)
+{
+    if (!programs)
+        return;
+    program_table_lock(programs->table);
+    program_calls_take(programs->table, &programs->jobs, ending, batch);
     program_table_unlock(programs->table);
 }
 

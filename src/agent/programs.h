@@ -28,6 +28,10 @@ enum err programs_json(struct programs *programs, struct buf *out, struct bytes 
 /* A job came, changed or ended. Harmless with NULL. */
 void programs_job(struct programs *programs, const struct job *job, enum job_event event);
 
+/* Samples of the sensors: the system calls among them are served under tau's names. Harmless with NULL. ending: a job
+ * whose last these are; NULL: none. */
+void programs_sensed(struct programs *programs, const struct job *ending, const struct batch *batch);
+
 /* Once a second: reads boards, hands over the samples of what has changed, forgets what has gone. Harmless with NULL. */
 void programs_tend(struct programs *programs);
 

@@ -80,6 +80,12 @@ straced() {
     wait "$one" "$two" "$three"
     wait_for '[ "$("$SONDE" job --json | jq ".jobs | length")" = 0 ]'
     wait_for '! grep -q prog_id /proc/"$AGENT"/fdinfo/*'
+    # Under tau's names, summed over the node. bash reads its number too, and dd says at the end what it did.
+    value() { "$SONDE" get -f json "$1" | jq '.[0].value | floor'; }
+    [ "$(value 'strace_hits_total{scall="read"}')" -ge 333 ]
+    [ "$(value 'strace_hits_total{scall="read"}')" -lt 600 ]
+    [ "$(value 'strace_size_total{scall="write"}')" -ge 333 ]
+    [ "$(value 'strace_total{desc="write_size"}')" -lt 900 ]
     kill "$AGENT"; wait "$AGENT" || :
     last() { awk -F, -v call="$2" '$8 == call { calls = $9 } END { print calls }' "$T"/csv/*/"$1"/*/syscall.csv; }
     [ "$(last one read/device)" = 111 ]

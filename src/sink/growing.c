@@ -22,6 +22,7 @@ static void track_free(struct growing_track *track)
     free(track->series.times_ns);
     free(track->series.values);
     free(track->series.known);
+    free(track->marks);
     free(track);
 }
 
@@ -220,26 +221,31 @@ static bool make_room(struct growing_track *track)
     uint8_t *known = realloc(series->known, room * size);
     if (known)
         series->known = known;
-    if (!times_ns || !values || !known)
+    struct growing_mark *marks = realloc(track->marks, room * sizeof *marks);
+    if (marks)
+        track->marks = marks;
+    if (!times_ns || !values || !known || !marks)
         return false;
     track->room = room;
     return true;
 }
 
-static enum err add_row(struct growing *growing, struct growing_track *track, const struct sample *sample)
+static enum err add_row(struct growing *growing, struct growing_track *track, const struct sample *sample,
+                        struct growing_mark mark)
 {
     struct run_series *series = &track->series;
     size_t size = series->set.size;
     if (!make_room(track))
         return NOMEM;
     series->times_ns[series->count] = sample->time_ns;
+    track->marks[series->count] = mark;
     memcpy(series->values + series->count * size, sample->values, size * sizeof *series->values);
     if (sample->known)
         memcpy(series->known + series->count * size, sample->known, size);
     else
         memset(series->known + series->count * size, 1, size);
     series->count++;
-    growing->bytes += sizeof sample->time_ns + size * (sizeof *sample->values + 1);
+    growing->bytes += sizeof sample->time_ns + sizeof mark + size * (sizeof *sample->values + 1);
     return OK;
 }
 
@@ -316,11 +322,12 @@ static void note_time(struct growing_run *run, const struct growing_track *track
         run->facts.period_ns = time_ns - series->times_ns[series->count - 2];
 }
 
-static enum err take_sample(struct growing *growing, const struct batch *batch, const struct sample *sample)
+static enum err take_sample(struct growing *growing, const struct batch *batch, const struct sample *sample, size_t stream)
 {
     struct growing_run *run = find_run(growing, batch->host ? batch->host : "", sample->job);
     struct growing_track *track = run ? find_track(growing, run, sample) : NULL;
-    enum err err = track ? add_row(growing, track, sample) : NOMEM;
+    struct growing_mark mark = { stream, batch->sequence };
+    enum err err = track ? add_row(growing, track, sample, mark) : NOMEM;
     if (err)
         return err;
     note_time(run, track, sample->time_ns);
@@ -350,16 +357,43 @@ static enum err take_event(struct growing *growing, const struct batch *batch, c
     return OK;
 }
 
-enum err growing_take(struct growing *growing, const struct batch *batch)
+enum err growing_take(struct growing *growing, const struct batch *batch, size_t stream)
 {
     enum err err = OK;
     for (size_t i = 0; i < batch->job_count && !err; i++)
         err = take_job(growing, batch, batch->jobs[i]);
     for (size_t i = 0; i < batch->count && !err; i++)
-        err = take_sample(growing, batch, &batch->samples[i]);
+        err = take_sample(growing, batch, &batch->samples[i], stream);
     for (size_t i = 0; i < batch->event_count && !err; i++)
         err = take_event(growing, batch, &batch->events[i]);
     return err;
+}
+
+static void move_row(struct growing_track *track, size_t to, size_t from)
+{
+    struct run_series *series = &track->series;
+    size_t size = series->set.size;
+    series->times_ns[to] = series->times_ns[from];
+    track->marks[to] = track->marks[from];
+    memcpy(series->values + to * size, series->values + from * size, size * sizeof *series->values);
+    memcpy(series->known + to * size, series->known + from * size, size);
+}
+
+void growing_drop(struct growing *growing, bool (*is_there)(const void *context, size_t stream, uint64_t sequence),
+                  const void *context)
+{
+    for (struct growing_run *run = growing->runs; run; run = run->next)
+        for (struct growing_track *track = run->tracks; track; track = track->next_of_run) {
+            size_t kept = 0;
+            for (size_t i = 0; i < track->series.count; i++) {
+                if (is_there(context, track->marks[i].stream, track->marks[i].sequence))
+                    continue;
+                if (kept != i)
+                    move_row(track, kept, i);
+                kept++;
+            }
+            track->series.count = kept;
+        }
 }
 
 static void unlink_track(struct growing *growing, struct growing_track *track)

@@ -7,6 +7,12 @@
 #include "model/set.h"
 #include "store/grow.h"
 
+/* The batch that a row came with. */
+struct growing_mark {
+    size_t stream; /* a number of the caller's */
+    uint64_t sequence;
+};
+
 /* One series and its rows that are not filed yet. */
 struct growing_track {
     struct growing_track *next_in_slot, *next_of_run;
@@ -15,6 +21,7 @@ struct growing_track {
     struct set_address address; /* of the set that it was met with last */
     const struct set *pooled;    /* its set: series.set is a copy of the struct */
     struct run_series series;    /* its arrays and its instance owned */
+    struct growing_mark *marks;  /* of each row */
     size_t room;                 /* rows */
     struct grow_track place;     /* in the store */
     bool is_placed;
@@ -46,8 +53,12 @@ struct growing {
 void growing_init(struct growing *growing);
 void growing_clear(struct growing *growing);
 
-/* Takes over all of batch but its gaps. NOMEM: part of it was taken. */
-enum err growing_take(struct growing *growing, const struct batch *batch);
+/* Takes over all of batch but its gaps; its rows are marked with this number of its stream. NOMEM: part of it was taken. */
+enum err growing_take(struct growing *growing, const struct batch *batch, size_t stream);
+
+/* Forgets rows of which is_there says that they need not be filed. */
+void growing_drop(struct growing *growing, bool (*is_there)(const void *context, size_t stream, uint64_t sequence),
+                  const void *context);
 
 /* The rows were filed: forgets them and runs that have ended. */
 void growing_filed(struct growing *growing);

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "sink/growing.h"
 #include "sink/sink.h"
+#include "sink/store_streams.h"
 #include "store/series_codec.h"
 
 #include <stdio.h>
@@ -15,15 +16,11 @@
 #define HOST_MAX 256
 #define REFRESH_NS (60 * NS_PER_S) /* of the rows of a job that goes on: its sums so far */
 
-/* How far the stream of a host has come. */
-struct progress {
-    char *host;
-    uint64_t stream, filed, taken; /* sequences */
-};
-
 struct pending_gap {
     char *host, *reason;
     struct batch_gap gap;
+    size_t stream;     /* of the batch that told it */
+    uint64_t sequence;
 };
 
 struct store_state {
@@ -32,8 +29,7 @@ struct store_state {
     char source_usual[HOST_MAX];
     struct store *store;
     struct growing growing;
-    struct progress *streams;
-    size_t stream_count, stream_room, last_stream;
+    struct store_streams streams;
     struct pending_gap *gaps;
     size_t gap_count, gap_room;
     uint8_t salt;                  /* of the numbers of chunks */
@@ -49,7 +45,7 @@ static const struct setting store_settings[] = {
       "gather samples for so long before they are filed" },
     { "memory", SETTING_BYTES, "256MiB", offsetof(struct store_state, memory_bytes), "file them earlier when they take so much" },
     { "source", SETTING_TEXT, NULL, offsetof(struct store_state, source),
-      "a name for this collector, where several file in one database; the host's when it is not given" },
+      "a name for this collector, where several file in one database, in the numbers of its chunks; the host's when it is not given" },
     { 0 },
 };
 
@@ -121,25 +117,47 @@ static enum err file_run(struct store_state *s, struct grow *grow, struct growin
     return err;
 }
 
+static void forget_gap(struct pending_gap *gap)
+{
+    free(gap->host);
+    free(gap->reason);
+}
+
+static bool is_there(const void *state, size_t stream, uint64_t sequence)
+{
+    return store_streams_filed(&((const struct store_state *)state)->streams, stream, sequence);
+}
+
+/* What others have filed meanwhile. */
+static void drop_doubles(struct store_state *s)
+{
+    size_t kept = 0;
+    growing_drop(&s->growing, is_there, s);
+    for (size_t i = 0; i < s->gap_count; i++)
+        if (is_there(s, s->gaps[i].stream, s->gaps[i].sequence))
+            forget_gap(&s->gaps[i]);
+        else
+            s->gaps[kept++] = s->gaps[i];
+    s->gap_count = kept;
+}
+
 static enum err file_all(struct store_state *s, struct grow *grow)
 {
-    enum err err = OK;
+    bool has_doubles;
+    enum err err = store_streams_check(&s->streams, grow, &has_doubles);
+    if (!err && has_doubles)
+        drop_doubles(s);
     for (struct growing_run *run = s->growing.runs; run && !err; run = run->next)
         err = file_run(s, grow, run);
     for (size_t i = 0; i < s->gap_count && !err; i++)
         err = grow_gap(grow, s->gaps[i].host, &s->gaps[i].gap);
-    for (size_t i = 0; i < s->stream_count && !err; i++)
-        if (s->streams[i].taken != s->streams[i].filed)
-            err = grow_stream_write(grow, s->source, s->streams[i].host, s->streams[i].stream, s->streams[i].taken);
-    return err;
+    return err ? err : store_streams_write(&s->streams, grow);
 }
 
 static void clear_gaps(struct store_state *s)
 {
-    for (size_t i = 0; i < s->gap_count; i++) {
-        free(s->gaps[i].host);
-        free(s->gaps[i].reason);
-    }
+    for (size_t i = 0; i < s->gap_count; i++)
+        forget_gap(&s->gaps[i]);
     s->gap_count = 0;
 }
 
@@ -152,8 +170,7 @@ static void settle(struct store_state *s)
         }
     growing_filed(&s->growing);
     clear_gaps(s);
-    for (size_t i = 0; i < s->stream_count; i++)
-        s->streams[i].filed = s->streams[i].taken;
+    store_streams_settle(&s->streams);
     s->filed_position = s->taken_position;
     s->filed_ns = clock_monotonic_ns();
 }
@@ -199,50 +216,23 @@ static enum err commit_when_due(struct store_state *s)
     return is_due && has_news(s) ? commit(s) : OK;
 }
 
-static struct progress *add_stream(struct store_state *s, const char *host, uint64_t stream)
+static enum err find_stream(struct store_state *s, const struct batch *batch, size_t *stream)
 {
-    if (s->stream_count == s->stream_room) {
-        size_t room = s->stream_room ? s->stream_room * 2 : 16;
-        struct progress *streams = realloc(s->streams, room * sizeof *streams);
-        if (!streams)
-            return NULL;
-        s->streams = streams;
-        s->stream_room = room;
-    }
-    struct progress *progress = &s->streams[s->stream_count];
-    *progress = (struct progress){ .host = strdup(host), .stream = stream };
-    if (!progress->host)
-        return NULL;
-    s->stream_count++;
-    return progress;
-}
-
-/* Streams are as many as hosts, and come in the same order again and again: the next one is looked at first. */
-static enum err find_stream(struct store_state *s, const struct batch *batch, struct progress **found)
-{
-    const char *host = batch->host ? batch->host : "";
-    for (size_t i = 1; i <= s->stream_count; i++) {
-        size_t at = (s->last_stream + i) % s->stream_count;
-        if (s->streams[at].stream == batch->stream && strcmp(s->streams[at].host, host) == 0) {
-            s->last_stream = at;
-            *found = &s->streams[at];
-            return OK;
-        }
-    }
-    uint64_t sequence = 0;
+    *stream = STORE_STREAMS_NONE;
+    if (!batch->sequence || store_streams_find(&s->streams, batch, stream))
+        return OK;
     enum err err = connect_store(s);
-    if (!err)
-        err = grow_stream_read(s->store, s->source, host, batch->stream, &sequence);
     if (err)
-        return fail(s, err);
-    *found = add_stream(s, host, batch->stream);
-    if (!*found)
-        return NOMEM;
-    (*found)->filed = (*found)->taken = sequence;
-    return OK;
+        return err;
+    err = store_streams_add(&s->streams, s->store, s->source, batch, stream);
+    if (err) {
+        fail(s, err);
+        store_close(&s->store);
+    }
+    return err;
 }
 
-static enum err keep_gap(struct store_state *s, const struct batch *batch, const struct batch_gap *gap)
+static enum err keep_gap(struct store_state *s, const struct batch *batch, const struct batch_gap *gap, size_t stream)
 {
     if (s->gap_count == s->gap_room) {
         size_t room = s->gap_room ? s->gap_room * 2 : 4;
@@ -253,10 +243,10 @@ static enum err keep_gap(struct store_state *s, const struct batch *batch, const
         s->gap_room = room;
     }
     struct pending_gap *kept = &s->gaps[s->gap_count];
-    *kept = (struct pending_gap){ strdup(batch->host ? batch->host : ""), strdup(gap->reason ? gap->reason : ""), *gap };
+    *kept = (struct pending_gap){ strdup(batch->host ? batch->host : ""), strdup(gap->reason ? gap->reason : ""), *gap,
+                                    stream, batch->sequence };
     if (!kept->host || !kept->reason) {
-        free(kept->host);
-        free(kept->reason);
+        forget_gap(kept);
         return NOMEM;
     }
     kept->gap.reason = kept->reason;
@@ -274,15 +264,17 @@ static void note_gap(struct store_state *s, const struct batch *batch, const str
         }
 }
 
-static enum err take(struct store_state *s, const struct batch *batch)
+static enum err take(struct store_state *s, const struct batch *batch, size_t stream)
 {
-    enum err err = growing_take(&s->growing, batch);
+    enum err err = store_streams_make_room(&s->streams, stream);
+    if (!err)
+        err = growing_take(&s->growing, batch, stream);
     for (size_t i = 0; i < batch->gap_count && !err; i++) {
-        err = keep_gap(s, batch, &batch->gaps[i]);
+        err = keep_gap(s, batch, &batch->gaps[i], stream);
         note_gap(s, batch, &batch->gaps[i]);
     }
     if (!err)
-        s->taken_position = batch->position;
+        store_streams_take(&s->streams, stream, batch->sequence);
     return err;
 }
 
@@ -290,19 +282,14 @@ static enum err take(struct store_state *s, const struct batch *batch)
 static enum err store_sink_write(void *state, const struct batch *batch)
 {
     struct store_state *s = state;
-    struct progress *progress = NULL;
+    size_t stream;
     enum err err = commit_when_due(s);
-    if (!err && batch->sequence)
-        err = find_stream(s, batch, &progress);
-    if (err)
-        return err;
-    if (progress && batch->sequence <= progress->taken) {
-        s->taken_position = batch->position; /* it is there */
-        return OK;
-    }
-    err = take(s, batch);
-    if (!err && progress)
-        progress->taken = batch->sequence;
+    if (!err)
+        err = find_stream(s, batch, &stream);
+    if (!err && !store_streams_has(&s->streams, stream, batch->sequence))
+        err = take(s, batch, stream);
+    if (!err)
+        s->taken_position = batch->position;
     return err;
 }
 
@@ -328,9 +315,7 @@ static void store_sink_close(void *state)
         log_warn("the sink store could not file what it had gathered: %s", s->message);
     growing_clear(&s->growing);
     clear_gaps(s);
-    for (size_t i = 0; i < s->stream_count; i++)
-        free(s->streams[i].host);
-    free(s->streams);
+    store_streams_clear(&s->streams);
     free(s->gaps);
     store_close(&s->store);
 }

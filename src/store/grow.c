@@ -13,9 +13,9 @@
 static void clear(struct grow *grow)
 {
     statement_free(grow->chunk);
-    statement_free(grow->stream);
+    statement_free(grow->filed);
     buf_clear(&grow->data);
-    grow->chunk = grow->stream = NULL;
+    grow->chunk = grow->filed = NULL;
 }
 
 enum err grow_begin(struct grow *grow, struct store *store)
@@ -27,9 +27,9 @@ enum err grow_begin(struct grow *grow, struct store *store)
         return err;
     err = db_prepare_bulk(store, &grow->chunk, "file series", "INSERT INTO series VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)");
     if (err == OK)
-        err = db_prepare(store, &grow->stream, "file a stream",
-                         "INSERT INTO streams VALUES (?1,?2,?3,?4) ON CONFLICT (source, host, stream)"
-                         " DO UPDATE SET sequence = excluded.sequence");
+        err = db_prepare(store, &grow->filed, "file a stream",
+                         "INSERT INTO filed VALUES (?1,?2,?3,?4) ON CONFLICT (host, stream, first_sequence)"
+                         " DO UPDATE SET last_sequence = excluded.last_sequence");
     if (err != OK)
         grow_roll_back(grow);
     return err;
@@ -220,7 +220,81 @@ enum err grow_chunk(struct grow *grow, int64_t job, int64_t run, const struct gr
     return db_run(grow->store, statement, "file series");
 }
 
-enum err grow_stream_read(struct store *store, const char *source, const char *host, uint64_t stream, uint64_t *sequence)
+enum err grow_count(struct grow *grow, uint64_t *before)
+{
+    struct store *store = grow->store;
+    struct statement *statement;
+    char text[24];
+    int64_t count = 0;
+    enum err err = db_number(store, "file a stream", "SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'filings'", 0, &count);
+    if (err == OK)
+        err = db_prepare(store, &statement, "file a stream", "INSERT INTO meta VALUES ('filings', ?1)"
+                         " ON CONFLICT (key) DO UPDATE SET value = excluded.value");
+    if (err != OK)
+        return err;
+    *before = (uint64_t)count;
+    snprintf(text, sizeof text, "%llu", (unsigned long long)count + 1);
+    columns_bind_bytes(statement, 1, bytes_of(text));
+    err = db_run(store, statement, "file a stream");
+    statement_free(statement);
+    return err;
+}
+
+enum err grow_filed_read(struct store *store, const char *host, uint64_t stream, struct ranges *filed)
+{
+    struct statement *statement;
+    bool row = true;
+    enum err err = db_prepare(store, &statement, "look up a stream",
+                              "SELECT first_sequence, last_sequence FROM filed WHERE host = ?1 AND stream = ?2");
+    if (err != OK)
+        return err;
+    columns_bind_bytes(statement, 1, bytes_of(host));
+    statement_bind_u64(statement, 2, stream);
+    filed->count = 0;
+    while (err == OK && row) {
+        err = db_step(store, statement, "look up a stream", &row);
+        if (err == OK && row)
+            err = ranges_add(filed, (struct range){ statement_u64(statement, 0), statement_u64(statement, 1) });
+    }
+    statement_free(statement);
+    return err;
+}
+
+static enum err forget_range(struct grow *grow, const char *host, uint64_t stream, uint64_t first)
+{
+    struct statement *statement;
+    enum err err = db_prepare(grow->store, &statement, "file a stream",
+                              "DELETE FROM filed WHERE host = ?1 AND stream = ?2 AND first_sequence = ?3");
+    if (err != OK)
+        return err;
+    columns_bind_bytes(statement, 1, bytes_of(host));
+    statement_bind_u64(statement, 2, stream);
+    statement_bind_u64(statement, 3, first);
+    err = db_run(grow->store, statement, "file a stream");
+    statement_free(statement);
+    return err;
+}
+
+/* Usually the last range grows at its end. Rows of those that become one with it go. */
+enum err grow_filed_write(struct grow *grow, const char *host, uint64_t stream, struct range range, struct ranges *filed)
+{
+    size_t from, count = ranges_touching(filed, range, &from);
+    enum err err = OK;
+    for (size_t i = from; i < from + count && err == OK; i++)
+        if (i > from || filed->list[i].first > range.first)
+            err = forget_range(grow, host, stream, filed->list[i].first);
+    if (err == OK)
+        err = ranges_add(filed, range);
+    if (err != OK)
+        return err;
+    columns_bind_bytes(grow->filed, 1, bytes_of(host));
+    statement_bind_u64(grow->filed, 2, stream);
+    statement_bind_u64(grow->filed, 3, filed->list[from].first);
+    statement_bind_u64(grow->filed, 4, filed->list[from].last);
+    return db_run(grow->store, grow->filed, "file a stream");
+}
+
+enum err grow_old_stream(struct store *store, const char *source, const char *host, uint64_t stream, uint64_t *sequence)
 {
     struct statement *statement;
     bool found = false;
@@ -235,15 +309,6 @@ enum err grow_stream_read(struct store *store, const char *source, const char *h
     *sequence = found ? statement_u64(statement, 0) : 0;
     statement_free(statement);
     return err;
-}
-
-enum err grow_stream_write(struct grow *grow, const char *source, const char *host, uint64_t stream, uint64_t sequence)
-{
-    columns_bind_bytes(grow->stream, 1, bytes_of(source));
-    columns_bind_bytes(grow->stream, 2, bytes_of(host));
-    statement_bind_u64(grow->stream, 3, stream);
-    statement_bind_u64(grow->stream, 4, sequence);
-    return db_run(grow->store, grow->stream, "file a stream");
 }
 
 enum err grow_gap(struct grow *grow, const char *host, const struct batch_gap *gap)

@@ -3,6 +3,7 @@
 #ifndef SONDE_STORE_GROW_H
 #define SONDE_STORE_GROW_H
 
+#include "base/ranges.h"
 #include "model/job.h"
 #include "store/store.h"
 
@@ -11,7 +12,7 @@ struct statement;
 /* A transaction. */
 struct grow {
     struct store *store;
-    struct statement *chunk, *stream; /* many of each are filed */
+    struct statement *chunk, *filed; /* many of each are filed */
     struct buf data;
 };
 
@@ -45,9 +46,18 @@ enum err grow_track(struct grow *grow, int64_t run, const struct set *set, const
 enum err grow_chunk(struct grow *grow, int64_t job, int64_t run, const struct grow_track *track,
                     const struct run_series *series, uint8_t salt);
 
-/* How far a stream is filed; 0: nothing of it. */
-enum err grow_stream_read(struct store *store, const char *source, const char *host, uint64_t stream, uint64_t *sequence);
-enum err grow_stream_write(struct grow *grow, const char *source, const char *host, uint64_t stream, uint64_t sequence);
+/* Counts the transactions that filed streams. *before: how many there were before this one; who finds as many as its own
+ * last one left knows that nobody else has filed anything since. */
+enum err grow_count(struct grow *grow, uint64_t *before);
+
+/* What is filed of a stream, whoever did it. Between grow_begin and grow_commit nobody adds to it. */
+enum err grow_filed_read(struct store *store, const char *host, uint64_t stream, struct ranges *filed);
+
+/* Range of the stream is filed now as well; *filed, as it was read, gets it too. */
+enum err grow_filed_write(struct grow *grow, const char *host, uint64_t stream, struct range range, struct ranges *filed);
+
+/* How far a collector of that name had come with a stream while each kept its own account (schema 2); 0: nothing of it. */
+enum err grow_old_stream(struct store *store, const char *source, const char *host, uint64_t stream, uint64_t *sequence);
 
 struct batch_gap;
 enum err grow_gap(struct grow *grow, const char *host, const struct batch_gap *gap);

@@ -11,6 +11,7 @@ const struct migration migrations[] = {
     { .about = "make the tables", .sql = schema_version_1, .sqlite_after = schema_indexes_1,
       .postgres_before = schema_postgres_functions_1, .postgres_after = schema_postgres_indexes_1 },
     { .about = "make room for what grows", .sql = schema_version_2 },
+    { .about = "make room for what is filed of streams", .sql = schema_version_3 },
 };
 const int migration_count = sizeof migrations / sizeof migrations[0];
 

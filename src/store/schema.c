@@ -129,3 +129,9 @@ const char schema_version_2[] =
     " PRIMARY KEY (source, host, stream)) WITHOUT ROWID;"
     "CREATE TABLE gaps (id INTEGER PRIMARY KEY, host TEXT, from_ns INTEGER, to_ns INTEGER, batches INTEGER, reason TEXT);"
     "CREATE INDEX gaps_by_host ON gaps (host, from_ns);";
+
+/* Version 3: what is filed of a stream, whoever filed it, as ranges. The table streams, in which each collector told how far it
+ * had come by itself, stays as it is, for those that go on with a stream of then. */
+const char schema_version_3[] =
+    "CREATE TABLE filed (host TEXT, stream INTEGER, first_sequence INTEGER, last_sequence INTEGER,"
+    " PRIMARY KEY (host, stream, first_sequence)) WITHOUT ROWID;";

@@ -5,7 +5,7 @@
 #define SCHEMA_APPLICATION_ID 0x536f6e64 /* "Sond": tells our files from other programs' */
 
 extern const char schema_version_1[];
-extern const char schema_version_2[];
+extern const char schema_version_2[], schema_version_3[];
 extern const char schema_indexes_1[]; /* of SQLite */
 extern const char schema_postgres_functions_1[], schema_postgres_indexes_1[];
 

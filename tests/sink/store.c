@@ -103,6 +103,17 @@ static void assert_node(struct store *store, const char *host, const char *text)
     assert_string_equal(seen.text, text);
 }
 
+/* Of both sets so many samples are there, and all ticks up to there are known to be filed. */
+static void assert_stored(const struct store_fixture *fixture, unsigned ticks)
+{
+    char number[32], range[64];
+    snprintf(number, sizeof number, "%u", ticks * 2);
+    snprintf(range, sizeof range, "n1 77 1 %u", ticks);
+    assert_sql(fixture->path, "SELECT sum(count) FROM series", number);
+    assert_sql(fixture->path, "SELECT group_concat(host || ' ' || stream || ' ' || first_sequence || ' ' || last_sequence)"
+               " FROM filed", range);
+}
+
 static void a_job_and_its_node_are_filed(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -193,6 +204,105 @@ static void two_collectors_file_what_an_agent_sent_to_both(void **state)
     end(&two);
     end(&one);
     assert_node(fixture->store, "n1", "n1 load: 1=10 2=20 3 4=40 5=50 6=60 7=70 8=80\n");
+    assert_stored(fixture, 8);
+}
+
+/* One dies with samples in its journal that it has not filed, another goes on; then the first comes back. */
+static void what_waited_while_another_went_on_is_filed(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct writing one, two;
+    begin(&one, fixture->path, "c1");
+    for (uint64_t tick = 1; tick <= 3; tick++)
+        write_tick(&one, "n1", tick, NULL);
+    assert_int_equal(sink->flush(one.state, 0), OK);
+    begin(&two, fixture->path, "c2");
+    for (uint64_t tick = 6; tick <= 8; tick++)
+        write_tick(&two, "n1", tick, NULL);
+    assert_int_equal(sink->flush(two.state, 0), OK);
+    assert_sql(fixture->path, "SELECT group_concat(first_sequence || '-' || last_sequence) FROM filed", "1-3,6-8");
+    for (uint64_t tick = 2; tick <= 7; tick++)
+        write_tick(&one, "n1", tick, NULL);
+    end(&one);
+    end(&two);
+    assert_stored(fixture, 8);
+}
+
+/* Both have taken the same before either has filed it, again and again; what one has filed the other knows when it files. */
+static void two_that_gather_the_same_file_it_once(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct writing writers[3];
+    char name[] = "c0";
+    enum { TICKS = 200, WRITERS = 3 };
+    uint64_t next[WRITERS] = { 1, 1, 1 };
+    srandom(11);
+    for (int i = 0; i < WRITERS; i++, name[1]++)
+        begin(&writers[i], fixture->path, name);
+    for (int turn = 0; turn < 400; turn++) {
+        int i = (int)(random() % WRITERS);
+        for (long count = random() % 9; count && next[i] <= TICKS; count--)
+            write_tick(&writers[i], "n1", next[i]++, NULL);
+        if (random() % 3 == 0)
+            assert_int_equal(sink->flush(writers[i].state, 0), OK);
+        else if (random() % 5 == 0) /* it goes on where another one is, and what it jumped over comes later */
+            next[i] = next[random() % WRITERS];
+    }
+    for (int i = 0; i < WRITERS; i++)
+        for (uint64_t tick = 1; tick <= TICKS; tick++)
+            write_tick(&writers[i], "n1", tick, NULL);
+    for (int i = 0; i < WRITERS; i++)
+        end(&writers[i]);
+    assert_stored(fixture, TICKS);
+}
+
+/* Of a store of an older Sonde it is known how far each collector had come, by itself. */
+static void the_account_of_older_versions_holds(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct writing one, two;
+    fixture_exec(fixture->path, "INSERT INTO streams VALUES ('c1', 'n1', 77, 4), ('c2', 'n1', 77, 9)");
+    begin(&one, fixture->path, "c1");
+    begin(&two, fixture->path, "c2");
+    for (uint64_t tick = 3; tick <= 6; tick++)
+        write_tick(&one, "n1", tick, NULL);
+    for (uint64_t tick = 8; tick <= 11; tick++)
+        write_tick(&two, "n1", tick, NULL);
+    end(&one);
+    end(&two);
+    assert_node(fixture->store, "n1", "n1 load: 5=50 6=60 10=100 11=110\n");
+}
+
+static void write_gap(struct writing *writing, uint64_t sequence)
+{
+    const struct batch_gap gap = { 1000000000001, 1005000000000, 12, "damaged" };
+    batch_reset(&writing->batch);
+    writing->batch.host = "n1";
+    writing->batch.gaps = &gap;
+    writing->batch.gap_count = 1;
+    writing->batch.stream = 77;
+    writing->batch.sequence = sequence;
+    writing->batch.position = sequence * 100;
+    assert_int_equal(sink->write(writing->state, &writing->batch), OK);
+}
+
+/* What one has lost another may have: both are filed, each once. */
+static void a_gap_is_not_taken_for_what_is_missing(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct writing one, two;
+    begin(&one, fixture->path, "c1");
+    begin(&two, fixture->path, "c2");
+    write_gap(&one, 3);
+    write_gap(&one, 3);
+    assert_int_equal(sink->flush(one.state, 0), OK);
+    for (uint64_t tick = 1; tick <= 3; tick++)
+        write_tick(&two, "n1", tick, NULL);
+    write_gap(&two, 3);
+    end(&two);
+    end(&one);
+    assert_node(fixture->store, "n1", "n1 load: 1=10 2=20 3\n");
+    assert_sql(fixture->path, "SELECT count(*) FROM gaps", "1");
 }
 
 static void a_gap_is_filed_and_counted(void **state)
@@ -257,15 +367,12 @@ static void a_chunk_that_is_in_the_way_is_passed(void **state)
     struct writing writing;
     const uint64_t chunk = (1002000000000 & ~255ull) | (uint8_t)('c' * 31 + '1');
     char sql[256];
-    sqlite3 *db;
     begin(&writing, fixture->path, "c1");
     write_tick(&writing, "n1", 1, NULL);
     assert_int_equal(sink->flush(writing.state, 0), OK);
     snprintf(sql, sizeof sql, "INSERT INTO series SELECT job, run, number, %llu, set_id, instance, count, start_ns, end_ns, data"
              " FROM series", (unsigned long long)chunk);
-    assert_int_equal(sqlite3_open(fixture->path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
+    fixture_exec(fixture->path, sql);
     write_tick(&writing, "n1", 2, NULL);
     assert_int_equal(sink->flush(writing.state, 0), IO);
     assert_non_null(strstr(sink->message(writing.state), "UNIQUE"));
@@ -283,6 +390,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_end_of_a_job_is_filed, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(what_comes_again_is_there_once, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(two_collectors_file_what_an_agent_sent_to_both, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(what_waited_while_another_went_on_is_filed, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(two_that_gather_the_same_file_it_once, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(the_account_of_older_versions_holds, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_gap_is_not_taken_for_what_is_missing, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_gap_is_filed_and_counted, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_watched_run_counts_in_place_of_the_agent, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_chunk_that_is_in_the_way_is_passed, fixture_set_up, fixture_tear_down),

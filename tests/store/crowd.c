@@ -193,7 +193,7 @@ static void many_make_the_store_at_the_same_moment(void **state)
             failed += wait(&status) < 0 || status != 0;
         close(go[0]);
         assert_int_equal(failed, 0);
-        assert_sql(path, "PRAGMA user_version", "2");
+        assert_sql(path, "PRAGMA user_version", "3");
     }
 }
 

@@ -21,6 +21,7 @@ static enum err refuse(struct store *store)
 static const struct migration future[] = {
     { .about = "make the tables", .sql = schema_version_1 },
     { .about = "make room for what grows", .sql = schema_version_2 },
+    { .about = "make room for what is filed of streams", .sql = schema_version_3 },
     { .about = "add energy", .sql = "ALTER TABLE jobs ADD COLUMN energy_uj INTEGER;", .step = fill_energy },
     { .about = "add a table",
       .sql = "CREATE TABLE models (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO models VALUES (1, 'm');" },
@@ -29,6 +30,7 @@ static const struct migration future[] = {
 static const struct migration failing[] = {
     { .about = "make the tables", .sql = schema_version_1 },
     { .about = "make room for what grows", .sql = schema_version_2 },
+    { .about = "make room for what is filed of streams", .sql = schema_version_3 },
     { .about = "add energy", .sql = "ALTER TABLE jobs ADD COLUMN energy_uj INTEGER;" },
     { .about = "fail", .sql = "CREATE TABLE models (id INTEGER PRIMARY KEY);", .step = refuse },
 };
@@ -38,14 +40,14 @@ static void an_older_store_is_brought_up(void **state)
     struct store_fixture *fixture = *state;
     int version;
     fixture_file_shape(fixture->store, (struct fake_shape){ .processes = 7 });
-    assert_int_equal(migrate_up(fixture->store, future, 2), OK); /* nothing to do */
-    assert_int_equal(migrate_up(fixture->store, future, 4), OK);
+    assert_int_equal(migrate_up(fixture->store, future, 3), OK); /* nothing to do */
+    assert_int_equal(migrate_up(fixture->store, future, 5), OK);
     assert_int_equal(migrate_version(fixture->store, &version), OK);
-    assert_int_equal(version, 4);
+    assert_int_equal(version, 5);
     assert_sql(fixture->path, "SELECT energy_uj FROM jobs", "70");
     assert_sql(fixture->path, "SELECT name FROM models", "m");
-    assert_sql(fixture->path, "SELECT value FROM meta WHERE key = 'schema'", "4");
-    assert_int_equal(migrate_up(fixture->store, future, 4), OK);
+    assert_sql(fixture->path, "SELECT value FROM meta WHERE key = 'schema'", "5");
+    assert_int_equal(migrate_up(fixture->store, future, 5), OK);
     assert_sql(fixture->path, "SELECT count(*) FROM models", "1"); /* not applied again */
 }
 
@@ -53,9 +55,9 @@ static void a_step_that_fails_changes_nothing(void **state)
 {
     struct store_fixture *fixture = *state;
     fixture_file_shape(fixture->store, (struct fake_shape){ .processes = 7 });
-    assert_int_equal(migrate_up(fixture->store, failing, 4), IO);
+    assert_int_equal(migrate_up(fixture->store, failing, 5), IO);
     assert_string_equal(store_message(fixture->store), "the second step failed");
-    assert_sql(fixture->path, "PRAGMA user_version", "2");
+    assert_sql(fixture->path, "PRAGMA user_version", "3");
     assert_sql(fixture->path, "SELECT count(*) FROM pragma_table_info('jobs') WHERE name = 'energy_uj'", "0");
     fixture_file_shape(fixture->store, (struct fake_shape){ .processes = 7 });
 }
@@ -63,9 +65,9 @@ static void a_step_that_fails_changes_nothing(void **state)
 static void a_newer_store_is_not_brought_down(void **state)
 {
     struct store_fixture *fixture = *state;
-    assert_int_equal(migrate_up(fixture->store, future, 4), OK);
-    assert_int_equal(migrate_up(fixture->store, future, 3), USAGE);
-    assert_sql(fixture->path, "PRAGMA user_version", "4");
+    assert_int_equal(migrate_up(fixture->store, future, 5), OK);
+    assert_int_equal(migrate_up(fixture->store, future, 4), USAGE);
+    assert_sql(fixture->path, "PRAGMA user_version", "5");
 }
 
 /* Opens, says so, and migrates when the other end of go is closed. */
@@ -74,7 +76,7 @@ static int migrate_when_told(const char *path, int ready, int go)
     struct store *store;
     char *message, byte;
     bool done = store_open(&store, path, STORE_WRITE, &message) == OK;
-    done = write(ready, "", 1) == 1 && read(go, &byte, 1) == 0 && done && migrate_up(store, future, 4) == OK;
+    done = write(ready, "", 1) == 1 && read(go, &byte, 1) == 0 && done && migrate_up(store, future, 5) == OK;
     store_close(&store);
     return done ? 0 : 1;
 }
@@ -101,6 +103,19 @@ static void many_migrate_at_once(void **state)
     }
     close(ready[0]), close(ready[1]), close(go[0]);
     assert_sql(fixture->path, "SELECT count(*) FROM models", "1");
+}
+
+/* One of version 2, in which each collector kept its own account of streams: it stays, and the table that all share is made. */
+static void streams_of_version_2_stay(void **state)
+{
+    struct store_fixture *fixture = *state;
+    store_close(&fixture->store);
+    fixture_exec(fixture->path, "DROP TABLE filed; INSERT INTO streams VALUES ('c1', 'n1', 77, 4);"
+                 "PRAGMA user_version = 2; UPDATE meta SET value = '2' WHERE key = 'schema'");
+    fixture->store = fixture_open(fixture->path, STORE_WRITE);
+    assert_sql(fixture->path, "PRAGMA user_version", "3");
+    assert_sql(fixture->path, "SELECT source || host || stream || sequence FROM streams", "c1n1774");
+    assert_sql(fixture->path, "SELECT count(*) FROM filed", "0");
 }
 
 /* The schema is what docs/schema.md says: every table, view and column that is there is told there. */
@@ -140,6 +155,7 @@ int main(void)
         STORE_TEST(a_step_that_fails_changes_nothing),
         STORE_TEST(a_newer_store_is_not_brought_down),
         STORE_TEST(many_migrate_at_once),
+        STORE_TEST(streams_of_version_2_stay),
         STORE_TEST(the_schema_is_documented),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

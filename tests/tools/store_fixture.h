@@ -44,6 +44,14 @@ static inline int fixture_tear_down(void **state)
     return 0;
 }
 
+static inline void fixture_exec(const char *path, const char *sql)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
 static inline void fixture_file(struct store *store, const struct run *run)
 {
     enum err err = store_file(store, run);

@@ -45,7 +45,8 @@ static const struct setting store_settings[] = {
       "gather samples for so long before they are filed" },
     { "memory", SETTING_BYTES, "256MiB", offsetof(struct store_state, memory_bytes), "file them earlier when they take so much" },
     { "source", SETTING_TEXT, NULL, offsetof(struct store_state, source),
-      "a name for this collector, where several file in one database, in the numbers of its chunks; the host's when it is not given" },
+      "a name for this collector, which its chunks are numbered by where several file in one database; the host's when it is not"
+      " given" },
     { 0 },
 };
 

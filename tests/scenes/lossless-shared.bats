@@ -15,7 +15,7 @@ setup() {
 }
 
 teardown() {
-    [ -z "$OTHER$POUR$MOCK$LINE" ] || kill -9 $OTHER $POUR $MOCK $LINE 2>/dev/null || :
+    for pid in $OTHER $POUR $MOCK $LINE; do kill -9 "$pid" 2>/dev/null || :; done
     servers_teardown
     lossless_teardown
 }

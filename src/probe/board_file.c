@@ -153,8 +153,9 @@ void board_file_make(struct board *board)
     struct board_header *header = board_header(board);
     board_facts_fill(board, header);
     board->pages = header->pages = 1;
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    memcpy(header->magic, BOARD_MAGIC, sizeof header->magic);
+    uint64_t magic; /* last, and at once: then the header is whole */
+    memcpy(&magic, BOARD_MAGIC, sizeof magic);
+    __atomic_store_n((uint64_t *)(void *)header->magic, magic, __ATOMIC_RELEASE);
 }
 
 void board_file_move(struct board *board, const struct board *parent)

@@ -95,7 +95,7 @@ static void on_job(void *context, const struct job *job, enum job_event event)
 static void open_jobs(struct agent *agent)
 {
     struct jobs_listener listener = { on_job, agent };
-    enum err err = jobs_open(&agent->jobs, agent->settings.root, &listener);
+    enum err err = jobs_open(&agent->jobs, agent->settings.root, agent->plan.jobs, &listener);
     if (err)
         log_warn("jobs cannot be found on this node: %s. Its own numbers are read.", err_text(err));
     if (err)
@@ -281,6 +281,8 @@ enum err agent_apply_take(struct agent *agent, struct plan *next, bool anew, str
         agent->plan = *next;
         if (agent->serve)
             serve_limit(agent->serve, agent->plan.series);
+        if (agent->jobs)
+            jobs_set_sources(agent->jobs, agent->plan.jobs);
         apply_programs(agent);
         *next = (struct plan){ 0 };
     }

@@ -4,6 +4,7 @@
 #include "agent/schedule.h"
 #include "base/nearest.h"
 #include "base/text.h"
+#include "job/source.h"
 #include "sample/all.h"
 
 #include <stdarg.h>
@@ -48,7 +49,7 @@ enum err plan_init(struct plan *plan, const struct sampler *const *list)
     size_t count = 0;
     while (list[count])
         count++;
-    *plan = (struct plan){ .period_ns = NS_PER_S };
+    *plan = (struct plan){ .period_ns = NS_PER_S, .jobs = SOURCES_ALL };
     plan->sensors = calloc(count + 1, sizeof *plan->sensors);
     plan->listen = strdup(PLAN_LISTEN);
     if (!plan->sensors || !plan->listen) {
@@ -90,7 +91,7 @@ static enum err copy_lists(struct plan *copy, const struct plan *plan)
 
 enum err plan_copy(struct plan *copy, const struct plan *plan)
 {
-    *copy = (struct plan){ .period_ns = plan->period_ns, .series = plan->series };
+    *copy = (struct plan){ .period_ns = plan->period_ns, .series = plan->series, .jobs = plan->jobs };
     copy->sensors = calloc(plan->sensor_count + 1, sizeof *copy->sensors);
     enum err err = copy->sensors ? OK : NOMEM;
     if (!err)
@@ -236,6 +237,17 @@ static enum err set_colmet(struct plan *plan, const char *value, struct buf *why
     return replace(&plan->colmet, value);
 }
 
+static enum err set_jobs(struct plan *plan, const char *value, struct buf *why)
+{
+    char unknown[SOURCE_NAME_MAX];
+    if (!sources_parse(value, &plan->jobs, unknown))
+        return OK;
+    wrong(why, "there is no batch system '%s'; jobs are all, none, or some of ", unknown);
+    for (const struct job_source *const *source = job_sources; *source; source++)
+        buf_printf(why, "%s%s", source == job_sources ? "" : ", ", (*source)->name);
+    return USAGE;
+}
+
 static enum err set_of_agent(struct plan *plan, const char *key, const char *value, struct buf *why)
 {
     if (strcmp(key, "period") == 0)
@@ -244,6 +256,8 @@ static enum err set_of_agent(struct plan *plan, const char *key, const char *val
         return set_sensors(plan, value, why);
     if (strcmp(key, "events") == 0)
         return set_events(plan, value, why);
+    if (strcmp(key, "jobs") == 0)
+        return set_jobs(plan, value, why);
     if (strcmp(key, "sink") == 0)
         return set_sink(plan, value, why);
     if (strcmp(key, "socket") == 0)
@@ -258,7 +272,7 @@ static enum err set_of_agent(struct plan *plan, const char *key, const char *val
         return text_parse_u64(value, &plan->series) ? wrong(why, "series is a number, not '%.60s'", value) : OK;
     if (uplink_plan_has(key))
         return uplink_plan_set(&plan->uplink, key, value, why);
-    static const char *const names[] = { "period", "sensors", "events", "sink", "socket", "listen", "colmet", "series" };
+    static const char *const names[] = { "period", "sensors", "events", "jobs", "sink", "socket", "listen", "colmet", "series" };
     struct nearest nearest = nearest_to(key);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         nearest_try(&nearest, names[i]);

@@ -25,6 +25,7 @@ struct plan {
     char *listen; /* "127.0.0.1:1337", "[::1]:1337", "none" */
     char *socket; /* a path, "none"; NULL: the usual place */
     char *colmet; /* "tcp://127.0.0.1:5557", where Colmet's configuration messages are taken; NULL: nowhere */
+    uint32_t jobs; /* the batch systems whose jobs are found: a set of job/source.h */
     uint64_t series; /* at most so many in /metrics; 0: the usual number */
     struct plan_sensor *sensors; /* one per sampler, in the order of their list */
     size_t sensor_count;
@@ -39,7 +40,7 @@ enum err plan_init(struct plan *plan, const struct sampler *const *list);
 void plan_clear(struct plan *plan);
 enum err plan_copy(struct plan *copy, const struct plan *plan);
 
-/* Sets one thing. section "" or "agent": period, sensors, listen, socket, colmet, series, sink, events, and
+/* Sets one thing. section "" or "agent": period, sensors, jobs, listen, socket, colmet, series, sink, events, and
  * uplink_plan_keys; "programs": program_plan_set; the name of a sensor: period,
  * enabled, and its own settings. USAGE: nothing is changed, and why says in
  * one sentence what is wrong. */

@@ -2,6 +2,7 @@
 #include "agent/plan_write.h"
 
 #include "base/clock.h"
+#include "job/source.h"
 
 #include <string.h>
 
@@ -65,6 +66,9 @@ void plan_write(struct buf *out, const struct plan *plan)
     add_value(out, plan->socket ? plan->socket : "/run/sonde/agent.sock");
     buf_printf(out, "%scolmet = ", plan->colmet ? "" : "#");
     add_value(out, plan->colmet ? plan->colmet : "tcp://127.0.0.1:5557");
+    buf_printf(out, "%sjobs = ", plan->jobs == SOURCES_ALL ? "#" : "");
+    sources_write(out, plan->jobs);
+    buf_add_char(out, '\n');
     uplink_plan_write(out, &plan->uplink);
     for (size_t i = 0; i < plan->sink_count; i++)
         add_sink(out, &plan->sinks[i]);

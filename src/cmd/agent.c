@@ -17,7 +17,7 @@
 #define PLAN_TEXT_MAX (1u << 20)
 
 struct settings {
-    const char *config, *period, *sensors, *events, *listen, *socket, *colmet, *series, *key, *spool, *spool_size, *spool_age;
+    const char *config, *period, *sensors, *events, *jobs, *listen, *socket, *colmet, *series, *key, *spool, *spool_size, *spool_age;
     const char **sets, **sinks, **collectors, **collector_keys;
     bool once, check, quiet, plain, plain_network, munge;
     bool is_misused; /* the mistake is in the command line, not in the file */
@@ -71,6 +71,8 @@ static enum err add_options(const struct settings *settings, struct plan *plan, 
         err = add_option(plan, "sensors", settings->sensors, why);
     if (!err)
         err = add_option(plan, "events", settings->events, why);
+    if (!err)
+        err = add_option(plan, "jobs", settings->jobs, why);
     if (!err)
         err = add_option(plan, "listen", settings->listen, why);
     if (!err)
@@ -188,6 +190,9 @@ static const struct option options[] = {
       .help = "Set one thing of one sensor: meminfo.period=10s, ipmi.enabled=no; may be given several times" },
     { .letter = 'e', .name = "events", .argument = "EVENTS", .type = OPTION_TEXT, FIELD(events),
       .help = "Count these perf events of each job, ',' between: the same as --set perf.events=EVENTS" },
+    { .name = "jobs", .argument = "LIST", .type = OPTION_TEXT, FIELD(jobs),
+      .help = "Find the jobs of these batch systems: slurm, oar, pbs; 'all', 'none'. Those that are told, by 'sonde job' and "
+              "'sonde run', are known in any case. Default: all" },
     { .name = "listen", .argument = "ADDRESS:PORT", .type = OPTION_TEXT, FIELD(listen),
       .help = "Serve /metrics there; 'none': nowhere. Default: " PLAN_LISTEN },
     { .name = "socket", .argument = "PATH", .type = OPTION_TEXT, FIELD(socket),

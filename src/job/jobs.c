@@ -32,6 +32,7 @@ struct jobs {
     bool must_scan;    /* there are no watches to be had: the whole tree is read in each round */
     bool is_scanning;  /* what is found may have been there for long */
     bool has_changed;  /* some entry is_changed */
+    uint32_t sources;  /* those whose jobs are wanted */
     char node[SOURCE_NAME_MAX]; /* of several of the batch system on this machine, only the jobs of this one; "": all */
     uint64_t round_at_ns, scan_at_ns;
     uint64_t until_ns; /* what is not done by then is left for the next call */
@@ -190,13 +191,14 @@ static void tell_changes(struct jobs *jobs)
     }
 }
 
-/* Folders of other nodes on this machine are as if they were not there. */
+/* Jobs of other nodes on this machine, and those that nobody wants, are as if they were not there. A way may be another's too. */
 static enum source_place place_here(const struct jobs *jobs, const char *path, const struct job_source **source,
                                     struct source_facts *facts)
 {
     enum source_place where = source_place(path, source, facts);
     bool is_other = *jobs->node && *facts->node && strcmp(jobs->node, facts->node) != 0;
-    return is_other ? PLACE_NONE : where;
+    bool is_unwanted = (where == PLACE_JOB || where == PLACE_STEP) && !sources_have(jobs->sources, *source);
+    return is_other || is_unwanted ? PLACE_NONE : where;
 }
 
 static void folder_came(struct jobs *jobs, size_t hierarchy, const char *path)
@@ -404,7 +406,7 @@ static void wait_on(const struct jobs *jobs, int fd)
         epoll_ctl(jobs->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-enum err jobs_open(struct jobs **jobs_out, const char *root, const struct jobs_listener *listener)
+enum err jobs_open(struct jobs **jobs_out, const char *root, uint32_t sources, const struct jobs_listener *listener)
 {
     struct jobs *jobs = calloc(1, sizeof *jobs);
     *jobs_out = jobs;
@@ -417,6 +419,7 @@ enum err jobs_open(struct jobs **jobs_out, const char *root, const struct jobs_l
         return NOMEM;
     }
     jobs->roll.listener = *listener;
+    jobs->sources = sources;
     const char *node = getenv("SONDE_NODE");
     snprintf(jobs->node, sizeof jobs->node, "%s", node ? node : "");
     users_init(&jobs->roll.users, jobs->roll.root);
@@ -431,6 +434,17 @@ enum err jobs_open(struct jobs **jobs_out, const char *root, const struct jobs_l
     tell_changes(jobs);
     wake_in_time(jobs);
     return OK;
+}
+
+void jobs_set_sources(struct jobs *jobs, uint32_t sources)
+{
+    bool is_more = sources & ~jobs->sources;
+    jobs->sources = sources;
+    if (!is_more)
+        return;
+    scan_all(jobs);
+    tell_changes(jobs);
+    wake_in_time(jobs);
 }
 
 void jobs_close(struct jobs **jobs)

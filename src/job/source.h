@@ -3,6 +3,8 @@
 #ifndef SONDE_JOB_SOURCE_H
 #define SONDE_JOB_SOURCE_H
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "job/id.h"
 
 #include <stdbool.h>
@@ -44,6 +46,13 @@ struct job_source {
 extern const struct job_source job_source_slurm, job_source_oar, job_source_pbs;
 
 extern const struct job_source *const job_sources[]; /* NULL ends the list */
+
+#define SOURCES_ALL UINT32_MAX /* a set of sources: bit i is job_sources[i] */
+
+/* "all", "none", "slurm,oar". USAGE: *unknown, of SOURCE_NAME_MAX bytes, is the name that is none; *sources is as before. */
+enum err sources_parse(const char *text, uint32_t *sources, char *unknown);
+void sources_write(struct buf *out, uint32_t sources); /* what sources_parse reads */
+bool sources_have(uint32_t sources, const struct job_source *source);
 
 /* Asks each of the list. *source is whose folder it is; NULL for PLACE_NONE. */
 enum source_place source_place(const char *path, const struct job_source **source, struct source_facts *facts);

@@ -260,6 +260,32 @@ static void one_of_several_nodes(void **state)
     fixture_end(&f);
 }
 
+static void only_the_batch_systems_that_are_wanted(void **state)
+{
+    (void)state;
+    struct fixture f;
+    uint32_t oar, slurm;
+    char unknown[SOURCE_NAME_MAX];
+    assert_int_equal(sources_parse("oar", &oar, unknown), OK);
+    assert_int_equal(sources_parse("slurm", &slurm, unknown), OK);
+    fixture_begin_v1(&f);
+    fixture_mkdir(&f, V1 "memory/oar/anna_5");
+    fixture_open(&f);
+    jobs_set_sources(f.jobs, oar);
+    fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_7");
+    fixture_mkdir(&f, V1 "memory/oar/anna_6");
+    jobs_read(f.jobs);
+    assert_null(jobs_find(f.jobs, "7"));
+    assert_non_null(jobs_find(f.jobs, "6"));
+    jobs_set_sources(f.jobs, slurm); /* what was there is found, what is known stays */
+    assert_non_null(jobs_find(f.jobs, "7"));
+    assert_int_equal(jobs_count(f.jobs), 3);
+    fixture_remove(&f, V1 "memory/oar/anna_6");
+    jobs_read(f.jobs);
+    assert_null(jobs_find(f.jobs, "6"));
+    fixture_end(&f);
+}
+
 /* A folder that a dead slurmd has left behind. */
 static void an_old_empty_folder_is_no_job(void **state)
 {
@@ -372,7 +398,7 @@ static void without_inotify_jobs_are_found_all_the_same(void **state)
     none.rlim_cur = (rlim_t)first_free + 1; /* enough to see where the hierarchies are */
     setrlimit(RLIMIT_NOFILE, &none);
     struct jobs_listener listener = { fixture_take, &f };
-    enum err err = jobs_open(&f.jobs, f.root, &listener);
+    enum err err = jobs_open(&f.jobs, f.root, SOURCES_ALL, &listener);
     setrlimit(RLIMIT_NOFILE, &before);
     assert_int_equal(err, OK);
     fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_7");
@@ -422,6 +448,7 @@ int main(void)
         cmocka_unit_test(a_sluid_without_a_number_begins_all_the_same),
         cmocka_unit_test(several_nodes_on_a_machine),
         cmocka_unit_test(one_of_several_nodes),
+        cmocka_unit_test(only_the_batch_systems_that_are_wanted),
         cmocka_unit_test(an_old_empty_folder_is_no_job),
         cmocka_unit_test(a_job_of_another_time_has_its_own_start),
         cmocka_unit_test(a_queue_that_runs_over_loses_nothing),

@@ -114,11 +114,36 @@ static void slurmstepd_names_its_job(void **state)
     assert_false(job_source_slurm.title("", id));
 }
 
+static void a_list_of_sources_is_a_set(void **state)
+{
+    (void)state;
+    static const struct { const char *text, *written; } lists[] = {
+        { "all", "all" }, { "none", "none" }, { "", "none" }, { "oar, slurm", "slurm,oar" }, { "pbs,pbs", "pbs" }, { "pbs,all", "all" },
+    };
+    char unknown[SOURCE_NAME_MAX];
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        struct buf out;
+        uint32_t sources = 7;
+        buf_init(&out, 64);
+        assert_int_equal(sources_parse(lists[i].text, &sources, unknown), OK);
+        sources_write(&out, sources);
+        assert_string_equal(buf_text(&out), lists[i].written);
+        buf_clear(&out);
+    }
+    uint32_t sources = 5;
+    assert_int_equal(sources_parse("slurm,lsf", &sources, unknown), USAGE);
+    assert_string_equal(unknown, "lsf");
+    assert_int_equal(sources, 5);
+    assert_true(sources_have(1, &job_source_slurm));
+    assert_false(sources_have(1, &job_source_oar));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_path_is_what_it_is),
         cmocka_unit_test(slurmstepd_names_its_job),
+        cmocka_unit_test(a_list_of_sources_is_a_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

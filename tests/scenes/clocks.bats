@@ -14,7 +14,7 @@ shift_clock() {
 # An agent of that name with that clock; what it read is in $T/HOST.json.
 start_host() {
     start unshare --uts -- sh -c 'hostname "$0" && exec "$@"' "$1" env SHIFT_CLOCK="$T/$1.shift" LD_PRELOAD="$TOOLS/shift_clock.so" \
-        "$SONDE" agent --listen none --socket "$T/$1.sock" --plain --collector "tcp://127.0.0.1:$PORT" --spool "$T/$1.spool" -p 100ms \
+        "$SONDE" agent --listen none --jobs none --socket "$T/$1.sock" --plain --collector "tcp://127.0.0.1:$PORT" --spool "$T/$1.spool" -p 100ms \
         --sensors loadavg,meminfo --sink "json:path=$T/$1.json"
     HOSTS[$1]=$STARTED
 }

@@ -236,7 +236,7 @@ P
 # An agent under another name, with a socket of its own in $T/NAME.run.
 start_named_agent() {
     mkdir -p "$T/$1.run"
-    SONDE_SOCKET_DIR=$T/$1.run start unshare --uts -- sh -c 'hostname "$0" && exec "$@"' "$1" "$SONDE" agent --listen none --plain \
+    SONDE_SOCKET_DIR=$T/$1.run start unshare --uts -- sh -c 'hostname "$0" && exec "$@"' "$1" "$SONDE" agent --listen none --jobs none --plain \
         --collector "tcp://127.0.0.1:$PORT" --spool "$T/$1.spool" -p 200ms --sensors taskstats,process,stat,meminfo
     wait_for '[ -S "$T/'"$1"'.run/agent.sock" ]'
 }

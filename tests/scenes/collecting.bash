@@ -39,7 +39,7 @@ start_collector() {
 
 # An agent with these options more; further ones: NAME=… for its spool.
 start_agent() {
-    start "$SONDE" agent --listen none --socket none --plain --collector "tcp://127.0.0.1:$PORT" \
+    start "$SONDE" agent --listen none --jobs none --socket none --plain --collector "tcp://127.0.0.1:$PORT" \
         --spool "$T/${NAME:-a}.spool" -p 100ms --sensors loadavg,meminfo "$@"
     AGENT=$STARTED
 }

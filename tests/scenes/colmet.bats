@@ -234,7 +234,7 @@ PY
     "$SONDE" collect --plain --listen "$ADDRESS" --http none --socket none --journal "$T/journal" \
         --sink "hdf5:path=$T/ours.hdf5,level=1,every=1s" >out 2>err 3>&- &
     collector=$!
-    "$SONDE" agent -p 200ms --sensors meminfo,vmstat,stat,loadavg --collector "$ADDRESS" --plain --spool "$T/spool" --listen none \
+    "$SONDE" agent -p 200ms --sensors meminfo,vmstat,stat,loadavg --collector "$ADDRESS" --plain --spool "$T/spool" --listen none --jobs none \
         --socket none >agent.log 2>&1 3>&- &
     pid=$!
     eventually /usr/bin/python3 - <<'PY'

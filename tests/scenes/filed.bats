@@ -36,7 +36,7 @@ start_collector() {
 }
 
 start_agent() {
-    "$SONDE" agent --listen none --collector "tcp://127.0.0.1:$PORT" --plain --spool "$T/spool" \
+    "$SONDE" agent --listen none --jobs none --collector "tcp://127.0.0.1:$PORT" --plain --spool "$T/spool" \
         --sensors cgroup,meminfo,loadavg --period 200ms "$@" >"$T/agent.log" 2>&1 3>&- &
     AGENT=$!
     wait_for "[ -S '$T/run/agent.sock' ]"
@@ -171,7 +171,7 @@ PY
     [[ $output == *"agent of this node does not take the job"*"sonde submit"* ]]
     "$SONDE" submit "$T/kept"
     [ "$(sql "SELECT count(*) FROM jobs")" = 1 ]
-    "$SONDE" agent --listen none --sensors loadavg >"$T/agent.log" 2>&1 3>&- &
+    "$SONDE" agent --listen none --jobs none --sensors loadavg >"$T/agent.log" 2>&1 3>&- &
     AGENT=$!
     wait_for "[ -S '$T/run/agent.sock' ]"
     run "$SONDE" --db agent: run -o "$T/kept" -- /bin/true

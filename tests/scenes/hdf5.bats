@@ -149,7 +149,7 @@ PY
         collector=$!
     }
     collect
-    "$SONDE" agent -p 20ms --sensors loadavg,stat --set stat.per_cpu=no --collector "tcp://127.0.0.1:$port" --plain --spool "$T/spool" \
+    "$SONDE" agent --jobs none -p 20ms --sensors loadavg,stat --set stat.per_cpu=no --collector "tcp://127.0.0.1:$port" --plain --spool "$T/spool" \
         --listen none --socket none --sink csv:path=truth.csv,set=loadavg >agent.log 2>&1 3>&- &
     agent=$!
     for ((i = 0; i < 5; i++)); do
@@ -172,7 +172,7 @@ sys.exit(0 if sum(truth.values()) == sum(rows.values()) and sum(rows.values()) >
 PY
     }
     # What the agent could not hand over in the end stays in its spool, for the next one.
-    "$SONDE" agent -p 1h --sensors nfs --collector "tcp://127.0.0.1:$port" --plain --spool "$T/spool" --listen none --socket none \
+    "$SONDE" agent -p 1h --sensors nfs --collector "tcp://127.0.0.1:$port" --plain --spool "$T/spool" --listen none --jobs none --socket none \
         >agent.log 2>&1 3>&- &
     agent=$!
     for ((i = 0; i < 60; i++)); do compare && break; sleep 0.5; done

@@ -62,7 +62,7 @@ locked() {
 # agent [OPTIONS…]: what it reads stands in $T/agent.csv too. AROUND: an array of words before the command.
 AROUND=()
 agent() {
-    start agent "${AROUND[@]}" "$SONDE" agent --listen none --sensors "${SENSORS:-meminfo,loadavg}" --period "${PERIOD:-100ms}" \
+    start agent "${AROUND[@]}" "$SONDE" agent --listen none --jobs none --sensors "${SENSORS:-meminfo,loadavg}" --period "${PERIOD:-100ms}" \
         --spool "$T/spool" --sink "csv:path=$T/agent.csv" "$@"
     wait_for "[ -S '$T/run/agent.sock' ]"
 }

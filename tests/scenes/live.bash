@@ -21,10 +21,10 @@ live_teardown() {
     scene_teardown
 }
 
-# An agent with these options more, until it has ticked: jobs that it finds at its start come before the first tick.
+# An agent with these options more, which finds no jobs (those of other scenes are none of ours) but where JOBS says so, until it has ticked: jobs that it finds at its start come before the first tick.
 start_agent() {
     # 3>&-: bats waits for whoever holds it
-    "$SONDE" agent --listen "127.0.0.1:$PORT" --spool "$T/spool" "$@" >"$T/said" 2>&1 3>&- &
+    "$SONDE" agent --listen "127.0.0.1:$PORT" --spool "$T/spool" --jobs "${JOBS:-none}" "$@" >"$T/said" 2>&1 3>&- &
     AGENT=$!
     wait_for '[ "$("$SONDE" ctl --json 2>/dev/null | jq .ticks)" -ge 1 ] 2>/dev/null'
 }

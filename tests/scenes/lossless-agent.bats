@@ -20,7 +20,7 @@ teardown() {
 
 # An agent that has the sink $1 and nobody else.
 start_direct() {
-    "$SONDE" agent -p "$PERIOD" --sensors "$SENSORS" --listen none --socket "$T/agent.sock" --spool "$T/spool" \
+    "$SONDE" agent -p "$PERIOD" --sensors "$SENSORS" --listen none --jobs none --socket "$T/agent.sock" --spool "$T/spool" \
         --sink "json:path=$T/agent.json,append=yes" --sink "$1" "${@:2}" >>"$T/agent.said" 2>&1 3>&- &
     AGENT=$!
 }

@@ -29,7 +29,7 @@ lossless_teardown() {
 }
 
 start_agent() {
-    "${INSIDE[@]}" "$SONDE" agent -p "$PERIOD" --sensors "$SENSORS" --listen none --socket "$T/agent.sock" \
+    "${INSIDE[@]}" "$SONDE" agent -p "$PERIOD" --sensors "$SENSORS" --listen none --jobs none --socket "$T/agent.sock" \
         --plain --collector "tcp://127.0.0.1:$PORT" --spool "$T/spool" --sink "json:path=$T/agent.json,append=yes" \
         "$@" >>"$T/agent.said" 2>&1 3>&- &
     AGENT=$!

@@ -22,7 +22,7 @@ EOF
     with_own_shm <<'EOF'
         "$TOOLS/speaks" wait 3 >said & waiting=$!
         eventually grep -q counted said
-        "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none & agent=$!
+        "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none --jobs none & agent=$!
         trap 'kill $agent' EXIT
         eventually has 'speaks_total{part=a}' 3.0
         eventually has speaks_level 7.25
@@ -40,7 +40,7 @@ EOF
 
 @test "an agent that is killed loses nothing that was counted meanwhile by programs that ended" {
     with_own_shm <<'EOF'
-        start() { "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none & agent=$!; }
+        start() { "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none --jobs none & agent=$!; }
         trap 'kill $agent' EXIT
         start
         eventually test -e /dev/shm/sonde-agent

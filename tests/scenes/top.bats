@@ -34,7 +34,7 @@ teardown() {
     need_root
     chmod 777 "$T"
     # not as_nobody: a shell in between would get the signal
-    setpriv --reuid=65534 --regid=65534 --clear-groups "$SONDE" agent --listen none --sensors process >"$T/said" 2>&1 3>&- &
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$SONDE" agent --listen none --jobs none --sensors process >"$T/said" 2>&1 3>&- &
     AGENT=$!
     wait_for '[ "$(as_nobody "$SONDE" ctl --json 2>/dev/null | jq .ticks)" -ge 1 ] 2>/dev/null'
     setpriv --reuid=65534 --regid=65534 --clear-groups "$TOOLS/burn" 60000 3>&- &
@@ -52,7 +52,7 @@ teardown() {
     rm -rf /tmp/sonde-54321
     # not plain: a shell in between would get the signal
     setpriv --reuid=54321 --regid=54321 --clear-groups env -u XDG_RUNTIME_DIR -u SONDE_SOCKET_DIR \
-        "$SONDE" agent --listen none --sensors loadavg >"$T/said" 2>&1 3>&- &
+        "$SONDE" agent --listen none --jobs none --sensors loadavg >"$T/said" 2>&1 3>&- &
     AGENT=$!
     wait_for 'plain "$SONDE" ctl 2>/dev/null | grep -q "^loadavg"'
     [ "$(plain "$SONDE" job)" = "No job is on this node." ]
@@ -133,7 +133,7 @@ teardown() {
 
 @test "it says when the agent has gone, and goes on when it is back" {
     start_agent --sensors meminfo
-    (sleep 1; kill "$AGENT"; sleep 1.5; exec "$SONDE" agent --listen none --sensors meminfo) >/dev/null 2>&1 3>&- &
+    (sleep 1; kill "$AGENT"; sleep 1.5; exec "$SONDE" agent --listen none --jobs none --sensors meminfo) >/dev/null 2>&1 3>&- &
     other=$!
     TERM=xterm python3 "$SOURCE/tests/tools/terminal.py" 'await:> ' "send:$SONDE top -d 200ms\r" 'await: by cpu' \
         'await:no agent runs' 'await: by cpu' 'send:q' 'await:\x1b[?1049l' >screen

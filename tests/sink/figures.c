@@ -28,7 +28,7 @@ static int begin(void **state)
     f = (struct fixture){ 0 };
     temp_dir(f.root);
     assert_int_equal(live_open(&f.live), OK);
-    assert_int_equal(jobs_open(&f.jobs, f.root, &(struct jobs_listener){ nothing, NULL }), OK);
+    assert_int_equal(jobs_open(&f.jobs, f.root, SOURCES_ALL, &(struct jobs_listener){ nothing, NULL }), OK);
     for (size_t i = 0; i < 2; i++) {
         struct job job = { .id = i ? "2" : "1", .other_id = "", .source = "told", .user = i ? "bob" : "ada",
                            .uid = i ? 1001 : 1000, .start_ns = 7, .cgroup = "", .pid = 1 };

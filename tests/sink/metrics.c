@@ -29,7 +29,7 @@ static int begin(void **state)
     f = (struct fixture){ 0 };
     temp_dir(f.root);
     assert_int_equal(live_open(&f.live), OK);
-    assert_int_equal(jobs_open(&f.jobs, f.root, &(struct jobs_listener){ nothing, NULL }), OK);
+    assert_int_equal(jobs_open(&f.jobs, f.root, SOURCES_ALL, &(struct jobs_listener){ nothing, NULL }), OK);
     batch_init(&f.batch);
     buf_init(&f.out, 1u << 20);
     f.node = (struct node_view){ f.live, f.jobs, "n1" };

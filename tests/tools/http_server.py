@@ -12,6 +12,7 @@ import ssl
 import sys
 import threading
 import time
+import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -175,7 +176,7 @@ class Handler(BaseHTTPRequestHandler):
     # bad ones of single documents
 
     def documents_busy(self, index, name):
-        return {"status": 429, "type": "es_rejected_execution_exception", "reason": "full"} if hash(name) % 3 == 0 else None
+        return {"status": 429, "type": "es_rejected_execution_exception", "reason": "full"} if zlib.crc32(name.encode()) % 3 == 0 else None
 
     def documents_wrong(self, index, name):
         wrong = "loadavg" in index

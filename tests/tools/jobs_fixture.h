@@ -3,6 +3,7 @@
 #define SONDE_TESTS_TOOLS_JOBS_FIXTURE_H
 
 #include "job/jobs.h"
+#include "job/source.h"
 #include "tools/temp.h"
 #include "tools/unit.h"
 
@@ -99,7 +100,7 @@ static inline void fixture_begin_v2(struct fixture *fixture)
 static inline void fixture_open(struct fixture *fixture)
 {
     struct jobs_listener listener = { fixture_take, fixture };
-    assert_int_equal(jobs_open(&fixture->jobs, fixture->root, &listener), OK);
+    assert_int_equal(jobs_open(&fixture->jobs, fixture->root, SOURCES_ALL, &listener), OK);
 }
 
 static inline void fixture_end(struct fixture *fixture)

@@ -1,10 +1,10 @@
 /* The gateway for tau's programs: messages per second from 1, 2 and 4 programs, with 64 messages per write and with one; 5,000
  * programs at once; /metrics with 100,000 metrics in four layouts. Usage: bench-gateway [SECONDS]. */
-#include "agent/program_cells.h"
-#include "agent/program_page.h"
-#include "agent/tau_server.h"
 #include "base/file.h"
 #include "model/view.h"
+#include "programs/program_cells.h"
+#include "programs/program_page.h"
+#include "programs/tau_server.h"
 #include "tools.h"
 
 #include <signal.h>

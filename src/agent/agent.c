@@ -277,12 +277,12 @@ enum err agent_apply_take(struct agent *agent, struct plan *next, bool anew, str
     if (err)
         plan_clear(next);
     else {
+        if (next->jobs != agent->plan.jobs)
+            log_warn("jobs are taken from other batch systems when the agent is started anew, not before");
         plan_clear(&agent->plan);
         agent->plan = *next;
         if (agent->serve)
             serve_limit(agent->serve, agent->plan.series);
-        if (agent->jobs)
-            jobs_set_sources(agent->jobs, agent->plan.jobs);
         apply_programs(agent);
         *next = (struct plan){ 0 };
     }

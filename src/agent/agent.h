@@ -3,14 +3,14 @@
 #define SONDE_AGENT_AGENT_H
 
 #include "agent/colmet.h"
-#include "base/notify.h"
 #include "agent/outlets.h"
 #include "agent/present.h"
-#include "agent/programs.h"
 #include "agent/sender.h"
 #include "agent/sensors.h"
 #include "agent/serve.h"
+#include "base/notify.h"
 #include "job/host.h"
+#include "programs/programs.h"
 
 struct agent_settings {
     const char *root; /* of /proc, /sys and the cgroups: "" is this machine */

@@ -1,12 +1,12 @@
 /* JSON from the agent's socket becomes jobs_begin and jobs_end. */
 #include "agent/job_post.h"
 
-#include "agent/calls_json.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/json_read.h"
 #include "job/id.h"
 #include "job/pid.h"
+#include "programs/calls_json.h"
 #include "sample/job_syscalls.h"
 
 #include <stdio.h>

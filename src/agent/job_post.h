@@ -8,7 +8,7 @@
  *
  * Goes out: {"ok": true, "known": BOOL}, known: the job was there already; or {"ok": false, "error": TEXT}. Where system
  * calls were asked for also "counts": BOOL and, where they are not, "why": TEXT; read: "samples", see
- * agent/calls_json.h. */
+ * programs/calls_json.h. */
 #ifndef SONDE_AGENT_JOB_POST_H
 #define SONDE_AGENT_JOB_POST_H
 

@@ -3,9 +3,9 @@
 #ifndef SONDE_AGENT_PLAN_H
 #define SONDE_AGENT_PLAN_H
 
-#include "agent/program_plan.h"
 #include "agent/uplink_plan.h"
 #include "base/buf.h"
+#include "programs/program_plan.h"
 #include "sample/life.h"
 #include "sink/choice.h"
 

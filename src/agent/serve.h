@@ -3,10 +3,10 @@
 #ifndef SONDE_AGENT_SERVE_H
 #define SONDE_AGENT_SERVE_H
 
-#include "agent/programs.h"
-#include "model/live.h"
 #include "base/buf.h"
 #include "job/jobs.h"
+#include "model/live.h"
+#include "programs/programs.h"
 
 #include <stdint.h>
 

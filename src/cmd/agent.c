@@ -17,7 +17,8 @@
 #define PLAN_TEXT_MAX (1u << 20)
 
 struct settings {
-    const char *config, *period, *sensors, *events, *jobs, *listen, *socket, *colmet, *series, *key, *spool, *spool_size, *spool_age;
+    const char *config, *period, *sensors, *events, *jobs, *listen, *socket, *colmet, *series;
+    const char *key, *spool, *spool_size, *spool_age;
     const char **sets, **sinks, **collectors, **collector_keys;
     bool once, check, quiet, plain, plain_network, munge;
     bool is_misused; /* the mistake is in the command line, not in the file */

@@ -1,11 +1,11 @@
 /* sonde attach: watches the system calls of a process that runs already, prints what they came to and files it. */
 #include "cmd/command_file.h"
 
-#include "agent/attach.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "show/calls.h"
+#include "watch/attach.h"
 
 #include <stddef.h>
 #include <unistd.h>

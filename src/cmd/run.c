@@ -1,9 +1,9 @@
 /* sonde run: watches a command, files what was seen, and ends as the command ended. */
 #include "cmd/command_file.h"
 
-#include "agent/run.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "watch/run.h"
 
 #include <stddef.h>
 #include <stdlib.h>

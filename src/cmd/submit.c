@@ -1,12 +1,12 @@
 /* sonde submit: files spools that were left over, because sonde run was killed or could not reach the database. */
 #include "cmd/command_store.h"
 
-#include "agent/run_boards.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "collect/submit.h"
 #include "show/terminal.h"
+#include "watch/run_boards.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -3,11 +3,11 @@
 #include "cmd/command.h"
 #include "cmd/tau_job.h"
 
-#include "agent/launch.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/self.h"
 #include "base/text.h"
+#include "watch/launch.h"
 #include "wire/tau_client.h"
 
 #include <errno.h>

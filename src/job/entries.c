@@ -172,3 +172,13 @@ void entries_free_slot(struct entries *entries, struct entry *entry)
     entries->running--;
     entry->job.slot = ENTRIES_NO_SLOT;
 }
+
+struct entry *entries_next(const struct entries *entries, size_t *slot)
+{
+    while (*slot < entries->slot_room) {
+        struct entry *entry = entries->slots[(*slot)++];
+        if (entry)
+            return entry;
+    }
+    return NULL;
+}

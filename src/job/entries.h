@@ -66,5 +66,6 @@ struct entry *entries_find_id(const struct entries *entries, const char *id);
 /* The lowest free slot. NOMEM. */
 enum err entries_take_slot(struct entries *entries, struct entry *entry);
 void entries_free_slot(struct entries *entries, struct entry *entry);
+struct entry *entries_next(const struct entries *entries, size_t *slot); /* of those in slots; NULL behind the last */
 
 #endif

@@ -436,17 +436,6 @@ enum err jobs_open(struct jobs **jobs_out, const char *root, uint32_t sources, c
     return OK;
 }
 
-void jobs_set_sources(struct jobs *jobs, uint32_t sources)
-{
-    bool is_more = sources & ~jobs->sources;
-    jobs->sources = sources;
-    if (!is_more)
-        return;
-    scan_all(jobs);
-    tell_changes(jobs);
-    wake_in_time(jobs);
-}
-
 void jobs_close(struct jobs **jobs)
 {
     if (!*jobs)
@@ -495,13 +484,8 @@ const struct job *jobs_find(const struct jobs *jobs, const char *id)
 
 const struct job *jobs_next(const struct jobs *jobs, size_t *at)
 {
-    const struct entries *entries = &jobs->roll.entries;
-    while (*at < entries->slot_room) {
-        const struct entry *entry = entries->slots[(*at)++];
-        if (entry)
-            return &entry->job;
-    }
-    return NULL;
+    const struct entry *entry = entries_next(&jobs->roll.entries, at);
+    return entry ? &entry->job : NULL;
 }
 
 size_t jobs_count(const struct jobs *jobs)

@@ -15,12 +15,10 @@ struct jobs_listener {
     void *context;
 };
 
-/* root: of /sys/fs/cgroup and /proc, "" for this machine. The jobs that are there already are told at once.
- * sources: a set of job/source.h. Where several nodes of a batch system share a machine, $SONDE_NODE names the one whose jobs are wanted; without it all are. */
+/* root: of /sys/fs/cgroup and /proc, "" for this machine. sources: a set of job/source.h. The jobs that are there already
+ * are told at once. Where several nodes of a batch system share a machine, $SONDE_NODE names the one whose jobs are
+ * wanted; without it all are. */
 enum err jobs_open(struct jobs **jobs, const char *root, uint32_t sources, const struct jobs_listener *listener);
-
-/* Jobs that come from now on are taken from these batch systems. Those that are known stay. */
-void jobs_set_sources(struct jobs *jobs, uint32_t sources);
 
 /* Tells no more; sets *jobs to NULL. */
 void jobs_close(struct jobs **jobs);

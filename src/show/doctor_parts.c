@@ -1,12 +1,12 @@
 /* Where Sonde's own files are, and whether they can be used. Nothing is made that stays. */
 #include "show/doctor_parts.h"
 
-#include "agent/spool_dir.h"
 #include "base/ask.h"
 #include "base/self.h"
 #include "base/text.h"
 #include "store/driver.h"
 #include "store/store.h"
+#include "watch/spool_dir.h"
 
 #include <dirent.h>
 #include <errno.h>

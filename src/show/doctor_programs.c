@@ -1,10 +1,10 @@
 /* A folder for boards is made and removed, as sonde run does; the socket of tau is looked at as its clients would find it. */
 #include "show/doctor_programs.h"
 
-#include "agent/board_folder.h"
-#include "agent/tau_server.h"
 #include "base/text.h"
 #include "model/board.h"
+#include "programs/board_folder.h"
+#include "programs/tau_server.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #ifndef SONDE_SHOW_EXTRAP_H
 #define SONDE_SHOW_EXTRAP_H
 
-#include "agent/tau_profile.h"
 #include "judge/mpi.h"
+#include "programs/tau_profile.h"
 #include "show/metric_list.h"
 #include "sink/stream.h"
 #include "store/store.h"

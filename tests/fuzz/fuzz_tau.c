@@ -1,9 +1,9 @@
 /* Any bytes on tau's socket, in pieces of any size, and any question on /programs: they are taken or refused, answers are whole,
  * and pages have a line for each thing that they say. */
-#include "agent/program_json.h"
-#include "agent/program_page.h"
-#include "agent/tau_connection.h"
 #include "model/view.h"
+#include "programs/program_json.h"
+#include "programs/program_page.h"
+#include "programs/tau_connection.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@ import re
 import sys
 from pathlib import Path
 
-LEVELS = [["base"], ["model"], ["job", "wire", "store"], ["sample", "probe", "sink"], ["agent", "collect"],
-          ["judge"], ["show"], ["cmd"]]
+LEVELS = [["base"], ["model"], ["job", "wire", "store"], ["sample", "probe", "sink"], ["programs"],
+          ["agent", "watch", "collect"], ["judge"], ["show"], ["cmd"]]
 BANNED = {  # what is called, and what to call in its place
     "gets": "read", "strcpy": "snprintf or buf_add", "strcat": "buf_add", "strncpy": "memcpy", "strncat": "buf_add",
     "sprintf": "snprintf", "vsprintf": "vsnprintf", "scanf": "parse by hand", "fscanf": "parse by hand",

@@ -264,22 +264,20 @@ static void only_the_batch_systems_that_are_wanted(void **state)
 {
     (void)state;
     struct fixture f;
-    uint32_t oar, slurm;
+    uint32_t oar;
     char unknown[SOURCE_NAME_MAX];
     assert_int_equal(sources_parse("oar", &oar, unknown), OK);
-    assert_int_equal(sources_parse("slurm", &slurm, unknown), OK);
     fixture_begin_v1(&f);
     fixture_mkdir(&f, V1 "memory/oar/anna_5");
+    fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_8");
+    f.sources = oar;
     fixture_open(&f);
-    jobs_set_sources(f.jobs, oar);
     fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_7");
     fixture_mkdir(&f, V1 "memory/oar/anna_6");
     jobs_read(f.jobs);
     assert_null(jobs_find(f.jobs, "7"));
     assert_non_null(jobs_find(f.jobs, "6"));
-    jobs_set_sources(f.jobs, slurm); /* what was there is found, what is known stays */
-    assert_non_null(jobs_find(f.jobs, "7"));
-    assert_int_equal(jobs_count(f.jobs), 3);
+    assert_int_equal(jobs_count(f.jobs), 2);
     fixture_remove(&f, V1 "memory/oar/anna_6");
     jobs_read(f.jobs);
     assert_null(jobs_find(f.jobs, "6"));

@@ -118,7 +118,8 @@ static void a_list_of_sources_is_a_set(void **state)
 {
     (void)state;
     static const struct { const char *text, *written; } lists[] = {
-        { "all", "all" }, { "none", "none" }, { "", "none" }, { "oar, slurm", "slurm,oar" }, { "pbs,pbs", "pbs" }, { "pbs,all", "all" },
+        { "all", "all" }, { "none", "none" }, { "", "none" }, { "oar, slurm", "slurm,oar" },
+        { "pbs,pbs", "pbs" }, { "pbs,all", "all" },
     };
     char unknown[SOURCE_NAME_MAX];
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {

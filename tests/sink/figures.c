@@ -2,6 +2,7 @@
 #include "tools/unit.h"
 
 #include "agent/node_view.h"
+#include "job/source.h"
 #include "sink/held.h"
 #include "sink/held_jobs.h"
 #include "tools/temp.h"

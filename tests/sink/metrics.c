@@ -2,6 +2,7 @@
 #include "tools/unit.h"
 
 #include "agent/node_view.h"
+#include "job/source.h"
 #include "sink/metrics.h"
 #include "sink/metrics_name.h"
 #include "tools/temp.h"

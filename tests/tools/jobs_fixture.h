@@ -25,6 +25,7 @@ struct fixture_event {
 struct fixture {
     char root[TEMP_PATH_MAX];
     struct jobs *jobs;
+    uint32_t sources; /* 0: all */
     const char *only; /* events of others are not kept: on a real node there may be any number of them; NULL: keep all */
     struct fixture_event events[FIXTURE_EVENTS];
     size_t count;
@@ -100,7 +101,7 @@ static inline void fixture_begin_v2(struct fixture *fixture)
 static inline void fixture_open(struct fixture *fixture)
 {
     struct jobs_listener listener = { fixture_take, fixture };
-    assert_int_equal(jobs_open(&fixture->jobs, fixture->root, SOURCES_ALL, &listener), OK);
+    assert_int_equal(jobs_open(&fixture->jobs, fixture->root, fixture->sources ? fixture->sources : SOURCES_ALL, &listener), OK);
 }
 
 static inline void fixture_end(struct fixture *fixture)

@@ -1,0 +1,148 @@
+/* Everything is done through a descriptor of the folder itself. */
+#include "programs/board_folder.h"
+
+#include "base/clock.h"
+#include "model/board.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KEEP_NS (600 * NS_PER_S)
+
+/* "sonde-run.1000.abc": does the folder belong to whom its name says? Else somebody speaks for another. */
+static bool is_named_after_owner(const char *run_name, const struct stat *st)
+{
+    char *end = NULL;
+    unsigned long uid = strtoul(run_name + strlen(BOARD_RUN_PREFIX), &end, 10);
+    return end && *end == '.' && st->st_uid == uid;
+}
+
+enum err board_folder_open(struct board_folder **folder, const char *path, const char *run_name, int inotify_fd)
+{
+    struct stat st;
+    struct board_folder *new = *folder = calloc(1, sizeof *new);
+    if (!new)
+        return NOMEM;
+    new->fd = new->watch = -1;
+    new->is_run = run_name != NULL;
+    enum err err = (size_t)snprintf(new->path, sizeof new->path, "%s", path) < sizeof new->path ? OK : USAGE;
+    if (!err && (new->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (run_name ? O_NOFOLLOW : 0))) < 0)
+        err = err_from_errno(errno);
+    if (!err && (fstat(new->fd, &st) < 0 || (run_name && !is_named_after_owner(run_name, &st))))
+        err = DENIED;
+    if (err) {
+        board_folder_close(folder, -1);
+        return err;
+    }
+    if (inotify_fd >= 0)
+        new->watch = inotify_add_watch(inotify_fd, path, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR | IN_DONT_FOLLOW);
+    return OK;
+}
+
+void board_folder_close(struct board_folder **folder, int inotify_fd)
+{
+    struct board_folder *old = *folder;
+    *folder = old->next;
+    if (inotify_fd >= 0 && old->watch >= 0)
+        inotify_rm_watch(inotify_fd, old->watch);
+    if (old->fd >= 0)
+        close(old->fd);
+    free(old);
+}
+
+/* By another than us. */
+static bool is_locked(int folder_fd, const char *name)
+{
+    struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    int fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    bool is = fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+    close(fd);
+    return is;
+}
+
+void board_folder_remove(const struct board_folder *folder, const char *name, uint64_t inode, int claim_fd)
+{
+    struct stat st;
+    if (claim_fd >= 0 && geteuid() != 0 && is_locked(folder->fd, BOARD_CLAIM))
+        return;
+    if (fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == inode)
+        unlinkat(folder->fd, name, 0);
+}
+
+bool board_folder_is_left(const struct board_folder *folder)
+{
+    return folder->is_run && !is_locked(folder->fd, BOARD_FOLDER_LOCK);
+}
+
+bool board_folder_is_over(struct board_folder *folder)
+{
+    struct stat st;
+    uint64_t now_ns = clock_monotonic_ns();
+    if (!board_folder_is_left(folder)) {
+        folder->over_ns = 0;
+        return false;
+    }
+    if (fstat(folder->fd, &st) < 0 || st.st_nlink == 0)
+        return true;
+    if (!folder->over_ns)
+        folder->over_ns = now_ns;
+    if (now_ns - folder->over_ns < KEEP_NS)
+        return false;
+    board_folder_clear(folder->path);
+    return true;
+}
+
+static enum err lock_folder(int folder_fd, int *lock_fd)
+{
+    struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    *lock_fd = openat(folder_fd, BOARD_FOLDER_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (*lock_fd < 0)
+        return err_from_errno(errno);
+    return fcntl(*lock_fd, F_OFD_SETLK, &whole) == 0 ? OK : err_from_errno(errno);
+}
+
+enum err board_folder_make(const char *parent, char path[BOARD_FOLDER_PATH_MAX], int *lock_fd)
+{
+    uint64_t random = 0;
+    *lock_fd = -1;
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) < 0)
+        random = clock_monotonic_ns() * 0x9e3779b97f4a7c15ull;
+    int size = snprintf(path, BOARD_FOLDER_PATH_MAX, "%s/" BOARD_RUN_PREFIX "%u.%" PRIx64, parent, (unsigned)geteuid(), random);
+    if (size >= BOARD_FOLDER_PATH_MAX)
+        return USAGE;
+    if (mkdir(path, 0700) < 0)
+        return err_from_errno(errno);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    enum err err = fd < 0 || fchmod(fd, 0700) < 0 ? err_from_errno(errno) : lock_folder(fd, lock_fd);
+    if (fd >= 0)
+        close(fd);
+    if (err)
+        board_folder_clear(path);
+    return err;
+}
+
+void board_folder_clear(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    for (struct dirent *entry; (entry = readdir(dir));)
+        unlinkat(fd, entry->d_name, 0);
+    closedir(dir);
+    rmdir(path);
+}

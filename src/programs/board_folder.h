@@ -1,0 +1,47 @@
+/* A folder with boards: /dev/shm, or that of one sonde run. Made, watched and cleared away so that a link that somebody plants
+ * leads nowhere. For program_boards.c and run_boards.c. */
+#ifndef SONDE_PROGRAMS_BOARD_FOLDER_H
+#define SONDE_PROGRAMS_BOARD_FOLDER_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BOARD_FOLDER_PATH_MAX 512
+#define BOARD_FOLDER_LOCK "run" /* in the folder of a run, which holds a lock on it */
+
+struct board_folder {
+    char path[BOARD_FOLDER_PATH_MAX];
+    int fd, watch;  /* of inotify; -1: none */
+    bool is_run;    /* somebody else's run reads and removes them */
+    size_t boards;  /* known in it */
+    uint64_t over_ns; /* CLOCK_MONOTONIC: when its run was first found gone; 0: not yet */
+    struct board_folder *next;
+};
+
+/* run_name: of a run's folder, "sonde-run.<uid>.<random>", which must be that user's; NULL: any folder. ABSENT, DENIED, NOMEM. */
+enum err board_folder_open(struct board_folder **folder, const char *path, const char *run_name, int inotify_fd);
+
+/* Takes the folder out of the list that *folder stands in. inotify_fd -1: it is not watched any more anyway. */
+void board_folder_close(struct board_folder **folder, int inotify_fd);
+
+/* Removes a board, if it still is the file that was read. Where an agent of root has a claim (claim_fd is another's), it is his
+ * to remove. */
+void board_folder_remove(const struct board_folder *folder, const char *name, uint64_t inode, int claim_fd);
+
+/* True when the run is gone and the folder with it. Ten minutes after a run was killed the folder is cleared away: until then
+ * sonde submit may want it. */
+bool board_folder_is_over(struct board_folder *folder);
+
+/* No run holds the folder, which is one of a run. */
+bool board_folder_is_left(const struct board_folder *folder);
+
+/* Makes the folder of a run, and holds its lock (*lock_fd). */
+enum err board_folder_make(const char *parent, char path[BOARD_FOLDER_PATH_MAX], int *lock_fd);
+
+/* Removes a run's folder with everything in it. */
+void board_folder_clear(const char *path);
+
+#endif

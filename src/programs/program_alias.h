@@ -1,0 +1,19 @@
+/* The names under which tau_metric_proxy's users know what our probes count: mpi_calls_total{function="MPI_Send"} is served as
+ * tau_hits_total{function="mpi_send"} too. From program_cells.c, which lets an alias count with what it stands for. */
+#ifndef SONDE_PROGRAMS_PROGRAM_ALIAS_H
+#define SONDE_PROGRAMS_PROGRAM_ALIAS_H
+
+#include "programs/program_table.h"
+
+#define PROGRAM_ALIASES_MAX 6u
+
+/* The metrics of the table that are to count what metric counts; made where they are new. Returns how many. */
+size_t program_alias_metrics(struct program_table *table, const struct program_metric *metric,
+                             struct program_metric *aliases[PROGRAM_ALIASES_MAX]);
+
+/* Of what the kernel counts (program_calls.c): base is "syscall_calls_total" or one of its like, whole what call stands at in the
+ * scope now. A smaller one than before: it began anew. */
+void program_alias_count(struct program_table *table, struct program_scope *scope, const char *base, const char *call,
+                         double whole);
+
+#endif

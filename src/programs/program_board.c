@@ -1,0 +1,206 @@
+/* The order matters at the end: first it is asked whether the program is gone, then it is read, so that nothing can come
+ * behind the last reading. */
+#include "programs/program_board.h"
+
+#include "base/clock.h"
+#include "programs/program_cells.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum err program_board_open(struct program_board *board, const char *path)
+{
+    *board = (struct program_board){ 0 };
+    return board_reader_open(&board->reader, path);
+}
+
+static enum program_kind kind_of(const struct board_value *value)
+{
+    return value->kind == BOARD_GAUGE ? PROGRAM_GAUGE : value->kind == BOARD_HISTOGRAM ? PROGRAM_HISTOGRAM : PROGRAM_COUNTER;
+}
+
+static bool begins(struct bytes text, const char *with)
+{
+    size_t size = strlen(with);
+    return text.size >= size && memcmp(text.data, with, size) == 0;
+}
+
+/* Who talked to whom is a matter of ranks: summed over them it means nothing. */
+static bool is_for_table(const struct board_value *value)
+{
+    return !begins(value->name, "mpi_peer_");
+}
+
+static void write_name(struct buf *name, const struct board_value *value)
+{
+    buf_reset(name);
+    buf_add(name, value->name.data, value->name.size);
+    if (!value->labels.size)
+        return;
+    buf_add_char(name, '{');
+    buf_add(name, value->labels.data, value->labels.size);
+    buf_add_char(name, '}');
+}
+
+static struct program_hold *make_hold(struct program_table *table, struct program_metric *metric, struct program_scope *scope)
+{
+    struct program_cell *cell = program_cell_of(table, metric, scope);
+    struct program_hold *hold = cell ? calloc(1, sizeof *hold) : NULL;
+    if (!hold)
+        return NULL;
+    hold->cell = cell;
+    if (metric->kind == PROGRAM_GAUGE)
+        program_hold_join(hold, cell);
+    if (metric->kind == PROGRAM_HISTOGRAM && !(hold->buckets = calloc(metric->bound_count + 1, sizeof *hold->buckets))) {
+        free(hold);
+        return NULL;
+    }
+    return hold;
+}
+
+static struct program_hold *take_metric(struct program_board *board, struct program_table *table,
+                                        const struct board_value *value)
+{
+    struct program_metric *metric = NULL;
+    struct buf name;
+    if (!is_for_table(value))
+        return NULL;
+    buf_init(&name, 2 * (size_t)BOARD_TEXT_MAX + 8);
+    write_name(&name, value);
+    struct program_description description = {
+        .name = { name.data, name.size }, .doc = value->help, .unit = value->unit, .kind = kind_of(value),
+        .bounds = value->bounds, .bound_count = value->bound_count,
+    };
+    enum err err = program_table_metric(table, &description, &metric);
+    buf_clear(&name);
+    return err ? NULL : make_hold(table, metric, board->scope);
+}
+
+/* Ticks become seconds by a rate that is measured anew at each reading: its last figures say nothing. */
+static bool is_rounding(const struct board_value *value, double before)
+{
+    return value->type == BOARD_TICKS && fabs(value->f64 - before) <= 1e-6 * before;
+}
+
+/* What a program wrote over itself may fall: then counting begins anew from there. */
+static void take_counter(struct program_table *table, struct program_hold *hold, const struct board_value *value,
+                         uint64_t now_ns)
+{
+    double before = hold->value, total = value->f64;
+    if (total == before || (isnan(total) && isnan(before)) || is_rounding(value, before))
+        return;
+    hold->value = total;
+    if (!isnan(before) && !(total < before) && !program_cell_add(table, hold->cell, total - before, now_ns))
+        table->figures.refused++;
+}
+
+static void take_histogram(struct program_table *table, struct program_hold *hold, const struct board_value *value,
+                           uint64_t now_ns)
+{
+    double fresh[PROGRAM_BOUNDS_MAX + 1];
+    bool has_fresh = false;
+    for (size_t i = 0; i <= hold->cell->metric->bound_count; i++) {
+        double count = (double)value->buckets[i];
+        fresh[i] = count > hold->buckets[i] ? count - hold->buckets[i] : 0;
+        has_fresh |= fresh[i] > 0;
+        hold->buckets[i] = count;
+    }
+    if (!has_fresh && (value->f64 == hold->value || is_rounding(value, hold->value)))
+        return;
+    program_cell_observe(table, hold->cell, fresh, value->f64 - hold->value, now_ns);
+    hold->value = value->f64;
+}
+
+static void take_value(struct program_table *table, struct program_hold *hold, const struct board_value *value,
+                       uint64_t now_ns)
+{
+    if (value->kind == BOARD_COUNTER)
+        take_counter(table, hold, value, now_ns);
+    else if (value->kind == BOARD_HISTOGRAM)
+        take_histogram(table, hold, value, now_ns);
+    else if (value->is_known)
+        program_hold_set(table, hold, value->f64, now_ns);
+}
+
+static bool grow(struct program_board *board, size_t count)
+{
+    if (count <= board->hold_room)
+        return true;
+    size_t room = count + count / 2;
+    struct program_hold **holds = realloc(board->holds, room * sizeof(void *));
+    if (!holds)
+        return false;
+    board->holds = holds;
+    board->hold_room = room;
+    return true;
+}
+
+static void take_values(struct program_board *board, struct program_table *table, uint64_t now_ns)
+{
+    size_t count = board_reader_count(board->reader);
+    if (!grow(board, count))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        struct board_value value;
+        board_reader_value(board->reader, i, &value);
+        if (i == board->hold_count)
+            board->holds[board->hold_count++] = take_metric(board, table, &value);
+        if (board->holds[i])
+            take_value(table, board->holds[i], &value, now_ns);
+        program_ranks_take(&board->ranks, i, &value);
+    }
+}
+
+static bool join(struct program_board *board, struct program_table *table, const struct program_jobs *jobs)
+{
+    const struct board_facts *facts = board_reader_facts(board->reader);
+    struct program_claim claim = { board->is_gone ? 0 : facts->pid, facts->uid, facts->job };
+    bool refused;
+    board->scope = jobs ? program_jobs_scope(jobs, table, &claim, &refused) : &table->node;
+    if (!board->scope)
+        return false;
+    program_scope_join(board->scope);
+    table->figures.boards++;
+    return true;
+}
+
+void program_board_take(struct program_board *board, struct program_table *table, const struct program_jobs *jobs,
+                        const char *root)
+{
+    uint64_t now_ns = clock_realtime_ns();
+    const struct board_facts *facts = board_reader_facts(board->reader);
+    board->is_gone = board_reader_is_gone(board->reader, root);
+    enum err err = board_reader_read(board->reader);
+    bool is_bad = err && err != AGAIN;
+    program_table_lock(table);
+    table->figures.bad_boards += is_bad && !board->is_bad;
+    board->is_bad |= is_bad;
+    if (board->scope || join(board, table, jobs))
+        take_values(board, table, now_ns);
+    program_table_unlock(table);
+    program_ranks_settle(&board->ranks, facts, board->is_gone);
+}
+
+void program_board_close(struct program_board *board, struct program_table *table)
+{
+    uint64_t now_ns = clock_realtime_ns();
+    program_table_lock(table);
+    for (size_t i = 0; i < board->hold_count; i++) {
+        struct program_hold *hold = board->holds[i];
+        if (hold && hold->cell->metric->kind == PROGRAM_GAUGE)
+            program_hold_leave(table, hold, now_ns);
+        if (hold)
+            free(hold->buckets);
+        free(hold);
+    }
+    if (board->scope) {
+        program_scope_leave(board->scope);
+        table->figures.boards--;
+    }
+    program_table_unlock(table);
+    free(board->holds);
+    program_ranks_clear(&board->ranks);
+    board_reader_close(&board->reader);
+    *board = (struct program_board){ 0 };
+}

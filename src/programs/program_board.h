@@ -1,0 +1,31 @@
+/* One board of a program: what it shows is read and goes into the table of programs, as far as it has changed; what it counts
+ * of MPI, with the rank, is kept for samples. For program_boards.c. */
+#ifndef SONDE_PROGRAMS_PROGRAM_BOARD_H
+#define SONDE_PROGRAMS_PROGRAM_BOARD_H
+
+#include "programs/program_jobs.h"
+#include "programs/program_ranks.h"
+#include "sample/board_reader.h"
+
+struct program_board {
+    struct board_reader *reader;
+    struct program_scope *scope; /* NULL: not yet in any */
+    struct program_hold **holds; /* by place; NULL: it could not be taken */
+    size_t hold_count, hold_room;
+    struct program_ranks ranks;
+    bool is_gone;     /* the program is; it was read for the last time */
+    bool is_bad;      /* from some point on it was no board: what was read before counts */
+    bool is_silent;   /* somebody else writes its samples */
+};
+
+/* The reader's errors: AGAIN, it is being made; CORRUPT; others. Nothing is taken yet. */
+enum err program_board_open(struct program_board *board, const char *path);
+
+/* Reads it, and puts what is new into the table. root: of /proc. Takes the table's lock. jobs NULL: all is the node's. */
+void program_board_take(struct program_board *board, struct program_table *table, const struct program_jobs *jobs,
+                        const char *root);
+
+/* The program leaves: what it counted stays. Takes the table's lock. */
+void program_board_close(struct program_board *board, struct program_table *table);
+
+#endif

@@ -1,0 +1,281 @@
+/* Names come from inotify; when it has lost some, and every minute, the folder is looked through. */
+#include "programs/program_boards.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "programs/board_folder.h"
+#include "programs/program_board.h"
+#include "sample/board_claim.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LOOK_NS (60 * NS_PER_S)
+#define TRIES 20u /* ticks that one may take to be made */
+#define HASH_ROOM 4096u
+
+/* One that was found. */
+struct found {
+    struct program_board board;
+    struct board_folder *folder;
+    bool is_open, is_done; /* done: to be forgotten after its last samples */
+    unsigned tries;
+    uint64_t hash;
+    struct found *next, *next_in_hash;
+    char name[];
+};
+
+struct program_boards {
+    struct program_boards_settings settings;
+    struct board_folder *folders; /* the first one is the folder itself */
+    struct found *list, *hash[HASH_ROOM];
+    size_t count;
+    int inotify_fd, claim_fd;
+    uint64_t looked_ns;
+    bool must_look;
+};
+
+static uint64_t hash_of(const struct board_folder *folder, const char *name)
+{
+    return program_table_hash(bytes_of(name)) ^ (uint64_t)(uintptr_t)folder;
+}
+
+static void add(struct program_boards *boards, struct board_folder *folder, const char *name)
+{
+    uint64_t hash = hash_of(folder, name);
+    struct found **slot = &boards->hash[hash % HASH_ROOM];
+    if (strncmp(name, BOARD_PREFIX, strlen(BOARD_PREFIX)) != 0)
+        return;
+    for (const struct found *found = *slot; found; found = found->next_in_hash)
+        if (found->folder == folder && strcmp(found->name, name) == 0)
+            return;
+    struct found *found = calloc(1, sizeof *found + strlen(name) + 1);
+    if (!found)
+        return;
+    memcpy(found->name, name, strlen(name) + 1);
+    found->hash = hash;
+    found->folder = folder;
+    folder->boards++;
+    found->next = boards->list;
+    boards->list = found;
+    found->next_in_hash = *slot;
+    *slot = found;
+    boards->count++;
+}
+
+static void forget(struct program_boards *boards, struct found *found)
+{
+    struct found **at = &boards->hash[found->hash % HASH_ROOM];
+    while (*at != found)
+        at = &(*at)->next_in_hash;
+    *at = found->next_in_hash;
+    if (found->is_open)
+        program_board_close(&found->board, boards->settings.table);
+    found->folder->boards--;
+    boards->count--;
+    free(found);
+}
+
+static void look_through(struct program_boards *boards, struct board_folder *folder);
+
+static void add_folder(struct program_boards *boards, const char *path, const char *name)
+{
+    struct board_folder *folder = boards->folders;
+    while (folder && strcmp(folder->path, path) != 0)
+        folder = folder->next;
+    if (folder || board_folder_open(&folder, path, name, boards->inotify_fd))
+        return;
+    struct board_folder **at = &boards->folders;
+    while (*at)
+        at = &(*at)->next;
+    *at = folder;
+    look_through(boards, folder);
+}
+
+/* A board, or in the agent's folder the folder of a run. */
+static void meet(struct program_boards *boards, struct board_folder *folder, const char *name)
+{
+    char path[BOARD_FOLDER_PATH_MAX];
+    if (boards->settings.is_run || folder != boards->folders
+        || strncmp(name, BOARD_RUN_PREFIX, strlen(BOARD_RUN_PREFIX)) != 0)
+        add(boards, folder, name);
+    else if ((size_t)snprintf(path, sizeof path, "%s/%s", folder->path, name) < sizeof path)
+        add_folder(boards, path, name);
+}
+
+static void look_through(struct program_boards *boards, struct board_folder *folder)
+{
+    DIR *dir = opendir(folder->path);
+    if (!dir)
+        return;
+    for (struct dirent *entry; (entry = readdir(dir));)
+        meet(boards, folder, entry->d_name);
+    closedir(dir);
+}
+
+static void take_event(struct program_boards *boards, const struct inotify_event *event)
+{
+    struct board_folder *folder = boards->folders;
+    boards->must_look |= (event->mask & IN_Q_OVERFLOW) != 0;
+    while (folder && folder->watch != event->wd)
+        folder = folder->next;
+    if (folder && event->len)
+        meet(boards, folder, event->name);
+}
+
+static void take_events(struct program_boards *boards)
+{
+    _Alignas(struct inotify_event) char events[16384];
+    ssize_t got;
+    while (boards->inotify_fd >= 0 && (got = read(boards->inotify_fd, events, sizeof events)) > 0)
+        for (ssize_t at = 0; at < got;) {
+            const struct inotify_event *event = (const void *)(events + at);
+            take_event(boards, event);
+            at += (ssize_t)(sizeof *event + event->len);
+        }
+}
+
+static void look(struct program_boards *boards)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    take_events(boards);
+    if (!boards->must_look && boards->inotify_fd >= 0 && now_ns - boards->looked_ns < LOOK_NS)
+        return;
+    boards->must_look = false;
+    boards->looked_ns = now_ns;
+    for (struct board_folder *folder = boards->folders; folder; folder = folder->next)
+        look_through(boards, folder);
+}
+
+enum err program_boards_open(struct program_boards **boards, const struct program_boards_settings *settings)
+{
+    struct program_boards *new = *boards = calloc(1, sizeof *new);
+    if (!new)
+        return NOMEM;
+    new->settings = *settings;
+    new->claim_fd = -1;
+    new->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    enum err err = settings->is_run ? OK : board_claim(settings->folder, &new->claim_fd);
+    if (!err)
+        err = board_folder_open(&new->folders, settings->folder, NULL, new->inotify_fd);
+    new->must_look = true;
+    if (err)
+        program_boards_close(boards);
+    return err;
+}
+
+void program_boards_close(struct program_boards **boards)
+{
+    struct program_boards *old = *boards;
+    if (!old)
+        return;
+    for (struct found *found = old->list, *next; found; found = next) {
+        next = found->next;
+        forget(old, found);
+    }
+    while (old->folders)
+        board_folder_close(&old->folders, -1);
+    if (old->inotify_fd >= 0)
+        close(old->inotify_fd);
+    if (old->claim_fd >= 0)
+        close(old->claim_fd);
+    free(old);
+    *boards = NULL;
+}
+
+/* False: it is to be forgotten. */
+static bool open_found(struct program_boards *boards, struct found *found)
+{
+    char path[BOARD_FOLDER_PATH_MAX];
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", found->folder->path, found->name) >= sizeof path)
+        return false;
+    enum err err = program_board_open(&found->board, path);
+    found->is_open = !err;
+    found->board.is_silent = found->folder->is_run;
+    if (err == AGAIN)
+        return ++found->tries < TRIES;
+    if (err == CORRUPT) {
+        program_table_lock(boards->settings.table);
+        boards->settings.table->figures.bad_boards++;
+        program_table_unlock(boards->settings.table);
+    }
+    return !err;
+}
+
+/* A run reads the boards of its folder itself, and removes them. */
+static void finish(struct program_boards *boards, struct found *found)
+{
+    found->is_done = true;
+    if (!found->folder->is_run)
+        board_folder_remove(found->folder, found->name, board_reader_facts(found->board.reader)->inode, boards->claim_fd);
+}
+
+static void tick_one(struct program_boards *boards, struct found *found)
+{
+    const struct program_boards_settings *settings = &boards->settings;
+    if (found->is_done)
+        return;
+    if (!found->is_open && !open_found(boards, found)) {
+        found->is_done = true;
+        return;
+    }
+    if (!found->is_open)
+        return;
+    program_board_take(&found->board, settings->table, settings->jobs, settings->root);
+    if (found->board.is_gone)
+        finish(boards, found);
+}
+
+/* Folders of runs that are over, once nothing is read in them any more. */
+static void sweep_folders(struct program_boards *boards)
+{
+    for (struct board_folder **at = &boards->folders->next; *at;)
+        if ((*at)->boards == 0 && board_folder_is_over(*at))
+            board_folder_close(at, boards->inotify_fd);
+        else
+            at = &(*at)->next;
+}
+
+void program_boards_tick(struct program_boards *boards)
+{
+    look(boards);
+    for (struct found *found = boards->list; found; found = found->next)
+        tick_one(boards, found);
+    sweep_folders(boards);
+    if (boards->claim_fd >= 0)
+        board_claim_touch(boards->claim_fd);
+}
+
+void program_boards_sample(struct program_boards *boards, struct batch *batch, uint64_t time_ns)
+{
+    for (struct found *found = boards->list; found; found = found->next) {
+        const struct program_scope *scope = found->is_open ? found->board.scope : NULL;
+        if (!scope || found->board.is_silent || (scope->kind == PROGRAM_JOB && !scope->is_known))
+            continue;
+        program_ranks_sample(&found->board.ranks, batch, time_ns, scope->job);
+    }
+}
+
+void program_boards_forget(struct program_boards *boards)
+{
+    for (struct found **at = &boards->list; *at;) {
+        struct found *found = *at;
+        if (!found->is_done) {
+            at = &found->next;
+            continue;
+        }
+        *at = found->next;
+        forget(boards, found);
+    }
+}
+
+size_t program_boards_count(const struct program_boards *boards)
+{
+    return boards->count;
+}

@@ -1,0 +1,296 @@
+/* A program adds to the cell of its job, and through it to those of its user and of the node. */
+#include "programs/program_cells.h"
+
+#include "base/clock.h"
+#include "programs/program_alias.h"
+#include "sink/metrics_label.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SUFFIX_MAX 4096
+
+static size_t place_of(const char *id, uint32_t uid)
+{
+    return (program_table_hash(bytes_of(id)) ^ uid * 2654435761u) % PROGRAM_SCOPES_HASH;
+}
+
+static struct program_scope *find(const struct program_table *table, enum program_scope_kind kind, const char *id, uint32_t uid)
+{
+    struct program_scope *scope = table->scope_hash[place_of(id, uid)];
+    while (scope && !(scope->kind == kind && scope->uid == uid && (!id || strcmp(scope->job, id) == 0)))
+        scope = scope->next_in_hash;
+    return scope;
+}
+
+static struct program_scope *make(struct program_table *table, enum program_scope_kind kind, const char *id, uint32_t uid)
+{
+    struct program_scope *scope = calloc(1, sizeof *scope);
+    if (!scope)
+        return NULL;
+    *scope = (struct program_scope){ .kind = kind, .uid = uid, .job = id ? strdup(id) : NULL, .next = table->scopes };
+    if (id && !scope->job) {
+        free(scope);
+        return NULL;
+    }
+    buf_init(&scope->suffix, SUFFIX_MAX);
+    scope->left_ns = clock_monotonic_ns();
+    table->scopes = scope;
+    struct program_scope **slot = &table->scope_hash[place_of(id, uid)];
+    scope->next_in_hash = *slot;
+    *slot = scope;
+    program_scope_name(table, scope);
+    return scope;
+}
+
+struct program_scope *program_scope_user(struct program_table *table, uint32_t uid)
+{
+    if (!table->by_user)
+        return &table->node;
+    struct program_scope *scope = find(table, PROGRAM_USER, NULL, uid);
+    return scope ? scope : make(table, PROGRAM_USER, NULL, uid);
+}
+
+struct program_scope *program_scope_find(const struct program_table *table, const char *id, uint32_t uid)
+{
+    return find(table, PROGRAM_JOB, id, uid);
+}
+
+struct program_scope *program_scope_job(struct program_table *table, const char *id, uint32_t uid)
+{
+    struct program_scope *scope = find(table, PROGRAM_JOB, id, uid);
+    return scope ? scope : make(table, PROGRAM_JOB, id, uid);
+}
+
+void program_scope_join(struct program_scope *scope) { scope->programs++; }
+
+void program_scope_leave(struct program_scope *scope)
+{
+    scope->programs--;
+    scope->left_ns = clock_monotonic_ns();
+}
+
+void program_scope_name(struct program_table *table, struct program_scope *scope)
+{
+    struct buf labels;
+    char number[16];
+    buf_init(&labels, SUFFIX_MAX);
+    metrics_label_add(&labels, true, "host", table->host);
+    if (scope->job)
+        metrics_label_add(&labels, false, "job", scope->job);
+    snprintf(number, sizeof number, "%u", scope->uid);
+    if (scope->kind == PROGRAM_USER || *scope->user)
+        metrics_label_add(&labels, false, "user", *scope->user ? scope->user : number);
+    buf_add_text(&labels, "} ");
+    buf_reset(&scope->suffix);
+    if (labels.size)
+        buf_add(&scope->suffix, labels.data + 1, labels.size - 1); /* a metric's own labels begin the braces */
+    buf_clear(&labels);
+}
+
+static void unlink_cell(struct program_cell *cell)
+{
+    if (cell->previous)
+        cell->previous->next = cell->next;
+    else
+        cell->metric->cells = cell->next;
+    if (cell->next)
+        cell->next->previous = cell->previous;
+    cell->metric->cell_count--;
+}
+
+static void drop_dirty(struct program_table *table, const struct program_scope *scope)
+{
+    for (struct program_cell **at = &table->dirty; *at;)
+        if ((*at)->scope == scope)
+            *at = (*at)->next_dirty;
+        else
+            at = &(*at)->next_dirty;
+}
+
+void program_scope_drop(struct program_table *table, struct program_scope *scope)
+{
+    struct program_scope **at = &table->scopes;
+    while (*at != scope)
+        at = &(*at)->next;
+    *at = scope->next;
+    for (at = &table->scope_hash[place_of(scope->job, scope->uid)]; *at != scope;)
+        at = &(*at)->next_in_hash;
+    *at = scope->next_in_hash;
+    drop_dirty(table, scope);
+    for (struct program_cell *cell = scope->cells, *next; cell; cell = next) {
+        next = cell->next_in_scope;
+        unlink_cell(cell);
+        free(cell->aliases);
+        free(cell->buckets);
+        free(cell);
+    }
+    buf_clear(&scope->suffix);
+    free(scope->job);
+    free(scope);
+}
+
+/* A user's table that is not parted by users has jobs straight below the node. */
+static struct program_cell *above(struct program_table *table, struct program_metric *metric, struct program_scope *scope)
+{
+    struct program_scope *user = scope->kind == PROGRAM_JOB ? program_scope_user(table, scope->uid) : &table->node;
+    return user ? program_cell_of(table, metric, user) : NULL;
+}
+
+static enum err make_aliases(struct program_table *table, struct program_cell *cell)
+{
+    struct program_metric *metrics[PROGRAM_ALIASES_MAX];
+    size_t count = program_alias_metrics(table, cell->metric, metrics), made = 0;
+    if (!count)
+        return OK;
+    struct program_cell **list = calloc(count + 1, sizeof *list);
+    for (size_t i = 0; list && i < count; i++) {
+        struct program_cell *alias = program_cell_of(table, metrics[i], cell->scope);
+        if (alias)
+            list[made++] = alias;
+    }
+    cell->aliases = list;
+    return list ? OK : NOMEM;
+}
+
+enum err program_cell_init(struct program_table *table, struct program_cell *cell, struct program_metric *metric,
+                           struct program_scope *scope)
+{
+    cell->metric = metric;
+    cell->scope = scope;
+    cell->shared.cell = cell;
+    if (metric->kind == PROGRAM_HISTOGRAM) {
+        cell->buckets = calloc(metric->bound_count + 1, sizeof *cell->buckets);
+        return cell->buckets ? OK : NOMEM;
+    }
+    if (metric->kind == PROGRAM_COUNTER)
+        cell->changed_ns = clock_realtime_ns(); /* it stands at 0, which is known */
+    return make_aliases(table, cell);
+}
+
+/* In the shorter of the two lists: there are many jobs, or a job has many metrics, seldom both. */
+static struct program_cell *find_cell(const struct program_metric *metric, const struct program_scope *scope)
+{
+    struct program_cell *cell = metric->cell_count < scope->cell_count ? metric->cells : scope->cells;
+    if (metric->cell_count < scope->cell_count)
+        while (cell && cell->scope != scope)
+            cell = cell->next;
+    else
+        while (cell && cell->metric != metric)
+            cell = cell->next_in_scope;
+    return cell;
+}
+
+struct program_cell *program_cell_of(struct program_table *table, struct program_metric *metric, struct program_scope *scope)
+{
+    if (scope->kind == PROGRAM_NODE)
+        return &metric->node;
+    struct program_cell *cell = find_cell(metric, scope);
+    if (cell)
+        return cell;
+    struct program_cell *up = above(table, metric, scope);
+    cell = up ? calloc(1, sizeof *cell) : NULL;
+    if (!cell)
+        return NULL;
+    cell->up = up;
+    if (program_cell_init(table, cell, metric, scope)) {
+        free(cell);
+        return NULL;
+    }
+    cell->next = metric->cells;
+    if (cell->next)
+        cell->next->previous = cell;
+    metric->cells = cell;
+    cell->next_in_scope = scope->cells;
+    scope->cells = cell;
+    scope->cell_count++;
+    metric->cell_count++;
+    return cell;
+}
+
+static void touch(struct program_table *table, struct program_cell *cell, uint64_t now_ns)
+{
+    cell->changed_ns = now_ns;
+    if (cell->is_dirty)
+        return;
+    cell->is_dirty = true;
+    cell->next_dirty = table->dirty;
+    table->dirty = cell;
+}
+
+bool program_cell_add(struct program_table *table, struct program_cell *cell, double increment, uint64_t now_ns)
+{
+    if (!isfinite(increment))
+        return false;
+    for (struct program_cell **alias = cell->aliases; alias && *alias; alias++)
+        program_cell_add(table, *alias, increment, now_ns);
+    for (; cell; cell = cell->up) {
+        cell->total += increment;
+        touch(table, cell, now_ns);
+    }
+    return true;
+}
+
+void program_cell_observe(struct program_table *table, struct program_cell *cell, const double *buckets, double sum,
+                          uint64_t now_ns)
+{
+    for (; cell; cell = cell->up) {
+        for (size_t i = 0; i <= cell->metric->bound_count; i++)
+            cell->buckets[i] += buckets[i];
+        cell->total += isfinite(sum) ? sum : 0;
+        touch(table, cell, now_ns);
+    }
+}
+
+void program_hold_join(struct program_hold *hold, struct program_cell *cell)
+{
+    struct program_metric *metric = cell->metric;
+    hold->cell = cell;
+    hold->previous = NULL;
+    hold->next = metric->holds;
+    if (hold->next)
+        hold->next->previous = hold;
+    metric->holds = hold;
+}
+
+static void touch_all(struct program_table *table, struct program_cell *cell, uint64_t now_ns)
+{
+    cell->metric->is_unsettled = true;
+    for (; cell; cell = cell->up)
+        touch(table, cell, now_ns);
+}
+
+void program_hold_set(struct program_table *table, struct program_hold *hold, double value, uint64_t now_ns)
+{
+    if (hold->is_set && (hold->value == value || (isnan(value) && isnan(hold->value))))
+        return;
+    hold->is_set = true;
+    hold->value = value;
+    touch_all(table, hold->cell, now_ns);
+}
+
+void program_hold_leave(struct program_table *table, struct program_hold *hold, uint64_t now_ns)
+{
+    if (hold->previous)
+        hold->previous->next = hold->next;
+    else
+        hold->cell->metric->holds = hold->next;
+    if (hold->next)
+        hold->next->previous = hold->previous;
+    if (hold->is_set) {
+        program_gauge_add(&hold->cell->left, hold->value);
+        touch_all(table, hold->cell, now_ns);
+    }
+    hold->is_set = false;
+}
+
+/* What is no number is in the sum, and so in the mean; the least and the greatest are those of the numbers. */
+void program_gauge_add(struct program_gauge *gauge, double value)
+{
+    bool is_first = gauge->programs++ == 0;
+    gauge->sum = is_first ? value : gauge->sum + value;
+    gauge->min = is_first ? value : fmin(gauge->min, value);
+    gauge->max = is_first ? value : fmax(gauge->max, value);
+}

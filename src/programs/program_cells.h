@@ -1,0 +1,45 @@
+/* Scopes (the node, users, jobs) and the values in them. For those who put values into program_table.c; all under its lock. */
+#ifndef SONDE_PROGRAMS_PROGRAM_CELLS_H
+#define SONDE_PROGRAMS_PROGRAM_CELLS_H
+
+#include "programs/program_table.h"
+
+/* Finds or makes. NULL: no memory. A user's is the node's own where the table does not part them. */
+struct program_scope *program_scope_user(struct program_table *table, uint32_t uid);
+struct program_scope *program_scope_job(struct program_table *table, const char *id, uint32_t uid);
+
+/* The job of this id that is there; NULL: none. */
+struct program_scope *program_scope_find(const struct program_table *table, const char *id, uint32_t uid);
+
+/* A program comes, a program goes. */
+void program_scope_join(struct program_scope *scope);
+void program_scope_leave(struct program_scope *scope);
+
+/* Makes its labels anew: its user's name is known now. */
+void program_scope_name(struct program_table *table, struct program_scope *scope);
+
+/* Frees it with all its values; no program may be in it. What it counted stays in what includes it. */
+void program_scope_drop(struct program_table *table, struct program_scope *scope);
+
+/* Finds or makes the cell of metric in scope. NULL: no memory. */
+struct program_cell *program_cell_of(struct program_table *table, struct program_metric *metric, struct program_scope *scope);
+
+/* For program_table.c and program_cells.c: a zeroed cell gets its aliases and what it needs to count. NOMEM. */
+enum err program_cell_init(struct program_table *table, struct program_cell *cell, struct program_metric *metric,
+                           struct program_scope *scope);
+
+/* What a counter has grown by. What is no number, or infinite, is refused: it would spoil the sum for ever. False: it was. */
+bool program_cell_add(struct program_table *table, struct program_cell *cell, double increment, uint64_t now_ns);
+
+/* New observations of a histogram: the metric's bound_count + 1 buckets, and their sum. */
+void program_cell_observe(struct program_table *table, struct program_cell *cell, const double *buckets, double sum,
+                          uint64_t now_ns);
+
+/* A gauge of a live program. Zeroed before. */
+void program_hold_join(struct program_hold *hold, struct program_cell *cell);
+void program_hold_set(struct program_table *table, struct program_hold *hold, double value, uint64_t now_ns);
+void program_hold_leave(struct program_table *table, struct program_hold *hold, uint64_t now_ns); /* not freed */
+
+void program_gauge_add(struct program_gauge *gauge, double value);
+
+#endif

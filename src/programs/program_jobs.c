@@ -1,0 +1,156 @@
+/* A cgroup is the kernel's word; a variable in the environment is the program's, which counts for jobs of its own user. */
+#include "programs/program_jobs.h"
+
+#include "base/file.h"
+#include "base/scan.h"
+#include "job/source.h"
+#include "programs/program_cells.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CGROUP_TEXT_MAX 16384
+
+struct program_job {
+    char id[ID_MAX], other_id[ID_MAX], user[PROGRAM_USER_MAX];
+    uint32_t uid;
+    struct program_job *next;
+};
+
+void program_jobs_clear(struct program_jobs *jobs)
+{
+    for (struct program_job *job = jobs->list, *next; job; job = next) {
+        next = job->next;
+        free(job);
+    }
+    jobs->list = NULL;
+}
+
+static struct program_job **find(struct program_jobs *jobs, const char *id)
+{
+    struct program_job **at = &jobs->list;
+    while (*at && strcmp((*at)->id, id) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+static const struct program_job *find_any(const struct program_jobs *jobs, const char *id)
+{
+    const struct program_job *job = jobs->list;
+    while (job && strcmp(job->id, id) != 0 && !(*job->other_id && strcmp(job->other_id, id) == 0))
+        job = job->next;
+    return job;
+}
+
+static void rename_scope(struct program_table *table, const struct program_job *job, bool is_known)
+{
+    struct program_scope *scope = program_scope_find(table, job->id, job->uid);
+    if (!scope)
+        return;
+    scope->is_known = is_known;
+    snprintf(scope->user, sizeof scope->user, "%s", job->user);
+    program_scope_name(table, scope);
+}
+
+void program_jobs_event(struct program_jobs *jobs, struct program_table *table, const struct job *job, enum job_event event)
+{
+    struct program_job **at = find(jobs, job->id), *known = *at;
+    if (event == JOB_END && known) {
+        rename_scope(table, known, false);
+        *at = known->next;
+        free(known);
+    }
+    if (event == JOB_END)
+        return;
+    if (!known) {
+        known = calloc(1, sizeof *known);
+        if (!known)
+            return;
+        known->next = jobs->list;
+        jobs->list = known;
+    }
+    known->uid = job->uid;
+    snprintf(known->id, sizeof known->id, "%s", job->id);
+    snprintf(known->other_id, sizeof known->other_id, "%s", job->other_id);
+    snprintf(known->user, sizeof known->user, "%s", job->user);
+    rename_scope(table, known, true);
+}
+
+/* The first folder on the way that is a job. */
+static bool job_on_way(const char *path, size_t size, struct source_facts *facts)
+{
+    char part[FILE_PATH_MAX];
+    const struct job_source *source;
+    if (size >= sizeof part)
+        return false;
+    for (size_t i = 1; i <= size; i++) {
+        if (i < size && path[i] != '/')
+            continue;
+        memcpy(part, path, i);
+        part[i] = '\0';
+        if (source_place(part, &source, facts) == PLACE_JOB)
+            return true;
+    }
+    return false;
+}
+
+/* "4:memory:/slurm/uid_0/job_4711/step_0", "0::/…" */
+static const struct program_job *job_by_cgroup(const struct program_jobs *jobs, pid_t pid)
+{
+    char path[64], text[CGROUP_TEXT_MAX];
+    snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
+    if (pid <= 0 || file_read(jobs->root, path, text, sizeof text, NULL))
+        return NULL;
+    for (const char *line = text; line && *line; line = scan_next_line(line)) {
+        const char *colon = strchr(line, ':'), *at = colon ? strchr(colon + 1, ':') : NULL;
+        struct source_facts facts = { 0 };
+        if (!at || !job_on_way(at + 1, strcspn(at + 1, "\n"), &facts))
+            continue;
+        const struct program_job *job = find_any(jobs, facts.id);
+        if (job)
+            return job;
+    }
+    return NULL;
+}
+
+/* Tau appends the step: "4711-0". */
+static const struct program_job *job_by_name(const struct program_jobs *jobs, const char *name)
+{
+    char id[ID_MAX];
+    const struct program_job *job = find_any(jobs, name);
+    const char *dash = strrchr(name, '-');
+    if (job || !dash || (size_t)(dash - name) >= sizeof id)
+        return job;
+    memcpy(id, name, (size_t)(dash - name));
+    id[dash - name] = '\0';
+    return find_any(jobs, id);
+}
+
+static struct program_scope *scope_of(struct program_table *table, const struct program_job *job)
+{
+    struct program_scope *scope = program_scope_job(table, job->id, job->uid);
+    if (scope && !scope->is_known)
+        rename_scope(table, job, true);
+    return scope;
+}
+
+struct program_scope *program_jobs_scope(const struct program_jobs *jobs, struct program_table *table,
+                                         const struct program_claim *claim, bool *refused)
+{
+    *refused = false;
+    const struct program_job *job = jobs->list ? job_by_cgroup(jobs, claim->pid) : NULL;
+    if (job)
+        return scope_of(table, job);
+    job = *claim->job ? job_by_name(jobs, claim->job) : NULL;
+    if (job && (job->uid == claim->uid || claim->uid == 0))
+        return scope_of(table, job);
+    *refused = job != NULL;
+    return *claim->job && !job ? program_scope_job(table, claim->job, claim->uid) : program_scope_user(table, claim->uid);
+}
+
+struct program_scope *program_jobs_named(const struct program_jobs *jobs, struct program_table *table, const char *id)
+{
+    const struct program_job *job = find_any(jobs, id);
+    return job ? scope_of(table, job) : NULL;
+}

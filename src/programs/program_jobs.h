@@ -1,0 +1,36 @@
+/* Whose job a program may speak for: the jobs that the agent knows, copied so that the gateway's thread can ask, and what the
+ * kernel says of a process. Under the lock of the table of programs. */
+#ifndef SONDE_PROGRAMS_PROGRAM_JOBS_H
+#define SONDE_PROGRAMS_PROGRAM_JOBS_H
+
+#include "model/job.h"
+#include "programs/program_table.h"
+
+#include <sys/types.h>
+
+struct program_jobs {
+    const char *root; /* borrowed; "" is this machine */
+    struct program_job *list;
+};
+
+void program_jobs_clear(struct program_jobs *jobs);
+
+/* What happened to a job of this node. */
+void program_jobs_event(struct program_jobs *jobs, struct program_table *table, const struct job *job, enum job_event event);
+
+/* A process that speaks. */
+struct program_claim {
+    pid_t pid;           /* 0: not known, or gone */
+    uint32_t uid;        /* of the process, or the owner of its board: as the kernel says */
+    const char *job;     /* that it says it is in; "": none */
+};
+
+/* The scope in which it counts: the job whose cgroup it is in; else the job that it names, if that is its user's or nobody
+ * else's; else its user, or the node. *refused: it named another user's job. NULL: no memory. */
+struct program_scope *program_jobs_scope(const struct program_jobs *jobs, struct program_table *table,
+                                         const struct program_claim *claim, bool *refused);
+
+/* The scope of a job of this node; NULL: none of this name runs, or no memory. */
+struct program_scope *program_jobs_named(const struct program_jobs *jobs, struct program_table *table, const char *id);
+
+#endif

@@ -1,0 +1,26 @@
+/* Names of what programs count, "x_total{a=\"b\"}", in the one form in which they are kept: whatever bytes a program sends, two
+ * spellings of one series are one, and none can break the page on which it is shown. From tau_server.c and program_boards.c
+ * to program_table.c. */
+#ifndef SONDE_PROGRAMS_PROGRAM_NAME_H
+#define SONDE_PROGRAMS_PROGRAM_NAME_H
+
+#include "base/buf.h"
+
+#define PROGRAM_NAME_MAX 16384u /* bytes; longer names are refused */
+#define PROGRAM_LABELS_MAX 64u
+
+struct program_name {
+    struct buf text;  /* base, or base{labels sorted by name, values escaped} */
+    struct buf page;  /* base{labels, — as on /metrics, up to where our own labels follow */
+    size_t base_size; /* in text */
+    size_t page_base; /* in page: there "program_" may stand before it */
+};
+
+void program_name_init(struct program_name *name);
+void program_name_clear(struct program_name *name);
+
+/* Brings raw into the form. What is no name of Prometheus becomes one: its bad characters turn to '_', and the whole of raw
+ * stands in the label program_name. USAGE: it is empty; FULL: it is too long. */
+enum err program_name_parse(struct program_name *name, struct bytes raw);
+
+#endif

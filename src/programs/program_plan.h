@@ -1,0 +1,32 @@
+/* Section [programs] of the agent's configuration. */
+#ifndef SONDE_PROGRAMS_PROGRAM_PLAN_H
+#define SONDE_PROGRAMS_PROGRAM_PLAN_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PROGRAM_PLAN_NONE "none" /* as boards and tau: do not */
+
+struct program_plan {
+    bool is_off;
+    char *boards;         /* the folder; "none"; NULL: /dev/shm */
+    char *tau;            /* a path, "none"; NULL: the usual place */
+    bool has_tau_names;   /* in /metrics */
+    uint64_t metrics_max; /* 0: the usual number */
+    char *profiles;       /* a folder for tau's profiles of jobs; NULL: none are written */
+    bool is_worker;       /* another node merges them */
+};
+
+void program_plan_clear(struct program_plan *plan);
+enum err program_plan_copy(struct program_plan *copy, const struct program_plan *plan);
+bool program_plan_equal(const struct program_plan *a, const struct program_plan *b);
+
+/* enabled, boards, tau, tau_names, metrics, profiles, merge_profiles. USAGE: why says what is wrong. */
+enum err program_plan_set(struct program_plan *plan, const char *key, const char *value, struct buf *why);
+
+/* Writes the section as the configuration has it. */
+void program_plan_write(struct buf *out, const struct program_plan *plan);
+
+#endif

@@ -1,0 +1,16 @@
+/* The profile of a job for tau's tools: all that its programs have told, when the last of them has gone. From the table of
+ * programs to tau_profiles.c. */
+#ifndef SONDE_PROGRAMS_PROGRAM_PROFILE_H
+#define SONDE_PROGRAMS_PROGRAM_PROFILE_H
+
+#include "programs/program_table.h"
+#include "programs/tau_profiles.h"
+
+/* Of a job that is about to be dropped; under the table's lock. profiles NULL: nothing. */
+void program_profile_put(struct tau_profiles *profiles, const struct program_scope *scope);
+
+/* At the end of the agent, of every job that no program is in: those of others are still read by whoever comes next. table NULL:
+ * nothing. */
+void program_profile_put_all(struct tau_profiles *profiles, struct program_table *table);
+
+#endif

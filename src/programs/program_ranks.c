@@ -1,0 +1,200 @@
+/* A metric of the board is met by its name once; from then on its place says which number of which row it is. */
+#include "programs/program_ranks.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIELD_BITS 8u
+#define ROWS_MAX (1u << 20)
+#define WHAT_MAX 128
+
+static const struct field {
+    const char *name, *label;
+    bool is_peer, is_time;
+    size_t value;
+} fields[] = {
+    { "mpi_calls_total", "function", false, false, MPI_CALLS },
+    { "mpi_seconds_total", "function", false, true, MPI_TIME },
+    { "mpi_sent_bytes_total", "function", false, false, MPI_BYTES_OUT },
+    { "mpi_received_bytes_total", "function", false, false, MPI_BYTES_IN },
+    { "mpi_wait_seconds_total", "function", false, true, MPI_WAIT },
+    { "mpi_small_messages_total", "function", false, false, MPI_SMALL },
+    { "mpi_life_seconds_total", "", false, true, MPI_LIFE },
+    { "mpi_peer_messages_total", "to", true, false, MPI_PEER_MESSAGES },
+    { "mpi_peer_bytes_total", "to", true, false, MPI_PEER_BYTES },
+};
+
+void program_ranks_clear(struct program_ranks *ranks)
+{
+    for (size_t i = 0; i < ranks->count; i++) {
+        free(ranks->rows[i]->what);
+        free(ranks->rows[i]->instance);
+        free(ranks->rows[i]);
+    }
+    free(ranks->rows);
+    free(ranks->places);
+    *ranks = (struct program_ranks){ 0 };
+}
+
+static struct program_rank_row *add_row(struct program_ranks *ranks, bool is_peer, const char *what)
+{
+    if (ranks->count == ranks->room) {
+        size_t room = ranks->room ? ranks->room * 2 : 64;
+        struct program_rank_row **rows = room <= ROWS_MAX ? realloc(ranks->rows, room * sizeof(void *)) : NULL;
+        if (!rows)
+            return NULL;
+        ranks->rows = rows;
+        ranks->room = room;
+    }
+    struct program_rank_row *row = calloc(1, sizeof *row);
+    if (!row || !(row->what = strdup(what))) {
+        free(row);
+        return NULL;
+    }
+    row->is_peer = is_peer;
+    ranks->rows[ranks->count++] = row;
+    return row;
+}
+
+/* Metrics of one function stand beside one another on a board, so that the search from behind is short. */
+static size_t row_of(struct program_ranks *ranks, bool is_peer, const char *what)
+{
+    if (!ranks->count && !add_row(ranks, false, ""))
+        return 0;
+    if (!*what)
+        return 0;
+    for (size_t i = ranks->count; i > 1; i--)
+        if (ranks->rows[i - 1]->is_peer == is_peer && strcmp(ranks->rows[i - 1]->what, what) == 0)
+            return i - 1;
+    return add_row(ranks, is_peer, what) ? ranks->count - 1 : 0;
+}
+
+/* The value of the one label; false: it is another, or none. */
+static bool label_value(struct bytes labels, const char *label, char what[WHAT_MAX])
+{
+    size_t name = strlen(label);
+    what[0] = '\0';
+    if (!*label)
+        return labels.size == 0;
+    if (labels.size < name + 4 || memcmp(labels.data, label, name) != 0 || memcmp(labels.data + name, "=\"", 2) != 0
+        || labels.data[labels.size - 1] != '"')
+        return false;
+    size_t size = labels.size - name - 3;
+    if (size >= WHAT_MAX || memchr(labels.data + name + 2, '"', size) || memchr(labels.data + name + 2, '\\', size)
+        || memchr(labels.data + name + 2, '\0', size))
+        return false;
+    memcpy(what, labels.data + name + 2, size);
+    what[size] = '\0';
+    return true;
+}
+
+static uint32_t meet(struct program_ranks *ranks, const struct board_value *value)
+{
+    char what[WHAT_MAX];
+    for (size_t i = 0; value->kind == BOARD_COUNTER && i < sizeof fields / sizeof *fields; i++) {
+        if (!bytes_equal(value->name, bytes_of(fields[i].name)) || !label_value(value->labels, fields[i].label, what))
+            continue;
+        size_t row = row_of(ranks, fields[i].is_peer, what);
+        return row || !*what ? (uint32_t)(row << FIELD_BITS | (i + 1)) : 0;
+    }
+    return 0;
+}
+
+static bool remember(struct program_ranks *ranks, const struct board_value *value)
+{
+    if (ranks->place_count == ranks->place_room) {
+        size_t room = ranks->place_room ? ranks->place_room * 2 : 64;
+        uint32_t *places = realloc(ranks->places, room * sizeof *places);
+        if (!places)
+            return false;
+        ranks->places = places;
+        ranks->place_room = room;
+    }
+    ranks->places[ranks->place_count++] = meet(ranks, value);
+    return true;
+}
+
+static void set(struct program_rank_row *row, size_t at, uint64_t value)
+{
+    row->is_changed |= !row->known[at] || row->values[at] != value;
+    row->known[at] = 1;
+    row->values[at] = value;
+}
+
+static uint64_t number_of(const struct board_value *value, bool is_time)
+{
+    double number = is_time ? value->f64 * 1e9 : value->f64;
+    if (!is_time && value->is_integer)
+        return value->u64;
+    return number >= 0 && number < 1.8e19 ? (uint64_t)number : 0;
+}
+
+void program_ranks_take(struct program_ranks *ranks, size_t place, const struct board_value *value)
+{
+    if (place == ranks->place_count && !remember(ranks, value))
+        return;
+    uint32_t met = place < ranks->place_count ? ranks->places[place] : 0;
+    if (!met)
+        return;
+    const struct field *field = &fields[(met & ((1u << FIELD_BITS) - 1)) - 1];
+    struct program_rank_row *row = ranks->rows[met >> FIELD_BITS];
+    uint64_t number = number_of(value, field->is_time), before = row->values[field->value];
+    bool is_rounding = field->is_time && (number > before ? number - before : before - number) <= before / 1000000;
+    if ((number || row->known[field->value]) && !is_rounding)
+        set(row, field->value, number);
+}
+
+static void name_rows(struct program_ranks *ranks)
+{
+    char instance[WHAT_MAX + 16];
+    for (size_t i = 0; i < ranks->count; i++) {
+        struct program_rank_row *row = ranks->rows[i];
+        if (row->instance)
+            continue;
+        snprintf(instance, sizeof instance, row->is_peer ? "%d>%s" : "%d/%s", ranks->rank, row->what);
+        row->instance = strdup(instance);
+    }
+}
+
+void program_ranks_settle(struct program_ranks *ranks, const struct board_facts *facts, bool is_gone)
+{
+    uint64_t sums[MPI_LIFE] = { 0 };
+    ranks->rank = facts->rank;
+    if (!ranks->count || ranks->rank < 0)
+        return;
+    if (!is_gone || !ranks->end_ns)
+        ranks->end_ns = clock_realtime_ns();
+    ranks->begin_ns = facts->realtime_ns;
+    struct program_rank_row *whole = ranks->rows[0];
+    for (size_t i = 1; i < ranks->count; i++)
+        for (size_t k = 0; !ranks->rows[i]->is_peer && k < MPI_LIFE; k++)
+            sums[k] += ranks->rows[i]->values[k];
+    for (size_t k = 0; k < MPI_LIFE; k++)
+        set(whole, k, sums[k]);
+    bool has_life = false;
+    for (size_t i = 0; i < ranks->place_count && !has_life; i++)
+        has_life = ranks->places[i] && fields[(ranks->places[i] & 0xffu) - 1].value == MPI_LIFE
+                   && !fields[(ranks->places[i] & 0xffu) - 1].is_peer;
+    if (!has_life && ranks->end_ns > ranks->begin_ns)
+        set(whole, MPI_LIFE, ranks->end_ns - ranks->begin_ns);
+    name_rows(ranks);
+}
+
+void program_ranks_sample(struct program_ranks *ranks, struct batch *batch, uint64_t time_ns, const char *job)
+{
+    for (size_t i = 0; ranks->rank >= 0 && i < ranks->count; i++) {
+        struct program_rank_row *row = ranks->rows[i];
+        const struct set *of = row->is_peer ? &mpi_peer_set : &mpi_set;
+        struct sample *sample = row->is_changed && row->instance ? batch_add(batch, of, time_ns, row->instance) : NULL;
+        if (!sample)
+            continue;
+        sample->job = job;
+        for (size_t k = 0; k < of->size; k++)
+            if (row->known[k])
+                sample_set_u64(sample, k, row->values[k]);
+        row->is_changed = false;
+    }
+}

@@ -1,0 +1,324 @@
+/* Metrics and families by name. Hash tables with chains, doubled as they fill; nothing of it is freed before the end, since
+ * names come again: what could grow is bounded by the maximum of metrics. */
+#include "programs/program_table.h"
+
+#include "programs/program_cells.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_ROOM 1024u
+
+uint64_t program_table_hash(struct bytes text)
+{
+    uint64_t hash = 14695981039346656037ull;
+    for (size_t i = 0; i < text.size; i++)
+        hash = (hash ^ (uint8_t)text.data[i]) * 1099511628211ull;
+    return hash;
+}
+
+enum err program_table_open(struct program_table **table, const struct program_table_settings *settings)
+{
+    struct program_table *new = *table = calloc(1, sizeof *new);
+    if (!new)
+        return NOMEM;
+    pthread_mutex_init(&new->lock, NULL);
+    program_name_init(&new->name);
+    new->metrics_max = settings->metrics_max ? settings->metrics_max : PROGRAM_METRICS_MAX;
+    new->by_user = settings->by_user;
+    new->family_room = new->hash_room = HASH_ROOM;
+    new->host = strdup(settings->host ? settings->host : "");
+    new->family_hash = calloc(new->family_room, sizeof(void *));
+    new->metric_hash = calloc(new->hash_room, sizeof(void *));
+    buf_init(&new->node.suffix, PROGRAM_NAME_MAX);
+    if (!new->host || !new->family_hash || !new->metric_hash) {
+        program_table_close(table);
+        return NOMEM;
+    }
+    program_scope_name(new, &new->node);
+    return OK;
+}
+
+static void free_metric(struct program_metric *metric)
+{
+    free(metric->node.aliases);
+    free(metric->node.buckets);
+    free(metric->parts[0]);
+    free(metric->parts[1]);
+    free(metric);
+}
+
+void program_table_close(struct program_table **table)
+{
+    struct program_table *old = *table;
+    if (!old)
+        return;
+    while (old->scopes)
+        program_scope_drop(old, old->scopes);
+    for (size_t i = 0; i < old->figures.metrics; i++)
+        free_metric(old->metrics[i]);
+    for (struct program_family *family = old->families, *next; family; family = next) {
+        next = family->next;
+        free(family);
+    }
+    free(old->metrics);
+    free(old->metric_hash);
+    free(old->family_hash);
+    free(old->host);
+    buf_clear(&old->node.suffix);
+    program_name_clear(&old->name);
+    pthread_mutex_destroy(&old->lock);
+    free(old);
+    *table = NULL;
+}
+
+void program_table_lock(struct program_table *table) { pthread_mutex_lock(&table->lock); }
+
+void program_table_unlock(struct program_table *table) { pthread_mutex_unlock(&table->lock); }
+
+static struct program_metric *find_exact(const struct program_table *table, struct bytes name, uint64_t hash)
+{
+    struct program_metric *metric = table->metric_hash[hash & (table->hash_room - 1)];
+    while (metric && !(metric->hash == hash && bytes_equal((struct bytes){ metric->name, metric->name_size }, name)))
+        metric = metric->next_in_hash;
+    return metric;
+}
+
+struct program_metric *program_table_find(struct program_table *table, struct bytes raw)
+{
+    struct program_metric *metric = find_exact(table, raw, program_table_hash(raw));
+    if (metric || program_name_parse(&table->name, raw))
+        return metric;
+    struct bytes name = { table->name.text.data, table->name.text.size };
+    return find_exact(table, name, program_table_hash(name));
+}
+
+struct program_family *program_table_family(const struct program_table *table, struct bytes page_name)
+{
+    uint64_t hash = program_table_hash(page_name);
+    struct program_family *family = table->family_hash[hash & (table->family_room - 1)];
+    while (family && !(family->hash == hash && family->size == page_name.size
+                       && memcmp(family->name, page_name.data, page_name.size) == 0))
+        family = family->next_in_hash;
+    return family;
+}
+
+static bool grow_families(struct program_table *table)
+{
+    size_t room = table->family_room ? table->family_room * 2 : HASH_ROOM;
+    struct program_family **hash = calloc(room, sizeof(void *));
+    if (!hash)
+        return false;
+    for (struct program_family *family = table->families; family; family = family->next) {
+        family->next_in_hash = hash[family->hash & (room - 1)];
+        hash[family->hash & (room - 1)] = family;
+    }
+    free(table->family_hash);
+    table->family_hash = hash;
+    table->family_room = room;
+    return true;
+}
+
+static struct program_family *make_family(struct program_table *table, struct bytes name, enum program_kind kind)
+{
+    if (table->figures.families == table->family_room && !grow_families(table))
+        return NULL;
+    struct program_family *family = calloc(1, sizeof *family + name.size + 1);
+    if (!family)
+        return NULL;
+    memcpy(family->name, name.data, name.size);
+    family->size = name.size;
+    family->kind = kind;
+    family->hash = program_table_hash(name);
+    struct program_family **slot = &table->family_hash[family->hash & (table->family_room - 1)];
+    family->next_in_hash = *slot;
+    *slot = family;
+    if (table->last_family)
+        table->last_family->next = family;
+    else
+        table->families = family;
+    table->last_family = family;
+    table->figures.families++;
+    return family;
+}
+
+/* A family has one kind. What has its name and another kind stands in one beside it: "x" and "x_gauge". */
+static struct program_family *family_of(struct program_table *table, struct buf *page, size_t *base, enum program_kind kind)
+{
+    static const char *const kinds[] = { "_counter", "_gauge", "_histogram" };
+    struct program_family *family = program_table_family(table, (struct bytes){ page->data, *base });
+    while (family && family->kind != kind) {
+        size_t more = strlen(kinds[kind]), rest = page->size - *base;
+        if (!buf_reserve(page, more))
+            return NULL;
+        memmove(page->data + *base + more, page->data + *base, rest);
+        memcpy(page->data + *base, kinds[kind], more);
+        page->size += more;
+        *base += more;
+        family = program_table_family(table, (struct bytes){ page->data, *base });
+    }
+    return family ? family : make_family(table, (struct bytes){ page->data, *base }, kind);
+}
+
+static bool grow_metrics(struct program_table *table)
+{
+    size_t count = table->figures.metrics;
+    if (count == table->metric_room) {
+        size_t room = table->metric_room ? table->metric_room * 2 : HASH_ROOM;
+        struct program_metric **list = realloc(table->metrics, room * sizeof *list);
+        if (!list)
+            return false;
+        table->metrics = list;
+        table->metric_room = room;
+    }
+    if (count < table->hash_room)
+        return true;
+    size_t room = table->hash_room ? table->hash_room * 2 : HASH_ROOM;
+    struct program_metric **hash = calloc(room, sizeof(void *));
+    if (!hash)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        struct program_metric **slot = &hash[table->metrics[i]->hash & (room - 1)];
+        table->metrics[i]->next_in_hash = *slot;
+        *slot = table->metrics[i];
+    }
+    free(table->metric_hash);
+    table->metric_hash = hash;
+    table->hash_room = room;
+    return true;
+}
+
+static char *put(char **at, struct bytes text)
+{
+    char *begin = *at;
+    if (text.size)
+        memcpy(begin, text.data, text.size);
+    begin[text.size] = '\0';
+    *at += text.size + 1;
+    return begin;
+}
+
+/* All its texts in one piece of memory, the name first: it is what a message is compared with. */
+static struct program_metric *make_metric(const struct program_description *description, const struct program_name *name)
+{
+    size_t bounds = description->kind == PROGRAM_HISTOGRAM ? description->bound_count : 0;
+    size_t texts = name->text.size + name->page.size + description->doc.size + description->unit.size + 4;
+    size_t aligned = (sizeof(struct program_metric) + texts + sizeof(double) - 1) / sizeof(double) * sizeof(double);
+    struct program_metric *metric = calloc(1, aligned + bounds * sizeof(double));
+    if (!metric)
+        return NULL;
+    char *at = metric->name;
+    put(&at, (struct bytes){ name->text.data, name->text.size });
+    metric->page = put(&at, (struct bytes){ name->page.data, name->page.size });
+    metric->doc = put(&at, description->doc);
+    metric->unit = put(&at, description->unit);
+    metric->name_size = name->text.size;
+    metric->base_size = name->base_size;
+    metric->page_size = name->page.size;
+    metric->page_base = name->page_base;
+    metric->kind = description->kind;
+    metric->is_alias = description->is_alias;
+    metric->bound_count = bounds;
+    if (bounds) {
+        double *list = (double *)(void *)((char *)metric + aligned);
+        memcpy(list, description->bounds, bounds * sizeof *list);
+        metric->bounds = list;
+    }
+    return metric;
+}
+
+/* "Total seconds spent for MPI_Send" and "… MPI_Recv" leave "Total seconds spent for": true of both. */
+static void agree_on_doc(struct program_family *family, const struct program_metric *metric)
+{
+    size_t size = 0;
+    if (!family->doc) {
+        family->doc = metric->doc;
+        family->doc_size = strlen(metric->doc);
+        return;
+    }
+    while (size < family->doc_size && metric->doc[size] == family->doc[size])
+        size++;
+    if (size == family->doc_size && (!metric->doc[size] || metric->doc[size] == ' '))
+        return;
+    while (size && family->doc[size] != ' ')
+        size--;
+    family->doc_size = size;
+}
+
+static void link_metric(struct program_table *table, struct program_metric *metric, struct program_family *family)
+{
+    metric->family = family;
+    metric->index = table->figures.metrics;
+    table->metrics[table->figures.metrics++] = metric;
+    metric->hash = program_table_hash((struct bytes){ metric->name, metric->name_size });
+    struct program_metric **slot = &table->metric_hash[metric->hash & (table->hash_room - 1)];
+    metric->next_in_hash = *slot;
+    *slot = metric;
+    if (family->last)
+        family->last->next_in_family = metric;
+    else
+        family->first = metric;
+    family->last = metric;
+    family->has_told |= !metric->is_alias;
+    agree_on_doc(family, metric);
+}
+
+static enum err add_metric(struct program_table *table, const struct program_description *description,
+                           struct program_metric **metric)
+{
+    struct program_name *name = &table->name;
+    if (table->figures.metrics >= table->metrics_max)
+        return FULL;
+    struct program_family *family = family_of(table, &name->page, &name->page_base, description->kind);
+    struct program_metric *new = family && grow_metrics(table) ? make_metric(description, name) : NULL;
+    if (!new)
+        return NOMEM;
+    link_metric(table, new, family);
+    *metric = new;
+    return program_cell_init(table, &new->node, new, &table->node);
+}
+
+static bool is_same(const struct program_metric *metric, const struct program_description *description)
+{
+    if (metric->kind != description->kind || metric->kind != PROGRAM_HISTOGRAM)
+        return metric->kind == description->kind;
+    return metric->bound_count == description->bound_count
+           && memcmp(metric->bounds, description->bounds, metric->bound_count * sizeof *metric->bounds) == 0;
+}
+
+enum err program_table_metric(struct program_table *table, const struct program_description *description,
+                              struct program_metric **metric)
+{
+    enum err err = description->bound_count > PROGRAM_BOUNDS_MAX ? USAGE : program_name_parse(&table->name, description->name);
+    *metric = NULL;
+    if (!err) {
+        struct bytes name = { table->name.text.data, table->name.text.size };
+        *metric = find_exact(table, name, program_table_hash(name));
+        if (!*metric)
+            err = add_metric(table, description, metric);
+        else if (!is_same(*metric, description))
+            err = USAGE;
+    }
+    table->figures.refused += err == USAGE;
+    table->figures.left_out += err == FULL;
+    if (err || description->is_alias)
+        return err;
+    (*metric)->is_alias = false;
+    (*metric)->family->has_told = true;
+    return OK;
+}
+
+/* A program that has left is no longer among the holds. */
+void program_table_settle(struct program_metric *metric)
+{
+    if (!metric->is_unsettled)
+        return;
+    metric->is_unsettled = false;
+    metric->node.gauge.programs = 0;
+    for (struct program_cell *cell = metric->cells; cell; cell = cell->next)
+        cell->gauge.programs = 0;
+    for (const struct program_hold *hold = metric->holds; hold; hold = hold->next)
+        for (struct program_cell *cell = hold->is_set ? hold->cell : NULL; cell; cell = cell->up)
+            program_gauge_add(&cell->gauge, hold->value);
+}

@@ -1,0 +1,168 @@
+/* What programs tell of themselves, summed: over the node, over each job and, where an agent serves many users, over each of
+ * them. tau_server.c (a thread of its own) and program_boards.c put in what they hear; program_page.c shows it,
+ * program_samples.c writes it. Whoever looks or changes holds the lock.
+ *
+ * A metric belongs to a family, which is kept in one piece because Prometheus wants it so; no page is ever sorted. */
+#ifndef SONDE_PROGRAMS_PROGRAM_TABLE_H
+#define SONDE_PROGRAMS_PROGRAM_TABLE_H
+
+#include "programs/program_name.h"
+#include "wire/tau.h"
+
+#include <pthread.h>
+
+#define PROGRAM_METRICS_MAX 250000u /* unless told otherwise */
+#define PROGRAM_USER_MAX 64
+#define PROGRAM_BOUNDS_MAX 512u
+#define PROGRAM_SCOPES_HASH 1024u
+
+enum program_kind { PROGRAM_COUNTER, PROGRAM_GAUGE, PROGRAM_HISTOGRAM };
+
+/* A gauge over the programs that are alive and have set it; programs 0: nobody has. */
+struct program_gauge {
+    double sum, min, max;
+    uint64_t programs;
+};
+
+/* What one program has told of one metric. */
+struct program_hold {
+    struct program_cell *cell;
+    double value;     /* of a gauge; of a counter that is told as a whole, what it stood at last */
+    double *buckets;  /* likewise */
+    bool is_set;
+    struct program_hold *next, *previous; /* of the gauge */
+};
+
+/* The value of one metric in one scope. */
+struct program_cell {
+    struct program_metric *metric;
+    struct program_scope *scope;
+    struct program_cell *up;        /* what includes it: the user's, the node's; NULL: it is the node's */
+    double total;                   /* of a counter; of a histogram the sum */
+    uint64_t changed_ns;            /* CLOCK_REALTIME; 0: nobody has ever set it */
+    struct program_cell **aliases;  /* that count what it counts, NULL ends the list; NULL: none */
+    uint64_t sampled_ns;            /* when a sample of several cells was made at this one */
+    bool is_dirty;                  /* changed since the samples were taken last */
+    struct program_cell *next_dirty;
+    struct program_cell *next, *previous;             /* of the metric; the node's is none of these */
+    struct program_cell *next_in_scope;
+    struct program_gauge gauge;     /* valid after program_table_settle */
+    struct program_gauge left;      /* over programs that have gone: what each had set last, for the profile of a job */
+    struct program_hold shared;     /* of all who add to a counter, and need to remember nothing */
+    double *buckets;                /* of a histogram: how many fell into each, the last one above all bounds */
+};
+
+struct program_metric {
+    struct program_family *family;
+    struct program_metric *next_in_family, *next_in_hash;
+    uint64_t hash;
+    size_t index;                     /* in the table's list */
+    enum program_kind kind;
+    bool is_alias;                    /* only served under this name too, nobody has told it */
+    bool is_unsettled;                /* its gauge cells are to be summed anew */
+    struct program_cell node, *cells; /* the node's; those of other scopes */
+    size_t cell_count;                /* of the latter */
+    struct program_hold *holds;       /* of a gauge */
+    const double *bounds;             /* of a histogram */
+    size_t bound_count;
+    const char *doc, *unit;
+    char *parts[2];                   /* names of its samples, where they are others than its own; NULL: not needed yet */
+    const char *page;                 /* base{labels, */
+    size_t name_size, base_size, page_size, page_base;
+    char name[];                      /* base{labels}, then the other texts */
+};
+
+struct program_family {
+    struct program_family *next, *next_in_hash;
+    uint64_t hash;
+    enum program_kind kind;
+    struct program_metric *first, *last;
+    size_t size;
+    bool has_told;  /* a metric that is more than an alias */
+    const char *doc; /* of its metrics, as far as they agree: the first's, cut */
+    size_t doc_size;
+    char name[];    /* as on the page */
+};
+
+enum program_scope_kind { PROGRAM_NODE, PROGRAM_USER, PROGRAM_JOB };
+
+/* Over what a cell sums. */
+struct program_scope {
+    enum program_scope_kind kind;
+    char *job;                  /* its id; NULL: it is none */
+    uint32_t uid;               /* of a job or user */
+    char user[PROGRAM_USER_MAX]; /* "": not known (yet) */
+    size_t programs;            /* that are alive in it */
+    uint64_t left_ns;           /* CLOCK_MONOTONIC: when the last program left */
+    bool is_known;              /* the agent knows the job; a job that only its programs name goes with them */
+    bool has_tau;               /* tau is set: what a program of tau has told of the job */
+    struct tau_job tau;
+    struct program_cell *cells; /* not of the node */
+    size_t cell_count;
+    struct buf suffix;          /* host="n1",job="4711",user="ada"}_, _ being a blank */
+    struct program_scope *next, *next_in_hash;
+};
+
+/* What a metric is, as a program tells it. */
+struct program_description {
+    struct bytes name; /* with its labels */
+    struct bytes doc, unit;
+    enum program_kind kind;
+    const double *bounds;
+    size_t bound_count;
+    bool is_alias;
+};
+
+struct program_figures {
+    size_t metrics, families, connections, boards;
+    uint64_t messages, left_out, refused, bad_boards; /* left_out: metrics that were more than the maximum */
+};
+
+struct program_table_settings {
+    const char *host;   /* copied */
+    size_t metrics_max; /* 0: PROGRAM_METRICS_MAX */
+    bool by_user;       /* several users' programs come here */
+};
+
+struct program_table {
+    pthread_mutex_t lock;
+    char *host;
+    size_t metrics_max;
+    bool by_user;
+    struct program_scope node, *scopes;
+    struct program_scope *scope_hash[PROGRAM_SCOPES_HASH];
+    struct program_family *families, *last_family;
+    struct program_family **family_hash;
+    size_t family_room;
+    struct program_metric **metrics; /* in the order of their coming */
+    size_t metric_room;
+    struct program_metric **metric_hash;
+    size_t hash_room;
+    struct program_cell *dirty;
+    struct program_name name;        /* for parsing */
+    struct program_figures figures;
+};
+
+enum err program_table_open(struct program_table **table, const struct program_table_settings *settings);
+void program_table_close(struct program_table **table);
+
+void program_table_lock(struct program_table *table);
+void program_table_unlock(struct program_table *table);
+
+/* The metric, made when it is new. USAGE: it is of another kind, or its name is empty; FULL: there are too many, or the name
+ * is too long (both counted); NOMEM. */
+enum err program_table_metric(struct program_table *table, const struct program_description *description,
+                              struct program_metric **metric);
+
+/* NULL: there is none of this name, in whatever spelling. */
+struct program_metric *program_table_find(struct program_table *table, struct bytes raw);
+
+/* The family of this name on the page; NULL: none. */
+struct program_family *program_table_family(const struct program_table *table, struct bytes page_name);
+
+/* Sums the gauges of a metric over its live programs, where something has changed. */
+void program_table_settle(struct program_metric *metric);
+
+uint64_t program_table_hash(struct bytes text);
+
+#endif

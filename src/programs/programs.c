@@ -1,0 +1,294 @@
+/* Opens the parts and keeps them; scopes that nobody is in any more are dropped here, by the agent's own thread alone, so that
+ * what samples point at stays while they are written. */
+#include "programs/programs.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "job/users.h"
+#include "model/board.h"
+#include "programs/program_boards.h"
+#include "programs/program_calls.h"
+#include "programs/program_cells.h"
+#include "programs/program_json.h"
+#include "programs/program_page.h"
+#include "programs/program_profile.h"
+#include "programs/program_samples.h"
+#include "programs/tau_server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WHY_MAX 1024
+#define LINGER_NS (2 * NS_PER_S) /* a job that only its programs name stays so long without any */
+#define RETRY_NS (5 * NS_PER_S)
+
+struct programs {
+    struct program_plan plan;
+    struct programs_context context;
+    struct program_table *table;
+    struct program_jobs jobs;
+    struct tau_gateway gateway;
+    struct tau_server *tau; /* NULL: there is none */
+    struct tau_profiles *profiles; /* NULL: nobody wants them */
+    struct program_boards *boards; /* NULL: they are not read */
+    bool tau_is_taken, boards_are_taken; /* by another agent, which may be one that was killed and is not quite gone */
+    uint64_t tried_ns;
+    struct batch batch;
+    struct users users;
+};
+
+/* Nobody asked for the usual place: that it cannot be had is no reason not to run. */
+static enum err open_tau(struct programs *programs)
+{
+    char usual[TAU_PATH_MAX];
+    struct buf why;
+    const char *path = programs->plan.tau;
+    if (path && strcmp(path, PROGRAM_PLAN_NONE) == 0)
+        return OK;
+    tau_server_usual_path(usual, geteuid());
+    buf_init(&why, WHY_MAX);
+    enum err err = tau_server_open(&programs->tau, path ? path : usual, &programs->gateway, &why);
+    bool was_taken = programs->tau_is_taken;
+    programs->tau_is_taken = err == AGAIN && !path;
+    if (err && path)
+        log_error("%s", buf_text(&why));
+    else if (err && err != AGAIN)
+        log_warn("%s", buf_text(&why));
+    else if (err && !was_taken)
+        log_info("%s", buf_text(&why));
+    buf_clear(&why);
+    return path ? err : OK;
+}
+
+static enum err open_profiles(struct programs *programs)
+{
+    const struct tau_profiles_settings settings = { programs->plan.profiles, programs->plan.is_worker };
+    if (!settings.folder)
+        return OK;
+    enum err err = tau_profiles_open(&programs->profiles, &settings);
+    if (err)
+        log_error("cannot write profiles of jobs to %s: %s", settings.folder, err_text(err));
+    return err;
+}
+
+/* Without them the rest works. */
+static enum err open_boards(struct programs *programs)
+{
+    const char *folder = programs->plan.boards ? programs->plan.boards : BOARD_FOLDER;
+    if (strcmp(folder, PROGRAM_PLAN_NONE) == 0)
+        return OK;
+    struct program_boards_settings settings = {
+        .folder = folder, .root = programs->context.root, .table = programs->table, .jobs = &programs->jobs,
+    };
+    enum err err = program_boards_open(&programs->boards, &settings);
+    bool was_taken = programs->boards_are_taken;
+    programs->boards_are_taken = err == AGAIN;
+    if (err == AGAIN && !was_taken)
+        log_info("boards of programs in %s are not read as long as another agent reads them", folder);
+    else if (err && err != AGAIN)
+        log_warn("boards of programs in %s are not read: %s. Set another folder with boards in [programs], or none.", folder,
+                 err == DENIED ? "it, or a file " BOARD_CLAIM " in it, is another user's" : err_text(err));
+    return err == NOMEM ? err : OK;
+}
+
+static enum err make(struct programs **programs, const struct programs_context *context)
+{
+    struct programs *new = *programs = calloc(1, sizeof *new);
+    struct program_table_settings settings = { .host = context->host, .by_user = geteuid() == 0 };
+    if (!new)
+        return NOMEM;
+    new->context = *context;
+    new->jobs.root = context->root;
+    new->plan.is_off = true; /* nothing is open yet */
+    batch_init(&new->batch);
+    users_init(&new->users, context->root);
+    enum err err = program_table_open(&new->table, &settings);
+    new->gateway = (struct tau_gateway){ new->table, &new->jobs };
+    if (err)
+        programs_close(programs);
+    return err;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* plan is what was before. */
+static enum err open_parts(struct programs *programs, const struct program_plan *before)
+{
+    const struct program_plan *plan = &programs->plan;
+    enum err err = OK, failed;
+    if (before->is_off || !is_same(before->profiles, plan->profiles) || before->is_worker != plan->is_worker) {
+        tau_profiles_close(&programs->profiles);
+        err = open_profiles(programs);
+    }
+    if (before->is_off || !is_same(before->boards, plan->boards)) {
+        program_boards_close(&programs->boards);
+        programs->boards_are_taken = false;
+        failed = open_boards(programs);
+        err = err ? err : failed;
+    }
+    if (before->is_off || !is_same(before->tau, plan->tau)) {
+        tau_server_close(&programs->tau);
+        programs->tau_is_taken = false;
+        failed = open_tau(programs);
+        err = err ? err : failed;
+    }
+    return err;
+}
+
+enum err programs_apply(struct programs **programs, const struct program_plan *plan, const struct programs_context *context)
+{
+    struct program_plan before;
+    if (plan->is_off) {
+        programs_close(programs);
+        return OK;
+    }
+    enum err err = *programs ? OK : make(programs, context);
+    if (err)
+        return err;
+    struct programs *now = *programs;
+    before = now->plan;
+    err = program_plan_copy(&now->plan, plan);
+    program_table_lock(now->table);
+    now->table->metrics_max = plan->metrics_max ? plan->metrics_max : PROGRAM_METRICS_MAX;
+    program_table_unlock(now->table);
+    if (!err)
+        err = open_parts(now, &before);
+    program_plan_clear(&before);
+    return err;
+}
+
+/* Boards are read, and what has changed goes out. */
+static void speak(struct programs *programs)
+{
+    uint64_t time_ns = clock_realtime_ns();
+    batch_reset(&programs->batch);
+    programs->batch.host = programs->context.host;
+    if (programs->boards) {
+        program_boards_tick(programs->boards);
+        program_boards_sample(programs->boards, &programs->batch, time_ns);
+    }
+    program_samples_add(programs->table, &programs->batch, time_ns);
+    if (programs->batch.count && programs->context.out)
+        programs->context.out(programs->context.out_context, &programs->batch);
+    batch_reset(&programs->batch);
+    if (programs->boards)
+        program_boards_forget(programs->boards);
+}
+
+void programs_close(struct programs **programs)
+{
+    struct programs *old = *programs;
+    if (!old)
+        return;
+    if (old->table)
+        speak(old); /* what there is to tell since the last time */
+    tau_server_close(&old->tau);
+    if (old->table)
+        program_profile_put_all(old->profiles, old->table);
+    tau_profiles_close(&old->profiles);
+    program_boards_close(&old->boards);
+    batch_clear(&old->batch);
+    program_jobs_clear(&old->jobs);
+    program_table_close(&old->table);
+    program_plan_clear(&old->plan);
+    users_clear(&old->users);
+    free(old);
+    *programs = NULL;
+}
+
+void programs_metrics(struct programs *programs, struct buf *out, int format, uint32_t viewer)
+{
+    struct program_page page = { (enum metrics_format)format, viewer, programs ? programs->plan.has_tau_names : false };
+    if (programs)
+        program_page_write(out, programs->table, &page);
+}
+
+enum err programs_json(struct programs *programs, struct buf *out, struct bytes query, uint32_t viewer)
+{
+    if (programs)
+        return program_json_write(out, programs->table, query, viewer);
+    buf_add_text(out, "{\"error\": \"this agent does not listen to programs: enabled = no in [programs]\"}\n");
+    return ABSENT;
+}
+
+/* Thousands of jobs may end at once, few of which have programs that speak. */
+static bool has_told(struct programs *programs, const struct job *job)
+{
+    program_table_lock(programs->table);
+    const struct program_scope *scope = program_scope_find(programs->table, job->id, job->uid);
+    program_table_unlock(programs->table);
+    return scope != NULL;
+}
+
+void programs_job(struct programs *programs, const struct job *job, enum job_event event)
+{
+    if (!programs)
+        return;
+    if (event == JOB_END && has_told(programs, job))
+        speak(programs);
+    program_table_lock(programs->table);
+    program_jobs_event(&programs->jobs, programs->table, job, event);
+    program_table_unlock(programs->table);
+}
+
+void programs_sensed(struct programs *programs, const struct job *ending, const struct batch *batch)
+{
+    if (!programs)
+        return;
+    program_table_lock(programs->table);
+    program_calls_take(programs->table, &programs->jobs, ending, batch);
+    program_table_unlock(programs->table);
+}
+
+static void name_user(struct programs *programs, struct program_scope *scope)
+{
+    bool later = false;
+    const char *name = users_name(&programs->users, scope->uid, &later);
+    if (!*name)
+        return;
+    snprintf(scope->user, sizeof scope->user, "%s", name);
+    program_scope_name(programs->table, scope);
+}
+
+static void drop_left(struct programs *programs)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    program_table_lock(programs->table);
+    for (struct program_scope *scope = programs->table->scopes, *next; scope; scope = next) {
+        next = scope->next;
+        if (!*scope->user)
+            name_user(programs, scope);
+        if (scope->kind == PROGRAM_JOB && !scope->is_known && !scope->programs && now_ns - scope->left_ns > LINGER_NS) {
+            program_profile_put(programs->profiles, scope);
+            program_scope_drop(programs->table, scope);
+        }
+    }
+    program_table_unlock(programs->table);
+}
+
+/* What another agent had is ours as soon as that one is gone. */
+static void retry(struct programs *programs)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    if (now_ns - programs->tried_ns < RETRY_NS)
+        return;
+    programs->tried_ns = now_ns;
+    if (programs->boards_are_taken)
+        open_boards(programs);
+    if (programs->tau_is_taken)
+        open_tau(programs);
+}
+
+void programs_tend(struct programs *programs)
+{
+    if (!programs)
+        return;
+    retry(programs);
+    speak(programs);
+    drop_left(programs);
+}

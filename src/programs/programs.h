@@ -1,0 +1,38 @@
+/* What the agent has to do with programs that speak: the table, tau's socket, boards, what goes out of it. Called by agent.c,
+ * asked by serve.c. */
+#ifndef SONDE_PROGRAMS_PROGRAMS_H
+#define SONDE_PROGRAMS_PROGRAMS_H
+
+#include "model/batch.h"
+#include "programs/program_plan.h"
+#include "programs/program_table.h"
+
+struct programs;
+
+struct programs_context {
+    const char *root, *host;     /* borrowed */
+    void (*out)(void *context, const struct batch *batch); /* takes samples */
+    void *out_context;
+};
+
+/* As the plan says, at first and whenever it changes: what did not change goes on. Whatever does not work is told, and the rest
+ * works; the error is of a path that somebody asked for and that cannot be had, or NOMEM. *programs is NULL at first, and where
+ * the plan has none of it. */
+enum err programs_apply(struct programs **programs, const struct program_plan *plan, const struct programs_context *context);
+void programs_close(struct programs **programs);
+
+/* For /metrics and /programs. Harmless with NULL. viewer, format: as in program_page.h. */
+void programs_metrics(struct programs *programs, struct buf *out, int format, uint32_t viewer);
+enum err programs_json(struct programs *programs, struct buf *out, struct bytes query, uint32_t viewer);
+
+/* A job came, changed or ended. Harmless with NULL. */
+void programs_job(struct programs *programs, const struct job *job, enum job_event event);
+
+/* Samples of the sensors: the system calls among them are served under tau's names. Harmless with NULL. ending: a job
+ * whose last these are; NULL: none. */
+void programs_sensed(struct programs *programs, const struct job *ending, const struct batch *batch);
+
+/* Once a second: reads boards, hands over the samples of what has changed, forgets what has gone. Harmless with NULL. */
+void programs_tend(struct programs *programs);
+
+#endif

@@ -1,0 +1,313 @@
+/* A client sends its metrics in the same order at each period, so that the next name is nearly always the neighbour of the
+ * last: one comparison finds it. */
+#include "programs/tau_connection.h"
+
+#include "base/clock.h"
+#include "programs/program_cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ORDER_MAX (1u << 20) /* metrics of one program */
+
+static struct program_metric *metric_of(const struct program_hold *hold) { return hold->cell->metric; }
+
+/* --- the order --- */
+
+static void order_clear(struct tau_order *order)
+{
+    free(order->items);
+    free(order->map);
+    *order = (struct tau_order){ 0 };
+}
+
+static size_t map_start(const struct tau_order *order, const struct program_metric *metric)
+{
+    return (metric->index * 0x9e3779b97f4a7c15ull >> 20) & (order->map_room - 1);
+}
+
+static void map_put(struct tau_order *order, size_t item)
+{
+    size_t at = map_start(order, metric_of(order->items[item]));
+    while (order->map[at])
+        at = (at + 1) & (order->map_room - 1);
+    order->map[at] = (uint32_t)item + 1;
+}
+
+static bool map_make(struct tau_order *order)
+{
+    size_t room = 64;
+    while (room < order->count * 4)
+        room *= 2;
+    free(order->map);
+    order->map = calloc(room, sizeof *order->map);
+    order->map_room = order->map ? room : 0;
+    for (size_t i = 0; order->map && i < order->count; i++)
+        map_put(order, i);
+    return order->map != NULL;
+}
+
+/* Its place; order->count: it is not among them. */
+static size_t order_find(struct tau_order *order, const struct program_metric *metric)
+{
+    if (!order->map && !map_make(order))
+        return order->count;
+    for (size_t at = map_start(order, metric); order->map[at]; at = (at + 1) & (order->map_room - 1))
+        if (metric_of(order->items[order->map[at] - 1]) == metric)
+            return order->map[at] - 1;
+    return order->count;
+}
+
+static enum err order_add(struct tau_order *order, struct program_hold *hold)
+{
+    if (order->count == order->room) {
+        size_t room = order->room ? order->room * 2 : 16;
+        struct program_hold **items = room <= ORDER_MAX ? realloc(order->items, room * sizeof(void *)) : NULL;
+        if (!items)
+            return NOMEM;
+        order->items = items;
+        order->room = room;
+    }
+    order->items[order->count++] = hold;
+    if (order->map && order->count * 2 > order->map_room) {
+        free(order->map);
+        order->map = NULL;
+    } else if (order->map) {
+        map_put(order, order->count - 1);
+    }
+    return OK;
+}
+
+static size_t neighbour(const struct tau_order *order, bool is_down)
+{
+    if (is_down)
+        return order->at == 0 ? order->count - 1 : order->at - 1;
+    return order->at + 1 >= order->count ? 0 : order->at + 1;
+}
+
+static bool is_named(const struct tau_order *order, size_t at, const char *name)
+{
+    const struct program_metric *metric = metric_of(order->items[at]);
+    return metric->name_size < TAU_TEXT_MAX && memcmp(metric->name, name, metric->name_size + 1) == 0;
+}
+
+/* The neighbour in the direction that was right last, or in the other one. */
+static bool order_guess(struct tau_order *order, const char *name)
+{
+    if (!order->count)
+        return false;
+    for (int i = 0; i < 2; i++, order->is_down = !order->is_down) {
+        size_t at = neighbour(order, order->is_down);
+        if (is_named(order, at, name)) {
+            order->at = at;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- the program and its metrics --- */
+
+static enum err join(struct tau_connection *connection, struct tau_gateway *gateway, const char *job)
+{
+    struct program_claim claim = { connection->pid, connection->uid, job };
+    connection->scope = program_jobs_scope(gateway->jobs, gateway->table, &claim, &connection->was_refused);
+    if (!connection->scope)
+        return NOMEM;
+    program_scope_join(connection->scope);
+    return OK;
+}
+
+static void leave(struct tau_connection *connection, struct tau_gateway *gateway)
+{
+    uint64_t now_ns = clock_realtime_ns();
+    for (size_t i = 0; i < connection->hold_count; i++) {
+        program_hold_leave(gateway->table, connection->holds[i], now_ns);
+        free(connection->holds[i]);
+    }
+    free(connection->holds);
+    connection->holds = NULL;
+    connection->hold_count = connection->hold_room = 0;
+    order_clear(&connection->order);
+    if (connection->scope)
+        program_scope_leave(connection->scope);
+    connection->scope = NULL;
+}
+
+enum err tau_connection_open(struct tau_connection *connection, struct tau_gateway *gateway, pid_t pid, uint32_t uid)
+{
+    *connection = (struct tau_connection){ .pid = pid, .uid = uid };
+    enum err err = join(connection, gateway, "");
+    gateway->table->figures.connections += !err;
+    return err;
+}
+
+void tau_connection_close(struct tau_connection *connection, struct tau_gateway *gateway)
+{
+    gateway->table->figures.connections -= connection->scope != NULL;
+    leave(connection, gateway);
+}
+
+/* A gauge is each program's own; a counter is summed at once, so that all programs of a job share the hold of its cell. */
+static struct program_hold *make_hold(struct tau_connection *connection, struct program_cell *cell)
+{
+    if (connection->hold_count == connection->hold_room) {
+        size_t room = connection->hold_room ? connection->hold_room * 2 : 8;
+        struct program_hold **holds = realloc(connection->holds, room * sizeof(void *));
+        if (!holds)
+            return NULL;
+        connection->holds = holds;
+        connection->hold_room = room;
+    }
+    struct program_hold *hold = calloc(1, sizeof *hold);
+    if (!hold)
+        return NULL;
+    program_hold_join(hold, cell);
+    connection->holds[connection->hold_count++] = hold;
+    return hold;
+}
+
+static enum err add_metric(struct tau_connection *connection, struct tau_gateway *gateway, struct program_metric *metric)
+{
+    struct program_cell *cell = program_cell_of(gateway->table, metric, connection->scope);
+    if (!cell)
+        return NOMEM;
+    struct program_hold *hold = metric->kind == PROGRAM_GAUGE ? make_hold(connection, cell) : &cell->shared;
+    return hold ? order_add(&connection->order, hold) : NOMEM;
+}
+
+static enum err refuse(struct tau_connection *connection, const char *why)
+{
+    connection->why = why;
+    return CORRUPT;
+}
+
+static enum err take_descriptor(struct tau_connection *connection, struct tau_gateway *gateway,
+                                const struct tau_descriptor *descriptor)
+{
+    struct program_metric *metric;
+    struct bytes doc = { descriptor->doc, strnlen(descriptor->doc, TAU_TEXT_MAX) };
+    struct bytes name = { descriptor->name, strnlen(descriptor->name, TAU_TEXT_MAX) };
+    if (descriptor->type != TAU_COUNTER && descriptor->type != TAU_GAUGE)
+        return refuse(connection, "a metric of an unknown type");
+    if (name.size == TAU_TEXT_MAX || name.size == 0)
+        return refuse(connection, "a name that does not end, or is empty");
+    struct program_description description = {
+        .name = name, .doc = doc, .unit = { "", 0 }, .kind = descriptor->type == TAU_GAUGE ? PROGRAM_GAUGE : PROGRAM_COUNTER,
+    };
+    enum err err = program_table_metric(gateway->table, &description, &metric);
+    if (err == USAGE)
+        return refuse(connection, "a metric of another type than others gave it");
+    if (err)
+        return OK; /* counted; what it is told is passed over */
+    return order_find(&connection->order, metric) < connection->order.count ? OK : add_metric(connection, gateway, metric);
+}
+
+/* A name that was not foreseen. *place: order.count where the table has no room for more. */
+static enum err look_up(struct tau_connection *connection, struct tau_gateway *gateway, const char *name, size_t *place)
+{
+    struct tau_order *order = &connection->order;
+    size_t size = strnlen(name, TAU_TEXT_MAX);
+    struct program_metric *metric = size && size < TAU_TEXT_MAX
+                                    ? program_table_find(gateway->table, (struct bytes){ name, size }) : NULL;
+    *place = order->count;
+    if (!metric && size && gateway->table->figures.left_out)
+        return OK;
+    if (!metric || metric->kind == PROGRAM_HISTOGRAM)
+        return refuse(connection, "a value of a metric that nobody has described");
+    *place = order_find(order, metric);
+    return *place < order->count ? OK : add_metric(connection, gateway, metric);
+}
+
+static enum err take_value(struct tau_connection *connection, struct tau_gateway *gateway, const struct tau_event *event,
+                           uint64_t now_ns)
+{
+    struct tau_order *order = &connection->order;
+    if (!order_guess(order, event->name)) {
+        size_t place;
+        enum err err = look_up(connection, gateway, event->name, &place);
+        if (err || place >= order->count)
+            return err;
+        order->at = place;
+    }
+    struct program_hold *hold = order->items[order->at];
+    if (metric_of(hold)->kind == PROGRAM_GAUGE)
+        program_hold_set(gateway->table, hold, event->value, now_ns);
+    else if (event->value != 0 && !program_cell_add(gateway->table, hold->cell, event->value, now_ns))
+        gateway->table->figures.refused++;
+    return OK;
+}
+
+static void end_text(char *text, size_t size) { text[size - 1] = '\0'; }
+
+static enum err take_job(struct tau_connection *connection, struct tau_gateway *gateway, const char *bytes)
+{
+    struct tau_job job;
+    memcpy(&job, bytes, sizeof job);
+    end_text(job.id, sizeof job.id);
+    end_text(job.command, sizeof job.command);
+    end_text(job.nodelist, sizeof job.nodelist);
+    end_text(job.partition, sizeof job.partition);
+    end_text(job.cluster, sizeof job.cluster);
+    end_text(job.run_dir, sizeof job.run_dir);
+    leave(connection, gateway);
+    enum err err = join(connection, gateway, job.id);
+    if (err || connection->scope->kind != PROGRAM_JOB || connection->scope->has_tau)
+        return err;
+    connection->scope->has_tau = true;
+    connection->scope->tau = job;
+    return OK;
+}
+
+/* --- messages --- */
+
+static enum err ask(struct tau_connection *connection, struct tau_gateway *gateway, const struct tau_message *message)
+{
+    tau_reply_begin(&connection->reply, gateway->table, message->type, message->descriptor.name);
+    return OK;
+}
+
+static enum err take_message(struct tau_connection *connection, struct tau_gateway *gateway, const char *bytes,
+                             uint64_t now_ns)
+{
+    const struct tau_message *message = (const void *)bytes; /* aligned by the caller */
+    gateway->table->figures.messages++;
+    switch (message->type) {
+    case TAU_DESC:
+        return take_descriptor(connection, gateway, &message->descriptor);
+    case TAU_VAL:
+        return take_value(connection, gateway, &message->event, now_ns);
+    case TAU_JOB:
+        return take_job(connection, gateway, bytes + sizeof *message);
+    default:
+        return ask(connection, gateway, message);
+    }
+}
+
+/* How long the message at the beginning of bytes is; 0: it is none. */
+static size_t size_of(const char *bytes)
+{
+    int32_t type;
+    memcpy(&type, bytes, sizeof type);
+    if (type < TAU_DESC || type > TAU_JOB || bytes[offsetof(struct tau_message, canary)] != TAU_CANARY)
+        return 0;
+    return sizeof(struct tau_message) + (type == TAU_JOB ? sizeof(struct tau_job) : 0);
+}
+
+enum err tau_connection_take(struct tau_connection *connection, struct tau_gateway *gateway, struct bytes in, size_t *used)
+{
+    uint64_t now_ns = clock_realtime_ns();
+    *used = 0;
+    while (in.size - *used >= sizeof(struct tau_message) && connection->reply.type == TAU_DESC) {
+        size_t size = size_of(in.data + *used);
+        if (!size)
+            return refuse(connection, "bytes that are no message of tau");
+        if (in.size - *used < size)
+            break;
+        enum err err = take_message(connection, gateway, in.data + *used, now_ns);
+        if (err)
+            return err;
+        *used += size;
+    }
+    return OK;
+}

@@ -1,0 +1,22 @@
+/* The UNIX socket of tau_metric_proxy, kept by a thread of its own: thousands of clients, each of which may be fast, slow or
+ * mad, cost the agent's ticks nothing. Their words go through tau_connection.c into the table of programs. */
+#ifndef SONDE_PROGRAMS_TAU_SERVER_H
+#define SONDE_PROGRAMS_TAU_SERVER_H
+
+#include "programs/tau_connection.h"
+
+#define TAU_PATH_MAX 108
+
+struct tau_server;
+
+/* Where tau's clients of a user look, unless TAU_METRIC_PROXY says otherwise. */
+void tau_server_usual_path(char path[TAU_PATH_MAX], uint32_t uid);
+
+/* Listens at path and starts the thread. gateway is borrowed. AGAIN: somebody listens there already; DENIED: another user has
+ * made what is there; USAGE: the path is too long, or no socket stands there. why gets a sentence. */
+enum err tau_server_open(struct tau_server **server, const char *path, struct tau_gateway *gateway, struct buf *why);
+
+/* Ends the thread and removes the socket, if it is still ours. NULL is fine. */
+void tau_server_close(struct tau_server **server);
+
+#endif

@@ -1,0 +1,32 @@
+/* sonde attach, from start to end: takes hold of a process that runs, samples what its system calls add up to, lets go, and
+ * leaves a spool as sonde run does. */
+#ifndef SONDE_WATCH_ATTACH_H
+#define SONDE_WATCH_ATTACH_H
+
+#include "sample/syscall_counts.h"
+#include "watch/attach_target.h"
+
+struct attach_settings {
+    pid_t pid;
+    uint64_t duration_ns; /* 0: until the process ends, or a signal comes */
+    uint64_t period_ns;
+    bool timed;
+    bool wants_ptrace;    /* also where the kernel would count for us */
+    bool tells_agent;     /* on a board: attach_board.h */
+    bool shows_progress;  /* a line on stderr that is written again and again */
+    const char *name, *job_id, *tags, *out_dir; /* as in struct run_settings; NULL: as there */
+};
+
+struct attach_result {
+    struct syscall_counts counts;
+    uint64_t watched_ns;
+    bool ended;       /* the process has, not the watching of it */
+    bool recorded;    /* there is a spool */
+    char spool[4096];
+};
+
+/* Returns when it is over; signals (SIGINT, SIGTERM, SIGHUP) end it and are blocked from then on. Errors: why has what
+ * happened, and what to do. */
+enum err attach_watch(const struct attach_settings *settings, struct attach_result *result, struct buf *why);
+
+#endif

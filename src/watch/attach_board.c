@@ -1,0 +1,47 @@
+/* The names are those of the probe for system calls (probe/calls.c), which have tau's names too (program_alias.c). */
+#include "watch/attach_board.h"
+
+#include "base/clock.h"
+#include "probe/board.h"
+
+#define LABELS_ROOM 128
+
+static struct board board;
+static struct syscall_counts told;
+
+static uint64_t *slots_of(const char *name, const char *labels, const char *unit, const char *help, enum board_type type)
+{
+    return board_slots(&board, board_metric(&board, &(struct board_description){
+        .name = name, .labels = labels, .unit = unit, .help = help, .kind = BOARD_COUNTER, .type = type,
+    }));
+}
+
+static void tell_one(unsigned number, const struct syscall_count *now, const struct syscall_count *before, bool timed)
+{
+    char name[SYSCALL_NAME_ROOM], labels[LABELS_ROOM];
+    board_label(labels, 0, sizeof labels, "call", syscall_names_write(number, name));
+    board_add_u64(slots_of("syscall_calls_total", labels, "", "System calls that returned", BOARD_U64),
+                  now->calls - before->calls);
+    board_add_u64(slots_of("syscall_errors_total", labels, "", "System calls that failed", BOARD_U64),
+                  now->errors - before->errors);
+    if (syscall_names_result(number) != SYSCALL_RESULT_OTHER)
+        board_add_u64(slots_of("syscall_bytes_total", labels, "bytes", "Bytes that system calls read or wrote", BOARD_U64),
+                      now->bytes - before->bytes);
+    if (timed)
+        board_add_f64(slots_of("syscall_seconds_total", labels, "seconds", "Time in system calls", BOARD_F64),
+                      (double)(now->time_ns - before->time_ns) / (double)NS_PER_S);
+}
+
+void attach_board_tell(const struct syscall_counts *counts)
+{
+    board_open(&board, "attach");
+    for (unsigned i = 0; i < SYSCALL_NAMES_MAX; i++)
+        if (counts->of[i].calls > told.of[i].calls)
+            tell_one(i, &counts->of[i], &told.of[i], counts->timed);
+    told = *counts;
+}
+
+void attach_board_end(void)
+{
+    board_end(&board);
+}

@@ -1,0 +1,14 @@
+/* What sonde attach counts, on a board like that of a program which counts itself: the agent reads it, and sonde get,
+ * /metrics and tau's clients show it while it grows. */
+#ifndef SONDE_WATCH_ATTACH_BOARD_H
+#define SONDE_WATCH_ATTACH_BOARD_H
+
+#include "sample/syscall_counts.h"
+
+/* Adds what has come since the last time; makes the board when it is the first. There is one in a process. */
+void attach_board_tell(const struct syscall_counts *counts);
+
+/* The last numbers stay for the agent; without one nothing stays. Harmless without a board. */
+void attach_board_end(void);
+
+#endif

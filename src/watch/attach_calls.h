@@ -1,0 +1,33 @@
+/* The two ways in which sonde attach counts: in the kernel, as root, which the program does not notice; else by ptrace. */
+#ifndef SONDE_WATCH_ATTACH_CALLS_H
+#define SONDE_WATCH_ATTACH_CALLS_H
+
+#include "model/program_sets.h"
+#include "sample/syscalls.h"
+#include "sample/tracer_process.h"
+
+struct attach_calls {
+    enum syscall_way way;
+    int end_fd; /* readable when nobody is left to be watched */
+    struct tracer_process tracer;
+    struct syscalls *syscalls;
+    struct syscalls_job *job;
+};
+
+/* Begins to count pid, its threads and all that descends from it. The errors are those of tracer_seize; why gets the reason
+ * why the kernel does not count, where it does not. wants_ptrace: do not try that. */
+enum err attach_calls_open(struct attach_calls *calls, pid_t pid, bool timed, bool wants_ptrace, char *why, size_t why_size);
+
+/* Adds a sample for each call that was made so far. */
+void attach_calls_read(const struct attach_calls *calls, struct batch *out);
+
+size_t attach_calls_alive(const struct attach_calls *calls); /* threads that are watched */
+
+/* Lets go; may be read until attach_calls_close. */
+void attach_calls_stop(struct attach_calls *calls);
+void attach_calls_close(struct attach_calls *calls);
+
+/* The samples of a batch as numbers; parts of a call ("read/file:ext4") are left out. */
+void attach_calls_gather(const struct batch *batch, bool timed, struct syscall_counts *counts);
+
+#endif

@@ -1,0 +1,42 @@
+/* Perf counts of threads. The probe opens the events of each thread, hands the descriptors over through a socket and
+ * forgets them; sonde run reads them when the thread has ended, whatever ended it. */
+#ifndef SONDE_WATCH_PERF_COUNTS_H
+#define SONDE_WATCH_PERF_COUNTS_H
+
+#include "sample/perf.h"
+#include "watch/writer.h"
+
+#include <sys/un.h>
+
+struct perf_thread;
+
+struct perf_counts {
+    int fd; /* the socket, readable when a thread has started */
+    char path[sizeof((struct sockaddr_un *)0)->sun_path];
+    char dir[sizeof((struct sockaddr_un *)0)->sun_path]; /* made for the socket; "" when the spool's was used */
+    size_t event_count;
+    struct writer *writer;
+    struct perf_thread **chains; /* by tid */
+    size_t thread_count;
+    uint64_t lost; /* threads whose descriptors did not arrive whole: too many files are open */
+};
+
+/* Makes the socket in dir, or, when that path is too long for one, in a new folder of its own. */
+enum err perf_counts_open(struct perf_counts *counts, const char *dir, size_t event_count, struct writer *writer);
+
+/* Reads what is left of all threads, and removes the socket. Harmless when it was not opened (fd < 0). */
+void perf_counts_close(struct perf_counts *counts);
+
+/* Takes the descriptors that have come. A thread that sends again has exec'd: what it counted before is recorded. */
+void perf_counts_receive(struct perf_counts *counts);
+
+/* The thread has ended: records its counts, if it has any. */
+void perf_counts_end_thread(struct perf_counts *counts, uint32_t tid);
+
+/* Looks for threads that ended untold. */
+void perf_counts_sweep(struct perf_counts *counts);
+
+/* The events as the probe wants them in its environment. */
+void perf_counts_describe(const struct perf_event_spec *specs, size_t count, struct buf *text);
+
+#endif

@@ -1,0 +1,145 @@
+/* Its own small table of programs: all that is counted is of the one job. */
+#include "watch/run_boards.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "model/board.h"
+#include "programs/program_boards.h"
+#include "programs/program_samples.h"
+#include "watch/sample_writer.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RESCUE_SETS 1000u /* numbers of sets in the spool that the run itself has not given to any */
+
+static enum err open_table(struct run_boards *boards)
+{
+    struct program_table_settings settings = { .host = "" };
+    enum err err = program_table_open(&boards->table, &settings);
+    if (err)
+        return err;
+    struct program_boards_settings folder = { .folder = boards->folder, .root = "", .table = boards->table, .is_run = true };
+    return program_boards_open(&boards->boards, &folder);
+}
+
+static void close_table(struct run_boards *boards)
+{
+    program_boards_close(&boards->boards);
+    program_table_close(&boards->table);
+}
+
+enum err run_boards_open(struct run_boards *boards, const char *spool)
+{
+    *boards = (struct run_boards){ .lock_fd = -1 };
+    enum err err = board_folder_make(BOARD_FOLDER, boards->folder, &boards->lock_fd);
+    if (err) {
+        boards->folder[0] = '\0';
+        return err;
+    }
+    size_t size = strlen(spool);
+    if (write(boards->lock_fd, spool, size) != (ssize_t)size)
+        log_info("the spool's name could not be noted in %s: after kill -9 boards are not filed", boards->folder);
+    err = open_table(boards);
+    if (err)
+        run_boards_close(boards);
+    return err;
+}
+
+const char *run_boards_folder(const struct run_boards *boards)
+{
+    return boards->folder[0] ? boards->folder : NULL;
+}
+
+static void read_at(struct run_boards *boards, struct batch *out, uint64_t time_ns)
+{
+    program_boards_forget(boards->boards);
+    program_boards_tick(boards->boards);
+    program_boards_sample(boards->boards, out, time_ns);
+    program_samples_add(boards->table, out, time_ns);
+}
+
+void run_boards_read(struct run_boards *boards, struct batch *out)
+{
+    if (boards->boards)
+        read_at(boards, out, clock_realtime_ns());
+}
+
+void run_boards_close(struct run_boards *boards)
+{
+    if (!boards->folder[0])
+        return;
+    close_table(boards);
+    board_folder_clear(boards->folder);
+    if (boards->lock_fd >= 0)
+        close(boards->lock_fd);
+    *boards = (struct run_boards){ .lock_fd = -1 };
+}
+
+/* --- after kill -9 --- */
+
+static void write_into(struct run_boards *boards, int spool_fd, uint64_t time_ns)
+{
+    struct writer writer;
+    struct sample_writer out;
+    struct batch batch;
+    writer_init_take(&writer, spool_fd);
+    sample_writer_init(&out, &writer);
+    out.first = RESCUE_SETS;
+    batch_init(&batch);
+    read_at(boards, &batch, time_ns);
+    sample_writer_add(&out, &batch);
+    batch_clear(&batch);
+    sample_writer_clear(&out);
+    writer_close(&writer);
+}
+
+/* Samples are as old as the last word of the run. */
+static void rescue(const char *folder, const char *spool)
+{
+    struct run_boards boards = { .lock_fd = -1 };
+    struct stat st;
+    int fd = open(spool, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return;
+    snprintf(boards.folder, sizeof boards.folder, "%s", folder);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && open_table(&boards) == OK)
+        write_into(&boards, fd, (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec);
+    else
+        close(fd);
+    close_table(&boards);
+}
+
+static void rescue_folder(const char *name)
+{
+    char path[BOARD_FOLDER_PATH_MAX], note[BOARD_FOLDER_PATH_MAX + 8], spool[FILE_PATH_MAX];
+    struct board_folder *folder;
+    if ((size_t)snprintf(path, sizeof path, BOARD_FOLDER "/%s", name) >= sizeof path
+        || board_folder_open(&folder, path, name, -1))
+        return;
+    if (board_folder_is_left(folder)) {
+        snprintf(note, sizeof note, "%s/" BOARD_FOLDER_LOCK, path);
+        if (file_read(NULL, note, spool, sizeof spool, NULL) == OK && spool[0] == '/')
+            rescue(path, spool);
+        board_folder_clear(path);
+    }
+    board_folder_close(&folder, -1);
+}
+
+void run_boards_rescue(void)
+{
+    char mine[64];
+    DIR *dir = opendir(BOARD_FOLDER);
+    if (!dir)
+        return;
+    snprintf(mine, sizeof mine, BOARD_RUN_PREFIX "%u.", (unsigned)geteuid());
+    for (struct dirent *entry; (entry = readdir(dir));)
+        if (strncmp(entry->d_name, mine, strlen(mine)) == 0)
+            rescue_folder(entry->d_name);
+    closedir(dir);
+}

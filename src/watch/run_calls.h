@@ -1,0 +1,35 @@
+/* sonde run -s: the system calls of the command and of all that it starts, counted in the kernel (sample/syscalls.h) or, with
+ * --ptrace, by a tracer (sample/tracer_birth.h). */
+#ifndef SONDE_WATCH_RUN_CALLS_H
+#define SONDE_WATCH_RUN_CALLS_H
+
+#include "sample/syscalls.h"
+#include "sample/tracer_birth.h"
+
+enum run_calls_wish { RUN_CALLS_NONE, RUN_CALLS_COUNT, RUN_CALLS_TIME };
+
+/* Zeroed: nothing is counted. */
+struct run_calls {
+    struct syscalls *syscalls;
+    struct syscalls_job *job;
+    bool by_agent; /* which may do what we may not */
+    struct tracer_birth birth; /* without a page: nobody traces */
+    bool rights_told;
+    uint64_t next_ns; /* CLOCK_MONOTONIC: not sampled before */
+};
+
+/* Before the command is started: what this process starts from now on is counted. ABSENT, DENIED: why says more. */
+enum err run_calls_open(struct run_calls *calls, enum run_calls_wish wish, char *why, size_t why_size);
+
+/* After the command is started, or was not: our other children are not of it. */
+void run_calls_started(struct run_calls *calls);
+
+/* What the tracer came to be, to people. False: nobody counts. */
+bool run_calls_tell_traced(const struct run_calls *calls);
+
+/* Adds what was counted so far to out; not more often than once in a second unless it is the last time. */
+void run_calls_read(struct run_calls *calls, bool is_last, struct batch *out);
+
+void run_calls_close(struct run_calls *calls);
+
+#endif

@@ -1,0 +1,166 @@
+/* One message at the beginning, one at the end; agent/job_post.h has their form. The agent also sees by itself that this
+ * process has gone. */
+#include "watch/run_tell.h"
+
+#include "base/ask.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/json_read.h"
+#include "programs/calls_json.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BODY_MAX 2048
+#define ANSWER_MAX 8192
+#define SAMPLES_MAX (4u << 20)
+#define PATIENCE_NS (2 * NS_PER_S) /* the command waits */
+
+static char told[ID_MAX]; /* "": nobody was told */
+
+static void tell(struct buf *body)
+{
+    if (!buf_err(body))
+        ask_tell("/job", (struct bytes){ buf_text(body), body->size });
+    buf_clear(body);
+}
+
+static void begin_message(struct json *json, struct buf *body, const char *what, const char *id)
+{
+    buf_init(body, BODY_MAX);
+    json_init_line(json, body);
+    json_begin_object(json);
+    json_key(json, what);
+    json_begin_object(json);
+    json_field_text(json, "id", id);
+    json_field_text(json, "source", "run");
+}
+
+static void end_message(struct json *json)
+{
+    json_end_object(json);
+    json_end_object(json);
+    json_end(json);
+}
+
+static void write_begin(struct buf *body, const struct limits *limits, uint64_t start_ns, const char *syscalls)
+{
+    struct json json;
+    begin_message(&json, body, "begin", told);
+    json_field_u64(&json, "uid", getuid());
+    json_field_u64(&json, "pid", (uint64_t)getpid());
+    json_field_u64(&json, "start_ns", start_ns);
+    if (limits->cores_milli)
+        json_field_u64(&json, "cores_milli", limits->cores_milli);
+    if (limits->cgroup_memory_bytes)
+        json_field_u64(&json, "memory_bytes", limits->cgroup_memory_bytes);
+    if (syscalls)
+        json_field_text(&json, "syscalls", syscalls);
+    end_message(&json);
+}
+
+void run_tell_begin(const struct id *job, const struct limits *limits, uint64_t start_ns)
+{
+    struct buf body;
+    if (told[0] || !ask_is_there())
+        return;
+    memcpy(told, job->id, sizeof told);
+    write_begin(&body, limits, start_ns, NULL);
+    tell(&body);
+}
+
+/* "counts": true, or why not. */
+static bool read_counts(const struct buf *answer, char *why, size_t why_size)
+{
+    struct json_read read;
+    struct buf key, text;
+    bool counts = false;
+    buf_init(&key, 64);
+    buf_init(&text, ANSWER_MAX);
+    json_read_init(&read, buf_text(answer), answer->size);
+    json_read_object(&read);
+    while (json_read_key(&read, &key)) {
+        const char *name = buf_text(&key);
+        if (!strcmp(name, "counts"))
+            json_read_bool(&read, &counts);
+        else if ((!strcmp(name, "why") || !strcmp(name, "error")) && json_read_text(&read, &text))
+            snprintf(why, why_size, "%s", buf_text(&text));
+        else
+            json_read_skip(&read);
+    }
+    buf_clear(&key);
+    buf_clear(&text);
+    return counts;
+}
+
+enum err run_tell_begin_counted(const struct id *job, const struct limits *limits, uint64_t start_ns, bool with_time, char *why,
+                                size_t why_size)
+{
+    struct buf body, answer;
+    int status;
+    if (!ask_is_there())
+        return ABSENT;
+    memcpy(told, job->id, sizeof told);
+    write_begin(&body, limits, start_ns, with_time ? "time" : "count");
+    buf_init(&answer, ANSWER_MAX);
+    enum err err = buf_err(&body);
+    if (!err)
+        err = ask_here("POST", "/job", (struct bytes){ buf_text(&body), body.size }, PATIENCE_NS, &answer, &status);
+    if (!err && !read_counts(&answer, why, why_size))
+        err = DENIED;
+    if (err && !why[0])
+        snprintf(why, why_size, "%s", err_text(err));
+    buf_clear(&body);
+    buf_clear(&answer);
+    return err;
+}
+
+static enum err read_samples(const struct buf *answer, struct batch *out)
+{
+    struct json_read read;
+    struct buf key;
+    bool found = false;
+    buf_init(&key, 64);
+    json_read_init(&read, buf_text(answer), answer->size);
+    json_read_object(&read);
+    while (json_read_key(&read, &key))
+        if (!strcmp(buf_text(&key), "samples"))
+            found = calls_json_read(&read, clock_realtime_ns(), out);
+        else
+            json_read_skip(&read);
+    buf_clear(&key);
+    return found && json_read_end(&read) ? OK : CORRUPT;
+}
+
+enum err run_tell_read_counts(struct batch *out)
+{
+    struct json json;
+    struct buf body, answer;
+    int status = 0;
+    begin_message(&json, &body, "ask", told);
+    json_field_text(&json, "syscalls", "read");
+    end_message(&json);
+    buf_init(&answer, SAMPLES_MAX);
+    enum err err = buf_err(&body);
+    if (!err)
+        err = ask_here("POST", "/job", (struct bytes){ buf_text(&body), body.size }, PATIENCE_NS, &answer, &status);
+    if (!err)
+        err = status == 200 ? read_samples(&answer, out) : ABSENT;
+    buf_clear(&body);
+    buf_clear(&answer);
+    return err;
+}
+
+void run_tell_end(void)
+{
+    struct json json;
+    struct buf body;
+    if (!told[0])
+        return;
+    begin_message(&json, &body, "end", told);
+    json_field_u64(&json, "end_ns", clock_realtime_ns());
+    end_message(&json);
+    tell(&body);
+    told[0] = '\0';
+}

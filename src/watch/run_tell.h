@@ -1,0 +1,21 @@
+/* sonde run tells the agent of this node, if there is one, that it runs a job: then the agent measures it too. Does not
+ * wait, unless its system calls shall be counted, and nothing depends on it. */
+#ifndef SONDE_WATCH_RUN_TELL_H
+#define SONDE_WATCH_RUN_TELL_H
+
+#include "model/batch.h"
+#include "watch/run_record.h"
+
+/* This process and all below it is the job. */
+void run_tell_begin(const struct id *job, const struct limits *limits, uint64_t start_ns);
+
+/* The same before the command is started, and waits until its system calls are counted: not more than two seconds. ABSENT:
+ * there is no agent; else why says why they are not. */
+enum err run_tell_begin_counted(const struct id *job, const struct limits *limits, uint64_t start_ns, bool with_time, char *why,
+                                size_t why_size);
+/* What the agent has counted, so far. */
+enum err run_tell_read_counts(struct batch *out);
+
+void run_tell_end(void); /* of what was begun */
+
+#endif

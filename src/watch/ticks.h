@@ -1,0 +1,42 @@
+/* The shape over time: at each tick every sampler is read, and what it gives goes to the spool. */
+#ifndef SONDE_WATCH_TICKS_H
+#define SONDE_WATCH_TICKS_H
+
+#include "model/program_sets.h"
+#include "sample/samplers.h"
+#include "watch/run_boards.h"
+#include "watch/run_calls.h"
+#include "watch/sample_writer.h"
+
+struct ticks {
+    int fd; /* a timer, readable at each tick */
+    uint64_t late; /* ticks that passed before we came to them */
+    struct samplers *samplers;
+    struct run_calls calls; /* opened by whoever starts the command */
+    struct run_boards boards; /* likewise */
+    struct batch batch;
+    struct sample_writer out;
+};
+
+/* Ticks fall on multiples of the period, so that those of several nodes do. Borrows what context points to. */
+enum err ticks_open(struct ticks *ticks, const struct sampler_context *context, uint64_t period_ns, struct writer *writer);
+
+/* Harmless when it is not open (fd < 0). */
+void ticks_close(struct ticks *ticks);
+
+/* The timer has something to tell: samples once, and counts those that were missed. */
+void ticks_read(struct ticks *ticks);
+
+/* Samples now, besides the ticks: at the start and the end of a run. */
+void ticks_sample(struct ticks *ticks);
+
+/* What was counted of the programs, for the last time; also after ticks_leave. */
+void ticks_sample_programs(struct ticks *ticks);
+
+/* No more ticks; what is counted of the programs is kept for the end. */
+void ticks_leave(struct ticks *ticks);
+
+/* How system calls are counted in this run: model/program_sets.h. */
+void ticks_tell_way(struct ticks *ticks, enum syscall_way way);
+
+#endif

@@ -1,0 +1,166 @@
+/* Boards of a folder: found, read, removed when their program is gone; samples of ranks; folders of runs. The programs are
+ * children of this test, with boards of their own. */
+#include "model/program_sets.h"
+#include "probe/board.h"
+#include "programs/board_folder.h"
+#include "programs/program_boards.h"
+
+#include "tools/temp.h"
+#include "tools/unit.h"
+
+#include <dirent.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[TEMP_PATH_MAX];
+static struct program_table *table;
+static struct program_boards *boards;
+
+static int open_all(void **state)
+{
+    (void)state;
+    temp_dir(folder);
+    setenv(BOARD_ENV_FOLDER, folder, 1);
+    if (program_table_open(&table, &(struct program_table_settings){ .host = "n1" }))
+        return 1;
+    struct program_boards_settings settings = { .folder = folder, .root = "", .table = table, .is_run = true };
+    return (int)program_boards_open(&boards, &settings);
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    program_boards_close(&boards);
+    program_table_close(&table);
+    temp_remove(folder);
+    return 0;
+}
+
+static size_t files(void)
+{
+    size_t count = 0;
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return 0;
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        count += entry->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+static void add(struct board *board, const char *name, const char *labels, uint64_t value)
+{
+    struct board_description description = { .name = name, .labels = labels, .kind = BOARD_COUNTER, .type = BOARD_U64 };
+    board_add_u64(board_slots(board, board_metric(board, &description)), value);
+}
+
+/* Counts, tells that it has, and stays until the pipe closes; then counts again and leaves without a word. */
+static pid_t begin_program(int ready[2], int stay[2])
+{
+    static struct board board;
+    char c;
+    assert_int_equal(pipe(ready) | pipe(stay), 0);
+    pid_t pid = fork();
+    if (pid)
+        return pid;
+    close(stay[1]);
+    board_open(&board, "mpi");
+    board_set_rank(&board, 3, 4);
+    add(&board, "x_total", NULL, 5);
+    add(&board, "mpi_calls_total", "function=\"MPI_Send\"", 7);
+    add(&board, "mpi_peer_bytes_total", "to=\"1\"", 70);
+    _exit(write(ready[1], "r", 1) == 1 && read(stay[0], &c, 1) == 0 ? (add(&board, "x_total", NULL, 1), 0) : 1);
+}
+
+static double total(const char *name)
+{
+    struct program_metric *metric = program_table_find(table, bytes_of(name));
+    return metric ? metric->node.total : -1;
+}
+
+static const struct sample *sample_of(const struct batch *batch, const char *instance)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (strcmp(batch->samples[i].instance, instance) == 0)
+            return &batch->samples[i];
+    return NULL;
+}
+
+static void a_program_is_read_to_its_end_and_then_forgotten(void **state)
+{
+    int ready[2], stay[2];
+    char c;
+    struct batch batch;
+    (void)state;
+    batch_init(&batch);
+    pid_t pid = begin_program(ready, stay);
+    assert_int_equal(read(ready[0], &c, 1), 1);
+    program_boards_tick(boards);
+    assert_true(total("x_total") == 5);
+    assert_int_equal(table->figures.boards, 1);
+    assert_true(total("mpi_peer_bytes_total{to=\"1\"}") < 0); /* a matter of ranks */
+    program_boards_sample(boards, &batch, 1);
+    assert_int_equal(sample_of(&batch, "3/MPI_Send")->values[MPI_CALLS].u64, 7);
+    assert_int_equal(sample_of(&batch, "3/")->values[MPI_CALLS].u64, 7);
+    assert_int_equal(sample_of(&batch, "3>1")->values[MPI_PEER_BYTES].u64, 70);
+    close(stay[1]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    program_boards_tick(boards);
+    assert_true(total("x_total") == 6);
+    batch_reset(&batch);
+    program_boards_sample(boards, &batch, 2);
+    assert_null(sample_of(&batch, "3/MPI_Send")); /* nothing new */
+    program_boards_forget(boards);
+    assert_int_equal(program_boards_count(boards), 0);
+    assert_int_equal(table->figures.boards, 0);
+    assert_int_equal(files(), 0);
+    batch_clear(&batch);
+    close(ready[0]);
+    close(ready[1]);
+    close(stay[0]);
+}
+
+static void what_is_no_board_is_left_alone(void **state)
+{
+    char path[TEMP_PATH_MAX];
+    (void)state;
+    temp_join(path, folder, "sonde.1.sonde.8000000000000000");
+    char nonsense[8192];
+    memset(nonsense, 'x', sizeof nonsense);
+    temp_write(path, nonsense, sizeof nonsense);
+    temp_join(path, folder, "other");
+    temp_write(path, "y", 1);
+    program_boards_tick(boards);
+    program_boards_forget(boards);
+    assert_int_equal(table->figures.bad_boards, 1);
+    assert_int_equal(files(), 2);
+}
+
+static void the_folder_of_a_run_is_known_by_its_lock(void **state)
+{
+    char path[BOARD_FOLDER_PATH_MAX];
+    int lock_fd;
+    struct board_folder *run;
+    (void)state;
+    assert_int_equal(board_folder_make(folder, path, &lock_fd), OK);
+    const char *name = strrchr(path, '/') + 1;
+    assert_int_equal(board_folder_open(&run, path, "sonde-run.12345.1", -1), DENIED); /* named after another user */
+    assert_int_equal(board_folder_open(&run, path, name, -1), OK);
+    assert_false(board_folder_is_left(run));
+    close(lock_fd);
+    assert_true(board_folder_is_left(run));
+    assert_false(board_folder_is_over(run)); /* sonde submit may want it */
+    board_folder_clear(path);
+    assert_true(board_folder_is_over(run));
+    board_folder_close(&run, -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_program_is_read_to_its_end_and_then_forgotten, open_all, close_all),
+        cmocka_unit_test_setup_teardown(what_is_no_board_is_left_alone, open_all, close_all),
+        cmocka_unit_test_setup_teardown(the_folder_of_a_run_is_known_by_its_lock, open_all, close_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

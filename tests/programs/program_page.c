@@ -1,0 +1,131 @@
+/* What programs told, on /metrics and at /programs: families in one piece, each viewer's own, valid in both formats. */
+#include "model/view.h"
+#include "programs/program_cells.h"
+#include "programs/program_json.h"
+#include "programs/program_page.h"
+
+#include "tools/unit.h"
+
+static struct program_table *table;
+static struct buf out;
+
+static int open_table(void **state)
+{
+    (void)state;
+    buf_init(&out, 1 << 20);
+    return program_table_open(&table, &(struct program_table_settings){ .host = "n1", .by_user = true });
+}
+
+static int close_table(void **state)
+{
+    (void)state;
+    buf_clear(&out);
+    program_table_close(&table);
+    return 0;
+}
+
+static struct program_metric *make(const char *name, enum program_kind kind)
+{
+    struct program_metric *metric;
+    struct program_description description = {
+        .name = bytes_of(name), .doc = bytes_of("a \"doc\"\n"), .unit = { "", 0 }, .kind = kind,
+    };
+    static const double bounds[] = { 0.5, 2 };
+    if (kind == PROGRAM_HISTOGRAM) {
+        description.bounds = bounds;
+        description.bound_count = 2;
+    }
+    assert_int_equal(program_table_metric(table, &description, &metric), OK);
+    return metric;
+}
+
+static const char *page(enum metrics_format format, uint32_t viewer)
+{
+    buf_reset(&out);
+    program_page_write(&out, table, &(struct program_page){ format, viewer, false });
+    assert_int_equal(buf_err(&out), OK);
+    return buf_text(&out);
+}
+
+static const char *ask(const char *query, uint32_t viewer)
+{
+    buf_reset(&out);
+    assert_int_equal(program_json_write(&out, table, bytes_of(query), viewer), OK);
+    return buf_text(&out);
+}
+
+static void a_family_stands_in_one_piece(void **state)
+{
+    (void)state;
+    make("x_total{a=\"1\"}", PROGRAM_COUNTER);
+    make("y_total", PROGRAM_COUNTER);
+    program_cell_add(table, &make("x_total{a=\"2\"}", PROGRAM_COUNTER)->node, 1.5, 1);
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL),
+                           "# HELP x_total a \"doc\"\\n\n# TYPE x_total counter\n"
+                           "x_total{a=\"1\",host=\"n1\"} 0\nx_total{a=\"2\",host=\"n1\"} 1.5\n# HELP"));
+    assert_non_null(strstr(page(METRICS_OPEN, VIEW_ALL), "# HELP x a \\\"doc\\\"\\n\n# TYPE x counter\nx_total{a=\"1\""));
+}
+
+static void open_metrics_has_no_counter_without_total(void **state)
+{
+    (void)state;
+    make("odd", PROGRAM_COUNTER);
+    make("z", PROGRAM_GAUGE);
+    make("z_total", PROGRAM_COUNTER); /* its family would be that of the gauge */
+    assert_non_null(strstr(page(METRICS_OPEN, VIEW_ALL), "# TYPE odd unknown\n"));
+    assert_non_null(strstr(page(METRICS_OPEN, VIEW_ALL), "# TYPE z_total unknown\n"));
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "# TYPE odd counter\n"));
+}
+
+static void a_histogram_is_cumulative(void **state)
+{
+    (void)state;
+    struct program_metric *metric = make("h", PROGRAM_HISTOGRAM);
+    program_cell_observe(table, &metric->node, (const double[]){ 1, 2, 3 }, 12.5, 1);
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "h_bucket{le=\"0.5\",host=\"n1\"} 1\nh_bucket{le=\"2\",host=\"n1\"} 3\n"
+                                                         "h_bucket{le=\"+Inf\",host=\"n1\"} 6\nh_sum{host=\"n1\"} 12.5\n"
+                                                         "h_count{host=\"n1\"} 6\n"));
+}
+
+static void users_see_their_own(void **state)
+{
+    (void)state;
+    struct program_metric *metric = make("x_total", PROGRAM_COUNTER);
+    program_cell_add(table, program_cell_of(table, metric, program_scope_job(table, "1", 7)), 3, 1);
+    program_cell_add(table, program_cell_of(table, metric, program_scope_job(table, "2", 8)), 4, 1);
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "job=\"2\"} 4\n"));
+    assert_non_null(strstr(page(METRICS_TEXT, 7), "job=\"1\"} 3\n"));
+    assert_null(strstr(page(METRICS_TEXT, 7), "job=\"2\""));
+    assert_non_null(strstr(page(METRICS_TEXT, 7), "x_total{host=\"n1\"} 7\n"));
+    assert_null(strstr(page(METRICS_TEXT, VIEW_NODE), "job="));
+    assert_null(strstr(ask("all", 7), "\"job\": \"2\""));
+    assert_non_null(strstr(ask("job=1", 7), "\"value\": 3"));
+    assert_null(strstr(ask("job=2", 7), "\"value\""));
+}
+
+static void questions_choose(void **state)
+{
+    (void)state;
+    program_cell_add(table, &make("x_total{a=\"b\"}", PROGRAM_COUNTER)->node, 3, 5000000000);
+    program_cell_add(table, &make("mpi_calls_total{function=\"MPI_Send\"}", PROGRAM_COUNTER)->node, 4, 9000000000);
+    assert_non_null(strstr(ask("name=x_total%7Ba%3Db%7D", VIEW_ALL), "\"value\": 3, \"ts\": 5"));
+    assert_null(strstr(ask("name=x_total%7Ba%3Db%7D", VIEW_ALL), "mpi"));
+    assert_null(strstr(ask("since=5", VIEW_ALL), "x_total"));
+    assert_non_null(strstr(ask("since=5", VIEW_ALL), "mpi_calls_total"));
+    assert_null(strstr(ask("", VIEW_ALL), "tau_hits_total"));
+    assert_non_null(strstr(ask("tau", VIEW_ALL), "tau_hits_total{function=\\\"mpi_send\\\"}"));
+    assert_null(strstr(ask("list", VIEW_ALL), "\"value\""));
+    buf_reset(&out);
+    assert_int_equal(program_json_write(&out, table, bytes_of("nonsense=1"), VIEW_ALL), USAGE);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_table, close_table)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_family_stands_in_one_piece), TEST(open_metrics_has_no_counter_without_total), TEST(a_histogram_is_cumulative),
+        TEST(users_see_their_own), TEST(questions_choose),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

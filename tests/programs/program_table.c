@@ -1,0 +1,194 @@
+/* The table of what programs tell: sums per node, user and job, gauges over live programs, names of tau. */
+#include "model/program_sets.h"
+#include "programs/program_cells.h"
+#include "programs/program_samples.h"
+
+#include "tools/unit.h"
+
+#include <math.h>
+
+static struct program_table *table;
+
+static int open_table(void **state)
+{
+    (void)state;
+    return program_table_open(&table, &(struct program_table_settings){ .host = "n1", .metrics_max = 10, .by_user = true });
+}
+
+static int close_table(void **state)
+{
+    (void)state;
+    program_table_close(&table);
+    return 0;
+}
+
+static enum err make(const char *name, enum program_kind kind, struct program_metric **metric)
+{
+    struct program_description description = { .name = bytes_of(name), .doc = { "", 0 }, .unit = { "", 0 }, .kind = kind };
+    return program_table_metric(table, &description, metric);
+}
+
+static void a_counter_is_summed_over_job_user_and_node(void **state)
+{
+    struct program_metric *metric;
+    (void)state;
+    assert_int_equal(make("x_total", PROGRAM_COUNTER, &metric), OK);
+    struct program_scope *one = program_scope_job(table, "1", 7), *two = program_scope_job(table, "2", 7);
+    struct program_scope *other = program_scope_job(table, "1", 8); /* the same id of another user is another job */
+    program_cell_add(table, program_cell_of(table, metric, one), 3, 1);
+    program_cell_add(table, program_cell_of(table, metric, two), 4, 1);
+    program_cell_add(table, program_cell_of(table, metric, other), 5, 1);
+    assert_true(program_cell_of(table, metric, one)->total == 3);
+    assert_true(program_cell_of(table, metric, program_scope_user(table, 7))->total == 7);
+    assert_true(metric->node.total == 12);
+    program_scope_drop(table, one); /* what it counted stays */
+    assert_true(program_cell_of(table, metric, program_scope_user(table, 7))->total == 7);
+    assert_true(metric->node.total == 12);
+}
+
+static void what_is_no_number_does_not_spoil_a_counter(void **state)
+{
+    struct program_metric *metric;
+    (void)state;
+    assert_int_equal(make("x_total", PROGRAM_COUNTER, &metric), OK);
+    assert_true(program_cell_add(table, &metric->node, 2, 1));
+    assert_false(program_cell_add(table, &metric->node, NAN, 1));
+    assert_false(program_cell_add(table, &metric->node, INFINITY, 1));
+    assert_false(program_cell_add(table, &metric->node, -INFINITY, 1));
+    assert_true(metric->node.total == 2);
+}
+
+static void a_gauge_is_of_the_programs_that_are_alive(void **state)
+{
+    struct program_metric *metric;
+    struct program_hold holds[3] = { 0 };
+    (void)state;
+    assert_int_equal(make("g", PROGRAM_GAUGE, &metric), OK);
+    for (size_t i = 0; i < 3; i++)
+        program_hold_join(&holds[i], program_cell_of(table, metric, program_scope_job(table, i ? "1" : "2", 7)));
+    program_hold_set(table, &holds[0], 10, 1);
+    program_hold_set(table, &holds[1], 2, 1); /* the third has said nothing */
+    program_table_settle(metric);
+    assert_int_equal(metric->node.gauge.programs, 2);
+    assert_true(metric->node.gauge.sum == 12 && metric->node.gauge.min == 2 && metric->node.gauge.max == 10);
+    program_hold_leave(table, &holds[0], 2);
+    program_table_settle(metric);
+    assert_true(metric->node.gauge.sum == 2 && metric->node.gauge.programs == 1);
+    assert_int_equal(program_cell_of(table, metric, program_scope_job(table, "2", 7))->gauge.programs, 0);
+    program_hold_leave(table, &holds[1], 3);
+    program_hold_leave(table, &holds[2], 3);
+    program_table_settle(metric);
+    assert_int_equal(metric->node.gauge.programs, 0);
+}
+
+static void one_name_has_one_type(void **state)
+{
+    struct program_metric *metric, *same;
+    (void)state;
+    assert_int_equal(make("x{a=\"1\",b=\"2\"}", PROGRAM_COUNTER, &metric), OK);
+    assert_int_equal(make("x{b=2,a=1}", PROGRAM_COUNTER, &same), OK);
+    assert_ptr_equal(metric, same);
+    assert_int_equal(make("x{a=\"1\",b=\"2\"}", PROGRAM_GAUGE, &same), USAGE);
+    assert_int_equal(table->figures.refused, 1);
+    assert_int_equal(make("x{a=\"other\"}", PROGRAM_GAUGE, &same), OK); /* of the same family on the page it cannot be */
+    assert_ptr_not_equal(metric->family, same->family);
+    assert_string_equal(same->family->name, "x_gauge");
+    assert_string_equal(same->page, "x_gauge{a=\"other\",");
+}
+
+static void more_than_the_maximum_is_counted(void **state)
+{
+    struct program_metric *metric;
+    char name[32];
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        snprintf(name, sizeof name, "x%d", i);
+        assert_int_equal(make(name, PROGRAM_COUNTER, &metric), i < 10 ? OK : FULL);
+    }
+    assert_int_equal(table->figures.left_out, 2);
+    assert_int_equal(make("x3", PROGRAM_COUNTER, &metric), OK);
+}
+
+static void names_of_tau_count_once_with_ours(void **state)
+{
+    struct program_metric *metric, *sent;
+    (void)state;
+    assert_int_equal(make("mpi_calls_total{function=\"MPI_Send\"}", PROGRAM_COUNTER, &metric), OK);
+    struct program_cell *cell = program_cell_of(table, metric, program_scope_job(table, "1", 7));
+    program_cell_add(table, cell, 5, 1);
+    struct program_metric *alias = program_table_find(table, bytes_of("tau_hits_total{function=mpi_send}"));
+    assert_non_null(alias);
+    assert_true(alias->is_alias && alias->node.total == 5);
+    assert_true(program_cell_of(table, alias, cell->scope)->total == 5);
+    assert_true(program_table_find(table, bytes_of("tau_mpi_total{metric=\"hits\"}"))->node.total == 5);
+    assert_int_equal(make("tau_hits_total{function=\"mpi_send\"}", PROGRAM_COUNTER, &alias), OK); /* a program of tau's too */
+    program_cell_add(table, &alias->node, 2, 1);
+    assert_false(alias->is_alias);
+    assert_true(alias->node.total == 7 && metric->node.total == 5);
+    assert_int_equal(make("syscall_bytes_total{call=\"read\"}", PROGRAM_COUNTER, &sent), OK);
+    program_cell_add(table, &sent->node, 100, 1);
+    assert_true(program_table_find(table, bytes_of("strace_read_size_total"))->node.total == 100);
+}
+
+static void families_say_what_all_their_metrics_say(void **state)
+{
+    struct program_metric *metric;
+    (void)state;
+    struct program_description description = { .name = bytes_of("t_total{f=\"a\"}"), .unit = { "", 0 } };
+    description.doc = bytes_of("Total seconds spent for MPI_Send");
+    assert_int_equal(program_table_metric(table, &description, &metric), OK);
+    description.name = bytes_of("t_total{f=\"b\"}");
+    description.doc = bytes_of("Total seconds spent for MPI_Recv");
+    assert_int_equal(program_table_metric(table, &description, &metric), OK);
+    assert_int_equal(metric->family->doc_size, strlen("Total seconds spent for"));
+}
+
+static const struct sample *sample_of(const struct batch *batch, const char *instance, const char *job)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (!strcmp(batch->samples[i].instance, instance)
+            && (job ? batch->samples[i].job && !strcmp(batch->samples[i].job, job) : !batch->samples[i].job))
+            return &batch->samples[i];
+    return NULL;
+}
+
+static void samples_tell_what_has_changed(void **state)
+{
+    struct program_metric *metric, *call;
+    struct batch batch;
+    (void)state;
+    batch_init(&batch);
+    struct program_scope *job = program_scope_job(table, "1", 7), *unknown = program_scope_job(table, "2", 7);
+    job->is_known = true;
+    assert_int_equal(make("x_total", PROGRAM_COUNTER, &metric), OK);
+    assert_int_equal(make("syscall_calls_total{call=\"read\"}", PROGRAM_COUNTER, &call), OK);
+    program_cell_add(table, program_cell_of(table, metric, job), 3, 1);
+    program_cell_add(table, program_cell_of(table, metric, unknown), 4, 1);
+    program_cell_add(table, program_cell_of(table, call, job), 9, 1);
+    program_samples_add(table, &batch, 100);
+    assert_true(sample_of(&batch, "x_total", "1")->values[PROGRAM_COUNTER_TOTAL].f64 == 3);
+    assert_true(sample_of(&batch, "x_total", NULL)->values[PROGRAM_COUNTER_TOTAL].f64 == 7);
+    assert_null(sample_of(&batch, "x_total", "2"));
+    assert_ptr_equal(sample_of(&batch, "read", "1")->set, &syscall_set);
+    assert_int_equal(sample_of(&batch, "read", "1")->values[SYSCALL_CALLS].u64, 9);
+    assert_false(sample_of(&batch, "read", "1")->known[SYSCALL_BYTES]);
+    batch_reset(&batch);
+    program_samples_add(table, &batch, 200);
+    assert_int_equal(batch.count, 0);
+    batch_clear(&batch);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_counter_is_summed_over_job_user_and_node, open_table, close_table),
+        cmocka_unit_test_setup_teardown(what_is_no_number_does_not_spoil_a_counter, open_table, close_table),
+        cmocka_unit_test_setup_teardown(a_gauge_is_of_the_programs_that_are_alive, open_table, close_table),
+        cmocka_unit_test_setup_teardown(one_name_has_one_type, open_table, close_table),
+        cmocka_unit_test_setup_teardown(more_than_the_maximum_is_counted, open_table, close_table),
+        cmocka_unit_test_setup_teardown(names_of_tau_count_once_with_ours, open_table, close_table),
+        cmocka_unit_test_setup_teardown(families_say_what_all_their_metrics_say, open_table, close_table),
+        cmocka_unit_test_setup_teardown(samples_tell_what_has_changed, open_table, close_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

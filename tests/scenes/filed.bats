@@ -35,8 +35,9 @@ start_collector() {
     COLLECTOR=$!
 }
 
+# It finds no jobs (those of other scenes are none of ours) but where JOBS says so.
 start_agent() {
-    "$SONDE" agent --listen none --jobs none --collector "tcp://127.0.0.1:$PORT" --plain --spool "$T/spool" \
+    "$SONDE" agent --listen none --jobs "${JOBS:-none}" --collector "tcp://127.0.0.1:$PORT" --plain --spool "$T/spool" \
         --sensors cgroup,meminfo,loadavg --period 200ms "$@" >"$T/agent.log" 2>&1 3>&- &
     AGENT=$!
     wait_for "[ -S '$T/run/agent.sock' ]"
@@ -62,7 +63,7 @@ run_job() {
 @test "a job that agents saw is in the store with its user, its time and its CPU time, and in files of its own" {
     [ -d /sys/fs/cgroup/cpuacct ] || skip "no cpuacct hierarchy of cgroup v1 here"
     start_collector --sink "store:path=$SONDE_DB,every=500ms" --sink "csv:dir=$T/csv"
-    start_agent
+    JOBS=slurm start_agent
     run_job 4711 2
     wait_for "[ \"\$(sql \"SELECT ended FROM jobs WHERE job_id = '4711'\" 2>/dev/null)\" = 1 ]"
     stop "$AGENT"

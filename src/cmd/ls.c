@@ -100,6 +100,10 @@ static void print_chosen(struct buf *out, const struct ls_choice *choice, const 
 {
     const struct sets *sets = choice->sets;
     const struct ls_settings *settings = choice->settings;
+    if (settings->json) {
+        ls_json(out, sets, chosen);
+        return;
+    }
     if (settings->table)
         print_table(out, choice, chosen);
     for (size_t i = 0; i < sets->count; i++) {
@@ -147,9 +151,7 @@ static int ls_run(const struct command_call *call)
     buf_init(&answer, COMMAND_ANSWER_MAX);
     int status = command_ask(call, call->count ? call->operands[0] : "", "GET", with_values ? "/sets?values" : "/sets",
                              (struct bytes){ 0 }, &answer);
-    if (status == EXIT_GOOD && settings->json)
-        status = command_print(call, &answer);
-    else if (status == EXIT_GOOD && sets_read(&sets, buf_text(&answer), answer.size))
+    if (status == EXIT_GOOD && sets_read(&sets, buf_text(&answer), answer.size))
         status = command_fail(call, "the agent's answer cannot be read; is it of another version?");
     else if (status == EXIT_GOOD) {
         status = print_sets(call, &sets);
@@ -170,7 +172,7 @@ static const struct option options[] = {
     { .letter = 'S', .name = "schema", .type = OPTION_FLAG, AT(by_schema),
       .help = "Names are those of sensors, such as meminfo, without host and instance" },
     { .letter = 'j', .name = "job", .argument = "JOB", .type = OPTION_TEXT, AT(job), .help = "Only sets of this job" },
-    { .name = "json", .type = OPTION_FLAG, AT(json), .help = "Print the agent's answer with all values, as JSON" },
+    { .name = "json", .type = OPTION_FLAG, AT(json), .help = "Print the sets with all values, as JSON" },
     { .name = "ldms", .type = OPTION_FLAG, AT(ldms),
       .help = "Use LDMS's names of sets, metrics and units, as under the name ldms_ls" },
     OPTION_END,

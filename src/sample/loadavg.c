@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 static const struct metric metrics[] = {
-    { "load1", "1", GAUGE, F64, "tasks running, runnable or blocked for I/O, average of 1 minute" },
-    { "load5", "1", GAUGE, F64, "the same, of 5 minutes" },
-    { "load15", "1", GAUGE, F64, "the same, of 15 minutes" },
+    { "load1", "1", GAUGE, F64, "tasks running, runnable or blocked for I/O, average of 1 minute", "load1min" },
+    { "load5", "1", GAUGE, F64, "the same, of 5 minutes", "load5min" },
+    { "load15", "1", GAUGE, F64, "the same, of 15 minutes", "load15min" },
     { "runnable", "1", GAUGE, U64, "tasks on a CPU or waiting for one now" },
-    { "tasks", "1", GAUGE, U64, "processes and threads of the node" },
+    { "tasks", "1", GAUGE, U64, "processes and threads of the node", "scheduling_entities" },
     { "newest_pid", "1", GAUGE, U64, "id that was given to a process or thread last" },
 };
 

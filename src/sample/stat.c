@@ -29,7 +29,7 @@ static const struct metric metrics[] = {
     { "forks", "1", COUNTER, U64, "processes and threads that were made", "processes" },
     { "running", "1", GAUGE, U64, "tasks on a CPU or waiting for one", "procs_running" },
     { "blocked", "1", GAUGE, U64, "tasks waiting for storage", "procs_blocked" },
-    { "softirqs", "1", COUNTER, U64, "pieces of deferred interrupt work", "softirq" },
+    { "softirqs", "1", COUNTER, U64, "pieces of deferred interrupt work" },
 };
 
 #define METRICS (sizeof metrics / sizeof *metrics)
@@ -86,12 +86,19 @@ static enum err add_cpu(struct stat_state *stat, const char *line, uint64_t time
     return OK;
 }
 
+/* What the kernel calls a count. Its "softirq" is a CPU's time too, so that it cannot be the name of both. */
+static const char *key_of(const struct metric *metric)
+{
+    return metric->source ? metric->source : "softirq";
+}
+
 static void set_count(struct stat_state *stat, struct sample *total, const char *line)
 {
     for (size_t i = TIMES; i < METRICS; i++) {
-        size_t size = strlen(metrics[i].source);
+        const char *key = key_of(&metrics[i]);
+        size_t size = strlen(key);
         uint64_t value;
-        if (strncmp(line, metrics[i].source, size) != 0 || line[size] != ' ')
+        if (strncmp(line, key, size) != 0 || line[size] != ' ')
             continue;
         line += size;
         if (!scan_u64(&line, &value))

@@ -3,26 +3,16 @@
 
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "model/ldms.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-/* What LDMS calls the sets of the same content. */
-static const struct { const char *ours, *theirs; } names[] = {
-    { "stat", "procstat2" },       { "interrupts", "procinterrupts" },   { "self", "dstat" },
-    { "diskstats", "procdiskstats" }, { "netdev", "procnetdev2" },       { "nfs", "procnfs" },
-    { "infiniband", "sysclassib" }, { "lustre", "lustre2_client" },      { "temperature", "coretemp" },
-    { "ipmi", "ipmisensors" },     { "perf", "perfevent" },              { "process", "linux_proc" },
-};
-
 const char *ls_schema(const struct sets_item *item, enum ls_form form)
 {
-    for (size_t i = 0; form == LS_LDMS && i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i].ours, item->schema->name) == 0)
-            return names[i].theirs;
-    return item->schema->name;
+    return form == LS_LDMS ? ldms_set_name(item->schema->name) : item->schema->name;
 }
 
 static void add_part(struct buf *out, const char *text)
@@ -180,23 +170,24 @@ static void add_metric_name(struct buf *out, char sort, enum metric_type type, c
     buf_clear(&safe);
 }
 
-/* LDMS has what the kernel writes: the kernel's names, and /proc/meminfo's kB. */
+/* LDMS has what the kernel writes: the kernel's names and units. */
 static void add_metric(struct buf *out, const struct sets_item *item, size_t i, enum ls_form form)
 {
     const struct metric *metric = &item->schema->metrics[i];
     union value value = item->values[i];
-    const char *unit = strcmp(metric->unit, "1") == 0 ? "" : metric->unit;
-    bool is_kb = form == LS_LDMS && metric->type == U64 && strcmp(item->schema->name, "meminfo") == 0 && *unit == 'B';
+    struct ldms_unit unit = { strcmp(metric->unit, "1") == 0 ? "" : metric->unit, 1 };
+    if (form == LS_LDMS)
+        unit = ldms_unit_of(item->schema, metric);
     add_metric_name(out, 'D', metric->type, form == LS_LDMS && metric->source ? metric->source : metric->name);
     if (!item->known[i]) {
         buf_add_text(out, "-\n");
         return;
     }
-    if (is_kb)
-        value.u64 /= 1024;
+    if (unit.divisor != 1)
+        value.u64 /= unit.divisor;
     add_value(out, metric->type, value);
-    if (*unit)
-        buf_printf(out, " %s", is_kb ? "kB" : unit);
+    if (*unit.name)
+        buf_printf(out, " %s", unit.name);
     buf_add_char(out, '\n');
 }
 

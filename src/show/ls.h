@@ -1,4 +1,4 @@
-/* Sets as sonde ls and ldms_ls print them: names, a table, values. */
+/* Sets as sonde ls and ldms_ls print them: names, a table, values, JSON. */
 #ifndef SONDE_SHOW_LS_H
 #define SONDE_SHOW_LS_H
 
@@ -20,5 +20,8 @@ void ls_table(struct buf *out, const struct sets *sets, const bool *chosen, enum
 
 /* The values of -l. */
 void ls_values(struct buf *out, const struct sets *sets, const struct sets_item *item, enum ls_form form);
+
+/* The chosen ones with their values, as JSON of the same form as the agent's answer. */
+void ls_json(struct buf *out, const struct sets *sets, const bool *chosen);
 
 #endif

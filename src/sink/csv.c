@@ -35,7 +35,7 @@ static const struct setting csv_settings[] = {
     { "dir", SETTING_TEXT, NULL, offsetof(struct csv_state, dir),
       "write many files below this folder, with LDMS's columns; path and set are not used then" },
     { "layout", SETTING_TEXT, "jobs", offsetof(struct csv_state, layout),
-      "of dir: jobs (USER/JOB/HOST/SET.csv, and node/HOST/SET.csv), or ldms (CONTAINER/SET, all hosts in one file)" },
+      "of dir: jobs (USER/JOB/HOST/SET.csv, and node/HOST/SET.csv), or ldms (CONTAINER/SCHEMA, all hosts in one file)" },
     { "template", SETTING_TEXT, NULL, offsetof(struct csv_state, template),
       "of dir: the path of a job's samples, as %{user}/%{job}/%{host}/%{set}.csv" },
     { "node_template", SETTING_TEXT, NULL, offsetof(struct csv_state, node_template),
@@ -205,6 +205,7 @@ static enum err choose_templates(struct csv_state *s)
     }
     s->tree->template = s->template ? s->template : is_ldms ? CSV_TREE_LDMS_TEMPLATE : CSV_TREE_TEMPLATE;
     s->tree->node_template = s->node_template ? s->node_template : is_ldms ? CSV_TREE_LDMS_TEMPLATE : CSV_TREE_NODE_TEMPLATE;
+    s->tree->is_ldms = is_ldms;
     s->tree->copies = s->copies && !is_ldms;
     buf_init(&why, sizeof s->message);
     enum err err = csv_place_check(s->tree->template, &why);

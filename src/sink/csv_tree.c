@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "model/ldms.h"
 #include "sink/csv.h"
 #include "sink/csv_place.h"
 
@@ -57,19 +58,6 @@ static void add_header(struct buf *out, const struct set *set)
     }
 }
 
-/* Under the kernel's names people expect the kernel's units, as LDMS has them: kB of memory, ticks of CPU time. We read
- * bytes and us, of which these are whole multiples. */
-static uint64_t divisor_of(const struct set *set, const struct metric *metric)
-{
-    static const struct { const char *set, *unit; uint64_t divisor; } units[] = {
-        { "meminfo", "B", 1024 }, { "numa", "B", 1024 }, { "stat", "us", 10000 }, { "stat_cpu", "us", 10000 },
-    };
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (strcmp(set->name, units[i].set) == 0 && strcmp(metric->unit, units[i].unit) == 0)
-            return units[i].divisor;
-    return 1;
-}
-
 static const struct csv_tree_header *header_of(struct csv_tree *tree, const struct set *set)
 {
     struct csv_tree_header *header = &tree->headers[(uintptr_t)set / 16 % HEADERS];
@@ -77,12 +65,13 @@ static const struct csv_tree_header *header_of(struct csv_tree *tree, const stru
         buf_reset(&header->text);
         add_header(&header->text, set);
         header->set = set;
+        header->name = tree->is_ldms ? ldms_set_name(set->name) : set->name;
         header->metrics = set->metrics;
         header->size = set->size;
         header->header = files_header_of((struct bytes){ header->text.data, header->text.size });
         header->has_units = false;
         for (size_t i = 0; i < set->size; i++)
-            header->has_units |= divisor_of(set, &set->metrics[i]) != 1;
+            header->has_units |= ldms_unit_of(set, &set->metrics[i]).divisor != 1;
     }
     return header;
 }
@@ -121,6 +110,7 @@ static void add_time(struct buf *row, uint64_t time_ns)
     buf_add_u64(row, us);
 }
 
+/* Under the kernel's names people expect the kernel's units, as LDMS has them. */
 static void add_values(struct buf *row, const struct sample *sample, bool has_units)
 {
     const struct set *set = sample->set;
@@ -130,7 +120,7 @@ static void add_values(struct buf *row, const struct sample *sample, bool has_un
         if (sample->known && !sample->known[i])
             continue;
         if (has_units && set->metrics[i].type == U64)
-            value.u64 /= divisor_of(set, &set->metrics[i]);
+            value.u64 /= ldms_unit_of(set, &set->metrics[i]).divisor;
         csv_add_value(row, set->metrics[i].type, value);
     }
 }
@@ -166,12 +156,12 @@ static enum err write_to(const struct place *place, const char *template, const 
     struct csv_tree *tree = place->tree;
     const struct sample *sample = place->sample;
     const char *host = place->batch->host ? place->batch->host : "";
-    const struct csv_place where = { user, job, host, sample->set->name, sample->instance, tree->container };
+    const struct csv_tree_header *header = header_of(tree, sample->set);
+    const struct csv_place where = { user, job, host, header->name, sample->instance, tree->container };
     buf_reset(&tree->path);
     csv_place_add(&tree->path, template, &where);
     if (buf_err(&tree->path))
         return USAGE;
-    const struct csv_tree_header *header = header_of(tree, sample->set);
     struct files_one *one = files_get(&tree->files, buf_text(&tree->path), &header->header);
     if (!one)
         return tree->files.message[0] ? IO : NOMEM;

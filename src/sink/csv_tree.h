@@ -12,6 +12,7 @@
 
 struct csv_tree {
     const char *template, *node_template, *container; /* borrowed */
+    bool is_ldms;     /* sets have LDMS's names */
     bool copies;      /* samples of a node go to the jobs on it too */
     bool eager;       /* write at the end of each batch */
     uint64_t commit_ns;
@@ -21,6 +22,7 @@ struct csv_tree {
     struct buf path, header, row;
     struct csv_tree_header { /* of the set that was met last at this place: sets come in the same order again */
         const struct set *set;
+        const char *name; /* of the set, in paths */
         const struct metric *metrics;
         size_t size;
         bool has_units; /* some of its values are not in the kernel's units */

@@ -63,7 +63,7 @@ load live
 }
 
 @test "ldms_ls takes its own options and gives its own names" {
-    start_agent --sensors meminfo,interrupts
+    start_agent --sensors meminfo,interrupts,loadavg,stat,diskstats
     ln -s "$SONDE" ldms_ls
     host=$(./ldms_ls -f json | jq -r .host)
     ./ldms_ls -h localhost -p "$PORT" -x sock | grep -qx "$host/procinterrupts/cpu0"
@@ -71,6 +71,12 @@ load live
     grep -qE "^M u64          component_id +[0-9]+$" <<<"$output"
     grep -qE "^D u64          MemTotal +$(awk '/^MemTotal:/ { print $2 }' /proc/meminfo) kB$" <<<"$output"
     [ "$(./ldms_ls -E -S 'mem.*')" = "$host/meminfo" ]
+    [ "$(./ldms_ls -f json -S meminfo loadavg | jq -c '[.schemas[].name] | sort')" = '["loadavg","meminfo"]' ]
+    ./ldms_ls -l -S loadavg | grep -q "^D d64          load15min "
+    [ -z "$(./ldms_ls -l -S procstat2 | awk '/^D/ { print $3 }' | sort | uniq -d)" ]
+    disk=$(./ldms_ls -S procdiskstats 2>/dev/null | sed -n '1s,.*/,,p')
+    [ -z "$disk" ] || [ "$(./ldms_ls -l "$host/procdiskstats/$disk" | awk '$3 == "sect_read" { print $4 }')" -le \
+        "$(awk -v disk="$disk" '$3 == disk { print $6 }' /proc/diskstats)" ]
     [[ "$(./ldms_ls -V)" =~ ^sonde ]]
     run -2 ./ldms_ls -Z
     [[ "$output" == *"ldms_ls [-h HOST]"* ]]

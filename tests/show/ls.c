@@ -69,6 +69,45 @@ static void values_of_ldms(void **state)
     assert_non_null(strstr(buf_text(&out), "D s64          delta                                      -3\n"));
 }
 
+/* The kernel's sectors and milliseconds under the kernel's names, our bytes and microseconds under ours. */
+static void disks_of_ldms(void **state)
+{
+    (void)state;
+    static const struct metric metrics[] = { { "read", "B", COUNTER, U64, "", "sect_read" },
+                                             { "read_time", "us", COUNTER, U64, "", "time_read" },
+                                             { "reads", "1", COUNTER, U64, "", "reads_comp" } };
+    static const struct set disks = { "diskstats", metrics, 3, "device" };
+    union value values[] = { { .u64 = 4096 }, { .u64 = 7000 }, { .u64 = 5 } };
+    uint8_t known[] = { 1, 1, 1 };
+    const struct sets_item item = { .schema = &disks, .instance = "sda", .values = values, .known = known };
+    ls_values(&out, &sets, &item, LS_LDMS);
+    assert_non_null(strstr(buf_text(&out), "D u64          sect_read                                  8 sectors\n"
+                                           "D u64          time_read                                  7 msec\n"
+                                           "D u64          reads_comp                                 5\n"));
+    buf_reset(&out);
+    ls_values(&out, &sets, &item, LS_OURS);
+    assert_non_null(strstr(buf_text(&out), "D u64          read                                       4096 B\n"));
+}
+
+static void the_chosen_ones_as_json(void **state)
+{
+    (void)state;
+    const bool one[] = { false, true };
+    struct sets again;
+    ls_json(&out, &sets, one);
+    assert_null(strstr(buf_text(&out), "meminfo"));
+    assert_int_equal(sets_read(&again, buf_text(&out), out.size), OK);
+    assert_int_equal(again.count, 1);
+    assert_string_equal(again.host, "n1");
+    assert_string_equal(again.items[0].schema->name, "netdev");
+    assert_string_equal(again.items[0].schema->instances, "device");
+    assert_string_equal(again.items[0].job, "4711");
+    assert_string_equal(again.items[0].user, "ada");
+    assert_int_equal(again.items[0].uid, 1000);
+    assert_int_equal(again.items[0].values[0].i64, -3);
+    sets_clear(&again);
+}
+
 static void the_table(void **state)
 {
     (void)state;
@@ -134,6 +173,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(names, begin, end),
         cmocka_unit_test_setup_teardown(values_of_ours, begin, end),
         cmocka_unit_test_setup_teardown(values_of_ldms, begin, end),
+        cmocka_unit_test_setup_teardown(disks_of_ldms, begin, end),
+        cmocka_unit_test_setup_teardown(the_chosen_ones_as_json, begin, end),
         cmocka_unit_test_setup_teardown(the_table, begin, end),
         cmocka_unit_test_setup_teardown(columns_are_as_wide_as_their_longest_name, begin, end),
         cmocka_unit_test(what_is_no_answer_is_refused),

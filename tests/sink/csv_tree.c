@@ -18,6 +18,10 @@ static const struct metric memory_metrics[] = {
 };
 static const struct set meminfo = { "meminfo", memory_metrics, 2, NULL };
 static const struct set wider = { "meminfo", memory_metrics, 1, NULL };
+static const struct metric disk_metrics[] = {
+    { "read", "B", COUNTER, U64, "read", "sect_read" }, { "read_time", "us", COUNTER, U64, "time", "time_read" },
+};
+static const struct set disks = { "diskstats", disk_metrics, 2, NULL };
 static const struct metric load_metrics[] = { { "load", "1", GAUGE, F64, "load", NULL } };
 static const struct set cpus = { "load_cpu", load_metrics, 1, "cpu" };
 
@@ -146,7 +150,11 @@ static void one_file_per_schema_as_ldms_has_it(void **state)
     write_tick(f, 1, 0, &meminfo);
     f->batch.host = "n2";
     assert_int_equal(f->sink->write(f->state, &f->batch), OK);
+    write_tick(f, 1, 0, &disks);
     end(f);
+    assert_string_equal(content(f, "sonde/procdiskstats"),
+                        "#Time,Time_usec,ProducerName,component_id,job_id,app_id,sect_read,time_read\n"
+                        "1.001246,1246,n017,17,0,0,4,1\n");
     assert_string_equal(content(f, "sonde/meminfo"), HEADER "1.001246,1246,n017,17,0,0,2,1\n1.001246,1246,n2,2,0,0,2,1\n");
 }
 

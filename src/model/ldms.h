@@ -1,0 +1,18 @@
+/* How LDMS calls what we read: its names of sets, and the kernel's units under the kernel's names (metric.source). For sonde ls
+ * --ldms and for files in its layout. */
+#ifndef SONDE_MODEL_LDMS_H
+#define SONDE_MODEL_LDMS_H
+
+#include "model/set.h"
+
+struct ldms_unit {
+    const char *name; /* "kB", "jiffies"; "": a number without one */
+    uint64_t divisor; /* our value is a whole multiple of it; 1: the units are the same */
+};
+
+/* "procinterrupts" of interrupts; ours where LDMS has none. */
+const char *ldms_set_name(const char *name);
+
+struct ldms_unit ldms_unit_of(const struct set *set, const struct metric *metric);
+
+#endif

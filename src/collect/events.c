@@ -327,7 +327,7 @@ enum err events_add(struct events *events, enum record_kind kind, struct bytes b
     events->perfs += kind == RECORD_KIND_perf ? 1 : 0;
     if (event.time_ns > events->last_ns)
         events->last_ns = event.time_ns;
-    if (kind == RECORD_KIND_image)
+    if (kind == RECORD_KIND_image || kind == RECORD_KIND_alive)
         learn_boot(events, &n);
     return OK;
 }

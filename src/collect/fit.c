@@ -99,6 +99,16 @@ static enum fit fit_kernel_exec(const struct fitting *f)
     return is_over(&f->now) ? ANEW : SAME;
 }
 
+/* Looked at in the moment between its exit record and its end, or by one who looked at the clock late: what began before
+ * the life was over is that life. */
+static enum fit fit_alive(const struct fitting *f)
+{
+    uint64_t began_ns = events_ticks_ns(f->events, f->numbers.start_ticks);
+    if (f->now.ticks || !began_ns || !is_over(&f->now))
+        return fit_kernel_exec(f);
+    return began_ns <= f->now.last_ns + SKEW_NS ? SAME : ANEW;
+}
+
 /* It began while the life before was under way and this one was not. */
 static bool is_of_before(const struct fitting *f, uint64_t start_ns)
 {
@@ -196,7 +206,8 @@ enum fit fit_event(const struct fitting *f)
     case RECORD_KIND_exec: return fit_exec(f, e);
     case RECORD_KIND_exec_failed: return is_over(&f->now) ? ANEW : SAME;
     case RECORD_KIND_image: return fit_image(f);
-    case RECORD_KIND_kernel_exec: case RECORD_KIND_alive: return fit_kernel_exec(f);
+    case RECORD_KIND_kernel_exec: return fit_kernel_exec(f);
+    case RECORD_KIND_alive: return fit_alive(f);
     case RECORD_KIND_thread: return fit_thread(f);
     case RECORD_KIND_end: return fit_end(f, e);
     case RECORD_KIND_wait: return fit_wait(f, e);

@@ -409,6 +409,26 @@ static void an_exit_of_an_unknown_thread(void **state)
     assert_int_equal(run->processes[0].end_ns, AT(20));
 }
 
+/* The kernel writes a task's exit record some time before its end, which is much on a busy machine: it can be found in /proc
+ * in between. One with its pid that began later is another one. */
+static void one_that_is_seen_after_its_exit_record(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_kernel_fork(s, 11, 10, 10);
+    spool_add(s, image, .pid = 11, .ppid = 10, .time_ns = AT(30), .path = PATH("/bin/true"));
+    spool_taskstats(s, 11, 10, 10, 40, 700);
+    spool_add(s, alive, .pid = 11, .ppid = 10, .start_ticks = 1000, .time_ns = AT(40.3), .self = usage_us(700, 0));
+    spool_kernel_exit(s, 11, 40.6, 0);
+    spool_wait(s, 10, 11, 41, 0, 800);
+    spool_add(s, alive, .pid = 11, .ppid = 10, .start_ticks = 1500, .time_ns = AT(5041), .self = usage_us(5, 0));
+    const struct run *run = merge(f);
+    assert_int_equal(run_count(run, 11), 2);
+    assert_int_equal(run->processes[1].state, PROCESS_LOST); /* when it began is not known */
+    assert_int_equal(run->processes[2].end_ns, AT(40.6));
+    assert_int_equal(counters_cpu_us(&run->processes[2].counters), 800);
+}
+
 /* sonde run itself is not of the job. */
 static void the_watcher_is_left_out(void **state)
 {
@@ -427,7 +447,7 @@ int main(void)
         T(a_wait_that_is_late_in_the_file), T(killed_ones_with_one_pid), T(taskstats_after_the_pid_was_used_again),
         T(taskstats_alone_tell_two_apart), T(a_spawn_before_and_after_its_child), T(a_tracer_waits_too), T(a_stop_is_no_end),
         T(an_end_that_was_none), T(a_vfork_child), T(an_exec_by_another_thread), T(an_exit_of_an_unknown_thread),
-        T(the_watcher_is_left_out), T(the_init_of_another_namespace),
+        T(one_that_is_seen_after_its_exit_record), T(the_watcher_is_left_out), T(the_init_of_another_namespace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -349,7 +349,7 @@ void kernel_read(struct kernel *kernel)
 }
 
 struct found {
-    uint32_t pid, ppid, threads;
+    uint32_t pid, ppid, pgid, sid, threads;
 };
 
 struct census {
@@ -370,7 +370,7 @@ static void count_in(void *context, const struct unseen *unseen)
         census->all = all;
         census->room = room;
     }
-    census->all[census->count++] = (struct found){ unseen->pid, unseen->ppid, unseen->threads };
+    census->all[census->count++] = (struct found){ unseen->pid, unseen->ppid, unseen->pgid, unseen->sid, unseen->threads };
 }
 
 static int by_pid(const void *a, const void *b)
@@ -396,12 +396,25 @@ static bool is_alive(const struct kernel *kernel, uint32_t pid)
     return member && member->threads;
 }
 
+/* Also one that ended a moment ago. 0: of another pid namespace. */
+static bool is_known(const struct kernel *kernel, uint32_t pid)
+{
+    return pid && members_find(&kernel->members, pid);
+}
+
+/* An orphan has a foreign parent, but stays in its group and session, whose numbers are given to nobody else as long as it
+ * does: where one of ours began them, it is ours. Who stays for the rest has no children here: its self is 0, which is also
+ * the parent of init. */
+static bool is_ours(const struct kernel *kernel, const struct found *found)
+{
+    return (kernel->self && found->ppid == kernel->self) || is_alive(kernel, found->ppid)
+           || is_known(kernel, found->sid) || is_known(kernel, found->pgid);
+}
+
 /* True when it is new and of ours. */
 static bool adopt(struct kernel *kernel, const struct found *found)
 {
-    /* Who stays for the rest has no children here: its self is 0, which is also the parent of init. */
-    bool ours = (kernel->self && found->ppid == kernel->self) || is_alive(kernel, found->ppid);
-    if (!ours || is_helper(kernel, found->pid) || found->pid == kernel->self || is_alive(kernel, found->pid))
+    if (!is_ours(kernel, found) || is_helper(kernel, found->pid) || found->pid == kernel->self || is_alive(kernel, found->pid))
         return false;
     struct member *member = members_add(&kernel->members, found->pid, found->ppid);
     if (!member)

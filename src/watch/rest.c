@@ -141,19 +141,39 @@ static void end_survivors(struct watch *watch, struct rest *rest)
     writer_flush(&watch->writer);
 }
 
+static bool is_survivor(const struct rest *rest, uint32_t pid)
+{
+    for (size_t i = 0; i < rest->count; i++)
+        if (rest->all[i].pid == pid && rest->all[i].pidfd >= 0)
+            return true;
+    return false;
+}
+
 /* When the connector is missing, /proc is all we have to learn of new processes. */
+static void find_new(struct watch *watch, struct rest *rest)
+{
+    size_t at = 0;
+    if (watch->kernel.forks.fd >= 0)
+        return;
+    kernel_resync(&watch->kernel, true);
+    for (struct member *member; (member = members_next(&watch->kernel.members, &at));)
+        if (member->threads && !is_survivor(rest, member->pid))
+            add_survivor(rest, member->pid);
+}
+
 static void look(struct watch *watch, struct rest *rest)
 {
-    if (watch->kernel.forks.fd < 0)
-        kernel_resync(&watch->kernel, true);
+    find_new(watch, rest);
     look_at_survivors(watch, rest);
 }
 
 /* One that ended may have left a child, of which the kernel has told and we have not read yet. */
-static bool anybody_left(struct watch *watch)
+static bool anybody_left(struct watch *watch, struct rest *rest)
 {
-    if (!watch->kernel.members.alive)
+    if (!watch->kernel.members.alive) {
         kernel_read(&watch->kernel);
+        find_new(watch, rest);
+    }
     return watch->kernel.members.alive > 0;
 }
 
@@ -163,7 +183,7 @@ void rest_watch(struct watch *watch)
     uint64_t start_ns = clock_monotonic_ns(), next_ns = start_ns;
     detach(watch);
     open_rest(&rest, watch);
-    while (anybody_left(watch) && !watch->signals.quit) {
+    while (anybody_left(watch, &rest) && !watch->signals.quit) {
         uint64_t now_ns = clock_monotonic_ns();
         if (now_ns >= next_ns) {
             uint64_t pause_ns = (now_ns - start_ns) / LOOK_PARTS;

@@ -90,6 +90,18 @@ daemonised() {
 @test "daemonising, apart, as root" { daemonised root; }
 @test "daemonising, apart, as nobody" { daemonised nobody; }
 
+# When the command ends only the shell that will make the daemon is there; when that ends, nobody but /proc tells of it.
+daemonised_late() {
+    watch_apart "$1" sh -c 'setsid sh -c "sleep 0.5; burn 1100 & exit" >/dev/null 2>&1 & exit 0'
+    settle
+    expect_apart
+    expect_images burn 1
+    [ "$(sql "select state from process where exe = 'burn'")" = ended ]
+    expect_cpu 1100
+}
+@test "a daemon that is made after the command has ended, apart, as root" { daemonised_late root; }
+@test "a daemon that is made after the command has ended, apart, as nobody" { daemonised_late nobody; }
+
 threaded() {
     watch_apart "$1" crowd threads 40 8 30
     expect_apart

@@ -214,13 +214,19 @@ static void a_helper_is_not_of_the_job(void **state)
     waitpid(pid, NULL, 0);
 }
 
-static void put_process(unsigned pid, unsigned ppid, char letter)
+static void put_process_of(unsigned pid, unsigned ppid, unsigned pgid, unsigned sid, char letter)
 {
     char name[64], file[TEMP_PATH_MAX], line[256];
     snprintf(name, sizeof name, "proc/%u/stat", pid);
     temp_join(file, dir, name);
-    snprintf(line, sizeof line, "%u (p) %c %u 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 2 0 9 1 2 3\n", pid, letter, ppid);
+    snprintf(line, sizeof line, "%u (p) %c %u %u %u 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 2 0 9 1 2 3\n", pid, letter, ppid,
+             pgid, sid);
     temp_write(file, line, strlen(line));
+}
+
+static void put_process(unsigned pid, unsigned ppid, char letter)
+{
+    put_process_of(pid, ppid, 1, 1, letter);
 }
 
 static void lost_events_are_made_good_from_proc(void **state)
@@ -251,6 +257,25 @@ static void lost_events_are_made_good_from_proc(void **state)
     assert_int_equal(tally_of(902).alive, 1);
 }
 
+/* Its parent made the session, forked and ended before anybody looked. */
+static void an_orphan_is_known_by_its_session_or_group(void **state)
+{
+    (void)state;
+    put_process_of(910, 1, 905, 905, 'S');
+    put_process_of(911, 1, 905, 1, 'S');
+    put_process_of(912, 1, 0, 0, 'S');
+    put_process(913, 1, 'S');
+    kernel_open(&kernel, dir, &writer, &perf);
+    kernel.self = 0;
+    members_add(&kernel.members, 905, 5000);
+    kernel_resync(&kernel, true);
+    assert_int_equal(kernel.members.alive, 2);
+    assert_int_equal(tally_of(910).alive, 1);
+    assert_int_equal(tally_of(911).alive, 1);
+    assert_false(kernel_has(&kernel, 912));
+    assert_false(kernel_has(&kernel, 913));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +283,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(threads_are_told_one_by_one, start, stop),
         cmocka_unit_test_setup_teardown(grandchildren_are_ours_and_strangers_are_not, start, stop),
         cmocka_unit_test_setup_teardown(a_helper_is_not_of_the_job, start, stop),
+        cmocka_unit_test_setup_teardown(an_orphan_is_known_by_its_session_or_group, start, stop),
         cmocka_unit_test_setup_teardown(lost_events_are_made_good_from_proc, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

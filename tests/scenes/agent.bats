@@ -24,17 +24,6 @@ start() {
     wait_for "[ \$(rows) -gt 1 ]"
 }
 
-# Waits until a condition holds, at most 10 s.
-wait_for() {
-    for ((i = 0; i < 1000; i++)); do
-        eval "$1" && return
-        sleep 0.01
-    done
-    echo "never: $1"
-    cat "$T/said"
-    return 1
-}
-
 rows() {
     [ -e "$T/out.csv" ] && wc -l <"$T/out.csv" || echo 0
 }

@@ -16,10 +16,6 @@ teardown() {
     scene_teardown
 }
 
-free_port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
 # In the background, and ended with the scene; its process is $STARTED. 3>&-: bats waits for whoever holds it.
 start() {
     "$@" >>"$T/said" 2>&1 3>&- &
@@ -47,17 +43,6 @@ start_agent() {
 # What jq makes of the collector's status.
 status_of() {
     "$SONDE" collect --status --json "$T/run/${NAME:-c}.sock" | jq -r "$1"
-}
-
-# Waits until a condition holds, at most 30 s.
-wait_for() {
-    for ((i = 0; i < 600; i++)); do
-        eval "$1" && return
-        sleep 0.05
-    done
-    echo "never: $1"
-    cat "$T/said"
-    return 1
 }
 
 # Ends a process that was started, and waits for it; its status is $status then.

@@ -23,10 +23,6 @@ teardown() {
     scene_teardown
 }
 
-free_port() {
-    /usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
 need_hdf5() {
     [ -e "$SONDE_MODULES/sink-hdf5.so" ] || skip "no libhdf5 here"
     /usr/bin/python3 -c 'import h5py, tables' 2>/dev/null || skip "no h5py or PyTables here"

@@ -120,7 +120,7 @@ EOF
 @test "messages of Colmet's configure_colmet.py are understood, when that is switched on" {
     /usr/bin/python3 -c 'import msgpack, zmq' || skip "no python3-zmq, python3-msgpack"
     [ -e "$SONDE_MODULES/wire-zmq.so" ] || skip "no wire-zmq.so"
-    address_port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    address_port=$(free_port)
     start_agent --sensors perf,loadavg --colmet "tcp://127.0.0.1:$address_port"
     push_colmet "tcp://127.0.0.1:$address_port" 0.25 rss:2:-1,cache metrics
     wait_for '[ "$(state .period_ns)" = 250000000 ]'

@@ -7,7 +7,7 @@ setup() {
     need_root
     export SONDE_SOCKET_DIR=$T/run XDG_STATE_HOME=$T/state
     AGENT='' COLLECTOR='' GROUP=''
-    PORT=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    PORT=$(free_port)
 }
 
 teardown() {
@@ -16,17 +16,6 @@ teardown() {
     [ -z "$GROUP" ] || find "$GROUP" -depth -type d -exec rmdir {} \; || :
     [ ! -d "$T/pg" ] || "$SOURCE"/tests/tools/postgres-down "$T/pg"
     scene_teardown
-}
-
-wait_for() {
-    local i
-    for ((i = 0; i < 600; i++)); do
-        eval "$1" && return
-        sleep 0.05
-    done
-    echo "never: $1"
-    cat "$T/collector.log" "$T/agent.log"
-    return 1
 }
 
 start_collector() {

@@ -41,18 +41,6 @@ stop() {
     AGENT=
 }
 
-# Waits until a condition holds, at most 30 s.
-wait_for() {
-    local end=$((SECONDS + 30))
-    while [ "$SECONDS" -lt "$end" ]; do
-        eval "$1" && return
-        sleep 0.05
-    done
-    echo "never: $1"
-    cat "$T/said"
-    return 1
-}
-
 ask() { curl -sf --max-time 20 --unix-socket "$T/run/agent.sock" "http://agent$1"; }
 
 # The value of a line of /metrics.

@@ -14,17 +14,6 @@ teardown() {
     scene_teardown
 }
 
-# Waits until a condition holds, at most 10 s.
-wait_for() {
-    for ((i = 0; i < 500; i++)); do
-        eval "$1" && return
-        sleep 0.02
-    done
-    echo "never: $1"
-    cat "$T/said"
-    return 1
-}
-
 once() {
     "$SONDE" agent --once --listen none "$@"
 }

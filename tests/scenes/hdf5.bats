@@ -142,7 +142,7 @@ PY
 
 @test "a collector killed again and again leaves every sample of its agent in the file, once" {
     [ -e "$SONDE_MODULES/wire-zmq.so" ] || skip "no libzmq here"
-    port=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    port=$(free_port)
     collect() {
         "$SONDE" collect --plain --listen "tcp://127.0.0.1:$port" --http none --socket none --journal "$T/journal" \
             --sink "hdf5:path=$T/o.hdf5,level=1,every=200ms" >>log 2>&1 3>&- &

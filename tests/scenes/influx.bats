@@ -3,10 +3,6 @@
 load scene
 load live
 
-free_port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
 setup() {
     live_setup
     SERVER='' WEB=$(free_port)

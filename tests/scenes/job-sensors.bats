@@ -15,16 +15,6 @@ teardown() {
     scene_teardown
 }
 
-wait_for() {
-    for ((i = 0; i < 1000; i++)); do
-        eval "$1" && return
-        sleep 0.01
-    done
-    echo "never: $1"
-    cat "$T/said"
-    return 1
-}
-
 # 3>&-: bats waits for whoever holds it
 start_agent() {
     "$SONDE" agent --listen none --sink "json:path=$T/out.json" --sensors taskstats,process,perf "$@" >"$T/said" 2>&1 3>&- &

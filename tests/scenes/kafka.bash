@@ -4,10 +4,6 @@
 OLD=(-X api.version.request=false -X broker.version.fallback=0.9.0.1)
 OLD_OPTIONS='options=api.version.request=false;broker.version.fallback=0.9.0.1'
 
-free_port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
 setup() {
     kafka_setup
 }

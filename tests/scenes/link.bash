@@ -3,7 +3,7 @@
 link_setup() {
     scene_setup
     export SONDE_SOCKET_DIR=$T/run
-    PORT=$((20000 + RANDOM % 20000)) PIDS=()
+    PORT=$(free_port 2) PIDS=()
     mkdir -p "$T/keys" "$T/run"
     "$SONDE" keygen --collector "$T/keys/collector.key" >/dev/null
     "$SONDE" keygen "$T/keys/host.key" >"$T/keys/allowed"
@@ -16,17 +16,6 @@ link_teardown() {
         wait "$pid" 2>/dev/null || :
     done
     scene_teardown
-}
-
-# A condition, within a minute.
-wait_for() {
-    for ((i = 0; i < 1200; i++)); do
-        eval "$1" && return
-        sleep 0.05
-    done
-    echo "never: $1"
-    head -n 5 "$T"/*.said
-    return 1
 }
 
 # start NAME COMMAND…: $NAME_pid is its number.

@@ -13,7 +13,7 @@ live_setup() {
     scene_setup
     export SONDE_SOCKET_DIR=$T/run
     AGENT=
-    PORT=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    PORT=$(free_port)
 }
 
 live_teardown() {
@@ -29,13 +29,3 @@ start_agent() {
     wait_for '[ "$("$SONDE" ctl --json 2>/dev/null | jq .ticks)" -ge 1 ] 2>/dev/null'
 }
 
-# Waits until a condition holds, at most 20 s.
-wait_for() {
-    for ((i = 0; i < 400; i++)); do
-        eval "$1" && return
-        sleep 0.05
-    done
-    echo "never: $1"
-    cat "$T/said"
-    return 1
-}

@@ -16,10 +16,6 @@ lossless_setup() {
     : >"$MOMENTS"
 }
 
-free_port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
 lossless_teardown() {
     [ -z "$AGENT" ] || kill -9 "$AGENT" 2>/dev/null || :
     [ -z "$COLLECTOR" ] || kill -9 "$COLLECTOR" 2>/dev/null || :
@@ -106,17 +102,6 @@ stop_collector() {
 doze() {
     local hundredths=$(($1 + RANDOM % ($2 - $1 + 1)))
     sleep "$((hundredths / 100)).$(printf %02d $((hundredths % 100)))"
-}
-
-# Waits until a condition holds, at most 40 s.
-wait_for() {
-    for ((i = 0; i < 400; i++)); do
-        eval "$1" 2>/dev/null && return
-        sleep 0.1
-    done
-    echo "never: $1"
-    tail -n 5 "$T"/*.said
-    return 1
 }
 
 # How many readings are in a file of samples.

@@ -27,7 +27,27 @@ scene_setup() {
 }
 
 scene_teardown() {
+    [ ! -d /tmp/sonde-ports ] || find /tmp/sonde-ports -lname "$T*" -delete
     cd / && rm -rf "$T"
+}
+
+# A port of this test's own, or the first of $1 neighbours.
+free_port() {
+    "$SOURCE/tests/tools/free-port" "$T" "$@"
+}
+
+# Waits until a condition holds: so long that only what never comes is not waited for.
+wait_for() {
+    local wait_for_end=$((SECONDS + 120)) wait_for_pause=0.02
+    until eval "$1" 2>"$T/.wait_for"; do
+        if [ "$SECONDS" -ge "$wait_for_end" ]; then
+            echo "never: $1"
+            tail -n 30 "$T/.wait_for" "$T/said" "$T"/*.said "$T"/*.log 2>/dev/null || :
+            return 1
+        fi
+        sleep "$wait_for_pause"
+        [ "$SECONDS" -lt $((wait_for_end - 115)) ] || wait_for_pause=0.1
+    done
 }
 
 # Nobody must be able to run what was built, also when it was built below a private folder: then we work on copies. The

@@ -12,7 +12,7 @@ setup_file() {
             "$(dirname "$SONDE")" "$SOURCE/integrations/slurm/$hook.sh" >"$SLURM/$hook"
         chmod 755 "$SLURM/$hook"
     done
-    PROLOG=$SLURM/prolog EPILOG=$SLURM/epilog CONSTRAIN=yes "$SOURCE/tests/tools/slurm-up" "$SLURM" $((20000 + RANDOM % 10000)) 3>&-
+    PROLOG=$SLURM/prolog EPILOG=$SLURM/epilog CONSTRAIN=yes "$SOURCE/tests/tools/slurm-up" "$SLURM" 3>&-
 }
 
 teardown_file() {
@@ -33,16 +33,6 @@ teardown() {
     [ -z "$AGENT" ] || kill -9 "$AGENT" 2>/dev/null || :
     rm -rf "$SLURM/tell" "$SLURM/run"
     scene_teardown
-}
-
-wait_for() {
-    for ((i = 0; i < 1500; i++)); do
-        eval "$1" && return
-        sleep 0.01
-    done
-    echo "never: $1"
-    cat "$T/said"
-    return 1
 }
 
 stop() {

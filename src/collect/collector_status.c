@@ -195,6 +195,7 @@ static void add_sink(struct json *json, struct outlet *outlet)
     json_field_u64(json, "batches", f.batches);
     json_field_u64(json, "samples", f.samples);
     json_field_u64(json, "values", f.values);
+    json_field_f64(json, "samples_per_s", f.rate);
     json_field_u64(json, "gaps", f.gaps);
     json_field_u64(json, "unreadable", f.unreadable);
     json_field_u64(json, "refused", f.refused);

@@ -12,8 +12,8 @@ struct collector;
  *  "hosts": [{"host", "state": "up"|"silent", "role", "address", "software", "since_ns", "heard_ns", "sample_ns", "lag_ns",
  *             "clock_ahead_ns", "records", "samples", "bytes", "doubles", "missing", "lost", "gap": {…}}],
  *  "refused": [{"host", "address", "why"}],
- *  "sinks": [{"name", "sink", "state", "waiting_bytes", "waiting_ns", "batches", "samples", "values", "gaps", "failures",
- *             "success_ns", "why", …}],
+ *  "sinks": [{"name", "sink", "state", "waiting_bytes", "waiting_ns", "batches", "samples", "values", "samples_per_s", "gaps",
+ *             "failures", "success_ns", "why", …}],
  *  "upstream": {"collector", "state", "why", "lag_bytes", "lag_ns", "records_sent", "records_acked", "bytes_sent"}} */
 void collector_status(struct buf *out, struct collector *collector);
 

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/text.h"
+#include "show/page.h"
 #include "show/table.h"
 
 #include <stdio.h>
@@ -52,7 +53,8 @@ static const struct table_column sink_columns[] = {
     { .title = "STATE" },
     { .title = "WAITING", .right = true },
     { .title = "AGE", .right = true },
-    { .title = "SAMPLES", .right = true },
+    { .title = "SAMPLES", .right = true, .rank = 2 },
+    { .title = "RATE", .right = true },
     { .title = "WRITE", .right = true, .rank = 3 },
     { .title = "FLUSH", .right = true, .rank = 3 },
     { .title = "FAILED", .right = true, .rank = 2 },
@@ -198,6 +200,17 @@ static struct text mean(const struct fields *sink, const char *total, const char
     return times ? text_duration_short(ns / times) : none;
 }
 
+/* Samples per second, lately. */
+static void add_rate(struct page_of *page, const struct fields *sink)
+{
+    const struct field *rate = find(sink, "samples_per_s");
+    char text[sizeof(struct text) + 2] = "-";
+    if (rate)
+        snprintf(text, sizeof text, "%s/s", rate->number < 10 ? text_tenths((uint64_t)(rate->number * 1000)).s
+                                                              : text_count((uint64_t)(rate->number + 0.5)).s);
+    table_add_text(&page->sinks, PLAIN, text);
+}
+
 static void read_sink(struct page_of *page)
 {
     struct fields sink;
@@ -209,6 +222,7 @@ static void read_sink(struct page_of *page)
     table_add_text(&page->sinks, PLAIN, text_bytes_short(number_of(&sink, "waiting_bytes")).s);
     table_add_text(&page->sinks, PLAIN, text_duration_short(number_of(&sink, "waiting_ns")).s);
     add_count(&page->sinks, PLAIN, number_of(&sink, "samples"));
+    add_rate(page, &sink);
     table_add_text(&page->sinks, PLAIN, mean(&sink, "write_ns", "batches").s);
     table_add_text(&page->sinks, PLAIN, mean(&sink, "flush_ns", "flushes").s);
     add_count(&page->sinks, RED, number_of(&sink, "failures") + number_of(&sink, "refused"));
@@ -279,6 +293,8 @@ static void read_all(struct page_of *page)
 
 static void print_head(struct page_of *page)
 {
+    struct page lines;
+    page_init(&lines, page->out, page->terminal);
     uint64_t since_ns = number_of(&page->top, "since_ns");
     const struct fields *totals = &page->totals;
     terminal_add(page->out, page->terminal, BOLD, text_of(&page->top, "host"));
@@ -286,27 +302,28 @@ static void print_head(struct page_of *page)
                text_duration(page->now_ns > since_ns ? page->now_ns - since_ns : 0).s,
                !number_of(&page->top, "listens") ? "from Kafka alone"
                : number_of(&page->top, "encrypted") ? "encrypted" : "NOT encrypted");
-    buf_printf(page->out, "  taken    %s records, %s samples, %s values; %s came again\n",
-               text_count(number_of(totals, "records")).s, text_count(number_of(totals, "samples")).s,
-               text_count(number_of(totals, "values")).s, text_count(number_of(totals, "doubles")).s);
-    buf_printf(page->out, "  wire     %s in %s messages, %s connections\n", text_bytes(number_of(totals, "bytes")).s,
-               text_count(number_of(totals, "messages")).s, text_count(number_of(totals, "connections")).s);
-    buf_printf(page->out, "  journal  %s of %s in %s%s\n", text_bytes(number_of(&page->journal, "bytes")).s,
-               text_bytes(number_of(&page->journal, "bytes_max")).s, text_of(&page->journal, "dir"),
-               number_of(&page->journal, "is_full") ? ", which cannot be written: its disk is full" : "");
+    page_printf(&lines, "taken", "%s records, %s samples, %s values; %s came again",
+                text_count(number_of(totals, "records")).s, text_count(number_of(totals, "samples")).s,
+                text_count(number_of(totals, "values")).s, text_count(number_of(totals, "doubles")).s);
+    page_printf(&lines, "wire", "%s in %s messages, %s connection%s", text_bytes(number_of(totals, "bytes")).s,
+                text_count(number_of(totals, "messages")).s, text_count(number_of(totals, "connections")).s,
+                number_of(totals, "connections") == 1 ? "" : "s");
+    page_printf(&lines, "journal", "%s of %s in %s%s", text_bytes(number_of(&page->journal, "bytes")).s,
+                text_bytes(number_of(&page->journal, "bytes_max")).s, text_of(&page->journal, "dir"),
+                number_of(&page->journal, "is_full") ? ", which cannot be written: its disk is full" : "");
     if (number_of(&page->journal, "lost_records"))
-        buf_printf(page->out, "           %s records left it before every sink had them\n",
-                   text_count(number_of(&page->journal, "lost_records")).s);
-    buf_printf(page->out, "  takes    %s\n", buf_text(&page->stages));
+        page_printf(&lines, "", "%s records left it before every sink had them",
+                    text_count(number_of(&page->journal, "lost_records")).s);
+    page_printf(&lines, "takes", "%s", buf_text(&page->stages));
     if (page->kafka.count)
-        buf_printf(page->out, "  kafka    %s: %s in %s messages, %s partitions%s%s\n", text_of(&page->kafka, "from"),
-                   text_bytes(number_of(&page->kafka, "bytes")).s, text_count(number_of(&page->kafka, "messages")).s,
-                   text_count(number_of(&page->kafka, "partitions")).s, *text_of(&page->kafka, "why") ? "; " : "",
-                   text_of(&page->kafka, "why"));
+        page_printf(&lines, "kafka", "%s: %s in %s messages, %s partitions%s%s", text_of(&page->kafka, "from"),
+                    text_bytes(number_of(&page->kafka, "bytes")).s, text_count(number_of(&page->kafka, "messages")).s,
+                    text_count(number_of(&page->kafka, "partitions")).s, *text_of(&page->kafka, "why") ? "; " : "",
+                    text_of(&page->kafka, "why"));
     if (page->upstream.count)
-        buf_printf(page->out, "  upstream %s: %s%s%s, %s wait\n", text_of(&page->upstream, "collector"),
-                   text_of(&page->upstream, "state"), *text_of(&page->upstream, "why") ? ", " : "",
-                   text_of(&page->upstream, "why"), text_bytes(number_of(&page->upstream, "waiting_bytes")).s);
+        page_printf(&lines, "upstream", "%s: %s%s%s, %s wait", text_of(&page->upstream, "collector"),
+                    text_of(&page->upstream, "state"), *text_of(&page->upstream, "why") ? ", " : "",
+                    text_of(&page->upstream, "why"), text_bytes(number_of(&page->upstream, "waiting_bytes")).s);
 }
 
 static enum err print(struct page_of *page)

@@ -24,6 +24,7 @@
 #define PAUSE_MAX_NS (60 * NS_PER_S)
 #define TRIES_MAX 4 /* of one call; then the sink is opened anew */
 #define TURN_MAX 1024
+#define RATE_NS (10 * NS_PER_S)
 #define STACK_BYTES (1u << 20)
 #define PREFIX "sink-" /* of the names of our cursors */
 
@@ -52,9 +53,11 @@ struct outlet {
     uint64_t refused;    /* as the sink counted when it was asked last */
     bool was_reported;
     struct outlet_figures now;
+    struct rate_mark { uint64_t time_ns, samples; } marks[2]; /* CLOCK_MONOTONIC; the older one first */
 
     pthread_mutex_t lock;
     struct outlet_figures figures; /* for others */
+    struct rate_mark since;        /* its rate is what came after this */
 };
 
 void outlet_name(const struct sink_choice *choice, char name[64])
@@ -101,6 +104,16 @@ static void note_refused(struct outlet *outlet, uint64_t refused)
     outlet->refused = refused;
 }
 
+/* A mark every ten seconds: the older one is at least as old. While nothing comes it grows older, and the rate falls. */
+static void mark(struct outlet *outlet)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    if (outlet->marks[1].time_ns && now_ns - outlet->marks[1].time_ns < RATE_NS)
+        return;
+    outlet->marks[0] = outlet->marks[1].time_ns ? outlet->marks[1] : (struct rate_mark){ now_ns, outlet->now.samples };
+    outlet->marks[1] = (struct rate_mark){ now_ns, outlet->now.samples };
+}
+
 static void publish(struct outlet *outlet)
 {
     struct outlet_figures *now = &outlet->now;
@@ -109,8 +122,10 @@ static void publish(struct outlet *outlet)
     now->streams = channels_count(outlet->channels);
     if (outlet->state && outlet->choice.sink->refused)
         note_refused(outlet, outlet->choice.sink->refused(outlet->state));
+    mark(outlet);
     pthread_mutex_lock(&outlet->lock);
     outlet->figures = *now;
+    outlet->since = outlet->marks[0];
     pthread_mutex_unlock(&outlet->lock);
 }
 
@@ -471,5 +486,9 @@ void outlet_figures(struct outlet *outlet, struct outlet_figures *figures)
 {
     pthread_mutex_lock(&outlet->lock);
     *figures = outlet->figures;
+    struct rate_mark since = outlet->since;
     pthread_mutex_unlock(&outlet->lock);
+    uint64_t now_ns = clock_monotonic_ns();
+    if (since.time_ns && now_ns > since.time_ns)
+        figures->rate = (double)(figures->samples - since.samples) * NS_PER_S / (double)(now_ns - since.time_ns);
 }

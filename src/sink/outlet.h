@@ -21,6 +21,7 @@ struct outlet_figures {
     uint64_t failures;           /* of writes and flushes */
     uint64_t lag_bytes, lag_ns;  /* what waits for it in the journal */
     uint64_t success_ns;         /* CLOCK_REALTIME, when something was made durable last; 0: never */
+    double rate;                 /* samples written per second, of the last ten to twenty seconds */
     uint64_t read_ns, write_ns, flush_ns, flushes; /* time spent */
     uint64_t streams;            /* that it knows */
 };

@@ -45,7 +45,10 @@ void uplink_say(struct uplink *uplink, enum uplink_state state, const char *why)
     uplink->now.state = state;
     snprintf(uplink->now.why, sizeof uplink->now.why, "%s", why);
     if (state == UPLINK_UP) {
-        log_info("the collector %s takes our samples", uplink->now.collector);
+        if (uplink->complaint[0])
+            log_warn("the collector %s takes our samples now", uplink->now.collector);
+        else
+            log_info("the collector %s takes our samples", uplink->now.collector);
         uplink->complaint[0] = '\0';
     }
     uplink_publish(uplink);

@@ -179,6 +179,7 @@ static void it_gets_all_and_goes_on_where_it_was(void **state)
     struct outlet_figures figures = wait_for_done(f);
     assert_int_equal(figures.batches, 3);
     assert_int_equal(figures.state, OUTLET_WRITES);
+    assert_true(figures.rate > 0 && figures.rate < 1e9);
     restart(f);
     open_outlet(f, &sink_plain);
     put(f);

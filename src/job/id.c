@@ -21,11 +21,12 @@ static bool is_plain(const char *text)
     return true;
 }
 
-static void take_first(const char *const *variables, char out[ID_MAX])
+static void take_first(const char *const *variables, const char *(*find)(const void *context, const char *name),
+                       const void *context, char out[ID_MAX])
 {
     out[0] = '\0';
     for (; *variables; variables++) {
-        const char *value = getenv(*variables);
+        const char *value = find(context, *variables);
         if (value && *value && strlen(value) < ID_MAX && is_plain(value)) {
             memcpy(out, value, strlen(value) + 1);
             return;
@@ -33,10 +34,21 @@ static void take_first(const char *const *variables, char out[ID_MAX])
     }
 }
 
+void id_from(struct id *id, const char *(*find)(const void *context, const char *name), const void *context)
+{
+    take_first(id_variables, find, context, id->id);
+    take_first(name_variables, find, context, id->name);
+}
+
+static const char *find_here(const void *context, const char *name)
+{
+    (void)context;
+    return getenv(name);
+}
+
 void id_from_environment(struct id *id)
 {
-    take_first(id_variables, id->id);
-    take_first(name_variables, id->name);
+    id_from(id, find_here, NULL);
 }
 
 void id_make(uint64_t time_ns, uint32_t pid, char out[ID_MAX])

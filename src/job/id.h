@@ -16,6 +16,9 @@ struct id {
 /* Values that are empty, too long or hold control characters are as if not set. */
 void id_from_environment(struct id *id);
 
+/* The same from another environment than ours: find gives the value of a variable, or NULL. */
+void id_from(struct id *id, const char *(*find)(const void *context, const char *name), const void *context);
+
 /* For runs outside of a batch system: "20261115-201354-27013", local time and pid. */
 void id_make(uint64_t time_ns, uint32_t pid, char out[ID_MAX]);
 

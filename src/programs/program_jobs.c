@@ -2,15 +2,12 @@
 #include "programs/program_jobs.h"
 
 #include "base/file.h"
-#include "base/scan.h"
-#include "job/source.h"
+#include "job/pid_job.h"
 #include "programs/program_cells.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CGROUP_TEXT_MAX 16384
 
 struct program_job {
     char id[ID_MAX], other_id[ID_MAX], user[PROGRAM_USER_MAX];
@@ -77,41 +74,17 @@ void program_jobs_event(struct program_jobs *jobs, struct program_table *table, 
     rename_scope(table, known, true);
 }
 
-/* The first folder on the way that is a job. */
-static bool job_on_way(const char *path, size_t size, struct source_facts *facts)
-{
-    char part[FILE_PATH_MAX];
-    const struct job_source *source;
-    if (size >= sizeof part)
-        return false;
-    for (size_t i = 1; i <= size; i++) {
-        if (i < size && path[i] != '/')
-            continue;
-        memcpy(part, path, i);
-        part[i] = '\0';
-        if (source_place(part, &source, facts) == PLACE_JOB)
-            return true;
-    }
-    return false;
-}
-
-/* "4:memory:/slurm/uid_0/job_4711/step_0", "0::/…" */
 static const struct program_job *job_by_cgroup(const struct program_jobs *jobs, pid_t pid)
 {
-    char path[64], text[CGROUP_TEXT_MAX];
+    char path[64], text[PID_CGROUP_MAX];
+    const struct program_job *job = NULL;
+    struct source_facts facts = { 0 };
     snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
     if (pid <= 0 || file_read(jobs->root, path, text, sizeof text, NULL))
         return NULL;
-    for (const char *line = text; line && *line; line = scan_next_line(line)) {
-        const char *colon = strchr(line, ':'), *at = colon ? strchr(colon + 1, ':') : NULL;
-        struct source_facts facts = { 0 };
-        if (!at || !job_on_way(at + 1, strcspn(at + 1, "\n"), &facts))
-            continue;
-        const struct program_job *job = find_any(jobs, facts.id);
-        if (job)
-            return job;
-    }
-    return NULL;
+    for (const char *at = pid_job_next(text, &facts); at && !job; at = pid_job_next(at, &facts))
+        job = find_any(jobs, facts.id);
+    return job;
 }
 
 /* Tau appends the step: "4711-0". */

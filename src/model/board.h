@@ -52,7 +52,9 @@ struct board_header {
     char library[32];     /* who writes: "sonde", "mpi", "calls" */
     char job[128];        /* that the environment tells of; empty: none */
     char command[512];    /* arguments with blanks between them, cut */
-    char rest[3312];
+    int32_t subject_pid;  /* another process, whose numbers these are; 0: the one that writes. A reader believes it of root, */
+    uint32_t subject_uid; /* … and of that process's user, which this is */
+    char rest[3304];
 };
 _Static_assert(sizeof(struct board_header) == BOARD_PAGE, "the header is a page");
 

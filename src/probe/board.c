@@ -46,6 +46,11 @@ void board_open(struct board *board, const char *library)
     board_arena_unlock(arena, signals);
 }
 
+void board_speak_for(struct board *board, const struct board_subject *subject)
+{
+    board->subject = *subject;
+}
+
 static void count_lost(const struct board *board)
 {
     if (board->base)

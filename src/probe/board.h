@@ -24,6 +24,13 @@ struct board_description {
     size_t bound_count;
 };
 
+/* Another process, whose numbers these are: a board is of the process that writes it otherwise. */
+struct board_subject {
+    int32_t pid; /* 0: itself */
+    uint32_t uid;
+    const char *job; /* "": none */
+};
+
 /* Zeros at first: a static variable. Its inside is of probe/board*.c alone. */
 struct board {
     char library[32];
@@ -39,10 +46,14 @@ struct board {
     uint64_t block, block_used; /* the descriptors that grow: where in the file; bytes in use */
     uint32_t next[2];           /* the next metric of threads, of the process */
     char path[256];
+    struct board_subject subject;
 };
 
 /* Makes the board, if there is none yet. Before this nothing is counted. */
 void board_open(struct board *board, const char *library);
+
+/* Before board_open. The job's text is borrowed for ever. */
+void board_speak_for(struct board *board, const struct board_subject *subject);
 
 /* A metric of this name and these labels; the same again where there is one. USAGE: the description makes no sense, or the name
  * is of another kind, type or bounds already; FULL: no room. Then *metric is BOARD_NONE, which may be counted with. */

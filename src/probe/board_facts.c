@@ -100,6 +100,11 @@ void board_facts_fill(const struct board *board, struct board_header *header)
     }
     fill_clocks(header);
     memcpy(header->library, board->library, sizeof header->library);
-    fill_job(header->job, sizeof header->job);
+    header->subject_pid = board->subject.pid;
+    header->subject_uid = board->subject.uid;
+    if (!board->subject.pid)
+        fill_job(header->job, sizeof header->job);
+    else
+        memcpy(header->job, board->subject.job, strnlen(board->subject.job, sizeof header->job - 1));
     fill_command(header->command, sizeof header->command);
 }

@@ -3,6 +3,7 @@
 #include "programs/program_board.h"
 
 #include "base/clock.h"
+#include "job/pid.h"
 #include "programs/program_cells.h"
 
 #include <math.h>
@@ -152,10 +153,21 @@ static void take_values(struct program_board *board, struct program_table *table
     }
 }
 
+/* Whose numbers they are. A pid that is another user's by now says nothing of jobs. */
+static struct program_claim claim_of(const struct program_board *board, const struct board_facts *facts,
+                                     const struct program_jobs *jobs)
+{
+    uint32_t uid = UINT32_MAX;
+    if (!facts->subject_pid)
+        return (struct program_claim){ board->is_gone ? 0 : facts->pid, facts->uid, facts->job };
+    bool is_there = jobs && pid_uid(jobs->root, facts->subject_pid, &uid) == OK && uid == facts->subject_uid;
+    return (struct program_claim){ is_there ? facts->subject_pid : 0, facts->subject_uid, facts->job };
+}
+
 static bool join(struct program_board *board, struct program_table *table, const struct program_jobs *jobs)
 {
     const struct board_facts *facts = board_reader_facts(board->reader);
-    struct program_claim claim = { board->is_gone ? 0 : facts->pid, facts->uid, facts->job };
+    struct program_claim claim = claim_of(board, facts, jobs);
     bool refused;
     board->scope = jobs ? program_jobs_scope(jobs, table, &claim, &refused) : &table->node;
     if (!board->scope)

@@ -57,6 +57,9 @@ static void take_facts(struct board_facts *facts, const struct board_header *hea
     facts->rank = has_rank ? header->rank : -1;
     facts->size = has_rank ? header->size : -1;
     facts->is_ended = header->state == BOARD_ENDED;
+    bool may_speak = facts->uid == 0 || facts->uid == header->subject_uid;
+    facts->subject_pid = may_speak && header->subject_pid > 0 ? header->subject_pid : 0;
+    facts->subject_uid = header->subject_uid;
     copy_text(facts->library, header->library, sizeof facts->library);
     copy_text(facts->job, header->job, sizeof facts->job);
     copy_text(facts->command, header->command, sizeof facts->command);

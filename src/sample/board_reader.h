@@ -20,6 +20,8 @@ struct board_facts {
     uint64_t bytes;       /* of memory that it takes */
     int32_t rank, size;   /* -1: none */
     bool is_ended;        /* the program said so itself */
+    pid_t subject_pid;    /* whose numbers they are, where the owner may say so: of another process, and its user. Else 0 */
+    uint32_t subject_uid;
     char library[32], job[128], command[512];
 };
 

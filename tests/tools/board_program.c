@@ -2,6 +2,7 @@
  *   counter NAME LABELS VALUE   gauge NAME LABELS VALUE   ticks NAME LABELS SECONDS (about)   observe NAME LABELS VALUE
  *   rank RANK SIZE   say TEXT (on stdout)   wait (for a line on stdin)   garbage (over its board)   kill (itself, SIGKILL)
  *   fork (the rest is done in a child too)   leave (_exit at once)
+ *   subject PID UID JOB (the first word: speaks for another process)
  * LABELS "-" is none. Bounds of histograms are 0.1, 1 and 10. */
 #include "base/clock.h"
 #include "probe/board.h"
@@ -96,8 +97,12 @@ int main(int argc, char **argv)
 {
     if (argc < 2)
         return 2;
+    bool has_subject = argc > 5 && strcmp(argv[2], "subject") == 0;
+    if (has_subject)
+        board_speak_for(&board, &(struct board_subject){ (int32_t)strtol(argv[3], NULL, 10),
+                                                         (uint32_t)strtoul(argv[4], NULL, 10), argv[5] });
     board_open(&board, argv[1]);
-    for (int i = 2; i < argc;)
+    for (int i = has_subject ? 6 : 2; i < argc;)
         i += act(argv + i, argc - i);
     board_end(&board);
     while (wait(NULL) > 0)

@@ -8,6 +8,8 @@
 #include "watch/attach.h"
 
 #include <stddef.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define OUTPUT_MAX (1 << 20)
@@ -19,12 +21,17 @@ struct attach_options {
     bool calls, timed, wants_ptrace, tells_agent, quiet;
 };
 
-static void tell_outcome(const struct attach_result *result, const struct attach_settings *settings)
+static void tell_outcome(const struct attach_result *result)
 {
-    if (result->ended)
-        log_info("process %d has ended", (int)settings->pid);
+    int status = result->status;
+    if (result->has_status && WIFSIGNALED(status))
+        log_info("process %d was ended by signal %d (%s)", (int)result->pid, WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (result->has_status)
+        log_info("process %d has ended with status %d", (int)result->pid, WEXITSTATUS(status));
+    else if (result->ended)
+        log_info("process %d has ended", (int)result->pid);
     else
-        log_info("process %d goes on without us", (int)settings->pid);
+        log_info("process %d goes on without us", (int)result->pid);
 }
 
 static int print_calls(const struct command_call *call, const struct attach_result *result)
@@ -58,7 +65,7 @@ static int attach_run(const struct command_call *call)
     enum err err = attach_watch(&settings, &result, &why);
     int status = err ? command_fail(call, "%s", buf_text(&why)) : EXIT_GOOD;
     if (!err) {
-        tell_outcome(&result, &settings);
+        tell_outcome(&result);
         status = print_calls(call, &result);
         if (result.recorded)
             command_file_spool(call, result.spool, options->quiet, false);
@@ -75,13 +82,14 @@ static const struct option options[] = {
     { .name = "ptrace", .type = OPTION_FLAG, AT(wants_ptrace),
       .help = "Use ptrace, also where the kernel would count (eBPF, as root)" },
     { .name = "tell", .type = OPTION_FLAG, AT(tells_agent),
-      .help = "Tell the agent meanwhile: sonde get 'syscall_*' and /metrics show it, under tau's names too" },
+      .help = "Tell the agent meanwhile: sonde get 'syscall_*' and /metrics show it, under tau's names too, as of the job and "
+              "user of PID. Nothing is told of programs that carry libsonde-calls.so, which tell it themselves" },
     { .letter = 's', .name = "syscalls", .type = OPTION_FLAG, AT(calls),
       .help = "Watch system calls, which is what sonde attach does anyway; taken for the sake of sonde run -s" },
     { .letter = 'n', .name = "name", .argument = "NAME", .type = OPTION_TEXT, AT(name),
       .help = "Name of the job; without it the process's" },
     { .letter = 'j', .name = "job", .argument = "JOBID", .type = OPTION_TEXT, AT(job_id),
-      .help = "Id of the job; without it one is made from time and pid" },
+      .help = "Id of the job; without it that of the batch job which the process is in, else one is made from time and pid" },
     { .letter = 'p', .name = "period", .argument = "PERIOD", .type = OPTION_DURATION, AT(period_ns), .initial = "1s",
       .min = 10 * NS_PER_MS, .max = 24 * 3600 * NS_PER_S, .help = "Sample so often" },
     { .letter = 'o', .name = "out", .argument = "DIR", .type = OPTION_TEXT, AT(out_dir),
@@ -96,11 +104,6 @@ static const struct command_fact examples[] = {
     { 0 },
 };
 
-static const struct command_fact exits[] = {
-    { "1", "the process cannot be watched: stderr says why" },
-    { 0 },
-};
-
 const struct command command_attach = {
     .name = "attach",
     .about = "watch the system calls of a process that runs already",
@@ -109,6 +112,8 @@ const struct command command_attach = {
         "Counts the system calls of process PID, of all its threads and of all that descends from it: calls, errors, bytes "
         "and, with --time, time. At the end a table is printed, and the job is filed in the database: see it with "
         "'sonde report'.\n\n"
+        "The filed job has PID and what descends from it as its processes, with their CPU time and, of those that ended "
+        "meanwhile, how they ended.\n\n"
         "The program goes on as it was when sonde lets go of it, at Ctrl-C, SIGTERM, SIGHUP or the end of the time, and "
         "also when sonde is killed.\n\n"
         "As root the kernel counts (eBPF), and the program does not notice. "
@@ -122,7 +127,6 @@ const struct command command_attach = {
     .operands_max = 1,
     .operand = "PID",
     .examples = examples,
-    .exits = exits,
     .see_also = "run report doctor",
     .run = attach_run,
 };

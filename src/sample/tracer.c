@@ -26,6 +26,28 @@ struct tracer_task *tracer_hold(struct tracer *tracer, pid_t tid)
     return task;
 }
 
+/* The one thread of a process that has its number. */
+static bool is_process(pid_t tid)
+{
+    return syscall(SYS_tgkill, tid, tid, 0) == 0 || errno != ESRCH;
+}
+
+void tracer_tell_begin(const struct tracer *tracer, pid_t tid, bool is_new)
+{
+    if (tracer->lives && is_process(tid))
+        tracer->lives->begins(tracer->lives->context, tid, is_new);
+}
+
+static void tell_end(const struct tracer *tracer, const siginfo_t *info)
+{
+    int status = info->si_status;
+    status = info->si_code == CLD_EXITED ? (status & 0xff) << 8 : info->si_code == CLD_DUMPED ? status | WCOREFLAG : status;
+    if (tracer->end && info->si_pid == tracer->target)
+        atomic_store_explicit(tracer->end, TRACER_ENDED | (uint32_t)status, memory_order_relaxed);
+    if (tracer->lives && is_process(info->si_pid))
+        tracer->lives->ended(tracer->lives->context, info->si_pid, status);
+}
+
 static void let_go(struct tracer *tracer, pid_t tid)
 {
     tracer_tasks_remove(&tracer->tasks, tid);
@@ -77,8 +99,11 @@ static void on_exec(struct tracer *tracer, struct tracer_task *task)
     }
     if (tracer->first && !tracer->begun)
         begin(tracer, tid);
-    if (tracer->first)
-        tracer_rights_look(tracer->first->rights, tid);
+    struct tracer_rights *rights = tracer->first ? tracer->first->rights : tracer->rights;
+    if (rights)
+        tracer_rights_look(rights, tid);
+    if (tracer->lives)
+        tracer->lives->execs(tracer->lives->context, tid);
     task = tracer_tasks_find(&tracer->tasks, tid);
     if (task)
         resume(tracer, task, 0);
@@ -124,6 +149,11 @@ static void on_stop(struct tracer *tracer, struct tracer_task *task, int status,
     case PTRACE_EVENT_SECCOMP:
         on_call(tracer, task, heard_ns);
         break;
+    case PTRACE_EVENT_EXIT:
+        if (tracer->lives && is_process(task->tid))
+            tracer->lives->ends(tracer->lives->context, task->tid);
+        resume(tracer, task, 0);
+        break;
     default: /* it has made another, which tells of itself */
         resume(tracer, task, 0);
     }
@@ -134,11 +164,15 @@ static void on_event(struct tracer *tracer, const siginfo_t *info)
     uint64_t heard_ns = tracer->calls.counts->timed ? clock_monotonic_ns() : 0;
     pid_t tid = info->si_pid;
     if (info->si_code != CLD_TRAPPED && info->si_code != CLD_STOPPED) {
+        tell_end(tracer, info);
         waitpid(tid, NULL, __WALL | WNOHANG); /* its parent hears of it now */
         let_go(tracer, tid);
         return;
     }
+    size_t before = tracer->tasks.count;
     struct tracer_task *task = tracer_hold(tracer, tid);
+    if (tracer->tasks.count > before)
+        tracer_tell_begin(tracer, tid, true);
     if (task)
         on_stop(tracer, task, info->si_status, heard_ns);
     else

@@ -18,6 +18,18 @@ struct tracer_first {
     struct tracer_rights *rights;
 };
 
+/* Who wants to hear of the processes that are traced, threads left out; called in the tracer. All of them, or NULL. */
+struct tracer_lives {
+    void *context;
+    void (*begins)(void *context, pid_t pid, bool is_new); /* not new: it ran before we came */
+    void (*execs)(void *context, pid_t pid);
+    void (*ends)(void *context, pid_t pid);                /* it stands before its end: /proc still tells everything */
+    void (*ended)(void *context, pid_t pid, int status);   /* a zombie; status as from wait4 */
+    void (*over)(void *context);                           /* those that are left are let go now */
+};
+
+#define TRACER_ENDED 0x10000u
+
 struct tracer {
     struct tracer_tasks tasks;
     struct tracer_calls calls;
@@ -27,6 +39,10 @@ struct tracer {
     _Atomic uint32_t *alive;  /* tasks held now, for whoever looks on; borrowed */
     const struct tracer_first *first; /* NULL: what is traced ran before */
     bool begun;               /* the first of them has exec'd */
+    struct tracer_rights *rights; /* where there is no first; NULL: nobody wants to know */
+    const struct tracer_lives *lives; /* NULL: nobody */
+    pid_t target;             /* whose end is told to: */
+    _Atomic uint32_t *end;    /* TRACER_ENDED | status as from wait4; borrowed. NULL: nobody */
 };
 
 /* Takes hold of pid, its threads and all that descend from it, and sets them going again. *held: how many.
@@ -45,6 +61,9 @@ void tracer_clear(struct tracer *tracer);
 
 /* A task begins to be watched. NULL: no memory. */
 struct tracer_task *tracer_hold(struct tracer *tracer, pid_t tid);
+
+/* Tells of a task that has begun to be watched, if it is a process. */
+void tracer_tell_begin(const struct tracer *tracer, pid_t tid, bool is_new);
 
 #define TRACER_OPTIONS \
     (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)

@@ -40,9 +40,10 @@ static void catch_signals(void)
 }
 
 /* In the new process; tell_fd: where the result of the beginning goes, and which closes at our end. */
-static void be_tracer(struct tracer_page *page, pid_t target, pid_t parent, int tell_fd)
+static void be_tracer(struct tracer_page *page, pid_t target, const struct tracer_lives *lives, pid_t parent, int tell_fd)
 {
-    struct tracer tracer = { .calls = { &page->counts, page->cost.own_ns }, .alive = &page->alive };
+    struct tracer tracer = { .calls = { &page->counts, page->cost.own_ns }, .alive = &page->alive, .lives = lives,
+                             .target = target, .end = &page->end, .rights = &page->rights };
     size_t held;
     catch_signals();
     setpgid(0, 0); /* who stops us with Ctrl-Z shall not stop the program: it waits for the tracer at each call */
@@ -53,7 +54,10 @@ static void be_tracer(struct tracer_page *page, pid_t target, pid_t parent, int 
     page->held = (uint32_t)held;
     if (write(tell_fd, &err, sizeof err) == (ssize_t)sizeof err && !err)
         tracer_run(&tracer, &stop);
+    if (lives && !err)
+        lives->over(lives->context);
     tracer_leave(&tracer);
+    page->is_over = true;
     _exit(0);
 }
 
@@ -67,7 +71,7 @@ static enum err await_beginning(int fd)
     return got == (ssize_t)sizeof err ? (enum err)err : IO;
 }
 
-static enum err start(struct tracer_process *process, pid_t target)
+static enum err start(struct tracer_process *process, pid_t target, const struct tracer_lives *lives)
 {
     int tell[2];
     pid_t self = getpid();
@@ -75,14 +79,14 @@ static enum err start(struct tracer_process *process, pid_t target)
         return err_from_errno(errno);
     process->pid = fork();
     if (process->pid == 0)
-        be_tracer(process->page, target, self, tell[1]);
+        be_tracer(process->page, target, lives, self, tell[1]);
     close(tell[1]);
     enum err err = process->pid < 0 ? err_from_errno(errno) : await_beginning(tell[0]);
     process->end_fd = tell[0];
     return err;
 }
 
-enum err tracer_process_start(struct tracer_process *process, pid_t target, bool timed)
+enum err tracer_process_start(struct tracer_process *process, pid_t target, bool timed, const struct tracer_lives *lives)
 {
     *process = (struct tracer_process){ .end_fd = -1, .pid = -1 };
     process->page = mmap(NULL, sizeof *process->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -92,7 +96,7 @@ enum err tracer_process_start(struct tracer_process *process, pid_t target, bool
     }
     process->page->counts.timed = timed;
     tracer_cost_measure(&process->page->cost); /* where ptrace cannot be had, seizing says so */
-    enum err err = start(process, target);
+    enum err err = start(process, target, lives);
     if (err)
         tracer_process_close(process);
     return err;

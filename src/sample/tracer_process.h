@@ -5,6 +5,7 @@
 
 #include "sample/syscall_counts.h"
 #include "sample/tracer_cost.h"
+#include "sample/tracer_rights.h"
 
 #include <sys/types.h>
 
@@ -13,7 +14,10 @@ struct tracer_page {
     struct syscall_counts counts;
     _Atomic uint32_t alive; /* tasks that are held now */
     uint32_t held;          /* at the beginning */
+    _Atomic bool is_over;   /* it has let go, and has told of all processes */
+    _Atomic uint32_t end;   /* of the process that was asked for: TRACER_ENDED | its status; 0: it has not ended */
     struct tracer_cost cost;
+    struct tracer_rights rights;
 };
 
 struct tracer_process {
@@ -22,8 +26,11 @@ struct tracer_process {
     int end_fd; /* readable when the tracer has let go or has ended */
 };
 
-/* Begins to watch target and all that descends from it. The errors are those of tracer_seize. */
-enum err tracer_process_start(struct tracer_process *process, pid_t target, bool timed);
+struct tracer_lives;
+
+/* Begins to watch target and all that descends from it. The errors are those of tracer_seize. lives: told in the tracer's
+ * process; NULL: nobody. */
+enum err tracer_process_start(struct tracer_process *process, pid_t target, bool timed, const struct tracer_lives *lives);
 
 /* Asks it to let go and waits until it has; does nothing when that was done. The page stays. */
 void tracer_process_stop(struct tracer_process *process);

@@ -30,7 +30,8 @@ static enum err seize_task(struct tracer *tracer, pid_t tid, size_t *held)
 {
     if (tracer_tasks_find(&tracer->tasks, tid))
         return OK;
-    if (ptrace(PTRACE_SEIZE, tid, 0L, TRACER_OPTIONS) != 0) {
+    bool is_new = ptrace(PTRACE_SEIZE, tid, 0L, TRACER_OPTIONS | (tracer->lives ? PTRACE_O_TRACEEXIT : 0)) != 0;
+    if (is_new) { /* it was made by one that we hold */
         enum err err = errno == ESRCH ? GONE : DENIED;
         if (!is_ours_already(tid))
             return err;
@@ -39,6 +40,7 @@ static enum err seize_task(struct tracer *tracer, pid_t tid, size_t *held)
     if (!task)
         return NOMEM;
     ++*held;
+    tracer_tell_begin(tracer, tid, is_new);
     if (ptrace(PTRACE_INTERRUPT, tid, 0L, 0L) == 0)
         task->interrupted = true;
     return OK;

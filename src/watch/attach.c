@@ -22,6 +22,8 @@ struct attach {
     struct attach_target target;
     struct attach_calls calls;
     struct attach_record record;
+    struct attach_tree tree;
+    bool tells_agent, rights_told;
     struct batch batch;           /* what was read last */
     struct syscall_counts counts; /* the same */
     int signal_fd;
@@ -59,8 +61,20 @@ static void read_calls(struct attach *attach)
     batch_reset(&attach->batch);
     attach_calls_read(&attach->calls, &attach->batch);
     attach_calls_gather(&attach->batch, attach->settings->timed, &attach->counts);
-    if (attach->settings->tells_agent)
+    if (!attach->tells_agent)
+        return;
+    attach->tells_agent = attach_target_is_silent(&attach->tree.pids);
+    if (attach->tells_agent)
         attach_board_tell(&attach->counts);
+}
+
+/* Who there is, where no tracer tells us; also for --tell, in each of whom the probe may be. */
+static const struct pidlist *look_at_tree(struct attach *attach)
+{
+    bool is_kernel = attach->calls.way == SYSCALL_WAY_KERNEL;
+    if (is_kernel || attach->tells_agent)
+        attach_tree_look(&attach->tree, attach->target.pid);
+    return is_kernel ? &attach->tree.pids : NULL;
 }
 
 static void show_progress(struct attach *attach, uint64_t now_ns)
@@ -76,10 +90,23 @@ static void show_progress(struct attach *attach, uint64_t now_ns)
     attach->last_calls = calls;
 }
 
+/* The kernel gives nobody rights whom one without them traces. */
+static void tell_rights(struct attach *attach)
+{
+    const struct tracer_page *page = attach->calls.way == SYSCALL_WAY_PTRACE ? attach->calls.tracer.page : NULL;
+    if (attach->rights_told || !page || !atomic_load_explicit(&page->rights.is_known, memory_order_acquire))
+        return;
+    attach->rights_told = true;
+    log_warn("%s ran without the rights that it gives (set-uid, set-gid or capabilities): the kernel gives none to programs that "
+             "a user traces. Attach as root if it needs them", page->rights.path);
+}
+
 static void tick(struct attach *attach)
 {
+    tell_rights(attach);
+    const struct pidlist *pids = look_at_tree(attach);
     read_calls(attach);
-    attach_record_tick(&attach->record, &attach->batch);
+    attach_record_tick(&attach->record, &attach->batch, pids);
     show_progress(attach, clock_monotonic_ns());
 }
 
@@ -110,25 +137,38 @@ static void watch(struct attach *attach, struct attach_result *result)
     }
 }
 
+/* How the process ended, if it has, and if anybody can know. */
+static bool read_status(struct attach *attach, int *status)
+{
+    uint32_t end = attach->calls.way == SYSCALL_WAY_PTRACE ? attach->calls.tracer.page->end : 0;
+    *status = (int)(end & ~TRACER_ENDED);
+    if (attach->calls.way != SYSCALL_WAY_PTRACE && attach->record.lives.reader)
+        return attach_lives_status(&attach->record.lives, attach->target.pid, attach->calls.end_fd, status);
+    return end & TRACER_ENDED;
+}
+
 static void finish(struct attach *attach, struct attach_result *result)
 {
     attach_calls_stop(&attach->calls);
     if (attach->settings->shows_progress)
         fputs(CLEAR_LINE, stderr);
+    tell_rights(attach);
     result->watched_ns = clock_monotonic_ns() - attach->start_ns;
+    const struct pidlist *pids = look_at_tree(attach);
     read_calls(attach);
     result->counts = attach->counts;
-    if (attach->settings->tells_agent)
-        attach_board_end();
-    attach_record_tick(&attach->record, &attach->batch);
-    result->recorded = attach_record_end(&attach->record, result->spool, sizeof result->spool);
+    attach_board_end();
+    result->has_status = read_status(attach, &result->status);
+    attach_record_tick(&attach->record, &attach->batch, pids);
+    result->recorded = attach_record_end(&attach->record, result->has_status ? &result->status : NULL, result->spool,
+                                         sizeof result->spool);
 }
 
 /* It is held: from here on nothing can fail. */
 static void watch_held(struct attach *attach, struct attach_result *result)
 {
     batch_init(&attach->batch);
-    attach_record_begin(&attach->record, attach->settings, &attach->target, attach->calls.way);
+    attach_record_held(&attach->record, attach->calls.way, look_at_tree(attach));
     attach->start_ns = attach->last_ns = clock_monotonic_ns();
     watch(attach, result);
     finish(attach, result);
@@ -136,25 +176,44 @@ static void watch_held(struct attach *attach, struct attach_result *result)
     attach_calls_close(&attach->calls);
 }
 
+static enum err hold(struct attach *attach, char *why_ptrace, size_t why_size)
+{
+    const struct attach_settings *settings = attach->settings;
+    attach->signal_fd = open_signals();
+    enum err err = attach_tree_open(&attach->tree);
+    if (err)
+        return err;
+    attach_record_begin(&attach->record, settings, &attach->target);
+    err = attach_calls_open(&attach->calls, &(struct attach_calls_settings){
+        .pid = attach->target.pid, .timed = settings->timed, .wants_ptrace = settings->wants_ptrace, .tree = &attach->tree,
+        .lives = attach_record_lives(&attach->record) }, why_ptrace, why_size);
+    if (err)
+        attach_record_drop(&attach->record);
+    if (!err && settings->tells_agent) {
+        attach->tells_agent = true;
+        attach_board_begin(&attach->target);
+    }
+    return err;
+}
+
 enum err attach_watch(const struct attach_settings *settings, struct attach_result *result, struct buf *why)
 {
-    struct attach attach = { .settings = settings, .signal_fd = -1 };
+    struct attach attach = { .settings = settings, .signal_fd = -1, .tree.proc_fd = -1 };
     char why_ptrace[512] = "";
     *result = (struct attach_result){ 0 };
     enum err err = attach_target_read(settings->pid, &attach.target);
     if (!err)
         err = attach_target_check(&attach.target);
-    if (!err) {
-        attach.signal_fd = open_signals();
-        err = attach_calls_open(&attach.calls, attach.target.pid, settings->timed, settings->wants_ptrace, why_ptrace,
-                                sizeof why_ptrace);
-    }
+    result->pid = attach.target.pid;
+    if (!err)
+        err = hold(&attach, why_ptrace, sizeof why_ptrace);
     if (err) {
         attach_target_explain(&attach.target, err, why);
     } else {
         tell_way(&attach.calls, why_ptrace);
         watch_held(&attach, result);
     }
+    attach_tree_close(&attach.tree);
     if (attach.signal_fd >= 0)
         close(attach.signal_fd);
     return err;

@@ -18,9 +18,12 @@ struct attach_settings {
 };
 
 struct attach_result {
+    pid_t pid;        /* of the process, where settings had that of a thread */
     struct syscall_counts counts;
     uint64_t watched_ns;
     bool ended;       /* the process has, not the watching of it */
+    bool has_status;  /* and it is known how: */
+    int status;       /* as from wait4 */
     bool recorded;    /* there is a spool */
     char spool[4096];
 };

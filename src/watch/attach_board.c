@@ -2,6 +2,8 @@
 #include "watch/attach_board.h"
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "job/pid_job.h"
 #include "probe/board.h"
 
 #define LABELS_ROOM 128
@@ -30,6 +32,17 @@ static void tell_one(unsigned number, const struct syscall_count *now, const str
     if (timed)
         board_add_f64(slots_of("syscall_seconds_total", labels, "seconds", "Time in system calls", BOARD_F64),
                       (double)(now->time_ns - before->time_ns) / (double)NS_PER_S);
+}
+
+void attach_board_begin(const struct attach_target *target)
+{
+    static struct id job; /* the board borrows it */
+    if (pid_job(NULL, target->pid, true, &job) == OK)
+        log_info("the agent shows the calls of process %d as those of job %s", (int)target->pid, job.id);
+    else
+        log_info("neither cgroup nor environment of process %d name a job: the agent shows its calls as those of its user",
+                 (int)target->pid);
+    board_speak_for(&board, &(struct board_subject){ target->pid, target->uid, job.id });
 }
 
 void attach_board_tell(const struct syscall_counts *counts)

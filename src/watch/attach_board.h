@@ -4,6 +4,10 @@
 #define SONDE_WATCH_ATTACH_BOARD_H
 
 #include "sample/syscall_counts.h"
+#include "watch/attach_target.h"
+
+/* Whose calls they will be: of the target's job and user, not of who attaches to it. Says on stderr what it is told of. */
+void attach_board_begin(const struct attach_target *target);
 
 /* Adds what has come since the last time; makes the board when it is the first. There is one in a process. */
 void attach_board_tell(const struct syscall_counts *counts);

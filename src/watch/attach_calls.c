@@ -2,52 +2,22 @@
 #include "watch/attach_calls.h"
 
 #include "base/clock.h"
-#include "sample/children.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct tree {
-    struct children children;
-    struct pidlist pids, tids;
-};
-
-/* Who descends from pids[0], as far as it can be seen. */
-static enum err list_tree(struct tree *tree)
-{
-    enum err err = children_refresh(&tree->children);
-    for (size_t i = 0; !err && i < tree->pids.count; i++) {
-        tree->tids.count = 0;
-        if (children_threads(&tree->children, tree->pids.ids[i], &tree->tids) == OK)
-            err = children_add(&tree->children, tree->pids.ids[i], &tree->tids, &tree->pids);
-    }
-    return err;
-}
-
 /* Twice: who was made before its parent was counted is found by the second look. */
-static enum err add_tree(struct syscalls_job *job, pid_t pid)
+static enum err add_tree(struct syscalls_job *job, struct attach_tree *tree, pid_t pid)
 {
-    struct tree tree = { 0 };
-    int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    enum err err = proc_fd < 0 ? err_from_errno(errno) : syscalls_add(job, pid);
-    if (!err)
-        children_init(&tree.children, proc_fd, (uint32_t)getpid());
+    enum err err = syscalls_add(job, pid);
     for (int round = 0; !err && round < 2; round++) {
-        tree.pids.count = 0;
-        if (pidlist_add(&tree.pids, (uint32_t)pid) != OK || list_tree(&tree) != OK)
+        if (attach_tree_look(tree, pid) != OK)
             break;
-        for (size_t i = 1; i < tree.pids.count; i++)
-            syscalls_add(job, (pid_t)tree.pids.ids[i]);
+        for (size_t i = 1; i < tree->pids.count; i++)
+            syscalls_add(job, (pid_t)tree->pids.ids[i]);
     }
-    if (proc_fd >= 0) {
-        children_clear(&tree.children);
-        close(proc_fd);
-    }
-    pidlist_clear(&tree.pids);
-    pidlist_clear(&tree.tids);
     return err;
 }
 
@@ -60,18 +30,21 @@ static enum err open_kernel(struct attach_calls *calls, pid_t pid, bool timed, c
     calls->end_fd = (int)syscall(SYS_pidfd_open, pid, 0);
     err = calls->end_fd < 0 ? err_from_errno(errno) : syscalls_begin(calls->syscalls, timed, &calls->job);
     if (!err)
-        err = add_tree(calls->job, pid);
+        err = add_tree(calls->job, calls->tree, pid);
     if (err)
         attach_calls_close(calls);
     return err;
 }
 
-enum err attach_calls_open(struct attach_calls *calls, pid_t pid, bool timed, bool wants_ptrace, char *why, size_t why_size)
+enum err attach_calls_open(struct attach_calls *calls, const struct attach_calls_settings *settings, char *why,
+                           size_t why_size)
 {
-    *calls = (struct attach_calls){ .end_fd = -1, .tracer = { .end_fd = -1, .pid = -1 } };
-    if (!wants_ptrace && open_kernel(calls, pid, timed, why, why_size) == OK)
+    pid_t pid = settings->pid;
+    bool timed = settings->timed;
+    *calls = (struct attach_calls){ .end_fd = -1, .tracer = { .end_fd = -1, .pid = -1 }, .tree = settings->tree };
+    if (!settings->wants_ptrace && open_kernel(calls, pid, timed, why, why_size) == OK)
         return OK;
-    enum err err = tracer_process_start(&calls->tracer, pid, timed);
+    enum err err = tracer_process_start(&calls->tracer, pid, timed, settings->lives);
     calls->way = SYSCALL_WAY_PTRACE;
     calls->end_fd = calls->tracer.end_fd;
     return err;

@@ -4,7 +4,9 @@
 
 #include "model/program_sets.h"
 #include "sample/syscalls.h"
+#include "sample/tracer.h"
 #include "sample/tracer_process.h"
+#include "watch/attach_tree.h"
 
 struct attach_calls {
     enum syscall_way way;
@@ -12,11 +14,21 @@ struct attach_calls {
     struct tracer_process tracer;
     struct syscalls *syscalls;
     struct syscalls_job *job;
+    struct attach_tree *tree; /* borrowed */
+};
+
+struct attach_calls_settings {
+    pid_t pid;
+    bool timed;
+    bool wants_ptrace;                /* do not try the kernel */
+    struct attach_tree *tree;
+    const struct tracer_lives *lives; /* told of processes, where it is the tracer that counts; NULL: nobody */
 };
 
 /* Begins to count pid, its threads and all that descends from it. The errors are those of tracer_seize; why gets the reason
- * why the kernel does not count, where it does not. wants_ptrace: do not try that. */
-enum err attach_calls_open(struct attach_calls *calls, pid_t pid, bool timed, bool wants_ptrace, char *why, size_t why_size);
+ * why the kernel does not count, where it does not. */
+enum err attach_calls_open(struct attach_calls *calls, const struct attach_calls_settings *settings, char *why,
+                           size_t why_size);
 
 /* Adds a sample for each call that was made so far. */
 void attach_calls_read(const struct attach_calls *calls, struct batch *out);

@@ -3,13 +3,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "job/pid_job.h"
 #include "watch/run_record.h"
 
 #include <pwd.h>
 #include <stdio.h>
-#include <string.h>
-
-#define NAME_ROOM 64
+#include <unistd.h>
 
 static struct bytes user_of(uint32_t uid, char *room, size_t size)
 {
@@ -39,14 +38,23 @@ static void write_run(struct attach_record *record, const struct attach_settings
     });
 }
 
+/* The job that the process is in, not who attaches to it. */
+static void find_job(const struct attach_settings *settings, const struct attach_target *target, struct run_record_facts *facts)
+{
+    run_record_facts(facts, &(struct run_settings){ .job_id = settings->job_id });
+    if (settings->job_id)
+        return;
+    if (pid_job(NULL, target->pid, false, &facts->job) != OK)
+        id_make(facts->time_ns, (uint32_t)getpid(), facts->job.id);
+}
+
 void attach_record_begin(struct attach_record *record, const struct attach_settings *settings,
-                         const struct attach_target *target, enum syscall_way way)
+                         const struct attach_target *target)
 {
     struct run_record_facts facts;
-    struct batch batch;
     char path[PATH_MAX];
-    *record = (struct attach_record){ .writer.fd = WRITER_NONE, .pid = target->pid };
-    run_record_facts(&facts, &(struct run_settings){ .job_id = settings->job_id });
+    *record = (struct attach_record){ .writer.fd = WRITER_NONE };
+    find_job(settings, target, &facts);
     enum err err = spool_dir_make(&record->spool, settings->out_dir, facts.run_id, path);
     if (!err)
         err = unseen_open(&record->reader, "");
@@ -55,59 +63,63 @@ void attach_record_begin(struct attach_record *record, const struct attach_setti
         return;
     }
     writer_init_take(&record->writer, record->spool.fd);
-    writer_init_take(&record->last, WRITER_GATHER);
     sample_writer_init(&record->samples, &record->writer);
+    record->lives = (struct attach_lives){ .reader = &record->reader, .writer = &record->writer };
+    record->tracer_lives = attach_lives_tracer(&record->lives);
     write_run(record, settings, target, &facts);
+    writer_flush(&record->writer);
+}
+
+static void close_all(struct attach_record *record)
+{
+    writer_close(&record->writer);
+    sample_writer_clear(&record->samples);
+    attach_lives_clear(&record->lives);
+    unseen_close(&record->reader);
+}
+
+void attach_record_drop(struct attach_record *record)
+{
+    if (record->writer.fd == WRITER_NONE)
+        return;
+    close_all(record);
+    record->spool.fd = -1;
+    spool_dir_remove(&record->spool);
+}
+
+const struct tracer_lives *attach_record_lives(const struct attach_record *record)
+{
+    return record->writer.fd == WRITER_NONE ? NULL : &record->tracer_lives;
+}
+
+void attach_record_held(struct attach_record *record, enum syscall_way way, const struct pidlist *pids)
+{
+    struct batch batch;
     batch_init(&batch);
     program_sets_add_way(&batch, way);
-    sample_writer_add(&record->samples, &batch);
+    attach_record_tick(record, &batch, pids);
     batch_clear(&batch);
-    writer_flush(&record->writer);
-    unseen_counters(&record->reader, (uint32_t)target->pid, false, &record->before);
 }
 
-/* What it has used since we came. */
-static void look_at_process(struct attach_record *record)
-{
-    struct unseen unseen;
-    struct alive_record alive;
-    char name[NAME_ROOM];
-    if (unseen_read(&record->reader, (uint32_t)record->pid, UINT32_MAX, &unseen) != OK || unseen.zombie)
-        return;
-    size_t size = unseen.name.size < sizeof name ? unseen.name.size : sizeof name;
-    if (size)
-        memcpy(name, unseen.name.data, size); /* the counters are read through the same buffer */
-    alive = (struct alive_record){
-        .pid = (uint64_t)record->pid, .ppid = unseen.ppid, .pgid = unseen.pgid, .sid = unseen.sid, .uid = unseen.uid,
-        .start_ticks = unseen.start_ticks, .time_ns = clock_realtime_ns(), .path = unseen.path, .args = unseen.args,
-        .cwd = unseen.cwd, .name = { name, size },
-    };
-    unseen_counters(&record->reader, (uint32_t)record->pid, false, &alive.self);
-    counters_subtract(&alive.self, &record->before);
-    writer_forget(&record->last);
-    writer_add_alive(&record->last, &alive);
-}
-
-void attach_record_tick(struct attach_record *record, const struct batch *batch)
+void attach_record_tick(struct attach_record *record, const struct batch *batch, const struct pidlist *pids)
 {
     if (record->writer.fd == WRITER_NONE)
         return;
     sample_writer_add(&record->samples, batch);
     writer_flush(&record->writer);
-    look_at_process(record);
+    if (pids)
+        attach_lives_tick(&record->lives, pids);
 }
 
-bool attach_record_end(struct attach_record *record, char *spool, size_t size)
+bool attach_record_end(struct attach_record *record, const int *status, char *spool, size_t size)
 {
     if (record->writer.fd == WRITER_NONE)
         return false;
-    writer_move(&record->writer, &record->last);
-    writer_add_run_end(&record->writer, &(struct run_end_record){ .time_ns = clock_realtime_ns(),
-                                                                  .records_lost = record->writer.lost });
-    writer_close(&record->writer);
-    writer_close(&record->last);
-    sample_writer_clear(&record->samples);
-    unseen_close(&record->reader);
+    attach_lives_over(&record->lives);
+    writer_add_run_end(&record->writer, &(struct run_end_record){
+        .time_ns = clock_realtime_ns(), .status_known = status != NULL, .status = status ? (uint64_t)*status : 0,
+        .records_lost = record->writer.lost });
+    close_all(record);
     snprintf(spool, size, "%s", record->spool.spool);
     return true;
 }

@@ -2,6 +2,7 @@
 #include "watch/attach_target.h"
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/scan.h"
 
 #include <pwd.h>
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 #define STATUS_ROOM 4096
+#define MAPS_BLOCK 16384
+#define CALLS_PROBE "libsonde-calls.so"
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 
 static void copy_word(char *to, size_t size, const char *from)
@@ -52,6 +55,38 @@ enum err attach_target_check(const struct attach_target *target)
     if (target->is_zombie)
         return GONE;
     return target->is_kernel || target->pid == getpid() ? USAGE : OK;
+}
+
+/* Lists of mappings are long: block by block, with the end of the one before in front. */
+static bool carries_probe(uint32_t pid)
+{
+    char path[64], text[MAPS_BLOCK + 1];
+    size_t kept = 0, tail = strlen(CALLS_PROBE) - 1;
+    bool is_there = false;
+    int fd;
+    snprintf(path, sizeof path, "/proc/%u/maps", (unsigned)pid);
+    if (file_open(NULL, path, &fd) != OK)
+        return false;
+    for (ssize_t got; !is_there && (got = read(fd, text + kept, MAPS_BLOCK - kept)) > 0;) {
+        size_t size = kept + (size_t)got;
+        is_there = memmem(text, size, CALLS_PROBE, tail + 1) != NULL;
+        kept = size < tail ? size : tail;
+        memmove(text, text + size - kept, kept);
+    }
+    close(fd);
+    return is_there;
+}
+
+bool attach_target_is_silent(const struct pidlist *pids)
+{
+    for (size_t i = 0; i < pids->count; i++) {
+        if (!carries_probe(pids->ids[i]))
+            continue;
+        log_warn("--tell: the agent counts the calls of process %u already, by " CALLS_PROBE " inside of it; to count none twice "
+                 "it is told nothing (more) from here. The table and the report have them all", (unsigned)pids->ids[i]);
+        return false;
+    }
+    return true;
 }
 
 static const char *user_name(uint32_t uid, char number[16])

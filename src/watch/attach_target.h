@@ -3,6 +3,7 @@
 #define SONDE_WATCH_ATTACH_TARGET_H
 
 #include "base/buf.h"
+#include "sample/children.h"
 
 #include <sys/types.h>
 
@@ -20,6 +21,10 @@ enum err attach_target_read(pid_t pid, struct attach_target *target);
 
 /* OK, or the reason that is plain before anything is tried: GONE (a zombie), USAGE (the kernel's, or this very process). */
 enum err attach_target_check(const struct attach_target *target);
+
+/* Does the probe for system calls (libsonde-calls.so) count in none of them? Where it does in one, an agent would hear of the
+ * same calls twice: that is said on stderr. */
+bool attach_target_is_silent(const struct pidlist *pids);
 
 /* One or two sentences: what was refused, to whom, what to do. */
 void attach_target_explain(const struct attach_target *target, enum err err, struct buf *why);

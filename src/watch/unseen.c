@@ -111,7 +111,7 @@ static uint64_t number_at(const char **at)
 
 /* Fields behind the name, numbered as in proc(5). */
 enum { STAT_STATE = 3, STAT_PPID, STAT_PGID, STAT_SID, STAT_MINFLT = 10, STAT_MAJFLT = 12, STAT_UTIME = 14, STAT_STIME,
-       STAT_THREADS = 20, STAT_START = 22, STAT_LAST = 22 };
+       STAT_THREADS = 20, STAT_START = 22, STAT_LAST = 22, STAT_EXIT_CODE = 52 };
 
 static void take_stat(const uint64_t *field, struct unseen *unseen)
 {
@@ -164,6 +164,22 @@ enum err unseen_read_stat(struct unseen_reader *reader, uint32_t pid, struct uns
     *unseen = (struct unseen){ .pid = pid };
     snprintf(name, sizeof name, "%u/stat", pid);
     return read_stat(reader, reader->proc_fd, name, unseen);
+}
+
+/* The kernel writes 0 there for those who may not know it: then 0 says nothing. */
+enum err unseen_read_zombie(struct unseen_reader *reader, uint32_t pid, int *status)
+{
+    struct unseen unseen;
+    enum err err = unseen_read_stat(reader, pid, &unseen);
+    if (err || !unseen.zombie)
+        return err ? err : AGAIN;
+    const char *at = strrchr(buf_text(&reader->stat), ')');
+    for (int field = 2; at && field < STAT_EXIT_CODE; field++)
+        at = strchr(at + 1, ' ');
+    if (!at)
+        return ABSENT;
+    *status = (int)strtol(at, NULL, 10);
+    return *status || geteuid() == 0 ? OK : DENIED;
 }
 
 /* The real user. */

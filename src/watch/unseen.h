@@ -37,6 +37,10 @@ enum err unseen_read_image(struct unseen_reader *reader, uint32_t pid, uint32_t 
 /* The stat line alone: parents, state, threads. GONE when the process is not there. */
 enum err unseen_read_stat(struct unseen_reader *reader, uint32_t pid, struct unseen *unseen);
 
+/* How a process ended that nobody has waited for yet: status as from wait4. GONE: it is not there; AGAIN: it has not ended;
+ * DENIED: it is not ours to know. */
+enum err unseen_read_zombie(struct unseen_reader *reader, uint32_t pid, int *status);
+
 /* All that a process which still runs has used so far. whole: no thread of it has ended, so that what only threads tell
  * (I/O, context switches) is the process's too. */
 void unseen_counters(struct unseen_reader *reader, uint32_t pid, bool whole, struct counters *counters);

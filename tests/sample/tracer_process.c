@@ -39,7 +39,7 @@ static void calls_and_errors_are_counted_until_the_end(void **state)
     char byte;
     (void)state;
     pid_t pid = start_child(&go_fd);
-    if (tracer_process_start(&tracer, pid, true) != OK) {
+    if (tracer_process_start(&tracer, pid, true, NULL) != OK) {
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
         leave_out("no ptrace here");
@@ -62,7 +62,7 @@ static void a_process_that_is_let_go_runs_on(void **state)
     int go_fd, status;
     (void)state;
     pid_t pid = start_child(&go_fd);
-    if (tracer_process_start(&tracer, pid, false) != OK) {
+    if (tracer_process_start(&tracer, pid, false, NULL) != OK) {
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
         leave_out("no ptrace here");
@@ -85,7 +85,7 @@ static void who_is_not_there_cannot_be_traced(void **state)
     if (pid == 0)
         _exit(0);
     waitpid(pid, NULL, 0);
-    assert_int_not_equal(tracer_process_start(&tracer, pid, false), OK);
+    assert_int_not_equal(tracer_process_start(&tracer, pid, false, NULL), OK);
 }
 
 static void samples_have_what_is_known(void **state)

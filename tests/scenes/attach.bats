@@ -2,90 +2,7 @@
 # sonde attach: the system calls of a process that runs already, counted right, and the process left as it was. As nobody,
 # whose way is ptrace everywhere; caller says how many calls it makes, and whether anything was not as it should be.
 load scene
-
-setup() {
-    scene_setup
-    export SONDE_DB=$T/db/sonde.db
-    mkfifo -m 666 "$T/in"
-    touch "$T/out" "$T/table" "$T/said"
-    chmod 666 "$T/out" "$T/table" "$T/said"
-}
-
-teardown() {
-    [ -z "$program" ] || kill -9 "$program" 2>/dev/null || true
-    [ -z "$watcher" ] || kill -9 "$watcher" 2>/dev/null || true
-    scene_teardown
-}
-
-# Not a function of the shell, so that $! is the program's own pid.
-user=()
-[ "$(id -u)" -ne 0 ] || user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-
-# until COMMAND…: within a minute.
-until_true() {
-    for ((i = 0; i < 300; i++)); do
-        "$@" 2>/dev/null && return 0
-        sleep 0.1
-    done
-    echo "in vain: $*" >&2
-    return 1
-}
-
-said() {
-    grep -q "$1" "$T/out"
-}
-
-# Program and its pid; it waits for us.
-start_caller() {
-    "${user[@]}" "$TOOLS/${CALLER:-caller}" "$@" <"$T/in" >"$T/out" 3>&- &
-    program=$!
-    exec 7>"$T/in"
-    until_true said ready
-}
-
-go() {
-    echo >&7
-}
-
-tracer_of() {
-    sed -n 's/^TracerPid:\t//p' "/proc/$1/status"
-}
-
-is_traced() {
-    for task in "/proc/$1/task"/*; do
-        [ "$(tracer_of "${task##*/}")" != 0 ] || return 1
-    done
-}
-
-is_free() {
-    ! is_traced "$1"
-}
-
-# sonde attach in the background; its pid.
-attach() {
-    "${user[@]}" "$SONDE" attach "$@" "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
-    watcher=$!
-    until_true is_traced "$program"
-}
-
-let_go() {
-    kill -INT "$watcher"
-    wait "$watcher"
-}
-
-# What the table has in a column for a call: calls 2, errors 3 …
-count() {
-    awk -v call="$1" '$1 == call { gsub(",", "", $2); print $2 }' "$T/table"
-}
-
-# ends COMMAND STATUS: closes stdin; the program ends as it would have.
-program_ends_well() {
-    exec 7>&-
-    status=0
-    wait "$program" || status=$?
-    program=
-    [ "$status" -eq 0 ]
-}
+load attach
 
 @test "calls, errors and bytes of a process are counted exactly" {
     start_caller work 500
@@ -337,4 +254,69 @@ program_ends_well() {
     [ "$status" -eq 1 ]
     [[ "$output" == *"may not be traced"* ]]
     kill -0 "$program"
+}
+
+@test "the job has the end of the process, and all its processes with theirs" {
+    start_caller children 50
+    attach -v -n tree
+    go
+    program_ends_well
+    wait "$watcher"
+    grep -q 'has ended with status 0' "$T/said"
+    [ "$(sql "select exit_code, exit_signal from job")" = '0|0' ]
+    [ "$(sql "select count(distinct pid) from process")" -eq 7 ]
+    root=$(sql "select pid from process where depth = 0")
+    [ "$(sql "select count(*) from process where exit_code = 42 and exe = 'caller' and ppid = $root")" -eq 5 ]
+    [ "$(sql "select count(*) from process where exit_code = 0 and exe = 'true' and ppid = $root")" -eq 1 ]
+    [ "$(sql "select count(*) from process where state = 'ended' and (usertime is null or rssmax is null)")" -eq 0 ]
+}
+
+@test "a process that a signal ends is recorded so, with what its threads used" {
+    start_caller threads 20
+    attach -v
+    go
+    until_true said "done"
+    kill -TERM "$program"
+    status=0
+    wait "$program" || status=$?
+    program=
+    [ "$status" -eq 143 ]
+    wait "$watcher"
+    grep -q 'was ended by signal 15' "$T/said"
+    [ "$(sql "select exit_signal from job")" = 15 ]
+    [ "$(sql "select exit_signal, usertime + systemtime > 0 from process")" = '15|1' ]
+}
+
+@test "who goes on has no end, and its use is that of the time in which it was watched" {
+    "${user[@]}" bash -c 'for ((i = 0; i < 200000; i++)); do :; done; echo ready; while read -r; do :; done' <"$T/in" >"$T/out" 3>&- &
+    program=$!
+    exec 7>"$T/in"
+    until_true said ready
+    attach -t 0.3
+    wait "$watcher"
+    [ "$(sql "select ifnull(exit_code, 'none') from job")" = none ]
+    [ "$(sql "select state from process")" = running ]
+    sql "select usertime + systemtime from process" | awk '{ exit !($1 < 50000) }'
+    program_ends_well
+}
+
+@test "as root the kernel counts, and the end of the process is recorded too" {
+    need_root
+    "$SONDE" run -v -s true >said 2>&1
+    ! grep -q 'cannot count\|through libc' said || skip "no eBPF here"
+    user=()
+    start_caller killed 50
+    "$SONDE" attach -v "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+    watcher=$!
+    until_true grep -q 'the kernel counts' "$T/said"
+    go
+    status=0
+    wait "$program" || status=$?
+    program=
+    wait "$watcher"
+    [ "$status" -eq 137 ]
+    [ "$(count writev)" -eq 50 ]
+    if grep -q 'was ended by signal' "$T/said"; then # Linux tells it from 6.15 on
+        [ "$(sql "select exit_signal from job where name = 'caller'")" = 9 ]
+    fi
 }

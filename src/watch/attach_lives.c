@@ -1,0 +1,260 @@
+/* A list that is looked through: those that live at a time are few. */
+#include "watch/attach_lives.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NAME_ROOM 64
+#define PIDFDS_MAX 512 /* of those whose end nobody tells us */
+
+struct attach_life {
+    pid_t pid;
+    int pidfd;                    /* -1: none */
+    struct counters before, used; /* when it was first seen; since then, as of the last look */
+    uint64_t image;               /* a hash of what it executes; 0: not known */
+};
+
+/* linux/pidfd.h has it from 6.15 on. */
+struct exit_info {
+    uint64_t mask, cgroup;
+    uint32_t ids[11];
+    int32_t exit_code;
+};
+#define INFO_EXIT (1u << 3)
+#define GET_INFO _IOWR(0xFF, 11, struct exit_info)
+
+void attach_lives_clear(struct attach_lives *lives)
+{
+    for (size_t i = 0; i < lives->count; i++)
+        if (lives->list[i].pidfd >= 0)
+            close(lives->list[i].pidfd);
+    free(lives->list);
+    lives->list = NULL;
+    lives->count = lives->room = 0;
+}
+
+static struct attach_life *find(const struct attach_lives *lives, pid_t pid)
+{
+    for (size_t i = 0; i < lives->count; i++)
+        if (lives->list[i].pid == pid)
+            return &lives->list[i];
+    return NULL;
+}
+
+static struct attach_life *add(struct attach_lives *lives, pid_t pid)
+{
+    if (lives->count == lives->room) {
+        size_t room = lives->room ? lives->room * 2 : 16;
+        struct attach_life *list = realloc(lives->list, room * sizeof *list);
+        if (!list)
+            return NULL;
+        lives->list = list;
+        lives->room = room;
+    }
+    struct attach_life *life = &lives->list[lives->count++];
+    *life = (struct attach_life){ .pid = pid, .pidfd = -1 };
+    return life;
+}
+
+static void forget(struct attach_lives *lives, struct attach_life *life)
+{
+    if (life->pidfd >= 0)
+        close(life->pidfd);
+    *life = lives->list[--lives->count];
+}
+
+static uint64_t hash(uint64_t sum, struct bytes text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        sum = (sum ^ (unsigned char)text.data[i]) * 0x100000001b3ull;
+    return sum | 1;
+}
+
+/* What it executes, if that is news. */
+static void tell_image(struct attach_lives *lives, struct attach_life *life, const struct unseen *unseen)
+{
+    uint64_t image = hash(hash(0xcbf29ce484222325ull, unseen->path), unseen->args);
+    if (image == life->image)
+        return;
+    life->image = image;
+    writer_add_kernel_exec(lives->writer, &(struct kernel_exec_record){
+        .pid = (uint64_t)life->pid, .time_ns = clock_realtime_ns(), .start_ticks = unseen->start_ticks, .ppid = unseen->ppid,
+        .pgid = unseen->pgid, .sid = unseen->sid, .uid = unseen->uid, .stat_known = 1, .path = unseen->path,
+        .args = unseen->args, .cwd = unseen->cwd, .name = unseen->name,
+    });
+}
+
+/* A child is what its parent is until it executes something. */
+static void begin(struct attach_lives *lives, pid_t pid, bool is_new)
+{
+    struct unseen unseen;
+    struct attach_life *life = find(lives, pid);
+    if (life)
+        forget(lives, life); /* of one that had its number before */
+    life = add(lives, pid);
+    if (!life || unseen_read(lives->reader, (uint32_t)pid, UINT32_MAX, &unseen) != OK)
+        return;
+    if (is_new)
+        writer_add_kernel_fork(lives->writer, &(struct kernel_fork_record){
+            .pid = (uint64_t)pid, .ppid = unseen.ppid, .time_ns = clock_realtime_ns(), .tid = (uint64_t)pid });
+    else
+        tell_image(lives, life, &unseen);
+    if (!is_new)
+        unseen_counters(lives->reader, (uint32_t)pid, false, &life->before);
+}
+
+/* What it has used since we came. The memory of one that has ended is gone, and its peak was seen before. */
+static void look(struct attach_lives *lives, struct attach_life *life)
+{
+    struct counters now;
+    unseen_counters(lives->reader, (uint32_t)life->pid, false, &now);
+    counters_subtract(&now, &life->before);
+    counters_fill(&now, &life->used);
+    life->used = now;
+}
+
+static void tell_used(struct attach_lives *lives, const struct attach_life *life)
+{
+    struct unseen unseen = { 0 };
+    char name[NAME_ROOM];
+    if (unseen_read(lives->reader, (uint32_t)life->pid, UINT32_MAX, &unseen) != OK || !unseen.stat_known)
+        unseen = (struct unseen){ 0 };
+    size_t size = unseen.name.size < sizeof name ? unseen.name.size : sizeof name;
+    if (size)
+        memcpy(name, unseen.name.data, size);
+    writer_add_alive(lives->writer, &(struct alive_record){
+        .pid = (uint64_t)life->pid, .ppid = unseen.ppid, .pgid = unseen.pgid, .sid = unseen.sid, .uid = unseen.uid,
+        .start_ticks = unseen.start_ticks, .time_ns = clock_realtime_ns(), .name = { name, size }, .self = life->used,
+    });
+}
+
+static void tell_end(struct attach_lives *lives, struct attach_life *life, int status)
+{
+    tell_used(lives, life);
+    writer_add_kernel_exit(lives->writer, &(struct kernel_exit_record){
+        .pid = (uint64_t)life->pid, .tid = (uint64_t)life->pid, .time_ns = clock_realtime_ns(), .status = (uint64_t)status });
+    forget(lives, life);
+}
+
+static void tracer_begins(void *context, pid_t pid, bool is_new)
+{
+    struct attach_lives *lives = context;
+    begin(lives, pid, is_new);
+    writer_flush(lives->writer);
+}
+
+static void tracer_execs(void *context, pid_t pid)
+{
+    struct attach_lives *lives = context;
+    struct unseen unseen;
+    struct attach_life *life = find(lives, pid);
+    if (!life || unseen_read(lives->reader, (uint32_t)pid, UINT32_MAX, &unseen) != OK)
+        return;
+    life->image = 0; /* also when it is the same once more */
+    tell_image(lives, life, &unseen);
+    writer_flush(lives->writer);
+}
+
+static void tracer_ends(void *context, pid_t pid)
+{
+    struct attach_lives *lives = context;
+    struct attach_life *life = find(lives, pid);
+    if (life)
+        look(lives, life);
+}
+
+/* Threads other than the first may have gone on until now, and a zombie still knows its CPU time. */
+static void tracer_ended(void *context, pid_t pid, int status)
+{
+    struct attach_lives *lives = context;
+    struct attach_life *life = find(lives, pid);
+    if (!life)
+        return;
+    uint64_t threads = counters_get(&life->used, COUNTER_num_threads);
+    look(lives, life);
+    if (threads)
+        counters_set(&life->used, COUNTER_num_threads, threads);
+    tell_end(lives, life, status);
+    writer_flush(lives->writer);
+}
+
+static void tracer_over(void *context)
+{
+    attach_lives_over(context);
+}
+
+struct tracer_lives attach_lives_tracer(struct attach_lives *lives)
+{
+    return (struct tracer_lives){ lives, tracer_begins, tracer_execs, tracer_ends, tracer_ended, tracer_over };
+}
+
+void attach_lives_over(struct attach_lives *lives)
+{
+    for (size_t i = 0; i < lives->count; i++) {
+        look(lives, &lives->list[i]);
+        tell_used(lives, &lives->list[i]);
+    }
+    writer_flush(lives->writer);
+}
+
+bool attach_lives_status(const struct attach_lives *lives, pid_t pid, int pidfd, int *status)
+{
+    struct exit_info info = { .mask = INFO_EXIT };
+    if (unseen_read_zombie(lives->reader, (uint32_t)pid, status) == OK)
+        return true;
+    if (pidfd < 0 || ioctl(pidfd, GET_INFO, &info) != 0 || !(info.mask & INFO_EXIT))
+        return false;
+    *status = info.exit_code;
+    return true;
+}
+
+/* It is not among those that are there any more. */
+static void miss(struct attach_lives *lives, struct attach_life *life)
+{
+    int status;
+    if (attach_lives_status(lives, life->pid, life->pidfd, &status)) {
+        tell_end(lives, life, status);
+    } else {
+        tell_used(lives, life);
+        forget(lives, life);
+    }
+}
+
+static bool is_among(const struct pidlist *pids, pid_t pid)
+{
+    for (size_t i = 0; i < pids->count; i++)
+        if (pids->ids[i] == (uint32_t)pid)
+            return true;
+    return false;
+}
+
+static void meet(struct attach_lives *lives, pid_t pid, bool is_new)
+{
+    struct unseen unseen;
+    struct attach_life *life = find(lives, pid);
+    if (!life) {
+        begin(lives, pid, is_new);
+        life = find(lives, pid);
+        if (life && lives->count < PIDFDS_MAX)
+            life->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    }
+    if (!life || unseen_read(lives->reader, (uint32_t)pid, UINT32_MAX, &unseen) != OK || unseen.zombie)
+        return;
+    tell_image(lives, life, &unseen);
+    look(lives, life);
+}
+
+void attach_lives_tick(struct attach_lives *lives, const struct pidlist *pids)
+{
+    bool is_first = lives->count == 0;
+    for (size_t i = lives->count; i-- > 0;)
+        if (!is_among(pids, lives->list[i].pid))
+            miss(lives, &lives->list[i]);
+    for (size_t i = 0; i < pids->count; i++)
+        meet(lives, (pid_t)pids->ids[i], !is_first);
+    writer_flush(lives->writer);
+}

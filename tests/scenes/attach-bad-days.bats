@@ -1,0 +1,189 @@
+#!/usr/bin/env bats
+# sonde attach where it is not wanted, and programs that must not notice it: held by a debugger, stopped, full of threads that come
+# and go, about to gain rights; and sonde ended in every way.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+load scene
+load attach
+
+# What the kernel knows of signals and state of each thread. Not the running thread's own state, which changes by itself.
+signals_of() {
+    for task in "/proc/$1/task"/*; do
+        grep -E '^(SigPnd|ShdPnd|SigBlk|SigIgn|SigCgt|TracerPid|NoNewPrivs|Seccomp):' "$task/status"
+    done
+}
+
+@test "Ctrl-C, SIGTERM, SIGHUP and SIGKILL of sonde leave signals, masks, state and output as they were" {
+    "${user[@]}" bash -c 'trap "" USR1; trap "echo heard" USR2; echo ready; while read -r line; do echo "got $line"; done' \
+        <"$T/in" >"$T/out" 3>&- &
+    program=$!
+    exec 7>"$T/in"
+    until_true said ready
+    until_true grep -q '^State:.S' "/proc/$program/status"
+    signals_of "$program" >before
+    expected=ready
+    for signal in INT TERM HUP KILL; do
+        attach
+        kill "-$signal" "$watcher"
+        wait "$watcher" || true
+        until_true is_free "$program"
+        until_true grep -q '^State:.S' "/proc/$program/status"
+        signals_of "$program" >after
+        diff before after
+        echo "$signal" >&7
+        expected+=$'\n'"got $signal"
+        until_true said "got $signal"
+    done
+    kill -USR1 "$program"
+    kill -USR2 "$program"
+    echo last >&7
+    until_true said 'got last'
+    program_ends_well
+    [ "$(grep -v heard "$T/out")" = "$expected"$'\ngot last' ]
+    [ "$(grep -c heard "$T/out")" -eq 1 ]
+}
+
+@test "a stopped process stays stopped, however sonde ends" {
+    start_caller work 50
+    kill -STOP "$program"
+    until_true grep -q '^State:.T' "/proc/$program/status"
+    signals_of "$program" >before
+    for signal in INT TERM HUP KILL; do
+        attach
+        kill "-$signal" "$watcher"
+        wait "$watcher" || true
+        until_true is_free "$program"
+        until_true grep -q '^State:.T' "/proc/$program/status"
+        signals_of "$program" >after
+        diff before after
+    done
+    kill -CONT "$program"
+    go
+    until_true said 'done wrong=0'
+    program_ends_well
+}
+
+@test "a process under gdb is left to it, and gdb and the process go on" {
+    command -v gdb >/dev/null || skip "no gdb here"
+    mkfifo -m 666 "$T/orders"
+    start_caller work 20
+    "${user[@]}" env HOME="$T" gdb -nx -q -p "$program" <"$T/orders" >"$T/gdb" 2>&1 3>&- 7>&- &
+    debugger=$!
+    exec 8>"$T/orders"
+    until_true is_traced "$program"
+    run "${user[@]}" "$SONDE" attach "$program" 7>&- 8>&-
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"process $program (caller) is traced by process $debugger (gdb) already"*"End that first"* ]]
+    [ "$(tracer_of "$program")" = "$debugger" ]
+    [ ! -d "$TMPDIR/sonde-65534" ] || [ -z "$(find "$TMPDIR"/sonde-65534 -name '*.spool')" ] # nothing is left of the attempt
+    printf 'detach\nquit\n' >&8
+    exec 8>&-
+    wait "$debugger" || true
+    until_true is_free "$program"
+    go
+    until_true said 'done wrong=0'
+    program_ends_well
+}
+
+@test "as root: a process under strace is counted by the kernel, and with --ptrace left to strace" {
+    need_root
+    command -v strace >/dev/null || skip "no strace here"
+    "$SONDE" run -v -s true >said 2>&1
+    user=()
+    start_caller work 20
+    strace -f -o /dev/null -p "$program" 2>/dev/null 3>&- 7>&- &
+    tracer=$!
+    until_true is_traced "$program"
+    run "$SONDE" attach --ptrace "$program" 7>&-
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"is traced by process $tracer (strace) already"* ]]
+    if ! grep -q 'cannot count\|through libc' said; then
+        "$SONDE" attach -v "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+        watcher=$!
+        until_true grep -q 'the kernel counts' "$T/said"
+        go
+        until_true said "done"
+        let_go
+        [ "$(count writev)" -eq 20 ]
+    else
+        go
+        until_true said "done"
+    fi
+    kill "$tracer"
+    wait "$tracer" || true
+    program_ends_well
+}
+
+@test "threads that come and go while sonde comes and goes are as they would have been" {
+    start_caller threads 3000
+    go
+    for i in 1 2 3 4 5; do
+        "${user[@]}" "$SONDE" attach -q -t 0.05 "$program" >"$T/table" 2>"$T/said" 7>&-
+    done
+    until_true said "done"
+    said 'done wrong=0'
+    program_ends_well
+}
+
+@test "a thread's number stands for its process" {
+    [ -x /usr/bin/python3 ] || skip "no python3 here"
+    "${user[@]}" /usr/bin/python3 -c '
+import threading, sys
+threading.Thread(target=sys.stdin.read).start()
+print("ready", flush=True)' <"$T/in" >"$T/out" 3>&- &
+    program=$!
+    exec 7>"$T/in"
+    until_true said ready
+    thread=$(ls "/proc/$program/task" | grep -vx "$program" | head -1)
+    "${user[@]}" "$SONDE" attach -v -t 0.2 "$thread" >"$T/table" 2>"$T/said" 7>&-
+    grep -q "process $program goes on" "$T/said"
+    program_ends_well
+}
+
+@test "what runs with the rights of its file gets none under a user's tracer, and that is said" {
+    need_root
+    cp "$(command -v id)" "$T/id"
+    chmod 4755 "$T/id"
+    "${user[@]}" bash -c "echo ready; read -r; $T/id -u; read -r" <"$T/in" >"$T/out" 3>&- &
+    program=$!
+    exec 7>"$T/in"
+    until_true said ready
+    attach
+    go
+    until_true said '^65534$'
+    let_go
+    grep -q "/id ran without the rights that it gives" "$T/said"
+    go
+    program_ends_well || true
+
+    rm "$T/in" && mkfifo -m 666 "$T/in" && : >"$T/out" # and with the rights, once sonde has let go
+    "${user[@]}" bash -c "echo ready; read -r; $T/id -u; read -r" <"$T/in" >"$T/out" 3>&- &
+    program=$!
+    exec 7>"$T/in"
+    until_true said ready
+    attach
+    let_go
+    go
+    until_true said '^0$'
+    go
+    program_ends_well || true
+}
+
+@test "sonde itself, the first process and threads of the kernel are refused with a word of why" {
+    run "${user[@]}" bash -c "exec '$SONDE' attach \$\$"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"a process cannot watch itself"* ]]
+    run "${user[@]}" "$SONDE" attach 0
+    [ "$status" -eq 2 ]
+    run "${user[@]}" "$SONDE" attach -- -5
+    [ "$status" -eq 2 ]
+    if [ "$(id -u)" -eq 0 ]; then
+        run "${user[@]}" "$SONDE" attach 1
+        [ "$status" -eq 1 ]
+        [[ "$output" == *"process 1 ("*") belongs to user root. Attach as that user or as root"* ]]
+    fi
+    kernel=$(grep -L '^VmSize' /proc/[0-9]*/status 2>/dev/null | head -1 | tr -dc 0-9)
+    [ -n "$kernel" ] && grep -qE '^State:.[SDI]' "/proc/$kernel/status" || return 0
+    run "$SONDE" attach "$kernel"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"is a thread of the kernel"* ]]
+}

@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# sonde attach --tell: what an agent shows of it belongs to the job and the user of the process, and is counted once.
+# shellcheck disable=SC2030,SC2031,SC2154
+load scene
+load attach
+bats_require_minimum_version 1.5.0
+
+CALLS=${PROBE%/*}/libsonde-calls.so
+
+setup() {
+    attach_setup
+    export SONDE_SOCKET_DIR=$T/run SONDE_BOARDS=$T/boards
+    mkdir -m 1777 "$T/boards" "$T/run"
+    mkdir "$T/root" && ln -s /proc /etc "$T/root"
+    printf '[programs]\ntau = none\nboards = %s\n' "$SONDE_BOARDS" >"$T/conf"
+    "$SONDE" agent --jobs none --root "$T/root" -c "$T/conf" --sensors loadavg --listen none >"$T/agent" 2>&1 </dev/null 3>&- &
+    agent=$!
+    until_true ask /
+}
+
+teardown() {
+    kill -9 "$agent" 2>/dev/null || true
+    attach_teardown
+}
+
+ask() { curl -sf --max-time 20 --unix-socket "$T/run/agent.sock" "http://agent$1"; }
+
+# What the agent shows of writev: LABELS VALUE.
+shows() {
+    ask /metrics | grep -Fqx "syscall_calls_total{call=\"writev\",host=\"$(hostname)\"$1} $2"
+}
+
+@test "the calls are those of the process's job and user, not of who attaches" {
+    SLURM_JOB_ID=4711 start_caller work 100
+    SLURM_JOB_ID=999 attach -v --tell -p 100ms
+    go
+    until_true said "done"
+    until_true shows ",job=\"4711\",user=\"$("${user[@]}" id -un)\"" 100
+    shows '' 100
+    let_go
+    grep -q 'as those of job 4711' "$T/said"
+    run ! grep -q 999 <(ask /metrics)
+    [ "$(sql 'select job_id from job')" = 4711 ]
+    program_ends_well
+}
+
+@test "attached to by root they are still the user's; and where there is no job that is said" {
+    need_root
+    start_caller work 100
+    "$SONDE" attach -v --tell --ptrace -p 100ms "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+    watcher=$!
+    until_true is_traced "$program"
+    go
+    until_true said "done"
+    until_true shows ',user="nobody"' 100
+    let_go
+    grep -q 'neither cgroup nor environment' "$T/said"
+    run ! grep -q 'user="root"' <(ask /metrics)
+    program_ends_well
+}
+
+@test "a process that the probe counts already is not counted twice" {
+    LD_PRELOAD=$CALLS start_caller work 100
+    attach --tell -p 100ms
+    go
+    until_true said "done"
+    until_true shows '' 100
+    let_go
+    [ "$(count writev)" -eq 100 ]
+    grep -q "the agent counts the calls of process $program already" "$T/said"
+    program_ends_well
+    sleep 0.5 # time for whatever would be told too much
+    shows '' 100
+}
+
+@test "nobody speaks for another user by a board of their own" {
+    need_root
+    start_caller work 10
+    as_nobody "$BUILD/tests/board_program" attach subject $$ 0 4712 counter syscall_calls_total 'call="writev"' 7 leave
+    until_true shows '' 7
+    shows ',user="nobody"' 7 || shows ',job="4712",user="nobody"' 7
+    run ! grep -q 'user="root"' <(ask /metrics)
+    program_ends_well
+}

@@ -78,6 +78,15 @@ static void add_text(struct buf *path, const char *key, const char *text)
     buf_clear(&quoted);
 }
 
+/* Tau's names are told to those who ask for them, also where they did not say --tau. */
+static bool is_of_tau(const struct metric_query *query)
+{
+    for (const char *const *at = query->names; at && *at; at++)
+        if (strncmp(*at, "strace_", 7) == 0 || strncmp(*at, "tau_", 4) == 0)
+            return true;
+    return false;
+}
+
 /* Names with a pattern are sought here, in all that there are. */
 static void make_path(struct metric_source *source, const struct metric_query *query)
 {
@@ -89,6 +98,8 @@ static void make_path(struct metric_source *source, const struct metric_query *q
         buf_add_text(path, "list&");
     if (source->settings->tau)
         buf_add_text(path, "tau&");
+    else if (is_of_tau(query))
+        buf_add_text(path, "aliases&");
     add_text(path, "job", source->settings->job);
     add_text(path, "user", source->settings->user);
     for (const char *const *at = query->names; at && *at; at++)
@@ -100,6 +111,7 @@ static void make_path(struct metric_source *source, const struct metric_query *q
     if (path->size >= 6000 && is_exact) { /* too long for a request: all, and sought here */
         const struct metric_query all = { .is_list = query->is_list };
         make_path(source, &all);
+        buf_add_text(path, is_of_tau(query) && !source->settings->tau ? "aliases&" : "");
     }
 }
 

@@ -1,7 +1,6 @@
 /* One table of rules. The spelling of tau_mpi_total_size is tau's own. */
 #include "programs/program_alias.h"
 
-#include "base/clock.h"
 #include "programs/program_cells.h"
 
 #include <ctype.h>
@@ -122,27 +121,4 @@ size_t program_alias_metrics(struct program_table *table, const struct program_m
         count += aliases[count] != NULL;
     }
     return count;
-}
-
-/* The first rule of a base is of the call alone: its cell remembers. */
-void program_alias_count(struct program_table *table, struct program_scope *scope, const char *base, const char *call,
-                         double whole)
-{
-    double increment = -1;
-    uint64_t now_ns = clock_realtime_ns();
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        const struct rule *rule = &rules[i];
-        if (strcmp(rule->base, base) != 0 || (rule->which != ANY && rule->which != which_of(call)))
-            continue;
-        struct program_metric *metric = make(table, rule, call);
-        struct program_cell *cell = metric ? program_cell_of(table, metric, scope) : NULL;
-        if (!cell)
-            return;
-        if (increment < 0) {
-            increment = whole < cell->shared.value ? whole : whole - cell->shared.value;
-            cell->shared.value = whole;
-        }
-        if (increment > 0)
-            program_cell_add(table, cell, increment, now_ns);
-    }
 }

@@ -11,9 +11,4 @@
 size_t program_alias_metrics(struct program_table *table, const struct program_metric *metric,
                              struct program_metric *aliases[PROGRAM_ALIASES_MAX]);
 
-/* Of what the kernel counts (program_calls.c): base is "syscall_calls_total" or one of its like, whole what call stands at in the
- * scope now. A smaller one than before: it began anew. */
-void program_alias_count(struct program_table *table, struct program_scope *scope, const char *base, const char *call,
-                         double whole);
-
 #endif

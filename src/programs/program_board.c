@@ -92,6 +92,8 @@ static void take_counter(struct program_table *table, struct program_hold *hold,
     if (total == before || (isnan(total) && isnan(before)) || is_rounding(value, before))
         return;
     hold->value = total;
+    if (program_cell_is_counted(hold->cell))
+        return;
     if (!isnan(before) && !(total < before) && !program_cell_add(table, hold->cell, total - before, now_ns))
         table->figures.refused++;
 }

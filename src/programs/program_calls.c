@@ -1,12 +1,16 @@
-/* Samples say how much there was in all, the table wants what it has grown by: program_alias.c remembers. */
+/* Samples say how much there was in all, the table wants what it has grown by: the cell remembers. They stand there under the
+ * names that programs give them which count for themselves, and so under tau's too. */
 #include "programs/program_calls.h"
 
 #include "base/clock.h"
 #include "model/program_sets.h"
-#include "programs/program_alias.h"
 #include "programs/program_cells.h"
+#include "sample/job_syscalls.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#define NAME_MAX_SIZE 192
 
 static bool is_call_of_job(const struct sample *sample)
 {
@@ -25,16 +29,55 @@ static struct program_scope *scope_of(struct program_table *table, const struct 
     return scope;
 }
 
+/* As probe/calls.c describes them. */
+static const struct {
+    const char *name, *unit, *doc;
+    double per_unit;
+} counters[SYSCALL_SIZE] = {
+    [SYSCALL_CALLS] = { "syscall_calls_total", "", "System calls that returned", 1 },
+    [SYSCALL_ERRORS] = { "syscall_errors_total", "", "System calls that failed", 1 },
+    [SYSCALL_BYTES] = { "syscall_bytes_total", "bytes", "Bytes that system calls read or wrote", 1 },
+    [SYSCALL_TIME] = { "syscall_seconds_total", "seconds", "Time in system calls", (double)NS_PER_S },
+};
+
+static struct program_cell *cell_of(struct program_table *table, struct program_scope *scope, size_t which, const char *call)
+{
+    char name[NAME_MAX_SIZE];
+    struct program_metric *metric;
+    snprintf(name, sizeof name, "%s{call=\"%s\"}", counters[which].name, call);
+    struct program_description description = {
+        .name = bytes_of(name), .doc = bytes_of(counters[which].doc), .unit = bytes_of(counters[which].unit),
+        .kind = PROGRAM_COUNTER,
+    };
+    return program_table_metric(table, &description, &metric) == OK ? program_cell_of(table, metric, scope) : NULL;
+}
+
+/* A smaller number than before: it was begun anew. */
+static void count(struct program_table *table, struct program_cell *cell, double whole, uint64_t now_ns)
+{
+    double before = cell->shared.value;
+    cell->shared.value = whole;
+    if (whole != before)
+        program_cell_add(table, cell, whole < before ? whole : whole - before, now_ns);
+}
+
 static void take(struct program_table *table, struct program_scope *scope, const struct sample *sample)
 {
-    static const char *const bases[SYSCALL_SIZE] = {
-        [SYSCALL_CALLS] = "syscall_calls_total", [SYSCALL_BYTES] = "syscall_bytes_total",
-        [SYSCALL_TIME] = "syscall_seconds_total",
-    };
-    for (size_t i = 0; i < SYSCALL_SIZE; i++)
-        if (bases[i] && (!sample->known || sample->known[i]))
-            program_alias_count(table, scope, bases[i], sample->instance,
-                                (double)sample->values[i].u64 / (i == SYSCALL_TIME ? (double)NS_PER_S : 1));
+    uint64_t now_ns = clock_realtime_ns();
+    for (size_t i = 0; i < SYSCALL_SIZE; i++) {
+        if (sample->known && !sample->known[i])
+            continue;
+        struct program_cell *cell = cell_of(table, scope, i, sample->instance);
+        if (cell)
+            count(table, cell, (double)sample->values[i].u64 / counters[i].per_unit, now_ns);
+    }
+}
+
+void program_calls_settle(struct program_table *table)
+{
+    const char *why;
+    for (struct program_scope *scope = table->scopes; scope; scope = scope->next)
+        scope->by_kernel = scope->kind == PROGRAM_JOB && scope->is_known && job_syscalls_state(scope->job, &why) == OK;
 }
 
 void program_calls_take(struct program_table *table, const struct program_jobs *jobs, const struct job *ending,

@@ -1,5 +1,6 @@
-/* System calls that the kernel counted for jobs, served under tau's names: from the samples of the sensor to the table of
- * programs. What programs count themselves comes there by their boards. */
+/* System calls that the kernel counted for jobs, served as those are that programs count for themselves: from the samples of
+ * the sensor to the table of programs. While the kernel counts a job, what its programs' boards say of their calls is passed
+ * over: it is a part of the same. */
 #ifndef SONDE_PROGRAMS_PROGRAM_CALLS_H
 #define SONDE_PROGRAMS_PROGRAM_CALLS_H
 
@@ -10,5 +11,8 @@
  * NULL: none. */
 void program_calls_take(struct program_table *table, const struct program_jobs *jobs, const struct job *ending,
                         const struct batch *batch);
+
+/* Finds out anew which jobs the kernel counts. Under the lock; before boards are read. */
+void program_calls_settle(struct program_table *table);
 
 #endif

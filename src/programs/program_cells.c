@@ -220,6 +220,12 @@ static void touch(struct program_table *table, struct program_cell *cell, uint64
     table->dirty = cell;
 }
 
+bool program_cell_is_counted(const struct program_cell *cell)
+{
+    return cell->scope->by_kernel
+           && (strncmp(cell->metric->name, "syscall_", 8) == 0 || strncmp(cell->metric->name, "strace_", 7) == 0);
+}
+
 bool program_cell_add(struct program_table *table, struct program_cell *cell, double increment, uint64_t now_ns)
 {
     if (!isfinite(increment))

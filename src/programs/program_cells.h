@@ -28,6 +28,10 @@ struct program_cell *program_cell_of(struct program_table *table, struct program
 enum err program_cell_init(struct program_table *table, struct program_cell *cell, struct program_metric *metric,
                            struct program_scope *scope);
 
+/* It counts system calls, as our probe or as tau's tracer names them, of a job whose calls the kernel counts: then it says
+ * nothing new. */
+bool program_cell_is_counted(const struct program_cell *cell);
+
 /* What a counter has grown by. What is no number, or infinite, is refused: it would spoil the sum for ever. False: it was. */
 bool program_cell_add(struct program_table *table, struct program_cell *cell, double increment, uint64_t now_ns);
 

@@ -11,7 +11,7 @@
 #define NAMES_MAX 1024
 
 struct wish {
-    bool is_list, has_tau, is_all;
+    bool is_list, has_tau, has_aliases, is_all;
     const char *job, *user;     /* NULL: not asked for */
     double since_s;             /* only what changed after */
     struct program_metric *names[NAMES_MAX];
@@ -61,6 +61,8 @@ static enum err take_word(struct wish *wish, struct program_table *table, struct
         wish->is_list = true;
     else if (bytes_equal(key, bytes_of("tau")))
         wish->has_tau = true;
+    else if (bytes_equal(key, bytes_of("aliases")))
+        wish->has_aliases = true;
     else if (bytes_equal(key, bytes_of("all")))
         wish->is_all = true;
     else if (bytes_equal(key, bytes_of("job")))
@@ -186,7 +188,7 @@ static void write_metrics(struct buf *out, struct program_table *table, const st
     for (size_t i = 0; i < wish->name_count; i++)
         add_metric(&json, wish->names[i], wish, viewer);
     for (size_t i = 0; !wish->has_names && i < table->figures.metrics; i++)
-        if (wish->has_tau || !table->metrics[i]->is_alias)
+        if (wish->has_tau || wish->has_aliases || !table->metrics[i]->is_alias)
             add_metric(&json, table->metrics[i], wish, viewer);
     json_end_array(&json);
     json_end_object(&json);
@@ -205,7 +207,7 @@ enum err program_json_write(struct buf *out, struct program_table *table, struct
         write_metrics(out, table, wish, viewer);
     program_table_unlock(table);
     if (err)
-        buf_add_text(out, "{\"error\": \"ask with list, name=, job=, user=, all, since= and tau\"}\n");
+        buf_add_text(out, "{\"error\": \"ask with list, name=, job=, user=, all, since=, tau and aliases\"}\n");
     buf_clear(&wish->words);
     free(wish);
     return err;

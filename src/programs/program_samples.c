@@ -137,6 +137,8 @@ static void add_cell(struct program_table *table, struct batch *batch, struct pr
         add_gauge(batch, cell, time_ns);
     else if (metric->kind == PROGRAM_HISTOGRAM)
         add_histogram(batch, cell, time_ns);
+    else if (program_cell_is_counted(cell))
+        return; /* the sensor gives them */
     else if (call_of(metric, call))
         add_call(table, batch, cell, call, time_ns);
     else

@@ -168,6 +168,9 @@ static void speak(struct programs *programs)
     uint64_t time_ns = clock_realtime_ns();
     batch_reset(&programs->batch);
     programs->batch.host = programs->context.host;
+    program_table_lock(programs->table);
+    program_calls_settle(programs->table);
+    program_table_unlock(programs->table);
     if (programs->boards) {
         program_boards_tick(programs->boards);
         program_boards_sample(programs->boards, &programs->batch, time_ns);
@@ -229,7 +232,7 @@ void programs_job(struct programs *programs, const struct job *job, enum job_eve
 {
     if (!programs)
         return;
-    if (event == JOB_END && has_told(programs, job))
+    if (has_told(programs, job)) /* also before the kernel begins to count its calls, or ends: what there was is another's */
         speak(programs);
     program_table_lock(programs->table);
     program_jobs_event(&programs->jobs, programs->table, job, event);

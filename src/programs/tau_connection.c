@@ -233,7 +233,8 @@ static enum err take_value(struct tau_connection *connection, struct tau_gateway
     struct program_hold *hold = order->items[order->at];
     if (metric_of(hold)->kind == PROGRAM_GAUGE)
         program_hold_set(gateway->table, hold, event->value, now_ns);
-    else if (event->value != 0 && !program_cell_add(gateway->table, hold->cell, event->value, now_ns))
+    else if (event->value != 0 && !program_cell_is_counted(hold->cell)
+             && !program_cell_add(gateway->table, hold->cell, event->value, now_ns))
         gateway->table->figures.refused++;
     return OK;
 }

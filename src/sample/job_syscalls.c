@@ -49,7 +49,7 @@ static struct watched *find_watched(const struct calls_sampler *sampler, uint32_
 
 static struct watched *find_counted(const char *id)
 {
-    for (uint32_t slot = 0; newest && slot < newest->jobs.room; slot++) {
+    for (uint32_t slot = 0; newest && newest->job_count && slot < newest->jobs.room; slot++) {
         struct watched *watched = find_watched(newest, slot);
         if (watched && !watched->is_over && !strcmp(watched->job->id, id))
             return watched;

@@ -96,6 +96,42 @@ straced() {
     run ! ls "$T"/csv/*/one/*/syscall_time.csv
 }
 
+@test "what the kernel counts of a job is served as if its programs told it, also under tau's names, and once" {
+    export SONDE_BOARDS=$T/boards SLURM_JOB_ID=one
+    mkdir -m 1777 "$T/boards"
+    printf '[programs]\nboards = %s\ntau = %s\ntau_names = yes\n' "$T/boards" "$T/tau.sock" >"$T/conf"
+    start_agent -c "$T/conf" -p 100ms --sensors syscalls --sink "csv:dir=$T/csv"
+    "$SONDE" ctl set syscalls.period=100ms
+    mkfifo "$T/one"
+    told="'$BUILD/tests/board_program' calls counter syscall_calls_total 'call=\"read\"' 1000000 counter syscall_bytes_total 'call=\"write\"' 1000000"
+    bash -c "exec 7<>'$T/one'; read -r x <&7; dd if=/dev/zero of=/dev/null bs=1 count=777 status=none; $told; read -r x <&7; $told; read -r x <&7" 3>&- &
+    one=$!
+    "$SONDE" job begin one --pid "$one" -s
+    "$SONDE" ctl syscalls one time
+    value() { "$SONDE" get -j one -f json "$1" 2>/dev/null | jq '.[0].value'; }
+    on_page() { curl -s "http://127.0.0.1:$PORT/metrics" | awk -v name="$1" -v with="$2" 'index($0, name "{") == 1 && /job="one"/ && index($0, with) { print $2 }'; }
+    counted_in_kernel() { on_page sonde_syscall_calls_total 'call="read"}'; }
+    echo go >"$T/one"
+    wait_for '[ "$(value strace_write_size_total)" = 777 ] && [ -z "$(ls "$T/boards" | grep -v sonde-agent)" ]'
+    wait_for '[ "$(value "strace_hits_total{scall=\"read\"}")" = "$(counted_in_kernel)" ]'
+    [ "$(value 'syscall_calls_total{call="read"}')" = "$(counted_in_kernel)" ]
+    [ "$(value 'strace_size_total{scall="write"}')" = 777 ]
+    [ "$(value 'strace_total{desc="write_size"}')" = 777 ]
+    [ "$(value strace_read_size_total)" = "$(value 'strace_total{desc="read_size"}')" ]
+    value 'strace_time_total{scall="write"}' | awk '{ exit !($1 > 0) }'
+    [ "$(on_page strace_write_size_total)" = 777 ]
+    [ "$(on_page syscall_bytes_total 'call="write"')" = 777 ]
+    "$SONDE" list-metrics 'strace_*' | grep -q strace_total
+    [ "$(tail -n +2 "$T"/csv/*/one/*/syscall.csv | awk -F, '$8 == "write" { last = $11 } END { print last }')" = 777 ]
+    # The programs' own word counts again when the kernel does not.
+    "$SONDE" ctl syscalls one no
+    wait_for '! grep -q prog_id /proc/"$AGENT"/fdinfo/*'
+    echo go >"$T/one"
+    wait_for '[ "$(value strace_write_size_total)" = 1000777 ]'
+    echo end >"$T/one"
+    wait "$one"
+}
+
 @test "a job by its cgroup is counted, with those that join it" {
     top=$(findmnt -n -o TARGET -t cgroup2 | head -1)
     [ -n "$top" ] || skip "no cgroup v2"

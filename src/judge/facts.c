@@ -124,11 +124,10 @@ static enum err each_series(void *context, const char *host, const struct run_se
 {
     struct facts *facts = context;
     bool by_agent = strcmp(series->set.name, "cgroup") == 0;
-    (void)host;
     if (by_agent && (facts->job.summary.images || series->instance[0]))
         return OK; /* sonde run has seen the same; a step is part of the whole */
     shape_add(&facts->shape, series);
-    return told_add(&facts->told, series);
+    return told_add(&facts->told, host, series);
 }
 
 static enum err gather(struct facts *facts, struct store *store)

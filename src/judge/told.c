@@ -1,6 +1,7 @@
 /* Series by series; columns are found by their names, since a store may be older or younger than this program. */
 #include "judge/told.h"
 
+#include "base/clock.h"
 #include "model/program_sets.h"
 
 #include <math.h>
@@ -8,6 +9,11 @@
 #include <string.h>
 
 #define ROWS_MAX (1u << 22)
+#define SLACK_NS (10 * NS_PER_S) /* an agent's first sample may be so much younger than what it counts */
+
+/* Of each row: the whole; of the hosts before; and of the host that is told of now what an agent saw, what runs saw at the
+ * same time, and what runs saw else. */
+enum part { WHOLE, BEFORE, BY_AGENT, BY_RUNS, ELSE, PARTS };
 
 struct told_text {
     struct told_text *next;
@@ -49,7 +55,7 @@ static bool grow(struct told_table *table)
     struct told_row *rows = room <= ROWS_MAX ? reallocarray(table->rows, room, sizeof *rows) : NULL;
     if (rows)
         table->rows = rows;
-    double *values = rows ? reallocarray(table->values, room * table->width, sizeof *values) : NULL;
+    double *values = rows ? reallocarray(table->values, room * table->width * PARTS, sizeof *values) : NULL;
     if (!values)
         return false;
     table->values = values;
@@ -57,26 +63,43 @@ static bool grow(struct told_table *table)
     return true;
 }
 
+static double *values_of(const struct told_table *table, const struct told_row *row, enum part part)
+{
+    return &table->values[((size_t)(row - table->rows) * PARTS + part) * table->width];
+}
+
+static struct told_text *copy_text(const char *from, size_t size)
+{
+    struct told_text *text = malloc(sizeof *text + size);
+    if (text)
+        memcpy(text->text, from, size);
+    return text;
+}
+
+static const char *keep_text(struct told *told, struct told_text *text)
+{
+    text->next = told->texts;
+    told->texts = text;
+    return text->text;
+}
+
 /* The row of an instance, made when it is new; NULL: memory ran out. */
 static struct told_row *row_of(struct told *told, struct told_table *table, const char *instance)
 {
     size_t size = strlen(instance) + 1;
-    struct told_text *text = malloc(sizeof *text + size);
+    struct told_text *text = copy_text(instance, size);
     if (!text || !grow(table)) {
         free(text);
         return NULL;
     }
-    memcpy(text->text, instance, size);
     uint32_t number = dictionary_add(&table->index, (struct bytes){ text->text, size - 1 });
     if (number != table->count) { /* it is there already, or memory ran out */
         free(text);
         return number == DICTIONARY_NONE ? NULL : &table->rows[number];
     }
-    text->next = told->texts;
-    told->texts = text;
-    table->rows[number] = (struct told_row){ .instance = text->text };
-    for (size_t i = 0; i < table->width; i++)
-        table->values[number * table->width + i] = NAN;
+    table->rows[number] = (struct told_row){ .instance = keep_text(told, text) };
+    for (size_t i = 0; i < table->width * PARTS; i++)
+        table->values[number * table->width * PARTS + i] = NAN;
     table->count++;
     return &table->rows[number];
 }
@@ -101,37 +124,124 @@ static double last_of(const struct run_series *series, const char *name)
     return NAN;
 }
 
+static double add(double before, double more)
+{
+    return isnan(before) ? more : isnan(more) ? before : before + more;
+}
+
+static double greater(double one, double other)
+{
+    return isnan(one) ? other : isnan(other) ? one : fmax(one, other);
+}
+
+static void extend(struct told_span *span, struct told_span more)
+{
+    if (!span->last_ns || more.first_ns < span->first_ns)
+        span->first_ns = more.first_ns;
+    if (more.last_ns > span->last_ns)
+        span->last_ns = more.last_ns;
+}
+
+static bool meet(struct told_span one, struct told_span other, uint64_t slack_ns)
+{
+    return one.last_ns && other.last_ns && one.first_ns <= other.last_ns + slack_ns && other.first_ns <= one.last_ns + slack_ns;
+}
+
 /* Two series of one rank at the same time are the same rank, seen by an agent and by sonde run; other ones are parts. */
-static double combine(double before, double more, bool is_same)
+static void take_rank(const struct told_table *table, const struct set *set, struct told_row *row, const struct run_series *series,
+                      struct told_span span)
 {
-    if (isnan(before) || isnan(more))
-        return isnan(before) ? more : before;
-    return is_same ? fmax(before, more) : before + more;
+    double *values = values_of(table, row, WHOLE);
+    bool is_same = meet(row->all, span, 0);
+    for (size_t i = 0; i < table->width; i++) {
+        double last = last_of(series, set->metrics[i].name);
+        values[i] = is_same ? greater(values[i], last) : add(values[i], last);
+    }
 }
 
-static void take(struct told_table *table, enum told_set set, struct told_row *row, const struct run_series *series)
+static void begin_host(const struct told_table *table, struct told_row *row, const char *host)
 {
-    uint64_t first_ns = series->times_ns[0], last_ns = series->times_ns[series->count - 1];
+    for (size_t i = 0; i < table->width; i++) {
+        values_of(table, row, BEFORE)[i] = values_of(table, row, WHOLE)[i];
+        for (enum part part = BY_AGENT; part < PARTS; part++)
+            values_of(table, row, part)[i] = NAN;
+    }
+    row->host = host;
+    row->agent = row->runs = (struct told_span){ 0 };
+}
+
+/* Runs that were told before the agent, which seldom happens. */
+static void meet_runs(const struct told_table *table, const struct told_row *row)
+{
+    double *same = values_of(table, row, BY_RUNS), *other = values_of(table, row, ELSE);
+    for (size_t i = 0; i < table->width; i++) {
+        same[i] = add(same[i], other[i]);
+        other[i] = NAN;
+    }
+}
+
+/* An agent counts all programs of a job on its host, a sonde run those that it started: at the same time these are among those,
+ * unless the agent came late. The greater of the two is nearer to the truth, and their sum is none. */
+static void take_counts(const struct told_table *table, const struct set *set, struct told_row *row,
+                        const struct run_series *series, struct told_span span)
+{
+    enum part part = series->by_agent ? BY_AGENT : meet(row->agent, span, SLACK_NS) ? BY_RUNS : ELSE;
+    if (series->by_agent && meet(row->runs, span, SLACK_NS))
+        meet_runs(table, row);
+    extend(series->by_agent ? &row->agent : &row->runs, span);
+    double *values = values_of(table, row, part), *whole = values_of(table, row, WHOLE);
+    for (size_t i = 0; i < table->width; i++) {
+        values[i] = add(values[i], last_of(series, set->metrics[i].name));
+        double seen = greater(values_of(table, row, BY_AGENT)[i], values_of(table, row, BY_RUNS)[i]);
+        whole[i] = add(add(values_of(table, row, BEFORE)[i], values_of(table, row, ELSE)[i]), seen);
+    }
+}
+
+/* A run counts from its start on, though it may be sampled once; an agent from when it was asked to. */
+static struct told_span span_of(const struct run_series *series)
+{
+    struct told_span span = { series->times_ns[0], series->times_ns[series->count - 1] };
+    if (!series->by_agent && series->start_ns && series->start_ns < span.first_ns)
+        span.first_ns = series->start_ns;
+    return span;
+}
+
+static void take(const struct told_table *table, enum told_set set, struct told_row *row, const struct run_series *series,
+                 const char *host)
+{
+    struct told_span span = span_of(series);
     bool is_rank = set == TOLD_MPI || set == TOLD_PEER;
-    bool is_same = is_rank && row->last_ns && first_ns <= row->last_ns && last_ns >= row->first_ns;
-    double *values = &table->values[(size_t)(row - table->rows) * table->width];
-    for (size_t i = 0; i < table->width; i++)
-        values[i] = combine(values[i], last_of(series, sets[set]->metrics[i].name), is_same);
-    if (!row->last_ns || first_ns < row->first_ns)
-        row->first_ns = first_ns;
-    if (last_ns > row->last_ns)
-        row->last_ns = last_ns;
+    if (row->host != host)
+        begin_host(table, row, host);
+    if (is_rank)
+        take_rank(table, sets[set], row, series, span);
+    else
+        take_counts(table, sets[set], row, series, span);
+    extend(&row->all, span);
 }
 
-enum err told_add(struct told *told, const struct run_series *series)
+/* The same address for the same host, as long as it is told of. */
+static bool know_host(struct told *told, const char *host)
 {
+    if (told->host && strcmp(told->host, host) == 0)
+        return true;
+    struct told_text *text = copy_text(host, strlen(host) + 1);
+    if (text)
+        told->host = keep_text(told, text);
+    return text != NULL;
+}
+
+enum err told_add(struct told *told, const char *host, const struct run_series *series)
+{
+    if (!know_host(told, host ? host : ""))
+        return NOMEM;
     for (size_t i = 0; i < TOLD_SETS && series->count; i++) {
         if (strcmp(series->set.name, sets[i]->name) != 0)
             continue;
         struct told_row *row = row_of(told, &told->tables[i], series->instance);
         if (!row)
             return NOMEM;
-        take(&told->tables[i], (enum told_set)i, row, series);
+        take(&told->tables[i], (enum told_set)i, row, series, told->host);
     }
     return OK;
 }
@@ -139,5 +249,11 @@ enum err told_add(struct told *told, const struct run_series *series)
 double told_value(const struct told *told, enum told_set set, size_t row, size_t column)
 {
     const struct told_table *table = &told->tables[set];
-    return table->values[row * table->width + column];
+    return values_of(table, &table->rows[row], WHOLE)[column];
+}
+
+const double *told_values(const struct told *told, enum told_set set, size_t row)
+{
+    const struct told_table *table = &told->tables[set];
+    return values_of(table, &table->rows[row], WHOLE);
 }

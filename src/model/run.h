@@ -26,6 +26,8 @@ struct run_series {
     uint64_t *times_ns;  /* count */
     union value *values; /* count x set.size, row after row */
     uint8_t *known;      /* count x set.size */
+    uint64_t start_ns;   /* out of a store: when its run began; 0: not known */
+    bool by_agent;       /* out of a store: an agent saw it, not a sonde run */
 };
 
 struct run {

@@ -45,8 +45,7 @@ static enum err add_job(struct extrap *extrap, const char *id, double size, stru
 
 static enum err each_series(void *context, const char *host, const struct run_series *series)
 {
-    (void)host;
-    return told_add(context, series);
+    return told_add(context, host, series);
 }
 
 /* "case:7;ranks:64" */

@@ -215,12 +215,12 @@ static void add_own(struct page *page, const struct told *told)
     if (counters->count)
         page_heading(page, "The programs' own counters");
     for (size_t i = 0; i < counters->count && i < ROWS_OWN; i++)
-        add_own_row(page, counters->rows[i].instance, &counters->values[i * counters->width + PROGRAM_COUNTER_TOTAL], 1);
+        add_own_row(page, counters->rows[i].instance, told_values(told, TOLD_COUNTER, i), 1);
     add_rest(page, counters->count);
     if (gauges->count)
         page_heading(page, "The programs' own gauges, at the end: least, greatest");
     for (size_t i = 0; i < gauges->count && i < ROWS_OWN; i++) {
-        const double *values = &gauges->values[i * gauges->width];
+        const double *values = told_values(told, TOLD_GAUGE, i);
         add_own_row(page, gauges->rows[i].instance, (double[]){ values[PROGRAM_GAUGE_MIN], values[PROGRAM_GAUGE_MAX] }, 2);
     }
     add_rest(page, gauges->count);

@@ -113,6 +113,8 @@ static enum err begin_series(struct reader *reader)
     const char *at = reader->texts;
     reader->host = next_text(&at);
     reader->series.instance = next_text(&at);
+    reader->series.start_ns = (uint64_t)statement_i64(reader->chunks, 7);
+    reader->series.by_agent = statement_i64(reader->chunks, 8) != 0;
     reader->series.set = (struct set){ next_text(&at), reader->set_metrics, count };
     for (size_t i = 0; i < count; i++) {
         struct metric *metric = &reader->set_metrics[i];
@@ -215,7 +217,8 @@ static enum err tell(struct reader *reader,
 }
 
 #define CHUNKS_SELECT \
-    "SELECT s.run, s.number, s.set_id, h.name, s.instance, t.name, s.data FROM series s" \
+    "SELECT s.run, s.number, s.set_id, h.name, s.instance, t.name, s.data, r.start_ns," \
+    " CASE WHEN r.run_id LIKE 'agent/%' THEN 1 ELSE 0 END FROM series s" \
     " JOIN runs r ON r.id = s.run JOIN hosts h ON h.id = r.host JOIN sets t ON t.id = s.set_id WHERE "
 #define CHUNKS_ORDER " ORDER BY h.name NULLS FIRST, r.start_ns NULLS FIRST, s.run, s.number, s.chunk"
 

@@ -29,7 +29,7 @@ static inline enum err telling_between(struct told *told, const struct set *set,
     }
     struct run_series series = { .set = *set, .instance = instance, .count = 2, .times_ns = times_ns, .values = cells,
                                  .known = known };
-    return told_add(told, &series);
+    return told_add(told, "n1", &series);
 }
 
 static inline void telling(struct told *told, const struct set *set, const char *instance, const double *values)

@@ -15,11 +15,11 @@ static void the_last_known_value_counts(void **state)
     uint8_t known[] = { 1, 1, 0 };
     struct run_series series = { .set = program_counter_set, .instance = "x", .count = 3, .times_ns = times_ns,
                                  .values = values, .known = known };
-    assert_int_equal(told_add(&told, &series), OK);
+    assert_int_equal(told_add(&told, "n1", &series), OK);
     assert_int_equal(told.tables[TOLD_COUNTER].count, 1);
     assert_true(told_value(&told, TOLD_COUNTER, 0, 0) == 5);
     series.count = 0;
-    assert_int_equal(told_add(&told, &series), OK);
+    assert_int_equal(told_add(&told, "n1", &series), OK);
     told_clear(&told);
 }
 
@@ -37,6 +37,55 @@ static void parts_are_added_and_a_rank_seen_twice_counts_once(void **state)
     assert_true(told_value(&told, TOLD_MPI, 0, MPI_CALLS) == 10);
     telling_between(&told, &mpi_set, "0/MPI_Send", 30, 40, calls); /* a second mpirun */
     assert_true(told_value(&told, TOLD_MPI, 0, MPI_CALLS) == 20);
+    told_clear(&told);
+}
+
+/* What was seen on a host from from_s to to_s: 100 reads, or so. */
+static void see(struct told *told, const char *host, bool by_agent, uint64_t from_s, uint64_t to_s, uint64_t calls)
+{
+    uint64_t times_ns[2] = { from_s * 1000000000ull, to_s * 1000000000ull };
+    union value values[2 * SYSCALL_SIZE] = { 0 };
+    uint8_t known[2 * SYSCALL_SIZE] = { 0 };
+    values[SYSCALL_SIZE + SYSCALL_CALLS].u64 = calls;
+    known[SYSCALL_SIZE + SYSCALL_CALLS] = 1;
+    struct run_series series = { .set = syscall_set, .instance = "read", .count = 2, .times_ns = times_ns, .values = values,
+                                 .known = known, .by_agent = by_agent };
+    assert_int_equal(told_add(told, host, &series), OK);
+}
+
+static void what_an_agent_and_runs_have_both_seen_counts_once(void **state)
+{
+    (void)state;
+    struct told told;
+    told_init(&told);
+    see(&told, "n1", true, 100, 200, 50);
+    see(&told, "n1", false, 110, 150, 20); /* two runs in what the agent counts */
+    see(&told, "n1", false, 160, 190, 25);
+    assert_true(told_value(&told, TOLD_CALL, 0, SYSCALL_CALLS) == 50);
+    see(&told, "n1", false, 10, 20, 7); /* before the agent was asked to */
+    assert_true(told_value(&told, TOLD_CALL, 0, SYSCALL_CALLS) == 57);
+    see(&told, "n2", false, 100, 200, 1000); /* the run first, and the agent late */
+    see(&told, "n2", true, 150, 200, 600);
+    assert_true(told_value(&told, TOLD_CALL, 0, SYSCALL_CALLS) == 1057);
+    see(&told, "n3", true, 100, 200, 1);
+    assert_true(told_value(&told, TOLD_CALL, 0, SYSCALL_CALLS) == 1058);
+    assert_int_equal(told.tables[TOLD_CALL].count, 1);
+    told_clear(&told);
+}
+
+static void a_run_counts_from_its_start(void **state)
+{
+    (void)state;
+    struct told told;
+    uint64_t time_ns = 200000000000;
+    union value values[SYSCALL_SIZE] = { [SYSCALL_CALLS] = { .u64 = 40 } };
+    uint8_t known[SYSCALL_SIZE] = { [SYSCALL_CALLS] = 1 };
+    struct run_series series = { .set = syscall_set, .instance = "read", .count = 1, .times_ns = &time_ns, .values = values,
+                                 .known = known, .start_ns = 90000000000 };
+    told_init(&told);
+    see(&told, "n1", true, 100, 120, 30); /* then the agent was killed */
+    assert_int_equal(told_add(&told, "n1", &series), OK);
+    assert_true(told_value(&told, TOLD_CALL, 0, SYSCALL_CALLS) == 40);
     told_clear(&told);
 }
 
@@ -126,6 +175,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_known_value_counts),
         cmocka_unit_test(parts_are_added_and_a_rank_seen_twice_counts_once),
+        cmocka_unit_test(what_an_agent_and_runs_have_both_seen_counts_once),
+        cmocka_unit_test(a_run_counts_from_its_start),
         cmocka_unit_test(mpi_in_figures),
         cmocka_unit_test(names_that_are_none_are_passed_over),
         cmocka_unit_test(counts_alone_are_counts_alone),

@@ -147,6 +147,30 @@ straced() {
     awk -F, '$8 == "execve" { calls = $9 } END { exit calls != 6 }' "$T"/csv/*/grouped/*/syscall.csv
 }
 
+@test "a job that the agent and sonde run both count is counted once in its report" {
+    export SONDE_BOARDS=$T/boards SLURM_JOB_ID=4711
+    mkdir -m 1777 "$T/boards"
+    printf '[programs]\nboards = %s\ntau = none\n' "$T/boards" >"$T/conf"
+    start_agent -c "$T/conf" -p 100ms --sensors syscalls --sink "store:path=$SONDE_DB,every=200ms"
+    "$SONDE" ctl set syscalls.period=100ms
+    mkfifo "$T/one"
+    bash -c "exec 7<>'$T/one'; read -r x <&7; '$SONDE' run -q -s -- bash -c \"dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none
+        '$BUILD/tests/board_program' sonde counter cells_total - 60; sleep 2\"; dd if=/dev/zero of=/dev/null bs=1 count=234 status=none; read -r x <&7" 3>&- &
+    one=$!
+    "$SONDE" job begin 4711 --pid "$one" -s
+    echo go >"$T/one"
+    sees() { "$SONDE" export -w series --set syscall 4711 2>/dev/null | grep -c ",$1,$2,0,$2,"; }
+    wait_for '[ "$(sees write/device 1000)" -ge 1 ] && [ "$(sees write/device 1234)" -ge 1 ]'
+    echo end >"$T/one"
+    wait "$one"
+    "$SONDE" job end 4711 || :
+    kill "$AGENT"; wait "$AGENT" || :
+    "$SONDE" report --json 4711 >"$T/report"
+    # sonde run itself, which the agent counts too, has written a little to its store.
+    jq -e '.system_calls.by_call[] | select(.call == "write") | .calls >= 1234 and .calls < 2000' "$T/report"
+    jq -e '.program.counters == [{ "name": "cells_total", "total": 60 }]' "$T/report"
+}
+
 @test "a user's run is counted by the agent, and a stranger may not ask for another's job" {
     start_agent -c /dev/null -p 100ms --sensors syscalls
     as_nobody "$SONDE" run -s --no-probe -- dd if=/dev/zero of=/dev/null bs=1 count=555 2>"$T/said.user"

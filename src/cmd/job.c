@@ -246,13 +246,13 @@ static int tell(const struct command_call *call, bool is_begin)
 
 static int job_run(const struct command_call *call)
 {
-    if (call->count == 0)
+    if (call->count == 0 || (!strcmp(call->operands[0], "list") && call->count == 1))
         return list(call);
     if (!strcmp(call->operands[0], "begin"))
         return tell(call, true);
     if (!strcmp(call->operands[0], "end"))
         return tell(call, false);
-    return command_misused(call, "'%s' is neither begin nor end", call->operands[0]);
+    return command_misused(call, "'%s' is none of begin, end, list", call->operands[0]);
 }
 
 #define AT(field) .offset = offsetof(struct job_settings, field)
@@ -298,9 +298,10 @@ static const struct command_fact job_environment[] = {
 const struct command command_job = {
     .name = "job",
     .about = "tell the agent of this node of a job, or list those it knows",
-    .usage = "[OPTIONS] [begin [ID] | end [ID]]",
+    .usage = "[OPTIONS] [begin [ID] | end [ID] | list]",
     .description =
-        "Without an operand, lists the jobs that the agent of this node knows: your own, or all of them for root.\n\n"
+        "Without an operand, or with list, shows the jobs that the agent of this node knows: your own, or all of them for "
+        "root.\n\n"
         "The agent finds the jobs of Slurm, OAR and PBS by their control groups without being told. Telling it is for batch "
         "systems without control groups, for jobs whose steps come and go, and for what is a job to you alone. A job that "
         "the agent has found already is the same job: what was not known of it is filled in, and it ends when it is told to "

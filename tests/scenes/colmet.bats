@@ -197,7 +197,7 @@ PY
 
 @test "options that never worked are refused with a sentence, and so is a collector without an output" {
     run -2 ./colmet-node -c group
-    [[ $output == *"never had an effect"* ]]
+    [[ $output == *"never had an effect"*"sonde job begin"* ]]
     run -2 ./colmet-node --pid 1
     [[ $output == *"crash"* ]]
     run -2 ./colmet-node --regex_job_id 'job(\d+)'
@@ -209,7 +209,13 @@ PY
     run -2 ./colmet-collector --hdf5-filepath x --hdf5-complevel 5 --hdf5-complib blosc
     [[ $output == *"zlib"* ]]
     [[ "$(./colmet-node --version)" =~ ^sonde ]]
-    run -0 ./colmet-collector -h
+    for name in node collector; do
+        run -0 "./colmet-$name" -h
+        [[ $output == *"usage: colmet-$name"* ]]
+        for option in $(grep -o -- '--[a-zA-Z0-9_-]*' <<<"$output" | sort -u); do
+            [ "$option" = -- ] || grep -q -- "\"$option\"" "$SOURCE/src/cmd/names/colmet_$name.c"
+        done
+    done
 }
 
 @test "all options of both lines of Colmet are taken" {

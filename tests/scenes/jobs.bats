@@ -47,6 +47,8 @@ for job in json.load(sys.stdin)["jobs"]:
     [[ $output == *"which job?"* ]]
     run "$SONDE" job stop 1
     [ "$status" -eq 2 ]
+    [[ $output == *"none of begin, end, list"* ]]
+    [ "$("$SONDE" job list)" = "$("$SONDE" job)" ]
     run "$SONDE" job begin 1 --memory lots
     [ "$status" -eq 2 ]
     [[ $output == *"4G"* ]]

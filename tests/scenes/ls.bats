@@ -79,6 +79,8 @@ load live
         "$(awk -v disk="$disk" '$3 == disk { print $6 }' /proc/diskstats)" ]
     [[ "$(./ldms_ls -V)" =~ ^sonde ]]
     run -2 ./ldms_ls -Z
+    [[ "$output" == *"-Z is not known"* ]]
+    run -0 ./ldms_ls --help
     [[ "$output" == *"ldms_ls [-h HOST]"* ]]
 }
 

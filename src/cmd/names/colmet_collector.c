@@ -34,6 +34,25 @@ static const struct old_option table[] = {
     { 0 },
 };
 
+static const char help[] =
+    "usage: colmet-collector [OPTIONS] [-- OPTIONS OF SONDE COLLECT]\n"
+    "\n"
+    "      --zeromq-bind-uri URI  where Colmet's nodes push to (tcp://0.0.0.0:5556)\n"
+    "      --hdf5-filepath PATH   write PATH.TIME.hdf5, or PATH when it ends in .hdf5\n"
+    "      --hdf5-complevel N     zlib 0 to 9 (0)\n"
+    "      --hdf5-complib NAME    zlib\n"
+    "      --elastic-host URL     write to Elasticsearch\n"
+    "      --elastic-index-prefix TEXT  (colmet_)\n"
+    "  -P, --http-credentials FILE      a line USER:PASSWORD\n"
+    "      --no-check-certificates\n"
+    "      --enable-stdout-backend      print what comes\n"
+    "  -v, --verbose              tell more; -vv, -vvv\n"
+    "  -h, --help, --version\n"
+    "\n"
+    "At least one output is needed. Taken and not needed: -s, --buffer-size,\n"
+    "--zeromq-hwm, --zeromq-linger: what comes is taken at once and kept on disk.\n"
+    "This is Sonde's; see 'sonde collect --help' for more.\n";
+
 struct collector {
     bool is_on[IDS];
     unsigned verbose;
@@ -57,8 +76,7 @@ static enum err read_options(struct collector *collector, int argc, char **argv,
 static enum err check(const struct collector *collector, struct buf *message)
 {
     const char *level = collector->values[LEVEL], *codec = collector->values[CODEC];
-    bool is_asked = collector->is_on[HELP] || collector->is_on[VERSION];
-    if (!is_asked && !collector->is_on[FILEPATH] && !collector->is_on[STDOUT] && !collector->is_on[HOST]) {
+    if (!collector->is_on[VERSION] && !collector->is_on[FILEPATH] && !collector->is_on[STDOUT] && !collector->is_on[HOST]) {
         buf_add_text(message, "You need to provide at least one output backend [hdf5|stdout|elasticsearch]");
         return USAGE;
     }
@@ -117,10 +135,6 @@ static void write_words(const struct collector *collector, struct names_words *w
         return;
     }
     names_add(words, "collect");
-    if (collector->is_on[HELP]) {
-        names_add(words, "--help");
-        return;
-    }
     for (unsigned i = 1; i <= collector->verbose && i <= 3; i++)
         names_add(words, "-v");
     add_pair(words, "--config", "/dev/null");
@@ -143,7 +157,7 @@ static enum err colmet_collector_turn(int argc, char **argv, struct names_words 
     int rest = argc;
     enum err err = read_options(collector, argc, argv, &rest, message);
     if (!err)
-        err = check(collector, message);
+        err = collector->is_on[HELP] ? GONE : check(collector, message);
     if (!err)
         write_words(collector, words);
     for (; !err && rest < argc; rest++)
@@ -152,4 +166,4 @@ static enum err colmet_collector_turn(int argc, char **argv, struct names_words 
     return err;
 }
 
-const struct names_entry names_colmet_collector = { "colmet-collector", colmet_collector_turn };
+const struct names_entry names_colmet_collector = { "colmet-collector", colmet_collector_turn, help };

@@ -21,8 +21,8 @@ enum id {
     IDS,
 };
 
-#define NEVER "never had an effect, as the jobs that are found replace it; tell a job with 'sonde job start'"
-#define CRASHED "made Colmet's node crash, or added the process to every job; tell a job with 'sonde job start'"
+#define NEVER "never had an effect, as the jobs that are found replace it; tell of a job with 'sonde job begin'"
+#define CRASHED "made Colmet's node crash, or added the process to every job; tell of a job with 'sonde job begin'"
 
 static const struct old_option table[] = {
     { 'h', "--help", OLD_FLAG, HELP, NULL },
@@ -59,6 +59,29 @@ static const struct old_option table[] = {
     { '\0', "--wait-cgroup-cpuset-path", OLD_FLAG, WAIT, NULL },
     { 0 },
 };
+
+static const char help[] =
+    "usage: colmet-node [OPTIONS] [-- OPTIONS OF SONDE AGENT]\n"
+    "\n"
+    "  -s, --sample-period S     read every S seconds (5)\n"
+    "      --disable-procstats   nothing of the node, the jobs alone\n"
+    "      --enable-infiniband, --enable-lustre, --enable-perfhw, --enable-jobproc,\n"
+    "      --enable-RAPL, --enable-temperature, --enable-ipmipower, --enable-nvidia\n"
+    "                            read this too\n"
+    "      --perfhw-list NAME... up to five perf events (instructions cache_misses\n"
+    "                            page_faults)\n"
+    "      --zeromq-uri URI      the collector (tcp://127.0.0.1:5556)\n"
+    "      --zeromq-hwm N        messages that wait while it is away (1000)\n"
+    "      --zeromq-linger MS    how long to wait for it at the end (0)\n"
+    "  -m, --metrics LIST, -f, --file_metrics FILE\n"
+    "                            as the Rust node takes them\n"
+    "  -v, --verbose             tell more; -vv, -vvv\n"
+    "  -h, --help, --version\n"
+    "\n"
+    "Taken and not needed: --omnipath, --lustre-prefix, --ipmipower-cmd,\n"
+    "--cpuset_rootpath, --cgroup-root-path, --cgroup-path-suffix,\n"
+    "--wait-cgroup-cpuset-path, --regex_job_id. Refused: -c, -p, -t, which never\n"
+    "worked. This is Sonde's; see 'sonde agent --help' for more.\n";
 
 struct node {
     bool is_on[IDS];
@@ -219,10 +242,6 @@ static void write_words(const struct node *node, struct names_words *words)
         return;
     }
     names_add(words, "agent");
-    if (node->is_on[HELP]) {
-        names_add(words, "--help");
-        return;
-    }
     for (unsigned i = 1; i <= node->verbose && i <= 3; i++)
         names_add(words, "-v");
     add_pair(words, "--config", "/dev/null");
@@ -243,6 +262,8 @@ static enum err colmet_node_turn(int argc, char **argv, struct names_words *word
                            .events = EVENTS_USUAL };
     int rest = argc;
     enum err err = read_options(node, argc, argv, &rest, message);
+    if (!err && node->is_on[HELP])
+        err = GONE;
     if (!err && node->metrics[0])
         add_events_of_metrics(node);
     if (!err)
@@ -253,4 +274,4 @@ static enum err colmet_node_turn(int argc, char **argv, struct names_words *word
     return err;
 }
 
-const struct names_entry names_colmet_node = { "colmet-node", colmet_node_turn };
+const struct names_entry names_colmet_node = { "colmet-node", colmet_node_turn, help };

@@ -11,8 +11,20 @@ struct ldms_ls {
     bool is_version;
 };
 
-static const char *const help = "ldms_ls [-h HOST] [-p PORT] [-l] [-v] [-f json] [-E] [-S] [-I] [NAME...]: "
-                                "lists what an agent of Sonde holds; see 'sonde ls --help'";
+static const char help[] =
+    "usage: ldms_ls [-h HOST] [-p PORT] [-l] [-v] [-f json] [-E] [-S] [NAME...]\n"
+    "\n"
+    "  -h HOST  an agent or a collector of Sonde (the agent of this node)\n"
+    "  -p PORT  (1337)\n"
+    "  -l       show the values\n"
+    "  -v       show a table: size, owner, time of the newest reading\n"
+    "  -f json  all of it as JSON\n"
+    "  -E       names are regular expressions\n"
+    "  -S       names are those of schemas; -I of instances, as without it\n"
+    "  -V       show the version\n"
+    "\n"
+    "Taken and not needed: -x, -w, -m, -a, -A, -u; -P is as -l.\n"
+    "This is Sonde's; see 'sonde ls --help' for more.\n";
 
 /* One option. */
 static enum err turn_option(struct ldms_ls *ls, int letter, struct names_words *words, struct buf *message)
@@ -31,8 +43,11 @@ static enum err turn_option(struct ldms_ls *ls, int letter, struct names_words *
         ls->is_version = true;
     else if (letter == 'f' && strcmp(optarg, "json") == 0)
         names_add(words, "--json");
-    else if (letter == '?' || letter == 'd' || letter == 'f') {
-        buf_add_text(message, help);
+    else if (letter == 'f') {
+        buf_printf(message, "-f %.40s is not known: json is", optarg);
+        return USAGE;
+    } else if (letter == '?') {
+        buf_printf(message, "-%c is not known, or its value is missing", optopt);
         return USAGE;
     }
     return OK;
@@ -56,11 +71,13 @@ static enum err ldms_ls_turn(int argc, char **argv, struct names_words *words, s
     struct ldms_ls ls = { 0 };
     enum err err = OK;
     int letter;
+    if (argc > 1 && strcmp(argv[1], "--help") == 0)
+        return GONE;
     names_add(words, "sonde");
     names_add(words, "ls");
     names_add(words, "--ldms");
     opterr = 0;
-    while (!err && (letter = getopt(argc, argv, "h:p:x:w:m:f:ESIlvua:A:VPd")) != -1)
+    while (!err && (letter = getopt(argc, argv, "h:p:x:w:m:f:ESIlvua:A:VP")) != -1)
         err = turn_option(&ls, letter, words, message);
     for (int i = optind; !err && i < argc; i++) {
         names_add(words, "--name");
@@ -76,4 +93,4 @@ static enum err ldms_ls_turn(int argc, char **argv, struct names_words *words, s
     return err;
 }
 
-const struct names_entry names_ldms_ls = { "ldms_ls", ldms_ls_turn };
+const struct names_entry names_ldms_ls = { "ldms_ls", ldms_ls_turn, help };

@@ -77,7 +77,7 @@ static int attach_run(const struct command_call *call)
 #define AT(field) .offset = offsetof(struct attach_options, field)
 static const struct option options[] = {
     { .letter = 't', .name = "time-limit", .argument = "SECONDS", .type = OPTION_DURATION, AT(duration_ns), .min = 1,
-      .help = "Let go after this time: 30, 1.5, 2m. Without it, when the process ends or at Ctrl-C" },
+      .help = "Let go after this time: 30, 1.5, 2m. Without it, when PID and all that descend from it have ended, or at Ctrl-C" },
     { .name = "time", .type = OPTION_FLAG, AT(timed), .help = "Measure the time in each call too" },
     { .name = "ptrace", .type = OPTION_FLAG, AT(wants_ptrace),
       .help = "Use ptrace, also where the kernel would count (eBPF, as root)" },

@@ -148,8 +148,8 @@ static bool meet(struct told_span one, struct told_span other, uint64_t slack_ns
 }
 
 /* Two series of one rank at the same time are the same rank, seen by an agent and by sonde run; other ones are parts. */
-static void take_rank(const struct told_table *table, const struct set *set, struct told_row *row, const struct run_series *series,
-                      struct told_span span)
+static void take_rank(const struct told_table *table, const struct set *set, const struct told_row *row,
+                      const struct run_series *series, struct told_span span)
 {
     double *values = values_of(table, row, WHOLE);
     bool is_same = meet(row->all, span, 0);

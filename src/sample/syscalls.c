@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define FIRST_PID_NAMESPACE 0xeffffffcu /* as the kernel numbers it, for ever */
@@ -212,13 +213,27 @@ enum err syscalls_want_time(struct syscalls_job *job)
     return err;
 }
 
+static bool is_counted(const struct syscalls_job *job, uint32_t thread)
+{
+    uint16_t owner = __atomic_load_n(&job->syscalls->memory.owners[thread], __ATOMIC_RELAXED);
+    return (owner & (SYSCALLS_JOB | SYSCALLS_WAITS)) == job->bpf.number;
+}
+
 size_t syscalls_alive(const struct syscalls_job *job)
 {
-    const struct bpf_memory *memory = &job->syscalls->memory;
     size_t count = 0;
-    for (uint32_t i = 0; i < memory->owner_count; i++)
-        count += (__atomic_load_n(&memory->owners[i], __ATOMIC_RELAXED) & (SYSCALLS_JOB | SYSCALLS_WAITS)) == job->bpf.number;
+    for (uint32_t i = 0; i < job->syscalls->memory.owner_count; i++)
+        count += is_counted(job, i);
     return count;
+}
+
+enum err syscalls_processes(const struct syscalls_job *job, struct pidlist *out)
+{
+    enum err err = OK;
+    for (uint32_t i = 1; i < job->syscalls->memory.owner_count && !err; i++)
+        if (is_counted(job, i) && syscall(SYS_tgkill, i, i, 0) == 0) /* there is a process of this number, not only a thread */
+            err = pidlist_add(out, i);
+    return err;
 }
 
 /* First nobody may inherit it, then nobody counts for it, then nobody has it. */

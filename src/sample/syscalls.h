@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "model/batch.h"
+#include "sample/children.h"
 
 #include <sys/types.h>
 
@@ -53,6 +54,9 @@ const char *syscalls_keep_name(const char *name);
 
 /* How many processes and threads of it are alive. */
 size_t syscalls_alive(const struct syscalls_job *job);
+
+/* Adds its processes that are alive, those of which the first thread has ended not among them. NOMEM. */
+enum err syscalls_processes(const struct syscalls_job *job, struct pidlist *out);
 
 /* Nobody is counted for it any more; it may be read until syscalls_end, which frees it and sets *job to NULL. */
 void syscalls_stop(struct syscalls_job *job);

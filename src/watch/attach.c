@@ -15,6 +15,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#define LOOK_NS (200 * NS_PER_MS)
 #define CLEAR_LINE "\r\033[K"
 
 struct attach {
@@ -72,7 +73,9 @@ static void read_calls(struct attach *attach)
 static const struct pidlist *look_at_tree(struct attach *attach)
 {
     bool is_kernel = attach->calls.way == SYSCALL_WAY_KERNEL;
-    if (is_kernel || attach->tells_agent)
+    if (is_kernel)
+        attach_calls_list(&attach->calls, &attach->tree.pids);
+    else if (attach->tells_agent)
         attach_tree_look(&attach->tree, attach->target.pid);
     return is_kernel ? &attach->tree.pids : NULL;
 }
@@ -115,7 +118,13 @@ static int until_ms(uint64_t now_ns, uint64_t then_ns)
     return then_ns <= now_ns ? 0 : (int)((then_ns - now_ns) / NS_PER_MS % 3600000) + 1;
 }
 
-/* Until the process has ended, its time is over, or somebody has had enough. */
+/* Who has ended may have left others, of whose end nothing tells us. */
+static uint64_t next_look_ns(const struct attach *attach, uint64_t now_ns, uint64_t then_ns)
+{
+    return attach->calls.is_orphaned && then_ns > now_ns + LOOK_NS ? now_ns + LOOK_NS : then_ns;
+}
+
+/* Until the process and all that descend from it have ended, their time is over, or somebody has had enough. */
 static void watch(struct attach *attach, struct attach_result *result)
 {
     const struct attach_settings *settings = attach->settings;
@@ -123,12 +132,15 @@ static void watch(struct attach *attach, struct attach_result *result)
     uint64_t now_ns = attach->start_ns, tick_ns = now_ns + settings->period_ns;
     uint64_t end_ns = settings->duration_ns ? now_ns + settings->duration_ns : UINT64_MAX;
     while (now_ns < end_ns) {
-        int count = poll(polled, 2, until_ms(now_ns, tick_ns < end_ns ? tick_ns : end_ns));
+        int count = poll(polled, 2, until_ms(now_ns, next_look_ns(attach, now_ns, tick_ns < end_ns ? tick_ns : end_ns)));
         if (count < 0 && errno != EINTR)
             break;
-        result->ended = count > 0 && polled[0].revents;
-        if (count > 0)
+        bool may_be_over = attach->calls.is_orphaned || (count > 0 && polled[0].revents);
+        result->ended = may_be_over && attach_calls_are_over(&attach->calls);
+        if (result->ended || (count > 0 && polled[1].revents))
             break;
+        if (attach->calls.is_orphaned)
+            polled[0].fd = -1;
         now_ns = clock_monotonic_ns();
         if (now_ns >= tick_ns) {
             tick(attach);
@@ -149,12 +161,12 @@ static bool read_status(struct attach *attach, int *status)
 
 static void finish(struct attach *attach, struct attach_result *result)
 {
+    const struct pidlist *pids = look_at_tree(attach); /* before: who is counted is known as long as somebody counts */
     attach_calls_stop(&attach->calls);
     if (attach->settings->shows_progress)
         fputs(CLEAR_LINE, stderr);
     tell_rights(attach);
     result->watched_ns = clock_monotonic_ns() - attach->start_ns;
-    const struct pidlist *pids = look_at_tree(attach);
     read_calls(attach);
     result->counts = attach->counts;
     attach_board_end();

@@ -58,6 +58,20 @@ void attach_calls_read(const struct attach_calls *calls, struct batch *out)
         syscall_counts_sample(&calls->tracer.page->counts, clock_realtime_ns(), out);
 }
 
+bool attach_calls_are_over(struct attach_calls *calls)
+{
+    if (calls->way != SYSCALL_WAY_KERNEL)
+        return true;
+    calls->is_orphaned = true;
+    return syscalls_alive(calls->job) == 0;
+}
+
+enum err attach_calls_list(const struct attach_calls *calls, struct pidlist *pids)
+{
+    pids->count = 0;
+    return syscalls_processes(calls->job, pids);
+}
+
 size_t attach_calls_alive(const struct attach_calls *calls)
 {
     return calls->way == SYSCALL_WAY_KERNEL ? syscalls_alive(calls->job) : calls->tracer.page->alive;

@@ -10,7 +10,8 @@
 
 struct attach_calls {
     enum syscall_way way;
-    int end_fd; /* readable when nobody is left to be watched */
+    int end_fd; /* readable when it is time to ask attach_calls_are_over */
+    bool is_orphaned; /* the process has ended, and others that are counted have not: ask every now and then */
     struct tracer_process tracer;
     struct syscalls *syscalls;
     struct syscalls_job *job;
@@ -32,6 +33,12 @@ enum err attach_calls_open(struct attach_calls *calls, const struct attach_calls
 
 /* Adds a sample for each call that was made so far. */
 void attach_calls_read(const struct attach_calls *calls, struct batch *out);
+
+/* Nobody is left to be watched. */
+bool attach_calls_are_over(struct attach_calls *calls);
+
+/* Who is watched, also those who have lost the parents through whom they came; only where the kernel counts. */
+enum err attach_calls_list(const struct attach_calls *calls, struct pidlist *pids);
 
 size_t attach_calls_alive(const struct attach_calls *calls); /* threads that are watched */
 

@@ -320,3 +320,33 @@ load attach
         [ "$(sql "select exit_signal from job where name = 'caller'")" = 9 ]
     fi
 }
+
+@test "as root the kernel counts on when the process has ended and its children have not, to the end of the last" {
+    need_root
+    "$SONDE" run -v -s true >said 2>&1
+    ! grep -q 'cannot count\|through libc' said || skip "no eBPF here"
+    mkfifo "$T/later"
+    bash -c "exec 8<>'$T/later'; echo ready; read -r x; (read -r x <&8; dd if=/dev/zero of=/dev/null bs=1 count=321 status=none; exit 3) & exit 5" \
+        <"$T/in" >"$T/out" 3>&- 7>&- &
+    program=$!
+    exec 7>"$T/in"
+    until_true said ready
+    "$SONDE" attach -v -p 100ms "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+    watcher=$!
+    until_true grep -q 'the kernel counts' "$T/said"
+    first=$program
+    go
+    wait "$program" || [ $? -eq 5 ]
+    program=
+    sleep 1
+    kill -0 "$watcher" # it has seen the end of the process, and goes on
+    echo >"$T/later"
+    wait "$watcher"
+    watcher=
+    [ "$(count write)" -ge 321 ]
+    [ "$(sql "select exe from process where pid = $first")" = bash ]
+    if grep -q 'has ended with status' "$T/said"; then # Linux tells it from 6.15 on
+        [ "$(sql "select exit_code from process where pid = $first")" = 5 ]
+        [ "$(sql "select count(*) from process where exe = 'bash' and exit_code = 3")" -eq 1 ]
+    fi
+}

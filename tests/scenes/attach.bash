@@ -25,16 +25,6 @@ attach_teardown() {
 user=()
 [ "$(id -u)" -ne 0 ] || user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 
-# until COMMAND…: within a minute.
-until_true() {
-    for ((i = 0; i < 300; i++)); do
-        "$@" 2>/dev/null && return 0
-        sleep 0.1
-    done
-    echo "in vain: $*" >&2
-    return 1
-}
-
 said() {
     grep -q "$1" "$T/out"
 }

@@ -279,10 +279,7 @@ sys.exit(args != open("expected", "rb").read())'
 start() {
     "$SONDE" run -n signals -- "$@" &
     watcher=$!
-    for _ in $(seq 100); do
-        [ -s pid ] && break
-        sleep 0.05
-    done
+    until_true test -s pid
     program=$(cat pid)
 }
 
@@ -323,7 +320,9 @@ import os, pty, sys, time
 pid, fd = pty.fork()
 if pid == 0:
     os.execv(sys.argv[1], [sys.argv[1], "run", "-n", "ctrl-c", "--"] + sys.argv[2:])
-time.sleep(1)
+seen = b""
+while b"ready" not in seen:
+    seen += os.read(fd, 1000)
 os.write(fd, b"\x03")
 try:
     while os.read(fd, 1000):
@@ -333,9 +332,9 @@ except OSError:
 status = os.waitpid(pid, 0)[1]
 print("signal %d" % os.WTERMSIG(status) if os.WIFSIGNALED(status) else "status %d" % os.WEXITSTATUS(status))
 END
-    run timeout 30 python3 script "$SONDE" sleep 100
+    run timeout 120 python3 script "$SONDE" sh -c 'echo ready; exec sleep 100'
     [ "$output" = "signal 2" ]
-    run timeout 30 python3 script "$SONDE" bash -c 'trap "exit 8" INT; while :; do sleep 0.1; done'
+    run timeout 120 python3 script "$SONDE" bash -c 'trap "exit 8" INT; echo ready; while :; do sleep 0.1; done'
     [ "$output" = "status 8" ]
     [ "$(sql "select group_concat(exit_signal || '/' || exit_code) from jobs")" = "2/0,0/8" ]
 }
@@ -343,10 +342,7 @@ END
 @test "kill -9 of sonde run in the middle: the program goes on, what was seen until then can be submitted" {
     start bash -c 'echo $$ >pid; for i in 1 2 3; do burn 50; done; touch three; while [ ! -e go ]; do sleep 0.05; done
         for i in 1 2; do burn 50; done; echo done >ended'
-    for _ in $(seq 100); do
-        [ -e three ] && break
-        sleep 0.05
-    done
+    until_true test -e three
     kill -9 "$watcher"
     wait "$watcher" || true
     kill -0 "$program"
@@ -357,19 +353,12 @@ END
     [ "$(sql "select count(*) from process where exe = 'burn' and cpu_us between 49000 and 70000")" -ge 3 ]
     [ "$(sql "select exit_code is null from jobs")" -eq 1 ]
     touch go
-    for _ in $(seq 100); do
-        [ -e ended ] && break
-        sleep 0.05
-    done
-    [ "$(cat ended)" = "done" ]
+    until_true grep -qx "done" ended
 }
 
 @test "kill -9 of everything: what was seen until then can be submitted" {
     start bash -c 'echo $$ >pid; for i in 1 2 3; do burn 50; done; touch three; burn 100000'
-    for _ in $(seq 100); do
-        [ -e three ] && break
-        sleep 0.05
-    done
+    until_true test -e three
     sleep 0.3
     kill -9 "$watcher" "$program"
     wait "$watcher" || true

@@ -28,16 +28,6 @@ need_hdf5() {
     /usr/bin/python3 -c 'import h5py, tables' 2>/dev/null || skip "no h5py or PyTables here"
 }
 
-# eventually COMMAND…: within half a minute or so it succeeds
-eventually() {
-    for ((i = 0; i < 60; i++)); do
-        "$@" && return
-        sleep 0.1
-    done
-    echo "never: $*"
-    return 1
-}
-
 collect() {
     ./colmet-collector --zeromq-bind-uri "$ADDRESS" "$@" -- --journal "$T/journal" >out 2>err 3>&- &
     pid=$!
@@ -50,7 +40,7 @@ stop() {
 }
 
 push() {
-    timeout 20 /usr/bin/python3 - "$ADDRESS" "$@" <<'PY'
+    timeout 120 /usr/bin/python3 - "$ADDRESS" "$@" <<'PY'
 import sys
 import zmq
 context = zmq.Context()
@@ -58,7 +48,7 @@ socket = context.socket(zmq.PUSH)
 socket.connect(sys.argv[1])
 for what in sys.argv[2:]:
     socket.send(what[5:].encode() if what.startswith("text:") else open(what, "rb").read())
-socket.close(10000)
+socket.close(100000)
 context.term()
 PY
 }
@@ -68,7 +58,7 @@ PY
     collect --hdf5-filepath "$T/colmet.hdf5"
     push text:0123456789 "$SOURCE/tests/colmet/golden_all10.bin" "$SOURCE/tests/colmet/rs_config.bin" \
         "$SOURCE/tests/colmet/rs_v2020.bin" "$SOURCE/tests/colmet/rs_v2022.bin" text:
-    eventually /usr/bin/python3 - "$SOURCE/tests/colmet/golden_all10.json" <<'PY'
+    cat >tables.py <<'PY'
 import json, sys
 import h5py
 try:
@@ -86,10 +76,12 @@ for record in json.load(open(sys.argv[1])):
             continue
         assert abs(got - value) < 1e-3, (record["metric_backend"], name, got, value)
 PY
-    "$SONDE" ls -l "$T/run/collector.sock" | grep -A4 /collector_colmet >figures
+    until_true /usr/bin/python3 tables.py "$SOURCE/tests/colmet/golden_all10.json"
+    /usr/bin/python3 tables.py "$SOURCE/tests/colmet/golden_all10.json"
+    figures() { "$SONDE" ls -l "$T/run/collector.sock" | grep -A4 /collector_colmet; }
+    wait_for "figures | grep -qE 'messages +6$'"
+    figures | grep -qE 'samples +14$'
     stop
-    grep -qE 'messages +6$' figures
-    grep -qE 'samples +14$' figures
     grep -q "was not understood" err
     [ "$(grep -c "was not understood" err)" -eq 1 ]
 }
@@ -103,11 +95,11 @@ PY
 import glob, h5py
 print(sum(len(h5py.File(f, "r").get("job_42/taskstats_default", [])) for f in glob.glob("files/*.hdf5")))' 2>/dev/null)" = "$1" ]
     }
-    eventually rows 1
+    until_true rows 1
     sleep 1.1
     kill -HUP "$pid"
     push "$SOURCE/tests/colmet/golden_all10.bin"
-    eventually rows 2
+    until_true rows 2
     [ "$(find files -mindepth 1 | grep -cE '/colmet\.[0-9]{10}\.hdf5$')" -eq 2 ]
     stop
 }
@@ -142,10 +134,7 @@ PY
         --sink "elasticsearch:url=http://127.0.0.1:$WEB,layout=colmet" >out 2>err 3>&- &
     pid=$!
     push "$SOURCE/tests/colmet/golden_all10.bin"
-    for ((i = 0; i < 30; i++)); do # indexes are made one after another
-        compare_documents 2>/dev/null && break
-        sleep 1
-    done
+    until_true compare_documents # indexes are made one after another
     compare_documents
     stop
     compare_documents
@@ -154,7 +143,7 @@ PY
 @test "standard output as Colmet prints it" {
     collect --enable-stdout-backend
     push "$SOURCE/tests/colmet/golden_all10.bin"
-    eventually grep -q nvidiastats_default out
+    until_true grep -q nvidiastats_default out
     stop
     grep -qF '1794767740  Job(42)/ taskstats_default -> Host(vm) -> {' out
     grep -qP '^\t +cpu_run_virtual_total : 29 \(seconds\)$' out
@@ -163,7 +152,7 @@ PY
 
 @test "colmet-node pushes records that a foreign collector decodes, and leaves its mapping files" {
     need_root
-    timeout 60 /usr/bin/python3 - "$ADDRESS" >heard 3>&- <<'PY' &
+    timeout 120 /usr/bin/python3 - "$ADDRESS" >heard 3>&- <<'PY' &
 import struct, sys, time
 import zmq
 HEAD = "<255s255sQQ"
@@ -187,7 +176,7 @@ while seen < 2:
             seen += 1
 PY
     receiver=$!
-    timeout 60 ./colmet-node -s 0.5 --zeromq-uri "$ADDRESS" --enable-perfhw --perfhw-list page_faults context_switches --enable-jobproc \
+    timeout 120 ./colmet-node -s 0.5 --zeromq-uri "$ADDRESS" --enable-perfhw --perfhw-list page_faults context_switches --enable-jobproc \
         -- --socket none >node 2>&1 3>&- &
     pid=$!
     wait "$receiver"
@@ -239,7 +228,7 @@ PY
     "$SONDE" agent -p 200ms --sensors meminfo,vmstat,stat,loadavg --collector "$ADDRESS" --plain --spool "$T/spool" --listen none --jobs none \
         --socket none >agent.log 2>&1 3>&- &
     pid=$!
-    eventually /usr/bin/python3 - <<'PY'
+    cat >rows.py <<'PY'
 import sys
 import tables
 try:
@@ -254,6 +243,8 @@ assert row["meminfo_memtotal"] == int(open("/proc/meminfo").readline().split()[1
 assert abs(row["uptime_total"] - float(open("/proc/uptime").read().split()[0])) < 60
 assert row["stat_cpu_user"] > 0 and row["vmstat_pgfault"] > 0 and row["loadavg_total_threads"] > 0
 PY
+    until_true /usr/bin/python3 rows.py
+    /usr/bin/python3 rows.py
     stop
     kill "$collector"
     wait "$collector"

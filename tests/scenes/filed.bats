@@ -79,14 +79,13 @@ run_job() {
 @test "the collector killed again and again: the store and the files have every sample once" {
     local round
     start_collector --sink "store:path=$SONDE_DB,every=300ms" --sink "csv:dir=$T/csv,commit=300ms"
-    start_agent --period 20ms
+    start_agent --period 20ms --sink "csv:path=$T/own.csv"
     for round in 1 2 3 4 5 6; do
         sleep 1.$round
         kill -9 "$COLLECTOR"
         wait "$COLLECTOR" || :
         start_collector --sink "store:path=$SONDE_DB,every=300ms" --sink "csv:dir=$T/csv,commit=300ms"
     done
-    sleep 1
     kill "$AGENT" && wait "$AGENT"
     # What the agent has left in its spool comes when it starts once more, with no sensor that ticks soon.
     start_agent --period 1h
@@ -98,18 +97,12 @@ run_job() {
     host=$(hostname)
     "$SONDE" export -w series --node "$host" --set loadavg | tail -n +2 | cut -d, -f1 >"$T/store.times"
     tail -qn +2 "$T/csv/node/$host/loadavg.csv" | cut -d, -f1 >"$T/csv.times"
-    [ "$(wc -l <"$T/store.times")" -ge 300 ]
+    [ "$(wc -l <"$T/store.times")" -ge 100 ]
     [ -z "$(sort "$T/store.times" | uniq -d)" ]
     [ -z "$(sort "$T/csv.times" | uniq -d)" ]
     [ "$(wc -l <"$T/store.times")" -eq "$(wc -l <"$T/csv.times")" ]
-    # No hole: the sequence of the agent's stream is filed to its end, and ticks are 20 ms apart but for its restart.
-    python3 - "$T/store.times" <<'PY'
-import sys
-times = sorted(int(line) for line in open(sys.argv[1]))
-holes = [(b - a) / 1e6 for a, b in zip(times, times[1:]) if b - a > 500e6]
-print("steps over 500 ms:", holes)
-assert len(holes) <= 1, holes
-PY
+    # No hole: what the agent wrote down itself is all there.
+    awk -F, '$4 == "loadavg" { print $1 }' "$T/own.csv" | sort -u | diff - <(grep -v '[^0-9]' "$T/store.times" | sort)
 }
 
 @test "a collector files in PostgreSQL what it files in SQLite" {
@@ -118,7 +111,7 @@ PY
     url=$("$SOURCE"/tests/tools/postgres-up "$T/pg")
     start_collector --sink "store:path=$SONDE_DB,every=500ms" --sink "store:path=$url,every=700ms"
     start_agent
-    sleep 3
+    wait_for '[ "$("$SONDE" export -w series --node "$(hostname)" 2>/dev/null | wc -l)" -ge 500 ]'
     stop "$AGENT"
     sleep 1
     stop "$COLLECTOR"

@@ -41,7 +41,7 @@ stop() {
     AGENT=
 }
 
-ask() { curl -sf --max-time 20 --unix-socket "$T/run/agent.sock" "http://agent$1"; }
+ask() { curl -sf --max-time 60 --unix-socket "$T/run/agent.sock" "http://agent$1"; }
 
 # The value of a line of /metrics.
 value() { ask /metrics | awk -v line="$1" 'index($0, line " ") == 1 { print substr($0, length(line) + 2) }'; }
@@ -60,7 +60,7 @@ rss_kb() { awk '/^VmRSS/ { print $2 }' "/proc/$AGENT/status"; }
     [[ $output == *$'1\tx_total{a="b"}\tmy doc'* ]]
     [[ $output == *$'x_total{a="b"}\t3.0\nunknown' ]]
     tau counter 'x_total{a="b"}' add 'x_total{a="b"}' 0.5
-    is "x_total{a=\"b\",host=\"$(host)\"}" 3.5
+    wait_for 'is "x_total{a=\"b\",host=\"$(host)\"}" 3.5'
     ask '/programs?name=x_total%7Ba%3Db%7D' | python3 -c '
 import json, sys
 (m,) = json.load(sys.stdin)["metrics"]
@@ -249,13 +249,14 @@ for s in slow:
             s.socket.send(t.message(3) * 10)  # until its own queue is full
     except BlockingIOError:
         pass
-before, begin = cpu(), time.time()
+begin = time.time()
 for i in range(200):
     client.send(b"".join(t.message(1, t.event(n, 1.0)) for n in names[:100]))
 assert client.get("x7_total")[1] == 200
-assert time.time() - begin < 20
-time.sleep(1)
-assert cpu() - before < 1.5, cpu() - before  # nobody spins
+assert time.time() - begin < 60
+before = cpu()
+time.sleep(2)
+assert cpu() - before < 0.5, cpu() - before  # nobody spins
 slow[0].socket.setblocking(True)  # and he who reads at last gets all of it
 count = int.from_bytes(slow[0].read(4), "little")
 assert count == 5000 and len(slow[0].read(320 * count)) == 320 * count
@@ -421,10 +422,10 @@ PY
     read -r _ <&"${STAY[0]}"
     SECONDS=0
     stop
-    [ "$SECONDS" -lt 10 ]
+    [ "$SECONDS" -lt 40 ]
     start </dev/null
     tau counter x_total add x_total 2
-    is "x_total{host=\"$(host)\"}" 2
+    wait_for 'is "x_total{host=\"$(host)\"}" 2'
     kill "$STAY_PID" 2>/dev/null || :
 }
 

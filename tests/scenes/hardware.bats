@@ -92,7 +92,7 @@ value() {
     AGENT=$!
     wait_for "grep -q ,gpu, '$T/out.csv'"
     "$SONDE" job begin -p "$sleeper" hungry
-    wait_for "grep -q ,hungry,gpu_job,gpu1,idle, '$T/out.csv'"
+    wait_for "grep -qE ',hungry,gpu_job,gpu1,idle,[^,]*,[0-9.]*[1-9]' '$T/out.csv'"
     kill "$sleeper"
     wait_for "[ -z \"\$('$SONDE' job --json | grep hungry)\" ]"
     kill "$AGENT"
@@ -112,14 +112,15 @@ value() {
 @test "a BMC is asked over the network, and by name when the module is missing" {
     command -v ipmi_sim >/dev/null || skip "no ipmi_sim"
     [ -e "$SONDE_MODULES/sample-ipmi.so" ] || skip "built without freeipmi"
-    port=$((20000 + $$ % 20000))
+    port=$(python3 -c 'import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
     "$SOURCE/tests/tools/bmc" "$T" "$port" >"$T/bmc.log" 2>&1 3>&- &
     BMC=$!
-    sleep 0.5
     echo secret >"$T/password"
-    run once --sensors ipmi --set "ipmi.host=127.0.0.1:$port" --set ipmi.user=operator \
-        --set "ipmi.password_file=$T/password"
-    [ "$status" -eq 0 ]
+    answers() {
+        output=$(once --sensors ipmi --set "ipmi.host=127.0.0.1:$port" --set ipmi.user=operator \
+            --set "ipmi.password_file=$T/password") && [ -n "$(value '' ipmi PowerDraw power)" ]
+    }
+    until_true answers
     [ "$(value '' ipmi PowerDraw power)" = 384 ]
     [ "$(value '' ipmi Fan1 fan)" = 5200 ]
     run env SONDE_MODULES=/nonexistent "$SONDE" agent -v --once --listen none --sensors ipmi --set ipmi.host=127.0.0.1

@@ -17,7 +17,7 @@ teardown() {
 
 # 3>&-: bats waits for whoever holds it
 start_agent() {
-    "$SONDE" agent --listen none --sink "json:path=$T/out.json" --sensors taskstats,process,perf "$@" >"$T/said" 2>&1 3>&- &
+    "$SONDE" agent --listen none --jobs none --sink "json:path=$T/out.json" --sensors taskstats,process,perf "$@" >"$T/said" 2>&1 3>&- &
     AGENT=$!
     wait_for "'$SONDE' job >/dev/null 2>&1"
 }
@@ -54,10 +54,11 @@ print([s["values"].get(metric) for s in samples if s["set"] == wanted and s.get(
 PY
 }
 
-# A job in the group that starts 100 processes when the file go is there, and burns some CPU time.
+# A job in the group that starts 100 processes when told through the pipe go, and burns some CPU time.
 start_job() {
+    mkfifo "$T/go"
     bash -c 'echo $$ >"$1/cgroup.procs"
-        until [ -e "$2/go" ]; do sleep 0.01; done
+        read -r _ <"$2/go"
         for ((i = 0; i < 100; i++)); do /bin/true; done
         for ((i = 0; i < 100000; i++)); do :; done' job "$GROUP" "$T" >/dev/null 2>&1 3>&- &
     JOB=$!
@@ -69,7 +70,7 @@ runs_between_two_ticks() {
     start_agent --period 1h
     start_job
     "$SONDE" job begin 77 --cgroup "/${GROUP##*/}"
-    touch "$T/go"
+    echo >"$T/go"
     wait "$JOB"
     "$SONDE" job end 77
     stop_agent
@@ -93,7 +94,7 @@ runs_between_two_ticks() {
     make_group "$mount"
     runs_between_two_ticks
     local usage
-    usage=$(awk '$1 == "usage_usec" { print $2 * 1000 }' "$GROUP/cpu.stat")
+    usage=$(awk '$1 == "usage_usec" { printf "%.0f", $2 * 1000 }' "$GROUP/cpu.stat")
     (($(newest taskstats cpu) >= usage * 95 / 100))
     (($(newest taskstats cpu) <= usage * 105 / 100))
     (($(newest perf page_faults) > 1000))

@@ -115,10 +115,12 @@ for job in json.load(sys.stdin)["jobs"]:
 
 @test "sonde run is a job while it runs" {
     start
-    "$SONDE" run sleep 1.5 3>&- >/dev/null 2>&1 &
+    mkfifo "$T/held"
+    "$SONDE" run cat "$T/held" 3>&- >/dev/null 2>&1 &
     pid=$!
     id="[0-9]*-[0-9]*-$pid"
     wait_for '[ "$("$SONDE" job --json | grep -c "$id")" = 1 ]'
+    : >"$T/held"
     wait $pid
     wait_for '[ "$("$SONDE" job --json | grep -c "$id")" = 0 ]'
 }

@@ -54,10 +54,10 @@ get() {
 import random, socket, sys, time, urllib.request
 port = int(sys.argv[1])
 def connect():
-    return socket.create_connection(("127.0.0.1", port), timeout=5)
+    return socket.create_connection(("127.0.0.1", port), timeout=60)
 def scrape():
     began = time.monotonic()
-    text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5).read().decode()
+    text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60).read().decode()
     assert "sonde_meminfo_mem_total_bytes" in text
     return time.monotonic() - began
 idle = [connect() for _ in range(300)]
@@ -89,12 +89,9 @@ PY
     after=$(awk '/VmRSS/ { print $2 }' "/proc/$AGENT/status")
     echo "resident: $before kB, then $after kB"
     grep -q __asan_init "$SONDE" || [ $((after - before)) -lt 8192 ] # sanitizers take memory of their own
-    fds=("/proc/$AGENT/fd"/*)
-    [ "${#fds[@]}" -lt 250 ]
+    wait_for '[ "$(find "/proc/$AGENT/fd" -type l | wc -l)" -lt 250 ]'
     first=$("$SONDE" ls --json | jq '[.sets[].updates] | max')
-    sleep 1
-    second=$("$SONDE" ls --json | jq '[.sets[].updates] | max')
-    [ $((second - first)) -ge 5 ]
+    wait_for '[ "$("$SONDE" ls --json | jq "[.sets[].updates] | max")" -ge $((first + 5)) ]'
 }
 
 @test "an address that is taken is told at the start" {
@@ -120,7 +117,7 @@ PY
 @test "promtool has nothing to complain of on captured nodes either: all hardware, all batch systems" {
     command -v promtool || skip "no promtool"
     for node in server sensors old slurm-v2 oar-v1; do
-        start_agent --root "$SOURCE/tests/nodes/$node" --set temperature.period=1s
+        JOBS=all start_agent --root "$SOURCE/tests/nodes/$node" --set temperature.period=1s
         get "127.0.0.1:$PORT/metrics" >"$node.text"
         kill "$AGENT"
         wait "$AGENT"

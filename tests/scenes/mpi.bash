@@ -43,7 +43,7 @@ mpi_run() {
     shift 3
     rm -rf boards expected && mkdir boards expected
     SONDE_BOARDS=$PWD/boards EXPECT=$PWD/expected LD_PRELOAD=${MPI_BEFORE-}$MPI_PROBE${MPI_BEHIND-} \
-        run timeout 120 "${LAUNCH[@]}" "$program" "$@"
+        run timeout 300 "${LAUNCH[@]}" "$program" "$@"
     echo "$output"
 }
 

@@ -78,7 +78,7 @@ setup_file() {
     LAUNCH[-1]=1
     rm -rf boards expected && mkdir boards expected
     SONDE_BOARDS=$PWD/boards EXPECT=$PWD/expected LD_PRELOAD=$MPI_PROBE \
-        run timeout 120 "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/openmpi/ends" spawns
+        run timeout 300 "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/openmpi/ends" spawns
     echo "$output"
     [ "$status" -eq 0 ]
     mpi_compare
@@ -101,7 +101,7 @@ setup_file() {
 @test "mpi4py, which loads its MPI late" {
     /usr/bin/python3 -c 'import mpi4py' 2>/dev/null || skip "no mpi4py"
     mkdir boards
-    SONDE_BOARDS=$PWD/boards LD_PRELOAD=$MPI_PROBE run timeout 120 mpirun.openmpi --allow-run-as-root --oversubscribe -n 2 \
+    SONDE_BOARDS=$PWD/boards LD_PRELOAD=$MPI_PROBE run timeout 300 mpirun.openmpi --allow-run-as-root --oversubscribe -n 2 \
         /usr/bin/python3 "$SOURCE/tests/mpi/ring.py"
     echo "$output"
     [ "$(grep -o "all is well" <<<"$output" | wc -l)" -eq 2 ] # mpirun may put both on one line

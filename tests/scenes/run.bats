@@ -26,15 +26,6 @@ records() {
     tail -n 1 "$T/records" | grep -qx 'damaged bytes=0'
 }
 
-# Until a command succeeds, up to 30 s: machines that run tests are busy.
-until_true() {
-    for _ in $(seq 600); do
-        "$@" && return 0
-        sleep 0.05
-    done
-    return 1
-}
-
 is_gone() { [[ ! -e /proc/$1 || $(ps -o stat= -p "$1") == Z* ]]; }
 
 is_stopped() { [[ $(ps -o stat= -p "$1") == T* ]]; }
@@ -114,9 +105,9 @@ field() {
 
 @test "what the kernel tells is there: forks, execs with their arguments, exits, and our wait" {
     # Long enough that a busy machine does not miss it.
-    spooled --no-probe -- sh -c '/bin/sh -c "sleep 0.5; :" one "two words"; exit 4' || [ $? -eq 4 ]
+    spooled --no-probe -- sh -c '/bin/sh -c "sleep 2; :" one "two words"; exit 4' || [ $? -eq 4 ]
     if ! grep -q '^kernel_fork' "$T/records"; then skip "the kernel does not tell"; fi
-    grep -q '^kernel_exec .*path="/usr/bin/dash" args="/bin/sh\\x00-c\\x00sleep 0.5; :\\x00one\\x00two words\\x00"' "$T/records"
+    grep -q '^kernel_exec .*path="/usr/bin/dash" args="/bin/sh\\x00-c\\x00sleep 2; :\\x00one\\x00two words\\x00"' "$T/records"
     [ "$(grep -c '^kernel_exit ' "$T/records")" -eq 3 ]
     [ "$(grep -c '^wait ' "$T/records")" -eq 1 ]
     [ "$(field status '^wait ')" = 1024 ]
@@ -135,19 +126,22 @@ field() {
 }
 
 @test "samples come at each tick, on multiples of the period, and frame the run" {
-    spooled -p 50ms -- sleep 0.52
+    spooled -p 50ms -- sleep 1.02
     count=$(grep -c '^sample set=0 ' "$T/records")
     late=$(field ticks_late '^run_end ')
-    echo "$count samples, $late late"
-    [ $((count + late)) -ge 11 ] && [ "$count" -le 14 ]
+    ticks=$((($(field time_ns '^run_end ') - $(field time_ns '^run ')) / 50000000))
+    echo "$count samples, $late late, $ticks ticks in all"
+    [ "$ticks" -ge 20 ]
+    # one more at each end, and one may fall in or out at each
+    [ $((count + late)) -ge "$ticks" ] && [ "$count" -le $((ticks + 4)) ]
     [ "$(grep -c '^set ' "$T/records")" -eq "$(grep '^set ' "$T/records" | sort -u | wc -l)" ]
-    # The first and last sample may be anywhere; a third of the others must be within 5 ms of a tick.
+    # Some within 5 ms of a tick: this machine may be busy, and wake us late.
     grep '^sample set=0 ' "$T/records" | sed 's/.*time_ns=\([0-9]*\).*/\1/' |
-        awk '{ off = substr($1, 11, 9) % 50000000; if (off < 5000000) good++ } END { exit !(good * 3 >= NR) }'
+        awk '{ off = substr($1, 11, 9) % 50000000; if (off < 5000000) good++ } END { exit !(good >= 3) }'
 }
 
 @test "samples know the job's processes and not our own" {
-    spooled -p 50ms -- sh -c 'sleep 0.4 & sleep 0.4 & wait'
+    spooled -p 50ms -- sh -c 'sleep 1.5 & sleep 1.5 & wait'
     # tree: cpu rss processes threads …, each behind its "known": the sixth number
     most=$(grep '^sample set=0 ' "$T/records" | sed 's/.*values=\[\(.*\)\]/\1/' | awk '{ print $6 }' | sort -n | tail -n 1)
     [ "$most" -eq 3 ]
@@ -160,19 +154,20 @@ field() {
     records
     total=$(grep '^run_end ' "$T/records" | sed 's/.*usertime=\([0-9]*\) systemtime=\([0-9]*\).*/\1 \2/' | awk '{ print $1 + $2 }')
     echo "total $total us"
-    [ "$total" -ge 100000 ] && [ "$total" -lt 200000 ]
+    [ "$total" -ge 100000 ] && [ "$total" -lt 400000 ]
 }
 
 @test "perf events are counted in every thread, also of what is killed" {
     spooled -e page-faults,task-clock -- \
-        sh -c 'crowd threads 20 5 5; burn 60; burn 100000 & echo $! >killed; sleep 0.5; kill -9 $!; wait'
+        sh -c 'crowd threads 20 5 20; burn 100; burn 100000 & echo $! >killed
+            until [ "${14:-0}" -ge 5 ]; do sleep 0.1; read -r stat </proc/$!/stat; set -- $stat; done; kill -9 $!; wait'
     [ "$(field events '^run ')" = 'page-faults\x00task-clock\x00' ]
     # Each process and thread once; task-clock is the second event, in ns: known value enabled running.
     grep '^perf ' "$T/records" | sed 's/.*pid=\([0-9]*\) tid=\([0-9]*\).*counts=\[\(.*\)\] .*/\1 \2 \3/' >counts
     [ "$(awk '$1 != $2' counts | wc -l)" -eq 20 ]
     [ "$(awk '$3 != 1 || $7 != 1' counts | wc -l)" -eq 0 ]
-    [ "$(awk '$1 != $2 && $8 >= 4900000' counts | wc -l)" -eq 20 ]
-    [ "$(awk -v pid="$(cat killed)" '$1 == $2 && $1 != pid && $8 >= 59000000' counts | wc -l)" -eq 1 ]
+    [ "$(awk '$1 != $2 && $8 >= 15000000' counts | wc -l)" -eq 20 ]
+    [ "$(awk -v pid="$(cat killed)" '$1 == $2 && $1 != pid && $8 >= 80000000' counts | wc -l)" -eq 1 ]
     # The one that was killed: an exec lies between its two.
     [ "$(awk -v pid="$(cat killed)" '$1 == pid { sum += $8 } END { print (sum > 20000000) }' counts)" -eq 1 ]
     [ -z "$(find "$T/o" -name 'perf*')" ]
@@ -196,13 +191,13 @@ field() {
     unshare -n true || skip "no namespaces here"
     SONDE_DB=/dev/null/none unshare -n "$SONDE" run -q -o "$T/o" -e task-clock -- sh -c 'burn 30; burn 30; sleep 0.5' 2>/dev/null
     records
-    [ "$(grep '^perf ' "$T/records" | sed 's/.*counts=\[1 \([0-9]*\) .*/\1/' | awk '$1 >= 29000000' | wc -l)" -eq 2 ]
+    [ "$(grep '^perf ' "$T/records" | sed 's/.*counts=\[1 \([0-9]*\) .*/\1/' | awk '$1 >= 20000000' | wc -l)" -eq 2 ]
 }
 
 # --- signals ---------------------------------------------------------------------------------------------------------
 
-# A program that counts what it gets and prints it at its end, which SIGALRM brings.
-counting='trap "t=\$((t+1))" TERM; trap "u=\$((u+1))" USR1; trap "v=\$((v+1))" USR2
+# A program that counts what it gets, says so in the file got, and prints it at its end, which SIGALRM brings.
+counting='trap "t=\$((t+1)); echo TERM >>got" TERM; trap "u=\$((u+1)); echo USR1 >>got" USR1; trap "v=\$((v+1)); echo USR2 >>got" USR2
 trap "echo TERM \$t USR1 \$u USR2 \$v; exit 6" ALRM; echo $$ >"$T/pid"; while :; do sleep 0.02; done'
 
 # In a group and session of its own; $watcher is its pid.
@@ -211,6 +206,12 @@ start_counting() {
     watcher=$!
     until_true test -s "$T/pid"
     sleep 0.1
+}
+
+# Waits until it has got a signal, and for another that must not come.
+got() {
+    until_true grep -qx "$1" got
+    sleep 0.3
 }
 
 # What it had got, in $counted.
@@ -224,9 +225,9 @@ end_counting() {
 @test "a signal for sonde run alone is for the program" {
     start_counting
     kill -TERM "$watcher"
-    sleep 0.3
+    got TERM
     kill -USR1 "$watcher"
-    sleep 0.3
+    got USR1
     end_counting
     [ "$counted" = "TERM 1 USR1 1 USR2" ]
 }
@@ -234,9 +235,9 @@ end_counting() {
 @test "a signal for the group reaches the program once" {
     start_counting
     kill -TERM -- "-$watcher"
-    sleep 0.3
+    got TERM
     kill -USR2 -- "-$watcher"
-    sleep 0.3
+    got USR2
     end_counting
     [ "$counted" = "TERM 1 USR1 USR2 1" ]
 }
@@ -245,18 +246,20 @@ end_counting() {
     start_counting
     # shellcheck disable=SC2046
     kill -USR1 $(ps -o pid=,comm= -g "$watcher" | awk '$2 != "sleep" { print $1 }')
-    sleep 0.3
+    got USR1
     end_counting
     [ "$counted" = "TERM USR1 1 USR2" ]
 }
 
 @test "timeout, which signals both ways, counts once; in the foreground too" {
     for option in '' --foreground; do
-        rm -f "$T/pid"
+        rm -f "$T/pid" got
         # shellcheck disable=SC2086
-        timeout $option 1 "$SONDE" run -q -- bash -c "$counting" >"$T/counted" 2>&1 &
+        timeout $option 600 "$SONDE" run -q -- bash -c "$counting" >"$T/counted" 2>&1 &
         watcher=$!
-        sleep 1.5
+        until_true test -s "$T/pid"
+        kill -ALRM "$watcher" # as its own clock does
+        got TERM
         end_counting
         [ "$counted" = "TERM 1 USR1 USR2" ]
     done
@@ -287,10 +290,11 @@ END
 }
 
 @test "a stopped sonde run loses nothing" {
-    "$SONDE" run -n stopped -- bash -c 'echo $$ >pid; sleep 0.3; for i in $(seq 40); do /bin/true; done; touch done; exit 8' &
+    "$SONDE" run -n stopped -- bash -c 'echo $$ >pid; until [ -e go ]; do sleep 0.05; done; for i in $(seq 40); do /bin/true; done; touch done; exit 8' &
     watcher=$!
     until_true test -s pid
     kill -STOP "$watcher"
+    touch go
     until_true test -e "done"
     sleep 0.2
     kill -CONT "$watcher"
@@ -299,22 +303,26 @@ END
 }
 
 @test "SIGCONT to sonde run alone continues the program" {
-    "$SONDE" run -q -- bash -c 'echo $$ >pid; sleep 0.3; exit 8' &
+    "$SONDE" run -q -- bash -c 'echo $$ >pid; until [ -e go ]; do sleep 0.05; done; exit 8' &
     watcher=$!
     until_true test -s pid
     kill -STOP "$(cat pid)"
+    until_true is_stopped "$(cat pid)"
     sleep 0.2
     kill -CONT "$watcher"
+    touch go
     wait "$watcher" || [ $? -eq 8 ]
 }
 
 @test "stopping the program alone, without a terminal, does not stop sonde run" {
-    setsid "$SONDE" run -q -- bash -c 'echo $$ >pid; sleep 0.3; exit 8' &
+    setsid "$SONDE" run -q -- bash -c 'echo $$ >pid; until [ -e go ]; do sleep 0.05; done; exit 8' &
     watcher=$!
     until_true test -s pid
     kill -STOP "$(cat pid)"
+    until_true is_stopped "$(cat pid)"
     sleep 0.3
     is_running "$watcher"
+    touch go
     kill -CONT "$(cat pid)"
     wait "$watcher" || [ $? -eq 8 ]
 }
@@ -324,15 +332,15 @@ END
         bash -c '/bin/true early; touch early; until [ -e go ]; do sleep 0.05; done; /bin/true late; touch late' &
     watcher=$!
     until_true test -e early
-    sleep 0.2
+    has_early() { records && grep -q 'args="/bin/true\\x00early\\x00"' "$T/records"; }
+    until_true has_early
     witness=$(pgrep -P "$watcher" -x sonde-witness)
     kill -9 "$watcher"
     wait "$watcher" || true
     touch go
     until_true test -e late
     until_true is_gone "$witness"
-    sleep 0.1
-    records
+    until_true records
     grep -q 'args="/bin/true\\x00early\\x00"' "$T/records"
     run grep -c '^run_end' "$T/records"
     [ "$output" = 0 ]
@@ -354,29 +362,32 @@ END
 }
 
 @test "an interactive shell below may stop itself and be taken up again" {
-    run "$TERMINAL" "send:$SONDE run -q -- bash --norc -i\r" 'sleep:0.7' 'send:echo in''side\r' 'await:inside' \
-        'send:suspend\r' 'await:Stopped' 'send:fg\r' 'sleep:0.5' 'send:echo ba''ck\r' 'await:back' 'send:exit 4\r' 'sleep:0.5' \
-        'send:echo status $?\r' 'await:status 4'
+    run "$TERMINAL" 'await:> ' "send:$SONDE run -q -- bash --norc -i\r" 'await:> ' 'send:echo in""side\r' 'await:inside' 'await:> ' \
+        'send:suspend\r' 'await:Stopped' 'await:> ' 'send:fg\r' 'await:> ' 'send:echo ba""ck\r' 'await:back' 'await:> ' 'send:exit 4\r' \
+        'await:> ' 'send:echo status $?\r' 'await:status 4'
     echo "$output"
     [ "$status" -eq 0 ]
 }
 
 @test "a program that leaves our group still gets Ctrl-C" {
-    run "$TERMINAL" "send:$SONDE run -q -- timeout 60 sleep 61\r" 'sleep:0.7' 'send:\x03' 'sleep:0.5' \
-        'send:echo status $?\r' 'await:status 1'
+    run "$TERMINAL" 'await:> ' "send:$SONDE run -q -- sh -c 'echo read\"\"y; exec timeout 600 sleep 601'\r" 'await:ready' 'sleep:0.7' \
+        'send:\x03' 'await:> ' 'send:echo status $?\r' 'await:status 1'
     echo "$output"
     [ "$status" -eq 0 ]
 }
 
 @test "a program in the background that reads the terminal is stopped, and seen to be" {
-    run "$TERMINAL" "send:$SONDE run -q -- cat &\r" 'sleep:0.7' 'send:jobs\r' 'await:Stopped' 'send:fg\r' 'sleep:0.3' \
-        'send:ab''c\r' 'await:abc' 'await:abc' 'send:\x04' 'sleep:0.3' 'send:echo status $?\r' 'await:status 0'
+    # set -b: bash tells of it at once
+    run "$TERMINAL" 'await:> ' 'send:set -b\r' 'await:> ' "send:$SONDE run -q -- cat &\r" 'await:Stopped' 'send:fg\r' 'await:-- cat' \
+        'sleep:0.3' 'send:abc\r' 'await:abc' 'await:abc' 'send:\x04' 'await:> ' 'send:echo status $?\r' 'await:status 0'
     echo "$output"
     [ "$status" -eq 0 ]
 }
 
 @test "a program that somebody stops and continues takes sonde run with it" {
-    "$TERMINAL" "send:$SONDE run -q -- bash -c 'echo \$\$ >pid; sleep 1'; echo status \$?\r" 'await:status 147' 'sleep:2' &
+    "$TERMINAL" "send:$SONDE run -q -- bash -c 'echo \$\$ >pid; until [ -e go ]; do sleep 0.05; done; echo all\"\"over'; echo status \$?\r" \
+        'await:status 147' 'await:allover' &
+    terminal=$!
     until_true test -s pid
     program=$(cat pid)
     watcher=$(ps -o ppid= -p "$program" | tr -d ' ')
@@ -384,22 +395,22 @@ END
     until_true is_stopped "$watcher"
     kill -CONT "$program"
     until_true is_running "$watcher"
-    wait
+    touch go
+    wait "$terminal"
 }
 
 # --- what outlives the command -----------------------------------------------------------------------------------------
 
 @test "a daemon does not hold sonde run, nor whoever reads its output" {
-    begin=$(date +%s%N)
-    output=$("$SONDE" run -q -n daemon -- sh -c 'daemonises burn_static 1500; echo out')
-    took=$((($(date +%s%N) - begin) / 1000000))
+    # it stays until we, who hear that sonde run has ended, tell it to go on
+    output=$("$SONDE" run -q -n daemon -- sh -c 'daemonises sh -c "until [ -e go ]; do sleep 0.05; done; exec burn_static 500"; echo out')
     [ "$output" = out ]
-    echo "took $took ms"
-    [ "$took" -lt 1400 ]
     [ "$(sql "select running from jobs")" -ge 1 ]
+    touch go
     until_true running_is 0
-    [ "$(sql "select cpu_us >= 1400000 from process where exe = 'burn_static'")" -eq 1 ]
-    until_true test -z "$(find "$TMPDIR" -type f)"
+    [ "$(sql "select cpu_us >= 490000 from process where exe = 'burn_static'")" -eq 1 ]
+    nothing_left() { [ -z "$(find "$TMPDIR" -type f)" ]; }
+    until_true nothing_left
 }
 
 @test "--wait stays until the last one has ended" {
@@ -412,9 +423,11 @@ END
 }
 
 @test "--wait ends by a signal when only the rest is left" {
-    setsid "$SONDE" run -q --wait -n daemon -- sh -c 'sleep 77 & echo $! >left; exit 3' &
+    setsid "$SONDE" run -q --wait -n daemon -- sh -c 'echo $$ >pid; sleep 77 & echo $! >left; exit 3' &
     watcher=$!
     until_true test -s left
+    is_reaped() { [ ! -e "/proc/$(cat pid)" ]; }
+    until_true is_reaped
     sleep 0.3
     kill -TERM "$watcher"
     wait "$watcher" || [ $? -eq 3 ]
@@ -446,7 +459,8 @@ END
 @test "no processes beside the program's: it runs, and says once that it is not watched" {
     need_root
     chmod 755 "$T"
-    one="setpriv --reuid=54321 --regid=54321 --clear-groups prlimit --nproc"
+    local uid=$((500000 + BASHPID % 100000)) # who has no other processes
+    one="setpriv --reuid=$uid --regid=$uid --clear-groups prlimit --nproc"
     # shellcheck disable=SC2086
     run $one=1 "$SONDE" run -- bash -c 'echo ran; exit 3'
     echo "$output"
@@ -454,7 +468,7 @@ END
     [ "$(grep -c unwatched <<<"$output")" -eq 1 ]
     grep -qx ran <<<"$output"
     # shellcheck disable=SC2086
-    run $one=2 env SONDE_DB="$T/db/of-54321" "$SONDE" run -- bash -c 'echo ran; exit 3'
+    run $one=2 env SONDE_DB="$T/db/of-$uid" "$SONDE" run -- bash -c 'echo ran; exit 3'
     echo "$output"
     [ "$status" -eq 3 ]
     [ "$output" = ran ]

@@ -68,6 +68,15 @@ as_nobody() {
     setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
 }
 
+# until_true COMMAND…: the same for a command and its arguments.
+until_true() {
+    local until_true_end=$((SECONDS + 120))
+    until "$@" 2>/dev/null; do
+        [ "$SECONDS" -lt "$until_true_end" ] || { echo "never: $*" && return 1; }
+        sleep 0.05
+    done
+}
+
 need_root() {
     [ "$(id -u)" -eq 0 ] || skip "needs root"
 }

@@ -9,7 +9,7 @@ with_own_shm() {
     cat <<'EOF' >script
 set -e
 mount -t tmpfs -o size=16m none /dev/shm
-eventually() { for ((i = 0; i < 300; i++)); do "$@" && return; sleep 0.1; done; echo "never: $*" >&2; return 1; }
+eventually() { for ((i = 0; i < 600; i++)); do "$@" && return; sleep 0.1; done; echo "never: $*" >&2; return 1; }
 has() { "$SONDE" get -f txt 2>/dev/null | tr -dc '[:alnum:]_{}=., \n' | grep -qE "^$1 [0-9.]+ $2 *$"; }
 EOF
     cat >>script
@@ -55,9 +55,11 @@ EOF
 }
 
 @test "sonde run keeps what its programs counted, children, threads and killed ones too" {
-    "$SONDE" run -q -p 100ms -n counting -- sh -c '"$0" threads 50; "$0" fork 2; "$0" killed; "$0" exec 3; true' "$TOOLS/speaks"
-    run "$SONDE" export --what series --format csv
-    # 50 of threads, 2 and 100 each of forks, 1, 5 and 3
-    [[ $(grep 'program_counter.*speaks_total' <<<"$output" | tail -n 1 | tr -d '\r') == *,261 ]]
-    [ -z "$(find /dev/shm -maxdepth 1 -name "sonde-run.$(id -u).*" -newer "$T")" ]
+    with_own_shm <<'EOF'
+        "$SONDE" run -q -p 100ms -n counting -- sh -c '"$0" threads 50; "$0" fork 2; "$0" killed; "$0" exec 3; true' "$TOOLS/speaks"
+        "$SONDE" export --what series --format csv >series
+        # 50 of threads, 2 and 100 each of forks, 1, 5 and 3
+        [[ $(grep 'program_counter.*speaks_total' series | tail -n 1 | tr -d '\r') == *,261 ]]
+        [ -z "$(find /dev/shm -name "sonde-run.*")" ]
+EOF
 }

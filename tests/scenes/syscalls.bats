@@ -179,7 +179,7 @@ straced() {
     "$SONDE" job begin mine --pid $$ --user root
     run -1 as_nobody "$SONDE" ctl syscalls mine
     [[ $output == *"what is theirs"* ]]
-    run ! grep -q prog_id /proc/"$AGENT"/fdinfo/*
+    wait_for '! grep -q prog_id /proc/"$AGENT"/fdinfo/*'
 }
 
 @test "where it cannot be, that is said with a remedy, and the command runs" {

@@ -8,7 +8,7 @@ if pid == 0:
     os.environ["ENV"] = ""
     os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
 seen = b""
-def until(text, limit=20):
+def until(text, limit=60):
     global seen
     end = time.time() + limit
     while text not in seen:

@@ -20,7 +20,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int i = 0; i < 5; i++) {
-        usleep(rank == size - 1 ? 300000 : 20000);
+        usleep(rank == size - 1 ? (getenv("SLOW") ? 1000000 : 300000) : 20000);
         MPI_Barrier(MPI_COMM_WORLD);
     }
     for (int i = 0; i < 250; i++)
@@ -37,7 +37,7 @@ C
 
 @test "the report of an MPI job says who waits for whom" {
     need_mpi
-    "$SONDE" run -q -m -n uneven -- mpirun --oversubscribe -n 3 ./uneven
+    SLOW=1 "$SONDE" run -q -m -n uneven -- mpirun --oversubscribe -n 3 ./uneven
     run -0 "$SONDE" report
     [[ $output == *"of the time of 3 ranks is spent in MPI"* ]]
     [[ $output == *"MPI_Barrier"* ]]

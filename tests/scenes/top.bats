@@ -47,25 +47,26 @@ teardown() {
     need_root
     chmod 777 "$T"
     # a user whom this machine does not know: no other test is in their folder
-    plain() { setpriv --reuid=54321 --regid=54321 --clear-groups env -u XDG_RUNTIME_DIR -u SONDE_SOCKET_DIR "$@"; }
+    local uid=$((400000 + BASHPID % 100000))
+    plain() { setpriv --reuid=$uid --regid=$uid --clear-groups env -u XDG_RUNTIME_DIR -u SONDE_SOCKET_DIR "$@"; }
     [ ! -S /run/sonde/agent.sock ] || skip "an agent of root runs here"
-    rm -rf /tmp/sonde-54321
+    rm -rf /tmp/sonde-$uid
     # not plain: a shell in between would get the signal
-    setpriv --reuid=54321 --regid=54321 --clear-groups env -u XDG_RUNTIME_DIR -u SONDE_SOCKET_DIR \
+    setpriv --reuid=$uid --regid=$uid --clear-groups env -u XDG_RUNTIME_DIR -u SONDE_SOCKET_DIR \
         "$SONDE" agent --listen none --jobs none --sensors loadavg >"$T/said" 2>&1 3>&- &
     AGENT=$!
     wait_for 'plain "$SONDE" ctl 2>/dev/null | grep -q "^loadavg"'
     [ "$(plain "$SONDE" job)" = "No job is on this node." ]
-    plain "$SONDE" doctor --no-trial | grep -q 'listens at /tmp/sonde-54321/agent.sock'
+    plain "$SONDE" doctor --no-trial | grep -q "listens at /tmp/sonde-$uid/agent.sock"
     kill "$AGENT"
     wait "$AGENT"
     AGENT=
     # what others can write into is no place for it
-    chmod 777 /tmp/sonde-54321
+    chmod 777 /tmp/sonde-$uid
     run plain "$SONDE" ctl
     [ "$status" -eq 1 ]
     run plain "$SONDE" doctor --no-trial
-    rm -rf /tmp/sonde-54321
+    rm -rf /tmp/sonde-$uid
     [[ $output == *"no safe place for the socket"* ]]
 }
 
@@ -124,18 +125,17 @@ teardown() {
         'await:\x1b[?1049l' >screen
     grep -q ' icanon' second
     rm "$T/pid"
-    (while [ ! -s "$T/pid" ]; do sleep 0.1; done; sleep 1; kill "$(cat "$T/pid")") 3>&- &
     TERM=xterm python3 "$SOURCE/tests/tools/terminal.py" 'await:> ' \
         "send:sh -c 'echo \$\$ >$T/pid; exec $SONDE top'; stty -a >$T/third; echo \$((6 * 7))\r" 'await: by cpu' \
-        'await:\x1b[?1049l' 'await:42' >screen
+        'do:kill $(cat "$T/pid")' 'await:\x1b[?1049l' 'await:42' >screen
     grep -q ' icanon' third
 }
 
 @test "it says when the agent has gone, and goes on when it is back" {
     start_agent --sensors meminfo
-    (sleep 1; kill "$AGENT"; sleep 1.5; exec "$SONDE" agent --listen none --jobs none --sensors meminfo) >/dev/null 2>&1 3>&- &
-    other=$!
     TERM=xterm python3 "$SOURCE/tests/tools/terminal.py" 'await:> ' "send:$SONDE top -d 200ms\r" 'await: by cpu' \
-        'await:no agent runs' 'await: by cpu' 'send:q' 'await:\x1b[?1049l' >screen
-    kill "$other"
+        "do:kill $AGENT" 'await:no agent runs' \
+        'do:"$SONDE" agent --listen none --jobs none --sensors meminfo >/dev/null 2>&1 </dev/null & echo $! >"$T/pid"' \
+        'await: by cpu' 'send:q' 'await:\x1b[?1049l' >screen 3>&-
+    AGENT=$(cat "$T/pid")
 }

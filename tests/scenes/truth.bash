@@ -62,7 +62,7 @@ watch() {
 # Until no process of the job is left and what stayed to watch it has filed it.
 settle() {
     local try
-    for try in $(seq 200); do
+    for try in $(seq 1200); do
         if [ -n "$TRUTH" ]; then
             [ -z "$(cat "$TRUTH/cgroup.procs" "$TRUTH/job/cgroup.procs")" ] && break
         else

@@ -4,19 +4,19 @@
 
 #include <time.h>
 
-static inline long burn_used_ms(clockid_t clock)
+static inline long long burn_used_ns(clockid_t clock)
 {
     struct timespec t;
     clock_gettime(clock, &t);
-    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
 /* Until the clock (CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID) has gone on by ms. */
 static inline void burn(clockid_t clock, long ms)
 {
     volatile double x = 1;
-    long end = burn_used_ms(clock) + ms;
-    while (burn_used_ms(clock) < end)
+    long long end = burn_used_ns(clock) + ms * 1000000LL;
+    while (burn_used_ns(clock) < end)
         for (int i = 0; i < 20000; i++)
             x = x * 1.0000001;
 }

@@ -31,6 +31,12 @@ def main():
         words = words[4:]
         link.sendall(message(0, struct.pack("<300s300si", name.encode(), doc.encode(), 1 if kind == "counter" else 2)))
         link.sendall(message(1, struct.pack("<300s4xdd", name.encode(), float(value), 0.0)))
+    link.sendall(message(4, b""))  # an answer: everything before it was taken
+    left = 320
+    while left:
+        piece = link.recv(left)
+        assert piece, "the proxy closed the connection"
+        left -= len(piece)
     print("told", flush=True)
     time.sleep(float(values.get("seconds", 0)))
 

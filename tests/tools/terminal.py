@@ -3,17 +3,19 @@
 person at a keyboard would see. All that appears is printed at the end; status 1 when an awaited text did not come.
 
   send:TEXT    types TEXT (\\r for the return key, \\x03 for Ctrl-C, \\x1a for Ctrl-Z, \\x1c for Ctrl-\\)
-  await:TEXT   waits, up to ten seconds, until TEXT has appeared behind what was awaited before
+  await:TEXT   waits, up to a minute, until TEXT has appeared behind what was awaited before
   sleep:S      waits so long
+  do:COMMAND   runs a command of the shell, elsewhere
 """
 import os
 import pty
 import select
 import signal
+import subprocess
 import sys
 import time
 
-WAIT_S = 10
+WAIT_S = 60
 
 
 def read_some(fd, seconds):
@@ -39,6 +41,8 @@ def main():
             os.write(fd, what)
         elif kind == "sleep":
             time.sleep(float(text))
+        elif kind == "do":
+            subprocess.run(["bash", "-c", text], check=True, stdout=subprocess.DEVNULL)
         elif kind == "await":
             until = time.monotonic() + WAIT_S
             while what not in seen[at:] and time.monotonic() < until:

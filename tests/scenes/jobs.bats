@@ -210,7 +210,7 @@ short_jobs() {
     need_root
     GROUP=/sys/fs/cgroup/cpuacct/slurm_many$$
     mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no cpuacct hierarchy to write to"; }
-    (ulimit -n 1024 && start && echo "$AGENT" >"$T/pid")
+    (ulimit -n 1024 && start --period 10s && echo "$AGENT" >"$T/pid")
     AGENT=$(cat "$T/pid")
     mkdir "$GROUP/uid_1"
     (cd "$GROUP/uid_1" && seq -f 'job_%.0f' 500001 505000 | xargs mkdir)

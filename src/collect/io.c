@@ -12,7 +12,7 @@ struct io_family {
 
 static bool is_needed(const struct life *life)
 {
-    return life->thread_events && life_has(life, RECORD_KIND_end) && !life_has(life, RECORD_KIND_taskstats);
+    return life->thread_events && life_has(life, RECORD_KIND_end);
 }
 
 static void add_child(const struct events *events, const struct life *child, struct io_family *family)

@@ -14,7 +14,7 @@
 #define REWIND_FIRST 4096 /* messages */
 #define SEEK_MS 5000
 #define ANSWER_MS 3000
-#define LEAVE_NS (5 * NS_PER_S)
+#define LEAVE_NS (10 * NS_PER_S)
 
 struct place {
     int32_t partition;
@@ -199,7 +199,7 @@ static enum err subscribe(struct kafka_consumer *consumer, char *why, size_t why
     return err ? USAGE : OK;
 }
 
-/* Gives up all partitions and says so to the group, if that listens. */
+/* Gives up all partitions and says so to the group, if that listens. false: it still tries. */
 static bool leave(struct kafka_consumer *consumer)
 {
     uint64_t until_ns = clock_monotonic_ns() + LEAVE_NS;
@@ -207,9 +207,10 @@ static bool leave(struct kafka_consumer *consumer)
     rd_kafka_error_t *error = rd_kafka_consumer_close_queue(consumer->kafka, queue);
     while (!error && !rd_kafka_consumer_closed(consumer->kafka) && clock_monotonic_ns() < until_ns)
         rd_kafka_queue_poll_callback(queue, 100);
-    bool has_left = !error && rd_kafka_consumer_closed(consumer->kafka);
+    bool has_left = error || rd_kafka_consumer_closed(consumer->kafka);
     rd_kafka_error_destroy(error);
-    rd_kafka_queue_destroy(queue);
+    if (has_left)
+        rd_kafka_queue_destroy(queue);
     return has_left;
 }
 
@@ -218,18 +219,19 @@ static void kafka_consumer_close(struct kafka_consumer **closed)
     struct kafka_consumer *consumer = *closed;
     if (!consumer)
         return;
+    *closed = NULL;
     drop_message(consumer);
-    bool has_left = consumer->queue && leave(consumer);
+    if (consumer->queue && !leave(consumer))
+        return; /* whoever is leaving cannot be destroyed: the library hangs or aborts. It ends with the process. */
     if (consumer->queue)
         rd_kafka_queue_destroy(consumer->queue);
     if (consumer->kafka)
-        rd_kafka_destroy_flags(consumer->kafka, has_left ? 0 : RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+        rd_kafka_destroy_flags(consumer->kafka, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
     if (consumer->fd >= 0)
         close(consumer->fd);
     free(consumer->places);
     free(consumer->topic);
     free(consumer);
-    *closed = NULL;
 }
 
 static enum err kafka_consumer_open(struct kafka_consumer **opened, const struct kafka_source *source, char *why,

@@ -40,6 +40,19 @@ start_agent() {
     AGENT=$STARTED
 }
 
+# An agent that ends has 2 s; what it could not hand over waits in its spool, and one that reads nothing brings it.
+bring_rest() {
+    start "$SONDE" agent --listen none --jobs none --socket none --plain --collector "tcp://127.0.0.1:$PORT" \
+        --spool "$T/${NAME:-a}.spool" --sensors none
+}
+
+# Each reading in truth.csv, by its time, is in out.csv (or $1), and once.
+all_is_there() {
+    grep ',load1,' "$T/truth.csv" | cut -d, -f1 | sort >"$T/want"
+    grep ',load1,' "${1:-$T/out.csv}" | cut -d, -f1 | sort >"$T/got"
+    cmp "$T/want" "$T/got"
+}
+
 # What jq makes of the collector's status.
 status_of() {
     "$SONDE" collect --status --json "$T/run/${NAME:-c}.sock" | jq -r "$1"

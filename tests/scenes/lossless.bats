@@ -8,14 +8,16 @@ load lossless
 @test "an agent that is killed again and again leaves no hole and no double" {
     start_collector
     for ((life = 0; life < 12; life++)); do
+        before=$(readings "$T/agent.json")
         start_agent
-        wait_for '[ -s "$T/agent.json" ]'
+        wait_for '[ "$(readings "$T/agent.json")" -gt $((before + 5)) ]'
         doze 20 70
         kill_agent
     done
     start_agent # brings what the last one left
     wait_for caught_up
     stop_agent
+    bring_rest
     wait_for 'arrived "$T/rows.json"'
     stop_collector
     assert_lossless "$T/rows.json"
@@ -34,6 +36,7 @@ load lossless
     start_collector
     wait_for caught_up
     stop_agent
+    bring_rest
     wait_for 'arrived "$T/rows.json" "$T/rows.csv"'
     stop_collector
     assert_lossless "$T/rows.json" "$T/rows.csv" "$T/tree" "$T/rows.db" "$T/rows.lp"
@@ -55,6 +58,7 @@ load lossless
     done
     wait_for caught_up
     stop_agent
+    bring_rest
     wait_for 'arrived "$T/rows.json"'
     stop_collector
     assert_lossless "$T/rows.json"
@@ -74,6 +78,7 @@ load lossless
     done
     wait_for caught_up
     stop_agent
+    bring_rest
     wait_for 'arrived "$T/rows.json"'
     kill_top
     stop_collector
@@ -87,6 +92,7 @@ load lossless
     start_collector
     wait_for caught_up
     stop_agent
+    bring_rest
     wait_for 'arrived "$T/rows.json"'
     [ "$(lost)" -eq 0 ]
     stop_collector
@@ -106,6 +112,7 @@ assert_told() {
     start_collector
     wait_for caught_up
     stop_agent
+    bring_rest
     wait_for 'arrived "$T/rows.json"'
     lost=$(lost)
     stop_collector
@@ -118,12 +125,14 @@ assert_told() {
     "${INSIDE[@]}" mount --bind "$T/small" "$T/spool"
     start_agent
     wait_for 'grep -q "cannot be written" "$T/agent.said"'
-    doze 200 200
+    before=$(readings "$T/agent.json")
+    wait_for '[ "$(readings "$T/agent.json")" -ge $((before + 200)) ]'
     enlarge_small_disk 10m
     wait_for 'grep -q "can be written again" "$T/agent.said"'
     start_collector
     wait_for caught_up
     stop_agent
+    bring_rest
     wait_for 'arrived "$T/rows.json"'
     lost=$(lost)
     stop_collector
@@ -139,6 +148,7 @@ assert_told() {
     doze 200 200
     wait_for caught_up # nobody waits for the sink
     stop_agent
+    bring_rest
     wait_for 'arrived "$T/rows.csv"'
     enlarge_small_disk 100m
     wait_for '"${INSIDE[@]}" cp "$T/small/rows.json" "$T/rows.json" && arrived "$T/rows.json"'
@@ -159,6 +169,7 @@ assert_told() {
     mkdir "$T/missing"
     wait_for caught_up
     stop_agent
+    bring_rest
     wait_for 'arrived "$T/missing/rows.json"'
     stop_collector
     assert_lossless "$T/missing/rows.json"

@@ -12,8 +12,6 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-NEAR_NS = 300_000_000
-
 
 def parsed(line):
     try:
@@ -83,6 +81,12 @@ def compare_counts(path, truth, slack):
             yield f"{path}: {rows[name]} samples of {name}, and not {expected[name]}"
 
 
+def at_and_behind(moments, times):
+    """Of all times those of the last readings that were written before a kill, and of the readings that follow them."""
+    times = sorted(times)
+    return {time for before, time in zip([None] + times, times) if time in moments or before in moments}
+
+
 def main():
     agent_path, kills_path, *row_paths = sys.argv[1:]
     truth = keys_of_json(agent_path)
@@ -90,7 +94,7 @@ def main():
     torn = truth.count(None)
     truth = [k for k in truth if k]
     each = len({k[1:] for k in truth})
-    moments = [key(kill)[0] for kill in kills if kill]
+    moments = {key(kill)[0] for kill in kills if kill}
     faults = []
     if torn > len(kills):
         faults.append(f"{torn} broken lines of the agent, which was killed {len(kills)} times")
@@ -106,7 +110,8 @@ def main():
         rows = [k for k in rows if k]
         doubles = len(rows) - len(set(rows))
         missing, more = set(truth) - set(rows), set(rows) - set(truth)
-        excused = {k for k in missing | more if torn or any(abs(k[0] - m) < NEAR_NS for m in moments)}
+        near = at_and_behind(moments, {k[0] for k in truth} | {k[0] for k in rows})
+        excused = {k for k in missing | more if torn or k[0] in near}
         print(f"{path}: {len(rows)} samples of {len(truth)}, {doubles} twice, {len(missing)} missing, {len(more)} more, "
               f"{len(kills)} kills")
         if doubles:

@@ -13,19 +13,23 @@ teardown() {
     cat >"$T/script" <<'S'
 #!/bin/bash
 export SONDE_SOCKET_DIR=$T/run
-"$SONDE" agent --listen none --sensors cgroup --period 5s --sink "csv:path=$T/out.csv" >"$T/said" 2>&1 &
+"$SONDE" agent --listen none --jobs oar --sensors cgroup --period 5s --sink "csv:path=$T/out.csv" >"$T/said" 2>&1 &
 agent=$!
 for i in 1 2; do
-    su - jdoe -c "oarsub -l nodes=1,walltime=0:05:00 '$TOOLS/burn ${i}00; sleep 3'"
+    su - jdoe -c "oarsub -l nodes=1,walltime=0:05:00 '$TOOLS/burn ${i}00; while [ ! -e $T/go ]; do sleep 0.2; done'"
 done
-for _ in $(seq 300); do
+for _ in $(seq 1200); do
     "$SONDE" job >"$T/jobs" 2>/dev/null
     [ "$(grep -c '/oar/jdoe_[12]$' "$T/jobs")" = 2 ] && grep -q '^1 ' "$T/jobs" && break
     sleep 0.1
 done
-sleep 1
-"$SONDE" job --json >"$T/jobs.json"
-for _ in $(seq 300); do
+for _ in $(seq 1200); do
+    "$SONDE" job --json >"$T/jobs.json"
+    [ "$(grep -o '"cores_milli": 1000' "$T/jobs.json" | wc -l)" -ge 2 ] && [ "$(grep -o '"uid": 4711' "$T/jobs.json" | wc -l)" = 2 ] && break
+    sleep 0.1
+done
+touch "$T/go"
+for _ in $(seq 1200); do
     "$SONDE" job | grep -q /oar/jdoe || break
     sleep 0.1
 done
@@ -34,7 +38,7 @@ wait $agent
 S
     chmod +x "$T/script"
     export T
-    timeout 120 "$SOURCE/tests/tools/oar-in" "$T/oar" "$T/script" 3>&-
+    timeout 600 "$SOURCE/tests/tools/oar-in" "$T/oar" "$T/script" 3>&-
     cat "$T/jobs" "$T/said"
     grep -E '^1 +jdoe .* oar +/oar/jdoe_1$' "$T/jobs"
     grep -E '^2 +jdoe ' "$T/jobs"

@@ -39,7 +39,7 @@ free_port() {
 # Waits until a condition holds: so long that only what never comes is not waited for.
 wait_for() {
     local wait_for_end=$((SECONDS + 120)) wait_for_pause=0.02
-    until eval "$1" 2>"$T/.wait_for"; do
+    until eval "$1" >"$T/.wait_for" 2>&1; do
         if [ "$SECONDS" -ge "$wait_for_end" ]; then
             echo "never: $1"
             tail -n 30 "$T/.wait_for" "$T/said" "$T"/*.said "$T"/*.log 2>/dev/null || :

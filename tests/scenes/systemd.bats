@@ -31,9 +31,9 @@ prepare() {
     printf 'period = 1s\nsink = csv:path=/var/log/sonde/samples.csv\n' >"$T/agent.conf"
 }
 
-# For the scripts: until a condition holds, at most 20 s.
+# For the scripts: until a condition holds, at most a minute.
 wait_for() {
-    for ((i = 0; i < 100; i++)); do
+    for ((i = 0; i < 300; i++)); do
         eval "$1" 2>/dev/null && return
         sleep 0.2
     done
@@ -127,10 +127,13 @@ S
     boot <<'S'
 set -eu
 [ "$(grep -c ^WatchdogSec= /mnt/units/sonde-agent.service)" = 1 ]
-printf '[Service]\nWatchdogSec=2s\nRestartSec=0\n' >/mnt/units/sonde-agent.service.d/watchdog.conf
+printf '[Service]\nWatchdogSec=8s\nRestartSec=0\n' >/mnt/units/sonde-agent.service.d/watchdog.conf
 systemctl start sonde-agent
 pid=$(show MainPID)
-sleep 5 # it lives, and is left alone
+for sign in 1 2; do # it gives signs of life, and is left alone
+    heard=$(show WatchdogTimestampMonotonic)
+    wait_for '[ "$(show WatchdogTimestampMonotonic)" != "$heard" ]'
+done
 [ "$(show MainPID)/$(show NRestarts)" = "$pid/0" ]
 kill -STOP "$pid"
 wait_for '[ "$(show NRestarts)" = 1 ]'

@@ -4,7 +4,6 @@
 #include "probe/probe.h"
 
 #include <elf.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 
 #define HEAD_MAX 1024 /* holds the program headers and the loader's name of nearly all programs */
@@ -181,10 +180,10 @@ static bool is_loaded(const Elf64_Phdr *parts, size_t count, const Elf64_Phdr *n
     return false;
 }
 
-static bool is_go(void)
+static bool is_go(const struct probe_auxv *auxv)
 {
-    const Elf64_Phdr *parts = (const void *)getauxval(AT_PHDR);
-    size_t count = parts ? getauxval(AT_PHNUM) : 0;
+    const Elf64_Phdr *parts = auxv->parts;
+    size_t count = parts ? auxv->part_count : 0;
     const Elf64_Phdr *own = NULL; /* the headers tell where they stand themselves, before all others */
     for (size_t i = 0; i < count; i++) {
         if (parts[i].p_type == PT_PHDR)
@@ -207,10 +206,10 @@ void dark_tell_leaving(void)
 
 /* Programs in Go that libc is in, too, execute others by system calls of their own, which no wrapped exec sees. The bell
  * rings after the image was told of, so that this is no answer to it. */
-void dark_tell_self(void)
+void dark_tell_self(const struct probe_auxv *auxv)
 {
     struct dark_cost cost = { 0 };
-    if (!probe.bell || !is_go())
+    if (!probe.bell || !is_go(auxv))
         return;
     ring(probe.pid, probe_now_ns(), &cost);
     count_own(&cost);

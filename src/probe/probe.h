@@ -82,6 +82,19 @@ static inline bool probe_in_main_thread(void)
     return probe_thread() == probe.main_thread;
 }
 
+/* What the kernel told the program at its start. */
+struct probe_auxv {
+    bool is_secure;    /* or not told */
+    bool has_loader;   /* the kernel started another file, which loaded this one */
+    const char *name;  /* as it was executed; NULL: not told */
+    const void *parts; /* the program headers; NULL: not told */
+    size_t part_count;
+    uint64_t uid, ticks_per_s;
+};
+
+/* exe.c: the path of the program, empty when nobody tells. */
+struct bytes exe_read(char to[PATH_MAX], char *const *argv, const struct probe_auxv *auxv);
+
 /* end.c: at most one record per process; nothing in a child by vfork. */
 void end_emit(int status);
 
@@ -92,7 +105,7 @@ struct dark_cost {
 };
 struct dark_cost dark_tell(pid_t pid, uint64_t time_ns, const char *path, char *const *envp);
 /* This program carries the probe; but will it call past it? */
-void dark_tell_self(void);
+void dark_tell_self(const struct probe_auxv *auxv);
 /* It may soon be unable to tell what it executes. */
 void dark_tell_leaving(void);
 

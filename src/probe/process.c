@@ -4,8 +4,8 @@
 #include "wire/spool.h"
 
 #include <linux/seccomp.h> /* PR_GET_SECCOMP's answer */
+#include <link.h>
 #include <stdlib.h>
-#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
@@ -62,10 +62,26 @@ static struct bytes tags_join(const struct settings *settings, char *to)
     return (struct bytes){ to, first + 1 + second };
 }
 
-static struct bytes path_read(char *to)
+/* Behind the environment. Not with getauxval: to look a symbol up takes a microsecond. Where the loader has taken names out of
+ * the environment (set-uid), nothing is found here. */
+static struct probe_auxv auxv_read(char **envp)
 {
-    long size = sys4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", to, PATH_MAX);
-    return (struct bytes){ to, size > 0 ? (size_t)size : 0 };
+    struct probe_auxv auxv = { .is_secure = true, .ticks_per_s = 100 };
+    while (*envp)
+        envp++;
+    for (const ElfW(auxv_t) *at = (const void *)(envp + 1); at->a_type != AT_NULL; at++) {
+        switch (at->a_type) {
+        case AT_SECURE: auxv.is_secure = at->a_un.a_val; break;
+        case AT_BASE: auxv.has_loader = at->a_un.a_val; break;
+        case AT_EXECFN: auxv.name = (const char *)at->a_un.a_val; break;
+        case AT_PHDR: auxv.parts = (const void *)at->a_un.a_val; break;
+        case AT_PHNUM: auxv.part_count = at->a_un.a_val; break;
+        case AT_UID: auxv.uid = at->a_un.a_val; break;
+        case AT_CLKTCK: auxv.ticks_per_s = at->a_un.a_val; break;
+        default: break;
+        }
+    }
+    return auxv;
 }
 
 static struct bytes cwd_read(char *to)
@@ -82,16 +98,16 @@ static enum err image_pack(const struct image_record *record, struct room *room,
 }
 
 /* fd: of the spool, or -errno; closed. */
-static enum err image_emit(int argc, char **argv, const struct settings *settings, int fd)
+static enum err image_emit(int argc, char **argv, const struct probe_auxv *auxv, const struct settings *settings, int fd)
 {
     char texts[2 * PATH_MAX]; /* one behind the other: as a rule in one page of the stack */
-    struct bytes path = path_read(texts);
+    struct bytes path = exe_read(texts, argv, auxv);
     struct image_record record = {
         .pid = (uint64_t)probe.pid,
         .ppid = (uint64_t)sys0(SYS_getppid),
         .pgid = (uint64_t)sys1(SYS_getpgid, 0),
         .sid = (uint64_t)sys1(SYS_getsid, 0),
-        .uid = (uint64_t)sys0(SYS_getuid),
+        .uid = auxv->uid,
         .start_ticks = probe.start_ticks,
         .time_ns = probe_now_ns(),
         .path = path,
@@ -219,7 +235,7 @@ static void on_end(int status, void *nothing)
 #define LOADER_READ 832
 
 /* False: there is no spool for us. */
-static bool tell_image(int argc, char **argv, const struct settings *settings)
+static bool tell_image(int argc, char **argv, const struct probe_auxv *auxv, const struct settings *settings)
 {
     int fd = spool_append_open(probe.spool);
     if (is_elsewhere(settings->flags, fd)) {
@@ -228,22 +244,22 @@ static bool tell_image(int argc, char **argv, const struct settings *settings)
     }
     probe.pid = sys_getpid();
     probe.main_thread = probe_thread();
-    probe.ticks_per_s = getauxval(AT_CLKTCK) ? getauxval(AT_CLKTCK) : 100;
+    probe.ticks_per_s = auxv->ticks_per_s;
     emit_own((struct probe_own){ .rchar = LOADER_READ, .syscr = 1 });
     struct read_stat stat;
     if (!probe.bound && read_stat(&stat, AT_FDCWD, "/proc/self/stat")) /* else the kernel has told when it was made */
         probe.start_ticks = stat.field[STAT_START];
-    enum err err = image_emit(argc, argv, settings, fd);
+    enum err err = image_emit(argc, argv, auxv, settings, fd);
     return err == OK || err == FULL || err == NOMEM;
 }
 
 __attribute__((constructor)) static void process_start(int argc, char **argv, char **envp)
 {
-    int kept = errno;
     struct settings settings = settings_read(envp);
-    probe.on = !getauxval(AT_SECURE) && settings_apply(&settings) && tell_image(argc, argv, &settings);
+    struct probe_auxv auxv = auxv_read(envp);
+    probe.on = !auxv.is_secure && settings_apply(&settings) && tell_image(argc, argv, &auxv, &settings);
     if (probe.on) {
-        dark_tell_self();
+        dark_tell_self(&auxv);
         on_exit(on_end, NULL);
         __register_atfork(fork_prepare, NULL, fork_child, NULL);
         perf_start(settings.events, settings.socket);
@@ -251,5 +267,4 @@ __attribute__((constructor)) static void process_start(int argc, char **argv, ch
     } else {
         next_find_first(); /* no fork will come by us */
     }
-    errno = kept;
 }

@@ -53,3 +53,20 @@ pour() { # SETTINGS FROM TO HOST…
 read_topic() { # TOPIC FORMAT [options of kcat]
     timeout 60 kcat -q -b "${BROKERS//;/,}" -t "$1" -C -e -o beginning -f "$2" "${@:3}"
 }
+
+# All messages of a topic, each once, go to $T/messages; those of samples alone to $T/messages.json. What a sender that died had under
+# way comes twice: to the last byte, or it stays here twice and assert_named_once finds it.
+take_messages() { # TOPIC [options of kcat]
+    read_topic "$1" '%s\n' "${@:2}" | sort -u >"$T/messages"
+    grep -v '"event":' "$T/messages" >"$T/messages.json"
+}
+
+assert_named_once() {
+    [ -s "$T/messages" ]
+    [ -z "$(jq -r '"\(.host) \(.stream) \(.sequence) \(.place)"' "$T/messages" | sort | uniq -d)" ]
+}
+
+# Each beginning and end of a job that the agent was told of.
+assert_jobs_told() {
+    diff <(jq -r 'select(.event == "begin" or .event == "end") | "\(.job) \(.event)"' "$T/messages" | sort) <(sort "$T/jobs.told")
+}

@@ -69,23 +69,13 @@ teardown() {
     diff <(truth_counts) <(elasticsearch_counts)
 }
 
-# Messages, each name once: who reads them drops those that come again. Without those of jobs that others on this machine began or ended.
-rows_of_kafka() {
-    read_topic node '%s\n' "${OLD[@]}" | python3 -c 'import json, sys
-seen = set()
-for line in sys.stdin:
-    row = json.loads(line)
-    name = row["host"], row["stream"], row["sequence"], row["place"]
-    if name not in seen and "event" not in row:
-        print(line, end="")
-    seen.add(name)' >"$T/messages.json"
-}
-
-@test "Kafka and the collector are killed again and again" {
+@test "Kafka and the collector are killed again and again, while jobs come and go" {
     start_kafka
     SINKS+=(--sink "kafka:brokers=$BROKERS,topic=node,timeout=2s,$OLD_OPTIONS")
     start_collector
     start_agent
+    wait_for '[ -S "$T/agent.sock" ]'
+    start_jobs
     for ((turn = 0; turn < 4; turn++)); do
         doze 80 160
         kill_kafka
@@ -97,12 +87,16 @@ for line in sys.stdin:
         kill_collector
         start_collector
     done
+    stop_jobs
     wait_for caught_up
     stop_agent
     wait_for 'arrived "$T/rows.json"'
-    wait_for 'rows_of_kafka; [ "$(wc -l <"$T/messages.json")" -ge "$(wc -l <"$T/agent.json")" ]'
+    wait_for 'take_messages node "${OLD[@]}"; [ "$(wc -l <"$T/messages.json")" -ge "$(wc -l <"$T/agent.json")" ]'
     stop_collector
+    take_messages node "${OLD[@]}"
     assert_lossless "$T/rows.json" "$T/messages.json"
+    assert_named_once
+    assert_jobs_told
 }
 
 # start_taker NAME: a collector that takes from Kafka, with files of its own and the Elasticsearch that it shares with others.

@@ -98,7 +98,7 @@ unacknowledged() {
     start_collector
     start_line
     start_other
-    "$SONDE" agent -p "$PERIOD" --sensors "$SENSORS" --listen none --jobs none --socket "$T/agent.sock" --plain \
+    "$SONDE" agent -c "$T/agent.conf" -p "$PERIOD" --sensors "$SENSORS" --listen none --jobs none --socket "$T/agent.sock" --plain \
         --collector "tcp://127.0.0.1:$LINE_PORT" --collector "tcp://127.0.0.1:$OTHER_PORT" --spool "$T/spool" \
         --sink "json:path=$T/agent.json,append=yes" >>"$T/agent.said" 2>&1 3>&- &
     AGENT=$!

@@ -10,13 +10,16 @@ teardown() {
 
 lossless_setup() {
     scene_setup
-    AGENT="" COLLECTOR="" TOP="" HOLDER="" INSIDE=() PERIOD=10ms SENSORS=meminfo,loadavg,stat SINKS=(--sink "json:path=$T/rows.json,append=yes")
+    AGENT="" COLLECTOR="" TOP="" HOLDER="" JOBS="" INSIDE=() PERIOD=10ms SENSORS=meminfo,loadavg,stat SINKS=(--sink "json:path=$T/rows.json,append=yes")
     MOMENTS=$T/moments # a line for each time that the agent was killed
     PORT=$(free_port) TOP_PORT=$(free_port)
     : >"$MOMENTS"
+    # what others run on this machine is not ours to count: their programs' boards stand in /dev/shm for every agent
+    printf '[programs]\nenabled = no\n' >"$T/agent.conf"
 }
 
 lossless_teardown() {
+    [ -z "$JOBS" ] || kill -9 "$JOBS" 2>/dev/null || :
     [ -z "$AGENT" ] || kill -9 "$AGENT" 2>/dev/null || :
     [ -z "$COLLECTOR" ] || kill -9 "$COLLECTOR" 2>/dev/null || :
     [ -z "$TOP" ] || kill -9 "$TOP" 2>/dev/null || :
@@ -25,8 +28,8 @@ lossless_teardown() {
 }
 
 start_agent() {
-    "${INSIDE[@]}" "$SONDE" agent -p "$PERIOD" --sensors "$SENSORS" --listen none --jobs none --socket "$T/agent.sock" \
-        --plain --collector "tcp://127.0.0.1:$PORT" --spool "$T/spool" --sink "json:path=$T/agent.json,append=yes" \
+    "${INSIDE[@]}" "$SONDE" agent -c "$T/agent.conf" -p "$PERIOD" --sensors "$SENSORS" --listen none --jobs none \
+        --socket "$T/agent.sock" --plain --collector "tcp://127.0.0.1:$PORT" --spool "$T/spool" --sink "json:path=$T/agent.json,append=yes" \
         "$@" >>"$T/agent.said" 2>&1 3>&- &
     AGENT=$!
 }
@@ -105,6 +108,24 @@ stop_collector() {
     kill "$COLLECTOR"
     wait "$COLLECTOR"
     COLLECTOR=""
+}
+
+# Jobs begin and end on the agent's node, two at a time, until JOBS is killed; $T/jobs.told has a line for each that it took.
+start_jobs() {
+    export SONDE_SOCKET_DIR=$T
+    : >"$T/jobs.told"
+    for ((n = 0; ; n++)); do
+        ! "$SONDE" job begin "x$n" --user nobody --pid "$$" || echo "x$n begin" >>"$T/jobs.told"
+        sleep 0.05
+        ((n < 2)) || ! "$SONDE" job end "x$((n - 2))" || echo "x$((n - 2)) end" >>"$T/jobs.told"
+    done >"$T/jobs.said" 2>&1 3>&- &
+    JOBS=$!
+}
+
+stop_jobs() {
+    kill "$JOBS"
+    wait "$JOBS" 2>/dev/null || :
+    JOBS=""
 }
 
 # Between $1 and $2 hundredths of a second.

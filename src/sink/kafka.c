@@ -17,7 +17,7 @@
 #define MESSAGE_BYTES_MAX (20u << 20)
 
 struct kafka_state {
-    const char *topic, *format, *names, *idempotent;
+    const char *topic, *format, *names, *idempotent, *exactly_once;
     uint64_t queue_bytes, timeout_ns, states_ns;
     struct kafka_producer producer;
     struct kafka_box box;
@@ -42,6 +42,8 @@ static const struct setting kafka_settings[] = {
     { "compression", SETTING_TEXT, "lz4", offsetof(struct kafka_state, producer.compression), "none, gzip, snappy, lz4, zstd" },
     { "idempotent", SETTING_TEXT, "auto", offsetof(struct kafka_state, idempotent),
       "yes: only to brokers that drop doubles themselves; no; auto: where they can" },
+    { "exactly_once", SETTING_TEXT, "auto", offsetof(struct kafka_state, exactly_once),
+      "in transactions, of which readers see all or nothing, also after a crash: yes, no, auto: where the brokers can" },
     { "headers", SETTING_FLAG, "yes", offsetof(struct kafka_state, producer.headers),
       "host, stream, sequence and place as headers too" },
     { "queue", SETTING_BYTES, "64MiB", offsetof(struct kafka_state, queue_bytes), "how much may wait for the brokers" },
@@ -61,6 +63,29 @@ static enum err wrong(struct kafka_state *s, const char *key, const char *value,
     return USAGE;
 }
 
+static enum err read_wish(struct kafka_state *s, const char *key, const char *value, enum kafka_wish *wish)
+{
+    *wish = value[0] == 'y' ? KAFKA_ALWAYS : value[0] == 'n' ? KAFKA_NEVER : KAFKA_WHERE_IT_CAN;
+    return strcmp(value, "auto") == 0 || strcmp(value, "yes") == 0 || strcmp(value, "no") == 0
+        ? OK : wrong(s, key, value, "yes, no or auto");
+}
+
+static enum err read_wishes(struct kafka_state *s)
+{
+    struct kafka_producer *p = &s->producer;
+    enum err err = read_wish(s, "idempotent", s->idempotent, &p->idempotence);
+    if (!err)
+        err = read_wish(s, "exactly_once", s->exactly_once, &p->exactly_once);
+    if (err || p->idempotence != KAFKA_NEVER)
+        return err;
+    if (p->exactly_once == KAFKA_ALWAYS) {
+        snprintf(p->why, sizeof p->why, "exactly_once=yes needs idempotence: leave out idempotent=no");
+        return USAGE;
+    }
+    p->exactly_once = KAFKA_NEVER;
+    return OK;
+}
+
 static enum err read_settings(struct kafka_state *s, enum kafka_format *format, bool *ldms)
 {
     static const char *const formats[] = { [KAFKA_JSON] = "json", [KAFKA_MSGPACK] = "msgpack", [KAFKA_WIRE] = "wire" };
@@ -71,13 +96,7 @@ static enum err read_settings(struct kafka_state *s, enum kafka_format *format, 
     *ldms = strcmp(s->names, "ldms") == 0;
     if (!*ldms && strcmp(s->names, "sonde") != 0)
         return wrong(s, "names", s->names, "sonde or ldms");
-    s->producer.idempotence = KAFKA_WHERE_IT_CAN;
-    if (strcmp(s->idempotent, "auto") == 0)
-        return OK;
-    if (strcmp(s->idempotent, "yes") != 0 && strcmp(s->idempotent, "no") != 0)
-        return wrong(s, "idempotent", s->idempotent, "yes, no or auto");
-    s->producer.idempotence = s->idempotent[0] == 'y' ? KAFKA_ALWAYS : KAFKA_NEVER;
-    return OK;
+    return read_wishes(s);
 }
 
 static enum err kafka_open(void *state)
@@ -90,11 +109,14 @@ static enum err kafka_open(void *state)
         return err;
     s->topics.pattern = s->topic ? s->topic : format == KAFKA_WIRE ? KAFKA_TOPIC_WIRE : "sonde.%{set}";
     kafka_box_init(&s->box, s->queue_bytes);
-    err = format == KAFKA_WIRE ? kafka_records_new(&s->records, s->states_ns) : OK;
+    err = kafka_topics_find(&s->topics, "marks", &s->producer.marks_topic);
+    if (!err)
+        err = format == KAFKA_WIRE ? kafka_records_new(&s->records, s->states_ns) : OK;
     if (!err)
         err = kafka_producer_open(&s->producer, &s->box);
     if (err) {
         kafka_records_free(&s->records);
+        kafka_topics_clear(&s->topics);
         return err;
     }
     kafka_rows_init(&s->rows, format, ldms);
@@ -104,6 +126,14 @@ static enum err kafka_open(void *state)
     if (gethostname(s->host, sizeof s->host - 1))
         s->host[0] = '\0';
     return OK;
+}
+
+static void kafka_source(void *state, const struct sink_source *source)
+{
+    struct kafka_producer *p = &((struct kafka_state *)state)->producer;
+    snprintf(p->name, sizeof p->name, "%s", source->name);
+    p->opening = source->opening;
+    p->opened_at = source->opened_at;
 }
 
 static struct kafka_mark mark_of(const struct kafka_state *s, const struct batch *batch)
@@ -118,7 +148,8 @@ static enum err add_row(struct kafka_state *s, const struct batch *batch, const 
 {
     const char *topic;
     struct kafka_name name = { .host = bytes_of(mark->host), .key = bytes_of(kafka_rows_key(batch, mark, place)),
-                               .stream = mark->stream, .sequence = mark->sequence, .place = place };
+                               .stream = mark->stream, .sequence = mark->sequence, .place = place,
+                               .position = batch->position };
     enum err err = kafka_topics_find(&s->topics, kafka_rows_set(batch, place), &topic);
     buf_reset(&s->body);
     kafka_rows_add(&s->rows, batch, mark, place, &s->body);
@@ -131,7 +162,7 @@ static enum err add_record(struct kafka_state *s, const struct batch *batch, con
 {
     const char *topic;
     struct kafka_name name = { .host = bytes_of(mark->host), .key = bytes_of(mark->host), .stream = mark->stream,
-                               .sequence = mark->sequence };
+                               .sequence = mark->sequence, .position = batch->position };
     enum err err = kafka_topics_find(&s->topics, "wire", &topic);
     buf_reset(&s->body);
     if (!err)
@@ -221,6 +252,7 @@ static const struct sink sink_kafka = {
     .close = kafka_close,
     .message = kafka_message,
     .refused = kafka_refused,
+    .source = kafka_source,
     .may_block = true,
 };
 

@@ -5,12 +5,14 @@
 
 #include "base/buf.h"
 
-enum kafka_piece_state { KAFKA_WAITS, KAFKA_FLIES, KAFKA_DONE };
+/* KAFKA_ARRIVED: in a transaction that is not committed yet. */
+enum kafka_piece_state { KAFKA_WAITS, KAFKA_FLIES, KAFKA_ARRIVED, KAFKA_DONE };
 
 /* Who it is, for the headers. */
 struct kafka_name {
     struct bytes host, key;
     uint64_t stream, sequence, place;
+    uint64_t position; /* of its batch, in the journal; 0: none */
 };
 
 struct kafka_piece {

@@ -3,6 +3,7 @@
 #include "sink/kafka_producer.h"
 
 #include "base/clock.h"
+#include "sink/kafka_transaction.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,19 +24,22 @@ static void on_log(const rd_kafka_t *kafka, int level, const char *facility, con
 
 static enum err make_conf(struct kafka_producer *p, rd_kafka_conf_t **conf)
 {
-    bool idempotent = p->idempotence != KAFKA_NEVER && !p->is_plain;
+    bool exact = kafka_transaction_is_used(p);
+    bool idempotent = exact || (p->idempotence != KAFKA_NEVER && !p->is_plain);
     /* without idempotence only one request at a time keeps the order when it must be sent again */
     const char *const defaults[] = {
         "client.id", "sonde", "acks", "all", "enable.idempotence", idempotent ? "true" : "false",
-        "max.in.flight.requests.per.connection", idempotent ? "5" : "1", "message.timeout.ms", "0",
+        "max.in.flight.requests.per.connection", idempotent ? "5" : "1",
         "compression.type", p->compression, "linger.ms", "20", "partitioner", "murmur2_random",
         "message.max.bytes", "20971520", "reconnect.backoff.max.ms", "2000", "socket.keepalive.enable", "true",
-        "queue.buffering.max.messages", "1000000", "topic.metadata.refresh.fast.interval.ms", "100", NULL,
+        "queue.buffering.max.messages", "1000000", "topic.metadata.refresh.fast.interval.ms", "100",
+        exact ? "transactional.id" : "message.timeout.ms", exact ? p->name : "0", /* in a transaction it is as long as that */
+        exact ? "transaction.timeout.ms" : NULL, TRANSACTION_MS, NULL,
     };
     return kafka_conf_new(conf, &p->conf, defaults, p->why, sizeof p->why);
 }
 
-static enum err make(struct kafka_producer *p)
+enum err kafka_producer_make(struct kafka_producer *p)
 {
     rd_kafka_conf_t *conf;
     char reason[256];
@@ -58,12 +62,18 @@ static enum err make(struct kafka_producer *p)
 
 enum err kafka_producer_open(struct kafka_producer *p, struct kafka_box *box)
 {
+    rd_kafka_conf_t *conf;
     p->box = box;
-    return make(p);
+    if (p->exactly_once == KAFKA_NEVER)
+        return kafka_producer_make(p);
+    enum err err = make_conf(p, &conf); /* it is made when its name is known; what makes no sense is told at once */
+    if (!err)
+        rd_kafka_conf_destroy(conf);
+    return err;
 }
 
 /* All that it has comes back, and it ends. */
-static void end(struct kafka_producer *p)
+void kafka_producer_end(struct kafka_producer *p)
 {
     uint64_t until_ns = clock_monotonic_ns() + END_NS;
     if (!p->kafka)
@@ -73,17 +83,15 @@ static void end(struct kafka_producer *p)
         rd_kafka_poll(p->kafka, TURN_MS);
     rd_kafka_destroy(p->kafka); /* none of our bytes are used behind it */
     p->kafka = NULL;
-    for (struct kafka_piece *piece = p->box->head; piece && p->flying; piece = piece->next)
-        if (piece->state == KAFKA_FLIES) {
+    for (struct kafka_piece *piece = p->box->head; piece; piece = piece->next)
+        if (piece->state == KAFKA_FLIES || piece->state == KAFKA_ARRIVED)
             kafka_box_set(p->box, piece, KAFKA_WAITS);
-            p->flying--;
-        }
     p->flying = 0;
 }
 
 void kafka_producer_close(struct kafka_producer *p)
 {
-    end(p);
+    kafka_producer_end(p);
 }
 
 static void on_error(rd_kafka_t *kafka, int err, const char *reason, void *opaque)
@@ -95,7 +103,8 @@ static void on_error(rd_kafka_t *kafka, int err, const char *reason, void *opaqu
         fatal = rd_kafka_fatal_error(kafka, text, sizeof text);
         p->is_fatal = true;
         reason = text;
-        if (fatal == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE && p->idempotence == KAFKA_WHERE_IT_CAN)
+        bool is_too_old = fatal == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE && !kafka_transaction_is_used(p);
+        if (is_too_old && p->idempotence == KAFKA_WHERE_IT_CAN)
             p->is_plain = true;
     }
     if (err != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || !*p->why) /* that says less than what came before */
@@ -132,7 +141,7 @@ static void on_report(rd_kafka_t *kafka, const rd_kafka_message_t *message, void
         note_failure(p, piece, message->err);
         return;
     }
-    kafka_box_set(p->box, piece, KAFKA_DONE);
+    kafka_box_set(p->box, piece, kafka_transaction_is_used(p) ? KAFKA_ARRIVED : KAFKA_DONE);
     p->delivered++;
     p->wait_ns = 0;
 }
@@ -163,6 +172,18 @@ static rd_kafka_resp_err_t produce(const struct kafka_producer *p, struct kafka_
     return err;
 }
 
+static void note_sent(struct kafka_producer *p, struct kafka_piece *piece, rd_kafka_resp_err_t err)
+{
+    if (err == RD_KAFKA_RESP_ERR__FATAL)
+        p->is_fatal = true;
+    if (err) {
+        note_failure(p, piece, err);
+        return;
+    }
+    kafka_box_set(p->box, piece, KAFKA_FLIES);
+    p->flying++;
+}
+
 /* All that waits, from the oldest on; stops where librdkafka's queue is full. */
 static void hand_over(struct kafka_producer *p)
 {
@@ -172,15 +193,13 @@ static void hand_over(struct kafka_producer *p)
         rd_kafka_resp_err_t err = produce(p, piece);
         if (err == RD_KAFKA_RESP_ERR__QUEUE_FULL)
             return;
-        if (err == RD_KAFKA_RESP_ERR__FATAL)
-            p->is_fatal = true;
-        if (err) {
-            note_failure(p, piece, err);
-            continue;
-        }
-        kafka_box_set(p->box, piece, KAFKA_FLIES);
-        p->flying++;
+        note_sent(p, piece, err);
     }
+}
+
+void kafka_producer_send(struct kafka_producer *p, struct kafka_piece *piece)
+{
+    note_sent(p, piece, produce(p, piece));
 }
 
 /* After failures nothing goes until all has come back, so that the order stays, and not before its time. */
@@ -188,10 +207,12 @@ static void recover(struct kafka_producer *p)
 {
     uint64_t now_ns = clock_monotonic_ns();
     if (p->is_fatal) {
-        end(p);
+        kafka_producer_end(p);
         p->has_failed = true;
         p->is_fatal = false;
     }
+    if (!p->kafka && !p->has_failed)
+        p->has_failed = kafka_producer_make(p) != OK;
     if (!p->has_failed || p->flying)
         return;
     if (!p->next_try_ns) {
@@ -204,12 +225,14 @@ static void recover(struct kafka_producer *p)
     if (now_ns < p->next_try_ns)
         return;
     p->next_try_ns = 0;
-    p->has_failed = !p->kafka && make(p);
+    p->has_failed = !p->kafka && kafka_producer_make(p);
     kafka_box_rewind(p->box);
 }
 
 void kafka_producer_turn(struct kafka_producer *p, int timeout_ms)
 {
+    if (kafka_transaction_is_used(p))
+        return; /* all goes at once, with its mark */
     recover(p);
     if (p->kafka && !p->has_failed)
         hand_over(p);
@@ -222,6 +245,11 @@ void kafka_producer_turn(struct kafka_producer *p, int timeout_ms)
 
 enum err kafka_producer_flush(struct kafka_producer *p, uint64_t deadline_ns)
 {
+    if (kafka_transaction_is_used(p)) {
+        enum err err = kafka_transaction_flush(p, deadline_ns);
+        if (kafka_transaction_is_used(p))
+            return err;
+    }
     for (;;) {
         uint64_t now_ns = clock_monotonic_ns(), left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
         kafka_producer_turn(p, left_ns < TURN_MS * NS_PER_MS ? (int)(left_ns / NS_PER_MS) : TURN_MS);

@@ -194,6 +194,18 @@ static enum err go_to_place(struct outlet *outlet)
     return err;
 }
 
+/* So that it can keep what it has of the journal where its data is. */
+static void tell_source(const struct outlet *outlet)
+{
+    char name[128];
+    const struct journal_opening *opening = journal_opening(outlet->settings.journal);
+    if (!outlet->choice.sink->source || !opening->id)
+        return;
+    snprintf(name, sizeof name, "sonde-%016llx-%s", (unsigned long long)opening->id, outlet->now.name);
+    struct sink_source source = { name, opening->number, opening->newest };
+    outlet->choice.sink->source(outlet->state, &source);
+}
+
 static enum step open_sink(struct outlet *outlet)
 {
     struct buf why;
@@ -205,8 +217,10 @@ static enum step open_sink(struct outlet *outlet)
     outlet->settings.state = NULL;
     if (!outlet->state)
         err = sink_choice_open(&outlet->choice, &outlet->state, &why);
-    if (!err)
+    if (!err) {
+        tell_source(outlet);
         err = go_to_place(outlet);
+    }
     if (err) {
         char text[256];
         snprintf(text, sizeof text, "%s", why.size ? buf_text(&why) : sink_choice_message(&outlet->choice, outlet->state, err));

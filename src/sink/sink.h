@@ -8,6 +8,13 @@
 
 #include <stdbool.h>
 
+/* Where batches come from that have a position. */
+struct sink_source {
+    const char *name;   /* of this reader of this journal: unique for ever, and the same after a restart; borrowed */
+    uint64_t opening;   /* random, of this time that the journal was opened */
+    uint64_t opened_at; /* a batch beyond this position is none that came before that */
+};
+
 /* One constant per sink, in a file of its name. The caller allocates state_size zeroed bytes, applies the settings, then
  * calls open, write as often as it likes, flush, and close; it frees the state. */
 struct sink {
@@ -46,6 +53,9 @@ struct sink {
      * OK may lie behind what was written: of a sink that gathers blocks, as writing each row of a compressed file alone would
      * make it large. Whoever has a journal keeps what is beyond it; close makes the rest durable. 0: nothing yet. */
     uint64_t (*durable)(const void *state);
+
+    /* May be NULL. Told once, after open, by whoever reads from a journal. */
+    void (*source)(void *state, const struct sink_source *source);
 
     bool may_block; /* it talks to others and may wait for them, or gathers much: it gets a thread that reads a journal */
 };

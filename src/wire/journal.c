@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "wire/journal_blob.h"
 #include "wire/journal_segment.h"
 
 #include <dirent.h>
@@ -15,10 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#define ID_FILE "id"
 #define LOCK_TRIES 20
 #define LOCK_PAUSE_NS 50000000
 
@@ -111,6 +114,35 @@ static enum err load_cursors(struct journal *journal)
     return err;
 }
 
+static uint64_t random_number(void)
+{
+    uint64_t number;
+    return getrandom(&number, sizeof number, 0) == (ssize_t)sizeof number ? number : 0;
+}
+
+/* Without one it works as well, but for those who would remember it elsewhere. */
+static uint64_t load_id(const struct journal *journal)
+{
+    struct buf blob;
+    struct bytes content;
+    uint64_t id = 0;
+    if (!journal_blob_load(&blob, journal->folder, ID_FILE, &content)) {
+        bool is_good = journal_blob_take_u64(&content, &id) && id;
+        buf_clear(&blob);
+        if (is_good)
+            return id;
+    }
+    id = random_number();
+    journal_blob_begin(&blob);
+    journal_blob_u64(&blob, id);
+    return journal_blob_save(&blob, journal->folder, ID_FILE) ? 0 : id;
+}
+
+const struct journal_opening *journal_opening(const struct journal *journal)
+{
+    return &journal->opening;
+}
+
 static enum err load(struct journal *journal)
 {
     enum err err = journal_streams_load(&journal->streams, journal->folder);
@@ -122,8 +154,10 @@ static enum err load(struct journal *journal)
         err = journal_segments_learn(journal);
     if (!err)
         err = journal_segment_resume(journal);
-    if (!err)
-        err = load_cursors(journal);
+    if (err)
+        return err;
+    journal->opening = (struct journal_opening){ load_id(journal), random_number(), journal_newest(journal) };
+    err = load_cursors(journal);
     if (!err)
         journal_tend_resume(journal);
     if (!err && journal->settings.after_sync)

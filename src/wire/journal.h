@@ -6,6 +6,7 @@
  * Files: DIR/<position of the first byte, 16 hex digits>.journal, each one segment: entries, one after another, each with its
  * size and check. The first entry of a stream in a segment is its state, so that a segment can be read without those before
  * it. DIR/<name>.cursor: where a reader is. DIR/streams: the last sequence of each stream that has left the segments.
+ * DIR/id: a random number that names the journal.
  * DIR/lock keeps a second process out. */
 #ifndef SONDE_WIRE_JOURNAL_H
 #define SONDE_WIRE_JOURNAL_H
@@ -46,6 +47,15 @@ struct journal;
  * gets a sentence. */
 enum err journal_open(struct journal **journal, const char *dir, const struct journal_settings *settings, struct buf *why);
 void journal_close(struct journal **journal); /* syncs first; all readers must be closed */
+
+/* For whoever remembers elsewhere what he has of it. */
+struct journal_opening {
+    uint64_t id;     /* names the journal: made with the folder, and never another; 0: it has none, since the disk is full */
+    uint64_t number; /* random, of this time that it was opened */
+    uint64_t newest; /* position of the newest entry that was there then. One of a higher position is new, though before the
+                      * machine went down another one may have stood there. */
+};
+const struct journal_opening *journal_opening(const struct journal *journal);
 
 /* The last sequence of a stream that was appended, ever; 0: none. What is not beyond it is there already. */
 uint64_t journal_last(const struct journal *journal, const char *host, uint64_t stream);

@@ -30,6 +30,7 @@ struct journal_segment {
 struct journal {
     int folder, lock_fd;
     struct journal_settings settings; /* but for the bounds: */
+    struct journal_opening opening;
     _Atomic uint64_t bytes_max, age_max_ns;
 
     /* only by the thread that writes */

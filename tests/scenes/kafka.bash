@@ -45,6 +45,22 @@ kill_kafka() {
     kill -9 "$(cat "$T/kafka/pid")"
 }
 
+# A broker with transactions, which no real one here has: tests/tools/kafka_broker.py. May be called again after kill_broker.
+start_broker() {
+    if [ ! -x "$TOOLS/kafka_mock" ] || ! command -v kcat >/dev/null; then skip "no librdkafka or no kcat"; fi
+    rm -f "$T/broker/ready"
+    python3 "$SOURCE/tests/tools/kafka_broker.py" "$T/broker" "$REAL" "${SLOW_MS:-0}" >>"$T/broker.said" 2>&1 3>&- &
+    OWN_KAFKA=$!
+    wait_for '[ -e "$T/broker/ready" ]'
+    BROKERS=127.0.0.1:$REAL
+}
+
+kill_broker() {
+    kill -9 "$OWN_KAFKA"
+    wait "$OWN_KAFKA" 2>/dev/null || :
+    OWN_KAFKA=""
+}
+
 pour() { # SETTINGS FROM TO HOST…
     "$BUILD/tests/sink_pour" "kafka:brokers=$BROKERS$1" "${@:2}" >"$T/poured" 2>&1 3>&-
 }
@@ -58,6 +74,12 @@ read_topic() { # TOPIC FORMAT [options of kcat]
 # way comes twice: to the last byte, or it stays here twice and assert_named_once finds it.
 take_messages() { # TOPIC [options of kcat]
     read_topic "$1" '%s\n' "${@:2}" | sort -u >"$T/messages"
+    grep -v '"event":' "$T/messages" >"$T/messages.json"
+}
+
+# The same, but all that readers of what is committed are given, without leaving anything out.
+take_committed() { # TOPIC
+    read_topic "$1" '%s\n' -X isolation.level=read_committed | sort >"$T/messages"
     grep -v '"event":' "$T/messages" >"$T/messages.json"
 }
 

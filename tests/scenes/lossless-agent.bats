@@ -9,10 +9,11 @@ load kafka
 
 setup() {
     lossless_setup
-    SERVER_PORT=$(free_port) REAL=$(free_port)
+    SERVER_PORT=$(free_port) REAL=$(free_port) OWN_KAFKA=""
 }
 
 teardown() {
+    [ -z "$OWN_KAFKA" ] || kill -9 "$OWN_KAFKA" 2>/dev/null || :
     servers_teardown
     "$SOURCE/tests/tools/kafka-down" "$T/kafka"
     lossless_teardown
@@ -64,6 +65,46 @@ has_last() { # FILE
     wait_for caught_up
     stop_agent
     wait_for 'take_messages node "${OLD[@]}"; has_last "$T/messages.json"'
+    assert_lossless "$T/messages.json"
+    assert_named_once
+}
+
+@test "to Kafka with transactions: agent and broker are killed, readers get every message once, and drop none" {
+    SLOW_MS=40
+    start_broker
+    sink="kafka:brokers=$BROKERS,timeout=2s,exactly_once=yes,topic=node"
+    start_direct "$sink"
+    start_jobs
+    kill_often "$sink" 6
+    for ((round = 0; round < 3; round++)); do
+        kill_broker
+        kill_often "$sink" 1
+        start_broker
+        kill_often "$sink" 2
+    done
+    stop_jobs
+    wait_for caught_up
+    stop_agent
+    wait_for 'take_committed node; has_last "$T/messages.json"'
+    echo "$(read_topic node '%s\n' -X isolation.level=read_uncommitted | wc -l) were sent for $(wc -l <"$T/messages")"
+    assert_lossless "$T/messages.json"
+    assert_named_once
+}
+
+@test "to Kafka with transactions: the machine went down, and the mark lies beyond what the disk has kept" {
+    start_broker
+    sink="kafka:brokers=$BROKERS,exactly_once=yes,topic=node"
+    start_direct "$sink"
+    wait_for '[ "$(readings "$T/agent.json")" -ge 400 ]'
+    stop_agent
+    wait_for 'take_committed node; has_last "$T/messages.json"'
+    before=$(readings "$T/agent.json")
+    newest=$(find "$T/spool" -name '*.journal' | sort | tail -n 1)
+    truncate -s $(($(stat -c %s "$newest") / 2)) "$newest"
+    start_direct "$sink"
+    wait_for '[ "$(readings "$T/agent.json")" -gt $((before + 20)) ]'
+    stop_agent
+    wait_for 'take_committed node; has_last "$T/messages.json"'
     assert_lossless "$T/messages.json"
     assert_named_once
 }

@@ -9,11 +9,11 @@ load kafka
 
 setup() {
     lossless_setup
-    SERVER_PORT=$(free_port) REAL=$(free_port) OTHER="" POUR="" MOCK=""
+    SERVER_PORT=$(free_port) REAL=$(free_port) OTHER="" POUR="" MOCK="" OWN_KAFKA=""
 }
 
 teardown() {
-    for pid in "$OTHER" "$POUR" "$MOCK"; do
+    for pid in "$OTHER" "$POUR" "$MOCK" "$OWN_KAFKA"; do
         [ -z "$pid" ] || kill -9 "$pid" 2>/dev/null || :
     done
     servers_teardown
@@ -94,6 +94,40 @@ teardown() {
     wait_for 'take_messages node "${OLD[@]}"; [ "$(wc -l <"$T/messages.json")" -ge "$(wc -l <"$T/agent.json")" ]'
     stop_collector
     take_messages node "${OLD[@]}"
+    assert_lossless "$T/rows.json" "$T/messages.json"
+    assert_named_once
+    assert_jobs_told
+}
+
+@test "Kafka with transactions and the collector are killed again and again: readers get every message once, and drop none" {
+    SLOW_MS=40
+    start_broker
+    SINKS+=(--sink "kafka:brokers=$BROKERS,topic=node,timeout=2s,exactly_once=yes")
+    start_collector
+    start_agent
+    wait_for '[ -S "$T/agent.sock" ]'
+    start_jobs
+    for ((turn = 0; turn < 6; turn++)); do
+        doze 60 140
+        kill_broker
+        doze 10 60
+        kill_collector
+        start_collector
+        start_broker
+        for ((i = 0; i < 3; i++)); do
+            doze 40 90
+            kill_collector
+            start_collector
+        done
+    done
+    stop_jobs
+    wait_for caught_up
+    stop_agent
+    wait_for 'arrived "$T/rows.json"'
+    wait_for 'take_committed node; [ "$(wc -l <"$T/messages.json")" -ge "$(wc -l <"$T/agent.json")" ]'
+    stop_collector
+    take_committed node
+    echo "$(read_topic node '%s\n' -X isolation.level=read_uncommitted | wc -l) were sent for $(wc -l <"$T/messages")"
     assert_lossless "$T/rows.json" "$T/messages.json"
     assert_named_once
     assert_jobs_told

@@ -16,6 +16,8 @@ static struct {
     _Atomic enum err fails_with, open_fails_with;
     _Atomic uint64_t last, resume, gaps;
     atomic_bool remembers;
+    char source[128];
+    uint64_t opening, opened_at;
 } told;
 
 static enum err told_open(void *state)
@@ -64,12 +66,20 @@ static enum err told_resume(void *state, uint64_t *position)
     return OK;
 }
 
+static void told_source(void *state, const struct sink_source *source)
+{
+    (void)state;
+    snprintf(told.source, sizeof told.source, "%s", source->name);
+    told.opening = source->opening;
+    told.opened_at = source->opened_at;
+}
+
 static const struct sink sink_plain = {
     .name = "plain", .state_size = 1, .open = told_open, .write = told_write, .flush = told_flush, .close = told_close,
 };
 static const struct sink sink_remembers = {
     .name = "remembers", .state_size = 1, .open = told_open, .write = told_write, .flush = told_flush, .close = told_close,
-    .resume = told_resume,
+    .resume = told_resume, .source = told_source,
 };
 
 static const struct metric metrics[] = { { "n", "1", COUNTER, U64, "" } };
@@ -333,7 +343,10 @@ static void one_that_remembers_begins_where_it_says(void **state)
     open_outlet(f, &sink_remembers);
     put(f);
     wait_for_written(1);
-    uint64_t first = told.resume;
+    uint64_t first = told.resume, opening = told.opening;
+    char name[sizeof told.source];
+    snprintf(name, sizeof name, "%s", told.source);
+    assert_true(told.opened_at < first);
     put(f);
     put(f);
     wait_for_written(3);
@@ -342,6 +355,11 @@ static void one_that_remembers_begins_where_it_says(void **state)
     open_outlet(f, &sink_remembers);
     wait_for_written(5);
     assert_int_equal(told.last, 3);
+    /* it knows whose batches it gets: of the same reader, of a journal that was opened another time */
+    assert_non_null(strstr(name, "sink-remembers-"));
+    assert_string_equal(told.source, name);
+    assert_int_not_equal(told.opening, opening);
+    assert_true(told.opened_at > first);
 }
 
 static void nobody_reads_any_more(void **state)

@@ -1,0 +1,64 @@
+/* What a journal says of itself, so that who remembers a position elsewhere knows whether it is one of this journal, and of
+ * what was in it. */
+#include "wire/journal.h"
+
+#include "tools/journal_fixture.h"
+
+static void it_has_a_name_and_knows_what_was_there(void **state)
+{
+    (void)state;
+    open_journal();
+    struct journal_opening first = *journal_opening(journal);
+    append_many("node1", 7, 3);
+    struct journal_reader *reader = open_reader("sink");
+    struct journal_entry entry;
+    uint64_t last = 0;
+    while (!journal_next(reader, &entry)) {
+        assert_true(entry.position > first.newest);
+        last = entry.position;
+    }
+    assert_int_equal(journal_opening(journal)->newest, first.newest);
+    journal_read_close(&reader);
+    reopen_journal();
+    assert_true(first.id != 0);
+    assert_int_equal(journal_opening(journal)->id, first.id);
+    assert_int_not_equal(journal_opening(journal)->number, first.number);
+    assert_int_equal(journal_opening(journal)->newest, last);
+}
+
+static void remove_segments(void)
+{
+    DIR *folder = opendir(dir);
+    struct dirent *entry;
+    assert_non_null(folder);
+    while ((entry = readdir(folder)))
+        if (strstr(entry->d_name, ".journal"))
+            assert_int_equal(unlinkat(dirfd(folder), entry->d_name, 0), 0);
+    closedir(folder);
+}
+
+/* The files are gone, the name is not: nothing stands again where something stood. */
+static void without_its_files_it_goes_on_beyond(void **state)
+{
+    (void)state;
+    open_journal();
+    append_many("node1", 7, 3);
+    uint64_t id = journal_opening(journal)->id;
+    reopen_journal();
+    uint64_t newest = journal_opening(journal)->newest;
+    journal_close(&journal);
+    remove_segments();
+    open_journal();
+    assert_int_equal(journal_opening(journal)->id, id);
+    assert_true(journal_opening(journal)->newest > newest);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, journal_setup, journal_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(it_has_a_name_and_knows_what_was_there),
+        TEST(without_its_files_it_goes_on_beyond),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -95,7 +95,8 @@ static const struct option options[] = {
     { .letter = 'f', .name = "format", .argument = "FORMAT", .type = OPTION_CHOICE, AT(format), .initial = "md",
       .choices = METRIC_FORMATS, .help = "How to print: for people, or as tau_metric_client's JSON, YAML or text" },
     { .letter = 'a', .name = "all", .type = OPTION_FLAG, AT(all),
-      .help = "Print all that is known: type, unit, description, and of gauges the sum, least, greatest and mean over programs" },
+      .help = "Print all that is known: type, unit, description; of gauges the sum, least, greatest and mean over programs; of "
+              "histograms count, mean, estimated quantiles and buckets" },
     { .name = "positive", .type = OPTION_FLAG, AT(positive), .help = "Only values that are greater than 0" },
     { .name = "lenient", .type = OPTION_FLAG, AT(lenient), .help = "Say nothing of names that are not there" },
     METRIC_SOURCE_OPTIONS(struct settings),
@@ -123,7 +124,8 @@ const struct command command_get = {
         "Prints the counters and gauges that programs on this node tell through libsonde or tau's client library: the value "
         "of each and when it was told. NAME is a metric with its labels, what stands before the labels, or a pattern with * "
         "and ?; without one all are printed. Quotes around the values of labels, which shells take away, may be left out.\n\n"
-        "Counters are summed over programs, also those that have ended; a gauge is the sum over those that are alive. Users "
+        "Counters are summed over programs, also those that have ended; a gauge is the sum over those that are alive; "
+        "the value of a histogram is the sum of what was observed, beside which count, mean and quantiles are shown. Users "
         "see the sums over the node and their own jobs, root sees all.",
     .options = options,
     .settings_size = sizeof(struct settings),

@@ -162,7 +162,7 @@ enum err program_cell_init(struct program_table *table, struct program_cell *cel
     cell->scope = scope;
     cell->shared.cell = cell;
     if (metric->kind == PROGRAM_HISTOGRAM) {
-        cell->buckets = calloc(metric->bound_count + 1, sizeof *cell->buckets);
+        cell->buckets = calloc(2 * (metric->bound_count + 1), sizeof *cell->buckets);
         return cell->buckets ? OK : NOMEM;
     }
     if (metric->kind == PROGRAM_COUNTER)

@@ -46,6 +46,9 @@ static void free_metric(struct program_metric *metric)
     free(metric->node.buckets);
     free(metric->parts[0]);
     free(metric->parts[1]);
+    for (size_t i = 0; metric->bucket_names && i <= metric->bound_count; i++)
+        free(metric->bucket_names[i]);
+    free(metric->bucket_names);
     free(metric);
 }
 

@@ -49,7 +49,8 @@ struct program_cell {
     struct program_gauge gauge;     /* valid after program_table_settle */
     struct program_gauge left;      /* over programs that have gone: what each had set last, for the profile of a job */
     struct program_hold shared;     /* of all who add to a counter, and need to remember nothing */
-    double *buckets;                /* of a histogram: how many fell into each, the last one above all bounds */
+    double *buckets;                /* of a histogram: how many fell into each, the last one above all bounds; behind them, */
+                                    /* what their samples said last, all below included, and 1 more: 0 is none yet */
 };
 
 struct program_metric {
@@ -67,6 +68,7 @@ struct program_metric {
     size_t bound_count;
     const char *doc, *unit;
     char *parts[2];                   /* names of its samples, where they are others than its own; NULL: not needed yet */
+    char **bucket_names;              /* of a histogram's samples; NULL: not needed yet */
     const char *page;                 /* base{labels, */
     size_t name_size, base_size, page_size, page_base;
     char name[];                      /* base{labels}, then the other texts */

@@ -2,6 +2,7 @@
 #include "show/extrap_store.h"
 
 #include "judge/calls.h"
+#include "judge/histograms.h"
 #include "model/program_sets.h"
 
 #include <ctype.h>
@@ -75,7 +76,8 @@ static enum err add_own(struct metric_list *list, const struct told *told, enum 
 {
     enum err err = OK;
     for (size_t i = 0; i < told->tables[set].count && !err; i++)
-        err = extrap_store_add(list, told->tables[set].rows[i].instance, told_value(told, set, i, column));
+        if (!histogram_is_bucket(told->tables[set].rows[i].instance)) /* those are of no use to a model; _count and _sum are */
+            err = extrap_store_add(list, told->tables[set].rows[i].instance, told_value(told, set, i, column));
     return err;
 }
 

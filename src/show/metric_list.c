@@ -2,6 +2,8 @@
 #include "show/metric_list.h"
 
 #include "base/json_read.h"
+#include "judge/histograms.h"
+#include "show/python_text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +11,8 @@
 
 #define PIECE_BYTES 65536
 #define TEXT_MAX (1u << 20)
+
+#define BUCKETS_MAX 1024
 
 struct metric_list_piece {
     struct metric_list_piece *next;
@@ -106,11 +110,58 @@ static enum metric_list_type read_type(struct reader *reader)
                                             : METRIC_LIST_OTHER;
 }
 
+const char *const metric_list_spread_names[METRIC_LIST_SPREAD] = {
+    "sum", "min", "max", "mean", "programs", "count", "p50", "p90", "p99",
+};
+
+/* What buckets tell of the whole. */
+static void judge_buckets(struct metric_item *item, const double *bounds, const double *counts, size_t count)
+{
+    static const double shares[] = { 0.5, 0.9, 0.99 };
+    for (size_t i = 0; i < 3; i++) {
+        double value = histogram_quantile(bounds, counts, count, shares[i]);
+        item->spread[METRIC_LIST_P50 + i] = isinf(value) ? NAN : value;
+    }
+    if (count && counts[count - 1] > 0)
+        item->spread[METRIC_LIST_MEAN] = item->spread[METRIC_LIST_SUM] / counts[count - 1];
+}
+
+/* [[0.1, 3], [null, 4]]: the last bound is none. The sum comes before them. */
+static void read_buckets(struct reader *reader, struct metric_item *item)
+{
+    double bounds[BUCKETS_MAX], counts[BUCKETS_MAX];
+    size_t count = 0;
+    buf_reset(&reader->text);
+    buf_add_char(&reader->text, '[');
+    json_read_array(&reader->json);
+    while (json_read_more(&reader->json)) {
+        double pair[2] = { NAN, NAN };
+        json_read_array(&reader->json);
+        for (size_t i = 0; json_read_more(&reader->json); i++)
+            if (i < 2)
+                pair[i] = read_number(reader);
+            else
+                json_read_skip(&reader->json);
+        buf_add_text(&reader->text, reader->text.size > 1 ? ", [" : "[");
+        python_text_json_float(&reader->text, pair[0]);
+        buf_add_text(&reader->text, ", ");
+        python_text_json_float(&reader->text, pair[1]);
+        buf_add_char(&reader->text, ']');
+        if (count == BUCKETS_MAX)
+            continue;
+        bounds[count] = isnan(pair[0]) ? INFINITY : pair[0];
+        counts[count++] = pair[1];
+    }
+    buf_add_char(&reader->text, ']');
+    item->buckets = metric_list_text(reader->list, buf_text(&reader->text));
+    if (count < BUCKETS_MAX)
+        judge_buckets(item, bounds, counts, count);
+}
+
 static bool read_spread(struct reader *reader, struct metric_item *item)
 {
-    static const char *const names[METRIC_LIST_SPREAD] = { "sum", "min", "max", "mean", "programs" };
     for (size_t i = 0; i < METRIC_LIST_SPREAD; i++)
-        if (strcmp(buf_text(&reader->key), names[i]) == 0) {
+        if (strcmp(buf_text(&reader->key), metric_list_spread_names[i]) == 0) {
             item->spread[i] = read_number(reader);
             return true;
         }
@@ -136,6 +187,8 @@ static void read_field(struct reader *reader, struct metric_item *item)
         item->value = read_number(reader);
     else if (strcmp(key, "ts") == 0)
         item->ts_s = read_number(reader);
+    else if (strcmp(key, "buckets") == 0)
+        read_buckets(reader, item);
     else if (!read_spread(reader, item))
         json_read_skip(&reader->json);
 }

@@ -7,8 +7,13 @@
 
 enum metric_list_type { METRIC_LIST_OTHER, METRIC_LIST_COUNTER, METRIC_LIST_GAUGE, METRIC_LIST_HISTOGRAM };
 
-/* Over the programs that are alive. */
-enum { METRIC_LIST_SUM, METRIC_LIST_MIN, METRIC_LIST_MAX, METRIC_LIST_MEAN, METRIC_LIST_PROGRAMS, METRIC_LIST_SPREAD };
+/* Of a gauge over the programs that are alive. */
+enum {
+    METRIC_LIST_SUM, METRIC_LIST_MIN, METRIC_LIST_MAX, METRIC_LIST_MEAN, METRIC_LIST_PROGRAMS,
+    METRIC_LIST_COUNT, METRIC_LIST_P50, METRIC_LIST_P90, METRIC_LIST_P99, /* of a histogram, which has a sum and a mean too */
+    METRIC_LIST_SPREAD
+};
+extern const char *const metric_list_spread_names[METRIC_LIST_SPREAD];
 
 struct metric_item {
     const char *name;       /* "x_total{a=\"b\"}" */
@@ -16,7 +21,8 @@ struct metric_item {
     const char *job, *user; /* NULL: of the whole node */
     enum metric_list_type type;
     double value, ts_s;     /* NAN: not told; ts since 1970 */
-    double spread[METRIC_LIST_SPREAD]; /* of a gauge; NAN: not told */
+    double spread[METRIC_LIST_SPREAD]; /* of a gauge or a histogram; NAN: not told, or above the last bound */
+    const char *buckets;    /* of a histogram, as JSON: [[0.1, 3], [null, 4]], how many were not above each bound; NULL: none */
 };
 
 struct metric_list {

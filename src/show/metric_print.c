@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define FIELDS_MAX 13
+#define FIELDS_MAX 20
 #define BULLET_COLUMNS 3
 #define TITLE_LIST "List of tau_metric_exporter Metrics"
 #define TITLE_VALUES "List of tau_metric_exporter Values"
@@ -16,11 +16,11 @@ struct field {
     const char *key;
     const char *text; /* NULL: a number */
     double number;
+    bool is_raw; /* the text is JSON, and YAML */
 };
 
 static size_t add_optional(struct field fields[FIELDS_MAX], size_t count, const struct metric_item *item)
 {
-    static const char *const names[METRIC_LIST_SPREAD] = { "sum", "min", "max", "mean", "programs" };
     if (*item->unit)
         fields[count++] = (struct field){ "unit", item->unit, 0 };
     if (item->job)
@@ -29,7 +29,9 @@ static size_t add_optional(struct field fields[FIELDS_MAX], size_t count, const 
         fields[count++] = (struct field){ "user", item->user, 0 };
     for (size_t i = 0; i < METRIC_LIST_SPREAD; i++)
         if (!isnan(item->spread[i]))
-            fields[count++] = (struct field){ names[i], NULL, item->spread[i] };
+            fields[count++] = (struct field){ metric_list_spread_names[i], NULL, item->spread[i] };
+    if (item->buckets)
+        fields[count++] = (struct field){ .key = "buckets", .text = item->buckets, .is_raw = true };
     return count;
 }
 
@@ -56,7 +58,9 @@ static void add_json(struct buf *out, const struct metric_item *item, enum metri
     buf_add_char(out, '{');
     for (size_t i = 0; i < count; i++) {
         buf_printf(out, "%s\"%s\": ", i ? between : before, fields[i].key);
-        if (fields[i].text)
+        if (fields[i].is_raw)
+            buf_add_text(out, fields[i].text);
+        else if (fields[i].text)
             python_text_json(out, fields[i].text);
         else
             python_text_json_float(out, fields[i].number);
@@ -87,7 +91,9 @@ void metric_print_yaml(struct buf *out, const struct metric_item *item, enum met
     sort(fields, count);
     for (size_t i = 0; i < count; i++) {
         buf_printf(out, "%*s%s: ", i ? (int)indent : 0, "", fields[i].key);
-        if (fields[i].text)
+        if (fields[i].is_raw)
+            buf_add_text(out, fields[i].text);
+        else if (fields[i].text)
             python_text_yaml(out, fields[i].text, indent + strlen(fields[i].key) + 2, indent + 2);
         else
             python_text_yaml_float(out, fields[i].number);
@@ -176,6 +182,18 @@ static void add_spread(struct bullet *bullet, const struct metric_item *item)
     }
 }
 
+/* A sum alone says little of a histogram; tau has none, so that nothing needs to look like tau's. */
+static void add_histogram(struct bullet *bullet, const struct metric_item *item)
+{
+    static const size_t shown[] = { METRIC_LIST_COUNT, METRIC_LIST_MEAN, METRIC_LIST_P50, METRIC_LIST_P90, METRIC_LIST_P99 };
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        if (isnan(item->spread[shown[i]]))
+            continue;
+        add_words(bullet, metric_list_spread_names[shown[i]], FAINT);
+        add_number(bullet, item->spread[shown[i]], PLAIN);
+    }
+}
+
 void metric_print_md(struct buf *out, const struct metric_item *item, enum metric_columns columns,
                      const struct terminal *terminal)
 {
@@ -198,6 +216,8 @@ void metric_print_md(struct buf *out, const struct metric_item *item, enum metri
     }
     if (columns == METRIC_ALL)
         add_spread(&bullet, item);
+    else if (columns == METRIC_VALUES && item->type == METRIC_LIST_HISTOGRAM)
+        add_histogram(&bullet, item);
     buf_add_char(out, '\n');
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "judge/histograms.h"
 #include "judge/say.h"
 #include "model/program_sets.h"
 #include "show/report_row.h"
@@ -209,14 +210,68 @@ static void add_rest(struct page *page, size_t count)
     buf_printf(page->out, "and %zu more: see 'sonde report --json'\n", count - ROWS_OWN);
 }
 
+static struct text figure_cell(double value)
+{
+    struct text text = { "" };
+    if (isfinite(value))
+        snprintf(text.s, sizeof text.s, "%.4g", value);
+    return text;
+}
+
+/* Above the last bound nothing is known but that. */
+static struct text quantile_cell(const struct histogram *histogram, double share)
+{
+    double value = histogram_quantile(histogram->bounds, histogram->counts, histogram->count, share);
+    struct text text = figure_cell(value);
+    if (isinf(value) && histogram->count > 1)
+        snprintf(text.s, sizeof text.s, ">%.3g", histogram->bounds[histogram->count - 2]);
+    return text;
+}
+
+static void add_histograms(struct page *page, const struct histograms *histograms)
+{
+    static const char *const titles[REPORT_CELLS] = { "count", "mean", "median", "90 %", "99 %", "sum", "" };
+    if (histograms->count)
+        report_row_titles(page, "The programs' histograms", titles);
+    for (size_t i = 0; i < histograms->count && i < ROWS_OWN; i++) {
+        const struct histogram *histogram = &histograms->list[i];
+        double all = histogram->counts[histogram->count - 1];
+        struct report_row row = { .name = bytes_of(histogram->name) };
+        row.cells[0] = count_cell(all);
+        row.cells[1] = all > 0 ? figure_cell(histogram->sum / all) : (struct text){ "" };
+        row.cells[2] = quantile_cell(histogram, 0.5);
+        row.cells[3] = quantile_cell(histogram, 0.9);
+        row.cells[4] = quantile_cell(histogram, 0.99);
+        row.cells[5] = figure_cell(histogram->sum);
+        report_row_add(page, &row, PLAIN);
+    }
+    add_rest(page, histograms->count);
+}
+
+/* What is no part of a histogram. */
+static void add_counters(struct page *page, const struct told *told, const struct histograms *histograms)
+{
+    const struct told_table *counters = &told->tables[TOLD_COUNTER];
+    size_t count = 0;
+    for (size_t i = 0; i < counters->count; i++) {
+        if (histograms_have(histograms, counters->rows[i].instance))
+            continue;
+        if (count == 0)
+            page_heading(page, "The programs' own counters");
+        if (count++ < ROWS_OWN)
+            add_own_row(page, counters->rows[i].instance, told_values(told, TOLD_COUNTER, i), 1);
+    }
+    add_rest(page, count);
+}
+
 static void add_own(struct page *page, const struct told *told)
 {
-    const struct told_table *counters = &told->tables[TOLD_COUNTER], *gauges = &told->tables[TOLD_GAUGE];
-    if (counters->count)
-        page_heading(page, "The programs' own counters");
-    for (size_t i = 0; i < counters->count && i < ROWS_OWN; i++)
-        add_own_row(page, counters->rows[i].instance, told_values(told, TOLD_COUNTER, i), 1);
-    add_rest(page, counters->count);
+    const struct told_table *gauges = &told->tables[TOLD_GAUGE];
+    struct histograms histograms;
+    histograms_read(&histograms, told);
+    add_counters(page, told, &histograms);
+    add_histograms(page, &histograms);
+    histograms_clear(&histograms);
     if (gauges->count)
         page_heading(page, "The programs' own gauges, at the end: least, greatest");
     for (size_t i = 0; i < gauges->count && i < ROWS_OWN; i++) {

@@ -1,6 +1,7 @@
 /* What programs told, as JSON: all of it, also what the page leaves out. */
 #include "show/report.h"
 
+#include "judge/histograms.h"
 #include "judge/say.h"
 #include "model/program_sets.h"
 
@@ -159,16 +160,57 @@ static void add_calls(struct json *json, const struct facts *facts)
 }
 
 static void add_own(struct json *json, const struct told *told, enum told_set set, const char *key,
-                    const char *const *names, size_t count)
+                    const char *const *names, size_t count, const struct histograms *but)
 {
     const struct told_table *table = &told->tables[set];
     json_key(json, key);
     json_begin_array(json);
     for (size_t row = 0; row < table->count; row++) {
+        if (set == TOLD_COUNTER && histograms_have(but, table->rows[row].instance))
+            continue;
         json_begin_object(json);
         json_field_text(json, "name", table->rows[row].instance);
         for (size_t i = 0; i < count; i++)
             known(json, names[i], told_value(told, set, row, i));
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+/* Buckets as in Prometheus: how many were not above each bound; null is the bound above all others. */
+static void add_buckets(struct json *json, const struct histogram *histogram)
+{
+    json_key(json, "buckets");
+    json_begin_array(json);
+    for (size_t i = 0; i < histogram->count; i++) {
+        json_begin_array(json);
+        if (isinf(histogram->bounds[i]))
+            json_null(json);
+        else
+            json_f64(json, histogram->bounds[i]);
+        json_u64(json, say_whole(histogram->counts[i]));
+        json_end_array(json);
+    }
+    json_end_array(json);
+}
+
+static void add_histograms(struct json *json, const struct histograms *histograms)
+{
+    static const struct { const char *key; double share; } quantiles[] = { { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 } };
+    json_key(json, "histograms");
+    json_begin_array(json);
+    for (size_t i = 0; i < histograms->count; i++) {
+        const struct histogram *histogram = &histograms->list[i];
+        double all = histogram->counts[histogram->count - 1];
+        json_begin_object(json);
+        json_field_text(json, "name", histogram->name);
+        whole(json, "count", all);
+        known(json, "sum", histogram->sum);
+        known(json, "mean", all > 0 ? histogram->sum / all : NAN);
+        for (size_t k = 0; k < sizeof quantiles / sizeof *quantiles; k++)
+            known(json, quantiles[k].key,
+                  histogram_quantile(histogram->bounds, histogram->counts, histogram->count, quantiles[k].share));
+        add_buckets(json, histogram);
         json_end_object(json);
     }
     json_end_array(json);
@@ -184,7 +226,12 @@ void report_told_json(struct json *json, const struct facts *facts)
         return;
     json_key(json, "program");
     json_begin_object(json);
-    add_own(json, told, TOLD_COUNTER, "counters", counter, 1);
-    add_own(json, told, TOLD_GAUGE, "gauges", gauge, PROGRAM_GAUGE_SIZE);
+    struct histograms histograms;
+    histograms_read(&histograms, told);
+    add_own(json, told, TOLD_COUNTER, "counters", counter, 1, &histograms);
+    add_own(json, told, TOLD_GAUGE, "gauges", gauge, PROGRAM_GAUGE_SIZE, &histograms);
+    if (histograms.count)
+        add_histograms(json, &histograms);
+    histograms_clear(&histograms);
     json_end_object(json);
 }

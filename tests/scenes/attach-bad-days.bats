@@ -133,7 +133,7 @@ print("ready", flush=True)' <"$T/in" >"$T/out" 3>&- &
     program=$!
     exec 7>"$T/in"
     until_true said ready
-    thread=$(ls "/proc/$program/task" | grep -vx "$program" | head -1)
+    thread=$(find "/proc/$program/task" -mindepth 1 -maxdepth 1 ! -name "$program" -printf '%f\n' -quit)
     "${user[@]}" "$SONDE" attach -v -t 0.2 "$thread" >"$T/table" 2>"$T/said" 7>&-
     grep -q "process $program goes on" "$T/said"
     program_ends_well

@@ -73,3 +73,35 @@ C
     [[ $output == *"System calls "* && $output == *" write "* ]]
     "$SONDE" report --json | jq -e '.system_calls.by_call[] | select(.call == "write") | .calls >= 5000 and .bytes >= 500000'
 }
+
+@test "a histogram is in the report, its JSON, the export and sonde get, with its buckets" {
+    hold() { "$BUILD/tests/board_program" sonde "$@"; }
+    seen=(observe wait_seconds 'phase="a"' 0.05 observe wait_seconds 'phase="a"' 0.5 observe wait_seconds 'phase="a"' 0.7
+          observe wait_seconds 'phase="a"' 50 observe other_seconds - 0.05 counter cells_total - 3)
+    "$SONDE" run -- "$BUILD/tests/board_program" sonde "${seen[@]}"
+    "$SONDE" report >page
+    grep -Eq '^  wait_seconds\{phase="a"\} +4 +12.81 +0.55 +>10 +>10 +51.25$' page
+    grep -Eq '^  cells_total +3$' page
+    run ! grep -q '_bucket\|_sum\|_count' page
+    "$SONDE" report --json | jq -e '.program.histograms | map(select(.name == "wait_seconds{phase=\"a\"}"))[0]
+        | .count == 4 and .sum == 51.25 and .p50 == 0.55 and .p99 == null and .buckets == [[0.1,1],[1,3],[10,3],[null,4]]'
+    "$SONDE" export -w series --set program_counter -f jsonl >rows
+    jq -se 'map(select(.instance == "wait_seconds_bucket{phase=\"a\",le=\"1\"}") | .values.total) == [3]' rows
+    jq -se 'map(select(.instance == "other_seconds_bucket{le=\"+Inf\"}") | .values.total) == [1]' rows
+
+    export SONDE_SOCKET_DIR=$T/run SONDE_BOARDS=$T/boards
+    mkdir "$T/run" "$T/boards" "$T/root" && ln -s /proc /etc "$T/root"
+    printf '[programs]\ntau = none\nboards = %s\n' "$SONDE_BOARDS" >conf
+    "$SONDE" agent --jobs none --root "$T/root" -c conf --sensors loadavg --listen none >said 2>&1 </dev/null 3>&- &
+    agent=$!
+    hold "${seen[@]}" leave
+    for ((i = 0; i < 300; i++)); do
+        "$SONDE" get -a -f json wait_seconds >told 2>/dev/null && break
+        sleep 0.1
+    done
+    "$SONDE" get wait_seconds >line || true
+    kill "$agent"
+    wait "$agent" || true
+    jq -e '.[0] | .count == 4 and .sum == 51.25 and .mean == 12.8125 and .p50 == 0.55 and .buckets == [[0.1,1],[1,3],[10,3],[null,4]]' told
+    grep -q 'count 4.0 mean 12.8125' line
+}

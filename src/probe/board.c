@@ -182,6 +182,7 @@ static struct board_thread *grow(struct board *board, struct board_thread *threa
     if (!larger)
         return NULL;
     memcpy(larger->chunks, thread->chunks, thread->count * sizeof *thread->chunks);
+    larger->chunks[room] = thread->chunks[thread->room];
     larger->tid = thread->tid;
     larger->number = thread->number;
     larger->count = thread->count;
@@ -255,6 +256,21 @@ uint64_t *board_slots_slow(struct board *board, uint32_t metric)
     uint64_t *slots = slots_locked(board, metric);
     board_arena_unlock(arena, signals);
     return slots + slot;
+}
+
+void *board_own(struct board *board, size_t bytes)
+{
+    struct board_arena *arena = board_arena(board);
+    if (!arena)
+        return NULL;
+    uint64_t signals = board_arena_lock(arena);
+    open_locked(board);
+    struct board_thread *thread = board->base ? my_thread(board) : NULL;
+    if (thread && !thread->chunks[thread->room])
+        thread->chunks[thread->room] = board_arena_take(board, bytes);
+    uint64_t *own = thread ? thread->chunks[thread->room] : NULL;
+    board_arena_unlock(arena, signals);
+    return own;
 }
 
 void board_add_f64_interrupting(uint64_t *slot, double value) /* NOLINT(readability-non-const-parameter) */

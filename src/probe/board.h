@@ -85,7 +85,7 @@ struct board_thread {
     int32_t tid;
     uint32_t number, room;
     struct board_thread *next;
-    uint64_t *chunks[1]; /* NULL: not made yet; of count */
+    uint64_t *chunks[1]; /* NULL: not made yet; of count. Behind all that there is room for: board_own */
 };
 
 #ifdef BOARD_IS_SHOWN /* libsonde shows it to programs, for sonde.h */
@@ -97,6 +97,10 @@ extern BOARD_TLS struct board_thread *board_mine;
 #endif
 
 uint64_t *board_slots_slow(struct board *board, uint32_t metric);
+
+/* Memory of the calling thread for whoever counts: to keep what board_slots said. Zeros at first, and again in a child of fork.
+ * A thread that takes the place of one that has ended gets it as that one left it, as it gets its slots. NULL: none. */
+void *board_own(struct board *board, size_t bytes);
 void board_add_f64_interrupting(uint64_t *slot, double value);
 
 /* The calling thread's own slots of a metric (those of the process, if it is a gauge). Never NULL. Cheap: about a nanosecond. Ask

@@ -271,6 +271,51 @@ static void test_fork(void **state)
     assert_int_equal(boards, 2);
 }
 
+/* _exit(1): as it must not be. */
+static void must(bool is_so)
+{
+    if (!is_so)
+        _exit(1);
+}
+
+static void *own_of_another(void *mine)
+{
+    uint64_t *own = board_own(&board, 64);
+    must(own && own != mine && own[0] == 0);
+    return NULL;
+}
+
+/* It stays when a thread gets more slots than there was room for; a child of fork finds it empty, and has one of its own. */
+static void act_own(void)
+{
+    uint64_t *own = board_own(&board, 64);
+    must(own && own[0] == 0);
+    own[0] = 5;
+    for (int i = 0; i < 20000; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "m%d", i);
+        board_add_u64(board_slots(&board, counter(name, "")), 1);
+    }
+    must(board_own(&board, 64) == own && own[0] == 5);
+    pthread_t thread;
+    must(pthread_create(&thread, NULL, own_of_another, own) == 0 && pthread_join(thread, NULL) == 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        must(own[0] == 0);
+        uint64_t *mine = board_own(&board, 64);
+        must(mine && mine[0] == 0);
+        _exit(0);
+    }
+    int status = -1;
+    must(waitpid(pid, &status, 0) == pid && status == 0 && own[0] == 5);
+}
+
+static void test_own(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(act_own), 0);
+}
+
 static void test_label(void **state)
 {
     (void)state;
@@ -289,6 +334,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_wrong, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fork, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_own, set_up, tear_down),
         cmocka_unit_test(test_label),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

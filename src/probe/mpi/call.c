@@ -5,11 +5,13 @@
 #include "probe/mpi/requests.h"
 #include "probe/mpi/wait.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 
 struct board call_board;
-BOARD_TLS uintptr_t call_inside;
+static struct call_thread nobody;
+BOARD_TLS struct call_thread *call_mine = &nobody;
 
 static const struct {
     const char *name, *unit, *help;
@@ -61,9 +63,54 @@ void call_describe(uint32_t function)
     call_describe_alone(false);
 }
 
+uint64_t *call_find_slots(uint32_t function)
+{
+    if (functions[function].metric[METRIC_CALLS] == BOARD_NONE)
+        call_describe(function);
+    return board_slots(&call_board, functions[function].metric[METRIC_CALLS]);
+}
+
+/* One that took the place of a thread that ended inside is outside all the same. */
+static struct call_thread *find_mine(void)
+{
+    struct call_thread *mine = board_own(&call_board, sizeof *mine);
+    if (mine && mine != call_mine) {
+        mine->inside = 0;
+        call_mine = mine;
+    }
+    return mine;
+}
+
+struct call_found call_find(uint32_t function, uintptr_t here)
+{
+    struct call_thread *mine = here < call_mine->inside ? NULL : find_mine();
+    if (!mine)
+        return (struct call_found){ NULL, NULL };
+    if (!mine->slots[function])
+        mine->slots[function] = call_find_slots(function);
+    return (struct call_found){ mine, mine->slots[function] };
+}
+
+void (*call_late(unsigned function, uintptr_t here))(void)
+{
+    struct call_found found = call_find(function, here);
+    if (found.slots) {
+        found.mine->inside = 0;
+        board_add_u64(found.slots, 1);
+    }
+    return ((void (**)(void))(void *)&real)[function];
+}
+
+static void forget(void)
+{
+    call_mine = &nobody;
+}
+
+/* Where the kernel does not empty the memory of the board in a child of fork, the child must not look into it. */
 void call_choose(void)
 {
     board_open(&call_board, "mpi");
+    pthread_atfork(NULL, NULL, forget);
     wait_learn();
 }
 
@@ -99,7 +146,7 @@ static void add_to(uint32_t function, unsigned metric, uint64_t value)
     board_add_u64(slots + CALL_PLACE(functions[function].has, metric), value);
 }
 
-void call_add_for(const struct persistent *persistent)
+void call_add_for(struct call *call, const struct persistent *persistent)
 {
     if (persistent->out)
         add_to(persistent->function, METRIC_OUT, persistent->out);
@@ -109,7 +156,7 @@ void call_add_for(const struct persistent *persistent)
         return;
     if (persistent->out < CALL_SMALL_BYTES)
         add_to(persistent->function, METRIC_SMALL, 1);
-    peers_add(persistent->peer, persistent->out);
+    peers_add(call, persistent->peer, persistent->out);
 }
 
 void call_add_bytes(struct call *call, uint32_t function, bool is_out, uint64_t bytes)

@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Generated: MPI's own functions, real.MPI_Send and so on. */
@@ -35,17 +36,32 @@ extern struct function_metrics functions[];
 
 extern struct board call_board;
 
-/* Where on its stack a thread entered MPI; 0: it is outside. A call from below there is one of MPI itself. A place instead
- * of a number of levels, so that an error handler that jumps out of MPI leaves nothing behind that matters for long. */
-extern BOARD_TLS uintptr_t call_inside;
+enum { CALL_PEERS = 64 };
+
+/* What a thread knows of itself, so that a call finds its slots with one look (jump.h knows the first two, too). It is memory of
+ * the board (board_own): in a child of fork it is empty again. */
+struct call_thread {
+    /* Where on its stack the thread entered MPI; 0: it is outside. A call from below there is one of MPI itself. A place instead
+     * of a number of levels, so that an error handler that jumps out of MPI leaves nothing behind that matters for long. */
+    uintptr_t inside;
+    uint64_t *slots[FUNCTIONS]; /* of the calls of each function, the others stand behind it; NULL: not asked yet */
+    struct call_peer {
+        uint64_t key;           /* the rank and 1; 0: none */
+        uint64_t *slots;
+    } peers[CALL_PEERS];        /* by the lower bits of the rank */
+};
+_Static_assert(offsetof(struct call_thread, slots) == 8, "as jump.h has it");
+extern BOARD_TLS struct call_thread *call_mine; /* never NULL: of a thread that has not called yet one that is empty */
 
 #define CALL_NO_RANK (-1)
 #define CALL_SMALL_BYTES 1024u
 
 struct call {
+    struct call_thread *mine;
     uint32_t function, has;
     uint64_t *slots;         /* of the calls; the others stand behind it */
     uint64_t begin, ticks;
+    uint64_t end;            /* when it was known that our own work would take long; 0: it did not */
     uint64_t out, in;        /* bytes */
     uint64_t arrived;        /* bytes of requests of others that ended in this call */
     int32_t peer;            /* rank of the world that out goes to; CALL_NO_RANK: none, or not in the world */
@@ -66,7 +82,7 @@ void call_describe_alone(bool begin);
 void call_describe(uint32_t function);
 
 /* Adds what a start of a persistent request means to the slots of the function that made it. */
-void call_add_for(const struct persistent *persistent);
+void call_add_for(struct call *call, const struct persistent *persistent);
 
 /* Adds bytes that were received (or written) at last to the slots of the function that posted them. */
 void call_add_bytes(struct call *call, uint32_t function, bool is_out, uint64_t bytes);
@@ -82,46 +98,84 @@ void call_choose(void);
 #define CALL_PLACE(has, metric) __builtin_popcount((has) & ((1u << (metric)) - 1))
 
 #define CALL_INLINE static inline __attribute__((always_inline))
+#define CALL_MOSTLY(condition) __builtin_expect(!!(condition), 1)
+#define CALL_RARELY(condition) __builtin_expect(!!(condition), 0)
+
+#define CALL_PLACE_ON_STACK ((uintptr_t)__builtin_frame_address(0))
+
+/* The calling thread's slots of a function. */
+uint64_t *call_find_slots(uint32_t function);
+
+/* For a thread that is inside or has no slots of the function yet. In two registers; NULL: MPI calls itself, or there is no
+ * memory. */
+struct call_found {
+    struct call_thread *mine;
+    uint64_t *slots;
+};
+struct call_found call_find(uint32_t function, uintptr_t here);
 
 CALL_INLINE uint64_t *call_slots(uint32_t function)
 {
-    if (__builtin_expect(functions[function].metric[METRIC_CALLS] == BOARD_NONE, 0))
-        call_describe(function);
-    return board_slots(&call_board, functions[function].metric[METRIC_CALLS]);
+    uint64_t *slots = call_mine->slots[function];
+    return CALL_MOSTLY(slots) ? slots : call_find_slots(function);
 }
 
-/* False: MPI calls itself. */
+/* False: MPI calls itself. The time is taken first of all: reading it keeps the processor from going on, whereas what comes
+ * behind runs beside the beginning of the call. */
 CALL_INLINE bool call_enter(struct call *call, uint32_t function, uint32_t has)
 {
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (__builtin_expect(here < call_inside, 0))
-        return false;
-    call_inside = here;
-    *call = (struct call){ .function = function, .has = has, .slots = call_slots(function), .peer = CALL_NO_RANK };
-    board_add_u64(call->slots, 1);
-    call->begin = board_ticks();
+    uint64_t begin = board_ticks();
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    struct call_found found = { call_mine, call_mine->slots[function] };
+    if (CALL_RARELY(found.mine->inside || !found.slots)) {
+        found = call_find(function, CALL_PLACE_ON_STACK);
+        if (!found.slots)
+            return false;
+        begin = board_ticks();
+    }
+    found.mine->inside = CALL_PLACE_ON_STACK;
+    board_add_u64(found.slots, 1);
+    *call = (struct call){
+        .mine = found.mine, .function = function, .has = has, .slots = found.slots, .begin = begin, .peer = CALL_NO_RANK,
+    };
     return true;
+}
+
+/* Before something of our own that takes long: it does not belong to the call. */
+CALL_INLINE void call_stop(struct call *call)
+{
+    if (!call->end)
+        call->end = board_ticks();
 }
 
 CALL_INLINE void call_time(struct call *call)
 {
-    call->ticks = board_ticks() - call->begin;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    call->ticks = (CALL_RARELY(call->end) ? call->end : board_ticks()) - call->begin;
     board_add_u64(call->slots + 1, call->ticks);
 }
 
-CALL_INLINE void call_leave(void)
+CALL_INLINE void call_leave(const struct call *call)
 {
-    call_inside = 0;
+    call->mine->inside = 0;
 }
 
-CALL_INLINE bool call_enter_counting(uint32_t function)
+/* The same without the time. */
+CALL_INLINE bool call_enter_counting(struct call *call, uint32_t function)
 {
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (__builtin_expect(here < call_inside, 0))
-        return false;
-    call_inside = here;
-    board_add_u64(call_slots(function), 1);
+    struct call_found found = { call_mine, call_mine->slots[function] };
+    if (CALL_RARELY(found.mine->inside || !found.slots)) {
+        found = call_find(function, CALL_PLACE_ON_STACK);
+        if (!found.slots)
+            return false;
+    }
+    found.mine->inside = CALL_PLACE_ON_STACK;
+    board_add_u64(found.slots, 1);
+    call->mine = found.mine;
     return true;
 }
+
+/* From jump.h: counts a call whose thread is inside or has no slots of the function yet. Returns MPI's own function. */
+__attribute__((visibility("hidden"))) void (*call_late(unsigned function, uintptr_t here))(void);
 
 #endif

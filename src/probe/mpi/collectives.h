@@ -13,7 +13,6 @@ struct counts {
 };
 #define COUNTS(list) (struct counts){ list, sizeof *(list) }
 
-void together(struct call *call, MPI_Comm comm);
 void bcast(struct call *call, int64_t count, MPI_Datatype type, int root, MPI_Comm comm);
 void reduce(struct call *call, int64_t count, MPI_Datatype type, int root, MPI_Comm comm);
 void allreduce(struct call *call, int64_t count, MPI_Datatype type, MPI_Comm comm);

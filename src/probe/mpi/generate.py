@@ -23,6 +23,8 @@ COUNTS = {
 }
 # Arguments that OpenMPI calls otherwise than the standard does.
 STANDARD = {"type": "datatype", "index": "indx", "ibuf": "buf", "target_cout": "target_count"}
+# Steps that only look at arguments and at what is remembered: they run before the clock is read (steps.h).
+QUICK = {"sent", "received", "together"}
 # Not counted, not even exported: OpenMPI's Fortran calls them for every handle, and they do nothing.
 CONVERSION = re.compile(r"_(c2f|f2c|c2f08|f082c|f082f|f2f08)$")
 # They run in both modes: they say which rank this is.
@@ -109,11 +111,15 @@ def before(step):
     return f"    {call_of(step)};"
 
 
+def is_quick(steps):
+    return not [s for s in steps if word(s) not in BEFORE | QUICK | {"waits"}]
+
+
 def after(steps):
     lines = [f"    {call_of(s, ', sonde_code')};" for s in steps if word(s) in ALWAYS]
     good = [s for s in steps if "(" in s and word(s) not in BEFORE | ALWAYS]
     if good:
-        lines += ["    if (sonde_code == MPI_SUCCESS) {", *(f"        {call_of(s)};" for s in good), "    }"]
+        lines += ["    if (CALL_MOSTLY(sonde_code == MPI_SUCCESS)) {", *(f"        {call_of(s)};" for s in good), "    }"]
     if "persists" in steps:
         lines += ["    persists(&sonde_call, sonde_code, request);"]
     return lines
@@ -136,18 +142,18 @@ def wrapper(number, name, declared, steps):
              f"        return real.{name}({given});",
              *(before(s) for s in steps if word(s) in BEFORE),
              f"    {result} sonde_code = real.{name}({given});",
-             "    call_time(&sonde_call);",
+             *([] if is_quick(steps) else ["    call_time(&sonde_call);"]),
              *after(steps),
-             *([f"    add(&sonde_call, {mask_of(steps)});"] if steps else []),
-             "    call_leave();",
+             f"    {'end_quickly' if is_quick(steps) else 'end'}(&sonde_call, {mask_of(steps)});",
              "    return sonde_code;", "}", ""]
     if name in ALWAYS_FULL:
         return "\n".join(lines)
     lines += [f"static {result} count_{name}{head}", "{",
-             f"    if (!call_enter_counting({number}))",
+             "    struct call sonde_call;",
+             f"    if (!call_enter_counting(&sonde_call, {number}))",
              f"        return real.{name}({given});",
              f"    {result} sonde_code = real.{name}({given});",
-             "    call_leave();",
+             "    call_leave(&sonde_call);",
              "    return sonde_code;", "}", ""]
     return "\n".join(lines)
 
@@ -172,6 +178,7 @@ def write_wrappers(rules_path, header, output):
 
 def write_real(header, output):
     lines = ["/* Made by generate.py: MPI's own functions, as the dispatcher has found them. */",
+             f"enum {{ FUNCTIONS = {len(functions(header))} }};",
              "struct real {", *(f"    __typeof__(MPI_{n[4:]}) *{n};" for n in functions(header)), "};",
              "extern struct real real;", ""]
     with open(output, "w", encoding="utf-8") as file:

@@ -64,7 +64,9 @@ static int translate(MPI_Group group, int rank)
 static int ask_rank(MPI_Comm comm, int rank)
 {
     MPI_Group group = MPI_GROUP_NULL;
-    int code = handles_group(comm).has_two_sides ? real.MPI_Comm_remote_group(comm, &group) : real.MPI_Comm_group(comm, &group);
+    int two_sides = 0;
+    real.MPI_Comm_test_inter(comm, &two_sides);
+    int code = two_sides ? real.MPI_Comm_remote_group(comm, &group) : real.MPI_Comm_group(comm, &group);
     return code == MPI_SUCCESS ? translate(group, rank) : CALL_NO_RANK;
 }
 
@@ -118,7 +120,7 @@ static struct neighbours grid_neighbours(MPI_Comm comm)
     return all;
 }
 
-struct neighbours handles_neighbours(MPI_Comm comm)
+struct neighbours handles_neighbours(struct call *call, MPI_Comm comm)
 {
     struct neighbours all = { 0 };
     int kind = MPI_UNDEFINED, weighted = 0;
@@ -128,7 +130,7 @@ struct neighbours handles_neighbours(MPI_Comm comm)
     if (kind == MPI_DIST_GRAPH) {
         real.MPI_Dist_graph_neighbors_count(comm, &all.sources, &all.destinations, &weighted);
     } else if (kind == MPI_GRAPH) {
-        real.MPI_Graph_neighbors_count(comm, handles_group(comm).rank, &all.sources);
+        real.MPI_Graph_neighbors_count(comm, handles_group(call, comm).rank, &all.sources);
         all.destinations = all.sources;
     }
     return all;

@@ -35,14 +35,14 @@ CALL_INLINE bool handles_find(const struct handles_entry *entry, uint64_t key, u
 uint64_t handles_ask_size(MPI_Datatype type);
 
 /* Bytes of count items of a type, as they travel. */
-CALL_INLINE uint64_t handles_bytes(int64_t count, MPI_Datatype type)
+CALL_INLINE uint64_t handles_bytes(struct call *call, int64_t count, MPI_Datatype type)
 {
     uint64_t size;
-    if (count <= 0 || type == MPI_DATATYPE_NULL)
-        return 0;
-    if (!handles_find(handles_place(handles_types, HANDLES_TYPES, HANDLES_KEY(type)), HANDLES_KEY(type), &size))
-        size = handles_ask_size(type);
-    return (uint64_t)count * size;
+    if (CALL_RARELY(!handles_find(handles_place(handles_types, HANDLES_TYPES, HANDLES_KEY(type)), HANDLES_KEY(type), &size))) {
+        call_stop(call);
+        size = count > 0 && type != MPI_DATATYPE_NULL ? handles_ask_size(type) : 0;
+    }
+    return count > 0 ? (uint64_t)count * size : 0;
 }
 
 struct group_facts {
@@ -54,11 +54,13 @@ struct group_facts {
 #define HANDLES_TWO_SIDES (1ull << 63)
 uint64_t handles_ask_group(MPI_Comm comm);
 
-CALL_INLINE struct group_facts handles_group(MPI_Comm comm)
+CALL_INLINE struct group_facts handles_group(struct call *call, MPI_Comm comm)
 {
     uint64_t value;
-    if (!handles_find(handles_place(handles_groups, HANDLES_GROUPS, HANDLES_KEY(comm)), HANDLES_KEY(comm), &value))
+    if (CALL_RARELY(!handles_find(handles_place(handles_groups, HANDLES_GROUPS, HANDLES_KEY(comm)), HANDLES_KEY(comm), &value))) {
+        call_stop(call);
         value = handles_ask_group(comm);
+    }
     return (struct group_facts){
         .rank = (int)(value >> 32 & INT32_MAX),
         .others = (int)(value & INT32_MAX),
@@ -70,11 +72,14 @@ CALL_INLINE struct group_facts handles_group(MPI_Comm comm)
 int handles_find_rank(MPI_Comm comm, int rank);
 int handles_world_rank_of_window(MPI_Win win, int rank);
 
-CALL_INLINE int handles_world_rank(MPI_Comm comm, int rank)
+CALL_INLINE int handles_world_rank(struct call *call, MPI_Comm comm, int rank)
 {
     if (comm == MPI_COMM_WORLD)
         return rank;
-    return comm == MPI_COMM_SELF ? handles_own_rank : handles_find_rank(comm, rank);
+    if (comm == MPI_COMM_SELF)
+        return handles_own_rank;
+    call_stop(call);
+    return handles_find_rank(comm, rank);
 }
 
 /* How many a process receives from and sends to in a neighbourhood. At the edge of a grid some of them are MPI_PROC_NULL: they
@@ -83,7 +88,7 @@ struct neighbours {
     int sources, destinations;
     uint64_t absent; /* bits of those at the edge, which are the same in both directions */
 };
-struct neighbours handles_neighbours(MPI_Comm comm);
+struct neighbours handles_neighbours(struct call *call, MPI_Comm comm);
 
 void handles_forget_type(MPI_Datatype type);
 void handles_forget_groups(void);

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-uint32_t *peers;
-int peer_count;
+static uint32_t *peers; /* metrics of the messages, those of the bytes stand behind them; BOARD_NONE: not made yet, or no room */
+static int peer_count;
 
 static uint32_t describe(const char *name, const char *unit, const char *help, int rank)
 {
@@ -17,7 +17,8 @@ static uint32_t describe(const char *name, const char *unit, const char *help, i
     });
 }
 
-uint32_t peers_make(int rank)
+/* The metric of a rank that has none yet. */
+static uint32_t make(int rank)
 {
     call_describe_alone(true);
     board_keep_together(&call_board, 2);
@@ -28,6 +29,18 @@ uint32_t peers_make(int rank)
         return BOARD_NONE;
     __atomic_store_n(&peers[rank], messages, __ATOMIC_RELAXED);
     return messages;
+}
+
+bool peers_find(struct call_peer *place, int rank)
+{
+    if ((unsigned)rank >= (unsigned)peer_count)
+        return false;
+    uint32_t metric = __atomic_load_n(&peers[rank], __ATOMIC_RELAXED);
+    if (metric == BOARD_NONE)
+        metric = make(rank);
+    place->slots = board_slots(&call_board, metric);
+    place->key = metric == BOARD_NONE ? 0 : (uint64_t)rank + 1;
+    return true;
 }
 
 void peers_begin(int size)

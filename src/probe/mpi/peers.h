@@ -5,21 +5,20 @@
 
 #include "probe/mpi/call.h"
 
-extern uint32_t *peers; /* metrics of the messages, those of the bytes stand behind them; BOARD_NONE: not made yet, or no room */
-extern int peer_count;
-
-/* The metric of a rank that has none yet. */
-uint32_t peers_make(int rank);
+/* Finds the thread's slots of a rank: messages, behind them bytes. They stay in the place until another rank needs it. False:
+ * it is none of this world. */
+bool peers_find(struct call_peer *place, int rank);
 
 /* A message to a rank. */
-CALL_INLINE void peers_add(int rank, uint64_t bytes)
+CALL_INLINE void peers_add(struct call *call, int rank, uint64_t bytes)
 {
-    if ((unsigned)rank >= (unsigned)peer_count)
-        return;
-    uint32_t metric = __atomic_load_n(&peers[rank], __ATOMIC_RELAXED);
-    if (__builtin_expect(metric == BOARD_NONE, 0))
-        metric = peers_make(rank);
-    uint64_t *slots = board_slots(&call_board, metric);
+    struct call_peer *peer = &call->mine->peers[(uint32_t)rank % CALL_PEERS];
+    if (CALL_RARELY(peer->key != (uint64_t)(uint32_t)rank + 1)) {
+        call_stop(call);
+        if (!peers_find(peer, rank))
+            return;
+    }
+    uint64_t *slots = peer->slots;
     board_add_u64(slots, 1);
     board_add_u64(slots + 1, bytes);
 }

@@ -1,14 +1,11 @@
 /* Steps that are not in a hurry. */
 #include "probe/mpi/steps.h"
 
-#include "probe/mpi/peers.h"
-#include "probe/mpi/wait.h"
-
 void put(struct call *call, int target, MPI_Win win, int64_t count, MPI_Datatype datatype)
 {
     if (target == MPI_PROC_NULL)
         return;
-    call->out += handles_bytes(count, datatype);
+    call->out += handles_bytes(call, count, datatype);
     call->peer = handles_world_rank_of_window(win, target);
     call->messages = 1;
 }
@@ -23,16 +20,7 @@ void put_unless(struct call *call, MPI_Op op, int target, MPI_Win win, int64_t c
 void got(struct call *call, int target, int64_t count, MPI_Datatype datatype)
 {
     if (target != MPI_PROC_NULL)
-        call->in += handles_bytes(count, datatype);
-}
-
-/* From nobody nothing comes; and MPICH answers with one request for all such. */
-void posted(struct call *call, const MPI_Request *request, int source)
-{
-    if (source == MPI_PROC_NULL)
-        return;
-    call->posted = REQUEST_IN;
-    call->kept = *request;
+        call->in += handles_bytes(call, count, datatype);
 }
 
 void posted_read(struct call *call, const MPI_Request *request)
@@ -65,12 +53,11 @@ void persists(struct call *call, int code, const MPI_Request *request)
 
 void started(struct call *call, int count, const MPI_Request *requests)
 {
-    (void)call;
     for (int i = 0; i < count; i++) {
         uint32_t note = requests_take(requests[i]);
         struct request request = requests_read(note);
         if (note && request.persistent)
-            call_add_for(request.persistent);
+            call_add_for(call, request.persistent);
     }
 }
 

@@ -1,5 +1,5 @@
 /* The words of rules.txt: what a call has sent, received, begun. Each gets the call and arguments of the function, and notes in
- * the call what add() then adds up. More of them: completions.h, collectives.h. */
+ * the call what is then added up. More of them: completions.h, collectives.h. */
 #ifndef SONDE_PROBE_MPI_STEPS_H
 #define SONDE_PROBE_MPI_STEPS_H
 
@@ -10,32 +10,63 @@
 #include "probe/mpi/requests.h"
 #include "probe/mpi/wait.h"
 
-/* At the end: adds what the steps have noted to the slots. The mask is a constant, so that little of this is left. */
-CALL_INLINE void add(struct call *call, uint32_t has)
+/* Adds the bytes that the steps have noted to the slots. The mask is a constant, so that little of this is left. */
+CALL_INLINE void add_bytes(struct call *call, uint32_t has)
 {
-    if (has & HAS_OUT && call->out)
+    if (has & HAS_OUT)
         board_add_u64(call->slots + CALL_PLACE(has, METRIC_OUT), call->out);
-    if (has & HAS_IN && call->in)
+    if (has & HAS_IN)
         board_add_u64(call->slots + CALL_PLACE(has, METRIC_IN), call->in);
-    if (has & HAS_WAIT)
-        board_add_u64(call->slots + CALL_PLACE(has, METRIC_WAIT),
-                      wait_ticks(call->function, call->ticks, call->out + call->in + call->arrived, call->ranks));
-    if (has & HAS_SMALL && call->messages) {
+    if (has & HAS_SMALL && CALL_MOSTLY(call->messages)) {
         if (call->out < CALL_SMALL_BYTES)
             board_add_u64(call->slots + CALL_PLACE(has, METRIC_SMALL), 1);
-        peers_add(call->peer, call->out);
+        peers_add(call, call->peer, call->out);
     }
+}
+
+/* Of a function that may wait for others. */
+CALL_INLINE struct wait_kind kind_of(const struct call *call, uint32_t has)
+{
+    if (!(has & HAS_WAIT))
+        return (struct wait_kind){ 0 };
+    return wait_find(call->function, call->out + call->in + call->arrived, call->ranks);
+}
+
+CALL_INLINE void add_wait(struct call *call, uint32_t has, const struct wait_kind *kind)
+{
+    if (has & HAS_WAIT)
+        board_add_u64(call->slots + CALL_PLACE(has, METRIC_WAIT), wait_ticks(call->function, kind, call->ticks));
+}
+
+/* The end of a call with steps that take no time: they come before the clock is read, since reading it waits for all that was
+ * begun, and so costs the same with and without them. */
+CALL_INLINE void end_quickly(struct call *call, uint32_t has)
+{
+    add_bytes(call, has);
+    struct wait_kind kind = kind_of(call, has);
+    call_time(call);
+    add_wait(call, has, &kind);
+    call_leave(call);
+}
+
+/* The end of one whose steps came after the clock. */
+CALL_INLINE void end(struct call *call, uint32_t has)
+{
+    add_bytes(call, has);
+    struct wait_kind kind = kind_of(call, has);
+    add_wait(call, has, &kind);
     if (call->posted)
         requests_add(call->kept, call->posted, call->function);
+    call_leave(call);
 }
 
 /* count items to a rank of a communicator; MPI_PROC_NULL is nobody. */
 CALL_INLINE void sent(struct call *call, int dest, MPI_Comm comm, int64_t count, MPI_Datatype datatype)
 {
-    if (dest == MPI_PROC_NULL)
+    if (CALL_RARELY(dest == MPI_PROC_NULL))
         return;
-    call->out += handles_bytes(count, datatype);
-    call->peer = handles_world_rank(comm, dest);
+    call->out += handles_bytes(call, count, datatype);
+    call->peer = handles_world_rank(call, comm, dest);
     call->messages = 1;
 }
 
@@ -60,7 +91,13 @@ void put_unless(struct call *call, MPI_Op op, int target, MPI_Win win, int64_t c
 void got(struct call *call, int target, int64_t count, MPI_Datatype datatype);
 
 /* A request that will end with a status that tells how many bytes came, or were written. */
-void posted(struct call *call, const MPI_Request *request, int source);
+CALL_INLINE void posted(struct call *call, const MPI_Request *request, int source)
+{
+    if (source == MPI_PROC_NULL) /* from nobody nothing comes; and MPICH answers with one request for all such */
+        return;
+    call->posted = REQUEST_IN;
+    call->kept = *request;
+}
 void posted_read(struct call *call, const MPI_Request *request);
 void posted_write(struct call *call, const MPI_Request *request);
 
@@ -76,6 +113,12 @@ void began_session(struct call *call, MPI_Session session, MPI_Info info);
 
 /* MPI has ended: the time since it began is its life. */
 void ended(struct call *call);
+
+/* What takes part in it, for its waiting. */
+CALL_INLINE void together(struct call *call, MPI_Comm comm)
+{
+    call->ranks = (uint32_t)handles_group(call, comm).others;
+}
 
 void forget_type(struct call *call, const MPI_Datatype *type);
 void forget_communicator(struct call *call, const MPI_Comm *comm);

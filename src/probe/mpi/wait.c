@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "model/board.h"
 
+#include <stddef.h>
+
 #define LATENCY_NS 20000.0
 #define BYTE_NS 10.0
 #define LEARN_NS 1000000u /* within less than this the clocks tell nothing */
@@ -22,7 +24,19 @@ void wait_learn(void)
     }
 }
 
-uint64_t wait_generous(unsigned doublings, unsigned size)
+/* What a generous network needs. */
+static uint64_t generous(unsigned doublings, unsigned size)
 {
-    return (uint64_t)((LATENCY_NS * (1 + doublings) + BYTE_NS * (double)(1ull << size)) * ticks_per_ns);
+    return (uint64_t)((LATENCY_NS * (1 + doublings) + BYTE_NS * 2 * (double)(1ull << size)) * ticks_per_ns);
+}
+
+/* One that took more than anybody may need tells nothing of what the next one needs. */
+uint64_t wait_less(uint32_t function, uint64_t *turned, uint64_t ticks) /* NOLINT(readability-non-const-parameter) */
+{
+    size_t place = (size_t)(turned - function_waits[function].turned[0]);
+    uint64_t most = generous((unsigned)(place / WAIT_SIZES), (unsigned)(place % WAIT_SIZES));
+    if (ticks >= most)
+        return ticks - most;
+    __atomic_store_n(turned, ~ticks, __ATOMIC_RELAXED);
+    return 0;
 }

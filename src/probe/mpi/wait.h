@@ -7,39 +7,45 @@
 
 #include <stdint.h>
 
-enum { WAIT_SIZES = 48, WAIT_RANKS = 16 };
+enum { WAIT_SIZES = 64, WAIT_RANKS = 16 };
 
-/* What is needed, in ticks, by the logarithm of ranks and of bytes; 0: none yet. */
+/* What is needed, in ticks, by the logarithm of ranks and of bytes. Turned (~), so that 0, none yet, is more than any takes. */
 struct function_waits {
-    uint64_t needed[WAIT_RANKS][WAIT_SIZES];
+    uint64_t turned[WAIT_RANKS][WAIT_SIZES];
 };
 extern struct function_waits function_waits[];
 
-/* What a generous network needs for bytes and ranks of such logarithms. */
-uint64_t wait_generous(unsigned doublings, unsigned size);
+/* A call that took less than what was needed so far, or the first one of its kind: what of it was waiting. */
+uint64_t wait_less(uint32_t function, uint64_t *turned, uint64_t ticks);
 
 /* How long a tick is; known when some time has passed since the first question, as MPI_Init takes. */
 void wait_learn(void);
 
-/* 0 for 0, else the place of the highest bit, from 1. */
-static inline unsigned wait_magnitude(uint64_t value, unsigned limit)
+/* The place of the highest bit. */
+static inline unsigned wait_magnitude(uint64_t value)
 {
-    unsigned bits = value ? 64 - (unsigned)__builtin_clzll(value) : 0;
-    return bits < limit ? bits : limit - 1;
+    return 63 ^ (unsigned)__builtin_clzll(value | 1);
+}
+
+/* Calls of one function with about as many bytes and ranks. */
+struct wait_kind {
+    uint64_t *turned, needed;
+};
+
+static inline __attribute__((always_inline)) struct wait_kind wait_find(uint32_t function, uint64_t bytes, uint32_t ranks)
+{
+    unsigned size = wait_magnitude(bytes), doublings = ranks ? wait_magnitude(ranks) + 1 : 0;
+    doublings = doublings < WAIT_RANKS ? doublings : WAIT_RANKS - 1;
+    uint64_t *turned = &function_waits[function].turned[doublings][size];
+    return (struct wait_kind){ turned, ~__atomic_load_n(turned, __ATOMIC_RELAXED) };
 }
 
 /* Ticks of a call that were waiting. Shared by all threads: who loses a race forgets a number that the next call finds again. */
-static inline uint64_t wait_ticks(uint32_t function, uint64_t ticks, uint64_t bytes, uint32_t ranks)
+static inline __attribute__((always_inline)) uint64_t wait_ticks(uint32_t function, const struct wait_kind *kind, uint64_t ticks)
 {
-    unsigned size = wait_magnitude(bytes, WAIT_SIZES), doublings = wait_magnitude(ranks, WAIT_RANKS);
-    uint64_t *needed = &function_waits[function].needed[doublings][size];
-    uint64_t before = __atomic_load_n(needed, __ATOMIC_RELAXED);
-    if (__builtin_expect(before == 0, 0))
-        before = wait_generous(doublings, size);
-    if (ticks >= before)
-        return ticks - before;
-    __atomic_store_n(needed, ticks + !ticks, __ATOMIC_RELAXED);
-    return 0;
+    if (__builtin_expect(ticks >= kind->needed, 1))
+        return ticks - kind->needed;
+    return wait_less(function, kind->turned, ticks);
 }
 
 #endif

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static enum err name_claim(char path[FILE_PATH_MAX], const char *folder)
@@ -56,6 +57,26 @@ enum err board_claim(const char *folder, int *fd)
     board_claim_touch(made);
     *fd = made;
     return OK;
+}
+
+static bool is_held(const char *path)
+{
+    struct stat st;
+    struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    bool is_ours = fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid());
+    bool is_locked = fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+    close(fd);
+    return is_ours && (is_locked || time(NULL) - st.st_mtime < BOARD_CLAIM_LASTS_S);
+}
+
+bool board_claim_is_held(const char *folder)
+{
+    char of_node[FILE_PATH_MAX], own[FILE_PATH_MAX];
+    int size = snprintf(of_node, sizeof of_node, "%s/" BOARD_CLAIM, folder ? folder : BOARD_FOLDER);
+    return (size < FILE_PATH_MAX && is_held(of_node)) || (name_claim(own, folder) == OK && is_held(own));
 }
 
 void board_claim_touch(int fd)

@@ -5,10 +5,16 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
+
 /* Root claims the boards of all users, others their own. The caller keeps *fd, and closes it at the end; the claim then lasts for
  * BOARD_CLAIM_LASTS_S. folder: NULL is BOARD_FOLDER. AGAIN: another agent has it; DENIED: a file of somebody else's is in its
  * place; ABSENT: there is no such folder. */
 enum err board_claim(const char *folder, int *fd);
+
+/* Does an agent of root or of this user want the boards of folder: is one there, or was it within BOARD_CLAIM_LASTS_S? As
+ * programs ask it (probe/board_file.c). */
+bool board_claim_is_held(const char *folder);
 
 /* Now and then, at least once in BOARD_CLAIM_LASTS_S: counts from here when the agent is killed. */
 void board_claim_touch(int fd);

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "model/board.h"
 #include "programs/board_folder.h"
+#include "programs/board_leftovers.h"
 #include "programs/tau_server.h"
 
 #include <errno.h>
@@ -15,7 +16,21 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define LEFT_SHOWN_S 60 /* younger ones may be read by somebody still */
 #define BOARDS_FEW_BYTES (16ull << 20)
+
+/* What killed programs of this user left; where an agent runs that is its affair. */
+static void tell_room(struct finding *finding, uint64_t room)
+{
+    struct board_leftovers left;
+    board_leftovers_look(BOARD_FOLDER, LEFT_SHOWN_S, false, &left);
+    if (left.count && !left.is_claimed)
+        finding_there(finding, "%s free in " BOARD_FOLDER ". Killed programs of yours left %zu boards in it (%s), and no "
+                      "agent is there to read them: the next sonde run removes those that are older than a day, sonde agent all",
+                      text_bytes(room).s, left.count, text_bytes(left.bytes).s);
+    else
+        finding_there(finding, "%s free in " BOARD_FOLDER, text_bytes(room).s);
+}
 
 void doctor_programs_boards(const struct place *place, struct finding *finding)
 {
@@ -36,7 +51,7 @@ void doctor_programs_boards(const struct place *place, struct finding *finding)
     else if (room < BOARDS_FEW_BYTES)
         finding_missing(finding, "Remove what fills it", BOARD_FOLDER " has no room: what new programs count is not seen");
     else
-        finding_there(finding, "%s free in " BOARD_FOLDER, text_bytes(room).s);
+        tell_room(finding, room);
 }
 
 static bool is_listened_on(const char *path)

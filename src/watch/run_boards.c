@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "model/board.h"
+#include "programs/board_leftovers.h"
 #include "programs/program_boards.h"
 #include "programs/program_samples.h"
 #include "watch/sample_writer.h"
@@ -34,8 +35,19 @@ static void close_table(struct run_boards *boards)
     program_table_close(&boards->table);
 }
 
+/* Here, and not where programs make boards: to look through the folder costs more than all else that a program does for one. */
+static void remove_leftovers(void)
+{
+    struct board_leftovers leftovers;
+    board_leftovers_look(BOARD_FOLDER, BOARD_LEFTOVERS_OLD_S, true, &leftovers);
+    if (leftovers.removed)
+        log_info("%zu boards that killed programs of yours left in " BOARD_FOLDER " over a day ago were removed",
+                 leftovers.removed);
+}
+
 enum err run_boards_open(struct run_boards *boards, const char *spool)
 {
+    remove_leftovers();
     *boards = (struct run_boards){ .lock_fd = -1 };
     enum err err = board_folder_make(BOARD_FOLDER, boards->folder, &boards->lock_fd);
     if (err) {

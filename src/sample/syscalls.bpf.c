@@ -181,6 +181,8 @@ static __always_inline uint8_t wanted_of(uint32_t job)
 /* The place of a file system in the table; a new one takes a free place. */
 static __always_inline uint32_t class_of_system(uint64_t magic)
 {
+    if (!magic)
+        return SYSCALLS_CLASS_REGULAR;
     uint32_t at = (uint32_t)(magic ^ magic >> 8 ^ magic >> 16);
 #pragma unroll
     for (int i = 0; i < GENERATIONS; i++) {
@@ -194,10 +196,9 @@ static __always_inline uint32_t class_of_system(uint64_t magic)
     return SYSCALLS_CLASS_REGULAR;
 }
 
-static __always_inline uint32_t class_of_inode(uint16_t mode, uint64_t magic)
+static __always_inline uint32_t type_of(uint16_t mode)
 {
-    uint32_t type = mode >> 12;
-    return type != SYSCALLS_CLASS_REGULAR || !magic ? type : class_of_system(magic);
+    return mode >> 12;
 }
 
 /* Of kernels without bpf_rdonly_cast: each step is a call. */
@@ -218,12 +219,16 @@ static __always_inline uint32_t class_of(struct task_struct *task, uint32_t fd)
     struct file **element = table->fd + fd;
     if (!can_cast) {
         struct inode *inode = inode_slowly(element);
-        return inode ? class_of_inode(BPF_CORE_READ(inode, i_mode), BPF_CORE_READ(inode, i_sb, s_magic)) : SYSCALLS_CLASSES;
+        uint32_t type = inode ? type_of(BPF_CORE_READ(inode, i_mode)) : SYSCALLS_CLASSES;
+        return type == SYSCALLS_CLASS_REGULAR ? class_of_system(BPF_CORE_READ(inode, i_sb, s_magic)) : type;
     }
     struct kiocb *holder = bpf_rdonly_cast(element, bpf_core_type_id_kernel(struct kiocb));
     struct file *file = holder->ki_filp;
     struct inode *inode = file ? file->f_inode : NULL;
-    return inode ? class_of_inode(inode->i_mode, inode->i_sb->s_magic) : SYSCALLS_CLASSES;
+    if (!inode)
+        return SYSCALLS_CLASSES;
+    uint32_t type = type_of(inode->i_mode);
+    return type == SYSCALLS_CLASS_REGULAR ? class_of_system(inode->i_sb->s_magic) : type;
 }
 
 /* 0, 1, … : less than 2^8 ns, less than 2^9 ns, … */
@@ -261,23 +266,20 @@ static __always_inline uint64_t take_time(uint32_t pid)
     uint64_t *clock = clock_of(pid);
     if (!clock || !*clock)
         return 0;
-    uint64_t began_ns = *clock;
+    uint64_t time_ns = bpf_ktime_get_ns() - *clock;
     *clock = 0;
-    return bpf_ktime_get_ns() - began_ns;
+    return time_ns;
 }
 
-static __always_inline void add_timed(uint32_t job, uint32_t number, uint32_t row, uint32_t pid, uint8_t result, long value)
+static __always_inline void add_timed(uint32_t job, uint32_t number, uint32_t row, uint64_t time_ns, uint8_t result, long value)
 {
     uint32_t cpu = bpf_get_smp_processor_id();
-    uint64_t time_ns = take_time(pid);
     void *map = bpf_map_lookup_elem(&times, &job);
     struct syscalls_time_block *block = map ? bpf_map_lookup_elem(map, &cpu) : NULL;
     uint32_t bucket = bucket_of(time_ns);
     if (!block || row >= SYSCALLS_ROWS || number >= SYSCALLS_NUMBERS || bucket >= SYSCALLS_BUCKETS)
         return;
     add_result(&block->rows[row], result, value);
-    if (!time_ns)
-        return;
     block->rows[row].time_ns += time_ns;
     block->times[number].count[bucket]++;
 }
@@ -318,13 +320,15 @@ int BPF_PROG(returned, struct pt_regs *regs, long value)
         return 0;
     if (*owner & ~SYSCALLS_JOB && !settle(owner, value))
         return 0;
+    /* First, so that what follows is not a part of it. */
+    uint64_t time_ns = take_time(pid);
     uint32_t job = *owner & SYSCALLS_JOB, number = number_of(task, regs);
     if (number >= SYSCALLS_NUMBERS)
         return 0;
     uint8_t result = results[number];
     uint32_t at = row_number(task, regs, number, result);
-    if (wanted_of(job) & SYSCALLS_TIMED) {
-        add_timed(job, number, at, pid, result, value);
+    if (time_ns) {
+        add_timed(job, number, at, time_ns, result, value);
         return 0;
     }
     struct syscalls_row *row = row_of(job, at);

@@ -19,16 +19,19 @@ boot() {
 # The place where it is installed is no place of that Linux; everything else of the unit is what a site gets.
 prepare() {
     DESTDIR=$T/root meson install -C "$BUILD" --no-rebuild >"$T/log" 2>&1 || { cat "$T/log"; return 1; }
-    local binary unit
+    local binary unit service
     binary=$(cd "$T" && find root -type f -name sonde -perm -100)
-    unit=$(find "$T/root" -name sonde-agent.service)
     mkdir -p "$T/units/sonde-agent.service.d"
-    sed "s|^ExecStart=.*|ExecStart=/mnt/$binary agent -c /mnt/agent.conf|" "$unit" >"$T/units/sonde-agent.service"
+    for service in agent collect; do
+        unit=$(find "$T/root" -name "sonde-$service.service")
+        sed "s|^ExecStart=.*|ExecStart=/mnt/$binary $service -c /mnt/$service.conf|" "$unit" >"$T/units/sonde-$service.service"
+    done
     printf '%s\n' '[Service]' 'StandardOutput=append:/mnt/said' 'StandardError=append:/mnt/said' \
         "ExecStopPost=+/bin/sh -c 'echo \$SERVICE_RESULT \$EXIT_CODE \$EXIT_STATUS >/mnt/ended'" \
         >"$T/units/sonde-agent.service.d/told.conf"
     ln -s "$binary" "$T/sonde"
     printf 'period = 1s\nsink = csv:path=/var/log/sonde/samples.csv\n' >"$T/agent.conf"
+    printf 'listen = tcp://127.0.0.1:5555\nplain = yes\n' >"$T/collect.conf"
 }
 
 # For the scripts: until a condition holds, at most a minute.
@@ -95,7 +98,8 @@ set -eu
 systemctl start sonde-agent
 pid=$(show MainPID)
 [ "$(show ProtectSystem)" = strict ]
-[ "$(show ProtectHome)/$(show PrivateTmp)/$(show NoNewPrivileges)/$(show MemoryDenyWriteExecute)" = yes/yes/yes/yes ]
+[ "$(show ProtectHome)/$(show NoNewPrivileges)/$(show MemoryDenyWriteExecute)" = read-only/yes/yes ]
+[ -S /tmp/tau_metric_proxy.0.unix ] # where programs look for it
 grep -qE '^NoNewPrivs:\s1$' "/proc/$pid/status"
 grep -qE '^Seccomp:\s2$' "/proc/$pid/status"
 [ "$(cat "/proc/$pid/oom_score_adj")" = -500 ]
@@ -120,6 +124,19 @@ done
 diff <(seen /run/sonde) <(seen /tmp/free)
 kill "$free"
 wait "$free"
+S
+}
+
+@test "agent and collector as they are installed: a run that is handed over is in the collector's database" {
+    boot <<'S'
+set -eu
+printf 'collector = tcp://127.0.0.1:5555\nplain = yes\n' >>/mnt/agent.conf
+systemctl start sonde-collect sonde-agent
+wait_for '/mnt/sonde collect --status | grep -q " up "'
+SONDE_DB=agent: /mnt/sonde run -q -j 4711 -- true
+wait_for '/mnt/sonde --db /var/lib/sonde/sonde.db ps 4711 | grep -q " true$"'
+systemctl stop sonde-agent sonde-collect
+[ "$(systemctl is-failed sonde-collect || :)" = inactive ]
 S
 }
 

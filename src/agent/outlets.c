@@ -34,13 +34,27 @@ static struct journal *journal_of(const struct sink_choice *choice, struct journ
     return choice->sink->may_block ? journal : NULL;
 }
 
+static enum err open_state(struct outlets_one *one, struct buf *why)
+{
+    struct buf reason;
+    buf_init(&reason, 4096);
+    enum err err = sink_choice_open(&one->choice, &one->state, &reason);
+    if (err) {
+        buf_add_text(why, "cannot open the sink ");
+        sink_choice_write(&one->choice, why);
+        buf_printf(why, ": %s", buf_text(&reason));
+    }
+    buf_clear(&reason);
+    return err;
+}
+
 /* It is opened here and not by its thread, so that settings that make no sense are told before anything changes. */
 static enum err one_open(struct outlets_one *one, const struct sink_choice *choice, struct journal *journal, struct buf *why)
 {
     *one = (struct outlets_one){ .journal = journal_of(choice, journal) };
     enum err err = sink_choice_copy(&one->choice, choice);
     if (!err)
-        err = sink_choice_open(&one->choice, &one->state, why);
+        err = open_state(one, why);
     if (!err && one->journal) {
         struct outlet_settings settings = { .journal = journal, .choice = &one->choice, .state = one->state };
         err = outlet_open(&one->outlet, &settings);

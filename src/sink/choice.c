@@ -129,9 +129,7 @@ enum err sink_choice_open(const struct sink_choice *choice, void **state, struct
         err = choice->sink->open(*state);
     if (!err)
         return OK;
-    buf_add_text(why, "cannot open the sink ");
-    sink_choice_write(choice, why);
-    buf_printf(why, ": %s", sink_choice_message(choice, *state, err));
+    buf_add_text(why, sink_choice_message(choice, *state, err));
     free(*state);
     *state = NULL;
     return err;

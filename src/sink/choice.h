@@ -24,7 +24,7 @@ bool sink_choice_is_secret(const char *key);
 void sink_choice_write(const struct sink_choice *choice, struct buf *out);
 
 /* Makes a state and opens it; a sink that has the setting "append" is told to. The state borrows the texts of choice; it is
- * ended with sink_choice_close. On an error why says what cannot be opened, and why. */
+ * ended with sink_choice_close. On an error why gets the reason alone. */
 enum err sink_choice_open(const struct sink_choice *choice, void **state, struct buf *why);
 
 /* Calls the sink's close and frees the state. Takes NULL. */

@@ -111,7 +111,7 @@ load collecting
     wait_for '[ "$(status_of ".sinks[1].batches")" -ge 10 ]'
     wait_for '[ "$(status_of ".sinks[0].state")" = fails ]'
     wait_for '[ "$(status_of ".sinks[0].waiting_bytes")" -gt 0 ]'
-    [ "$(grep -c "cannot open the sink csv" said)" -eq 1 ]
+    [ "$(grep -o "cannot open the sink" said | wc -l)" -eq 1 ]
     stop "$AGENT"
     mkdir nowhere/deep
     wait_for '[ "$(status_of "[.sinks[].waiting_bytes] | max")" -eq 0 ]'

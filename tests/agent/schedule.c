@@ -220,7 +220,7 @@ static void slots_are_used_again(void **state)
 static void wait_for(struct schedule *schedule)
 {
     assert_int_equal(schedule_arm(schedule), OK);
-    assert_int_equal(poll(&(struct pollfd){ .fd = schedule->fd, .events = POLLIN }, 1, 5000), 1);
+    assert_int_equal(poll(&(struct pollfd){ .fd = schedule->fd, .events = POLLIN }, 1, 60000), 1);
     schedule_read(schedule);
 }
 
@@ -233,13 +233,13 @@ static void the_real_timer_wakes_in_time(void **state)
     assert_int_equal(schedule_open(&schedule), OK);
     assert_int_equal(schedule_add(&schedule, 20 * NS_PER_MS, clock_realtime_ns(), &first), OK);
     assert_int_equal(schedule_add(&schedule, 30 * NS_PER_MS, clock_realtime_ns(), &second), OK);
-    uint64_t begin_ns = clock_realtime_ns();
+    uint64_t begin_ns = clock_realtime_ns(), real_ns = begin_ns;
     while (schedule.slots[second].counts.ticks + schedule.slots[second].counts.missed < 4) {
         wait_for(&schedule);
-        uint64_t real_ns = clock_realtime_ns();
+        real_ns = clock_realtime_ns();
         schedule_turn(&schedule, real_ns, clock_monotonic_ns());
     }
-    uint64_t passed_ns = clock_realtime_ns() - begin_ns;
+    uint64_t passed_ns = real_ns - begin_ns;
     assert_true(passed_ns >= 90 * NS_PER_MS);
     assert_in_range(schedule.slots[first].counts.ticks + schedule.slots[first].counts.missed,
                     passed_ns / (20 * NS_PER_MS) - 1, passed_ns / (20 * NS_PER_MS) + 1);
@@ -275,13 +275,13 @@ static void check_told_of_set(bool only_sets)
     schedule.slots[slot].next_ns += 2 * HOUR;
     assert_int_equal(schedule_arm(&schedule), OK);
     assert_true(set_clock_by_ns(1));
-    assert_int_equal(poll(&(struct pollfd){ .fd = schedule.fd, .events = POLLIN }, 1, 5000), 1);
+    assert_int_equal(poll(&(struct pollfd){ .fd = schedule.fd, .events = POLLIN }, 1, 60000), 1);
     schedule_read(&schedule);
     assert_int_equal(schedule.armed_ns, 0); /* and it is armed again */
     assert_int_equal(schedule_arm(&schedule), OK);
     assert_int_equal(poll(&(struct pollfd){ .fd = schedule.fd, .events = POLLIN }, 1, 0), 0);
     assert_true(set_clock_by_ns(-1));
-    assert_int_equal(poll(&(struct pollfd){ .fd = schedule.fd, .events = POLLIN }, 1, 5000), 1);
+    assert_int_equal(poll(&(struct pollfd){ .fd = schedule.fd, .events = POLLIN }, 1, 60000), 1);
     schedule_close(&schedule);
 }
 

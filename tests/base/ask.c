@@ -169,7 +169,7 @@ static void telling_does_not_wait(void **state)
     kill(server.pid, SIGSTOP); /* it listens and does not take anything */
     uint64_t begun_ns = clock_monotonic_ns();
     ask_tell("/job", bytes_of("{}"));
-    assert_true(clock_monotonic_ns() - begun_ns < NS_PER_S);
+    assert_true(clock_monotonic_ns() - begun_ns < 10 * NS_PER_S);
     kill(server.pid, SIGCONT);
     waitpid(server.pid, NULL, 0);
     server.pid = 0;

@@ -10,10 +10,10 @@
 #define V2 "/sys/fs/cgroup"
 #define SCOPE V2 "/system.slice/slurmstepd.scope"
 
-/* Reads until what is wanted has come, for at most 8 s. */
+/* Reads until what is wanted has come, for at most a minute. */
 static const struct fixture_event *wait_for(struct fixture *fixture, const char *id, enum job_event event, size_t n)
 {
-    uint64_t until_ns = clock_monotonic_ns() + 8 * NS_PER_S;
+    uint64_t until_ns = clock_monotonic_ns() + 60 * NS_PER_S;
     while (fixture_count(fixture, id, event) < n && clock_monotonic_ns() < until_ns) {
         struct pollfd poll_fd = { .fd = jobs_fd(fixture->jobs), .events = POLLIN };
         poll(&poll_fd, 1, 100);

@@ -216,7 +216,7 @@ static void what_is_not_taken_any_more_grows_stale(void **state)
     add(f, &net, NULL, "slow", 1);
     assert_int_equal(live_take(f->live, &f->batch, 3600000000000), OK);
     usleep(2000);
-    live_drop_stale(f->live, 3, 1000000000);
+    live_drop_stale(f->live, 3, 3600000000000);
     assert_int_equal(live_count(f->live), 2);
     live_drop_stale(f->live, 3, 0);
     assert_int_equal(live_count(f->live), 1);

@@ -85,7 +85,7 @@ static void prepare(struct sensing *s, const struct simulator *sim, const char *
 static enum err open_when_it_is_up(struct sensing *s, const struct simulator *sim)
 {
     enum err err = IO;
-    for (int i = 0; i < 10 && err; i++) {
+    for (int i = 0; i < 60 && err; i++) {
         prepare(s, sim, "secret");
         err = sensing_open(s);
     }
@@ -168,7 +168,7 @@ static void a_bmc_that_dies_is_a_failure(void **state)
     enum err err = sensing_read(&s);
     assert_true(err != OK && err != AGAIN);
     assert_int_equal(s.batch.count, 0);
-    assert_true(clock_monotonic_ns() - begin_ns < 20 * NS_PER_S);
+    assert_true(clock_monotonic_ns() - begin_ns < 60 * NS_PER_S);
     sensing_end(&s);
 }
 
@@ -184,8 +184,12 @@ static void one_that_has_forgotten_the_session_is_asked_for_another(void **state
     assert_int_equal(sensing_read(&s), OK);
     end(&sim);
     run(&sim, NULL);
-    usleep(500000);
-    assert_int_equal(sensing_read(&s), OK);
+    enum err err = IO;
+    for (int i = 0; i < 60 && err; i++) { /* until it is up */
+        usleep(500000);
+        err = sensing_read(&s);
+    }
+    assert_int_equal(err, OK);
     assert_near(sensing_f64(&s, "Fan1", "fan"), 5200, 1e-9);
     sensing_end(&s);
     stop(&sim);

@@ -311,13 +311,16 @@ static void a_job_without_a_group_is_its_descendants(void **state)
         leave_out("no taskstats or no cgroup here");
     pid_t pid = fork();
     if (pid == 0) {
+        raise(SIGSTOP); /* until the job is known */
         burn_in_threads(NULL);
         make_short_ones(NULL);
         _exit(0);
     }
     struct job job = { .id = "77", .cgroup = "", .pid = (uint32_t)pid, .slot = 70, .other_id = "", .source = "told",
                        .user = "" };
+    waitpid(pid, NULL, WUNTRACED);
     assert_int_equal(sensing_job(&sensing, &job, JOB_BEGIN), OK);
+    kill(pid, SIGCONT);
     for (int i = 0; i < 5; i++, usleep(20000))
         assert_int_equal(sensing_read(&sensing), OK);
     waitpid(pid, NULL, 0);

@@ -13,7 +13,7 @@ setup() {
 teardown() {
     [ -z "$AGENT" ] || kill -9 "$AGENT" 2>/dev/null || :
     [ -z "$COLLECTOR" ] || kill -9 "$COLLECTOR" 2>/dev/null || :
-    [ -z "$GROUP" ] || find "$GROUP" -depth -type d -exec rmdir {} \; || :
+    [ -z "$GROUP" ] || find "$GROUP" -depth -type d -exec rmdir {} + || :
     [ ! -d "$T/pg" ] || "$SOURCE"/tests/tools/postgres-down "$T/pg"
     scene_teardown
 }

@@ -10,7 +10,7 @@ setup() {
 
 teardown() {
     [ -z "$AGENT" ] || kill -9 "$AGENT" 2>/dev/null || :
-    [ -z "$GROUP" ] || find "$GROUP" -depth -type d -exec rmdir {} \; || :
+    [ -z "$GROUP" ] || find "$GROUP" -depth -type d -exec rmdir {} + || :
     scene_teardown
 }
 

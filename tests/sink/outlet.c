@@ -172,7 +172,7 @@ static struct outlet_figures wait_for_done(struct fixture *f)
 
 static void restart(struct fixture *f)
 {
-    outlet_close(&f->outlet, 5 * NS_PER_S);
+    outlet_close(&f->outlet, 100 * NS_PER_S);
     journal_close(&f->journal);
     open_journal(f);
 }
@@ -263,8 +263,8 @@ static void the_end_does_not_wait_for_one_that_fails(void **state)
     put(f);
     poll(NULL, 0, 300);
     uint64_t begin_ns = clock_monotonic_ns();
-    outlet_close(&f->outlet, 5 * NS_PER_S);
-    assert_true(clock_monotonic_ns() - begin_ns < 4 * NS_PER_S);
+    outlet_close(&f->outlet, 100 * NS_PER_S);
+    assert_true(clock_monotonic_ns() - begin_ns < 50 * NS_PER_S);
     caught_text();
     told.failures_left = 0;
     open_outlet(f, &sink_plain);

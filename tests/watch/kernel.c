@@ -92,7 +92,7 @@ static void need_connector(void)
 /* Reads until nobody of ours lives any more; the last events come a moment after the reaping. */
 static void read_to_the_end(void)
 {
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 10000; i++) {
         kernel_read(&kernel);
         if (!kernel.members.alive)
             return;
@@ -115,7 +115,7 @@ static void a_child_is_told_from_fork_to_exit(void **state)
         _exit(9);
     }
     close(go[0]);
-    for (int i = 0; i < 100 && !tally_of((uint32_t)pid).execs; i++) {
+    for (int i = 0; i < 10000 && !tally_of((uint32_t)pid).execs; i++) {
         poll(NULL, 0, 5);
         kernel_read(&kernel);
     }

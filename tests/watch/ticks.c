@@ -39,14 +39,14 @@ static int stop(void **state)
 static void await_tick(void)
 {
     struct pollfd polled = { .fd = ticks.fd, .events = POLLIN };
-    assert_int_equal(poll(&polled, 1, 1000), 1);
+    assert_int_equal(poll(&polled, 1, 60000), 1);
 }
 
 static void ticks_fall_on_multiples_of_the_period(void **state)
 {
     (void)state;
     uint64_t best = PERIOD_NS;
-    for (int i = 0; i < 5; i++) { /* a busy machine is late at times, never early */
+    for (int i = 0; i < 200 && best >= 5 * NS_PER_MS; i++) { /* a busy machine is late at times, never early */
         await_tick();
         uint64_t behind = clock_realtime_ns() % PERIOD_NS;
         ticks_read(&ticks);
@@ -60,12 +60,12 @@ static void late_ticks_are_counted(void **state)
     (void)state;
     await_tick();
     ticks_read(&ticks);
-    uint64_t before = ticks.late;
+    uint64_t before = ticks.late, begin_ns = clock_monotonic_ns();
     usleep(5 * PERIOD_NS / 1000);
     ticks_read(&ticks);
     assert_true(ticks.late - before >= 3);
     ticks_read(&ticks); /* nothing expired: neither late nor a sample */
-    assert_true(ticks.late - before < 50);
+    assert_true(ticks.late - before <= (clock_monotonic_ns() - begin_ns) / PERIOD_NS + 1);
 }
 
 /* Reads the spool: how often the set of this name was described, and its samples. Values must fit the description. */

@@ -34,7 +34,7 @@ static void a_signal_for_the_group_is_reported(void **state)
     struct witness_report report;
     assert_int_equal(witness_start(&witness), OK);
     kill(0, SIGUSR1);
-    assert_true(hears(&witness, 2000, &report));
+    assert_true(hears(&witness, 60000, &report));
     assert_int_equal(report.signal, SIGUSR1);
     assert_int_equal(report.sender, getpid());
     witness_end(&witness);

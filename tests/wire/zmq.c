@@ -7,7 +7,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#define WAIT_MS 20000
+#define WAIT_MS 60000
 #define PORTS 200
 
 static const struct zmq_module *zmq;

@@ -72,6 +72,8 @@ static enum err take_run(struct merging *m, struct bytes body)
     run->cores_allowed_milli = r.cores_allowed_milli;
     run->memory_limit_bytes = r.memory_limit_bytes;
     run->boot_ns = r.boot_ns;
+    if (r.boot_ns && r.boot_ns < m->events.boot_ns)
+        m->events.boot_ns = r.boot_ns;
     run->period_ns = r.period_ns;
     run->start_ns = r.time_ns;
     name_events(run, keep(m, r.events));

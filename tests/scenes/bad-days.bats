@@ -316,9 +316,10 @@ start() {
 
 @test "Ctrl-C: the program decides, the job is filed" {
     cat >script <<'END'
-import os, pty, sys, time
+import os, pty, signal, sys
 pid, fd = pty.fork()
 if pid == 0:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.execv(sys.argv[1], [sys.argv[1], "run", "-n", "ctrl-c", "--"] + sys.argv[2:])
 seen = b""
 while b"ready" not in seen:

@@ -88,7 +88,7 @@ run_job() {
     done
     kill "$AGENT" && wait "$AGENT"
     # What the agent has left in its spool comes when it starts once more, with no sensor that ticks soon.
-    start_agent --period 1h
+    start_agent --period 1h --sink "csv:path=$T/own.csv"
     wait_for "[ \"\$(\"\$SONDE\" ctl --json | jq '.uplink | .records_acked > 0 and .lag_bytes == 0')\" = true ]"
     stop "$AGENT"
     stop "$COLLECTOR"

@@ -1,10 +1,12 @@
 """An interactive shell on a terminal: job control of a command behind sonde run. terminal.py "SONDE run [OPTIONS] --"; says
 "all as it should be" when it is."""
-import os, pty, select, sys, time
+import os, pty, select, signal, sys, time
 # An interactive shell on a terminal; types and waits for what must come.
 pid, fd = pty.fork()
 if pid == 0:
     os.environ["PS1"] = "ready> "
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):  # what runs in the background may ignore them
+        signal.signal(number, signal.SIG_DFL)
     os.environ["ENV"] = ""
     os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
 seen = b""

@@ -37,8 +37,10 @@ int main(int argc, char **argv)
         syscall(SYS_exit_group, number);
     if (strcmp(how, "thread") == 0)
         end_from_thread(number);
-    if (strcmp(how, "signal") == 0)
+    if (strcmp(how, "signal") == 0) {
+        signal(number, SIG_DFL); /* nohup ignores one, what runs in the background others */
         raise(number);
+    }
     if (strcmp(how, "abort") == 0)
         abort();
     return number;

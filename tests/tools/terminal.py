@@ -32,6 +32,8 @@ def main():
     pid, fd = pty.fork()
     if pid == 0:
         os.environ["PS1"] = "> "
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):  # what runs in the background may ignore them
+            signal.signal(number, signal.SIG_DFL)
         os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
     seen, at, status = b"", 0, 0
     for step in sys.argv[1:]:

@@ -2,11 +2,9 @@
 #include "cmd/metric_source.h"
 
 #include "show/metric_names.h"
-#include "show/metric_print.h"
 
 #include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
 struct settings {
     struct metric_source_settings source;
@@ -23,14 +21,6 @@ static void drop_others(struct metric_list *list)
     list->count = kept;
 }
 
-static bool is_there(const struct metric_list *list, const char *name)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (metric_names_fit(name, list->items[i].name))
-            return true;
-    return false;
-}
-
 /* In the order in which they were asked for, each once. */
 static void order(struct metric_list *list, char *const *names)
 {
@@ -44,50 +34,22 @@ static void order(struct metric_list *list, char *const *names)
             }
 }
 
-static int print(const struct command_call *call, const struct metric_list *list, char *const *names)
+static int show(const struct command_call *call, struct metric_list *list, char *const *names)
 {
     const struct settings *settings = call->settings;
-    struct terminal terminal = terminal_of(STDOUT_FILENO);
-    struct buf out;
-    buf_init(&out, COMMAND_ANSWER_MAX);
-    metric_print(&out, list, settings->all ? METRIC_ALL : METRIC_VALUES, (enum metric_format)settings->format, &terminal);
-    int status = buf_err(&out) ? command_fail(call, "the answer is too large") : command_print(call, &out);
-    buf_clear(&out);
+    if (settings->positive)
+        drop_others(list);
+    if (call->count < 64) /* beyond that nobody looks at the order */
+        order(list, names);
+    int status = metric_source_print(call, list, settings->all ? METRIC_ALL : METRIC_VALUES, settings->format);
     if (!list->count && !*names && !settings->positive && status == EXIT_GOOD)
         status = metric_source_none(call, &settings->source);
-    for (; *names && !settings->lenient; names++)
-        if (!is_there(list, *names))
-            status = command_fail(call, "there is no metric %s; 'sonde list-metrics' shows all", *names);
-    return status;
+    return status == EXIT_GOOD && !settings->lenient ? metric_source_missing(call, list, names) : status;
 }
 
 static int get_run(const struct command_call *call)
 {
-    const struct settings *settings = call->settings;
-    int wrong = metric_source_check(call, &settings->source);
-    if (wrong)
-        return wrong;
-    char **names = metric_names_quoted(call->operands, call->count);
-    struct metric_query query = { .names = call->count ? (const char *const *)names : NULL };
-    struct metric_source source;
-    struct metric_list list;
-    struct buf why;
-    if (!names)
-        return command_fail(call, "out of memory");
-    buf_init(&why, 8192);
-    metric_list_init(&list);
-    metric_source_init(&source, &settings->source);
-    enum err err = metric_source_ask(&source, &query, &list, &why);
-    if (!err && settings->positive)
-        drop_others(&list);
-    if (!err && call->count < 64) /* beyond that nobody looks at the order */
-        order(&list, names);
-    int status = err ? command_fail(call, "%s", why.size ? buf_text(&why) : err_text(err)) : print(call, &list, names);
-    metric_source_clear(&source);
-    metric_list_clear(&list);
-    metric_names_free(&names);
-    buf_clear(&why);
-    return status;
+    return metric_source_show(call, &((const struct settings *)call->settings)->source, false, show);
 }
 
 #define AT(field) .offset = offsetof(struct settings, field)

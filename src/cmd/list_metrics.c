@@ -1,68 +1,25 @@
 /* sonde list-metrics: which metrics programs tell, with their types and what they mean. */
 #include "cmd/metric_source.h"
 
-#include "show/metric_names.h"
-#include "show/metric_print.h"
-
 #include <stddef.h>
-#include <unistd.h>
 
 struct settings {
     struct metric_source_settings source;
     int format; /* enum metric_format */
 };
 
-/* Names that mean none of them. */
-static int tell_missing(const struct command_call *call, const struct metric_list *list, char *const *names)
-{
-    int status = EXIT_GOOD;
-    if (!list->count && !*names)
-        return metric_source_none(call, &((const struct settings *)call->settings)->source);
-    for (; *names; names++) {
-        size_t i = 0;
-        while (i < list->count && !metric_names_fit(*names, list->items[i].name))
-            i++;
-        if (i == list->count)
-            status = command_fail(call, "there is no metric %s; 'sonde list-metrics' shows all", *names);
-    }
-    return status;
-}
-
-static int print(const struct command_call *call, const struct metric_list *list, char *const *names)
+static int show(const struct command_call *call, struct metric_list *list, char *const *names)
 {
     const struct settings *settings = call->settings;
-    struct terminal terminal = terminal_of(STDOUT_FILENO);
-    struct buf out;
-    buf_init(&out, COMMAND_ANSWER_MAX);
-    metric_print(&out, list, METRIC_DESCRIPTIONS, (enum metric_format)settings->format, &terminal);
-    int status = buf_err(&out) ? command_fail(call, "the answer is too large") : command_print(call, &out);
-    buf_clear(&out);
-    return status == EXIT_GOOD ? tell_missing(call, list, names) : status;
+    int status = metric_source_print(call, list, METRIC_DESCRIPTIONS, settings->format);
+    if (status != EXIT_GOOD)
+        return status;
+    return list->count || *names ? metric_source_missing(call, list, names) : metric_source_none(call, &settings->source);
 }
 
 static int list_metrics_run(const struct command_call *call)
 {
-    const struct settings *settings = call->settings;
-    int wrong = metric_source_check(call, &settings->source);
-    if (wrong)
-        return wrong;
-    char **names = metric_names_quoted(call->operands, call->count);
-    struct metric_query query = { .is_list = true, .names = call->count ? (const char *const *)names : NULL };
-    struct metric_source source;
-    struct metric_list list;
-    struct buf why;
-    if (!names)
-        return command_fail(call, "out of memory");
-    buf_init(&why, 8192);
-    metric_list_init(&list);
-    metric_source_init(&source, &settings->source);
-    enum err err = metric_source_ask(&source, &query, &list, &why);
-    int status = err ? command_fail(call, "%s", why.size ? buf_text(&why) : err_text(err)) : print(call, &list, names);
-    metric_source_clear(&source);
-    metric_list_clear(&list);
-    metric_names_free(&names);
-    buf_clear(&why);
-    return status;
+    return metric_source_show(call, &((const struct settings *)call->settings)->source, true, show);
 }
 
 #define AT(field) .offset = offsetof(struct settings, field)

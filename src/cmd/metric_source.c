@@ -4,6 +4,7 @@
 #include "show/metric_names.h"
 
 #include <string.h>
+#include <unistd.h>
 
 void metric_source_init(struct metric_source *source, const struct metric_source_settings *settings)
 {
@@ -238,4 +239,53 @@ enum err metric_source_ask(struct metric_source *source, const struct metric_que
     }
     buf_clear(&other);
     return err;
+}
+
+int metric_source_show(const struct command_call *call, const struct metric_source_settings *settings, bool is_list,
+                       int (*show)(const struct command_call *call, struct metric_list *list, char *const *names))
+{
+    int wrong = metric_source_check(call, settings);
+    if (wrong)
+        return wrong;
+    char **names = metric_names_quoted(call->operands, call->count);
+    struct metric_query query = { .is_list = is_list, .names = call->count ? (const char *const *)names : NULL };
+    struct metric_source source;
+    struct metric_list list;
+    struct buf why;
+    if (!names)
+        return command_fail(call, "out of memory");
+    buf_init(&why, 8192);
+    metric_list_init(&list);
+    metric_source_init(&source, settings);
+    enum err err = metric_source_ask(&source, &query, &list, &why);
+    int status = err ? command_fail(call, "%s", why.size ? buf_text(&why) : err_text(err)) : show(call, &list, names);
+    metric_source_clear(&source);
+    metric_list_clear(&list);
+    metric_names_free(&names);
+    buf_clear(&why);
+    return status;
+}
+
+int metric_source_print(const struct command_call *call, const struct metric_list *list, enum metric_columns columns, int format)
+{
+    struct terminal terminal = terminal_of(STDOUT_FILENO);
+    struct buf out;
+    buf_init(&out, COMMAND_ANSWER_MAX);
+    metric_print(&out, list, columns, (enum metric_format)format, &terminal);
+    int status = buf_err(&out) ? command_fail(call, "the answer is too large") : command_print(call, &out);
+    buf_clear(&out);
+    return status;
+}
+
+int metric_source_missing(const struct command_call *call, const struct metric_list *list, char *const *names)
+{
+    int status = EXIT_GOOD;
+    for (; *names; names++) {
+        size_t i = 0;
+        while (i < list->count && !metric_names_fit(*names, list->items[i].name))
+            i++;
+        if (i == list->count)
+            status = command_fail(call, "there is no metric %s; 'sonde list-metrics' shows all", *names);
+    }
+    return status;
 }

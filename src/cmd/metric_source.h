@@ -4,6 +4,7 @@
 
 #include "cmd/command_agent.h"
 #include "show/metric_list.h"
+#include "show/metric_print.h"
 #include "wire/tau_client.h"
 
 /* The options that the three share; the first members of their settings. */
@@ -52,5 +53,16 @@ void metric_source_clear(struct metric_source *source);
 /* Fills list, which is empty. On an error why says what is wrong; it may be asked again later, and connects anew. */
 enum err metric_source_ask(struct metric_source *source, const struct metric_query *query, struct metric_list *list,
                            struct buf *why);
+
+/* What sonde get and list-metrics do: asks for what the operands name (all, if none), and hands the answer to show. Its status,
+ * or that of what went wrong, which is said. */
+int metric_source_show(const struct command_call *call, const struct metric_source_settings *settings, bool is_list,
+                       int (*show)(const struct command_call *call, struct metric_list *list, char *const *names));
+
+/* Prints a list in one of tau_metric_client's formats (enum metric_format). */
+int metric_source_print(const struct command_call *call, const struct metric_list *list, enum metric_columns columns, int format);
+
+/* Says which of the names mean none of the list, and fails if there are any. */
+int metric_source_missing(const struct command_call *call, const struct metric_list *list, char *const *names);
 
 #endif

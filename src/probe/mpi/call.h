@@ -38,7 +38,7 @@ extern struct board call_board;
 
 enum { CALL_PEERS = 64 };
 
-/* What a thread knows of itself, so that a call finds its slots with one look (jump.h knows the first two, too). It is memory of
+/* What a thread knows of itself, so that a call finds its slots with one look (CALL_LEAF knows the first two). It is memory of
  * the board (board_own): in a child of fork it is empty again. */
 struct call_thread {
     /* Where on its stack the thread entered MPI; 0: it is outside. A call from below there is one of MPI itself. A place instead
@@ -50,7 +50,7 @@ struct call_thread {
         uint64_t *slots;
     } peers[CALL_PEERS];        /* by the lower bits of the rank */
 };
-_Static_assert(offsetof(struct call_thread, slots) == 8, "as jump.h has it");
+_Static_assert(offsetof(struct call_thread, slots) == 8, "as CALL_LEAF has it");
 extern BOARD_TLS struct call_thread *call_mine; /* never NULL: of a thread that has not called yet one that is empty */
 
 #define CALL_NO_RANK (-1)
@@ -175,7 +175,28 @@ CALL_INLINE bool call_enter_counting(struct call *call, uint32_t function)
     return true;
 }
 
-/* From jump.h: counts a call whose thread is inside or has no slots of the function yet. Returns MPI's own function. */
+/* Counts a call of a leaf whose thread is inside or has no slots of the function yet. Returns MPI's own function. */
 __attribute__((visibility("hidden"))) void (*call_late(unsigned function, uintptr_t here))(void);
+
+#if defined(__x86_64__)
+/* A function that calls nothing of MPI by name needs no way back where calls alone are counted: it is counted and jumped to, and
+ * its arguments stay where they are. A compiler would load and store all of those that are on the stack. */
+#define CALL_LEAF(name, number) \
+    void leaf_##name(void); \
+    __asm__(".text\n.balign 16\n.type leaf_" #name ", @function\nleaf_" #name ":\n.cfi_startproc\n" \
+            "movq call_mine@gottpoff(%rip), %rax\nmovq %fs:(%rax), %rax\n" \
+            "cmpq $0, (%rax)\nmovq 8 + 8 * " #number "(%rax), %rax\njne 1f\n" \
+            "testq %rax, %rax\nje 1f\naddq $1, (%rax)\njmp *real + 8 * " #number "(%rip)\n" \
+            "1: movl $" #number ", %r11d\njmp leaf_late\n.cfi_endproc\n.size leaf_" #name ", . - leaf_" #name "\n");
+
+/* Keeps the arguments, none of which is a floating-point number, and tells where a frame of C would be. */
+#define CALL_LEAF_LATE \
+    __asm__(".text\nleaf_late:\n.cfi_startproc\npushq %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n" \
+            "movq %rsp, %rbp\n.cfi_def_cfa_register %rbp\n" \
+            "pushq %rdi\npushq %rsi\npushq %rdx\npushq %rcx\npushq %r8\npushq %r9\n" \
+            "movl %r11d, %edi\nmovq %rbp, %rsi\ncall call_late\nmovq %rax, %r11\n" \
+            "popq %r9\npopq %r8\npopq %rcx\npopq %rdx\npopq %rsi\npopq %rdi\n" \
+            "popq %rbp\n.cfi_def_cfa %rsp, 8\njmp *%r11\n.cfi_endproc\n");
+#endif
 
 #endif

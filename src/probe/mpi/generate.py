@@ -27,6 +27,10 @@ STANDARD = {"type": "datatype", "index": "indx", "ibuf": "buf", "target_cout": "
 QUICK = {"sent", "received", "together"}
 # Not counted, not even exported: OpenMPI's Fortran calls them for every handle, and they do nothing.
 CONVERSION = re.compile(r"_(c2f|f2c|c2f08|f082c|f082f|f2f08)$")
+# They call nothing of MPI by name, nor of the program but for error handlers (call.h).
+LEAVES = {"MPI_" + name for name in (
+    "Send Ssend Rsend Bsend Isend Issend Irsend Ibsend Recv Irecv Mrecv Imrecv Sendrecv Sendrecv_replace Probe Iprobe "
+    "Comm_rank Comm_size Type_size Get_count Wtime").split()}
 # They run in both modes: they say which rank this is.
 ALWAYS_FULL = {"MPI_Init", "MPI_Init_thread", "MPI_Session_init"}
 
@@ -148,13 +152,16 @@ def wrapper(number, name, declared, steps):
              "    return sonde_code;", "}", ""]
     if name in ALWAYS_FULL:
         return "\n".join(lines)
-    lines += [f"static {result} count_{name}{head}", "{",
+    is_leaf = name in LEAVES
+    kind = "leaf" if is_leaf else "count"
+    lines += ["#ifdef CALL_LEAF", f"CALL_LEAF({name}, {number})", "#else"] if is_leaf else []
+    lines += [f"static {result} {kind}_{name}{head}", "{",
              "    struct call sonde_call;",
              f"    if (!call_enter_counting(&sonde_call, {number}))",
              f"        return real.{name}({given});",
              f"    {result} sonde_code = real.{name}({given});",
              "    call_leave(&sonde_call);",
-             "    return sonde_code;", "}", ""]
+             "    return sonde_code;", "}", *(["#endif"] if is_leaf else []), ""]
     return "\n".join(lines)
 
 
@@ -162,14 +169,15 @@ def write_wrappers(rules_path, header, output):
     found, table = functions(header), rules(rules_path)
     parts = ["/* Made by generate.py: a full and a counting wrapper of each function. */",
              '#include "probe/mpi/steps.h"', '#include "probe/mpi/wait.h"', '#include "probe/mpi/backend.h"', ""]
+    parts += ["#ifdef CALL_LEAF", "CALL_LEAF_LATE", "#endif", ""]
     parts += [wrapper(i, name, declared, table.get(name, [])) for i, (name, declared) in enumerate(found.items())]
     parts += [f"struct function_metrics functions[{len(found)}] = {{"]
     parts += [f'    {{ "{name}", {mask_of(table.get(name, []))}, {{ 0 }} }},' for name in found]
     parts += ["};", f"struct function_waits function_waits[{len(found)}];", "struct real real;", "",
               "static const struct backend_function backend_functions[] = {"]
-    parts += [f'    {{ "{name}", (void (*)(void))full_{name}, '
-              f'(void (*)(void)){"full" if name in ALWAYS_FULL else "count"}_{name}, (void (**)(void))&real.{name} }},'
-              for name in found]
+    counting = {name: "full" if name in ALWAYS_FULL else "leaf" if name in LEAVES else "count" for name in found}
+    parts += [f'    {{ "{name}", (void (*)(void))full_{name}, (void (*)(void)){counting[name]}_{name}, '
+              f'(void (**)(void))&real.{name} }},' for name in found]
     parts += ["};", "", "BACKEND_EXPORT const struct backend sonde_mpi_backend = {",
               f"    BACKEND_VERSION, {len(found)}, backend_functions, call_choose,", "};", ""]
     with open(output, "w", encoding="utf-8") as file:

@@ -1,8 +1,8 @@
-/* A table of lines of eight words. A word is a handle and what it is; a request is looked for in four lines and nowhere else, so
- * that nothing ever needs to be moved or cleaned up. */
+/* A table of lines of two words. A word is a handle and what it is; a request is looked for in sixteen lines and nowhere else, so
+ * that nothing ever needs to be moved or cleaned up. Short lines: most requests that end are sends, which are in none. */
 #include "probe/mpi/requests.h"
 
-enum { LINES = 8192, LINE = 8, TRIES = 4, PERSISTENTS = 8192 };
+enum { LINES = 32768, LINE = 2, TRIES = 16, PERSISTENTS = 8192 };
 
 /* Upper 48 bits: the handle (an address, or a number); lower 16: the kind in three bits, then the function or the place among
  * the persistent ones. 0: free. */

@@ -26,7 +26,6 @@
 #define TURN_MAX 1024
 #define RATE_NS (10 * NS_PER_S)
 #define STACK_BYTES (1u << 20)
-#define PREFIX "sink-" /* of the names of our cursors */
 
 enum step { GOES_ON, ANEW, ENDS };
 
@@ -59,29 +58,6 @@ struct outlet {
     struct outlet_figures figures; /* for others */
     struct rate_mark since;        /* its rate is what came after this */
 };
-
-void outlet_name(const struct sink_choice *choice, char name[64])
-{
-    struct buf text;
-    uint32_t hash = 2166136261u;
-    buf_init(&text, 65536);
-    sink_choice_write(choice, &text);
-    for (size_t i = 0; i < text.size; i++)
-        hash = (hash ^ (uint8_t)text.data[i]) * 16777619u;
-    snprintf(name, 64, PREFIX "%.40s-%08x", choice->sink->name, hash);
-    buf_clear(&text);
-}
-
-bool outlet_is_of(const char *name, const struct sink_choice *choices, size_t count)
-{
-    char wanted[64];
-    for (size_t i = 0; i < count; i++) {
-        outlet_name(&choices[i], wanted);
-        if (strcmp(wanted, name) == 0)
-            return true;
-    }
-    return strncmp(name, PREFIX, strlen(PREFIX)) != 0;
-}
 
 static uint64_t stop_ns(const struct outlet *outlet)
 {

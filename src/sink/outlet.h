@@ -4,6 +4,7 @@
 #define SONDE_SINK_OUTLET_H
 
 #include "sink/choice.h"
+#include "sink/outlet_name.h"
 #include "wire/journal.h"
 
 struct outlet;
@@ -49,11 +50,5 @@ void outlet_reopen(struct outlet *outlet);
 const struct sink_choice *outlet_choice(const struct outlet *outlet);
 const char *outlet_instance(const struct outlet *outlet); /* the name of its cursor; as long as it lives */
 void outlet_figures(struct outlet *outlet, struct outlet_figures *figures);
-
-/* The name of the cursor of a choice: that of the sink and a hash of its settings, so that it is the same after a restart. */
-void outlet_name(const struct sink_choice *choice, char name[64]);
-
-/* Is a cursor of this name that of one of these, or no sink's at all? */
-bool outlet_is_of(const char *name, const struct sink_choice *choices, size_t count);
 
 #endif

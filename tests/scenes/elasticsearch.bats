@@ -33,7 +33,8 @@ server_is() {
 
 # An agent that writes there, and its readings to a file beside it. The truth of what was read is the file.
 start_writing() {
-    start_agent --sensors loadavg,meminfo,stat -p "${PERIOD:-100ms}" --sink "json:path=$T/truth" --sink "elasticsearch:url=http://127.0.0.1:$WEB$1"
+    SINK=elasticsearch:url=http://127.0.0.1:$WEB$1
+    start_agent --sensors loadavg,meminfo,stat -p "${PERIOD:-100ms}" --sink "json:path=$T/truth" --sink "$SINK"
 }
 
 # Ends the agent as it is meant to end: with what it still has handed over.
@@ -53,7 +54,7 @@ taken() {
 }
 
 all_taken() {
-    diff <(truth) <(taken)
+    delivered 'diff <(truth) <(taken)' "$SINK"
 }
 
 ticks_more() {
@@ -77,7 +78,7 @@ start_elasticsearch() {
     ticks_more 10
     end_agent
     [ "$(samples | wc -l)" -gt 30 ]
-    diff <(samples) <(documents)
+    delivered 'diff <(samples) <(documents)' "$SINK"
     curl -s "http://127.0.0.1:$WEB/sonde_loadavg/_mapping" |
         jq -e '.sonde_loadavg.mappings.doc.properties | .timestamp.format == "epoch_millis" and .loadavg.properties.load1.type == "double"'
     # a search as Grafana makes it
@@ -94,7 +95,7 @@ wait_for_indexes() {
 
 @test "kill -9 of a real Elasticsearch in the middle of it, in a loop: every document once" {
     start_elasticsearch
-    PERIOD=20ms start_writing
+    PERIOD=50ms start_writing
     wait_for_indexes loadavg meminfo stat stat_cpu
     for round in 1 2 3; do
         ticks_more 20
@@ -105,10 +106,7 @@ wait_for_indexes() {
     newest=$(grep '"set": "loadavg"' "$T/truth" | tail -n 1 | sed 's/.*"time_ns": \([0-9]*\).*/\1/')
     wait_for '[ "$(curl -s "http://127.0.0.1:$WEB/sonde_loadavg/_count?q=time_ns:$newest" | jq .count)" -gt 0 ]'
     end_agent
-    curl -s "http://127.0.0.1:$WEB/sonde_*/_refresh" -XPOST >/dev/null
-    for set in loadavg meminfo stat stat_cpu; do
-        [ "$(curl -s "http://127.0.0.1:$WEB/sonde_$set/_count" | jq .count)" -eq "$(grep -c "\"set\": \"$set\"" "$T/truth")" ]
-    done
+    delivered 'diff <(samples) <(documents)' "$SINK"
 }
 
 # A collector that writes there; what it had taken before stays its.
@@ -119,12 +117,19 @@ start_collector() {
     COLLECTOR=$!
 }
 
+# What the agent that ended had no time to hand over.
+bring_rest() {
+    "$SONDE" agent --sensors none --jobs none --listen none --socket none --plain --collector "tcp://127.0.0.1:$WIRE" \
+        --spool "$T/spool" >"$T/rest.said" 2>&1 3>&- &
+    AGENT=$!
+}
+
 # "set instance time" of each document there; numbers over 2^53 must be compared as text.
 documents() {
-    curl -s "http://127.0.0.1:$WEB/sonde_*/_refresh" -XPOST >/dev/null
-    curl -s "http://127.0.0.1:$WEB/sonde_*/_search?size=10000&q=set:*" |
-        grep -o '"_source":{"timestamp": [0-9]*, "time_ns": [0-9]*, "host": "[^"]*", \("job": "[^"]*", \)\?\("user": "[^"]*", \)\?"set": "[a-z_]*"\(, "instance": "[^"]*"\)\?' |
-        sed 's/.*"time_ns": \([0-9]*\).*"set": "\([a-z_]*\)"\(, "instance": "\([^"]*\)"\)\?/\2 \4 \1/' | sort
+    "$SOURCE/tests/tools/elasticsearch-dump" "http://127.0.0.1:$WEB" 'sonde_*' | python3 -c 'import json, sys
+for row in map(json.loads, sys.stdin):
+    if "set" in row:
+        print(row["set"], row.get("instance", ""), row["time_ns"])' | sort
 }
 
 samples() {
@@ -151,7 +156,8 @@ samples() {
     ticks_more 10
     end_agent
     samples >expected
-    for ((i = 0; i < 120; i++)); do
+    bring_rest
+    for ((i = 0; i < 300; i++)); do
         [ "$(documents | wc -l)" -lt "$(wc -l <expected)" ] || break
         sleep 1
     done
@@ -173,13 +179,14 @@ samples() {
     }
     wait_for '[ "$(status_of ".sinks[0].state")" = fails ]'
     end_agent
+    bring_rest
     # it is back, and has all
     start_server
-    for ((i = 0; i < 120; i++)); do # it is tried more and more seldom
+    for ((i = 0; i < 240; i++)); do # it is tried more and more seldom
         [ "$(taken 2>/dev/null | wc -l)" -lt "$(truth | wc -l)" ] || break
         sleep 1
     done
-    all_taken
+    diff <(truth) <(taken)
     wait_for 'grep -q "the sink elasticsearch takes samples again" "$T/collected"'
 }
 
@@ -189,11 +196,14 @@ samples() {
     "$SONDE" job begin 42 --pid $$ --user nobody
     ticks_more 10
     end_agent
-    curl -s "http://127.0.0.1:$WEB/colmet_*/_refresh" -XPOST >/dev/null
     host=$(head -n 1 "$T/truth" | jq -r .host)
-    # as its dashboard asks
-    curl -s "http://127.0.0.1:$WEB/colmet_dahu_procstats_default/_search" -d '{"query": {"query_string":
-        {"query": "involved_jobs:42 AND hostname:'"$host"'"}}, "sort": [{"timestamp": "desc"}]}' >found
+    as_dashboard_asks() {
+        curl -s "http://127.0.0.1:$WEB/colmet_*/_refresh" -XPOST >/dev/null
+        curl -s "http://127.0.0.1:$WEB/colmet_dahu_procstats_default/_search" -d '{"query": {"query_string":
+            {"query": "involved_jobs:42 AND hostname:'"$host"'"}}, "sort": [{"timestamp": "desc"}]}' >found
+        [ "$(jq '.hits.total // 0' found)" -gt 0 ]
+    }
+    delivered as_dashboard_asks "$SINK"
     jq -e '.hits.hits[0]._source | .job_id == 0 and .involved_jobs == [42] and .meminfo_memtotal > 0 and .stat_cpu_user > 0' found
     [ "$(jq '.hits.hits[0]._source.meminfo_memtotal' found)" -eq "$(awk '/^MemTotal:/ { print $2 }' /proc/meminfo)" ]
     jq -e '.hits.hits[0]._source.timestamp | . == floor and . > 1700000000 and . < 4000000000' found
@@ -233,11 +243,12 @@ samples() {
 @test "an agent whose Elasticsearch is silent ticks on" {
     start_server
     server_is silent
-    start_writing
-    ticks_more 10
-    [ "$("$SONDE" ctl --json | jq .missed)" -le 5 ] || { "$SONDE" ctl --json; false; }
-    "$SONDE" ctl --json | jq -e '.ticks > 10'
+    PERIOD=10ms start_writing ,timeout=100s # one that waits for it misses 10,000 ticks
+    wait_for '[ "$("$SONDE" ctl --json | jq .ticks)" -ge 100 ]'
+    [ "$("$SONDE" ctl --json | jq .missed)" -le 5000 ] || { "$SONDE" ctl --json; false; }
     server_is good
+    kill -9 "$AGENT"
+    AGENT=
 }
 
 @test "what each failure says" {
@@ -245,14 +256,14 @@ samples() {
     say() {
         server_is "$1"
         "$SONDE" agent --once --listen none --socket none --sensors loadavg \
-            --sink "elasticsearch:url=http://127.0.0.1:$WEB,timeout=300ms$3" 2>"$T/said" || :
+            --sink "elasticsearch:url=http://127.0.0.1:$WEB$3" 2>"$T/said" || :
         grep -q "$2" "$T/said" || { cat "$T/said"; return 1; }
     }
     say html 'is no Elasticsearch: it answered a page "Welcome to the portal". Is the address right?'
     say denied 'answered 401: it wants another user, password or key (.*unable to authenticate user'
     say away 'answered 503 (.*no master'
     say gateway 'answered 502 (502 Bad Gateway)'
-    say silent 'did not answer within 0.3'
+    say silent 'did not answer within 0.3' ,timeout=300ms
     say closes 'no answer from http://127.0.0.1:'
     kill -9 "$SERVER"
     say good "no answer from http://127.0.0.1:$WEB: Failed to connect"
@@ -286,7 +297,7 @@ sent() {
     start_writing
     ticks_more 5
     end_agent
-    diff <(truth | grep -v ' loadavg ') <(taken)
+    delivered 'diff <(truth | grep -v " loadavg ") <(taken)' "$SINK"
     grep -q 'loses samples: http.* refuses documents for good: 400 for index sonde_loadavg (mapper_parsing_exception: failed to parse field' "$T/said"
     [ "$(grep -c 'loses samples' "$T/said")" -eq 1 ]
 }
@@ -297,7 +308,7 @@ sent() {
     start_writing
     ticks_more 5
     end_agent
-    diff <(truth | grep -v meminfo) <(taken | grep -v meminfo)
+    delivered 'diff <(truth | grep -v meminfo) <(taken | grep -v meminfo)' "$SINK"
 }
 
 @test "user and password, from a file too, API keys; a file that changes" {

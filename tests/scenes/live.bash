@@ -21,6 +21,18 @@ live_teardown() {
     scene_teardown
 }
 
+# delivered CONDITION SINK: an agent that ends has some seconds; what it could not hand over waits in its spool, and one that
+# reads nothing brings it.
+delivered() {
+    eval "$1" >/dev/null 2>&1 && return
+    "$SONDE" agent --sensors none --jobs none --listen none --socket none --spool "$T/spool" --sink "$2" >"$T/rest.said" 2>&1 3>&- &
+    AGENT=$!
+    WAIT_S=400 wait_for "$1"
+    kill "$AGENT"
+    wait "$AGENT" || :
+    AGENT=
+}
+
 # An agent with these options more, which finds no jobs (those of other scenes are none of ours) but where JOBS says so, until it has ticked: jobs that it finds at its start come before the first tick.
 start_agent() {
     # 3>&-: bats waits for whoever holds it

@@ -27,7 +27,7 @@ postgres_counts() {
 
 start_elasticsearch() {
     local status=0
-    timeout 90 "$SOURCE/tests/tools/elasticsearch-up" "$T/es" "$SERVER_PORT" || status=$?
+    timeout 300 "$SOURCE/tests/tools/elasticsearch-up" "$T/es" "$SERVER_PORT" || status=$?
     [ "$status" -ne 77 ] || skip "no Elasticsearch (tools/install-npm) or no java"
     [ "$status" -eq 0 ]
 }

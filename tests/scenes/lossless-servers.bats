@@ -39,6 +39,7 @@ teardown() {
     done
     wait_for caught_up
     stop_agent
+    bring_rest
     wait_for 'arrived "$T/rows.json"'
     wait_for 'diff <(truth_counts) <(postgres_counts)'
     stop_collector
@@ -62,6 +63,7 @@ teardown() {
     done
     wait_for caught_up
     stop_agent
+    bring_rest
     wait_for 'arrived "$T/rows.json"'
     wait_for 'diff <(truth_counts) <(elasticsearch_counts)'
     stop_collector
@@ -90,6 +92,7 @@ teardown() {
     stop_jobs
     wait_for caught_up
     stop_agent
+    bring_rest
     wait_for 'arrived "$T/rows.json"'
     wait_for 'take_messages node "${OLD[@]}"; [ "$(wc -l <"$T/messages.json")" -ge "$(wc -l <"$T/agent.json")" ]'
     stop_collector

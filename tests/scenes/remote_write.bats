@@ -22,8 +22,8 @@ start() {
 }
 
 start_writing() {
-    start_agent --sensors loadavg,meminfo,stat -p "${PERIOD:-100ms}" --sink "json:path=$T/truth" \
-        --sink "prometheus:url=http://127.0.0.1:$WEB/api/v1/write$1"
+    SINK=prometheus:url=http://127.0.0.1:$WEB/api/v1/write$1
+    start_agent --sensors loadavg,meminfo,stat -p "${PERIOD:-100ms}" --sink "json:path=$T/truth" --sink "$SINK"
 }
 
 end_agent() {
@@ -47,9 +47,13 @@ samples_of() {
     grep -c "\"set\": \"$1\"" "$T/truth"
 }
 
+# has_all SET METRIC DURATION: as many samples as the agent has read.
+has_all() {
+    [ "$(query "count_over_time($2[$3])")" = "$(samples_of "$1")" ]
+}
+
 # Every name and label of /metrics is there, and nothing else.
 same_as_metrics() {
-    ticks_more 3
     curl -s "http://127.0.0.1:$PORT/metrics" | sed -n 's/^\(sonde_[a-z0-9_]*{[^}]*}\) .*/\1/p' |
         grep -v '^sonde_\(agent\|build_info\|programs\|series\|sensor\|sink\)' | sort >scraped
     curl -s -G --data-urlencode 'match[]={__name__=~"sonde_.*"}' "http://127.0.0.1:$WEB/api/v1/series" |
@@ -70,8 +74,9 @@ PY
     start prometheus
     start_writing
     "$SONDE" job begin 4711 --pid $$ --user nobody --memory 1G
-    same_as_metrics
+    wait_for same_as_metrics
     end_agent
+    delivered 'has_all loadavg sonde_loadavg_load1 10m' "$SINK"
     total=$(($(awk '/^MemTotal:/ { print $2 }' /proc/meminfo) * 1024))
     [ "$(query sonde_meminfo_mem_total_bytes)" = "$total" ]
     [ "$(query 'count_over_time(sonde_loadavg_load1[10m])')" -eq "$(samples_of loadavg)" ]
@@ -85,7 +90,7 @@ PY
     start_writing ',labels=cluster:alpha;site:lyon'
     ticks_more 5
     end_agent
-    wait_for '[ "$(query "count_over_time(sonde_loadavg_load1{cluster=\"alpha\",site=\"lyon\"}[10m])")" = "$(samples_of loadavg)" ]'
+    delivered 'has_all loadavg "sonde_loadavg_load1{cluster=\"alpha\",site=\"lyon\"}" 10m' "$SINK"
 }
 
 @test "kill -9 of Prometheus in the middle of it, in a loop: every sample once" {
@@ -100,6 +105,7 @@ PY
     seen=$(samples_of loadavg)
     wait_for '[ "$(query "count_over_time(sonde_loadavg_load1[1h])")" -ge "$seen" ]'
     end_agent
+    delivered 'has_all loadavg sonde_loadavg_load1 1h' "$SINK"
     [ "$(query 'count_over_time(sonde_loadavg_load1[1h])')" -eq "$(samples_of loadavg)" ]
     [ "$(query 'count_over_time(sonde_meminfo_mem_free_bytes[1h])')" -eq "$(samples_of meminfo)" ]
     [ -z "$(grep 'loses samples' "$T/said")" ]

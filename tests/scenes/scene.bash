@@ -36,9 +36,9 @@ free_port() {
     "$SOURCE/tests/tools/free-port" "$T" "$@"
 }
 
-# Waits until a condition holds: so long that only what never comes is not waited for.
+# Waits until a condition holds, so long that only what never comes is not waited for: $WAIT_S, or two minutes.
 wait_for() {
-    local wait_for_end=$((SECONDS + 120)) wait_for_pause=0.02
+    local wait_for_end=$((SECONDS + ${WAIT_S:-120})) wait_for_begin=$SECONDS wait_for_pause=0.02
     until eval "$1" >"$T/.wait_for" 2>&1; do
         if [ "$SECONDS" -ge "$wait_for_end" ]; then
             echo "never: $1"
@@ -46,7 +46,7 @@ wait_for() {
             return 1
         fi
         sleep "$wait_for_pause"
-        [ "$SECONDS" -lt $((wait_for_end - 115)) ] || wait_for_pause=0.1
+        [ "$SECONDS" -lt $((wait_for_begin + 5)) ] || wait_for_pause=0.1
     done
 }
 

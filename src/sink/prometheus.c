@@ -73,6 +73,15 @@ static void note_arrival(struct prometheus_state *s)
     courier_done(&s->courier, s->courier.sent);
 }
 
+/* Without an answer nobody knows: what is out of order the next time is there. */
+static void doubt_arrival(struct prometheus_state *s)
+{
+    for (size_t i = 0; i < s->courier.sent; i++) {
+        uint32_t host = s->courier.box.pieces[i].tag >> HOST_BITS;
+        s->arrived[host / 8] &= (uint8_t)~(1u << host % 8);
+    }
+}
+
 static enum err compress(struct prometheus_state *s, size_t bytes)
 {
     size_t size = snappy_max_compressed_length(bytes);
@@ -99,6 +108,8 @@ static enum err prometheus_post(void *sink, size_t count, size_t bytes, uint64_t
         err = http_client_judge(client, &request, &s->courier.answer);
     if (!err)
         note_arrival(s);
+    else if (!s->courier.answer.status)
+        doubt_arrival(s);
     /* the samples are at fault, by the rules of remote write; any other 4xx is somebody's mistake that can be mended */
     if (err != IO || (s->courier.answer.status != 400 && s->courier.answer.status != 422))
         return err;

@@ -5,6 +5,9 @@
 #include "base/log.h"
 #include "job/pid_job.h"
 #include "probe/board.h"
+#include "sample/board_claim.h"
+
+#include <stdlib.h>
 
 #define LABELS_ROOM 128
 
@@ -42,6 +45,9 @@ void attach_board_begin(const struct attach_target *target)
     else
         log_info("neither cgroup nor environment of process %d name a job: the agent shows its calls as those of its user",
                  (int)target->pid);
+    const char *folder = getenv(BOARD_ENV_FOLDER);
+    if (!board_claim_is_held(folder && *folder ? folder : NULL))
+        log_warn("--tell: no agent runs on this node that could be told. Start one with 'sonde agent', also while this goes on");
     board_speak_for(&board, &(struct board_subject){ target->pid, target->uid, job.id });
 }
 

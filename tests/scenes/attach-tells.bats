@@ -82,3 +82,16 @@ shows() {
     run ! grep -q 'user="root"' <(ask /metrics)
     program_ends_well
 }
+
+@test "where no agent is, that is said" {
+    start_caller work 10
+    mkdir -m 1777 "$T/other"
+    SONDE_BOARDS=$T/other attach --tell
+    let_go
+    grep -q 'no agent runs on this node that could be told' "$T/said"
+    : >"$T/said"
+    attach --tell
+    let_go
+    run ! grep -q 'no agent runs' "$T/said"
+    program_ends_well
+}

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "model/ldms.h"
 #include "wire/msgpack.h"
 
 #include <inttypes.h>
@@ -94,14 +95,17 @@ static bool is_own(const char *name)
 }
 
 /* No name may be there twice. */
-static void add_metric(const struct kafka_rows *rows, struct row *row, const struct metric *metric, union value value)
+static void add_metric(const struct kafka_rows *rows, struct row *row, const struct set *set, size_t at, union value value)
 {
     char other[128];
+    const struct metric *metric = &set->metrics[at];
     const char *name = rows->ldms && metric->source ? metric->source : metric->name;
     if (is_own(name)) {
         snprintf(other, sizeof other, "metric_%s", name);
         name = other;
     }
+    if (rows->ldms && metric->type == U64)
+        value.u64 /= ldms_unit_of(set, metric).divisor;
     add_value(row, name, metric->type, value);
 }
 
@@ -155,7 +159,7 @@ static void add_sample(const struct kafka_rows *rows, struct row *row, const str
         add_text(row, "instance", sample->instance);
     for (size_t i = 0; i < sample->set->size; i++)
         if (!sample->known || sample->known[i])
-            add_metric(rows, row, &sample->set->metrics[i], sample->values[i]);
+            add_metric(rows, row, sample->set, i, sample->values[i]);
 }
 
 static void add_event(struct row *row, const struct batch_event *event)

@@ -9,7 +9,7 @@
 #include "wire/stream.h"
 
 static const struct metric metrics[] = {
-    { "mem_total", "KB", GAUGE, U64, "", "MemTotal" }, { "host", "1", GAUGE, I64, "" }, { "level", "1", GAUGE, F64, "" },
+    { "mem_total", "B", GAUGE, U64, "", "MemTotal" }, { "host", "1", GAUGE, I64, "" }, { "level", "1", GAUGE, F64, "" },
     { "never", "1", GAUGE, U64, "" },
 };
 static const struct set set = { "meminfo", metrics, 4 };
@@ -25,7 +25,7 @@ static void fill(struct batch *batch)
     batch_init(batch);
     struct sample *sample = batch_add(batch, &set, 1700000000123456789, "a\"b");
     sample->job = job.id;
-    sample_set_u64(sample, 0, 11);
+    sample_set_u64(sample, 0, 11 * 1024);
     sample_set_u64(sample, 1, (uint64_t)-3);
     sample_set_f64(sample, 2, 0.5);
     batch_add(batch, &set, 7, "");
@@ -59,7 +59,7 @@ static void rows_say_what_a_batch_says_and_no_name_is_there_twice(void **state)
     assert_row(KAFKA_JSON, false, &batch, 0,
                "{\"time_ns\": 1700000000123456789, \"host\": \"n1\", \"set\": \"meminfo\", \"stream\": \"0000000000000abc\", "
                "\"sequence\": 42, \"place\": 0, \"job\": \"47[1]\", \"job_user\": \"ada\", \"instance\": \"a\\\"b\", "
-               "\"mem_total\": 11, \"metric_host\": -3, \"level\": 0.5}");
+               "\"mem_total\": 11264, \"metric_host\": -3, \"level\": 0.5}");
     assert_row(KAFKA_JSON, true, &batch, 0,
                "{\"Time\": 1700000000.123456, \"Time_usec\": 123456, \"ProducerName\": \"n1\", \"component_id\": 0, "
                "\"job_id\": 47, \"app_id\": 0, \"time_ns\": 1700000000123456789, \"host\": \"n1\", \"set\": \"meminfo\", "

@@ -181,7 +181,7 @@ static void add_choice(struct json *json, const struct outlet *outlet)
 
 static void add_sink(struct json *json, struct outlet *outlet)
 {
-    static const char *const states[] = { "opening", "writes", "fails", "closed" };
+    static const char *const states[] = { "waits", "writes", "fails", "closed" };
     struct outlet_figures f;
     outlet_figures(outlet, &f);
     json_begin_object(json);

@@ -9,7 +9,7 @@
 
 struct outlet;
 
-enum outlet_state { OUTLET_OPENING, OUTLET_WRITES, OUTLET_FAILS, OUTLET_CLOSED };
+enum outlet_state { OUTLET_WAITS /* for its first samples */, OUTLET_WRITES, OUTLET_FAILS, OUTLET_CLOSED };
 
 struct outlet_figures {
     enum outlet_state state;

@@ -17,7 +17,7 @@
 
 #define CHAINS 4096 /* a power of two */
 #define BACKLOG 4096
-#define SENDER_WAIT_US 10000 /* for one that has connected and not yet sent: it may have been stopped in between */
+#define SENDER_WAIT_US 500000 /* for one that has connected and not yet sent: on a busy machine another may run in between */
 
 struct perf_thread {
     struct perf_thread *next;

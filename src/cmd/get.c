@@ -73,11 +73,6 @@ static const struct command_fact examples[] = {
     { 0 },
 };
 
-static const struct command_fact environment[] = {
-    { "SONDE_SOCKET_DIR", "the folder of the agent's socket, in place of the usual one" },
-    { 0 },
-};
-
 const struct command command_get = {
     .name = "get",
     .about = "print what programs count, now",
@@ -94,7 +89,7 @@ const struct command command_get = {
     .operands_max = -1,
     .operand = "NAME",
     .examples = examples,
-    .environment = environment,
+    .environment = metric_source_environment,
     .see_also = "list-metrics track agent",
     .run = get_run,
 };

@@ -36,11 +36,6 @@ static const struct command_fact examples[] = {
     { 0 },
 };
 
-static const struct command_fact environment[] = {
-    { "SONDE_SOCKET_DIR", "the folder of the agent's socket, in place of the usual one" },
-    { 0 },
-};
-
 const struct command command_list_metrics = {
     .name = "list-metrics",
     .about = "show which metrics programs tell",
@@ -54,7 +49,7 @@ const struct command command_list_metrics = {
     .operands_max = -1,
     .operand = "NAME",
     .examples = examples,
-    .environment = environment,
+    .environment = metric_source_environment,
     .see_also = "get track agent",
     .run = list_metrics_run,
 };

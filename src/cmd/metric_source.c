@@ -6,6 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+const struct command_fact metric_source_environment[] = {
+    { "SONDE_SOCKET_DIR", "the folder of the agent's socket, in place of the usual one" },
+    { 0 },
+};
+
 void metric_source_init(struct metric_source *source, const struct metric_source_settings *settings)
 {
     *source = (struct metric_source){ .settings = settings, .client = { -1 } };

@@ -65,4 +65,6 @@ int metric_source_print(const struct command_call *call, const struct metric_lis
 /* Says which of the names mean none of the list, and fails if there are any. */
 int metric_source_missing(const struct command_call *call, const struct metric_list *list, char *const *names);
 
+extern const struct command_fact metric_source_environment[]; /* of the three, for their pages */
+
 #endif

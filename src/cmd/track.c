@@ -275,11 +275,6 @@ static const struct command_fact examples[] = {
     { 0 },
 };
 
-static const struct command_fact environment[] = {
-    { "SONDE_SOCKET_DIR", "the folder of the agent's socket, in place of the usual one" },
-    { 0 },
-};
-
 const struct command command_track = {
     .name = "track",
     .about = "follow what programs count over time",
@@ -294,7 +289,7 @@ const struct command command_track = {
     .operands_max = -1,
     .operand = "NAME",
     .examples = examples,
-    .environment = environment,
+    .environment = metric_source_environment,
     .see_also = "get list-metrics agent",
     .run = track_run,
 };

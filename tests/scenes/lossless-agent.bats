@@ -139,7 +139,7 @@ rows_of_elasticsearch() {
 @test "more than the spool may hold: the oldest go, and the gap is stored where the rest is" {
     PERIOD=2ms SENSORS=meminfo,loadavg,stat,vmstat
     start_elasticsearch
-    sink="elasticsearch:url=http://127.0.0.1:$SERVER_PORT,timeout=10s"
+    sink="elasticsearch:url=http://127.0.0.1:$SERVER_PORT,timeout=60s"
     kill -STOP "$(cat "$T/es/pid")"
     start_direct "$sink" --spool-size 1MiB
     wait_for "agent_says '.spool.lost > 100'"
@@ -147,7 +147,7 @@ rows_of_elasticsearch() {
     kill -CONT "$(cat "$T/es/pid")"
     PERIOD=200ms
     start_direct "$sink" --spool-size 1MiB
-    wait_for caught_up
+    WAIT_S=400 wait_for caught_up
     agent_says '.sinks[1].gaps > 100'
     stop_agent
     dump sonde_gaps >"$T/gaps"

@@ -201,9 +201,9 @@ PY
     for name in node collector; do
         run -0 "./colmet-$name" -h
         [[ $output == *"usage: colmet-$name"* ]]
-        for option in $(grep -o -- '--[a-zA-Z0-9_-]*' <<<"$output" | sort -u); do
+        while read -r option; do
             [ "$option" = -- ] || grep -q -- "\"$option\"" "$SOURCE/src/cmd/names/colmet_$name.c"
-        done
+        done < <(grep -o -- '--[a-zA-Z0-9_-]*' <<<"$output" | sort -u)
     done
 }
 

@@ -219,7 +219,8 @@ static struct task *find_task(struct tasks *tasks, uint32_t tid, uint32_t slot)
 }
 
 /* A task that stands in its cgroup although its record came: it is still on its way out, which after the last thread of a
- * process may take long; or its tid is in use again, after a thread of the process exec'd. */
+ * process may take long, and any thread may lose its processor there; or its tid is in use again, after a thread of the
+ * process exec'd, which can only be the tid of the leader. */
 static bool is_ending(struct tasks *tasks, const struct taskstats_use *use, bool *took_over)
 {
     uint32_t place = pidmap_get(&tasks->ended_places, use->tid);
@@ -229,7 +230,8 @@ static bool is_ending(struct tasks *tasks, const struct taskstats_use *use, bool
     struct tasks_ended *ended = &tasks->ended[place];
     if (ended->round == tasks->round)
         return true;
-    if (ended->process_ended && began_together(tasks, ended->begin_s, use->begin_s)) {
+    bool is_leader = use->tid == use->pid || !use->pid;
+    if ((ended->process_ended || !is_leader) && began_together(tasks, ended->begin_s, use->begin_s)) {
         ended->full_round = tasks->full_round;
         return true;
     }

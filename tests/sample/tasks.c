@@ -182,6 +182,30 @@ static void who_is_slow_to_go_is_counted_once(void **state)
     }
 }
 
+/* Its record has come, and then others had the processor before it left its cgroup. */
+static void a_thread_that_is_slow_to_go_is_counted_once(void **state)
+{
+    (void)state;
+    tasks_begin(&tasks, clock_offset_s);
+    tasks_look(&tasks, 1);
+    seen(1, 10, 10, 100);
+    seen(1, 11, 10, 40);
+    end_round();
+    for (int i = 0; i < 4; i++) {
+        tasks_begin(&tasks, clock_offset_s);
+        if (i == 0)
+            ended(11, 10, 1, 42, false);
+        tasks_look(&tasks, 1);
+        seen(1, 10, 10, 100);
+        if (i < 3)
+            seen(1, 11, 10, 43);
+        end_round();
+        assert_int_equal(cpu_of(1), 142);
+        assert_int_equal(tasks.jobs[1].ended_count, 1);
+        assert_int_equal(tasks.jobs[1].live_count, 1);
+    }
+}
+
 static void a_pid_that_is_used_again_is_another_task(void **state)
 {
     (void)state;
@@ -471,6 +495,7 @@ int main(void)
         TEST(an_orphan_is_found_by_its_fork),
         TEST(parents_that_run_in_a_circle_do_no_harm),
         TEST(who_is_slow_to_go_is_counted_once),
+        TEST(a_thread_that_is_slow_to_go_is_counted_once),
         TEST(a_pid_that_is_used_again_is_another_task),
         TEST(a_pid_that_is_used_again_unheard_is_another_task_too),
         TEST(a_lost_record_costs_no_more_than_the_last_moments),

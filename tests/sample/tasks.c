@@ -49,6 +49,13 @@ static void ended(uint32_t tid, uint32_t pid, uint32_t ppid, uint64_t cpu, bool 
     assert_int_equal(tasks_exit(&tasks, &use), OK);
 }
 
+/* The beginning of a round in which nothing was heard. */
+static void look(void)
+{
+    tasks_begin(&tasks, clock_offset_s);
+    tasks_look(&tasks, 1);
+}
+
 static void end_round(void)
 {
     assert_int_equal(tasks_end(&tasks, true), OK);
@@ -69,8 +76,7 @@ static int begin(void **state)
     clock_s = 0;
     clock_offset_s = 500;
     assert_int_equal(tasks_job_begin(&tasks, 1), OK);
-    tasks_begin(&tasks, clock_offset_s);
-    tasks_look(&tasks, 1);
+    look();
     seen(1, 10, 10, 100);
     end_round();
     assert_int_equal(cpu_of(1), 100);
@@ -87,8 +93,7 @@ static int finish(void **state)
 /* A round in which the process 10 is there with that CPU time. */
 static void round_of(uint64_t cpu)
 {
-    tasks_begin(&tasks, clock_offset_s);
-    tasks_look(&tasks, 1);
+    look();
     seen(1, 10, 10, cpu);
     end_round();
 }
@@ -104,8 +109,7 @@ static void the_record_of_a_task_replaces_what_was_asked(void **state)
     assert_int_equal(tasks.jobs[1].ended_count, 1);
     assert_int_equal(tasks.jobs[1].live_count, 0);
     for (int i = 0; i < 3; i++) {
-        tasks_begin(&tasks, clock_offset_s);
-        tasks_look(&tasks, 1);
+        look();
         end_round();
         assert_int_equal(cpu_of(1), 130);
     }
@@ -186,8 +190,7 @@ static void who_is_slow_to_go_is_counted_once(void **state)
 static void a_thread_that_is_slow_to_go_is_counted_once(void **state)
 {
     (void)state;
-    tasks_begin(&tasks, clock_offset_s);
-    tasks_look(&tasks, 1);
+    look();
     seen(1, 10, 10, 100);
     seen(1, 11, 10, 40);
     end_round();
@@ -215,8 +218,7 @@ static void a_pid_that_is_used_again_is_another_task(void **state)
     end_round();
     struct taskstats_use other = use_of(10, 10, 1, 7);
     other.begin_s = 1010 + clock_s;
-    tasks_begin(&tasks, clock_offset_s);
-    tasks_look(&tasks, 1);
+    look();
     assert_int_equal(tasks_seen(&tasks, 1, &other), OK);
     end_round();
     assert_int_equal(cpu_of(1), 137);
@@ -227,8 +229,7 @@ static void a_pid_that_is_used_again_unheard_is_another_task_too(void **state)
     (void)state;
     struct taskstats_use other = use_of(10, 10, 1, 7);
     other.begin_s = 1010 + clock_s;
-    tasks_begin(&tasks, clock_offset_s);
-    tasks_look(&tasks, 1);
+    look();
     assert_int_equal(tasks_seen(&tasks, 1, &other), OK);
     end_round();
     assert_int_equal(cpu_of(1), 107);
@@ -238,8 +239,7 @@ static void a_lost_record_costs_no_more_than_the_last_moments(void **state)
 {
     (void)state;
     for (int i = 0; i < 4; i++) {
-        tasks_begin(&tasks, clock_offset_s);
-        tasks_look(&tasks, 1);
+        look();
         end_round();
         assert_int_equal(cpu_of(1), 100);
     }
@@ -250,8 +250,7 @@ static void a_lost_record_costs_no_more_than_the_last_moments(void **state)
 static void a_late_record_is_still_taken(void **state)
 {
     (void)state;
-    tasks_begin(&tasks, clock_offset_s);
-    tasks_look(&tasks, 1);
+    look();
     end_round();
     assert_int_equal(cpu_of(1), 100);
     tasks_begin(&tasks, clock_offset_s);
@@ -266,8 +265,7 @@ static void who_leaves_the_job_takes_nothing_away_and_brings_nothing_back(void *
     (void)state;
     alive_tid = 10;
     for (int i = 0; i < 4; i++) {
-        tasks_begin(&tasks, clock_offset_s);
-        tasks_look(&tasks, 1);
+        look();
         end_round();
         assert_int_equal(cpu_of(1), 100);
     }
@@ -283,8 +281,7 @@ static void who_comes_back_goes_on_counting(void **state)
     (void)state;
     alive_tid = 10;
     for (int i = 0; i < 3; i++) {
-        tasks_begin(&tasks, clock_offset_s);
-        tasks_look(&tasks, 1);
+        look();
         end_round();
     }
     assert_int_equal(cpu_of(1), 100);
@@ -303,8 +300,7 @@ static void who_comes_back_goes_on_counting(void **state)
 static void a_thread_that_execs_is_counted_once(void **state)
 {
     (void)state;
-    tasks_begin(&tasks, clock_offset_s);
-    tasks_look(&tasks, 1);
+    look();
     seen(1, 10, 10, 100);
     seen(1, 11, 10, 500);
     end_round();
@@ -322,8 +318,7 @@ static void a_thread_that_execs_is_counted_once(void **state)
     tasks_look(&tasks, 1);
     end_round();
     assert_int_equal(cpu_of(1), 110 + 530);
-    tasks_begin(&tasks, clock_offset_s);
-    tasks_look(&tasks, 1);
+    look();
     end_round();
     assert_int_equal(cpu_of(1), 110 + 530);
 }
@@ -331,8 +326,7 @@ static void a_thread_that_execs_is_counted_once(void **state)
 static void one_that_execs_and_ends_in_one_round_is_counted_once(void **state)
 {
     (void)state;
-    tasks_begin(&tasks, clock_offset_s);
-    tasks_look(&tasks, 1);
+    look();
     seen(1, 10, 10, 100);
     seen(1, 11, 10, 500);
     end_round();
@@ -348,8 +342,7 @@ static void a_job_inside_of_another_counts_for_both(void **state)
 {
     (void)state;
     assert_int_equal(tasks_job_begin(&tasks, 7), OK);
-    tasks_begin(&tasks, clock_offset_s);
-    tasks_look(&tasks, 1);
+    look();
     tasks_look(&tasks, 7);
     seen(1, 10, 10, 100);
     seen(1, 20, 20, 50);

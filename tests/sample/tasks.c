@@ -49,7 +49,6 @@ static void ended(uint32_t tid, uint32_t pid, uint32_t ppid, uint64_t cpu, bool 
     assert_int_equal(tasks_exit(&tasks, &use), OK);
 }
 
-/* The beginning of a round in which nothing was heard. */
 static void look(void)
 {
     tasks_begin(&tasks, clock_offset_s);
@@ -190,22 +189,14 @@ static void who_is_slow_to_go_is_counted_once(void **state)
 static void a_thread_that_is_slow_to_go_is_counted_once(void **state)
 {
     (void)state;
-    look();
-    seen(1, 10, 10, 100);
-    seen(1, 11, 10, 40);
-    end_round();
     for (int i = 0; i < 4; i++) {
-        tasks_begin(&tasks, clock_offset_s);
-        if (i == 0)
-            ended(11, 10, 1, 42, false);
-        tasks_look(&tasks, 1);
+        look();
+        if (i == 1)
+            ended(11, 10, 1, 40, false);
         seen(1, 10, 10, 100);
-        if (i < 3)
-            seen(1, 11, 10, 43);
+        seen(1, 11, 10, 40);
         end_round();
-        assert_int_equal(cpu_of(1), 142);
-        assert_int_equal(tasks.jobs[1].ended_count, 1);
-        assert_int_equal(tasks.jobs[1].live_count, 1);
+        assert_int_equal(cpu_of(1), 140);
     }
 }
 

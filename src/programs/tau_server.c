@@ -43,7 +43,7 @@ struct tau_server {
     struct client *clients, *closed; /* closed ones are freed after the turn */
     size_t turn_bytes;               /* that were read in this turn */
     uint64_t told_ns;                /* when a refusal was logged last */
-    _Alignas(16) char block[BLOCK_BYTES];
+    char *block; /* BLOCK_BYTES, from the first client on: most nodes have none */
 };
 
 void tau_server_usual_path(char path[TAU_PATH_MAX], uint32_t uid)
@@ -103,6 +103,8 @@ static struct client *make_client(struct tau_server *server, int fd)
 {
     struct ucred peer = { .uid = UINT32_MAX };
     socklen_t size = sizeof peer;
+    if (!server->block && !(server->block = malloc(BLOCK_BYTES)))
+        return NULL;
     struct client *client = calloc(1, sizeof *client);
     if (!client || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) {
         free(client);
@@ -353,6 +355,7 @@ void tau_server_close(struct tau_server **server)
         close(old->epoll_fd);
     if (old->wake_fd >= 0)
         close(old->wake_fd);
+    free(old->block);
     free(old);
     *server = NULL;
 }

@@ -11,7 +11,8 @@
  * tell much less). */
 #define WEIGHT_OF_ONE 200      /* KB's worth of what every end costs */
 #define WEIGHT_OF_UNKNOWN 1500 /* KB of a small program */
-#define REST_PER_END_US 3000 /* more than this for each end, beside half of all, is not teardown but somebody unseen */
+#define WEIGHT_OF_THREAD 2000  /* the exit record of a thread misses what it ran since the last tick or switch */
+#define REST_PER_END_US 4000   /* a tick; more than this for each task, beside half of all, was somebody unseen */
 
 #define BIT(name) (1ull << COUNTER_##name)
 #define FROM_WAIT (BIT(usertime) | BIT(systemtime) | BIT(minflt) | BIT(majflt) | BIT(inblock) | BIT(outblock) \
@@ -76,16 +77,23 @@ static void inclusive_of(const struct usage *u, uint32_t index, const struct tol
         counters_add(inclusive, use->below);
 }
 
-static uint64_t weight_of(const struct counters *self)
+static uint32_t tasks_of(const struct told *told)
 {
-    return WEIGHT_OF_ONE + (counters_has(self, COUNTER_rssmax) ? self->value[COUNTER_rssmax] : WEIGHT_OF_UNKNOWN);
+    return told->has_tasks ? told->task_count : 1;
 }
 
-static void add_member(struct use *use, const struct counters *self)
+static uint64_t weight_of(const struct told *told, const struct counters *self)
+{
+    uint64_t memory = counters_has(self, COUNTER_rssmax) ? self->value[COUNTER_rssmax] : WEIGHT_OF_UNKNOWN;
+    return WEIGHT_OF_ONE + memory + (uint64_t)(tasks_of(told) - 1) * WEIGHT_OF_THREAD;
+}
+
+static void add_member(struct use *use, const struct told *told, const struct counters *self)
 {
     use->members++;
+    use->tasks += tasks_of(told);
     use->members_us += counters_cpu_us(self);
-    use->weight += weight_of(self);
+    use->weight += weight_of(told, self);
 }
 
 /* Adds what a finished life and its children used to its parent's account. */
@@ -101,10 +109,11 @@ static void report_to_parent(struct usage *u, uint32_t index, const struct told 
         return;
     parent->with_others = true; /* its end was not waited for in our sight: what follows the last word is missing */
     if (has_self)
-        add_member(parent, self);
+        add_member(parent, told, self);
     if (told->has_end)
         return; /* those below it had their own sum */
     parent->members += use->members;
+    parent->tasks += use->tasks;
     parent->members_us += use->members_us;
     parent->weight += use->weight;
 }
@@ -128,22 +137,24 @@ struct family {
     uint64_t rest_us;   /* of the sum, not in what is known of the members */
     uint64_t known_us;  /* of the members */
     uint64_t weight;
-    uint32_t members;
+    uint32_t members, tasks;
     bool with_head;     /* the life itself is one of the members that share */
 };
 
 static bool family_of(const struct use *use, const struct told *told, const struct counters *self, struct family *family)
 {
     uint64_t all_us, less_us = use->below ? counters_cpu_us(use->below) : 0;
-    *family = (struct family){ .known_us = use->members_us, .weight = use->weight, .members = use->members };
+    *family = (struct family){ .known_us = use->members_us, .weight = use->weight, .members = use->members,
+                                .tasks = use->tasks };
     if (told->has_end) {
         all_us = counters_cpu_us(&told->end.children);
     } else if (told->has_wait && told->has_tasks) {
         all_us = counters_cpu_us(&told->wait);
         less_us += counters_cpu_us(self);
         family->known_us += counters_cpu_us(self);
-        family->weight += weight_of(self);
+        family->weight += weight_of(told, self);
         family->members++;
+        family->tasks += tasks_of(told);
         family->with_head = true;
     } else {
         return false;
@@ -155,7 +166,7 @@ static bool family_of(const struct use *use, const struct told *told, const stru
 /* How much of the rest goes to each unit of weight. A rest that is too large is not teardown: somebody was not seen. */
 static double rate_of(const struct family *family)
 {
-    uint64_t most_us = family->known_us / 2 + (uint64_t)family->members * REST_PER_END_US;
+    uint64_t most_us = family->known_us / 2 + (uint64_t)family->tasks * REST_PER_END_US;
     bool is_alone = family->with_head && family->members == 1;
     if (!family->weight || (!is_alone && family->rest_us > most_us))
         return 0;
@@ -182,7 +193,7 @@ static void part_rest(struct usage *u, uint32_t index, double *rates)
         rates[index] = rate_of(&family);
         rate = family.with_head ? rates[index] : rate;
     }
-    use->extra_us = has_self ? (uint64_t)((double)weight_of(&self) * rate + 0.5) : 0;
+    use->extra_us = has_self ? (uint64_t)((double)weight_of(&told, &self) * rate + 0.5) : 0;
     use->estimated = use->extra_us && !(family.with_head && family.members == 1);
 }
 
@@ -279,6 +290,16 @@ void usage_take_children(const struct counters *children, struct counters *own)
             counters_set(own, pairs[i].to, children->value[pairs[i].from]);
 }
 
+/* Teardown is the kernel's time; what threads ran since the last tick was as what is known of them. */
+static void add_extra(const struct told *told, uint64_t extra_us, struct counters *own)
+{
+    uint64_t user_us = counters_get(own, COUNTER_usertime), system_us = counters_get(own, COUNTER_systemtime);
+    double user_part = tasks_of(told) > 1 ? (double)(user_us + 1) / (double)(user_us + system_us + 1) : 0;
+    uint64_t to_user_us = (uint64_t)((double)extra_us * user_part);
+    counters_set(own, COUNTER_usertime, user_us + to_user_us);
+    counters_set(own, COUNTER_systemtime, system_us + extra_us - to_user_us);
+}
+
 bool usage_of_life(const struct usage *u, uint32_t index, const struct told *told, struct counters *own)
 {
     const struct use *use = &u->list[index];
@@ -296,7 +317,7 @@ bool usage_of_life(const struct usage *u, uint32_t index, const struct told *tol
     else if (told->has_wait)
         take_rss(told, children, own);
     if (use->extra_us)
-        counters_set(own, COUNTER_systemtime, counters_get(own, COUNTER_systemtime) + use->extra_us);
+        add_extra(told, use->extra_us, own);
     if (children)
         usage_take_children(children, own);
     return own->known != 0;

@@ -12,7 +12,8 @@ struct use {
     uint64_t extra_us;      /* its share of time that only the family's sum shows */
     uint64_t members_us;    /* of the family that shares one sum: what is known of them, */
     uint64_t weight;        /* what they weigh when the rest is parted, */
-    uint32_t members;       /* and how many they are */
+    uint32_t members;       /* how many they are, */
+    uint32_t tasks;         /* and how many threads they had */
     bool estimated;         /* extra_us is a share among several */
     bool with_others;       /* its numbers hold those of others that nobody could tell apart */
 };

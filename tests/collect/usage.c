@@ -153,6 +153,29 @@ static void a_rest_that_is_no_teardown(void **state)
     assert_int_equal(run_process(run, 11, 0)->sources & USAGE_ESTIMATED, 0);
 }
 
+/* Threads of less than a tick, whose exit records know nothing of what they ran: who had many gets what is missing. */
+static void threads_of_less_than_a_tick(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_kernel_fork(s, 10, MAKER_RUN_PID, 1);
+    for (uint32_t pid = 200; pid <= 300; pid += 100) {
+        spool_kernel_fork(s, pid, 10, pid / 10);
+        for (uint32_t tid = pid + 1; tid <= pid + 20 && pid == 200; tid++)
+            spool_add(s, taskstats, .pid = pid, .tid = tid, .ppid = 10, .start_ns = AT(21), .end_ns = AT(22),
+                      .counters = usage_us(0, 0));
+        spool_kernel_exit(s, pid, pid / 10 + 5, 0);
+        spool_taskstats(s, pid, 10, pid / 10, pid / 10 + 5, 1000);
+    }
+    spool_kernel_exit(s, 10, 90, 0);
+    spool_taskstats(s, 10, MAKER_RUN_PID, 1, 90, 1000);
+    spool_wait(s, MAKER_RUN_PID, 10, 91, 0, 43000);
+    const struct run *run = merge(f);
+    assert_in_range(sum_of(run), 42990, 43010);
+    assert_true(cpu_of(run, 200) > 30000);
+    assert_true(run_process(run, 200, 0)->sources & USAGE_ESTIMATED);
+}
+
 /* Alone below its wait: the difference is its own, exactly. */
 static void one_exit_record_and_its_wait(void **state)
 {
@@ -278,6 +301,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(wait_and_end), T(the_sum_is_exact_when_a_part_is_not), T(a_killed_parent), T(a_parent_without_the_probe),
         T(children_without_numbers), T(exit_records_and_one_wait), T(a_rest_that_is_no_teardown),
+        T(threads_of_less_than_a_tick),
         T(one_exit_record_and_its_wait), T(waits_that_nobody_saw), T(an_end_alone), T(an_exit_record_is_missing),
         T(still_running), T(vanished), T(memory_of_whom), T(whose_word_on_the_status_counts),
     };

@@ -97,6 +97,17 @@ expect_broken() {
     expect_broken 7
 }
 
+@test "a line of a scene that would not be heard is found" {
+    mkdir "$T/tests/scenes"
+    put tests/scenes/right.bats 'is_right() {' '    [ a ] && [ b ]' '}' '    [ a ] && [ b ] && break' '    ! a || skip "no a"'
+    run python3 "$SOURCE/tests/house/rules.py" "$T"
+    [ "$status" -eq 0 ]
+    put tests/scenes/wrong.bats '    ! a' '    b'
+    expect_broken 8
+    put tests/scenes/wrong.bats '    [ a ] && [[ b ]]' '    b'
+    expect_broken 8
+}
+
 @test "what is excused with a reason is let through" {
     put src/model/wrong.c 'int x;'
     put tests/house/allowed 'opening src/model/wrong.c generated'

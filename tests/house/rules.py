@@ -122,6 +122,17 @@ def check_documents(root):
                     yield file, number, f"the link to {name} leads nowhere"
 
 
+def check_scenes(root):
+    """bash lets a test go on behind "! a" and behind "a && b" of which a fails, unless it is the last line of a function."""
+    for file in sorted([*root.glob("tests/*/*.bats"), *root.glob("tests/*/*.bash")]):
+        lines = file.read_text().split("\n")
+        for number, (line, after) in enumerate(zip(lines, lines[1:]), 1):
+            is_unheard = re.match(r"\s+!\s", line) or re.match(r"\s+\[\[? .* \]\]? && \[", line)
+            is_let = re.search(r"\|\|", line) or re.search(r"&& (break|continue|return)\b", line)
+            if is_unheard and not is_let and after != "}":
+                yield file, number, "its failure is not heard: \"run ! …\" in place of \"! …\", two lines in place of \"… && …\""
+
+
 RULES = [
     ("includes", check_includes, "folders include only from the folders before them"),
     ("own-header", check_own_header_first, "a file includes its own header first"),
@@ -130,6 +141,7 @@ RULES = [
     ("width", check_width, "lines are not too wide and end without blanks"),
     ("opening", check_opening, "every file begins by saying what it is"),
     ("documents", check_documents, "documents name files that are there"),
+    ("scenes", check_scenes, "a line of a scene that fails is heard"),
 ]
 
 

@@ -86,7 +86,8 @@ run_job() {
         wait "$COLLECTOR" || :
         start_collector --sink "store:path=$SONDE_DB,every=300ms" --sink "csv:dir=$T/csv,commit=300ms"
     done
-    kill "$AGENT" && wait "$AGENT"
+    kill "$AGENT"
+    wait "$AGENT"
     # What the agent has left in its spool comes when it starts once more, with no sensor that ticks soon.
     start_agent --period 1h --sink "csv:path=$T/own.csv"
     wait_for "[ \"\$(\"\$SONDE\" ctl --json | jq '.uplink | .records_acked > 0 and .lag_bytes == 0')\" = true ]"

@@ -118,10 +118,11 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     grep ',mpi,3/,calls,1,7' "$T/series"
     grep ',mpi_peer,3>1,bytes,B,99' "$T/series"
     grep ',program_counter,x_total,total,1,2' "$T/series"
-    "$SONDE" run -q -- bash -c "'$BUILD/tests/board_program' sonde counter y_total - 5 kill; kill -9 \$PPID; sleep 0.1" || :
+    "$SONDE" run -q -- bash -c "'$BUILD/tests/board_program' sonde counter y_total - 5 kill; echo \$SONDE_BOARDS >folder; kill -9 \$PPID; sleep 0.1" || :
     "$SONDE" submit
     "$SONDE" export -w series | grep ',program_counter,y_total,total,1,5'
-    run ! ls -d /dev/shm/sonde-run."$(id -u)".*/sonde.*.y
+    [[ $(cat folder) == /dev/shm/sonde-run.* ]]
+    [ ! -e "$(cat folder)" ]
 }
 
 # --- whose it is ---

@@ -102,7 +102,7 @@ PY
     unshare -m true || skip "no namespaces here"
     run unshare -m bash -euc '
         mkdir small && mount -t tmpfs -o size=2m tmpfs small
-        ! "'"$FEED"'" hdf5:path=small/f.hdf5,level=0,every=1ms 4000 1000 50 2>why
+        if "'"$FEED"'" hdf5:path=small/f.hdf5,level=0,every=1ms 4000 1000 50 2>why; then exit 1; fi
         grep -qi "space\|full" why || { cat why; exit 1; }
         /usr/bin/python3 "'"$SOURCE"'/tests/tools/hdf5_check.py" small/f.hdf5 1000
         mount -o remount,size=100m small

@@ -153,7 +153,8 @@ for job in json.load(sys.stdin)["jobs"]:
     sleep 0.2
     rmdir "$GROUP/uid_1/job_99"
     wait_for '[ -z "$(job 99 id)" ]'
-    kill "$AGENT" && wait "$AGENT"
+    kill "$AGENT"
+    wait "$AGENT"
     AGENT=''
     cpu=$(grep ',99,cgroup,,cpu,us,' "$T/out.csv" | tail -1 | cut -d, -f8 | tr -d "\r")
     [ "$cpu" -ge 100000 ]
@@ -179,13 +180,15 @@ short_jobs() {
         echo "$i $truth" >>"$T/truth"
     done
     wait_for '[ -z "$(job 9020 id)" ]'
-    kill "$AGENT" && wait "$AGENT"
+    kill "$AGENT"
+    wait "$AGENT"
     AGENT='' known=0
     while read -r i truth; do
         cpu=$(grep ",$i,cgroup,,cpu,us," "$T/out.csv" | tail -1 | cut -d, -f8 | tr -d "\r")
         echo "job $i used $truth us; told: ${cpu:-nothing}"
         [ "${cpu:-0}" -eq 0 ] && continue # its first sample, before it began
-        [ "$cpu" -ge $((truth - 1000)) ] && [ "$cpu" -lt $((truth + 15000)) ] # with what a task did before it came
+        [ "$cpu" -ge $((truth - 1000)) ]
+        [ "$cpu" -lt $((truth + 15000)) ] # with what a task did before it came
         known=$((known + 1))
     done <"$T/truth"
 }

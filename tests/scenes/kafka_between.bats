@@ -87,7 +87,8 @@ end_collector() {
         wait_for_rows $((n * 24 + 480)) one two
         [ -s one.json ] && [ -s two.json ] && break
     done
-    [ -s one.json ] && [ -s two.json ]
+    [ -s one.json ]
+    [ -s two.json ]
     pour ,format=wire $((n + 20)) $((n + 220)) "${hosts[@]}" &
     POUR=$!
     sleep 0.2

@@ -42,7 +42,7 @@ ring_is_filed() {
 @test "a ring under the family's own launcher" {
     for family in $(mpi_families); do
         mpi_launcher "$family" 4
-        run "$SONDE" run -q -m -- "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/$family/ring"
+        run "$SONDE" run -q -m -- sh -c 'echo $SONDE_BOARDS >folder; exec "$@"' sh "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/$family/ring"
         echo "$output"
         [ "$status" -eq 0 ]
         [[ $output == *"all is well"* ]]
@@ -50,7 +50,8 @@ ring_is_filed() {
         life=$(last mpi 2/ life) time=$(last mpi 2/ time)
         [ "$time" -gt 0 ]
         [ "$life" -ge "$time" ]
-        [ -z "$(ls -d /dev/shm/sonde-run.*."$$".* 2>/dev/null)" ]
+        [[ $(cat folder) == /dev/shm/sonde-run.* ]]
+        [ ! -e "$(cat folder)" ]
     done
 }
 

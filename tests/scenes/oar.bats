@@ -8,8 +8,8 @@ teardown() {
 }
 
 @test "two jobs of OAR are found, with user, cores and CPU time" {
-    [ "$(id -u)" -eq 0 ] && [ -x /usr/sbin/Almighty ] && [ -d /usr/lib/postgresql ] && [ -d /sys/fs/cgroup/cpuset ] \
-        || skip "needs root, cgroup v1, and the packages of OAR (tests/tools/oar-in)"
+    [ "$(id -u)" -eq 0 ] && [ -x /usr/sbin/Almighty ] && [ -d /usr/lib/postgresql ] && [ -d /sys/fs/cgroup/cpuset ] ||
+        skip "needs root, cgroup v1, and the packages of OAR (tests/tools/oar-in)"
     cat >"$T/script" <<'S'
 #!/bin/bash
 export SONDE_SOCKET_DIR=$T/run

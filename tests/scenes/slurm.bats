@@ -36,7 +36,8 @@ teardown() {
 }
 
 stop() {
-    kill "$AGENT" && wait "$AGENT"
+    kill "$AGENT"
+    wait "$AGENT"
     AGENT=''
 }
 

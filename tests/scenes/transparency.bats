@@ -130,9 +130,12 @@ raw_status() {
     same 'LC_ALL=C ls -d /; sh -c "exit 3"'
     # A spool that cannot be written to, and one that is not there.
     run env "LD_PRELOAD=$PROBE" SONDE_SPOOL=/does/not/exist sh -c 'ls -d /; exit 7'
-    [ "$status" -eq 7 ] && [ "$output" = / ]
+    [ "$status" -eq 7 ]
+    [ "$output" = / ]
     run env "LD_PRELOAD=$PROBE" SONDE_SPOOL=/proc/version sh -c 'ls -d /; exit 7'
-    [ "$status" -eq 7 ] && [ "$output" = / ]
+    [ "$status" -eq 7 ]
+    [ "$output" = / ]
     run env "LD_PRELOAD=$PROBE" SONDE_SPOOL= SONDE_PROBE=%%% SONDE_EVENTS=nonsense SONDE_SOCKET=x sh -c 'ls -d /; exit 7'
-    [ "$status" -eq 7 ] && [ "$output" = / ]
+    [ "$status" -eq 7 ]
+    [ "$output" = / ]
 }

@@ -119,7 +119,7 @@ static const struct option options[] = {
       .offset = offsetof(struct settings, period_ns), .initial = "1s", .min = 10 * NS_PER_MS, .max = 24 * 3600 * NS_PER_S,
       .help = "Sample the job's shape and the node so often: 10ms, 0.5, 1m" },
     { .letter = 'o', .name = "out", .argument = "DIR", .type = OPTION_TEXT, .offset = offsetof(struct settings, out_dir),
-      .help = "Write the spool into this folder, which is made when it is missing; without it below $TMPDIR" },
+      .help = "Write the spool into this folder, which is made when it is missing, and stays; without it below $TMPDIR" },
     { .name = "no-probe", .type = OPTION_FLAG, .offset = offsetof(struct settings, no_probe),
       .help = "Load nothing into the programs: only what the kernel tells is recorded. Of more than 256 programs "
               "started in a second, short ones then have a name, but no path, arguments and folder" },

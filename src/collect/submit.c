@@ -18,7 +18,19 @@
 #define DEPTH_MAX 4 /* sonde-UID, spool, run */
 #define SUFFIX ".spool"
 
-/* Besides the spool itself: its count of lost records, its bell, and its folder when nothing else is in it. */
+/* sonde run makes a folder for a spool which is called as the end of the spool's name: any other is somebody else's. */
+static bool is_own_folder(const char *folder, const char *spool)
+{
+    const char *slash = strrchr(folder, '/');
+    const char *name = slash ? slash + 1 : folder;
+    size_t size = strlen(name), end = strlen(spool);
+    if (end <= strlen(SUFFIX) + size || strcmp(spool + end - strlen(SUFFIX), SUFFIX) != 0)
+        return false;
+    const char *own = spool + end - strlen(SUFFIX) - size;
+    return own[-1] == '.' && strncmp(own, name, size) == 0;
+}
+
+/* Besides the spool itself: its count of lost records, its bell, and its folder where that was made for it alone. */
 void submit_remove(const char *path)
 {
     char other[PATH_MAX + sizeof SPOOL_LOST_SUFFIX + sizeof SPOOL_BELL_SUFFIX];
@@ -31,7 +43,8 @@ void submit_remove(const char *path)
     if (!slash || slash == other)
         return;
     *slash = '\0';
-    rmdir(other);
+    if (is_own_folder(other, path))
+        rmdir(other);
 }
 
 /* Where sonde run was killed nobody summed up what the probes could not write. */

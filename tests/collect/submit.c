@@ -33,8 +33,8 @@ static int make_all(void **state)
     temp_dir(dir);
     temp_join(db, dir, "sonde.db");
     temp_join(sub, dir, "run");
-    temp_join(spool, sub, "a.spool");
-    temp_join(lost, sub, "a.spool.lost");
+    temp_join(spool, sub, "host.run.spool");
+    temp_join(lost, sub, "host.run.spool.lost");
     mkdir(sub, 0700);
     write_spool(spool, PATH("r1"), PATH("j1"));
     temp_write(lost, "\5\0\0\0\0\0\0", 8);
@@ -97,6 +97,24 @@ static void a_folder_with_something_else_stays(void **state)
     temp_write(other, "x", 1);
     assert_int_equal(submit_spool(store, spool, false, &result), OK);
     assert_true(is_there(other));
+    (void)state;
+}
+
+/* One that somebody made and named with -o, or to sonde submit: its mode and its owner are his. */
+static void a_folder_of_somebody_else_stays(void **state)
+{
+    static const char *const names[] = { "a.spool", "other.spool", "run.spool", "hostrun.spool", "host.run2.spool", "" };
+    char path[TEMP_PATH_MAX];
+    struct submitted result;
+    unlink(spool);
+    unlink(lost);
+    for (int i = 0; names[i][0]; i++) {
+        temp_join(path, sub, names[i]);
+        write_spool(path, PATH("r1"), PATH("j1"));
+        assert_int_equal(submit_spool(store, path, false, &result), OK);
+        assert_false(is_there(path));
+        assert_true(is_there(sub));
+    }
     (void)state;
 }
 
@@ -172,7 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define S(name) cmocka_unit_test_setup_teardown(name, make_all, remove_all)
-        S(filed_and_gone), S(filed_and_kept_and_filed_again), S(a_folder_with_something_else_stays),
+        S(filed_and_gone), S(filed_and_kept_and_filed_again), S(a_folder_with_something_else_stays), S(a_folder_of_somebody_else_stays),
         S(what_cannot_be_read_stays), S(what_cannot_be_filed_stays), S(a_folder_of_spools), S(a_spool_in_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

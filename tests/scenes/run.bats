@@ -86,7 +86,7 @@ field() {
 @test "the spool is the user's alone, and gone when it was filed" {
     "$SONDE" run -o "$T/o" -- sh -c 'stat -c "%a %n" "$0" "$0"/*.spool*' "$T/o" >seen
     [ "$(awk '{ print $1 }' seen | tr '\n' ' ')" = '700 600 600 600 ' ]
-    [ ! -e "$T/o" ]
+    [ -z "$(ls -A "$T/o")" ]
     "$SONDE" run -- sh -c 'find "$TMPDIR" -name "*.spool"' >seen
     grep -q "^$TMPDIR/sonde-$(id -u)/spool/" seen
     [ -z "$(find "$TMPDIR" -type f)" ]
@@ -441,7 +441,7 @@ END
     until_true is_gone "$stays"
     kill "$(cat left)"
     running_is 1
-    [ ! -e "$T/o" ]
+    [ -z "$(ls -A "$T/o")" ]
 }
 
 # --- too little of everything ------------------------------------------------------------------------------------------

@@ -136,13 +136,22 @@ static int refuse(const struct command_call *call, const struct settings *settin
     return settings->is_misused ? command_misused(call, "%s", why) : command_fail(call, "%s", why);
 }
 
+/* What would only be seen when it starts. */
+static enum err check_more(const struct plan *plan, struct buf *why)
+{
+    enum err err = uplink_plan_check_keys(&plan->uplink, why);
+    for (size_t i = 0; i < plan->sink_count && !err; i++)
+        err = sink_choice_check(&plan->sinks[i], why);
+    return err;
+}
+
 static int check(const struct command_call *call, struct settings *settings)
 {
     struct plan plan;
     struct buf why;
     buf_init(&why, WHY_MAX);
     enum err err = make_plan(settings, &plan, &why);
-    if (!err && settings->check && (err = uplink_plan_check_keys(&plan.uplink, &why)))
+    if (!err && settings->check && (err = check_more(&plan, &why)))
         plan_clear(&plan);
     int status = err ? refuse(call, settings, why.size ? buf_text(&why) : err_text(err)) : EXIT_GOOD;
     if (!err && settings->check && call->globals->verbose)

@@ -91,12 +91,23 @@ static enum err make_plan(void *context, struct collector_plan *plan, struct buf
     return err;
 }
 
+/* What would only be seen when they are opened. */
+static enum err check_sinks(const struct collector_plan *plan, struct buf *why)
+{
+    enum err err = OK;
+    for (size_t i = 0; i < plan->sink_count && !err; i++)
+        err = sink_choice_check(&plan->sinks[i], why);
+    return err;
+}
+
 static int check(const struct command_call *call, struct settings *settings)
 {
     struct collector_plan plan;
     struct buf text;
     buf_init(&text, PLAN_TEXT_MAX);
     enum err err = make_plan(settings, &plan, &text);
+    if (!err && settings->check && (err = check_sinks(&plan, &text)))
+        collector_plan_clear(&plan);
     const char *why = text.size ? buf_text(&text) : err_text(err);
     int status = !err ? EXIT_GOOD : settings->is_misused ? command_misused(call, "%s", why) : command_fail(call, "%s", why);
     if (!err && settings->check && call->globals->verbose) {
@@ -210,7 +221,8 @@ static const struct option options[] = {
     { .name = "series", .argument = "N", .type = OPTION_TEXT, FIELD(series),
       .help = "At most N series in an answer at /metrics; how many were left out is a series too. Default: 5000000" },
     { .name = "check", .type = OPTION_FLAG, FIELD(check),
-      .help = "Only look whether options and configuration are good; with -v write them as a configuration" },
+      .help = "Only look whether options, configuration and sinks are good, without writing anything or connecting to anybody; "
+              "with -v write them as a configuration" },
     { .name = "status", .type = OPTION_FLAG, FIELD(status),
       .help = "Show how the collector of this machine, or at WHERE, is: each host, each sink" },
     { .name = "json", .type = OPTION_FLAG, FIELD(json), .help = "With --status: as JSON" },

@@ -64,6 +64,40 @@ static enum err find_sink(struct sink_choice *choice, const char *name, struct b
     return sink_load(name, &choice->sink, reason, sizeof reason) ? wrong(why, reason) : OK;
 }
 
+static enum err apply(const struct sink_choice *choice, void *state)
+{
+    enum err err = setting_defaults(choice->sink->settings, state);
+    if (!err)
+        setting_apply(choice->sink->settings, state, "append", "yes"); /* where there is such a setting */
+    return err ? err : setting_list_apply(&choice->settings, choice->sink->settings, state);
+}
+
+enum err sink_choice_check(const struct sink_choice *choice, struct buf *why)
+{
+    if (!choice->sink->check)
+        return OK;
+    void *state = calloc(1, choice->sink->state_size + 1);
+    enum err err = state ? apply(choice, state) : NOMEM;
+    if (!err)
+        err = choice->sink->check(state);
+    if (err)
+        buf_printf(why, "the sink %s: %s", choice->sink->name, sink_choice_message(choice, state, err));
+    free(state);
+    return err;
+}
+
+/* Only what will never do: a folder that is missing now may be there when it is opened. */
+static enum err check_sense(const struct sink_choice *choice, struct buf *why)
+{
+    struct buf reason;
+    buf_init(&reason, TEXT_MAX);
+    enum err err = sink_choice_check(choice, &reason);
+    if (err == USAGE)
+        buf_add_text(why, buf_text(&reason));
+    buf_clear(&reason);
+    return err == USAGE ? USAGE : OK;
+}
+
 enum err sink_choice_parse(struct sink_choice *choice, const char *text, struct buf *why)
 {
     char copy[TEXT_MAX];
@@ -77,6 +111,8 @@ enum err sink_choice_parse(struct sink_choice *choice, const char *text, struct 
     enum err err = find_sink(choice, copy, why);
     if (!err)
         err = parse_settings(choice, list, why);
+    if (!err)
+        err = check_sense(choice, why);
     if (err)
         sink_choice_clear(choice);
     return err;
@@ -111,14 +147,6 @@ void sink_choice_write(const struct sink_choice *choice, struct buf *out)
         const struct setting_pair *setting = &choice->settings.list[i];
         buf_printf(out, "%c%s=%s", i ? ',' : ':', setting->key, sink_choice_is_secret(setting->key) ? "***" : setting->value);
     }
-}
-
-static enum err apply(const struct sink_choice *choice, void *state)
-{
-    enum err err = setting_defaults(choice->sink->settings, state);
-    if (!err)
-        setting_apply(choice->sink->settings, state, "append", "yes"); /* where there is such a setting */
-    return err ? err : setting_list_apply(&choice->settings, choice->sink->settings, state);
 }
 
 enum err sink_choice_open(const struct sink_choice *choice, void **state, struct buf *why)

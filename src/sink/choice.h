@@ -11,8 +11,11 @@ struct sink_choice {
 };
 
 /* "NAME" or "NAME:KEY=VALUE,KEY=VALUE". Loads the sink's module where it has one. USAGE: nothing is chosen, and why says in
- * one sentence what is wrong. */
+ * one sentence what is wrong: with one setting, or with all of them together. */
 enum err sink_choice_parse(struct sink_choice *choice, const char *text, struct buf *why);
+
+/* Whether it could be opened now, as far as can be seen without writing anything or connecting to anybody. Else why says why. */
+enum err sink_choice_check(const struct sink_choice *choice, struct buf *why);
 void sink_choice_clear(struct sink_choice *choice);
 enum err sink_choice_copy(struct sink_choice *copy, const struct sink_choice *choice);
 bool sink_choice_equal(const struct sink_choice *a, const struct sink_choice *b);

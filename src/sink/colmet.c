@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "sink/colmet_mapping.h"
 #include "sink/sink.h"
+#include "wire/address.h"
 #include "wire/colmet_records.h"
 #include "wire/zmq.h"
 
@@ -36,12 +37,23 @@ static const struct setting colmet_settings[] = {
     { 0 },
 };
 
+static enum err colmet_check(void *state)
+{
+    struct colmet_state *s = state;
+    char address[ADDRESS_MAX];
+    s->message[0] = '\0';
+    if (s->queue > QUEUE_MAX)
+        snprintf(s->message, sizeof s->message, "queue is 0 to %u, not %llu", QUEUE_MAX, (unsigned long long)s->queue);
+    else if (address_complete(s->address, 0, address) || strcmp(address, s->address) != 0)
+        snprintf(s->message, sizeof s->message, "address is as tcp://HOST:5556, not %.100s", s->address);
+    return s->message[0] ? USAGE : zmq_load(&s->zmq, s->message, sizeof s->message);
+}
+
 static enum err colmet_open(void *state)
 {
     struct colmet_state *s = state;
     buf_init(&s->out, MESSAGE_BYTES);
-    s->message[0] = '\0';
-    enum err err = s->queue > QUEUE_MAX ? USAGE : zmq_load(&s->zmq, s->message, sizeof s->message);
+    enum err err = colmet_check(s);
     if (!err)
         err = colmet_rows_new(&s->rows);
     if (!err)
@@ -119,6 +131,7 @@ const struct sink sink_colmet = {
     .about = "records as a node of Colmet's sends them, to a collector of Colmet's",
     .settings = colmet_settings,
     .state_size = sizeof(struct colmet_state),
+    .check = colmet_check,
     .open = colmet_open,
     .write = colmet_write,
     .flush = colmet_flush,

@@ -3,6 +3,7 @@
 #include "sink/colmet_rows.h"
 #include "sink/sink.h"
 #include "sink/stream.h"
+#include "sink/writable.h"
 
 #include <string.h>
 #include <time.h>
@@ -11,6 +12,7 @@ struct stdout_state {
     const char *path;
     struct stream stream;
     struct colmet_rows *rows;
+    char message[512];
 };
 
 static const struct setting stdout_settings[] = {
@@ -87,6 +89,12 @@ static void add_row(struct buf *out, const struct colmet_row *row)
     buf_add_text(out, "\n}\n");
 }
 
+static enum err stdout_check(void *state)
+{
+    struct stdout_state *s = state;
+    return writable_check(s->path, WRITABLE_FILE, s->message, sizeof s->message);
+}
+
 static enum err stdout_open(void *state)
 {
     struct stdout_state *s = state;
@@ -128,13 +136,20 @@ static void stdout_close(void *state)
     colmet_rows_free(&s->rows);
 }
 
+static const char *stdout_message(const void *state)
+{
+    return ((const struct stdout_state *)state)->message;
+}
+
 const struct sink sink_colmet_stdout = {
     .name = "colmet-stdout",
     .about = "rows of Colmet's backends for people, as its collector prints them",
     .settings = stdout_settings,
     .state_size = sizeof(struct stdout_state),
+    .check = stdout_check,
     .open = stdout_open,
     .write = stdout_write,
     .flush = stdout_flush,
     .close = stdout_close,
+    .message = stdout_message,
 };

@@ -8,6 +8,7 @@
 #include "sink/csv_tree.h"
 #include "sink/sink.h"
 #include "sink/stream.h"
+#include "sink/writable.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -33,7 +34,7 @@ static const struct setting csv_settings[] = {
     { "append", SETTING_FLAG, "no", offsetof(struct csv_state, append),
       "add to the file, and write what was read together at once" },
     { "dir", SETTING_TEXT, NULL, offsetof(struct csv_state, dir),
-      "write many files below this folder, with LDMS's columns; path and set are not used then" },
+      "write many files below this folder, with LDMS's columns; then there is no path and no set" },
     { "layout", SETTING_TEXT, "jobs", offsetof(struct csv_state, layout),
       "of dir: jobs (USER/JOB/HOST/SET.csv, and node/HOST/SET.csv), or ldms (CONTAINER/SCHEMA, all hosts in one file)" },
     { "template", SETTING_TEXT, NULL, offsetof(struct csv_state, template),
@@ -194,25 +195,54 @@ static void add_sample(struct csv_state *s, const struct batch *batch, const str
     add_wide(out, batch, sample);
 }
 
-/* Which of the two templates, or that of the layout. */
-static enum err choose_templates(struct csv_state *s)
+static enum err misused(struct csv_state *s, const char *why)
+{
+    snprintf(s->message, sizeof s->message, "%s", why);
+    return USAGE;
+}
+
+static bool is_ldms(const struct csv_state *s)
+{
+    return strcmp(s->layout, "ldms") == 0;
+}
+
+/* The one that was given, or that of the layout. */
+static const char *template_of(const struct csv_state *s)
+{
+    return s->template ? s->template : is_ldms(s) ? CSV_TREE_LDMS_TEMPLATE : CSV_TREE_TEMPLATE;
+}
+
+static const char *node_template_of(const struct csv_state *s)
+{
+    return s->node_template ? s->node_template : is_ldms(s) ? CSV_TREE_LDMS_TEMPLATE : CSV_TREE_NODE_TEMPLATE;
+}
+
+static enum err check_tree(struct csv_state *s)
 {
     struct buf why;
-    bool is_ldms = strcmp(s->layout, "ldms") == 0;
-    if (!is_ldms && strcmp(s->layout, "jobs") != 0) {
+    if (s->path || s->set)
+        return misused(s, "dir and path, or dir and set, do not go together: leave out one of them");
+    if (!is_ldms(s) && strcmp(s->layout, "jobs") != 0) {
         snprintf(s->message, sizeof s->message, "layout is jobs or ldms, not %.100s", s->layout);
         return USAGE;
     }
-    s->tree->template = s->template ? s->template : is_ldms ? CSV_TREE_LDMS_TEMPLATE : CSV_TREE_TEMPLATE;
-    s->tree->node_template = s->node_template ? s->node_template : is_ldms ? CSV_TREE_LDMS_TEMPLATE : CSV_TREE_NODE_TEMPLATE;
-    s->tree->is_ldms = is_ldms;
-    s->tree->copies = s->copies && !is_ldms;
     buf_init(&why, sizeof s->message);
-    enum err err = csv_place_check(s->tree->template, &why);
+    enum err err = csv_place_check(template_of(s), &why);
     if (!err)
-        err = csv_place_check(s->tree->node_template, &why);
+        err = csv_place_check(node_template_of(s), &why);
     snprintf(s->message, sizeof s->message, "%s", buf_text(&why));
     buf_clear(&why);
+    return err;
+}
+
+static enum err csv_check(void *state)
+{
+    struct csv_state *s = state;
+    if (!s->dir && (s->rotate_bytes || s->rotate_ns || s->template || s->node_template || strcmp(s->layout, "jobs") != 0))
+        return misused(s, "layout, template, node_template, rotate_size and rotate_every are for many files: say dir=FOLDER too");
+    enum err err = s->dir ? check_tree(s) : OK;
+    if (!err)
+        err = writable_check(s->dir ? s->dir : s->path, s->dir ? WRITABLE_FOLDER : WRITABLE_FILE, s->message, sizeof s->message);
     return err;
 }
 
@@ -224,7 +254,11 @@ static enum err open_tree(struct csv_state *s)
     s->tree->container = s->container;
     s->tree->eager = s->append;
     s->tree->commit_ns = s->commit_ns;
-    enum err err = choose_templates(s);
+    s->tree->template = template_of(s);
+    s->tree->node_template = node_template_of(s);
+    s->tree->is_ldms = is_ldms(s);
+    s->tree->copies = s->copies && !is_ldms(s);
+    enum err err = check_tree(s);
     if (!err) {
         err = csv_tree_open(s->tree, s->dir, s->rotate_bytes, s->rotate_ns);
         snprintf(s->message, sizeof s->message, "%s", s->tree->files.message);
@@ -328,6 +362,7 @@ const struct sink sink_csv = {
     .about = "comma separated values in a file, on standard output, or in a tree of files with LDMS's columns",
     .settings = csv_settings,
     .state_size = sizeof(struct csv_state),
+    .check = csv_check,
     .open = csv_open,
     .write = csv_write,
     .flush = csv_flush,

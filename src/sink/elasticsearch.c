@@ -179,19 +179,33 @@ static enum err elasticsearch_post(void *sink, size_t count, size_t bytes, uint6
     return err;
 }
 
+static enum err check_layout(struct elasticsearch_state *s)
+{
+    s->is_colmet = strcmp(s->layout, "colmet") == 0;
+    if (s->is_colmet || strcmp(s->layout, "sonde") == 0)
+        return OK;
+    http_client_say(&s->courier.client, "there is no layout %s: sonde or colmet", s->layout);
+    return USAGE;
+}
+
+static enum err elasticsearch_check(void *state)
+{
+    struct elasticsearch_state *s = state;
+    enum err err = check_layout(s);
+    return err ? err : http_client_check(&s->courier.client);
+}
+
 static enum err elasticsearch_open(void *state)
 {
     struct elasticsearch_state *s = state;
     s->courier.post = elasticsearch_post;
     s->courier.sink = s;
     s->courier.client.scheme = "ApiKey";
-    s->is_colmet = strcmp(s->layout, "colmet") == 0;
+    enum err err = check_layout(s);
+    if (err)
+        return err;
     s->indexes.prefix = s->prefix ? s->prefix : s->is_colmet ? "colmet_" : "sonde_";
-    if (!s->is_colmet && strcmp(s->layout, "sonde") != 0) {
-        http_client_say(&s->courier.client, "there is no layout %s: sonde or colmet", s->layout);
-        return USAGE;
-    }
-    enum err err = courier_open(&s->courier);
+    err = courier_open(&s->courier);
     if (!err && s->is_colmet && (err = elasticsearch_colmet_open(&s->colmet)))
         courier_close(&s->courier);
     return err;
@@ -236,6 +250,7 @@ const struct sink sink_elasticsearch = {
     .about = "documents in Elasticsearch or OpenSearch",
     .settings = elasticsearch_settings,
     .state_size = sizeof(struct elasticsearch_state),
+    .check = elasticsearch_check,
     .open = elasticsearch_open,
     .write = elasticsearch_write,
     .flush = elasticsearch_flush,

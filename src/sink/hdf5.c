@@ -5,6 +5,7 @@
 #include "sink/hdf5_file.h"
 #include "sink/hdf5_names.h"
 #include "sink/module.h"
+#include "sink/writable.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,8 +25,9 @@ struct hdf5_state {
 };
 
 static const struct setting hdf5_settings[] = {
-    { "path", SETTING_TEXT, "colmet.hdf5", offsetof(struct hdf5_state, path),
-      "the file; one that does not end in .hdf5 gets the time behind its name, and is a new one at each start" },
+    { "path", SETTING_TEXT, NULL, offsetof(struct hdf5_state, path),
+      "the file, which must be given; one that does not end in .hdf5 gets the time behind its name, and is a new one at each "
+      "start" },
     { "level", SETTING_U64, "1", offsetof(struct hdf5_state, level), "how hard to compress with zlib: 0 (not at all) to 9" },
     { "every", SETTING_DURATION, NULL, offsetof(struct hdf5_state, every_ns),
       "how often rows get into the file; when not given 1s, compressed 10s" },
@@ -75,15 +77,33 @@ static enum err open_next(struct hdf5_state *s)
     return err ? err : open_file(s, name, position);
 }
 
+static enum err check_settings(struct hdf5_state *s)
+{
+    s->message[0] = '\0';
+    if (!s->path || !*s->path)
+        snprintf(s->message, sizeof s->message, "it needs a file: hdf5:path=/var/lib/sonde/colmet.hdf5");
+    else if (s->level > 9)
+        snprintf(s->message, sizeof s->message, "level is 0 to 9, not %llu", (unsigned long long)s->level);
+    else if (s->involved_size < INVOLVED_LEAST || s->involved_size > COLMET_INVOLVED_SIZE)
+        snprintf(s->message, sizeof s->message, "involved is %d to %d, not %llu", INVOLVED_LEAST, COLMET_INVOLVED_SIZE,
+                 (unsigned long long)s->involved_size);
+    return s->message[0] ? USAGE : OK;
+}
+
+static enum err hdf5_check(void *state)
+{
+    struct hdf5_state *s = state;
+    enum err err = check_settings(s);
+    return err ? err : writable_check(s->path, WRITABLE_FILE_BELOW, s->message, sizeof s->message);
+}
+
 static enum err hdf5_open(void *state)
 {
     struct hdf5_state *s = state;
-    s->message[0] = '\0';
-    if (s->level > 9 || !*s->path || s->involved_size < INVOLVED_LEAST || s->involved_size > COLMET_INVOLVED_SIZE) {
-        snprintf(s->message, sizeof s->message, "level is 0 to 9, involved %d to %d", INVOLVED_LEAST, COLMET_INVOLVED_SIZE);
-        return USAGE;
-    }
-    enum err err = hdf5_names_make_folder(s->path);
+    enum err err = check_settings(s);
+    if (err)
+        return err;
+    err = hdf5_names_make_folder(s->path);
     if (!err)
         err = colmet_rows_new(&s->rows);
     if (!err)
@@ -216,6 +236,7 @@ static const struct sink sink_hdf5 = {
     .about = "an HDF5 file as Colmet's collector writes it, for PyTables and h5py",
     .settings = hdf5_settings,
     .state_size = sizeof(struct hdf5_state),
+    .check = hdf5_check,
     .open = hdf5_open,
     .write = hdf5_write,
     .flush = hdf5_flush,

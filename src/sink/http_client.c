@@ -7,11 +7,13 @@
 #include "base/json.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #define CONNECT_MS 10000L
 #define HEADERS_MAX 8
@@ -110,17 +112,50 @@ static enum err set_authorization(struct http_client *client)
     return OK;
 }
 
+static enum err misused(struct http_client *client, const char *why)
+{
+    http_client_say(client, "%s", why);
+    return USAGE;
+}
+
+static enum err check_settings(struct http_client *client)
+{
+    if (!client->url || (strncasecmp(client->url, "http://", 7) != 0 && strncasecmp(client->url, "https://", 8) != 0))
+        return misused(client, "the address must begin with http:// or https://: url=http://HOST:PORT");
+    if (!strcspn(strstr(client->url, "://") + 3, "/?#"))
+        return misused(client, "there is no host in the address: url=http://HOST:PORT");
+    if (!client->timeout_ns)
+        return misused(client, "timeout is a time, as 30s: within none there is no answer");
+    if (client->password && !client->user)
+        return misused(client, "there is a password and no user: say user too");
+    if (!!client->credentials + !!client->token + !!client->user > 1)
+        return misused(client, "of user and password, a key, and credentials say one only");
+    return OK;
+}
+
+enum err http_client_check(struct http_client *client)
+{
+    client->why[0] = client->authorization[0] = '\0';
+    enum err err = check_settings(client);
+    if (!err)
+        err = set_authorization(client);
+    memset(client->authorization, 0, sizeof client->authorization);
+    if (err || !client->ca || access(client->ca, R_OK) == 0)
+        return err;
+    http_client_say(client, "cannot read the certificates in %.300s: %s", client->ca, strerror(errno));
+    return err_from_errno(errno);
+}
+
 enum err http_client_open(struct http_client *client)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, init_library);
     client->why[0] = client->authorization[0] = '\0';
-    if (!client->url || (strncasecmp(client->url, "http://", 7) != 0 && strncasecmp(client->url, "https://", 8) != 0)) {
-        http_client_say(client, "the address must begin with http:// or https://: url=http://HOST:PORT");
-        return USAGE;
-    }
+    enum err err = check_settings(client);
+    if (err)
+        return err;
     show_address(client);
-    enum err err = set_authorization(client);
+    err = set_authorization(client);
     if (err)
         return err;
     client->curl = curl_easy_init();

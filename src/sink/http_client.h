@@ -50,6 +50,9 @@ struct http_answer {
     uint64_t retry_after_ns; /* how long it asks us to wait; 0: not told */
 };
 
+/* Whether the settings make sense and its files can be read. USAGE, ABSENT, DENIED: why says what is wrong. */
+enum err http_client_check(struct http_client *client);
+
 /* Checks the settings and reads the credentials; connects to nobody. USAGE, ABSENT, DENIED: why says what is wrong. */
 enum err http_client_open(struct http_client *client);
 void http_client_close(struct http_client *client);

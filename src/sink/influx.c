@@ -6,6 +6,7 @@
 #include "sink/courier.h"
 #include "sink/influx_line.h"
 #include "sink/stream.h"
+#include "sink/writable.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +128,31 @@ static enum err influx_post(void *sink, size_t count, size_t bytes, uint64_t dea
     return err == IO && (answer->status == 400 || answer->status == 422) ? judge_partial(s, count) : err;
 }
 
+/* With an address there is no file. */
+static enum err check_place(struct influx_state *s)
+{
+    if (!s->courier.client.url || !s->path)
+        return OK;
+    http_client_say(&s->courier.client, "either path or url, not both");
+    return USAGE;
+}
+
+static enum err influx_check(void *state)
+{
+    struct influx_state *s = state;
+    struct http_client *client = &s->courier.client;
+    enum err err = check_place(s);
+    if (err)
+        return err;
+    if (client->url)
+        return http_client_check(client);
+    if (s->bucket || s->org || s->retention || client->user || client->token || client->credentials) {
+        http_client_say(client, "bucket, org, retention and who you are belong to a server: say url=http://HOST:8086 too");
+        return USAGE;
+    }
+    return writable_check(s->path, WRITABLE_FILE, client->why, sizeof client->why);
+}
+
 static enum err influx_open(void *state)
 {
     struct influx_state *s = state;
@@ -136,11 +162,9 @@ static enum err influx_open(void *state)
     s->courier.client.scheme = "Token";
     if (!s->courier.client.url)
         return s->append ? stream_append(&s->stream, s->path, &is_new) : stream_open(&s->stream, s->path);
-    if (s->path) {
-        http_client_say(&s->courier.client, "either path or url, not both");
-        return USAGE;
-    }
-    enum err err = make_path(s);
+    enum err err = check_place(s);
+    if (!err)
+        err = make_path(s);
     return err ? err : courier_open(&s->courier);
 }
 
@@ -228,6 +252,7 @@ const struct sink sink_influx = {
     .about = "InfluxDB's line protocol: a file, standard output, InfluxDB or VictoriaMetrics",
     .settings = influx_settings,
     .state_size = sizeof(struct influx_state),
+    .check = influx_check,
     .open = influx_open,
     .write = influx_write,
     .flush = influx_flush,

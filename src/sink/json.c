@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "sink/json_value.h"
 #include "sink/stream.h"
+#include "sink/writable.h"
 
 struct json_state {
     const char *path;
@@ -12,6 +13,7 @@ struct json_state {
     struct stream stream;
     struct json json;
     bool ended;
+    char message[512];
 };
 
 static const struct setting json_settings[] = {
@@ -21,6 +23,12 @@ static const struct setting json_settings[] = {
       "add lines to the file, and write what was read together at once" },
     { 0 },
 };
+
+static enum err sink_json_check(void *state)
+{
+    struct json_state *s = state;
+    return writable_check(s->path, WRITABLE_FILE, s->message, sizeof s->message);
+}
 
 static enum err sink_json_open(void *state)
 {
@@ -97,11 +105,18 @@ static enum err sink_json_resume(void *state, uint64_t *position)
     return OK;
 }
 
+static const char *sink_json_message(const void *state)
+{
+    return ((const struct json_state *)state)->message;
+}
+
 const struct sink sink_json = {
     .name = "json",
     .about = "an array of samples as JSON, or an object per line",
     .settings = json_settings,
     .state_size = sizeof(struct json_state),
+    .check = sink_json_check,
+    .message = sink_json_message,
     .open = sink_json_open,
     .write = sink_json_write,
     .flush = sink_json_flush,

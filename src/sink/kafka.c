@@ -99,6 +99,19 @@ static enum err read_settings(struct kafka_state *s, enum kafka_format *format, 
     return read_wishes(s);
 }
 
+static enum err kafka_check(void *state)
+{
+    struct kafka_state *s = state;
+    enum kafka_format format;
+    bool ldms;
+    enum err err = read_settings(s, &format, &ldms);
+    if (!err && (!s->queue_bytes || !s->timeout_ns)) {
+        snprintf(s->producer.why, sizeof s->producer.why, "queue is a size, as 64MiB, and timeout a time, as 30s: neither is 0");
+        return USAGE;
+    }
+    return err ? err : kafka_producer_check(&s->producer);
+}
+
 static enum err kafka_open(void *state)
 {
     struct kafka_state *s = state;
@@ -246,6 +259,7 @@ static const struct sink sink_kafka = {
     .about = "messages to Kafka, keyed by job: JSON or MessagePack",
     .settings = kafka_settings,
     .state_size = sizeof(struct kafka_state),
+    .check = kafka_check,
     .open = kafka_open,
     .write = kafka_write,
     .flush = kafka_flush,

@@ -60,16 +60,20 @@ enum err kafka_producer_make(struct kafka_producer *p)
     return OK;
 }
 
-enum err kafka_producer_open(struct kafka_producer *p, struct kafka_box *box)
+enum err kafka_producer_check(struct kafka_producer *p)
 {
     rd_kafka_conf_t *conf;
-    p->box = box;
-    if (p->exactly_once == KAFKA_NEVER)
-        return kafka_producer_make(p);
-    enum err err = make_conf(p, &conf); /* it is made when its name is known; what makes no sense is told at once */
+    enum err err = make_conf(p, &conf);
     if (!err)
         rd_kafka_conf_destroy(conf);
     return err;
+}
+
+enum err kafka_producer_open(struct kafka_producer *p, struct kafka_box *box)
+{
+    p->box = box;
+    /* in transactions it is made when its name is known; what makes no sense is told at once */
+    return p->exactly_once == KAFKA_NEVER ? kafka_producer_make(p) : kafka_producer_check(p);
 }
 
 /* All that it has comes back, and it ends. */

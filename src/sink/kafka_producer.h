@@ -41,7 +41,8 @@ struct kafka_producer {
     char why[320];         /* the last failure */
 };
 
-/* USAGE: a property makes no sense. */
+/* USAGE: a property makes no sense. The first only looks. */
+enum err kafka_producer_check(struct kafka_producer *producer);
 enum err kafka_producer_open(struct kafka_producer *producer, struct kafka_box *box);
 void kafka_producer_close(struct kafka_producer *producer); /* what is not there yet is given up; the box keeps it */
 

@@ -5,7 +5,7 @@
 
 #include "sink/sink.h"
 
-#define SINK_MODULE_VERSION 2 /* of struct sink and all that it is handed */
+#define SINK_MODULE_VERSION 3 /* of struct sink and all that it is handed */
 #define SINK_MODULE_SYMBOL "sonde_sinks"
 
 /* Of what is handed over: a module of another build with another layout is found out by it. */

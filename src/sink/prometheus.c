@@ -154,6 +154,16 @@ static void forget(struct prometheus_state *s)
     s->labels_copy = NULL;
 }
 
+static enum err prometheus_check(void *state)
+{
+    struct prometheus_state *s = state;
+    enum err err = read_labels(s);
+    free(s->labels_copy);
+    s->labels_copy = NULL;
+    s->write.fixed_count = 0;
+    return err ? err : http_client_check(&s->courier.client);
+}
+
 static enum err prometheus_open(void *state)
 {
     struct prometheus_state *s = state;
@@ -215,6 +225,7 @@ const struct sink sink_prometheus = {
     .about = "remote write to Prometheus, VictoriaMetrics and others",
     .settings = prometheus_settings,
     .state_size = sizeof(struct prometheus_state),
+    .check = prometheus_check,
     .open = prometheus_open,
     .write = prometheus_write,
     .flush = prometheus_flush,

@@ -23,6 +23,11 @@ struct sink {
     const struct setting *settings;
     size_t state_size;
 
+    /* May be NULL. Looks at the settings, before open and without it: writes nothing, connects to nobody, keeps nothing. USAGE:
+     * they make no sense, and never will; ABSENT, DENIED, IO: open would fail now, as with a folder that is missing. message
+     * says which setting, and what to do. */
+    enum err (*check)(void *state);
+
     /* May be NULL. DENIED, ABSENT, FULL, IO: nothing was opened, and close is not called. */
     enum err (*open)(void *state);
 

@@ -22,16 +22,22 @@ static const struct setting stdout_settings[] = {
     { 0 },
 };
 
+static enum err stdout_check(void *state)
+{
+    struct stdout_state *s = state;
+    s->is_json = strcmp(s->format, "json") == 0;
+    if (s->is_json || strcmp(s->format, "readable") == 0)
+        return OK;
+    snprintf(s->message, sizeof s->message, "format is readable or json, not %.60s", s->format);
+    return USAGE;
+}
+
 static enum err stdout_open(void *state)
 {
     struct stdout_state *s = state;
     bool is_new;
-    s->is_json = strcmp(s->format, "json") == 0;
-    if (!s->is_json && strcmp(s->format, "readable") != 0) {
-        snprintf(s->message, sizeof s->message, "format is readable or json, not %.60s", s->format);
-        return USAGE;
-    }
-    return stream_append(&s->stream, "-", &is_new);
+    enum err err = stdout_check(s);
+    return err ? err : stream_append(&s->stream, "-", &is_new);
 }
 
 static void add_amount(struct buf *out, const struct metric *metric, union value value)
@@ -209,6 +215,7 @@ const struct sink sink_stdout = {
     .about = "a line per sample on standard output, for people or as JSON",
     .settings = stdout_settings,
     .state_size = sizeof(struct stdout_state),
+    .check = stdout_check,
     .open = stdout_open,
     .write = stdout_write,
     .flush = stdout_flush,

@@ -5,8 +5,11 @@
 #include "sink/growing.h"
 #include "sink/sink.h"
 #include "sink/store_streams.h"
+#include "sink/writable.h"
+#include "store/driver.h"
 #include "store/series_codec.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +64,21 @@ static enum err connect_store(struct store_state *s)
     free(message);
     growing_forget_places(&s->growing);
     return err;
+}
+
+static enum err store_sink_check(void *state)
+{
+    struct store_state *s = state;
+    const struct driver *driver;
+    char usual[PATH_MAX];
+    const char *path = s->path ? s->path : usual;
+    if (!s->path && store_default_path(usual, sizeof usual)) {
+        snprintf(s->message, sizeof s->message, "there is no usual place without a home: say path=FILE");
+        return ABSENT;
+    }
+    if (driver_is_url(path))
+        return driver_load(path, &driver, s->message, sizeof s->message);
+    return writable_check(path, WRITABLE_FILE_BELOW, s->message, sizeof s->message);
 }
 
 static enum err store_sink_open(void *state)
@@ -331,6 +349,7 @@ const struct sink sink_store = {
     .about = "the job database: SQLite, or PostgreSQL by its URL",
     .settings = store_settings,
     .state_size = sizeof(struct store_state),
+    .check = store_sink_check,
     .open = store_sink_open,
     .write = store_sink_write,
     .flush = store_sink_flush,

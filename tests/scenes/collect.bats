@@ -162,6 +162,72 @@ load collecting
     [[ $status -eq 1 && $output == *"another process has the journal"* ]]
 }
 
+# refuse STATUS SINK TEXT: --check says TEXT of it, and nothing is written
+refuse() {
+    run "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --journal "$T/j" --sink "$2" --check
+    [[ $status -eq $1 && $output == *"the sink ${2%%:*}: "*"$3"* ]] || { echo "$2: $status: $output" && return 1; }
+}
+
+@test "--check looks at the sinks, and leaves nothing behind" {
+    mkdir none
+    : >file
+    ls -A >before
+    refuse 2 stdout:format=xml "format is readable or json, not xml"
+    refuse 2 csv:dir=d,layout=ldsm "layout is jobs or ldms"
+    refuse 2 csv:dir=d,path=f "do not go together"
+    refuse 2 csv:path=f,rotate_size=1M "say dir=FOLDER"
+    refuse 2 "csv:dir=d,template=%{user}/%{hots}.csv" "hots"
+    refuse 2 colmet:address=login1 "address is as tcp://HOST:5556"
+    refuse 2 colmet:queue=99999999 "queue is 0 to 1000000"
+    refuse 1 csv:path=absent/f.csv "there is no folder absent: make it"
+    refuse 1 csv:dir=file/d "file"
+    refuse 1 json:path=none "none is a folder; name a file"
+    refuse 1 store:path=none "is a folder"
+    refuse 1 colmet-stdout:path=absent/x "no folder absent"
+    run "$SONDE" agent --check --sink json:path=absent/f
+    [[ $status -eq 1 && $output == *"the sink json: there is no folder absent"* ]]
+    # in a file with the line, and at a start too
+    printf 'plain = yes\nlisten = tcp://127.0.0.1:1\nsink = stdout:format=xml\n' >"$T/bad.conf"
+    run "$SONDE" collect -c "$T/bad.conf" --journal "$T/j"
+    [[ $status -eq 1 && $output == *"bad.conf:3: the sink stdout: format is"* ]]
+    rm bad.conf
+    "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --check -q --journal "$T/j" --sink csv:path=f.csv \
+        --sink csv:dir=a/b,layout=ldms,rotate_size=1M --sink json:path=/dev/null --sink store:path=a/b/c.db --sink stdout
+    ls -A | diff before - # nothing was made
+}
+
+@test "--check looks at the sinks of modules" {
+    if [ -e "$SONDE_MODULES/sink-hdf5.so" ]; then
+        refuse 2 hdf5 "it needs a file: hdf5:path="
+        refuse 2 hdf5:path=x,level=12 "level is 0 to 9, not 12"
+        refuse 2 hdf5:path=x,involved=1 "involved is 16 to"
+        refuse 1 hdf5:path=/proc/1/x/f.hdf5 "/proc/1"
+    fi
+    if [ -e "$SONDE_MODULES/sink-http.so" ]; then
+        refuse 2 elasticsearch "url=http://HOST:PORT"
+        refuse 2 elasticsearch:url=http:// "no host"
+        refuse 2 elasticsearch:url=http://h,layout=kibana "there is no layout kibana"
+        refuse 2 elasticsearch:url=http://h,password=x "no user"
+        refuse 2 elasticsearch:url=http://h,user=u,api_key=k "say one only"
+        refuse 1 elasticsearch:url=http://h,credentials=absent "cannot read the credentials in absent"
+        refuse 1 prometheus:url=https://h/w,ca=absent.pem "cannot read the certificates in absent.pem"
+        refuse 2 prometheus:url=http://h/w,labels=nothing "labels are NAME:VALUE"
+        refuse 2 prometheus:url=http://h/w,timeout=0 "timeout"
+        refuse 2 influx:url=http://h,path=x "either path or url"
+        refuse 2 influx:bucket=b "say url="
+        refuse 1 influx:path=absent/x "no folder absent"
+    fi
+    if [ -e "$SONDE_MODULES/sink-kafka.so" ]; then
+        refuse 2 kafka:format=xml "there is no format xml"
+        refuse 2 kafka:compression=rar "rar"
+        refuse 2 kafka:options=no.such.thing=1 "no.such.thing"
+        refuse 2 kafka:queue=0 "neither is 0"
+        refuse 1 kafka:config=absent "absent"
+    fi
+    run "$SONDE" collect --plain --listen tcp://127.0.0.1:1 --sink null:limits=1 --check
+    [[ $status -eq 2 && $output == *"null has no setting 'limits'; did you mean 'limit'?"* ]]
+}
+
 @test "bad messages cost the sender its connection, and nobody else anything" {
     start_collector --sink null
     start_agent

@@ -1,6 +1,7 @@
 /* Writes what config.c reads. */
 #include "agent/plan_write.h"
 
+#include "agent/serve.h"
 #include "base/clock.h"
 #include "job/source.h"
 
@@ -21,17 +22,9 @@ static void add_value(struct buf *out, const char *value)
     buf_printf(out, plain ? "%s\n" : "\"%s\"\n", value);
 }
 
-static const char *value_of(const struct setting_list *settings, const char *key)
-{
-    for (size_t i = 0; i < settings->count; i++)
-        if (strcmp(settings->list[i].key, key) == 0)
-            return settings->list[i].value;
-    return NULL;
-}
-
 static void add_setting(struct buf *out, const struct setting_list *settings, const struct setting *setting)
 {
-    const char *value = value_of(settings, setting->key);
+    const char *value = setting_list_find(settings, setting->key);
     buf_printf(out, "# %s\n%s%s = ", setting->help, value ? "" : "#", setting->key);
     add_value(out, value ? value : setting->initial ? setting->initial : "");
 }
@@ -50,9 +43,8 @@ static void add_sensor(struct buf *out, const struct plan *plan, const struct pl
 
 static void add_sink(struct buf *out, const struct sink_choice *sink)
 {
-    buf_printf(out, "sink = \"%s", sink->sink->name);
-    for (size_t i = 0; i < sink->settings.count; i++)
-        buf_printf(out, "%c%s=%s", i ? ',' : ':', sink->settings.list[i].key, sink->settings.list[i].value);
+    buf_add_text(out, "sink = \"");
+    sink_choice_write(sink, out);
     buf_add_text(out, "\"\n");
 }
 
@@ -66,7 +58,9 @@ void plan_write(struct buf *out, const struct plan *plan)
     add_value(out, plan->socket ? plan->socket : "/run/sonde/agent.sock");
     buf_printf(out, "%scolmet = ", plan->colmet ? "" : "#");
     add_value(out, plan->colmet ? plan->colmet : "tcp://127.0.0.1:5557");
-    buf_printf(out, "%sjobs = ", plan->jobs == SOURCES_ALL ? "#" : "");
+    buf_printf(out, "%sseries = ", plan->series ? "" : "#");
+    buf_add_u64(out, plan->series ? plan->series : SERVE_SERIES_MAX);
+    buf_printf(out, "\n%sjobs = ", plan->jobs == SOURCES_ALL ? "#" : "");
     sources_write(out, plan->jobs);
     buf_add_char(out, '\n');
     uplink_plan_write(out, &plan->uplink);

@@ -4,7 +4,8 @@
 
 #include "agent/plan.h"
 
-/* What config_parse reads back as the same plan. What nobody set is a comment with the default. */
+/* What config_parse reads back as the same plan, but for passwords of sinks, which are shown to nobody. What nobody set is a
+ * comment with the default. */
 void plan_write(struct buf *out, const struct plan *plan);
 
 #endif

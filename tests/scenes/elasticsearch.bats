@@ -336,6 +336,12 @@ sent() {
     [ -z "$(grep pa:ss "$T/said")" ]
 }
 
+@test "a configuration that is shown does not show the password" {
+    run -0 "$SONDE" agent --check -v --sink "elasticsearch:url=http://127.0.0.1:1,user=ada,password=lovelace"
+    [[ $output == *'user=ada,password=***'* ]]
+    [[ $output != *lovelace* ]]
+}
+
 @test "TLS: a certificate that is trusted, one that is not, and not to look" {
     openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out certificate -days 2 -subj /CN=localhost \
         -addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null

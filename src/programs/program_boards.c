@@ -253,14 +253,25 @@ void program_boards_tick(struct program_boards *boards)
         board_claim_touch(boards->claim_fd);
 }
 
+/* Users have none: a series of a program that is in no job is the node's. NULL: nothing of it is written. */
+static struct program_rank_sums *sums_of(const struct program_boards *boards, const struct found *found)
+{
+    struct program_scope *scope = found->is_open ? found->board.scope : NULL;
+    if (!scope || found->board.is_silent || (scope->kind == PROGRAM_JOB && !scope->is_known))
+        return NULL;
+    return scope->kind == PROGRAM_JOB ? &scope->ranks : &boards->settings.table->node.ranks;
+}
+
+/* First all of them, then what they come to: two programs may be parts of one sum. */
 void program_boards_sample(struct program_boards *boards, struct batch *batch, uint64_t time_ns)
 {
-    for (struct found *found = boards->list; found; found = found->next) {
-        const struct program_scope *scope = found->is_open ? found->board.scope : NULL;
-        if (!scope || found->board.is_silent || (scope->kind == PROGRAM_JOB && !scope->is_known))
-            continue;
-        program_ranks_sample(&found->board.ranks, batch, time_ns, scope->job);
-    }
+    struct program_rank_sums *sums;
+    for (struct found *found = boards->list; found; found = found->next)
+        if ((sums = sums_of(boards, found)))
+            program_ranks_sum(&found->board.ranks, sums);
+    for (const struct found *found = boards->list; found; found = found->next)
+        if ((sums = sums_of(boards, found)))
+            program_rank_sums_sample(sums, batch, time_ns, found->board.scope->job);
 }
 
 void program_boards_forget(struct program_boards *boards)

@@ -127,6 +127,7 @@ void program_scope_drop(struct program_table *table, struct program_scope *scope
         free(cell->buckets);
         free(cell);
     }
+    program_rank_sums_clear(&scope->ranks);
     buf_clear(&scope->suffix);
     free(scope->job);
     free(scope);

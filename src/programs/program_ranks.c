@@ -31,7 +31,6 @@ void program_ranks_clear(struct program_ranks *ranks)
 {
     for (size_t i = 0; i < ranks->count; i++) {
         free(ranks->rows[i]->what);
-        free(ranks->rows[i]->instance);
         free(ranks->rows[i]);
     }
     free(ranks->rows);
@@ -147,18 +146,6 @@ void program_ranks_take(struct program_ranks *ranks, size_t place, const struct 
         set(row, field->value, number);
 }
 
-static void name_rows(struct program_ranks *ranks)
-{
-    char instance[WHAT_MAX + 16];
-    for (size_t i = 0; i < ranks->count; i++) {
-        struct program_rank_row *row = ranks->rows[i];
-        if (row->instance)
-            continue;
-        snprintf(instance, sizeof instance, row->is_peer ? "%d>%s" : "%d/%s", ranks->rank, row->what);
-        row->instance = strdup(instance);
-    }
-}
-
 void program_ranks_settle(struct program_ranks *ranks, const struct board_facts *facts, bool is_gone)
 {
     uint64_t sums[MPI_LIFE] = { 0 };
@@ -180,21 +167,29 @@ void program_ranks_settle(struct program_ranks *ranks, const struct board_facts 
                    && !fields[(ranks->places[i] & 0xffu) - 1].is_peer;
     if (!has_life && ranks->end_ns > ranks->begin_ns)
         set(whole, MPI_LIFE, ranks->end_ns - ranks->begin_ns);
-    name_rows(ranks);
 }
 
-void program_ranks_sample(struct program_ranks *ranks, struct batch *batch, uint64_t time_ns, const char *job)
+static struct program_rank_sum *sum_of(const struct program_ranks *ranks, const struct program_rank_row *row,
+                                       struct program_rank_sums *sums)
+{
+    char instance[WHAT_MAX + 16];
+    snprintf(instance, sizeof instance, row->is_peer ? "%d>%s" : "%d/%s", ranks->rank, row->what);
+    return program_rank_sums_get(sums, row->is_peer, instance);
+}
+
+void program_ranks_sum(struct program_ranks *ranks, struct program_rank_sums *sums)
 {
     for (size_t i = 0; ranks->rank >= 0 && i < ranks->count; i++) {
         struct program_rank_row *row = ranks->rows[i];
-        const struct set *of = row->is_peer ? &mpi_peer_set : &mpi_set;
-        struct sample *sample = row->is_changed && row->instance ? batch_add(batch, of, time_ns, row->instance) : NULL;
-        if (!sample)
+        if (row->is_changed && !row->sum)
+            row->sum = sum_of(ranks, row, sums);
+        if (!row->is_changed || !row->sum)
             continue;
-        sample->job = job;
-        for (size_t k = 0; k < of->size; k++)
+        for (size_t k = 0; k < MPI_SIZE; k++) {
             if (row->known[k])
-                sample_set_u64(sample, k, row->values[k]);
+                program_rank_sums_move(sums, row->sum, k, row->summed[k], row->values[k]);
+            row->summed[k] = row->values[k];
+        }
         row->is_changed = false;
     }
 }

@@ -1,17 +1,18 @@
-/* What a board counts of MPI, put together by function and by peer: samples of the sets mpi and mpi_peer of its rank, as far as
- * they have changed. From program_board.c to program_samples.c. */
+/* What a board counts of MPI, put together by function and by peer of its rank, as far as it has changed. From program_board.c to
+ * the sums of its job (program_rank_sums.h). */
 #ifndef SONDE_PROGRAMS_PROGRAM_RANKS_H
 #define SONDE_PROGRAMS_PROGRAM_RANKS_H
 
-#include "model/program_sets.h"
+#include "programs/program_rank_sums.h"
 #include "sample/board_reader.h"
 
 /* One function, one peer, or the rank as a whole. */
 struct program_rank_row {
     bool is_peer, is_changed;
     char *what;           /* "MPI_Send", "3"; "" */
-    char *instance;       /* "0/MPI_Send", "0>3"; NULL: the rank was not known yet */
+    struct program_rank_sum *sum; /* of which it is a part; NULL: of none yet */
     uint64_t values[MPI_SIZE];
+    uint64_t summed[MPI_SIZE]; /* what of the values is in the sum */
     uint8_t known[MPI_SIZE];
 };
 
@@ -32,7 +33,7 @@ void program_ranks_take(struct program_ranks *ranks, size_t place, const struct 
 /* All of them were taken: sums up. */
 void program_ranks_settle(struct program_ranks *ranks, const struct board_facts *facts, bool is_gone);
 
-/* Adds the samples that have changed since, and takes them for told. They borrow instances until program_ranks_clear. */
-void program_ranks_sample(struct program_ranks *ranks, struct batch *batch, uint64_t time_ns, const char *job);
+/* Adds what has changed since. Always to the same sums, which stay at least as long as the ranks. */
+void program_ranks_sum(struct program_ranks *ranks, struct program_rank_sums *sums);
 
 #endif

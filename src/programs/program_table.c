@@ -69,6 +69,7 @@ void program_table_close(struct program_table **table)
     free(old->metric_hash);
     free(old->family_hash);
     free(old->host);
+    program_rank_sums_clear(&old->node.ranks);
     buf_clear(&old->node.suffix);
     program_name_clear(&old->name);
     pthread_mutex_destroy(&old->lock);

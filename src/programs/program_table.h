@@ -7,6 +7,7 @@
 #define SONDE_PROGRAMS_PROGRAM_TABLE_H
 
 #include "programs/program_name.h"
+#include "programs/program_rank_sums.h"
 #include "wire/tau.h"
 
 #include <pthread.h>
@@ -102,6 +103,7 @@ struct program_scope {
     struct tau_job tau;
     struct program_cell *cells; /* not of the node */
     size_t cell_count;
+    struct program_rank_sums ranks; /* of a job; of the node: of programs that are in none */
     struct buf suffix;          /* host="n1",job="4711",user="ada"}_, _ being a blank */
     struct program_scope *next, *next_in_hash;
 };

@@ -262,6 +262,8 @@ static void drop_left(struct programs *programs)
 {
     uint64_t now_ns = clock_monotonic_ns();
     program_table_lock(programs->table);
+    if (!programs->table->figures.boards)
+        program_rank_sums_clear(&programs->table->node.ranks); /* of many that have nothing to do with one another */
     for (struct program_scope *scope = programs->table->scopes, *next; scope; scope = next) {
         next = scope->next;
         if (!*scope->user)

@@ -120,6 +120,61 @@ static void a_program_is_read_to_its_end_and_then_forgotten(void **state)
     close(stay[0]);
 }
 
+struct pipes {
+    int ready[2], stay[2];
+};
+
+static pid_t begin_ready(struct pipes *pipes)
+{
+    char c;
+    pid_t pid = begin_program(pipes->ready, pipes->stay);
+    assert_int_equal(read(pipes->ready[0], &c, 1), 1);
+    return pid;
+}
+
+static void end_program(struct pipes *pipes, pid_t pid)
+{
+    close(pipes->stay[1]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(pipes->stay[0]);
+    close(pipes->ready[0]);
+    close(pipes->ready[1]);
+}
+
+/* The calls of a rank that the next samples tell; each series may be there once. */
+static uint64_t sampled_calls(uint64_t time_ns)
+{
+    struct batch batch;
+    batch_init(&batch);
+    program_boards_tick(boards);
+    program_boards_sample(boards, &batch, time_ns);
+    for (size_t i = 0; i < batch.count; i++)
+        assert_ptr_equal(sample_of(&batch, batch.samples[i].instance), &batch.samples[i]);
+    const struct sample *sample = sample_of(&batch, "3/MPI_Send"), *whole = sample_of(&batch, "3/");
+    uint64_t calls = sample ? sample->values[MPI_CALLS].u64 : 0;
+    if (sample)
+        assert_int_equal(whole->values[MPI_CALLS].u64, calls);
+    batch_clear(&batch);
+    program_boards_forget(boards);
+    return calls;
+}
+
+static void two_programs_with_the_same_rank_are_one_series(void **state)
+{
+    struct pipes one, two, later;
+    (void)state;
+    pid_t first = begin_ready(&one);
+    pid_t second = begin_ready(&two);
+    assert_int_equal(sampled_calls(1), 14);
+    end_program(&two, second); /* first: it has a copy of the other's pipe */
+    end_program(&one, first);
+    assert_int_equal(sampled_calls(2), 0); /* nothing new */
+    assert_int_equal(program_boards_count(boards), 0);
+    pid_t third = begin_ready(&later);
+    assert_int_equal(sampled_calls(3), 21); /* goes on: a counter does not fall because the next mpirun begins */
+    end_program(&later, third);
+}
+
 static void what_is_no_board_is_left_alone(void **state)
 {
     char path[TEMP_PATH_MAX];
@@ -159,6 +214,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_program_is_read_to_its_end_and_then_forgotten, open_all, close_all),
+        cmocka_unit_test_setup_teardown(two_programs_with_the_same_rank_are_one_series, open_all, close_all),
         cmocka_unit_test_setup_teardown(what_is_no_board_is_left_alone, open_all, close_all),
         cmocka_unit_test_setup_teardown(the_folder_of_a_run_is_known_by_its_lock, open_all, close_all),
     };

@@ -5,6 +5,7 @@ link_setup() {
     export SONDE_SOCKET_DIR=$T/run
     PORT=$(free_port 2) PIDS=()
     mkdir -p "$T/keys" "$T/run"
+    printf '[programs]\nenabled = no\n' >"$T/alone.conf" # not what programs of others count on this machine
     "$SONDE" keygen --collector "$T/keys/collector.key" >/dev/null
     "$SONDE" keygen "$T/keys/host.key" >"$T/keys/allowed"
 }
@@ -51,7 +52,7 @@ locked() {
 # agent [OPTIONS…]: what it reads stands in $T/agent.csv too. AROUND: an array of words before the command.
 AROUND=()
 agent() {
-    start agent "${AROUND[@]}" "$SONDE" agent --listen none --jobs none --sensors "${SENSORS:-meminfo,loadavg}" --period "${PERIOD:-100ms}" \
+    start agent "${AROUND[@]}" "$SONDE" agent --config "$T/alone.conf" --listen none --jobs none --sensors "${SENSORS:-meminfo,loadavg}" --period "${PERIOD:-100ms}" \
         --spool "$T/spool" --sink "csv:path=$T/agent.csv" "$@"
     wait_for "[ -S '$T/run/agent.sock' ]"
 }

@@ -1,0 +1,38 @@
+/* What the ranks of a job did in MPI, summed over the programs that have the same rank: a job may start several, one after the
+ * other or side by side, and each has a rank 0. So a series is one series, and only rises. From program_ranks.c to samples. */
+#ifndef SONDE_PROGRAMS_PROGRAM_RANK_SUMS_H
+#define SONDE_PROGRAMS_PROGRAM_RANK_SUMS_H
+
+#include "model/batch.h"
+#include "model/program_sets.h"
+
+/* One function, one peer, or a rank as a whole. */
+struct program_rank_sum {
+    struct program_rank_sum *next_in_hash, *next_changed;
+    bool is_peer, is_changed;
+    uint64_t values[MPI_SIZE];
+    uint8_t known[MPI_SIZE];
+    char instance[]; /* "0/MPI_Send", "0>3", "0/" */
+};
+
+/* Zeroed: empty. */
+struct program_rank_sums {
+    struct program_rank_sum **hash;
+    size_t count, room;
+    struct program_rank_sum *changed; /* since they were sampled */
+};
+
+void program_rank_sums_clear(struct program_rank_sums *sums); /* frees */
+
+/* The sum of that name, made when it is new; it stays where it is until all are cleared. NULL: memory ran out, or there are a
+ * million. */
+struct program_rank_sum *program_rank_sums_get(struct program_rank_sums *sums, bool is_peer, const char *instance);
+
+/* value is what one program stands at, told what it stood at when this was called last. */
+void program_rank_sums_move(struct program_rank_sums *sums, struct program_rank_sum *sum, size_t at, uint64_t told,
+                            uint64_t value);
+
+/* Adds those that have changed since. They borrow their instances. */
+void program_rank_sums_sample(struct program_rank_sums *sums, struct batch *batch, uint64_t time_ns, const char *job);
+
+#endif

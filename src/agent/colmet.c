@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "base/json_read.h"
 #include "base/log.h"
-#include "sample/perf.h"
 #include "wire/colmet_config.h"
 #include "wire/zmq.h"
 
@@ -23,6 +22,8 @@ struct colmet {
     struct zmq_pull *pull;
     struct colmet_control control;
     struct buf message;
+    char unknown[256]; /* the names that were last told to be unknown */
+    bool has_told_parts;
 };
 
 enum err colmet_open(struct colmet **colmet, const char *address, const struct colmet_control *control, struct buf *why)
@@ -60,24 +61,6 @@ int colmet_fd(const struct colmet *colmet)
     return colmet->zmq->pull_fd(colmet->pull);
 }
 
-/* Of "rss:2:-1,cache_ll" those that are perf events, without what stands behind their names: memory is read anyway. */
-static void add_events(struct buf *events, struct bytes metrics)
-{
-    const char *at = metrics.data, *end = metrics.data + metrics.size;
-    while (at < end) {
-        const char *comma = memchr(at, ',', (size_t)(end - at)), *next = comma ? comma : end;
-        const char *colon = memchr(at, ':', (size_t)(next - at));
-        char name[64];
-        struct perf_event_spec spec;
-        struct perf_trouble trouble;
-        int size = snprintf(name, sizeof name, "%.*s", (int)((colon ? colon : next) - at), at);
-        at = next + 1;
-        if (size <= 0 || (size_t)size >= sizeof name || perf_resolve_one(name, &spec, &trouble) == USAGE)
-            continue;
-        buf_printf(events, "%s%s", events->size ? "," : "", name);
-    }
-}
-
 static void write_request(const struct colmet_config *config, const char *events, struct buf *request)
 {
     char period[32];
@@ -96,21 +79,33 @@ static void write_request(const struct colmet_config *config, const char *events
     json_end(&json);
 }
 
-bool colmet_request(struct bytes message, struct buf *request, struct buf *why)
+bool colmet_request(struct bytes message, struct buf *request, struct colmet_metrics *metrics, struct buf *why)
 {
     struct colmet_config config;
-    struct buf events;
     enum err err = colmet_config_parse(message, &config);
+    colmet_metrics_read(metrics, err ? (struct bytes){ 0 } : config.metrics);
     if (err) {
         buf_add_text(why, err == USAGE ? "its sample_period is not a number of seconds"
                                        : "it is not a MessagePack map of texts, as configure_colmet.py sends it");
         return false;
     }
-    buf_init(&events, TEXT_MAX);
-    add_events(&events, config.metrics);
-    write_request(&config, buf_text(&events), request);
-    buf_clear(&events);
+    write_request(&config, buf_text(&metrics->events), request);
     return buf_err(request) == OK;
+}
+
+/* Whoever sends the same again, as from cron, is told nothing new. */
+static void tell(struct colmet *colmet, const struct colmet_metrics *metrics)
+{
+    char unknown[sizeof colmet->unknown];
+    snprintf(unknown, sizeof unknown, "%s", buf_text(&metrics->unknown));
+    if (unknown[0] && strcmp(unknown, colmet->unknown) != 0) {
+        log_warn("a message of Colmet's kind names metrics that are not known here: %s. The others are read.", unknown);
+        memcpy(colmet->unknown, unknown, sizeof unknown);
+    }
+    if (metrics->has_parts && !colmet->has_told_parts)
+        log_warn("a message of Colmet's kind has metrics with a period or a job of their own: here all have the period of the "
+                 "message, in every job");
+    colmet->has_told_parts |= metrics->has_parts;
 }
 
 /* answer: {"ok": false, "error": TEXT} */
@@ -133,16 +128,19 @@ static void complain(const struct buf *answer)
 static void take(struct colmet *colmet)
 {
     struct buf request, answer, why;
+    struct colmet_metrics metrics;
     buf_init(&request, TEXT_MAX);
     buf_init(&answer, ANSWER_MAX);
     buf_init(&why, WHY_MAX);
     struct bytes message = { colmet->message.data, colmet->message.size };
-    if (!colmet_request(message, &request, &why))
+    if (!colmet_request(message, &request, &metrics, &why))
         log_warn("a message of Colmet's kind was not understood: %s. Nothing was changed.", buf_text(&why));
     else if (colmet->control.answer(colmet->control.context, request.data, request.size, &answer))
         complain(&answer);
     else
         log_info("a message of Colmet's kind was obeyed; 'sonde ctl show' tells what is read now");
+    tell(colmet, &metrics);
+    colmet_metrics_clear(&metrics);
     buf_clear(&request);
     buf_clear(&answer);
     buf_clear(&why);

@@ -3,7 +3,7 @@
 #ifndef SONDE_AGENT_COLMET_H
 #define SONDE_AGENT_COLMET_H
 
-#include "base/buf.h"
+#include "agent/colmet_metrics.h"
 #include "base/err.h"
 
 struct colmet;
@@ -20,7 +20,8 @@ int colmet_fd(const struct colmet *colmet); /* readable: call colmet_turn */
 void colmet_turn(struct colmet *colmet);
 void colmet_close(struct colmet **colmet);
 
-/* A message as a request to control; false: it is none, and why says what it lacks. */
-bool colmet_request(struct bytes message, struct buf *request, struct buf *why);
+/* A message as a request to control; false: it is none, and why says what it lacks. In any case the caller clears metrics, which
+ * has what it names. */
+bool colmet_request(struct bytes message, struct buf *request, struct colmet_metrics *metrics, struct buf *why);
 
 #endif

@@ -16,8 +16,10 @@ static const char *request_of(struct bytes message)
     buf_clear(&request);
     buf_init(&request, 4096);
     buf_init(&why, 4096);
-    bool taken = colmet_request(message, &request, &why);
+    struct colmet_metrics metrics;
+    bool taken = colmet_request(message, &request, &metrics, &why);
     assert_int_equal(taken, why.size == 0);
+    colmet_metrics_clear(&metrics);
     buf_clear(&why);
     return taken ? buf_text(&request) : NULL;
 }
@@ -33,6 +35,27 @@ static void what_the_scripts_send(void **state)
     assert_non_null(strstr(request_of(BYTES(NEW)), "{\"period\": \"1500000000ns\"}"));
     assert_non_null(strstr(request_of(BYTES(OLD)),
                            "{\"period\": \"2000000000ns\", \"perf.events\": \"cache_ll,emulation_faults\"}"));
+}
+
+static void what_is_not_known_is_told_and_the_rest_is_read(void **state)
+{
+    (void)state;
+    static const struct { const char *list, *events, *unknown; bool has_parts; } cases[] = {
+        { "rss:2:-1,cache", "", "", true },
+        { "pgfault,nr_periods,throttled_time,total_swap", "", "", false },
+        { "task_clock,page_fualts,rss", "task_clock", "page_fualts", false },
+        { " task_clock page_faults\n,,memroy,x\033y:1:2", "task_clock,page_faults", "memroy, x?y", true },
+        { ":5", "", "", true },
+        { "", "", "", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct colmet_metrics metrics;
+        colmet_metrics_read(&metrics, bytes_of(cases[i].list));
+        assert_string_equal(buf_text(&metrics.events), cases[i].events);
+        assert_string_equal(buf_text(&metrics.unknown), cases[i].unknown);
+        assert_int_equal(metrics.has_parts, cases[i].has_parts);
+        colmet_metrics_clear(&metrics);
+    }
 }
 
 static void lengths_of_every_kind(void **state)
@@ -68,6 +91,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_scripts_send),
+        cmocka_unit_test(what_is_not_known_is_told_and_the_rest_is_read),
         cmocka_unit_test(lengths_of_every_kind),
         cmocka_unit_test(anything_else_is_refused),
     };

@@ -137,11 +137,18 @@ EOF
     push_colmet "tcp://127.0.0.1:$address_port" 1.5 task_clock,page_faults perfhw_metrics
     wait_for '[ "$(state .period_ns)" = 1500000000 ]'
     [ "$(state '.sensors[] | select(.name == "perf") | .settings.events')" = task_clock,page_faults ]
+    for _ in 1 2 3; do
+        push_colmet "tcp://127.0.0.1:$address_port" 2 no_such_metric,task_clock,mempry:2:-1 metrics
+    done
+    wait_for '[ "$(state .period_ns)" = 2000000000 ]'
+    [ "$(state '.sensors[] | select(.name == "perf") | .settings.events')" = task_clock ]
     push_colmet "tcp://127.0.0.1:$address_port" garbage
     push_colmet "tcp://127.0.0.1:$address_port" -1 rss metrics
     push_colmet "tcp://127.0.0.1:$address_port" 3 rss metrics
     wait_for '[ "$(state .period_ns)" = 3000000000 ]'
     wait_for '[ "$(grep -c "Colmet'"'"'s kind was not understood" "$T/said")" -eq 2 ]'
+    [ "$(grep -c "metrics that are not known here: no_such_metric, mempry. The others are read" "$T/said")" -eq 1 ] # once
+    [ "$(grep -c "a period or a job of their own" "$T/said")" -eq 1 ]
 }
 
 @test "where Colmet's messages cannot be taken, that is said" {

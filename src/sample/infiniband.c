@@ -1,8 +1,8 @@
 /* InfiniBand, Omni-Path and RoCE: one sample per port of /sys/class/infiniband/DEVICE/ports/N, from counters/ and
  * hw_counters/. Slow: the driver asks the firmware for many of these files, which can take a millisecond.
  *
- * Data are counted in words of 4 bytes. Hardware with counters of 32 bits stops at the largest number: that is unknown,
- * unless the old folder counters_ext/ has the same in 64 bits. */
+ * Data are counted in words of 4 bytes, by some drivers of Omni-Path in words of 8. Hardware with counters of 32 bits
+ * stops at the largest number: that is unknown, unless the old folder counters_ext/ has the same in 64 bits. */
 #include "sample/all.h"
 
 #include "base/clock.h"
@@ -91,8 +91,15 @@ struct port {
 };
 
 struct infiniband {
+    uint64_t word; /* setting */
     struct port *ports;
     size_t count;
+};
+
+static const struct setting settings[] = {
+    { "word", SETTING_U64, "4", offsetof(struct infiniband, word),
+      "bytes of a word, in which data are counted; 8 where perfquery shows half of what was sent, as on some Omni-Path" },
+    { .key = NULL },
 };
 
 static int open_file(const char *root, const char *port, const char *folder, const char *file)
@@ -180,6 +187,8 @@ static enum err infiniband_open(void *state, const struct sampler_context *conte
 {
     struct infiniband *infiniband = state;
     struct listing devices = { 0 };
+    if (!infiniband->word)
+        return USAGE;
     enum err err = listing_read(&devices, context->root, CLASS, "");
     for (size_t i = 0; !err && i < devices.count; i++)
         err = add_device(infiniband, context->root, devices.names[i]);
@@ -190,15 +199,15 @@ static enum err infiniband_open(void *state, const struct sampler_context *conte
     return err ? err : ABSENT;
 }
 
-static void set_counter(struct sample *sample, const struct port *port, size_t i)
+static void set_counter(struct sample *sample, const struct infiniband *infiniband, const struct port *port, size_t i)
 {
-    uint64_t value;
+    uint64_t value, factor = fields[i].factor == WORD ? infiniband->word : fields[i].factor;
     if (port->fds[i] < 0 || number_read_u64(port->fds[i], &value))
         return;
     if (i < WIDE_FIELDS && value == UINT32_MAX) /* it stands still here */
         return;
-    if (value <= UINT64_MAX / fields[i].factor)
-        sample_set_u64(sample, i, value * fields[i].factor);
+    if (value <= UINT64_MAX / factor)
+        sample_set_u64(sample, i, value * factor);
 }
 
 /* "4: ACTIVE" */
@@ -232,7 +241,7 @@ static enum err infiniband_read(void *state, struct batch *out)
         if (!sample)
             return NOMEM;
         for (size_t i = 0; i < FIELD_COUNT; i++)
-            set_counter(sample, port, i);
+            set_counter(sample, infiniband, port, i);
         set_state(sample, port, STATE);
         set_state(sample, port, PHYSICAL_STATE);
         set_rate(sample, port);
@@ -244,6 +253,7 @@ const struct sampler sampler_infiniband = {
     .name = "infiniband",
     .about = "InfiniBand, Omni-Path and RoCE: data, packets, errors and state of each port",
     .set = &set,
+    .settings = settings,
     .state_size = sizeof(struct infiniband),
     .is_slow = true,
     .absent = "There is no port below " CLASS,

@@ -165,12 +165,26 @@ struct mount {
 };
 
 struct lustre {
+    const char *prefix; /* setting; NULL: all */
     const char *root;
     uint64_t scan_at_ns; /* CLOCK_MONOTONIC */
     struct listing listing;
     struct mount mounts[MOUNTS_MAX];
     size_t count;
 };
+
+static const struct setting settings[] = {
+    { "prefix", SETTING_TEXT, NULL, offsetof(struct lustre, prefix),
+      "only mounts whose folder in llite begins with this and a '-'; all when it is not given" },
+    { .key = NULL },
+};
+
+/* "scratch" is of "scratch-ffff9d1c8a5b7000". */
+static bool is_wanted(const struct lustre *lustre, const char *folder)
+{
+    size_t size = lustre->prefix ? strlen(lustre->prefix) : 0;
+    return !lustre->prefix || (!strncmp(folder, lustre->prefix, size) && folder[size] == '-');
+}
 
 static struct mount *find_mount(struct lustre *lustre, size_t source, const char *folder)
 {
@@ -226,7 +240,8 @@ static enum err scan_folders(struct lustre *lustre)
         if (err == OK || (err == DENIED && best == ABSENT))
             best = err;
         for (size_t i = 0; !err && i < lustre->listing.count; i++)
-            note_mount(lustre, source, lustre->listing.names[i]);
+            if (is_wanted(lustre, lustre->listing.names[i]))
+                note_mount(lustre, source, lustre->listing.names[i]);
     }
     for (size_t i = lustre->count; i-- > 0;)
         if (!lustre->mounts[i].seen)
@@ -282,6 +297,7 @@ const struct sampler sampler_lustre = {
     .name = "lustre",
     .about = "Lustre file systems as this node uses them",
     .set = &lustre_set,
+    .settings = settings,
     .state_size = sizeof(struct lustre),
     .absent = "No Lustre client is loaded: there is no folder llite in debugfs, /sys/fs/lustre or /proc/fs/lustre",
     .absent_remedy = "Where Lustre is mounted, make debugfs seen: mount -t debugfs none /sys/kernel/debug",

@@ -38,6 +38,14 @@ static void omni_path_is_the_same_with_fewer(void **state)
     assert_int_equal(sensing_u64(&s, "hfi1_0/1", "transmit"), 2000);
     assert_null(sensing_find(&s, "hfi1_0/1", NULL, "out_of_sequence"));
     sensing_end(&s);
+    sensing_init(&s, &sampler_infiniband, node_root("sensors"));
+    sensing_set(&s, "word", "8");
+    assert_int_equal(sensing_open(&s), OK);
+    assert_int_equal(sensing_read(&s), OK);
+    assert_int_equal(sensing_u64(&s, "hfi1_0/1", "receive"), 3200);
+    assert_int_equal(sensing_u64(&s, "hfi1_0/1", "transmit"), 4000);
+    assert_int_equal(sensing_u64(&s, "mlx5_0/1", "receive_packets"), 10000000001); /* no data */
+    sensing_end(&s);
 }
 
 static void counters_of_32_bits_that_stand_at_their_end_are_unknown(void **state)

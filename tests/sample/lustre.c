@@ -43,6 +43,24 @@ static void a_new_client_has_more_columns_and_is_read_alike(void **state)
     sensing_end(&s);
 }
 
+static void only_those_with_the_prefix_are_read(void **state)
+{
+    (void)state;
+    struct sensing s;
+    sensing_init(&s, &sampler_lustre, node_root("sensors"));
+    sensing_set(&s, "prefix", "scratch");
+    assert_int_equal(sensing_open(&s), OK);
+    assert_int_equal(sensing_read(&s), OK);
+    assert_int_equal(s.batch.count, 1);
+    assert_int_equal(sensing_u64(&s, "scratch", "reads"), 9007);
+    sensing_end(&s);
+    sensing_init(&s, &sampler_lustre, node_root("sensors"));
+    sensing_set(&s, "prefix", "scr");
+    assert_int_equal(sensing_open(&s), OK);
+    assert_int_equal(sensing_read(&s), AGAIN); /* none: not of the beginning of another's name */
+    sensing_end(&s);
+}
+
 static void bad_files_give_what_is_whole(void **state)
 {
     (void)state;
@@ -126,6 +144,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_old_client_is_read),
         cmocka_unit_test(a_new_client_has_more_columns_and_is_read_alike),
+        cmocka_unit_test(only_those_with_the_prefix_are_read),
         cmocka_unit_test(bad_files_give_what_is_whole),
         cmocka_unit_test(names_lose_only_the_address),
         cmocka_unit_test(mounts_come_and_go),

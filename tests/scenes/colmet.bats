@@ -219,6 +219,27 @@ PY
         --zeromq-linger 0 -- --check
 }
 
+@test "options of Colmet's that have no effect here are told" {
+    run -0 --separate-stderr ./colmet-node --enable-lustre --lustre-prefix scratch --enable-infiniband --omnipath -- --check -v
+    [[ $output == *"prefix = "*scratch* && $output =~ word\ =\ .?8 && -z $stderr ]]
+    run -0 --separate-stderr ./colmet-node --enable-ipmipower --ipmipower-cmd /usr/sbin/ipmi-oem dell -- --check
+    [ "$(grep -c "the command of --ipmipower-cmd is not run" <<<"$stderr")" -eq 1 ]
+    run -0 --separate-stderr ./colmet-node --lustre-prefix scratch --perfhw-list instructions -- --check
+    [[ $stderr == *"--lustre-prefix has no effect without --enable-lustre"* ]]
+    [[ $stderr == *"--perfhw-list has no effect without --enable-perfhw"* ]]
+    run -0 --separate-stderr ./colmet-node --enable-perfhw --perfhw-list instructions cache_misses page_faults cpu_cycles \
+        branch_misses task_clock cpu_clock -- --check
+    [[ $stderr == *"not counted are: task_clock cpu_clock"* ]]
+    run -2 ./colmet-node -m pgfault,no_such_metric,cache_ll
+    [[ $output == *"not known: no_such_metric"* ]]
+    run -0 --separate-stderr ./colmet-node -m pgfault:2:-1 --wait-cgroup-cpuset-path false -- --check
+    [[ $stderr == *"a period or job of one alone is not heeded"* && $stderr == *"--wait-cgroup-cpuset-path false is not heeded"* ]]
+    run -0 --separate-stderr ./colmet-collector --enable-stdout-backend -s 1 --buffer-size 9 --hdf5-complevel 3 -P file -- --check
+    [ "$(grep -c "have no effect: what comes is taken at once" <<<"$stderr")" -eq 1 ]
+    [[ $stderr == *"--hdf5-complevel has no effect without --hdf5-filepath"* ]]
+    [[ $stderr == *"--http-credentials has no effect without --elastic-host"* ]]
+}
+
 @test "an agent's own sets through a collector are the same rows" {
     need_hdf5
     need_root

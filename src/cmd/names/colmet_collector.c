@@ -3,6 +3,7 @@
  * sonde collect. */
 #include "cmd/names/names.h"
 
+#include "base/log.h"
 #include "cmd/names/old_options.h"
 
 #include <stdio.h>
@@ -50,7 +51,8 @@ static const char help[] =
     "  -h, --help, --version\n"
     "\n"
     "At least one output is needed. Taken and not needed: -s, --buffer-size,\n"
-    "--zeromq-hwm, --zeromq-linger: what comes is taken at once and kept on disk.\n"
+    "--zeromq-hwm, --zeromq-linger: what comes is taken at once and kept on disk;\n"
+    "a warning says so.\n"
     "This is Sonde's; see 'sonde collect --help' for more.\n";
 
 struct collector {
@@ -89,6 +91,23 @@ static enum err check(const struct collector *collector, struct buf *message)
         return USAGE;
     }
     return OK;
+}
+
+/* What has no effect, once, at the start. */
+static void tell_differences(const struct collector *collector)
+{
+    static const struct { enum id id, needs; const char *option, *output; } alone[] = {
+        { LEVEL, FILEPATH, "--hdf5-complevel", "--hdf5-filepath" }, { CODEC, FILEPATH, "--hdf5-complib", "--hdf5-filepath" },
+        { PREFIX, HOST, "--elastic-index-prefix", "--elastic-host" },
+        { CREDENTIALS, HOST, "--http-credentials", "--elastic-host" },
+        { NO_CHECK, HOST, "--no-check-certificates", "--elastic-host" },
+    };
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
+        if (collector->is_on[alone[i].id] && !collector->is_on[alone[i].needs])
+            log_warn("colmet-collector: %s has no effect without %s", alone[i].option, alone[i].output);
+    if (collector->is_on[UNUSED])
+        log_warn("colmet-collector: --sample-period, --buffer-size, --zeromq-hwm and --zeromq-linger are not needed and have no "
+                 "effect: what comes is taken at once and kept on disk");
 }
 
 static void add_sink(struct names_words *words, const struct buf *sink)
@@ -158,8 +177,10 @@ static enum err colmet_collector_turn(int argc, char **argv, struct names_words 
     enum err err = read_options(collector, argc, argv, &rest, message);
     if (!err)
         err = collector->is_on[HELP] ? GONE : check(collector, message);
-    if (!err)
+    if (!err) {
+        tell_differences(collector);
         write_words(collector, words);
+    }
     for (; !err && rest < argc; rest++)
         names_add(words, argv[rest]); /* behind "--": options of sonde collect */
     free(collector);

@@ -3,9 +3,10 @@
  * agent. */
 #include "cmd/names/names.h"
 
+#include "agent/colmet_metrics.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "cmd/names/old_options.h"
-#include "sample/perf.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +69,8 @@ static const char help[] =
     "      --enable-infiniband, --enable-lustre, --enable-perfhw, --enable-jobproc,\n"
     "      --enable-RAPL, --enable-temperature, --enable-ipmipower, --enable-nvidia\n"
     "                            read this too\n"
+    "      --lustre-prefix NAME  only mounts of this file system (all)\n"
+    "      --omnipath            data are counted in words of 8 bytes, not 4\n"
     "      --perfhw-list NAME... up to five perf events (instructions cache_misses\n"
     "                            page_faults)\n"
     "      --zeromq-uri URI      the collector (tcp://127.0.0.1:5556)\n"
@@ -78,15 +81,17 @@ static const char help[] =
     "  -v, --verbose             tell more; -vv, -vvv\n"
     "  -h, --help, --version\n"
     "\n"
-    "Taken and not needed: --omnipath, --lustre-prefix, --ipmipower-cmd,\n"
-    "--cpuset_rootpath, --cgroup-root-path, --cgroup-path-suffix,\n"
-    "--wait-cgroup-cpuset-path, --regex_job_id. Refused: -c, -p, -t, which never\n"
-    "worked. This is Sonde's; see 'sonde agent --help' for more.\n";
+    "Taken and not needed: --cpuset_rootpath, --cgroup-root-path,\n"
+    "--cgroup-path-suffix, --wait-cgroup-cpuset-path, --regex_job_id: jobs are found\n"
+    "by themselves; --ipmipower-cmd: the BMC is asked, and the command not run, as\n"
+    "a warning says. Refused: -c, -p, -t, which never worked; metrics that nobody\n"
+    "knows. This is Sonde's; see 'sonde agent --help' for more.\n";
 
 struct node {
     bool is_on[IDS];
+    bool is_impatient; /* would rather end than wait for a folder */
     unsigned verbose;
-    char period[64], address[512], queue[32], linger[32];
+    char period[64], prefix[128], address[512], queue[32], linger[32];
     char events[4096];
     char metrics[METRICS_MAX];
 };
@@ -147,6 +152,8 @@ static enum err take(struct node *node, int id, const char *value, struct buf *m
     case ADDRESS: copy(node->address, sizeof node->address, value); break;
     case QUEUE: copy(node->queue, sizeof node->queue, value); break;
     case LINGER: copy(node->linger, sizeof node->linger, value[0] == '-' ? "86400000" : value); break;
+    case LUSTRE_PREFIX: copy(node->prefix, sizeof node->prefix, value); break;
+    case WAIT: node->is_impatient = !node->is_on[WAIT]; break;
     case METRICS: copy(node->metrics, sizeof node->metrics, value); break;
     case METRICS_FILE: return read_metrics(node, value, message);
     default: break;
@@ -155,20 +162,42 @@ static enum err take(struct node *node, int id, const char *value, struct buf *m
 }
 
 /* Of "rss:2:-1,cache_ll" those that are perf events: memory and CPU time are read anyway. */
-static void add_events_of_metrics(struct node *node)
+static enum err add_events_of_metrics(struct node *node, struct buf *message)
 {
-    size_t used = 0;
-    char *rest = node->metrics;
-    for (char *word; (word = strsep(&rest, ", \t"));) {
-        struct perf_event_spec spec;
-        struct perf_trouble trouble;
-        word[strcspn(word, ":")] = '\0';
-        if (!*word || perf_resolve_one(word, &spec, &trouble) == USAGE)
-            continue;
-        int size = snprintf(node->events + used, sizeof node->events - used, "%s%s", used ? " " : "", word);
-        used += size > 0 && (size_t)size < sizeof node->events - used ? (size_t)size : 0;
+    struct colmet_metrics metrics;
+    enum err err = OK;
+    colmet_metrics_read(&metrics, bytes_of(node->metrics));
+    if (metrics.unknown.size) {
+        buf_printf(message, "of the metrics these are not known: %.300s", buf_text(&metrics.unknown));
+        err = USAGE;
+    } else if (metrics.events.size) {
+        copy(node->events, sizeof node->events, buf_text(&metrics.events));
         node->is_on[PERF] = true;
     }
+    if (!err && metrics.has_parts)
+        log_warn("colmet-node: all metrics are read every %s and in every job: a period or job of one alone is not heeded",
+                 node->period);
+    colmet_metrics_clear(&metrics);
+    return err;
+}
+
+/* What has another effect than with Colmet, or none; once, at the start. */
+static void tell_differences(const struct node *node)
+{
+    static const struct { enum id id, needs; const char *option, *switched_on; } alone[] = {
+        { PERF_LIST, PERF, "--perfhw-list", "--enable-perfhw" },
+        { LUSTRE_PREFIX, LUSTRE, "--lustre-prefix", "--enable-lustre" },
+        { OMNIPATH, INFINIBAND, "--omnipath", "--enable-infiniband" },
+        { IPMI_COMMAND, IPMI, "--ipmipower-cmd", "--enable-ipmipower" },
+    };
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
+        if (node->is_on[alone[i].id] && !node->is_on[alone[i].needs])
+            log_warn("colmet-node: %s has no effect without %s", alone[i].option, alone[i].switched_on);
+    if (node->is_on[IPMI_COMMAND] && node->is_on[IPMI])
+        log_warn("colmet-node: the command of --ipmipower-cmd is not run: power is asked of the BMC itself. 'sonde doctor' says "
+                 "whether it tells.");
+    if (node->is_impatient)
+        log_warn("colmet-node: --wait-cgroup-cpuset-path false is not heeded: jobs are found whenever their folder comes");
 }
 
 static void add_pair(struct names_words *words, const char *option, const char *value)
@@ -191,6 +220,12 @@ static void add_sensors(const struct node *node, struct names_words *words)
             snprintf(list + strlen(list), sizeof list - strlen(list), ",%s", sensors[i].sensor);
     add_pair(words, "--sensors", list);
     add_pair(words, "--set", "stat.per_cpu=no");
+    if (node->is_on[LUSTRE_PREFIX] && node->is_on[LUSTRE]) {
+        snprintf(list, sizeof list, "lustre.prefix=%s", node->prefix);
+        add_pair(words, "--set", list);
+    }
+    if (node->is_on[OMNIPATH] && node->is_on[INFINIBAND])
+        add_pair(words, "--set", "infiniband.word=8");
 }
 
 /* At most five, as Colmet has places for no more. */
@@ -202,8 +237,11 @@ static void add_events(const struct node *node, struct names_words *words)
     for (char *at = events; *at; at++)
         if (*at == ' ' || *at == ',') {
             *at = ++count == EVENTS_MOST ? '\0' : ',';
-            if (!*at)
+            if (!*at) {
+                log_warn("colmet-node: Colmet's records have places for %d perf events; not counted are: %s", EVENTS_MOST,
+                         at + 1);
                 break;
+            }
         }
     add_pair(words, "-e", events);
 }
@@ -265,7 +303,9 @@ static enum err colmet_node_turn(int argc, char **argv, struct names_words *word
     if (!err && node->is_on[HELP])
         err = GONE;
     if (!err && node->metrics[0])
-        add_events_of_metrics(node);
+        err = add_events_of_metrics(node, message);
+    if (!err)
+        tell_differences(node);
     if (!err)
         write_words(node, words);
     for (; !err && rest < argc; rest++)

@@ -172,8 +172,8 @@ const struct command command_list = {
         "(MEM), how many processes it had (PROCS) and how it ended. What is not known is left empty.\n\n"
         "The table fits the terminal: a narrow one leaves columns out, a wide one also shows hosts, tags and the command. "
         "Where output is not a terminal, it is 80 columns wide, or as wide as COLUMNS says.\n\n"
-        "STATUS is ok, the exit status, the signal that ended the command, or \"cut off\" when sonde run was killed before "
-        "the command ended.",
+        "STATUS is ok, the exit status, the signal that ended the command, \"cut off\" when sonde run was killed before "
+        "the command ended, or \"?\" where nobody saw how, as when sonde attach let go of it.",
     .options = list_options,
     .settings_size = sizeof(struct list_settings),
     .shares = COMMAND_DB,

@@ -69,7 +69,7 @@ static void tell(const struct run *run, struct submitted *result)
     if (size)
         memcpy(result->job_id, run->job_id.data, size);
     for (size_t i = 0; i < run->process_count; i++) {
-        result->threads += run->processes[i].thread_count;
+        result->threads += process_threads(&run->processes[i]);
         result->running |= run->processes[i].state == PROCESS_RUNNING;
     }
 }

@@ -6,7 +6,7 @@
 static bool judge(const struct facts *facts, struct advice *advice)
 {
     uint64_t running = facts->job.summary.running;
-    if (!running)
+    if (!running || !facts->job.status_known) /* sonde attach lets go of what runs on */
         return false;
     advice->severity = SEVERITY_HINT;
     advice->weight = 0.6;

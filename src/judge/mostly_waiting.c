@@ -13,8 +13,8 @@ static void advise(struct advice *advice, const struct facts *facts)
     if (facts_sum(facts, COUNTER_delayacct_blkio_time, &blocked_us) && blocked_us / 1e6 >= STORAGE_SHARE * duration_s)
         rule_advise(advice, "It waited for storage: read ahead, use larger blocks, or keep the data in a faster place.");
     else
-        rule_advise(advice, "Find out for what it waited: sleep, input, network, locks or storage (strace -f -c CMD "
-                            "shows it).");
+        rule_advise(advice, "Find out for what it waited: sleep, input, network, locks or storage (sonde run "
+                            "--syscall-time CMD shows it).");
 }
 
 static bool judge(const struct facts *facts, struct advice *advice)

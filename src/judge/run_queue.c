@@ -5,6 +5,8 @@
 
 #include "judge/say.h"
 
+#include <math.h>
+
 #define WAIT_SHARE 0.3
 #define WAIT_MIN_S 1
 #define FULL_SHARE 0.85
@@ -25,9 +27,10 @@ static void advise(const struct facts *facts, struct advice *advice)
                     say_cores(steal).s);
     else
         rule_advise(advice,
-                    "Yet the job kept only %s of %s cores busy: look for threads bound to the same cores (taskset, "
+                    "Yet the job kept only %s of %s cores busy: look for %sthreads bound to the same cores (taskset, "
                     "srun --cpu-bind), or a CPU quota.",
-                    say_cores(facts_cores_used(facts)).s, say_cores(facts_cores_allowed(facts)).s);
+                    say_cores(facts_cores_used(facts)).s, say_cores(facts_cores_allowed(facts)).s,
+                    isnan(others) ? "others who used the machine, " : "");
 }
 
 static bool judge(const struct facts *facts, struct advice *advice)

@@ -26,7 +26,7 @@ static void advise(struct advice *advice, const struct facts *facts, double syst
         rule_advise(advice, "%s page faults are a likely cause: use memory again instead of freeing it, or huge pages.",
                     say_count(faults).s);
     else
-        rule_advise(advice, "strace -c -f CMD or perf top shows which calls they are.");
+        rule_advise(advice, "sonde run --syscall-time CMD, or perf top, shows which calls they are.");
 }
 
 static bool judge(const struct facts *facts, struct advice *advice)

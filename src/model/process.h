@@ -62,4 +62,12 @@ struct process {
     uint64_t inclusive_cpu_us;     /* with all descendants */
 };
 
+/* How many threads it had: those that were told of, or that /proc counted where nobody told. */
+static inline uint64_t process_threads(const struct process *process)
+{
+    uint64_t told = process->thread_count ? process->thread_count : 1;
+    uint64_t counted = counters_get(&process->counters, COUNTER_num_threads);
+    return counted > told ? counted : told;
+}
+
 #endif

@@ -33,7 +33,7 @@ static void add_ending(struct summary *summary, const struct process *process)
 /* The main thread of an image that came by exec is the one that the image before it has counted. */
 static uint64_t threads_of(const struct process *process)
 {
-    uint64_t threads = process->thread_count ? process->thread_count : 1;
+    uint64_t threads = process_threads(process);
     return process->image ? threads - 1 : threads;
 }
 

@@ -77,6 +77,9 @@ static void add_end(struct page *page, const struct facts *facts)
     if (!job->status_known && facts_by_agents(facts)) {
         colour = PLAIN;
         snprintf(text, sizeof text, "%s", job->ended ? "its status is known to the batch system" : "not yet");
+    } else if (!job->status_known && job->ended && job->summary.running) {
+        colour = PLAIN;
+        snprintf(text, sizeof text, "not while it was watched: it runs on");
     } else if (!job->status_known) {
         snprintf(text, sizeof text, "%s",
                  job->ended ? "in a way that nobody saw" : "not seen: Sonde was ended before it");

@@ -190,7 +190,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define S(name) cmocka_unit_test_setup_teardown(name, make_all, remove_all)
-        S(filed_and_gone), S(filed_and_kept_and_filed_again), S(a_folder_with_something_else_stays), S(a_folder_of_somebody_else_stays),
+        S(filed_and_gone), S(filed_and_kept_and_filed_again), S(a_folder_with_something_else_stays),
+        S(a_folder_of_somebody_else_stays),
         S(what_cannot_be_read_stays), S(what_cannot_be_filed_stays), S(a_folder_of_spools), S(a_spool_in_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

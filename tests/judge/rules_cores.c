@@ -173,7 +173,7 @@ static void run_queue(void **state)
          "Start no more at once");
     plain_cpu(&facts, 1300, 0);
     says("run-queue", SEVERITY_WASTE, "Threads that could run waited 10 min 50 s for a CPU, 30 % of their time.",
-         "Yet the job kept only 13 of 16 cores busy: look for threads bound");
+         "Yet the job kept only 13 of 16 cores busy: look for others who used the machine, threads bound");
     plain_shape(&facts, SHAPE_STEAL, 0, 1, 0.09);
     assert_non_null(strstr(find("run-queue")->remedy, "Yet the job"));
     plain_shape(&facts, SHAPE_STEAL, 0, 1, 0.1);
@@ -257,7 +257,7 @@ static void system_time(void **state)
     plain_cpu(&facts, 910, 590);
     silent("system-time");
     plain_cpu(&facts, 900, 600);
-    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.", "strace -c");
+    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.", "sonde run --syscall-time");
     plain_count(&facts, COUNTER_minflt, 31e6);
     says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.",
          "31,000,000 page faults");

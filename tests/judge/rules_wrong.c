@@ -116,6 +116,9 @@ static void left_running(void **state)
     (void)state;
     silent("left-running");
     facts.job.summary.running = 1;
+    facts.job.status_known = false; /* sonde attach let go of it */
+    silent("left-running");
+    facts.job.status_known = true;
     says("left-running", SEVERITY_HINT,
          "1 process still ran when the command had ended; the numbers are those until then.", "If it belongs");
     facts.job.summary.running = 2;

@@ -23,7 +23,8 @@ static void processes_are_counted_by_how_they_ended(void **state)
         { .parent = 1, .status_known = true, .exit_code = 1, .sources = SEEN_WAIT },
         { .parent = 1, .status_known = true, .exit_signal = SIGSEGV, .sources = SEEN_PROBE },
         { .parent = 1, .status_known = true, .exit_signal = SIGKILL, .sources = SEEN_PROBE },
-        { .parent = 1, .state = PROCESS_RUNNING, .sources = SEEN_PROC },
+        { .parent = 1, .state = PROCESS_RUNNING, .thread_count = 1, .sources = SEEN_PROC,
+          .counters = { .known = 1ull << COUNTER_num_threads, .value[COUNTER_num_threads] = 5 } },
         { .parent = 1, .state = PROCESS_LOST, .sources = SEEN_PROBE },
     };
     struct thread threads[3] = { 0 };
@@ -33,7 +34,7 @@ static void processes_are_counted_by_how_they_ended(void **state)
     summary_of_run(&summary, &run);
     assert_int_equal(summary.images, 7);
     assert_int_equal(summary.processes, 6);
-    assert_int_equal(summary.threads, 8); /* six main ones and two more */
+    assert_int_equal(summary.threads, 12); /* six main ones, two more, and four that /proc counted */
     assert_int_equal(summary.failed, 3);
     assert_int_equal(summary.signalled, 2);
     assert_int_equal(summary.killed, 1);
@@ -43,7 +44,7 @@ static void processes_are_counted_by_how_they_ended(void **state)
     assert_int_equal(summary.unprobed, 2);
     assert_int_equal(summary.gaps.records_lost, 4);
     assert_int_equal(summary.rss_peak_bytes, 0);
-    assert_int_equal(summary.sum.known, 0);
+    assert_int_equal(summary.sum.known, 1ull << COUNTER_num_threads);
 }
 
 static void short_ones_are_those_under_ten_ms(void **state)

@@ -32,6 +32,7 @@ load attach
     program_ends_well
     "${user[@]}" "$SONDE" report >page
     grep -q '^looked, job' page
+    grep -q '^  ended  *not while it was watched: it runs on$' page
     grep -q "$TOOLS/caller" page
     "${user[@]}" "$SONDE" export -w series --set syscall >rows
     grep -q writev rows

@@ -28,6 +28,7 @@
 #define SWEEP_PERIODS 3
 #define ONCE_NS (10 * NS_PER_S) /* for slow sensors, when all are read once */
 #define SEND_NS (2 * NS_PER_S) /* so long the collector may take for what was read last */
+#define WARM_LOOKS 2 /* after so many, what was needed to begin is needed no more */
 #define WHY_MAX 4096
 
 enum err agent_add_source(const struct agent *agent, int fd, enum agent_source source)
@@ -344,7 +345,7 @@ static void tend_sender(struct agent *agent)
     bool is_settled = figures.uplink.state != UPLINK_IDLE && figures.uplink.state != UPLINK_CONNECTING;
     if (is_settled && agent->link != figures.uplink.state) {
         agent->link = figures.uplink.state;
-        self_forget_code(); /* what libzmq and its libraries need to begin they do not need to go on: 3 MB */
+        agent->looks = 0; /* libzmq and its libraries began anew: 3 MB */
     }
     if (figures.has_uplink)
         self_uplink(&(struct self_uplink){
@@ -369,6 +370,8 @@ static void look_after(struct agent *agent)
     programs_tend(agent->programs);
     if (agent->sender)
         tend_sender(agent);
+    if (agent->looks < WARM_LOOKS && ++agent->looks == WARM_LOOKS)
+        self_forget_code();
     if (now_ns - agent->swept_ns < SWEEP_NS)
         return;
     agent->swept_ns = now_ns;

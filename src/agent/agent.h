@@ -39,6 +39,7 @@ struct agent {
     int epoll_fd, signal_fd;
     bool ticks_by_sleep; /* epoll_wait ends at the tick: cheaper than a timer that must be read */
     uint64_t looked_ns, jobs_ns, swept_ns; /* CLOCK_MONOTONIC: when it was last seen to all, to jobs, to old entries */
+    unsigned looks; /* since it began, or its link did: until it is warm */
     bool stop;
 };
 

@@ -2,6 +2,7 @@
 #include "agent/agent.h"
 
 #include "agent/control.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "tools/node.h"
 #include "tools/temp.h"
@@ -60,6 +61,31 @@ static void it_ticks_in_its_loop(void **state)
         assert_int_equal(agent_turn(&f->agent, 100), OK);
     assert_true(f->agent.schedule.counts.ticks >= 5);
     assert_int_equal(live_count(f->agent.live), 2);
+}
+
+/* Pages of files in memory: the third number of "size resident shared …". */
+static unsigned long file_pages(void)
+{
+    char text[256], *at = text;
+    assert_int_equal(file_read_line("", "/proc/self/statm", text, sizeof text), OK);
+    strtoul(at, &at, 10);
+    strtoul(at, &at, 10);
+    return strtoul(at, &at, 10);
+}
+
+static void once_warm_it_gives_back_what_it_began_with(void **state)
+{
+    struct fixture *f = *state;
+    unsigned long before = 0, after = 0;
+    for (int i = 0; i < 10000 && !after; i++) {
+        before = file_pages();
+        unsigned looks = f->agent.looks;
+        assert_int_equal(agent_turn(&f->agent, 100), OK);
+        after = looks == 1 && f->agent.looks == 2 ? file_pages() : 0;
+    }
+    assert_int_not_equal(after, 0);
+    assert_true(after < before);
+    it_ticks_in_its_loop(state);
 }
 
 /* As on a kernel that cannot sleep to the nanosecond in epoll_wait. */
@@ -139,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_ticks_in_its_loop, begin, end),
+        cmocka_unit_test_setup_teardown(once_warm_it_gives_back_what_it_began_with, begin, end),
         cmocka_unit_test_setup_teardown(it_ticks_by_a_timer_too, begin, end),
         cmocka_unit_test_setup_teardown(a_clock_set_back_stops_it_for_no_more_than_a_second, begin, end),
         cmocka_unit_test_setup_teardown(it_answers_what_it_does, begin, end),

@@ -35,6 +35,8 @@ struct sensors {
     struct batch batch;
     struct sensor *list;
     size_t count;
+    size_t *enabled; /* their places in list: at a tick nobody goes through all that there could be */
+    size_t enabled_count;
     unsigned begins; /* of jobs, since the last tick */
     uint64_t crowd_ns; /* CLOCK_MONOTONIC: when the batch was last made use of by many; 0: never, or it was given back */
 };
@@ -131,9 +133,11 @@ size_t sensors_tick(struct sensors *sensors)
 {
     batch_reset(&sensors->batch);
     sensors->begins = 0;
-    for (size_t i = 0; i < sensors->count; i++)
-        if (sensors->list[i].enabled && sensors->place.schedule->slots[sensors->list[i].slot].due)
-            read_one(sensors, &sensors->list[i]);
+    for (size_t i = 0; i < sensors->enabled_count; i++) {
+        struct sensor *sensor = &sensors->list[sensors->enabled[i]];
+        if (sensors->place.schedule->slots[sensor->slot].due)
+            read_one(sensors, sensor);
+    }
     size_t count = let_out(sensors);
     give_back(sensors);
     return count;
@@ -255,6 +259,7 @@ void sensors_close(struct sensors **sensors)
         close(s->event_fd);
     batch_clear(&s->batch);
     free(s->list);
+    free(s->enabled);
     free(s);
     *sensors = NULL;
 }
@@ -354,14 +359,30 @@ static enum err apply_one(struct sensors *sensors, struct sensor *sensor, const 
     return setting_list_equal(&sensor->settings, &wanted->settings) ? OK : replace(sensors, sensor, wanted, why);
 }
 
+/* At the first plan; later ones have the same sensors. */
+static bool make_room(struct sensors *sensors, size_t count)
+{
+    if (sensors->list)
+        return true;
+    free(sensors->enabled);
+    sensors->enabled = calloc(count + 1, sizeof *sensors->enabled);
+    sensors->list = sensors->enabled ? calloc(count + 1, sizeof *sensors->list) : NULL;
+    sensors->count = sensors->list ? count : 0;
+    return sensors->list;
+}
+
+static void find_enabled(struct sensors *sensors)
+{
+    sensors->enabled_count = 0;
+    for (size_t i = 0; i < sensors->count; i++)
+        if (sensors->list[i].enabled)
+            sensors->enabled[sensors->enabled_count++] = i;
+}
+
 enum err sensors_apply(struct sensors *sensors, const struct plan *plan, struct buf *why)
 {
-    if (!sensors->list) {
-        sensors->list = calloc(plan->sensor_count + 1, sizeof *sensors->list);
-        if (!sensors->list)
-            return NOMEM;
-        sensors->count = plan->sensor_count;
-    }
+    if (!make_room(sensors, plan->sensor_count))
+        return NOMEM;
     enum err err = OK;
     for (size_t i = 0; i < sensors->count && !err; i++) {
         sensors->list[i].sampler = plan->sensors[i].sampler;
@@ -369,6 +390,7 @@ enum err sensors_apply(struct sensors *sensors, const struct plan *plan, struct 
         if (err && err != USAGE)
             buf_printf(why, "%s: %s", plan->sensors[i].sampler->name, err_text(err));
     }
+    find_enabled(sensors);
     schedule_begin_together(sensors->place.schedule, clock_realtime_ns());
     return err;
 }

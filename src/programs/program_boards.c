@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define LOOK_NS (60 * NS_PER_S)
+#define TEND_NS (5 * NS_PER_S) /* after folders of runs, and the claim: several system calls, which need not be at each tick */
 #define TRIES 20u /* ticks that one may take to be made */
 #define HASH_ROOM 4096u
 
@@ -37,7 +38,7 @@ struct program_boards {
     struct found *list, *hash[HASH_ROOM];
     size_t count;
     int inotify_fd, claim_fd;
-    uint64_t looked_ns;
+    uint64_t looked_ns, tended_ns;
     bool must_look;
 };
 
@@ -141,9 +142,8 @@ static void take_events(struct program_boards *boards)
         }
 }
 
-static void look(struct program_boards *boards)
+static void look(struct program_boards *boards, uint64_t now_ns)
 {
-    uint64_t now_ns = clock_monotonic_ns();
     take_events(boards);
     if (!boards->must_look && boards->inotify_fd >= 0 && now_ns - boards->looked_ns < LOOK_NS)
         return;
@@ -243,14 +243,23 @@ static void sweep_folders(struct program_boards *boards)
             at = &(*at)->next;
 }
 
-void program_boards_tick(struct program_boards *boards)
+static void tend(struct program_boards *boards, uint64_t now_ns)
 {
-    look(boards);
-    for (struct found *found = boards->list; found; found = found->next)
-        tick_one(boards, found);
+    if (now_ns - boards->tended_ns < TEND_NS)
+        return;
+    boards->tended_ns = now_ns;
     sweep_folders(boards);
     if (boards->claim_fd >= 0)
         board_claim_touch(boards->claim_fd);
+}
+
+void program_boards_tick(struct program_boards *boards)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    look(boards, now_ns);
+    for (struct found *found = boards->list; found; found = found->next)
+        tick_one(boards, found);
+    tend(boards, now_ns);
 }
 
 /* Users have none: a series of a program that is in no job is the node's. NULL: nothing of it is written. */

@@ -80,6 +80,14 @@ void program_calls_settle(struct program_table *table)
         scope->by_kernel = scope->kind == PROGRAM_JOB && scope->is_known && job_syscalls_state(scope->job, &why) == OK;
 }
 
+bool program_calls_are_in(const struct batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (is_call_of_job(&batch->samples[i]))
+            return true;
+    return false;
+}
+
 void program_calls_take(struct program_table *table, const struct program_jobs *jobs, const struct job *ending,
                         const struct batch *batch)
 {

@@ -7,6 +7,9 @@
 #include "model/batch.h"
 #include "programs/program_jobs.h"
 
+/* Is there anything to take? At most ticks there is not, and nobody is to be locked out. */
+bool program_calls_are_in(const struct batch *batch);
+
 /* Under the lock of the table. Samples of other sets, and of no job, are passed over. ending: a job whose last samples these are;
  * NULL: none. */
 void program_calls_take(struct program_table *table, const struct program_jobs *jobs, const struct job *ending,

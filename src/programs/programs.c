@@ -241,7 +241,7 @@ void programs_job(struct programs *programs, const struct job *job, enum job_eve
 
 void programs_sensed(struct programs *programs, const struct job *ending, const struct batch *batch)
 {
-    if (!programs)
+    if (!programs || !program_calls_are_in(batch))
         return;
     program_table_lock(programs->table);
     program_calls_take(programs->table, &programs->jobs, ending, batch);

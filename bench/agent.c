@@ -1,7 +1,5 @@
 /* What the agent costs for the six sets of LDMS: CPU per cycle beside a bare pread-and-parse of the same files in the same
  * minute, system calls, resident memory, and how exactly it ticks. bench-agent SONDE BASELINE [ROUNDS]. */
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -10,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -171,37 +171,90 @@ static void show_calls(char *sonde)
         ptrace(PTRACE_SYSCALL, pid, NULL, NULL);
     }
     double ticks = (double)(clock_of(CLOCK_MONOTONIC) - begin_ns) / 50e6;
-    printf("   %.1f system calls per cycle\n", stops / 2 / ticks);
+    printf("   %.1f system calls per cycle\n", stops / 2.0 / ticks);
     ptrace(PTRACE_DETACH, pid, NULL, NULL);
     stop(pid);
 }
 
-/* How long after a multiple of 10 ms samples were read. */
+#define JITTER_NS 10000000u
+
+/* Late readings, in a memory that a child writes too. */
+struct delays {
+    unsigned count;
+    double us[SAMPLES_MAX];
+};
+
+static void show_delays(const char *who, struct delays *delays)
+{
+    unsigned count = delays->count;
+    double *us = delays->us;
+    qsort(us, count, sizeof *us, by_size);
+    if (count)
+        printf("   %-5s %u ticks of 10 ms: read %.0f us after their time (median), %.0f (99th of 100), %.0f (latest)\n", who, count,
+               us[count / 2], us[count * 99 / 100], us[count - 1]);
+}
+
+/* The least that a process can have on this machine in this minute: it sleeps until halfway between two ticks of the agent, reads
+ * the same file and looks at the clock. */
+static void sleep_bare(struct delays *delays)
+{
+    char text[128];
+    int fd = open("/proc/loadavg", O_RDONLY);
+    prctl(PR_SET_TIMERSLACK, 1);
+    for (; delays->count < SAMPLES_MAX; delays->count++) {
+        uint64_t now_ns = clock_of(CLOCK_REALTIME), next_ns = now_ns - now_ns % JITTER_NS + JITTER_NS + JITTER_NS / 2;
+        struct timespec next = { (time_t)(next_ns / 1000000000), (long)(next_ns % 1000000000) };
+        while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &next, NULL) == EINTR) { }
+        if (pread(fd, text, sizeof text, 0) <= 0)
+            _exit(1);
+        delays->us[delays->count] = (double)(clock_of(CLOCK_REALTIME) - next_ns) / 1000;
+    }
+    _exit(0);
+}
+
+/* The time of a tick is the first multiple behind the reading before. */
+static void read_delays(int fd, struct delays *delays)
+{
+    char line[512];
+    uint64_t due_ns = 0;
+    FILE *file = fdopen(fd, "r");
+    if (!file)
+        die("fdopen");
+    while (fgets(line, sizeof line, file) && delays->count < SAMPLES_MAX) {
+        uint64_t read_ns = strtoull(line, NULL, 10);
+        if (!read_ns)
+            continue;
+        if (due_ns && read_ns >= due_ns)
+            delays->us[delays->count++] = (double)(read_ns - due_ns) / 1000;
+        due_ns = read_ns - read_ns % JITTER_NS + JITTER_NS;
+    }
+    fclose(file);
+}
+
+/* How long after a multiple of 10 ms samples were read, and how long after its time a bare process wakes beside it: what both
+ * have is the machine's. */
 static void show_jitter(char *sonde)
 {
-    char path[] = "/tmp/bench-agent-XXXXXX", sink[64], line[512];
-    static double late_us[SAMPLES_MAX];
-    unsigned count = 0;
+    char path[] = "/tmp/bench-agent-XXXXXX", sink[64];
+    static struct delays agent;
+    struct delays *bare = mmap(NULL, sizeof *bare, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int fd = mkstemp(path);
-    if (fd < 0)
+    if (fd < 0 || bare == MAP_FAILED)
         die(path);
     snprintf(sink, sizeof sink, "csv:path=%s,set=loadavg", path);
     char *argv[] = { sonde, "agent", "-c", "/dev/null", "-p", "10ms", "--sensors", "loadavg", "--listen", "none", "--socket",
                      "none", "--sink", sink, NULL };
-    pid_t pid = start(argv);
+    pid_t agent_pid = start(argv), bare_pid = fork();
+    if (bare_pid == 0)
+        sleep_bare(bare);
     sleep_ms(10000);
-    stop(pid);
-    FILE *file = fdopen(fd, "r");
-    rewind(file);
-    while (fgets(line, sizeof line, file) && count < SAMPLES_MAX)
-        if (isdigit((unsigned char)line[0]))
-            late_us[count++] = (double)(strtoull(line, NULL, 10) % 10000000) / 1000;
-    fclose(file);
+    stop(agent_pid);
+    stop(bare_pid);
+    read_delays(fd, &agent);
     unlink(path);
-    qsort(late_us, count, sizeof *late_us, by_size);
-    if (count)
-        printf("   %u ticks of 10 ms: read %.0f us after their time (median), %.0f (99th of 100), %.0f (latest)\n", count,
-               late_us[count / 2], late_us[count * 99 / 100], late_us[count - 1]);
+    show_delays("agent", &agent);
+    show_delays("bare", bare);
+    munmap(bare, sizeof *bare);
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,6 @@
 /* Rows "RANK/FUNCTION" become sums both ways; rows "FROM>TO" become pairs. */
 #include "judge/mpi.h"
 
-#include "base/scan.h"
 #include "model/program_sets.h"
 
 #include <math.h>
@@ -41,12 +40,10 @@ static struct mpi_sum sum_of(const struct told *told, size_t row)
 }
 
 /* "3/MPI_Send", "3/"; false: neither. */
-static bool parse(const char *instance, uint32_t *rank, const char **function)
+static bool parse(const char *instance, struct rank_name *rank, const char **function)
 {
-    uint64_t value;
-    if (*instance < '0' || *instance > '9' || !scan_u64(&instance, &value) || value > INT32_MAX || *instance != '/')
+    if (!rank_name_read(&instance, rank) || *instance != '/')
         return false;
-    *rank = (uint32_t)value;
     *function = instance + 1;
     return true;
 }
@@ -64,7 +61,7 @@ static struct mpi_function *function_named(struct mpi *mpi, struct dictionary *n
 static int by_number(const void *a, const void *b)
 {
     const struct mpi_rank *left = a, *right = b;
-    return (left->rank > right->rank) - (left->rank < right->rank);
+    return rank_name_compare(left->name, right->name);
 }
 
 static double cost(const struct mpi_sum *sum)
@@ -88,27 +85,27 @@ static int by_bytes(const void *a, const void *b)
     const struct mpi_pair *left = a, *right = b;
     if (left->bytes != right->bytes)
         return left->bytes < right->bytes ? 1 : -1;
-    return left->from != right->from ? (left->from > right->from) - (left->from < right->from)
-                                     : (left->to > right->to) - (left->to < right->to);
+    int from = rank_name_compare(left->from, right->from);
+    return from ? from : rank_name_compare(left->to, right->to);
 }
 
 /* The whole of a rank is told by the probe; its life stands nowhere else. */
-static void add_rank(struct mpi *mpi, uint32_t number, const struct told *told, size_t row)
+static void add_rank(struct mpi *mpi, struct rank_name name, const struct told *told, size_t row)
 {
     struct mpi_rank *rank = &mpi->ranks[mpi->rank_count++];
-    *rank = (struct mpi_rank){ number, sum_of(told, row), told_value(told, TOLD_MPI, row, MPI_LIFE) / NS };
+    *rank = (struct mpi_rank){ name, sum_of(told, row), told_value(told, TOLD_MPI, row, MPI_LIFE) / NS };
     add(&mpi->life_s, rank->life_s);
 }
 
-static struct mpi_rank *find_rank(const struct mpi *mpi, uint32_t number)
+static struct mpi_rank *find_rank(const struct mpi *mpi, struct rank_name name)
 {
-    return bsearch(&(struct mpi_rank){ .rank = number }, mpi->ranks, mpi->rank_count, sizeof *mpi->ranks, by_number);
+    return bsearch(&(struct mpi_rank){ .name = name }, mpi->ranks, mpi->rank_count, sizeof *mpi->ranks, by_number);
 }
 
 static enum err read_ranks(struct mpi *mpi, const struct told *told)
 {
     const struct told_table *table = &told->tables[TOLD_MPI];
-    uint32_t rank;
+    struct rank_name rank;
     const char *function;
     mpi->ranks = calloc(table->count + 1, sizeof *mpi->ranks);
     if (!mpi->ranks)
@@ -137,13 +134,13 @@ static enum err read_functions(struct mpi *mpi, const struct told *told, struct 
     enum err err = OK;
     dictionary_init(&names);
     for (size_t i = 0; i < table->count && !err; i++) {
-        uint32_t number;
+        struct rank_name own;
         const char *name;
-        if (!parse(table->rows[i].instance, &number, &name) || !*name)
+        if (!parse(table->rows[i].instance, &own, &name) || !*name)
             continue;
         struct mpi_sum sum = sum_of(told, i);
         struct mpi_function *function = function_named(mpi, &names, name);
-        const struct mpi_rank *rank = find_rank(mpi, number);
+        const struct mpi_rank *rank = find_rank(mpi, own);
         if (function)
             add_sum(&function->sum, &sum);
         else
@@ -181,11 +178,11 @@ static enum err read_pairs(struct mpi *mpi, const struct told *told)
         return NOMEM;
     for (size_t i = 0; i < table->count; i++) {
         const char *at = table->rows[i].instance;
-        uint64_t from, to;
-        if (!scan_u64(&at, &from) || *at++ != '>' || !scan_u64(&at, &to) || *at || from > INT32_MAX || to > INT32_MAX)
+        struct rank_name from, to;
+        if (!rank_name_read(&at, &from) || *at++ != '>' || !rank_name_read(&at, &to) || *at)
             continue;
         struct mpi_pair *pair = &mpi->pairs[mpi->pair_count++];
-        *pair = (struct mpi_pair){ (uint32_t)from, (uint32_t)to, told_value(told, TOLD_PEER, i, MPI_PEER_MESSAGES),
+        *pair = (struct mpi_pair){ from, to, told_value(told, TOLD_PEER, i, MPI_PEER_MESSAGES),
                                    told_value(told, TOLD_PEER, i, MPI_PEER_BYTES) };
         add(&mpi->messages, pair->messages);
         add(&mpi->message_bytes, pair->bytes);
@@ -194,28 +191,60 @@ static enum err read_pairs(struct mpi *mpi, const struct told *told)
     return OK;
 }
 
+/* Ranks of one world: from begin to below end. */
+struct span {
+    size_t begin, end;
+};
+
+static struct span world_at(const struct mpi *mpi, size_t begin)
+{
+    struct span world = { begin, begin + 1 };
+    while (world.end < mpi->rank_count && rank_name_same_world(mpi->ranks[begin].name, mpi->ranks[world.end].name))
+        world.end++;
+    return world;
+}
+
+/* A rank waits for others of its own world: of several the one that took most time is looked at. */
+static struct span longest_world(const struct mpi *mpi)
+{
+    struct span longest = { 0, 0 };
+    double most_s = -1;
+    for (struct span world = { 0, 0 }; world.end < mpi->rank_count;) {
+        double life_s = 0;
+        world = world_at(mpi, world.end);
+        for (size_t i = world.begin; i < world.end; i++)
+            life_s += isnan(mpi->ranks[i].life_s) ? 0 : mpi->ranks[i].life_s;
+        if (life_s > most_s) {
+            most_s = life_s;
+            longest = world;
+        }
+    }
+    return longest;
+}
+
 /* What a rank did itself is what its life was outside of MPI. */
 static void find_longest(struct mpi *mpi)
 {
     double sum_s = 0, wait_s = 0, life_s = 0;
-    for (size_t i = 0; i < mpi->rank_count; i++) {
+    struct span world = longest_world(mpi);
+    for (size_t i = world.begin; i < world.end; i++) {
         const struct mpi_rank *rank = &mpi->ranks[i];
         double own_s = rank->life_s - rank->sum.time_s;
         if (isnan(own_s))
             return;
         sum_s += own_s;
-        if (i == 0 || own_s > mpi->own_max_s) {
+        if (i == world.begin || own_s > mpi->own_max_s) {
             mpi->own_max_s = own_s;
             mpi->longest = i;
         }
     }
-    for (size_t i = 0; i < mpi->rank_count; i++)
+    for (size_t i = world.begin; i < world.end; i++)
         if (i != mpi->longest) {
             wait_s += mpi->ranks[i].sum.wait_s;
             life_s += mpi->ranks[i].life_s;
         }
-    if (mpi->rank_count)
-        mpi->own_mean_s = sum_s / (double)mpi->rank_count;
+    if (world.end > world.begin)
+        mpi->own_mean_s = sum_s / (double)(world.end - world.begin);
     if (life_s > 0)
         mpi->others_wait_share = wait_s / life_s;
 }

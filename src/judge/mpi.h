@@ -3,6 +3,7 @@
 #define SONDE_JUDGE_MPI_H
 
 #include "judge/told.h"
+#include "model/rank_name.h"
 
 /* What calls did. Times in s; NAN: not known. */
 struct mpi_sum {
@@ -15,26 +16,27 @@ struct mpi_function {
 };
 
 struct mpi_rank {
-    uint32_t rank;
+    struct rank_name name;
     struct mpi_sum sum; /* over all functions */
     double life_s;      /* between MPI_Init and MPI_Finalize */
 };
 
 struct mpi_pair {
-    uint32_t from, to;
+    struct rank_name from, to;
     double messages, bytes;
 };
 
 struct mpi {
     struct mpi_function *functions; /* most time first; most calls where time is not known */
-    struct mpi_rank *ranks;         /* by their numbers */
+    struct mpi_rank *ranks;         /* by program, world and rank */
     struct mpi_pair *pairs;         /* most bytes first */
     size_t function_count, rank_count, pair_count;
     struct mpi_sum all;
     double life_s;     /* of all ranks together */
     double messages, message_bytes; /* point to point; NAN: not known */
 
-    /* Of ranks, what they did outside of MPI. NAN: times are not known, or there are no ranks. */
+    /* Of the ranks of the world that took most time, which are all ranks where there is one: what they did outside of MPI. NAN:
+     * times are not known, or there are no ranks. */
     double own_mean_s, own_max_s;
     size_t longest;    /* in ranks: the one with own_max_s, for which the others wait */
     double others_wait_share; /* of the others' lives, that they waited in MPI */

@@ -17,10 +17,11 @@ static bool judge(const struct facts *facts, struct advice *advice)
         return false;
     advice->severity = share >= SHARE_WASTE ? SEVERITY_WASTE : SEVERITY_HINT;
     advice->weight = share < 1 ? share : 1;
-    rule_say(advice, "Ranks wait for rank %u for %s of their time: it works %s outside of MPI, ranks do %s on average.",
-             mpi->ranks[mpi->longest].rank, say_share(share).s, say_seconds(mpi->own_max_s).s, say_seconds(mpi->own_mean_s).s);
-    rule_advise(advice, "Give each rank as much to do, or look at what is different on rank %u: its part of the data, its node, "
-                        "its cores.", mpi->ranks[mpi->longest].rank);
+    struct text longest = rank_name_say(mpi->ranks[mpi->longest].name);
+    rule_say(advice, "Ranks wait for rank %s for %s of their time: it works %s outside of MPI, ranks do %s on average.",
+             longest.s, say_share(share).s, say_seconds(mpi->own_max_s).s, say_seconds(mpi->own_mean_s).s);
+    rule_advise(advice, "Give each rank as much to do, or look at what is different on rank %s: its part of the data, its node, "
+                        "its cores.", longest.s);
     return true;
 }
 

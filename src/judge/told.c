@@ -147,12 +147,14 @@ static bool meet(struct told_span one, struct told_span other, uint64_t slack_ns
     return one.last_ns && other.last_ns && one.first_ns <= other.last_ns + slack_ns && other.first_ns <= one.last_ns + slack_ns;
 }
 
-/* Two series of one rank at the same time are the same rank, seen by an agent and by sonde run; other ones are parts. */
-static void take_rank(const struct told_table *table, const struct set *set, const struct told_row *row,
+/* A rank that an agent and sonde run have seen at the same time is the same one, on whatever host they say they are; others,
+ * of two programs on two hosts, or of one after another, are parts. */
+static void take_rank(const struct told_table *table, const struct set *set, struct told_row *row,
                       const struct run_series *series, struct told_span span)
 {
     double *values = values_of(table, row, WHOLE);
-    bool is_same = meet(row->all, span, 0);
+    bool is_same = meet(series->by_agent ? row->runs : row->agent, span, 0);
+    extend(series->by_agent ? &row->agent : &row->runs, span);
     for (size_t i = 0; i < table->width; i++) {
         double last = last_of(series, set->metrics[i].name);
         values[i] = is_same ? greater(values[i], last) : add(values[i], last);
@@ -211,13 +213,12 @@ static void take(const struct told_table *table, enum told_set set, struct told_
 {
     struct told_span span = span_of(series);
     bool is_rank = set == TOLD_MPI || set == TOLD_PEER;
-    if (row->host != host)
+    if (row->host != host && !is_rank)
         begin_host(table, row, host);
     if (is_rank)
         take_rank(table, sets[set], row, series, span);
     else
         take_counts(table, sets[set], row, series, span);
-    extend(&row->all, span);
 }
 
 /* The same address for the same host, as long as it is told of. */

@@ -17,7 +17,7 @@ struct told_span {
 struct told_row {
     const char *instance;
     const char *host; /* from which it came last */
-    struct told_span all, agent, runs; /* the latter two: on that host */
+    struct told_span agent, runs; /* who saw it when; on that host, but for ranks */
 };
 
 /* Rows in the order in which they came; values has width times the parts in told.c for each, NAN: not known. */

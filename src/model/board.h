@@ -54,7 +54,10 @@ struct board_header {
     char command[512];    /* arguments with blanks between them, cut */
     int32_t subject_pid;  /* another process, whose numbers these are; 0: the one that writes. A reader believes it of root, */
     uint32_t subject_uid; /* … and of that process's user, which this is */
-    char rest[3304];
+    uint64_t program;     /* of MPI: the same for all that a launcher has started, on this node; 0: not known */
+    uint64_t ended_ns;    /* CLOCK_REALTIME, when the state became BOARD_ENDED; 0: not yet */
+    uint32_t world;       /* of MPI: 0, or which of those that the program has spawned */
+    char rest[3284];
 };
 _Static_assert(sizeof(struct board_header) == BOARD_PAGE, "the header is a page");
 

@@ -14,8 +14,8 @@ extern const struct set program_counter_set;
 enum { PROGRAM_GAUGE_SUM, PROGRAM_GAUGE_MIN, PROGRAM_GAUGE_MAX, PROGRAM_GAUGE_MEAN, PROGRAM_GAUGE_PROGRAMS, PROGRAM_GAUGE_SIZE };
 extern const struct set program_gauge_set;
 
-/* MPI calls of one function by one rank. Instance: "RANK/FUNCTION", "3/MPI_Send"; "3/" is the rank as a whole: its calls
- * and time are the sums, and its life is the time between MPI_Init and MPI_Finalize (or now). */
+/* MPI calls of one function by one rank. Instance: "RANK/FUNCTION", "3/MPI_Send" (model/rank_name.h); "3/" is the rank as a
+ * whole: its calls and time are the sums, and its life is the time between MPI_Init and MPI_Finalize (or now). */
 enum {
     MPI_CALLS, MPI_TIME, MPI_BYTES_OUT, MPI_BYTES_IN, MPI_WAIT, MPI_SMALL, MPI_LIFE, MPI_SIZE,
 };

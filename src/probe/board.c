@@ -26,6 +26,8 @@ static void open_locked(struct board *board)
     board_forget();
     board->pid = sys_getpid();
     board->rank = board->size = -1;
+    board->program = 0;
+    board->world = 0;
     board_file_make(board);
     if (parent.base && board->base) {
         board_names_copy(board, &parent);
@@ -105,6 +107,22 @@ void board_set_rank(struct board *board, int rank, int size)
     board_arena_unlock(arena, signals);
 }
 
+void board_set_world(struct board *board, uint64_t program, uint32_t world)
+{
+    struct board_arena *arena = board_arena(board);
+    if (!arena)
+        return;
+    uint64_t signals = board_arena_lock(arena);
+    open_locked(board);
+    board->program = program;
+    board->world = world;
+    if (board->base) {
+        board_header(board)->program = program;
+        board_header(board)->world = world;
+    }
+    board_arena_unlock(arena, signals);
+}
+
 /* Not in a child that has none of its own yet, nor in one of vfork. */
 void board_end(struct board *board)
 {
@@ -113,6 +131,7 @@ void board_end(struct board *board)
         return;
     uint64_t signals = board_arena_lock(arena);
     if (arena->is_open && board->base && board->pid == sys_getpid()) {
+        board_header(board)->ended_ns = board_facts_now_ns();
         __atomic_store_n(&board_header(board)->state, BOARD_ENDED, __ATOMIC_RELEASE);
         board_file_leave(board);
     }

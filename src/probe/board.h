@@ -42,6 +42,8 @@ struct board {
     bool is_file;
     int32_t pid;
     int32_t rank, size;
+    uint64_t program;           /* as in the header */
+    uint32_t world;
     uint64_t pages;             /* as in the header, which the program could overwrite */
     uint64_t block, block_used; /* the descriptors that grow: where in the file; bytes in use */
     uint32_t next[2];           /* the next metric of threads, of the process */
@@ -69,6 +71,9 @@ uint32_t board_metric(struct board *board, const struct board_description *descr
 void board_keep_together(struct board *board, uint32_t slots);
 
 void board_set_rank(struct board *board, int rank, int size);
+
+/* Of which MPI program the rank is, and of which of its worlds. Before board_set_rank. */
+void board_set_world(struct board *board, uint64_t program, uint32_t world);
 
 /* At the normal end of the program: whoever wants the board finds it marked, and without anybody it is removed. Counting
  * stays possible. */

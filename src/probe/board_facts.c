@@ -79,7 +79,12 @@ static void fill_clocks(struct board_header *header)
         header->ticks = before + width / 2;
         header->monotonic_ns = now_ns;
     }
-    header->realtime_ns = clock_now_ns(CLOCK_REALTIME);
+    header->realtime_ns = board_facts_now_ns();
+}
+
+uint64_t board_facts_now_ns(void)
+{
+    return clock_now_ns(CLOCK_REALTIME);
 }
 
 void board_facts_fill(const struct board *board, struct board_header *header)
@@ -91,6 +96,8 @@ void board_facts_fill(const struct board *board, struct board_header *header)
     header->pid = board->pid;
     header->rank = board->rank;
     header->size = board->size;
+    header->program = board->program;
+    header->world = board->world;
     header->start_ticks = start_ticks();
     if (look("/proc/self/ns/pid", &st))
         header->pid_space = st.st_ino;

@@ -41,6 +41,7 @@ void board_file_leave(const struct board *board);
 
 /* board_facts.c: all but what board_file.c knows. */
 void board_facts_fill(const struct board *board, struct board_header *header);
+uint64_t board_facts_now_ns(void); /* CLOCK_REALTIME */
 
 /* board_names.c */
 enum err board_names_make(struct board *board, const struct board_description *description, uint32_t *metric);

@@ -179,6 +179,12 @@ static bool join(struct program_board *board, struct program_table *table, const
     return true;
 }
 
+/* Outside of jobs samples do not say whose they are: programs of all users are told apart together. */
+static struct program_worlds **worlds_of(struct program_scope *scope, struct program_table *table)
+{
+    return scope->kind == PROGRAM_JOB ? &scope->worlds : &table->node.worlds;
+}
+
 void program_board_take(struct program_board *board, struct program_table *table, const struct program_jobs *jobs,
                         const char *root)
 {
@@ -193,13 +199,15 @@ void program_board_take(struct program_board *board, struct program_table *table
     if (board->scope || join(board, table, jobs))
         take_values(board, table, now_ns);
     program_table_unlock(table);
-    program_ranks_settle(&board->ranks, facts, board->is_gone);
+    if (board->scope && !board->is_silent)
+        program_ranks_settle(&board->ranks, facts, board->is_gone, worlds_of(board->scope, table));
 }
 
 void program_board_close(struct program_board *board, struct program_table *table)
 {
     uint64_t now_ns = clock_realtime_ns();
     program_table_lock(table);
+    program_ranks_clear(&board->ranks);
     for (size_t i = 0; i < board->hold_count; i++) {
         struct program_hold *hold = board->holds[i];
         if (hold && hold->cell->metric->kind == PROGRAM_GAUGE)
@@ -214,7 +222,6 @@ void program_board_close(struct program_board *board, struct program_table *tabl
     }
     program_table_unlock(table);
     free(board->holds);
-    program_ranks_clear(&board->ranks);
     board_reader_close(&board->reader);
     *board = (struct program_board){ 0 };
 }

@@ -128,6 +128,7 @@ void program_scope_drop(struct program_table *table, struct program_scope *scope
         free(cell);
     }
     program_rank_sums_clear(&scope->ranks);
+    program_worlds_free(&scope->worlds);
     buf_clear(&scope->suffix);
     free(scope->job);
     free(scope);

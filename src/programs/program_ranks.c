@@ -10,6 +10,7 @@
 #define FIELD_BITS 8u
 #define ROWS_MAX (1u << 20)
 #define WHAT_MAX 128
+#define WORLD_MAX 255u /* which all that are spawned later share: names of series must not become more and more */
 
 static const struct field {
     const char *name, *label;
@@ -27,8 +28,16 @@ static const struct field {
     { "mpi_peer_bytes_total", "to", true, false, MPI_PEER_BYTES },
 };
 
+static void end(struct program_ranks *ranks)
+{
+    if (ranks->worlds && !ranks->has_ended)
+        program_worlds_end(*ranks->worlds, ranks->name.program, ranks->end_ns);
+    ranks->has_ended = true;
+}
+
 void program_ranks_clear(struct program_ranks *ranks)
 {
+    end(ranks);
     for (size_t i = 0; i < ranks->count; i++) {
         free(ranks->rows[i]->what);
         free(ranks->rows[i]);
@@ -146,40 +155,82 @@ void program_ranks_take(struct program_ranks *ranks, size_t place, const struct 
         set(row, field->value, number);
 }
 
-void program_ranks_settle(struct program_ranks *ranks, const struct board_facts *facts, bool is_gone)
+/* Which one among the programs of the scope it is of; asked once. */
+static bool find_name(struct program_ranks *ranks, const struct board_facts *facts, bool is_gone, struct program_worlds **worlds)
+{
+    uint64_t end_ns = facts->ended_ns ? facts->ended_ns : ranks->end_ns;
+    struct program_life life = { facts->program, facts->realtime_ns, is_gone ? end_ns : UINT64_MAX };
+    if (ranks->worlds)
+        return true;
+    uint32_t program = program_worlds_number(worlds, &life);
+    if (!program)
+        return false;
+    uint32_t world = facts->world < WORLD_MAX ? facts->world : WORLD_MAX;
+    ranks->name = (struct rank_name){ (uint32_t)facts->rank, program, world };
+    ranks->worlds = worlds;
+    return true;
+}
+
+static bool tells_life(const struct program_ranks *ranks)
+{
+    for (size_t i = 0; i < ranks->place_count; i++) {
+        uint32_t met = ranks->places[i];
+        if (met && fields[(met & 0xffu) - 1].value == MPI_LIFE && !fields[(met & 0xffu) - 1].is_peer)
+            return true;
+    }
+    return false;
+}
+
+/* The first row is the rank as a whole. */
+static void sum_up(struct program_ranks *ranks)
 {
     uint64_t sums[MPI_LIFE] = { 0 };
-    ranks->rank = facts->rank;
-    if (!ranks->count || ranks->rank < 0)
-        return;
-    if (!is_gone || !ranks->end_ns)
-        ranks->end_ns = clock_realtime_ns();
-    ranks->begin_ns = facts->realtime_ns;
     struct program_rank_row *whole = ranks->rows[0];
     for (size_t i = 1; i < ranks->count; i++)
         for (size_t k = 0; !ranks->rows[i]->is_peer && k < MPI_LIFE; k++)
             sums[k] += ranks->rows[i]->values[k];
     for (size_t k = 0; k < MPI_LIFE; k++)
         set(whole, k, sums[k]);
-    bool has_life = false;
-    for (size_t i = 0; i < ranks->place_count && !has_life; i++)
-        has_life = ranks->places[i] && fields[(ranks->places[i] & 0xffu) - 1].value == MPI_LIFE
-                   && !fields[(ranks->places[i] & 0xffu) - 1].is_peer;
-    if (!has_life && ranks->end_ns > ranks->begin_ns)
+    if (!tells_life(ranks) && ranks->end_ns > ranks->begin_ns)
         set(whole, MPI_LIFE, ranks->end_ns - ranks->begin_ns);
 }
 
+void program_ranks_settle(struct program_ranks *ranks, const struct board_facts *facts, bool is_gone,
+                          struct program_worlds **worlds)
+{
+    if (!ranks->count || facts->rank < 0)
+        return;
+    if (!is_gone || !ranks->end_ns)
+        ranks->end_ns = clock_realtime_ns();
+    ranks->begin_ns = facts->realtime_ns;
+    if (!find_name(ranks, facts, is_gone, worlds))
+        return;
+    sum_up(ranks);
+    if (is_gone && facts->ended_ns)
+        ranks->end_ns = facts->ended_ns;
+    if (is_gone)
+        end(ranks);
+}
+
+/* A peer is a rank of the same world. */
 static struct program_rank_sum *sum_of(const struct program_ranks *ranks, const struct program_rank_row *row,
                                        struct program_rank_sums *sums)
 {
-    char instance[WHAT_MAX + 16];
-    snprintf(instance, sizeof instance, row->is_peer ? "%d>%s" : "%d/%s", ranks->rank, row->what);
+    char instance[2 * sizeof(struct text) + WHAT_MAX];
+    struct rank_name peer = ranks->name;
+    struct text mine = rank_name_text(ranks->name);
+    const char *at = row->what;
+    if (row->is_peer && !(rank_name_read(&at, &peer) && !*at))
+        return NULL;
+    peer = (struct rank_name){ peer.rank, ranks->name.program, ranks->name.world };
+    snprintf(instance, sizeof instance, row->is_peer ? "%s>%s" : "%s/%s", mine.s,
+             row->is_peer ? rank_name_text(peer).s : row->what);
     return program_rank_sums_get(sums, row->is_peer, instance);
 }
 
 void program_ranks_sum(struct program_ranks *ranks, struct program_rank_sums *sums)
 {
-    for (size_t i = 0; ranks->rank >= 0 && i < ranks->count; i++) {
+    for (size_t i = 0; ranks->worlds && i < ranks->count; i++) {
         struct program_rank_row *row = ranks->rows[i];
         if (row->is_changed && !row->sum)
             row->sum = sum_of(ranks, row, sums);

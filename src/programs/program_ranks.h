@@ -3,7 +3,9 @@
 #ifndef SONDE_PROGRAMS_PROGRAM_RANKS_H
 #define SONDE_PROGRAMS_PROGRAM_RANKS_H
 
+#include "model/rank_name.h"
 #include "programs/program_rank_sums.h"
+#include "programs/program_worlds.h"
 #include "sample/board_reader.h"
 
 /* One function, one peer, or the rank as a whole. */
@@ -17,7 +19,9 @@ struct program_rank_row {
 };
 
 struct program_ranks {
-    int32_t rank;         /* -1: not known, nothing is written */
+    struct program_worlds **worlds; /* of its scope; NULL: the rank is not known yet, nothing is written */
+    struct rank_name name;
+    bool has_ended;
     struct program_rank_row **rows; /* each stays where it is: the first one is the rank as a whole, if there is any */
     size_t count, room;
     uint32_t *places;     /* of the board: row << 8 | field + 1; 0: nothing of it */
@@ -30,8 +34,9 @@ void program_ranks_clear(struct program_ranks *ranks);
 /* The metric at that place of the board, at each reading in rising order. */
 void program_ranks_take(struct program_ranks *ranks, size_t place, const struct board_value *value);
 
-/* All of them were taken: sums up. */
-void program_ranks_settle(struct program_ranks *ranks, const struct board_facts *facts, bool is_gone);
+/* All of them were taken: sums up. Always with the same worlds, which stay at least as long as the ranks. */
+void program_ranks_settle(struct program_ranks *ranks, const struct board_facts *facts, bool is_gone,
+                          struct program_worlds **worlds);
 
 /* Adds what has changed since. Always to the same sums, which stay at least as long as the ranks. */
 void program_ranks_sum(struct program_ranks *ranks, struct program_rank_sums *sums);

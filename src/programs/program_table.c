@@ -70,6 +70,7 @@ void program_table_close(struct program_table **table)
     free(old->family_hash);
     free(old->host);
     program_rank_sums_clear(&old->node.ranks);
+    program_worlds_free(&old->node.worlds);
     buf_clear(&old->node.suffix);
     program_name_clear(&old->name);
     pthread_mutex_destroy(&old->lock);

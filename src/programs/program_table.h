@@ -8,6 +8,7 @@
 
 #include "programs/program_name.h"
 #include "programs/program_rank_sums.h"
+#include "programs/program_worlds.h"
 #include "wire/tau.h"
 
 #include <pthread.h>
@@ -104,6 +105,7 @@ struct program_scope {
     struct program_cell *cells; /* not of the node */
     size_t cell_count;
     struct program_rank_sums ranks; /* of a job; of the node: of programs that are in none */
+    struct program_worlds *worlds;  /* likewise; NULL: none yet */
     struct buf suffix;          /* host="n1",job="4711",user="ada"}_, _ being a blank */
     struct program_scope *next, *next_in_hash;
 };

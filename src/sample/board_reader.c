@@ -56,6 +56,9 @@ static void take_facts(struct board_facts *facts, const struct board_header *hea
     bool has_rank = header->rank >= 0 && header->size > header->rank;
     facts->rank = has_rank ? header->rank : -1;
     facts->size = has_rank ? header->size : -1;
+    facts->program = header->program;
+    facts->world = header->world;
+    facts->ended_ns = header->ended_ns;
     facts->is_ended = header->state == BOARD_ENDED;
     bool may_speak = facts->uid == 0 || facts->uid == header->subject_uid;
     facts->subject_pid = may_speak && header->subject_pid > 0 ? header->subject_pid : 0;

@@ -19,6 +19,8 @@ struct board_facts {
     uint64_t lost;        /* metrics and chunks that found no room */
     uint64_t bytes;       /* of memory that it takes */
     int32_t rank, size;   /* -1: none */
+    uint64_t program, ended_ns; /* as in struct board_header */
+    uint32_t world;
     bool is_ended;        /* the program said so itself */
     pid_t subject_pid;    /* whose numbers they are, where the owner may say so: of another process, and its user. Else 0 */
     uint32_t subject_uid;

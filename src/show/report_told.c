@@ -47,21 +47,39 @@ static struct text share_cell(double share)
     return text;
 }
 
-/* "0-2, 5" */
+static bool is_next(const struct mpi_rank *rank, const struct mpi_rank *next)
+{
+    return rank_name_same_world(rank->name, next->name) && next->name.rank == rank->name.rank + 1;
+}
+
+/* Ranks of another program or world than those before. */
+static void add_world(struct buf *out, struct rank_name name)
+{
+    struct text world = rank_name_world(name);
+    buf_printf(out, "%s%s%s", out->size ? "; " : "", world.s, *world.s ? ": " : "");
+}
+
+/* "0-2, 5", and of several "0-2, 5; world 1: 0" */
 static void add_rank_list(struct buf *out, const struct mpi *mpi)
 {
+    size_t last = SIZE_MAX;
     for (size_t i = 0; i < mpi->rank_count;) {
         size_t end = i;
         if (!mpi_waits(&mpi->ranks[i], WAIT_SHOWN)) {
             i++;
             continue;
         }
-        while (end + 1 < mpi->rank_count && mpi->ranks[end + 1].rank == mpi->ranks[end].rank + 1
+        while (end + 1 < mpi->rank_count && is_next(&mpi->ranks[end], &mpi->ranks[end + 1])
                && mpi_waits(&mpi->ranks[end + 1], WAIT_SHOWN))
             end++;
-        buf_printf(out, "%s%u", out->size ? ", " : "", mpi->ranks[i].rank);
+        if (last == SIZE_MAX || !rank_name_same_world(mpi->ranks[last].name, mpi->ranks[i].name))
+            add_world(out, mpi->ranks[i].name);
+        else
+            buf_add_text(out, ", ");
+        buf_printf(out, "%u", mpi->ranks[i].name.rank);
         if (end > i)
-            buf_printf(out, "%s%u", end == i + 1 ? ", " : "-", mpi->ranks[end].rank);
+            buf_printf(out, "%s%u", end == i + 1 ? ", " : "-", mpi->ranks[end].name.rank);
+        last = end;
         i = end + 1;
     }
 }
@@ -82,12 +100,13 @@ static void add_waiters(struct page *page, const struct mpi *mpi)
     buf_init(&ranks, 1u << 16);
     add_rank_list(&ranks, mpi);
     if (ranks.size && worst)
-        page_printf(page, "waiting", "rank%s %s for over 10 %% of the time, rank %u most of all: %s",
-                    strpbrk(buf_text(&ranks), ",-") ? "s" : "", buf_text(&ranks), worst->rank,
+        page_printf(page, "waiting", "rank%s %s for over 10 %% of the time, rank %s most of all: %s",
+                    strpbrk(buf_text(&ranks), ",-;") ? "s" : "", buf_text(&ranks), rank_name_say(worst->name).s,
                     say_share(worst->sum.wait_s / worst->life_s).s);
     if (ranks.size && mpi->rank_count > 1 && !isnan(mpi->own_max_s) && mpi->own_max_s > mpi->own_mean_s)
-        page_printf(page, "for", "rank %u, which works %s outside of MPI; ranks do %s on average",
-                    mpi->ranks[mpi->longest].rank, say_seconds(mpi->own_max_s).s, say_seconds(mpi->own_mean_s).s);
+        page_printf(page, "for", "rank %s, which works %s outside of MPI; ranks do %s on average",
+                    rank_name_say(mpi->ranks[mpi->longest].name).s, say_seconds(mpi->own_max_s).s,
+                    say_seconds(mpi->own_mean_s).s);
     buf_clear(&ranks);
 }
 
@@ -104,7 +123,7 @@ static void add_messages(struct page *page, const struct mpi *mpi)
     page_field(page, "messages", (struct bytes){ buf_text(&text), text.size });
     buf_reset(&text);
     for (size_t i = 0; i < mpi->pair_count && i < PAIRS_SHOWN; i++)
-        buf_printf(&text, "%s%u to %u %s", i ? ", " : "", mpi->pairs[i].from, mpi->pairs[i].to,
+        buf_printf(&text, "%s%u to %s %s", i ? ", " : "", mpi->pairs[i].from.rank, rank_name_say(mpi->pairs[i].to).s,
                    say_bytes(mpi->pairs[i].bytes).s);
     page_field(page, "most", (struct bytes){ buf_text(&text), text.size });
     buf_clear(&text);

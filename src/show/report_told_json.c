@@ -43,6 +43,15 @@ static void add_functions(struct json *json, const struct mpi *mpi)
     json_end_array(json);
 }
 
+/* Where there are several programs, or worlds. */
+static void add_world(struct json *json, struct rank_name name)
+{
+    if (name.program > 1)
+        json_field_u64(json, "program", name.program);
+    if (name.world)
+        json_field_u64(json, "world", name.world);
+}
+
 static void add_ranks(struct json *json, const struct mpi *mpi)
 {
     json_key(json, "ranks");
@@ -50,7 +59,8 @@ static void add_ranks(struct json *json, const struct mpi *mpi)
     for (size_t i = 0; i < mpi->rank_count; i++) {
         const struct mpi_rank *rank = &mpi->ranks[i];
         json_begin_object(json);
-        json_field_u64(json, "rank", rank->rank);
+        json_field_u64(json, "rank", rank->name.rank);
+        add_world(json, rank->name);
         known(json, "life_s", rank->life_s);
         known(json, "own_s", rank->life_s - rank->sum.time_s);
         add_sum(json, &rank->sum);
@@ -65,8 +75,9 @@ static void add_pairs(struct json *json, const struct mpi *mpi)
     json_begin_array(json);
     for (size_t i = 0; i < mpi->pair_count; i++) {
         json_begin_object(json);
-        json_field_u64(json, "from", mpi->pairs[i].from);
-        json_field_u64(json, "to", mpi->pairs[i].to);
+        json_field_u64(json, "from", mpi->pairs[i].from.rank);
+        json_field_u64(json, "to", mpi->pairs[i].to.rank);
+        add_world(json, mpi->pairs[i].from);
         whole(json, "messages", mpi->pairs[i].messages);
         whole(json, "bytes", mpi->pairs[i].bytes);
         json_end_object(json);
@@ -89,8 +100,13 @@ static void add_mpi(struct json *json, const struct mpi *mpi)
     known(json, "own_mean_s", mpi->own_mean_s);
     known(json, "own_max_s", mpi->own_max_s);
     known(json, "others_wait_share", mpi->others_wait_share);
-    if (!isnan(mpi->own_max_s))
-        json_field_u64(json, "longest_rank", mpi->ranks[mpi->longest].rank);
+    if (!isnan(mpi->own_max_s)) {
+        json_field_u64(json, "longest_rank", mpi->ranks[mpi->longest].name.rank);
+        if (mpi->ranks[mpi->longest].name.program > 1)
+            json_field_u64(json, "longest_program", mpi->ranks[mpi->longest].name.program);
+        if (mpi->ranks[mpi->longest].name.world)
+            json_field_u64(json, "longest_world", mpi->ranks[mpi->longest].name.world);
+    }
     add_functions(json, mpi);
     add_ranks(json, mpi);
     add_pairs(json, mpi);

@@ -11,7 +11,7 @@ static int fresh_told(void **state)
 {
     fresh(state);
     for (uint32_t i = 0; i < 4; i++)
-        ranks[i] = (struct mpi_rank){ .rank = i, .life_s = 100 };
+        ranks[i] = (struct mpi_rank){ .name = { .rank = i, .program = 1 }, .life_s = 100 };
     functions[0] = (struct mpi_function){ "MPI_Allreduce", { 1000, 60, NAN, NAN, 10, NAN } };
     functions[1] = (struct mpi_function){ "MPI_Send", { 200000, 20, 1e6, NAN, 0, 0 } };
     facts.mpi = (struct mpi){ .ranks = ranks, .rank_count = 4, .functions = functions, .function_count = 2, .life_s = 400,

@@ -10,9 +10,10 @@
 
 #define TELLING_MAX 32
 
-/* One sample of set at from_s and one at to_s, with the values at the end; NAN: not known. */
-static inline enum err telling_between(struct told *told, const struct set *set, const char *instance, uint64_t from_s,
-                                       uint64_t to_s, const double *values)
+/* One sample of set at from_s and one at to_s, with the values at the end; NAN: not known. An "agent" in host has
+ * seen it, else a run. */
+static inline enum err telling_of(struct told *told, const char *host, const struct set *set, const char *instance,
+                                  uint64_t from_s, uint64_t to_s, const double *values)
 {
     uint64_t times_ns[2] = { from_s * 1000000000ull, to_s * 1000000000ull };
     union value cells[2 * TELLING_MAX];
@@ -28,8 +29,14 @@ static inline enum err telling_between(struct told *told, const struct set *set,
             cells[set->size + i].u64 = (uint64_t)values[i];
     }
     struct run_series series = { .set = *set, .instance = instance, .count = 2, .times_ns = times_ns, .values = cells,
-                                 .known = known };
-    return told_add(told, "n1", &series);
+                                 .known = known, .by_agent = strstr(host, "agent") != NULL };
+    return told_add(told, host, &series);
+}
+
+static inline enum err telling_between(struct told *told, const struct set *set, const char *instance, uint64_t from_s,
+                                       uint64_t to_s, const double *values)
+{
+    return telling_of(told, "n1", set, instance, from_s, to_s, values);
 }
 
 static inline void telling(struct told *told, const struct set *set, const char *instance, const double *values)

@@ -33,10 +33,14 @@ static void parts_are_added_and_a_rank_seen_twice_counts_once(void **state)
     telling_between(&told, &program_counter_set, "x", 1, 2, three); /* of another host */
     assert_true(told_value(&told, TOLD_COUNTER, 0, 0) == 6);
     telling_between(&told, &mpi_set, "0/MPI_Send", 10, 20, calls);
-    telling_between(&told, &mpi_set, "0/MPI_Send", 11, 19, calls); /* by an agent and by sonde run */
+    telling_of(&told, "agent of n1", &mpi_set, "0/MPI_Send", 11, 19, calls); /* by an agent and by sonde run */
     assert_true(told_value(&told, TOLD_MPI, 0, MPI_CALLS) == 10);
     telling_between(&told, &mpi_set, "0/MPI_Send", 30, 40, calls); /* a second mpirun */
     assert_true(told_value(&told, TOLD_MPI, 0, MPI_CALLS) == 20);
+    telling_of(&told, "agent of n2", &mpi_set, "0/MPI_Send", 12, 15, calls); /* on another host, another one */
+    telling_of(&told, "agent of n3", &mpi_set, "0/MPI_Send", 50, 60, calls);
+    telling_of(&told, "agent of n4", &mpi_set, "0/MPI_Send", 50, 60, calls);
+    assert_true(told_value(&told, TOLD_MPI, 0, MPI_CALLS) == 40);
     told_clear(&told);
 }
 
@@ -102,14 +106,41 @@ static void mpi_in_figures(void **state)
     assert_string_equal(mpi.functions[0].name, "MPI_Barrier");
     assert_true(mpi.functions[0].sum.calls == 40 && fabs(mpi.functions[0].sum.time_s - 22) < 1e-9);
     assert_true(fabs(mpi_share(&mpi) - 24.0 / 40) < 1e-9);
-    assert_int_equal(mpi.ranks[mpi.longest].rank, 3);
+    assert_int_equal(mpi.ranks[mpi.longest].name.rank, 3);
     assert_true(fabs(mpi.own_max_s - 8) < 1e-9 && fabs(mpi.own_mean_s - 3.5) < 1e-9);
     assert_true(fabs(mpi.others_wait_share - 0.65) < 1e-9);
     assert_true(mpi_waits(&mpi.ranks[0], 0.6) && !mpi_waits(&mpi.ranks[3], 0.1));
     assert_true(mpi.ranks[0].sum.calls == 150010 && mpi.ranks[0].sum.small == 150000);
     assert_int_equal(mpi.pair_count, 2);
-    assert_int_equal(mpi.pairs[0].from, 2);
+    assert_int_equal(mpi.pairs[0].from.rank, 2);
     assert_true(mpi.messages == 150001);
+    mpi_clear(&mpi);
+    told_clear(&told);
+}
+
+/* Ranks of the same number, of three worlds: the second has one that makes the other wait. */
+static void worlds_are_told_apart(void **state)
+{
+    (void)state;
+    struct told told;
+    struct mpi mpi;
+    told_init(&told);
+    telling_mpi(&told, "0/", 1, 1, NAN, NAN, 0, 0, 2);
+    telling_mpi(&told, "0#2/", 3, 1, NAN, NAN, 0, 0, 3);
+    telling_mpi(&told, "1@1/", 2, 8, NAN, NAN, 8, 0, 10);
+    telling_mpi(&told, "0@1/", 2, 1, NAN, NAN, 0, 0, 10);
+    telling_mpi(&told, "0@1/MPI_Send", 2, 1, 8, NAN, 0, 0, NAN);
+    telling(&told, &mpi_peer_set, "0@1>1@1", (double[]){ 2, 8 });
+    telling(&told, &mpi_peer_set, "0>1", (double[]){ 1, 4 });
+    assert_int_equal(mpi_read(&mpi, &told), OK);
+    assert_int_equal(mpi.rank_count, 4);
+    assert_int_equal(rank_name_compare(mpi.ranks[1].name, (struct rank_name){ 0, 1, 1 }), 0);
+    assert_int_equal(rank_name_compare(mpi.ranks[3].name, (struct rank_name){ 0, 2, 0 }), 0);
+    assert_true(mpi.ranks[0].sum.calls == 1 && mpi.ranks[1].sum.out_bytes == 8);
+    assert_int_equal(mpi.longest, 1);
+    assert_true(fabs(mpi.others_wait_share - 0.8) < 1e-9 && fabs(mpi.own_mean_s - 5.5) < 1e-9);
+    assert_int_equal(mpi.pair_count, 2);
+    assert_int_equal(mpi.pairs[0].to.world, 1);
     mpi_clear(&mpi);
     told_clear(&told);
 }
@@ -117,7 +148,8 @@ static void mpi_in_figures(void **state)
 static void names_that_are_none_are_passed_over(void **state)
 {
     (void)state;
-    static const char *const bad[] = { "", "/", "x/MPI_Send", "-1/MPI_Send", "99999999999/MPI_Send", "3", " 3/MPI_Send" };
+    static const char *const bad[] = { "", "/", "x/MPI_Send", "-1/MPI_Send", "99999999999/MPI_Send", "3", " 3/MPI_Send",
+                                       "3#/MPI_Send", "3@/MPI_Send", "3@x/MPI_Send", "3@1#2/MPI_Send", "3#1@ 1/MPI_Send" };
     struct told told;
     struct mpi mpi;
     told_init(&told);
@@ -178,6 +210,7 @@ int main(void)
         cmocka_unit_test(what_an_agent_and_runs_have_both_seen_counts_once),
         cmocka_unit_test(a_run_counts_from_its_start),
         cmocka_unit_test(mpi_in_figures),
+        cmocka_unit_test(worlds_are_told_apart),
         cmocka_unit_test(names_that_are_none_are_passed_over),
         cmocka_unit_test(counts_alone_are_counts_alone),
         cmocka_unit_test(calls_in_figures),

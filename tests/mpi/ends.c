@@ -38,25 +38,43 @@ static void forks(void)
     require(status == 0, "a child that executes");
 }
 
+/* The ranks of a spawned world speak with one another, and the first one with its parent. */
+static void be_spawned(MPI_Comm parent, int world)
+{
+    int value = 42, got = 0;
+    expect_world = world;
+    expect_begin(-1, NULL);
+    for (int i = 0; i < world; i++)
+        MPI_Sendrecv(&value, 1, MPI_INT, (rank + 1) % size, 0, &got, 1, MPI_INT, (rank + size - 1) % size, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+    if (rank == 0)
+        MPI_Send(&value, 1, MPI_INT, 0, 0, parent);
+    MPI_Comm_disconnect(&parent);
+    expect_calls("MPI_Sendrecv", world);
+    expect_peer((rank + 1) % size, world, world * sizeof value);
+    if (rank == 0)
+        expect("sent_bytes", "MPI_Send", sizeof value);
+    if (expect_file)
+        fclose(expect_file);
+    MPI_Finalize();
+    exit(0);
+}
+
+/* A world of two ranks, then one of three. */
 static void spawns(char *self)
 {
-    MPI_Comm children, parent;
-    char *arguments[] = { "spawns", NULL };
-    int value = 0, codes[1];
-    MPI_Comm_get_parent(&parent);
-    if (parent != MPI_COMM_NULL) {
-        value = 42;
-        MPI_Send(&value, 1, MPI_INT, 0, 0, parent);
-        MPI_Comm_disconnect(&parent);
-        MPI_Finalize();
-        exit(0);
+    MPI_Comm children;
+    char world[8], *arguments[] = { "spawned", world, NULL };
+    int value = 0, codes[3];
+    for (int i = 1; i <= 2; i++) {
+        snprintf(world, sizeof world, "%d", i);
+        MPI_Comm_spawn(self, arguments, i + 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children, codes);
+        MPI_Recv(&value, 1, MPI_INT, 0, 0, children, MPI_STATUS_IGNORE);
+        require(value == 42, "the child spoke");
+        MPI_Comm_disconnect(&children);
     }
-    MPI_Comm_spawn(self, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children, codes);
-    MPI_Recv(&value, 1, MPI_INT, 0, 0, children, MPI_STATUS_IGNORE);
-    require(value == 42, "the child spoke");
-    MPI_Comm_disconnect(&children);
-    expect("received_bytes", "MPI_Recv", sizeof value);
-    expect_calls("MPI_Comm_spawn", 1);
+    expect("received_bytes", "MPI_Recv", 2 * sizeof value);
+    expect_calls("MPI_Comm_spawn", 2);
 }
 
 static int stranger(void)
@@ -99,8 +117,9 @@ int main(int argc, char **argv)
     MPI_Comm parent;
     MPI_Init(&argc, &argv);
     MPI_Comm_get_parent(&parent);
-    if (parent == MPI_COMM_NULL)
-        expect_begin(-1, argv);
+    if (parent != MPI_COMM_NULL)
+        be_spawned(parent, atoi(argv[2]));
+    expect_begin(-1, argv);
     if (strcmp(how, "spawns") == 0)
         spawns(argv[0]);
     if (strcmp(how, "forks") == 0)

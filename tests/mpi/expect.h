@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 static int rank, size;
+static int expect_world; /* that a spawned program has; 0: the first */
 static FILE *expect_file;
 
 static inline void expect_begin(int argc, char **argv)
@@ -20,15 +21,23 @@ static inline void expect_begin(int argc, char **argv)
     const char *folder = getenv("EXPECT");
     if (!folder)
         return;
-    snprintf(path, sizeof path, "%s/%d", folder, rank);
+    snprintf(path, sizeof path, "%s/%d@%d", folder, rank, expect_world);
     expect_file = fopen(path, "w");
+}
+
+/* "3", or "3@1", at the beginning of a line. */
+static inline void expect_name(void)
+{
+    fprintf(expect_file, expect_world ? "%d@%d " : "%d ", rank, expect_world);
 }
 
 /* What a rank has of a function. */
 static inline void expect(const char *metric, const char *function, unsigned long long value)
 {
-    if (expect_file)
-        fprintf(expect_file, "%d mpi_%s_total{function=\"%s\"} %llu\n", rank, metric, function, value);
+    if (!expect_file)
+        return;
+    expect_name();
+    fprintf(expect_file, "mpi_%s_total{function=\"%s\"} %llu\n", metric, function, value);
 }
 
 static inline void expect_calls(const char *function, unsigned long long calls)
@@ -44,9 +53,12 @@ static inline void expect_bytes(const char *function, unsigned long long sent, u
 
 static inline void expect_peer(int to, unsigned long long messages, unsigned long long bytes)
 {
-    if (expect_file)
-        fprintf(expect_file, "%d mpi_peer_messages_total{to=\"%d\"} %llu\n%d mpi_peer_bytes_total{to=\"%d\"} %llu\n", rank, to,
-                messages, rank, to, bytes);
+    if (!expect_file)
+        return;
+    expect_name();
+    fprintf(expect_file, "mpi_peer_messages_total{to=\"%d\"} %llu\n", to, messages);
+    expect_name();
+    fprintf(expect_file, "mpi_peer_bytes_total{to=\"%d\"} %llu\n", to, bytes);
 }
 
 /* The program itself must have got what MPI promises. */

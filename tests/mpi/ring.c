@@ -1,7 +1,10 @@
-/* A ring: what every MPI program does, blocking and not, with known bytes. */
+/* A ring: what every MPI program does, blocking and not, with known bytes. With a folder as its argument it waits in there for
+ * another one, so that both run at the same time. */
 #include "expect.h"
 
+#include <dirent.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TURNS = 10 };
 
@@ -30,10 +33,31 @@ static void pass_text(int right, int left)
     expect("sent_bytes", "MPI_Isend", 5);
 }
 
+static int files(const char *folder)
+{
+    int count = 0;
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        count += entry->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+static void meet(const char *folder)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%d", folder, (int)getpid());
+    fclose(fopen(path, "w"));
+    while (files(folder) < 2)
+        usleep(10000);
+}
+
 int main(int argc, char **argv)
 {
     int sum = 1;
     expect_begin(argc, argv);
+    if (argc > 1 && rank == 0)
+        meet(argv[1]);
     int right = (rank + 1) % size, left = (rank + size - 1) % size;
     turn(right, left);
     pass_text(right, left);

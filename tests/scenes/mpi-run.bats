@@ -55,6 +55,84 @@ ring_is_filed() {
     done
 }
 
+@test "spawned programs in the series and in the report" {
+    [[ $(mpi_families) == *openmpi* ]] || skip "OpenMPI is not here, and Debian's MPICH cannot spawn"
+    mpi_launcher openmpi 2
+    LAUNCH[-1]=1
+    run "$SONDE" run -q -m -- "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/openmpi/ends" spawns
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(last mpi 0/MPI_Comm_spawn calls)" -eq 2 ]
+    [ "$(last mpi 0/MPI_Sendrecv calls)" = none ]
+    [ "$(last mpi 1@1/MPI_Sendrecv calls)" -eq 1 ]
+    [ "$(last mpi 2@2/MPI_Sendrecv calls)" -eq 2 ]
+    [ "$(last mpi_peer '1@1>0@1' bytes)" -eq 4 ]
+    [ "$(last mpi_peer '1@2>2@2' messages)" -eq 2 ]
+    "$SONDE" report --json >report.json
+    python3 - <<'END'
+import json
+mpi = json.load(open("report.json"))["mpi"]
+assert mpi["rank_count"] == 6, mpi["rank_count"]
+assert sorted((r.get("world", 0), r["rank"]) for r in mpi["ranks"]) == [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)]
+assert (2, 1, 2, 8) in [(p.get("world", 0), p["from"], p["to"], p["bytes"]) for p in mpi["pairs"]], mpi["pairs"]
+END
+    "$SONDE" report | tee page
+    grep -q '2 to 0 of world 2' page
+}
+
+@test "programs beside one another are told apart, those one after another are summed" {
+    for family in $(mpi_families); do
+        mpi_launcher "$family" 2
+        ring="${LAUNCH[*]} $BATS_FILE_TMPDIR/$family/ring"
+        run "$SONDE" run -q -m -- sh -c "$ring; $ring"
+        [ "$(last mpi 1/MPI_Sendrecv calls)" -eq 20 ]
+        [ "$(last mpi_peer '1>0' messages)" -eq 22 ]
+        [ "$(last mpi '1#2/MPI_Sendrecv' calls)" = none ]
+        mkdir "met.$family"
+        run "$SONDE" run -q -m -- sh -c "$ring 'met.$family' & $ring 'met.$family'; wait"
+        echo "$output"
+        for name in 0 1 '0#2' '1#2'; do [ "$(last mpi "$name/MPI_Sendrecv" calls)" -eq 10 ]; done
+        [ "$(last mpi_peer '0#2>1#2' messages)" -eq 11 ]
+        [ "$("$SONDE" report --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["mpi"]["rank_count"])')" -eq 4 ]
+    done
+}
+
+# In a mount namespace with a /dev/shm of its own: other agents of this machine claim boards, too.
+@test "two programs at a time outside of any job: an agent tells them apart" {
+    need_root
+    for family in $(mpi_families); do
+        mpi_launcher "$family" 2
+        mkdir -p "$family/met"
+        cat >script <<'EOF'
+set -e
+mount -t tmpfs -o size=256m none /dev/shm
+cd "$1" && shift
+"$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none --socket none --jobs none --sink csv:path=out.csv & agent=$!
+trap 'kill $agent' EXIT
+LD_PRELOAD=$MPI_PROBE "$@" met & first=$!
+LD_PRELOAD=$MPI_PROBE "$@" met
+wait $first
+boards_are_gone() { [ -z "$(find /dev/shm -name 'sonde.*')" ]; }
+for ((i = 0; i < 600; i++)); do boards_are_gone && break; sleep 0.1; done
+boards_are_gone
+kill $agent
+trap - EXIT
+wait $agent || :
+EOF
+        MPI_PROBE=$MPI_PROBE run timeout 120 env -u SLURM_JOB_ID unshare --mount --propagation private bash script "$family" \
+            "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/$family/ring"
+        echo "$output"
+        [ "$status" -eq 0 ]
+        for name in 0 1 '0#2' '1#2'; do
+            last=$(grep -F ",$name/MPI_Sendrecv,calls," "$family/out.csv" | tail -n 1 | tr -d '\r')
+            echo "$family $name: $last"
+            [ "${last##*,}" -eq 10 ]
+        done
+        grep -qF ',0#2>1#2,messages,1,11' "$family/out.csv"
+        ! grep -F '#3' "$family/out.csv"
+    done
+}
+
 # The last rank comes late by 400 ms in all to sums, and by 200 ms to messages for the first one.
 @test "those who wait are seen, and the one whom they wait for" {
     for family in $(mpi_families); do

@@ -1,4 +1,5 @@
-/* Prints boards as lines, one metric each: rank, name with labels, value. Usage: board_dump FILE|FOLDER… */
+/* Prints boards as lines, one metric each: rank (RANK@WORLD of a spawned one), name with labels,
+ * value. Usage: board_dump FILE|FOLDER… */
 #include "sample/board_reader.h"
 
 #include <dirent.h>
@@ -8,7 +9,8 @@
 
 static void dump_value(const struct board_facts *facts, const struct board_value *value)
 {
-    printf("%d %.*s", facts->rank, (int)value->name.size, (const char *)value->name.data);
+    printf(facts->world ? "%d@%u " : "%d ", facts->rank, facts->world);
+    printf("%.*s", (int)value->name.size, (const char *)value->name.data);
     if (value->labels.size)
         printf("{%.*s}", (int)value->labels.size, (const char *)value->labels.data);
     if (!value->is_known)

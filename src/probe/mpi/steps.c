@@ -1,6 +1,8 @@
 /* Steps that are not in a hurry. */
 #include "probe/mpi/steps.h"
 
+#include "probe/mpi/world.h"
+
 void put(struct call *call, int target, MPI_Win win, int64_t count, MPI_Datatype datatype)
 {
     if (target == MPI_PROC_NULL)
@@ -61,19 +63,22 @@ void started(struct call *call, int count, const MPI_Request *requests)
     }
 }
 
-/* One that was spawned has a world of its own, whose ranks must not be taken for those of the program that spawned it. */
 static bool is_spawned(void)
 {
     MPI_Comm parent = MPI_COMM_NULL;
     return real.MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
 }
 
-static void tell_rank(void)
+/* One that was spawned has a world of its own, whose ranks must not be taken for those of the program that spawned it. */
+static void tell_rank(bool spawned)
 {
     wait_learn();
     peers_begin(handles_world_size);
-    if (handles_own_rank >= 0)
-        board_set_rank(&call_board, handles_own_rank, handles_world_size);
+    if (handles_own_rank < 0)
+        return;
+    struct world world = world_find(spawned);
+    board_set_world(&call_board, world.program, world.number);
+    board_set_rank(&call_board, handles_own_rank, handles_world_size);
 }
 
 void began(struct call *call, int threads)
@@ -82,10 +87,7 @@ void began(struct call *call, int threads)
     if (threads == MPI_THREAD_MULTIPLE)
         requests_share();
     handles_begin();
-    if (is_spawned())
-        wait_learn();
-    else
-        tell_rank();
+    tell_rank(is_spawned());
 }
 
 #if MPI_VERSION >= 4
@@ -95,7 +97,7 @@ void began_session(struct call *call, MPI_Session session, MPI_Info info)
     call_begin_life(call->begin);
     requests_share();
     handles_begin_session(session);
-    tell_rank();
+    tell_rank(false);
 }
 #endif
 

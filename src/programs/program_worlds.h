@@ -1,0 +1,26 @@
+/* Which programs of MPI run beside one another in a scope (a job, a run, all programs outside of jobs), by numbers that are few:
+ * one that has become free is used again, so that those who run one after another are summed up (program_rank_sums.h). For
+ * program_ranks.c. */
+#ifndef SONDE_PROGRAMS_PROGRAM_WORLDS_H
+#define SONDE_PROGRAMS_PROGRAM_WORLDS_H
+
+#include <stdint.h>
+
+struct program_worlds;
+void program_worlds_free(struct program_worlds **worlds);
+
+/* A rank of a program that lived between these times. */
+struct program_life {
+    uint64_t program;           /* as its board says; 0: not known */
+    uint64_t begin_ns, end_ns;  /* CLOCK_REALTIME; UINT64_MAX: it goes on */
+};
+
+/* The number of the program, from 1: that of another rank of it; else the least that no program had at the same time. At most
+ * PROGRAM_WORLDS_MAX, which all others share: names of series must not become more and more. 0: no memory. */
+#define PROGRAM_WORLDS_MAX 64u
+uint32_t program_worlds_number(struct program_worlds **worlds, const struct program_life *life);
+
+/* A rank of the program with this number has ended. */
+void program_worlds_end(struct program_worlds *worlds, uint32_t number, uint64_t end_ns);
+
+#endif

@@ -8,6 +8,7 @@
 #include "sink/writable.h"
 #include "store/driver.h"
 #include "store/series_codec.h"
+#include "store/share.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ struct pending_gap {
 };
 
 struct store_state {
-    const char *path, *source;
+    const char *path, *source, *group;
     uint64_t every_ns, memory_bytes; /* settings */
     char source_usual[HOST_MAX];
     struct store *store;
@@ -44,6 +45,8 @@ struct store_state {
 static const struct setting store_settings[] = {
     { "path", SETTING_TEXT, NULL, offsetof(struct store_state, path),
       "a file, or postgresql://USER@HOST/DATABASE; $SONDE_DB or the usual place when it is not given" },
+    { "group", SETTING_TEXT, NULL, offsetof(struct store_state, group),
+      "of a file: who is in this group may read all of it with sonde list, report and the others; nobody else when not given" },
     { "every", SETTING_DURATION, "10s", offsetof(struct store_state, every_ns),
       "gather samples for so long before they are filed" },
     { "memory", SETTING_BYTES, "256MiB", offsetof(struct store_state, memory_bytes), "file them earlier when they take so much" },
@@ -53,6 +56,13 @@ static const struct setting store_settings[] = {
     { 0 },
 };
 
+/* That a group cannot read it keeps nobody from filing. */
+static void share(struct store_state *s)
+{
+    if (s->group && share_with(s->store, s->group))
+        log_warn("%s", store_message(s->store));
+}
+
 static enum err connect_store(struct store_state *s)
 {
     char *message = NULL;
@@ -61,6 +71,8 @@ static enum err connect_store(struct store_state *s)
     enum err err = store_open(&s->store, s->path, STORE_WRITE, &message);
     if (err)
         snprintf(s->message, sizeof s->message, "%s", message ? message : err_text(err));
+    else
+        share(s);
     free(message);
     growing_forget_places(&s->growing);
     return err;
@@ -71,13 +83,22 @@ static enum err store_sink_check(void *state)
     struct store_state *s = state;
     const struct driver *driver;
     char usual[PATH_MAX];
+    gid_t gid;
     const char *path = s->path ? s->path : usual;
     if (!s->path && store_default_path(usual, sizeof usual)) {
         snprintf(s->message, sizeof s->message, "there is no usual place without a home: say path=FILE");
         return ABSENT;
     }
+    if (driver_is_url(path) && s->group) {
+        snprintf(s->message, sizeof s->message, "group is for a file: in PostgreSQL say who may read with GRANT SELECT");
+        return USAGE;
+    }
     if (driver_is_url(path))
         return driver_load(path, &driver, s->message, sizeof s->message);
+    if (s->group && share_group(s->group, &gid)) {
+        snprintf(s->message, sizeof s->message, "there is no group %.100s: groupadd --system %.100s", s->group, s->group);
+        return ABSENT;
+    }
     return writable_check(path, WRITABLE_FILE_BELOW, s->message, sizeof s->message);
 }
 

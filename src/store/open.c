@@ -6,6 +6,7 @@
 #include "store/db.h"
 #include "store/folder.h"
 #include "store/migrate.h"
+#include "store/share.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -66,6 +67,8 @@ static enum err check_file(struct store *store)
             return OK;
         return db_say(store, USAGE, "the store %s is not a file. Name a file with SONDE_DB", store->path);
     }
+    if (errno == EACCES && store->mode == STORE_READ)
+        return share_deny(store);
     if (errno != ENOENT && errno != ENOTDIR)
         return db_say(store, err_from_errno(errno), "cannot open the store %s: %s", store->path, strerror(errno));
     if (store->mode == STORE_WRITE)
@@ -159,6 +162,8 @@ static enum err open_alone(struct store *store)
 
 static enum err open_for_reading(struct store *store)
 {
+    if (access(store->path, R_OK) != 0 && errno == EACCES)
+        return share_deny(store);
     enum err err = connect(store, store->path, SQLITE_OPEN_READONLY);
     if (err == OK)
         err = check_version(store);

@@ -140,6 +140,50 @@ systemctl stop sonde-agent sonde-collect
 S
 }
 
+@test "whoever is in the group of the collector's database reads it; another is told what to do" {
+    boot <<'S'
+set -eu
+group=users # one that every Debian has, in place of 'sonde'
+as() { setpriv --reuid=65534 --regid=65534 "$@"; }
+mkdir -p /mnt/units/sonde-collect.service.d
+printf '[Service]\nSupplementaryGroups=%s\nStandardError=append:/mnt/said\n' "$group" >/mnt/units/sonde-collect.service.d/group.conf
+printf 'sink = store:group=%s,every=1s\n' "$group" >>/mnt/collect.conf
+SONDE_DB=/var/lib/sonde/sonde.db /mnt/sonde collect --check -q -c /mnt/collect.conf
+printf 'collector = tcp://127.0.0.1:5555\nplain = yes\n' >>/mnt/agent.conf
+systemctl start sonde-collect sonde-agent
+wait_for '/mnt/sonde collect --status | grep -q " up "'
+SONDE_DB=agent: /mnt/sonde run -q -j 4711 -- true
+wait_for '/mnt/sonde --db /var/lib/sonde/sonde.db ps 4711 | grep -q " true$"'
+
+look() { # LIST and report for members, while others write
+    as --groups="$(getent group "$group" | cut -d: -f3)" /mnt/sonde --db /var/lib/sonde/sonde.db "$@"
+}
+refused() {
+    as --clear-groups /mnt/sonde --db /var/lib/sonde/sonde.db "$@" 2>/mnt/refused && exit 1
+    cat /mnt/refused
+    grep -q "may not read the store /var/lib/sonde/sonde.db: its group $group may.*usermod -aG $group nobody" /mnt/refused
+}
+look list | grep -q 4711
+look report 4711 | grep -q 4711
+look ps 4711 | grep -q " true$"
+refused list
+refused report 4711
+stat -c '%n %a %G' /var/lib/sonde/sonde.db*
+[ "$(stat -c '%a %G' /var/lib/sonde/sonde.db* | sort -u)" = "640 $group" ]
+find /var/lib/sonde -mindepth 1 ! -name 'sonde.db*' -prune -perm /007 -print | grep . && exit 1 # the rest is as it was
+# what comes later is seen too, and the same when the collector rests
+SONDE_DB=agent: /mnt/sonde run -q -j 4712 -- true
+wait_for 'look ps 4712 | grep -q " true$"'
+systemctl stop sonde-agent sonde-collect
+look list | grep -q 4712
+look report 4712 | grep -q 4712
+refused list
+systemctl start sonde-collect
+wait_for 'look list | grep -q 4712'
+! grep "cannot be let read" /mnt/said
+S
+}
+
 @test "systemd starts it again when it no longer gives signs of life" {
     boot <<'S'
 set -eu

@@ -1,0 +1,123 @@
+/* A store that a group may read: modes of all its files, and what somebody outside is told. */
+#include "store/share.h"
+
+#include "tools/temp.h"
+#include "tools/unit.h"
+
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct place {
+    char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
+    struct store *store;
+};
+
+static void begin(struct place *place)
+{
+    char *message = NULL;
+    temp_dir(place->dir);
+    chmod(place->dir, 0755);
+    temp_join(place->path, place->dir, "sonde.db");
+    assert_int_equal(store_open(&place->store, place->path, STORE_WRITE, &message), OK);
+    free(message);
+}
+
+static void end(struct place *place)
+{
+    store_close(&place->store);
+    temp_remove(place->dir);
+}
+
+static unsigned mode_of(const struct place *place, const char *end_of_name)
+{
+    char path[TEMP_PATH_MAX + 8];
+    struct stat facts;
+    snprintf(path, sizeof path, "%s%s", place->path, end_of_name);
+    return stat(path, &facts) == 0 ? facts.st_mode & 0777 : 0;
+}
+
+static void all_three_files_get_the_group(void **state)
+{
+    (void)state;
+    struct place place;
+    const struct group *group = getgrgid(getgid());
+    if (!group)
+        leave_out("this user's group has no name");
+    begin(&place);
+    assert_int_equal(mode_of(&place, ""), 0600);
+    assert_int_equal(share_with(place.store, group->gr_name), OK);
+    assert_int_equal(mode_of(&place, ""), 0640);
+    if (mode_of(&place, "-wal")) { /* there is none where several machines share the folder */
+        assert_int_equal(mode_of(&place, "-wal"), 0640);
+        assert_int_equal(mode_of(&place, "-shm"), 0640);
+    }
+    chmod(place.dir, 0700);
+    if (getgid() == 0) {
+        assert_int_equal(share_with(place.store, group->gr_name), DENIED);
+        assert_non_null(strstr(store_message(place.store), "not enter its folder"));
+    }
+    end(&place);
+}
+
+static void a_group_that_is_none_is_told(void **state)
+{
+    (void)state;
+    struct place place;
+    gid_t gid;
+    begin(&place);
+    assert_int_equal(share_group("no such group", &gid), ABSENT);
+    assert_int_equal(share_group("", &gid), ABSENT);
+    assert_int_equal(share_with(place.store, "nosuchgroup"), ABSENT);
+    assert_non_null(strstr(store_message(place.store), "groupadd --system nosuchgroup"));
+    assert_int_equal(mode_of(&place, ""), 0600);
+    end(&place);
+}
+
+/* In a process of another user; what it was told. */
+static void ask_as_stranger(const struct place *place, const char *expected)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct store *store = NULL;
+        char *message = NULL;
+        bool is_other = setgroups(0, NULL) == 0 && setgid(65534) == 0 && setuid(65534) == 0;
+        enum err err = store_open(&store, place->path, STORE_READ, &message);
+        bool is_told = err == DENIED && message && strstr(message, expected);
+        if (!is_told)
+            fprintf(stderr, "# %s: %s\n", err_text(err), message ? message : "");
+        free(message);
+        _exit(!is_other || !is_told);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static void a_stranger_is_told_what_to_do(void **state)
+{
+    (void)state;
+    struct place place;
+    if (getuid() != 0)
+        leave_out("needs root");
+    begin(&place);
+    ask_as_stranger(&place, "it is its owner's alone");
+    assert_int_equal(share_with(place.store, getgrgid(0)->gr_name), OK);
+    ask_as_stranger(&place, "its group root may");
+    chmod(place.dir, 0700);
+    ask_as_stranger(&place, "it is its owner's alone");
+    end(&place);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_three_files_get_the_group),
+        cmocka_unit_test(a_group_that_is_none_is_told),
+        cmocka_unit_test(a_stranger_is_told_what_to_do),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

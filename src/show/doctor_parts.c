@@ -32,6 +32,9 @@ void doctor_parts_probe(const struct place *place, struct finding *finding)
                         "The library is not there: only what the kernel tells is recorded");
     else if (access(path, R_OK))
         finding_missing(finding, "Let everybody read it: chmod a+rx", "%s cannot be read: %s", path, strerror(errno));
+    else if (strpbrk(path, " :"))
+        finding_missing(finding, "Install or move Sonde elsewhere", "%s has a blank or a colon in its path, which the loader "
+                        "takes for the end of a name: only what the kernel tells is recorded", path);
     else
         finding_there(finding, "%s", path);
 }

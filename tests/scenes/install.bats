@@ -27,6 +27,32 @@ installed() {
     [ "$output" = 1 ]
 }
 
+@test "an install below a folder with a blank works without the probe, and doctor says why" {
+    install_to "$T/root"
+    mv "$T/root" "$T/two words"
+    run "$(installed "$T/two words")" run -n blank -- sh -c 'exit 3'
+    [ "$status" -eq 3 ]
+    [[ $output == *"the path has a blank or a colon"* ]]
+    [ "$(sql "select count(*) from jobs where name = 'blank'")" -eq 1 ]
+    run "$(installed "$T/two words")" doctor
+    [ "$status" -eq 1 ]
+    [[ $(tr -s ' \n' ' ' <<<"$output") == *"✗ probe library "*"has a blank or a colon in its path"*"Something essential"* ]]
+}
+
+@test "programs find libsonde through pkg-config, also after a move" {
+    meson introspect --buildoptions "$BUILD" >options
+    python3 -c 'import json, sys
+sys.exit(not any(o["name"] == "pkgconfig.relocatable" and o["value"] for o in json.load(open("options"))))' \
+        || skip "configured with pkgconfig.relocatable=false"
+    install_to "$T/root"
+    mv "$T/root" "$T/elsewhere"
+    folder=$(dirname "$(find "$T/elsewhere" -name sonde.pc)")
+    flags=$(PKG_CONFIG_PATH=$folder pkg-config --cflags --libs sonde)
+    # shellcheck disable=SC2086
+    gcc "$SOURCE/examples/heat.c" -o heat $flags -lm
+    LD_LIBRARY_PATH=$(dirname "$folder") ./heat >/dev/null
+}
+
 @test "an installed binary finds its modules, also after a move" {
     [ -e "$SONDE_MODULES/sample-ipmi.so" ] || skip "built without freeipmi"
     unset SONDE_MODULES

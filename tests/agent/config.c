@@ -161,8 +161,8 @@ static void what_is_written_reads_back_as_the_same(void **state)
     buf_init(&second, 1 << 16);
     buf_init(&other.why, 4096);
     assert_int_equal(plan_init(&other.plan, list), OK);
-    assert_int_equal(parse(f, "period=1500us\nseries=77\nsocket=\"/a # b\"\nsink=csv:path=/x #y,set=stat\nsink=null\n[stat]\nenabled=no\n"
-                              "[null]\nstep=4\nperiod=3ms\n[meminfo]\nperiod=2h"), OK);
+    assert_int_equal(parse(f, "period=1500us\nseries=77\nsocket=\"/a # b\"\nsink=csv:path=/x #y,set=stat\nsink=null\n"
+                              "[stat]\nenabled=no\n[null]\nstep=4\nperiod=3ms\n[meminfo]\nperiod=2h"), OK);
     plan_write(&first, &f->plan);
     assert_int_equal(parse(&other, buf_text(&first)), OK);
     plan_write(&second, &other.plan);

@@ -3,7 +3,6 @@
 # shellcheck disable=SC2030,SC2031,SC2154
 load scene
 load attach
-bats_require_minimum_version 1.5.0
 
 CALLS=${PROBE%/*}/libsonde-calls.so
 

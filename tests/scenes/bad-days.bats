@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # Bad days: the program runs as if nothing were, what was seen is there, and what is missing is said.
 load scene
-bats_require_minimum_version 1.5.0
 
 setup() {
     scene_setup

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # Programs that count with libsonde, on good days and bad ones: what stands on their boards afterwards is what they counted.
-bats_require_minimum_version 1.5.0
 load scene
 
 setup() {

@@ -1,6 +1,5 @@
 # Loaded behind scene by scenes with a collector: its socket is in $T/run, its port for agents $PORT, its address for HTTP
 # $HTTP. Everything that was started is ended.
-bats_require_minimum_version 1.5.0
 
 setup() {
     scene_setup

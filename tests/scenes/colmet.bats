@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # Colmet's programs beside ours: foreign senders and receivers (pyzmq), captured bytes of real nodes, the old names.
 
-bats_require_minimum_version 1.5.0
 load scene
 
 setup() {

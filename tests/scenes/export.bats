@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # sonde export, read back with Python's own readers.
 load scene
-bats_require_minimum_version 1.5.0
 
 a_job() {
     "$TOOLS/fake_job" "$SONDE_DB" job=build-1 processes=50 threads=3 events=2 samples=20

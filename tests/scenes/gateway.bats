@@ -2,7 +2,6 @@
 # Programs that speak to an agent: tau's clients through their socket, others on boards in shared memory; and their bad days.
 # shellcheck disable=SC2016,SC2034,SC2119,SC2120
 load scene
-bats_require_minimum_version 1.5.0
 
 setup() {
     scene_setup

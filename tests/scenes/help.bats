@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # What sonde says of itself: --help, man pages, completion, and what it answers to nonsense.
 load scene
-bats_require_minimum_version 1.5.0
 
 commands() {
     "$SONDE" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\)  .*/\1/p'

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # libsonde as its users have it: installed, found by pkg-config, in C, C++ and Fortran, dynamically and statically linked.
-bats_require_minimum_version 1.5.0
 load scene
 
 setup_file() {

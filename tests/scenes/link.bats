@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # Agents and collectors: who is let in, by which key; what is not encrypted; who speaks another language; a list of collectors;
 # networks that are cut, slow or silent; a spool without a disk. Compared is what the agent read with what the collector has.
-bats_require_minimum_version 1.5.0
 load scene
 load link
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # sonde list, on jobs that never were.
 load scene
-bats_require_minimum_version 1.5.0
 
 three_jobs() {
     "$TOOLS/fake_job" "$SONDE_DB" job=ocean-1 name=ocean user=alice host=n1 tags="exp:a;fast" processes=10 start=1700000000

@@ -1,5 +1,4 @@
 # Loaded behind scene by scenes that look at a running agent: its socket is in $T/run, its port is $PORT.
-bats_require_minimum_version 1.5.0
 
 setup() {
     live_setup

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # Nothing is lost on the way from an agent to a sink, and nothing comes twice: counted from both ends, with real processes
 # that are killed, sent away, and run out of disk.
-bats_require_minimum_version 1.5.0
 load scene
 load lossless
 

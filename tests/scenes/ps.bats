@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # sonde ps, on jobs that never were.
 load scene
-bats_require_minimum_version 1.5.0
 
 a_job() {
     "$TOOLS/fake_job" "$SONDE_DB" job=build-1 processes=402 threads=3

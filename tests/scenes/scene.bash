@@ -2,6 +2,8 @@
 # Uses $SONDE, $PROBE, $BUILD, $TOOLS from the environment that meson sets; to run one file by hand:
 #   meson test -C build scenes/NAME, or: SONDE=… PROBE=… BUILD=… TOOLS=… bats tests/scenes/NAME.bats
 
+bats_require_minimum_version 1.5.0 # for "run ! …" and "run -1 …"
+
 # Scenes compare with what really happened on a machine that others use too: one that fails is played once again, and that is
 # said in its output. SONDE_SCENE_RETRIES=0 plays each once.
 export BATS_TEST_RETRIES=${SONDE_SCENE_RETRIES:-1}

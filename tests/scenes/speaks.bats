@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # Programs that count with libsonde, and who reads them: an agent that comes later, and sonde run.
-bats_require_minimum_version 1.5.0
 load scene
 
 # The rest of a test in a mount namespace with a /dev/shm of its own: other agents of this machine claim boards, too.

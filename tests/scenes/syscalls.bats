@@ -53,7 +53,7 @@ straced() {
 
 @test "time is measured when it is asked for" {
     "$SONDE" run -q --syscall-time --no-probe -- sleep 0.2
-    slept=$("$SONDE" export -w series --set syscall --format csv | awk -F, '$4 == "clock_nanosleep" { last = $8 } END { print last }')
+    slept=$("$SONDE" export -w series --set syscall --format csv | tr -d '\r' | awk -F, '$4 == "clock_nanosleep" { last = $8 } END { print last }')
     [ "$slept" -ge 200000000 ]
     [ "$slept" -lt 20000000000 ]
     "$SONDE" export -w series --set syscall_time --format csv | grep -q clock_nanosleep

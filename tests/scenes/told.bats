@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # What programs told, from real runs to the report, its JSON and Extra-P: MPI ranks of which one has more to do, system calls.
 load scene
-bats_require_minimum_version 1.5.0
 
 need_mpi() {
     if ! command -v mpicc >/dev/null || ! command -v mpirun >/dev/null; then

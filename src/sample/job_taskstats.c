@@ -8,10 +8,13 @@
 #include "sample/job_slots.h"
 #include "sample/job_tasks.h"
 #include "sample/queries.h"
+#include "sample/taskfile.h"
 #include "sample/tasks.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 
 static const struct metric metrics[] = {
 #define X(field, name, unit, factor, kind, join, needs, help) { #name, unit, kind, U64, help, #field },
@@ -56,6 +59,16 @@ static bool is_alive(uint32_t tid)
     return kill((pid_t)tid, 0) == 0 || errno == EPERM;
 }
 
+/* One that has gone meanwhile was on its way. */
+static bool is_exiting(uint32_t pid)
+{
+    struct taskfile_stat stat;
+    char path[32], text[1024];
+    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    enum err err = taskfile_read(AT_FDCWD, path, text, sizeof text);
+    return err == GONE || (!err && !taskfile_parse_stat(text, &stat) && stat.is_exiting);
+}
+
 /* Listened to only while there are jobs: each exit and each fork on the node costs somebody something. */
 static void start_listening(struct taskstats *taskstats)
 {
@@ -79,6 +92,7 @@ static enum err taskstats_open(void *state, const struct sampler_context *contex
     struct taskstats *taskstats = state;
     taskstats->exits.fd = taskstats->forks.fd = -1;
     taskstats->tasks.is_alive = is_alive;
+    taskstats->tasks.is_exiting = is_exiting;
     if (*context->root)
         return ABSENT; /* a captured tree has no kernel that could be asked */
     enum err err = queries_open(&taskstats->queries);

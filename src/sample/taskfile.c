@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define EXITING 0x4u /* PF_EXITING of the kernel's flags, set before the exit record is sent */
+
 /* Fields of stat are counted from 1 in proc(5); the first behind the name is 3. Negative ones (tpgid) count too. */
 static bool skip_fields(const char **at, int count)
 {
@@ -25,17 +27,19 @@ static bool skip_fields(const char **at, int count)
 enum err taskfile_parse_stat(const char *text, struct taskfile_stat *stat)
 {
     const char *at = strrchr(text, ')'); /* the name may hold anything, also ") R 1" */
-    uint64_t ppid, user, system, children_user, children_system, threads;
+    uint64_t ppid, flags, user, system, children_user, children_system, threads;
     if (!at || at[1] != ' ' || !at[2])
         return CORRUPT;
     stat->state = at[2];
     at += 3;
-    if (!scan_u64(&at, &ppid) || !skip_fields(&at, 9) || !scan_u64(&at, &user) || !scan_u64(&at, &system)
+    if (!scan_u64(&at, &ppid) || !skip_fields(&at, 4) || !scan_u64(&at, &flags) || !skip_fields(&at, 4)
+        || !scan_u64(&at, &user) || !scan_u64(&at, &system)
         || !scan_u64(&at, &children_user) || !scan_u64(&at, &children_system) || !skip_fields(&at, 2)
         || !scan_u64(&at, &threads) || !skip_fields(&at, 1) || !scan_u64(&at, &stat->start_ticks)
         || !skip_fields(&at, 1) || !scan_u64(&at, &stat->rss_pages))
         return CORRUPT;
     stat->ppid = (uint32_t)ppid;
+    stat->is_exiting = flags & EXITING;
     stat->own_ticks = user + system;
     stat->children_ticks = children_user + children_system;
     stat->threads = (uint32_t)threads;

@@ -5,11 +5,13 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct taskfile_stat {
     char state; /* R, S, D, Z, … */
+    bool is_exiting; /* on its way out, or a zombie: of the thread that has this number */
     uint32_t ppid;
     uint64_t own_ticks;      /* CPU time of all its threads, those that ended too */
     uint64_t children_ticks; /* CPU time of children that it waited for, with theirs */

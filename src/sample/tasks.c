@@ -37,7 +37,7 @@ void tasks_clear(struct tasks *tasks)
     free(tasks->list);
     free(tasks->ended);
     free(tasks->pending);
-    *tasks = (struct tasks){ .is_alive = tasks->is_alive };
+    *tasks = (struct tasks){ .is_alive = tasks->is_alive, .is_exiting = tasks->is_exiting };
 }
 
 enum err tasks_job_begin(struct tasks *tasks, uint32_t slot)
@@ -218,9 +218,10 @@ static struct task *find_task(struct tasks *tasks, uint32_t tid, uint32_t slot)
     return NULL;
 }
 
-/* A task that stands in its cgroup although its record came: it is still on its way out, which after the last thread of a
- * process may take long, and any thread may lose its processor there; or its tid is in use again, after a thread of the
- * process exec'd, which can only be the tid of the leader. */
+/* A task that is still there although its record came: it is on its way out, which after the last thread of a process may take
+ * long, and any thread may lose its processor there; it is a leader that waits as a zombie for its threads; or its tid is in
+ * use again, after a thread of the process exec'd, which can only be the tid of the leader. That one has also taken over when
+ * its leader began, so that only the kernel can tell. */
 static bool is_ending(struct tasks *tasks, const struct taskstats_use *use, bool *took_over)
 {
     uint32_t place = pidmap_get(&tasks->ended_places, use->tid);
@@ -231,11 +232,24 @@ static bool is_ending(struct tasks *tasks, const struct taskstats_use *use, bool
     if (ended->round == tasks->round)
         return true;
     bool is_leader = use->tid == use->pid || !use->pid;
-    if ((ended->process_ended || !is_leader) && began_together(tasks, ended->begin_s, use->begin_s)) {
+    if (began_together(tasks, ended->begin_s, use->begin_s)
+        && (ended->process_ended || !is_leader || tasks->is_exiting(use->tid))) {
         ended->full_round = tasks->full_round;
         return true;
     }
     *took_over = !ended->process_ended && use->tid == use->pid;
+    return false;
+}
+
+/* A leader that comes after its threads is one of them, which exec'd when the first leader had gone long ago. */
+static bool came_after_its_threads(const struct tasks *tasks, uint32_t slot, const struct taskstats_use *use)
+{
+    const struct owners *before = &tasks->processes[!tasks->now];
+    if (use->tid != use->pid)
+        return false;
+    for (uint32_t i = owners_first(before, use->pid); i != OWNERS_NONE; i = before->list[i].next)
+        if (before->list[i].slot == slot && before->list[i].serial == tasks->jobs[slot].serial)
+            return true;
     return false;
 }
 
@@ -285,6 +299,8 @@ enum err tasks_seen(struct tasks *tasks, uint32_t slot, const struct taskstats_u
     } else {
         if (task)
             retire(tasks, task, &task->use); /* its record was lost, and its tid is another's */
+        else
+            took_over |= came_after_its_threads(tasks, slot, use);
         enum err err = add_task(tasks, slot, use, took_over);
         if (err)
             return err;

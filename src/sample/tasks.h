@@ -34,9 +34,10 @@ struct tasks_ended {
     uint64_t begin_s;
 };
 
-/* Zeroed, with is_alive set: nothing yet. */
+/* Zeroed, with is_alive and is_exiting set: nothing yet. */
 struct tasks {
     bool (*is_alive)(uint32_t tid); /* asked of the few that vanished without a record */
+    bool (*is_exiting)(uint32_t pid); /* of leaders that are still there after their record, and their threads too */
     uint64_t overlooked;            /* exit records that nobody could be found for because there were too many */
 
     struct tasks_job *jobs; /* by slot */

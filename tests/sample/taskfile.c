@@ -21,6 +21,10 @@ static void a_name_may_look_like_the_rest(void **state)
     assert_int_equal(stat.threads, 129);
     assert_int_equal(stat.start_ticks, 1010);
     assert_int_equal(stat.rss_pages, 77);
+    assert_false(stat.is_exiting);
+    text = "4 (a.out) Z 501 500 500 0 -1 4194308 10 0 0 0 100 20 3 4 20 0 129 0 1010 9 77 1\n";
+    assert_int_equal(taskfile_parse_stat(text, &stat), OK);
+    assert_true(stat.is_exiting);
 }
 
 static void a_cut_text_is_damage(void **state)

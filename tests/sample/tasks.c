@@ -22,10 +22,8 @@ static struct tasks tasks;
 static uint32_t alive_tid;
 static uint64_t clock_offset_s, clock_s; /* clock_s: what the clock of the day was set by */
 
-static bool is_alive(uint32_t tid)
-{
-    return tid == alive_tid;
-}
+static bool is_alive(uint32_t tid) { return tid == alive_tid; }
+static bool is_exiting(uint32_t tid) { (void)tid; return false; }
 
 static struct taskstats_use use_of(uint32_t tid, uint32_t pid, uint32_t ppid, uint64_t cpu)
 {
@@ -70,7 +68,7 @@ static uint64_t cpu_of(uint32_t slot)
 static int begin(void **state)
 {
     (void)state;
-    tasks = (struct tasks){ .is_alive = is_alive };
+    tasks = (struct tasks){ .is_alive = is_alive, .is_exiting = is_exiting };
     alive_tid = 0;
     clock_s = 0;
     clock_offset_s = 500;

@@ -129,7 +129,7 @@ EOF
             [ "${last##*,}" -eq 10 ]
         done
         grep -qF ',0#2>1#2,messages,1,11' "$family/out.csv"
-        ! grep -F '#3' "$family/out.csv"
+        run ! grep -F '#3' "$family/out.csv"
     done
 }
 

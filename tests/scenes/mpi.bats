@@ -83,8 +83,8 @@ setup_file() {
     [ "$status" -eq 0 ]
     mpi_compare
     [ "$(ls expected | wc -l)" -eq 6 ] # the parent, two and three
-    ! grep -e '^-1 ' dumped
-    ! grep -e '^0 .*MPI_Send"' dumped
+    run ! grep -e '^-1 ' dumped
+    run ! grep -e '^0 .*MPI_Send"' dumped
 }
 
 @test "another tool keeps its place, before and behind the probe" {

@@ -125,8 +125,9 @@ static void note_numbers(struct walk *w, const struct event *e, struct tale *tal
         note_parent(w, life, ranks, is_image ? PARENT_IMAGE : PARENT_PROC, n->ppid);
         if (e->kind != RECORD_KIND_alive)
             note_start(life, ranks, START_SEEN, e->time_ns);
-        if (e->kind == RECORD_KIND_kernel_exec) { /* no other thread survives it */
+        if (e->kind == RECORD_KIND_kernel_exec) { /* no other thread survives it; what exited was the main one before */
             tale->threads = 1;
+            tale->kinds &= ~(1u << RECORD_KIND_kernel_exit);
             tale->exited = tale->main_exited = tale->task_told = false;
         }
     }

@@ -366,6 +366,25 @@ static void an_exec_by_another_thread(void **state)
     assert_int_equal(run_process(run, 11, 0)->end_ns, AT(20));
 }
 
+/* The same as root: each of the two exits has an exit record before it, the second of which says that the process is over. */
+static void exit_records_of_an_exec_by_another_thread(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_kernel_fork(s, 11, MAKER_RUN_PID, 10);
+    spool_add(s, kernel_fork, .pid = 11, .ppid = MAKER_RUN_PID, .tid = 12, .time_ns = AT(11));
+    spool_add(s, taskstats, .pid = 11, .tid = 11, .ppid = MAKER_RUN_PID, .start_ns = AT(10), .end_ns = AT(11.9),
+              .counters = usage_us(100, 0));
+    spool_kernel_exit(s, 11, 12, 0);
+    spool_kernel_exec(s, 11, 12.1, "/bin/b");
+    spool_taskstats(s, 11, MAKER_RUN_PID, 10, 19.9, 9000);
+    spool_kernel_exit(s, 11, 20, 0);
+    const struct run *run = merge(f);
+    assert_int_equal(run_count(run, 11), 1);
+    assert_int_equal(run_process(run, 11, 0)->end_ns, AT(20));
+    assert_int_equal(counters_cpu_us(&run_process(run, 11, 0)->counters), 9100);
+}
+
 /* The first process of a pid namespace knows itself as pid 1 only; its parent, outside, waits for another pid. */
 static void the_init_of_another_namespace(void **state)
 {
@@ -446,7 +465,8 @@ int main(void)
         T(the_same_ticks_are_the_same_process), T(a_fork_ends_who_had_the_pid), T(a_wait_that_is_late_in_time),
         T(a_wait_that_is_late_in_the_file), T(killed_ones_with_one_pid), T(taskstats_after_the_pid_was_used_again),
         T(taskstats_alone_tell_two_apart), T(a_spawn_before_and_after_its_child), T(a_tracer_waits_too), T(a_stop_is_no_end),
-        T(an_end_that_was_none), T(a_vfork_child), T(an_exec_by_another_thread), T(an_exit_of_an_unknown_thread),
+        T(an_end_that_was_none), T(a_vfork_child), T(an_exec_by_another_thread),
+        T(exit_records_of_an_exec_by_another_thread), T(an_exit_of_an_unknown_thread),
         T(one_that_is_seen_after_its_exit_record), T(the_watcher_is_left_out), T(the_init_of_another_namespace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

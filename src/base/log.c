@@ -13,6 +13,11 @@ void log_set_level(int new_level)
     level = new_level;
 }
 
+int log_level(void)
+{
+    return level;
+}
+
 static void say(const char *format, va_list args)
 {
     char line[2048] = "sonde: ";

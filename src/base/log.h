@@ -13,5 +13,6 @@ void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* 0: errors and warnings; 1: info too; -1: errors only. */
 void log_set_level(int level);
+int log_level(void);
 
 #endif

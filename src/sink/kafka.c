@@ -3,6 +3,7 @@
 #include "sink/module.h"
 
 #include "base/clock.h"
+#include "sink/kafka_lookback.h"
 #include "sink/kafka_producer.h"
 #include "sink/kafka_records.h"
 #include "sink/kafka_rows.h"
@@ -43,7 +44,8 @@ static const struct setting kafka_settings[] = {
     { "idempotent", SETTING_TEXT, "auto", offsetof(struct kafka_state, idempotent),
       "yes: only to brokers that drop doubles themselves; no; auto: where they can" },
     { "exactly_once", SETTING_TEXT, "auto", offsetof(struct kafka_state, exactly_once),
-      "in transactions, of which readers see all or nothing, also after a crash: yes, no, auto: where the brokers can" },
+      "no message twice, also after a crash: in transactions, or where brokers have none by looking into the topic for what is "
+      "there before anything is sent again; yes: or not at all; no; auto: where it can be" },
     { "headers", SETTING_FLAG, "yes", offsetof(struct kafka_state, producer.headers),
       "host, stream, sequence and place as headers too" },
     { "queue", SETTING_BYTES, "64MiB", offsetof(struct kafka_state, queue_bytes), "how much may wait for the brokers" },
@@ -76,14 +78,9 @@ static enum err read_wishes(struct kafka_state *s)
     enum err err = read_wish(s, "idempotent", s->idempotent, &p->idempotence);
     if (!err)
         err = read_wish(s, "exactly_once", s->exactly_once, &p->exactly_once);
-    if (err || p->idempotence != KAFKA_NEVER)
-        return err;
-    if (p->exactly_once == KAFKA_ALWAYS) {
-        snprintf(p->why, sizeof p->why, "exactly_once=yes needs idempotence: leave out idempotent=no");
-        return USAGE;
-    }
-    p->exactly_once = KAFKA_NEVER;
-    return OK;
+    if (p->idempotence == KAFKA_NEVER)
+        p->way = KAFKA_BY_LOOKING_BACK; /* transactions need it */
+    return err;
 }
 
 static enum err read_settings(struct kafka_state *s, enum kafka_format *format, bool *ldms)
@@ -132,6 +129,7 @@ static enum err kafka_open(void *state)
         kafka_topics_clear(&s->topics);
         return err;
     }
+    s->producer.lookback.is_records = s->records;
     kafka_rows_init(&s->rows, format, ldms);
     buf_init(&s->body, MESSAGE_BYTES_MAX);
     if (getrandom(&s->stream, sizeof s->stream, 0) != (ssize_t)sizeof s->stream)
@@ -147,6 +145,10 @@ static void kafka_source(void *state, const struct sink_source *source)
     snprintf(p->name, sizeof p->name, "%s", source->name);
     p->opening = source->opening;
     p->opened_at = source->opened_at;
+    p->lookback.journal = source->journal;
+    p->lookback.reader = source->reader;
+    if (p->exactly_once != KAFKA_NEVER)
+        kafka_lookback_begin(p);
 }
 
 static struct kafka_mark mark_of(const struct kafka_state *s, const struct batch *batch)
@@ -198,13 +200,33 @@ static enum err no_room(struct kafka_state *s, enum err err)
     return AGAIN;
 }
 
+static enum err say_silent(struct kafka_state *s, enum err err)
+{
+    if (err && !*s->producer.why)
+        snprintf(s->producer.why, sizeof s->producer.why, "the brokers %.200s have not answered yet", s->producer.conf.brokers);
+    return err;
+}
+
+/* A record that is there must not be made again: those that follow would build on it, and not on the one that is there. */
+static enum err find_record(struct kafka_state *s, const struct batch *batch, const struct kafka_mark *mark, bool *is_there)
+{
+    struct kafka_producer *p = &s->producer;
+    enum err err = s->box.count ? OK : kafka_producer_learn(p, clock_monotonic_ns() + s->timeout_ns);
+    *is_there = !err && (batch->position <= p->done_until || kafka_lookback_has(p, bytes_of(mark->host), mark->stream,
+                                                                                mark->sequence, batch->position));
+    return say_silent(s, err);
+}
+
 static enum err kafka_write(void *state, const struct batch *batch)
 {
     struct kafka_state *s = state;
     struct kafka_mark mark = mark_of(s, batch);
+    bool is_there = batch->position && (batch->position <= s->position || batch->position <= s->producer.done_until);
     enum err err = OK;
-    if (batch->position && batch->position <= s->position)
-        return OK; /* it came again after a failure that was not its own */
+    if (s->records && batch->position && !is_there)
+        err = find_record(s, batch, &mark, &is_there);
+    if (err || is_there)
+        return err; /* or it came again after a failure that was not its own */
     if (s->records && s->refused != s->producer.refused) {
         s->refused = s->producer.refused;
         kafka_records_begin_anew(s->records);
@@ -227,10 +249,8 @@ static enum err kafka_write(void *state, const struct batch *batch)
 static enum err kafka_flush(void *state, uint64_t deadline_ns)
 {
     struct kafka_state *s = state;
-    enum err err = kafka_producer_flush(&s->producer, deadline_ns ? deadline_ns : clock_monotonic_ns() + s->timeout_ns);
-    if (err && !*s->producer.why)
-        snprintf(s->producer.why, sizeof s->producer.why, "the brokers %.200s have not answered yet", s->producer.conf.brokers);
-    return err;
+    uint64_t until_ns = deadline_ns ? deadline_ns : clock_monotonic_ns() + s->timeout_ns;
+    return say_silent(s, kafka_producer_flush(&s->producer, until_ns));
 }
 
 static void kafka_close(void *state)

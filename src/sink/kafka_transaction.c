@@ -10,15 +10,13 @@
 #include <stdio.h>
 
 #define BYTES_MAX (4u << 20) /* of one transaction, which has to end in time also on a slow line */
-#define WAIT_FIRST_NS (250 * NS_PER_MS)
-#define WAIT_MAX_NS (8 * NS_PER_S)
 #define STEP_MS 3000u
 #define NAP_MS 50
 #define PATIENCE_NS (30 * NS_PER_S) /* with brokers that answer, but have not what it takes */
 
 bool kafka_transaction_is_used(const struct kafka_producer *p)
 {
-    return *p->name && p->exactly_once != KAFKA_NEVER && !p->is_loose;
+    return *p->name && p->exactly_once != KAFKA_NEVER && p->way == KAFKA_BY_TRANSACTIONS;
 }
 
 static int left_ms(uint64_t deadline_ns, uint64_t most_ms)
@@ -47,13 +45,10 @@ static void cool_down(struct kafka_producer *p)
     kafka_producer_end(p);
     wait_all_again(p);
     p->stage = KAFKA_COLD;
-    p->wait_ns = p->wait_ns ? p->wait_ns * 2 : WAIT_FIRST_NS;
-    if (p->wait_ns > WAIT_MAX_NS)
-        p->wait_ns = WAIT_MAX_NS;
-    p->next_try_ns = clock_monotonic_ns() + p->wait_ns;
+    kafka_producer_pause(p);
 }
 
-/* These brokers never will: then as without transactions, where that is allowed. */
+/* These brokers never will: then another way. */
 static bool is_refusal(rd_kafka_resp_err_t code)
 {
     return code == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE || code == RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION
@@ -74,22 +69,26 @@ static bool is_hopeless(const struct kafka_producer *p)
     return true;
 }
 
-static void go_loose(struct kafka_producer *p)
+static void go_another_way(struct kafka_producer *p)
 {
-    log_info("Kafka without transactions, so that after a crash some messages come twice: %s", p->why);
+    bool can_look_back = p->idempotence != KAFKA_ALWAYS; /* which sends again without looking */
+    log_info("Kafka without transactions (%s), %s", p->why, can_look_back
+             ? "so that after a crash the topics are looked through for what is there already"
+             : "and with idempotent=yes, so that after a crash some messages come twice");
     kafka_producer_end(p);
     wait_all_again(p);
     kafka_box_rewind(p->box);
     p->stage = KAFKA_COLD;
     p->next_try_ns = p->wait_ns = 0;
-    p->is_loose = true;
+    p->way = can_look_back ? KAFKA_BY_LOOKING_BACK : KAFKA_PLAIN;
 }
 
 /* It failed before anything was under way. */
 static void note_cold(struct kafka_producer *p, rd_kafka_resp_err_t code, bool is_mendable)
 {
-    if (p->exactly_once == KAFKA_WHERE_IT_CAN && (is_refusal(code) || is_hopeless(p)))
-        go_loose(p);
+    bool is_choosy = p->exactly_once == KAFKA_ALWAYS;
+    if (is_refusal(code) ? !is_choosy || p->idempotence != KAFKA_ALWAYS : !is_choosy && is_hopeless(p))
+        go_another_way(p);
     else if (is_mendable)
         nap();
     else
@@ -161,6 +160,8 @@ static void warm_up(struct kafka_producer *p, uint64_t deadline_ns)
 static void forget_committed(struct kafka_producer *p, const struct kafka_committed *last)
 {
     uint64_t until = last->opening == p->opening || last->position < p->opened_at ? last->position : p->opened_at;
+    if (until > p->done_until)
+        p->done_until = until;
     for (struct kafka_piece *piece = p->box->head; piece; piece = piece->next)
         if (piece->name.position <= until)
             kafka_box_set(p->box, piece, KAFKA_DONE);
@@ -231,6 +232,19 @@ static void commit(struct kafka_producer *p, uint64_t deadline_ns)
     kafka_box_remove_done(p->box);
     p->wait_ns = 0;
     p->stage = KAFKA_READY;
+}
+
+enum err kafka_transaction_learn(struct kafka_producer *p, uint64_t deadline_ns)
+{
+    while (kafka_transaction_is_used(p) && p->stage < KAFKA_READY) {
+        if (clock_monotonic_ns() >= deadline_ns)
+            return AGAIN;
+        if (p->stage == KAFKA_COLD)
+            warm_up(p, deadline_ns);
+        else
+            find_mark(p, deadline_ns);
+    }
+    return OK;
 }
 
 enum err kafka_transaction_flush(struct kafka_producer *p, uint64_t deadline_ns)

@@ -34,6 +34,7 @@ static enum err load_from(const char *file, const char *name, const struct sink 
     if (err)
         return err;
     const struct sink_module *module = found;
+    module->set_log_level(log_level());
     for (size_t i = 0; module->sinks[i]; i++)
         if (strcmp(module->sinks[i]->name, name) == 0) {
             *sink = module->sinks[i];

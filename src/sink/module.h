@@ -3,9 +3,10 @@
 #ifndef SONDE_SINK_MODULE_H
 #define SONDE_SINK_MODULE_H
 
+#include "base/log.h"
 #include "sink/sink.h"
 
-#define SINK_MODULE_VERSION 3 /* of struct sink and all that it is handed */
+#define SINK_MODULE_VERSION 4 /* of struct sink and all that it is handed */
 #define SINK_MODULE_SYMBOL "sonde_sinks"
 
 /* Of what is handed over: a module of another build with another layout is found out by it. */
@@ -17,6 +18,7 @@ struct sink_module {
     uint32_t version;  /* SINK_MODULE_VERSION when it was built */
     uint32_t sizes[7]; /* SINK_MODULE_SIZES then */
     const struct sink *const *sinks; /* NULL at the end */
+    void (*set_log_level)(int level); /* it has a log of its own */
 };
 
 /* Written once in a module, with its sinks. */
@@ -24,7 +26,7 @@ struct sink_module {
     static const struct sink *const sink_module_list[] = { __VA_ARGS__, NULL }; \
     extern const struct sink_module sonde_sinks; \
     __attribute__((visibility("default"))) const struct sink_module sonde_sinks = { \
-        SINK_MODULE_VERSION, SINK_MODULE_SIZES, sink_module_list }
+        SINK_MODULE_VERSION, SINK_MODULE_SIZES, sink_module_list, log_set_level }
 
 /* Which module has which sink, and what a list of sinks says of those that are not built in, without loading anything. */
 struct sink_in_module {

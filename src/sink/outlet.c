@@ -178,7 +178,7 @@ static void tell_source(const struct outlet *outlet)
     if (!outlet->choice.sink->source || !opening->id)
         return;
     snprintf(name, sizeof name, "sonde-%016llx-%s", (unsigned long long)opening->id, outlet->now.name);
-    struct sink_source source = { name, opening->number, opening->newest };
+    struct sink_source source = { name, opening->number, opening->newest, outlet->settings.journal, outlet->now.name };
     outlet->choice.sink->source(outlet->state, &source);
 }
 

@@ -5,8 +5,8 @@
  *
  * Files: DIR/<position of the first byte, 16 hex digits>.journal, each one segment: entries, one after another, each with its
  * size and check. The first entry of a stream in a segment is its state, so that a segment can be read without those before
- * it. DIR/<name>.cursor: where a reader is. DIR/streams: the last sequence of each stream that has left the segments.
- * DIR/id: a random number that names the journal.
+ * it. DIR/<name>.cursor: where a reader is; DIR/<name>.note: what else it wants to remember. DIR/streams: the last sequence of
+ * each stream that has left the segments. DIR/id: a random number that names the journal.
  * DIR/lock keeps a second process out. */
 #ifndef SONDE_WIRE_JOURNAL_H
 #define SONDE_WIRE_JOURNAL_H
@@ -100,6 +100,13 @@ void journal_forget(struct journal *journal, const char *name); /* its cursor ho
 /* The same of all that are not open and of which is_wanted says no; each is told in the log. */
 void journal_forget_unwanted(struct journal *journal, bool (*is_wanted)(const void *context, const char *name),
                              const void *context);
+
+/* What a reader of this name keeps beside its cursor, in DIR/<name>.note: its own matter, whole and durable when it returns OK,
+ * gone with the cursor. Made with journal_blob_begin and the like (wire/journal_blob.h); freed here. */
+enum err journal_note_save(const struct journal *journal, const char *name, struct buf *note);
+
+/* ABSENT: there is none; CORRUPT: damaged. On OK the caller frees note; content is in it. */
+enum err journal_note_load(const struct journal *journal, const char *name, struct buf *note, struct bytes *content);
 
 /* The next entry. AGAIN: there is none now. CORRUPT: what follows is damaged; it is skipped, counted and told as a gap. */
 enum err journal_next(struct journal_reader *reader, struct journal_entry *entry);

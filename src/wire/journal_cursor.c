@@ -14,6 +14,7 @@
 #define MAGIC 0x3172756353u /* "Scur1" */
 #define COPY_BYTES 512      /* a sector is written whole or not at all */
 #define GAPS_SUFFIX ".gaps"
+#define NOTE_SUFFIX ".note"
 #define FILE_ROOM (3 * JOURNAL_NAME_MAX + 16)
 #define GAPS_MAX (4u << 20)
 
@@ -236,6 +237,29 @@ void journal_cursor_remove(int folder, const char *name)
     unlinkat(folder, file, 0);
     file_name(file, name, GAPS_SUFFIX);
     unlinkat(folder, file, 0);
+}
+
+enum err journal_cursor_save_note(int folder, const char *name, struct buf *note)
+{
+    char file[FILE_ROOM];
+    enum err err = file_name(file, name, NOTE_SUFFIX);
+    if (err)
+        buf_clear(note);
+    return err ? err : journal_blob_save(note, folder, file);
+}
+
+enum err journal_cursor_load_note(int folder, const char *name, struct buf *note, struct bytes *content)
+{
+    char file[FILE_ROOM];
+    enum err err = file_name(file, name, NOTE_SUFFIX);
+    return err ? err : journal_blob_load(note, folder, file, content);
+}
+
+void journal_cursor_remove_note(int folder, const char *name)
+{
+    char file[FILE_ROOM];
+    if (!file_name(file, name, NOTE_SUFFIX))
+        unlinkat(folder, file, 0);
 }
 
 enum err journal_cursor_save(struct journal_cursor *cursor, int folder)

@@ -54,7 +54,12 @@ enum err journal_cursor_load(struct journal_cursor **cursor, int folder, const c
 /* Makes its file, with done as it is told. USAGE: no name for a file. */
 enum err journal_cursor_make(struct journal_cursor **cursor, int folder, const char *name, uint64_t done);
 void journal_cursor_free(struct journal_cursor **cursor); /* the files stay */
-void journal_cursor_remove(int folder, const char *name); /* the files go */
+void journal_cursor_remove(int folder, const char *name); /* the files go, but for its note */
+
+/* DIR/<name>.note, which is the reader's own matter: as wire/journal.h says. */
+enum err journal_cursor_save_note(int folder, const char *name, struct buf *note);
+enum err journal_cursor_load_note(int folder, const char *name, struct buf *note, struct bytes *content);
+void journal_cursor_remove_note(int folder, const char *name);
 
 /* Writes done when it has moved. Not synced: at worst something is delivered again. */
 enum err journal_cursor_save(struct journal_cursor *cursor, int folder);

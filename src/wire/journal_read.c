@@ -125,10 +125,21 @@ void journal_forget(struct journal *journal, const char *name)
         cursor = *at;
         *at = cursor->next;
         journal_cursor_remove(journal->folder, name);
+        journal_cursor_remove_note(journal->folder, name);
     }
     pthread_mutex_unlock(&journal->lock);
     pthread_mutex_unlock(&journal->sync_lock);
     journal_cursor_free(&cursor);
+}
+
+enum err journal_note_save(const struct journal *journal, const char *name, struct buf *note)
+{
+    return journal_cursor_save_note(journal->folder, name, note);
+}
+
+enum err journal_note_load(const struct journal *journal, const char *name, struct buf *note, struct bytes *content)
+{
+    return journal_cursor_load_note(journal->folder, name, note, content);
 }
 
 /* The name of one that may go. */

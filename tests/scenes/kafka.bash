@@ -78,8 +78,8 @@ take_messages() { # TOPIC [options of kcat]
 }
 
 # The same, but all that readers of what is committed are given, without leaving anything out.
-take_committed() { # TOPIC
-    read_topic "$1" '%s\n' -X isolation.level=read_committed | sort >"$T/messages"
+take_committed() { # TOPIC [options of kcat]
+    read_topic "$1" '%s\n' -X isolation.level=read_committed "${@:2}" | sort >"$T/messages"
     grep -v '"event":' "$T/messages" >"$T/messages.json"
 }
 

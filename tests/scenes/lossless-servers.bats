@@ -71,9 +71,9 @@ teardown() {
     diff <(truth_counts) <(elasticsearch_counts)
 }
 
-@test "Kafka and the collector are killed again and again, while jobs come and go" {
+@test "Kafka and the collector are killed again and again, while jobs come and go: every message is in the topic once" {
     start_kafka
-    SINKS+=(--sink "kafka:brokers=$BROKERS,topic=node,timeout=2s,$OLD_OPTIONS")
+    SINKS+=(--sink "kafka:brokers=$BROKERS,topic=node,timeout=2s,$OLD_OPTIONS${EXACTLY_ONCE:+,exactly_once=$EXACTLY_ONCE}")
     start_collector
     start_agent
     wait_for '[ -S "$T/agent.sock" ]'
@@ -94,9 +94,9 @@ teardown() {
     stop_agent
     bring_rest
     wait_for 'arrived "$T/rows.json"'
-    wait_for 'take_messages node "${OLD[@]}"; [ "$(wc -l <"$T/messages.json")" -ge "$(wc -l <"$T/agent.json")" ]'
+    wait_for 'take_committed node "${OLD[@]}"; [ "$(wc -l <"$T/messages.json")" -ge "$(wc -l <"$T/agent.json")" ]'
     stop_collector
-    take_messages node "${OLD[@]}"
+    take_committed node "${OLD[@]}"
     assert_lossless "$T/rows.json" "$T/messages.json"
     assert_named_once
     assert_jobs_told

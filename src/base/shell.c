@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-bool shell_next_word(struct bytes *rest, struct bytes *word)
+/* Words end with a zero byte, or with the bytes. False: there is none left. */
+static bool next_word(struct bytes *rest, struct bytes *word)
 {
     if (rest->size == 0)
         return false;
@@ -44,7 +45,7 @@ static void add_word(struct buf *out, struct bytes word)
 void shell_add_words(struct buf *out, struct bytes words)
 {
     struct bytes word;
-    for (bool first = true; shell_next_word(&words, &word); first = false) {
+    for (bool first = true; next_word(&words, &word); first = false) {
         if (!first)
             buf_add_char(out, ' ');
         add_word(out, word);

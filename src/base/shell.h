@@ -8,7 +8,4 @@
  * splits into the same words again (sh, Python's shlex). Bytes are kept as they are. */
 void shell_add_words(struct buf *out, struct bytes words);
 
-/* The first word of words, at most; what follows it is in *rest. False: there is none. */
-bool shell_next_word(struct bytes *rest, struct bytes *word);
-
 #endif

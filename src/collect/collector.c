@@ -160,7 +160,7 @@ static enum err open_parts(struct collector *collector, struct buf *why)
     return err;
 }
 
-enum err collector_open(struct collector *collector, const struct collector_settings *settings)
+static enum err collector_open(struct collector *collector, const struct collector_settings *settings)
 {
     struct buf why;
     *collector = (struct collector){ .settings = *settings, .epoll_fd = -1, .signal_fd = -1, .notify.fd = -1,
@@ -353,7 +353,7 @@ static int time_left_ms(const struct collector *collector, int timeout_ms)
     return timeout_ms >= 0 && timeout_ms < left_ms ? timeout_ms : left_ms;
 }
 
-enum err collector_turn(struct collector *collector, int timeout_ms)
+static enum err collector_turn(struct collector *collector, int timeout_ms)
 {
     struct epoll_event events[SOURCE_COUNT];
     bool ready[SOURCE_COUNT] = { false };
@@ -404,7 +404,7 @@ static void finish_commits(struct collector *collector)
     }
 }
 
-enum err collector_close(struct collector *collector)
+static enum err collector_close(struct collector *collector)
 {
     notify_send(&collector->notify, "STOPPING=1");
     committer_close(&collector->committer); /* one that runs is waited for */

@@ -68,9 +68,4 @@ struct collector {
 /* Until SIGTERM or SIGINT. Messages about what fails are logged. */
 enum err collector_run(const struct collector_settings *settings);
 
-/* Parts of it, for tests. */
-enum err collector_open(struct collector *collector, const struct collector_settings *settings);
-enum err collector_turn(struct collector *collector, int timeout_ms);
-enum err collector_close(struct collector *collector);
-
 #endif

@@ -50,7 +50,8 @@ static struct set *roll_set(const struct set *set)
     return copy;
 }
 
-struct rollup_set *rollup_set_of(struct rollup_set **list, const struct set *set)
+/* Both are in the list then. NULL: memory ran out, or it has too many metrics. */
+static struct rollup_set *rollup_set_of(struct rollup_set **list, const struct set *set)
 {
     for (struct rollup_set *at = *list; at; at = at->next)
         if (set_equal(at->source, set))

@@ -14,8 +14,6 @@ struct rollup_set {
     struct set *rolled;
 };
 
-/* Both are in the list then. NULL: memory ran out, or it has too many metrics. */
-struct rollup_set *rollup_set_of(struct rollup_set **list, const struct set *set);
 void rollup_sets_clear(struct rollup_set **list);
 
 struct rollup_value {

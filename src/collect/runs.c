@@ -19,7 +19,8 @@ struct runs {
     char *dir, *store_path;
 };
 
-enum err runs_open(struct runs **runs, const char *dir, const char *store_path)
+/* dir is made when the first piece comes. store_path: as of store_open; NULL: the default. Both are copied. */
+static enum err runs_open(struct runs **runs, const char *dir, const char *store_path)
 {
     struct runs *new = *runs = calloc(1, sizeof *new);
     if (!new)

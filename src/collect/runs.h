@@ -8,9 +8,6 @@
 
 struct runs;
 
-/* dir is made when the first piece comes. store_path: as of store_open; NULL: the default. Both are copied. */
-enum err runs_open(struct runs **runs, const char *dir, const char *store_path);
-
 /* The same for a sink, in a folder of the journal's: runs go where its store is. *runs is NULL when it is no store. */
 enum err runs_open_of(struct runs **runs, const struct sink_choice *choice, const char *journal_dir);
 void runs_close(struct runs **runs);

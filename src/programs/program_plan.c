@@ -27,18 +27,6 @@ enum err program_plan_copy(struct program_plan *copy, const struct program_plan 
     return is_whole ? OK : NOMEM;
 }
 
-static bool is_same(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
-bool program_plan_equal(const struct program_plan *a, const struct program_plan *b)
-{
-    return a->is_off == b->is_off && a->has_tau_names == b->has_tau_names && a->metrics_max == b->metrics_max
-           && a->is_worker == b->is_worker && is_same(a->tau, b->tau) && is_same(a->profiles, b->profiles)
-           && is_same(a->boards, b->boards);
-}
-
 static enum err parse_flag(const char *key, const char *value, bool *flag, struct buf *why)
 {
     static const struct setting flags[] = { { "flag", SETTING_FLAG }, { 0 } };

@@ -21,7 +21,6 @@ struct program_plan {
 
 void program_plan_clear(struct program_plan *plan);
 enum err program_plan_copy(struct program_plan *copy, const struct program_plan *plan);
-bool program_plan_equal(const struct program_plan *a, const struct program_plan *b);
 
 /* enabled, boards, tau, tau_names, metrics, profiles, merge_profiles. USAGE: why says what is wrong. */
 enum err program_plan_set(struct program_plan *plan, const char *key, const char *value, struct buf *why);

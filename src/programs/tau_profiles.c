@@ -29,7 +29,6 @@ struct tau_profiles {
     struct waiting *first, **last;
     size_t bytes;
     bool stop, has_ended, is_abandoned;
-    struct tau_profiles_figures figures;
     enum err told; /* of the thread: what was said last */
 };
 
@@ -54,12 +53,7 @@ static void tell(struct tau_profiles *profiles, enum err err, const char *what)
 
 static void write_dump(struct tau_profiles *profiles, const struct tau_profile *profile)
 {
-    enum err err = tau_folder_dump(profiles->folder, profile);
-    tell(profiles, err, "write the profile of a job");
-    pthread_mutex_lock(&profiles->mutex);
-    profiles->figures.written += !err;
-    profiles->figures.failed += err != OK;
-    pthread_mutex_unlock(&profiles->mutex);
+    tell(profiles, tau_folder_dump(profiles->folder, profile), "write the profile of a job");
 }
 
 static void merge(struct tau_profiles *profiles)
@@ -68,9 +62,6 @@ static void merge(struct tau_profiles *profiles)
     enum err err = tau_folder_merge(profiles->folder, &merged);
     if (err != AGAIN)
         tell(profiles, err, "merge profiles");
-    pthread_mutex_lock(&profiles->mutex);
-    profiles->figures.merged += merged;
-    pthread_mutex_unlock(&profiles->mutex);
 }
 
 static void wait_ns(struct tau_profiles *profiles, uint64_t until_ns)
@@ -218,7 +209,6 @@ static enum err push_take(struct tau_profiles *profiles, struct waiting *waiting
         profiles->bytes += bytes;
         pthread_cond_broadcast(&profiles->changed);
     }
-    profiles->figures.dropped += !fits;
     pthread_mutex_unlock(&profiles->mutex);
     return fits ? OK : FULL;
 }
@@ -243,11 +233,4 @@ enum err tau_profiles_put_take(struct tau_profiles *profiles, struct tau_profile
     }
     tau_profile_clear(profile);
     return err;
-}
-
-void tau_profiles_figures(struct tau_profiles *profiles, struct tau_profiles_figures *figures)
-{
-    pthread_mutex_lock(&profiles->mutex);
-    *figures = profiles->figures;
-    pthread_mutex_unlock(&profiles->mutex);
 }

@@ -21,14 +21,8 @@ void tau_profiles_close(struct tau_profiles **profiles);
 
 /* For the gateway: the last program of a job has gone. Takes the metrics over (profile is empty afterwards), sets the end to now
  * unless it is later, never blocks, may be called from any thread. A job without an id, or without metrics, is passed over.
- * FULL: so much waits for the disk that it was dropped, which is counted. profiles NULL: nobody wants them, OK. */
+ * FULL: so much waits for the disk that it was dropped. profiles NULL: nobody wants them, OK. */
 enum err tau_profiles_put_take(struct tau_profiles *profiles, struct tau_profile *profile);
-
-/* For /metrics of the agent itself. */
-struct tau_profiles_figures {
-    uint64_t written, merged, dropped, failed;
-};
-void tau_profiles_figures(struct tau_profiles *profiles, struct tau_profiles_figures *figures);
 
 /* A job's id as the name of a file: letters, digits, '.', '_', '-', '+', ',', '=', '@'; others become '_', a '.' at the beginning
  * too, so that it never leaves its folder. "" when nothing is left. */

@@ -2,7 +2,6 @@
 #include "sample/board_reader.h"
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "sample/board_metrics.h"
 #include "sample/board_process.h"
 
@@ -29,7 +28,6 @@ struct board_reader {
     size_t chunk_count, chunk_room;
     struct board_metrics metrics;
     uint64_t *buffer;                  /* of RUN_PAGES */
-    char path[FILE_PATH_MAX];
 };
 
 static bool read_at(const struct board_reader *reader, void *data, size_t size, uint64_t at)
@@ -214,9 +212,9 @@ enum err board_reader_open(struct board_reader **reader, const char *path)
     made->fd = -1;
     made->pages_looked = 1;
     made->buffer = malloc((size_t)RUN_PAGES * BOARD_PAGE);
-    enum err err = !made->buffer ? NOMEM : file_path(made->path, "", path);
+    enum err err = made->buffer ? OK : NOMEM;
     if (!err)
-        made->fd = open(made->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+        made->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (!err && made->fd < 0)
         err = err_from_errno(errno);
     struct board_header header;
@@ -245,11 +243,6 @@ void board_reader_close(struct board_reader **reader)
 const struct board_facts *board_reader_facts(const struct board_reader *reader)
 {
     return &reader->facts;
-}
-
-const char *board_reader_path(const struct board_reader *reader)
-{
-    return reader->path;
 }
 
 size_t board_reader_count(const struct board_reader *reader)

@@ -54,7 +54,6 @@ void board_reader_close(struct board_reader **reader);
 enum err board_reader_read(struct board_reader *reader);
 
 const struct board_facts *board_reader_facts(const struct board_reader *reader);
-const char *board_reader_path(const struct board_reader *reader);
 size_t board_reader_count(const struct board_reader *reader); /* metrics; their places never change */
 void board_reader_value(const struct board_reader *reader, size_t place, struct board_value *value);
 

@@ -58,7 +58,7 @@ static enum err add_all(struct listing *listing, int fd, const char *prefix)
     return got < 0 ? err_from_errno(errno) : OK;
 }
 
-int listing_compare(const void *a, const void *b)
+static int by_name(const void *a, const void *b)
 {
     return strverscmp(a, b);
 }
@@ -73,7 +73,7 @@ enum err listing_read(struct listing *listing, const char *root, const char *pat
     err = add_all(listing, fd, prefix);
     close(fd);
     if (listing->count)
-        qsort(listing->names, listing->count, sizeof *listing->names, listing_compare);
+        qsort(listing->names, listing->count, sizeof *listing->names, by_name);
     return err;
 }
 

@@ -21,7 +21,4 @@ enum err listing_read(struct listing *listing, const char *root, const char *pat
 
 void listing_clear(struct listing *listing);
 
-/* Compares as strverscmp does; for qsort. */
-int listing_compare(const void *a, const void *b);
-
 #endif

@@ -238,8 +238,3 @@ void tracer_leave(struct tracer *tracer)
             nanosleep(&(struct timespec){ 0, LEAVE_PAUSE_NS }, NULL);
     }
 }
-
-void tracer_clear(struct tracer *tracer)
-{
-    tracer_tasks_clear(&tracer->tasks);
-}

@@ -57,8 +57,6 @@ void tracer_run(struct tracer *tracer, const volatile sig_atomic_t *stop);
 /* Lets all go. Those that cannot be stopped now are let go by the end of this process, which should follow. */
 void tracer_leave(struct tracer *tracer);
 
-void tracer_clear(struct tracer *tracer);
-
 /* A task begins to be watched. NULL: no memory. */
 struct tracer_task *tracer_hold(struct tracer *tracer, pid_t tid);
 

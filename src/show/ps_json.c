@@ -14,7 +14,8 @@ const char *ps_json_state(enum process_state state)
     return "unknown";
 }
 
-void ps_json_counters(struct json *json, const char *key, const struct counters *counters)
+/* key: an object with the known counters by their names. */
+static void add_counters(struct json *json, const char *key, const struct counters *counters)
 {
     json_key(json, key);
     json_begin_object(json);
@@ -40,7 +41,7 @@ static void add_thread(struct json *json, const struct thread *thread)
     json_field_u64(json, "tid", thread->tid);
     json_field_bytes(json, "name", (struct bytes){ thread->name, strnlen(thread->name, sizeof thread->name) });
     add_times(json, thread->start_ns, thread->end_ns);
-    ps_json_counters(json, "counters", &thread->counters);
+    add_counters(json, "counters", &thread->counters);
     json_end_object(json);
 }
 
@@ -93,7 +94,7 @@ void ps_json_process(struct json *json, uint32_t number, const struct process *p
         json_field_f64(json, "cpu_s", (double)counters_cpu_us(&p->counters) / 1e6);
     json_field_f64(json, "inclusive_cpu_s", (double)p->inclusive_cpu_us / 1e6);
     json_field_u64(json, "thread_count", p->thread_count);
-    ps_json_counters(json, "counters", &p->counters);
+    add_counters(json, "counters", &p->counters);
     if (threads && thread_count) {
         json_key(json, "threads");
         json_begin_array(json);

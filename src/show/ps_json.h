@@ -9,9 +9,6 @@
 void ps_json_process(struct json *json, uint32_t number, const struct process *process, const struct thread *threads,
                      size_t thread_count);
 
-/* key: an object with the known counters by their names. */
-void ps_json_counters(struct json *json, const char *key, const struct counters *counters);
-
 /* "ended", "execed", "running", "lost". */
 const char *ps_json_state(enum process_state state);
 

@@ -98,7 +98,8 @@ static bool cut_one(const struct table *table, size_t *widths)
     return true;
 }
 
-void table_fit(const struct table *table, size_t terminal_width, size_t widths[TABLE_COLUMNS_MAX])
+/* Width 0: left out. */
+static void fit(const struct table *table, size_t terminal_width, size_t widths[TABLE_COLUMNS_MAX])
 {
     natural_widths(table, widths);
     while (line_width(table, widths, true) > terminal_width && leave_one_out(table, widths))
@@ -145,7 +146,7 @@ static size_t last_shown(const struct table *table, const size_t *widths)
 enum err table_print(const struct table *table, const struct terminal *terminal, struct buf *out)
 {
     size_t widths[TABLE_COLUMNS_MAX];
-    table_fit(table, terminal->width, widths);
+    fit(table, terminal->width, widths);
     size_t last = last_shown(table, widths);
     for (size_t i = 0; i < table->count + table->column_count; i++) {
         size_t c = i % table->column_count;

@@ -39,7 +39,4 @@ void table_add_text(struct table *table, enum colour colour, const char *text);
 /* Adds the whole table with its titles to out. NOMEM when a cell was lost. */
 enum err table_print(const struct table *table, const struct terminal *terminal, struct buf *out);
 
-/* Decides the widths without printing: width 0: left out. For callers that draw rows themselves. */
-void table_fit(const struct table *table, size_t terminal_width, size_t widths[TABLE_COLUMNS_MAX]);
-
 #endif

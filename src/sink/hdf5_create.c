@@ -68,7 +68,7 @@ static herr_t add_text(hid_t object, const char *name, const char *text)
     return failed;
 }
 
-herr_t hdf5_create_number(hid_t object, const char *name, int64_t number)
+static herr_t add_number(hid_t object, const char *name, int64_t number)
 {
     return add_attribute(object, name, H5T_STD_I64LE, &number);
 }
@@ -167,7 +167,7 @@ static herr_t add_fields(hid_t table, const struct hdf5_layout *layout)
         failed = add_text(table, name, layout->columns[i].name);
         snprintf(name, sizeof name, "FIELD_%zu_FILL", i);
         if (failed >= 0)
-            failed = layout->columns[i].type == HDF5_I64   ? hdf5_create_number(table, name, -1)
+            failed = layout->columns[i].type == HDF5_I64   ? add_number(table, name, -1)
                      : layout->columns[i].type == HDF5_F32 ? add_attribute(table, name, H5T_IEEE_F32LE, &no_f32)
                                                            : add_attribute(table, name, text, "");
     }
@@ -179,9 +179,9 @@ static herr_t add_fields(hid_t table, const struct hdf5_layout *layout)
 static herr_t add_table_attributes(hid_t table, const struct hdf5_layout *layout, const char *title, int64_t number)
 {
     return add_text(table, "CLASS", "TABLE") < 0 || add_text(table, "VERSION", "2.7") < 0 || add_text(table, "TITLE", title) < 0
-                   || hdf5_create_number(table, "NROWS", 0) < 0
-                   || hdf5_create_number(table, "backend_version", BACKEND_VERSION) < 0
-                   || hdf5_create_number(table, HDF5_NUMBER, number) < 0 || add_fields(table, layout) < 0
+                   || add_number(table, "NROWS", 0) < 0
+                   || add_number(table, "backend_version", BACKEND_VERSION) < 0
+                   || add_number(table, HDF5_NUMBER, number) < 0 || add_fields(table, layout) < 0
                ? -1 : 0;
 }
 

@@ -18,7 +18,6 @@ hid_t hdf5_create_table(hid_t group, const struct hdf5_layout *layout, hid_t typ
                         int64_t number);
 
 /* A scalar i64 among the attributes of an object. */
-herr_t hdf5_create_number(hid_t object, const char *name, int64_t number);
 herr_t hdf5_create_set_number(hid_t object, const char *name, int64_t number);
 herr_t hdf5_create_get_number(hid_t object, const char *name, int64_t *number);
 

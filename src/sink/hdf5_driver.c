@@ -54,7 +54,8 @@ static uint32_t finish(uint32_t v[3])
     return v[2];
 }
 
-uint32_t hdf5_driver_check(const uint8_t *data, size_t size)
+/* Jenkins' lookup3, by which HDF5 checks its metadata. */
+static uint32_t checksum(const uint8_t *data, size_t size)
 {
     uint32_t start = 0xdeadbeef + (uint32_t)size, v[3] = { start, start, start };
     uint8_t rest[12] = { 0 };
@@ -81,7 +82,7 @@ static void seal(uint8_t *block, uint64_t end)
 {
     memcpy(block + END_AT, &end, sizeof end);
     block[FLAGS_AT] = 0;
-    uint32_t check = hdf5_driver_check(block, CHECK_AT);
+    uint32_t check = checksum(block, CHECK_AT);
     memcpy(block + CHECK_AT, &check, sizeof check);
 }
 
@@ -96,7 +97,7 @@ enum err hdf5_driver_end(int fd, uint64_t *end)
 {
     uint8_t block[SUPERBLOCK];
     enum err err = hdf5_pages_pread(fd, 0, block, sizeof block);
-    if (!err && (!is_superblock(block) || hdf5_driver_check(block, CHECK_AT) != word_at(block + CHECK_AT)))
+    if (!err && (!is_superblock(block) || checksum(block, CHECK_AT) != word_at(block + CHECK_AT)))
         err = CORRUPT;
     if (!err)
         *end = end_in(block);

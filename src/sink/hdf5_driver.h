@@ -31,7 +31,4 @@ hid_t hdf5_driver_access(struct hdf5_driver *driver);
 /* The end of the file that its superblock tells; CORRUPT: it is no HDF5 file with a superblock of version 3. */
 enum err hdf5_driver_end(int fd, uint64_t *end);
 
-/* Jenkins' lookup3, by which HDF5 checks its metadata. */
-uint32_t hdf5_driver_check(const uint8_t *data, size_t size);
-
 #endif

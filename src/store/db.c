@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum err db_err(int code, int system_errno)
+/* The kind of an SQLite result code; system_errno: sqlite3_system_errno. */
+static enum err err_of(int code, int system_errno)
 {
     if ((code & 0xff) == SQLITE_IOERR && (system_errno == ENOSPC || system_errno == EDQUOT))
         return FULL;
@@ -36,7 +37,8 @@ static const char *remedy(enum err err)
     }
 }
 
-enum err db_fail_as(struct store *store, const char *what, enum err err)
+/* Of the other database err is the kind. */
+static enum err fail_as(struct store *store, const char *what, enum err err)
 {
     const char *help = store->driver ? "" : remedy(err);
     const char *reason = store->driver ? store->driver->message(store->link) : sqlite3_errmsg(store->db);
@@ -47,8 +49,8 @@ enum err db_fail_as(struct store *store, const char *what, enum err err)
 
 enum err db_fail(struct store *store, const char *what)
 {
-    enum err err = db_err(sqlite3_extended_errcode(store->db), sqlite3_system_errno(store->db));
-    return db_fail_as(store, what, err == OK ? IO : err);
+    enum err err = err_of(sqlite3_extended_errcode(store->db), sqlite3_system_errno(store->db));
+    return fail_as(store, what, err == OK ? IO : err);
 }
 
 enum err db_say(struct store *store, enum err err, const char *format, ...)
@@ -65,7 +67,7 @@ enum err db_exec(struct store *store, const char *what, const char *sql)
     if (!store->driver)
         return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ? OK : db_fail(store, what);
     enum err err = store->driver->exec(store->link, sql);
-    return err == OK ? OK : db_fail_as(store, what, err);
+    return err == OK ? OK : fail_as(store, what, err);
 }
 
 static enum err prepare_other(struct store *store, struct statement *statement, const char *what, const char *sql,
@@ -73,7 +75,7 @@ static enum err prepare_other(struct store *store, struct statement *statement, 
 {
     statement->driver = store->driver;
     enum err err = store->driver->prepare(store->link, &statement->other, sql, use);
-    return err == OK ? OK : db_fail_as(store, what, err);
+    return err == OK ? OK : fail_as(store, what, err);
 }
 
 static enum err prepare(struct store *store, struct statement **statement, const char *what, const char *sql,
@@ -113,7 +115,7 @@ enum err db_finish(struct store *store, struct statement **statement, const char
 {
     enum err err = store->driver && *statement ? store->driver->finish((*statement)->other) : OK;
     if (err != OK)
-        db_fail_as(store, what, err);
+        fail_as(store, what, err);
     statement_free(*statement);
     *statement = NULL;
     return err;
@@ -123,7 +125,7 @@ enum err db_step(struct store *store, struct statement *statement, const char *w
 {
     if (!statement->sqlite) {
         enum err err = statement->driver->step(statement->other, row);
-        return err == OK ? OK : db_fail_as(store, what, err);
+        return err == OK ? OK : fail_as(store, what, err);
     }
     int code = sqlite3_step(statement->sqlite);
     *row = code == SQLITE_ROW;
@@ -191,7 +193,7 @@ enum err db_write_begin(struct store *store)
     uint64_t since_ns = clock_monotonic_ns();
     if (store->driver) {
         enum err begun = store->driver->begin(store->link, true);
-        return begun == OK ? OK : db_fail_as(store, "begin to write", begun);
+        return begun == OK ? OK : fail_as(store, "begin to write", begun);
     }
     enum err err = db_exec(store, "begin to write", "BEGIN IMMEDIATE");
     for (int count = 0; err == AGAIN && db_wait(store, since_ns, count); count++)

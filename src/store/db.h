@@ -19,16 +19,11 @@ struct store {
     char message[1024];
 };
 
-/* Keeps what went wrong, for store_message, and returns the kind. what: "read jobs"; the rest is SQLite's last error, or
- * that of the other database, of which err is the kind. */
+/* Keeps what went wrong, for store_message, and returns the kind. what: "read jobs"; the rest is the database's last error. */
 enum err db_fail(struct store *store, const char *what);
-enum err db_fail_as(struct store *store, const char *what, enum err err);
 
 /* The same for an error of our own. */
 enum err db_say(struct store *store, enum err err, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-/* The kind of an SQLite result code; system_errno: sqlite3_system_errno. */
-enum err db_err(int code, int system_errno);
 
 enum err db_exec(struct store *store, const char *what, const char *sql);
 enum err db_prepare(struct store *store, struct statement **statement, const char *what, const char *sql);

@@ -241,6 +241,24 @@ static enum err take_value(struct tau_connection *connection, struct tau_gateway
 
 static void end_text(char *text, size_t size) { text[size - 1] = '\0'; }
 
+static void fill_text(char *text, const char *other, size_t size)
+{
+    if (!*text)
+        memcpy(text, other, size);
+}
+
+/* A launcher, which speaks first, may know less of the job than the programs that it starts. */
+static void fill_job(struct tau_job *job, const struct tau_job *other)
+{
+    fill_text(job->command, other->command, sizeof job->command);
+    fill_text(job->nodelist, other->nodelist, sizeof job->nodelist);
+    fill_text(job->partition, other->partition, sizeof job->partition);
+    fill_text(job->cluster, other->cluster, sizeof job->cluster);
+    fill_text(job->run_dir, other->run_dir, sizeof job->run_dir);
+    if (other->size > job->size)
+        job->size = other->size;
+}
+
 static enum err take_job(struct tau_connection *connection, struct tau_gateway *gateway, const char *bytes)
 {
     struct tau_job job;
@@ -253,10 +271,14 @@ static enum err take_job(struct tau_connection *connection, struct tau_gateway *
     end_text(job.run_dir, sizeof job.run_dir);
     leave(connection, gateway);
     enum err err = join(connection, gateway, job.id);
-    if (err || connection->scope->kind != PROGRAM_JOB || connection->scope->has_tau)
+    struct program_scope *scope = connection->scope;
+    if (err || scope->kind != PROGRAM_JOB)
         return err;
-    connection->scope->has_tau = true;
-    connection->scope->tau = job;
+    if (scope->has_tau)
+        fill_job(&scope->tau, &job);
+    else
+        scope->tau = job;
+    scope->has_tau = true;
     return OK;
 }
 

@@ -341,6 +341,20 @@ for i in range(count):
 PY
 }
 
+@test "what a launcher does not know of a job is taken from its programs" {
+    proxy
+    /usr/bin/python3 "$SOURCE/tests/tools/tau_program.py" "$TAU" job=78 command=./launcher seconds=600 counter x_total 1 doc \
+        >"$T/first" 3>&- &
+    first=$!
+    wait_for 'grep -q told "$T/first"'
+    program job=78 size=8 command=./second counter x_total 2 doc
+    kill "$first"
+    stop "$AGENT"
+    run -0 profile "$T/profiles-of-tau/profiles/7/78.profile"
+    [[ $output == "job 78 size 8 command ./launcher"* ]]
+    [[ $output == *"x_total 3.0"* ]]
+}
+
 @test "a job's profile is written when its last program has gone, and nodes are merged" {
     proxy -i
     program job=77-0 size=4 "command=tau_metric_proxy_run -m -- ./real 1" counter x_total 5 doc gauge heat 10 hot

@@ -27,6 +27,19 @@ const char *ldms_set_name(const char *name)
     return name;
 }
 
+uint64_t ldms_component(const char *host)
+{
+    size_t size = strcspn(host, "."), first = size;
+    uint64_t number = 0;
+    while (first && host[first - 1] >= '0' && host[first - 1] <= '9')
+        first--;
+    for (; first < size; first++)
+        if (__builtin_mul_overflow(number, (uint64_t)10, &number)
+            || __builtin_add_overflow(number, (uint64_t)(host[first] - '0'), &number))
+            return 0;
+    return number;
+}
+
 struct ldms_unit ldms_unit_of(const struct set *set, const struct metric *metric)
 {
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)

@@ -13,6 +13,9 @@ struct ldms_unit {
 /* "procinterrupts" of interrupts; ours where LDMS has none. */
 const char *ldms_set_name(const char *name);
 
+/* The number of a node, by the digits at the end of its name, as sites number them: 17 of n017.cluster; 0: there are none. */
+uint64_t ldms_component(const char *host);
+
 struct ldms_unit ldms_unit_of(const struct set *set, const struct metric *metric);
 
 #endif

@@ -191,13 +191,14 @@ static void add_metric(struct buf *out, const struct sets_item *item, size_t i, 
     buf_add_char(out, '\n');
 }
 
-static void add_ldms_ids(struct buf *out, const struct sets_item *item)
+static void add_ldms_ids(struct buf *out, const struct sets *sets, const struct sets_item *item)
 {
+    const char *host = item->host ? item->host : sets->host ? sets->host : "";
     uint64_t job = 0;
     for (const char *at = item->job ? item->job : ""; *at >= '0' && *at <= '9'; at++)
         job = job * 10 + (uint64_t)(*at - '0');
     add_metric_name(out, 'M', U64, "component_id");
-    buf_add_text(out, "0\n");
+    buf_printf(out, "%" PRIu64 "\n", ldms_component(host));
     add_metric_name(out, 'D', U64, "job_id");
     buf_printf(out, "%" PRIu64 "\n", job);
     add_metric_name(out, 'D', U64, "app_id");
@@ -211,7 +212,7 @@ void ls_values(struct buf *out, const struct sets *sets, const struct sets_item 
     add_time(out, item->time_ns);
     buf_add_text(out, " \n");
     if (form == LS_LDMS)
-        add_ldms_ids(out, item);
+        add_ldms_ids(out, sets, item);
     for (size_t i = 0; item->values && i < item->schema->size; i++)
         add_metric(out, item, i, form);
     buf_add_char(out, '\n');

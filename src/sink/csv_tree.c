@@ -7,7 +7,6 @@
 #include "sink/csv.h"
 #include "sink/csv_place.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +39,7 @@ void csv_tree_close(struct csv_tree *tree)
     memcpy(message, tree->files.message, sizeof message);
     files_close(&tree->files);
     memcpy(tree->files.message, message, sizeof message);
+    ldms_batch_clear(&tree->ldms);
     buf_clear(&tree->path);
     buf_clear(&tree->header);
     buf_clear(&tree->row);
@@ -61,7 +61,9 @@ static void add_header(struct buf *out, const struct set *set)
 static const struct csv_tree_header *header_of(struct csv_tree *tree, const struct set *set)
 {
     struct csv_tree_header *header = &tree->headers[(uintptr_t)set / 16 % HEADERS];
-    if (header->set != set || header->metrics != set->metrics || header->size != set->size) {
+    /* that of ldms_batch is made anew now and then, maybe at the same place */
+    bool is_made = tree->is_ldms && strcmp(set->name, "interrupts") == 0;
+    if (is_made || header->set != set || header->metrics != set->metrics || header->size != set->size) {
         buf_reset(&header->text);
         add_header(&header->text, set);
         header->set = set;
@@ -74,26 +76,6 @@ static const struct csv_tree_header *header_of(struct csv_tree *tree, const stru
             header->has_units |= ldms_unit_of(set, &set->metrics[i]).divisor != 1;
     }
     return header;
-}
-
-/* The digits at the end of its name, as sites number their nodes: 17 of n17. */
-static const char *component_of(const char *host)
-{
-    size_t size = strcspn(host, ".");
-    size_t first = size;
-    while (first && isdigit((unsigned char)host[first - 1]))
-        first--;
-    return first == size ? "0" : host + first;
-}
-
-static void add_digits(struct buf *row, const char *digits)
-{
-    while (*digits == '0' && isdigit((unsigned char)digits[1]))
-        digits++;
-    size_t size = 0;
-    while (isdigit((unsigned char)digits[size]))
-        size++;
-    buf_add(row, digits, size);
 }
 
 /* "1794767344.001246,1246": Time and Time_usec. */
@@ -132,7 +114,7 @@ static void add_origin(struct buf *row, const char *host, const struct sample *s
     buf_add_char(row, ',');
     csv_add_text(row, bytes_of(host));
     buf_add_char(row, ',');
-    add_digits(row, component_of(host));
+    buf_add_u64(row, ldms_component(host));
     buf_add_char(row, ',');
     csv_add_text(row, bytes_of(job ? job : "0"));
     buf_add_text(row, ",0");
@@ -194,6 +176,11 @@ enum err csv_tree_write(struct csv_tree *tree, const struct batch *batch)
 {
     enum err err = tree->files.gathered > FILES_GATHER_MAX ? files_write(&tree->files) : OK;
     struct place place = { .tree = tree, .batch = batch };
+    if (!err && tree->is_ldms)
+        err = ldms_batch_make(&tree->ldms, batch, &batch);
+    if (err)
+        return err;
+    place.batch = batch;
     tree->files.is_undoable = batch->position != 0;
     for (size_t i = 0; i < batch->count && !err; i++) {
         place.sample = &batch->samples[i];

@@ -3,7 +3,7 @@
 #ifndef SONDE_SINK_CSV_TREE_H
 #define SONDE_SINK_CSV_TREE_H
 
-#include "model/batch.h"
+#include "model/ldms_batch.h"
 #include "sink/files.h"
 
 #define CSV_TREE_TEMPLATE "%{user}/%{job}/%{host}/%{set}.csv"
@@ -12,10 +12,11 @@
 
 struct csv_tree {
     const char *template, *node_template, *container; /* borrowed */
-    bool is_ldms;     /* sets have LDMS's names */
+    bool is_ldms;     /* sets have LDMS's names and rows */
     bool copies;      /* samples of a node go to the jobs on it too */
     bool eager;       /* write at the end of each batch */
     uint64_t commit_ns;
+    struct ldms_batch ldms; /* of is_ldms: rows as it has them */
     struct files files;
     uint64_t taken;   /* position */
     uint64_t committed_ns; /* CLOCK_MONOTONIC */

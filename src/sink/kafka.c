@@ -3,6 +3,8 @@
 #include "sink/module.h"
 
 #include "base/clock.h"
+#include "model/ldms.h"
+#include "model/ldms_batch.h"
 #include "sink/kafka_lookback.h"
 #include "sink/kafka_producer.h"
 #include "sink/kafka_records.h"
@@ -24,6 +26,7 @@ struct kafka_state {
     struct kafka_box box;
     struct kafka_topics topics;
     struct kafka_rows rows;
+    struct ldms_batch ldms;        /* of names=ldms: rows as it has them */
     struct kafka_records *records; /* format=wire; NULL: rows */
     struct buf body;
     uint64_t refused;          /* records, when they were last looked at */
@@ -165,7 +168,8 @@ static enum err add_row(struct kafka_state *s, const struct batch *batch, const 
     struct kafka_name name = { .host = bytes_of(mark->host), .key = bytes_of(kafka_rows_key(batch, mark, place)),
                                .stream = mark->stream, .sequence = mark->sequence, .place = place,
                                .position = batch->position };
-    enum err err = kafka_topics_find(&s->topics, kafka_rows_set(batch, place), &topic);
+    const char *set = kafka_rows_set(batch, place);
+    enum err err = kafka_topics_find(&s->topics, s->rows.ldms ? ldms_set_name(set) : set, &topic);
     buf_reset(&s->body);
     kafka_rows_add(&s->rows, batch, mark, place, &s->body);
     if (!err)
@@ -233,6 +237,8 @@ static enum err kafka_write(void *state, const struct batch *batch)
     }
     if (s->records)
         err = add_record(s, batch, &mark);
+    else if (s->rows.ldms)
+        err = ldms_batch_make(&s->ldms, batch, &batch);
     for (size_t place = 0; !s->records && place < kafka_rows_count(batch) && !err; place++)
         err = add_row(s, batch, &mark, place);
     if (err)
@@ -260,6 +266,7 @@ static void kafka_close(void *state)
     kafka_box_clear(&s->box);
     kafka_topics_clear(&s->topics);
     kafka_rows_clear(&s->rows);
+    ldms_batch_clear(&s->ldms);
     kafka_records_free(&s->records);
     buf_clear(&s->body);
 }

@@ -126,7 +126,7 @@ static void add_time(const struct kafka_rows *rows, struct row *row, const struc
         add_f64(row, "Time", (double)time_us / 1e6);
         add_u64(row, "Time_usec", time_ns % NS_PER_S / NS_PER_US);
         add_text(row, "ProducerName", mark->host);
-        add_u64(row, "component_id", 0);
+        add_u64(row, "component_id", ldms_component(mark->host));
         add_u64(row, "job_id", job_number(job));
         add_u64(row, "app_id", 0);
     }
@@ -148,6 +148,19 @@ static void add_head(const struct kafka_rows *rows, struct row *row, const struc
     add_u64(row, "place", place);
 }
 
+/* "cpu_list_entry_idx", "cpu_list_name": which of those that were read together. */
+static void add_list(struct row *row, const struct batch *batch, const struct sample *sample)
+{
+    char name[SET_NAME_MAX + 32];
+    uint64_t index = 0;
+    for (const struct sample *at = sample; at > batch->samples && at[-1].set == sample->set; at--)
+        index++;
+    snprintf(name, sizeof name, "%.32s_list_entry_idx", sample->set->instances);
+    add_u64(row, name, index);
+    snprintf(name, sizeof name, "%.32s_list_name", sample->set->instances);
+    add_text(row, name, sample->instance);
+}
+
 static void add_sample(const struct kafka_rows *rows, struct row *row, const struct batch *batch, const struct sample *sample)
 {
     const struct job *job = batch_job(batch, sample);
@@ -157,6 +170,8 @@ static void add_sample(const struct kafka_rows *rows, struct row *row, const str
         add_text(row, "job_user", job->user);
     if (*sample->instance)
         add_text(row, "instance", sample->instance);
+    if (rows->ldms && sample->set->instances)
+        add_list(row, batch, sample);
     for (size_t i = 0; i < sample->set->size; i++)
         if (!sample->known || sample->known[i])
             add_metric(rows, row, sample->set, i, sample->values[i]);

@@ -62,6 +62,22 @@ largest_pause_ms() {
     times_ms "$1" | awk 'NR > 1 && $1 - last > most { most = $1 - last } { last = $1 } END { printf "%.0f", most }'
 }
 
+@test "files in LDMS's layout have its rows and columns" {
+    "$SONDE" agent --once --listen none --socket none --sensors stat,interrupts,meminfo --sink csv:dir=ldms,layout=ldms
+    cpus=$(grep -c '^cpu[0-9]' /proc/stat)
+    [ "$(head -1 ldms/sonde/procstat2)" = "#Time,Time_usec,ProducerName,component_id,job_id,app_id,cpu_list_entry_idx,cpu_list_name,$(
+        printf 'cpu_list_%s,' user nice sys idle iowait irq softirq steal guest guest_nice
+        )intr,ctxt,btime,processes,procs_running,procs_blocked,softirq" ]
+    [ "$(awk -F, 'NR > 1 { print $7 "," $8 }' ldms/sonde/procstat2 | head -3 | tr '\n' ' ')" = "0,cpu 1,cpu0 2,cpu1 " ] || [ "$cpus" -lt 2 ]
+    [ "$(($(wc -l <ldms/sonde/procstat2) - 1))" -eq $((cpus + 1)) ]
+    [ "$(awk -F, 'NR == 2 { print $21 }' ldms/sonde/procstat2)" = "$(awk '/^btime/ { print $2 }' /proc/stat)" ]
+    [ "$(wc -l <ldms/sonde/procinterrupts)" -eq 2 ]
+    head -1 ldms/sonde/procinterrupts | grep -qE ',irq\.LOC#0,irq\.LOC#1|,irq\.[^,]*#0$|,irq\.[^,]*#0,'
+    [ "$(head -1 ldms/sonde/procinterrupts | tr ',' '\n' | sort | uniq -d)" = "" ]
+    [ "$(head -1 ldms/sonde/procinterrupts | tr -cd , | wc -c)" -eq "$(tail -1 ldms/sonde/procinterrupts | tr -cd , | wc -c)" ]
+    [ ! -e ldms/sonde/stat_cpu ]
+}
+
 @test "with no word at all it reads the node, on multiples of a second, and ends with 0" {
     "$SONDE" agent >"$T/said" 2>&1 3>&- & # also --listen, where nobody else is
     AGENT=$!

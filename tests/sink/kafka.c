@@ -61,7 +61,7 @@ static void rows_say_what_a_batch_says_and_no_name_is_there_twice(void **state)
                "\"sequence\": 42, \"place\": 0, \"job\": \"47[1]\", \"job_user\": \"ada\", \"instance\": \"a\\\"b\", "
                "\"mem_total\": 11264, \"metric_host\": -3, \"level\": 0.5}");
     assert_row(KAFKA_JSON, true, &batch, 0,
-               "{\"Time\": 1700000000.123456, \"Time_usec\": 123456, \"ProducerName\": \"n1\", \"component_id\": 0, "
+               "{\"Time\": 1700000000.123456, \"Time_usec\": 123456, \"ProducerName\": \"n1\", \"component_id\": 1, "
                "\"job_id\": 47, \"app_id\": 0, \"time_ns\": 1700000000123456789, \"host\": \"n1\", \"set\": \"meminfo\", "
                "\"stream\": \"0000000000000abc\", \"sequence\": 42, \"place\": 0, \"job\": \"47[1]\", \"job_user\": \"ada\", "
                "\"instance\": \"a\\\"b\", \"MemTotal\": 11, \"metric_host\": -3, \"level\": 0.5}");

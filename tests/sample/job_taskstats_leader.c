@@ -48,7 +48,7 @@ static bool begin_in_group(bool unified)
     return true;
 }
 
-/* Ticks until its end. Of two counts of one thread the cgroup's own cannot take anything back: it makes up for what is missing. */
+/* Until its end. Of two counts of one thread the cgroup's own cannot take anything back: it makes up for what is missing. */
 static void compare_at_the_end(pid_t pid, uint64_t ended)
 {
     struct rusage usage;

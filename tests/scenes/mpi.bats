@@ -82,7 +82,7 @@ setup_file() {
     echo "$output"
     [ "$status" -eq 0 ]
     mpi_compare
-    [ "$(ls expected | wc -l)" -eq 6 ] # the parent, two and three
+    [ "$(find expected -type f | wc -l)" -eq 6 ] # the parent, two and three
     run ! grep -e '^-1 ' dumped
     run ! grep -e '^0 .*MPI_Send"' dumped
 }

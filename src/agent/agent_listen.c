@@ -73,9 +73,10 @@ static enum err listen_unix_as_planned(struct serve *serve, const struct plan *p
     return err;
 }
 
-static enum err take_run(void *context, uint32_t uid, struct bytes body, struct buf *answer)
+static enum err take_run(void *context, const struct http_request *request, struct buf *answer)
 {
-    return run_post(((struct agent *)context)->sender, uid, body, answer);
+    struct run_post post = { request->peer.uid, request->fd, request->body };
+    return run_post(((struct agent *)context)->sender, &post, answer);
 }
 
 static enum err listen_as(struct agent *agent, const struct plan *plan)

@@ -118,7 +118,7 @@ static void take_run(struct serve *serve, const struct http_request *request, st
     enum err err = ABSENT;
     answer->type = "application/json";
     if (context->run)
-        err = context->run(context->run_context, request->peer.uid, request->body, &answer->body);
+        err = context->run(context->run_context, request, &answer->body);
     answer->status = status_of(err);
 }
 

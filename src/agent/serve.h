@@ -3,7 +3,7 @@
 #ifndef SONDE_AGENT_SERVE_H
 #define SONDE_AGENT_SERVE_H
 
-#include "base/buf.h"
+#include "base/http_request.h"
 #include "job/jobs.h"
 #include "model/live.h"
 #include "programs/programs.h"
@@ -19,7 +19,7 @@ struct serve_context {
     const char *host;   /* its name */
     enum err (*control)(void *context, const char *json, size_t size, struct buf *answer); /* POST /ctl; NULL: refused */
     void *control_context;
-    enum err (*run)(void *context, uint32_t uid, struct bytes body, struct buf *answer); /* POST /run; NULL: refused */
+    enum err (*run)(void *context, const struct http_request *request, struct buf *answer); /* POST /run; NULL: refused */
     void *run_context;
     struct programs *programs; /* NULL: nobody listens to them */
     size_t series_max;  /* of one scrape; 0: SERVE_SERIES_MAX */

@@ -2,6 +2,7 @@
 #include "base/ask.h"
 
 #include "base/clock.h"
+#include "base/hand.h"
 #include "base/scan.h"
 #include "base/text.h"
 
@@ -197,10 +198,12 @@ static void add_request(struct buf *request, const char *method, const char *pat
         buf_add(request, body.data, body.size);
 }
 
-static enum err send_all(int fd, const struct buf *request, uint64_t until_ns)
+/* file_fd goes with the first bytes; -1: none. */
+static enum err send_all(int fd, const struct buf *request, int file_fd, uint64_t until_ns)
 {
     for (size_t sent = 0; sent < request->size;) {
-        ssize_t part = send(fd, request->data + sent, request->size - sent, MSG_NOSIGNAL);
+        ssize_t part = file_fd >= 0 && !sent ? hand_send(fd, request->data, request->size, file_fd)
+                                             : send(fd, request->data + sent, request->size - sent, MSG_NOSIGNAL);
         if (part > 0)
             sent += (size_t)part;
         else if (part < 0 && errno != EAGAIN && errno != EINTR)
@@ -259,8 +262,13 @@ static enum err take_answer(const struct buf *text, struct buf *answer, int *sta
     return buf_err(answer);
 }
 
-static enum err ask_until(uint64_t until_ns, const char *where, const char *method, const char *path, struct bytes body,
-                          struct buf *answer, int *status)
+struct question {
+    const char *method, *path;
+    struct bytes body;
+    int file_fd; /* -1: none */
+};
+
+static enum err ask_until(uint64_t until_ns, const char *where, const struct question *question, struct buf *answer, int *status)
 {
     struct buf request, text;
     char found[ASK_PATH_MAX];
@@ -271,12 +279,12 @@ static enum err ask_until(uint64_t until_ns, const char *where, const char *meth
                                    : connect_host(where, until_ns, &fd);
     if (err)
         return err;
-    buf_init(&request, body.size + 4096);
+    buf_init(&request, question->body.size + 4096);
     buf_init(&text, answer->max + HEAD_MAX);
-    add_request(&request, method, path, body);
+    add_request(&request, question->method, question->path, question->body);
     err = buf_err(&request);
     if (!err)
-        err = send_all(fd, &request, until_ns);
+        err = send_all(fd, &request, question->file_fd, until_ns);
     if (!err || err == ABSENT) /* who refuses early may answer before it has read all */
         err = receive_all(fd, &text, until_ns);
     if (!err)
@@ -289,12 +297,20 @@ static enum err ask_until(uint64_t until_ns, const char *where, const char *meth
 
 enum err ask(const char *where, const char *method, const char *path, struct bytes body, struct buf *answer, int *status)
 {
-    return ask_until(clock_monotonic_ns() + ASK_TIMEOUT_NS, where, method, path, body, answer, status);
+    struct question question = { method, path, body, -1 };
+    return ask_until(clock_monotonic_ns() + ASK_TIMEOUT_NS, where, &question, answer, status);
+}
+
+enum err ask_handing(int file_fd, const char *path, struct bytes body, struct buf *answer, int *status)
+{
+    struct question question = { "POST", path, body, file_fd };
+    return ask_until(clock_monotonic_ns() + ASK_TIMEOUT_NS, "", &question, answer, status);
 }
 
 enum err ask_here(const char *method, const char *path, struct bytes body, uint64_t timeout_ns, struct buf *answer, int *status)
 {
-    return ask_until(clock_monotonic_ns() + timeout_ns, "", method, path, body, answer, status);
+    struct question question = { method, path, body, -1 };
+    return ask_until(clock_monotonic_ns() + timeout_ns, "", &question, answer, status);
 }
 
 void ask_tell(const char *path, struct bytes body)

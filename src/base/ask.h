@@ -22,6 +22,10 @@ enum err ask(const char *where, const char *method, const char *path, struct byt
 /* The same of this machine's agent, which has so long to answer: for whoever is waited for. */
 enum err ask_here(const char *method, const char *path, struct bytes body, uint64_t timeout_ns, struct buf *answer, int *status);
 
+/* POST to this machine's agent, with an open file that it may read: it may not find it by a path. An agent that does not know of
+ * such does not notice. */
+enum err ask_handing(int file_fd, const char *path, struct bytes body, struct buf *answer, int *status);
+
 /* The place of the agent's socket: $SONDE_SOCKET_DIR, else /run/sonde for root, else $XDG_RUNTIME_DIR/sonde, else
  * /run/user/UID/sonde, else /tmp/sonde-UID. ABSENT: there is none that is safe, or it is too long. */
 enum err ask_socket_path(char path[ASK_PATH_MAX]);

@@ -2,8 +2,9 @@
  * end. */
 #include "base/http_connection.h"
 
-#include "base/http_head.h"
 #include "base/clock.h"
+#include "base/hand.h"
+#include "base/http_head.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ struct http_connection {
     bool is_last, was_told_to_continue, has_ended; /* has_ended: nothing more comes from there */
     uint64_t since_ns, until_ns;
     uint32_t events;       /* that epoll looks for */
+    int handed_fd;         /* a file that came with the request that is read; -1: none */
     struct buf in;
     char head[HTTP_HEAD_ROOM];
     size_t head_size, sent;
@@ -53,12 +55,20 @@ static void drop_body(struct http_pool *pool, struct http_connection *c)
     buf_clear(&c->body);
 }
 
+static void drop_handed(struct http_connection *c)
+{
+    if (c->handed_fd >= 0)
+        close(c->handed_fd);
+    c->handed_fd = -1;
+}
+
 /* Freed later: an event of the same turn may still point at it. */
 static void connection_close(struct http_pool *pool, struct http_connection *c)
 {
     if (c->source.fd < 0)
         return;
     drop_body(pool, c);
+    drop_handed(c);
     buf_clear(&c->in);
     close(c->source.fd);
     c->source.fd = -1;
@@ -185,6 +195,7 @@ static void refuse(struct http_pool *pool, struct http_connection *c, int status
     answer.status = status;
     buf_printf(&answer.body, "%d %s\n", status, http_head_reason(status));
     c->is_last = true;
+    drop_handed(c);
     buf_clear(&c->in);
     begin_answer(pool, c, &answer, false);
 }
@@ -196,9 +207,11 @@ static void take_request(struct http_pool *pool, struct http_connection *c, stru
     bool is_head = request->method == HTTP_HEAD;
     request->body = (struct bytes){ c->in.data + request->head_size, request->body_size };
     request->peer = c->peer;
+    request->fd = c->handed_fd;
     c->is_last = !request->keep_alive || c->has_ended;
     c->was_told_to_continue = false;
     pool->handler.answer(pool->handler.context, request, &answer);
+    drop_handed(c);
     memmove(c->in.data, c->in.data + size, c->in.size - size);
     c->in.size -= size;
     if (c->in.size == 0)
@@ -233,10 +246,16 @@ static void look_at_input(struct http_pool *pool, struct http_connection *c)
     }
 }
 
+static ssize_t receive(struct http_connection *c, char *room, size_t size)
+{
+    return c->peer.is_local ? hand_receive(c->source.fd, room, size, &c->handed_fd)
+                            : recv(c->source.fd, room, size, MSG_DONTWAIT);
+}
+
 static void read_some(struct http_pool *pool, struct http_connection *c)
 {
     char *room = buf_reserve(&c->in, 4096);
-    ssize_t got = room ? recv(c->source.fd, room, 4096, MSG_DONTWAIT) : 0;
+    ssize_t got = room ? receive(c, room, 4096) : 0;
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         got = -1;
     else if (got < 0 || !room || (got == 0 && c->in.size == 0)) {
@@ -300,6 +319,7 @@ void http_connection_take(struct http_pool *pool, int fd, bool is_local)
     if (pool->counts[is_local] >= pool->limits.connections)
         connection_close(pool, least_needed(pool, is_local));
     c->source = (struct http_source){ CONNECTION, fd };
+    c->handed_fd = -1;
     c->peer = peer_of(fd, is_local);
     c->events = EPOLLIN;
     buf_init(&c->in, HTTP_HEAD_MAX + HTTP_BODY_MAX + 4096);

@@ -193,7 +193,7 @@ enum err http_request_parse(struct bytes text, struct http_request *request, int
     struct bytes line;
     size_t at = 0;
     bool is_first = true;
-    *request = (struct http_request){ .peer = { .uid = UINT32_MAX } };
+    *request = (struct http_request){ .peer = { .uid = UINT32_MAX }, .fd = -1 };
     while (!reader.status && next_line(text, &at, &line)) {
         if (at > HTTP_HEAD_MAX)
             break;

@@ -25,6 +25,7 @@ struct http_request {
     bool keep_alive, expects_continue;
     struct bytes body;        /* set by http.c, once it is there */
     struct http_peer peer;    /* set by http.c */
+    int fd;                   /* set by http.c: an open file that came with it through a UNIX socket, borrowed; -1: none */
 };
 
 /* AGAIN: the head is not whole yet. CORRUPT: it is refused with *status (400, 411, 413, 431, 505). */

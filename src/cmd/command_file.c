@@ -8,6 +8,7 @@
 #include "cmd/command_store.h"
 #include "collect/submit.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static bool is_for_agent(const struct command_call *call)
     return db && strcmp(db, STORE_AGENT) == 0;
 }
 
-/* To the agent of this node, which sends it to its collector. */
+/* To the agent of this node, which sends it to its collector. The file goes with its name: the agent may have another /tmp. */
 static void hand_over(const char *spool, bool quiet, bool keep)
 {
     struct buf body, answer;
@@ -49,7 +50,10 @@ static void hand_over(const char *spool, bool quiet, bool keep)
     json_field_text(&json, "spool", spool);
     json_end_object(&json);
     json_end(&json);
-    enum err err = ask("", "POST", "/run", (struct bytes){ body.data, body.size }, &answer, &status);
+    int fd = open(spool, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    enum err err = ask_handing(fd, "/run", (struct bytes){ body.data, body.size }, &answer, &status);
+    if (fd >= 0)
+        close(fd);
     if (!err && status == 200 && !keep)
         submit_remove(spool);
     if (err || status != 200) {

@@ -149,6 +149,23 @@ run_job() {
     [ "$(sql "SELECT count(*) FROM process WHERE job_id = 'forged'")" = 0 ] # the job itself was on the node: the agent saw it
 }
 
+@test "a run in a mount namespace of its own, as containers and services have, is handed over too" {
+    unshare -m true 2>/dev/null || skip "no mount namespaces here"
+    start_collector --sink "store:path=$SONDE_DB,every=500ms"
+    start_agent
+    mkdir -m 1777 "$T/private"
+    # nobody outside sees what is in there
+    unshare -m sh -c 'mount -t tmpfs none "$T/private" && chmod 1777 "$T/private" && exec env TMPDIR="$T/private" "$@"' sh \
+        "$SONDE" --db agent: run -q -o "$T/private/spools" -j hidden -- /bin/true >hidden.said 2>&1
+    wait_for "[ \"\$(sql \"SELECT processes FROM jobs WHERE job_id = 'hidden'\" 2>/dev/null)\" = 1 ]"
+    [ ! -s hidden.said ]
+    unshare -m sh -c 'mount -t tmpfs none "$T/private" && chmod 1777 "$T/private" && exec "$@"' sh \
+        setpriv --reuid=65534 --regid=65534 --clear-groups env XDG_DATA_HOME="$T/data" TMPDIR="$T/private" \
+        "$SONDE" --db agent: run -q -o "$T/private/spools" -j hiddens -- /bin/true
+    wait_for "[ \"\$(sql \"SELECT uid, processes FROM jobs WHERE job_id = 'hiddens'\" 2>/dev/null)\" = '65534|1' ]"
+    [ -z "$(ls -A "$T/private")" ]
+}
+
 @test "without an agent, or an agent without a collector, the spool of a run is kept and that is said" {
     run "$SONDE" --db agent: run -o "$T/kept" -- /bin/true
     [ "$status" -eq 0 ]

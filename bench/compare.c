@@ -1,8 +1,15 @@
 /* Runs two or more commands by turns and compares them: the machine is shared, so only figures of the same minute mean
- * anything. For each command: the least and the median wall time, the same less the first command's, the ratio, and t:
- * the difference of the means over its standard error (Welch). |t| under 2 is a difference that the rounds do not show.
+ * anything, and each is held against the first command's of the same round. In every round the order is another one. For each
+ * command: the least and the median wall time; the median of the differences to the first, with the range in which it lies
+ * with 95 % (by the rank of the rounds, whatever their distribution); the ratio of the medians; t, the mean of the differences
+ * over its standard error: |t| under 2 is a difference that the rounds do not show; and the same difference of the CPU time of
+ * the command with all that it started and waited for. The last line tells how much of the machine others took meanwhile.
  *
- *   compare [-n ROUNDS] [-u UNITS] NAME=COMMAND NAME=COMMAND…      COMMAND goes to /bin/sh; UNITS divides (2000 processes) */
+ *   compare [-n ROUNDS] [-u UNITS] [-q] [-z] NAME=COMMAND NAME=COMMAND…   COMMAND goes to /bin/sh; UNITS divides (processes)
+ *
+ * -q: only the quieter half of the rounds counts, by what others took.
+ * -z: a % in COMMAND is the number of units. Each is run with that many and with none, so that what a unit takes is known without
+ * what the command takes once, which has lines of its own. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdbool.h>
@@ -17,9 +24,14 @@
 #define COMMANDS_MAX 8
 #define ROUNDS_MAX 1000
 
+/* What it took, in ms, round by round. */
+struct series {
+    double wall[ROUNDS_MAX], cpu[ROUNDS_MAX];
+};
+
 struct contestant {
-    const char *name, *command;
-    double wall_ms[ROUNDS_MAX], cpu_ms[ROUNDS_MAX];
+    const char *name, *command, *command_of_none; /* command_of_none: NULL without -z */
+    struct series all, once;                      /* once: with no units */
 };
 
 static double now_ms(void)
@@ -34,7 +46,19 @@ static double timeval_ms(struct timeval t)
     return (double)t.tv_sec * 1e3 + (double)t.tv_usec / 1e3;
 }
 
-static void run_once(struct contestant *c, int round)
+/* Of the machine, in all that it did. */
+static double busy_ms(void)
+{
+    double user = 0, nice = 0, system = 0;
+    FILE *file = fopen("/proc/stat", "r");
+    if (!file || fscanf(file, "cpu %lf %lf %lf", &user, &nice, &system) != 3)
+        fprintf(stderr, "compare: /proc/stat does not tell what others do\n");
+    if (file)
+        fclose(file);
+    return (user + nice + system) * 1e3 / (double)sysconf(_SC_CLK_TCK);
+}
+
+static void run_once(const char *command, struct series *series, int round)
 {
     double start = now_ms();
     pid_t pid = fork();
@@ -42,18 +66,89 @@ static void run_once(struct contestant *c, int round)
         int null = open("/dev/null", O_RDWR);
         dup2(null, 0);
         dup2(null, 1);
-        execl("/bin/sh", "sh", "-c", c->command, (char *)NULL);
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(127);
     }
     int status = 0;
     struct rusage usage;
     wait4(pid, &status, 0, &usage);
     if (!WIFEXITED(status) || WEXITSTATUS(status) == 127) {
-        fprintf(stderr, "compare: '%s' could not be run or was killed\n", c->command);
+        fprintf(stderr, "compare: '%s' could not be run or was killed\n", command);
         exit(1);
     }
-    c->wall_ms[round] = now_ms() - start;
-    c->cpu_ms[round] = timeval_ms(usage.ru_utime) + timeval_ms(usage.ru_stime);
+    series->wall[round] = now_ms() - start;
+    series->cpu[round] = timeval_ms(usage.ru_utime) + timeval_ms(usage.ru_stime);
+}
+
+/* A round as a whole. */
+struct round {
+    int number;
+    double wall_ms, others_ms; /* others_ms: of all CPUs */
+};
+
+/* Who comes first changes, and every other time around they come the other way: nobody always has the same before it. */
+static struct round run_round(struct contestant *all, int count, int number)
+{
+    double start = now_ms(), before = busy_ms(), own = 0;
+    for (int i = 0; i < count; i++) {
+        int step = number / count % 2 ? count - i : i;
+        struct contestant *c = &all[(number + step) % count];
+        run_once(c->command, &c->all, number);
+        if (c->command_of_none)
+            run_once(c->command_of_none, &c->once, number);
+        own += c->all.cpu[number] + c->once.cpu[number];
+    }
+    double others = busy_ms() - before - own;
+    return (struct round){ number, now_ms() - start, others > 0 ? others : 0 };
+}
+
+static int by_others(const void *a, const void *b)
+{
+    const struct round *x = a, *y = b;
+    double left = x->others_ms / x->wall_ms, right = y->others_ms / y->wall_ms;
+    return (left > right) - (left < right);
+}
+
+static void keep(struct series *series, const struct round *rounds, int count)
+{
+    static struct series before;
+    before = *series;
+    for (int i = 0; i < count; i++) {
+        series->wall[i] = before.wall[rounds[i].number];
+        series->cpu[i] = before.cpu[rounds[i].number];
+    }
+}
+
+/* The first rounds of all are then those that are left. */
+static int keep_quiet(struct contestant *all, int count, struct round *rounds, int round_count)
+{
+    int kept = (round_count + 1) / 2;
+    qsort(rounds, (size_t)round_count, sizeof *rounds, by_others);
+    for (int i = 0; i < count; i++) {
+        keep(&all[i].all, rounds, kept);
+        keep(&all[i].once, rounds, kept);
+    }
+    return kept;
+}
+
+/* Leaves in all what the units took. */
+static void take_off_once(struct contestant *c, int rounds)
+{
+    for (int i = 0; i < rounds && c->command_of_none; i++) {
+        c->all.wall[i] -= c->once.wall[i];
+        c->all.cpu[i] -= c->once.cpu[i];
+    }
+}
+
+static void print_others(const struct round *rounds, int count)
+{
+    double wall = 0, others = 0;
+    for (int i = 0; i < count; i++) {
+        wall += rounds[i].wall_ms;
+        others += rounds[i].others_ms;
+    }
+    printf("%d rounds of %.0f ms; others took %.0f %% of the machine\n", count, wall / count,
+           100 * others / wall / (double)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 static int by_size(const void *a, const void *b)
@@ -62,69 +157,124 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void mean_and_error(const double *values, int count, double *mean, double *error_squared)
+/* In order; those of base, when there is one, taken off round by round before. */
+static const double *sorted(const double *values, const double *base, int rounds)
+{
+    static double differences[ROUNDS_MAX];
+    for (int i = 0; i < rounds; i++)
+        differences[i] = values[i] - (base ? base[i] : 0);
+    qsort(differences, (size_t)rounds, sizeof *differences, by_size);
+    return differences;
+}
+
+static double median(const double *in_order, int rounds)
+{
+    return (in_order[(rounds - 1) / 2] + in_order[rounds / 2]) / 2;
+}
+
+static double t_of(const double *values, const double *base, int rounds)
 {
     double sum = 0, squares = 0;
-    for (int i = 0; i < count; i++)
-        sum += values[i];
-    *mean = sum / count;
-    for (int i = 0; i < count; i++)
-        squares += (values[i] - *mean) * (values[i] - *mean);
-    *error_squared = count > 1 ? squares / (count - 1) / count : 0;
+    for (int i = 0; i < rounds; i++)
+        sum += values[i] - base[i];
+    double mean = sum / rounds;
+    for (int i = 0; i < rounds; i++)
+        squares += (values[i] - base[i] - mean) * (values[i] - base[i] - mean);
+    return squares > 0 ? mean / sqrt(squares / (rounds - 1) / rounds) : 0;
 }
 
-static double t_of(const double *values, const double *base, int count)
+static void print_difference(const double *values, const double *base, int rounds, double units)
 {
-    double mean, base_mean, error, base_error;
-    mean_and_error(values, count, &mean, &error);
-    mean_and_error(base, count, &base_mean, &base_error);
-    return error + base_error > 0 ? (mean - base_mean) / sqrt(error + base_error) : 0;
+    const double *in_order = sorted(values, base, rounds);
+    int off = (int)(0.98 * sqrt(rounds)) + 1, low = rounds / 2 - off, high = (rounds - 1) / 2 + off;
+    char range[64];
+    snprintf(range, sizeof range, "%+.4f..%+.4f", in_order[low < 0 ? 0 : low] / units,
+             in_order[high >= rounds ? rounds - 1 : high] / units);
+    printf(" %+10.4f %22s", median(in_order, rounds) / units, range);
 }
 
-static void print(const struct contestant *all, int count, int rounds, double units)
+static void print_line(const char *name, const struct series *series, const struct series *base, int rounds, double units)
 {
-    bool is_tiny = all[0].wall_ms[0] / units < 0.01;
-    units /= is_tiny ? 1e6 : 1;
-    double base_least = all[0].wall_ms[0], base_median = all[0].wall_ms[rounds / 2];
-    printf("%-22s %11s %11s %11s %11s %7s %6s %11s\n", is_tiny ? "ns per unit" : "ms per unit", "least", "median", "+least", "+median", "ratio", "t",
-           "cpu least");
-    for (int i = 0; i < count; i++) {
-        double least = all[i].wall_ms[0], median = all[i].wall_ms[rounds / 2];
-        printf("%-22s %11.4f %11.4f %+11.4f %+11.4f %7.3f %+6.1f %11.4f\n", all[i].name, least / units, median / units,
-               (least - base_least) / units, (median - base_median) / units, median / base_median,
-               t_of(all[i].wall_ms, all[0].wall_ms, rounds), all[i].cpu_ms[0] / units);
+    const double *in_order = sorted(series->wall, NULL, rounds);
+    double middle = median(in_order, rounds);
+    printf("%-22s %10.4f %10.4f", name, in_order[0] / units, middle / units);
+    print_difference(series->wall, base->wall, rounds, units);
+    printf(" %6.3f %+6.1f", middle / median(sorted(base->wall, NULL, rounds), rounds),
+           t_of(series->wall, base->wall, rounds));
+    print_difference(series->cpu, base->cpu, rounds, units);
+    printf("\n");
+}
+
+static void print_head(const char *what)
+{
+    printf("%-22s %10s %10s %10s %22s %6s %6s %10s %22s\n", what, "least", "median", "more", "95 %", "ratio", "t", "more CPU",
+           "95 %");
+}
+
+static void print(struct contestant *all, int count, int rounds, double units)
+{
+    for (int i = 0; i < count; i++)
+        take_off_once(&all[i], rounds);
+    bool is_tiny = all[0].all.wall[0] / units < 0.01;
+    print_head(is_tiny ? "ns per unit" : "ms per unit");
+    for (int i = 0; i < count; i++)
+        print_line(all[i].name, &all[i].all, &all[0].all, rounds, is_tiny ? units / 1e6 : units);
+    if (!all[0].command_of_none)
+        return;
+    print_head("ms once");
+    for (int i = 0; i < count; i++)
+        print_line(all[i].name, &all[i].once, &all[0].once, rounds, 1);
+}
+
+/* The command with a number in the place of its %. */
+static char *with_number(const char *command, int number)
+{
+    const char *place = strchr(command, '%');
+    char *text = NULL;
+    if (!place || asprintf(&text, "%.*s%d%s", (int)(place - command), command, number, place + 1) < 0) {
+        fprintf(stderr, "compare: with -z there must be a %% in '%s'\n", command);
+        exit(2);
     }
+    return text;
 }
 
 int main(int argc, char **argv)
 {
     static struct contestant all[COMMANDS_MAX];
+    static struct round turns[ROUNDS_MAX];
     int rounds = 10, count = 0, option;
     double units = 1;
-    while ((option = getopt(argc, argv, "n:u:")) != -1) {
+    bool wants_once = false, wants_quiet = false;
+    while ((option = getopt(argc, argv, "n:u:qz")) != -1) {
         if (option == 'n')
             rounds = atoi(optarg);
         else if (option == 'u')
             units = atof(optarg);
+        else if (option == 'q')
+            wants_quiet = true;
+        else if (option == 'z')
+            wants_once = true;
     }
     for (; optind < argc && count < COMMANDS_MAX; optind++, count++) {
         char *equals = strchr(argv[optind], '=');
         if (!equals)
             break;
-        *equals = '\0';
-        all[count] = (struct contestant){ .name = argv[optind], .command = equals + 1 };
+        *equals++ = '\0';
+        all[count] = (struct contestant){
+            .name = argv[optind],
+            .command = wants_once ? with_number(equals, (int)units) : equals,
+            .command_of_none = wants_once ? with_number(equals, 0) : NULL,
+        };
     }
-    if (count < 2 || rounds < 1 || rounds > ROUNDS_MAX || units <= 0) {
-        fprintf(stderr, "usage: compare [-n ROUNDS] [-u UNITS] NAME=COMMAND NAME=COMMAND...\n");
+    if (count < 2 || rounds < 2 || rounds > ROUNDS_MAX || units <= 0) {
+        fprintf(stderr, "usage: compare [-n ROUNDS] [-u UNITS] [-q] [-z] NAME=COMMAND NAME=COMMAND...\n");
         return 2;
     }
     for (int round = 0; round < rounds; round++)
-        for (int i = 0; i < count; i++)
-            run_once(&all[i], round);
-    for (int i = 0; i < count; i++) {
-        qsort(all[i].wall_ms, (size_t)rounds, sizeof(double), by_size);
-        qsort(all[i].cpu_ms, (size_t)rounds, sizeof(double), by_size);
-    }
+        turns[round] = run_round(all, count, round);
+    if (wants_quiet)
+        rounds = keep_quiet(all, count, turns, rounds);
     print(all, count, rounds, units);
+    print_others(turns, rounds);
     return 0;
 }

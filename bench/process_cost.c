@@ -1,33 +1,177 @@
-/* process_cost [PROBE [COUNT [REPEATS]]]: what the preloaded probe adds to a short process. A shell starts COUNT times
- * /bin/true, bare and with the probe in turn, REPEATS times each; the fastest round of each counts, since everything
- * that disturbs only makes it slower. The spool is a file below $TMPDIR, as with sonde run. */
+/* process_cost [SONDE [ROUNDS [COUNT]]]: what a short process costs more, and where that comes from. A loop makes COUNT times
+ * /bin/true and takes the time of each: bare; with a library preloaded that has nothing in it, which is the least that any
+ * probe can take; with the probe and a spool; and, when the program SONDE is given, in sonde run with and without the probe.
+ * They take turns, ROUNDS times, in another order each. A process is shorter than most of what disturbs, so the tenth
+ * percentile of them all is of those that nobody disturbed. The CPU time is that of everything which was started, less what
+ * the same takes with no processes at all; page faults are those of the process. */
 #include "tools.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#define SCRIPT "i=0; while [ $i -lt %d ]; do /bin/true; i=$((i+1)); done"
+#define ROUNDS_MAX 1000
+#define WORDS_MAX 6 /* with the NULL behind */
 
-static double round_us(char *script, bool probe, int count)
+/* Of one process. */
+struct life {
+    float wall_us, faults;
+};
+
+struct way {
+    const char *name, *library;
+    bool has_spool, is_left_out;
+    const char *before[WORDS_MAX]; /* what the loop is an argument of */
+    struct life *lives;
+    size_t count;
+    double cpu_us[ROUNDS_MAX]; /* per process */
+};
+
+static void become_true(void)
 {
-    uint64_t start_ns = tools_now_ns();
-    tools_run((char *[]){ "/bin/sh", "-c", script, NULL }, probe);
-    return (double)(tools_now_ns() - start_ns) / 1e3 / count;
+    execl("/bin/true", "true", (char *)NULL);
+    _exit(127);
+}
+
+/* The loop, a program of its own: writes to stdout what it took. */
+static int loop(int count)
+{
+    for (int i = 0; i < count; i++) {
+        int status = 0;
+        struct rusage usage;
+        uint64_t start_ns = tools_now_ns();
+        pid_t pid = fork();
+        if (pid == 0)
+            become_true();
+        if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || status != 0)
+            return 1;
+        struct life life = { (float)(tools_now_ns() - start_ns) / 1e3f, (float)usage.ru_minflt };
+        if (write(STDOUT_FILENO, &life, sizeof life) != sizeof life)
+            return 1;
+    }
+    return 0;
+}
+
+static void become_loop(const struct way *way, int count, int fd)
+{
+    char number[16], self[4096] = "";
+    const char *words[WORDS_MAX + 4] = { 0 };
+    int at = 0;
+    snprintf(number, sizeof number, "%d", count);
+    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+        _exit(127);
+    for (; way->before[at]; at++)
+        words[at] = way->before[at];
+    words[at++] = self;
+    words[at++] = "--loop";
+    words[at] = number;
+    dup2(fd, STDOUT_FILENO);
+    if (way->library)
+        setenv("LD_PRELOAD", way->library, 1);
+    if (way->has_spool)
+        setenv("SONDE_SPOOL", tools_spool_path(), 1);
+    execv(words[0], (char **)(uintptr_t)words);
+    _exit(127);
+}
+
+static void take_lives(struct way *way, int fd)
+{
+    struct life life;
+    FILE *file = fdopen(fd, "r");
+    while (file && fread(&life, sizeof life, 1, file) == 1)
+        way->lives[way->count++] = life;
+    if (file)
+        fclose(file);
+}
+
+static double timeval_us(struct timeval t)
+{
+    return (double)t.tv_sec * 1e6 + (double)t.tv_usec;
+}
+
+/* The CPU time. */
+static double run_us(struct way *way, int count)
+{
+    int ends[2], status = 0;
+    struct rusage usage;
+    if (pipe(ends) != 0)
+        tools_die("no pipe");
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        become_loop(way, count, ends[1]);
+    }
+    close(ends[1]);
+    take_lives(way, ends[0]);
+    if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || status != 0)
+        tools_die("the program to measure did not run");
+    return timeval_us(usage.ru_utime) + timeval_us(usage.ru_stime);
+}
+
+static int by_wall(const void *a, const void *b)
+{
+    float x = ((const struct life *)a)->wall_us, y = ((const struct life *)b)->wall_us;
+    return (x > y) - (x < y);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double faults_of(const struct way *way)
+{
+    double sum = 0;
+    for (size_t i = 0; i < way->count; i++)
+        sum += (double)way->lives[i].faults;
+    return sum / (double)way->count;
+}
+
+static void print(struct way *way, struct way *bare, int rounds)
+{
+    double more_us[ROUNDS_MAX];
+    for (int i = 0; i < rounds; i++)
+        more_us[i] = way->cpu_us[i] - bare->cpu_us[i];
+    qsort(more_us, (size_t)rounds, sizeof *more_us, by_size);
+    qsort(way->lives, way->count, sizeof *way->lives, by_wall);
+    double tenth = (double)way->lives[way->count / 10].wall_us, median = (double)way->lives[way->count / 2].wall_us;
+    printf("   %-18s %8.1f %+8.1f %8.1f %+8.1f %+12.1f %8.1f\n", way->name, tenth,
+           tenth - (double)bare->lives[bare->count / 10].wall_us, median,
+           median - (double)bare->lives[bare->count / 2].wall_us, more_us[rounds / 2], faults_of(way));
 }
 
 int main(int argc, char **argv)
 {
-    int count = argc > 2 ? atoi(argv[2]) : 10, repeats = argc > 3 ? atoi(argv[3]) : 200;
-    char script[128];
-    snprintf(script, sizeof script, SCRIPT, count);
-    tools_spool_make(argc > 1 ? argv[1] : BENCH_PROBE);
-    double bare_us = 1e12, probed_us = 1e12;
-    for (int i = 0; i < repeats; i++) {
-        bare_us = tools_smaller(bare_us, round_us(script, false, count));
-        probed_us = tools_smaller(probed_us, round_us(script, true, count));
+    if (argc > 2 && strcmp(argv[1], "--loop") == 0)
+        return loop(atoi(argv[2]));
+    const char *sonde = argc > 1 ? argv[1] : NULL;
+    int rounds = argc > 2 ? atoi(argv[2]) : 20, count = argc > 3 ? atoi(argv[3]) : 100;
+    struct way ways[] = {
+        { .name = "bare" },
+        { .name = "an empty library", .library = BENCH_EMPTY },
+        { .name = "the probe alone", .library = BENCH_PROBE, .has_spool = true },
+        { .name = "sonde run", .is_left_out = !sonde, .before = { sonde, "run", "-q", "--" } },
+        { .name = "without probe", .is_left_out = !sonde, .before = { sonde, "run", "-q", "--no-probe", "--" } },
+    };
+    enum { WAYS = sizeof ways / sizeof *ways };
+    if (rounds < 1 || rounds > ROUNDS_MAX || count < 1)
+        tools_die("usage: process_cost [SONDE [ROUNDS [COUNT]]]");
+    tools_spool_make(BENCH_PROBE);
+    for (int i = 0; i < WAYS; i++)
+        ways[i].lives = calloc((size_t)rounds * (size_t)count, sizeof *ways[i].lives);
+    for (int i = 0; i < rounds * WAYS; i++) {
+        struct way *way = &ways[(i + i / WAYS) % WAYS];
+        if (!way->is_left_out)
+            way->cpu_us[i / WAYS] = (run_us(way, count) - run_us(way, 0)) / count;
     }
-    printf("a short process: bare %.1f us, with the probe %.1f us: %+.1f us, %.2f times (goal: +150 us)\n", bare_us,
-           probed_us, probed_us - bare_us, probed_us / bare_us);
+    printf("   us per process        10 %%     more   median     more     more CPU   faults\n");
+    for (int i = 0; i < WAYS; i++)
+        if (!ways[i].is_left_out)
+            print(&ways[i], &ways[0], rounds);
     tools_spool_remove();
     return 0;
 }

@@ -53,6 +53,11 @@ void tools_spool_make(const char *probe_path)
     make_file(lost, "\0\0\0\0\0\0\0", 8);
 }
 
+const char *tools_spool_path(void)
+{
+    return spool;
+}
+
 uint64_t tools_spool_bytes(void)
 {
     struct stat st;

@@ -11,6 +11,7 @@ void tools_die(const char *message) __attribute__((noreturn));
 
 /* Makes an empty spool below $TMPDIR for the probe library at that path. */
 void tools_spool_make(const char *probe_path);
+const char *tools_spool_path(void);
 uint64_t tools_spool_bytes(void);
 void tools_spool_empty(void);
 void tools_spool_remove(void);

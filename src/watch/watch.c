@@ -18,7 +18,7 @@
 
 enum source { SOURCE_SIGNALS, SOURCE_EXECS, SOURCE_KERNEL, SOURCE_PERF, SOURCE_TICKS, SOURCE_OTHER };
 
-static enum err add_source(struct watch *watch, int fd, enum source source)
+static enum err add_source(const struct watch *watch, int fd, enum source source)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.u32 = source };
     if (fd < 0) /* not there */
@@ -121,25 +121,26 @@ static int allowed_ms(const struct watch *watch, int timeout_ms)
     return must_sweep(watch) ? shorter_ms(timeout_ms, SWEEP_MS) : timeout_ms;
 }
 
-/* The kernel does not even look for us when nobody waits for a socket. */
-static void choose_source(struct watch *watch, int fd, enum source source, bool wakes)
+/* Taken out, and not left there with no events wanted: then the kernel would still call epoll at each message, at the cost of
+ * the process that begins or ends. True: it wakes us now. */
+static bool choose_source(const struct watch *watch, int fd, enum source source, bool wakes)
 {
-    struct epoll_event event = { .events = wakes ? EPOLLIN : 0, .data.u32 = source };
+    if (wakes)
+        return add_source(watch, fd, source) == OK;
     if (fd >= 0)
-        epoll_ctl(watch->epoll_fd, EPOLL_CTL_MOD, fd, &event);
+        epoll_ctl(watch->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+    return false;
 }
 
 static void choose_sources(struct watch *watch)
 {
     bool execs_wake = kernel_wants_execs(&watch->kernel), forks_wake = kernel_wants_forks(&watch->kernel);
     if (execs_wake != watch->execs_wake)
-        choose_source(watch, watch->kernel.execs.fd, SOURCE_EXECS, execs_wake);
+        watch->execs_wake = choose_source(watch, watch->kernel.execs.fd, SOURCE_EXECS, execs_wake);
     if (forks_wake != watch->forks_wake) {
-        choose_source(watch, watch->kernel.forks.fd, SOURCE_KERNEL, forks_wake);
+        watch->forks_wake = choose_source(watch, watch->kernel.forks.fd, SOURCE_KERNEL, forks_wake);
         choose_source(watch, watch->kernel.exits.fd, SOURCE_KERNEL, forks_wake);
     }
-    watch->execs_wake = execs_wake;
-    watch->forks_wake = forks_wake;
 }
 
 /* Descriptors before the events that end their threads; events before the signals, whose senders they tell, and before

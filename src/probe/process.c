@@ -18,36 +18,35 @@ struct settings {
     const char *spool, *flags, *tags, *tags_papiex, *events, *socket;
 };
 
-/* The value of name when text is "name=value". */
-static const char *value_of(const char *text, const char *name)
-{
-    size_t size = strlen(name);
-    return strncmp(text, name, size) == 0 && text[size] == '=' ? text + size + 1 : NULL;
-}
+/* What stands behind "name=" when text begins with that. */
+#define VALUE_OF(text, name) (strncmp(text, name "=", sizeof name) == 0 ? (text) + sizeof name : NULL)
 
 static void setting_read(struct settings *settings, const char *text)
 {
     const char *value;
-    if ((value = value_of(text, PROBE_ENV_SPOOL)))
+    if ((value = VALUE_OF(text, PROBE_ENV_SPOOL)))
         settings->spool = value;
-    else if ((value = value_of(text, PROBE_ENV_FLAGS)))
+    else if ((value = VALUE_OF(text, PROBE_ENV_FLAGS)))
         settings->flags = value;
-    else if ((value = value_of(text, PROBE_ENV_EVENTS)))
+    else if ((value = VALUE_OF(text, PROBE_ENV_EVENTS)))
         settings->events = value;
-    else if ((value = value_of(text, PROBE_ENV_SOCKET)))
+    else if ((value = VALUE_OF(text, PROBE_ENV_SOCKET)))
         settings->socket = value;
-    else if ((value = value_of(text, PROBE_TAGS)))
+    else if ((value = VALUE_OF(text, PROBE_TAGS)))
         settings->tags = value;
-    else if ((value = value_of(text, PROBE_TAGS_PAPIEX)))
+    else if ((value = VALUE_OF(text, PROBE_TAGS_PAPIEX)))
         settings->tags_papiex = value;
 }
 
+/* All that we look for begins with one of two words: the rest of a large environment costs three bytes each. */
 static struct settings settings_read(char **envp)
 {
     struct settings settings = { .flags = "", .tags = "", .tags_papiex = "" };
-    for (; *envp; envp++)
-        if (**envp == 'S' || **envp == 'P')
-            setting_read(&settings, *envp);
+    for (; *envp; envp++) {
+        const char *text = *envp;
+        if ((text[0] == 'S' && text[1] == 'O' && text[2] == 'N') || (text[0] == 'P' && text[1] == 'A' && text[2] == 'P'))
+            setting_read(&settings, text);
+    }
     return settings;
 }
 

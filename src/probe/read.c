@@ -67,23 +67,19 @@ static uint64_t number_at(const char **at)
 }
 
 /* Names and numbers beside one another, without pointers that would have to be relocated. */
+#define IO_LINE(name) { #name, sizeof #name - 1, COUNTER_##name }
 static const struct {
-    char name[23];
-    uint8_t counter;
+    char name[22];
+    uint8_t size, counter;
 } io_lines[] = {
-    { "rchar", COUNTER_rchar },
-    { "wchar", COUNTER_wchar },
-    { "syscr", COUNTER_syscr },
-    { "syscw", COUNTER_syscw },
-    { "read_bytes", COUNTER_read_bytes },
-    { "write_bytes", COUNTER_write_bytes },
-    { "cancelled_write_bytes", COUNTER_cancelled_write_bytes },
+    IO_LINE(rchar), IO_LINE(wchar), IO_LINE(syscr), IO_LINE(syscw), IO_LINE(read_bytes), IO_LINE(write_bytes),
+    IO_LINE(cancelled_write_bytes),
 };
 
 static void io_line(struct counters *counters, const char *line, const char *colon)
 {
     for (size_t i = 0; i < sizeof io_lines / sizeof *io_lines; i++) {
-        size_t size = strlen(io_lines[i].name);
+        size_t size = io_lines[i].size;
         if ((size_t)(colon - line) == size && memcmp(line, io_lines[i].name, size) == 0) {
             colon++;
             counters_set(counters, io_lines[i].counter, number_at(&colon));

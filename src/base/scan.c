@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#define FITS_DIGITS 19 /* every number of so many fits into 64 bits */
+
 static const char *skip_blanks(const char *at)
 {
     while (*at == ' ' || *at == '\t') /* strspn builds a table first: dearer than the few blanks that there are */
@@ -11,17 +13,26 @@ static const char *skip_blanks(const char *at)
     return at;
 }
 
-bool scan_u64(const char **at, uint64_t *value)
+static bool fits(const char *digit, const char *end)
 {
-    const char *digit = skip_blanks(*at);
     uint64_t number = 0;
-    if (*digit < '0' || *digit > '9')
-        return false;
-    for (; *digit >= '0' && *digit <= '9'; digit++)
+    for (; digit < end; digit++)
         if (__builtin_mul_overflow(number, 10u, &number)
             || __builtin_add_overflow(number, (uint64_t)(*digit - '0'), &number))
             return false;
-    *at = digit;
+    return true;
+}
+
+/* Hundreds of numbers at each tick: what always fits is not asked at each digit. */
+bool scan_u64(const char **at, uint64_t *value)
+{
+    const char *begin = skip_blanks(*at), *end = begin;
+    uint64_t number = 0;
+    for (unsigned digit; (digit = (unsigned)(*end - '0')) <= 9; end++)
+        number = number * 10 + digit;
+    if (end == begin || (end - begin > FITS_DIGITS && !fits(begin, end)))
+        return false;
+    *at = end;
     *value = number;
     return true;
 }

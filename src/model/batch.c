@@ -97,15 +97,3 @@ struct sample *batch_add(struct batch *batch, const struct set *set, uint64_t ti
     batch->values_used += set->size;
     return sample;
 }
-
-void sample_set_u64(struct sample *sample, size_t i, uint64_t value)
-{
-    ((union value *)sample->values)[i].u64 = value;
-    ((uint8_t *)sample->known)[i] = 1;
-}
-
-void sample_set_f64(struct sample *sample, size_t i, double value)
-{
-    ((union value *)sample->values)[i].f64 = value;
-    ((uint8_t *)sample->known)[i] = 1;
-}

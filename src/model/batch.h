@@ -87,7 +87,16 @@ void batch_reset(struct batch *batch); /* empties, keeps memory */
 struct sample *batch_add(struct batch *batch, const struct set *set, uint64_t time_ns, const char *instance);
 
 /* Writes value i of a sample that batch_add returned, and marks it known. */
-void sample_set_u64(struct sample *sample, size_t i, uint64_t value);
-void sample_set_f64(struct sample *sample, size_t i, double value);
+static inline void sample_set_u64(struct sample *sample, size_t i, uint64_t value)
+{
+    ((union value *)sample->values)[i].u64 = value;
+    ((uint8_t *)sample->known)[i] = 1;
+}
+
+static inline void sample_set_f64(struct sample *sample, size_t i, double value)
+{
+    ((union value *)sample->values)[i].f64 = value;
+    ((uint8_t *)sample->known)[i] = 1;
+}
 
 #endif

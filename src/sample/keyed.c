@@ -259,17 +259,19 @@ void keyed_last_clear(struct keyed_last *last)
     *last = (struct keyed_last){ 0 };
 }
 
-static void set_number(const struct keyed_key *key, const char *at, struct sample *sample, struct keyed_last *last)
+/* at: behind the key. Returns what is behind the number, or at. */
+static const char *set_number(const struct keyed_key *key, const char *at, struct sample *sample, struct keyed_last *last)
 {
     uint64_t value;
     if (key->place >= sample->set->size || sample->known[key->place] || !scan_u64(&at, &value))
-        return;
+        return at;
     if (key->is_kb && __builtin_mul_overflow(value, 1024u, &value))
-        return;
+        return at;
     if (key->is_counter && key->place < last->size)
         rising_set(sample, key->place, value, &last->values[key->place]);
     else
         sample_set_u64(sample, key->place, value);
+    return at;
 }
 
 void keyed_fill(struct keyed *keyed, const struct keyed_form *form, const char *text, struct sample *sample,
@@ -282,8 +284,8 @@ void keyed_fill(struct keyed *keyed, const struct keyed_form *form, const char *
         if (place == KEYED_NONE)
             strange++;
         else
-            set_number(&keyed->keys[place], begin + keyed->keys[place].size, sample, last);
-        end = strchr(line, '\n');
+            line = set_number(&keyed->keys[place], begin + keyed->keys[place].size, sample, last);
+        end = *line == '\n' ? line : strchr(line, '\n');
     }
     if (strange > keyed->strange)
         keyed->has_news = true;

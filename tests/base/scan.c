@@ -26,6 +26,11 @@ static void a_number_that_does_not_fit_is_none(void **state)
     at = larger;
     assert_false(scan_u64(&at, &value));
     assert_ptr_equal(at, larger);
+    at = "184467440737095516160";
+    assert_false(scan_u64(&at, &value));
+    at = "000000000000000000000000000042";
+    assert_true(scan_u64(&at, &value));
+    assert_int_equal(value, 42);
 }
 
 static void minus_is_no_number(void **state)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct bytes bytes_of(const char *text)
 {
@@ -14,6 +15,20 @@ struct bytes bytes_of(const char *text)
 bool bytes_equal(struct bytes a, struct bytes b)
 {
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+bool bytes_like(struct bytes bytes, const char *word)
+{
+    return bytes.size == strlen(word) && strncasecmp(bytes.data, word, bytes.size) == 0;
+}
+
+struct bytes bytes_trim(struct bytes bytes)
+{
+    while (bytes.size && (*bytes.data == ' ' || *bytes.data == '\t'))
+        bytes = (struct bytes){ bytes.data + 1, bytes.size - 1 };
+    while (bytes.size && (bytes.data[bytes.size - 1] == ' ' || bytes.data[bytes.size - 1] == '\t'))
+        bytes.size--;
+    return bytes;
 }
 
 void buf_init(struct buf *buf, size_t max)

@@ -16,6 +16,8 @@ struct bytes {
 
 struct bytes bytes_of(const char *text); /* of a C string; NULL gives no bytes */
 bool bytes_equal(struct bytes a, struct bytes b);
+bool bytes_like(struct bytes bytes, const char *word); /* the same, whether letters are large or small */
+struct bytes bytes_trim(struct bytes bytes);           /* without blanks and tabs at both ends */
 
 struct buf {
     char *data; /* always terminated with a NUL that is not counted in size, once anything was added */

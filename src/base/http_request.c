@@ -30,20 +30,6 @@ static bool is_visible(struct bytes text)
     return text.size > 0;
 }
 
-static bool is_word(struct bytes text, const char *word)
-{
-    return text.size == strlen(word) && strncasecmp(text.data, word, text.size) == 0;
-}
-
-static struct bytes trim(struct bytes text)
-{
-    while (text.size && (*text.data == ' ' || *text.data == '\t'))
-        text = (struct bytes){ text.data + 1, text.size - 1 };
-    while (text.size && (text.data[text.size - 1] == ' ' || text.data[text.size - 1] == '\t'))
-        text.size--;
-    return text;
-}
-
 /* What stands before the separator; rest is what stands behind it, its data NULL when there was none. */
 static struct bytes cut(struct bytes text, char separator, struct bytes *rest)
 {
@@ -61,7 +47,7 @@ bool http_request_lists(struct bytes value, const char *word)
 {
     while (value.data) {
         struct bytes parameters, item = cut(value, ',', &value);
-        if (is_word(trim(cut(item, ';', &parameters)), word))
+        if (bytes_like(bytes_trim(cut(item, ';', &parameters)), word))
             return true;
     }
     return false;
@@ -158,19 +144,19 @@ static void read_header(struct reader *reader, struct bytes line)
         reader->status = 400;
         return;
     }
-    value = trim(value);
-    if (is_word(name, "Content-Length"))
+    value = bytes_trim(value);
+    if (bytes_like(name, "Content-Length"))
         read_length(reader, value);
-    else if (is_word(name, "Transfer-Encoding"))
+    else if (bytes_like(name, "Transfer-Encoding"))
         reader->status = 411; /* nobody needs chunks to tell us something short */
-    else if (is_word(name, "Host"))
+    else if (bytes_like(name, "Host"))
         read_host(reader, value);
-    else if (is_word(name, "Connection"))
+    else if (bytes_like(name, "Connection"))
         read_connection(reader, value);
-    else if (is_word(name, "Accept") && reader->request->accept.size == 0)
+    else if (bytes_like(name, "Accept") && reader->request->accept.size == 0)
         reader->request->accept = value;
-    else if (is_word(name, "Expect"))
-        reader->request->expects_continue = is_word(value, "100-continue");
+    else if (bytes_like(name, "Expect"))
+        reader->request->expects_continue = bytes_like(value, "100-continue");
 }
 
 /* The next line without its end; false: it is not whole. */

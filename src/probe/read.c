@@ -1,19 +1,13 @@
 /* What the kernel knows about this process and its threads: getrusage and the files below /proc/self. */
 #include "probe/probe.h"
 
+#include "model/rusage.h"
+
 #define READ_MAX 640 /* stat is the longest: 52 numbers, most of them short */
 
 void read_usage_from(struct counters *c, const struct rusage *usage)
 {
-    counters_set(c, COUNTER_usertime, (uint64_t)usage->ru_utime.tv_sec * 1000000 + (uint64_t)usage->ru_utime.tv_usec);
-    counters_set(c, COUNTER_systemtime, (uint64_t)usage->ru_stime.tv_sec * 1000000 + (uint64_t)usage->ru_stime.tv_usec);
-    counters_set(c, COUNTER_rssmax, (uint64_t)usage->ru_maxrss);
-    counters_set(c, COUNTER_minflt, (uint64_t)usage->ru_minflt);
-    counters_set(c, COUNTER_majflt, (uint64_t)usage->ru_majflt);
-    counters_set(c, COUNTER_inblock, (uint64_t)usage->ru_inblock);
-    counters_set(c, COUNTER_outblock, (uint64_t)usage->ru_oublock);
-    counters_set(c, COUNTER_vol_ctxsw, (uint64_t)usage->ru_nvcsw);
-    counters_set(c, COUNTER_invol_ctxsw, (uint64_t)usage->ru_nivcsw);
+    rusage_set(c, usage);
 }
 
 void read_usage(struct counters *counters, int who)

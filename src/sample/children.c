@@ -1,20 +1,18 @@
-/* Walking /proc. Directories are read with getdents64 itself: readdir would allocate at each opening. */
+/* Walking /proc. */
 #include "sample/children.h"
 
 #include "base/scan.h"
+#include "sample/dirents.h"
 #include "sample/taskfile.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define LIST_FIRST 64
-#define DIRENTS_BYTES (32 << 10)
 
 enum err pidlist_add(struct pidlist *list, uint32_t id)
 {
@@ -36,39 +34,20 @@ void pidlist_clear(struct pidlist *list)
     *list = (struct pidlist){ 0 };
 }
 
-struct kernel_dirent { /* struct linux_dirent64 */
-    uint64_t inode;
-    int64_t offset;
-    uint16_t size;
-    uint8_t type;
-    char name[];
-};
-
-static enum err list_add_numbers(const char *dirents, size_t size, struct pidlist *out)
-{
-    for (size_t at = 0; at < size;) {
-        const struct kernel_dirent *entry = (const void *)(dirents + at);
-        const char *name = entry->name;
-        uint64_t number;
-        enum err err = scan_u64(&name, &number) && !*name ? pidlist_add(out, (uint32_t)number) : OK;
-        if (err)
-            return err;
-        at += entry->size;
-    }
-    return OK;
-}
-
-/* Adds the names in a directory that are numbers. */
+/* Adds the names in a directory that are numbers. One that goes meanwhile has no more. */
 static enum err list_directory(int proc_fd, const char *path, struct pidlist *out)
 {
-    char dirents[DIRENTS_BYTES] __attribute__((aligned(8)));
     int fd = openat(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT || errno == ESRCH ? GONE : err_from_errno(errno);
     enum err err = OK;
-    long got;
-    while (!err && (got = syscall(SYS_getdents64, fd, dirents, sizeof dirents)) > 0)
-        err = list_add_numbers(dirents, (size_t)got, out);
+    struct dirents entries;
+    dirents_begin(&entries, fd);
+    for (const char *name; !err && (name = dirents_next(&entries));) {
+        uint64_t number;
+        if (scan_u64(&name, &number) && !*name)
+            err = pidlist_add(out, (uint32_t)number);
+    }
     close(fd);
     return err;
 }

@@ -1,26 +1,17 @@
-/* Folders, read with getdents64 itself: opendir would allocate at each reading. */
+/* A folder whose names are sorted by the numbers in them: cpu2 before cpu10. */
 #include "sample/listing.h"
 
 #include "base/file.h"
+#include "sample/dirents.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define LIST_FIRST 16
-#define DIRENTS_BYTES (16 << 10)
-
-struct kernel_dirent { /* struct linux_dirent64 */
-    uint64_t inode;
-    int64_t offset;
-    uint16_t size;
-    uint8_t type;
-    char name[];
-};
 
 static enum err add(struct listing *listing, const char *name)
 {
@@ -43,19 +34,16 @@ static enum err add(struct listing *listing, const char *name)
 
 static enum err add_all(struct listing *listing, int fd, const char *prefix)
 {
-    char dirents[DIRENTS_BYTES] __attribute__((aligned(8)));
-    long got;
-    while ((got = syscall(SYS_getdents64, fd, dirents, sizeof dirents)) > 0)
-        for (long at = 0; at < got;) {
-            const struct kernel_dirent *entry = (const void *)(dirents + at);
-            at += entry->size;
-            if (entry->name[0] == '.' || strncmp(entry->name, prefix, strlen(prefix)) != 0)
-                continue;
-            enum err err = add(listing, entry->name);
-            if (err)
-                return err;
-        }
-    return got < 0 ? err_from_errno(errno) : OK;
+    struct dirents entries;
+    dirents_begin(&entries, fd);
+    for (const char *name; (name = dirents_next(&entries));) {
+        if (name[0] == '.' || strncmp(name, prefix, strlen(prefix)) != 0)
+            continue;
+        enum err err = add(listing, name);
+        if (err)
+            return err;
+    }
+    return entries.err;
 }
 
 static int by_name(const void *a, const void *b)

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/scan.h"
 #include "sample/all.h"
+#include "sample/dirents.h"
 #include "sample/textfile.h"
 
 #include <fcntl.h>
@@ -15,7 +16,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static const struct metric metrics[] = {
@@ -166,21 +166,16 @@ static void set_io(struct self *self, struct sample *sample)
     }
 }
 
-/* How many names are in a folder, but for those that begin with a point. getdents64 itself: readdir allocates. */
+/* How many names are in a folder, but for those that begin with a point. */
 static uint64_t count_names(int fd)
 {
-    char entries[4096] __attribute__((aligned(8)));
+    struct dirents entries;
     uint64_t count = 0;
-    long got;
     if (lseek(fd, 0, SEEK_SET))
         return 0;
-    while ((got = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0)
-        for (long at = 0; at < got;) {
-            uint16_t size; /* of struct linux_dirent64: inode, offset, size, type, name */
-            memcpy(&size, entries + at + 16, sizeof size);
-            count += entries[at + 19] != '.';
-            at += size;
-        }
+    dirents_begin(&entries, fd);
+    for (const char *name; (name = dirents_next(&entries));)
+        count += *name != '.';
     return count;
 }
 

@@ -137,16 +137,25 @@ static void convert_times(const struct layout *l, uint64_t now_ns, struct taskst
     record->start_ns = record->end_ns > elapsed_ns ? record->end_ns - elapsed_ns : 0;
 }
 
-enum err taskstats_convert(struct bytes stats, const struct exits_meaning *meaning, struct taskstats_record *record)
+/* CORRUPT: it is too short for what its version has. */
+static enum err open_layout(struct layout *layout, struct bytes stats)
 {
     uint16_t version;
-    *record = (struct taskstats_record){ 0 };
     if (stats.size < offsetof(struct taskstats, freepages_count))
         return CORRUPT;
     memcpy(&version, stats.data, sizeof version);
-    struct layout layout = { stats, version, delay_extra(version, stats.size) };
-    if (version >= VERSION_WITH_TGID && !field_at(&layout, offsetof(struct taskstats, ac_tgid), sizeof(uint32_t)))
+    *layout = (struct layout){ stats, version, delay_extra(version, stats.size) };
+    bool has_tgid = field_at(layout, offsetof(struct taskstats, ac_tgid), sizeof(uint32_t));
+    return version >= VERSION_WITH_TGID && !has_tgid ? CORRUPT : OK;
+}
+
+enum err taskstats_convert(struct bytes stats, const struct exits_meaning *meaning, struct taskstats_record *record)
+{
+    struct layout layout;
+    *record = (struct taskstats_record){ 0 };
+    if (open_layout(&layout, stats))
         return CORRUPT;
+    unsigned version = layout.version;
     record->tid = U32(&layout, ac_pid);
     record->ppid = U32(&layout, ac_ppid);
     record->uid = U32(&layout, ac_uid);
@@ -218,14 +227,11 @@ static void extract_fields(const struct layout *layout, const struct exits_meani
 
 enum err taskstats_extract(struct bytes stats, const struct exits_meaning *meaning, struct taskstats_use *use)
 {
-    uint16_t version;
+    struct layout layout;
     *use = (struct taskstats_use){ 0 };
-    if (stats.size < offsetof(struct taskstats, freepages_count))
+    if (open_layout(&layout, stats))
         return CORRUPT;
-    memcpy(&version, stats.data, sizeof version);
-    struct layout layout = { stats, version, delay_extra(version, stats.size) };
-    if (version >= VERSION_WITH_TGID && !field_at(&layout, offsetof(struct taskstats, ac_tgid), sizeof(uint32_t)))
-        return CORRUPT;
+    unsigned version = layout.version;
     use->tid = U32(&layout, ac_pid);
     use->ppid = U32(&layout, ac_ppid);
     use->begin_s = version >= VERSION_WITH_BTIME64 ? U64(&layout, ac_btime64) : U32(&layout, ac_btime);

@@ -2,20 +2,10 @@
 #include "sink/metrics.h"
 
 #include <string.h>
-#include <strings.h>
 
 struct liking {
     int open, text, other; /* in thousandths; -1: not named */
 };
-
-static struct bytes trim(struct bytes text)
-{
-    while (text.size && (*text.data == ' ' || *text.data == '\t'))
-        text = (struct bytes){ text.data + 1, text.size - 1 };
-    while (text.size && (text.data[text.size - 1] == ' ' || text.data[text.size - 1] == '\t'))
-        text.size--;
-    return text;
-}
 
 /* Up to the separator, which *rest begins behind; its data is NULL behind the last. */
 static struct bytes next_part(struct bytes *rest, char separator)
@@ -28,12 +18,7 @@ static struct bytes next_part(struct bytes *rest, char separator)
     } else {
         *rest = (struct bytes){ NULL, 0 };
     }
-    return trim(part);
-}
-
-static bool is(struct bytes text, const char *word)
-{
-    return text.size == strlen(word) && strncasecmp(text.data, word, text.size) == 0;
+    return bytes_trim(part);
 }
 
 /* "q=0.75" gives 750; anything else 1000. */
@@ -56,9 +41,9 @@ static void take_range(struct liking *liking, struct bytes range)
         int q = quality_of(next_part(&range, ';'));
         quality = q < quality ? q : quality;
     }
-    int *place = is(type, "application/openmetrics-text") ? &liking->open
-                 : is(type, "text/plain") ? &liking->text
-                 : is(type, "*/*") || is(type, "text/*") ? &liking->other : NULL;
+    int *place = bytes_like(type, "application/openmetrics-text") ? &liking->open
+                 : bytes_like(type, "text/plain") ? &liking->text
+                 : bytes_like(type, "*/*") || bytes_like(type, "text/*") ? &liking->other : NULL;
     if (place && quality > *place)
         *place = quality;
 }

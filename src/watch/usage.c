@@ -1,23 +1,12 @@
-/* rusage in the names and units of our counters. */
+/* What wait4 told, and how it grew. */
 #include "watch/usage.h"
 
-static uint64_t microseconds(struct timeval t)
-{
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
-}
+#include "model/rusage.h"
 
 void usage_counters(const struct rusage *usage, struct counters *counters)
 {
     *counters = (struct counters){ 0 };
-    counters_set(counters, COUNTER_usertime, microseconds(usage->ru_utime));
-    counters_set(counters, COUNTER_systemtime, microseconds(usage->ru_stime));
-    counters_set(counters, COUNTER_rssmax, (uint64_t)usage->ru_maxrss);
-    counters_set(counters, COUNTER_minflt, (uint64_t)usage->ru_minflt);
-    counters_set(counters, COUNTER_majflt, (uint64_t)usage->ru_majflt);
-    counters_set(counters, COUNTER_inblock, (uint64_t)usage->ru_inblock);
-    counters_set(counters, COUNTER_outblock, (uint64_t)usage->ru_oublock);
-    counters_set(counters, COUNTER_vol_ctxsw, (uint64_t)usage->ru_nvcsw);
-    counters_set(counters, COUNTER_invol_ctxsw, (uint64_t)usage->ru_nivcsw);
+    rusage_set(counters, usage);
 }
 
 void usage_counters_since(const struct rusage *usage, const struct rusage *before, struct counters *counters)

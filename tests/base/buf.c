@@ -127,6 +127,17 @@ static void bytes_compare_by_content(void **state)
     assert_int_equal(bytes_of(NULL).size, 0);
 }
 
+static void bytes_are_trimmed_and_compared_with_words(void **state)
+{
+    (void)state;
+    assert_true(bytes_equal(bytes_trim(bytes_of(" \ta b\t ")), bytes_of("a b")));
+    assert_int_equal(bytes_trim(bytes_of(" \t ")).size, 0);
+    assert_int_equal(bytes_trim(bytes_of(NULL)).size, 0);
+    assert_true(bytes_like(bytes_of("Keep-Alive"), "keep-alive"));
+    assert_false(bytes_like(bytes_of("Keep"), "keep-alive"));
+    assert_false(bytes_like(bytes_of("keep-alive,"), "keep-alive"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +151,7 @@ int main(void)
         cmocka_unit_test(a_reset_forgets_the_failure_and_keeps_the_memory),
         cmocka_unit_test(a_huge_addition_does_not_wrap_around),
         cmocka_unit_test(bytes_compare_by_content),
+        cmocka_unit_test(bytes_are_trimmed_and_compared_with_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "watch/attach_board.h"
 #include "watch/attach_calls.h"
+#include "watch/attach_events.h"
 #include "watch/attach_record.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ struct attach {
     struct attach_calls calls;
     struct attach_record record;
     struct attach_tree tree;
+    struct attach_events events;
     bool tells_agent, rights_told;
     struct batch batch;           /* what was read last */
     struct syscall_counts counts; /* the same */
@@ -72,6 +74,7 @@ static void read_calls(struct attach *attach)
 /* Who there is, where no tracer tells us; also for --tell, in each of whom the probe may be. */
 static const struct pidlist *look_at_tree(struct attach *attach)
 {
+    attach_events_read(&attach->events);
     bool is_kernel = attach->calls.way == SYSCALL_WAY_KERNEL;
     if (is_kernel)
         attach_calls_list(&attach->calls, &attach->tree.pids);
@@ -118,23 +121,30 @@ static int until_ms(uint64_t now_ns, uint64_t then_ns)
     return then_ns <= now_ns ? 0 : (int)((then_ns - now_ns) / NS_PER_MS % 3600000) + 1;
 }
 
-/* Who has ended may have left others, of whose end nothing tells us. */
+/* Who has ended may have left others, of whose end nothing tells us. Events are read before there are too many. */
 static uint64_t next_look_ns(const struct attach *attach, uint64_t now_ns, uint64_t then_ns)
 {
-    return attach->calls.is_orphaned && then_ns > now_ns + LOOK_NS ? now_ns + LOOK_NS : then_ns;
+    int events_ms = attach_events_timeout_ms(&attach->events);
+    uint64_t most_ns = attach->calls.is_orphaned ? LOOK_NS : UINT64_MAX - now_ns;
+    if (events_ms >= 0)
+        most_ns = (uint64_t)events_ms * NS_PER_MS;
+    return then_ns > now_ns + most_ns ? now_ns + most_ns : then_ns;
 }
 
 /* Until the process and all that descend from it have ended, their time is over, or somebody has had enough. */
 static void watch(struct attach *attach, struct attach_result *result)
 {
     const struct attach_settings *settings = attach->settings;
-    struct pollfd polled[] = { { .fd = attach->calls.end_fd, .events = POLLIN }, { .fd = attach->signal_fd, .events = POLLIN } };
+    struct pollfd polled[] = { { .fd = attach->calls.end_fd, .events = POLLIN }, { .fd = attach->signal_fd, .events = POLLIN },
+                               { .events = POLLIN } };
     uint64_t now_ns = attach->start_ns, tick_ns = now_ns + settings->period_ns;
     uint64_t end_ns = settings->duration_ns ? now_ns + settings->duration_ns : UINT64_MAX;
     while (now_ns < end_ns) {
-        int count = poll(polled, 2, until_ms(now_ns, next_look_ns(attach, now_ns, tick_ns < end_ns ? tick_ns : end_ns)));
+        polled[2].fd = attach_events_fd(&attach->events);
+        int count = poll(polled, 3, until_ms(now_ns, next_look_ns(attach, now_ns, tick_ns < end_ns ? tick_ns : end_ns)));
         if (count < 0 && errno != EINTR)
             break;
+        attach_events_read(&attach->events);
         bool may_be_over = attach->calls.is_orphaned || (count > 0 && polled[0].revents);
         result->ended = may_be_over && attach_calls_are_over(&attach->calls);
         if (result->ended || (count > 0 && polled[1].revents))
@@ -180,10 +190,13 @@ static void finish(struct attach *attach, struct attach_result *result)
 static void watch_held(struct attach *attach, struct attach_result *result)
 {
     batch_init(&attach->batch);
+    bool is_kernel = attach->calls.way == SYSCALL_WAY_KERNEL;
+    attach_events_open(&attach->events, is_kernel ? attach_record_listener(&attach->record) : NULL);
     attach_record_held(&attach->record, attach->calls.way, look_at_tree(attach));
     attach->start_ns = attach->last_ns = clock_monotonic_ns();
     watch(attach, result);
     finish(attach, result);
+    attach_events_close(&attach->events);
     batch_clear(&attach->batch);
     attach_calls_close(&attach->calls);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define NAME_ROOM 64
+#define MISSED_MAX 3
 #define PIDFDS_MAX 512 /* of those whose end nobody tells us */
 
 struct attach_life {
@@ -16,6 +17,9 @@ struct attach_life {
     int pidfd;                    /* -1: none */
     struct counters before, used; /* when it was first seen; since then, as of the last look */
     uint64_t image;               /* a hash of what it executes; 0: not known */
+    bool is_new;                  /* made since we are here */
+    uint64_t exec_ns;             /* when it executed something that was not looked at yet; 0: there is nothing */
+    unsigned missed;              /* looks at which it was not there, though nobody has told its end */
 };
 
 /* linux/pidfd.h has it from 6.15 on. */
@@ -74,18 +78,23 @@ static uint64_t hash(uint64_t sum, struct bytes text)
     return sum | 1;
 }
 
-/* What it executes, if that is news. */
-static void tell_image(struct attach_lives *lives, struct attach_life *life, const struct unseen *unseen)
+/* What it executes, if that is news; since time_ns. */
+static void tell_image_since(struct attach_lives *lives, struct attach_life *life, const struct unseen *unseen, uint64_t time_ns)
 {
     uint64_t image = hash(hash(0xcbf29ce484222325ull, unseen->path), unseen->args);
     if (image == life->image)
         return;
     life->image = image;
     writer_add_kernel_exec(lives->writer, &(struct kernel_exec_record){
-        .pid = (uint64_t)life->pid, .time_ns = clock_realtime_ns(), .start_ticks = unseen->start_ticks, .ppid = unseen->ppid,
+        .pid = (uint64_t)life->pid, .time_ns = time_ns, .start_ticks = unseen->start_ticks, .ppid = unseen->ppid,
         .pgid = unseen->pgid, .sid = unseen->sid, .uid = unseen->uid, .stat_known = 1, .path = unseen->path,
         .args = unseen->args, .cwd = unseen->cwd, .name = unseen->name,
     });
+}
+
+static void tell_image(struct attach_lives *lives, struct attach_life *life, const struct unseen *unseen)
+{
+    tell_image_since(lives, life, unseen, clock_realtime_ns());
 }
 
 /* A child is what its parent is until it executes something. */
@@ -96,6 +105,8 @@ static void begin(struct attach_lives *lives, pid_t pid, bool is_new)
     if (life)
         forget(lives, life); /* of one that had its number before */
     life = add(lives, pid);
+    if (life)
+        life->is_new = is_new;
     if (!life || unseen_read(lives->reader, (uint32_t)pid, UINT32_MAX, &unseen) != OK)
         return;
     if (is_new)
@@ -212,6 +223,95 @@ bool attach_lives_status(const struct attach_lives *lives, pid_t pid, int pidfd,
     return true;
 }
 
+static void tell_fork(struct attach_lives *lives, const struct fork_event *event)
+{
+    writer_add_kernel_fork(lives->writer, &(struct kernel_fork_record){
+        .pid = event->pid, .ppid = event->parent_pid, .time_ns = event->time_ns, .tid = event->tid });
+}
+
+/* One that a look has found before is told already. */
+bool attach_lives_made(struct attach_lives *lives, const struct fork_event *event)
+{
+    struct attach_life *life = find(lives, (pid_t)event->pid);
+    bool is_thread = event->tid != event->pid;
+    if (life && (is_thread || life->is_new)) {
+        if (is_thread && life->is_new)
+            tell_fork(lives, event);
+        return life->is_new;
+    }
+    if (life || is_thread || !find(lives, (pid_t)event->parent_pid) || !(life = add(lives, (pid_t)event->pid)))
+        return false;
+    life->is_new = true;
+    tell_fork(lives, event);
+    return true;
+}
+
+/* What it was before nobody can tell any more; who has gone has left its name in taskstats. */
+static void tell_exec_unseen(struct attach_lives *lives, struct attach_life *life)
+{
+    if (life->exec_ns)
+        writer_add_kernel_exec(lives->writer, &(struct kernel_exec_record){
+            .pid = (uint64_t)life->pid, .time_ns = life->exec_ns });
+    life->exec_ns = 0;
+}
+
+/* It is looked at when all events are read: then /proc has what the last of them tells of. */
+void attach_lives_executed(struct attach_lives *lives, const struct fork_event *event)
+{
+    struct attach_life *life = find(lives, (pid_t)event->pid);
+    if (!life)
+        return;
+    tell_exec_unseen(lives, life);
+    life->exec_ns = event->time_ns;
+}
+
+static void look_at_exec(struct attach_lives *lives, struct attach_life *life)
+{
+    struct unseen unseen;
+    if (!life->exec_ns)
+        return;
+    if (unseen_read(lives->reader, (uint32_t)life->pid, UINT32_MAX, &unseen) != OK || unseen.zombie) {
+        tell_exec_unseen(lives, life);
+        return;
+    }
+    life->image = 0; /* also when it is the same once more */
+    tell_image_since(lives, life, &unseen, life->exec_ns);
+    life->exec_ns = 0;
+}
+
+void attach_lives_heard(struct attach_lives *lives)
+{
+    for (size_t i = 0; i < lives->count; i++)
+        look_at_exec(lives, &lives->list[i]);
+    writer_flush(lives->writer);
+}
+
+/* The first thread may end before the others: then the looks tell the end of the process. */
+static bool goes_on(const struct attach_lives *lives, const struct fork_event *event)
+{
+    struct unseen unseen;
+    return event->pid == event->tid && unseen_read(lives->reader, event->pid, UINT32_MAX, &unseen) == OK && unseen.threads > 1;
+}
+
+void attach_lives_left(struct attach_lives *lives, const struct fork_event *event)
+{
+    struct attach_life *life = find(lives, (pid_t)event->pid);
+    if (!life || !life->is_new)
+        return;
+    if (goes_on(lives, event)) {
+        life->is_new = false; /* its end is nowhere told */
+        return;
+    }
+    if (event->pid == event->tid)
+        tell_exec_unseen(lives, life);
+    if (event->pid == event->tid && !lives->hears_used)
+        tell_used(lives, life);
+    writer_add_kernel_exit(lives->writer, &(struct kernel_exit_record){
+        .pid = event->pid, .tid = event->tid, .time_ns = event->time_ns, .status = (uint32_t)event->status });
+    if (event->pid == event->tid)
+        forget(lives, life);
+}
+
 /* It is not among those that are there any more. */
 static void miss(struct attach_lives *lives, struct attach_life *life)
 {
@@ -230,6 +330,12 @@ static bool is_among(const struct pidlist *pids, pid_t pid)
         if (pids->ids[i] == (uint32_t)pid)
             return true;
     return false;
+}
+
+/* Its end will be told, unless that was lost. */
+static bool is_awaited(const struct attach_lives *lives, struct attach_life *life)
+{
+    return lives->hears && life->is_new && life->missed++ < MISSED_MAX;
 }
 
 static void meet(struct attach_lives *lives, pid_t pid, bool is_new)
@@ -252,7 +358,7 @@ void attach_lives_tick(struct attach_lives *lives, const struct pidlist *pids)
 {
     bool is_first = lives->count == 0;
     for (size_t i = lives->count; i-- > 0;)
-        if (!is_among(pids, lives->list[i].pid))
+        if (!is_among(pids, lives->list[i].pid) && !is_awaited(lives, &lives->list[i]))
             miss(lives, &lives->list[i]);
     for (size_t i = 0; i < pids->count; i++)
         meet(lives, (pid_t)pids->ids[i], !is_first);

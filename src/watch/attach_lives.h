@@ -5,6 +5,7 @@
 #define SONDE_WATCH_ATTACH_LIVES_H
 
 #include "sample/children.h"
+#include "sample/forks.h"
 #include "sample/tracer.h"
 #include "watch/unseen.h"
 #include "watch/writer.h"
@@ -15,6 +16,8 @@ struct attach_lives {
     struct writer *writer;        /* borrowed; flushed after each of the calls below */
     struct attach_life *list;
     size_t count, room;
+    bool hears;      /* of beginnings and ends, by the three calls below */
+    bool hears_used; /* and what they used, of which taskstats tell */
 };
 
 void attach_lives_clear(struct attach_lives *lives);
@@ -25,6 +28,13 @@ struct tracer_lives attach_lives_tracer(struct attach_lives *lives);
 /* The processes that are there now, those of the first time being older than the attachment. Who was there before and is not any
  * more has ended: how is asked of the kernel, which knows it from Linux 6.15 on. */
 void attach_lives_tick(struct attach_lives *lives, const struct pidlist *pids);
+
+/* The kernel's events, where they are heard: somebody was made, has executed something, has ended; and when all that there were
+ * have been told. made: true when it is a process that is ours and younger than the attachment, or a thread of one. */
+bool attach_lives_made(struct attach_lives *lives, const struct fork_event *event);
+void attach_lives_executed(struct attach_lives *lives, const struct fork_event *event);
+void attach_lives_left(struct attach_lives *lives, const struct fork_event *event);
+void attach_lives_heard(struct attach_lives *lives);
 
 /* What those that live on have used; nothing comes behind it. */
 void attach_lives_over(struct attach_lives *lives);

@@ -92,6 +92,11 @@ const struct tracer_lives *attach_record_lives(const struct attach_record *recor
     return record->writer.fd == WRITER_NONE ? NULL : &record->tracer_lives;
 }
 
+struct attach_lives *attach_record_listener(struct attach_record *record)
+{
+    return record->writer.fd == WRITER_NONE ? NULL : &record->lives;
+}
+
 void attach_record_held(struct attach_record *record, enum syscall_way way, const struct pidlist *pids)
 {
     struct batch batch;

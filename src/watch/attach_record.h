@@ -27,6 +27,9 @@ void attach_record_drop(struct attach_record *record);
 /* For a tracer, which writes what it hears of processes into the spool itself. NULL: there is no spool. */
 const struct tracer_lives *attach_record_lives(const struct attach_record *record);
 
+/* Whom to tell of the kernel's events; NULL: nothing is recorded. */
+struct attach_lives *attach_record_listener(struct attach_record *record);
+
 /* It is held. pids: as in attach_record_tick. */
 void attach_record_held(struct attach_record *record, enum syscall_way way, const struct pidlist *pids);
 

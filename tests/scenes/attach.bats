@@ -353,3 +353,36 @@ load attach
         [ "$(sql "select count(*) from process where exe = 'bash' and exit_code = 3")" -eq 1 ]
     fi
 }
+
+@test "as root short children are in the list too, with their ends and what they used" {
+    need_root
+    "$SONDE" run -v -s true >said 2>&1
+    ! grep -q 'cannot count\|through libc' said || skip "no eBPF here"
+    "$SONDE" doctor | grep -q 'every fork, exec and exit is told' || skip "no proc connector here"
+    cat >"$T/script" <<'S'
+read -r go
+for ((i = 0; i < 100; i++)); do /bin/true; done
+(exit 7)
+bash -c 'kill -9 $$'
+bash -c 'for ((i = 0; i < 200000; i++)); do :; done'
+S
+    bash "$T/script" <"$T/in" >"$T/out" 2>&1 3>&- 7>&- &
+    program=$!
+    exec 7>"$T/in"
+    "$SONDE" attach -v -j short "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+    watcher=$!
+    until_true grep -q 'the kernel counts' "$T/said"
+    go
+    wait "$watcher"
+    watcher=
+    wait "$program"
+    program=
+    "$SONDE" ps --json short >ps.json
+    [ "$(jq '[.[] | select(.name == "true")] | length' ps.json)" -eq 100 ]
+    [ "$(jq '[.[] | select(.name == "true" and .exit_code == 0 and .counters.minflt > 0 and .state == "ended")] | length' ps.json)" -eq 100 ]
+    [ "$(jq '[.[] | select(.exit_code == 7)] | length' ps.json)" -eq 1 ]
+    [ "$(jq '[.[] | select(.exit_signal == 9)] | length' ps.json)" -eq 1 ]
+    [ "$(jq '[.[] | .pid] | unique | length' ps.json)" -eq 104 ] # nobody is missing, nobody is of others
+    [ "$(jq '[.[] | select(.pid == '"$(jq '[.[] | select(.exit_signal == 9)][0].pid' ps.json)"')] | length' ps.json)" -eq 1 ]
+    jq -e '[.[] | select(.cpu_s > 0.05)] | length >= 1' ps.json
+}

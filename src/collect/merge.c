@@ -33,7 +33,7 @@ struct merging {
     struct io io;
     uint32_t *order, count;
     uint32_t run_pid;
-    bool has_run;
+    bool has_run, has_rest; /* has_rest: processes outlived the command, whose sum does not have them */
 };
 
 static struct bytes keep(struct merging *m, struct bytes text)
@@ -98,6 +98,8 @@ static enum err take_run_end(struct merging *m, struct bytes body)
     m->run->end_ns = r.time_ns;
     if (r.total.known) /* who stays for the rest is nobody's parent and has no sum */
         m->run->total = r.total;
+    else
+        m->has_rest = true;
     m->run->gaps.records_lost = r.records_lost;
     m->run->gaps.events_lost = r.events_lost;
     m->run->gaps.ticks_late = r.ticks_late;
@@ -196,6 +198,17 @@ static void sum_up(struct run *run)
     }
 }
 
+static void raise_total(struct run *run)
+{
+    struct counters sum = { 0 };
+    for (size_t i = 0; i < run->process_count; i++)
+        counters_add(&sum, &run->processes[i].counters);
+    if (!run->total.known || counters_cpu_us(&sum) <= counters_cpu_us(&run->total))
+        return;
+    counters_set(&run->total, COUNTER_usertime, counters_get(&sum, COUNTER_usertime));
+    counters_set(&run->total, COUNTER_systemtime, counters_get(&sum, COUNTER_systemtime));
+}
+
 static enum err merge_all(struct merging *m)
 {
     enum err err = read_records(m);
@@ -208,6 +221,8 @@ static enum err merge_all(struct merging *m)
     if (err)
         return err;
     sum_up(m->run);
+    if (m->has_rest)
+        raise_total(m->run);
     if (!m->run->ended)
         m->run->end_ns = m->events.last_ns > m->run->start_ns ? m->events.last_ns : m->run->start_ns;
     return calls_floor_add(m->run, &m->memory->arena);

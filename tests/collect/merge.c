@@ -78,6 +78,21 @@ static void two_ends(void **state)
     assert_int_equal(counters_cpu_us(&run->total), 500);
 }
 
+/* What a daemon used after the command's end is in no sum of the kernel's. */
+static void a_daemon_that_outlives_the_sum(void **state)
+{
+    struct fixture *f = *state;
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/sh");
+    spool_fork(&f->spool, 11, 10, 2);
+    spool_end(&f->spool, 10, 9, 400, 0);
+    spool_wait(&f->spool, MAKER_RUN_PID, 10, 9.5, 0, 500);
+    spool_run_end(&f->spool, 10, 500);
+    spool_end(&f->spool, 11, 80, 7000, 0);
+    spool_add(&f->spool, run_end, .time_ns = AT(90), .status_known = 1);
+    const struct run *run = merge(f);
+    assert_int_equal(counters_cpu_us(&run->total), 7500);
+}
+
 static void no_run_record(void **state)
 {
     struct fixture *f = *state;
@@ -179,7 +194,8 @@ static void long_arguments_of_any_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(the_facts_of_a_run), T(a_run_that_was_killed), T(two_ends), T(no_run_record), T(damage_is_counted),
+        T(the_facts_of_a_run), T(a_run_that_was_killed), T(two_ends),
+        T(a_daemon_that_outlives_the_sum), T(no_run_record), T(damage_is_counted),
         T(bodies_that_are_no_records), T(a_kind_of_the_future), T(a_large_spool_from_a_file),
         T(long_arguments_of_any_bytes),
     };

@@ -109,8 +109,8 @@ mount -t tmpfs -o size=256m none /dev/shm
 cd "$1" && shift
 "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none --socket none --jobs none --sink csv:path=out.csv & agent=$!
 trap 'kill $agent' EXIT
-LD_PRELOAD=$MPI_PROBE "$@" met & first=$!
-LD_PRELOAD=$MPI_PROBE "$@" met
+LD_PRELOAD=$MPI_PRELOAD "$@" met & first=$!
+LD_PRELOAD=$MPI_PRELOAD "$@" met
 wait $first
 boards_are_gone() { [ -z "$(find /dev/shm -name 'sonde.*')" ]; }
 for ((i = 0; i < 600; i++)); do boards_are_gone && break; sleep 0.1; done
@@ -119,7 +119,7 @@ kill $agent
 trap - EXIT
 wait $agent || :
 EOF
-        MPI_PROBE=$MPI_PROBE run timeout 120 env -u SLURM_JOB_ID unshare --mount --propagation private bash script "$family" \
+        run timeout 120 env -u SLURM_JOB_ID unshare --mount --propagation private bash script "$family" \
             "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/$family/ring"
         echo "$output"
         [ "$status" -eq 0 ]
@@ -195,7 +195,7 @@ slurm_kind() {
     for family in $(mpi_families); do
         kind=$(slurm_kind "$family")
         rm -rf boards expected && mkdir boards expected
-        EXPECT=$PWD/expected SONDE_BOARDS=$PWD/boards LD_PRELOAD=$MPI_PROBE run timeout 120 \
+        EXPECT=$PWD/expected SONDE_BOARDS=$PWD/boards LD_PRELOAD=$MPI_PRELOAD run timeout 120 \
             srun -n 4 --overcommit --oversubscribe -N 1 "--mpi=$kind" "$BATS_FILE_TMPDIR/$family/ring"
         echo "$output"
         [ "$status" -eq 0 ]

@@ -1,6 +1,13 @@
 # MPI programs for scenes: compiled once a file for each family that is here, then played under the probe.
 
-MPI_PROBE=${MPI_PROBE:-$BUILD/src/probe/mpi/libsonde-mpi.so}
+# In a build with sanitizers those wrappers that have them (tests/mpi/meson.build), and before them the sanitizer itself. What MPI
+# leaves lying, and does wrong itself, is not ours.
+MPI_PROBE=$BUILD/src/probe/mpi/libsonde-mpi.so MPI_SANITIZER=
+if [ -e "$BUILD/tests/mpi/libsonde-mpi.so" ]; then
+    MPI_PROBE=$BUILD/tests/mpi/libsonde-mpi.so MPI_SANITIZER=$(gcc -print-file-name=libasan.so):
+    export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0:suppressions=$SOURCE/tests/mpi/tools/suppressions
+fi
+export MPI_PRELOAD=$MPI_SANITIZER$MPI_PROBE
 
 # Those that Sonde was built for and that have compilers here.
 mpi_families() {
@@ -42,7 +49,7 @@ mpi_run() {
     mpi_launcher "$1" "$3"
     shift 3
     rm -rf boards expected && mkdir boards expected
-    SONDE_BOARDS=$PWD/boards EXPECT=$PWD/expected LD_PRELOAD=${MPI_BEFORE-}$MPI_PROBE${MPI_BEHIND-} \
+    SONDE_BOARDS=$PWD/boards EXPECT=$PWD/expected LD_PRELOAD=$MPI_SANITIZER${MPI_BEFORE-}$MPI_PROBE${MPI_BEHIND-} \
         run timeout 300 "${LAUNCH[@]}" "$program" "$@"
     echo "$output"
 }

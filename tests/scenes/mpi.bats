@@ -77,7 +77,7 @@ setup_file() {
     mpi_launcher openmpi 2
     LAUNCH[-1]=1
     rm -rf boards expected && mkdir boards expected
-    SONDE_BOARDS=$PWD/boards EXPECT=$PWD/expected LD_PRELOAD=$MPI_PROBE \
+    SONDE_BOARDS=$PWD/boards EXPECT=$PWD/expected LD_PRELOAD=$MPI_PRELOAD \
         run timeout 300 "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/openmpi/ends" spawns
     echo "$output"
     [ "$status" -eq 0 ]
@@ -103,7 +103,7 @@ setup_file() {
 @test "mpi4py, which loads its MPI late" {
     /usr/bin/python3 -c 'import mpi4py' 2>/dev/null || skip "no mpi4py"
     mkdir boards
-    SONDE_BOARDS=$PWD/boards LD_PRELOAD=$MPI_PROBE run timeout 300 mpirun.openmpi --allow-run-as-root --oversubscribe -n 2 \
+    SONDE_BOARDS=$PWD/boards LD_PRELOAD=$MPI_PRELOAD run timeout 300 mpirun.openmpi --allow-run-as-root --oversubscribe -n 2 \
         /usr/bin/python3 "$SOURCE/tests/mpi/ring.py"
     echo "$output"
     [ "$(grep -o "all is well" <<<"$output" | wc -l)" -eq 2 ] # mpirun may put both on one line
@@ -124,7 +124,7 @@ setup_file() {
         [ "$status" -eq 0 ]
         [ -z "$(ls boards)" ]
     done
-    SONDE_BOARDS=$PWD/boards LD_PRELOAD=$MPI_PROBE run sh -c 'echo untouched; exec /bin/echo too'
+    SONDE_BOARDS=$PWD/boards LD_PRELOAD=$MPI_PRELOAD run sh -c 'echo untouched; exec /bin/echo too'
     [ "$output" = "untouched"$'\n'"too" ]
     [ -z "$(ls boards)" ]
 }

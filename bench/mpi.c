@@ -1,5 +1,6 @@
-/* What calls of MPI cost: ns each, the best of several rounds; and the CPU time of MPI_Init. Built by bench/run with mpicc of each
- * family, and run bare, with counts and with all. Prints: Comm_rank Barrier(SELF) Sendrecv(self, 8 bytes) Isend+Irecv+Waitall Init. */
+/* What calls of MPI cost: ns each, the best of several rounds; and the CPU time of MPI_Init. Built by bench/run with mpicc of
+ * each family, and run bare, with two clock readings (mpi_floor.c), with counts and with all. Prints: Comm_rank Barrier(SELF)
+ * Sendrecv(self, 8 bytes) Isend+Irecv+Waitall Init. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>

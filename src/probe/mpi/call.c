@@ -139,11 +139,20 @@ __attribute__((destructor)) static void end(void)
     board_end(&call_board);
 }
 
+/* CALL_PLACE of what is not known at build time, where old processors have no instruction for it. */
+CALL_INLINE unsigned place_of(uint32_t has, unsigned metric)
+{
+    unsigned place = 0;
+    for (unsigned i = 0; i < metric; i++)
+        place += has >> i & 1;
+    return place;
+}
+
 /* Of another function than the one that is being called. */
-static void add_to(uint32_t function, unsigned metric, uint64_t value)
+CALL_INLINE void add_to(uint32_t function, unsigned metric, uint64_t value)
 {
     uint64_t *slots = call_slots(function);
-    board_add_u64(slots + CALL_PLACE(functions[function].has, metric), value);
+    board_add_u64(slots + place_of(functions[function].has, metric), value);
 }
 
 void call_add_for(struct call *call, const struct persistent *persistent)
@@ -162,5 +171,8 @@ void call_add_for(struct call *call, const struct persistent *persistent)
 void call_add_bytes(struct call *call, uint32_t function, bool is_out, uint64_t bytes)
 {
     call->arrived += bytes;
-    add_to(function, is_out ? METRIC_OUT : METRIC_IN, bytes);
+    if (is_out)
+        add_to(function, METRIC_OUT, bytes);
+    else
+        add_to(function, METRIC_IN, bytes);
 }

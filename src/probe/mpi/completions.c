@@ -6,9 +6,17 @@
 
 static void completed(struct call *call, uint32_t note, const MPI_Status *status)
 {
+    uint32_t function;
+    if (!note)
+        return;
+    if (CALL_MOSTLY(requests_is_receive(note, &function))) {
+        if (!completions_is_cancelled(status))
+            call_add_bytes(call, function, false, completions_bytes(status));
+        return;
+    }
     struct request request = requests_read(note);
-    bool is_message = request.kind == REQUEST_IN || request.kind == REQUEST_PERSISTENT;
-    if (!note || (request.persistent && !request.persistent->receives) || (is_message && completions_is_cancelled(status)))
+    bool is_message = request.kind == REQUEST_PERSISTENT;
+    if ((request.persistent && !request.persistent->receives) || (is_message && completions_is_cancelled(status)))
         return;
     call_add_bytes(call, request.function, request.kind == REQUEST_WRITE, completions_bytes(status));
 }

@@ -13,7 +13,7 @@ static bool is_shared;
 static unsigned tries = 1; /* lines in which a request may be: more only when one was full */
 static uint32_t lost_metric;
 
-enum { KIND_BITS = 3, NOTE_BITS = 16 };
+enum { KIND_BITS = REQUEST_KIND_BITS, NOTE_BITS = 16 };
 
 #ifdef OPEN_MPI
 #define KEY(handle) ((uint64_t)(uintptr_t)(handle) << NOTE_BITS)
@@ -46,16 +46,26 @@ static bool take(uint64_t *word, uint64_t expected, uint64_t value)
     return true;
 }
 
+static bool is_of(uint64_t word, uint64_t key)
+{
+    return word && (word ^ key) >> NOTE_BITS == 0;
+}
+
+static uint64_t *find_in_line(uint64_t *words, uint64_t key)
+{
+    for (unsigned i = 0; i < LINE; i++)
+        if (is_of(__atomic_load_n(&words[i], __ATOMIC_ACQUIRE), key))
+            return &words[i];
+    return NULL;
+}
+
 /* The word of a handle, NULL when there is none. */
 static uint64_t *find_word(uint64_t key)
 {
-    for (unsigned try = 0; try < __atomic_load_n(&tries, __ATOMIC_RELAXED); try++) {
-        uint64_t *words = line(key, try);
-        for (unsigned i = 0; i < LINE; i++)
-            if ((__atomic_load_n(&words[i], __ATOMIC_ACQUIRE) ^ key) >> NOTE_BITS == 0 && words[i] != 0)
-                return &words[i];
-    }
-    return NULL;
+    uint64_t *word = find_in_line(line(key, 0), key);
+    for (unsigned try = 1; !word && try < __atomic_load_n(&tries, __ATOMIC_RELAXED); try++)
+        word = find_in_line(line(key, try), key);
+    return word;
 }
 
 static void tell_lost(void)
@@ -68,9 +78,24 @@ static void tell_lost(void)
     board_add_u64(board_slots(&call_board, lost_metric), 1);
 }
 
+/* While no line was ever full: one look finds the handle, if it is here, or room for it. */
+static bool add_at_once(uint64_t key, uint64_t note)
+{
+    uint64_t *words = line(key, 0), *at = NULL;
+    for (unsigned i = 0; i < LINE; i++) {
+        uint64_t word = __atomic_load_n(&words[i], __ATOMIC_RELAXED);
+        if (is_of(word, key))
+            return take(&words[i], word, key | note);
+        at = word || at ? at : &words[i];
+    }
+    return at && take(at, 0, key | note);
+}
+
 /* A handle that is here already was freed unseen, and is used anew. */
 static bool add(uint64_t key, uint64_t note)
 {
+    if (__atomic_load_n(&tries, __ATOMIC_RELAXED) == 1 && add_at_once(key, note))
+        return true;
     uint64_t *old = find_word(key);
     if (old) {
         *old = key | note;

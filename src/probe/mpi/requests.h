@@ -39,6 +39,14 @@ void requests_put_back(MPI_Request handle, uint32_t note);
 
 struct request requests_read(uint32_t note);
 
+/* A receive that is not persistent, as nearly all are: its function. */
+enum { REQUEST_KIND_BITS = 3 };
+CALL_INLINE bool requests_is_receive(uint32_t note, uint32_t *function)
+{
+    *function = note >> REQUEST_KIND_BITS;
+    return (note & ((1u << REQUEST_KIND_BITS) - 1)) == REQUEST_IN;
+}
+
 void requests_forget(MPI_Request handle);
 
 #endif

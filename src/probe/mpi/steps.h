@@ -10,12 +10,15 @@
 #include "probe/mpi/requests.h"
 #include "probe/mpi/wait.h"
 
+/* Did no step note any? Where the compiler knows it, not even 0 is added. */
+#define IS_NEVER(bytes) (__builtin_constant_p(bytes) && (bytes) == 0)
+
 /* Adds the bytes that the steps have noted to the slots. The mask is a constant, so that little of this is left. */
 CALL_INLINE void add_bytes(struct call *call, uint32_t has)
 {
-    if (has & HAS_OUT)
+    if (has & HAS_OUT && !IS_NEVER(call->out))
         board_add_u64(call->slots + CALL_PLACE(has, METRIC_OUT), call->out);
-    if (has & HAS_IN)
+    if (has & HAS_IN && !IS_NEVER(call->in))
         board_add_u64(call->slots + CALL_PLACE(has, METRIC_IN), call->in);
     if (has & HAS_SMALL && CALL_MOSTLY(call->messages)) {
         if (call->out < CALL_SMALL_BYTES)

@@ -1,6 +1,7 @@
 # Loaded behind scene and live by scenes with a Kafka: librdkafka's mock cluster, or a real broker. kcat reads what arrived: it is
 # not ours, and knows nothing of us.
 
+# EXACTLY_ONCE=no shows what scenes with a broker without transactions find then: doubles.
 OLD=(-X api.version.request=false -X broker.version.fallback=0.9.0.1)
 OLD_OPTIONS='options=api.version.request=false;broker.version.fallback=0.9.0.1'
 

@@ -9,10 +9,12 @@ load kafka
 
 setup() {
     lossless_setup
-    SERVER_PORT=$(free_port) REAL=$(free_port) OWN_KAFKA=""
+    SERVER_PORT=$(free_port) REAL=$(free_port) OWN_KAFKA="" POUR=""
 }
 
 teardown() {
+    [ -z "$POUR" ] || kill "$POUR" 2>/dev/null || :
+    [ ! -e "$T/kafka/pid" ] || kill -CONT "$(cat "$T/kafka/pid")" 2>/dev/null || :
     [ -z "$OWN_KAFKA" ] || kill -9 "$OWN_KAFKA" 2>/dev/null || :
     servers_teardown
     "$SOURCE/tests/tools/kafka-down" "$T/kafka"
@@ -69,6 +71,61 @@ has_last() { # FILE
     wait_for 'take_committed node "${OLD[@]}"; has_last "$T/messages.json"'
     assert_lossless "$T/messages.json"
     assert_named_once
+}
+
+# Stopped in the middle of it, so that requests wait in its sockets when their sender is dead already.
+stop_kafka() {
+    kill -STOP "$(cat "$T/kafka/pid")"
+}
+
+go_on_kafka() {
+    kill -CONT "$(cat "$T/kafka/pid")"
+}
+
+@test "to Kafka: requests of an agent that was killed come late, and others write to the topic too" {
+    start_kafka
+    sink="kafka:brokers=$BROKERS,topic=node,timeout=2s,$OLD_OPTIONS${EXACTLY_ONCE:+,exactly_once=$EXACTLY_ONCE}"
+    (trap 'exit 0' TERM; for ((n = 0; 1; n++)); do echo "stranger $n"; sleep 0.05; done) 3>&- |
+        kcat -q -b "$BROKERS" -t node -P "${OLD[@]}" -X linger.ms=10 2>/dev/null 3>&- &
+    POUR=$!
+    start_direct "$sink"
+    wait_for caught_up
+    for ((round = 0; round < 5; round++)); do
+        doze 20 120
+        stop_kafka
+        doze 50 80 # a flush goes into the socket
+        kill_agent
+        start_direct "$sink"
+        doze 10 50
+        go_on_kafka
+        wait_for caught_up
+    done
+    stop_agent
+    kill "$POUR"
+    wait_for 'take_committed node "${OLD[@]}"; has_last "$T/messages.json"'
+    grep -q '^stranger' "$T/messages"
+    grep -v '^stranger' "$T/messages.json" >"$T/ours.json"
+    assert_lossless "$T/ours.json"
+}
+
+@test "whole records to Kafka: agent and broker are killed, each record is in the topic once, and can be read" {
+    start_kafka
+    sink="kafka:brokers=$BROKERS,format=wire,timeout=2s,$OLD_OPTIONS${EXACTLY_ONCE:+,exactly_once=$EXACTLY_ONCE}"
+    start_direct "$sink"
+    kill_often "$sink" 5 60 260
+    kill_kafka
+    kill_often "$sink" 1
+    start_kafka
+    kill_often "$sink" 3 60 260
+    wait_for caught_up
+    stop_agent
+    "$SONDE" collect --from-kafka "$BROKERS/sonde.wire,$OLD_OPTIONS" --journal "$T/journal" --http none \
+        --socket "$T/collector.sock" --sink "json:path=$T/rows.json,append=yes" >"$T/collector.said" 2>&1 3>&- &
+    COLLECTOR=$!
+    wait_for 'arrived "$T/rows.json"'
+    [ "$("$SONDE" collect --status --json "$T/collector.sock" | jq '[.hosts[].doubles] | add')" -eq 0 ]
+    stop_collector
+    assert_lossless "$T/rows.json"
 }
 
 @test "to Kafka with transactions: agent and broker are killed, readers get every message once, and drop none" {

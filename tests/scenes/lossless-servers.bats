@@ -102,6 +102,40 @@ teardown() {
     assert_jobs_told
 }
 
+@test "agent, collector and Kafka are killed again and again: every message is in the topics once, one for each set" {
+    start_kafka
+    SINKS+=(--sink "kafka:brokers=$BROKERS,timeout=2s,$OLD_OPTIONS${EXACTLY_ONCE:+,exactly_once=$EXACTLY_ONCE}")
+    start_collector
+    start_agent
+    for ((turn = 0; turn < 3; turn++)); do
+        doze 100 200
+        kill_kafka
+        doze 10 60
+        kill_agent
+        kill_collector
+        start_collector
+        start_agent
+        start_kafka
+        doze 150 250
+        kill_collector
+        start_collector
+        doze 100 200
+        kill_agent
+        start_agent
+    done
+    wait_for caught_up
+    stop_agent
+    bring_rest
+    wait_for 'arrived "$T/rows.json"'
+    take_sets() {
+        for set in meminfo loadavg stat stat_cpu; do read_topic "sonde.$set" '%s\n' "${OLD[@]}"; done >"$T/messages.json"
+    }
+    wait_for 'take_sets; [ "$(wc -l <"$T/messages.json")" -ge "$(wc -l <"$T/rows.json")" ]'
+    stop_collector
+    take_sets
+    assert_lossless "$T/rows.json" "$T/messages.json"
+}
+
 @test "Kafka with transactions and the collector are killed again and again: readers get every message once, and drop none" {
     SLOW_MS=40
     start_broker

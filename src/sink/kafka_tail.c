@@ -1,5 +1,5 @@
 /* A consumer without a group, for all partitions at once. A partition is read when the broker says that it has no more; all are
- * when nothing has come for half a second then, or, where others write too, after three. */
+ * when nothing has come for a second then, or, where others write too, after three. */
 #include "sink/kafka_tail.h"
 
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STILL_NS (500 * NS_PER_MS)
+#define STILL_NS (1 * NS_PER_S)
 #define STILL_MAX_NS (3 * NS_PER_S)
 #define TURN_MS 50
 #define MESSAGES_MIN 65536u /* of one partition: what a sender is not sure of lies near the place */

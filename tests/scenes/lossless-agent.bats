@@ -58,12 +58,12 @@ has_last() { # FILE
     sink="kafka:brokers=$BROKERS,topic=node,timeout=2s,$OLD_OPTIONS${EXACTLY_ONCE:+,exactly_once=$EXACTLY_ONCE}"
     start_direct "$sink"
     start_jobs
-    kill_often "$sink" 6 60 260 # some before it has found out what is there already, some in the middle of a load
+    kill_often "$sink" 6 100 300 # some before it has found out what is there already, some in the middle of a load
     for ((round = 0; round < 3; round++)); do
         kill_kafka
         kill_often "$sink" 2
         start_kafka
-        kill_often "$sink" 2 60 260
+        kill_often "$sink" 2 100 300
     done
     stop_jobs
     wait_for caught_up
@@ -112,11 +112,11 @@ go_on_kafka() {
     start_kafka
     sink="kafka:brokers=$BROKERS,format=wire,timeout=2s,$OLD_OPTIONS${EXACTLY_ONCE:+,exactly_once=$EXACTLY_ONCE}"
     start_direct "$sink"
-    kill_often "$sink" 5 60 260
+    kill_often "$sink" 5 100 300
     kill_kafka
     kill_often "$sink" 1
     start_kafka
-    kill_often "$sink" 3 60 260
+    kill_often "$sink" 3 100 300
     wait_for caught_up
     stop_agent
     "$SONDE" collect --from-kafka "$BROKERS/sonde.wire,$OLD_OPTIONS" --journal "$T/journal" --http none \

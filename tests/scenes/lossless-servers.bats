@@ -116,7 +116,7 @@ teardown() {
         start_collector
         start_agent
         start_kafka
-        doze 150 250
+        doze 200 300
         kill_collector
         start_collector
         doze 100 200

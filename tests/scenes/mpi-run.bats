@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # sonde run -m: MPI jobs of both families from their launchers to the store and the report; under a real Slurm too.
+bats_require_minimum_version 1.5.0
 load scene
 load mpi
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # The MPI probe inside real MPI programs of OpenMPI and MPICH: they must run as before, and they say themselves
 # (tests/mpi/expect.h) which numbers must be on their boards. A family that is not here is left out.
+bats_require_minimum_version 1.5.0
 load scene
 load mpi
 

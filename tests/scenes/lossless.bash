@@ -99,7 +99,7 @@ stop_agent() {
 # the collector, or where the options say.
 bring_rest() {
     [ $# -gt 0 ] || set -- --plain --collector "tcp://127.0.0.1:$PORT"
-    "${INSIDE[@]}" "$SONDE" agent --sensors none --listen none --jobs none --socket none --spool "$T/spool" "$@" \
+    "${INSIDE[@]}" "$SONDE" agent -c "$T/agent.conf" --sensors none --listen none --jobs none --socket none --spool "$T/spool" "$@" \
         >>"$T/rest.said" 2>&1 3>&- &
     AGENT=$!
 }

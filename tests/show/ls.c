@@ -59,7 +59,7 @@ static void values_of_ldms(void **state)
 {
     (void)state;
     ls_values(&out, &sets, &sets.items[0], LS_LDMS);
-    assert_non_null(strstr(buf_text(&out), "\nM u64          component_id                               0\n"
+    assert_non_null(strstr(buf_text(&out), "\nM u64          component_id                               1\n"
                                            "D u64          job_id                                     0\n"
                                            "D u64          app_id                                     0\n"
                                            "D u64          MemTotal                                   2 kB\n"));

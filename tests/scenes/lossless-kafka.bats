@@ -1,0 +1,185 @@
+#!/usr/bin/env bats
+# The whole way to Kafka, which is killed in the middle of a load, in a loop, and agents and collectors with it: every sample is
+# there once, counted from both ends.
+bats_require_minimum_version 1.5.0
+load scene
+load lossless
+load lossless-servers
+load kafka
+
+setup() {
+    lossless_setup
+    SERVER_PORT=$(free_port) REAL=$(free_port) OTHER="" POUR="" MOCK="" OWN_KAFKA=""
+}
+
+teardown() {
+    for pid in "$OTHER" "$POUR" "$MOCK" "$OWN_KAFKA"; do
+        [ -z "$pid" ] || kill -9 "$pid" 2>/dev/null || :
+    done
+    servers_teardown
+    "$SOURCE/tests/tools/kafka-down" "$T/kafka"
+    lossless_teardown
+}
+
+@test "Kafka and the collector are killed again and again, while jobs come and go: every message is in the topic once" {
+    start_kafka
+    SINKS+=(--sink "kafka:brokers=$BROKERS,topic=node,timeout=2s,$OLD_OPTIONS${EXACTLY_ONCE:+,exactly_once=$EXACTLY_ONCE}")
+    start_collector
+    start_agent
+    wait_for '[ -S "$T/agent.sock" ]'
+    start_jobs
+    for ((turn = 0; turn < 4; turn++)); do
+        doze 80 160
+        kill_kafka
+        doze 10 60
+        kill_collector
+        start_collector
+        start_kafka
+        doze 80 160
+        kill_collector
+        start_collector
+    done
+    stop_jobs
+    wait_for caught_up
+    stop_agent
+    bring_rest
+    wait_for 'arrived "$T/rows.json"'
+    wait_for 'take_committed node "${OLD[@]}"; [ "$(wc -l <"$T/messages.json")" -ge "$(wc -l <"$T/agent.json")" ]'
+    stop_collector
+    take_committed node "${OLD[@]}"
+    assert_lossless "$T/rows.json" "$T/messages.json"
+    assert_named_once
+    assert_jobs_told
+}
+
+@test "agent, collector and Kafka are killed again and again: every message is in the topics once, one for each set" {
+    start_kafka
+    SINKS+=(--sink "kafka:brokers=$BROKERS,timeout=2s,$OLD_OPTIONS${EXACTLY_ONCE:+,exactly_once=$EXACTLY_ONCE}")
+    start_collector
+    start_agent
+    for ((turn = 0; turn < 3; turn++)); do
+        doze 100 200
+        kill_kafka
+        doze 10 60
+        kill_agent
+        kill_collector
+        start_collector
+        start_agent
+        start_kafka
+        doze 200 300
+        kill_collector
+        start_collector
+        doze 100 200
+        kill_agent
+        start_agent
+    done
+    wait_for caught_up
+    stop_agent
+    bring_rest
+    wait_for 'arrived "$T/rows.json"'
+    take_sets() {
+        for set in meminfo loadavg stat stat_cpu; do read_topic "sonde.$set" '%s\n' "${OLD[@]}"; done >"$T/messages.json"
+    }
+    wait_for 'take_sets; [ "$(wc -l <"$T/messages.json")" -ge "$(wc -l <"$T/rows.json")" ]'
+    stop_collector
+    take_sets
+    assert_lossless "$T/rows.json" "$T/messages.json"
+}
+
+@test "Kafka with transactions and the collector are killed again and again: readers get every message once, and drop none" {
+    SLOW_MS=40
+    start_broker
+    SINKS+=(--sink "kafka:brokers=$BROKERS,topic=node,timeout=2s,exactly_once=yes")
+    start_collector
+    start_agent
+    wait_for '[ -S "$T/agent.sock" ]'
+    start_jobs
+    for ((turn = 0; turn < 6; turn++)); do
+        doze 60 140
+        kill_broker
+        doze 10 60
+        kill_collector
+        start_collector
+        start_broker
+        for ((i = 0; i < 3; i++)); do
+            doze 40 90
+            kill_collector
+            start_collector
+        done
+    done
+    stop_jobs
+    wait_for caught_up
+    stop_agent
+    wait_for 'arrived "$T/rows.json"'
+    wait_for 'take_committed node; [ "$(wc -l <"$T/messages.json")" -ge "$(wc -l <"$T/agent.json")" ]'
+    stop_collector
+    take_committed node
+    echo "$(read_topic node '%s\n' -X isolation.level=read_uncommitted | wc -l) were sent for $(wc -l <"$T/messages")"
+    assert_lossless "$T/rows.json" "$T/messages.json"
+    assert_named_once
+    assert_jobs_told
+}
+
+# start_taker NAME: a collector that takes from Kafka, with files of its own and the Elasticsearch that it shares with others.
+start_taker() {
+    "$SONDE" collect --from-kafka "$BROKERS/sonde.wire,group=takers,options=session.timeout.ms=6000" --journal "$T/$1.journal" \
+        --http none --socket "$T/$1.sock" --sink "json:path=$T/$1.json,append=yes" \
+        --sink "elasticsearch:url=http://127.0.0.1:$SERVER_PORT" >>"$T/$1.said" 2>&1 3>&- &
+}
+
+# "host instance batch" of what the collectors wrote to files of their own, or of documents.
+poured_names() {
+    python3 -c 'import json, sys
+for line in sys.stdin:
+    row = json.loads(line)
+    print(row["host"], row.get("instance") or "-", row["time_ns"] // 1000000000 - 1700000000)' | sort
+}
+
+expected_names() { # COUNT HOST…
+    for ((n = 0; n < $1; n++)); do
+        for host in "${@:2}"; do printf '%s\n' "$host - $n" "$host sda $n" "$host sdb $n"; done
+    done | sort
+}
+
+documents() {
+    "$SOURCE/tests/tools/elasticsearch-dump" "http://127.0.0.1:$SERVER_PORT" 'sonde_*' | poured_names
+}
+
+@test "a collector that takes from Kafka is killed, and another takes its partitions: every document once" {
+    start_elasticsearch
+    start_mock
+    hosts=(a1 a2 a3 a4)
+    start_taker one
+    COLLECTOR=$!
+    pour ,format=wire 0 50 "${hosts[@]}"
+    wait_for '[ "$(wc -l <"$T/one.json")" -eq 600 ]'
+    for ((turn = 0, n = 50; turn < 3; turn++, n += 400)); do
+        pour ,format=wire $n $((n + 400)) "${hosts[@]}" &
+        POUR=$!
+        start_taker two
+        OTHER=$!
+        doze 20 80
+        kill -9 "$COLLECTOR"
+        wait "$POUR"
+        POUR=""
+        start_taker one # what it had not handed on is in its journal
+        COLLECTOR=$!
+        doze 100 300
+        kill -9 "$OTHER"
+        OTHER=""
+    done
+    start_taker two
+    OTHER=$!
+    for ((i = 0; i < 100; i++)); do
+        documents | diff - <(expected_names $n "${hosts[@]}") >"$T/differs" && break
+        sleep 1
+    done
+    kill "$COLLECTOR" "$OTHER"
+    wait "$COLLECTOR" "$OTHER"
+    COLLECTOR="" OTHER=""
+    documents | diff - <(expected_names $n "${hosts[@]}")
+    # of two files nobody can tell what is in both: nothing is missing, and little is there twice
+    cat "$T/one.json" "$T/two.json" | poured_names >"$T/all"
+    diff <(uniq "$T/all") <(expected_names $n "${hosts[@]}")
+    echo "$(uniq -d "$T/all" | wc -l) of $(wc -l <"$T/all") twice in files of their own"
+}

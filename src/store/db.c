@@ -31,7 +31,8 @@ static const char *remedy(enum err err)
     switch (err) {
     case FULL: return "Make room on that disk, or name another store with SONDE_DB";
     case DENIED: return "Allow writing to the file and its folder, or name another store with SONDE_DB";
-    case CORRUPT: return "Move it away and a new one is made; what can be saved: sqlite3 FILE .recover";
+    case CORRUPT: return "If it is no store, name another with SONDE_DB. Move it away otherwise, and a new one is made; what can "
+                         "be saved: sqlite3 FILE .recover";
     case AGAIN: return "Another program has kept it locked for a minute; try again when it has ended";
     default: return "";
     }

@@ -176,33 +176,31 @@ static void show_calls(char *sonde)
     stop(pid);
 }
 
-#define JITTER_NS 10000000u
-
 /* Late readings, in a memory that a child writes too. */
 struct delays {
     unsigned count;
     double us[SAMPLES_MAX];
 };
 
-static void show_delays(const char *who, struct delays *delays)
+static void show_delays(const char *who, unsigned period_ms, struct delays *delays)
 {
     unsigned count = delays->count;
     double *us = delays->us;
     qsort(us, count, sizeof *us, by_size);
     if (count)
-        printf("   %-5s %u ticks of 10 ms: read %.0f us after their time (median), %.0f (99th of 100), %.0f (latest)\n", who, count,
-               us[count / 2], us[count * 99 / 100], us[count - 1]);
+        printf("   %-5s %u ticks of %u ms: read %.0f us after their time (median), %.0f (99th of 100), %.0f (latest)\n", who, count,
+               period_ms, us[count / 2], us[count * 99 / 100], us[count - 1]);
 }
 
 /* The least that a process can have on this machine in this minute: it sleeps until halfway between two ticks of the agent, reads
  * the same file and looks at the clock. */
-static void sleep_bare(struct delays *delays)
+static void sleep_bare(struct delays *delays, uint64_t period_ns)
 {
     char text[128];
     int fd = open("/proc/loadavg", O_RDONLY);
     prctl(PR_SET_TIMERSLACK, 1);
     for (; delays->count < SAMPLES_MAX; delays->count++) {
-        uint64_t now_ns = clock_of(CLOCK_REALTIME), next_ns = now_ns - now_ns % JITTER_NS + JITTER_NS + JITTER_NS / 2;
+        uint64_t now_ns = clock_of(CLOCK_REALTIME), next_ns = now_ns - now_ns % period_ns + period_ns + period_ns / 2;
         struct timespec next = { (time_t)(next_ns / 1000000000), (long)(next_ns % 1000000000) };
         while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &next, NULL) == EINTR) { }
         if (pread(fd, text, sizeof text, 0) <= 0)
@@ -213,7 +211,7 @@ static void sleep_bare(struct delays *delays)
 }
 
 /* The time of a tick is the first multiple behind the reading before. */
-static void read_delays(int fd, struct delays *delays)
+static void read_delays(int fd, struct delays *delays, uint64_t period_ns)
 {
     char line[512];
     uint64_t due_ns = 0;
@@ -226,34 +224,38 @@ static void read_delays(int fd, struct delays *delays)
             continue;
         if (due_ns && read_ns >= due_ns)
             delays->us[delays->count++] = (double)(read_ns - due_ns) / 1000;
-        due_ns = read_ns - read_ns % JITTER_NS + JITTER_NS;
+        due_ns = read_ns - read_ns % period_ns + period_ns;
     }
     fclose(file);
 }
 
-/* How long after a multiple of 10 ms samples were read, and how long after its time a bare process wakes beside it: what both
- * have is the machine's. */
-static void show_jitter(char *sonde)
+/* How long after a multiple of the period samples were read, and how long after its time a bare process wakes beside it: what
+ * both have is the machine's. */
+static void show_jitter(char *sonde, unsigned period_ms, unsigned ticks)
 {
-    char path[] = "/tmp/bench-agent-XXXXXX", sink[64];
+    char path[] = "/tmp/bench-agent-XXXXXX", sink[64], period[32];
     static struct delays agent;
+    uint64_t period_ns = (uint64_t)period_ms * 1000000;
     struct delays *bare = mmap(NULL, sizeof *bare, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int fd = mkstemp(path);
     if (fd < 0 || bare == MAP_FAILED)
         die(path);
+    agent.count = 0;
     snprintf(sink, sizeof sink, "csv:path=%s,set=loadavg", path);
-    char *argv[] = { sonde, "agent", "-c", "/dev/null", "-p", "10ms", "--sensors", "loadavg", "--listen", "none", "--socket",
+    snprintf(period, sizeof period, "%ums", period_ms);
+    char *argv[] = { sonde, "agent", "-c", "/dev/null", "-p", period, "--sensors", "loadavg", "--listen", "none", "--socket",
                      "none", "--sink", sink, NULL };
     pid_t agent_pid = start(argv), bare_pid = fork();
     if (bare_pid == 0)
-        sleep_bare(bare);
-    sleep_ms(10000);
+        sleep_bare(bare, period_ns);
+    sleep_ms(ticks * period_ms);
     stop(agent_pid);
     stop(bare_pid);
-    read_delays(fd, &agent);
+    read_delays(fd, &agent, period_ns);
     unlink(path);
-    show_delays("agent", &agent);
-    show_delays("bare", bare);
+    show_delays("agent", period_ms, &agent);
+    show_delays("bare", period_ms, bare);
+    fflush(stdout);
     munmap(bare, sizeof *bare);
 }
 
@@ -270,6 +272,7 @@ int main(int argc, char **argv)
     compare(argv[1], argv[2], 10, 20, rounds);
     show_calls(argv[1]);
     show_memory(argv[1]);
-    show_jitter(argv[1]);
+    show_jitter(argv[1], 10, 1000);
+    show_jitter(argv[1], 1000, 105);
     return 0;
 }

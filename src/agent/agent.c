@@ -383,6 +383,13 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* The kernel lets epoll sleep a thousandth longer than asked, 1 ms of a second, so that several may wake at once. Asked for so
+ * much less, it wakes to the point; where something else wakes the CPU just before, early, and sleeps the rest. */
+static uint64_t sleep_ns(uint64_t left_ns)
+{
+    return left_ns - left_ns / 1001;
+}
+
 /* Until the next look, or the next tick where no timer wakes us for it. */
 static uint64_t time_left_ns(const struct agent *agent, int timeout_ms)
 {
@@ -393,7 +400,7 @@ static uint64_t time_left_ns(const struct agent *agent, int timeout_ms)
     if (!agent->ticks_by_sleep)
         return left_ns;
     uint64_t real_ns = clock_realtime_ns(), next_ns = schedule_next_ns(&agent->schedule);
-    return next_ns > real_ns ? least(left_ns, next_ns - real_ns) : 0;
+    return next_ns > real_ns ? least(left_ns, sleep_ns(next_ns - real_ns)) : 0;
 }
 
 /* Before Linux 5.11 only whole milliseconds: then a timer tells of ticks. */

@@ -254,6 +254,23 @@ static struct gpu_job **find(struct gpu_jobs *jobs, const char *id)
     return at;
 }
 
+/* A prolog tells of a job before its cgroup is there. What it was given is looked for anew in the new place. */
+static enum err change(struct gpu_job *known, const struct job *job)
+{
+    known->looks = 0; /* more is known of it */
+    if (!strcmp(known->cgroup, job->cgroup) && known->job.unified == job->unified && known->job.pid == job->pid)
+        return OK;
+    char *cgroup = strdup(job->cgroup);
+    if (!cgroup)
+        return NOMEM;
+    free(known->cgroup);
+    known->job.cgroup = known->cgroup = cgroup;
+    known->job.unified = job->unified;
+    known->job.pid = job->pid;
+    known->held_known = false;
+    return OK;
+}
+
 /* The last stretch of time is taken to be as its beginning was: now its processes have gone. */
 static enum err end(struct gpu_jobs *jobs, struct gpu_job **at, uint64_t now_ns, struct batch *out)
 {
@@ -279,10 +296,7 @@ enum err gpu_jobs_event(struct gpu_jobs *jobs, const struct job *job, enum job_e
     struct gpu_job **at = find(jobs, job->id);
     if (event == JOB_END)
         return end(jobs, at, now_ns, out);
-    if (!*at)
-        return begin(jobs, job, now_ns, out);
-    (*at)->looks = 0; /* more is known of it */
-    return OK;
+    return *at ? change(*at, job) : begin(jobs, job, now_ns, out);
 }
 
 enum err gpu_jobs_update(struct gpu_jobs *jobs, uint64_t now_ns, struct batch *out)

@@ -239,6 +239,61 @@ static void a_job_shorter_than_a_period_has_its_energy(void **state)
     temp_remove(root);
 }
 
+/* As Slurm's prolog does it. */
+static void a_job_told_before_its_cgroup_is_there_has_its_cards(void **state)
+{
+    (void)state;
+    struct sensing s;
+    char root[TEMP_PATH_MAX];
+    struct job job = { .id = "1", .cgroup = "" };
+    make_node(root);
+    assert_int_equal(begin(&s, root), OK);
+    assert_int_equal(sensing_job(&s, &job, JOB_BEGIN), OK);
+    fake->gpus[0].process_count = 1;
+    fake->gpus[0].pids[0] = 801;
+    fake->gpus[0].memory[0] = 2 * GB;
+    assert_int_equal(sensing_read(&s), OK);
+    assert_null(sensing_sample(&s, "gpu0", "1"));
+    job.cgroup = job_1.cgroup;
+    assert_int_equal(sensing_job(&s, &job, JOB_CHANGE), OK);
+    fake->gpus[0].millijoules += 5000;
+    assert_int_equal(sensing_read(&s), OK);
+    assert_int_equal(of_job(&s, "gpu0", "1", "held")->u64, 1);
+    assert_int_equal(of_job(&s, "gpu0", "1", "processes")->u64, 1);
+    assert_int_equal(of_job(&s, "gpu0", "1", "memory")->u64, 2 * GB);
+    assert_int_equal(of_job(&s, "gpu0", "1", "energy")->u64, 5000000);
+    assert_null(sensing_sample(&s, "gpu1", "1"));
+    job.user = "ann"; /* nothing of its place: what is known stays */
+    sensing_put(root, "sys/fs/cgroup/devices/slurm/uid_7/job_1/devices.list", "a *:* rwm\n");
+    assert_int_equal(sensing_job(&s, &job, JOB_CHANGE), OK);
+    assert_int_equal(sensing_read(&s), OK);
+    assert_int_equal(of_job(&s, "gpu0", "1", "held")->u64, 1);
+    sensing_end(&s);
+    temp_remove(root);
+}
+
+/* Told with its first process, then found in v2: the process is no longer what it is known by. */
+static void a_job_that_moves_is_looked_at_in_its_new_place(void **state)
+{
+    (void)state;
+    struct sensing s;
+    char root[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
+    struct job job = { .id = "2", .cgroup = "", .pid = 801 };
+    make_node(root);
+    temp_join(path, root, "proc/801/environ");
+    temp_write(path, "SLURM_JOB_GPUS=0\0", 17);
+    assert_int_equal(begin(&s, root), OK);
+    assert_int_equal(sensing_job(&s, &job, JOB_BEGIN), OK);
+    assert_int_equal(of_job(&s, "gpu0", "2", "held")->u64, 1);
+    job = job_2;
+    assert_int_equal(sensing_job(&s, &job, JOB_CHANGE), OK);
+    assert_int_equal(sensing_read(&s), OK);
+    assert_int_equal(of_job(&s, "gpu1", "2", "held")->u64, 1);
+    assert_null(sensing_sample(&s, "gpu0", "2"));
+    sensing_end(&s);
+    temp_remove(root);
+}
+
 static struct gpu_names two(void)
 {
     struct gpu_names names = { .count = 3, .minor = { 0, 1, 5 } };
@@ -306,6 +361,8 @@ int main(void)
         cmocka_unit_test_setup(jobs_hold_and_use_cards, setup),
         cmocka_unit_test_setup(memory_that_nobody_tells_is_unknown, setup),
         cmocka_unit_test_setup(a_job_shorter_than_a_period_has_its_energy, setup),
+        cmocka_unit_test_setup(a_job_told_before_its_cgroup_is_there_has_its_cards, setup),
+        cmocka_unit_test_setup(a_job_that_moves_is_looked_at_in_its_new_place, setup),
         cmocka_unit_test(lists_of_cards_are_understood),
         cmocka_unit_test(devices_and_environments_are_understood),
         cmocka_unit_test(groups_are_matched_whole),

@@ -128,13 +128,14 @@ static enum err find_columns(struct interrupts *interrupts, const char *line)
     return err || interrupts->column_count ? err : CORRUPT;
 }
 
-/* Nothing to do as long as the header stays the same. */
+/* Nothing to do as long as the header stays the same, to its end: the last CPU may have come back. */
 static enum err look_at_header(struct interrupts *interrupts)
 {
     const char *text = interrupts->file.text;
-    if (interrupts->header_size && !strncmp(text, interrupts->header, interrupts->header_size))
+    size_t size = interrupts->header_size;
+    if (size && !strncmp(text, interrupts->header, size) && text[size] == '\n')
         return OK;
-    size_t size = strcspn(text, "\n");
+    size = strcspn(text, "\n");
     char *header = realloc(interrupts->header, size + 1);
     if (!header)
         return NOMEM;

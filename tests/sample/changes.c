@@ -137,6 +137,20 @@ static void columns_of_interrupts_follow_their_cpus(void **state)
     assert_int_equal(sampling_u64_of(&s, "interrupts", "cpu1", "irq_1"), 22);
 }
 
+static void the_last_cpu_goes_and_comes_back(void **state)
+{
+    (void)state;
+    begin(&sampler_interrupts, "proc/interrupts", "     CPU0  CPU1\n 1:  10  20  timer\nERR:  0\n");
+    next("proc/interrupts", "     CPU0\n 1:  11  timer\nERR:  0\n");
+    assert_null(sampling_of(&s, "interrupts", "cpu1", "irq_1"));
+    assert_int_equal(sampling_u64_of(&s, "interrupts", "cpu0", "irq_1"), 11);
+    next("proc/interrupts", "     CPU0  CPU1\n 1:  12  22  timer\nERR:  0\n");
+    assert_int_equal(sampling_u64_of(&s, "interrupts", "cpu0", "irq_1"), 12);
+    assert_int_equal(sampling_u64_of(&s, "interrupts", "cpu1", "irq_1"), 22);
+    next("proc/interrupts", "     CPU0  CPU1  CPU2\n 1:  13  23  3  timer\nERR:  0\n");
+    assert_int_equal(sampling_u64_of(&s, "interrupts", "cpu2", "irq_1"), 3);
+}
+
 static void an_interrupt_that_comes_later_is_added(void **state)
 {
     (void)state;
@@ -335,6 +349,7 @@ int main(void)
         CHANGE(times_of_disks_go_on_beyond_32_bits),
         CHANGE(a_cpu_that_goes_offline_takes_nothing_with_it),
         CHANGE(columns_of_interrupts_follow_their_cpus),
+        CHANGE(the_last_cpu_goes_and_comes_back),
         CHANGE(an_interrupt_that_comes_later_is_added),
         CHANGE(devices_come_and_go),
         CHANGE(a_dimm_is_read_when_its_controller_has_counted),

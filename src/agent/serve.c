@@ -9,6 +9,7 @@
 #include "sink/held.h"
 #include "sink/held_jobs.h"
 #include "sink/metrics.h"
+#include "sink/viewer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,19 +26,10 @@ struct serve {
     uint16_t port;
 };
 
-/* root and whoever the agent runs as: they may steer it and see everything. */
+/* root and whoever the agent runs as, through the socket: they may steer it. */
 static bool is_master(const struct http_peer *peer)
 {
     return peer->is_local && (peer->uid == 0 || peer->uid == geteuid());
-}
-
-/* On TCP nobody knows who asks: who listens there on purpose shows all of it, as exporters do. On the socket the kernel
- * knows; should it not, no job is shown. */
-static uint32_t viewer_of(const struct http_peer *peer)
-{
-    if (!peer->is_local || is_master(peer))
-        return VIEW_ALL;
-    return peer->uid == UINT32_MAX ? VIEW_NODE : peer->uid;
 }
 
 static struct view view_of(const struct serve *serve, const struct http_request *request)
@@ -47,7 +39,7 @@ static struct view view_of(const struct serve *serve, const struct http_request 
 
 static void give_metrics(struct serve *serve, const struct http_request *request, struct http_answer *answer)
 {
-    struct view view = view_of(serve, request);
+    struct view view = node_view_of(&serve->node, viewer_of_metrics(&request->peer));
     enum metrics_format format = metrics_negotiate(request->accept);
     size_t max = serve->context.series_max ? serve->context.series_max : SERVE_SERIES_MAX;
     answer->type = metrics_type(format);

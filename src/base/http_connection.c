@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/hand.h"
 #include "base/http_head.h"
+#include "base/tcp_user.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -301,10 +302,12 @@ void http_connection_turn(struct http_pool *pool, struct http_connection *c, uin
 
 static struct http_peer peer_of(int fd, bool is_local)
 {
-    struct http_peer peer = { .is_local = is_local, .uid = UINT32_MAX };
+    struct http_peer peer = { .is_local = is_local, .is_here = is_local, .uid = UINT32_MAX };
     struct ucred who;
     socklen_t size = sizeof who;
-    if (is_local && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0)
+    if (!is_local)
+        peer.is_here = tcp_user_is_here(fd, &peer.uid);
+    else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0)
         peer.uid = who.uid;
     return peer;
 }

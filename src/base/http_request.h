@@ -11,7 +11,8 @@ enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_OTHER };
 
 /* Who asks. */
 struct http_peer {
-    bool is_local; /* through a UNIX socket: then the kernel says who it is */
+    bool is_local; /* through a UNIX socket */
+    bool is_here;  /* from this machine, through either: then the kernel says who it is */
     uint32_t uid;  /* UINT32_MAX: not known */
 };
 

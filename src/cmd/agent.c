@@ -204,7 +204,7 @@ static const struct option options[] = {
       .help = "Find the jobs of these batch systems: slurm, oar, pbs; 'all', 'none'. Those that are told, by 'sonde job' and "
               "'sonde run', are known in any case. Default: all" },
     { .name = "listen", .argument = "ADDRESS:PORT", .type = OPTION_TEXT, FIELD(listen),
-      .help = "Serve /metrics there; 'none': nowhere. Default: " PLAN_LISTEN },
+      .help = "Serve /metrics there, to whoever reaches it; 'none': nowhere. Default: " PLAN_LISTEN },
     { .name = "socket", .argument = "PATH", .type = OPTION_TEXT, FIELD(socket),
       .help = "Listen for sonde ls, top, job and ctl there; 'none': nowhere. Default: /run/sonde/agent.sock as root, "
               "$XDG_RUNTIME_DIR/sonde/agent.sock as a user, or in /tmp/sonde-UID" },

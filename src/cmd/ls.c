@@ -198,7 +198,7 @@ const struct command command_ls = {
     .description =
         "Lists the sets that the agent of this node, or of HOST, has read last, as ldms_ls does: HOST/SET, or "
         "HOST/SET/INSTANCE where there are several, such as network devices; those of a job are HOST/JOB/SET. Users see "
-        "the node and their own jobs, root sees all.\n\n"
+        "the node and their own jobs, root sees all; an agent that listens to the network shows all to other machines.\n\n"
         "HOST is a name or an address, with :PORT when it is not 1337, or the path of an agent's socket. Of a collector "
         "(HOST:1338, or its socket) the sets of all its hosts are shown that are not old.\n\n"
         "What is not known is a hyphen. Under the name ldms_ls it takes the options of LDMS's program.",

@@ -13,6 +13,7 @@
 #include "sink/held.h"
 #include "sink/held_jobs.h"
 #include "sink/metrics.h"
+#include "sink/viewer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,14 +25,6 @@ struct desk {
     struct batch own;
     char socket_path[ASK_PATH_MAX]; /* "": none */
 };
-
-/* On TCP nobody knows who asks: who listens there on purpose shows all of it, as exporters do. */
-static uint32_t viewer_of(const struct http_peer *peer)
-{
-    if (!peer->is_local || peer->uid == 0 || peer->uid == geteuid())
-        return VIEW_ALL;
-    return peer->uid == UINT32_MAX ? VIEW_NODE : peer->uid;
-}
 
 static void refuse(struct http_answer *answer, int status, const char *message)
 {
@@ -63,7 +56,8 @@ static struct bytes asked_host(struct bytes query)
 }
 
 /* What is held, made for this answer. */
-static enum err open_view(struct desk *desk, const struct http_request *request, struct held_view *held, struct view *view)
+static enum err open_view(struct desk *desk, const struct http_request *request, struct held_view *held, uint32_t uid,
+                          struct view *view)
 {
     struct bytes host = asked_host(request->query);
     batch_reset(&desk->own);
@@ -71,7 +65,7 @@ static enum err open_view(struct desk *desk, const struct http_request *request,
     if (!err && !host.size)
         err = own_figures_add(&desk->own, desk->collector);
     held->own = &desk->own;
-    *view = held_view_of(held, viewer_of(&request->peer));
+    *view = held_view_of(held, uid);
     if (err)
         held_view_close(held);
     return err;
@@ -84,7 +78,7 @@ static void give_metrics(struct desk *desk, const struct http_request *request, 
     enum metrics_format format = metrics_negotiate(request->accept);
     uint64_t max = desk->collector->plan.series;
     answer->type = metrics_type(format);
-    if (open_view(desk, request, &held, &view)) {
+    if (open_view(desk, request, &held, viewer_of_metrics(&request->peer), &view)) {
         answer->body.failed = true;
         return;
     }
@@ -97,7 +91,7 @@ static void give_sets(struct desk *desk, const struct http_request *request, str
     struct held_view held;
     struct view view;
     answer->type = "application/json";
-    if (open_view(desk, request, &held, &view)) {
+    if (open_view(desk, request, &held, viewer_of(&request->peer), &view)) {
         answer->body.failed = true;
         return;
     }

@@ -118,7 +118,8 @@ static void keeps_alive_and_takes_pipelines(void **state)
     assert_non_null(strstr(text, "you want /c\n"));
     assert_non_null(strstr(text, "Connection: close\r\n\r\nyou want /d\nclosed"));
     assert_int_equal(f.requests, 4);
-    assert_int_equal(f.peer.uid, UINT32_MAX);
+    assert_true(f.peer.is_here && !f.peer.is_local);
+    assert_int_equal(f.peer.uid, geteuid());
     close(fd);
     turns(&f, 5);
     assert_int_equal(http_connections(f.http), 0);

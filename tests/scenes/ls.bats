@@ -62,6 +62,28 @@ load live
     kill %1
 }
 
+# Over the port each sees what they see through the socket, and /metrics is whole: Prometheus is a user of its own.
+@test "on TCP too the jobs of others are not for everybody on this machine" {
+    need_root
+    sleep 60 3>&- &
+    start_agent --sensors meminfo,process
+    "$SONDE" job begin 4711 --pid $! --user nobody
+    "$SONDE" job begin 4712 --pid $! --user root
+    wait_for '"$SONDE" ls "127.0.0.1:$PORT" | grep -q /4711/process && "$SONDE" ls "127.0.0.1:$PORT" | grep -q /4712/process'
+    as_nobody "$SONDE" ls "127.0.0.1:$PORT" >theirs
+    grep -q /meminfo theirs
+    grep -q /4711/process theirs
+    run ! grep 4712 theirs
+    as_nobody curl -s "http://127.0.0.1:$PORT/jobs" >theirs
+    [ "$(jq -c '[[.jobs[].id], .others]' theirs)" = '[["4711"],1]' ]
+    [ "$(curl -s "http://127.0.0.1:$PORT/jobs" | jq -c '[([.jobs[].id] | sort), .others]')" = '[["4711","4712"],0]' ]
+    as_nobody "$SONDE" top -b -n 1 "127.0.0.1:$PORT" >theirs
+    grep -q ^4711 theirs
+    run ! grep 4712 theirs
+    as_nobody curl -s "http://127.0.0.1:$PORT/metrics" | grep -q 'job="4712"'
+    kill %1
+}
+
 @test "ldms_ls takes its own options and gives its own names" {
     start_agent --sensors meminfo,interrupts,loadavg,stat,diskstats
     ln -s "$SONDE" ldms_ls

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "sample/delays.h"
 #include "sample/genetlink.h"
 #include "sample/netlink.h"
 #include "sample/taskstats.h"
@@ -25,13 +26,11 @@ static enum err listen_to_cpus(struct exits *exits)
     return err == USAGE ? ABSENT : err;
 }
 
-void exits_learn_meaning(struct exits_meaning *meaning)
+void exits_learn_meaning(struct exits_meaning *meaning, const char *root)
 {
-    char text[16];
-    meaning->io = access("/proc/self/io", F_OK) == 0;
-    /* Before Linux 5.14 there is no switch: then it is on unless the boot parameter nodelayacct says otherwise. */
-    enum err err = file_read_line("", "/proc/sys/kernel/task_delayacct", text, sizeof text);
-    meaning->delays = !err && strcmp(text, "0") != 0;
+    char path[FILE_PATH_MAX];
+    meaning->io = !file_path(path, root, "/proc/self/io") && access(path, F_OK) == 0;
+    meaning->delays = delays_find(root) == DELAYS_ON;
 }
 
 enum err exits_open(struct exits *exits)
@@ -46,7 +45,7 @@ enum err exits_open(struct exits *exits)
         exits_close(exits);
         return err;
     }
-    exits_learn_meaning(&exits->meaning);
+    exits_learn_meaning(&exits->meaning, "");
     exits->lost = 0;
     return OK;
 }

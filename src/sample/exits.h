@@ -14,7 +14,7 @@
 /* What of the kernel's records means anything here: a field of an accounting that is off reads 0. */
 struct exits_meaning {
     bool io;     /* the kernel counts I/O */
-    bool delays; /* sysctl kernel.task_delayacct (or the boot parameter delayacct) is on */
+    bool delays; /* sample/delays.h: it counts them */
     uint64_t now_ns; /* CLOCK_REALTIME when the records were read */
 };
 
@@ -48,8 +48,8 @@ enum err exits_read_threads(struct exits *exits, void (*each)(void *context, con
 void exits_parse_threads(struct bytes datagram, uint16_t family,
                          void (*each)(void *context, const struct exits_thread *thread), void *context);
 
-/* Which accountings this kernel has on. */
-void exits_learn_meaning(struct exits_meaning *meaning);
+/* Which accountings this kernel has on, by what stands below root. */
+void exits_learn_meaning(struct exits_meaning *meaning, const char *root);
 
 /* The records in one datagram; anything else in it is skipped. Takes any bytes. */
 void exits_parse(struct bytes datagram, uint16_t family, const struct exits_meaning *meaning,

@@ -72,7 +72,7 @@ static bool is_exiting(uint32_t pid)
 /* Listened to only while there are jobs: each exit and each fork on the node costs somebody something. */
 static void start_listening(struct taskstats *taskstats)
 {
-    exits_learn_meaning(&taskstats->meaning); /* somebody may have switched the accounting of delays */
+    exits_learn_meaning(&taskstats->meaning, ""); /* somebody may have switched the accounting of delays */
     if (exits_open(&taskstats->exits))
         taskstats->exits.fd = -1;
     if (forks_open_kinds(&taskstats->forks, 1u << FORKS_FORK))

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/scan.h"
+#include "sample/delays.h"
 #include "sample/exits.h"
 #include "sample/forks.h"
 
@@ -66,16 +67,17 @@ void doctor_kernel_taskstats(const struct place *place, struct finding *finding)
 
 void doctor_kernel_delays(const struct place *place, struct finding *finding)
 {
-    char text[32];
-    enum err err = file_read_line(place->root, "/proc/sys/kernel/task_delayacct", text, sizeof text);
-    if (!err && strcmp(text, "0")) {
+    static const struct { const char *how, *remedy; } wrong[] = {
+        [DELAYS_ABSENT] = { "not in this kernel", "Use a kernel with CONFIG_TASK_DELAY_ACCT" },
+        [DELAYS_OFF] = { "switched off", "sysctl kernel.task_delayacct=1" },
+        [DELAYS_BOOT_OFF] = { "switched off at boot", "Boot without the parameter nodelayacct" },
+    };
+    enum delays delays = delays_find(place->root);
+    if (delays == DELAYS_ON)
         finding_there(finding, "time blocked for disk I/O is known");
-        return;
-    }
-    finding_missing(finding,
-                    err ? "Use Linux 5.14 or newer with CONFIG_TASK_DELAY_ACCT" : "sysctl kernel.task_delayacct=1",
-                    "It is %s: how long programs were blocked for disk I/O is not known",
-                    err ? "not in this kernel" : "switched off");
+    else
+        finding_missing(finding, wrong[delays].remedy,
+                        "It is %s: how long programs were blocked for disk I/O is not known", wrong[delays].how);
 }
 
 void doctor_kernel_schedstat(const struct place *place, struct finding *finding)

@@ -87,6 +87,23 @@ static void delay_accounting_is_on_off_or_not_there(void **state)
     temp_remove(root);
 }
 
+/* Before Linux 5.14: nobody is told to upgrade. */
+static void delay_accounting_of_an_old_kernel_is_on(void **state)
+{
+    (void)state;
+    char root[TEMP_PATH_MAX];
+    temp_dir(root);
+    a_file(root, "proc/sys/kernel/osrelease", "4.18.0-553.el8_10.x86_64\n");
+    a_file(root, "proc/self/schedstat", "1234 5 6\n");
+    a_file(root, "proc/cmdline", "ro quiet\n");
+    assert_true(look(doctor_kernel_delays, root, NULL).there);
+    a_file(root, "proc/cmdline", "ro nodelayacct\n");
+    struct finding off = look(doctor_kernel_delays, root, NULL);
+    assert_false(off.there);
+    assert_string_equal(off.remedy, "Boot without the parameter nodelayacct");
+    temp_remove(root);
+}
+
 static void schedstat_of_zeros_means_nothing(void **state)
 {
     (void)state;
@@ -148,6 +165,7 @@ int main(void)
         cmocka_unit_test(what_is_not_essential_may_be_missing),
         cmocka_unit_test(the_page_tells_reason_and_remedy),
         cmocka_unit_test(delay_accounting_is_on_off_or_not_there),
+        cmocka_unit_test(delay_accounting_of_an_old_kernel_is_on),
         cmocka_unit_test(schedstat_of_zeros_means_nothing),
         cmocka_unit_test(a_hidden_proc_matters_to_users),
         cmocka_unit_test(a_store_that_is_not_there_yet_will_be_made),

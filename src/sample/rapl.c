@@ -3,6 +3,7 @@
 #include "sample/all.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "sample/rapl_jobs.h"
 #include "sample/rapl_perf.h"
 #include "sample/rapl_powercap.h"
@@ -31,6 +32,7 @@ struct rapl {
     uint64_t share_period_ns;
     struct rapl_meters meters;
     struct rapl_jobs jobs;
+    bool told_unshared;
 };
 
 static const struct setting settings[] = {
@@ -96,6 +98,16 @@ static enum err add_samples(const struct rapl *rapl, struct batch *out)
     return OK;
 }
 
+/* The node's own energy does not depend on whose it was. */
+static void tell_unshared(struct rapl *rapl, enum err err)
+{
+    if (!err || rapl->told_unshared)
+        return;
+    log_warn("cannot share energy out to jobs: %s. It is tried again, and the node's own is read all the same; see whether "
+             "/proc/stat is whole.", err_text(err));
+    rapl->told_unshared = true;
+}
+
 static enum err rapl_read(void *state, struct batch *out)
 {
     struct rapl *rapl = state;
@@ -103,7 +115,9 @@ static enum err rapl_read(void *state, struct batch *out)
     if (!rapl_meters_read(&rapl->meters, now_ns))
         return IO;
     enum err err = add_samples(rapl, out);
-    return err ? err : rapl_jobs_round(&rapl->jobs, &rapl->meters, now_ns, rapl->share_period_ns, out);
+    if (!err)
+        tell_unshared(rapl, rapl_jobs_round(&rapl->jobs, &rapl->meters, now_ns, rapl->share_period_ns, out));
+    return err;
 }
 
 static enum err rapl_job(void *state, const struct job *job, enum job_event event, struct batch *out)
@@ -111,7 +125,8 @@ static enum err rapl_job(void *state, const struct job *job, enum job_event even
     struct rapl *rapl = state;
     if (event != JOB_CHANGE)
         rapl_meters_read(&rapl->meters, clock_monotonic_ns());
-    return rapl_jobs_event(&rapl->jobs, job, event, &rapl->meters, out);
+    tell_unshared(rapl, rapl_jobs_event(&rapl->jobs, job, event, &rapl->meters, out));
+    return OK;
 }
 
 const struct sampler sampler_rapl = {

@@ -97,12 +97,16 @@ void rapl_jobs_close(struct rapl_jobs *jobs)
 static enum err read_busy(const struct rapl_jobs *jobs, uint64_t *busy_ns)
 {
     char text[512];
-    uint64_t ticks[7] = { 0 };
+    uint64_t ticks[7];
+    size_t count = 0;
     enum err err = jobs->stat_fd < 0 ? ABSENT : file_read_fd(jobs->stat_fd, text, sizeof text, NULL);
     const char *at = err ? NULL : scan_line(text, "cpu ");
     if (err || !at)
         return err ? err : CORRUPT;
-    for (size_t i = 0; i < 7 && scan_u64(&at, &ticks[i]); i++) { }
+    while (count < 7 && scan_u64(&at, &ticks[count]))
+        count++;
+    if (count < 7) /* a line cut short would look as if time had gone back, and come again at the next reading */
+        return CORRUPT;
     long per_second = sysconf(_SC_CLK_TCK);
     *busy_ns = (ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6])
                * (NS_PER_S / (uint64_t)(per_second > 0 ? per_second : 100));
@@ -224,12 +228,12 @@ static enum err end(struct rapl_jobs *jobs, size_t slot, const struct rapl_meter
     if (!job)
         return OK;
     enum err err = fill_pool(jobs, meters);
-    if (err)
-        return err;
-    note_cpu(jobs, job);
-    share_leave(&jobs->pool, &job->share);
+    if (!err) {
+        note_cpu(jobs, job);
+        share_leave(&jobs->pool, &job->share);
+    }
     retire(jobs, slot);
-    return out ? add_sample(jobs, job, out) : OK;
+    return err || !out ? err : add_sample(jobs, job, out); /* without its last stretch it would have too little */
 }
 
 static bool is_known(const struct rapl_jobs *jobs, const struct job *job)
@@ -247,8 +251,8 @@ enum err rapl_jobs_event(struct rapl_jobs *jobs, const struct job *job, enum job
         return end(jobs, job->slot, meters, out);
     if (is_known(jobs, job))
         return OK;
-    enum err err = fill_pool(jobs, meters);
-    return err ? err : begin(jobs, job, out);
+    enum err unfilled = fill_pool(jobs, meters), err = begin(jobs, job, out);
+    return err ? err : unfilled;
 }
 
 enum err rapl_jobs_round(struct rapl_jobs *jobs, const struct rapl_meters *meters, uint64_t now_ns, uint64_t period_ns,
@@ -260,15 +264,17 @@ enum err rapl_jobs_round(struct rapl_jobs *jobs, const struct rapl_meters *meter
         return OK;
     jobs->round_ns = now_ns;
     enum err err = fill_pool(jobs, meters);
-    for (size_t i = 0; !err && i < jobs->room; i++)
+    if (err)
+        return err; /* what came together so far is given out in the next round */
+    for (size_t i = 0; i < jobs->room; i++)
         if (jobs->slots[i]) {
             note_cpu(jobs, jobs->slots[i]);
             pending_ns += jobs->slots[i]->share.pending_ns;
         }
-    for (size_t i = 0; !err && i < jobs->room; i++)
+    for (size_t i = 0; i < jobs->room; i++)
         if (jobs->slots[i]) {
             share_pay(&jobs->pool, pending_ns, &jobs->slots[i]->share);
-            err = add_sample(jobs, jobs->slots[i], out);
+            err = err ? err : add_sample(jobs, jobs->slots[i], out);
         }
     share_reset(&jobs->pool);
     return err;

@@ -34,7 +34,7 @@ void rapl_jobs_open(struct rapl_jobs *jobs, const char *root, const struct rapl_
 void rapl_jobs_close(struct rapl_jobs *jobs);
 
 /* Hears of a job. At its beginning and its end a sample is added to out, unless that is NULL. The meters were read just
- * now. */
+ * now. An error here or in a round means that somebody has no share this time: the next round makes good what it can. */
 enum err rapl_jobs_event(struct rapl_jobs *jobs, const struct job *job, enum job_event event,
                          const struct rapl_meters *meters, struct batch *out);
 

@@ -2,6 +2,7 @@
 #include "sample/all.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "sample/perf.h"
 #include "sample/rapl_meter.h"
 #include "tools/node.h"
@@ -408,6 +409,45 @@ static void many_jobs_share_within_few_files(void **state)
     temp_remove(root);
 }
 
+/* The node's own energy is read, whatever /proc/stat says; what could not be shared out is in the next round. */
+static void without_busy_time_the_node_is_read_all_the_same(void **state)
+{
+    (void)state;
+    static const char *const bad[] = { "", "cpux 1\n", "cpu  4000 100 900\n", "cpu  -1\n" };
+    struct sensing s;
+    char root[TEMP_PATH_MAX];
+    log_set_level(-1);
+    sensing_copy(root, node_root("sensors"));
+    sensing_init(&s, &sampler_rapl, root);
+    sensing_set(&s, "share_period", "0s");
+    assert_int_equal(sensing_open(&s), OK);
+    assert_int_equal(sensing_job(&s, &job_11, JOB_BEGIN), OK);
+    time_goes_on(root, 1);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        sensing_put(root, "proc/stat", bad[i]);
+        assert_int_equal(sensing_read(&s), OK);
+        assert_int_equal(sensing_u64(&s, "package-0", "package"), 124872633459ull + 60000);
+        assert_int_equal(s.batch.count, 3);
+    }
+    assert_int_equal(sensing_job(&s, &job_12, JOB_BEGIN), OK);
+    assert_int_equal(s.batch.count, 1);
+    time_goes_on(root, 1);
+    sensing_put(root, USAGE_11, "9000000000\n"); /* 4 of 10 s */
+    assert_int_equal(sensing_read(&s), OK);
+    assert_int_equal(s.batch.count, 3 + 2);
+    assert_in_range(job_u64(&s, "11", "package"), 23999, 24000);
+    sensing_put(root, "proc/stat", "");
+    assert_int_equal(sensing_job(&s, &job_11, JOB_END), OK);
+    assert_int_equal(s.batch.count, 0); /* nobody knows what it used last */
+    time_goes_on(root, 2);
+    assert_int_equal(sensing_read(&s), OK);
+    assert_null(sensing_sample(&s, "", "11"));
+    assert_int_equal(job_u64(&s, "12", "package"), 0);
+    log_set_level(0);
+    sensing_end(&s);
+    temp_remove(root);
+}
+
 static void here_it_is_read_or_absent(void **state)
 {
     (void)state;
@@ -443,6 +483,7 @@ int main(void)
         cmocka_unit_test_setup(a_job_that_is_a_process_has_its_share, forget),
         cmocka_unit_test_setup(a_group_that_vanishes_keeps_what_it_had, forget),
         cmocka_unit_test_setup(many_jobs_share_within_few_files, forget),
+        cmocka_unit_test_setup(without_busy_time_the_node_is_read_all_the_same, forget),
         cmocka_unit_test(here_it_is_read_or_absent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,7 @@ struct writer {
     struct buf labels;
     struct item *items;
     size_t item_count, item_room, series, left_out;
+    size_t job_count; /* that are told of: the first of those that may be seen */
     struct set_index sets; /* one for each run */
     struct run *runs;
     size_t run_count;
@@ -123,6 +124,57 @@ static size_t series_of_nodes(const struct view *view)
     return count;
 }
 
+/* One fact of all jobs: a family. */
+struct job_fact {
+    struct metrics_name name;
+    const char *help;
+    size_t offset; /* in struct job; 0: the fact is that it is there */
+};
+
+#define NAME(literal, base_unit, count) { .text = literal, .size = sizeof literal - 1, .unit = base_unit, .times = 1, \
+                                          .decimals = count }
+static const struct job_fact job_facts[] = {
+    { NAME("sonde_job_info", "", 0), "a job that is on the node", 0 },
+    { NAME("sonde_job_start_time_seconds", "seconds", 9), "when the job began, since 1970",
+      offsetof(struct job, start_ns) },
+    { NAME("sonde_job_cores_allowed", "", 3), "cores that the job may use", offsetof(struct job, cores_milli) },
+    { NAME("sonde_job_memory_limit_bytes", "bytes", 0), "memory that the job may use",
+      offsetof(struct job, memory_bytes) },
+};
+
+static bool has_fact(const struct job *job, const struct job_fact *fact, uint64_t *value)
+{
+    *value = 1;
+    if (fact->offset)
+        memcpy(value, (const char *)job + fact->offset, sizeof *value);
+    return *value != 0;
+}
+
+static size_t facts_of(const struct job *job)
+{
+    uint64_t value;
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof job_facts / sizeof *job_facts; i++)
+        count += has_fact(job, &job_facts[i], &value);
+    return count;
+}
+
+/* Jobs in their order, each with all that is known of it, until there is no room: then none of the rest. */
+static void choose_jobs(struct writer *writer, const struct view *view, size_t *room)
+{
+    const struct job *job;
+    const char *host;
+    struct view_at at = { 0 };
+    bool is_full = false;
+    while (view_next_job(view, &at, &host, &job)) {
+        size_t series = view_shows_job(view, job) ? facts_of(job) : 0;
+        is_full = is_full || series > *room;
+        *(is_full ? &writer->left_out : &writer->series) += series;
+        *room -= is_full ? 0 : series;
+        writer->job_count += !is_full && series;
+    }
+}
+
 struct room {
     size_t node, jobs;
 };
@@ -136,6 +188,7 @@ static struct room room_of(const struct view *view, size_t series_max)
 static bool choose(struct writer *writer, const struct view *view, size_t series_max)
 {
     struct room room = room_of(view, series_max);
+    choose_jobs(writer, view, &room.jobs);
     struct view_entry entry;
     struct view_at at = { 0 };
     while (view_next(view, &at, &entry)) {
@@ -383,13 +436,6 @@ static void add_job_labels(struct buf *out, const char *host, const struct job *
     buf_add_char(out, '}');
 }
 
-/* One fact of all jobs: a family. */
-struct job_fact {
-    struct metrics_name name;
-    const char *help;
-    size_t offset; /* in struct job; 0: the fact is that it is there */
-};
-
 static void add_job_fact(struct writer *writer, const struct view *view, const struct job_fact *fact)
 {
     struct metrics_name name = fact->name;
@@ -397,11 +443,12 @@ static void add_job_fact(struct writer *writer, const struct view *view, const s
     const char *host;
     struct view_at at = { 0 };
     bool is_begun = false;
-    while (view_next_job(view, &at, &host, &job)) {
-        uint64_t value = 1;
-        if (fact->offset)
-            memcpy(&value, (const char *)job + fact->offset, sizeof value);
-        if (!view_shows_job(view, job) || (fact->offset && value == 0))
+    uint64_t value;
+    for (size_t left = writer->job_count; left && view_next_job(view, &at, &host, &job);) {
+        if (!view_shows_job(view, job))
+            continue;
+        left--;
+        if (!has_fact(job, fact, &value))
             continue;
         if (!is_begun)
             add_header(writer, &name, fact->help);
@@ -413,24 +460,13 @@ static void add_job_fact(struct writer *writer, const struct view *view, const s
     }
 }
 
-#define NAME(literal, base_unit, count) { .text = literal, .size = sizeof literal - 1, .unit = base_unit, .times = 1, \
-                                          .decimals = count }
-static const struct job_fact job_facts[] = {
-    { NAME("sonde_job_info", "", 0), "a job that is on the node", 0 },
-    { NAME("sonde_job_start_time_seconds", "seconds", 9), "when the job began, since 1970",
-      offsetof(struct job, start_ns) },
-    { NAME("sonde_job_cores_allowed", "", 3), "cores that the job may use", offsetof(struct job, cores_milli) },
-    { NAME("sonde_job_memory_limit_bytes", "bytes", 0), "memory that the job may use",
-      offsetof(struct job, memory_bytes) },
-};
-
 static void add_rest(struct writer *writer, const struct view *view)
 {
     for (size_t i = 0; i < sizeof job_facts / sizeof *job_facts; i++)
         add_job_fact(writer, view, &job_facts[i]);
     add_own(writer, view, "sonde_build_info", "which Sonde this is", 1);
-    add_own(writer, view, "sonde_series", "series of sensors in this answer", writer->series);
-    add_own(writer, view, "sonde_series_left_out", "series of sensors that were more than the maximum", writer->left_out);
+    add_own(writer, view, "sonde_series", "series of sensors and jobs in this answer", writer->series);
+    add_own(writer, view, "sonde_series_left_out", "series of sensors and jobs that were more than the maximum", writer->left_out);
     if (writer->format == METRICS_OPEN)
         buf_add_text(writer->out, "# EOF\n");
 }

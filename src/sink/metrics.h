@@ -13,8 +13,9 @@ enum metrics_format metrics_negotiate(struct bytes accept);
 /* For Content-Type. */
 const char *metrics_type(enum metrics_format format);
 
-/* Adds the whole exposition. At most about series_max series: the entries of nodes come first, then those of jobs in
- * the order of their coming, and an entry is shown whole or not at all; how many series were left out is told too. */
+/* Adds the whole exposition. At most about series_max series: the entries of nodes come first, then what jobs are,
+ * then their entries, in the order of their coming; a job and an entry are shown whole or not at all; how many series were
+ * left out is told too. */
 void metrics_write(struct buf *out, const struct view *view, enum metrics_format format, size_t series_max);
 
 #endif

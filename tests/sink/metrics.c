@@ -105,10 +105,10 @@ static void text_to_the_letter(void **state)
         "# HELP sonde_build_info which Sonde this is\n"
         "sonde_build_info{host=\"n1\",version=\"" SONDE_VERSION "\"} 1\n"
         "# TYPE sonde_series gauge\n"
-        "# HELP sonde_series series of sensors in this answer\n"
+        "# HELP sonde_series series of sensors and jobs in this answer\n"
         "sonde_series{host=\"n1\"} 4\n"
         "# TYPE sonde_series_left_out gauge\n"
-        "# HELP sonde_series_left_out series of sensors that were more than the maximum\n"
+        "# HELP sonde_series_left_out series of sensors and jobs that were more than the maximum\n"
         "sonde_series_left_out{host=\"n1\"} 0\n");
 }
 
@@ -223,6 +223,30 @@ static void cardinality_is_bounded(void **state)
     assert_null(strstr(text, "job=\"10\"}"));
 }
 
+/* What a job is takes room as well: four series each, all or none. */
+static void facts_of_jobs_are_within_the_bound(void **state)
+{
+    struct fixture *f = *state;
+    char id[16];
+    for (int i = 0; i < 50; i++) {
+        snprintf(id, sizeof id, "%d", i);
+        job_begins(f, id, "ann", 1000);
+    }
+    sample_set_u64(add(f, &disk, "sda", NULL), 1, 1);
+    sample_set_u64(add(f, &disk, "", "0"), 1, 1);
+    const char *text = text_of(f, METRICS_TEXT, 22), *at = text;
+    size_t count = 0;
+    for (; (at = strstr(at, "\nsonde_")); at++)
+        count++;
+    assert_int_equal(count, 22 + 3); /* and three of the agent itself */
+    assert_non_null(strstr(text, "\nsonde_series{host=\"n1\"} 22\n")); /* a node's, five jobs, one of a job */
+    assert_non_null(strstr(text, "\nsonde_series_left_out{host=\"n1\"} 180\n"));
+    text = text_of(f, METRICS_TEXT, 0);
+    assert_null(strstr(text, "sonde_job_"));
+    text = text_of(f, METRICS_TEXT, 202);
+    assert_non_null(strstr(text, "\nsonde_series{host=\"n1\"} 202\n"));
+}
+
 static void nothing_at_all(void **state)
 {
     struct fixture *f = *state;
@@ -295,6 +319,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(families_are_in_one_piece, begin, end),
         cmocka_unit_test_setup_teardown(a_name_twice_is_written_once, begin, end),
         cmocka_unit_test_setup_teardown(cardinality_is_bounded, begin, end),
+        cmocka_unit_test_setup_teardown(facts_of_jobs_are_within_the_bound, begin, end),
         cmocka_unit_test_setup_teardown(nothing_at_all, begin, end),
         cmocka_unit_test(names),
         cmocka_unit_test(negotiation),

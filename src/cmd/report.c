@@ -82,11 +82,11 @@ const struct command command_report = {
         "and what it read and wrote; CPU and memory over time; what it waited for; the executables, processes and "
         "threads that cost most; what is not known; and then what could be better, with the number that led to it "
         "and what to do. Without JOB, the job that was filed last. The page is 80 columns wide.\n\n"
-        "CPU use is the kernel's own total for all processes that were waited for, divided by the time and by the "
-        "cores that affinity and cgroups allow. Memory is the largest sampled sum of the resident memory of all "
-        "processes; pages that processes share count for each of them. Bytes 'read' and 'written' passed through "
-        "system calls, pipes and terminals included; those 'from disk' and 'to disk' were fetched from and sent to "
-        "storage. In the tables CPU time is a process's own, without its children's; 'wall' is how long it lived, "
+        "CPU use is the kernel's own total for all processes that were waited for, or what was seen if that is more, "
+        "divided by the time and by the cores that affinity and cgroups allow. Memory is the largest sampled sum of "
+        "the resident memory of all processes; pages that processes share count for each of them. Bytes 'read' and "
+        "'written' passed through system calls, pipes and terminals included; those 'from disk' and 'to disk' were "
+        "fetched from and sent to storage. In the tables CPU time is a process's own, without its children's; 'wall' is how long it lived, "
         "for executables the sum. 'Others' is what kept the machine busy beside the job.",
     .options = options,
     .settings_size = sizeof(struct report_settings),

@@ -33,7 +33,7 @@ struct merging {
     struct io io;
     uint32_t *order, count;
     uint32_t run_pid;
-    bool has_run, has_rest; /* has_rest: processes outlived the command, whose sum does not have them */
+    bool has_run;
 };
 
 static struct bytes keep(struct merging *m, struct bytes text)
@@ -98,8 +98,6 @@ static enum err take_run_end(struct merging *m, struct bytes body)
     m->run->end_ns = r.time_ns;
     if (r.total.known) /* who stays for the rest is nobody's parent and has no sum */
         m->run->total = r.total;
-    else
-        m->has_rest = true;
     m->run->gaps.records_lost = r.records_lost;
     m->run->gaps.events_lost = r.events_lost;
     m->run->gaps.ticks_late = r.ticks_late;
@@ -198,6 +196,8 @@ static void sum_up(struct run *run)
     }
 }
 
+/* The kernel's sum at the command's end lacks what outlived the command, and children that nobody waited for: the kernel
+ * buries those of a program that ignores SIGCHLD, and charges them to nobody. */
 static void raise_total(struct run *run)
 {
     struct counters sum = { 0 };
@@ -221,8 +221,7 @@ static enum err merge_all(struct merging *m)
     if (err)
         return err;
     sum_up(m->run);
-    if (m->has_rest)
-        raise_total(m->run);
+    raise_total(m->run);
     if (!m->run->ended)
         m->run->end_ns = m->events.last_ns > m->run->start_ns ? m->events.last_ns : m->run->start_ns;
     return calls_floor_add(m->run, &m->memory->arena);

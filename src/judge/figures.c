@@ -27,8 +27,6 @@ double facts_cpu_s(const struct facts *facts)
     const struct counters *total = &facts->job.summary.total, *sum = &facts->job.summary.sum;
     if (!cpu_known(total) && !cpu_known(sum))
         return NAN;
-    if (cpu_known(total) && facts->job.ended && !facts->job.summary.running)
-        return (double)counters_cpu_us(total) / 1e6;
     return fmax((double)counters_cpu_us(total), (double)counters_cpu_us(sum)) / 1e6;
 }
 

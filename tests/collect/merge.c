@@ -93,6 +93,19 @@ static void a_daemon_that_outlives_the_sum(void **state)
     assert_int_equal(counters_cpu_us(&run->total), 7500);
 }
 
+/* Nor what the children of a program used that ignores SIGCHLD: nobody waits for them. */
+static void a_child_that_nobody_waits_for(void **state)
+{
+    struct fixture *f = *state;
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/daemon");
+    spool_fork(&f->spool, 11, 10, 2);
+    spool_end(&f->spool, 11, 8, 7000, 0);
+    spool_end(&f->spool, 10, 9, 400, 0);
+    spool_wait(&f->spool, MAKER_RUN_PID, 10, 9.5, 0, 500);
+    spool_run_end(&f->spool, 10, 500);
+    assert_int_equal(counters_cpu_us(&merge(f)->total), 7500);
+}
+
 static void no_run_record(void **state)
 {
     struct fixture *f = *state;
@@ -195,7 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(the_facts_of_a_run), T(a_run_that_was_killed), T(two_ends),
-        T(a_daemon_that_outlives_the_sum), T(no_run_record), T(damage_is_counted),
+        T(a_daemon_that_outlives_the_sum), T(a_child_that_nobody_waits_for), T(no_run_record), T(damage_is_counted),
         T(bodies_that_are_no_records), T(a_kind_of_the_future), T(a_large_spool_from_a_file),
         T(long_arguments_of_any_bytes),
     };

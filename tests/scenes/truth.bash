@@ -85,6 +85,17 @@ expect_cpu() {
     [ "$truth" -ge $((least_ms * 1000)) ] && [ $((off * 100)) -le "$truth" ]
 }
 
+# So does the CPU time that the report and the list tell of the job.
+expect_report_cpu() {
+    local truth off told
+    truth=$(truth_us)
+    for told in "$("$SONDE" report --json | jq .use.cpu_s)" "$("$SONDE" list --json | jq '.[0].cpu_s')"; do
+        echo "told $told s, truth $truth us"
+        off=$(jq -n "$told * 1e6 - $truth | fabs | floor")
+        [ $((off * 100)) -le "$truth" ] || return 1
+    done
+}
+
 # expect_images EXE COUNT: as many records of this executable, each of its own life.
 expect_images() {
     local count

@@ -85,6 +85,11 @@ void job_groups_close(struct job_groups *groups)
     *groups = (struct job_groups){ .proc_fd = -1 };
 }
 
+const char *job_groups_of_perf(const struct job_groups *groups)
+{
+    return groups->perf_event ? groups->perf_event : groups->unified;
+}
+
 bool job_groups_keep(struct job_groups *groups, int *kept, int fd)
 {
     if (fd < 0 || groups->kept >= groups->kept_max)

@@ -30,6 +30,9 @@ struct job_groups {
 enum err job_groups_open(struct job_groups *groups, const char *root, enum job_groups_kind kind);
 void job_groups_close(struct job_groups *groups);
 
+/* Where perf events can be counted for cgroups: v1's own hierarchy, or v2. NULL: nowhere. */
+const char *job_groups_of_perf(const struct job_groups *groups);
+
 /* Keeps a descriptor when there is one left to be kept: then *kept is fd, which job_groups_release closes. False: it is
  * the caller's to close, or it is -1. */
 bool job_groups_keep(struct job_groups *groups, int *kept, int fd);

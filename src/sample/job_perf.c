@@ -19,12 +19,14 @@
 #define EVENTS_MAX 64
 #define EVENTS_DEFAULT "instructions,cache_misses,page_faults,cpu_cycles,cache_references"
 #define CPUS_MAX 4096
+#define WAITS_MAX 5         /* readings: a job without a folder by then is taken to have none */
 #define DESCRIPTORS_SHARE 2 /* of all that the agent may have */
 
 struct watched {
     const struct job *job; /* NULL: the slot is free */
     struct perf_group group;
     size_t descriptors;
+    unsigned waits; /* readings without a folder that perf knows */
 };
 
 struct perf_sampler {
@@ -40,7 +42,7 @@ struct perf_sampler {
     size_t cpu_count;
     struct job_slots jobs; /* struct watched */
     size_t descriptors, descriptors_max;
-    bool said_full, said_absent;
+    bool said_full, said_absent, said_nowhere;
 };
 
 static const struct setting settings[] = {
@@ -94,7 +96,12 @@ static void describe_event(struct perf_sampler *perf, const struct perf_event_sp
     perf->set.size++;
 }
 
-/* Of those that nobody asked for by name it is enough to tell those who ask. */
+/* By name. Where nobody did, what is missing is told to those who ask only, and by doctor. */
+static bool is_asked_for(const struct perf_sampler *perf)
+{
+    return strcmp(perf->events, EVENTS_DEFAULT) != 0;
+}
+
 static void tell_missing(const char *name, const struct perf_trouble *trouble)
 {
     log_info("event %s is not counted: %s. Remedy: %s.", name, trouble->reason, trouble->remedy);
@@ -109,13 +116,12 @@ static enum err choose_events(struct perf_sampler *perf)
 {
     struct perf_event_spec specs[EVENTS_MAX];
     char list[4096];
-    bool is_default = !strcmp(perf->events, EVENTS_DEFAULT);
     if (snprintf(list, sizeof list, "%s", perf->events) >= (int)sizeof list)
         return USAGE;
     for (char *at = list; *at; at++)
         if (*at == ' ') /* as Colmet separates them */
             *at = ',';
-    size_t count = perf_resolve_telling(list, specs, EVENTS_MAX, is_default ? tell_missing : warn_of_missing);
+    size_t count = perf_resolve_telling(list, specs, EVENTS_MAX, is_asked_for(perf) ? warn_of_missing : tell_missing);
     perf->set = (struct set){ "perf", perf->metrics, 0 };
     for (size_t i = 0; i < count; i++)
         describe_event(perf, &specs[i]);
@@ -139,24 +145,16 @@ static enum err read_cpus(struct perf_sampler *perf, bool *changed)
  * else is wrong, each job tells. */
 static bool is_denied(const struct perf_sampler *perf)
 {
-    struct perf_group group;
     char path[FILE_PATH_MAX];
-    size_t cpus = 1;
-    while (cpus < perf->cpu_count && !perf->cpus[cpus - 1])
-        cpus++;
-    const char *mount = perf->groups.perf_event ? perf->groups.perf_event : perf->groups.unified;
-    if (!mount || snprintf(path, sizeof path, "%s%s", perf->groups.root, mount) >= (int)sizeof path)
-        return false;
-    enum err err = perf_group_open(&group, path, perf->specs, 1, perf->cpus, cpus);
-    perf_group_close(&group);
-    return err == DENIED;
+    const char *mount = job_groups_of_perf(&perf->groups);
+    return mount && !file_path(path, perf->groups.root, mount)
+           && perf_group_try(path, perf->specs, perf->cpus, perf->cpu_count) == DENIED;
 }
 
-/* Silent where nobody asked for events by name: doctor tells. */
 static enum err refuse(struct perf_sampler *perf)
 {
     static bool said;
-    if (!said && strcmp(perf->events, EVENTS_DEFAULT) != 0) {
+    if (!said && is_asked_for(perf)) {
         log_warn("perf events of jobs are not counted: this user may not. Run the agent as root, or with CAP_PERFMON.");
         said = true;
     }
@@ -222,6 +220,25 @@ static void say_absent(struct perf_sampler *perf, const struct job *job, enum er
     if (!perf->said_absent)
         log_warn("perf events of job %s and maybe others are not counted: %s. %s.", job->id, err_text(err), remedy);
     perf->said_absent = true;
+}
+
+#define NOWHERE \
+    "perf events of job %s and maybe others are not counted: it has no cgroup that perf knows, neither in v2 nor in the v1 " \
+    "hierarchy perf_event. Let the batch system use cgroup v2."
+
+/* A job's folder may come after the job. Slurm on v1 makes none for perf, and a job told by its process has none. */
+static void wait_for_directory(struct perf_sampler *perf, struct watched *watched)
+{
+    const struct job *job = watched->job;
+    char path[FILE_PATH_MAX];
+    bool has_place = *job->cgroup || job->pid;
+    if (!has_place || watched->waits == WAITS_MAX || find_directory(perf, job, path) || ++watched->waits < WAITS_MAX)
+        return;
+    if (!perf->said_nowhere && is_asked_for(perf))
+        log_warn(NOWHERE, job->id);
+    else if (!perf->said_nowhere)
+        log_info(NOWHERE, job->id);
+    perf->said_nowhere = true;
 }
 
 static enum err open_group(struct perf_sampler *perf, struct watched *watched)
@@ -296,6 +313,8 @@ static enum err perf_read(void *state, struct batch *out)
         if (!watched)
             continue;
         err = open_group(perf, watched);
+        if (!watched->group.is_open)
+            wait_for_directory(perf, watched);
         if (!err)
             err = give(perf, watched, out);
     }

@@ -89,6 +89,18 @@ enum err perf_group_open(struct perf_group *group, const char *directory, const 
     return err;
 }
 
+enum err perf_group_try(const char *directory, const struct perf_event_spec *spec, const bool *cpus, size_t cpu_count)
+{
+    struct perf_group group;
+    size_t first = 0;
+    while (first < cpu_count && !cpus[first])
+        first++;
+    enum err err = first < cpu_count ? perf_group_open(&group, directory, spec, 1, cpus, first + 1) : ABSENT;
+    if (!err)
+        perf_group_close(&group);
+    return err;
+}
+
 /* Where it had no counter for a while, nothing is known of that while: it is taken for as busy as the rest of the time
  * between two readings in which it had one. */
 void perf_group_add(struct perf_group_total *total, struct perf_group_count *last, const uint64_t now[3])

@@ -32,6 +32,9 @@ struct perf_group {
 enum err perf_group_open(struct perf_group *group, const char *directory, const struct perf_event_spec *specs,
                          size_t event_count, const bool *cpus, size_t cpu_count);
 
+/* Whether an event can be counted for a cgroup: opened on the first of the CPUs, and closed again. */
+enum err perf_group_try(const char *directory, const struct perf_event_spec *spec, const bool *cpus, size_t cpu_count);
+
 /* CPUs went or came: closes and opens what is needed. */
 enum err perf_group_change_cpus(struct perf_group *group, const struct perf_event_spec *specs, const bool *cpus,
                                 size_t cpu_count);

@@ -14,7 +14,7 @@
 
 #define PARTS "Sonde itself"
 #define KERNEL "What the kernel tells"
-#define EVENTS "Performance events (sonde run -e)"
+#define EVENTS "Performance events (sonde run -e, the agent's perf)"
 #define CALLS "System calls (sonde run -s, sonde attach)"
 #define PROGRAMS "Programs that speak"
 #define SAMPLES "Samples"
@@ -38,6 +38,7 @@ static const struct check checks[] = {
     { EVENTS, "software", false, doctor_perf_software },
     { EVENTS, "in the kernel", false, doctor_perf_kernel },
     { EVENTS, "hardware", false, doctor_perf_hardware },
+    { EVENTS, "of jobs", false, doctor_perf_jobs },
     { EVENTS, "libpfm4", false, doctor_perf_libpfm },
     { CALLS, "in the kernel", false, doctor_calls_kernel },
     { CALLS, "in libc", false, doctor_calls_libc },

@@ -7,6 +7,7 @@
 void doctor_perf_software(const struct place *place, struct finding *finding);
 void doctor_perf_kernel(const struct place *place, struct finding *finding);
 void doctor_perf_hardware(const struct place *place, struct finding *finding);
+void doctor_perf_jobs(const struct place *place, struct finding *finding); /* for a cgroup, as the agent counts */
 void doctor_perf_libpfm(const struct place *place, struct finding *finding);
 
 #endif

@@ -302,9 +302,13 @@ static void a_machine_without_counters_is_silent_about_what_nobody_asked_for(voi
     lacks_cache = true;
     catch_stderr();
     begin_machine("instructions,cache_misses,page_faults,cpu_cycles,cache_references", "0\n");
-    assert_string_equal(caught_text(), "");
     assert_int_equal(sensing_read(&sensing), OK);
     assert_int_equal(sensing.batch.samples[0].set->size, 4);
+    struct job elsewhere = { .id = "7", .cgroup = "/slurm/uid_0/job_7", .slot = 2 };
+    assert_int_equal(sensing_job(&sensing, &elsewhere, JOB_BEGIN), OK);
+    for (int reading = 0; reading < 20; reading++)
+        assert_int_equal(sensing_read(&sensing), OK);
+    assert_string_equal(caught_text(), "");
     sensing_end(&sensing);
 }
 
@@ -322,6 +326,53 @@ static void a_user_who_may_not_is_told_once_and_only_of_what_was_asked_for(void 
         assert_int_equal(err, DENIED);
         put_real_back(state);
     }
+}
+
+/* Slurm's v1 plugins use other hierarchies; a job told by its process has no cgroup at all. */
+static void a_job_nowhere_for_perf_is_told_of_once(void **state)
+{
+    (void)state;
+    struct job jobs[] = { played, played };
+    jobs[0].cgroup = "/slurm/uid_0/job_7";
+    jobs[1].cgroup = "";
+    jobs[1].pid = 1;
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(open_machine("cpu_cycles", "0\n"), OK);
+        assert_int_equal(sensing_job(&sensing, &jobs[i], JOB_BEGIN), OK);
+        catch_stderr();
+        sensing_read(&sensing); /* it may come yet */
+        assert_string_equal(caught_text(), "");
+        catch_stderr();
+        for (int reading = 0; reading < 20; reading++)
+            assert_int_equal(sensing_read(&sensing), OK);
+        const char *text = caught_text();
+        assert_int_equal(lines_in(text), 1);
+        assert_non_null(strstr(text, "perf events of job 6"));
+        assert_non_null(strstr(text, "perf_event"));
+        sensing_end(&sensing);
+        put_real_back(state);
+    }
+}
+
+static void a_job_whose_cgroup_comes_late_is_counted_in_silence(void **state)
+{
+    (void)state;
+    struct job job = played;
+    job.cgroup = "";
+    assert_int_equal(open_machine("cpu_cycles", "0\n"), OK);
+    opened_count = 0;
+    catch_stderr();
+    assert_int_equal(sensing_job(&sensing, &job, JOB_BEGIN), OK);
+    for (int reading = 0; reading < 20; reading++)
+        assert_int_equal(sensing_read(&sensing), OK);
+    job.cgroup = played.cgroup;
+    assert_int_equal(sensing_job(&sensing, &job, JOB_CHANGE), OK);
+    assert_string_equal(caught_text(), "");
+    assert_int_equal(opened_count, 1);
+    count_to(0, 10, 1, 1);
+    assert_int_equal(sensing_read(&sensing), OK);
+    assert_int_equal(value("6", "cpu_cycles"), 10);
+    sensing_end(&sensing);
 }
 
 static void more_jobs_than_descriptors_are_said_once(void **state)
@@ -379,6 +430,8 @@ int main(void)
         TEST(an_event_that_is_missing_is_named_once),
         TEST(a_machine_without_counters_is_silent_about_what_nobody_asked_for),
         TEST(a_user_who_may_not_is_told_once_and_only_of_what_was_asked_for),
+        TEST(a_job_nowhere_for_perf_is_told_of_once),
+        TEST(a_job_whose_cgroup_comes_late_is_counted_in_silence),
         TEST(more_jobs_than_descriptors_are_said_once),
     };
     return cmocka_run_group_tests(tests, keep_real, NULL);

@@ -3,10 +3,14 @@
 
 #include "show/doctor_kernel.h"
 #include "show/doctor_parts.h"
+#include "show/doctor_perf.h"
+#include "sample/perf.h"
 #include "tools/node.h"
 #include "tools/temp.h"
 #include "tools/unit.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 static struct doctor doctor;
@@ -104,6 +108,51 @@ static void delay_accounting_of_an_old_kernel_is_on(void **state)
     temp_remove(root);
 }
 
+static int open_answer; /* errno for events of cgroups; 0: they work */
+
+static int play_open(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags)
+{
+    (void)attr, (void)pid, (void)cpu, (void)group_fd;
+    if ((flags & PERF_FLAG_PID_CGROUP) && open_answer) {
+        errno = open_answer;
+        return -1;
+    }
+    return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void events_are_tried_for_a_cgroup(void **state)
+{
+    (void)state;
+    char root[TEMP_PATH_MAX];
+    int (*real)(struct perf_event_attr *, pid_t, int, int, unsigned long) = perf_open_call;
+    perf_open_call = play_open;
+    temp_dir(root);
+    a_file(root, "proc/self/mountinfo", "30 20 0:30 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n");
+    a_file(root, "sys/devices/system/cpu/online", "1-3\n");
+    a_file(root, "cg/unified/cgroup.procs", "");
+    struct finding finding = look(doctor_perf_jobs, root, NULL);
+    assert_false(finding.there);
+    assert_non_null(strstr(finding.remedy, "cgroup v2"));
+    a_file(root, "proc/self/mountinfo", "30 20 0:30 / /cg/unified rw - cgroup2 cgroup2 rw\n");
+    assert_true(look(doctor_perf_jobs, root, NULL).there);
+    open_answer = EACCES;
+    finding = look(doctor_perf_jobs, root, NULL);
+    assert_false(finding.there);
+    assert_non_null(strstr(finding.remedy, "CAP_PERFMON"));
+    open_answer = EINVAL;
+    finding = look(doctor_perf_jobs, root, NULL);
+    assert_false(finding.there);
+    assert_non_null(strstr(finding.remedy, "CONFIG_CGROUP_PERF"));
+    open_answer = 0;
+    a_file(root, "proc/self/mountinfo", "30 20 0:30 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+                                        "31 20 0:31 / /cg/unified rw - cgroup2 cgroup2 rw\n");
+    finding = look(doctor_perf_jobs, root, NULL);
+    assert_true(finding.there);
+    assert_non_null(strstr(finding.detail, "/cg/unified")); /* there only */
+    perf_open_call = real;
+    temp_remove(root);
+}
+
 static void schedstat_of_zeros_means_nothing(void **state)
 {
     (void)state;
@@ -166,6 +215,7 @@ int main(void)
         cmocka_unit_test(the_page_tells_reason_and_remedy),
         cmocka_unit_test(delay_accounting_is_on_off_or_not_there),
         cmocka_unit_test(delay_accounting_of_an_old_kernel_is_on),
+        cmocka_unit_test(events_are_tried_for_a_cgroup),
         cmocka_unit_test(schedstat_of_zeros_means_nothing),
         cmocka_unit_test(a_hidden_proc_matters_to_users),
         cmocka_unit_test(a_store_that_is_not_there_yet_will_be_made),

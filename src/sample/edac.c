@@ -1,6 +1,7 @@
 /* Errors of memory that were corrected, or could not be: /sys/devices/system/edac/mc/mcN of each memory controller, and
  * below it of each DIMM (or rank, or on old kernels csrow). The controllers' counts are read at each tick; those of DIMMs
- * only after a controller's count has changed, which is rare, so that no descriptors are held for hundreds of them. */
+ * only after a controller's count has changed, which is rare, so that no descriptors are held for hundreds of them; and once
+ * more after they began anew, for what they begin with. */
 #include "sample/all.h"
 
 #include "base/clock.h"
@@ -45,6 +46,7 @@ struct dimm {
     const struct kind *kind;
     uint64_t values[DIMM_METRICS], last[DIMM_METRICS];
     bool known[DIMM_METRICS];
+    bool is_open; /* a count of it is there and not known: it began anew, or could not be read */
 };
 
 struct controller {
@@ -161,25 +163,30 @@ static bool read_count(int fd, uint64_t *value)
     return scan_u64(&at, value) && !strcmp(at, "\n");
 }
 
-static bool read_count_at(const char *root, const char *path, uint64_t *value)
+static enum err read_count_at(const char *root, const char *path, uint64_t *value)
 {
     int fd;
-    if (file_open(root, path, &fd))
-        return false;
+    enum err err = file_open(root, path, &fd);
+    if (err)
+        return err;
     bool is_read = read_count(fd, value);
     close(fd);
-    return is_read;
+    return is_read ? OK : CORRUPT;
 }
 
 static void read_dimm(const char *root, struct dimm *dimm)
 {
+    dimm->is_open = false;
     for (size_t i = 0; i < DIMM_METRICS; i++) {
         char path[256];
         uint64_t value;
         snprintf(path, sizeof path, "%s/%s/%s", FOLDER, dimm->name, dimm->kind->files[i]);
-        dimm->known[i] = read_count_at(root, path, &value) && rising_take(&dimm->last[i], &value);
+        enum err err = read_count_at(root, path, &value);
+        dimm->known[i] = !err && rising_take(&dimm->last[i], &value);
         if (dimm->known[i])
             dimm->values[i] = value;
+        else if (err != ABSENT)
+            dimm->is_open = true;
     }
 }
 
@@ -220,7 +227,7 @@ static enum err add_controller(const char *root, struct controller *controller, 
     bool has_changed = read_controller(controller, sample);
     enum err err = OK;
     for (size_t i = 0; i < controller->dimm_count && !err; i++) {
-        if (has_changed)
+        if (has_changed || controller->dimms[i].is_open)
             read_dimm(root, &controller->dimms[i]);
         err = add_dimm(&controller->dimms[i], time_ns, out);
     }

@@ -191,6 +191,30 @@ static void a_dimm_is_read_when_its_controller_has_counted(void **state)
     assert_int_equal(sampling_u64_of(&s, "edac_dimm", "mc0/dimm0", "corrected"), 2);
 }
 
+/* Somebody wrote to reset_counters. */
+static void a_dimm_is_known_again_after_a_reset(void **state)
+{
+    (void)state;
+    put("sys/devices/system/edac/mc/mc0/dimm0/dimm_ce_count", "7\n");
+    put("sys/devices/system/edac/mc/mc0/dimm0/dimm_ue_count", "0\n");
+    put("sys/devices/system/edac/mc/mc0/dimm1/dimm_ce_count", "3\n");
+    begin(&sampler_edac, "sys/devices/system/edac/mc/mc0/ce_count", "10\n");
+    assert_int_equal(sampling_u64_of(&s, "edac_dimm", "mc0/dimm0", "corrected"), 7);
+    put("sys/devices/system/edac/mc/mc0/dimm0/dimm_ce_count", "0\n");
+    put("sys/devices/system/edac/mc/mc0/dimm1/dimm_ce_count", "0\n");
+    next("sys/devices/system/edac/mc/mc0/ce_count", "0\n");
+    assert_null(sampling_of(&s, "edac_dimm", "mc0/dimm0", "corrected"));
+    assert_int_equal(sampling_u64_of(&s, "edac_dimm", "mc0/dimm0", "uncorrected"), 0);
+    next("sys/devices/system/edac/mc/mc0/ce_count", "0\n");
+    assert_int_equal(sampling_u64_of(&s, "edac", "mc0", "corrected"), 0);
+    assert_int_equal(sampling_u64_of(&s, "edac_dimm", "mc0/dimm0", "corrected"), 0);
+    assert_int_equal(sampling_u64_of(&s, "edac_dimm", "mc0/dimm1", "corrected"), 0);
+    assert_null(sampling_of(&s, "edac_dimm", "mc0/dimm1", "uncorrected")); /* it has none */
+    put("sys/devices/system/edac/mc/mc0/dimm1/dimm_ce_count", "1\n"); /* and is not looked at any more */
+    next("sys/devices/system/edac/mc/mc0/ce_count", "0\n");
+    assert_int_equal(sampling_u64_of(&s, "edac_dimm", "mc0/dimm1", "corrected"), 0);
+}
+
 /* As before Linux 6.2, where the folder does not tell its size. */
 static void descriptors_are_counted(void **state)
 {
@@ -353,6 +377,7 @@ int main(void)
         CHANGE(an_interrupt_that_comes_later_is_added),
         CHANGE(devices_come_and_go),
         CHANGE(a_dimm_is_read_when_its_controller_has_counted),
+        CHANGE(a_dimm_is_known_again_after_a_reset),
         CHANGE(descriptors_are_counted),
         LARGE(many_interrupts_are_summed_up),
         LARGE(thousands_of_cpus_are_read),

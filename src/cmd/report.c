@@ -87,7 +87,8 @@ const struct command command_report = {
         "the resident memory of all processes; pages that processes share count for each of them. Bytes 'read' and "
         "'written' passed through system calls, pipes and terminals included; those 'from disk' and 'to disk' were "
         "fetched from and sent to storage. In the tables CPU time is a process's own, without its "
-        "children's; 'wall' is how long it lived, for executables the sum. 'Others' is what kept the machine busy beside the job.",
+        "children's; 'wall' is how long it lived, for executables the sum. 'Others' is what kept the machine busy "
+        "beside the job.",
     .options = options,
     .settings_size = sizeof(struct report_settings),
     .shares = COMMAND_DB,

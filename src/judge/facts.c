@@ -123,6 +123,10 @@ static enum err each_event(void *context, const char *event, uint64_t sum)
 static enum err each_series(void *context, const char *host, const struct run_series *series)
 {
     struct facts *facts = context;
+    if (!facts->series_host || strcmp(host, facts->series_host) != 0) {
+        shape_end_host(&facts->shape);
+        facts->series_host = keep(facts, host, strlen(host));
+    }
     bool by_agent = strcmp(series->set.name, "cgroup") == 0;
     if (by_agent && (facts->job.summary.images || series->instance[0]))
         return OK; /* sonde run has seen the same; a step is part of the whole */
@@ -145,6 +149,7 @@ static enum err gather(struct facts *facts, struct store *store)
     shape_init(&facts->shape, facts->job.start_ns, facts->job.end_ns);
     if (!err)
         err = store_series(store, row, each_series, facts);
+    shape_end_host(&facts->shape);
     if (!err)
         err = mpi_read(&facts->mpi, &facts->told);
     if (!err)

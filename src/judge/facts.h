@@ -42,6 +42,7 @@ struct facts {
     size_t event_count;
 
     struct shape shape;
+    const char *series_host; /* of the series read last */
     struct told told;   /* what programs told of themselves */
     struct mpi mpi;     /* … of it, their MPI calls */
     struct calls calls; /* … and their system calls */

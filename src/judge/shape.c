@@ -33,6 +33,9 @@ static const struct source {
     { "stat", "iowait", SHAPE_IOWAIT, 1e-6 },
 };
 
+#define SOURCES (sizeof sources / sizeof *sources)
+#define MACHINE (SOURCES - SHAPE_MACHINE_METRICS) /* the first of "stat" */
+
 static bool is_rate(enum shape_line line)
 {
     return line != SHAPE_MEMORY && line != SHAPE_THREADS;
@@ -72,13 +75,6 @@ double shape_mean(const struct shape *shape, enum shape_line line)
     return known ? sum / known : NAN;
 }
 
-/* One metric of one series on its way into bins. */
-struct spread {
-    const struct shape *shape;
-    double value[SHAPE_BINS];  /* rates: sum of rate x seconds; levels: the largest */
-    double weight[SHAPE_BINS]; /* seconds that are known */
-};
-
 static double position(const struct shape *shape, uint64_t time_ns)
 {
     double length = (double)(shape->end_ns - shape->start_ns);
@@ -86,10 +82,9 @@ static double position(const struct shape *shape, uint64_t time_ns)
     return at < 0 ? 0 : at > SHAPE_BINS ? SHAPE_BINS : at;
 }
 
-/* The value holds from one time to the other. */
-static void spread_over(struct spread *spread, uint64_t from_ns, uint64_t to_ns, double value, bool rate)
+/* The value holds from one position to the other. */
+static void spread_over(struct shape_spread *spread, double from, double to, double value, bool rate)
 {
-    double from = position(spread->shape, from_ns), to = position(spread->shape, to_ns);
     for (size_t bin = (size_t)from; bin < SHAPE_BINS && (double)bin < to; bin++) {
         double overlap = fmin(to, (double)bin + 1) - fmax(from, (double)bin);
         if (overlap <= 0)
@@ -108,7 +103,8 @@ static double number(const struct metric *metric, union value value)
 }
 
 /* Walks the pairs of neighbouring known samples. A counter that went down was reset: that pair tells nothing. */
-static size_t spread_metric(struct spread *spread, const struct run_series *series, size_t column, bool rate)
+static size_t spread_metric(struct shape_spread *spread, const struct shape *shape, const struct run_series *series,
+                            size_t column, bool rate)
 {
     const struct metric *metric = &series->set.metrics[column];
     size_t known = 0, last = 0;
@@ -120,17 +116,18 @@ static size_t spread_metric(struct spread *spread, const struct run_series *seri
         if (known++ > 0 && series->times_ns[row] > series->times_ns[last]) {
             double before = number(metric, series->values[last * series->set.size + column]);
             double seconds = (double)(series->times_ns[row] - series->times_ns[last]) / (double)NS_PER_S;
+            double from = position(shape, series->times_ns[last]), to = position(shape, series->times_ns[row]);
             if (!rate)
-                spread_over(spread, series->times_ns[last], series->times_ns[row], fmax(before, now), false);
+                spread_over(spread, from, to, fmax(before, now), false);
             else if (now >= before)
-                spread_over(spread, series->times_ns[last], series->times_ns[row], (now - before) / seconds, true);
+                spread_over(spread, from, to, (now - before) / seconds, true);
         }
         last = row;
     }
     return known;
 }
 
-static void add_spread(double *line, const struct spread *spread, double factor, bool rate)
+static void add_spread(double *line, const struct shape_spread *spread, double factor, bool rate)
 {
     for (int bin = 0; bin < SHAPE_BINS; bin++) {
         if (spread->weight[bin] <= 0)
@@ -142,9 +139,9 @@ static void add_spread(double *line, const struct spread *spread, double factor,
 
 static void add_metric(struct shape *shape, const struct run_series *series, size_t column, const struct source *source)
 {
-    struct spread spread = { .shape = shape };
+    struct shape_spread spread = { 0 };
     bool rate = is_rate(source->line);
-    size_t known = spread_metric(&spread, series, column, rate);
+    size_t known = spread_metric(&spread, shape, series, column, rate);
     if (source->line == SHAPE_CPU)
         shape->samples += known;
     add_spread(shape->line[source->line], &spread, source->factor, rate);
@@ -154,13 +151,25 @@ void shape_add(struct shape *shape, const struct run_series *series)
 {
     if (shape->end_ns <= shape->start_ns)
         return;
-    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+    for (size_t i = 0; i < SOURCES; i++) {
         if (strcmp(series->set.name, sources[i].set) != 0)
             continue;
-        for (size_t column = 0; column < series->set.size; column++)
-            if (strcmp(series->set.metrics[column].name, sources[i].metric) == 0)
+        for (size_t column = 0; column < series->set.size; column++) {
+            if (strcmp(series->set.metrics[column].name, sources[i].metric) != 0)
+                continue;
+            if (i >= MACHINE)
+                spread_metric(&shape->machine[i - MACHINE], shape, series, column, true);
+            else
                 add_metric(shape, series, column, &sources[i]);
+        }
     }
+}
+
+void shape_end_host(struct shape *shape)
+{
+    for (size_t i = MACHINE; i < SOURCES; i++)
+        add_spread(shape->line[sources[i].line], &shape->machine[i - MACHINE], sources[i].factor, true);
+    memset(shape->machine, 0, sizeof shape->machine);
 }
 
 void shape_resample(const struct shape *shape, enum shape_line line, double *columns, size_t width)

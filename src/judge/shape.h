@@ -7,6 +7,7 @@
 
 #define SHAPE_BINS 480 /* divides well by the widths of terminals */
 #define SHAPE_SAMPLES_MIN 4 /* fewer are no curve */
+#define SHAPE_MACHINE_METRICS 7 /* of the set "stat" that lines are made of */
 
 enum shape_line {
     SHAPE_CPU,     /* cores busy, average of the bin */
@@ -20,18 +21,29 @@ enum shape_line {
     SHAPE_LINES,
 };
 
+/* A metric on its way into bins. */
+struct shape_spread {
+    double value[SHAPE_BINS];  /* rates: sum of rate x seconds; levels: the largest */
+    double weight[SHAPE_BINS]; /* seconds that are known */
+};
+
 struct shape {
     uint64_t start_ns, end_ns;
     size_t samples;                      /* that had a known value; 0: the job was never sampled */
     double line[SHAPE_LINES][SHAPE_BINS]; /* NAN: not known */
+    struct shape_spread machine[SHAPE_MACHINE_METRICS]; /* of the host whose series come now; not in the lines yet */
 };
 
 /* All bins unknown. */
 void shape_init(struct shape *shape, uint64_t start_ns, uint64_t end_ns);
 
 /* Adds a series of the sets "tree" (the job's processes), "cgroup" (the same, by an agent) or "stat" (the machine); others
- * are ignored. Hosts and runs add up where they overlap. */
+ * are ignored. Host by host. Processes of hosts and of runs add up where they overlap. */
 void shape_add(struct shape *shape, const struct run_series *series);
+
+/* All series of a host were added: its machine joins the lines. Runs at the same time tell of the same machine, which counts
+ * once: where several do, their average. */
+void shape_end_host(struct shape *shape);
 
 /* Seconds that one bin stands for. */
 double shape_bin_s(const struct shape *shape);

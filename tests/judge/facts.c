@@ -112,6 +112,52 @@ static void rules_can_be_asked(void **state)
     fake_run_clear(&fake);
 }
 
+#define SAMPLES 5
+
+/* A run of the job "m" on a host, ten seconds, with one core busy; the machine has three busy. */
+static void file_run_on(const char *id, const char *host)
+{
+    static const struct metric of_tree[] = { { "cpu", "us", COUNTER, U64, "" } };
+    static const struct metric of_stat[] = { { "user", "us", COUNTER, U64, "" } };
+    uint64_t start_ns = 1700000000000000000ull, times_ns[SAMPLES];
+    union value tree[SAMPLES], stat[SAMPLES];
+    uint8_t known[SAMPLES] = { 1, 1, 1, 1, 1 };
+    for (uint64_t i = 0; i < SAMPLES; i++) {
+        times_ns[i] = start_ns + i * 2500000000;
+        tree[i].u64 = i * 2500000;
+        stat[i].u64 = i * 7500000;
+    }
+    struct run_series series[] = {
+        { .set = { "tree", of_tree, 1 }, .instance = "", .count = SAMPLES, .times_ns = times_ns, .values = tree, .known = known },
+        { .set = { "stat", of_stat, 1 }, .instance = "", .count = SAMPLES, .times_ns = times_ns, .values = stat, .known = known },
+    };
+    assert_int_equal(store_file(store, &(struct run){ .id = bytes_of(id), .job_id = bytes_of("m"), .host.name = bytes_of(host),
+        .start_ns = start_ns, .end_ns = start_ns + 10000000000, .ended = true, .series = series, .series_count = 2 }), OK);
+}
+
+static double others_of(const char *job_id)
+{
+    struct store_job job;
+    struct facts *facts = NULL;
+    assert_int_equal(store_job(store, job_id, &job), OK);
+    assert_int_equal(facts_read(&facts, store, &job), OK);
+    double others = facts_cores_of_others(facts);
+    facts_free(&facts);
+    store_job_clear(&job);
+    return others;
+}
+
+static void runs_at_the_same_time_share_a_machine(void **state)
+{
+    (void)state;
+    file_run_on("m1", "here");
+    assert_float_equal(others_of("m"), 2, 1e-6);
+    file_run_on("m2", "here");
+    assert_float_equal(others_of("m"), 1, 1e-6);
+    file_run_on("m3", "there");
+    assert_float_equal(others_of("m"), 3, 1e-6);
+}
+
 /* The kernel's total does not have what still runs or was not waited for, and is cut off with sonde run; what was seen does
  * not have what nobody told of. */
 static void cpu_time_is_the_larger_of_total_and_sum(void **state)
@@ -135,6 +181,7 @@ int main(void)
         cmocka_unit_test(all_that_was_filed),
         cmocka_unit_test(a_run_without_samples_has_no_shape),
         cmocka_unit_test(rules_can_be_asked),
+        cmocka_unit_test(runs_at_the_same_time_share_a_machine),
         cmocka_unit_test(cpu_time_is_the_larger_of_total_and_sum),
     };
     return cmocka_run_group_tests(tests, begin, end);

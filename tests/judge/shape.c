@@ -133,30 +133,56 @@ static void widths_that_do_not_divide(void **state)
     }
 }
 
-static void the_machine_beside_the_job(void **state)
+/* From from_s to to_s, cores cores busy for users and a third as much for each of system, iowait and steal. */
+static void add_machine(uint64_t from_s, uint64_t to_s, uint64_t cores)
 {
-    (void)state;
     static const struct metric of_stat[] = {
         { "user", "us", COUNTER, U64, "" }, { "system", "us", COUNTER, U64, "" },
         { "idle", "us", COUNTER, U64, "" }, { "iowait", "us", COUNTER, U64, "" }, { "steal", "us", COUNTER, U64, "" },
     };
-    uint64_t times_ns[] = { 0, 10 * S };
-    union value values[] = { { 0 },        { 0 },       { 0 },       { 0 },       { 0 },
-                             { 10000000 }, { 5000000 }, { 3000000 }, { 2000000 }, { 1000000 } };
+    uint64_t used_us = (to_s - from_s) * cores * 1000000, times_ns[] = { from_s * S, to_s * S };
+    union value values[] = { { 7 },           { 0 },           { 0 },       { 0 },           { 0 },
+                             { 7 + used_us }, { used_us / 3 }, { 3000000 }, { used_us / 3 }, { used_us / 3 } };
     uint8_t known[10];
     memset(known, 1, sizeof known);
-    shape_init(&shape, 0, 10 * S);
     shape_add(&shape, &(struct run_series){ .set = { "stat", of_stat, 5 },
                                             .instance = "",
                                             .count = 2,
                                             .times_ns = times_ns,
                                             .values = values,
                                             .known = known });
-    assert_float_equal(shape_mean(&shape, SHAPE_NODE), 1.5, 1e-9);
-    assert_float_equal(shape_mean(&shape, SHAPE_IOWAIT), 0.2, 1e-9);
-    assert_float_equal(shape_mean(&shape, SHAPE_STEAL), 0.1, 1e-9);
+}
+
+static void the_machine_beside_the_job(void **state)
+{
+    (void)state;
+    shape_init(&shape, 0, 10 * S);
+    add_machine(0, 10, 3);
+    shape_end_host(&shape);
+    assert_float_equal(shape_mean(&shape, SHAPE_NODE), 4, 1e-9);
+    assert_float_equal(shape_mean(&shape, SHAPE_IOWAIT), 1, 1e-9);
+    assert_float_equal(shape_mean(&shape, SHAPE_STEAL), 1, 1e-9);
     assert_true(isnan(shape_mean(&shape, SHAPE_CPU)));
     assert_int_equal(shape.samples, 0);
+}
+
+/* Two runs on it at the same time, a third after them, and another machine. */
+static void a_machine_counts_once_however_many_tell_of_it(void **state)
+{
+    (void)state;
+    shape_init(&shape, 0, 10 * S);
+    add_machine(0, 5, 3);
+    add_machine(0, 5, 3);
+    add_machine(5, 10, 3);
+    shape_end_host(&shape);
+    assert_float_equal(shape_peak(&shape, SHAPE_NODE), 4, 1e-9);
+    assert_float_equal(shape_mean(&shape, SHAPE_NODE), 4, 1e-9);
+    assert_float_equal(shape_peak(&shape, SHAPE_STEAL), 1, 1e-9);
+    add_machine(0, 10, 6);
+    shape_end_host(&shape);
+    shape_end_host(&shape); /* nothing came since */
+    assert_float_equal(shape_peak(&shape, SHAPE_NODE), 12, 1e-9);
+    assert_float_equal(shape_mean(&shape, SHAPE_IOWAIT), 3, 1e-9);
 }
 
 int main(void)
@@ -169,6 +195,7 @@ int main(void)
         cmocka_unit_test(hosts_add_up),
         cmocka_unit_test(other_sets_and_times_outside_are_left_out),
         cmocka_unit_test(the_machine_beside_the_job),
+        cmocka_unit_test(a_machine_counts_once_however_many_tell_of_it),
         cmocka_unit_test(widths_that_do_not_divide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -466,7 +466,8 @@ static void add_rest(struct writer *writer, const struct view *view)
         add_job_fact(writer, view, &job_facts[i]);
     add_own(writer, view, "sonde_build_info", "which Sonde this is", 1);
     add_own(writer, view, "sonde_series", "series of sensors and jobs in this answer", writer->series);
-    add_own(writer, view, "sonde_series_left_out", "series of sensors and jobs that were more than the maximum", writer->left_out);
+    add_own(writer, view, "sonde_series_left_out", "series of sensors and jobs that were more than the maximum",
+            writer->left_out);
     if (writer->format == METRICS_OPEN)
         buf_add_text(writer->out, "# EOF\n");
 }

@@ -2,10 +2,10 @@
  * of version 2. */
 #include "sample/cgroup_files.h"
 
-#include "base/file.h"
 #include "base/scan.h"
+#include "sample/stacked.h"
 
-#include <dirent.h>
+#include <linux/major.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -176,18 +176,12 @@ static void parse_keys(const struct cgroup_file *file, const char *text, struct 
     }
 }
 
-/* A device above others has an entry in /sys/dev/block/M:N/slaves. */
-static bool look_for_slaves(const char *root, uint32_t major, uint32_t minor)
+/* A loop device has a file below it, also when that was detached meanwhile and /sys does not tell any more. */
+static bool look_below(const char *root, uint32_t major, uint32_t minor)
 {
-    char below[64], path[FILE_PATH_MAX];
-    snprintf(below, sizeof below, "/sys/dev/block/%u:%u/slaves", major, minor);
-    DIR *dir = file_path(path, root, below) ? NULL : opendir(path);
-    bool found = false;
-    for (const struct dirent *entry; dir && !found && (entry = readdir(dir));)
-        found = entry->d_name[0] != '.';
-    if (dir)
-        closedir(dir);
-    return found;
+    char folder[64];
+    snprintf(folder, sizeof folder, "/sys/dev/block/%u:%u", major, minor);
+    return major == LOOP_MAJOR || stacked_look(root, folder);
 }
 
 static bool is_stacked(struct cgroup_devices *devices, uint32_t major, uint32_t minor)
@@ -195,7 +189,7 @@ static bool is_stacked(struct cgroup_devices *devices, uint32_t major, uint32_t 
     for (size_t i = 0; i < devices->count; i++)
         if (devices->list[i].major == major && devices->list[i].minor == minor)
             return devices->list[i].is_stacked;
-    bool stacked = look_for_slaves(devices->root, major, minor);
+    bool stacked = look_below(devices->root, major, minor);
     if (devices->count < sizeof devices->list / sizeof *devices->list)
         devices->list[devices->count++] = (struct cgroup_device){ major, minor, stacked };
     return stacked;

@@ -54,7 +54,7 @@ struct cgroup_values {
     uint8_t known[CGROUP_METRICS_SIZE];
 };
 
-/* Block devices whose bytes are those of other devices too (device mapper, md) are not counted twice. */
+/* Block devices whose bytes are those of other devices too (device mapper, md, loop) are not counted twice. */
 struct cgroup_devices {
     const char *root; /* borrowed */
     struct cgroup_device {

@@ -115,7 +115,7 @@ static void bytes_are_not_counted_twice(void **state)
     const char *job = "4712[3].head", *step = "";
     job_sampling_begin(&s, &sampler_cgroup, node_root("pbs-v2"));
     assert_int_equal(job_sampling_read(&s), OK);
-    assert_int_equal(U64("io_read"), 1001); /* not those of device mapper, which are the disk's */
+    assert_int_equal(U64("io_read"), 1001); /* not those of device mapper and loop, which are the disk's */
     assert_int_equal(U64("io_writes"), 24);
     job_sampling_end(&s);
 }

@@ -3,7 +3,6 @@
 #include "programs/program_board.h"
 
 #include "base/clock.h"
-#include "job/pid.h"
 #include "programs/program_cells.h"
 
 #include <math.h>
@@ -155,21 +154,19 @@ static void take_values(struct program_board *board, struct program_table *table
     }
 }
 
-/* Whose numbers they are. A pid that is another user's by now says nothing of jobs. */
-static struct program_claim claim_of(const struct program_board *board, const struct board_facts *facts,
-                                     const struct program_jobs *jobs)
-{
-    uint32_t uid = UINT32_MAX;
-    if (!facts->subject_pid)
-        return (struct program_claim){ board->is_gone ? 0 : facts->pid, facts->uid, facts->job };
-    bool is_there = jobs && pid_uid(jobs->root, facts->subject_pid, &uid) == OK && uid == facts->subject_uid;
-    return (struct program_claim){ is_there ? facts->subject_pid : 0, facts->subject_uid, facts->job };
-}
-
-static bool join(struct program_board *board, struct program_table *table, const struct program_jobs *jobs)
+/* Whose numbers they are. In another pid namespace its number is that of some other process here. */
+static struct program_claim claim_of(const struct program_board *board, const char *root)
 {
     const struct board_facts *facts = board_reader_facts(board->reader);
-    struct program_claim claim = claim_of(board, facts, jobs);
+    bool is_here = board_reader_is_here(board->reader, root);
+    if (facts->subject_pid)
+        return (struct program_claim){ is_here ? facts->subject_pid : 0, facts->subject_uid, facts->job };
+    return (struct program_claim){ is_here && !board->is_gone ? facts->pid : 0, facts->uid, facts->job };
+}
+
+static bool join(struct program_board *board, struct program_table *table, const struct program_jobs *jobs, const char *root)
+{
+    struct program_claim claim = claim_of(board, root);
     bool refused;
     board->scope = jobs ? program_jobs_scope(jobs, table, &claim, &refused) : &table->node;
     if (!board->scope)
@@ -196,7 +193,7 @@ void program_board_take(struct program_board *board, struct program_table *table
     program_table_lock(table);
     table->figures.bad_boards += is_bad && !board->is_bad;
     board->is_bad |= is_bad;
-    if (board->scope || join(board, table, jobs))
+    if (board->scope || join(board, table, jobs, root))
         take_values(board, table, now_ns);
     program_table_unlock(table);
     if (board->scope && !board->is_silent)

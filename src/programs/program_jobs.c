@@ -1,7 +1,9 @@
-/* A cgroup is the kernel's word; a variable in the environment is the program's, which counts for jobs of its own user. */
+/* A cgroup is the kernel's word; a variable in the environment is the program's, which counts for jobs of its own user. So does a
+ * pid: a board has it from who wrote it, and a socket's may have been given to another process since. */
 #include "programs/program_jobs.h"
 
 #include "base/file.h"
+#include "job/pid.h"
 #include "job/pid_job.h"
 #include "programs/program_cells.h"
 
@@ -74,13 +76,20 @@ void program_jobs_event(struct program_jobs *jobs, struct program_table *table, 
     rename_scope(table, known, true);
 }
 
-static const struct program_job *job_by_cgroup(const struct program_jobs *jobs, pid_t pid)
+/* Root may speak for anybody's process. */
+static bool is_own_process(const struct program_jobs *jobs, const struct program_claim *claim)
+{
+    uint32_t uid = UINT32_MAX;
+    return claim->pid > 0 && (claim->uid == 0 || (pid_uid(jobs->root, claim->pid, &uid) == OK && uid == claim->uid));
+}
+
+static const struct program_job *job_by_cgroup(const struct program_jobs *jobs, const struct program_claim *claim)
 {
     char path[64], text[PID_CGROUP_MAX];
     const struct program_job *job = NULL;
     struct source_facts facts = { 0 };
-    snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
-    if (pid <= 0 || file_read(jobs->root, path, text, sizeof text, NULL))
+    snprintf(path, sizeof path, "/proc/%d/cgroup", (int)claim->pid);
+    if (!is_own_process(jobs, claim) || file_read(jobs->root, path, text, sizeof text, NULL))
         return NULL;
     for (const char *at = pid_job_next(text, &facts); at && !job; at = pid_job_next(at, &facts))
         job = find_any(jobs, facts.id);
@@ -112,7 +121,7 @@ struct program_scope *program_jobs_scope(const struct program_jobs *jobs, struct
                                          const struct program_claim *claim, bool *refused)
 {
     *refused = false;
-    const struct program_job *job = jobs->list ? job_by_cgroup(jobs, claim->pid) : NULL;
+    const struct program_job *job = jobs->list ? job_by_cgroup(jobs, claim) : NULL;
     if (job)
         return scope_of(table, job);
     job = *claim->job ? job_by_name(jobs, claim->job) : NULL;

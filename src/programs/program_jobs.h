@@ -20,7 +20,7 @@ void program_jobs_event(struct program_jobs *jobs, struct program_table *table, 
 
 /* A process that speaks. */
 struct program_claim {
-    pid_t pid;           /* 0: not known, or gone */
+    pid_t pid;           /* as it says: believed if it is a process of uid, or uid is root. 0: not known, or gone */
     uint32_t uid;        /* of the process, or the owner of its board: as the kernel says */
     const char *job;     /* that it says it is in; "": none */
 };

@@ -265,9 +265,12 @@ static bool is_unmapped(const struct board_reader *reader)
     return true;
 }
 
-static bool is_same_space(const struct board_reader *reader)
+/* Of another root we cannot say of which namespace its pids are. */
+bool board_reader_is_here(const struct board_reader *reader, const char *root)
 {
     struct stat st;
+    if (root && *root)
+        return true;
     return reader->facts.pid_space && stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == reader->facts.pid_space;
 }
 
@@ -275,6 +278,5 @@ bool board_reader_is_gone(const struct board_reader *reader, const char *root)
 {
     if (is_unmapped(reader))
         return true;
-    bool is_here = !root || !*root;
-    return (!is_here || is_same_space(reader)) && board_process_is_gone(&reader->facts, root);
+    return board_reader_is_here(reader, root) && board_process_is_gone(&reader->facts, root);
 }

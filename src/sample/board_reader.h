@@ -61,4 +61,7 @@ void board_reader_value(const struct board_reader *reader, size_t place, struct 
  * gone, has become another by exec, or another has its pid. Read once more after it. root: "" or NULL, this machine. */
 bool board_reader_is_gone(const struct board_reader *reader, const char *root);
 
+/* Are its pids those that root's /proc shows, and not those of another pid namespace? */
+bool board_reader_is_here(const struct board_reader *reader, const char *root);
+
 #endif

@@ -15,6 +15,8 @@
 static char folder[TEMP_PATH_MAX];
 static struct program_table *table;
 static struct program_boards *boards;
+static struct program_jobs jobs;
+static uint64_t other_space; /* than the one that the next program is in: 0, the true one */
 
 static int open_all(void **state)
 {
@@ -31,6 +33,7 @@ static int close_all(void **state)
 {
     (void)state;
     program_boards_close(&boards);
+    program_jobs_clear(&jobs);
     program_table_close(&table);
     temp_remove(folder);
     return 0;
@@ -65,6 +68,7 @@ static pid_t begin_program(int ready[2], int stay[2])
         return pid;
     close(stay[1]);
     board_open(&board, "mpi");
+    ((struct board_header *)(void *)board.base)->pid_space ^= other_space;
     board_set_rank(&board, 3, 4);
     add(&board, "x_total", NULL, 5);
     add(&board, "mpi_calls_total", "function=\"MPI_Send\"", 7);
@@ -175,6 +179,51 @@ static void two_programs_with_the_same_rank_are_one_series(void **state)
     end_program(&later, third);
 }
 
+static void write_process(pid_t pid, const char *file, const char *text)
+{
+    char path[TEMP_PATH_MAX], name[64];
+    snprintf(name, sizeof name, "root/proc/%d/%s", (int)pid, file);
+    temp_join(path, folder, name);
+    temp_write(path, text, strlen(text));
+}
+
+/* What the program that now begins has counted for job 4711, in whose cgroup a process with its pid is. */
+static double counted_for_the_job(void)
+{
+    struct pipes pipes;
+    char status[64];
+    pid_t pid = begin_ready(&pipes);
+    snprintf(status, sizeof status, "Uid:\t%u\n", (unsigned)getuid());
+    write_process(pid, "status", status);
+    write_process(pid, "cgroup", "4:memory:/slurm/uid_0/job_4711/step_0\n");
+    program_boards_tick(boards);
+    program_boards_forget(boards);
+    end_program(&pipes, pid);
+    double counted = 0;
+    const struct program_metric *metric = program_table_find(table, bytes_of("x_total"));
+    for (const struct program_cell *cell = metric->cells; cell; cell = cell->next)
+        counted += cell->scope->kind == PROGRAM_JOB ? cell->total : 0;
+    return counted;
+}
+
+static void a_pid_of_another_namespace_is_another_process(void **state)
+{
+    char root[TEMP_PATH_MAX];
+    (void)state;
+    temp_join(root, folder, "root");
+    jobs = (struct program_jobs){ .root = root };
+    struct job job = { .id = "4711", .other_id = "", .source = "slurm", .user = "u", .uid = getuid(), .cgroup = "" };
+    program_jobs_event(&jobs, table, &job, JOB_BEGIN);
+    program_boards_close(&boards);
+    struct program_boards_settings settings = { .folder = folder, .root = "", .table = table, .jobs = &jobs, .is_run = true };
+    assert_int_equal(program_boards_open(&boards, &settings), OK);
+    other_space = 1;
+    double of_another = counted_for_the_job();
+    other_space = 0;
+    assert_true(of_another == 0);
+    assert_true(counted_for_the_job() == 5);
+}
+
 static void what_is_no_board_is_left_alone(void **state)
 {
     char path[TEMP_PATH_MAX];
@@ -215,6 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_program_is_read_to_its_end_and_then_forgotten, open_all, close_all),
         cmocka_unit_test_setup_teardown(two_programs_with_the_same_rank_are_one_series, open_all, close_all),
+        cmocka_unit_test_setup_teardown(a_pid_of_another_namespace_is_another_process, open_all, close_all),
         cmocka_unit_test_setup_teardown(what_is_no_board_is_left_alone, open_all, close_all),
         cmocka_unit_test_setup_teardown(the_folder_of_a_run_is_known_by_its_lock, open_all, close_all),
     };

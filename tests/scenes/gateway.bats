@@ -8,7 +8,7 @@ setup() {
     export SONDE_SOCKET_DIR=$T/run PYTHONPATH=$SOURCE/tests/tools PYTHONDONTWRITEBYTECODE=1
     export TAU_METRIC_PROXY=$T/tau.sock SONDE_BOARDS=$T/boards
     mkdir -m 1777 "$T/boards" "$T/run"
-    AGENT=
+    AGENT='' GROUP=''
 }
 
 teardown() {
@@ -16,6 +16,7 @@ teardown() {
     kill -CONT "$AGENT" $(jobs -p) 2>/dev/null || :
     # shellcheck disable=SC2046
     kill -9 "$AGENT" $(jobs -p) 2>/dev/null || :
+    [ -z "$GROUP" ] || wait_for 'find "$GROUP" -depth -type d -exec rmdir {} \;; [ ! -e "$GROUP" ]'
     scene_teardown
 }
 
@@ -141,6 +142,25 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
 import json, sys
 values = {(m["job"], m["user"]): m["value"] for m in json.load(sys.stdin)["metrics"] if m["name"] == "secret_total"}
 assert values[(None, None)] == 11 and ("42", "root") not in values and values[("42", "nobody")] == 10, values'
+}
+
+@test "a board that says another user's pid counts for who made it, not for that process's job" {
+    need_root
+    GROUP=/sys/fs/cgroup/cpuacct/slurm_board$$
+    mkdir "$GROUP" 2>/dev/null || { GROUP=''; skip "no cpuacct hierarchy to write to"; }
+    mkdir -p "$GROUP/uid_1/job_4711/step_0" "$T/root"
+    ln -s /proc /etc /sys "$T/root"
+    start --jobs slurm </dev/null
+    wait_for '"$SONDE" job --json | grep -q \"4711\"'
+    mkfifo "$T/stay"
+    sh -c 'echo 0 >"$1/uid_1/job_4711/step_0/cgroup.procs" && shift && exec setpriv --reuid=1 --regid=1 --clear-groups "$@"' \
+        - "$GROUP" "$BUILD/tests/board_program" sonde counter own_total - 3 wait <>"$T/stay" 3>&- &
+    victim=$!
+    wait_for 'is "own_total{host=\"$(host)\",job=\"4711\",user=\"daemon\"}" 3'
+    as_nobody "$BUILD/tests/board_program" sonde pid "$victim" counter own_total - 7 wait <>"$T/stay" 3>&- &
+    wait_for 'is "own_total{host=\"$(host)\"}" 10'
+    is "own_total{host=\"$(host)\",job=\"4711\",user=\"daemon\"}" 3
+    is "own_total{host=\"$(host)\",user=\"nobody\"}" 7
 }
 
 @test "a socket that another user made first is told, and root's agent takes its place" {

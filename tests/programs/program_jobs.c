@@ -1,0 +1,102 @@
+/* Whose job a program counts for: what a cgroup says of a process of its own, what it says itself, and nothing of what it says
+ * of others. The processes are a captured /proc. */
+#include "programs/program_cells.h"
+#include "programs/program_jobs.h"
+
+#include "tools/temp.h"
+#include "tools/unit.h"
+
+#define ADA 1001
+#define BOB 1002
+
+static char root[TEMP_PATH_MAX];
+static struct program_table *table;
+static struct program_jobs jobs;
+
+static void begin_job(const char *id, uint32_t uid, const char *user)
+{
+    struct job job = { .id = id, .other_id = "", .source = "slurm", .user = user, .uid = uid, .cgroup = "" };
+    program_jobs_event(&jobs, table, &job, JOB_BEGIN);
+}
+
+static void write_process(int pid, const char *file, const char *text)
+{
+    char path[TEMP_PATH_MAX], name[64];
+    snprintf(name, sizeof name, "proc/%d/%s", pid, file);
+    temp_join(path, root, name);
+    temp_write(path, text, strlen(text));
+}
+
+/* Process 100 is ada's, in her job 1; 200 is bob's, in his job 2; 300 is bob's, in none. */
+static int open_all(void **state)
+{
+    (void)state;
+    temp_dir(root);
+    if (program_table_open(&table, &(struct program_table_settings){ .host = "n1", .by_user = true }))
+        return 1;
+    jobs = (struct program_jobs){ .root = root };
+    begin_job("1", ADA, "ada");
+    begin_job("2", BOB, "bob");
+    write_process(100, "status", "Name:\ta\nUid:\t1001\t1001\t1001\t1001\n");
+    write_process(100, "cgroup", "4:memory:/slurm/uid_1001/job_1/step_0/task_0\n");
+    write_process(200, "status", "Name:\tb\nUid:\t1002\t1002\t1002\t1002\n");
+    write_process(200, "cgroup", "4:memory:/slurm/uid_1002/job_2/step_0/task_0\n");
+    write_process(300, "status", "Name:\tb\nUid:\t1002\t1002\t1002\t1002\n");
+    write_process(300, "cgroup", "4:memory:/\n");
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    program_jobs_clear(&jobs);
+    program_table_close(&table);
+    temp_remove(root);
+    return 0;
+}
+
+/* "1/1001": job and user; "-/1001": a user without a job. */
+static const char *counts_for(pid_t pid, uint32_t uid, const char *named)
+{
+    static char text[64];
+    bool refused;
+    const struct program_scope *scope = program_jobs_scope(&jobs, table, &(struct program_claim){ pid, uid, named }, &refused);
+    assert_non_null(scope);
+    snprintf(text, sizeof text, "%s/%u%s", scope->job ? scope->job : "-", scope->uid, refused ? " refused" : "");
+    return text;
+}
+
+static void a_process_counts_for_the_job_of_its_cgroup(void **state)
+{
+    (void)state;
+    assert_string_equal(counts_for(100, ADA, ""), "1/1001");
+    assert_string_equal(counts_for(200, BOB, "elsewhere"), "2/1002"); /* the kernel knows better */
+    assert_string_equal(counts_for(300, BOB, ""), "-/1002");
+    assert_string_equal(counts_for(300, BOB, "2"), "2/1002");
+}
+
+static void a_pid_of_another_user_says_nothing(void **state)
+{
+    (void)state;
+    assert_string_equal(counts_for(100, BOB, ""), "-/1002");
+    assert_string_equal(counts_for(100, BOB, "2"), "2/1002");
+    assert_string_equal(counts_for(100, BOB, "1"), "-/1002 refused");
+    assert_string_equal(counts_for(400, BOB, ""), "-/1002"); /* nobody's */
+}
+
+static void root_may_speak_for_all(void **state)
+{
+    (void)state;
+    assert_string_equal(counts_for(100, 0, ""), "1/1001");
+    assert_string_equal(counts_for(0, 0, "2"), "2/1002");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_all, close_all)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_process_counts_for_the_job_of_its_cgroup), TEST(a_pid_of_another_user_says_nothing), TEST(root_may_speak_for_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -5,9 +5,19 @@
 #include "base/scan.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
-/* GONE: there is no such process, or nothing but its name is left. */
+/* The blank-parted fields behind the name, which begin with the state, the third. */
+static const char *field_of(const char *behind_name, int field)
+{
+    for (int at = 2; behind_name && at < field; at++)
+        behind_name = strchr(behind_name + 1, ' ');
+    return behind_name ? behind_name + 1 : "";
+}
+
+/* GONE: there is no such process, or nothing but its name is left. That its first thread has ended is not enough: others may
+ * go on, and then it stays a zombie until they end. */
 static enum err start_ticks(const struct board_facts *facts, const char *root, uint64_t *ticks)
 {
     char path[64], text[1024];
@@ -15,15 +25,14 @@ static enum err start_ticks(const struct board_facts *facts, const char *root, u
     enum err err = file_read(root, path, text, sizeof text, NULL);
     if (err)
         return err == ABSENT ? GONE : err;
-    const char *at = strrchr(text, ')');
-    if (!at || at[1] != ' ')
+    uint64_t threads;
+    const char *behind = strrchr(text, ')'), *state = field_of(behind, 3), *count = field_of(behind, 20);
+    const char *start = field_of(behind, 22);
+    if (!scan_u64(&count, &threads))
         return CORRUPT;
-    char state = at[2];
-    for (int blanks = 0; *at && blanks < 20; at++)
-        blanks += *at == ' ';
-    if (state == 'Z' || state == 'X')
+    if ((*state == 'Z' && threads <= 1) || *state == 'X')
         return GONE;
-    return scan_u64(&at, ticks) ? OK : CORRUPT;
+    return scan_u64(&start, ticks) ? OK : CORRUPT;
 }
 
 static bool has_other_program(const struct board_facts *facts, const char *root)

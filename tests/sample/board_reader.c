@@ -201,6 +201,33 @@ static void test_gone(void **state)
     close(fd);
 }
 
+/* Whether a process of this state with so many threads is, as long as somebody has its board mapped. */
+static bool is_gone(char state, int threads)
+{
+    char stat_path[TEMP_PATH_MAX], stat[128];
+    snprintf(stat, sizeof stat, "4711 (a) b) %c 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 %d 0 1234 0 0", state, threads);
+    temp_join(stat_path, folder, "proc/4711/stat");
+    temp_write(stat_path, stat, strlen(stat));
+    file.header.pid = 4711;
+    file.header.start_ticks = 1234;
+    struct board_reader *reader = read_file(OK);
+    int fd = open(path, O_RDWR);
+    bool gone = board_reader_is_gone(reader, folder);
+    close(fd);
+    board_reader_close(&reader);
+    return gone;
+}
+
+static void test_first_thread_ended(void **state)
+{
+    (void)state;
+    assert_false(is_gone('S', 1));
+    assert_false(is_gone('Z', 2));
+    assert_true(is_gone('Z', 1));
+    assert_true(is_gone('Z', 0));
+    assert_true(is_gone('X', 2));
+}
+
 static void test_claim(void **state)
 {
     (void)state;
@@ -230,6 +257,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_headers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_facts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_first_thread_ended, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_claim, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,6 +117,17 @@ with_shm() {
     [ "$output" = 1 ]
 }
 
+@test "a program whose first thread has ended is there as long as another counts" {
+    mkfifo more
+    "$TOOLS/speaks" first-ends 5 <>more >said 3>&- & pid=$!
+    until grep -q '^State:.Z' "/proc/$pid/status" && grep -q counted said; do sleep 0.05; done
+    [ "$(fact gone)" = 0 ]
+    echo >more
+    wait "$pid"
+    [ "$(fact gone)" = 1 ]
+    [ "$(values 'speaks_total{part="a"}')" = 6 ]
+}
+
 @test "a program with another pid, in a namespace of its own, is there while it is" {
     need_root
     unshare --pid --fork --kill-child "$TOOLS/speaks" wait 5 >said & pid=$!

@@ -229,6 +229,27 @@ static int orphans(void)
     _exit(0);
 }
 
+/* A line on stdin, one more, and the end. */
+static void *count_late(void *argument)
+{
+    puts("counted");
+    fflush(stdout);
+    getchar();
+    sonde_add(&counted, 1);
+    exit(0);
+    return argument;
+}
+
+/* The first thread ends, the other one goes on. */
+static int first_ends(void)
+{
+    pthread_t thread;
+    count();
+    if (pthread_create(&thread, NULL, count_late, NULL))
+        return 1;
+    pthread_exit(NULL);
+}
+
 static int killed(void)
 {
     count();
@@ -460,6 +481,7 @@ static const struct mode {
     { "full", full },             { "narrow", narrow },          { "small-files", small_files },
     { "locked", locked },         { "errno", keeps_errno },      { "rank", ranked },
     { "exec-sleep", execs_sleep }, { "orphan", orphans },        { "old-kernel", old_kernel },
+    { "first-ends", first_ends },
 };
 
 int main(int argc, char **argv)

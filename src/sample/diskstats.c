@@ -1,5 +1,6 @@
 /* Block devices: /proc/diskstats, "8 0 sda" and then 11, 15 or 17 numbers, of which newer kernels have more. One sample for
- * each device; partitions, RAM disks and loop devices only if wanted, since their work is that of the device below too. */
+ * each device; partitions, RAM disks and loop devices only if wanted, since their work is that of the device below too. Of others
+ * of which that is so (LVM, RAID, multipath) the sample says it, for whoever adds up. */
 #include "sample/all.h"
 
 #include "base/clock.h"
@@ -7,6 +8,7 @@
 #include "base/scan.h"
 #include "sample/instances.h"
 #include "sample/rising.h"
+#include "sample/stacked.h"
 #include "sample/textfile.h"
 
 #include <stdio.h>
@@ -32,24 +34,28 @@ static const struct metric metrics[] = {
     { "discard_time", "us", COUNTER, U64, "time that discards took" },
     { "flushes", "1", COUNTER, U64, "flushes of the device's cache" },
     { "flush_time", "us", COUNTER, U64, "time that flushes took" },
+    { "stacked", "1", GAUGE, U64, "1: its work is that of the devices below it too, 0: it lies on no other" },
 };
 
-#define METRICS (sizeof metrics / sizeof *metrics)
+enum { COLUMNS = 17, STACKED = COLUMNS, METRICS };
+_Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
-/* The same list, short: c a count, s sectors, t a time in ms, l a level. */
-static const char columns[METRICS + 1] = "ccstccstlttccstct";
+/* The kernel's part of that list, short: c a count, s sectors, t a time in ms, l a level. */
+static const char columns[COLUMNS + 1] = "ccstccstlttccstct";
 #define COLUMNS_MIN 11u   /* partitions of Linux before 2.6.25 had four others */
 #define SECTOR_BYTES 512u /* whatever the device's own sectors are */
 #define DEVICES_MAX 4096
 
 static const struct set set = { "diskstats", metrics, METRICS, "device" };
 
+enum layer { LAYER_UNKNOWN, LAYER_LOWEST, LAYER_STACKED };
+
 struct diskstats {
     bool all, partitions;
     bool has_blocks; /* the list of devices is there, which tells partitions from devices */
     const char *root;
     struct textfile file;
-    struct instances devices; /* for each value: what it stood at, then the same without its end */
+    struct instances devices; /* for each column: what it stood at, then the same without its end; then enum layer */
 };
 
 static const struct setting settings[] = {
@@ -69,7 +75,7 @@ static enum err diskstats_open(void *state, const struct sampler_context *contex
     struct diskstats *diskstats = state;
     diskstats->root = context->root;
     diskstats->has_blocks = exists(context->root, "/sys/block");
-    instances_init(&diskstats->devices, 2 * METRICS, DEVICES_MAX);
+    instances_init(&diskstats->devices, 2 * COLUMNS + 1, DEVICES_MAX);
     return textfile_open(&diskstats->file, context->root, "/proc/diskstats", TEXTFILE_PAGES);
 }
 
@@ -79,14 +85,34 @@ static bool is_numbered(const char *name, const char *kind)
     return !strncmp(name, kind, size) && name[size] >= '0' && name[size] <= '9';
 }
 
+#define FOLDER_MAX (INSTANCE_NAME_MAX + 16)
+
 /* Where a name has a slash ("cciss/c0d0"), the list has '!'. */
-static bool is_device(const char *root, const char *name)
+static const char *folder_of(const char *name, char path[FOLDER_MAX])
 {
-    char path[INSTANCE_NAME_MAX + 16];
-    snprintf(path, sizeof path, "/sys/block/%s", name);
+    snprintf(path, FOLDER_MAX, "/sys/block/%s", name);
     for (char *at = path + strlen("/sys/block/"); *at; at++)
         *at = (char)(*at == '/' ? '!' : *at);
-    return exists(root, path);
+    return path;
+}
+
+static bool is_device(const char *root, const char *name)
+{
+    char path[FOLDER_MAX];
+    return exists(root, folder_of(name, path));
+}
+
+/* Some are known by their names, also while they are being made and nothing is below them yet. */
+static enum layer layer_of(const struct diskstats *diskstats, const char *name)
+{
+    char path[FOLDER_MAX];
+    if (is_numbered(name, "dm-") || is_numbered(name, "md") || is_numbered(name, "loop"))
+        return LAYER_STACKED;
+    if (!diskstats->has_blocks)
+        return LAYER_UNKNOWN;
+    if (!is_device(diskstats->root, name)) /* a partition */
+        return LAYER_STACKED;
+    return stacked_look(diskstats->root, folder_of(name, path)) ? LAYER_STACKED : LAYER_LOWEST;
 }
 
 static bool is_wanted(const struct diskstats *diskstats, const char *name)
@@ -94,6 +120,13 @@ static bool is_wanted(const struct diskstats *diskstats, const char *name)
     if (!diskstats->all && (is_numbered(name, "ram") || is_numbered(name, "loop")))
         return false;
     return diskstats->partitions || !diskstats->has_blocks || is_device(diskstats->root, name);
+}
+
+static void learn(const struct diskstats *diskstats, struct instance *device)
+{
+    device->is_new = false;
+    device->is_wanted = is_wanted(diskstats, device->name);
+    device->last[2 * COLUMNS] = device->is_wanted ? layer_of(diskstats, device->name) : LAYER_UNKNOWN;
 }
 
 static void set_value(struct sample *sample, size_t i, uint64_t value, uint64_t *last, uint64_t *wide)
@@ -127,14 +160,13 @@ static enum err add_device(struct diskstats *diskstats, const char *line, uint64
     struct bytes name = name_of(line);
     struct instance *device = instances_find(&diskstats->devices, name);
     const char *at = name.data + name.size;
-    uint64_t values[METRICS];
+    uint64_t values[COLUMNS];
     size_t count = 0;
     if (!device)
         return OK;
     if (device->is_new)
-        device->is_wanted = is_wanted(diskstats, device->name);
-    device->is_new = false;
-    while (device->is_wanted && count < METRICS && scan_u64(&at, &values[count]))
+        learn(diskstats, device);
+    while (device->is_wanted && count < COLUMNS && scan_u64(&at, &values[count]))
         count++;
     if (count < COLUMNS_MIN)
         return OK;
@@ -142,7 +174,9 @@ static enum err add_device(struct diskstats *diskstats, const char *line, uint64
     if (!sample)
         return NOMEM;
     for (size_t i = 0; i < count; i++)
-        set_value(sample, i, values[i], &device->last[i], &device->last[METRICS + i]);
+        set_value(sample, i, values[i], &device->last[i], &device->last[COLUMNS + i]);
+    if (device->last[2 * COLUMNS] != LAYER_UNKNOWN)
+        sample_set_u64(sample, STACKED, device->last[2 * COLUMNS] == LAYER_STACKED);
     return OK;
 }
 

@@ -15,6 +15,7 @@ static const struct rule {
     uint64_t times, divisor;
     bool is_whole; /* only where the instance is "": others are parts of it */
     bool is_most;  /* of those of the same rank the largest: each sees but a part */
+    const char *unless; /* a metric of the set; where it is known and not 0, others have the same already */
 } job_rules[] = {
     { FIGURES_cpu_us, 1, "cgroup", "cpu", 1, 1 },
     { FIGURES_cpu_us, 2, "taskstats", "cpu", 1, 1000 },
@@ -43,8 +44,8 @@ static const struct rule {
     { FIGURES_cpu_us, 1, "stat", "softirq", 1, 1 },
     { FIGURES_memory_bytes, 1, "meminfo", "mem_available", 1, 1 }, /* turned round at the end */
     { FIGURES_memory_limit_bytes, 1, "meminfo", "mem_total", 1, 1 },
-    { FIGURES_read_bytes, 1, "diskstats", "read", 1, 1 },
-    { FIGURES_write_bytes, 1, "diskstats", "written", 1, 1 },
+    { FIGURES_read_bytes, 1, "diskstats", "read", 1, 1, .unless = "stacked" },
+    { FIGURES_write_bytes, 1, "diskstats", "written", 1, 1, .unless = "stacked" },
     { FIGURES_tasks, 1, "loadavg", "tasks", 1, 1 },
     { FIGURES_load_milli, 1, "loadavg", "load1", 1000, 1 },
     { FIGURES_energy_uj, 1, "rapl", "package", 1, 1 },
@@ -58,7 +59,7 @@ struct fitting {
     const struct set *set;
     struct {
         const struct rule *rule;
-        size_t metric;
+        size_t metric, unless; /* unless: the set's size where there is none */
     } rules[RULES_MAX];
     size_t count;
 };
@@ -80,6 +81,7 @@ static void fit(struct fitting *fitting, const struct set *set, const struct rul
         size_t place = strcmp(rules[i].set, set->name) == 0 ? place_of(set, rules[i].metric) : set->size;
         if (place == set->size)
             continue;
+        fitting->rules[fitting->count].unless = rules[i].unless ? place_of(set, rules[i].unless) : set->size;
         fitting->rules[fitting->count].rule = &rules[i];
         fitting->rules[fitting->count++].metric = place;
     }
@@ -93,12 +95,17 @@ static uint64_t number_of(const struct view_entry *entry, size_t i, const struct
     return value > 0 && value < 1.8e19 ? (uint64_t)value : 0;
 }
 
+static bool is_elsewhere(const struct view_entry *entry, size_t unless)
+{
+    return unless < entry->set->size && entry->known[unless] && entry->values[unless].u64;
+}
+
 static void take(struct figures *figures, const struct fitting *fitting, const struct view_entry *entry)
 {
     for (size_t i = 0; i < fitting->count; i++) {
         const struct rule *rule = fitting->rules[i].rule;
         struct figures_value *figure = &figures->values[rule->figure];
-        if (rule->is_whole && *entry->instance)
+        if ((rule->is_whole && *entry->instance) || is_elsewhere(entry, fitting->rules[i].unless))
             continue;
         if (!entry->known[fitting->rules[i].metric] || (figure->time_ns && figure->rank < rule->rank))
             continue;

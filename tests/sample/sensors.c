@@ -128,12 +128,27 @@ static void block_devices_are_told_apart_from_partitions(void **state)
     assert_int_equal(sampling_u64_of(&s, "diskstats", "sda", "in_flight"), 1);
     assert_int_equal(sampling_u64_of(&s, "diskstats", "sda", "flush_time"), 80 * 1000);
     assert_int_equal(sampling_u64_of(&s, "diskstats", "nvme0n1", "written"), 48 * 512);
+    assert_int_equal(sampling_u64_of(&s, "diskstats", "sda", "stacked"), 0);
     sampling_end(&s);
 
     assert_int_equal(read_node(&sampler_diskstats, "old"), 2);
     assert_int_equal(sampling_u64_of(&s, "diskstats", "hda", "queue_time"), 850 * 1000);
     assert_null(sampling_of(&s, "diskstats", "hda", "discards"));
     assert_int_equal(sampling_u64_of(&s, "diskstats", "cciss/c0d0", "reads"), 7);
+    assert_int_equal(sampling_u64_of(&s, "diskstats", "cciss/c0d0", "stacked"), 0);
+    sampling_end(&s);
+}
+
+static void devices_above_others_say_so(void **state)
+{
+    (void)state;
+    static const char *const lowest[] = { "sda", "sdb", "sdc", "sdd" }, *const above[] = { "md127", "dm-0", "dm-1", "bcache0" };
+    assert_int_equal(read_node(&sampler_diskstats, "lvm"), 8);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(sampling_u64_of(&s, "diskstats", lowest[i], "stacked"), 0);
+        assert_int_equal(sampling_u64_of(&s, "diskstats", above[i], "stacked"), 1);
+    }
+    assert_int_equal(sampling_u64_of(&s, "diskstats", "dm-0", "read"), 300 * 512); /* it has its own all the same */
     sampling_end(&s);
 }
 
@@ -262,6 +277,7 @@ int main(void)
         cmocka_unit_test(stat_has_a_total_and_each_cpu),
         cmocka_unit_test(interrupts_are_told_by_cpu),
         cmocka_unit_test(block_devices_are_told_apart_from_partitions),
+        cmocka_unit_test(devices_above_others_say_so),
         cmocka_unit_test(network_columns_are_taken_by_name),
         cmocka_unit_test(pressure_has_a_sample_for_each_file),
         cmocka_unit_test(schedstat_is_read_in_its_versions),

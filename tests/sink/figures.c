@@ -4,7 +4,10 @@
 #include "agent/node_view.h"
 #include "job/source.h"
 #include "sink/held.h"
+#include "sample/all.h"
 #include "sink/held_jobs.h"
+#include "tools/node.h"
+#include "tools/sensing.h"
 #include "tools/temp.h"
 
 static void nothing(void *context, const struct job *job, enum job_event event)
@@ -138,6 +141,28 @@ static void packages_add_up_and_memory_is_what_is_used(void **state)
     figures_clear(&all);
 }
 
+/* What goes to a volume goes to the disks below it, and is one. */
+static void bytes_of_the_node_are_those_of_its_disks(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const settings[] = { NULL, "partitions", "all" };
+    for (size_t i = 0; i < 3; i++) {
+        struct sensing s;
+        sensing_init(&s, &sampler_diskstats, node_root("lvm"));
+        if (settings[i])
+            sensing_set(&s, settings[i], "yes");
+        assert_int_equal(sensing_open(&s), OK);
+        batch_reset(&f->batch);
+        assert_int_equal(sampler_diskstats.read(s.state, &f->batch), OK);
+        struct figures_all all = read_all(f);
+        assert_int_equal(all.node.values[FIGURES_read_bytes].value, (100 + 200 + 30 + 40) * 512);
+        assert_int_equal(all.node.values[FIGURES_write_bytes].value, (1000 + 1000 + 3 + 4) * 512);
+        figures_clear(&all);
+        batch_reset(&f->batch);
+        sensing_end(&s);
+    }
+}
+
 static void users_see_their_own(void **state)
 {
     struct fixture *f = *state;
@@ -194,6 +219,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_best_source_wins, begin, end),
         cmocka_unit_test_setup_teardown(bytes_are_those_of_whoever_saw_most, begin, end),
         cmocka_unit_test_setup_teardown(packages_add_up_and_memory_is_what_is_used, begin, end),
+        cmocka_unit_test_setup_teardown(bytes_of_the_node_are_those_of_its_disks, begin, end),
         cmocka_unit_test_setup_teardown(users_see_their_own, begin, end),
         cmocka_unit_test_setup_teardown(jobs_on_several_nodes_are_one, begin, end),
     };

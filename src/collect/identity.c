@@ -47,7 +47,7 @@ static void take_ids(struct process *p, const struct event_numbers *n)
         p->sid = (uint32_t)n->sid;
         p->sid_known = true;
     }
-    if (!p->uid_known) {
+    if (!p->uid_known && n->uid != RECORD_UID_UNKNOWN) {
         p->uid = (uint32_t)n->uid;
         p->uid_known = true;
     }

@@ -87,7 +87,7 @@ static void tell_image_since(struct attach_lives *lives, struct attach_life *lif
     life->image = image;
     writer_add_kernel_exec(lives->writer, &(struct kernel_exec_record){
         .pid = (uint64_t)life->pid, .time_ns = time_ns, .start_ticks = unseen->start_ticks, .ppid = unseen->ppid,
-        .pgid = unseen->pgid, .sid = unseen->sid, .uid = unseen->uid, .stat_known = 1, .path = unseen->path,
+        .pgid = unseen->pgid, .sid = unseen->sid, .uid = unseen_uid(unseen), .stat_known = 1, .path = unseen->path,
         .args = unseen->args, .cwd = unseen->cwd, .name = unseen->name,
     });
 }
@@ -138,7 +138,7 @@ static void tell_used(struct attach_lives *lives, const struct attach_life *life
     if (size)
         memcpy(name, unseen.name.data, size);
     writer_add_alive(lives->writer, &(struct alive_record){
-        .pid = (uint64_t)life->pid, .ppid = unseen.ppid, .pgid = unseen.pgid, .sid = unseen.sid, .uid = unseen.uid,
+        .pid = (uint64_t)life->pid, .ppid = unseen.ppid, .pgid = unseen.pgid, .sid = unseen.sid, .uid = unseen_uid(&unseen),
         .start_ticks = unseen.start_ticks, .time_ns = clock_realtime_ns(), .name = { name, size }, .self = life->used,
     });
 }

@@ -149,7 +149,7 @@ static void on_exec(struct kernel *kernel, const struct fork_event *event, bool 
         dark_ask(&kernel->dark, &kernel->members, member, event->time_ns, false);
     writer_add_kernel_exec(kernel->writer, &(struct kernel_exec_record){
         .pid = event->pid, .time_ns = event->time_ns, .start_ticks = unseen.start_ticks, .ppid = member->ppid,
-        .pgid = unseen.pgid, .sid = unseen.sid, .uid = unseen.uid, .stat_known = unseen.stat_known,
+        .pgid = unseen.pgid, .sid = unseen.sid, .uid = unseen_uid(&unseen), .stat_known = unseen.stat_known,
         .path = unseen.path, .args = unseen.args, .cwd = unseen.cwd, .name = unseen.name,
     });
 }
@@ -460,7 +460,7 @@ bool kernel_record_alive(struct kernel *kernel, struct writer *writer, const str
         return false;
     struct alive_record record = {
         .pid = member->pid, .ppid = unseen.stat_known ? unseen.ppid : member->ppid, .pgid = unseen.pgid, .sid = unseen.sid,
-        .uid = unseen.uid, .start_ticks = unseen.start_ticks, .time_ns = clock_realtime_ns(),
+        .uid = unseen_uid(&unseen), .start_ticks = unseen.start_ticks, .time_ns = clock_realtime_ns(),
         .path = unseen.path, .args = unseen.args, .cwd = unseen.cwd,
     };
     char name[64];

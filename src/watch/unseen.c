@@ -2,6 +2,7 @@
 #include "watch/unseen.h"
 
 #include "base/clock.h"
+#include "wire/record.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -204,6 +205,11 @@ static void find_uid(struct unseen_reader *reader, int dir_fd, uint32_t known_ui
     } else {
         read_uid(reader, dir_fd, unseen);
     }
+}
+
+uint32_t unseen_uid(const struct unseen *unseen)
+{
+    return unseen->uid_known ? unseen->uid : RECORD_UID_UNKNOWN;
 }
 
 static int open_process(struct unseen_reader *reader, uint32_t pid)

@@ -34,6 +34,9 @@ enum err unseen_read(struct unseen_reader *reader, uint32_t pid, uint32_t known_
 /* What it executed, without the stat line: cmdline, exe, cwd, owner, group and session. Half as dear as unseen_read. */
 enum err unseen_read_image(struct unseen_reader *reader, uint32_t pid, uint32_t known_uid, struct unseen *unseen);
 
+/* Its user as records tell it: RECORD_UID_UNKNOWN where it could not be read. */
+uint32_t unseen_uid(const struct unseen *unseen);
+
 /* The stat line alone: parents, state, threads. GONE when the process is not there. */
 enum err unseen_read_stat(struct unseen_reader *reader, uint32_t pid, struct unseen *unseen);
 

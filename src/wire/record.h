@@ -11,6 +11,8 @@
 
 /* X(type, field): type is number, text or counters. */
 
+#define RECORD_UID_UNKNOWN UINT32_MAX /* in the field uid: nobody has this one, and 0 is root */
+
 /* First record of a spool: the run itself. command: NUL after each word. events: names, NUL after each. */
 #define RECORD_RUN(X) \
     X(text, run_id) X(text, job_id) X(text, name) X(text, user) X(number, uid) X(text, command) X(text, cwd) \

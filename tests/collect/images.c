@@ -134,6 +134,24 @@ static void a_copy_that_never_execs(void **state)
     assert_int_equal(p->sources, SEEN_PROBE);
 }
 
+/* 0 is root; what nobody could read is no user, and what else is told of it may fill the gap. */
+static void a_user_that_is_not_known(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_add(s, alive, .pid = 10, .uid = RECORD_UID_UNKNOWN, .time_ns = AT(5), .path = PATH("/bin/a"));
+    spool_add(s, alive, .pid = 11, .uid = 0, .time_ns = AT(5), .path = PATH("/bin/b"));
+    spool_image(s, 12, MAKER_RUN_PID, 1, "/bin/sh");
+    spool_fork(s, 13, 12, 2);
+    spool_add(s, alive, .pid = 13, .ppid = 12, .uid = RECORD_UID_UNKNOWN, .time_ns = AT(5));
+    const struct run *run = merge(f);
+    assert_false(run_process(run, 10, 0)->uid_known);
+    assert_true(run_process(run, 11, 0)->uid_known);
+    assert_int_equal(run_process(run, 11, 0)->uid, 0);
+    assert_true(run_process(run, 13, 0)->uid_known);
+    assert_int_equal(run_process(run, 13, 0)->uid, 1000); /* its parent's */
+}
+
 /* A static program: announced, never heard of again. */
 static void a_static_program(void **state)
 {
@@ -310,7 +328,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_chain_of_execs), T(a_chain_parts_the_children_too), T(a_fork_then_exec_is_one), T(a_busy_copy_counts_on_its_own),
-        T(a_copy_with_children_counts_on_its_own), T(a_copy_that_never_execs), T(a_static_program),
+        T(a_copy_with_children_counts_on_its_own), T(a_copy_that_never_execs), T(a_user_that_is_not_known), T(a_static_program),
         T(a_static_program_in_the_middle), T(the_kernel_counts_execs), T(announced_under_another_name),
         T(an_exec_that_fails), T(a_chain_without_snapshots), T(memory_of_a_later_image),
         T(the_list_of_processes_read_too_late), T(very_many_images),

@@ -39,7 +39,7 @@ struct tally {
     size_t forks, threads, execs, exits, taskstats, alive;
     struct kernel_exec_record exec;
     char exec_args[64];
-    uint64_t status, ppid;
+    uint64_t status, ppid, alive_uid;
 };
 
 static void count(struct tally *tally, enum record_kind kind, struct bytes body, uint32_t pid)
@@ -65,6 +65,7 @@ static void count(struct tally *tally, enum record_kind kind, struct bytes body,
     } else if (kind == RECORD_KIND_alive && record_unpack_alive(body, &alive) == OK && alive.pid == pid) {
         tally->alive++;
         tally->ppid = alive.ppid;
+        tally->alive_uid = alive.uid;
     }
 }
 
@@ -257,6 +258,28 @@ static void lost_events_are_made_good_from_proc(void **state)
     assert_int_equal(tally_of(902).alive, 1);
 }
 
+/* Who may not be looked into is not root for that. */
+static void a_user_is_told_where_it_is_known(void **state)
+{
+    (void)state;
+    const char *users[] = { "Name:\tp\nUid:\t1234\t0\t0\t0\n", "Name:\tp\nUid:\t0\t0\t0\t0\n" };
+    char name[64], file[TEMP_PATH_MAX];
+    for (unsigned i = 0; i < 3; i++) {
+        put_process(920 + i, 5000, 'S');
+        snprintf(name, sizeof name, "proc/%u/status", 920 + i);
+        temp_join(file, dir, name);
+        if (i < 2)
+            temp_write(file, users[i], strlen(users[i]));
+    }
+    kernel_open(&kernel, dir, &writer, &perf);
+    kernel.self = 5000;
+    kernel_resync(&kernel, true);
+    assert_int_equal(tally_of(920).alive_uid, 1234);
+    assert_int_equal(tally_of(921).alive_uid, 0);
+    assert_int_equal(tally_of(922).alive, 1);
+    assert_int_equal(tally_of(922).alive_uid, RECORD_UID_UNKNOWN);
+}
+
 /* Its parent made the session, forked and ended before anybody looked. */
 static void an_orphan_is_known_by_its_session_or_group(void **state)
 {
@@ -284,6 +307,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(grandchildren_are_ours_and_strangers_are_not, start, stop),
         cmocka_unit_test_setup_teardown(a_helper_is_not_of_the_job, start, stop),
         cmocka_unit_test_setup_teardown(an_orphan_is_known_by_its_session_or_group, start, stop),
+        cmocka_unit_test_setup_teardown(a_user_is_told_where_it_is_known, start, stop),
         cmocka_unit_test_setup_teardown(lost_events_are_made_good_from_proc, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

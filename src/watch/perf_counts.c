@@ -162,7 +162,8 @@ static void keep(struct perf_counts *counts, const struct probe_perf_message *me
     counts->thread_count++;
 }
 
-/* Descriptors of a message; closes them when they are not those that it announces. */
+/* Descriptors of a message that came (of one that did not, the head says nothing); closes them when they are not those that
+ * it announces. */
 static bool take_descriptors(const struct msghdr *head, const struct probe_perf_message *message, ssize_t size, int *fds,
                              size_t *count)
 {
@@ -197,7 +198,7 @@ static bool receive_one(struct perf_counts *counts)
     setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     ssize_t size = recvmsg(connection, &head, MSG_CMSG_CLOEXEC);
     close(connection);
-    if (take_descriptors(&head, &message, size, fds, &count))
+    if (size >= 0 && take_descriptors(&head, &message, size, fds, &count))
         keep(counts, &message, fds, count);
     else
         counts->lost++;

@@ -240,14 +240,20 @@ static void a_thousand_may_wait_to_be_read(void **state)
     assert_int_equal(read_records().records, 1000);
 }
 
-static void one_who_connects_and_says_nothing_does_not_hold_us(void **state)
+static int connect_silently(void)
 {
-    (void)state;
-    need_perf();
     struct sockaddr_un to = { .sun_family = AF_UNIX };
     snprintf(to.sun_path, sizeof to.sun_path, "%s", counts.path);
     int silent = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     assert_int_equal(connect(silent, (struct sockaddr *)&to, sizeof to), 0);
+    return silent;
+}
+
+static void one_who_connects_and_says_nothing_does_not_hold_us(void **state)
+{
+    (void)state;
+    need_perf();
+    int silent = connect_silently();
     int fd = open_event();
     send_event(1, 7, 1, fd);
     close(fd);
@@ -255,6 +261,27 @@ static void one_who_connects_and_says_nothing_does_not_hold_us(void **state)
     assert_int_equal(counts.thread_count, 1);
     assert_int_equal(counts.lost, 1);
     close(silent);
+}
+
+/* What the message before left in memory is not what a silent one sent. */
+static void one_who_says_nothing_costs_no_descriptor_of_others(void **state)
+{
+    (void)state;
+    need_perf();
+    int fd = open_event(), silent[2] = { connect_silently() };
+    send_event(1, 7, 1, fd);
+    close(fd);
+    silent[1] = connect_silently();
+    size_t before = open_files();
+    perf_counts_receive(&counts);
+    assert_int_equal(counts.thread_count, 1);
+    assert_int_equal(counts.lost, 2);
+    assert_int_equal(open_files(), before + 1);
+    perf_counts_end_thread(&counts, 7);
+    assert_int_equal(read_records().numbers[0], 1); /* it could still be read */
+    assert_int_equal(open_files(), before);
+    close(silent[0]);
+    close(silent[1]);
 }
 
 static void a_long_path_gets_a_folder_of_its_own(void **state)
@@ -295,6 +322,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(messages_that_do_not_add_up_are_counted_and_closed, start, stop),
         cmocka_unit_test_setup_teardown(a_thousand_may_wait_to_be_read, start, stop),
         cmocka_unit_test_setup_teardown(one_who_connects_and_says_nothing_does_not_hold_us, start, stop),
+        cmocka_unit_test_setup_teardown(one_who_says_nothing_costs_no_descriptor_of_others, start, stop),
         cmocka_unit_test_setup_teardown(a_long_path_gets_a_folder_of_its_own, start, stop),
         cmocka_unit_test(events_are_described_in_hex),
     };

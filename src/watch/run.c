@@ -303,16 +303,20 @@ static void explain_failure(const struct run_settings *settings, struct run_resu
     result->status = launch_status(error) << 8;
 }
 
-/* No room for a process or a descriptor beside the command's: it takes our place, as it would without us. Returns the
- * errno when it cannot be run. */
-static int run_in_our_place(const struct preparation *preparation, const struct run_settings *settings, const char *why)
+/* No room for a process or a descriptor beside the command's, or a call that we need is forbidden: the command takes our
+ * place, as it would without us. Returns the errno when it cannot be run. */
+static int run_in_our_place(const struct preparation *preparation, const struct run_settings *settings, enum err err,
+                            int error)
 {
-    int error;
+    bool forbidden = err == DENIED || err == ABSENT;
     struct launch launch = {
         .command = settings->command, .signals = &watch.signals, .files = preparation->files_known ? &preparation->files : NULL,
     };
     watch_close(&watch);
-    log_warn("cannot watch: %s. The command runs unwatched; see 'ulimit -u' and 'ulimit -n'.", why);
+    prctl(PR_SET_CHILD_SUBREAPER, 0L); /* it would outlive the exec, and orphans would come to the command */
+    log_warn("cannot watch: %s. The command runs unwatched; see %s.", error ? strerror(error) : err_text(err),
+             forbidden ? "which system calls this container or service allows: signalfd4, epoll_create1 and epoll_ctl are needed"
+                       : "'ulimit -u' and 'ulimit -n'");
     launch_become(&launch, &error);
     return error;
 }
@@ -373,7 +377,8 @@ void run_watch(const struct run_settings *settings, struct run_result *result)
     int early = signals_early();
     if (early)
         end_early(early);
-    if (!err)
+    bool is_ready = !err;
+    if (is_ready)
         err = start(&preparation, settings, &error);
     if (!err) {
         record_command(settings, start_ns);
@@ -381,8 +386,8 @@ void run_watch(const struct run_settings *settings, struct run_result *result)
         watch_command(settings, result);
     } else {
         leave_nothing();
-        if (err != ABSENT && err != DENIED)
-            error = run_in_our_place(&preparation, settings, error ? strerror(error) : err_text(err));
+        if (!is_ready || (err != ABSENT && err != DENIED)) /* else it is the command's own fault */
+            error = run_in_our_place(&preparation, settings, err, error);
         explain_failure(settings, result, error);
     }
     buf_clear(&preparation.events);

@@ -49,7 +49,8 @@ int signals_early(void)
     static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
     sigset_t pending;
     struct sigaction action;
-    sigpending(&pending);
+    if (sigpending(&pending) != 0)
+        return 0;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (sigismember(&pending, ends[i]) && sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
             return ends[i];

@@ -189,6 +189,21 @@ images() {
     [[ $output == *ran* ]]
 }
 
+@test "a call that sonde itself needs is forbidden: said, and the program runs as without it" {
+    forbidden=(289 291 233) # signalfd4, epoll_create1, epoll_ctl
+    [ "$(uname -m)" = x86_64 ] || forbidden=(74 20 21)
+    for call in "${forbidden[@]}"; do
+        run -4 --separate-stderr refuses "$call" "$SONDE" run -- sh -c 'echo ran; exit 4'
+        echo "$call: $output, $stderr"
+        [ "$output" = ran ]
+        [[ $stderr == *"cannot watch: "*"The command runs unwatched"* ]]
+    done
+    [ -z "$(ls "$TMPDIR"/sonde-*/spool)" ] # nothing was seen, so nothing is left
+    run -4 refuses "$([ "$(uname -m)" = x86_64 ] && echo 127 || echo 136)" "$SONDE" run -- sh -c 'exit 4' # rt_sigpending
+    # What cannot be run is still told as before.
+    run -127 refuses "${forbidden[0]}" "$SONDE" run -- no-such-command
+}
+
 @test "no permission for perf: the event is named once and absent, the program runs" {
     perf_event_open=298
     [ "$(uname -m)" = x86_64 ] || perf_event_open=241

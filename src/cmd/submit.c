@@ -88,9 +88,13 @@ static void tell_filed(const struct submission *s, const char *path, const struc
     buf_clear(&line);
 }
 
-static void tell_failed(struct submission *s, const char *path, enum err err)
+static void tell_failed(struct submission *s, const char *path, enum err err, const struct submitted *result)
 {
-    if (err == AGAIN)
+    if (err == AGAIN && result->lock_error)
+        command_fail(s->call, "it cannot be told whether %s is still being written: %s when locking it. It is left alone; if its "
+                     "sonde run has ended, copy it to a disk of this machine and submit the copy", path,
+                     strerror(result->lock_error));
+    else if (err == AGAIN)
         command_fail(s->call, "%s is still being written: it is left alone until its sonde run has ended", path);
     else if (err == CORRUPT)
         command_fail(s->call, "%s does not say which run it is of, or is no spool: it is left as it is", path);
@@ -107,7 +111,7 @@ static void on_spool(void *context, const char *path, enum err err, const struct
     clear_progress(s);
     if (err) {
         s->failed++;
-        tell_failed(s, path, err);
+        tell_failed(s, path, err, result);
     } else {
         s->filed++;
         s->processes += result->processes;
@@ -203,7 +207,8 @@ const struct command command_submit = {
         "spool stays, and sonde submit files what was seen until then.\n\n"
         "DIR is a folder in which, and in the folders below which, *.spool files are looked for, or such a file. Without "
         "DIR all are filed that this user's runs have left on this machine. A spool whose sonde run still watches is left "
-        "alone. A spool is removed when the database has it, and filing one twice does no harm.",
+        "alone, and one that cannot be locked, as on some network disks, too. A "
+        "spool is removed when the database has it, and filing one twice does no harm.",
     .options = submit_options,
     .settings_size = sizeof(struct submit_settings),
     .shares = COMMAND_DB,

@@ -112,13 +112,15 @@ struct search {
     size_t found;
 };
 
-/* sonde run holds a lock on the spool while it writes. */
-static bool is_in_use(const char *path)
+/* sonde run holds a lock on the spool while it writes. Ours is a shared one: NFS gives no other to who only reads. Where no
+ * lock can be had at all, a live spool looks as a dead one does, and would be removed. */
+static bool is_in_use(const char *path, int *lock_error)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return false;
-    bool in_use = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        return false; /* nor can it be filed */
+    bool in_use = flock(fd, LOCK_SH | LOCK_NB) != 0;
+    *lock_error = in_use && errno != EWOULDBLOCK ? errno : 0;
     close(fd);
     return in_use;
 }
@@ -126,7 +128,7 @@ static bool is_in_use(const char *path)
 static void submit_one(struct search *search, const char *path)
 {
     struct submitted result = { 0 };
-    enum err err = is_in_use(path) ? AGAIN : submit_spool(search->store, path, search->keep, &result);
+    enum err err = is_in_use(path, &result.lock_error) ? AGAIN : submit_spool(search->store, path, search->keep, &result);
     search->found++;
     if (err && !search->first)
         search->first = err;

@@ -10,6 +10,7 @@ struct submitted {
     uint64_t processes, threads;
     struct run_gaps gaps;
     bool running; /* some processes had not ended */
+    int lock_error; /* errno: with AGAIN, why it cannot be told whether its sonde run still writes; 0: it does */
 };
 
 /* The first half of submit_spool: merges. Memory of both halves does not add up when the store is opened between them. */
@@ -26,7 +27,7 @@ void submit_remove(const char *path);
 enum err submit_spool(struct store *store, const char *spool_path, bool keep, struct submitted *result);
 
 /* Every *.spool below dir (dir itself may be a spool file). each is told of each; the first error is returned, but all
- * are tried. ABSENT when there is none. */
+ * are tried. AGAIN: its sonde run still writes, or that cannot be told. ABSENT when there is none. */
 enum err submit_dir(struct store *store, const char *dir, bool keep,
                     void (*each)(void *context, const char *path, enum err err, const struct submitted *result),
                     void *context);

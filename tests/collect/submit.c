@@ -186,6 +186,18 @@ static void a_spool_in_use(void **state)
     (void)state;
 }
 
+/* Another who looks whether it is in use, sonde doctor say, does not use it. */
+static void a_spool_that_others_look_at(void **state)
+{
+    struct seen seen = { 0 };
+    int fd = open(spool, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(flock(fd, LOCK_SH), 0);
+    assert_int_equal(submit_dir(store, dir, false, see, &seen), OK);
+    assert_false(is_there(spool));
+    close(fd);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +205,7 @@ int main(void)
         S(filed_and_gone), S(filed_and_kept_and_filed_again), S(a_folder_with_something_else_stays),
         S(a_folder_of_somebody_else_stays),
         S(what_cannot_be_read_stays), S(what_cannot_be_filed_stays), S(a_folder_of_spools), S(a_spool_in_use),
+        S(a_spool_that_others_look_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

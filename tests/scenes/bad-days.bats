@@ -381,6 +381,18 @@ END
     until_true grep -qx "done" ended
 }
 
+@test "a spool that cannot be locked, as on some network disks, is left alone and said" {
+    flock=73
+    [ "$(uname -m)" = x86_64 ] || flock=32
+    SONDE_DB=/dev/null/none "$SONDE" run -q -o "$T/spool" -n locked -- true 2>"$T/said"
+    run -1 refuses $flock "$SONDE" submit "$T/spool"
+    echo "$output"
+    [[ $output == *"cannot be told whether $T/spool/"*".spool is still being written"* ]]
+    [ -n "$(ls "$T"/spool/*.spool)" ]
+    "$SONDE" submit "$T/spool"
+    [ "$(sql "select count(*) from jobs where name = 'locked'")" -eq 1 ]
+}
+
 @test "kill -9 of everything: what was seen until then can be submitted" {
     start bash -c 'echo $$ >pid; for i in 1 2 3; do burn 50; done; touch three; burn 100000'
     until_true test -e three

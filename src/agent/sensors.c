@@ -108,9 +108,12 @@ static void read_one(struct sensors *sensors, struct sensor *sensor)
     wake(sensors, sensor);
     size_t from = sensors->batch.count;
     uint64_t since_ns = clock_monotonic_ns();
+    sensors->batch.is_part = false;
     life_read(&sensor->life, &sensors->batch);
     keep(sensors, sensor, from);
-    if (sensors->batch.count > from) /* who reads tells all there is: a process or a device that is not in it has gone */
+    if (sensors->batch.count > from && sensors->batch.is_part)
+        live_keep_source(sensors->place.live, sensor);
+    else if (sensors->batch.count > from) /* it told all there is: a process or a device that is not in it has gone */
         live_drop_unread(sensors->place.live, sensor, since_ns);
 }
 

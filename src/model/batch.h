@@ -60,6 +60,8 @@ struct batch {
     size_t values_used, values_room;
     const char *host; /* where all of it was read; borrowed; NULL: here */
 
+    bool is_part; /* said by a sampler: it has more than it gave this time, and what is not in it is not over */
+
     /* What belongs to the samples; all borrowed, set by whoever made the batch after batch_reset, which forgets it. */
     const struct job *const *jobs; /* those on the host at this time: whose a sample is, which jobs a node's sample touches */
     size_t job_count;

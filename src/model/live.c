@@ -425,14 +425,18 @@ void live_drop_unread(struct live *live, const void *source, uint64_t since_ns)
     }
 }
 
-static bool is_of_source(const struct node *node, const struct condition *condition)
+void live_keep_source(struct live *live, const void *source)
 {
-    return node->source == condition->source;
+    uint64_t now_ns = clock_monotonic_ns();
+    for (size_t i = 0; i < live->group_count; i++)
+        for (size_t k = 0; k < live->groups[i]->count; k++)
+            if (live->groups[i]->nodes[k]->source == source)
+                live->groups[i]->nodes[k]->taken_ns = now_ns;
 }
 
 void live_drop_source(struct live *live, const void *source)
 {
-    drop_if(live, is_of_source, &(struct condition){ .source = source });
+    drop_if(live, is_unread, &(struct condition){ .source = source, .since_ns = UINT64_MAX });
 }
 
 static bool is_stale(const struct node *node, const struct condition *condition)

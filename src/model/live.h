@@ -42,6 +42,9 @@ void live_drop_job(struct live *live, const char *job);
  * Costs next to nothing where that is nothing. */
 void live_drop_unread(struct live *live, const void *source, uint64_t since_ns);
 
+/* Source was read in part: what it gave before is as good as ever, and not stale. */
+void live_keep_source(struct live *live, const void *source);
+
 /* Those that were taken from source; those that were not taken for so many of their periods, and at least_ns. */
 void live_drop_source(struct live *live, const void *source);
 void live_drop_stale(struct live *live, uint64_t periods, uint64_t at_least_ns);

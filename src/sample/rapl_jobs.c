@@ -260,8 +260,12 @@ enum err rapl_jobs_round(struct rapl_jobs *jobs, const struct rapl_meters *meter
 {
     uint64_t pending_ns = 0;
     free_ended(jobs, ENDED_READINGS);
-    if (!jobs->count || now_ns - jobs->round_ns < period_ns - period_ns / 16) /* ticks are not that exact */
+    if (!jobs->count)
         return OK;
+    if (now_ns - jobs->round_ns < period_ns - period_ns / 16) { /* ticks are not that exact */
+        out->is_part = true;
+        return OK;
+    }
     jobs->round_ns = now_ns;
     enum err err = fill_pool(jobs, meters);
     if (err)

@@ -38,7 +38,8 @@ void rapl_jobs_close(struct rapl_jobs *jobs);
 enum err rapl_jobs_event(struct rapl_jobs *jobs, const struct job *job, enum job_event event,
                          const struct rapl_meters *meters, struct batch *out);
 
-/* At each reading, after that of the meters; gives out what came together when period_ns has passed since the last time. */
+/* At each reading, after that of the meters; gives out what came together when period_ns has passed since the last time,
+ * else says that out is but a part. */
 enum err rapl_jobs_round(struct rapl_jobs *jobs, const struct rapl_meters *meters, uint64_t now_ns, uint64_t period_ns,
                          struct batch *out);
 

@@ -37,8 +37,9 @@ struct sampler {
     /* ABSENT: the hardware, the file or the permission is not there; silent. What was opened is closed again. */
     enum err (*open)(void *state, const struct sampler_context *context);
 
-    /* Adds samples to out. AGAIN, GONE: nothing this time, silent. Anything else: closed, reported once, tried again
-     * later. Allocates nothing once it is warm. */
+    /* Adds samples to out: all there are, or it sets out->is_part, and what it gave before is still shown. AGAIN, GONE:
+     * nothing this time, silent. Anything else: closed, reported once, tried again later. Allocates nothing once it is
+     * warm. */
     enum err (*read)(void *state, struct batch *out);
 
     /* A job begins, changes, ends; called between two readings, for each running job once after open. NULL: jobs do not

@@ -15,6 +15,7 @@ static struct {
     unsigned opens, closes, begins, ends;
     _Atomic unsigned reads;
     enum err open_result, read_result;
+    bool gives_second, is_part; /* a second instance; it says that it has more than it gave */
 } told[KINDS];
 
 struct play {
@@ -44,6 +45,9 @@ static enum err play_read(void *state, struct batch *out)
     struct play *play = state;
     told[play->kind].reads++;
     sample_set_u64(batch_add(out, &sets[play->kind], 1, ""), 0, play->value);
+    if (told[play->kind].gives_second)
+        batch_add(out, &sets[play->kind], 1, "second");
+    out->is_part |= told[play->kind].is_part;
     return told[play->kind].read_result;
 }
 
@@ -189,6 +193,22 @@ static void one_that_fails_hurts_nobody(void **state)
     assert_int_equal(facts_of(f, OTHER).state, SENSOR_READS);
 }
 
+static void what_was_left_out_of_a_reading_in_part_is_shown(void **state)
+{
+    struct fixture *f = *state;
+    told[QUICK].gives_second = told[OTHER].gives_second = true;
+    assert_int_equal(apply(f, "agent.sensors=quick,other"), OK);
+    pass(f, NS_PER_S);
+    assert_int_equal(live_count(f->live), 4);
+    told[QUICK].gives_second = told[OTHER].gives_second = false;
+    told[QUICK].is_part = true;
+    pass(f, NS_PER_S);
+    assert_int_equal(live_count(f->live), 3); /* the one beside it gave all it had */
+    told[QUICK].is_part = false;
+    pass(f, NS_PER_S);
+    assert_int_equal(live_count(f->live), 2);
+}
+
 static void what_is_not_there_is_told_as_such(void **state)
 {
     struct fixture *f = *state;
@@ -279,6 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_has_its_own_period, begin, end),
         cmocka_unit_test_setup_teardown(one_that_fails_hurts_nobody, begin, end),
+        cmocka_unit_test_setup_teardown(what_was_left_out_of_a_reading_in_part_is_shown, begin, end),
         cmocka_unit_test_setup_teardown(what_is_not_there_is_told_as_such, begin, end),
         cmocka_unit_test_setup_teardown(one_is_changed_and_the_others_go_on, begin, end),
         cmocka_unit_test_setup_teardown(a_change_that_cannot_be_leaves_the_old_one, begin, end),

@@ -223,6 +223,22 @@ static void what_is_not_taken_any_more_grows_stale(void **state)
     assert_non_null(find(f, "net", NULL, "slow"));
 }
 
+static void what_a_reading_in_part_did_not_give_is_not_stale(void **state)
+{
+    struct fixture *f = *state;
+    int here, there;
+    add(f, &net, NULL, "seldom", 1);
+    assert_int_equal(live_take_from(f->live, &f->batch, 1000, &here), OK);
+    batch_reset(&f->batch);
+    add(f, &net, NULL, "of another", 1);
+    assert_int_equal(live_take_from(f->live, &f->batch, 1000, &there), OK);
+    usleep(50000);
+    live_keep_source(f->live, &here);
+    live_drop_stale(f->live, 1, 40000000);
+    assert_non_null(find(f, "net", NULL, "seldom"));
+    assert_int_equal(live_count(f->live), 1);
+}
+
 /* A sampler that makes its set when it is opened frees it when it is closed, and the next one has its address. */
 static void sets_may_be_freed_and_made_anew(void **state)
 {
@@ -291,6 +307,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_not_read_any_more_is_dropped, begin, end),
         cmocka_unit_test_setup_teardown(those_of_a_source_are_dropped, begin, end),
         cmocka_unit_test_setup_teardown(what_is_not_taken_any_more_grows_stale, begin, end),
+        cmocka_unit_test_setup_teardown(what_a_reading_in_part_did_not_give_is_not_stale, begin, end),
         cmocka_unit_test_setup_teardown(sets_may_be_freed_and_made_anew, begin, end),
         cmocka_unit_test_setup_teardown(very_many_are_taken_without_allocation, begin, end),
     };

@@ -69,6 +69,17 @@ value() {
     [ -z "$(value 12 energy '' core)" ]
 }
 
+@test "what jobs used is shown between two rounds of sharing" {
+    "$SONDE" agent --listen none --root "$SOURCE/tests/nodes/sensors" --sensors rapl -p 20ms --set rapl.share_period=1h \
+        >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for "'$SONDE' ls -j 11 2>/dev/null | grep -q /energy"
+    ticks=$("$SONDE" ctl --json | jq .ticks)
+    wait_for "[ \"\$('$SONDE' ctl --json | jq .ticks)\" -ge $((ticks + 5)) ]"
+    "$SONDE" ls | grep -q /11/energy
+    "$SONDE" ls | grep -q /12/energy
+}
+
 @test "GPUs are read where the library is" {
     export LD_LIBRARY_PATH=$TOOLS FAKE_GPUS=2 FAKE_GPU_PID=$$
     run once --sensors gpu

@@ -123,6 +123,8 @@ static void take_value(struct program_table *table, struct program_hold *hold, c
         take_histogram(table, hold, value, now_ns);
     else if (value->is_known)
         program_hold_set(table, hold, value->f64, now_ns);
+    else
+        program_hold_unset(table, hold, now_ns);
 }
 
 static bool grow(struct program_board *board, size_t count)

@@ -279,6 +279,13 @@ void program_hold_set(struct program_table *table, struct program_hold *hold, do
     touch_all(table, hold->cell, now_ns);
 }
 
+void program_hold_unset(struct program_table *table, struct program_hold *hold, uint64_t now_ns)
+{
+    if (hold->is_set)
+        touch_all(table, hold->cell, now_ns);
+    hold->is_set = false;
+}
+
 void program_hold_leave(struct program_table *table, struct program_hold *hold, uint64_t now_ns)
 {
     if (hold->previous)

@@ -42,6 +42,7 @@ void program_cell_observe(struct program_table *table, struct program_cell *cell
 /* A gauge of a live program. Zeroed before. */
 void program_hold_join(struct program_hold *hold, struct program_cell *cell);
 void program_hold_set(struct program_table *table, struct program_hold *hold, double value, uint64_t now_ns);
+void program_hold_unset(struct program_table *table, struct program_hold *hold, uint64_t now_ns); /* it is not known any more */
 void program_hold_leave(struct program_table *table, struct program_hold *hold, uint64_t now_ns); /* not freed */
 
 void program_gauge_add(struct program_gauge *gauge, double value);

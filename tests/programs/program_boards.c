@@ -9,6 +9,7 @@
 #include "tools/unit.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -122,6 +123,31 @@ static void a_program_is_read_to_its_end_and_then_forgotten(void **state)
     close(ready[0]);
     close(ready[1]);
     close(stay[0]);
+}
+
+/* Of the gauge "level": sets it on the board, and says over how many programs the table then has it. */
+static uint64_t set_level(struct board *board, double value)
+{
+    struct board_description description = { .name = "level", .kind = BOARD_GAUGE, .type = BOARD_F64 };
+    board_gauge_set(board_slots(board, board_metric(board, &description)), value);
+    program_boards_tick(boards);
+    struct program_metric *metric = program_table_find(table, bytes_of("level"));
+    assert_non_null(metric);
+    program_table_settle(metric);
+    return metric->node.gauge.programs;
+}
+
+static void a_gauge_that_is_no_number_is_absent(void **state)
+{
+    static struct board board;
+    (void)state;
+    board_open(&board, "sonde");
+    assert_int_equal(set_level(&board, 7), 1);
+    assert_int_equal(set_level(&board, NAN), 0);
+    assert_int_equal(set_level(&board, NAN), 0);
+    assert_int_equal(set_level(&board, INFINITY), 1);
+    assert_int_equal(set_level(&board, NAN), 0);
+    board_end(&board);
 }
 
 struct pipes {
@@ -263,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_program_is_read_to_its_end_and_then_forgotten, open_all, close_all),
+        cmocka_unit_test_setup_teardown(a_gauge_that_is_no_number_is_absent, open_all, close_all),
         cmocka_unit_test_setup_teardown(two_programs_with_the_same_rank_are_one_series, open_all, close_all),
         cmocka_unit_test_setup_teardown(a_pid_of_another_namespace_is_another_process, open_all, close_all),
         cmocka_unit_test_setup_teardown(what_is_no_board_is_left_alone, open_all, close_all),

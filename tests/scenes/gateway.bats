@@ -85,6 +85,19 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     wait_for '[ -z "$(value "g{host=\"$(host)\"}")" ]'
 }
 
+@test "a gauge that a program sets to not a number is absent until it is set again" {
+    start </dev/null
+    mkfifo "$T/next"
+    program sonde gauge level - 7 wait gauge level - nan counter step_total - 1 wait gauge level - 9 wait <>"$T/next" 3>&- &
+    wait_for 'is "level{host=\"$(host)\"}" 7'
+    echo >"$T/next"
+    wait_for 'is "step_total{host=\"$(host)\"}" 1'
+    [ -z "$(value "level{host=\"$(host)\"}")" ]
+    [ -z "$("$SONDE" get level 2>/dev/null | grep 7)" ]
+    echo >"$T/next"
+    wait_for 'is "level{host=\"$(host)\"}" 9'
+}
+
 @test "boards are read while a program lives and once more when it was killed: nothing is lost, nothing is left" {
     start </dev/null
     program sonde counter cells_total 'phase="solve"' 41 observe wait_seconds - 0.5 ticks busy_seconds_total - 2 kill || :

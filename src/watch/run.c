@@ -6,6 +6,7 @@
 #include "base/self.h"
 #include "model/board.h"
 #include "model/process.h"
+#include "sample/delays.h"
 #include "watch/launch.h"
 #include "watch/rest.h"
 #include "watch/run_record.h"
@@ -107,7 +108,7 @@ static void prepare_probe(struct preparation *preparation, const struct run_sett
         *flag++ = PROBE_FLAG_BELL;
     if (watch.kernel.exits.fd >= 0)
         *flag++ = PROBE_FLAG_KERNEL;
-    if (watch.kernel.exits.fd >= 0 && watch.kernel.exits.meaning.delays)
+    if (delays_find("") == DELAYS_ON) /* also where the kernel's records are not for us: the probe reads it itself */
         *flag++ = PROBE_FLAG_DELAYS;
     if (preparation->birth.page || prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER)
         *flag++ = PROBE_FLAG_SECCOMP;

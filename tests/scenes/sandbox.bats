@@ -24,3 +24,17 @@ load scene
     [ "$status" -eq 0 ]
     [ "$("$SONDE" export --what processes | tail -n +2 | wc -l)" -eq 3 ]
 }
+
+@test "delay accounting is on: a user's programs tell of it too, who may not listen to the kernel's records" {
+    need_root
+    echo 1 >"$T/on"
+    echo 0 >"$T/off"
+    for switch in on off; do
+        unshare -m --propagation private bash -c 'mount --bind "$0" /proc/sys/kernel/task_delayacct && exec "$@"' "$T/$switch" \
+            setpriv --reuid=65534 --regid=65534 --clear-groups "$SONDE" run -q -n "$switch" -- "$TOOLS/burn" 1
+    done
+    known="select count(*) from process join jobs using (job_id) where exe = 'burn' and process.delayacct_blkio_time is not null"
+    [ "$(sql "$known and jobs.name = 'on'")" -eq 1 ]
+    [ "$(sql "$known and jobs.name = 'off'")" -eq 0 ]
+    [ "$(sql "select count(delayacct_blkio_time) from jobs")" -eq 1 ]
+}

@@ -3,6 +3,7 @@
 #include "sample/rapl_powercap.h"
 
 #include "base/file.h"
+#include "base/scan.h"
 #include "sample/listing.h"
 #include "sample/number.h"
 
@@ -32,6 +33,17 @@ static enum err find_unit(const char *root, const char *zone, const char *name, 
     return read_name(root, parent, unit);
 }
 
+/* AMD counts each core apart, and powercap asks one core of the package: what it calls the cores is that one alone. */
+static bool cores_are_one(const char *root)
+{
+    char text[512];
+    if (file_read(root, "/proc/cpuinfo", text, sizeof text, NULL)) /* the first CPU must do */
+        return false;
+    const char *vendor = scan_line(text, "vendor_id");
+    vendor = vendor ? vendor + strspn(vendor, " \t:") : "";
+    return !strncmp(vendor, "AuthenticAMD\n", 13) || !strncmp(vendor, "HygonGenuine\n", 13);
+}
+
 static enum err add_zone(const char *root, const char *zone, struct rapl_meters *meters)
 {
     char name[RAPL_NAME_MAX], unit[RAPL_NAME_MAX], path[256];
@@ -40,7 +52,7 @@ static enum err add_zone(const char *root, const char *zone, struct rapl_meters 
     if (read_name(root, zone, name) || find_unit(root, zone, name, unit))
         return ABSENT;
     enum rapl_domain domain = rapl_domain_of(name);
-    if (domain == RAPL_DOMAINS || rapl_meters_has(meters, unit, domain))
+    if (domain == RAPL_DOMAINS || rapl_meters_has(meters, unit, domain) || (domain == RAPL_CORE && cores_are_one(root)))
         return ABSENT;
     snprintf(path, sizeof path, POWERCAP "/%s/energy_uj", zone);
     enum err err = file_open(root, path, &fd);

@@ -1,5 +1,5 @@
 /* Energy counters of powercap: /sys/class/powercap/intel-rapl:P (name "package-0", "psys") and intel-rapl:P:N ("core",
- * "dram" of that package). AMD's processors have the same names. */
+ * "dram" of that package). AMD's processors have the same names; their "core" is left out, since it is one core's. */
 #ifndef SONDE_SAMPLE_RAPL_POWERCAP_H
 #define SONDE_SAMPLE_RAPL_POWERCAP_H
 

@@ -67,6 +67,29 @@ static void zones_are_read_by_name(void **state)
     sensing_end(&s);
 }
 
+static void the_cores_of_amd_are_one_core_and_left_out(void **state)
+{
+    (void)state;
+    struct sensing s;
+    char root[TEMP_PATH_MAX];
+    assert_int_equal(sensing_begin(&s, &sampler_rapl, node_root("amd")), OK);
+    assert_int_equal(sensing_read(&s), OK);
+    assert_int_equal(s.batch.count, 2);
+    assert_int_equal(sensing_u64(&s, "package-0", "package"), 33914207315);
+    assert_int_equal(sensing_u64(&s, "package-1", "package_range"), 65532610987);
+    assert_null(sensing_find(&s, "package-0", NULL, "core"));
+    assert_null(sensing_find(&s, "package-0", NULL, "core_range"));
+    sensing_end(&s);
+
+    sensing_copy(root, node_root("amd"));
+    sensing_put(root, "proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\n");
+    assert_int_equal(sensing_begin(&s, &sampler_rapl, root), OK);
+    assert_int_equal(sensing_read(&s), OK);
+    assert_int_equal(sensing_u64(&s, "package-0", "core"), 412093317);
+    sensing_end(&s);
+    temp_remove(root);
+}
+
 static void a_wrap_is_made_good(void **state)
 {
     (void)state;
@@ -281,6 +304,7 @@ int main(void)
     real_perf = perf_open_call;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(zones_are_read_by_name, forget),
+        cmocka_unit_test_setup(the_cores_of_amd_are_one_core_and_left_out, forget),
         cmocka_unit_test_setup(a_wrap_is_made_good, forget),
         cmocka_unit_test_setup(what_cannot_be_a_wrap_begins_again, forget),
         cmocka_unit_test_setup(a_year_of_wraps_adds_up, forget),

@@ -1,6 +1,7 @@
 /* Each line is three copies: the metric's name and labels, the scope's labels, the figures. */
 #include "programs/program_page.h"
 
+#include "base/utf8.h"
 #include "sink/metrics_number.h"
 
 #include <string.h>
@@ -37,14 +38,23 @@ static void add_line(struct buf *out, const struct program_cell *cell, const cha
     out->size += (size_t)(at - begin);
 }
 
-/* In HELP a backslash and a newline are escaped, and in OpenMetrics a quotation mark. Other control characters say nothing. */
-static void add_help(struct buf *out, const char *help, size_t size, bool is_open)
+/* In HELP a backslash and a newline are escaped, and in OpenMetrics a quotation mark. Other control characters say nothing. One
+ * byte that is not UTF-8 would cost the whole page: Prometheus refuses it. */
+static void add_help(struct buf *out, struct bytes help, bool is_open)
 {
-    for (size_t i = 0; i < size; i++) {
-        char c = help[i];
-        if (c == '\\' || c == '\n' || (is_open && c == '"'))
+    while (help.size) {
+        uint32_t code;
+        size_t size = utf8_next(help, &code);
+        if (size && (code == '\\' || code == '\n' || (is_open && code == '"')))
             buf_add_char(out, '\\');
-        buf_add_char(out, c == '\n' ? 'n' : c == '\r' || c == '\0' ? ' ' : c);
+        if (!size)
+            buf_add_text(out, "\xef\xbf\xbd");
+        else if (code == '\n' || code == '\r' || code == '\0')
+            buf_add_char(out, code == '\n' ? 'n' : ' ');
+        else
+            buf_add(out, help.data, size);
+        size = size ? size : 1;
+        help = (struct bytes){ help.data + size, help.size - size };
     }
 }
 
@@ -84,7 +94,7 @@ static void add_about(struct buf *out, const struct program_table *table, const 
     const char *type = is_open ? open_type(table, family, &name) : types[family->kind];
     add_head(out, name, suffix, "# HELP ");
     if (family->doc_size)
-        add_help(out, family->doc, family->doc_size, is_open);
+        add_help(out, (struct bytes){ family->doc, family->doc_size }, is_open);
     else
         buf_add_text(out, "told by programs");
     buf_add_char(out, '\n');

@@ -66,6 +66,20 @@ static void a_family_stands_in_one_piece(void **state)
     assert_non_null(strstr(page(METRICS_OPEN, VIEW_ALL), "# HELP x a \\\"doc\\\"\\n\n# TYPE x counter\nx_total{a=\"1\""));
 }
 
+static void help_is_utf8_whatever_a_program_says(void **state)
+{
+    struct program_metric *metric;
+    (void)state;
+    struct program_description description = { .name = bytes_of("x_total"), .unit = { "", 0 }, .kind = PROGRAM_COUNTER };
+    description.doc = bytes_of("\xff of \xc3\xa9t\xc3\xa9\r\x80 cut \xe2\x82");
+    assert_int_equal(program_table_metric(table, &description, &metric), OK);
+    static const char line[] = "# HELP x_total \xef\xbf\xbd of \xc3\xa9t\xc3\xa9 \xef\xbf\xbd cut \xef\xbf\xbd\xef\xbf\xbd\n";
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), line));
+    const char *open = page(METRICS_OPEN, VIEW_ALL);
+    assert_null(strchr(open, '\xff'));
+    assert_non_null(strstr(open, "# HELP x \xef\xbf\xbd of"));
+}
+
 static void open_metrics_has_no_counter_without_total(void **state)
 {
     (void)state;
@@ -124,7 +138,8 @@ static void questions_choose(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_family_stands_in_one_piece), TEST(open_metrics_has_no_counter_without_total), TEST(a_histogram_is_cumulative),
+        TEST(a_family_stands_in_one_piece), TEST(help_is_utf8_whatever_a_program_says),
+        TEST(open_metrics_has_no_counter_without_total), TEST(a_histogram_is_cumulative),
         TEST(users_see_their_own), TEST(questions_choose),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -363,7 +363,7 @@ PY
     tau counter $'evil\nevil_total 666' add $'evil\nevil_total 666' 1 counter 'cut{a="bbb' add 'cut{a="bbb' 2 \
         counter 'q_total{a="say \"hi\"\\"}' add 'q_total{a="say \"hi\"\\"}' 3 counter 'x_total{job="7",host="other"}' \
         add 'x_total{job="7",host="other"}' 4 counter 'sonde_build_info' counter $'\xff\xfe' counter 'y_total{a="1"}' gauge 'y_total{a="2"}' \
-        set 'y_total{a="2"}' nan gauge inf set inf inf
+        set 'y_total{a="2"}' nan gauge inf set inf inf counter helped_total $'doc:\xff, and one cut: \xe2\x82' add helped_total 1
     program sonde counter "${long}_total" - 5 counter 'b_total' "l=\"$long\"" 6 counter $'new\nline' $'x="\n"' 7 gauge 'b_total' - 8 kill || :
     program sonde gauge "${long}_total" - 1 counter 'mad"name' 'no labels at all' 8 kill || :
     wait_for 'ask /metrics | grep -q "^b_total"'

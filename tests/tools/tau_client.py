@@ -26,7 +26,7 @@ def message(kind, payload=b"", canary=7):
 
 
 def descriptor(name, doc="", kind=1):
-    return DESCRIPTOR.pack(name.encode("utf-8", "surrogateescape")[:300], doc.encode()[:300], kind)
+    return DESCRIPTOR.pack(name.encode("utf-8", "surrogateescape")[:300], doc.encode("utf-8", "surrogateescape")[:300], kind)
 
 
 def event(name, value):

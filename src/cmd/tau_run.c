@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,16 +145,13 @@ static void passed_signals(sigset_t *set)
         sigaddset(set, numbers[i]);
 }
 
-/* In the state in which we were started. */
-static int start(char *const *command, const sigset_t *mask, pid_t *pid)
+/* What was started in the state in which we were is waited for in one in which the kernel keeps its end for us: were SIGCHLD
+ * ignored, as some daemons leave it, nobody would ever hear of it. */
+static void prepare_signals(const sigset_t *set, struct signals *before)
 {
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setsigmask(&attributes, mask);
-    int error = posix_spawnp(pid, command[0], NULL, &attributes, command, environ);
-    posix_spawnattr_destroy(&attributes);
-    return error;
+    struct sigaction standard = { .sa_handler = SIG_DFL };
+    sigprocmask(SIG_BLOCK, set, &before->mask_before);
+    sigaction(SIGCHLD, &standard, &before->child_before);
 }
 
 /* What somebody sent us is passed on; what came from the terminal the command got itself. Returns the status of wait. */
@@ -163,9 +159,9 @@ static int wait_for(pid_t pid, const sigset_t *set)
 {
     for (;;) {
         siginfo_t info;
-        int number = sigwaitinfo(set, &info), status = 0;
+        int number = sigwaitinfo(set, &info), status = W_EXITCODE(EXIT_FAILURE, 0); /* were its end lost */
         if (number == SIGCHLD) {
-            if (waitpid(pid, &status, WNOHANG) == pid)
+            if (waitpid(pid, &status, WNOHANG) != 0)
                 return status;
         } else if (number > 0 && info.si_code <= 0) {
             kill(pid, number);
@@ -179,15 +175,16 @@ static int wait_for(pid_t pid, const sigset_t *set)
 static int run_command(const struct command_call *call)
 {
     struct tau_client client = { -1 };
-    sigset_t set, before;
+    struct signals before = { .fd = -1 };
+    sigset_t set;
     pid_t pid;
+    int error = 0;
     uint64_t start_ns = clock_monotonic_ns();
     set_environment(call->settings, call->operands);
     begin(&client, call->settings, call->operands);
     passed_signals(&set);
-    sigprocmask(SIG_BLOCK, &set, &before);
-    int error = start(call->operands, &before, &pid);
-    if (error) {
+    prepare_signals(&set, &before);
+    if (launch_start(&(struct launch){ .command = call->operands, .signals = &before }, &pid, &error)) {
         command_fail(call, "cannot run %s: %s", call->operands[0], strerror(error));
         finish(&client, start_ns, true);
         return launch_status(error);

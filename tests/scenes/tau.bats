@@ -322,6 +322,22 @@ while True:
     [ "$status" -eq 7 ]
 }
 
+@test "tau_metric_proxy_run hears its command's end where SIGCHLD is ignored, and leaves it ignored for the command" {
+    for status in 0 3; do
+        run "-$status" timeout -k 1 60 env --ignore-signal=CHLD ./tau_metric_proxy_run -u "$T/nobody" -- sh -c "exit $status"
+    done
+    run -0 env --ignore-signal=CHLD ./tau_metric_proxy_run -u "$T/nobody" -- grep '^SigIgn:' /proc/self/status
+    expected=$(env --ignore-signal=CHLD grep '^SigIgn:' /proc/self/status)
+    [ "$output" = "$expected" ]
+    env --ignore-signal=CHLD ./tau_metric_proxy_run -u "$T/nobody" -- sh -c 'echo ready >"$0"; exec sleep 600' "$T/ready" 3>&- &
+    runner=$!
+    wait_for '[ -e "$T/ready" ]'
+    kill -TERM "$runner"
+    status=0
+    wait "$runner" || status=$?
+    [ "$status" -eq 143 ]
+}
+
 # Fields of a profile, read by an independent reader.
 profile() {
     /usr/bin/python3 - "$1" <<'PY'

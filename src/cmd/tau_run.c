@@ -8,6 +8,7 @@
 #include "base/self.h"
 #include "base/text.h"
 #include "watch/launch.h"
+#include "wire/probe_env.h"
 #include "wire/tau_client.h"
 
 #include <errno.h>
@@ -130,8 +131,10 @@ static void set_environment(const struct settings *settings, char *const *comman
     if (settings->verbose)
         setenv("TAU_METRIC_PROXY_VERBOSE", "1", 1);
     set_target(command);
-    if (settings->calls)
+    if (settings->calls) {
         preload(CALLS_PROBE);
+        setenv(PROBE_ENV_CALLS, "time", 0); /* tau's -s always tells times */
+    }
     if (settings->mpi)
         preload(MPI_PROBE);
 }

@@ -257,6 +257,22 @@ logs() {
     run -2 ./tau_metric_proxy_run
 }
 
+@test "tau_metric_proxy_run -s tells times of system calls too, and leaves them out when told" {
+    need_root # for boards of our own
+    own_boards
+    proxy
+    SONDE_CALLS=count inside ./tau_metric_proxy_run -u "$TAU" -s -- "$TOOLS/caller" now 50 </dev/null
+    wait_for './tau_metric_client -u "$TAU" -v -f txt | grep -q "^strace_hits_total{scall=\"writev\"} .* 50"'
+    run -0 ./tau_metric_client -u "$TAU" -v -f txt
+    [[ $output != *strace_time_total* ]]
+    inside ./tau_metric_proxy_run -u "$TAU" -s -- "$TOOLS/caller" now 50 </dev/null
+    wait_for './tau_metric_client -u "$TAU" -v -f txt | grep -q "^strace_hits_total{scall=\"writev\"} .* 100"'
+    for name in 'strace_time_total{scall=writev}' 'strace_total{desc=time}' 'strace_total{desc=read_time}' 'strace_total{desc=write_time}'; do
+        run -0 ./tau_metric_client -u "$TAU" -g "$name" -f json
+        jq -e '.[0].value > 0' <<<"$output"
+    done
+}
+
 @test "tau_metric_proxy_run -S counts a process that runs already, lets go of it, and tells the gateway while it does" {
     need_root # for boards of our own
     own_boards

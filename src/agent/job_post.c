@@ -96,21 +96,12 @@ static size_t runs_of(const struct jobs *jobs, uint32_t uid)
     return count;
 }
 
-/* "20261115-201354-27013": nobody's batch system gives such ids, so nobody can take the place of another's job. */
-static bool is_made_id(const char *id, uint32_t pid)
-{
-    char end[16];
-    snprintf(end, sizeof end, "-%u", pid);
-    size_t size = strlen(id), end_size = strlen(end);
-    return size == 15 + end_size && id[8] == '-' && strspn(id, "0123456789-") == size && !strcmp(id + 15, end);
-}
-
-/* A user tells of a process of their own. */
+/* A user tells of a process of their own, under an id that is no batch system's: nobody takes the place of another's job. */
 static bool may_begin(const struct jobs *jobs, uint32_t uid, struct post *post)
 {
     uint32_t owner;
     struct job *job = &post->job;
-    if (strcmp(job->source, "run") != 0 || !job->pid || *job->cgroup || *job->other_id || !is_made_id(job->id, job->pid)
+    if (strcmp(job->source, "run") != 0 || !job->pid || *job->cgroup || *job->other_id || !id_is_made(job->id, job->pid)
         || pid_uid("", (pid_t)job->pid, &owner) || owner != uid || runs_of(jobs, uid) >= RUNS_PER_USER)
         return false;
     job->uid = uid;

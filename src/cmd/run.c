@@ -101,7 +101,7 @@ static const struct option options[] = {
       .help = "Name of the job; without it the batch system's, else the command's" },
     { .letter = 'j', .name = "job", .argument = "JOBID", .type = OPTION_TEXT, .offset = offsetof(struct settings, job_id),
       .help = "Id of the job; several runs with one id are one job. Without it the id of the Slurm, PBS or OAR job, else "
-              "one is made from time and pid" },
+              "one is made from time, pid and chance" },
     { .letter = 't', .name = "tag", .argument = "KEY=VALUE", .type = OPTION_LIST, .offset = offsetof(struct settings, tags),
       .help = "Tag the job; may be given several times. A word without '=' is a label" },
     { .letter = 'e', .name = "events", .argument = "EVENTS", .type = OPTION_TEXT, .offset = offsetof(struct settings, events),

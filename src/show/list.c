@@ -13,8 +13,8 @@
 #define WIDE 110 /* from here on there is room for the whole start time */
 
 static const struct table_column list_columns[] = {
-    { .title = "JOB", .min = 21 }, /* ids that sonde run makes stay whole: people type them */
-    { .title = "NAME", .min = 6 },
+    { .title = "JOB", .min = 28 }, /* ids that sonde run makes stay whole: people type them */
+    { .title = "NAME", .min = 5 },
     { .title = "USER", .min = 5, .rank = 7 },
     { .title = "START", .rank = 5 },
     { .title = "TIME", .right = true },

@@ -72,22 +72,23 @@ static void others_tell_of_their_own_runs_alone(void **state)
     static const char *const refused[] = {
         "{\"begin\": {\"id\": \"a\"}}",
         "{\"begin\": {\"id\": \"4712\", \"source\": \"run\", \"pid\": %u}}",
-        "{\"begin\": {\"id\": \"20261115-201354-1\", \"source\": \"run\", \"pid\": %u}}",
-        "{\"begin\": {\"id\": \"20261115-201354-%u\", \"source\": \"told\", \"pid\": %u}}",
-        "{\"begin\": {\"id\": \"20261115-201354-%u\", \"source\": \"run\", \"pid\": %u, \"cgroup\": \"/\"}}",
+        "{\"begin\": {\"id\": \"20261115-201354-1-k7qd\", \"source\": \"run\", \"pid\": %u}}",
+        "{\"begin\": {\"id\": \"20261115-201354-%u-k7qd\", \"source\": \"told\", \"pid\": %u}}",
+        "{\"begin\": {\"id\": \"20261115-201354-%u-k7qd\", \"source\": \"run\", \"pid\": %u, \"cgroup\": \"/\"}}",
+        "{\"begin\": {\"id\": \"20261115-201354-%u\", \"source\": \"run\", \"pid\": %u}}",
         "{\"end\": {\"id\": \"4711\"}}",
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         snprintf(text, sizeof text, refused[i], pid, pid);
         assert_int_equal(post(getuid(), false, text, "only root"), DENIED);
     }
-    snprintf(text, sizeof text, "{\"begin\": {\"id\": \"20261115-201354-%u\", \"source\": \"run\", \"pid\": %u}}", pid, pid);
+    snprintf(text, sizeof text, "{\"begin\": {\"id\": \"20261115-201354-%u-k7qd\", \"source\": \"run\", \"pid\": %u}}", pid, pid);
     assert_int_equal(post(STRANGER, false, text, "only root"), DENIED); /* the process is another's */
     assert_int_equal(post(getuid(), false, text, "\"ok\": true"), OK);
-    snprintf(text, sizeof text, "20261115-201354-%u", pid);
+    snprintf(text, sizeof text, "20261115-201354-%u-k7qd", pid);
     assert_int_equal(jobs_find(f.jobs, text)->uid, getuid());
     assert_string_equal(jobs_find(f.jobs, text)->source, "run");
-    snprintf(text, sizeof text, "{\"end\": {\"id\": \"20261115-201354-%u\", \"source\": \"run\"}}", pid);
+    snprintf(text, sizeof text, "{\"end\": {\"id\": \"20261115-201354-%u-k7qd\", \"source\": \"run\"}}", pid);
     assert_int_equal(post(STRANGER, false, text, "only root"), DENIED);
     assert_int_equal(post(getuid(), false, text, "\"ok\": true"), OK);
     assert_int_equal(jobs_count(f.jobs), 1);

@@ -118,7 +118,7 @@ for job in json.load(sys.stdin)["jobs"]:
     mkfifo "$T/held"
     "$SONDE" run cat "$T/held" 3>&- >/dev/null 2>&1 &
     pid=$!
-    id="[0-9]*-[0-9]*-$pid"
+    id="[0-9]*-[0-9]*-$pid-"
     wait_for '[ "$("$SONDE" job --json | grep -c "$id")" = 1 ]'
     : >"$T/held"
     wait $pid

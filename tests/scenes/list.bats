@@ -48,14 +48,14 @@ ids() {
 
 @test "every line fits 80 columns, and any width that is asked for" {
     three_jobs
-    "$TOOLS/fake_job" "$SONDE_DB" job=20261115-201354-27013 name="a name that is much too long for a table" \
+    "$TOOLS/fake_job" "$SONDE_DB" job=20261115-201354-4127013-k7qd name="a name that is much too long for a table" \
         user=somebody_with_a_long_name processes=50000
     for width in 80 100 60 40; do
         run -0 env COLUMNS=$width LC_ALL=C "$SONDE" list
         [ -z "$(awk -v w=$width 'length($0) > w' <<<"$output")" ]
     done
     run -0 env LC_ALL=C "$SONDE" list
-    [[ $output == *20261115-201354-27013* ]]
+    [[ $output == *20261115-201354-4127013-k7qd* ]]
 }
 
 @test "filters choose" {

@@ -16,8 +16,11 @@
 #define LAST_ROUND PTHREAD_DESTRUCTOR_ITERATIONS
 #endif
 
-enum { SLOT_FREE, SLOT_LIVE, SLOT_DONE };
+/* Any other state is that of a thread that lives, or lived in a process from which this one was forked: only those marked by
+ * this process are its own, so that a fork need not clear the table. */
+enum { SLOT_FREE, SLOT_DONE, SLOT_LIVE_FIRST };
 
+static unsigned live_mark = SLOT_LIVE_FIRST; /* changes with each fork, in the child */
 static _Atomic(struct thread_slot *) slabs[SLABS];
 static _Atomic uint32_t used;      /* entries ever taken from the slabs */
 static _Atomic uint64_t free_list; /* lower half: number of an entry + 1; upper half: changes with each take */
@@ -134,7 +137,7 @@ static void thread_end(void *value)
     struct thread_slot *slot = value;
     if (++slot->rounds < LAST_ROUND && pthread_setspecific(key, slot) == 0)
         return;
-    unsigned live = SLOT_LIVE;
+    unsigned live = live_mark;
     if (probe_on() && atomic_compare_exchange_strong(&slot->state, &live, SLOT_DONE))
         emit_this(slot, false);
     threads_release(slot);
@@ -150,7 +153,7 @@ void threads_begin(struct thread_slot *slot)
         threads_release(slot);
         return;
     }
-    atomic_store(&slot->state, SLOT_LIVE);
+    atomic_store(&slot->state, live_mark);
 }
 
 static void make_key(void)
@@ -177,6 +180,7 @@ void threads_reset(void)
     used = 0;
     free_list = 0;
     made = 0;
+    live_mark++;
 }
 
 unsigned threads_made(void)
@@ -190,7 +194,7 @@ unsigned threads_emit_live(void)
     pid_t self = sys_gettid();
     for (uint32_t i = 0, end = atomic_load(&used); i < end; i++) {
         struct thread_slot *slot = slot_at(i, false);
-        unsigned live = SLOT_LIVE;
+        unsigned live = live_mark;
         if (!slot || !atomic_compare_exchange_strong(&slot->state, &live, SLOT_DONE))
             continue;
         if (slot->tid == self)
@@ -210,7 +214,7 @@ void threads_emit_others(void)
         emit_other(probe.pid, 0);
     for (uint32_t i = 0; i < end; i++) {
         struct thread_slot *slot = slot_at(i, false);
-        if (slot && atomic_load(&slot->state) == SLOT_LIVE && slot->tid != self)
+        if (slot && atomic_load(&slot->state) == live_mark && slot->tid != self)
             emit_other(slot->tid, slot->start_ns);
     }
 }

@@ -81,6 +81,19 @@ static void delays_where_they_are_counted(void **state)
     assert_true(counters_has(&end.main, COUNTER_delayacct_blkio_time));
 }
 
+/* A child has none of its parent's threads, also when it ends before its own first one has begun. */
+static void a_forked_process_has_none_of_the_others(void **state)
+{
+    (void)state;
+    struct thread_record thread;
+    probed_act(&probed, "unborn_thread", "");
+    assert_int_equal(probed.status, 0);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_end), 2);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_thread), 3);
+    for (size_t n = 0; n < 3; n++)
+        assert_true(probed_thread(&probed, n, &thread) && thread.pid == (uint64_t)probed.pid);
+}
+
 static int by_number(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -134,6 +147,7 @@ int main(void)
         TEST(every_end_of_a_thread),
         TEST(the_kernel_may_tell_the_rest),
         TEST(delays_where_they_are_counted),
+        TEST(a_forked_process_has_none_of_the_others),
         TEST(a_thousand_at_once),
         TEST(eight_thousand_in_all),
     };

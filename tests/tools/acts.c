@@ -266,6 +266,51 @@ static int do_threads(const char *more)
     return strcmp(more, "detached") == 0 || strcmp(more, "alive") == 0 ? 0 : threads_join(threads);
 }
 
+/* In a child of a process with threads: ends in the middle of making its first one, whose stack the kernel refuses. */
+static void end_at_once(int signal)
+{
+    (void)signal;
+    _exit(0);
+}
+
+static void *never_runs(void *nothing)
+{
+    return nothing;
+}
+
+static int make_thread_without_memory(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { sizeof rules / sizeof *rules, rules };
+    pthread_attr_t attributes;
+    pthread_t thread;
+    signal(SIGSYS, end_at_once);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 64u << 20); /* none is kept ready of this size */
+    syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L);
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0L, &program) != 0)
+        return 3;
+    pthread_create(&thread, &attributes, never_runs, NULL);
+    return 4;
+}
+
+static int do_unborn_thread(const char *more)
+{
+    (void)more;
+    int status = 0;
+    if (do_threads("alive") != 0)
+        return 1;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(make_thread_without_memory());
+    return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+}
+
 /* The main thread ends first, the process with its last thread. */
 static void *outlive(void *nothing)
 {
@@ -392,6 +437,7 @@ static const struct {
     { "chain", do_chain },
     { "exec", do_exec },               { "exec_fails", do_exec_fails },
     { "exec_with_threads", do_exec_with_threads }, { "threads", do_threads },
+    { "unborn_thread", do_unborn_thread },
     { "main_first", do_main_first },   { "io", do_io },
     { "file_limit", do_file_limit },   { "no_descriptors", do_no_descriptors },
     { "clear_environment", do_clear_environment }, { "seccomp", do_seccomp },

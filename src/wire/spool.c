@@ -8,6 +8,7 @@
 #include <linux/futex.h>
 #include <linux/magic.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -17,6 +18,9 @@
 #define KERNEL_SIGSET_SIZE 8
 #define VAIN_BYTES_MIN (256u << 20)
 #define VAIN_TIMES 16
+#define LIFT_TRIES 1000
+
+static _Atomic int lifter; /* the thread for which the limit of descriptors is lifted; 0: none */
 
 /* Under a file size limit the kernel answers a write beyond it with SIGXFSZ, which would end a program that never wrote
  * so much itself. The signal goes to this thread: it is kept off while we write, and taken away unless it was already
@@ -47,8 +51,21 @@ static int open_to_write(const char *path, int flags)
     return sys_open(AT_FDCWD, path, flags | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
 }
 
-/* A program may have used up its descriptors: the limit is lifted by one for as long as the call takes. */
-static int open_one_more(const char *path, int flags)
+/* Two threads at once would take each other's limit for the program's. One that a signal handler interrupts in it is let in
+ * again, which nests well; nobody waits for long, since a forked process may find one in it that it does not have. */
+static bool lift_begin(void)
+{
+    int self = (int)sys0(SYS_gettid), other = 0;
+    for (int i = 0; i < LIFT_TRIES && !atomic_compare_exchange_strong(&lifter, &other, self); i++) {
+        if (other == self)
+            return false;
+        sys0(SYS_sched_yield);
+        other = 0;
+    }
+    return true;
+}
+
+static int open_lifted(const char *path, int flags)
 {
     struct rlimit limit, more;
     if (sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) != 0 || limit.rlim_cur >= limit.rlim_max)
@@ -58,6 +75,16 @@ static int open_one_more(const char *path, int flags)
     sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, &more, NULL);
     int fd = open_to_write(path, flags);
     sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL);
+    return fd;
+}
+
+/* A program may have used up its descriptors: the limit is lifted by one for as long as the call takes. */
+static int open_one_more(const char *path, int flags)
+{
+    bool is_outermost = lift_begin();
+    int fd = open_lifted(path, flags);
+    if (is_outermost)
+        atomic_store(&lifter, 0);
     return fd;
 }
 

@@ -5,6 +5,7 @@
 #include "tools/unit.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -239,6 +240,50 @@ static void who_holds_a_spool_is_told_in_the_numbers_of_who_asks(void **state)
     close(fd);
 }
 
+#define CRAMPED_THREADS 8
+
+static void *append_often(void *value)
+{
+    uint8_t frame[128];
+    size_t size = fork_frame(frame, sizeof frame, 1, 1);
+    (void)value;
+    for (int i = 0; i < 50; i++)
+        spool_append(path, frame, size);
+    return NULL;
+}
+
+/* As a program that has used up its descriptors. 0: its limit is as it was. */
+static int append_cramped(void)
+{
+    pthread_t threads[CRAMPED_THREADS];
+    struct rlimit limit = { 100, 200 };
+    int started = 0;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    while (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0)
+        continue;
+    while (started < CRAMPED_THREADS && pthread_create(&threads[started], NULL, append_often, NULL) == 0)
+        started++;
+    for (int i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    return started == CRAMPED_THREADS && getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == 100 ? 0 : 1;
+}
+
+static void threads_without_descriptors_keep_their_limit(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        int status;
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(append_cramped());
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+    }
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_size > 0); /* there was a place for some at least */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +295,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_torn_record_at_the_end_is_counted, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_write_cut_short_says_full, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(who_holds_a_spool_is_told_in_the_numbers_of_who_asks, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(threads_without_descriptors_keep_their_limit, make_dir, remove_dir),
         cmocka_unit_test(bytes_that_look_like_long_frames),
         cmocka_unit_test_setup_teardown(many_writers_at_once_lose_nothing, make_dir, remove_dir),
     };

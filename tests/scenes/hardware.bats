@@ -120,6 +120,28 @@ value() {
     [ -z "$(value hungry gpu_job gpu2 held)" ]
 }
 
+@test "a job that a prolog told of before its cgroup was there has its cards" {
+    group=$T/node/sys/fs/cgroup/devices/slurm/uid_7/job_4711
+    mkdir -p "$(dirname "$group")" "$T/node/proc/self" "$T/node/proc/801"
+    echo "26 24 0:24 / /sys/fs/cgroup/devices rw - cgroup cgroup rw,devices" >"$T/node/proc/self/mountinfo"
+    echo "4:devices:/slurm/uid_7/job_4711/step_0" >"$T/node/proc/801/cgroup"
+    export FAKE_GPUS=2 FAKE_GPU_PID=801
+    "$SONDE" agent --root "$T/node" --listen none --sensors gpu --set "gpu.library=$TOOLS/libnvidia-ml.so.1" -p 50ms \
+        --sink "csv:path=$T/out.csv" >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for "grep -q ,gpu, '$T/out.csv'"
+    SLURM_JOB_ID=4711 SLURM_JOB_UID=7 "$SONDE" job begin --quiet
+    wait_for "'$SONDE' job --json | grep -q 4711"
+    mkdir "$group"
+    echo "c 195:0 rwm" >"$T/devices.list"
+    mv "$T/devices.list" "$group" # whole: an empty list would be one too
+    wait_for "grep -q ',4711,gpu_job,gpu0,held,[^,]*,1' '$T/out.csv'"
+    wait_for "grep -q ',4711,gpu_job,gpu0,processes,[^,]*,1' '$T/out.csv'"
+    output=$(cat "$T/out.csv")
+    [ "$(value 4711 gpu_job gpu0 memory)" = $((1 << 30)) ]
+    [ -z "$(value 4711 gpu_job gpu1 held)" ]
+}
+
 @test "a BMC is asked over the network, and by name when the module is missing" {
     command -v ipmi_sim >/dev/null || skip "no ipmi_sim"
     [ -e "$SONDE_MODULES/sample-ipmi.so" ] || skip "built without freeipmi"

@@ -110,7 +110,8 @@ static void take_histogram(struct program_table *table, struct program_hold *hol
     }
     if (!has_fresh && (value->f64 == hold->value || is_rounding(value, hold->value)))
         return;
-    program_cell_observe(table, hold->cell, fresh, value->f64 - hold->value, now_ns);
+    if (!program_cell_observe(table, hold->cell, fresh, value->f64 - hold->value, now_ns))
+        table->figures.refused++;
     hold->value = value->f64;
 }
 

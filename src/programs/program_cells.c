@@ -228,28 +228,43 @@ bool program_cell_is_counted(const struct program_cell *cell)
            && (strncmp(cell->metric->name, "syscall_", 8) == 0 || strncmp(cell->metric->name, "strace_", 7) == 0);
 }
 
-bool program_cell_add(struct program_table *table, struct program_cell *cell, double increment, uint64_t now_ns)
+/* In all that include it: a sum that has become infinite stays so. */
+static bool fits(const struct program_cell *cell, double increment)
 {
-    if (!isfinite(increment))
-        return false;
-    for (struct program_cell **alias = cell->aliases; alias && *alias; alias++)
-        program_cell_add(table, *alias, increment, now_ns);
+    while (cell && isfinite(cell->total + increment))
+        cell = cell->up;
+    return !cell;
+}
+
+static void add(struct program_table *table, struct program_cell *cell, double increment, uint64_t now_ns)
+{
     for (; cell; cell = cell->up) {
         cell->total += increment;
         touch(table, cell, now_ns);
     }
+}
+
+bool program_cell_add(struct program_table *table, struct program_cell *cell, double increment, uint64_t now_ns)
+{
+    if (!(increment >= 0) || !fits(cell, increment))
+        return false;
+    for (struct program_cell **alias = cell->aliases; alias && *alias; alias++)
+        program_cell_add(table, *alias, increment, now_ns);
+    add(table, cell, increment, now_ns);
     return true;
 }
 
-void program_cell_observe(struct program_table *table, struct program_cell *cell, const double *buckets, double sum,
+bool program_cell_observe(struct program_table *table, struct program_cell *cell, const double *buckets, double sum,
                           uint64_t now_ns)
 {
+    bool has_sum = fits(cell, sum);
     for (; cell; cell = cell->up) {
         for (size_t i = 0; i <= cell->metric->bound_count; i++)
             cell->buckets[i] += buckets[i];
-        cell->total += isfinite(sum) ? sum : 0;
+        cell->total += has_sum ? sum : 0;
         touch(table, cell, now_ns);
     }
+    return has_sum;
 }
 
 void program_hold_join(struct program_hold *hold, struct program_cell *cell)

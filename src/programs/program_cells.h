@@ -32,11 +32,12 @@ enum err program_cell_init(struct program_table *table, struct program_cell *cel
  * nothing new. */
 bool program_cell_is_counted(const struct program_cell *cell);
 
-/* What a counter has grown by. What is no number, or infinite, is refused: it would spoil the sum for ever. False: it was. */
+/* What a counter has grown by. What is no number, or would make a sum infinite, is refused, because it would spoil it for ever;
+ * so is what is negative: a counter does not fall. False: it was. */
 bool program_cell_add(struct program_table *table, struct program_cell *cell, double increment, uint64_t now_ns);
 
-/* New observations of a histogram: the metric's bound_count + 1 buckets, and their sum. */
-void program_cell_observe(struct program_table *table, struct program_cell *cell, const double *buckets, double sum,
+/* New observations of a histogram: the metric's bound_count + 1 buckets, and their sum. False: the sum was refused, as above. */
+bool program_cell_observe(struct program_table *table, struct program_cell *cell, const double *buckets, double sum,
                           uint64_t now_ns);
 
 /* A gauge of a live program. Zeroed before. */

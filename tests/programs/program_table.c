@@ -55,7 +55,38 @@ static void what_is_no_number_does_not_spoil_a_counter(void **state)
     assert_false(program_cell_add(table, &metric->node, NAN, 1));
     assert_false(program_cell_add(table, &metric->node, INFINITY, 1));
     assert_false(program_cell_add(table, &metric->node, -INFINITY, 1));
+    assert_false(program_cell_add(table, &metric->node, -1, 1)); /* a counter does not fall */
     assert_true(metric->node.total == 2);
+}
+
+static void what_is_too_much_does_not_spoil_a_counter(void **state)
+{
+    struct program_metric *metric;
+    (void)state;
+    assert_int_equal(make("x_total", PROGRAM_COUNTER, &metric), OK);
+    struct program_cell *one = program_cell_of(table, metric, program_scope_job(table, "1", 7));
+    struct program_cell *two = program_cell_of(table, metric, program_scope_job(table, "2", 8));
+    assert_true(program_cell_add(table, one, 1.7e308, 1));
+    assert_false(program_cell_add(table, one, 1.7e308, 1));
+    assert_false(program_cell_add(table, two, 1.7e308, 1)); /* the node's sum is theirs too */
+    assert_true(program_cell_add(table, two, 4, 1));
+    assert_true(metric->node.total == 1.7e308 && one->total == 1.7e308 && two->total == 4);
+}
+
+static void what_is_too_much_does_not_spoil_a_histogram(void **state)
+{
+    struct program_metric *metric;
+    static const double bounds[] = { 1 }, seen[] = { 1, 2 };
+    (void)state;
+    struct program_description description = {
+        .name = bytes_of("h"), .doc = { "", 0 }, .unit = { "", 0 }, .kind = PROGRAM_HISTOGRAM, .bounds = bounds, .bound_count = 1,
+    };
+    assert_int_equal(program_table_metric(table, &description, &metric), OK);
+    assert_true(program_cell_observe(table, &metric->node, seen, 1.7e308, 1));
+    assert_false(program_cell_observe(table, &metric->node, seen, 1.7e308, 1));
+    assert_false(program_cell_observe(table, &metric->node, seen, NAN, 1));
+    assert_true(program_cell_observe(table, &metric->node, seen, -1.7e308, 1));
+    assert_true(metric->node.total == 0 && metric->node.buckets[0] == 4 && metric->node.buckets[1] == 8);
 }
 
 static void a_gauge_is_of_the_programs_that_are_alive(void **state)
@@ -183,6 +214,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_counter_is_summed_over_job_user_and_node, open_table, close_table),
         cmocka_unit_test_setup_teardown(what_is_no_number_does_not_spoil_a_counter, open_table, close_table),
+        cmocka_unit_test_setup_teardown(what_is_too_much_does_not_spoil_a_counter, open_table, close_table),
+        cmocka_unit_test_setup_teardown(what_is_too_much_does_not_spoil_a_histogram, open_table, close_table),
         cmocka_unit_test_setup_teardown(a_gauge_is_of_the_programs_that_are_alive, open_table, close_table),
         cmocka_unit_test_setup_teardown(one_name_has_one_type, open_table, close_table),
         cmocka_unit_test_setup_teardown(more_than_the_maximum_is_counted, open_table, close_table),

@@ -163,11 +163,13 @@ static void nan_and_infinity(void **state)
     value("x_total", 1);
     value("x_total", NAN);
     value("x_total", INFINITY);
+    value("x_total", -1);
+    value("x_total", -INFINITY);
     value("x_total", 2);
     value("g", NAN);
     assert_int_equal(take(), OK);
     assert_true(total("x_total") == 3);
-    assert_int_equal(table->figures.refused, 2);
+    assert_int_equal(table->figures.refused, 4);
     struct program_metric *gauge = program_table_find(table, bytes_of("g"));
     program_table_settle(gauge);
     assert_true(isnan(gauge->node.gauge.sum));

@@ -156,9 +156,10 @@ static void add_up_before_exec(struct thread *threads, uint32_t count, struct co
     add_up_threads(threads, count, true, counters);
 }
 
-/* The last image: what the life used in all. The ones before: what it had used when the next began. */
+/* The last image: what the life used in all. The ones before: what it had used when the next began. all_threads: none was
+ * made that is not among those given. */
 static bool fill_counters(struct numbers *n, uint32_t index, struct process *process, struct thread *threads,
-                          uint32_t count)
+                          uint32_t count, bool *all_threads)
 {
     const struct life *life = &n->lives->list[n->images->list[index].life];
     struct told told = { 0 };
@@ -174,8 +175,9 @@ static bool fill_counters(struct numbers *n, uint32_t index, struct process *pro
         if (count > 1)
             add_up_before_exec(threads, count, &process->counters);
     }
+    *all_threads = !told.has_end || told.end.threads <= count;
     if (told.has_end || told.has_tasks)
-        add_up_threads(threads, count, !told.has_end || told.end.threads <= count, &process->counters);
+        add_up_threads(threads, count, *all_threads, &process->counters);
     if (life->images == 1)
         io_fill(n->io, n->images->list[index].life, &told, &process->counters);
     take_gauges(&threads[0], &process->counters);
@@ -197,12 +199,13 @@ enum err numbers_fill(struct numbers *n, uint32_t index, struct process *process
     enum err err = threads_of(&n->scratch, n->events, life, window_of(n, index), threads, &count);
     if (err)
         return err;
-    if (!fill_counters(n, index, process, threads, count))
+    bool all_threads;
+    if (!fill_counters(n, index, process, threads, count, &all_threads))
         process->sources |= USAGE_WITH_OTHERS;
     fill_times(process, &threads[0]);
     process->thread_first = (uint32_t)n->run->thread_count;
     process->thread_count = count;
-    perf_fill(n->events, &n->scratch, n->run, process);
+    perf_fill(n->events, &n->scratch, n->run, all_threads, process);
     if (count > 1)
         n->run->thread_count += count;
     return OK;

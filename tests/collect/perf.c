@@ -71,6 +71,33 @@ static void threads_have_their_own(void **state)
     assert_int_equal(run_process(merge(f), 20, 0)->events, UINT32_MAX);
 }
 
+/* As with other numbers: a sum is known where every thread told its part. */
+static void a_sum_with_a_part_missing_is_not_known(void **state)
+{
+    struct fixture *f = *state;
+    struct count none = { 0, 0, 0, 0 };
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/a"); /* its second thread has no cycles */
+    add_perf(&f->spool, 10, 10, 2, 20, (struct count){ 1, 5, 1, 1 }, (struct count){ 1, 50, 1, 1 });
+    add_perf(&f->spool, 10, 11, 2, 20, (struct count){ 1, 6, 1, 1 }, none);
+    spool_image(&f->spool, 20, MAKER_RUN_PID, 1, "/bin/b"); /* its second thread told nothing */
+    add_perf(&f->spool, 20, 20, 2, 20, (struct count){ 1, 5, 1, 1 }, (struct count){ 1, 50, 1, 1 });
+    spool_add(&f->spool, thread, .pid = 20, .tid = 21, .start_ns = AT(2), .end_ns = AT(3));
+    spool_image(&f->spool, 30, MAKER_RUN_PID, 1, "/bin/c"); /* its main thread told nothing */
+    add_perf(&f->spool, 30, 31, 2, 20, (struct count){ 1, 5, 1, 1 }, (struct count){ 1, 50, 1, 1 });
+    spool_image(&f->spool, 40, MAKER_RUN_PID, 1, "/bin/d"); /* of its second thread nobody heard at all */
+    add_perf(&f->spool, 40, 40, 2, 20, (struct count){ 1, 5, 1, 1 }, (struct count){ 1, 50, 1, 1 });
+    spool_add(&f->spool, end, .pid = 40, .time_ns = AT(20), .threads = 2);
+    const struct run *run = merge(f);
+    const struct process *p = run_process(run, 10, 0);
+    assert_int_equal(run->counts[p->events].known, 1);
+    assert_int_equal(run->counts[p->events].value[0], 11);
+    assert_int_equal(run->counts[run->threads[p->thread_first].events].value[1], 50);
+    for (uint32_t pid = 20; pid <= 40; pid += 10)
+        assert_int_equal(run->counts[run_process(run, pid, 0)->events].known, 0);
+    p = run_process(run, 20, 0);
+    assert_int_equal(run->counts[run->threads[p->thread_first].events].known, 3);
+}
+
 /* Read when the thread ended, but opened by the image that ran then. */
 static void the_image_that_opened_them(void **state)
 {
@@ -102,7 +129,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define E(name) cmocka_unit_test_setup_teardown(name, set_up_events, tear_down)
-        E(multiplexing_is_corrected), E(a_count_that_never_ran), E(threads_have_their_own), E(the_image_that_opened_them),
+        E(multiplexing_is_corrected), E(a_count_that_never_ran), E(threads_have_their_own),
+        E(a_sum_with_a_part_missing_is_not_known), E(the_image_that_opened_them),
         E(counters_that_came_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

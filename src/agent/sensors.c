@@ -1,6 +1,7 @@
 /* Each sensor has a life in the loop or, if it is slow, in a thread; and a slot of the schedule. */
 #include "agent/sensors.h"
 
+#include "agent/carry.h"
 #include "agent/slow.h"
 #include "base/log.h"
 
@@ -12,6 +13,7 @@
 
 #define FIRSTS_MAX 64 /* jobs with a first sample of their own between two ticks; when more begin, the tick must do */
 #define CLOSE_NS (200 * NS_PER_MS) /* so long the slow ones may still read when all end */
+#define LAST_NS (50 * NS_PER_MS) /* so long a slow one that is changed may finish what it reads: the loop waits */
 #define CROWD 1024 /* samples: jobs come and go by the thousand */
 #define GIVE_BACK_NS (10 * NS_PER_S) /* after they have gone */
 #define LOOK_AGAIN_NS (600 * NS_PER_S) /* hardware may come, modules are loaded */
@@ -24,6 +26,7 @@ struct sensor {
     struct life life;
     struct slow *slow; /* NULL: it is read in the loop */
     uint64_t slow_openings;
+    struct carry carry; /* what counters had counted before the settings changed */
     size_t slot;
 };
 
@@ -69,8 +72,9 @@ int sensors_fd(const struct sensors *sensors)
 }
 
 /* What one sensor added to the batch, from sample number from on. */
-static void keep(struct sensors *sensors, const struct sensor *sensor, size_t from)
+static void keep(struct sensors *sensors, struct sensor *sensor, size_t from)
 {
+    carry_apply(&sensor->carry, &sensors->batch, from);
     struct batch part = sensors->batch;
     part.samples += from;
     part.count -= from;
@@ -86,17 +90,36 @@ static size_t let_out(struct sensors *sensors)
     return count;
 }
 
-/* Sets may stand elsewhere from now on; the jobs that run are told. */
+/* The jobs that run, to one that was opened: a reading follows, so that it adds nothing yet. */
+static void tell_jobs(struct sensors *sensors, struct life *life)
+{
+    size_t at = 0;
+    life->no_first = true;
+    for (const struct job *job; sensors->jobs && (job = jobs_next(sensors->jobs, &at));)
+        life_job(life, job, JOB_BEGIN, &sensors->batch);
+}
+
+/* Sets may stand elsewhere from now on. One that failed counts from 0 again, as after a start. */
 static void wake(struct sensors *sensors, struct sensor *sensor)
 {
-    size_t from = sensors->batch.count, at = 0;
     if (!life_wake(&sensor->life))
         return;
     live_forget_addresses(sensors->place.live);
-    sensor->life.no_first = true;
-    for (const struct job *job; sensors->jobs && (job = jobs_next(sensors->jobs, &at));)
-        life_job(&sensor->life, job, JOB_BEGIN, &sensors->batch);
+    carry_clear(&sensor->carry);
+    tell_jobs(sensors, &sensor->life);
+}
+
+static void read_open(struct sensors *sensors, struct sensor *sensor, void (*read)(struct life *, struct batch *))
+{
+    size_t from = sensors->batch.count;
+    uint64_t since_ns = clock_monotonic_ns();
+    sensors->batch.is_part = false;
+    read(&sensor->life, &sensors->batch);
     keep(sensors, sensor, from);
+    if (sensors->batch.count > from && sensors->batch.is_part)
+        live_keep_source(sensors->place.live, sensor);
+    else if (sensors->batch.count > from) /* it told all there is: a process or a device that is not in it has gone */
+        live_drop_unread(sensors->place.live, sensor, since_ns);
 }
 
 static void read_one(struct sensors *sensors, struct sensor *sensor)
@@ -106,15 +129,7 @@ static void read_one(struct sensors *sensors, struct sensor *sensor)
         return;
     }
     wake(sensors, sensor);
-    size_t from = sensors->batch.count;
-    uint64_t since_ns = clock_monotonic_ns();
-    sensors->batch.is_part = false;
-    life_read(&sensor->life, &sensors->batch);
-    keep(sensors, sensor, from);
-    if (sensors->batch.count > from && sensors->batch.is_part)
-        live_keep_source(sensors->place.live, sensor);
-    else if (sensors->batch.count > from) /* it told all there is: a process or a device that is not in it has gone */
-        live_drop_unread(sensors->place.live, sensor, since_ns);
+    read_open(sensors, sensor, life_read);
 }
 
 /* The memory of thousands of jobs that have gone is of more use to those that run. */
@@ -166,11 +181,17 @@ static void take_slow(struct sensors *sensors, struct sensor *sensor)
     if (!read)
         return;
     slow_look(sensor->slow, &facts);
-    if (facts.openings != sensor->slow_openings)
+    bool is_new = facts.openings != sensor->slow_openings;
+    if (is_new)
         live_forget_addresses(sensors->place.live);
+    if (is_new && sensor->slow_openings)
+        carry_clear(&sensor->carry);
     sensor->slow_openings = facts.openings;
     struct batch batch = *read;
     batch.host = sensors->place.host;
+    carry_apply(&sensor->carry, &batch, 0);
+    if (is_new)
+        carry_drop_unmet(&sensor->carry);
     keep_slow(sensors, sensor, &batch);
     sensors->place.out(sensors->place.out_context, &batch);
     slow_give_back(sensor->slow);
@@ -221,11 +242,15 @@ void sensors_job(struct sensors *sensors, const struct job *job, enum job_event 
             continue;
         size_t from = sensors->batch.count;
         sensor->life.no_first = sensors->begins > FIRSTS_MAX;
+        if (event == JOB_BEGIN)
+            carry_drop_job(&sensor->carry, job->id); /* an earlier one of that name, whose last sample a slow one gave late */
         if (sensor->slow)
             slow_job(sensor->slow, job, event);
         else
             life_job(&sensor->life, job, event, &sensors->batch);
         keep(sensors, sensor, from);
+        if (event == JOB_END && !sensor->slow)
+            carry_drop_job(&sensor->carry, job->id);
     }
     let_out(sensors);
     if (event == JOB_END)
@@ -241,6 +266,7 @@ static void stop(struct sensors *sensors, struct sensor *sensor)
     slow_stop(&sensor->slow);
     life_close(&sensor->life);
     setting_list_clear(&sensor->settings);
+    carry_clear(&sensor->carry);
     schedule_remove(sensors->place.schedule, sensor->slot);
     live_forget_addresses(sensors->place.live);
     live_drop_source(sensors->place.live, sensor);
@@ -306,42 +332,70 @@ static enum err begin(struct sensors *sensors, struct sensor *sensor, const stru
     return OK;
 }
 
-/* The new one is opened before the old one is closed, so that a mistake costs nothing. */
-static enum err replace(struct sensors *sensors, struct sensor *sensor, const struct plan_sensor *plan, struct buf *why)
+static void discard(struct sensor *sensor)
 {
-    struct sensor made = { 0 };
-    enum err err = make(sensors, plan, &made);
-    bool was_open = sensor->life.is_open;
-    if (!err && !made.slow) {
-        made.life.was_reported = true; /* whoever asked is told */
-        life_wake(&made.life);
-        err = made.life.is_open || !was_open ? OK : made.life.last;
-        made.life.was_reported = sensor->life.was_reported;
-    }
-    if (err) {
-        setting_list_clear(&made.settings);
-        buf_printf(why, "%s cannot be read with these settings: %s", plan->sampler->name, err_text(err));
-        return USAGE;
-    }
-    bool tell = made.life.is_open;
     slow_stop(&sensor->slow);
     life_close(&sensor->life);
     setting_list_clear(&sensor->settings);
-    live_forget_addresses(sensors->place.live); /* the last values are shown until the first of the new one */
+}
+
+/* One that is opened now, to take the place of sensor. */
+static enum err make_other(struct sensors *sensors, const struct sensor *sensor, const struct plan_sensor *plan,
+                           struct sensor *made)
+{
+    enum err err = make(sensors, plan, made);
+    if (err || made->slow)
+        return err;
+    made->life.was_reported = true; /* whoever asked is told */
+    life_wake(&made->life);
+    err = made->life.is_open || !sensor->life.is_open ? OK : made->life.last;
+    made->life.was_reported = sensor->life.was_reported;
+    return err;
+}
+
+/* What it has counted up to now is let out, and noted for the one that goes on from there. */
+static enum err read_last(struct sensors *sensors, struct sensor *sensor)
+{
+    batch_reset(&sensors->batch);
+    if (sensor->slow) {
+        slow_wait(sensor->slow, clock_monotonic_ns() + LAST_NS);
+        take_slow(sensors, sensor);
+    } else {
+        read_open(sensors, sensor, life_read_last);
+    }
+    let_out(sensors);
+    return carry_note(&sensor->carry, sensors->place.live, sensor);
+}
+
+/* The new one is opened, and hears of the jobs, before the old one reads for the last time: a mistake costs nothing, and
+ * between the last reading of the one and the first of the other is no more than the time that they take. */
+static enum err replace(struct sensors *sensors, struct sensor *sensor, const struct plan_sensor *plan, struct buf *why)
+{
+    struct sensor made = { 0 };
+    enum err err = make_other(sensors, sensor, plan, &made);
+    if (!err && !made.slow)
+        tell_jobs(sensors, &made.life);
+    if (!err)
+        err = read_last(sensors, sensor);
+    if (err) {
+        discard(&made);
+        buf_printf(why, "%s cannot be read with these settings: %s", plan->sampler->name, err_text(err));
+        return USAGE;
+    }
+    struct sensor old = *sensor;
     sensor->settings = made.settings;
     sensor->life = made.life;
     sensor->slow = made.slow;
     sensor->slow_openings = 0;
+    live_forget_addresses(sensors->place.live); /* the last values are shown until the first of the new one */
     batch_reset(&sensors->batch);
-    sensor->life.no_first = true;
-    for (size_t at = 0; tell && sensors->jobs;) {
-        const struct job *job = jobs_next(sensors->jobs, &at);
-        if (!job)
-            break;
-        life_job(&sensor->life, job, JOB_BEGIN, &sensors->batch);
+    if (!sensor->slow) {
+        read_open(sensors, sensor, life_read); /* to go on from; not let out, since the last one was at the same time */
+        carry_drop_unmet(&sensor->carry);
     }
-    keep(sensors, sensor, 0);
-    let_out(sensors);
+    batch_reset(&sensors->batch);
+    discard(&old);
+    live_forget_addresses(sensors->place.live);
     return OK;
 }
 

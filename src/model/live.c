@@ -27,7 +27,6 @@ struct node {
     size_t place;            /* in group->nodes */
     struct owner *owner;
     struct node *next, *before, *after; /* in the bucket; of the same owner */
-    const void *source;
     uint64_t taken_ns; /* CLOCK_MONOTONIC: time_ns may jump */
     uint32_t hash;
 };
@@ -335,7 +334,7 @@ static void drop_empty_groups(struct live *live)
 static bool drop_replaced(struct live *live, const struct node *by, const void *source)
 {
     for (struct node *node = live->buckets[by->hash & (live->bucket_count - 1)]; node; node = node->next) {
-        if (node == by || node->hash != by->hash || node->owner != by->owner || node->source != source
+        if (node == by || node->hash != by->hash || node->owner != by->owner || node->entry.source != source
             || strcmp(node->entry.instance, by->entry.instance) != 0
             || strcmp(node->entry.set->name, by->entry.set->name) != 0)
             continue;
@@ -364,7 +363,7 @@ enum err live_take_from(struct live *live, const struct batch *batch, uint64_t p
         node->entry.time_ns = sample->time_ns;
         node->entry.updates++;
         node->entry.period_ns = period_ns;
-        node->source = source;
+        node->entry.source = source;
         node->taken_ns = now_ns;
         group->taken = group->taken_ns == now_ns ? group->taken + 1 : 1;
         group->taken_ns = now_ns;
@@ -411,14 +410,14 @@ static void drop_if(struct live *live, bool (*is_over)(const struct node *, cons
 
 static bool is_unread(const struct node *node, const struct condition *condition)
 {
-    return node->source == condition->source && node->taken_ns < condition->since_ns;
+    return node->entry.source == condition->source && node->taken_ns < condition->since_ns;
 }
 
 void live_drop_unread(struct live *live, const void *source, uint64_t since_ns)
 {
     for (size_t i = 0; i < live->group_count; i++) {
         const struct group *group = live->groups[i];
-        if (group->nodes[0]->source != source || (group->taken_ns >= since_ns && group->taken >= group->count))
+        if (group->nodes[0]->entry.source != source || (group->taken_ns >= since_ns && group->taken >= group->count))
             continue;
         drop_if(live, is_unread, &(struct condition){ .source = source, .since_ns = since_ns });
         return;
@@ -430,7 +429,7 @@ void live_keep_source(struct live *live, const void *source)
     uint64_t now_ns = clock_monotonic_ns();
     for (size_t i = 0; i < live->group_count; i++)
         for (size_t k = 0; k < live->groups[i]->count; k++)
-            if (live->groups[i]->nodes[k]->source == source)
+            if (live->groups[i]->nodes[k]->entry.source == source)
                 live->groups[i]->nodes[k]->taken_ns = now_ns;
 }
 

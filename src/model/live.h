@@ -16,6 +16,7 @@ struct live_entry {
     uint64_t first_ns;    /* of the first */
     uint64_t updates;
     uint64_t period_ns;   /* of its sampler; 0: not known */
+    const void *source;   /* from where it was taken last: of live_take_from, NULL of live_take */
 };
 
 struct live;

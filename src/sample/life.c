@@ -103,6 +103,13 @@ void life_read(struct life *life, struct batch *out)
     judge(life, life->sampler->read(life->state, out), out, before);
 }
 
+void life_read_last(struct life *life, struct batch *out)
+{
+    if (life->is_open && life->sampler->settle)
+        life->sampler->settle(life->state);
+    life_read(life, out);
+}
+
 void life_job(struct life *life, const struct job *job, enum job_event event, struct batch *out)
 {
     if (!life->is_open || !life->sampler->job)

@@ -31,6 +31,9 @@ bool life_wake(struct life *life);
  * taken back, since it may point into what was closed. */
 void life_read(struct life *life, struct batch *out);
 
+/* The same for the last time: a sampler that leaves something for a later reading does not now. */
+void life_read_last(struct life *life, struct batch *out);
+
 /* The same for a job's event. */
 void life_job(struct life *life, const struct job *job, enum job_event event, struct batch *out);
 

@@ -120,6 +120,11 @@ static enum err rapl_read(void *state, struct batch *out)
     return err;
 }
 
+static void rapl_settle(void *state)
+{
+    ((struct rapl *)state)->jobs.round_ns = 0; /* energy is shared out now, due or not */
+}
+
 static enum err rapl_job(void *state, const struct job *job, enum job_event event, struct batch *out)
 {
     struct rapl *rapl = state;
@@ -141,6 +146,7 @@ const struct sampler sampler_rapl = {
                      "chmod a+r /sys/class/powercap/*/energy_uj",
     .open = rapl_open,
     .read = rapl_read,
+    .settle = rapl_settle,
     .job = rapl_job,
     .close = rapl_close,
 };

@@ -42,6 +42,9 @@ struct sampler {
      * warm. */
     enum err (*read)(void *state, struct batch *out);
 
+    /* The next reading is the last before close: nothing may be left for a later one. NULL: nothing ever is. */
+    void (*settle)(void *state);
+
     /* A job begins, changes, ends; called between two readings, for each running job once after open. NULL: jobs do not
      * matter to it. At JOB_END the last sample of the job is added to out, at JOB_BEGIN a first one may be, so that a job
      * shorter than a period has both. out is NULL for JOB_CHANGE, and for JOB_BEGIN where many begin at once or a reading

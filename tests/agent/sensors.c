@@ -18,13 +18,19 @@ static struct {
     bool gives_second, is_part; /* a second instance; it says that it has more than it gave */
 } told[KINDS];
 
+static uint64_t kernel; /* counts on whoever reads it */
+
 struct play {
-    uint64_t value;
+    uint64_t value, own; /* own: counted since it was opened */
     unsigned kind;
 };
 
-static const struct metric metrics[] = { { "value", "1", GAUGE, U64, "a value" } };
-static const struct set sets[] = { { "quick", metrics, 1 }, { "other", metrics, 1 }, { "slow", metrics, 1 } };
+static const struct metric metrics[] = {
+    { "value", "1", GAUGE, U64, "a value" },
+    { "own", "1", COUNTER, U64, "what the sampler counts itself" },
+    { "kernel", "1", COUNTER, U64, "what the kernel counts" },
+};
+static const struct set sets[] = { { "quick", metrics, 3 }, { "other", metrics, 3 }, { "slow", metrics, 3 } };
 static const struct setting settings[] = {
     { "value", SETTING_U64, "1", offsetof(struct play, value), "a value" }, { 0 },
 };
@@ -44,7 +50,10 @@ static enum err play_read(void *state, struct batch *out)
 {
     struct play *play = state;
     told[play->kind].reads++;
-    sample_set_u64(batch_add(out, &sets[play->kind], 1, ""), 0, play->value);
+    struct sample *sample = batch_add(out, &sets[play->kind], 1, "");
+    sample_set_u64(sample, 0, play->value);
+    sample_set_u64(sample, 1, ++play->own);
+    sample_set_u64(sample, 2, ++kernel);
     if (told[play->kind].gives_second)
         batch_add(out, &sets[play->kind], 1, "second");
     out->is_part |= told[play->kind].is_part;
@@ -79,6 +88,7 @@ struct fixture {
     struct buf why;
     uint64_t now_ns;
     size_t batches, samples;
+    uint64_t own[KINDS], kernel[KINDS]; /* of the last samples */
 };
 
 static void count_out(void *context, const struct batch *batch)
@@ -87,6 +97,15 @@ static void count_out(void *context, const struct batch *batch)
     assert_string_equal(batch->host, "node");
     f->batches++;
     f->samples += batch->count;
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct sample *sample = &batch->samples[i];
+        size_t kind = (size_t)(sample->set - sets);
+        if (!sample->known[1])
+            continue;
+        assert_true(sample->values[1].u64 >= f->own[kind] && sample->values[2].u64 > f->kernel[kind]);
+        f->own[kind] = sample->values[1].u64;
+        f->kernel[kind] = sample->values[2].u64;
+    }
 }
 
 static int begin(void **state)
@@ -228,13 +247,14 @@ static void one_is_changed_and_the_others_go_on(void **state)
     assert_int_equal(apply(f, "agent.sensors=quick,other"), OK);
     pass(f, NS_PER_S);
     assert_int_equal(apply(f, "quick.value=7"), OK);
-    assert_int_equal(live_value(f, "quick"), 1); /* who looks before the next tick sees the last value, not a hole */
+    assert_int_equal(live_value(f, "quick"), 7); /* who looks before the next tick sees no hole */
     pass(f, NS_PER_S);
     assert_int_equal(live_value(f, "quick"), 7);
     assert_int_equal(told[QUICK].opens, 2);
     assert_int_equal(told[QUICK].closes, 1);
     assert_int_equal(told[OTHER].opens, 1);
-    assert_int_equal(told[QUICK].reads, 2); /* at each tick: no hole */
+    assert_int_equal(told[QUICK].reads, 4); /* at each tick: no hole; and the last of the old one, the first of the new */
+    assert_int_equal(f->own[QUICK], 3); /* the first of the new one stands where the last of the old one stood */
     assert_int_equal(apply(f, "quick.period=2s"), OK);
     assert_int_equal(told[QUICK].opens, 2); /* for a period nothing is opened anew */
     assert_int_equal(apply(f, "agent.sensors=-quick"), OK);
@@ -258,6 +278,56 @@ static void a_change_that_cannot_be_leaves_the_old_one(void **state)
     assert_int_equal(told[QUICK].closes, 0);
     assert_int_equal(told[QUICK].reads, 2);
     assert_int_equal(live_value(f, "quick"), 1);
+}
+
+/* Settings change again and again: what the sampler counts itself goes on, what the kernel counts is left as it is. */
+static void counters_go_on_over_changes(void **state)
+{
+    struct fixture *f = *state;
+    char line[32];
+    kernel = 1000;
+    assert_int_equal(apply(f, "agent.sensors=quick"), OK);
+    for (int i = 0; i < 10; i++) {
+        pass(f, NS_PER_S);
+        pass(f, NS_PER_S);
+        snprintf(line, sizeof line, "quick.value=%d", i + 2);
+        assert_int_equal(apply(f, line), OK); /* count_out sees to it that nothing falls */
+    }
+    pass(f, NS_PER_S);
+    assert_int_equal(f->own[QUICK], 31); /* three readings before each change were let out */
+    assert_int_equal(f->kernel[QUICK], kernel);
+    assert_int_equal(f->samples, 31);
+}
+
+static void wait_for_samples(struct fixture *f, size_t count)
+{
+    for (int i = 0; i < 60000 && f->samples < count; i++) {
+        usleep(1000);
+        sensors_take(f->sensors);
+    }
+    assert_true(f->samples >= count);
+}
+
+static void a_slow_one_that_is_changed_goes_on_too(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(apply(f, "agent.sensors=slow"), OK);
+    for (size_t i = 1; i <= 5; i++) {
+        pass(f, NS_PER_S);
+        wait_for_samples(f, i);
+    }
+    pass(f, NS_PER_S);
+    for (int i = 0; i < 60000 && told[SLOW].reads < 6; i++)
+        usleep(1000);
+    assert_int_equal(apply(f, "slow.value=7"), OK);
+    assert_int_equal(f->samples, 6); /* what was read and not taken yet is not thrown away */
+    pass(f, NS_PER_S);
+    wait_for_samples(f, 7);
+    assert_int_equal(live_value(f, "slow"), 7);
+    assert_int_equal(f->own[SLOW], 6); /* it goes on from there */
+    pass(f, NS_PER_S);
+    wait_for_samples(f, 8);
+    assert_int_equal(f->own[SLOW], 7);
 }
 
 static void a_slow_one_comes_when_it_comes(void **state)
@@ -303,6 +373,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_not_there_is_told_as_such, begin, end),
         cmocka_unit_test_setup_teardown(one_is_changed_and_the_others_go_on, begin, end),
         cmocka_unit_test_setup_teardown(a_change_that_cannot_be_leaves_the_old_one, begin, end),
+        cmocka_unit_test_setup_teardown(counters_go_on_over_changes, begin, end),
+        cmocka_unit_test_setup_teardown(a_slow_one_that_is_changed_goes_on_too, begin, end),
         cmocka_unit_test_setup_teardown(a_slow_one_comes_when_it_comes, begin, end),
         cmocka_unit_test_setup_teardown(jobs_are_told_to_all_and_leave_a_last_sample, begin, end),
     };

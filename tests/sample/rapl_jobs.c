@@ -93,6 +93,29 @@ static void between_two_rounds_a_reading_is_but_a_part(void **state)
     sensing_end(&s);
 }
 
+/* Before it is closed for one with other settings. */
+static void the_last_reading_shares_out_all_there_is(void **state)
+{
+    (void)state;
+    struct sensing s;
+    char root[TEMP_PATH_MAX];
+    sensing_copy(root, node_root("sensors"));
+    sensing_init(&s, &sampler_rapl, root);
+    sensing_set(&s, "share_period", "1h");
+    assert_int_equal(sensing_open(&s), OK);
+    assert_int_equal(sensing_job(&s, &job_11, JOB_BEGIN), OK);
+    assert_int_equal(sensing_read(&s), OK); /* the first round */
+    time_goes_on(root, 1);
+    sensing_put(root, USAGE_11, "9000000000\n"); /* 4 of 10 s */
+    assert_int_equal(sensing_read(&s), OK);
+    assert_null(sensing_sample(&s, "", "11"));
+    sampler_rapl.settle(s.state);
+    assert_int_equal(sensing_read(&s), OK);
+    assert_in_range(job_u64(&s, "11", "package"), 23999, 24000);
+    sensing_end(&s);
+    temp_remove(root);
+}
+
 static void a_job_that_is_a_process_has_its_share(void **state)
 {
     (void)state;
@@ -219,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(energy_is_shared_out_by_cpu_time),
         cmocka_unit_test(between_two_rounds_a_reading_is_but_a_part),
+        cmocka_unit_test(the_last_reading_shares_out_all_there_is),
         cmocka_unit_test(a_job_that_is_a_process_has_its_share),
         cmocka_unit_test(a_group_that_vanishes_keeps_what_it_had),
         cmocka_unit_test(many_jobs_share_within_few_files),

@@ -120,3 +120,83 @@ runs_between_two_ticks() {
     (($(newest taskstats tasks 78) == 0))
     (($(newest taskstats tasks_ended 78) >= 1))
 }
+
+# falls SET METRIC: how often a value of job 77 was less than the one before it, or was not there again.
+falls() {
+    python3 - "$T/out.json" "$1" "$2" <<'PY'
+import json, sys
+path, wanted, metric = sys.argv[1:]
+samples = [json.loads(line) for line in open(path)]
+values = [s["values"].get(metric) for s in samples if s["set"] == wanted and s.get("job") == "77"]
+print(sum(b is None or b < a for a, b in zip(values, values[1:])))
+PY
+}
+
+# A job in the group that takes a word from the pipe go, does this command in a process of its own, and says so in done.
+start_obedient_job() {
+    mkfifo "$T/go"
+    bash -c 'echo $$ >"$1/cgroup.procs"
+        exec 9<>"$2/go"
+        while read -r number <&9; do bash -c "$3"; echo "$number" >"$2/done"; done' job "$GROUP" "$T" "$1" >/dev/null 2>&1 3>&- &
+    JOB=$!
+    wait_for "grep -q $JOB '$GROUP/cgroup.procs'"
+}
+
+obey() {
+    echo "$1" >"$T/go"
+    wait_for "grep -qx $1 '$T/done'"
+}
+
+# Nothing is read but at the beginning and at the end of the job, and when something changes: all that lies between must be in that.
+@test "perf events of a job that runs go on when others are asked for" {
+    local mount=/sys/fs/cgroup/unified
+    [ -e "$mount" ] || mount=/sys/fs/cgroup
+    make_group "$mount"
+    start_agent --period 1h -e task-clock,context-switches
+    [ "$("$SONDE" ctl --json | jq -r '.sensors[] | select(.name == "perf") | .state')" = reads ] || skip "nothing can be counted here"
+    start_obedient_job "$TOOLS/burn 200"
+    "$SONDE" job begin 77 --cgroup "/${GROUP##*/}"
+    obey 1
+    "$SONDE" ctl events page-faults,task-clock,context-switches
+    obey 2
+    "$SONDE" ctl events context-switches,task-clock
+    obey 3
+    "$SONDE" ctl events task-clock,context-switches,page-faults
+    obey 4
+    kill "$JOB"
+    wait "$JOB" || :
+    "$SONDE" job end 77
+    stop_agent
+    local usage
+    usage=$(awk '$1 == "usage_usec" { printf "%.0f", $2 * 1000 }' "$GROUP/cpu.stat")
+    echo "task_clock $(newest perf task_clock), the cgroup $usage"
+    (($(newest perf task_clock) >= usage * 95 / 100 && $(newest perf task_clock) <= usage * 105 / 100))
+    [ "$(falls perf task_clock)" = 0 ]
+    [ "$(falls perf context_switches)" = 0 ]
+    (($(newest perf context_switches) >= 8))
+}
+
+# A process that nobody of the job waits for: its numbers are in those of no other.
+leave_an_orphan() {
+    obey "$1"
+    wait_for "! grep -q '^State:[[:space:]]*[^ZX[:space:]]' /proc/$(cat "$T/orphan")/status"
+}
+
+@test "what the processes of a job that have ended wrote is not forgotten when settings change" {
+    make_group /sys/fs/cgroup/cpuacct
+    start_agent --period 20ms
+    start_obedient_job "(head -c 1000000 /dev/zero >/dev/null; sleep 1) & echo \$! >$T/orphan"
+    "$SONDE" job begin 77 --cgroup "/${GROUP##*/}"
+    leave_an_orphan 1
+    "$SONDE" ctl set process.pss=yes
+    leave_an_orphan 2
+    "$SONDE" ctl set process.pss=no
+    leave_an_orphan 3
+    kill "$JOB"
+    wait "$JOB" || :
+    "$SONDE" job end 77
+    stop_agent
+    [ "$(falls process wchar)" = 0 ]
+    echo "wchar $(newest process wchar)"
+    (($(newest process wchar) >= 3000000))
+}

@@ -105,7 +105,8 @@ static const struct option options[] = {
     { .letter = 't', .name = "tag", .argument = "KEY=VALUE", .type = OPTION_LIST, .offset = offsetof(struct settings, tags),
       .help = "Tag the job; may be given several times. A word without '=' is a label" },
     { .letter = 'e', .name = "events", .argument = "EVENTS", .type = OPTION_TEXT, .offset = offsetof(struct settings, events),
-      .help = "Count these perf events in every thread, ',' between: page-faults,context-switches,instructions" },
+      .help = "Count these perf events in every thread, ',' between: page-faults,context-switches,instructions. \":u\" behind a "
+              "name counts in user mode only; where the user may do no more, sonde says so and adds it" },
     { .letter = 'm', .name = "mpi", .type = OPTION_FLAG, .offset = offsetof(struct settings, mpi),
       .help = "Count the MPI calls of each rank: calls, time, bytes, waiting, and who sent how much to whom" },
     { .letter = 's', .name = "syscalls", .type = OPTION_FLAG, .offset = offsetof(struct settings, calls),

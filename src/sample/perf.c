@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define NAME_MAX_BYTES 256
+#define USER_SUFFIX ":u"
 #define USER_MODE (PROBE_EXCLUDE_KERNEL | PROBE_EXCLUDE_HYPERVISOR)
 
 static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags)
@@ -112,6 +113,7 @@ static enum err prove(struct perf_event_spec *spec, struct perf_trouble *trouble
     number = try_open(spec);
     if (number == EINVAL) /* the unit cannot tell user mode from kernel */
         return explain_kernel_only(trouble);
+    spec->is_reduced = !number;
     return number ? explain_errno(number, trouble) : OK;
 }
 
@@ -132,7 +134,7 @@ static enum err encode_known(const char *name, struct perf_event_spec *spec)
 {
     char plain[NAME_MAX_BYTES];
     size_t size = strlen(name);
-    bool user_mode = size > 2 && !strcmp(name + size - 2, ":u");
+    bool user_mode = size > 2 && !strcmp(name + size - 2, USER_SUFFIX);
     snprintf(plain, sizeof plain, "%.*s", (int)(user_mode ? size - 2 : size), name);
     enum err err = perf_names_encode(plain, spec);
     if (!err && user_mode)
@@ -239,7 +241,36 @@ static void warn_of_missing(const char *name, const struct perf_trouble *trouble
     log_warn("event %s is not counted: %s. Remedy: %s.", name, trouble->reason, trouble->remedy);
 }
 
+static bool has_name(const struct perf_event_spec *specs, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(specs[i].name, name))
+            return true;
+    return false;
+}
+
+/* A count without the kernel's part is another number, and must not be filed under the same name. Returns how many are left:
+ * who asked for both has asked for one twice. */
+static size_t name_reduced(struct perf_event_spec *specs, size_t count)
+{
+    size_t kept = 0;
+    bool is_told = false;
+    for (size_t i = 0; i < count; i++) {
+        struct perf_event_spec spec = specs[i];
+        size_t size = strlen(spec.name);
+        if (spec.is_reduced && !is_told)
+            log_warn("perf events are counted in user mode only, as their names then say (%s" USER_SUFFIX "): this user may "
+                     "not count in the kernel. Remedy: sysctl kernel.perf_event_paranoid=1, or run as root.", spec.name);
+        is_told = is_told || spec.is_reduced;
+        if (spec.is_reduced && size + sizeof USER_SUFFIX <= sizeof spec.name)
+            memcpy(spec.name + size, USER_SUFFIX, sizeof USER_SUFFIX);
+        if (!has_name(specs, kept, spec.name))
+            specs[kept++] = spec;
+    }
+    return kept;
+}
+
 size_t perf_resolve(const char *list, struct perf_event_spec *specs, size_t max)
 {
-    return perf_resolve_telling(list, specs, max, warn_of_missing);
+    return name_reduced(specs, perf_resolve_telling(list, specs, max, warn_of_missing));
 }

@@ -15,17 +15,18 @@ struct perf_event_spec {
     uint32_t type;
     uint64_t config, config1, config2;
     unsigned exclude; /* PROBE_EXCLUDE_* of wire/probe_env.h */
+    bool is_reduced;  /* to user mode, which nobody asked for: this user may not count in the kernel */
 };
 
 /* list: names, ',' between: software events, hardware and hw-cache events of the kernel's list (as perf spells them,
  * PERF_COUNT_…, or as Colmet does), rNNN, PMU/terms/ of sysfs, and what libpfm4 knows; ":u" behind a name of the
  * kernel's list counts in user mode only. Names each event that this machine lacks once on stderr, with the reason and
- * the remedy; returns how many work. */
+ * the remedy; returns how many work. One that this user may count in user mode only says so in its name, with ":u". */
 size_t perf_resolve(const char *list, struct perf_event_spec *specs, size_t max);
 
 struct perf_trouble;
 
-/* The same; who lacks an event is told to missing instead. */
+/* The same with the names as they were given; who lacks an event is told to missing instead. */
 size_t perf_resolve_telling(const char *list, struct perf_event_spec *specs, size_t max,
                             void (*missing)(const char *name, const struct perf_trouble *trouble));
 

@@ -227,6 +227,8 @@ static void add_events(struct page *page, const struct facts *facts)
     for (size_t i = 0; i < facts->event_count; i++)
         add_event(page, facts->events[i].name, text_count(facts->events[i].sum));
     double ratio = event_sum(facts, "instructions") / event_sum(facts, "cycles");
+    if (!isfinite(ratio)) /* where this user may not count in the kernel */
+        ratio = event_sum(facts, "instructions:u") / event_sum(facts, "cycles:u");
     struct text text;
     snprintf(text.s, sizeof text.s, "%.2f", ratio);
     if (isfinite(ratio))

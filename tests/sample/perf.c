@@ -115,10 +115,20 @@ static void a_user_counts_in_user_mode(void **state)
     struct perf_event_spec specs[8];
     perf_open_call = open_user_mode;
     catch_stderr();
-    size_t count = perf_resolve("instructions,page-faults", specs, 8);
-    assert_string_equal(caught_text(), "");
-    assert_int_equal(count, 2);
+    size_t count = perf_resolve("instructions,page-faults,cycles,cycles:u", specs, 8);
+    const char *text = caught_text();
+    assert_int_equal(lines_in(text), 1); /* one for all */
+    assert_non_null(strstr(text, "counted in user mode only, as their names then say (instructions:u)"));
+    assert_non_null(strstr(text, "kernel.perf_event_paranoid=1"));
+    assert_int_equal(count, 3);
     assert_true(specs[0].exclude & PROBE_EXCLUDE_KERNEL);
+    assert_string_equal(specs[0].name, "instructions:u");
+    assert_string_equal(specs[1].name, "page-faults:u");
+    assert_string_equal(specs[2].name, "cycles:u");
+    catch_stderr();
+    assert_int_equal(perf_resolve("cycles:u,instructions:u", specs, 8), 2); /* as asked for */
+    assert_string_equal(caught_text(), "");
+    assert_string_equal(specs[1].name, "instructions:u");
 }
 
 static void a_false_zero_is_refused(void **state)

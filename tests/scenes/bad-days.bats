@@ -224,7 +224,7 @@ images() {
     # The shell and two burns; the kernel's own count has also those before the probe came up.
     run sql "select count(*) from process_events e join events v on v.id = e.event
         join process p on p.job = e.job and p.number = e.process
-        where v.name = 'page-faults' and e.value between 1 and p.minflt + p.majflt"
+        where v.name in ('page-faults', 'page-faults:u') and e.value between 1 and p.minflt + p.majflt"
     [ "$output" -eq 3 ] || { sql "select * from process_events"; return 1; }
     [ "$(sql "select count(*) from process_events")" -eq 3 ]
 }

@@ -209,6 +209,23 @@ static void a_good_job_has_nothing_to_complain_of(void **state)
     assert_null(strstr(out.data, "Not known"));
 }
 
+static void jobs_in_user_mode(struct facts *job)
+{
+    jobs_good(job);
+    job->event_count = 0;
+    job->events[job->event_count++] = (struct facts_event){ "instructions:u", 3000 };
+    job->events[job->event_count++] = (struct facts_event){ "cycles:u", 2000 };
+}
+
+static void events_of_user_mode_have_their_ratio_too(void **state)
+{
+    (void)state;
+    print(jobs_in_user_mode, &utf8);
+    const char *ratio = strstr(out.data, "instructions per cycle");
+    assert_non_null(ratio);
+    assert_non_null(strstr(ratio, " 1.50\n"));
+}
+
 static void six_pieces_of_advice_are_enough(void **state)
 {
     (void)state;
@@ -272,6 +289,7 @@ int main(void)
         cmocka_unit_test(random_jobs_fit_too),
         cmocka_unit_test(a_good_job_has_nothing_to_complain_of),
         cmocka_unit_test(the_page_about_the_report_shows_it),
+        cmocka_unit_test(events_of_user_mode_have_their_ratio_too),
         cmocka_unit_test(six_pieces_of_advice_are_enough),
         cmocka_unit_test(what_programs_told),
     };

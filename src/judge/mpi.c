@@ -93,7 +93,8 @@ static int by_bytes(const void *a, const void *b)
 static void add_rank(struct mpi *mpi, struct rank_name name, const struct told *told, size_t row)
 {
     struct mpi_rank *rank = &mpi->ranks[mpi->rank_count++];
-    *rank = (struct mpi_rank){ name, sum_of(told, row), told_value(told, TOLD_MPI, row, MPI_LIFE) / NS };
+    *rank = (struct mpi_rank){ name, sum_of(told, row), told_value(told, TOLD_MPI, row, MPI_LIFE) / NS,
+                               told_value(told, TOLD_MPI, row, MPI_WORLD) };
     add(&mpi->life_s, rank->life_s);
 }
 
@@ -204,6 +205,27 @@ static struct span world_at(const struct mpi *mpi, size_t begin)
     return world;
 }
 
+static double ranks_of(const struct mpi *mpi, struct span world)
+{
+    double most = NAN;
+    for (size_t i = world.begin; i < world.end; i++)
+        if (!(mpi->ranks[i].world_ranks <= most))
+            most = mpi->ranks[i].world_ranks;
+    return most;
+}
+
+/* A probe knows how many ranks its world has, whoever may read their boards. */
+static void count_all_ranks(struct mpi *mpi)
+{
+    double total = mpi->rank_count ? 0 : NAN;
+    for (struct span world = { 0, 0 }; world.end < mpi->rank_count;) {
+        world = world_at(mpi, world.end);
+        double ranks = ranks_of(mpi, world), seen = (double)(world.end - world.begin);
+        total += ranks < seen ? seen : ranks;
+    }
+    mpi->rank_total = total;
+}
+
 /* A rank waits for others of its own world: of several the one that took most time is looked at. */
 static struct span longest_world(const struct mpi *mpi)
 {
@@ -251,8 +273,8 @@ static void find_longest(struct mpi *mpi)
 
 enum err mpi_read(struct mpi *mpi, const struct told *told)
 {
-    *mpi = (struct mpi){ .all = nothing, .life_s = NAN, .messages = NAN, .message_bytes = NAN, .own_mean_s = NAN,
-                         .own_max_s = NAN, .others_wait_share = NAN };
+    *mpi = (struct mpi){ .all = nothing, .life_s = NAN, .rank_total = NAN, .messages = NAN, .message_bytes = NAN,
+                         .own_mean_s = NAN, .own_max_s = NAN, .others_wait_share = NAN };
     enum err err = read_ranks(mpi, told);
     if (!err)
         err = read_sums(mpi, told);
@@ -260,6 +282,8 @@ enum err mpi_read(struct mpi *mpi, const struct told *told)
         err = read_pairs(mpi, told);
     if (!err)
         find_longest(mpi);
+    if (!err)
+        count_all_ranks(mpi);
     return err;
 }
 

@@ -19,6 +19,7 @@ struct mpi_rank {
     struct rank_name name;
     struct mpi_sum sum; /* over all functions */
     double life_s;      /* between MPI_Init and MPI_Finalize */
+    double world_ranks; /* how many its world has; NAN: not known */
 };
 
 struct mpi_pair {
@@ -31,6 +32,7 @@ struct mpi {
     struct mpi_rank *ranks;         /* by program, world and rank */
     struct mpi_pair *pairs;         /* most bytes first */
     size_t function_count, rank_count, pair_count;
+    double rank_total; /* ranks that there were, also those that nobody saw; NAN: not known */
     struct mpi_sum all;
     double life_s;     /* of all ranks together */
     double messages, message_bytes; /* point to point; NAN: not known */

@@ -157,7 +157,7 @@ static void take_rank(const struct told_table *table, const struct set *set, str
     extend(series->by_agent ? &row->agent : &row->runs, span);
     for (size_t i = 0; i < table->width; i++) {
         double last = last_of(series, set->metrics[i].name);
-        values[i] = is_same ? greater(values[i], last) : add(values[i], last);
+        values[i] = is_same || set->metrics[i].kind == GAUGE ? greater(values[i], last) : add(values[i], last);
     }
 }
 

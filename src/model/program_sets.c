@@ -23,6 +23,7 @@ static const struct metric mpi[] = {
     { "wait", "ns", COUNTER, U64, "of its time, spent waiting for other ranks" },
     { "small", "1", COUNTER, U64, "messages of less than 1 KiB" },
     { "life", "ns", COUNTER, U64, "between MPI_Init and MPI_Finalize" },
+    { "world", "1", GAUGE, U64, "ranks that its MPI_COMM_WORLD has" },
 };
 
 static const struct metric mpi_peer[] = {

@@ -1,6 +1,6 @@
-/* The file of a board: made in /dev/shm or $SONDE_BOARDS, mapped once and whole, its descriptor closed at once. Pages are
- * populated before anybody touches them, because a full /dev/shm would be a SIGBUS. Where there can be no file there is anonymous
- * memory in its place, at the same cost. */
+/* The file of a board: made in $SONDE_BOARDS or, where that is not, in /dev/shm, mapped once and whole, its descriptor closed at
+ * once. Pages are populated before anybody touches them, because a full /dev/shm would be a SIGBUS. Where there can be no file
+ * there is anonymous memory in its place, at the same cost. */
 #include "probe/board_inside.h"
 
 #include "base/clock.h"
@@ -57,20 +57,13 @@ static char *append_number(char *at, const char *end, uint64_t value, unsigned b
     return append(at, end, digit);
 }
 
-/* The folder: that of the environment is not for programs that run with the rights of another. */
-static const char *folder(void)
-{
-    const char *named = secure_getenv(BOARD_ENV_FOLDER);
-    return named && *named ? named : BOARD_FOLDER;
-}
-
-static void name_file(struct board *board)
+static void name_file(struct board *board, const char *folder)
 {
     uint64_t random = 0;
     if (sys3(SYS_getrandom, &random, sizeof random, 1 /* GRND_NONBLOCK */) != sizeof random)
         random = board_ticks();
     const char *end = board->path + sizeof board->path - 1;
-    char *at = append(board->path, end, folder());
+    char *at = append(board->path, end, folder);
     at = append(at, end, "/" BOARD_PREFIX);
     at = append_number(at, end, (uint64_t)board->pid, 10);
     at = append(at, end, ".");
@@ -81,12 +74,26 @@ static void name_file(struct board *board)
         board->path[0] = '\0'; /* would be cut */
 }
 
+static long create(struct board *board, const char *folder)
+{
+    name_file(board, folder);
+    if (!board->path[0])
+        return -ENAMETOOLONG;
+    return sys4(SYS_openat, AT_FDCWD, board->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+/* The folder of the environment is not for programs that run with the rights of another. Where there is none of that name, as on
+ * the other nodes of a job whose launcher has passed the environment on, the node's own agent may read it. */
+static long create_in_folder(struct board *board)
+{
+    const char *named = secure_getenv(BOARD_ENV_FOLDER);
+    long fd = named && *named ? create(board, named) : -ENOENT;
+    return fd == -ENOENT || fd == -ENOTDIR ? create(board, BOARD_FOLDER) : fd;
+}
+
 static int make_file(struct board *board, size_t bytes)
 {
-    name_file(board);
-    if (!board->path[0])
-        return -1;
-    int fd = (int)sys4(SYS_openat, AT_FDCWD, board->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = (int)create_in_folder(board);
     if (fd < 0)
         return -1;
     sys2(SYS_fchmod, fd, 0600); /* whatever the umask says */

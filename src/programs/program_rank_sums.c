@@ -74,10 +74,13 @@ struct program_rank_sum *program_rank_sums_get(struct program_rank_sums *sums, b
 void program_rank_sums_move(struct program_rank_sums *sums, struct program_rank_sum *sum, size_t at, uint64_t told,
                             uint64_t value)
 {
-    if (sum->known[at] && value == told)
+    uint64_t before = sum->values[at], after = before + value - told;
+    if (at == MPI_WORLD)
+        after = value > before ? value : before;
+    if (sum->known[at] && after == before)
         return;
     sum->known[at] = 1;
-    sum->values[at] += value - told;
+    sum->values[at] = after;
     if (sum->is_changed)
         return;
     sum->is_changed = true;

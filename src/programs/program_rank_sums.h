@@ -28,7 +28,8 @@ void program_rank_sums_clear(struct program_rank_sums *sums); /* frees */
  * million. */
 struct program_rank_sum *program_rank_sums_get(struct program_rank_sums *sums, bool is_peer, const char *instance);
 
-/* value is what one program stands at, told what it stood at when this was called last. */
+/* value is what one program stands at, told what it stood at when this was called last. Of the sizes of worlds the greatest
+ * stands. */
 void program_rank_sums_move(struct program_rank_sums *sums, struct program_rank_sum *sum, size_t at, uint64_t told,
                             uint64_t value);
 

@@ -182,7 +182,7 @@ static bool tells_life(const struct program_ranks *ranks)
 }
 
 /* The first row is the rank as a whole. */
-static void sum_up(struct program_ranks *ranks)
+static void sum_up(struct program_ranks *ranks, int32_t size)
 {
     uint64_t sums[MPI_LIFE] = { 0 };
     struct program_rank_row *whole = ranks->rows[0];
@@ -191,6 +191,8 @@ static void sum_up(struct program_ranks *ranks)
             sums[k] += ranks->rows[i]->values[k];
     for (size_t k = 0; k < MPI_LIFE; k++)
         set(whole, k, sums[k]);
+    if (size > 0)
+        set(whole, MPI_WORLD, (uint64_t)size);
     if (!tells_life(ranks) && ranks->end_ns > ranks->begin_ns)
         set(whole, MPI_LIFE, ranks->end_ns - ranks->begin_ns);
 }
@@ -205,7 +207,7 @@ void program_ranks_settle(struct program_ranks *ranks, const struct board_facts 
     ranks->begin_ns = facts->realtime_ns;
     if (!find_name(ranks, facts, is_gone, worlds))
         return;
-    sum_up(ranks);
+    sum_up(ranks, facts->size);
     if (is_gone && facts->ended_ns)
         ranks->end_ns = facts->ended_ns;
     if (is_gone)

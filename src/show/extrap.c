@@ -70,7 +70,7 @@ static double size_of(const struct store_job *job, const struct mpi *mpi)
 {
     double tagged = tagged_size(job->tags);
     if (mpi->rank_count)
-        return (double)mpi->rank_count;
+        return isnan(mpi->rank_total) ? (double)mpi->rank_count : mpi->rank_total;
     if (!isnan(tagged))
         return tagged;
     return job->cores_allowed_milli ? (double)job->cores_allowed_milli / 1000 : job->cores ? (double)job->cores : NAN;

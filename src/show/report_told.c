@@ -161,6 +161,9 @@ static void add_mpi(struct page *page, const struct mpi *mpi)
                     say_count(mpi->all.calls).s);
     else
         page_printf(page, "calls", "%s, by %s", say_count(mpi->all.calls).s, say_many(mpi->rank_count, "rank", "ranks").s);
+    if (mpi->rank_total > (double)mpi->rank_count)
+        page_printf(page, "ranks", "%zu of %s seen: the others ran without the probe, or on nodes without an agent",
+                    mpi->rank_count, say_count(mpi->rank_total).s);
     add_waiters(page, mpi);
     add_messages(page, mpi);
     page_end_section(page, begin);

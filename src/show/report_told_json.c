@@ -92,6 +92,7 @@ static void add_mpi(struct json *json, const struct mpi *mpi)
     json_key(json, "mpi");
     json_begin_object(json);
     json_field_u64(json, "rank_count", mpi->rank_count);
+    whole(json, "rank_total", mpi->rank_total);
     known(json, "life_s", mpi->life_s);
     known(json, "time_share", mpi_share(mpi));
     add_sum(json, &mpi->all);

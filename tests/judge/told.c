@@ -145,6 +145,33 @@ static void worlds_are_told_apart(void **state)
     told_clear(&told);
 }
 
+static void telling_world(struct told *told, const char *host, const char *instance, uint64_t from_s, double ranks)
+{
+    telling_of(told, host, &mpi_set, instance, from_s, from_s + 9, (double[]){ 1, 1, NAN, NAN, 0, 0, 2, ranks });
+}
+
+static void ranks_that_nobody_saw_are_known_of(void **state)
+{
+    (void)state;
+    struct told told;
+    struct mpi mpi;
+    told_init(&told);
+    telling_world(&told, "n1", "0/", 10, 8);
+    telling_world(&told, "n1", "0/", 30, 4); /* a second mpirun, of less ranks */
+    telling_world(&told, "n1", "1/", 10, 8);
+    telling_world(&told, "agent of n2", "5/", 10, 8);
+    telling_world(&told, "n1", "0@1/", 10, 2);
+    assert_int_equal(mpi_read(&mpi, &told), OK);
+    assert_int_equal(mpi.rank_count, 4);
+    assert_true(mpi.rank_total == 8 + 2);
+    mpi_clear(&mpi);
+    telling_world(&told, "n1", "0#2/", 10, NAN);
+    assert_int_equal(mpi_read(&mpi, &told), OK);
+    assert_true(mpi.rank_count == 5 && isnan(mpi.rank_total));
+    mpi_clear(&mpi);
+    told_clear(&told);
+}
+
 static void names_that_are_none_are_passed_over(void **state)
 {
     (void)state;
@@ -211,6 +238,7 @@ int main(void)
         cmocka_unit_test(a_run_counts_from_its_start),
         cmocka_unit_test(mpi_in_figures),
         cmocka_unit_test(worlds_are_told_apart),
+        cmocka_unit_test(ranks_that_nobody_saw_are_known_of),
         cmocka_unit_test(names_that_are_none_are_passed_over),
         cmocka_unit_test(counts_alone_are_counts_alone),
         cmocka_unit_test(calls_in_figures),

@@ -105,5 +105,20 @@ count() {
     "$BUILD/tests/board_show" "$T/boards" >shown
     grep -q '^syscall_calls_total{call="writev"} 10$' shown
     LD_PRELOAD=$calls_probe "$TOOLS/caller" now 10 </dev/null
-    SONDE_BOARDS=$T/nowhere LD_PRELOAD=$calls_probe "$TOOLS/caller" now 10 </dev/null
+}
+
+# As on the other nodes of a job: the launcher has passed the environment on, the folder is not there, but an agent is.
+@test "where the folder of boards is not, they are the agent's" {
+    [ "$(id -u)" -eq 0 ] || skip "needs root, for a /dev/shm of its own"
+    touch "$T/file"
+    mkdir -m 700 "$T/closed"
+    unshare --mount --propagation private sh -c '
+        mount -t tmpfs none /dev/shm && touch /dev/shm/sonde-agent || exit
+        for folder in "$0/nowhere" "$0/file"; do
+            SONDE_BOARDS=$folder LD_PRELOAD=$1 "$2/caller" now 10 </dev/null
+        done
+        SONDE_BOARDS=$0/closed LD_PRELOAD=$1 setpriv --reuid=65534 --regid=65534 --clear-groups "$2/caller" now 7 </dev/null
+        "$3/tests/board_show" /dev/shm' "$T" "$calls_probe" "$TOOLS" "$BUILD" >shown
+    [ "$(grep -c '^syscall_calls_total{call="writev"} 10$' shown)" -eq 2 ]
+    [ "$(grep -c '^syscall_calls_total{call="writev"}' shown)" -eq 2 ] # where it is, but closed, no other is looked for
 }

@@ -16,6 +16,12 @@ teardown_file() {
     [ -z "$SLURM" ] || { "$SOURCE/tests/tools/slurm-down" "$SLURM" && rm -rf "$SLURM"; }
 }
 
+teardown() {
+    [ -z "${AGENT-}" ] || kill -9 "$AGENT" 2>/dev/null || :
+    [ -z "${NODE-}" ] || kill "$NODE" 2>/dev/null || :
+    scene_teardown
+}
+
 setup() {
     scene_setup
     [ -n "$(mpi_families)" ] || skip "no MPI is here"
@@ -152,6 +158,41 @@ EOF
         # whoever has no processor waits too, and makes the others wait
         [ "$(last mpi 2/MPI_Allreduce wait)" -lt $(($(last mpi 0/MPI_Allreduce wait) / 2)) ]
     done
+}
+
+# Another node: a /dev/shm of its own, in which the folder of sonde run is not, and an agent of its own.
+other_node() {
+    unshare --mount --propagation private sh -c 'mount -t tmpfs none /dev/shm && touch /dev/shm/own && exec sleep 600' 3>&- &
+    NODE=$!
+    wait_for 'nsenter --mount --target "$NODE" test -e /dev/shm/own'
+    PORT=$(free_port)
+    nsenter --mount --target "$NODE" "$SONDE" agent --sensors none --jobs none --listen "127.0.0.1:$PORT" --spool "$T/spool" \
+        --set "programs.tau=none" >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for 'curl -sf "http://127.0.0.1:$PORT/metrics" >/dev/null'
+}
+
+@test "ranks of another node are its agent's, and the report says how many were seen" {
+    need_root
+    [[ $(mpi_families) == *openmpi* ]] || skip "OpenMPI is not here"
+    export SONDE_SOCKET_DIR=$T/run
+    other_node
+    mpi_launcher openmpi 4
+    run timeout 120 "$SONDE" run -q -m -- "${LAUNCH[@]}" --mca pml ob1 --mca btl tcp,self sh -c '
+        [ "$OMPI_COMM_WORLD_RANK" -ge 2 ] || exec "$1"
+        exec nsenter --mount --target "$0" "$1"' "$NODE" "$BATS_FILE_TMPDIR/openmpi/ring"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *"all is well"* ]]
+    for rank in 0 1; do
+        [ "$(last mpi $rank/MPI_Sendrecv calls)" -eq 10 ]
+    done
+    [ "$(last mpi 2/MPI_Sendrecv calls)" = none ]
+    wait_for 'curl -s "http://127.0.0.1:$PORT/metrics" | grep -q "^mpi_calls_total{function=\"MPI_Sendrecv\".*} 20$"'
+    "$SONDE" report >page
+    grep -q '2 of 4 seen' page
+    [ "$("$SONDE" report --json | python3 -c 'import json, sys; m = json.load(sys.stdin)["mpi"]; print(m["rank_count"], m["rank_total"])')" = "2 4" ]
+    "$SONDE" export -f extrap | grep -q '^{"params":{"ranks":4},"metric":"tau_hits_total{function=\\"mpi_sendrecv\\"}","value":20.0}'
 }
 
 @test "the program's end is sonde run's: MPI_Abort" {

@@ -65,15 +65,15 @@ static void profiles_become_lines_and_gaps_zeros(void **state)
     extrap_clear(&extrap);
 }
 
-/* A run with one series of MPI. */
-static void file_job(struct store *store, const char *id, const char *tags, unsigned ranks, uint8_t exit_code)
+/* A run with one series of MPI, in which all ranks of the world were seen, or some. */
+static void file_job(struct store *store, const char *id, const char *tags, unsigned ranks, unsigned world, uint8_t exit_code)
 {
     struct fake_run fake;
     struct run_series series[16];
     static uint64_t times_ns[] = { 1700000001000000000ull };
-    static union value values[] = { { .u64 = 7 }, { .u64 = 2000000000 }, { .u64 = 64 }, { .u64 = 0 }, { .u64 = 0 },
-                                    { .u64 = 0 }, { .u64 = 4000000000 } };
-    static uint8_t known[] = { 1, 1, 1, 1, 1, 1, 1 };
+    union value values[] = { { .u64 = 7 }, { .u64 = 2000000000 }, { .u64 = 64 }, { .u64 = 0 }, { .u64 = 0 },
+                             { .u64 = 0 }, { .u64 = 4000000000 }, { .u64 = world } };
+    uint8_t known[] = { 1, 1, 1, 1, 1, 1, 1, world != 0 };
     static char names[16][32];
     fake_run_make(&fake, &(struct fake_shape){ .run_id = id, .job_id = id, .tags = tags, .processes = 1 });
     for (unsigned i = 0; i < 2 * ranks; i++) {
@@ -103,12 +103,14 @@ static void jobs_become_lines_and_crashed_ones_are_left_out(void **state)
     struct store *store = ((struct store_fixture *)*state)->store;
     struct extrap extrap;
     extrap_init(&extrap);
-    file_job(store, "two", "", 2, 0);
-    file_job(store, "four", "", 4, 0);
-    file_job(store, "bad", "", 4, 1);
-    file_job(store, "tagged", "a:b;ranks:64", 0, 0);
+    file_job(store, "two", "", 2, 2, 0);
+    file_job(store, "four", "", 4, 0, 0); /* of a store that knows of no worlds yet */
+    file_job(store, "eight", "", 2, 8, 0);
+    file_job(store, "bad", "", 4, 4, 1);
+    file_job(store, "tagged", "a:b;ranks:64", 0, 0, 0);
     assert_null(add_job(&extrap, store, "four"));
     assert_null(add_job(&extrap, store, "two"));
+    assert_null(add_job(&extrap, store, "eight"));
     assert_null(add_job(&extrap, store, "tagged"));
     assert_string_equal(add_job(&extrap, store, "bad"), "it failed");
     write_to_text(&extrap, false);
@@ -117,6 +119,7 @@ static void jobs_become_lines_and_crashed_ones_are_left_out(void **state)
     const char *two = strstr(text, LINE("2", "tau_hits_total", "14.0"));
     const char *four = strstr(text, LINE("4", "tau_time_total", "8.0"));
     assert_true(two && four && two < four);
+    assert_non_null(strstr(text, LINE("8", "tau_hits_total", "14.0")));
     assert_non_null(strstr(text, LINE("64", "tau_hits_total", "0.0")));
 #undef LINE
     extrap_clear(&extrap);

@@ -1,8 +1,11 @@
 /* Threads that all speak at once: each sends to and receives from its twin in the other rank, and every other receive is waited
- * for by another thread than the one that posted it. Two ranks. */
+ * for by another thread than the one that posted it. Two ranks. "init": after a mere
+ * MPI_Init, which was told from outside to let them. */
 #include "expect.h"
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
 
 enum { THREADS = 4, MESSAGES = 500, ITEM = sizeof(int) };
 
@@ -34,7 +37,13 @@ int main(int argc, char **argv)
 {
     int provided, numbers[THREADS];
     pthread_t threads[THREADS];
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    bool is_plain = argc > 1 && strcmp(argv[1], "init") == 0;
+    if (is_plain)
+        MPI_Init(&argc, &argv);
+    else
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    if (is_plain)
+        MPI_Query_thread(&provided);
     expect_begin(-1, argv);
     require(provided == MPI_THREAD_MULTIPLE && size == 2, "threads, and two ranks");
     other = 1 - rank;
@@ -51,6 +60,6 @@ int main(int argc, char **argv)
     expect("sent_bytes", "MPI_Isend", THREADS * MESSAGES * ITEM);
     expect("received_bytes", "MPI_Irecv", THREADS * MESSAGES * ITEM);
     expect_peer(other, THREADS * MESSAGES, THREADS * MESSAGES * ITEM);
-    expect_calls("MPI_Init_thread", 1);
+    expect_calls(is_plain ? "MPI_Init" : "MPI_Init_thread", 1);
     return expect_end();
 }

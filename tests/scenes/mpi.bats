@@ -49,6 +49,22 @@ setup_file() {
     play threads 2
 }
 
+# The race that sharing prevents comes once in a long while: so a debugger looks whether it is prevented.
+@test "threads that MPI_Init itself lets speak" {
+    [[ $(mpi_families) == *openmpi* ]] || skip "OpenMPI is not here, and MPICH cannot be told to from outside"
+    OMPI_MPI_THREAD_LEVEL=3 mpi_run openmpi threads 2 init
+    [ "$status" -eq 0 ]
+    mpi_compare
+    command -v gdb >/dev/null || skip "no gdb here"
+    for level in 0 3; do
+        OMPI_MPI_THREAD_LEVEL=$level run timeout 120 gdb -nx -batch -ex "set environment LD_PRELOAD $MPI_PRELOAD" \
+            -ex 'set breakpoint pending on' -ex 'break ended' -ex run -ex 'print requests_are_shared()' -ex kill \
+            "$BATS_FILE_TMPDIR/openmpi/ring" </dev/null
+        echo "$output"
+        [[ $output == *" = $([ "$level" -eq 3 ] && echo true || echo false)"* ]]
+    done
+}
+
 @test "more bytes than an int can tell" {
     play large 1
 }

@@ -81,10 +81,17 @@ static void tell_rank(bool spawned)
     board_set_rank(&call_board, handles_own_rank, handles_world_size);
 }
 
-void began(struct call *call, int threads)
+/* Asked, not taken from what the program wanted: MPI_Init may give all of it too (OMPI_MPI_THREAD_LEVEL=3). Not known is many. */
+static bool has_many_threads(void)
+{
+    int threads = MPI_THREAD_MULTIPLE;
+    return real.MPI_Query_thread(&threads) != MPI_SUCCESS || threads == MPI_THREAD_MULTIPLE;
+}
+
+void began(struct call *call)
 {
     call_begin_life(call->begin);
-    if (threads == MPI_THREAD_MULTIPLE)
+    if (has_many_threads())
         requests_share();
     handles_begin();
     tell_rank(is_spawned());

@@ -109,7 +109,7 @@ void persists(struct call *call, int code, const MPI_Request *request);
 void started(struct call *call, int count, const MPI_Request *requests);
 
 /* MPI has begun: which rank is this, and what may threads do? */
-void began(struct call *call, int threads);
+void began(struct call *call);
 #if MPI_VERSION >= 4
 void began_session(struct call *call, MPI_Session session, MPI_Info info);
 #endif

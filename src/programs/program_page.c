@@ -2,6 +2,7 @@
 #include "programs/program_page.h"
 
 #include "base/utf8.h"
+#include "programs/program_families.h"
 #include "sink/metrics_number.h"
 
 #include <string.h>
@@ -72,7 +73,7 @@ static const char *open_type(const struct program_table *table, const struct pro
     static const char *const types[] = { "counter", "gauge", "histogram" };
     if (family->kind != PROGRAM_COUNTER)
         return types[family->kind];
-    if (!ends_in_total(*name) || program_table_family(table, (struct bytes){ name->data, name->size - 6 }))
+    if (!ends_in_total(*name) || program_families_has(table, (struct bytes){ name->data, name->size - 6 }))
         return "unknown";
     name->size -= 6;
     return types[PROGRAM_COUNTER];
@@ -191,7 +192,7 @@ static void add_gauges(struct buf *out, const struct program_table *table, const
             continue;
         memcpy(name, family->name, family->size);
         memcpy(name + family->size, suffixes[aspect], size);
-        if (aspect != SUM && program_table_family(table, (struct bytes){ name, family->size + size }))
+        if (aspect != SUM && program_families_has(table, (struct bytes){ name, family->size + size }))
             continue;
         add_about(out, table, family, suffixes[aspect], page->format == METRICS_OPEN);
         add_cells(out, page, family, aspect);

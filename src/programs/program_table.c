@@ -1,8 +1,9 @@
-/* Metrics and families by name. Hash tables with chains, doubled as they fill; nothing of it is freed before the end, since
+/* Metrics by name. A hash table with chains, doubled as it fills; nothing of it is freed before the end, since
  * names come again: what could grow is bounded by the maximum of metrics. */
 #include "programs/program_table.h"
 
 #include "programs/program_cells.h"
+#include "programs/program_families.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,73 +100,6 @@ struct program_metric *program_table_find(struct program_table *table, struct by
     return find_exact(table, name, program_table_hash(name));
 }
 
-struct program_family *program_table_family(const struct program_table *table, struct bytes page_name)
-{
-    uint64_t hash = program_table_hash(page_name);
-    struct program_family *family = table->family_hash[hash & (table->family_room - 1)];
-    while (family && !(family->hash == hash && family->size == page_name.size
-                       && memcmp(family->name, page_name.data, page_name.size) == 0))
-        family = family->next_in_hash;
-    return family;
-}
-
-static bool grow_families(struct program_table *table)
-{
-    size_t room = table->family_room ? table->family_room * 2 : HASH_ROOM;
-    struct program_family **hash = calloc(room, sizeof(void *));
-    if (!hash)
-        return false;
-    for (struct program_family *family = table->families; family; family = family->next) {
-        family->next_in_hash = hash[family->hash & (room - 1)];
-        hash[family->hash & (room - 1)] = family;
-    }
-    free(table->family_hash);
-    table->family_hash = hash;
-    table->family_room = room;
-    return true;
-}
-
-static struct program_family *make_family(struct program_table *table, struct bytes name, enum program_kind kind)
-{
-    if (table->figures.families == table->family_room && !grow_families(table))
-        return NULL;
-    struct program_family *family = calloc(1, sizeof *family + name.size + 1);
-    if (!family)
-        return NULL;
-    memcpy(family->name, name.data, name.size);
-    family->size = name.size;
-    family->kind = kind;
-    family->hash = program_table_hash(name);
-    struct program_family **slot = &table->family_hash[family->hash & (table->family_room - 1)];
-    family->next_in_hash = *slot;
-    *slot = family;
-    if (table->last_family)
-        table->last_family->next = family;
-    else
-        table->families = family;
-    table->last_family = family;
-    table->figures.families++;
-    return family;
-}
-
-/* A family has one kind. What has its name and another kind stands in one beside it: "x" and "x_gauge". */
-static struct program_family *family_of(struct program_table *table, struct buf *page, size_t *base, enum program_kind kind)
-{
-    static const char *const kinds[] = { "_counter", "_gauge", "_histogram" };
-    struct program_family *family = program_table_family(table, (struct bytes){ page->data, *base });
-    while (family && family->kind != kind) {
-        size_t more = strlen(kinds[kind]), rest = page->size - *base;
-        if (!buf_reserve(page, more))
-            return NULL;
-        memmove(page->data + *base + more, page->data + *base, rest);
-        memcpy(page->data + *base, kinds[kind], more);
-        page->size += more;
-        *base += more;
-        family = program_table_family(table, (struct bytes){ page->data, *base });
-    }
-    return family ? family : make_family(table, (struct bytes){ page->data, *base }, kind);
-}
-
 static bool grow_metrics(struct program_table *table)
 {
     size_t count = table->figures.metrics;
@@ -233,24 +167,6 @@ static struct program_metric *make_metric(const struct program_description *desc
     return metric;
 }
 
-/* "Total seconds spent for MPI_Send" and "… MPI_Recv" leave "Total seconds spent for": true of both. */
-static void agree_on_doc(struct program_family *family, const struct program_metric *metric)
-{
-    size_t size = 0;
-    if (!family->doc) {
-        family->doc = metric->doc;
-        family->doc_size = strlen(metric->doc);
-        return;
-    }
-    while (size < family->doc_size && metric->doc[size] == family->doc[size])
-        size++;
-    if (size == family->doc_size && (!metric->doc[size] || metric->doc[size] == ' '))
-        return;
-    while (size && family->doc[size] != ' ')
-        size--;
-    family->doc_size = size;
-}
-
 static void link_metric(struct program_table *table, struct program_metric *metric, struct program_family *family)
 {
     metric->family = family;
@@ -260,13 +176,7 @@ static void link_metric(struct program_table *table, struct program_metric *metr
     struct program_metric **slot = &table->metric_hash[metric->hash & (table->hash_room - 1)];
     metric->next_in_hash = *slot;
     *slot = metric;
-    if (family->last)
-        family->last->next_in_family = metric;
-    else
-        family->first = metric;
-    family->last = metric;
-    family->has_told |= !metric->is_alias;
-    agree_on_doc(family, metric);
+    program_families_add(family, metric);
 }
 
 static enum err add_metric(struct program_table *table, const struct program_description *description,
@@ -275,7 +185,7 @@ static enum err add_metric(struct program_table *table, const struct program_des
     struct program_name *name = &table->name;
     if (table->figures.metrics >= table->metrics_max)
         return FULL;
-    struct program_family *family = family_of(table, &name->page, &name->page_base, description->kind);
+    struct program_family *family = program_families_of(table, &name->page, &name->page_base, description->kind);
     struct program_metric *new = family && grow_metrics(table) ? make_metric(description, name) : NULL;
     if (!new)
         return NOMEM;

@@ -164,9 +164,6 @@ enum err program_table_metric(struct program_table *table, const struct program_
 /* NULL: there is none of this name, in whatever spelling. */
 struct program_metric *program_table_find(struct program_table *table, struct bytes raw);
 
-/* The family of this name on the page; NULL: none. */
-struct program_family *program_table_family(const struct program_table *table, struct bytes page_name);
-
 /* Sums the gauges of a metric over its live programs, where something has changed. */
 void program_table_settle(struct program_metric *metric);
 

@@ -101,6 +101,36 @@ static void a_histogram_is_cumulative(void **state)
                                                          "h_count{host=\"n1\"} 6\n"));
 }
 
+/* How often a series, or the type of a family, stands on the page. */
+static size_t times(const char *text, const char *line)
+{
+    size_t count = 0;
+    for (const char *at = strstr(text, line); at; at = strstr(at + 1, line))
+        count += at == text || at[-1] == '\n';
+    return count;
+}
+
+static void no_series_is_there_twice(void **state)
+{
+    static const char *const parts[] = { "h_count{host=", "h_sum{host=", "h_bucket{le=\"0.5\",host=", "k_count{host=", "k_sum{host=" };
+    (void)state;
+    make("h", PROGRAM_HISTOGRAM);
+    make("h_count", PROGRAM_COUNTER);
+    make("h_sum", PROGRAM_COUNTER);
+    make("h_bucket{le=\"0.5\"}", PROGRAM_COUNTER);
+    make("k_count", PROGRAM_COUNTER);
+    make("k_sum", PROGRAM_COUNTER);
+    make("k", PROGRAM_HISTOGRAM); /* the other way round */
+    make("h_count_total", PROGRAM_COUNTER); /* whose family in OpenMetrics would be h_count */
+    for (enum metrics_format format = METRICS_TEXT; format <= METRICS_OPEN; format++)
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+            assert_int_equal(times(page(format, VIEW_ALL), parts[i]), 1);
+    assert_int_equal(times(page(METRICS_TEXT, VIEW_ALL), "h_count_counter{host="), 1);
+    assert_int_equal(times(page(METRICS_TEXT, VIEW_ALL), "k_histogram_count{host="), 1);
+    assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE h_count "), 0);
+    assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE h_count_total unknown"), 1);
+}
+
 static void users_see_their_own(void **state)
 {
     (void)state;
@@ -140,7 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_family_stands_in_one_piece), TEST(help_is_utf8_whatever_a_program_says),
         TEST(open_metrics_has_no_counter_without_total), TEST(a_histogram_is_cumulative),
-        TEST(users_see_their_own), TEST(questions_choose),
+        TEST(no_series_is_there_twice), TEST(users_see_their_own), TEST(questions_choose),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

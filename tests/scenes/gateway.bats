@@ -365,6 +365,8 @@ PY
         add 'x_total{job="7",host="other"}' 4 counter 'sonde_build_info' counter $'\xff\xfe' counter 'y_total{a="1"}' gauge 'y_total{a="2"}' \
         set 'y_total{a="2"}' nan gauge inf set inf inf counter helped_total $'doc:\xff, and one cut: \xe2\x82' add helped_total 1
     program sonde counter "${long}_total" - 5 counter 'b_total' "l=\"$long\"" 6 counter $'new\nline' $'x="\n"' 7 gauge 'b_total' - 8 kill || :
+    program sonde observe h - 1 counter k_count - 1 kill || :
+    program sonde counter h_count - 2 counter h_sum - 3 observe k - 1 kill || :
     program sonde gauge "${long}_total" - 1 counter 'mad"name' 'no labels at all' 8 kill || :
     wait_for 'ask /metrics | grep -q "^b_total"'
     for accept in text/plain application/openmetrics-text; do

@@ -1,0 +1,20 @@
+/* The families of the table of programs: what stands in one piece on the page of Prometheus, under a name that no other series has.
+ * For program_table.c and program_page.c; under the table's lock. */
+#ifndef SONDE_PROGRAMS_PROGRAM_FAMILIES_H
+#define SONDE_PROGRAMS_PROGRAM_FAMILIES_H
+
+#include "programs/program_table.h"
+
+/* The family of this name on the page; NULL: none. */
+struct program_family *program_families_find(const struct program_table *table, struct bytes page_name);
+
+/* Is the name a family's, or one that a histogram shows ("h_count" of "h")? */
+bool program_families_has(const struct program_table *table, struct bytes page_name);
+
+/* Finds or makes the family for a metric whose name on the page begins with base bytes. A family has one kind, and its series are
+ * no other's: where the name is taken, page gets a longer one, "x_gauge" beside "x". NULL: no memory. */
+struct program_family *program_families_of(struct program_table *table, struct buf *page, size_t *base, enum program_kind kind);
+
+void program_families_add(struct program_family *family, struct program_metric *metric);
+
+#endif

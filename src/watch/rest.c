@@ -19,7 +19,8 @@
 /* One of those that the command left. */
 struct survivor {
     uint32_t pid;
-    int pidfd;          /* -1: the kernel is too old, or it has ended */
+    bool ended;
+    int pidfd;          /* -1: the kernel is too old, or forbids them; then members tell of its end */
     struct writer last; /* what was seen of it last */
 };
 
@@ -98,11 +99,17 @@ static void close_rest(struct rest *rest)
     free(rest->all);
 }
 
-/* Also when nobody has waited for it yet. */
-static bool has_ended(const struct survivor *survivor)
+static bool is_member(const struct watch *watch, const struct survivor *survivor)
+{
+    const struct member *member = members_find(&watch->kernel.members, survivor->pid);
+    return member && member->threads;
+}
+
+/* Also when nobody has waited for it yet. The kernel tells of an end before the pidfd does. */
+static bool has_ended(const struct watch *watch, const struct survivor *survivor)
 {
     struct pollfd polled = { .fd = survivor->pidfd, .events = POLLIN };
-    return survivor->pidfd >= 0 && poll(&polled, 1, 0) == 1;
+    return !is_member(watch, survivor) || (survivor->pidfd >= 0 && poll(&polled, 1, 0) == 1);
 }
 
 /* What was seen of it last is the best that is known, where nobody else tells. */
@@ -112,20 +119,21 @@ static void end_survivor(struct watch *watch, struct survivor *survivor)
     writer_move(&watch->writer, &survivor->last);
     if (member)
         members_end(&watch->kernel.members, member, clock_realtime_ns());
-    close(survivor->pidfd);
+    if (survivor->pidfd >= 0)
+        close(survivor->pidfd);
     survivor->pidfd = -1;
+    survivor->ended = true;
 }
 
 static void look_at_survivors(struct watch *watch, struct rest *rest)
 {
     for (size_t i = 0; i < rest->count; i++) {
         struct survivor *survivor = &rest->all[i];
-        const struct member *member = members_find(&watch->kernel.members, survivor->pid);
-        if (survivor->pidfd < 0 || !member || !member->threads)
+        if (survivor->ended || !is_member(watch, survivor))
             continue;
         struct writer now;
         writer_init_take(&now, WRITER_GATHER);
-        if (kernel_record_alive(&watch->kernel, &now, member)) {
+        if (kernel_record_alive(&watch->kernel, &now, members_find(&watch->kernel.members, survivor->pid))) {
             writer_forget(&survivor->last);
             writer_move(&survivor->last, &now);
         }
@@ -136,7 +144,7 @@ static void look_at_survivors(struct watch *watch, struct rest *rest)
 static void end_survivors(struct watch *watch, struct rest *rest)
 {
     for (size_t i = 0; i < rest->count; i++)
-        if (has_ended(&rest->all[i]))
+        if (!rest->all[i].ended && has_ended(watch, &rest->all[i]))
             end_survivor(watch, &rest->all[i]);
     writer_flush(&watch->writer);
 }
@@ -144,7 +152,7 @@ static void end_survivors(struct watch *watch, struct rest *rest)
 static bool is_survivor(const struct rest *rest, uint32_t pid)
 {
     for (size_t i = 0; i < rest->count; i++)
-        if (rest->all[i].pid == pid && rest->all[i].pidfd >= 0)
+        if (rest->all[i].pid == pid && !rest->all[i].ended)
             return true;
     return false;
 }
@@ -193,6 +201,7 @@ void rest_watch(struct watch *watch)
         watch_once(watch, next_ns > now_ns ? (int)((next_ns - now_ns) / NS_PER_MS % INT_MAX) + 1 : 0);
         end_survivors(watch, &rest);
     }
+    end_survivors(watch, &rest); /* of whose end was read last */
     if (watch->kernel.members.alive)
         kernel_record_survivors(&watch->kernel);
     ticks_sample_programs(&watch->ticks);

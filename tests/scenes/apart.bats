@@ -102,6 +102,8 @@ daemonised_late() {
 @test "a daemon that is made after the command has ended, apart, as root" { daemonised_late root; }
 @test "a daemon that is made after the command has ended, apart, as nobody" { daemonised_late nobody; }
 
+@test "a daemon without pidfds, apart" { daemonised_without_pidfds watch_apart; }
+
 threaded() {
     watch_apart "$1" crowd threads 40 8 30
     expect_apart

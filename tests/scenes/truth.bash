@@ -111,3 +111,16 @@ expect_records() {
     echo "$count records, expected $1"
     [ "$count" -eq "$1" ] || { sql "select number, parent, pid, image, exe, state, sources from process limit 40"; return 1; }
 }
+
+# daemonised_without_pidfds watch|watch_apart: the kernel is too old for them, or a container forbids them. What was seen last of
+# a daemon of which neither the probe nor an exit record tells still counts, and Sonde notices its end.
+daemonised_without_pidfds() {
+    [ -x "$TOOLS/burn_static" ] || skip "no static C library"
+    printf '#!/bin/sh\nexec refuses 434 "%s" "$@"\n' "$SONDE" >"$T/refused"
+    chmod 755 "$T/refused"
+    SONDE=$T/refused "$1" nobody daemonises burn_static 2600
+    settle
+    expect_images burn_static 1
+    run sql "select cpu_us between 300000 and 2700000 from process where exe = 'burn_static'"
+    [ "$output" = 1 ] || { sql "select exe, state, sources, cpu_us from process"; return 1; }
+}

@@ -165,6 +165,7 @@ daemonised() {
 }
 @test "daemonising, as root" { daemonised root; }
 @test "daemonising, as nobody" { daemonised nobody; }
+@test "a daemon without pidfds" { daemonised_without_pidfds watch; }
 
 orphaned() {
     watch "$1" sh -c '(burn 550 & burn 550 & exit 0) & wait; sleep 1.5'

@@ -5,9 +5,10 @@
 #include "base/sys.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
-/* What pthread_atfork calls, without the start files that it needs. */
 int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso);
+#pragma weak __register_atfork
 
 #define LABELS_ROOM 64
 
@@ -100,6 +101,16 @@ void calls_end_slow(enum calls_call call, bool failed, uint64_t bytes, uint64_t 
         board_add_u64(board_slots(&calls_board, places->ticks), end - begin);
 }
 
+/* In the place of glibc's, which would be linked in here, needs start files, and calls what musl lacks: that ends a program at
+ * its start for it. The board's part of this library comes here too. */
+__attribute__((visibility("hidden"))) int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+    if (__register_atfork)
+        return __register_atfork(prepare, parent, child, NULL);
+    int (*other)(void (*)(void), void (*)(void), void (*)(void)) = dlsym(RTLD_NEXT, "pthread_atfork");
+    return other ? other(prepare, parent, child) : ENOSYS;
+}
+
 /* The linker's lock may be held for ever in the child, by a thread that is no more there: what it may call is found before. */
 static void fork_prepare(void)
 {
@@ -110,7 +121,7 @@ static void fork_prepare(void)
 
 __attribute__((constructor)) static void calls_start(void)
 {
-    __register_atfork(fork_prepare, NULL, NULL, NULL);
+    pthread_atfork(fork_prepare, NULL, NULL);
     if (calls_way == CALLS_UNKNOWN)
         calls_way = way_wanted();
 }

@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+#pragma weak on_exit /* see process.c */
+
 static _Atomic uintptr_t found[NEXT_SIZE];
 
 /* One text with NUL between the names instead of pointers to them: pointers would have to be relocated at each start. */

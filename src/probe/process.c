@@ -14,6 +14,10 @@ struct probe probe;
 /* What pthread_atfork calls; that itself needs start files that cost more at each start than they do. */
 int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso);
 
+/* musl lacks both, and ends a program at its start for what it lacks. */
+#pragma weak __register_atfork
+#pragma weak on_exit
+
 struct settings {
     const char *spool, *flags, *tags, *tags_papiex, *events, *socket;
 };
@@ -252,8 +256,19 @@ static bool tell_image(int argc, char **argv, const struct probe_auxv *auxv, con
     return err == OK || err == FULL || err == NOMEM;
 }
 
+/* Other C libraries load us too (musl, in a container that has our folder and our environment), and tell constructors neither
+ * arguments nor environment: then the wrapped calls go on to where they went, and that is all. */
+static bool is_our_libc(void)
+{
+    return on_exit != NULL;
+}
+
 __attribute__((constructor)) static void process_start(int argc, char **argv, char **envp)
 {
+    if (!is_our_libc()) {
+        next_find_first();
+        return;
+    }
     struct settings settings = settings_read(envp);
     struct probe_auxv auxv = auxv_read(envp);
     probe.on = !auxv.is_secure && settings_apply(&settings) && tell_image(argc, argv, &auxv, &settings);

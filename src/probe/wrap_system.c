@@ -10,6 +10,10 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
+/* Of pthread_cleanup_push; see process.c. */
+#pragma weak __pthread_register_cancel
+#pragma weak __pthread_unregister_cancel
+
 /* What a caller of system changes in the process: SIGINT and SIGQUIT are ignored from the first call that begins until
  * the last of several in parallel has ended; SIGCHLD is blocked in the calling thread. */
 static struct {

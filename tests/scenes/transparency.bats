@@ -139,3 +139,17 @@ raw_status() {
     [ "$status" -eq 7 ]
     [ "$output" = / ]
 }
+
+# --- other C libraries -----------------------------------------------------------------------------------------------
+
+@test "a program of musl runs as without sonde, and is watched from outside" {
+    command -v musl-gcc >/dev/null || skip "no musl"
+    musl-gcc -o "$T/other" "$SOURCE/tests/tools/other_libc.c"
+    export OTHER=$T/other
+    same 'exec "$OTHER"'
+    same '"$OTHER"; "$OTHER"'
+    grep -qx "pclose 6" "$T/watched.out"
+    [ "$(sql "select count(*) from process where exe = 'other' and exit_code = 4")" -eq 3 ]
+    LD_PRELOAD=${PROBE%/*}/libsonde-calls.so "$OTHER" >"$T/counted" || [ $? -eq 4 ]
+    "$OTHER" | diff - "$T/counted"
+}

@@ -367,6 +367,7 @@ static void look_after(struct agent *agent)
         jobs_read_some(agent->jobs, JOBS_NS);
     }
     notify_alive(&agent->notify, now_ns);
+    sensors_look(agent->sensors);
     programs_tend(agent->programs);
     if (agent->sender)
         tend_sender(agent);
@@ -393,8 +394,7 @@ static uint64_t sleep_ns(uint64_t left_ns)
 /* Until the next look, or the next tick where no timer wakes us for it. */
 static uint64_t time_left_ns(const struct agent *agent, int timeout_ms)
 {
-    uint64_t passed_ns = clock_monotonic_ns() - agent->looked_ns;
-    uint64_t left_ns = passed_ns >= LOOK_NS ? 0 : LOOK_NS - passed_ns;
+    uint64_t passed_ns = clock_monotonic_ns() - agent->looked_ns, left_ns = passed_ns >= LOOK_NS ? 0 : LOOK_NS - passed_ns;
     if (timeout_ms >= 0)
         left_ns = least(left_ns, (uint64_t)timeout_ms * NS_PER_MS);
     if (!agent->ticks_by_sleep)

@@ -132,6 +132,13 @@ static void read_one(struct sensors *sensors, struct sensor *sensor)
     read_open(sensors, sensor, life_read);
 }
 
+void sensors_look(struct sensors *sensors)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    for (size_t i = 0; i < sensors->enabled_count; i++)
+        life_look(&sensors->list[sensors->enabled[i]].life, now_ns);
+}
+
 /* The memory of thousands of jobs that have gone is of more use to those that run. */
 static void give_back(struct sensors *sensors)
 {

@@ -46,6 +46,9 @@ enum err sensors_apply(struct sensors *sensors, const struct plan *plan, struct 
 /* Reads those that are due by the schedule; asks the slow ones. Returns how many samples came. */
 size_t sensors_tick(struct sensors *sensors);
 
+/* Between two ticks, once a second: those that would lose count look at their sensors when it is time. */
+void sensors_look(struct sensors *sensors);
+
 /* Reads all now, and waits for the slow ones until the deadline (CLOCK_MONOTONIC). */
 size_t sensors_read_all(struct sensors *sensors, uint64_t deadline_ns);
 

@@ -32,6 +32,7 @@ static enum err try_open(struct life *life)
         life->state = NULL;
     }
     life->is_open = !err;
+    life->within_ns = 0;
     return err;
 }
 
@@ -108,6 +109,14 @@ void life_read_last(struct life *life, struct batch *out)
     if (life->is_open && life->sampler->settle)
         life->sampler->settle(life->state);
     life_read(life, out);
+}
+
+void life_look(struct life *life, uint64_t now_ns)
+{
+    if (!life->is_open || !life->sampler->look || now_ns - life->looked_ns < life->within_ns)
+        return;
+    life->looked_ns = now_ns;
+    life->within_ns = life->sampler->look(life->state);
 }
 
 void life_job(struct life *life, const struct job *job, enum job_event event, struct batch *out)

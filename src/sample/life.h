@@ -22,6 +22,7 @@ struct life {
     enum err last;                  /* why it is not open */
     uint64_t failures;
     uint64_t pause_ns, retry_at_ns; /* CLOCK_MONOTONIC */
+    uint64_t looked_ns, within_ns;  /* when it last looked, CLOCK_MONOTONIC; how soon it wants to again */
 };
 
 /* Opens it when it is closed and its time has come. True: it was opened by this call, and jobs must be told to it. */
@@ -34,7 +35,10 @@ void life_read(struct life *life, struct batch *out);
 /* The same for the last time: a sampler that leaves something for a later reading does not now. */
 void life_read_last(struct life *life, struct batch *out);
 
-/* The same for a job's event. */
+/* Lets it look, when it is open and the time has come, at what it would lose count of. now_ns is CLOCK_MONOTONIC. */
+void life_look(struct life *life, uint64_t now_ns);
+
+/* The same as life_read for a job's event. */
 void life_job(struct life *life, const struct job *job, enum job_event event, struct batch *out);
 
 /* May be woken again. */

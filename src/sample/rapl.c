@@ -32,7 +32,7 @@ struct rapl {
     uint64_t share_period_ns;
     struct rapl_meters meters;
     struct rapl_jobs jobs;
-    bool told_unshared;
+    bool told_unshared, told_break;
 };
 
 static const struct setting settings[] = {
@@ -78,20 +78,33 @@ static void rapl_close(void *state)
     rapl_jobs_close(&rapl->jobs);
 }
 
-/* The meters of a unit stand in any order. */
-static enum err add_samples(const struct rapl *rapl, struct batch *out)
+static void tell_break(struct rapl *rapl, const struct rapl_meter *meter)
 {
-    const struct rapl_meters *meters = &rapl->meters;
+    if (rapl->told_break)
+        return;
+    log_warn("the energy of %s (%s) is left out once, then counted anew: its counter was reset, or nobody read it for so long "
+             "that it may have wrapped unseen. If the agent was not stopped, nor the node asleep, see the kernel's log.",
+             rapl->meters.units[meter->unit], metrics[meter->domain].name);
+    rapl->told_break = true;
+}
+
+/* The meters of a unit stand in any order. */
+static enum err add_samples(struct rapl *rapl, struct batch *out)
+{
+    struct rapl_meters *meters = &rapl->meters;
     size_t first = out->count;
     uint64_t now_ns = clock_realtime_ns();
     for (size_t i = 0; i < meters->unit_count; i++)
         if (!batch_add(out, &set, now_ns, meters->units[i]))
             return NOMEM;
     for (size_t i = 0; i < meters->count; i++) {
-        const struct rapl_meter *meter = &meters->meters[i];
+        struct rapl_meter *meter = &meters->meters[i];
         struct sample *sample = &out->samples[first + meter->unit];
-        if (meter->known)
-            sample_set_u64(sample, meter->domain, meter->total_uj);
+        uint64_t uj;
+        if (meter->given_breaks != meter->breaks)
+            tell_break(rapl, meter);
+        if (rapl_meter_give(meter, &uj))
+            sample_set_u64(sample, meter->domain, uj);
         if (meter->range_uj)
             sample_set_u64(sample, RAPL_DOMAINS + meter->domain, meter->range_uj);
     }
@@ -125,6 +138,13 @@ static void rapl_settle(void *state)
     ((struct rapl *)state)->jobs.round_ns = 0; /* energy is shared out now, due or not */
 }
 
+static uint64_t rapl_look(void *state)
+{
+    struct rapl *rapl = state;
+    rapl_meters_read(&rapl->meters, clock_monotonic_ns());
+    return rapl_meters_within_ns(&rapl->meters);
+}
+
 static enum err rapl_job(void *state, const struct job *job, enum job_event event, struct batch *out)
 {
     struct rapl *rapl = state;
@@ -146,6 +166,7 @@ const struct sampler sampler_rapl = {
                      "chmod a+r /sys/class/powercap/*/energy_uj",
     .open = rapl_open,
     .read = rapl_read,
+    .look = rapl_look,
     .settle = rapl_settle,
     .job = rapl_job,
     .close = rapl_close,

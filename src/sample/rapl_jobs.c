@@ -125,9 +125,12 @@ static enum err fill_pool(struct rapl_jobs *jobs, const struct rapl_meters *mete
     jobs->busy_ns = busy_ns;
     for (size_t i = 0; i < meters->count; i++) {
         const struct rapl_meter *meter = &meters->meters[i];
-        if (jobs->began && meter->total_uj > jobs->totals_uj[i]) /* less: it began again */
+        if (jobs->began) {
             jobs->pool.energy_uj[meter->domain] += (double)(meter->total_uj - jobs->totals_uj[i]);
+            jobs->lost[meter->domain] |= meter->breaks != jobs->breaks[i];
+        }
         jobs->totals_uj[i] = meter->total_uj;
+        jobs->breaks[i] = meter->breaks;
     }
     jobs->began = true;
     return OK;
@@ -174,7 +177,7 @@ static enum err add_sample(const struct rapl_jobs *jobs, const struct rapl_job *
         return NOMEM;
     sample->job = job->id;
     for (size_t i = 0; i < RAPL_DOMAINS; i++)
-        if (jobs->counted[i])
+        if (jobs->counted[i] && !jobs->lost[i])
             sample_set_u64(sample, i, (uint64_t)job->share.energy_uj[i]);
     return OK;
 }
@@ -255,6 +258,17 @@ enum err rapl_jobs_event(struct rapl_jobs *jobs, const struct job *job, enum job
     return err ? err : unfilled;
 }
 
+/* What was left out of this round for a break of a meter begins at 0 in the next: a hole, then a smaller value. */
+static void count_lost_anew(struct rapl_jobs *jobs)
+{
+    for (size_t domain = 0; domain < RAPL_DOMAINS; domain++) {
+        for (size_t i = 0; jobs->lost[domain] && i < jobs->room; i++)
+            if (jobs->slots[i])
+                jobs->slots[i]->share.energy_uj[domain] = 0;
+        jobs->lost[domain] = false;
+    }
+}
+
 enum err rapl_jobs_round(struct rapl_jobs *jobs, const struct rapl_meters *meters, uint64_t now_ns, uint64_t period_ns,
                          struct batch *out)
 {
@@ -281,5 +295,6 @@ enum err rapl_jobs_round(struct rapl_jobs *jobs, const struct rapl_meters *meter
             err = err ? err : add_sample(jobs, jobs->slots[i], out);
         }
     share_reset(&jobs->pool);
+    count_lost_anew(jobs);
     return err;
 }

@@ -23,8 +23,9 @@ struct rapl_jobs {
     struct rapl_job *ended;   /* whose ids may be in a batch still */
     size_t room, count, open_files;
     struct share_pool pool;
-    bool began;               /* the next two have a meaning */
-    uint64_t busy_ns, totals_uj[RAPL_METERS_MAX]; /* when the pool was last filled */
+    bool began;               /* the next three have a meaning */
+    uint64_t busy_ns, totals_uj[RAPL_METERS_MAX], breaks[RAPL_METERS_MAX]; /* when the pool was last filled */
+    bool lost[RAPL_DOMAINS];  /* nobody knows all that was used since the last round */
     bool counted[RAPL_DOMAINS]; /* the node has such a meter */
     uint64_t round_ns;        /* CLOCK_MONOTONIC of the last round */
 };

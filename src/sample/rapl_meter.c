@@ -112,10 +112,34 @@ void rapl_meter_take_uj(struct rapl_meter *meter, uint64_t uj, uint64_t now_ns)
     else if (advance_uj(meter, uj, now_ns, &by_uj))
         meter->total_uj += by_uj;
     else
-        meter->total_uj = 0; /* a counter that begins again is one that readers know; a wrong sum is not */
+        meter->breaks++;
     meter->began = true;
     meter->last = uj;
     meter->last_ns = now_ns;
+}
+
+bool rapl_meter_give(struct rapl_meter *meter, uint64_t *uj)
+{
+    if (meter->given_breaks != meter->breaks) {
+        meter->given_breaks = meter->breaks;
+        meter->base_uj = meter->total_uj;
+        return false;
+    }
+    *uj = meter->total_uj - meter->base_uj;
+    return meter->known;
+}
+
+/* Half the time in which it can wrap: who looks may be late. */
+uint64_t rapl_meters_within_ns(const struct rapl_meters *meters)
+{
+    uint64_t within_ns = UINT64_MAX;
+    for (size_t i = 0; i < meters->count; i++) {
+        const struct rapl_meter *meter = &meters->meters[i];
+        uint64_t half_us = meter->range_uj / most_watts[meter->domain] / 2;
+        if (meter->range_uj && half_us < within_ns / NS_PER_US)
+            within_ns = half_us * NS_PER_US;
+    }
+    return within_ns;
 }
 
 /* The count has 64 bits of 2^-32 J, which a node uses up within two months: differences are right all the same. */

@@ -45,6 +45,11 @@ struct sampler {
     /* The next reading is the last before close: nothing may be left for a later one. NULL: nothing ever is. */
     void (*settle)(void *state);
 
+    /* For a sensor that loses count when nobody looks for long, as one that wraps: looks at it without giving samples, and
+     * says within what time that must be done again, UINT64_MAX: not at all. Called once a second at most, between two
+     * readings. NULL: it may wait. Not for slow ones. */
+    uint64_t (*look)(void *state);
+
     /* A job begins, changes, ends; called between two readings, for each running job once after open. NULL: jobs do not
      * matter to it. At JOB_END the last sample of the job is added to out, at JOB_BEGIN a first one may be, so that a job
      * shorter than a period has both. out is NULL for JOB_CHANGE, and for JOB_BEGIN where many begin at once or a reading

@@ -12,7 +12,8 @@
 enum { QUICK, OTHER, SLOW, KINDS };
 
 static struct {
-    unsigned opens, closes, begins, ends;
+    unsigned opens, closes, begins, ends, looks;
+    uint64_t within_ns; /* it wants to look again */
     _Atomic unsigned reads;
     enum err open_result, read_result;
     bool gives_second, is_part; /* a second instance; it says that it has more than it gave */
@@ -70,13 +71,20 @@ static enum err play_job(void *state, const struct job *job, enum job_event even
     return OK;
 }
 
+static uint64_t play_look(void *state)
+{
+    struct play *play = state;
+    told[play->kind].looks++;
+    return told[play->kind].within_ns;
+}
+
 static void play_close(void *state)
 {
     told[((struct play *)state)->kind].closes++;
 }
 
 #define PLAYER(n, is_it_slow) { .name = #n, .about = "plays", .settings = settings, .state_size = sizeof(struct play), \
-    .is_slow = is_it_slow, .open = open_##n, .read = play_read, .job = play_job, .close = play_close }
+    .is_slow = is_it_slow, .open = open_##n, .read = play_read, .look = play_look, .job = play_job, .close = play_close }
 static const struct sampler quick = PLAYER(quick, false), other = PLAYER(other, false), slow = PLAYER(slow, true);
 static const struct sampler *const list[] = { &quick, &other, &slow, NULL };
 
@@ -228,6 +236,27 @@ static void what_was_left_out_of_a_reading_in_part_is_shown(void **state)
     assert_int_equal(live_count(f->live), 2);
 }
 
+static void who_would_lose_count_looks_between_two_readings(void **state)
+{
+    struct fixture *f = *state;
+    told[OTHER].within_ns = 3600 * NS_PER_S;
+    assert_int_equal(apply(f, "agent.sensors=quick,other"), OK);
+    pass(f, NS_PER_S);
+    size_t samples = f->samples;
+    for (int i = 0; i < 3; i++)
+        sensors_look(f->sensors);
+    assert_int_equal(told[QUICK].looks, 3);
+    assert_int_equal(told[OTHER].looks, 1);
+    assert_int_equal(f->samples, samples);
+    assert_int_equal(apply(f, "other.value=2"), OK); /* opened anew, it may count something else */
+    sensors_look(f->sensors);
+    assert_int_equal(told[OTHER].looks, 2);
+    assert_int_equal(apply(f, "agent.sensors=quick"), OK);
+    sensors_look(f->sensors);
+    assert_int_equal(told[OTHER].looks, 2);
+    assert_int_equal(told[QUICK].looks, 5);
+}
+
 static void what_is_not_there_is_told_as_such(void **state)
 {
     struct fixture *f = *state;
@@ -370,6 +399,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_has_its_own_period, begin, end),
         cmocka_unit_test_setup_teardown(one_that_fails_hurts_nobody, begin, end),
         cmocka_unit_test_setup_teardown(what_was_left_out_of_a_reading_in_part_is_shown, begin, end),
+        cmocka_unit_test_setup_teardown(who_would_lose_count_looks_between_two_readings, begin, end),
         cmocka_unit_test_setup_teardown(what_is_not_there_is_told_as_such, begin, end),
         cmocka_unit_test_setup_teardown(one_is_changed_and_the_others_go_on, begin, end),
         cmocka_unit_test_setup_teardown(a_change_that_cannot_be_leaves_the_old_one, begin, end),

@@ -2,6 +2,7 @@
 #include "sample/all.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "sample/perf.h"
 #include "sample/rapl_meter.h"
 #include "tools/node.h"
@@ -110,24 +111,98 @@ static void a_wrap_is_made_good(void **state)
     temp_remove(root);
 }
 
-static void what_cannot_be_a_wrap_begins_again(void **state)
+/* -1: left out. */
+static int64_t take(struct rapl_meter *meter, uint64_t uj, uint64_t at_s)
+{
+    uint64_t given_uj;
+    rapl_meter_take_uj(meter, uj, at_s * NS_PER_S);
+    meter->known = true;
+    return rapl_meter_give(meter, &given_uj) ? (int64_t)given_uj : -1;
+}
+
+static void what_cannot_be_a_wrap_is_left_out_then_begins_anew(void **state)
 {
     (void)state;
     struct rapl_meter meter = { .domain = RAPL_PACKAGE, .range_uj = RANGE };
-    rapl_meter_take_uj(&meter, 100000000000, 1 * NS_PER_S);
-    rapl_meter_take_uj(&meter, 100100000000, 2 * NS_PER_S);
-    assert_int_equal(meter.total_uj, 100100000000);
-    rapl_meter_take_uj(&meter, 5, 3 * NS_PER_S); /* 162 kJ within a second: it was reset */
-    assert_int_equal(meter.total_uj, 0);
-    rapl_meter_take_uj(&meter, 1005, 4 * NS_PER_S);
-    assert_int_equal(meter.total_uj, 1000);
-    rapl_meter_take_uj(&meter, 9000000005, 4000 * NS_PER_S); /* it may have wrapped in an hour, nobody knows how often */
-    assert_int_equal(meter.total_uj, 0);
-    rapl_meter_take_uj(&meter, UINT64_MAX, 4001 * NS_PER_S);
-    assert_int_equal(meter.total_uj, 0);
-    rapl_meter_take_uj(&meter, 77, 4002 * NS_PER_S);
-    rapl_meter_take_uj(&meter, 177, 4003 * NS_PER_S);
-    assert_int_equal(meter.total_uj, 100);
+    assert_int_equal(take(&meter, 100000000000, 1), 100000000000);
+    assert_int_equal(take(&meter, 100100000000, 2), 100100000000);
+    assert_int_equal(take(&meter, 5, 3), -1); /* 162 kJ within a second: it was reset */
+    assert_int_equal(take(&meter, 1005, 4), 1000);
+    assert_int_equal(take(&meter, 9000000005, 4000), -1); /* it may have wrapped in an hour, nobody knows how often */
+    assert_int_equal(take(&meter, UINT64_MAX, 4001), -1);
+    assert_int_equal(take(&meter, 77, 4002), -1);
+    assert_int_equal(take(&meter, 177, 4003), 100);
+}
+
+/* AMD's counter wraps within 65 s at 1,000 W. */
+static void read_too_seldom_it_is_unknown_for_ever(void **state)
+{
+    (void)state;
+    struct rapl_meter seldom = { .domain = RAPL_PACKAGE, .range_uj = 65532610987 }, often = seldom;
+    uint64_t uj;
+    assert_int_equal(take(&seldom, 0, 0), 0);
+    rapl_meter_take_uj(&often, 0, 0);
+    for (uint64_t s = 100; s <= 1000; s += 100)
+        assert_int_equal(take(&seldom, s * 300000000 % seldom.range_uj, s), -1); /* 300 W */
+    for (uint64_t s = 33; s <= 990; s += 33)
+        rapl_meter_take_uj(&often, s * 300000000 % often.range_uj, s * NS_PER_S);
+    often.known = true;
+    assert_true(rapl_meter_give(&often, &uj));
+    assert_int_equal(uj, 990 * 300000000ull);
+}
+
+/* A break at a reading that gave no sample is a hole in the next one. */
+static void a_break_between_two_samples_is_seen(void **state)
+{
+    (void)state;
+    struct rapl_meter meter = { .domain = RAPL_PACKAGE, .range_uj = RANGE };
+    assert_int_equal(take(&meter, 5000, 1), 5000);
+    rapl_meter_take_uj(&meter, 0, 2 * NS_PER_S); /* a reset */
+    rapl_meter_take_uj(&meter, 1000, 3 * NS_PER_S);
+    assert_int_equal(take(&meter, 2000, 4), -1);
+    assert_int_equal(take(&meter, 2500, 5), 500);
+}
+
+static void a_reset_is_a_hole_in_the_node_s_energy(void **state)
+{
+    (void)state;
+    struct sensing s;
+    char root[TEMP_PATH_MAX];
+    log_set_level(-1);
+    sensing_copy(root, node_root("sensors"));
+    assert_int_equal(sensing_begin(&s, &sampler_rapl, root), OK);
+    assert_int_equal(sensing_read(&s), OK);
+    sensing_put(root, ZONE "0/energy_uj", "5\n");
+    assert_int_equal(sensing_read(&s), OK);
+    assert_null(sensing_find(&s, "package-0", NULL, "package"));
+    assert_int_equal(sensing_u64(&s, "package-0", "dram"), 33920498832);
+    sensing_put(root, ZONE "0/energy_uj", "1005\n");
+    assert_int_equal(sensing_read(&s), OK);
+    assert_int_equal(sensing_u64(&s, "package-0", "package"), 1000);
+    log_set_level(0);
+    sensing_end(&s);
+    temp_remove(root);
+}
+
+static void a_look_says_how_soon_the_next_must_come(void **state)
+{
+    (void)state;
+    struct sensing s;
+    assert_int_equal(sensing_begin(&s, &sampler_rapl, node_root("amd")), OK);
+    assert_in_range(sampler_rapl.look(s.state), 32 * NS_PER_S, 33 * NS_PER_S);
+    assert_int_equal(sensing_read(&s), OK);
+    assert_int_equal(sensing_u64(&s, "package-0", "package"), 33914207315);
+    sensing_end(&s);
+    assert_int_equal(sensing_begin(&s, &sampler_rapl, node_root("sensors")), OK);
+    assert_in_range(sampler_rapl.look(s.state), 32 * NS_PER_S, 33 * NS_PER_S); /* psys: 262 kJ at 4,000 W */
+    sensing_end(&s);
+    perf_errno = 0;
+    perf_counts[2] = 1ull << 32;
+    sensing_init(&s, &sampler_rapl, node_root("sensors"));
+    sensing_set(&s, "source", "perf");
+    assert_int_equal(sensing_open(&s), OK);
+    assert_true(sampler_rapl.look(s.state) == UINT64_MAX); /* the kernel looks after its own */
+    sensing_end(&s);
 }
 
 static void a_year_of_wraps_adds_up(void **state)
@@ -306,7 +381,11 @@ int main(void)
         cmocka_unit_test_setup(zones_are_read_by_name, forget),
         cmocka_unit_test_setup(the_cores_of_amd_are_one_core_and_left_out, forget),
         cmocka_unit_test_setup(a_wrap_is_made_good, forget),
-        cmocka_unit_test_setup(what_cannot_be_a_wrap_begins_again, forget),
+        cmocka_unit_test_setup(what_cannot_be_a_wrap_is_left_out_then_begins_anew, forget),
+        cmocka_unit_test_setup(read_too_seldom_it_is_unknown_for_ever, forget),
+        cmocka_unit_test_setup(a_break_between_two_samples_is_seen, forget),
+        cmocka_unit_test_setup(a_reset_is_a_hole_in_the_node_s_energy, forget),
+        cmocka_unit_test_setup(a_look_says_how_soon_the_next_must_come, forget),
         cmocka_unit_test_setup(a_year_of_wraps_adds_up, forget),
         cmocka_unit_test_setup(bad_zones_are_unknown_and_the_good_one_is_read, forget),
         cmocka_unit_test_setup(all_of_them_failing_is_a_failure, forget),

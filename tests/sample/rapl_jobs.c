@@ -237,6 +237,39 @@ static void without_busy_time_the_node_is_read_all_the_same(void **state)
     temp_remove(root);
 }
 
+static void what_a_break_took_is_in_nobody_s_share(void **state)
+{
+    (void)state;
+    struct sensing s;
+    char root[TEMP_PATH_MAX];
+    log_set_level(-1);
+    sensing_copy(root, node_root("sensors"));
+    sensing_init(&s, &sampler_rapl, root);
+    sensing_set(&s, "share_period", "0s");
+    assert_int_equal(sensing_open(&s), OK);
+    assert_int_equal(sensing_job(&s, &job_11, JOB_BEGIN), OK);
+    assert_int_equal(sensing_job(&s, &job_12, JOB_BEGIN), OK);
+    time_goes_on(root, 1);
+    sensing_put(root, USAGE_11, "9000000000\n"); /* 4 of 10 s */
+    assert_int_equal(sensing_read(&s), OK);
+    assert_in_range(job_u64(&s, "11", "package"), 23999, 24000);
+    sensing_put(root, ZONE "0/energy_uj", "5\n"); /* it was reset */
+    assert_int_equal(sensing_job(&s, &job_12, JOB_END), OK);
+    assert_null(sensing_find(&s, "", "12", "package"));
+    assert_int_equal(job_u64(&s, "12", "dram"), 0);
+    assert_int_equal(sensing_read(&s), OK);
+    assert_null(sensing_find(&s, "", "11", "package"));
+    assert_int_equal(job_u64(&s, "11", "dram"), 0);
+    time_goes_on(root, 2);
+    sensing_put(root, ZONE "0/energy_uj", "10005\n");
+    sensing_put(root, USAGE_11, "14000000000\n"); /* 5 of 10 s */
+    assert_int_equal(sensing_read(&s), OK);
+    assert_in_range(job_u64(&s, "11", "package"), 4999, 5000);
+    log_set_level(0);
+    sensing_end(&s);
+    temp_remove(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +280,7 @@ int main(void)
         cmocka_unit_test(a_group_that_vanishes_keeps_what_it_had),
         cmocka_unit_test(many_jobs_share_within_few_files),
         cmocka_unit_test(without_busy_time_the_node_is_read_all_the_same),
+        cmocka_unit_test(what_a_break_took_is_in_nobody_s_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

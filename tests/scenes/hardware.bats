@@ -80,6 +80,16 @@ value() {
     "$SONDE" ls | grep -q /12/energy
 }
 
+@test "a counter that wraps between two readings is looked at in between" {
+    cp -r "$SOURCE/tests/nodes/amd" "$T/node"
+    # 3 kJ: at 1,000 W it wraps each three seconds
+    echo 3000000000 | tee "$T/node/sys/class/powercap/"*/max_energy_range_uj
+    echo 2000000000 | tee "$T/node/sys/class/powercap/"*/energy_uj
+    "$SONDE" agent --listen none --root "$T/node" --sensors rapl -p 5s --sink "csv:path=$T/out.csv" >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for "[ \"\$(grep -c ',rapl,package-0,package,' '$T/out.csv')\" -ge 2 ]"
+}
+
 @test "GPUs are read where the library is" {
     export LD_LIBRARY_PATH=$TOOLS FAKE_GPUS=2 FAKE_GPU_PID=$$
     run once --sensors gpu

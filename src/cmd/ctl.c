@@ -230,8 +230,8 @@ const struct command command_ctl = {
     .description =
         "WHAT is show (which it is without one), period, sensors, events, set, syscalls or reload.\n\n"
         "Changes the period, the sensors and the perf events of the agent of this node while it runs: counters of "
-        "jobs that run go on, and no series gets a hole. All of it is done or, where there is a mistake, nothing. What was changed so is "
-        "forgotten when the agent ends or reads its configuration anew.\n\n"
+        "jobs that run go on, and no series gets a hole. All of it is done or, where there is a mistake, nothing. What was "
+        "changed so is forgotten when the agent ends or reads its configuration anew.\n\n"
         "Only root and the user whom the agent runs as may do this; of a job of one's own one may have the system calls "
         "counted. Options stand before the first word.",
     .options = options,

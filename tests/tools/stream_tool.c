@@ -12,7 +12,7 @@
 #define METRICS 30
 
 static struct metric metrics[METRICS];
-static char names[METRICS][8];
+static char names[METRICS][16];
 static struct set large = { "large", metrics, METRICS, "zone" };
 static const struct set small = { "small", metrics, 3, NULL };
 static struct job job = { .id = "4711", .other_id = "s1", .source = "slurm", .user = "ada", .uid = 7, .cgroup = "" };

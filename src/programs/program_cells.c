@@ -37,6 +37,8 @@ static struct program_scope *make(struct program_table *table, enum program_scop
     }
     buf_init(&scope->suffix, SUFFIX_MAX);
     scope->left_ns = clock_monotonic_ns();
+    if (scope->next)
+        scope->next->previous = scope;
     table->scopes = scope;
     struct program_scope **slot = &table->scope_hash[place_of(id, uid)];
     scope->next_in_hash = *slot;
@@ -45,11 +47,14 @@ static struct program_scope *make(struct program_table *table, enum program_scop
     return scope;
 }
 
+static struct program_scope *find_user(struct program_table *table, uint32_t uid)
+{
+    return table->by_user ? find(table, PROGRAM_USER, NULL, uid) : &table->node;
+}
+
 struct program_scope *program_scope_user(struct program_table *table, uint32_t uid)
 {
-    if (!table->by_user)
-        return &table->node;
-    struct program_scope *scope = find(table, PROGRAM_USER, NULL, uid);
+    struct program_scope *scope = find_user(table, uid);
     return scope ? scope : make(table, PROGRAM_USER, NULL, uid);
 }
 
@@ -60,8 +65,10 @@ struct program_scope *program_scope_find(const struct program_table *table, cons
 
 struct program_scope *program_scope_job(struct program_table *table, const char *id, uint32_t uid)
 {
-    struct program_scope *scope = find(table, PROGRAM_JOB, id, uid);
-    return scope ? scope : make(table, PROGRAM_JOB, id, uid);
+    struct program_scope *scope = find(table, PROGRAM_JOB, id, uid), *user = scope ? NULL : program_scope_user(table, uid);
+    if (user && (scope = make(table, PROGRAM_JOB, id, uid)))
+        user->job_count++;
+    return scope;
 }
 
 void program_scope_join(struct program_scope *scope) { scope->programs++; }
@@ -101,27 +108,43 @@ static void unlink_cell(struct program_cell *cell)
     cell->metric->cell_count--;
 }
 
-static void drop_dirty(struct program_table *table, const struct program_scope *scope)
+void program_cell_clean(struct program_table *table, struct program_cell *cell)
 {
-    for (struct program_cell **at = &table->dirty; *at;)
-        if ((*at)->scope == scope)
-            *at = (*at)->next_dirty;
-        else
-            at = &(*at)->next_dirty;
+    if (!cell->is_dirty)
+        return;
+    if (cell->previous_dirty)
+        cell->previous_dirty->next_dirty = cell->next_dirty;
+    else
+        table->dirty = cell->next_dirty;
+    if (cell->next_dirty)
+        cell->next_dirty->previous_dirty = cell->previous_dirty;
+    cell->is_dirty = false;
+    cell->next_dirty = cell->previous_dirty = NULL;
+}
+
+static void unlink_scope(struct program_table *table, struct program_scope *scope)
+{
+    if (scope->previous)
+        scope->previous->next = scope->next;
+    else
+        table->scopes = scope->next;
+    if (scope->next)
+        scope->next->previous = scope->previous;
+    struct program_scope **at = &table->scope_hash[place_of(scope->job, scope->uid)];
+    while (*at != scope)
+        at = &(*at)->next_in_hash;
+    *at = scope->next_in_hash;
+    struct program_scope *user = scope->kind == PROGRAM_JOB ? find_user(table, scope->uid) : NULL;
+    if (user)
+        user->job_count--;
 }
 
 void program_scope_drop(struct program_table *table, struct program_scope *scope)
 {
-    struct program_scope **at = &table->scopes;
-    while (*at != scope)
-        at = &(*at)->next;
-    *at = scope->next;
-    for (at = &table->scope_hash[place_of(scope->job, scope->uid)]; *at != scope;)
-        at = &(*at)->next_in_hash;
-    *at = scope->next_in_hash;
-    drop_dirty(table, scope);
+    unlink_scope(table, scope);
     for (struct program_cell *cell = scope->cells, *next; cell; cell = next) {
         next = cell->next_in_scope;
+        program_cell_clean(table, cell);
         unlink_cell(cell);
         free(cell->aliases);
         free(cell->buckets);
@@ -219,6 +242,8 @@ static void touch(struct program_table *table, struct program_cell *cell, uint64
         return;
     cell->is_dirty = true;
     cell->next_dirty = table->dirty;
+    if (cell->next_dirty)
+        cell->next_dirty->previous_dirty = cell;
     table->dirty = cell;
 }
 

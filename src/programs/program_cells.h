@@ -32,6 +32,9 @@ enum err program_cell_init(struct program_table *table, struct program_cell *cel
  * nothing new. */
 bool program_cell_is_counted(const struct program_cell *cell);
 
+/* It is no longer among those that have changed. */
+void program_cell_clean(struct program_table *table, struct program_cell *cell);
+
 /* What a counter has grown by. What is no number, or would make a sum infinite, is refused, because it would spoil it for ever;
  * so is what is negative: a counter does not fall. False: it was. */
 bool program_cell_add(struct program_table *table, struct program_cell *cell, double increment, uint64_t now_ns);

@@ -1,5 +1,5 @@
-/* The families of the table of programs: what stands in one piece on the page of Prometheus, under a name that no other series has.
- * For program_table.c and program_page.c; under the table's lock. */
+/* The families of the table of programs: what stands in one piece on the page of Prometheus, under a name that no other series
+ * has. For program_table.c and program_page.c; under the table's lock. */
 #ifndef SONDE_PROGRAMS_PROGRAM_FAMILIES_H
 #define SONDE_PROGRAMS_PROGRAM_FAMILIES_H
 

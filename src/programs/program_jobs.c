@@ -117,6 +117,19 @@ static struct program_scope *scope_of(struct program_table *table, const struct 
     return scope;
 }
 
+/* A job that only programs name stays for a while after them: a program that names one after another must not fill the node. */
+static struct program_scope *scope_told(struct program_table *table, const struct program_claim *claim)
+{
+    struct program_scope *scope = program_scope_find(table, claim->job, claim->uid), *user;
+    if (scope)
+        return scope;
+    user = program_scope_user(table, claim->uid);
+    if (!user || user->job_count < PROGRAM_JOBS_MAX)
+        return user ? program_scope_job(table, claim->job, claim->uid) : NULL;
+    table->figures.left_out++;
+    return user;
+}
+
 struct program_scope *program_jobs_scope(const struct program_jobs *jobs, struct program_table *table,
                                          const struct program_claim *claim, bool *refused)
 {
@@ -128,7 +141,7 @@ struct program_scope *program_jobs_scope(const struct program_jobs *jobs, struct
     if (job && (job->uid == claim->uid || claim->uid == 0))
         return scope_of(table, job);
     *refused = job != NULL;
-    return *claim->job && !job ? program_scope_job(table, claim->job, claim->uid) : program_scope_user(table, claim->uid);
+    return *claim->job && !job ? scope_told(table, claim) : program_scope_user(table, claim->uid);
 }
 
 struct program_scope *program_jobs_named(const struct program_jobs *jobs, struct program_table *table, const char *id)

@@ -26,7 +26,8 @@ struct program_claim {
 };
 
 /* The scope in which it counts: the job whose cgroup it is in; else the job that it names, if that is its user's or nobody
- * else's; else its user, or the node. *refused: it named another user's job. NULL: no memory. */
+ * else's; else its user, or the node; so too
+ * where its user has too many jobs that nobody else knows (counted). *refused: it named another user's job. NULL: no memory. */
 struct program_scope *program_jobs_scope(const struct program_jobs *jobs, struct program_table *table,
                                          const struct program_claim *claim, bool *refused);
 

@@ -217,7 +217,7 @@ static void add_figures(struct buf *out, const struct program_table *table, cons
     add_own(out, table, page, "boards", false, "programs whose shared memory is read", figures->boards);
     add_own(out, table, page, "connections", false, "programs that are connected as clients of tau", figures->connections);
     add_own(out, table, page, "messages", true, "messages of clients of tau", figures->messages);
-    add_own(out, table, page, "left_out", true, "metrics that were more than the maximum", figures->left_out);
+    add_own(out, table, page, "left_out", true, "metrics and jobs that were more than the maximum", figures->left_out);
     add_own(out, table, page, "refused", true, "metrics of two types, and values that no counter can take", figures->refused);
     add_own(out, table, page, "bad_boards", true, "boards that could not be read", figures->bad_boards);
 }

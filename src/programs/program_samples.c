@@ -186,14 +186,9 @@ static void add_cell(struct program_table *table, struct batch *batch, struct pr
 void program_samples_add(struct program_table *table, struct batch *batch, uint64_t time_ns)
 {
     program_table_lock(table);
-    struct program_cell *cell = table->dirty;
-    table->dirty = NULL;
-    while (cell) {
-        struct program_cell *next = cell->next_dirty;
-        cell->is_dirty = false;
-        cell->next_dirty = NULL;
+    for (struct program_cell *cell; (cell = table->dirty);) {
+        program_cell_clean(table, cell);
         add_cell(table, batch, cell, time_ns);
-        cell = next;
     }
     program_table_unlock(table);
 }

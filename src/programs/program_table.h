@@ -17,6 +17,7 @@
 #define PROGRAM_USER_MAX 64
 #define PROGRAM_BOUNDS_MAX 512u
 #define PROGRAM_SCOPES_HASH 1024u
+#define PROGRAM_JOBS_MAX 2000u /* of a user, that the agent does not know but by their programs */
 
 enum program_kind { PROGRAM_COUNTER, PROGRAM_GAUGE, PROGRAM_HISTOGRAM };
 
@@ -45,7 +46,7 @@ struct program_cell {
     struct program_cell **aliases;  /* that count what it counts, NULL ends the list; NULL: none */
     uint64_t sampled_ns;            /* when a sample of several cells was made at this one */
     bool is_dirty;                  /* changed since the samples were taken last */
-    struct program_cell *next_dirty;
+    struct program_cell *next_dirty, *previous_dirty;
     struct program_cell *next, *previous;             /* of the metric; the node's is none of these */
     struct program_cell *next_in_scope;
     struct program_gauge gauge;     /* valid after program_table_settle */
@@ -107,7 +108,8 @@ struct program_scope {
     struct program_rank_sums ranks; /* of a job; of the node: of programs that are in none */
     struct program_worlds *worlds;  /* likewise; NULL: none yet */
     struct buf suffix;          /* host="n1",job="4711",user="ada"}_, _ being a blank */
-    struct program_scope *next, *next_in_hash;
+    size_t job_count;           /* of a user: jobs that are scopes of their own */
+    struct program_scope *next, *previous, *next_in_hash;
 };
 
 /* What a metric is, as a program tells it. */
@@ -122,7 +124,7 @@ struct program_description {
 
 struct program_figures {
     size_t metrics, families, connections, boards;
-    uint64_t messages, left_out, refused, bad_boards; /* left_out: metrics that were more than the maximum */
+    uint64_t messages, left_out, refused, bad_boards; /* left_out: metrics and jobs beyond the maximum */
 };
 
 struct program_table_settings {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define ORDER_MAX (1u << 20) /* metrics of one program */
+#define JOBS_MAX 100u        /* that one program names, one after another: tau's library names one */
 
 static struct program_metric *metric_of(const struct program_hold *hold) { return hold->cell->metric; }
 
@@ -262,6 +263,8 @@ static void fill_job(struct tau_job *job, const struct tau_job *other)
 static enum err take_job(struct tau_connection *connection, struct tau_gateway *gateway, const char *bytes)
 {
     struct tau_job job;
+    if (++connection->jobs_named > JOBS_MAX)
+        return refuse(connection, "more jobs than one program can be in");
     memcpy(&job, bytes, sizeof job);
     end_text(job.id, sizeof job.id);
     end_text(job.command, sizeof job.command);

@@ -31,6 +31,7 @@ struct tau_connection {
     struct tau_reply reply;
     struct program_hold **holds; /* of its gauges: its own */
     size_t hold_count, hold_room;
+    unsigned jobs_named;
     const char *why;             /* it is to be closed: what it did wrong */
     bool was_refused;            /* it named another user's job */
 };

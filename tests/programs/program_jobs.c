@@ -91,12 +91,37 @@ static void root_may_speak_for_all(void **state)
     assert_string_equal(counts_for(0, 0, "2"), "2/1002");
 }
 
+static void name_jobs(uint32_t uid, size_t count)
+{
+    char id[32];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(id, sizeof id, "told.%zu", i);
+        counts_for(0, uid, id);
+    }
+}
+
+static void one_user_names_so_many_jobs_and_not_more(void **state)
+{
+    (void)state;
+    name_jobs(BOB, PROGRAM_JOBS_MAX);
+    assert_int_equal(table->figures.left_out, 0);
+    assert_string_equal(counts_for(0, BOB, "one more"), "-/1002");
+    assert_int_equal(table->figures.left_out, 1);
+    assert_string_equal(counts_for(0, BOB, "told.7"), "told.7/1002"); /* it is there */
+    assert_string_equal(counts_for(0, BOB, "2"), "2/1002");           /* the agent knows it */
+    assert_string_equal(counts_for(0, ADA, "hers"), "hers/1001");     /* who else comes is as well off as ever */
+    program_scope_drop(table, program_scope_find(table, "told.7", BOB));
+    program_scope_drop(table, program_scope_find(table, "told.9", BOB));
+    assert_string_equal(counts_for(0, BOB, "one more"), "one more/1002");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_all, close_all)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_process_counts_for_the_job_of_its_cgroup), TEST(a_pid_of_another_user_says_nothing), TEST(root_may_speak_for_all),
+        TEST(one_user_names_so_many_jobs_and_not_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,7 +112,9 @@ static size_t times(const char *text, const char *line)
 
 static void no_series_is_there_twice(void **state)
 {
-    static const char *const parts[] = { "h_count{host=", "h_sum{host=", "h_bucket{le=\"0.5\",host=", "k_count{host=", "k_sum{host=" };
+    static const char *const parts[] = {
+        "h_count{host=", "h_sum{host=", "h_bucket{le=\"0.5\",host=", "k_count{host=", "k_sum{host=",
+    };
     (void)state;
     make("h", PROGRAM_HISTOGRAM);
     make("h_count", PROGRAM_COUNTER);

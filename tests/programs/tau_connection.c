@@ -155,6 +155,20 @@ static void bad_messages_cost_the_connection_and_nothing_else(void **state)
     assert_int_equal(take(), OK);
 }
 
+static void one_program_is_not_in_hundreds_of_jobs(void **state)
+{
+    char id[16];
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        snprintf(id, sizeof id, "%d", i);
+        job(id);
+    }
+    assert_int_equal(take(), OK);
+    job("one more");
+    assert_int_equal(take(), CORRUPT);
+    assert_non_null(connection.why);
+}
+
 static void nan_and_infinity(void **state)
 {
     (void)state;
@@ -276,7 +290,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(rounds_in_any_order_are_counted), TEST(a_message_may_come_in_pieces),
-        TEST(bad_messages_cost_the_connection_and_nothing_else), TEST(nan_and_infinity), TEST(questions_are_answered),
+        TEST(bad_messages_cost_the_connection_and_nothing_else), TEST(one_program_is_not_in_hundreds_of_jobs),
+        TEST(nan_and_infinity), TEST(questions_are_answered),
         TEST(a_program_speaks_for_its_own_users_job_only), TEST(beyond_the_maximum_a_client_goes_on),
         TEST(gauges_leave_with_their_program),
     };

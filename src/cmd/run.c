@@ -123,7 +123,8 @@ static const struct option options[] = {
       .help = "Write the spool into this folder, which is made when it is missing, and stays; without it below $TMPDIR" },
     { .name = "no-probe", .type = OPTION_FLAG, .offset = offsetof(struct settings, no_probe),
       .help = "Load nothing into the programs: only what the kernel tells is recorded. Of more than 256 programs "
-              "started in a second, short ones then have a name, but no path, arguments and folder" },
+              "started in a second, short ones then have a name, but no path, arguments and folder. For 32-bit programs, whose "
+              "loader otherwise says on stderr that it ignores the library, and for containers with an older glibc" },
     { .name = "wait", .type = OPTION_FLAG, .offset = offsetof(struct settings, wait_all),
       .help = "Return when the last process has ended, not already when the command has" },
     { .letter = 'q', .name = "quiet", .type = OPTION_FLAG, .offset = offsetof(struct settings, quiet),

@@ -153,3 +153,34 @@ raw_status() {
     LD_PRELOAD=${PROBE%/*}/libsonde-calls.so "$OTHER" >"$T/counted" || [ $? -eq 4 ]
     "$OTHER" | diff - "$T/counted"
 }
+
+# Without start files and headers of 32 bits: what calls libc is enough.
+make_32_bit() {
+    if [ ! -e /lib/ld-linux.so.2 ] || [ ! -e /lib32/libc.so.6 ]; then skip "no C library of 32 bits"; fi
+    cat >"$T/small.c" <<'END'
+int write(int fd, const void *data, unsigned size);
+int system(const char *line);
+void _exit(int status);
+void _start(void)
+{
+    write(1, "ran\n", 4);
+    write(2, "said\n", 5);
+    _exit(system("true; exit 7") == 7 << 8 ? 4 : 5);
+}
+END
+    cc -m32 -O1 -fno-pie -no-pie -fno-stack-protector -mstackrealign -nostdlib -Wl,--dynamic-linker=/lib/ld-linux.so.2 \
+        -o "$T/small" "$T/small.c" /lib32/libc.so.6
+}
+
+@test "a program of 32 bits runs as without sonde but for a line of its loader, and so do its children, with the probe" {
+    make_32_bit
+    run -4 --separate-stderr "$SONDE" run -- "$T/small"
+    echo "$stderr"
+    [ "$output" = ran ]
+    [ "$(grep -c 'libsonde-process.so.*wrong ELF class.*ignored' <<<"$stderr")" -eq 1 ]
+    [ "$(grep -v 'wrong ELF class' <<<"$stderr")" = said ]
+    [ "$(sql "select count(*) from process where exe = 'small' and exit_code = 4 and not sources & 1")" -eq 1 ]
+    [ "$(sql "select count(*) from process where exe in ('sh', 'dash', 'bash') and exit_code = 7 and sources & 1")" -eq 1 ]
+    run -4 --separate-stderr "$SONDE" run --no-probe -- "$T/small"
+    [ "$output$stderr" = ransaid ]
+}

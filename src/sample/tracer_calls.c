@@ -97,36 +97,61 @@ void tracer_calls_stop(struct tracer_calls *calls, struct tracer_task *task, uin
     }
 }
 
-#ifdef __x86_64__
+#if defined(__x86_64__) || defined(__aarch64__)
 /* They say EINTR to whoever is stopped and goes on, and nothing has happened by then that could not happen again. */
 static bool can_begin_anew(uint64_t number)
 {
     switch (number) {
-    case SYS_epoll_wait: case SYS_epoll_pwait: case SYS_epoll_pwait2: case SYS_rt_sigtimedwait:
+#ifdef SYS_epoll_wait
+    case SYS_epoll_wait:
+#endif
+    case SYS_epoll_pwait: case SYS_epoll_pwait2: case SYS_rt_sigtimedwait:
     case SYS_semop: case SYS_semtimedop: case SYS_io_getevents: case SYS_io_pgetevents: case SYS_getrandom:
     case SYS_read: case SYS_readv: case SYS_write: case SYS_writev: case SYS_recvfrom: case SYS_recvmsg:
-    case SYS_sendto: case SYS_sendmsg: case SYS_accept: case SYS_accept4:
+    case SYS_recvmmsg: case SYS_sendto: case SYS_sendmsg: case SYS_sendmmsg: case SYS_accept: case SYS_accept4:
         return true;
     default:
         return false;
     }
 }
+#endif
+
+#if defined(__x86_64__)
+static bool is_to_begin_anew(const struct tracer_task *task, const struct user_regs_struct *regs)
+{
+    (void)task;
+    return (int64_t)regs->rax == -EINTR && regs->cs == CODE_64_BIT && can_begin_anew(regs->orig_rax);
+}
+
+#define RESULT_OF(regs) (regs).rax
+#elif defined(__aarch64__)
+/* There the kernel decides before any other stop than that of the return, and has forgotten the call's first argument by then:
+ * later this would reach the program as an error that it does not know. */
+static bool is_to_begin_anew(const struct tracer_task *task, const struct user_regs_struct *regs)
+{
+    struct __ptrace_syscall_info info = { 0 };
+    if ((int64_t)regs->regs[0] != -EINTR || !can_begin_anew(regs->regs[8]))
+        return false;
+    return ptrace(PTRACE_GET_SYSCALL_INFO, task->tid, sizeof info, &info) > 0 && info.op == PTRACE_SYSCALL_INFO_EXIT
+           && info.arch == ARCH_NATIVE;
+}
+
+#define RESULT_OF(regs) (regs).regs[0]
+#endif
 
 /* ERESTARTNOHAND is the kernel's own word for it: anew when no handler runs, else EINTR as without us. */
 void tracer_calls_mend(struct tracer_task *task)
 {
+#ifdef RESULT_OF
     struct user_regs_struct regs;
     struct iovec room = { &regs, sizeof regs };
     if (ptrace(PTRACE_GETREGSET, task->tid, NT_PRSTATUS, &room) != 0 || room.iov_len != sizeof regs)
         return;
-    if ((int64_t)regs.rax != -EINTR || regs.cs != CODE_64_BIT || !can_begin_anew(regs.orig_rax))
+    if (!is_to_begin_anew(task, &regs))
         return;
-    regs.rax = (unsigned long long)-ERESTARTNOHAND;
+    RESULT_OF(regs) = (unsigned long long)-ERESTARTNOHAND;
     ptrace(PTRACE_SETREGSET, task->tid, NT_PRSTATUS, &room);
-}
 #else
-void tracer_calls_mend(struct tracer_task *task)
-{
     (void)task;
-}
 #endif
+}

@@ -98,8 +98,9 @@ load attach
     program_ends_well
 }
 
-@test "a wait for events is not broken off when sonde comes and goes" {
-    start_caller events 60
+# undisturbed MODE TIMES: nothing is wrong when sonde comes and goes.
+undisturbed() {
+    start_caller "$@"
     go
     for i in 1 2 3 4; do
         "${user[@]}" "$SONDE" attach -q -t 0.1 "$program" >"$T/table" 2>"$T/said"
@@ -107,6 +108,14 @@ load attach
     until_true said "done"
     said 'done wrong=0'
     program_ends_well
+}
+
+@test "a wait for events is not broken off when sonde comes and goes" {
+    undisturbed events 60
+}
+
+@test "nor is one for many messages" {
+    undisturbed messages 60
 }
 
 @test "a stopped process stays stopped, and goes on when told" {

@@ -3,6 +3,7 @@
  * reads of stdin and writes of stdout. */
 #include <errno.h>
 #include <fcntl.h>
+#include <mqueue.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -11,9 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -151,6 +156,26 @@ static void wait_for_events(void)
         wrong += epoll_wait(epoll_fd, &event, 1, 20) != 0;
 }
 
+/* The same for messages: nobody sends any, and nobody takes those that fill the other socket. */
+static void wait_for_messages(void)
+{
+    int empty[2], full[2];
+    char bytes[1024] = "";
+    struct iovec part = { bytes, sizeof bytes };
+    struct mmsghdr message = { .msg_hdr = { .msg_iov = &part, .msg_iovlen = 1 } };
+    struct timeval limit = { 0, 20000 };
+    if (socketpair(AF_UNIX, SOCK_DGRAM, 0, empty) != 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, full) != 0)
+        return;
+    setsockopt(empty[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    setsockopt(full[0], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    while (send(full[0], bytes, sizeof bytes, MSG_DONTWAIT) > 0)
+        continue;
+    for (int i = 0; i < times; i++) {
+        wrong += recvmmsg(empty[0], &message, 1, 0, NULL) != -1 || errno != EAGAIN;
+        wrong += sendmmsg(full[0], &message, 1, 0) != -1 || errno != EAGAIN;
+    }
+}
+
 static void *read_for_ever(void *pipes)
 {
     char byte;
@@ -220,6 +245,69 @@ static void be_killed(void)
     raise(SIGKILL);
 }
 
+/* Many of these fail, and say so. */
+static void in_folders(const char *nowhere)
+{
+    char path[4096];
+    struct statfs facts;
+    wrong += !getcwd(path, sizeof path) || chdir(path) != 0 || fchdir(null_fd) != -1 || errno != ENOTDIR;
+    wrong += statfs("/", &facts) != 0 || fstatfs(null_fd, &facts) != 0 || utimensat(-1, "/no/such", NULL, 0) != -1;
+    wrong += futimens(null_fd, NULL) != 0 || linkat(-1, nowhere, -1, nowhere, 0) != -1 || symlinkat("x", -1, nowhere) != -1;
+    wrong += fchmodat(-1, nowhere, 0600, 0) != -1 || chown(nowhere, 0, 0) != -1 || fchown(-1, 0, 0) != -1;
+    wrong += lchown(nowhere, 0, 0) != -1 || fchownat(-1, nowhere, 0, 0, 0) != -1;
+}
+
+static void in_sockets(void)
+{
+    int fds[2], on = 1;
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address, on_size = sizeof on;
+    wrong += socketpair(AF_UNIX, SOCK_STREAM, 0, fds) != 0 || listen(fds[0], 1) != -1;
+    wrong += setsockopt(fds[0], SOL_SOCKET, SO_REUSEADDR, &on, on_size) != 0;
+    wrong += getsockopt(fds[0], SOL_SOCKET, SO_TYPE, &on, &on_size) != 0 || on != SOCK_STREAM;
+    wrong += getsockname(fds[0], (struct sockaddr *)&address, &size) != 0;
+    size = sizeof address;
+    wrong += getpeername(fds[0], (struct sockaddr *)&address, &size) != 0;
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static void in_processes(void)
+{
+    siginfo_t info;
+    struct rusage usage;
+    errno = 0;
+    wrong += kill(getpid(), 0) != 0 || wait(NULL) != -1 || waitpid(-1, NULL, 0) != -1 || wait3(NULL, 0, &usage) != -1;
+    wrong += wait4(-1, NULL, 0, &usage) != -1 || waitid(P_ALL, 0, &info, WEXITED) != -1 || errno != ECHILD;
+    close(epoll_create(1));
+    close(epoll_create1(0));
+}
+
+static void in_queues(const char *name)
+{
+    char data[64] = "";
+    struct mq_attr attributes = { .mq_maxmsg = 2, .mq_msgsize = sizeof data };
+    struct timespec now = { 0, 0 };
+    mqd_t queue = mq_open(name, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, 0600, &attributes);
+    wrong += queue == (mqd_t)-1 || mq_open("/no-such-queue", O_RDONLY) != (mqd_t)-1;
+    wrong += mq_send(queue, data, 9, 1) != 0 || mq_timedsend(queue, data, 5, 2, &now) != 0;
+    wrong += mq_receive(queue, data, sizeof data, NULL) != 5 || mq_timedreceive(queue, data, sizeof data, NULL, &now) != 9;
+    wrong += mq_getattr(queue, &attributes) != 0 || mq_setattr(queue, &attributes, NULL) != 0;
+    wrong += mq_close(queue) != 0 || mq_unlink(name) != 0;
+}
+
+static void in_many_ways(void)
+{
+    char name[64];
+    snprintf(name, sizeof name, "/sonde-caller-%d", getpid());
+    for (int i = 0; i < times; i++) {
+        in_folders("/no/such/file");
+        in_sockets();
+        in_processes();
+        in_queues(name);
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -227,6 +315,7 @@ static const struct {
     { "work", work },           { "now", work },                  { "threads", in_threads },     { "children", in_children },
     { "exec", exec_in_thread }, { "signals", under_signals }, { "events", wait_for_events },
     { "cancel", cancel },       { "handlers", in_handlers },  { "stdio", through_stdio },    { "killed", be_killed },
+    { "messages", wait_for_messages }, { "many", in_many_ways },
 };
 
 static void say(const char *word)

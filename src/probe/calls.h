@@ -25,7 +25,11 @@
     X(sendfile, 1) X(splice, 1) X(tee, 1) X(vmsplice, 1) X(copy_file_range, 1) X(socket, 0) X(connect, 0) X(accept, 0) \
     X(accept4, 0) X(bind, 0) X(shutdown, 0) X(recvfrom, 1) X(recvmsg, 1) X(recvmmsg, 0) X(sendto, 1) X(sendmsg, 1) \
     X(sendmmsg, 0) X(poll, 0) X(ppoll, 0) X(pselect6, 0) X(epoll_wait, 0) X(epoll_pwait, 0) X(epoll_ctl, 0) \
-    X(clock_nanosleep, 0) X(sched_yield, 0) X(getppid, 0)
+    X(clock_nanosleep, 0) X(sched_yield, 0) X(getppid, 0) X(chdir, 0) X(fchdir, 0) X(getcwd, 0) X(statfs, 0) X(fstatfs, 0) \
+    X(utimensat, 0) X(linkat, 0) X(symlinkat, 0) X(fchmodat, 0) X(chown, 0) X(fchown, 0) X(lchown, 0) X(fchownat, 0) \
+    X(listen, 0) X(socketpair, 0) X(setsockopt, 0) X(getsockopt, 0) X(getsockname, 0) X(getpeername, 0) X(epoll_create, 0) \
+    X(epoll_create1, 0) X(kill, 0) X(wait4, 0) X(mq_open, 0) X(mq_unlink, 0) X(mq_timedsend, 0) \
+    X(mq_timedreceive, 1) X(mq_getsetattr, 0)
 
 enum calls_call {
 #define X(name, bytes) CALL_##name,
@@ -49,7 +53,11 @@ enum calls_call {
     X(copy_file_range) X(socket) X(connect) X(accept) X(accept4) X(bind) X(shutdown) X(recv) X(__recv_chk) X(recvfrom) \
     X(__recvfrom_chk) X(recvmsg) X(recvmmsg) X(send) X(sendto) X(sendmsg) X(sendmmsg) X(poll) X(__poll_chk) X(ppoll) \
     X(__ppoll_chk) X(select) X(pselect) X(epoll_wait) X(epoll_pwait) X(epoll_ctl) X(nanosleep) X(clock_nanosleep) \
-    X(sched_yield) X(getppid)
+    X(sched_yield) X(getppid) X(chdir) X(fchdir) X(getcwd) X(__getcwd_chk) X(statfs) X(statfs64) X(fstatfs) X(fstatfs64) \
+    X(utimensat) X(futimens) X(linkat) X(symlinkat) X(fchmodat) X(chown) X(fchown) X(lchown) X(fchownat) X(listen) \
+    X(socketpair) X(setsockopt) X(getsockopt) X(getsockname) X(getpeername) X(epoll_create) X(epoll_create1) X(kill) X(wait) \
+    X(waitpid) X(wait3) X(wait4) X(mq_open) X(mq_close) X(mq_unlink) X(mq_send) X(mq_timedsend) X(mq_receive) \
+    X(mq_timedreceive) X(mq_getattr) X(mq_setattr)
 
 enum calls_function {
 #define X(name) FUNCTION_##name,

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* Names that headers show only to fortified programs, or to those of old. */
@@ -26,6 +27,7 @@ int __fxstatat(int version, int folder, const char *path, struct stat *facts, in
 int __fxstatat64(int version, int folder, const char *path, struct stat64 *facts, int flags);
 ssize_t __readlink_chk(const char *path, char *text, size_t size, size_t room);
 ssize_t __readlinkat_chk(int folder, const char *path, char *text, size_t size, size_t room);
+char *__getcwd_chk(char *text, size_t size, size_t room);
 
 /* The mode is there only when a file may be made. */
 #define OPEN_WRAP(function, parameters, arguments, real_parameters) \
@@ -147,6 +149,37 @@ CALLS_WRAP(chmod, int, chmod, (const char *path, mode_t mode), (path, mode))
 CALLS_WRAP(fchmod, int, fchmod, (int fd, mode_t mode), (fd, mode))
 CALLS_WRAP(getdents64, ssize_t, getdents64, (int fd, void *entries, size_t size), (fd, entries, size))
 CALLS_WRAP(flock, int, flock, (int fd, int operation), (fd, operation))
+
+CALLS_WRAP(chdir, int, chdir, (const char *path), (path))
+CALLS_WRAP(fchdir, int, fchdir, (int fd), (fd))
+CALLS_WRAP(statfs, int, statfs, (const char *path, struct statfs *facts), (path, facts))
+CALLS_WRAP(statfs, int, statfs64, (const char *path, struct statfs64 *facts), (path, facts))
+CALLS_WRAP(fstatfs, int, fstatfs, (int fd, struct statfs *facts), (fd, facts))
+CALLS_WRAP(fstatfs, int, fstatfs64, (int fd, struct statfs64 *facts), (fd, facts))
+CALLS_WRAP(utimensat, int, utimensat, (int folder, const char *path, const struct timespec times[2], int flags),
+           (folder, path, times, flags))
+CALLS_WRAP(utimensat, int, futimens, (int fd, const struct timespec times[2]), (fd, times))
+CALLS_WRAP(linkat, int, linkat, (int folder, const char *from, int other, const char *to, int flags),
+           (folder, from, other, to, flags))
+CALLS_WRAP(symlinkat, int, symlinkat, (const char *target, int folder, const char *path), (target, folder, path))
+CALLS_WRAP(fchmodat, int, fchmodat, (int folder, const char *path, mode_t mode, int flags), (folder, path, mode, flags))
+CALLS_WRAP(chown, int, chown, (const char *path, uid_t owner, gid_t group), (path, owner, group))
+CALLS_WRAP(fchown, int, fchown, (int fd, uid_t owner, gid_t group), (fd, owner, group))
+CALLS_WRAP(lchown, int, lchown, (const char *path, uid_t owner, gid_t group), (path, owner, group))
+CALLS_WRAP(fchownat, int, fchownat, (int folder, const char *path, uid_t owner, gid_t group, int flags),
+           (folder, path, owner, group, flags))
+
+#define GETCWD_WRAP(function, parameters, arguments) \
+    CALLS_EXPORT char *function parameters \
+    { \
+        char *(*real) parameters = (char *(*)parameters)calls_real(FUNCTION_##function); \
+        uint64_t begin = calls_begin(); \
+        char *result = real arguments; \
+        calls_end(CALL_getcwd, !result, 0, begin); \
+        return result; \
+    }
+GETCWD_WRAP(getcwd, (char *text, size_t size), (text, size))
+GETCWD_WRAP(__getcwd_chk, (char *text, size_t size, size_t room), (text, size, room))
 
 CALLS_EXPORT void sync(void)
 {

@@ -12,6 +12,14 @@ CALLS_WRAP(connect, int, connect, (int fd, __CONST_SOCKADDR_ARG address, socklen
 CALLS_WRAP(accept, int, accept, (int fd, __SOCKADDR_ARG address, socklen_t *size), (fd, address, size))
 CALLS_WRAP(accept4, int, accept4, (int fd, __SOCKADDR_ARG address, socklen_t *size, int flags), (fd, address, size, flags))
 CALLS_WRAP(bind, int, bind, (int fd, __CONST_SOCKADDR_ARG address, socklen_t size), (fd, address, size))
+CALLS_WRAP(listen, int, listen, (int fd, int backlog), (fd, backlog))
+CALLS_WRAP(socketpair, int, socketpair, (int domain, int type, int protocol, int fds[2]), (domain, type, protocol, fds))
+CALLS_WRAP(setsockopt, int, setsockopt, (int fd, int level, int name, const void *value, socklen_t size),
+           (fd, level, name, value, size))
+CALLS_WRAP(getsockopt, int, getsockopt, (int fd, int level, int name, void *value, socklen_t *size),
+           (fd, level, name, value, size))
+CALLS_WRAP(getsockname, int, getsockname, (int fd, __SOCKADDR_ARG address, socklen_t *size), (fd, address, size))
+CALLS_WRAP(getpeername, int, getpeername, (int fd, __SOCKADDR_ARG address, socklen_t *size), (fd, address, size))
 CALLS_WRAP(shutdown, int, shutdown, (int fd, int how), (fd, how))
 CALLS_WRAP_BYTES(recvfrom, ssize_t, recv, (int fd, void *data, size_t size, int flags), (fd, data, size, flags))
 CALLS_WRAP_BYTES(recvfrom, ssize_t, __recv_chk, (int fd, void *data, size_t size, size_t room, int flags),

@@ -94,6 +94,21 @@ count() {
     done
 }
 
+@test "strace counts the same calls of folders, sockets, processes and queues" {
+    command -v strace >/dev/null || skip "no strace here"
+    "${user[@]}" strace -f -c -o "$TMPDIR/counts" "$TOOLS/caller" many 40 </dev/null >/dev/null
+    run_calls -s -- "$TOOLS/caller" many 40
+    grep -q 'done wrong=0' "$T/said"
+    for call in chdir fchdir getcwd statfs fstatfs utimensat linkat symlinkat fchmodat chown fchown lchown fchownat listen socketpair \
+        setsockopt getsockopt getsockname getpeername epoll_create epoll_create1 kill wait4 mq_open mq_unlink mq_timedsend \
+        mq_timedreceive mq_getsetattr; do
+        counted="$(count $call) $(count $call errors)"
+        traced=$(awk -v call=$call '$NF == call { print $4, (NF > 5 ? $5 : 0) }' "$TMPDIR/counts")
+        [ "$counted" = "$traced" ] || { echo "$call: $counted, not $traced" && return 1; }
+    done
+    [ "$(count mq_timedreceive bytes)" -eq $((40 * 14)) ]
+}
+
 @test "without the probe nobody counts, and that is said" {
     run_calls -s --no-probe -- true
     grep -q 'cannot count system calls' "$T/said"

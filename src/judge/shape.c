@@ -33,8 +33,7 @@ static const struct source {
     { "stat", "iowait", SHAPE_IOWAIT, 1e-6 },
 };
 
-#define SOURCES (sizeof sources / sizeof *sources)
-#define MACHINE (SOURCES - SHAPE_MACHINE_METRICS) /* the first of "stat" */
+_Static_assert(sizeof sources / sizeof *sources == SHAPE_SOURCES, "shape.h has another number");
 
 static bool is_rate(enum shape_line line)
 {
@@ -83,17 +82,18 @@ static double position(const struct shape *shape, uint64_t time_ns)
 }
 
 /* The value holds from one position to the other. */
-static void spread_over(struct shape_spread *spread, double from, double to, double value, bool rate)
+static void spread_over(struct shape_spread *spread, double from, double to, double value)
 {
     for (size_t bin = (size_t)from; bin < SHAPE_BINS && (double)bin < to; bin++) {
-        double overlap = fmin(to, (double)bin + 1) - fmax(from, (double)bin);
-        if (overlap <= 0)
+        double begin = fmax(from, (double)bin), end = fmin(to, (double)bin + 1);
+        if (end <= begin)
             continue;
-        if (rate)
-            spread->value[bin] += value * overlap;
-        else
-            spread->value[bin] = spread->weight[bin] > 0 ? fmax(spread->value[bin], value) : value;
-        spread->weight[bin] += overlap;
+        bool is_first = spread->seconds[bin] <= 0;
+        spread->sum[bin] += value * (end - begin);
+        spread->largest[bin] = is_first ? value : fmax(spread->largest[bin], value);
+        spread->from[bin] = is_first ? begin : spread->from[bin];
+        spread->to[bin] = end;
+        spread->seconds[bin] += end - begin;
     }
 }
 
@@ -118,58 +118,73 @@ static size_t spread_metric(struct shape_spread *spread, const struct shape *sha
             double seconds = (double)(series->times_ns[row] - series->times_ns[last]) / (double)NS_PER_S;
             double from = position(shape, series->times_ns[last]), to = position(shape, series->times_ns[row]);
             if (!rate)
-                spread_over(spread, from, to, fmax(before, now), false);
+                spread_over(spread, from, to, fmax(before, now));
             else if (now >= before)
-                spread_over(spread, from, to, (now - before) / seconds, true);
+                spread_over(spread, from, to, (now - before) / seconds);
         }
         last = row;
     }
     return known;
 }
 
-static void add_spread(double *line, const struct shape_spread *spread, double factor, bool rate)
+static void join(struct shape_spread *host, const struct shape_spread *one, bool rate)
 {
+    host->used = true;
     for (int bin = 0; bin < SHAPE_BINS; bin++) {
-        if (spread->weight[bin] <= 0)
+        if (one->seconds[bin] <= 0)
             continue;
-        double value = factor * (rate ? spread->value[bin] / spread->weight[bin] : spread->value[bin]);
-        line[bin] = isnan(line[bin]) ? value : line[bin] + value;
+        bool is_first = host->seconds[bin] <= 0;
+        host->sum[bin] += rate ? one->sum[bin] : one->largest[bin] * one->seconds[bin];
+        host->largest[bin] = is_first ? one->largest[bin] : fmax(host->largest[bin], one->largest[bin]);
+        host->from[bin] = is_first ? one->from[bin] : fmin(host->from[bin], one->from[bin]);
+        host->to[bin] = is_first ? one->to[bin] : fmax(host->to[bin], one->to[bin]);
+        host->seconds[bin] += one->seconds[bin];
     }
 }
 
-static void add_metric(struct shape *shape, const struct run_series *series, size_t column, const struct source *source)
+/* Where series overlap there are more seconds than time. A level is then at least the average of their sum. */
+static double value_of(const struct source *source, const struct shape_spread *host, int bin)
 {
-    struct shape_spread spread = { 0 };
-    bool rate = is_rate(source->line);
-    size_t known = spread_metric(&spread, shape, series, column, rate);
-    if (source->line == SHAPE_CPU)
-        shape->samples += known;
-    add_spread(shape->line[source->line], &spread, source->factor, rate);
+    double span = host->to[bin] - host->from[bin], seconds = host->seconds[bin];
+    bool is_machine = strcmp(source->set, "stat") == 0, overlap = seconds > span * (1 + 1e-9);
+    if (is_rate(source->line))
+        return host->sum[bin] / (overlap && !is_machine ? span : seconds);
+    return overlap ? fmax(host->largest[bin], host->sum[bin] / span) : host->largest[bin];
 }
 
 void shape_add(struct shape *shape, const struct run_series *series)
 {
     if (shape->end_ns <= shape->start_ns)
         return;
-    for (size_t i = 0; i < SOURCES; i++) {
+    for (size_t i = 0; i < SHAPE_SOURCES; i++) {
         if (strcmp(series->set.name, sources[i].set) != 0)
             continue;
         for (size_t column = 0; column < series->set.size; column++) {
             if (strcmp(series->set.metrics[column].name, sources[i].metric) != 0)
                 continue;
-            if (i >= MACHINE)
-                spread_metric(&shape->machine[i - MACHINE], shape, series, column, true);
-            else
-                add_metric(shape, series, column, &sources[i]);
+            struct shape_spread one = { 0 };
+            bool rate = is_rate(sources[i].line);
+            size_t known = spread_metric(&one, shape, series, column, rate);
+            shape->samples += sources[i].line == SHAPE_CPU ? known : 0;
+            join(&shape->host[i], &one, rate);
         }
     }
 }
 
 void shape_end_host(struct shape *shape)
 {
-    for (size_t i = MACHINE; i < SOURCES; i++)
-        add_spread(shape->line[sources[i].line], &shape->machine[i - MACHINE], sources[i].factor, true);
-    memset(shape->machine, 0, sizeof shape->machine);
+    for (size_t i = 0; i < SHAPE_SOURCES; i++) {
+        struct shape_spread *host = &shape->host[i];
+        double *line = shape->line[sources[i].line];
+        for (int bin = 0; host->used && bin < SHAPE_BINS; bin++) {
+            if (host->seconds[bin] <= 0)
+                continue;
+            double value = sources[i].factor * value_of(&sources[i], host, bin);
+            line[bin] = isnan(line[bin]) ? value : line[bin] + value;
+        }
+        if (host->used)
+            memset(host, 0, sizeof *host);
+    }
 }
 
 void shape_resample(const struct shape *shape, enum shape_line line, double *columns, size_t width)

@@ -7,7 +7,7 @@
 
 #define SHAPE_BINS 480 /* divides well by the widths of terminals */
 #define SHAPE_SAMPLES_MIN 4 /* fewer are no curve */
-#define SHAPE_MACHINE_METRICS 7 /* of the set "stat" that lines are made of */
+#define SHAPE_SOURCES 18 /* metrics that lines are made of */
 
 enum shape_line {
     SHAPE_CPU,     /* cores busy, average of the bin */
@@ -21,28 +21,31 @@ enum shape_line {
     SHAPE_LINES,
 };
 
-/* A metric on its way into bins. */
+/* A metric on its way into bins: of one series, or of all of a host. Seconds in parts of a bin. */
 struct shape_spread {
-    double value[SHAPE_BINS];  /* rates: sum of rate x seconds; levels: the largest */
-    double weight[SHAPE_BINS]; /* seconds that are known */
+    bool used;
+    double sum[SHAPE_BINS];     /* of value x seconds; a level is the largest in the bin */
+    double largest[SHAPE_BINS]; /* of one series */
+    double seconds[SHAPE_BINS]; /* that are known, of all series */
+    double from[SHAPE_BINS], to[SHAPE_BINS]; /* between which they are */
 };
 
 struct shape {
     uint64_t start_ns, end_ns;
     size_t samples;                      /* that had a known value; 0: the job was never sampled */
     double line[SHAPE_LINES][SHAPE_BINS]; /* NAN: not known */
-    struct shape_spread machine[SHAPE_MACHINE_METRICS]; /* of the host whose series come now; not in the lines yet */
+    struct shape_spread host[SHAPE_SOURCES]; /* of the one whose series come now; not in the lines yet */
 };
 
 /* All bins unknown. */
 void shape_init(struct shape *shape, uint64_t start_ns, uint64_t end_ns);
 
 /* Adds a series of the sets "tree" (the job's processes), "cgroup" (the same, by an agent) or "stat" (the machine); others
- * are ignored. Host by host. Processes of hosts and of runs add up where they overlap. */
+ * are ignored. Host by host. */
 void shape_add(struct shape *shape, const struct run_series *series);
 
-/* All series of a host were added: its machine joins the lines. Runs at the same time tell of the same machine, which counts
- * once: where several do, their average. */
+/* All series of a host were added: they join the lines. Processes of runs add up where these overlap, and do not where one
+ * comes after the other, in one bin too. Runs at the same time tell of the same machine, which counts once. */
 void shape_end_host(struct shape *shape);
 
 /* Seconds that one bin stands for. */

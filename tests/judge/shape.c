@@ -15,7 +15,7 @@ static const struct metric metrics[] = {
 static struct shape shape;
 
 /* Samples at the seconds given; cpu in us and rss in bytes. UINT64_MAX: not known. */
-static void add(const uint64_t *times_s, const uint64_t *cpu_us, const uint64_t *rss, size_t count, const char *set)
+static void add_run(const uint64_t *times_s, const uint64_t *cpu_us, const uint64_t *rss, size_t count, const char *set)
 {
     uint64_t times_ns[16];
     union value values[32];
@@ -30,6 +30,13 @@ static void add(const uint64_t *times_s, const uint64_t *cpu_us, const uint64_t 
     struct run_series series = { .set = { set, metrics, 2 }, .instance = "", .count = count, .times_ns = times_ns,
                                  .values = values, .known = known };
     shape_add(&shape, &series);
+}
+
+/* The same on a host of its own. */
+static void add(const uint64_t *times_s, const uint64_t *cpu_us, const uint64_t *rss, size_t count, const char *set)
+{
+    add_run(times_s, cpu_us, rss, count, set);
+    shape_end_host(&shape);
 }
 
 static double sum_cpu_s(void)
@@ -103,6 +110,31 @@ static void hosts_add_up(void **state)
         add((uint64_t[]){ 0, 10 }, (uint64_t[]){ 0, 20000000 }, (uint64_t[]){ 100, 100 }, 2, "tree");
     assert_float_equal(shape_peak(&shape, SHAPE_CPU), 6, 1e-9);
     assert_float_equal(shape_peak(&shape, SHAPE_MEMORY), 300, 0);
+}
+
+static void runs_at_the_same_time_add_up(void **state)
+{
+    (void)state;
+    shape_init(&shape, 0, 10 * S);
+    for (int run = 0; run < 3; run++)
+        add_run((uint64_t[]){ 0, 10 }, (uint64_t[]){ 0, 20000000 }, (uint64_t[]){ 100, 100 }, 2, "tree");
+    shape_end_host(&shape);
+    assert_float_equal(shape_peak(&shape, SHAPE_CPU), 6, 1e-9);
+    assert_float_equal(shape_mean(&shape, SHAPE_CPU), 6, 1e-9);
+    assert_float_equal(shape_peak(&shape, SHAPE_MEMORY), 300, 1e-9);
+}
+
+/* Five in each bin, each of one second, with a pause of one second between them: not five at once. */
+static void runs_one_after_the_other_do_not(void **state)
+{
+    (void)state;
+    shape_init(&shape, 0, 10 * SHAPE_BINS * S);
+    for (uint64_t at = 0; at < 10 * SHAPE_BINS; at += 2)
+        add_run((uint64_t[]){ at, at + 1 }, (uint64_t[]){ 0, 2000000 }, (uint64_t[]){ 100 + at % 10, 100 }, 2, "tree");
+    shape_end_host(&shape);
+    assert_float_equal(shape_peak(&shape, SHAPE_CPU), 2, 1e-9);
+    assert_float_equal(shape_mean(&shape, SHAPE_CPU), 2, 1e-9);
+    assert_float_equal(shape_peak(&shape, SHAPE_MEMORY), 108, 1e-9);
 }
 
 static void other_sets_and_times_outside_are_left_out(void **state)
@@ -193,6 +225,8 @@ int main(void)
         cmocka_unit_test(what_is_not_known_stays_so),
         cmocka_unit_test(a_counter_that_was_reset_tells_nothing),
         cmocka_unit_test(hosts_add_up),
+        cmocka_unit_test(runs_at_the_same_time_add_up),
+        cmocka_unit_test(runs_one_after_the_other_do_not),
         cmocka_unit_test(other_sets_and_times_outside_are_left_out),
         cmocka_unit_test(the_machine_beside_the_job),
         cmocka_unit_test(a_machine_counts_once_however_many_tell_of_it),

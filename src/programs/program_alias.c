@@ -1,7 +1,7 @@
 /* One table of rules. The spelling of tau_mpi_total_size is tau's own. */
 #include "programs/program_alias.h"
 
-#include "programs/program_cells.h"
+#include "programs/program_room.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -84,7 +84,8 @@ static void fill(char *out, size_t room, const char *pattern, const char *word)
         snprintf(out, room, "%s", pattern);
 }
 
-static struct program_metric *make(struct program_table *table, const struct rule *rule, const char *call)
+static struct program_metric *make(struct program_table *table, const struct program_metric *metric, const struct rule *rule,
+                                   const char *call)
 {
     char name[CALL_MAX * 2], doc[CALL_MAX * 2], small[CALL_MAX];
     struct program_metric *alias = NULL;
@@ -95,7 +96,10 @@ static struct program_metric *make(struct program_table *table, const struct rul
     fill(doc, sizeof doc, rule->doc, call);
     program_table_metric(table, &(struct program_description){
         .name = bytes_of(name), .doc = bytes_of(doc), .unit = { "", 0 }, .kind = PROGRAM_COUNTER, .is_alias = true,
+        .scope = metric->owner,
     }, &alias);
+    if (alias)
+        program_room_use(table, alias);
     return alias;
 }
 
@@ -117,7 +121,7 @@ size_t program_alias_metrics(struct program_table *table, const struct program_m
             continue;
         if (rule->which != ANY && rule->which != which_of(call))
             continue;
-        aliases[count] = make(table, rule, call);
+        aliases[count] = make(table, metric, rule, call);
         count += aliases[count] != NULL;
     }
     return count;

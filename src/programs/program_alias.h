@@ -7,7 +7,8 @@
 
 #define PROGRAM_ALIASES_MAX 6u
 
-/* The metrics of the table that are to count what metric counts; made where they are new. Returns how many. */
+/* The metrics of the table that are to count what metric counts; made where they are new. Returns how many. The caller
+ * has them in use (program_room.h). */
 size_t program_alias_metrics(struct program_table *table, const struct program_metric *metric,
                              struct program_metric *aliases[PROGRAM_ALIASES_MAX]);
 

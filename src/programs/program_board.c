@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "programs/program_cells.h"
+#include "programs/program_room.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -56,6 +57,7 @@ static struct program_hold *make_hold(struct program_table *table, struct progra
         free(hold);
         return NULL;
     }
+    program_room_use(table, metric);
     return hold;
 }
 
@@ -70,7 +72,7 @@ static struct program_hold *take_metric(struct program_board *board, struct prog
     write_name(&name, value);
     struct program_description description = {
         .name = { name.data, name.size }, .doc = value->help, .unit = value->unit, .kind = kind_of(value),
-        .bounds = value->bounds, .bound_count = value->bound_count,
+        .bounds = value->bounds, .bound_count = value->bound_count, .scope = board->scope,
     };
     enum err err = program_table_metric(table, &description, &metric);
     buf_clear(&name);
@@ -212,8 +214,10 @@ void program_board_close(struct program_board *board, struct program_table *tabl
         struct program_hold *hold = board->holds[i];
         if (hold && hold->cell->metric->kind == PROGRAM_GAUGE)
             program_hold_leave(table, hold, now_ns);
-        if (hold)
-            free(hold->buckets);
+        if (!hold)
+            continue;
+        program_room_leave(table, hold->cell->metric);
+        free(hold->buckets);
         free(hold);
     }
     if (board->scope) {

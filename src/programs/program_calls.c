@@ -47,7 +47,7 @@ static struct program_cell *cell_of(struct program_table *table, struct program_
     snprintf(name, sizeof name, "%s{call=\"%s\"}", counters[which].name, call);
     struct program_description description = {
         .name = bytes_of(name), .doc = bytes_of(counters[which].doc), .unit = bytes_of(counters[which].unit),
-        .kind = PROGRAM_COUNTER,
+        .kind = PROGRAM_COUNTER, .scope = scope,
     };
     return program_table_metric(table, &description, &metric) == OK ? program_cell_of(table, metric, scope) : NULL;
 }

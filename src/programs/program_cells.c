@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "programs/program_alias.h"
+#include "programs/program_room.h"
 #include "sink/metrics_label.h"
 
 #include <math.h>
@@ -40,6 +41,10 @@ static struct program_scope *make(struct program_table *table, enum program_scop
     if (scope->next)
         scope->next->previous = scope;
     table->scopes = scope;
+    if (kind == PROGRAM_USER) {
+        scope->next_user = table->users;
+        table->users = scope;
+    }
     struct program_scope **slot = &table->scope_hash[place_of(id, uid)];
     scope->next_in_hash = *slot;
     *slot = scope;
@@ -97,17 +102,6 @@ void program_scope_name(struct program_table *table, struct program_scope *scope
     buf_clear(&labels);
 }
 
-static void unlink_cell(struct program_cell *cell)
-{
-    if (cell->previous)
-        cell->previous->next = cell->next;
-    else
-        cell->metric->cells = cell->next;
-    if (cell->next)
-        cell->next->previous = cell->previous;
-    cell->metric->cell_count--;
-}
-
 void program_cell_clean(struct program_table *table, struct program_cell *cell)
 {
     if (!cell->is_dirty)
@@ -120,6 +114,54 @@ void program_cell_clean(struct program_table *table, struct program_cell *cell)
         cell->next_dirty->previous_dirty = cell->previous_dirty;
     cell->is_dirty = false;
     cell->next_dirty = cell->previous_dirty = NULL;
+}
+
+static void unlink_cell(struct program_cell *cell)
+{
+    if (cell->previous)
+        cell->previous->next = cell->next;
+    else
+        cell->metric->cells = cell->next;
+    if (cell->next)
+        cell->next->previous = cell->previous;
+    cell->metric->cell_count--;
+    if (cell->previous_in_scope)
+        cell->previous_in_scope->next_in_scope = cell->next_in_scope;
+    else
+        cell->scope->cells = cell->next_in_scope;
+    if (cell->next_in_scope)
+        cell->next_in_scope->previous_in_scope = cell->previous_in_scope;
+    cell->scope->cell_count--;
+}
+
+static void drop_aliases(struct program_table *table, struct program_cell *cell)
+{
+    for (struct program_cell **alias = cell->aliases; alias && *alias; alias++)
+        program_room_leave(table, (*alias)->metric);
+    free(cell->aliases);
+    cell->aliases = NULL;
+}
+
+static void drop_cell(struct program_table *table, struct program_cell *cell)
+{
+    struct program_scope *user = cell->scope->kind == PROGRAM_JOB ? find_user(table, cell->scope->uid) : NULL;
+    if (user)
+        user->job_cells--;
+    program_cell_clean(table, cell);
+    drop_aliases(table, cell);
+    unlink_cell(cell);
+    if (cell->scope->kind == PROGRAM_JOB)
+        program_room_leave(table, cell->metric);
+    free(cell->buckets);
+    free(cell);
+}
+
+void program_cells_drop(struct program_table *table, struct program_metric *metric)
+{
+    program_cell_clean(table, &metric->node);
+    drop_aliases(table, &metric->node);
+    while (metric->cells)
+        drop_cell(table, metric->cells);
 }
 
 static void unlink_scope(struct program_table *table, struct program_scope *scope)
@@ -141,15 +183,9 @@ static void unlink_scope(struct program_table *table, struct program_scope *scop
 
 void program_scope_drop(struct program_table *table, struct program_scope *scope)
 {
+    while (scope->cells)
+        drop_cell(table, scope->cells);
     unlink_scope(table, scope);
-    for (struct program_cell *cell = scope->cells, *next; cell; cell = next) {
-        next = cell->next_in_scope;
-        program_cell_clean(table, cell);
-        unlink_cell(cell);
-        free(cell->aliases);
-        free(cell->buckets);
-        free(cell);
-    }
     program_rank_sums_clear(&scope->ranks);
     program_worlds_free(&scope->worlds);
     buf_clear(&scope->suffix);
@@ -171,10 +207,12 @@ static enum err make_aliases(struct program_table *table, struct program_cell *c
     if (!count)
         return OK;
     struct program_cell **list = calloc(count + 1, sizeof *list);
-    for (size_t i = 0; list && i < count; i++) {
-        struct program_cell *alias = program_cell_of(table, metrics[i], cell->scope);
+    for (size_t i = 0; i < count; i++) {
+        struct program_cell *alias = list ? program_cell_of(table, metrics[i], cell->scope) : NULL;
         if (alias)
             list[made++] = alias;
+        else
+            program_room_leave(table, metrics[i]);
     }
     cell->aliases = list;
     return list ? OK : NOMEM;
@@ -208,6 +246,53 @@ static struct program_cell *find_cell(const struct program_metric *metric, const
     return cell;
 }
 
+static void link_cell(struct program_cell *cell)
+{
+    struct program_metric *metric = cell->metric;
+    struct program_scope *scope = cell->scope;
+    cell->next = metric->cells;
+    if (cell->next)
+        cell->next->previous = cell;
+    metric->cells = cell;
+    cell->next_in_scope = scope->cells;
+    if (cell->next_in_scope)
+        cell->next_in_scope->previous_in_scope = cell;
+    scope->cells = cell;
+    scope->cell_count++;
+    metric->cell_count++;
+}
+
+/* A user's jobs together have as many values as if two of them had all metrics that there can be. */
+static bool has_room(struct program_table *table, const struct program_scope *scope)
+{
+    struct program_scope *user = scope->kind == PROGRAM_JOB ? program_scope_user(table, scope->uid) : NULL;
+    if (!user)
+        return scope->kind != PROGRAM_JOB;
+    if (user->job_cells / 2 >= table->metrics_max) {
+        table->figures.left_out++;
+        return false;
+    }
+    user->job_cells++;
+    return true;
+}
+
+static struct program_cell *make_cell(struct program_table *table, struct program_metric *metric, struct program_scope *scope)
+{
+    struct program_cell *up = above(table, metric, scope), *cell = up ? calloc(1, sizeof *cell) : NULL;
+    if (!cell)
+        return NULL;
+    cell->up = up;
+    if (program_cell_init(table, cell, metric, scope) || !has_room(table, scope)) {
+        drop_aliases(table, cell);
+        free(cell->buckets);
+        free(cell);
+        return NULL;
+    }
+    link_cell(cell);
+    return cell;
+}
+
+/* In use meanwhile: its aliases, where they are new, need room too. A cell of a job goes on using it. */
 struct program_cell *program_cell_of(struct program_table *table, struct program_metric *metric, struct program_scope *scope)
 {
     if (scope->kind == PROGRAM_NODE)
@@ -215,23 +300,10 @@ struct program_cell *program_cell_of(struct program_table *table, struct program
     struct program_cell *cell = find_cell(metric, scope);
     if (cell)
         return cell;
-    struct program_cell *up = above(table, metric, scope);
-    cell = up ? calloc(1, sizeof *cell) : NULL;
-    if (!cell)
-        return NULL;
-    cell->up = up;
-    if (program_cell_init(table, cell, metric, scope)) {
-        free(cell);
-        return NULL;
-    }
-    cell->next = metric->cells;
-    if (cell->next)
-        cell->next->previous = cell;
-    metric->cells = cell;
-    cell->next_in_scope = scope->cells;
-    scope->cells = cell;
-    scope->cell_count++;
-    metric->cell_count++;
+    program_room_use(table, metric);
+    cell = make_cell(table, metric, scope);
+    if (!cell || scope->kind != PROGRAM_JOB)
+        program_room_leave(table, metric);
     return cell;
 }
 

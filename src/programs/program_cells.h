@@ -21,8 +21,11 @@ void program_scope_name(struct program_table *table, struct program_scope *scope
 /* Frees it with all its values; no program may be in it. What it counted stays in what includes it. */
 void program_scope_drop(struct program_table *table, struct program_scope *scope);
 
-/* Finds or makes the cell of metric in scope. NULL: no memory. */
+/* Finds or makes the cell of metric in scope. NULL: no memory, or the jobs of its user have too many (counted). */
 struct program_cell *program_cell_of(struct program_table *table, struct program_metric *metric, struct program_scope *scope);
+
+/* For program_room.c: frees all cells of a metric that is idle. */
+void program_cells_drop(struct program_table *table, struct program_metric *metric);
 
 /* For program_table.c and program_cells.c: a zeroed cell gets its aliases and what it needs to count. NOMEM. */
 enum err program_cell_init(struct program_table *table, struct program_cell *cell, struct program_metric *metric,

@@ -46,6 +46,7 @@ static struct program_family *make(struct program_table *table, struct bytes nam
     struct program_family **slot = &table->family_hash[family->hash & (table->family_room - 1)];
     family->next_in_hash = *slot;
     *slot = family;
+    family->previous = table->last_family;
     if (table->last_family)
         table->last_family->next = family;
     else
@@ -124,8 +125,8 @@ static void agree_on_doc(struct program_family *family, const struct program_met
 {
     size_t size = 0;
     if (!family->doc) {
-        family->doc = metric->doc;
-        family->doc_size = strlen(metric->doc);
+        family->doc = strdup(metric->doc);
+        family->doc_size = family->doc ? strlen(family->doc) : 0;
         return;
     }
     while (size < family->doc_size && metric->doc[size] == family->doc[size])
@@ -140,6 +141,7 @@ static void agree_on_doc(struct program_family *family, const struct program_met
 void program_families_add(struct program_family *family, struct program_metric *metric)
 {
     metric->family = family;
+    metric->previous_in_family = family->last;
     if (family->last)
         family->last->next_in_family = metric;
     else
@@ -147,4 +149,39 @@ void program_families_add(struct program_family *family, struct program_metric *
     family->last = metric;
     family->has_told |= !metric->is_alias;
     agree_on_doc(family, metric);
+}
+
+static void drop(struct program_table *table, struct program_family *family)
+{
+    struct program_family **at = &table->family_hash[family->hash & (table->family_room - 1)];
+    while (*at != family)
+        at = &(*at)->next_in_hash;
+    *at = family->next_in_hash;
+    if (family->previous)
+        family->previous->next = family->next;
+    else
+        table->families = family->next;
+    if (family->next)
+        family->next->previous = family->previous;
+    else
+        table->last_family = family->previous;
+    table->figures.families--;
+    free(family->doc);
+    free(family);
+}
+
+void program_families_remove(struct program_table *table, struct program_metric *metric)
+{
+    struct program_family *family = metric->family;
+    if (metric->previous_in_family)
+        metric->previous_in_family->next_in_family = metric->next_in_family;
+    else
+        family->first = metric->next_in_family;
+    if (metric->next_in_family)
+        metric->next_in_family->previous_in_family = metric->previous_in_family;
+    else
+        family->last = metric->previous_in_family;
+    metric->family = NULL;
+    if (!family->first)
+        drop(table, family);
 }

@@ -17,4 +17,7 @@ struct program_family *program_families_of(struct program_table *table, struct b
 
 void program_families_add(struct program_family *family, struct program_metric *metric);
 
+/* The family goes with its last metric. */
+void program_families_remove(struct program_table *table, struct program_metric *metric);
+
 #endif

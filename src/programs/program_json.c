@@ -187,8 +187,8 @@ static void write_metrics(struct buf *out, struct program_table *table, const st
     json_begin_array(&json);
     for (size_t i = 0; i < wish->name_count; i++)
         add_metric(&json, wish->names[i], wish, viewer);
-    for (size_t i = 0; !wish->has_names && i < table->figures.metrics; i++)
-        if (wish->has_tau || wish->has_aliases || !table->metrics[i]->is_alias)
+    for (size_t i = 0; !wish->has_names && i < table->metric_places; i++)
+        if (table->metrics[i] && (wish->has_tau || wish->has_aliases || !table->metrics[i]->is_alias))
             add_metric(&json, table->metrics[i], wish, viewer);
     json_end_array(&json);
     json_end_object(&json);

@@ -4,6 +4,7 @@
 
 #include "model/program_sets.h"
 #include "programs/program_cells.h"
+#include "programs/program_room.h"
 #include "sink/metrics_number.h"
 
 #include <stdio.h>
@@ -186,6 +187,7 @@ static void add_cell(struct program_table *table, struct batch *batch, struct pr
 void program_samples_add(struct program_table *table, struct batch *batch, uint64_t time_ns)
 {
     program_table_lock(table);
+    program_room_bury(table);
     for (struct program_cell *cell; (cell = table->dirty);) {
         program_cell_clean(table, cell);
         add_cell(table, batch, cell, time_ns);

@@ -6,7 +6,8 @@
 #include "model/batch.h"
 #include "programs/program_table.h"
 
-/* Takes the table's lock. The samples borrow names of metrics and scopes, which stay until a scope is dropped. */
+/* Takes the table's lock. The samples borrow names of metrics and scopes, which stay until it is called again, or
+ * a scope is dropped. */
 void program_samples_add(struct program_table *table, struct batch *batch, uint64_t time_ns);
 
 #endif

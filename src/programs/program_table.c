@@ -1,9 +1,10 @@
-/* Metrics by name. A hash table with chains, doubled as it fills; nothing of it is freed before the end, since
- * names come again: what could grow is bounded by the maximum of metrics. */
+/* Metrics by name. A hash table with chains, doubled as it fills. A name stays when its programs have gone, since
+ * it comes again; program_room.c says which go when there are too many. */
 #include "programs/program_table.h"
 
 #include "programs/program_cells.h"
 #include "programs/program_families.h"
+#include "programs/program_room.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ enum err program_table_open(struct program_table **table, const struct program_t
     return OK;
 }
 
-static void free_metric(struct program_metric *metric)
+void program_table_free(struct program_metric *metric)
 {
     free(metric->node.aliases);
     free(metric->node.buckets);
@@ -58,15 +59,19 @@ void program_table_close(struct program_table **table)
     struct program_table *old = *table;
     if (!old)
         return;
+    program_room_close(old);
     while (old->scopes)
         program_scope_drop(old, old->scopes);
-    for (size_t i = 0; i < old->figures.metrics; i++)
-        free_metric(old->metrics[i]);
+    for (size_t i = 0; i < old->metric_places; i++)
+        if (old->metrics[i])
+            program_table_free(old->metrics[i]);
     for (struct program_family *family = old->families, *next; family; family = next) {
         next = family->next;
+        free(family->doc);
         free(family);
     }
     free(old->metrics);
+    free(old->free_places);
     free(old->metric_hash);
     free(old->family_hash);
     free(old->host);
@@ -100,24 +105,33 @@ struct program_metric *program_table_find(struct program_table *table, struct by
     return find_exact(table, name, program_table_hash(name));
 }
 
+static bool grow_places(struct program_table *table)
+{
+    if (table->metric_places < table->metric_room)
+        return true;
+    size_t room = table->metric_room ? table->metric_room * 2 : HASH_ROOM;
+    struct program_metric **list = realloc(table->metrics, room * sizeof *list);
+    size_t *places = list ? realloc(table->free_places, room * sizeof *places) : NULL;
+    table->metrics = list ? list : table->metrics;
+    table->free_places = places ? places : table->free_places;
+    if (places)
+        table->metric_room = room;
+    return places != NULL;
+}
+
 static bool grow_metrics(struct program_table *table)
 {
-    size_t count = table->figures.metrics;
-    if (count == table->metric_room) {
-        size_t room = table->metric_room ? table->metric_room * 2 : HASH_ROOM;
-        struct program_metric **list = realloc(table->metrics, room * sizeof *list);
-        if (!list)
-            return false;
-        table->metrics = list;
-        table->metric_room = room;
-    }
-    if (count < table->hash_room)
+    if (!table->free_count && !grow_places(table))
+        return false;
+    if (table->figures.metrics < table->hash_room)
         return true;
     size_t room = table->hash_room ? table->hash_room * 2 : HASH_ROOM;
     struct program_metric **hash = calloc(room, sizeof(void *));
     if (!hash)
         return false;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < table->metric_places; i++) {
+        if (!table->metrics[i])
+            continue;
         struct program_metric **slot = &hash[table->metrics[i]->hash & (room - 1)];
         table->metrics[i]->next_in_hash = *slot;
         *slot = table->metrics[i];
@@ -169,9 +183,9 @@ static struct program_metric *make_metric(const struct program_description *desc
 
 static void link_metric(struct program_table *table, struct program_metric *metric, struct program_family *family)
 {
-    metric->family = family;
-    metric->index = table->figures.metrics;
-    table->metrics[table->figures.metrics++] = metric;
+    metric->index = table->free_count ? table->free_places[--table->free_count] : table->metric_places++;
+    table->metrics[metric->index] = metric;
+    table->figures.metrics++;
     metric->hash = program_table_hash((struct bytes){ metric->name, metric->name_size });
     struct program_metric **slot = &table->metric_hash[metric->hash & (table->hash_room - 1)];
     metric->next_in_hash = *slot;
@@ -179,19 +193,35 @@ static void link_metric(struct program_table *table, struct program_metric *metr
     program_families_add(family, metric);
 }
 
+void program_table_unlink(struct program_table *table, struct program_metric *metric)
+{
+    struct program_metric **at = &table->metric_hash[metric->hash & (table->hash_room - 1)];
+    while (*at != metric)
+        at = &(*at)->next_in_hash;
+    *at = metric->next_in_hash;
+    table->metrics[metric->index] = NULL;
+    table->free_places[table->free_count++] = metric->index;
+    table->figures.metrics--;
+    program_families_remove(table, metric);
+}
+
 static enum err add_metric(struct program_table *table, const struct program_description *description,
                            struct program_metric **metric)
 {
     struct program_name *name = &table->name;
-    if (table->figures.metrics >= table->metrics_max)
-        return FULL;
+    struct program_scope *owner = program_room_owner(table, description->scope);
+    if (!owner || !program_room_make(table, owner))
+        return owner ? FULL : NOMEM;
     struct program_family *family = program_families_of(table, &name->page, &name->page_base, description->kind);
     struct program_metric *new = family && grow_metrics(table) ? make_metric(description, name) : NULL;
     if (!new)
         return NOMEM;
     link_metric(table, new, family);
+    program_room_add(new, owner);
     *metric = new;
-    return program_cell_init(table, &new->node, new, &table->node);
+    enum err err = program_cell_init(table, &new->node, new, &table->node); /* which makes others */
+    program_room_leave(table, new);
+    return err;
 }
 
 static bool is_same(const struct program_metric *metric, const struct program_description *description)
@@ -212,8 +242,8 @@ enum err program_table_metric(struct program_table *table, const struct program_
         *metric = find_exact(table, name, program_table_hash(name));
         if (!*metric)
             err = add_metric(table, description, metric);
-        else if (!is_same(*metric, description))
-            err = USAGE;
+        else
+            err = is_same(*metric, description) ? program_room_claim(table, *metric, description->scope) : USAGE;
     }
     table->figures.refused += err == USAGE;
     table->figures.left_out += err == FULL;

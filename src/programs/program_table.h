@@ -48,7 +48,7 @@ struct program_cell {
     bool is_dirty;                  /* changed since the samples were taken last */
     struct program_cell *next_dirty, *previous_dirty;
     struct program_cell *next, *previous;             /* of the metric; the node's is none of these */
-    struct program_cell *next_in_scope;
+    struct program_cell *next_in_scope, *previous_in_scope;
     struct program_gauge gauge;     /* valid after program_table_settle */
     struct program_gauge left;      /* over programs that have gone: what each had set last, for the profile of a job */
     struct program_hold shared;     /* of all who add to a counter, and need to remember nothing */
@@ -58,7 +58,10 @@ struct program_cell {
 
 struct program_metric {
     struct program_family *family;
-    struct program_metric *next_in_family, *next_in_hash;
+    struct program_metric *next_in_family, *previous_in_family, *next_in_hash;
+    struct program_scope *owner;      /* a user who named it first, or the node */
+    size_t uses;                      /* see program_room.h; 0: it is idle, and stands in its owner's list */
+    struct program_metric *next_idle, *previous_idle;
     uint64_t hash;
     size_t index;                     /* in the table's list */
     enum program_kind kind;
@@ -78,18 +81,24 @@ struct program_metric {
 };
 
 struct program_family {
-    struct program_family *next, *next_in_hash;
+    struct program_family *next, *previous, *next_in_hash;
     uint64_t hash;
     enum program_kind kind;
     struct program_metric *first, *last;
     size_t size;
     bool has_told;  /* a metric that is more than an alias */
-    const char *doc; /* of its metrics, as far as they agree: the first's, cut */
+    char *doc;      /* of its metrics, as far as they agree: a copy of the first's, cut */
     size_t doc_size;
     char name[];    /* as on the page */
 };
 
 enum program_scope_kind { PROGRAM_NODE, PROGRAM_USER, PROGRAM_JOB };
+
+/* The metrics of a user, and those of them that are idle, oldest first. */
+struct program_room {
+    size_t metric_count, idle_count;
+    struct program_metric *idle, *last_idle;
+};
 
 /* Over what a cell sums. */
 struct program_scope {
@@ -109,7 +118,9 @@ struct program_scope {
     struct program_worlds *worlds;  /* likewise; NULL: none yet */
     struct buf suffix;          /* host="n1",job="4711",user="ada"}_, _ being a blank */
     size_t job_count;           /* of a user: jobs that are scopes of their own */
-    struct program_scope *next, *previous, *next_in_hash;
+    size_t job_cells;           /* of a user: values in these */
+    struct program_room room;   /* of a user, or the node */
+    struct program_scope *next, *previous, *next_in_hash, *next_user;
 };
 
 /* What a metric is, as a program tells it. */
@@ -120,6 +131,7 @@ struct program_description {
     const double *bounds;
     size_t bound_count;
     bool is_alias;
+    struct program_scope *scope; /* whose program tells it; NULL: the node's */
 };
 
 struct program_figures {
@@ -138,13 +150,18 @@ struct program_table {
     char *host;
     size_t metrics_max;
     bool by_user;
-    struct program_scope node, *scopes;
+    struct program_scope node, *scopes, *users; /* users are scopes too */
     struct program_scope *scope_hash[PROGRAM_SCOPES_HASH];
     struct program_family *families, *last_family;
     struct program_family **family_hash;
     size_t family_room;
-    struct program_metric **metrics; /* in the order of their coming */
+    struct program_metric **metrics; /* in the order of their coming, but for those in places that were free again */
+    size_t metric_places;            /* of these in use; NULL: free */
+    size_t *free_places;             /* a stack */
+    size_t free_count;
     size_t metric_room;
+    size_t idle_count;               /* of all metrics */
+    struct program_metric *buried;   /* program_room.h */
     struct program_metric **metric_hash;
     size_t hash_room;
     struct program_cell *dirty;
@@ -168,6 +185,10 @@ struct program_metric *program_table_find(struct program_table *table, struct by
 
 /* Sums the gauges of a metric over its live programs, where something has changed. */
 void program_table_settle(struct program_metric *metric);
+
+/* For program_room.c: takes a metric out of all lists, without its cells; frees it. */
+void program_table_unlink(struct program_table *table, struct program_metric *metric);
+void program_table_free(struct program_metric *metric);
 
 uint64_t program_table_hash(struct bytes text);
 

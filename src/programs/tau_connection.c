@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "programs/program_cells.h"
+#include "programs/program_room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static void order_clear(struct tau_order *order)
 
 static size_t map_start(const struct tau_order *order, const struct program_metric *metric)
 {
-    return (metric->index * 0x9e3779b97f4a7c15ull >> 20) & (order->map_room - 1);
+    return (metric->hash * 0x9e3779b97f4a7c15ull >> 20) & (order->map_room - 1);
 }
 
 static void map_put(struct tau_order *order, size_t item)
@@ -122,6 +123,8 @@ static enum err join(struct tau_connection *connection, struct tau_gateway *gate
 static void leave(struct tau_connection *connection, struct tau_gateway *gateway)
 {
     uint64_t now_ns = clock_realtime_ns();
+    for (size_t i = 0; i < connection->order.count; i++)
+        program_room_leave(gateway->table, metric_of(connection->order.items[i]));
     for (size_t i = 0; i < connection->hold_count; i++) {
         program_hold_leave(gateway->table, connection->holds[i], now_ns);
         free(connection->holds[i]);
@@ -172,9 +175,12 @@ static enum err add_metric(struct tau_connection *connection, struct tau_gateway
 {
     struct program_cell *cell = program_cell_of(gateway->table, metric, connection->scope);
     if (!cell)
-        return NOMEM;
+        return OK; /* counted; what it is told is passed over */
     struct program_hold *hold = metric->kind == PROGRAM_GAUGE ? make_hold(connection, cell) : &cell->shared;
-    return hold ? order_add(&connection->order, hold) : NOMEM;
+    enum err err = hold ? order_add(&connection->order, hold) : NOMEM;
+    if (!err)
+        program_room_use(gateway->table, metric);
+    return err;
 }
 
 static enum err refuse(struct tau_connection *connection, const char *why)
@@ -195,6 +201,7 @@ static enum err take_descriptor(struct tau_connection *connection, struct tau_ga
         return refuse(connection, "a name that does not end, or is empty");
     struct program_description description = {
         .name = name, .doc = doc, .unit = { "", 0 }, .kind = descriptor->type == TAU_GAUGE ? PROGRAM_GAUGE : PROGRAM_COUNTER,
+        .scope = connection->scope,
     };
     enum err err = program_table_metric(gateway->table, &description, &metric);
     if (err == USAGE)
@@ -217,7 +224,11 @@ static enum err look_up(struct tau_connection *connection, struct tau_gateway *g
     if (!metric || metric->kind == PROGRAM_HISTOGRAM)
         return refuse(connection, "a value of a metric that nobody has described");
     *place = order_find(order, metric);
-    return *place < order->count ? OK : add_metric(connection, gateway, metric);
+    if (*place < order->count)
+        return OK;
+    bool is_ours = program_room_claim(gateway->table, metric, connection->scope) == OK;
+    gateway->table->figures.left_out += !is_ours;
+    return is_ours ? add_metric(connection, gateway, metric) : OK;
 }
 
 static enum err take_value(struct tau_connection *connection, struct tau_gateway *gateway, const struct tau_event *event,

@@ -7,28 +7,16 @@
 /* Tau has no histograms, and no names of more than 299 bytes. */
 static bool is_for_tau(const struct program_metric *metric)
 {
-    return metric->kind != PROGRAM_HISTOGRAM && metric->name_size < TAU_TEXT_MAX;
-}
-
-void tau_reply_begin(struct tau_reply *reply, struct program_table *table, int32_t type, const char *name)
-{
-    *reply = (struct tau_reply){ .type = type };
-    if (type == TAU_GET_ONE) {
-        size_t size = strnlen(name, TAU_TEXT_MAX);
-        reply->one = size < TAU_TEXT_MAX ? program_table_find(table, (struct bytes){ name, size }) : NULL;
-        reply->left = reply->has_head = true;
-        return;
-    }
-    for (size_t i = 0; i < table->figures.metrics; i++)
-        reply->left += is_for_tau(table->metrics[i]);
+    return metric && metric->kind != PROGRAM_HISTOGRAM && metric->name_size < TAU_TEXT_MAX;
 }
 
 static void write_descriptor(const struct program_metric *metric, char *out)
 {
-    struct tau_descriptor descriptor = { .type = metric->kind == PROGRAM_GAUGE ? TAU_GAUGE : TAU_COUNTER };
-    size_t doc = strnlen(metric->doc, TAU_TEXT_MAX - 1);
-    memcpy(descriptor.name, metric->name, metric->name_size);
-    memcpy(descriptor.doc, metric->doc, doc);
+    struct tau_descriptor descriptor = { .type = metric && metric->kind == PROGRAM_GAUGE ? TAU_GAUGE : TAU_COUNTER };
+    if (metric) {
+        memcpy(descriptor.name, metric->name, metric->name_size);
+        memcpy(descriptor.doc, metric->doc, strnlen(metric->doc, TAU_TEXT_MAX - 1));
+    }
     memcpy(out, &descriptor, sizeof descriptor);
 }
 
@@ -36,7 +24,7 @@ static void write_descriptor(const struct program_metric *metric, char *out)
 static void write_event(struct program_metric *metric, char *out)
 {
     struct tau_event event = { .value = 0 };
-    if (metric && is_for_tau(metric)) {
+    if (is_for_tau(metric)) {
         const struct program_cell *cell = &metric->node;
         program_table_settle(metric);
         memcpy(event.name, metric->name, metric->name_size);
@@ -49,13 +37,35 @@ static void write_event(struct program_metric *metric, char *out)
     memcpy(out, &event, sizeof event);
 }
 
+void tau_reply_begin(struct tau_reply *reply, struct program_table *table, int32_t type, const char *name)
+{
+    *reply = (struct tau_reply){ .type = type };
+    if (type == TAU_GET_ONE) {
+        size_t size = strnlen(name, TAU_TEXT_MAX);
+        write_event(size < TAU_TEXT_MAX ? program_table_find(table, (struct bytes){ name, size }) : NULL, (char *)&reply->one);
+        reply->left = reply->has_head = true;
+        return;
+    }
+    for (size_t i = 0; i < table->metric_places; i++)
+        reply->left += is_for_tau(table->metrics[i]);
+}
+
+/* NULL: some have gone since their number was told. */
 static struct program_metric *next_metric(struct tau_reply *reply, const struct program_table *table)
 {
-    if (reply->type == TAU_GET_ONE)
-        return reply->one;
-    while (!is_for_tau(table->metrics[reply->next]))
+    while (reply->next < table->metric_places && !is_for_tau(table->metrics[reply->next]))
         reply->next++;
-    return table->metrics[reply->next++];
+    return reply->next < table->metric_places ? table->metrics[reply->next++] : NULL;
+}
+
+static void write_next(struct tau_reply *reply, const struct program_table *table, char *out)
+{
+    if (reply->type == TAU_LIST_ALL)
+        write_descriptor(next_metric(reply, table), out);
+    else if (reply->type == TAU_GET_ALL)
+        write_event(next_metric(reply, table), out);
+    else
+        memcpy(out, &reply->one, sizeof reply->one);
 }
 
 size_t tau_reply_fill(struct tau_reply *reply, struct program_table *table, char *out, size_t room)
@@ -68,13 +78,8 @@ size_t tau_reply_fill(struct tau_reply *reply, struct program_table *table, char
         size = sizeof reply->left;
         reply->has_head = true;
     }
-    for (; reply->left > 0 && size + item <= room; reply->left--, size += item) {
-        struct program_metric *metric = next_metric(reply, table);
-        if (reply->type == TAU_LIST_ALL)
-            write_descriptor(metric, out + size);
-        else
-            write_event(metric, out + size);
-    }
+    for (; reply->left > 0 && size + item <= room; reply->left--, size += item)
+        write_next(reply, table, out + size);
     if (size == 0)
         *reply = (struct tau_reply){ 0 };
     return size;

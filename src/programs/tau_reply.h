@@ -13,7 +13,7 @@ struct tau_reply {
     size_t next;        /* of the table's metrics */
     int32_t left;       /* items to come */
     bool has_head;      /* their number was sent */
-    struct program_metric *one;
+    struct tau_event one; /* of GET_ONE: the answer */
 };
 
 /* Both under the table's lock. name: TAU_TEXT_MAX bytes, of which GET_ONE is asked. */

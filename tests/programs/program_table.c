@@ -1,6 +1,7 @@
 /* The table of what programs tell: sums per node, user and job, gauges over live programs, names of tau. */
 #include "model/program_sets.h"
 #include "programs/program_cells.h"
+#include "programs/program_room.h"
 #include "programs/program_samples.h"
 
 #include "tools/unit.h"
@@ -22,10 +23,17 @@ static int close_table(void **state)
     return 0;
 }
 
+static enum err make_of(struct program_scope *scope, const char *name, enum program_kind kind, struct program_metric **metric)
+{
+    struct program_description description = {
+        .name = bytes_of(name), .doc = { "", 0 }, .unit = { "", 0 }, .kind = kind, .scope = scope,
+    };
+    return program_table_metric(table, &description, metric);
+}
+
 static enum err make(const char *name, enum program_kind kind, struct program_metric **metric)
 {
-    struct program_description description = { .name = bytes_of(name), .doc = { "", 0 }, .unit = { "", 0 }, .kind = kind };
-    return program_table_metric(table, &description, metric);
+    return make_of(NULL, name, kind, metric);
 }
 
 static void a_counter_is_summed_over_job_user_and_node(void **state)
@@ -135,9 +143,115 @@ static void more_than_the_maximum_is_counted(void **state)
     for (int i = 0; i < 12; i++) {
         snprintf(name, sizeof name, "x%d", i);
         assert_int_equal(make(name, PROGRAM_COUNTER, &metric), i < 10 ? OK : FULL);
+        if (metric)
+            program_room_use(table, metric);
     }
     assert_int_equal(table->figures.left_out, 2);
     assert_int_equal(make("x3", PROGRAM_COUNTER, &metric), OK);
+}
+
+/* How many of these names a program of the scope gets, which it goes on using. */
+static size_t take(struct program_scope *scope, const char *prefix, int count)
+{
+    size_t taken = 0;
+    for (int i = 0; i < count; i++) {
+        struct program_metric *metric;
+        char name[32];
+        snprintf(name, sizeof name, "%s%d_total", prefix, i);
+        if (make_of(scope, name, PROGRAM_COUNTER, &metric) == OK && program_cell_of(table, metric, scope))
+            taken++;
+    }
+    return taken;
+}
+
+static void nobody_takes_the_room_of_all(void **state)
+{
+    (void)state;
+    struct program_scope *greedy = program_scope_job(table, "1", 7), *other = program_scope_job(table, "2", 8);
+    struct program_scope *third = program_scope_job(table, "3", 9);
+    assert_int_equal(take(greedy, "a", 100), 5); /* of 10 */
+    assert_int_equal(take(other, "b", 3), 3);
+    assert_int_equal(take(greedy, "a", 5), 5); /* those that it has */
+    assert_int_equal(take(third, "a", 5), 5);  /* and everybody may use too */
+    assert_int_equal(take(third, "c", 9), 1);
+    assert_int_equal(table->figures.metrics, 9);
+}
+
+static void names_of_those_who_have_gone_make_room(void **state)
+{
+    (void)state;
+    struct program_scope *other = program_scope_job(table, "other", 8);
+    assert_int_equal(take(other, "b", 2), 2);
+    for (int round = 0; round < 100; round++) { /* 400 names one after another */
+        char prefix[16];
+        snprintf(prefix, sizeof prefix, "a%d_", round);
+        struct program_scope *job = program_scope_job(table, "1", 7);
+        assert_int_equal(take(job, prefix, 5), 4); /* 10 less the 2 of the other, and as many are left */
+        program_scope_drop(table, job);
+        assert_true(table->figures.metrics <= 10);
+    }
+    struct program_metric *metric = program_table_find(table, bytes_of("b0_total"));
+    assert_non_null(metric);
+    program_cell_add(table, program_cell_of(table, metric, other), 5, 1);
+    assert_true(metric->node.total == 5);
+    assert_null(program_table_find(table, bytes_of("a0_0_total")));
+    assert_non_null(program_table_find(table, bytes_of("a99_3_total"))); /* what it counted is shown while there is room */
+    assert_int_equal(take(other, "b", 5), 5);
+    assert_int_equal(table->figures.families, table->figures.metrics);
+}
+
+static void idle_names_are_no_way_around_the_share(void **state)
+{
+    (void)state;
+    struct program_scope *first = program_scope_job(table, "1", 7);
+    assert_int_equal(take(first, "a", 5), 5);
+    program_scope_drop(table, first);
+    struct program_scope *second = program_scope_job(table, "2", 7);
+    assert_int_equal(take(second, "b", 5), 5);
+    assert_int_equal(take(second, "a", 5), 0); /* they are there, and another's to have */
+    assert_int_equal(take(program_scope_job(table, "3", 8), "a", 5), 3);
+}
+
+static void a_name_with_others_for_it_makes_room_too(void **state)
+{
+    struct program_metric *metric;
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "mpi_calls_total{function=\"MPI_%d\"}", i);
+        struct program_scope *job = program_scope_job(table, "1", 7);
+        assert_int_equal(make_of(job, name, PROGRAM_COUNTER, &metric), OK);
+        program_cell_add(table, program_cell_of(table, metric, job), 1, 1);
+        program_scope_drop(table, job);
+    }
+    assert_true(table->figures.metrics <= 10);
+    assert_true(program_table_find(table, bytes_of("tau_hits_total{function=\"mpi_99\"}"))->node.total == 1);
+}
+
+static void samples_keep_the_name_of_what_had_to_go(void **state)
+{
+    struct batch batch;
+    (void)state;
+    batch_init(&batch);
+    struct program_scope *job = program_scope_job(table, "1", 7);
+    job->is_known = true;
+    assert_int_equal(take(job, "a", 1), 1);
+    program_cell_add(table, &program_table_find(table, bytes_of("a0_total"))->node, 1, 1);
+    program_samples_add(table, &batch, 100);
+    assert_int_equal(batch.count, 1);
+    program_scope_drop(table, job);
+    for (int i = 0; i < 4; i++) {
+        struct program_scope *next = program_scope_job(table, "2", 7);
+        char prefix[2] = { (char)('b' + i), '\0' };
+        take(next, prefix, 5);
+        program_scope_drop(table, next);
+    }
+    assert_null(program_table_find(table, bytes_of("a0_total")));
+    assert_string_equal(batch.samples[0].instance, "a0_total");
+    batch_reset(&batch);
+    program_samples_add(table, &batch, 200);
+    assert_null(table->buried);
+    batch_clear(&batch);
 }
 
 static void names_of_tau_count_once_with_ours(void **state)
@@ -219,6 +333,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_gauge_is_of_the_programs_that_are_alive, open_table, close_table),
         cmocka_unit_test_setup_teardown(one_name_has_one_type, open_table, close_table),
         cmocka_unit_test_setup_teardown(more_than_the_maximum_is_counted, open_table, close_table),
+        cmocka_unit_test_setup_teardown(nobody_takes_the_room_of_all, open_table, close_table),
+        cmocka_unit_test_setup_teardown(names_of_those_who_have_gone_make_room, open_table, close_table),
+        cmocka_unit_test_setup_teardown(idle_names_are_no_way_around_the_share, open_table, close_table),
+        cmocka_unit_test_setup_teardown(a_name_with_others_for_it_makes_room_too, open_table, close_table),
+        cmocka_unit_test_setup_teardown(samples_keep_the_name_of_what_had_to_go, open_table, close_table),
         cmocka_unit_test_setup_teardown(names_of_tau_count_once_with_ours, open_table, close_table),
         cmocka_unit_test_setup_teardown(families_say_what_all_their_metrics_say, open_table, close_table),
         cmocka_unit_test_setup_teardown(samples_tell_what_has_changed, open_table, close_table),

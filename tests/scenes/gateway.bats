@@ -451,6 +451,34 @@ PY
     wait_for '[ "$(find "$T/boards" -name "sonde.*" | wc -l)" -eq 0 ]'
 }
 
+@test "one user's program does not take the names of all, and the names of who has gone make room" {
+    need_root
+    start <<<'metrics = 1000'
+    chmod 755 "$T/run"
+    cp "$SOURCE/tests/tools/tau_client.py" "$T"
+    names() { # PREFIX COUNT: a client that describes and counts them, and stays
+        python3 -c 'import sys; sys.path.insert(0, sys.argv[1]); import time, tau_client as t
+client = t.Client()
+for i in range(int(sys.argv[3])):
+    name = f"{sys.argv[2]}{i}_total"
+    client.send(t.message(0, t.descriptor(name)) + t.message(1, t.event(name, 1.0)))
+print("told", flush=True)
+time.sleep(float(sys.argv[4]))' "$T" "$@"
+    }
+    export -f names
+    setpriv --reuid=65534 --regid=65534 --clear-groups env TAU_METRIC_PROXY="$T/tau.sock" bash -c 'names greedy 5000 600' >"$T/greedy" 2>&1 3>&- &
+    wait_for 'grep -q told "$T/greedy"'
+    wait_for '[ "$(value "sonde_programs_left_out_total{host=\"$(host)\"}")" -ge 4500 ]'
+    is "greedy0_total{host=\"$(host)\"}" 1
+    program sonde counter board_total - 3 leave
+    wait_for 'is "board_total{host=\"$(host)\"}" 3'
+    for i in 1 2 3 4 5 6; do names "round${i}_" 200 0 >/dev/null; done
+    wait_for 'is "round6_199_total{host=\"$(host)\"}" 1'
+    is "greedy0_total{host=\"$(host)\"}" 1
+    [ -z "$(value "round1_0_total{host=\"$(host)\"}")" ]
+    [ "$(value "sonde_programs_metrics{host=\"$(host)\"}")" -le 1000 ]
+}
+
 @test "it ends at once while clients are connected, and starts again in their place" {
     start </dev/null
     coproc STAY { exec "$SOURCE/tests/tools/tau_client.py" counter x_total add x_total 1 stay; }

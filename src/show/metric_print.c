@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "show/python_text.h"
 
+#include <stdio.h>
 #include <math.h>
 #include <string.h>
 
@@ -126,24 +127,53 @@ void metric_print_txt(struct buf *out, const struct metric_item *item, enum metr
     buf_add_char(out, '\n');
 }
 
-/* Words of a bullet, wrapped at the width as rich does. */
+/* Words of a bullet, wrapped at the width, and lines filled up to it, as rich does. */
 struct bullet {
     struct buf *out;
     const struct terminal *terminal;
     size_t column;
 };
 
-static void add_word(struct bullet *bullet, struct bytes word, enum colour colour, bool is_glued)
+static void fill_line(const struct bullet *bullet)
 {
-    size_t columns = utf8_columns(word, bullet->terminal->utf8);
-    size_t gap = bullet->column > BULLET_COLUMNS && !is_glued;
-    if (bullet->column + gap + columns > bullet->terminal->width && bullet->column > BULLET_COLUMNS && !is_glued) {
-        buf_printf(bullet->out, "\n%*s", BULLET_COLUMNS, "");
-        bullet->column = BULLET_COLUMNS;
+    if (bullet->column < bullet->terminal->width)
+        buf_printf(bullet->out, "%*s", (int)(bullet->terminal->width - bullet->column), "");
+}
+
+static void begin_line(struct bullet *bullet)
+{
+    fill_line(bullet);
+    buf_printf(bullet->out, "\n%*s", BULLET_COLUMNS, "");
+    bullet->column = BULLET_COLUMNS;
+}
+
+/* How much of a word fits into a line of its own. */
+static size_t piece_of(const struct bullet *bullet, struct bytes word)
+{
+    size_t size = word.size, room = bullet->terminal->width - BULLET_COLUMNS;
+    while (size > 1 && utf8_columns((struct bytes){ word.data, size }, bullet->terminal->utf8) > room)
+        do
+            size--;
+        while (size > 1 && ((unsigned char)word.data[size] & 0xc0) == 0x80);
+    return size;
+}
+
+static void add_word(struct bullet *bullet, struct bytes word, enum colour colour)
+{
+    size_t columns = utf8_columns(word, bullet->terminal->utf8), piece = piece_of(bullet, word);
+    size_t gap = bullet->column > BULLET_COLUMNS;
+    if (bullet->column + gap + columns > bullet->terminal->width && gap) {
+        begin_line(bullet);
         gap = 0;
     }
     if (gap)
         buf_add_char(bullet->out, ' ');
+    for (; piece < word.size; piece = piece_of(bullet, word)) {
+        add_word(bullet, (struct bytes){ word.data, piece }, colour);
+        begin_line(bullet);
+        word = (struct bytes){ word.data + piece, word.size - piece };
+        columns = utf8_columns(word, bullet->terminal->utf8);
+    }
     buf_add_text(bullet->out, terminal_colour(bullet->terminal, colour));
     utf8_add_safe(bullet->out, word, bullet->terminal->utf8);
     buf_add_text(bullet->out, colour == PLAIN ? "" : terminal_colour(bullet->terminal, PLAIN));
@@ -155,7 +185,7 @@ static void add_words(struct bullet *bullet, const char *text, enum colour colou
     while (*text) {
         size_t size = strcspn(text, " ");
         if (size)
-            add_word(bullet, (struct bytes){ text, size }, colour, false);
+            add_word(bullet, (struct bytes){ text, size }, colour);
         text += size + (text[size] == ' ');
     }
 }
@@ -165,7 +195,7 @@ static void add_number(struct bullet *bullet, double number, enum colour colour)
     struct buf text;
     buf_init(&text, 64);
     python_text_float(&text, number);
-    add_word(bullet, (struct bytes){ buf_text(&text), text.size }, colour, false);
+    add_word(bullet, (struct bytes){ buf_text(&text), text.size }, colour);
     buf_clear(&text);
 }
 
@@ -199,12 +229,12 @@ void metric_print_md(struct buf *out, const struct metric_item *item, enum metri
 {
     struct bullet bullet = { out, terminal, BULLET_COLUMNS };
     bool is_listed = columns != METRIC_VALUES;
+    char type[64];
     buf_printf(out, " %s ", terminal_sign(terminal, "•", "*"));
     add_words(&bullet, item->name, is_listed ? BOLD : PLAIN);
     if (is_listed) {
-        add_word(&bullet, bytes_of("("), PLAIN, false);
-        add_word(&bullet, bytes_of(metric_list_type_name(item->type)), PLAIN, true);
-        add_word(&bullet, bytes_of(")"), PLAIN, true);
+        snprintf(type, sizeof type, "(%s)", metric_list_type_name(item->type));
+        add_words(&bullet, type, PLAIN);
         add_words(&bullet, ":", PLAIN);
         add_words(&bullet, item->doc, PLAIN);
     }
@@ -218,6 +248,7 @@ void metric_print_md(struct buf *out, const struct metric_item *item, enum metri
         add_spread(&bullet, item);
     else if (columns == METRIC_VALUES && item->type == METRIC_LIST_HISTOGRAM)
         add_histogram(&bullet, item);
+    fill_line(&bullet);
     buf_add_char(out, '\n');
 }
 
@@ -230,16 +261,16 @@ static void add_repeated(struct buf *out, const char *sign, size_t count)
 static void add_heading(struct buf *out, const char *title, const struct terminal *terminal)
 {
     size_t inside = terminal->width - 2, size = strlen(title), left = (inside - size) / 2;
-    const char *line = terminal_sign(terminal, "═", "="), *side = terminal_sign(terminal, "║", "|");
-    buf_add_text(out, terminal_sign(terminal, "╔", "+"));
+    const char *line = terminal_sign(terminal, "━", "-"), *side = terminal_sign(terminal, "┃", "|");
+    buf_add_text(out, terminal_sign(terminal, "┏", "+"));
     add_repeated(out, line, inside);
-    buf_printf(out, "%s\n%s", terminal_sign(terminal, "╗", "+"), side);
+    buf_printf(out, "%s\n%s", terminal_sign(terminal, "┓", "+"), side);
     add_repeated(out, " ", left);
     terminal_add(out, terminal, BOLD, title);
     add_repeated(out, " ", inside - size - left);
-    buf_printf(out, "%s\n%s", side, terminal_sign(terminal, "╚", "+"));
+    buf_printf(out, "%s\n%s", side, terminal_sign(terminal, "┗", "+"));
     add_repeated(out, line, inside);
-    buf_printf(out, "%s\n\n", terminal_sign(terminal, "╝", "+"));
+    buf_printf(out, "%s\n\n", terminal_sign(terminal, "┛", "+"));
 }
 
 static void print_json(struct buf *out, const struct metric_list *list, enum metric_columns columns)

@@ -125,7 +125,39 @@ for kind in ("list-metrics", "get"):
 PY
 }
 
-@test "track writes a file that is whole whenever it is looked at, and after SIGINT and SIGKILL" {
+# What tau's client gives rich to print.
+rendered_md() {
+    /usr/bin/python3 - "$1" <<'PY'
+import json
+import sys
+from rich.console import Console
+from rich.markdown import Markdown
+lines = {"list-metrics": "* **{name}** ({type}) : {doc}", "get": "* {name} = **{value}** @ {ts}"}
+title = {"list-metrics": "Metrics", "get": "Values"}
+kind = sys.argv[1].split("/")[-1].split(".")[0]
+text = f"# List of tau_metric_exporter {title[kind]}\n\n"
+Console().print(Markdown(text + "\n".join(lines[kind].format(**item) for item in json.load(open(sys.argv[1])))))
+PY
+}
+
+@test "md is that of Python's rich, to the byte, for descriptions and values" {
+    /usr/bin/python3 -c 'import rich.markdown' 2>/dev/null || skip "no python3-rich here"
+    gateway
+    program counter 'x_total{a="b"}' 5 'the x' counter heat_total 7.25 'a doc that is so long that it does not fit into one line, nor into two of the usual width of a terminal' \
+        counter 'a_rather_long_name_that_leaves_no_room_total{function="MPI_Alltoallv"}' 123456.789 doc counter big_total 1e22 'large'
+    wait_for '"$SONDE" get -f txt | grep -q big_total'
+    names=('x_total{a=b}' heat_total 'a_rather_long_name_that_leaves_no_room_total{function=MPI_Alltoallv}' big_total)
+    for width in 80 60 100; do
+        for kind in list-metrics get; do
+            COLUMNS=$width "$SONDE" "$kind" -f json "${names[@]}" >"$T/$kind.json"
+            COLUMNS=$width "$SONDE" "$kind" -f md "${names[@]}" >"$T/$kind.md"
+            COLUMNS=$width rendered_md "$T/$kind.json" >"$T/$kind.wanted"
+            diff "$T/$kind.wanted" "$T/$kind.md"
+        done
+    done
+}
+
+@test "track writes a file that is whole whenever it is looked at, and after SIGINT, SIGTERM and SIGKILL" {
     gateway
     program counter x_total 1 doc
     "$SONDE" track -F 200 -o "$T/log.json" x_total >/dev/null 3>&- &
@@ -139,12 +171,14 @@ PY
     kill -KILL "$tracker"
     wait "$tracker" || :
     [ "$(jq '[.[][].value] == ([.[][].value] | unique)' "$T/log.json")" = true ]
-    "$SONDE" track -F 50 -o "$T/again.json" x_total >/dev/null 3>&- &
-    tracker=$!
-    wait_for '[ -s "$T/again.json" ] && jq -e ".[0]" "$T/again.json" >/dev/null 2>&1'
-    kill -TERM "$tracker"
-    wait "$tracker"
-    jq -e '.[0][0].value == 9' "$T/again.json"
+    for signal in INT TERM; do # what runs in the background would ignore the first
+        env --default-signal=INT "$SONDE" track -F 50 -o "$T/$signal.json" x_total >/dev/null 3>&- &
+        tracker=$!
+        wait_for '[ -s "$T/$signal.json" ] && jq -e ".[0]" "$T/$signal.json" >/dev/null 2>&1'
+        kill "-$signal" "$tracker"
+        wait "$tracker"
+        jq -e '.[0][0].value == 9' "$T/$signal.json"
+    done
 }
 
 @test "track outlives an agent that is started anew" {
@@ -219,6 +253,34 @@ logs() {
     [ ! -e "$TAU" ]
     run -0 ./tau_metric_proxy -h
     run -2 ./tau_metric_proxy -x
+}
+
+# A user whose usual socket nobody else has.
+@test "a second tau_metric_proxy at another place leaves the usual socket, and who uses it, alone" {
+    need_root
+    local uid=$((60000 + RANDOM % 5000)) usual
+    usual=/tmp/tau_metric_proxy.$uid.unix
+    [ ! -e "$usual" ] || skip "somebody uses $usual"
+    install -d -o "$uid" "$T/home"
+    setpriv "--reuid=$uid" --regid=65534 --clear-groups env "HOME=$T/home" "$T/tau_metric_proxy" -p "$PORT" -P "$T/home/p" >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for '[ -S "$usual" ]'
+    inode=$(stat -c %i "$usual")
+    setpriv "--reuid=$uid" --regid=65534 --clear-groups env "HOME=$T/home" "$T/tau_metric_proxy" -u "$T/home/other" -p 0 -P "$T/home/q" >"$T/second.said" 2>&1 3>&- &
+    watched=$!
+    wait_for '[ -S "$T/home/other" ]'
+    TAU=$T/home/other program counter second_total 1 doc
+    TAU=$usual program counter first_total 1 doc
+    kill "$watched"
+    wait "$watched"
+    watched=
+    [ ! -e "$T/home/other" ]
+    [ "$(stat -c %i "$usual")" = "$inode" ]
+    TAU=$usual program counter first_total 1 doc
+    run -0 ./tau_metric_client -u "$usual" -v -f txt
+    [[ $output == *first_total*2.0* && $output != *second_total* ]]
+    stop "$AGENT"
+    [ ! -e "$usual" ]
 }
 
 @test "tau_metric_proxy starts again at once on its port, after SIGTERM and SIGKILL, with a scrape still connected" {
@@ -403,6 +465,32 @@ PY
     [ -e "$T/profiles-of-tau/profiles/_/_._evil.profile" ]
     [ -z "$(find "$T/profiles-of-tau" -name '*.taumetric')" ]
     [ ! -e "$T/evil.profile" ]
+}
+
+# The time at which a job ended, as its profile has it.
+end_of() {
+    /usr/bin/python3 -c 'import struct, sys; print(struct.unpack_from("<Q", open(sys.argv[1], "rb").read(), 8 + 1104)[0])' "$1"
+}
+
+@test "of two jobs at a time each has its own end" {
+    proxy
+    for job in 81 92; do
+        /usr/bin/python3 "$SOURCE/tests/tools/tau_program.py" "$TAU" "job=$job" seconds=600 counter x_total 1 doc >"$T/$job.told" 3>&- &
+        declare "job_$job=$!"
+        wait_for 'grep -q told "$T/$job.told"'
+    done
+    first=$T/profiles-of-tau/profiles/8/81.profile second=$T/profiles-of-tau/profiles/9/92.profile
+    kill "$job_81"
+    wait_for '[ -e "$first" ]'
+    between=$(date +%s)
+    [ ! -e "$second" ]
+    wait_for '[ "$(date +%s)" -gt $((between + 1)) ]'
+    kill "$job_92"
+    wait_for '[ -e "$second" ]'
+    stop "$AGENT"
+    [ "$(end_of "$first")" -le "$between" ]
+    [ "$(end_of "$second")" -gt "$between" ]
+    [ "$(end_of "$second")" -le "$(date +%s)" ]
 }
 
 @test "profiles of several sizes become lines for Extra-P, and a crashed job is left out aloud" {

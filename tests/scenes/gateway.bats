@@ -419,35 +419,53 @@ ask_has() { ask /metrics | grep "^$1"; }
     value "x_total{host=\"$(host)\"}" | awk '{ exit !($1 >= 5) }'
 }
 
-@test "an agent that is stopped, killed and restarted while 100 programs run harms none of them, and loses nothing" {
+@test "an agent that is stopped, killed and restarted while 100 programs run slows none of them, and loses nothing" {
     start </dev/null
     python3 - "$BUILD/tests/board_program" "$AGENT" <<'PY'
-import os, signal, subprocess, sys, tau_client as t
-words = "sonde counter x_total - 1 say 1 wait counter x_total - 1 say 2 wait counter x_total - 1".split()
-programs = [subprocess.Popen([sys.argv[1], *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(50)]
+import os, signal, subprocess, sys, threading, tau_client as t
+MANY = 20000 # messages of 624 bytes: more than a socket holds
+words = "sonde hurry x_total - 1000 wait hurry x_total - 100000 wait hurry x_total - 100000".split()
+programs = [subprocess.Popen([sys.argv[1], *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(100)]
 clients = [t.Client() for _ in range(50)]
-def step(line):
+def none_waited():
     for p in programs:
-        assert p.stdout.readline() == line
+        word, waits = p.stdout.readline().split()
+        assert word == b"waited" and int(waits) <= 3, waits
+def go_on():
+    for p in programs:
         p.stdin.write(b"\n")
         p.stdin.flush()
+def fill(client):
+    client.describe("z_total")
+    for _ in range(MANY):
+        client.value("z_total", 1.0)
+none_waited()
 os.kill(int(sys.argv[2]), signal.SIGSTOP)
-step(b"1\n")
+go_on()
+none_waited()
+filler = threading.Thread(target=fill, args=(t.Client(),))
+filler.start()
 for c in clients:
     c.describe("y_total")
     c.value("y_total", 1.0)
+filler.join(1)
+assert filler.is_alive() # it waits with the rest of it, and only it
 os.kill(int(sys.argv[2]), signal.SIGCONT)
 for c in clients:
     assert c.get("y_total")[1] >= 1
 assert clients[0].get("y_total")[1] == 50
+filler.join(100)
+while clients[0].get("z_total")[1] != MANY:
+    pass
 os.kill(int(sys.argv[2]), signal.SIGKILL)
-step(b"2\n")
+go_on()
+none_waited()
 for p in programs:
     assert p.wait(60) == 0
 PY
     wait "$AGENT" || :
     start </dev/null
-    wait_for 'is "x_total{host=\"$(host)\"}" 150'
+    wait_for 'value "x_total{host=\"$(host)\"}" | awk "{ is_whole = \$1 == 20100000 } END { exit !is_whole }"'
     wait_for '[ "$(find "$T/boards" -name "sonde.*" | wc -l)" -eq 0 ]'
 }
 
@@ -479,17 +497,26 @@ time.sleep(float(sys.argv[4]))' "$T" "$@"
     [ "$(value "sonde_programs_metrics{host=\"$(host)\"}")" -le 1000 ]
 }
 
-@test "it ends at once while clients are connected, and starts again in their place" {
-    start </dev/null
-    coproc STAY { exec "$SOURCE/tests/tools/tau_client.py" counter x_total add x_total 1 stay; }
-    read -r _ <&"${STAY[0]}"
-    SECONDS=0
-    stop
-    [ "$SECONDS" -lt 40 ]
-    start </dev/null
-    tau counter x_total add x_total 2
-    wait_for 'is "x_total{host=\"$(host)\"}" 2'
-    kill "$STAY_PID" 2>/dev/null || :
+# A client that has said something and stays silent, and one that has never said anything: neither is waited for.
+@test "it ends at once on SIGTERM and SIGINT while idle clients are connected, and starts again in their place" {
+    for signal in TERM INT; do
+        start </dev/null
+        coproc STAY { exec "$SOURCE/tests/tools/tau_client.py" counter x_total add x_total 1 stay; }
+        read -r _ <&"${STAY[0]}"
+        python3 -c 'import time, tau_client as t; c = t.Client(); print(flush=True); time.sleep(600)' >"$T/mute" 3>&- &
+        mute=$!
+        wait_for '[ -s "$T/mute" ]'
+        SECONDS=0
+        stop "$signal"
+        [ "$SECONDS" -lt 10 ]
+        start </dev/null
+        tau counter x_total add x_total 2
+        wait_for 'is "x_total{host=\"$(host)\"}" 2'
+        kill "$STAY_PID" "$mute" 2>/dev/null || :
+        wait "$mute" || :
+        stop
+        rm "$T/mute"
+    done
 }
 
 @test "a job's name does not lead out of the folder of profiles" {
@@ -500,7 +527,7 @@ time.sleep(float(sys.argv[4]))' "$T" "$@"
     [ -z "$output" ]
 }
 
-@test "100,000 short programs in a row: no leak, no growth" {
+@test "100,000 clients and 11,000 short programs in a row: no leak, no growth" {
     if grep -q __asan_init "$SONDE"; then skip "sanitizers take memory of their own"; fi
     start </dev/null
     crowd() {
@@ -515,11 +542,13 @@ PY
     }
     crowd 20000
     for i in {1..300}; do program sonde counter b_total - 1 leave; done
-    wait_for 'is "x_total{host=\"$(host)\"}" 20000 && is "b_total{host=\"$(host)\"}" 300'
+    program sonde programs 2000 b_total
+    wait_for 'is "x_total{host=\"$(host)\"}" 20000 && is "b_total{host=\"$(host)\"}" 2300'
     before=$(rss_kb)
     crowd 80000
     for i in {1..700}; do program sonde counter b_total - 1 leave; done
-    wait_for 'is "x_total{host=\"$(host)\"}" 100000 && is "b_total{host=\"$(host)\"}" 1000'
+    program sonde programs 8000 b_total
+    wait_for 'is "x_total{host=\"$(host)\"}" 100000 && is "b_total{host=\"$(host)\"}" 11000'
     wait_for '[ "$(value "sonde_programs_connections{host=\"$(host)\"}")" -eq 0 ]'
     [ "$(find "/proc/$AGENT/fd" | wc -l)" -lt 60 ]
     echo "$before kB before, $(rss_kb) kB after"

@@ -2,6 +2,8 @@
  *   counter NAME LABELS VALUE   gauge NAME LABELS VALUE   ticks NAME LABELS SECONDS (about)   observe NAME LABELS VALUE
  *   rank RANK SIZE   say TEXT (on stdout)   wait (for a line on stdin)   garbage (over its board)   kill (itself, SIGKILL)
  *   fork (the rest is done in a child too)   leave (_exit at once)
+ *   hurry NAME LABELS TIMES (counts so often, and says how often it had to wait for anything)
+ *   programs N NAME (so many children one after another, each with a board of its own on which it counts 1)
  *   subject PID UID JOB (the first word: speaks for another process)   pid PID (says that it is another)
  * LABELS "-" is none. Bounds of histograms are 0.1, 1 and 10. */
 #include "base/clock.h"
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +35,38 @@ static uint32_t make(enum board_kind kind, enum board_type type, char **words)
 static void count(char **words)
 {
     board_add_f64(board_slots(&board, make(BOARD_COUNTER, BOARD_F64, words)), strtod(words[3], NULL));
+}
+
+/* The kernel tells how often it gave the processor away of its own will: whoever waits does, whoever is pushed aside does not. */
+static long waits(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nvcsw;
+}
+
+static void hurry(char **words)
+{
+    uint64_t *slots = board_slots(&board, make(BOARD_COUNTER, BOARD_F64, words));
+    long before = waits();
+    for (long i = strtol(words[3], NULL, 10); i; i--)
+        board_add_f64(slots, 1);
+    printf("waited %ld\n", waits() - before);
+    fflush(stdout);
+}
+
+static void run_programs(char **words)
+{
+    for (long i = strtol(words[1], NULL, 10); i; i--) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            char *counter[] = { "counter", words[2], "-", "1" };
+            count(counter);
+            _exit(0);
+        }
+        if (pid < 0 || waitpid(pid, NULL, 0) < 0)
+            exit(1);
+    }
 }
 
 static void count_ticks(char **words)
@@ -91,6 +126,10 @@ static int act(char **words, int count_left)
         return lie_about_pid((int32_t)strtol(words[1], NULL, 10)), 2;
     else if (strcmp(word, "rank") == 0 && count_left > 2)
         return board_set_rank(&board, (int)strtol(words[1], NULL, 10), (int)strtol(words[2], NULL, 10)), 3;
+    else if (count_left > 2 && strcmp(word, "programs") == 0)
+        return run_programs(words), 3;
+    else if (count_left > 3 && strcmp(word, "hurry") == 0)
+        return hurry(words), 4;
     else if (count_left > 3 && strcmp(word, "counter") == 0)
         return count(words), 4;
     else if (count_left > 3 && strcmp(word, "ticks") == 0)

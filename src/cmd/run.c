@@ -124,7 +124,7 @@ static const struct option options[] = {
     { .name = "no-probe", .type = OPTION_FLAG, .offset = offsetof(struct settings, no_probe),
       .help = "Load nothing into the programs: only what the kernel tells is recorded. Of more than 256 programs "
               "started in a second, short ones then have a name, but no path, arguments and folder. For 32-bit programs, whose "
-              "loader otherwise says on stderr that it ignores the library, and for containers with an older glibc" },
+              "loader otherwise says on stderr that it ignores the library" },
     { .name = "wait", .type = OPTION_FLAG, .offset = offsetof(struct settings, wait_all),
       .help = "Return when the last process has ended, not already when the command has" },
     { .letter = 'q', .name = "quiet", .type = OPTION_FLAG, .offset = offsetof(struct settings, quiet),

@@ -234,6 +234,7 @@ enum next {
 void next_find_first(void);
 void next_find_all(void);
 bool next_is_libc(enum next which); /* no other library has wrapped it */
+bool next_is_far(void); /* what finds it must be loaded first: better at the start than in a child by vfork */
 uintptr_t next_find(enum next which);
 #define NEXT(name) ((__typeof__(name) *)next_find(NEXT_##name))
 

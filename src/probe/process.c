@@ -265,10 +265,10 @@ static bool is_our_libc(void)
 
 __attribute__((constructor)) static void process_start(int argc, char **argv, char **envp)
 {
-    if (!is_our_libc()) {
+    if (!is_our_libc() || next_is_far())
         next_find_first();
+    if (!is_our_libc())
         return;
-    }
     struct settings settings = settings_read(envp);
     struct probe_auxv auxv = auxv_read(envp);
     probe.on = !auxv.is_secure && settings_apply(&settings) && tell_image(argc, argv, &auxv, &settings);

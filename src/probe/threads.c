@@ -5,6 +5,12 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+/* Before glibc 2.34 only programs with threads have these, and no other comes to where they are called; but all have to be
+ * found at the start under LD_BIND_NOW. */
+#pragma weak pthread_once
+#pragma weak pthread_key_create
+#pragma weak pthread_setspecific
+
 #define THREAD_WORTH_READING_NS NS_PER_MS /* a shorter one has no I/O worth 10 us of reading it */
 #define SLABS 14
 #define SLAB_FIRST 256 /* entries of the first slab; each further one has twice as many */

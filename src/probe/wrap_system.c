@@ -39,7 +39,7 @@ static void ignore_begin(struct shell *shell)
     pthread_mutex_unlock(&ignoring.lock);
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
-    pthread_sigmask(SIG_BLOCK, &child, &shell->mask);
+    sigprocmask(SIG_BLOCK, &child, &shell->mask);
 }
 
 static void ignore_end(const struct shell *shell)
@@ -50,7 +50,7 @@ static void ignore_end(const struct shell *shell)
         sigaction(SIGQUIT, &ignoring.quit, NULL);
     }
     pthread_mutex_unlock(&ignoring.lock);
-    pthread_sigmask(SIG_SETMASK, &shell->mask, NULL);
+    sigprocmask(SIG_SETMASK, &shell->mask, NULL);
 }
 
 void system_reset(void)

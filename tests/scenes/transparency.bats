@@ -154,6 +154,16 @@ raw_status() {
     "$OTHER" | diff - "$T/counted"
 }
 
+# A glibc ends programs at their start for a version that it does not have: an older one, in a container.
+@test "the probe asks for no version of a symbol, and for libc by its name" {
+    [ -z "$(readelf -W --version-info "$PROBE" | grep GLIBC)" ]
+    [ "$(readelf -W -d "$PROBE" | grep -c NEEDED)" -eq 1 ]
+    readelf -W -d "$PROBE" | grep -q 'NEEDED.*libc.so.6'
+    # Whatever not every glibc has may be missing, also where all is bound at the start.
+    run bash -c 'LD_BIND_NOW=1 LD_PRELOAD=$1 SONDE_SPOOL=/dev/null bash -c "sh -c true; exit 3"' bash "$PROBE"
+    [ "$status$output" = 3 ]
+}
+
 # Without start files and headers of 32 bits: what calls libc is enough.
 make_32_bit() {
     if [ ! -e /lib/ld-linux.so.2 ] || [ ! -e /lib32/libc.so.6 ]; then skip "no C library of 32 bits"; fi

@@ -27,7 +27,8 @@ struct board_reader {
     struct chunk_page *chunks;
     size_t chunk_count, chunk_room;
     struct board_metrics metrics;
-    uint64_t *buffer;                  /* of RUN_PAGES */
+    uint64_t *buffer;                  /* as long as the longest run so far: most boards have few pages, and there are many */
+    size_t buffer_pages;
 };
 
 static bool read_at(const struct board_reader *reader, void *data, size_t size, uint64_t at)
@@ -168,11 +169,23 @@ static size_t run_from(const struct board_reader *reader, size_t first)
     return count;
 }
 
+static bool grow_buffer(struct board_reader *reader, size_t pages)
+{
+    if (pages <= reader->buffer_pages)
+        return true;
+    free(reader->buffer);
+    reader->buffer = malloc(pages * BOARD_PAGE);
+    reader->buffer_pages = reader->buffer ? pages : 0;
+    return reader->buffer != NULL;
+}
+
 static enum err read_values(struct board_reader *reader)
 {
     board_metrics_clear_values(&reader->metrics);
     for (size_t i = 0; i < reader->chunk_count;) {
         size_t count = run_from(reader, i);
+        if (!grow_buffer(reader, count))
+            return NOMEM;
         if (!read_at(reader, reader->buffer, count * BOARD_PAGE, (uint64_t)reader->chunks[i].page * BOARD_PAGE))
             return IO;
         for (size_t k = 0; k < count; k++)
@@ -209,14 +222,9 @@ enum err board_reader_open(struct board_reader **reader, const char *path)
     struct board_reader *made = calloc(1, sizeof *made);
     if (!made)
         return NOMEM;
-    made->fd = -1;
     made->pages_looked = 1;
-    made->buffer = malloc((size_t)RUN_PAGES * BOARD_PAGE);
-    enum err err = made->buffer ? OK : NOMEM;
-    if (!err)
-        made->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (!err && made->fd < 0)
-        err = err_from_errno(errno);
+    made->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    enum err err = made->fd < 0 ? err_from_errno(errno) : OK;
     struct board_header header;
     if (!err)
         err = read_header(made, &header);

@@ -37,7 +37,8 @@ static void add_counters(struct unknown_list *list, const struct facts *facts)
     if (!known(facts, COUNTER_time_waiting))
         add(list, "waiting for a CPU: no process told all of it (sonde doctor shows what this machine tells)");
     if (!known(facts, COUNTER_delayacct_blkio_time))
-        add(list, "waiting for disk: the kernel does not count it (as root: sysctl kernel.task_delayacct=1)");
+        add(list, "waiting for disk: no process told all of it (if the kernel does not count it, as root: "
+            "sysctl kernel.task_delayacct=1)");
     if (!known(facts, COUNTER_rchar) && !known(facts, COUNTER_read_bytes))
         add(list, "input and output: no process told all of it (sonde doctor shows what this machine tells)");
 }

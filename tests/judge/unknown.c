@@ -38,7 +38,8 @@ static void counters_that_are_missing(void **state)
     plain_forget(&facts, COUNTER_time_waiting);
     only("waiting for a CPU: no process told all of it (sonde doctor shows what this machine tells)");
     plain_forget(&facts, COUNTER_delayacct_blkio_time);
-    only("waiting for disk: the kernel does not count it (as root: sysctl kernel.task_delayacct=1)");
+    only("waiting for disk: no process told all of it (if the kernel does not count it, as root: "
+         "sysctl kernel.task_delayacct=1)");
     plain_forget(&facts, COUNTER_rchar);
     plain_forget(&facts, COUNTER_read_bytes);
     only("input and output: no process told all of it (sonde doctor shows what this machine tells)");

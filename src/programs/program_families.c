@@ -94,13 +94,18 @@ static bool has_parts(const struct program_table *table, struct bytes name)
     return false;
 }
 
+bool program_families_is_shared(const struct program_table *table, struct bytes page_name, enum program_kind kind)
+{
+    return is_part(table, page_name) || (kind == PROGRAM_HISTOGRAM && has_parts(table, page_name));
+}
+
 /* A family that is there was compared with all others when it was made. */
 static bool is_taken(const struct program_table *table, struct bytes name, enum program_kind kind)
 {
     const struct program_family *family = program_families_find(table, name);
     if (family)
         return family->kind != kind;
-    return is_part(table, name) || (kind == PROGRAM_HISTOGRAM && has_parts(table, name));
+    return program_families_is_shared(table, name, kind);
 }
 
 struct program_family *program_families_of(struct program_table *table, struct buf *page, size_t *base, enum program_kind kind)

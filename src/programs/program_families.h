@@ -11,6 +11,9 @@ struct program_family *program_families_find(const struct program_table *table, 
 /* Is the name a family's, or one that a histogram shows ("h_count" of "h")? */
 bool program_families_has(const struct program_table *table, struct bytes page_name);
 
+/* Is it one of the latter, or, of a histogram's, would it show a name of another family? */
+bool program_families_is_shared(const struct program_table *table, struct bytes page_name, enum program_kind kind);
+
 /* Finds or makes the family for a metric whose name on the page begins with base bytes. A family has one kind, and its series are
  * no other's: where the name is taken, page gets a longer one, "x_gauge" beside "x". NULL: no memory. */
 struct program_family *program_families_of(struct program_table *table, struct buf *page, size_t *base, enum program_kind kind);

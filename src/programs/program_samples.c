@@ -41,15 +41,23 @@ static void add_gauge(struct batch *batch, const struct program_cell *cell, uint
     sample_set_f64(sample, PROGRAM_GAUGE_MEAN, gauge->sum / (double)gauge->programs);
 }
 
+/* Of its series: the name without labels. */
+static struct bytes base_of(const struct program_metric *metric)
+{
+    if (metric->is_renamed)
+        return (struct bytes){ metric->page, metric->page_base };
+    return (struct bytes){ metric->name, metric->base_size };
+}
+
 /* base + suffix{labels}, kept with the metric. */
 static const char *name_with(struct program_metric *metric, size_t which, const char *suffix)
 {
     if (!metric->parts[which]) {
-        size_t room = metric->name_size + strlen(suffix) + 1;
+        struct bytes base = base_of(metric);
+        size_t room = base.size + strlen(suffix) + metric->name_size + 1;
         metric->parts[which] = malloc(room);
         if (metric->parts[which])
-            snprintf(metric->parts[which], room, "%.*s%s%s", (int)metric->base_size, metric->name, suffix,
-                     metric->name + metric->base_size);
+            snprintf(metric->parts[which], room, "%.*s%s%s", (int)base.size, base.data, suffix, metric->name + metric->base_size);
     }
     return metric->parts[which];
 }
@@ -65,10 +73,11 @@ static const char *bucket_name(struct program_metric *metric, size_t i)
     if (i < metric->bound_count)
         bound[metrics_number_f64(bound, metric->bounds[i])] = '\0';
     const char *labels = metric->name + metric->base_size;
-    size_t size = strlen(labels), room = metric->name_size + sizeof bound + 32;
+    struct bytes base = base_of(metric);
+    size_t size = strlen(labels), room = base.size + metric->name_size + sizeof bound + 32;
     metric->bucket_names[i] = malloc(room);
     if (metric->bucket_names[i])
-        snprintf(metric->bucket_names[i], room, "%.*s_bucket%.*s%sle=\"%s\"}", (int)metric->base_size, metric->name,
+        snprintf(metric->bucket_names[i], room, "%.*s_bucket%.*s%sle=\"%s\"}", (int)base.size, base.data,
                  size ? (int)size - 1 : 0, labels, size > 2 ? "," : size ? "" : "{", bound);
     return metric->bucket_names[i];
 }
@@ -166,7 +175,7 @@ static bool is_of_ranks(const struct program_metric *metric)
 
 static void add_cell(struct program_table *table, struct batch *batch, struct program_cell *cell, uint64_t time_ns)
 {
-    const struct program_metric *metric = cell->metric;
+    struct program_metric *metric = cell->metric;
     const struct program_scope *scope = cell->scope;
     char call[CALL_MAX];
     if (metric->is_alias || is_of_ranks(metric) || scope->kind == PROGRAM_USER
@@ -180,8 +189,10 @@ static void add_cell(struct program_table *table, struct batch *batch, struct pr
         return; /* the sensor gives them */
     else if (call_of(metric, call))
         add_call(table, batch, cell, call, time_ns);
-    else
+    else if (!metric->is_renamed)
         add_counter(batch, metric->name, cell, cell->total, time_ns);
+    else if (name_with(metric, 0, ""))
+        add_counter(batch, metric->parts[0], cell, cell->total, time_ns);
 }
 
 void program_samples_add(struct program_table *table, struct batch *batch, uint64_t time_ns)

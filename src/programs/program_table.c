@@ -212,10 +212,13 @@ static enum err add_metric(struct program_table *table, const struct program_des
     struct program_scope *owner = program_room_owner(table, description->scope);
     if (!owner || !program_room_make(table, owner))
         return owner ? FULL : NOMEM;
+    struct bytes wanted = { name->page.data, name->page_base };
+    bool is_shared = !program_families_find(table, wanted) && program_families_is_shared(table, wanted, description->kind);
     struct program_family *family = program_families_of(table, &name->page, &name->page_base, description->kind);
     struct program_metric *new = family && grow_metrics(table) ? make_metric(description, name) : NULL;
     if (!new)
         return NOMEM;
+    new->is_renamed = is_shared;
     link_metric(table, new, family);
     program_room_add(new, owner);
     *metric = new;

@@ -65,6 +65,7 @@ struct program_metric {
     uint64_t hash;
     size_t index;                     /* in the table's list */
     enum program_kind kind;
+    bool is_renamed;                  /* on the page, and in samples: a histogram shows, or would show, a name of another */
     bool is_alias;                    /* only served under this name too, nobody has told it */
     bool is_unsettled;                /* its gauge cells are to be summed anew */
     struct program_cell node, *cells; /* the node's; those of other scopes */

@@ -323,6 +323,41 @@ static void samples_tell_what_has_changed(void **state)
     batch_clear(&batch);
 }
 
+static void make_histogram(const char *name, double sum)
+{
+    static const double bounds[] = { 1 }, seen[] = { 1, 2 };
+    struct program_metric *metric;
+    struct program_description description = {
+        .name = bytes_of(name), .doc = { "", 0 }, .unit = { "", 0 }, .kind = PROGRAM_HISTOGRAM,
+        .bounds = bounds, .bound_count = 1,
+    };
+    assert_int_equal(program_table_metric(table, &description, &metric), OK);
+    program_cell_observe(table, &metric->node, seen, sum, 1);
+}
+
+static void a_histogram_and_a_counter_are_two_series(void **state)
+{
+    struct program_metric *metric;
+    struct batch batch;
+    (void)state;
+    batch_init(&batch);
+    make_histogram("h{a=\"b\"}", 7);
+    assert_int_equal(make("h_sum{a=\"b\"}", PROGRAM_COUNTER, &metric), OK);
+    program_cell_add(table, &metric->node, 5, 1);
+    assert_int_equal(make("k_count", PROGRAM_COUNTER, &metric), OK);
+    program_cell_add(table, &metric->node, 9, 1);
+    make_histogram("k", 8);
+    program_samples_add(table, &batch, 100);
+    for (size_t i = 0; i < batch.count; i++)
+        assert_ptr_equal(sample_of(&batch, batch.samples[i].instance, NULL), &batch.samples[i]);
+    assert_true(sample_of(&batch, "h_sum{a=\"b\"}", NULL)->values[PROGRAM_COUNTER_TOTAL].f64 == 7);
+    assert_true(sample_of(&batch, "h_sum_counter{a=\"b\"}", NULL)->values[PROGRAM_COUNTER_TOTAL].f64 == 5);
+    assert_true(sample_of(&batch, "k_count", NULL)->values[PROGRAM_COUNTER_TOTAL].f64 == 9);
+    assert_true(sample_of(&batch, "k_histogram_count", NULL)->values[PROGRAM_COUNTER_TOTAL].f64 == 3);
+    assert_true(sample_of(&batch, "k_histogram_bucket{le=\"1\"}", NULL)->values[PROGRAM_COUNTER_TOTAL].f64 == 1);
+    batch_clear(&batch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +376,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_of_tau_count_once_with_ours, open_table, close_table),
         cmocka_unit_test_setup_teardown(families_say_what_all_their_metrics_say, open_table, close_table),
         cmocka_unit_test_setup_teardown(samples_tell_what_has_changed, open_table, close_table),
+        cmocka_unit_test_setup_teardown(a_histogram_and_a_counter_are_two_series, open_table, close_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,7 +88,8 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
 @test "a gauge that a program sets to not a number is absent until it is set again" {
     start </dev/null
     mkfifo "$T/next"
-    program sonde gauge level - 7 wait gauge level - nan counter step_total - 1 wait gauge level - 9 wait <>"$T/next" 3>&- &
+    "$BUILD/tests/board_program" sonde gauge level - 7 wait gauge level - nan counter step_total - 1 wait gauge level - 9 wait \
+        <>"$T/next" 3>&- & # not through a function, of which the end would not be the program's
     wait_for 'is "level{host=\"$(host)\"}" 7'
     echo >"$T/next"
     wait_for 'is "step_total{host=\"$(host)\"}" 1'
@@ -170,7 +171,8 @@ assert values[(None, None)] == 11 and ("42", "root") not in values and values[("
         - "$GROUP" "$BUILD/tests/board_program" sonde counter own_total - 3 wait <>"$T/stay" 3>&- &
     victim=$!
     wait_for 'is "own_total{host=\"$(host)\",job=\"4711\",user=\"daemon\"}" 3'
-    as_nobody "$BUILD/tests/board_program" sonde pid "$victim" counter own_total - 7 wait <>"$T/stay" 3>&- &
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/tests/board_program" sonde pid "$victim" counter own_total - 7 wait \
+        <>"$T/stay" 3>&- &
     wait_for 'is "own_total{host=\"$(host)\"}" 10'
     is "own_total{host=\"$(host)\",job=\"4711\",user=\"daemon\"}" 3
     is "own_total{host=\"$(host)\",user=\"nobody\"}" 7
@@ -474,23 +476,23 @@ PY
     start <<<'metrics = 1000'
     chmod 755 "$T/run"
     cp "$SOURCE/tests/tools/tau_client.py" "$T"
-    names() { # PREFIX COUNT: a client that describes and counts them, and stays
-        python3 -c 'import sys; sys.path.insert(0, sys.argv[1]); import time, tau_client as t
+    cat >"$T/names.py" <<'PY' # PREFIX COUNT SECONDS: a client that describes and counts so many, and stays so long
+import sys, time, tau_client as t
 client = t.Client()
-for i in range(int(sys.argv[3])):
-    name = f"{sys.argv[2]}{i}_total"
+for i in range(int(sys.argv[2])):
+    name = f"{sys.argv[1]}{i}_total"
     client.send(t.message(0, t.descriptor(name)) + t.message(1, t.event(name, 1.0)))
 print("told", flush=True)
-time.sleep(float(sys.argv[4]))' "$T" "$@"
-    }
-    export -f names
-    setpriv --reuid=65534 --regid=65534 --clear-groups env TAU_METRIC_PROXY="$T/tau.sock" bash -c 'names greedy 5000 600' >"$T/greedy" 2>&1 3>&- &
+time.sleep(float(sys.argv[3]))
+PY
+    setpriv --reuid=65534 --regid=65534 --clear-groups env TAU_METRIC_PROXY="$T/tau.sock" /usr/bin/python3 "$T/names.py" greedy 5000 600 \
+        >"$T/greedy" 2>&1 3>&- &
     wait_for 'grep -q told "$T/greedy"'
     wait_for '[ "$(value "sonde_programs_left_out_total{host=\"$(host)\"}")" -ge 4500 ]'
     is "greedy0_total{host=\"$(host)\"}" 1
     program sonde counter board_total - 3 leave
     wait_for 'is "board_total{host=\"$(host)\"}" 3'
-    for i in 1 2 3 4 5 6; do names "round${i}_" 200 0 >/dev/null; done
+    for i in 1 2 3 4 5 6; do /usr/bin/python3 "$T/names.py" "round${i}_" 200 0 >/dev/null; done
     wait_for 'is "round6_199_total{host=\"$(host)\"}" 1'
     is "greedy0_total{host=\"$(host)\"}" 1
     [ -z "$(value "round1_0_total{host=\"$(host)\"}")" ]

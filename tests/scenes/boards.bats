@@ -118,11 +118,11 @@ with_shm() {
 }
 
 @test "a program whose first thread has ended is there as long as another counts" {
-    mkfifo more
-    "$TOOLS/speaks" first-ends 5 <>more >said 3>&- & pid=$!
+    mkfifo go
+    "$TOOLS/speaks" first-ends 5 <>go >said 3>&- & pid=$!
     until grep -q '^State:.Z' "/proc/$pid/status" && grep -q counted said; do sleep 0.05; done
     [ "$(fact gone)" = 0 ]
-    echo >more
+    echo >go
     wait "$pid"
     [ "$(fact gone)" = 1 ]
     [ "$(values 'speaks_total{part="a"}')" = 6 ]

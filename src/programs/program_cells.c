@@ -160,8 +160,10 @@ void program_cells_drop(struct program_table *table, struct program_metric *metr
 {
     program_cell_clean(table, &metric->node);
     drop_aliases(table, &metric->node);
-    while (metric->cells)
-        drop_cell(table, metric->cells);
+    for (struct program_cell *cell = metric->cells, *next; cell; cell = next) {
+        next = cell->next;
+        drop_cell(table, cell);
+    }
 }
 
 static void unlink_scope(struct program_table *table, struct program_scope *scope)
@@ -183,8 +185,10 @@ static void unlink_scope(struct program_table *table, struct program_scope *scop
 
 void program_scope_drop(struct program_table *table, struct program_scope *scope)
 {
-    while (scope->cells)
-        drop_cell(table, scope->cells);
+    for (struct program_cell *cell = scope->cells, *next; cell; cell = next) {
+        next = cell->next_in_scope;
+        drop_cell(table, cell);
+    }
     unlink_scope(table, scope);
     program_rank_sums_clear(&scope->ranks);
     program_worlds_free(&scope->worlds);

@@ -39,3 +39,9 @@ elasticsearch_counts() {
         echo "$set $(curl -s "http://127.0.0.1:$SERVER_PORT/sonde_$set/_count" | jq .count)"
     done
 }
+
+# An old Elasticsearch that is killed while it makes an index does not find those of its parts again that had not begun.
+elasticsearch_begun() {
+    local parts
+    parts=$(curl -sf "http://127.0.0.1:$SERVER_PORT/_cat/shards") && [ "$(grep -c ' p STARTED' <<<"$parts")" = 4 ]
+}

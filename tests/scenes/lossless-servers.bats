@@ -48,6 +48,7 @@ teardown() {
     SINKS+=(--sink "elasticsearch:url=http://127.0.0.1:$SERVER_PORT")
     start_collector
     start_agent
+    wait_for elasticsearch_begun
     for ((turn = 0; turn < 3; turn++)); do
         doze 100 200
         kill -9 "$(cat "$T/es/pid")"

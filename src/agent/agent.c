@@ -17,7 +17,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define LOOK_NS (1000 * NS_PER_MS)      /* between two looks after jobs, and signs of life */
@@ -379,44 +378,12 @@ static void look_after(struct agent *agent)
     live_drop_stale(agent->live, SWEEP_PERIODS, SWEEP_NS);
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* The kernel lets epoll sleep a thousandth longer than asked, 1 ms of a second, so that several may wake at once. Asked for so
- * much less, it wakes to the point; where something else wakes the CPU just before, early, and sleeps the rest. */
-static uint64_t sleep_ns(uint64_t left_ns)
-{
-    return left_ns - left_ns / 1001;
-}
-
-/* Until the next look, or the next tick where no timer wakes us for it. */
+/* Until the next look. */
 static uint64_t time_left_ns(const struct agent *agent, int timeout_ms)
 {
-    uint64_t passed_ns = clock_monotonic_ns() - agent->looked_ns, left_ns = passed_ns >= LOOK_NS ? 0 : LOOK_NS - passed_ns;
-    if (timeout_ms >= 0)
-        left_ns = least(left_ns, (uint64_t)timeout_ms * NS_PER_MS);
-    if (!agent->ticks_by_sleep)
-        return left_ns;
-    uint64_t real_ns = clock_realtime_ns(), next_ns = schedule_next_ns(&agent->schedule);
-    return next_ns > real_ns ? least(left_ns, sleep_ns(next_ns - real_ns)) : 0;
-}
-
-/* Before Linux 5.11 only whole milliseconds: then a timer tells of ticks. */
-static int wait_for_events(struct agent *agent, struct epoll_event *events, uint64_t left_ns)
-{
-#ifdef SYS_epoll_pwait2
-    struct timespec left = { (time_t)(left_ns / NS_PER_S), (long)(left_ns % NS_PER_S) };
-    if (agent->ticks_by_sleep) {
-        long count = syscall(SYS_epoll_pwait2, agent->epoll_fd, events, AGENT_SOURCE_COUNT, &left, NULL, 0);
-        if (count >= 0 || (errno != ENOSYS && errno != EPERM))
-            return (int)count;
-    }
-#endif
-    agent->ticks_by_sleep = agent->schedule.only_sets = false;
-    schedule_arm(&agent->schedule);
-    return epoll_wait(agent->epoll_fd, events, AGENT_SOURCE_COUNT, (int)(left_ns / NS_PER_MS) + 1);
+    uint64_t passed_ns = clock_monotonic_ns() - agent->looked_ns;
+    uint64_t left_ns = passed_ns >= LOOK_NS ? 0 : LOOK_NS - passed_ns;
+    return timeout_ms >= 0 && (uint64_t)timeout_ms * NS_PER_MS < left_ns ? (uint64_t)timeout_ms * NS_PER_MS : left_ns;
 }
 
 static bool is_tick(const struct agent *agent)
@@ -429,7 +396,7 @@ enum err agent_turn(struct agent *agent, int timeout_ms)
 {
     struct epoll_event events[AGENT_SOURCE_COUNT];
     bool ready[AGENT_SOURCE_COUNT] = { false };
-    int count = wait_for_events(agent, events, time_left_ns(agent, timeout_ms));
+    int count = agent_wait(agent, events, time_left_ns(agent, timeout_ms));
     if (count < 0 && errno != EINTR)
         return err_from_errno(errno);
     for (int i = 0; i < count; i++)

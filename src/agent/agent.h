@@ -61,6 +61,10 @@ enum err agent_listen(struct agent *agent);
 /* As another plan says; on an error as before. */
 enum err agent_listen_apply(struct agent *agent, const struct plan *next, struct buf *why);
 
+/* Until an event, the next tick where no timer wakes us for it, or for most_ns. As epoll_wait. */
+struct epoll_event;
+int agent_wait(struct agent *agent, struct epoll_event *events, uint64_t most_ns);
+
 /* Waits until something is to be done, and does it. timeout_ms -1: as long as it takes. */
 enum err agent_turn(struct agent *agent, int timeout_ms);
 

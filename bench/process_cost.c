@@ -1,15 +1,18 @@
 /* process_cost [SONDE [ROUNDS [COUNT]]]: what a short process costs more, and where that comes from. A loop makes COUNT times
  * /bin/true and takes the time of each: bare; with a library preloaded that has nothing in it, which is the least that any
- * probe can take; with the probe and a spool; and, when the program SONDE is given, in sonde run with and without the probe.
+ * probe can take; with a plain probe, which tells of ends alone; with the probe and a spool; and, when the program SONDE is given, in sonde run with and without the probe.
  * They take turns, ROUNDS times, in another order each. A process is shorter than most of what disturbs, so the tenth
  * percentile of them all is of those that nobody disturbed. The CPU time is that of everything which was started, less what
  * the same takes with no processes at all; page faults are those of the process. */
 #include "tools.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +32,36 @@ struct way {
     size_t count;
     double cpu_us[ROUNDS_MAX]; /* per process */
 };
+
+/* Who takes what the plain probe sends. */
+static struct {
+    struct sockaddr_un name;
+    pid_t pid;
+} listener = { .name.sun_family = AF_UNIX };
+
+static void listener_start(void)
+{
+    char text[8192];
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), size = 1 << 20;
+    int written = snprintf(listener.name.sun_path, sizeof listener.name.sun_path, "%s.plain", tools_spool_path());
+    if (fd < 0 || written >= (int)sizeof listener.name.sun_path
+        || bind(fd, (const struct sockaddr *)&listener.name, sizeof listener.name) != 0
+        || setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size) != 0)
+        tools_die("no socket for the plain probe: is TMPDIR too long?");
+    listener.pid = fork();
+    if (listener.pid == 0)
+        for (;;)
+            if (recv(fd, text, sizeof text, 0) < 0)
+                _exit(1);
+    close(fd);
+}
+
+static void listener_stop(void)
+{
+    kill(listener.pid, SIGKILL);
+    waitpid(listener.pid, NULL, 0);
+    unlink(listener.name.sun_path);
+}
 
 static void become_true(void)
 {
@@ -71,6 +104,7 @@ static void become_loop(const struct way *way, int count, int fd)
     dup2(fd, STDOUT_FILENO);
     if (way->library)
         setenv("LD_PRELOAD", way->library, 1);
+    setenv("BENCH_PLAIN_SOCKET", listener.name.sun_path, 1);
     if (way->has_spool)
         setenv("SONDE_SPOOL", tools_spool_path(), 1);
     execv(words[0], (char **)(uintptr_t)words);
@@ -153,6 +187,7 @@ int main(int argc, char **argv)
     struct way ways[] = {
         { .name = "bare" },
         { .name = "an empty library", .library = BENCH_EMPTY },
+        { .name = "a plain probe", .library = BENCH_PLAIN },
         { .name = "the probe alone", .library = BENCH_PROBE, .has_spool = true },
         { .name = "sonde run", .is_left_out = !sonde, .before = { sonde, "run", "-q", "--" } },
         { .name = "without probe", .is_left_out = !sonde, .before = { sonde, "run", "-q", "--no-probe", "--" } },
@@ -161,6 +196,7 @@ int main(int argc, char **argv)
     if (rounds < 1 || rounds > ROUNDS_MAX || count < 1)
         tools_die("usage: process_cost [SONDE [ROUNDS [COUNT]]]");
     tools_spool_make(BENCH_PROBE);
+    listener_start();
     for (int i = 0; i < WAYS; i++)
         ways[i].lives = calloc((size_t)rounds * (size_t)count, sizeof *ways[i].lives);
     for (int i = 0; i < rounds * WAYS; i++) {
@@ -172,6 +208,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < WAYS; i++)
         if (!ways[i].is_left_out)
             print(&ways[i], &ways[0], rounds);
+    listener_stop();
     tools_spool_remove();
     return 0;
 }

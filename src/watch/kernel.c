@@ -10,7 +10,7 @@
 #define LAZY_MAX_MS 200
 #define BRIEF_MS 2 /* the same where they are small, as users' are: some hundred events */
 #define SILENT_LOOKS 8 /* then it is over, and the next event may wake us */
-#define EXECS_PER_S 256
+#define EXECS_PER_S 100
 #define REMEMBER_NS (2 * NS_PER_S) /* how long other sources may speak of a process that has ended */
 
 static int shortest_pause_ms(const struct kernel *kernel)

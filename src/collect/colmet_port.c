@@ -2,6 +2,7 @@
 #include "collect/colmet_port.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "collect/colmet_jobs.h"
 
@@ -88,13 +89,9 @@ void colmet_port_figures(const struct colmet_port *port, struct colmet_port_figu
     *figures = port->figures;
 }
 
-/* FNV-1a */
 static size_t bucket_of(const char *host)
 {
-    uint64_t hash = 0xcbf29ce484222325ull;
-    for (; *host; host++)
-        hash = (hash ^ (uint8_t)*host) * 0x100000001b3ull;
-    return (hash >> 20) & 4095;
+    return (hash_add_text(HASH_START, host) >> 20) & 4095;
 }
 
 /* A stream of its own, made now: what it holds is lost with the collector, and then another one begins. */

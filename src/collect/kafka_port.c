@@ -3,6 +3,7 @@
 #include "collect/kafka_port.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 
 #include <stdio.h>
@@ -141,9 +142,7 @@ int kafka_port_fd(const struct kafka_port *port)
 
 static struct kafka_feed **bucket_of(struct kafka_port *port, const struct parcel *parcel)
 {
-    uint64_t hash = 14695981039346656037ull ^ parcel->stream;
-    for (size_t i = 0; i < parcel->host.size; i++)
-        hash = (hash ^ (uint8_t)parcel->host.data[i]) * 1099511628211ull;
+    uint64_t hash = hash_add(HASH_START ^ parcel->stream, parcel->host.data, parcel->host.size);
     return &port->buckets[(hash ^ hash >> 32) % BUCKETS];
 }
 

@@ -2,6 +2,7 @@
 #include "collect/origins.h"
 
 #include "base/file.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,10 +16,7 @@
 
 static uint32_t hash_of(struct bytes text)
 {
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < text.size; i++)
-        hash = (hash ^ (uint8_t)text.data[i]) * 16777619u;
-    return hash;
+    return (uint32_t)hash_add(HASH_START, text.data, text.size);
 }
 
 enum err origins_init(struct origins *origins)

@@ -1,6 +1,8 @@
 /* A table by the bytes of the router's names. */
 #include "collect/peers.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,10 +10,8 @@
 
 static uint32_t hash_of(const uint8_t *id, size_t size)
 {
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ id[i]) * 16777619u;
-    return hash ^ hash >> 15;
+    uint64_t hash = hash_add(HASH_START, id, size);
+    return (uint32_t)(hash ^ hash >> 32);
 }
 
 enum err peers_init(struct peers *peers)

@@ -3,6 +3,7 @@
 #include "collect/rollup.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "sink/channels.h"
 #include "collect/rollup_track.h"
@@ -58,17 +59,11 @@ struct rollup {
     pthread_mutex_t lock;
 };
 
-static uint64_t hash_of(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (uint8_t)*text) * 1099511628211ull;
-    return hash;
-}
-
 /* The same after a restart, and another for another window. */
 static uint64_t stream_of(const char *host, const char *what, uint64_t window_ns, unsigned generation)
 {
-    uint64_t hash = hash_of(hash_of(14695981039346656037ull ^ window_ns, host), what) + generation;
+    uint64_t hash = hash_add(HASH_START ^ window_ns, host, strlen(host));
+    hash = hash_add(hash, what, strlen(what)) + generation;
     return (hash ^ hash >> 29) * 0x9e3779b97f4a7c15u | 1;
 }
 
@@ -90,7 +85,7 @@ static void roller_clear(struct roller *roller)
 
 static struct roller *host_of(struct rollup *rollup, const char *host)
 {
-    struct roller **bucket = &rollup->buckets[hash_of(0, host) % BUCKETS];
+    struct roller **bucket = &rollup->buckets[hash_add_text(HASH_START, host) % BUCKETS];
     for (struct roller *roller = *bucket; roller; roller = roller->chain)
         if (strcmp(roller->host, host) == 0)
             return roller;

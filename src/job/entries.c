@@ -1,14 +1,14 @@
 /* A list, an array of slots, and a hash by each of three names. */
 #include "job/entries.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 static size_t bucket_of(const struct entries *entries, const char *name)
 {
-    uint64_t hash = 14695981039346656037ull;
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 1099511628211ull;
+    uint64_t hash = hash_add_text(HASH_START, name);
     return (size_t)((hash ^ hash >> 32) & (entries->bucket_count - 1));
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "job/alive.h"
 #include "job/roll.h"
@@ -163,11 +164,8 @@ static void note_step(struct jobs *jobs, size_t hierarchy, const char *path, con
                       const struct source_facts *facts)
 {
     struct entry *entry = find_entry(jobs, source, facts);
-    uint64_t sum = 14695981039346656037ull + hierarchy;
-    for (; *path; path++)
-        sum = (sum ^ (unsigned char)*path) * 1099511628211ull;
     if (entry)
-        entry->steps_seen += sum;
+        entry->steps_seen += hash_add_text(HASH_START + hierarchy, path);
 }
 
 static void tell_changes(struct jobs *jobs)

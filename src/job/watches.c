@@ -4,6 +4,7 @@
 #include "job/watches.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -38,10 +39,7 @@ static size_t place_of(const struct watches *watches, int number)
 
 static struct watch **bucket_of(const struct watches *watches, size_t hierarchy, const char *path)
 {
-    uint32_t hash = 2166136261u ^ (uint32_t)hierarchy;
-    for (; *path; path++)
-        hash = (hash ^ (unsigned char)*path) * 16777619u;
-    return &watches->paths[hash & (watches->room - 1)];
+    return &watches->paths[hash_add_text(HASH_START ^ hierarchy, path) & (watches->room - 1)];
 }
 
 static void link_path(const struct watches *watches, struct watch *watch)

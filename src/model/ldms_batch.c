@@ -1,6 +1,8 @@
 /* Samples of other sets are taken over as they are; those of another shape get values of their own. */
 #include "model/ldms_batch.h"
 
+#include "base/hash.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,10 +171,9 @@ static struct ldms_wide *wide_new(const struct sample *samples, size_t cpus, con
 /* The nodes of a cluster are mostly alike, and share one. */
 static size_t slot_of(const struct sample *samples, size_t cpus)
 {
-    uint32_t hash = 2166136261u + (uint32_t)cpus;
+    uint64_t hash = HASH_START + cpus;
     for (size_t key = 0; key < samples->set->size; key++)
-        for (const char *at = samples->set->metrics[key].name; *at; at++)
-            hash = (hash ^ (uint8_t)*at) * 16777619u;
+        hash = hash_add_text(hash, samples->set->metrics[key].name);
     return hash % LDMS_BATCH_WIDE;
 }
 

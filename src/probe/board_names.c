@@ -1,4 +1,5 @@
 /* The metrics of a board: descriptors are appended to its blocks, and found again by name and labels. */
+#include "base/hash.h"
 #include "probe/board_inside.h"
 
 #include <math.h>
@@ -23,18 +24,11 @@ static struct key key_of(const struct board_descriptor *descriptor)
     return (struct key){ name, name + descriptor->name_bytes, descriptor->name_bytes, descriptor->label_bytes };
 }
 
-static uint64_t hash_bytes(uint64_t hash, const char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3ull;
-    return hash;
-}
-
 static uint32_t hash_of(const struct key *key, bool is_family)
 {
-    uint64_t hash = hash_bytes(0xcbf29ce484222325ull, key->name, key->name_bytes);
+    uint64_t hash = hash_add(HASH_START, key->name, key->name_bytes);
     if (!is_family)
-        hash = hash_bytes(hash ^ 0xff, key->labels, key->label_bytes) * 0x9e3779b97f4a7c15ull;
+        hash = hash_add(hash ^ 0xff, key->labels, key->label_bytes) * 0x9e3779b97f4a7c15ull;
     return (uint32_t)(hash >> 32) ^ (uint32_t)hash;
 }
 

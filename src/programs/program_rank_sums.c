@@ -1,6 +1,8 @@
 /* A table by instance, and a list of those that have changed. */
 #include "programs/program_rank_sums.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,9 +22,7 @@ void program_rank_sums_clear(struct program_rank_sums *sums)
 
 static size_t place_of(const struct program_rank_sums *sums, const char *instance)
 {
-    uint64_t hash = 0xcbf29ce484222325ull;
-    for (; *instance; instance++)
-        hash = (hash ^ (unsigned char)*instance) * 0x100000001b3ull;
+    uint64_t hash = hash_add_text(HASH_START, instance);
     return (hash ^ hash >> 32) & (sums->room - 1);
 }
 

@@ -2,6 +2,7 @@
  * it comes again; program_room.c says which go when there are too many. */
 #include "programs/program_table.h"
 
+#include "base/hash.h"
 #include "programs/program_cells.h"
 #include "programs/program_families.h"
 #include "programs/program_room.h"
@@ -14,10 +15,7 @@
 
 uint64_t program_table_hash(struct bytes text)
 {
-    uint64_t hash = 14695981039346656037ull;
-    for (size_t i = 0; i < text.size; i++)
-        hash = (hash ^ (uint8_t)text.data[i]) * 1099511628211ull;
-    return hash;
+    return hash_add(HASH_START, text.data, text.size);
 }
 
 enum err program_table_open(struct program_table **table, const struct program_table_settings *settings)

@@ -1,5 +1,6 @@
 /* Equal small siblings become one, from the roots down. What was folded brings its children along, and they are folded
  * in turn: 5,000 times sh with gcc below it becomes one sh with one gcc below it. */
+#include "base/hash.h"
 #include "show/tree.h"
 
 #include <stdlib.h>
@@ -10,14 +11,6 @@ static uint64_t mix(uint64_t x)
     x = (x ^ x >> 32) * 0x9e3779b97f4a7c15ull;
     x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ull;
     return x ^ x >> 32;
-}
-
-static uint64_t hash_of(struct bytes text)
-{
-    uint64_t hash = 0xcbf29ce484222325ull;
-    for (size_t i = 0; i < text.size; i++)
-        hash = (hash ^ (unsigned char)text.data[i]) * 0x100000001b3ull;
-    return hash;
 }
 
 static int compare_u64(const void *a, const void *b)
@@ -34,7 +27,8 @@ static uint64_t alike_of(const struct tree *tree, const struct tree_node *node, 
         room[count++] = tree->nodes[n].alike;
     qsort(room, count, sizeof *room, compare_u64);
     uint64_t end = (uint64_t)node->state << 24 | (uint64_t)node->status_known << 16 | node->exit_code << 8 | node->exit_signal;
-    uint64_t hash = mix(hash_of(tree_name(tree, node)) ^ mix(end));
+    struct bytes name = tree_name(tree, node);
+    uint64_t hash = mix(hash_add(HASH_START, name.data, name.size) ^ mix(end));
     for (size_t i = 0; i < count; i++)
         if (i == 0 || room[i] != room[i - 1])
             hash = mix(hash + room[i]);

@@ -1,6 +1,8 @@
 /* A hash table that forgets, when it would grow, what nobody asked for in a long time. */
 #include "sink/colmet_last.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,14 +15,6 @@ void colmet_last_clear(struct colmet_last *last)
         free(last->entries[i].key);
     free(last->entries);
     *last = (struct colmet_last){ 0 };
-}
-
-/* FNV-1a */
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (uint8_t)*text) * 0x100000001b3ull;
-    return (hash ^ 0xff) * 0x100000001b3ull;
 }
 
 /* kind, host, NUL, job, NUL */
@@ -86,7 +80,7 @@ static void move_on(struct colmet_last_entry *entry, uint64_t stream, uint64_t t
 struct colmet_last_entry *colmet_last_find(struct colmet_last *last, const char *host, const char *job, char kind,
                                            uint64_t stream, uint64_t time_ns)
 {
-    uint64_t hash = hash_text(hash_text(0xcbf29ce484222325ull ^ (uint8_t)kind, host), job);
+    uint64_t hash = hash_add_text(hash_add_text(HASH_START ^ (uint8_t)kind, host), job);
     if (!grow(last))
         return NULL;
     size_t at = hash & (last->room - 1);

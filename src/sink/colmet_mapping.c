@@ -2,6 +2,7 @@
 #include "sink/colmet_mapping.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,25 +22,17 @@ void colmet_mapping_clear(struct colmet_mapping *mapping)
     *mapping = (struct colmet_mapping){ 0 };
 }
 
-/* FNV-1a */
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (uint8_t)*text) * 0x100000001b3ull;
-    return (hash ^ 0xff) * 0x100000001b3ull;
-}
-
 static uint64_t key_of(const struct colmet_row *row)
 {
-    uint64_t key = hash_text(0xcbf29ce484222325ull + row->backend->id, row->host);
+    uint64_t key = hash_add_text(HASH_START + row->backend->id, row->host);
     return key ? key : 1;
 }
 
 static uint64_t labels_of(const struct colmet_row *row)
 {
-    uint64_t hash = 0xcbf29ce484222325ull;
+    uint64_t hash = HASH_START;
     for (size_t i = 0; i < row->backend->count; i++)
-        hash = hash_text(hash, row->labels[i] ? row->labels[i] : "");
+        hash = hash_add_text(hash, row->labels[i]);
     return hash;
 }
 

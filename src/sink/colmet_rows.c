@@ -2,6 +2,7 @@
 #include "sink/colmet_rows.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "sink/colmet_fields.h"
 #include "sink/colmet_sensors.h"
 
@@ -33,13 +34,9 @@ void colmet_rows_free(struct colmet_rows **rows)
     *rows = NULL;
 }
 
-/* FNV-1a */
 static uint64_t number_of_text(const char *text)
 {
-    uint64_t hash = 0xcbf29ce484222325ull;
-    for (; *text; text++)
-        hash = (hash ^ (uint8_t)*text) * 0x100000001b3ull;
-    return OWN_NUMBERS | (hash & (OWN_NUMBERS - 1));
+    return OWN_NUMBERS | (hash_add(HASH_START, text, strlen(text)) & (OWN_NUMBERS - 1));
 }
 
 uint64_t colmet_rows_job(const char *id)

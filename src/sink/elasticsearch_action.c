@@ -1,18 +1,12 @@
 /* {"create": {"_index": "sonde_meminfo", "_id": "n1.18c2.42.0"}} */
 #include "sink/elasticsearch_action.h"
 
+#include "base/hash.h"
 #include "base/json.h"
 
 #include <inttypes.h>
 
 #define ID_MAX 400 /* Elasticsearch takes 512 bytes */
-
-static uint64_t hash_of(const char *text, size_t size, uint64_t hash)
-{
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (uint8_t)text[i]) * 1099511628211ull;
-    return hash;
-}
 
 /* One that is too long, or has bytes that would all become the same replacement, is told by two hashes of it. */
 static void shorten_id(struct buf *id)
@@ -22,8 +16,8 @@ static void shorten_id(struct buf *id)
         is_plain = id->data[i] > ' ' && id->data[i] < 0x7f;
     if (is_plain)
         return;
-    uint64_t first = hash_of(id->data, id->size, 14695981039346656037ull);
-    uint64_t second = hash_of(id->data, id->size, first ^ 0x9e3779b97f4a7c15ull);
+    uint64_t first = hash_add(HASH_START, id->data, id->size);
+    uint64_t second = hash_add(first ^ 0x9e3779b97f4a7c15ull, id->data, id->size);
     buf_reset(id);
     buf_printf(id, "%016" PRIx64 "%016" PRIx64, first, second);
 }

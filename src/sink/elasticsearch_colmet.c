@@ -2,6 +2,7 @@
  * {"hostname": "vm", "job_id": 0, "timestamp": 1700000000, "average_power_consumption": 7, "involved_jobs": [42, 43]} */
 #include "sink/elasticsearch_colmet.h"
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "sink/elasticsearch_action.h"
 
@@ -98,18 +99,11 @@ static enum err add_row(struct documents *d, const struct colmet_row *row)
     return end(d, index, &json);
 }
 
-static uint64_t hash_text(const char *text, uint64_t hash)
-{
-    for (; text && *text; text++)
-        hash = (hash ^ (uint8_t)*text) * 1099511628211ull;
-    return (hash ^ 0xff) * 1099511628211ull; /* where one ends and the next begins */
-}
-
 static uint64_t hash_labels(const struct colmet_row *row)
 {
-    uint64_t hash = hash_text(row->backend->name, hash_text(row->host, 14695981039346656037ull));
+    uint64_t hash = hash_add_text(hash_add_text(HASH_START, row->host), row->backend->name);
     for (size_t i = 0; i < row->backend->count; i++)
-        hash = hash_text(row->labels[i], hash);
+        hash = hash_add_text(hash, row->labels[i]);
     return hash;
 }
 

@@ -2,6 +2,7 @@
 #include "sink/files.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "sink/files_undo.h"
 
 #include <errno.h>
@@ -96,9 +97,7 @@ void files_close(struct files *files)
 
 static uint64_t hash_bytes(struct bytes bytes)
 {
-    uint64_t hash = 0xcbf29ce484222325ull;
-    for (size_t i = 0; i < bytes.size; i++)
-        hash = (hash ^ (unsigned char)bytes.data[i]) * 0x100000001b3ull;
+    uint64_t hash = hash_add(HASH_START, bytes.data, bytes.size);
     return hash ? hash : 1;
 }
 

@@ -1,6 +1,7 @@
 /* Two tables of chains: runs by host and job, tracks by run, set and instance. */
 #include "sink/growing.h"
 
+#include "base/hash.h"
 #include "wire/set_pool.h"
 
 #include <stdlib.h>
@@ -50,16 +51,9 @@ void growing_clear(struct growing *growing)
     growing_init(growing);
 }
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3ull;
-    return (hash ^ 0xff) * 0x100000001b3ull;
-}
-
 static uint64_t hash_run(const char *host, const char *id)
 {
-    return hash_text(hash_text(0xcbf29ce484222325ull, host), id ? id : "");
+    return hash_add_text(hash_add_text(HASH_START, host), id);
 }
 
 /* The number of slots that a table of so many should have, or 0: as it is. */
@@ -194,7 +188,7 @@ static bool is_of(const struct growing_track *track, const struct growing_run *r
 
 static struct growing_track *find_track(struct growing *growing, struct growing_run *run, const struct sample *sample)
 {
-    uint64_t hash = hash_text(hash_text(run->hash, sample->set->name), sample->instance) + sample->set->size;
+    uint64_t hash = hash_add_text(hash_add_text(run->hash, sample->set->name), sample->instance) + sample->set->size;
     struct growing_track *track =
         growing->track_slot_count ? growing->track_slots[hash % growing->track_slot_count] : NULL;
     while (track && (track->hash != hash || !is_of(track, run, sample)))

@@ -1,6 +1,7 @@
 /* The jobs, each with the few numbers that people look at first; found by id in buckets, as a collector has thousands. */
 #include "sink/held_jobs.h"
 
+#include "base/hash.h"
 #include "sink/held.h"
 
 #include <stdlib.h>
@@ -10,10 +11,7 @@
 
 static size_t bucket_of(const struct held_jobs *jobs, const char *id)
 {
-    uint32_t hash = 2166136261u;
-    for (; *id; id++)
-        hash = (hash ^ (uint8_t)*id) * 16777619u;
-    return hash & (jobs->bucket_count - 1);
+    return hash_add_text(HASH_START, id) & (jobs->bucket_count - 1);
 }
 
 static void put_into_bucket(struct held_jobs *jobs, size_t at)

@@ -2,6 +2,7 @@
 #include "sink/kafka_records.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "wire/parcel.h"
 #include "wire/stream.h"
 
@@ -79,9 +80,7 @@ void kafka_records_begin_anew(struct kafka_records *records)
 
 static struct encoder **bucket_of(struct kafka_records *records, const struct kafka_mark *mark)
 {
-    uint64_t hash = 14695981039346656037ull ^ mark->stream;
-    for (const char *c = mark->host; *c; c++)
-        hash = (hash ^ (uint8_t)*c) * 1099511628211ull;
+    uint64_t hash = hash_add_text(HASH_START ^ mark->stream, mark->host);
     return &records->buckets[(hash ^ hash >> 32) % BUCKETS];
 }
 

@@ -3,6 +3,7 @@
  * families are put together by name. */
 #include "sink/metrics.h"
 
+#include "base/hash.h"
 #include "model/set_index.h"
 #include "sink/metrics_columns.h"
 #include "sink/metrics_label.h"
@@ -44,9 +45,7 @@ struct writer {
 
 static uint64_t hash_of(const char *text, bool is_counter)
 {
-    uint64_t hash = 14695981039346656037ull + is_counter;
-    for (; *text; text++)
-        hash = (hash ^ (uint8_t)*text) * 1099511628211ull;
+    uint64_t hash = hash_add_text(HASH_START + is_counter, text);
     return hash ? hash : 1;
 }
 

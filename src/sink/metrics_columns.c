@@ -2,20 +2,15 @@
  * metric. */
 #include "sink/metrics_columns.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; text && *text; text++)
-        hash = (hash ^ (uint8_t)*text) * 1099511628211ull;
-    return (hash ^ 0xff) * 1099511628211ull;
-}
-
 static uint64_t hash_of(const struct metric *metric)
 {
-    uint64_t hash = hash_text(14695981039346656037ull, metric->name);
-    return hash_text(hash, metric->unit) + (metric->kind == COUNTER);
+    uint64_t hash = hash_add_text(HASH_START, metric->name);
+    return hash_add_text(hash, metric->unit) + (metric->kind == COUNTER);
 }
 
 static bool is_same(const struct metric *a, const struct metric *b)

@@ -9,7 +9,7 @@
 void outlet_name(const struct sink_choice *choice, char name[64])
 {
     struct buf text;
-    uint32_t hash = 2166136261u;
+    uint32_t hash = 2166136261u; /* FNV-1a of 32 bits: the names stand on disks, and must stay */
     buf_init(&text, 65536);
     sink_choice_write(choice, &text);
     for (size_t i = 0; i < text.size; i++)

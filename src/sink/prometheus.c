@@ -1,6 +1,7 @@
 /* Samples to Prometheus, VictoriaMetrics, Mimir and others that take remote write 1.0. Prometheus takes the samples of a series
  * in the order of their times only, and refuses a request in which one is older than the last; but one that is the same as
  * the last is no mistake. So a request holds one batch of a host at most: when it is sent again, it does no harm. */
+#include "base/hash.h"
 #include "sink/sink.h"
 
 #include "sink/courier.h"
@@ -33,10 +34,8 @@ static const struct setting prometheus_settings[] = {
 
 static uint32_t hash_of(const char *host)
 {
-    uint32_t hash = 2166136261u;
-    for (; host && *host; host++)
-        hash = (hash ^ (uint8_t)*host) * 16777619u;
-    return (hash ^ hash >> 16) & ((1u << HOST_BITS) - 1);
+    uint64_t hash = hash_add_text(HASH_START, host);
+    return (uint32_t)(hash ^ hash >> 32) & ((1u << HOST_BITS) - 1);
 }
 
 /* How many of the first pieces are of hosts that come once. The upper half of a tag is the host, the lower one the batch. */

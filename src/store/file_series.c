@@ -1,4 +1,5 @@
 /* Series into their table: a chunk of rows is one blob; what the columns mean is in sets and set_metrics, once. */
+#include "base/hash.h"
 #include "store/filing.h"
 
 #include "store/columns.h"
@@ -9,19 +10,16 @@
 static const char *const kind_names[] = { [COUNTER] = "counter", [GAUGE] = "gauge" };
 static const char *const type_names[] = { [U64] = "u64", [I64] = "i64", [F64] = "f64" };
 
+/* With its NUL, as it is in stores that were made long ago. */
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
-    for (const char *at = text ? text : "";; at++) {
-        hash = (hash ^ (unsigned char)*at) * 0x100000001b3ull;
-        if (!*at)
-            return hash;
-    }
+    return text ? hash_add(hash, text, strlen(text) + 1) : hash_add(hash, "", 1);
 }
 
 /* The FNV-1a hash of everything that describes the set. */
 static uint64_t hash_set(const struct set *set)
 {
-    uint64_t hash = hash_text(0xcbf29ce484222325ull, set->name);
+    uint64_t hash = hash_text(HASH_START, set->name);
     for (size_t i = 0; i < set->size; i++) {
         const struct metric *metric = &set->metrics[i];
         hash = hash_text(hash, metric->name);

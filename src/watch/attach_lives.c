@@ -2,6 +2,7 @@
 #include "watch/attach_lives.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -71,17 +72,17 @@ static void forget(struct attach_lives *lives, struct attach_life *life)
     *life = lives->list[--lives->count];
 }
 
-static uint64_t hash(uint64_t sum, struct bytes text)
+/* Of its path and arguments; never 0, which is none. */
+static uint64_t image_of(const struct unseen *unseen)
 {
-    for (size_t i = 0; i < text.size; i++)
-        sum = (sum ^ (unsigned char)text.data[i]) * 0x100000001b3ull;
-    return sum | 1;
+    uint64_t path = hash_add(HASH_START, unseen->path.data, unseen->path.size) | 1;
+    return hash_add(path, unseen->args.data, unseen->args.size) | 1;
 }
 
 /* What it executes, if that is news; since time_ns. */
 static void tell_image_since(struct attach_lives *lives, struct attach_life *life, const struct unseen *unseen, uint64_t time_ns)
 {
-    uint64_t image = hash(hash(0xcbf29ce484222325ull, unseen->path), unseen->args);
+    uint64_t image = image_of(unseen);
     if (image == life->image)
         return;
     life->image = image;

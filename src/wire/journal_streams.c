@@ -1,6 +1,7 @@
 /* A hash table of streams, and its file. */
 #include "wire/journal_streams.h"
 
+#include "base/hash.h"
 #include "wire/journal_blob.h"
 
 #include <stdlib.h>
@@ -25,10 +26,7 @@ void journal_streams_clear(struct journal_streams *streams)
 /* Ids are random, but a collector of many hosts cannot rely on that. */
 static size_t hash_of(const char *host, uint64_t stream)
 {
-    uint64_t hash = stream;
-    for (; *host; host++)
-        hash = (hash ^ (uint8_t)*host) * 0x100000001b3ull;
-    hash *= 0xff51afd7ed558ccdull;
+    uint64_t hash = hash_add_text(stream, host) * 0xff51afd7ed558ccdull;
     return (size_t)(hash ^ hash >> 32);
 }
 

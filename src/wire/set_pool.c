@@ -1,6 +1,7 @@
 /* The pool of sets: a hash table under a lock, which is taken only when a stream meets or leaves a set. */
 #include "wire/set_pool.h"
 
+#include "base/hash.h"
 #include "wire/check.h"
 
 #include <pthread.h>
@@ -24,19 +25,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pooled *buckets[BUCKETS], *packed_buckets[BUCKETS];
 static size_t count;
 
-static uint32_t hash_text(uint32_t hash, const char *text)
-{
-    for (; text && *text; text++)
-        hash = (hash ^ (uint8_t)*text) * 16777619u;
-    return (hash ^ 0xffu) * 16777619u;
-}
-
 static uint32_t hash_of(const struct set *set)
 {
-    uint32_t hash = hash_text(2166136261u, set->name);
+    uint64_t hash = hash_add_text(HASH_START, set->name);
     for (size_t i = 0; i < set->size; i++)
-        hash = hash_text(hash, set->metrics[i].name);
-    return hash;
+        hash = hash_add_text(hash, set->metrics[i].name);
+    return (uint32_t)hash;
 }
 
 static struct pooled **find(const struct set *set, uint32_t hash)

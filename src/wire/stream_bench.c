@@ -2,6 +2,7 @@
  * last time is looked at first. */
 #include "wire/stream_bench.h"
 
+#include "base/hash.h"
 #include "wire/set_pool.h"
 
 #include <stdlib.h>
@@ -15,17 +16,10 @@ enum err bench_note(struct bench_numbers *numbers, uint32_t number)
     return err;
 }
 
-static uint32_t hash_text(uint32_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (uint8_t)*text) * 16777619u;
-    return (hash ^ 0xffu) * 16777619u;
-}
-
 static uint32_t hash_of(uint32_t set_number, const char *instance, const char *job)
 {
-    uint32_t hash = hash_text((2166136261u ^ set_number) * 16777619u, instance);
-    return job ? hash_text(hash, job) : hash;
+    uint64_t hash = hash_add_text((HASH_START ^ set_number) * HASH_PRIME, instance);
+    return (uint32_t)(job ? hash_add_text(hash, job) : hash);
 }
 
 static void chain(struct stream_bench *bench, struct track *track)

@@ -1,6 +1,7 @@
 /* Asks nobody over the network: a rank that has no probe would not answer. */
 #include "probe/mpi/world.h"
 
+#include "base/hash.h"
 #include "base/sys.h"
 
 #include <stdio.h>
@@ -11,12 +12,10 @@ enum { PARENTS = 16, STAT_ROOM = 512, LAUNCH_BITS = 16 };
 
 #define MPICH_PROXY "hydra_pmi_proxy" /* starts the ranks of a node, and stays their parent, or that of a shell between them */
 
-/* FNV-1a; never 0. */
+/* Never 0, which begins anew. */
 static uint64_t mix(uint64_t hash, const char *text, size_t size)
 {
-    hash = hash ? hash : 0xcbf29ce484222325u;
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+    hash = hash_add(hash ? hash : HASH_START, text, size);
     return hash ? hash : 1;
 }
 

@@ -49,7 +49,9 @@ static enum err list_directory(int proc_fd, const char *path, struct pidlist *ou
             err = pidlist_add(out, (uint32_t)number);
     }
     close(fd);
-    return err;
+    if (err || entries.err == ABSENT || entries.err == GONE)
+        return err;
+    return entries.err;
 }
 
 void children_init(struct children *children, int proc_fd, uint32_t pid)
@@ -139,7 +141,7 @@ static enum err add_from_file(int fd, struct pidlist *out)
 {
     char text[4096 + 1];
     size_t kept = 0;
-    ssize_t got;
+    ssize_t got = 0;
     enum err err = OK;
     while (!err && (got = read(fd, text + kept, sizeof text - 1 - kept)) > 0) {
         size_t used, size = kept + (size_t)got;
@@ -150,7 +152,7 @@ static enum err add_from_file(int fd, struct pidlist *out)
             return CORRUPT;
         memmove(text, text + used, kept);
     }
-    return err;
+    return got < 0 ? err_from_errno(errno) : err;
 }
 
 static enum err add_of_thread(int proc_fd, uint32_t pid, uint32_t tid, struct pidlist *out)

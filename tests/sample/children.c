@@ -2,10 +2,15 @@
 #include "sample/children.h"
 
 #include "tools/node.h"
+#include "tools/refused.h"
+#include "tools/temp.h"
 #include "tools/unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,6 +120,47 @@ static void a_process_that_is_not_there_is_gone(void **state)
     close(proc_fd);
 }
 
+static int list_own_threads(void)
+{
+    struct children children;
+    struct pidlist tids = { 0 };
+    children_init(&children, open_proc(""), (uint32_t)getpid());
+    return (int)children_threads(&children, (uint32_t)getpid(), &tids);
+}
+
+static void a_folder_that_cannot_be_listed_is_not_an_empty_one(void **state)
+{
+    (void)state;
+    int failed = refused_run(list_own_threads, SYS_getdents64, REFUSED_ANY, EIO);
+    if (failed == REFUSED_NOT)
+        leave_out("no system call can be refused here");
+    assert_int_equal(failed, IO);
+    assert_int_equal(refused_run(list_own_threads, SYS_getdents64, REFUSED_ANY, ENOENT), OK); /* it ended meanwhile */
+}
+
+static void a_list_that_cannot_be_read_is_not_an_empty_one(void **state)
+{
+    (void)state;
+    struct children children;
+    struct pidlist tids = { 0 }, found = { 0 };
+    char root[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
+    static const char *const folders[] = { "proc", "proc/7", "proc/7/task", "proc/7/task/7", "proc/7/task/7/children" };
+    temp_dir(root);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        temp_join(path, root, folders[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    int proc_fd = open_proc(root);
+    children_init(&children, proc_fd, 7);
+    assert_int_equal(children_threads(&children, 7, &tids), OK);
+    assert_int_equal(tids.count, 1);
+    assert_int_equal(children_add(&children, 7, &tids, &found), IO); /* a folder can be opened, and not read */
+    pidlist_clear(&tids);
+    children_clear(&children);
+    close(proc_fd);
+    temp_remove(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +168,8 @@ int main(void)
         cmocka_unit_test(without_them_all_processes_are_scanned),
         cmocka_unit_test(a_thousand_children_are_all_there),
         cmocka_unit_test(a_process_that_is_not_there_is_gone),
+        cmocka_unit_test(a_folder_that_cannot_be_listed_is_not_an_empty_one),
+        cmocka_unit_test(a_list_that_cannot_be_read_is_not_an_empty_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

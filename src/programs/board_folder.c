@@ -109,7 +109,12 @@ static enum err lock_folder(int folder_fd, int *lock_fd)
     *lock_fd = openat(folder_fd, BOARD_FOLDER_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (*lock_fd < 0)
         return err_from_errno(errno);
-    return fcntl(*lock_fd, F_OFD_SETLK, &whole) == 0 ? OK : err_from_errno(errno);
+    if (fcntl(*lock_fd, F_OFD_SETLK, &whole) == 0)
+        return OK;
+    enum err err = err_from_errno(errno);
+    close(*lock_fd);
+    *lock_fd = -1;
+    return err;
 }
 
 enum err board_folder_make(const char *parent, char path[BOARD_FOLDER_PATH_MAX], int *lock_fd)

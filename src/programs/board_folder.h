@@ -38,7 +38,7 @@ bool board_folder_is_over(struct board_folder *folder);
 /* No run holds the folder, which is one of a run. */
 bool board_folder_is_left(const struct board_folder *folder);
 
-/* Makes the folder of a run, and holds its lock (*lock_fd). */
+/* Makes the folder of a run, and holds its lock (*lock_fd; -1 where it fails). */
 enum err board_folder_make(const char *parent, char path[BOARD_FOLDER_PATH_MAX], int *lock_fd);
 
 /* Removes a run's folder with everything in it. */

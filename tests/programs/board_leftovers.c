@@ -5,13 +5,16 @@
 #include "programs/board_folder.h"
 #include "sample/board_claim.h"
 
+#include "tools/refused.h"
 #include "tools/temp.h"
 #include "tools/unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,6 +122,26 @@ static void what_only_has_such_a_name_stays(void **state)
     assert_int_equal(access(path, F_OK), 0);
 }
 
+/* 0: it failed and left nothing behind. */
+static int make_without_lock(void)
+{
+    char path[BOARD_FOLDER_PATH_MAX];
+    int lock_fd = 0, before = dup(0);
+    close(before);
+    if (board_folder_make(folder, path, &lock_fd) != IO || lock_fd != -1 || access(path, F_OK) == 0)
+        return 1;
+    return dup(0) != before;
+}
+
+static void a_folder_whose_lock_fails_leaves_nothing(void **state)
+{
+    (void)state;
+    int failed = refused_run(make_without_lock, SYS_fcntl, F_OFD_SETLK, ENOLCK);
+    if (failed == REFUSED_NOT)
+        leave_out("no system call can be refused here");
+    assert_int_equal(failed, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +149,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(where_an_agent_is_nothing_is_removed, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(folders_of_runs_that_were_killed_go_too, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(what_only_has_such_a_name_stays, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_folder_whose_lock_fails_leaves_nothing, make_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,10 @@
 #include "agent/plan_write.h"
 
 #include "agent/serve.h"
-#include "base/clock.h"
+#include "base/config_file.h"
 #include "job/source.h"
 
 #include <string.h>
-
-/* Durations so that they read back exactly. */
-static void add_duration(struct buf *out, uint64_t ns)
-{
-    uint64_t unit_ns = ns % NS_PER_S == 0 ? NS_PER_S : ns % NS_PER_MS == 0 ? NS_PER_MS : 1;
-    buf_add_u64(out, ns / unit_ns);
-    buf_add_text(out, unit_ns == NS_PER_S ? "s" : unit_ns == NS_PER_MS ? "ms" : "ns");
-}
 
 /* In quotes where it would not survive without. */
 static void add_value(struct buf *out, const char *value)
@@ -35,7 +27,7 @@ static void add_sensor(struct buf *out, const struct plan *plan, const struct pl
     buf_printf(out, "\n# %s\n[%s]\n%senabled = %s\n", sampler->about, sampler->name, sensor->enabled ? "#" : "",
                sensor->enabled ? "yes" : "no");
     buf_printf(out, "%speriod = ", sensor->period_ns ? "" : "#");
-    add_duration(out, plan_period_ns(plan, sensor));
+    config_file_add_duration(out, plan_period_ns(plan, sensor));
     buf_add_char(out, '\n');
     for (const struct setting *s = sampler->settings; s && s->key; s++)
         add_setting(out, &sensor->settings, s);
@@ -51,7 +43,7 @@ static void add_sink(struct buf *out, const struct sink_choice *sink)
 void plan_write(struct buf *out, const struct plan *plan)
 {
     buf_add_text(out, "period = ");
-    add_duration(out, plan->period_ns);
+    config_file_add_duration(out, plan->period_ns);
     buf_add_text(out, "\nlisten = ");
     add_value(out, plan->listen);
     buf_printf(out, "%ssocket = ", plan->socket ? "" : "#");

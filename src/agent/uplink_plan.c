@@ -2,6 +2,7 @@
 #include "agent/uplink_plan.h"
 
 #include "base/clock.h"
+#include "base/config_file.h"
 #include "base/text.h"
 #include "model/setting.h"
 #include "wire/address.h"
@@ -255,6 +256,7 @@ void uplink_plan_write(struct buf *out, const struct uplink_plan *plan)
     write_text(out, "spool", plan->spool, "/var/lib/sonde/spool");
     buf_printf(out, "%sspool-size = %llu\n", plan->spool_bytes ? "" : "#",
                (unsigned long long)(plan->spool_bytes ? plan->spool_bytes : JOURNAL_BYTES));
-    buf_printf(out, "%sspool-age = %llus\n", plan->spool_age_ns ? "" : "#",
-               (unsigned long long)((plan->spool_age_ns ? plan->spool_age_ns : UPLINK_PLAN_SPOOL_AGE_NS) / NS_PER_S));
+    buf_printf(out, "%sspool-age = ", plan->spool_age_ns ? "" : "#");
+    config_file_add_duration(out, plan->spool_age_ns ? plan->spool_age_ns : UPLINK_PLAN_SPOOL_AGE_NS);
+    buf_add_char(out, '\n');
 }

@@ -7,6 +7,7 @@
  */
 #include "base/config_file.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 
 #include <ctype.h>
@@ -125,4 +126,11 @@ enum err config_file_read(const struct config_target *target, const char *path, 
         err = config_file_parse(target, path, text, why);
     free(text);
     return err;
+}
+
+void config_file_add_duration(struct buf *out, uint64_t ns)
+{
+    uint64_t unit_ns = ns % NS_PER_S == 0 ? NS_PER_S : ns % NS_PER_MS == 0 ? NS_PER_MS : 1;
+    buf_add_u64(out, ns / unit_ns);
+    buf_add_text(out, unit_ns == NS_PER_S ? "s" : unit_ns == NS_PER_MS ? "ms" : "ns");
 }

@@ -19,4 +19,7 @@ enum err config_file_read(const struct config_target *target, const char *path, 
 /* The same for a text, which is changed; name stands for it in messages. */
 enum err config_file_parse(const struct config_target *target, const char *name, char *text, struct buf *why);
 
+/* Values as they are read back exactly. */
+void config_file_add_duration(struct buf *out, uint64_t ns); /* "90s", "1500ms", "7ns" */
+
 #endif

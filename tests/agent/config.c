@@ -161,7 +161,8 @@ static void what_is_written_reads_back_as_the_same(void **state)
     buf_init(&second, 1 << 16);
     buf_init(&other.why, 4096);
     assert_int_equal(plan_init(&other.plan, list), OK);
-    assert_int_equal(parse(f, "period=1500us\nseries=77\nsocket=\"/a # b\"\nsink=csv:path=/x #y,set=stat\nsink=null\n"
+    assert_int_equal(parse(f, "period=1500us\nspool-age=1500ms\nseries=77\nsocket=\"/a # b\"\n"
+                              "sink=csv:path=/x #y,set=stat\nsink=null\n"
                               "[stat]\nenabled=no\n[null]\nstep=4\nperiod=3ms\n[meminfo]\nperiod=2h"), OK);
     plan_write(&first, &f->plan);
     assert_int_equal(parse(&other, buf_text(&first)), OK);
@@ -171,6 +172,7 @@ static void what_is_written_reads_back_as_the_same(void **state)
     assert_non_null(strstr(buf_text(&first), "\n#period = 1500000ns\n"));
     assert_int_equal(other.plan.sensors[0].period_ns, 7200 * NS_PER_S);
     assert_int_equal(other.plan.series, 77);
+    assert_int_equal(other.plan.uplink.spool_age_ns, 1500 * NS_PER_MS);
     plan_clear(&other.plan);
     buf_clear(&first);
     buf_clear(&second);

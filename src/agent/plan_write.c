@@ -7,11 +7,10 @@
 
 #include <string.h>
 
-/* In quotes where it would not survive without. */
 static void add_value(struct buf *out, const char *value)
 {
-    bool plain = *value && !strpbrk(value, "#;\"") && value[strlen(value) - 1] != ' ' && *value != ' ';
-    buf_printf(out, plain ? "%s\n" : "\"%s\"\n", value);
+    config_file_add_value(out, value);
+    buf_add_char(out, '\n');
 }
 
 static void add_setting(struct buf *out, const struct setting_list *settings, const struct setting *setting)
@@ -33,13 +32,6 @@ static void add_sensor(struct buf *out, const struct plan *plan, const struct pl
         add_setting(out, &sensor->settings, s);
 }
 
-static void add_sink(struct buf *out, const struct sink_choice *sink)
-{
-    buf_add_text(out, "sink = \"");
-    sink_choice_write(sink, out);
-    buf_add_text(out, "\"\n");
-}
-
 void plan_write(struct buf *out, const struct plan *plan)
 {
     buf_add_text(out, "period = ");
@@ -57,7 +49,7 @@ void plan_write(struct buf *out, const struct plan *plan)
     buf_add_char(out, '\n');
     uplink_plan_write(out, &plan->uplink);
     for (size_t i = 0; i < plan->sink_count; i++)
-        add_sink(out, &plan->sinks[i]);
+        sink_choice_write_line(&plan->sinks[i], out);
     program_plan_write(out, &plan->programs);
     for (size_t i = 0; i < plan->sensor_count; i++)
         add_sensor(out, plan, &plan->sensors[i]);

@@ -235,7 +235,9 @@ void uplink_plan_clear(struct uplink_plan *plan)
 
 static void write_text(struct buf *out, const char *key, const char *value, const char *usual)
 {
-    buf_printf(out, "%s%s = \"%s\"\n", value ? "" : "#", key, value ? value : usual);
+    buf_printf(out, "%s%s = ", value ? "" : "#", key);
+    config_file_add_quoted(out, value ? value : usual);
+    buf_add_char(out, '\n');
 }
 
 static void write_flag(struct buf *out, const char *key, bool value)

@@ -29,19 +29,28 @@ static bool is_comment(const char *text)
     return *text == '#' || *text == ';';
 }
 
-/* A comment may follow a value, behind a blank; quotes keep what is between them as it is. */
+/* Quotes keep what is between them as it is; two of them stand for one. */
+static char *clean_quoted(char *value, const char **fault)
+{
+    char *end = value;
+    const char *at = value;
+    for (; *at && (*at != '"' || at[1] == '"'); at++) {
+        at += *at == '"';
+        *end++ = *at;
+    }
+    const char *rest = *at ? at + 1 + strspn(at + 1, " \t") : "";
+    if (!*at || (*rest && !is_comment(rest)))
+        *fault = "the quotes do not end";
+    *end = '\0';
+    return value;
+}
+
+/* A comment may follow a value, behind a blank. */
 static char *clean_value(char *value, const char **fault)
 {
     value = trim(value);
-    if (*value == '"') {
-        char *end = strchr(value + 1, '"');
-        const char *rest = end ? end + 1 + strspn(end + 1, " \t") : "";
-        if (!end || (*rest && !is_comment(rest)))
-            *fault = "the quotes do not end";
-        else
-            *end = '\0';
-        return value + 1;
-    }
+    if (*value == '"')
+        return clean_quoted(value + 1, fault);
     for (char *at = value; *at; at++)
         if (is_comment(at) && (at == value || at[-1] == ' ' || at[-1] == '\t'))
             *at = '\0';
@@ -133,4 +142,23 @@ void config_file_add_duration(struct buf *out, uint64_t ns)
     uint64_t unit_ns = ns % NS_PER_S == 0 ? NS_PER_S : ns % NS_PER_MS == 0 ? NS_PER_MS : 1;
     buf_add_u64(out, ns / unit_ns);
     buf_add_text(out, unit_ns == NS_PER_S ? "s" : unit_ns == NS_PER_MS ? "ms" : "ns");
+}
+
+void config_file_add_quoted(struct buf *out, const char *value)
+{
+    buf_add_char(out, '"');
+    for (; *value; value++)
+        if (*value == '"')
+            buf_add_text(out, "\"\"");
+        else
+            buf_add_char(out, *value);
+    buf_add_char(out, '"');
+}
+
+void config_file_add_value(struct buf *out, const char *value)
+{
+    if (*value && !strpbrk(value, "#;\"") && !isspace((unsigned char)*value) && !isspace((unsigned char)value[strlen(value) - 1]))
+        buf_add_text(out, value);
+    else
+        config_file_add_quoted(out, value);
 }

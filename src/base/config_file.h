@@ -1,4 +1,5 @@
-/* Configuration files: "key = value" lines, in sections; comments behind '#' or ';', values in quotes where they need it. */
+/* Configuration files: "key = value" lines, in sections; comments behind '#' or ';', values in quotes where they need it,
+ * in which "" is one quote. */
 #ifndef SONDE_BASE_CONFIG_FILE_H
 #define SONDE_BASE_CONFIG_FILE_H
 
@@ -21,5 +22,7 @@ enum err config_file_parse(const struct config_target *target, const char *name,
 
 /* Values as they are read back exactly. */
 void config_file_add_duration(struct buf *out, uint64_t ns); /* "90s", "1500ms", "7ns" */
+void config_file_add_value(struct buf *out, const char *value); /* in quotes where it would not survive without */
+void config_file_add_quoted(struct buf *out, const char *value);
 
 #endif

@@ -295,10 +295,17 @@ enum err collector_plan_finish(struct collector_plan *plan, struct buf *why)
     return err;
 }
 
+static void write_text(struct buf *out, const char *key, const char *text)
+{
+    buf_printf(out, "%s = ", key);
+    config_file_add_quoted(out, text);
+    buf_add_char(out, '\n');
+}
+
 static void write_list(struct buf *out, const char *key, const struct collector_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
-        buf_printf(out, "%s = \"%s\"\n", key, list->texts[i]);
+        write_text(out, key, list->texts[i]);
 }
 
 static void write_number(struct buf *out, const struct name *name, uint64_t number)
@@ -317,14 +324,11 @@ static void write_one(struct buf *out, const struct collector_plan *plan, const 
     else if (name->kind == FLAG)
         buf_printf(out, "%s = %s\n", name->key, *(const bool *)place ? "yes" : "no");
     else if ((name->kind == TEXT || name->kind == KAFKA || name->kind == ADDRESS) && *(char *const *)place)
-        buf_printf(out, "%s = \"%s\"\n", name->key, *(char *const *)place);
+        write_text(out, name->key, *(char *const *)place);
     else if (name->kind == BYTES || name->kind == DURATION || name->kind == NUMBER)
         write_number(out, name, *(const uint64_t *)place);
-    for (size_t i = 0; name->kind == SINK && i < plan->sink_count; i++) {
-        buf_add_text(out, "sink = \"");
-        sink_choice_write(&plan->sinks[i], out);
-        buf_add_text(out, "\"\n");
-    }
+    for (size_t i = 0; name->kind == SINK && i < plan->sink_count; i++)
+        sink_choice_write_line(&plan->sinks[i], out);
 }
 
 void collector_plan_write(const struct collector_plan *plan, struct buf *out)

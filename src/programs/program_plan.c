@@ -1,6 +1,7 @@
 /* Seven keys. */
 #include "programs/program_plan.h"
 
+#include "base/config_file.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "model/setting.h"
@@ -90,20 +91,27 @@ enum err program_plan_set(struct program_plan *plan, const char *key, const char
     return USAGE;
 }
 
+static void write_text(struct buf *out, const char *key, const char *value, const char *usual)
+{
+    buf_printf(out, "%s%s = ", value ? "" : "#", key);
+    config_file_add_value(out, value ? value : usual);
+    buf_add_char(out, '\n');
+}
+
 void program_plan_write(struct buf *out, const struct program_plan *plan)
 {
     buf_printf(out, "\n# What programs tell of themselves: libsonde's, the probes' and tau's.\n[programs]\n%senabled = %s\n",
                plan->is_off ? "" : "#", plan->is_off ? "no" : "yes");
-    buf_printf(out, "# Folder of the boards of libsonde and of the probes, or none\n%sboards = %s\n", plan->boards ? "" : "#",
-               plan->boards ? plan->boards : "/dev/shm");
-    buf_printf(out, "# Socket for programs that speak as tau's, or none\n%stau = %s\n", plan->tau ? "" : "#",
-               plan->tau ? plan->tau : "/tmp/tau_metric_proxy.UID.unix");
+    buf_add_text(out, "# Folder of the boards of libsonde and of the probes, or none\n");
+    write_text(out, "boards", plan->boards, "/dev/shm");
+    buf_add_text(out, "# Socket for programs that speak as tau's, or none\n");
+    write_text(out, "tau", plan->tau, "/tmp/tau_metric_proxy.UID.unix");
     buf_printf(out, "# Show what our probes count under tau's names too\n%stau_names = %s\n", plan->has_tau_names ? "" : "#",
                plan->has_tau_names ? "yes" : "no");
     buf_printf(out, "# At most so many metrics\n%smetrics = ", plan->metrics_max ? "" : "#");
     buf_add_u64(out, plan->metrics_max ? plan->metrics_max : PROGRAM_METRICS_MAX);
-    buf_printf(out, "\n# A folder for tau's profiles of jobs, written when a job's last program has gone\n%sprofiles = %s\n",
-               plan->profiles ? "" : "#", plan->profiles ? plan->profiles : PROGRAM_PLAN_NONE);
+    buf_add_text(out, "\n# A folder for tau's profiles of jobs, written when a job's last program has gone\n");
+    write_text(out, "profiles", plan->profiles, PROGRAM_PLAN_NONE);
     buf_printf(out, "# Merge what other nodes leave in it\n%smerge_profiles = %s\n", plan->is_worker ? "" : "#",
                plan->is_worker ? "no" : "yes");
 }

@@ -1,6 +1,7 @@
 /* The text up to the first ':' is the name, the rest are settings with ',' between. */
 #include "sink/choice.h"
 
+#include "base/config_file.h"
 #include "sink/module.h"
 
 #include <stdlib.h>
@@ -147,6 +148,17 @@ void sink_choice_write(const struct sink_choice *choice, struct buf *out)
         const struct setting_pair *setting = &choice->settings.list[i];
         buf_printf(out, "%c%s=%s", i ? ',' : ':', setting->key, sink_choice_is_secret(setting->key) ? "***" : setting->value);
     }
+}
+
+void sink_choice_write_line(const struct sink_choice *choice, struct buf *out)
+{
+    struct buf text;
+    buf_init(&text, 2 * TEXT_MAX);
+    sink_choice_write(choice, &text);
+    buf_add_text(out, "sink = ");
+    config_file_add_quoted(out, buf_text(&text));
+    buf_add_char(out, '\n');
+    buf_clear(&text);
 }
 
 enum err sink_choice_open(const struct sink_choice *choice, void **state, struct buf *why)

@@ -26,6 +26,9 @@ bool sink_choice_is_secret(const char *key);
 /* Adds it as it was written, without what is secret: what is shown here stands in logs. */
 void sink_choice_write(const struct sink_choice *choice, struct buf *out);
 
+/* The same as a line of a configuration. */
+void sink_choice_write_line(const struct sink_choice *choice, struct buf *out);
+
 /* Makes a state and opens it; a sink that has the setting "append" is told to. The state borrows the texts of choice; it is
  * ended with sink_choice_close. On an error why gets the reason alone. */
 enum err sink_choice_open(const struct sink_choice *choice, void **state, struct buf *why);

@@ -94,6 +94,8 @@ static void a_mistake_is_refused_with_line_and_reason(void **state)
     refused(f, "period =", "agent.conf:1: there is no value behind '='");
     refused(f, "= 1s", "agent.conf:1: there is no key before '='");
     refused(f, "socket = \"/run", "agent.conf:1: the quotes do not end");
+    refused(f, "socket = \"/run\"\"", "agent.conf:1: the quotes do not end");
+    refused(f, "socket = \"/run\" x", "agent.conf:1: the quotes do not end");
     refused(f, "listen = 1337", "agent.conf:1: '1337' is no address: write 127.0.0.1:1337, [::1]:1337 or none");
     refused(f, "listen = a:70000", "agent.conf:1: 'a:70000' is no address: write 127.0.0.1:1337, [::1]:1337 or none");
     assert_int_equal(parse(f, "sink = nowhere"), USAGE);
@@ -179,6 +181,29 @@ static void what_is_written_reads_back_as_the_same(void **state)
     buf_clear(&other.why);
 }
 
+/* As sonde agent --check -v shows it. */
+static void a_quote_in_a_value_survives(void **state)
+{
+    struct fixture *f = *state;
+    struct buf text;
+    buf_init(&text, 1 << 16);
+    assert_int_equal(parse(f, "socket=\"/\"\"a\"\" # b\"\"\" # c\nspool=/\"x\"\nkey=\"\"\"\"\n"
+                              "sink=csv:path=/a\"b\n"
+                              "[programs]\nboards=/d \"e\nprofiles=\"/ f\t\"\n"), OK);
+    assert_string_equal(f->plan.socket, "/\"a\" # b\"");
+    plan_write(&text, &f->plan);
+    plan_clear(&f->plan);
+    assert_int_equal(plan_init(&f->plan, list), OK);
+    assert_int_equal(parse(f, buf_text(&text)), OK);
+    assert_string_equal(f->plan.socket, "/\"a\" # b\"");
+    assert_string_equal(f->plan.uplink.spool, "/\"x\"");
+    assert_string_equal(f->plan.uplink.key, "\"");
+    assert_string_equal(f->plan.sinks[0].settings.list[0].value, "/a\"b");
+    assert_string_equal(f->plan.programs.boards, "/d \"e");
+    assert_string_equal(f->plan.programs.profiles, "/ f\t");
+    buf_clear(&text);
+}
+
 static void files_are_read_or_not(void **state)
 {
     struct fixture *f = *state;
@@ -207,6 +232,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(options_and_commands_write_the_same_names, begin, end),
         cmocka_unit_test_setup_teardown(a_copy_stands_alone, begin, end),
         cmocka_unit_test_setup_teardown(what_is_written_reads_back_as_the_same, begin, end),
+        cmocka_unit_test_setup_teardown(a_quote_in_a_value_survives, begin, end),
         cmocka_unit_test_setup_teardown(files_are_read_or_not, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,16 +142,20 @@ uint64_t rapl_meters_within_ns(const struct rapl_meters *meters)
     return within_ns;
 }
 
-/* The count has 64 bits of 2^-32 J, which a node uses up within two months: differences are right all the same. */
-void rapl_meter_take_count(struct rapl_meter *meter, uint64_t count)
+/* The count has 64 bits of 2^-32 J, which a node uses up within two months: differences are right all the same. One that went
+ * back looks as if it had gone on by nearly all of that. */
+void rapl_meter_take_count(struct rapl_meter *meter, uint64_t count, uint64_t now_ns)
 {
     double uj = (double)(count - meter->last) * meter->uj_per_count + meter->rest_uj;
-    if (uj > (double)UINT32_MAX * 1e6) /* a count that went back is no use of energy */
+    if (meter->began && uj > (double)most_uj(meter, now_ns)) {
+        meter->breaks++;
         uj = 0;
+    }
     uint64_t whole_uj = (uint64_t)uj;
     meter->rest_uj = uj - (double)whole_uj;
     meter->total_uj += whole_uj;
     meter->last = count;
+    meter->last_ns = now_ns;
     meter->began = true;
 }
 
@@ -161,7 +165,7 @@ static bool meter_read(struct rapl_meter *meter, uint64_t now_ns)
     if (meter->is_perf) {
         if (read(meter->fd, &value, sizeof value) != sizeof value)
             return false;
-        rapl_meter_take_count(meter, value);
+        rapl_meter_take_count(meter, value, now_ns);
         return true;
     }
     if (number_read_u64(meter->fd, &value))

@@ -61,6 +61,6 @@ uint64_t rapl_meters_within_ns(const struct rapl_meters *meters);
 
 /* What a reading of powercap, or a count of perf, makes of the total. now_ns is CLOCK_MONOTONIC. */
 void rapl_meter_take_uj(struct rapl_meter *meter, uint64_t uj, uint64_t now_ns);
-void rapl_meter_take_count(struct rapl_meter *meter, uint64_t count);
+void rapl_meter_take_count(struct rapl_meter *meter, uint64_t count, uint64_t now_ns);
 
 #endif

@@ -312,13 +312,32 @@ static void a_perf_count_that_overflows_64_bits_goes_on(void **state)
 {
     (void)state;
     struct rapl_meter meter = { .is_perf = true, .uj_per_count = 2.3283064365386962890625e-4 };
-    rapl_meter_take_count(&meter, UINT64_MAX - (1ull << 32) + 1);
+    rapl_meter_take_count(&meter, UINT64_MAX - (1ull << 32) + 1, 0);
     meter.total_uj = 7;
-    rapl_meter_take_count(&meter, 1ull << 32);
+    rapl_meter_take_count(&meter, 1ull << 32, NS_PER_S);
     assert_int_equal(meter.total_uj, 7 + 2000000);
     for (uint64_t i = 1; i <= 10000; i++) /* steps of less than 1 uJ are not lost */
-        rapl_meter_take_count(&meter, (1ull << 32) + i * 1000);
+        rapl_meter_take_count(&meter, (1ull << 32) + i * 1000, NS_PER_S);
     assert_in_range(meter.total_uj, 7 + 2000000 + 2327, 7 + 2000000 + 2329);
+    assert_int_equal(meter.breaks, 0);
+}
+
+static void a_perf_count_that_goes_back_is_a_hole(void **state)
+{
+    (void)state;
+    static const uint64_t backwards[] = { 1, 1ull << 31, 50ull << 32 }; /* less than 1 uJ, 0.5 J, 50 J */
+    for (size_t i = 0; i < sizeof backwards / sizeof *backwards; i++) {
+        struct rapl_meter meter = { .is_perf = true, .known = true, .uj_per_count = 2.3283064365386962890625e-4 };
+        uint64_t uj = 0;
+        rapl_meter_take_count(&meter, 100ull << 32, 0);
+        assert_true(rapl_meter_give(&meter, &uj));
+        assert_int_equal(uj, 100000000);
+        rapl_meter_take_count(&meter, (100ull << 32) - backwards[i], NS_PER_S);
+        assert_false(rapl_meter_give(&meter, &uj));
+        rapl_meter_take_count(&meter, (102ull << 32) - backwards[i], 2 * NS_PER_S);
+        assert_true(rapl_meter_give(&meter, &uj));
+        assert_in_range(uj, 1999999, 2000000); /* counted anew */
+    }
 }
 
 static void without_any_it_is_absent_or_denied(void **state)
@@ -393,6 +412,7 @@ int main(void)
         cmocka_unit_test_setup(perf_adds_what_powercap_does_not_have, forget),
         cmocka_unit_test_setup(dies_that_count_apart_are_told_apart, forget),
         cmocka_unit_test_setup(a_perf_count_that_overflows_64_bits_goes_on, forget),
+        cmocka_unit_test_setup(a_perf_count_that_goes_back_is_a_hole, forget),
         cmocka_unit_test_setup(without_any_it_is_absent_or_denied, forget),
         cmocka_unit_test_setup(zones_of_root_are_denied_to_others, forget),
         cmocka_unit_test(here_it_is_read_or_absent),

@@ -34,8 +34,8 @@ _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each met
 /* A job and a card. */
 struct gpu_use {
     bool is_used, was_used, alone; /* at the last update; ever; with nobody else on it */
-    bool shared;                   /* there was somebody else: its energy is not known */
-    bool memory_known, energy_began;
+    bool energy_lost;              /* there was somebody else, or nobody knows where the card's counter stood at first */
+    bool memory_known;
     size_t processes;
     uint64_t memory_bytes, idle_ns, energy_mj, last_mj;
 };
@@ -169,13 +169,14 @@ static void advance(const struct gpu_jobs *jobs, struct gpu_job *job, unsigned c
     if (is_held && !use->is_used && now->has_processes)
         use->idle_ns += interval_ns;
     if ((is_held || use->is_used) && !use->alone)
-        use->shared = true;
+        use->energy_lost = true;
     if (!now->has_energy)
         return;
-    if (use->energy_began && use->alone && now->energy_mj > use->last_mj)
+    if (now->energy_mj < use->last_mj) /* the driver was loaded anew */
+        use->energy_lost = true;
+    else if (use->alone)
         use->energy_mj += now->energy_mj - use->last_mj;
     use->last_mj = now->energy_mj;
-    use->energy_began = true;
 }
 
 static enum err add_sample(const struct gpu_jobs *jobs, const struct gpu_job *job, unsigned card, struct batch *out)
@@ -198,7 +199,7 @@ static enum err add_sample(const struct gpu_jobs *jobs, const struct gpu_job *jo
         sample_set_u64(sample, UTILIZATION, now->percent);
     if (use->alone && now->has_power)
         sample_set_f64(sample, POWER, now->power_mw / 1000.0);
-    if (use->energy_began && !use->shared)
+    if (now->has_energy && !use->energy_lost)
         sample_set_u64(sample, ENERGY, use->energy_mj * 1000);
     return OK;
 }
@@ -236,7 +237,7 @@ static enum err begin(struct gpu_jobs *jobs, const struct job *job, uint64_t now
     }
     made->job = (struct job){ .id = made->id, .cgroup = made->cgroup, .unified = job->unified, .pid = job->pid };
     for (unsigned card = 0; card < count; card++) {
-        made->uses[card].energy_began = jobs->cards[card].has_energy;
+        made->uses[card].energy_lost = !jobs->cards[card].has_energy;
         made->uses[card].last_mj = jobs->cards[card].energy_mj;
     }
     made->last_ns = now_ns;

@@ -239,6 +239,70 @@ static void a_job_shorter_than_a_period_has_its_energy(void **state)
     temp_remove(root);
 }
 
+static void begin_job_1(struct sensing *s, char root[TEMP_PATH_MAX])
+{
+    make_node(root);
+    assert_int_equal(begin(s, root), OK);
+    assert_int_equal(sensing_job(s, &job_1, JOB_BEGIN), OK);
+}
+
+static void energy_that_nobody_read_at_first_is_unknown(void **state)
+{
+    (void)state;
+    struct sensing s;
+    char root[TEMP_PATH_MAX];
+    make_node(root);
+    assert_int_equal(begin(&s, root), OK);
+    fake->gpus[0].answer = LOST;
+    assert_int_equal(sensing_job(&s, &job_1, JOB_BEGIN), OK);
+    assert_null(of_job(&s, "gpu0", "1", "energy"));
+    fake->gpus[0].answer = 0;
+    fake->gpus[0].millijoules += 5000; /* nobody knows of how much more */
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(sensing_read(&s), OK);
+        assert_non_null(of_job(&s, "gpu0", "1", "power"));
+        assert_null(of_job(&s, "gpu0", "1", "energy"));
+    }
+    sensing_end(&s);
+    temp_remove(root);
+}
+
+static void energy_is_unknown_while_it_cannot_be_read(void **state)
+{
+    (void)state;
+    struct sensing s;
+    char root[TEMP_PATH_MAX];
+    begin_job_1(&s, root);
+    fake->gpus[0].millijoules += 5000;
+    assert_int_equal(sensing_read(&s), OK);
+    assert_int_equal(of_job(&s, "gpu0", "1", "energy")->u64, 5000000);
+    fake->gpus[0].answer = LOST;
+    assert_int_equal(sensing_read(&s), OK);
+    assert_null(of_job(&s, "gpu0", "1", "energy"));
+    fake->gpus[0].answer = 0;
+    fake->gpus[0].millijoules += 2000;
+    assert_int_equal(sensing_read(&s), OK);
+    assert_int_equal(of_job(&s, "gpu0", "1", "energy")->u64, 7000000);
+    sensing_end(&s);
+    temp_remove(root);
+}
+
+static void a_card_that_counts_anew_loses_the_energy_of_its_job(void **state)
+{
+    (void)state;
+    struct sensing s;
+    char root[TEMP_PATH_MAX];
+    begin_job_1(&s, root);
+    fake->gpus[0].millijoules = 30;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(sensing_read(&s), OK);
+        assert_null(of_job(&s, "gpu0", "1", "energy"));
+        assert_int_equal(sensing_u64(&s, "gpu0", "energy"), 30000);
+    }
+    sensing_end(&s);
+    temp_remove(root);
+}
+
 /* As Slurm's prolog does it. */
 static void a_job_told_before_its_cgroup_is_there_has_its_cards(void **state)
 {
@@ -361,6 +425,9 @@ int main(void)
         cmocka_unit_test_setup(jobs_hold_and_use_cards, setup),
         cmocka_unit_test_setup(memory_that_nobody_tells_is_unknown, setup),
         cmocka_unit_test_setup(a_job_shorter_than_a_period_has_its_energy, setup),
+        cmocka_unit_test_setup(energy_that_nobody_read_at_first_is_unknown, setup),
+        cmocka_unit_test_setup(energy_is_unknown_while_it_cannot_be_read, setup),
+        cmocka_unit_test_setup(a_card_that_counts_anew_loses_the_energy_of_its_job, setup),
         cmocka_unit_test_setup(a_job_told_before_its_cgroup_is_there_has_its_cards, setup),
         cmocka_unit_test_setup(a_job_that_moves_is_looked_at_in_its_new_place, setup),
         cmocka_unit_test(lists_of_cards_are_understood),

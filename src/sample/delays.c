@@ -27,13 +27,13 @@ static bool has_scheduler_accounting(const char *root)
     return file_read_line(root, "/proc/self/schedstat", text, sizeof text) == OK && *text;
 }
 
-static bool has_word(const char *text, const char *word)
+/* The kernel takes what begins so for the parameter, whatever follows ("nodelayacct=1"). */
+static bool has_parameter(const char *text, const char *name)
 {
     for (text += strspn(text, " \n"); *text; text += strspn(text, " \n")) {
-        size_t size = strcspn(text, " \n");
-        if (size == strlen(word) && !strncmp(text, word, size))
+        if (!strncmp(text, name, strlen(name)))
             return true;
-        text += size;
+        text += strcspn(text, " \n");
     }
     return false;
 }
@@ -47,5 +47,5 @@ enum delays delays_find(const char *root)
     if (err != ABSENT || !is_before_the_switch(root) || !has_scheduler_accounting(root)
         || file_read(root, "/proc/cmdline", parameters, sizeof parameters, NULL))
         return DELAYS_ABSENT;
-    return has_word(parameters, "nodelayacct") ? DELAYS_BOOT_OFF : DELAYS_ON;
+    return has_parameter(parameters, "nodelayacct") ? DELAYS_BOOT_OFF : DELAYS_ON;
 }

@@ -57,8 +57,9 @@ static void without_a_switch_it_is_on(void **state)
 static void the_boot_parameter_switches_it_off(void **state)
 {
     (void)state;
-    static const char *const with[] = { "nodelayacct\n", "ro nodelayacct quiet\n", "ro  nodelayacct", "ro nodelayacct\n" };
-    static const char *const without[] = { "", "\n", "delayacct\n", "ro nodelayacct2\n", "x.nodelayacct=1\n" };
+    static const char *const with[] = { "nodelayacct\n", "ro nodelayacct quiet\n", "ro  nodelayacct", "ro nodelayacct\n",
+                                        "ro nodelayacct=1\n", "nodelayacct2\n" };
+    static const char *const without[] = { "", "\n", "delayacct\n", "nodelayac\n", "x.nodelayacct=1\n" };
     for (size_t i = 0; i < sizeof with / sizeof *with; i++) {
         sensing_put(root, "proc/cmdline", with[i]);
         assert_int_equal(delays_find(root), DELAYS_BOOT_OFF);

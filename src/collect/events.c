@@ -248,7 +248,7 @@ static void classify(struct event *event, const struct event_numbers *n)
     event->time_ns = n->time_ns;
     switch ((enum record_kind)event->kind) {
     case RECORD_KIND_exec:
-        event->flags = n->copied ? EVENT_COPIED : 0;
+        event->flags = (n->copied & RECORD_EXEC_COPIED ? EVENT_COPIED : 0) | (n->copied & RECORD_EXEC_WHOLE ? EVENT_WHOLE : 0);
         break;
     case RECORD_KIND_wait:
         event->who = (uint32_t)n->waiter;

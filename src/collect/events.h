@@ -15,6 +15,7 @@ enum event_flag {
     EVENT_COPIED = 2,    /* exec: the image before was its own */
     EVENT_LAST = 4,      /* taskstats: of the last thread of its process */
     EVENT_STOP = 8,      /* wait: the child was stopped or went on, it did not end */
+    EVENT_WHOLE = 16,    /* exec: it tells all of the image to come, which carries the probe and tells nothing itself */
 };
 
 struct event {

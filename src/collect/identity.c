@@ -66,6 +66,19 @@ static void take_event(const struct subject *s, uint32_t index, bool has_ids)
         take_ids(s->process, &n);
 }
 
+/* Who exec'd it told all of it. False: it did not. */
+static bool take_whole_exec(const struct subject *s)
+{
+    const struct event *e = s->image->exec == NONE ? NULL : &s->from->events->list[s->image->exec];
+    struct exec_record record;
+    if (s->image->image != NONE || !e || !(e->flags & EVENT_WHOLE)
+        || record_unpack_exec(event_body(s->from->events, e), &record))
+        return false;
+    take_texts(s, &(struct event_texts){ .path = record.path, .args = record.args, .cwd = record.cwd, .tags = record.tags });
+    take_ids(s->process, &(struct event_numbers){ .pgid = record.pgid, .sid = record.sid, .uid = record.uid });
+    return true;
+}
+
 /* What the kernel's list told may be of a later image when it was read late: the path only counts when the arguments
  * are those that were announced. */
 static void take_kernel_exec(const struct subject *s)
@@ -273,6 +286,8 @@ void identity_fill(const struct identity *from, uint32_t index, struct process *
     process->end_ns = s.is_last ? life->end_ns : from->images->list[index + 1].start_ns;
     process->state = state_of(&s);
     process->sources = sources_of_image(&s);
+    if (take_whole_exec(&s))
+        process->sources |= SEEN_PROBE;
     take_event(&s, image->image, true);
     if (!process->path.size || !process->args.size || !process->cwd.size) {
         take_kernel_exec(&s);

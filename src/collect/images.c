@@ -86,12 +86,18 @@ static bool is_only_announced(const struct search *s, const struct image *image)
     return image->kernel_exec == NONE && image->image == NONE && s->events->list[image->exec].kind == RECORD_KIND_exec;
 }
 
+/* It carries the probe and is silent only because all was said of it before. */
+static bool is_told_whole(const struct search *s, const struct image *image)
+{
+    return image->exec != NONE && s->events->list[image->exec].flags & EVENT_WHOLE;
+}
+
 /* An exec that was announced and of which nothing else was heard did not happen when another is announced: who was
  * replaced by an image without the probe cannot announce. */
 static bool take_exec(struct search *s, uint32_t index, uint64_t time_ns)
 {
     struct image *image = latest(s);
-    if (!image || !is_only_announced(s, image))
+    if (!image || !is_only_announced(s, image) || is_told_whole(s, image))
         image = add_exec(s, time_ns);
     if (!image)
         return false;

@@ -13,7 +13,7 @@ static void take_exec(const struct events *events, const struct event *event, st
     struct exec_record record;
     if (record_unpack_exec(event_body(events, event), &record) != OK)
         return;
-    if (record.copied && counters_has(&record.own, COUNTER_syscw))
+    if (record.copied & RECORD_EXEC_COPIED && counters_has(&record.own, COUNTER_syscw))
         *own = (struct own){ 0 };
     own->rchar += counters_get(&record.own, COUNTER_rchar);
     own->syscr += counters_get(&record.own, COUNTER_syscr);

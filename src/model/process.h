@@ -10,7 +10,7 @@
 
 /* Where the knowledge of a process came from; a set. */
 enum process_source {
-    SEEN_PROBE = 1,     /* the preloaded library was in it */
+    SEEN_PROBE = 1,     /* the preloaded library was in it, or was about to be */
     SEEN_WAIT = 2,      /* its parent, or sonde run, reaped it */
     SEEN_CONNECTOR = 4, /* the proc connector told of it */
     SEEN_TASKSTATS = 8, /* the kernel's exit record */

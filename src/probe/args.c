@@ -87,18 +87,23 @@ const char *args_search(char to[ARGS_PATH_MAX], const char *file)
     }
 }
 
+size_t args_digits(char to[ARGS_DIGITS_MAX], unsigned number)
+{
+    size_t size = 1;
+    for (unsigned rest = number; rest /= 10;)
+        size++;
+    to[size] = '\0';
+    for (size_t at = size; at-- > 0; number /= 10)
+        to[at] = (char)('0' + number % 10);
+    return size;
+}
+
 /* "/proc/self/fd/7" */
 static void fd_link(char link[32], int fd)
 {
     static const char folder[] = "/proc/self/fd/";
-    char digits[12], *digit = digits + sizeof digits;
-    *--digit = '\0';
-    unsigned rest = (unsigned)fd;
-    do
-        *--digit = (char)('0' + rest % 10);
-    while (rest /= 10);
     memcpy(link, folder, sizeof folder);
-    memcpy(link + sizeof folder - 1, digit, strlen(digit) + 1);
+    args_digits(link + sizeof folder - 1, (unsigned)fd);
 }
 
 bool args_at(char to[ARGS_PATH_MAX], int fd, const char *path)
@@ -110,4 +115,20 @@ bool args_at(char to[ARGS_PATH_MAX], int fd, const char *path)
         return false;
     to[size] = '\0';
     return !path[0] || join(to, (struct bytes){ to, (size_t)size }, path);
+}
+
+size_t args_tags_size(const char *tags, const char *papiex)
+{
+    return strlen(tags) + 1 + strlen(papiex);
+}
+
+struct bytes args_tags(const char *tags, const char *papiex, char *to)
+{
+    size_t first = strlen(tags), second = strlen(papiex);
+    if (!first || !second)
+        return first ? (struct bytes){ tags, first } : (struct bytes){ papiex, second };
+    memcpy(to, tags, first);
+    to[first] = ';';
+    memcpy(to + first + 1, papiex, second);
+    return (struct bytes){ to, first + 1 + second };
 }

@@ -23,10 +23,11 @@ static long read_counted(int fd, struct head *head, struct dark_cost *cost)
     return got;
 }
 
-/* The beginning of a file, and what it is. */
-static bool head_read(struct head *head, const char *path, struct dark_cost *cost)
+#define LOOK_FLAGS (O_RDONLY | O_NOCTTY | O_NONBLOCK)
+
+/* The beginning of a file, and what it is. fd is closed. */
+static bool head_read(struct head *head, int fd, struct dark_cost *cost)
 {
-    int fd = sys_open(AT_FDCWD, path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return false;
     bool is_file = sys4(SYS_newfstatat, fd, "", &head->st, AT_EMPTY_PATH) == 0 && S_ISREG(head->st.st_mode);
@@ -85,32 +86,81 @@ static const char *interpreter(struct head *head)
     return name;
 }
 
-static bool carries_environment(char *const *envp)
+/* Most of an environment begins with another letter. */
+struct dark_environment dark_environment(char *const *envp)
 {
+    struct dark_environment all = { .tags = "", .tags_papiex = "" };
+    char *const *flags = NULL;
     bool has_library = false, has_spool = false;
-    for (; envp && *envp; envp++) {
-        if ((*envp)[0] == 'L' && strncmp(*envp, "LD_PRELOAD=", 11) == 0)
-            has_library = strstr(*envp, "/libsonde-process.so");
-        else if ((*envp)[0] == 'S' && strncmp(*envp, PROBE_ENV_SPOOL "=", sizeof PROBE_ENV_SPOOL) == 0)
-            has_spool = strcmp(*envp + sizeof PROBE_ENV_SPOOL, probe.spool) == 0; /* else: of another sonde run */
+    for (const char *text, *value; envp && (text = envp[all.count]); all.count++) {
+        if (text[0] == 'L' && (value = PROBE_VALUE(text, "LD_PRELOAD"))) {
+            has_library = strstr(value, "/libsonde-process.so");
+        } else if (text[0] == 'P' && (value = PROBE_VALUE(text, PROBE_TAGS_PAPIEX))) {
+            all.tags_papiex = value;
+        } else if (text[0] == 'S' && (value = PROBE_VALUE(text, PROBE_ENV_SPOOL))) {
+            has_spool = strcmp(value, probe.spool) == 0; /* else: of another sonde run */
+        } else if (text[0] == 'S' && (value = PROBE_VALUE(text, PROBE_TAGS))) {
+            all.tags = value;
+        } else if (text[0] == 'S' && (value = PROBE_VALUE(text, PROBE_ENV_FLAGS))) {
+            flags = &envp[all.count];
+        }
     }
-    return has_library && has_spool;
+    all.flags_at = flags ? (size_t)(flags - envp) : all.count;
+    all.is_ours = has_library && has_spool;
+    return all;
+}
+
+/* A script is what its interpreter is. */
+static bool is_script_ours(struct head *head, struct dark_cost *cost)
+{
+    for (int i = 0; i < SCRIPTS_MAX; i++) {
+        const char *path = interpreter(head);
+        if (!path || !head_read(head, sys_open(AT_FDCWD, path, LOOK_FLAGS), cost) || changes_user(&head->st))
+            return false;
+        if (is_elf(head))
+            return has_our_loader(head);
+    }
+    return false;
+}
+
+/* Every user may execute it; or else ask. */
+static bool is_for_all(const struct stat *st)
+{
+    return S_ISREG(st->st_mode) && (st->st_mode & 0111) == 0111;
+}
+
+static bool is_missing(long fd)
+{
+    return fd == -ENOENT || fd == -ENOTDIR;
+}
+
+/* Free of links where the path allows it: the same look then tells the name of the file itself. */
+static int open_to_look(const char *path, char real[ARGS_PATH_MAX], bool *is_real)
+{
+    size_t size = strlen(path) + 1;
+    long fd = -ELOOP;
+    if (size <= ARGS_PATH_MAX) {
+        memcpy(real, path, size);
+        fd = exe_open(real, LOOK_FLAGS);
+    }
+    *is_real = fd >= 0;
+    return fd >= 0 || is_missing(fd) ? (int)fd : sys_open(AT_FDCWD, path, LOOK_FLAGS);
 }
 
 /* On its own, so that nobody has the head on the stack who does not need it. */
-__attribute__((noinline)) static bool carries_probe(const char *path, struct dark_cost *cost)
+__attribute__((noinline)) struct dark_file dark_see(const char *path, char real[ARGS_PATH_MAX])
 {
+    struct dark_file file = { 0 };
     struct head head;
-    for (int i = 0; i <= SCRIPTS_MAX; i++) {
-        if (!head_read(&head, path, cost) || changes_user(&head.st))
-            return false;
-        if (is_elf(&head))
-            return has_our_loader(&head);
-        path = interpreter(&head);
-        if (!path)
-            return false;
-    }
-    return false;
+    int fd = open_to_look(path, real, &file.is_real);
+    if (is_missing(fd))
+        return file;
+    bool is_known = head_read(&head, fd, &file.cost);
+    file.can_run = (is_known && is_for_all(&head.st)) || args_executable(path);
+    file.is_real = file.is_real && is_known && is_elf(&head);
+    if (is_known && !changes_user(&head.st))
+        file.is_ours = is_elf(&head) ? has_our_loader(&head) : is_script_ours(&head, &file.cost);
+    return file;
 }
 
 __attribute__((noinline)) static void ring(pid_t pid, uint64_t time_ns, struct dark_cost *cost)
@@ -136,16 +186,11 @@ static void count_own(const struct dark_cost *cost)
         emit_own((struct probe_own){ cost->rchar, cost->syscr, cost->wchar, cost->syscw });
 }
 
-/* Under a filter that came with sonde run nothing rare is called, and nobody looked at: it may kill. */
-struct dark_cost dark_tell(pid_t pid, uint64_t time_ns, const char *path, char *const *envp)
+void dark_tell(pid_t pid, uint64_t time_ns, const struct dark_environment *environment, struct dark_file *file)
 {
-    struct dark_cost cost = { 0 };
-    if (!probe.bell)
-        return cost;
-    if (probe.filtered || !carries_environment(envp) || !carries_probe(path, &cost))
-        ring(pid, time_ns, &cost);
-    count_own(&cost);
-    return cost;
+    if (probe.bell && !(environment->is_ours && file->is_ours))
+        ring(pid, time_ns, &file->cost);
+    count_own(&file->cost);
 }
 
 static size_t padded(size_t size)
@@ -198,7 +243,10 @@ static bool is_go(const struct probe_auxv *auxv)
 void dark_tell_leaving(void)
 {
     struct dark_cost cost = { 0 };
-    if (!probe_on() || !probe.bell)
+    if (!probe_on())
+        return;
+    emit_held();
+    if (!probe.bell)
         return;
     ring(sys_getpid(), probe_now_ns(), &cost);
     count_own(&cost);

@@ -68,6 +68,8 @@ static void end_write(int status)
 
 void end_emit(int status)
 {
-    if (probe_on() && probe_mine() && !atomic_exchange(&probe.ended, true))
+    if (probe_on() && probe_mine() && !atomic_exchange(&probe.ended, true)) {
+        emit_held();
         end_write(status);
+    }
 }

@@ -1,4 +1,4 @@
-/* The file that this process executes, under the name that /proc/self/exe has for it. Of a short process every look below
+/* The file that a process executes, under the name that /proc/PID/exe has for it. Of a short process every look below
  * /proc costs: the kernel makes the folder of the process for it, and takes it away at its end. So the name that was executed
  * is freed of its symbolic links here; whatever that does not hold for goes to /proc. */
 #include "probe/probe.h"
@@ -36,13 +36,10 @@ static bool is_plain(const char *path)
     return true;
 }
 
-static long open_without_links(const char *path)
+static long open_without_links(const char *path, int flags)
 {
-    const struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
-    long fd = sys4(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
-    if (fd >= 0)
-        sys_close((int)fd);
-    return fd;
+    const struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+    return sys4(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 }
 
 /* Puts what a link says in the place of the part from start to end; of an absolute one, in the place of all up to end. */
@@ -74,16 +71,16 @@ static bool follow_first(char path[ARGS_PATH_MAX])
     return false;
 }
 
-static bool resolve(char path[ARGS_PATH_MAX])
+long exe_open(char path[ARGS_PATH_MAX], int flags)
 {
     for (int i = 0; i <= LINKS_MAX && is_plain(path); i++) {
-        long fd = open_without_links(path);
-        if (fd >= 0)
-            return true;
-        if (fd != -ELOOP || !follow_first(path))
-            return false;
+        long fd = open_without_links(path, flags);
+        if (fd != -ELOOP)
+            return fd;
+        if (!follow_first(path))
+            break;
     }
-    return false;
+    return -ELOOP;
 }
 
 /* False: ask /proc. The loader as the program itself has no other that loaded it. */
@@ -97,7 +94,10 @@ static bool find(char to[ARGS_PATH_MAX], char *const *argv, const struct probe_a
     if (size > ARGS_PATH_MAX)
         return false;
     memmove(to, path, size);
-    return resolve(to);
+    long fd = exe_open(to, O_PATH);
+    if (fd >= 0)
+        sys_close((int)fd);
+    return fd >= 0;
 }
 
 struct bytes exe_read(char to[PATH_MAX], char *const *argv, const struct probe_auxv *auxv)

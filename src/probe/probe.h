@@ -18,12 +18,16 @@
 
 #define PROBE_EXPORT __attribute__((visibility("default")))
 #define PROBE_EVENTS_MAX 32
+#define ARGS_PATH_MAX 1024
 #define PROBE_SPOOL_MAX 1024 /* all that the probe keeps fits one page, for which every process pays */
 
 /* Bytes and calls that the probe itself read and wrote: taken off what the kernel counted for the program. */
 struct probe_own {
     _Atomic uint64_t rchar, syscr, wchar, syscw;
 };
+
+/* What stands behind "name=" when text begins with that. */
+#define PROBE_VALUE(text, name) (strncmp(text, name "=", sizeof name) == 0 ? (text) + sizeof name : NULL)
 
 /* This process. Written at its start and after fork; a child made by vfork sees its parent's and must not touch it. */
 struct probe {
@@ -94,16 +98,38 @@ struct probe_auxv {
 
 /* exe.c: the path of the program, empty when nobody tells. */
 struct bytes exe_read(char to[PATH_MAX], char *const *argv, const struct probe_auxv *auxv);
+/* Opens a file and frees its path of symbolic links. -errno; -ELOOP also when the path must be asked of somebody else: it is
+ * not absolute, or has something in it that is no name. */
+long exe_open(char path[ARGS_PATH_MAX], int flags);
 
 /* end.c: at most one record per process; nothing in a child by vfork. */
 void end_emit(int status);
 
-/* dark.c: pid is about to execute, or has executed after time_ns, path: tells sonde run when that will not carry the
- * probe. What was read and written for that counts as the probe's own, and is returned for a child by vfork. */
+/* dark.c: will a program carry the probe? What was read and written to find out counts as the probe's own, and is given back
+ * for a child by vfork. */
 struct dark_cost {
     size_t rchar, syscr, wchar, syscw;
 };
-struct dark_cost dark_tell(pid_t pid, uint64_t time_ns, const char *path, char *const *envp);
+
+/* A file that is about to be executed. */
+struct dark_file {
+    bool can_run; /* as far as can be told */
+    bool is_ours; /* it would load the probe */
+    bool is_real; /* it is itself a program, and no script; its path, free of links, is known */
+    struct dark_cost cost;
+};
+struct dark_file dark_see(const char *path, char real[ARGS_PATH_MAX]);
+
+/* The environment that a program gets. */
+struct dark_environment {
+    size_t count, flags_at;      /* flags_at: the place of PROBE_ENV_FLAGS, count when it is missing */
+    const char *tags, *tags_papiex; /* empty when they are missing */
+    bool is_ours; /* it has the probe and this spool */
+};
+struct dark_environment dark_environment(char *const *envp);
+
+/* pid is about to execute a program, or did after time_ns: tells sonde run when that will not carry the probe. */
+void dark_tell(pid_t pid, uint64_t time_ns, const struct dark_environment *environment, struct dark_file *file);
 /* This program carries the probe; but will it call past it? */
 void dark_tell_self(const struct probe_auxv *auxv);
 /* It may soon be unable to tell what it executes. */
@@ -124,6 +150,12 @@ void room_give(struct room *room);
 struct packer emit_begin(uint8_t *frame, size_t size);
 enum err emit_end(uint8_t *frame, const struct packer *packer, enum record_kind kind);
 enum err emit_end_close(uint8_t *frame, const struct packer *packer, enum record_kind kind, int fd); /* spool_append_open */
+/* The same, for what the kernel tells too, if not as exactly: where it does, the record is kept until some more have come, or
+ * until emit_held; a process that is killed takes up to EMIT_HELD_MAX bytes of them along. */
+#define EMIT_HELD_MAX 768
+enum err emit_later(uint8_t *frame, const struct packer *packer, enum record_kind kind);
+void emit_held(void);   /* before the process ends, executes, or cannot write any more */
+void emit_forget(void); /* after fork: they are the parent's */
 /* Bytes that the probe read or wrote just now in this process, which is no child by vfork. */
 void emit_own(struct probe_own part);
 
@@ -165,11 +197,10 @@ void read_other_thread(struct counters *counters, pid_t tid, struct read_stat *s
 /* The time on a CPU of another thread, without /proc. */
 void read_other_clock(struct counters *counters, pid_t tid);
 
-/* args.c: arguments and paths of a program to be. */
+/* args.c: arguments and texts of a program to be, and numbers in texts. */
 size_t args_size(char *const *argv);
 struct bytes args_copy(char *const *argv, char *to); /* NUL after each; to has args_size bytes */
 struct bytes args_block(int argc, char **argv);      /* without copying; no data when they do not stand in a row */
-#define ARGS_PATH_MAX 1024
 /* The absolute name of path, in to when it had to be made, else path itself. */
 const char *args_absolute(char to[ARGS_PATH_MAX], const char *path);
 /* As execvp looks for file. NULL: not found. */
@@ -177,6 +208,11 @@ const char *args_search(char to[ARGS_PATH_MAX], const char *file);
 bool args_executable(const char *path);
 /* The name of path as seen from the open folder fd, of fd itself when path is empty. */
 bool args_at(char to[ARGS_PATH_MAX], int fd, const char *path);
+/* PROBE_TAGS and PROBE_TAGS_PAPIEX, either of which may be empty, as one text; to has args_tags_size bytes. */
+size_t args_tags_size(const char *tags, const char *papiex);
+struct bytes args_tags(const char *tags, const char *papiex, char *to);
+#define ARGS_DIGITS_MAX 11
+size_t args_digits(char to[ARGS_DIGITS_MAX], unsigned number); /* with a NUL behind, which does not count */
 
 /* threads.c: the threads that are alive, without locks. */
 struct thread_slot {
@@ -211,16 +247,16 @@ void perf_open_thread(void); /* the calling thread's events; nothing when none a
 
 /* wrap_wait.c: a child has ended. memory_known: its largest resident memory is in usage. */
 void wait_emit(pid_t pid, int status, const struct rusage *usage, bool memory_known);
-unsigned wait_begun(void);   /* waits so far */
-bool wait_in_flight(void);   /* some thread is waiting now */
+unsigned wait_reaped(void);  /* children so far */
+bool wait_in_flight(void);   /* another thread is waiting now */
 
 /* wrap_system.c: after fork. */
 void system_reset(void);
 
 /* next.c: the functions that the wrapped ones stand in front of. */
-#define NEXT_FIRST(X) X(execve) X(execvpe) X(fexecve) X(wait4) X(_exit)
+#define NEXT_FIRST(X) X(execve) X(execvpe) X(fexecve) X(wait4) X(_exit) X(fork)
 #define NEXT_LATER(X) X(execveat) X(posix_spawn) X(posix_spawnp) X(quick_exit) X(pthread_create) X(thrd_create) \
-    X(prctl) X(pclose) X(system) X(chroot) X(unshare) X(setns) X(setuid) X(setreuid) X(setresuid)
+    X(daemon) X(forkpty) X(prctl) X(pclose) X(system) X(chroot) X(unshare) X(setns) X(setuid) X(setreuid) X(setresuid)
 /* The next definition of a function behind ours, as the dynamic linker finds it. The first group is found before
  * there is a child or a second thread, because it may be called between fork and exec, where the linker's lock may be held
  * for ever by a thread that is no more, and in a handler of SIGCHLD; not at the start, because most programs have neither

@@ -1,4 +1,4 @@
-/* The life of a process as the probe sees it: the image that came up, the fork that returned in a child, the end. */
+/* The life of a process as the probe sees it: the image that came up, the end. */
 #include "probe/probe.h"
 
 #include "wire/spool.h"
@@ -11,58 +11,41 @@
 
 struct probe probe;
 
-/* What pthread_atfork calls; that itself needs start files that cost more at each start than they do. */
-int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso);
-
-/* musl lacks both, and ends a program at its start for what it lacks. */
-#pragma weak __register_atfork
+/* musl lacks it, and ends a program at its start for what it lacks. */
 #pragma weak on_exit
 
 struct settings {
-    const char *spool, *flags, *tags, *tags_papiex, *events, *socket;
+    const char *spool, *tags, *tags_papiex, *events, *socket;
+    char *flags; /* NULL: none */
 };
 
-/* What stands behind "name=" when text begins with that. */
-#define VALUE_OF(text, name) (strncmp(text, name "=", sizeof name) == 0 ? (text) + sizeof name : NULL)
-
-static void setting_read(struct settings *settings, const char *text)
+static void setting_read(struct settings *settings, char *text)
 {
-    const char *value;
-    if ((value = VALUE_OF(text, PROBE_ENV_SPOOL)))
+    char *value;
+    if ((value = PROBE_VALUE(text, PROBE_ENV_SPOOL)))
         settings->spool = value;
-    else if ((value = VALUE_OF(text, PROBE_ENV_FLAGS)))
+    else if ((value = PROBE_VALUE(text, PROBE_ENV_FLAGS)))
         settings->flags = value;
-    else if ((value = VALUE_OF(text, PROBE_ENV_EVENTS)))
+    else if ((value = PROBE_VALUE(text, PROBE_ENV_EVENTS)))
         settings->events = value;
-    else if ((value = VALUE_OF(text, PROBE_ENV_SOCKET)))
+    else if ((value = PROBE_VALUE(text, PROBE_ENV_SOCKET)))
         settings->socket = value;
-    else if ((value = VALUE_OF(text, PROBE_TAGS)))
+    else if ((value = PROBE_VALUE(text, PROBE_TAGS)))
         settings->tags = value;
-    else if ((value = VALUE_OF(text, PROBE_TAGS_PAPIEX)))
+    else if ((value = PROBE_VALUE(text, PROBE_TAGS_PAPIEX)))
         settings->tags_papiex = value;
 }
 
 /* All that we look for begins with one of two words: the rest of a large environment costs three bytes each. */
 static struct settings settings_read(char **envp)
 {
-    struct settings settings = { .flags = "", .tags = "", .tags_papiex = "" };
+    struct settings settings = { .tags = "", .tags_papiex = "" };
     for (; *envp; envp++) {
-        const char *text = *envp;
+        char *text = *envp;
         if ((text[0] == 'S' && text[1] == 'O' && text[2] == 'N') || (text[0] == 'P' && text[1] == 'A' && text[2] == 'P'))
             setting_read(&settings, text);
     }
     return settings;
-}
-
-static struct bytes tags_join(const struct settings *settings, char *to)
-{
-    size_t first = strlen(settings->tags), second = strlen(settings->tags_papiex);
-    if (!first || !second)
-        return first ? (struct bytes){ settings->tags, first } : (struct bytes){ settings->tags_papiex, second };
-    memcpy(to, settings->tags, first);
-    to[first] = ';';
-    memcpy(to + first + 1, settings->tags_papiex, second);
-    return (struct bytes){ to, first + 1 + second };
 }
 
 /* Behind the environment. Not with getauxval: to look a symbol up takes a microsecond. Where the loader has taken names out of
@@ -120,7 +103,7 @@ static enum err image_emit(int argc, char **argv, const struct probe_auxv *auxv,
     read_usage(&record.self, RUSAGE_SELF);
     read_usage(&record.children, RUSAGE_CHILDREN);
 
-    size_t tags_size = strlen(settings->tags) + 1 + strlen(settings->tags_papiex);
+    size_t tags_size = args_tags_size(settings->tags, settings->tags_papiex);
     size_t copied_size = record.args.data ? 0 : args_size(argv);
     struct room room;
     if (!room_take(&room, EMIT_BOUND(2) + record.path.size + record.cwd.size + record.args.size + 2 * copied_size +
@@ -129,66 +112,12 @@ static enum err image_emit(int argc, char **argv, const struct probe_auxv *auxv,
         return NOMEM;
     }
     char *behind = (char *)room.data + room.size - tags_size; /* what the frame is packed from may stand behind it */
-    record.tags = tags_join(settings, behind);
+    record.tags = args_tags(settings->tags, settings->tags_papiex, behind);
     if (!record.args.data)
         record.args = args_copy(argv, behind - copied_size);
     enum err err = image_pack(&record, &room, fd);
     room_give(&room);
     return err;
-}
-
-static void fork_prepare(void)
-{
-    next_find_first();
-    if (!probe_on())
-        return;
-    probe.forking = sys_getpid();
-    probe.forking_ns = probe_now_ns(); /* in the parent's order: the child may run when its parent has long exec'd */
-    atomic_fetch_add_explicit(&probe.children, 1, memory_order_relaxed);
-}
-
-/* Where the kernel tells of all processes it has told of this one, with its parent and the moment. */
-static void fork_emit(void)
-{
-    if (probe.bound)
-        return;
-    uint8_t frame[128];
-    struct fork_record record = {
-        .pid = (uint64_t)probe.pid,
-        .ppid = (uint64_t)probe.forking, /* not getppid: the parent may have ended by now */
-        .time_ns = probe.forking_ns,
-    };
-    struct packer packer = emit_begin(frame, sizeof frame);
-    record_pack_fork(&packer, &record);
-    emit_end(frame, &packer, RECORD_KIND_fork);
-}
-
-/* The first process of a new pid namespace: its parent is not in it. */
-static bool is_born_elsewhere(void)
-{
-    return probe.bound && sys0(SYS_getppid) == 0;
-}
-
-static void fork_child(void)
-{
-    if (!probe_on())
-        return;
-    if (is_born_elsewhere()) {
-        probe.on = false;
-        return;
-    }
-    probe.pid = sys_getpid();
-    probe.main_thread = probe_thread();
-    probe.forked = true;
-    probe.ended = false;
-    probe.children = 0;
-    probe.start_ticks = 0;
-    memset(&probe.own_main, 0, sizeof probe.own_main);
-    memset(&probe.own_others, 0, sizeof probe.own_others);
-    threads_reset();
-    system_reset();
-    fork_emit();
-    perf_open_thread();
 }
 
 static uint64_t number_of(const char *digits)
@@ -199,11 +128,16 @@ static uint64_t number_of(const char *digits)
     return number;
 }
 
+static char *find_flag(const struct settings *settings, char flag)
+{
+    return settings->flags ? strchr(settings->flags, flag) : NULL;
+}
+
 /* In another pid namespace than sonde run, where that matters. To look below /proc for it took 15 us, so the spool itself
  * is asked first. */
-static bool is_elsewhere(const char *flags, int fd)
+static bool is_elsewhere(const struct settings *settings, int fd)
 {
-    const char *namespace = strchr(flags, PROBE_FLAG_NAMESPACE), *holder = strchr(flags, PROBE_FLAG_HOLDER);
+    const char *namespace = find_flag(settings, PROBE_FLAG_NAMESPACE), *holder = find_flag(settings, PROBE_FLAG_HOLDER);
     struct stat st;
     pid_t pid;
     if (!namespace)
@@ -213,6 +147,16 @@ static bool is_elsewhere(const char *flags, int fd)
     return sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &st, 0) == 0 && st.st_ino != number_of(namespace + 1);
 }
 
+/* Whoever executed this image has told all of it. For once: what this process executes in turn past us must tell itself. */
+static bool take_told(const struct settings *settings)
+{
+    char *told = find_flag(settings, PROBE_FLAG_TOLD);
+    if (!told)
+        return false;
+    *told = '\0';
+    return number_of(told + 1) == (uint64_t)sys_getpid();
+}
+
 /* Once per process: what the flags and paths in the environment say. False: do nothing at all. */
 static bool settings_apply(const struct settings *settings)
 {
@@ -220,11 +164,11 @@ static bool settings_apply(const struct settings *settings)
     if (size < 2 || size > sizeof probe.spool || settings->spool[0] != '/')
         return false;
     memcpy(probe.spool, settings->spool, size); /* a copy: programs write over their environment */
-    probe.kernel_listens = strchr(settings->flags, PROBE_FLAG_KERNEL);
-    probe.delays = strchr(settings->flags, PROBE_FLAG_DELAYS);
-    probe.bell = strchr(settings->flags, PROBE_FLAG_BELL);
-    probe.bound = strchr(settings->flags, PROBE_FLAG_NAMESPACE);
-    probe.filtered = strchr(settings->flags, PROBE_FLAG_SECCOMP);
+    probe.kernel_listens = find_flag(settings, PROBE_FLAG_KERNEL);
+    probe.delays = find_flag(settings, PROBE_FLAG_DELAYS);
+    probe.bell = find_flag(settings, PROBE_FLAG_BELL);
+    probe.bound = find_flag(settings, PROBE_FLAG_NAMESPACE);
+    probe.filtered = find_flag(settings, PROBE_FLAG_SECCOMP);
     return probe.filtered || sys1(SYS_prctl, PR_GET_SECCOMP) != SECCOMP_MODE_FILTER;
 }
 
@@ -237,23 +181,36 @@ static void on_end(int status, void *nothing)
 /* What the loader read to load us: the head of an ELF file, in one call. */
 #define LOADER_READ 832
 
-/* False: there is no spool for us. */
-static bool tell_image(int argc, char **argv, const struct probe_auxv *auxv, const struct settings *settings)
+static void know_self(const struct probe_auxv *auxv)
 {
-    int fd = spool_append_open(probe.spool);
-    if (is_elsewhere(settings->flags, fd)) {
-        sys_close(fd);
-        return false;
-    }
     probe.pid = sys_getpid();
     probe.main_thread = probe_thread();
     probe.ticks_per_s = auxv->ticks_per_s;
     emit_own((struct probe_own){ .rchar = LOADER_READ, .syscr = 1 });
+}
+
+/* False: there is no spool for us. */
+static bool tell_image(int argc, char **argv, const struct probe_auxv *auxv, const struct settings *settings)
+{
+    int fd = spool_append_open(probe.spool);
+    if (is_elsewhere(settings, fd)) {
+        sys_close(fd);
+        return false;
+    }
+    know_self(auxv);
     struct read_stat stat;
     if (!probe.bound && read_stat(&stat, AT_FDCWD, "/proc/self/stat")) /* else the kernel has told when it was made */
         probe.start_ticks = stat.field[STAT_START];
     enum err err = image_emit(argc, argv, auxv, settings, fd);
     return err == OK || err == FULL || err == NOMEM;
+}
+
+static bool begin_image(int argc, char **argv, const struct probe_auxv *auxv, const struct settings *settings)
+{
+    if (!take_told(settings))
+        return tell_image(argc, argv, auxv, settings);
+    know_self(auxv);
+    return true;
 }
 
 /* Other C libraries load us too (musl, in a container that has our folder and our environment), and tell constructors neither
@@ -271,11 +228,10 @@ __attribute__((constructor)) static void process_start(int argc, char **argv, ch
         return;
     struct settings settings = settings_read(envp);
     struct probe_auxv auxv = auxv_read(envp);
-    probe.on = !auxv.is_secure && settings_apply(&settings) && tell_image(argc, argv, &auxv, &settings);
+    probe.on = !auxv.is_secure && settings_apply(&settings) && begin_image(argc, argv, &auxv, &settings);
     if (probe.on) {
         dark_tell_self(&auxv);
         on_exit(on_end, NULL);
-        __register_atfork(fork_prepare, NULL, fork_child, NULL);
         perf_start(settings.events, settings.socket);
         perf_open_thread();
     } else {

@@ -224,13 +224,10 @@ static void usage_from_stat(struct counters *counters, const struct read_stat *s
 
 static int open_task(pid_t tid)
 {
-    char path[] = "/proc/self/task/0000000000";
-    char *digit = path + sizeof path - 1;
-    *digit = '\0';
-    for (; tid; tid /= 10)
-        *--digit = (char)('0' + tid % 10);
-    char *start = path + sizeof "/proc/self/task/" - 1;
-    memmove(start, digit, strlen(digit) + 1);
+    static const char folder[] = "/proc/self/task/";
+    char path[sizeof folder + ARGS_DIGITS_MAX];
+    memcpy(path, folder, sizeof folder);
+    args_digits(path + sizeof folder - 1, (unsigned)tid);
     return sys_open(AT_FDCWD, path, O_PATH | O_DIRECTORY);
 }
 

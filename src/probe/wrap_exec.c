@@ -9,6 +9,22 @@
 
 #define OWN_BOUND (5 * PACK_NUMBER_MAX) /* four numbers, and which */
 #define SNAPSHOT_CPU_US 10000 /* below, and without children, a fork and its exec make one process image */
+#define ENVIRONMENT_MAX 512 /* a copy of pointers to so many texts fits on any stack */
+#define FLAGS_MAX 128
+
+/* The environment of the image to come, in which one text is another: the flags, with PROBE_FLAG_TOLD. */
+struct handover {
+    size_t count, flags_at; /* as in struct dark_environment; count 0: nothing is handed over */
+    char flags[FLAGS_MAX];
+};
+
+/* An exec before it is called. */
+struct plan {
+    const char *path; /* absolute, if that could be found out */
+    char *const *argv, *const *envp;
+    struct handover *handover; /* NULL: the image tells itself */
+    bool is_open;              /* the caller has the file, which may not be where the path says, or nowhere */
+};
 
 /* A copy made by fork that does nothing else before it execs: one image with what it becomes. */
 static bool is_small(const struct exec_record *record)
@@ -46,27 +62,87 @@ static void take_own(struct exec_record *record, const struct dark_cost *cost)
     }
 }
 
-static void exec_write(const char *path, char *const *argv, char *const *envp)
+/* Can all be told here that the image would tell when it comes up? Only where the kernel tells when the process was made. */
+static bool can_tell_whole(const struct plan *plan, const struct dark_environment *environment, const struct dark_file *file)
 {
+    return plan->handover && probe.bound && environment->is_ours && file->is_ours && file->is_real
+           && environment->count <= ENVIRONMENT_MAX && environment->flags_at < environment->count && plan->argv
+           && plan->argv[0];
+}
+
+/* What is the same before and after the exec. */
+static void take_whole(struct exec_record *record, char cwd[ARGS_PATH_MAX])
+{
+    long size = sys2(SYS_getcwd, cwd, ARGS_PATH_MAX);
+    if (size == -ERANGE)
+        return;
+    record->copied |= RECORD_EXEC_WHOLE;
+    record->cwd = (struct bytes){ cwd, size > 1 && cwd[0] == '/' ? (size_t)size - 1 : 0 };
+    record->pgid = (uint64_t)sys1(SYS_getpgid, 0);
+    record->sid = (uint64_t)sys1(SYS_getsid, 0);
+    record->uid = (uint64_t)sys0(SYS_getuid);
+}
+
+static void hand_over(struct handover *handover, const struct dark_environment *environment, const char *flags)
+{
+    size_t size = (size_t)(strchrnul(flags, PROBE_FLAG_TOLD) - flags);
+    if (size + 1 + ARGS_DIGITS_MAX > FLAGS_MAX)
+        return;
+    memcpy(handover->flags, flags, size);
+    handover->flags[size] = PROBE_FLAG_TOLD;
+    args_digits(handover->flags + size + 1, (unsigned)sys_getpid());
+    handover->count = environment->count;
+    handover->flags_at = environment->flags_at;
+}
+
+static enum err exec_emit(struct exec_record *record, const struct plan *plan, const struct dark_environment *environment)
+{
+    bool is_whole = record->copied & RECORD_EXEC_WHOLE;
+    size_t size = args_size(plan->argv);
+    size_t tags_size = is_whole ? args_tags_size(environment->tags, environment->tags_papiex) : 0;
+    struct room room;
+    if (!room_take(&room, EMIT_BOUND(2) + OWN_BOUND + record->path.size + 2 * size + record->cwd.size + 2 * tags_size))
+        return NOMEM;
+    char *behind = (char *)room.data + room.size - size;
+    record->args = args_copy(plan->argv, behind);
+    if (is_whole)
+        record->tags = args_tags(environment->tags, environment->tags_papiex, behind - tags_size);
+    struct packer packer = emit_begin(room.data, room.size);
+    record_pack_exec(&packer, record);
+    enum err err = emit_end(room.data, &packer, RECORD_KIND_exec);
+    room_give(&room);
+    return err;
+}
+
+/* False: it cannot succeed, and nothing was written: shells try each folder of PATH. */
+static bool exec_write(const struct plan *plan)
+{
+    char real[ARGS_PATH_MAX], cwd[ARGS_PATH_MAX];
+    struct dark_environment environment = dark_environment(plan->envp);
+    struct dark_file file = { 0 };
+    bool looks = probe.bell && !probe.filtered && environment.is_ours; /* under a filter a look may kill */
+    if (looks)
+        file = dark_see(plan->path, real);
+    if (!plan->is_open && !(looks ? file.can_run : args_executable(plan->path)))
+        return false;
     struct exec_record record = {
         .pid = (uint64_t)sys_getpid(),
         .ppid = (uint64_t)sys0(SYS_getppid),
         .time_ns = probe_now_ns(),
-        .path = { path, strlen(path) },
+        .path = { plan->path, strlen(plan->path) },
     };
-    record.copied = (pid_t)record.pid == probe.pid;
-    struct dark_cost cost = dark_tell((pid_t)record.pid, record.time_ns, path, envp);
+    record.copied = (pid_t)record.pid == probe.pid ? RECORD_EXEC_COPIED : 0;
+    dark_tell((pid_t)record.pid, record.time_ns, &environment, &file);
+    emit_held();
     snapshot(&record);
-    take_own(&record, &cost);
-    size_t size = args_size(argv);
-    struct room room;
-    if (!room_take(&room, EMIT_BOUND(2) + OWN_BOUND + record.path.size + 2 * size))
-        return;
-    record.args = args_copy(argv, (char *)room.data + room.size - size);
-    struct packer packer = emit_begin(room.data, room.size);
-    record_pack_exec(&packer, &record);
-    emit_end(room.data, &packer, RECORD_KIND_exec);
-    room_give(&room);
+    take_own(&record, &file.cost);
+    if (can_tell_whole(plan, &environment, &file)) {
+        record.path = (struct bytes){ real, strlen(real) };
+        take_whole(&record, cwd);
+    }
+    if (exec_emit(&record, plan, &environment) == OK && record.copied & RECORD_EXEC_WHOLE)
+        hand_over(plan->handover, &environment, plan->envp[environment.flags_at]);
+    return true;
 }
 
 static void exec_failed(void)
@@ -78,69 +154,77 @@ static void exec_failed(void)
     emit_end(frame, &packer, RECORD_KIND_exec_failed);
 }
 
-__attribute__((noinline)) static void exec_write_relative(const char *path, char *const *argv, char *const *envp)
+__attribute__((noinline)) static bool exec_write_relative(struct plan plan)
 {
     char made[ARGS_PATH_MAX];
-    exec_write(args_absolute(made, path), argv, envp);
+    plan.path = args_absolute(made, plan.path);
+    return exec_write(&plan);
 }
 
-static void exec_announce(const char *path, char *const *argv, char *const *envp)
+/* True when a record was written. */
+static bool exec_try(struct plan plan)
 {
-    if (path[0] == '/')
-        exec_write(path, argv, envp);
-    else
-        exec_write_relative(path, argv, envp);
-}
-
-/* Nothing is written for what cannot succeed: shells try each folder of PATH. True when a record was written. */
-static bool exec_try(const char *path, char *const *argv, char *const *envp)
-{
-    if (!probe_on() || !args_executable(path))
+    if (!probe_on() || !plan.path)
         return false;
-    exec_announce(path, argv, envp);
-    return true;
+    return plan.path[0] == '/' ? exec_write(&plan) : exec_write_relative(plan);
 }
 
-__attribute__((noinline)) static bool exec_try_search(const char *file, char *const *argv, char *const *envp)
+__attribute__((noinline)) static bool exec_try_search(struct plan plan, const char *file)
 {
     char made[ARGS_PATH_MAX];
-    const char *path = probe_on() ? args_search(made, file) : NULL;
-    if (path)
-        exec_announce(path, argv, envp);
-    return path;
+    plan.path = probe_on() ? args_search(made, file) : NULL;
+    return plan.path && exec_try(plan);
 }
 
 /* path as seen from an open folder; an empty one is the open file itself. */
-__attribute__((noinline)) static bool exec_try_at(int fd, const char *path, char *const *argv,
-                                                  char *const *envp)
+__attribute__((noinline)) static bool exec_try_at(int fd, struct plan plan)
 {
     char made[ARGS_PATH_MAX];
-    if (path[0] == '/' || fd == AT_FDCWD)
-        return exec_try(path, argv, envp);
-    if (!probe_on() || !args_at(made, fd, path))
+    if (plan.path[0] == '/' || fd == AT_FDCWD)
+        return exec_try(plan);
+    if (!probe_on() || !args_at(made, fd, plan.path))
         return false;
-    exec_announce(made, argv, envp);
-    return true;
+    plan.path = made;
+    plan.is_open = true;
+    return exec_try(plan);
+}
+
+typedef int exec_function(const char *file, char *const *argv, char *const *envp);
+
+/* With the flags of the handover in the environment. To who takes up all the room there is for arguments and environment, the
+ * digits of a pid may be too much: then without, and the image tells of itself once more. */
+__attribute__((noinline)) static int exec_handing(exec_function *exec, const char *file, const struct plan *plan)
+{
+    const struct handover *handover = plan->handover;
+    char *envp[ENVIRONMENT_MAX + 1];
+    memcpy(envp, plan->envp, (handover->count + 1) * sizeof *envp);
+    envp[handover->flags_at] = (char *)handover->flags;
+    int result = exec(file, plan->argv, envp);
+    return errno == E2BIG ? exec(file, plan->argv, plan->envp) : result;
+}
+
+static int exec_call(exec_function *exec, const char *file, const struct plan *plan, bool told)
+{
+    int result = plan->handover->count ? exec_handing(exec, file, plan) : exec(file, plan->argv, plan->envp);
+    if (told)
+        exec_failed();
+    return result;
 }
 
 static int exec_image(const char *path, char *const *argv, char *const *envp)
 {
+    struct handover handover = { .count = 0 };
+    struct plan plan = { path, argv, envp, &handover, false };
     next_find_first(); /* after vfork, which nobody tells us of, nobody else has */
-    bool told = exec_try(path, argv, envp);
-    int result = NEXT(execve)(path, argv, envp);
-    if (told)
-        exec_failed();
-    return result;
+    return exec_call(NEXT(execve), path, &plan, exec_try(plan));
 }
 
 static int exec_search(const char *file, char *const *argv, char *const *envp)
 {
+    struct handover handover = { .count = 0 };
+    struct plan plan = { file, argv, envp, &handover, false };
     next_find_first();
-    bool told = exec_try_search(file, argv, envp);
-    int result = NEXT(execvpe)(file, argv, envp);
-    if (told)
-        exec_failed();
-    return result;
+    return exec_call(NEXT(execvpe), file, &plan, exec_try_search(plan, file));
 }
 
 PROBE_EXPORT int execve(const char *path, char *const *argv, char *const *envp)
@@ -165,7 +249,7 @@ PROBE_EXPORT int execvp(const char *file, char *const *argv)
 
 PROBE_EXPORT int fexecve(int fd, char *const *argv, char *const *envp)
 {
-    bool told = exec_try_at(fd, "", argv, envp);
+    bool told = exec_try_at(fd, (struct plan){ "", argv, envp, NULL, false });
     int result = NEXT(fexecve)(fd, argv, envp);
     if (told)
         exec_failed();
@@ -174,7 +258,7 @@ PROBE_EXPORT int fexecve(int fd, char *const *argv, char *const *envp)
 
 PROBE_EXPORT int execveat(int fd, const char *path, char *const *argv, char *const *envp, int flags)
 {
-    bool told = exec_try_at(fd, path, argv, envp);
+    bool told = exec_try_at(fd, (struct plan){ path, argv, envp, NULL, false });
     int result = NEXT(execveat)(fd, path, argv, envp, flags);
     if (told)
         exec_failed();

@@ -22,13 +22,24 @@ static void spawn_write(pid_t pid, uint64_t time_ns, const char *path, char *con
     room_give(&room);
 }
 
+__attribute__((noinline)) static void tell(pid_t pid, uint64_t time_ns, const char *path, char *const *envp)
+{
+    char real[ARGS_PATH_MAX];
+    struct dark_environment environment = dark_environment(envp);
+    struct dark_file file = { 0 };
+    if (!probe.filtered && environment.is_ours)
+        file = dark_see(path, real);
+    dark_tell(pid, time_ns, &environment, &file);
+}
+
 static void spawned(pid_t pid, uint64_t time_ns, const char *path, char *const *argv, char *const *envp)
 {
     char made[ARGS_PATH_MAX];
     if (probe_mine())
         atomic_fetch_add_explicit(&probe.children, 1, memory_order_relaxed);
     path = args_absolute(made, path);
-    dark_tell(pid, time_ns, path, envp);
+    if (probe.bell)
+        tell(pid, time_ns, path, envp);
     spawn_write(pid, time_ns, path, argv);
 }
 

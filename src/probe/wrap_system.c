@@ -150,10 +150,10 @@ PROBE_EXPORT int pclose(FILE *stream)
     struct rusage before, usage;
     if (!pid || sys2(SYS_getrusage, RUSAGE_CHILDREN, &before) != 0)
         return NEXT(pclose)(stream);
-    unsigned begun = wait_begun();
+    unsigned reaped = wait_reaped();
     bool alone = !wait_in_flight();
     int status = NEXT(pclose)(stream);
-    if (status != -1 && alone && wait_begun() == begun && used_since(&usage, &before))
+    if (status != -1 && alone && !wait_in_flight() && wait_reaped() == reaped && used_since(&usage, &before))
         wait_emit(pid, status, &usage, false);
     return status;
 }

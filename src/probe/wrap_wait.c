@@ -5,16 +5,32 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-static _Atomic unsigned begun, ended;
+/* Before a wait nothing is written here: the page is the child's too as long as it has not exec'd, and would have to be copied,
+ * for 3 us. Only where there is another thread can somebody see us wait. */
+static _Atomic unsigned waiting, reaped;
 
-unsigned wait_begun(void)
+unsigned wait_reaped(void)
 {
-    return begun;
+    return reaped;
 }
 
 bool wait_in_flight(void)
 {
-    return begun != ended;
+    return waiting;
+}
+
+static bool wait_begin(void)
+{
+    bool is_seen = threads_made();
+    if (is_seen)
+        waiting++;
+    return is_seen;
+}
+
+static void wait_end(bool is_seen)
+{
+    if (is_seen)
+        waiting--;
 }
 
 void wait_emit(pid_t pid, int status, const struct rusage *usage, bool memory_known)
@@ -26,12 +42,13 @@ void wait_emit(pid_t pid, int status, const struct rusage *usage, bool memory_kn
         .time_ns = probe_now_ns(),
         .status = (uint64_t)status,
     };
+    reaped++;
     read_usage_from(&record.usage, usage);
     if (!memory_known)
         record.usage.known &= ~(1ull << COUNTER_rssmax);
     struct packer packer = emit_begin(frame, sizeof frame);
     record_pack_wait(&packer, &record);
-    emit_end(frame, &packer, RECORD_KIND_wait);
+    emit_later(frame, &packer, RECORD_KIND_wait);
 }
 
 static pid_t wait_recorded(pid_t pid, int *status, int options, struct rusage *usage)
@@ -40,11 +57,11 @@ static pid_t wait_recorded(pid_t pid, int *status, int options, struct rusage *u
     struct rusage own_usage;
     status = status ? status : &own_status;
     usage = usage ? usage : &own_usage;
-    begun++;
+    bool is_seen = wait_begin();
     pid_t result = NEXT(wait4)(pid, status, options, usage);
-    ended++;
     if (result > 0 && (WIFEXITED(*status) || WIFSIGNALED(*status)))
         wait_emit(result, *status, usage, true);
+    wait_end(is_seen);
     return result;
 }
 
@@ -94,9 +111,7 @@ static long waitid_call(idtype_t type, id_t id, siginfo_t *info, int options, st
 {
     int type_before;
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type_before);
-    begun++;
     long result = sys5(SYS_waitid, type, id, info, options, usage);
-    ended++;
     pthread_setcanceltype(type_before, &type_before);
     return result;
 }
@@ -106,12 +121,13 @@ PROBE_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
     siginfo_t own_info;
     struct rusage usage;
     info = info ? info : &own_info;
+    bool is_seen = wait_begin();
     long result = waitid_call(type, id, info, options, &usage);
-    if (result < 0) {
-        errno = (int)-result;
-        return -1;
-    }
-    if (probe_on() && !(options & WNOWAIT) && has_ended(info))
+    if (result == 0 && probe_on() && !(options & WNOWAIT) && has_ended(info))
         wait_emit(info->si_pid, status_of(info), &usage, true);
-    return 0;
+    wait_end(is_seen);
+    if (result == 0)
+        return 0;
+    errno = (int)-result;
+    return -1;
 }

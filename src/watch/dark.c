@@ -12,6 +12,7 @@
 
 #define PATIENCE_NS (20 * NS_PER_MS) /* the loader may take so long to come to the probe */
 #define GIVE_UP_NS NS_PER_S          /* and after that there will be no answer */
+#define SKEW_NS NS_PER_MS            /* between the kernel's clock and the probe's, at most */
 #define CHUNK_BYTES (64 << 10)
 
 enum err dark_open(struct dark *dark, const char *path, int spool_fd)
@@ -42,8 +43,10 @@ void dark_close(struct dark *dark)
 void dark_mark(struct dark *dark)
 {
     struct stat st;
-    if (dark->bell_fd >= 0 && fstat(dark->spool_fd, &st) == 0)
-        dark->end = (uint64_t)st.st_size;
+    if (dark->bell_fd < 0 || fstat(dark->spool_fd, &st) != 0)
+        return;
+    dark->old_end = dark->end;
+    dark->end = (uint64_t)st.st_size;
 }
 
 /* What finds no place stays in the FIFO. */
@@ -89,9 +92,11 @@ void dark_ask(struct dark *dark, struct members *members, struct member *member,
     if (!asked && dark->count < DARK_ASKED_MAX)
         asked = &dark->asked[dark->count++];
     if (asked)
-        *asked = (struct dark_asked){ member->pid, is_copy ? member->ppid : 0, time_ns };
+        *asked = (struct dark_asked){ member->pid, is_copy ? member->ppid : 0, time_ns, member->exec_ns };
     else
         members_darken(members, member, true);
+    if (!is_copy)
+        member->exec_ns = time_ns;
 }
 
 static void lighten(struct dark *dark, struct members *members, struct dark_asked *asked)
@@ -102,12 +107,20 @@ static void lighten(struct dark *dark, struct members *members, struct dark_aske
     *asked = dark->asked[--dark->count];
 }
 
+/* An image speaks when it has come up, who executes it before; and then that is the last word before the exec. */
+static bool is_about(const struct dark_asked *asked, enum record_kind kind, uint64_t time_ns)
+{
+    if (kind == RECORD_KIND_image)
+        return time_ns >= asked->since_ns;
+    return !asked->copy_of && time_ns >= asked->before_ns && time_ns <= asked->since_ns + SKEW_NS;
+}
+
 /* The probe has spoken: in the process itself and so in the copies made of it since, and in theirs. */
-static void answer(struct dark *dark, struct members *members, uint32_t pid, uint64_t time_ns)
+static void answer(struct dark *dark, struct members *members, enum record_kind kind, uint32_t pid, uint64_t time_ns)
 {
     struct dark_asked *asked = find(dark, pid);
     const struct member *member = members_find(members, pid);
-    if (!asked || !member || time_ns < asked->since_ns || time_ns < member->rang_ns)
+    if (!asked || !member || !is_about(asked, kind, time_ns) || time_ns < member->rang_ns)
         return;
     uint64_t since_ns = asked->since_ns;
     lighten(dark, members, asked);
@@ -132,9 +145,12 @@ static void take_frames(struct dark *dark, struct members *members, struct bytes
         enum err err = frame_read(rest, &kind, &body, &size);
         if (err == AGAIN)
             return;
-        struct image_record record;
-        if (!err && kind == RECORD_KIND_image && record_unpack_image(body, &record) == OK)
-            answer(dark, members, (uint32_t)record.pid, record.time_ns);
+        struct image_record image;
+        struct exec_record exec;
+        if (!err && kind == RECORD_KIND_image && record_unpack_image(body, &image) == OK)
+            answer(dark, members, kind, (uint32_t)image.pid, image.time_ns);
+        if (!err && kind == RECORD_KIND_exec && record_unpack_exec(body, &exec) == OK && exec.copied & RECORD_EXEC_WHOLE)
+            answer(dark, members, kind, (uint32_t)exec.pid, exec.time_ns);
         dark->at += size;
         rest = (struct bytes){ rest.data + size, rest.size - size };
     }
@@ -203,7 +219,6 @@ void dark_look(struct dark *dark, struct members *members, uint64_t now_ns,
     drop_ended(dark, members);
     if (dark->count)
         read_spool(dark, members);
-    if (!dark->count && dark->at < dark->end)
-        dark->at = dark->end;
+    dark->at = dark->old_end;
     judge(dark, members, now_ns, found, context);
 }

@@ -17,14 +17,16 @@
 struct dark_asked {
     uint32_t pid, copy_of; /* copy_of: it was made by that one and has executed nothing since; 0: it has */
     uint64_t since_ns;
+    uint64_t before_ns; /* when it executed something the time before */
 };
 
 struct dark {
     int bell_fd;   /* -1: there is no probe in this run, everybody is dark */
     int spool_fd;  /* borrowed */
     char path[4096 + 8];
-    uint64_t at;   /* how much of the spool was looked at */
+    uint64_t at;   /* where the next look at the spool begins */
     uint64_t end;  /* how much may be: see dark_mark */
+    uint64_t old_end; /* the same of the look before */
     struct dark_asked asked[DARK_ASKED_MAX];
     size_t count;
     struct probe_ring rings[DARK_RINGS_MAX]; /* heard, and not heeded yet */
@@ -36,7 +38,8 @@ enum err dark_open(struct dark *dark, const char *path, int spool_fd);
 void dark_close(struct dark *dark);
 
 /* Before the kernel's events are read: of every image that is in the spool by now they will have told, so that it finds
- * its question. */
+ * its question. Who executes it may have told all of it before it was there; so what came since the mark before this one is
+ * kept for questions to come. */
 void dark_mark(struct dark *dark);
 
 /* Who rang was made before: the bell is listened to before the forks are read, and heeded after. Who is not known then is

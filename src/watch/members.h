@@ -19,6 +19,7 @@ struct member {
     bool dark; /* not known to carry the probe: what it executes has to be looked at while it is there */
     uint64_t start_ns; /* 0: not known */
     uint64_t rang_ns;  /* when the bell last rang for it; 0: never */
+    uint64_t exec_ns;  /* when it last executed something; 0: never */
     uint64_t ended_ns;
 };
 

@@ -24,6 +24,9 @@
 #define PROBE_FLAG_HOLDER 'h' /* with the pid of sonde run behind it, which holds a lock on the spool: whoever sees the
                                * holder of the lock under this number is in the same pid namespace, without /proc */
 
+#define PROBE_FLAG_TOLD 't' /* last, with a pid behind it: whoever executed this image in that process has told all of it in its
+                             * exec record. The image takes the flag out, so that it holds for one exec */
+
 /* exclude in PROBE_ENV_EVENTS */
 #define PROBE_EXCLUDE_KERNEL 1
 #define PROBE_EXCLUDE_HYPERVISOR 2

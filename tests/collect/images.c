@@ -54,6 +54,54 @@ static void a_chain_parts_the_children_too(void **state)
     assert_int_equal(second->counters.value[COUNTER_cutime], 2000);
 }
 
+static void spool_whole(struct spool_maker *s, uint64_t pid, int ms, const char *path)
+{
+    struct bytes said = { path, strlen(path) };
+    spool_add(s, exec, .pid = pid, .copied = RECORD_EXEC_COPIED | RECORD_EXEC_WHOLE, .time_ns = AT(ms), .path = said,
+              .args = said, .self = usage_us(50, 0), .pgid = 77, .sid = 78, .uid = 79, .cwd = PATH("/work"),
+              .tags = PATH("a=b"));
+}
+
+/* Who executed it told what an image tells; the image itself is silent until it ends. */
+static void an_exec_that_tells_all(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_image(s, 10, MAKER_RUN_PID, 1, "/bin/sh");
+    spool_kernel_fork(s, 11, 10, 10);
+    spool_whole(s, 11, 11, "/usr/bin/a");
+    spool_kernel_exec(s, 11, 12, "");
+    spool_wait(s, 10, 11, 14, 9, 1600); /* killed */
+    const struct run *run = merge(f);
+    assert_int_equal(run_count(run, 11), 1);
+    const struct process *p = run_process(run, 11, 0);
+    assert_bytes(p->path, "/usr/bin/a");
+    assert_bytes(p->args, "/usr/bin/a");
+    assert_bytes(p->cwd, "/work");
+    assert_bytes(p->tags, "a=b");
+    assert_true(p->pgid_known && p->pgid == 77 && p->sid_known && p->sid == 78 && p->uid_known && p->uid == 79);
+    assert_true(p->sources & SEEN_PROBE);
+    assert_int_equal(p->exit_signal, 9);
+    assert_int_equal(counters_cpu_us(&p->counters), 1600);
+}
+
+/* Also where the kernel's word on the execs was lost; unless the exec failed. */
+static void execs_that_tell_all_in_a_row(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_kernel_fork(s, 11, MAKER_RUN_PID, 1);
+    spool_whole(s, 11, 10, "/usr/bin/a");
+    spool_whole(s, 11, 20, "/usr/bin/b");
+    spool_whole(s, 11, 30, "/usr/bin/c");
+    spool_add(s, exec_failed, .pid = 11, .time_ns = AT(31));
+    spool_end(s, 11, 40, 300, 0);
+    const struct run *run = merge(f);
+    assert_int_equal(run_count(run, 11), 2);
+    assert_bytes(run_process(run, 11, 0)->path, "/usr/bin/a");
+    assert_bytes(run_process(run, 11, 1)->path, "/usr/bin/b");
+}
+
 static void a_fork_then_exec_is_one(void **state)
 {
     struct fixture *f = *state;
@@ -327,7 +375,8 @@ static void very_many_images(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(a_chain_of_execs), T(a_chain_parts_the_children_too), T(a_fork_then_exec_is_one), T(a_busy_copy_counts_on_its_own),
+        T(a_chain_of_execs), T(a_chain_parts_the_children_too), T(an_exec_that_tells_all),
+        T(execs_that_tell_all_in_a_row), T(a_fork_then_exec_is_one), T(a_busy_copy_counts_on_its_own),
         T(a_copy_with_children_counts_on_its_own), T(a_copy_that_never_execs), T(a_user_that_is_not_known), T(a_static_program),
         T(a_static_program_in_the_middle), T(the_kernel_counts_execs), T(announced_under_another_name),
         T(an_exec_that_fails), T(a_chain_without_snapshots), T(memory_of_a_later_image),

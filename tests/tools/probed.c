@@ -75,7 +75,7 @@ static void run(struct probed *probed, char *const *argv, bool probe)
         die("cannot run the program");
 }
 
-static void read_records(struct probed *probed)
+void probed_read(struct probed *probed)
 {
     struct probed_record record;
     size_t room = 0;
@@ -96,7 +96,7 @@ static void read_records(struct probed *probed)
 void probed_program(struct probed *probed, char *const *argv)
 {
     run(probed, argv, true);
-    read_records(probed);
+    probed_read(probed);
 }
 
 void probed_bare(struct probed *probed, char *const *argv)

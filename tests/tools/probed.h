@@ -30,6 +30,8 @@ void probed_close(struct probed *probed);
 
 /* Runs a program to its end, its output going to probed->out, and reads the records. */
 void probed_program(struct probed *probed, char *const *argv);
+/* Reads them again, for those who write when the program has ended. */
+void probed_read(struct probed *probed);
 /* The same program without the probe. */
 void probed_bare(struct probed *probed, char *const *argv);
 

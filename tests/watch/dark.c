@@ -60,6 +60,12 @@ static void write_image(uint32_t pid, uint64_t time_ns)
     writer_flush(&writer);
 }
 
+static void write_exec(uint32_t pid, uint64_t time_ns, uint64_t copied)
+{
+    writer_add_exec(&writer, &(struct exec_record){ .pid = pid, .time_ns = time_ns, .copied = copied });
+    writer_flush(&writer);
+}
+
 static void ring(uint32_t pid, uint64_t time_ns)
 {
     struct probe_ring one = { .time_ns = time_ns, .pid = pid };
@@ -187,6 +193,41 @@ static void of_whom_the_probe_speaks_is_not(void **state)
     assert_int_equal(dark.count, 0);
 }
 
+/* Who executes it speaks before the kernel does; its word is about that exec, and no later one. */
+static void who_was_told_of_before_is_not(void **state)
+{
+    (void)state;
+    write_exec(7, NOW_NS - 1, RECORD_EXEC_COPIED);
+    dark_ask(&dark, &members, members_add(&members, 7, 1), NOW_NS, false);
+    look(NOW_NS + 1);
+    assert_int_equal(dark.count, 1); /* it did not tell all: the image will speak */
+    write_exec(7, NOW_NS - 1, RECORD_EXEC_WHOLE);
+    look(NOW_NS + 2);
+    assert_int_equal(dark.count, 0);
+    dark_ask(&dark, &members, members_find(&members, 7), NOW_NS + 3 * NS_PER_S, false); /* past us */
+    look(NOW_NS + 4 * NS_PER_S);
+    assert_int_equal(found, 7);
+}
+
+/* Told before the mark, executed behind it: nobody has asked when the mark is passed. */
+static void what_was_told_before_the_mark_is_found(void **state)
+{
+    (void)state;
+    struct member *member = members_add(&members, 7, 1);
+    members_add(&members, 8, 1);
+    for (int is_asked = 0; is_asked < 2; is_asked++) {
+        uint64_t now_ns = NOW_NS + (uint64_t)is_asked * NS_PER_S;
+        if (is_asked) /* somebody else's answer is waited for meanwhile */
+            dark_ask(&dark, &members, members_find(&members, 8), now_ns, false);
+        look(now_ns);
+        write_exec(7, now_ns + 1, RECORD_EXEC_WHOLE);
+        look(now_ns + 2);
+        dark_ask(&dark, &members, member, now_ns + 3, false);
+        look(now_ns + 4);
+        assert_int_equal(dark.count, is_asked);
+    }
+}
+
 static void its_copies_are_as_it_is(void **state)
 {
     (void)state;
@@ -255,6 +296,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(copies_of_what_it_was_before_stay_dark, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_was_silent_while_we_were_stopped_is_dark, set_up, tear_down),
         cmocka_unit_test_setup_teardown(of_whom_the_probe_speaks_is_not, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_was_told_of_before_is_not, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_told_before_the_mark_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(its_copies_are_as_it_is, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_stays_silent_is_dark, set_up, tear_down),
         cmocka_unit_test_setup_teardown(large_and_damaged_frames_are_stepped_over, set_up, tear_down),

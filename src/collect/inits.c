@@ -8,8 +8,7 @@ static bool is_wait_alone(const struct lives *lives, const struct pid *pid)
 {
     if (pid->lives != 1)
         return false;
-    const struct life *life = &lives->list[pid->life];
-    return life->kinds == 1u << RECORD_KIND_wait && !life->thread_events;
+    return life_is_wait_alone(&lives->list[pid->life]);
 }
 
 /* The wait by this parent that came next after the end. */

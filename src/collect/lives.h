@@ -17,7 +17,7 @@ struct life {
     uint32_t image, images;    /* in images.list; set by collect/images.c */
     uint32_t thread_events;    /* how many of its events are of other threads than the main one */
     bool ended;                /* somebody saw its end */
-    bool is_empty;             /* it turned out to be another one: collect/inits.c */
+    bool is_empty;             /* it turned out to be another one: collect/inits.c, or a thread: collect/traced.c */
     bool start_exact;          /* start_ns is that of the fork */
 };
 
@@ -39,6 +39,12 @@ uint32_t lives_at(const struct lives *lives, const struct events *events, uint32
 static inline bool life_has(const struct life *life, enum record_kind kind)
 {
     return life->kinds >> kind & 1;
+}
+
+/* Nothing is known of it but that somebody waited for it. */
+static inline bool life_is_wait_alone(const struct life *life)
+{
+    return !life->is_empty && life->kinds == 1u << RECORD_KIND_wait && !life->thread_events && life->wait != NONE;
 }
 
 #endif

@@ -8,6 +8,7 @@
 #include "collect/inits.h"
 #include "collect/numbers.h"
 #include "collect/series.h"
+#include "collect/traced.h"
 #include "collect/tree.h"
 #include "wire/spool.h"
 
@@ -140,6 +141,7 @@ static enum err find_processes(struct merging *m)
     if (err)
         return err;
     inits_join(&m->lives, &m->events);
+    traced_drop(&m->lives, &m->events);
     err = tree_find_parents(&m->lives, &m->events, m->run_pid);
     if (!err)
         err = images_find(&m->images, &m->lives, &m->events);

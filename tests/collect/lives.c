@@ -456,9 +456,35 @@ static void the_watcher_is_left_out(void **state)
     assert_int_equal(merge(f)->process_count, 0);
 }
 
+/* strace and gdb wait for every thread, by its tid. */
+static void a_thread_that_a_tracer_waited_for(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_image(s, 10, MAKER_RUN_PID, 1, "/usr/bin/strace");
+    spool_image(s, 11, 10, 2, "/bin/a");
+    spool_add(s, thread, .pid = 11, .tid = 12, .start_ns = AT(3), .end_ns = AT(40), .counters = usage_us(30000, 0));
+    spool_add(s, kernel_fork, .pid = 11, .ppid = 10, .time_ns = AT(3), .tid = 13);
+    spool_add(s, kernel_exit, .pid = 11, .tid = 13, .time_ns = AT(41));
+    spool_wait(s, 10, 12, 41, 0, 30000);
+    spool_wait(s, 10, 13, 42, 0, 30000);
+    spool_wait(s, 10, 14, 42, 0, 5000);       /* of whom nobody else has told: a process */
+    spool_wait(s, 10, 15, 5000, 0, 5000);     /* long after a thread with this number */
+    spool_add(s, kernel_exit, .pid = 11, .tid = 15, .time_ns = AT(43));
+    spool_end(s, 11, 45, 61000, 0);
+    spool_wait(s, 10, 11, 46, 0, 61500);
+    const struct run *run = merge(f);
+    assert_int_equal(run->process_count, 4);
+    assert_int_equal(run_count(run, 12) + run_count(run, 13), 0);
+    assert_int_equal(run_count(run, 14), 1);
+    assert_int_equal(run_count(run, 15), 1);
+    assert_int_equal(counters_cpu_us(&run_process(run, 11, 0)->counters), 61500);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        T(a_thread_that_a_tracer_waited_for),
         T(all_sources_tell_of_one_process), T(a_fork_told_twice_is_one), T(known_only_by_a_wait),
         T(known_only_by_a_kernel_exit), T(known_only_by_taskstats), T(known_only_by_a_spawn), T(known_only_by_an_exec),
         T(known_only_by_its_child), T(a_pid_is_used_again), T(a_pid_is_used_again_unseen), T(a_vfork_child_with_a_used_pid),

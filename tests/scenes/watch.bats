@@ -186,6 +186,19 @@ not_waited_for() {
 @test "children that nobody waits for, as root" { not_waited_for root; }
 @test "children that nobody waits for, as nobody" { not_waited_for nobody; }
 
+traced() {
+    command -v strace >/dev/null || skip "no strace"
+    watch "$1" strace -f -o /dev/null crowd threads 8 4 20
+    settle
+    expect_images strace 3 # it tries what the kernel can with two children
+    expect_images crowd 1
+    [ "$(sql "select count(distinct tid) from threads")" -ge 9 ]
+    [ "$(sql "select count(*) from processes")" -eq 5 ]
+    expect_cpu 160
+}
+@test "threads under a tracer are no processes, as root" { traced root; }
+@test "threads under a tracer are no processes, as nobody" { traced nobody; }
+
 @test "without the probe, as root: the kernel alone" {
     mkdir alone && cp "$SONDE" alone/sonde
     SONDE=$T/alone/sonde spawned root fork

@@ -11,7 +11,7 @@
 
 struct subject {
     const struct identity *from;
-    const struct image *image;
+    const struct image *image, *next; /* next: of the same life, NULL: it is the last */
     const struct life *life;
     bool is_first, is_last; /* of the images of its life */
     struct process *process;
@@ -187,7 +187,7 @@ static unsigned source_of(const struct subject *s, const struct event *e)
     case RECORD_KIND_kernel_exit: case RECORD_KIND_kernel_fork: return SEEN_CONNECTOR;
     case RECORD_KIND_taskstats: return SEEN_TASKSTATS;
     case RECORD_KIND_alive: return SEEN_PROC;
-    case RECORD_KIND_end: case RECORD_KIND_thread: return SEEN_PROBE;
+    case RECORD_KIND_end: case RECORD_KIND_thread: case RECORD_KIND_exec_failed: return SEEN_PROBE;
     case RECORD_KIND_fork: return s->image->exec == NONE && s->image->image == NONE ? SEEN_PROBE : 0;
     default: return 0;
     }
@@ -222,9 +222,15 @@ static void take_life(const struct subject *s)
         set_status(s, &s->from->events->list[from]);
 }
 
+/* It is the probe in this image that told what it executed next. */
+static bool tells_of_next(const struct subject *s)
+{
+    return s->next && s->next->exec != NONE && s->from->events->list[s->next->exec].kind == RECORD_KIND_exec;
+}
+
 static unsigned sources_of_image(const struct subject *s)
 {
-    unsigned sources = s->image->image != NONE ? SEEN_PROBE : 0;
+    unsigned sources = s->image->image != NONE || tells_of_next(s) ? SEEN_PROBE : 0;
     sources |= s->image->exec != NONE ? SEEN_PARENT : 0;
     sources |= s->image->kernel_exec != NONE ? SEEN_CONNECTOR : 0;
     return sources | (s->life->first == NONE ? SEEN_CHILD : 0);
@@ -278,6 +284,7 @@ void identity_fill(const struct identity *from, uint32_t index, struct process *
         .from = from, .image = image, .life = life, .process = process,
         .is_first = index == life->image, .is_last = index + 1 == life->image + life->images,
     };
+    s.next = s.is_last ? NULL : image + 1;
     process->pid = life->pid;
     process->ppid = life->ppid;
     process->image = index - life->image;

@@ -142,6 +142,26 @@ static void a_busy_copy_counts_on_its_own(void **state)
     assert_int_equal(image->parent, 0);
 }
 
+/* Where the kernel tells of forks the probe does not; it is in the copy all the same. */
+static void the_probe_is_in_a_copy_that_executes(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_image(s, 10, MAKER_RUN_PID, 1, "/bin/sh");
+    spool_kernel_fork(s, 11, 10, 10);
+    spool_exec(s, 11, 31, "/bin/a", 10000);
+    spool_kernel_exec(s, 11, 32, "/bin/a"); /* a static program */
+    spool_wait(s, 10, 11, 34, 0, 16000);
+    spool_kernel_fork(s, 12, 10, 40); /* a child of vfork */
+    spool_add(s, exec, .pid = 12, .ppid = 10, .time_ns = AT(41), .path = PATH("/bin/b"), .args = TEXT("b"));
+    spool_add(s, exec_failed, .pid = 12, .time_ns = AT(42));
+    spool_wait(s, 10, 12, 43, 127 << 8, 100);
+    const struct run *run = merge(f);
+    assert_true(run_process(run, 11, 0)->sources & SEEN_PROBE);
+    assert_false(run_process(run, 11, 1)->sources & SEEN_PROBE);
+    assert_true(run_process(run, 12, 0)->sources & SEEN_PROBE);
+}
+
 static void a_copy_with_children_counts_on_its_own(void **state)
 {
     struct fixture *f = *state;
@@ -376,7 +396,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_chain_of_execs), T(a_chain_parts_the_children_too), T(an_exec_that_tells_all),
-        T(execs_that_tell_all_in_a_row), T(a_fork_then_exec_is_one), T(a_busy_copy_counts_on_its_own),
+        T(execs_that_tell_all_in_a_row), T(a_fork_then_exec_is_one), T(a_busy_copy_counts_on_its_own), T(the_probe_is_in_a_copy_that_executes),
         T(a_copy_with_children_counts_on_its_own), T(a_copy_that_never_execs), T(a_user_that_is_not_known), T(a_static_program),
         T(a_static_program_in_the_middle), T(the_kernel_counts_execs), T(announced_under_another_name),
         T(an_exec_that_fails), T(a_chain_without_snapshots), T(memory_of_a_later_image),

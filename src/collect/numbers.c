@@ -10,14 +10,21 @@
                     | BIT(read_bytes) | BIT(write_bytes) | BIT(cancelled_write_bytes) | BIT(time_oncpu) \
                     | BIT(time_waiting) | BIT(timeslices))
 
+/* What the image before told when it executed this one. */
+static bool read_exec(const struct numbers *n, uint32_t index, struct exec_record *exec)
+{
+    uint32_t event = n->images->list[index].exec;
+    return event != NONE && n->events->list[event].kind == RECORD_KIND_exec
+           && record_unpack_exec(event_body(n->events, &n->events->list[event]), exec) == OK;
+}
+
 /* What the pid had used when the image began; false: nobody told. */
 static bool read_before(const struct numbers *n, uint32_t index, struct counters *before)
 {
     const struct image *image = &n->images->list[index];
     struct exec_record exec;
     struct image_record itself;
-    if (image->exec != NONE && n->events->list[image->exec].kind == RECORD_KIND_exec
-        && record_unpack_exec(event_body(n->events, &n->events->list[image->exec]), &exec) == OK && exec.self.known) {
+    if (read_exec(n, index, &exec) && exec.self.known) {
         *before = exec.self;
         usage_take_children(&exec.children, before);
         return true;
@@ -125,14 +132,63 @@ static void mark(const struct numbers *n, uint32_t index, const struct told *tol
         process->sources |= USAGE_WITH_OTHERS;
 }
 
-static void take_off_own(const struct numbers *n, uint32_t index, struct counters *process, struct counters *main_thread)
+/* The last image had one thread, the one before several: then its file of io is the process's, with those that have ended. */
+static bool is_after_threads(const struct numbers *n, uint32_t index, const struct told *told, struct counters *whole_io)
+{
+    struct exec_record exec;
+    if (!told->has_end || told->end.threads != 1 || !read_exec(n, index, &exec) || !exec.whole_io.known)
+        return false;
+    for (int i = 0; i < COUNTERS_SIZE; i++) /* as the probe decides: end.c */
+        if (counters_get(&told->end.children, (enum counter)i))
+            return false;
+    *whole_io = exec.whole_io;
+    return true;
+}
+
+static void take_off_own(const struct numbers *n, uint32_t index, bool after_threads, struct counters *process,
+                         struct counters *main_thread)
 {
     const struct image *image = &n->images->list[index];
     const struct life *life = &n->lives->list[image->life];
     uint32_t first = images_first_event(n->images, life, index > life->image ? index - 1 : index);
-    struct own own = own_before(n->events, first, image->image, image->exec);
+    struct own own = after_threads ? own_of_exec(n->events, image->exec)
+                                   : own_before(n->events, first, image->image, image->exec);
     own_subtract(&own, process);
     own_subtract(&own, main_thread);
+}
+
+static void replace(struct counters *counters, const struct counters *by)
+{
+    counters->known &= ~by->known;
+    counters_fill(counters, by);
+}
+
+/* The thread that executed the image index tells its name and what it used, and is at its end. */
+static void take_caller(const struct numbers *n, uint32_t index, struct thread *threads, uint32_t count)
+{
+    struct exec_record exec;
+    if (!read_exec(n, index, &exec) || !exec.tid)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        if (threads[i].tid != exec.tid)
+            continue;
+        threads_set_name(&threads[i], exec.name);
+        threads[i].end_ns = threads[i].end_ns ? threads[i].end_ns : exec.time_ns;
+        counters_fill(&threads[i].counters, &exec.thread);
+        return;
+    }
+}
+
+/* What the main thread of an image had used before as the thread that executed it: in the exec record io and the time on a CPU
+ * are its own, the rest is the whole process's, and its own only when that had no other thread. */
+static void subtract_caller(const struct numbers *n, uint32_t index, const struct counters *before,
+                            struct counters *main_thread)
+{
+    struct exec_record exec;
+    struct counters own = *before;
+    if (read_exec(n, index, &exec) && exec.tid)
+        replace(&own, &exec.thread);
+    usage_subtract(main_thread, &own);
 }
 
 /* Of an image that exec'd, the thread that did it told of itself in the exec record, all others in their own. */
@@ -174,6 +230,7 @@ static bool fill_counters(struct numbers *n, uint32_t index, struct process *pro
         known = read_before(n, index + 1, &process->counters);
         if (count > 1)
             add_up_before_exec(threads, count, &process->counters);
+        take_caller(n, index + 1, threads, count);
     }
     *all_threads = !told.has_end || told.end.threads <= count;
     if (told.has_end || told.has_tasks)
@@ -182,12 +239,16 @@ static bool fill_counters(struct numbers *n, uint32_t index, struct process *pro
         io_fill(n->io, n->images->list[index].life, &told, &process->counters);
     take_gauges(&threads[0], &process->counters);
     derive_start(n, life, &process->counters);
+    struct counters whole_io;
+    bool after_threads = is_last && is_after_threads(n, index, &told, &whole_io);
     if (known && find_before(n, index, &before, &exact)) {
+        if (after_threads)
+            replace(&before, &whole_io);
         subtract_before(&before, told.has_tasks && counters_has(&told.tasks, COUNTER_rssmax), &process->counters);
-        usage_subtract(&threads[0].counters, &before);
+        subtract_caller(n, index, &before, &threads[0].counters);
         exact = exact && !(process->counters.known & OF_THREADS & ~before.known);
     }
-    take_off_own(n, index, &process->counters, &threads[0].counters);
+    take_off_own(n, index, after_threads, &process->counters, &threads[0].counters);
     return !known || exact;
 }
 

@@ -49,6 +49,11 @@ struct own own_before(const struct events *events, uint32_t first, uint32_t imag
     return own;
 }
 
+struct own own_of_exec(const struct events *events, uint32_t exec)
+{
+    return (struct own){ .wchar = frame_bytes(events, &events->list[exec]), .syscw = 1 };
+}
+
 static void less(struct counters *counters, enum counter which, uint64_t own)
 {
     if (counters_has(counters, which))

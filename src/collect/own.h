@@ -14,6 +14,9 @@ struct own {
  * sides of the difference between the two. */
 struct own own_before(const struct events *events, uint32_t first, uint32_t image, uint32_t exec);
 
+/* The frame of the exec record alone. */
+struct own own_of_exec(const struct events *events, uint32_t exec);
+
 void own_subtract(const struct own *own, struct counters *counters);
 
 #endif

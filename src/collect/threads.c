@@ -2,9 +2,12 @@
  * joined. A tid is given out again within one process, so that a second piece of a kind means another thread. */
 #include "collect/threads.h"
 
+#include "base/clock.h"
 #include "collect/io.h"
 
 #include <stdlib.h>
+
+#define LATE_END_NS (10 * NS_PER_MS)
 
 struct threads_piece {
     uint64_t time_ns;
@@ -42,18 +45,44 @@ static int by_tid_and_time(const void *left, const void *right)
     return a->event < b->event ? -1 : 1;
 }
 
+/* Is there a piece of this thread among those gathered; of this kind, or, with 0, of any? */
+static bool has_piece(const struct threads_scratch *scratch, uint32_t count, const struct events *events, uint32_t tid,
+                      unsigned kind)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (scratch->pieces[i].tid == tid && (!kind || events->list[scratch->pieces[i].event].kind == kind))
+            return true;
+    return false;
+}
+
+static bool is_within(uint64_t time_ns, uint64_t from_ns, uint64_t length_ns)
+{
+    return time_ns >= from_ns && time_ns - from_ns < length_ns;
+}
+
+/* The kernel tells of the end of threads that an exec ended up to a moment after it tells of the exec. */
+static bool is_of_image(const struct threads_scratch *scratch, uint32_t count, const struct events *events,
+                        const struct event *e, const struct threads_window *window)
+{
+    uint64_t time_ns = time_of(events, e);
+    bool is_end = e->kind == RECORD_KIND_kernel_exit && e->flags & EVENT_OF_THREAD;
+    if (is_end && window->from_ns && is_within(time_ns, window->from_ns, LATE_END_NS))
+        return has_piece(scratch, count, events, e->who, RECORD_KIND_kernel_fork);
+    if (is_end && is_within(time_ns, window->until_ns, LATE_END_NS))
+        return has_piece(scratch, count, events, e->who, 0)
+               && !has_piece(scratch, count, events, e->who, RECORD_KIND_kernel_exit);
+    return time_ns >= window->from_ns && time_ns < window->until_ns;
+}
+
 static enum err gather(struct threads_scratch *scratch, const struct events *events, const struct life *life,
                        struct threads_window window, uint32_t *count)
 {
     *count = 0;
     for (uint32_t i = window.first; i != NONE; i = events->list[i].next) {
         const struct event *e = &events->list[i];
-        if (window.stops && e->time_ns >= window.until_ns)
+        if (window.stops && e->time_ns >= window.until_ns && !is_within(e->time_ns, window.until_ns, LATE_END_NS))
             break;
-        if (!is_piece(e))
-            continue;
-        uint64_t image_ns = time_of(events, e);
-        if (image_ns < window.from_ns || image_ns >= window.until_ns)
+        if (!is_piece(e) || !is_of_image(scratch, *count, events, e, &window))
             continue;
         if (*count == scratch->room) {
             uint32_t room = scratch->room ? scratch->room * 2 : 64;
@@ -71,7 +100,7 @@ static enum err gather(struct threads_scratch *scratch, const struct events *eve
     return OK;
 }
 
-static void set_name(struct thread *thread, struct bytes name)
+void threads_set_name(struct thread *thread, struct bytes name)
 {
     if (!name.size)
         return;
@@ -96,7 +125,7 @@ static void take_thread(struct bytes body, struct thread *thread, bool joins)
         return;
     thread->start_ns = thread->start_ns ? thread->start_ns : record.start_ns;
     thread->end_ns = record.end_ns; /* the kernel's word comes later and counts more */
-    set_name(thread, record.name);
+    threads_set_name(thread, record.name);
     struct counters kernel = joins ? thread->counters : (struct counters){ 0 };
     threads_join(&thread->counters, &record.counters, &kernel);
 }
@@ -108,7 +137,7 @@ static void take_taskstats(struct bytes body, struct thread *thread)
         return;
     thread->start_ns = thread->start_ns ? thread->start_ns : record.start_ns;
     thread->end_ns = thread->end_ns ? thread->end_ns : record.end_ns;
-    set_name(thread, record.name);
+    threads_set_name(thread, record.name);
     struct counters probe = thread->counters;
     threads_join(&thread->counters, &probe, &record.counters);
 }

@@ -29,6 +29,9 @@ void threads_scratch_clear(struct threads_scratch *scratch);
 enum err threads_of(struct threads_scratch *scratch, const struct events *events, const struct life *life,
                     struct threads_window window, struct thread *out, uint32_t *count);
 
+/* Nothing, where the name is empty. */
+void threads_set_name(struct thread *thread, struct bytes name);
+
 /* One thread's numbers from two sides: bytes of the probe are exact, those of the kernel's exit record are cut to whole
  * KB; all else is read later, and so is more, in the exit record. */
 void threads_join(struct counters *all, const struct counters *probe, const struct counters *kernel);

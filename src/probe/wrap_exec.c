@@ -5,7 +5,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <sys/prctl.h>
 
 #define OWN_BOUND (5 * PACK_NUMBER_MAX) /* four numbers, and which */
 #define SNAPSHOT_CPU_US 10000 /* below, and without children, a fork and its exec make one process image */
@@ -33,33 +33,84 @@ static bool is_small(const struct exec_record *record)
            && counters_cpu_us(&record->self) < SNAPSHOT_CPU_US;
 }
 
+/* Of other threads than the main one there is a sum. */
+static struct dark_cost own_so_far(void)
+{
+    const struct probe_own *own = probe_in_main_thread() ? &probe.own_main : &probe.own_others;
+    return (struct dark_cost){ own->rchar, own->syscr, own->wchar, own->syscw };
+}
+
+static struct dark_cost own_since(const struct dark_cost *before)
+{
+    struct dark_cost own = own_so_far();
+    return (struct dark_cost){ own.rchar - before->rchar, own.syscr - before->syscr, own.wchar - before->wchar,
+                               own.syscw - before->syscw };
+}
+
+static void take_off(struct counters *counters, enum counter which, size_t own)
+{
+    if (counters_has(counters, which))
+        counters->value[which] -= own < counters->value[which] ? own : counters->value[which];
+}
+
+/* io of a thread that is not the main one: less what this exec has cost so far. */
+static void read_caller(struct counters *self, const struct dark_cost *before)
+{
+    struct dark_cost own = own_since(before);
+    bool is_main = probe_in_main_thread();
+    read_this_thread(self, "/proc/thread-self", is_main ? READ_MAIN : READ_OTHER);
+    if (is_main)
+        return;
+    take_off(self, COUNTER_rchar, own.rchar);
+    take_off(self, COUNTER_syscr, own.syscr);
+    take_off(self, COUNTER_wchar, own.wchar);
+    take_off(self, COUNTER_syscw, own.syscw);
+}
+
 /* The numbers that do not begin anew with the next image. io and the time on a CPU are the calling thread's, which
  * becomes the main thread of the image to come; all others get a record of their own. */
-static void snapshot(struct exec_record *record)
+static void snapshot(struct exec_record *record, const struct dark_cost *before)
 {
     read_usage(&record->self, RUSAGE_SELF);
     read_usage(&record->children, RUSAGE_CHILDREN);
     if (!record->copied || is_small(record))
         return;
-    read_this_thread(&record->self, "/proc/thread-self", probe_in_main_thread() ? READ_MAIN : READ_OTHER);
+    read_caller(&record->self, before);
     read_usage(&record->self, RUSAGE_SELF);
     threads_emit_others();
 }
 
-/* A child by vfork is a task of its own, in which the file was looked at, no more. */
-static void take_own(struct exec_record *record, const struct dark_cost *cost)
+/* A child by vfork is a task of its own, in which the file was looked at, no more; and of a thread that is not the main one
+ * we know what came since before. */
+static void take_own(struct exec_record *record, const struct dark_cost *looked, const struct dark_cost *before)
 {
-    if (!record->copied) {
-        counters_set(&record->own, COUNTER_rchar, cost->rchar);
-        counters_set(&record->own, COUNTER_syscr, cost->syscr);
-        counters_set(&record->own, COUNTER_wchar, cost->wchar);
-        counters_set(&record->own, COUNTER_syscw, cost->syscw);
-    } else if (probe_in_main_thread()) {
-        counters_set(&record->own, COUNTER_rchar, probe.own_main.rchar);
-        counters_set(&record->own, COUNTER_syscr, probe.own_main.syscr);
-        counters_set(&record->own, COUNTER_wchar, probe.own_main.wchar);
-        counters_set(&record->own, COUNTER_syscw, probe.own_main.syscw);
-    }
+    struct dark_cost own = !record->copied ? *looked : probe_in_main_thread() ? own_so_far() : own_since(before);
+    counters_set(&record->own, COUNTER_rchar, own.rchar);
+    counters_set(&record->own, COUNTER_syscr, own.syscr);
+    counters_set(&record->own, COUNTER_wchar, own.wchar);
+    counters_set(&record->own, COUNTER_syscw, own.syscw);
+}
+
+/* To the end of this reading: an image to come with a single thread finds what all of these did in its own file. */
+static void read_whole(struct counters *whole)
+{
+    uint64_t own = probe.own_main.rchar + probe.own_others.rchar;
+    if (!read_io(whole, AT_FDCWD, "/proc/self/io", READ_OTHER))
+        return;
+    whole->value[COUNTER_rchar] += probe.own_main.rchar + probe.own_others.rchar - own;
+    whole->value[COUNTER_syscr]++;
+}
+
+/* Which of several threads it is that goes on as the next image, and what it used itself. */
+static void take_thread(struct exec_record *record, char name[17])
+{
+    if (!record->copied || !threads_made())
+        return;
+    read_whole(&record->whole_io);
+    record->tid = (uint64_t)sys_gettid();
+    if (sys2(SYS_prctl, PR_GET_NAME, name) == 0)
+        record->name = (struct bytes){ name, strlen(name) };
+    read_usage(&record->thread, RUSAGE_THREAD);
 }
 
 /* Can all be told here that the image would tell when it comes up? Only where the kernel tells when the process was made. */
@@ -100,8 +151,9 @@ static enum err exec_emit(struct exec_record *record, const struct plan *plan, c
     bool is_whole = record->copied & RECORD_EXEC_WHOLE;
     size_t size = args_size(plan->argv);
     size_t tags_size = is_whole ? args_tags_size(environment->tags, environment->tags_papiex) : 0;
+    size_t bound = (record->tid ? EMIT_BOUND(3) : EMIT_BOUND(2)) + OWN_BOUND; /* as a rule all fits on the stack */
     struct room room;
-    if (!room_take(&room, EMIT_BOUND(2) + OWN_BOUND + record->path.size + 2 * size + record->cwd.size + 2 * tags_size))
+    if (!room_take(&room, bound + record->path.size + 2 * size + record->cwd.size + 2 * tags_size))
         return NOMEM;
     char *behind = (char *)room.data + room.size - size;
     record->args = args_copy(plan->argv, behind);
@@ -117,7 +169,8 @@ static enum err exec_emit(struct exec_record *record, const struct plan *plan, c
 /* False: it cannot succeed, and nothing was written: shells try each folder of PATH. */
 static bool exec_write(const struct plan *plan)
 {
-    char real[ARGS_PATH_MAX], cwd[ARGS_PATH_MAX];
+    char real[ARGS_PATH_MAX], cwd[ARGS_PATH_MAX], name[17] = "";
+    struct dark_cost before = own_so_far();
     struct dark_environment environment = dark_environment(plan->envp);
     struct dark_file file = { 0 };
     bool looks = probe.bell && !probe.filtered && environment.is_ours; /* under a filter a look may kill */
@@ -134,8 +187,9 @@ static bool exec_write(const struct plan *plan)
     record.copied = (pid_t)record.pid == probe.pid ? RECORD_EXEC_COPIED : 0;
     dark_tell((pid_t)record.pid, record.time_ns, &environment, &file);
     emit_held();
-    snapshot(&record);
-    take_own(&record, &file.cost);
+    snapshot(&record, &before);
+    take_own(&record, &file.cost, &before);
+    take_thread(&record, name);
     if (can_tell_whole(plan, &environment, &file)) {
         record.path = (struct bytes){ real, strlen(real) };
         take_whole(&record, cwd);

@@ -35,13 +35,15 @@
  * absent when a fork child execs at once (no children, under 10 ms of CPU). Each other thread that lives at this moment
  * gives a thread record with alive = 1 before; should the exec fail it lives on and gives another one at its end (same
  * tid and start_ns: the later one holds). A vfork child has copied = 0: the image before was its parent's. own: io that
- * is the probe's, in this task since the image came up, without this record; the kernel goes on counting with it. Not
- * known in a thread other than the main one. copied with RECORD_EXEC_WHOLE: the image to come carries the probe and will write
- * no record of its own when it comes up: path is that of the file itself, and what stands behind own is known. */
+ * is the probe's, in this task since the image came up, without this record; the kernel goes on counting with it. Of a
+ * thread other than the main one, that of this exec alone. tid, name and thread: where there are several threads, the
+ * calling one and its getrusage; whole_io: /proc/self/io, with the probe's part and that of threads that ended. copied with
+ * RECORD_EXEC_WHOLE: the image to come carries the probe and will write no record of its own when it comes up: path is that
+ * of the file itself, and pgid to tags are known. */
 #define RECORD_EXEC(X) \
     X(number, pid) X(number, time_ns) X(number, copied) X(text, path) X(text, args) X(counters, self) \
     X(counters, children) X(number, ppid) X(counters, own) X(number, pgid) X(number, sid) X(number, uid) X(text, cwd) \
-    X(text, tags)
+    X(text, tags) X(number, tid) X(text, name) X(counters, thread) X(counters, whole_io)
 #define RECORD_EXEC_COPIED 1u
 #define RECORD_EXEC_WHOLE 2u
 

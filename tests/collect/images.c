@@ -396,7 +396,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_chain_of_execs), T(a_chain_parts_the_children_too), T(an_exec_that_tells_all),
-        T(execs_that_tell_all_in_a_row), T(a_fork_then_exec_is_one), T(a_busy_copy_counts_on_its_own), T(the_probe_is_in_a_copy_that_executes),
+        T(execs_that_tell_all_in_a_row), T(a_fork_then_exec_is_one), T(a_busy_copy_counts_on_its_own),
+        T(the_probe_is_in_a_copy_that_executes),
         T(a_copy_with_children_counts_on_its_own), T(a_copy_that_never_execs), T(a_user_that_is_not_known), T(a_static_program),
         T(a_static_program_in_the_middle), T(the_kernel_counts_execs), T(announced_under_another_name),
         T(an_exec_that_fails), T(a_chain_without_snapshots), T(memory_of_a_later_image),

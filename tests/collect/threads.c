@@ -225,6 +225,53 @@ static void io_before_an_exec(void **state)
     assert_int_equal(run_process(run, 10, 1)->counters.value[COUNTER_rchar], 70);
 }
 
+/* A thread that is not the first executes: it becomes the main one of what comes, the others end, and their ends are told a
+ * moment after the exec. */
+static void a_thread_that_executes(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    struct counters none = { 0 };
+    spool_image(s, 10, MAKER_RUN_PID, 1, "/bin/a");
+    for (uint32_t tid = 11; tid <= 12; tid++)
+        spool_add(s, kernel_fork, .pid = 10, .ppid = 1, .time_ns = AT(2), .tid = tid);
+    spool_add(s, exec, .pid = 10, .time_ns = AT(10), .copied = 1, .path = PATH("/bin/b"), .args = TEXT("/bin/b"),
+              .self = usage_and_io(12000, 30), .tid = 12, .name = TEXT("worker"), .thread = usage_us(4000, 0),
+              .whole_io = usage_and_io(0, 500));
+    spool_kernel_exec(s, 10, 10.5, "/bin/b");
+    spool_add(s, kernel_exit, .pid = 10, .tid = 11, .time_ns = AT(10.6));
+    spool_add(s, kernel_fork, .pid = 10, .ppid = 1, .time_ns = AT(11), .tid = 11); /* the number again, in the new image */
+    spool_add(s, kernel_exit, .pid = 10, .tid = 11, .time_ns = AT(12));
+    spool_add(s, end, .pid = 10, .time_ns = AT(20), .threads = 2, .self = usage_us(20000, 0), .main = usage_and_io(9000, 100),
+              .children = none);
+    const struct run *run = merge(f);
+    const struct process *first = run_process(run, 10, 0), *second = run_process(run, 10, 1);
+    assert_int_equal(first->thread_count, 3);
+    assert_int_equal(second->thread_count, 2);
+    const struct thread *threads = run->threads;
+    assert_int_equal(threads[1].end_ns, AT(10.6));
+    assert_int_equal(threads[2].tid, 12);
+    assert_string_equal(threads[2].name, "worker");
+    assert_int_equal(counters_cpu_us(&threads[2].counters), 4000);
+    assert_int_equal(threads[2].end_ns, AT(10));
+    assert_int_equal(counters_cpu_us(&threads[3].counters), 5000); /* 9000 less what it used before */
+    assert_int_equal(threads[3].counters.value[COUNTER_rchar], 70);
+}
+
+/* Where what comes has one thread, its io is the process's, with those that the exec ended. */
+static void io_of_one_thread_after_several(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_image(s, 10, MAKER_RUN_PID, 1, "/bin/a");
+    spool_add(s, exec, .pid = 10, .time_ns = AT(10), .copied = 1, .path = PATH("/bin/b"), .args = TEXT("/bin/b"),
+              .self = usage_and_io(12000, 30), .tid = 12, .thread = usage_us(4000, 0), .whole_io = usage_and_io(0, 500));
+    spool_image(s, 10, MAKER_RUN_PID, 11, "/bin/b");
+    spool_add(s, end, .pid = 10, .time_ns = AT(20), .threads = 1, .self = usage_us(20000, 0), .main = usage_and_io(9000, 620));
+    const struct run *run = merge(f);
+    assert_int_equal(run_process(run, 10, 1)->counters.value[COUNTER_rchar], 120);
+}
+
 static void very_many_threads(void **state)
 {
     struct fixture *f = *state;
@@ -244,6 +291,7 @@ int main(void)
         T(all_sources_tell_of_three), T(a_tid_is_used_again), T(known_by_one_word), T(a_single_thread_has_all_numbers),
         T(io_of_threads), T(io_from_the_sum), T(bytes_of_the_probe_win), T(threads_of_two_images),
         T(a_thread_that_outlived_an_exec), T(io_before_an_exec),
+        T(a_thread_that_executes), T(io_of_one_thread_after_several),
         T(very_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,6 +114,9 @@ static void an_exec_ends_the_other_threads(void **state)
         assert_true(counters_cpu_us(&thread.counters) >= 20000);
     }
     assert_true(counters_cpu_us(&exec.self) >= 60000);
+    assert_int_equal(exec.tid, exec.pid);
+    assert_true(counters_cpu_us(&exec.thread) < 20000);
+    assert_true(counters_has(&exec.whole_io, COUNTER_rchar));
     assert_true(counters_get(&exec.self, COUNTER_time_oncpu) < 20000000); /* the calling thread's alone */
 }
 

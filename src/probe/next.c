@@ -83,10 +83,21 @@ void next_find_all(void)
 }
 
 /* With what a cancelled system needs, too: before glibc 2.34 that is in the library of threads, if the program has it. */
-bool next_is_libc(enum next which)
+static bool find_libc(enum next which)
 {
     Dl_info libc, other;
     int (*address)(const void *, Dl_info *) = (int (*)(const void *, Dl_info *))(uintptr_t)find_symbol("dladdr");
     return address && address((void *)(uintptr_t)on_exit, &libc) && address((void *)next_find(which), &other) &&
            libc.dli_fbase == other.dli_fbase && find_symbol("__pthread_register_cancel");
+}
+
+bool next_is_libc(enum next which)
+{
+    static _Atomic uint8_t answers[NEXT_SIZE]; /* 0: not asked yet; 1 and the answer */
+    uint8_t answer = atomic_load_explicit(&answers[which], memory_order_relaxed);
+    if (!answer) {
+        answer = (uint8_t)(1 + find_libc(which));
+        atomic_store_explicit(&answers[which], answer, memory_order_relaxed);
+    }
+    return answer > 1;
 }

@@ -113,12 +113,13 @@ static void take_thread(struct exec_record *record, char name[17])
     read_usage(&record->thread, RUSAGE_THREAD);
 }
 
-/* Can all be told here that the image would tell when it comes up? Only where the kernel tells when the process was made. */
+/* Can all be told here that the image would tell when it comes up? Only where the kernel tells when the process was made, and
+ * where no other library stands between us and libc, which may execute another file than the one that it is told. */
 static bool can_tell_whole(const struct plan *plan, const struct dark_environment *environment, const struct dark_file *file)
 {
     return plan->handover && probe.bound && environment->is_ours && file->is_ours && file->is_real
-           && environment->count <= ENVIRONMENT_MAX && environment->flags_at < environment->count && plan->argv
-           && plan->argv[0];
+           && next_is_libc(NEXT_execve) && next_is_libc(NEXT_execvpe) && environment->count <= ENVIRONMENT_MAX
+           && environment->flags_at < environment->count && plan->argv && plan->argv[0];
 }
 
 /* What is the same before and after the exec. */

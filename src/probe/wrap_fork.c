@@ -15,6 +15,8 @@ static void fork_prepare(void)
     next_find_first();
     if (!probe_on())
         return;
+    next_is_libc(NEXT_execve); /* for the children, who all execute something */
+    next_is_libc(NEXT_execvpe);
     probe.forking = sys_getpid();
     probe.forking_ns = probe_now_ns(); /* in the parent's order: the child may run when its parent has long exec'd */
     atomic_fetch_add_explicit(&probe.children, 1, memory_order_relaxed);

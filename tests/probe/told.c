@@ -153,6 +153,20 @@ static void scripts_tell_themselves(void **state)
     assert_int_equal(image.pid, probed.pid);
 }
 
+/* It may execute another file than the one that it was told. */
+static void behind_another_library_the_image_tells_itself(void **state)
+{
+    (void)state;
+    char preload[2 * TEMP_PATH_MAX + 16];
+    struct exec_record exec;
+    snprintf(preload, sizeof preload, "LD_PRELOAD=%s %s/wraps.so", getenv("PROBE"), getenv("TOOLS"));
+    probed.env[1] = preload;
+    run_shell("/bin/true; exit 0");
+    assert_true(probed_exec(&probed, 0, &exec));
+    assert_int_equal(exec.copied, RECORD_EXEC_COPIED);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_image), 2);
+}
+
 /* The kernel refuses a byte more: the program must not notice that we add some. */
 static void a_full_environment_is_taken(void **state)
 {
@@ -259,6 +273,7 @@ int main(void)
         TEST(it_holds_for_one_exec),
         TEST(the_flag_of_another_process_does_not_count),
         TEST(scripts_tell_themselves),
+        TEST(behind_another_library_the_image_tells_itself),
         TEST(a_full_environment_is_taken),
         TEST(a_file_without_a_name),
         TEST(a_path_that_is_nowhere),

@@ -142,8 +142,26 @@ static void judge_sent(struct signals *signals, const struct signalfd_siginfo *i
         signals->waiting[signals->waiting_count++] = (struct signals_waiting){ *info, now_ns + JUDGE_NS };
 }
 
-/* From the terminal or the kernel: it went to the whole foreground group. From the job itself: it knows what it does,
- * and what it sent to its group it has. */
+/* What a terminal sends it sends to the foreground group, but for one thing: of its end it tells the leader of the session
+ * alone. Only when that one has ended, the group is told. */
+static bool is_for_group(int signal)
+{
+    bool is_key = signal == SIGINT || signal == SIGQUIT || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU
+                  || signal == SIGWINCH;
+    return is_key || ((signal == SIGHUP || signal == SIGCONT) && getsid(0) != getpid());
+}
+
+/* SIGXCPU: we ourselves have used up our time; the kernel counts that of the command, and tells it, by itself. All else (a
+ * timer from before an exec, a descriptor that tells its owner) may be for us alone or for all. */
+static void judge_kernel(struct signals *signals, const struct signalfd_siginfo *info, uint64_t now_ns)
+{
+    if (is_for_group((int)info->ssi_signo))
+        pass_on_to_other_group(signals, info);
+    else if (info->ssi_signo != SIGXCPU)
+        judge_sent(signals, info, now_ns);
+}
+
+/* From the job itself: it knows what it does, and what it sent to its group it has. */
 static void judge(struct signals *signals, const struct signalfd_siginfo *info, uint64_t now_ns)
 {
     bool sent = info->ssi_code == SI_USER || info->ssi_code == SI_QUEUE || info->ssi_code == SI_TKILL;
@@ -151,7 +169,7 @@ static void judge(struct signals *signals, const struct signalfd_siginfo *info, 
     if (info->ssi_signo == SIGCHLD)
         signals->child = true;
     else if (info->ssi_code == SI_KERNEL)
-        pass_on_to_other_group(signals, info);
+        judge_kernel(signals, info, now_ns);
     else if (!sent || (sender && (sender == getpid() || sender == signals->witness.pid)))
         return;
     else if (sender && signals->in_job && signals->in_job(signals->context, sender))

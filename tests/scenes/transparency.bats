@@ -126,6 +126,43 @@ raw_status() {
     [[ $output == *"all as it should be"* ]]
 }
 
+# Leads a session with a terminal, whose other end is closed then; prints how it ended, and the signals that it had got half a
+# second later.
+closed_terminal() {
+    rm -f ready signals
+    python3 - "$@" <<'END'
+import os, pty, sys, time
+program = """
+import os, signal, time
+for name in "SIGHUP", "SIGCONT":
+    signal.signal(getattr(signal, name), lambda number, frame: open("signals", "a").write(signal.Signals(number).name + chr(10)))
+open("ready", "w")
+until = time.time() + 60
+while not os.path.exists("signals") and time.time() < until:
+    time.sleep(0.01)
+until = time.time() + 0.5
+while time.time() < until:
+    time.sleep(0.01)
+os._exit(5)
+"""
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:] + ["python3", "-c", program])
+while not os.path.exists("ready"):
+    time.sleep(0.01)
+os.close(fd)
+print("status", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+END
+    sort signals
+}
+
+@test "the terminal is closed: who leads its session is told, once" {
+    closed_terminal env >bare
+    closed_terminal "$SONDE" run -q -- >watched
+    diff bare watched
+    grep -qx SIGHUP bare
+}
+
 @test "programs with the probe print nothing more and run when everything is against it" {
     same 'LC_ALL=C ls -d /; sh -c "exit 3"'
     # A spool that cannot be written to, and one that is not there.

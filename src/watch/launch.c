@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "model/board.h"
+#include "watch/itimers.h"
 #include "wire/probe_env.h"
 
 #include <errno.h>
@@ -141,8 +142,9 @@ static int exec_command(const struct launch *launch, char *const *environment)
 
 /* In the new process. What is told through the pipe is the errno of an exec that failed; the pipe closes by itself when
  * it worked. */
-static void become(const struct launch *launch, char *const *environment, int error_fd)
+static void become(const struct launch *launch, char *const *environment, const struct itimers *itimers, int error_fd)
 {
+    itimers_give(itimers); /* while signals are blocked: what runs out before the exec waits for it */
     if (launch->files)
         setrlimit(RLIMIT_NOFILE, launch->files);
     if (launch->signals)
@@ -169,15 +171,21 @@ static int await_exec(int fd)
 static enum err start(const struct launch *launch, char *const *environment, pid_t *pid, int *error)
 {
     int tell[2];
+    struct itimers itimers;
     if (pipe2(tell, O_CLOEXEC) != 0) {
         *error = errno;
         return AGAIN;
     }
+    itimers_take(&itimers);
     *pid = fork();
     if (*pid == 0)
-        become(launch, environment, tell[1]);
+        become(launch, environment, &itimers, tell[1]);
+    *error = errno;
     close(tell[1]);
-    *error = *pid < 0 ? errno : await_exec(tell[0]);
+    if (*pid > 0)
+        *error = await_exec(tell[0]);
+    else
+        itimers_give(&itimers);
     close(tell[0]);
     if (*pid < 0)
         return AGAIN;

@@ -163,6 +163,28 @@ END
     grep -qx SIGHUP bare
 }
 
+# Runs a command with an alarm that was set before.
+with_alarm() {
+    perl -e 'alarm shift; exec @ARGV' "$@"
+}
+
+@test "an alarm that was set before is the command's: it comes in time, and can be put off" {
+    run with_alarm 1 sleep 30
+    bare=$status
+    SECONDS=0
+    run with_alarm 1 "$SONDE" run -q -- sleep 30
+    [ "$status" -eq "$bare" ]
+    [ "$SECONDS" -lt 25 ]
+    run with_alarm 1000 "$SONDE" run -q -- perl -e 'print alarm 0'
+    [ "$output" -gt 900 ]
+}
+
+@test "a timer of CPU time that was set before is the command's, too" {
+    run timeout 60 perl -MTime::HiRes=setitimer,ITIMER_VIRTUAL -e 'setitimer ITIMER_VIRTUAL, 0.2; exec @ARGV' \
+        "$SONDE" run -q -- sh -c 'while :; do :; done'
+    [ "$status" -eq $((128 + $(kill -l VTALRM))) ]
+}
+
 @test "programs with the probe print nothing more and run when everything is against it" {
     same 'LC_ALL=C ls -d /; sh -c "exit 3"'
     # A spool that cannot be written to, and one that is not there.

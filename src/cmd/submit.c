@@ -67,8 +67,10 @@ static void add_gaps(struct buf *line, const struct submitted *result)
                    ending(gaps->records_lost));
     if (gaps->events_lost)
         buf_printf(line, "; %s kernel message%s lost", text_count(gaps->events_lost).s, ending(gaps->events_lost));
-    if (result->running)
+    if (result->running && !result->is_alive)
         buf_add_text(line, "; some were still running");
+    if (result->is_alive)
+        buf_add_text(line, "; some still run and write: submit it again when they have ended");
 }
 
 static void tell_filed(const struct submission *s, const char *path, const struct submitted *result)
@@ -79,7 +81,7 @@ static void tell_filed(const struct submission *s, const char *path, const struc
     buf_printf(&line, ": %s process%s, %s thread%s", text_count(result->processes).s, ending_es(result->processes),
                text_count(result->threads).s, ending(result->threads));
     add_gaps(&line, result);
-    if (s->keep) {
+    if (s->keep || result->is_alive) {
         buf_add_text(&line, "; kept ");
         utf8_add_fit(&line, bytes_of(path), PATH_MAX, true);
     }
@@ -208,7 +210,9 @@ const struct command command_submit = {
         "DIR is a folder in which, and in the folders below which, *.spool files are looked for, or such a file. Without "
         "DIR all are filed that this user's runs have left on this machine. A spool whose sonde run still watches is left "
         "alone, and one that cannot be locked, as on some network disks, too. A "
-        "spool is removed when the database has it, and filing one twice does no harm.",
+        "spool is removed when the database has it, and filing one twice does no harm. Where sonde run was killed and its "
+        "processes go on, they still write: what there is is filed, and the spool stays until sonde submit finds none of them "
+        "alive on this machine.",
     .options = submit_options,
     .settings_size = sizeof(struct submit_settings),
     .shares = COMMAND_DB,

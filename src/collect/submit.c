@@ -2,6 +2,7 @@
  * is not. */
 #include "collect/submit.h"
 
+#include "collect/survivors.h"
 #include "wire/probe_env.h"
 
 #include <dirent.h>
@@ -17,6 +18,7 @@
 
 #define DEPTH_MAX 4 /* sonde-UID, spool, run */
 #define SUFFIX ".spool"
+#define MERGES_MAX 4
 
 /* sonde run makes a folder for a spool which is called as the end of the spool's name: any other is somebody else's. */
 static bool is_own_folder(const char *folder, const char *spool)
@@ -125,10 +127,42 @@ static bool is_in_use(const char *path, int *lock_error)
     return in_use;
 }
 
+static off_t size_of(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? st.st_size : -1;
+}
+
+/* The probes of processes that outlived their sonde run still write: as long as there are any, the spool must stay. One that
+ * ended between our reading and our looking has written its last meanwhile: then it is read again. */
+static enum err merge_left(struct merged *merged, const char *path, struct submitted *result)
+{
+    for (int i = 1;; i++) {
+        off_t size = size_of(path);
+        enum err err = submit_merge(merged, path, result);
+        if (err)
+            return err;
+        result->is_alive = survivors_any(&merged->run, path);
+        if (result->is_alive || size_of(path) == size)
+            return OK;
+        result->is_alive = i == MERGES_MAX; /* somebody writes whom we cannot see */
+        if (result->is_alive)
+            return OK;
+        merge_clear(merged);
+    }
+}
+
+static enum err submit_left(struct search *search, const char *path, struct submitted *result)
+{
+    struct merged merged;
+    enum err err = merge_left(&merged, path, result);
+    return err ? err : submit_file_clear(search->store, &merged, path, search->keep || result->is_alive);
+}
+
 static void submit_one(struct search *search, const char *path)
 {
     struct submitted result = { 0 };
-    enum err err = is_in_use(path, &result.lock_error) ? AGAIN : submit_spool(search->store, path, search->keep, &result);
+    enum err err = is_in_use(path, &result.lock_error) ? AGAIN : submit_left(search, path, &result);
     search->found++;
     if (err && !search->first)
         search->first = err;

@@ -10,6 +10,7 @@ struct submitted {
     uint64_t processes, threads;
     struct run_gaps gaps;
     bool running; /* some processes had not ended */
+    bool is_alive; /* submit_dir: some still live and write; the spool is filed as it is, and kept */
     int lock_error; /* errno: with AGAIN, why it cannot be told whether its sonde run still writes; 0: it does */
 };
 
@@ -27,7 +28,8 @@ void submit_remove(const char *path);
 enum err submit_spool(struct store *store, const char *spool_path, bool keep, struct submitted *result);
 
 /* Every *.spool below dir (dir itself may be a spool file). each is told of each; the first error is returned, but all
- * are tried. AGAIN: its sonde run still writes, or that cannot be told. ABSENT when there is none. */
+ * are tried. One whose sonde run was killed, and whose processes go on, is filed and kept, to be filed anew when they have
+ * ended. AGAIN: its sonde run still writes, or that cannot be told. ABSENT when there is none. */
 enum err submit_dir(struct store *store, const char *dir, bool keep,
                     void (*each)(void *context, const char *path, enum err err, const struct submitted *result),
                     void *context);

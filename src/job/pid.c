@@ -50,6 +50,15 @@ enum err pid_start_ns(const char *root, pid_t pid, uint64_t *start_ns)
     return OK;
 }
 
+bool pid_has_ended(const char *root, pid_t pid)
+{
+    char text[1024];
+    if (read_of(root, pid, "stat", text, sizeof text, NULL))
+        return true;
+    const char *at = strrchr(text, ')');
+    return at && (!strncmp(at, ") Z", 3) || !strncmp(at, ") X", 3));
+}
+
 enum err pid_uid(const char *root, pid_t pid, uint32_t *uid)
 {
     char text[4096];

@@ -12,6 +12,9 @@
 /* When it began: two processes with the same pid differ in it. CLOCK_REALTIME, to 10 ms. */
 enum err pid_start_ns(const char *root, pid_t pid, uint64_t *start_ns);
 
+/* It is not there, or only waits for its parent to hear of its end. */
+bool pid_has_ended(const char *root, pid_t pid);
+
 /* Its real user. */
 enum err pid_uid(const char *root, pid_t pid, uint32_t *uid);
 

@@ -17,6 +17,8 @@ tiny() {
         shift; script=$1; shift; eval "$script"' bash "$size" "$@"
 }
 
+is_ended() { [[ ! -e /proc/$1 || $(ps -o stat= -p "$1") == Z* ]]; }
+
 images() {
     sql "select count(*) from process where exe = '$1'"
 }
@@ -379,6 +381,32 @@ END
     [ "$(sql "select exit_code is null from jobs")" -eq 1 ]
     touch go
     until_true grep -qx "done" ended
+}
+
+@test "kill -9 of sonde run, submit while the program goes on: the rest is filed by a later submit, nothing is lost or twice" {
+    start bash -c 'echo $$ >pid; for i in 1 2 3; do burn 50; done; touch three; while [ ! -e go ]; do sleep 0.05; done
+        for i in 1 2; do burn 50; done; echo done >ended; sleep 600 & echo $! >left; exec burn 51'
+    until_true test -e three
+    kill -9 "$watcher"
+    wait "$watcher" || true
+    run "$SONDE" submit
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *"some still run"*"kept $TMPDIR/"*.spool* ]]
+    [ "$(images burn)" -eq 3 ]
+    touch go
+    until_true test -s left
+    until_true is_ended "$program"
+    run "$SONDE" submit # its last child still lives
+    [[ $output == *"some still run"* ]]
+    kill "$(cat left)"
+    until_true is_ended "$(cat left)"
+    run "$SONDE" submit
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output != *"kept"* ]]
+    [ "$(images burn)" -eq 6 ]
+    [ -z "$(find "$TMPDIR" -name '*.spool*')" ]
 }
 
 @test "a spool that cannot be locked, as on some network disks, is left alone and said" {

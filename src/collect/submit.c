@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #define DEPTH_MAX 4 /* sonde-UID, spool, run */
@@ -32,7 +34,44 @@ static bool is_own_folder(const char *folder, const char *spool)
     return own[-1] == '.' && strncmp(own, name, size) == 0;
 }
 
-/* Besides the spool itself: its count of lost records, its bell, and its folder where that was made for it alone. */
+static bool is_dead_socket(const char *path)
+{
+    struct stat st;
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    if (lstat(path, &st) != 0 || !S_ISSOCK(st.st_mode) || strlen(path) >= sizeof address.sun_path)
+        return false;
+    memcpy(address.sun_path, path, strlen(path));
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool is_dead = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) != 0 && errno == ECONNREFUSED;
+    if (fd >= 0)
+        close(fd);
+    return is_dead;
+}
+
+/* Of sonde run: the middle part of HOST.TIME-PID-RANDOM.spool. 0: it is called otherwise. */
+static unsigned long pid_in_name(const char *spool)
+{
+    size_t size = strlen(spool);
+    const char *at = size > strlen(SUFFIX) ? memrchr(spool, '.', size - strlen(SUFFIX)) : NULL;
+    const char *dash = at ? strchr(at, '-') : NULL;
+    char *end = NULL;
+    unsigned long pid = dash ? strtoul(dash + 1, &end, 16) : 0;
+    return end && *end == '-' ? pid : 0;
+}
+
+/* A sonde run that was killed leaves the socket to which threads send their perf descriptors, which is called by its pid.
+ * Another run may have that pid now, and listen. */
+static void remove_socket(const char *folder, const char *spool)
+{
+    char path[PATH_MAX + 32];
+    unsigned long pid = pid_in_name(spool);
+    snprintf(path, sizeof path, "%s/perf.%lu", folder, pid);
+    if (pid && is_dead_socket(path))
+        unlink(path);
+}
+
+/* Besides the spool itself: its count of lost records, its bell, its socket, and its folder where that was made for it
+ * alone. */
 void submit_remove(const char *path)
 {
     char other[PATH_MAX + sizeof SPOOL_LOST_SUFFIX + sizeof SPOOL_BELL_SUFFIX];
@@ -45,6 +84,7 @@ void submit_remove(const char *path)
     if (!slash || slash == other)
         return;
     *slash = '\0';
+    remove_socket(other, path);
     if (is_own_folder(other, path))
         rmdir(other);
 }

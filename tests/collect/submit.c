@@ -6,7 +6,9 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static char dir[TEMP_PATH_MAX], db[TEMP_PATH_MAX], sub[TEMP_PATH_MAX], spool[TEMP_PATH_MAX], lost[TEMP_PATH_MAX];
@@ -118,6 +120,37 @@ static void a_folder_of_somebody_else_stays(void **state)
     (void)state;
 }
 
+static int listen_at(const char *path)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    return fd;
+}
+
+/* What sonde run -e leaves when it is killed. Another run of that pid, in the same folder, may be under way. */
+static void the_socket_of_a_killed_run_goes(void **state)
+{
+    char path[TEMP_PATH_MAX], dead[TEMP_PATH_MAX], other[TEMP_PATH_MAX];
+    struct submitted result;
+    temp_join(path, sub, "host.18e8-7e55-93e3.spool");
+    temp_join(dead, sub, "perf.32341");
+    temp_join(other, sub, "perf.32342");
+    write_spool(path, PATH("r1"), PATH("j1"));
+    int fd = listen_at(dead);
+    close(listen_at(other));
+    assert_int_equal(submit_spool(store, path, false, &result), OK);
+    assert_true(is_there(dead));
+    close(fd);
+    write_spool(path, PATH("r1"), PATH("j1"));
+    assert_int_equal(submit_spool(store, path, false, &result), OK);
+    assert_false(is_there(dead));
+    assert_true(is_there(other));
+    (void)state;
+}
+
 static void what_cannot_be_read_stays(void **state)
 {
     struct submitted result;
@@ -203,7 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define S(name) cmocka_unit_test_setup_teardown(name, make_all, remove_all)
         S(filed_and_gone), S(filed_and_kept_and_filed_again), S(a_folder_with_something_else_stays),
-        S(a_folder_of_somebody_else_stays),
+        S(a_folder_of_somebody_else_stays), S(the_socket_of_a_killed_run_goes),
         S(what_cannot_be_read_stays), S(what_cannot_be_filed_stays), S(a_folder_of_spools), S(a_spool_in_use),
         S(a_spool_that_others_look_at),
     };

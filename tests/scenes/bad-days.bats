@@ -409,6 +409,19 @@ END
     [ -z "$(find "$TMPDIR" -name '*.spool*')" ]
 }
 
+@test "kill -9 of sonde run that counts perf events: submit leaves nothing behind" {
+    "$SONDE" run -e page-faults -- sleep 600 &
+    watcher=$!
+    wait_for 'pgrep -P $watcher -x sleep'
+    program=$(pgrep -P "$watcher" -x sleep)
+    [ -n "$(find "$TMPDIR" -name 'perf.*')" ]
+    kill -9 "$watcher" "$program"
+    wait "$watcher" || true
+    until_true is_ended "$program"
+    "$SONDE" submit
+    [ -z "$(find "$TMPDIR"/sonde-*/spool -mindepth 1)" ]
+}
+
 @test "a spool that cannot be locked, as on some network disks, is left alone and said" {
     flock=73
     [ "$(uname -m)" = x86_64 ] || flock=32

@@ -89,6 +89,20 @@ static enum err connect(struct store *store, const char *name, int flags)
                    "PRAGMA synchronous = EXTRA; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY;");
 }
 
+/* For SQLite ":memory:" is no file, and "file:…" may be a URL: with a folder before it a name is nothing but a path. */
+static const char *folder_before(const struct store *store)
+{
+    return store->path[0] == '/' ? "" : "./";
+}
+
+static enum err connect_path(struct store *store, int flags)
+{
+    char *name = sqlite3_mprintf("%s%s", folder_before(store), store->path);
+    enum err err = name ? connect(store, name, flags) : NOMEM;
+    sqlite3_free(name);
+    return err;
+}
+
 /* The write-ahead log lives in memory that the processes of one machine share. In a folder that several machines share
  * (a home on NFS or Lustre) it would be torn: there SQLite's older way is kept, in which readers and writers wait for
  * one another. */
@@ -131,7 +145,7 @@ static enum err check_version(struct store *store)
 
 static enum err open_for_writing(struct store *store)
 {
-    enum err err = connect(store, store->path, SQLITE_OPEN_READWRITE);
+    enum err err = connect_path(store, SQLITE_OPEN_READWRITE);
     if (err == OK && sqlite3_db_readonly(store->db, "main"))
         return db_say(store, DENIED, "the store %s is read-only. Allow writing to it, or name another store with SONDE_DB",
                       store->path);
@@ -150,7 +164,7 @@ static bool log_is_empty(const struct store *store)
 /* A folder in which the log cannot be made: the file alone is read, as long as it is whole without its log. */
 static enum err open_alone(struct store *store)
 {
-    char *name = sqlite3_mprintf("file:%s?immutable=1", store->path);
+    char *name = sqlite3_mprintf("file:%s%s?immutable=1", folder_before(store), store->path);
     if (!name)
         return NOMEM;
     sqlite3_close(store->db);
@@ -164,7 +178,7 @@ static enum err open_for_reading(struct store *store)
 {
     if (access(store->path, R_OK) != 0 && errno == EACCES)
         return share_deny(store);
-    enum err err = connect(store, store->path, SQLITE_OPEN_READONLY);
+    enum err err = connect_path(store, SQLITE_OPEN_READONLY);
     if (err == OK)
         err = check_version(store);
     if (err == DENIED && access(store->path, R_OK) == 0 && log_is_empty(store))

@@ -111,6 +111,24 @@ static void an_empty_file_becomes_a_store(void **state)
     store_close(&store);
 }
 
+/* SQLite knows other meanings of them: nothing would be filed, and nobody would say so. */
+static void a_strange_name_is_that_of_a_file(void **state)
+{
+    static const char *const names[] = { ":memory:", "file:abc.db", "file::memory:", "%41?mode=memory", "" };
+    struct store_fixture *fixture = *state;
+    char here[TEMP_PATH_MAX];
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(fixture->dir), 0);
+    for (int i = 0; names[i][0]; i++) {
+        struct store *store = fixture_open(names[i], STORE_WRITE);
+        fixture_file_shape(store, (struct fake_shape){ .processes = 3 });
+        store_close(&store);
+        store = fixture_open(names[i], STORE_READ);
+        store_close(&store);
+    }
+    assert_int_equal(chdir(here), 0);
+}
+
 static void what_is_no_database_is_refused(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -324,6 +342,7 @@ int main(void)
         STORE_TEST(what_is_filed_is_on_the_disk),
         STORE_TEST(writing_makes_folders_and_file_for_the_owner_alone),
         STORE_TEST(an_empty_file_becomes_a_store),
+        STORE_TEST(a_strange_name_is_that_of_a_file),
         STORE_TEST(what_is_no_database_is_refused),
         STORE_TEST(another_programs_database_is_refused),
         STORE_TEST(a_damaged_store_is_told),

@@ -75,6 +75,12 @@ static int wrong_operands(const struct command *command, const char *what)
     return complain(who, text, who);
 }
 
+/* An empty variable is none, but who writes --db means something: most likely another variable that is empty. */
+static int no_store(const char *who)
+{
+    return complain(who, "--db '' names no database: give a file, or leave it out", who);
+}
+
 /* argv: what follows the command's name. */
 static int run_command(const struct command *command, struct command_globals *globals, void *settings, int argc, char **argv)
 {
@@ -97,6 +103,8 @@ static int run_command(const struct command *command, struct command_globals *gl
         status = complain(who, buf_text(&message), who);
     else if (globals->help)
         status = show_help(command);
+    else if (globals->db && !*globals->db)
+        status = no_store(who);
     else
         status = wrong ? wrong_operands(command, wrong) : command->run(&call);
     buf_clear(&message);

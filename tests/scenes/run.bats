@@ -73,6 +73,8 @@ field() {
     [ "$status" -eq 2 ]
     run "$SONDE" run -j '' -- touch "$T/ran"
     [ "$status" -eq 2 ]
+    run "$SONDE" run --db '' -- touch "$T/ran"
+    [[ $status -eq 2 && $output == *"--db ''"* ]]
     [ ! -e "$T/ran" ]
     run "$SONDE" run
     [ "$status" -eq 2 ]

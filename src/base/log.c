@@ -1,10 +1,13 @@
 /* One write per message, so that lines of several processes do not mix. */
 #include "base/log.h"
 
+#include "base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
+
+#define LINE_SIZE 2048
 
 static int level;
 
@@ -18,19 +21,33 @@ int log_level(void)
     return level;
 }
 
+static void write_line(const char *text, size_t size)
+{
+    ssize_t ignored = write(STDERR_FILENO, text, size);
+    (void)ignored;
+}
+
+/* It may quote what somebody typed, or a name of a file: that shall not steer the terminal. */
+static void write_safe(const char *text)
+{
+    static const char instead[] = "sonde: out of memory, also for what there is to say\n";
+    struct buf line;
+    buf_init(&line, 8 * LINE_SIZE);
+    buf_add_text(&line, "sonde: ");
+    utf8_add_safe(&line, bytes_of(text), true);
+    buf_add_char(&line, '\n');
+    if (buf_err(&line))
+        write_line(instead, sizeof instead - 1);
+    else
+        write_line(line.data, line.size);
+    buf_clear(&line);
+}
+
 static void say(const char *format, va_list args)
 {
-    char line[2048] = "sonde: ";
-    size_t start = strlen(line);
-    int size = vsnprintf(line + start, sizeof line - start - 1, format, args);
-    if (size < 0)
-        return;
-    size_t end = start + (size_t)size;
-    if (end > sizeof line - 2)
-        end = sizeof line - 2;
-    line[end] = '\n';
-    ssize_t ignored = write(STDERR_FILENO, line, end + 1);
-    (void)ignored;
+    char text[LINE_SIZE];
+    if (vsnprintf(text, sizeof text, format, args) >= 0)
+        write_safe(text);
 }
 
 void log_error(const char *format, ...)

@@ -73,6 +73,15 @@ images() {
     ls "$T"/o/*.spool
 }
 
+@test "what was typed and is said again does not steer the terminal" {
+    for wrong in "-e x"$'\e[31m'" -- true" "-- x"$'\e[31m' "-o /dev/null/x"$'\e[31m'" -- true"; do
+        # shellcheck disable=SC2086
+        output=$("$SONDE" run $wrong 2>&1) || :
+        echo "${output@Q}"
+        [[ $output == *'x\x1b[31m'* && $output != *$'\e'* ]]
+    done
+}
+
 @test "store read-only: the program runs, its spool is kept and can be submitted elsewhere" {
     need_root
     as_nobody "$SONDE" run -n first -- true

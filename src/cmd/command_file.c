@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/self.h"
+#include "base/shell.h"
 #include "cmd/command_store.h"
 #include "collect/submit.h"
 
@@ -16,9 +17,14 @@
 
 #define ANSWER_MAX 4096
 
+/* As one can paste it: folders have blanks and quotes in their names, too. */
 static void tell_kept(const char *spool)
 {
-    log_error("the spool is kept: file it later with 'sonde submit %s'", spool);
+    struct buf word;
+    buf_init(&word, 4 * PATH_MAX);
+    shell_add_words(&word, bytes_of(spool));
+    log_error("the spool is kept; file it later: sonde submit %s", buf_text(&word));
+    buf_clear(&word);
 }
 
 static void tell_filed(const struct submitted *submitted, bool quiet)

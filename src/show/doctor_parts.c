@@ -3,6 +3,7 @@
 
 #include "base/ask.h"
 #include "base/self.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "store/driver.h"
 #include "store/store.h"
@@ -99,7 +100,8 @@ void doctor_parts_left_over(const struct place *place, struct finding *finding)
 {
     (void)place;
     const char *tmp = getenv("TMPDIR");
-    char base[PATH_MAX], path[PATH_MAX + 256], remedy[PATH_MAX + 32];
+    char base[PATH_MAX], path[PATH_MAX + 256];
+    struct buf remedy;
     size_t count = 0;
     snprintf(base, sizeof base, "%s/sonde-%u/spool", tmp && tmp[0] == '/' ? tmp : "/tmp", (unsigned)geteuid());
     DIR *dir = opendir(base);
@@ -111,11 +113,14 @@ void doctor_parts_left_over(const struct place *place, struct finding *finding)
     }
     if (dir)
         closedir(dir);
-    snprintf(remedy, sizeof remedy, "sonde submit %s", base);
+    buf_init(&remedy, 5 * PATH_MAX);
+    buf_add_text(&remedy, "sonde submit ");
+    shell_add_words(&remedy, bytes_of(base));
     if (count)
-        finding_missing(finding, remedy, "%zu run%s not filed yet", count, count == 1 ? " is" : "s are");
+        finding_missing(finding, buf_text(&remedy), "%zu run%s not filed yet", count, count == 1 ? " is" : "s are");
     else
         finding_there(finding, "none");
+    buf_clear(&remedy);
 }
 
 /* The nearest folder above path that is there. */

@@ -73,6 +73,17 @@ images() {
     ls "$T"/o/*.spool
 }
 
+@test "a spool that is kept: how to file it can be pasted into a shell, whatever its folder is called" {
+    odd="$T/sp dir'x; touch ran"
+    run env SONDE_DB=/dev/null/sonde.db "$SONDE" run -n odd -o "$odd" -- true
+    echo "$output"
+    paste=${lines[1]#*later: }
+    [[ $paste == "sonde submit "* ]]
+    PATH=${SONDE%/*}:$PATH sh -c "$paste"
+    [ "$(sql "select count(*) from jobs where name = 'odd'")" -eq 1 ]
+    [ ! -e ran ]
+}
+
 @test "what was typed and is said again does not steer the terminal" {
     for wrong in "-e x"$'\e[31m'" -- true" "-- x"$'\e[31m' "-o /dev/null/x"$'\e[31m'" -- true"; do
         # shellcheck disable=SC2086

@@ -16,6 +16,7 @@ const char *err_text(enum err err)
     case IO: return "input/output error";
     case NOMEM: return "out of memory";
     case USAGE: return "wrong use";
+    case NOFILES: return "too many open files";
     }
     return "unknown error";
 }
@@ -28,9 +29,10 @@ enum err err_from_errno(int number)
     case ENOENT: case ENODEV: case ENXIO: case ENOSYS: case ENOTDIR: case EOPNOTSUPP: return ABSENT;
     case ESRCH: return GONE;
     case EACCES: case EPERM: case EROFS: return DENIED;
-    case ENOSPC: case EDQUOT: case EFBIG: case EMFILE: case ENFILE: return FULL;
+    case ENOSPC: case EDQUOT: case EFBIG: return FULL;
     case ENOMEM: return NOMEM;
     case EINVAL: return USAGE;
+    case EMFILE: case ENFILE: return NOFILES;
     default: return IO;
     }
 }

@@ -13,6 +13,7 @@ enum err {
     IO,
     NOMEM,
     USAGE,   /* the caller or the user asked for something that makes no sense */
+    NOFILES, /* no descriptor is left, of the process or of the machine */
 };
 
 /* Never NULL; a short lower-case phrase for messages: "permission denied". */

@@ -202,7 +202,7 @@ static bool tell_image(int argc, char **argv, const struct probe_auxv *auxv, con
     if (!probe.bound && read_stat(&stat, AT_FDCWD, "/proc/self/stat")) /* else the kernel has told when it was made */
         probe.start_ticks = stat.field[STAT_START];
     enum err err = image_emit(argc, argv, auxv, settings, fd);
-    return err == OK || err == FULL || err == NOMEM;
+    return err == OK || err == FULL || err == NOMEM || err == NOFILES;
 }
 
 static bool begin_image(int argc, char **argv, const struct probe_auxv *auxv, const struct settings *settings)

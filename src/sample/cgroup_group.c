@@ -82,7 +82,7 @@ static enum err open_and_read(struct cgroup_group *group, size_t i, struct cgrou
     if (!err)
         err = file_open(NULL, path, &fd);
     if (err) {
-        group->fds[i] = err == FULL ? FD_CLOSED : FD_ABSENT; /* out of descriptors: try again */
+        group->fds[i] = err == NOFILES ? FD_CLOSED : FD_ABSENT; /* try again */
         return err;
     }
     err = file_read_fd(fd, text, TEXT_MAX, NULL);

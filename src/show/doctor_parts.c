@@ -56,7 +56,7 @@ void doctor_parts_spool(const struct place *place, struct finding *finding)
     enum err err = spool_dir_make(&spool, NULL, run_id, fault);
     if (err) {
         finding_missing(finding, "Give $TMPDIR a folder that you can write to, or use sonde run -o DIR",
-                        "%s cannot be used: %s", fault, err_text(err));
+                        "%s cannot be used: %s", fault, spool_dir_reason(err));
         return;
     }
     uint64_t room = free_bytes(spool.dir);

@@ -59,7 +59,8 @@ void attach_record_begin(struct attach_record *record, const struct attach_setti
     if (!err)
         err = unseen_open(&record->reader, "");
     if (err) {
-        log_warn("nothing is filed: cannot make the spool at %s: %s. Give a folder with -o DIR.", path, err_text(err));
+        log_warn("nothing is filed: cannot make the spool at %s: %s. To file it, %s.", path, spool_dir_reason(err),
+                 spool_dir_remedy(err));
         return;
     }
     writer_init_take(&record->writer, record->spool.fd);

@@ -123,8 +123,8 @@ static bool make_spool(const struct run_settings *settings, const struct run_rec
     char path[PATH_MAX];
     enum err err = spool_dir_make(&watch.spool, settings->out_dir, facts->run_id, path);
     if (err) {
-        log_warn("cannot make the spool at %s: %s. The command runs unwatched; to watch it, give a folder with -o DIR.", path,
-                 err_text(err));
+        log_warn("cannot make the spool at %s: %s. The command runs unwatched; to watch it, %s.", path, spool_dir_reason(err),
+                 spool_dir_remedy(err));
         return false;
     }
     writer_init_take(&watch.writer, watch.spool.fd);

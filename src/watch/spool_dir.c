@@ -3,6 +3,7 @@
 #include "watch/spool_dir.h"
 
 #include "base/clock.h"
+#include "store/folder.h"
 #include "wire/probe_env.h"
 #include "wire/spool.h"
 
@@ -55,6 +56,22 @@ static enum err step_into(int *dir_fd, const char *name, bool *made)
     return is_mine(fd) ? OK : DENIED;
 }
 
+/* Something in the path that is there and is no folder: nothing is missing then. */
+static enum err folder_error(int number)
+{
+    return number == ENOTDIR ? USAGE : err_from_errno(number);
+}
+
+const char *spool_dir_reason(enum err err)
+{
+    return err == USAGE ? "it, or what is above it, is not a folder" : err_text(err);
+}
+
+const char *spool_dir_remedy(enum err err)
+{
+    return err == NOFILES ? "allow more open files with 'ulimit -n'" : "give a folder with -o DIR";
+}
+
 static bool append(char path[PATH_MAX], const char *part)
 {
     size_t used = strlen(path);
@@ -71,10 +88,10 @@ static enum err make_default(struct spool_dir *spool, const char *run_id, int *d
         tmp = "/tmp";
     snprintf(path_at_fault, PATH_MAX, "%s", tmp);
     if (!realpath(tmp, spool->dir))
-        return err_from_errno(errno);
+        return folder_error(errno);
     *dir_fd = open(spool->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*dir_fd < 0)
-        return err_from_errno(errno);
+        return folder_error(errno);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (!append(path_at_fault, parts[i]) || !append(spool->dir, parts[i]))
             return FULL;
@@ -85,15 +102,19 @@ static enum err make_default(struct spool_dir *spool, const char *run_id, int *d
     return OK;
 }
 
-/* The user's own wish: we make the last part only, and do not ask whose it is. */
+/* The user's own wish: we do not ask whose it is. */
 static enum err make_wished(struct spool_dir *spool, const char *out_dir, int *dir_fd, char path_at_fault[PATH_MAX])
 {
+    struct stat st;
     snprintf(path_at_fault, PATH_MAX, "%s", out_dir);
+    enum err err = folder_make_for(out_dir);
+    if (err)
+        return stat(out_dir, &st) != 0 && errno == ENOTDIR ? USAGE : err;
     spool->made_dir = mkdir(out_dir, 0700) == 0;
     if (!spool->made_dir && errno != EEXIST)
-        return err_from_errno(errno);
+        return folder_error(errno);
     *dir_fd = open(out_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return *dir_fd < 0 || !realpath(out_dir, spool->dir) ? err_from_errno(errno) : OK;
+    return *dir_fd < 0 || !realpath(out_dir, spool->dir) ? folder_error(errno) : OK;
 }
 
 /* A file that was not there before. */

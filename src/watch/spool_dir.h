@@ -22,9 +22,14 @@ struct spool_dir {
 /* A name for a run that no other run, on whatever host, has had: "<host>.<time>-<pid>-<random>". */
 void spool_dir_run_id(const char *host, char run_id[RUN_ID_MAX]);
 
-/* Makes folder and files. out_dir: where the user wants it; NULL: ${TMPDIR:-/tmp}/sonde-UID/spool/<run>, whose parts
- * must be the user's own and nobody else's to write to. On failure nothing is left, and path_at_fault names what could
- * not be made or is not safe (DENIED). */
+/* What went wrong when it could not be made, and what to do about it, as parts of a sentence. */
+const char *spool_dir_reason(enum err err);
+const char *spool_dir_remedy(enum err err);
+
+/* Makes folder and files. out_dir: where the user wants it, made with those above it; NULL:
+ * ${TMPDIR:-/tmp}/sonde-UID/spool/<run>, whose parts must be the user's own and nobody else's to write to. On failure nothing
+ * is left but what is above out_dir, and path_at_fault names what could not be made, is not safe (DENIED) or is no folder
+ * (USAGE). */
 enum err spool_dir_make(struct spool_dir *spool, const char *out_dir, const char *run_id, char path_at_fault[PATH_MAX]);
 
 /* Removes the files and, when we made it, the folder. */

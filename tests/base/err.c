@@ -8,7 +8,7 @@
 static void each_error_has_its_own_text(void **state)
 {
     (void)state;
-    for (enum err a = OK; a <= USAGE; a++) {
+    for (enum err a = OK; a <= NOFILES; a++) {
         assert_string_not_equal(err_text(a), "unknown error");
         for (enum err b = OK; b < a; b++)
             assert_string_not_equal(err_text(a), err_text(b));
@@ -26,7 +26,8 @@ static void errno_finds_its_error(void **state)
     (void)state;
     static const struct { int number; enum err err; } pairs[] = {
         { 0, OK }, { EINTR, AGAIN }, { EAGAIN, AGAIN }, { ENOENT, ABSENT }, { ENOSYS, ABSENT }, { ESRCH, GONE },
-        { EACCES, DENIED }, { EPERM, DENIED }, { EROFS, DENIED }, { ENOSPC, FULL }, { EDQUOT, FULL }, { EMFILE, FULL },
+        { EACCES, DENIED }, { EPERM, DENIED }, { EROFS, DENIED }, { ENOSPC, FULL }, { EDQUOT, FULL }, { EMFILE, NOFILES },
+        { ENFILE, NOFILES },
         { ENOMEM, NOMEM }, { EINVAL, USAGE }, { EIO, IO }, { EPIPE, IO }, { 12345, IO },
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)

@@ -44,6 +44,23 @@ images() {
     [[ $output == *ran* && $output == *"status 5"* && $output == *"sonde: "* ]]
 }
 
+@test "a folder for the spool that is a file, or no descriptor for it: said as it is" {
+    touch file
+    run "$SONDE" run -o file -- echo ran
+    echo "$output"
+    [[ $output == *"file: "*"not a folder"*"-o DIR"*ran* ]]
+    for limit in 6 10; do
+        run bash -c 'ulimit -n "$1"; "$0" run -- echo ran' "$SONDE" "$limit"
+        echo "$output"
+        [[ $output == *"oo many open files"*"ulimit -n"*ran* && $output != *"space left"* ]]
+    done
+}
+
+@test "a folder for the spool is made with all above it" {
+    SONDE_DB=/dev/null/none "$SONDE" run -q -o a/b/c -- true || :
+    ls a/b/c/*.spool
+}
+
 @test "disk full under the store: the spool is kept and said, and can be submitted later" {
     run tiny 64k 'SONDE_DB=$T/tiny/sonde.db "$SONDE" run -n full -- spawn fork 300 4 true; echo "status $?"'
     echo "$output"

@@ -162,6 +162,30 @@ static void a_wish_that_cannot_be_is_told(void **state)
     assert_string_equal(fault, "/proc/no/such/place");
 }
 
+static void a_wish_is_made_with_all_above_it(void **state)
+{
+    (void)state;
+    struct spool_dir spool;
+    char wish[TEMP_PATH_MAX];
+    temp_join(wish, dir, "a/b/c");
+    assert_int_equal(spool_dir_make(&spool, wish, "a.1-2-3", fault), OK);
+    assert_int_equal(access(spool.spool, F_OK), 0);
+    spool_dir_remove(&spool);
+}
+
+static void a_wish_that_is_no_folder_is_told(void **state)
+{
+    (void)state;
+    struct spool_dir spool;
+    char file[TEMP_PATH_MAX], below[TEMP_PATH_MAX];
+    temp_join(file, dir, "file");
+    temp_join(below, dir, "file/a/b");
+    temp_write(file, "x", 1);
+    assert_int_equal(spool_dir_make(&spool, file, "a.1-2-3", fault), USAGE);
+    assert_int_equal(spool_dir_make(&spool, below, "a.1-2-3", fault), USAGE);
+    assert_non_null(strstr(spool_dir_reason(USAGE), "not a folder"));
+}
+
 static void run_ids_differ_and_are_file_names(void **state)
 {
     (void)state;
@@ -186,6 +210,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_wished_folder_is_made_and_shared, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_relative_wish_becomes_absolute, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_wish_that_cannot_be_is_told, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_wish_is_made_with_all_above_it, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_wish_that_is_no_folder_is_told, make_dir, remove_dir),
         cmocka_unit_test(run_ids_differ_and_are_file_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

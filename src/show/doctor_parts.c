@@ -155,6 +155,25 @@ static void check_folder(const char *path, bool exists, struct finding *finding)
                       text_bytes(free_bytes(folder)).s);
 }
 
+/* No store of this user's, but a good place: the collector's. */
+static void check_hand_over(struct finding *finding)
+{
+    char path[ASK_PATH_MAX];
+    if (!ask_socket_path(path) && !ask_find(path))
+        finding_there(finding, STORE_AGENT " what sonde run sees goes to the agent of this node");
+    else
+        finding_missing(finding, "Start an agent that has a collector on this node, or give $SONDE_DB a file",
+                        STORE_AGENT " sonde run would hand jobs over to the agent of this node, and none runs");
+}
+
+static const char *store_remedy(enum err err, const char *message)
+{
+    if (err != USAGE)
+        return "Give $SONDE_DB another place, or move the file away";
+    return message && strstr(message, "newer Sonde") ? "Use the newer Sonde that made it, or another $SONDE_DB"
+                                                     : "Give $SONDE_DB the name of a file, which is made when it is missing";
+}
+
 void doctor_parts_store(const struct place *place, struct finding *finding)
 {
     char path[PATH_MAX], *message = NULL;
@@ -163,6 +182,10 @@ void doctor_parts_store(const struct place *place, struct finding *finding)
         snprintf(path, sizeof path, "%s", place->db);
     else if (store_default_path(path, sizeof path)) {
         finding_missing(finding, "Set $HOME or $SONDE_DB", "It cannot be told where the store is to be");
+        return;
+    }
+    if (!strcmp(path, STORE_AGENT)) {
+        check_hand_over(finding);
         return;
     }
     enum err err = store_open(&store, path, STORE_READ, &message);
@@ -178,9 +201,7 @@ void doctor_parts_store(const struct place *place, struct finding *finding)
     else if (!err || err == ABSENT)
         check_folder(path, !err, finding);
     else
-        finding_missing(finding, err == USAGE ? "Use the newer Sonde that made it, or another $SONDE_DB"
-                                              : "Give $SONDE_DB another place, or move the file away",
-                        "%s: %s", path, message ? message : err_text(err));
+        finding_missing(finding, store_remedy(err, message), "%s: %s", path, message ? message : err_text(err));
     free(message);
 }
 

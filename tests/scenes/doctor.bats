@@ -55,6 +55,18 @@ finding() {
     [[ $output == *"SONDE_DB another place"* ]]
 }
 
+@test "a store that is no file, or of a newer Sonde, or the agent: each with its own remedy" {
+    run -1 env SONDE_DB=/dev/null "$SONDE" doctor
+    [[ $output == *"the name of a file"* && $output != *newer* ]]
+    "$SONDE" run -- true
+    sqlite3 "$SONDE_DB" 'pragma user_version = 999'
+    run -1 "$SONDE" doctor
+    [[ $output == *"Use the newer Sonde"* ]]
+    run -1 env SONDE_DB=agent: SONDE_SOCKET_DIR="$T/none" "$SONDE" doctor
+    echo "$output"
+    [[ $(finding store) == *"X store"*"agent:"*"none runs"* && $output != *newer* ]]
+}
+
 @test "a store that cannot be written fails" {
     need_root
     mkdir -m 755 "$T/root-only"

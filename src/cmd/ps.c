@@ -152,6 +152,9 @@ const struct command command_ps = {
         "lived; MEM, the most memory it held; READ and WRITE, the bytes it moved by system calls; EXIT, where one ended "
         "with another status than 0, by a signal, was still alive when the job ended, or was lost from sight; and the "
         "command. What is not known is left empty. An arrow marks a program that took over its process by exec.\n\n"
+        "A star behind CPU says that the numbers of the process hold those of children or of earlier programs in it, which "
+        "nobody could tell apart; a tilde that part of its CPU time is an estimated share. In JSON these are with_others and "
+        "estimated, true where it is so.\n\n"
         "Five or more siblings that run the same program, ended alike and used less than a twentieth of the job's CPU time "
         "each, or less than 10 ms, are folded into one row, with their number behind it: their numbers are added, MEM is "
         "that of the largest. --all shows every one.",

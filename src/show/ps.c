@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "show/status.h"
+#include "show/usage_mark.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,6 +22,8 @@ struct drawer {
     struct buf line; /* the command of one row */
     int pid_width;
     bool exits;      /* some ended badly: there is a column for it */
+    bool marks;      /* the CPU time of some has a sign: there is a column for it */
+    unsigned marked; /* kinds of the signs of the rows so far */
     size_t at;       /* column at which the tree begins */
 };
 
@@ -54,17 +57,20 @@ static void measure(struct drawer *d)
         const struct tree_node *node = &d->tree->nodes[n];
         largest = node->pid > largest ? node->pid : largest;
         d->exits = d->exits || exit_cell(node).s[0];
+        d->marks = d->marks || usage_mark_kind(node->sources);
     }
     d->pid_width = snprintf(NULL, 0, "%" PRIu32, largest);
     if (d->pid_width < 3)
         d->pid_width = 3;
-    d->at = (size_t)d->pid_width + 3 * 7 + 2 * 5 + 6 + (d->exits ? 6 : 0) + 1;
+    d->at = (size_t)d->pid_width + 3 * 7 + 2 * 5 + 6 + (d->exits ? 6 : 0) + (d->marks ? 1 : 0) + 1;
 }
 
-static void add_cells(struct drawer *d, const char *pid, const char *total, const char *own, const char *time, const char *rss,
-                      const char *read, const char *written)
+/* mark: the sign behind own, where rows have such. */
+static void add_cells(struct drawer *d, const char *pid, const char *total, const char *own, const char *mark, const char *time,
+                      const char *rss, const char *read, const char *written)
 {
-    buf_printf(&d->stream->out, "%*s %6s %6s %6s %4s %4s %5s", d->pid_width, pid, total, own, time, rss, read, written);
+    buf_printf(&d->stream->out, "%*s %6s %6s%*s %6s %4s %4s %5s", d->pid_width, pid, total, own, d->marks ? 1 : 0, mark, time,
+               rss, read, written);
 }
 
 static void add_exit(struct drawer *d, const char *text)
@@ -91,15 +97,18 @@ static const char *bytes_cell(struct text *room, bool known, uint64_t bytes)
 static void add_numbers(struct drawer *d, const struct tree_node *node)
 {
     char pid[16] = "";
+    unsigned sources = node->cpu_known ? node->sources : 0;
     struct text total, own, time, rss, read, written;
     if (node->count == 1)
         snprintf(pid, sizeof pid, "%" PRIu32, node->pid);
     time = text_duration_short(node->time_ns);
     add_cells(d, pid, cpu_cell(&total, node->cpu_known || node->inclusive_us, node->inclusive_us),
-              cpu_cell(&own, node->cpu_known, node->cpu_us), node->time_known ? time.s : "",
+              cpu_cell(&own, node->cpu_known, node->cpu_us), usage_mark(sources),
+              node->time_known ? time.s : "",
               bytes_cell(&rss, node->rss_known, node->rss_kb * 1024), bytes_cell(&read, node->read_known, node->read_bytes),
               bytes_cell(&written, node->write_known, node->write_bytes));
     add_exit(d, exit_cell(node).s);
+    d->marked |= usage_mark_kind(sources);
 }
 
 /* The lines before a row, and the columns that they take. node: whose row; below: of what hangs below it. */
@@ -189,7 +198,7 @@ static void add_thread(struct drawer *d, const struct tree_node *node, const str
     bool time_known = thread->start_ns && thread->end_ns >= thread->start_ns;
     snprintf(tid, sizeof tid, "%" PRIu32, thread->tid);
     time = text_duration_short(time_known ? thread->end_ns - thread->start_ns : 0);
-    add_cells(d, tid, "", cpu_cell(&own, cpu_known, counters_cpu_us(c)), time_known ? time.s : "", "",
+    add_cells(d, tid, "", cpu_cell(&own, cpu_known, counters_cpu_us(c)), "", time_known ? time.s : "", "",
               bytes_cell(&read, counters_has(c, COUNTER_rchar), counters_get(c, COUNTER_rchar)),
               bytes_cell(&written, counters_has(c, COUNTER_wchar), counters_get(c, COUNTER_wchar)));
     add_exit(d, "");
@@ -214,8 +223,16 @@ static void add_titles(struct drawer *d)
 {
     const struct terminal *t = &d->view->terminal;
     buf_add_text(&d->stream->out, terminal_colour(t, BOLD));
-    add_cells(d, "PID", "TOTAL", "CPU", "TIME", "MEM", "READ", "WRITE");
+    add_cells(d, "PID", "TOTAL", "CPU", "", "TIME", "MEM", "READ", "WRITE");
     buf_printf(&d->stream->out, "%s COMMAND%s\n", d->exits ? "  EXIT" : "", terminal_colour(t, PLAIN));
+}
+
+/* What the signs mean, where there are any. */
+static void add_marks(struct drawer *d)
+{
+    size_t at = 0;
+    for (const char *text; (text = usage_mark_next(d->marked, &at));)
+        buf_printf(&d->stream->out, "%s.\n", text);
 }
 
 enum err ps_print(const struct tree *tree, const struct ps_view *view, struct stream *stream)
@@ -233,6 +250,8 @@ enum err ps_print(const struct tree *tree, const struct ps_view *view, struct st
     if (tree->hidden && !err)
         buf_printf(&stream->out, "%s more used less than %s each, %s together.\n", text_count(tree->hidden).s,
                    text_duration(tree->hidden_below_us * NS_PER_US).s, text_duration(tree->hidden_us * NS_PER_US).s);
+    if (!err)
+        add_marks(&d);
     buf_clear(&d.line);
     return err;
 }

@@ -1,6 +1,8 @@
 /* Every key is there only when its value is known. */
 #include "show/ps_json.h"
 
+#include "show/usage_mark.h"
+
 #include <string.h>
 
 const char *ps_json_state(enum process_state state)
@@ -92,6 +94,7 @@ void ps_json_process(struct json *json, uint32_t number, const struct process *p
     }
     if (cpu_known(&p->counters))
         json_field_f64(json, "cpu_s", (double)counters_cpu_us(&p->counters) / 1e6);
+    usage_mark_json(json, p->sources);
     json_field_f64(json, "inclusive_cpu_s", (double)p->inclusive_cpu_us / 1e6);
     json_field_u64(json, "thread_count", p->thread_count);
     add_counters(json, "counters", &p->counters);

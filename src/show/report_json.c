@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "judge/say.h"
+#include "show/usage_mark.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -211,6 +212,7 @@ static void add_process(struct json *json, const struct facts *facts, size_t i)
         json_field_u64(json, "exit_signal", process->exit_signal);
     else if (process->status_known)
         json_field_u64(json, "exit_code", process->exit_code);
+    usage_mark_json(json, process->sources);
     json_field_u64(json, "inclusive_cpu_us", process->inclusive_cpu_us);
     add_counters(json, "counters", &process->counters);
     json_end_object(json);

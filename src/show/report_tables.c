@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "judge/say.h"
 #include "show/report_row.h"
+#include "show/usage_mark.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -54,6 +55,28 @@ static struct bytes executable_name(const struct facts *facts, const struct summ
     return executable->name.size ? executable->name : bytes_of("?");
 }
 
+/* Its sum has the sign of those of its processes that used most: what matters is among them. */
+static unsigned executable_sources(const struct facts *facts, const struct summary_executable *executable)
+{
+    unsigned sources = 0;
+    for (size_t i = 0; i < facts->process_count; i++) {
+        const struct process *process = &facts->processes[i];
+        if (bytes_equal(process->path, executable->path) && bytes_equal(process->name, executable->name))
+            sources |= process->sources;
+    }
+    return sources;
+}
+
+/* Behind the CPU time, where there is one. Returns the kind of the sign. */
+static unsigned add_mark(struct report_row *row, unsigned sources)
+{
+    size_t size = strlen(row->cells[1].s);
+    if (!size)
+        return 0;
+    snprintf(row->cells[1].s + size, sizeof row->cells[1].s - size, "%s", usage_mark(sources));
+    return usage_mark_kind(sources);
+}
+
 /* The sums of an executable have no bits of their own: they are known when the job's are. No process uses no CPU time at
  * all and lives for no time: there, 0 says that nobody saw it. */
 static struct report_row executable_row(const struct facts *facts, const struct summary_executable *executable)
@@ -75,12 +98,13 @@ static struct report_row executable_row(const struct facts *facts, const struct 
     return row;
 }
 
-static void add_executables(struct page *page, const struct facts *facts)
+static unsigned add_executables(struct page *page, const struct facts *facts)
 {
     static const char *const titles[REPORT_CELLS] = { "count", "CPU", "share", "wall", "memory", "read", "written" };
     struct summary_executable rest = facts->rest;
+    unsigned marked = 0;
     if (!facts->executable_count)
-        return;
+        return 0;
     report_row_titles(page, "Executables", titles);
     size_t shown = facts->executable_count;
     if (shown > ROWS_EXECUTABLES)
@@ -88,6 +112,7 @@ static void add_executables(struct page *page, const struct facts *facts)
     for (size_t i = 0; i < facts->executable_count; i++) {
         if (i < shown) {
             struct report_row row = executable_row(facts, &facts->executables[i]);
+            marked |= add_mark(&row, executable_sources(facts, &facts->executables[i]));
             report_row_add(page, &row, PLAIN);
         } else {
             facts_add_executable(&rest, &facts->executables[i]);
@@ -100,6 +125,7 @@ static void add_executables(struct page *page, const struct facts *facts)
         struct report_row row = executable_row(facts, &rest);
         report_row_add(page, &row, FAINT);
     }
+    return marked;
 }
 
 /* The columns that a process and a thread share: CPU, share, wall. */
@@ -120,7 +146,7 @@ static void bytes_cell(struct text *cell, const struct counters *counters, enum 
         *cell = text_bytes_short(counters->value[counter] * factor);
 }
 
-static void add_process(struct page *page, const struct facts *facts, const struct process *process)
+static unsigned add_process(struct page *page, const struct facts *facts, const struct process *process)
 {
     struct report_row row = { .name = process->name };
     struct buf command;
@@ -139,22 +165,35 @@ static void add_process(struct page *page, const struct facts *facts, const stru
         row.name = (struct bytes){ command.data, command.size };
     snprintf(row.cells[0].s, sizeof row.cells[0].s, "%u", process->pid);
     own_cells(&row, facts, &process->counters, process->start_ns, process->end_ns);
+    unsigned marked = add_mark(&row, process->sources);
     bytes_cell(&row.cells[4], &process->counters, COUNTER_rssmax, 1024);
     bytes_cell(&row.cells[5], &process->counters, COUNTER_rchar, 1);
     bytes_cell(&row.cells[6], &process->counters, COUNTER_wchar, 1);
     report_row_add(page, &row, PLAIN);
     buf_clear(&command);
+    return marked;
 }
 
 /* Not where every executable had one process: the table above has them all. */
-static void add_processes(struct page *page, const struct facts *facts)
+static unsigned add_processes(struct page *page, const struct facts *facts)
 {
     static const char *const titles[REPORT_CELLS] = { "pid", "CPU", "share", "wall", "memory", "read", "written" };
     if (!facts->process_count || facts->job.summary.images <= facts->executable_count)
-        return;
+        return 0;
+    unsigned marked = 0;
     report_row_titles(page, "Processes", titles);
     for (size_t i = 0; i < facts->process_count && i < ROWS_PROCESSES; i++)
-        add_process(page, facts, &facts->processes[i]);
+        marked |= add_process(page, facts, &facts->processes[i]);
+    return marked;
+}
+
+static void add_marks(struct page *page, unsigned marked)
+{
+    size_t at = 0;
+    for (const char *text; (text = usage_mark_next(marked, &at));) {
+        page_spaces(page, PAGE_INDENT);
+        page_wrap(page, FAINT, bytes_of(text), PAGE_INDENT, PAGE_INDENT + 2, 0);
+    }
 }
 
 static const struct process *find_process(const struct facts *facts, uint32_t number)
@@ -237,8 +276,8 @@ static void add_events(struct page *page, const struct facts *facts)
 
 void report_tables(struct page *page, const struct facts *facts)
 {
-    add_executables(page, facts);
-    add_processes(page, facts);
+    unsigned marked = add_executables(page, facts);
+    add_marks(page, marked | add_processes(page, facts));
     add_threads(page, facts);
     add_events(page, facts);
 }

@@ -115,7 +115,7 @@ enum err tree_add(void *context, uint32_t number, const struct process *process)
         .parent = process->parent == PROCESS_NO_PARENT ? TREE_NONE : find_number(tree, process->parent),
         .first_child = TREE_NONE, .last_child = TREE_NONE, .next = TREE_NONE,
         .below = process->last > number ? process->last - number : 0,
-        .start_ns = process->start_ns,
+        .start_ns = process->start_ns, .sources = process->sources,
         .inclusive_us = process->inclusive_cpu_us,
         .state = process->state, .status_known = process->status_known,
         .exit_code = process->exit_code, .exit_signal = process->exit_signal,

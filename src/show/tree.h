@@ -19,6 +19,7 @@ struct tree_node {
     uint64_t cpu_us, inclusive_us, rss_kb, read_bytes, write_bytes; /* read, written by system calls */
     uint64_t alike;               /* equal in processes with equal trees below them */
     size_t name, args;            /* in tree.texts: terminated; with their size before */
+    unsigned sources;             /* enum process_source; of all that were folded together */
     enum process_state state;
     uint8_t exit_code, exit_signal;
     bool status_known, time_known, cpu_known, rss_known, read_known, write_known;

@@ -47,6 +47,7 @@ static void merge_into(struct tree *tree, uint32_t into, uint32_t from)
     a->count += b->count;
     a->below += b->below;
     a->threads += b->threads;
+    a->sources |= b->sources;
     a->inclusive_us += b->inclusive_us;
     add_u64(&a->cpu_us, &a->cpu_known, b->cpu_us, b->cpu_known);
     add_u64(&a->time_ns, &a->time_known, b->time_ns, b->time_known);

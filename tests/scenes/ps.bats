@@ -104,3 +104,18 @@ assert ps[2]["args"][0] == "/bin/sh" and ps[0]["counters"]["rssmax"] > 0'
     [[ $output == *"├─ true × 7"* ]]
     [[ ${lines[-1]} == *" ⇒ sleep 0.01" ]]
 }
+
+@test "CPU time that holds the children's has a sign, on the page and in JSON" {
+    need_root
+    as_nobody "$SONDE" run --no-probe -j mixed -- sh -c "'$TOOLS/burn' 20; '$TOOLS/burn' 25; :"
+    [ "$(sql "SELECT count(*) FROM processes WHERE sources & 256")" -eq 1 ] # else this machine tells them apart
+    run -0 "$SONDE" ps
+    [[ ${lines[1]} =~ ms\*.*" sh -c " ]]
+    [[ ${lines[-1]} == "* with what children or earlier programs of the process used: "* ]]
+    run -0 "$SONDE" report
+    [[ $output == *"ms* "* && $output == *"  * with what children or earlier programs"* ]]
+    "$SONDE" ps --json | python3 -c 'import json, sys; assert [p.get("with_others") for p in json.load(sys.stdin)] == [True, None, None]'
+    "$SONDE" report --json | python3 -c '
+import json, sys
+assert [p.get("with_others") for p in json.load(sys.stdin)["processes"]] == [True, None, None]'
+}

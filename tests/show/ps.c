@@ -136,6 +136,28 @@ static void what_is_not_known_is_empty(void **state)
     assert_non_null(strstr(printed(&view), "\n  5                                       lost ?\n"));
 }
 
+static void a_number_that_holds_others_has_a_sign(void **state)
+{
+    (void)state;
+    struct process parent = a_process(10, PROCESS_NO_PARENT, ARGS("sh"), 45000, 45000);
+    parent.sources = SEEN_WAIT | USAGE_WITH_OTHERS | USAGE_ESTIMATED;
+    add(0, 2, parent);
+    struct process child = a_process(11, 0, ARGS("burn"), 20000, 20000);
+    child.sources = USAGE_ESTIMATED;
+    add(1, 1, child);
+    add(2, 2, a_process(12, 0, ARGS("burn"), 25000, 25000));
+    struct ps_view view = { .terminal = { .utf8 = true, .width = 80 } };
+    assert_string_equal(printed(&view), "PID  TOTAL    CPU    TIME  MEM READ WRITE COMMAND\n"
+                                        " 10   45ms   45ms*   1.5s                 sh\n"
+                                        " 11   20ms   20ms~   1.5s                 ├─ burn\n"
+                                        " 12   25ms   25ms    1.5s                 └─ burn\n"
+                                        "* with what children or earlier programs of the process used: nobody could tell them"
+                                        " apart.\n~ part of the CPU time is an estimated share.\n");
+    view.depth = 1; /* no sign, no line */
+    assert_null(strstr(printed(&view), "~ "));
+    assert_non_null(strstr(printed(&view), "* with "));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make, unmake)
 
 int main(void)
@@ -147,6 +169,7 @@ int main(void)
         TEST(stops_at_a_depth),
         TEST(no_row_is_wider_than_the_terminal),
         TEST(what_is_not_known_is_empty),
+        TEST(a_number_that_holds_others_has_a_sign),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -250,6 +250,29 @@ static void the_page_about_the_report_shows_it(void **state)
         fail_msg("docs/report.md has another page than tests/show/golden/good.txt");
 }
 
+static void jobs_with_others(struct facts *job)
+{
+    jobs_good(job);
+    job->processes[0].sources = SEEN_WAIT | USAGE_WITH_OTHERS;
+    job->processes[2].sources = USAGE_ESTIMATED;
+}
+
+static void a_number_that_holds_others_has_a_sign(void **state)
+{
+    (void)state;
+    print(jobs_with_others, &utf8);
+    fits(80, false);
+    assert_non_null(strstr(out.data, "\n  solve                          1 24m40s*  99 %"));
+    assert_non_null(strstr(out.data, "\n  bash                           2  900ms~"));
+    assert_non_null(strstr(out.data, "\n  solve -n 16 'a file'        4712 24m40s*  99 %"));
+    assert_non_null(strstr(out.data, "\n  bash job.sh                 4711   800ms "));
+    assert_non_null(strstr(out.data, "\n  * with what children or earlier programs of the process used: nobody could\n"
+                                     "    tell them apart\n  ~ part of the CPU time is an estimated share\n"));
+    print(jobs_with_others, NULL);
+    assert_non_null(strstr(out.data, "\"with_others\": true"));
+    assert_non_null(strstr(out.data, "\"estimated\": true"));
+}
+
 static void jobs_told(struct facts *job)
 {
     plain_init(job);
@@ -292,6 +315,7 @@ int main(void)
         cmocka_unit_test(events_of_user_mode_have_their_ratio_too),
         cmocka_unit_test(six_pieces_of_advice_are_enough),
         cmocka_unit_test(what_programs_told),
+        cmocka_unit_test(a_number_that_holds_others_has_a_sign),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -167,7 +167,8 @@ const struct command command_export = {
     .description =
         "Writes what was recorded of JOB: a job id, or a unique beginning of one; without it, the last job (of the jobs: all "
         "of them). The tables are:\n\n"
-        "  processes   one row per process image, parents first\n"
+        "  processes   one row per process image, parents first; host and user stand\n"
+        "              behind the numbers, the user where it is who started the run\n"
         "  threads     one row per thread\n"
         "  series      what was sampled while the job ran, one row per value\n"
         "  events      perf events, one row per process and event (without tid), and\n"

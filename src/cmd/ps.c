@@ -63,13 +63,14 @@ static int show_tree(const struct command_call *call, struct store *store, int64
 struct json_output {
     struct stream stream;
     struct json json;
+    struct store_runs runs;
 };
 
 static enum err write_with_threads(void *context, uint32_t number, const struct process *process,
                                    const struct thread *threads, size_t count)
 {
     struct json_output *output = context;
-    ps_json_process(&output->json, number, process, threads, count);
+    ps_json_process(&output->json, number, process, store_runs_find(&output->runs, number), threads, count);
     return stream_pass(&output->stream);
 }
 
@@ -85,11 +86,14 @@ static int show_json(const struct command_call *call, struct store *store, int64
     stream_open(&output.stream, NULL);
     json_init(&output.json, &output.stream.out);
     json_begin_array(&output.json);
-    enum err err = settings->threads ? joined_processes(store, job, write_with_threads, &output)
-                                     : store_processes(store, job, write_process, &output);
+    enum err err = store_runs_read(&output.runs, store, job);
+    if (!err)
+        err = settings->threads ? joined_processes(store, job, write_with_threads, &output)
+                                : store_processes(store, job, write_process, &output);
     json_end_array(&output.json);
     json_end(&output.json);
     int status = tell(call, store, err ? err : stream_flush(&output.stream), "show the processes");
+    store_runs_clear(&output.runs);
     stream_close(&output.stream);
     return status;
 }

@@ -4,25 +4,31 @@
 #include "show/joined.h"
 #include "show/list.h"
 #include "show/ps_json.h"
+#include "store/runs.h"
 
 #include <string.h>
 
 #define COLUMNS_MAX (64 + COUNTERS_SIZE)
 
-/* A table under way: its own names, then those of the counters. */
+/* A table under way: its own names, then those of the counters, then what came later: columns stay where they are. */
 struct table_export {
     struct rows rows;
     const char *names[COLUMNS_MAX];
     const struct store_job *job;
+    struct store_runs runs;
 };
 
+/* later: names behind those of the counters, up to a NULL; NULL: neither these nor counters. */
 static void begin(struct table_export *table, const struct store_job *job, struct stream *stream, enum rows_format format,
-                  const char *const *names, size_t count, bool counters)
+                  const char *const *names, size_t count, const char *const *later)
 {
     memcpy(table->names, names, count * sizeof *names);
-    for (size_t i = 0; counters && i < COUNTERS_SIZE; i++)
+    for (size_t i = 0; later && i < COUNTERS_SIZE; i++)
         table->names[count++] = counters_metrics[i].name;
+    for (size_t i = 0; later && later[i]; i++)
+        table->names[count++] = later[i];
     table->job = job;
+    table->runs = (struct store_runs){ 0 };
     rows_begin(&table->rows, stream, format, table->names, count);
 }
 
@@ -100,7 +106,7 @@ static enum err write_job(void *context, const struct store_job *job)
 enum err export_jobs(struct store *store, const struct store_job *only, struct stream *stream, enum rows_format format)
 {
     struct table_export table;
-    begin(&table, only, stream, format, job_names, sizeof job_names / sizeof *job_names, true);
+    begin(&table, only, stream, format, job_names, sizeof job_names / sizeof *job_names, (const char *const[]){ NULL });
     enum err err = only ? write_job(&table, only) : store_jobs(store, &(struct store_filter){ 0 }, write_job, &table);
     return err ? err : rows_end(&table.rows);
 }
@@ -122,6 +128,15 @@ static void add_sources(struct rows *rows, unsigned sources)
             buf_printf(&text, "%s%s", text.size ? " " : "", names[i]);
     add_text(rows, (struct bytes){ buf_text(&text), text.size });
     buf_clear(&text);
+}
+
+/* Where it ran, and whose it was. */
+static void add_origin(struct table_export *table, uint32_t number, const struct process *p)
+{
+    const struct store_run *run = store_runs_find(&table->runs, number);
+    const char *user = store_run_user(run, p);
+    add_text(&table->rows, bytes_of(run ? run->host : ""));
+    add_text(&table->rows, bytes_of(user ? user : ""));
 }
 
 static enum err write_process(void *context, uint32_t number, const struct process *p)
@@ -154,14 +169,19 @@ static enum err write_process(void *context, uint32_t number, const struct proce
     rows_u64(rows, p->thread_count);
     rows_u64(rows, p->inclusive_cpu_us);
     add_counters(rows, &p->counters);
+    add_origin(table, number, p);
     return rows_pass(rows);
 }
 
 enum err export_processes(struct store *store, const struct store_job *job, struct stream *stream, enum rows_format format)
 {
     struct table_export table;
-    begin(&table, job, stream, format, process_names, sizeof process_names / sizeof *process_names, true);
-    enum err err = store_processes(store, job->row, write_process, &table);
+    begin(&table, job, stream, format, process_names, sizeof process_names / sizeof *process_names,
+          (const char *const[]){ "host", "user", NULL });
+    enum err err = store_runs_read(&table.runs, store, job->row);
+    if (!err)
+        err = store_processes(store, job->row, write_process, &table);
+    store_runs_clear(&table.runs);
     return err ? err : rows_end(&table.rows);
 }
 
@@ -180,6 +200,8 @@ static void write_thread(struct table_export *table, uint32_t number, const stru
     add_known(rows, start_ns, start_ns);
     add_known(rows, end_ns, end_ns);
     add_counters(rows, counters);
+    add_origin(table, number, process);
+    add_sources(rows, process->sources); /* of a single thread they tell how well its numbers are known */
 }
 
 /* A process without threads of its own in the store has had one: itself. */
@@ -200,8 +222,12 @@ static enum err write_threads(void *context, uint32_t number, const struct proce
 enum err export_threads(struct store *store, const struct store_job *job, struct stream *stream, enum rows_format format)
 {
     struct table_export table;
-    begin(&table, job, stream, format, thread_names, sizeof thread_names / sizeof *thread_names, true);
-    enum err err = joined_processes(store, job->row, write_threads, &table);
+    begin(&table, job, stream, format, thread_names, sizeof thread_names / sizeof *thread_names,
+          (const char *const[]){ "host", "user", "sources", NULL });
+    enum err err = store_runs_read(&table.runs, store, job->row);
+    if (!err)
+        err = joined_processes(store, job->row, write_threads, &table);
+    store_runs_clear(&table.runs);
     return err ? err : rows_end(&table.rows);
 }
 
@@ -222,7 +248,7 @@ static enum err write_event(void *context, uint32_t number, uint32_t tid, const 
 enum err export_events(struct store *store, const struct store_job *job, struct stream *stream, enum rows_format format)
 {
     struct table_export table;
-    begin(&table, job, stream, format, event_names, sizeof event_names / sizeof *event_names, false);
+    begin(&table, job, stream, format, event_names, sizeof event_names / sizeof *event_names, NULL);
     enum err err = store_event_counts(store, job->row, write_event, &table);
     return err ? err : rows_end(&table.rows);
 }

@@ -75,11 +75,21 @@ static bool cpu_known(const struct counters *c)
     return counters_has(c, COUNTER_usertime) || counters_has(c, COUNTER_systemtime);
 }
 
-void ps_json_process(struct json *json, uint32_t number, const struct process *p, const struct thread *threads,
-                     size_t thread_count)
+static void add_origin(struct json *json, const struct store_run *run, const struct process *p)
+{
+    const char *user = store_run_user(run, p);
+    if (run)
+        add_known_text(json, "host", bytes_of(run->host));
+    if (user)
+        add_known_text(json, "user", bytes_of(user));
+}
+
+void ps_json_process(struct json *json, uint32_t number, const struct process *p, const struct store_run *run,
+                     const struct thread *threads, size_t thread_count)
 {
     json_begin_object(json);
     add_identity(json, number, p);
+    add_origin(json, run, p);
     add_known_text(json, "name", p->name);
     add_known_text(json, "path", p->path);
     if (p->args.size)

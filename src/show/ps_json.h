@@ -3,11 +3,11 @@
 #define SONDE_SHOW_PS_JSON_H
 
 #include "base/json.h"
-#include "model/process.h"
+#include "store/runs.h"
 
-/* threads: those of the process alone; may be NULL. */
-void ps_json_process(struct json *json, uint32_t number, const struct process *process, const struct thread *threads,
-                     size_t thread_count);
+/* run: that has the process, NULL when it is not known. threads: those of the process alone; may be NULL. */
+void ps_json_process(struct json *json, uint32_t number, const struct process *process, const struct store_run *run,
+                     const struct thread *threads, size_t thread_count);
 
 /* "ended", "execed", "running", "lost". */
 const char *ps_json_state(enum process_state state);

@@ -128,3 +128,26 @@ PY
     [ "${#lines[@]}" -eq 2 ]
     [ -z "$(awk 'length($0) > 80' <<<"$output")" ]
 }
+
+@test "processes and threads tell their host and their user, behind the columns that were there before" {
+    "$TOOLS/fake_job" "$SONDE_DB" job=multi run=a host=node-a user=anna processes=3
+    "$TOOLS/fake_job" "$SONDE_DB" job=multi run=b host=node-b user=bert processes=2
+    "$SONDE" export -o p.csv
+    "$SONDE" export -w threads -o t.csv
+    "$SONDE" export -f json -o p.json
+    "$SONDE" ps --json >ps.json
+    python3 - <<'PY'
+import csv, json
+where = [("node-a", "anna")] * 3 + [("node-b", "bert")] * 2
+for name in "p.csv", "t.csv":
+    rows = list(csv.DictReader(open(name, newline="")))
+    assert [(r["host"], r["user"]) for r in rows] == where, rows
+    columns = list(rows[0])
+    assert columns[0] == "job" and columns.index("host") == columns.index("timeslices") + 1
+assert all("probe" in r["sources"] for r in rows)
+for name in "p.json", "ps.json":
+    assert [(o["host"], o["user"]) for o in json.load(open(name))] == where
+PY
+    sqlite3 "$SONDE_DB" "UPDATE processes SET uid = uid + 1 WHERE number = 4"
+    "$SONDE" ps --json | python3 -c 'import json, sys; assert "user" not in json.load(sys.stdin)[4]' # somebody else's
+}

@@ -1,4 +1,4 @@
-/* Files a run that never was into a store, for scenes that look at jobs. Usage: fake_job DB [KEY=VALUE]…, keys: job, name,
+/* Files a run that never was into a store, for scenes that look at jobs. Usage: fake_job DB [KEY=VALUE]…, keys: job, run, name,
  * user, host, tags, processes, threads, events, samples, start (s since 1970), jobs (so many, a second apart, with -0, -1, …
  * behind their ids). */
 #include "store/store.h"
@@ -26,6 +26,8 @@ static void take(struct fake_shape *shape, const char *word)
         jobs = strtoul(value, NULL, 10);
     else if (is(word, "job", &value))
         shape->job_id = shape->run_id = value;
+    else if (is(word, "run", &value)) /* behind job */
+        shape->run_id = value;
     else if (is(word, "name", &value))
         shape->name = value;
     else if (is(word, "user", &value))

@@ -9,7 +9,7 @@ static bool judge(const struct facts *facts, struct advice *advice)
     uint64_t crashed = job->summary.crashed;
     if (!crashed)
         return false;
-    bool well = job->status_known && job->exit_code == 0 && job->exit_signal == 0;
+    bool well = facts_ended_well(facts);
     advice->severity = well ? SEVERITY_HINT : SEVERITY_PROBLEM;
     advice->weight = 0.9;
     rule_say(advice, "%s crashed (SIGSEGV, SIGABRT, SIGBUS, SIGFPE or the like).",

@@ -137,7 +137,9 @@ static enum err each_series(void *context, const char *host, const struct run_se
 static enum err gather(struct facts *facts, struct store *store)
 {
     int64_t row = facts->job.row;
-    enum err err = store_hosts(store, row, each_host, facts);
+    enum err err = store_runs_read(&facts->runs, store, row);
+    if (!err)
+        err = store_hosts(store, row, each_host, facts);
     if (!err)
         err = store_executables(store, row, each_executable, facts);
     if (!err)
@@ -179,6 +181,7 @@ void facts_free(struct facts **facts)
         (*facts)->texts = text->next;
         free(text);
     }
+    store_runs_clear(&(*facts)->runs);
     mpi_clear(&(*facts)->mpi);
     calls_clear(&(*facts)->calls);
     told_clear(&(*facts)->told);

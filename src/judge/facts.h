@@ -7,7 +7,7 @@
 #include "judge/calls.h"
 #include "judge/mpi.h"
 #include "judge/shape.h"
-#include "store/store.h"
+#include "store/runs.h"
 
 #define FACTS_TOP 10 /* executables, processes and threads that are kept: those that used most CPU time */
 
@@ -26,6 +26,7 @@ struct facts {
     struct store_job job;
     struct host host;      /* the first, by name */
     size_t host_count;
+    struct store_runs runs;
 
     struct summary_executable executables[FACTS_TOP]; /* most CPU time first */
     size_t executable_count;                          /* of those kept */
@@ -65,6 +66,16 @@ double facts_cores_wanted(const struct facts *facts);  /* the same and those tha
 double facts_cores_of_others(const struct facts *facts); /* of the machine, busy with other work, on average */
 double facts_memory_limit(const struct facts *facts);  /* bytes; else all memory of the machine */
 double facts_memory_peak(const struct facts *facts);   /* bytes, of all processes together; else of the largest one */
+
+/* Of its runs those that sonde run watched, not those of agents; and of these the ones that ended with another status than
+ * 0, or by a signal. */
+bool facts_is_watched(const struct store_run *run);
+bool facts_run_failed(const struct store_run *run);
+size_t facts_run_count(const struct facts *facts);
+size_t facts_runs_failed(const struct facts *facts);
+
+/* The command ended with status 0, in each of its runs whose status is known. */
+bool facts_ended_well(const struct facts *facts);
 
 /* No process of it was watched: agents tell what its nodes and its cgroup used. */
 bool facts_by_agents(const struct facts *facts);

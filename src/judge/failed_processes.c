@@ -11,7 +11,7 @@ static bool judge(const struct facts *facts, struct advice *advice)
 {
     const struct store_job *job = &facts->job;
     const struct summary *summary = &job->summary;
-    bool well = job->status_known && job->exit_code == 0 && job->exit_signal == 0;
+    bool well = facts_ended_well(facts);
     double share = (double)summary->failed / (double)summary->processes;
     if (!well || summary->failed < COUNT_MIN || !(share >= SHARE_MIN))
         return false;

@@ -10,6 +10,38 @@ bool facts_by_agents(const struct facts *facts)
     return job->summary.images == 0 && !job->command.size && job->hosts && job->hosts[0];
 }
 
+bool facts_is_watched(const struct store_run *run)
+{
+    return run->command.size > 0;
+}
+
+bool facts_run_failed(const struct store_run *run)
+{
+    return facts_is_watched(run) && run->status_known && (run->exit_code || run->exit_signal);
+}
+
+size_t facts_run_count(const struct facts *facts)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < facts->runs.count; i++)
+        count += facts_is_watched(&facts->runs.list[i]);
+    return count;
+}
+
+size_t facts_runs_failed(const struct facts *facts)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < facts->runs.count; i++)
+        count += facts_run_failed(&facts->runs.list[i]);
+    return count;
+}
+
+bool facts_ended_well(const struct facts *facts)
+{
+    const struct store_job *job = &facts->job;
+    return job->status_known && job->exit_code == 0 && job->exit_signal == 0 && !facts_runs_failed(facts);
+}
+
 double facts_duration_s(const struct facts *facts)
 {
     if (facts->job.start_ns == 0 || facts->job.end_ns <= facts->job.start_ns)

@@ -1,32 +1,86 @@
-/* Rule: the command itself failed. Threshold: any exit status but 0, any signal but SIGKILL, which judge/killed.c
- * explains. */
+/* Rule: the command itself failed, in one run of the job or in more. Threshold: any exit status but 0, any signal but
+ * SIGKILL, which judge/killed.c explains. */
 #include "judge/rules.h"
 
+#include "base/shell.h"
 #include "judge/say.h"
 
 #include <signal.h>
+#include <stdio.h>
 
-/* Statuses that shells and sonde run give a meaning of their own. */
-static void say_status(struct advice *advice, unsigned code)
+#define COMMAND_MAX 512 /* bytes of a command of which a part is said */
+
+struct failure {
+    unsigned code, signal; /* one of them 0 */
+    char who[160];         /* begins the sentence */
+};
+
+static bool is_failure(bool known, unsigned code, unsigned signal)
 {
-    if (code == 126)
-        rule_say(advice, "The command could not be run (exit status 126).");
-    else if (code == 127)
-        rule_say(advice, "The command, or one in its script, was not found (exit status 127).");
-    else if (code > 128 && code <= 128 + 64)
-        rule_say(advice, "The command ended with exit status %u, as shells tell of %s.", code,
-                 say_signal((int)code - 128).s);
-    else
-        rule_say(advice, "The command ended with exit status %u.", code);
+    return known && (code || signal) && signal != SIGKILL && code != 128 + SIGKILL;
 }
 
-static void advise(struct advice *advice, const struct facts *facts)
+static const struct store_run *first_failed(const struct facts *facts)
+{
+    for (size_t i = 0; i < facts->runs.count; i++) {
+        const struct store_run *run = &facts->runs.list[i];
+        if (facts_is_watched(run) && is_failure(run->status_known, run->exit_code, run->exit_signal))
+            return run;
+    }
+    return NULL;
+}
+
+/* "1 of 2 runs failed: sh -c 'exit 3'" */
+static void name_run(const struct facts *facts, const struct store_run *run, struct failure *failure)
+{
+    struct buf line;
+    struct bytes words = run->command;
+    words.size = words.size < COMMAND_MAX ? words.size : COMMAND_MAX;
+    buf_init(&line, 16 * COMMAND_MAX);
+    shell_add_words(&line, words);
+    snprintf(failure->who, sizeof failure->who, "%s of %s runs failed: %s", text_count(facts_runs_failed(facts)).s,
+             text_count(facts_run_count(facts)).s, say_name((struct bytes){ line.data, line.size }).s);
+    buf_clear(&line);
+}
+
+/* False: nothing failed. The job's own status is that of the last run: of several, any may have failed. */
+static bool find_failure(const struct facts *facts, struct failure *failure)
+{
+    const struct store_job *job = &facts->job;
+    const struct store_run *run = facts_run_count(facts) > 1 ? first_failed(facts) : NULL;
+    if (run) {
+        *failure = (struct failure){ .code = run->exit_code, .signal = run->exit_signal };
+        name_run(facts, run, failure);
+        return true;
+    }
+    *failure = (struct failure){ .code = job->exit_code, .signal = job->exit_signal, .who = "The command" };
+    return is_failure(job->status_known, job->exit_code, job->exit_signal);
+}
+
+/* Statuses that shells and sonde run give a meaning of their own. */
+static void say_failure(struct advice *advice, const struct failure *failure)
+{
+    unsigned code = failure->code;
+    if (failure->signal)
+        rule_say(advice, "%s was ended by %s.", failure->who, say_signal((int)failure->signal).s);
+    else if (code == 126)
+        rule_say(advice, "%s could not be run (exit status 126).", failure->who);
+    else if (code == 127)
+        rule_say(advice, "%s, or one in its script, was not found (exit status 127).", failure->who);
+    else if (code > 128 && code <= 128 + 64)
+        rule_say(advice, "%s ended with exit status %u, as shells tell of %s.", failure->who, code,
+                 say_signal((int)code - 128).s);
+    else
+        rule_say(advice, "%s ended with exit status %u.", failure->who, code);
+}
+
+static void advise(struct advice *advice, const struct facts *facts, unsigned code)
 {
     const struct summary *summary = &facts->job.summary;
     const char *job = facts->job.job_id;
-    if (facts->job.exit_code == 126)
+    if (code == 126)
         rule_advise(advice, "Check that it is a program or a script with #! and may be executed (chmod +x).");
-    else if (facts->job.exit_code == 127)
+    else if (code == 127)
         rule_advise(advice, "Check the spelling and PATH; load the module that brings it.");
     else if (summary->failed > 1 && facts->failing.failed && facts->failing.name.size)
         rule_advise(advice, "%s failed in all, most often %s (%s): sonde ps %.60s shows which.",
@@ -38,18 +92,13 @@ static void advise(struct advice *advice, const struct facts *facts)
 
 static bool judge(const struct facts *facts, struct advice *advice)
 {
-    const struct store_job *job = &facts->job;
-    if (!job->status_known || (job->exit_code == 0 && job->exit_signal == 0))
+    struct failure failure;
+    if (!find_failure(facts, &failure))
         return false;
-    if (job->exit_signal == SIGKILL || job->exit_code == 128 + SIGKILL)
-        return false;
-    advice->severity = job->exit_signal == SIGINT ? SEVERITY_NOTE : SEVERITY_PROBLEM;
+    advice->severity = failure.signal == SIGINT ? SEVERITY_NOTE : SEVERITY_PROBLEM;
     advice->weight = 1;
-    if (job->exit_signal)
-        rule_say(advice, "The command was ended by %s.", say_signal(job->exit_signal).s);
-    else
-        say_status(advice, job->exit_code);
-    advise(advice, facts);
+    say_failure(advice, &failure);
+    advise(advice, facts, failure.code);
     return true;
 }
 

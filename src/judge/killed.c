@@ -20,7 +20,7 @@ static bool judge(const struct facts *facts, struct advice *advice)
     if (!killed && !command)
         return false;
     double peak = facts_memory_peak(facts), limit = facts_memory_limit(facts), share = peak / limit;
-    bool well = job->status_known && job->exit_code == 0 && job->exit_signal == 0;
+    bool well = facts_ended_well(facts);
     struct text who = { "The command" };
     if (!command)
         who = say_many(killed, "process", "processes");

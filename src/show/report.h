@@ -24,6 +24,9 @@ void report_json(const struct report *report, struct buf *out);
 
 /* Parts of report_print in files of their own. */
 void report_head(struct page *page, const struct facts *facts);   /* show/report_head.c */
+bool report_runs_differ(const struct facts *facts);               /* show/report_runs.c: several runs, in place of one command */
+void report_runs(struct page *page, const struct facts *facts);
+enum colour report_runs_end(const struct facts *facts, char *text, size_t size); /* how they ended, for "ended" */
 void report_use(struct page *page, const struct facts *facts);    /* show/report_use.c: bars, curves, waiting */
 void report_tables(struct page *page, const struct facts *facts); /* show/report_tables.c: who cost most */
 void report_told(struct page *page, const struct facts *facts);   /* show/report_told.c: MPI, system calls, own counters */

@@ -74,7 +74,9 @@ static void add_end(struct page *page, const struct facts *facts)
     const struct store_job *job = &facts->job;
     char text[160];
     enum colour colour = RED;
-    if (!job->status_known && facts_by_agents(facts)) {
+    if (facts_run_count(facts) > 1) {
+        colour = report_runs_end(facts, text, sizeof text);
+    } else if (!job->status_known && facts_by_agents(facts)) {
         colour = PLAIN;
         snprintf(text, sizeof text, "%s", job->ended ? "its status is known to the batch system" : "not yet");
     } else if (!job->status_known && job->ended && job->summary.running) {
@@ -148,7 +150,10 @@ static void add_made(struct page *page, const struct summary *summary)
 void report_head(struct page *page, const struct facts *facts)
 {
     add_title(page, &facts->job);
-    add_command(page, &facts->job);
+    if (report_runs_differ(facts))
+        report_runs(page, facts);
+    else
+        add_command(page, &facts->job);
     add_text_field(page, "in", facts->job.cwd);
     add_who(page, &facts->job);
     add_text_field(page, "tags", facts->job.tags);

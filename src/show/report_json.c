@@ -81,6 +81,34 @@ static void add_job(struct json *json, const struct facts *facts)
     json_end_object(json);
 }
 
+static void add_run(struct json *json, const struct store_run *run)
+{
+    json_begin_object(json);
+    known_text(json, "host", run->host);
+    known_text(json, "user", run->user);
+    json_field_words(json, "command", run->command);
+    known_u64(json, "start_ns", run->start_ns);
+    known_u64(json, "end_ns", run->end_ns);
+    json_field_bool(json, "ended", run->ended);
+    if (run->status_known && run->exit_signal)
+        json_field_u64(json, "exit_signal", run->exit_signal);
+    else if (run->status_known)
+        json_field_u64(json, "exit_code", run->exit_code);
+    json_end_object(json);
+}
+
+static void add_runs(struct json *json, const struct facts *facts)
+{
+    if (!facts_run_count(facts))
+        return;
+    json_key(json, "runs");
+    json_begin_array(json);
+    for (size_t i = 0; i < facts->runs.count; i++)
+        if (facts_is_watched(&facts->runs.list[i]))
+            add_run(json, &facts->runs.list[i]);
+    json_end_array(json);
+}
+
 static void add_machine(struct json *json, const struct facts *facts)
 {
     const struct store_job *job = &facts->job;
@@ -282,6 +310,7 @@ void report_json(const struct report *report, struct buf *out)
     json_init(&json, out);
     json_begin_object(&json);
     add_job(&json, report->facts);
+    add_runs(&json, report->facts);
     add_machine(&json, report->facts);
     add_processes_made(&json, &report->facts->job.summary);
     add_use(&json, report->facts);

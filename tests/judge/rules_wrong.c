@@ -49,6 +49,24 @@ static void job_failed(void **state)
     silent("job-failed");
 }
 
+static void one_of_several_runs_failed(void **state)
+{
+    (void)state;
+    struct store_run runs[] = {
+        { .command = { "sh\0-c\0exit 3", 13 }, .status_known = true, .exit_code = 3 },
+        { .command = { "sleep\0" "1", 8 }, .status_known = true },
+        { .host = "node8" }, /* an agent's */
+    };
+    facts.runs = (struct store_runs){ .list = runs, .count = 3 };
+    facts.job.summary.killed = 1;
+    says("job-failed", SEVERITY_PROBLEM, "1 of 2 runs failed: sh -c 'exit 3' ended with exit status 3.", "Its own output");
+    says("killed", SEVERITY_PROBLEM, "1 process was killed by SIGKILL.", "Unless you");
+    runs[0].exit_code = 0;
+    silent("job-failed");
+    runs[0].exit_signal = SIGKILL; /* killed has said it */
+    silent("job-failed");
+}
+
 static void killed(void **state)
 {
     (void)state;
@@ -169,7 +187,8 @@ static void memory_near_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(nothing_of_a_good_job), T(nothing_of_a_job_of_which_nothing_is_known), T(job_failed), T(killed),
+        T(nothing_of_a_good_job), T(nothing_of_a_job_of_which_nothing_is_known), T(job_failed),
+        T(one_of_several_runs_failed), T(killed),
         T(crashed), T(holes), T(left_running), T(failed_processes), T(memory_near_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,3 +104,20 @@ END
     [ "$status" -eq 1 ]
     [[ "$output" == *"cannot write"* ]]
 }
+
+@test "several runs with one job id: which command ended how" {
+    run -3 "$SONDE" run -j dup -- sh -c 'exit 3'
+    "$SONDE" run -j dup -- sleep 0.01
+    run -0 "$SONDE" report dup
+    [[ $output == *"runs       exit 3  sh -c 'exit 3'"$'\n'"             ok      sleep 0.01"$'\n'* ]]
+    [[ $output == *"ended      badly: 1 of 2 runs failed"* ]]
+    [[ $output != *"command  "* && $output != *"ended      well"* ]]
+    [[ $output == *"1 of 2 runs failed: sh -c 'exit 3' ended with exit status 3."* ]]
+    "$SONDE" report --json dup | python3 -c '
+import json, sys
+runs = json.load(sys.stdin)["runs"]
+assert [(r["command"][0], r["exit_code"]) for r in runs] == [("sh", 3), ("sleep", 0)]'
+    for _ in 1 2; do "$SONDE" run -j same -- sleep 0.01; done
+    run -0 "$SONDE" report same
+    [[ $output == *"command    sleep 0.01"* && $output == *"ended      well, all 2 runs with exit status 0"* ]]
+}

@@ -273,6 +273,29 @@ static void a_number_that_holds_others_has_a_sign(void **state)
     assert_non_null(strstr(out.data, "\"estimated\": true"));
 }
 
+/* More runs than are shown, with hostile words, the last of which failed. */
+static void jobs_of_runs(struct facts *job)
+{
+    static struct store_run runs[9];
+    jobs_hostile(job);
+    for (size_t i = 0; i < 9; i++)
+        runs[i] = (struct store_run){ .command = i ? bytes_of("solve") : job->job.command, .host = job->job.hosts,
+                                      .status_known = true, .exit_signal = i == 8 ? 16 : 0 };
+    job->runs = (struct store_runs){ .list = runs, .count = 9 };
+}
+
+static void the_run_that_failed_comes_first(void **state)
+{
+    (void)state;
+    for (size_t width = 40; width <= 80; width++) {
+        print(jobs_of_runs, &(struct terminal){ .utf8 = width % 2, .width = width });
+        fits(width, width % 2 == 0);
+    }
+    assert_non_null(strstr(out.data, "\n  runs       SIGSTKFLT solve on "));
+    assert_non_null(strstr(out.data, "\n             and 3 others\n"));
+    assert_non_null(strstr(out.data, "\n  ended      badly: 1 of 9 runs failed\n"));
+}
+
 static void jobs_told(struct facts *job)
 {
     plain_init(job);
@@ -315,6 +338,7 @@ int main(void)
         cmocka_unit_test(events_of_user_mode_have_their_ratio_too),
         cmocka_unit_test(six_pieces_of_advice_are_enough),
         cmocka_unit_test(what_programs_told),
+        cmocka_unit_test(the_run_that_failed_comes_first),
         cmocka_unit_test(a_number_that_holds_others_has_a_sign),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -102,7 +102,8 @@ static double number(const struct metric *metric, union value value)
     return metric->type == F64 ? value.f64 : metric->type == I64 ? (double)value.i64 : (double)value.u64;
 }
 
-/* Walks the pairs of neighbouring known samples. A counter that went down was reset: that pair tells nothing. */
+/* Walks the pairs of neighbouring known samples. A counter that went down was reset: that pair tells nothing. Nor does a
+ * level of 0 twice: nobody was there yet, and nobody any more, as around a run that was too short for a tick. */
 static size_t spread_metric(struct shape_spread *spread, const struct shape *shape, const struct run_series *series,
                             size_t column, bool rate)
 {
@@ -117,9 +118,9 @@ static size_t spread_metric(struct shape_spread *spread, const struct shape *sha
             double before = number(metric, series->values[last * series->set.size + column]);
             double seconds = (double)(series->times_ns[row] - series->times_ns[last]) / (double)NS_PER_S;
             double from = position(shape, series->times_ns[last]), to = position(shape, series->times_ns[row]);
-            if (!rate)
+            if (!rate && fmax(before, now) > 0)
                 spread_over(spread, from, to, fmax(before, now));
-            else if (now >= before)
+            else if (rate && now >= before)
                 spread_over(spread, from, to, (now - before) / seconds);
         }
         last = row;
@@ -165,7 +166,8 @@ void shape_add(struct shape *shape, const struct run_series *series)
             struct shape_spread one = { 0 };
             bool rate = is_rate(sources[i].line);
             size_t known = spread_metric(&one, shape, series, column, rate);
-            shape->samples += sources[i].line == SHAPE_CPU ? known : 0;
+            if (sources[i].line == SHAPE_CPU && known > shape->samples)
+                shape->samples = known; /* those that frame short runs make no curve, however many runs there are */
             join(&shape->host[i], &one, rate);
         }
     }

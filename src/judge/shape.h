@@ -32,7 +32,7 @@ struct shape_spread {
 
 struct shape {
     uint64_t start_ns, end_ns;
-    size_t samples;                      /* that had a known value; 0: the job was never sampled */
+    size_t samples;                      /* of the run that has most, with a known value; 0: the job was never sampled */
     double line[SHAPE_LINES][SHAPE_BINS]; /* NAN: not known */
     struct shape_spread host[SHAPE_SOURCES]; /* of the one whose series come now; not in the lines yet */
 };

@@ -56,7 +56,9 @@ static void add_shape(struct unknown_list *list, const struct facts *facts)
     double duration_s = facts_duration_s(facts), period_s = (double)facts->job.period_ns / 1e9;
     if (facts->shape.samples >= SHAPE_SAMPLES_MIN)
         return;
-    if (duration_s < SHAPE_SAMPLES_MIN * period_s)
+    if (facts_run_count(facts) > 1)
+        add(list, "use over time: no run was as long as %d samples of %s", SHAPE_SAMPLES_MIN, say_seconds(period_s).s);
+    else if (duration_s < SHAPE_SAMPLES_MIN * period_s)
         add(list, "use over time: the job was shorter than %d samples of %s", SHAPE_SAMPLES_MIN,
             say_seconds(period_s).s);
     else

@@ -62,6 +62,19 @@ static void a_rate_is_spread_over_its_interval(void **state)
     assert_int_equal(shape.samples, 3);
 }
 
+/* Each is framed by two samples, in which there is nobody. */
+static void short_runs_make_no_curve_together(void **state)
+{
+    (void)state;
+    shape_init(&shape, 0, 9 * S);
+    for (uint64_t i = 0; i < 9; i += 3)
+        add_run((uint64_t[]){ i, i + 1 }, (uint64_t[]){ 0, 1000000 }, (uint64_t[]){ 0, 0 }, 2, "tree");
+    shape_end_host(&shape);
+    assert_int_equal(shape.samples, 2);
+    assert_true(isnan(shape_peak(&shape, SHAPE_MEMORY)));
+    assert_float_equal(shape_peak(&shape, SHAPE_CPU), 1, 1e-9);
+}
+
 static void a_level_keeps_its_largest(void **state)
 {
     (void)state;
@@ -221,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rate_is_spread_over_its_interval),
+        cmocka_unit_test(short_runs_make_no_curve_together),
         cmocka_unit_test(a_level_keeps_its_largest),
         cmocka_unit_test(what_is_not_known_stays_so),
         cmocka_unit_test(a_counter_that_was_reset_tells_nothing),

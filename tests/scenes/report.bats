@@ -121,3 +121,10 @@ assert [(r["command"][0], r["exit_code"]) for r in runs] == [("sh", 3), ("sleep"
     run -0 "$SONDE" report same
     [[ $output == *"command    sleep 0.01"* && $output == *"ended      well, all 2 runs with exit status 0"* ]]
 }
+
+@test "several runs that were too short for samples have no curve" {
+    for _ in 1 2 3; do "$SONDE" run -j twins -- sleep 0.01; done
+    run -0 "$SONDE" report twins
+    [[ $output != *"Over time"* ]]
+    [[ $output == *"use over time: no run was as long as 4 samples of 1.0 s"* ]]
+}

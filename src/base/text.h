@@ -39,7 +39,8 @@ enum err text_parse_duration(const char *text, uint64_t *ns);
 
 /* A moment, in local time where no zone is given: "2026-11-15", "2026-11-15 08:30", "2026-11-15T08:30:12.5Z",
  * "2026-11-15T08:30+01:00", "08:30" (today), "@1763200000" (s since 1970), "now", "today", "yesterday", "2 hours ago", or
- * a bare duration, which is that long ago. now_ns is what the words refer to. USAGE when it is none of these. */
+ * a bare duration, which is that long ago. now_ns is what the words refer to. USAGE when it is none of these, or a bare
+ * number that may be meant as a year: 2026 is not 2,026 seconds ago. */
 enum err text_parse_time(const char *text, uint64_t now_ns, uint64_t *time_ns);
 
 #endif

@@ -298,6 +298,17 @@ static enum err parse_epoch(const char *text, uint64_t *time_ns)
     return OK;
 }
 
+/* Four digits from 1900 to 2999, and nothing behind them. */
+static bool may_be_year(const char *text)
+{
+    uint64_t number;
+    const char *at = text;
+    if (!read_number(&at, &number) || at != text + 4)
+        return false;
+    skip_blanks(&at);
+    return !*at && number >= 1900 && number < 3000;
+}
+
 enum err text_parse_time(const char *text, uint64_t now_ns, uint64_t *time_ns)
 {
     skip_blanks(&text);
@@ -315,5 +326,5 @@ enum err text_parse_time(const char *text, uint64_t now_ns, uint64_t *time_ns)
         return parse_date(text, time_ns);
     if (strlen(text) > 2 && text[2] == ':')
         return parse_of_day(text, 0, now_ns, time_ns);
-    return parse_ago(text, now_ns, time_ns);
+    return may_be_year(text) ? USAGE : parse_ago(text, now_ns, time_ns);
 }

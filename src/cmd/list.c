@@ -134,7 +134,8 @@ static const struct option list_options[] = {
       .help = "Only jobs with this tag; may be given several times, and all must fit" },
     { .name = "host", .argument = "HOST", .type = OPTION_TEXT, AT(host), .help = "Only jobs that ran on HOST" },
     { .letter = 's', .name = "since", .argument = "TIME", .type = OPTION_TIME, AT(since_ns),
-      .help = "Only jobs that were running then or later: '2 hours ago', yesterday, 2026-11-15, '2026-11-15 08:30'" },
+      .help = "Only jobs that were running then or later: '2 hours ago', yesterday, 2026-11-15, '2026-11-15 08:30'; a year "
+              "alone is refused, because a bare number is seconds ago" },
     { .name = "until", .argument = "TIME", .type = OPTION_TIME, AT(until_ns), .help = "Only jobs that began before" },
     { .name = "sort", .argument = "KEY", .type = OPTION_CHOICE, AT(sort), .initial = "start",
       .choices = "start duration cpu memory processes name user",

@@ -146,6 +146,8 @@ static void times_are_understood(void **state)
         { "@1763200000.5", NOW + NS_PER_S / 2 },
         { "2 hours ago", NOW - 7200 * NS_PER_S },
         { "90 min", NOW - 5400 * NS_PER_S },
+        { "3600", NOW - 3600 * NS_PER_S },
+        { "2026s", NOW - 2026 * NS_PER_S },
         { "2h30m ago", NOW - 9000 * NS_PER_S },
         { "2025-11-15T09:46:40Z", NOW },
         { "2025-11-15 10:46:40", NOW },
@@ -171,7 +173,8 @@ static void what_is_no_time_is_refused(void **state)
     (void)state;
     static const char *const bad[] = { "", "tomorrow", "2025-13-01", "2025-02-30", "2025-1-1", "2025-11-15T", "25:00",
                                        "2025-11-15 10", "2025-11-15T10:00:00X", "@", "@-1", "@1.", "-3h", "100000 weeks ago",
-                                       "2 hours hence", "2025-11-15T10:00+99:00", "1969-12-31", "@99999999999999999999" };
+                                       "2 hours hence", "2025-11-15T10:00+99:00", "1969-12-31", "@99999999999999999999",
+                                       "2026", "1999 ", " 2026", "2026-11" };
     uint64_t ns = 7;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(text_parse_time(bad[i], NOW, &ns), USAGE);

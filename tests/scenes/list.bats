@@ -70,6 +70,7 @@ ids() {
     [ "$(ids --since 2023-11-16)" = "ice-1 ocean-2 " ]
     [ "$(ids --since @1700050000 --until @1700150000)" = "ocean-2 " ]
     [ "$(ids --since '1 hour ago')" = "" ]
+    run -2 "$SONDE" list --since 2023 # no year, and surely not 2023 seconds ago
     [ "$(ids --limit 1)" = "ice-1 " ]
     [ "$(ids --user nobody-at-all)" = "" ]
     run -0 "$SONDE" list --user nobody-at-all

@@ -112,16 +112,30 @@ static int write_job(const struct command_call *call, struct store *store)
     return status;
 }
 
+/* Options that would be left aside without a word. NULL: none. */
+static const char *misfit(const struct export_settings *settings)
+{
+    bool extrap = settings->format == FORMAT_EXTRAP;
+    if (settings->callpath && !extrap)
+        return "--callpath is for Extra-P: add --format extrap";
+    if (extrap && (settings->what != WHAT_PROCESSES || settings->set || settings->node))
+        return "--format extrap writes what programs told, without --what, --set and --node";
+    if (settings->set && settings->what != WHAT_SERIES)
+        return "--set chooses among the series: add --what series";
+    return NULL;
+}
+
 static int export_run(const struct command_call *call)
 {
     const struct export_settings *settings = call->settings;
     struct store *store;
+    const char *wrong = misfit(settings);
+    if (wrong)
+        return command_misused(call, "%s", wrong);
     if (settings->format == FORMAT_EXTRAP)
         return export_extrap(call, settings->output, settings->callpath);
     if (call->count > 1)
         return command_misused(call, "several jobs are for --format extrap alone");
-    if (settings->set && settings->what != WHAT_SERIES)
-        return command_misused(call, "--set chooses among the series: add --what series");
     if (settings->node && (settings->what != WHAT_SERIES || call->count))
         return command_misused(call, "--node is for the series of a node: add --what series, and no job");
     if (!command_store_open(call, STORE_READ, &store))
@@ -145,7 +159,7 @@ static const struct option export_options[] = {
     { .name = "node", .argument = "HOST", .type = OPTION_TEXT, AT(node),
       .help = "The series of this node itself, in place of those of a job; with --what series" },
     { .letter = 'c', .name = "callpath", .type = OPTION_FLAG, AT(callpath),
-      .help = "For Extra-P, with callpaths and kinds of metrics" },
+      .help = "For Extra-P (--format extrap), with callpaths and kinds of metrics" },
     OPTION_END,
 };
 

@@ -151,3 +151,14 @@ PY
     sqlite3 "$SONDE_DB" "UPDATE processes SET uid = uid + 1 WHERE number = 4"
     "$SONDE" ps --json | python3 -c 'import json, sys; assert "user" not in json.load(sys.stdin)[4]' # somebody else's
 }
+
+@test "options that do not go together are refused" {
+    a_job
+    run -2 "$SONDE" export -c
+    [[ $output == *"--callpath is for Extra-P: add --format extrap"* ]]
+    run -2 "$SONDE" export -w series -f extrap
+    [[ $output == *"--format extrap writes what programs told, without --what, --set and --node"* ]]
+    run -2 "$SONDE" export --set tree -f extrap
+    run -2 "$SONDE" export --set tree
+    [[ $output == *"--set chooses among the series: add --what series"* ]]
+}

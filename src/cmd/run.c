@@ -103,7 +103,7 @@ static const struct option options[] = {
       .help = "Id of the job; several runs with one id are one job. Without it the id of the Slurm, PBS or OAR job, else "
               "one is made from time, pid and chance" },
     { .letter = 't', .name = "tag", .argument = "KEY=VALUE", .type = OPTION_LIST, .offset = offsetof(struct settings, tags),
-      .help = "Tag the job; may be given several times. A word without '=' is a label" },
+      .help = "Tag the job; may be given several times. A word without '=' is a label: a tag with the value 1" },
     { .letter = 'e', .name = "events", .argument = "EVENTS", .type = OPTION_TEXT, .offset = offsetof(struct settings, events),
       .help = "Count these perf events in every thread, ',' between: page-faults,context-switches,instructions. \":u\" behind a "
               "name counts in user mode only; where the user may do no more, sonde says so and adds it" },

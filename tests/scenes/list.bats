@@ -145,3 +145,10 @@ assert base64.b64decode(job["user_base64"]) == b"\xff", job'
     [ "$("$SONDE" list | wc -l)" -eq 61 ]
     [ "$("$SONDE" list --limit 3 | wc -l)" -eq 4 ]
 }
+
+@test "a label is a tag with the value 1" {
+    "$SONDE" run -j labelled -t lab -t case=7 -- true
+    [ "$(sql "SELECT key, value FROM job_tags ORDER BY key")" = $'case|7\nlab|1' ]
+    [ "$(ids -t lab)" = "labelled " ]
+    [ "$(ids -t lab=1)" = "labelled " ]
+}

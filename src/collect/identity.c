@@ -4,9 +4,12 @@
 
 #include "base/clock.h"
 
+#include <limits.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define LAST_LOOK_NS (500 * NS_PER_MS)
+#define DELETED " (deleted)"
 #define ARGS_COPY_MAX 1024 /* longer ones stay in the mapped spool */
 
 struct subject {
@@ -244,8 +247,22 @@ static struct bytes last_part(struct bytes path)
     return (struct bytes){ slash + 1, (size_t)(path.data + path.size - slash - 1) };
 }
 
+/* The kernel marks a file that was removed, or never had a name (memfd): the path is the one before the mark. The watcher
+ * cuts it from what it reads, the probe tells what it was told. A file may also be called so. */
+static struct bytes without_mark(struct bytes path)
+{
+    char text[PATH_MAX];
+    size_t mark = sizeof DELETED - 1;
+    if (path.size <= mark || path.size >= sizeof text || memcmp(path.data + path.size - mark, DELETED, mark) != 0)
+        return path;
+    memcpy(text, path.data, path.size);
+    text[path.size] = '\0';
+    return access(text, F_OK) == 0 ? path : (struct bytes){ path.data, path.size - mark };
+}
+
 static void set_name(struct process *p)
 {
+    p->path = without_mark(p->path);
     if (p->path.size)
         p->name = last_part(p->path);
     else if (!p->name.size && p->args.size)

@@ -119,3 +119,13 @@ assert ps[2]["args"][0] == "/bin/sh" and ps[0]["counters"]["rssmax"] > 0'
 import json, sys
 assert [p.get("with_others") for p in json.load(sys.stdin)["processes"]] == [True, None, None]'
 }
+
+@test "a program out of memory has one name, with the probe and without" {
+    "$SONDE" run -j with -- "$TOOLS/execs" memfd
+    "$SONDE" run --no-probe -j without -- "$TOOLS/execs" memfd
+    [ "$(sql "SELECT count(*) FROM process WHERE exe = 'memfd:nameless' AND path = '/memfd:nameless'")" -eq 2 ]
+    [ "$(sql "SELECT count(*) FROM process WHERE exe LIKE '%deleted%'")" -eq 0 ]
+    cp /bin/true "$T/x (deleted)" # a name like any other
+    "$SONDE" run -j named -- "$T/x (deleted)"
+    [ "$(sql "SELECT exe FROM process WHERE job_id = 'named'")" = "x (deleted)" ]
+}

@@ -43,14 +43,18 @@ static bool knows(const struct facts *facts, enum counter counter)
     return counters_has(&facts->job.summary.sum, counter);
 }
 
-/* The name, or the path where two that are shown have the same name. */
-static struct bytes executable_name(const struct facts *facts, const struct summary_executable *executable)
+/* The name, or the path where two that are shown have the same name. room: for a name of which the path is not known, as
+ * of a set-uid program: it may be the other one, or not. */
+static struct bytes executable_name(const struct facts *facts, const struct summary_executable *executable, struct text *room)
 {
-    for (size_t i = 0; i < facts->executable_count; i++) {
+    for (size_t i = 0; i < facts->executable_count && executable->name.size; i++) {
         const struct summary_executable *other = &facts->executables[i];
-        if (other != executable && executable->path.size && bytes_equal(other->name, executable->name) &&
-            !bytes_equal(other->path, executable->path))
+        if (!bytes_equal(other->name, executable->name) || bytes_equal(other->path, executable->path) || !other->path.size)
+            continue;
+        if (executable->path.size)
             return executable->path;
+        snprintf(room->s, sizeof room->s, "%.20s, path unknown", say_name(executable->name).s);
+        return bytes_of(room->s);
     }
     return executable->name.size ? executable->name : bytes_of("?");
 }
@@ -79,9 +83,10 @@ static unsigned add_mark(struct report_row *row, unsigned sources)
 
 /* The sums of an executable have no bits of their own: they are known when the job's are. No process uses no CPU time at
  * all and lives for no time: there, 0 says that nobody saw it. */
-static struct report_row executable_row(const struct facts *facts, const struct summary_executable *executable)
+static struct report_row executable_row(const struct facts *facts, const struct summary_executable *executable,
+                                        struct text *room)
 {
-    struct report_row row = { .name = executable_name(facts, executable) };
+    struct report_row row = { .name = executable_name(facts, executable, room) };
     row.cells[0] = report_row_count(executable->count);
     if (!isnan(facts_cpu_s(facts)) && executable->cpu_us) {
         row.cells[1] = duration_us(executable->cpu_us);
@@ -102,6 +107,7 @@ static unsigned add_executables(struct page *page, const struct facts *facts)
 {
     static const char *const titles[REPORT_CELLS] = { "count", "CPU", "share", "wall", "memory", "read", "written" };
     struct summary_executable rest = facts->rest;
+    struct text room;
     unsigned marked = 0;
     if (!facts->executable_count)
         return 0;
@@ -111,7 +117,7 @@ static unsigned add_executables(struct page *page, const struct facts *facts)
         shown = ROWS_EXECUTABLES;
     for (size_t i = 0; i < facts->executable_count; i++) {
         if (i < shown) {
-            struct report_row row = executable_row(facts, &facts->executables[i]);
+            struct report_row row = executable_row(facts, &facts->executables[i], &room);
             marked |= add_mark(&row, executable_sources(facts, &facts->executables[i]));
             report_row_add(page, &row, PLAIN);
         } else {
@@ -122,7 +128,7 @@ static unsigned add_executables(struct page *page, const struct facts *facts)
         char name[64];
         snprintf(name, sizeof name, "and %s", say_many(facts->executables_all - shown, "other", "others").s);
         rest.name = bytes_of(name);
-        struct report_row row = executable_row(facts, &rest);
+        struct report_row row = executable_row(facts, &rest, &room);
         report_row_add(page, &row, FAINT);
     }
     return marked;

@@ -296,6 +296,27 @@ static void the_run_that_failed_comes_first(void **state)
     assert_non_null(strstr(out.data, "\n  ended      badly: 1 of 9 runs failed\n"));
 }
 
+static void jobs_with_set_uid(struct facts *job)
+{
+    jobs_good(job);
+    jobs_add_executable(job, "bash", 1, 0.5, 1);
+    job->executables[3].path = (struct bytes){ 0 };
+}
+
+static void a_path_that_is_not_known_makes_no_path_of_the_other_name(void **state)
+{
+    (void)state;
+    print(jobs_with_set_uid, &utf8);
+    assert_non_null(strstr(out.data, "\n  bash                           2   900ms "));
+    assert_non_null(strstr(out.data, "\n  bash, path unknown             1   500ms "));
+    facts.executables[1].path = bytes_of("/bin/bash");
+    facts.executables[3].path = bytes_of("/opt/bash");
+    buf_reset(&out);
+    report_print(&report, &out, &utf8);
+    assert_non_null(strstr(out.data, "\n  /bin/bash  "));
+    assert_non_null(strstr(out.data, "\n  /opt/bash  "));
+}
+
 static void jobs_told(struct facts *job)
 {
     plain_init(job);
@@ -338,6 +359,7 @@ int main(void)
         cmocka_unit_test(events_of_user_mode_have_their_ratio_too),
         cmocka_unit_test(six_pieces_of_advice_are_enough),
         cmocka_unit_test(what_programs_told),
+        cmocka_unit_test(a_path_that_is_not_known_makes_no_path_of_the_other_name),
         cmocka_unit_test(the_run_that_failed_comes_first),
         cmocka_unit_test(a_number_that_holds_others_has_a_sign),
     };

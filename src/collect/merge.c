@@ -211,6 +211,22 @@ static void raise_total(struct run *run)
     counters_set(&run->total, COUNTER_systemtime, counters_get(&sum, COUNTER_systemtime));
 }
 
+/* The largest memory in the kernel's sum is also that of our own copy before it became the command, which is more than
+ * many a small program has. Where all processes told theirs, the largest of them is the job's. */
+static void correct_rss(struct run *run)
+{
+    uint64_t largest = 0;
+    for (size_t i = 0; i < run->process_count; i++) {
+        const struct counters *counters = &run->processes[i].counters;
+        if (!counters_has(counters, COUNTER_rssmax))
+            return;
+        if (counters->value[COUNTER_rssmax] > largest)
+            largest = counters->value[COUNTER_rssmax];
+    }
+    if (run->process_count && counters_has(&run->total, COUNTER_rssmax))
+        counters_set(&run->total, COUNTER_rssmax, largest);
+}
+
 static enum err merge_all(struct merging *m)
 {
     enum err err = read_records(m);
@@ -224,6 +240,7 @@ static enum err merge_all(struct merging *m)
         return err;
     sum_up(m->run);
     raise_total(m->run);
+    correct_rss(m->run);
     if (!m->run->ended)
         m->run->end_ns = m->events.last_ns > m->run->start_ns ? m->events.last_ns : m->run->start_ns;
     return calls_floor_add(m->run, &m->memory->arena);

@@ -106,6 +106,37 @@ static void a_child_that_nobody_waits_for(void **state)
     assert_int_equal(counters_cpu_us(&merge(f)->total), 7500);
 }
 
+static struct counters with_rss(uint64_t cpu_us, uint64_t rss_kb)
+{
+    struct counters counters = usage_us(cpu_us, 0);
+    counters_set(&counters, COUNTER_rssmax, rss_kb);
+    return counters;
+}
+
+/* The kernel's largest has the copy of sonde run before its exec; one whose memory nobody told may have had it. */
+static void the_largest_memory_is_that_of_a_process(void **state)
+{
+    struct fixture *f = *state;
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/true");
+    spool_add(&f->spool, taskstats, .pid = 10, .tid = 10, .start_ns = AT(1), .end_ns = AT(9), .process_ended = 1,
+              .counters = with_rss(400, 1000));
+    spool_add(&f->spool, run_end, .time_ns = AT(10), .status_known = 1, .total = with_rss(400, 1900));
+    const struct run *run = merge(f);
+    assert_int_equal(counters_get(&run->processes[0].counters, COUNTER_rssmax), 1000);
+    assert_int_equal(counters_get(&run->total, COUNTER_rssmax), 1000);
+}
+
+static void a_process_without_known_memory_may_have_been_the_largest(void **state)
+{
+    struct fixture *f = *state;
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/sh");
+    spool_fork(&f->spool, 11, 10, 2);
+    spool_add(&f->spool, taskstats, .pid = 10, .tid = 10, .start_ns = AT(1), .end_ns = AT(9), .process_ended = 1,
+              .counters = with_rss(400, 1000));
+    spool_add(&f->spool, run_end, .time_ns = AT(10), .status_known = 1, .total = with_rss(400, 1900));
+    assert_int_equal(counters_get(&merge(f)->total, COUNTER_rssmax), 1900);
+}
+
 static void no_run_record(void **state)
 {
     struct fixture *f = *state;
@@ -209,6 +240,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(the_facts_of_a_run), T(a_run_that_was_killed), T(two_ends),
         T(a_daemon_that_outlives_the_sum), T(a_child_that_nobody_waits_for), T(no_run_record), T(damage_is_counted),
+        T(the_largest_memory_is_that_of_a_process), T(a_process_without_known_memory_may_have_been_the_largest),
         T(bodies_that_are_no_records), T(a_kind_of_the_future), T(a_large_spool_from_a_file),
         T(long_arguments_of_any_bytes),
     };

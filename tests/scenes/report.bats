@@ -128,3 +128,11 @@ assert [(r["command"][0], r["exit_code"]) for r in runs] == [("sh", 3), ("sleep"
     [[ $output != *"Over time"* ]]
     [[ $output == *"use over time: no run was as long as 4 samples of 1.0 s"* ]]
 }
+
+@test "the memory of a small program is its own, not sonde's" {
+    need_root # the kernel's exit record tells it
+    "$SONDE" run -j small -- true
+    [ "$(sql "SELECT total_rssmax = (SELECT rssmax FROM process) FROM jobs")" -eq 1 ]
+    [ "$("$SONDE" list --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["memory_max_bytes"])')" -eq \
+        "$(sql "SELECT rssmax * 1024 FROM process")" ]
+}

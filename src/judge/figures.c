@@ -97,9 +97,11 @@ double facts_memory_limit(const struct facts *facts)
 double facts_memory_peak(const struct facts *facts)
 {
     const struct summary *summary = &facts->job.summary;
-    double peak = shape_peak(&facts->shape, SHAPE_MEMORY);
+    double peak = NAN;
     if (summary->rss_peak_bytes)
-        peak = fmax(peak, (double)summary->rss_peak_bytes);
+        peak = (double)summary->rss_peak_bytes;
+    if (!summary->images) /* of agents the store has the peak of each node, not of all together */
+        peak = fmax(peak, shape_peak(&facts->shape, SHAPE_MEMORY));
     double largest;
     if (facts_sum(facts, COUNTER_rssmax, &largest))
         peak = fmax(peak, largest * 1024);

@@ -48,6 +48,10 @@ enum err db_run(struct store *store, struct statement *statement, const char *wh
 /* One number, *value stays as it is when there is no row or it is NULL. parameter: bound to ?1. */
 enum err db_number(struct store *store, const char *what, const char *sql, int64_t parameter, int64_t *value);
 
+/* As store_series, of the sampled sums of what sonde run watched alone (store/series.c). */
+enum err db_tree_series(struct store *store, int64_t job_row,
+                        enum err (*each)(void *context, const char *host, const struct run_series *series), void *context);
+
 /* Between the two, reads see the store as it was at the first, and do not take and give back a lock each. Within one
  * another they do nothing. Returns whether db_read_end has to end it. */
 bool db_read_begin(struct store *store);

@@ -3,6 +3,7 @@
 #include "store/filing.h"
 
 #include "store/columns.h"
+#include "store/peak.h"
 
 #include <string.h>
 
@@ -35,7 +36,7 @@
     "SELECT " COLUMNS_SUMMARY(COLUMNS_NAME, COLUMNS_COUNTER_NAME, COLUMNS_TOTAL_NAME) \
     "start_ns, end_ns, ended, CASE WHEN images = 0 AND EXISTS (SELECT 1 FROM runs watched JOIN hosts h ON h.id = watched.host" \
     " WHERE watched.job = ?1 AND watched.images > 0 AND h.name = (SELECT name FROM hosts WHERE id = runs.host))" \
-    " THEN 1 ELSE 0 END FROM runs WHERE job = ?1"
+    " THEN 1 ELSE 0 END FROM runs WHERE job = ?1 ORDER BY start_ns NULLS FIRST"
 #define SUMS_SQL \
     "UPDATE jobs SET " COLUMNS_SUMMARY(SET_NUMBER, SET_COUNTER, SET_TOTAL) \
     "start_ns = ?, end_ns = ?, ended = ? WHERE id = ?"
@@ -43,8 +44,9 @@
 struct sums {
     struct summary summary;
     uint64_t start_ns, end_ns; /* 0: not known */
-    bool ended;
-    size_t runs;
+    bool ended, overlap; /* overlap: watched runs were there at the same time */
+    uint64_t watched_end_ns;
+    size_t runs, watched;
 };
 
 static enum err run_sql(struct filing *filing, int64_t job, const char *sql)
@@ -119,6 +121,16 @@ static enum err file_tags(struct filing *filing, int64_t job)
     return err;
 }
 
+/* Runs come in the order of their starts. */
+static void look_for_overlap(struct sums *sums, const struct summary *summary, uint64_t start_ns, uint64_t end_ns)
+{
+    if (!summary->images)
+        return;
+    sums->watched++;
+    sums->overlap = sums->overlap || start_ns < sums->watched_end_ns;
+    sums->watched_end_ns = end_ns > sums->watched_end_ns ? end_ns : sums->watched_end_ns;
+}
+
 static void add_run(struct sums *sums, struct statement *select)
 {
     struct summary summary;
@@ -130,6 +142,7 @@ static void add_run(struct sums *sums, struct statement *select)
         summary = (struct summary){ .gaps.records_lost = lost };
     }
     summary_add(&sums->summary, &summary);
+    look_for_overlap(sums, &summary, start_ns, end_ns);
     if (start_ns && (!sums->start_ns || start_ns < sums->start_ns))
         sums->start_ns = start_ns;
     sums->end_ns = end_ns > sums->end_ns ? end_ns : sums->end_ns;
@@ -152,6 +165,18 @@ static enum err sum_runs(struct filing *filing, int64_t job, struct sums *sums)
             add_run(sums, select);
     }
     statement_free(select);
+    return err;
+}
+
+/* The peaks of runs at the same time need not have been at the same moment: only their samples tell. */
+static enum err add_peak(struct filing *filing, int64_t job, struct sums *sums)
+{
+    uint64_t bytes;
+    if (!sums->overlap)
+        return OK;
+    enum err err = peak_of_runs(filing->store, job, sums->watched, &bytes);
+    if (err == OK && bytes > sums->summary.rss_peak_bytes)
+        sums->summary.rss_peak_bytes = bytes;
     return err;
 }
 
@@ -179,6 +204,8 @@ enum err file_job(struct filing *filing, int64_t job)
         err = sum_runs(filing, job, &sums);
     if (err == OK && !sums.runs)
         return run_sql(filing, job, "DELETE FROM jobs WHERE id = ?1");
+    if (err == OK)
+        err = add_peak(filing, job, &sums);
     if (err == OK)
         err = write_sums(filing, job, &sums);
     return err == OK ? run_sql(filing, job, FACTS_SQL) : err;

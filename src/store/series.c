@@ -246,6 +246,12 @@ enum err store_series(struct store *store, int64_t job_row,
     return read_by(store, CHUNKS_SELECT "s.job = ?1" CHUNKS_ORDER, job_row, each, context);
 }
 
+enum err db_tree_series(struct store *store, int64_t job_row,
+                        enum err (*each)(void *context, const char *host, const struct run_series *series), void *context)
+{
+    return read_by(store, CHUNKS_SELECT "s.job = ?1 AND t.name = '" SUMMARY_TREE_SET "'" CHUNKS_ORDER, job_row, each, context);
+}
+
 enum err store_node_series(struct store *store, const char *host,
                            enum err (*each)(void *context, const char *host, const struct run_series *series), void *context)
 {

@@ -152,3 +152,14 @@ assert base64.b64decode(job["user_base64"]) == b"\xff", job'
     [ "$(ids -t lab)" = "labelled " ]
     [ "$(ids -t lab=1)" = "labelled " ]
 }
+
+@test "runs at the same time: the list has the memory that the report has" {
+    for _ in 1 2; do
+        "$SONDE" run -p 50ms -j both -- python3 -c 'x = bytearray(100 << 20); import time; time.sleep(1)' &
+    done
+    wait
+    list=$("$SONDE" list --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["memory_max_bytes"])')
+    report=$("$SONDE" report --json both | python3 -c 'import json, sys; print(json.load(sys.stdin)["use"]["memory_peak_bytes"])')
+    [ "$list" -eq "$report" ]
+    [ "$list" -gt $((200 << 20)) ]
+}

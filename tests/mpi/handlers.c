@@ -1,8 +1,12 @@
 /* Functions of the program that MPI calls, and that call MPI: error handlers, one of which jumps out; operations; attributes.
- * What they call is within another call and does not count. One rank is enough. */
+ * What they call is within another call and does not count, but what it frees and ends must not be remembered any longer. One
+ * rank is enough. */
 #include "expect.h"
 
 #include <setjmp.h>
+#include <string.h>
+
+enum { ENDING = 10, LONG = 100000, WAYS = 9 }; /* of ends_within */
 
 static jmp_buf back;
 static int handled;
@@ -55,8 +59,8 @@ static void errors(void)
     MPI_Errhandler_free(&handler);
     MPI_Errhandler_free(&jumper);
     MPI_Comm_free(&comm);
-    expect_calls("MPI_Send", 7);
-    expect("sent_bytes", "MPI_Send", 0);
+    expect_calls("MPI_Send", 7 + WAYS * ENDING); /* and those of ends_within */
+    expect("sent_bytes", "MPI_Send", WAYS * ENDING * sizeof(int));
 }
 
 static void add(void *in, void *inout, int *count, MPI_Datatype *type)
@@ -117,11 +121,96 @@ static void attributes(void)
     expect_calls("MPI_Comm_rank", 1); /* of expect_begin */
 }
 
+/* --- what ends within another call --- */
+
+static MPI_Request ending[ENDING];
+static MPI_Datatype ending_type;
+static int way;
+
+static void end_requests(void)
+{
+    int index, done, indices[ENDING];
+    MPI_Status statuses[ENDING];
+    switch (way) {
+    case 0: MPI_Wait(&ending[0], MPI_STATUS_IGNORE); break;
+    case 1: MPI_Test(&ending[0], &done, MPI_STATUS_IGNORE); break;
+    case 2: MPI_Waitany(1, ending, &index, MPI_STATUS_IGNORE); break;
+    case 3: MPI_Testany(1, ending, &index, &done, MPI_STATUS_IGNORE); break;
+    case 4: MPI_Waitsome(1, ending, &done, indices, MPI_STATUSES_IGNORE); break;
+    case 5: MPI_Testsome(1, ending, &done, indices, MPI_STATUSES_IGNORE); break;
+    case 6: MPI_Testall(1, ending, &done, MPI_STATUSES_IGNORE); break;
+    case 7: MPI_Waitall(1, ending, statuses); break;
+    default: MPI_Request_free(&ending[0]);
+    }
+    MPI_Waitall(ENDING, ending, MPI_STATUSES_IGNORE);
+}
+
+static int end_all(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm, (void)key, (void)value, (void)extra;
+    MPI_Type_free(&ending_type);
+    end_requests();
+    return MPI_SUCCESS;
+}
+
+static void within_another(int key)
+{
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm_set_attr(comm, key, NULL);
+    MPI_Comm_free(&comm);
+}
+
+/* Perhaps with the handles that were freed, in a stack and in a memory full of rubbish. */
+static void send_long(void)
+{
+    static char out[LONG], in[LONG];
+    MPI_Request requests[ENDING];
+    memset(requests, 0x55, sizeof requests);
+    for (int i = 0; i < ENDING; i++)
+        MPI_Issend(out, LONG, MPI_CHAR, 0, i, MPI_COMM_WORLD, &requests[i]);
+    for (int i = 0; i < ENDING; i++)
+        MPI_Recv(in, LONG, MPI_CHAR, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    MPI_Waitall(ENDING, requests, MPI_STATUSES_IGNORE);
+}
+
+static void send_type(int items)
+{
+    static int out[64], in[64];
+    MPI_Type_contiguous(items, MPI_INT, &ending_type);
+    MPI_Type_commit(&ending_type);
+    MPI_Sendrecv(out, 1, ending_type, 0, 1, in, 64, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* The message of the request that is freed may come later, and is counted nowhere. */
+static void ends_within(void)
+{
+    static int out[ENDING], in[ENDING];
+    int key;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_all, &key, NULL);
+    for (way = 0; way < WAYS; way++) {
+        for (int i = 0; i < ENDING; i++)
+            MPI_Irecv(&in[i], 1, MPI_INT, 0, 100 + i, MPI_COMM_WORLD, &ending[i]);
+        for (int i = 0; i < ENDING; i++)
+            MPI_Send(&out[i], 1, MPI_INT, 0, 100 + i, MPI_COMM_WORLD);
+        send_type(way + 1); /* of a size of its own each time, perhaps with the handle of the one before */
+        within_another(key);
+        send_long();
+    }
+    MPI_Comm_free_keyval(&key);
+    expect("received_bytes", "MPI_Irecv", (WAYS * ENDING - 1) * sizeof(int));
+    expect("sent_bytes", "MPI_Issend", (unsigned long long)WAYS * ENDING * LONG);
+    expect_bytes("MPI_Sendrecv", WAYS * (WAYS + 1) / 2 * sizeof(int), WAYS * (WAYS + 1) / 2 * sizeof(int));
+    expect_calls("MPI_Wait", WAYS); /* of send_long: none of those within another call */
+}
+
 int main(int argc, char **argv)
 {
     expect_begin(argc, argv);
     errors();
     operations();
     attributes();
+    ends_within();
     return expect_end();
 }

@@ -1,5 +1,6 @@
 /* A call of MPI on its way through a wrapper: entered, timed, left. Its numbers go to the thread's own slots of the board
- * (probe/board.h). Only the outermost call of a thread counts: what MPI calls within itself passes through. */
+ * (probe/board.h). Only the outermost call of a thread counts: what MPI calls within itself passes through, and so does what a
+ * function of the program calls that MPI has called. Their handles are followed to their end all the same (generate.py). */
 #ifndef SONDE_PROBE_MPI_CALL_H
 #define SONDE_PROBE_MPI_CALL_H
 
@@ -106,8 +107,8 @@ void call_choose(void);
 /* The calling thread's slots of a function. */
 uint64_t *call_find_slots(uint32_t function);
 
-/* For a thread that is inside or has no slots of the function yet. In two registers; NULL: MPI calls itself, or there is no
- * memory. */
+/* For a thread that is inside or has no slots of the function yet. In two registers; NULL: it is a call within another one, or
+ * there is no memory. */
 struct call_found {
     struct call_thread *mine;
     uint64_t *slots;
@@ -120,8 +121,8 @@ CALL_INLINE uint64_t *call_slots(uint32_t function)
     return CALL_MOSTLY(slots) ? slots : call_find_slots(function);
 }
 
-/* False: MPI calls itself. The time is taken first of all: reading it keeps the processor from going on, whereas what comes
- * behind runs beside the beginning of the call. */
+/* False: a call within another one. The time is taken first of all: reading it keeps the processor from going on, whereas what
+ * comes behind runs beside the beginning of the call. */
 CALL_INLINE bool call_enter(struct call *call, uint32_t function, uint32_t has)
 {
     uint64_t begin = board_ticks();

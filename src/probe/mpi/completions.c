@@ -48,7 +48,10 @@ MPI_Status *keep_all(struct call *call, struct scratch_few *few, int count, cons
     for (int i = 0; i < count; i++) {
         scratch->requests[i] = requests[i];
         scratch->notes[i] = (uint16_t)requests_take(requests[i]);
-        followed += scratch->notes[i] != 0;
+        if (!scratch->notes[i])
+            continue;
+        scratch->statuses[i] = (MPI_Status){ 0 }; /* what MPI does not fill in, an earlier call has left there */
+        followed++;
     }
     if (!followed) {
         scratch_put(scratch);

@@ -8,6 +8,8 @@ import sys
 
 BEFORE = {"own", "keep", "keep_all", "forget_type", "forget_communicator", "forget_window", "forget_request"}
 ALWAYS = {"done", "done_all", "done_any", "done_some"}
+# Steps without which a handle would go on to be remembered after its end.
+FOLLOWS = BEFORE - {"own"} | ALWAYS
 # What each step counts, so that a function has no metric that stays at 0 for ever.
 COUNTS = {
     "OUT": {"sent", "put", "put_unless", "posted_write", "written", "bcast", "gather", "gatherv", "scatter", "scatterv",
@@ -119,8 +121,12 @@ def is_quick(steps):
     return not [s for s in steps if word(s) not in BEFORE | QUICK | {"waits"}]
 
 
+def ends(steps):
+    return [f"    {call_of(s, ', sonde_code')};" for s in steps if word(s) in ALWAYS]
+
+
 def after(steps):
-    lines = [f"    {call_of(s, ', sonde_code')};" for s in steps if word(s) in ALWAYS]
+    lines = ends(steps)
     good = [s for s in steps if "(" in s and word(s) not in BEFORE | ALWAYS]
     if good:
         lines += ["    if (CALL_MOSTLY(sonde_code == MPI_SUCCESS)) {", *(f"        {call_of(s)};" for s in good), "    }"]
@@ -133,17 +139,39 @@ def mask_of(steps):
     return " | ".join(["HAS_CALLS"] + ["HAS_" + kind for kind, words in COUNTS.items() if words & {word(s) for s in steps}])
 
 
+def room(steps):
+    """MPI may leave the status of a request as it was: of one that was kept nothing must stand there."""
+    words = {word(s) for s in steps}
+    empty = " = { 0 }" if words & {"keep", "keep_all"} else ""
+    return [*([f"    MPI_Status sonde_status{empty};"] if "own" in words else []),
+            *(["    struct scratch_few sonde_few;"] if "keep_all" in words else [])]
+
+
+def within(name, declared, steps):
+    """The wrapper of a call within another one: it is not counted, but handles that it frees and requests that it ends were the
+    program's, where a function of the program made it that MPI has called (an attribute's, an error handler)."""
+    result, parameters, names = declared
+    kept = [s for s in steps if word(s) in FOLLOWS | {"own"}]
+    return [f"static __attribute__((noinline, cold)) {result} within_{name}({', '.join(parameters)})", "{",
+            "    struct call sonde_call = { .peer = CALL_NO_RANK };",
+            *room(steps),
+            *(before(s) for s in kept if word(s) in BEFORE),
+            f"    {result} sonde_code = real.{name}({', '.join(n for n in names if n)});",
+            *ends(kept),
+            "    return sonde_code;", "}", ""]
+
+
 def wrapper(number, name, declared, steps):
     result, parameters, names = declared
-    words = {word(s) for s in steps}
+    follows = bool(FOLLOWS & {word(s) for s in steps})
     given = ", ".join(n for n in names if n)
     head = f"({', '.join(parameters)})"
-    lines = [f"static {result} full_{name}{head}", "{",
+    lines = within(name, declared, steps) if follows else []
+    lines += [f"static {result} full_{name}{head}", "{",
              "    struct call sonde_call;",
-             *(["    MPI_Status sonde_status;"] if "own" in words else []),
-             *(["    struct scratch_few sonde_few;"] if "keep_all" in words else []),
+             *room(steps),
              f"    if (!call_enter(&sonde_call, {number}, {mask_of(steps)}))",
-             f"        return real.{name}({given});",
+             f"        return {'within_' if follows else 'real.'}{name}({given});",
              *(before(s) for s in steps if word(s) in BEFORE),
              f"    {result} sonde_code = real.{name}({given});",
              *([] if is_quick(steps) else ["    call_time(&sonde_call);"]),

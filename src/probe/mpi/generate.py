@@ -20,6 +20,7 @@ COUNTS = {
            "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce", "exscan", "reduce", "reduce_scatter",
            "reduce_scatter_block", "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall",
            "neighbor_alltoallv", "neighbor_alltoallw"},
+    "IN_OF_BOTH": {"posted_both"},
     "WAIT": {"waits"},
     "SMALL": {"sent", "put", "put_unless"},
 }

@@ -39,6 +39,11 @@ setup_file() {
     run ! grep 'mpi_received_bytes_total{function="MPI_Isendrecv' dumped
 }
 
+@test "30,000 persistent requests at a time, twice" {
+    play crowd 2 15000
+    run ! grep mpi_requests_lost_total dumped
+}
+
 @test "error handlers, operations and attributes that call MPI" {
     play handlers 1
 }

@@ -47,7 +47,7 @@ MPI_Status *keep_all(struct call *call, struct scratch_few *few, int count, cons
         return statuses;
     for (int i = 0; i < count; i++) {
         scratch->requests[i] = requests[i];
-        scratch->notes[i] = (uint16_t)requests_take(requests[i]);
+        scratch->notes[i] = requests_take(requests[i]);
         if (!scratch->notes[i])
             continue;
         scratch->statuses[i] = (MPI_Status){ 0 }; /* what MPI does not fill in, an earlier call has left there */

@@ -2,21 +2,23 @@
  * that nothing ever needs to be moved or cleaned up. Short lines: most requests that end are sends, which are in none. */
 #include "probe/mpi/requests.h"
 
-enum { LINES = 32768, LINE = 2, TRIES = 16, PERSISTENTS = 8192 };
+enum { LINES = 32768, LINE = 2, TRIES = 16, PLACE_BITS = 15, PERSISTENTS = 1 << PLACE_BITS };
 
-/* Upper 48 bits: the handle (an address, or a number); lower 16: the kind in three bits, then the function or the place among
+/* Upper 46 bits: the handle (an address, or a number); lower 18: the kind in three bits, then the function or the place among
  * the persistent ones. 0: free. */
 static uint64_t table[LINES][LINE] __attribute__((aligned(64)));
 static struct persistent persistents[PERSISTENTS];
-static uint32_t next_persistent;
+static uint32_t lowest_free; /* all places below are used, so that memory is touched only as far as it is needed */
 static bool is_shared;
 static unsigned tries = 1; /* lines in which a request may be: more only when one was full */
 static uint32_t lost_metric;
 
-enum { KIND_BITS = REQUEST_KIND_BITS, NOTE_BITS = 16 };
+enum { KIND_BITS = REQUEST_KIND_BITS, NOTE_BITS = KIND_BITS + PLACE_BITS };
+_Static_assert((unsigned)FUNCTIONS <= (unsigned)PERSISTENTS, "a function fits where a place does");
 
 #ifdef OPEN_MPI
-#define KEY(handle) ((uint64_t)(uintptr_t)(handle) << NOTE_BITS)
+/* Of 48 bits, the last two of which are 0. */
+#define KEY(handle) ((uint64_t)(uintptr_t)(handle) << (NOTE_BITS - 2))
 #else
 #define KEY(handle) ((uint64_t)(uint32_t)(handle) << NOTE_BITS)
 #endif
@@ -118,27 +120,36 @@ void requests_add(MPI_Request handle, enum request_kind kind, uint32_t function)
         tell_lost();
 }
 
-static struct persistent *free_persistent(void)
+static struct persistent *take_place(void)
 {
-    for (uint32_t i = 0; i < PERSISTENTS; i++) {
-        uint32_t at = __atomic_fetch_add(&next_persistent, 1, __ATOMIC_RELAXED) % PERSISTENTS;
-        if (!__atomic_exchange_n(&persistents[at].used, true, __ATOMIC_ACQUIRE))
+    while (__atomic_load_n(&lowest_free, __ATOMIC_RELAXED) < PERSISTENTS) {
+        uint32_t at = __atomic_fetch_add(&lowest_free, 1, __ATOMIC_SEQ_CST);
+        if (at < PERSISTENTS && !__atomic_exchange_n(&persistents[at].used, true, __ATOMIC_SEQ_CST))
             return &persistents[at];
     }
     return NULL;
 }
 
+/* First free, then the lowest: who has passed by before it was free did so before lowest_free is read here. */
+static void leave_place(uint32_t at)
+{
+    __atomic_store_n(&persistents[at].used, false, __ATOMIC_SEQ_CST);
+    uint32_t lowest = __atomic_load_n(&lowest_free, __ATOMIC_SEQ_CST);
+    while (at < lowest && !__atomic_compare_exchange_n(&lowest_free, &lowest, at, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        ;
+}
+
 void requests_add_persistent(MPI_Request handle, const struct persistent *persistent)
 {
-    struct persistent *mine = handle == MPI_REQUEST_NULL ? NULL : free_persistent();
-    if (mine) {
-        *mine = *persistent;
-        mine->used = true;
-    }
+    struct persistent *mine = handle == MPI_REQUEST_NULL ? NULL : take_place();
+    struct persistent filled = *persistent;
+    filled.used = true; /* at no moment free for another thread */
+    if (mine)
+        *mine = filled;
     if (!mine || !add(KEY(handle), REQUEST_PERSISTENT | (uint64_t)(mine - persistents) << KIND_BITS)) {
         tell_lost();
         if (mine)
-            __atomic_store_n(&mine->used, false, __ATOMIC_RELEASE);
+            leave_place((uint32_t)(mine - persistents));
     }
 }
 
@@ -180,5 +191,5 @@ void requests_forget(MPI_Request handle)
     uint32_t note = *word & ((1u << NOTE_BITS) - 1);
     __atomic_store_n(word, 0, __ATOMIC_RELEASE);
     if (is_persistent(note))
-        __atomic_store_n(&persistents[note >> KIND_BITS].used, false, __ATOMIC_RELEASE);
+        leave_place(note >> KIND_BITS);
 }

@@ -10,7 +10,7 @@ static struct scratch *spares[SPARES];
 static struct scratch *make(size_t room)
 {
     int saved = errno;
-    size_t one = sizeof(MPI_Status) + sizeof(MPI_Request) + sizeof(uint16_t);
+    size_t one = sizeof(MPI_Status) + sizeof(MPI_Request) + sizeof(uint32_t);
     size_t bytes = (sizeof(struct scratch) + 64 + room * one + 4095) & ~(size_t)4095;
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     errno = saved;
@@ -21,7 +21,7 @@ static struct scratch *make(size_t room)
     scratch->room = room;
     scratch->statuses = (MPI_Status *)((char *)memory + 64);
     scratch->requests = (MPI_Request *)(scratch->statuses + room);
-    scratch->notes = (uint16_t *)(scratch->requests + room);
+    scratch->notes = (uint32_t *)(scratch->requests + room);
     return scratch;
 }
 

@@ -11,7 +11,7 @@ struct scratch {
     size_t bytes, room; /* mapped, 0 on a stack; requests that fit */
     MPI_Request *requests;
     MPI_Status *statuses;
-    uint16_t *notes;
+    uint32_t *notes;
 };
 
 /* Most calls have few. On the caller's stack. */
@@ -20,7 +20,7 @@ struct scratch_few {
     struct scratch head;
     MPI_Request requests[SCRATCH_FEW];
     MPI_Status statuses[SCRATCH_FEW];
-    uint16_t notes[SCRATCH_FEW];
+    uint32_t notes[SCRATCH_FEW];
 };
 
 /* NULL: no memory. */

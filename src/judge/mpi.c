@@ -192,6 +192,15 @@ static enum err read_pairs(struct mpi *mpi, const struct told *told)
     return OK;
 }
 
+static double counter_named(const struct told *told, const char *name)
+{
+    const struct told_table *table = &told->tables[TOLD_COUNTER];
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->rows[i].instance, name) == 0)
+            return told_value(told, TOLD_COUNTER, i, PROGRAM_COUNTER_TOTAL);
+    return NAN;
+}
+
 /* Ranks of one world: from begin to below end. */
 struct span {
     size_t begin, end;
@@ -274,7 +283,8 @@ static void find_longest(struct mpi *mpi)
 enum err mpi_read(struct mpi *mpi, const struct told *told)
 {
     *mpi = (struct mpi){ .all = nothing, .life_s = NAN, .rank_total = NAN, .messages = NAN, .message_bytes = NAN,
-                         .own_mean_s = NAN, .own_max_s = NAN, .others_wait_share = NAN };
+                         .own_mean_s = NAN, .own_max_s = NAN, .others_wait_share = NAN,
+                         .requests_lost = counter_named(told, "mpi_requests_lost_total") };
     enum err err = read_ranks(mpi, told);
     if (!err)
         err = read_sums(mpi, told);

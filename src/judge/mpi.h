@@ -36,6 +36,7 @@ struct mpi {
     struct mpi_sum all;
     double life_s;     /* of all ranks together */
     double messages, message_bytes; /* point to point; NAN: not known */
+    double requests_lost; /* whose bytes are nowhere here, since the probe had no room to follow them; NAN: none */
 
     /* Of the ranks of the world that took most time, which are all ranks where there is one: what they did outside of MPI. NAN:
      * times are not known, or there are no ranks. */

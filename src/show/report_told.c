@@ -166,6 +166,9 @@ static void add_mpi(struct page *page, const struct mpi *mpi)
                     mpi->rank_count, say_count(mpi->rank_total).s);
     add_waiters(page, mpi);
     add_messages(page, mpi);
+    if (mpi->requests_lost > 0)
+        page_printf(page, "missing", "the bytes of %s requests: more were open at a time than the probe can follow",
+                    say_count(mpi->requests_lost).s);
     page_end_section(page, begin);
     add_functions(page, mpi);
 }

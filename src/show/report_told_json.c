@@ -98,6 +98,7 @@ static void add_mpi(struct json *json, const struct mpi *mpi)
     add_sum(json, &mpi->all);
     whole(json, "messages", mpi->messages);
     whole(json, "message_bytes", mpi->message_bytes);
+    whole(json, "requests_lost", mpi->requests_lost);
     known(json, "own_mean_s", mpi->own_mean_s);
     known(json, "own_max_s", mpi->own_max_s);
     known(json, "others_wait_share", mpi->others_wait_share);

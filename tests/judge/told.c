@@ -114,6 +114,11 @@ static void mpi_in_figures(void **state)
     assert_int_equal(mpi.pair_count, 2);
     assert_int_equal(mpi.pairs[0].from.rank, 2);
     assert_true(mpi.messages == 150001);
+    assert_true(isnan(mpi.requests_lost));
+    mpi_clear(&mpi);
+    telling(&told, &program_counter_set, "mpi_requests_lost_total", (double[]){ 3616 });
+    assert_int_equal(mpi_read(&mpi, &told), OK);
+    assert_true(mpi.requests_lost == 3616);
     mpi_clear(&mpi);
     told_clear(&told);
 }

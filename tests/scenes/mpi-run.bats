@@ -62,6 +62,19 @@ ring_is_filed() {
     done
 }
 
+@test "the report says that bytes are missing where too many requests were open" {
+    for family in $(mpi_families); do
+        mpi_launcher "$family" 2
+        run "$SONDE" run -q -m -- "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/$family/crowd" 17000
+        echo "$output"
+        [ "$status" -eq 0 ]
+        lost=$("$SONDE" report --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["mpi"]["requests_lost"])')
+        [ "$lost" -ge $((2 * 2 * (2 * 17000 - 32768))) ]
+        "$SONDE" report | tee page
+        grep -q '^  missing .*bytes of [0-9,]* requests' page
+    done
+}
+
 @test "spawned programs in the series and in the report" {
     [[ $(mpi_families) == *openmpi* ]] || skip "OpenMPI is not here, and Debian's MPICH cannot spawn"
     mpi_launcher openmpi 2

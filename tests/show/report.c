@@ -345,6 +345,24 @@ static void what_programs_told(void **state)
     forget_told();
 }
 
+static void jobs_with_requests_lost(struct facts *job)
+{
+    jobs_told(job);
+    job->mpi.requests_lost = 3616;
+}
+
+static void bytes_that_are_missing_are_told(void **state)
+{
+    (void)state;
+    print(jobs_with_requests_lost, &utf8);
+    assert_non_null(strstr(buf_text(&out), "missing    the bytes of 3,616 requests: "));
+    fits(80, false);
+    forget_told();
+    print(jobs_with_requests_lost, NULL);
+    assert_non_null(strstr(buf_text(&out), "\"requests_lost\": 3616"));
+    forget_told();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +380,7 @@ int main(void)
         cmocka_unit_test(a_path_that_is_not_known_makes_no_path_of_the_other_name),
         cmocka_unit_test(the_run_that_failed_comes_first),
         cmocka_unit_test(a_number_that_holds_others_has_a_sign),
+        cmocka_unit_test(bytes_that_are_missing_are_told),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -9,12 +9,14 @@
 
 #define CALL_MAX 128
 
-enum which { ANY, READS, WRITES };
+#define ANY PROGRAM_ALIAS_OTHER
+#define READS PROGRAM_ALIAS_READS
+#define WRITES PROGRAM_ALIAS_WRITES
 
 /* %s in name is the function or call, in lower case; in doc as it is. */
 static const struct rule {
     const char *base, *label, *name, *doc;
-    enum which which;
+    enum program_alias_way which;
 } rules[] = {
     { "mpi_calls_total", "function", "tau_hits_total{function=\"%s\"}", "Number of function calls for %s", ANY },
     { "mpi_calls_total", "function", "tau_mpi_total{metric=\"hits\"}", "Aggregated MPI metrics", ANY },
@@ -46,8 +48,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* As tau_strace parts them. */
-static enum which which_of(const char *call)
+enum program_alias_way program_alias_way(const char *call)
 {
     if (!strcmp(call, "read") || !strcmp(call, "pread64") || begins(call, "pread") || !strcmp(call, "readv")
         || begins(call, "recv") || !strcmp(call, "mq_timedreceive"))
@@ -119,7 +120,7 @@ size_t program_alias_metrics(struct program_table *table, const struct program_m
         const struct rule *rule = &rules[i];
         if (!is_of(metric, rule) || !value_of(metric, rule->label, call))
             continue;
-        if (rule->which != ANY && rule->which != which_of(call))
+        if (rule->which != ANY && rule->which != program_alias_way(call))
             continue;
         aliases[count] = make(table, metric, rule, call);
         count += aliases[count] != NULL;

@@ -1,9 +1,10 @@
-/* Sums over ranks and calls become names with labels. */
+/* Sums over ranks and calls become names with labels, and the sums over all of them those of tau (programs/program_alias.c). */
 #include "show/extrap_store.h"
 
 #include "judge/calls.h"
 #include "judge/histograms.h"
 #include "model/program_sets.h"
+#include "programs/program_alias.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -52,6 +53,61 @@ static enum err add_function(struct metric_list *list, const struct mpi_function
     return err;
 }
 
+/* Names with what is known of each, and is not 0. */
+struct total {
+    const char *name;
+    double value;
+};
+
+static enum err add_totals(struct metric_list *list, const struct total *totals, size_t count)
+{
+    enum err err = OK;
+    for (size_t i = 0; i < count && !err; i++)
+        if (totals[i].value > 0)
+            err = extrap_store_add(list, totals[i].name, totals[i].value);
+    return err;
+}
+#define ADD_TOTALS(list, totals) add_totals(list, totals, sizeof(totals) / sizeof *(totals))
+
+static double or_nothing(double value)
+{
+    return isnan(value) ? 0 : value;
+}
+
+static enum err add_all_functions(struct metric_list *list, const struct mpi_sum *all)
+{
+    double out_bytes = or_nothing(all->out_bytes), in_bytes = or_nothing(all->in_bytes);
+    const struct total totals[] = {
+        { "tau_mpi_total{metric=\"hits\"}", all->calls },
+        { "tau_mpi_total{metric=\"time\"}", all->time_s },
+        { "tau_mpi_total{metric=\"size\"}", out_bytes + in_bytes },
+        { "tau_mpi_total_size{metric=\"size_out\"}", out_bytes },
+        { "tau_mpi_total{metric=\"size_in\"}", in_bytes },
+    };
+    return ADD_TOTALS(list, totals);
+}
+
+static enum err add_all_calls(struct metric_list *list, const struct calls *calls)
+{
+    double bytes[3] = { 0 }, time_s[3] = { 0 };
+    for (size_t i = 0; i < calls->count; i++) {
+        enum program_alias_way way = program_alias_way(calls->list[i].name);
+        bytes[way] += or_nothing(calls->list[i].bytes);
+        time_s[way] += or_nothing(calls->list[i].time_s);
+    }
+    const struct total totals[] = {
+        { "strace_total{desc=\"hits\"}", calls->all.calls },
+        { "strace_total{desc=\"time\"}", calls->all.time_s },
+        { "strace_total{desc=\"read_time\"}", time_s[PROGRAM_ALIAS_READS] },
+        { "strace_total{desc=\"write_time\"}", time_s[PROGRAM_ALIAS_WRITES] },
+        { "strace_read_size_total", bytes[PROGRAM_ALIAS_READS] },
+        { "strace_total{desc=\"read_size\"}", bytes[PROGRAM_ALIAS_READS] },
+        { "strace_write_size_total", bytes[PROGRAM_ALIAS_WRITES] },
+        { "strace_total{desc=\"write_size\"}", bytes[PROGRAM_ALIAS_WRITES] },
+    };
+    return ADD_TOTALS(list, totals);
+}
+
 static enum err add_call(struct metric_list *list, const struct call *call)
 {
     enum err err = add_labelled(list, "strace_hits_total", "scall", call->name, call->calls);
@@ -68,6 +124,8 @@ static enum err add_calls(struct metric_list *list, const struct told *told)
     enum err err = calls_read(&calls, told);
     for (size_t i = 0; i < calls.count && !err; i++)
         err = add_call(list, &calls.list[i]);
+    if (!err)
+        err = add_all_calls(list, &calls);
     calls_clear(&calls);
     return err;
 }
@@ -88,6 +146,8 @@ enum err extrap_store_metrics(struct metric_list *list, const struct store_job *
     enum err err = OK;
     for (size_t i = 0; i < mpi->function_count && !err; i++)
         err = add_function(list, &mpi->functions[i]);
+    if (!err)
+        err = add_all_functions(list, &mpi->all);
     if (!err)
         err = add_calls(list, told);
     if (!err)

@@ -205,6 +205,7 @@ other_node() {
     "$SONDE" report >page
     grep -q '2 of 4 seen' page
     [ "$("$SONDE" report --json | python3 -c 'import json, sys; m = json.load(sys.stdin)["mpi"]; print(m["rank_count"], m["rank_total"])')" = "2 4" ]
+    "$SONDE" export -f extrap | grep -q '^{"params":{"ranks":4},"metric":"tau_mpi_total{metric=\\"hits\\"}","value":[1-9]'
     "$SONDE" export -f extrap | grep -q '^{"params":{"ranks":4},"metric":"tau_hits_total{function=\\"mpi_sendrecv\\"}","value":20.0}'
 }
 

@@ -2,6 +2,7 @@
 #include "show/extrap.h"
 
 #include "judge/telling.h"
+#include "show/extrap_store.h"
 #include "tools/store_fixture.h"
 
 #include <fcntl.h>
@@ -122,13 +123,57 @@ static void jobs_become_lines_and_crashed_ones_are_left_out(void **state)
     assert_non_null(strstr(text, LINE("8", "tau_hits_total", "14.0")));
     assert_non_null(strstr(text, LINE("64", "tau_hits_total", "0.0")));
 #undef LINE
+#define LINE(ranks, metric, value) "{\"params\":{\"ranks\":" ranks "},\"metric\":\"" metric "\",\"value\":" value "}\n"
+    assert_non_null(strstr(text, LINE("4", "tau_mpi_total{metric=\\\"hits\\\"}", "28.0")));
+    assert_non_null(strstr(text, LINE("4", "tau_mpi_total{metric=\\\"time\\\"}", "8.0")));
+    assert_non_null(strstr(text, LINE("4", "tau_mpi_total{metric=\\\"size\\\"}", "256.0")));
+    assert_non_null(strstr(text, LINE("4", "tau_mpi_total_size{metric=\\\"size_out\\\"}", "256.0")));
     extrap_clear(&extrap);
+}
+
+static double value_named(const struct metric_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i].name, name) == 0)
+            return list->items[i].value;
+    return NAN;
+}
+
+static void system_calls_have_the_sums_of_tau(void **state)
+{
+    (void)state;
+    struct told told;
+    struct mpi mpi;
+    struct metric_list list;
+    told_init(&told);
+    metric_list_init(&list);
+    telling_call(&told, "read", 3, 0, 30, 1);
+    telling_call(&told, "read/file:ext4", 3, 0, 30, 1);
+    telling_call(&told, "recvmsg", 1, 0, 5, 2);
+    telling_call(&told, "writev", 2, 0, 7, NAN);
+    telling_call(&told, "futex", 4, 0, NAN, 8);
+    assert_int_equal(mpi_read(&mpi, &told), OK);
+    assert_int_equal(extrap_store_metrics(&list, &(struct store_job){ 0 }, &told, &mpi), OK);
+    static const struct { const char *name; double value; } wanted[] = {
+        { "strace_total{desc=\"hits\"}", 10 },      { "strace_total{desc=\"time\"}", 11 },
+        { "strace_total{desc=\"read_time\"}", 3 },  { "strace_read_size_total", 35 },
+        { "strace_total{desc=\"read_size\"}", 35 }, { "strace_write_size_total", 7 },
+        { "strace_total{desc=\"write_size\"}", 7 },
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        assert_true(value_named(&list, wanted[i].name) == wanted[i].value);
+    assert_true(isnan(value_named(&list, "strace_total{desc=\"write_time\"}")));
+    assert_true(isnan(value_named(&list, "tau_mpi_total{metric=\"hits\"}")));
+    metric_list_clear(&list);
+    mpi_clear(&mpi);
+    told_clear(&told);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(profiles_become_lines_and_gaps_zeros),
+        cmocka_unit_test(system_calls_have_the_sums_of_tau),
         STORE_TEST(jobs_become_lines_and_crashed_ones_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

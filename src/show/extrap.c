@@ -131,6 +131,20 @@ static int by_name(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
+/* Each name once. Not those that are infinite in a job: Extra-P takes no such number, and in its place 0 would be a wrong one. */
+static void keep_finite_names(struct metric_list *names)
+{
+    size_t kept = 0;
+    for (size_t i = 0, next; i < names->count; i = next) {
+        bool is_finite = true;
+        for (next = i; next < names->count && strcmp(names->items[next].name, names->items[i].name) == 0; next++)
+            is_finite = is_finite && isfinite(names->items[next].value);
+        if (is_finite)
+            names->items[kept++] = names->items[i];
+    }
+    names->count = kept;
+}
+
 /* Every name of every job, once, in order. Borrows the texts. */
 static enum err all_names(const struct extrap *extrap, struct metric_list *names)
 {
@@ -139,15 +153,11 @@ static enum err all_names(const struct extrap *extrap, struct metric_list *names
             struct metric_item *item = metric_list_add(names);
             if (!item)
                 return NOMEM;
-            item->name = extrap->jobs[i].metrics.items[k].name;
+            *item = extrap->jobs[i].metrics.items[k];
         }
     if (names->count)
         qsort(names->items, names->count, sizeof *names->items, by_name);
-    size_t kept = 0;
-    for (size_t i = 0; i < names->count; i++)
-        if (i == 0 || strcmp(names->items[i].name, names->items[kept - 1].name) != 0)
-            names->items[kept++] = names->items[i];
-    names->count = kept;
+    keep_finite_names(names);
     return OK;
 }
 
@@ -200,7 +210,7 @@ static void add_line(struct buf *out, const char *name, double size, double valu
     buf_add_text(out, "\"metric\":");
     python_text_json(out, has_callpath ? kind_of(name) : name);
     buf_add_text(out, ",\"value\":");
-    python_text_float(out, isfinite(value) ? value : 0);
+    python_text_float(out, value);
     buf_add_text(out, "}\n");
 }
 

@@ -66,6 +66,24 @@ static void profiles_become_lines_and_gaps_zeros(void **state)
     extrap_clear(&extrap);
 }
 
+/* 0 would be a point of a model, and Extra-P wants a metric of all jobs or of none. */
+static void a_metric_that_is_infinite_somewhere_is_left_out(void **state)
+{
+    (void)state;
+    struct extrap extrap;
+    extrap_init(&extrap);
+    add_profile(&extrap, "a", 2, "residual", INFINITY, NULL);
+    add_profile(&extrap, "b", 4, "residual", 0.5, NULL);
+    add_profile(&extrap, "c", 4, "least", -INFINITY, NULL);
+    add_profile(&extrap, "d", 4, "steps", 7, NULL);
+    write_to_text(&extrap, false);
+    assert_null(strstr(text, "residual"));
+    assert_null(strstr(text, "least"));
+    assert_non_null(strstr(text, "{\"params\":{\"ranks\":2},\"metric\":\"steps\",\"value\":0.0}\n"));
+    assert_non_null(strstr(text, "{\"params\":{\"ranks\":4},\"metric\":\"steps\",\"value\":7.0}\n"));
+    extrap_clear(&extrap);
+}
+
 /* A run with one series of MPI, in which all ranks of the world were seen, or some. */
 static void file_job(struct store *store, const char *id, const char *tags, unsigned ranks, unsigned world, uint8_t exit_code)
 {
@@ -173,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(profiles_become_lines_and_gaps_zeros),
+        cmocka_unit_test(a_metric_that_is_infinite_somewhere_is_left_out),
         cmocka_unit_test(system_calls_have_the_sums_of_tau),
         STORE_TEST(jobs_become_lines_and_crashed_ones_are_left_out),
     };

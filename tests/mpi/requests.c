@@ -1,8 +1,10 @@
-/* Requests: persistent, many at once, cancelled, freed while they run, of a kind of one's own, that send and
- * receive. Two ranks. */
+/* Requests: persistent, many at once, cancelled, freed while they run, of a kind of one's own, that fail, that
+ * send and receive. Two ranks. */
 #include "expect.h"
 
-enum { ITEM = sizeof(int), MANY = 100, BOTH = MPI_VERSION >= 4 ? 4 : 0 };
+#include <string.h>
+
+enum { ITEM = sizeof(int), MANY = 100, BOTH = MPI_VERSION >= 4 ? 4 : 0, FAILING = 6, LATER = 8, LONG = 20000 };
 
 static int other;
 
@@ -59,9 +61,9 @@ static void many(void)
     MPI_Waitany(2 * MANY, requests, &index, MPI_STATUS_IGNORE);
     require(index == MPI_UNDEFINED, "none is left");
     unsigned long long all = (unsigned long long)MANY * (MANY - 1) / 2 * ITEM;
-    expect("received_bytes", "MPI_Irecv", all + 3 * ITEM + BOTH * 5 * ITEM); /* and those of cancelled and both */
+    expect("received_bytes", "MPI_Irecv", all + (3 + (BOTH + FAILING) * 5) * ITEM); /* and those of cancelled, failed and both */
     expect("sent_bytes", "MPI_Isend", all + ITEM + 3 * ITEM);
-    expect_calls("MPI_Irecv", MANY + 2 + BOTH);
+    expect_calls("MPI_Irecv", MANY + 2 + 2 * FAILING + BOTH);
 }
 
 /* A receive that nobody answers is cancelled; the next one, perhaps with its handle, is not. */
@@ -115,6 +117,50 @@ static void of_our_own(void)
     require(freed == 1, "a request of our own");
 }
 
+/* Ends the first of the requests in one way or another, which fails. */
+static void end_failing(int way, int count, MPI_Request *requests)
+{
+    int index, done = 0, indices[2];
+    MPI_Request first = requests[0];
+    for (int code = MPI_SUCCESS; code == MPI_SUCCESS && requests[0] == first;)
+        switch (way) {
+        case 0: code = MPI_Waitany(count, requests, &index, MPI_STATUS_IGNORE); break;
+        case 1: code = MPI_Testany(count, requests, &index, &done, MPI_STATUS_IGNORE); break;
+        case 2: code = MPI_Waitsome(count, requests, &done, indices, MPI_STATUSES_IGNORE); break;
+        case 3: code = MPI_Testsome(count, requests, &done, indices, MPI_STATUSES_IGNORE); break;
+        case 4: code = MPI_Waitall(1, requests, MPI_STATUSES_IGNORE); break;
+        default: code = MPI_Testall(1, requests, &done, MPI_STATUSES_IGNORE);
+        }
+    require(requests[0] == MPI_REQUEST_NULL, "a request that failed is gone");
+}
+
+/* Messages longer than their buffers; then sends, perhaps with the handles of those requests, whose statuses are full of rubbish
+ * that MPI may leave there. The last receive of each turn is a good one, which must be followed to its end all the same. */
+static void failed(void)
+{
+    static char out[LONG], in[LONG];
+    int good[5], shorter;
+    MPI_Request requests[2], sends[LATER];
+    MPI_Status statuses[LATER];
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int way = 0; way < FAILING; way++) {
+        MPI_Irecv(&shorter, 1, MPI_INT, other, 8, MPI_COMM_WORLD, &requests[0]);
+        MPI_Irecv(good, 5, MPI_INT, other, 9, MPI_COMM_WORLD, &requests[1]);
+        MPI_Send(out, 10, MPI_INT, other, 8, MPI_COMM_WORLD);
+        end_failing(way, 2, requests);
+        for (int i = 0; i < LATER; i++)
+            MPI_Issend(out, LONG, MPI_CHAR, other, 20 + i, MPI_COMM_WORLD, &sends[i]);
+        for (int i = 0; i < LATER; i++)
+            MPI_Recv(in, LONG, MPI_CHAR, other, 20 + i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        memset(statuses, 0x55, sizeof statuses);
+        MPI_Waitall(LATER, sends, statuses);
+        MPI_Send(out, 5, MPI_INT, other, 9, MPI_COMM_WORLD);
+        MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    expect("sent_bytes", "MPI_Issend", (unsigned long long)FAILING * LATER * LONG);
+}
+
 /* Requests that receive before and after, perhaps with the same handle: of what they leave in MPI's memory nothing may be counted
  * for those that do both. OpenMPI says how much came, MPICH does not. */
 static void both(void)
@@ -150,6 +196,7 @@ int main(int argc, char **argv)
     many();
     cancelled();
     of_our_own();
+    failed();
     both();
     return expect_end();
 }

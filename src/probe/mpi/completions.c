@@ -92,21 +92,35 @@ void done_all(struct call *call, int code, int count, const MPI_Request *request
     put_back(call, count);
 }
 
-void done_any(struct call *call, int code, int count, const int *index, const int *flag, const MPI_Status *status)
+/* Which request failed is not sure from what the call gave back; but those that have gone must not be followed any longer. */
+static void forget_gone(struct call *call, int count, const MPI_Request *requests)
+{
+    for (int i = 0; i < count; i++)
+        if (requests[i] != call->scratch->requests[i])
+            call->scratch->notes[i] = 0;
+}
+
+void done_any(struct call *call, int code, int count, const MPI_Request *requests, const int *index, const int *flag,
+              const MPI_Status *status)
 {
     if (!call->scratch)
         return;
-    if (code == MPI_SUCCESS && (!flag || *flag) && *index != MPI_UNDEFINED && *index >= 0 && *index < count)
+    if (code != MPI_SUCCESS)
+        forget_gone(call, count, requests);
+    else if ((!flag || *flag) && *index != MPI_UNDEFINED && *index >= 0 && *index < count)
         end_one(call, *index, status);
     put_back(call, count);
 }
 
-void done_some(struct call *call, int code, int count, const int *done, const int *indices, const MPI_Status *statuses)
+void done_some(struct call *call, int code, int count, const MPI_Request *requests, const int *done, const int *indices,
+               const MPI_Status *statuses)
 {
     if (!call->scratch)
         return;
     int ended = (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS) && *done != MPI_UNDEFINED ? *done : 0;
     for (int i = 0; i < ended; i++)
         end_one(call, indices[i], code == MPI_SUCCESS || statuses[i].MPI_ERROR == MPI_SUCCESS ? &statuses[i] : NULL);
+    if (code != MPI_SUCCESS)
+        forget_gone(call, count, requests);
     put_back(call, count);
 }

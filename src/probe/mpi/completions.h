@@ -33,7 +33,9 @@ void done(struct call *call, int code, const MPI_Request *request, const int *fl
 /* statuses as the caller gave them, NULL when the function has none; returns what to give to MPI. */
 MPI_Status *keep_all(struct call *call, struct scratch_few *few, int count, const MPI_Request *requests, MPI_Status *statuses);
 void done_all(struct call *call, int code, int count, const MPI_Request *requests, const int *flag, const MPI_Status *statuses);
-void done_any(struct call *call, int code, int count, const int *index, const int *flag, const MPI_Status *status);
-void done_some(struct call *call, int code, int count, const int *done, const int *indices, const MPI_Status *statuses);
+void done_any(struct call *call, int code, int count, const MPI_Request *requests, const int *index, const int *flag,
+              const MPI_Status *status);
+void done_some(struct call *call, int code, int count, const MPI_Request *requests, const int *done, const int *indices,
+               const MPI_Status *statuses);
 
 #endif

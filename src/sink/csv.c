@@ -111,7 +111,9 @@ void csv_add_value(struct buf *out, enum metric_type type, union value value)
     case U64: buf_add_u64(out, value.u64); break;
     case I64: buf_printf(out, "%" PRId64, value.i64); break;
     case F64:
-        if (isfinite(value.f64))
+        if (isinf(value.f64))
+            buf_add_text(out, value.f64 > 0 ? "inf" : "-inf");
+        else if (!isnan(value.f64))
             buf_add_text(out, text_f64(value.f64).s);
         break;
     }

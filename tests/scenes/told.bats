@@ -73,6 +73,17 @@ C
     "$SONDE" report --json | jq -e '.system_calls.by_call[] | select(.call == "write") | .calls >= 5000 and .bytes >= 500000'
 }
 
+@test "a gauge that is infinite is so in the report and in CSV, and null in JSON" {
+    "$SONDE" run -q -- "$BUILD/tests/board_program" sonde gauge heat - inf gauge cold - -inf
+    run -0 "$SONDE" report
+    [[ $output =~ heat\ +inf ]]
+    "$SONDE" export -w series --set program_gauge >rows.csv
+    grep -Eq ',heat,.*inf' rows.csv
+    grep -Eq ',cold,.*-inf' rows.csv
+    "$SONDE" export -w series --set program_gauge -f jsonl >rows
+    jq -se 'map(select(.instance == "heat") | .values | map_values(. == null)) | length > 0 and (.[0] | any)' rows
+}
+
 @test "a histogram is in the report, its JSON, the export and sonde get, with its buckets" {
     hold() { "$BUILD/tests/board_program" sonde "$@"; }
     seen=(observe wait_seconds 'phase="a"' 0.05 observe wait_seconds 'phase="a"' 0.5 observe wait_seconds 'phase="a"' 0.7

@@ -83,6 +83,24 @@ static const char *written(const struct sink *sink, const char *key, const char 
     return text;
 }
 
+static void number(double value, const char *expected)
+{
+    struct buf out;
+    buf_init(&out, 100);
+    csv_add_value(&out, F64, (union value){ .f64 = value });
+    assert_string_equal(buf_text(&out), expected);
+    buf_clear(&out);
+}
+
+static void infinite_is_said_and_not_a_number_is_empty(void **state)
+{
+    (void)state;
+    number(-2.5, "-2.5");
+    number(INFINITY, "inf");
+    number(-INFINITY, "-inf");
+    number(NAN, "");
+}
+
 static void one_row_per_value_that_is_known(void **state)
 {
     (void)state;
@@ -158,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quotes_what_rfc_4180_wants_quoted),
+        cmocka_unit_test(infinite_is_said_and_not_a_number_is_empty),
         cmocka_unit_test(one_row_per_value_that_is_known),
         cmocka_unit_test(one_row_per_sample_of_a_set),
         cmocka_unit_test(json_has_no_key_for_what_is_not_known),

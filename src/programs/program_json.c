@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "programs/program_page.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,14 +106,23 @@ static bool is_scope_wished(const struct wish *wish, const struct program_scope 
     return scope->kind == PROGRAM_NODE;
 }
 
+/* JSON has no number for what is infinite, as a gauge may be: it is a text then. Null is what is not a number. */
+static void add_number(struct json *json, const char *key, double value)
+{
+    if (isinf(value))
+        json_field_text(json, key, value > 0 ? "inf" : "-inf");
+    else
+        json_field_f64(json, key, value);
+}
+
 static void add_gauge(struct json *json, const struct program_gauge *gauge, bool is_mean)
 {
     double mean = gauge->sum / (double)gauge->programs;
-    json_field_f64(json, "value", is_mean ? mean : gauge->sum);
-    json_field_f64(json, "sum", gauge->sum);
-    json_field_f64(json, "min", gauge->min);
-    json_field_f64(json, "max", gauge->max);
-    json_field_f64(json, "mean", mean);
+    add_number(json, "value", is_mean ? mean : gauge->sum);
+    add_number(json, "sum", gauge->sum);
+    add_number(json, "min", gauge->min);
+    add_number(json, "max", gauge->max);
+    add_number(json, "mean", mean);
     json_field_u64(json, "programs", gauge->programs);
 }
 

@@ -72,7 +72,7 @@ const char *metric_list_text(struct metric_list *list, const char *text)
 struct reader {
     struct json_read json;
     struct metric_list *list;
-    struct buf key, text;
+    struct buf key, text, word;
 };
 
 /* NULL for null. */
@@ -91,11 +91,21 @@ static const char *read_some_text(struct reader *reader)
     return text ? text : "";
 }
 
+/* "inf", "-inf": JSON has no numbers for them. */
+static double read_infinite(struct reader *reader)
+{
+    const char *text = json_read_text(&reader->json, &reader->word) ? buf_text(&reader->word) : "";
+    return strcmp(text, "inf") == 0 ? INFINITY : strcmp(text, "-inf") == 0 ? -INFINITY : NAN;
+}
+
 static double read_number(struct reader *reader)
 {
     double value = NAN;
-    if (json_read_type(&reader->json) == JSON_NULL)
+    enum json_type type = json_read_type(&reader->json);
+    if (type == JSON_NULL)
         json_read_null(&reader->json);
+    else if (type == JSON_TEXT)
+        value = read_infinite(reader);
     else
         json_read_f64(&reader->json, &value);
     return value;
@@ -216,6 +226,7 @@ enum err metric_list_read(struct metric_list *list, const char *text, size_t siz
     enum err err = OK;
     buf_init(&reader.key, TEXT_MAX);
     buf_init(&reader.text, TEXT_MAX);
+    buf_init(&reader.word, TEXT_MAX);
     json_read_init(&reader.json, text, size);
     json_read_object(&reader.json);
     while (!err && json_read_key(&reader.json, &reader.key))
@@ -229,6 +240,7 @@ enum err metric_list_read(struct metric_list *list, const char *text, size_t siz
         err = CORRUPT;
     buf_clear(&reader.key);
     buf_clear(&reader.text);
+    buf_clear(&reader.word);
     return err;
 }
 

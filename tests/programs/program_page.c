@@ -6,6 +6,8 @@
 
 #include "tools/unit.h"
 
+#include <math.h>
+
 static struct program_table *table;
 static struct buf out;
 
@@ -165,6 +167,22 @@ static void questions_choose(void **state)
     assert_int_equal(program_json_write(&out, table, bytes_of("nonsense=1"), VIEW_ALL), USAGE);
 }
 
+static void an_infinite_gauge_is_a_text(void **state)
+{
+    struct program_metric *metric = make("g", PROGRAM_GAUGE);
+    struct program_hold holds[2] = { 0 };
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        program_hold_join(&holds[i], &metric->node);
+    program_hold_set(table, &holds[0], -INFINITY, 1);
+    assert_non_null(strstr(ask("", VIEW_ALL), "\"value\": \"-inf\", \"sum\": \"-inf\", \"min\": \"-inf\""));
+    program_hold_set(table, &holds[1], INFINITY, 1);
+    assert_non_null(strstr(ask("", VIEW_ALL),
+                           "\"value\": null, \"sum\": null, \"min\": \"-inf\", \"max\": \"inf\", \"mean\": null"));
+    for (size_t i = 0; i < 2; i++)
+        program_hold_leave(table, &holds[i], 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_table, close_table)
 
 int main(void)
@@ -173,6 +191,7 @@ int main(void)
         TEST(a_family_stands_in_one_piece), TEST(help_is_utf8_whatever_a_program_says),
         TEST(open_metrics_has_no_counter_without_total), TEST(a_histogram_is_cumulative),
         TEST(no_series_is_there_twice), TEST(users_see_their_own), TEST(questions_choose),
+        TEST(an_infinite_gauge_is_a_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

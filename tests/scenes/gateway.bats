@@ -85,6 +85,20 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     wait_for '[ -z "$(value "g{host=\"$(host)\"}")" ]'
 }
 
+@test "a gauge that is infinite is so for whoever asks; in JSON, which has no number for it, it is null" {
+    start </dev/null
+    coproc ONE { exec "$SOURCE/tests/tools/tau_client.py" gauge g set g inf gauge below set below -inf stay; }
+    wait_for 'is "g{host=\"$(host)\"}" +Inf && is "below{host=\"$(host)\"}" -Inf'
+    [ "$(ask '/programs?name=g' | jq -c '.metrics[0] | [.value, .sum, .min, .max, .mean, .programs]')" = '["inf","inf","inf","inf","inf",1]' ]
+    [[ $("$SONDE" get --positive -f txt) =~ $'\n'"g "[0-9.]+" inf "$ ]]
+    [[ $("$SONDE" get below) == *"below = -inf @ "* ]]
+    [[ $("$SONDE" get -f yaml below) == *"value: -.inf"* ]]
+    [[ $("$SONDE" get -a -f txt g) == *" inf sum=inf min=inf max=inf mean=inf programs=1.0 "* ]]
+    [[ $("$SONDE" track -n 1 -f txt g) =~ " inf "$ ]]
+    "$SONDE" get -a -f json g | jq -e '.[0] | has("sum") and .value == null and .sum == null'
+    kill "$ONE_PID"
+}
+
 @test "a gauge that a program sets to not a number is absent until it is set again" {
     start </dev/null
     mkfifo "$T/next"

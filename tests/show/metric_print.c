@@ -165,6 +165,35 @@ static void an_answer_becomes_items(void **state)
     }
 }
 
+/* JSON has no number for it; the others say it as Python does. */
+static void infinite_is_told_as_a_text(void **state)
+{
+    static const char told[] =
+        "{\"metrics\":[{\"name\":\"g\",\"type\":\"gauge\",\"value\":\"-inf\",\"ts\":2,"
+        "\"sum\":\"-inf\",\"min\":\"-inf\",\"max\":\"inf\","
+        "\"mean\":null,\"programs\":1},{\"name\":\"h\",\"type\":\"histogram\",\"value\":\"odd\",\"ts\":2,"
+        "\"buckets\":[[1,2],[\"inf\",3]]}]}";
+    struct metric_list list;
+    struct buf out;
+    (void)state;
+    buf_init(&out, 10000);
+    metric_list_init(&list);
+    assert_int_equal(metric_list_read(&list, told, sizeof told - 1), OK);
+    metric_print(&out, &list, METRIC_ALL, METRIC_TXT, &plain);
+    assert_string_equal(buf_text(&out), "# name doc type ts value\n"
+                                        "g  TAU_METRIC_GAUGE 2.0 -inf sum=-inf min=-inf max=inf programs=1.0 \n"
+                                        "h  TAU_METRIC_HISTOGRAM 2.0 nan p50=0.75 buckets=\"[[1.0, 2.0], [null, 3.0]]\" \n");
+    buf_reset(&out);
+    list.count = 1;
+    metric_print(&out, &list, METRIC_VALUES, METRIC_YAML, &plain);
+    assert_string_equal(buf_text(&out), "- name: g\n  ts: 2.0\n  value: -.inf\n\n");
+    buf_reset(&out);
+    metric_print_json(&out, &list.items[0], METRIC_VALUES);
+    assert_string_equal(buf_text(&out), "{\"name\": \"g\", \"ts\": 2.0, \"value\": null}");
+    buf_clear(&out);
+    metric_list_clear(&list);
+}
+
 static void read_file(const char *path, char *text, size_t room)
 {
     int fd = open(path, O_RDONLY);
@@ -250,6 +279,7 @@ int main(void)
         cmocka_unit_test(names_get_their_quotes_back),
         cmocka_unit_test(names_mean_metrics),
         cmocka_unit_test(an_answer_becomes_items),
+        cmocka_unit_test(infinite_is_told_as_a_text),
         cmocka_unit_test(a_log_is_whole_after_every_sample),
         cmocka_unit_test(a_full_disk_leaves_a_whole_file),
     };

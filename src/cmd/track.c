@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,11 +27,18 @@ struct settings {
     uint64_t count;
 };
 
+/* All that is told of a metric: a histogram that observes 0, or a gauge that rises in one program and falls in another, changes
+ * while its value does not. */
+enum { TS, VALUE, SPREAD, NUMBERS = SPREAD + METRIC_LIST_SPREAD };
+struct numbers {
+    double of[NUMBERS];
+};
+
 /* What was written last of each name. */
 struct seen {
     struct dictionary names;
     struct metric_list texts; /* keeps the names */
-    double *values;
+    struct numbers *numbers;
     size_t room;
 };
 
@@ -58,12 +66,36 @@ static enum err frequency_of(const char *text, uint64_t *period_ns)
 }
 
 /* What is not a number is not news for ever. */
-static bool is_same(double a, double b)
+static bool is_same(const struct numbers *a, const struct numbers *b)
 {
-    return a == b || (isnan(a) && isnan(b));
+    for (size_t i = 0; i < NUMBERS; i++)
+        if (a->of[i] != b->of[i] && !(isnan(a->of[i]) && isnan(b->of[i])))
+            return false;
+    return true;
 }
 
-/* True: this value was not written yet. */
+static struct numbers numbers_of(const struct metric_item *item)
+{
+    struct numbers numbers = { .of = { [TS] = item->ts_s, [VALUE] = item->value } };
+    memcpy(&numbers.of[SPREAD], item->spread, sizeof item->spread);
+    return numbers;
+}
+
+/* False: memory ran out. */
+static bool make_room(struct seen *seen, uint32_t number)
+{
+    if (number < seen->room)
+        return true;
+    size_t room = seen->room ? 2 * seen->room : 256;
+    struct numbers *grown = reallocarray(seen->numbers, room, sizeof *grown);
+    if (!grown)
+        return false;
+    seen->numbers = grown;
+    seen->room = room;
+    return true;
+}
+
+/* True: this was not written yet. */
 static bool is_news(struct seen *seen, const struct metric_item *item)
 {
     size_t before = seen->names.count;
@@ -74,16 +106,11 @@ static bool is_news(struct seen *seen, const struct metric_item *item)
         const char *copy = metric_list_text(&seen->texts, item->name);
         seen->names.texts[number].data = copy; /* the one that it was added with goes with this answer */
     }
-    if (number >= seen->room) {
-        size_t room = seen->room ? 2 * seen->room : 256;
-        double *grown = reallocarray(seen->values, room, sizeof *grown);
-        if (!grown)
-            return true;
-        seen->values = grown;
-        seen->room = room;
-    }
-    bool is_new = seen->names.count > before || !is_same(seen->values[number], item->value);
-    seen->values[number] = item->value;
+    if (!make_room(seen, number))
+        return true;
+    struct numbers numbers = numbers_of(item);
+    bool is_new = seen->names.count > before || !is_same(&seen->numbers[number], &numbers);
+    seen->numbers[number] = numbers;
     return is_new;
 }
 
@@ -245,7 +272,7 @@ static int track_run(const struct command_call *call)
     metric_source_clear(&track.source);
     metric_list_clear(&track.seen.texts);
     dictionary_clear(&track.seen.names);
-    free(track.seen.values);
+    free(track.seen.numbers);
     metric_names_free(&names);
     buf_clear(&track.why);
     return status;

@@ -113,6 +113,28 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     wait_for 'is "level{host=\"$(host)\"}" 9'
 }
 
+@test "track writes what has changed though the value is the same: a histogram that observes 0, a gauge that moves between programs" {
+    start </dev/null
+    mkfifo "$T/one" "$T/two"
+    "$BUILD/tests/board_program" sonde gauge g - 1 observe h - 0 wait gauge g - -5 observe h - 0 wait <>"$T/one" 3>&- &
+    "$BUILD/tests/board_program" sonde gauge g - 3 wait gauge g - 9 wait <>"$T/two" 3>&- &
+    wait_for '[[ $("$SONDE" get -a -f txt g h) == *"min=1.0 max=3.0"*" count=1.0"* ]]'
+    "$SONDE" track -a -F 50 -o "$T/log.json" g h >/dev/null 3>&- &
+    tracker=$!
+    wait_for '[ "$(jq "flatten | length" "$T/log.json")" = 2 ]'
+    kill -STOP "$tracker" # it shall not see one program without the other
+    echo >"$T/one"
+    echo >"$T/two"
+    wait_for '[[ $("$SONDE" get -a -f txt g h) == *" 4.0 sum=4.0 min=-5.0 max=9.0"*" count=2.0"* ]]'
+    kill -CONT "$tracker"
+    wait_for '[ "$(jq "flatten | length" "$T/log.json")" = 4 ]'
+    sleep 0.3
+    kill "$tracker"
+    wait "$tracker"
+    [ "$(jq -c '[flatten[] | select(.name == "g") | .min]' "$T/log.json")" = '[1,-5]' ]
+    [ "$(jq -c '[flatten[] | select(.name == "h") | [.value, .count]]' "$T/log.json")" = '[[0,1],[0,2]]' ]
+}
+
 @test "boards are read while a program lives and once more when it was killed: nothing is lost, nothing is left" {
     start </dev/null
     program sonde counter cells_total 'phase="solve"' 41 observe wait_seconds - 0.5 ticks busy_seconds_total - 2 kill || :

@@ -49,7 +49,8 @@ static int show(const struct command_call *call, struct metric_list *list, char 
 
 static int get_run(const struct command_call *call)
 {
-    return metric_source_show(call, &((const struct settings *)call->settings)->source, false, show);
+    const struct settings *settings = call->settings;
+    return metric_source_show(call, &settings->source, (struct metric_query){ .is_all = settings->all }, show);
 }
 
 #define AT(field) .offset = offsetof(struct settings, field)

@@ -1,6 +1,7 @@
 /* Over HTTP an answer is JSON; over tau's socket each metric is a struct of its own. */
 #include "cmd/metric_source.h"
 
+#include "model/dictionary.h"
 #include "show/metric_names.h"
 
 #include <string.h>
@@ -184,15 +185,49 @@ static bool has_patterns(const struct metric_query *query)
     return false;
 }
 
+/* Gives the items of list the types and texts that told has of them. */
+static void describe(struct metric_list *list, struct metric_list *told)
+{
+    struct dictionary names;
+    size_t known = 0;
+    dictionary_init(&names);
+    for (size_t i = 0; i < told->count; i++)
+        if (dictionary_add(&names, bytes_of(told->items[i].name)) == known) /* tau may tell empty ones, several times */
+            told->items[known++] = told->items[i];
+    for (size_t i = 0; i < list->count; i++) {
+        struct metric_item *item = &list->items[i];
+        uint32_t number = dictionary_add(&names, bytes_of(item->name));
+        if (number >= known) /* it came between the two answers */
+            continue;
+        item->type = told->items[number].type;
+        item->doc = metric_list_text(list, told->items[number].doc);
+    }
+    dictionary_clear(&names);
+}
+
+/* Tau's values come without types and texts, which stand in another answer. */
+static enum err ask_descriptions(struct metric_source *source, struct metric_list *list)
+{
+    struct metric_list told;
+    metric_list_init(&told);
+    enum err err = tau_client_list(&source->client, take_descriptor, &told);
+    if (!err)
+        describe(list, &told);
+    metric_list_clear(&told);
+    return err;
+}
+
 static enum err ask_tau(struct metric_source *source, const struct metric_query *query, struct metric_list *list)
 {
+    enum err err;
     if (query->is_list || has_patterns(query) || !query->names) {
-        enum err err = query->is_list ? tau_client_list(&source->client, take_descriptor, list)
-                                      : tau_client_values(&source->client, take_event, list);
+        err = query->is_list ? tau_client_list(&source->client, take_descriptor, list)
+                             : tau_client_values(&source->client, take_event, list);
         sift(list, &(struct metric_source_settings){ 0 }, query);
-        return err;
+    } else {
+        err = ask_each(source, query, list);
     }
-    return ask_each(source, query, list);
+    return err || !query->is_all ? err : ask_descriptions(source, list);
 }
 
 static enum err connect_tau(struct metric_source *source, const char *path, bool is_usual, struct buf *why)
@@ -246,19 +281,19 @@ enum err metric_source_ask(struct metric_source *source, const struct metric_que
     return err;
 }
 
-int metric_source_show(const struct command_call *call, const struct metric_source_settings *settings, bool is_list,
+int metric_source_show(const struct command_call *call, const struct metric_source_settings *settings, struct metric_query query,
                        int (*show)(const struct command_call *call, struct metric_list *list, char *const *names))
 {
     int wrong = metric_source_check(call, settings);
     if (wrong)
         return wrong;
     char **names = metric_names_quoted(call->operands, call->count);
-    struct metric_query query = { .is_list = is_list, .names = call->count ? (const char *const *)names : NULL };
     struct metric_source source;
     struct metric_list list;
     struct buf why;
     if (!names)
         return command_fail(call, "out of memory");
+    query.names = call->count ? (const char *const *)names : NULL;
     buf_init(&why, 8192);
     metric_list_init(&list);
     metric_source_init(&source, settings);

@@ -38,6 +38,7 @@ struct metric_source {
 /* What is asked for. */
 struct metric_query {
     bool is_list;             /* descriptions alone */
+    bool is_all;              /* values, with the descriptions, which tau's proxy tells apart from them */
     const char *const *names; /* quoted; NULL-terminated; NULL: all */
 };
 
@@ -54,9 +55,9 @@ void metric_source_clear(struct metric_source *source);
 enum err metric_source_ask(struct metric_source *source, const struct metric_query *query, struct metric_list *list,
                            struct buf *why);
 
-/* What sonde get and list-metrics do: asks for what the operands name (all, if none), and hands the answer to show. Its status,
- * or that of what went wrong, which is said. */
-int metric_source_show(const struct command_call *call, const struct metric_source_settings *settings, bool is_list,
+/* What sonde get and list-metrics do: asks for what the operands name (all, if none) and query says else, and hands the answer
+ * to show. Its status, or that of what went wrong, which is said. */
+int metric_source_show(const struct command_call *call, const struct metric_source_settings *settings, struct metric_query query,
                        int (*show)(const struct command_call *call, struct metric_list *list, char *const *names));
 
 /* Prints a list in one of tau_metric_client's formats (enum metric_format). */

@@ -262,6 +262,7 @@ static int track_run(const struct command_call *call)
     char **names = metric_names_quoted(call->operands, call->count);
     if (!names)
         return command_fail(call, "out of memory");
+    track.query.is_all = settings->all;
     track.query.names = call->count ? (const char *const *)names : NULL;
     metric_source_init(&track.source, &settings->source);
     metric_list_init(&track.seen.texts);

@@ -92,6 +92,17 @@ PY
     [ "$(jq -c '[.[][].value]' <<<"$output")" = '[5]' ]
 }
 
+@test "all that is known comes through tau's socket too: types and descriptions, which tau tells apart from values" {
+    gateway
+    program counter 'x_total{a="b"}' 5 'the x' counter y_total 2.5 'a y'
+    wait_for '"$SONDE" get -f txt | grep -q y_total'
+    [[ $("$SONDE" get -a --tau-socket "$TAU" -f txt 'x_total{a=b}') =~ '"the x" TAU_METRIC_COUNTER '[0-9.]+' 5.0 '$ ]]
+    "$SONDE" get -a --tau-socket "$TAU" -f json |
+        jq -e 'map(select(.name == "y_total"))[0] | .doc == "a y" and .type == "TAU_METRIC_COUNTER" and .value == 2.5'
+    "$SONDE" track -a -n 1 --tau-socket "$TAU" 'y*' | jq -e '.[0][0].doc == "a y" and .[0][0].type == "TAU_METRIC_COUNTER"'
+    [[ $("$SONDE" get --tau-socket "$TAU" -f json y_total) != *doc* ]]
+}
+
 @test "json and yaml are those of Python, to the byte, for names and numbers of all kinds" {
     gateway
     program counter 'a_total{l="ä\\n ☃"}' 1e16 "it's # a: \"doc\" that is so long that PyYAML folds it into two lines, or even three of them" \

@@ -5,22 +5,28 @@
 
 #include <string.h>
 
-/* {"error": TEXT}; empty when there is none. */
-static void read_error(const struct buf *answer, struct buf *why)
+void command_answer_text(const struct buf *answer, const char *name, struct buf *text)
 {
     struct json_read read;
-    struct buf key, text;
+    struct buf key;
     buf_init(&key, 256);
-    buf_init(&text, 4096);
     json_read_init(&read, buf_text(answer), answer->size);
     json_read_object(&read);
     while (json_read_key(&read, &key))
-        if (strcmp(buf_text(&key), "error") == 0)
-            json_read_text(&read, &text);
+        if (!strcmp(buf_text(&key), name))
+            json_read_text(&read, text);
         else
             json_read_skip(&read);
-    buf_add_text(why, text.size ? buf_text(&text) : "the agent did not understand");
     buf_clear(&key);
+}
+
+/* {"error": TEXT} */
+static void read_error(const struct buf *answer, struct buf *why)
+{
+    struct buf text;
+    buf_init(&text, 4096);
+    command_answer_text(answer, "error", &text);
+    buf_add_text(why, text.size ? buf_text(&text) : "the agent did not understand");
     buf_clear(&text);
 }
 

@@ -16,4 +16,7 @@ int command_ask(const struct command_call *call, const char *where, const char *
 enum err command_ask_quietly(const char *where, const char *method, const char *path, struct bytes body,
                              struct buf *answer, struct buf *why);
 
+/* {name: TEXT} of an answer into text, which is left as it is where there is none. */
+void command_answer_text(const struct buf *answer, const char *name, struct buf *text);
+
 #endif

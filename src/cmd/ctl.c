@@ -166,6 +166,20 @@ static int print_state(const struct command_call *call, struct buf *answer)
     return status;
 }
 
+/* The agent has understood, but a job's system calls are not counted by anybody. */
+static int tell_lack(const struct command_call *call, const struct buf *answer)
+{
+    bool is_end = call->count > 2 && !strcmp(call->operands[2], "no");
+    struct buf why;
+    buf_init(&why, 4096);
+    command_answer_text(answer, "why", &why);
+    int status = why.size && !is_end ? command_fail(call, "the system calls of job %s are not counted: %s", call->operands[1],
+                                                    buf_text(&why))
+                                     : EXIT_GOOD;
+    buf_clear(&why);
+    return status;
+}
+
 static int tell(const struct command_call *call, const struct verb *verb, const struct buf *body)
 {
     const struct ctl_settings *settings = call->settings;
@@ -175,6 +189,8 @@ static int tell(const struct command_call *call, const struct verb *verb, const 
                              (struct bytes){ body->data, body->size }, &answer);
     if (status == EXIT_GOOD && (verb->shows || settings->json))
         status = print_state(call, &answer);
+    if (status == EXIT_GOOD && verb->add == add_ask)
+        status = tell_lack(call, &answer);
     buf_clear(&answer);
     return status;
 }

@@ -1,10 +1,8 @@
 /* sonde job: tells the agent of this node that a job begins or ends, and lists those that it knows. */
-#include "cmd/command.h"
+#include "cmd/command_agent.h"
 
-#include "base/ask.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/json_read.h"
 #include "base/text.h"
 #include "job/id.h"
 #include "job/pid.h"
@@ -140,21 +138,6 @@ static void make_end(const struct job_settings *settings, const char *id, struct
     json_end(&json);
 }
 
-static void read_field(const struct buf *answer, const char *name, struct buf *text)
-{
-    struct json_read read;
-    struct buf key;
-    buf_init(&key, 256);
-    json_read_init(&read, buf_text(answer), answer->size);
-    json_read_object(&read);
-    while (json_read_key(&read, &key))
-        if (!strcmp(buf_text(&key), name))
-            json_read_text(&read, text);
-        else
-            json_read_skip(&read);
-    buf_clear(&key);
-}
-
 /* No agent, or one that has not understood. */
 static int tell_failure(const struct command_call *call, enum err err, const struct buf *answer)
 {
@@ -166,7 +149,7 @@ static int tell_failure(const struct command_call *call, enum err err, const str
     if (err)
         return command_fail(call, "cannot talk to the agent of this node: %s", err_text(err));
     buf_init(&error, 4096);
-    read_field(answer, "error", &error);
+    command_answer_text(answer, "error", &error);
     int status = command_fail(call, "%s", error.size ? buf_text(&error) : "the agent did not understand");
     buf_clear(&error);
     return status;
@@ -178,7 +161,7 @@ static int tell_lack(const struct command_call *call, const struct buf *answer)
     const struct job_settings *settings = call->settings;
     struct buf why;
     buf_init(&why, 4096);
-    read_field(answer, "why", &why);
+    command_answer_text(answer, "why", &why);
     int status = why.size && !settings->quiet
                      ? command_fail(call, "the job has begun, but its system calls are not counted: %s", buf_text(&why))
                      : EXIT_GOOD;

@@ -65,7 +65,8 @@ enum err job_syscalls_read(const char *id, struct batch *out)
 
 enum err job_syscalls_state(const char *id, const char **why)
 {
-    *why = newest ? newest->why : "the sensor 'syscalls' is off, or not for this agent: see 'sonde doctor'";
+    *why = newest ? newest->why : "the sensor 'syscalls' of the agent is off, or cannot be. 'sonde ctl sensors +syscalls', "
+                                   "as root, switches it on; 'sonde doctor' says what is in the way";
     if (!newest)
         return ABSENT;
     if (find_counted(id))

@@ -183,6 +183,18 @@ straced() {
     wait_for '! grep -q prog_id /proc/"$AGENT"/fdinfo/*'
 }
 
+@test "who asks an agent that does not count is told so and what to do; once it does, the job is counted" {
+    start_agent -c /dev/null -p 100ms --sensors loadavg
+    "$SONDE" job begin mine --pid $$
+    run -1 "$SONDE" ctl syscalls mine time
+    [[ $output == *"system calls of job mine are not counted"*"sonde ctl sensors +syscalls"*"sonde doctor"* ]]
+    run -0 "$SONDE" ctl syscalls mine no
+    run -1 "$SONDE" ctl syscalls mine
+    "$SONDE" ctl sensors +syscalls
+    run -0 "$SONDE" ctl syscalls mine
+    grep -q prog_id /proc/"$AGENT"/fdinfo/*
+}
+
 @test "where it cannot be, that is said with a remedy, and the command runs" {
     mkdir "$T/none"
     run -7 env SONDE_MODULES="$T/none" "$SONDE" run -s --no-probe -- sh -c 'exit 7'

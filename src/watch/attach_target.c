@@ -96,6 +96,14 @@ static const char *user_name(uint32_t uid, char number[16])
     return entry ? entry->pw_name : number;
 }
 
+/* The kernel shows the name of a program to those who may trace it. */
+static bool may_look(pid_t pid)
+{
+    char path[64], name[16];
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    return readlink(path, name, sizeof name) >= 0;
+}
+
 /* Same user, and still not allowed. */
 static void explain_refusal(const struct attach_target *target, struct buf *why)
 {
@@ -103,15 +111,19 @@ static void explain_refusal(const struct attach_target *target, struct buf *why)
     if (file_read_line(NULL, YAMA, scope, sizeof scope) == OK && scope[0] != '0')
         buf_printf(why, "this machine lets nobody but root and a program's own parents trace it (%s is %s). Start it with "
                    "'sonde run -s' instead, attach as root, or ask for kernel.yama.ptrace_scope = 0", YAMA, scope);
-    else
+    else if (geteuid() != 0 && !may_look(target->pid))
         buf_printf(why, "the kernel refuses it: it has more rights than you have, as a set-uid program has, or forbids it "
                    "itself. Attach as root");
-    (void)target;
+    else
+        buf_printf(why, "the kernel refuses it. Another may have traced it a moment ago, and only one can: try again");
 }
 
 static void explain_denied(const struct attach_target *target, struct buf *why)
 {
+    struct attach_target now;
     char number[16];
+    if (!target->tracer && attach_target_read(target->pid, &now) == OK && now.tracer)
+        target = &now; /* somebody was faster, between our look and our try */
     if (target->tracer)
         buf_printf(why, "process %d (%s) is traced by process %d (%s) already, and only one can trace it. End that first",
                    (int)target->pid, target->name, (int)target->tracer, target->tracer_name);

@@ -55,6 +55,22 @@ static struct call call_of(const struct told *told, size_t row)
     };
 }
 
+void calls_gap_add(struct calls_gap *gap, const struct run_series *series)
+{
+    uint64_t from_ns = 0;
+    if (strcmp(series->set.name, syscall_way_set.name) != 0 || series->set.size != 1)
+        return;
+    for (size_t row = 0; row < series->count; row++) {
+        bool counts = !series->known[row] || series->values[row].u64 != SYSCALL_WAY_NONE;
+        if (counts && from_ns)
+            gap->lost_ns += series->times_ns[row] - from_ns;
+        from_ns = counts ? 0 : from_ns ? from_ns : series->times_ns[row];
+        if (from_ns && (!gap->from_ns || from_ns < gap->from_ns))
+            gap->from_ns = from_ns;
+    }
+    gap->is_open |= from_ns != 0;
+}
+
 enum err calls_read(struct calls *calls, const struct told *told)
 {
     size_t count = told->tables[TOLD_CALL].count;

@@ -18,6 +18,16 @@ struct calls {
     struct call all;      /* sums; no name */
 };
 
+/* When nobody counted, though that was asked for: the agent that did was gone. */
+struct calls_gap {
+    uint64_t from_ns; /* the first; 0: none */
+    uint64_t lost_ns; /* of all that ended */
+    bool is_open;     /* one did not */
+};
+
+/* Takes a series of the set syscall_way; others are passed over. */
+void calls_gap_add(struct calls_gap *gap, const struct run_series *series);
+
 /* NOMEM. */
 enum err calls_read(struct calls *calls, const struct told *told);
 void calls_clear(struct calls *calls);

@@ -131,6 +131,7 @@ static enum err each_series(void *context, const char *host, const struct run_se
     if (by_agent && (facts->job.summary.images || series->instance[0]))
         return OK; /* sonde run has seen the same; a step is part of the whole */
     shape_add(&facts->shape, series);
+    calls_gap_add(&facts->calls_gap, series);
     return told_add(&facts->told, host, series);
 }
 

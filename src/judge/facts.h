@@ -47,6 +47,7 @@ struct facts {
     struct told told;   /* what programs told of themselves */
     struct mpi mpi;     /* … of it, their MPI calls */
     struct calls calls; /* … and their system calls */
+    struct calls_gap calls_gap;
     struct facts_text *texts; /* what the texts above point into, save those of job */
 };
 

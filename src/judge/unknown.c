@@ -98,6 +98,19 @@ static void add_gaps(struct unknown_list *list, const struct facts *facts)
         add(list, "the moments of %s that came late", say_many(gaps->ticks_late, "sample", "samples").s);
 }
 
+static void add_calls(struct unknown_list *list, const struct facts *facts)
+{
+    const struct calls_gap *gap = &facts->calls_gap;
+    double from_s = gap->from_ns > facts->job.start_ns ? (double)(gap->from_ns - facts->job.start_ns) / 1e9 : 0;
+    if (!gap->from_ns)
+        return;
+    if (gap->is_open)
+        add(list, "system calls from %s after the start on: the agent that counted them was gone", say_seconds(from_s).s);
+    else
+        add(list, "system calls of %s, from %s after the start on: the agent that counted them was gone",
+            say_seconds((double)gap->lost_ns / 1e9).s, say_seconds(from_s).s);
+}
+
 void unknown_of(struct unknown_list *list, const struct facts *facts)
 {
     list->count = 0;
@@ -105,5 +118,6 @@ void unknown_of(struct unknown_list *list, const struct facts *facts)
     add_processes(list, facts);
     add_shape(list, facts);
     add_counters(list, facts);
+    add_calls(list, facts);
     add_machine(list, facts);
 }

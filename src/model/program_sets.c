@@ -1,8 +1,6 @@
 /* Names and units of the sets of programs. */
 #include "model/program_sets.h"
 
-#include "base/clock.h"
-
 static const struct metric program_counter[] = {
     { "total", "1", COUNTER, F64, "what the programs have counted so far" },
 };
@@ -47,7 +45,7 @@ static const struct metric syscall_time[] = {
 #undef BUCKET
 
 static const struct metric syscall_way[] = {
-    { "way", "1", GAUGE, U64, "how system calls were counted: 1 in the kernel, 2 in libc, 3 by ptrace" },
+    { "way", "1", GAUGE, U64, "how system calls are counted from now on: 1 in the kernel, 2 in libc, 3 by ptrace, 0 by nobody" },
 };
 
 #define SET_SIZE(metrics) (sizeof(metrics) / sizeof *(metrics))
@@ -66,9 +64,9 @@ const struct set syscall_set = { "syscall", syscall, SET_SIZE(syscall), "call" }
 const struct set syscall_time_set = { "syscall_time", syscall_time, SET_SIZE(syscall_time), "call" };
 const struct set syscall_way_set = { "syscall_way", syscall_way, SET_SIZE(syscall_way), NULL };
 
-void program_sets_add_way(struct batch *out, enum syscall_way way)
+void program_sets_add_way(struct batch *out, uint64_t time_ns, enum syscall_way way)
 {
-    struct sample *sample = batch_add(out, &syscall_way_set, clock_realtime_ns(), "");
+    struct sample *sample = batch_add(out, &syscall_way_set, time_ns, "");
     if (sample)
         sample_set_u64(sample, 0, way);
 }

@@ -36,14 +36,16 @@ extern const struct set syscall_set;
 enum { SYSCALL_BUCKETS = 24 };
 extern const struct set syscall_time_set;
 
-/* How the system calls of a job were counted, which says what is not among them. One sample. */
+/* How the system calls of a job were counted, which says what is not among them. One sample, at the start; more where
+ * that changed meanwhile. */
 enum syscall_way {
+    SYSCALL_WAY_NONE = 0,   /* nobody counts: the agent that did so for us has gone */
     SYSCALL_WAY_KERNEL = 1, /* all of them, by eBPF */
     SYSCALL_WAY_LIBC = 2,   /* those that programs make through libc's functions. What else they read and wrote is in the
                              * instances "read/other" and "write/other": what the kernel counted (/proc/PID/io) beyond those */
     SYSCALL_WAY_PTRACE = 3, /* by stopping the program: all of them, or those that sample/tracer_filter.h does not free */
 };
 extern const struct set syscall_way_set;
-void program_sets_add_way(struct batch *out, enum syscall_way way);
+void program_sets_add_way(struct batch *out, uint64_t time_ns, enum syscall_way way);
 
 #endif

@@ -102,7 +102,7 @@ void attach_record_held(struct attach_record *record, enum syscall_way way, cons
 {
     struct batch batch;
     batch_init(&batch);
-    program_sets_add_way(&batch, way);
+    program_sets_add_way(&batch, clock_realtime_ns(), way);
     attach_record_tick(record, &batch, pids);
     batch_clear(&batch);
 }

@@ -207,7 +207,8 @@ static void prepare_calls(struct preparation *preparation, const struct run_sett
     if (err) {
         err = run_tell_begin_counted(&preparation->job, &preparation->limits, clock_realtime_ns(),
                                      settings->calls == RUN_CALLS_TIME, agent, sizeof agent);
-        watch.ticks.calls.by_agent = !err;
+        if (!err)
+            agent_calls_begin(&watch.ticks.calls.agent);
     }
     const char *between = agent[0] ? "; and the agent of this node says: " : "";
     if (!err) {

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "watch/run_tell.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -64,8 +63,7 @@ static void read_traced(struct run_calls *calls, struct batch *out)
 void run_calls_read(struct run_calls *calls, bool is_last, struct batch *out)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    if (calls->by_agent && is_last && run_tell_read_counts(out))
-        log_warn("the agent does not tell what system calls it has counted");
+    agent_calls_read(&calls->agent, is_last, out);
     if ((!calls->job && !calls->birth.page) || (!is_last && now_ns < calls->next_ns))
         return;
     calls->next_ns = now_ns + PAUSE_NS - PAUSE_NS / 10; /* ticks of a second are not that exact */
@@ -80,5 +78,5 @@ void run_calls_close(struct run_calls *calls)
     syscalls_end(&calls->job);
     syscalls_close(&calls->syscalls);
     tracer_birth_close(&calls->birth);
-    calls->by_agent = false;
+    agent_calls_close(&calls->agent);
 }

@@ -5,6 +5,7 @@
 
 #include "sample/syscalls.h"
 #include "sample/tracer_birth.h"
+#include "watch/agent_calls.h"
 
 enum run_calls_wish { RUN_CALLS_NONE, RUN_CALLS_COUNT, RUN_CALLS_TIME };
 
@@ -12,7 +13,7 @@ enum run_calls_wish { RUN_CALLS_NONE, RUN_CALLS_COUNT, RUN_CALLS_TIME };
 struct run_calls {
     struct syscalls *syscalls;
     struct syscalls_job *job;
-    bool by_agent; /* which may do what we may not */
+    struct agent_calls agent; /* which may do what we may not */
     struct tracer_birth birth; /* without a page: nobody traces */
     bool rights_told;
     uint64_t next_ns; /* CLOCK_MONOTONIC: not sampled before */

@@ -15,9 +15,15 @@
 #define BODY_MAX 2048
 #define ANSWER_MAX 8192
 #define SAMPLES_MAX (4u << 20)
-#define PATIENCE_NS (2 * NS_PER_S) /* the command waits */
+#define PATIENCE_NS (2 * NS_PER_S) /* the command waits; the agent may have to load its programs into the kernel */
+#define AWAKE_NS (100 * NS_PER_MS) /* our own loop waits for an agent that has little to do */
+#define SHORT_NS (500 * NS_PER_MS) /* our own loop waits, or the command has ended */
 
 static char told[ID_MAX]; /* "": nobody was told */
+static struct limits told_limits;
+static uint64_t told_start_ns;
+static bool told_with_time;
+static pid_t told_pid; /* who has told, and is the parent of all that is counted */
 
 static void tell(struct buf *body)
 {
@@ -94,46 +100,26 @@ static bool read_counts(const struct buf *answer, char *why, size_t why_size)
     return counts;
 }
 
-enum err run_tell_begin_counted(const struct id *job, const struct limits *limits, uint64_t start_ns, bool with_time, char *why,
-                                size_t why_size)
-{
-    struct buf body, answer;
-    int status;
-    if (!ask_is_there())
-        return ABSENT;
-    memcpy(told, job->id, sizeof told);
-    write_begin(&body, limits, start_ns, with_time ? "time" : "count");
-    buf_init(&answer, ANSWER_MAX);
-    enum err err = buf_err(&body);
-    if (!err)
-        err = ask_here("POST", "/job", (struct bytes){ buf_text(&body), body.size }, PATIENCE_NS, &answer, &status);
-    if (!err && !read_counts(&answer, why, why_size))
-        err = DENIED;
-    if (err && !why[0])
-        snprintf(why, why_size, "%s", err_text(err));
-    buf_clear(&body);
-    buf_clear(&answer);
-    return err;
-}
-
 static enum err read_samples(const struct buf *answer, struct batch *out)
 {
     struct json_read read;
     struct buf key;
-    bool found = false;
+    bool found = false, counts = true;
     buf_init(&key, 64);
     json_read_init(&read, buf_text(answer), answer->size);
     json_read_object(&read);
     while (json_read_key(&read, &key))
         if (!strcmp(buf_text(&key), "samples"))
             found = calls_json_read(&read, clock_realtime_ns(), out);
+        else if (!strcmp(buf_text(&key), "counts"))
+            json_read_bool(&read, &counts);
         else
             json_read_skip(&read);
     buf_clear(&key);
-    return found && json_read_end(&read) ? OK : CORRUPT;
+    return !found || !json_read_end(&read) ? CORRUPT : counts ? OK : DENIED;
 }
 
-enum err run_tell_read_counts(struct batch *out)
+static enum err ask_counts(uint64_t patience_ns, struct batch *out)
 {
     struct json json;
     struct buf body, answer;
@@ -144,12 +130,56 @@ enum err run_tell_read_counts(struct batch *out)
     buf_init(&answer, SAMPLES_MAX);
     enum err err = buf_err(&body);
     if (!err)
-        err = ask_here("POST", "/job", (struct bytes){ buf_text(&body), body.size }, PATIENCE_NS, &answer, &status);
+        err = ask_here("POST", "/job", (struct bytes){ buf_text(&body), body.size }, patience_ns, &answer, &status);
     if (!err)
         err = status == 200 ? read_samples(&answer, out) : ABSENT;
     buf_clear(&body);
     buf_clear(&answer);
     return err;
+}
+
+/* Of what was told before, or shall be. why may say more. */
+static enum err begin_counted(uint64_t patience_ns, char *why, size_t why_size)
+{
+    struct buf body, answer;
+    int status;
+    write_begin(&body, &told_limits, told_start_ns, told_with_time ? "time" : "count");
+    buf_init(&answer, ANSWER_MAX);
+    enum err err = buf_err(&body);
+    if (!err)
+        err = ask_here("POST", "/job", (struct bytes){ buf_text(&body), body.size }, patience_ns, &answer, &status);
+    if (!err && !read_counts(&answer, why, why_size))
+        err = DENIED;
+    buf_clear(&body);
+    buf_clear(&answer);
+    return err;
+}
+
+enum err run_tell_begin_counted(const struct id *job, const struct limits *limits, uint64_t start_ns, bool with_time, char *why,
+                                size_t why_size)
+{
+    if (!ask_is_there())
+        return ABSENT;
+    memcpy(told, job->id, sizeof told);
+    told_limits = *limits;
+    told_start_ns = start_ns;
+    told_with_time = with_time;
+    told_pid = getpid();
+    enum err err = begin_counted(PATIENCE_NS, why, why_size);
+    if (err && !why[0])
+        snprintf(why, why_size, "%s", err_text(err));
+    return err;
+}
+
+enum err run_tell_begin_again(void)
+{
+    char why[64];
+    return getpid() == told_pid ? begin_counted(SHORT_NS, why, sizeof why) : DENIED;
+}
+
+enum err run_tell_read_counts(bool is_last, struct batch *out)
+{
+    return ask_counts(is_last ? SHORT_NS : AWAKE_NS, out);
 }
 
 void run_tell_end(void)

@@ -13,8 +13,13 @@ void run_tell_begin(const struct id *job, const struct limits *limits, uint64_t 
  * there is no agent; else why says why they are not. */
 enum err run_tell_begin_counted(const struct id *job, const struct limits *limits, uint64_t start_ns, bool with_time, char *why,
                                 size_t why_size);
-/* What the agent has counted, so far. */
-enum err run_tell_read_counts(struct batch *out);
+
+/* The same to an agent that does not know of us: it was started meanwhile. */
+enum err run_tell_begin_again(void);
+
+/* What the agent has counted, so far. Waits a little longer when it is the last time. ABSENT: there is no agent, or it does not
+ * know of us; AGAIN: it does not answer; DENIED: it was told not to count any more. */
+enum err run_tell_read_counts(bool is_last, struct batch *out);
 
 void run_tell_end(void); /* of what was begun */
 

@@ -88,6 +88,6 @@ void ticks_read(struct ticks *ticks)
 void ticks_tell_way(struct ticks *ticks, enum syscall_way way)
 {
     batch_reset(&ticks->batch);
-    program_sets_add_way(&ticks->batch, way);
+    program_sets_add_way(&ticks->batch, clock_realtime_ns(), way);
     sample_writer_add(&ticks->out, &ticks->batch);
 }

@@ -63,6 +63,15 @@ static void holes(void **state)
     only("the end of the job: Sonde was ended before it");
 }
 
+static void system_calls_that_nobody_counted(void **state)
+{
+    (void)state;
+    facts.calls_gap = (struct calls_gap){ .from_ns = PLAIN_START_NS + 6000000000, .lost_ns = 1500000000 };
+    only("system calls of 1.5 s, from 6.0 s after the start on: the agent that counted them was gone");
+    facts.calls_gap = (struct calls_gap){ .from_ns = PLAIN_START_NS + 6000000000, .is_open = true };
+    only("system calls from 6.0 s after the start on: the agent that counted them was gone");
+}
+
 static void processes(void **state)
 {
     (void)state;
@@ -96,6 +105,7 @@ int main(void)
         cmocka_unit_test_setup(nothing_when_all_is_known, fresh),
         cmocka_unit_test_setup(counters_that_are_missing, fresh),
         cmocka_unit_test_setup(holes, fresh),
+        cmocka_unit_test_setup(system_calls_that_nobody_counted, fresh),
         cmocka_unit_test_setup(processes, fresh),
         cmocka_unit_test_setup(samples_and_limits, fresh),
     };

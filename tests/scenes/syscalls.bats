@@ -195,6 +195,41 @@ straced() {
     grep -q prog_id /proc/"$AGENT"/fdinfo/*
 }
 
+@test "a user's run keeps what an agent counted that has gone, goes on with the next one, and says what is missing" {
+    start_agent -c /dev/null -p 100ms --sensors syscalls
+    mkfifo "$T/go" && chmod 666 "$T/go"
+    as_nobody "$SONDE" run -s --no-probe -p 100ms -- bash -c "exec 7<>'$T/go'; dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none
+        read -r x <&7; dd if=/dev/zero of=/dev/null bs=1 count=200 status=none; read -r x <&7" 2>"$T/said.user" 3>&- &
+    run_pid=$!
+    sleep 3 # longer than it takes to ask twice
+    kill -9 "$AGENT"; wait "$AGENT" || :
+    start_agent -c /dev/null -p 100ms --sensors syscalls
+    wait_for 'grep -q prog_id /proc/"$AGENT"/fdinfo/*' # the new one was told of the run
+    echo go >"$T/go"
+    sleep 2
+    echo end >"$T/go"
+    wait "$run_pid"
+    [ "$(counted_of write/device 3)" = 1200 ]
+    "$SONDE" report | tr -s ' \n' ' ' >"$T/report"
+    grep -qE 'system calls of [0-9.]+ m?s, from [0-9.]+ s after the start on: the agent that counted them was gone' "$T/report"
+    grep -q "was gone for a while" "$T/said.user"
+}
+
+@test "a user's run keeps what an agent counted that does not come back" {
+    start_agent -c /dev/null -p 100ms --sensors syscalls
+    mkfifo "$T/go" && chmod 666 "$T/go"
+    as_nobody "$SONDE" run -q -s --no-probe -p 100ms -- bash -c "exec 7<>'$T/go'; dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none
+        read -r x <&7" 3>&- &
+    run_pid=$!
+    sleep 3
+    kill "$AGENT"; wait "$AGENT" || :
+    echo end >"$T/go"
+    wait "$run_pid"
+    [ "$(counted_of write/device 3)" = 1000 ]
+    "$SONDE" report | tr -s ' \n' ' ' >"$T/report"
+    grep -qE 'system calls from [0-9.]+ s after the start on: the agent that counted them was gone' "$T/report"
+}
+
 @test "where it cannot be, that is said with a remedy, and the command runs" {
     mkdir "$T/none"
     run -7 env SONDE_MODULES="$T/none" "$SONDE" run -s --no-probe -- sh -c 'exit 7'

@@ -197,6 +197,16 @@ static enum err prepare_calls_probe(struct preparation *preparation)
     return err;
 }
 
+/* Said to who did not ask when the agent would have counted all of them, and does not answer. */
+static void tell_calls_probe(enum err err, const char *why, const char *between, const char *agent)
+{
+    static const char text[] = "system calls are counted where programs make them through libc: %s%s%s";
+    if (err == AGAIN)
+        log_warn(text, why, between, agent);
+    else
+        log_info(text, why, between, agent);
+}
+
 /* Last of all: what we ourselves start before is not the command's. */
 static void prepare_calls(struct preparation *preparation, const struct run_settings *settings)
 {
@@ -215,7 +225,7 @@ static void prepare_calls(struct preparation *preparation, const struct run_sett
         ticks_tell_way(&watch.ticks, SYSCALL_WAY_KERNEL);
     } else if (prepare_calls_probe(preparation) == OK) {
         ticks_tell_way(&watch.ticks, SYSCALL_WAY_LIBC);
-        log_info("system calls are counted where programs make them through libc: %s%s%s", why, between, agent);
+        tell_calls_probe(err, why, between, agent);
     } else {
         log_warn("cannot count system calls: %s%s%s", why, between, agent);
     }

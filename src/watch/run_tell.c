@@ -16,7 +16,7 @@
 #define ANSWER_MAX 8192
 #define SAMPLES_MAX (4u << 20)
 #define PATIENCE_NS (2 * NS_PER_S) /* the command waits; the agent may have to load its programs into the kernel */
-#define AWAKE_NS (100 * NS_PER_MS) /* our own loop waits for an agent that has little to do */
+#define AWAKE_NS (100 * NS_PER_MS) /* it waits, or our own loop does, for an agent that has little to do */
 #define SHORT_NS (500 * NS_PER_MS) /* our own loop waits, or the command has ended */
 
 static char told[ID_MAX]; /* "": nobody was told */
@@ -155,6 +155,16 @@ static enum err begin_counted(uint64_t patience_ns, char *why, size_t why_size)
     return err;
 }
 
+/* One question of which nothing depends on the answer: an agent that was stopped takes it and says nothing. */
+static enum err is_awake(void)
+{
+    struct batch none;
+    batch_init(&none);
+    enum err err = ask_counts(AWAKE_NS, &none);
+    batch_clear(&none);
+    return err == AGAIN ? AGAIN : OK;
+}
+
 enum err run_tell_begin_counted(const struct id *job, const struct limits *limits, uint64_t start_ns, bool with_time, char *why,
                                 size_t why_size)
 {
@@ -165,9 +175,13 @@ enum err run_tell_begin_counted(const struct id *job, const struct limits *limit
     told_start_ns = start_ns;
     told_with_time = with_time;
     told_pid = getpid();
-    enum err err = begin_counted(PATIENCE_NS, why, why_size);
+    enum err err = is_awake();
+    if (err)
+        told[0] = '\0'; /* it may be told later, by who does not wait */
+    else
+        err = begin_counted(PATIENCE_NS, why, why_size);
     if (err && !why[0])
-        snprintf(why, why_size, "%s", err_text(err));
+        snprintf(why, why_size, "%s", err == AGAIN ? "nothing: it does not answer" : err_text(err));
     return err;
 }
 

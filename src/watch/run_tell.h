@@ -9,8 +9,9 @@
 /* This process and all below it is the job. */
 void run_tell_begin(const struct id *job, const struct limits *limits, uint64_t start_ns);
 
-/* The same before the command is started, and waits until its system calls are counted: not more than two seconds. ABSENT:
- * there is no agent; else why says why they are not. */
+/* The same before the command is started, and waits until its system calls are counted: not more than two seconds for an agent
+ * that answers, 100 ms for one that does not. ABSENT: there is no agent; AGAIN: it does not answer; else why says why they are
+ * not. */
 enum err run_tell_begin_counted(const struct id *job, const struct limits *limits, uint64_t start_ns, bool with_time, char *why,
                                 size_t why_size);
 

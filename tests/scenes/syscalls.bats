@@ -230,6 +230,21 @@ straced() {
     grep -qE 'system calls from [0-9.]+ s after the start on: the agent that counted them was gone' "$T/report"
 }
 
+@test "a user's run does not wait for an agent that is stopped, and says so" {
+    start_agent -c /dev/null -p 100ms --sensors syscalls
+    kill -STOP "$AGENT"
+    least=10000
+    for i in 1 2 3; do
+        begin=$(date +%s%N)
+        as_nobody "$SONDE" run -s -- date +%s%N >"$T/when" 2>"$T/said.user"
+        took=$((($(cat "$T/when") - begin) / 1000000))
+        [ "$took" -ge "$least" ] || least=$took
+    done
+    kill -CONT "$AGENT"
+    [ "$least" -lt 1000 ]
+    grep -q 'through libc: .*the agent of this node .*does not answer' "$T/said.user"
+}
+
 @test "where it cannot be, that is said with a remedy, and the command runs" {
     mkdir "$T/none"
     run -7 env SONDE_MODULES="$T/none" "$SONDE" run -s --no-probe -- sh -c 'exit 7'

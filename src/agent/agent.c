@@ -86,6 +86,7 @@ static void on_job(void *context, const struct job *job, enum job_event event)
     programs_job(agent->programs, job, event); /* before: what its programs told last belongs to a job that runs */
     bool is_noted = present_before(&agent->present, job, event) == OK;
     sensors_job(agent->sensors, job, event);
+    programs_job_sensed(agent->programs, job, event);
     if (is_noted && agent->present.event.job)
         on_batch(agent, &alone);
     present_after(&agent->present, job, event);

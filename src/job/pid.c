@@ -33,18 +33,35 @@ static uint64_t boot_ns(const char *root)
     return seconds * NS_PER_S;
 }
 
-enum err pid_start_ns(const char *root, pid_t pid, uint64_t *start_ns)
+static enum err read_stat(const char *root, pid_t pid, int field, uint64_t *value)
 {
     char text[1024];
-    uint64_t ticks;
     enum err err = read_of(root, pid, "stat", text, sizeof text, NULL);
     if (err)
         return err;
     const char *at = strrchr(text, ')'); /* the name before it may hold anything */
-    for (int field = 2; at && field < 22; field++)
+    for (int i = 2; at && i < field; i++)
         at = strchr(at + 1, ' ');
-    if (!at || !scan_u64(&at, &ticks))
+    return at && scan_u64(&at, value) ? OK : CORRUPT;
+}
+
+enum err pid_parent(const char *root, pid_t pid, pid_t *parent)
+{
+    uint64_t value;
+    enum err err = read_stat(root, pid, 4, &value);
+    if (!err && value > INT32_MAX)
         return CORRUPT;
+    if (!err)
+        *parent = (pid_t)value;
+    return err;
+}
+
+enum err pid_start_ns(const char *root, pid_t pid, uint64_t *start_ns)
+{
+    uint64_t ticks;
+    enum err err = read_stat(root, pid, 22, &ticks);
+    if (err)
+        return err;
     long per_s = sysconf(_SC_CLK_TCK);
     *start_ns = boot_ns(root) + ticks * (NS_PER_S / (uint64_t)(per_s > 0 ? per_s : 100));
     return OK;

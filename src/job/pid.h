@@ -18,6 +18,9 @@ bool pid_has_ended(const char *root, pid_t pid);
 /* Its real user. */
 enum err pid_uid(const char *root, pid_t pid, uint32_t *uid);
 
+/* The process that made it, or took it over; 0: nobody here. */
+enum err pid_parent(const char *root, pid_t pid, pid_t *parent);
+
 /* The environment that it was started with, and a variable in it: NULL when there is none of that name. */
 enum err pid_environ(const char *root, pid_t pid, char *text, size_t size, size_t *got);
 const char *pid_environ_find(const char *text, size_t size, const char *name);

@@ -41,6 +41,20 @@ const char *pid_job_next(const char *text, struct source_facts *facts)
     return NULL;
 }
 
+bool pid_job_in_group(const char *membership, const char *group)
+{
+    size_t size = strlen(group);
+    while (size > 1 && group[size - 1] == '/')
+        size--;
+    for (const char *line = membership; size && line; line = scan_next_line(line)) {
+        const char *path = strchr(line, ':');
+        path = path ? strchr(path + 1, ':') : NULL; /* "4:cpu,cpuacct:/slurm/job_1" */
+        if (path && !strncmp(path + 1, group, size) && strchr("/\n", path[1 + size]))
+            return true; /* strchr finds the NUL at the end, too */
+    }
+    return false;
+}
+
 static bool find_by_cgroup(const char *root, pid_t pid, char id[ID_MAX])
 {
     char path[64], text[PID_CGROUP_MAX];

@@ -12,6 +12,9 @@
  * there is none. */
 const char *pid_job_next(const char *text, struct source_facts *facts);
 
+/* Is the process whose /proc/PID/cgroup this is in the group, or in one below it? Takes any text. */
+bool pid_job_in_group(const char *membership, const char *group);
+
 /* "4711", and its name, "" where nobody tells it. ABSENT: it is in none that can be seen; GONE: there is no such process. With
  * is_any, a job that only SONDE_JOB names counts too: what programs tell an agent goes by it. */
 enum err pid_job(const char *root, pid_t pid, bool is_any, struct id *job);

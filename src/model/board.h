@@ -57,7 +57,8 @@ struct board_header {
     uint64_t program;     /* of MPI: the same for all that a launcher has started, on this node; 0: not known */
     uint64_t ended_ns;    /* CLOCK_REALTIME, when the state became BOARD_ENDED; 0: not yet */
     uint32_t world;       /* of MPI: 0, or which of those that the program has spawned */
-    char rest[3284];
+    int32_t parent_pid;   /* of the process that made it, as it sees that: when it is gone, it tells the job. 0: not known */
+    char rest[3280];
 };
 _Static_assert(sizeof(struct board_header) == BOARD_PAGE, "the header is a page");
 

@@ -99,6 +99,7 @@ void board_facts_fill(const struct board *board, struct board_header *header)
     header->program = board->program;
     header->world = board->world;
     header->start_ticks = start_ticks();
+    header->parent_pid = (int32_t)sys0(SYS_getppid);
     if (look("/proc/self/ns/pid", &st))
         header->pid_space = st.st_ino;
     if (look("/proc/self/exe", &st)) {

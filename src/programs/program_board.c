@@ -3,6 +3,7 @@
 #include "programs/program_board.h"
 
 #include "base/clock.h"
+#include "job/pid.h"
 #include "programs/program_cells.h"
 #include "programs/program_room.h"
 
@@ -159,14 +160,26 @@ static void take_values(struct program_board *board, struct program_table *table
     }
 }
 
+/* A program that ended between two readings is where its parent is, if that is still the process that it was. */
+static pid_t parent_of(const struct board_facts *facts, const char *root)
+{
+    uint64_t start_ns;
+    bool is_older = facts->parent_pid > 1 && pid_start_ns(root, facts->parent_pid, &start_ns) == OK
+                    && start_ns <= facts->realtime_ns;
+    return is_older ? facts->parent_pid : 0;
+}
+
 /* Whose numbers they are. In another pid namespace its number is that of some other process here. */
 static struct program_claim claim_of(const struct program_board *board, const char *root)
 {
     const struct board_facts *facts = board_reader_facts(board->reader);
     bool is_here = board_reader_is_here(board->reader, root);
     if (facts->subject_pid)
-        return (struct program_claim){ is_here ? facts->subject_pid : 0, facts->subject_uid, facts->job };
-    return (struct program_claim){ is_here && !board->is_gone ? facts->pid : 0, facts->uid, facts->job };
+        return (struct program_claim){ .pid = is_here ? facts->subject_pid : 0, .uid = facts->subject_uid, .job = facts->job };
+    return (struct program_claim){
+        .pid = is_here && !board->is_gone ? facts->pid : 0, .parent = is_here && board->is_gone ? parent_of(facts, root) : 0,
+        .uid = facts->uid, .job = facts->job,
+    };
 }
 
 static bool join(struct program_board *board, struct program_table *table, const struct program_jobs *jobs, const char *root)
@@ -176,9 +189,35 @@ static bool join(struct program_board *board, struct program_table *table, const
     board->scope = jobs ? program_jobs_scope(jobs, table, &claim, &refused) : &table->node;
     if (!board->scope)
         return false;
+    if (jobs)
+        program_jobs_are_new(jobs, clock_realtime_ns(), &board->asked);
     program_scope_join(board->scope);
     table->figures.boards++;
     return true;
+}
+
+static void move(struct program_board *board, struct program_table *table, struct program_scope *scope, uint64_t now_ns)
+{
+    for (size_t i = 0; i < board->hold_count; i++)
+        if (board->holds[i])
+            program_hold_move(table, board->holds[i], program_cell_of(table, board->holds[i]->cell->metric, scope), now_ns);
+    program_ranks_move(&board->ranks);
+    program_scope_leave(board->scope);
+    program_scope_join(scope);
+    board->scope = scope;
+}
+
+/* A job may be told when its programs run already, and a process may be moved into its cgroup. What was counted until now stays
+ * where it is: it was not the job's. */
+static void follow(struct program_board *board, struct program_table *table, const struct program_jobs *jobs, const char *root,
+                   uint64_t now_ns)
+{
+    if (!jobs || board->scope->is_known || !program_jobs_are_new(jobs, now_ns, &board->asked))
+        return;
+    struct program_claim claim = claim_of(board, root);
+    struct program_scope *scope = program_jobs_placed(jobs, table, &claim);
+    if (scope && scope != board->scope && program_holds_fit(table, board->holds, board->hold_count, scope))
+        move(board, table, scope, now_ns);
 }
 
 /* Outside of jobs samples do not say whose they are: programs of all users are told apart together. */
@@ -198,6 +237,8 @@ void program_board_take(struct program_board *board, struct program_table *table
     program_table_lock(table);
     table->figures.bad_boards += is_bad && !board->is_bad;
     board->is_bad |= is_bad;
+    if (board->scope)
+        follow(board, table, jobs, root, now_ns);
     if (board->scope || join(board, table, jobs, root))
         take_values(board, table, now_ns);
     program_table_unlock(table);

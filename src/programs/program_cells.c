@@ -402,6 +402,24 @@ void program_hold_unset(struct program_table *table, struct program_hold *hold, 
     hold->is_set = false;
 }
 
+bool program_holds_fit(struct program_table *table, struct program_hold *const *holds, size_t count, struct program_scope *scope)
+{
+    for (size_t i = 0; i < count; i++)
+        if (holds[i] && !program_cell_of(table, holds[i]->cell->metric, scope))
+            return false;
+    return true;
+}
+
+void program_hold_move(struct program_table *table, struct program_hold *hold, struct program_cell *cell, uint64_t now_ns)
+{
+    bool is_shown = hold->is_set && cell->metric->kind == PROGRAM_GAUGE;
+    if (is_shown)
+        touch_all(table, hold->cell, now_ns);
+    hold->cell = cell;
+    if (is_shown)
+        touch_all(table, cell, now_ns);
+}
+
 void program_hold_leave(struct program_table *table, struct program_hold *hold, uint64_t now_ns)
 {
     if (hold->previous)

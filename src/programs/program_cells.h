@@ -52,6 +52,12 @@ void program_hold_set(struct program_table *table, struct program_hold *hold, do
 void program_hold_unset(struct program_table *table, struct program_hold *hold, uint64_t now_ns); /* it is not known any more */
 void program_hold_leave(struct program_table *table, struct program_hold *hold, uint64_t now_ns); /* not freed */
 
+/* Are there cells of scope for these metrics? Those that are new are made. Holds that are NULL are passed over. */
+bool program_holds_fit(struct program_table *table, struct program_hold *const *holds, size_t count, struct program_scope *scope);
+
+/* What its program tells of any metric counts in another cell of the same metric from now on. */
+void program_hold_move(struct program_table *table, struct program_hold *hold, struct program_cell *cell, uint64_t now_ns);
+
 void program_gauge_add(struct program_gauge *gauge, double value);
 
 #endif

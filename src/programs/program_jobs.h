@@ -11,6 +11,8 @@
 struct program_jobs {
     const char *root; /* borrowed; "" is this machine */
     struct program_job *list;
+    uint64_t places;  /* that jobs were given so far: cgroups and processes that may hold programs which speak already */
+    size_t groups;    /* of those that run, jobs that were told with a cgroup: a process may be moved there at any time */
 };
 
 void program_jobs_clear(struct program_jobs *jobs);
@@ -21,11 +23,25 @@ void program_jobs_event(struct program_jobs *jobs, struct program_table *table, 
 /* A process that speaks. */
 struct program_claim {
     pid_t pid;           /* as it says: believed if it is a process of uid, or uid is root. 0: not known, or gone */
+    pid_t parent;        /* the same, for one that is gone: who made it. 0: not known */
     uint32_t uid;        /* of the process, or the owner of its board: as the kernel says */
     const char *job;     /* that it says it is in; "": none */
 };
 
-/* The scope in which it counts: the job whose cgroup it is in; else the job that it names, if that is its user's or nobody
+/* When it was asked last whether somebody is in a job. */
+struct program_asked {
+    uint64_t places, time_ns;
+};
+
+/* Has anything happened since that would make it worth asking again? Notes that it is asked now. */
+bool program_jobs_are_new(const struct program_jobs *jobs, uint64_t now_ns, struct program_asked *asked);
+
+/* The scope of the job that the kernel says it is in: by its cgroup, or as a descendant of the process that a job was told with.
+ * NULL: of none that the agent knows. */
+struct program_scope *program_jobs_placed(const struct program_jobs *jobs, struct program_table *table,
+                                          const struct program_claim *claim);
+
+/* The scope in which it counts: that one; else the job that it names, if that is its user's or nobody
  * else's; else its user, or the node; so too
  * where its user has too many jobs that nobody else knows (counted). *refused: it named another user's job. NULL: no memory. */
 struct program_scope *program_jobs_scope(const struct program_jobs *jobs, struct program_table *table,

@@ -214,6 +214,17 @@ void program_ranks_settle(struct program_ranks *ranks, const struct board_facts 
         end(ranks);
 }
 
+void program_ranks_move(struct program_ranks *ranks)
+{
+    end(ranks);
+    ranks->worlds = NULL;
+    ranks->has_ended = false;
+    for (size_t i = 0; i < ranks->count; i++) {
+        ranks->rows[i]->sum = NULL;
+        memcpy(ranks->rows[i]->summed, ranks->rows[i]->values, sizeof ranks->rows[i]->summed);
+    }
+}
+
 /* A peer is a rank of the same world. */
 static struct program_rank_sum *sum_of(const struct program_ranks *ranks, const struct program_rank_row *row,
                                        struct program_rank_sums *sums)

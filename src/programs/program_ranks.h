@@ -38,6 +38,9 @@ void program_ranks_take(struct program_ranks *ranks, size_t place, const struct 
 void program_ranks_settle(struct program_ranks *ranks, const struct board_facts *facts, bool is_gone,
                           struct program_worlds **worlds);
 
+/* From now on they are of another scope, with other worlds and sums, which have what comes from here on. */
+void program_ranks_move(struct program_ranks *ranks);
+
 /* Adds what has changed since. Always to the same sums, which stay at least as long as the ranks. */
 void program_ranks_sum(struct program_ranks *ranks, struct program_rank_sums *sums);
 

@@ -162,15 +162,19 @@ enum err programs_apply(struct programs **programs, const struct program_plan *p
     return err;
 }
 
+static void settle(struct programs *programs)
+{
+    program_table_lock(programs->table);
+    program_calls_settle(programs->table);
+    program_table_unlock(programs->table);
+}
+
 /* Boards are read, and what has changed goes out. */
 static void speak(struct programs *programs)
 {
     uint64_t time_ns = clock_realtime_ns();
     batch_reset(&programs->batch);
     programs->batch.host = programs->context.host;
-    program_table_lock(programs->table);
-    program_calls_settle(programs->table);
-    program_table_unlock(programs->table);
     if (programs->boards) {
         program_boards_tick(programs->boards);
         program_boards_sample(programs->boards, &programs->batch, time_ns);
@@ -228,15 +232,31 @@ static bool has_told(struct programs *programs, const struct job *job)
     return scope != NULL;
 }
 
+/* Programs that speak already may be in it from now on: what they have counted so far was elsewhere. */
+static bool may_hold(const struct job *job)
+{
+    return strcmp(job->source, "told") == 0 && (job->pid || *job->cgroup);
+}
+
 void programs_job(struct programs *programs, const struct job *job, enum job_event event)
 {
     if (!programs)
         return;
-    if (has_told(programs, job)) /* also before the kernel begins to count its calls, or ends: what there was is another's */
+    if (may_hold(job) || has_told(programs, job)) /* also before the kernel ends to count its calls: those are not theirs */
         speak(programs);
     program_table_lock(programs->table);
     program_jobs_event(&programs->jobs, programs->table, job, event);
     program_table_unlock(programs->table);
+    if (may_hold(job) && event == JOB_BEGIN)
+        speak(programs); /* they are in it before the kernel begins to count */
+}
+
+void programs_job_sensed(struct programs *programs, const struct job *job, enum job_event event)
+{
+    if (!programs || event == JOB_END || job->syscalls == JOB_SYSCALLS_NONE || !(may_hold(job) || has_told(programs, job)))
+        return;
+    speak(programs);
+    settle(programs);
 }
 
 void programs_sensed(struct programs *programs, const struct job *ending, const struct batch *batch)
@@ -294,6 +314,7 @@ void programs_tend(struct programs *programs)
     if (!programs)
         return;
     retry(programs);
+    settle(programs);
     speak(programs);
     drop_left(programs);
 }

@@ -28,6 +28,10 @@ enum err programs_json(struct programs *programs, struct buf *out, struct bytes 
 /* A job came, changed or ended. Harmless with NULL. */
 void programs_job(struct programs *programs, const struct job *job, enum job_event event);
 
+/* The sensors have heard of it too, and count its system calls if they were asked to: it takes them a while to begin, in which
+ * its programs' own word counts. Harmless with NULL. */
+void programs_job_sensed(struct programs *programs, const struct job *job, enum job_event event);
+
 /* Samples of the sensors: the system calls among them are served under tau's names. Harmless with NULL. ending: a job
  * whose last these are; NULL: none. */
 void programs_sensed(struct programs *programs, const struct job *ending, const struct batch *batch);

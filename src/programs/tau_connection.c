@@ -112,10 +112,11 @@ static bool order_guess(struct tau_order *order, const char *name)
 
 static enum err join(struct tau_connection *connection, struct tau_gateway *gateway, const char *job)
 {
-    struct program_claim claim = { connection->pid, connection->uid, job };
+    struct program_claim claim = { .pid = connection->pid, .uid = connection->uid, .job = job };
     connection->scope = program_jobs_scope(gateway->jobs, gateway->table, &claim, &connection->was_refused);
     if (!connection->scope)
         return NOMEM;
+    program_jobs_are_new(gateway->jobs, clock_realtime_ns(), &connection->asked);
     program_scope_join(connection->scope);
     return OK;
 }
@@ -136,6 +137,34 @@ static void leave(struct tau_connection *connection, struct tau_gateway *gateway
     if (connection->scope)
         program_scope_leave(connection->scope);
     connection->scope = NULL;
+}
+
+/* A gauge's hold is the connection's own and is moved; that of a counter is the cell's. */
+static void move(struct tau_connection *connection, struct tau_gateway *gateway, struct program_scope *scope, uint64_t now_ns)
+{
+    struct tau_order *order = &connection->order;
+    for (size_t i = 0; i < order->count; i++) {
+        struct program_cell *cell = program_cell_of(gateway->table, metric_of(order->items[i]), scope);
+        if (cell->metric->kind == PROGRAM_GAUGE)
+            program_hold_move(gateway->table, order->items[i], cell, now_ns);
+        else
+            order->items[i] = &cell->shared;
+    }
+    program_scope_leave(connection->scope);
+    program_scope_join(scope);
+    connection->scope = scope;
+}
+
+/* A job may be told when its programs run already, and a process may be moved into its cgroup. */
+static void follow(struct tau_connection *connection, struct tau_gateway *gateway, uint64_t now_ns)
+{
+    if (connection->scope->is_known || !program_jobs_are_new(gateway->jobs, now_ns, &connection->asked))
+        return;
+    struct program_claim claim = { .pid = connection->pid, .uid = connection->uid, .job = "" };
+    struct program_scope *scope = program_jobs_placed(gateway->jobs, gateway->table, &claim);
+    if (scope && scope != connection->scope
+        && program_holds_fit(gateway->table, connection->order.items, connection->order.count, scope))
+        move(connection, gateway, scope, now_ns);
 }
 
 enum err tau_connection_open(struct tau_connection *connection, struct tau_gateway *gateway, pid_t pid, uint32_t uid)
@@ -335,6 +364,8 @@ enum err tau_connection_take(struct tau_connection *connection, struct tau_gatew
 {
     uint64_t now_ns = clock_realtime_ns();
     *used = 0;
+    if (connection->scope)
+        follow(connection, gateway, now_ns);
     while (in.size - *used >= sizeof(struct tau_message) && connection->reply.type == TAU_DESC) {
         size_t size = size_of(in.data + *used);
         if (!size)

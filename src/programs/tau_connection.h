@@ -27,6 +27,7 @@ struct tau_connection {
     pid_t pid;
     uint32_t uid;
     struct program_scope *scope;
+    struct program_asked asked;  /* whether it is in another one now */
     struct tau_order order;
     struct tau_reply reply;
     struct program_hold **holds; /* of its gauges: its own */

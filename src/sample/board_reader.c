@@ -46,6 +46,7 @@ static void copy_text(char *to, const char *from, size_t room)
 static void take_facts(struct board_facts *facts, const struct board_header *header)
 {
     facts->pid = header->pid;
+    facts->parent_pid = header->parent_pid;
     facts->pid_space = header->pid_space;
     facts->start_ticks = header->start_ticks;
     facts->exe_device = header->exe_device;

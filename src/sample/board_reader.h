@@ -12,6 +12,7 @@
 /* What the header says, as of the last reading. Texts are cut at their first NUL, and else any bytes. */
 struct board_facts {
     pid_t pid;            /* as the program sees itself */
+    pid_t parent_pid;     /* likewise; 0: not known */
     uint32_t uid, gid;    /* who owns the file: the kernel says so */
     uint64_t device, inode; /* of the file */
     uint64_t pid_space, start_ticks, exe_device, exe_inode; /* as in struct board_header; 0: not known */

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/scan.h"
+#include "job/pid_job.h"
 #include "sample/taskfile.h"
 
 #include <fcntl.h>
@@ -82,18 +82,6 @@ void gpu_jobs_close(struct gpu_jobs *jobs)
     free_list(&jobs->ended, 0);
 }
 
-bool gpu_jobs_in_group(const char *membership, const char *group)
-{
-    size_t size = strlen(group);
-    for (const char *line = membership; size && line; line = scan_next_line(line)) {
-        const char *path = strchr(line, ':');
-        path = path ? strchr(path + 1, ':') : NULL; /* "4:cpu,cpuacct:/slurm/job_1" */
-        if (path && !strncmp(path + 1, group, size) && strchr("/\n", path[1 + size]))
-            return true; /* strchr finds the NUL at the end, too */
-    }
-    return false;
-}
-
 static bool descends(int proc_fd, uint32_t pid, uint32_t ancestor)
 {
     struct taskfile_stat stat;
@@ -115,7 +103,7 @@ static struct gpu_job *owner_of(struct gpu_jobs *jobs, int proc_fd, uint32_t pid
     if (file_read(jobs->root, path, text, sizeof text, NULL))
         *text = '\0';
     for (struct gpu_job *job = jobs->jobs; job; job = job->next)
-        if (gpu_jobs_in_group(text, job->cgroup)
+        if (pid_job_in_group(text, job->cgroup)
             || (!*job->cgroup && job->job.pid && proc_fd >= 0 && descends(proc_fd, pid, job->job.pid)))
             return job;
     return NULL;

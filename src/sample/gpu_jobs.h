@@ -43,7 +43,4 @@ enum err gpu_jobs_event(struct gpu_jobs *jobs, const struct job *job, enum job_e
 /* After all cards were read. */
 enum err gpu_jobs_update(struct gpu_jobs *jobs, uint64_t now_ns, struct batch *out);
 
-/* Is the process whose /proc/PID/cgroup this is in the group, or in one below it? Takes any text. */
-bool gpu_jobs_in_group(const char *membership, const char *group);
-
 #endif

@@ -1,6 +1,6 @@
 /* Files of hardware with any content: numbers of sysfs, statistics of Lustre, devices and environments of jobs with GPUs. */
+#include "job/pid_job.h"
 #include "sample/gpu_held.h"
-#include "sample/gpu_jobs.h"
 #include "sample/lustre.h"
 #include "sample/number.h"
 #include "sample/rapl_meter.h"
@@ -51,7 +51,7 @@ static void check_gpu(const char *text, size_t size)
     require(held < 8);
     if (gpu_held_parse_environment((struct bytes){ text, size }, &names, &held) == OK)
         require(held < 8);
-    if (gpu_jobs_in_group(text, "/slurm/job_1"))
+    if (pid_job_in_group(text, "/slurm/job_1"))
         require(strstr(text, "/slurm/job_1") != NULL);
 }
 

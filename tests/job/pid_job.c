@@ -66,6 +66,20 @@ static void every_line_that_is_a_job_is_found(void **state)
     assert_null(pid_job_next(at, &facts));
 }
 
+static void groups_are_matched_whole(void **state)
+{
+    (void)state;
+    assert_true(pid_job_in_group("0::/a/job_1\n", "/a/job_1"));
+    assert_true(pid_job_in_group("0::/a/job_1", "/a/job_1"));
+    assert_true(pid_job_in_group("1:name=x:/\n4:cpu,cpuacct:/a/job_1/step\n", "/a/job_1"));
+    assert_false(pid_job_in_group("0::/a/job_12\n", "/a/job_1"));
+    assert_false(pid_job_in_group("0::/a\n", "/a/job_1"));
+    assert_false(pid_job_in_group("0::/a/job_1\n", ""));
+    assert_false(pid_job_in_group("", "/a"));
+    assert_false(pid_job_in_group("nonsense", "/a"));
+    assert_true(pid_job_in_group("0::/a/job_1\n", "/a/job_1/")); /* as people type it */
+}
+
 static int make_root(void **state)
 {
     (void)state;
@@ -87,6 +101,7 @@ int main(void)
         cmocka_unit_test(without_a_cgroup_the_environment_tells),
         cmocka_unit_test(in_no_job_there_is_none),
         cmocka_unit_test(every_line_that_is_a_job_is_found),
+        cmocka_unit_test(groups_are_matched_whole),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }

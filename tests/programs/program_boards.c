@@ -250,6 +250,54 @@ static void a_pid_of_another_namespace_is_another_process(void **state)
     assert_true(counted_for_the_job() == 5);
 }
 
+static double total_of_job(const char *name, const char *job)
+{
+    struct program_metric *metric = program_table_find(table, bytes_of(name));
+    for (const struct program_cell *cell = metric ? metric->cells : NULL; cell; cell = cell->next)
+        if (cell->scope->job && strcmp(cell->scope->job, job) == 0)
+            return cell->total;
+    return -1;
+}
+
+static void a_program_that_speaks_already_moves_into_a_job_that_is_told(void **state)
+{
+    static struct board board;
+    struct batch batch;
+    (void)state;
+    program_boards_close(&boards);
+    jobs = (struct program_jobs){ .root = "" };
+    struct program_boards_settings settings = { .folder = folder, .root = "", .table = table, .jobs = &jobs, .is_run = true };
+    assert_int_equal(program_boards_open(&boards, &settings), OK);
+    batch_init(&batch);
+    board_open(&board, "mpi");
+    board_set_rank(&board, 0, 1);
+    add(&board, "x_total", NULL, 5);
+    add(&board, "mpi_calls_total", "function=\"MPI_Send\"", 7);
+    assert_int_equal(set_level(&board, 3), 1);
+    program_boards_sample(boards, &batch, 1);
+    struct job job = { .id = "night", .other_id = "", .source = "told", .user = "", .cgroup = "", .pid = (uint32_t)getpid() };
+    program_jobs_event(&jobs, table, &job, JOB_BEGIN);
+    add(&board, "x_total", NULL, 2);
+    add(&board, "mpi_calls_total", "function=\"MPI_Send\"", 4);
+    program_boards_tick(boards);
+    assert_true(total("x_total") == 7);
+    assert_true(total_of_job("x_total", "night") == 2); /* what was counted before was not the job's */
+    struct program_metric *level = program_table_find(table, bytes_of("level"));
+    program_table_settle(level);
+    assert_int_equal(level->node.gauge.programs, 1);
+    assert_int_equal(level->cells->gauge.programs, 1);
+    batch_reset(&batch);
+    program_boards_sample(boards, &batch, 2);
+    assert_string_equal(sample_of(&batch, "0/MPI_Send")->job, "night");
+    assert_int_equal(sample_of(&batch, "0/MPI_Send")->values[MPI_CALLS].u64, 4);
+    program_jobs_event(&jobs, table, &job, JOB_END);
+    add(&board, "x_total", NULL, 1);
+    program_boards_tick(boards);
+    assert_true(total_of_job("x_total", "night") == 3); /* as long as it lives */
+    batch_clear(&batch);
+    board_end(&board);
+}
+
 static void what_is_no_board_is_left_alone(void **state)
 {
     char path[TEMP_PATH_MAX];
@@ -292,6 +340,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_gauge_that_is_no_number_is_absent, open_all, close_all),
         cmocka_unit_test_setup_teardown(two_programs_with_the_same_rank_are_one_series, open_all, close_all),
         cmocka_unit_test_setup_teardown(a_pid_of_another_namespace_is_another_process, open_all, close_all),
+        cmocka_unit_test_setup_teardown(a_program_that_speaks_already_moves_into_a_job_that_is_told, open_all, close_all),
         cmocka_unit_test_setup_teardown(what_is_no_board_is_left_alone, open_all, close_all),
         cmocka_unit_test_setup_teardown(the_folder_of_a_run_is_known_by_its_lock, open_all, close_all),
     };

@@ -60,7 +60,8 @@ static const char *counts_for(pid_t pid, uint32_t uid, const char *named)
 {
     static char text[64];
     bool refused;
-    const struct program_scope *scope = program_jobs_scope(&jobs, table, &(struct program_claim){ pid, uid, named }, &refused);
+    const struct program_claim claim = { .pid = pid, .uid = uid, .job = named };
+    const struct program_scope *scope = program_jobs_scope(&jobs, table, &claim, &refused);
     assert_non_null(scope);
     snprintf(text, sizeof text, "%s/%u%s", scope->job ? scope->job : "-", scope->uid, refused ? " refused" : "");
     return text;
@@ -89,6 +90,84 @@ static void root_may_speak_for_all(void **state)
     (void)state;
     assert_string_equal(counts_for(100, 0, ""), "1/1001");
     assert_string_equal(counts_for(0, 0, "2"), "2/1002");
+}
+
+static void tell(const struct job *facts, enum job_event event)
+{
+    struct job job = *facts;
+    job.other_id = job.user = "";
+    job.source = job.source ? job.source : "told";
+    job.cgroup = job.cgroup ? job.cgroup : "";
+    program_jobs_event(&jobs, table, &job, event);
+}
+
+static void write_parent(int pid, int parent, unsigned start)
+{
+    char text[128];
+    snprintf(text, sizeof text, "%d (a b) S %d 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %u 0 0\n", pid, parent, start);
+    write_process(pid, "stat", text);
+}
+
+static void a_job_that_was_told_has_who_is_in_its_cgroup(void **state)
+{
+    (void)state;
+    write_process(300, "cgroup", "4:memory:/\n0::/night/shift/x\n");
+    assert_string_equal(counts_for(300, BOB, "named"), "named/1002");
+    tell(&(struct job){ .id = "night", .uid = BOB, .cgroup = "/night" }, JOB_BEGIN);
+    assert_string_equal(counts_for(300, BOB, "named"), "night/1002");
+    tell(&(struct job){ .id = "deeper", .uid = BOB, .cgroup = "/night/shift" }, JOB_BEGIN);
+    assert_string_equal(counts_for(300, BOB, ""), "deeper/1002");
+    assert_string_equal(counts_for(300, ADA, ""), "-/1001"); /* no process of hers */
+    assert_int_equal(jobs.groups, 2);
+    tell(&(struct job){ .id = "deeper", .uid = BOB }, JOB_END);
+    assert_string_equal(counts_for(300, BOB, ""), "night/1002");
+    assert_int_equal(jobs.groups, 1);
+}
+
+static void a_job_that_was_told_has_the_descendants_of_its_process(void **state)
+{
+    (void)state;
+    write_parent(300, 290, 900);
+    write_parent(290, 280, 800);
+    write_parent(280, 1, 700);
+    tell(&(struct job){ .id = "night", .uid = ADA, .pid = 280 }, JOB_BEGIN);
+    assert_string_equal(counts_for(300, BOB, ""), "night/1001"); /* whoever tells of jobs may do that */
+    tell(&(struct job){ .id = "nearer", .uid = BOB, .pid = 290 }, JOB_BEGIN);
+    assert_string_equal(counts_for(300, BOB, ""), "nearer/1002");
+    write_parent(290, 280, 8000); /* the pid is another process's now */
+    assert_string_equal(counts_for(300, BOB, ""), "night/1001");
+}
+
+static void a_run_has_no_programs_of_others(void **state)
+{
+    (void)state;
+    write_parent(300, 280, 900);
+    write_parent(280, 1, 700);
+    tell(&(struct job){ .id = "hers", .source = "run", .uid = ADA, .pid = 280 }, JOB_BEGIN);
+    assert_string_equal(counts_for(300, BOB, ""), "-/1002");
+    assert_string_equal(counts_for(300, 0, ""), "hers/1001");
+}
+
+static void one_that_is_gone_is_where_its_parent_is(void **state)
+{
+    bool refused;
+    (void)state;
+    const struct program_claim bobs = { .parent = 200, .uid = BOB, .job = "" }, adas = { .parent = 200, .uid = ADA, .job = "" };
+    assert_string_equal(program_jobs_scope(&jobs, table, &bobs, &refused)->job, "2");
+    assert_null(program_jobs_scope(&jobs, table, &adas, &refused)->job);
+}
+
+static void a_user_who_is_found_out_later_has_the_job(void **state)
+{
+    (void)state;
+    write_process(300, "cgroup", "0::/night\n");
+    tell(&(struct job){ .id = "night", .uid = UINT32_MAX, .cgroup = "/night" }, JOB_BEGIN);
+    counts_for(300, BOB, "");
+    struct program_asked asked = { jobs.places, 0 };
+    tell(&(struct job){ .id = "night", .uid = BOB, .cgroup = "/night" }, JOB_CHANGE);
+    assert_false(program_scope_find(table, "night", UINT32_MAX)->is_known); /* it goes with its programs, */
+    assert_true(program_jobs_are_new(&jobs, 1, &asked));                    /* which are asked again */
+    assert_string_equal(counts_for(300, BOB, ""), "night/1002");
 }
 
 static void name_jobs(uint32_t uid, size_t count)
@@ -121,7 +200,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_process_counts_for_the_job_of_its_cgroup), TEST(a_pid_of_another_user_says_nothing), TEST(root_may_speak_for_all),
-        TEST(one_user_names_so_many_jobs_and_not_more),
+        TEST(one_user_names_so_many_jobs_and_not_more), TEST(a_job_that_was_told_has_who_is_in_its_cgroup),
+        TEST(a_job_that_was_told_has_the_descendants_of_its_process), TEST(a_run_has_no_programs_of_others),
+        TEST(one_that_is_gone_is_where_its_parent_is), TEST(a_user_who_is_found_out_later_has_the_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "tools/unit.h"
 
 #include <math.h>
+#include <unistd.h>
 
 static struct program_table *table;
 static struct program_jobs jobs;
@@ -284,6 +285,30 @@ static void gauges_leave_with_their_program(void **state)
     assert_int_equal(gauge->node.gauge.programs, 0);
 }
 
+static void one_that_is_connected_moves_into_a_job_that_is_told(void **state)
+{
+    (void)state;
+    jobs.root = "";
+    connection.pid = getpid();
+    connection.uid = getuid();
+    describe("c_total", TAU_COUNTER);
+    describe("g", TAU_GAUGE);
+    value("c_total", 5);
+    value("g", 7);
+    assert_int_equal(take(), OK);
+    struct job told = { .id = "night", .other_id = "", .source = "told", .user = "", .cgroup = "", .pid = (uint32_t)getpid() };
+    program_jobs_event(&jobs, table, &told, JOB_BEGIN);
+    value("c_total", 2);
+    assert_int_equal(take(), OK);
+    assert_true(total("c_total") == 7);
+    assert_string_equal(connection.scope->job, "night");
+    assert_true(program_table_find(table, bytes_of("c_total"))->cells->total == 2); /* since it was told */
+    struct program_metric *gauge = program_table_find(table, bytes_of("g"));
+    program_table_settle(gauge);
+    assert_int_equal(gauge->node.gauge.programs, 1);
+    assert_true(gauge->cells->gauge.sum == 7);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -293,7 +318,7 @@ int main(void)
         TEST(bad_messages_cost_the_connection_and_nothing_else), TEST(one_program_is_not_in_hundreds_of_jobs),
         TEST(nan_and_infinity), TEST(questions_are_answered),
         TEST(a_program_speaks_for_its_own_users_job_only), TEST(beyond_the_maximum_a_client_goes_on),
-        TEST(gauges_leave_with_their_program),
+        TEST(gauges_leave_with_their_program), TEST(one_that_is_connected_moves_into_a_job_that_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -402,19 +402,6 @@ static void devices_and_environments_are_understood(void **state)
     assert_int_equal(gpu_held_parse_environment((struct bytes){ cut, sizeof cut - 1 }, &names, &held), ABSENT);
 }
 
-static void groups_are_matched_whole(void **state)
-{
-    (void)state;
-    assert_true(gpu_jobs_in_group("0::/a/job_1\n", "/a/job_1"));
-    assert_true(gpu_jobs_in_group("0::/a/job_1", "/a/job_1"));
-    assert_true(gpu_jobs_in_group("1:name=x:/\n4:cpu,cpuacct:/a/job_1/step\n", "/a/job_1"));
-    assert_false(gpu_jobs_in_group("0::/a/job_12\n", "/a/job_1"));
-    assert_false(gpu_jobs_in_group("0::/a\n", "/a/job_1"));
-    assert_false(gpu_jobs_in_group("0::/a/job_1\n", ""));
-    assert_false(gpu_jobs_in_group("", "/a"));
-    assert_false(gpu_jobs_in_group("nonsense", "/a"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -432,7 +419,6 @@ int main(void)
         cmocka_unit_test_setup(a_job_that_moves_is_looked_at_in_its_new_place, setup),
         cmocka_unit_test(lists_of_cards_are_understood),
         cmocka_unit_test(devices_and_environments_are_understood),
-        cmocka_unit_test(groups_are_matched_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,6 +133,32 @@ straced() {
     wait "$one"
 }
 
+@test "calls of a program that the kernel begins and ends to count in its job are there once" {
+    export SONDE_BOARDS=$T/boards
+    mkdir -m 1777 "$T/boards"
+    printf '[programs]\nboards = %s\ntau = none\n' "$T/boards" >"$T/conf"
+    start_agent -c "$T/conf" -p 100ms --sensors syscalls
+    "$SONDE" ctl set syscalls.period=100ms
+    value() { "$SONDE" get "$@" -f json 'syscall_calls_total{call="write"}' 2>/dev/null | jq '.[0].value'; }
+    settles() { wait_for "[ \"\$(value)\" = $1 ]" && sleep 1.5 && [ "$(value)" = "$1" ]; } # and no more than that
+    mkfifo "$T/go"
+    # Writes 300 times for each line that it is told.
+    LD_PRELOAD=$BUILD/src/probe/libsonde-calls.so python3 -S -c 'import os
+while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/null 3>&- & worker=$!
+    exec 7>"$T/go"
+    echo >&7; settles 300
+    "$SONDE" job begin night --pid "$worker"
+    echo >&7; settles 600
+    [ "$(value -j night)" = 300 ]
+    "$SONDE" ctl syscalls night count
+    echo >&7; settles 900
+    [ "$(value -j night)" = 600 ]
+    "$SONDE" ctl syscalls night no
+    echo >&7; settles 1200
+    exec 7>&-
+    wait "$worker"
+}
+
 @test "a job by its cgroup is counted, with those that join it" {
     top=$(findmnt -n -o TARGET -t cgroup2 | head -1)
     [ -n "$top" ] || skip "no cgroup v2"

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/nearest.h"
+#include "base/stack.h"
 #include "base/utf8.h"
 #include "show/terminal.h"
 
@@ -186,9 +187,14 @@ static int main_as(const struct names_entry *name, int argc, char **argv)
     return status;
 }
 
-int main(int argc, char **argv)
+static int main_named(int argc, char **argv)
 {
     const struct names_entry *name = names_find(argc > 0 ? argv[0] : NULL);
     setlocale(LC_CTYPE, "");
     return name ? main_as(name, argc, argv) : sonde_main(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    return stack_call(main_named, argc, argv);
 }

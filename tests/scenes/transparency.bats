@@ -38,6 +38,17 @@ setup() {
 @test "state with a nice value" { same_state 'renice -n 5 $$ >/dev/null'; }
 @test "state with no core files and a small stack" { same_state 'ulimit -c 0; ulimit -Ss 4096'; }
 
+@test "a stack that is too small for sonde is not too small for the command" {
+    if grep -q __asan_init "$SONDE"; then skip "sanitizers need more of the stack, and do not like another"; fi
+    for kb in 64 96 128 256; do
+        run bash -c 'ulimit -s "$2"; "$1" run -- sh -c "ulimit -s; exit 4"' bash "$SONDE" "$kb"
+        echo "$kb: $status $output"
+        [ "$status" -eq 4 ]
+        [ "$output" -eq "$kb" ]
+    done
+    [ "$(sql "select count(*) from jobs")" -eq 4 ]
+}
+
 @test "state with blocked signals" {
     blocked='import os, signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1, signal.SIGTERM, signal.SIGINT, signal.SIGCHLD])

@@ -100,8 +100,8 @@ double facts_memory_peak(const struct facts *facts)
     double peak = NAN;
     if (summary->rss_peak_bytes)
         peak = (double)summary->rss_peak_bytes;
-    if (!summary->images) /* of agents the store has the peak of each node, not of all together */
-        peak = fmax(peak, shape_peak(&facts->shape, SHAPE_MEMORY));
+    else
+        peak = shape_peak(&facts->shape, SHAPE_MEMORY);
     double largest;
     if (facts_sum(facts, COUNTER_rssmax, &largest))
         peak = fmax(peak, largest * 1024);

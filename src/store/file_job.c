@@ -41,12 +41,19 @@
     "UPDATE jobs SET " COLUMNS_SUMMARY(SET_NUMBER, SET_COUNTER, SET_TOTAL) \
     "start_ns = ?, end_ns = ?, ended = ? WHERE id = ?"
 
+/* Of runs that come in the order of their starts. */
+struct overlap {
+    size_t runs;
+    uint64_t end_ns; /* of the last of them that ended */
+    bool found;      /* two were there at the same time */
+};
+
 struct sums {
     struct summary summary;
     uint64_t start_ns, end_ns; /* 0: not known */
-    bool ended, overlap; /* overlap: watched runs were there at the same time */
-    uint64_t watched_end_ns;
-    size_t runs, watched;
+    bool ended;
+    size_t runs;
+    struct overlap watched, nodes; /* of sonde run; of agents */
 };
 
 static enum err run_sql(struct filing *filing, int64_t job, const char *sql)
@@ -121,14 +128,11 @@ static enum err file_tags(struct filing *filing, int64_t job)
     return err;
 }
 
-/* Runs come in the order of their starts. */
-static void look_for_overlap(struct sums *sums, const struct summary *summary, uint64_t start_ns, uint64_t end_ns)
+static void look_for_overlap(struct overlap *overlap, uint64_t start_ns, uint64_t end_ns)
 {
-    if (!summary->images)
-        return;
-    sums->watched++;
-    sums->overlap = sums->overlap || start_ns < sums->watched_end_ns;
-    sums->watched_end_ns = end_ns > sums->watched_end_ns ? end_ns : sums->watched_end_ns;
+    overlap->runs++;
+    overlap->found = overlap->found || start_ns < overlap->end_ns;
+    overlap->end_ns = end_ns > overlap->end_ns ? end_ns : overlap->end_ns;
 }
 
 static void add_run(struct sums *sums, struct statement *select)
@@ -142,7 +146,7 @@ static void add_run(struct sums *sums, struct statement *select)
         summary = (struct summary){ .gaps.records_lost = lost };
     }
     summary_add(&sums->summary, &summary);
-    look_for_overlap(sums, &summary, start_ns, end_ns);
+    look_for_overlap(summary.images ? &sums->watched : &sums->nodes, start_ns, end_ns);
     if (start_ns && (!sums->start_ns || start_ns < sums->start_ns))
         sums->start_ns = start_ns;
     sums->end_ns = end_ns > sums->end_ns ? end_ns : sums->end_ns;
@@ -168,13 +172,16 @@ static enum err sum_runs(struct filing *filing, int64_t job, struct sums *sums)
     return err;
 }
 
-/* The peaks of runs at the same time need not have been at the same moment: only their samples tell. */
+/* The peaks of runs at the same time need not have been at the same moment: only their samples tell. Where sonde run watched,
+ * what it saw counts, not what agents did. */
 static enum err add_peak(struct filing *filing, int64_t job, struct sums *sums)
 {
-    uint64_t bytes;
-    if (!sums->overlap)
-        return OK;
-    enum err err = peak_of_runs(filing->store, job, sums->watched, &bytes);
+    uint64_t bytes = 0;
+    enum err err = OK;
+    if (sums->watched.found)
+        err = peak_of_runs(filing->store, job, sums->watched.runs, &bytes);
+    else if (sums->nodes.found && !sums->watched.runs)
+        err = peak_of_nodes(filing->store, job, &bytes);
     if (err == OK && bytes > sums->summary.rss_peak_bytes)
         sums->summary.rss_peak_bytes = bytes;
     return err;

@@ -79,12 +79,12 @@ static uint64_t largest_sum(struct steps *steps)
     return (uint64_t)largest;
 }
 
-static enum err take_peaks(struct store *store, int64_t job_row, struct steps *steps)
+/* Each run has its peak from its start to its end. */
+static enum err take_peaks(struct store *store, int64_t job_row, const char *sql, struct steps *steps)
 {
     struct statement *statement;
     bool row = true;
-    enum err err = db_prepare(store, &statement, "add up peaks",
-                              "SELECT start_ns, end_ns, rss_peak_bytes FROM runs WHERE job = ?1 AND images > 0");
+    enum err err = db_prepare(store, &statement, "add up peaks", sql);
     if (err != OK)
         return err;
     statement_bind_i64(statement, 1, job_row);
@@ -100,12 +100,25 @@ static enum err take_peaks(struct store *store, int64_t job_row, struct steps *s
     return err;
 }
 
+#define PEAKS_SQL "SELECT start_ns, end_ns, rss_peak_bytes FROM runs WHERE job = ?1 AND "
+
+static enum err finish(struct steps *steps, enum err err, uint64_t *bytes)
+{
+    *bytes = err == OK ? largest_sum(steps) : 0;
+    free(steps->list);
+    return err == CORRUPT ? OK : err;
+}
+
+enum err peak_of_nodes(struct store *store, int64_t job_row, uint64_t *bytes)
+{
+    struct steps steps = { 0 };
+    return finish(&steps, take_peaks(store, job_row, PEAKS_SQL "images = 0", &steps), bytes);
+}
+
 enum err peak_of_runs(struct store *store, int64_t job_row, size_t runs, uint64_t *bytes)
 {
     struct steps steps = { 0 };
-    enum err err = runs > PEAK_SAMPLED_MAX ? take_peaks(store, job_row, &steps)
+    enum err err = runs > PEAK_SAMPLED_MAX ? take_peaks(store, job_row, PEAKS_SQL "images > 0", &steps)
                                            : db_tree_series(store, job_row, take_series, &steps);
-    *bytes = err == OK ? largest_sum(&steps) : 0;
-    free(steps.list);
-    return err == CORRUPT ? OK : err;
+    return finish(&steps, err, bytes);
 }

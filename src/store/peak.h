@@ -11,4 +11,7 @@
  * the runs' own peaks are all that is known. */
 enum err peak_of_runs(struct store *store, int64_t job_row, size_t runs, uint64_t *bytes);
 
+/* The same of a job that agents alone saw: the largest sum of the peaks of its nodes, which the kernel keeps for each. */
+enum err peak_of_nodes(struct store *store, int64_t job_row, uint64_t *bytes);
+
 #endif

@@ -8,7 +8,8 @@
 #define ROWS 4
 
 /* A run of job "j" from a second on, sampled each second; the values are bytes, UINT64_MAX: not known. */
-static void file_run(struct store *store, const char *id, uint64_t from_s, const uint64_t rss[ROWS])
+static void file_on(struct store *store, const char *host, const char *id, uint64_t from_s, const uint64_t rss[ROWS],
+                    size_t processes)
 {
     static const struct metric metrics[] = { { "cpu", "us", COUNTER, U64, "" }, { SUMMARY_RSS_METRIC, "B", GAUGE, U64, "" } };
     uint64_t times_ns[ROWS], start_ns = START + from_s * NS_PER_S;
@@ -24,9 +25,14 @@ static void file_run(struct store *store, const char *id, uint64_t from_s, const
     struct run_series series = { .set = { SUMMARY_TREE_SET, metrics, 2 }, .instance = "", .count = ROWS, .times_ns = times_ns,
                                  .values = values, .known = known };
     struct process process = { .pid = 1, .parent = PROCESS_NO_PARENT, .start_ns = start_ns, .end_ns = start_ns + 1 };
-    fixture_file(store, &(struct run){ .id = bytes_of(id), .job_id = bytes_of("j"), .host.name = bytes_of("n"),
+    fixture_file(store, &(struct run){ .id = bytes_of(id), .job_id = bytes_of("j"), .host.name = bytes_of(host),
         .start_ns = start_ns, .end_ns = start_ns + (ROWS - 1) * NS_PER_S, .ended = true, .series = &series,
-        .series_count = 1, .processes = &process, .process_count = 1 });
+        .series_count = 1, .processes = &process, .process_count = processes });
+}
+
+static void file_run(struct store *store, const char *id, uint64_t from_s, const uint64_t rss[ROWS])
+{
+    file_on(store, "n", id, from_s, rss, 1);
 }
 
 static uint64_t peak(struct store *store)
@@ -81,6 +87,17 @@ static void of_very_many_runs_the_peaks_add_up(void **state)
     assert_int_equal(peak(store), (PEAK_SAMPLED_MAX + 1) * 600);
 }
 
+/* Agents see no processes; what sonde run saw counts more. */
+static void nodes_add_up_where_nobody_watched(void **state)
+{
+    struct store *store = ((struct store_fixture *)*state)->store;
+    file_on(store, "n1", "agent/n1", 0, (uint64_t[]){ 100, 600, 100, 100 }, 0);
+    file_on(store, "n2", "agent/n2", 1, (uint64_t[]){ 100, 100, 500, 100 }, 0);
+    assert_int_equal(peak(store), 1100);
+    file_on(store, "n1", "r", 0, (uint64_t[]){ 0, 300, 300, 0 }, 1);
+    assert_int_equal(peak(store), 500);
+}
+
 /* What cannot be read is no reason to lose the run that is filed. */
 static void damage_leaves_the_peaks_of_the_runs(void **state)
 {
@@ -98,6 +115,7 @@ int main(void)
         STORE_TEST(peaks_of_different_moments_do_not),
         STORE_TEST(runs_one_after_the_other_do_not),
         STORE_TEST(of_very_many_runs_the_peaks_add_up),
+        STORE_TEST(nodes_add_up_where_nobody_watched),
         STORE_TEST(damage_leaves_the_peaks_of_the_runs),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

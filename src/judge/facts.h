@@ -81,6 +81,10 @@ bool facts_ended_well(const struct facts *facts);
 /* No process of it was watched: agents tell what its nodes and its cgroup used. */
 bool facts_by_agents(const struct facts *facts);
 
+/* The sources (enum process_source) of those processes of an executable that used most: what matters to its sum is among
+ * them. */
+unsigned facts_executable_sources(const struct facts *facts, const struct summary_executable *executable);
+
 /* A counter of all processes together. False: not known. */
 bool facts_sum(const struct facts *facts, enum counter counter, double *value);
 

@@ -110,6 +110,17 @@ double facts_memory_peak(const struct facts *facts)
     return peak;
 }
 
+unsigned facts_executable_sources(const struct facts *facts, const struct summary_executable *executable)
+{
+    unsigned sources = 0;
+    for (size_t i = 0; i < facts->process_count; i++) {
+        const struct process *process = &facts->processes[i];
+        if (bytes_equal(process->path, executable->path) && bytes_equal(process->name, executable->name))
+            sources |= process->sources;
+    }
+    return sources;
+}
+
 bool facts_sum(const struct facts *facts, enum counter counter, double *value)
 {
     *value = (double)counters_get(&facts->job.summary.sum, counter);

@@ -207,6 +207,7 @@ static void add_executable(struct json *json, const struct facts *facts, const s
     json_field_u64(json, "short_count", executable->short_count);
     json_field_u64(json, "failed", executable->failed);
     known_u64(json, "cpu_us", executable->cpu_us);
+    usage_mark_json(json, facts_executable_sources(facts, executable));
     known_u64(json, "wall_ns", executable->wall_ns);
     known_u64(json, "rss_max_kb", executable->rss_max_kb);
 #define KNOWN(counter, field) \

@@ -59,18 +59,6 @@ static struct bytes executable_name(const struct facts *facts, const struct summ
     return executable->name.size ? executable->name : bytes_of("?");
 }
 
-/* Its sum has the sign of those of its processes that used most: what matters is among them. */
-static unsigned executable_sources(const struct facts *facts, const struct summary_executable *executable)
-{
-    unsigned sources = 0;
-    for (size_t i = 0; i < facts->process_count; i++) {
-        const struct process *process = &facts->processes[i];
-        if (bytes_equal(process->path, executable->path) && bytes_equal(process->name, executable->name))
-            sources |= process->sources;
-    }
-    return sources;
-}
-
 /* Behind the CPU time, where there is one. Returns the kind of the sign. */
 static unsigned add_mark(struct report_row *row, unsigned sources)
 {
@@ -118,7 +106,7 @@ static unsigned add_executables(struct page *page, const struct facts *facts)
     for (size_t i = 0; i < facts->executable_count; i++) {
         if (i < shown) {
             struct report_row row = executable_row(facts, &facts->executables[i], &room);
-            marked |= add_mark(&row, executable_sources(facts, &facts->executables[i]));
+            marked |= add_mark(&row, facts_executable_sources(facts, &facts->executables[i]));
             report_row_add(page, &row, PLAIN);
         } else {
             facts_add_executable(&rest, &facts->executables[i]);

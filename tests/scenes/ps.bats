@@ -117,7 +117,9 @@ assert ps[2]["args"][0] == "/bin/sh" and ps[0]["counters"]["rssmax"] > 0'
     "$SONDE" ps --json | python3 -c 'import json, sys; assert [p.get("with_others") for p in json.load(sys.stdin)] == [True, None, None]'
     "$SONDE" report --json | python3 -c '
 import json, sys
-assert [p.get("with_others") for p in json.load(sys.stdin)["processes"]] == [True, None, None]'
+report = json.load(sys.stdin)
+assert [p.get("with_others") for p in report["processes"]] == [True, None, None]
+assert [x.get("with_others") for x in report["executables"]] == [True, None]'
 }
 
 @test "a program out of memory has one name, with the probe and without" {

@@ -262,8 +262,17 @@ logs() {
     program counter x_total 3 doc
     stop "$AGENT"
     [ ! -e "$TAU" ]
-    run -0 ./tau_metric_proxy -h
-    run -2 ./tau_metric_proxy -x
+    for name in tau_metric_proxy tau_metric_proxy_run; do
+        for option in -h --help; do
+            run -0 "./$name" "$option"
+            [[ $output == "usage: $name "* ]]
+        done
+        run -2 "./$name" -x
+        [[ $output == "$name: -x is not known"*"See '$name --help'." ]]
+        run -2 "./$name" --nonsense
+        [[ $output == "$name: '--nonsense' is not known"* ]]
+        run -2 "./$name" --help=no
+    done
 }
 
 # A user whose usual socket nobody else has.

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct names_entry *const all[] = {
     &names_colmet_collector, &names_colmet_node,       &names_ldms_ls,
@@ -27,6 +28,14 @@ void names_add(struct names_words *words, const char *word)
     grown[words->count] = strdup(word);
     words->count += grown[words->count] != NULL;
     grown[words->count] = NULL;
+}
+
+void names_refuse(struct buf *message, char **argv)
+{
+    if (optopt && optopt != 'h')
+        buf_printf(message, "-%c is not known, or its value is missing", optopt);
+    else
+        buf_printf(message, "'%.100s' is not known", argv[optind - 1]);
 }
 
 void names_clear(struct names_words *words)

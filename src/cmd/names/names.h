@@ -14,6 +14,9 @@ struct names_words {
 void names_add(struct names_words *words, const char *word);
 void names_clear(struct names_words *words);
 
+/* What getopt_long, which has just returned '?', did not take. */
+void names_refuse(struct buf *message, char **argv);
+
 struct names_entry {
     const char *name;
     /* Fills words: "sonde", the command, its options. USAGE: message says what is wrong. GONE: help is asked for. */

@@ -2,6 +2,7 @@
  * the node is touched. What stands behind "--" are options of sonde agent. */
 #include "cmd/names/names.h"
 
+#include <getopt.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,16 +24,17 @@ static const char help[] =
     "  -P DIR    the folder of profiles (.tauproxy in the home of the user)\n"
     "  -i        do not merge profiles: for all nodes but one that share the folder\n"
     "  -v        tell more\n"
-    "  -h        show this page\n"
+    "  -h, --help  show this page\n"
     "\n"
     "This is Sonde's: OPTIONS are those of 'sonde agent', --listen 0.0.0.0:1337 among them.\n";
 
 static enum err read_options(struct proxy *proxy, int argc, char **argv, struct buf *message)
 {
+    static const struct option longer[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
     int letter;
     opterr = 0;
     optind = 1;
-    while ((letter = getopt(argc, argv, "+p:u:P:ivh")) != -1)
+    while ((letter = getopt_long(argc, argv, "+p:u:P:ivh", longer, NULL)) != -1)
         switch (letter) {
         case 'p': proxy->port = optarg; break;
         case 'u': proxy->socket = optarg; break;
@@ -41,7 +43,7 @@ static enum err read_options(struct proxy *proxy, int argc, char **argv, struct 
         case 'v': proxy->is_verbose = true; break;
         case 'h': proxy->is_help = true; break;
         default:
-            buf_printf(message, "-%c is not known, or its value is missing", optopt);
+            names_refuse(message, argv);
             return USAGE;
         }
     if (optind < argc && strcmp(argv[optind - 1], "--") != 0) {

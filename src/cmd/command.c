@@ -56,17 +56,27 @@ void command_shared_options(unsigned shares, struct option table[COMMAND_SHARED_
     table[n] = (struct option)OPTION_END;
 }
 
+static const char *other_name; /* NULL: this is sonde */
+
+void command_call_me(const char *name) { other_name = name; }
+
+void command_who(const struct command *command, char who[COMMAND_WHO_MAX])
+{
+    snprintf(who, COMMAND_WHO_MAX, "%s%s", other_name ? "" : "sonde ", other_name ? other_name : command->name);
+}
+
 static void say(const struct command_call *call, bool hint, const char *format, va_list args)
 {
-    char text[MESSAGE_MAX];
+    char text[MESSAGE_MAX], who[COMMAND_WHO_MAX];
     struct buf line;
+    command_who(call->command, who);
     vsnprintf(text, sizeof text, format, args);
     buf_init(&line, 8 * MESSAGE_MAX);
-    buf_printf(&line, "sonde %s: ", call->command->name);
+    buf_printf(&line, "%s: ", who);
     utf8_add_safe(&line, bytes_of(text), true); /* it may quote what somebody typed */
     buf_add_char(&line, '\n');
     if (hint)
-        buf_printf(&line, "See 'sonde %s --help'.\n", call->command->name);
+        buf_printf(&line, "See '%s --help'.\n", who);
     terminal_write(STDERR_FILENO, &line);
     buf_clear(&line);
 }

@@ -66,6 +66,13 @@ const struct command *command_find(const char *name);
 #define COMMAND_SHARED_MAX 5
 void command_shared_options(unsigned shares, struct option table[COMMAND_SHARED_MAX]);
 
+/* Another program's name, under which sonde was called: messages bear it from now on. Kept, not copied. */
+void command_call_me(const char *name);
+
+/* Who speaks to people: "sonde run", or the name above. */
+#define COMMAND_WHO_MAX 64
+void command_who(const struct command *command, char who[COMMAND_WHO_MAX]);
+
 /* "sonde NAME: message" on stderr. Returns EXIT_FAILED. */
 int command_fail(const struct command_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

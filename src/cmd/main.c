@@ -70,8 +70,8 @@ static const char *check_operands(const struct command *command, int count)
 
 static int wrong_operands(const struct command *command, const char *what)
 {
-    char who[64], text[1024];
-    snprintf(who, sizeof who, "sonde %s", command->name);
+    char who[COMMAND_WHO_MAX], text[1024];
+    command_who(command, who);
     snprintf(text, sizeof text, "%s: %s %s", what, who, command->usage);
     return complain(who, text, who);
 }
@@ -90,8 +90,8 @@ static int run_command(const struct command *command, struct command_globals *gl
     command_shared_options(command->shares, shared);
     struct option_set sets[] = { { command->options ? command->options : none, settings }, { shared, globals } };
     struct command_call call = { .command = command, .globals = globals, .settings = settings, .operands = argv };
-    char who[64];
-    snprintf(who, sizeof who, "sonde %s", command->name);
+    char who[COMMAND_WHO_MAX];
+    command_who(command, who);
 
     struct buf message;
     buf_init(&message, 4096);
@@ -175,6 +175,7 @@ static int main_as(const struct names_entry *name, int argc, char **argv)
     } else if (err) {
         status = complain(name->name, buf_text(&message), name->help ? name->name : "sonde");
     } else {
+        command_call_me(name->name);
         size_t size = ((size_t)words.count + 1) * sizeof(char *);
         char **copy = malloc(size); /* its words are moved about */
         if (copy)

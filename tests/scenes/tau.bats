@@ -275,6 +275,17 @@ logs() {
     done
 }
 
+@test "messages bear the name that was typed" {
+    run -2 ./tau_metric_proxy_run
+    [[ $output == "tau_metric_proxy_run: say what to run"*"See 'tau_metric_proxy_run --help'." ]]
+    run -127 ./tau_metric_proxy_run -u "$T/nobody" -- "$T/no-such-command"
+    [[ $output == "tau_metric_proxy_run: cannot run $T/no-such-command"* ]]
+    run -1 ./tau_metric_client -u "$T/nobody" -l
+    [[ $output == "tau_metric_client: nobody listens"* ]]
+    run -2 "$SONDE" tau-run
+    [[ $output == "sonde tau-run: "* ]]
+}
+
 # A user whose usual socket nobody else has.
 @test "a second tau_metric_proxy at another place leaves the usual socket, and who uses it, alone" {
     need_root

@@ -230,6 +230,12 @@ logs() {
     [ "$(jq -c "$OURS" <<<"$output")" = '[5,1]' ]
     run -0 ./tau_metric_client -u "$TAU" -f json -g 'z_total{a=b,c=d},unknown,x_total{a=b}'
     [ "$(jq -c 'map(.value)' <<<"$output")" = '[1,5]' ]
+    for none in '' , unknown; do
+        run -0 ./tau_metric_client -u "$TAU" -f=json -g "$none"
+        [ "$(jq -c . <<<"$output")" = '[]' ]
+    done
+    run -0 ./tau_metric_client -u="$TAU" -f=json '-gx_total{a=b}'
+    [ "$(jq -c 'map(.value)' <<<"$output")" = '[5]' ]
     run -0 ./tau_metric_client -u "$TAU" -l
     [[ $output == *"List of tau_metric_exporter Metrics"* && $output == *"x_total{a=\"b\"} (TAU_METRIC_COUNTER) : the x"* ]]
     run -0 ./tau_metric_client -h

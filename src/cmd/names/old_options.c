@@ -88,7 +88,7 @@ static enum err refuse(const struct old_option *option, const char *word, struct
     return USAGE;
 }
 
-/* "-s5", "-vv" */
+/* "-s5", "-s=5", "-vv" */
 static enum err take_letter(struct old_options *options, const struct old_option *table, int *id, struct buf *message)
 {
     const char *letters = options->letters;
@@ -102,7 +102,7 @@ static enum err take_letter(struct old_options *options, const struct old_option
         snprintf(options->value, sizeof options->value, "%s", option->kind == OLD_FLAG ? "true" : "1");
         return OK;
     }
-    return take_value(options, option, letters[1] ? letters + 1 : NULL, message);
+    return take_value(options, option, letters[1] ? letters + 1 + (letters[1] == '=') : NULL, message);
 }
 
 enum err old_options_next(struct old_options *options, const struct old_option *table, int *id, struct buf *message)

@@ -1,6 +1,6 @@
 /* Options as Python's argparse and Rust's clap take them, for names whose options are too many for getopt: "--name VALUE",
- * "--name=VALUE", "-s VALUE", "-s5", "-vv", "--list a b c", flags that may be followed by true or false, and the beginning of a
- * long name where it is no other's. */
+ * "--name=VALUE", "-s VALUE", "-s5", "-s=5", "-vv", "--list a b c", flags that may be followed by true or false, and the
+ * beginning of a long name where it is no other's. */
 #ifndef SONDE_CMD_NAMES_OLD_OPTIONS_H
 #define SONDE_CMD_NAMES_OLD_OPTIONS_H
 

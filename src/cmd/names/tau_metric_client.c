@@ -47,14 +47,17 @@ static void add_pair(struct names_words *words, const char *option, const char *
     names_add(words, value);
 }
 
-/* What stands between commas. */
+/* What stands between commas; where that is nothing, a name that no metric has: without one all are meant. */
 static void add_names(struct names_words *words, const char *list)
 {
     struct buf name;
     buf_init(&name, 1u << 20);
     names_add(words, "--");
+    int before = words->count;
     while (metric_names_next(&list, &name))
         names_add(words, buf_text(&name));
+    if (words->count == before)
+        names_add(words, "");
     buf_clear(&name);
 }
 

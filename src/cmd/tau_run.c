@@ -24,6 +24,7 @@
 #define MPI_PROBE "libsonde-mpi.so"
 #define CALLS_PROBE "libsonde-calls.so"
 #define PROXY "TAU_METRIC_PROXY"
+#define INHIBIT "TAU_METRIC_PROXY_INIHIBIT_CLIENT" /* as tau spells it */
 #define EXEC_NAME "tau_metric_proxy_run_total{operation=\"exec\"}"
 #define TIME_NAME "tau_metric_proxy_run_total{metric=\"time\"}"
 #define BAD_NAME "tau_metric_proxy_run_total{operation=\"badreturn\"}"
@@ -34,6 +35,13 @@ struct settings {
     bool mpi, calls, verbose;
     const char *period, *socket, *pid;
 };
+
+/* Nothing shall be told: neither by us nor, as with tau where it finds no proxy, by probes. */
+static bool is_inhibited(void)
+{
+    const char *value = getenv(INHIBIT);
+    return value && strtol(value, NULL, 10) != 0;
+}
 
 /* In front of what is there already. */
 static void preload(const char *name)
@@ -69,6 +77,10 @@ static void connect_gateway(struct tau_client *client, const struct settings *se
 {
     const char *named = settings->socket ? settings->socket : getenv(PROXY);
     char usual[TAU_CLIENT_PATH_MAX];
+    if (is_inhibited()) {
+        log_info(INHIBIT " is set: nothing is told");
+        return;
+    }
     if (named && *named) {
         enum err err = tau_client_connect(client, named, false);
         if (err)
@@ -131,6 +143,8 @@ static void set_environment(const struct settings *settings, char *const *comman
     if (settings->verbose)
         setenv("TAU_METRIC_PROXY_VERBOSE", "1", 1);
     set_target(command);
+    if (is_inhibited())
+        return;
     if (settings->calls) {
         preload(CALLS_PROBE);
         setenv(PROBE_ENV_CALLS, "time", 0); /* tau's -s always tells times */
@@ -203,7 +217,7 @@ static int attach(const struct command_call *call, const char *pid)
     char path[PATH_MAX];
     const struct settings *settings = call->settings;
     struct tau_client client = { -1 };
-    char *words[] = { "sonde", "attach", "--tell", "--time", (char *)pid, NULL };
+    char *words[] = { "sonde", "attach", "--time", is_inhibited() ? "--time" : "--tell", (char *)pid, NULL };
     uint64_t number;
     if (text_parse_u64(pid, &number) != OK || number == 0 || number > INT32_MAX)
         return command_misused(call, "-S wants the number of a process, not '%s'", pid);
@@ -244,6 +258,12 @@ static const struct option options[] = {
     OPTION_END,
 };
 
+static const struct command_fact environment[] = {
+    { PROXY, "the socket of the gateway, where -u does not name it" },
+    { INHIBIT, "1: nothing is told or counted; the command runs" },
+    { 0 },
+};
+
 const struct command command_tau_run = {
     .name = "tau-run",
     .about = "run a command as tau_metric_proxy_run does",
@@ -257,6 +277,7 @@ const struct command command_tau_run = {
     .operand = "COMMAND",
     .first_operand_ends = true,
     .hidden = true,
+    .environment = environment,
     .see_also = "run",
     .run = tau_run_run,
 };

@@ -356,6 +356,17 @@ logs() {
     run -2 ./tau_metric_proxy_run
 }
 
+@test "tau_metric_proxy_run tells nothing and counts nothing where its client is inhibited, and runs its command" {
+    proxy
+    run -3 env TAU_METRIC_PROXY_INIHIBIT_CLIENT=1 ./tau_metric_proxy_run -u "$TAU" -s -m -- sh -c 'echo "<$LD_PRELOAD>"; exit 3'
+    [ "$output" = "<${LD_PRELOAD:-}>" ]
+    run -1 env TAU_METRIC_PROXY_INIHIBIT_CLIENT=1 ./tau_metric_proxy_run -u "$TAU" -S 999999999
+    run -0 ./tau_metric_client -u "$TAU" -f json -g 'tau_metric_proxy_run_total{operation=exec}'
+    [ "$(jq -c . <<<"$output")" = '[]' ]
+    run -0 env TAU_METRIC_PROXY_INIHIBIT_CLIENT=0 ./tau_metric_proxy_run -u "$TAU" -- true
+    wait_for '[ "$(./tau_metric_client -u "$TAU" -g "tau_metric_proxy_run_total{operation=exec}" -f json | jq .[0].value)" = 1 ]'
+}
+
 @test "tau_metric_proxy_run -s tells times of system calls too, and leaves them out when told" {
     need_root # for boards of our own
     own_boards

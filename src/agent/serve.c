@@ -120,7 +120,7 @@ static const struct route {
     void (*give)(struct serve *serve, const struct http_request *request, struct http_answer *answer);
     bool is_for_all; /* also what changes something may come from anybody on this machine: it looks itself who it is */
 } routes[] = {
-    { "/metrics", HTTP_GET, give_metrics },
+    { "/metrics", HTTP_GET, give_metrics }, /* stays the first: see serve_answer */
     { "/sets", HTTP_GET, give_sets },
     { "/jobs", HTTP_GET, give_jobs },
     { "/programs", HTTP_GET, give_programs },
@@ -152,6 +152,12 @@ static void take_route(struct serve *serve, const struct route *route, const str
     }
 }
 
+/* "/foo/metrics", "/metrics/": tau's proxy answers them all alike. */
+static bool is_metrics_of_tau(const struct serve *serve, struct bytes path)
+{
+    return programs_has_tau_paths(serve->context.programs) && memmem(path.data, path.size, "metrics", strlen("metrics"));
+}
+
 static void serve_answer(void *context, const struct http_request *request, struct http_answer *answer)
 {
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
@@ -159,7 +165,10 @@ static void serve_answer(void *context, const struct http_request *request, stru
             take_route(context, &routes[i], request, answer);
             return;
         }
-    refuse(answer, 404, "there is nothing here; / lists what there is");
+    if (is_metrics_of_tau(context, request->path))
+        take_route(context, &routes[0], request, answer);
+    else
+        refuse(answer, 404, "there is nothing here; / lists what there is");
 }
 
 enum err serve_open(struct serve **serve, const struct serve_context *context)

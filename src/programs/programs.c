@@ -215,6 +215,8 @@ void programs_metrics(struct programs *programs, struct buf *out, int format, ui
         program_page_write(out, programs->table, &page);
 }
 
+bool programs_has_tau_paths(const struct programs *programs) { return programs && programs->plan.has_tau_paths; }
+
 enum err programs_json(struct programs *programs, struct buf *out, struct bytes query, uint32_t viewer)
 {
     if (programs)

@@ -23,6 +23,7 @@ void programs_close(struct programs **programs);
 
 /* For /metrics and /programs. Harmless with NULL. viewer, format: as in program_page.h. */
 void programs_metrics(struct programs *programs, struct buf *out, int format, uint32_t viewer);
+bool programs_has_tau_paths(const struct programs *programs); /* /metrics at every path that has the word */
 enum err programs_json(struct programs *programs, struct buf *out, struct bytes query, uint32_t viewer);
 
 /* A job came, changed or ended. Harmless with NULL. */

@@ -263,6 +263,11 @@ logs() {
     program counter x_total 3 doc
     curl -s "http://127.0.0.1:$PORT/metrics" | grep -q '^x_total{.*} 3'
     ss -tln | grep -q "127.0.0.1:$PORT "
+    for path in /metrics/ /foo/metrics /metrics.txt '/node/metrics?job=1'; do
+        curl -sf "http://127.0.0.1:$PORT$path" | grep -q '^x_total{.*} 3'
+    done
+    [ "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$PORT/metric")" = 404 ]
+    curl -sf "http://127.0.0.1:$PORT/programs" | jq -e .metrics
     run -1 ./tau_metric_proxy -u "$TAU" -p 0
     [ -S "$TAU" ]
     program counter x_total 3 doc
@@ -279,6 +284,16 @@ logs() {
         [[ $output == "$name: '--nonsense' is not known"* ]]
         run -2 "./$name" --help=no
     done
+}
+
+@test "an agent under its own name serves /metrics and no path that is like it, unless it is told to" {
+    gateway
+    code() { curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$PORT$1"; }
+    [ "$(code /metrics)" = 200 ]
+    [ "$(code /metrics/)" = 404 ]
+    "$SONDE" ctl set programs.tau_paths=yes
+    [ "$(code /metrics/)" = 200 ]
+    [ "$(code /foo)" = 404 ]
 }
 
 @test "messages bear the name that was typed" {

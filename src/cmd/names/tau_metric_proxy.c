@@ -79,6 +79,7 @@ static void write_words(const struct proxy *proxy, struct names_words *words)
 {
     static const char *const usual[] = {
         "sonde", "agent", "--config", "/dev/null", "--sensors", "none", "--socket", "none", "--set", "programs.tau_names=yes",
+        "--set", "programs.tau_paths=yes",
     };
     char listen[64];
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)

@@ -10,6 +10,12 @@
 
 #include <sys/types.h>
 
+/* What the probe in the programs of a run has written so far, which the kernel counts as theirs. */
+struct sampler_own {
+    uint64_t written_bytes;
+    uint64_t dirty_bytes; /* that storage may have got of it, at most: whole pages */
+};
+
 /* Where to look. Borrowed: valid as long as the sampler is open. */
 struct sampler_context {
     const char *root; /* of /proc and /sys: "" is this machine, a test points it at a captured tree. Never NULL */
@@ -17,6 +23,8 @@ struct sampler_context {
     pid_t other;      /* a child of pid that is not of the run: a helper of whoever watches; 0: none */
     pid_t tracer;     /* another such */
     bool is_brief;    /* beside a run: of long lists only what its report needs */
+    void (*own)(void *watcher, struct sampler_own *own); /* NULL: there is no probe */
+    void *watcher;    /* given to own */
 };
 
 /* Constant, with designated initialisers, in a file of its own. All functions but open and read may be NULL. */

@@ -19,6 +19,7 @@ void switches_begin(struct switches *switches)
 {
     switches->now = !switches->now;
     switches->count = 0;
+    switches->live = (struct taskfile_switches){ 0 };
     pidmap_reset(&switches->maps[switches->now]);
 }
 
@@ -46,6 +47,8 @@ enum err switches_add(struct switches *switches, uint32_t tid, const struct task
         base = switches->last[before][place];
     if (value->voluntary < base.voluntary || value->involuntary < base.involuntary)
         base = (struct taskfile_switches){ 0 }; /* another thread with the same tid */
+    switches->live.voluntary += value->voluntary;
+    switches->live.involuntary += value->involuntary;
     switches->sum.voluntary += value->voluntary - base.voluntary;
     switches->sum.involuntary += value->involuntary - base.involuntary;
     return keep(switches, tid, value);

@@ -10,6 +10,7 @@
 /* Zeroed: nothing yet. */
 struct switches {
     struct taskfile_switches sum;
+    struct taskfile_switches live; /* of the threads of this reading alone */
     struct pidmap maps[2]; /* tid to place in last: of this reading and of the one before */
     struct taskfile_switches *last[2];
     size_t rooms[2], count;

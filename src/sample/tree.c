@@ -27,12 +27,12 @@ static const struct metric metrics[] = {
     { "rss", "B", GAUGE, U64, "resident memory, each process counted in full" },
     { "processes", "1", GAUGE, U64, "processes alive" },
     { "threads", "1", GAUGE, U64, "threads alive" },
-    { "rchar", "B", COUNTER, U64, "bytes read by system calls" },
-    { "wchar", "B", COUNTER, U64, "bytes written by system calls" },
+    { "rchar", "B", COUNTER, U64, "bytes read by system calls, with the 1 to 2 KB that the probe reads in each program" },
+    { "wchar", "B", COUNTER, U64, "bytes written by system calls, without those of the probe" },
     { "read_bytes", "B", COUNTER, U64, "bytes fetched from storage" },
-    { "write_bytes", "B", COUNTER, U64, "bytes sent to storage" },
-    { "vol_ctxsw", "1", COUNTER, U64, "context switches because a thread waited, of the threads seen at the ticks" },
-    { "invol_ctxsw", "1", COUNTER, U64, "context switches because a slice ended, of the threads seen at the ticks" },
+    { "write_bytes", "B", COUNTER, U64, "bytes sent to storage, at least: without pages that the probe wrote" },
+    { "vol_ctxsw", "1", COUNTER, U64, "context switches because a thread waited, at least: of those seen and all that ended" },
+    { "invol_ctxsw", "1", COUNTER, U64, "context switches because a slice ended, at least: likewise" },
 };
 
 enum { CPU, RSS, PROCESSES, THREADS, RCHAR, WCHAR, READ_BYTES, WRITE_BYTES, VOL_CTXSW, INVOL_CTXSW, METRICS };
@@ -73,6 +73,9 @@ struct tree {
     struct pidmap found;
     struct pidlist tids, pids;
     struct switches switches;
+    struct taskfile_switches switches_before; /* of our children that ended before the run */
+    struct taskfile_switches reaped_switches, shown_switches;
+    const struct sampler_context *context;
     struct steady cpu, io[IO_COUNTERS];
     struct pace pace, switches_pace;
     bool reads_switches; /* at this tick */
@@ -93,10 +96,16 @@ static void tree_close(void *state)
         close(tree->proc_fd);
 }
 
+static struct taskfile_switches switches_of(const struct rusage *usage)
+{
+    return (struct taskfile_switches){ .voluntary = (uint64_t)usage->ru_nvcsw, .involuntary = (uint64_t)usage->ru_nivcsw };
+}
+
 static enum err tree_open(void *state, const struct sampler_context *context)
 {
     struct tree *tree = state;
     char path[FILE_PATH_MAX];
+    struct rusage usage;
     if (!context->pid)
         return ABSENT;
     enum err err = file_path(path, context->root, "/proc");
@@ -105,6 +114,7 @@ static enum err tree_open(void *state, const struct sampler_context *context)
     tree->proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (tree->proc_fd < 0)
         return err_from_errno(errno);
+    tree->context = context;
     tree->pid = (uint32_t)context->pid;
     tree->other = (uint32_t)context->other;
     tree->tracer = (uint32_t)context->tracer;
@@ -112,6 +122,8 @@ static enum err tree_open(void *state, const struct sampler_context *context)
     tree->ns_per_tick = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
     tree->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     children_init(&tree->children, tree->proc_fd, tree->pid);
+    if (tree->is_live && !getrusage(RUSAGE_CHILDREN, &usage))
+        tree->switches_before = switches_of(&usage);
     return OK;
 }
 
@@ -289,13 +301,27 @@ static void add_reaped(struct tree *tree, struct sums *sums)
     struct taskfile_io io;
     if (!tree->is_live)
         return;
-    if (!getrusage(RUSAGE_CHILDREN, &usage))
+    if (!getrusage(RUSAGE_CHILDREN, &usage)) {
+        tree->reaped_switches = switches_of(&usage);
         sums->cpu_ns += (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_S
                         + (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * NS_PER_US;
+    }
     if (read_reaped_io(tree, &io))
         sums->io_known = false;
     else
         io_add(&sums->io, &io);
+}
+
+/* Asked for after all processes were read: what the probe wrote meanwhile is off too much, until the next reading; never too
+ * little, which a counter could not take back. */
+static void take_off_own(const struct tree *tree, struct sums *sums)
+{
+    struct sampler_own own = { 0 };
+    if (!tree->context->own)
+        return;
+    tree->context->own(tree->context->watcher, &own);
+    sums->io.wchar = less(sums->io.wchar, own.written_bytes);
+    sums->io.write_bytes = less(sums->io.write_bytes, own.dirty_bytes);
 }
 
 static enum err read_all(struct tree *tree, struct sums *sums)
@@ -315,7 +341,29 @@ static enum err read_all(struct tree *tree, struct sums *sums)
         err = add_children(tree, tree->pid);
     if (!err)
         err = read_members(tree, 0, sums);
-    return err ? err : read_overlooked(tree, sums);
+    if (!err)
+        err = read_overlooked(tree, sums);
+    take_off_own(tree, sums);
+    return err;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Two sums, each of which lacks something: that over what was seen lacks who ended between two readings, that over who lives and
+ * who has ended lacks those who were waited for by one who lives: nobody but that one can ask the kernel for them. */
+static void set_switches(struct tree *tree, struct sample *sample)
+{
+    const struct taskfile_switches *seen = &tree->switches.sum, *live = &tree->switches.live;
+    struct taskfile_switches *shown = &tree->shown_switches;
+    uint64_t voluntary = less(tree->reaped_switches.voluntary, tree->switches_before.voluntary) + live->voluntary;
+    uint64_t involuntary = less(tree->reaped_switches.involuntary, tree->switches_before.involuntary) + live->involuntary;
+    shown->voluntary = most(shown->voluntary, most(seen->voluntary, voluntary));
+    shown->involuntary = most(shown->involuntary, most(seen->involuntary, involuntary));
+    sample_set_u64(sample, VOL_CTXSW, shown->voluntary);
+    sample_set_u64(sample, INVOL_CTXSW, shown->involuntary);
 }
 
 static void set_io(struct tree *tree, const struct sums *sums, struct sample *sample)
@@ -336,10 +384,8 @@ static enum err give(struct tree *tree, const struct sums *sums, uint64_t time_n
     sample_set_u64(sample, PROCESSES, sums->processes);
     sample_set_u64(sample, THREADS, sums->threads);
     set_io(tree, sums, sample);
-    if (tree->reads_switches) {
-        sample_set_u64(sample, VOL_CTXSW, tree->switches.sum.voluntary);
-        sample_set_u64(sample, INVOL_CTXSW, tree->switches.sum.involuntary);
-    }
+    if (tree->reads_switches)
+        set_switches(tree, sample);
     return OK;
 }
 

@@ -15,12 +15,14 @@
 #include "wire/probe_env.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -141,6 +143,17 @@ static bool make_spool(const struct run_settings *settings, const struct run_rec
     return true;
 }
 
+/* Who was the first to write to a page of the spool, we or a program, is not known: all may have been the programs. */
+static void read_own(void *unused, struct sampler_own *own)
+{
+    struct statfs fs;
+    uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    (void)unused;
+    own->written_bytes = writer_bytes_of_others(&watch.writer);
+    bool is_memory = fstatfs(watch.writer.fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+    own->dirty_bytes = is_memory ? 0 : (own->written_bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
 /* The first sample is what the counters of the node stood at before. */
 static void prepare_ticks(const struct run_settings *settings)
 {
@@ -148,6 +161,7 @@ static void prepare_ticks(const struct run_settings *settings)
     context = (struct sampler_context){
         .root = settings->root ? settings->root : "", .pid = getpid(), .other = watch.signals.witness.pid,
         .tracer = (pid_t)watch.kernel.tracer, .is_brief = true,
+        .own = read_own,
     };
     enum err err = ticks_open(&watch.ticks, &context, settings->period_ns, &watch.writer);
     if (err)

@@ -2,16 +2,26 @@
 #include "watch/writer.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define GATHER_BYTES (32 << 10) /* more than this is written at once */
 #define KEEP_BYTES (256 << 10)  /* a buffer that one giant command line made larger is given back */
 #define GATHER_MAX (FRAME_BODY_MAX + FRAME_HEAD + 8 + GATHER_BYTES)
 
+uint64_t writer_bytes_of_others(const struct writer *writer)
+{
+    struct stat st;
+    if (writer->fd < 0 || fstat(writer->fd, &st) != 0 || (uint64_t)st.st_size < writer->written)
+        return 0;
+    return (uint64_t)st.st_size - writer->written;
+}
+
 void writer_init_take(struct writer *writer, int fd)
 {
     *writer = (struct writer){ .fd = fd };
     buf_init(&writer->frames, GATHER_MAX);
+    writer->written = writer_bytes_of_others(writer);
 }
 
 /* Frames that do not lie wholly within the first written bytes. */
@@ -38,6 +48,8 @@ void writer_flush(struct writer *writer)
     do
         written = write(writer->fd, frames->data, frames->size);
     while (written < 0 && errno == EINTR);
+    if (written > 0)
+        writer->written += (uint64_t)written;
     if (written < (ssize_t)frames->size)
         writer->lost += frames_behind(frames, written > 0 ? (size_t)written : 0);
     writer_forget(writer);

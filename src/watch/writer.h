@@ -9,6 +9,7 @@ struct writer {
     int fd;
     struct buf frames;
     uint64_t lost; /* records that could not be written: disk full */
+    uint64_t written; /* bytes of the file that are ours, or were there before */
 };
 
 #define WRITER_NONE (-1)   /* as fd: what is added goes nowhere */
@@ -25,6 +26,9 @@ void writer_forget(struct writer *writer);
 
 /* Writes what is gathered. */
 void writer_flush(struct writer *writer);
+
+/* Bytes of the file that others have appended, the probes in programs. */
+uint64_t writer_bytes_of_others(const struct writer *writer);
 
 /* Flushes and closes. */
 void writer_close(struct writer *writer);

@@ -21,6 +21,8 @@ static void only_what_is_new_is_added(void **state)
     add(&switches, 3, 5, 0);
     assert_int_equal(switches.sum.voluntary, 40); /* thread 1 ended: what it did stays */
     assert_int_equal(switches.sum.involuntary, 3);
+    assert_int_equal(switches.live.voluntary, 30);
+    assert_int_equal(switches.live.involuntary, 2);
     switches_clear(&switches);
 }
 

@@ -242,6 +242,44 @@ static void a_live_tree_agrees_with_the_kernel(void **state)
     sampling_end(&s);
 }
 
+static void say_own(void *watcher, struct sampler_own *own)
+{
+    *own = *(struct sampler_own *)watcher;
+}
+
+/* A child that writes 100 bytes, of which the probe would have written 60, and waits 50 times between two readings. */
+static void write_and_wait(void)
+{
+    int null = open("/dev/null", O_WRONLY);
+    ssize_t written = 0;
+    for (int i = 0; i < 50; i++, usleep(100))
+        written += write(null, "xx", 2);
+    _exit(written == 100 ? 0 : 1);
+}
+
+static void what_the_probe_wrote_is_taken_off_and_what_ended_between_readings_is_not_lost(void **state)
+{
+    (void)state;
+    struct sampling s;
+    struct sampler_own own = { 0 };
+    s = (struct sampling){ .list = { &sampler_tree, NULL },
+                           .context = { .root = "", .pid = getpid(), .own = say_own, .watcher = &own } };
+    batch_init(&s.batch);
+    assert_int_equal(samplers_open(&s.samplers, s.list, &s.context), OK);
+    assert_int_equal(sampling_read(&s), 1);
+    uint64_t before = sampling_u64(&s, "wchar");
+    assert_int_equal(sampling_u64(&s, "vol_ctxsw"), 0); /* other tests had children too */
+    pid_t pid = fork();
+    if (pid == 0)
+        write_and_wait();
+    waitpid(pid, NULL, 0);
+    own.written_bytes = 60;
+    assert_int_equal(read_when_due(&s), 1);
+    assert_int_equal(sampling_u64(&s, "wchar") - before, 40);
+    assert_in_range(sampling_u64(&s, "vol_ctxsw"), 50, 1000);
+    sampling_end(&s);
+}
+
 static void what_nobody_waits_for_is_kept(void **state)
 {
     (void)state;
@@ -311,6 +349,7 @@ int main(void)
         cmocka_unit_test(a_child_that_the_kernels_list_lacks_is_not_lost),
         cmocka_unit_test(without_a_run_it_is_absent),
         cmocka_unit_test(a_live_tree_agrees_with_the_kernel),
+        cmocka_unit_test(what_the_probe_wrote_is_taken_off_and_what_ended_between_readings_is_not_lost),
         cmocka_unit_test(what_nobody_waits_for_is_kept),
         cmocka_unit_test(nothing_is_allocated_once_it_is_warm),
     };

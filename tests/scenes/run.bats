@@ -150,6 +150,30 @@ field() {
     [ "$most" -eq 3 ]
 }
 
+# last METRIC: of the series of all processes, as it was known last.
+last() {
+    "$SONDE" export -w series --set tree | tr -d '\r' | awk -F, -v metric="$1" '
+        NR == 1 { for (i = 1; i <= NF; i++) place[$i] = i }
+        $(place[metric]) != "" { last = $(place[metric]) }
+        END { print last }'
+}
+
+ends_where_its_records_do() {
+    "$@" "$SONDE" run -q -p 50ms -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.03; echo x | cat >/dev/null; done'
+    [ "$(last wchar)" -eq "$(sql 'SELECT sum(wchar) FROM processes')" ]
+    [ "$(last rchar)" -lt $(($(sql 'SELECT sum(rchar) FROM processes') + 31 * 2000)) ]
+    [ "$(last vol_ctxsw)" -eq "$(sql 'SELECT sum(vol_ctxsw) FROM processes')" ]
+}
+
+@test "the series of a run end where its records do, as root" { need_root; ends_where_its_records_do env; }
+@test "the series of a run end where its records do, as nobody" { need_root; ends_where_its_records_do as_nobody; }
+
+@test "what the probe writes is no disk traffic of the run" {
+    need_root
+    as_nobody "$SONDE" run -q -p 50ms -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5 6 7 8 9; do /bin/true; done; done'
+    [ "$(last write_bytes)" -eq 0 ]
+}
+
 @test "the total is that of getrusage, without children from before" {
     SONDE_DB=/dev/null/none bash -c 'burn 300; exec "$0" "$@"' "$SONDE" run -q -o "$T/o" -- burn 100 2>/dev/null
     records

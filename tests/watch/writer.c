@@ -34,6 +34,23 @@ static void open_writer(struct writer *writer)
     writer_init_take(writer, fd);
 }
 
+static void what_others_append_is_told_from_ours(void **state)
+{
+    (void)state;
+    struct writer writer;
+    temp_write(path, "12345678", 8);
+    open_writer(&writer);
+    writer_add_kernel_exit(&writer, &(struct kernel_exit_record){ .pid = 1 });
+    assert_int_equal(writer_bytes_of_others(&writer), 0); /* what was there before is nobody's */
+    writer_flush(&writer);
+    assert_int_equal(writer_bytes_of_others(&writer), 0);
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    assert_int_equal(write(fd, "123", 3), 3);
+    close(fd);
+    assert_int_equal(writer_bytes_of_others(&writer), 3);
+    writer_close(&writer);
+}
+
 static void add_exits(struct writer *writer, uint64_t from, uint64_t to)
 {
     for (uint64_t pid = from; pid < to; pid++)
@@ -171,6 +188,7 @@ static void what_was_gathered_can_be_moved(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_others_append_is_told_from_ours, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(nothing_is_written_before_the_flush, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(many_records_do_not_pile_up, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_command_line_of_megabytes_is_whole, make_dir, remove_dir),

@@ -24,7 +24,9 @@ struct sampler_context {
     pid_t tracer;     /* another such */
     bool is_brief;    /* beside a run: of long lists only what its report needs */
     void (*own)(void *watcher, struct sampler_own *own); /* NULL: there is no probe */
-    void *watcher;    /* given to own */
+    bool (*next_alive)(void *watcher, size_t *at, uint32_t *pid); /* walks over the run's processes when pid has ended, and we,
+                                                                   * who were forked from it, go on; *at is 0 at first */
+    void *watcher;    /* given to these */
 };
 
 /* Constant, with designated initialisers, in a file of its own. All functions but open and read may be NULL. */

@@ -4,7 +4,11 @@
  * CPU time and I/O of a process that ended are in its parent once that has waited for it, and in ourselves when we
  * have: so the sum over those alive, each with its waited-for children, and what we waited for is the whole run.
  * Parents are read before their children: a child that ends meanwhile is then missing once (steady.h), never counted
- * twice. */
+ * twice.
+ *
+ * When the process has ended and a copy of it, which is nobody's parent, goes on for what was left behind, the run is who was
+ * there at the last reading, what they started, and who else is told of. What one of them had used is remembered as it was seen
+ * last. */
 #include "sample/all.h"
 
 #include "base/clock.h"
@@ -76,6 +80,9 @@ struct tree {
     struct taskfile_switches switches_before; /* of our children that ended before the run */
     struct taskfile_switches reaped_switches, shown_switches;
     const struct sampler_context *context;
+    uint64_t reaped_ns;           /* CPU time of those that we waited for, when we were their parent */
+    struct taskfile_io reaped_io;
+    bool reaped_io_known;
     struct steady cpu, io[IO_COUNTERS];
     struct pace pace, switches_pace;
     bool reads_switches; /* at this tick */
@@ -294,22 +301,52 @@ static enum err read_reaped_io(struct tree *tree, struct taskfile_io *io)
     return err;
 }
 
-/* What ended and was waited for by us. */
-static void add_reaped(struct tree *tree, struct sums *sums)
+static bool is_left(const struct tree *tree)
+{
+    return tree->is_live && (pid_t)tree->pid != getpid();
+}
+
+static void read_reaped(struct tree *tree)
 {
     struct rusage usage;
-    struct taskfile_io io;
-    if (!tree->is_live)
-        return;
     if (!getrusage(RUSAGE_CHILDREN, &usage)) {
         tree->reaped_switches = switches_of(&usage);
-        sums->cpu_ns += (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_S
-                        + (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * NS_PER_US;
+        tree->reaped_ns = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_S
+                          + (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * NS_PER_US;
     }
-    if (read_reaped_io(tree, &io))
-        sums->io_known = false;
-    else
-        io_add(&sums->io, &io);
+    tree->reaped_io_known = read_reaped_io(tree, &tree->reaped_io) == OK;
+}
+
+/* What ended and was waited for by us, or by who we are a copy of. */
+static void add_reaped(struct tree *tree, struct sums *sums)
+{
+    if (!tree->is_live)
+        return;
+    if (!is_left(tree))
+        read_reaped(tree);
+    sums->cpu_ns += tree->reaped_ns;
+    sums->io_known &= tree->reaped_io_known;
+    io_add(&sums->io, &tree->reaped_io);
+}
+
+/* Those below us. */
+static enum err read_below(struct tree *tree, struct sums *sums)
+{
+    enum err err = list_threads(tree, tree->pid, 0);
+    if (!err)
+        err = add_children(tree, tree->pid);
+    return err ? err : read_members(tree, 0, sums);
+}
+
+/* Those whom neither we nor one who was there before has started, as far as we saw. */
+static enum err read_told(struct tree *tree, struct sums *sums)
+{
+    size_t at = 0, first = tree->members[tree->now].count;
+    enum err err = OK;
+    uint32_t pid;
+    while (!err && tree->context->next_alive && tree->context->next_alive(tree->context->watcher, &at, &pid))
+        err = member_add(tree, pid);
+    return err ? err : read_members(tree, first, sums);
 }
 
 /* Asked for after all processes were read: what the probe wrote meanwhile is off too much, until the next reading; never too
@@ -335,14 +372,12 @@ static enum err read_all(struct tree *tree, struct sums *sums)
         switches_begin(&tree->switches);
     enum err err = children_refresh(&tree->children);
     add_reaped(tree, sums);
-    if (!err)
-        err = list_threads(tree, tree->pid, 0);
-    if (!err)
-        err = add_children(tree, tree->pid);
-    if (!err)
-        err = read_members(tree, 0, sums);
+    if (!err && !is_left(tree))
+        err = read_below(tree, sums);
     if (!err)
         err = read_overlooked(tree, sums);
+    if (!err && is_left(tree))
+        err = read_told(tree, sums);
     take_off_own(tree, sums);
     return err;
 }

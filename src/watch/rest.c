@@ -51,7 +51,7 @@ static void detach(struct watch *watch)
     for (int fd = 0; fd < 3 && null >= 0; fd++)
         dup2(null, fd);
     close_inherited();
-    ticks_leave(&watch->ticks); /* they look from the command's parent downwards: that we are not */
+    ticks_begin_rest(&watch->ticks);
     /* The witness is the other process's. */
     close(watch->signals.witness.fd);
     watch->signals.witness = (struct witness){ .fd = -1 };
@@ -204,6 +204,7 @@ void rest_watch(struct watch *watch)
     end_survivors(watch, &rest); /* of whose end was read last */
     if (watch->kernel.members.alive)
         kernel_record_survivors(&watch->kernel);
+    ticks_sample(&watch->ticks);
     ticks_sample_programs(&watch->ticks);
     watch_record_end(watch, false);
     close_rest(&rest);

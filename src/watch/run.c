@@ -154,6 +154,17 @@ static void read_own(void *unused, struct sampler_own *own)
     own->dirty_bytes = is_memory ? 0 : (own->written_bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
+static bool next_alive(void *unused, size_t *at, uint32_t *pid)
+{
+    (void)unused;
+    for (const struct member *member; (member = members_next(&watch.kernel.members, at));)
+        if (member->threads) {
+            *pid = member->pid;
+            return true;
+        }
+    return false;
+}
+
 /* The first sample is what the counters of the node stood at before. */
 static void prepare_ticks(const struct run_settings *settings)
 {
@@ -161,7 +172,7 @@ static void prepare_ticks(const struct run_settings *settings)
     context = (struct sampler_context){
         .root = settings->root ? settings->root : "", .pid = getpid(), .other = watch.signals.witness.pid,
         .tracer = (pid_t)watch.kernel.tracer, .is_brief = true,
-        .own = read_own,
+        .own = read_own, .next_alive = next_alive,
     };
     enum err err = ticks_open(&watch.ticks, &context, settings->period_ns, &watch.writer);
     if (err)

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -11,6 +12,8 @@ static struct timespec timespec_of(uint64_t ns)
 {
     return (struct timespec){ (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
 }
+
+#define REST_PARTS 100 /* a report has not many more columns, and the spool must not grow for ever */
 
 /* The clock that runs on when the time of day is set; only the first tick is found by the time of day. */
 static enum err start_timer(struct ticks *ticks, uint64_t period_ns)
@@ -25,7 +28,7 @@ static enum err start_timer(struct ticks *ticks, uint64_t period_ns)
 
 enum err ticks_open(struct ticks *ticks, const struct sampler_context *context, uint64_t period_ns, struct writer *writer)
 {
-    *ticks = (struct ticks){ .fd = -1 };
+    *ticks = (struct ticks){ .fd = -1, .period_ns = period_ns };
     batch_init(&ticks->batch);
     sample_writer_init(&ticks->out, writer);
     enum err err = samplers_open(&ticks->samplers, NULL, context);
@@ -36,9 +39,8 @@ enum err ticks_open(struct ticks *ticks, const struct sampler_context *context, 
     return err;
 }
 
-void ticks_leave(struct ticks *ticks)
+static void close_timer(struct ticks *ticks)
 {
-    samplers_close(&ticks->samplers);
     if (ticks->fd >= 0)
         close(ticks->fd);
     ticks->fd = -1;
@@ -46,7 +48,8 @@ void ticks_leave(struct ticks *ticks)
 
 void ticks_close(struct ticks *ticks)
 {
-    ticks_leave(ticks);
+    samplers_close(&ticks->samplers);
+    close_timer(ticks);
     run_calls_close(&ticks->calls);
     run_boards_close(&ticks->boards);
     batch_clear(&ticks->batch);
@@ -75,6 +78,24 @@ void ticks_sample_programs(struct ticks *ticks)
     sample_programs(ticks, true);
 }
 
+void ticks_begin_rest(struct ticks *ticks)
+{
+    if (ticks->fd < 0)
+        return;
+    close_timer(ticks);
+    ticks->rest_ns = clock_monotonic_ns();
+    if (start_timer(ticks, ticks->period_ns))
+        close_timer(ticks);
+}
+
+static void slow_down(struct ticks *ticks)
+{
+    uint64_t pause_ns = (clock_monotonic_ns() - ticks->rest_ns) / REST_PARTS;
+    struct itimerspec timer = { .it_interval = timespec_of(pause_ns), .it_value = timespec_of(pause_ns) };
+    if (ticks->rest_ns && pause_ns > ticks->period_ns)
+        timerfd_settime(ticks->fd, 0, &timer, NULL);
+}
+
 void ticks_read(struct ticks *ticks)
 {
     uint64_t expired = 0;
@@ -83,6 +104,7 @@ void ticks_read(struct ticks *ticks)
     ticks->late += expired - 1;
     ticks_sample(ticks);
     sample_programs(ticks, false);
+    slow_down(ticks);
 }
 
 void ticks_tell_way(struct ticks *ticks, enum syscall_way way)

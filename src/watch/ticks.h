@@ -11,6 +11,8 @@
 struct ticks {
     int fd; /* a timer, readable at each tick */
     uint64_t late; /* ticks that passed before we came to them */
+    uint64_t period_ns;
+    uint64_t rest_ns; /* CLOCK_MONOTONIC: since when only the rest is watched; 0: the command runs */
     struct samplers *samplers;
     struct run_calls calls; /* opened by whoever starts the command */
     struct run_boards boards; /* likewise */
@@ -30,11 +32,12 @@ void ticks_read(struct ticks *ticks);
 /* Samples now, besides the ticks: at the start and the end of a run. */
 void ticks_sample(struct ticks *ticks);
 
-/* What was counted of the programs, for the last time; also after ticks_leave. */
+/* What was counted of the programs, for the last time. */
 void ticks_sample_programs(struct ticks *ticks);
 
-/* No more ticks; what is counted of the programs is kept for the end. */
-void ticks_leave(struct ticks *ticks);
+/* The command has ended, and this process was forked to watch what it left: that may run for years. Ticks go on with the period
+ * at first, later in a hundredth of the time that has passed by then. The timer is another one. */
+void ticks_begin_rest(struct ticks *ticks);
 
 /* How system calls are counted in this run: model/program_sets.h. */
 void ticks_tell_way(struct ticks *ticks, enum syscall_way way);

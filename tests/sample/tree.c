@@ -280,6 +280,57 @@ static void what_the_probe_wrote_is_taken_off_and_what_ended_between_readings_is
     sampling_end(&s);
 }
 
+static bool next_told(void *watcher, size_t *at, uint32_t *pid)
+{
+    *pid = *(uint32_t *)watcher;
+    return (*at)++ == 0 && *pid;
+}
+
+/* In the copy: a burner of 50 ms that was seen before, and one that is only told of. What we had waited for stays. */
+static int judge_as_copy(struct sampling *s, uint64_t before_us)
+{
+    for (int i = 0; i < 300 && !sampling_read(s); i++)
+        usleep(20000);
+    bool is_good = s->batch.count == 1 && sampling_u64(s, "processes") == 2 && sampling_u64(s, "cpu") >= before_us + 50000
+                   && sampling_u64(s, "cpu") < before_us + 90000;
+    return is_good ? 0 : 1;
+}
+
+static pid_t start_burner(void)
+{
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    burn(50 * NS_PER_MS);
+    pause();
+    _exit(0);
+}
+
+static void a_copy_goes_on_with_what_was_left(void **state)
+{
+    (void)state;
+    uint32_t told = 0;
+    int status = -1;
+    struct sampling s = { .list = { &sampler_tree, NULL },
+                          .context = { .root = "", .pid = getpid(), .next_alive = next_told, .watcher = &told } };
+    batch_init(&s.batch);
+    assert_int_equal(samplers_open(&s.samplers, s.list, &s.context), OK);
+    pid_t seen = start_burner();
+    usleep(300000);
+    assert_int_equal(read_when_due(&s), 1);
+    assert_int_equal(sampling_u64(&s, "processes"), 1);
+    uint64_t before_us = sampling_u64(&s, "cpu");
+    told = (uint32_t)start_burner();
+    usleep(300000);
+    pid_t copy = fork();
+    if (copy == 0)
+        _exit(judge_as_copy(&s, before_us));
+    waitpid(copy, &status, 0);
+    kill_all(seen);
+    sampling_end(&s);
+    assert_int_equal(status, 0);
+}
+
 static void what_nobody_waits_for_is_kept(void **state)
 {
     (void)state;
@@ -350,6 +401,7 @@ int main(void)
         cmocka_unit_test(without_a_run_it_is_absent),
         cmocka_unit_test(a_live_tree_agrees_with_the_kernel),
         cmocka_unit_test(what_the_probe_wrote_is_taken_off_and_what_ended_between_readings_is_not_lost),
+        cmocka_unit_test(a_copy_goes_on_with_what_was_left),
         cmocka_unit_test(what_nobody_waits_for_is_kept),
         cmocka_unit_test(nothing_is_allocated_once_it_is_warm),
     };

@@ -438,6 +438,19 @@ END
     until_true nothing_left
 }
 
+samples_of_the_rest() {
+    "$@" "$SONDE" run -q -p 20ms -- sh -c '(sleep 0.3; burn 200; sleep 0.3) >/dev/null 2>&1 </dev/null & sleep 0.1'
+    until_true running_is 0
+    last cpu | awk '{ exit !($1 >= 180000 && $1 < 400000) }'
+    # the command has ended before; the last that a busy machine lets us see may come late
+    "$SONDE" export -w series --set tree | awk -F, 'NR == 2 { first = $1 } NR > 2 && $1 - first > 400000000 { late++ }
+        END { exit !(late >= 5) }'
+    [ "$(last processes)" -eq 0 ]
+}
+
+@test "samples go on for what outlives the command, as root" { need_root; samples_of_the_rest env; }
+@test "samples go on for what outlives the command, as nobody" { need_root; samples_of_the_rest as_nobody; }
+
 @test "--wait stays until the last one has ended" {
     begin=$(date +%s%N)
     "$SONDE" run -q --wait -n daemon -- daemonises burn 600

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #define PERIOD_NS (20 * NS_PER_MS)
@@ -120,12 +121,39 @@ static void sets_are_described_once_and_first(void **state)
     assert_int_equal(samples, 3);
 }
 
+static uint64_t interval_ns(void)
+{
+    struct itimerspec timer;
+    assert_int_equal(timerfd_gettime(ticks.fd, &timer), 0);
+    return (uint64_t)timer.it_interval.tv_sec * NS_PER_S + (uint64_t)timer.it_interval.tv_nsec;
+}
+
+static void ticks_of_the_rest_become_fewer(void **state)
+{
+    (void)state;
+    await_tick();
+    ticks_read(&ticks);
+    assert_int_equal(interval_ns(), PERIOD_NS);
+    usleep(3 * PERIOD_NS / 1000);
+    uint64_t late = ticks.late;
+    ticks_begin_rest(&ticks);
+    await_tick();
+    ticks_read(&ticks);
+    assert_int_equal(interval_ns(), PERIOD_NS);
+    assert_true(ticks.late - late < 3); /* what was missed before the rest began is not late */
+    ticks.rest_ns = clock_monotonic_ns() - 1000 * NS_PER_S;
+    await_tick();
+    ticks_read(&ticks);
+    assert_in_range(interval_ns(), 10 * NS_PER_S, 11 * NS_PER_S);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ticks_fall_on_multiples_of_the_period, start, stop),
         cmocka_unit_test_setup_teardown(late_ticks_are_counted, start, stop),
         cmocka_unit_test_setup_teardown(sets_are_described_once_and_first, start, stop),
+        cmocka_unit_test_setup_teardown(ticks_of_the_rest_become_fewer, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,17 +39,60 @@ static void clean_label(char *name)
             *c = '_';
 }
 
-/* One name and its value. False: no room. */
-static bool add_label(char *text, size_t *size, const char *name, const char *value)
+struct label {
+    char *name; /* owned */
+    const char *value;
+};
+
+static int compare(const void *a, const void *b)
 {
-    size_t name_size = strlen(name), before = *size;
-    char *clean = name_size > BOARD_TEXT_MAX ? NULL : strdup(name_size ? name : "_");
-    if (!clean)
-        return false;
-    clean_label(clean);
-    *size = board_label(text, before, LABELS_ROOM, clean, value);
-    free(clean);
-    return *size > before;
+    return strcmp(((const struct label *)a)->name, ((const struct label *)b)->name);
+}
+
+static void free_list(struct label *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(list[i].name);
+    free(list);
+}
+
+/* How many there are; SIZE_MAX: one has no value, or a name that is too long. */
+static size_t count_labels(const char *const *labels)
+{
+    size_t count = 0;
+    for (; labels[count * 2]; count++)
+        if (!labels[count * 2 + 1] || strnlen(labels[count * 2], BOARD_TEXT_MAX + 1) > BOARD_TEXT_MAX)
+            return SIZE_MAX;
+    return count;
+}
+
+/* In the order of their names: whoever names them in another one means the same metric. NULL: no memory. */
+static struct label *sort_labels(const char *const *labels, size_t count)
+{
+    struct label *list = calloc(count, sizeof *list);
+    for (size_t i = 0; list && i < count; i++) {
+        list[i] = (struct label){ strdup(*labels[i * 2] ? labels[i * 2] : "_"), labels[i * 2 + 1] };
+        if (!list[i].name) {
+            free_list(list, count);
+            return NULL;
+        }
+        clean_label(list[i].name);
+    }
+    if (list)
+        qsort(list, count, sizeof *list, compare);
+    return list;
+}
+
+static int write_labels(char *text, const struct label *list, size_t count)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t before = size;
+        size = board_label(text, before, LABELS_ROOM, list[i].name, list[i].value);
+        if (size == before)
+            return SONDE_INVALID;
+    }
+    return SONDE_OK;
 }
 
 /* The text is the caller's to free; NULL in *text: no labels. */
@@ -58,13 +101,14 @@ static int make_labels(const char *const *labels, char **text)
     *text = NULL;
     if (!labels || !labels[0])
         return SONDE_OK;
-    char *made = malloc(LABELS_ROOM);
-    if (!made)
-        return SONDE_FULL;
-    size_t size = 0;
-    int result = SONDE_OK;
-    for (; labels[0] && !result; labels += 2)
-        result = labels[1] && add_label(made, &size, labels[0], labels[1]) ? SONDE_OK : SONDE_INVALID;
+    size_t count = count_labels(labels);
+    if (count == SIZE_MAX)
+        return SONDE_INVALID;
+    struct label *list = sort_labels(labels, count);
+    char *made = list ? malloc(LABELS_ROOM) : NULL;
+    int result = made ? write_labels(made, list, count) : SONDE_FULL;
+    if (list)
+        free_list(list, count);
     if (result)
         free(made);
     else

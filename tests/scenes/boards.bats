@@ -177,6 +177,13 @@ with_shm() {
     [ "$(values infinite)" = inf ]
 }
 
+@test "labels in another order are the same metric" {
+    run -0 "$TOOLS/speaks_labels" orders
+    [ "$output" = "0 0 0 2" ]
+    [ "$(values 'order{a="1",b="2"}')" = 7 ]
+    [ "$(fact metrics)" = 2 ]
+}
+
 @test "one name has one type, and the program is told" {
     run -0 "$TOOLS/speaks" types
     [ "$output" = "2 2 2 1" ]

@@ -386,20 +386,22 @@ static void touch_all(struct program_table *table, struct program_cell *cell, ui
         touch(table, cell, now_ns);
 }
 
-void program_hold_set(struct program_table *table, struct program_hold *hold, double value, uint64_t now_ns)
-{
-    if (hold->is_set && (hold->value == value || (isnan(value) && isnan(hold->value))))
-        return;
-    hold->is_set = true;
-    hold->value = value;
-    touch_all(table, hold->cell, now_ns);
-}
-
 void program_hold_unset(struct program_table *table, struct program_hold *hold, uint64_t now_ns)
 {
     if (hold->is_set)
         touch_all(table, hold->cell, now_ns);
     hold->is_set = false;
+}
+
+void program_hold_set(struct program_table *table, struct program_hold *hold, double value, uint64_t now_ns)
+{
+    if (isnan(value))
+        program_hold_unset(table, hold, now_ns);
+    if (isnan(value) || (hold->is_set && hold->value == value))
+        return;
+    hold->is_set = true;
+    hold->value = value;
+    touch_all(table, hold->cell, now_ns);
 }
 
 bool program_holds_fit(struct program_table *table, struct program_hold *const *holds, size_t count, struct program_scope *scope)
@@ -435,7 +437,6 @@ void program_hold_leave(struct program_table *table, struct program_hold *hold, 
     hold->is_set = false;
 }
 
-/* What is no number is in the sum, and so in the mean; the least and the greatest are those of the numbers. */
 void program_gauge_add(struct program_gauge *gauge, double value)
 {
     bool is_first = gauge->programs++ == 0;

@@ -46,7 +46,7 @@ bool program_cell_add(struct program_table *table, struct program_cell *cell, do
 bool program_cell_observe(struct program_table *table, struct program_cell *cell, const double *buckets, double sum,
                           uint64_t now_ns);
 
-/* A gauge of a live program. Zeroed before. */
+/* A gauge of a live program. Zeroed before. What is not a number is not known: it would spoil the sum of all others. */
 void program_hold_join(struct program_hold *hold, struct program_cell *cell);
 void program_hold_set(struct program_table *table, struct program_hold *hold, double value, uint64_t now_ns);
 void program_hold_unset(struct program_table *table, struct program_hold *hold, uint64_t now_ns); /* it is not known any more */

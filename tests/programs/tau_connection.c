@@ -187,11 +187,33 @@ static void nan_and_infinity(void **state)
     assert_int_equal(table->figures.refused, 4);
     struct program_metric *gauge = program_table_find(table, bytes_of("g"));
     program_table_settle(gauge);
-    assert_true(isnan(gauge->node.gauge.sum));
+    assert_int_equal(gauge->node.gauge.programs, 0); /* absent, as on a board */
     value("g", 5);
     assert_int_equal(take(), OK);
     program_table_settle(gauge);
     assert_true(gauge->node.gauge.sum == 5);
+}
+
+static void one_without_a_number_spoils_nobody_elses_gauge(void **state)
+{
+    struct tau_connection other;
+    (void)state;
+    describe("g", TAU_GAUGE);
+    value("g", 10);
+    assert_int_equal(take(), OK);
+    struct tau_connection first = connection;
+    assert_int_equal(tau_connection_open(&connection, &gateway, 0, 1000), OK);
+    describe("g", TAU_GAUGE);
+    value("g", 3);
+    value("g", NAN);
+    assert_int_equal(take(), OK);
+    other = connection;
+    connection = first;
+    struct program_metric *gauge = program_table_find(table, bytes_of("g"));
+    program_table_settle(gauge);
+    assert_int_equal(gauge->node.gauge.programs, 1);
+    assert_true(gauge->node.gauge.sum == 10 && gauge->node.gauge.max == 10);
+    tau_connection_close(&other, &gateway);
 }
 
 /* The whole answer, of which a piece has at least 4 bytes. */
@@ -316,7 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(rounds_in_any_order_are_counted), TEST(a_message_may_come_in_pieces),
         TEST(bad_messages_cost_the_connection_and_nothing_else), TEST(one_program_is_not_in_hundreds_of_jobs),
-        TEST(nan_and_infinity), TEST(questions_are_answered),
+        TEST(nan_and_infinity), TEST(one_without_a_number_spoils_nobody_elses_gauge), TEST(questions_are_answered),
         TEST(a_program_speaks_for_its_own_users_job_only), TEST(beyond_the_maximum_a_client_goes_on),
         TEST(gauges_leave_with_their_program), TEST(one_that_is_connected_moves_into_a_job_that_is_told),
     };

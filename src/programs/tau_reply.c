@@ -10,6 +10,20 @@ static bool is_for_tau(const struct program_metric *metric)
     return metric && metric->kind != PROGRAM_HISTOGRAM && metric->name_size < TAU_TEXT_MAX;
 }
 
+/* Has it a value? A gauge whose programs have gone, or have not set it, has none. */
+static bool has_value(struct program_metric *metric)
+{
+    if (!is_for_tau(metric) || metric->kind != PROGRAM_GAUGE)
+        return is_for_tau(metric);
+    program_table_settle(metric);
+    return metric->node.gauge.programs > 0;
+}
+
+static bool is_asked_for(int32_t type, struct program_metric *metric)
+{
+    return type == TAU_LIST_ALL ? is_for_tau(metric) : has_value(metric);
+}
+
 static void write_descriptor(const struct program_metric *metric, char *out)
 {
     struct tau_descriptor descriptor = { .type = metric && metric->kind == PROGRAM_GAUGE ? TAU_GAUGE : TAU_COUNTER };
@@ -20,19 +34,16 @@ static void write_descriptor(const struct program_metric *metric, char *out)
     memcpy(out, &descriptor, sizeof descriptor);
 }
 
-/* 0 at the time 0: no program that is alive has set it. */
+/* Without a name: there is none. */
 static void write_event(struct program_metric *metric, char *out)
 {
     struct tau_event event = { .value = 0 };
-    if (is_for_tau(metric)) {
+    if (has_value(metric)) {
         const struct program_cell *cell = &metric->node;
-        program_table_settle(metric);
         memcpy(event.name, metric->name, metric->name_size);
         bool is_gauge = metric->kind == PROGRAM_GAUGE;
-        if (!is_gauge || cell->gauge.programs) {
-            event.value = is_gauge ? cell->gauge.sum / (double)cell->gauge.programs : cell->total;
-            event.update_s = (double)cell->changed_ns / 1e9;
-        }
+        event.value = is_gauge ? cell->gauge.sum / (double)cell->gauge.programs : cell->total;
+        event.update_s = (double)cell->changed_ns / 1e9;
     }
     memcpy(out, &event, sizeof event);
 }
@@ -47,13 +58,13 @@ void tau_reply_begin(struct tau_reply *reply, struct program_table *table, int32
         return;
     }
     for (size_t i = 0; i < table->metric_places; i++)
-        reply->left += is_for_tau(table->metrics[i]);
+        reply->left += is_asked_for(type, table->metrics[i]);
 }
 
 /* NULL: some have gone since their number was told. */
 static struct program_metric *next_metric(struct tau_reply *reply, const struct program_table *table)
 {
-    while (reply->next < table->metric_places && !is_for_tau(table->metrics[reply->next]))
+    while (reply->next < table->metric_places && !is_asked_for(reply->type, table->metrics[reply->next]))
         reply->next++;
     return reply->next < table->metric_places ? table->metrics[reply->next++] : NULL;
 }

@@ -260,6 +260,31 @@ static void questions_are_answered(void **state)
     assert_true(event.value == 0 && event.name[0] == '\0' && event.update_s == 0);
 }
 
+static void a_gauge_that_nobody_has_is_answered_as_unknown(void **state)
+{
+    static char out[1 << 20];
+    struct tau_event event;
+    (void)state;
+    describe("g", TAU_GAUGE);
+    describe("x_total", TAU_COUNTER);
+    add(TAU_GET_ONE, "g");
+    assert_int_equal(take(), OK);
+    assert_int_equal(answer(out), sizeof event);
+    memcpy(&event, out, sizeof event);
+    assert_string_equal(event.name, "");
+    add(TAU_GET_ALL, "");
+    assert_int_equal(take(), OK);
+    assert_int_equal(answer(out), 4 + sizeof event); /* the counter, which stands at 0 */
+    assert_string_equal(out + 4, "x_total");
+    add(TAU_LIST_ALL, "");
+    assert_int_equal(take(), OK);
+    assert_int_equal(answer(out), 4 + 2 * sizeof(struct tau_descriptor));
+    value("g", 5);
+    add(TAU_GET_ALL, "");
+    assert_int_equal(take(), OK);
+    assert_int_equal(answer(out), 4 + 2 * sizeof event);
+}
+
 static void a_program_speaks_for_its_own_users_job_only(void **state)
 {
     struct job known = { .id = "4711", .other_id = "", .user = "ada", .uid = 1001, .source = "slurm", .cgroup = "" };
@@ -339,6 +364,7 @@ int main(void)
         TEST(rounds_in_any_order_are_counted), TEST(a_message_may_come_in_pieces),
         TEST(bad_messages_cost_the_connection_and_nothing_else), TEST(one_program_is_not_in_hundreds_of_jobs),
         TEST(nan_and_infinity), TEST(one_without_a_number_spoils_nobody_elses_gauge), TEST(questions_are_answered),
+        TEST(a_gauge_that_nobody_has_is_answered_as_unknown),
         TEST(a_program_speaks_for_its_own_users_job_only), TEST(beyond_the_maximum_a_client_goes_on),
         TEST(gauges_leave_with_their_program), TEST(one_that_is_connected_moves_into_a_job_that_is_told),
     };

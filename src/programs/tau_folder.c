@@ -89,7 +89,7 @@ static enum err write_file(const char *path, const struct tau_profile *profile)
 
 enum err tau_folder_dump(const char *folder, const struct tau_profile *profile)
 {
-    char job[65], host[64] = "", name[256], path[PATH_ROOM], fresh[PATH_ROOM];
+    char job[TAU_PROFILES_NAME], host[64] = "", name[256], path[PATH_ROOM], fresh[PATH_ROOM];
     tau_profiles_file_name(job, profile->job.id);
     gethostname(host, sizeof host - 1);
     snprintf(name, sizeof name, ".%s-%s.%d.tmp", job, host, (int)getpid());
@@ -116,7 +116,7 @@ enum err tau_folder_dump(const char *folder, const struct tau_profile *profile)
 /* One dump into the profile of its job. */
 static enum err merge_dump(const char *folder, const char *dump_name, const struct tau_profile *dump)
 {
-    char job[65], place[PATH_ROOM], path[PATH_ROOM], fresh[PATH_ROOM + 512], dump_path[PATH_ROOM], name[80];
+    char job[TAU_PROFILES_NAME], place[PATH_ROOM], path[PATH_ROOM], fresh[PATH_ROOM + 512], dump_path[PATH_ROOM], name[80];
     struct tau_profile whole = { 0 };
     tau_profiles_file_name(job, dump->job.id);
     snprintf(name, sizeof name, "profiles/%c", *job ? *job : '_');

@@ -2,11 +2,14 @@
 #include "programs/tau_profiles.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "programs/tau_folder.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,15 +35,29 @@ struct tau_profiles {
     enum err told; /* of the thread: what was said last */
 };
 
-void tau_profiles_file_name(char name[65], const char *job)
+/* How the character at that place of an id stands in its file's name; returns the size. */
+static size_t write_char(char out[4], const char *job, size_t at)
 {
     static const char fine[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-+,=@";
-    size_t size = strnlen(job, 64);
-    memcpy(name, job, size);
+    bool is_fine = strchr(fine, job[at]) && !(at == 0 && job[at] == '.');
+    return (size_t)snprintf(out, 4, is_fine ? "%c" : "%%%02X", (unsigned char)job[at]);
+}
+
+void tau_profiles_file_name(char name[TAU_PROFILES_NAME], const char *job)
+{
+    size_t size = 0, id_size = strnlen(job, sizeof((struct tau_job *)0)->id);
+    for (size_t i = 0; i < id_size; i++) {
+        char part[4];
+        size_t more = write_char(part, job, i);
+        if (size + more >= TAU_PROFILES_NAME) { /* what is too long is told apart by a number */
+            size = size > TAU_PROFILES_NAME - 18 ? TAU_PROFILES_NAME - 18 : size;
+            size += (size_t)snprintf(name + size, 18, "%%%016" PRIx64, hash_add(HASH_START, job, id_size));
+            break;
+        }
+        memcpy(name + size, part, more);
+        size += more;
+    }
     name[size] = '\0';
-    for (size_t i = 0; i < size; i++)
-        if (!strchr(fine, name[i]) || (i == 0 && name[i] == '.'))
-            name[i] = '_';
 }
 
 static void tell(struct tau_profiles *profiles, enum err err, const char *what)

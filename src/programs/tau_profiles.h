@@ -24,8 +24,10 @@ void tau_profiles_close(struct tau_profiles **profiles);
  * FULL: so much waits for the disk that it was dropped. profiles NULL: nobody wants them, OK. */
 enum err tau_profiles_put_take(struct tau_profiles *profiles, struct tau_profile *profile);
 
-/* A job's id as the name of a file: letters, digits, '.', '_', '-', '+', ',', '=', '@'; others become '_', a '.' at the beginning
- * too, so that it never leaves its folder. "" when nothing is left. */
-void tau_profiles_file_name(char name[65], const char *job);
+#define TAU_PROFILES_NAME 65
+
+/* A job's id as the name of a file: letters, digits, '_', '-', '+', ',', '=', '@', and '.' but at the beginning, so that it never
+ * leaves its folder; others become %2F and so on, so that two jobs never share one. "" when there is none. */
+void tau_profiles_file_name(char name[TAU_PROFILES_NAME], const char *job);
 
 #endif

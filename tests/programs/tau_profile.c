@@ -103,11 +103,33 @@ static void jobs_cannot_name_files_elsewhere(void **state)
     (void)state;
     char name[65];
     tau_profiles_file_name(name, "../evil");
-    assert_string_equal(name, "_._evil");
+    assert_string_equal(name, "%2E.%2Fevil");
     tau_profiles_file_name(name, "/etc/passwd");
-    assert_string_equal(name, "_etc_passwd");
+    assert_string_equal(name, "%2Fetc%2Fpasswd");
     tau_profiles_file_name(name, "4711-0");
     assert_string_equal(name, "4711-0");
+}
+
+static void two_jobs_never_share_a_file(void **state)
+{
+    (void)state;
+    static const char *const ids[] = { "a/b", "a b", "a_b", "a%2Fb", "a\xff" "b", "A/b" };
+    char names[sizeof ids / sizeof *ids][TAU_PROFILES_NAME], one[TAU_PROFILES_NAME], other[TAU_PROFILES_NAME], id[64];
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        tau_profiles_file_name(names[i], ids[i]);
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(names[i], names[k]);
+    }
+    memset(id, '/', sizeof id); /* escaped it would be too long */
+    id[63] = '\0';
+    tau_profiles_file_name(one, id);
+    id[62] = '*';
+    tau_profiles_file_name(other, id);
+    assert_int_equal(strlen(one), TAU_PROFILES_NAME - 1);
+    assert_string_not_equal(one, other);
+    memset(id, 'x', sizeof id); /* as long as one can be, and without an end */
+    tau_profiles_file_name(one, id);
+    assert_memory_equal(one, id, sizeof id);
 }
 
 static void a_command_is_that_of_the_user(void **state)
@@ -163,7 +185,7 @@ static void workers_dump_and_the_leader_merges(void **state)
     make(&profile, "77", "c", 10, 0);
     assert_int_equal(tau_profiles_put_take(leader, &profile), OK);
     tau_profiles_close(&leader);
-    expect_profile(below, "profiles/_/_._x.profile", 3);
+    expect_profile(below, "profiles/%/%2E.%2Fx.profile", 3);
     expect_profile(below, "profiles/7/77.profile", 13);
     assert_int_equal(files_in(below), 2); /* profiles, lock */
     assert_int_equal(files_in(folder), 1);
@@ -249,6 +271,7 @@ int main(void)
         cmocka_unit_test(counters_add_and_gauges_are_the_mean_of_all_nodes),
         cmocka_unit_test(long_names_keep_the_end_of_their_labels),
         cmocka_unit_test(jobs_cannot_name_files_elsewhere),
+        cmocka_unit_test(two_jobs_never_share_a_file),
         cmocka_unit_test(a_command_is_that_of_the_user),
         cmocka_unit_test(workers_dump_and_the_leader_merges),
         cmocka_unit_test(a_merge_that_was_stopped_counts_once),

@@ -5,6 +5,7 @@
 #include "collect/survivors.h"
 #include "wire/probe_env.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -59,15 +60,47 @@ static unsigned long pid_in_name(const char *spool)
     return end && *end == '-' ? pid : 0;
 }
 
+/* As mkdtemp has made it: a link that somebody else has put there shall not lead elsewhere. */
+static bool is_perf_socket(const char *path)
+{
+    const char *open = strchr(SPOOL_PERF_SOCKET, 'X');
+    size_t first = (size_t)(open - SPOOL_PERF_SOCKET), size = strspn(open, "X");
+    if (strlen(path) != strlen(SPOOL_PERF_SOCKET) || strncmp(path, SPOOL_PERF_SOCKET, first) != 0)
+        return false;
+    for (size_t i = first; i < first + size; i++)
+        if (!isalnum((unsigned char)path[i]))
+            return false;
+    return strcmp(path + first + size, open + size) == 0;
+}
+
+/* The socket of a spool whose path is long: in a folder of its own, to which the link leads. */
+static void remove_linked(const char *link)
+{
+    char path[sizeof SPOOL_PERF_SOCKET] = "";
+    struct stat st;
+    if (readlink(link, path, sizeof path - 1) < 0 || !is_perf_socket(path))
+        return;
+    if (lstat(path, &st) == 0 && !is_dead_socket(path))
+        return;
+    unlink(path);
+    *strrchr(path, '/') = '\0';
+    rmdir(path);
+    unlink(link);
+}
+
 /* A sonde run that was killed leaves the socket to which threads send their perf descriptors, which is called by its pid.
  * Another run may have that pid now, and listen. */
 static void remove_socket(const char *folder, const char *spool)
 {
     char path[PATH_MAX + 32];
     unsigned long pid = pid_in_name(spool);
-    snprintf(path, sizeof path, "%s/perf.%lu", folder, pid);
-    if (pid && is_dead_socket(path))
+    snprintf(path, sizeof path, "%s/" SPOOL_PERF_NAME "%lu", folder, pid);
+    if (!pid)
+        return;
+    if (is_dead_socket(path))
         unlink(path);
+    else
+        remove_linked(path);
 }
 
 /* Besides the spool itself: its count of lost records, its bell, its socket, and its folder where that was made for it

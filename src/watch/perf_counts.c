@@ -34,15 +34,20 @@ static struct perf_thread **chain_of(struct perf_counts *counts, uint32_t tid)
 /* A path of a socket has room for 107 bytes only. */
 static enum err choose_path(struct perf_counts *counts, const char *dir)
 {
-    int size = snprintf(counts->path, sizeof counts->path, "%s/perf.%d", dir, (int)getpid());
-    if (size > 0 && (size_t)size < sizeof counts->path)
+    char beside[PATH_MAX];
+    int size = snprintf(beside, sizeof beside, "%s/" SPOOL_PERF_NAME "%d", dir, (int)getpid());
+    if (size > 0 && (size_t)size < sizeof counts->path) {
+        memcpy(counts->path, beside, (size_t)size + 1);
         return OK;
-    snprintf(counts->dir, sizeof counts->dir, "/tmp/sonde-perf-XXXXXX");
+    }
+    snprintf(counts->dir, sizeof counts->dir, SPOOL_PERF_FOLDER);
     if (!mkdtemp(counts->dir)) {
         counts->dir[0] = '\0';
         return err_from_errno(errno);
     }
     snprintf(counts->path, sizeof counts->path, "%.80s/s", counts->dir);
+    if ((size_t)size < sizeof beside && symlink(counts->path, beside) == 0)
+        memcpy(counts->link, beside, (size_t)size + 1);
     return OK;
 }
 
@@ -221,6 +226,8 @@ void perf_counts_close(struct perf_counts *counts)
     }
     if (counts->dir[0])
         rmdir(counts->dir);
+    if (counts->link[0])
+        unlink(counts->link);
     free(counts->chains);
     *counts = (struct perf_counts){ .fd = -1, .lost = counts->lost };
 }

@@ -6,6 +6,7 @@
 #include "sample/perf.h"
 #include "watch/writer.h"
 
+#include <limits.h>
 #include <sys/un.h>
 
 struct perf_thread;
@@ -14,6 +15,7 @@ struct perf_counts {
     int fd; /* the socket, readable when a thread has started */
     char path[sizeof((struct sockaddr_un *)0)->sun_path];
     char dir[sizeof((struct sockaddr_un *)0)->sun_path]; /* made for the socket; "" when the spool's was used */
+    char link[PATH_MAX]; /* in the spool's, to the socket in dir: so that sonde submit finds it after a kill -9; or "" */
     size_t event_count;
     struct writer *writer;
     struct perf_thread **chains; /* by tid */

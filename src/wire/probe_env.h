@@ -37,6 +37,12 @@
 /* Beside the spool: 8 bytes, made by sonde run, in which every record that could not be written is counted. */
 #define SPOOL_LOST_SUFFIX ".lost"
 
+/* Beside the spool, with sonde run's pid behind it: the socket for perf descriptors. Where that path is too long for one, a link
+ * to the socket, which then stands in a folder of its own; XXXXXX: any letters and digits. */
+#define SPOOL_PERF_NAME "perf."
+#define SPOOL_PERF_FOLDER "/tmp/sonde-perf-XXXXXX"
+#define SPOOL_PERF_SOCKET SPOOL_PERF_FOLDER "/s"
+
 /* Beside the spool, where there is PROBE_FLAG_BELL: a FIFO. Who is about to execute a program that will not carry the probe
  * writes a probe_ring into it, and sonde run wakes up to look at what that program executes in turn. */
 #define SPOOL_BELL_SUFFIX ".bell"

@@ -446,17 +446,33 @@ END
     [ -z "$(find "$TMPDIR" -name '*.spool*')" ]
 }
 
-@test "kill -9 of sonde run that counts perf events: submit leaves nothing behind" {
+# Starts one that counts perf events, kills it and its program; $socket is where it had listened.
+kill_counting() {
     "$SONDE" run -e page-faults -- sleep 600 &
     watcher=$!
     wait_for 'pgrep -P $watcher -x sleep'
     program=$(pgrep -P "$watcher" -x sleep)
-    [ -n "$(find "$TMPDIR" -name 'perf.*')" ]
+    socket=$(readlink -f "$(find "$TMPDIR" -name 'perf.*')")
+    [ -S "$socket" ]
     kill -9 "$watcher" "$program"
     wait "$watcher" || true
     until_true is_ended "$program"
+}
+
+@test "kill -9 of sonde run that counts perf events: submit leaves nothing behind" {
+    kill_counting
     "$SONDE" submit
     [ -z "$(find "$TMPDIR"/sonde-*/spool -mindepth 1)" ]
+}
+
+@test "kill -9 of sonde run that counts perf events, with a long path: submit leaves nothing behind" {
+    TMPDIR=$T/$(printf 'long%.0s' {1..30})
+    mkdir "$TMPDIR"
+    kill_counting
+    [[ $socket == /tmp/sonde-perf-* ]]
+    "$SONDE" submit
+    [ -z "$(find "$TMPDIR"/sonde-*/spool -mindepth 1)" ]
+    [ ! -e "${socket%/*}" ]
 }
 
 @test "a spool that cannot be locked, as on some network disks, is left alone and said" {

@@ -296,8 +296,12 @@ static void a_long_path_gets_a_folder_of_its_own(void **state)
     char made[sizeof other.dir];
     strcpy(made, other.dir);
     assert_int_not_equal(made[0], '\0');
+    char link[sizeof other.link];
+    strcpy(link, other.link);
+    assert_int_equal(access(link, F_OK), 0);
     perf_counts_close(&other);
     assert_int_equal(access(made, F_OK), -1);
+    assert_int_equal(readlink(link, made, sizeof made), -1);
 }
 
 static void events_are_described_in_hex(void **state)

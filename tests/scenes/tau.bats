@@ -230,7 +230,7 @@ logs() {
     [ "$(jq -c "$OURS" <<<"$output")" = '[5,1]' ]
     run -0 ./tau_metric_client -u "$TAU" -f json -g 'z_total{a=b,c=d},unknown,x_total{a=b}'
     [ "$(jq -c 'map(.value)' <<<"$output")" = '[1,5]' ]
-    for none in '' , unknown; do
+    for none in '' ',' unknown; do
         run -0 ./tau_metric_client -u "$TAU" -f=json -g "$none"
         [ "$(jq -c . <<<"$output")" = '[]' ]
     done

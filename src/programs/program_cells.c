@@ -37,6 +37,7 @@ static struct program_scope *make(struct program_table *table, enum program_scop
         return NULL;
     }
     buf_init(&scope->suffix, SUFFIX_MAX);
+    scope->is_unnamed = table->names_users;
     scope->left_ns = clock_monotonic_ns();
     if (scope->next)
         scope->next->previous = scope;

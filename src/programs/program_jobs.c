@@ -65,7 +65,10 @@ static void rename_scope(struct program_table *table, const struct program_job *
         return;
     scope->is_known = is_known;
     scope->by_kernel = is_known && job_syscalls_state(job->id, &why) == OK; /* from the first number on that its programs tell */
+    if (!*job->user)
+        return;
     snprintf(scope->user, sizeof scope->user, "%s", job->user);
+    scope->is_unnamed = false;
     program_scope_name(table, scope);
 }
 

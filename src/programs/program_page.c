@@ -163,7 +163,7 @@ static void add_cells(struct buf *out, const struct program_page *page, const st
         program_table_settle(metric);
         add_cell(out, &metric->node, aspect);
         for (const struct program_cell *cell = metric->cells; cell; cell = cell->next)
-            if (program_page_shows(page->viewer, cell->scope))
+            if (!cell->scope->is_unnamed && program_page_shows(page->viewer, cell->scope))
                 add_cell(out, cell, aspect);
     }
 }

@@ -27,6 +27,7 @@ enum err program_table_open(struct program_table **table, const struct program_t
     program_name_init(&new->name);
     new->metrics_max = settings->metrics_max ? settings->metrics_max : PROGRAM_METRICS_MAX;
     new->by_user = settings->by_user;
+    new->names_users = settings->names_users;
     new->family_room = new->hash_room = HASH_ROOM;
     new->host = strdup(settings->host ? settings->host : "");
     new->family_hash = calloc(new->family_room, sizeof(void *));

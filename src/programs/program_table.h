@@ -107,6 +107,8 @@ struct program_scope {
     char *job;                  /* its id; NULL: it is none */
     uint32_t uid;               /* of a job or user */
     char user[PROGRAM_USER_MAX]; /* "": not known (yet) */
+    bool is_unnamed;            /* somebody looks the name up: on the page a series must not change its labels */
+    unsigned lookups;           /* how often */
     size_t programs;            /* that are alive in it */
     uint64_t left_ns;           /* CLOCK_MONOTONIC: when the last program left */
     bool is_known;              /* the agent knows the job; a job that only its programs name goes with them */
@@ -144,13 +146,14 @@ struct program_table_settings {
     const char *host;   /* copied */
     size_t metrics_max; /* 0: PROGRAM_METRICS_MAX */
     bool by_user;       /* several users' programs come here */
+    bool names_users;   /* names of users are looked up */
 };
 
 struct program_table {
     pthread_mutex_t lock;
     char *host;
     size_t metrics_max;
-    bool by_user;
+    bool by_user, names_users;
     struct program_scope node, *scopes, *users; /* users are scopes too */
     struct program_scope *scope_hash[PROGRAM_SCOPES_HASH];
     struct program_family *families, *last_family;

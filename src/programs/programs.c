@@ -23,6 +23,7 @@
 #define WHY_MAX 1024
 #define LINGER_NS (2 * NS_PER_S) /* a job that only its programs name stays so long without any */
 #define RETRY_NS (5 * NS_PER_S)
+#define LOOKUPS_MAX 30 /* for the name of a user, at ticks and for pages, before something is shown without it */
 
 struct programs {
     struct program_plan plan;
@@ -96,7 +97,7 @@ static enum err open_boards(struct programs *programs)
 static enum err make(struct programs **programs, const struct programs_context *context)
 {
     struct programs *new = *programs = calloc(1, sizeof *new);
-    struct program_table_settings settings = { .host = context->host, .by_user = geteuid() == 0 };
+    struct program_table_settings settings = { .host = context->host, .by_user = geteuid() == 0, .names_users = true };
     if (!new)
         return NOMEM;
     new->context = *context;
@@ -208,11 +209,35 @@ void programs_close(struct programs **programs)
     *programs = NULL;
 }
 
+/* A directory that does not answer is not waited for: then its number will do, or a job goes without. */
+static void name_user(struct programs *programs, struct program_scope *scope)
+{
+    bool later = scope->uid == UINT32_MAX; /* the agent finds out */
+    const char *name = later ? "" : users_name(&programs->users, scope->uid, &later);
+    scope->is_unnamed &= later && ++scope->lookups < LOOKUPS_MAX;
+    if (!*name)
+        return;
+    snprintf(scope->user, sizeof scope->user, "%s", name);
+    program_scope_name(programs->table, scope);
+}
+
+/* Under the lock. */
+static void name_users(struct programs *programs)
+{
+    for (struct program_scope *scope = programs->table->scopes; scope; scope = scope->next)
+        if (!*scope->user)
+            name_user(programs, scope);
+}
+
 void programs_metrics(struct programs *programs, struct buf *out, int format, uint32_t viewer)
 {
     struct program_page page = { (enum metrics_format)format, viewer, programs ? programs->plan.has_tau_names : false };
-    if (programs)
-        program_page_write(out, programs->table, &page);
+    if (!programs)
+        return;
+    program_table_lock(programs->table);
+    name_users(programs); /* what came just now is shown at once, if its user is known at once */
+    program_table_unlock(programs->table);
+    program_page_write(out, programs->table, &page);
 }
 
 bool programs_has_tau_paths(const struct programs *programs) { return programs && programs->plan.has_tau_paths; }
@@ -270,26 +295,15 @@ void programs_sensed(struct programs *programs, const struct job *ending, const 
     program_table_unlock(programs->table);
 }
 
-static void name_user(struct programs *programs, struct program_scope *scope)
-{
-    bool later = false;
-    const char *name = users_name(&programs->users, scope->uid, &later);
-    if (!*name)
-        return;
-    snprintf(scope->user, sizeof scope->user, "%s", name);
-    program_scope_name(programs->table, scope);
-}
-
 static void drop_left(struct programs *programs)
 {
     uint64_t now_ns = clock_monotonic_ns();
     program_table_lock(programs->table);
+    name_users(programs);
     if (!programs->table->figures.boards)
         program_rank_sums_clear(&programs->table->node.ranks); /* of many that have nothing to do with one another */
     for (struct program_scope *scope = programs->table->scopes, *next; scope; scope = next) {
         next = scope->next;
-        if (!*scope->user)
-            name_user(programs, scope);
         if (scope->kind == PROGRAM_JOB && !scope->is_known && !scope->programs && now_ns - scope->left_ns > LINGER_NS) {
             program_profile_put(programs->profiles, scope);
             program_scope_drop(programs->table, scope);

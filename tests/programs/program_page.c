@@ -56,6 +56,22 @@ static const char *ask(const char *query, uint32_t viewer)
     return buf_text(&out);
 }
 
+static void a_series_is_not_shown_before_its_user_is_known(void **state)
+{
+    (void)state;
+    table->names_users = true;
+    struct program_metric *metric = make("x_total", PROGRAM_COUNTER);
+    struct program_scope *job = program_scope_job(table, "4711", 1001);
+    struct program_scope *user = program_scope_user(table, 1001);
+    assert_non_null(program_cell_of(table, metric, job));
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "x_total{host=\"n1\"} 0"));
+    assert_null(strstr(page(METRICS_TEXT, VIEW_ALL), "4711"));
+    assert_null(strstr(page(METRICS_TEXT, VIEW_ALL), "1001"));
+    job->is_unnamed = user->is_unnamed = false;
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "job=\"4711\""));
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "user=\"1001\""));
+}
+
 static void a_family_stands_in_one_piece(void **state)
 {
     (void)state;
@@ -188,7 +204,8 @@ static void an_infinite_gauge_is_a_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_family_stands_in_one_piece), TEST(help_is_utf8_whatever_a_program_says),
+        TEST(a_family_stands_in_one_piece), TEST(a_series_is_not_shown_before_its_user_is_known),
+        TEST(help_is_utf8_whatever_a_program_says),
         TEST(open_metrics_has_no_counter_without_total), TEST(a_histogram_is_cumulative),
         TEST(no_series_is_there_twice), TEST(users_see_their_own), TEST(questions_choose),
         TEST(an_infinite_gauge_is_a_text),

@@ -395,6 +395,16 @@ for _ in range(500):
 PY
 }
 
+@test "a job that only its programs name has its user from its first line on the page on" {
+    start </dev/null
+    tau -j 55 counter early_total add early_total 1 wait 4 3>&- & client=$!
+    until_true ask_has 'early_total{.*job="55"'
+    for i in {1..20}; do ask /metrics; sleep 0.1; done | grep '^early_total{.*job="55"' | sed 's/ .*//' | sort -u >"$T/series"
+    [ "$(wc -l <"$T/series")" -eq 1 ]
+    grep -q "user=\"$(id -un)\"" "$T/series"
+    wait "$client"
+}
+
 @test "names with quotes, newlines, 10 kB, other people's labels, in two types: the page stays whole" {
     start </dev/null
     long=$(printf 'n%.0s' {1..10240})

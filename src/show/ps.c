@@ -206,7 +206,10 @@ static void add_thread(struct drawer *d, const struct tree_node *node, const str
     size_t used = add_branches(d, node, true);
     bool children = node->first_child != TREE_NONE && goes_below(d, node);
     buf_printf(&d->line, "%s", children ? terminal_sign(&d->view->terminal, "│ ", "| ") : "  ");
-    snprintf(label, sizeof label, "{%.*s}", (int)strnlen(thread->name, sizeof thread->name), thread->name);
+    if (thread->name[0])
+        snprintf(label, sizeof label, "{%.*s}", (int)strnlen(thread->name, sizeof thread->name), thread->name);
+    else /* the kernel's exit record has the name, which not every user may hear */
+        snprintf(label, sizeof label, "%s", thread->tid == node->pid ? "main thread" : "thread");
     utf8_add_fit(&d->line, bytes_of(label), room_for(d, used + 2), d->view->terminal.utf8);
     buf_printf(&d->stream->out, " %s\n", buf_text(&d->line));
 }

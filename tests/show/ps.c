@@ -160,9 +160,26 @@ static void a_number_that_holds_others_has_a_sign(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make, unmake)
 
+static void a_thread_without_a_name_says_what_it_is(void **state)
+{
+    (void)state;
+    struct process p = a_process(5, PROCESS_NO_PARENT, ARGS("/bin/a"), 10, 10);
+    p.thread_count = 3;
+    add(0, 0, p);
+    tree_add_thread(&tree, 0, &(struct thread){ .tid = 5 });
+    tree_add_thread(&tree, 0, &(struct thread){ .tid = 6 });
+    tree_add_thread(&tree, 0, &(struct thread){ .tid = 7, .name = "worker" });
+    const char *text = printed(&(struct ps_view){ .threads = true });
+    assert_non_null(strstr(text, " main thread\n"));
+    assert_non_null(strstr(text, "  thread\n"));
+    assert_non_null(strstr(text, "{worker}\n"));
+    assert_null(strstr(text, "{}"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_thread_without_a_name_says_what_it_is, make, unmake),
         TEST(draws_lines_in_utf8),
         TEST(draws_lines_in_ascii),
         TEST(hides_what_used_little),

@@ -18,7 +18,7 @@ struct calls {
     struct call all;      /* sums; no name */
 };
 
-/* When nobody counted, though that was asked for: the agent that did was gone. */
+/* When nobody counted, though that was asked for: the agent that did was gone, or the command, for whose rest it does not. */
 struct calls_gap {
     uint64_t from_ns; /* the first; 0: none */
     uint64_t lost_ns; /* of all that ended */

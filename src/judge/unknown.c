@@ -105,9 +105,9 @@ static void add_calls(struct unknown_list *list, const struct facts *facts)
     if (!gap->from_ns)
         return;
     if (gap->is_open)
-        add(list, "system calls from %s after the start on: the agent that counted them was gone", say_seconds(from_s).s);
+        add(list, "system calls from %s after the start on: no agent counted them", say_seconds(from_s).s);
     else
-        add(list, "system calls of %s, from %s after the start on: the agent that counted them was gone",
+        add(list, "system calls of %s, from %s after the start on: no agent counted them",
             say_seconds((double)gap->lost_ns / 1e9).s, say_seconds(from_s).s);
 }
 

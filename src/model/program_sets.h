@@ -39,7 +39,7 @@ extern const struct set syscall_time_set;
 /* How the system calls of a job were counted, which says what is not among them. One sample, at the start; more where
  * that changed meanwhile. */
 enum syscall_way {
-    SYSCALL_WAY_NONE = 0,   /* nobody counts: the agent that did so for us has gone */
+    SYSCALL_WAY_NONE = 0,   /* nobody counts: the agent that did so for us has gone, or does not for what the command left */
     SYSCALL_WAY_KERNEL = 1, /* all of them, by eBPF */
     SYSCALL_WAY_LIBC = 2,   /* those that programs make through libc's functions. What else they read and wrote is in the
                              * instances "read/other" and "write/other": what the kernel counted (/proc/PID/io) beyond those */

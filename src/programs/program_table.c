@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "programs/program_cells.h"
 #include "programs/program_families.h"
+#include "programs/program_pages.h"
 #include "programs/program_room.h"
 
 #include <stdio.h>
@@ -95,13 +96,17 @@ static struct program_metric *find_exact(const struct program_table *table, stru
     return metric;
 }
 
+struct program_metric *program_table_exact(const struct program_table *table, struct bytes name)
+{
+    return find_exact(table, name, program_table_hash(name));
+}
+
 struct program_metric *program_table_find(struct program_table *table, struct bytes raw)
 {
     struct program_metric *metric = find_exact(table, raw, program_table_hash(raw));
     if (metric || program_name_parse(&table->name, raw))
         return metric;
-    struct bytes name = { table->name.text.data, table->name.text.size };
-    return find_exact(table, name, program_table_hash(name));
+    return program_table_exact(table, (struct bytes){ table->name.text.data, table->name.text.size });
 }
 
 static bool grow_places(struct program_table *table)
@@ -189,6 +194,7 @@ static void link_metric(struct program_table *table, struct program_metric *metr
     struct program_metric **slot = &table->metric_hash[metric->hash & (table->hash_room - 1)];
     metric->next_in_hash = *slot;
     *slot = metric;
+    program_pages_add(table, metric);
     program_families_add(family, metric);
 }
 
@@ -201,6 +207,7 @@ void program_table_unlink(struct program_table *table, struct program_metric *me
     table->metrics[metric->index] = NULL;
     table->free_places[table->free_count++] = metric->index;
     table->figures.metrics--;
+    program_pages_remove(table, metric);
     program_families_remove(table, metric);
 }
 
@@ -214,6 +221,8 @@ static enum err add_metric(struct program_table *table, const struct program_des
     struct bytes wanted = { name->page.data, name->page_base };
     bool is_shared = !program_families_find(table, wanted) && program_families_is_shared(table, wanted, description->kind);
     struct program_family *family = program_families_of(table, &name->page, &name->page_base, description->kind);
+    if (family && !program_pages_make_own(table, name))
+        return FULL;
     struct program_metric *new = family && grow_metrics(table) ? make_metric(description, name) : NULL;
     if (!new)
         return NOMEM;

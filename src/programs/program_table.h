@@ -17,6 +17,7 @@
 #define PROGRAM_USER_MAX 64
 #define PROGRAM_BOUNDS_MAX 512u
 #define PROGRAM_SCOPES_HASH 1024u
+#define PROGRAM_PAGES_HASH 8192u
 #define PROGRAM_JOBS_MAX 2000u /* of a user, that the agent does not know but by their programs */
 
 enum program_kind { PROGRAM_COUNTER, PROGRAM_GAUGE, PROGRAM_HISTOGRAM };
@@ -58,7 +59,7 @@ struct program_cell {
 
 struct program_metric {
     struct program_family *family;
-    struct program_metric *next_in_family, *previous_in_family, *next_in_hash;
+    struct program_metric *next_in_family, *previous_in_family, *next_in_hash, *next_in_pages;
     struct program_scope *owner;      /* a user who named it first, or the node */
     size_t uses;                      /* see program_room.h; 0: it is idle, and stands in its owner's list */
     struct program_metric *next_idle, *previous_idle;
@@ -168,6 +169,7 @@ struct program_table {
     struct program_metric *buried;   /* program_room.h */
     struct program_metric **metric_hash;
     size_t hash_room;
+    struct program_metric *pages[PROGRAM_PAGES_HASH]; /* of program_pages.c */
     struct program_cell *dirty;
     struct program_name name;        /* for parsing */
     struct program_figures figures;
@@ -186,6 +188,9 @@ enum err program_table_metric(struct program_table *table, const struct program_
 
 /* NULL: there is none of this name, in whatever spelling. */
 struct program_metric *program_table_find(struct program_table *table, struct bytes raw);
+
+/* The same for a name as the table writes them. */
+struct program_metric *program_table_exact(const struct program_table *table, struct bytes name);
 
 /* Sums the gauges of a metric over its live programs, where something has changed. */
 void program_table_settle(struct program_metric *metric);

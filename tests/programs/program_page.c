@@ -151,6 +151,41 @@ static void no_series_is_there_twice(void **state)
     assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE h_count_total unknown"), 1);
 }
 
+/* How many lines begin as another one: series that stand there twice. */
+static size_t twice(const char *text)
+{
+    size_t count = 0;
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+        size_t size = (size_t)(strchr(line, '\n') - line);
+        while (size && line[size - 1] != ' ')
+            size--;
+        for (const char *other = text; *line != '#' && other < line; other = strchr(other, '\n') + 1)
+            count += strncmp(line, other, size) == 0;
+    }
+    return count;
+}
+
+static void names_that_come_to_the_same_are_told_apart(void **state)
+{
+    (void)state;
+    make("w{job=\"5\"}", PROGRAM_COUNTER);
+    make("w{program_job=\"5\"}", PROGRAM_COUNTER);
+    make("program_sonde_agent_info", PROGRAM_COUNTER);
+    make("sonde_agent_info", PROGRAM_COUNTER); /* the other way round */
+    make("y{a=\"1\"}", PROGRAM_COUNTER);
+    make("y{a=\"2\"}", PROGRAM_HISTOGRAM);
+    make("y_histogram{a=\"2\"}", PROGRAM_HISTOGRAM);
+    make("v{le=\"1\",program_name=\"x\"}", PROGRAM_COUNTER);
+    make("v{program_le=\"1\",program_name=\"x\"}", PROGRAM_COUNTER);
+    for (enum metrics_format format = METRICS_TEXT; format <= METRICS_OPEN; format++)
+        assert_int_equal(twice(page(format, VIEW_ALL)), 0);
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "w{program_job=\"5\",host="));
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL),
+                           "w{program_job=\"5\",program_name=\"w{program_job=\\\"5\\\"}\",host="));
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "program_sonde_agent_info{program_name=\"sonde_agent_info\",host="));
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "program_name=\"x\",program_program_name=\"v{"));
+}
+
 static void users_see_their_own(void **state)
 {
     (void)state;
@@ -207,7 +242,8 @@ int main(void)
         TEST(a_family_stands_in_one_piece), TEST(a_series_is_not_shown_before_its_user_is_known),
         TEST(help_is_utf8_whatever_a_program_says),
         TEST(open_metrics_has_no_counter_without_total), TEST(a_histogram_is_cumulative),
-        TEST(no_series_is_there_twice), TEST(users_see_their_own), TEST(questions_choose),
+        TEST(no_series_is_there_twice), TEST(names_that_come_to_the_same_are_told_apart),
+        TEST(users_see_their_own), TEST(questions_choose),
         TEST(an_infinite_gauge_is_a_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

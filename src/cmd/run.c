@@ -11,11 +11,12 @@
 #include <unistd.h>
 
 #define TAGS_MAX (64 << 10)
+#define EVENTS_MAX (64 << 10)
 #define JOB_ID_MAX 128
 
 struct settings {
-    const char *name, *job_id, *events, *out_dir;
-    const char **tags;
+    const char *name, *job_id, *out_dir;
+    const char **tags, **events;
     uint64_t period_ns;
     bool no_probe, wait_all, quiet, calls, call_time, wants_ptrace, mpi;
 };
@@ -33,6 +34,16 @@ static bool add_tag(struct buf *tags, const char *tag)
     buf_add_char(tags, ':');
     buf_add_text(tags, equals ? equals + 1 : "1");
     return true;
+}
+
+/* Of all -e together, as one of them would name them. */
+static void add_events(struct buf *all, const char **events)
+{
+    for (; events && *events; events++) {
+        if (all->size)
+            buf_add_char(all, ',');
+        buf_add_text(all, *events);
+    }
 }
 
 /* What people type again to see the job. */
@@ -59,7 +70,7 @@ static void file_all(const struct command_call *call, const struct run_result *r
 static int run_run(const struct command_call *call)
 {
     const struct settings *settings = call->settings;
-    struct buf tags;
+    struct buf tags, events;
     if (settings->job_id && !is_job_id(settings->job_id))
         return command_misused(call, "a job id has 1 to %d characters, without blanks", JOB_ID_MAX - 1);
     if (settings->mpi && settings->no_probe)
@@ -70,13 +81,15 @@ static int run_run(const struct command_call *call)
             buf_clear(&tags);
             return command_misused(call, "a tag is KEY=VALUE or a word, without ';' and with no ':' in KEY: '%s'", *tag);
         }
+    buf_init(&events, EVENTS_MAX);
+    add_events(&events, settings->events);
     if (settings->quiet)
         log_set_level(-1);
     struct run_settings run = {
         .name = settings->name,
         .job_id = settings->job_id,
         .tags = tags.size ? buf_text(&tags) : NULL,
-        .events = settings->events,
+        .events = events.size ? buf_text(&events) : NULL,
         .period_ns = settings->period_ns,
         .out_dir = settings->out_dir,
         .root = call->globals->root,
@@ -93,6 +106,7 @@ static int run_run(const struct command_call *call)
     if (result.watched)
         file_all(call, &result);
     buf_clear(&tags);
+    buf_clear(&events);
     run_exit_like(result.status);
 }
 
@@ -104,8 +118,9 @@ static const struct option options[] = {
               "one is made from time, pid and chance" },
     { .letter = 't', .name = "tag", .argument = "KEY=VALUE", .type = OPTION_LIST, .offset = offsetof(struct settings, tags),
       .help = "Tag the job; may be given several times. A word without '=' is a label: a tag with the value 1" },
-    { .letter = 'e', .name = "events", .argument = "EVENTS", .type = OPTION_TEXT, .offset = offsetof(struct settings, events),
-      .help = "Count these perf events in every thread, ',' between: page-faults,context-switches,instructions. \":u\" behind a "
+    { .letter = 'e', .name = "events", .argument = "EVENTS", .type = OPTION_LIST, .offset = offsetof(struct settings, events),
+      .help = "Count these perf events in every thread, ',' between: page-faults,context-switches,instructions; may be given "
+              "several times. \":u\" behind a "
               "name counts in user mode only; where the user may do no more, sonde says so and adds it" },
     { .letter = 'm', .name = "mpi", .type = OPTION_FLAG, .offset = offsetof(struct settings, mpi),
       .help = "Count the MPI calls of each rank: calls, time, bytes, waiting, and who sent how much to whom" },

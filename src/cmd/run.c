@@ -75,6 +75,8 @@ static int run_run(const struct command_call *call)
         return command_misused(call, "a job id has 1 to %d characters, without blanks", JOB_ID_MAX - 1);
     if (settings->mpi && settings->no_probe)
         return command_misused(call, "-m loads a probe into the programs, and --no-probe forbids it: leave out one of them");
+    if (settings->events && settings->no_probe)
+        return command_misused(call, "-e counts inside the programs, and --no-probe forbids it: leave out one of them");
     buf_init(&tags, TAGS_MAX);
     for (const char **tag = settings->tags; tag && *tag; tag++)
         if (!add_tag(&tags, *tag)) {

@@ -21,3 +21,10 @@ sum_of() {
     [ "${output//:u/}" = "cpu-clock page-faults task-clock" ]
     [ "$(sum_of task-clock)" -ge 19000000 ]
 }
+
+@test "-e and --no-probe contradict one another" {
+    run "$SONDE" run -e task-clock --no-probe -- touch ran
+    [ "$status" -eq 2 ]
+    [[ $output == *"leave out one of them"* ]]
+    [ ! -e ran ]
+}

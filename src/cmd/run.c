@@ -122,7 +122,7 @@ static const struct option options[] = {
       .help = "Tag the job; may be given several times. A word without '=' is a label: a tag with the value 1" },
     { .letter = 'e', .name = "events", .argument = "EVENTS", .type = OPTION_LIST, .offset = offsetof(struct settings, events),
       .help = "Count these perf events in every thread, ',' between: page-faults,context-switches,instructions; may be given "
-              "several times. \":u\" behind a "
+              "several times. Programs count from their exec on, those by posix_spawn from their own beginning. \":u\" behind a "
               "name counts in user mode only; where the user may do no more, sonde says so and adds it" },
     { .letter = 'm', .name = "mpi", .type = OPTION_FLAG, .offset = offsetof(struct settings, mpi),
       .help = "Count the MPI calls of each rank: calls, time, bytes, waiting, and who sent how much to whom" },

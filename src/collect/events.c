@@ -2,6 +2,7 @@
 #include "collect/events.h"
 
 #include "base/clock.h"
+#include "wire/probe_env.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -267,6 +268,8 @@ static void classify(struct event *event, const struct event_numbers *n)
             event->time_ns = n->end_ns;
         if (n->opened_ns) /* perf: read at the end, but it belongs to the image that ran when it was opened */
             event->time_ns = n->opened_ns;
+        if (n->since == PROBE_PERF_EXEC)
+            event->flags |= EVENT_ON_EXEC;
         break;
     default:
         break;

@@ -15,6 +15,7 @@ enum event_flag {
     EVENT_COPIED = 2,    /* exec: the image before was its own */
     EVENT_LAST = 4,      /* taskstats: of the last thread of its process */
     EVENT_STOP = 8,      /* wait: the child was stopped or went on, it did not end */
+    EVENT_ON_EXEC = 32,  /* perf: of the image that the exec record of the same time speaks of */
     EVENT_WHOLE = 16,    /* exec: it tells all of the image to come, which carries the probe and tells nothing itself */
 };
 
@@ -93,7 +94,7 @@ struct bytes event_body(const struct events *events, const struct event *event);
 /* The numbers at the beginning of any of these records, before its counters; what a kind does not have is 0. */
 struct event_numbers {
     uint64_t pid, ppid, tid, pgid, sid, uid, start_ticks, time_ns, start_ns, end_ns, alive, copied, exit_code, threads,
-        waiter, status, stat_known, process_ended, opened_ns;
+        waiter, status, stat_known, process_ended, opened_ns, since;
 };
 
 /* false: the body ends too early. */

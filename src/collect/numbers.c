@@ -62,8 +62,9 @@ static void subtract_before(const struct counters *before, bool rss_is_own, stru
 static struct threads_window window_of(const struct numbers *n, uint32_t index)
 {
     const struct life *life = &n->lives->list[n->images->list[index].life];
-    struct threads_window window = { 0, UINT64_MAX, images_first_event(n->images, life, index),
-                                     life->images > IMAGES_WALKED_MAX };
+    uint32_t exec = n->images->list[index].exec;
+    struct threads_window window = { 0, UINT64_MAX, exec == NONE ? 0 : n->events->list[exec].time_ns,
+                                     images_first_event(n->images, life, index), life->images > IMAGES_WALKED_MAX };
     for (int end = 0; end < 2; end++) {
         uint32_t at = index + (uint32_t)end;
         if (at == life->image || at == life->image + life->images)

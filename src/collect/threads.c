@@ -60,12 +60,15 @@ static bool is_within(uint64_t time_ns, uint64_t from_ns, uint64_t length_ns)
     return time_ns >= from_ns && time_ns - from_ns < length_ns;
 }
 
-/* The kernel tells of the end of threads that an exec ended up to a moment after it tells of the exec. */
+/* Events of perf may be opened before an exec for the image to come; and the kernel tells of the end of threads that an exec ended
+ * up to a moment after it tells of the exec. */
 static bool is_of_image(const struct threads_scratch *scratch, uint32_t count, const struct events *events,
                         const struct event *e, const struct threads_window *window)
 {
     uint64_t time_ns = time_of(events, e);
     bool is_end = e->kind == RECORD_KIND_kernel_exit && e->flags & EVENT_OF_THREAD;
+    if (e->flags & EVENT_ON_EXEC)
+        return e->kind == RECORD_KIND_perf && e->time_ns == window->exec_ns;
     if (is_end && window->from_ns && is_within(time_ns, window->from_ns, LATE_END_NS))
         return has_piece(scratch, count, events, e->who, RECORD_KIND_kernel_fork);
     if (is_end && is_within(time_ns, window->until_ns, LATE_END_NS))

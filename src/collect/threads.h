@@ -8,6 +8,7 @@
 /* The time in which records of threads belong to an image, and where to look for them. */
 struct threads_window {
     uint64_t from_ns, until_ns; /* until_ns is not in it */
+    uint64_t exec_ns;           /* of the exec record that announced the image; 0: there is none */
     uint32_t first;             /* event */
     bool stops;                 /* at until_ns: what was read late is not looked for */
 };

@@ -1,5 +1,6 @@
 /* perf events of each thread: opened by the thread itself, which needs no rights beyond its own, sent to sonde run
- * through its socket and closed at once. sonde run reads them when the thread has ended. */
+ * through its socket and closed at once. sonde run reads them when the thread has ended. Those of an image are opened before
+ * the exec, so that the exec and the loader count to it: of a short program that is nearly all. */
 #include "probe/probe.h"
 
 #include "wire/spool.h"
@@ -70,7 +71,7 @@ void perf_start(const char *events, const char *socket_path)
     events_read(events);
 }
 
-static int event_open(const struct perf_setting *setting)
+static int event_open(const struct perf_setting *setting, bool on_exec)
 {
     struct perf_event_attr attr = {
         .type = setting->type,
@@ -81,14 +82,10 @@ static int event_open(const struct perf_setting *setting)
         .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
         .exclude_kernel = !!(setting->exclude & PROBE_EXCLUDE_KERNEL),
         .exclude_hv = !!(setting->exclude & PROBE_EXCLUDE_HYPERVISOR),
-        .remove_on_exec = 1, /* the next image opens its own */
+        .disabled = on_exec,
+        .enable_on_exec = on_exec,
     };
-    long fd = sys5(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (fd == -E2BIG || fd == -EINVAL) {
-        attr.remove_on_exec = 0; /* before Linux 5.13 */
-        fd = sys5(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    }
-    return (int)fd;
+    return (int)sys5(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 static bool is_busy(long result)
@@ -123,43 +120,70 @@ static void send_all(const struct msghdr *message)
     sys_close((int)fd);
 }
 
-static void send_descriptors(struct probe_perf_message text, const int *fds, unsigned count)
+static void send_descriptors(const struct probe_perf_message *text, const int *fds, unsigned count)
 {
     union {
         struct cmsghdr head;
         char room[CMSG_SPACE(PROBE_EVENTS_MAX * sizeof(int))];
     } control = { .head = { .cmsg_len = CMSG_LEN(count * sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
     memcpy(CMSG_DATA(&control.head), fds, count * sizeof(int));
-    struct iovec part = { &text, sizeof text };
+    struct iovec part = { (void *)text, sizeof *text };
     struct msghdr message = {
         .msg_iov = &part,
         .msg_iovlen = 1,
-        .msg_control = &control,
-        .msg_controllen = CMSG_SPACE(count * sizeof(int)),
+        .msg_control = count ? &control : NULL,
+        .msg_controllen = count ? CMSG_SPACE(count * sizeof(int)) : 0,
     };
     send_all(&message);
 }
 
-__attribute__((noinline)) static void open_and_send(void)
+static struct probe_perf_message message_of(enum probe_perf_since since, uint64_t time_ns)
+{
+    return (struct probe_perf_message){
+        .pid = (unsigned)sys_getpid(), .tid = (unsigned)sys_gettid(), .since = since, .time_ns = time_ns,
+    };
+}
+
+__attribute__((noinline)) static bool open_and_send(enum probe_perf_since since, uint64_t time_ns)
 {
     int fds[PROBE_EVENTS_MAX];
     unsigned count = 0;
-    struct probe_perf_message text = { .pid = (unsigned)sys_getpid(), .tid = (unsigned)sys_gettid() };
+    struct probe_perf_message text = message_of(since, time_ns);
     for (unsigned i = 0; i < settings->count; i++) {
-        int fd = event_open(&settings->events[i]);
+        int fd = event_open(&settings->events[i], since == PROBE_PERF_EXEC);
         if (fd < 0)
             continue;
         fds[count++] = fd;
         text.opened |= 1u << i;
     }
     if (count)
-        send_descriptors(text, fds, count);
+        send_descriptors(&text, fds, count);
     for (unsigned i = 0; i < count; i++)
         sys_close(fds[i]);
+    return count;
 }
 
 void perf_open_thread(void)
 {
     if (settings)
-        open_and_send();
+        open_and_send(PROBE_PERF_BIRTH, probe_now_ns());
+}
+
+void perf_open_image(void)
+{
+    if (settings)
+        open_and_send(PROBE_PERF_IMAGE, probe_now_ns());
+}
+
+bool perf_open_exec(uint64_t time_ns, bool goes_on)
+{
+    return settings && (goes_on || open_and_send(PROBE_PERF_EXEC, time_ns));
+}
+
+void perf_exec_failed(void)
+{
+    if (!settings)
+        return;
+    struct probe_perf_message text = message_of(PROBE_PERF_FAILED, probe_now_ns());
+    send_descriptors(&text, NULL, 0);
 }

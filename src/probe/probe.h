@@ -243,7 +243,12 @@ void threads_emit_others(void);
 
 /* perf.c */
 void perf_start(const char *events, const char *socket_path); /* borrowed for the call; NULL: no events */
-void perf_open_thread(void); /* the calling thread's events; nothing when none are wanted */
+void perf_open_thread(void); /* the calling thread's events, from its beginning; nothing when none are wanted */
+void perf_open_image(void);  /* the same in an image of which nobody has opened them before its exec */
+/* The calling thread is about to exec: what the image to come counts. goes_on: the events of the copy that fork made, since the
+ * two are one image. False: nothing was opened. time_ns: of the exec record. */
+bool perf_open_exec(uint64_t time_ns, bool goes_on);
+void perf_exec_failed(void); /* that exec */
 
 /* wrap_wait.c: a child has ended. memory_known: its largest resident memory is in usage. */
 void wait_emit(pid_t pid, int status, const struct rusage *usage, bool memory_known);

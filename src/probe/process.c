@@ -147,14 +147,21 @@ static bool is_elsewhere(const struct settings *settings, int fd)
     return sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &st, 0) == 0 && st.st_ino != number_of(namespace + 1);
 }
 
-/* Whoever executed this image has told all of it. For once: what this process executes in turn past us must tell itself. */
-static bool take_told(const struct settings *settings)
+/* What whoever executed this image has done for it. For once: what this process executes in turn past us must do it itself. */
+static bool take_flag(const struct settings *settings, char flag)
 {
-    char *told = find_flag(settings, PROBE_FLAG_TOLD);
-    if (!told)
+    char *found = find_flag(settings, flag);
+    if (!found)
         return false;
-    *told = '\0';
-    return number_of(told + 1) == (uint64_t)sys_getpid();
+    *found = '\0';
+    return number_of(found + 1) == (uint64_t)sys_getpid();
+}
+
+static void count_image(const struct settings *settings)
+{
+    perf_start(settings->events, settings->socket);
+    if (!take_flag(settings, PROBE_FLAG_COUNTED))
+        perf_open_image();
 }
 
 /* Once per process: what the flags and paths in the environment say. False: do nothing at all. */
@@ -207,7 +214,7 @@ static bool tell_image(int argc, char **argv, const struct probe_auxv *auxv, con
 
 static bool begin_image(int argc, char **argv, const struct probe_auxv *auxv, const struct settings *settings)
 {
-    if (!take_told(settings))
+    if (!take_flag(settings, PROBE_FLAG_TOLD))
         return tell_image(argc, argv, auxv, settings);
     know_self(auxv);
     return true;
@@ -232,8 +239,8 @@ __attribute__((constructor)) static void process_start(int argc, char **argv, ch
     if (probe.on) {
         dark_tell_self(&auxv);
         on_exit(on_end, NULL);
-        perf_start(settings.events, settings.socket);
-        perf_open_thread();
+        if (settings.events)
+            count_image(&settings);
     } else {
         next_find_first(); /* no fork will come by us */
     }

@@ -12,7 +12,7 @@
 #define ENVIRONMENT_MAX 512 /* a copy of pointers to so many texts fits on any stack */
 #define FLAGS_MAX 128
 
-/* The environment of the image to come, in which one text is another: the flags, with PROBE_FLAG_TOLD. */
+/* The environment of the image to come, in which one text is another: the flags, with PROBE_FLAG_COUNTED, PROBE_FLAG_TOLD. */
 struct handover {
     size_t count, flags_at; /* as in struct dark_environment; count 0: nothing is handed over */
     char flags[FLAGS_MAX];
@@ -113,13 +113,18 @@ static void take_thread(struct exec_record *record, char name[17])
     read_usage(&record->thread, RUSAGE_THREAD);
 }
 
+/* Has the place for a flag that only the image to come shall see. */
+static bool can_hand_over(const struct plan *plan, const struct dark_environment *environment)
+{
+    return plan->handover && environment->count <= ENVIRONMENT_MAX && environment->flags_at < environment->count;
+}
+
 /* Can all be told here that the image would tell when it comes up? Only where the kernel tells when the process was made, and
  * where no other library stands between us and libc, which may execute another file than the one that it is told. */
 static bool can_tell_whole(const struct plan *plan, const struct dark_environment *environment, const struct dark_file *file)
 {
-    return plan->handover && probe.bound && environment->is_ours && file->is_ours && file->is_real
-           && next_is_libc(NEXT_execve) && next_is_libc(NEXT_execvpe) && environment->count <= ENVIRONMENT_MAX
-           && environment->flags_at < environment->count && plan->argv && plan->argv[0];
+    return can_hand_over(plan, environment) && probe.bound && environment->is_ours && file->is_ours && file->is_real
+           && next_is_libc(NEXT_execve) && next_is_libc(NEXT_execvpe) && plan->argv && plan->argv[0];
 }
 
 /* What is the same before and after the exec. */
@@ -135,13 +140,21 @@ static void take_whole(struct exec_record *record, char cwd[ARGS_PATH_MAX])
     record->uid = (uint64_t)sys0(SYS_getuid);
 }
 
-static void hand_over(struct handover *handover, const struct dark_environment *environment, const char *flags)
+/* Without what was for this image alone. */
+static size_t lasting_size(const char *flags)
 {
-    size_t size = (size_t)(strchrnul(flags, PROBE_FLAG_TOLD) - flags);
+    const char *counted = strchrnul(flags, PROBE_FLAG_COUNTED), *told = strchrnul(flags, PROBE_FLAG_TOLD);
+    return (size_t)((counted < told ? counted : told) - flags);
+}
+
+static void hand_over(struct handover *handover, const struct dark_environment *environment, const char *flags, char flag)
+{
+    size_t size = handover->count ? strlen(handover->flags) : lasting_size(flags);
     if (size + 1 + ARGS_DIGITS_MAX > FLAGS_MAX)
         return;
-    memcpy(handover->flags, flags, size);
-    handover->flags[size] = PROBE_FLAG_TOLD;
+    if (!handover->count)
+        memcpy(handover->flags, flags, size);
+    handover->flags[size] = flag;
     args_digits(handover->flags + size + 1, (unsigned)sys_getpid());
     handover->count = environment->count;
     handover->flags_at = environment->flags_at;
@@ -195,8 +208,11 @@ static bool exec_write(const struct plan *plan)
         record.path = (struct bytes){ real, strlen(real) };
         take_whole(&record, cwd);
     }
-    if (exec_emit(&record, plan, &environment) == OK && record.copied & RECORD_EXEC_WHOLE)
-        hand_over(plan->handover, &environment, plan->envp[environment.flags_at]);
+    enum err err = exec_emit(&record, plan, &environment);
+    if (perf_open_exec(record.time_ns, record.copied && is_small(&record)) && can_hand_over(plan, &environment))
+        hand_over(plan->handover, &environment, plan->envp[environment.flags_at], PROBE_FLAG_COUNTED);
+    if (err == OK && record.copied & RECORD_EXEC_WHOLE)
+        hand_over(plan->handover, &environment, plan->envp[environment.flags_at], PROBE_FLAG_TOLD);
     return true;
 }
 
@@ -207,6 +223,7 @@ static void exec_failed(void)
     struct packer packer = emit_begin(frame, sizeof frame);
     record_pack_exec_failed(&packer, &record);
     emit_end(frame, &packer, RECORD_KIND_exec_failed);
+    perf_exec_failed();
 }
 
 __attribute__((noinline)) static bool exec_write_relative(struct plan plan)

@@ -160,7 +160,7 @@ static void on_exit_of_thread(struct kernel *kernel, const struct fork_event *ev
     if (!member)
         return;
     members_end_thread(&kernel->members, member, event->time_ns);
-    perf_counts_end_thread(kernel->perf, event->tid);
+    perf_counts_end_thread(kernel->perf, event->pid, event->tid, event->time_ns);
     writer_add_kernel_exit(kernel->writer, &(struct kernel_exit_record){
         .pid = event->pid, .tid = event->tid, .time_ns = event->time_ns, .status = (uint32_t)event->status,
     });

@@ -151,6 +151,8 @@ static void become(const struct launch *launch, char *const *environment, const 
         signals_restore(launch->signals);
     if (launch->birth)
         tracer_birth_enter(launch->birth);
+    if (launch->perf)
+        perf_command_open(launch->perf, environment);
     int error = exec_command(launch, environment);
     while (write(error_fd, &error, sizeof error) < 0 && errno == EINTR)
         continue;

@@ -3,6 +3,7 @@
 #define SONDE_WATCH_LAUNCH_H
 
 #include "sample/tracer_birth.h"
+#include "watch/perf_command.h"
 #include "watch/signals.h"
 
 #include <sys/resource.h>
@@ -25,6 +26,7 @@ struct launch {
     const struct signals *signals;    /* to be given back to the command as they were; NULL: never changed */
     const struct rlimit *files;       /* RLIMIT_NOFILE likewise */
     const struct tracer_birth *birth; /* it is to be traced; NULL: no */
+    const struct perf_command *perf;  /* its perf events; NULL: none */
 };
 
 /* Forks and execs. OK: *pid runs the command. ABSENT: there is no such command; DENIED: it may not or cannot be run; in

@@ -1,5 +1,6 @@
 /* Perf counts of threads. The probe opens the events of each thread, hands the descriptors over through a socket and
- * forgets them; sonde run reads them when the thread has ended, whatever ended it. */
+ * forgets them; sonde run reads them when the thread has ended, whatever ended it. Events count until then, over execs: what an
+ * image counted is what its own have, less what those have that the exec of the next began. */
 #ifndef SONDE_WATCH_PERF_COUNTS_H
 #define SONDE_WATCH_PERF_COUNTS_H
 
@@ -20,6 +21,8 @@ struct perf_counts {
     struct writer *writer;
     struct perf_thread **chains; /* by tid */
     size_t thread_count;
+    size_t strays;  /* descriptors that a thread other than the first has sent before it was to exec */
+    size_t pending; /* threads with events of more than one image */
     uint64_t lost; /* threads whose descriptors did not arrive whole: too many files are open */
 };
 
@@ -29,11 +32,15 @@ enum err perf_counts_open(struct perf_counts *counts, const char *dir, size_t ev
 /* Reads what is left of all threads, and removes the socket. Harmless when it was not opened (fd < 0). */
 void perf_counts_close(struct perf_counts *counts);
 
-/* Takes the descriptors that have come. A thread that sends again has exec'd: what it counted before is recorded. */
+/* Takes the descriptors that have come. */
 void perf_counts_receive(struct perf_counts *counts);
 
-/* The thread has ended: records its counts, if it has any. */
-void perf_counts_end_thread(struct perf_counts *counts, uint32_t tid);
+/* The thread has ended at this time: records its counts, if it has any. An end from before its last message is that of another,
+ * which had the tid before: of the first thread, when one of the others exec'd. */
+void perf_counts_end_thread(struct perf_counts *counts, uint32_t pid, uint32_t tid, uint64_t time_ns);
+
+/* Records the counts of images that have exec'd, so that their events need not go on beside those of the next. */
+void perf_counts_settle(struct perf_counts *counts);
 
 /* Looks for threads that ended untold. */
 void perf_counts_sweep(struct perf_counts *counts);

@@ -38,12 +38,13 @@ struct preparation {
     size_t spec_count;
     struct buf events; /* for the probe */
     char probe[PATH_MAX], mpi_probe[PATH_MAX], calls_probe[PATH_MAX];
-    char flags[48];
+    char flags[64];
     struct rlimit files;
     bool files_known;
     struct id job;
     struct limits limits;
     struct tracer_birth birth; /* until the ticks have it */
+    struct perf_command command;
 };
 
 /* We need some descriptors, and one per event and thread: as many as we may have. The command gets the limit back as it
@@ -284,6 +285,15 @@ static bool in_job(void *context, pid_t pid)
     return kernel_has(context, (uint32_t)pid);
 }
 
+/* Last, when all other flags are there. */
+static void prepare_command(struct preparation *preparation, uint64_t start_ns)
+{
+    size_t size = strlen(preparation->flags);
+    preparation->command = (struct perf_command){ preparation->specs, preparation->spec_count, watch.perf.path, start_ns };
+    if (watch.perf.fd >= 0)
+        snprintf(preparation->flags + size, sizeof preparation->flags - size, PERF_COMMAND_FLAG);
+}
+
 static enum err start(const struct preparation *preparation, const struct run_settings *settings, int *error)
 {
     struct launch_probe probe = {
@@ -302,6 +312,7 @@ static enum err start(const struct preparation *preparation, const struct run_se
         .signals = &watch.signals,
         .files = preparation->files_known ? &preparation->files : NULL,
         .birth = watch.ticks.calls.birth.page ? &watch.ticks.calls.birth : NULL,
+        .perf = watch.perf.fd >= 0 ? &preparation->command : NULL,
     };
     getrusage(RUSAGE_CHILDREN, &watch.children_before);
     enum err err = launch_start(&launch, &watch.command, error);
@@ -415,6 +426,7 @@ void run_watch(const struct run_settings *settings, struct run_result *result)
     if (early)
         end_early(early);
     bool is_ready = !err;
+    prepare_command(&preparation, start_ns);
     if (is_ready)
         err = start(&preparation, settings, &error);
     if (!err) {

@@ -13,6 +13,7 @@
 
 #define EVENTS_MAX 16
 #define SWEEP_MS 100      /* how often we look for ended threads with perf counts when nobody tells us */
+#define SETTLE_MS 10      /* how long events of an image that exec'd may go on beside those of the next */
 #define STRAGGLERS_MS 10  /* how long we wait for others to end when the command has */
 #define LAST_EXITS_MS 20  /* how long the last exit events may be under way */
 
@@ -118,6 +119,7 @@ static int allowed_ms(const struct watch *watch, int timeout_ms)
 {
     timeout_ms = shorter_ms(timeout_ms, signals_timeout_ms(&watch->signals));
     timeout_ms = shorter_ms(timeout_ms, kernel_timeout_ms(&watch->kernel));
+    timeout_ms = watch->perf.pending ? shorter_ms(timeout_ms, SETTLE_MS) : timeout_ms;
     return must_sweep(watch) ? shorter_ms(timeout_ms, SWEEP_MS) : timeout_ms;
 }
 
@@ -157,6 +159,7 @@ static void wake_up(struct watch *watch, unsigned sources)
     choose_sources(watch);
     if (must_sweep(watch))
         perf_counts_sweep(&watch->perf);
+    perf_counts_settle(&watch->perf);
     if (sources & (1u << SOURCE_TICKS))
         ticks_read(&watch->ticks);
     if (sources & (1u << SOURCE_SIGNALS) || watch->signals.waiting_count)

@@ -27,6 +27,10 @@
 #define PROBE_FLAG_TOLD 't' /* last, with a pid behind it: whoever executed this image in that process has told all of it in its
                              * exec record. The image takes the flag out, so that it holds for one exec */
 
+#define PROBE_FLAG_COUNTED 'c' /* before PROBE_FLAG_TOLD, with a pid behind it: the perf events of this image were opened
+                                * before the exec, in that process. The image takes the flag out too */
+#define PROBE_COUNTED_DIGITS 10 /* where the flag is made before the process that has the pid */
+
 /* exclude in PROBE_ENV_EVENTS */
 #define PROBE_EXCLUDE_KERNEL 1
 #define PROBE_EXCLUDE_HYPERVISOR 2
@@ -51,11 +55,21 @@ struct probe_ring {
     unsigned int pid, unused;
 };
 
+/* Since when events count, which all count until their thread ends, over execs too. */
+enum probe_perf_since {
+    PROBE_PERF_BIRTH,  /* of the thread, or of the copy that fork made */
+    PROBE_PERF_EXEC,   /* the next exec of the thread; time_ns is that of its exec record */
+    PROBE_PERF_IMAGE,  /* the image came up: who executed it did not open them */
+    PROBE_PERF_FAILED, /* nothing is sent: the exec for which the last were opened failed */
+};
+
 /* What the probe sends, each on a connection of its own, with the descriptors (SCM_RIGHTS, one per event that could be
  * opened, in the order of the events). */
 struct probe_perf_message {
     unsigned int pid, tid;
     unsigned int opened; /* bit i: event i was opened and its descriptor is in the message */
+    unsigned int since;  /* enum probe_perf_since */
+    unsigned long long time_ns;
 };
 
 #endif

@@ -87,8 +87,9 @@
     X(number, status) X(number, process_ended) X(text, name) X(counters, counters)
 
 /* One thread's perf counts. counts: for each event of the run four numbers: known (0, 1), value, enabled ns, running ns.
- * opened_ns: when sonde run got the descriptors: the image that ran then is the one that they belong to. */
-#define RECORD_PERF(X) X(number, pid) X(number, tid) X(number, time_ns) X(text, counts) X(number, opened_ns)
+ * opened_ns: the image that ran then is the one that they belong to. since: enum probe_perf_since; with PROBE_PERF_EXEC it is the
+ * image that the exec record of this very time speaks of, or the spawn record of the command. */
+#define RECORD_PERF(X) X(number, pid) X(number, tid) X(number, time_ns) X(text, counts) X(number, opened_ns) X(number, since)
 
 /* Description of a set: for each metric name, unit, help as texts, kind and type as numbers. Comes before its samples. */
 #define RECORD_SET(X) X(number, set) X(text, name) X(number, size) X(text, metrics)

@@ -2,13 +2,14 @@
 #include "collect/perf.h"
 
 #include "tools/merge_fixture.h"
+#include "wire/probe_env.h"
 
 struct count {
     uint64_t known, value, enabled_ns, running_ns;
 };
 
-static void add_perf(struct spool_maker *s, uint32_t pid, uint32_t tid, double opened_ms, double ms, struct count first,
-                     struct count second)
+static void add_perf_since(struct spool_maker *s, uint32_t pid, uint32_t tid, double opened_ms, double ms, struct count first,
+                           struct count second, enum probe_perf_since since)
 {
     uint8_t text[128];
     struct packer p = { text, text + sizeof text, false };
@@ -20,7 +21,19 @@ static void add_perf(struct spool_maker *s, uint32_t pid, uint32_t tid, double o
         pack_number(&p, counts[i].running_ns);
     }
     spool_add(s, perf, .pid = pid, .tid = tid, .time_ns = AT(ms), .opened_ns = AT(opened_ms),
-              .counts = { (char *)text, (size_t)(p.at - text) });
+              .counts = { (char *)text, (size_t)(p.at - text) }, .since = since);
+}
+
+static void add_perf(struct spool_maker *s, uint32_t pid, uint32_t tid, double opened_ms, double ms, struct count first,
+                     struct count second)
+{
+    add_perf_since(s, pid, tid, opened_ms, ms, first, second, PROBE_PERF_BIRTH);
+}
+
+/* exec_ms: the time of the exec record. */
+static void add_perf_on_exec(struct spool_maker *s, uint32_t pid, double exec_ms, double ms, struct count first)
+{
+    add_perf_since(s, pid, pid, exec_ms, ms, first, (struct count){ 0, 0, 0, 0 }, PROBE_PERF_EXEC);
 }
 
 static int set_up_events(void **state)
@@ -112,6 +125,23 @@ static void the_image_that_opened_them(void **state)
     assert_int_equal(run->counts[run_process(run, 10, 1)->events].value[0], 6);
 }
 
+/* Opened before the exec, by the image that was to go: of the one that came. */
+static void what_was_opened_before_an_exec(void **state)
+{
+    struct fixture *f = *state;
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/a");
+    spool_exec(&f->spool, 10, 10, "/bin/b", 20000);
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 12, "/bin/b");
+    spool_exec(&f->spool, 10, 20, "/bin/c", 40000);
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 22, "/bin/c");
+    add_perf(&f->spool, 10, 10, 2, 30, (struct count){ 1, 5, 1, 1 }, (struct count){ 0, 0, 0, 0 });
+    add_perf_on_exec(&f->spool, 10, 10, 30, (struct count){ 1, 6, 1, 1 });
+    add_perf_on_exec(&f->spool, 10, 20, 30, (struct count){ 1, 7, 1, 1 });
+    const struct run *run = merge(f);
+    for (uint32_t image = 0; image < 3; image++)
+        assert_int_equal(run->counts[run_process(run, 10, image)->events].value[0], 5 + image);
+}
+
 /* The image before was gone when its counters came: nothing is lost, though it goes to the image behind. */
 static void counters_that_came_late(void **state)
 {
@@ -131,6 +161,7 @@ int main(void)
 #define E(name) cmocka_unit_test_setup_teardown(name, set_up_events, tear_down)
         E(multiplexing_is_corrected), E(a_count_that_never_ran), E(threads_have_their_own),
         E(a_sum_with_a_part_missing_is_not_known), E(the_image_that_opened_them),
+        E(what_was_opened_before_an_exec),
         E(counters_that_came_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* perf events: opened in each thread, sent to a socket, counted until the thread ends or execs. */
+/* perf events: opened in each thread, and before an exec for the image to come, sent to a socket, counted until the thread
+ * ends. */
 #include "tools/probed.h"
 #include "tools/unit.h"
 #include "wire/probe_env.h"
@@ -108,6 +109,7 @@ static void a_process_is_counted(void **state)
     assert_int_equal(messages[0].text.pid, probed.pid);
     assert_int_equal(messages[0].text.tid, probed.pid);
     assert_int_equal(messages[0].text.opened, 1 | 4); /* the second is not there */
+    assert_int_equal(messages[0].text.since, PROBE_PERF_IMAGE);
     assert_int_equal(messages[0].count, 2);
     uint64_t used_ns = count_of(&messages[0], 0);
     assert_true(used_ns > 48000000 && used_ns < 100000000);
@@ -136,15 +138,22 @@ static void a_child_by_fork_has_its_own(void **state)
     assert_int_equal(messages[1].text.pid, child.pid);
 }
 
-/* What an image used is not counted for the one before it. */
+/* They are opened before each exec, which begins them, and go on over the next. */
 static void each_image_has_its_own(void **state)
 {
     (void)state;
+    struct exec_record exec;
+    probed.env[2] = PROBE_ENV_FLAGS "="; /* what is handed over stands in it */
     act("chain", "2", 3);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(messages[i].text.pid, probed.pid);
-        uint64_t used_ns = count_of(&messages[i], 0);
-        assert_true(used_ns >= 19000000 && used_ns < 40000000);
+        assert_int_equal(messages[i].text.since, i ? PROBE_PERF_EXEC : PROBE_PERF_IMAGE);
+        uint64_t used_ns = count_of(&messages[i], 0), least_ns = (3 - i) * 20000000;
+        assert_true(used_ns >= least_ns - 1000000 && used_ns < 2 * least_ns);
+        if (i) {
+            assert_true(probed_exec(&probed, i - 1, &exec));
+            assert_int_equal(messages[i].text.time_ns, exec.time_ns);
+        }
     }
 }
 

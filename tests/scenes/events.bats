@@ -22,6 +22,72 @@ sum_of() {
     [ "$(sum_of task-clock)" -ge 19000000 ]
 }
 
+# Of each process image: exe, image, value of the event. "none": it has none.
+counts_of() {
+    sql "select p.exe || ' ' || p.image || ' ' || ifnull(v.value, 'none') from process p
+        left join (process_events v join events e on e.id = v.event and e.name in ('$1', '$1:u'))
+            on v.job = p.job and v.process = p.number order by p.job, p.number"
+}
+
+# within LEAST MOST: each number of the lines read stands between them, and there is one.
+within() {
+    awk -v least="$1" -v most="$2" '{ print; n++; if ($NF == "none" || $NF < least || $NF > most) bad = 1 } END { exit bad || !n }'
+}
+
+@test "short programs are counted from their exec on" {
+    need_root # what was done in the kernel counts too
+    "$SONDE" run -q -e page-faults,task-clock -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done'
+    counts_of page-faults
+    faults=$(sql "select sum(minflt + majflt) from process") counted=$(sum_of page-faults)
+    echo "$counted of $faults page faults, $(sum_of task-clock) ns"
+    [ "$counted" -ge $((faults * 85 / 100)) ]
+    [ "$counted" -le "$faults" ]
+    used_us=$(sql "select sum(usertime + systemtime) from process")
+    [ "$(sum_of task-clock)" -ge $((used_us * 500)) ]
+}
+
+@test "the images of an exec chain add up, each with its own" {
+    "$SONDE" run -q -e task-clock -- sh -c 'exec env A=1 nice bash -c "burn 30; exec burn 50"'
+    counts_of task-clock
+    counts_of task-clock | grep '^burn 0 ' | within 29000000 60000000
+    counts_of task-clock | grep '^burn [1-9]' | within 50000000 80000000
+    counts_of task-clock | grep -v '^burn' | within 100000 20000000
+    [ "$(counts_of task-clock | wc -l)" -eq 6 ]
+}
+
+@test "an exec by a thread that is not the first: both images have what they used" {
+    "$SONDE" run -q -e task-clock -- execs thread
+    counts_of task-clock
+    counts_of task-clock | grep '^execs 0 ' | within 59000000 90000000
+    counts_of task-clock | grep '^burn 1 ' | within 29000000 50000000
+    # Where nobody tells of the end of threads, they are looked for.
+    [ "$(id -u)" -eq 0 ] && unshare -n true || return 0
+    unshare -n "$SONDE" run -q -e task-clock -- execs thread
+    counts_of task-clock | tail -n 2 | grep '^execs 0 ' | within 59000000 90000000
+    counts_of task-clock | tail -n 2 | grep '^burn 1 ' | within 29000000 50000000
+}
+
+@test "an exec that failed is not counted beside the one that did not" {
+    printf 'no\0program\n' >"$T/bad"
+    chmod 755 "$T/bad"
+    "$SONDE" run -q -o "$T/o" -e task-clock -- \
+        bash -c 'shopt -s execfail; for i in 1 2 3; do exec "$0"; done; exec burn 40' "$T/bad" 2>said
+    [ "$(grep -c 'bad' said)" -ge 3 ]
+    counts_of task-clock
+    counts_of task-clock | grep '^bash 0 ' | within 100000 30000000
+    counts_of task-clock | grep '^burn 1 ' | within 40000000 70000000
+    [ "$(counts_of task-clock | wc -l)" -eq 2 ]
+}
+
+@test "a static program that others execute is counted" {
+    [ -x "$TOOLS/burn_static" ] || skip "no static programs here"
+    "$SONDE" run -q -e task-clock -- sh -c 'burn_static 30; burn 30; true'
+    counts_of task-clock
+    counts_of task-clock | grep '^burn' | within 29000000 60000000
+    "$SONDE" run -q -e task-clock -- burn_static 40
+    counts_of task-clock | tail -n 1 | within 39000000 70000000
+}
+
 @test "-e and --no-probe contradict one another" {
     run "$SONDE" run -e task-clock --no-probe -- touch ran
     [ "$status" -eq 2 ]

@@ -1,7 +1,11 @@
 /* execs HOW: ways to execute something of which the probe's handing over must not change anything. raw: past libc; tight: with
  * as many bytes of environment as the kernel takes; memfd: a file that has no name; memory: a path that is nowhere; forks: by way
- * of each call that forks inside libc, whose children end with 0. */
+ * of each call that forks inside libc, whose children end with 0; thread: "burn 30", found in PATH, by a thread that is not the
+ * first, which has used 40 ms, the first 20. */
+#include "tools/burn.h"
+
 #include <errno.h>
+#include <pthread.h>
 #include <pty.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -93,12 +97,29 @@ static int forks(void)
     return daemon(1, 1) == 0 ? 0 : 1; /* here its child goes on */
 }
 
+static void *burn_and_exec(void *nothing)
+{
+    burn(CLOCK_THREAD_CPUTIME_ID, 40);
+    execlp("burn", "burn", "30", NULL);
+    return nothing;
+}
+
+static int thread(void)
+{
+    pthread_t other;
+    burn(CLOCK_THREAD_CPUTIME_ID, 20);
+    pthread_create(&other, NULL, burn_and_exec, NULL);
+    pthread_join(other, NULL);
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         int (*way)(void);
-    } ways[] = { { "raw", raw }, { "tight", tight }, { "memfd", memfd }, { "memory", memory }, { "forks", forks } };
+    } ways[] = { { "raw", raw }, { "tight", tight }, { "memfd", memfd }, { "memory", memory }, { "forks", forks },
+               { "thread", thread } };
     for (size_t i = 0; argc > 1 && i < sizeof ways / sizeof *ways; i++)
         if (strcmp(argv[1], ways[i].name) == 0)
             return ways[i].way();

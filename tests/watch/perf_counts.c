@@ -1,6 +1,7 @@
 /* Perf descriptors as a probe sends them, and the counts that come of them. */
 #include "watch/perf_counts.h"
 
+#include "base/clock.h"
 #include "tools/temp.h"
 #include "tools/unit.h"
 #include "wire/probe_env.h"
@@ -38,17 +39,23 @@ static int stop(void **state)
 }
 
 /* Page faults of this process, as the probe would open them. */
-static int open_event(void)
+static int open_event_since(enum probe_perf_since since)
 {
     struct perf_event_attr attr;
     perf_attr_of(&specs[0], &attr);
+    attr.disabled = attr.enable_on_exec = since == PROBE_PERF_EXEC;
     return perf_open_call(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static void send_event(uint32_t pid, uint32_t tid, uint32_t opened, int fd)
+static int open_event(void)
+{
+    return open_event_since(PROBE_PERF_BIRTH);
+}
+
+static void send_since(uint32_t pid, uint32_t tid, uint32_t opened, enum probe_perf_since since, int fd)
 {
     struct sockaddr_un to = { .sun_family = AF_UNIX };
-    struct probe_perf_message message = { pid, tid, opened };
+    struct probe_perf_message message = { pid, tid, opened, since, clock_realtime_ns() };
     struct iovec part = { &message, sizeof message };
     char control[CMSG_SPACE(sizeof fd)] __attribute__((aligned(8))) = { 0 };
     struct msghdr head = { .msg_iov = &part, .msg_iovlen = 1 };
@@ -66,9 +73,20 @@ static void send_event(uint32_t pid, uint32_t tid, uint32_t opened, int fd)
     close(from);
 }
 
+static void send_event(uint32_t pid, uint32_t tid, uint32_t opened, int fd)
+{
+    send_since(pid, tid, opened, PROBE_PERF_BIRTH, fd);
+}
+
+static void end_thread(uint32_t pid, uint32_t tid)
+{
+    perf_counts_end_thread(&counts, pid, tid, clock_realtime_ns());
+}
+
 struct seen {
     size_t records;
     uint64_t pid, tid, numbers[8];
+    uint64_t sum; /* of the first event */
 };
 
 static struct seen read_records(void)
@@ -91,6 +109,7 @@ static struct seen read_records(void)
                               false };
         for (int i = 0; i < 8; i++)
             seen.numbers[i] = unpack_number(&u);
+        seen.sum += seen.numbers[1];
         assert_false(u.bad);
         assert_true(u.at == u.end);
     }
@@ -150,11 +169,11 @@ static void counts_are_read_after_the_end(void **state)
     perf_counts_receive(&counts);
     assert_int_equal(counts.thread_count, 1);
     assert_int_equal(read_records().records, 0);
-    perf_counts_end_thread(&counts, (uint32_t)pid);
+    end_thread((uint32_t)pid, (uint32_t)pid);
     struct seen seen = read_records();
     assert_int_equal(seen.records, 1);
     expect_child(&seen, pid);
-    perf_counts_end_thread(&counts, (uint32_t)pid);
+    end_thread((uint32_t)pid, (uint32_t)pid);
     assert_int_equal(read_records().records, 1);
 }
 
@@ -188,7 +207,7 @@ static void closing_reads_what_is_left(void **state)
     assert_int_equal(access(socket_path, F_OK), -1);
 }
 
-static void a_thread_that_sends_again_has_exec_d(void **state)
+static void a_thread_that_is_born_again_is_another(void **state)
 {
     (void)state;
     need_perf();
@@ -208,6 +227,85 @@ static size_t open_files(void)
     for (int fd = 0; fd < 256; fd++) /* more than any test leaves open */
         count += fcntl(fd, F_GETFD) >= 0;
     return count;
+}
+
+/* Opens what is to count from an exec on, and sends it under any name. */
+static void announce_exec(uint32_t pid, uint32_t tid)
+{
+    int fd = open_event_since(PROBE_PERF_EXEC);
+    send_since(pid, tid, 1, PROBE_PERF_EXEC, fd);
+    close(fd);
+}
+
+static void open_and_send(uint32_t pid, uint32_t tid, enum probe_perf_since since)
+{
+    int fd = open_event_since(since);
+    send_since(pid, tid, 1, since, fd);
+    close(fd);
+}
+
+/* Both count what the second image does; it counts once. */
+static void what_an_image_counted_ends_with_the_next(void **state)
+{
+    (void)state;
+    need_perf();
+    open_and_send(500, 500, PROBE_PERF_BIRTH);
+    touch_pages();
+    open_and_send(500, 500, PROBE_PERF_IMAGE);
+    touch_pages();
+    perf_counts_receive(&counts);
+    assert_int_equal(counts.thread_count, 1);
+    assert_int_equal(counts.pending, 1);
+    perf_counts_settle(&counts);
+    struct seen seen = read_records();
+    assert_int_equal(counts.pending, 0);
+    assert_int_equal(seen.records, 1);
+    assert_in_range(seen.sum, 100, 150);
+    end_thread(500, 500);
+    seen = read_records();
+    assert_int_equal(seen.records, 2);
+    assert_in_range(seen.numbers[1], 100, 150);
+}
+
+static void an_exec_that_failed_counts_nothing(void **state)
+{
+    (void)state;
+    need_perf();
+    size_t before = open_files();
+    open_and_send(500, 500, PROBE_PERF_BIRTH);
+    announce_exec(500, 500);
+    send_since(500, 500, 0, PROBE_PERF_FAILED, -1);
+    perf_counts_receive(&counts);
+    assert_int_equal(open_files(), before + 1);
+    announce_exec(500, 500); /* and this one, which nobody says failed, never was */
+    perf_counts_receive(&counts);
+    perf_counts_settle(&counts);
+    assert_int_equal(read_records().records, 0);
+    touch_pages();
+    end_thread(500, 500);
+    struct seen seen = read_records();
+    assert_int_equal(seen.records, 1);
+    assert_in_range(seen.sum, 100, 300);
+    assert_int_equal(open_files(), before);
+}
+
+/* The first thread ends in that exec, and is told to have ended when the image that has its tid counts already. */
+static void an_exec_by_another_thread(void **state)
+{
+    (void)state;
+    need_perf();
+    open_and_send(500, 500, PROBE_PERF_BIRTH);
+    open_and_send(500, 501, PROBE_PERF_BIRTH);
+    uint64_t before_ns = clock_realtime_ns();
+    open_and_send(500, 500, PROBE_PERF_IMAGE);
+    perf_counts_receive(&counts);
+    perf_counts_end_thread(&counts, 500, 500, before_ns);
+    touch_pages();
+    end_thread(500, 500);
+    struct seen seen = read_records();
+    assert_int_equal(seen.records, 2);
+    assert_true(seen.sum >= 100);
+    assert_int_equal(counts.thread_count, 1);
 }
 
 static void messages_that_do_not_add_up_are_counted_and_closed(void **state)
@@ -277,7 +375,7 @@ static void one_who_says_nothing_costs_no_descriptor_of_others(void **state)
     assert_int_equal(counts.thread_count, 1);
     assert_int_equal(counts.lost, 2);
     assert_int_equal(open_files(), before + 1);
-    perf_counts_end_thread(&counts, 7);
+    end_thread(1, 7);
     assert_int_equal(read_records().numbers[0], 1); /* it could still be read */
     assert_int_equal(open_files(), before);
     close(silent[0]);
@@ -322,7 +420,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(counts_are_read_after_the_end, start, stop),
         cmocka_unit_test_setup_teardown(a_sweep_finds_those_that_ended_untold, start, stop),
         cmocka_unit_test_setup_teardown(closing_reads_what_is_left, start, stop),
-        cmocka_unit_test_setup_teardown(a_thread_that_sends_again_has_exec_d, start, stop),
+        cmocka_unit_test_setup_teardown(a_thread_that_is_born_again_is_another, start, stop),
+        cmocka_unit_test_setup_teardown(what_an_image_counted_ends_with_the_next, start, stop),
+        cmocka_unit_test_setup_teardown(an_exec_that_failed_counts_nothing, start, stop),
+        cmocka_unit_test_setup_teardown(an_exec_by_another_thread, start, stop),
         cmocka_unit_test_setup_teardown(messages_that_do_not_add_up_are_counted_and_closed, start, stop),
         cmocka_unit_test_setup_teardown(a_thousand_may_wait_to_be_read, start, stop),
         cmocka_unit_test_setup_teardown(one_who_connects_and_says_nothing_does_not_hold_us, start, stop),

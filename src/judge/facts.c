@@ -149,6 +149,8 @@ static enum err gather(struct facts *facts, struct store *store)
         err = store_top_threads(store, row, each_thread, facts);
     if (!err)
         err = store_events(store, row, each_event, facts);
+    if (!err && facts->event_count)
+        err = store_events_missing(store, row, &facts->uncounted, &facts->countable);
     shape_init(&facts->shape, facts->job.start_ns, facts->job.end_ns);
     if (!err)
         err = store_series(store, row, each_series, facts);

@@ -1,6 +1,6 @@
 /* What is known of one job, gathered from the store in a few calls whose cost does not grow with the number of its
- * processes: what the rules judge and what the report shows. Unknown numbers are NAN, or false in the bit beside
- * them. */
+ * processes (save where there are perf events, whose holes are counted): what the rules judge and what the report shows. Unknown
+ * numbers are NAN, or false in the bit beside them. */
 #ifndef SONDE_JUDGE_FACTS_H
 #define SONDE_JUDGE_FACTS_H
 
@@ -41,6 +41,7 @@ struct facts {
     size_t thread_count;
     struct facts_event events[PROCESS_EVENTS_MAX];
     size_t event_count;
+    uint64_t uncounted, countable; /* programs without a count of an event that others have; all that were to be counted */
 
     struct shape shape;
     const char *series_host; /* of the series read last */

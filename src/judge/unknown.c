@@ -82,6 +82,13 @@ static void add_processes(struct unknown_list *list, const struct facts *facts)
             say_many(summary->running, "process", "processes").s);
 }
 
+static void add_events(struct unknown_list *list, const struct facts *facts)
+{
+    if (facts->uncounted)
+        add(list, "perf events of %s of %s programs (set-uid, killed at once, or made past libc, as by static programs): the "
+            "sums may lack them", text_count(facts->uncounted).s, text_count(facts->countable).s);
+}
+
 static void add_gaps(struct unknown_list *list, const struct facts *facts)
 {
     const struct run_gaps *gaps = &facts->job.summary.gaps;
@@ -116,6 +123,7 @@ void unknown_of(struct unknown_list *list, const struct facts *facts)
     list->count = 0;
     add_gaps(list, facts);
     add_processes(list, facts);
+    add_events(list, facts);
     add_shape(list, facts);
     add_counters(list, facts);
     add_calls(list, facts);

@@ -75,6 +75,33 @@ enum err store_events(struct store *store, int64_t job_row,
     return walk_rows(&walk, job_row);
 }
 
+struct missing {
+    uint64_t missing, all;
+};
+
+static enum err read_missing(const struct walk *walk, struct statement *statement)
+{
+    struct missing *missing = walk->context;
+    *missing = (struct missing){ statement_u64(statement, 0), statement_u64(statement, 1) };
+    return OK;
+}
+
+enum err store_events_missing(struct store *store, int64_t job_row, uint64_t *missing, uint64_t *all)
+{
+    static const char sql[] =
+        "SELECT w.programs - c.programs AS missing, w.programs FROM"
+        " (SELECT e.event, sum(r.last_process - r.first_process + 1) AS programs FROM run_events e JOIN runs r ON r.id = e.run"
+        " WHERE e.job = ?1 GROUP BY e.event) w JOIN"
+        " (SELECT event, count(*) AS programs FROM process_events WHERE job = ?1 GROUP BY event) c ON c.event = w.event"
+        " ORDER BY missing DESC LIMIT 1";
+    struct missing found = { 0 };
+    struct walk walk = { store, sql, "read events", read_missing, &found, { 0 } };
+    enum err err = walk_rows(&walk, job_row);
+    *missing = found.missing;
+    *all = found.all;
+    return err;
+}
+
 static enum err read_count(const struct walk *walk, struct statement *statement)
 {
     return walk->each.count(walk->context, (uint32_t)statement_u64(statement, 0), (uint32_t)statement_u64(statement, 1),

@@ -96,6 +96,9 @@ enum err store_event_counts(struct store *store, int64_t job_row,
                             enum err (*each)(void *context, uint32_t number, uint32_t tid, const char *event, uint64_t value),
                             void *context);
 
+/* Of the programs of which events were to be counted, how many have no count of one that others have. Looks at all of them. */
+enum err store_events_missing(struct store *store, int64_t job_row, uint64_t *missing, uint64_t *all);
+
 /* The hosts of the job, by name. What a host did not tell is empty or 0. */
 enum err store_hosts(struct store *store, int64_t job_row,
                      enum err (*each)(void *context, const struct host *host), void *context);

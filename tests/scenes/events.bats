@@ -88,6 +88,18 @@ within() {
     counts_of task-clock | tail -n 1 | within 39000000 70000000
 }
 
+@test "programs that could not be counted are told, with their number" {
+    need_root # who is made past libc is told of by the kernel
+    [ -x "$TOOLS/spawn_static" ] || skip "no static programs here"
+    "$SONDE" run -q -e task-clock -- sh -c 'burn 20; spawn_static fork 3 1; true'
+    counts_of task-clock
+    [ "$(counts_of task-clock | grep -c '^spawn_static 0 none')" -eq 3 ]
+    "$SONDE" report | grep 'perf events of 3 of 6 programs'
+    "$SONDE" run -q -e task-clock -- sh -c 'burn 20; true'
+    run "$SONDE" report
+    [[ $output == *task-clock* && $output != *"perf events of"* ]]
+}
+
 @test "-e and --no-probe contradict one another" {
     run "$SONDE" run -e task-clock --no-probe -- touch ran
     [ "$status" -eq 2 ]

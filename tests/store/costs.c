@@ -199,6 +199,24 @@ static void events_are_kept_and_summed(void **state)
     forget(&seen);
 }
 
+static void programs_without_a_count_are_told(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct seen seen;
+    uint64_t missing, all;
+    int64_t row = file_two(fixture, &seen);
+    assert_int_equal(store_events_missing(fixture->store, row, &missing, &all), OK);
+    assert_int_equal(missing, 0);
+    assert_int_equal(all, 160);
+    fixture_exec(fixture->path, "DELETE FROM process_events WHERE process = 7;"
+                 "DELETE FROM process_events WHERE process = 9 AND event ="
+                 " (SELECT id FROM events WHERE name = 'page-faults')");
+    assert_int_equal(store_events_missing(fixture->store, row, &missing, &all), OK);
+    assert_int_equal(missing, 2);
+    assert_int_equal(all, 160);
+    forget(&seen);
+}
+
 static enum err see_host(void *context, const struct host *host)
 {
     struct seen *seen = context;
@@ -296,6 +314,7 @@ int main(void)
         STORE_TEST(threads_come_out_as_they_went_in),
         STORE_TEST(executables_are_summed_over_runs),
         STORE_TEST(events_are_kept_and_summed),
+        STORE_TEST(programs_without_a_count_are_told),
         STORE_TEST(hosts_are_told_by_name),
         STORE_TEST(series_come_out_as_they_went_in),
         STORE_TEST(a_damaged_series_is_told),

@@ -111,6 +111,22 @@ static void a_sum_with_a_part_missing_is_not_known(void **state)
     assert_int_equal(run->counts[run->threads[p->thread_first].events].known, 3);
 }
 
+/* Somebody ran uncounted of whom nobody told: what is there is not all, and is not told as if it were. */
+static void a_process_that_ran_longer_than_its_counts(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t ms = 1000000;
+    for (uint32_t pid = 10; pid < 12; pid++) {
+        spool_image(&f->spool, pid, MAKER_RUN_PID, 1, "/bin/a");
+        uint64_t enabled_ns = pid == 10 ? 61 * ms : 10 * ms;
+        add_perf(&f->spool, pid, pid, 2, 200, (struct count){ 1, 5, enabled_ns, enabled_ns }, (struct count){ 0, 0, 0, 0 });
+        spool_end(&f->spool, pid, 200, 100000, 0);
+    }
+    const struct run *run = merge(f);
+    assert_int_equal(run->counts[run_process(run, 10, 0)->events].known, 1);
+    assert_int_equal(run->counts[run_process(run, 11, 0)->events].known, 0);
+}
+
 /* Read when the thread ended, but opened by the image that ran then. */
 static void the_image_that_opened_them(void **state)
 {
@@ -160,7 +176,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define E(name) cmocka_unit_test_setup_teardown(name, set_up_events, tear_down)
         E(multiplexing_is_corrected), E(a_count_that_never_ran), E(threads_have_their_own),
-        E(a_sum_with_a_part_missing_is_not_known), E(the_image_that_opened_them),
+        E(a_sum_with_a_part_missing_is_not_known), E(a_process_that_ran_longer_than_its_counts),
+        E(the_image_that_opened_them),
         E(what_was_opened_before_an_exec),
         E(counters_that_came_late),
     };

@@ -270,6 +270,8 @@ static void classify(struct event *event, const struct event_numbers *n)
             event->time_ns = n->opened_ns;
         if (n->since == PROBE_PERF_EXEC)
             event->flags |= EVENT_ON_EXEC;
+        if (n->since == PROBE_PERF_IMAGE)
+            event->flags |= EVENT_LATE;
         break;
     default:
         break;

@@ -16,6 +16,7 @@ enum event_flag {
     EVENT_LAST = 4,      /* taskstats: of the last thread of its process */
     EVENT_STOP = 8,      /* wait: the child was stopped or went on, it did not end */
     EVENT_ON_EXEC = 32,  /* perf: of the image that the exec record of the same time speaks of */
+    EVENT_LATE = 64,     /* perf: opened when the image was there already */
     EVENT_WHOLE = 16,    /* exec: it tells all of the image to come, which carries the probe and tells nothing itself */
 };
 

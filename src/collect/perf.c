@@ -75,6 +75,15 @@ static bool is_whole(const struct process *process, uint64_t enabled_ns)
     return process->sources & USAGE_WITH_OTHERS || cpu_ns <= enabled_ns + MISSED_NS + cpu_ns / MISSED_PART;
 }
 
+/* None of the main thread's was opened before the exec. */
+static bool is_late(const struct events *events, const struct threads_scratch *scratch, uint32_t event)
+{
+    bool late = event != UINT32_MAX && events->list[event].flags & EVENT_LATE;
+    for (uint32_t more = 0; more < scratch->perf_count && late; more++)
+        late = events->list[scratch->perf[more]].flags & EVENT_LATE;
+    return late;
+}
+
 void perf_fill(const struct events *events, const struct threads_scratch *scratch, struct run *run, bool all_threads,
                struct process *process)
 {
@@ -82,6 +91,8 @@ void perf_fill(const struct events *events, const struct threads_scratch *scratc
     uint64_t enabled_ns = 0;
     bool told = false;
     process->events = UINT32_MAX;
+    if (is_late(events, scratch, run->threads[process->thread_first].events))
+        process->sources |= EVENTS_LATE;
     for (uint32_t i = process->thread_first; i < process->thread_first + process->thread_count; i++) {
         struct thread *thread = &run->threads[i];
         if (thread->events == UINT32_MAX) {

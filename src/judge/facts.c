@@ -151,6 +151,8 @@ static enum err gather(struct facts *facts, struct store *store)
         err = store_events(store, row, each_event, facts);
     if (!err && facts->event_count)
         err = store_events_missing(store, row, &facts->uncounted, &facts->countable);
+    if (!err && facts->event_count)
+        err = store_events_late(store, row, &facts->counted_late);
     shape_init(&facts->shape, facts->job.start_ns, facts->job.end_ns);
     if (!err)
         err = store_series(store, row, each_series, facts);

@@ -42,6 +42,7 @@ struct facts {
     struct facts_event events[PROCESS_EVENTS_MAX];
     size_t event_count;
     uint64_t uncounted, countable; /* programs without a count of an event that others have; all that were to be counted */
+    uint64_t counted_late; /* of those that have counts: without what their exec and the loader did */
 
     struct shape shape;
     const char *series_host; /* of the series read last */

@@ -87,6 +87,9 @@ static void add_events(struct unknown_list *list, const struct facts *facts)
     if (facts->uncounted)
         add(list, "perf events of %s of %s programs (set-uid, killed at once, or made past libc, as by static programs): the "
             "sums may lack them", text_count(facts->uncounted).s, text_count(facts->countable).s);
+    if (facts->counted_late)
+        add(list, "perf events of the exec and the loader of %s, which came by posix_spawn or past libc",
+            say_many(facts->counted_late, "program", "programs").s);
 }
 
 static void add_gaps(struct unknown_list *list, const struct facts *facts)

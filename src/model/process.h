@@ -20,6 +20,7 @@ enum process_source {
     /* Not whence, but how well the numbers are known: */
     USAGE_ESTIMATED = 128,   /* part of its CPU time is its share of what only the sum of its family shows */
     USAGE_WITH_OTHERS = 256, /* its numbers hold those of children or of earlier images that nobody could tell apart */
+    EVENTS_LATE = 512, /* its perf counts begin when the probe came up, behind its exec and the loader */
 };
 
 enum process_state {

@@ -4,6 +4,8 @@
 #include "store/columns.h"
 #include "store/db.h"
 
+#include <stdio.h>
+
 /* Goes through the rows of a query on one job. read is given the statement at a row. */
 struct walk {
     struct store *store;
@@ -99,6 +101,16 @@ enum err store_events_missing(struct store *store, int64_t job_row, uint64_t *mi
     enum err err = walk_rows(&walk, job_row);
     *missing = found.missing;
     *all = found.all;
+    return err;
+}
+
+enum err store_events_late(struct store *store, int64_t job_row, uint64_t *late)
+{
+    int64_t count = 0;
+    char sql[128];
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM processes WHERE job = ?1 AND (sources & %d) <> 0", EVENTS_LATE);
+    enum err err = db_number(store, "read events", sql, job_row, &count);
+    *late = (uint64_t)count;
     return err;
 }
 

@@ -98,6 +98,7 @@ enum err store_event_counts(struct store *store, int64_t job_row,
 
 /* Of the programs of which events were to be counted, how many have no count of one that others have. Looks at all of them. */
 enum err store_events_missing(struct store *store, int64_t job_row, uint64_t *missing, uint64_t *all);
+enum err store_events_late(struct store *store, int64_t job_row, uint64_t *late); /* how many have EVENTS_LATE */
 
 /* The hosts of the job, by name. What a host did not tell is empty or 0. */
 enum err store_hosts(struct store *store, int64_t job_row,

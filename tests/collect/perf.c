@@ -158,6 +158,23 @@ static void what_was_opened_before_an_exec(void **state)
         assert_int_equal(run->counts[run_process(run, 10, image)->events].value[0], 5 + image);
 }
 
+/* Without what the exec and the loader did, unless somebody opened others before. */
+static void what_was_opened_after_an_exec(void **state)
+{
+    struct fixture *f = *state;
+    struct count none = { 0, 0, 0, 0 };
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/a");
+    add_perf_since(&f->spool, 10, 10, 2, 30, (struct count){ 1, 5, 1, 1 }, none, PROBE_PERF_IMAGE);
+    spool_exec(&f->spool, 10, 10, "/bin/b", 20000);
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 12, "/bin/b");
+    add_perf_on_exec(&f->spool, 10, 10, 30, (struct count){ 1, 6, 1, 1 });
+    add_perf_since(&f->spool, 10, 10, 13, 30, (struct count){ 1, 7, 1, 1 }, none, PROBE_PERF_IMAGE);
+    const struct run *run = merge(f);
+    assert_true(run_process(run, 10, 0)->sources & EVENTS_LATE);
+    assert_false(run_process(run, 10, 1)->sources & EVENTS_LATE);
+    assert_int_equal(run->counts[run_process(run, 10, 1)->events].value[0], 13);
+}
+
 /* The image before was gone when its counters came: nothing is lost, though it goes to the image behind. */
 static void counters_that_came_late(void **state)
 {
@@ -178,7 +195,7 @@ int main(void)
         E(multiplexing_is_corrected), E(a_count_that_never_ran), E(threads_have_their_own),
         E(a_sum_with_a_part_missing_is_not_known), E(a_process_that_ran_longer_than_its_counts),
         E(the_image_that_opened_them),
-        E(what_was_opened_before_an_exec),
+        E(what_was_opened_before_an_exec), E(what_was_opened_after_an_exec),
         E(counters_that_came_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

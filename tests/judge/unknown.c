@@ -55,6 +55,8 @@ static void holes(void **state)
     facts.countable = 1004;
     only("perf events of 2 of 1,004 programs (set-uid, killed at once, or made past libc, as by static programs): the sums may "
          "lack them");
+    facts.counted_late = 2;
+    only("perf events of the exec and the loader of 2 programs, which came by posix_spawn or past libc");
     facts.job.summary.gaps.records_lost = 2;
     only("what stood in 2 records that could not be written");
     facts.job.summary.gaps.bytes_damaged = 2048;

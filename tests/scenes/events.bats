@@ -100,6 +100,12 @@ within() {
     [[ $output == *task-clock* && $output != *"perf events of"* ]]
 }
 
+@test "children by posix_spawn, which are counted from their own beginning, are told with their number" {
+    "$SONDE" run -q -e task-clock -- spawn posix_spawn 3 1 burn 20
+    counts_of task-clock | grep '^burn 0' | within 19000000 60000000
+    "$SONDE" report | grep 'the exec and the loader of 3 programs'
+}
+
 @test "-e and --no-probe contradict one another" {
     run "$SONDE" run -e task-clock --no-probe -- touch ran
     [ "$status" -eq 2 ]

@@ -60,8 +60,8 @@ static bool is_within(uint64_t time_ns, uint64_t from_ns, uint64_t length_ns)
     return time_ns >= from_ns && time_ns - from_ns < length_ns;
 }
 
-/* Events of perf may be opened before an exec for the image to come; and the kernel tells of the end of threads that an exec ended
- * up to a moment after it tells of the exec. */
+/* Events of perf may be opened before an exec for the image to come; and the kernel tells of the end of threads that an exec
+ * ended up to a moment after it tells of the exec. */
 static bool is_of_image(const struct threads_scratch *scratch, uint32_t count, const struct events *events,
                         const struct event *e, const struct threads_window *window)
 {

@@ -30,7 +30,8 @@ enum sonde_result {
     SONDE_OK = 0,
     SONDE_FULL = 1,       /* no room: it counts nowhere */
     SONDE_OTHER_TYPE = 2, /* the name is in use for a metric of another type, or the same histogram has other bounds */
-    SONDE_INVALID = 3     /* no name; a text of more than 65,535 bytes; a label without a value; bounds that do not rise */
+    SONDE_INVALID = 3     /* no name; a name that has more than 32,766 bytes with its labels, or another text of more than 65,535; */
+                          /* a label without a value; bounds that do not rise */
 };
 
 /* Handles. Make them once, keep them anywhere, share them between threads; their inside is libsonde's. */

@@ -21,6 +21,8 @@
 #define BOARD_BYTES_MAX (256u << 20)
 #define BOARD_TEXT_MAX 65535u            /* of a name, of its labels, of a unit, of a help text */
 
+#define BOARD_NAME_MAX 32768u            /* of name{labels}, values escaped: what readers take */
+
 /* A chunk is a page of 512 slots of 8 bytes, the first 8 of which are its head. A metric's number says where its slots are,
  * in the chunks of every thread: (chunk << 9) + first slot. Chunk 0 is none: what has no place counts there. */
 #define BOARD_CHUNK_SHIFT 9u

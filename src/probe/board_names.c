@@ -133,7 +133,8 @@ static bool measure(struct board_descriptor *head, const struct board_descriptio
         .help_bytes = size_of(description->help),
     };
     if (head->name_bytes == 0 || head->name_bytes > BOARD_TEXT_MAX || head->label_bytes > BOARD_TEXT_MAX
-        || head->unit_bytes > BOARD_TEXT_MAX || head->help_bytes > BOARD_TEXT_MAX)
+        || head->unit_bytes > BOARD_TEXT_MAX || head->help_bytes > BOARD_TEXT_MAX
+        || head->name_bytes + head->label_bytes + 2 > BOARD_NAME_MAX)
         return false;
     size_t bytes = sizeof *head + head->bounds * sizeof(double) + head->name_bytes + head->label_bytes + head->unit_bytes
                    + head->help_bytes;

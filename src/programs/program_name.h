@@ -5,8 +5,9 @@
 #define SONDE_PROGRAMS_PROGRAM_NAME_H
 
 #include "base/buf.h"
+#include "model/board.h"
 
-#define PROGRAM_NAME_MAX 16384u /* bytes; longer names are refused */
+#define PROGRAM_NAME_MAX BOARD_NAME_MAX /* bytes; longer names are refused */
 #define PROGRAM_LABELS_MAX 64u
 
 struct program_name {

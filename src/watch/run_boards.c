@@ -12,6 +12,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -82,10 +83,19 @@ void run_boards_read(struct run_boards *boards, struct batch *out)
         read_at(boards, out, clock_realtime_ns());
 }
 
+static void tell_left_out(const struct run_boards *boards)
+{
+    uint64_t left_out = boards->table ? boards->table->figures.left_out : 0;
+    if (left_out)
+        log_warn("%" PRIu64 " metrics of its programs are not in the report: a name with its labels may have %u bytes, "
+                 "and a run %u metrics", left_out, PROGRAM_NAME_MAX, PROGRAM_METRICS_MAX);
+}
+
 void run_boards_close(struct run_boards *boards)
 {
     if (!boards->folder[0])
         return;
+    tell_left_out(boards);
     close_table(boards);
     board_folder_clear(boards->folder);
     if (boards->lock_fd >= 0)

@@ -177,6 +177,33 @@ with_shm() {
     [ "$(values infinite)" = inf ]
 }
 
+@test "a name that was made is in the report, however long, and one that would not be is refused" {
+    unset SONDE_BOARDS
+    run -0 "$SONDE" run -q -- "$TOOLS/speaks_labels" long
+    [ "$output" = "0 0 3 3 0" ]
+    "$SONDE" export -w series --set program_counter --format csv >"$T/series"
+    [ "$(grep -o 'quotes_total\|most_total\|more_total\|help_total\|nnnn_total' "$T/series" | sort -u | tr '\n' ' ')" = "help_total most_total quotes_total " ]
+}
+
+@test "what is left out of the report is told" {
+    # A board of another writer, whose name is longer than ours makes any: its help becomes a part of it.
+    name=$(printf 'n%.0s' {1..32760})
+    "$BUILD/tests/board_program" sonde counter "$name" - 1 kill || :
+    mv "$SONDE_BOARDS"/sonde.* "$T/board"
+    python3 - "$T/board" <<'PY'
+import struct, sys
+board = open(sys.argv[1], "r+b")
+at = board.read(1 << 20).index(b"n" * 32760) - 20
+board.seek(at)
+name, labels, unit, help = struct.unpack("<4I", board.read(16))
+board.seek(at)
+board.write(struct.pack("<4I", name + help, labels, unit, 0))
+PY
+    unset SONDE_BOARDS
+    "$SONDE" run -- sh -c 'cp --sparse=always "$1" "$SONDE_BOARDS/sonde.1.sonde.8000000000000000"' sh "$T/board" >"$T/said" 2>&1
+    grep "1 metrics of its programs are not in the report" "$T/said"
+}
+
 @test "labels in another order are the same metric" {
     run -0 "$TOOLS/speaks_labels" orders
     [ "$output" = "0 0 0 2" ]

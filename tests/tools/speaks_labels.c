@@ -1,5 +1,6 @@
 /* A program with libsonde whose labels are odd: speaks_labels MODE. Prints what making each metric gave.
- *   orders   the same labels in two orders: one metric, with one type and one set of bounds */
+ *   orders   the same labels in two orders: one metric, with one type and one set of bounds
+ *   long     10,000 quotation marks; the longest name with its labels, one more; a name that is too long; a long help */
 #include <sonde.h>
 
 #include <stdio.h>
@@ -20,7 +21,36 @@ static int orders(void)
     return 0;
 }
 
+/* Counts once, under a name and the label v with so many times c as its value. */
+static int count_long(const char *name, char c, size_t size, size_t help_size)
+{
+    static char value[70000], help[70000];
+    const char *const labels[] = { "v", value, NULL };
+    struct sonde_counter counter;
+    memset(value, c, size);
+    memset(help, 'x', help_size);
+    value[size] = help[help_size] = '\0';
+    int result = sonde_counter_make(&counter, name, labels, "", help);
+    sonde_add(&counter, 1);
+    return result;
+}
+
+static int long_ones(void)
+{
+    static char name[40001];
+    const size_t rest = 32766 - strlen("most_total") - strlen("v=\"\"");
+    memset(name, 'n', sizeof name - 1);
+    printf("%d", count_long("quotes_total", '"', 10000, 0));
+    printf(" %d", count_long("most_total", 'x', rest, 0));
+    printf(" %d", count_long("more_total", 'x', rest + 1, 0));
+    printf(" %d", count_long(name, 'x', 1, 0));
+    printf(" %d\n", count_long("help_total", 'x', 1, 65535));
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
-    return argc > 1 && strcmp(argv[1], "orders") == 0 ? orders() : 2;
+    if (argc > 1 && strcmp(argv[1], "orders") == 0)
+        return orders();
+    return argc > 1 && strcmp(argv[1], "long") == 0 ? long_ones() : 2;
 }

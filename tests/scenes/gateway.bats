@@ -445,7 +445,7 @@ PY
     run ! ask_has 'evil_total 666'
     promtool check metrics <<<"$(ask /metrics)" >"$T/lint" 2>&1 || run ! grep -i 'error while' "$T/lint"
     ask '/programs?all&tau' | python3 -c 'import json, sys; json.load(sys.stdin)'
-    is "sonde_programs_refused_total{host=\"$(host)\"}" 1 # the long one had another type before
+    wait_for 'is "sonde_programs_refused_total{host=\"$(host)\"}" 1' # the long one had another type before
 }
 
 ask_has() { ask /metrics | grep "^$1"; }

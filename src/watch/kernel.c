@@ -8,6 +8,8 @@
 
 #define LAZY_MS 50 /* between two looks at the sockets that do not wake us: what comes meanwhile must fit into them */
 #define LAZY_MAX_MS 200
+#define STORM_MS 150 /* the same where very much comes: each look takes a processor away from the job, and its caches with it */
+#define STORM_PER_S 2000 /* events */
 #define BRIEF_MS 2 /* the same where they are small, as users' are: some hundred events */
 #define SILENT_LOOKS 8 /* then it is over, and the next event may wake us */
 #define EXECS_PER_S 100
@@ -170,7 +172,7 @@ static void on_exit_of_thread(struct kernel *kernel, const struct fork_event *ev
 static void on_event(void *context, const struct fork_event *event)
 {
     struct kernel *kernel = context;
-    kernel->heard = true;
+    kernel->heard++;
     if (event->kind == FORKS_EXIT)
         on_exit_of_thread(kernel, event);
     else if (event->pid == event->tid)
@@ -219,7 +221,7 @@ static void process_execs(struct kernel *kernel)
 static void on_exec_event(void *context, const struct fork_event *event)
 {
     struct kernel *kernel = context;
-    kernel->heard = true;
+    kernel->heard++;
     kernel->batch[kernel->batch_count++] = *event;
     if (kernel->batch_count == KERNEL_BATCH)
         process_execs(kernel);
@@ -303,10 +305,17 @@ static void on_taskstats(void *context, const struct taskstats_record *record)
         hold(kernel, record);
 }
 
+static bool is_storm(const struct kernel *kernel)
+{
+    return kernel->roomy && kernel->heard > (unsigned)kernel->pause_ms * STORM_PER_S / 1000;
+}
+
 static void choose_pause(struct kernel *kernel)
 {
     kernel->silent = kernel->heard ? 0 : kernel->silent + 1;
-    if (kernel->heard || !kernel->roomy)
+    if (is_storm(kernel))
+        kernel->pause_ms = STORM_MS;
+    else if (kernel->heard || !kernel->roomy)
         kernel->pause_ms = shortest_pause_ms(kernel);
     else
         kernel->pause_ms = kernel->pause_ms < LAZY_MAX_MS ? 2 * kernel->pause_ms : LAZY_MAX_MS;
@@ -322,7 +331,7 @@ static void record_dark(void *context, struct member *member)
 /* Forks first: then nearly all exit records are of processes that are known. */
 void kernel_read(struct kernel *kernel)
 {
-    kernel->heard = false;
+    kernel->heard = 0;
     kernel->read_ns = clock_ns(CLOCK_MONOTONIC_COARSE);
     dark_mark(&kernel->dark);
     read_forks(kernel);

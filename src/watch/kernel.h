@@ -45,7 +45,7 @@ struct kernel {
     size_t held_count;
     bool roomy;          /* forks and exits can wait long for us, who need not be woken by the first */
     struct kernel_thread *threads; /* KERNEL_THREADS of them; memory is used only where threads are */
-    bool heard;          /* something came since the last look */
+    unsigned heard;      /* events since the last look */
     int pause_ms;        /* until the next look; grows while nothing comes */
     unsigned silent;     /* looks since something came */
     uint64_t forks_lost; /* at the last resynchronisation */

@@ -101,7 +101,7 @@ struct dark_environment dark_environment(char *const *envp)
             has_spool = strcmp(value, probe.spool) == 0; /* else: of another sonde run */
         } else if (text[0] == 'S' && (value = PROBE_VALUE(text, PROBE_TAGS))) {
             all.tags = value;
-        } else if (text[0] == 'S' && (value = PROBE_VALUE(text, PROBE_ENV_FLAGS))) {
+        } else if (strncmp(text, PROBE_ENV_FLAGS "=", sizeof PROBE_ENV_FLAGS) == 0) {
             flags = &envp[all.count];
         }
     }

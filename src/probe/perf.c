@@ -126,7 +126,8 @@ static void send_descriptors(const struct probe_perf_message *text, const int *f
         struct cmsghdr head;
         char room[CMSG_SPACE(PROBE_EVENTS_MAX * sizeof(int))];
     } control = { .head = { .cmsg_len = CMSG_LEN(count * sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
-    memcpy(CMSG_DATA(&control.head), fds, count * sizeof(int));
+    if (count)
+        memcpy(CMSG_DATA(&control.head), fds, count * sizeof(int));
     struct iovec part = { (void *)text, sizeof *text };
     struct msghdr message = {
         .msg_iov = &part,

@@ -68,7 +68,7 @@ static void doom_old(struct journal *journal)
 static struct journal_segment *next_victim(const struct journal *journal)
 {
     struct journal_segment *held = NULL;
-    for (struct journal_segment *segment = journal->oldest; segment != journal->active; segment = segment->next) {
+    for (struct journal_segment *segment = journal->oldest; segment && segment != journal->active; segment = segment->next) {
         if (segment->is_doomed)
             continue;
         if (!is_in_hands(journal, segment))

@@ -525,7 +525,7 @@ PY
     run -0 profile "$T/profiles-of-tau/profiles/7/77-0.profile"
     [[ $output == "job 77-0 size 4 command ./real 1 : ./real"* || $output == "job 77-0 size 4 command ./real : ./real 1"* ]]
     [[ $output == *"x_total 11.0"* && $output == *"heat 20.0"* ]]
-    [ -e "$T/profiles-of-tau/profiles/_/_._evil.profile" ]
+    [ -e "$T/profiles-of-tau/profiles/%/%2E.%2Fevil.profile" ]
     [ -z "$(find "$T/profiles-of-tau" -name '*.taumetric')" ]
     [ ! -e "$T/evil.profile" ]
 }

@@ -12,7 +12,7 @@
 #define STORM_PER_S 2000 /* events */
 #define BRIEF_MS 2 /* the same where they are small, as users' are: some hundred events */
 #define SILENT_LOOKS 8 /* then it is over, and the next event may wake us */
-#define EXECS_PER_S 100
+#define EXECS_PER_S 50
 #define REMEMBER_NS (2 * NS_PER_S) /* how long other sources may speak of a process that has ended */
 
 static int shortest_pause_ms(const struct kernel *kernel)
@@ -54,11 +54,11 @@ void kernel_expect_probe(struct kernel *kernel, const char *bell_path)
         dark_open(&kernel->dark, bell_path, kernel->writer->fd);
 }
 
-/* Without the probe everybody is dark, and to wake up for each would be all that we cost: a storm of execs is looked at
- * now and then. */
+/* Without the probe everybody is dark, and to wake up for each would be all that we cost, while the program that begins
+ * waits for us where we look into its memory: a storm is looked at now and then, and who has ended by then is not. */
 bool kernel_wants_execs(const struct kernel *kernel)
 {
-    return kernel->dark.bell_fd < 0 ? kernel->execs_seen < EXECS_PER_S : kernel->members.dark;
+    return kernel->dark.bell_fd < 0 ? !kernel->is_storm && kernel->execs_seen < EXECS_PER_S : kernel->members.dark;
 }
 
 /* Not by each one: the first of many wakes us, and we look for the others from time to time. */
@@ -305,15 +305,11 @@ static void on_taskstats(void *context, const struct taskstats_record *record)
         hold(kernel, record);
 }
 
-static bool is_storm(const struct kernel *kernel)
-{
-    return kernel->roomy && kernel->heard > (unsigned)kernel->pause_ms * STORM_PER_S / 1000;
-}
-
 static void choose_pause(struct kernel *kernel)
 {
     kernel->silent = kernel->heard ? 0 : kernel->silent + 1;
-    if (is_storm(kernel))
+    kernel->is_storm = kernel->roomy && kernel->heard > (unsigned)kernel->pause_ms * STORM_PER_S / 1000;
+    if (kernel->is_storm)
         kernel->pause_ms = STORM_MS;
     else if (kernel->heard || !kernel->roomy)
         kernel->pause_ms = shortest_pause_ms(kernel);

@@ -51,6 +51,7 @@ struct kernel {
     uint64_t forks_lost; /* at the last resynchronisation */
     uint64_t forgot_ns, looked_ns, counted_ns;
     unsigned execs_seen; /* in this second */
+    bool is_storm;       /* at the last look */
     uint64_t read_ns;    /* CLOCK_MONOTONIC_COARSE, of the last reading of all */
 };
 

@@ -1,10 +1,12 @@
 /* thread_cost [PROBE [COUNT [REPEATS]]]: what the preloaded probe adds to a thread. COUNT threads that do nothing are made
- * and joined one after the other, bare and with the probe by turns, REPEATS times each; the fastest round of each counts.
+ * and joined one after the other, bare and with the probe by turns, REPEATS times each; the fastest round of each counts. All
+ * on one processor: whether a thread and who waits for it share one or not is worth more than the probe, and chance.
  * Then the memory of 1,000 threads alive at once. Also the part of the program that is measured: thread_cost join|live. */
 #include "tools.h"
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +66,14 @@ static int live_threads(void)
     _exit(0); /* with all of them alive */
 }
 
+static void stay_here(void)
+{
+    cpu_set_t here;
+    CPU_ZERO(&here);
+    CPU_SET(sched_getcpu(), &here);
+    sched_setaffinity(0, sizeof here, &here);
+}
+
 static double least(char **argv, bool probe, double so_far)
 {
     return tools_smaller(so_far, tools_run_number(argv, probe));
@@ -78,6 +88,7 @@ int main(int argc, char **argv)
     char *count = argc > 2 ? argv[2] : "500";
     int repeats = argc > 3 ? atoi(argv[3]) : 40;
     double bare[2] = { 1e12, 1e12 }, with[2] = { 1e12, 1e12 };
+    stay_here();
     tools_spool_make(argc > 1 ? argv[1] : BENCH_PROBE);
     for (int i = 0; i < repeats; i++) {
         char *join[] = { "/proc/self/exe", "join", count, NULL }, *live[] = { "/proc/self/exe", "live", NULL };

@@ -1,6 +1,7 @@
 /* What counting system calls in the kernel costs a program: a command that makes a million of them, bare, beside somebody
- * who is counted, counted, with time, and if asked for under strace -c. By turns; the best of each, in CPU time of the command,
- * since the machine is shared, and in time passed.
+ * who is counted, counted, with time, and if asked for under strace -c. Beside that the floor: programs in the same places
+ * that do nothing, or only read the clock; less nobody can take on this machine. By turns; the best of each, in CPU time of
+ * the command, since the machine is shared, and in time passed.
  *
  *   bench-syscalls WAYS ROUNDS CALLS COMMAND ARGUMENT…     WAYS: "all" but strace, or "bare,timed" and so on */
 #include "sample/syscalls.h"
@@ -8,14 +9,16 @@
 #include "base/clock.h"
 
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum way { BARE, BESIDE, COUNTED, TIMED, BESIDE_TIMED, STRACE, WAYS };
+enum way { BARE, FLOOR, BESIDE, COUNTED, FLOOR_TIMED, TIMED, BESIDE_TIMED, STRACE, WAYS };
 
 static const struct {
     const char *key, *name;
@@ -23,8 +26,10 @@ static const struct {
     bool is_open, with_time, is_its;
 } ways[WAYS] = {
     [BARE] = { "bare", "bare", 0, false, false, false },
+    [FLOOR] = { "floor", "floor: an empty program at each return", 0, false, false, false },
     [BESIDE] = { "beside", "not counted, while another is", 0, true, false, false },
     [COUNTED] = { "counted", "calls, errors, bytes, classes", 1.35, true, false, true },
+    [FLOOR_TIMED] = { "floor-timed", "floor: the clock at entry and return", 0, false, false, false },
     [TIMED] = { "timed", "the same with time", 2.0, true, true, true },
     [BESIDE_TIMED] = { "beside-timed", "not counted, while another is, with time", 0, true, true, false },
     [STRACE] = { "strace", "strace -c", 0, false, false, false },
@@ -76,11 +81,40 @@ static bool run(char **command, bool with_strace, struct syscalls_job *job, stru
     return true;
 }
 
+/* A program that returns at once, or after it has read the clock, where calls are entered or return. */
+static int attach_idle(const char *tracepoint, bool reads_clock)
+{
+    static const struct bpf_insn clock = { .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_ktime_get_ns };
+    static const struct bpf_insn zero = { .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 };
+    struct bpf_insn program[] = { reads_clock ? clock : zero, zero, { .code = BPF_JMP | BPF_EXIT } };
+    union bpf_attr load = { .prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT, .insn_cnt = sizeof program / sizeof *program,
+                            .insns = (uintptr_t)program, .license = (uintptr_t)"GPL" };
+    int loaded = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &load, sizeof load);
+    union bpf_attr open = { .raw_tracepoint.name = (uintptr_t)tracepoint, .raw_tracepoint.prog_fd = (unsigned)loaded };
+    int attached = loaded < 0 ? -1 : (int)syscall(SYS_bpf, BPF_RAW_TRACEPOINT_OPEN, &open, sizeof open);
+    if (loaded >= 0)
+        close(loaded);
+    return attached;
+}
+
+static bool run_floor(bool with_time, char **command, struct cost *best)
+{
+    int returns = attach_idle("sys_exit", with_time), entries = with_time ? attach_idle("sys_enter", true) : -1;
+    bool is_done = returns >= 0 && (entries >= 0 || !with_time) && run(command, false, NULL, best);
+    if (returns >= 0)
+        close(returns);
+    if (entries >= 0)
+        close(entries);
+    return is_done;
+}
+
 static bool run_way(enum way way, char **command, struct cost *best)
 {
     struct syscalls *syscalls = NULL;
     struct syscalls_job *job = NULL;
     char why[512];
+    if (way == FLOOR || way == FLOOR_TIMED)
+        return run_floor(way == FLOOR_TIMED, command, best);
     if (ways[way].is_open && (syscalls_open(&syscalls, why, sizeof why) || syscalls_begin(syscalls, ways[way].with_time, &job))) {
         fprintf(stderr, "bench-syscalls: %s\n", why);
         return false;

@@ -54,16 +54,10 @@ struct own own_of_exec(const struct events *events, uint32_t exec)
     return (struct own){ .wchar = frame_bytes(events, &events->list[exec]), .syscw = 1 };
 }
 
-static void less(struct counters *counters, enum counter which, uint64_t own)
-{
-    if (counters_has(counters, which))
-        counters->value[which] -= own < counters->value[which] ? own : counters->value[which];
-}
-
 void own_subtract(const struct own *own, struct counters *counters)
 {
-    less(counters, COUNTER_rchar, own->rchar);
-    less(counters, COUNTER_syscr, own->syscr);
-    less(counters, COUNTER_wchar, own->wchar);
-    less(counters, COUNTER_syscw, own->syscw);
+    counters_take_off(counters, COUNTER_rchar, own->rchar);
+    counters_take_off(counters, COUNTER_syscr, own->syscr);
+    counters_take_off(counters, COUNTER_wchar, own->wchar);
+    counters_take_off(counters, COUNTER_syscw, own->syscw);
 }

@@ -68,6 +68,13 @@ static inline uint64_t counters_get(const struct counters *c, enum counter i)
     return counters_has(c, i) ? c->value[i] : 0;
 }
 
+/* Takes off what is not to be counted; never below 0, and what is not known stays so. */
+static inline void counters_take_off(struct counters *c, enum counter i, uint64_t part)
+{
+    if (counters_has(c, i))
+        c->value[i] -= part < c->value[i] ? part : c->value[i];
+}
+
 /* CPU time in us: usertime + systemtime. */
 static inline uint64_t counters_cpu_us(const struct counters *c)
 {

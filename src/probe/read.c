@@ -82,12 +82,6 @@ static void io_line(struct counters *counters, const char *line, const char *col
     }
 }
 
-static void less(struct counters *counters, enum counter which, uint64_t own)
-{
-    if (counters_has(counters, which))
-        counters->value[which] -= own < counters->value[which] ? own : counters->value[which];
-}
-
 static struct probe_own own_of(enum read_whose whose)
 {
     const struct probe_own *a = &probe.own_main, *b = &probe.own_others;
@@ -110,10 +104,10 @@ bool read_io(struct counters *counters, int folder, const char *path, enum read_
         if (!*line)
             break;
     }
-    less(counters, COUNTER_rchar, own.rchar);
-    less(counters, COUNTER_syscr, own.syscr);
-    less(counters, COUNTER_wchar, own.wchar);
-    less(counters, COUNTER_syscw, own.syscw);
+    counters_take_off(counters, COUNTER_rchar, own.rchar);
+    counters_take_off(counters, COUNTER_syscr, own.syscr);
+    counters_take_off(counters, COUNTER_wchar, own.wchar);
+    counters_take_off(counters, COUNTER_syscw, own.syscw);
     return true;
 }
 

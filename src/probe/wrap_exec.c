@@ -47,12 +47,6 @@ static struct dark_cost own_since(const struct dark_cost *before)
                                own.syscw - before->syscw };
 }
 
-static void take_off(struct counters *counters, enum counter which, size_t own)
-{
-    if (counters_has(counters, which))
-        counters->value[which] -= own < counters->value[which] ? own : counters->value[which];
-}
-
 /* io of a thread that is not the main one: less what this exec has cost so far. */
 static void read_caller(struct counters *self, const struct dark_cost *before)
 {
@@ -61,10 +55,10 @@ static void read_caller(struct counters *self, const struct dark_cost *before)
     read_this_thread(self, "/proc/thread-self", is_main ? READ_MAIN : READ_OTHER);
     if (is_main)
         return;
-    take_off(self, COUNTER_rchar, own.rchar);
-    take_off(self, COUNTER_syscr, own.syscr);
-    take_off(self, COUNTER_wchar, own.wchar);
-    take_off(self, COUNTER_syscw, own.syscw);
+    counters_take_off(self, COUNTER_rchar, own.rchar);
+    counters_take_off(self, COUNTER_syscr, own.syscr);
+    counters_take_off(self, COUNTER_wchar, own.wchar);
+    counters_take_off(self, COUNTER_syscw, own.syscw);
 }
 
 /* The numbers that do not begin anew with the next image. io and the time on a CPU are the calling thread's, which

@@ -144,7 +144,8 @@ static bool make_spool(const struct run_settings *settings, const struct run_rec
     return true;
 }
 
-/* Who was the first to write to a page of the spool, we or a program, is not known: all may have been the programs. */
+/* Who was the first to write to a page of the spool, we or a program, is not known: all may have been the programs, and the
+ * last one twice, if it was sent to storage in between. */
 static void read_own(void *unused, struct sampler_own *own)
 {
     struct statfs fs;
@@ -152,7 +153,8 @@ static void read_own(void *unused, struct sampler_own *own)
     (void)unused;
     own->written_bytes = writer_bytes_of_others(&watch.writer);
     bool is_memory = fstatfs(watch.writer.fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
-    own->dirty_bytes = is_memory ? 0 : (own->written_bytes + page_bytes - 1) / page_bytes * page_bytes;
+    uint64_t pages = (own->written_bytes + watch.writer.written + page_bytes - 1) / page_bytes + 1;
+    own->dirty_bytes = is_memory || !own->written_bytes ? 0 : pages * page_bytes;
 }
 
 static bool next_alive(void *unused, size_t *at, uint32_t *pid)

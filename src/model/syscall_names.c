@@ -15,10 +15,12 @@ static const char *const names[SYSCALL_NAMES_MAX] = {
 #undef X
 };
 
-static const char *const names_i386[SYSCALL_NAMES_MAX] = {
+/* None on machines other than x86. */
+static const char *const names_i386[SYSCALL_NAMES_MAX + 1] = {
 #define X(number, name) [number] = #name,
     SYSCALL_LIST_I386(X)
 #undef X
+    [SYSCALL_NAMES_MAX] = NULL,
 };
 
 /* Calls that return how many bytes they read, wrote or moved. sendmmsg and recvmmsg return messages. */

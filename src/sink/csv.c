@@ -70,7 +70,7 @@ static bool needs_quotes(struct bytes text)
 static size_t plain_size(struct bytes text)
 {
     size_t size = 0;
-    while (size < text.size && text.data[size] > 0 && text.data[size] != '"')
+    while (size < text.size && (signed char)text.data[size] > 0 && text.data[size] != '"')
         size++;
     return size;
 }

@@ -27,6 +27,20 @@ installed() {
     [ "$output" = 1 ]
 }
 
+# They are linked past the compiler's own library, whose functions it may call on some machines: the program would end.
+@test "the probes ask for no symbol that libc does not have" {
+    libc=$(ldd "$SONDE" | awk '$1 == "libc.so.6" { print $3 }')
+    nm -D --defined-only "$libc" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u >there
+    grep -qx getenv there
+    for library in "$PROBE" "$BUILD/src/probe/mpi/libsonde-mpi.so"; do
+        [ -e "$library" ] || continue
+        nm -D --undefined-only "$library" | awk '$1 == "U" { sub(/@.*/, "", $2); print $2 }' | sort -u >asked
+        grep -qx getenv asked
+        comm -23 asked there
+        [ -z "$(comm -23 asked there)" ]
+    done
+}
+
 @test "an install below a folder with a blank works without the probe, and doctor says why" {
     install_to "$T/root"
     mv "$T/root" "$T/two words"

@@ -152,7 +152,7 @@ static int raw_fork(void)
 {
     make_all();
     sonde_add(&counted, 1);
-    pid_t pid = (pid_t)syscall(SYS_fork);
+    pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (pid == 0) {
         sonde_add(&counted, 100);
         _exit(0);

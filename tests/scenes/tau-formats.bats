@@ -1,0 +1,183 @@
+#!/usr/bin/env bats
+# What programs of tau tell as sonde get, list-metrics and track show it: formats are held to Python's own json, yaml and rich, the
+# protocol to an independent client.
+load scene
+load live
+load tau
+
+# What an independent client reads: "NAME VALUE" per line.
+values_by_tau() {
+    /usr/bin/python3 - "$TAU" <<'PY'
+import socket
+import struct
+import sys
+link = socket.socket(socket.AF_UNIX)
+link.connect(sys.argv[1])
+link.sendall(struct.pack("<i4x608sB7x", 3, b"", 7))
+def take(size):
+    data = b""
+    while len(data) < size:
+        part = link.recv(size - len(data))
+        assert part
+        data += part
+    return data
+for _ in range(struct.unpack("<i", take(4))[0]):
+    name, value, when = struct.unpack("<300s4xdd", take(320))
+    print(name.split(b"\0")[0].decode(), value)
+PY
+}
+
+@test "sonde get, list-metrics and track show what a program of tau tells, and so does tau's own protocol" {
+    gateway
+    program counter 'x_total{a="b"}' 5 'the x' counter y_total 2.5 'a y with: colon # and more' gauge heat 7 hot
+    wait_for '"$SONDE" get -f txt | grep -q y_total'
+    run -0 "$SONDE" get -f txt x_total
+    [[ ${lines[0]} == "# name ts value" ]]
+    [[ ${lines[1]} =~ ^x_total\{a=\"b\"\}\ [0-9.]+\ 5\.0\ $ ]]
+    run -0 "$SONDE" list-metrics -f txt 'y*'
+    [[ $output == *'y_total "a y with: colon # and more" TAU_METRIC_COUNTER '* ]]
+    run -0 values_by_tau
+    [[ $output == *'x_total{a="b"} 5.0'* && $output == *"y_total 2.5"* ]]
+    run -1 "$SONDE" get no_such
+    [[ $output == *"there is no metric no_such"* ]]
+    run -0 "$SONDE" track -n 2 -F 100 'x_total{a=b}'
+    [ "$(jq -c '[.[][].value]' <<<"$output")" = '[5]' ]
+}
+
+@test "all that is known comes through tau's socket too: types and descriptions, which tau tells apart from values" {
+    gateway
+    program counter 'x_total{a="b"}' 5 'the x' counter y_total 2.5 'a y'
+    wait_for '"$SONDE" get -f txt | grep -q y_total'
+    [[ $("$SONDE" get -a --tau-socket "$TAU" -f txt 'x_total{a=b}') =~ '"the x" TAU_METRIC_COUNTER '[0-9.]+' 5.0 '$ ]]
+    "$SONDE" get -a --tau-socket "$TAU" -f json |
+        jq -e 'map(select(.name == "y_total"))[0] | .doc == "a y" and .type == "TAU_METRIC_COUNTER" and .value == 2.5'
+    "$SONDE" track -a -n 1 --tau-socket "$TAU" 'y*' | jq -e '.[0][0].doc == "a y" and .[0][0].type == "TAU_METRIC_COUNTER"'
+    [[ $("$SONDE" get --tau-socket "$TAU" -f json y_total) != *doc* ]]
+}
+
+@test "json and yaml are those of Python, to the byte, for names and numbers of all kinds" {
+    gateway
+    program counter 'a_total{l="ä\\n ☃"}' 1e16 "it's # a: \"doc\" that is so long that PyYAML folds it into two lines, or even three of them" \
+        counter b_total 1e-7 'yes' counter c_total 0.1 '- dash' counter d_total 123456789012345680 '1.5' gauge g 1e400 ' blank ' \
+        counter e_total 3 'tab	and café' counter f_total 1e22 ''
+    wait_for '"$SONDE" get -f txt | grep -q f_total'
+    for kind in list-metrics get; do
+        for format in json yaml txt; do
+            "$SONDE" "$kind" -f "$format" >"$T/$kind.$format"
+        done
+    done
+    /usr/bin/python3 - "$T" <<'PY'
+import json
+import sys
+for kind in ("list-metrics", "get"):
+    text = open(f"{sys.argv[1]}/{kind}.json").read()
+    data = json.loads(text)
+    assert text == json.dumps(data, indent=4) + "\n", text
+    assert len(data) >= 6
+try:
+    import yaml
+except ImportError:
+    sys.exit(0)
+for kind in ("list-metrics", "get"):
+    text = open(f"{sys.argv[1]}/{kind}.yaml").read()
+    data = yaml.safe_load(text)
+    assert text == yaml.dump(data) + "\n", text + "\n---\n" + yaml.dump(data)
+    wanted = json.load(open(f"{sys.argv[1]}/{kind}.json"))
+    if kind == "list-metrics":
+        assert data == wanted
+PY
+}
+
+# What tau's client gives rich to print.
+rendered_md() {
+    /usr/bin/python3 - "$1" <<'PY'
+import json
+import sys
+from rich.console import Console
+from rich.markdown import Markdown
+lines = {"list-metrics": "* **{name}** ({type}) : {doc}", "get": "* {name} = **{value}** @ {ts}"}
+title = {"list-metrics": "Metrics", "get": "Values"}
+kind = sys.argv[1].split("/")[-1].split(".")[0]
+text = f"# List of tau_metric_exporter {title[kind]}\n\n"
+Console().print(Markdown(text + "\n".join(lines[kind].format(**item) for item in json.load(open(sys.argv[1])))))
+PY
+}
+
+@test "md is that of Python's rich, to the byte, for descriptions and values" {
+    /usr/bin/python3 -c 'import rich.markdown' 2>/dev/null || skip "no python3-rich here"
+    gateway
+    program counter 'x_total{a="b"}' 5 'the x' counter heat_total 7.25 'a doc that is so long that it does not fit into one line, nor into two of the usual width of a terminal' \
+        counter 'a_rather_long_name_that_leaves_no_room_total{function="MPI_Alltoallv"}' 123456.789 doc counter big_total 1e22 'large'
+    wait_for '"$SONDE" get -f txt | grep -q big_total'
+    names=('x_total{a=b}' heat_total 'a_rather_long_name_that_leaves_no_room_total{function=MPI_Alltoallv}' big_total)
+    for width in 80 60 100; do
+        for kind in list-metrics get; do
+            COLUMNS=$width "$SONDE" "$kind" -f json "${names[@]}" >"$T/$kind.json"
+            COLUMNS=$width "$SONDE" "$kind" -f md "${names[@]}" >"$T/$kind.md"
+            COLUMNS=$width rendered_md "$T/$kind.json" >"$T/$kind.wanted"
+            diff "$T/$kind.wanted" "$T/$kind.md"
+        done
+    done
+}
+
+@test "track writes a file that is whole whenever it is looked at, and after SIGINT, SIGTERM and SIGKILL" {
+    gateway
+    program counter x_total 1 doc
+    "$SONDE" track -F 200 -o "$T/log.json" x_total >/dev/null 3>&- &
+    tracker=$!
+    wait_for '[ -s "$T/log.json" ]'
+    for i in 1 2 3 4 5 6 7 8; do
+        program counter x_total 1 doc >/dev/null
+        jq -e . "$T/log.json" >/dev/null
+    done
+    wait_for '[ "$(jq "[.[][].value] | last" "$T/log.json")" = 9 ]'
+    kill -KILL "$tracker"
+    wait "$tracker" || :
+    [ "$(jq '[.[][].value] == ([.[][].value] | unique)' "$T/log.json")" = true ]
+    for signal in INT TERM; do # what runs in the background would ignore the first
+        env --default-signal=INT "$SONDE" track -F 50 -o "$T/$signal.json" x_total >/dev/null 3>&- &
+        tracker=$!
+        wait_for '[ -s "$T/$signal.json" ] && jq -e ".[0]" "$T/$signal.json" >/dev/null 2>&1'
+        kill "-$signal" "$tracker"
+        wait "$tracker"
+        jq -e '.[0][0].value == 9' "$T/$signal.json"
+    done
+}
+
+@test "track outlives an agent that is started anew" {
+    gateway
+    program counter x_total 1 doc
+    "$SONDE" track -F 50 -o "$T/log.json" x_total >/dev/null 2>&1 3>&- &
+    tracker=$!
+    wait_for 'jq -e ".[0]" "$T/log.json" >/dev/null 2>&1'
+    stop "$AGENT"
+    gateway
+    program counter x_total 41 doc
+    wait_for '[ "$(jq "[.[][].value] | last" "$T/log.json")" = 41 ]'
+    kill -TERM "$tracker"
+    wait "$tracker"
+}
+
+@test "what is not there, or makes no sense, is told with what to do" {
+    gateway
+    program counter x_total 3 doc
+    run -1 --separate-stderr "$SONDE" get -f json -j nojob
+    [ "$output" = '[]' ]
+    [[ $stderr == *"nothing from programs of job nojob"* ]]
+    run -1 --separate-stderr "$SONDE" list-metrics -f json -U nosuch
+    [[ $stderr == *"nothing from programs of user nosuch"* ]]
+    run -1 --separate-stderr "$SONDE" list-metrics -f json x_total y_total
+    [ "$(jq -r '.[].name' <<<"$output")" = x_total ]
+    [[ $stderr == *"there is no metric y_total"* ]]
+    run -1 "$SONDE" get --tau-socket "$T/nobody"
+    [[ $output == *"nobody listens at $T/nobody"*--tau-socket* ]]
+    for command in get list-metrics track; do
+        run -2 "$SONDE" "$command" --tau-socket "$TAU" -j 1 # tau's messages know of no job: not the sums of all in its place
+        run -2 "$SONDE" "$command" -f xml
+    done
+    run -2 "$SONDE" track -o "$T"
+    [[ $output == *"$T is a folder"* ]]
+    run -1 "$SONDE" track -o "$T/no/such"
+    [[ $output == *"there is no such folder"* ]]
+    run -2 "$SONDE" track -F 1001
+}

@@ -1,0 +1,50 @@
+# Loaded behind scene and live by scenes of tau_metric_proxy: its programs' names in $T, an agent with the gateway at $TAU.
+
+setup() {
+    live_setup
+    for name in tau_metric_client tau_metric_proxy tau_metric_proxy_run; do
+        ln -s "$SONDE" "$name"
+    done
+    unset TAU_METRIC_PROXY SLURM_STEP_ID PMIX_ID
+    TAU=$T/tau.sock
+    SPACE=
+}
+
+teardown() {
+    [ -z "${watched:-}" ] || kill -9 "$watched" 2>/dev/null || :
+    [ -z "$SPACE" ] || kill "$SPACE" 2>/dev/null || :
+    live_teardown
+}
+
+# A /dev/shm of our own, where no other agent of this machine reads boards: inside COMMAND… is there.
+own_boards() {
+    unshare --mount --propagation private sh -c 'mount -t tmpfs none /dev/shm && touch /dev/shm/own && exec sleep 600' 3>&- &
+    SPACE=$!
+    wait_for 'inside test -e /dev/shm/own 2>/dev/null'
+}
+
+inside() {
+    nsenter --mount --target "$SPACE" sh -c 'cd "$0" && exec "$@"' "$T" "$@"
+}
+
+# An agent with the gateway at $TAU.
+gateway() {
+    start_agent --sensors loadavg --set "programs.tau=$TAU"
+}
+
+# Under the name of tau's own: only HTTP and the gateway.
+proxy() {
+    ${SPACE:+nsenter --mount --target "$SPACE" --} "$T/tau_metric_proxy" -u "$TAU" -p "$PORT" -P "$T/profiles-of-tau" "$@" >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for '[ -S "$TAU" ] && curl -sf "http://127.0.0.1:$PORT/metrics" >/dev/null'
+}
+
+stop() {
+    kill "$1"
+    wait "$1" || return
+    AGENT=
+}
+
+program() {
+    /usr/bin/python3 "$SOURCE/tests/tools/tau_program.py" "$TAU" "$@"
+}

@@ -78,10 +78,10 @@ PY
     echo >&"${MAD[1]}"
     read -r _ <&"${MAD[0]}"
     wait_for '[ "$(value "sonde_programs_bad_boards_total{host=\"$(host)\"}")" -ge 1 ]'
-    head -c 1000000 /dev/urandom >"$T/boards/sonde.1.sonde.0000000000000001"
-    : >"$T/boards/sonde.2.sonde.0000000000000002"
-    ln -s /etc/passwd "$T/boards/sonde.3.sonde.0000000000000003"
-    mkfifo "$T/boards/sonde.4.sonde.0000000000000004"
+    head -c 1000000 /dev/urandom >"$SONDE_BOARDS/sonde.1.sonde.0000000000000001"
+    : >"$SONDE_BOARDS/sonde.2.sonde.0000000000000002"
+    ln -s /etc/passwd "$SONDE_BOARDS/sonde.3.sonde.0000000000000003"
+    mkfifo "$SONDE_BOARDS/sonde.4.sonde.0000000000000004"
     program sonde counter y_total - 1 kill || :
     wait_for 'is "y_total{host=\"$(host)\"}" 1'
     value "x_total{host=\"$(host)\"}" | awk '{ exit !($1 >= 5) }'

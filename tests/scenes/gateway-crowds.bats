@@ -145,7 +145,7 @@ PY
     wait "$AGENT" || :
     start </dev/null
     wait_for 'value "x_total{host=\"$(host)\"}" | awk "{ is_whole = \$1 == 20100000 } END { exit !is_whole }"'
-    wait_for '[ "$(find "$T/boards" -name "sonde.*" | wc -l)" -eq 0 ]'
+    wait_for '[ "$(find "$SONDE_BOARDS" -name "sonde.*" | wc -l)" -eq 0 ]'
 }
 
 @test "100,000 clients and 11,000 short programs in a row: no leak, no growth" {

@@ -5,8 +5,11 @@
 setup() {
     scene_setup
     export SONDE_SOCKET_DIR=$T/run PYTHONPATH=$SOURCE/tests/tools PYTHONDONTWRITEBYTECODE=1
-    export TAU_METRIC_PROXY=$T/tau.sock SONDE_BOARDS=$T/boards
-    mkdir -m 1777 "$T/boards" "$T/run"
+    # in memory, as they are in life: on a disk each new board costs what the kernel reads ahead of it
+    SONDE_BOARDS=$(mktemp -d /dev/shm/gateway-XXXXXX)
+    chmod 1777 "$SONDE_BOARDS"
+    export TAU_METRIC_PROXY=$T/tau.sock SONDE_BOARDS
+    mkdir -m 1777 "$T/run"
     AGENT='' GROUP=''
 }
 
@@ -16,6 +19,7 @@ teardown() {
     # shellcheck disable=SC2046
     kill -9 "$AGENT" $(jobs -p) 2>/dev/null || :
     [ -z "$GROUP" ] || wait_for 'find "$GROUP" -depth -type d -exec rmdir {} \;; [ ! -e "$GROUP" ]'
+    rm -rf "$SONDE_BOARDS"
     scene_teardown
 }
 

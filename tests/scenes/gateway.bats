@@ -97,7 +97,7 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     is "wait_seconds_bucket{le=\"1\",host=\"$(host)\"}" 1
     is "wait_seconds_bucket{le=\"0.1\",host=\"$(host)\"}" 0
     value "busy_seconds_total{host=\"$(host)\"}" | awk '{ exit !($1 > 1.9 && $1 < 2.1) }'
-    wait_for '[ "$(ls "$T/boards")" = sonde-agent ] || [ "$(ls "$T/boards")" = "sonde-agent.$(id -u)" ]'
+    wait_for '[ "$(ls "$SONDE_BOARDS")" = sonde-agent ] || [ "$(ls "$SONDE_BOARDS")" = "sonde-agent.$(id -u)" ]'
     ask /metrics | promtool check metrics
 }
 

@@ -1,0 +1,61 @@
+#!/usr/bin/env bats
+# What outlives the command of sonde run: nobody waits for it who was not told to, and it is watched to its end.
+load scene
+load run
+
+@test "a daemon does not hold sonde run, nor whoever reads its output" {
+    # it stays until we, who hear that sonde run has ended, tell it to go on
+    output=$("$SONDE" run -q -n daemon -- sh -c 'daemonises sh -c "until [ -e go ]; do sleep 0.05; done; exec burn_static 500"; echo out')
+    [ "$output" = out ]
+    [ "$(sql "select running from jobs")" -ge 1 ]
+    touch go
+    until_true running_is 0
+    [ "$(sql "select cpu_us >= 490000 from process where exe = 'burn_static'")" -eq 1 ]
+    nothing_left() { [ -z "$(find "$TMPDIR" -type f)" ]; }
+    until_true nothing_left
+}
+
+samples_of_the_rest() {
+    "$@" "$SONDE" run -q -p 20ms -- sh -c '(sleep 0.3; burn 200; sleep 0.3) >/dev/null 2>&1 </dev/null & sleep 0.1'
+    until_true running_is 0
+    last cpu | awk '{ exit !($1 >= 180000 && $1 < 400000) }'
+    # the command has ended before; the last that a busy machine lets us see may come late
+    "$SONDE" export -w series --set tree | awk -F, 'NR == 2 { first = $1 } NR > 2 && $1 - first > 400000000 { late++ }
+        END { exit !(late >= 5) }'
+    [ "$(last processes)" -eq 0 ]
+}
+
+@test "samples go on for what outlives the command, as root" { need_root; samples_of_the_rest env; }
+@test "samples go on for what outlives the command, as nobody" { need_root; samples_of_the_rest as_nobody; }
+
+@test "--wait stays until the last one has ended" {
+    begin=$(date +%s%N)
+    "$SONDE" run -q --wait -n daemon -- daemonises burn 600
+    took=$((($(date +%s%N) - begin) / 1000000))
+    [ "$took" -ge 600 ]
+    running_is 0
+    [ "$(sql "select cpu_us >= 590000 from process where exe = 'burn'")" -eq 1 ]
+}
+
+@test "--wait ends by a signal when only the rest is left" {
+    setsid "$SONDE" run -q --wait -n daemon -- sh -c 'echo $$ >pid; sleep 77 & echo $! >left; exit 3' &
+    watcher=$!
+    until_true test -s left
+    is_reaped() { [ ! -e "/proc/$(cat pid)" ]; }
+    until_true is_reaped
+    sleep 0.3
+    kill -TERM "$watcher"
+    wait "$watcher" || [ $? -eq 3 ]
+    kill "$(cat left)"
+    [ "$(sql "select exit_code || ' ' || running from jobs")" = '3 1' ]
+}
+
+@test "one who stays for a daemon goes when told, and files what it has" {
+    "$SONDE" run -q -o "$T/o" -n daemon -- sh -c 'setsid sleep 78 & echo $! >left; exit 0'
+    stays=$(ps -eo pid=,comm=,args= | awk -v dir="-o $T/o" '$2 == "sonde" && index($0, dir) { print $1 }')
+    kill -TERM "$stays"
+    until_true is_gone "$stays"
+    kill "$(cat left)"
+    running_is 1
+    [ -z "$(ls -A "$T/o")" ]
+}

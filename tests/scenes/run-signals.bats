@@ -1,0 +1,209 @@
+#!/usr/bin/env bats
+# Signals and the terminal: a program below sonde run gets what it would get without it, once.
+load scene
+load run
+
+# --- signals ---------------------------------------------------------------------------------------------------------
+
+# A program that counts what it gets, says so in the file got, and prints it at its end, which SIGALRM brings.
+counting='trap "t=\$((t+1)); echo TERM >>got" TERM; trap "u=\$((u+1)); echo USR1 >>got" USR1; trap "v=\$((v+1)); echo USR2 >>got" USR2
+trap "echo TERM \$t USR1 \$u USR2 \$v; exit 6" ALRM; echo $$ >"$T/pid"; while :; do sleep 0.02; done'
+
+# In a group and session of its own; $watcher is its pid.
+start_counting() {
+    setsid "$SONDE" run -q -- bash -c "$counting" >"$T/counted" 2>&1 &
+    watcher=$!
+    until_true test -s "$T/pid"
+    sleep 0.1
+}
+
+# Waits until it has got a signal, and for another that must not come.
+got() {
+    until_true grep -qx "$1" got
+    sleep 0.3
+}
+
+# What it had got, in $counted.
+end_counting() {
+    kill -ALRM "$(cat "$T/pid")"
+    wait "$watcher" || true
+    cat "$T/counted"
+    counted=$(tail -n 1 "$T/counted") # bash may say before what ended its sleep
+}
+
+@test "a signal for sonde run alone is for the program" {
+    start_counting
+    kill -TERM "$watcher"
+    got TERM
+    kill -USR1 "$watcher"
+    got USR1
+    end_counting
+    [ "$counted" = "TERM 1 USR1 1 USR2" ]
+}
+
+@test "a signal for the group reaches the program once" {
+    start_counting
+    kill -TERM -- "-$watcher"
+    got TERM
+    kill -USR2 -- "-$watcher"
+    got USR2
+    end_counting
+    [ "$counted" = "TERM 1 USR1 USR2 1" ]
+}
+
+@test "a signal that is sent to each process reaches the program once" {
+    start_counting
+    # shellcheck disable=SC2046
+    kill -USR1 $(ps -o pid=,comm= -g "$watcher" | awk '$2 != "sleep" { print $1 }')
+    got USR1
+    end_counting
+    [ "$counted" = "TERM USR1 1 USR2" ]
+}
+
+@test "timeout, which signals both ways, counts once; in the foreground too" {
+    for option in '' --foreground; do
+        rm -f "$T/pid" got
+        # shellcheck disable=SC2086
+        timeout $option 600 "$SONDE" run -q -- bash -c "$counting" >"$T/counted" 2>&1 &
+        watcher=$!
+        until_true test -s "$T/pid"
+        kill -ALRM "$watcher" # as its own clock does
+        got TERM
+        end_counting
+        [ "$counted" = "TERM 1 USR1 USR2" ]
+    done
+}
+
+@test "a signal that the job sends to its own group is not sent twice" {
+    setsid "$SONDE" run -q -- bash -c 'trap "n=\$((n+1))" USR1; sh -c "trap \"\" USR1; kill -USR1 0"; sleep 0.1; sleep 0.1
+        echo "USR1 $n"' >counted 2>&1
+    cat counted
+    [ "$(cat counted)" = "USR1 1" ]
+}
+
+@test "a queued signal keeps its value" {
+    python3 - "$SONDE" <<'END'
+import ctypes, os, signal, subprocess, sys, time
+program = """
+import signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGRTMIN + 3])
+print("ready", flush=True)
+print(signal.sigwaitinfo([signal.SIGRTMIN + 3]).si_signo - signal.SIGRTMIN, flush=True)
+"""
+run = subprocess.Popen([sys.argv[1], "run", "-q", "--", sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+assert run.stdout.readline() == "ready\n"
+ctypes.CDLL(None).sigqueue(run.pid, signal.SIGRTMIN + 3, ctypes.c_void_p(42))
+assert run.stdout.readline() == "3\n"
+assert run.wait() == 0
+END
+}
+
+@test "a stopped sonde run loses nothing" {
+    "$SONDE" run -n stopped -- bash -c 'echo $$ >pid; until [ -e go ]; do sleep 0.05; done; for i in $(seq 40); do /bin/true; done; touch done; exit 8' &
+    watcher=$!
+    until_true test -s pid
+    kill -STOP "$watcher"
+    touch go
+    until_true test -e "done"
+    sleep 0.2
+    kill -CONT "$watcher"
+    wait "$watcher" || [ $? -eq 8 ]
+    [ "$(sql "select count(*) from process where exe = 'true'")" -eq 40 ]
+}
+
+@test "SIGCONT to sonde run alone continues the program" {
+    "$SONDE" run -q -- bash -c 'echo $$ >pid; until [ -e go ]; do sleep 0.05; done; exit 8' &
+    watcher=$!
+    until_true test -s pid
+    kill -STOP "$(cat pid)"
+    until_true is_stopped "$(cat pid)"
+    sleep 0.2
+    kill -CONT "$watcher"
+    touch go
+    wait "$watcher" || [ $? -eq 8 ]
+}
+
+@test "stopping the program alone, without a terminal, does not stop sonde run" {
+    setsid "$SONDE" run -q -- bash -c 'echo $$ >pid; until [ -e go ]; do sleep 0.05; done; exit 8' &
+    watcher=$!
+    until_true test -s pid
+    kill -STOP "$(cat pid)"
+    until_true is_stopped "$(cat pid)"
+    sleep 0.3
+    is_running "$watcher"
+    touch go
+    kill -CONT "$(cat pid)"
+    wait "$watcher" || [ $? -eq 8 ]
+}
+
+@test "kill -9 of sonde run: its witness goes, the program stays, the spool has all until then" {
+    SONDE_DB=/dev/null/none "$SONDE" run -q -o "$T/o" -- \
+        bash -c '/bin/true early; touch early; until [ -e go ]; do sleep 0.05; done; /bin/true late; touch late' &
+    watcher=$!
+    until_true test -e early
+    has_early() { records && grep -q 'args="/bin/true\\x00early\\x00"' "$T/records"; }
+    until_true has_early
+    witness=$(pgrep -P "$watcher" -x sonde-witness)
+    kill -9 "$watcher"
+    wait "$watcher" || true
+    touch go
+    until_true test -e late
+    until_true is_gone "$witness"
+    until_true records
+    grep -q 'args="/bin/true\\x00early\\x00"' "$T/records"
+    run grep -c '^run_end' "$T/records"
+    [ "$output" = 0 ]
+}
+
+# --- the terminal ----------------------------------------------------------------------------------------------------
+
+@test "Ctrl-C and Ctrl-\\ reach the program once each, and it may go on" {
+    cat >program <<'END'
+trap 'echo "interrupted $((++n))"' INT
+trap 'echo "quit after $n"; exit 5' QUIT
+echo read""y
+while :; do sleep 0.02; done
+END
+    run "$TERMINAL" "send:$SONDE run -q -- bash program\r" 'await:ready' 'send:\x03' 'await:interrupted 1' 'sleep:0.3' \
+        'send:\x03' 'await:interrupted 2' 'sleep:0.3' 'send:\x1c' 'await:quit after 2' 'sleep:0.3' 'send:echo status $?\r' 'await:status 5'
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+
+@test "an interactive shell below may stop itself and be taken up again" {
+    run "$TERMINAL" 'await:> ' "send:$SONDE run -q -- bash --norc -i\r" 'await:> ' 'send:echo in""side\r' 'await:inside' 'await:> ' \
+        'send:suspend\r' 'await:Stopped' 'await:> ' 'send:fg\r' 'await:> ' 'send:echo ba""ck\r' 'await:back' 'await:> ' 'send:exit 4\r' \
+        'await:> ' 'send:echo status $?\r' 'await:status 4'
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+
+@test "a program that leaves our group still gets Ctrl-C" {
+    run "$TERMINAL" 'await:> ' "send:$SONDE run -q -- sh -c 'echo read\"\"y; exec timeout 600 sleep 601'\r" 'await:ready' 'sleep:0.7' \
+        'send:\x03' 'await:> ' 'send:echo status $?\r' 'await:status 1'
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+
+@test "a program in the background that reads the terminal is stopped, and seen to be" {
+    # set -b: bash tells of it at once
+    run "$TERMINAL" 'await:> ' 'send:set -b\r' 'await:> ' "send:$SONDE run -q -- cat &\r" 'await:Stopped' 'send:fg\r' 'await:-- cat' \
+        'sleep:0.3' 'send:abc\r' 'await:abc' 'await:abc' 'send:\x04' 'await:> ' 'send:echo status $?\r' 'await:status 0'
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+
+@test "a program that somebody stops and continues takes sonde run with it" {
+    "$TERMINAL" "send:$SONDE run -q -- bash -c 'echo \$\$ >pid; until [ -e go ]; do sleep 0.05; done; echo all\"\"over'; echo status \$?\r" \
+        'await:status 147' 'await:allover' &
+    typing=$!
+    until_true test -s pid
+    program=$(cat pid)
+    watcher=$(ps -o ppid= -p "$program" | tr -d ' ')
+    kill -STOP "$program"
+    until_true is_stopped "$watcher"
+    kill -CONT "$program"
+    until_true is_running "$watcher"
+    touch go
+    wait "$typing"
+}

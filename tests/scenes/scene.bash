@@ -38,17 +38,25 @@ free_port() {
     "$SOURCE/tests/tools/free-port" "$T" "$@"
 }
 
-# Waits until a condition holds, so long that only what never comes is not waited for: $WAIT_S, or two minutes.
+# Waits until a condition holds, so long that only what never comes is not waited for: $WAIT_S, or two minutes. It rests twice as
+# long as a look takes, which often starts programs: who is waited for needs the processor more.
 wait_for() {
-    local wait_for_end=$((SECONDS + ${WAIT_S:-120})) wait_for_begin=$SECONDS wait_for_pause=0.02
-    until eval "$1" >"$T/.wait_for" 2>&1; do
+    local wait_for_end=$((SECONDS + ${WAIT_S:-120})) wait_for_begin=$SECONDS wait_for_least=20000 wait_for_us wait_for_rest
+    while
+        wait_for_us=${EPOCHREALTIME//[.,]/}
+        ! eval "$1" >"$T/.wait_for" 2>&1
+    do
         if [ "$SECONDS" -ge "$wait_for_end" ]; then
             echo "never: $1"
             tail -n 30 "$T/.wait_for" "$T/said" "$T"/*.said "$T"/*.log 2>/dev/null || :
             return 1
         fi
-        sleep "$wait_for_pause"
-        [ "$SECONDS" -lt $((wait_for_begin + 5)) ] || wait_for_pause=0.1
+        wait_for_us=$(((${EPOCHREALTIME//[.,]/} - wait_for_us) * 2))
+        [ "$SECONDS" -lt $((wait_for_begin + 5)) ] || wait_for_least=100000
+        [ "$wait_for_us" -ge "$wait_for_least" ] || wait_for_us=$wait_for_least
+        [ "$wait_for_us" -lt 1000000 ] || wait_for_us=999999 # also where the clock was set meanwhile
+        printf -v wait_for_rest 0.%06d "$wait_for_us"
+        sleep "$wait_for_rest"
     done
 }
 

@@ -165,10 +165,11 @@ static bool has_label(const struct labels *labels, struct bytes name, size_t pre
     return false;
 }
 
-/* Ours, and those by which a histogram tells its buckets. */
+/* Ours, the one by which a histogram tells its buckets, and Prometheus's own for what stands before the labels: a page that has
+ * that is refused as a whole. */
 static bool is_taken(struct bytes name)
 {
-    static const char *const taken[] = { "job", "user", "host", "le" };
+    static const char *const taken[] = { "job", "user", "host", "le", "__name__" };
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (bytes_equal(name, bytes_of(taken[i])))
             return true;
@@ -207,17 +208,22 @@ static void write_base(struct program_name *name, struct bytes base)
     name->page_base = name->page.size;
 }
 
+/* To Prometheus an empty label is none: it is not on the page, where two series would otherwise be one. */
 static void write_labels(struct program_name *name, const struct labels *labels)
 {
+    bool is_first = true;
     for (size_t i = 0; i < labels->count; i++) {
         const struct label *label = &labels->list[i];
         const char *value = labels->values.data + label->value_at;
         add_label(&name->text, i == 0, false, label->name, value);
-        add_label(&name->page, i == 0, is_taken(label->name), label->name, value);
+        if (!*value)
+            continue;
+        add_label(&name->page, is_first, is_taken(label->name), label->name, value);
+        is_first = false;
     }
     if (labels->count)
         buf_add_char(&name->text, '}');
-    buf_add_char(&name->page, labels->count ? ',' : '{');
+    buf_add_char(&name->page, is_first ? '{' : ',');
 }
 
 /* The characters before '{' as far as they do, and the whole in a label. */

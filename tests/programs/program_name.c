@@ -65,6 +65,17 @@ static void our_labels_and_names_are_kept_free(void **state)
                         "x{program_name=\"x{job=\\\"1\\\",program_job=\\\"2\\\"}\",");
 }
 
+/* Prometheus refuses a whole page for the first, and takes the second for the series without labels. */
+static void labels_that_mean_something_to_prometheus_are_not_on_the_page(void **state)
+{
+    (void)state;
+    assert_string_equal(page_of("x{__name__=\"y\"}"), "x{program___name__=\"y\",");
+    assert_string_equal(text_of("x{__name__=\"y\"}"), "x{__name__=\"y\"}");
+    assert_string_equal(page_of("x{a=\"\"}"), "x{");
+    assert_string_equal(page_of("x{a=\"\",b=\"1\",c=\"\"}"), "x{b=\"1\",");
+    assert_string_equal(text_of("x{a=\"\"}"), "x{a=\"\"}");
+}
+
 static void empty_and_endless_names_are_refused(void **state)
 {
     static char text[PROGRAM_NAME_MAX + 1];
@@ -86,6 +97,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_names_stay), cmocka_unit_test(spellings_of_one_series_are_one),
         cmocka_unit_test(what_is_no_name_is_wrapped), cmocka_unit_test(our_labels_and_names_are_kept_free),
+        cmocka_unit_test(labels_that_mean_something_to_prometheus_are_not_on_the_page),
         cmocka_unit_test(empty_and_endless_names_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

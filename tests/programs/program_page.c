@@ -177,6 +177,8 @@ static void names_that_come_to_the_same_are_told_apart(void **state)
     make("y_histogram{a=\"2\"}", PROGRAM_HISTOGRAM);
     make("v{le=\"1\",program_name=\"x\"}", PROGRAM_COUNTER);
     make("v{program_le=\"1\",program_name=\"x\"}", PROGRAM_COUNTER);
+    make("z{a=\"\"}", PROGRAM_COUNTER); /* the same to Prometheus */
+    make("z", PROGRAM_COUNTER);
     for (enum metrics_format format = METRICS_TEXT; format <= METRICS_OPEN; format++)
         assert_int_equal(twice(page(format, VIEW_ALL)), 0);
     assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "w{program_job=\"5\",host="));
@@ -184,6 +186,8 @@ static void names_that_come_to_the_same_are_told_apart(void **state)
                            "w{program_job=\"5\",program_name=\"w{program_job=\\\"5\\\"}\",host="));
     assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "program_sonde_agent_info{program_name=\"sonde_agent_info\",host="));
     assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "program_name=\"x\",program_program_name=\"v{"));
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "\nz{host="));
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "\nz{program_name=\"z\",host="));
 }
 
 static void users_see_their_own(void **state)

@@ -143,6 +143,10 @@ static bool is_gone(const struct board *board, const struct board_thread *thread
     return sys3(SYS_tgkill, board->pid, thread->tid, 0) == -ESRCH;
 }
 
+/* Of a thread in whose name a child of vfork has counted first: who that is cannot be told in the child, and no thread has this
+ * number, so that nobody takes it for gone. */
+#define TID_OF_PARENT 0
+
 /* One whose thread has ended, values and all, so that sums stay right; the tid may have been given to the caller. */
 static struct board_thread *take_over(struct board *board, int32_t tid)
 {
@@ -150,7 +154,7 @@ static struct board_thread *take_over(struct board *board, int32_t tid)
     for (int i = 0; i < LOOKS && arena->threads; i++) {
         struct board_thread *thread = arena->looked ? arena->looked : arena->threads;
         arena->looked = thread->next;
-        if (thread->tid == tid || is_gone(board, thread))
+        if ((thread->tid == tid && tid != TID_OF_PARENT) || is_gone(board, thread))
             return thread;
     }
     return NULL;
@@ -167,15 +171,24 @@ static struct board_thread *new_thread(struct board *board, uint32_t room)
     return thread;
 }
 
+/* Does board_mine belong to the thread with this number? */
+static bool is_mine(int32_t tid)
+{
+    return board_mine != &nobody && (tid == TID_OF_PARENT || board_mine->tid == TID_OF_PARENT || board_mine->tid == tid);
+}
+
 static struct board_thread *my_thread(struct board *board)
 {
     struct board_arena *arena = board->arena;
     bool is_vfork_child = sys_getpid() != board->pid;
-    int32_t tid = (int32_t)sys_gettid();
-    if (board_mine != &nobody && (is_vfork_child || board_mine->tid == tid))
+    int32_t tid = is_vfork_child ? TID_OF_PARENT : (int32_t)sys_gettid();
+    if (is_mine(tid)) {
+        if (!is_vfork_child)
+            board_mine->tid = tid;
         return board_mine;
-    struct board_thread *thread = is_vfork_child ? NULL : take_over(board, tid);
-    if (!thread && !is_vfork_child && (thread = new_thread(board, THREAD_CHUNKS))) {
+    }
+    struct board_thread *thread = take_over(board, tid);
+    if (!thread && (thread = new_thread(board, THREAD_CHUNKS))) {
         thread->number = ++arena->thread_count;
         thread->next = arena->threads;
         arena->threads = thread;

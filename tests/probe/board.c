@@ -271,6 +271,41 @@ static void test_fork(void **state)
     assert_int_equal(boards, 2);
 }
 
+static void *count_in_child_first(void *argument)
+{
+    pid_t pid = vfork();
+    if (pid == 0) {
+        board_add_u64(board_slots(&board, shared), 1); /* as with a probe: what it calls before exec */
+        _exit(0);
+    }
+    waitpid(pid, NULL, 0);
+    board_add_u64(board_slots(&board, counter("behind_total", "")), 1);
+    return argument;
+}
+
+/* Threads that count nothing before their children do; those that come later must not take what they have for left over. */
+static void act_vfork(void)
+{
+    pthread_t threads[8];
+    shared = counter("shared_total", "");
+    for (int i = 0; i < 8; i++)
+        pthread_create(&threads[i], NULL, count_in_child_first, NULL);
+    for (int i = 0; i < 8; i++)
+        pthread_join(threads[i], NULL);
+    count_in_child_first(NULL);
+    count_thousand(NULL);
+}
+
+static void test_vfork(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(act_vfork), 0);
+    struct board_reader *reader = read_board(0);
+    assert_int_equal(value_of(reader, "shared_total", "").u64, 1009);
+    assert_int_equal(value_of(reader, "behind_total", "").u64, 9);
+    board_reader_close(&reader);
+}
+
 /* _exit(1): as it must not be. */
 static void must(bool is_so)
 {
@@ -334,6 +369,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_wrong, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fork, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_vfork, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_own, set_up, tear_down),
         cmocka_unit_test(test_label),
     };

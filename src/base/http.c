@@ -24,6 +24,8 @@ const struct http_limits http_limits_usual = {
     .idle_ns = 90 * NS_PER_S,
     .request_ns = 10 * NS_PER_S,
     .answer_ns = 30 * NS_PER_S,
+    .stall_ns = 250 * NS_PER_MS,
+    .share_ns = 2 * NS_PER_S,
 };
 
 struct listener {

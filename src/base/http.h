@@ -23,10 +23,12 @@ struct http_handler {
 
 struct http_limits {
     size_t connections;   /* of TCP and of UNIX sockets, each; beyond it the one that was idle longest must go */
-    size_t answer_bytes;  /* of all that is not sent yet; beyond it the oldest reader must go */
+    size_t answer_bytes;  /* of all that is not sent yet; beyond it requests wait, and slow readers must go for them */
     uint64_t idle_ns;     /* between two requests */
     uint64_t request_ns;  /* from a request's first byte to its last */
-    uint64_t answer_ns;   /* for taking an answer */
+    uint64_t answer_ns;   /* for taking an answer, and for waiting until there is room for it */
+    uint64_t stall_ns;    /* slow is who takes nothing for so long, */
+    uint64_t share_ns;    /* or is not ready after this time */
 };
 
 extern const struct http_limits http_limits_usual;

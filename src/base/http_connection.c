@@ -21,6 +21,7 @@
 
 enum state {
     READING,
+    WAITING, /* a whole request is here, and there is no room for its answer */
     SENDING,
     LINGERING, /* all is sent, the other side shall close: closing first could cost it the answer */
 };
@@ -32,6 +33,7 @@ struct http_connection {
     enum state state;
     bool is_last, was_told_to_continue, has_ended; /* has_ended: nothing more comes from there */
     uint64_t since_ns, until_ns;
+    uint64_t taken_ns;     /* when something of the answer was last taken */
     uint32_t events;       /* that epoll looks for */
     int handed_fd;         /* a file that came with the request that is read; -1: none */
     struct buf in;
@@ -87,9 +89,9 @@ static void look_for(struct http_pool *pool, struct http_connection *c, uint32_t
 static void enter(struct http_pool *pool, struct http_connection *c, enum state state, uint64_t for_ns)
 {
     c->state = state;
-    c->since_ns = clock_monotonic_ns();
+    c->since_ns = c->taken_ns = clock_monotonic_ns();
     c->until_ns = c->since_ns + for_ns;
-    look_for(pool, c, state == SENDING ? EPOLLOUT : EPOLLIN);
+    look_for(pool, c, state == SENDING ? EPOLLOUT : state == WAITING ? 0 : EPOLLIN);
 }
 
 /* The one in this state that has been in it longest; NULL: none. */
@@ -108,19 +110,34 @@ static struct http_connection *least_needed(const struct http_pool *pool, bool i
 {
     struct http_connection *c = oldest(pool, READING, is_local);
     c = c ? c : oldest(pool, LINGERING, is_local);
-    return c ? c : oldest(pool, SENDING, is_local);
+    c = c ? c : oldest(pool, SENDING, is_local);
+    return c ? c : oldest(pool, WAITING, is_local);
 }
 
-static void make_room(struct http_pool *pool)
+static bool is_full(const struct http_pool *pool)
 {
-    struct http_connection *slow;
-    while (pool->answer_bytes > pool->limits.answer_bytes) {
-        slow = oldest(pool, SENDING, false);
-        slow = slow ? slow : oldest(pool, SENDING, true);
-        if (!slow)
-            return;
-        connection_close(pool, slow);
+    return pool->answer_bytes >= pool->limits.answer_bytes;
+}
+
+/* From when on one that is sent an answer may be closed for those that wait. */
+static uint64_t slow_ns(const struct http_pool *pool, const struct http_connection *c)
+{
+    uint64_t stalled_ns = c->taken_ns + pool->limits.stall_ns, late_ns = c->since_ns + pool->limits.share_ns;
+    return stalled_ns < late_ns ? stalled_ns : late_ns;
+}
+
+/* The slow one that began first, TCP's before the node's own; NULL: all that are sent something take it. */
+static struct http_connection *slowest(const struct http_pool *pool, uint64_t now_ns)
+{
+    struct http_connection *best = NULL;
+    for (struct http_connection *c = pool->connections; c; c = c->next) {
+        if (c->source.fd < 0 || c->state != SENDING || slow_ns(pool, c) > now_ns)
+            continue;
+        bool is_other = best && best->peer.is_local != c->peer.is_local;
+        if (!best || (is_other ? best->peer.is_local : c->since_ns < best->since_ns))
+            best = c;
     }
+    return best;
 }
 
 static void end_answer(struct http_pool *pool, struct http_connection *c)
@@ -155,6 +172,7 @@ static void send_some(struct http_pool *pool, struct http_connection *c)
         return;
     }
     c->sent += (size_t)sent;
+    c->taken_ns = clock_monotonic_ns();
     if (unsent(c) == 0)
         end_answer(pool, c);
 }
@@ -174,7 +192,6 @@ static void begin_answer(struct http_pool *pool, struct http_connection *c, stru
         pool->answer_bytes -= c->body.size;
         c->body.size = 0;
     }
-    make_room(pool); /* before this one is SENDING itself */
     enter(pool, c, SENDING, pool->limits.answer_ns);
     if (c->source.fd >= 0)
         send_some(pool, c);
@@ -231,7 +248,10 @@ static void look_at_input(struct http_pool *pool, struct http_connection *c)
         return;
     }
     if (err == OK && c->in.size >= request.head_size + request.body_size) {
-        take_request(pool, c, &request);
+        if (is_full(pool))
+            enter(pool, c, WAITING, pool->limits.answer_ns);
+        else
+            take_request(pool, c, &request);
         return;
     }
     if (c->has_ended) {
@@ -290,6 +310,8 @@ void http_connection_turn(struct http_pool *pool, struct http_connection *c, uin
         return;
     if (events & EPOLLERR || (events & EPOLLHUP && !(events & EPOLLIN)))
         connection_close(pool, c);
+    else if (c->state == WAITING)
+        return; /* until answer_waiting */
     else if (c->state == SENDING)
         send_some(pool, c);
     else if (c->state == LINGERING)
@@ -360,9 +382,35 @@ void http_connection_close_all(struct http_pool *pool)
     buf_clear(&pool->spare);
 }
 
+static struct http_connection *next_waiting(const struct http_pool *pool)
+{
+    struct http_connection *c = oldest(pool, WAITING, true);
+    return c ? c : oldest(pool, WAITING, false);
+}
+
+/* Those that have waited longest, the node's own before TCP's, as far as there is room or who is slow gives it. Returns when to
+ * come again; UINT64_MAX: nobody waits. */
+static uint64_t answer_waiting(struct http_pool *pool)
+{
+    uint64_t now_ns = clock_monotonic_ns(), first_ns = UINT64_MAX;
+    struct http_connection *waiting, *slow;
+    while ((waiting = next_waiting(pool))) {
+        if (!is_full(pool))
+            look_at_input(pool, waiting);
+        else if ((slow = slowest(pool, now_ns)))
+            connection_close(pool, slow);
+        else
+            break;
+    }
+    for (struct http_connection *c = pool->connections; waiting && c; c = c->next)
+        if (c->source.fd >= 0 && c->state == SENDING && slow_ns(pool, c) < first_ns)
+            first_ns = slow_ns(pool, c);
+    return first_ns;
+}
+
 uint64_t http_connection_sweep(struct http_pool *pool)
 {
-    uint64_t first_ns = UINT64_MAX;
+    uint64_t first_ns = answer_waiting(pool);
     for (struct http_connection **at = &pool->connections; *at;) {
         struct http_connection *c = *at;
         if (c->source.fd >= 0) {

@@ -38,8 +38,8 @@ bool http_connection_close_idle(struct http_pool *pool, bool is_local);
 void http_connection_close_late(struct http_pool *pool, uint64_t now_ns);
 void http_connection_close_all(struct http_pool *pool);
 
-/* Closed ones are freed only here: an event of the same turn may still point at them. Returns when the first of the others
- * must be done; UINT64_MAX: there is none. */
+/* Answers those that wait for room. Closed ones are freed only here: an event of the same turn may still point at them.
+ * Returns when to come again, since the time of one is over then, or one is slow while others wait; UINT64_MAX: never. */
 uint64_t http_connection_sweep(struct http_pool *pool);
 
 #endif

@@ -223,6 +223,7 @@ static void slow_readers_cost_a_bounded_amount(void **state)
     struct http_limits limits = http_limits_usual;
     int fds[20], small = 4096;
     limits.answer_bytes = 3 * BIG;
+    limits.stall_ns = 20 * NS_PER_MS;
     begin(&f, &limits);
     f.size = BIG;
     for (size_t i = 0; i < 20; i++) {
@@ -244,6 +245,47 @@ static void slow_readers_cost_a_bounded_amount(void **state)
         close(fds[i]);
     turns(&f, 20);
     assert_int_equal(http_answer_bytes(f.http), 0);
+    http_close(&f.http);
+}
+
+/* More answers than there is room for: who takes what comes gets all of it, also while others take nothing. */
+static void a_crowd_of_readers_is_answered(void **state)
+{
+    (void)state;
+    struct fixture f;
+    static char part[1 << 18];
+    struct http_limits limits = http_limits_usual;
+    int fds[20], stuck[3], ready = 0, small = 4096;
+    size_t totals[20] = { 0 };
+    limits.answer_bytes = 3 * BIG;
+    begin(&f, &limits);
+    f.size = BIG;
+    for (size_t i = 0; i < 3; i++) {
+        stuck[i] = client(&f);
+        setsockopt(stuck[i], SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+        say(stuck[i], "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        turns(&f, 10);
+    }
+    for (size_t i = 0; i < 20; i++) {
+        fds[i] = client(&f);
+        say(fds[i], "GET / HTTP/1.0\r\n\r\n");
+    }
+    for (int round = 0; round < 100000 && ready < 20; round++) {
+        http_turn(f.http);
+        for (size_t i = 0; i < 20; i++) {
+            ssize_t got = fds[i] < 0 ? -1 : recv(fds[i], part, sizeof part, 0);
+            totals[i] += got > 0 ? (size_t)got : 0;
+            if (fds[i] < 0 || got > 0 || (got < 0 && errno == EAGAIN))
+                continue;
+            close(fds[i]);
+            fds[i] = -1;
+            ready++;
+        }
+    }
+    for (size_t i = 0; i < 20; i++)
+        assert_true(totals[i] > BIG && totals[i] < BIG + 512);
+    for (size_t i = 0; i < 3; i++)
+        close(stuck[i]);
     http_close(&f.http);
 }
 
@@ -417,6 +459,7 @@ int main(void)
         cmocka_unit_test(tells_to_continue),
         cmocka_unit_test(three_hundred_idle_ones_are_harmless),
         cmocka_unit_test(slow_readers_cost_a_bounded_amount),
+        cmocka_unit_test(a_crowd_of_readers_is_answered),
         cmocka_unit_test(a_large_answer_arrives_whole),
         cmocka_unit_test(time_runs_out),
         cmocka_unit_test(knows_who_is_at_a_unix_socket),

@@ -77,7 +77,7 @@ enum err metric_log_open(struct metric_log *log, const char *path, enum metric_f
     log->is_file = log->is_owned && fstat(log->fd, &status) == 0 && S_ISREG(status.st_mode);
     log->terminal = terminal_of(log->fd);
     if (log->is_file) {
-        log->terminal.width = 10000; /* a file has no width */
+        log->terminal.width = METRIC_NO_WIDTH;
         log->terminal.colour = false;
     }
     buf_add_text(&log->out, beginning(log));

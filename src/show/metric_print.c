@@ -136,7 +136,7 @@ struct bullet {
 
 static void fill_line(const struct bullet *bullet)
 {
-    if (bullet->column < bullet->terminal->width)
+    if (bullet->terminal->width != METRIC_NO_WIDTH && bullet->column < bullet->terminal->width)
         buf_printf(bullet->out, "%*s", (int)(bullet->terminal->width - bullet->column), "");
 }
 

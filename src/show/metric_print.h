@@ -7,6 +7,7 @@
 
 enum metric_format { METRIC_MD, METRIC_JSON, METRIC_YAML, METRIC_TXT };
 #define METRIC_FORMATS "md json yaml txt" /* in the order of the enum */
+#define METRIC_NO_WIDTH SIZE_MAX          /* of a terminal that is a file: md's bullets are neither wrapped nor filled up */
 
 enum metric_columns {
     METRIC_DESCRIPTIONS, /* name, doc, type */

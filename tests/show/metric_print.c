@@ -240,6 +240,27 @@ static void a_log_is_whole_after_every_sample(void **state)
     temp_remove(folder);
 }
 
+static void a_line_of_a_file_is_as_long_as_what_it_says(void **state)
+{
+    (void)state;
+    static char text[100000];
+    char folder[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
+    struct metric_list list;
+    struct metric_log log;
+    temp_dir(folder);
+    temp_join(path, folder, "log.md");
+    metric_list_init(&list);
+    assert_int_equal(metric_list_read(&list, answer, sizeof answer - 1), OK);
+    list.count = 1;
+    assert_int_equal(metric_log_open(&log, path, METRIC_MD, METRIC_VALUES), OK);
+    assert_int_equal(metric_log_add(&log, &list), OK);
+    assert_int_equal(metric_log_close(&log), OK);
+    read_file(path, text, sizeof text);
+    assert_non_null(strstr(text, " x_total{a=\"b\"} = 1.5 @ 1700000000.125\n"));
+    metric_list_clear(&list);
+    temp_remove(folder);
+}
+
 static void a_full_disk_leaves_a_whole_file(void **state)
 {
     (void)state;
@@ -281,6 +302,7 @@ int main(void)
         cmocka_unit_test(an_answer_becomes_items),
         cmocka_unit_test(infinite_is_told_as_a_text),
         cmocka_unit_test(a_log_is_whole_after_every_sample),
+        cmocka_unit_test(a_line_of_a_file_is_as_long_as_what_it_says),
         cmocka_unit_test(a_full_disk_leaves_a_whole_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

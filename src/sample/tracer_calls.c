@@ -15,6 +15,9 @@
 #define ERESTARTNOHAND 514
 #define ERESTART_RESTARTBLOCK 516
 
+#define ANEW_MAX 1000u  /* a device may say EINTR for reasons of its own, and go on saying so: then the program shall hear it */
+#define ANEW_TIMED_MAX 3u /* so that what a program does at the end of a wait is not put off without end */
+
 #if defined(__x86_64__)
 #define ARCH_NATIVE AUDIT_ARCH_X86_64
 #define X32_BIT 0x40000000u
@@ -41,8 +44,29 @@ static int number_of(const struct __ptrace_syscall_info *info, uint64_t number)
     return number < SYSCALL_NAMES_MAX ? (int)number : TRACER_NO_CALL;
 }
 
-static void enter(struct tracer_task *task, int number, uint64_t now_ns)
+/* Of those that can_begin_anew. The ones that have none of their own say EINTR only where their socket has one. */
+static bool has_timeout(int number, const uint64_t *arguments)
 {
+    switch (number) {
+#ifdef SYS_epoll_wait
+    case SYS_epoll_wait:
+#endif
+    case SYS_epoll_pwait:
+        return (int)arguments[3] >= 0;
+    case SYS_rt_sigtimedwait:
+        return arguments[2];
+    case SYS_epoll_pwait2: case SYS_semtimedop:
+        return arguments[3];
+    case SYS_io_getevents: case SYS_io_pgetevents:
+        return arguments[4];
+    default:
+        return number != SYS_semop && number != SYS_getrandom;
+    }
+}
+
+static void enter(struct tracer_task *task, int number, const uint64_t *arguments, uint64_t now_ns)
+{
+    task->has_timeout = has_timeout(number, arguments);
     if (number == SYS_restart_syscall && task->unfinished != TRACER_NO_CALL)
         number = task->unfinished;
     if (number == TRACER_NO_CALL || number != task->unfinished)
@@ -71,30 +95,6 @@ static void leave(struct tracer_calls *calls, struct tracer_task *task, int64_t 
     }
     time_ns = time_ns > calls->own_ns ? time_ns - calls->own_ns : 0;
     syscall_counts_add(calls->counts, (unsigned)number, number == SYS_rt_sigreturn ? 0 : result, time_ns);
-}
-
-void tracer_calls_stop(struct tracer_calls *calls, struct tracer_task *task, uint64_t now_ns)
-{
-    struct __ptrace_syscall_info info = { 0 };
-    if (ptrace(PTRACE_GET_SYSCALL_INFO, task->tid, sizeof info, &info) <= 0)
-        return;
-    switch (info.op) {
-    case PTRACE_SYSCALL_INFO_ENTRY:
-        enter(task, number_of(&info, info.entry.nr), now_ns);
-        break;
-    case PTRACE_SYSCALL_INFO_SECCOMP:
-        enter(task, number_of(&info, info.seccomp.nr), now_ns);
-        break;
-    case PTRACE_SYSCALL_INFO_EXIT:
-        if (has_failed_before(task, info.exit.rval)) {
-            syscall_counts_add(calls->counts, (unsigned)task->unfinished, -EINTR, 0);
-            task->unfinished = TRACER_NO_CALL;
-        }
-        leave(calls, task, info.exit.rval, now_ns);
-        break;
-    default:
-        break;
-    }
 }
 
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -140,18 +140,64 @@ static bool is_to_begin_anew(const struct tracer_task *task, const struct user_r
 #endif
 
 /* ERESTARTNOHAND is the kernel's own word for it: anew when no handler runs, else EINTR as without us. */
-void tracer_calls_mend(struct tracer_task *task)
+static bool mend(const struct tracer_task *task)
 {
 #ifdef RESULT_OF
     struct user_regs_struct regs;
     struct iovec room = { &regs, sizeof regs };
     if (ptrace(PTRACE_GETREGSET, task->tid, NT_PRSTATUS, &room) != 0 || room.iov_len != sizeof regs)
-        return;
+        return false;
     if (!is_to_begin_anew(task, &regs))
-        return;
+        return false;
     RESULT_OF(regs) = (unsigned long long)-ERESTARTNOHAND;
-    ptrace(PTRACE_SETREGSET, task->tid, NT_PRSTATUS, &room);
+    return ptrace(PTRACE_SETREGSET, task->tid, NT_PRSTATUS, &room) == 0;
 #else
     (void)task;
+    return false;
 #endif
+}
+
+void tracer_calls_mend(struct tracer_task *task)
+{
+    mend(task);
+}
+
+/* The kernel looks at that word only on its way to a signal or to a stop: that is asked for, too. */
+static bool begin_anew(struct tracer_task *task, int64_t result)
+{
+    if (result != -EINTR) {
+        task->anew = is_broken_off(result) ? task->anew : 0;
+        return false;
+    }
+    if (task->anew >= (task->has_timeout ? ANEW_TIMED_MAX : ANEW_MAX) || !mend(task)) {
+        task->anew = 0;
+        return false;
+    }
+    task->anew++;
+    task->interrupted = ptrace(PTRACE_INTERRUPT, task->tid, 0L, 0L) == 0; /* ESRCH: killed meanwhile */
+    return true;
+}
+
+void tracer_calls_stop(struct tracer_calls *calls, struct tracer_task *task, uint64_t now_ns)
+{
+    struct __ptrace_syscall_info info = { 0 };
+    if (ptrace(PTRACE_GET_SYSCALL_INFO, task->tid, sizeof info, &info) <= 0)
+        return;
+    switch (info.op) {
+    case PTRACE_SYSCALL_INFO_ENTRY:
+        enter(task, number_of(&info, info.entry.nr), info.entry.args, now_ns);
+        break;
+    case PTRACE_SYSCALL_INFO_SECCOMP:
+        enter(task, number_of(&info, info.seccomp.nr), info.seccomp.args, now_ns);
+        break;
+    case PTRACE_SYSCALL_INFO_EXIT:
+        if (has_failed_before(task, info.exit.rval)) {
+            syscall_counts_add(calls->counts, (unsigned)task->unfinished, -EINTR, 0);
+            task->unfinished = TRACER_NO_CALL;
+        }
+        leave(calls, task, begin_anew(task, info.exit.rval) ? -ERESTARTNOHAND : info.exit.rval, now_ns);
+        break;
+    default:
+        break;
+    }
 }

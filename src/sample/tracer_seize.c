@@ -40,9 +40,8 @@ static enum err seize_task(struct tracer *tracer, pid_t tid, size_t *held)
     if (!task)
         return NOMEM;
     ++*held;
+    task->interrupted = ptrace(PTRACE_INTERRUPT, tid, 0L, 0L) == 0;
     tracer_tell_begin(tracer, tid, is_new);
-    if (ptrace(PTRACE_INTERRUPT, tid, 0L, 0L) == 0)
-        task->interrupted = true;
     return OK;
 }
 

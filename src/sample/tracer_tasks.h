@@ -16,6 +16,8 @@ struct tracer_task {
     int number;       /* of the call that it is in, or TRACER_NO_CALL */
     int unfinished;   /* of a call that a signal broke off, and that may begin anew; or TRACER_NO_CALL */
     bool interrupted; /* we have asked it to stop, and it has not done so yet */
+    bool has_timeout; /* the call that it is in: each time that it is begun anew it may wait longer than it should */
+    unsigned anew;    /* times that we had it begun anew */
     uint64_t entry_ns;
 };
 

@@ -5,6 +5,7 @@
 #include "tools/unit.h"
 
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -77,6 +78,61 @@ static void a_process_that_is_let_go_runs_on(void **state)
     close(go_fd);
 }
 
+#define WAITS 8
+#ifdef SYS_epoll_wait
+#define WAIT_CALL SYS_epoll_wait
+#else
+#define WAIT_CALL SYS_epoll_pwait
+#endif
+
+/* Waits for events that do not come, and ends with how often that went wrong. */
+static pid_t start_waiting(int *go_fd)
+{
+    int go[2];
+    char byte;
+    assert_int_equal(pipe(go), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct epoll_event event;
+        int wrong = 0, epoll_fd = epoll_create1(0);
+        while (read(go[0], &byte, 1) != 1)
+            continue;
+        for (int i = 0; i < WAITS; i++)
+            wrong += epoll_wait(epoll_fd, &event, 1, 100) != 0;
+        _exit(wrong);
+    }
+    close(go[0]);
+    *go_fd = go[1];
+    return pid;
+}
+
+/* Such as SIGCHLD, each time that a child ends. Alone the process would not notice; traced it is woken. */
+static void an_ignored_signal_breaks_nothing_off(void **state)
+{
+    struct tracer_process tracer;
+    int go_fd, status;
+    char byte;
+    (void)state;
+    pid_t pid = start_waiting(&go_fd);
+    if (tracer_process_start(&tracer, pid, true, NULL) != OK) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        leave_out("no ptrace here");
+    }
+    assert_int_equal(write(go_fd, "", 1), 1);
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        kill(pid, SIGURG);
+        usleep(150000); /* longer than a wait, which begins anew */
+    }
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(read(tracer.end_fd, &byte, 1), 0);
+    const struct syscall_count *of = tracer.page->counts.of;
+    assert_int_equal(of[WAIT_CALL].calls, WAITS);
+    assert_int_equal(of[WAIT_CALL].errors, 0);
+    tracer_process_close(&tracer);
+    close(go_fd);
+}
+
 static void who_is_not_there_cannot_be_traced(void **state)
 {
     struct tracer_process tracer;
@@ -116,6 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_and_errors_are_counted_until_the_end),
         cmocka_unit_test(a_process_that_is_let_go_runs_on),
+        cmocka_unit_test(an_ignored_signal_breaks_nothing_off),
         cmocka_unit_test(who_is_not_there_cannot_be_traced),
         cmocka_unit_test(samples_have_what_is_known),
     };

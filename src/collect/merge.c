@@ -6,6 +6,7 @@
 #include "collect/calls_floor.h"
 #include "collect/identity.h"
 #include "collect/inits.h"
+#include "collect/io_total.h"
 #include "collect/numbers.h"
 #include "collect/series.h"
 #include "collect/traced.h"
@@ -241,6 +242,7 @@ static enum err merge_all(struct merging *m)
     sum_up(m->run);
     raise_total(m->run);
     correct_rss(m->run);
+    io_total_set(m->run);
     if (!m->run->ended)
         m->run->end_ns = m->events.last_ns > m->run->start_ns ? m->events.last_ns : m->run->start_ns;
     return calls_floor_add(m->run, &m->memory->arena);

@@ -90,6 +90,13 @@ unsigned facts_executable_sources(const struct facts *facts, const struct summar
 /* A counter of all processes together. False: not known. */
 bool facts_sum(const struct facts *facts, enum counter counter, double *value);
 
+/* Bytes of rchar, wchar, read_bytes or write_bytes, of those processes too that could not tell, as who was killed: the samples
+ * had them. False: not known. */
+bool facts_moved(const struct facts *facts, enum counter counter, double *bytes);
+
+/* The processes have told of nearly all of these bytes. */
+bool facts_moved_is_told(const struct facts *facts, enum counter counter);
+
 /* waiting / (waiting + running) of all threads, NAN when not known. */
 double facts_run_queue_share(const struct facts *facts);
 

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#define TOLD_MIN 0.99 /* of the bytes: the rest is not worth a word */
+
 bool facts_by_agents(const struct facts *facts)
 {
     const struct store_job *job = &facts->job; /* sonde run tells the command before anything else */
@@ -125,6 +127,19 @@ bool facts_sum(const struct facts *facts, enum counter counter, double *value)
 {
     *value = (double)counters_get(&facts->job.summary.sum, counter);
     return counters_has(&facts->job.summary.sum, counter);
+}
+
+bool facts_moved(const struct facts *facts, enum counter counter, double *bytes)
+{
+    const struct counters *total = &facts->job.summary.total, *sum = &facts->job.summary.sum;
+    *bytes = fmax((double)counters_get(total, counter), (double)counters_get(sum, counter));
+    return counters_has(total, counter) || counters_has(sum, counter);
+}
+
+bool facts_moved_is_told(const struct facts *facts, enum counter counter)
+{
+    double told, all;
+    return facts_sum(facts, counter, &told) && facts_moved(facts, counter, &all) && told >= TOLD_MIN * all;
 }
 
 double facts_run_queue_share(const struct facts *facts)

@@ -10,8 +10,8 @@
 static bool judge(const struct facts *facts, struct advice *advice)
 {
     double fetched, asked;
-    facts_sum(facts, COUNTER_read_bytes, &fetched);
-    facts_sum(facts, COUNTER_rchar, &asked);
+    facts_moved(facts, COUNTER_read_bytes, &fetched);
+    facts_moved(facts, COUNTER_rchar, &asked);
     if (fetched < FETCHED_MIN || fetched < RATIO_MIN * asked)
         return false;
     advice->severity = SEVERITY_HINT;

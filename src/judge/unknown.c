@@ -26,6 +26,26 @@ static bool known(const struct facts *facts, enum counter counter)
     return counters_has(&facts->job.summary.sum, counter);
 }
 
+/* Bytes that were moved, and of which no process told. */
+static double moved_by_unknown(const struct facts *facts, enum counter counter)
+{
+    double all, told;
+    if (facts_moved_is_told(facts, counter) || !facts_moved(facts, counter, &all))
+        return 0;
+    facts_sum(facts, counter, &told);
+    return all - told;
+}
+
+static void add_moved(struct unknown_list *list, const struct facts *facts)
+{
+    double bytes_read = moved_by_unknown(facts, COUNTER_rchar), written = moved_by_unknown(facts, COUNTER_wchar);
+    if (!known(facts, COUNTER_rchar) && !known(facts, COUNTER_read_bytes))
+        add(list, "input and output: no process told all of it (sonde doctor shows what this machine tells)");
+    else if (bytes_read > 0 || written > 0)
+        add(list, "who read %s and wrote %s of the bytes above: who was killed, or watched from outside only, does not tell",
+            say_bytes(bytes_read).s, say_bytes(written).s);
+}
+
 static void add_counters(struct unknown_list *list, const struct facts *facts)
 {
     if (isnan(facts_cpu_s(facts)))
@@ -39,8 +59,7 @@ static void add_counters(struct unknown_list *list, const struct facts *facts)
     if (!known(facts, COUNTER_delayacct_blkio_time))
         add(list, "waiting for disk: no process told all of it (if the kernel does not count it, as root: "
             "sysctl kernel.task_delayacct=1)");
-    if (!known(facts, COUNTER_rchar) && !known(facts, COUNTER_read_bytes))
-        add(list, "input and output: no process told all of it (sonde doctor shows what this machine tells)");
+    add_moved(list, facts);
 }
 
 static void add_machine(struct unknown_list *list, const struct facts *facts)

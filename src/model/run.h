@@ -43,7 +43,8 @@ struct run {
     uint64_t memory_limit_bytes;  /* 0: not known */
     uint64_t boot_ns;             /* when the host was booted; 0: not known */
     uint64_t period_ns;
-    struct counters total;      /* the truth for the whole: getrusage of all children; CPU time at least that of processes */
+    struct counters total;      /* the truth for the whole: getrusage of all children; CPU time at least that of processes;
+                                 * rchar, wchar, read_bytes, write_bytes: as last sampled, at least those of processes */
     struct run_gaps gaps;
 
     struct bytes events[PROCESS_EVENTS_MAX]; /* perf event names */

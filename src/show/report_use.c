@@ -108,11 +108,12 @@ static void add_flow(struct page *page, const struct facts *facts, const struct 
 {
     double bytes, calls, duration_s = facts_duration_s(facts);
     char text[160] = "";
-    if (!facts_sum(facts, flow->bytes, &bytes))
+    if (!facts_moved(facts, flow->bytes, &bytes))
         return;
     if (bytes > 0 && !isnan(duration_s))
         snprintf(text, sizeof text, "%s/s", say_bytes(bytes / duration_s).s);
-    if (flow->calls < COUNTERS_SIZE && facts_sum(facts, flow->calls, &calls) && calls > 0)
+    if (flow->calls < COUNTERS_SIZE && facts_sum(facts, flow->calls, &calls) && calls > 0 &&
+        facts_moved_is_told(facts, flow->bytes))
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s of %s", text[0] ? ", " : "",
                  calls_text(calls).s, say_bytes(bytes / calls).s);
     add_bar(page, flow->label, most > 0 ? bytes / most : 0, 0, YELLOW, say_bytes(bytes).s, text);
@@ -123,7 +124,7 @@ static void add_flows(struct page *page, const struct facts *facts)
 {
     double most = 0, bytes;
     for (size_t i = 0; i < FLOWS; i++)
-        if (facts_sum(facts, flows[i].bytes, &bytes))
+        if (facts_moved(facts, flows[i].bytes, &bytes))
             most = fmax(most, bytes);
     for (size_t i = 0; i < FLOWS; i++)
         add_flow(page, facts, &flows[i], most);

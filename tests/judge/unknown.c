@@ -48,6 +48,15 @@ static void counters_that_are_missing(void **state)
     only("CPU time: no process told of it");
 }
 
+static void bytes_of_which_nobody_told(void **state)
+{
+    struct counters *total = &facts.job.summary.total;
+    (void)state;
+    counters_set(total, COUNTER_rchar, (uint64_t)(7 * GIB));
+    counters_set(total, COUNTER_wchar, (uint64_t)(2.01 * GIB)); /* told but for less than a hundredth */
+    only("who read 3.0 GiB and wrote 0 B of the bytes above: who was killed, or watched from outside only, does not tell");
+}
+
 static void holes(void **state)
 {
     (void)state;
@@ -110,6 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(nothing_when_all_is_known, fresh),
         cmocka_unit_test_setup(counters_that_are_missing, fresh),
+        cmocka_unit_test_setup(bytes_of_which_nobody_told, fresh),
         cmocka_unit_test_setup(holes, fresh),
         cmocka_unit_test_setup(system_calls_that_nobody_counted, fresh),
         cmocka_unit_test_setup(processes, fresh),

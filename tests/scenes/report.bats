@@ -136,3 +136,17 @@ assert [(r["command"][0], r["exit_code"]) for r in runs] == [("sh", 3), ("sleep"
     [ "$("$SONDE" list --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["memory_max_bytes"])')" -eq \
         "$(sql "SELECT rssmax * 1024 FROM process")" ]
 }
+
+# Who is killed as a user has nobody to tell of its I/O: the samples know it.
+bytes_of_a_killed_one() {
+    "$@" "$SONDE" run -q -- sh -c 'timeout -s KILL 1 dd if=/dev/zero of=/dev/null bs=1M; true' 2>/dev/null
+    run -0 "$@" "$SONDE" report
+    [[ $output =~ read\ [^$'\n']*\ GiB\ .*written\ [^$'\n']*\ GiB\  ]]
+    [[ ! $output =~ (read|written)\ [^$'\n']*call ]]
+}
+
+@test "what a killed program read and wrote is in the sum, as nobody" {
+    need_root
+    bytes_of_a_killed_one as_nobody
+    [[ $output == *"who read "*"GiB and wrote "*"GiB of the bytes above"* ]]
+}

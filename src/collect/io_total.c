@@ -1,0 +1,66 @@
+/* Who is killed tells nobody what it read and wrote, but the kernel adds it to those who wait for it, and the samples of the
+ * tree have it from there (sample/tree.c): their last one is the whole run. */
+#include "collect/io_total.h"
+
+#include "model/summary.h"
+
+#include <string.h>
+
+/* At most what the probe reads in a program and at a thread's end, and what we do before the command begins: the samples have it
+ * among rchar, the processes have not. */
+#define PROBE_READS 4096
+#define START_READS 16384
+
+static const struct run_series *tree_series(const struct run *run)
+{
+    for (size_t i = 0; i < run->series_count; i++)
+        if (strcmp(run->series[i].set.name, SUMMARY_TREE_SET) == 0)
+            return &run->series[i];
+    return NULL;
+}
+
+/* The last that is known. False: none is. */
+static bool last_sampled(const struct run_series *series, const char *name, uint64_t *value)
+{
+    size_t size = series->set.size, column = 0;
+    while (column < size && strcmp(series->set.metrics[column].name, name) != 0)
+        column++;
+    for (size_t row = series->count; column < size && row-- > 0;) {
+        *value = series->values[row * size + column].u64;
+        if (series->known[row * size + column])
+            return true;
+    }
+    return false;
+}
+
+static uint64_t probe_reads(const struct run *run)
+{
+    uint64_t bytes = START_READS;
+    for (size_t i = 0; i < run->process_count; i++)
+        bytes += (1 + process_threads(&run->processes[i])) * (uint64_t)PROBE_READS;
+    return bytes;
+}
+
+static void set_one(struct run *run, const struct run_series *tree, const struct counters *sum, enum counter counter,
+                    const char *name, uint64_t not_theirs)
+{
+    uint64_t told = counters_get(sum, counter), sampled;
+    if (!last_sampled(tree, name, &sampled))
+        return;
+    sampled = sampled > not_theirs ? sampled - not_theirs : 0;
+    counters_set(&run->total, counter, sampled > told ? sampled : told);
+}
+
+void io_total_set(struct run *run)
+{
+    const struct run_series *tree = tree_series(run);
+    struct counters sum = { 0 };
+    if (!tree)
+        return;
+    for (size_t i = 0; i < run->process_count; i++)
+        counters_add(&sum, &run->processes[i].counters);
+    set_one(run, tree, &sum, COUNTER_rchar, "rchar", probe_reads(run));
+    set_one(run, tree, &sum, COUNTER_wchar, "wchar", 0);
+    set_one(run, tree, &sum, COUNTER_read_bytes, "read_bytes", 0);
+    set_one(run, tree, &sum, COUNTER_write_bytes, "write_bytes", 0);
+}

@@ -1,0 +1,11 @@
+/* What a run as a whole read and wrote, where not all of its processes told theirs. */
+#ifndef SONDE_COLLECT_IO_TOTAL_H
+#define SONDE_COLLECT_IO_TOTAL_H
+
+#include "model/run.h"
+
+/* Sets rchar, wchar, read_bytes and write_bytes of run->total: the sum over the processes, or what was last sampled of all
+ * of them if that is more. What was never sampled stays as it is. */
+void io_total_set(struct run *run);
+
+#endif

@@ -51,6 +51,41 @@ static void add_process(struct summary *summary, const struct process *process)
     }
 }
 
+/* The kernel's exit records tell bytes and no calls. A sum of calls that lacks those by which the bytes beside it were moved would
+ * make a mean that is too large without bounds: it is not known where it lacks those of a hundredth of the bytes. */
+#define UNCOUNTED_SHARE 100
+
+static void drop_calls(struct counters *sum, enum counter bytes, enum counter calls, uint64_t uncounted_bytes)
+{
+    if (uncounted_bytes <= counters_get(sum, bytes) / UNCOUNTED_SHARE)
+        return;
+    sum->known &= ~(1ull << calls);
+    sum->value[calls] = 0;
+}
+
+static uint64_t uncounted(const struct counters *counters, enum counter bytes, enum counter calls)
+{
+    return counters_has(counters, calls) ? 0 : counters_get(counters, bytes);
+}
+
+static void check_calls(struct counters *sum, const struct run *run, enum counter bytes, enum counter calls)
+{
+    uint64_t uncounted_bytes = 0;
+    for (size_t i = 0; i < run->process_count; i++)
+        uncounted_bytes += uncounted(&run->processes[i].counters, bytes, calls);
+    drop_calls(sum, bytes, calls, uncounted_bytes);
+}
+
+/* Of two summaries: what either cannot tell. */
+static void add_sums(struct counters *sum, const struct counters *more)
+{
+    uint64_t bytes_read = uncounted(sum, COUNTER_rchar, COUNTER_syscr) + uncounted(more, COUNTER_rchar, COUNTER_syscr);
+    uint64_t written = uncounted(sum, COUNTER_wchar, COUNTER_syscw) + uncounted(more, COUNTER_wchar, COUNTER_syscw);
+    counters_add(sum, more);
+    drop_calls(sum, COUNTER_rchar, COUNTER_syscr, bytes_read);
+    drop_calls(sum, COUNTER_wchar, COUNTER_syscw, written);
+}
+
 static uint64_t in_bytes(const struct metric *metric, union value value)
 {
     uint64_t number = metric->type == F64 ? (uint64_t)value.f64 : value.u64;
@@ -79,6 +114,8 @@ void summary_of_run(struct summary *summary, const struct run *run)
     *summary = (struct summary){ .total = run->total, .gaps = run->gaps };
     for (size_t i = 0; i < run->process_count; i++)
         add_process(summary, &run->processes[i]);
+    check_calls(&summary->sum, run, COUNTER_rchar, COUNTER_syscr);
+    check_calls(&summary->sum, run, COUNTER_wchar, COUNTER_syscw);
     for (size_t i = 0; i < run->series_count; i++) {
         if (strcmp(run->series[i].set.name, SUMMARY_TREE_SET) == 0)
             take_larger(&summary->rss_peak_bytes, rss_peak(&run->series[i]));
@@ -97,6 +134,6 @@ void summary_add(struct summary *summary, const struct summary *more)
 #define X(field) take_larger(&summary->field, more->field);
     SUMMARY_PEAKS(X)
 #undef X
-    counters_add(&summary->sum, &more->sum);
+    add_sums(&summary->sum, &more->sum);
     counters_add(&summary->total, &more->total);
 }

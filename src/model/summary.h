@@ -12,7 +12,7 @@ struct summary {
     uint64_t failed, signalled;          /* ended with a status that is not 0; by a signal */
     uint64_t running, lost;              /* PROCESS_RUNNING, PROCESS_LOST */
     uint64_t unprobed;                   /* records without SEEN_PROBE */
-    struct counters sum;                 /* own counters of all images added */
+    struct counters sum;                 /* own counters of all images added; calls only with those of the bytes */
     struct counters total;               /* as run.total; may be more than sum */
     uint64_t short_processes;            /* lived less than SUMMARY_SHORT_NS */
     uint64_t short_wall_ns;              /* at least one of them was alive, and none else but their ancestors */

@@ -47,6 +47,34 @@ static void processes_are_counted_by_how_they_ended(void **state)
     assert_int_equal(summary.sum.known, 1ull << COUNTER_num_threads);
 }
 
+static struct counters moved(uint64_t rchar, uint64_t syscr)
+{
+    struct counters counters = { 0 };
+    counters_set(&counters, COUNTER_rchar, rchar);
+    if (syscr)
+        counters_set(&counters, COUNTER_syscr, syscr);
+    return counters;
+}
+
+static void calls_are_those_that_moved_the_bytes_or_not_known(void **state)
+{
+    (void)state;
+    struct process processes[] = { { .parent = PROCESS_NO_PARENT, .counters = moved(99000, 18) },
+                                   { .parent = 0, .counters = moved(900, 0) } };
+    struct run run = { .processes = processes, .process_count = 2 };
+    struct summary some, none;
+    summary_of_run(&some, &run);
+    assert_true(counters_has(&some.sum, COUNTER_syscr));
+    assert_int_equal(counters_get(&some.sum, COUNTER_syscr), 18);
+    processes[1].counters = moved(1000000, 0);
+    summary_of_run(&none, &run);
+    assert_false(counters_has(&none.sum, COUNTER_syscr));
+    assert_int_equal(counters_get(&none.sum, COUNTER_rchar), 1099000);
+    summary_add(&some, &none);
+    assert_false(counters_has(&some.sum, COUNTER_syscr));
+    assert_int_equal(counters_get(&some.sum, COUNTER_rchar), 1198900);
+}
+
 static void short_ones_are_those_under_ten_ms(void **state)
 {
     (void)state;
@@ -113,6 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes_are_counted_by_how_they_ended),
+        cmocka_unit_test(calls_are_those_that_moved_the_bytes_or_not_known),
         cmocka_unit_test(short_ones_are_those_under_ten_ms),
         cmocka_unit_test(the_peak_of_memory_is_that_of_the_samples),
         cmocka_unit_test(two_runs_add_up_and_peaks_stay),

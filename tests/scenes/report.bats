@@ -150,3 +150,8 @@ bytes_of_a_killed_one() {
     bytes_of_a_killed_one as_nobody
     [[ $output == *"who read "*"GiB and wrote "*"GiB of the bytes above"* ]]
 }
+
+@test "what a killed program read and wrote is in the sum, as root: with no number of calls, which the kernel does not tell" {
+    need_root
+    bytes_of_a_killed_one env
+}

@@ -87,6 +87,10 @@ bool facts_by_agents(const struct facts *facts);
  * them. */
 unsigned facts_executable_sources(const struct facts *facts, const struct summary_executable *executable);
 
+/* Somebody told of its I/O. Its sums have no bits of their own, but a program without any read call is hardly there: the loader
+ * reads the libraries. */
+bool facts_executable_has_io(const struct summary_executable *executable);
+
 /* A counter of all processes together. False: not known. */
 bool facts_sum(const struct facts *facts, enum counter counter, double *value);
 

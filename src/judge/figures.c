@@ -123,6 +123,11 @@ unsigned facts_executable_sources(const struct facts *facts, const struct summar
     return sources;
 }
 
+bool facts_executable_has_io(const struct summary_executable *executable)
+{
+    return executable->rchar > 0;
+}
+
 bool facts_sum(const struct facts *facts, enum counter counter, double *value)
 {
     *value = (double)counters_get(&facts->job.summary.sum, counter);

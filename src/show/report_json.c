@@ -197,6 +197,19 @@ static void add_curves(struct json *json, const struct facts *facts)
     json_end_object(json);
 }
 
+static void add_executable_io(struct json *json, const struct summary_executable *executable, uint64_t known)
+{
+    if (!facts_executable_has_io(executable))
+        return;
+    if (known >> COUNTER_read_bytes & 1)
+        json_field_u64(json, "read_bytes", executable->read_bytes);
+    if (known >> COUNTER_write_bytes & 1)
+        json_field_u64(json, "write_bytes", executable->write_bytes);
+    json_field_u64(json, "rchar_bytes", executable->rchar);
+    if (known >> COUNTER_wchar & 1)
+        json_field_u64(json, "wchar_bytes", executable->wchar);
+}
+
 static void add_executable(struct json *json, const struct facts *facts, const struct summary_executable *executable)
 {
     uint64_t known = facts->job.summary.sum.known;
@@ -210,18 +223,10 @@ static void add_executable(struct json *json, const struct facts *facts, const s
     usage_mark_json(json, facts_executable_sources(facts, executable));
     known_u64(json, "wall_ns", executable->wall_ns);
     known_u64(json, "rss_max_kb", executable->rss_max_kb);
-#define KNOWN(counter, field) \
-    if (known >> COUNTER_##counter & 1) \
-        json_field_u64(json, #field, executable->field);
-    KNOWN(read_bytes, read_bytes)
-    KNOWN(write_bytes, write_bytes)
-    if (known >> COUNTER_rchar & 1)
-        json_field_u64(json, "rchar_bytes", executable->rchar);
-    if (known >> COUNTER_wchar & 1)
-        json_field_u64(json, "wchar_bytes", executable->wchar);
-    KNOWN(time_waiting, waiting_ns)
-    KNOWN(delayacct_blkio_time, blkio_us)
-#undef KNOWN
+    add_executable_io(json, executable, known);
+    known_u64(json, "waiting_ns", executable->waiting_ns);
+    if (known >> COUNTER_delayacct_blkio_time & 1)
+        json_field_u64(json, "blkio_us", executable->blkio_us);
     json_end_object(json);
 }
 

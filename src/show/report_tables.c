@@ -69,8 +69,8 @@ static unsigned add_mark(struct report_row *row, unsigned sources)
     return usage_mark_kind(sources);
 }
 
-/* The sums of an executable have no bits of their own: they are known when the job's are. No process uses no CPU time at
- * all and lives for no time: there, 0 says that nobody saw it. */
+/* The sums of an executable have no bits of their own. No process uses no CPU time at all, lives for no time and reads nothing:
+ * there, 0 says that nobody saw it. */
 static struct report_row executable_row(const struct facts *facts, const struct summary_executable *executable,
                                         struct text *room)
 {
@@ -84,9 +84,9 @@ static struct report_row executable_row(const struct facts *facts, const struct 
         row.cells[3] = report_row_duration(executable->wall_ns);
     if (executable->rss_max_kb)
         row.cells[4] = text_bytes_short(executable->rss_max_kb * 1024);
-    if (knows(facts, COUNTER_rchar) && executable->cpu_us)
+    if (facts_executable_has_io(executable))
         row.cells[5] = text_bytes_short(executable->rchar);
-    if (knows(facts, COUNTER_wchar) && executable->cpu_us)
+    if (facts_executable_has_io(executable) && knows(facts, COUNTER_wchar))
         row.cells[6] = text_bytes_short(executable->wchar);
     return row;
 }

@@ -149,6 +149,10 @@ bytes_of_a_killed_one() {
     need_root
     bytes_of_a_killed_one as_nobody
     [[ $output == *"who read "*"GiB and wrote "*"GiB of the bytes above"* ]]
+    row=$(grep '^  dd ' <<<"$output") # up to the memory, with blanks where nobody told: no 0
+    [[ $row =~ [0-9.]+[KM]$ ]]
+    as_nobody "$SONDE" report --json | jq -e '.executables[] | select(.name == "dd") |
+        [.rchar_bytes, .wchar_bytes, .read_bytes, .write_bytes, .waiting_ns] == [null, null, null, null, null]'
 }
 
 @test "what a killed program read and wrote is in the sum, as root: with no number of calls, which the kernel does not tell" {

@@ -101,7 +101,13 @@ bool facts_moved(const struct facts *facts, enum counter counter, double *bytes)
 /* The processes have told of nearly all of these bytes. */
 bool facts_moved_is_told(const struct facts *facts, enum counter counter);
 
-/* waiting / (waiting + running) of all threads, NAN when not known. */
+/* Whose waiting for a CPU is known, by their share of the CPU time; 0: nobody's. Who is killed does not tell. */
+double facts_waiting_told_share(const struct facts *facts);
+
+/* For a CPU, of all threads as far as known; NAN when that is of less than half of the job. */
+double facts_waiting_s(const struct facts *facts);
+
+/* waiting / (waiting + running) of all threads, NAN when the former is. */
 double facts_run_queue_share(const struct facts *facts);
 
 #endif

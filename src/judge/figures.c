@@ -5,6 +5,7 @@
 #include <math.h>
 
 #define TOLD_MIN 0.99 /* of the bytes: the rest is not worth a word */
+#define WAITING_TOLD_MIN 0.5 /* of the CPU time: who told of less does not speak for the job */
 
 bool facts_by_agents(const struct facts *facts)
 {
@@ -147,10 +148,27 @@ bool facts_moved_is_told(const struct facts *facts, enum counter counter)
     return facts_sum(facts, counter, &told) && facts_moved(facts, counter, &all) && told >= TOLD_MIN * all;
 }
 
+double facts_waiting_told_share(const struct facts *facts)
+{
+    double waiting_ns, running_ns, cpu_s = facts_cpu_s(facts);
+    if (!facts_sum(facts, COUNTER_time_waiting, &waiting_ns))
+        return 0;
+    if (!facts_sum(facts, COUNTER_time_oncpu, &running_ns) || !(cpu_s > 0))
+        return 1;
+    return fmin(running_ns / 1e9 / cpu_s, 1);
+}
+
+double facts_waiting_s(const struct facts *facts)
+{
+    double waiting_ns;
+    bool is_known = facts_sum(facts, COUNTER_time_waiting, &waiting_ns);
+    return is_known && facts_waiting_told_share(facts) >= WAITING_TOLD_MIN ? waiting_ns / 1e9 : NAN;
+}
+
 double facts_run_queue_share(const struct facts *facts)
 {
-    double waiting, running;
-    if (!facts_sum(facts, COUNTER_time_waiting, &waiting) || !facts_sum(facts, COUNTER_time_oncpu, &running))
+    double waiting = facts_waiting_s(facts) * 1e9, running;
+    if (isnan(waiting) || !facts_sum(facts, COUNTER_time_oncpu, &running))
         return NAN;
     return waiting + running > 0 ? waiting / (waiting + running) : NAN;
 }

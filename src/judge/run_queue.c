@@ -35,9 +35,8 @@ static void advise(const struct facts *facts, struct advice *advice)
 
 static bool judge(const struct facts *facts, struct advice *advice)
 {
-    double waiting_ns, share = facts_run_queue_share(facts), allowed = facts_cores_allowed(facts);
-    facts_sum(facts, COUNTER_time_waiting, &waiting_ns);
-    if (!(share >= WAIT_SHARE) || waiting_ns / 1e9 < WAIT_MIN_S)
+    double waiting_s = facts_waiting_s(facts), share = facts_run_queue_share(facts), allowed = facts_cores_allowed(facts);
+    if (!(share >= WAIT_SHARE) || waiting_s < WAIT_MIN_S)
         return false;
     uint64_t peak = facts->job.summary.threads_peak;
     bool own = facts_cores_used(facts) >= FULL_SHARE * allowed;
@@ -46,7 +45,7 @@ static bool judge(const struct facts *facts, struct advice *advice)
     if (own && (double)peak > allowed)
         most = say_many(peak, "thread", "threads");
     rule_say(advice, "Threads that could run waited %s for a CPU, %s of their time%s%s%s%s%s.",
-             say_seconds(waiting_ns / 1e9).s, say_share(share).s, most.s[0] ? ": up to " : "", most.s,
+             say_seconds(waiting_s).s, say_share(share).s, most.s[0] ? ": up to " : "", most.s,
              most.s[0] ? " on " : "", most.s[0] ? say_cores(allowed).s : "", most.s[0] ? " cores" : "");
     advice->severity = own ? SEVERITY_HINT : SEVERITY_WASTE;
     if (own)

@@ -46,6 +46,15 @@ static void add_moved(struct unknown_list *list, const struct facts *facts)
             say_bytes(bytes_read).s, say_bytes(written).s);
 }
 
+static void add_waiting(struct unknown_list *list, const struct facts *facts)
+{
+    if (!known(facts, COUNTER_time_waiting))
+        add(list, "waiting for a CPU: no process told all of it (sonde doctor shows what this machine tells)");
+    else if (isnan(facts_waiting_s(facts)))
+        add(list, "waiting for a CPU: of those who used %s of the CPU time nobody told it (killed, or watched from outside only)",
+            say_share(1 - facts_waiting_told_share(facts)).s);
+}
+
 static void add_counters(struct unknown_list *list, const struct facts *facts)
 {
     if (isnan(facts_cpu_s(facts)))
@@ -54,8 +63,7 @@ static void add_counters(struct unknown_list *list, const struct facts *facts)
         add(list, "processes: none was watched (sonde run, in the job, does)");
         return;
     }
-    if (!known(facts, COUNTER_time_waiting))
-        add(list, "waiting for a CPU: no process told all of it (sonde doctor shows what this machine tells)");
+    add_waiting(list, facts);
     if (!known(facts, COUNTER_delayacct_blkio_time))
         add(list, "waiting for disk: no process told all of it (if the kernel does not count it, as root: "
             "sysctl kernel.task_delayacct=1)");

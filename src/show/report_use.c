@@ -199,13 +199,13 @@ static void add_machine(struct page *page, const struct facts *facts)
 
 static void add_waiting(struct page *page, const struct facts *facts)
 {
-    double waiting_ns, blocked_us, share = facts_run_queue_share(facts);
+    double waiting_s = facts_waiting_s(facts), blocked_us, share = facts_run_queue_share(facts);
     size_t section = page_heading(page, "Waiting");
-    if (facts_sum(facts, COUNTER_time_waiting, &waiting_ns)) {
+    if (!isnan(waiting_s)) {
         char text[120] = "";
         if (!isnan(share))
             snprintf(text, sizeof text, ", %s of the time in which threads could run", say_share(share).s);
-        page_printf(page, "for a CPU", "%s%s", say_seconds(waiting_ns / 1e9).s, text);
+        page_printf(page, "for a CPU", "%s%s", say_seconds(waiting_s).s, text);
     }
     if (facts_sum(facts, COUNTER_delayacct_blkio_time, &blocked_us))
         page_printf(page, "for disk", "%s", say_seconds(blocked_us / 1e6).s);

@@ -37,6 +37,8 @@ static void counters_that_are_missing(void **state)
     (void)state;
     plain_forget(&facts, COUNTER_time_waiting);
     only("waiting for a CPU: no process told all of it (sonde doctor shows what this machine tells)");
+    plain_count(&facts, COUNTER_time_oncpu, 150e9);
+    only("waiting for a CPU: of those who used 90 % of the CPU time nobody told it (killed, or watched from outside only)");
     plain_forget(&facts, COUNTER_delayacct_blkio_time);
     only("waiting for disk: no process told all of it (if the kernel does not count it, as root: "
          "sysctl kernel.task_delayacct=1)");

@@ -44,6 +44,14 @@ void samplers_read(struct samplers *samplers, struct batch *out)
     }
 }
 
+void samplers_read_last(struct samplers *samplers, struct batch *out)
+{
+    for (size_t i = 0; i < samplers->count; i++) {
+        life_wake(&samplers->lives[i]);
+        life_read_last(&samplers->lives[i], out);
+    }
+}
+
 void samplers_close(struct samplers **samplers)
 {
     if (!*samplers)

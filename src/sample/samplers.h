@@ -16,6 +16,9 @@ enum err samplers_open(struct samplers **samplers, const struct sampler *const *
  * stops the others. */
 void samplers_read(struct samplers *samplers, struct batch *out);
 
+/* The same for the last time, or the last for long: none leaves it out to save time. */
+void samplers_read_last(struct samplers *samplers, struct batch *out);
+
 /* Sets *samplers to NULL; accepts NULL there. */
 void samplers_close(struct samplers **samplers);
 

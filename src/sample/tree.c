@@ -441,6 +441,12 @@ static enum err tree_read(void *state, struct batch *out)
     return err ? err : give(tree, &sums, time_ns, out);
 }
 
+static void tree_settle(void *state)
+{
+    struct tree *tree = state;
+    tree->pace = tree->switches_pace = (struct pace){ 0 };
+}
+
 const struct sampler sampler_tree = {
     .name = "tree",
     .about = "CPU time, memory, threads, I/O of all processes of the run",
@@ -448,5 +454,6 @@ const struct sampler sampler_tree = {
     .state_size = sizeof(struct tree),
     .open = tree_open,
     .read = tree_read,
+    .settle = tree_settle,
     .close = tree_close,
 };

@@ -204,8 +204,7 @@ void rest_watch(struct watch *watch)
     end_survivors(watch, &rest); /* of whose end was read last */
     if (watch->kernel.members.alive)
         kernel_record_survivors(&watch->kernel);
-    ticks_sample(&watch->ticks);
-    ticks_sample_programs(&watch->ticks);
+    ticks_sample_last(&watch->ticks);
     watch_record_end(watch, false);
     close_rest(&rest);
 }

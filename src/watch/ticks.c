@@ -73,8 +73,13 @@ static void sample_programs(struct ticks *ticks, bool is_last)
     sample_writer_add(&ticks->out, &ticks->batch);
 }
 
-void ticks_sample_programs(struct ticks *ticks)
+void ticks_sample_last(struct ticks *ticks)
 {
+    if (ticks->fd >= 0) {
+        batch_reset(&ticks->batch);
+        samplers_read_last(ticks->samplers, &ticks->batch);
+        sample_writer_add(&ticks->out, &ticks->batch);
+    }
     sample_programs(ticks, true);
 }
 

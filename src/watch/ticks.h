@@ -29,11 +29,11 @@ void ticks_close(struct ticks *ticks);
 /* The timer has something to tell: samples once, and counts those that were missed. */
 void ticks_read(struct ticks *ticks);
 
-/* Samples now, besides the ticks: at the start and the end of a run. */
+/* Samples now, besides the ticks: at the start of a run. */
 void ticks_sample(struct ticks *ticks);
 
-/* What was counted of the programs, for the last time. */
-void ticks_sample_programs(struct ticks *ticks);
+/* At its end: no sampler leaves this one out to save time, since it is the whole run. With what was counted of the programs. */
+void ticks_sample_last(struct ticks *ticks);
 
 /* The command has ended, and this process was forked to watch what it left: that may run for years. Ticks go on with the period
  * at first, later in a hundredth of the time that has passed by then. The timer is another one. */

@@ -255,8 +255,7 @@ uint32_t watch_finish(struct watch *watch)
     }
     perf_counts_receive(&watch->perf);
     perf_counts_sweep(&watch->perf);
-    ticks_sample(&watch->ticks);
-    ticks_sample_programs(&watch->ticks);
+    ticks_sample_last(&watch->ticks);
     watch_record_end(watch, true);
     return alive;
 }

@@ -369,6 +369,22 @@ static void what_nobody_waits_for_is_kept(void **state)
     sampling_end(&s);
 }
 
+/* Who is read again at once would cost too much, and is left out; at the end it is the whole run, and is not. */
+static void the_last_reading_is_not_left_out(void **state)
+{
+    (void)state;
+    struct sampling s;
+    sampling_begin(&s, &sampler_tree, node_root("vm"), 8991);
+    assert_int_equal(sampling_read(&s), 1);
+    assert_int_equal(sampling_read(&s), 0);
+    batch_reset(&s.batch);
+    samplers_read_last(s.samplers, &s.batch);
+    assert_int_equal(s.batch.count, 1);
+    assert_int_equal(sampling_u64(&s, "processes"), 3);
+    assert_int_equal(sampling_u64(&s, "vol_ctxsw"), 1 + 23 + 1 + 2 + 1 + 5);
+    sampling_end(&s);
+}
+
 static void nothing_is_allocated_once_it_is_warm(void **state)
 {
     (void)state;
@@ -403,6 +419,7 @@ int main(void)
         cmocka_unit_test(what_the_probe_wrote_is_taken_off_and_what_ended_between_readings_is_not_lost),
         cmocka_unit_test(a_copy_goes_on_with_what_was_left),
         cmocka_unit_test(what_nobody_waits_for_is_kept),
+        cmocka_unit_test(the_last_reading_is_not_left_out),
         cmocka_unit_test(nothing_is_allocated_once_it_is_warm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

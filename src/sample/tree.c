@@ -77,7 +77,9 @@ struct tree {
     struct pidmap found;
     struct pidlist tids, pids;
     struct switches switches;
-    struct taskfile_switches switches_before; /* of our children that ended before the run */
+    struct taskfile_switches switches_before; /* of our children that ended before the run: helpers, or those of a shell that */
+    uint64_t ns_before;                       /* became us by exec */
+    struct taskfile_io io_before;
     struct taskfile_switches reaped_switches, shown_switches;
     const struct sampler_context *context;
     uint64_t reaped_ns;           /* CPU time of those that we waited for, when we were their parent */
@@ -108,11 +110,64 @@ static struct taskfile_switches switches_of(const struct rusage *usage)
     return (struct taskfile_switches){ .voluntary = (uint64_t)usage->ru_nvcsw, .involuntary = (uint64_t)usage->ru_nivcsw };
 }
 
+static uint64_t less(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+static void io_add(struct taskfile_io *sum, const struct taskfile_io *part)
+{
+    sum->rchar += part->rchar;
+    sum->wchar += part->wchar;
+    sum->read_bytes += part->read_bytes;
+    sum->write_bytes += part->write_bytes;
+}
+
+static void io_take_off(struct taskfile_io *sum, const struct taskfile_io *part)
+{
+    sum->rchar = less(sum->rchar, part->rchar);
+    sum->wchar = less(sum->wchar, part->wchar);
+    sum->read_bytes = less(sum->read_bytes, part->read_bytes);
+    sum->write_bytes = less(sum->write_bytes, part->write_bytes);
+}
+
+/* I/O of those that we waited for: our process has it beside our own threads' counters. These move on while we read
+ * them, so that a few hundred bytes are missing, always the same. */
+static enum err read_reaped_io(struct tree *tree, struct taskfile_io *io)
+{
+    struct taskfile_io own = { 0 }, part;
+    tree->tids.count = 0;
+    enum err err = taskfile_read_io(tree->proc_fd, tree->pid, io);
+    if (!err)
+        err = children_threads(&tree->children, tree->pid, &tree->tids);
+    for (size_t i = 0; i < tree->tids.count && !err; i++)
+        if (!taskfile_read_thread_io(tree->proc_fd, tree->pid, tree->tids.ids[i], &part))
+            io_add(&own, &part);
+    io_take_off(io, &own);
+    return err;
+}
+
+static uint64_t cpu_ns_of(const struct rusage *usage)
+{
+    return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * NS_PER_S
+           + (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * NS_PER_US;
+}
+
+static void remember_before(struct tree *tree)
+{
+    struct rusage usage;
+    if (!getrusage(RUSAGE_CHILDREN, &usage)) {
+        tree->switches_before = switches_of(&usage);
+        tree->ns_before = cpu_ns_of(&usage);
+    }
+    if (read_reaped_io(tree, &tree->io_before))
+        tree->io_before = (struct taskfile_io){ 0 };
+}
+
 static enum err tree_open(void *state, const struct sampler_context *context)
 {
     struct tree *tree = state;
     char path[FILE_PATH_MAX];
-    struct rusage usage;
     if (!context->pid)
         return ABSENT;
     enum err err = file_path(path, context->root, "/proc");
@@ -129,8 +184,8 @@ static enum err tree_open(void *state, const struct sampler_context *context)
     tree->ns_per_tick = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
     tree->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     children_init(&tree->children, tree->proc_fd, tree->pid);
-    if (tree->is_live && !getrusage(RUSAGE_CHILDREN, &usage))
-        tree->switches_before = switches_of(&usage);
+    if (tree->is_live)
+        remember_before(tree);
     return OK;
 }
 
@@ -175,19 +230,6 @@ static uint64_t own_cpu_ns(const struct tree *tree, uint32_t pid, const struct t
     if (tree->is_live && !clock_getcpuclockid((pid_t)pid, &clock) && !clock_gettime(clock, &time))
         return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
     return stat->own_ticks * tree->ns_per_tick;
-}
-
-static void io_add(struct taskfile_io *sum, const struct taskfile_io *part)
-{
-    sum->rchar += part->rchar;
-    sum->wchar += part->wchar;
-    sum->read_bytes += part->read_bytes;
-    sum->write_bytes += part->write_bytes;
-}
-
-static uint64_t less(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : 0;
 }
 
 /* One process whose I/O may not be read (set-uid) makes the sum unknown: a part of it would look like the whole. */
@@ -282,25 +324,6 @@ static enum err read_overlooked(struct tree *tree, struct sums *sums)
     return OK;
 }
 
-/* I/O of those that we waited for: our process has it beside our own threads' counters. These move on while we read
- * them, so that a few hundred bytes are missing, always the same. */
-static enum err read_reaped_io(struct tree *tree, struct taskfile_io *io)
-{
-    struct taskfile_io own = { 0 }, part;
-    tree->tids.count = 0;
-    enum err err = taskfile_read_io(tree->proc_fd, tree->pid, io);
-    if (!err)
-        err = children_threads(&tree->children, tree->pid, &tree->tids);
-    for (size_t i = 0; i < tree->tids.count && !err; i++)
-        if (!taskfile_read_thread_io(tree->proc_fd, tree->pid, tree->tids.ids[i], &part))
-            io_add(&own, &part);
-    io->rchar = less(io->rchar, own.rchar);
-    io->wchar = less(io->wchar, own.wchar);
-    io->read_bytes = less(io->read_bytes, own.read_bytes);
-    io->write_bytes = less(io->write_bytes, own.write_bytes);
-    return err;
-}
-
 static bool is_left(const struct tree *tree)
 {
     return tree->is_live && (pid_t)tree->pid != getpid();
@@ -311,10 +334,10 @@ static void read_reaped(struct tree *tree)
     struct rusage usage;
     if (!getrusage(RUSAGE_CHILDREN, &usage)) {
         tree->reaped_switches = switches_of(&usage);
-        tree->reaped_ns = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_S
-                          + (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * NS_PER_US;
+        tree->reaped_ns = less(cpu_ns_of(&usage), tree->ns_before);
     }
     tree->reaped_io_known = read_reaped_io(tree, &tree->reaped_io) == OK;
+    io_take_off(&tree->reaped_io, &tree->io_before);
 }
 
 /* What ended and was waited for by us, or by who we are a copy of. */

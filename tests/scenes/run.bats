@@ -131,6 +131,13 @@ ends_where_its_records_do() {
     [ "$(last write_bytes)" -eq 0 ]
 }
 
+@test "the series begin at 0, whatever a shell has run before it became sonde run" {
+    bash -c 'dd if=/dev/zero of=/dev/null bs=1M count=500 2>/dev/null; exec "$0" "$@"' "$SONDE" run -q -p 50ms -- burn 20
+    [ "$(last rchar)" -lt 10000000 ]
+    [ "$(last cpu)" -eq "$(sql 'SELECT total_usertime + total_systemtime FROM jobs')" ]
+    [ "$(sql 'SELECT total_rchar FROM jobs')" -lt 10000000 ]
+}
+
 @test "the total is that of getrusage, without children from before" {
     SONDE_DB=/dev/null/none bash -c 'burn 300; exec "$0" "$@"' "$SONDE" run -q -o "$T/o" -- burn 100 2>/dev/null
     records

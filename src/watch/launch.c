@@ -140,13 +140,20 @@ static int exec_command(const struct launch *launch, char *const *environment)
     return exec_error(launch->command[0]);
 }
 
+static void restore_limits(const struct launch_limits *limits)
+{
+    if (limits && limits->files_known)
+        setrlimit(RLIMIT_NOFILE, &limits->files);
+    if (limits && limits->file_size_known)
+        setrlimit(RLIMIT_FSIZE, &limits->file_size);
+}
+
 /* In the new process. What is told through the pipe is the errno of an exec that failed; the pipe closes by itself when
  * it worked. */
 static void become(const struct launch *launch, char *const *environment, const struct itimers *itimers, int error_fd)
 {
     itimers_give(itimers); /* while signals are blocked: what runs out before the exec waits for it */
-    if (launch->files)
-        setrlimit(RLIMIT_NOFILE, launch->files);
+    restore_limits(launch->limits);
     if (launch->signals)
         signals_restore(launch->signals);
     if (launch->birth)
@@ -205,8 +212,7 @@ int launch_status(int error)
 
 void launch_become(const struct launch *launch, int *error)
 {
-    if (launch->files)
-        setrlimit(RLIMIT_NOFILE, launch->files);
+    restore_limits(launch->limits);
     if (launch->signals)
         signals_restore(launch->signals);
     *error = exec_command(launch, environ);

@@ -20,11 +20,17 @@ struct launch_probe {
     const char *events, *socket; /* perf; NULL: none */
 };
 
+/* Limits of the command that are not ours: given back to it as they were. */
+struct launch_limits {
+    struct rlimit files, file_size; /* RLIMIT_NOFILE, RLIMIT_FSIZE */
+    bool files_known, file_size_known;
+};
+
 struct launch {
     char *const *command;             /* NULL-terminated */
     const struct launch_probe *probe; /* NULL: none */
     const struct signals *signals;    /* to be given back to the command as they were; NULL: never changed */
-    const struct rlimit *files;       /* RLIMIT_NOFILE likewise */
+    const struct launch_limits *limits; /* likewise */
     const struct tracer_birth *birth; /* it is to be traced; NULL: no */
     const struct perf_command *perf;  /* its perf events; NULL: none */
 };

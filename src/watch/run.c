@@ -39,22 +39,28 @@ struct preparation {
     struct buf events; /* for the probe */
     char probe[PATH_MAX], mpi_probe[PATH_MAX], calls_probe[PATH_MAX];
     char flags[64];
-    struct rlimit files;
-    bool files_known;
+    struct launch_limits raised;
     struct id job;
     struct limits limits;
     struct tracer_birth birth; /* until the ticks have it */
     struct perf_command command;
 };
 
-/* We need some descriptors, and one per event and thread: as many as we may have. The command gets the limit back as it
- * was. */
-static void raise_files(struct preparation *preparation)
+static bool raise_limit(int resource, struct rlimit *before)
 {
-    preparation->files_known = getrlimit(RLIMIT_NOFILE, &preparation->files) == 0;
-    struct rlimit all = { preparation->files.rlim_max, preparation->files.rlim_max };
-    if (preparation->files_known)
-        setrlimit(RLIMIT_NOFILE, &all);
+    if (getrlimit(resource, before))
+        return false;
+    struct rlimit all = { before->rlim_max, before->rlim_max };
+    setrlimit(resource, &all);
+    return true;
+}
+
+/* We need some descriptors, and one per event and thread; and the store of many jobs is larger than what one of them may write:
+ * as much as we may have. The command gets the limits back as they were. */
+static void raise_limits(struct launch_limits *raised)
+{
+    raised->files_known = raise_limit(RLIMIT_NOFILE, &raised->files);
+    raised->file_size_known = raise_limit(RLIMIT_FSIZE, &raised->file_size);
 }
 
 static void prepare_perf(struct preparation *preparation, const struct run_settings *settings)
@@ -312,7 +318,7 @@ static enum err start(const struct preparation *preparation, const struct run_se
         .command = settings->command,
         .probe = preparation->probe[0] && watch.writer.fd != WRITER_NONE ? &probe : NULL,
         .signals = &watch.signals,
-        .files = preparation->files_known ? &preparation->files : NULL,
+        .limits = &preparation->raised,
         .birth = watch.ticks.calls.birth.page ? &watch.ticks.calls.birth : NULL,
         .perf = watch.perf.fd >= 0 ? &preparation->command : NULL,
     };
@@ -360,7 +366,7 @@ static int run_in_our_place(const struct preparation *preparation, const struct 
 {
     bool forbidden = err == DENIED || err == ABSENT;
     struct launch launch = {
-        .command = settings->command, .signals = &watch.signals, .files = preparation->files_known ? &preparation->files : NULL,
+        .command = settings->command, .signals = &watch.signals, .limits = &preparation->raised,
     };
     watch_close(&watch);
     prctl(PR_SET_CHILD_SUBREAPER, 0L); /* it would outlive the exec, and orphans would come to the command */
@@ -416,7 +422,7 @@ void run_watch(const struct run_settings *settings, struct run_result *result)
         .epoll_fd = -1, .ticks.fd = -1, .writer.fd = WRITER_NONE, .perf.fd = -1, .spool.fd = -1,
         .kernel = { .execs.fd = -1, .forks.fd = -1, .exits.fd = -1, .unseen.proc_fd = -1, .dark.bell_fd = -1 },
     };
-    raise_files(&preparation);
+    raise_limits(&preparation.raised);
     enum err err = signals_open(&watch.signals);
     prctl(PR_SET_CHILD_SUBREAPER, 1L);
     if (!err) {

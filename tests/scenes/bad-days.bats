@@ -70,6 +70,14 @@ images() {
     [ -z "$(find "$TMPDIR" -name '*.spool')" ]
 }
 
+@test "a limit of file sizes: it is the program's, and the store may be larger" {
+    run --separate-stderr bash -c 'ulimit -Sf 1; exec "$0" run -q -- sh -c "for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done; ulimit -f"' "$SONDE"
+    echo "$stderr"
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(bash -c 'ulimit -Sf 1; exec sh -c "ulimit -f"')" ]
+    [ "$(sql 'SELECT processes FROM jobs')" -eq 10 ]
+}
+
 @test "store missing: readers say so and how to fill it; sonde run makes it" {
     for command in list report ps; do
         run "$SONDE" $command

@@ -36,6 +36,7 @@ setup() {
 @test "state with standard output of a closed descriptor 2" { same_state 'exec 2>&-'; }
 @test "state with a limit of open files" { same_state 'ulimit -Sn 64'; }
 @test "state with a nice value" { same_state 'renice -n 5 $$ >/dev/null'; }
+@test "state with a limit of file sizes" { same_state 'ulimit -Sf 8'; }
 @test "state with no core files and a small stack" { same_state 'ulimit -c 0; ulimit -Ss 4096'; }
 
 @test "a stack that is too small for sonde is not too small for the command" {

@@ -9,9 +9,11 @@
 #include "watch/run_boards.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define LINE_MAX_BYTES 16384
@@ -168,10 +170,22 @@ static int submit_named(struct submission *s)
     return status;
 }
 
+/* The store is larger than what one program may be allowed to write; where we may not have more, SQLite says so, not a signal. */
+static void lift_file_size(void)
+{
+    struct rlimit limit;
+    signal(SIGXFSZ, SIG_IGN);
+    if (getrlimit(RLIMIT_FSIZE, &limit))
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 static int submit_run(const struct command_call *call)
 {
     const struct submit_settings *settings = call->settings;
     struct submission s = { .call = call, .keep = settings->keep, .shows_progress = isatty(STDERR_FILENO) };
+    lift_file_size();
     if (!command_store_open(call, STORE_WRITE, &s.store))
         return EXIT_FAILED;
     run_boards_rescue();

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* The kind of an SQLite result code; system_errno: sqlite3_system_errno. */
@@ -26,8 +27,17 @@ static enum err err_of(int code, int system_errno)
     }
 }
 
+/* SQLite does not keep the errno of a write that failed: whatever came behind it has changed it. */
+static bool is_file_size_limited(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 static const char *remedy(enum err err)
 {
+    if (err == IO && is_file_size_limited())
+        return "Files may not become large here ('ulimit -f'): if that is why, do it where there is no such limit";
     switch (err) {
     case FULL: return "Make room on that disk, or name another store with SONDE_DB";
     case DENIED: return "Allow writing to the file and its folder, or name another store with SONDE_DB";

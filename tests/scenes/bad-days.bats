@@ -78,6 +78,17 @@ images() {
     [ "$(sql 'SELECT processes FROM jobs')" -eq 10 ]
 }
 
+@test "a limit of file sizes that cannot be lifted: the spool is kept, why is said, and submit says it too" {
+    need_root
+    as_nobody bash -c 'ulimit -f 32; exec "$0" run -q -- sh -c "exit 3"' "$SONDE" 2>"$T/said" && return 1
+    [ $? -eq 3 ]
+    grep -q "ulimit -f" "$T/said"
+    run -1 as_nobody bash -c 'ulimit -f 32; exec "$0" submit' "$SONDE"
+    [[ $output == *"ulimit -f"* ]]
+    run -0 as_nobody bash -c 'ulimit -Sf 32; exec "$0" submit' "$SONDE"
+    [ "$(sql 'SELECT exit_code FROM jobs')" -eq 3 ]
+}
+
 @test "store missing: readers say so and how to fill it; sonde run makes it" {
     for command in list report ps; do
         run "$SONDE" $command

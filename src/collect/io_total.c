@@ -11,6 +11,10 @@
 #define PROBE_READS 4096
 #define START_READS 16384
 
+/* The first page is our own, written before the command begins. Who came to a new one is charged with it: nearly always a
+ * program, since nearly all that is written is theirs. */
+#define PAGE_BYTES 4096
+
 static const struct run_series *tree_series(const struct run *run)
 {
     for (size_t i = 0; i < run->series_count; i++)
@@ -41,17 +45,23 @@ static uint64_t probe_reads(const struct run *run)
     return bytes;
 }
 
-static void set_one(struct run *run, const struct run_series *tree, const struct counters *sum, enum counter counter,
-                    const char *name, uint64_t not_theirs)
+static uint64_t less(uint64_t a, uint64_t b)
 {
-    uint64_t told = counters_get(sum, counter), sampled;
+    return a > b ? a - b : 0;
+}
+
+/* not_sampled, not_told: what is not theirs in what was sampled, and in what they told. */
+static void set_one(struct run *run, const struct run_series *tree, const struct counters *sum, enum counter counter,
+                    const char *name, uint64_t not_sampled, uint64_t not_told)
+{
+    uint64_t told = less(counters_get(sum, counter), not_told), sampled;
     if (!last_sampled(tree, name, &sampled))
         return;
-    sampled = sampled > not_theirs ? sampled - not_theirs : 0;
+    sampled = less(sampled, not_sampled);
     counters_set(&run->total, counter, sampled > told ? sampled : told);
 }
 
-void io_total_set(struct run *run)
+void io_total_set(struct run *run, uint64_t spool_bytes)
 {
     const struct run_series *tree = tree_series(run);
     struct counters sum = { 0 };
@@ -59,8 +69,8 @@ void io_total_set(struct run *run)
         return;
     for (size_t i = 0; i < run->process_count; i++)
         counters_add(&sum, &run->processes[i].counters);
-    set_one(run, tree, &sum, COUNTER_rchar, "rchar", probe_reads(run));
-    set_one(run, tree, &sum, COUNTER_wchar, "wchar", 0);
-    set_one(run, tree, &sum, COUNTER_read_bytes, "read_bytes", 0);
-    set_one(run, tree, &sum, COUNTER_write_bytes, "write_bytes", 0);
+    set_one(run, tree, &sum, COUNTER_rchar, "rchar", probe_reads(run), 0);
+    set_one(run, tree, &sum, COUNTER_wchar, "wchar", 0, 0);
+    set_one(run, tree, &sum, COUNTER_read_bytes, "read_bytes", 0, 0);
+    set_one(run, tree, &sum, COUNTER_write_bytes, "write_bytes", 0, spool_bytes / PAGE_BYTES * PAGE_BYTES);
 }

@@ -242,7 +242,7 @@ static enum err merge_all(struct merging *m)
     sum_up(m->run);
     raise_total(m->run);
     correct_rss(m->run);
-    io_total_set(m->run);
+    io_total_set(m->run, m->memory->reader.all.size);
     if (!m->run->ended)
         m->run->end_ns = m->events.last_ns > m->run->start_ns ? m->events.last_ns : m->run->start_ns;
     return calls_floor_add(m->run, &m->memory->arena);

@@ -95,7 +95,7 @@ bool facts_executable_has_io(const struct summary_executable *executable);
 bool facts_sum(const struct facts *facts, enum counter counter, double *value);
 
 /* Bytes of rchar, wchar, read_bytes or write_bytes, of those processes too that could not tell, as who was killed: the samples
- * had them. False: not known. */
+ * had them; without what the probe wrote in their name. False: not known. */
 bool facts_moved(const struct facts *facts, enum counter counter, double *bytes);
 
 /* The processes have told of nearly all of these bytes. */

@@ -138,8 +138,9 @@ bool facts_sum(const struct facts *facts, enum counter counter, double *value)
 bool facts_moved(const struct facts *facts, enum counter counter, double *bytes)
 {
     const struct counters *total = &facts->job.summary.total, *sum = &facts->job.summary.sum;
-    *bytes = fmax((double)counters_get(total, counter), (double)counters_get(sum, counter));
-    return counters_has(total, counter) || counters_has(sum, counter);
+    bool is_total = counters_has(total, counter);
+    *bytes = (double)counters_get(is_total ? total : sum, counter);
+    return is_total || counters_has(sum, counter);
 }
 
 bool facts_moved_is_told(const struct facts *facts, enum counter counter)

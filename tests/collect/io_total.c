@@ -6,7 +6,7 @@
 
 #define MB 1000000
 
-enum { RCHAR, WCHAR, METRICS };
+enum { RCHAR, WCHAR, WRITE_BYTES, METRICS };
 enum { ROWS = 2 };
 
 struct fixture {
@@ -20,6 +20,7 @@ struct fixture {
 static const struct metric metrics[METRICS] = {
     [RCHAR] = { "rchar", "B", COUNTER, U64, "read" },
     [WCHAR] = { "wchar", "B", COUNTER, U64, "written" },
+    [WRITE_BYTES] = { "write_bytes", "B", COUNTER, U64, "to storage" },
 };
 
 static void put(struct fixture *f, int row, int metric, uint64_t value)
@@ -53,7 +54,7 @@ static void who_was_killed_is_in_the_total(void **state)
     make(&f);
     put(&f, 1, RCHAR, 50 * MB);
     put(&f, 0, WCHAR, 7); /* not read in the last sample */
-    io_total_set(&f.run);
+    io_total_set(&f.run, 0);
     assert_in_range(total(&f, COUNTER_rchar), 49 * MB, 50 * MB);
     assert_int_equal(total(&f, COUNTER_wchar), 7);
     assert_false(counters_has(&f.run.total, COUNTER_read_bytes));
@@ -65,8 +66,25 @@ static void what_the_probe_reads_is_not_the_programs(void **state)
     (void)state;
     make(&f);
     put(&f, 1, RCHAR, 2 * MB + 8000);
-    io_total_set(&f.run);
+    io_total_set(&f.run, 0);
     assert_int_equal(total(&f, COUNTER_rchar), 2 * MB);
+}
+
+static void the_spool_is_nothing_that_programs_wrote(void **state)
+{
+    struct fixture f;
+    (void)state;
+    make(&f);
+    put(&f, 1, WRITE_BYTES, 0);
+    counters_set(&f.processes[0].counters, COUNTER_write_bytes, MB / 2);
+    io_total_set(&f.run, MB);
+    assert_int_equal(total(&f, COUNTER_write_bytes), 0);
+    counters_set(&f.processes[0].counters, COUNTER_write_bytes, 100 * MB);
+    io_total_set(&f.run, MB); /* and what was sampled came too early */
+    assert_in_range(total(&f, COUNTER_write_bytes), 99 * MB, 99 * MB + 4096);
+    counters_set(&f.processes[0].counters, COUNTER_write_bytes, 4096);
+    io_total_set(&f.run, 3000); /* all of it is in the page that was there before */
+    assert_int_equal(total(&f, COUNTER_write_bytes), 4096);
 }
 
 static void a_sample_that_came_too_early_takes_nothing_away(void **state)
@@ -75,7 +93,7 @@ static void a_sample_that_came_too_early_takes_nothing_away(void **state)
     (void)state;
     make(&f);
     put(&f, 1, RCHAR, 5000);
-    io_total_set(&f.run);
+    io_total_set(&f.run, 0);
     assert_int_equal(total(&f, COUNTER_rchar), 2 * MB);
 }
 
@@ -84,10 +102,10 @@ static void without_samples_nothing_is_said(void **state)
     struct fixture f;
     (void)state;
     make(&f);
-    io_total_set(&f.run);
+    io_total_set(&f.run, 0);
     assert_int_equal(f.run.total.known, 0);
     f.run.series_count = 0;
-    io_total_set(&f.run);
+    io_total_set(&f.run, 0);
     assert_int_equal(f.run.total.known, 0);
 }
 
@@ -96,6 +114,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_was_killed_is_in_the_total),
         cmocka_unit_test(what_the_probe_reads_is_not_the_programs),
+        cmocka_unit_test(the_spool_is_nothing_that_programs_wrote),
         cmocka_unit_test(a_sample_that_came_too_early_takes_nothing_away),
         cmocka_unit_test(without_samples_nothing_is_said),
     };

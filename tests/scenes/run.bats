@@ -129,6 +129,8 @@ ends_where_its_records_do() {
     need_root
     as_nobody "$SONDE" run -q -p 50ms -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5 6 7 8 9; do /bin/true; done; done'
     [ "$(last write_bytes)" -eq 0 ]
+    run -0 "$SONDE" report
+    [[ $output =~ to\ disk\ +[^\ ]+\ +0\ B ]]
 }
 
 @test "the series begin at 0, whatever a shell has run before it became sonde run" {

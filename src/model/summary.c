@@ -51,8 +51,8 @@ static void add_process(struct summary *summary, const struct process *process)
     }
 }
 
-/* The kernel's exit records tell bytes and no calls. A sum of calls that lacks those by which the bytes beside it were moved would
- * make a mean that is too large without bounds: it is not known where it lacks those of a hundredth of the bytes. */
+/* The kernel's exit records tell bytes and no calls. A sum of calls that lacks those by which the bytes beside it were moved
+ * would make a mean that is too large without bounds: it is not known where it lacks those of a hundredth of the bytes. */
 #define UNCOUNTED_SHARE 100
 
 static void drop_calls(struct counters *sum, enum counter bytes, enum counter calls, uint64_t uncounted_bytes)

@@ -42,9 +42,9 @@ free_port() {
 # long as a look takes, which often starts programs: who is waited for needs the processor more.
 wait_for() {
     local wait_for_end=$((SECONDS + ${WAIT_S:-120})) wait_for_begin=$SECONDS wait_for_least=20000 wait_for_us wait_for_rest
-    while
+    until
         wait_for_us=${EPOCHREALTIME//[.,]/}
-        ! eval "$1" >"$T/.wait_for" 2>&1
+        eval "$1" >"$T/.wait_for" 2>&1
     do
         if [ "$SECONDS" -ge "$wait_for_end" ]; then
             echo "never: $1"

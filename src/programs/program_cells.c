@@ -85,6 +85,7 @@ void program_scope_leave(struct program_scope *scope)
     scope->left_ns = clock_monotonic_ns();
 }
 
+/* Who has no name is told by number: programs of several users may name the same job, and each has series of its own. */
 void program_scope_name(struct program_table *table, struct program_scope *scope)
 {
     struct buf labels;
@@ -94,7 +95,7 @@ void program_scope_name(struct program_table *table, struct program_scope *scope
     if (scope->job)
         metrics_label_add(&labels, false, "job", scope->job);
     snprintf(number, sizeof number, "%u", scope->uid);
-    if (scope->kind == PROGRAM_USER || *scope->user)
+    if (scope->kind == PROGRAM_USER || *scope->user || (scope->job && table->names_users))
         metrics_label_add(&labels, false, "user", *scope->user ? scope->user : number);
     buf_add_text(&labels, "} ");
     buf_reset(&scope->suffix);

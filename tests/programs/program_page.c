@@ -190,6 +190,20 @@ static void names_that_come_to_the_same_are_told_apart(void **state)
     assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "\nz{program_name=\"z\",host="));
 }
 
+static void users_without_names_have_jobs_of_their_own(void **state)
+{
+    (void)state;
+    table->names_users = true;
+    struct program_metric *metric = make("x_total", PROGRAM_COUNTER);
+    for (uint32_t uid = 1001; uid < 1004; uid++) {
+        struct program_scope *job = program_scope_job(table, "4242", uid);
+        program_cell_add(table, program_cell_of(table, metric, job), uid, 1);
+        job->is_unnamed = false; /* it was looked for, and nobody knows it */
+    }
+    assert_int_equal(twice(page(METRICS_TEXT, VIEW_ALL)), 0);
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "job=\"4242\",user=\"1002\"} 1002\n"));
+}
+
 static void users_see_their_own(void **state)
 {
     (void)state;
@@ -247,7 +261,7 @@ int main(void)
         TEST(help_is_utf8_whatever_a_program_says),
         TEST(open_metrics_has_no_counter_without_total), TEST(a_histogram_is_cumulative),
         TEST(no_series_is_there_twice), TEST(names_that_come_to_the_same_are_told_apart),
-        TEST(users_see_their_own), TEST(questions_choose),
+        TEST(users_without_names_have_jobs_of_their_own), TEST(users_see_their_own), TEST(questions_choose),
         TEST(an_infinite_gauge_is_a_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

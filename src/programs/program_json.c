@@ -5,6 +5,7 @@
 #include "programs/program_page.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +96,14 @@ static enum err read_query(struct wish *wish, struct program_table *table, struc
     return OK;
 }
 
+/* By name; who has none is shown, and asked for, by number. */
+static bool is_user(const struct program_scope *scope, const char *wanted)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%u", scope->uid);
+    return strcmp(*scope->user ? scope->user : number, wanted) == 0;
+}
+
 static bool is_scope_wished(const struct wish *wish, const struct program_scope *scope)
 {
     if (wish->is_all)
@@ -102,7 +111,7 @@ static bool is_scope_wished(const struct wish *wish, const struct program_scope 
     if (wish->job)
         return scope->kind == PROGRAM_JOB && strcmp(scope->job, wish->job) == 0;
     if (wish->user)
-        return scope->kind == PROGRAM_USER && strcmp(scope->user, wish->user) == 0;
+        return scope->kind == PROGRAM_USER && is_user(scope, wish->user);
     return scope->kind == PROGRAM_NODE;
 }
 

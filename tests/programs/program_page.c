@@ -202,6 +202,8 @@ static void users_without_names_have_jobs_of_their_own(void **state)
     }
     assert_int_equal(twice(page(METRICS_TEXT, VIEW_ALL)), 0);
     assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "job=\"4242\",user=\"1002\"} 1002\n"));
+    assert_non_null(strstr(ask("user=1002", VIEW_ALL), "x_total"));
+    assert_null(strstr(ask("user=1004", VIEW_ALL), "x_total"));
 }
 
 static void users_see_their_own(void **state)

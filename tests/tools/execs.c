@@ -70,13 +70,15 @@ static int tight(void)
     return errno == E2BIG ? 3 : 1;
 }
 
+/* So long that who looks from outside finds it. */
 static int memfd(void)
 {
+    static char *const argv_sleep[] = { "sleep", "0.3", NULL };
     struct stat st;
-    int from = open("/bin/true", O_RDONLY | O_CLOEXEC), to = memfd_create("nameless", MFD_CLOEXEC);
+    int from = open("/bin/sleep", O_RDONLY | O_CLOEXEC), to = memfd_create("nameless", MFD_CLOEXEC);
     if (from < 0 || to < 0 || fstat(from, &st) != 0 || sendfile(to, from, NULL, (size_t)st.st_size) != st.st_size)
         return 1;
-    fexecve(to, argv_true, environ);
+    fexecve(to, argv_sleep, environ);
     return 1;
 }
 

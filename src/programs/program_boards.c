@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #define TEND_NS (5 * NS_PER_S) /* after folders of runs, and the claim: several system calls, which need not be at each tick */
 #define TRIES 20u /* ticks that one may take to be made */
 #define HASH_ROOM 4096u
+#define CROWD 256u /* programs that ended within a tick, 8 kB of memory each: it goes back to the system, else it stays ours */
 
 /* One that was found. */
 struct found {
@@ -285,6 +287,7 @@ void program_boards_sample(struct program_boards *boards, struct batch *batch, u
 
 void program_boards_forget(struct program_boards *boards)
 {
+    size_t before = boards->count;
     for (struct found **at = &boards->list; *at;) {
         struct found *found = *at;
         if (!found->is_done) {
@@ -294,6 +297,8 @@ void program_boards_forget(struct program_boards *boards)
         *at = found->next;
         forget(boards, found);
     }
+    if (before - boards->count >= CROWD)
+        malloc_trim(0);
 }
 
 size_t program_boards_count(const struct program_boards *boards)

@@ -144,8 +144,8 @@ static bool is_gone(const struct board *board, const struct board_thread *thread
 }
 
 /* Of a thread in whose name a child of vfork has counted first: who that is cannot be told in the child, and no thread has this
- * number, so that nobody takes it for gone. */
-#define TID_OF_PARENT 0
+ * number, so that nobody takes it for gone. Not 0, which stands in all that fork has emptied. */
+#define TID_OF_PARENT (-1)
 
 /* One whose thread has ended, values and all, so that sums stay right; the tid may have been given to the caller. */
 static struct board_thread *take_over(struct board *board, int32_t tid)

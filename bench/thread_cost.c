@@ -1,6 +1,7 @@
 /* thread_cost [PROBE [COUNT [REPEATS]]]: what the preloaded probe adds to a thread. COUNT threads that do nothing are made
  * and joined one after the other, bare and with the probe by turns, REPEATS times each; the fastest round of each counts. All
- * on one processor: whether a thread and who waits for it share one or not is worth more than the probe, and chance.
+ * on one processor: whether a thread and who waits for it share one or not is worth more than the probe, and chance. What it is
+ * on any processor, bench/run tells from the middle of many rounds.
  * Then the memory of 1,000 threads alive at once. Also the part of the program that is measured: thread_cost join|live. */
 #include "tools.h"
 
@@ -74,6 +75,15 @@ static void stay_here(void)
     sched_setaffinity(0, sizeof here, &here);
 }
 
+/* As a user's sonde run gives it, for the records of threads. */
+static void make_boards(char *folder)
+{
+    if (!mkdtemp(folder))
+        return;
+    setenv("SONDE_PROBE", "p", 1);
+    setenv("SONDE_BOARDS", folder, 1);
+}
+
 static double least(char **argv, bool probe, double so_far)
 {
     return tools_smaller(so_far, tools_run_number(argv, probe));
@@ -88,6 +98,8 @@ int main(int argc, char **argv)
     char *count = argc > 2 ? argv[2] : "500";
     int repeats = argc > 3 ? atoi(argv[3]) : 40;
     double bare[2] = { 1e12, 1e12 }, with[2] = { 1e12, 1e12 };
+    char boards[] = "/dev/shm/sonde-bench-XXXXXX";
+    make_boards(boards);
     stay_here();
     tools_spool_make(argc > 1 ? argv[1] : BENCH_PROBE);
     for (int i = 0; i < repeats; i++) {
@@ -102,5 +114,6 @@ int main(int argc, char **argv)
     printf("a live thread: bare %.0f bytes, with the probe %.0f bytes: %+.0f bytes (goal: +1024)\n", bare[1], with[1],
            with[1] - bare[1]);
     tools_spool_remove();
+    rmdir(boards);
     return 0;
 }

@@ -245,7 +245,7 @@ void dark_tell_leaving(void)
     struct dark_cost cost = { 0 };
     if (!probe_on())
         return;
-    emit_held();
+    held_write();
     if (!probe.bell)
         return;
     ring(sys_getpid(), probe_now_ns(), &cost);

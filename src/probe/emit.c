@@ -48,8 +48,7 @@ static size_t finish(uint8_t *frame, const struct packer *packer, enum record_ki
     return packer->full ? 0 : frame_finish(frame, kind, (size_t)(packer->at - frame) - FRAME_HEAD);
 }
 
-/* As many frames as count. */
-static enum err append(const uint8_t *frames, size_t size, unsigned count, int fd)
+enum err emit_frames(const uint8_t *frames, size_t size, unsigned count, int fd)
 {
     enum err err = FULL;
     if (size)
@@ -65,7 +64,7 @@ static enum err append(const uint8_t *frames, size_t size, unsigned count, int f
 
 enum err emit_end_close(uint8_t *frame, const struct packer *packer, enum record_kind kind, int fd)
 {
-    return append(frame, finish(frame, packer, kind), 1, fd);
+    return emit_frames(frame, finish(frame, packer, kind), 1, fd);
 }
 
 enum err emit_end(uint8_t *frame, const struct packer *packer, enum record_kind kind)
@@ -73,55 +72,10 @@ enum err emit_end(uint8_t *frame, const struct packer *packer, enum record_kind 
     return emit_end_close(frame, packer, kind, spool_append_open(probe.spool));
 }
 
-/* One thread at a time; who finds another there, or is a signal handler in the midst of it, does without. */
-static struct {
-    _Atomic bool in_use;
-    unsigned count;
-    _Atomic size_t size;
-    uint8_t frames[EMIT_HELD_MAX];
-} held;
-
-static bool hold_begin(void)
-{
-    return !atomic_exchange_explicit(&held.in_use, true, memory_order_acquire);
-}
-
-static void hold_end(void)
-{
-    atomic_store_explicit(&held.in_use, false, memory_order_release);
-}
-
-static void write_held(void)
-{
-    if (held.size)
-        append(held.frames, held.size, held.count, spool_append_open(probe.spool));
-    held.size = held.count = 0;
-}
-
 enum err emit_later(uint8_t *frame, const struct packer *packer, enum record_kind kind)
 {
     size_t size = finish(frame, packer, kind);
-    if (!probe.kernel_listens || size == 0 || size > EMIT_HELD_MAX || !probe_mine() || !hold_begin())
-        return append(frame, size, 1, spool_append_open(probe.spool));
-    if (held.size + size > EMIT_HELD_MAX)
-        write_held();
-    memcpy(held.frames + held.size, frame, size);
-    held.size += size;
-    held.count++;
-    hold_end();
-    return OK;
-}
-
-void emit_held(void)
-{
-    if (!held.size || !probe_mine() || !hold_begin())
-        return;
-    write_held();
-    hold_end();
-}
-
-void emit_forget(void)
-{
-    held.size = held.count = 0;
-    hold_end();
+    if (size && held_add(frame, size, kind))
+        return OK;
+    return emit_frames(frame, size, 1, spool_append_open(probe.spool));
 }

@@ -58,6 +58,7 @@ static void end_write(int status)
     read_main(&record);
     add_children(&record.main, &record.children);
     counters_set(&record.main, COUNTER_num_threads, threads_emit_live() + 1);
+    held_close();
     read_usage(&record.self, RUSAGE_SELF);
 
     uint8_t frame[EMIT_BOUND(4)];
@@ -68,8 +69,6 @@ static void end_write(int status)
 
 void end_emit(int status)
 {
-    if (probe_on() && probe_mine() && !atomic_exchange(&probe.ended, true)) {
-        emit_held();
+    if (probe_on() && probe_mine() && !atomic_exchange(&probe.ended, true))
         end_write(status);
-    }
 }

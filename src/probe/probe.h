@@ -19,6 +19,7 @@
 #define PROBE_EXPORT __attribute__((visibility("default")))
 #define PROBE_EVENTS_MAX 32
 #define ARGS_PATH_MAX 1024
+#define PROBE_PAGES_MAX 64
 #define PROBE_SPOOL_MAX 1024 /* all that the probe keeps fits one page, for which every process pays */
 
 /* Bytes and calls that the probe itself read and wrote: taken off what the kernel counted for the program. */
@@ -46,6 +47,7 @@ struct probe {
     uintptr_t main_thread; /* probe_thread */
     _Atomic unsigned children;
     struct probe_own own_main, own_others; /* by the main thread; by all others */
+    char pages[PROBE_PAGES_MAX]; /* PROBE_FLAG_PAGES: the folder for them; empty: none */
     char spool[PROBE_SPOOL_MAX];
 };
 extern struct probe probe;
@@ -150,14 +152,19 @@ void room_give(struct room *room);
 struct packer emit_begin(uint8_t *frame, size_t size);
 enum err emit_end(uint8_t *frame, const struct packer *packer, enum record_kind kind);
 enum err emit_end_close(uint8_t *frame, const struct packer *packer, enum record_kind kind, int fd); /* spool_append_open */
-/* The same, for what the kernel tells too, if not as exactly: where it does, the record is kept until some more have come, or
- * until emit_held; a process that is killed takes up to EMIT_HELD_MAX bytes of them along. */
-#define EMIT_HELD_MAX 768
+/* The same; it may be held back until some more have come, where that loses nothing. */
 enum err emit_later(uint8_t *frame, const struct packer *packer, enum record_kind kind);
-void emit_held(void);   /* before the process ends, executes, or cannot write any more */
-void emit_forget(void); /* after fork: they are the parent's */
+/* Frames that stand one behind the other, count of them. size 0: there was no room for one. fd: closed. */
+enum err emit_frames(const uint8_t *frames, size_t size, unsigned count, int fd);
 /* Bytes that the probe read or wrote just now in this process, which is no child by vfork. */
 void emit_own(struct probe_own part);
+
+/* held.c: records that are written several at once. What the kernel tells too, if not as exactly, is held in our own memory, and
+ * a process that is killed takes it along; threads of which it does not tell in a page that outlives the process. */
+bool held_add(const uint8_t *frame, size_t size, enum record_kind kind); /* false: write it now */
+void held_write(void);  /* before the process executes, or cannot write any more */
+void held_close(void);  /* before it ends: nothing is held from here on */
+void held_forget(void); /* after fork: they are the parent's */
 
 /* read.c: what the kernel knows about us. Adds to counters what could be read; what could not stays unknown. */
 void read_usage(struct counters *counters, int who); /* getrusage */

@@ -1,6 +1,7 @@
 /* The life of a process as the probe sees it: the image that came up, the end. */
 #include "probe/probe.h"
 
+#include "model/board.h"
 #include "wire/spool.h"
 
 #include <linux/seccomp.h> /* PR_GET_SECCOMP's answer */
@@ -15,7 +16,7 @@ struct probe probe;
 #pragma weak on_exit
 
 struct settings {
-    const char *spool, *tags, *tags_papiex, *events, *socket;
+    const char *spool, *tags, *tags_papiex, *events, *socket, *boards;
     char *flags; /* NULL: none */
 };
 
@@ -30,6 +31,8 @@ static void setting_read(struct settings *settings, char *text)
         settings->events = value;
     else if ((value = PROBE_VALUE(text, PROBE_ENV_SOCKET)))
         settings->socket = value;
+    else if ((value = PROBE_VALUE(text, BOARD_ENV_FOLDER)))
+        settings->boards = value;
     else if ((value = PROBE_VALUE(text, PROBE_TAGS)))
         settings->tags = value;
     else if ((value = PROBE_VALUE(text, PROBE_TAGS_PAPIEX)))
@@ -164,6 +167,13 @@ static void count_image(const struct settings *settings)
         perf_open_image();
 }
 
+static void know_pages(const struct settings *settings)
+{
+    const char *folder = find_flag(settings, PROBE_FLAG_PAGES) ? settings->boards : NULL;
+    if (folder && strlen(folder) < sizeof probe.pages)
+        memcpy(probe.pages, folder, strlen(folder) + 1);
+}
+
 /* Once per process: what the flags and paths in the environment say. False: do nothing at all. */
 static bool settings_apply(const struct settings *settings)
 {
@@ -171,6 +181,7 @@ static bool settings_apply(const struct settings *settings)
     if (size < 2 || size > sizeof probe.spool || settings->spool[0] != '/')
         return false;
     memcpy(probe.spool, settings->spool, size); /* a copy: programs write over their environment */
+    know_pages(settings);
     probe.kernel_listens = find_flag(settings, PROBE_FLAG_KERNEL);
     probe.delays = find_flag(settings, PROBE_FLAG_DELAYS);
     probe.bell = find_flag(settings, PROBE_FLAG_BELL);

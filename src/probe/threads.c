@@ -97,7 +97,7 @@ static void emit_thread(const struct thread_record *record)
     uint8_t frame[EMIT_BOUND(1)];
     struct packer packer = emit_begin(frame, sizeof frame);
     record_pack_thread(&packer, record);
-    emit_end(frame, &packer, RECORD_KIND_thread);
+    emit_later(frame, &packer, RECORD_KIND_thread);
 }
 
 /* The calling thread. */

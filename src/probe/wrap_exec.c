@@ -72,6 +72,7 @@ static void snapshot(struct exec_record *record, const struct dark_cost *before)
     read_caller(&record->self, before);
     read_usage(&record->self, RUSAGE_SELF);
     threads_emit_others();
+    held_write();
 }
 
 /* A child by vfork is a task of its own, in which the file was looked at, no more; and of a thread that is not the main one
@@ -194,7 +195,7 @@ static bool exec_write(const struct plan *plan)
     };
     record.copied = (pid_t)record.pid == probe.pid ? RECORD_EXEC_COPIED : 0;
     dark_tell((pid_t)record.pid, record.time_ns, &environment, &file);
-    emit_held();
+    held_write();
     snapshot(&record, &before);
     take_own(&record, &file.cost, &before);
     take_thread(&record, name);

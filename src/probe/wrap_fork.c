@@ -60,7 +60,7 @@ static void fork_child(void)
     probe.start_ticks = 0;
     memset(&probe.own_main, 0, sizeof probe.own_main);
     memset(&probe.own_others, 0, sizeof probe.own_others);
-    emit_forget();
+    held_forget();
     threads_reset();
     system_reset();
     fork_emit();

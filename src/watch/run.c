@@ -189,12 +189,21 @@ static void prepare_ticks(const struct run_settings *settings)
     ticks_sample(&watch.ticks);
 }
 
+static void add_flag(struct preparation *preparation, char flag)
+{
+    size_t size = strlen(preparation->flags);
+    if (size + 1 < sizeof preparation->flags)
+        preparation->flags[size] = flag;
+}
+
 /* Without /dev/shm programs count where nobody looks, and nothing else changes. */
-static void prepare_boards(const struct preparation *preparation)
+static void prepare_boards(struct preparation *preparation)
 {
     if (watch.ticks.fd < 0 || !preparation->probe[0])
         return;
     enum err err = run_boards_open(&watch.ticks.boards, watch.spool.spool);
+    if (!err && watch.kernel.exits.fd < 0)
+        add_flag(preparation, PROBE_FLAG_PAGES);
     if (err)
         log_info("what programs count is not read: no folder can be made in " BOARD_FOLDER ": %s", err_text(err));
 }

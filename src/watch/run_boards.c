@@ -8,6 +8,7 @@
 #include "programs/board_leftovers.h"
 #include "programs/program_boards.h"
 #include "programs/program_samples.h"
+#include "watch/held_pages.h"
 #include "watch/sample_writer.h"
 
 #include <dirent.h>
@@ -116,6 +117,7 @@ static void write_into(struct run_boards *boards, int spool_fd, uint64_t time_ns
     batch_init(&batch);
     read_at(boards, &batch, time_ns);
     sample_writer_add(&out, &batch);
+    held_pages_take(boards->folder, &writer);
     batch_clear(&batch);
     sample_writer_clear(&out);
     writer_close(&writer);

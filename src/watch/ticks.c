@@ -2,6 +2,7 @@
 #include "watch/ticks.h"
 
 #include "base/clock.h"
+#include "watch/held_pages.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -81,6 +82,8 @@ void ticks_sample_last(struct ticks *ticks)
         sample_writer_add(&ticks->out, &ticks->batch);
     }
     sample_programs(ticks, true);
+    if (run_boards_folder(&ticks->boards))
+        held_pages_take(run_boards_folder(&ticks->boards), ticks->out.writer);
 }
 
 void ticks_begin_rest(struct ticks *ticks)

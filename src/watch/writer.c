@@ -111,6 +111,15 @@ static void finish(struct writer *writer, enum record_kind kind, const struct pa
     writer->frames.size += frame_finish(frame, kind, body_size);
 }
 
+void writer_add_frame(struct writer *writer, struct bytes frame)
+{
+    struct packer p;
+    if (!begin(writer, frame.size, &p))
+        return;
+    memcpy(writer->frames.data + writer->frames.size, frame.data, frame.size);
+    writer->frames.size += frame.size;
+}
+
 #define size_of_number(value) ((void)(value), (size_t)PACK_NUMBER_MAX)
 #define size_of_text(value) (PACK_NUMBER_MAX + (value).size)
 #define size_of_counters(value) ((void)(value).known, (size_t)PACK_NUMBER_MAX * (COUNTERS_SIZE + 1))

@@ -33,6 +33,9 @@ uint64_t writer_bytes_of_others(const struct writer *writer);
 /* Flushes and closes. */
 void writer_close(struct writer *writer);
 
+/* A whole frame, as it stands in a spool. */
+void writer_add_frame(struct writer *writer, struct bytes frame);
+
 /* void writer_add_wait(struct writer *, const struct wait_record *), …: one of each kind. */
 #define X(number, name, fields) void writer_add_##name(struct writer *writer, const struct name##_record *record);
 RECORD_KINDS(X)

@@ -12,6 +12,8 @@
 #define PROBE_FLAG_KERNEL 'k' /* the kernel's exit records are listened for: read nothing from /proc per thread */
 #define PROBE_FLAG_DELAYS 'd' /* delay accounting is on: delayacct_blkio_time means something */
 
+#define PROBE_FLAG_PAGES 'p' /* records of threads may be held in pages (wire/held_page.h) in $SONDE_BOARDS */
+
 #define PROBE_FLAG_BELL 'b'   /* sonde run sleeps while programs are executed that carry the probe: ring for others */
 
 #define PROBE_FLAG_SECCOMP 's' /* sonde run lives under a seccomp filter itself (a container): one need not mean that the

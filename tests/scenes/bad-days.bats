@@ -465,6 +465,29 @@ END
     [ -z "$(find "$TMPDIR" -name '*.spool*')" ]
 }
 
+killed_with_threads() {
+    run -137 "$@" "$SONDE" run -q -- crowd threads 60 4 0 killed
+    [ "$(sql "select thread_count from process where exe = 'crowd'")" -eq 61 ]
+    [ "$(sql "select count(*) from threads")" -eq 61 ]
+}
+@test "a program that is killed after its threads have ended, as root: all are there" { killed_with_threads; }
+@test "a program that is killed after its threads have ended, as nobody: all are there" { need_root; killed_with_threads as_nobody; }
+
+@test "kill -9 of everything, as nobody: threads that had ended until then can be submitted" {
+    need_root
+    cd "$TMPDIR"
+    # not as_nobody: a shell in between would be killed
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$SONDE" run -- bash -c 'echo $$ >pid; crowd threads 60 4 0 killed; touch killed; exec sleep 600' 3>&- &
+    watcher=$!
+    until_true test -e killed
+    kill -9 "$watcher" "$(cat pid)"
+    wait "$watcher" || true
+    run as_nobody "$SONDE" submit
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(sql "select count(*) from threads")" -eq 61 ]
+}
+
 # Starts one that counts perf events, kills it and its program; $socket is where it had listened.
 kill_counting() {
     "$SONDE" run -e page-faults -- sleep 600 &

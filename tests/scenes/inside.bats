@@ -29,6 +29,16 @@ records() {
     [ "$(records thread)" -eq 60 ]
 }
 
+@test "threads whose records are held in a page" {
+    export SONDE_PROBE=p SONDE_BOARDS
+    SONDE_BOARDS=$(mktemp -d /dev/shm/sonde-inside.XXXXXX)
+    "$TOOLS/crowd_probed" threads 2000 50
+    [ -z "$(ls "$SONDE_BOARDS")" ]
+    rm -r "$SONDE_BOARDS"
+    [ "$(records thread)" -eq 2000 ]
+    [ "$(records end)" -eq 1 ]
+}
+
 @test "forked children" {
     "$TOOLS/crowd_probed" processes 300 50
     [ "$(records fork)" -eq 300 ]

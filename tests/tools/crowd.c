@@ -1,8 +1,9 @@
-/* crowd processes|threads TOTAL AT_ONCE [MS]: batches of AT_ONCE processes or threads that are all alive at one time,
- * each using MS of CPU time, until TOTAL were made. */
+/* crowd processes|threads TOTAL AT_ONCE [MS [killed]]: batches of AT_ONCE processes or threads that are all alive at one time,
+ * each using MS of CPU time, until TOTAL were made. killed: then by SIGKILL. */
 #include "tools/burn.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,5 +73,7 @@ int main(int argc, char **argv)
             perror("crowd");
             return 1;
         }
+    if (argc > 5 && strcmp(argv[5], "killed") == 0)
+        kill(getpid(), SIGKILL);
     return 0;
 }

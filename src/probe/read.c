@@ -24,6 +24,13 @@ static void read_clock(struct counters *counters, clockid_t clock)
         counters_set(counters, COUNTER_time_oncpu, (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec);
 }
 
+/* Also makes the kernel charge the thread for what it ran since the last tick or switch, up to 4 ms: what getrusage and
+ * schedstat tell of it is up to date behind this, and not before. */
+static void read_own_clock(struct counters *counters)
+{
+    read_clock(counters, CLOCK_THREAD_CPUTIME_ID);
+}
+
 /* The kernel's name of the CPU clock of a thread: its number in the upper bits, "of a thread, exact" in the lowest. */
 void read_other_clock(struct counters *counters, pid_t tid)
 {
@@ -117,7 +124,9 @@ static bool read_schedstat(struct counters *counters, int folder, const char *pa
     if (!read_file(folder, path, text, sizeof text))
         return false;
     const char *at = text;
-    counters_set(counters, COUNTER_time_oncpu, number_at(&at));
+    uint64_t oncpu_ns = number_at(&at);
+    if (!counters_has(counters, COUNTER_time_oncpu)) /* the clock tells it without a lag */
+        counters_set(counters, COUNTER_time_oncpu, oncpu_ns);
     counters_set(counters, COUNTER_time_waiting, number_at(&at));
     counters_set(counters, COUNTER_timeslices, number_at(&at));
     return true;
@@ -190,12 +199,12 @@ static void read_folder(struct counters *counters, const char *folder_path, enum
 void read_this_thread(struct counters *counters, const char *folder_path, enum read_whose whose)
 {
     unsigned cpu;
+    read_own_clock(counters);
     read_usage(counters, RUSAGE_THREAD);
     if (guest_time_is_0(counters))
         counters_set(counters, COUNTER_guest_time, 0);
     if (folder_path)
         read_folder(counters, folder_path, whose);
-    read_clock(counters, CLOCK_THREAD_CPUTIME_ID); /* after schedstat, which lags behind by up to a tick */
     if (sys3(SYS_getcpu, &cpu, NULL, NULL) == 0)
         counters_set(counters, COUNTER_processor, cpu);
 }
@@ -231,8 +240,8 @@ void read_other_thread(struct counters *counters, pid_t tid, struct read_stat *s
     if (folder < 0)
         return;
     read_io(counters, folder, "io", tid == probe.pid ? READ_MAIN : READ_OTHER);
+    read_other_clock(counters, tid);
     read_schedstat(counters, folder, "schedstat");
-    read_other_clock(counters, tid); /* schedstat lags behind by up to a tick */
     if (read_stat(stat, folder, "stat")) {
         usage_from_stat(counters, stat);
         from_stat(counters, stat);

@@ -58,6 +58,21 @@ static void every_end_of_a_thread(void **state)
     }
 }
 
+/* The kernel charges a thread at its ticks and switches: one that ends between two has run up to 4 ms more. */
+static void no_thread_lacks_what_it_ran_since_the_last_tick(void **state)
+{
+    (void)state;
+    probed_act(&probed, "threads", "unasked");
+    assert_int_equal(probed.status, 0);
+    for (size_t n = 0; n < 3; n++) {
+        struct thread_record thread;
+        assert_true(probed_thread(&probed, n, &thread));
+        uint64_t used_us = counters_cpu_us(&thread.counters);
+        uint64_t clock_us = counters_get(&thread.counters, COUNTER_time_oncpu) / 1000;
+        assert_true(used_us + 200 > clock_us && clock_us + 200 > used_us);
+    }
+}
+
 static void the_kernel_may_tell_the_rest(void **state)
 {
     (void)state;
@@ -145,6 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_probed, close_probed)
         TEST(every_end_of_a_thread),
+        TEST(no_thread_lacks_what_it_ran_since_the_last_tick),
         TEST(the_kernel_may_tell_the_rest),
         TEST(delays_where_they_are_counted),
         TEST(a_forked_process_has_none_of_the_others),

@@ -100,6 +100,7 @@ static int run_run(const struct command_call *call)
         .calls = settings->call_time ? RUN_CALLS_TIME
                  : settings->calls || settings->wants_ptrace ? RUN_CALLS_COUNT : RUN_CALLS_NONE,
         .wants_ptrace = settings->wants_ptrace,
+        .apart = call->globals->db,
         .wait_all = settings->wait_all,
         .command = call->operands,
     };
@@ -116,8 +117,8 @@ static const struct option options[] = {
     { .letter = 'n', .name = "name", .argument = "NAME", .type = OPTION_TEXT, .offset = offsetof(struct settings, name),
       .help = "Name of the job; without it the batch system's, else the command's" },
     { .letter = 'j', .name = "job", .argument = "JOBID", .type = OPTION_TEXT, .offset = offsetof(struct settings, job_id),
-      .help = "Id of the job; several runs with one id are one job. Without it the id of the Slurm, PBS or OAR job, else "
-              "one is made from time, pid and chance" },
+      .help = "Id of the job; several runs with one id are one job, and one inside of another leaves its command to that. "
+              "Without it the id of the Slurm, PBS or OAR job, else one is made from time, pid and chance" },
     { .letter = 't', .name = "tag", .argument = "KEY=VALUE", .type = OPTION_LIST, .offset = offsetof(struct settings, tags),
       .help = "Tag the job; may be given several times. A word without '=' is a label: a tag with the value 1" },
     { .letter = 'e', .name = "events", .argument = "EVENTS", .type = OPTION_LIST, .offset = offsetof(struct settings, events),

@@ -7,6 +7,7 @@
 #include "model/board.h"
 #include "model/process.h"
 #include "sample/delays.h"
+#include "watch/around.h"
 #include "watch/launch.h"
 #include "watch/rest.h"
 #include "watch/run_record.h"
@@ -427,6 +428,11 @@ void run_watch(const struct run_settings *settings, struct run_result *result)
     struct preparation preparation = { 0 };
     int error = 0;
     *result = (struct run_result){ 0 };
+    if (!settings->apart && around_watches(settings)) {
+        launch_become(&(struct launch){ .command = settings->command }, &error);
+        explain_failure(settings, result, error);
+        return;
+    }
     watch = (struct watch){
         .epoll_fd = -1, .ticks.fd = -1, .writer.fd = WRITER_NONE, .perf.fd = -1, .spool.fd = -1,
         .kernel = { .execs.fd = -1, .forks.fd = -1, .exits.fd = -1, .unseen.proc_fd = -1, .dark.bell_fd = -1 },

@@ -167,7 +167,7 @@ void spool_count_lost(const char *path)
 enum err spool_open(struct spool_reader *reader, const char *path)
 {
     *reader = (struct spool_reader){ 0 };
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* nobody writes to a FIFO */
     if (fd < 0)
         return err_from_errno(errno);
     struct stat st;

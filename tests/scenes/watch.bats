@@ -200,6 +200,33 @@ traced() {
 @test "threads under a tracer are no processes, as root" { traced root; }
 @test "threads under a tracer are no processes, as nobody" { traced nobody; }
 
+# The shell, sonde run that becomes spawn, spawn's children; expect_cpu counts all of these, and what they cost once.
+nested() {
+    SLURM_JOB_ID=4711 watch "$1" sh -c '"$0" run -- spawn fork 8 4 burn 60; "$0" run -- true; exit 5' "$SONDE" || [ $? -eq 5 ]
+    [ "$(sql "select count(*) from runs")" -eq 1 ]
+    expect_images burn 8
+    expect_images true 1
+    expect_images sonde 2
+    expect_cpu 450
+}
+@test "sonde run inside of another of the same job, as root" { nested root; }
+@test "sonde run inside of another of the same job, as nobody" { nested nobody; }
+
+@test "sonde run inside of another, with another job or store: watched by both; what is left out is said" {
+    SLURM_JOB_ID=4711 watch root \
+        sh -c '"$0" run -j 4712 -- true; "$0" run --db other.db -- true; SONDE_DB=third.db "$0" run -- true' "$SONDE"
+    "$SONDE" run -j 4711 -- "$SONDE" run -j 4711 -t a=b -- true 2>said
+    [ "$(grep -c 'watches job 4711 already' said)" -eq 1 ]
+    "$SONDE" run -j 4711 -- "$SONDE" run -j 4711 -- true 2>said
+    [ ! -s said ]
+    mkfifo fifo
+    SONDE_SPOOL=$T/fifo timeout 60 "$SONDE" run -j 4713 -- true
+    run -127 "$SONDE" run -j 4711 -- "$SONDE" run -j 4711 -- nonsense
+    [ "$(sqlite3 -readonly other.db "select count(*) from runs")" -eq 1 ]
+    [ "$(sqlite3 -readonly third.db "select count(*) from runs")" -eq 1 ]
+    [ "$(sql "select job_id, count(*) from runs join jobs on runs.job = jobs.id group by 1" | xargs)" = "4711|4 4712|1 4713|1" ]
+}
+
 @test "without the probe, as root: the kernel alone" {
     mkdir alone && cp "$SONDE" alone/sonde
     SONDE=$T/alone/sonde spawned root fork

@@ -149,7 +149,7 @@ static enum err gather(struct facts *facts, struct store *store)
         err = store_top_threads(store, row, each_thread, facts);
     if (!err)
         err = store_events(store, row, each_event, facts);
-    if (!err && facts->event_count)
+    if (!err)
         err = store_events_missing(store, row, &facts->uncounted, &facts->countable);
     if (!err && facts->event_count)
         err = store_events_late(store, row, &facts->counted_late);

@@ -41,7 +41,7 @@ struct facts {
     size_t thread_count;
     struct facts_event events[PROCESS_EVENTS_MAX];
     size_t event_count;
-    uint64_t uncounted, countable; /* programs without a count of an event that others have; all that were to be counted */
+    uint64_t uncounted, countable; /* programs without a count of an event; all that were to be counted */
     uint64_t counted_late; /* of those that have counts: without what their exec and the loader did */
 
     struct shape shape;

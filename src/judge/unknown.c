@@ -111,7 +111,10 @@ static void add_processes(struct unknown_list *list, const struct facts *facts)
 
 static void add_events(struct unknown_list *list, const struct facts *facts)
 {
-    if (facts->uncounted)
+    if (facts->uncounted && !facts->event_count)
+        add(list, "perf events: no program could be counted (set-uid, killed at once, or what it made was made past libc, as by "
+            "static programs)");
+    else if (facts->uncounted)
         add(list, "perf events of %s of %s programs (set-uid, killed at once, or made past libc, as by static programs): the "
             "sums may lack them", text_count(facts->uncounted).s, text_count(facts->countable).s);
     if (facts->counted_late)

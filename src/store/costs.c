@@ -72,7 +72,7 @@ enum err store_events(struct store *store, int64_t job_row,
                       enum err (*each)(void *context, const char *event, uint64_t sum), void *context)
 {
     struct walk walk = { store, "SELECT e.name, sum(r.value) FROM run_events r JOIN events e ON e.id = r.event"
-                                " WHERE r.job = ?1 GROUP BY e.id ORDER BY e.id",
+                                " WHERE r.job = ?1 AND r.value IS NOT NULL GROUP BY e.id ORDER BY e.id",
                          "read events", read_event, context, { .event = each } };
     return walk_rows(&walk, job_row);
 }
@@ -91,9 +91,9 @@ static enum err read_missing(const struct walk *walk, struct statement *statemen
 enum err store_events_missing(struct store *store, int64_t job_row, uint64_t *missing, uint64_t *all)
 {
     static const char sql[] =
-        "SELECT w.programs - c.programs AS missing, w.programs FROM"
+        "SELECT w.programs - coalesce(c.programs, 0) AS missing, w.programs FROM"
         " (SELECT e.event, sum(r.last_process - r.first_process + 1) AS programs FROM run_events e JOIN runs r ON r.id = e.run"
-        " WHERE e.job = ?1 GROUP BY e.event) w JOIN"
+        " WHERE e.job = ?1 GROUP BY e.event) w LEFT JOIN"
         " (SELECT event, count(*) AS programs FROM process_events WHERE job = ?1 GROUP BY event) c ON c.event = w.event"
         " ORDER BY missing DESC LIMIT 1";
     struct missing found = { 0 };

@@ -24,6 +24,21 @@ static enum err write_counts(struct writer *writer, struct statement *statement,
     return err;
 }
 
+/* One that was wanted and that no process has stands there without a value: the report says so. */
+static enum err write_sum(struct writer *writer)
+{
+    enum err err = OK;
+    for (size_t i = 0; i < writer->filing->run->event_count && err == OK; i++) {
+        statement_bind_i64(writer->run, 3, writer->rows[i]);
+        if (writer->sum.known >> i & 1)
+            statement_bind_u64(writer->run, 4, (uint64_t)writer->sum.value[i]);
+        else
+            statement_bind_null(writer->run, 4);
+        err = db_run(writer->filing->store, writer->run, "file events");
+    }
+    return err;
+}
+
 static const struct event_count *counts_at(const struct run *run, uint32_t at)
 {
     return at < run->counts_count ? &run->counts[at] : NULL;
@@ -114,7 +129,7 @@ enum err file_events(struct filing *filing)
     for (uint32_t p = 0; p < filing->run->process_count && err == OK; p++)
         err = write_process(&writer, p);
     if (err == OK)
-        err = write_counts(&writer, writer.run, 3, &writer.sum);
+        err = write_sum(&writer);
     if (err == OK)
         err = finish(&writer);
     statement_free(writer.process);

@@ -96,7 +96,7 @@ enum err store_event_counts(struct store *store, int64_t job_row,
                             enum err (*each)(void *context, uint32_t number, uint32_t tid, const char *event, uint64_t value),
                             void *context);
 
-/* Of the programs of which events were to be counted, how many have no count of one that others have. Looks at all of them. */
+/* Of the programs of which events were to be counted, how many have no count of one of them. Looks at all of them. */
 enum err store_events_missing(struct store *store, int64_t job_row, uint64_t *missing, uint64_t *all);
 enum err store_events_late(struct store *store, int64_t job_row, uint64_t *late); /* how many have EVENTS_LATE */
 

@@ -62,8 +62,12 @@ static void bytes_of_which_nobody_told(void **state)
 static void holes(void **state)
 {
     (void)state;
+    facts.uncounted = facts.countable = 2;
+    only("perf events: no program could be counted (set-uid, killed at once, or what it made was made past libc, as by static "
+         "programs)");
     facts.uncounted = 2;
     facts.countable = 1004;
+    facts.event_count = 1;
     only("perf events of 2 of 1,004 programs (set-uid, killed at once, or made past libc, as by static programs): the sums may "
          "lack them");
     facts.counted_late = 2;

@@ -97,7 +97,15 @@ within() {
     "$SONDE" report | grep 'perf events of 3 of 6 programs'
     "$SONDE" run -q -e task-clock -- sh -c 'burn 20; true'
     run "$SONDE" report
-    [[ $output == *task-clock* && $output != *"perf events of"* ]]
+    [[ $output == *task-clock* && $output != *"perf events"* ]]
+}
+
+@test "where no program could be counted, that is told, and no sum" {
+    [ -x "$TOOLS/crowd_static" ] || skip "no static programs here"
+    "$SONDE" run -q -e task-clock -- crowd_static threads 4 4 30
+    run "$SONDE" report
+    [[ $output == *"perf events: no program could be counted"* && $output != *task-clock* ]]
+    [ "$("$SONDE" report --json | jq '.events | length')" -eq 0 ]
 }
 
 @test "children by posix_spawn, which are counted from their own beginning, are told with their number" {

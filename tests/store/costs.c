@@ -214,6 +214,12 @@ static void programs_without_a_count_are_told(void **state)
     assert_int_equal(store_events_missing(fixture->store, row, &missing, &all), OK);
     assert_int_equal(missing, 2);
     assert_int_equal(all, 160);
+    fixture_exec(fixture->path, "DELETE FROM process_events; UPDATE run_events SET value = NULL");
+    assert_int_equal(store_events_missing(fixture->store, row, &missing, &all), OK);
+    assert_int_equal(missing, 160);
+    buf_reset(&seen.text);
+    assert_int_equal(store_events(fixture->store, row, see_event, &seen), OK);
+    assert_string_equal(buf_text(&seen.text), "");
     forget(&seen);
 }
 

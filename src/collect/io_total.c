@@ -1,5 +1,6 @@
 /* Who is killed tells nobody what it read and wrote, but the kernel adds it to those who wait for it, and the samples of the
- * tree have it from there (sample/tree.c): their last one is the whole run. */
+ * tree have it from there (sample/tree.c): their last one is the whole run. Where sonde run was killed too, which alone hears
+ * the kernel's sum of CPU time, they have that as well. */
 #include "collect/io_total.h"
 
 #include "model/summary.h"
@@ -61,6 +62,15 @@ static void set_one(struct run *run, const struct run_series *tree, const struct
     counters_set(&run->total, counter, sampled > told ? sampled : told);
 }
 
+/* How much of it was in the kernel is not sampled: all of it is user time. */
+static void set_cpu(struct run *run, const struct run_series *tree, const struct counters *sum)
+{
+    uint64_t sampled_us, told_us = counters_cpu_us(sum);
+    if (run->ended || !last_sampled(tree, "cpu", &sampled_us))
+        return;
+    counters_set(&run->total, COUNTER_usertime, sampled_us > told_us ? sampled_us : told_us);
+}
+
 void io_total_set(struct run *run, uint64_t spool_bytes)
 {
     const struct run_series *tree = tree_series(run);
@@ -69,6 +79,7 @@ void io_total_set(struct run *run, uint64_t spool_bytes)
         return;
     for (size_t i = 0; i < run->process_count; i++)
         counters_add(&sum, &run->processes[i].counters);
+    set_cpu(run, tree, &sum);
     set_one(run, tree, &sum, COUNTER_rchar, "rchar", probe_reads(run), 0);
     set_one(run, tree, &sum, COUNTER_wchar, "wchar", 0, 0);
     set_one(run, tree, &sum, COUNTER_read_bytes, "read_bytes", 0, 0);

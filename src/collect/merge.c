@@ -228,6 +228,19 @@ static void correct_rss(struct run *run)
         counters_set(&run->total, COUNTER_rssmax, largest);
 }
 
+/* A program that computes tells nothing meanwhile, but samples are taken of it. */
+static uint64_t last_seen_ns(const struct merging *m)
+{
+    const struct run *run = m->run;
+    uint64_t last_ns = m->events.last_ns > run->start_ns ? m->events.last_ns : run->start_ns;
+    for (size_t i = 0; i < run->series_count; i++) {
+        const struct run_series *one = &run->series[i];
+        if (one->count && one->times_ns[one->count - 1] > last_ns)
+            last_ns = one->times_ns[one->count - 1];
+    }
+    return last_ns;
+}
+
 static enum err merge_all(struct merging *m)
 {
     enum err err = read_records(m);
@@ -244,7 +257,7 @@ static enum err merge_all(struct merging *m)
     correct_rss(m->run);
     io_total_set(m->run, m->memory->reader.all.size);
     if (!m->run->ended)
-        m->run->end_ns = m->events.last_ns > m->run->start_ns ? m->events.last_ns : m->run->start_ns;
+        m->run->end_ns = last_seen_ns(m);
     return calls_floor_add(m->run, &m->memory->arena);
 }
 

@@ -6,7 +6,7 @@
 
 #define MB 1000000
 
-enum { RCHAR, WCHAR, WRITE_BYTES, METRICS };
+enum { CPU, RCHAR, WCHAR, WRITE_BYTES, METRICS };
 enum { ROWS = 2 };
 
 struct fixture {
@@ -18,6 +18,7 @@ struct fixture {
 };
 
 static const struct metric metrics[METRICS] = {
+    [CPU] = { "cpu", "us", COUNTER, U64, "CPU time" },
     [RCHAR] = { "rchar", "B", COUNTER, U64, "read" },
     [WCHAR] = { "wchar", "B", COUNTER, U64, "written" },
     [WRITE_BYTES] = { "write_bytes", "B", COUNTER, U64, "to storage" },
@@ -97,6 +98,27 @@ static void a_sample_that_came_too_early_takes_nothing_away(void **state)
     assert_int_equal(total(&f, COUNTER_rchar), 2 * MB);
 }
 
+static void of_a_run_that_was_cut_off_the_samples_tell_the_cpu_time(void **state)
+{
+    struct fixture f;
+    (void)state;
+    make(&f);
+    counters_set(&f.processes[0].counters, COUNTER_usertime, 300);
+    put(&f, 0, CPU, 7000);
+    put(&f, 1, CPU, 9000);
+    io_total_set(&f.run, 0);
+    assert_int_equal(counters_cpu_us(&f.run.total), 9000);
+    assert_false(counters_has(&f.run.total, COUNTER_systemtime));
+    counters_set(&f.processes[0].counters, COUNTER_usertime, 10000); /* it went on */
+    io_total_set(&f.run, 0);
+    assert_int_equal(counters_cpu_us(&f.run.total), 10000);
+    f.run.ended = true; /* the kernel has told its sum */
+    f.run.total = f.processes[0].counters;
+    put(&f, 1, CPU, 99000);
+    io_total_set(&f.run, 0);
+    assert_int_equal(counters_cpu_us(&f.run.total), 10000);
+}
+
 static void without_samples_nothing_is_said(void **state)
 {
     struct fixture f;
@@ -116,6 +138,7 @@ int main(void)
         cmocka_unit_test(what_the_probe_reads_is_not_the_programs),
         cmocka_unit_test(the_spool_is_nothing_that_programs_wrote),
         cmocka_unit_test(a_sample_that_came_too_early_takes_nothing_away),
+        cmocka_unit_test(of_a_run_that_was_cut_off_the_samples_tell_the_cpu_time),
         cmocka_unit_test(without_samples_nothing_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,6 +33,17 @@ static void add_sample(struct spool_maker *s, uint64_t set, struct bytes instanc
               .values = { (char *)text, (size_t)(p.at - text) });
 }
 
+/* Nothing more happened to its processes, but it was seen that they went on. */
+static void a_run_that_was_cut_off_lasted_until_its_last_sample(void **state)
+{
+    struct fixture *f = *state;
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/model");
+    add_set(&f->spool, 3, PATH("tree"));
+    add_sample(&f->spool, 3, PATH(""), 1000, 1, true);
+    add_sample(&f->spool, 3, PATH(""), 2000, 2, true);
+    assert_int_equal(merge(f)->end_ns, AT(2000));
+}
+
 static void sets_and_instances(void **state)
 {
     struct fixture *f = *state;
@@ -94,6 +105,9 @@ static void samples_that_make_no_sense(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { T(sets_and_instances), T(samples_are_put_in_order), T(samples_that_make_no_sense) };
+    const struct CMUnitTest tests[] = {
+        T(sets_and_instances), T(samples_are_put_in_order), T(samples_that_make_no_sense),
+        T(a_run_that_was_cut_off_lasted_until_its_last_sample),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

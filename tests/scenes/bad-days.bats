@@ -540,3 +540,16 @@ kill_counting() {
     [ "$status" -eq 0 ]
     [ "$(sql "select count(*) from process where exe = 'burn' and cpu_us between 49000 and 70000")" -ge 3 ]
 }
+
+@test "kill -9 of everything: how long it ran and what it used is known from the samples" {
+    "$SONDE" run -j 4711 -p 50ms -- bash -c 'echo $$ >pid; while :; do :; done' &
+    watcher=$!
+    until_true test -s pid
+    wait_for '[ "$(ps -o cputimes= -p "$(cat pid)")" -ge 1 ]'
+    kill -9 "$watcher" "$(cat pid)"
+    wait "$watcher" || true
+    "$SONDE" submit "$TMPDIR"
+    run "$SONDE" list --json
+    echo "$output"
+    [ "$(jq '.[0] | .duration_s > 0.8 and .cpu_s > 0.8 and .cores_used <= 1.2' <<<"$output")" = true ]
+}

@@ -63,6 +63,7 @@ void facts_add_executable(struct summary_executable *rest, const struct summary_
 /* Derived numbers (judge/figures.c); NAN when something they need is not known. */
 double facts_duration_s(const struct facts *facts);
 double facts_cpu_s(const struct facts *facts);         /* the kernel's total; the sum of what was seen if more */
+double facts_kernel_share(const struct facts *facts);  /* of it, by who told; NAN when that is less than half of it */
 double facts_cores_allowed(const struct facts *facts); /* else all cores of the machine */
 double facts_cores_used(const struct facts *facts);    /* on average */
 double facts_cores_wanted(const struct facts *facts);  /* the same and those that threads waited for, as far as known */

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #define TOLD_MIN 0.99 /* of the bytes: the rest is not worth a word */
-#define WAITING_TOLD_MIN 0.5 /* of the CPU time: who told of less does not speak for the job */
+#define SPEAK_MIN 0.5 /* of the CPU time: who told of less does not speak for the job */
 
 bool facts_by_agents(const struct facts *facts)
 {
@@ -63,6 +63,15 @@ double facts_cpu_s(const struct facts *facts)
     if (!cpu_known(total) && !cpu_known(sum))
         return NAN;
     return fmax((double)counters_cpu_us(total), (double)counters_cpu_us(sum)) / 1e6;
+}
+
+double facts_kernel_share(const struct facts *facts)
+{
+    double system_us, user_us;
+    if (!facts_sum(facts, COUNTER_systemtime, &system_us) || !facts_sum(facts, COUNTER_usertime, &user_us))
+        return NAN;
+    double told_us = system_us + user_us;
+    return told_us > 0 && told_us >= SPEAK_MIN * facts_cpu_s(facts) * 1e6 ? system_us / told_us : NAN;
 }
 
 double facts_cores_allowed(const struct facts *facts)
@@ -163,7 +172,7 @@ double facts_waiting_s(const struct facts *facts)
 {
     double waiting_ns;
     bool is_known = facts_sum(facts, COUNTER_time_waiting, &waiting_ns);
-    return is_known && facts_waiting_told_share(facts) >= WAITING_TOLD_MIN ? waiting_ns / 1e9 : NAN;
+    return is_known && facts_waiting_told_share(facts) >= SPEAK_MIN ? waiting_ns / 1e9 : NAN;
 }
 
 double facts_run_queue_share(const struct facts *facts)

@@ -31,11 +31,9 @@ static void advise(struct advice *advice, const struct facts *facts, double syst
 
 static bool judge(const struct facts *facts, struct advice *advice)
 {
-    double system_us, user_us;
+    double system_us, share = facts_kernel_share(facts);
     facts_sum(facts, COUNTER_systemtime, &system_us);
-    facts_sum(facts, COUNTER_usertime, &user_us);
-    double share = system_us / (system_us + user_us);
-    if (system_us + user_us < CPU_MIN_S * 1e6 || !(share >= SYSTEM_SHARE))
+    if (facts_cpu_s(facts) < CPU_MIN_S || !(share >= SYSTEM_SHARE))
         return false;
     advice->severity = SEVERITY_HINT;
     advice->weight = share;

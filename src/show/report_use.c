@@ -46,12 +46,11 @@ static void add_bar(struct page *page, const char *label, double share, double s
 
 static void add_cpu(struct page *page, const struct facts *facts)
 {
-    double used = facts_cores_used(facts), allowed = facts_cores_allowed(facts), user_us, system_us;
+    double used = facts_cores_used(facts), allowed = facts_cores_allowed(facts), share = facts_kernel_share(facts);
     if (isnan(used))
         return;
-    bool split = facts_sum(facts, COUNTER_systemtime, &system_us) && facts_sum(facts, COUNTER_usertime, &user_us) &&
-                 user_us + system_us > 0;
-    double kernel = split ? system_us / (user_us + system_us) : 0;
+    bool split = !isnan(share);
+    double kernel = split ? share : 0;
     char text[160];
     if (!isnan(allowed)) {
         snprintf(text, sizeof text, "%s of %s busy", say_cores(used).s,

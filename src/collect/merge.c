@@ -35,7 +35,7 @@ struct merging {
     struct io io;
     uint32_t *order, count;
     uint32_t run_pid;
-    bool has_run;
+    bool has_run, has_begun;
 };
 
 static struct bytes keep(struct merging *m, struct bytes text)
@@ -108,11 +108,24 @@ static enum err take_run_end(struct merging *m, struct bytes body)
     return OK;
 }
 
+/* The run begins with its command, not with what sonde run makes ready before: that is 0.3 s where it loads programs into the
+ * kernel. */
+static enum err take_spawn(struct merging *m, struct bytes body)
+{
+    struct spawn_record r;
+    if (!m->has_begun && m->run_pid && !record_unpack_spawn(body, &r) && r.ppid == m->run_pid) {
+        m->has_begun = true;
+        m->run->start_ns = r.time_ns > m->run->start_ns ? r.time_ns : m->run->start_ns;
+    }
+    return events_add(&m->events, RECORD_KIND_spawn, body);
+}
+
 static enum err take_record(struct merging *m, enum record_kind kind, struct bytes body)
 {
     switch (kind) {
     case RECORD_KIND_run: return take_run(m, body);
     case RECORD_KIND_run_end: return take_run_end(m, body);
+    case RECORD_KIND_spawn: return take_spawn(m, body);
     case RECORD_KIND_set: return series_add_set(&m->series, body);
     case RECORD_KIND_sample: return series_add_sample(&m->series, body);
     default: return kind > RECORD_KIND_run_end ? OK : events_add(&m->events, kind, body); /* OK: of a newer Sonde */

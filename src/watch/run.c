@@ -175,7 +175,6 @@ static bool next_alive(void *unused, size_t *at, uint32_t *pid)
     return false;
 }
 
-/* The first sample is what the counters of the node stood at before. */
 static void prepare_ticks(const struct run_settings *settings)
 {
     static struct sampler_context context;
@@ -187,7 +186,6 @@ static void prepare_ticks(const struct run_settings *settings)
     enum err err = ticks_open(&watch.ticks, &context, settings->period_ns, &watch.writer);
     if (err)
         log_warn("cannot sample the job's shape: %s", err_text(err));
-    ticks_sample(&watch.ticks);
 }
 
 static void add_flag(struct preparation *preparation, char flag)
@@ -296,6 +294,7 @@ static void prepare(struct preparation *preparation, const struct run_settings *
     hand_over_tracer(preparation);
     prepare_boards(preparation);
     prepare_calls(preparation, settings);
+    ticks_sample_first(&watch.ticks); /* what the counters of the node stood at before */
 }
 
 static bool in_job(void *context, pid_t pid)

@@ -66,6 +66,14 @@ void ticks_sample(struct ticks *ticks)
     sample_writer_add(&ticks->out, &ticks->batch);
 }
 
+void ticks_sample_first(struct ticks *ticks)
+{
+    uint64_t passed;
+    if (ticks->fd >= 0 && read(ticks->fd, &passed, sizeof passed) < 0 && errno != EAGAIN)
+        return;
+    ticks_sample(ticks);
+}
+
 static void sample_programs(struct ticks *ticks, bool is_last)
 {
     batch_reset(&ticks->batch);

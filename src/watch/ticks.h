@@ -29,8 +29,11 @@ void ticks_close(struct ticks *ticks);
 /* The timer has something to tell: samples once, and counts those that were missed. */
 void ticks_read(struct ticks *ticks);
 
-/* Samples now, besides the ticks: at the start of a run. */
+/* Samples now, besides the ticks. */
 void ticks_sample(struct ticks *ticks);
+
+/* At the start of a run, when all is ready for the command: ticks that went by meanwhile are not late. */
+void ticks_sample_first(struct ticks *ticks);
 
 /* At its end: no sampler leaves this one out to save time, since it is the whole run. With what was counted of the programs. */
 void ticks_sample_last(struct ticks *ticks);

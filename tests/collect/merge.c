@@ -49,6 +49,16 @@ static void the_facts_of_a_run(void **state)
     assert_int_equal(run->gaps.bytes_damaged, 0);
 }
 
+/* sonde run has much to do before it: loading programs into the kernel takes longer than many a command. */
+static void a_run_begins_with_its_command(void **state)
+{
+    struct fixture *f = *state;
+    spool_add(&f->spool, spawn, .pid = 11, .ppid = 10, .time_ns = AT(260));
+    spool_add(&f->spool, spawn, .pid = 10, .ppid = MAKER_RUN_PID, .time_ns = AT(250));
+    spool_add(&f->spool, spawn, .pid = 12, .ppid = MAKER_RUN_PID, .time_ns = AT(270));
+    assert_int_equal(merge(f)->start_ns, AT(250));
+}
+
 /* kill -9 of sonde run: what was seen until then is there. */
 static void a_run_that_was_killed(void **state)
 {
@@ -238,7 +248,7 @@ static void long_arguments_of_any_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(the_facts_of_a_run), T(a_run_that_was_killed), T(two_ends),
+        T(the_facts_of_a_run), T(a_run_begins_with_its_command), T(a_run_that_was_killed), T(two_ends),
         T(a_daemon_that_outlives_the_sum), T(a_child_that_nobody_waits_for), T(no_run_record), T(damage_is_counted),
         T(the_largest_memory_is_that_of_a_process), T(a_process_without_known_memory_may_have_been_the_largest),
         T(bodies_that_are_no_records), T(a_kind_of_the_future), T(a_large_spool_from_a_file),

@@ -56,6 +56,16 @@ static void ticks_fall_on_multiples_of_the_period(void **state)
     assert_true(best < 5 * NS_PER_MS);
 }
 
+static void ticks_before_the_first_sample_are_not_late(void **state)
+{
+    (void)state;
+    usleep(20 * PERIOD_NS / 1000);
+    ticks_sample_first(&ticks);
+    await_tick();
+    ticks_read(&ticks);
+    assert_true(ticks.late < 10); /* 0, unless this machine is busy */
+}
+
 static void late_ticks_are_counted(void **state)
 {
     (void)state;
@@ -151,6 +161,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ticks_fall_on_multiples_of_the_period, start, stop),
+        cmocka_unit_test_setup_teardown(ticks_before_the_first_sample_are_not_late, start, stop),
         cmocka_unit_test_setup_teardown(late_ticks_are_counted, start, stop),
         cmocka_unit_test_setup_teardown(sets_are_described_once_and_first, start, stop),
         cmocka_unit_test_setup_teardown(ticks_of_the_rest_become_fewer, start, stop),

@@ -70,6 +70,7 @@ double facts_cores_wanted(const struct facts *facts);  /* the same and those tha
 double facts_cores_of_others(const struct facts *facts); /* of the machine, busy with other work, on average */
 double facts_memory_limit(const struct facts *facts);  /* bytes; else all memory of the machine */
 double facts_memory_peak(const struct facts *facts);   /* bytes, of all processes together; else of the largest one */
+bool facts_memory_is_of_one(const struct facts *facts);  /* the peak is the largest process, and there were others beside it */
 
 /* Of its runs those that sonde run watched, not those of agents; and of these the ones that ended with another status than
  * 0, or by a signal. */

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #define TOLD_MIN 0.99 /* of the bytes: the rest is not worth a word */
+#define SAMPLED_MIN 0.5 /* of the largest process: less, and no sample met what the job held */
 #define SPEAK_MIN 0.5 /* of the CPU time: who told of less does not speak for the job */
 
 bool facts_by_agents(const struct facts *facts)
@@ -106,15 +107,22 @@ double facts_memory_limit(const struct facts *facts)
     return facts->job.memory_bytes ? (double)facts->job.memory_bytes : NAN;
 }
 
+/* Of all processes together. */
+static double sampled_peak(const struct facts *facts)
+{
+    uint64_t peak_bytes = facts->job.summary.rss_peak_bytes;
+    return peak_bytes ? (double)peak_bytes : shape_peak(&facts->shape, SHAPE_MEMORY);
+}
+
+bool facts_memory_is_of_one(const struct facts *facts)
+{
+    return facts->job.summary.live_peak > 1 && !(sampled_peak(facts) >= SAMPLED_MIN * facts_memory_peak(facts));
+}
+
 double facts_memory_peak(const struct facts *facts)
 {
     const struct summary *summary = &facts->job.summary;
-    double peak = NAN;
-    if (summary->rss_peak_bytes)
-        peak = (double)summary->rss_peak_bytes;
-    else
-        peak = shape_peak(&facts->shape, SHAPE_MEMORY);
-    double largest;
+    double peak = sampled_peak(facts), largest;
     if (facts_sum(facts, COUNTER_rssmax, &largest))
         peak = fmax(peak, largest * 1024);
     if (counters_has(&summary->total, COUNTER_rssmax))

@@ -69,14 +69,15 @@ static void add_cpu(struct page *page, const struct facts *facts)
 static void add_memory(struct page *page, const struct facts *facts)
 {
     double peak = facts_memory_peak(facts), limit = facts_memory_limit(facts);
+    const char *whose = facts_memory_is_of_one(facts) ? "in one process" : "at most";
     char text[160];
     if (isnan(peak))
         return;
     if (isnan(limit)) {
-        page_printf(page, "memory", "%s at most", say_bytes(peak).s);
+        page_printf(page, "memory", "%s %s", say_bytes(peak).s, whose);
         return;
     }
-    snprintf(text, sizeof text, "%s of %s at most", say_bytes(peak).s, say_bytes(limit).s);
+    snprintf(text, sizeof text, "%s of %s %s", say_bytes(peak).s, say_bytes(limit).s, whose);
     add_bar(page, "memory", peak / limit, 0, BLUE, short_share(peak / limit).s, text);
 }
 

@@ -345,6 +345,22 @@ static void what_programs_told(void **state)
     forget_told();
 }
 
+/* Between two samples, or before the first. */
+static void jobs_between_samples(struct facts *job)
+{
+    jobs_good(job);
+    job->job.summary.rss_peak_bytes = 1 << 20;
+}
+
+static void memory_that_no_sample_met_is_that_of_one_process(void **state)
+{
+    (void)state;
+    print(jobs_good, &ascii);
+    assert_non_null(strstr(buf_text(&out), " at most"));
+    print(jobs_between_samples, &ascii);
+    assert_non_null(strstr(buf_text(&out), " in one process"));
+}
+
 static void jobs_with_requests_lost(struct facts *job)
 {
     jobs_told(job);
@@ -381,6 +397,7 @@ int main(void)
         cmocka_unit_test(the_run_that_failed_comes_first),
         cmocka_unit_test(a_number_that_holds_others_has_a_sign),
         cmocka_unit_test(bytes_that_are_missing_are_told),
+        cmocka_unit_test(memory_that_no_sample_met_is_that_of_one_process),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

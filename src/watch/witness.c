@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define LOOK_MS 50
+#define FAREWELL_MS 20
 
 /* The state letter of a process, 0 when it is gone. */
 static char state_of(pid_t pid)
@@ -100,15 +101,31 @@ enum err witness_start(struct witness *witness)
     return OK;
 }
 
+/* It does, since the other end is closed, unless it is stopped. Another sonde run around this one would take a witness that was
+ * killed for a program that ran out of memory. */
+static bool ends_by_itself(pid_t pid)
+{
+    for (int waited_us = 0; waited_us < FAREWELL_MS * 1000; waited_us += 50) {
+        if (waitpid(pid, NULL, __WCLONE | WNOHANG) == pid)
+            return true;
+        usleep(50);
+    }
+    return false;
+}
+
 void witness_end(struct witness *witness)
 {
-    if (!witness->pid)
+    pid_t pid = witness->pid;
+    if (!pid)
         return;
+    shutdown(witness->fd, SHUT_RDWR); /* who stays for what the command left has a copy */
     close(witness->fd);
-    kill(witness->pid, SIGKILL);
-    while (waitpid(witness->pid, NULL, __WCLONE) < 0 && errno == EINTR)
-        continue;
     *witness = (struct witness){ .fd = -1 };
+    if (ends_by_itself(pid))
+        return;
+    kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
+        continue;
 }
 
 enum err witness_read(struct witness *witness, struct witness_report *report)

@@ -212,6 +212,12 @@ nested() {
 @test "sonde run inside of another of the same job, as root" { nested root; }
 @test "sonde run inside of another of the same job, as nobody" { nested nobody; }
 
+@test "sonde run inside of another, with another job: nothing of it looks as if it had been killed" {
+    watch root "$SONDE" run -j 4712 -- sh -c '(sleep 0.2 >/dev/null 2>&1 &); burn 20'
+    settle
+    [ "$(sql "select count(*) from process where exit_signal = 9")" -eq 0 ]
+}
+
 @test "sonde run inside of another, with another job or store: watched by both; what is left out is said" {
     SLURM_JOB_ID=4711 watch root \
         sh -c '"$0" run -j 4712 -- true; "$0" run --db other.db -- true; SONDE_DB=third.db "$0" run -- true' "$SONDE"

@@ -36,10 +36,12 @@ bool command_store_open(const struct command_call *call, enum store_mode mode, s
 
 bool command_store_job(const struct command_call *call, struct store *store, const char *job_id, struct store_job *job)
 {
-    enum err err = store_job(store, job_id, job);
+    enum err err = job_id && !*job_id ? ABSENT : store_job(store, job_id, job);
     if (!err)
         return true;
-    if (err == ABSENT && job_id)
+    if (err == ABSENT && job_id && !*job_id)
+        command_fail(call, "the id of the job is empty; 'sonde list' shows those that are there, and without an id it is the last");
+    else if (err == ABSENT && job_id)
         command_fail(call, "there is no job %s; 'sonde list' shows those that are there", job_id);
     else if (err == ABSENT)
         command_fail(call, "no job yet: 'sonde run -- CMD' makes the first one");

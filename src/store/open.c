@@ -70,7 +70,8 @@ static enum err check_file(struct store *store)
     if (errno == EACCES && store->mode == STORE_READ)
         return share_deny(store);
     if (errno != ENOENT && errno != ENOTDIR)
-        return db_say(store, err_from_errno(errno), "cannot open the store %s: %s", store->path, strerror(errno));
+        return db_say(store, err_from_errno(errno), "cannot open the store %s: %s. Name a file that you may make with SONDE_DB",
+                      store->path, strerror(errno));
     if (store->mode == STORE_WRITE)
         return make_file(store);
     return db_say(store, ABSENT, "there is no store %s yet: no job has been filed. Watch something: sonde run -- COMMAND",

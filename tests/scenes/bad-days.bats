@@ -109,6 +109,14 @@ images() {
     ls "$T"/o/*.spool
 }
 
+@test "a store in a folder that one may not enter: what to do is said" {
+    need_root
+    mkdir -m 700 "$T/closed"
+    run as_nobody env SONDE_DB="$T/closed/sonde.db" "$SONDE" run -- sh -c 'exit 3'
+    [ "$status" -eq 3 ]
+    [[ $output == *"cannot open the store $T/closed/sonde.db: Permission denied. Name a file that you may make with SONDE_DB"* ]]
+}
+
 @test "a spool that is kept: how to file it can be pasted into a shell, whatever its folder is called" {
     odd="$T/sp dir'x; touch ran"
     run env SONDE_DB=/dev/null/sonde.db "$SONDE" run -n odd -o "$odd" -- true

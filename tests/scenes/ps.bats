@@ -16,6 +16,8 @@ a_job() {
     run -1 "$SONDE" ps build
     [[ $output == *"several jobs begin with build"* ]]
     run -0 "$SONDE" ps build-2
+    run -1 "$SONDE" ps ""
+    [[ $output == *"the id of the job is empty; 'sonde list' shows"* ]]
 }
 
 @test "the last job is shown when none is named, and a unique beginning is enough" {

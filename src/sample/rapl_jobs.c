@@ -276,7 +276,7 @@ enum err rapl_jobs_round(struct rapl_jobs *jobs, const struct rapl_meters *meter
     free_ended(jobs, ENDED_READINGS);
     if (!jobs->count)
         return OK;
-    if (now_ns - jobs->round_ns < period_ns - period_ns / 16) { /* ticks are not that exact */
+    if (jobs->round_ns && now_ns - jobs->round_ns < period_ns - period_ns / 16) { /* ticks are not that exact */
         out->is_part = true;
         return OK;
     }

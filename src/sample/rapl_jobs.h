@@ -27,7 +27,7 @@ struct rapl_jobs {
     uint64_t busy_ns, totals_uj[RAPL_METERS_MAX], breaks[RAPL_METERS_MAX]; /* when the pool was last filled */
     bool lost[RAPL_DOMAINS];  /* nobody knows all that was used since the last round */
     bool counted[RAPL_DOMAINS]; /* the node has such a meter */
-    uint64_t round_ns;        /* CLOCK_MONOTONIC of the last round */
+    uint64_t round_ns;        /* CLOCK_MONOTONIC of the last round; 0: the next is due */
 };
 
 /* root is borrowed until rapl_jobs_close. */

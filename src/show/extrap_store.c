@@ -32,6 +32,12 @@ static enum err add_labelled(struct metric_list *list, const char *base, const c
     return extrap_store_add(list, name, value);
 }
 
+/* Of a sum: a function that only sends says nothing of receiving. */
+static double or_nothing(double value)
+{
+    return isnan(value) ? 0 : value;
+}
+
 static enum err add_function(struct metric_list *list, const struct mpi_function *function)
 {
     char name[NAME_ROOM];
@@ -43,7 +49,7 @@ static enum err add_function(struct metric_list *list, const struct mpi_function
     if (!err)
         err = add_labelled(list, "tau_time_total", "function", name, sum->time_s);
     if (!err && (sum->out_bytes > 0 || sum->in_bytes > 0))
-        err = add_labelled(list, "tau_size_total", "function", name, sum->out_bytes + sum->in_bytes);
+        err = add_labelled(list, "tau_size_total", "function", name, or_nothing(sum->out_bytes) + or_nothing(sum->in_bytes));
     if (!err && sum->out_bytes > 0)
         err = add_labelled(list, "tau_size_out_total", "function", name, sum->out_bytes);
     if (!err && sum->in_bytes > 0)
@@ -68,11 +74,6 @@ static enum err add_totals(struct metric_list *list, const struct total *totals,
     return err;
 }
 #define ADD_TOTALS(list, totals) add_totals(list, totals, sizeof(totals) / sizeof *(totals))
-
-static double or_nothing(double value)
-{
-    return isnan(value) ? 0 : value;
-}
 
 static enum err add_all_functions(struct metric_list *list, const struct mpi_sum *all)
 {

@@ -187,12 +187,34 @@ static void system_calls_have_the_sums_of_tau(void **state)
     told_clear(&told);
 }
 
+static void functions_that_only_send_or_only_receive_have_a_size_too(void **state)
+{
+    (void)state;
+    struct told told;
+    struct metric_list list;
+    struct mpi_function functions[] = {
+        { "MPI_Send", { .calls = 2, .time_s = 1, .out_bytes = 40, .in_bytes = NAN, .wait_s = NAN, .small = 2 } },
+        { "MPI_Recv", { .calls = 2, .time_s = 1, .out_bytes = NAN, .in_bytes = 24, .wait_s = NAN, .small = NAN } },
+        { "MPI_Comm_rank", { .calls = 1, .time_s = 1, .out_bytes = NAN, .in_bytes = NAN, .wait_s = NAN, .small = NAN } },
+    };
+    struct mpi mpi = { .functions = functions, .function_count = 3 };
+    told_init(&told);
+    metric_list_init(&list);
+    assert_int_equal(extrap_store_metrics(&list, &(struct store_job){ 0 }, &told, &mpi), OK);
+    assert_true(value_named(&list, "tau_size_total{function=\"mpi_send\"}") == 40);
+    assert_true(value_named(&list, "tau_size_total{function=\"mpi_recv\"}") == 24);
+    assert_true(isnan(value_named(&list, "tau_size_total{function=\"mpi_comm_rank\"}")));
+    metric_list_clear(&list);
+    told_clear(&told);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(profiles_become_lines_and_gaps_zeros),
         cmocka_unit_test(a_metric_that_is_infinite_somewhere_is_left_out),
         cmocka_unit_test(system_calls_have_the_sums_of_tau),
+        cmocka_unit_test(functions_that_only_send_or_only_receive_have_a_size_too),
         STORE_TEST(jobs_become_lines_and_crashed_ones_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

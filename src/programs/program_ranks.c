@@ -181,7 +181,7 @@ static bool tells_life(const struct program_ranks *ranks)
     return false;
 }
 
-/* The first row is the rank as a whole. */
+/* The first row is the rank as a whole. Where calls alone are counted, no function has any time, and nothing else is known. */
 static void sum_up(struct program_ranks *ranks, int32_t size)
 {
     uint64_t sums[MPI_LIFE] = { 0 };
@@ -190,7 +190,8 @@ static void sum_up(struct program_ranks *ranks, int32_t size)
         for (size_t k = 0; !ranks->rows[i]->is_peer && k < MPI_LIFE; k++)
             sums[k] += ranks->rows[i]->values[k];
     for (size_t k = 0; k < MPI_LIFE; k++)
-        set(whole, k, sums[k]);
+        if (k == MPI_CALLS || sums[MPI_TIME])
+            set(whole, k, sums[k]);
     if (size > 0)
         set(whole, MPI_WORLD, (uint64_t)size);
     if (!tells_life(ranks) && ranks->end_ns > ranks->begin_ns)

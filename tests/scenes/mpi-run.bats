@@ -62,6 +62,23 @@ ring_is_filed() {
     done
 }
 
+@test "counts alone tell of no time, bytes or waiting, neither of MPI_Init's nor of a rank" {
+    family=$(mpi_families | head -n 1)
+    mpi_launcher "$family" 2
+    SONDE_MPI=counts "$SONDE" run -q -m -- "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/$family/uneven"
+    [ "$(last mpi 1/ calls)" -gt 0 ]
+    [ "$(last mpi 1/MPI_Init calls)" -eq 1 ]
+    run "$SONDE" report
+    echo "$output"
+    [[ $output == *", by 2 ranks"* && $output != *"of the time of"* ]]
+    "$SONDE" report --json | python3 -c '
+import json, sys
+mpi = json.load(sys.stdin)["mpi"]
+assert len(mpi["ranks"]) == 2
+for one in [mpi, *mpi["ranks"], *mpi["functions"]]:
+    assert one["calls"] and not {"time_s", "own_s", "own_mean_s", "wait_s", "sent_bytes", "small_messages"} & set(one), one'
+}
+
 @test "the report says that bytes are missing where too many requests were open" {
     for family in $(mpi_families); do
         mpi_launcher "$family" 2

@@ -3,7 +3,9 @@
 #ifndef SONDE_PROBE_MPI_BACKEND_H
 #define SONDE_PROBE_MPI_BACKEND_H
 
-#define BACKEND_VERSION 1u
+#include <stdbool.h>
+
+#define BACKEND_VERSION 2u
 #define BACKEND_SYMBOL "sonde_mpi_backend"
 #define BACKEND_EXPORT __attribute__((visibility("default")))
 #define BACKEND_ENV_MODE "SONDE_MPI" /* "counts": calls alone; "off": nothing; else all */
@@ -21,7 +23,7 @@ struct backend {
     unsigned version;
     unsigned count;
     const struct backend_function *functions;
-    void (*ready)(void); /* to be called when all real ones are there */
+    void (*ready)(bool counts_alone); /* to be called before the first wrapper is */
 };
 
 #endif

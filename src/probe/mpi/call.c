@@ -107,8 +107,10 @@ static void forget(void)
 }
 
 /* Where the kernel does not empty the memory of the board in a child of fork, the child must not look into it. */
-void call_choose(void)
+void call_choose(bool counts_alone)
 {
+    for (unsigned i = 0; counts_alone && i < FUNCTIONS; i++)
+        functions[i].has = 1u << METRIC_CALLS;
     board_open(&call_board, "mpi");
     pthread_atfork(NULL, NULL, forget);
     wait_learn();

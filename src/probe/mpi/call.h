@@ -92,8 +92,8 @@ void call_add_bytes(struct call *call, uint32_t function, bool is_out, uint64_t 
 void call_begin_life(uint64_t ticks);
 void call_end_life(void);
 
-/* Once, when all functions of MPI are known. */
-void call_choose(void);
+/* Once, before the first call. What is not counted has no metric: a 0 would say that there was nothing. */
+void call_choose(bool counts_alone);
 
 /* The place of a metric among those that the function has. */
 #define CALL_PLACE(has, metric) __builtin_popcount((has) & ((1u << (metric)) - 1))

@@ -152,9 +152,10 @@ static void fill_all(void)
 {
     const char *mode = getenv(BACKEND_ENV_MODE);
     const struct backend *backend = mode && strcmp(mode, BACKEND_OFF) == 0 ? NULL : load_wrappers();
+    bool counts_alone = mode && strcmp(mode, BACKEND_COUNTS) == 0;
     if (backend)
-        backend->ready();
-    fill(backend, mode && strcmp(mode, BACKEND_COUNTS) == 0);
+        backend->ready(counts_alone);
+    fill(backend, counts_alone);
 }
 
 /* Where the call goes while the table is not filled: no MPI is loaded, or another thread is about to fill it. */

@@ -34,8 +34,8 @@ CONVERSION = re.compile(r"_(c2f|f2c|c2f08|f082c|f082f|f2f08)$")
 LEAVES = {"MPI_" + name for name in (
     "Send Ssend Rsend Bsend Isend Issend Irsend Ibsend Recv Irecv Mrecv Imrecv Sendrecv Sendrecv_replace Probe Iprobe "
     "Comm_rank Comm_size Type_size Get_count Wtime").split()}
-# They run in both modes: they say which rank this is.
-ALWAYS_FULL = {"MPI_Init", "MPI_Init_thread", "MPI_Session_init"}
+# Their steps run in both modes: they say which rank this is.
+ALWAYS_STEPS = {"MPI_Init", "MPI_Init_thread", "MPI_Session_init"}
 
 
 def without_attributes(text):
@@ -179,16 +179,17 @@ def wrapper(number, name, declared, steps):
              *after(steps),
              f"    {'end_quickly' if is_quick(steps) else 'end'}(&sonde_call, {mask_of(steps)});",
              "    return sonde_code;", "}", ""]
-    if name in ALWAYS_FULL:
-        return "\n".join(lines)
     is_leaf = name in LEAVES
     kind = "leaf" if is_leaf else "count"
     lines += ["#ifdef CALL_LEAF", f"CALL_LEAF({name}, {number})", "#else"] if is_leaf else []
+    keeps_steps = name in ALWAYS_STEPS
+    enter = f"call_enter(&sonde_call, {number}, HAS_CALLS)" if keeps_steps else f"call_enter_counting(&sonde_call, {number})"
     lines += [f"static {result} {kind}_{name}{head}", "{",
              "    struct call sonde_call;",
-             f"    if (!call_enter_counting(&sonde_call, {number}))",
+             f"    if (!{enter})",
              f"        return real.{name}({given});",
              f"    {result} sonde_code = real.{name}({given});",
+             *(after(steps) if keeps_steps else []),
              "    call_leave(&sonde_call);",
              "    return sonde_code;", "}", *(["#endif"] if is_leaf else []), ""]
     return "\n".join(lines)
@@ -204,7 +205,7 @@ def write_wrappers(rules_path, header, output):
     parts += [f'    {{ "{name}", {mask_of(table.get(name, []))}, {{ 0 }} }},' for name in found]
     parts += ["};", f"struct function_waits function_waits[{len(found)}];", "struct real real;", "",
               "static const struct backend_function backend_functions[] = {"]
-    counting = {name: "full" if name in ALWAYS_FULL else "leaf" if name in LEAVES else "count" for name in found}
+    counting = {name: "leaf" if name in LEAVES else "count" for name in found}
     parts += [f'    {{ "{name}", (void (*)(void))full_{name}, (void (*)(void)){counting[name]}_{name}, '
               f'(void (**)(void))&real.{name} }},' for name in found]
     parts += ["};", "", "BACKEND_EXPORT const struct backend sonde_mpi_backend = {",

@@ -33,11 +33,6 @@ void requests_share(void)
     is_shared = true;
 }
 
-bool requests_are_shared(void)
-{
-    return is_shared;
-}
-
 static bool take(uint64_t *word, uint64_t expected, uint64_t value)
 {
     if (is_shared)

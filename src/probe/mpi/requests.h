@@ -25,7 +25,6 @@ struct request {
 
 /* Threads may post at the same time from now on. */
 void requests_share(void);
-bool requests_are_shared(void);
 
 void requests_add(MPI_Request handle, enum request_kind kind, uint32_t function);
 void requests_add_persistent(MPI_Request handle, const struct persistent *persistent);

@@ -1,6 +1,8 @@
 /* Labels, commas and quotes. */
 #include "show/metric_names.h"
 
+#include "programs/program_name.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,12 +113,32 @@ static bool matches(const char *pattern, const char *text)
     return !*pattern;
 }
 
+/* May name be the metric, spelled as a program or a person does it: with the same before its labels, or with all of it in one? */
+static bool may_be_same(const char *name, const char *metric)
+{
+    const char *labels = strchr(metric, '{');
+    size_t base = labels ? (size_t)(labels - metric) : 0;
+    return labels && ((strncmp(name, metric, base) == 0 && name[base] == '{') || strncmp(labels, "{program_name=", 14) == 0);
+}
+
+/* The agent has labels in order, and in a label what is no name of Prometheus. */
+static bool is_same_in_form(const char *name, const char *metric)
+{
+    struct program_name form;
+    if (!may_be_same(name, metric))
+        return false;
+    program_name_init(&form);
+    bool is_same = program_name_parse(&form, bytes_of(name)) == OK && strcmp(buf_text(&form.text), metric) == 0;
+    program_name_clear(&form);
+    return is_same;
+}
+
 bool metric_names_fit(const char *name, const char *metric)
 {
     size_t size = strlen(name);
     if (strcmp(name, metric) == 0 || (strncmp(name, metric, size) == 0 && metric[size] == '{'))
         return true;
-    return metric_names_is_pattern(name) && matches(name, metric);
+    return metric_names_is_pattern(name) ? matches(name, metric) : is_same_in_form(name, metric);
 }
 
 void metric_names_add_query(struct buf *out, const char *name)

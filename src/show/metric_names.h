@@ -14,7 +14,8 @@ void metric_names_free(char ***names);
 /* The next of "A,B{c=\"d\",e=\"f\"}": commas in braces part nothing. *rest moves on; false: there is none. */
 bool metric_names_next(const char **rest, struct buf *name);
 
-/* Is the metric meant? By its whole name, by what stands before its labels, or by a pattern with * and ?; name is quoted. */
+/* Is the metric meant? By its whole name in any spelling, by what stands before its labels, or by a pattern with * and ?; name is
+ * quoted. */
 bool metric_names_fit(const char *name, const char *metric);
 
 bool metric_names_is_pattern(const char *name);

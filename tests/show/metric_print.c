@@ -292,6 +292,24 @@ static void a_full_disk_leaves_a_whole_file(void **state)
     temp_remove(folder);
 }
 
+static void names_mean_metrics_in_any_spelling(void **state)
+{
+    (void)state;
+    static const char ordered[] = "x_total{a=\"1\",b=\"2\"}", wrapped[] = "a_b{program_name=\"a.b\"}";
+    assert_true(metric_names_fit("x_total", ordered));
+    assert_true(metric_names_fit(ordered, ordered));
+    assert_true(metric_names_fit("x_total{b=\"2\",a=\"1\"}", ordered));
+    assert_true(metric_names_fit("x_total{a=\"1\", b=\"2\"}", ordered));
+    assert_true(metric_names_fit("x_*a=\"1\"*", ordered));
+    assert_false(metric_names_fit("x_total{b=\"1\",a=\"2\"}", ordered));
+    assert_false(metric_names_fit("x_total{b=\"2\"}", ordered));
+    assert_false(metric_names_fit("x", ordered));
+    assert_true(metric_names_fit("a.b", wrapped));
+    assert_true(metric_names_fit("a_b", wrapped));
+    assert_false(metric_names_fit("a-b", wrapped));
+    assert_false(metric_names_fit("", wrapped));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +317,7 @@ int main(void)
         cmocka_unit_test(texts_of_yaml_read_back_as_texts),
         cmocka_unit_test(names_get_their_quotes_back),
         cmocka_unit_test(names_mean_metrics),
+        cmocka_unit_test(names_mean_metrics_in_any_spelling),
         cmocka_unit_test(an_answer_becomes_items),
         cmocka_unit_test(infinite_is_told_as_a_text),
         cmocka_unit_test(a_log_is_whole_after_every_sample),

@@ -89,7 +89,8 @@ static int by_bytes(const void *a, const void *b)
     return from ? from : rank_name_compare(left->to, right->to);
 }
 
-/* The whole of a rank is told by the probe; its life stands nowhere else. */
+/* The whole of a rank is told by the probe; its life stands nowhere else. It is set against the time in MPI, and so not known of
+ * all where one of them counted calls alone. */
 static void add_rank(struct mpi *mpi, struct rank_name name, const struct told *told, size_t row)
 {
     struct mpi_rank *rank = &mpi->ranks[mpi->rank_count++];
@@ -261,8 +262,10 @@ static void find_longest(struct mpi *mpi)
     for (size_t i = world.begin; i < world.end; i++) {
         const struct mpi_rank *rank = &mpi->ranks[i];
         double own_s = rank->life_s - rank->sum.time_s;
-        if (isnan(own_s))
+        if (isnan(own_s)) {
+            mpi->own_max_s = NAN;
             return;
+        }
         sum_s += own_s;
         if (i == world.begin || own_s > mpi->own_max_s) {
             mpi->own_max_s = own_s;
@@ -307,6 +310,9 @@ void mpi_clear(struct mpi *mpi)
 
 double mpi_share(const struct mpi *mpi)
 {
+    for (size_t i = 0; i < mpi->rank_count; i++)
+        if (isnan(mpi->ranks[i].sum.time_s)) /* it counted calls alone: its life would be set against the time of the others */
+            return NAN;
     return mpi->life_s > 0 ? mpi->all.time_s / mpi->life_s : NAN;
 }
 

@@ -88,7 +88,7 @@ static const struct mpi_rank *worst_waiter(const struct mpi *mpi)
 {
     const struct mpi_rank *worst = NULL;
     for (size_t i = 0; i < mpi->rank_count; i++)
-        if (!worst || mpi->ranks[i].sum.wait_s / mpi->ranks[i].life_s > worst->sum.wait_s / worst->life_s)
+        if (mpi_waits(&mpi->ranks[i], worst ? worst->sum.wait_s / worst->life_s : WAIT_SHOWN))
             worst = &mpi->ranks[i];
     return worst;
 }
@@ -132,13 +132,14 @@ static void add_messages(struct page *page, const struct mpi *mpi)
 static void add_functions(struct page *page, const struct mpi *mpi)
 {
     static const char *const titles[REPORT_CELLS] = { "calls", "time", "share", "waited", "sent", "got", "small" };
+    double share = mpi_share(mpi);
     report_row_titles(page, "MPI functions", titles);
     for (size_t i = 0; i < mpi->function_count && i < ROWS_FUNCTIONS; i++) {
         const struct mpi_function *function = &mpi->functions[i];
         struct report_row row = { .name = bytes_of(function->name) };
         row.cells[0] = count_cell(function->sum.calls);
         row.cells[1] = time_cell(function->sum.time_s);
-        row.cells[2] = share_cell(function->sum.time_s / mpi->life_s);
+        row.cells[2] = share_cell(function->sum.time_s / mpi->all.time_s * share);
         if (function->sum.wait_s > 0)
             row.cells[3] = time_cell(function->sum.wait_s);
         row.cells[4] = bytes_cell(function->sum.out_bytes);

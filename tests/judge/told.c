@@ -199,6 +199,25 @@ static void names_that_are_none_are_passed_over(void **state)
     told_clear(&told);
 }
 
+/* The time of one is not the time of both, and nobody knows how long the other worked. */
+static void ranks_that_count_alone_beside_others_leave_no_share(void **state)
+{
+    (void)state;
+    struct told told;
+    struct mpi mpi;
+    told_init(&told);
+    telling_mpi(&told, "0/MPI_Barrier", 5, 4, NAN, NAN, 3, NAN, NAN);
+    telling_mpi(&told, "0/", 5, 4, 0, 0, 3, 0, 10);
+    telling_mpi(&told, "1/MPI_Barrier", 5, NAN, NAN, NAN, NAN, NAN, NAN);
+    telling_mpi(&told, "1/", 5, NAN, NAN, NAN, NAN, NAN, 10);
+    assert_int_equal(mpi_read(&mpi, &told), OK);
+    assert_true(isnan(mpi_share(&mpi)) && isnan(mpi.own_max_s) && isnan(mpi.own_mean_s));
+    assert_true(mpi.all.time_s == 4 && mpi.all.calls == 10);
+    assert_true(mpi_waits(&mpi.ranks[0], 0.1) && !mpi_waits(&mpi.ranks[1], 0.1));
+    mpi_clear(&mpi);
+    told_clear(&told);
+}
+
 static void counts_alone_are_counts_alone(void **state)
 {
     (void)state;
@@ -246,6 +265,7 @@ int main(void)
         cmocka_unit_test(ranks_that_nobody_saw_are_known_of),
         cmocka_unit_test(names_that_are_none_are_passed_over),
         cmocka_unit_test(counts_alone_are_counts_alone),
+        cmocka_unit_test(ranks_that_count_alone_beside_others_leave_no_share),
         cmocka_unit_test(calls_in_figures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,6 +37,7 @@ static void order(struct metric_list *list, char *const *names)
 static int show(const struct command_call *call, struct metric_list *list, char *const *names)
 {
     const struct settings *settings = call->settings;
+    int missing = settings->lenient ? EXIT_GOOD : metric_source_missing(call, list, names, true);
     if (settings->positive)
         drop_others(list);
     if (call->count < 64) /* beyond that nobody looks at the order */
@@ -44,7 +45,7 @@ static int show(const struct command_call *call, struct metric_list *list, char 
     int status = metric_source_print(call, list, settings->all ? METRIC_ALL : METRIC_VALUES, settings->format);
     if (!list->count && !*names && !settings->positive && status == EXIT_GOOD)
         status = metric_source_none(call, &settings->source);
-    return status == EXIT_GOOD && !settings->lenient ? metric_source_missing(call, list, names) : status;
+    return status == EXIT_GOOD ? missing : status;
 }
 
 static int get_run(const struct command_call *call)

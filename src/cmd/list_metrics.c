@@ -14,7 +14,7 @@ static int show(const struct command_call *call, struct metric_list *list, char 
     int status = metric_source_print(call, list, METRIC_DESCRIPTIONS, settings->format);
     if (status != EXIT_GOOD)
         return status;
-    return list->count || *names ? metric_source_missing(call, list, names) : metric_source_none(call, &settings->source);
+    return list->count || *names ? metric_source_missing(call, list, names, false) : metric_source_none(call, &settings->source);
 }
 
 static int list_metrics_run(const struct command_call *call)

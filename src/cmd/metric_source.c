@@ -317,15 +317,16 @@ int metric_source_print(const struct command_call *call, const struct metric_lis
     return status;
 }
 
-int metric_source_missing(const struct command_call *call, const struct metric_list *list, char *const *names)
+int metric_source_missing(const struct command_call *call, const struct metric_list *list, char *const *names, bool are_values)
 {
+    const char *more = are_values ? " that has a value now: a gauge has none unless a program that runs has set it" : "";
     int status = EXIT_GOOD;
     for (; *names; names++) {
         size_t i = 0;
         while (i < list->count && !metric_names_fit(*names, list->items[i].name))
             i++;
         if (i == list->count)
-            status = command_fail(call, "there is no metric %s; 'sonde list-metrics' shows all", *names);
+            status = command_fail(call, "there is no metric %s%s; 'sonde list-metrics' shows all", *names, more);
     }
     return status;
 }

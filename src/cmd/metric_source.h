@@ -63,8 +63,9 @@ int metric_source_show(const struct command_call *call, const struct metric_sour
 /* Prints a list in one of tau_metric_client's formats (enum metric_format). */
 int metric_source_print(const struct command_call *call, const struct metric_list *list, enum metric_columns columns, int format);
 
-/* Says which of the names mean none of the list, and fails if there are any. */
-int metric_source_missing(const struct command_call *call, const struct metric_list *list, char *const *names);
+/* Says which of the names mean none of the list, and fails if there are any. Where these are values, the metric may be there and
+ * have none now. */
+int metric_source_missing(const struct command_call *call, const struct metric_list *list, char *const *names, bool are_values);
 
 extern const struct command_fact metric_source_environment[]; /* of the three, for their pages */
 

@@ -61,7 +61,9 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     echo >"$T/next"
     wait_for 'is "step_total{host=\"$(host)\"}" 1'
     [ -z "$(value "level{host=\"$(host)\"}")" ]
-    [ -z "$("$SONDE" get level 2>/dev/null | grep 7)" ]
+    run -1 --separate-stderr "$SONDE" get -f json level step_total
+    [ "$(jq -c '[.[].name]' <<<"$output")" = '["step_total"]' ]
+    [[ $stderr == *"there is no metric level that has a value now"* && $stderr != *step_total* ]]
     echo >"$T/next"
     wait_for 'is "level{host=\"$(host)\"}" 9'
 }

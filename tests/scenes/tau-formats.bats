@@ -168,7 +168,11 @@ PY
     [[ $stderr == *"nothing from programs of user nosuch"* ]]
     run -1 --separate-stderr "$SONDE" list-metrics -f json x_total y_total
     [ "$(jq -r '.[].name' <<<"$output")" = x_total ]
-    [[ $stderr == *"there is no metric y_total"* ]]
+    [[ $stderr == *"there is no metric y_total;"* ]]
+    program counter zero_total 0 doc
+    run -0 --separate-stderr "$SONDE" get -f json --positive zero_total x_total # one that is 0 is there all the same
+    [ "$(jq -r '.[].name' <<<"$output")" = x_total ]
+    [ -z "$stderr" ]
     run -1 "$SONDE" get --tau-socket "$T/nobody"
     [[ $output == *"nobody listens at $T/nobody"*--tau-socket* ]]
     for command in get list-metrics track; do

@@ -40,7 +40,7 @@ bool command_store_job(const struct command_call *call, struct store *store, con
     if (!err)
         return true;
     if (err == ABSENT && job_id && !*job_id)
-        command_fail(call, "the id of the job is empty; 'sonde list' shows those that are there, and without an id it is the last");
+        command_fail(call, "the id of the job is empty; 'sonde list' shows those that are there, and without one it is the last");
     else if (err == ABSENT && job_id)
         command_fail(call, "there is no job %s; 'sonde list' shows those that are there", job_id);
     else if (err == ABSENT)

@@ -140,6 +140,21 @@ static int exec_command(const struct launch *launch, char *const *environment)
     return exec_error(launch->command[0]);
 }
 
+static bool raise_limit(int resource, struct rlimit *before)
+{
+    if (getrlimit(resource, before))
+        return false;
+    struct rlimit all = { before->rlim_max, before->rlim_max };
+    setrlimit(resource, &all);
+    return true;
+}
+
+void launch_raise_limits(struct launch_limits *raised)
+{
+    raised->files_known = raise_limit(RLIMIT_NOFILE, &raised->files);
+    raised->file_size_known = raise_limit(RLIMIT_FSIZE, &raised->file_size);
+}
+
 static void restore_limits(const struct launch_limits *limits)
 {
     if (limits && limits->files_known)

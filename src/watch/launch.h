@@ -26,6 +26,10 @@ struct launch_limits {
     bool files_known, file_size_known;
 };
 
+/* We need some descriptors, and one per event and thread; and the store of many jobs is larger than what one of them may write:
+ * as much as we may have. */
+void launch_raise_limits(struct launch_limits *raised);
+
 struct launch {
     char *const *command;             /* NULL-terminated */
     const struct launch_probe *probe; /* NULL: none */

@@ -47,23 +47,6 @@ struct preparation {
     struct perf_command command;
 };
 
-static bool raise_limit(int resource, struct rlimit *before)
-{
-    if (getrlimit(resource, before))
-        return false;
-    struct rlimit all = { before->rlim_max, before->rlim_max };
-    setrlimit(resource, &all);
-    return true;
-}
-
-/* We need some descriptors, and one per event and thread; and the store of many jobs is larger than what one of them may write:
- * as much as we may have. The command gets the limits back as they were. */
-static void raise_limits(struct launch_limits *raised)
-{
-    raised->files_known = raise_limit(RLIMIT_NOFILE, &raised->files);
-    raised->file_size_known = raise_limit(RLIMIT_FSIZE, &raised->file_size);
-}
-
 static void prepare_perf(struct preparation *preparation, const struct run_settings *settings)
 {
     if (!preparation->spec_count || settings->no_probe)
@@ -436,7 +419,7 @@ void run_watch(const struct run_settings *settings, struct run_result *result)
         .epoll_fd = -1, .ticks.fd = -1, .writer.fd = WRITER_NONE, .perf.fd = -1, .spool.fd = -1,
         .kernel = { .execs.fd = -1, .forks.fd = -1, .exits.fd = -1, .unseen.proc_fd = -1, .dark.bell_fd = -1 },
     };
-    raise_limits(&preparation.raised);
+    launch_raise_limits(&preparation.raised);
     enum err err = signals_open(&watch.signals);
     prctl(PR_SET_CHILD_SUBREAPER, 1L);
     if (!err) {

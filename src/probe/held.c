@@ -1,6 +1,6 @@
 /* Records that are written several at once, since an append costs a thread more than all else that is done for it. Where the
- * kernel tells the same, they wait in our own memory; else, from the first few threads of a process on, in a page that outlives
- * it (wire/held_page.h). */
+ * kernel tells the same, they wait in our own memory; else those of threads, when a process has had a few, in a page that
+ * outlives it (wire/held_page.h). */
 #include "probe/probe.h"
 
 #include "wire/held_page.h"
@@ -15,7 +15,7 @@
 /* One thread at a time; who finds another there, or is a signal handler in the midst of it, does without. */
 static _Atomic bool in_use;
 static bool is_closed;                 /* nobody will write them any more */
-static unsigned asked;                 /* records that came before there was a page */
+static unsigned asked;                 /* records of threads that came while there was no page */
 static struct held_records *page;
 static union {
     struct held_records records;
@@ -49,36 +49,37 @@ static bool may_grow(void)
     return sys4(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
 }
 
-/* Memory is taken now: to touch a mapping for which there is none would raise SIGBUS. */
-static struct held_records *page_map(int fd)
+static struct held_records *page_map(int flags, int fd)
 {
-    if (sys4(SYS_fallocate, fd, 0, 0, HELD_PAGE_BYTES) != 0)
-        return NULL;
-    long map = sys6(SYS_mmap, NULL, HELD_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    long map = sys6(SYS_mmap, NULL, HELD_PAGE_BYTES, PROT_READ | PROT_WRITE, flags, fd, 0);
     return map < 0 && map > -4096 ? NULL : (struct held_records *)map;
 }
 
-/* One that is there is a killed process's of this pid, or that of one in another pid namespace. */
-static struct held_records *page_make(void)
+/* A file that is there is a killed process's of this pid, or that of one in another pid namespace. Memory for it is taken now: to
+ * touch a mapping for which there is none would raise SIGBUS. */
+static struct held_records *page_make_file(void)
 {
     char path[PROBE_PAGES_MAX + sizeof HELD_PAGE_PREFIX + ARGS_DIGITS_MAX];
     page_path(path);
     int fd = may_grow() ? (int)sys4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
     if (fd < 0)
         return NULL;
-    struct held_records *made = page_map(fd);
+    struct held_records *made = sys4(SYS_fallocate, fd, 0, 0, HELD_PAGE_BYTES) == 0 ? page_map(MAP_SHARED, fd) : NULL;
     sys_close(fd);
     return made;
+}
+
+/* Without a file it is shared all the same: of such a page fork makes no copy, for which both would have to wait. */
+static struct held_records *page_make(void)
+{
+    return probe.kernel_listens ? page_map(MAP_SHARED | MAP_ANONYMOUS, -1) : probe.pages[0] ? page_make_file() : NULL;
 }
 
 /* NULL: none yet, or none is to be had. */
 static struct held_records *page_ready(void)
 {
-    if (page || !probe.pages[0] || asked++ < PAGE_FROM)
-        return page;
-    page = page_make();
-    if (!page)
-        probe.pages[0] = '\0';
+    if (!page && asked++ == PAGE_FROM)
+        page = page_make();
     return page;
 }
 
@@ -87,8 +88,10 @@ static void page_leave(void)
     char path[PROBE_PAGES_MAX + sizeof HELD_PAGE_PREFIX + ARGS_DIGITS_MAX];
     if (!page)
         return;
-    page_path(path);
-    sys3(SYS_unlinkat, AT_FDCWD, path, 0);
+    if (!probe.kernel_listens) {
+        page_path(path);
+        sys3(SYS_unlinkat, AT_FDCWD, path, 0);
+    }
     sys2(SYS_munmap, page, HELD_PAGE_BYTES);
     page = NULL;
     asked = 0;
@@ -113,14 +116,17 @@ static void add(struct held_records *held, size_t room, const uint8_t *frame, si
 
 bool held_add(const uint8_t *frame, size_t size, enum record_kind kind)
 {
-    bool is_told = probe.kernel_listens;
-    if (size > OWN_ROOM || (!is_told && kind != RECORD_KIND_thread) || !probe_mine() || !hold_begin())
+    bool is_thread = kind == RECORD_KIND_thread;
+    if (size > OWN_ROOM || !(is_thread || probe.kernel_listens) || !probe_mine() || !hold_begin())
         return false;
-    struct held_records *held = is_closed ? NULL : is_told ? &own.records : page_ready();
+    struct held_records *held = is_closed || !is_thread ? NULL : page_ready();
+    bool is_held = held || (probe.kernel_listens && !is_closed);
     if (held)
-        add(held, is_told ? OWN_ROOM : HELD_PAGE_ROOM, frame, size);
+        add(held, HELD_PAGE_ROOM, frame, size);
+    else if (is_held)
+        add(&own.records, OWN_ROOM, frame, size);
     hold_end();
-    return held;
+    return is_held;
 }
 
 /* Where another thread is in the midst of it, the page stays for sonde run; of our own memory the kernel tells. */

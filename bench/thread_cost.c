@@ -1,19 +1,51 @@
-/* thread_cost [PROBE [COUNT [REPEATS]]]: what the preloaded probe adds to a thread. COUNT threads that do nothing are made
- * and joined one after the other, bare and with the probe by turns, REPEATS times each; the fastest round of each counts. All
- * on one processor: whether a thread and who waits for it share one or not is worth more than the probe, and chance. What it is
- * on any processor, bench/run tells from the middle of many rounds.
- * Then the memory of 1,000 threads alive at once. Also the part of the program that is measured: thread_cost join|live. */
+/* thread_cost [SONDE [ROUNDS]]: what a thread costs more. THREADS that do nothing are made and joined one after the other: bare,
+ * with the probe alone, and, when the program SONDE is given, in sonde run with and without the probe; for root also as a user,
+ * whom the kernel tells less. All of it three times: with everything on one processor; with the threads on another one than who
+ * makes them, which on a virtual machine costs two awakenings of a processor; and wherever the kernel puts them, which is now
+ * the one, now the other, so that the differences of that line are the least certain. By turns, ROUNDS times; what stands there is
+ * the median over the rounds, of the time and of the difference to bare in the same round, with the error of the mean.
+ * Then the memory of 1,000 threads alive at once. Also the program that is measured: thread_cost join PLACE | live. */
 #include "tools.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LIVE 1000
+#define THREADS 2000
+#define ROUNDS_MAX 1000
+#define WORDS_MAX 10 /* with the NULL behind */
+#define AS_USER "/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"
+
+enum place { PLACE_ONE, PLACE_TWO, PLACE_ANY, PLACES };
+static const char *const place_names[PLACES] = { "one", "two", "any" };
+
+struct way {
+    const char *name;
+    bool has_probe, needs_sonde, needs_root;
+    int base;                      /* the way whose differences are told */
+    const char *before[WORDS_MAX]; /* "sonde" is put in its place */
+    double us[ROUNDS_MAX];
+};
+
+static struct way ways[] = {
+    { .name = "bare" },
+    { .name = "the probe alone", .has_probe = true },
+    { .name = "sonde run", .needs_sonde = true, .before = { "sonde", "run", "-q", "--" } },
+    { .name = "without the probe", .needs_sonde = true, .before = { "sonde", "run", "-q", "--no-probe", "--" } },
+    { .name = "bare, as a user", .needs_sonde = true, .needs_root = true, .base = 4, .before = { AS_USER } },
+    { .name = "sonde run, as a user", .needs_sonde = true, .needs_root = true, .base = 4,
+      .before = { AS_USER, "sonde", "run", "-q", "--" } },
+};
+#define WAYS (sizeof ways / sizeof *ways)
+
+/* --- the program that is measured --- */
 
 static void *do_nothing(void *value)
 {
@@ -27,16 +59,38 @@ static void *wait_here(void *barrier)
     return NULL;
 }
 
-/* Prints ns per thread. */
-static int join_threads(int count)
+/* number: 0, 1, …: of those that we may use; the last where there are not as many. */
+static cpu_set_t processor(int number)
 {
+    cpu_set_t all, one;
+    CPU_ZERO(&one);
+    sched_getaffinity(0, sizeof all, &all);
+    for (int cpu = 0, left = number; cpu < CPU_SETSIZE && left >= 0; cpu++)
+        if (CPU_ISSET(cpu, &all)) {
+            CPU_ZERO(&one);
+            CPU_SET(cpu, &one);
+            left--;
+        }
+    return one;
+}
+
+/* Prints us per thread. */
+static int join_threads(const char *place)
+{
+    pthread_attr_t attributes;
+    cpu_set_t here = processor(0), there = processor(strcmp(place, "two") == 0);
+    pthread_attr_init(&attributes);
+    if (strcmp(place, "any") != 0) {
+        pthread_attr_setaffinity_np(&attributes, sizeof there, &there);
+        sched_setaffinity(0, sizeof here, &here);
+    }
     uint64_t start_ns = tools_now_ns();
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < THREADS; i++) {
         pthread_t thread;
-        if (pthread_create(&thread, NULL, do_nothing, NULL) != 0 || pthread_join(thread, NULL) != 0)
+        if (pthread_create(&thread, &attributes, do_nothing, NULL) != 0 || pthread_join(thread, NULL) != 0)
             return 1;
     }
-    printf("%f\n", (double)(tools_now_ns() - start_ns) / count);
+    printf("%f\n", (double)(tools_now_ns() - start_ns) / 1e3 / THREADS);
     return 0;
 }
 
@@ -67,53 +121,127 @@ static int live_threads(void)
     _exit(0); /* with all of them alive */
 }
 
-static void stay_here(void)
+/* --- who measures --- */
+
+static const char *sonde; /* NULL: not given */
+static char self[4096];
+
+static bool is_wanted(const struct way *way)
 {
-    cpu_set_t here;
-    CPU_ZERO(&here);
-    CPU_SET(sched_getcpu(), &here);
-    sched_setaffinity(0, sizeof here, &here);
+    if (!way->needs_root)
+        return sonde || !way->needs_sonde;
+    char *reaches[] = { AS_USER, "/usr/bin/test", "-x", (char *)sonde, NULL };
+    return sonde && geteuid() == 0 && access(reaches[0], X_OK) == 0 && tools_succeeds(reaches);
 }
 
 /* As a user's sonde run gives it, for the records of threads. */
-static void make_boards(char *folder)
+static void offer_pages(const char *folder, bool offers)
 {
-    if (!mkdtemp(folder))
-        return;
-    setenv("SONDE_PROBE", "p", 1);
-    setenv("SONDE_BOARDS", folder, 1);
+    if (offers) {
+        setenv("SONDE_PROBE", "p", 1);
+        setenv("SONDE_BOARDS", folder, 1);
+    } else {
+        unsetenv("SONDE_PROBE");
+        unsetenv("SONDE_BOARDS");
+    }
 }
 
-static double least(char **argv, bool probe, double so_far)
+/* Below $TMPDIR, which must be everybody's then. */
+static void choose_store(bool is_users)
 {
-    return tools_smaller(so_far, tools_run_number(argv, probe));
+    char path[4096];
+    const char *base = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/threads%s.db", base && *base ? base : "/tmp", is_users ? "-user" : "");
+    setenv("SONDE_DB", path, 1);
+}
+
+static double run_way(const struct way *way, const char *folder, const char *place)
+{
+    char *argv[WORDS_MAX + 4], **at = argv;
+    for (const char *const *word = way->before; *word; word++)
+        *at++ = (char *)(strcmp(*word, "sonde") == 0 ? sonde : *word);
+    *at++ = self;
+    *at++ = "join";
+    *at++ = (char *)place;
+    *at = NULL;
+    choose_store(way->needs_root);
+    offer_pages(folder, way->has_probe);
+    double us = tools_run_number(argv, way->has_probe);
+    offer_pages(folder, false);
+    return us;
+}
+
+static int by_number(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+static double median(const double *all, int count)
+{
+    double sorted[ROUNDS_MAX];
+    memcpy(sorted, all, (size_t)count * sizeof *all);
+    qsort(sorted, (size_t)count, sizeof *sorted, by_number);
+    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
+static void print_way(const struct way *way, int rounds)
+{
+    double more[ROUNDS_MAX], sum = 0, squares = 0;
+    for (int i = 0; i < rounds; i++) {
+        more[i] = way->us[i] - ways[way->base].us[i];
+        sum += more[i];
+        squares += more[i] * more[i];
+    }
+    double mean = sum / rounds, error = sqrt(fmax(0, squares / rounds - mean * mean) / rounds);
+    printf("   %-22s %7.2f us", way->name, median(way->us, rounds));
+    if (way != &ways[way->base])
+        printf("  %+6.2f (mean %+.2f +-%.2f)", median(more, rounds), mean, error);
+    printf("\n");
+}
+
+static void measure(enum place place, int rounds, const char *folder, const bool *wanted)
+{
+    static const char *const titles[PLACES] = { "everything on one processor", "the threads on another processor",
+                                                "wherever the kernel puts them" };
+    for (int round = 0; round < rounds; round++)
+        for (size_t w = 0; w < WAYS; w++) {
+            size_t at = (w + (size_t)round) % WAYS;
+            if (wanted[at])
+                ways[at].us[round] = run_way(&ways[at], folder, place_names[place]);
+        }
+    printf("   -- %s\n", titles[place]);
+    for (size_t w = 0; w < WAYS; w++)
+        if (wanted[w])
+            print_way(&ways[w], rounds);
+}
+
+static void measure_memory(void)
+{
+    char *live[] = { self, "live", NULL };
+    double bare = tools_run_number(live, false), with = tools_run_number(live, true);
+    printf("   a live thread: bare %.0f bytes, with the probe %.0f bytes: %+.0f (goal: +1024)\n", bare, with, with - bare);
 }
 
 int main(int argc, char **argv)
 {
     if (argc > 2 && strcmp(argv[1], "join") == 0)
-        return join_threads(atoi(argv[2]));
+        return join_threads(argv[2]);
     if (argc > 1 && strcmp(argv[1], "live") == 0)
         return live_threads();
-    char *count = argc > 2 ? argv[2] : "500";
-    int repeats = argc > 3 ? atoi(argv[3]) : 40;
-    double bare[2] = { 1e12, 1e12 }, with[2] = { 1e12, 1e12 };
-    char boards[] = "/dev/shm/sonde-bench-XXXXXX";
-    make_boards(boards);
-    stay_here();
-    tools_spool_make(argc > 1 ? argv[1] : BENCH_PROBE);
-    for (int i = 0; i < repeats; i++) {
-        char *join[] = { "/proc/self/exe", "join", count, NULL }, *live[] = { "/proc/self/exe", "live", NULL };
-        bare[0] = least(join, false, bare[0]);
-        with[0] = least(join, true, with[0]);
-        bare[1] = least(live, false, bare[1]);
-        with[1] = least(live, true, with[1]);
-    }
-    printf("a thread: bare %.2f us, with the probe %.2f us: %+.2f us, %.2f times (goal: +10 us)\n", bare[0] / 1e3,
-           with[0] / 1e3, (with[0] - bare[0]) / 1e3, with[0] / bare[0]);
-    printf("a live thread: bare %.0f bytes, with the probe %.0f bytes: %+.0f bytes (goal: +1024)\n", bare[1], with[1],
-           with[1] - bare[1]);
+    char folder[] = "/dev/shm/sonde-bench-XXXXXX";
+    bool wanted[WAYS];
+    int rounds = argc > 2 ? atoi(argv[2]) : 30;
+    sonde = argc > 1 ? argv[1] : NULL;
+    if (rounds < 1 || rounds > ROUNDS_MAX || readlink("/proc/self/exe", self, sizeof self - 1) < 0 || !mkdtemp(folder))
+        return 2;
+    for (size_t w = 0; w < WAYS; w++)
+        wanted[w] = is_wanted(&ways[w]);
+    tools_spool_make(BENCH_PROBE);
+    for (enum place place = 0; place < PLACES; place++)
+        measure(place, rounds, folder, wanted);
+    measure_memory();
     tools_spool_remove();
-    rmdir(boards);
+    rmdir(folder);
     return 0;
 }

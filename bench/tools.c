@@ -99,6 +99,14 @@ static void run(char **argv, bool with_probe, posix_spawn_file_actions_t *action
     set_environment(false);
 }
 
+bool tools_succeeds(char **argv)
+{
+    pid_t pid;
+    int status;
+    extern char **environ;
+    return posix_spawn(&pid, argv[0], NULL, NULL, argv, environ) == 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
 void tools_run(char **argv, bool with_probe)
 {
     run(argv, with_probe, NULL);

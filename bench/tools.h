@@ -18,7 +18,9 @@ void tools_spool_remove(void);
 
 /* Runs a program to its end; dies when it fails. */
 void tools_run(char **argv, bool probe);
-/* The same, and the number that it prints. */
+/* Whether it ends with status 0. */
+bool tools_succeeds(char **argv);
+/* The same as tools_run, and the number that it prints. */
 double tools_run_number(char **argv, bool probe);
 
 #endif

@@ -290,7 +290,7 @@ static const struct option options[] = {
     { .name = "always", .type = OPTION_FLAG, AT(always), .help = "Write all values at each look, not only those that changed" },
     { .letter = 'a', .name = "all", .type = OPTION_FLAG, AT(all), .help = "Write all that is known of each metric" },
     { .name = "nonzero", .type = OPTION_FLAG, AT(nonzero), .help = "Leave out values that are 0" },
-    { .letter = 'n', .name = "count", .argument = "N", .type = OPTION_U64, AT(count), .help = "End after N looks" },
+    { .letter = 'n', .name = "count", .argument = "N", .type = OPTION_U64, AT(count), .help = "End after N looks; 0: never" },
     { .name = "announce", .type = OPTION_FLAG, AT(announce), .hidden = true, .help = "Say what is written where, as tau does" },
     METRIC_SOURCE_OPTIONS(struct settings),
     OPTION_END,

@@ -32,7 +32,6 @@ static void hold_end(void)
     atomic_store_explicit(&in_use, false, memory_order_release);
 }
 
-/* PROBE_PAGES_MAX and a name. */
 static void page_path(char path[PROBE_PAGES_MAX + sizeof HELD_PAGE_PREFIX + ARGS_DIGITS_MAX])
 {
     size_t size = strlen(probe.pages);

@@ -25,18 +25,19 @@ static bool is_above_us(pid_t other)
     return pid > 0 && pid == other && pid != getpid();
 }
 
-/* 0: it is of another job, or not there any more. */
+/* 0: it is of another job or on another host, or not there any more. */
 static pid_t watcher_of(const char *spool, const char *job_id)
 {
+    char host[256] = "";
     struct spool_reader reader;
     struct run_record run;
     struct bytes body;
     enum record_kind kind;
     pid_t pid = 0;
-    if (spool_open(&reader, spool))
+    if (gethostname(host, sizeof host - 1) || spool_open(&reader, spool))
         return 0;
     if (!spool_next(&reader, &kind, &body) && kind == RECORD_KIND_run && !record_unpack_run(body, &run)
-        && bytes_equal(run.job_id, bytes_of(job_id)))
+        && bytes_equal(run.job_id, bytes_of(job_id)) && bytes_equal(run.host, bytes_of(host)))
         pid = (pid_t)run.pid;
     spool_close(&reader);
     return pid;

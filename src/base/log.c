@@ -5,11 +5,13 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #define LINE_SIZE 2048
 
 static int level;
+static const char *who = "sonde";
 
 void log_set_level(int new_level)
 {
@@ -21,6 +23,16 @@ int log_level(void)
     return level;
 }
 
+void log_set_name(const char *name)
+{
+    who = name;
+}
+
+const char *log_name(void)
+{
+    return who;
+}
+
 static void write_line(const char *text, size_t size)
 {
     ssize_t ignored = write(STDERR_FILENO, text, size);
@@ -30,16 +42,18 @@ static void write_line(const char *text, size_t size)
 /* It may quote what somebody typed, or a name of a file: that shall not steer the terminal. */
 static void write_safe(const char *text)
 {
-    static const char instead[] = "sonde: out of memory, also for what there is to say\n";
+    static const char instead[] = ": out of memory, also for what there is to say\n";
     struct buf line;
     buf_init(&line, 8 * LINE_SIZE);
-    buf_add_text(&line, "sonde: ");
+    buf_printf(&line, "%s: ", who);
     utf8_add_safe(&line, bytes_of(text), true);
     buf_add_char(&line, '\n');
-    if (buf_err(&line))
+    if (buf_err(&line)) {
+        write_line(who, strlen(who));
         write_line(instead, sizeof instead - 1);
-    else
+    } else {
         write_line(line.data, line.size);
+    }
     buf_clear(&line);
 }
 

@@ -1,4 +1,5 @@
-/* Messages to people, on stderr, each on one line behind "sonde: ". They say what happened, to what, and what to do. */
+/* Messages to people, on stderr, each on one line behind "sonde: ", or another name under which sonde was called. They say what
+ * happened, to what, and what to do. */
 #ifndef SONDE_BASE_LOG_H
 #define SONDE_BASE_LOG_H
 
@@ -14,5 +15,9 @@ void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* 0: errors and warnings; 1: info too; -1: errors only. */
 void log_set_level(int level);
 int log_level(void);
+
+/* Who speaks: "sonde" at first. Kept, not copied. */
+void log_set_name(const char *name);
+const char *log_name(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* What commands have in common: the list, the shared options, the ways to fail. */
 #include "cmd/command.h"
 
+#include "base/log.h"
 #include "base/utf8.h"
 #include "cmd/commands.h"
 #include "show/terminal.h"
@@ -58,7 +59,11 @@ void command_shared_options(unsigned shares, struct option table[COMMAND_SHARED_
 
 static const char *other_name; /* NULL: this is sonde */
 
-void command_call_me(const char *name) { other_name = name; }
+void command_call_me(const char *name)
+{
+    other_name = name;
+    log_set_name(name);
+}
 
 void command_who(const struct command *command, char who[COMMAND_WHO_MAX])
 {

@@ -1,6 +1,6 @@
 /* sonde tau-run: what tau_metric_proxy_run does. Starts a command with the probes that count its MPI and system calls, tells the
  * gateway that it did, and ends as the command ended. */
-#include "cmd/command.h"
+#include "cmd/command_start.h"
 #include "cmd/tau_job.h"
 
 #include "base/clock.h"
@@ -99,30 +99,45 @@ static void connect_gateway(struct tau_client *client, const struct settings *se
         log_info("no gateway at %s: %s. The command runs without it", usual, err_text(err));
 }
 
-static void count(struct tau_client *client, const char *name, const char *doc, double value)
+/* False: there is no connection any more. */
+static bool count(struct tau_client *client, const char *name, const char *doc, double value)
 {
-    if (client->fd >= 0 && !tau_client_describe(client, TAU_COUNTER, name, doc))
-        (void)tau_client_tell(client, name, value);
+    return client->fd >= 0 && !tau_client_describe(client, TAU_COUNTER, name, doc) && !tau_client_tell(client, name, value);
 }
 
-static void begin(struct tau_client *client, const struct settings *settings, char *const *command)
-{
+struct run {
+    const struct settings *settings;
     struct tau_job job;
-    connect_gateway(client, settings);
-    tau_job_from_environment(&job, command);
-    if (*job.id)
-        setenv("SONDE_JOB", job.id, 0); /* what the probes count is in the same job */
-    if (client->fd >= 0 && !tau_client_job(client, &job))
-        count(client, EXEC_NAME, "Number of launch with the tau_metric_proxy_run command", 1);
+    struct tau_client client;
+    bool is_told; /* that it began */
+    uint64_t start_ns;
+};
+
+static bool tell_begin(struct run *run)
+{
+    if (run->client.fd < 0)
+        connect_gateway(&run->client, run->settings);
+    if (run->client.fd < 0 || tau_client_job(&run->client, &run->job))
+        return false;
+    if (!run->is_told)
+        run->is_told = count(&run->client, EXEC_NAME, "Number of launch with the tau_metric_proxy_run command", 1);
+    return run->is_told;
 }
 
-static void finish(struct tau_client *client, uint64_t start_ns, bool is_bad)
+static bool tell_end(struct run *run, double seconds, bool is_bad)
 {
-    if (is_bad)
-        count(client, BAD_NAME, "Number of commands that did not end with 0", 1);
-    count(client, TIME_NAME, "Total seconds that commands of tau_metric_proxy_run ran",
-          (double)(clock_monotonic_ns() - start_ns) / (double)NS_PER_S);
-    tau_client_close(client);
+    return count(&run->client, TIME_NAME, "Total seconds that commands of tau_metric_proxy_run ran", seconds)
+           && (!is_bad || count(&run->client, BAD_NAME, "Number of commands that did not end with 0", 1));
+}
+
+/* A gateway that came while the command ran, also in place of one that has gone, hears of it now. */
+static void finish(struct run *run, bool is_bad)
+{
+    double seconds = (double)(clock_monotonic_ns() - run->start_ns) / (double)NS_PER_S;
+    log_set_level(0); /* who is not there was told at the beginning */
+    if (!tell_end(run, seconds, is_bad) && tell_begin(run))
+        tell_end(run, seconds, is_bad);
+    tau_client_close(&run->client);
 }
 
 /* The command's programs may have another working folder. */
@@ -191,47 +206,45 @@ static int wait_for(pid_t pid, const sigset_t *set)
 
 static int run_command(const struct command_call *call)
 {
-    struct tau_client client = { -1 };
+    struct run run = { .settings = call->settings, .client = { -1 }, .start_ns = clock_monotonic_ns() };
     struct signals before = { .fd = -1 };
     sigset_t set;
     pid_t pid;
     int error = 0;
-    uint64_t start_ns = clock_monotonic_ns();
     set_environment(call->settings, call->operands);
-    begin(&client, call->settings, call->operands);
+    tau_job_from_environment(&run.job, call->operands);
+    if (*run.job.id)
+        setenv("SONDE_JOB", run.job.id, 0); /* what the probes count is in the same job */
+    tell_begin(&run);
     passed_signals(&set);
     prepare_signals(&set, &before);
     if (launch_start(&(struct launch){ .command = call->operands, .signals = &before }, &pid, &error)) {
         command_fail(call, "cannot run %s: %s", call->operands[0], strerror(error));
-        finish(&client, start_ns, true);
+        finish(&run, true);
         return launch_status(error);
     }
     int status = wait_for(pid, &set);
-    finish(&client, start_ns, status != 0);
+    finish(&run, status != 0);
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* sonde attach takes over; its end is ours. */
+/* Ends in sonde attach. */
 static int attach(const struct command_call *call, const char *pid)
 {
-    char path[PATH_MAX];
-    const struct settings *settings = call->settings;
     struct tau_client client = { -1 };
-    char *words[] = { "sonde", "attach", "--time", is_inhibited() ? "--time" : "--tell", (char *)pid, NULL };
+    struct command_globals globals = { .verbose = log_level() };
+    char *words[] = { "--time", is_inhibited() ? "--time" : "--tell", (char *)pid, NULL };
+    const struct command *command = command_find("attach");
     uint64_t number;
     if (text_parse_u64(pid, &number) != OK || number == 0 || number > INT32_MAX)
         return command_misused(call, "-S wants the number of a process, not '%s'", pid);
-    if (!command_find("attach"))
+    if (!command)
         return command_fail(call, "this sonde cannot attach to a process that runs already");
-    enum err err = self_path(path, sizeof path);
-    if (err)
-        return command_fail(call, "cannot find sonde itself: %s", err_text(err));
-    connect_gateway(&client, settings);
+    connect_gateway(&client, call->settings);
     if (kill((pid_t)number, 0) == 0) /* else attach says why it cannot */
         count(&client, ATTACH_NAME, "Number of processes attached to", 1);
     tau_client_close(&client);
-    execv(path, words);
-    return command_fail(call, "cannot run %s: %s", path, strerror(errno));
+    return command_start(command, &globals, 3, words);
 }
 
 static int tau_run_run(const struct command_call *call)

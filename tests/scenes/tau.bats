@@ -101,6 +101,18 @@ logs() {
     [[ $output == "tau_metric_proxy_run: cannot run $T/no-such-command"* ]]
     run -1 ./tau_metric_client -u "$T/nobody" -l
     [[ $output == "tau_metric_client: nobody listens"* ]]
+    run -0 ./tau_metric_proxy_run -v -u "$T/nobody" -- true
+    [[ $output == "tau_metric_proxy_run: no gateway at $T/nobody: "* ]]
+    sleep 0 &
+    gone=$!
+    wait "$gone"
+    run -1 ./tau_metric_proxy_run -u "$T/nobody" -S "$gone"
+    [[ $output == "tau_metric_proxy_run: "* ]]
+    run -2 ./tau_metric_proxy -p 65536
+    [[ $output == "tau_metric_proxy: -p wants the number of a port"* ]]
+    touch "$T/file"
+    run -1 ./tau_metric_proxy -u "$T/file" -p "$PORT" -P "$T/profiles-of-tau"
+    [[ $output == "tau_metric_proxy: "* && $output != *"sonde: "* ]]
     run -2 "$SONDE" tau-run
     [[ $output == "sonde tau-run: "* ]]
 }
@@ -167,6 +179,28 @@ logs() {
     run -0 ./tau_metric_proxy_run -u "$T/nobody" -- echo still
     [ "$output" = still ]
     run -2 ./tau_metric_proxy_run
+}
+
+@test "tau_metric_proxy_run tells the end of its command where the proxy was started anew meanwhile, or came late" {
+    value() { ./tau_metric_client -u "$TAU" -g "tau_metric_proxy_run_total{$1}" -f json | jq '.[0].value'; }
+    ./tau_metric_proxy_run -u "$TAU" -- sh -c 'until [ -e go ]; do sleep 0.02; done' & # before there is any
+    early=$!
+    proxy
+    ./tau_metric_proxy_run -u "$TAU" -- sh -c 'until [ -e go ]; do sleep 0.02; done; exit 3' &
+    late=$!
+    wait_for '[ "$(value operation=exec)" = 1 ]'
+    kill -9 "$AGENT"
+    wait "$AGENT" || :
+    proxy
+    touch go
+    wait "$early"
+    local bad=0
+    wait "$late" || bad=$?
+    [ "$bad" -eq 3 ]
+    wait_for '[ "$(value operation=badreturn)" = 1 ]'
+    [ "$(value operation=exec)" = 1 ] # that which nobody had heard of
+    jq -e '. > 0' <<<"$(value metric=time)"
+    stop "$AGENT"
 }
 
 @test "tau_metric_proxy_run tells nothing and counts nothing where its client is inhibited, and runs its command" {

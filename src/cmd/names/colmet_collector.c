@@ -104,9 +104,9 @@ static void tell_differences(const struct collector *collector)
     };
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
         if (collector->is_on[alone[i].id] && !collector->is_on[alone[i].needs])
-            log_warn("colmet-collector: %s has no effect without %s", alone[i].option, alone[i].output);
+            log_warn("%s has no effect without %s", alone[i].option, alone[i].output);
     if (collector->is_on[UNUSED])
-        log_warn("colmet-collector: --sample-period, --buffer-size, --zeromq-hwm and --zeromq-linger are not needed and have no "
+        log_warn("--sample-period, --buffer-size, --zeromq-hwm and --zeromq-linger are not needed and have no "
                  "effect: what comes is taken at once and kept on disk");
 }
 

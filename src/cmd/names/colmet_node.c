@@ -175,7 +175,7 @@ static enum err add_events_of_metrics(struct node *node, struct buf *message)
         node->is_on[PERF] = true;
     }
     if (!err && metrics.has_parts)
-        log_warn("colmet-node: all metrics are read every %s and in every job: a period or job of one alone is not heeded",
+        log_warn("all metrics are read every %s and in every job: a period or job of one alone is not heeded",
                  node->period);
     colmet_metrics_clear(&metrics);
     return err;
@@ -192,12 +192,12 @@ static void tell_differences(const struct node *node)
     };
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
         if (node->is_on[alone[i].id] && !node->is_on[alone[i].needs])
-            log_warn("colmet-node: %s has no effect without %s", alone[i].option, alone[i].switched_on);
+            log_warn("%s has no effect without %s", alone[i].option, alone[i].switched_on);
     if (node->is_on[IPMI_COMMAND] && node->is_on[IPMI])
-        log_warn("colmet-node: the command of --ipmipower-cmd is not run: power is asked of the BMC itself. 'sonde doctor' says "
+        log_warn("the command of --ipmipower-cmd is not run: power is asked of the BMC itself. 'sonde doctor' says "
                  "whether it tells.");
     if (node->is_impatient)
-        log_warn("colmet-node: --wait-cgroup-cpuset-path false is not heeded: jobs are found whenever their folder comes");
+        log_warn("--wait-cgroup-cpuset-path false is not heeded: jobs are found whenever their folder comes");
 }
 
 static void add_pair(struct names_words *words, const char *option, const char *value)
@@ -238,7 +238,7 @@ static void add_events(const struct node *node, struct names_words *words)
         if (*at == ' ' || *at == ',') {
             *at = ++count == EVENTS_MOST ? '\0' : ',';
             if (!*at) {
-                log_warn("colmet-node: Colmet's records have places for %d perf events; not counted are: %s", EVENTS_MOST,
+                log_warn("Colmet's records have places for %d perf events; not counted are: %s", EVENTS_MOST,
                          at + 1);
                 break;
             }

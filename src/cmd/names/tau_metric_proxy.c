@@ -2,6 +2,8 @@
  * the node is touched. What stands behind "--" are options of sonde agent. */
 #include "cmd/names/names.h"
 
+#include "base/text.h"
+
 #include <getopt.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -46,6 +48,11 @@ static enum err read_options(struct proxy *proxy, int argc, char **argv, struct 
             names_refuse(message, argv);
             return USAGE;
         }
+    uint64_t port;
+    if (proxy->port && (text_parse_u64(proxy->port, &port) || port > UINT16_MAX)) {
+        buf_printf(message, "-p wants the number of a port, up to 65535, not '%.100s'", proxy->port);
+        return USAGE;
+    }
     if (optind < argc && strcmp(argv[optind - 1], "--") != 0) {
         buf_printf(message, "'%.100s' is not known", argv[optind]);
         return USAGE;

@@ -3,6 +3,8 @@
 #ifndef SONDE_COLLECT_IO_H
 #define SONDE_COLLECT_IO_H
 
+#include "collect/images.h"
+#include "collect/own.h"
 #include "collect/told.h"
 
 #define IO_COUNTERS ((1ull << COUNTER_rchar) | (1ull << COUNTER_wchar) | (1ull << COUNTER_syscr) \
@@ -15,10 +17,17 @@ struct io {
     uint32_t *by_life; /* place in families + 1; 0: not needed */
 };
 
-enum err io_init(struct io *io, const struct events *events, const struct lives *lives);
+enum err io_init(struct io *io, const struct events *events, const struct lives *lives, const struct images *images);
 void io_clear(struct io *io);
 
-/* Sets the I/O of the whole process where it can be told. */
-void io_fill(const struct io *io, uint32_t life, const struct told *told, struct counters *counters);
+/* What the life had done by the exec of its last image. */
+struct io_before {
+    struct counters whole, children; /* as whole_io and children of the end record; zeros where it has one image */
+    struct own own;                  /* of the probe, behind whole and before the image */
+};
+
+/* Sets the I/O of the life's last image, with all threads, where it can be told. */
+void io_fill(const struct io *io, uint32_t life, const struct told *told, const struct io_before *before,
+             struct counters *counters);
 
 #endif

@@ -164,7 +164,7 @@ static enum err find_processes(struct merging *m)
     if (!err)
         err = usage_init(&m->usage, &m->events, &m->lives, &m->images, m->order, m->count);
     if (!err)
-        err = io_init(&m->io, &m->events, &m->lives);
+        err = io_init(&m->io, &m->events, &m->lives, &m->images);
     return err;
 }
 

@@ -97,6 +97,8 @@ static void take_main_end(const struct told *told, struct thread *main_thread)
     struct counters exit_record = main_thread->counters;
     if (!told->has_end)
         return;
+    if (!main_thread->name[0])
+        threads_set_name(main_thread, told->end.name);
     threads_join(&main_thread->counters, &told->end.main, &exit_record);
 }
 
@@ -213,6 +215,39 @@ static void add_up_before_exec(struct thread *threads, uint32_t count, struct co
     add_up_threads(threads, count, true, counters);
 }
 
+/* Did no image before this one have threads, or wait for children? Then there was nothing but the thread that executed it. */
+static bool was_alone(const struct numbers *n, uint32_t index)
+{
+    const struct life *life = &n->lives->list[n->images->list[index].life];
+    struct exec_record exec = { 0 };
+    if (index - life->image > IMAGES_WALKED_MAX)
+        return false;
+    for (uint32_t i = life->image + 1; i <= index; i++)
+        if (!read_exec(n, i, &exec) || exec.tid || exec.whole_io.known)
+            return false;
+    return counters_cpu_us(&exec.children) == 0 && !counters_get(&exec.children, COUNTER_minflt);
+}
+
+/* What the process had read and written when its last image began. False: nobody told. */
+static bool find_io_before(const struct numbers *n, uint32_t index, struct io_before *before)
+{
+    const struct life *life = &n->lives->list[n->images->list[index].life];
+    struct exec_record exec;
+    *before = (struct io_before){ 0 };
+    if (life->images == 1)
+        return true;
+    if (!read_exec(n, index, &exec))
+        return false;
+    before->whole = exec.whole_io;
+    before->children = exec.children;
+    before->own = own_of_exec(n->events, n->images->list[index].exec);
+    if (!before->whole.known && was_alone(n, index)) {
+        before->whole = exec.self;
+        counters_add(&before->whole, &exec.own);
+    }
+    return (before->whole.known & IO_COUNTERS) == IO_COUNTERS;
+}
+
 /* The last image: what the life used in all. The ones before: what it had used when the next began. all_threads: none was
  * made that is not among those given. */
 static bool fill_counters(struct numbers *n, uint32_t index, struct process *process, struct thread *threads,
@@ -221,6 +256,7 @@ static bool fill_counters(struct numbers *n, uint32_t index, struct process *pro
     const struct life *life = &n->lives->list[n->images->list[index].life];
     struct told told = { 0 };
     struct counters before;
+    struct io_before io_before;
     bool is_last = index + 1 == life->image + life->images, exact, known;
     if (is_last) {
         told_read(n->events, life, &told);
@@ -236,8 +272,8 @@ static bool fill_counters(struct numbers *n, uint32_t index, struct process *pro
     *all_threads = !told.has_end || told.end.threads <= count;
     if (told.has_end || told.has_tasks)
         add_up_threads(threads, count, *all_threads, &process->counters);
-    if (life->images == 1)
-        io_fill(n->io, n->images->list[index].life, &told, &process->counters);
+    if (life->images == 1 && find_io_before(n, index, &io_before))
+        io_fill(n->io, n->images->list[index].life, &told, &io_before, &process->counters);
     take_gauges(&threads[0], &process->counters);
     derive_start(n, life, &process->counters);
     struct counters whole_io;
@@ -250,6 +286,8 @@ static bool fill_counters(struct numbers *n, uint32_t index, struct process *pro
         exact = exact && !(process->counters.known & OF_THREADS & ~before.known);
     }
     take_off_own(n, index, after_threads, &process->counters, &threads[0].counters);
+    if (is_last && life->images > 1 && find_io_before(n, index, &io_before))
+        io_fill(n->io, n->images->list[index].life, &told, &io_before, &process->counters);
     return !known || exact;
 }
 

@@ -2,6 +2,7 @@
 #include "probe/probe.h"
 
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 static bool any(const struct counters *counters)
 {
@@ -19,14 +20,19 @@ static void copy_io(struct counters *to, const struct counters *from)
 }
 
 /* A process without threads and without children that it waited for has one io file, not two that cost twice. */
-static void read_main(struct end_record *record)
+static void read_main(struct end_record *record, char name[17])
 {
-    struct read_stat stat;
+    struct read_stat stat = { .name_size = 0 };
     bool alone = !threads_made() && !any(&record->children);
-    if (probe_in_main_thread())
+    if (probe_in_main_thread()) {
         read_this_thread(&record->main, alone ? "/proc/self" : "/proc/thread-self", alone ? READ_ALONE : READ_MAIN);
-    else
+        if (threads_made() && sys2(SYS_prctl, PR_GET_NAME, name) == 0)
+            record->name = (struct bytes){ name, strlen(name) };
+    } else {
         read_other_thread(&record->main, probe.pid, &stat);
+        memcpy(name, stat.name, stat.name_size);
+        record->name = (struct bytes){ name, stat.name_size };
+    }
     if (alone)
         copy_io(&record->whole_io, &record->main);
     else
@@ -46,6 +52,7 @@ static void add_children(struct counters *main, const struct counters *children)
 
 static void end_write(int status)
 {
+    char name[17] = "";
     struct end_record record = {
         .pid = (uint64_t)probe.pid,
         .time_ns = probe_now_ns(),
@@ -55,7 +62,7 @@ static void end_write(int status)
         .threads = threads_made() + 1,
     };
     read_usage(&record.children, RUSAGE_CHILDREN);
-    read_main(&record);
+    read_main(&record, name);
     add_children(&record.main, &record.children);
     counters_set(&record.main, COUNTER_num_threads, threads_emit_live() + 1);
     held_close();

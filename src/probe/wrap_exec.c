@@ -26,10 +26,16 @@ struct plan {
     bool is_open;              /* the caller has the file, which may not be where the path says, or nowhere */
 };
 
+/* For a child: no process ends without a page fault. */
+static bool has_waited(const struct exec_record *record)
+{
+    return counters_get(&record->children, COUNTER_minflt) > 0;
+}
+
 /* A copy made by fork that does nothing else before it execs: one image with what it becomes. */
 static bool is_small(const struct exec_record *record)
 {
-    return probe.forked && !probe.children && !counters_get(&record->children, COUNTER_minflt)
+    return probe.forked && !probe.children && !has_waited(record)
            && counters_cpu_us(&record->self) < SNAPSHOT_CPU_US;
 }
 
@@ -86,7 +92,8 @@ static void take_own(struct exec_record *record, const struct dark_cost *looked,
     counters_set(&record->own, COUNTER_syscw, own.syscw);
 }
 
-/* To the end of this reading: an image to come with a single thread finds what all of these did in its own file. */
+/* To the end of this reading: an image to come with a single thread finds what all of these did in its own file, and one with
+ * several can tell what it did itself. */
 static void read_whole(struct counters *whole)
 {
     uint64_t own = probe.own_main.rchar + probe.own_others.rchar;
@@ -101,7 +108,6 @@ static void take_thread(struct exec_record *record, char name[17])
 {
     if (!record->copied || !threads_made())
         return;
-    read_whole(&record->whole_io);
     record->tid = (uint64_t)sys_gettid();
     if (sys2(SYS_prctl, PR_GET_NAME, name) == 0)
         record->name = (struct bytes){ name, strlen(name) };
@@ -197,6 +203,8 @@ static bool exec_write(const struct plan *plan)
     dark_tell((pid_t)record.pid, record.time_ns, &environment, &file);
     held_write();
     snapshot(&record, &before);
+    if (record.copied && (threads_made() || has_waited(&record)))
+        read_whole(&record.whole_io);
     take_own(&record, &file.cost, &before);
     take_thread(&record, name);
     if (can_tell_whole(plan, &environment, &file)) {

@@ -37,7 +37,8 @@
  * tid and start_ns: the later one holds). A vfork child has copied = 0: the image before was its parent's. own: io that
  * is the probe's, in this task since the image came up, without this record; the kernel goes on counting with it. Of a
  * thread other than the main one, that of this exec alone. tid, name and thread: where there are several threads, the
- * calling one and its getrusage; whole_io: /proc/self/io, with the probe's part and that of threads that ended. copied with
+ * calling one and its getrusage. whole_io: where there are, or where children were waited for, /proc/self/io with the probe's
+ * part and that of all threads and children that ended. copied with
  * RECORD_EXEC_WHOLE: the image to come carries the probe and will write no record of its own when it comes up: path is that
  * of the file itself, and pgid to tags are known. */
 #define RECORD_EXEC(X) \
@@ -64,10 +65,10 @@
  *
  * The probe saw the end: exit, _exit, or a return from main. main: the main thread alone. self: getrusage of the whole
  * process. children: of those it has waited for. whole_io: /proc/self/io, which the kernel counts with all threads that
- * ended AND all children waited for. threads: made in all, with the main one. */
+ * ended AND all children waited for. threads: made in all, with the main one; name: that one's, where there are others. */
 #define RECORD_END(X) \
     X(number, pid) X(number, time_ns) X(number, exit_code) X(number, pgid) X(number, sid) X(number, threads) \
-    X(counters, main) X(counters, self) X(counters, children) X(counters, whole_io)
+    X(counters, main) X(counters, self) X(counters, children) X(counters, whole_io) X(text, name)
 
 /* Somebody waited for a child: a wrapped wait, or sonde run (waiter = its pid). status as from wait4. usage: the child
  * with all children that it had waited for itself. */

@@ -272,6 +272,57 @@ static void io_of_one_thread_after_several(void **state)
     assert_int_equal(run_process(run, 10, 1)->counters.value[COUNTER_rchar], 120);
 }
 
+/* A script waits for a child and becomes a program with threads that do not tell their io: the sum at the end less the sum at
+ * the exec, and less the child that the program waited for itself. Or nobody told what it was at the exec. */
+static void io_after_a_wrapper(void **state)
+{
+    enum { TOLD, ALONE, NOT_TOLD };
+    for (int turn = TOLD; turn <= NOT_TOLD; turn++) {
+        struct fixture f = { 0 };
+        struct spool_maker *s = &f.spool;
+        struct counters none = { 0 };
+        spool_maker_init(s);
+        spool_image(s, 10, MAKER_RUN_PID, 1, "/bin/sh");
+        if (turn != ALONE) {
+            spool_fork(s, 12, 10, 2);
+            spool_add(s, end, .pid = 12, .time_ns = AT(3), .threads = 1, .self = usage_us(90, 0), .main = usage_and_io(90, 30),
+                      .whole_io = io(30));
+            spool_wait(s, 10, 12, 4, 0, 100);
+        }
+        spool_add(s, exec, .pid = 10, .time_ns = AT(10), .copied = 1, .path = PATH("/bin/b"), .args = TEXT("/bin/b"),
+                  .self = usage_and_io(20000, 7), .children = usage_us(turn == ALONE ? 0 : 100, 0),
+                  .own = counters_with(COUNTER_rchar, 3, COUNTERS_SIZE), .whole_io = turn == TOLD ? io(40) : none);
+        spool_image(s, 10, MAKER_RUN_PID, 11, "/bin/b");
+        add_thread(s, 10, 11, 12, 13, false, 10);
+        spool_fork(s, 13, 10, 14);
+        spool_add(s, end, .pid = 13, .time_ns = AT(15), .threads = 1, .self = usage_us(190, 0), .main = usage_and_io(190, 50),
+                  .whole_io = io(50));
+        spool_wait(s, 10, 13, 16, 0, 200);
+        spool_add(s, end, .pid = 10, .time_ns = AT(50), .threads = 2, .self = usage_us(30000, 0), .main = usage_and_io(29000, 17),
+                  .children = usage_us(turn == ALONE ? 200 : 300, 0), .whole_io = io(1000));
+        const struct counters *c = &run_process(merge(&f), 10, 1)->counters;
+        assert_int_equal(counters_has(c, COUNTER_rchar), turn != NOT_TOLD);
+        if (turn != NOT_TOLD)
+            assert_int_equal(c->value[COUNTER_rchar], turn == TOLD ? 1000 - 50 - 40 : 1000 - 50 - 7 - 3);
+        merge_clear(&f.merged);
+        spool_maker_clear(s);
+    }
+    (void)state;
+}
+
+/* Where no exit record of the kernel is heard. */
+static void the_name_of_the_main_thread(void **state)
+{
+    struct fixture *f = *state;
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/a");
+    add_thread(&f->spool, 10, 11, 2, 3, false, 10);
+    spool_add(&f->spool, end, .pid = 10, .time_ns = AT(20), .threads = 2, .self = usage_us(900, 0), .main = usage_us(890, 0),
+              .name = PATH("first"));
+    const struct run *run = merge(f);
+    assert_string_equal(run->threads[0].name, "first");
+    assert_string_equal(run->threads[1].name, "worker");
+}
+
 static void very_many_threads(void **state)
 {
     struct fixture *f = *state;
@@ -291,7 +342,7 @@ int main(void)
         T(all_sources_tell_of_three), T(a_tid_is_used_again), T(known_by_one_word), T(a_single_thread_has_all_numbers),
         T(io_of_threads), T(io_from_the_sum), T(bytes_of_the_probe_win), T(threads_of_two_images),
         T(a_thread_that_outlived_an_exec), T(io_before_an_exec),
-        T(a_thread_that_executes), T(io_of_one_thread_after_several),
+        T(a_thread_that_executes), T(io_of_one_thread_after_several), T(io_after_a_wrapper), T(the_name_of_the_main_thread),
         T(very_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

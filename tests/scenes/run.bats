@@ -133,6 +133,27 @@ ends_where_its_records_do() {
     [[ $output =~ to\ disk\ +[^\ ]+\ +0\ B ]]
 }
 
+does_the_same_behind_a_script() {
+    local what='SELECT rchar, syscr, wchar, syscw FROM processes WHERE thread_count = 4'
+    "$@" "$SONDE" run -q -- "$TOOLS/acts" threads
+    sql "$what" >"$T/alone"
+    [[ $(<"$T/alone") =~ ^[1-9][0-9]*\|[1-9][0-9]*\|[0-9]+\|[0-9]+$ ]]
+    for script in 'exec "$0" threads' '/bin/true; exec "$0" threads' '(:); (/bin/true); exec env "$0" threads'; do
+        rm -f "$SONDE_DB"*
+        "$@" "$SONDE" run -q -- bash -c "$script" "$TOOLS/acts"
+        sql "$what" | diff "$T/alone" -
+    done
+}
+
+@test "what a program with threads reads and writes is known behind a script too, as root" {
+    need_root
+    does_the_same_behind_a_script env
+}
+@test "what a program with threads reads and writes is known behind a script too, as nobody" {
+    need_root
+    does_the_same_behind_a_script as_nobody
+}
+
 @test "the series begin at 0, whatever a shell has run before it became sonde run" {
     bash -c 'dd if=/dev/zero of=/dev/null bs=1M count=500 2>/dev/null; exec "$0" "$@"' "$SONDE" run -q -p 50ms -- burn 20
     [ "$(last rchar)" -lt 10000000 ]

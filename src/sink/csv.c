@@ -288,6 +288,9 @@ static enum err csv_open(void *state)
     s->titled = !is_new;
     if (!err && is_new)
         add_titles(s);
+    /* At once: who opens the file anew while this is open, as at SIGHUP, finds that it is begun. */
+    if (!err && is_new && s->stream.is_file && stream_push(&s->stream))
+        add_titles(s);
     return err;
 }
 

@@ -142,6 +142,43 @@ static void json_lines_have_no_array(void **state)
     assert_string_equal(text + strlen(text) - 3, "}}\n");
 }
 
+static void *open_to_add(const struct sink *sink, const char *path)
+{
+    void *state = calloc(1, sink->state_size);
+    assert_int_equal(setting_defaults(sink->settings, state), OK);
+    assert_int_equal(setting_apply(sink->settings, state, "path", path), OK);
+    assert_int_equal(setting_apply(sink->settings, state, "append", "yes"), OK);
+    assert_int_equal(sink->open(state), OK);
+    return state;
+}
+
+/* As the agent does at SIGHUP: what is open writes the rest and is closed when the new one is open. */
+static void a_file_that_is_opened_anew_has_its_titles_once(void **state)
+{
+    (void)state;
+    char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX], text[4096] = "";
+    struct batch batch;
+    temp_dir(dir);
+    temp_join(path, dir, "out");
+    fill(&batch);
+    const struct sink *sink = sink_find("csv");
+    void *before = open_to_add(sink, path), *after = open_to_add(sink, path);
+    assert_int_equal(sink->flush(before, 0), OK);
+    sink->close(before);
+    assert_int_equal(sink->write(after, &batch), OK);
+    assert_int_equal(sink->flush(after, 0), OK);
+    sink->close(after);
+    int fd = open(path, O_RDONLY);
+    assert_true(read(fd, text, sizeof text - 1) > 0);
+    close(fd);
+    assert_memory_equal(text, "time_ns,", 8);
+    assert_null(strstr(text + 8, "time_ns,"));
+    free(before);
+    free(after);
+    batch_clear(&batch);
+    temp_remove(dir);
+}
+
 static void a_full_disk_is_told(void **state)
 {
     (void)state;
@@ -181,6 +218,7 @@ int main(void)
         cmocka_unit_test(one_row_per_sample_of_a_set),
         cmocka_unit_test(json_has_no_key_for_what_is_not_known),
         cmocka_unit_test(json_lines_have_no_array),
+        cmocka_unit_test(a_file_that_is_opened_anew_has_its_titles_once),
         cmocka_unit_test(a_full_disk_is_told),
         cmocka_unit_test(a_path_that_cannot_be_is_told),
     };

@@ -14,6 +14,24 @@
 
 #define LEVELS_SHOWN 16 /* deeper ones are drawn as deep as this, with their depth in figures */
 #define LINE_MAX_BYTES (64u << 20)
+#define TREE_COLUMNS 18 /* which the tree is to have at least */
+
+/* The numbers of a row, behind the pid. */
+enum cell { CELL_TOTAL, CELL_OWN, CELL_TIME, CELL_MEMORY, CELL_READ, CELL_WRITTEN, CELLS };
+static const struct {
+    const char *title;
+    int width;
+} cell_columns[CELLS] = {
+    [CELL_TOTAL] = { "TOTAL", 6 },  [CELL_OWN] = { "CPU", 6 },   [CELL_TIME] = { "TIME", 6 },
+    [CELL_MEMORY] = { "MEM", 4 }, [CELL_READ] = { "READ", 4 }, [CELL_WRITTEN] = { "WRITE", 5 },
+};
+/* Left out on a narrow terminal, these first. */
+static const enum cell dispensable[] = { CELL_WRITTEN, CELL_READ, CELL_TIME, CELL_TOTAL, CELL_MEMORY };
+
+struct cells {
+    const char *of[CELLS];
+    const char *mark; /* the sign behind CELL_OWN, where rows have such */
+};
 
 struct drawer {
     const struct tree *tree;
@@ -21,6 +39,7 @@ struct drawer {
     struct stream *stream;
     struct buf line; /* the command of one row */
     int pid_width;
+    bool leaves_out[CELLS];
     bool exits;      /* some ended badly: there is a column for it */
     bool marks;      /* the CPU time of some has a sign: there is a column for it */
     unsigned marked; /* kinds of the signs of the rows so far */
@@ -62,15 +81,26 @@ static void measure(struct drawer *d)
     d->pid_width = snprintf(NULL, 0, "%" PRIu32, largest);
     if (d->pid_width < 3)
         d->pid_width = 3;
-    d->at = (size_t)d->pid_width + 3 * 7 + 2 * 5 + 6 + (d->exits ? 6 : 0) + (d->marks ? 1 : 0) + 1;
+    d->at = (size_t)d->pid_width + (d->exits ? 6 : 0) + (d->marks ? 1 : 0) + 1;
+    for (int i = 0; i < CELLS; i++)
+        d->at += (size_t)cell_columns[i].width + 1;
+    for (size_t i = 0; i < sizeof dispensable / sizeof *dispensable; i++) {
+        if (d->view->args || d->at + TREE_COLUMNS <= d->view->terminal.width)
+            return;
+        d->leaves_out[dispensable[i]] = true;
+        d->at -= (size_t)cell_columns[dispensable[i]].width + 1;
+    }
 }
 
-/* mark: the sign behind own, where rows have such. */
-static void add_cells(struct drawer *d, const char *pid, const char *total, const char *own, const char *mark, const char *time,
-                      const char *rss, const char *read, const char *written)
+static void add_cells(struct drawer *d, const char *pid, const struct cells *cells)
 {
-    buf_printf(&d->stream->out, "%*s %6s %6s%*s %6s %4s %4s %5s", d->pid_width, pid, total, own, d->marks ? 1 : 0, mark, time,
-               rss, read, written);
+    buf_printf(&d->stream->out, "%*s", d->pid_width, pid);
+    for (int i = 0; i < CELLS; i++) {
+        if (!d->leaves_out[i])
+            buf_printf(&d->stream->out, " %*s", cell_columns[i].width, cells->of[i] ? cells->of[i] : "");
+        if (i == CELL_OWN && d->marks)
+            buf_printf(&d->stream->out, "%1s", cells->mark ? cells->mark : "");
+    }
 }
 
 static void add_exit(struct drawer *d, const char *text)
@@ -102,11 +132,17 @@ static void add_numbers(struct drawer *d, const struct tree_node *node)
     if (node->count == 1)
         snprintf(pid, sizeof pid, "%" PRIu32, node->pid);
     time = text_duration_short(node->time_ns);
-    add_cells(d, pid, cpu_cell(&total, node->cpu_known || node->inclusive_us, node->inclusive_us),
-              cpu_cell(&own, node->cpu_known, node->cpu_us), usage_mark(sources),
-              node->time_known ? time.s : "",
-              bytes_cell(&rss, node->rss_known, node->rss_kb * 1024), bytes_cell(&read, node->read_known, node->read_bytes),
-              bytes_cell(&written, node->write_known, node->write_bytes));
+    add_cells(d, pid, &(struct cells){
+        .of = {
+            [CELL_TOTAL] = cpu_cell(&total, node->cpu_known || node->inclusive_us, node->inclusive_us),
+            [CELL_OWN] = cpu_cell(&own, node->cpu_known, node->cpu_us),
+            [CELL_TIME] = node->time_known ? time.s : "",
+            [CELL_MEMORY] = bytes_cell(&rss, node->rss_known, node->rss_kb * 1024),
+            [CELL_READ] = bytes_cell(&read, node->read_known, node->read_bytes),
+            [CELL_WRITTEN] = bytes_cell(&written, node->write_known, node->write_bytes),
+        },
+        .mark = usage_mark(sources),
+    });
     add_exit(d, exit_cell(node).s);
     d->marked |= usage_mark_kind(sources);
 }
@@ -198,9 +234,14 @@ static void add_thread(struct drawer *d, const struct tree_node *node, const str
     bool time_known = thread->start_ns && thread->end_ns >= thread->start_ns;
     snprintf(tid, sizeof tid, "%" PRIu32, thread->tid);
     time = text_duration_short(time_known ? thread->end_ns - thread->start_ns : 0);
-    add_cells(d, tid, "", cpu_cell(&own, cpu_known, counters_cpu_us(c)), "", time_known ? time.s : "", "",
-              bytes_cell(&read, counters_has(c, COUNTER_rchar), counters_get(c, COUNTER_rchar)),
-              bytes_cell(&written, counters_has(c, COUNTER_wchar), counters_get(c, COUNTER_wchar)));
+    add_cells(d, tid, &(struct cells){
+        .of = {
+            [CELL_OWN] = cpu_cell(&own, cpu_known, counters_cpu_us(c)),
+            [CELL_TIME] = time_known ? time.s : "",
+            [CELL_READ] = bytes_cell(&read, counters_has(c, COUNTER_rchar), counters_get(c, COUNTER_rchar)),
+            [CELL_WRITTEN] = bytes_cell(&written, counters_has(c, COUNTER_wchar), counters_get(c, COUNTER_wchar)),
+        },
+    });
     add_exit(d, "");
     buf_reset(&d->line);
     size_t used = add_branches(d, node, true);
@@ -225,8 +266,11 @@ static void add_threads(struct drawer *d, const struct tree_node *node)
 static void add_titles(struct drawer *d)
 {
     const struct terminal *t = &d->view->terminal;
+    struct cells titles = { 0 };
+    for (int i = 0; i < CELLS; i++)
+        titles.of[i] = cell_columns[i].title;
     buf_add_text(&d->stream->out, terminal_colour(t, BOLD));
-    add_cells(d, "PID", "TOTAL", "CPU", "", "TIME", "MEM", "READ", "WRITE");
+    add_cells(d, "PID", &titles);
     buf_printf(&d->stream->out, "%s COMMAND%s\n", d->exits ? "  EXIT" : "", terminal_colour(t, PLAIN));
 }
 

@@ -79,6 +79,25 @@ static void draws_lines_in_utf8(void **state)
                                         " 12  500ms  500ms   1.5s                  KILL └─ ⇒ post\n");
 }
 
+/* A narrow terminal leaves out numbers, least important first, before the tree has no room. */
+static void fits_a_narrow_terminal(void **state)
+{
+    (void)state;
+    three_processes();
+    struct ps_view view = { .terminal = { .utf8 = true, .width = 58 } };
+    assert_string_equal(printed(&view), "PID  TOTAL    CPU   TIME  MEM  EXIT COMMAND\n"
+                                        " 10   2.5s  1.0ms   1.5s            sh run.sh\n"
+                                        " 11   2.0s   2.0s   1.5s            ├─ solve 'a b\\n'\n"
+                                        " 12  500ms  500ms   1.5s       KILL └─ ⇒ post\n");
+    view.terminal.width = 36;
+    assert_string_equal(printed(&view), "PID    CPU  EXIT COMMAND\n"
+                                        " 10  1.0ms       sh run.sh\n"
+                                        " 11   2.0s       ├─ solve 'a b\\n'\n"
+                                        " 12  500ms  KILL └─ ⇒ post\n");
+    view.args = true;
+    assert_non_null(strstr(printed(&view), "WRITE"));
+}
+
 static void draws_lines_in_ascii(void **state)
 {
     (void)state;
@@ -181,6 +200,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_thread_without_a_name_says_what_it_is, make, unmake),
         TEST(draws_lines_in_utf8),
+        TEST(fits_a_narrow_terminal),
         TEST(draws_lines_in_ascii),
         TEST(hides_what_used_little),
         TEST(stops_at_a_depth),

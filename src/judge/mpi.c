@@ -8,6 +8,10 @@
 #include <string.h>
 
 #define NS 1e9
+#define FINALIZE "MPI_Finalize"
+#define LIFE_ERROR 1.01   /* of clocks: a life that is shorter than the time in MPI by more is that of several threads */
+#define LATE_RANGE 0.1    /* the upper part of what ranks did themselves: who is in it is as late as the longest one */
+#define LATE_EXPLAINS 0.5 /* of all waiting, by what the longest one did more than others; with less nobody is to blame */
 
 static const struct mpi_sum nothing = { NAN, NAN, NAN, NAN, NAN, NAN };
 
@@ -94,8 +98,8 @@ static int by_bytes(const void *a, const void *b)
 static void add_rank(struct mpi *mpi, struct rank_name name, const struct told *told, size_t row)
 {
     struct mpi_rank *rank = &mpi->ranks[mpi->rank_count++];
-    *rank = (struct mpi_rank){ name, sum_of(told, row), told_value(told, TOLD_MPI, row, MPI_LIFE) / NS,
-                               told_value(told, TOLD_MPI, row, MPI_WORLD) };
+    *rank = (struct mpi_rank){ .name = name, .sum = sum_of(told, row), .life_s = told_value(told, TOLD_MPI, row, MPI_LIFE) / NS,
+                               .world_ranks = told_value(told, TOLD_MPI, row, MPI_WORLD), .finalize_s = NAN };
     add(&mpi->life_s, rank->life_s);
 }
 
@@ -129,6 +133,17 @@ static void fill_rank(struct mpi_rank *rank, const struct mpi_sum *summed)
             told[i] = own[i];
 }
 
+/* Of what a rank as a whole has no number. */
+static void note_function(struct mpi_rank *rank, const char *name, const struct mpi_sum *sum)
+{
+    if (strncmp(name, "MPI_File_", 9) == 0 && sum->time_s > 0)
+        rank->file_s += sum->time_s - (sum->wait_s > 0 ? sum->wait_s : 0);
+    if (strcmp(name, FINALIZE) == 0)
+        add(&rank->finalize_s, sum->time_s);
+    if (sum->time_s > 0 && (strcmp(name, FINALIZE) == 0 || strcmp(name, "MPI_Session_finalize") == 0))
+        rank->has_ended = true;
+}
+
 static enum err read_functions(struct mpi *mpi, const struct told *told, struct mpi_sum *by_rank)
 {
     const struct told_table *table = &told->tables[TOLD_MPI];
@@ -142,13 +157,15 @@ static enum err read_functions(struct mpi *mpi, const struct told *told, struct 
             continue;
         struct mpi_sum sum = sum_of(told, i);
         struct mpi_function *function = function_named(mpi, &names, name);
-        const struct mpi_rank *rank = find_rank(mpi, own);
+        struct mpi_rank *rank = find_rank(mpi, own);
         if (function)
             add_sum(&function->sum, &sum);
         else
             err = NOMEM;
-        if (rank)
+        if (rank) {
             add_sum(&by_rank[rank - mpi->ranks], &sum);
+            note_function(rank, name, &sum);
+        }
         add_sum(&mpi->all, &sum);
     }
     dictionary_clear(&names);
@@ -164,12 +181,24 @@ static enum err read_sums(struct mpi *mpi, const struct told *told)
         by_rank[i] = nothing;
     if (!err)
         err = read_functions(mpi, told, by_rank);
-    for (size_t i = 0; !err && i < mpi->rank_count; i++)
+    for (size_t i = 0; !err && i < mpi->rank_count; i++) {
         fill_rank(&mpi->ranks[i], &by_rank[i]);
+        mpi->unended_count += !mpi->ranks[i].has_ended;
+    }
     free(by_rank);
     if (!err)
         qsort(mpi->functions, mpi->function_count, sizeof *mpi->functions, by_cost);
     return err;
+}
+
+/* "3>1", "3>elsewhere"; false: neither. */
+static bool parse_pair(const char *at, struct mpi_pair *pair)
+{
+    if (!rank_name_read(&at, &pair->from) || *at++ != '>')
+        return false;
+    pair->to = pair->from;
+    pair->is_elsewhere = strcmp(at, RANK_NAME_ELSEWHERE) == 0;
+    return pair->is_elsewhere || (rank_name_read(&at, &pair->to) && !*at);
 }
 
 static enum err read_pairs(struct mpi *mpi, const struct told *told)
@@ -179,15 +208,16 @@ static enum err read_pairs(struct mpi *mpi, const struct told *told)
     if (!mpi->pairs)
         return NOMEM;
     for (size_t i = 0; i < table->count; i++) {
-        const char *at = table->rows[i].instance;
-        struct rank_name from, to;
-        if (!rank_name_read(&at, &from) || *at++ != '>' || !rank_name_read(&at, &to) || *at)
+        struct mpi_pair *pair = &mpi->pairs[mpi->pair_count];
+        if (!parse_pair(table->rows[i].instance, pair))
             continue;
-        struct mpi_pair *pair = &mpi->pairs[mpi->pair_count++];
-        *pair = (struct mpi_pair){ from, to, told_value(told, TOLD_PEER, i, MPI_PEER_MESSAGES),
-                                   told_value(told, TOLD_PEER, i, MPI_PEER_BYTES) };
+        mpi->pair_count++;
+        pair->messages = told_value(told, TOLD_PEER, i, MPI_PEER_MESSAGES);
+        pair->bytes = told_value(told, TOLD_PEER, i, MPI_PEER_BYTES);
         add(&mpi->messages, pair->messages);
         add(&mpi->message_bytes, pair->bytes);
+        add(&mpi->messages_elsewhere, pair->is_elsewhere ? pair->messages : NAN);
+        add(&mpi->bytes_elsewhere, pair->is_elsewhere ? pair->bytes : NAN);
     }
     qsort(mpi->pairs, mpi->pair_count, sizeof *mpi->pairs, by_bytes);
     return OK;
@@ -254,17 +284,50 @@ static struct span longest_world(const struct mpi *mpi)
     return longest;
 }
 
-/* What a rank did itself is what its life was outside of MPI. */
-static void find_longest(struct mpi *mpi)
+bool mpi_has_threads(const struct mpi_rank *rank)
 {
-    double sum_s = 0, wait_s = 0, life_s = 0;
-    struct span world = longest_world(mpi);
+    return rank->sum.time_s > LIFE_ERROR * rank->life_s;
+}
+
+double mpi_own_s(const struct mpi_rank *rank)
+{
+    return mpi_has_threads(rank) ? NAN : rank->life_s - rank->sum.time_s + rank->file_s;
+}
+
+const char *mpi_own_where(const struct mpi *mpi)
+{
+    return mpi->ranks[mpi->longest].file_s > 0 ? "outside of MPI and on files" : "outside of MPI";
+}
+
+/* All ranks leave MPI_Finalize together: what one was there longer than the one that was there least, it waited. */
+static void wait_at_the_end(struct mpi *mpi, struct span world)
+{
+    struct mpi_function *function = mpi->functions;
+    double least_s = INFINITY;
+    while (function < mpi->functions + mpi->function_count && strcmp(function->name, FINALIZE) != 0)
+        function++;
     for (size_t i = world.begin; i < world.end; i++) {
-        const struct mpi_rank *rank = &mpi->ranks[i];
-        double own_s = rank->life_s - rank->sum.time_s;
+        if (isnan(mpi->ranks[i].finalize_s))
+            return;
+        least_s = fmin(least_s, mpi->ranks[i].finalize_s);
+    }
+    for (size_t i = world.begin; i < world.end; i++) {
+        double wait_s = mpi->ranks[i].finalize_s - least_s;
+        add(&mpi->ranks[i].sum.wait_s, wait_s);
+        add(&function->sum.wait_s, wait_s);
+        add(&mpi->all.wait_s, wait_s);
+    }
+}
+
+/* False: times are not known. */
+static bool find_longest(struct mpi *mpi, struct span world)
+{
+    double sum_s = 0;
+    for (size_t i = world.begin; i < world.end; i++) {
+        double own_s = mpi_own_s(&mpi->ranks[i]);
         if (isnan(own_s)) {
             mpi->own_max_s = NAN;
-            return;
+            return false;
         }
         sum_s += own_s;
         if (i == world.begin || own_s > mpi->own_max_s) {
@@ -272,20 +335,55 @@ static void find_longest(struct mpi *mpi)
             mpi->longest = i;
         }
     }
-    for (size_t i = world.begin; i < world.end; i++)
-        if (i != mpi->longest) {
-            wait_s += mpi->ranks[i].sum.wait_s;
-            life_s += mpi->ranks[i].life_s;
-        }
     if (world.end > world.begin)
         mpi->own_mean_s = sum_s / (double)(world.end - world.begin);
+    return world.end > world.begin;
+}
+
+/* One that waited for longer than it had less to do waited for something else, too: another rank at another time, the network. */
+static bool explains_waiting(const struct mpi *mpi, struct span world)
+{
+    double wait_s = 0, explained_s = 0;
+    for (size_t i = world.begin; i < world.end; i++) {
+        double own_s = mpi->ranks[i].sum.wait_s, less_s = mpi->own_max_s - mpi_own_s(&mpi->ranks[i]);
+        wait_s += own_s;
+        explained_s += own_s < less_s ? own_s : less_s;
+    }
+    return explained_s > 0 && explained_s >= LATE_EXPLAINS * wait_s;
+}
+
+/* Several may be late: those who work, where one of them hands the work out and waits for all. */
+static void find_late(struct mpi *mpi, struct span world)
+{
+    double least_s = INFINITY, wait_s = 0, life_s = 0;
+    if (!find_longest(mpi, world) || !explains_waiting(mpi, world))
+        return;
+    for (size_t i = world.begin; i < world.end; i++)
+        least_s = fmin(least_s, mpi_own_s(&mpi->ranks[i]));
+    for (size_t i = world.begin; i < world.end; i++) {
+        struct mpi_rank *rank = &mpi->ranks[i];
+        rank->is_late = mpi_own_s(rank) >= mpi->own_max_s - LATE_RANGE * (mpi->own_max_s - least_s);
+        mpi->late_count += rank->is_late;
+        wait_s += rank->is_late ? 0 : rank->sum.wait_s;
+        life_s += rank->is_late ? 0 : rank->life_s;
+    }
     if (life_s > 0)
         mpi->others_wait_share = wait_s / life_s;
+}
+
+static void find_waiting(struct mpi *mpi)
+{
+    for (struct span world = { 0, 0 }; world.end < mpi->rank_count;) {
+        world = world_at(mpi, world.end);
+        wait_at_the_end(mpi, world);
+    }
+    find_late(mpi, longest_world(mpi));
 }
 
 enum err mpi_read(struct mpi *mpi, const struct told *told)
 {
     *mpi = (struct mpi){ .all = nothing, .life_s = NAN, .rank_total = NAN, .messages = NAN, .message_bytes = NAN,
+                         .messages_elsewhere = NAN, .bytes_elsewhere = NAN,
                          .own_mean_s = NAN, .own_max_s = NAN, .others_wait_share = NAN,
                          .requests_lost = counter_named(told, "mpi_requests_lost_total") };
     enum err err = read_ranks(mpi, told);
@@ -294,7 +392,7 @@ enum err mpi_read(struct mpi *mpi, const struct told *told)
     if (!err)
         err = read_pairs(mpi, told);
     if (!err)
-        find_longest(mpi);
+        find_waiting(mpi);
     if (!err)
         count_all_ranks(mpi);
     return err;
@@ -310,13 +408,13 @@ void mpi_clear(struct mpi *mpi)
 
 double mpi_share(const struct mpi *mpi)
 {
-    for (size_t i = 0; i < mpi->rank_count; i++)
-        if (isnan(mpi->ranks[i].sum.time_s)) /* it counted calls alone: its life would be set against the time of the others */
+    for (size_t i = 0; i < mpi->rank_count; i++) /* of one that counted calls alone the life would be set against others' time */
+        if (isnan(mpi->ranks[i].sum.time_s) || mpi_has_threads(&mpi->ranks[i]))
             return NAN;
     return mpi->life_s > 0 ? mpi->all.time_s / mpi->life_s : NAN;
 }
 
 bool mpi_waits(const struct mpi_rank *rank, double share)
 {
-    return rank->life_s > 0 && rank->sum.wait_s / rank->life_s > share;
+    return rank->life_s > 0 && !mpi_has_threads(rank) && rank->sum.wait_s / rank->life_s > share;
 }

@@ -20,10 +20,15 @@ struct mpi_rank {
     struct mpi_sum sum; /* over all functions */
     double life_s;      /* between MPI_Init and MPI_Finalize */
     double world_ranks; /* how many its world has; NAN: not known */
+    double file_s;      /* in functions of files, waiting for other ranks left out */
+    double finalize_s;  /* in MPI_Finalize; NAN: not known */
+    bool has_ended;     /* MPI, well: what it did there is known to the end */
+    bool is_late;       /* one of those for which the others wait */
 };
 
 struct mpi_pair {
     struct rank_name from, to;
+    bool is_elsewhere; /* to ranks of other worlds, whose numbers are not known */
     double messages, bytes;
 };
 
@@ -32,25 +37,36 @@ struct mpi {
     struct mpi_rank *ranks;         /* by program, world and rank */
     struct mpi_pair *pairs;         /* most bytes first */
     size_t function_count, rank_count, pair_count;
+    size_t unended_count; /* ranks that were not seen to end MPI: what the calls took that they are or died in is not known */
     double rank_total; /* ranks that there were, also those that nobody saw; NAN: not known */
     struct mpi_sum all;
     double life_s;     /* of all ranks together */
     double messages, message_bytes; /* point to point; NAN: not known */
+    double messages_elsewhere, bytes_elsewhere; /* of those, from one world to another; NAN: none */
     double requests_lost; /* whose bytes are nowhere here, since the probe had no room to follow them; NAN: none */
 
-    /* Of the ranks of the world that took most time, which are all ranks where there is one: what they did outside of MPI. NAN:
-     * times are not known, or there are no ranks. */
+    /* Of the ranks of the world that took most time, which are all ranks where there is one: what they did themselves
+     * (mpi_own_s). NAN: times are not known, or there are no ranks. */
     double own_mean_s, own_max_s;
-    size_t longest;    /* in ranks: the one with own_max_s, for which the others wait */
-    double others_wait_share; /* of the others' lives, that they waited in MPI */
+    size_t longest;    /* in ranks: the one with own_max_s */
+    size_t late_count; /* ranks that did about as much as that one, for which the others wait; 0: that does not explain waiting */
+    double others_wait_share; /* of the others' lives, that they waited in MPI; NAN: nobody is late */
 };
 
 /* NOMEM. A job without MPI has no functions and no ranks. */
 enum err mpi_read(struct mpi *mpi, const struct told *told);
 void mpi_clear(struct mpi *mpi);
 
+/* Were threads of the rank in MPI side by side? Then their time is more than its life, and no part of it. */
+bool mpi_has_threads(const struct mpi_rank *rank);
+
 /* time / life, NAN when not known. */
 double mpi_share(const struct mpi *mpi);
+
+/* What a rank did itself, outside of MPI or on files, which MPI reads and writes for it (NAN: not known); and where that was, for
+ * people. */
+double mpi_own_s(const struct mpi_rank *rank);
+const char *mpi_own_where(const struct mpi *mpi);
 
 /* Does the rank wait for others for more than share of its life? False when not known. */
 bool mpi_waits(const struct mpi_rank *rank, double share);

@@ -1,5 +1,5 @@
-/* Rule: ranks wait for one that has more to do. Thresholds: the others wait in MPI for 15 % of their time, the longest rank works
- * 1.25 times as long outside of MPI as ranks do on average; 2 ranks or more that live 1 s together. */
+/* Rule: ranks wait for one, or some, that have more to do. Thresholds: the others wait in MPI for 15 % of their time, the longest
+ * rank works 1.25 times as long as ranks do on average; 2 ranks or more that live 1 s together. */
 #include "judge/rules.h"
 
 #include "judge/say.h"
@@ -18,8 +18,16 @@ static bool judge(const struct facts *facts, struct advice *advice)
     advice->severity = share >= SHARE_WASTE ? SEVERITY_WASTE : SEVERITY_HINT;
     advice->weight = share < 1 ? share : 1;
     struct text longest = rank_name_say(mpi->ranks[mpi->longest].name);
-    rule_say(advice, "Ranks wait for rank %s for %s of their time: it works %s outside of MPI, ranks do %s on average.",
-             longest.s, say_share(share).s, say_seconds(mpi->own_max_s).s, say_seconds(mpi->own_mean_s).s);
+    if (mpi->late_count > 1) {
+        rule_say(advice,
+                 "Ranks wait for %zu others for %s of their time: these work up to %s %s (rank %s), ranks do %s on average.",
+                 mpi->late_count, say_share(share).s, say_seconds(mpi->own_max_s).s, mpi_own_where(mpi), longest.s,
+                 say_seconds(mpi->own_mean_s).s);
+        rule_advise(advice, "Give each rank as much to do: those that wait could take a part of it.");
+        return true;
+    }
+    rule_say(advice, "Ranks wait for rank %s for %s of their time: it works %s %s, ranks do %s on average.", longest.s,
+             say_share(share).s, say_seconds(mpi->own_max_s).s, mpi_own_where(mpi), say_seconds(mpi->own_mean_s).s);
     rule_advise(advice, "Give each rank as much to do, or look at what is different on rank %s: its part of the data, its node, "
                         "its cores.", longest.s);
     return true;

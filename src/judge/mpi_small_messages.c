@@ -20,22 +20,29 @@ static const struct mpi_function *worst(const struct mpi *mpi)
     return found;
 }
 
+/* All that were sent; where that is not known, calls of the functions that sent small ones. */
+static double count_sent(const struct mpi *mpi)
+{
+    double calls = 0;
+    for (size_t i = 0; i < mpi->function_count; i++)
+        if (mpi->functions[i].sum.small > 0)
+            calls += mpi->functions[i].sum.calls;
+    return mpi->messages >= mpi->all.small ? mpi->messages : calls;
+}
+
 static bool judge(const struct facts *facts, struct advice *advice)
 {
     const struct mpi *mpi = &facts->mpi;
     double small = mpi->all.small, share = mpi_share(mpi);
     if (!(small >= SMALL_MIN) || !mpi->function_count || share < SHARE_MIN)
         return false;
-    double calls = 0;
-    for (size_t i = 0; i < mpi->function_count; i++)
-        if (mpi->functions[i].sum.small > 0)
-            calls += mpi->functions[i].sum.calls;
-    if (small < PART_MIN * calls)
+    double sent = count_sent(mpi);
+    if (small < PART_MIN * sent)
         return false;
     advice->severity = SEVERITY_HINT;
     advice->weight = isnan(share) ? 0.2 : share;
     rule_say(advice, "%s MPI messages were smaller than 1 KiB, %s of those sent; %s sent most of them.", say_count(small).s,
-             say_share(small < calls ? small / calls : 1).s, say_name(bytes_of(worst(mpi)->name)).s);
+             say_share(small < sent ? small / sent : 1).s, say_name(bytes_of(worst(mpi)->name)).s);
     rule_advise(advice, "Gather them: send many values in one message, use derived types or MPI_Pack, or a collective.");
     return true;
 }

@@ -124,6 +124,25 @@ static double last_of(const struct run_series *series, const char *name)
     return NAN;
 }
 
+/* The same of what begins at 0 again when the agent is started anew, as the kernel's counts of system calls do. */
+static double sum_of(const struct run_series *series, const char *name)
+{
+    double before = 0, last = NAN;
+    for (size_t column = 0; column < series->set.size; column++) {
+        if (strcmp(series->set.metrics[column].name, name) != 0)
+            continue;
+        for (size_t row = 0; row < series->count; row++) {
+            size_t at = row * series->set.size + column;
+            if (!series->known[at])
+                continue;
+            double value = number(&series->set.metrics[column], series->values[at]);
+            before += value < last ? last : 0;
+            last = value;
+        }
+    }
+    return before + last;
+}
+
 static double add(double before, double more)
 {
     return isnan(before) ? more : isnan(more) ? before : before + more;
@@ -182,6 +201,11 @@ static void meet_runs(const struct told_table *table, const struct told_row *row
     }
 }
 
+static bool begins_anew(const struct set *set, const struct run_series *series)
+{
+    return series->by_agent && (set == &syscall_set || set == &syscall_time_set);
+}
+
 /* An agent counts all programs of a job on its host, a sonde run those that it started: at the same time these are among those,
  * unless the agent came late. The greater of the two is nearer to the truth, and their sum is none. */
 static void take_counts(const struct told_table *table, const struct set *set, struct told_row *row,
@@ -193,7 +217,8 @@ static void take_counts(const struct told_table *table, const struct set *set, s
     extend(series->by_agent ? &row->agent : &row->runs, span);
     double *values = values_of(table, row, part), *whole = values_of(table, row, WHOLE);
     for (size_t i = 0; i < table->width; i++) {
-        values[i] = add(values[i], last_of(series, set->metrics[i].name));
+        values[i] = add(values[i], begins_anew(set, series) ? sum_of(series, set->metrics[i].name)
+                                                            : last_of(series, set->metrics[i].name));
         double seen = greater(values_of(table, row, BY_AGENT)[i], values_of(table, row, BY_RUNS)[i]);
         whole[i] = add(add(values_of(table, row, BEFORE)[i], values_of(table, row, ELSE)[i]), seen);
     }

@@ -12,6 +12,9 @@ struct rank_name {
     uint32_t world;   /* 0: the first */
 };
 
+/* In place of a rank: some of other worlds, which have no number here. */
+#define RANK_NAME_ELSEWHERE "elsewhere"
+
 struct text rank_name_text(struct rank_name name);
 
 /* Reads one and leaves *at behind it. False: there is none. */

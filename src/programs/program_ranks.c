@@ -181,7 +181,8 @@ static bool tells_life(const struct program_ranks *ranks)
     return false;
 }
 
-/* The first row is the rank as a whole. Where calls alone are counted, no function has any time, and nothing else is known. */
+/* The first row is the rank as a whole. Where calls alone are counted, no function has any time, and nothing else is known. One
+ * that was killed lived until it was seen to be gone: with less its time in MPI would be too large a part of it. */
 static void sum_up(struct program_ranks *ranks, int32_t size)
 {
     uint64_t sums[MPI_LIFE] = { 0 };
@@ -194,8 +195,8 @@ static void sum_up(struct program_ranks *ranks, int32_t size)
             set(whole, k, sums[k]);
     if (size > 0)
         set(whole, MPI_WORLD, (uint64_t)size);
-    if (!tells_life(ranks) && ranks->end_ns > ranks->begin_ns)
-        set(whole, MPI_LIFE, ranks->end_ns - ranks->begin_ns);
+    if (!tells_life(ranks) && ranks->gone_ns > ranks->begin_ns)
+        set(whole, MPI_LIFE, ranks->gone_ns - ranks->begin_ns);
 }
 
 void program_ranks_settle(struct program_ranks *ranks, const struct board_facts *facts, bool is_gone,
@@ -203,8 +204,11 @@ void program_ranks_settle(struct program_ranks *ranks, const struct board_facts 
 {
     if (!ranks->count || facts->rank < 0)
         return;
+    if (!ranks->is_gone)
+        ranks->gone_ns = clock_realtime_ns();
     if (!is_gone || !ranks->end_ns)
-        ranks->end_ns = clock_realtime_ns();
+        ranks->end_ns = ranks->gone_ns;
+    ranks->is_gone = is_gone;
     ranks->begin_ns = facts->realtime_ns;
     if (!find_name(ranks, facts, is_gone, worlds))
         return;
@@ -226,7 +230,7 @@ void program_ranks_move(struct program_ranks *ranks)
     }
 }
 
-/* A peer is a rank of the same world. */
+/* A peer is a rank of the same world, or all of others together. */
 static struct program_rank_sum *sum_of(const struct program_ranks *ranks, const struct program_rank_row *row,
                                        struct program_rank_sums *sums)
 {
@@ -234,11 +238,12 @@ static struct program_rank_sum *sum_of(const struct program_ranks *ranks, const 
     struct rank_name peer = ranks->name;
     struct text mine = rank_name_text(ranks->name);
     const char *at = row->what;
-    if (row->is_peer && !(rank_name_read(&at, &peer) && !*at))
+    bool has_number = row->is_peer && strcmp(row->what, RANK_NAME_ELSEWHERE) != 0;
+    if (has_number && !(rank_name_read(&at, &peer) && !*at))
         return NULL;
     peer = (struct rank_name){ peer.rank, ranks->name.program, ranks->name.world };
     snprintf(instance, sizeof instance, row->is_peer ? "%s>%s" : "%s/%s", mine.s,
-             row->is_peer ? rank_name_text(peer).s : row->what);
+             has_number ? rank_name_text(peer).s : row->what);
     return program_rank_sums_get(sums, row->is_peer, instance);
 }
 

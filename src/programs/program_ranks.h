@@ -26,7 +26,9 @@ struct program_ranks {
     size_t count, room;
     uint32_t *places;     /* of the board: row << 8 | field + 1; 0: nothing of it */
     size_t place_count, place_room;
-    uint64_t begin_ns, end_ns;
+    uint64_t begin_ns, end_ns; /* from when to when it was there for sure */
+    uint64_t gone_ns;          /* when it was there no more, or might still be */
+    bool is_gone;
 };
 
 void program_ranks_clear(struct program_ranks *ranks);

@@ -59,18 +59,27 @@ static void add_world(struct buf *out, struct rank_name name)
     buf_printf(out, "%s%s%s", out->size ? "; " : "", world.s, *world.s ? ": " : "");
 }
 
-/* "0-2, 5", and of several "0-2, 5; world 1: 0" */
-static void add_rank_list(struct buf *out, const struct mpi *mpi)
+static bool is_waiting(const struct mpi_rank *rank)
+{
+    return mpi_waits(rank, WAIT_SHOWN);
+}
+
+static bool is_late(const struct mpi_rank *rank)
+{
+    return rank->is_late;
+}
+
+/* "0-2, 5", and of several "0-2, 5; world 1: 0": those that are so. */
+static void add_rank_list(struct buf *out, const struct mpi *mpi, bool (*is_so)(const struct mpi_rank *))
 {
     size_t last = SIZE_MAX;
     for (size_t i = 0; i < mpi->rank_count;) {
         size_t end = i;
-        if (!mpi_waits(&mpi->ranks[i], WAIT_SHOWN)) {
+        if (!is_so(&mpi->ranks[i])) {
             i++;
             continue;
         }
-        while (end + 1 < mpi->rank_count && is_next(&mpi->ranks[end], &mpi->ranks[end + 1])
-               && mpi_waits(&mpi->ranks[end + 1], WAIT_SHOWN))
+        while (end + 1 < mpi->rank_count && is_next(&mpi->ranks[end], &mpi->ranks[end + 1]) && is_so(&mpi->ranks[end + 1]))
             end++;
         if (last == SIZE_MAX || !rank_name_same_world(mpi->ranks[last].name, mpi->ranks[i].name))
             add_world(out, mpi->ranks[i].name);
@@ -93,21 +102,47 @@ static const struct mpi_rank *worst_waiter(const struct mpi *mpi)
     return worst;
 }
 
+/* For whom they wait: for those that had most to do, where that explains it. */
+static void add_late(struct page *page, const struct mpi *mpi, struct buf *ranks)
+{
+    struct text longest = say_seconds(mpi->own_max_s), mean = say_seconds(mpi->own_mean_s);
+    buf_reset(ranks);
+    add_rank_list(ranks, mpi, is_late);
+    if (mpi->late_count > 1)
+        page_printf(page, "for", "ranks %s, which work up to %s %s; ranks do %s on average", buf_text(ranks), longest.s,
+                    mpi_own_where(mpi), mean.s);
+    else if (mpi->late_count)
+        page_printf(page, "for", "rank %s, which works %s %s; ranks do %s on average",
+                    rank_name_say(mpi->ranks[mpi->longest].name).s, longest.s, mpi_own_where(mpi), mean.s);
+    else
+        page_printf(page, "for", "no rank in particular: ranks work %s %s on average, the longest one %s", mean.s,
+                    mpi_own_where(mpi), longest.s);
+}
+
 static void add_waiters(struct page *page, const struct mpi *mpi)
 {
     const struct mpi_rank *worst = worst_waiter(mpi);
     struct buf ranks;
+    if (!worst)
+        return;
     buf_init(&ranks, 1u << 16);
-    add_rank_list(&ranks, mpi);
-    if (ranks.size && worst)
-        page_printf(page, "waiting", "rank%s %s for over 10 %% of the time, rank %s most of all: %s",
-                    strpbrk(buf_text(&ranks), ",-;") ? "s" : "", buf_text(&ranks), rank_name_say(worst->name).s,
-                    say_share(worst->sum.wait_s / worst->life_s).s);
-    if (ranks.size && mpi->rank_count > 1 && !isnan(mpi->own_max_s) && mpi->own_max_s > mpi->own_mean_s)
-        page_printf(page, "for", "rank %s, which works %s outside of MPI; ranks do %s on average",
-                    rank_name_say(mpi->ranks[mpi->longest].name).s, say_seconds(mpi->own_max_s).s,
-                    say_seconds(mpi->own_mean_s).s);
+    add_rank_list(&ranks, mpi, is_waiting);
+    page_printf(page, "waiting", "rank%s %s for over 10 %% of the time, rank %s most of all: %s",
+                strpbrk(buf_text(&ranks), ",-;") ? "s" : "", buf_text(&ranks), rank_name_say(worst->name).s,
+                say_share(worst->sum.wait_s / worst->life_s).s);
+    if (mpi->rank_count > 1 && !isnan(mpi->own_max_s) && mpi->own_max_s > mpi->own_mean_s)
+        add_late(page, mpi, &ranks);
     buf_clear(&ranks);
+}
+
+/* "0 to 1 12 B", "0 to 1 of world 2 12 B", "0 to another world 12 B" */
+static void add_pair(struct buf *text, const struct mpi_pair *pair)
+{
+    if (pair->is_elsewhere)
+        buf_printf(text, "%s to another world", rank_name_say(pair->from).s);
+    else
+        buf_printf(text, "%u to %s", pair->from.rank, rank_name_say(pair->to).s);
+    buf_printf(text, " %s", say_bytes(pair->bytes).s);
 }
 
 static void add_messages(struct page *page, const struct mpi *mpi)
@@ -120,11 +155,15 @@ static void add_messages(struct page *page, const struct mpi *mpi)
                say_bytes(mpi->message_bytes / mpi->messages).s);
     if (mpi->all.small > 0)
         buf_printf(&text, "; %s under 1 KiB", say_count(mpi->all.small).s);
+    if (mpi->messages_elsewhere > 0)
+        buf_printf(&text, "; %s, %s, from one world to another", say_count(mpi->messages_elsewhere).s,
+                   say_bytes(mpi->bytes_elsewhere).s);
     page_field(page, "messages", (struct bytes){ buf_text(&text), text.size });
     buf_reset(&text);
-    for (size_t i = 0; i < mpi->pair_count && i < PAIRS_SHOWN; i++)
-        buf_printf(&text, "%s%u to %s %s", i ? ", " : "", mpi->pairs[i].from.rank, rank_name_say(mpi->pairs[i].to).s,
-                   say_bytes(mpi->pairs[i].bytes).s);
+    for (size_t i = 0; i < mpi->pair_count && i < PAIRS_SHOWN; i++) {
+        buf_add_text(&text, i ? ", " : "");
+        add_pair(&text, &mpi->pairs[i]);
+    }
     page_field(page, "most", (struct bytes){ buf_text(&text), text.size });
     buf_clear(&text);
 }
@@ -150,26 +189,54 @@ static void add_functions(struct page *page, const struct mpi *mpi)
     }
 }
 
-static void add_mpi(struct page *page, const struct mpi *mpi)
+/* What must be missing in the numbers. */
+static void add_missing(struct page *page, const struct mpi *mpi)
+{
+    if (mpi->unended_count && !isnan(mpi->all.time_s))
+        page_printf(page, "missing",
+                    "what the last calls of %s took, which %s not seen to end MPI: no call has a time before it returns",
+                    say_many(mpi->unended_count, "rank", "ranks").s, mpi->unended_count == 1 ? "was" : "were");
+    if (mpi->requests_lost > 0)
+        page_printf(page, "missing", "the bytes of %s requests: more were open at a time than the probe can follow",
+                    say_count(mpi->requests_lost).s);
+}
+
+static bool has_threads(const struct mpi *mpi)
+{
+    for (size_t i = 0; i < mpi->rank_count; i++)
+        if (mpi_has_threads(&mpi->ranks[i]))
+            return true;
+    return false;
+}
+
+static void add_time(struct page *page, const struct mpi *mpi)
 {
     double share = mpi_share(mpi);
+    struct text calls = say_count(mpi->all.calls), ranks = say_many(mpi->rank_count, "rank", "ranks");
+    struct text time = say_seconds(mpi->all.time_s), life = say_seconds(mpi->life_s);
+    if (!isnan(share))
+        page_printf(page, "time", "%s%s of the time of %s is spent in MPI: %s of %s, in %s calls",
+                    mpi->unended_count && share <= 0.995 ? "at least " : "", say_share(share).s, ranks.s, time.s, life.s,
+                    calls.s);
+    else if (has_threads(mpi))
+        page_printf(page, "time", "%s in MPI, in %s calls by threads side by side; the life of %s is %s", time.s, calls.s,
+                    ranks.s, life.s);
+    else
+        page_printf(page, "calls", "%s, by %s", calls.s, ranks.s);
+}
+
+static void add_mpi(struct page *page, const struct mpi *mpi)
+{
     if (!mpi->function_count)
         return;
     size_t begin = page_heading(page, "MPI");
-    if (!isnan(share))
-        page_printf(page, "time", "%s of the time of %s is spent in MPI: %s of %s, in %s calls", say_share(share).s,
-                    say_many(mpi->rank_count, "rank", "ranks").s, say_seconds(mpi->all.time_s).s, say_seconds(mpi->life_s).s,
-                    say_count(mpi->all.calls).s);
-    else
-        page_printf(page, "calls", "%s, by %s", say_count(mpi->all.calls).s, say_many(mpi->rank_count, "rank", "ranks").s);
+    add_time(page, mpi);
     if (mpi->rank_total > (double)mpi->rank_count)
         page_printf(page, "ranks", "%zu of %s seen: the others ran without the probe, or on nodes without an agent",
                     mpi->rank_count, say_count(mpi->rank_total).s);
     add_waiters(page, mpi);
     add_messages(page, mpi);
-    if (mpi->requests_lost > 0)
-        page_printf(page, "missing", "the bytes of %s requests: more were open at a time than the probe can follow",
-                    say_count(mpi->requests_lost).s);
+    add_missing(page, mpi);
     page_end_section(page, begin);
     add_functions(page, mpi);
 }
@@ -239,7 +306,7 @@ static void add_rest(struct page *page, size_t count)
 static struct text figure_cell(double value)
 {
     struct text text = { "" };
-    if (isfinite(value))
+    if (!isnan(value))
         snprintf(text.s, sizeof text.s, "%.4g", value);
     return text;
 }
@@ -248,7 +315,7 @@ static struct text figure_cell(double value)
 static struct text quantile_cell(const struct histogram *histogram, double share)
 {
     double value = histogram_quantile(histogram->bounds, histogram->counts, histogram->count, share);
-    struct text text = figure_cell(value);
+    struct text text = isinf(value) ? (struct text){ "" } : figure_cell(value);
     if (isinf(value) && histogram->count > 1)
         snprintf(text.s, sizeof text.s, ">%.3g", histogram->bounds[histogram->count - 2]);
     return text;

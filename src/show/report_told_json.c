@@ -14,6 +14,15 @@ static void known(struct json *json, const char *key, double value)
         json_field_f64(json, key, value);
 }
 
+/* What programs told of may be infinite, for which JSON has no number. */
+static void own(struct json *json, const char *key, double value)
+{
+    if (isinf(value))
+        json_field_text(json, key, value > 0 ? "inf" : "-inf");
+    else
+        known(json, key, value);
+}
+
 static void whole(struct json *json, const char *key, double value)
 {
     if (isfinite(value))
@@ -62,7 +71,9 @@ static void add_ranks(struct json *json, const struct mpi *mpi)
         json_field_u64(json, "rank", rank->name.rank);
         add_world(json, rank->name);
         known(json, "life_s", rank->life_s);
-        known(json, "own_s", rank->life_s - rank->sum.time_s);
+        known(json, "own_s", mpi_own_s(rank));
+        if (rank->is_late)
+            json_field_bool(json, "waited_for", true);
         add_sum(json, &rank->sum);
         json_end_object(json);
     }
@@ -76,7 +87,10 @@ static void add_pairs(struct json *json, const struct mpi *mpi)
     for (size_t i = 0; i < mpi->pair_count; i++) {
         json_begin_object(json);
         json_field_u64(json, "from", mpi->pairs[i].from.rank);
-        json_field_u64(json, "to", mpi->pairs[i].to.rank);
+        if (mpi->pairs[i].is_elsewhere)
+            json_field_bool(json, "elsewhere", true);
+        else
+            json_field_u64(json, "to", mpi->pairs[i].to.rank);
         add_world(json, mpi->pairs[i].from);
         whole(json, "messages", mpi->pairs[i].messages);
         whole(json, "bytes", mpi->pairs[i].bytes);
@@ -93,6 +107,8 @@ static void add_mpi(struct json *json, const struct mpi *mpi)
     json_begin_object(json);
     json_field_u64(json, "rank_count", mpi->rank_count);
     whole(json, "rank_total", mpi->rank_total);
+    if (mpi->unended_count)
+        json_field_u64(json, "unended_ranks", mpi->unended_count);
     known(json, "life_s", mpi->life_s);
     known(json, "time_share", mpi_share(mpi));
     add_sum(json, &mpi->all);
@@ -189,7 +205,7 @@ static void add_own(struct json *json, const struct told *told, enum told_set se
         json_begin_object(json);
         json_field_text(json, "name", table->rows[row].instance);
         for (size_t i = 0; i < count; i++)
-            known(json, names[i], told_value(told, set, row, i));
+            own(json, names[i], told_value(told, set, row, i));
         json_end_object(json);
     }
     json_end_array(json);
@@ -223,8 +239,8 @@ static void add_histograms(struct json *json, const struct histograms *histogram
         json_begin_object(json);
         json_field_text(json, "name", histogram->name);
         whole(json, "count", all);
-        known(json, "sum", histogram->sum);
-        known(json, "mean", all > 0 ? histogram->sum / all : NAN);
+        own(json, "sum", histogram->sum);
+        own(json, "mean", all > 0 ? histogram->sum / all : NAN);
         for (size_t k = 0; k < sizeof quantiles / sizeof *quantiles; k++)
             known(json, quantiles[k].key,
                   histogram_quantile(histogram->bounds, histogram->counts, histogram->count, quantiles[k].share));

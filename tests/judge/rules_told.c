@@ -35,6 +35,11 @@ static void mpi_imbalance(void **state)
     says("mpi-imbalance", SEVERITY_HINT,
          "Ranks wait for rank 2 for 15 % of their time: it works 1 min 40 s outside of MPI, ranks do 1 min 20 s on average.",
          "Give each rank as much to do");
+    facts.mpi.late_count = 2;
+    ranks[2].file_s = 1;
+    says("mpi-imbalance", SEVERITY_HINT,
+         "Ranks wait for 2 others for 15 % of their time: these work up to 1 min 40 s outside of MPI and on files (rank 2), "
+         "ranks do 1 min 20 s on average.", "Give each rank as much to do: those that wait");
     facts.mpi.others_wait_share = 0.149;
     silent("mpi-imbalance");
     facts.mpi.others_wait_share = 0.4;
@@ -60,8 +65,13 @@ static void mpi_time(void **state)
     silent("mpi-time");
     facts.mpi.all.time_s = 120;
     says("mpi-time", SEVERITY_HINT,
-         "30 % of the time of 4 ranks is spent in MPI, most of it in MPI_Allreduce (50 % of it, 1,000 calls).",
+         "30 % of the time of 4 ranks is spent in MPI, most of all in MPI_Allreduce (50 % of it, 1,000 calls).",
          "Use fewer ranks");
+    functions[1].name = "MPI_Init"; /* 20 s of the 120 */
+    silent("mpi-time");
+    facts.mpi.all.time_s = 140;
+    assert_non_null(find("mpi-time"));
+    functions[1].name = "MPI_Send";
     facts.mpi.all.time_s = 240;
     assert_int_equal(find("mpi-time")->severity, SEVERITY_WASTE);
     facts.mpi.others_wait_share = 0.5;
@@ -85,6 +95,12 @@ static void mpi_small_messages(void **state)
     functions[1].sum.calls = 200001;
     silent("mpi-small-messages");
     functions[1].sum.calls = 200000;
+    facts.mpi.messages = 125000; /* some calls sent to nobody */
+    says("mpi-small-messages", SEVERITY_HINT,
+         "100,000 MPI messages were smaller than 1 KiB, 80 % of those sent; MPI_Send sent most of them.", "Gather them");
+    facts.mpi.messages = 200001; /* MPI_Isend sent large ones alone */
+    silent("mpi-small-messages");
+    facts.mpi.messages = NAN;
     facts.mpi.all.time_s = 39;
     silent("mpi-small-messages");
     facts.mpi.all.time_s = NAN; /* only counts are known */
@@ -113,6 +129,23 @@ static void small_calls(void **state)
     calls[0].bytes = NAN;
     silent("small-calls");
     assert_non_null(find("small-io"));
+}
+
+/* Where the time of calls is known, nobody is told to measure it. */
+static void calls_with_time(void **state)
+{
+    static struct call timed[] = { { "futex", 5, 10, 0, NAN, 90 }, { "fsync", 5, 10, 0, NAN, 61 }, { "read", 4, 10, 0, 1e6, 7 } };
+    (void)state;
+    plain_cpu(&facts, 900, 600);
+    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.", "sonde run --syscall-time");
+    facts.calls = (struct calls){ .list = timed, .count = 3 };
+    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.",
+         "Of its system calls fsync took longest, 1 min 01 s in all");
+    plain_count(&facts, COUNTER_time_waiting, 0);
+    plain_cpu(&facts, 40, 1);
+    says("mostly-waiting", SEVERITY_HINT,
+         "The job used 41.0 s of CPU time in 1 min 40 s (41 % of a core): it waited most of the time.",
+         "It was longest in the system call futex, 1 min 30 s in all");
 }
 
 static void call_errors(void **state)
@@ -158,7 +191,8 @@ static void metadata_calls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TOLD(mpi_imbalance), TOLD(mpi_time), TOLD(mpi_small_messages), TOLD(small_calls), TOLD(call_errors), TOLD(metadata_calls),
+        TOLD(mpi_imbalance), TOLD(mpi_time), TOLD(mpi_small_messages), TOLD(small_calls), TOLD(calls_with_time),
+        TOLD(call_errors), TOLD(metadata_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,32 @@ static void see(struct told *told, const char *host, bool by_agent, uint64_t fro
     assert_int_equal(told_add(told, host, &series), OK);
 }
 
+/* An agent that is started anew counts system calls from 0, and goes on with all other sums. */
+static void what_an_agent_began_anew_is_added(void **state)
+{
+    (void)state;
+    struct told told;
+    uint64_t times_ns[] = { 1, 2, 3, 4, 5 };
+    union value values[5 * SYSCALL_SIZE] = { 0 };
+    uint8_t known[5 * SYSCALL_SIZE] = { 0 };
+    const uint64_t calls[] = { 10, 100, 0, 7, 30 };
+    for (size_t i = 0; i < 5; i++) {
+        values[i * SYSCALL_SIZE + SYSCALL_CALLS].u64 = calls[i];
+        known[i * SYSCALL_SIZE + SYSCALL_CALLS] = i != 2;
+    }
+    struct run_series series = { .set = syscall_set, .instance = "read", .count = 5, .times_ns = times_ns, .values = values,
+                                 .known = known, .by_agent = true };
+    told_init(&told);
+    assert_int_equal(told_add(&told, "n1", &series), OK);
+    assert_true(told_value(&told, TOLD_CALL, 0, SYSCALL_CALLS) == 130);
+    assert_true(isnan(told_value(&told, TOLD_CALL, 0, SYSCALL_ERRORS)));
+    series.by_agent = false;
+    series.instance = "write";
+    assert_int_equal(told_add(&told, "n1", &series), OK);
+    assert_true(told_value(&told, TOLD_CALL, 1, SYSCALL_CALLS) == 30);
+    told_clear(&told);
+}
+
 static void what_an_agent_and_runs_have_both_seen_counts_once(void **state)
 {
     (void)state;
@@ -109,6 +135,7 @@ static void mpi_in_figures(void **state)
     assert_int_equal(mpi.ranks[mpi.longest].name.rank, 3);
     assert_true(fabs(mpi.own_max_s - 8) < 1e-9 && fabs(mpi.own_mean_s - 3.5) < 1e-9);
     assert_true(fabs(mpi.others_wait_share - 0.65) < 1e-9);
+    assert_true(mpi.late_count == 1 && mpi.ranks[3].is_late && !mpi.ranks[0].is_late);
     assert_true(mpi_waits(&mpi.ranks[0], 0.6) && !mpi_waits(&mpi.ranks[3], 0.1));
     assert_true(mpi.ranks[0].sum.calls == 150010 && mpi.ranks[0].sum.small == 150000);
     assert_int_equal(mpi.pair_count, 2);
@@ -119,6 +146,105 @@ static void mpi_in_figures(void **state)
     telling(&told, &program_counter_set, "mpi_requests_lost_total", (double[]){ 3616 });
     assert_int_equal(mpi_read(&mpi, &told), OK);
     assert_true(mpi.requests_lost == 3616);
+    mpi_clear(&mpi);
+    told_clear(&told);
+}
+
+/* Ranks of 10 s, told by what each did outside of MPI, and how long it waited. */
+static void telling_works(struct told *told, size_t count, const double *own_s, const double *wait_s)
+{
+    char name[32];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "%zu/", i);
+        telling_mpi(told, name, 1, 10 - own_s[i], NAN, NAN, wait_s[i], NAN, 10);
+    }
+}
+#define TELLING_WORKS(told, own_s, wait_s) telling_works(told, sizeof(own_s) / sizeof *(own_s), own_s, wait_s)
+
+/* One hands out work and waits for all that do it: none of these is to blame alone. */
+static void several_are_waited_for(void **state)
+{
+    (void)state;
+    struct told told;
+    struct mpi mpi;
+    told_init(&told);
+    TELLING_WORKS(&told, ((double[]){ 0.1, 9, 9.1, 8.9 }), ((double[]){ 9, 0.1, 0, 0.2 }));
+    assert_int_equal(mpi_read(&mpi, &told), OK);
+    assert_int_equal(mpi.longest, 2);
+    assert_int_equal(mpi.late_count, 3);
+    assert_true(!mpi.ranks[0].is_late && mpi.ranks[1].is_late && mpi.ranks[2].is_late && mpi.ranks[3].is_late);
+    assert_true(fabs(mpi.others_wait_share - 0.9) < 1e-9); /* of the one that waits */
+    mpi_clear(&mpi);
+    told_clear(&told);
+}
+
+/* They are late by turns, or wait for the network: nobody is to blame for having most to do by a hair. */
+static void nobody_is_late(void **state)
+{
+    (void)state;
+    struct told told;
+    struct mpi mpi;
+    told_init(&told);
+    TELLING_WORKS(&told, ((double[]){ 3, 3, 3.1 }), ((double[]){ 6, 6, 6 }));
+    assert_int_equal(mpi_read(&mpi, &told), OK);
+    assert_int_equal(mpi.longest, 2);
+    assert_true(mpi.late_count == 0 && !mpi.ranks[2].is_late && isnan(mpi.others_wait_share));
+    assert_true(mpi_waits(&mpi.ranks[2], 0.5));
+    mpi_clear(&mpi);
+    told_clear(&told);
+}
+
+/* What a rank reads and writes through MPI it does itself. */
+static void files_are_work(void **state)
+{
+    (void)state;
+    struct told told;
+    struct mpi mpi;
+    told_init(&told);
+    TELLING_WORKS(&told, ((double[]){ 1, 0.5 }), ((double[]){ 7, 0 }));
+    telling_mpi(&told, "1/MPI_File_write_at_all", 5, 8, 1e9, NAN, 0.5, NAN, NAN);
+    assert_int_equal(mpi_read(&mpi, &told), OK);
+    assert_true(mpi.longest == 1 && mpi.late_count == 1 && fabs(mpi.own_max_s - 8) < 1e-9);
+    assert_string_equal(mpi_own_where(&mpi), "outside of MPI and on files");
+    mpi_clear(&mpi);
+    told_clear(&told);
+}
+
+/* Those that are in MPI_Finalize longer than the last one that came waited there. */
+static void the_end_is_waited_for(void **state)
+{
+    (void)state;
+    struct told told;
+    struct mpi mpi;
+    told_init(&told);
+    TELLING_WORKS(&told, ((double[]){ 1, 9, 1 }), ((double[]){ 0, 0, 0 }));
+    telling_mpi(&told, "0/MPI_Finalize", 1, 8.5, NAN, NAN, NAN, NAN, NAN);
+    telling_mpi(&told, "1/MPI_Finalize", 1, 0.5, NAN, NAN, NAN, NAN, NAN);
+    assert_int_equal(mpi_read(&mpi, &told), OK);
+    assert_true(isnan(mpi.all.wait_s) && mpi.late_count == 0 && mpi.unended_count == 1); /* one did not get there */
+    mpi_clear(&mpi);
+    telling_mpi(&told, "2/MPI_Finalize", 1, 8, NAN, NAN, NAN, NAN, NAN);
+    assert_int_equal(mpi_read(&mpi, &told), OK);
+    assert_true(fabs(mpi.ranks[0].sum.wait_s - 8) < 1e-9 && mpi.ranks[1].sum.wait_s == 0);
+    assert_true(fabs(mpi.all.wait_s - 15.5) < 1e-9);
+    assert_true(mpi.late_count == 1 && mpi.ranks[1].is_late && fabs(mpi.others_wait_share - 0.775) < 1e-9);
+    assert_int_equal(mpi.unended_count, 0);
+    mpi_clear(&mpi);
+    told_clear(&told);
+}
+
+/* Threads that are in MPI side by side take more time than there is. */
+static void time_of_threads_is_no_share(void **state)
+{
+    (void)state;
+    struct told told;
+    struct mpi mpi;
+    told_init(&told);
+    TELLING_WORKS(&told, ((double[]){ -30, 9 }), ((double[]){ 39, 0 }));
+    assert_int_equal(mpi_read(&mpi, &told), OK);
+    assert_true(mpi_has_threads(&mpi.ranks[0]) && !mpi_has_threads(&mpi.ranks[1]));
+    assert_true(isnan(mpi_share(&mpi)) && isnan(mpi.own_max_s) && isnan(mpi.own_mean_s) && isnan(mpi.others_wait_share));
+    assert_true(!mpi_waits(&mpi.ranks[0], 0.1) && isnan(mpi_own_s(&mpi.ranks[0])) && mpi.late_count == 0);
     mpi_clear(&mpi);
     told_clear(&told);
 }
@@ -137,6 +263,7 @@ static void worlds_are_told_apart(void **state)
     telling_mpi(&told, "0@1/MPI_Send", 2, 1, 8, NAN, 0, 0, NAN);
     telling(&told, &mpi_peer_set, "0@1>1@1", (double[]){ 2, 8 });
     telling(&told, &mpi_peer_set, "0>1", (double[]){ 1, 4 });
+    telling(&told, &mpi_peer_set, "0@1>elsewhere", (double[]){ 3, 2 });
     assert_int_equal(mpi_read(&mpi, &told), OK);
     assert_int_equal(mpi.rank_count, 4);
     assert_int_equal(rank_name_compare(mpi.ranks[1].name, (struct rank_name){ 0, 1, 1 }), 0);
@@ -144,8 +271,10 @@ static void worlds_are_told_apart(void **state)
     assert_true(mpi.ranks[0].sum.calls == 1 && mpi.ranks[1].sum.out_bytes == 8);
     assert_int_equal(mpi.longest, 1);
     assert_true(fabs(mpi.others_wait_share - 0.8) < 1e-9 && fabs(mpi.own_mean_s - 5.5) < 1e-9);
-    assert_int_equal(mpi.pair_count, 2);
+    assert_int_equal(mpi.pair_count, 3);
     assert_int_equal(mpi.pairs[0].to.world, 1);
+    assert_true(mpi.pairs[2].is_elsewhere && !mpi.pairs[1].is_elsewhere && mpi.pairs[2].from.world == 1);
+    assert_true(mpi.messages == 6 && mpi.messages_elsewhere == 3 && mpi.bytes_elsewhere == 2);
     mpi_clear(&mpi);
     told_clear(&told);
 }
@@ -190,6 +319,7 @@ static void names_that_are_none_are_passed_over(void **state)
     telling(&told, &mpi_peer_set, "1>", (double[]){ 1, 1 });
     telling(&told, &mpi_peer_set, ">1", (double[]){ 1, 1 });
     telling(&told, &mpi_peer_set, "1>2>3", (double[]){ 1, 1 });
+    telling(&told, &mpi_peer_set, "1>elsewhere>3", (double[]){ 1, 1 });
     assert_int_equal(mpi_read(&mpi, &told), OK);
     assert_int_equal(mpi.rank_count, 0);
     assert_int_equal(mpi.function_count, 0);
@@ -258,9 +388,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_known_value_counts),
         cmocka_unit_test(parts_are_added_and_a_rank_seen_twice_counts_once),
+        cmocka_unit_test(what_an_agent_began_anew_is_added),
         cmocka_unit_test(what_an_agent_and_runs_have_both_seen_counts_once),
         cmocka_unit_test(a_run_counts_from_its_start),
         cmocka_unit_test(mpi_in_figures),
+        cmocka_unit_test(several_are_waited_for),
+        cmocka_unit_test(nobody_is_late),
+        cmocka_unit_test(files_are_work),
+        cmocka_unit_test(the_end_is_waited_for),
+        cmocka_unit_test(time_of_threads_is_no_share),
         cmocka_unit_test(worlds_are_told_apart),
         cmocka_unit_test(ranks_that_nobody_saw_are_known_of),
         cmocka_unit_test(names_that_are_none_are_passed_over),

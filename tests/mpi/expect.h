@@ -61,6 +61,17 @@ static inline void expect_peer(int to, unsigned long long messages, unsigned lon
     fprintf(expect_file, "mpi_peer_bytes_total{to=\"%d\"} %llu\n", to, bytes);
 }
 
+/* To ranks of other worlds. */
+static inline void expect_elsewhere(unsigned long long messages, unsigned long long bytes)
+{
+    if (!expect_file)
+        return;
+    expect_name();
+    fprintf(expect_file, "mpi_peer_messages_total{to=\"elsewhere\"} %llu\n", messages);
+    expect_name();
+    fprintf(expect_file, "mpi_peer_bytes_total{to=\"elsewhere\"} %llu\n", bytes);
+}
+
 /* The program itself must have got what MPI promises. */
 static inline void require(int is_true, const char *what)
 {

@@ -105,16 +105,21 @@ for one in [mpi, *mpi["ranks"], *mpi["functions"]]:
     [ "$(last mpi 2@2/MPI_Sendrecv calls)" -eq 2 ]
     [ "$(last mpi_peer '1@1>0@1' bytes)" -eq 4 ]
     [ "$(last mpi_peer '1@2>2@2' messages)" -eq 2 ]
+    [ "$(last mpi_peer '0@2>elsewhere' bytes)" -eq 4 ]
     "$SONDE" report --json >report.json
     python3 - <<'END'
 import json
 mpi = json.load(open("report.json"))["mpi"]
 assert mpi["rank_count"] == 6, mpi["rank_count"]
 assert sorted((r.get("world", 0), r["rank"]) for r in mpi["ranks"]) == [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)]
-assert (2, 1, 2, 8) in [(p.get("world", 0), p["from"], p["to"], p["bytes"]) for p in mpi["pairs"]], mpi["pairs"]
+assert (2, 1, 2, 8) in [(p.get("world", 0), p["from"], p.get("to"), p["bytes"]) for p in mpi["pairs"]], mpi["pairs"]
+away = [(p.get("world", 0), p["from"], p["messages"], p["bytes"]) for p in mpi["pairs"] if p.get("elsewhere")]
+assert sorted(away) == [(1, 0, 1, 4), (2, 0, 1, 4)], mpi["pairs"]
+assert mpi["messages"] == 2 + 3 * 2 + 2 and mpi["message_bytes"] == 4 * mpi["messages"], mpi
 END
     "$SONDE" report | tee page
     grep -q '2 to 0 of world 2' page
+    [[ $(tr -s ' \n' ' ' <page) == *" messages 10 from rank to rank, "*"; 2, 8 B, from one world to another "* ]]
 }
 
 @test "programs beside one another are told apart, those one after another are summed" {
@@ -170,7 +175,7 @@ EOF
     done
 }
 
-# The last rank comes late by 400 ms in all to sums, and by 200 ms to messages for the first one.
+# The last rank comes late by 400 ms in all to sums, by 200 ms to messages for the first one, by 20 ms where communicators are made.
 @test "those who wait are seen, and the one whom they wait for" {
     for family in $(mpi_families); do
         mpi_launcher "$family" 3
@@ -184,9 +189,26 @@ EOF
             [ "$waited" -le "$(last mpi $rank/MPI_Allreduce time)" ]
         done
         [ "$(last mpi 0/MPI_Recv wait)" -gt 150000000 ]
+        [ "$(last mpi 0/MPI_Cart_sub wait)" -gt 10000000 ]
         echo "the last one waited $(last mpi 2/MPI_Allreduce wait) ns"
         # whoever has no processor waits too, and makes the others wait
         [ "$(last mpi 2/MPI_Allreduce wait)" -lt $(($(last mpi 0/MPI_Allreduce wait) / 2)) ]
+    done
+}
+
+# The line of the report that says for whom ranks wait, of a job of tests/mpi/late.c in a family: waited_for mpich turns
+waited_for() {
+    mpi_launcher "$1" 3
+    "$SONDE" run -q -m -- "${LAUNCH[@]}" "$BATS_FILE_TMPDIR/$1/late" "$2" >&2
+    "$SONDE" report | tee /dev/stderr | tr -s ' \n' ' ' | grep -o ' for \(rank\|no rank\).* on average'
+}
+
+@test "those whom others wait for are named: one, all that work, or nobody" {
+    for family in $(mpi_families); do
+        [[ $(waited_for "$family" workers) == " for ranks 1, 2, which work up to "* ]]
+        [[ $(waited_for "$family" turns) == " for no rank in particular: "* ]]
+        [[ $(waited_for "$family" end) == " for rank 1, which works "*" outside of MPI; "* ]]
+        [[ $(waited_for "$family" file) == " for rank 1, which works "*" outside of MPI and on files; "* ]]
     done
 }
 
@@ -233,6 +255,12 @@ other_node() {
         run "$SONDE" run -q -m -- "$BATS_FILE_TMPDIR/$family/ends" abort
         [ "$status" -eq "$bare" ]
         [ "$(last mpi 0/MPI_Barrier calls)" -eq 3 ]
+        "$SONDE" report | tr -s ' \n' ' ' | tee page
+        grep -qE ' time (at least [0-9]+|over 99|100) % of the time of 1 rank ' page
+        grep -q ' missing what the last calls of 1 rank took, which was not seen to end MPI' page
+        "$SONDE" run -q -m -- "$BATS_FILE_TMPDIR/$family/ring"
+        "$SONDE" report | tr -s ' \n' ' ' | tee page
+        run ! grep -e 'at least' -e ' missing ' page
     done
 }
 

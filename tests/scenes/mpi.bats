@@ -91,8 +91,14 @@ setup_file() {
     done
 }
 
-@test "children of fork and programs that a rank executes" {
-    play ends 1 forks
+@test "children of fork, which have no life in MPI, and programs that a rank executes" {
+    for family in $(mpi_families); do
+        mpi_run "$family" ends 1 forks
+        [ "$status" -eq 0 ]
+        [[ $output == *"all is well"* ]]
+        mpi_compare
+        [ "$(grep -c mpi_life_seconds_total dumped)" -eq 1 ]
+    done
 }
 
 # Debian's MPICH cannot spawn.
@@ -153,7 +159,7 @@ setup_file() {
     [ -z "$(ls boards)" ]
 }
 
-@test "a program that asks MPI without beginning it, and a session" {
+@test "a program that asks MPI without beginning it, and one of two sessions" {
     for family in $(mpi_families); do
         mpi_run "$family" ends 1 stranger
         [ "$output" = "all is well" ]
@@ -162,5 +168,9 @@ setup_file() {
     [[ $(mpi_families) == *mpich* ]] || skip "OpenMPI 4 has no sessions"
     mpi_run mpich ends 1 session
     [ "$output" = "all is well" ]
-    "$BUILD/tests/board_dump" boards | grep -qx -e '0 mpi_calls_total{function="MPI_Barrier"} 7'
+    "$BUILD/tests/board_dump" boards | tee dumped
+    grep -qx -e '0 mpi_calls_total{function="MPI_Barrier"} 7' dumped
+    grep -qx -e '0 mpi_peer_messages_total{to="0"} 1' dumped
+    run ! grep elsewhere dumped
+    awk '/mpi_life_seconds_total/ { life = $3 } END { exit life < 0.2 }' dumped
 }

@@ -101,9 +101,13 @@ void (*call_late(unsigned function, uintptr_t here))(void)
     return ((void (**)(void))(void *)&real)[function];
 }
 
+static uint64_t life_begin; /* 0: MPI has not begun, or has ended */
+
+/* In a child of fork, which has no life in MPI. */
 static void forget(void)
 {
     call_mine = &nobody;
+    life_begin = 0;
 }
 
 /* Where the kernel does not empty the memory of the board in a child of fork, the child must not look into it. */
@@ -116,11 +120,10 @@ void call_choose(bool counts_alone)
     wait_learn();
 }
 
-static uint64_t life_begin; /* 0: MPI has not begun, or has ended */
-
 void call_begin_life(uint64_t ticks)
 {
-    life_begin = ticks;
+    uint64_t none = 0;
+    __atomic_compare_exchange_n(&life_begin, &none, ticks, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 void call_end_life(void)

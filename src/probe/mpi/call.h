@@ -54,7 +54,8 @@ struct call_thread {
 _Static_assert(offsetof(struct call_thread, slots) == 8, "as CALL_LEAF has it");
 extern BOARD_TLS struct call_thread *call_mine; /* never NULL: of a thread that has not called yet one that is empty */
 
-#define CALL_NO_RANK (-1)
+#define CALL_NO_RANK (-1)      /* one of another world */
+#define CALL_UNKNOWN_RANK (-2)
 #define CALL_SMALL_BYTES 1024u
 
 struct call {
@@ -65,7 +66,7 @@ struct call {
     uint64_t end;            /* when it was known that our own work would take long; 0: it did not */
     uint64_t out, in;        /* bytes */
     uint64_t arrived;        /* bytes of requests of others that ended in this call */
-    int32_t peer;            /* rank of the world that out goes to; CALL_NO_RANK: none, or not in the world */
+    int32_t peer;            /* rank of the world that out goes to; CALL_NO_RANK: none, or of another world; CALL_UNKNOWN_RANK */
     uint32_t messages;       /* sent, one to one */
     uint32_t ranks;          /* that take part; 0: one to one */
     uint32_t posted;         /* enum request_kind of the request kept, which the call has made; 0: none */
@@ -88,7 +89,7 @@ void call_add_for(struct call *call, const struct persistent *persistent);
 /* Adds bytes that were received (or written) at last to the slots of the function that posted them. */
 void call_add_bytes(struct call *call, uint32_t function, bool is_out, uint64_t bytes);
 
-/* MPI begins at these ticks; it has ended: now, and never again. */
+/* MPI begins at these ticks, if it has not yet (sessions may be many); it has ended: now, and never again. */
 void call_begin_life(uint64_t ticks);
 void call_end_life(void);
 

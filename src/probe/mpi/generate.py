@@ -6,7 +6,7 @@ generate.py names OUTPUT HEADER...         the names that the dispatcher exports
 import re
 import sys
 
-BEFORE = {"own", "keep", "keep_all", "forget_type", "forget_communicator", "forget_window", "forget_request"}
+BEFORE = {"own", "keep", "keep_all", "forget_type", "forget_communicator", "forget_window", "forget_request", "forget_session"}
 ALWAYS = {"done", "done_all", "done_any", "done_some"}
 # Steps without which a handle would go on to be remembered after its end.
 FOLLOWS = BEFORE - {"own"} | ALWAYS

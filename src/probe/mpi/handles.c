@@ -5,7 +5,10 @@ enum { RANKS = 1024 };
 struct handles_entry handles_types[HANDLES_TYPES], handles_groups[HANDLES_GROUPS];
 static struct handles_entry ranks[RANKS];
 
-static MPI_Group world = MPI_GROUP_NULL;
+static MPI_Group world = MPI_GROUP_NULL; /* MPI_GROUP_NULL: MPI, or the session that it is of, has not begun or has ended */
+#if MPI_VERSION >= 4
+static MPI_Session world_session = MPI_SESSION_NULL; /* that the group is of; MPI_SESSION_NULL: none */
+#endif
 int handles_own_rank = CALL_NO_RANK, handles_world_size = CALL_NO_RANK;
 
 static void remember(struct handles_entry *entry, uint64_t key, uint64_t value)
@@ -54,11 +57,11 @@ void handles_forget_groups(void)
 /* Frees the group. */
 static int translate(MPI_Group group, int rank)
 {
-    int there = MPI_UNDEFINED;
-    if (world != MPI_GROUP_NULL)
-        real.MPI_Group_translate_ranks(group, 1, &rank, world, &there);
+    int there = CALL_UNKNOWN_RANK;
+    if (world != MPI_GROUP_NULL && real.MPI_Group_translate_ranks(group, 1, &rank, world, &there) != MPI_SUCCESS)
+        there = CALL_UNKNOWN_RANK;
     real.MPI_Group_free(&group);
-    return there == MPI_UNDEFINED || there < 0 ? CALL_NO_RANK : there;
+    return there == MPI_UNDEFINED ? CALL_NO_RANK : there < 0 ? CALL_UNKNOWN_RANK : there;
 }
 
 static int ask_rank(MPI_Comm comm, int rank)
@@ -67,13 +70,13 @@ static int ask_rank(MPI_Comm comm, int rank)
     int two_sides = 0;
     real.MPI_Comm_test_inter(comm, &two_sides);
     int code = two_sides ? real.MPI_Comm_remote_group(comm, &group) : real.MPI_Comm_group(comm, &group);
-    return code == MPI_SUCCESS ? translate(group, rank) : CALL_NO_RANK;
+    return code == MPI_SUCCESS ? translate(group, rank) : CALL_UNKNOWN_RANK;
 }
 
 static int ask_rank_of_window(MPI_Win win, int rank)
 {
     MPI_Group group = MPI_GROUP_NULL;
-    return real.MPI_Win_get_group(win, &group) == MPI_SUCCESS ? translate(group, rank) : CALL_NO_RANK;
+    return real.MPI_Win_get_group(win, &group) == MPI_SUCCESS ? translate(group, rank) : CALL_UNKNOWN_RANK;
 }
 
 /* The value has the rank asked for in its upper half, since the key of a handle alone takes all of a word. */
@@ -138,9 +141,18 @@ struct neighbours handles_neighbours(struct call *call, MPI_Comm comm)
 
 void handles_begin(void)
 {
+#if MPI_VERSION >= 4
+    world_session = MPI_SESSION_NULL;
+#endif
     real.MPI_Comm_group(MPI_COMM_WORLD, &world);
     real.MPI_Comm_rank(MPI_COMM_WORLD, &handles_own_rank);
     real.MPI_Comm_size(MPI_COMM_WORLD, &handles_world_size);
+}
+
+void handles_end(void)
+{
+    world = MPI_GROUP_NULL;
+    handles_forget_groups();
 }
 
 #if MPI_VERSION >= 4
@@ -150,7 +162,18 @@ void handles_begin_session(MPI_Session session)
     if (world != MPI_GROUP_NULL || real.MPI_Group_from_session_pset(session, "mpi://WORLD", &group) != MPI_SUCCESS)
         return;
     world = group;
+    world_session = session;
+    handles_forget_groups();
     real.MPI_Group_rank(world, &handles_own_rank);
     real.MPI_Group_size(world, &handles_world_size);
+}
+
+void handles_end_session(MPI_Session session)
+{
+    if (world == MPI_GROUP_NULL || session == MPI_SESSION_NULL || session != world_session)
+        return;
+    real.MPI_Group_free(&world);
+    world_session = MPI_SESSION_NULL;
+    handles_end();
 }
 #endif

@@ -68,7 +68,8 @@ CALL_INLINE struct group_facts handles_group(struct call *call, MPI_Comm comm)
     };
 }
 
-/* Rank of the world of one in a communicator, or in the group of a window; CALL_NO_RANK: not in this world. */
+/* Rank of the world of one in a communicator, or in the group of a window; CALL_NO_RANK: not in this world; CALL_UNKNOWN_RANK:
+ * which world this is is not known, or not any longer. */
 int handles_find_rank(MPI_Comm comm, int rank);
 int handles_world_rank_of_window(MPI_Win win, int rank);
 
@@ -93,10 +94,13 @@ struct neighbours handles_neighbours(struct call *call, MPI_Comm comm);
 void handles_forget_type(MPI_Datatype type);
 void handles_forget_groups(void);
 
-/* When MPI has begun: the world's ranks. Of a session: those of its "mpi://WORLD". */
+/* When MPI has begun: the world's ranks. Of a session: those of its "mpi://WORLD". When it has ended, or a session is about to:
+ * handles of what was MPI's then must not be given to it again, should it begin anew. */
 void handles_begin(void);
+void handles_end(void);
 #if MPI_VERSION >= 4
 void handles_begin_session(MPI_Session session);
+void handles_end_session(MPI_Session session);
 #endif
 
 #endif

@@ -1,17 +1,22 @@
 /* The numbers of the metrics, in memory that is touched only where there is something. */
 #include "probe/mpi/peers.h"
 
+#include "model/rank_name.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
 static uint32_t *peers; /* metrics of the messages, those of the bytes stand behind them; BOARD_NONE: not made yet, or no room */
-static int peer_count;
+static int peer_count;  /* ranks of the world; behind them stand all of other worlds as one */
 
 static uint32_t describe(const char *name, const char *unit, const char *help, int rank)
 {
     char labels[32];
-    snprintf(labels, sizeof labels, "to=\"%d\"", rank);
+    if (rank == peer_count)
+        snprintf(labels, sizeof labels, "to=\"%s\"", RANK_NAME_ELSEWHERE);
+    else
+        snprintf(labels, sizeof labels, "to=\"%d\"", rank);
     return board_metric(&call_board, &(struct board_description){
         .name = name, .labels = labels, .unit = unit, .help = help, .kind = BOARD_COUNTER, .type = BOARD_U64,
     });
@@ -33,13 +38,14 @@ static uint32_t make(int rank)
 
 bool peers_find(struct call_peer *place, int rank)
 {
-    if ((unsigned)rank >= (unsigned)peer_count)
+    int peer = rank == CALL_NO_RANK ? peer_count : rank;
+    if (!peers || (unsigned)peer > (unsigned)peer_count)
         return false;
-    uint32_t metric = __atomic_load_n(&peers[rank], __ATOMIC_RELAXED);
+    uint32_t metric = __atomic_load_n(&peers[peer], __ATOMIC_RELAXED);
     if (metric == BOARD_NONE)
-        metric = make(rank);
+        metric = make(peer);
     place->slots = board_slots(&call_board, metric);
-    place->key = metric == BOARD_NONE ? 0 : (uint64_t)rank + 1;
+    place->key = metric == BOARD_NONE ? 0 : (uint64_t)(uint32_t)rank + 1;
     return true;
 }
 
@@ -48,11 +54,11 @@ void peers_begin(int size)
     int saved = errno;
     if (peers || size <= 0)
         return;
-    size_t bytes = (size_t)size * sizeof *peers;
+    size_t bytes = ((size_t)size + 1) * sizeof *peers;
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     errno = saved;
     if (memory == MAP_FAILED)
         return;
-    peers = memory;
     peer_count = size;
+    peers = memory;
 }

@@ -1,12 +1,12 @@
-/* Who sent how much to whom: messages and bytes from this rank to each other one of the world, one to one. Sparse: a rank to
- * which nothing was sent has no metric. */
+/* Who sent how much to whom: messages and bytes from this rank to each other one of the world, and to all of other worlds
+ * together, one to one. Sparse: a rank to which nothing was sent has no metric. */
 #ifndef SONDE_PROBE_MPI_PEERS_H
 #define SONDE_PROBE_MPI_PEERS_H
 
 #include "probe/mpi/call.h"
 
-/* Finds the thread's slots of a rank: messages, behind them bytes. They stay in the place until another rank needs it. False:
- * it is none of this world. */
+/* Finds the thread's slots of a rank: messages, behind them bytes. They stay in the place until another rank needs it.
+ * False: which rank it is is not known. */
 bool peers_find(struct call_peer *place, int rank);
 
 /* A message to a rank. */

@@ -111,8 +111,18 @@ void began_session(struct call *call, MPI_Session session, MPI_Info info)
 void ended(struct call *call)
 {
     (void)call;
+    handles_end();
     call_end_life();
 }
+
+#if MPI_VERSION >= 4
+void forget_session(struct call *call, const MPI_Session *session)
+{
+    (void)call;
+    if (session)
+        handles_end_session(*session);
+}
+#endif
 
 void forget_type(struct call *call, const MPI_Datatype *type)
 {

@@ -125,6 +125,7 @@ void started(struct call *call, int count, const MPI_Request *requests);
 void began(struct call *call);
 #if MPI_VERSION >= 4
 void began_session(struct call *call, MPI_Session session, MPI_Info info);
+void forget_session(struct call *call, const MPI_Session *session);
 #endif
 
 /* MPI has ended: the time since it began is its life. */

@@ -40,6 +40,8 @@ static int print_calls(const struct command_call *call, const struct attach_resu
     struct buf out;
     buf_init(&out, OUTPUT_MAX);
     enum err err = calls_print(&result->counts, result->watched_ns, &out, &terminal);
+    if (!err)
+        calls_print_pending(result->pending.threads, &out);
     int status = err ? command_fail(call, "cannot print the calls: %s", err_text(err)) : command_print(call, &out);
     buf_clear(&out);
     return status;
@@ -110,8 +112,8 @@ const struct command command_attach = {
     .usage = "[OPTIONS] PID",
     .description =
         "Counts the system calls of process PID, of all its threads and of all that descends from it: calls, errors, bytes "
-        "and, with --time, time. At the end a table is printed, and the job is filed in the database: see it with "
-        "'sonde report'.\n\n"
+        "and, with --time, time. At the end a table is printed, below it the calls that have not returned yet, and the job is "
+        "filed in the database: see it with 'sonde report'.\n\n"
         "The filed job has PID and what descends from it as its processes, with their CPU time and, of those that ended "
         "meanwhile, how they ended.\n\n"
         "The program goes on as it was when sonde lets go of it, at Ctrl-C, SIGTERM, SIGHUP or the end of the time, and "

@@ -31,6 +31,17 @@ bool calls_waits(const struct call *call)
     return false;
 }
 
+const struct call *calls_longest(const struct calls *calls, bool with_waits)
+{
+    const struct call *longest = NULL;
+    for (size_t i = 0; i < calls->count; i++) {
+        const struct call *call = &calls->list[i];
+        if (call->time_s > (longest ? longest->time_s : 0) && (with_waits || !calls_waits(call)))
+            longest = call;
+    }
+    return longest;
+}
+
 static int by_cost(const void *a, const void *b)
 {
     const struct call *left = a, *right = b;

@@ -38,4 +38,7 @@ const char *calls_class(const struct call *call);
 /* Does the call only wait, for as long as others take? Its time is no cost. */
 bool calls_waits(const struct call *call);
 
+/* The one that took most time, with those that only wait or without; NULL: time is not known. */
+const struct call *calls_longest(const struct calls *calls, bool with_waits);
+
 #endif

@@ -9,9 +9,13 @@
 
 static void advise(struct advice *advice, const struct facts *facts)
 {
+    const struct call *longest = calls_longest(&facts->calls, true);
     double blocked_us, duration_s = facts_duration_s(facts);
     if (facts_sum(facts, COUNTER_delayacct_blkio_time, &blocked_us) && blocked_us / 1e6 >= STORAGE_SHARE * duration_s)
         rule_advise(advice, "It waited for storage: read ahead, use larger blocks, or keep the data in a faster place.");
+    else if (longest)
+        rule_advise(advice, "It was longest in the system call %s, %s in all: see for what it waited there.",
+                    say_name((struct bytes){ longest->name, longest->name_size }).s, say_seconds(longest->time_s).s);
     else
         rule_advise(advice, "Find out for what it waited: sleep, input, network, locks or storage (sonde run "
                             "--syscall-time CMD shows it).");

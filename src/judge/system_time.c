@@ -12,6 +12,7 @@
 
 static void advise(struct advice *advice, const struct facts *facts, double system_s)
 {
+    const struct call *longest = calls_longest(&facts->calls, false);
     double faults = 0, reads = 0, writes = 0;
     facts_sum(facts, COUNTER_minflt, &faults);
     facts_sum(facts, COUNTER_syscr, &reads);
@@ -25,6 +26,9 @@ static void advise(struct advice *advice, const struct facts *facts, double syst
     else if (faults / system_s >= FAULTS_PER_S)
         rule_advise(advice, "%s page faults are a likely cause: use memory again instead of freeing it, or huge pages.",
                     say_count(faults).s);
+    else if (longest)
+        rule_advise(advice, "Of its system calls %s took longest, %s in all: see whether fewer of them would do.",
+                    say_name((struct bytes){ longest->name, longest->name_size }).s, say_seconds(longest->time_s).s);
     else
         rule_advise(advice, "sonde run --syscall-time CMD, or perf top, shows which calls they are.");
 }

@@ -1,5 +1,6 @@
 /* The sets of what programs tell of themselves: their own counters, their MPI calls, their system calls. Made by the agent and
- * by sonde run, kept by the store, read by reports; numbers only grow, so that the last sample of each is the whole. */
+ * by sonde run, kept by the store, read by reports; numbers only grow, so that the last sample of each is the whole; but the
+ * kernel's counts of system calls begin at 0 again in an agent that is started anew. */
 #ifndef SONDE_MODEL_PROGRAM_SETS_H
 #define SONDE_MODEL_PROGRAM_SETS_H
 

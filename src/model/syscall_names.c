@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define UNKNOWN "syscall_"
+#define OTHER "other"
 
 static const char *const names[SYSCALL_NAMES_MAX] = {
 #define X(number, name) [number] = #name,
@@ -40,8 +41,8 @@ const char *syscall_names_find(unsigned number)
 const char *syscall_names_write(unsigned number, char name[SYSCALL_NAME_ROOM])
 {
     const char *known = syscall_names_find(number);
-    if (known)
-        return known;
+    if (known || number == SYSCALL_NAMES_OTHER)
+        return known ? known : OTHER;
     snprintf(name, SYSCALL_NAME_ROOM, UNKNOWN "%u", number);
     return name;
 }
@@ -59,8 +60,8 @@ bool syscall_names_read(const char *name, unsigned *number)
     int known = syscall_names_number(name);
     const char *digits = name + sizeof UNKNOWN - 1;
     char *end;
-    if (known >= 0) {
-        *number = (unsigned)known;
+    if (known >= 0 || strcmp(name, OTHER) == 0) {
+        *number = known >= 0 ? (unsigned)known : SYSCALL_NAMES_OTHER;
         return true;
     }
     if (strncmp(name, UNKNOWN, sizeof UNKNOWN - 1) != 0 || digits[0] < '0' || digits[0] > '9')

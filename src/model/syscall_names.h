@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #define SYSCALL_NAMES_MAX 512 /* numbers below it are counted; the kernel has less than 480 */
+#define SYSCALL_NAMES_OTHER (SYSCALL_NAMES_MAX - 1) /* all others, and those that only 32-bit programs have */
 #define SYSCALL_NAME_ROOM 40
 
 /* What a result that is no error means. */
@@ -22,7 +23,8 @@ enum syscall_result syscall_names_result(unsigned number);
 /* NULL: the headers of this build do not know it. */
 const char *syscall_names_find(unsigned number);
 
-/* Always a name: "syscall_467" for one that is newer than this build. Returns name or a constant. */
+/* Always a name: "syscall_467" for one that is newer than this build, "other" for SYSCALL_NAMES_OTHER. Returns
+ * name or a constant. */
 const char *syscall_names_write(unsigned number, char name[SYSCALL_NAME_ROOM]);
 
 /* The way back from what syscall_names_write wrote. */

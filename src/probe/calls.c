@@ -3,9 +3,12 @@
 #include "probe/calls.h"
 
 #include "base/sys.h"
+#include "wire/probe_env.h"
 
 #include <dlfcn.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <sys/prctl.h>
 
 int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso);
 #pragma weak __register_atfork
@@ -48,12 +51,28 @@ uintptr_t calls_find(enum calls_function function)
     return real;
 }
 
-static enum calls_way way_wanted(void)
+static const char *variable(const char *name)
 {
+    size_t size = strlen(name);
     for (char **entry = environ; entry && *entry; entry++)
-        if (strncmp(*entry, CALLS_ENV "=", sizeof CALLS_ENV) == 0)
-            return strcmp(*entry + sizeof CALLS_ENV, "time") == 0 ? CALLS_TIME : CALLS_COUNT;
-    return CALLS_COUNT;
+        if (strncmp(*entry, name, size) == 0 && (*entry)[size] == '=')
+            return *entry + size + 1;
+    return NULL;
+}
+
+/* An image that comes up under a filter that is not sonde run's own; as the probe of processes has it. */
+static bool is_in_sandbox(void)
+{
+    const char *flags = variable(PROBE_ENV_FLAGS);
+    return flags && !strchr(flags, PROBE_FLAG_SECCOMP) && sys1(SYS_prctl, PR_GET_SECCOMP) == SECCOMP_MODE_FILTER;
+}
+
+static void begin(void)
+{
+    const char *wish = variable(CALLS_ENV);
+    if (is_in_sandbox())
+        calls_quiet = true;
+    calls_way = wish && strcmp(wish, "time") == 0 ? CALLS_TIME : CALLS_COUNT;
 }
 
 static uint32_t make_metric(const char *name, const char *labels, const char *unit, const char *help, enum board_type type)
@@ -70,8 +89,6 @@ static uint32_t make(enum calls_call call)
     int kept = errno;
     struct calls_places *places = &calls_places[call];
     char labels[LABELS_ROOM];
-    if (calls_way == CALLS_UNKNOWN)
-        calls_way = way_wanted();
     board_open(&calls_board, "calls");
     board_label(labels, 0, sizeof labels, "call", name_at(call_names, (int)call));
     uint32_t first = make_metric("syscall_calls_total", labels, "", "System calls that returned", BOARD_U64);
@@ -85,11 +102,38 @@ static uint32_t make(enum calls_call call)
     return first;
 }
 
-void calls_end_slow(enum calls_call call, bool failed, uint64_t bytes, uint64_t begin)
+/* Only what this thread has its slot for. */
+static void add_quietly(uint32_t metric, uint64_t value)
+{
+    const struct board_thread *mine = board_mine;
+    uint32_t chunk = metric >> BOARD_CHUNK_SHIFT;
+    uint64_t *slots = metric && chunk < mine->count ? mine->chunks[chunk] : NULL;
+    if (slots)
+        board_add_u64(slots + (metric & (BOARD_CHUNK_SLOTS - 1)), value);
+}
+
+static void end_quietly(const struct calls_places *places, bool failed, uint64_t bytes, uint64_t ticks)
+{
+    add_quietly(atomic_load_explicit(&places->calls, memory_order_acquire), 1);
+    if (failed)
+        add_quietly(places->errors, 1);
+    else if (bytes)
+        add_quietly(places->bytes, bytes);
+    if (ticks)
+        add_quietly(places->ticks, ticks);
+}
+
+void calls_end_slow(enum calls_call call, bool failed, uint64_t bytes, uint64_t begin_ticks)
 {
     const struct calls_places *places = &calls_places[call];
-    uint64_t end = begin ? board_ticks() : 0;
+    uint64_t ticks = begin_ticks ? board_ticks() - begin_ticks : 0;
+    if (calls_way == CALLS_UNKNOWN)
+        begin();
     uint32_t first = atomic_load_explicit(&places->calls, memory_order_acquire);
+    if (calls_quiet) {
+        end_quietly(places, failed, bytes, ticks);
+        return;
+    }
     if (!first)
         first = make(call);
     board_add_u64(board_slots(&calls_board, first), 1);
@@ -97,8 +141,8 @@ void calls_end_slow(enum calls_call call, bool failed, uint64_t bytes, uint64_t 
         board_add_u64(board_slots(&calls_board, places->errors), 1);
     else if (bytes)
         board_add_u64(board_slots(&calls_board, places->bytes), bytes);
-    if (begin && places->ticks)
-        board_add_u64(board_slots(&calls_board, places->ticks), end - begin);
+    if (begin_ticks && places->ticks)
+        board_add_u64(board_slots(&calls_board, places->ticks), ticks);
 }
 
 /* In the place of glibc's, which would be linked in here, needs start files, and calls what musl lacks: that ends a program at
@@ -112,7 +156,7 @@ __attribute__((visibility("hidden"))) int pthread_atfork(void (*prepare)(void), 
 }
 
 /* The linker's lock may be held for ever in the child, by a thread that is no more there: what it may call is found before. */
-static void fork_prepare(void)
+void calls_find_all(void)
 {
     for (int i = 0; i < CALLS_FUNCTIONS_SIZE; i++)
         if (!atomic_load_explicit(&calls_next[i], memory_order_relaxed))
@@ -121,12 +165,13 @@ static void fork_prepare(void)
 
 __attribute__((constructor)) static void calls_start(void)
 {
-    pthread_atfork(fork_prepare, NULL, NULL);
+    pthread_atfork(calls_find_all, NULL, NULL);
     if (calls_way == CALLS_UNKNOWN)
-        calls_way = way_wanted();
+        begin();
 }
 
 __attribute__((destructor)) static void calls_stop(void)
 {
-    board_end(&calls_board);
+    if (!calls_quiet)
+        board_end(&calls_board);
 }

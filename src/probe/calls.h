@@ -57,7 +57,7 @@ enum calls_call {
     X(utimensat) X(futimens) X(linkat) X(symlinkat) X(fchmodat) X(chown) X(fchown) X(lchown) X(fchownat) X(listen) \
     X(socketpair) X(setsockopt) X(getsockopt) X(getsockname) X(getpeername) X(epoll_create) X(epoll_create1) X(kill) X(wait) \
     X(waitpid) X(wait3) X(wait4) X(mq_open) X(mq_close) X(mq_unlink) X(mq_send) X(mq_timedsend) X(mq_receive) \
-    X(mq_timedreceive) X(mq_getattr) X(mq_setattr)
+    X(mq_timedreceive) X(mq_getattr) X(mq_setattr) X(prctl)
 
 enum calls_function {
 #define X(name) FUNCTION_##name,
@@ -77,12 +77,15 @@ enum calls_way { CALLS_UNKNOWN, CALLS_COUNT, CALLS_TIME };
 extern struct board calls_board;
 extern struct calls_places calls_places[CALLS_SIZE];
 extern enum calls_way calls_way;
+extern bool calls_quiet; /* no system call of ours any more: calls_sandbox.c */
 extern _Atomic uintptr_t calls_next[CALLS_FUNCTIONS_SIZE];
 
 uintptr_t calls_find(enum calls_function function);
+void calls_find_all(void); /* those that are not found yet */
+
 /* Counts a call of which something is out of the ordinary: the first of its kind or of its thread, one that failed, or one that
- * is timed (begin is not 0). */
-void calls_end_slow(enum calls_call call, bool failed, uint64_t bytes, uint64_t begin) __attribute__((cold));
+ * is timed (begin_ticks is not 0). */
+void calls_end_slow(enum calls_call call, bool failed, uint64_t bytes, uint64_t begin_ticks) __attribute__((cold));
 
 static inline uintptr_t calls_real(enum calls_function function)
 {

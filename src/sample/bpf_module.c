@@ -2,7 +2,11 @@
  * into our memory. Everything goes with the process: a reader that is killed leaves no program behind. */
 #include "sample/bpf_module.h"
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "sample/bpf_arrays.h"
+#include "sample/kernel_types.h"
+#include "sample/syscalls.h"
 #include <syscalls_object.h> /* made of syscalls.bpf.c */
 
 #include <bpf/bpf.h>
@@ -13,11 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #define PID_MAX_GREATEST (1u << 22)
-#define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 #define MESSAGE_ROOM 256
 
 enum program { PROGRAM_RETURNED, PROGRAM_FORKED, PROGRAM_BECAME, PROGRAM_ENDED, PROGRAM_JOINED, PROGRAM_ENTERED, PROGRAMS };
@@ -38,7 +40,8 @@ struct bpf {
     size_t owners_size, section_size;
     uint64_t *clocks; /* NULL: nobody wants time */
     uint32_t timed;   /* jobs */
-    bool has_cast, has_groups; /* of the kernel */
+    struct bpf_arrays_waits waits;
+    bool has_cast, has_groups, has_time; /* the kernel has it; and the others are wanted */
 };
 
 /* libbpf's complaint that came last, for the one who asked. */
@@ -64,12 +67,14 @@ static uint32_t read_pid_max(void)
 
 /* bpf_rdonly_cast: a function of the kernel that programs may call, of Linux 6.2; and the news of control groups, which a kernel
  * may be built without. */
-static void look_at_kernel(struct bpf *bpf)
+static void look_at_kernel(struct bpf *bpf, unsigned may)
 {
-    struct btf *types = btf__load_vmlinux_btf();
-    bpf->has_cast = types && btf__find_by_name_kind(types, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
-    bpf->has_groups = types && btf__find_by_name_kind(types, "btf_trace_cgroup_attach_task", BTF_KIND_TYPEDEF) > 0;
-    btf__free(types);
+    struct kernel_types types;
+    kernel_types_init(&types, "");
+    bpf->has_cast = kernel_types_has(&types, "bpf_rdonly_cast");
+    bpf->has_groups = may & SYSCALLS_MAY_JOIN && kernel_types_has(&types, "btf_trace_cgroup_attach_task");
+    bpf->has_time = may & SYSCALLS_MAY_TIME;
+    kernel_types_clear(&types);
 }
 
 static struct bpf_map *find_section(const struct bpf *bpf, const char *section)
@@ -110,12 +115,14 @@ static bool set_constant(struct bpf *bpf, const char *name, const void *value, s
 
 static bool set_constants(struct bpf *bpf, const struct bpf_constants *constants)
 {
-    uint8_t can_cast = bpf->has_cast;
+    uint8_t can_cast = bpf->has_cast, may_time = bpf->has_time;
     return set_constant(bpf, "results", constants->results, sizeof constants->results)
            && set_constant(bpf, "numbers_32", constants->numbers_32, sizeof constants->numbers_32)
            && set_constant(bpf, "lost_number", &constants->lost_number, sizeof constants->lost_number)
            && set_constant(bpf, "exit_numbers", constants->exit_numbers, sizeof constants->exit_numbers)
-           && set_constant(bpf, "can_cast", &can_cast, sizeof can_cast);
+           && set_constant(bpf, "birth_numbers", constants->birth_numbers, sizeof constants->birth_numbers)
+           && set_constant(bpf, "can_cast", &can_cast, sizeof can_cast)
+           && set_constant(bpf, "may_time", &may_time, sizeof may_time);
 }
 
 static struct bpf_map *find_map(const struct bpf *bpf, const char *name)
@@ -123,16 +130,10 @@ static struct bpf_map *find_map(const struct bpf *bpf, const char *name)
     return bpf_object__find_map_by_name(bpf->object, name);
 }
 
-static int make_array(size_t value_size, uint32_t count)
-{
-    LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
-    return bpf_map_create(BPF_MAP_TYPE_ARRAY, "sonde_numbers", sizeof(uint32_t), (uint32_t)value_size, count, &options);
-}
-
 /* What the arrays in a map will be like. */
 static int set_inner(struct bpf *bpf, enum inner inner, size_t value_size, uint32_t count)
 {
-    bpf->inner_fds[inner] = make_array(value_size, count);
+    bpf->inner_fds[inner] = bpf_arrays_make(value_size, count);
     return bpf->inner_fds[inner] < 0 ? bpf->inner_fds[inner]
                                      : bpf_map__set_inner_map_fd(find_map(bpf, inner_names[inner]), bpf->inner_fds[inner]);
 }
@@ -151,29 +152,10 @@ static int set_sizes(struct bpf *bpf)
     if (!failed)
         failed = set_inner(bpf, INNER_BLOCKS, sizeof(struct syscalls_block), bpf->cpu_count);
     if (!failed)
-        failed = set_inner(bpf, INNER_TIMES, sizeof(struct syscalls_time_block), bpf->cpu_count);
+        failed = set_inner(bpf, INNER_TIMES, sizeof(struct syscalls_time_block), bpf->has_time ? bpf->cpu_count : 1);
     if (!failed)
-        failed = set_inner(bpf, INNER_CLOCKS, sizeof(uint64_t), bpf->pid_count);
+        failed = set_inner(bpf, INNER_CLOCKS, sizeof(uint64_t), bpf->has_time ? bpf->pid_count : 1);
     return failed;
-}
-
-static size_t round_to_pages(size_t size)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    return (size + page - 1) / page * page;
-}
-
-/* NULL: failed. */
-static void *map_memory(int fd, size_t size)
-{
-    void *memory = mmap(NULL, round_to_pages(size), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
-static void unmap_memory(const void *memory, size_t size)
-{
-    if (memory)
-        munmap((void *)memory, round_to_pages(size));
 }
 
 static struct bpf_program *find_program(const struct bpf *bpf, enum program which)
@@ -192,18 +174,19 @@ static void bpf_close(struct bpf **bpf_at)
     struct bpf *bpf = *bpf_at;
     if (!bpf)
         return;
+    bpf_arrays_await(&bpf->waits);
     for (size_t i = 0; i < PROGRAMS; i++)
         bpf_link__destroy(bpf->links[i]);
-    unmap_memory(bpf->owners, bpf->owners_size);
-    unmap_memory(bpf->section, bpf->section_size);
-    unmap_memory(bpf->clocks, bpf->pid_count * sizeof *bpf->clocks);
+    bpf_arrays_unshare(bpf->owners, bpf->owners_size);
+    bpf_arrays_unshare(bpf->section, bpf->section_size);
+    bpf_arrays_unshare(bpf->clocks, bpf->pid_count * sizeof *bpf->clocks);
     bpf_object__close(bpf->object);
     free(bpf);
     *bpf_at = NULL;
 }
 
 /* Returns a negative errno, as libbpf does. */
-static int load(struct bpf *bpf, const struct bpf_constants *constants)
+static int load(struct bpf *bpf, unsigned may, const struct bpf_constants *constants)
 {
     int cpu_count = libbpf_num_possible_cpus();
     if (cpu_count < 0)
@@ -213,8 +196,9 @@ static int load(struct bpf *bpf, const struct bpf_constants *constants)
     bpf->object = bpf_object__open_mem(syscalls_object, sizeof syscalls_object, NULL);
     if (!bpf->object)
         return -errno;
-    look_at_kernel(bpf);
+    look_at_kernel(bpf, may);
     bpf_program__set_autoload(find_program(bpf, PROGRAM_JOINED), bpf->has_groups);
+    bpf_program__set_autoload(find_program(bpf, PROGRAM_ENTERED), bpf->has_time);
     int failed = set_constants(bpf, constants) ? set_sizes(bpf) : -EINVAL;
     if (!failed)
         failed = bpf_object__load(bpf->object);
@@ -228,9 +212,9 @@ static int share(struct bpf *bpf)
 {
     const struct bpf_map *owners = find_map(bpf, "owners"), *section = find_section(bpf, ".bss");
     bpf->owners_size = bpf_map__max_entries(owners) * sizeof(struct syscalls_owners);
-    bpf->owners = map_memory(bpf_map__fd(owners), bpf->owners_size);
+    bpf->owners = bpf_arrays_share(bpf_map__fd(owners), bpf->owners_size);
     bpf->section_size = section ? bpf_map__value_size(section) : 0;
-    bpf->section = section ? map_memory(bpf_map__fd(section), bpf->section_size) : NULL;
+    bpf->section = section ? bpf_arrays_share(bpf_map__fd(section), bpf->section_size) : NULL;
     return bpf->owners && bpf->section ? 0 : -errno;
 }
 
@@ -270,15 +254,15 @@ static enum err explain(int failed, char *why, size_t why_size)
     return failed == -ENOMEM ? NOMEM : ABSENT;
 }
 
-static enum err bpf_open(struct bpf **bpf_at, const struct bpf_constants *constants, struct bpf_memory *memory, char *why,
-                         size_t why_size)
+static enum err bpf_open(struct bpf **bpf_at, unsigned may, const struct bpf_constants *constants, struct bpf_memory *memory,
+                         char *why, size_t why_size)
 {
     struct bpf *bpf = *bpf_at = calloc(1, sizeof *bpf);
     if (!bpf)
         return NOMEM;
     message[0] = '\0';
     libbpf_set_print(hear);
-    int failed = load(bpf, constants);
+    int failed = load(bpf, may, constants);
     if (!failed)
         failed = share(bpf);
     if (!failed)
@@ -295,30 +279,13 @@ static enum err bpf_open(struct bpf **bpf_at, const struct bpf_constants *consta
     return OK;
 }
 
-/* A map inside of another: the other keeps it, our mapping keeps it too. *memory is NULL when it failed. */
-static int add_inner(int outer_fd, uint32_t key, size_t value_size, uint32_t count, void **memory)
-{
-    *memory = NULL;
-    int fd = make_array(value_size, count);
-    if (fd < 0)
-        return fd;
-    void *made = map_memory(fd, value_size * count);
-    int failed = made ? bpf_map_update_elem(outer_fd, &key, &fd, BPF_ANY) : -errno;
-    if (failed)
-        unmap_memory(made, value_size * count);
-    else
-        *memory = made;
-    close(fd);
-    return failed;
-}
-
 /* The first job that wants time brings the clocks. */
 static int begin_time(struct bpf *bpf)
 {
     void *memory;
-    if (bpf->timed)
-        return 0;
-    int failed = add_inner(bpf->outer_fds[INNER_CLOCKS], 0, sizeof *bpf->clocks, bpf->pid_count, &memory);
+    if (bpf->timed || !bpf->has_time)
+        return bpf->timed ? 0 : -ENOENT;
+    int failed = bpf_arrays_add(&bpf->waits, bpf->outer_fds[INNER_CLOCKS], 0, sizeof *bpf->clocks, bpf->pid_count, &memory);
     bpf->clocks = memory;
     return failed ? failed : attach(bpf, PROGRAM_ENTERED);
 }
@@ -328,23 +295,25 @@ static void end_time(struct bpf *bpf)
     uint32_t key = 0;
     if (bpf->timed || !bpf->clocks)
         return;
+    bpf_arrays_await(&bpf->waits);
     bpf_link__destroy(bpf->links[PROGRAM_ENTERED]);
     bpf->links[PROGRAM_ENTERED] = NULL;
     bpf_map_delete_elem(bpf->outer_fds[INNER_CLOCKS], &key);
-    unmap_memory(bpf->clocks, bpf->pid_count * sizeof *bpf->clocks);
+    bpf_arrays_unshare(bpf->clocks, bpf->pid_count * sizeof *bpf->clocks);
     bpf->clocks = NULL;
 }
 
 static void unmap(const struct bpf *bpf, struct bpf_job *job)
 {
-    unmap_memory(job->blocks, bpf->cpu_count * sizeof *job->blocks);
-    unmap_memory(job->times, bpf->cpu_count * sizeof *job->times);
+    bpf_arrays_unshare(job->blocks, bpf->cpu_count * sizeof *job->blocks);
+    bpf_arrays_unshare(job->times, bpf->cpu_count * sizeof *job->times);
     *job = (struct bpf_job){ 0 };
 }
 
 static void bpf_stop(struct bpf *bpf, const struct bpf_job *job)
 {
     uint32_t key = job->number;
+    bpf_arrays_await(&bpf->waits);
     bpf_map_delete_elem(bpf->outer_fds[INNER_BLOCKS], &key); /* waits until no program is in it */
     if (!job->times)
         return;
@@ -358,7 +327,8 @@ static int add_times(struct bpf *bpf, struct bpf_job *job)
     void *memory;
     int failed = begin_time(bpf);
     if (!failed)
-        failed = add_inner(bpf->outer_fds[INNER_TIMES], job->number, sizeof *job->times, bpf->cpu_count, &memory);
+        failed = bpf_arrays_add(&bpf->waits, bpf->outer_fds[INNER_TIMES], job->number, sizeof *job->times, bpf->cpu_count,
+                                &memory);
     if (!failed) {
         job->times = memory;
         bpf->timed++;
@@ -371,13 +341,14 @@ static enum err bpf_add(struct bpf *bpf, uint32_t number, bool with_time, struct
 {
     void *memory;
     *job = (struct bpf_job){ .number = number };
-    int failed = add_inner(bpf->outer_fds[INNER_BLOCKS], number, sizeof *job->blocks, bpf->cpu_count, &memory);
+    int failed = bpf_arrays_add(&bpf->waits, bpf->outer_fds[INNER_BLOCKS], number, sizeof *job->blocks, bpf->cpu_count, &memory);
     if (failed)
         return err_from_errno(-failed);
     job->blocks = memory;
     if (with_time)
         failed = add_times(bpf, job);
     if (failed) {
+        bpf_arrays_await(&bpf->waits);
         bpf_map_delete_elem(bpf->outer_fds[INNER_BLOCKS], &number);
         unmap(bpf, job);
     }
@@ -392,6 +363,15 @@ static enum err bpf_add_time(struct bpf *bpf, struct bpf_job *job)
 static void bpf_remove(struct bpf *bpf, struct bpf_job *job)
 {
     unmap(bpf, job);
+}
+
+/* Where no call is under way the next one overwrites it. */
+static void bpf_start_clock(struct bpf *bpf, uint32_t pid)
+{
+    uint64_t unknown = 0;
+    if (bpf->clocks && pid < bpf->pid_count)
+        __atomic_compare_exchange_n(&bpf->clocks[pid], &unknown, clock_monotonic_ns(), false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
 }
 
 static void bpf_forget_clock(struct bpf *bpf, uint32_t pid)
@@ -424,5 +404,6 @@ __attribute__((visibility("default"))) const struct bpf_module sonde_bpf = {
     .remove = bpf_remove,
     .add_group = bpf_add_group,
     .remove_group = bpf_remove_group,
+    .start_clock = bpf_start_clock,
     .forget_clock = bpf_forget_clock,
 };

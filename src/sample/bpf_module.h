@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BPF_MODULE_VERSION 1
+#define BPF_MODULE_VERSION 2
 #define BPF_MODULE_SYMBOL "sonde_bpf"
 
 struct bpf;
@@ -33,18 +33,19 @@ struct bpf_job {
 struct bpf_constants {
     uint8_t results[SYSCALLS_NUMBERS];
     uint16_t numbers_32[SYSCALLS_NUMBERS];
-    uint16_t lost_number, exit_numbers[2];
+    uint16_t lost_number, exit_numbers[2], birth_numbers[SYSCALLS_BIRTHS];
 };
 
 struct bpf_module {
     uint32_t version;
 
-    /* Loads and attaches. ABSENT, DENIED: why says more. */
-    enum err (*open)(struct bpf **bpf, const struct bpf_constants *constants, struct bpf_memory *memory, char *why,
+    /* Loads and attaches. may: SYSCALLS_MAY_TIME, SYSCALLS_MAY_JOIN. ABSENT, DENIED: why says more. */
+    enum err (*open)(struct bpf **bpf, unsigned may, const struct bpf_constants *constants, struct bpf_memory *memory, char *why,
                      size_t why_size);
-    void (*close)(struct bpf **bpf);
+    void (*close)(struct bpf **bpf); /* jobs that were added need not be stopped, but removed before */
 
-    /* Room for the numbers of a job; nothing is counted before wanted has SYSCALLS_ACTIVE. NOMEM, DENIED, IO. */
+    /* Room for the numbers of a job; nothing is counted before wanted has SYSCALLS_ACTIVE. NOMEM, DENIED, IO; ABSENT: no time
+     * without SYSCALLS_MAY_TIME. */
     enum err (*add)(struct bpf *bpf, uint32_t number, bool with_time, struct bpf_job *job);
 
     enum err (*add_time)(struct bpf *bpf, struct bpf_job *job); /* to one that has none yet */
@@ -57,7 +58,8 @@ struct bpf_module {
     enum err (*add_group)(struct bpf *bpf, uint32_t number, const struct syscalls_group *group);
     void (*remove_group)(struct bpf *bpf, const struct syscalls_group *group);
 
-    /* A call of this thread that is under way has no known beginning. */
+    /* A call of this thread that is under way, and whose beginning is not known, is taken to begin now; or it has none. */
+    void (*start_clock)(struct bpf *bpf, uint32_t pid);
     void (*forget_clock)(struct bpf *bpf, uint32_t pid);
 };
 

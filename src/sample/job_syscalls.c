@@ -187,7 +187,8 @@ static void close_if_idle(struct calls_sampler *sampler)
 static enum err begin_calls(struct calls_sampler *sampler, struct watched *watched, const struct job *job)
 {
     sampler->why[0] = '\0';
-    enum err err = sampler->syscalls ? OK : syscalls_open(&sampler->syscalls, sampler->why, sizeof sampler->why);
+    enum err err = sampler->syscalls ? OK : syscalls_open(&sampler->syscalls, SYSCALLS_MAY_TIME | SYSCALLS_MAY_JOIN, sampler->why,
+                                                          sizeof sampler->why);
     if (!err)
         err = syscalls_begin(sampler->syscalls, job->syscalls == JOB_SYSCALLS_TIME, &watched->calls);
     sampler->last = err;

@@ -77,19 +77,19 @@ struct cgroup {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-    unsigned long di, orig_ax;
+    unsigned long bx, di, orig_ax;
 } KERNEL_TYPE;
 #define NUMBER(regs) ((regs)->orig_ax)
-#define FIRST_ARGUMENT(regs) ((regs)->di)
 #define IS_32_BIT(task) ((task)->thread_info.status & 2) /* TS_COMPAT */
+#define FIRST_ARGUMENT(task, regs) (IS_32_BIT(task) ? (regs)->bx : (regs)->di)
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
     unsigned long orig_x0;
     int syscallno;
 } KERNEL_TYPE;
 #define NUMBER(regs) ((unsigned long)(long)(regs)->syscallno)
-#define FIRST_ARGUMENT(regs) ((regs)->orig_x0)
 #define IS_32_BIT(task) ((task)->thread_info.flags >> 22 & 1) /* TIF_32BIT */
+#define FIRST_ARGUMENT(task, regs) ((regs)->orig_x0)
 #endif
 
 #define ERRORS_FROM (-4095L)
@@ -101,7 +101,9 @@ const volatile uint8_t results[SYSCALLS_NUMBERS];      /* SYSCALLS_NO_BYTES, …
 const volatile uint16_t numbers_32[SYSCALLS_NUMBERS];  /* of a call of a 32-bit program */
 const volatile uint16_t lost_number = SYSCALLS_OTHER;  /* of a call that has forgotten its own while it returned */
 const volatile uint16_t exit_numbers[2];               /* of those that never return */
+const volatile uint16_t birth_numbers[SYSCALLS_BIRTHS]; /* of those that return twice */
 const volatile uint8_t can_cast;                       /* bpf_rdonly_cast is there */
+const volatile uint8_t may_time;                       /* else no job is with time, and there are no clocks */
 
 /* Shared with the reader. */
 uint8_t wanted[SYSCALLS_JOBS]; /* SYSCALLS_ACTIVE, … */
@@ -161,7 +163,7 @@ static __always_inline uint16_t *owner_of(uint32_t pid)
 static __always_inline uint64_t *clock_of(uint32_t pid)
 {
     uint32_t zero = 0;
-    void *map = bpf_map_lookup_elem(&clocks, &zero);
+    void *map = may_time ? bpf_map_lookup_elem(&clocks, &zero) : NULL;
     return map ? bpf_map_lookup_elem(map, &pid) : NULL;
 }
 
@@ -296,18 +298,26 @@ static __always_inline uint32_t row_number(struct task_struct *task, struct pt_r
 {
     if (result < SYSCALLS_GROUP)
         return number;
-    uint32_t class = class_of(task, (uint32_t)FIRST_ARGUMENT(regs));
+    uint32_t class = class_of(task, (uint32_t)FIRST_ARGUMENT(task, regs));
     return class >= SYSCALLS_CLASSES ? number : SYSCALLS_NUMBERS + (uint32_t)(result - SYSCALLS_GROUP) * SYSCALLS_CLASSES + class;
 }
 
+static __always_inline bool is_birth(uint32_t number)
+{
+    for (int i = 0; i < SYSCALLS_BIRTHS; i++)
+        if (number == birth_numbers[i])
+            return true;
+    return false;
+}
+
 /* False: nothing is to be counted now. */
-static __always_inline bool settle(uint16_t *owner, long result)
+static __always_inline bool settle(uint16_t *owner, uint32_t number, long result)
 {
     uint16_t was = *owner;
     if (was & SYSCALLS_WAITS)
         return false;
     *owner = was & SYSCALLS_JOB;
-    return result != 0; /* the return from fork in the child is not a call of its own */
+    return result != 0 || !is_birth(number); /* the return from fork in the child is not a call of its own */
 }
 
 SEC("tp_btf/sys_exit")
@@ -318,7 +328,7 @@ int BPF_PROG(returned, struct pt_regs *regs, long value)
     uint16_t *owner = owner_of(pid);
     if (!owner || !*owner)
         return 0;
-    if (*owner & ~SYSCALLS_JOB && !settle(owner, value))
+    if (*owner & ~SYSCALLS_JOB && !settle(owner, number_of(task, regs), value))
         return 0;
     /* First, so that what follows is not a part of it. */
     uint64_t time_ns = take_time(pid);
@@ -426,7 +436,7 @@ int BPF_PROG(joined, struct cgroup *group, const char *path, struct task_struct 
         group = group->self.parent->cgroup;
     }
     if (job && wanted_of(*job) & SYSCALLS_ACTIVE)
-        *owner = *job;
+        *owner = *job | SYSCALLS_BORN;
     return 0;
 }
 

@@ -2,9 +2,11 @@
  * keeps up to date as they fork, exec and end. */
 #include "sample/syscalls.h"
 
+#include "base/file.h"
 #include "base/self.h"
 #include "sample/bpf_module.h"
 #include "sample/syscalls_rows.h"
+#include "sample/taskfile.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -15,6 +17,7 @@
 #include <unistd.h>
 
 #define FIRST_PID_NAMESPACE 0xeffffffcu /* as the kernel numbers it, for ever */
+#define STAT_ROOM 1024
 #define PASSES_MAX 1000 /* over the threads of a process that makes new ones all the time */
 
 struct syscalls {
@@ -54,7 +57,7 @@ static enum err check_namespace(char *why, size_t why_size)
     return ABSENT;
 }
 
-enum err syscalls_open(struct syscalls **syscalls_at, char *why, size_t why_size)
+enum err syscalls_open(struct syscalls **syscalls_at, unsigned may, char *why, size_t why_size)
 {
     struct syscalls *syscalls = *syscalls_at = calloc(1, sizeof *syscalls);
     if (!syscalls)
@@ -64,7 +67,7 @@ enum err syscalls_open(struct syscalls **syscalls_at, char *why, size_t why_size
     if (!err)
         err = load_module(&syscalls->module, why, why_size);
     if (!err)
-        err = syscalls->module->open(&syscalls->bpf, &syscalls->rows.constants, &syscalls->memory, why, why_size);
+        err = syscalls->module->open(&syscalls->bpf, may, &syscalls->rows.constants, &syscalls->memory, why, why_size);
     if (!err)
         return OK;
     free(syscalls);
@@ -77,9 +80,11 @@ void syscalls_close(struct syscalls **syscalls_at)
     struct syscalls *syscalls = *syscalls_at;
     if (!syscalls)
         return;
-    for (size_t i = 1; i < SYSCALLS_JOBS; i++)
+    for (size_t i = 1; i < SYSCALLS_JOBS; i++) { /* the kernel's part adds to numbers that nobody will read, until it has gone */
         if (syscalls->jobs[i])
-            syscalls_end(&(struct syscalls_job *){ syscalls->jobs[i] });
+            syscalls->module->remove(syscalls->bpf, &syscalls->jobs[i]->bpf);
+        free(syscalls->jobs[i]);
+    }
     syscalls->module->close(&syscalls->bpf);
     free(syscalls);
     *syscalls_at = NULL;
@@ -107,11 +112,21 @@ enum err syscalls_begin(struct syscalls *syscalls, bool with_time, struct syscal
     return OK;
 }
 
-static bool has_thread(pid_t pid, uint32_t thread)
+/* Not of a zombie, nor of one on its way there: the kernel's part may have heard of its end before it was ours, and will not
+ * again. */
+static bool is_alive(pid_t pid, uint32_t thread)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task/%u", (int)pid, thread);
-    return access(path, F_OK) == 0;
+    char path[64], text[STAT_ROOM];
+    struct taskfile_stat stat;
+    snprintf(path, sizeof path, "/proc/%d/task/%u/stat", (int)pid, thread);
+    return file_read("", path, text, sizeof text, NULL) == OK && taskfile_parse_stat(text, &stat) == OK && !stat.is_exiting;
+}
+
+/* Its time goes with it, so that a call that was under way has none for whoever comes next. */
+static void leave_thread(const struct syscalls *syscalls, uint32_t thread)
+{
+    syscalls->module->forget_clock(syscalls->bpf, thread);
+    __atomic_store_n(&syscalls->memory.owners[thread], 0, __ATOMIC_RELEASE);
 }
 
 /* False: it was somebody's already, or it has gone. One that ends meanwhile is not left behind for the next of its number. */
@@ -120,13 +135,14 @@ static bool take_thread(struct syscalls_job *job, pid_t pid, uint32_t thread)
     struct syscalls *syscalls = job->syscalls;
     if (thread >= syscalls->memory.owner_count)
         return false;
-    uint16_t *owner = &syscalls->memory.owners[thread], nobody = 0;
-    syscalls->module->forget_clock(syscalls->bpf, thread);
-    if (!__atomic_compare_exchange_n(owner, &nobody, (uint16_t)job->bpf.number, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    uint16_t *owner = &syscalls->memory.owners[thread], nobody = 0, ours = (uint16_t)(job->bpf.number | SYSCALLS_BORN);
+    if (!__atomic_compare_exchange_n(owner, &nobody, ours, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
         return false;
-    if (has_thread(pid, thread))
+    if (job->bpf.times)
+        syscalls->module->start_clock(syscalls->bpf, thread);
+    if (is_alive(pid, thread))
         return true;
-    __atomic_store_n(owner, 0, __ATOMIC_RELEASE);
+    leave_thread(syscalls, thread);
     return false;
 }
 
@@ -202,21 +218,25 @@ bool syscalls_has(const struct syscalls_job *job, pid_t pid)
            && (__atomic_load_n(&memory->owners[pid], __ATOMIC_RELAXED) & SYSCALLS_JOB) == job->bpf.number;
 }
 
+static bool is_counted(const struct syscalls_job *job, uint32_t thread)
+{
+    uint16_t owner = __atomic_load_n(&job->syscalls->memory.owners[thread], __ATOMIC_RELAXED);
+    return (owner & (SYSCALLS_JOB | SYSCALLS_WAITS)) == job->bpf.number;
+}
+
 enum err syscalls_want_time(struct syscalls_job *job)
 {
     struct syscalls *syscalls = job->syscalls;
     if (job->bpf.times || job->is_stopped)
         return OK;
     enum err err = syscalls->module->add_time(syscalls->bpf, &job->bpf);
-    if (!err)
-        __atomic_store_n(&syscalls->memory.wanted[job->bpf.number], SYSCALLS_ACTIVE | SYSCALLS_TIMED, __ATOMIC_RELEASE);
-    return err;
-}
-
-static bool is_counted(const struct syscalls_job *job, uint32_t thread)
-{
-    uint16_t owner = __atomic_load_n(&job->syscalls->memory.owners[thread], __ATOMIC_RELAXED);
-    return (owner & (SYSCALLS_JOB | SYSCALLS_WAITS)) == job->bpf.number;
+    if (err)
+        return err;
+    __atomic_store_n(&syscalls->memory.wanted[job->bpf.number], SYSCALLS_ACTIVE | SYSCALLS_TIMED, __ATOMIC_RELEASE);
+    for (uint32_t i = 0; i < syscalls->memory.owner_count; i++)
+        if (is_counted(job, i))
+            syscalls->module->start_clock(syscalls->bpf, i);
+    return OK;
 }
 
 size_t syscalls_alive(const struct syscalls_job *job)
@@ -248,7 +268,7 @@ void syscalls_stop(struct syscalls_job *job)
     job->syscalls->module->stop(job->syscalls->bpf, &job->bpf);
     for (uint32_t i = 0; i < memory->owner_count; i++)
         if ((__atomic_load_n(&memory->owners[i], __ATOMIC_RELAXED) & SYSCALLS_JOB) == job->bpf.number)
-            __atomic_store_n(&memory->owners[i], 0, __ATOMIC_RELAXED);
+            leave_thread(job->syscalls, i);
 }
 
 void syscalls_end(struct syscalls_job **job_at)

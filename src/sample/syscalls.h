@@ -16,18 +16,24 @@
 struct syscalls;
 struct syscalls_job;
 
-/* Loads and attaches. ABSENT: the module, its library or what it needs of the kernel is not there; DENIED: not for this
- * user. why gets a sentence without a full stop, with the remedy. */
-enum err syscalls_open(struct syscalls **syscalls, char *why, size_t why_size);
+/* What may be asked for of what was opened. What may not is not loaded, and the start is shorter. */
+#define SYSCALLS_MAY_TIME 1u /* jobs with time */
+#define SYSCALLS_MAY_JOIN 2u /* syscalls_add_group */
 
-/* Jobs that are still counted end. Sets *syscalls to NULL; accepts NULL there. */
+/* Loads and attaches. may: of the above. ABSENT: the module, its library or what it needs of the kernel is not there; DENIED: not
+ * for this user. why gets a sentence without a full stop, with the remedy. */
+enum err syscalls_open(struct syscalls **syscalls, unsigned may, char *why, size_t why_size);
+
+/* Jobs that are still there end, and quicker than by syscalls_end, which waits for the kernel. Sets *syscalls to NULL; accepts
+ * NULL there. */
 void syscalls_close(struct syscalls **syscalls);
 
 /* The processes that will be added are counted together. FULL: too many jobs at once. */
 enum err syscalls_begin(struct syscalls *syscalls, bool with_time, struct syscalls_job **job);
 
 /* Counts a process that runs, with all its threads and all that it starts from now on; its calls that are under way count
- * when they return. The process does not notice. GONE. May be called again for the same process: then nothing happens. */
+ * when they return, with their time from now on. The process does not notice. GONE. May be called again for the same process:
+ * then nothing happens. */
 enum err syscalls_add(struct syscalls_job *job, pid_t pid);
 
 /* Counts whoever comes into a control group from now on, or into one below it; not those who are there. hierarchy: as in
@@ -42,7 +48,7 @@ void syscalls_expect_no_more(struct syscalls_job *job, pid_t pid); /* what it ha
 /* Is a process (or thread) counted for it? */
 bool syscalls_has(const struct syscalls_job *job, pid_t pid);
 
-/* From now on also the time. */
+/* From now on also the time; that of calls that are under way begins now. */
 enum err syscalls_want_time(struct syscalls_job *job);
 
 /* Adds one sample for each call that was made so far, and of reads and writes one for each class of descriptors; numbers

@@ -10,8 +10,10 @@
 /* To which job a thread belongs, by its number: 16 bits each. */
 #define SYSCALLS_OWNERS 32       /* threads in one element of the map */
 #define SYSCALLS_JOB 0x0fffu     /* the job */
-#define SYSCALLS_BORN 0x8000u    /* it has not come back from fork yet: that return is its parent's call */
+#define SYSCALLS_BORN 0x8000u    /* it may not have come back from fork yet: that return is its parent's call */
 #define SYSCALLS_WAITS 0x4000u   /* it is counted when it has become another program */
+
+#define SYSCALLS_BIRTHS 4 /* calls that return in a child, too */
 
 struct syscalls_owners {
     uint16_t of[SYSCALLS_OWNERS];

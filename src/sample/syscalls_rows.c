@@ -27,6 +27,7 @@ static const struct {
     { 0x73717368, "squashfs" }, { 0xff534d42, "cifs" }, { 0xfe534d42, "smb" }, { 0x4d44, "vfat" }, { 0xf2f52010, "f2fs" },
     { 0x64626720, "debugfs" }, { 0x74726163, "tracefs" }, { 0xcafe4a11, "bpf" }, { 0x5346414f, "afs" }, { 0x7461636f, "ocfs2" },
     { 0x01161970, "gfs2" }, { 0x20030528, "orangefs" }, { 0x786f4256, "vboxsf" }, { 0x6a656a63, "virtiofs" }, { 0x3434, "nilfs" },
+    { 0x19800202, "mqueue" },
 };
 
 #define ANONYMOUS 0x09041934 /* eventfd and its like, which newer kernels call files */
@@ -73,6 +74,7 @@ static bool has_descriptor(unsigned number)
 void syscalls_rows_init(struct syscalls_rows *rows)
 {
     static const char *const exits[2] = { "exit", "exit_group" };
+    static const char *const births[SYSCALLS_BIRTHS] = { "fork", "vfork", "clone", "clone3" };
     struct bpf_constants *constants = &rows->constants;
     *rows = (struct syscalls_rows){ 0 };
     for (unsigned i = 0; i < SYSCALLS_NUMBERS; i++) {
@@ -86,12 +88,15 @@ void syscalls_rows_init(struct syscalls_rows *rows)
             rows->group_number[rows->group_count++] = (uint16_t)i;
         }
     }
+    rows->sigreturn = (uint16_t)syscall_names_number("rt_sigreturn");
     for (size_t i = 0; i < 2; i++)
         constants->exit_numbers[i] = (uint16_t)syscall_names_number(exits[i]);
+    for (size_t i = 0; i < SYSCALLS_BIRTHS; i++) /* those that the machine lacks have a number that no call has */
+        constants->birth_numbers[i] = (uint16_t)syscall_names_number(births[i]);
 #ifdef __aarch64__
     constants->lost_number = (uint16_t)syscall_names_number("execve"); /* a new program has new registers */
 #else
-    constants->lost_number = (uint16_t)syscall_names_number("rt_sigreturn"); /* it sets what it returns to */
+    constants->lost_number = rows->sigreturn; /* it sets what it returns to */
 #endif
 }
 
@@ -116,9 +121,7 @@ const char *syscalls_rows_name(struct syscalls_rows *rows, size_t row, const uin
     char number_name[SYSCALL_NAME_ROOM], class[NAME_ROOM / 2], name[NAME_ROOM];
     if (rows->names[row])
         return rows->names[row];
-    if (row == SYSCALLS_OTHER) {
-        snprintf(name, sizeof name, "other");
-    } else if (row < SYSCALLS_NUMBERS) {
+    if (row < SYSCALLS_NUMBERS) {
         snprintf(name, sizeof name, "%s", syscall_names_write((unsigned)row, number_name));
     } else {
         size_t group = (row - SYSCALLS_NUMBERS) / SYSCALLS_CLASSES;
@@ -148,6 +151,7 @@ static void sum_up(struct syscalls_rows *rows, const struct bpf_memory *memory, 
         }
     for (size_t i = SYSCALLS_NUMBERS; i < SYSCALLS_ROWS; i++)
         add_row(&sums[rows->group_number[(i - SYSCALLS_NUMBERS) / SYSCALLS_CLASSES]], &sums[i]);
+    sums[rows->sigreturn].errors = 0; /* what it returns is the result of the call that the signal broke off */
 }
 
 /* What all samples of a reading have in common. */

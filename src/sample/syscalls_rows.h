@@ -10,6 +10,7 @@ struct syscalls_rows {
     struct bpf_constants constants;
     uint16_t group_number[SYSCALLS_GROUPS]; /* of which call; 0 also for none */
     uint32_t group_count;
+    uint16_t sigreturn; /* the number of rt_sigreturn */
     const char *names[SYSCALLS_ROWS];
     struct syscalls_block sums;
 };

@@ -223,10 +223,18 @@ static void interrupt_all(struct tracer *tracer)
     free(tids);
 }
 
+static void tell_pending(const struct tracer *tracer)
+{
+    for (size_t i = 0; tracer->pending && i < tracer->tasks.room; i++)
+        if (tracer->tasks.table[i].tid && tracer->tasks.table[i].number != TRACER_NO_CALL)
+            tracer->pending[tracer->tasks.table[i].number]++;
+}
+
 void tracer_leave(struct tracer *tracer)
 {
     uint64_t until_ns = clock_monotonic_ns() + LEAVE_NS;
     tracer->leaving = true;
+    tell_pending(tracer);
     interrupt_all(tracer);
     while (tracer->tasks.count && clock_monotonic_ns() < until_ns) {
         siginfo_t info = { 0 };

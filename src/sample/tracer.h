@@ -43,6 +43,7 @@ struct tracer {
     const struct tracer_lives *lives; /* NULL: nobody */
     pid_t target;             /* whose end is told to: */
     _Atomic uint32_t *end;    /* TRACER_ENDED | status as from wait4; borrowed. NULL: nobody */
+    uint32_t *pending;        /* by the number of a call: tasks that were in it when they were let go; borrowed. NULL: nobody */
 };
 
 /* Takes hold of pid, its threads and all that descend from it, and sets them going again. *held: how many.

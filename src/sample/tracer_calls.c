@@ -31,17 +31,19 @@ static bool is_broken_off(int64_t result)
     return result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK;
 }
 
-/* The number by which calls of this machine are counted; TRACER_NO_CALL: one that has no like there. */
+/* The number by which calls of this machine are counted. */
 static int number_of(const struct __ptrace_syscall_info *info, uint64_t number)
 {
 #ifdef ARCH_NATIVE
-    if (info->arch != ARCH_NATIVE)
-        return info->arch == AUDIT_ARCH_I386 ? syscall_names_from_i386((unsigned)number) : TRACER_NO_CALL;
+    if (info->arch != ARCH_NATIVE) {
+        int same = info->arch == AUDIT_ARCH_I386 ? syscall_names_from_i386((unsigned)number) : -1;
+        return same >= 0 ? same : SYSCALL_NAMES_OTHER;
+    }
 #endif
 #ifdef X32_BIT
     number &= ~(uint64_t)X32_BIT;
 #endif
-    return number < SYSCALL_NAMES_MAX ? (int)number : TRACER_NO_CALL;
+    return number < SYSCALL_NAMES_MAX ? (int)number : SYSCALL_NAMES_OTHER;
 }
 
 /* Of those that can_begin_anew. The ones that have none of their own say EINTR only where their socket has one. */
@@ -69,9 +71,10 @@ static void enter(struct tracer_task *task, int number, const uint64_t *argument
     task->has_timeout = has_timeout(number, arguments);
     if (number == SYS_restart_syscall && task->unfinished != TRACER_NO_CALL)
         number = task->unfinished;
-    if (number == TRACER_NO_CALL || number != task->unfinished)
-        task->entry_ns = now_ns; /* else its time goes on */
-    else
+    bool goes_on = number != TRACER_NO_CALL && number == task->unfinished;
+    if (!goes_on || !task->entry_ns) /* 0: it began before we came */
+        task->entry_ns = now_ns;
+    if (goes_on)
         task->unfinished = TRACER_NO_CALL;
     task->number = number;
 }
@@ -139,15 +142,21 @@ static bool is_to_begin_anew(const struct tracer_task *task, const struct user_r
 #define RESULT_OF(regs) (regs).regs[0]
 #endif
 
+#ifdef RESULT_OF
+static bool read_regs(const struct tracer_task *task, struct user_regs_struct *regs)
+{
+    struct iovec room = { regs, sizeof *regs };
+    return ptrace(PTRACE_GETREGSET, task->tid, NT_PRSTATUS, &room) == 0 && room.iov_len == sizeof *regs;
+}
+#endif
+
 /* ERESTARTNOHAND is the kernel's own word for it: anew when no handler runs, else EINTR as without us. */
 static bool mend(const struct tracer_task *task)
 {
 #ifdef RESULT_OF
     struct user_regs_struct regs;
     struct iovec room = { &regs, sizeof regs };
-    if (ptrace(PTRACE_GETREGSET, task->tid, NT_PRSTATUS, &room) != 0 || room.iov_len != sizeof regs)
-        return false;
-    if (!is_to_begin_anew(task, &regs))
+    if (!read_regs(task, &regs) || !is_to_begin_anew(task, &regs))
         return false;
     RESULT_OF(regs) = (unsigned long long)-ERESTARTNOHAND;
     return ptrace(PTRACE_SETREGSET, task->tid, NT_PRSTATUS, &room) == 0;
@@ -157,9 +166,27 @@ static bool mend(const struct tracer_task *task)
 #endif
 }
 
+/* A call that it was in before we came, and that the kernel will begin anew as restart_syscall, which does not say what it
+ * was. On aarch64 it is that by now. */
+static void keep_number(struct tracer_task *task)
+{
+#if defined(__x86_64__)
+    struct user_regs_struct regs;
+    if (task->number != TRACER_NO_CALL || task->unfinished != TRACER_NO_CALL || !read_regs(task, &regs))
+        return;
+    if ((int64_t)regs.rax != -ERESTART_RESTARTBLOCK || regs.cs != CODE_64_BIT || regs.orig_rax >= SYSCALL_NAMES_MAX)
+        return;
+    task->unfinished = (int)regs.orig_rax;
+    task->entry_ns = 0;
+#else
+    (void)task;
+#endif
+}
+
 void tracer_calls_mend(struct tracer_task *task)
 {
-    mend(task);
+    if (!mend(task))
+        keep_number(task);
 }
 
 /* The kernel looks at that word only on its way to a signal or to a stop: that is asked for, too. */

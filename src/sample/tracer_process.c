@@ -43,7 +43,8 @@ static void catch_signals(void)
 static void be_tracer(struct tracer_page *page, pid_t target, const struct tracer_lives *lives, pid_t parent, int tell_fd)
 {
     struct tracer tracer = { .calls = { &page->counts, page->cost.own_ns }, .alive = &page->alive, .lives = lives,
-                             .target = target, .end = &page->end, .rights = &page->rights };
+                             .target = target, .end = &page->end, .rights = &page->rights,
+                             .pending = page->pending };
     size_t held;
     catch_signals();
     setpgid(0, 0); /* who stops us with Ctrl-Z shall not stop the program: it waits for the tracer at each call */

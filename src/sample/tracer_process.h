@@ -16,6 +16,7 @@ struct tracer_page {
     uint32_t held;          /* at the beginning */
     _Atomic bool is_over;   /* it has let go, and has told of all processes */
     _Atomic uint32_t end;   /* of the process that was asked for: TRACER_ENDED | its status; 0: it has not ended */
+    uint32_t pending[SYSCALL_NAMES_MAX]; /* by the number of a call: tasks that were in it when they were let go */
     struct tracer_cost cost;
     struct tracer_rights rights;
 };

@@ -80,3 +80,18 @@ enum err calls_print(const struct syscall_counts *counts, uint64_t over_ns, stru
     table_clear(&table);
     return err;
 }
+
+void calls_print_pending(const uint32_t *threads, struct buf *out)
+{
+    char name[SYSCALL_NAME_ROOM];
+    bool is_first = true;
+    for (unsigned i = 0; i < SYSCALL_NAMES_MAX; i++) {
+        if (!threads[i])
+            continue;
+        buf_printf(out, "%s%s (%u thread%s)", is_first ? "not counted, because not returned yet: " : ", ",
+                   syscall_names_write(i, name), threads[i], threads[i] > 1 ? "s" : "");
+        is_first = false;
+    }
+    if (!is_first)
+        buf_add_char(out, '\n');
+}

@@ -18,9 +18,10 @@
 /* Not when a captured tree is looked at: the kernel is this one's. */
 static enum err try_kernel(const struct place *place, char why[WHY_ROOM])
 {
+    const unsigned all = SYSCALLS_MAY_TIME | SYSCALLS_MAY_JOIN;
     struct syscalls *syscalls;
     why[0] = '\0';
-    enum err err = place->root && *place->root ? ABSENT : syscalls_open(&syscalls, why, WHY_ROOM);
+    enum err err = place->root && *place->root ? ABSENT : syscalls_open(&syscalls, all, why, WHY_ROOM);
     if (!err)
         syscalls_close(&syscalls);
     else if (!why[0])

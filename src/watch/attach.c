@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -88,8 +89,8 @@ static void show_progress(struct attach *attach, uint64_t now_ns)
     uint64_t calls = syscall_counts_calls(&attach->counts), elapsed_ns = now_ns - attach->last_ns;
     if (!attach->settings->shows_progress || !elapsed_ns)
         return;
-    fprintf(stderr, CLEAR_LINE "sonde: %s, %zu threads, %s calls, %s per second; Ctrl-C lets go of the program",
-            text_duration((now_ns - attach->start_ns) / NS_PER_S * NS_PER_S).s, attach_calls_alive(&attach->calls),
+    fprintf(stderr, CLEAR_LINE "%s: %s, %zu threads, %s calls, %s per second; Ctrl-C lets go of the program",
+            log_name(), text_duration((now_ns - attach->start_ns) / NS_PER_S * NS_PER_S).s, attach_calls_alive(&attach->calls),
             text_count(calls).s,
             text_count((uint64_t)((double)(calls - attach->last_calls) * NS_PER_S / (double)elapsed_ns)).s);
     attach->last_ns = now_ns;
@@ -172,7 +173,11 @@ static bool read_status(struct attach *attach, int *status)
 static void finish(struct attach *attach, struct attach_result *result)
 {
     const struct pidlist *pids = look_at_tree(attach); /* before: who is counted is known as long as somebody counts */
+    if (pids && !result->ended)
+        attach_pending_look(&attach->tree, &result->pending);
     attach_calls_stop(&attach->calls);
+    if (!pids)
+        memcpy(result->pending.threads, attach->calls.tracer.page->pending, sizeof result->pending.threads);
     if (attach->settings->shows_progress)
         fputs(CLEAR_LINE, stderr);
     tell_rights(attach);

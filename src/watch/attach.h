@@ -4,6 +4,7 @@
 #define SONDE_WATCH_ATTACH_H
 
 #include "sample/syscall_counts.h"
+#include "watch/attach_pending.h"
 #include "watch/attach_target.h"
 
 struct attach_settings {
@@ -20,6 +21,7 @@ struct attach_settings {
 struct attach_result {
     pid_t pid;        /* of the process, where settings had that of a thread */
     struct syscall_counts counts;
+    struct attach_pending pending; /* when it was let go */
     uint64_t watched_ns;
     bool ended;       /* the process has, not the watching of it */
     bool has_status;  /* and it is known how: */

@@ -23,7 +23,7 @@ static enum err add_tree(struct syscalls_job *job, struct attach_tree *tree, pid
 
 static enum err open_kernel(struct attach_calls *calls, pid_t pid, bool timed, char *why, size_t why_size)
 {
-    enum err err = syscalls_open(&calls->syscalls, why, why_size);
+    enum err err = syscalls_open(&calls->syscalls, timed ? SYSCALLS_MAY_TIME : 0, why, why_size);
     if (err)
         return err;
     calls->way = SYSCALL_WAY_KERNEL;
@@ -90,8 +90,8 @@ void attach_calls_close(struct attach_calls *calls)
     if (calls->way == SYSCALL_WAY_KERNEL && calls->end_fd >= 0)
         close(calls->end_fd);
     calls->end_fd = -1;
-    syscalls_end(&calls->job);
-    syscalls_close(&calls->syscalls);
+    syscalls_close(&calls->syscalls); /* with the job */
+    calls->job = NULL;
     tracer_process_close(&calls->tracer);
 }
 

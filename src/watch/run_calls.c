@@ -12,7 +12,7 @@
 
 enum err run_calls_open(struct run_calls *calls, enum run_calls_wish wish, char *why, size_t why_size)
 {
-    enum err err = syscalls_open(&calls->syscalls, why, why_size);
+    enum err err = syscalls_open(&calls->syscalls, wish == RUN_CALLS_TIME ? SYSCALLS_MAY_TIME : 0, why, why_size);
     if (err)
         return err;
     err = syscalls_begin(calls->syscalls, wish == RUN_CALLS_TIME, &calls->job);
@@ -75,8 +75,8 @@ void run_calls_read(struct run_calls *calls, bool is_last, struct batch *out)
 
 void run_calls_close(struct run_calls *calls)
 {
-    syscalls_end(&calls->job);
-    syscalls_close(&calls->syscalls);
+    syscalls_close(&calls->syscalls); /* with the job */
+    calls->job = NULL;
     tracer_birth_close(&calls->birth);
     agent_calls_close(&calls->agent);
 }

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 #define THREADS 8
 
@@ -229,6 +230,20 @@ static void call_as_32_bit(void)
     }
 }
 
+/* The descriptor is in ebx; what a 64-bit program would have it in says another. */
+static void read_as_32_bit(void)
+{
+    int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC), pair[2];
+    void *bytes = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+    if (bytes == MAP_FAILED || pipe(pair) != 0)
+        return;
+    for (int i = 0; i < EACH; i++) {
+        long result = 3;
+        __asm__ volatile("int $0x80" : "+a"(result) : "b"((long)zero), "c"(bytes), "d"(7L), "D"((long)pair[1])
+                         : "memory", "r8", "r9", "r10", "r11");
+    }
+}
+
 static bool has_32_bit(void)
 {
     int status;
@@ -250,6 +265,11 @@ static void calls_of_32_bit_programs_have_their_own_numbers(void **state)
     struct syscalls_job *job = count(call_as_32_bit, false);
     assert_int_equal(calls_of(job, "getppid"), EACH);
     assert_int_equal(calls_of(job, "semget"), 0);
+    syscalls_end(&job);
+    job = count(read_as_32_bit, false);
+    assert_int_equal(calls_of(job, "read/device"), EACH);
+    assert_int_equal(number_of(job, "read/device", SYSCALL_BYTES), 7 * EACH);
+    assert_int_equal(calls_of(job, "read/pipe"), 2); /* of the words to go and to end */
     syscalls_end(&job);
 }
 #endif

@@ -59,8 +59,11 @@ static void processors_and_classes_are_added_up(void **state)
     blocks[1].rows[row_of(SYS_read, SYSCALLS_CLASS_SYSTEM + 3)] = (struct syscalls_row){ 2, 0, 64, 0 };
     blocks[1].rows[SYS_read] = (struct syscalls_row){ 4, 4, 0, 0 }; /* of descriptors that were none */
     blocks[1].rows[SYS_getppid] = (struct syscalls_row){ 7, 0, 0, 0 };
+    blocks[1].rows[SYS_rt_sigreturn] = (struct syscalls_row){ 6, 5, 0, 0 };
     assert_int_equal(syscalls_rows_give(&rows, &memory, &job, "4711", &batch), OK);
-    assert_int_equal(batch.count, 4);
+    assert_int_equal(batch.count, 5);
+    assert_int_equal(find(&syscall_set, "rt_sigreturn")->values[SYSCALL_CALLS].u64, 6);
+    assert_int_equal(find(&syscall_set, "rt_sigreturn")->values[SYSCALL_ERRORS].u64, 0);
     const struct sample *read = find(&syscall_set, "read"), *socket = find(&syscall_set, "read/socket");
     assert_int_equal(read->values[SYSCALL_CALLS].u64, 21);
     assert_int_equal(read->values[SYSCALL_ERRORS].u64, 5);

@@ -1,6 +1,7 @@
 /* A tracer on a child of ours whose calls are known: what it counts, and that it lets go. */
 #include "sample/tracer_process.h"
 
+#include "base/clock.h"
 #include "model/program_sets.h"
 #include "tools/unit.h"
 
@@ -76,6 +77,59 @@ static void a_process_that_is_let_go_runs_on(void **state)
     assert_int_equal(tracer.page->counts.of[SYS_getppid].calls, 0);
     tracer_process_close(&tracer);
     close(go_fd);
+}
+
+#define SLEEP_NS (NS_PER_S * 3 / 2)
+
+static pid_t start_sleeping(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        int failed = clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ 1, SLEEP_NS - NS_PER_S }, NULL);
+        _exit(failed != 0);
+    }
+    usleep(100000); /* long asleep */
+    return pid;
+}
+
+/* The kernel begins it anew as restart_syscall. */
+static void a_call_that_is_under_way_has_its_name_and_its_time_from_then_on(void **state)
+{
+    struct tracer_process tracer;
+    int status;
+    char byte;
+    (void)state;
+#ifndef __x86_64__
+    leave_out("the kernel does not tell here what a call was");
+#endif
+    pid_t pid = start_sleeping();
+    if (tracer_process_start(&tracer, pid, true, NULL) != OK) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        leave_out("no ptrace here");
+    }
+    usleep(300000); /* asleep again */
+    tracer_process_stop(&tracer);
+    assert_int_equal(tracer.page->pending[SYS_clock_nanosleep], 1);
+    tracer_process_close(&tracer);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+
+    uint64_t begin_ns = clock_monotonic_ns();
+    pid = start_sleeping();
+    assert_int_equal(tracer_process_start(&tracer, pid, true, NULL), OK);
+    uint64_t began_ns = clock_monotonic_ns();
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(read(tracer.end_fd, &byte, 1), 0);
+    const struct syscall_count *slept = &tracer.page->counts.of[SYS_clock_nanosleep];
+    assert_int_equal(slept->calls, 1);
+    assert_int_equal(slept->errors, 0);
+    if (began_ns - begin_ns < SLEEP_NS / 2) /* else the machine was busy with others */
+        assert_in_range(slept->time_ns, SLEEP_NS / 4, SLEEP_NS - 50 * NS_PER_MS);
+    assert_int_equal(tracer.page->counts.of[SYS_restart_syscall].calls, 0);
+    assert_int_equal(tracer.page->pending[SYS_clock_nanosleep], 0);
+    tracer_process_close(&tracer);
 }
 
 #define WAITS 8
@@ -172,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_and_errors_are_counted_until_the_end),
         cmocka_unit_test(a_process_that_is_let_go_runs_on),
+        cmocka_unit_test(a_call_that_is_under_way_has_its_name_and_its_time_from_then_on),
         cmocka_unit_test(an_ignored_signal_breaks_nothing_off),
         cmocka_unit_test(who_is_not_there_cannot_be_traced),
         cmocka_unit_test(samples_have_what_is_known),

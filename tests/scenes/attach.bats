@@ -23,6 +23,78 @@ load attach
     program_ends_well
 }
 
+@test "calls that no kernel knows are told as others, by both ways" {
+    for way in --ptrace --time; do # as root, without --ptrace, the kernel counts
+        rm "$T/in" && mkfifo -m 666 "$T/in" && : >"$T/out"
+        start_caller vain 70
+        "$SONDE" attach -v "$way" "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+        watcher=$!
+        until_true grep -q 'the kernel counts\|ptrace is slow' "$T/said"
+        go
+        until_true said "done"
+        let_go
+        grep -Eq '^other +70 +70 ' "$T/table"
+        program_ends_well
+    done
+}
+
+first_is_dead() {
+    grep -q '^State:.Z' "/proc/$program/status"
+}
+
+@test "a process whose first thread has ended is watched, by both ways" {
+    for way in --ptrace --time; do
+        rm "$T/in" && mkfifo -m 666 "$T/in" && : >"$T/out"
+        start_caller alone 30
+        go
+        until_true first_is_dead
+        "$SONDE" attach -v "$way" "$program" >"$T/table" 2>"$T/said" 3>&- 7>&- &
+        watcher=$!
+        until_true grep -q 'the kernel counts\|ptrace is slow' "$T/said"
+        go
+        until_true said "done"
+        program_ends_well
+        wait "$watcher"
+        watcher=
+        [ "$(count writev)" -eq 30 ]
+    done
+}
+
+@test "the end of a process that has not waited for its children ends the watching of it" {
+    for way in --ptrace --time; do
+        bash -c 'true & exec sleep 2' 3>&- &
+        program=$!
+        until_true sleeps
+        timeout 60 "$SONDE" attach -q "$way" "$program" >"$T/table"
+        wait "$program"
+        grep -Eq '^exit_group +1 |^clock_nanosleep +1 ' "$T/table"
+    done
+    program=
+}
+
+sleeps() {
+    grep -q '^Name:.sleep' "/proc/$program/status" && grep -q '^State:.S' "/proc/$program/status"
+}
+
+@test "a program that waits all the time is told to be in its call, by both ways; when it returns its time is that since sonde came" {
+    for way in --ptrace --time; do # as root, without --ptrace, the kernel counts
+        sleep 60 3>&- & program=$!
+        until_true sleeps
+        "$SONDE" attach -q -t 0.5 --time "$way" "$program" >"$T/table"
+        grep -Eq '^all +0 ' "$T/table"
+        grep -qx 'not counted, because not returned yet: clock_nanosleep (1 thread)' "$T/table"
+        kill -9 "$program"
+        wait "$program" || :
+        sleep 4 3>&- & program=$!
+        until_true sleeps
+        sleep 0.5
+        "$SONDE" attach -q --time "$way" "$program" >"$T/table"
+        grep -Eq '^clock_nanosleep +1 +[123]\.[0-9] s ' "$T/table"
+        run ! grep -q 'not returned yet' "$T/table"
+    done
+    program=
+}
+
 @test "the result is a job like one of sonde run" {
     start_caller work 300
     attach -n looked

@@ -3,6 +3,7 @@
  * reads of stdin and writes of stdout. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <mqueue.h>
 #include <pthread.h>
 #include <sched.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -308,21 +310,15 @@ static void in_many_ways(void)
     }
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} modes[] = {
-    { "work", work },           { "now", work },                  { "threads", in_threads },     { "children", in_children },
-    { "exec", exec_in_thread }, { "signals", under_signals }, { "events", wait_for_events },
-    { "cancel", cancel },       { "handlers", in_handlers },  { "stdio", through_stdio },    { "killed", be_killed },
-    { "messages", wait_for_messages }, { "many", in_many_ways },
-};
-
-static void say(const char *word)
+/* Nothing but read, write and the end of the thread is allowed from here on, not even to look at the processor's clock. */
+static void in_strict_mode(void)
 {
-    char line[128];
-    int size = snprintf(line, sizeof line, "%s wrong=%d heard=%d\n", word, (int)wrong, (int)heard);
-    wrong += write(STDOUT_FILENO, line, (size_t)size) != size;
+    char bytes[8];
+    wrong += prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0;
+    for (int i = 0; i < times; i++)
+        wrong += read(zero_fd, bytes, sizeof bytes) != sizeof bytes || write(null_fd, bytes, 2) != 2;
+    wrong += write(STDOUT_FILENO, "strict\n", 7) != 7;
+    syscall(SYS_exit, wrong != 0);
 }
 
 static void await_byte(void)
@@ -331,6 +327,49 @@ static void await_byte(void)
     while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR)
         continue;
 }
+
+static void say(const char *word)
+{
+    char line[128];
+    int size = snprintf(line, sizeof line, "%s wrong=%d heard=%d\n", word, (int)wrong, (int)heard);
+    wrong += write(STDOUT_FILENO, line, (size_t)size) != size;
+}
+
+/* The first thread ends, and the process goes on without it; works at the second byte. */
+static void *work_alone(void *unused)
+{
+    await_byte();
+    work();
+    say("done");
+    await_byte();
+    exit(wrong != 0);
+    return unused;
+}
+
+static void without_first(void)
+{
+    pthread_t thread;
+    wrong += pthread_create(&thread, NULL, work_alone, NULL) != 0;
+    pthread_exit(NULL);
+}
+
+/* Calls that no kernel has. */
+static void in_vain(void)
+{
+    for (int i = 0; i < times; i++)
+        wrong += syscall(9999) != -1 || errno != ENOSYS;
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} modes[] = {
+    { "work", work },           { "now", work },                  { "threads", in_threads },     { "children", in_children },
+    { "exec", exec_in_thread }, { "signals", under_signals }, { "events", wait_for_events },
+    { "cancel", cancel },       { "handlers", in_handlers },  { "stdio", through_stdio },    { "killed", be_killed },
+    { "messages", wait_for_messages }, { "many", in_many_ways }, { "vain", in_vain },
+    { "strict", in_strict_mode }, { "alone", without_first },
+};
 
 int main(int argc, char **argv)
 {

@@ -5,8 +5,10 @@
 
 #include "model/program_sets.h"
 #include "sample/syscalls.h"
+#include "sample/taskfile.h"
 #include "tools/unit.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -34,7 +36,7 @@ static inline int setup(void **state)
 static inline int open_all(void **state)
 {
     (void)state;
-    enum err err = syscalls_open(&syscalls, why, sizeof why);
+    enum err err = syscalls_open(&syscalls, SYSCALLS_MAY_TIME | SYSCALLS_MAY_JOIN, why, sizeof why);
     if (err && err != ABSENT && err != DENIED) /* CORRUPT, NOMEM: then something is wrong */
         return -1;
     if (err)
@@ -84,6 +86,17 @@ static inline void start(struct child *child, void (*part)(void))
     close(done[1]);
     child->go_fd = go[1];
     child->done_fd = done[0];
+}
+
+/* It has come to where it waits for its word. */
+static inline void await_asleep(const struct child *child)
+{
+    struct taskfile_stat stat = { 0 };
+    int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (taskfile_read_stat(proc_fd, (uint32_t)child->pid, &stat) == OK && stat.state != 'S')
+        usleep(1000);
+    close(proc_fd);
+    assert_int_equal(stat.state, 'S');
 }
 
 static inline void let_go(const struct child *child)

@@ -118,13 +118,17 @@ static __inline__ void sonde_add(const struct sonde_counter *counter, uint64_t v
 #endif
 }
 
+/* What a double is, is asked of its bits: with -ffast-math the compiler takes all of them for numbers. */
+#define SONDE_INSIDE_INFINITE ((uint64_t)0x7ff00000 << 32)
+
 /* Several instructions: a handler that comes between them sees that the thread is busy, and takes the second slot. */
 static __inline__ void sonde_add_real(const struct sonde_real_counter *counter, double value)
 {
     uint64_t *slots = sonde_inside_find(sonde_inside_mine, counter->place), bits;
     struct sonde_inside_thread *mine = sonde_inside_mine;
     double sum;
-    if (__builtin_expect(!(value >= 0 && value <= 1.7976931348623157e308), 0))
+    memcpy(&bits, &value, sizeof bits);
+    if (__builtin_expect(bits >= SONDE_INSIDE_INFINITE, 0)) /* or negative */
         return;
     if (__builtin_expect(__atomic_load_n(&mine->busy, __ATOMIC_RELAXED) != 0, 0)) {
         sonde_inside_interrupting(slots + 1, value);
@@ -144,11 +148,9 @@ static __inline__ void sonde_add_real(const struct sonde_real_counter *counter, 
 /* 0 stands for "never set". */
 static __inline__ void sonde_set(const struct sonde_gauge *gauge, double value)
 {
-    uint64_t bits = 0;
-    if (value == value) {
-        memcpy(&bits, &value, sizeof bits);
-        bits ^= (uint64_t)0x7ff85042 << 32 | 0xd6f6e465u;
-    }
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits = bits << 1 > SONDE_INSIDE_INFINITE << 1 ? 0 : bits ^ ((uint64_t)0x7ff85042 << 32 | 0xd6f6e465u);
     __atomic_store_n(sonde_inside_find(sonde_inside_mine, gauge->place), bits, __ATOMIC_RELAXED);
 }
 

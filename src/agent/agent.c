@@ -2,6 +2,7 @@
 #include "agent/agent.h"
 
 #include "agent/control.h"
+#include "agent/told_jobs.h"
 #include "base/ask.h"
 #include "base/log.h"
 #include "base/self.h"
@@ -83,6 +84,7 @@ static void on_job(void *context, const struct job *job, enum job_event event)
 {
     struct agent *agent = context;
     struct batch alone = { .host = agent->host.name };
+    agent->has_told_news |= told_jobs_is(job);
     programs_job(agent->programs, job, event); /* before: what its programs told last belongs to a job that runs */
     bool is_noted = present_before(&agent->present, job, event) == OK;
     sensors_job(agent->sensors, job, event);
@@ -90,6 +92,19 @@ static void on_job(void *context, const struct job *job, enum job_event event)
     if (is_noted && agent->present.event.job)
         on_batch(agent, &alone);
     present_after(&agent->present, job, event);
+}
+
+/* For the agent that comes after us. */
+static void keep_jobs(struct agent *agent)
+{
+    const char *socket = agent->serve ? serve_socket(agent->serve) : "";
+    if (!agent->has_told_news || !agent->jobs || !*socket)
+        return;
+    enum err err = told_jobs_write(socket, agent->settings.root, agent->jobs);
+    if (err)
+        log_warn("jobs that were told are forgotten when this agent ends: a file beside %s cannot be written: %s", socket,
+                 err_text(err));
+    agent->has_told_news = false;
 }
 
 /* Without them the node is watched all the same. */
@@ -203,6 +218,7 @@ enum err agent_open(struct agent *agent, const struct agent_settings *settings)
 
 void agent_close(struct agent *agent)
 {
+    keep_jobs(agent);
     serve_close(&agent->serve);
     colmet_close(&agent->colmet);
     programs_close(&agent->programs);
@@ -369,6 +385,7 @@ static void look_after(struct agent *agent)
     notify_alive(&agent->notify, now_ns);
     sensors_look(agent->sensors);
     programs_tend(agent->programs);
+    keep_jobs(agent);
     if (agent->sender)
         tend_sender(agent);
     if (agent->looks < WARM_LOOKS && ++agent->looks == WARM_LOOKS)

@@ -3,6 +3,7 @@
 
 #include "agent/control.h"
 #include "agent/run_post.h"
+#include "agent/told_jobs.h"
 #include "base/ask.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -113,6 +114,8 @@ enum err agent_listen(struct agent *agent)
     struct buf why;
     buf_init(&why, WHY_MAX);
     enum err err = listen_as(agent, &agent->plan);
+    if (!err && agent->serve && agent->jobs && *serve_socket(agent->serve))
+        told_jobs_read(serve_socket(agent->serve), agent->jobs);
     if (!err)
         err = listen_for_colmet(agent, &agent->plan, &why);
     if (why.size)

@@ -22,6 +22,7 @@ struct post {
     bool is_begin, is_end, is_ask;
     char texts[POST_TEXTS][TEXT_MAX];
     struct job job; /* its texts are those above */
+    uint64_t pid_start_ns, is_kept;
 };
 
 static bool read_text(struct json_read *read, struct buf *word, char out[TEXT_MAX])
@@ -58,6 +59,8 @@ static bool read_field(struct json_read *read, struct buf *key, struct buf *word
                        : !strcmp(name, "memory_bytes") ? &job->memory_bytes
                        : !strcmp(name, "start_ns")     ? &job->start_ns
                        : !strcmp(name, "end_ns")       ? &job->end_ns
+                       : !strcmp(name, "pid_start_ns") ? &post->pid_start_ns
+                       : !strcmp(name, "kept")         ? &post->is_kept
                                                        : NULL;
     if (number)
         return json_read_u64(read, number);
@@ -109,8 +112,22 @@ static bool may_begin(const struct jobs *jobs, uint32_t uid, struct post *post)
     return true;
 }
 
+/* As job/told.c compares them: the clock of the day may have been corrected a little. */
+static bool is_that_process(const struct post *post)
+{
+    uint64_t start_ns;
+    if (!post->pid_start_ns)
+        return true;
+    if (pid_start_ns("", (pid_t)post->job.pid, &start_ns))
+        return false;
+    uint64_t apart_ns = start_ns > post->pid_start_ns ? start_ns - post->pid_start_ns : post->pid_start_ns - start_ns;
+    return apart_ns < NS_PER_S;
+}
+
 static enum err begin(struct jobs *jobs, uint32_t uid, bool is_master, struct post *post, bool *known)
 {
+    if (!is_that_process(post) || (post->is_kept && *post->job.cgroup && !jobs_has_cgroup(jobs, post->job.cgroup)))
+        return ABSENT;
     if (!is_master && !may_begin(jobs, uid, post))
         return DENIED;
     enum err err = jobs_begin(jobs, &post->job);

@@ -1,7 +1,9 @@
 /* What sonde job and sonde run tell an agent: the body of POST /job, and the answer.
  *
  * Comes in: {"begin": {"id": TEXT, "other_id": TEXT, "user": TEXT, "uid": N, "pid": N, "cgroup": TEXT, "cores_milli": N,
- * "memory_bytes": N, "start_ns": N, "source": "told"|"run"}}, all but id may be left out, or
+ * "memory_bytes": N, "start_ns": N, "source": "told"|"run", "pid_start_ns": N, "kept": 1}}, all but id may be left out; a process
+ * that began at another time than pid_start_ns is another one, and there is no such job; nor is there one that an agent before
+ * this one has kept and whose cgroup has gone; or
  * {"end": {"id": TEXT, "end_ns": N, "source": "told"|"run"}}, or
  * {"ask": {"id": TEXT, "syscalls": "count"|"time"|"no"}}: its system calls shall be counted; begin may have this field too;
  * "read": what was counted of them is wanted.

@@ -210,6 +210,8 @@ void serve_programs(struct serve *serve, struct programs *programs) { serve->con
 
 void serve_limit(struct serve *serve, size_t series_max) { serve->context.series_max = series_max; }
 
+const char *serve_socket(const struct serve *serve) { return serve->socket_path; }
+
 uint16_t serve_port(const struct serve *serve) { return serve->port; }
 
 int serve_fd(const struct serve *serve) { return http_fd(serve->http); }

@@ -41,6 +41,9 @@ void serve_programs(struct serve *serve, struct programs *programs);
 /* At most so many series in a scrape from now on; 0: SERVE_SERIES_MAX. */
 void serve_limit(struct serve *serve, size_t series_max);
 
+/* The path that it listens at; "": none. */
+const char *serve_socket(const struct serve *serve);
+
 uint16_t serve_port(const struct serve *serve); /* of the last TCP listener; 0: none */
 
 int serve_fd(const struct serve *serve); /* an epoll of its own: readable → serve_turn */

@@ -456,6 +456,8 @@ int jobs_fd(const struct jobs *jobs)
     return jobs->epoll;
 }
 
+bool jobs_has_cgroup(const struct jobs *jobs, const char *path) { return told_has_cgroup(&jobs->roll, path); }
+
 enum err jobs_begin(struct jobs *jobs, const struct job *job)
 {
     enum err err = told_begin(&jobs->roll, job);

@@ -37,6 +37,9 @@ void jobs_read_some(struct jobs *jobs, uint64_t budget_ns);
 enum err jobs_begin(struct jobs *jobs, const struct job *job);
 enum err jobs_end(struct jobs *jobs, const char *id, uint64_t end_ns); /* ABSENT: no such job */
 
+/* Is this cgroup there? */
+bool jobs_has_cgroup(const struct jobs *jobs, const char *path);
+
 /* Somebody wants its system calls counted, or no longer. ABSENT: no such job. */
 enum err jobs_ask_syscalls(struct jobs *jobs, const char *id, enum job_syscalls wish);
 

@@ -34,6 +34,11 @@ static bool is_path(const char *path)
     return !*path || (*path == '/' && strlen(path) < CGROUP_PATH_MAX && !strstr(path, "/.."));
 }
 
+bool told_has_cgroup(const struct roll *roll, const char *path)
+{
+    return is_path(path) && folders_of(roll, path) != 0;
+}
+
 static struct entry *find(const struct roll *roll, const struct job *job)
 {
     struct entry *entry = entries_find_id(&roll->entries, job->id);

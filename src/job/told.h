@@ -8,6 +8,9 @@
 enum err told_begin(struct roll *roll, const struct job *job);
 enum err told_end(struct roll *roll, const char *id, uint64_t end_ns);
 
+/* As jobs_has_cgroup. */
+bool told_has_cgroup(const struct roll *roll, const char *path);
+
 /* As jobs_ask_syscalls. */
 enum err told_wish(struct roll *roll, const char *id, enum job_syscalls wish);
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define KEEP_NS (600 * NS_PER_S)
+#define PATIENCE_S 60 /* of root with the agent of a user */
 
 /* "sonde-run.1000.abc": does the folder belong to whom its name says? Else somebody speaks for another. */
 static bool is_named_after_owner(const char *run_name, const struct stat *st)
@@ -43,6 +44,7 @@ enum err board_folder_open(struct board_folder **folder, const char *path, const
         board_folder_close(folder, -1);
         return err;
     }
+    new->uid = st.st_uid;
     if (inotify_fd >= 0)
         new->watch = inotify_add_watch(inotify_fd, path, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR | IN_DONT_FOLLOW);
     return OK;
@@ -59,30 +61,96 @@ void board_folder_close(struct board_folder **folder, int inotify_fd)
     free(old);
 }
 
-/* By another than us. */
-static bool is_locked(int folder_fd, const char *name)
+/* By another than us. *owner: whose file it is. */
+static bool is_locked(int folder_fd, const char *name, uid_t *owner)
 {
     struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    struct stat st = { 0 };
     int fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return false;
-    bool is = fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+    bool is = fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK && fstat(fd, &st) == 0;
     close(fd);
+    *owner = st.st_uid;
     return is;
+}
+
+/* Two agents may read a user's boards: root's and the user's own. Does the other one? */
+static bool has_other_reader(const struct board_folder *folder, uid_t owner)
+{
+    char claim[64] = BOARD_CLAIM;
+    uid_t other = geteuid() == 0 ? owner : 0, claimed_by;
+    if (other == geteuid())
+        return false;
+    if (other)
+        snprintf(claim, sizeof claim, BOARD_CLAIM ".%u", (unsigned)other);
+    return is_locked(folder->fd, claim, &claimed_by) && claimed_by == other;
+}
+
+/* Who has read a board to its end, and leaves it to the other one to remove, marks it: root by a time that no board is of, the
+ * user by a bit that means nothing on a file. Two marks that cannot overwrite one another: of two who are ready at the same
+ * moment, one sees that of the other. */
+#define MARK_OF_ROOT_S 1
+
+static bool is_marked(const struct stat *board, bool by_root)
+{
+    return by_root ? board->st_mtim.tv_sec == MARK_OF_ROOT_S : board->st_mode & S_ISVTX;
+}
+
+static void mark(int fd, const struct stat *board)
+{
+    static const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = MARK_OF_ROOT_S } };
+    if (geteuid() == 0)
+        futimens(fd, times);
+    else
+        fchmod(fd, (board->st_mode & 07777) | S_ISVTX);
+}
+
+/* True: it is the other one's to remove. */
+static bool leave_to_other(const struct board_folder *folder, const char *name, uint64_t inode)
+{
+    struct stat st;
+    int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    bool leaves = fstat(fd, &st) == 0 && st.st_ino == inode && has_other_reader(folder, st.st_uid);
+    if (leaves) {
+        mark(fd, &st);
+        leaves = fstat(fd, &st) == 0 && !is_marked(&st, geteuid() != 0);
+    }
+    close(fd);
+    return leaves;
 }
 
 void board_folder_remove(const struct board_folder *folder, const char *name, uint64_t inode, int claim_fd)
 {
     struct stat st;
-    if (claim_fd >= 0 && geteuid() != 0 && is_locked(folder->fd, BOARD_CLAIM))
+    if (claim_fd >= 0 && leave_to_other(folder, name, inode))
         return;
     if (fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == inode)
         unlinkat(folder->fd, name, 0);
 }
 
+/* The user's agent reads every second. One that is stopped, or pretends to be there, does not fill the node's memory. */
+static bool is_patient(const struct stat *marked)
+{
+    return geteuid() != 0 || clock_realtime_ns() / NS_PER_S < (uint64_t)marked->st_ctim.tv_sec + PATIENCE_S;
+}
+
+bool board_folder_has_read(const struct board_folder *folder, const char *name)
+{
+    struct stat st;
+    if (fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) || !is_marked(&st, geteuid() == 0))
+        return false;
+    if (!is_patient(&st) || !has_other_reader(folder, st.st_uid))
+        unlinkat(folder->fd, name, 0);
+    return true;
+}
+
 bool board_folder_is_left(const struct board_folder *folder)
 {
-    return folder->is_run && !is_locked(folder->fd, BOARD_FOLDER_LOCK);
+    uid_t owner;
+    return folder->is_run && !is_locked(folder->fd, BOARD_FOLDER_LOCK, &owner);
 }
 
 bool board_folder_is_over(struct board_folder *folder)

@@ -16,6 +16,7 @@ struct board_folder {
     char path[BOARD_FOLDER_PATH_MAX];
     int fd, watch;  /* of inotify; -1: none */
     bool is_run;    /* somebody else's run reads and removes them */
+    uint32_t uid;   /* whose it is */
     size_t boards;  /* known in it */
     uint64_t over_ns; /* CLOCK_MONOTONIC: when its run was first found gone; 0: not yet */
     struct board_folder *next;
@@ -27,9 +28,13 @@ enum err board_folder_open(struct board_folder **folder, const char *path, const
 /* Takes the folder out of the list that *folder stands in. inotify_fd -1: it is not watched any more anyway. */
 void board_folder_close(struct board_folder **folder, int inotify_fd);
 
-/* Removes a board, if it still is the file that was read. Where an agent of root has a claim (claim_fd is another's), it is his
- * to remove. */
+/* Removes a board that was read to its end, if it still is that file. Where another agent reads it too, that of root or that of
+ * its user, who is ready first marks it, and the other one removes it. claim_fd: our own claim; -1: nobody else reads here. */
 void board_folder_remove(const struct board_folder *folder, const char *name, uint64_t inode, int claim_fd);
+
+/* Is it one that we have marked so? Then it is not to be read again; it is removed if the other one has gone, or has left root
+ * waiting for a minute. */
+bool board_folder_has_read(const struct board_folder *folder, const char *name);
 
 /* True when the run is gone and the folder with it. Ten minutes after a run was killed the folder is cleared away: until then
  * sonde submit may want it. */

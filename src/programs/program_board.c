@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "job/pid.h"
 #include "programs/program_cells.h"
+#include "programs/program_kept.h"
 #include "programs/program_room.h"
 
 #include <math.h>
@@ -86,7 +87,8 @@ static bool is_rounding(const struct board_value *value, double before)
     return value->type == BOARD_TICKS && fabs(value->f64 - before) <= 1e-6 * before;
 }
 
-/* What a program wrote over itself may fall: then counting begins anew from there. */
+/* What a program wrote over itself may fall: then counting begins anew from there. A sum that became infinite in the program,
+ * whose additions were none, says that it is more than any number. */
 static void take_counter(struct program_table *table, struct program_hold *hold, const struct board_value *value,
                          uint64_t now_ns)
 {
@@ -96,7 +98,11 @@ static void take_counter(struct program_table *table, struct program_hold *hold,
     hold->value = total;
     if (program_cell_is_counted(hold->cell))
         return;
-    if (!isnan(before) && !(total < before) && !program_cell_add(table, hold->cell, total - before, now_ns))
+    if (isnan(before) || total < before)
+        return;
+    if (isinf(total))
+        program_cell_overflow(table, hold->cell, now_ns);
+    else if (!program_cell_add(table, hold->cell, total - before, now_ns))
         table->figures.refused++;
 }
 
@@ -113,7 +119,8 @@ static void take_histogram(struct program_table *table, struct program_hold *hol
     }
     if (!has_fresh && (value->f64 == hold->value || is_rounding(value, hold->value)))
         return;
-    if (!program_cell_observe(table, hold->cell, fresh, value->f64 - hold->value, now_ns))
+    double sum = value->f64 == hold->value ? 0 : value->f64 - hold->value; /* both may be infinite */
+    if (!program_cell_observe(table, hold->cell, fresh, sum, now_ns))
         table->figures.refused++;
     hold->value = value->f64;
 }
@@ -257,6 +264,8 @@ void program_board_close(struct program_board *board, struct program_table *tabl
             program_hold_leave(table, hold, now_ns);
         if (!hold)
             continue;
+        if (board->is_gone)
+            program_kept_leave(table, hold);
         program_room_leave(table, hold->cell->metric);
         free(hold->buckets);
         free(hold);

@@ -2,18 +2,22 @@
 #include "programs/program_boards.h"
 
 #include "base/clock.h"
+#include "base/keep.h"
 #include "base/log.h"
 #include "programs/board_folder.h"
 #include "programs/program_board.h"
+#include "programs/program_kept.h"
 #include "sample/board_claim.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,14 +25,26 @@
 #define TEND_NS (5 * NS_PER_S) /* after folders of runs, and the claim: several system calls, which need not be at each tick */
 #define TRIES 20u /* ticks that one may take to be made */
 #define HASH_ROOM 4096u
+#define KEPT_SUFFIX ".kept"
+#define KEEP_RARELY 20u
 #define CROWD 256u /* programs that ended within a tick, 8 kB of memory each: it goes back to the system, else it stays ours */
+
+/* Descriptors that the boards of a user take, and the folders of his runs. */
+struct owner {
+    uint32_t uid;
+    size_t count;
+    struct owner *next;
+};
 
 /* One that was found. */
 struct found {
     struct program_board board;
     struct board_folder *folder;
     bool is_open, is_done; /* done: to be forgotten after its last samples */
+    bool must_go;          /* and its file to be removed, when what it counted is kept elsewhere */
+    uint64_t inode;
     unsigned tries;
+    uint32_t uid; /* while it is open */
     uint64_t hash;
     struct found *next, *next_in_hash;
     char name[];
@@ -39,9 +55,13 @@ struct program_boards {
     struct board_folder *folders; /* the first one is the folder itself */
     struct found *list, *hash[HASH_ROOM];
     size_t count;
+    struct owner *owners; /* few, and none is forgotten */
+    size_t descriptors, descriptors_max;
     int inotify_fd, claim_fd;
-    uint64_t looked_ns, tended_ns;
+    uint64_t looked_ns, tended_ns, kept_ns; /* kept_ns: not before then again */
     bool must_look;
+    bool cannot_keep; /* and it was said */
+    bool has_refused; /* a board that had no share in the descriptors: there may be one when others have gone */
 };
 
 static uint64_t hash_of(const struct board_folder *folder, const char *name)
@@ -72,14 +92,61 @@ static void add(struct program_boards *boards, struct board_folder *folder, cons
     boards->count++;
 }
 
+static struct owner *owner_of(struct program_boards *boards, uint32_t uid)
+{
+    struct owner *owner = boards->owners;
+    while (owner && owner->uid != uid)
+        owner = owner->next;
+    if (owner || !(owner = calloc(1, sizeof *owner)))
+        return owner;
+    *owner = (struct owner){ .uid = uid, .next = boards->owners };
+    boards->owners = owner;
+    return owner;
+}
+
+/* Whoever fills a folder that everybody may write to takes no more of our descriptors than are left for the others. */
+static bool has_share(struct program_boards *boards, uint32_t uid)
+{
+    const struct owner *owner = owner_of(boards, uid);
+    size_t left = boards->descriptors_max > boards->descriptors ? boards->descriptors_max - boards->descriptors : 0;
+    return owner && (geteuid() == 0 && uid != 0 ? owner->count < left : left > 0);
+}
+
+/* After has_share, which has made the owner. */
+static void take_descriptor(struct program_boards *boards, uint32_t uid)
+{
+    struct owner *owner = owner_of(boards, uid);
+    if (owner)
+        owner->count++;
+    boards->descriptors++;
+}
+
+static void give_descriptor(struct program_boards *boards, uint32_t uid)
+{
+    struct owner *owner = owner_of(boards, uid);
+    if (owner && owner->count)
+        owner->count--;
+    boards->descriptors--;
+    boards->must_look |= boards->has_refused;
+    boards->has_refused = false;
+}
+
+static void close_found(struct program_boards *boards, struct found *found)
+{
+    if (!found->is_open)
+        return;
+    give_descriptor(boards, found->uid);
+    program_board_close(&found->board, boards->settings.table);
+    found->is_open = false;
+}
+
 static void forget(struct program_boards *boards, struct found *found)
 {
     struct found **at = &boards->hash[found->hash % HASH_ROOM];
     while (*at != found)
         at = &(*at)->next_in_hash;
     *at = found->next_in_hash;
-    if (found->is_open)
-        program_board_close(&found->board, boards->settings.table);
+    close_found(boards, found);
     found->folder->boards--;
     boards->count--;
     free(found);
@@ -90,10 +157,17 @@ static void look_through(struct program_boards *boards, struct board_folder *fol
 static void add_folder(struct program_boards *boards, const char *path, const char *name)
 {
     struct board_folder *folder = boards->folders;
+    struct stat st;
     while (folder && strcmp(folder->path, path) != 0)
         folder = folder->next;
-    if (folder || board_folder_open(&folder, path, name, boards->inotify_fd))
+    if (folder || lstat(path, &st) < 0 || !has_share(boards, st.st_uid)
+        || board_folder_open(&folder, path, name, boards->inotify_fd))
         return;
+    if (!has_share(boards, folder->uid)) { /* another has taken its place */
+        board_folder_close(&folder, boards->inotify_fd);
+        return;
+    }
+    take_descriptor(boards, folder->uid);
     struct board_folder **at = &boards->folders;
     while (*at)
         at = &(*at)->next;
@@ -155,6 +229,31 @@ static void look(struct program_boards *boards, uint64_t now_ns)
         look_through(boards, folder);
 }
 
+static void remove_kept(void *context, const char *name, uint64_t inode)
+{
+    const struct program_boards *boards = context;
+    board_folder_remove(boards->folders, name, inode, boards->claim_fd);
+}
+
+/* What an agent before this one has left: once, since from then on it is ours. */
+static void read_kept(struct program_boards *boards)
+{
+    struct program_table *table = boards->settings.table;
+    char path[FILE_PATH_MAX];
+    struct buf file;
+    if (boards->settings.is_run || table->has_read_kept || board_claim_beside(path, boards->folders->path, KEPT_SUFFIX))
+        return;
+    table->has_read_kept = true;
+    buf_init(&file, KEEP_MAX + 1);
+    if (!keep_read(path, &file)) {
+        program_table_lock(table);
+        if (program_kept_take(table, (struct bytes){ file.data, file.size }, remove_kept, boards) == CORRUPT)
+            log_warn("%s is damaged: sums of jobs may lack what programs had counted that have gone", path);
+        program_table_unlock(table);
+    }
+    buf_clear(&file);
+}
+
 enum err program_boards_open(struct program_boards **boards, const struct program_boards_settings *settings)
 {
     struct program_boards *new = *boards = calloc(1, sizeof *new);
@@ -167,39 +266,37 @@ enum err program_boards_open(struct program_boards **boards, const struct progra
     enum err err = settings->is_run ? OK : board_claim(settings->folder, &new->claim_fd);
     if (!err)
         err = board_folder_open(&new->folders, settings->folder, NULL, new->inotify_fd);
+    new->settings.folder = NULL; /* it is the caller's; ours is the first of folders */
+    struct rlimit limit;
+    new->descriptors_max = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (size_t)limit.rlim_cur / 4 * 3 : SIZE_MAX;
     new->must_look = true;
     if (err)
         program_boards_close(boards);
+    else
+        read_kept(new);
     return err;
-}
-
-void program_boards_close(struct program_boards **boards)
-{
-    struct program_boards *old = *boards;
-    if (!old)
-        return;
-    for (struct found *found = old->list, *next; found; found = next) {
-        next = found->next;
-        forget(old, found);
-    }
-    while (old->folders)
-        board_folder_close(&old->folders, -1);
-    if (old->inotify_fd >= 0)
-        close(old->inotify_fd);
-    if (old->claim_fd >= 0)
-        close(old->claim_fd);
-    free(old);
-    *boards = NULL;
 }
 
 /* False: it is to be forgotten. */
 static bool open_found(struct program_boards *boards, struct found *found)
 {
     char path[BOARD_FOLDER_PATH_MAX];
-    if ((size_t)snprintf(path, sizeof path, "%s/%s", found->folder->path, found->name) >= sizeof path)
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", found->folder->path, found->name) >= sizeof path
+        || (boards->claim_fd >= 0 && !found->folder->is_run && board_folder_has_read(found->folder, found->name)))
         return false;
+    struct stat st;
+    if (fstatat(found->folder->fd, found->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return false;
+    if (!has_share(boards, st.st_uid)) {
+        boards->has_refused = true;
+        return false;
+    }
     enum err err = program_board_open(&found->board, path);
     found->is_open = !err;
+    if (!err) {
+        found->uid = board_reader_facts(found->board.reader)->uid;
+        take_descriptor(boards, found->uid);
+    }
     found->board.is_silent = found->folder->is_run;
     if (err == AGAIN)
         return ++found->tries < TRIES;
@@ -211,12 +308,12 @@ static bool open_found(struct program_boards *boards, struct found *found)
     return !err;
 }
 
-/* A run reads the boards of its folder itself, and removes them. */
-static void finish(struct program_boards *boards, struct found *found)
+/* A run reads the boards of its folder itself, and removes them. Ours go when what they counted is kept elsewhere. */
+static void finish(struct found *found)
 {
     found->is_done = true;
-    if (!found->folder->is_run)
-        board_folder_remove(found->folder, found->name, board_reader_facts(found->board.reader)->inode, boards->claim_fd);
+    found->must_go = !found->folder->is_run;
+    found->inode = board_reader_facts(found->board.reader)->inode;
 }
 
 static void tick_one(struct program_boards *boards, struct found *found)
@@ -232,17 +329,19 @@ static void tick_one(struct program_boards *boards, struct found *found)
         return;
     program_board_take(&found->board, settings->table, settings->jobs, settings->root);
     if (found->board.is_gone)
-        finish(boards, found);
+        finish(found);
 }
 
 /* Folders of runs that are over, once nothing is read in them any more. */
 static void sweep_folders(struct program_boards *boards)
 {
     for (struct board_folder **at = &boards->folders->next; *at;)
-        if ((*at)->boards == 0 && board_folder_is_over(*at))
+        if ((*at)->boards == 0 && board_folder_is_over(*at)) {
+            give_descriptor(boards, (*at)->uid);
             board_folder_close(at, boards->inotify_fd);
-        else
+        } else {
             at = &(*at)->next;
+        }
 }
 
 static void tend(struct program_boards *boards, uint64_t now_ns)
@@ -285,9 +384,57 @@ void program_boards_sample(struct program_boards *boards, struct batch *batch, u
             program_rank_sums_sample(sums, batch, time_ns, found->board.scope->job);
 }
 
-void program_boards_forget(struct program_boards *boards)
+/* Those that are to go stand in the file: if we are killed before they are removed, they are not read again. */
+static void write_kept(struct program_boards *boards)
+{
+    struct program_table *table = boards->settings.table;
+    char path[FILE_PATH_MAX];
+    struct buf file;
+    buf_init(&file, KEEP_MAX);
+    program_kept_begin(&file);
+    for (const struct found *found = boards->list; found; found = found->next)
+        if (found->is_done && found->must_go)
+            program_kept_board(&file, found->name, found->inode);
+    program_table_lock(table);
+    bool has_any = program_kept_end(table, &file);
+    program_table_unlock(table);
+    enum err err = board_claim_beside(path, boards->folders->path, KEPT_SUFFIX);
+    if (!err && has_any)
+        err = keep_write(path, &file);
+    else if (!err)
+        unlink(path);
+    if (err && !boards->cannot_keep)
+        log_warn("what programs have counted in jobs is lost when this agent ends: cannot write %s: %s", path, err_text(err));
+    boards->cannot_keep = err != OK;
+    buf_clear(&file);
+}
+
+/* Where there is much to write it is done so seldom that it takes a twentieth of our time. False: later. */
+static bool keep(struct program_boards *boards, bool is_last)
+{
+    struct program_table *table = boards->settings.table;
+    uint64_t begin_ns = clock_monotonic_ns();
+    program_table_lock(table);
+    bool has_news = table->has_news_to_keep;
+    program_table_unlock(table);
+    if (boards->settings.is_run || !has_news)
+        return true;
+    if (begin_ns < boards->kept_ns && !is_last)
+        return false;
+    write_kept(boards);
+    uint64_t end_ns = clock_monotonic_ns();
+    boards->kept_ns = end_ns + KEEP_RARELY * (end_ns - begin_ns);
+    return true;
+}
+
+static void forget_done(struct program_boards *boards, bool is_last)
 {
     size_t before = boards->count;
+    for (struct found *found = boards->list; found; found = found->next)
+        if (found->is_done)
+            close_found(boards, found);
+    if (!keep(boards, is_last))
+        return;
     for (struct found **at = &boards->list; *at;) {
         struct found *found = *at;
         if (!found->is_done) {
@@ -295,13 +442,45 @@ void program_boards_forget(struct program_boards *boards)
             continue;
         }
         *at = found->next;
+        if (found->must_go)
+            board_folder_remove(found->folder, found->name, found->inode, boards->claim_fd);
         forget(boards, found);
     }
     if (before - boards->count >= CROWD)
         malloc_trim(0);
 }
 
+void program_boards_forget(struct program_boards *boards)
+{
+    forget_done(boards, false);
+}
+
 size_t program_boards_count(const struct program_boards *boards)
 {
     return boards->count;
+}
+
+void program_boards_close(struct program_boards **boards)
+{
+    struct program_boards *old = *boards;
+    if (!old)
+        return;
+    if (old->folders)
+        forget_done(old, true);
+    for (struct found *found = old->list, *next; found; found = next) {
+        next = found->next;
+        forget(old, found);
+    }
+    while (old->folders)
+        board_folder_close(&old->folders, -1);
+    for (struct owner *owner = old->owners, *next; owner; owner = next) {
+        next = owner->next;
+        free(owner);
+    }
+    if (old->inotify_fd >= 0)
+        close(old->inotify_fd);
+    if (old->claim_fd >= 0)
+        close(old->claim_fd);
+    free(old);
+    *boards = NULL;
 }

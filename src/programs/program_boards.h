@@ -10,7 +10,7 @@
 struct program_boards;
 
 struct program_boards_settings {
-    const char *folder;         /* copied */
+    const char *folder;         /* borrowed for the call */
     const char *root;           /* of /proc; borrowed */
     struct program_table *table; /* borrowed */
     struct program_jobs *jobs;  /* NULL: all that is counted is of one job, the node's own sums */

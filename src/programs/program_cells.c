@@ -148,13 +148,15 @@ static void drop_cell(struct program_table *table, struct program_cell *cell)
 {
     struct program_scope *user = cell->scope->kind == PROGRAM_JOB ? find_user(table, cell->scope->uid) : NULL;
     if (user)
-        user->job_cells--;
+        user->job_cells -= cell->metric->places;
     program_cell_clean(table, cell);
     drop_aliases(table, cell);
     unlink_cell(cell);
     if (cell->scope->kind == PROGRAM_JOB)
         program_room_leave(table, cell->metric);
+    table->has_news_to_keep |= cell->kept > 0 || cell->kept_buckets;
     free(cell->buckets);
+    free(cell->kept_buckets);
     free(cell);
 }
 
@@ -269,7 +271,7 @@ static void link_cell(struct program_cell *cell)
 }
 
 /* A user's jobs together have as many values as if two of them had all metrics that there can be. */
-static bool has_room(struct program_table *table, const struct program_scope *scope)
+static bool has_room(struct program_table *table, const struct program_metric *metric, const struct program_scope *scope)
 {
     struct program_scope *user = scope->kind == PROGRAM_JOB ? program_scope_user(table, scope->uid) : NULL;
     if (!user)
@@ -278,7 +280,7 @@ static bool has_room(struct program_table *table, const struct program_scope *sc
         table->figures.left_out++;
         return false;
     }
-    user->job_cells++;
+    user->job_cells += metric->places;
     return true;
 }
 
@@ -288,7 +290,7 @@ static struct program_cell *make_cell(struct program_table *table, struct progra
     if (!cell)
         return NULL;
     cell->up = up;
-    if (program_cell_init(table, cell, metric, scope) || !has_room(table, scope)) {
+    if (program_cell_init(table, cell, metric, scope) || !has_room(table, metric, scope)) {
         drop_aliases(table, cell);
         free(cell->buckets);
         free(cell);
@@ -331,14 +333,6 @@ bool program_cell_is_counted(const struct program_cell *cell)
            && (strncmp(cell->metric->name, "syscall_", 8) == 0 || strncmp(cell->metric->name, "strace_", 7) == 0);
 }
 
-/* In all that include it: a sum that has become infinite stays so. */
-static bool fits(const struct program_cell *cell, double increment)
-{
-    while (cell && isfinite(cell->total + increment))
-        cell = cell->up;
-    return !cell;
-}
-
 static void add(struct program_table *table, struct program_cell *cell, double increment, uint64_t now_ns)
 {
     for (; cell; cell = cell->up) {
@@ -347,27 +341,36 @@ static void add(struct program_table *table, struct program_cell *cell, double i
     }
 }
 
+static void add_with_aliases(struct program_table *table, struct program_cell *cell, double increment, uint64_t now_ns)
+{
+    for (struct program_cell **alias = cell->aliases; alias && *alias; alias++)
+        add_with_aliases(table, *alias, increment, now_ns);
+    add(table, cell, increment, now_ns);
+}
+
 bool program_cell_add(struct program_table *table, struct program_cell *cell, double increment, uint64_t now_ns)
 {
-    if (!(increment >= 0) || !fits(cell, increment))
+    if (!(increment >= 0) || isinf(increment))
         return false;
-    for (struct program_cell **alias = cell->aliases; alias && *alias; alias++)
-        program_cell_add(table, *alias, increment, now_ns);
-    add(table, cell, increment, now_ns);
+    add_with_aliases(table, cell, increment, now_ns);
     return true;
+}
+
+void program_cell_overflow(struct program_table *table, struct program_cell *cell, uint64_t now_ns)
+{
+    add_with_aliases(table, cell, INFINITY, now_ns);
 }
 
 bool program_cell_observe(struct program_table *table, struct program_cell *cell, const double *buckets, double sum,
                           uint64_t now_ns)
 {
-    bool has_sum = fits(cell, sum);
     for (; cell; cell = cell->up) {
         for (size_t i = 0; i <= cell->metric->bound_count; i++)
             cell->buckets[i] += buckets[i];
-        cell->total += has_sum ? sum : 0;
+        cell->total += isnan(cell->total + sum) ? 0 : sum; /* also infinite and the other way: it stays as it became first */
         touch(table, cell, now_ns);
     }
-    return has_sum;
+    return !isnan(sum);
 }
 
 void program_hold_join(struct program_hold *hold, struct program_cell *cell)

@@ -38,11 +38,15 @@ bool program_cell_is_counted(const struct program_cell *cell);
 /* It is no longer among those that have changed. */
 void program_cell_clean(struct program_table *table, struct program_cell *cell);
 
-/* What a counter has grown by. What is no number, or would make a sum infinite, is refused, because it would spoil it for ever;
- * so is what is negative: a counter does not fall. False: it was. */
+/* What a counter has grown by. What is no number, or infinite, is refused; so is what is negative: a counter does not fall.
+ * False: it was. A sum that is more than a double can say is infinite from then on, in this cell or those above it alone. */
 bool program_cell_add(struct program_table *table, struct program_cell *cell, double increment, uint64_t now_ns);
 
-/* New observations of a histogram: the metric's bound_count + 1 buckets, and their sum. False: the sum was refused, as above. */
+/* The same where a program's own sum has become infinite. */
+void program_cell_overflow(struct program_table *table, struct program_cell *cell, uint64_t now_ns);
+
+/* New observations of a histogram: the metric's bound_count + 1 buckets, and their sum, which may be infinite as above. False:
+ * the sum is no number, and was refused. */
 bool program_cell_observe(struct program_table *table, struct program_cell *cell, const double *buckets, double sum,
                           uint64_t now_ns);
 

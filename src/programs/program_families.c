@@ -153,6 +153,7 @@ void program_families_add(struct program_family *family, struct program_metric *
         family->first = metric;
     family->last = metric;
     family->has_told |= !metric->is_alias;
+    family->is_long |= metric->page_size > PROGRAM_PLACE_BYTES;
     agree_on_doc(family, metric);
 }
 

@@ -115,7 +115,7 @@ static bool is_scope_wished(const struct wish *wish, const struct program_scope 
     return scope->kind == PROGRAM_NODE;
 }
 
-/* JSON has no number for what is infinite, as a gauge may be: it is a text then. Null is what is not a number. */
+/* JSON has no number for what is infinite, as a gauge and a sum may be: it is a text then. Null is what is not a number. */
 static void add_number(struct json *json, const char *key, double value)
 {
     if (isinf(value))
@@ -138,8 +138,8 @@ static void add_gauge(struct json *json, const struct program_gauge *gauge, bool
 static void add_histogram(struct json *json, const struct program_cell *cell)
 {
     double count = 0;
-    json_field_f64(json, "value", cell->total);
-    json_field_f64(json, "sum", cell->total);
+    add_number(json, "value", cell->total);
+    add_number(json, "sum", cell->total);
     json_key(json, "buckets");
     json_begin_array(json);
     for (size_t i = 0; i <= cell->metric->bound_count; i++) {
@@ -159,7 +159,7 @@ static void add_histogram(struct json *json, const struct program_cell *cell)
 static void add_value(struct json *json, const struct program_cell *cell, const struct wish *wish)
 {
     if (cell->metric->kind == PROGRAM_COUNTER)
-        json_field_f64(json, "value", cell->total);
+        add_number(json, "value", cell->total);
     else if (cell->metric->kind == PROGRAM_GAUGE)
         add_gauge(json, &cell->gauge, wish->has_tau);
     else

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define PAGE_MAX (192u << 20) /* less than HTTP_ANSWER_MAX by more than one value can take */
+
 bool program_page_shows(uint32_t viewer, const struct program_scope *scope)
 {
     return scope->kind == PROGRAM_NODE || viewer == VIEW_ALL || (viewer != VIEW_NODE && viewer == scope->uid);
@@ -154,15 +156,16 @@ static bool is_shown(const struct program_page *page, const struct program_metri
     return page->has_tau_names || !metric->is_alias;
 }
 
+/* Names may be so long, and in so many jobs, that what one user has named would not leave room for anybody else's. */
 static void add_cells(struct buf *out, const struct program_page *page, const struct program_family *family,
                       enum aspect aspect)
 {
-    for (struct program_metric *metric = family->first; metric; metric = metric->next_in_family) {
+    for (struct program_metric *metric = family->first; metric && out->size < PAGE_MAX; metric = metric->next_in_family) {
         if (!is_shown(page, metric))
             continue;
         program_table_settle(metric);
         add_cell(out, &metric->node, aspect);
-        for (const struct program_cell *cell = metric->cells; cell; cell = cell->next)
+        for (const struct program_cell *cell = metric->cells; cell && out->size < PAGE_MAX; cell = cell->next)
             if (!cell->scope->is_unnamed && program_page_shows(page->viewer, cell->scope))
                 add_cell(out, cell, aspect);
     }
@@ -222,19 +225,31 @@ static void add_figures(struct buf *out, const struct program_table *table, cons
     add_own(out, table, page, "bad_boards", true, "boards that could not be read", figures->bad_boards);
 }
 
+static void add_family(struct buf *out, const struct program_table *table, const struct program_page *page,
+                       const struct program_family *family)
+{
+    if (!family->has_told && !page->has_tau_names)
+        return;
+    if (family->kind == PROGRAM_GAUGE) {
+        add_gauges(out, table, page, family);
+        return;
+    }
+    add_about(out, table, family, "", page->format == METRICS_OPEN);
+    add_cells(out, page, family, SUM);
+}
+
+/* Very long names come last: it is they that are left out where there is no room for all. */
 void program_page_write(struct buf *out, struct program_table *table, const struct program_page *page)
 {
+    uint64_t left_out = 0;
     program_table_lock(table);
-    for (const struct program_family *family = table->families; family; family = family->next) {
-        if (!family->has_told && !page->has_tau_names)
-            continue;
-        if (family->kind == PROGRAM_GAUGE) {
-            add_gauges(out, table, page, family);
-            continue;
-        }
-        add_about(out, table, family, "", page->format == METRICS_OPEN);
-        add_cells(out, page, family, SUM);
-    }
+    for (int is_long = 0; is_long < 2; is_long++)
+        for (const struct program_family *family = table->families; family; family = family->next)
+            if (family->is_long == is_long && out->size < PAGE_MAX)
+                add_family(out, table, page, family);
+            else
+                left_out += family->is_long == is_long;
     add_figures(out, table, page);
+    add_own(out, table, page, "families_left_out", false, "families for which this page had no room", left_out);
     program_table_unlock(table);
 }

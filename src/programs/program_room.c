@@ -16,8 +16,8 @@ static void unlink_idle(struct program_table *table, struct program_metric *metr
     else
         room->last_idle = metric->previous_idle;
     metric->next_idle = metric->previous_idle = NULL;
-    room->idle_count--;
-    table->idle_count--;
+    room->idle_count -= metric->places;
+    table->idle_count -= metric->places;
 }
 
 static void link_idle(struct program_table *table, struct program_metric *metric)
@@ -29,8 +29,8 @@ static void link_idle(struct program_table *table, struct program_metric *metric
     else
         room->idle = metric;
     room->last_idle = metric;
-    room->idle_count++;
-    table->idle_count++;
+    room->idle_count += metric->places;
+    table->idle_count += metric->places;
 }
 
 void program_room_use(struct program_table *table, struct program_metric *metric)
@@ -49,7 +49,7 @@ void program_room_add(struct program_metric *metric, struct program_scope *owner
 {
     metric->owner = owner;
     metric->uses = 1;
-    owner->room.metric_count++;
+    owner->room.metric_count += metric->places;
 }
 
 struct program_scope *program_room_owner(struct program_table *table, struct program_scope *scope)
@@ -77,7 +77,7 @@ static bool drop_one(struct program_table *table)
         return false;
     struct program_metric *metric = owner->room.idle;
     unlink_idle(table, metric);
-    owner->room.metric_count--;
+    owner->room.metric_count -= metric->places;
     program_cells_drop(table, metric);
     program_table_unlink(table, metric);
     metric->next_idle = table->buried;
@@ -85,11 +85,12 @@ static bool drop_one(struct program_table *table)
     return true;
 }
 
-static bool has_share(const struct program_table *table, const struct program_scope *owner)
+static bool has_share(const struct program_table *table, const struct program_scope *owner, size_t places)
 {
-    size_t in_use = table->figures.metrics - table->idle_count;
+    size_t in_use = table->place_count - table->idle_count;
     size_t left = table->metrics_max > in_use ? table->metrics_max - in_use : 0;
-    return left && (owner == &table->node || owner->room.metric_count - owner->room.idle_count < left);
+    size_t own = owner == &table->node ? 0 : owner->room.metric_count - owner->room.idle_count;
+    return own + places <= left;
 }
 
 enum err program_room_claim(struct program_table *table, struct program_metric *metric, struct program_scope *scope)
@@ -97,21 +98,21 @@ enum err program_room_claim(struct program_table *table, struct program_metric *
     struct program_scope *owner = metric->uses ? metric->owner : program_room_owner(table, scope);
     if (metric->uses || !owner)
         return owner ? OK : NOMEM;
-    if (!has_share(table, owner))
+    if (!has_share(table, owner, metric->places))
         return FULL;
     unlink_idle(table, metric);
-    metric->owner->room.metric_count--;
+    metric->owner->room.metric_count -= metric->places;
     metric->owner = owner;
-    owner->room.metric_count++;
+    owner->room.metric_count += metric->places;
     link_idle(table, metric);
     return OK;
 }
 
-bool program_room_make(struct program_table *table, const struct program_scope *owner)
+bool program_room_make(struct program_table *table, const struct program_scope *owner, size_t places)
 {
-    if (!has_share(table, owner))
+    if (!has_share(table, owner, places))
         return false;
-    while (table->figures.metrics >= table->metrics_max)
+    while (table->place_count + places > table->metrics_max)
         if (!drop_one(table))
             return false;
     return true;

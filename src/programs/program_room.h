@@ -13,8 +13,9 @@ void program_room_leave(struct program_table *table, struct program_metric *metr
 /* Whose the metrics are that a program of this scope names: its user, or the node, which all share. NULL: no memory. */
 struct program_scope *program_room_owner(struct program_table *table, struct program_scope *scope);
 
-/* May the owner name one more? Users may hold as many as are still left for the others. Idle ones make place. */
-bool program_room_make(struct program_table *table, const struct program_scope *owner);
+/* May the owner name one more, of so many places? Users may hold as many as are still left for the others. Idle ones make
+ * place. */
+bool program_room_make(struct program_table *table, const struct program_scope *owner, size_t places);
 
 /* A metric that is there, before a program of this scope uses it: an idle one comes to its owner, who must have room for it.
  * FULL: it has not, which the caller counts; NOMEM. */

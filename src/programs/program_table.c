@@ -156,6 +156,14 @@ static char *put(char **at, struct bytes text)
     return begin;
 }
 
+/* A metric is as large as its texts, and as what it shows: each bucket of a histogram has a line with the whole name. */
+static size_t places_of(const struct program_description *description, const struct program_name *name)
+{
+    size_t texts = name->text.size + name->page.size + description->doc.size + description->unit.size;
+    size_t buckets = description->kind == PROGRAM_HISTOGRAM ? description->bound_count : 0;
+    return 1 + (texts + buckets * (name->page.size + 4 * sizeof(double))) / PROGRAM_PLACE_BYTES;
+}
+
 /* All its texts in one piece of memory, the name first: it is what a message is compared with. */
 static struct program_metric *make_metric(const struct program_description *description, const struct program_name *name)
 {
@@ -190,6 +198,7 @@ static void link_metric(struct program_table *table, struct program_metric *metr
     metric->index = table->free_count ? table->free_places[--table->free_count] : table->metric_places++;
     table->metrics[metric->index] = metric;
     table->figures.metrics++;
+    table->place_count += metric->places;
     metric->hash = program_table_hash((struct bytes){ metric->name, metric->name_size });
     struct program_metric **slot = &table->metric_hash[metric->hash & (table->hash_room - 1)];
     metric->next_in_hash = *slot;
@@ -207,6 +216,7 @@ void program_table_unlink(struct program_table *table, struct program_metric *me
     table->metrics[metric->index] = NULL;
     table->free_places[table->free_count++] = metric->index;
     table->figures.metrics--;
+    table->place_count -= metric->places;
     program_pages_remove(table, metric);
     program_families_remove(table, metric);
 }
@@ -216,7 +226,8 @@ static enum err add_metric(struct program_table *table, const struct program_des
 {
     struct program_name *name = &table->name;
     struct program_scope *owner = program_room_owner(table, description->scope);
-    if (!owner || !program_room_make(table, owner))
+    size_t places = places_of(description, name);
+    if (!owner || !program_room_make(table, owner, places))
         return owner ? FULL : NOMEM;
     struct bytes wanted = { name->page.data, name->page_base };
     bool is_shared = !program_families_find(table, wanted) && program_families_is_shared(table, wanted, description->kind);
@@ -227,6 +238,7 @@ static enum err add_metric(struct program_table *table, const struct program_des
     if (!new)
         return NOMEM;
     new->is_renamed = is_shared;
+    new->places = places;
     link_metric(table, new, family);
     program_room_add(new, owner);
     *metric = new;

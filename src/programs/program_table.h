@@ -14,6 +14,7 @@
 #include <pthread.h>
 
 #define PROGRAM_METRICS_MAX 250000u /* unless told otherwise */
+#define PROGRAM_PLACE_BYTES 1024u   /* of a metric's texts and lines; what has more takes the place of several */
 #define PROGRAM_USER_MAX 64
 #define PROGRAM_BOUNDS_MAX 512u
 #define PROGRAM_SCOPES_HASH 1024u
@@ -53,6 +54,7 @@ struct program_cell {
     struct program_gauge gauge;     /* valid after program_table_settle */
     struct program_gauge left;      /* over programs that have gone: what each had set last, for the profile of a job */
     struct program_hold shared;     /* of all who add to a counter, and need to remember nothing */
+    double kept, *kept_buckets;     /* of a job: what of total and buckets is on no board any more (program_kept.h) */
     double *buckets;                /* of a histogram: how many fell into each, the last one above all bounds; behind them, */
                                     /* what their samples said last, all below included, and 1 more: 0 is none yet */
 };
@@ -62,6 +64,7 @@ struct program_metric {
     struct program_metric *next_in_family, *previous_in_family, *next_in_hash, *next_in_pages;
     struct program_scope *owner;      /* a user who named it first, or the node */
     size_t uses;                      /* see program_room.h; 0: it is idle, and stands in its owner's list */
+    size_t places;                    /* of those that there are: 1, but for one with long texts or many buckets */
     struct program_metric *next_idle, *previous_idle;
     uint64_t hash;
     size_t index;                     /* in the table's list */
@@ -89,6 +92,7 @@ struct program_family {
     struct program_metric *first, *last;
     size_t size;
     bool has_told;  /* a metric that is more than an alias */
+    bool is_long;   /* a metric with a very long name is, or was, among them */
     char *doc;      /* of its metrics, as far as they agree: a copy of the first's, cut */
     size_t doc_size;
     char name[];    /* as on the page */
@@ -96,7 +100,7 @@ struct program_family {
 
 enum program_scope_kind { PROGRAM_NODE, PROGRAM_USER, PROGRAM_JOB };
 
-/* The metrics of a user, and those of them that are idle, oldest first. */
+/* The metrics of a user, and those of them that are idle, oldest first. Counted in places. */
 struct program_room {
     size_t metric_count, idle_count;
     struct program_metric *idle, *last_idle;
@@ -122,7 +126,7 @@ struct program_scope {
     struct program_worlds *worlds;  /* likewise; NULL: none yet */
     struct buf suffix;          /* host="n1",job="4711",user="ada"}_, _ being a blank */
     size_t job_count;           /* of a user: jobs that are scopes of their own */
-    size_t job_cells;           /* of a user: values in these */
+    size_t job_cells;           /* of a user: values in these, in places */
     struct program_room room;   /* of a user, or the node */
     struct program_scope *next, *previous, *next_in_hash, *next_user;
 };
@@ -165,12 +169,13 @@ struct program_table {
     size_t *free_places;             /* a stack */
     size_t free_count;
     size_t metric_room;
-    size_t idle_count;               /* of all metrics */
+    size_t place_count, idle_count;  /* of all metrics, in places */
     struct program_metric *buried;   /* program_room.h */
     struct program_metric **metric_hash;
     size_t hash_room;
     struct program_metric *pages[PROGRAM_PAGES_HASH]; /* of program_pages.c */
     struct program_cell *dirty;
+    bool has_read_kept, has_news_to_keep; /* program_kept.h */
     struct program_name name;        /* for parsing */
     struct program_figures figures;
 };

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "programs/program_cells.h"
+#include "programs/program_kept.h"
 #include "programs/program_room.h"
 
 #include <stdlib.h>
@@ -260,6 +261,14 @@ static enum err look_up(struct tau_connection *connection, struct tau_gateway *g
     return is_ours ? add_metric(connection, gateway, metric) : OK;
 }
 
+static void add(struct program_table *table, struct program_cell *cell, double increment, uint64_t now_ns)
+{
+    if (program_cell_add(table, cell, increment, now_ns))
+        program_kept_add(table, cell, increment);
+    else
+        table->figures.refused++;
+}
+
 static enum err take_value(struct tau_connection *connection, struct tau_gateway *gateway, const struct tau_event *event,
                            uint64_t now_ns)
 {
@@ -274,9 +283,8 @@ static enum err take_value(struct tau_connection *connection, struct tau_gateway
     struct program_hold *hold = order->items[order->at];
     if (metric_of(hold)->kind == PROGRAM_GAUGE)
         program_hold_set(gateway->table, hold, event->value, now_ns);
-    else if (event->value != 0 && !program_cell_is_counted(hold->cell)
-             && !program_cell_add(gateway->table, hold->cell, event->value, now_ns))
-        gateway->table->figures.refused++;
+    else if (event->value != 0 && !program_cell_is_counted(hold->cell))
+        add(gateway->table, hold->cell, event->value, now_ns);
     return OK;
 }
 

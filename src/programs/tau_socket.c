@@ -2,7 +2,7 @@
 #include "programs/tau_socket.h"
 
 #include "base/listen.h"
-#include "base/log.h"
+#include "base/place.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,13 +24,8 @@ static enum err clear_place(const char *path, struct buf *why)
                    "tau in [programs].", path);
         return USAGE;
     }
-    if (there.st_uid == geteuid())
+    if (there.st_uid == geteuid() || place_take(path))
         return OK;
-    if (geteuid() == 0 && !S_ISDIR(there.st_mode) && unlink(path) == 0) {
-        log_warn("%s had been made by user %u; it is the agent's now, so that no program speaks to him", path,
-                 (unsigned)there.st_uid);
-        return OK;
-    }
     buf_printf(why, "tau's programs are not taken: another user (%u) made %s first, and programs that connect there speak to "
                "him. Set another path with tau in [programs], and TAU_METRIC_PROXY for the programs.", (unsigned)there.st_uid,
                path);

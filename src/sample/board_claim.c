@@ -1,7 +1,7 @@
 /* The claim of an agent on boards: a file in their folder, locked as long as the agent runs. */
 #include "sample/board_claim.h"
 
-#include "base/file.h"
+#include "base/place.h"
 #include "model/board.h"
 
 #include <errno.h>
@@ -11,12 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-static enum err name_claim(char path[FILE_PATH_MAX], const char *folder)
+enum err board_claim_beside(char path[FILE_PATH_MAX], const char *folder, const char *suffix)
 {
     uid_t uid = geteuid();
     const char *in = folder ? folder : BOARD_FOLDER;
-    int size = uid ? snprintf(path, FILE_PATH_MAX, "%s/" BOARD_CLAIM ".%u", in, (unsigned)uid)
-                   : snprintf(path, FILE_PATH_MAX, "%s/" BOARD_CLAIM, in);
+    int size = uid ? snprintf(path, FILE_PATH_MAX, "%s/" BOARD_CLAIM ".%u%s", in, (unsigned)uid, suffix)
+                   : snprintf(path, FILE_PATH_MAX, "%s/" BOARD_CLAIM "%s", in, suffix);
     return size < FILE_PATH_MAX ? OK : USAGE;
 }
 
@@ -37,22 +37,32 @@ static enum err lock(int fd)
     return errno == EAGAIN || errno == EACCES ? AGAIN : err_from_errno(errno);
 }
 
+static enum err open_locked(const char *path, int *fd)
+{
+    int made = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+    if (made < 0)
+        return errno == ELOOP || errno == EISDIR ? DENIED : err_from_errno(errno);
+    enum err err = check(made);
+    err = err ? err : lock(made);
+    if (err)
+        close(made);
+    else
+        *fd = made;
+    return err;
+}
+
 enum err board_claim(const char *folder, int *fd)
 {
     char path[FILE_PATH_MAX];
+    int made = -1;
     *fd = -1;
-    enum err err = name_claim(path, folder);
+    enum err err = board_claim_beside(path, folder, "");
+    if (!err)
+        err = open_locked(path, &made);
+    if (err == DENIED && place_take(path)) /* no user forbids root the boards of all */
+        err = open_locked(path, &made);
     if (err)
         return err;
-    int made = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
-    if (made < 0)
-        return errno == ELOOP ? DENIED : err_from_errno(errno);
-    err = check(made);
-    err = err ? err : lock(made);
-    if (err) {
-        close(made);
-        return err;
-    }
     fchmod(made, 0644); /* programs of others look at it, whatever the umask was */
     board_claim_touch(made);
     *fd = made;
@@ -76,7 +86,7 @@ bool board_claim_is_held(const char *folder)
 {
     char of_node[FILE_PATH_MAX], own[FILE_PATH_MAX];
     int size = snprintf(of_node, sizeof of_node, "%s/" BOARD_CLAIM, folder ? folder : BOARD_FOLDER);
-    return (size < FILE_PATH_MAX && is_held(of_node)) || (name_claim(own, folder) == OK && is_held(own));
+    return (size < FILE_PATH_MAX && is_held(of_node)) || (board_claim_beside(own, folder, "") == OK && is_held(own));
 }
 
 void board_claim_touch(int fd)

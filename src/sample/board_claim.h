@@ -3,14 +3,17 @@
 #ifndef SONDE_SAMPLE_BOARD_CLAIM_H
 #define SONDE_SAMPLE_BOARD_CLAIM_H
 
-#include "base/err.h"
+#include "base/file.h"
 
 #include <stdbool.h>
 
 /* Root claims the boards of all users, others their own. The caller keeps *fd, and closes it at the end; the claim then lasts for
  * BOARD_CLAIM_LASTS_S. folder: NULL is BOARD_FOLDER. AGAIN: another agent has it; DENIED: a file of somebody else's is in its
- * place; ABSENT: there is no such folder. */
+ * place, which root takes, and says so; ABSENT: there is no such folder. */
 enum err board_claim(const char *folder, int *fd);
+
+/* A name beside the claim, of the same agent. USAGE: too long. */
+enum err board_claim_beside(char path[FILE_PATH_MAX], const char *folder, const char *suffix);
 
 /* Does an agent of root or of this user want the boards of folder: is one there, or was it within BOARD_CLAIM_LASTS_S? As
  * programs ask it (probe/board_file.c). */

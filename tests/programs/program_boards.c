@@ -74,6 +74,7 @@ static pid_t begin_program(int ready[2], int stay[2])
     add(&board, "x_total", NULL, 5);
     add(&board, "mpi_calls_total", "function=\"MPI_Send\"", 7);
     add(&board, "mpi_peer_bytes_total", "to=\"1\"", 70);
+    add(&board, "mpi_peer_bytes_total", "to=\"elsewhere\"", 50);
     _exit(write(ready[1], "r", 1) == 1 && read(stay[0], &c, 1) == 0 ? (add(&board, "x_total", NULL, 1), 0) : 1);
 }
 
@@ -108,6 +109,9 @@ static void a_program_is_read_to_its_end_and_then_forgotten(void **state)
     assert_int_equal(sample_of(&batch, "3/MPI_Send")->values[MPI_CALLS].u64, 7);
     assert_int_equal(sample_of(&batch, "3/")->values[MPI_CALLS].u64, 7);
     assert_int_equal(sample_of(&batch, "3>1")->values[MPI_PEER_BYTES].u64, 70);
+    assert_int_equal(sample_of(&batch, "3>elsewhere")->values[MPI_PEER_BYTES].u64, 50);
+    uint64_t life_ns = sample_of(&batch, "3/")->values[MPI_LIFE].u64;
+    usleep(50000);
     close(stay[1]);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     program_boards_tick(boards);
@@ -115,6 +119,7 @@ static void a_program_is_read_to_its_end_and_then_forgotten(void **state)
     batch_reset(&batch);
     program_boards_sample(boards, &batch, 2);
     assert_null(sample_of(&batch, "3/MPI_Send")); /* nothing new */
+    assert_true(sample_of(&batch, "3/")->values[MPI_LIFE].u64 >= life_ns + 50000000); /* it lived until it was gone */
     program_boards_forget(boards);
     assert_int_equal(program_boards_count(boards), 0);
     assert_int_equal(table->figures.boards, 0);

@@ -67,7 +67,7 @@ static void what_is_no_number_does_not_spoil_a_counter(void **state)
     assert_true(metric->node.total == 2);
 }
 
-static void what_is_too_much_does_not_spoil_a_counter(void **state)
+static void a_counter_beyond_all_numbers_is_infinite_where_it_is_that(void **state)
 {
     struct program_metric *metric;
     (void)state;
@@ -75,13 +75,16 @@ static void what_is_too_much_does_not_spoil_a_counter(void **state)
     struct program_cell *one = program_cell_of(table, metric, program_scope_job(table, "1", 7));
     struct program_cell *two = program_cell_of(table, metric, program_scope_job(table, "2", 8));
     assert_true(program_cell_add(table, one, 1.7e308, 1));
-    assert_false(program_cell_add(table, one, 1.7e308, 1));
-    assert_false(program_cell_add(table, two, 1.7e308, 1)); /* the node's sum is theirs too */
-    assert_true(program_cell_add(table, two, 4, 1));
-    assert_true(metric->node.total == 1.7e308 && one->total == 1.7e308 && two->total == 4);
+    assert_true(program_cell_add(table, two, 1.7e308, 1)); /* too much for the node alone */
+    assert_true(metric->node.total == INFINITY && one->total == 1.7e308 && two->total == 1.7e308);
+    assert_true(program_cell_add(table, one, 1.7e308, 1));
+    assert_true(program_cell_add(table, one, 4, 1));
+    assert_true(metric->node.total == INFINITY && one->total == INFINITY && two->total == 1.7e308);
+    program_cell_overflow(table, two, 1);
+    assert_true(two->total == INFINITY);
 }
 
-static void what_is_too_much_does_not_spoil_a_histogram(void **state)
+static void a_histogram_whose_sum_is_beyond_all_numbers_keeps_its_buckets(void **state)
 {
     struct program_metric *metric;
     static const double bounds[] = { 1 }, seen[] = { 1, 2 };
@@ -91,10 +94,12 @@ static void what_is_too_much_does_not_spoil_a_histogram(void **state)
     };
     assert_int_equal(program_table_metric(table, &description, &metric), OK);
     assert_true(program_cell_observe(table, &metric->node, seen, 1.7e308, 1));
-    assert_false(program_cell_observe(table, &metric->node, seen, 1.7e308, 1));
     assert_false(program_cell_observe(table, &metric->node, seen, NAN, 1));
+    assert_true(metric->node.total == 1.7e308);
+    assert_true(program_cell_observe(table, &metric->node, seen, 1.7e308, 1));
     assert_true(program_cell_observe(table, &metric->node, seen, -1.7e308, 1));
-    assert_true(metric->node.total == 0 && metric->node.buckets[0] == 4 && metric->node.buckets[1] == 8);
+    assert_true(program_cell_observe(table, &metric->node, seen, -INFINITY, 1)); /* that of another program: it is not known */
+    assert_true(metric->node.total == INFINITY && metric->node.buckets[0] == 5 && metric->node.buckets[1] == 10);
 }
 
 static void a_gauge_is_of_the_programs_that_are_alive(void **state)
@@ -210,6 +215,38 @@ static void idle_names_are_no_way_around_the_share(void **state)
     assert_int_equal(take(second, "b", 5), 5);
     assert_int_equal(take(second, "a", 5), 0); /* they are there, and another's to have */
     assert_int_equal(take(program_scope_job(table, "3", 8), "a", 5), 3);
+}
+
+static void long_texts_and_many_buckets_take_the_room_of_several(void **state)
+{
+    static char doc[3 * PROGRAM_PLACE_BYTES];
+    static double bounds[200];
+    struct program_metric *metric;
+    (void)state;
+    struct program_scope *user = program_scope_job(table, "1", 7);
+    struct program_description wordy = {
+        .name = bytes_of("a"), .doc = { doc, sizeof doc }, .unit = { "", 0 }, .kind = PROGRAM_COUNTER, .scope = user,
+    };
+    memset(doc, 'd', sizeof doc);
+    assert_int_equal(program_table_metric(table, &wordy, &metric), OK);
+    assert_int_equal(metric->places, 4);
+    assert_non_null(program_cell_of(table, metric, user));
+    assert_int_equal(take(user, "b", 9), 1); /* of the 5 that one user may have */
+    wordy.name = bytes_of("c");
+    wordy.scope = NULL;
+    assert_int_equal(program_table_metric(table, &wordy, &metric), OK);
+    assert_int_equal(table->place_count, 9);
+    program_scope_drop(table, user);
+    for (size_t i = 0; i < 200; i++)
+        bounds[i] = (double)i;
+    struct program_description wide = {
+        .name = bytes_of("h"), .doc = { "", 0 }, .unit = { "", 0 }, .kind = PROGRAM_HISTOGRAM,
+        .bounds = bounds, .bound_count = 200,
+    };
+    assert_int_equal(program_table_metric(table, &wide, &metric), OK); /* for which those that are idle go */
+    assert_int_equal(metric->places, 7);
+    assert_true(table->place_count <= 10);
+    assert_null(program_table_find(table, bytes_of("a")));
 }
 
 static void a_name_with_others_for_it_makes_room_too(void **state)
@@ -363,14 +400,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_counter_is_summed_over_job_user_and_node, open_table, close_table),
         cmocka_unit_test_setup_teardown(what_is_no_number_does_not_spoil_a_counter, open_table, close_table),
-        cmocka_unit_test_setup_teardown(what_is_too_much_does_not_spoil_a_counter, open_table, close_table),
-        cmocka_unit_test_setup_teardown(what_is_too_much_does_not_spoil_a_histogram, open_table, close_table),
+        cmocka_unit_test_setup_teardown(a_counter_beyond_all_numbers_is_infinite_where_it_is_that, open_table, close_table),
+        cmocka_unit_test_setup_teardown(a_histogram_whose_sum_is_beyond_all_numbers_keeps_its_buckets, open_table, close_table),
         cmocka_unit_test_setup_teardown(a_gauge_is_of_the_programs_that_are_alive, open_table, close_table),
         cmocka_unit_test_setup_teardown(one_name_has_one_type, open_table, close_table),
         cmocka_unit_test_setup_teardown(more_than_the_maximum_is_counted, open_table, close_table),
         cmocka_unit_test_setup_teardown(nobody_takes_the_room_of_all, open_table, close_table),
         cmocka_unit_test_setup_teardown(names_of_those_who_have_gone_make_room, open_table, close_table),
         cmocka_unit_test_setup_teardown(idle_names_are_no_way_around_the_share, open_table, close_table),
+        cmocka_unit_test_setup_teardown(long_texts_and_many_buckets_take_the_room_of_several, open_table, close_table),
         cmocka_unit_test_setup_teardown(a_name_with_others_for_it_makes_room_too, open_table, close_table),
         cmocka_unit_test_setup_teardown(samples_keep_the_name_of_what_had_to_go, open_table, close_table),
         cmocka_unit_test_setup_teardown(names_of_tau_count_once_with_ours, open_table, close_table),

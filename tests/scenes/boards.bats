@@ -169,12 +169,24 @@ with_shm() {
 }
 
 @test "what is not a number, infinite or negative does not get into counters and histograms" {
-    "$TOOLS/speaks" not-numbers
+    "$TOOLS/speaks_numbers" none
     [ "$(values 'speaks_seconds_total{part="a"}')" = 0.25 ]
     [ "$(values speaks_sizes_sum)" = 0 ]
     [ "$(values speaks_level)" = -2 ]
     [ "$(values unknown)" = unset ]
     [ "$(values infinite)" = inf ]
+}
+
+@test "a sum that is more than a number can say is infinite in the report and in the series" {
+    unset SONDE_BOARDS
+    run -0 "$SONDE" run -q -- "$TOOLS/speaks_numbers" too-much
+    "$SONDE" report >"$T/page"
+    grep -q '^ *speaks_seconds_total{part="a"} *inf$' "$T/page"
+    grep -q '^ *speaks_sizes *2 *inf *>4 *>4 *>4 *inf *$' "$T/page"
+    "$SONDE" report --json >"$T/json"
+    [ "$(jq -c '.program | [.counters[0].total, .histograms[0].sum, .histograms[0].mean, .histograms[0].count]' "$T/json")" = '["inf","inf","inf",2]' ]
+    "$SONDE" export -w series --set program_counter --format csv >"$T/series"
+    grep -q ',speaks_sizes_sum,inf' "$T/series"
 }
 
 @test "a name that was made is in the report, however long, and one that would not be is refused" {

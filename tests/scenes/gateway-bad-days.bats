@@ -115,6 +115,23 @@ PY
     [ "$(value "sonde_programs_metrics{host=\"$(host)\"}")" -le 1000 ]
 }
 
+@test "one user's very long names take neither the memory of the agent nor the page of the others" {
+    need_root
+    start </dev/null
+    chmod 711 "$T/run"
+    # Eight programs with 190 MB of texts each, which stay as long as there is room for them.
+    for ((i = 0; i < 8; i++)); do
+        [ "$(as_nobody env SONDE_BOARDS="$SONDE_BOARDS" "$TOOLS/speaks_labels" fat)" = 0 ]
+        wait_for '[ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
+    done
+    program sonde counter board_total - 3 leave
+    wait_for 'is "board_total{host=\"$(host)\"}" 3'
+    [ "$(value "sonde_programs_families_left_out{host=\"$(host)\"}")" -gt 0 ]
+    rss=$(rss_kb)
+    echo "$rss KiB"
+    grep -q __asan_init "$SONDE" || [ "$rss" -lt 800000 ] # the sanitizer keeps what was freed
+}
+
 # A client that has said something and stays silent, and one that has never said anything: neither is waited for.
 @test "it ends at once on SIGTERM and SIGINT while idle clients are connected, and starts again in their place" {
     for signal in TERM INT; do

@@ -85,6 +85,33 @@ PY
     kill -0 "$AGENT"
 }
 
+@test "a user who fills the folder with boards and folders of runs does not take the descriptors of all" {
+    need_root
+    ulimit -n 512
+    start </dev/null
+    as_nobody sh -c 'for i in $(seq 1000); do mkdir "$0/sonde-run.65534.$i"; done' "$SONDE_BOARDS"
+    program sonde counter x_total - 5
+    wait_for 'is "x_total{host=\"$(host)\"}" 5'
+    [ "$(find "/proc/$AGENT/fd" -type l | wc -l)" -lt 300 ]
+    # Boards that somebody holds, as many as there are processes of his: what is too much is read when others have gone.
+    rmdir "$SONDE_BOARDS"/sonde-run.*
+    stop
+    start </dev/null
+    mkfifo "$T/stay"
+    chmod 666 "$T/stay"
+    for ((i = 0; i < 300; i++)); do
+        setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/tests/board_program" sonde counter y_total - 1 wait <>"$T/stay" 3>&- &
+    done
+    wait_for '[ "$(find "$SONDE_BOARDS" -name "sonde.*" | wc -l)" = 300 ]'
+    wait_for '[ "$(value "sonde_programs_boards{host=\"$(host)\"}")" -gt 150 ]'
+    program sonde counter x_total - 5
+    wait_for 'is "x_total{host=\"$(host)\"}" 5'
+    [ "$(value "sonde_programs_boards{host=\"$(host)\"}")" -lt 200 ]
+    # shellcheck disable=SC2046
+    kill -9 $(jobs -p | grep -vx "$AGENT")
+    wait_for 'is "y_total{host=\"$(host)\"}" 300'
+}
+
 @test "hundreds connect at the same moment, none is turned away" {
     start </dev/null
     python3 - <<'PY'

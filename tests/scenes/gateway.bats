@@ -52,6 +52,23 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     kill "$ONE_PID"
 }
 
+@test "a sum that is more than a number can say is infinite, of tau's clients and of boards, and other jobs keep theirs" {
+    start </dev/null
+    tau -j 1 counter x_total add x_total 1.7e308
+    coproc ONE { exec "$SOURCE/tests/tools/tau_client.py" -j 2 counter x_total add x_total 1.7e308 add x_total inf add x_total 1 stay; }
+    wait_for 'is "x_total{host=\"$(host)\"}" +Inf'
+    ask /metrics | grep -q "^x_total{host=\"$(host)\",job=\"2\".*} 1.7e+308$"
+    "$TOOLS/speaks_numbers" too-much
+    wait_for 'is "speaks_seconds_total{part=\"a\",host=\"$(host)\"}" +Inf'
+    is "speaks_sizes_sum{host=\"$(host)\"}" +Inf
+    is "speaks_sizes_count{host=\"$(host)\"}" 2
+    is "sonde_programs_refused_total{host=\"$(host)\"}" 1 # that which was infinite itself
+    [ "$(ask '/programs?name=x_total' | jq -c '.metrics[0].value')" = '"inf"' ]
+    [[ $("$SONDE" get -f txt x_total) =~ $'\n'"x_total "[0-9.]+" inf "$ ]]
+    [[ $("$SONDE" get -a -f txt speaks_sizes) == *" inf "*"sum=inf"*"count=2.0 "* ]]
+    kill "$ONE_PID"
+}
+
 @test "a gauge that a program sets to not a number is absent until it is set again" {
     start </dev/null
     mkfifo "$T/next"
@@ -178,10 +195,29 @@ assert values[(None, None)] == 11 and ("42", "root") not in values and values[("
     grep "had been made by user 65534" "$T/said"
     tau counter x_total add x_total 1
     stop
+    as_nobody mkdir -p "$TAU_METRIC_PROXY/full"
+    start </dev/null
+    tau counter x_total add x_total 1
+    stop
     touch "$TAU_METRIC_PROXY" # root's now
     printf '[programs]\ntau = %s\nboards = none\n' "$TAU_METRIC_PROXY" >"$T/conf"
     run -1 as_nobody env SONDE_SOCKET_DIR="$T/place" "$SONDE" agent --root "$T/root" -c "$T/conf" --sensors loadavg --listen none
     [[ $output == *"another user (0) made $TAU_METRIC_PROXY first"* ]]
+}
+
+@test "a user who makes the file first with which an agent claims boards does not keep root's from them" {
+    need_root
+    for way in touch mkfifo mkdir 'ln -s /etc/passwd'; do
+        : >"$T/said"
+        # shellcheck disable=SC2086 # words of a command
+        as_nobody $way "$SONDE_BOARDS/sonde-agent"
+        start </dev/null
+        grep "sonde-agent had been made by user 65534" "$T/said"
+        program sonde counter x_total - 5
+        wait_for 'is "x_total{host=\"$(host)\"}" 5'
+        stop
+        rm "$SONDE_BOARDS/sonde-agent"
+    done
 }
 
 @test "a second agent steals nothing; a dead socket is replaced; what is no socket is told" {
@@ -207,6 +243,51 @@ agent_of() {
     install -d -o "$uid" "$T/$name"
     setpriv --reuid="$uid" --regid=65534 --clear-groups env SONDE_SOCKET_DIR="$T/$name" SONDE_DB="$T/$name/db" \
         "$SONDE" agent -v -c "$T/conf" --sensors loadavg --listen none >>"$T/said" 2>&1 </dev/null 3>&- &
+}
+
+@test "root's agent and one of the user both count each of the user's programs, however short, and leave nothing" {
+    need_root
+    local uid=$((200000 + BASHPID % 100000)) users
+    start <<<'tau = none'
+    printf '[programs]\nboards = %s\ntau = none\n' "$SONDE_BOARDS" >"$T/conf"
+    agent_of "$uid" users
+    users=$!
+    wait_for '[ -S "$T/users/agent.sock" ] && [ -e "$SONDE_BOARDS/sonde-agent.$uid" ]'
+    for ((i = 0; i < 40; i++)); do
+        setpriv --reuid="$uid" --regid=65534 --clear-groups "$BUILD/tests/board_program" sonde counter x_total - 1
+        sleep 0.05
+    done
+    of_user() { curl -sf --unix-socket "$T/users/agent.sock" 'http://agent/programs?name=x_total' | jq '.metrics[0].value'; }
+    wait_for 'is "x_total{host=\"$(host)\"}" 40 && [ "$(of_user)" = 40 ]'
+    wait_for '[ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
+    # One that root's has read and the user's, which is stopped, has not: it waits, is not read again, and goes with that agent, …
+    kill -STOP "$users"
+    setpriv --reuid="$uid" --regid=65534 --clear-groups "$BUILD/tests/board_program" sonde counter x_total - 1
+    wait_for 'is "x_total{host=\"$(host)\"}" 41'
+    [ -n "$(find "$SONDE_BOARDS" -name "sonde.*")" ]
+    stop
+    start <<<'tau = none'
+    program sonde counter y_total - 1
+    wait_for 'is "y_total{host=\"$(host)\"}" 1'
+    [ -n "$(find "$SONDE_BOARDS" -name "sonde.*")" ]
+    [ -z "$(value "x_total{host=\"$(host)\"}")" ]
+    stop
+    # … or after a minute.
+    printf '%-32s' 120 >"$T/shift"
+    SHIFT_CLOCK=$T/shift LD_PRELOAD=$TOOLS/shift_clock.so start <<<'tau = none'
+    wait_for '[ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
+    [ -z "$(value "x_total{host=\"$(host)\"}")" ]
+    stop
+    setpriv --reuid="$uid" --regid=65534 --clear-groups "$BUILD/tests/board_program" sonde counter x_total - 1
+    start <<<'tau = none'
+    wait_for 'is "x_total{host=\"$(host)\"}" 1'
+    [ -n "$(find "$SONDE_BOARDS" -name "sonde.*")" ]
+    kill -9 "$users"
+    wait "$users" || :
+    stop
+    start <<<'tau = none'
+    wait_for '[ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
+    [ -z "$(value "x_total{host=\"$(host)\"}")" ]
 }
 
 @test "what another agent had, boards and tau's usual socket, is taken when that one is gone" {

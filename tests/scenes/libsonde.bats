@@ -62,6 +62,18 @@ strict=(-O2 -Wall -Wextra -Wpedantic -Werror)
     ! command -v clang || clang -std=c99 "${strict[@]}" -Wno-unused-command-line-argument -c use.c "${flags[@]}"
 }
 
+@test "what is no number is refused also in programs that are compiled as if there were no such" {
+    for compiler in cc clang; do
+        command -v "$compiler" || continue
+        "$compiler" -O3 -ffast-math "$SOURCE/tests/tools/speaks_numbers.c" "${flags[@]}" -o speaks_numbers
+        ./speaks_numbers none
+        [ "$(value 'speaks_seconds_total{part="a"}')" = 0.25 ]
+        [ "$(value unknown)" = unset ]
+        [ "$(value infinite)" = inf ]
+        rm "$SONDE_BOARDS"/*
+    done
+}
+
 @test "the library shows what sonde.h names and nothing else, needs the C library alone, and stays loaded" {
     library=$(find "$ROOT" -name libsonde.so.1)
     run readelf -dW "$library"

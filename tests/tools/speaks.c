@@ -348,26 +348,6 @@ static int odd(void)
     return 0;
 }
 
-static int not_numbers(void)
-{
-    make_all();
-    const double bad[] = { NAN, -NAN, INFINITY, -INFINITY, -1 };
-    for (int i = 0; i < 5; i++)
-        sonde_add_real(&summed, bad[i]);
-    sonde_add_real(&summed, 0.25);
-    for (int i = 0; i < 4; i++)
-        sonde_observe(&sizes, bad[i]);
-    sonde_gauge_add(&level, NAN);
-    sonde_gauge_add(&level, -2);
-    struct sonde_gauge unknown, infinite;
-    sonde_gauge_make(&unknown, "unknown", NULL, "", "");
-    sonde_set(&unknown, 1);
-    sonde_set(&unknown, NAN);
-    sonde_gauge_make(&infinite, "infinite", NULL, "", "");
-    sonde_set(&infinite, INFINITY);
-    return 0;
-}
-
 static int types(void)
 {
     struct sonde_gauge gauge;
@@ -477,7 +457,7 @@ static const struct mode {
     { "raw-fork", raw_fork },     { "fork-chain", fork_chain },  { "vfork", vforks },
     { "exec", execs },            { "killed", killed },          { "leaves", leaves },
     { "closes", closes },         { "handler", handler },        { "first-in-handler", first_in_handler },
-    { "odd", odd },               { "not-numbers", not_numbers }, { "types", types },
+    { "odd", odd },               { "types", types },
     { "full", full },             { "narrow", narrow },          { "small-files", small_files },
     { "locked", locked },         { "errno", keeps_errno },      { "rank", ranked },
     { "exec-sleep", execs_sleep }, { "orphan", orphans },        { "old-kernel", old_kernel },

@@ -1,10 +1,12 @@
 /* A program with libsonde whose labels are odd: speaks_labels MODE. Prints what making each metric gave.
  *   orders   the same labels in two orders: one metric, with one type and one set of bounds
- *   long     10,000 quotation marks; the longest name with its labels, one more; a name that is too long; a long help */
+ *   long     10,000 quotation marks; the longest name with its labels, one more; a name that is too long; a long help
+ *   fat      1,000 metrics with the longest names and help, others in each process */
 #include <sonde.h>
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int orders(void)
 {
@@ -48,8 +50,22 @@ static int long_ones(void)
     return 0;
 }
 
+static int fat_ones(void)
+{
+    int failed = 0;
+    for (int i = 0; i < 1000; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "fat_%d_%d_total", (int)getpid(), i);
+        failed += count_long(name, 'x', 32700, 65535) != 0;
+    }
+    printf("%d\n", failed);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "fat") == 0)
+        return fat_ones();
     if (argc > 1 && strcmp(argv[1], "orders") == 0)
         return orders();
     return argc > 1 && strcmp(argv[1], "long") == 0 ? long_ones() : 2;

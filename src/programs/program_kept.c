@@ -1,0 +1,251 @@
+/* Numbers and texts as in wire/pack.h: what it is, which start of the machine it is of; boards, which an empty name ends; jobs
+ * with their metrics, which an empty id and an empty name end. Doubles are their bits. */
+#include "programs/program_kept.h"
+
+#include "base/clock.h"
+#include "base/keep.h"
+#include "programs/program_cells.h"
+#include "wire/pack.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define KIND "sonde kept 1"
+#define TEXT_MAX 256
+
+static bool is_kept(const struct program_cell *cell)
+{
+    return cell->scope->kind == PROGRAM_JOB && cell->metric->kind != PROGRAM_GAUGE && !program_cell_is_counted(cell);
+}
+
+void program_kept_add(struct program_table *table, struct program_cell *cell, double increment)
+{
+    if (!is_kept(cell) || !(increment > 0))
+        return;
+    cell->kept += increment;
+    table->has_news_to_keep = true;
+}
+
+static void keep_buckets(struct program_cell *cell, const double *buckets)
+{
+    size_t count = cell->metric->bound_count + 1;
+    if (!cell->kept_buckets)
+        cell->kept_buckets = calloc(count, sizeof *cell->kept_buckets);
+    for (size_t i = 0; cell->kept_buckets && i < count; i++)
+        cell->kept_buckets[i] += buckets[i];
+}
+
+void program_kept_leave(struct program_table *table, const struct program_hold *hold)
+{
+    struct program_cell *cell = hold->cell;
+    if (!is_kept(cell))
+        return;
+    if (cell->metric->kind == PROGRAM_COUNTER) {
+        program_kept_add(table, cell, hold->value);
+        return;
+    }
+    keep_buckets(cell, hold->buckets);
+    cell->kept += hold->value;
+    table->has_news_to_keep = true;
+}
+
+static void add_number(struct buf *file, uint64_t number)
+{
+    uint8_t room[PACK_NUMBER_MAX];
+    struct packer packer = { room, room + sizeof room, false };
+    pack_number(&packer, number);
+    buf_add(file, room, (size_t)(packer.at - room));
+}
+
+static void add_text(struct buf *file, struct bytes text)
+{
+    add_number(file, text.size);
+    buf_add(file, text.data, text.size);
+}
+
+static void add_double(struct buf *file, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    buf_add(file, &bits, sizeof bits);
+}
+
+void program_kept_begin(struct buf *file)
+{
+    char boot[KEEP_BOOT_MAX];
+    keep_boot(boot);
+    add_text(file, bytes_of(KIND));
+    add_text(file, bytes_of(boot));
+}
+
+void program_kept_board(struct buf *file, const char *name, uint64_t inode)
+{
+    add_text(file, bytes_of(name));
+    add_number(file, inode);
+}
+
+static void add_cell(struct buf *file, const struct program_cell *cell)
+{
+    const struct program_metric *metric = cell->metric;
+    size_t bounds = metric->kind == PROGRAM_HISTOGRAM ? metric->bound_count : 0;
+    add_text(file, (struct bytes){ metric->name, metric->name_size });
+    add_text(file, bytes_of(metric->doc));
+    add_text(file, bytes_of(metric->unit));
+    add_number(file, metric->kind);
+    add_double(file, cell->kept);
+    if (metric->kind != PROGRAM_HISTOGRAM)
+        return;
+    add_number(file, bounds);
+    for (size_t i = 0; i < bounds; i++)
+        add_double(file, metric->bounds[i]);
+    for (size_t i = 0; i <= bounds; i++)
+        add_double(file, cell->kept_buckets[i]);
+}
+
+static bool has_kept(const struct program_cell *cell)
+{
+    return cell->metric->kind == PROGRAM_HISTOGRAM ? cell->kept_buckets != NULL : cell->kept > 0;
+}
+
+static bool add_scope(struct buf *file, const struct program_scope *scope)
+{
+    bool is_begun = false;
+    for (const struct program_cell *cell = scope->cells; cell; cell = cell->next_in_scope) {
+        if (!has_kept(cell))
+            continue;
+        if (!is_begun) {
+            add_text(file, bytes_of(scope->job));
+            add_number(file, scope->uid);
+        }
+        is_begun = true;
+        add_cell(file, cell);
+    }
+    if (is_begun)
+        add_text(file, (struct bytes){ 0 });
+    return is_begun;
+}
+
+bool program_kept_end(struct program_table *table, struct buf *file)
+{
+    bool has_any = false;
+    add_text(file, (struct bytes){ 0 });
+    for (const struct program_scope *scope = table->scopes; scope; scope = scope->next)
+        if (scope->kind == PROGRAM_JOB)
+            has_any |= add_scope(file, scope);
+    add_text(file, (struct bytes){ 0 });
+    table->has_news_to_keep = false;
+    return has_any;
+}
+
+static double unpack_double(struct unpacker *u)
+{
+    double value = 0;
+    if (u->bad || (size_t)(u->end - u->at) < sizeof value) {
+        u->bad = true;
+        return 0;
+    }
+    memcpy(&value, u->at, sizeof value);
+    u->at += sizeof value;
+    return value;
+}
+
+/* Of a histogram as it stands in the file. */
+struct histogram {
+    double bounds[PROGRAM_BOUNDS_MAX], buckets[PROGRAM_BOUNDS_MAX + 1];
+    size_t bound_count;
+};
+
+static void unpack_histogram(struct unpacker *u, struct histogram *histogram)
+{
+    uint64_t count = unpack_number(u);
+    u->bad |= count > PROGRAM_BOUNDS_MAX;
+    histogram->bound_count = u->bad ? 0 : (size_t)count;
+    for (size_t i = 0; i < histogram->bound_count; i++) {
+        histogram->bounds[i] = unpack_double(u);
+        u->bad |= i ? !(histogram->bounds[i] > histogram->bounds[i - 1]) : isnan(histogram->bounds[i]);
+    }
+    for (size_t i = 0; i <= histogram->bound_count; i++) {
+        histogram->buckets[i] = unpack_double(u);
+        u->bad |= !(histogram->buckets[i] >= 0) || isinf(histogram->buckets[i]);
+    }
+}
+
+static void put(struct program_table *table, struct program_cell *cell, double kept, const struct histogram *histogram)
+{
+    uint64_t now_ns = clock_realtime_ns();
+    if (cell->metric->kind == PROGRAM_HISTOGRAM) {
+        if (!program_cell_observe(table, cell, histogram->buckets, kept, now_ns))
+            return;
+        keep_buckets(cell, histogram->buckets);
+        cell->kept += kept;
+    } else if (isinf(kept)) {
+        program_cell_overflow(table, cell, now_ns);
+        program_kept_add(table, cell, kept);
+    } else if (program_cell_add(table, cell, kept, now_ns)) {
+        program_kept_add(table, cell, kept);
+    }
+}
+
+/* What has no room here is left out, as it would be if a program told it. */
+static void take_metric(struct program_table *table, struct program_scope *scope, struct bytes name, struct unpacker *u)
+{
+    struct histogram histogram = { .bound_count = 0 };
+    struct program_description description = { .name = name, .doc = unpack_text(u), .unit = unpack_text(u), .scope = scope };
+    uint64_t kind = unpack_number(u);
+    double kept = unpack_double(u);
+    struct program_metric *metric;
+    u->bad |= kind != PROGRAM_COUNTER && kind != PROGRAM_HISTOGRAM;
+    if (kind == PROGRAM_HISTOGRAM)
+        unpack_histogram(u, &histogram);
+    description.kind = (enum program_kind)kind;
+    description.bounds = histogram.bounds;
+    description.bound_count = histogram.bound_count;
+    if (u->bad || !scope || program_table_metric(table, &description, &metric))
+        return;
+    struct program_cell *cell = program_cell_of(table, metric, scope);
+    if (cell)
+        put(table, cell, kept, &histogram);
+}
+
+/* It stays for a while, in which the agent finds the job again. */
+static struct program_scope *find_scope(struct program_table *table, struct bytes id, uint64_t uid)
+{
+    char job[TEXT_MAX];
+    if (id.size >= sizeof job || uid > UINT32_MAX || memchr(id.data, '\0', id.size))
+        return NULL;
+    memcpy(job, id.data, id.size);
+    job[id.size] = '\0';
+    struct program_scope *scope = program_scope_job(table, job, (uint32_t)uid);
+    if (scope && !scope->programs)
+        scope->left_ns = clock_monotonic_ns();
+    return scope;
+}
+
+static void take_boards(struct unpacker *u, program_kept_hear *hear, void *context)
+{
+    for (struct bytes name; (name = unpack_text(u)).size && !u->bad;) {
+        char text[TEXT_MAX];
+        uint64_t inode = unpack_number(u);
+        if (u->bad || name.size >= sizeof text || memchr(name.data, '\0', name.size) || memchr(name.data, '/', name.size))
+            continue;
+        memcpy(text, name.data, name.size);
+        text[name.size] = '\0';
+        hear(context, text, inode);
+    }
+}
+
+enum err program_kept_take(struct program_table *table, struct bytes file, program_kept_hear *hear, void *context)
+{
+    struct unpacker u = { (const uint8_t *)file.data, (const uint8_t *)file.data + file.size, false };
+    char boot[KEEP_BOOT_MAX];
+    keep_boot(boot);
+    if (!bytes_equal(unpack_text(&u), bytes_of(KIND)) || !bytes_equal(unpack_text(&u), bytes_of(boot)))
+        return ABSENT;
+    take_boards(&u, hear, context);
+    for (struct bytes id; !u.bad && (id = unpack_text(&u)).size;) {
+        struct program_scope *scope = find_scope(table, id, unpack_number(&u));
+        for (struct bytes name; !u.bad && (name = unpack_text(&u)).size;)
+            take_metric(table, scope, name, &u);
+    }
+    return u.bad ? CORRUPT : OK;
+}

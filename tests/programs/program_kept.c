@@ -1,0 +1,152 @@
+/* What ended programs counted in jobs goes through a file into another table. */
+#include "programs/program_kept.h"
+
+#include "programs/program_cells.h"
+#include "tools/unit.h"
+
+#include <math.h>
+
+static struct program_table *before, *after;
+static struct buf file;
+static char heard[256];
+static const double bounds[] = { 1, 10 };
+
+static int open_all(void **state)
+{
+    (void)state;
+    struct program_table_settings settings = { .host = "n1", .by_user = true };
+    buf_init(&file, 1u << 20);
+    heard[0] = '\0';
+    return program_table_open(&before, &settings) || program_table_open(&after, &settings);
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    program_table_close(&before);
+    program_table_close(&after);
+    buf_clear(&file);
+    return 0;
+}
+
+static struct program_cell *cell_in(struct program_table *table, struct program_scope *scope, const char *name,
+                                    enum program_kind kind)
+{
+    struct program_metric *metric;
+    struct program_description description = {
+        .name = bytes_of(name), .doc = bytes_of("helps"), .unit = bytes_of("cells"), .kind = kind, .scope = scope,
+        .bounds = bounds, .bound_count = kind == PROGRAM_HISTOGRAM ? 2 : 0,
+    };
+    assert_int_equal(program_table_metric(table, &description, &metric), OK);
+    return program_cell_of(table, metric, scope);
+}
+
+/* One that has counted 3 and lives, one that has counted 4 and goes. */
+static void count(const char *job)
+{
+    struct program_scope *scope = program_scope_job(before, job, 7);
+    struct program_cell *cell = cell_in(before, scope, "x_total{a=\"b\"}", PROGRAM_COUNTER);
+    program_cell_add(before, cell, 3, 1);
+    program_cell_add(before, cell, 4, 1);
+    program_kept_leave(before, &(struct program_hold){ .cell = cell, .value = 4 });
+}
+
+static void hear(void *context, const char *name, uint64_t inode)
+{
+    (void)context;
+    snprintf(heard + strlen(heard), sizeof heard - strlen(heard), "%s:%d ", name, (int)inode);
+}
+
+static enum err pass_on(void)
+{
+    return program_kept_take(after, (struct bytes){ file.data, file.size }, hear, NULL);
+}
+
+static void what_has_gone_goes_on(void **state)
+{
+    (void)state;
+    count("1");
+    count("2");
+    struct program_scope *one = program_scope_job(before, "1", 7);
+    program_kept_add(before, cell_in(before, one, "tau_total", PROGRAM_COUNTER), 0.5);
+    cell_in(before, one, "level", PROGRAM_GAUGE);
+    double buckets[] = { 1, 2, 3 };
+    struct program_cell *sizes = cell_in(before, one, "sizes", PROGRAM_HISTOGRAM);
+    program_kept_leave(before, &(struct program_hold){ .cell = sizes, .value = 60, .buckets = buckets });
+    program_kept_leave(before, &(struct program_hold){ .cell = sizes, .value = -20, .buckets = buckets });
+    assert_true(before->has_news_to_keep);
+    program_kept_begin(&file);
+    program_kept_board(&file, "sonde.1.sonde.ab", 77);
+    program_kept_board(&file, "sonde.2.mpi.cd", 5);
+    assert_true(program_kept_end(before, &file));
+    assert_false(before->has_news_to_keep);
+
+    assert_int_equal(pass_on(), OK);
+    assert_string_equal(heard, "sonde.1.sonde.ab:77 sonde.2.mpi.cd:5 ");
+    struct program_scope *again = program_scope_find(after, "1", 7);
+    assert_non_null(again);
+    const struct program_cell *x = cell_in(after, again, "x_total{a=\"b\"}", PROGRAM_COUNTER);
+    assert_true(x->total == 4 && x->kept == 4 && x->metric->node.total == 8);
+    assert_string_equal(x->metric->doc, "helps");
+    assert_true(cell_in(after, again, "tau_total", PROGRAM_COUNTER)->total == 0.5);
+    const struct program_cell *h = cell_in(after, again, "sizes", PROGRAM_HISTOGRAM);
+    assert_true(h->total == 40 && h->buckets[0] == 2 && h->buckets[1] == 4 && h->buckets[2] == 6);
+    assert_null(program_table_exact(after, bytes_of("level")));
+
+    /* And once more: what was kept is kept on, until the job has gone. */
+    buf_reset(&file);
+    program_kept_begin(&file);
+    assert_true(program_kept_end(after, &file));
+    program_scope_drop(after, again);
+    assert_true(after->has_news_to_keep);
+    program_scope_drop(after, program_scope_find(after, "2", 7));
+    assert_int_equal(pass_on(), OK);
+    assert_true(cell_in(after, program_scope_find(after, "1", 7), "x_total{a=\"b\"}", PROGRAM_COUNTER)->total == 4);
+}
+
+static void nothing_is_kept_of_programs_in_no_job(void **state)
+{
+    (void)state;
+    struct program_cell *cell = cell_in(before, program_scope_user(before, 7), "x_total", PROGRAM_COUNTER);
+    program_kept_add(before, cell, 5);
+    assert_false(before->has_news_to_keep);
+    program_kept_begin(&file);
+    assert_false(program_kept_end(before, &file));
+    assert_int_equal(pass_on(), OK);
+}
+
+static void an_infinite_sum_stays_infinite(void **state)
+{
+    (void)state;
+    program_kept_add(before, cell_in(before, program_scope_job(before, "1", 7), "x_total", PROGRAM_COUNTER), INFINITY);
+    program_kept_begin(&file);
+    program_kept_end(before, &file);
+    assert_int_equal(pass_on(), OK);
+    assert_true(isinf(cell_in(after, program_scope_find(after, "1", 7), "x_total", PROGRAM_COUNTER)->total));
+}
+
+/* A file that ends anywhere, or is of another kind. */
+static void damaged_files(void **state)
+{
+    (void)state;
+    count("1");
+    program_kept_begin(&file);
+    size_t head = file.size;
+    program_kept_board(&file, "sonde.1.sonde.ab", 77);
+    program_kept_end(before, &file);
+    for (size_t size = 0; size < file.size; size++)
+        assert_int_equal(program_kept_take(after, (struct bytes){ file.data, size }, hear, NULL), size < head ? ABSENT : CORRUPT);
+    file.data[2] ^= 1;
+    assert_int_equal(pass_on(), ABSENT);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, open_all, close_all)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(what_has_gone_goes_on), T(nothing_is_kept_of_programs_in_no_job), T(an_infinite_sum_stays_infinite),
+        T(damaged_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# An agent that is started anew, because it was killed or stopped, goes on where the one before was: jobs that were told, and what
+# programs had counted in jobs before they ended.
+# shellcheck disable=SC2016,SC2034,SC2119,SC2120
+load scene
+load gateway
+
+anew() {
+    stop "$1" || :
+    start </dev/null
+}
+
+of_job() { is "$1{host=\"$(host)\",job=\"${3:-4711}\",user=\"$(id -un)\"}" "$2"; }
+
+# A program of the job that goes on when it is told to, and whose board is read from its beginning each time.
+begin_program() {
+    mkfifo "$T/go"
+    SONDE_JOB=4711 "$BUILD/tests/board_program" sonde "$@" <"$T/go" >"$T/waits" &
+    exec 7>"$T/go"
+    until grep -q waited "$T/waits"; do sleep 0.05; done
+}
+
+goes_on_after() {
+    start </dev/null
+    "$SONDE" job begin 4711 --user "$(id -un)"
+    begin_program counter cells_total - 50 observe wait_seconds - 5 hurry cells_total - 1 wait counter cells_total - 1000
+    SONDE_JOB=4711 program sonde counter cells_total - 100 observe wait_seconds - 0.5
+    tau -j 4711 counter told_total add told_total 7
+    wait_for 'of_job cells_total 151'
+    wait_for 'of_job told_total 7'
+    wait_for '[ "$(find "$SONDE_BOARDS" -name "sonde.*" | wc -l)" -eq 1 ]'
+    for i in 1 2; do # what was kept is kept on
+        sleep 1.1 # a look: what came through the socket is written down
+        anew "$1"
+        wait_for 'of_job cells_total 151'
+        of_job told_total 7
+        of_job wait_seconds_sum 5.5
+        of_job wait_seconds_count 2
+    done
+    echo >&7
+    exec 7>&-
+    wait_for 'of_job cells_total 1151'
+    anew "$1"
+    wait_for 'of_job cells_total 1151'
+    of_job wait_seconds_count 2
+    "$SONDE" job end 4711
+    wait_for '[ -z "$(find "$SONDE_BOARDS" -name "*.kept")" ]'
+    [ ! -e "$SONDE_SOCKET_DIR/agent.sock.jobs" ] || wait_for '[ ! -e "$SONDE_SOCKET_DIR/agent.sock.jobs" ]'
+    # another job of that name begins at nothing
+    anew "$1"
+    "$SONDE" job begin 4711 --user "$(id -un)"
+    SONDE_JOB=4711 program sonde counter cells_total - 3
+    wait_for 'of_job cells_total 3'
+}
+
+@test "sums of a job go on when the agent was killed" { goes_on_after KILL; }
+@test "sums of a job go on when the agent was stopped" { goes_on_after TERM; }
+
+@test "a board that was read to its end is not read again by the agent after one that was killed before it could remove it" {
+    mkdir "$SONDE_BOARDS/aside"
+    start </dev/null
+    "$SONDE" job begin 4711 --user "$(id -un)"
+    begin_program hurry cells_total - 100 wait
+    board=$(cd "$SONDE_BOARDS" && echo sonde.*)
+    ln "$SONDE_BOARDS/$board" "$SONDE_BOARDS/aside"
+    echo >&7
+    exec 7>&-
+    wait_for 'of_job cells_total 100 && [ ! -e "$SONDE_BOARDS/$board" ]'
+    stop KILL || :
+    ln "$SONDE_BOARDS/aside/$board" "$SONDE_BOARDS"
+    start </dev/null
+    wait_for 'of_job cells_total 100 && [ ! -e "$SONDE_BOARDS/$board" ]'
+    sleep 1.5
+    of_job cells_total 100
+    # another file of that name is another program's
+    stop KILL || :
+    cp "$SONDE_BOARDS/aside/$board" "$SONDE_BOARDS"
+    start </dev/null
+    wait_for 'of_job cells_total 200 && [ ! -e "$SONDE_BOARDS/$board" ]'
+}
+
+told_1() { "$SONDE" job --json | jq -S '.. | objects | select(.id? == "1") | del(.slot)'; }
+
+@test "jobs that were told are known to the agent that comes next, but for those whose process has gone" {
+    start </dev/null
+    sleep 300 & stays=$!
+    sleep 300 & goes=$!
+    "$SONDE" job begin 1 --pid "$stays" --cores 2 --memory 1G --user nobody
+    "$SONDE" job begin 2 --pid "$goes"
+    "$SONDE" job begin 3
+    "$SONDE" job begin 5 --cgroup /no/such/group
+    "$SONDE" job begin 4
+    "$SONDE" job end 4
+    told_1 >"$T/before"
+    grep '"memory_bytes": 1073741824' "$T/before"
+    wait_for 'grep -q "\"id\": \"3\"" "$SONDE_SOCKET_DIR/agent.sock.jobs"'
+    stop KILL || :
+    kill "$goes"
+    wait "$goes" || :
+    start </dev/null
+    run -0 "$SONDE" job
+    [ "$(awk 'NR > 1 && $NF == "told" { print $1 }' <<<"$output" | sort | paste -sd' ')" = "1 3" ]
+    told_1 | diff "$T/before" -
+    # of another start of the machine, or no such file at all: none
+    stop TERM
+    sed -i '1s/"boot": "./"boot": "x/' "$SONDE_SOCKET_DIR/agent.sock.jobs"
+    start </dev/null
+    run -0 "$SONDE" job
+    [[ $output != *told* ]]
+}
+
+@test "what a user has put in the place of what is kept does not keep root's agent from it" {
+    need_root
+    as_nobody mkdir "$SONDE_BOARDS/sonde-agent.kept"
+    start </dev/null
+    "$SONDE" job begin 4711 --user "$(id -un)"
+    SONDE_JOB=4711 program sonde counter cells_total - 100
+    wait_for 'of_job cells_total 100 && [ -f "$SONDE_BOARDS/sonde-agent.kept" ]'
+    [ "$(stat -c '%U %a' "$SONDE_BOARDS/sonde-agent.kept")" = "root 600" ]
+    stop KILL || :
+    rm "$SONDE_BOARDS/sonde-agent.kept"
+    as_nobody sh -c 'printf "\14sonde kept 1" >"$0"' "$SONDE_BOARDS/sonde-agent.kept"
+    as_nobody mkdir "$SONDE_BOARDS/sonde-agent.kept.new"
+    start </dev/null
+    SONDE_JOB=4711 program sonde counter cells_total - 3
+    wait_for 'of_job cells_total 3'
+    anew KILL
+    wait_for 'of_job cells_total 3'
+}
+
+@test "a process that has the number of one that has gone is not taken for it" {
+    start </dev/null
+    sleep 300 & pid=$!
+    "$SONDE" job begin 1 --pid "$pid"
+    wait_for '[ -e "$SONDE_SOCKET_DIR/agent.sock.jobs" ]'
+    stop TERM
+    sed -i 's/"pid_start_ns": [0-9]\{5\}/&9/' "$SONDE_SOCKET_DIR/agent.sock.jobs"
+    start </dev/null
+    run -0 "$SONDE" job
+    [[ $output != *told* ]]
+}

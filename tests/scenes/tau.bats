@@ -7,6 +7,9 @@ load tau
 # An agent of root reads what all programs on the node tell: of these, ours.
 OURS='map(select(.name | test("^(x|z|null)_total")) | .value)'
 
+# A command that waits for a file, and no longer than its test is played.
+UNTIL_GO='until [ -e go ] || [ ! -d "$T" ]; do sleep 0.02; done'
+
 # logs OPTION… FILE: tau_metric_client with these and, where it is not among its options, without the file; until something stands
 # in that, then Ctrl-C. What runs in the background would ignore that.
 logs() {
@@ -183,10 +186,11 @@ logs() {
 
 @test "tau_metric_proxy_run tells the end of its command where the proxy was started anew meanwhile, or came late" {
     value() { ./tau_metric_client -u "$TAU" -g "tau_metric_proxy_run_total{$1}" -f json | jq '.[0].value'; }
-    ./tau_metric_proxy_run -u "$TAU" -- sh -c 'until [ -e go ]; do sleep 0.02; done' & # before there is any
+    ./tau_metric_proxy_run -u "$TAU" -- sh -c "touch begun; $UNTIL_GO" 3>&- & # before there is any
     early=$!
+    wait_for '[ -e begun ]'
     proxy
-    ./tau_metric_proxy_run -u "$TAU" -- sh -c 'until [ -e go ]; do sleep 0.02; done; exit 3' &
+    ./tau_metric_proxy_run -u "$TAU" -- sh -c "$UNTIL_GO; exit 3" 3>&- &
     late=$!
     wait_for '[ "$(value operation=exec)" = 1 ]'
     kill -9 "$AGENT"

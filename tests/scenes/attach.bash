@@ -29,8 +29,10 @@ said() {
     grep -q "$1" "$T/out"
 }
 
-# Program and its pid; it waits for us.
+# Program and its pid; it waits for us. What sonde said of one before goes at once: who is started in the background does so some
+# time later, and the old text would be taken for the new.
 start_caller() {
+    : >"$T/said"
     "${user[@]}" "$TOOLS/${CALLER:-caller}" "$@" <"$T/in" >"$T/out" 3>&- &
     program=$!
     exec 7>"$T/in"

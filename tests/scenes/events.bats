@@ -94,7 +94,8 @@ within() {
     "$SONDE" run -q -e task-clock -- sh -c 'burn 20; spawn_static fork 3 1; true'
     counts_of task-clock
     [ "$(counts_of task-clock | grep -c '^spawn_static 0 none')" -eq 3 ]
-    "$SONDE" report | grep 'perf events of 3 of 6 programs'
+    # a copy of the shell that takes long until it becomes another program, on a machine with much to do, is one of its own
+    "$SONDE" report | grep -E 'perf events of ([34] of 7|3 of 6) programs'
     "$SONDE" run -q -e task-clock -- sh -c 'burn 20; true'
     run "$SONDE" report
     [[ $output == *task-clock* && $output != *"perf events"* ]]

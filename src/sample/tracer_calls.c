@@ -66,38 +66,50 @@ static bool has_timeout(int number, const uint64_t *arguments)
     }
 }
 
-static void enter(struct tracer_task *task, int number, const uint64_t *arguments, uint64_t now_ns)
+/* Its time goes on where it began; 0: before we came. */
+static void go_on(struct tracer_task *task, uint64_t now_ns)
 {
+    task->number = task->unfinished.number;
+    task->entry_ns = task->unfinished.entry_ns ? task->unfinished.entry_ns : now_ns;
+    task->unfinished.number = TRACER_NO_CALL;
+}
+
+static void enter(struct tracer_task *task, int number, const uint64_t *arguments, uint64_t stack, uint64_t now_ns)
+{
+    const struct tracer_unfinished *unfinished = &task->unfinished;
     task->has_timeout = has_timeout(number, arguments);
-    if (number == SYS_restart_syscall && task->unfinished != TRACER_NO_CALL)
-        number = task->unfinished;
-    bool goes_on = number != TRACER_NO_CALL && number == task->unfinished;
-    if (!goes_on || !task->entry_ns) /* 0: it began before we came */
-        task->entry_ns = now_ns;
-    if (goes_on)
-        task->unfinished = TRACER_NO_CALL;
+    if (unfinished->number != TRACER_NO_CALL && unfinished->stack == stack
+        && (number == unfinished->number || number == SYS_restart_syscall)) {
+        go_on(task, now_ns);
+        return;
+    }
+    task->entry_ns = now_ns;
     task->number = number;
 }
 
 /* A handler has returned to where its signal came: behind a call that failed because of it? */
-static bool has_failed_before(const struct tracer_task *task, int64_t result)
+static bool has_failed_before(const struct tracer_task *task, int64_t result, uint64_t stack)
 {
-    return task->number == SYS_rt_sigreturn && task->unfinished != TRACER_NO_CALL && result == -EINTR;
+    return task->number == SYS_rt_sigreturn && task->unfinished.number != TRACER_NO_CALL && task->unfinished.stack == stack
+           && result == -EINTR;
 }
 
-static void leave(struct tracer_calls *calls, struct tracer_task *task, int64_t result, uint64_t now_ns)
+static void count(struct tracer_calls *calls, int number, int64_t result, uint64_t time_ns)
+{
+    syscall_counts_add(calls->counts, (unsigned)number, result, time_ns > calls->own_ns ? time_ns - calls->own_ns : 0);
+}
+
+static void leave(struct tracer_calls *calls, struct tracer_task *task, int64_t result, uint64_t stack, uint64_t now_ns)
 {
     uint64_t time_ns = now_ns > task->entry_ns && task->entry_ns ? now_ns - task->entry_ns : 0;
     int number = task->number;
     task->number = TRACER_NO_CALL;
     if (number == TRACER_NO_CALL)
         return;
-    if (is_broken_off(result)) {
-        task->unfinished = number;
-        return;
-    }
-    time_ns = time_ns > calls->own_ns ? time_ns - calls->own_ns : 0;
-    syscall_counts_add(calls->counts, (unsigned)number, number == SYS_rt_sigreturn ? 0 : result, time_ns);
+    if (is_broken_off(result))
+        task->unfinished = (struct tracer_unfinished){ number, stack, task->entry_ns, time_ns };
+    else
+        count(calls, number, number == SYS_rt_sigreturn ? 0 : result, time_ns);
 }
 
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -172,12 +184,11 @@ static void keep_number(struct tracer_task *task)
 {
 #if defined(__x86_64__)
     struct user_regs_struct regs;
-    if (task->number != TRACER_NO_CALL || task->unfinished != TRACER_NO_CALL || !read_regs(task, &regs))
+    if (task->number != TRACER_NO_CALL || task->unfinished.number != TRACER_NO_CALL || !read_regs(task, &regs))
         return;
     if ((int64_t)regs.rax != -ERESTART_RESTARTBLOCK || regs.cs != CODE_64_BIT || regs.orig_rax >= SYSCALL_NAMES_MAX)
         return;
-    task->unfinished = (int)regs.orig_rax;
-    task->entry_ns = 0;
+    task->unfinished = (struct tracer_unfinished){ .number = (int)regs.orig_rax, .stack = regs.rsp };
 #else
     (void)task;
 #endif
@@ -212,17 +223,17 @@ void tracer_calls_stop(struct tracer_calls *calls, struct tracer_task *task, uin
         return;
     switch (info.op) {
     case PTRACE_SYSCALL_INFO_ENTRY:
-        enter(task, number_of(&info, info.entry.nr), info.entry.args, now_ns);
+        enter(task, number_of(&info, info.entry.nr), info.entry.args, info.stack_pointer, now_ns);
         break;
     case PTRACE_SYSCALL_INFO_SECCOMP:
-        enter(task, number_of(&info, info.seccomp.nr), info.seccomp.args, now_ns);
+        enter(task, number_of(&info, info.seccomp.nr), info.seccomp.args, info.stack_pointer, now_ns);
         break;
     case PTRACE_SYSCALL_INFO_EXIT:
-        if (has_failed_before(task, info.exit.rval)) {
-            syscall_counts_add(calls->counts, (unsigned)task->unfinished, -EINTR, 0);
-            task->unfinished = TRACER_NO_CALL;
+        if (has_failed_before(task, info.exit.rval, info.stack_pointer)) {
+            count(calls, task->unfinished.number, -EINTR, task->unfinished.time_ns);
+            task->unfinished.number = TRACER_NO_CALL;
         }
-        leave(calls, task, begin_anew(task, info.exit.rval) ? -ERESTARTNOHAND : info.exit.rval, now_ns);
+        leave(calls, task, begin_anew(task, info.exit.rval) ? -ERESTARTNOHAND : info.exit.rval, info.stack_pointer, now_ns);
         break;
     default:
         break;

@@ -49,7 +49,7 @@ struct tracer_task *tracer_tasks_add(struct tracer_tasks *tasks, pid_t tid)
     if (2 * (tasks->count + 1) > tasks->room && !grow(tasks))
         return NULL;
     task = &tasks->table[place_of(tasks, tid)];
-    *task = (struct tracer_task){ .tid = tid, .number = TRACER_NO_CALL, .unfinished = TRACER_NO_CALL };
+    *task = (struct tracer_task){ .tid = tid, .number = TRACER_NO_CALL, .unfinished.number = TRACER_NO_CALL };
     tasks->count++;
     return task;
 }

@@ -155,6 +155,21 @@ END
     said 'done wrong=0'
 }
 
+@test "calls that signals broke off are counted, with the time until then, also when handlers make the same" {
+    traced --syscall-time -- "$caller" broken 10
+    said 'done wrong=0'
+    read -r _ failed again < <(grep '^waited' "$T/out")
+    [ "$failed" -ge 50 ]
+    [ "$again" -ge 100 ]
+    [ "$(count writev errors)" -eq 10 ]
+    heard=$(sed -n 's/^done.*heard=//p' "$T/out")
+    [ "$(count writev)" -eq $((heard + 10)) ] # one in each handler
+    [ "$(count readv)" -eq 1 ]
+    [ "$(count readv errors)" -eq 0 ]
+    [ "$(count writev time)" -ge $((failed * 500000)) ]
+    [ "$(count readv time)" -ge $((again * 900000)) ]
+}
+
 @test "the exit status is the command's, also when a signal ended it, or when there is no such command" {
     for expected in 0 7 255; do
         status=0

@@ -228,6 +228,63 @@ static void in_handlers(void)
     setitimer(ITIMER_REAL, &none, NULL);
 }
 
+static int pipe_fds[2], to_come;
+
+/* Makes the call that it breaks off; the last of those that are to come lets one that waits for a byte go on. */
+static void call_in_handler(int signal)
+{
+    int kept = errno;
+    struct iovec part = { "", 1 };
+    (void)signal;
+    wrong += writev(null_fd, &part, 1) != 1;
+    heard++;
+    if (to_come && !--to_come)
+        wrong += write(pipe_fds[1], "", 1) != 1;
+    errno = kept;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void interrupt_every_20_ms(int flags)
+{
+    struct sigaction action = { .sa_handler = call_in_handler, .sa_flags = flags };
+    struct itimerval timer = { { 0, 20000 }, { 0, 20000 } };
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* A writev into a full pipe that fails for a signal, times times; then a readv that goes on behind each. Both wait as long as is
+ * said. */
+static void broken_off(void)
+{
+    static char much[65536];
+    struct iovec part = { much, 1 };
+    struct itimerval none = { { 0, 0 }, { 0, 0 } };
+    int64_t begin_ms, failed_ms = 0;
+    wrong += pipe(pipe_fds) != 0 || fcntl(pipe_fds[1], F_SETPIPE_SZ, sizeof much) != sizeof much
+             || write(pipe_fds[1], much, sizeof much) != sizeof much;
+    for (int i = 0; i < times; i++) {
+        interrupt_every_20_ms(0);
+        begin_ms = now_ms();
+        wrong += writev(pipe_fds[1], &part, 1) != -1 || errno != EINTR;
+        failed_ms += now_ms() - begin_ms;
+    }
+    setitimer(ITIMER_REAL, &none, NULL);
+    wrong += read(pipe_fds[0], much, sizeof much) != sizeof much;
+    to_come = times;
+    interrupt_every_20_ms(SA_RESTART);
+    begin_ms = now_ms();
+    wrong += readv(pipe_fds[0], &part, 1) != 1;
+    printf("waited %lld %lld\n", (long long)failed_ms, (long long)(now_ms() - begin_ms));
+    fflush(stdout);
+    setitimer(ITIMER_REAL, &none, NULL);
+}
+
 /* Past libc's own functions of that name. */
 static void through_stdio(void)
 {
@@ -368,7 +425,7 @@ static const struct {
     { "exec", exec_in_thread }, { "signals", under_signals }, { "events", wait_for_events },
     { "cancel", cancel },       { "handlers", in_handlers },  { "stdio", through_stdio },    { "killed", be_killed },
     { "messages", wait_for_messages }, { "many", in_many_ways }, { "vain", in_vain },
-    { "strict", in_strict_mode }, { "alone", without_first },
+    { "strict", in_strict_mode }, { "alone", without_first }, { "broken", broken_off },
 };
 
 int main(int argc, char **argv)

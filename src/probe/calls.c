@@ -166,6 +166,7 @@ void calls_find_all(void)
 __attribute__((constructor)) static void calls_start(void)
 {
     pthread_atfork(calls_find_all, NULL, NULL);
+    calls_find(FUNCTION_syscall);
     if (calls_way == CALLS_UNKNOWN)
         begin();
 }

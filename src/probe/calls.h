@@ -57,7 +57,7 @@ enum calls_call {
     X(utimensat) X(futimens) X(linkat) X(symlinkat) X(fchmodat) X(chown) X(fchown) X(lchown) X(fchownat) X(listen) \
     X(socketpair) X(setsockopt) X(getsockopt) X(getsockname) X(getpeername) X(epoll_create) X(epoll_create1) X(kill) X(wait) \
     X(waitpid) X(wait3) X(wait4) X(mq_open) X(mq_close) X(mq_unlink) X(mq_send) X(mq_timedsend) X(mq_receive) \
-    X(mq_timedreceive) X(mq_getattr) X(mq_setattr) X(prctl)
+    X(mq_timedreceive) X(mq_getattr) X(mq_setattr) X(prctl) X(syscall)
 
 enum calls_function {
 #define X(name) FUNCTION_##name,

@@ -85,9 +85,11 @@ ftruncate_number() {
     for how in -s --syscall-time; do
         run_calls "$how" -- "$TOOLS/acts" seccomp
         grep -qx alive "$T/said"
-        run_calls "$how" -- "$TOOLS/caller" strict 100
-        grep -qx strict "$T/said"
-        [ "$(count write)" -eq 102 ] # it had said that it is ready: so these have their place
+        for by in strict strict-seccomp strict-syscall; do
+            run_calls "$how" -- "$TOOLS/caller" "$by" 100
+            grep -qx strict "$T/said"
+            [ "$(count write)" -eq 102 ] # it had said that it is ready: so these have their place
+        done
         # A filter that it was executed under; the board would need ftruncate.
         run_calls "$how" -- "$TOOLS/refuses" "-$(ftruncate_number)" cat "$BATS_TEST_FILENAME"
         grep -q '^load scene' "$T/said"

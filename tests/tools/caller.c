@@ -368,14 +368,33 @@ static void in_many_ways(void)
 }
 
 /* Nothing but read, write and the end of the thread is allowed from here on, not even to look at the processor's clock. */
-static void in_strict_mode(void)
+static void work_in_strict_mode(void)
 {
     char bytes[8];
-    wrong += prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0;
     for (int i = 0; i < times; i++)
         wrong += read(zero_fd, bytes, sizeof bytes) != sizeof bytes || write(null_fd, bytes, 2) != 2;
     wrong += write(STDOUT_FILENO, "strict\n", 7) != 7;
     syscall(SYS_exit, wrong != 0);
+}
+
+static void in_strict_mode(void)
+{
+    wrong += prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0;
+    work_in_strict_mode();
+}
+
+/* libc has no function for it. */
+static void in_strict_mode_by_seccomp(void)
+{
+    wrong += syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 0, NULL) != 0;
+    work_in_strict_mode();
+}
+
+static void in_strict_mode_by_syscall(void)
+{
+    wrong += syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL) != -1 || errno != EFAULT; /* it is known here */
+    wrong += syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) != 0;
+    work_in_strict_mode();
 }
 
 static void await_byte(void)
@@ -425,7 +444,8 @@ static const struct {
     { "exec", exec_in_thread }, { "signals", under_signals }, { "events", wait_for_events },
     { "cancel", cancel },       { "handlers", in_handlers },  { "stdio", through_stdio },    { "killed", be_killed },
     { "messages", wait_for_messages }, { "many", in_many_ways }, { "vain", in_vain },
-    { "strict", in_strict_mode }, { "alone", without_first }, { "broken", broken_off },
+    { "strict", in_strict_mode }, { "strict-seccomp", in_strict_mode_by_seccomp },
+    { "strict-syscall", in_strict_mode_by_syscall }, { "alone", without_first }, { "broken", broken_off },
 };
 
 int main(int argc, char **argv)

@@ -254,7 +254,7 @@ static enum err calls_job(void *state, const struct job *job, enum job_event eve
     if (!watched)
         return OK;
     syscalls_stop(watched->calls);
-    enum err err = out ? syscalls_read(watched->calls, job->id, out) : OK;
+    enum err err = out ? syscalls_read_on(watched->calls, job->id, out) : OK;
     end_job(sampler, watched);
     return err;
 }
@@ -263,7 +263,7 @@ static enum err read_job(struct calls_sampler *sampler, struct watched *watched,
 {
     enum err err = watched->is_over ? OK : look(sampler, watched);
     if (!err)
-        err = syscalls_read(watched->calls, watched->job->id, out);
+        err = syscalls_read_on(watched->calls, watched->job->id, out);
     if (watched->is_over)
         end_job(sampler, watched);
     return err;

@@ -2,6 +2,7 @@
  * keeps up to date as they fork, exec and end. */
 #include "sample/syscalls.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/self.h"
 #include "sample/bpf_module.h"
@@ -32,6 +33,7 @@ struct syscalls_job {
     struct syscalls *syscalls;
     struct bpf_job bpf;
     struct syscalls_group group; /* id 0: none */
+    struct syscalls_rows_told told;
     bool is_stopped;
 };
 
@@ -101,6 +103,7 @@ enum err syscalls_begin(struct syscalls *syscalls, bool with_time, struct syscal
     if (!*job)
         return NOMEM;
     (*job)->syscalls = syscalls;
+    (*job)->told.begun_ns = clock_realtime_ns();
     enum err err = syscalls->module->add(syscalls->bpf, number, with_time, &(*job)->bpf);
     if (err) {
         free(*job);
@@ -208,7 +211,12 @@ void syscalls_expect_no_more(struct syscalls_job *job, pid_t pid)
 
 enum err syscalls_read(struct syscalls_job *job, const char *job_id, struct batch *out)
 {
-    return syscalls_rows_give(&job->syscalls->rows, &job->syscalls->memory, &job->bpf, job_id, out);
+    return syscalls_rows_give(&job->syscalls->rows, &job->syscalls->memory, &job->bpf, job_id, NULL, out);
+}
+
+enum err syscalls_read_on(struct syscalls_job *job, const char *job_id, struct batch *out)
+{
+    return syscalls_rows_give(&job->syscalls->rows, &job->syscalls->memory, &job->bpf, job_id, &job->told, out);
 }
 
 bool syscalls_has(const struct syscalls_job *job, pid_t pid)

@@ -55,6 +55,10 @@ enum err syscalls_want_time(struct syscalls_job *job);
  * since the beginning. job_id may be NULL. Instances stay as long as this process. */
 enum err syscalls_read(struct syscalls_job *job, const char *job_id, struct batch *out);
 
+/* The same for a series on which somebody else may have counted before, an agent that was killed or we ourselves: of what is
+ * read so for the first time there is also a sample of the beginning, in which all is 0. */
+enum err syscalls_read_on(struct syscalls_job *job, const char *job_id, struct batch *out);
+
 /* The same text at a place where it stays as long as this process: for instances of samples. NULL: memory ran out. */
 const char *syscalls_keep_name(const char *name);
 

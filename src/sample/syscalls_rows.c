@@ -158,12 +158,14 @@ static void sum_up(struct syscalls_rows *rows, const struct bpf_memory *memory, 
 struct sample_head {
     uint64_t time_ns;
     const char *job_id;
+    bool is_beginning; /* all is 0 */
 };
 
 static enum err give_row(struct syscalls_rows *rows, const struct bpf_memory *memory, const struct bpf_job *job, size_t row,
                          struct sample_head head, struct batch *out)
 {
-    const struct syscalls_row *sum = &rows->sums.rows[row];
+    static const struct syscalls_row nothing;
+    const struct syscalls_row *sum = head.is_beginning ? &nothing : &rows->sums.rows[row];
     const char *name = syscalls_rows_name(rows, row, memory->systems);
     struct sample *sample = name ? batch_add(out, &syscall_set, head.time_ns, name) : NULL;
     if (!sample)
@@ -187,25 +189,36 @@ static enum err give_times(struct syscalls_rows *rows, const struct bpf_memory *
     sample->job = head.job_id;
     for (size_t i = 0; i < SYSCALLS_BUCKETS; i++) {
         uint64_t count = 0;
-        for (uint32_t cpu = 0; cpu < memory->cpu_count; cpu++)
+        for (uint32_t cpu = 0; cpu < memory->cpu_count && !head.is_beginning; cpu++)
             count += __atomic_load_n(&job->times[cpu].times[number].count[i], __ATOMIC_RELAXED);
         sample_set_u64(sample, i, count);
     }
     return OK;
 }
 
+/* With its times, where it has any. */
+static enum err give(struct syscalls_rows *rows, const struct bpf_memory *memory, const struct bpf_job *job, size_t row,
+                     struct sample_head head, struct batch *out)
+{
+    enum err err = give_row(rows, memory, job, row, head, out);
+    return !err && job->times && row < SYSCALLS_NUMBERS ? give_times(rows, memory, job, row, head, out) : err;
+}
+
 enum err syscalls_rows_give(struct syscalls_rows *rows, const struct bpf_memory *memory, const struct bpf_job *job,
-                            const char *job_id, struct batch *out)
+                            const char *job_id, struct syscalls_rows_told *told, struct batch *out)
 {
     enum err err = OK;
-    struct sample_head head = { clock_realtime_ns(), job_id };
+    struct sample_head head = { clock_realtime_ns(), job_id, false };
     sum_up(rows, memory, job);
     for (size_t i = 0; i < SYSCALLS_ROWS && !err; i++) {
         if (!rows->sums.rows[i].calls)
             continue;
-        err = give_row(rows, memory, job, i, head, out);
-        if (!err && job->times && i < SYSCALLS_NUMBERS)
-            err = give_times(rows, memory, job, i, head, out);
+        if (told && !told->rows[i])
+            err = give(rows, memory, job, i, (struct sample_head){ told->begun_ns, job_id, true }, out);
+        if (!err)
+            err = give(rows, memory, job, i, head, out);
+        if (told && !err)
+            told->rows[i] = true;
     }
     return err;
 }

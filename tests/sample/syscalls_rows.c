@@ -60,7 +60,7 @@ static void processors_and_classes_are_added_up(void **state)
     blocks[1].rows[SYS_read] = (struct syscalls_row){ 4, 4, 0, 0 }; /* of descriptors that were none */
     blocks[1].rows[SYS_getppid] = (struct syscalls_row){ 7, 0, 0, 0 };
     blocks[1].rows[SYS_rt_sigreturn] = (struct syscalls_row){ 6, 5, 0, 0 };
-    assert_int_equal(syscalls_rows_give(&rows, &memory, &job, "4711", &batch), OK);
+    assert_int_equal(syscalls_rows_give(&rows, &memory, &job, "4711", NULL, &batch), OK);
     assert_int_equal(batch.count, 5);
     assert_int_equal(find(&syscall_set, "rt_sigreturn")->values[SYSCALL_CALLS].u64, 6);
     assert_int_equal(find(&syscall_set, "rt_sigreturn")->values[SYSCALL_ERRORS].u64, 0);
@@ -85,7 +85,7 @@ static void times_have_buckets(void **state)
     times[0].times[SYS_getppid].count[0] = 2;
     times[2].times[SYS_getppid].count[0] = 1;
     times[2].times[SYS_getppid].count[SYSCALLS_BUCKETS - 1] = 9;
-    assert_int_equal(syscalls_rows_give(&rows, &memory, &job, NULL, &batch), OK);
+    assert_int_equal(syscalls_rows_give(&rows, &memory, &job, NULL, NULL, &batch), OK);
     assert_int_equal(batch.count, 2);
     assert_int_equal(find(&syscall_set, "getppid")->values[SYSCALL_CALLS].u64, 3);
     assert_int_equal(find(&syscall_set, "getppid")->values[SYSCALL_TIME].u64, 300);
@@ -93,6 +93,35 @@ static void times_have_buckets(void **state)
     assert_int_equal(sample->values[0].u64, 3);
     assert_int_equal(sample->values[SYSCALL_BUCKETS - 1].u64, 9);
     assert_null(sample->job);
+}
+
+/* Somebody else may have counted the same job before, and less than this one by its first reading. */
+static void what_is_new_begins_with_nothing(void **state)
+{
+    (void)state;
+    struct bpf_job job = { 1, blocks, times };
+    struct syscalls_rows_told told = { .begun_ns = 77 };
+    blocks[0].rows[SYS_getppid] = (struct syscalls_row){ 2, 1, 0, 300 };
+    times[0].times[SYS_getppid].count[3] = 2;
+    assert_int_equal(syscalls_rows_give(&rows, &memory, &job, "4711", &told, &batch), OK);
+    assert_int_equal(batch.count, 4);
+    for (size_t i = 0; i < 2; i++) { /* calls, then times */
+        assert_int_equal(batch.samples[i].time_ns, 77);
+        assert_string_equal(batch.samples[i].job, "4711");
+        assert_true(batch.samples[i + 2].time_ns > 77);
+    }
+    assert_int_equal(batch.samples[0].values[SYSCALL_CALLS].u64, 0);
+    assert_int_equal(batch.samples[0].values[SYSCALL_TIME].u64, 0);
+    assert_true(batch.samples[0].known[SYSCALL_TIME]);
+    assert_int_equal(batch.samples[1].values[3].u64, 0);
+    assert_int_equal(batch.samples[2].values[SYSCALL_CALLS].u64, 2);
+    assert_int_equal(batch.samples[3].values[3].u64, 2);
+    batch_reset(&batch);
+    blocks[1].rows[SYS_getpid] = (struct syscalls_row){ 5, 0, 0, 0 };
+    assert_int_equal(syscalls_rows_give(&rows, &memory, &job, "4711", &told, &batch), OK);
+    assert_int_equal(batch.count, 6);
+    assert_int_equal(find(&syscall_set, "getppid")->values[SYSCALL_CALLS].u64, 2);
+    assert_int_equal(find(&syscall_set, "getpid")->values[SYSCALL_CALLS].u64, 0);
 }
 
 static void classes_have_names(void **state)
@@ -135,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(processors_and_classes_are_added_up, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_new_begins_with_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(times_have_buckets, setup, teardown),
         cmocka_unit_test_setup_teardown(classes_have_names, setup, teardown),
         cmocka_unit_test_setup_teardown(the_kernels_part_knows_what_calls_return, setup, teardown),

@@ -198,6 +198,35 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     jq -e '.program.counters == [{ "name": "cells_total", "total": 60 }]' "$T/report"
 }
 
+@test "a job is counted on when the agent is started anew, or asked again, and its report has it all" {
+    start_agent -c /dev/null -p 100ms --sensors syscalls --sink "store:path=$SONDE_DB,every=100ms"
+    "$SONDE" ctl set syscalls.period=100ms
+    mkfifo "$T/go"
+    bash -c "exec 7<>'$T/go'; while read -r x <&7; do dd if=/dev/zero of=/dev/null bs=1 count=\$x status=none; done" 3>&- &
+    program=$!
+    "$SONDE" job begin kept --pid "$program" -s
+    "$SONDE" ctl syscalls kept time
+    sees() { "$SONDE" export -w series --set syscall kept 2>/dev/null | grep -c ",write/device,$1,0,$1,"; }
+    works() { echo "$1" >"$T/go" && wait_for "[ \$(sees $1) -ge 1 ]"; }
+    served() { "$SONDE" get -j kept -f json 'syscall_bytes_total{call="write"}' 2>/dev/null | jq '.[0].value'; }
+    works 100
+    wait_for 'grep -q "\"syscalls\": \"time\"" "$T/run/agent.sock.jobs"' # once a second
+    kill -9 "$AGENT"; wait "$AGENT" || :
+    start_agent -c /dev/null -p 100ms --sensors syscalls --sink "store:path=$SONDE_DB,every=100ms"
+    works 3000 # more than before, and at once
+    "$SONDE" ctl syscalls kept no
+    wait_for '! grep -q prog_id /proc/"$AGENT"/fdinfo/*'
+    "$SONDE" ctl syscalls kept time
+    works 50000
+    wait_for '[ "$(served)" = 53000 ]' # by this agent
+    "$SONDE" job end kept
+    kill "$program"; wait "$program" || :
+    kill "$AGENT"; wait "$AGENT" || :
+    "$SONDE" report --json kept >"$T/report"
+    jq -e '.system_calls.by_call[] | select(.call == "write") | .bytes == 53100 and .calls == 53100' "$T/report"
+    jq -e '.system_calls.by_call[] | select(.call == "write") | ([.calls_below_ns[][1]] | add) == 53100' "$T/report"
+}
+
 @test "a user's run is counted by the agent, and a stranger may not ask for another's job" {
     start_agent -c /dev/null -p 100ms --sensors syscalls
     as_nobody "$SONDE" run -s --no-probe -- dd if=/dev/zero of=/dev/null bs=1 count=555 2>"$T/said.user"

@@ -232,6 +232,28 @@ static void too_many_jobs_are_refused_and_change_nothing(void **state)
     pair_close(&pair);
 }
 
+/* As the system calls of a job: the first sample of each is behind one of its beginning. */
+static void an_instance_may_come_twice_in_one_batch(void **state)
+{
+    (void)state;
+    static const char names[5][2] = { "a", "b", "c", "d", "e" };
+    struct pair pair;
+    struct batch batch;
+    pair_open(&pair);
+    batch_init(&batch);
+    for (uint64_t tick = 0; tick < 60; tick++) {
+        batch_reset(&batch);
+        for (uint64_t i = 0; i < 2 * (tick % 5 + 1); i++) {
+            struct sample *sample = batch_add(&batch, &set, START_NS + (i % 2 ? tick : 0), names[i / 2]);
+            sample->job = "4711";
+            sample_set_u64(sample, 0, i % 2 ? tick * tick : 0);
+        }
+        pair_pass(&pair, &batch);
+    }
+    batch_clear(&batch);
+    pair_close(&pair);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +262,7 @@ int main(void)
         cmocka_unit_test(many_jobs_come_and_go),
         cmocka_unit_test(processes_without_number_come_and_go),
         cmocka_unit_test(a_job_that_is_no_longer_told_is_gone),
+        cmocka_unit_test(an_instance_may_come_twice_in_one_batch),
         cmocka_unit_test(gaps_come_back),
         cmocka_unit_test(too_many_jobs_are_refused_and_change_nothing),
     };

@@ -211,8 +211,10 @@ static void add_counts(struct json *json, const struct post *post)
 static void add_samples(struct json *json, const char *id)
 {
     struct batch batch;
+    uint64_t since_ns;
     batch_init(&batch);
-    job_syscalls_read(id, &batch);
+    if (job_syscalls_read(id, &since_ns, &batch) == OK)
+        json_field_u64(json, "since_ns", since_ns);
     json_key(json, "samples");
     calls_json_write(json, &batch);
     batch_clear(&batch);

@@ -57,10 +57,13 @@ static struct watched *find_counted(const char *id)
     return NULL;
 }
 
-enum err job_syscalls_read(const char *id, struct batch *out)
+enum err job_syscalls_read(const char *id, uint64_t *since_ns, struct batch *out)
 {
     struct watched *watched = find_counted(id);
-    return watched ? syscalls_read(watched->calls, NULL, out) : ABSENT;
+    if (!watched)
+        return ABSENT;
+    *since_ns = syscalls_begun_ns(watched->calls);
+    return syscalls_read(watched->calls, NULL, out);
 }
 
 enum err job_syscalls_state(const char *id, const char **why)

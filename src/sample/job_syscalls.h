@@ -8,7 +8,7 @@
  * sampler `syscalls` of this process is asked. */
 enum err job_syscalls_state(const char *id, const char **why);
 
-/* Adds what was counted of it so far to out. ABSENT: it is not counted. */
-enum err job_syscalls_read(const char *id, struct batch *out);
+/* Adds what was counted of it so far to out; *since_ns: from when on, CLOCK_REALTIME. ABSENT: it is not counted. */
+enum err job_syscalls_read(const char *id, uint64_t *since_ns, struct batch *out);
 
 #endif

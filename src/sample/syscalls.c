@@ -219,6 +219,11 @@ enum err syscalls_read_on(struct syscalls_job *job, const char *job_id, struct b
     return syscalls_rows_give(&job->syscalls->rows, &job->syscalls->memory, &job->bpf, job_id, &job->told, out);
 }
 
+uint64_t syscalls_begun_ns(const struct syscalls_job *job)
+{
+    return job->told.begun_ns;
+}
+
 bool syscalls_has(const struct syscalls_job *job, pid_t pid)
 {
     const struct bpf_memory *memory = &job->syscalls->memory;

@@ -59,6 +59,9 @@ enum err syscalls_read(struct syscalls_job *job, const char *job_id, struct batc
  * read so for the first time there is also a sample of the beginning, in which all is 0. */
 enum err syscalls_read_on(struct syscalls_job *job, const char *job_id, struct batch *out);
 
+/* When it was begun, CLOCK_REALTIME: tells its numbers from those of another. */
+uint64_t syscalls_begun_ns(const struct syscalls_job *job);
+
 /* The same text at a place where it stays as long as this process: for instances of samples. NULL: memory ran out. */
 const char *syscalls_keep_name(const char *name);
 

@@ -1,5 +1,5 @@
-/* Asks through run_tell.h. Numbers of one agent only grow: where they fell, or where we had to tell of the job again, another
- * one counts. */
+/* Asks through run_tell.h. An agent says from when on it counts: one that says something else is another, or has begun anew. Of
+ * one that does not say, numbers only grow: where they fell, or where we had to tell of the job again, another one counts. */
 #include "watch/agent_calls.h"
 
 #include "base/clock.h"
@@ -66,30 +66,39 @@ static enum err sum_up(struct agent_calls *calls, const struct batch *answer, ui
     return err;
 }
 
+static bool is_another(const struct agent_calls *calls, const struct agent_answer *answer)
+{
+    if (!answer->since_ns)
+        return calls->is_anew || total_calls(&answer->counts) < calls->calls;
+    return calls->since_ns ? answer->since_ns != calls->since_ns : answer->since_ns > calls->last_ns;
+}
+
 /* Another agent counts: what those before it have counted stays. */
-static void change_agent(struct agent_calls *calls, uint64_t time_ns, struct batch *out)
+static void change_agent(struct agent_calls *calls, const struct agent_answer *answer, struct batch *out)
 {
     struct batch before = calls->before;
-    uint64_t begun_ns = calls->is_anew ? calls->begun_ns : time_ns;
+    uint64_t begun_ns = answer->since_ns ? answer->since_ns : calls->is_anew ? calls->begun_ns : answer->time_ns;
+    if (begun_ns < calls->last_ns) /* the clock was set back */
+        begun_ns = calls->last_ns;
     calls->before = calls->seen;
     calls->seen = before;
-    calls->is_anew = false;
     program_sets_add_way(out, calls->last_ns, SYSCALL_WAY_NONE);
     program_sets_add_way(out, begun_ns, SYSCALL_WAY_KERNEL);
     log_warn("the agent that counts system calls was gone for a while: those of %s are missing",
              text_duration(begun_ns - calls->last_ns).s);
 }
 
-enum err agent_calls_take(struct agent_calls *calls, const struct batch *answer, uint64_t time_ns, struct batch *out)
+enum err agent_calls_take(struct agent_calls *calls, const struct agent_answer *answer, struct batch *out)
 {
-    uint64_t now = total_calls(answer);
-    if (calls->is_anew || now < calls->calls)
-        change_agent(calls, time_ns, out);
-    calls->calls = now;
-    calls->last_ns = time_ns;
-    enum err err = sum_up(calls, answer, time_ns);
+    if (is_another(calls, answer))
+        change_agent(calls, answer, out);
+    calls->is_anew = false;
+    calls->calls = total_calls(&answer->counts);
+    calls->since_ns = answer->since_ns;
+    calls->last_ns = answer->time_ns;
+    enum err err = sum_up(calls, &answer->counts, answer->time_ns);
     for (size_t i = 0; i < calls->seen.count && !err; i++)
-        err = add_sum(out, time_ns, &calls->seen.samples[i], NULL);
+        err = add_sum(out, answer->time_ns, &calls->seen.samples[i], NULL);
     return err;
 }
 
@@ -113,18 +122,19 @@ static void give_up(struct agent_calls *calls, struct batch *out)
 
 void agent_calls_read(struct agent_calls *calls, bool is_last, struct batch *out)
 {
-    struct batch answer;
+    struct agent_answer answer;
     uint64_t now_ns = clock_monotonic_ns();
     if (!calls->is_on || (!is_last && now_ns < calls->next_ns))
         return;
-    batch_init(&answer);
-    enum err err = run_tell_read_counts(is_last, &answer);
+    batch_init(&answer.counts);
+    enum err err = run_tell_read_counts(is_last, &answer.since_ns, &answer.counts);
+    answer.time_ns = clock_realtime_ns();
     if (!err)
-        agent_calls_take(calls, &answer, clock_realtime_ns(), out);
+        agent_calls_take(calls, &answer, out);
     else if (is_last)
         give_up(calls, out);
     else if (err == ABSENT)
         begin_anew(calls);
     calls->next_ns = now_ns + (err == AGAIN ? ASLEEP_NS : PAUSE_NS);
-    batch_clear(&answer);
+    batch_clear(&answer.counts);
 }

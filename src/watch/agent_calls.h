@@ -13,6 +13,7 @@ struct agent_calls {
     uint64_t begun_ns;      /* … and again from here on, when is_anew */
     uint64_t next_ns;       /* CLOCK_MONOTONIC: not asked before */
     uint64_t calls;         /* of this agent, when it was asked last */
+    uint64_t since_ns;      /* from when on it counts, as it says itself; 0: it has not answered, or does not say */
     struct batch before;    /* what the agents before this one have counted */
     struct batch seen;      /* that, and what this one has */
 };
@@ -24,8 +25,14 @@ void agent_calls_begin(struct agent_calls *calls);
  * unless it is the last time. */
 void agent_calls_read(struct agent_calls *calls, bool is_last, struct batch *out);
 
-/* The agent's answer of this time: adds to out what all have counted so far. For agent_calls_read, and for tests. */
-enum err agent_calls_take(struct agent_calls *calls, const struct batch *answer, uint64_t time_ns, struct batch *out);
+/* An agent's answer. */
+struct agent_answer {
+    uint64_t time_ns, since_ns; /* of when it is, and from when on it counts; 0: it does not say */
+    struct batch counts;
+};
+
+/* Adds to out what all have counted so far. For agent_calls_read, and for tests. */
+enum err agent_calls_take(struct agent_calls *calls, const struct agent_answer *answer, struct batch *out);
 
 void agent_calls_close(struct agent_calls *calls);
 

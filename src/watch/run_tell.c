@@ -100,7 +100,7 @@ static bool read_counts(const struct buf *answer, char *why, size_t why_size)
     return counts;
 }
 
-static enum err read_samples(const struct buf *answer, struct batch *out)
+static enum err read_samples(const struct buf *answer, uint64_t *since_ns, struct batch *out)
 {
     struct json_read read;
     struct buf key;
@@ -113,17 +113,20 @@ static enum err read_samples(const struct buf *answer, struct batch *out)
             found = calls_json_read(&read, clock_realtime_ns(), out);
         else if (!strcmp(buf_text(&key), "counts"))
             json_read_bool(&read, &counts);
+        else if (!strcmp(buf_text(&key), "since_ns"))
+            json_read_u64(&read, since_ns);
         else
             json_read_skip(&read);
     buf_clear(&key);
     return !found || !json_read_end(&read) ? CORRUPT : counts ? OK : DENIED;
 }
 
-static enum err ask_counts(uint64_t patience_ns, struct batch *out)
+static enum err ask_counts(uint64_t patience_ns, uint64_t *since_ns, struct batch *out)
 {
     struct json json;
     struct buf body, answer;
     int status = 0;
+    *since_ns = 0;
     begin_message(&json, &body, "ask", told);
     json_field_text(&json, "syscalls", "read");
     end_message(&json);
@@ -132,7 +135,7 @@ static enum err ask_counts(uint64_t patience_ns, struct batch *out)
     if (!err)
         err = ask_here("POST", "/job", (struct bytes){ buf_text(&body), body.size }, patience_ns, &answer, &status);
     if (!err)
-        err = status == 200 ? read_samples(&answer, out) : ABSENT;
+        err = status == 200 ? read_samples(&answer, since_ns, out) : ABSENT;
     buf_clear(&body);
     buf_clear(&answer);
     return err;
@@ -159,8 +162,9 @@ static enum err begin_counted(uint64_t patience_ns, char *why, size_t why_size)
 static enum err is_awake(void)
 {
     struct batch none;
+    uint64_t since_ns;
     batch_init(&none);
-    enum err err = ask_counts(AWAKE_NS, &none);
+    enum err err = ask_counts(AWAKE_NS, &since_ns, &none);
     batch_clear(&none);
     return err == AGAIN ? AGAIN : OK;
 }
@@ -191,9 +195,9 @@ enum err run_tell_begin_again(void)
     return getpid() == told_pid ? begin_counted(SHORT_NS, why, sizeof why) : DENIED;
 }
 
-enum err run_tell_read_counts(bool is_last, struct batch *out)
+enum err run_tell_read_counts(bool is_last, uint64_t *since_ns, struct batch *out)
 {
-    return ask_counts(is_last ? SHORT_NS : AWAKE_NS, out);
+    return ask_counts(is_last ? SHORT_NS : AWAKE_NS, since_ns, out);
 }
 
 void run_tell_end(void)

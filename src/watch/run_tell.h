@@ -18,9 +18,10 @@ enum err run_tell_begin_counted(const struct id *job, const struct limits *limit
 /* The same to an agent that does not know of us: it was started meanwhile. */
 enum err run_tell_begin_again(void);
 
-/* What the agent has counted, so far. Waits a little longer when it is the last time. ABSENT: there is no agent, or it does not
+/* What the agent has counted, so far; *since_ns: from when on (another number: another count), 0 where it does not say. Waits a
+ * little longer when it is the last time. ABSENT: there is no agent, or it does not
  * know of us; AGAIN: it does not answer; DENIED: it was told not to count any more. */
-enum err run_tell_read_counts(bool is_last, struct batch *out);
+enum err run_tell_read_counts(bool is_last, uint64_t *since_ns, struct batch *out);
 
 void run_tell_end(void); /* of what was begun */
 

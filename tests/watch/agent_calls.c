@@ -7,14 +7,16 @@
 #include <string.h>
 
 static struct agent_calls calls;
-static struct batch answer, out;
+static struct agent_answer answer;
+static struct batch out;
 
 static int start(void **state)
 {
     (void)state;
     agent_calls_begin(&calls);
     calls.last_ns = 1000;
-    batch_init(&answer);
+    answer.since_ns = 0;
+    batch_init(&answer.counts);
     batch_init(&out);
     return 0;
 }
@@ -23,14 +25,14 @@ static int stop(void **state)
 {
     (void)state;
     agent_calls_close(&calls);
-    batch_clear(&answer);
+    batch_clear(&answer.counts);
     batch_clear(&out);
     return 0;
 }
 
 static void says(const char *call, uint64_t count)
 {
-    struct sample *sample = batch_add(&answer, &syscall_set, 0, call);
+    struct sample *sample = batch_add(&answer.counts, &syscall_set, 0, call);
     assert_non_null(sample);
     sample_set_u64(sample, SYSCALL_CALLS, count);
     sample_set_u64(sample, SYSCALL_ERRORS, 0);
@@ -39,8 +41,9 @@ static void says(const char *call, uint64_t count)
 static void take(uint64_t time_ns)
 {
     batch_reset(&out);
-    assert_int_equal(agent_calls_take(&calls, &answer, time_ns, &out), OK);
-    batch_reset(&answer);
+    answer.time_ns = time_ns;
+    assert_int_equal(agent_calls_take(&calls, &answer, &out), OK);
+    batch_reset(&answer.counts);
 }
 
 /* UINT64_MAX: there is none. */
@@ -114,12 +117,46 @@ static void numbers_that_fell_are_another_agents(void **state)
     assert_int_equal(counted("read"), 113);
 }
 
+/* It knew of the run from a file, was not told anew, and had counted more than the one before when it was asked first. */
+static void one_that_counts_since_another_time_is_another(void **state)
+{
+    (void)state;
+    answer.since_ns = 900;
+    says("read", 100);
+    take(2000);
+    assert_int_equal(out.count, 1);
+    answer.since_ns = 2500;
+    says("read", 5000);
+    take(3000);
+    assert_way(0, 2000, SYSCALL_WAY_NONE);
+    assert_way(1, 2500, SYSCALL_WAY_KERNEL);
+    assert_int_equal(counted("read"), 5100);
+    calls.is_anew = true; /* it was not heard for a while, and told again what it knew */
+    says("read", 5001);
+    take(4000);
+    assert_int_equal(counted("read"), 5101);
+    assert_int_equal(out.count, 1);
+}
+
+static void one_that_began_after_the_run_has_missed_something(void **state)
+{
+    (void)state;
+    answer.since_ns = 1500;
+    says("read", 5);
+    take(2000);
+    assert_way(0, 1000, SYSCALL_WAY_NONE);
+    assert_way(1, 1500, SYSCALL_WAY_KERNEL);
+    assert_int_equal(counted("read"), 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_agent_is_believed, start, stop),
         cmocka_unit_test_setup_teardown(the_next_one_adds_to_what_was_counted, start, stop),
         cmocka_unit_test_setup_teardown(numbers_that_fell_are_another_agents, start, stop),
+        cmocka_unit_test_setup_teardown(one_that_counts_since_another_time_is_another, start, stop),
+        cmocka_unit_test_setup_teardown(one_that_began_after_the_run_has_missed_something, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

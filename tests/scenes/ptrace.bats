@@ -221,6 +221,7 @@ END
     traced -- sh -c "'$caller' events 100 </dev/null >'$T/out' 2>&1 & sleep 0.1"
     until_true said 'done wrong=0'
 
+    : >"$T/out" # or what the first said is taken for its word
     "${user[@]}" "$SONDE" run -q -s --ptrace -- "$caller" events 100 </dev/null >"$T/out" 2>"$T/said" 3>&- &
     sonde_pid=$!
     until_true said ready

@@ -210,6 +210,14 @@ static char *append(char *at, const void *data, size_t size)
     return at + size;
 }
 
+/* One more stands whole in the block that grows. */
+static void count_in(struct board *board, uint32_t bytes)
+{
+    struct board_block *block = board_at(board, board->block);
+    board->block_used += bytes;
+    __atomic_store_n(&block->used, board->block_used, __ATOMIC_RELEASE);
+}
+
 static void write_descriptor(struct board *board, uint64_t place, const struct board_descriptor *head,
                              const struct board_description *description)
 {
@@ -219,9 +227,7 @@ static void write_descriptor(struct board *board, uint64_t place, const struct b
     at = append(at, description->labels, head->label_bytes);
     at = append(at, description->unit, head->unit_bytes);
     append(at, description->help, head->help_bytes);
-    board->block_used += head->bytes;
-    struct board_block *block = board_at(board, board->block);
-    __atomic_store_n(&block->used, board->block_used, __ATOMIC_RELEASE);
+    count_in(board, head->bytes);
 }
 
 static enum err add(struct board *board, struct board_descriptor *head, const struct board_description *description)
@@ -256,7 +262,7 @@ enum err board_names_make(struct board *board, const struct board_description *d
     return err;
 }
 
-/* One after another, so that the child's blocks are as full as can be. */
+/* One after another, so that blocks are as full as can be. They are others than the parent's: each is counted at once. */
 static void copy_block(struct board *board, const char *block, uint64_t used)
 {
     for (uint64_t at = sizeof(struct board_block); at + sizeof(struct board_descriptor) <= used;) {
@@ -265,13 +271,10 @@ static void copy_block(struct board *board, const char *block, uint64_t used)
         if (!place)
             return;
         memcpy(board_at(board, place), descriptor, descriptor->bytes);
-        board->block_used += descriptor->bytes;
+        count_in(board, descriptor->bytes);
         enter(board, place);
         at += descriptor->bytes;
     }
-    struct board_block *last = board->block ? board_at(board, board->block) : NULL;
-    if (last)
-        __atomic_store_n(&last->used, board->block_used, __ATOMIC_RELEASE);
 }
 
 void board_names_copy(struct board *board, const struct board *parent)

@@ -271,6 +271,50 @@ static void test_fork(void **state)
     assert_int_equal(boards, 2);
 }
 
+#define MANY 3000
+
+/* Counted with between one and the next: the parent has pages that the child lacks, whose blocks of descriptors are others. */
+static void act_fork_with_many(void)
+{
+    static uint32_t metrics[MANY];
+    for (int i = 0; i < MANY; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "many%d_total", i);
+        metrics[i] = counter(name, "");
+        board_add_u64(board_slots(&board, metrics[i]), 1);
+    }
+    pid_t pid = fork();
+    for (int i = 0; pid == 0 && i < MANY; i++)
+        board_add_u64(board_slots(&board, metrics[i]), 2);
+    if (pid)
+        waitpid(pid, NULL, 0);
+}
+
+/* Of all boards together: 1 from the parent, 2 from the child. */
+static void test_fork_with_many(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(act_fork_with_many), 0);
+    DIR *dir = opendir(folder);
+    uint64_t metrics = 0, sum = 0;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        char path[TEMP_PATH_MAX];
+        struct board_reader *reader;
+        struct board_value value;
+        if (entry->d_name[0] == '.')
+            continue;
+        temp_join(path, folder, entry->d_name);
+        assert_int_equal(board_reader_open(&reader, path), OK);
+        assert_int_equal(board_reader_read(reader), OK);
+        for (size_t i = 0; i < board_reader_count(reader); i++, metrics++, sum += value.u64)
+            board_reader_value(reader, i, &value);
+        board_reader_close(&reader);
+    }
+    closedir(dir);
+    assert_int_equal(metrics, 2 * MANY);
+    assert_int_equal(sum, 3 * MANY);
+}
+
 static void *count_in_child_first(void *argument)
 {
     pid_t pid = vfork();
@@ -369,6 +413,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_wrong, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fork, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_fork_with_many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_vfork, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_own, set_up, tear_down),
         cmocka_unit_test(test_label),

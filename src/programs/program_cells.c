@@ -315,9 +315,8 @@ struct program_cell *program_cell_of(struct program_table *table, struct program
     return cell;
 }
 
-static void touch(struct program_table *table, struct program_cell *cell, uint64_t now_ns)
+static void make_dirty(struct program_table *table, struct program_cell *cell)
 {
-    cell->changed_ns = now_ns;
     if (cell->is_dirty)
         return;
     cell->is_dirty = true;
@@ -325,6 +324,19 @@ static void touch(struct program_table *table, struct program_cell *cell, uint64
     if (cell->next_dirty)
         cell->next_dirty->previous_dirty = cell;
     table->dirty = cell;
+}
+
+static void touch(struct program_table *table, struct program_cell *cell, uint64_t now_ns)
+{
+    cell->changed_ns = now_ns;
+    make_dirty(table, cell);
+}
+
+void program_scope_tell(struct program_table *table, struct program_scope *scope)
+{
+    for (struct program_cell *cell = scope->cells; cell; cell = cell->next_in_scope)
+        if (cell->changed_ns)
+            make_dirty(table, cell);
 }
 
 bool program_cell_is_counted(const struct program_cell *cell)

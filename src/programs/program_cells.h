@@ -18,6 +18,9 @@ void program_scope_leave(struct program_scope *scope);
 /* Makes its labels anew: its user's name is known now. */
 void program_scope_name(struct program_table *table, struct program_scope *scope);
 
+/* All that was ever told in it goes into the samples that are written next, though it has not changed. */
+void program_scope_tell(struct program_table *table, struct program_scope *scope);
+
 /* Frees it with all its values; no program may be in it. What it counted stays in what includes it. */
 void program_scope_drop(struct program_table *table, struct program_scope *scope);
 

@@ -2,6 +2,7 @@
  * of others. The processes are a captured /proc. */
 #include "programs/program_cells.h"
 #include "programs/program_jobs.h"
+#include "programs/program_samples.h"
 
 #include "tools/temp.h"
 #include "tools/unit.h"
@@ -194,6 +195,41 @@ static void one_user_names_so_many_jobs_and_not_more(void **state)
     assert_string_equal(counts_for(0, BOB, "one more"), "one more/1002");
 }
 
+static void count_in(struct program_scope *scope, double value)
+{
+    struct program_metric *metric;
+    struct program_description description = { .name = bytes_of("x_total"), .kind = PROGRAM_COUNTER, .scope = scope };
+    assert_int_equal(program_table_metric(table, &description, &metric), OK);
+    assert_true(program_cell_add(table, program_cell_of(table, metric, scope), value, 1));
+}
+
+/* Of job 9, in what is written now. */
+static size_t samples_of_9(void)
+{
+    struct batch batch;
+    size_t count = 0;
+    batch_init(&batch);
+    program_samples_add(table, &batch, 1);
+    for (size_t i = 0; i < batch.count; i++)
+        count += batch.samples[i].job && strcmp(batch.samples[i].job, "9") == 0;
+    batch_clear(&batch);
+    return count;
+}
+
+/* It may have counted for the last time by then. */
+static void what_a_program_told_before_its_job_was_known_is_written_when_it_is(void **state)
+{
+    (void)state;
+    bool refused;
+    const struct program_claim claim = { .pid = 300, .uid = BOB, .job = "9" };
+    count_in(program_jobs_scope(&jobs, table, &claim, &refused), 5);
+    assert_int_equal(samples_of_9(), 0);
+    begin_job("9", BOB, "bob");
+    assert_int_equal(samples_of_9(), 1);
+    begin_job("9", BOB, "bob"); /* nothing has changed */
+    assert_int_equal(samples_of_9(), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_all, close_all)
 
 int main(void)
@@ -203,6 +239,7 @@ int main(void)
         TEST(one_user_names_so_many_jobs_and_not_more), TEST(a_job_that_was_told_has_who_is_in_its_cgroup),
         TEST(a_job_that_was_told_has_the_descendants_of_its_process), TEST(a_run_has_no_programs_of_others),
         TEST(one_that_is_gone_is_where_its_parent_is), TEST(a_user_who_is_found_out_later_has_the_job),
+        TEST(what_a_program_told_before_its_job_was_known_is_written_when_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,10 +101,10 @@ static void keep_jobs(struct agent *agent)
     if (!agent->has_told_news || !agent->jobs || !*socket)
         return;
     enum err err = told_jobs_write(socket, agent->settings.root, agent->jobs);
-    if (err)
+    if (err && !agent->cannot_keep_jobs)
         log_warn("jobs that were told are forgotten when this agent ends: a file beside %s cannot be written: %s", socket,
                  err_text(err));
-    agent->has_told_news = false;
+    agent->cannot_keep_jobs = agent->has_told_news = err != OK; /* there may be room again */
 }
 
 /* Without them the node is watched all the same. */

@@ -41,6 +41,7 @@ struct agent {
     uint64_t looked_ns, jobs_ns, swept_ns; /* CLOCK_MONOTONIC: when it was last seen to all, to jobs, to old entries */
     unsigned looks; /* since it began, or its link did: until it is warm */
     bool has_told_news; /* jobs that were told have come, changed or gone, which is not written down yet */
+    bool cannot_keep_jobs; /* and it was said */
     bool stop;
 };
 

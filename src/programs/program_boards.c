@@ -407,6 +407,11 @@ static void write_kept(struct program_boards *boards)
         log_warn("what programs have counted in jobs is lost when this agent ends: cannot write %s: %s", path, err_text(err));
     boards->cannot_keep = err != OK;
     buf_clear(&file);
+    if (!err)
+        return;
+    program_table_lock(table);
+    table->has_news_to_keep = true; /* there may be room again, and nobody may count any more */
+    program_table_unlock(table);
 }
 
 /* Where there is much to write it is done so seldom that it takes a twentieth of our time. False: later. */

@@ -128,6 +128,27 @@ told_1() { "$SONDE" job --json | jq -S '.. | objects | select(.id? == "1") | del
     wait_for 'of_job cells_total 3'
 }
 
+# What is in the way is a folder of the agent's own user: nobody takes that away.
+@test "what could not be written is kept as soon as it can be, and the trouble is said once" {
+    kept=sonde-agent$([ "$(id -u)" -eq 0 ] || echo ".$(id -u)").kept
+    mkdir "$SONDE_BOARDS/$kept.new"
+    mkdir "$SONDE_SOCKET_DIR/agent.sock.jobs.new"
+    start </dev/null
+    "$SONDE" job begin 4711 --user "$(id -un)"
+    SONDE_JOB=4711 program sonde counter cells_total - 100
+    wait_for 'of_job cells_total 100 && grep "what programs have counted" "$T/said" && grep "jobs that were told" "$T/said"'
+    SONDE_JOB=4711 program sonde counter cells_total - 3
+    "$SONDE" job begin 4712
+    wait_for 'of_job cells_total 103 && [ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
+    [ "$(grep -c "what programs have counted" "$T/said")" -eq 1 ]
+    [ "$(grep -c "jobs that were told" "$T/said")" -eq 1 ]
+    rmdir "$SONDE_BOARDS/$kept.new" "$SONDE_SOCKET_DIR/agent.sock.jobs.new"
+    wait_for '[ -e "$SONDE_BOARDS/$kept" ] && [ -e "$SONDE_SOCKET_DIR/agent.sock.jobs" ]'
+    anew KILL
+    wait_for 'of_job cells_total 103'
+    "$SONDE" job | grep 4712
+}
+
 @test "a process that has the number of one that has gone is not taken for it" {
     start </dev/null
     sleep 300 & pid=$!

@@ -116,6 +116,7 @@ enum err agent_listen(struct agent *agent)
     enum err err = listen_as(agent, &agent->plan);
     if (!err && agent->serve && agent->jobs && *serve_socket(agent->serve))
         told_jobs_read(serve_socket(agent->serve), agent->jobs);
+    programs_begin(agent->programs);
     if (!err)
         err = listen_for_colmet(agent, &agent->plan, &why);
     if (why.size)

@@ -36,6 +36,7 @@ struct programs {
     struct program_boards *boards; /* NULL: they are not read */
     bool tau_is_taken, boards_are_taken; /* by another agent, which may be one that was killed and is not quite gone */
     uint64_t tried_ns;
+    bool has_begun;
     struct batch batch;
     struct users users;
 };
@@ -170,10 +171,13 @@ static void settle(struct programs *programs)
     program_table_unlock(programs->table);
 }
 
-/* Boards are read, and what has changed goes out. */
+/* Boards are read, and what has changed goes out. Not before the jobs are known that there are: the board of a program that had
+ * been in one of them all the time would be read to its last number before the program is found in it. */
 static void speak(struct programs *programs)
 {
     uint64_t time_ns = clock_realtime_ns();
+    if (!programs->has_begun)
+        return;
     batch_reset(&programs->batch);
     programs->batch.host = programs->context.host;
     if (programs->boards) {
@@ -312,6 +316,14 @@ static void drop_left(struct programs *programs)
     program_table_unlock(programs->table);
 }
 
+void programs_begin(struct programs *programs)
+{
+    if (!programs || programs->has_begun)
+        return;
+    programs->has_begun = true;
+    speak(programs);
+}
+
 /* What another agent had is ours as soon as that one is gone. */
 static void retry(struct programs *programs)
 {
@@ -331,6 +343,7 @@ void programs_tend(struct programs *programs)
         return;
     retry(programs);
     settle(programs);
+    programs->has_begun = true;
     speak(programs);
     drop_left(programs);
 }

@@ -21,6 +21,9 @@ struct programs_context {
 enum err programs_apply(struct programs **programs, const struct program_plan *plan, const struct programs_context *context);
 void programs_close(struct programs **programs);
 
+/* The jobs that run were told (programs_job): from here on, or the first programs_tend, boards are read. Harmless with NULL. */
+void programs_begin(struct programs *programs);
+
 /* For /metrics and /programs. Harmless with NULL. viewer, format: as in program_page.h. */
 void programs_metrics(struct programs *programs, struct buf *out, int format, uint32_t viewer);
 bool programs_has_tau_paths(const struct programs *programs); /* /metrics at every path that has the word */

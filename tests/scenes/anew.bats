@@ -79,6 +79,33 @@ goes_on_after() {
     wait_for 'of_job cells_total 200 && [ ! -e "$SONDE_BOARDS/$board" ]'
 }
 
+# A program that names no job: begin_in NAME; it counts at each line on the descriptor that is told.
+begin_in() {
+    mkfifo "$T/go$1"
+    "$BUILD/tests/board_program" sonde wait hurry cells_total - 100 wait hurry cells_total - 4 wait \
+        <"$T/go$1" >"$T/waits$1" 3>&- 7>&- 8>&- &
+    "$SONDE" job begin "$1" --pid $! --user "$(id -un)"
+}
+
+@test "what programs counted in jobs that were told with their process goes on, too" {
+    start </dev/null 7>&- 8>&-
+    begin_in 4711
+    exec 7>"$T/go4711"
+    begin_in 4712
+    exec 8>"$T/go4712"
+    echo >&7
+    echo >&8
+    wait_for 'of_job cells_total 100 && of_job cells_total 100 4712'
+    wait_for 'grep 4712 "$SONDE_SOCKET_DIR/agent.sock.jobs"'
+    stop KILL || :
+    start </dev/null 7>&- 8>&-
+    wait_for 'of_job cells_total 100 && of_job cells_total 100 4712'
+    echo >&8
+    wait_for 'of_job cells_total 104 4712'
+    of_job cells_total 100
+    exec 7>&- 8>&-
+}
+
 told_1() { "$SONDE" job --json | jq -S '.. | objects | select(.id? == "1") | del(.slot)'; }
 
 @test "jobs that were told are known to the agent that comes next, but for those whose process has gone" {

@@ -55,10 +55,13 @@ static struct program_hold *make_hold(struct program_table *table, struct progra
     hold->cell = cell;
     if (metric->kind == PROGRAM_GAUGE)
         program_hold_join(hold, cell);
-    if (metric->kind == PROGRAM_HISTOGRAM && !(hold->buckets = calloc(metric->bound_count + 1, sizeof *hold->buckets))) {
+    size_t buckets = metric->kind == PROGRAM_HISTOGRAM ? metric->bound_count + 1 : 0;
+    if (buckets && !(hold->buckets = calloc(2 * buckets, sizeof *hold->buckets))) {
         free(hold);
         return NULL;
     }
+    if (buckets)
+        hold->base_buckets = hold->buckets + buckets;
     program_room_use(table, metric);
     return hold;
 }
@@ -203,11 +206,22 @@ static bool join(struct program_board *board, struct program_table *table, const
     return true;
 }
 
+/* What it counts from now on is another cell's. */
+static void move_hold(struct program_table *table, struct program_hold *hold, struct program_scope *scope, uint64_t now_ns)
+{
+    const struct program_metric *metric = hold->cell->metric;
+    program_kept_leave(table, hold);
+    hold->base = hold->value;
+    if (hold->buckets)
+        memcpy(hold->base_buckets, hold->buckets, (metric->bound_count + 1) * sizeof *hold->buckets);
+    program_hold_move(table, hold, program_cell_of(table, hold->cell->metric, scope), now_ns);
+}
+
 static void move(struct program_board *board, struct program_table *table, struct program_scope *scope, uint64_t now_ns)
 {
     for (size_t i = 0; i < board->hold_count; i++)
         if (board->holds[i])
-            program_hold_move(table, board->holds[i], program_cell_of(table, board->holds[i]->cell->metric, scope), now_ns);
+            move_hold(table, board->holds[i], scope, now_ns);
     program_ranks_move(&board->ranks);
     program_scope_leave(board->scope);
     program_scope_join(scope);

@@ -26,26 +26,28 @@ void program_kept_add(struct program_table *table, struct program_cell *cell, do
     table->has_news_to_keep = true;
 }
 
-static void keep_buckets(struct program_cell *cell, const double *buckets)
+/* base: what of them is elsewhere; NULL: nothing. */
+static void keep_buckets(struct program_cell *cell, const double *buckets, const double *base)
 {
     size_t count = cell->metric->bound_count + 1;
     if (!cell->kept_buckets)
         cell->kept_buckets = calloc(count, sizeof *cell->kept_buckets);
     for (size_t i = 0; cell->kept_buckets && i < count; i++)
-        cell->kept_buckets[i] += buckets[i];
+        cell->kept_buckets[i] += buckets[i] - (base ? fmin(base[i], buckets[i]) : 0);
 }
 
 void program_kept_leave(struct program_table *table, const struct program_hold *hold)
 {
     struct program_cell *cell = hold->cell;
+    double own = hold->value == hold->base ? 0 : hold->value - hold->base; /* both may be infinite */
     if (!is_kept(cell))
         return;
     if (cell->metric->kind == PROGRAM_COUNTER) {
-        program_kept_add(table, cell, hold->value);
+        program_kept_add(table, cell, own);
         return;
     }
-    keep_buckets(cell, hold->buckets);
-    cell->kept += hold->value;
+    keep_buckets(cell, hold->buckets, hold->base_buckets);
+    cell->kept += isnan(own) ? 0 : own;
     table->has_news_to_keep = true;
 }
 
@@ -176,7 +178,7 @@ static void put(struct program_table *table, struct program_cell *cell, double k
     if (cell->metric->kind == PROGRAM_HISTOGRAM) {
         if (!program_cell_observe(table, cell, histogram->buckets, kept, now_ns))
             return;
-        keep_buckets(cell, histogram->buckets);
+        keep_buckets(cell, histogram->buckets, NULL);
         cell->kept += kept;
     } else if (isinf(kept)) {
         program_cell_overflow(table, cell, now_ns);

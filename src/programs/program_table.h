@@ -34,6 +34,7 @@ struct program_hold {
     struct program_cell *cell;
     double value;     /* of a gauge; of a counter that is told as a whole, what it stood at last */
     double *buckets;  /* likewise */
+    double base, *base_buckets; /* what of these is in cells where it was before; NULL: nothing. Freed with buckets */
     bool is_set;
     struct program_hold *next, *previous; /* of the gauge */
 };

@@ -106,6 +106,25 @@ begin_in() {
     exec 7>&- 8>&-
 }
 
+# The job is that of a shell, which stays when its program has gone.
+@test "what a program had counted before its job was told is not the job's, also for the next agent when the program has gone" {
+    start </dev/null
+    mkfifo "$T/go"
+    ("$BUILD/tests/board_program" sonde observe wait_seconds - 5 hurry cells_total - 100 wait observe wait_seconds - 0.5 \
+        hurry cells_total - 4; exec sleep 300) <"$T/go" >"$T/waits" 3>&- &
+    exec 7>"$T/go"
+    wait_for 'is "cells_total{host=\"$(host)\"}" 100'
+    "$SONDE" job begin 4711 --pid $! --user "$(id -un)"
+    echo >&7
+    exec 7>&-
+    wait_for 'of_job cells_total 4 && of_job wait_seconds_count 1 && [ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
+    wait_for 'grep 4711 "$SONDE_SOCKET_DIR/agent.sock.jobs"'
+    anew KILL
+    wait_for 'of_job cells_total 4'
+    of_job wait_seconds_count 1
+    of_job wait_seconds_sum 0.5
+}
+
 told_1() { "$SONDE" job --json | jq -S '.. | objects | select(.id? == "1") | del(.slot)'; }
 
 @test "jobs that were told are known to the agent that comes next, but for those whose process has gone" {

@@ -247,6 +247,12 @@ static struct program_worlds **worlds_of(struct program_scope *scope, struct pro
     return scope->kind == PROGRAM_JOB ? &scope->worlds : &table->node.worlds;
 }
 
+static void tell_lost(struct program_board *board, struct program_table *table, uint64_t lost)
+{
+    table->figures.no_room += lost > board->lost ? lost - board->lost : 0;
+    board->lost = lost;
+}
+
 void program_board_take(struct program_board *board, struct program_table *table, const struct program_jobs *jobs,
                         const char *root)
 {
@@ -258,6 +264,7 @@ void program_board_take(struct program_board *board, struct program_table *table
     program_table_lock(table);
     table->figures.bad_boards += is_bad && !board->is_bad;
     board->is_bad |= is_bad;
+    tell_lost(board, table, facts->lost);
     if (board->scope)
         follow(board, table, jobs, root, now_ns);
     if (board->scope || join(board, table, jobs, root))

@@ -14,6 +14,7 @@ struct program_board {
     struct program_hold **holds; /* by place; NULL: it could not be taken */
     size_t hold_count, hold_room;
     struct program_ranks ranks;
+    uint64_t lost;    /* of what found no room there, told so far */
     bool is_gone;     /* the program is; it was read for the last time */
     bool is_bad;      /* from some point on it was no board: what was read before counts */
     bool is_silent;   /* somebody else writes its samples */

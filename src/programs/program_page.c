@@ -223,6 +223,7 @@ static void add_figures(struct buf *out, const struct program_table *table, cons
     add_own(out, table, page, "left_out", true, "metrics and jobs that were more than the maximum", figures->left_out);
     add_own(out, table, page, "refused", true, "metrics of two types, and values that no counter can take", figures->refused);
     add_own(out, table, page, "bad_boards", true, "boards that could not be read", figures->bad_boards);
+    add_own(out, table, page, "no_room", true, "metrics, and pages of them, without room in shared memory", figures->no_room);
 }
 
 static void add_family(struct buf *out, const struct program_table *table, const struct program_page *page,

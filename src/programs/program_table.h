@@ -146,6 +146,7 @@ struct program_description {
 struct program_figures {
     size_t metrics, families, connections, boards;
     uint64_t messages, left_out, refused, bad_boards; /* left_out: metrics and jobs beyond the maximum */
+    uint64_t no_room; /* metrics that their programs could not show, and threads' parts of them */
 };
 
 struct program_table_settings {

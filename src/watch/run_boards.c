@@ -90,6 +90,10 @@ static void tell_left_out(const struct run_boards *boards)
     if (left_out)
         log_warn("%" PRIu64 " metrics of its programs are not in the report: a name with its labels may have %u bytes, "
                  "and a run %u metrics", left_out, PROGRAM_NAME_MAX, PROGRAM_METRICS_MAX);
+    uint64_t no_room = boards->table ? boards->table->figures.no_room : 0;
+    if (no_room)
+        log_warn("%" PRIu64 " metrics of its programs, or threads' parts of them, found no room and are not in the report: "
+                 BOARD_FOLDER " is full (df), or the limits of the program are narrow (ulimit -f, ulimit -v)", no_room);
 }
 
 void run_boards_close(struct run_boards *boards)

@@ -155,6 +155,22 @@ static void a_gauge_that_is_no_number_is_absent(void **state)
     board_end(&board);
 }
 
+static void what_found_no_room_is_told(void **state)
+{
+    static struct board board;
+    (void)state;
+    board_open(&board, "sonde");
+    add(&board, "x_total", NULL, 5);
+    struct board_header *header = (void *)board.base;
+    for (uint64_t i = 1; i <= 2; i++) {
+        header->lost += 3;
+        program_boards_tick(boards);
+        program_boards_tick(boards);
+        assert_int_equal(table->figures.no_room, 3 * i);
+    }
+    board_end(&board);
+}
+
 struct pipes {
     int ready[2], stay[2];
 };
@@ -343,6 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_program_is_read_to_its_end_and_then_forgotten, open_all, close_all),
         cmocka_unit_test_setup_teardown(a_gauge_that_is_no_number_is_absent, open_all, close_all),
+        cmocka_unit_test_setup_teardown(what_found_no_room_is_told, open_all, close_all),
         cmocka_unit_test_setup_teardown(two_programs_with_the_same_rank_are_one_series, open_all, close_all),
         cmocka_unit_test_setup_teardown(a_pid_of_another_namespace_is_another_process, open_all, close_all),
         cmocka_unit_test_setup_teardown(a_program_that_speaks_already_moves_into_a_job_that_is_told, open_all, close_all),

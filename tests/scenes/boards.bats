@@ -241,6 +241,9 @@ PY
     run -0 unshare --mount --propagation private sh -c '
         mount -t tmpfs -o size=4k none tiny && head -c 4096 /dev/zero >tiny/file && SONDE_BOARDS=$PWD/tiny "$0/speaks" full 5000 && ls tiny' "$TOOLS"
     [ "$output" = made$'\n'file ]
+    run -0 unshare --mount --propagation private sh -c '
+        mount -t tmpfs -o size=128k none /dev/shm && unset SONDE_BOARDS && "$1" run -- "$0/speaks" full 5000' "$TOOLS" "$SONDE"
+    [[ $output =~ [1-9][0-9]*" metrics of its programs, or threads' parts of them, found no room and are not in the report" ]]
 }
 
 @test "no /dev/shm, and one that nobody may write to" {

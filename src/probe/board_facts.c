@@ -42,12 +42,13 @@ static void fill_command(char *command, size_t room)
             command[i] = ' ';
 }
 
+/* Who starts a program that has the rights of another does not say whose job it counts for. */
 static void fill_job(char *job, size_t room)
 {
     static const char *const variables[] = { "SONDE_JOB",  "SLURM_JOB_ID", "SLURM_JOBID", "OAR_JOB_ID",
                                             "PBS_JOBID", "PBS_JOB_ID",   NULL };
     for (const char *const *variable = variables; *variable; variable++) {
-        const char *value = getenv(*variable);
+        const char *value = secure_getenv(*variable);
         if (value && *value && strlen(value) < room) {
             memcpy(job, value, strlen(value) + 1);
             return;

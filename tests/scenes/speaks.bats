@@ -62,3 +62,20 @@ EOF
         [ -z "$(find /dev/shm -name "sonde-run.*")" ]
 EOF
 }
+
+@test "the environment of a program with the rights of another does not say whose job it is in" {
+    [[ $(findmnt -no OPTIONS -T "$T") != *nosuid* ]] || skip "$T is mounted without setuid"
+    with_own_shm <<'EOF'
+        install -m 4755 "$BUILD/tests/board_program" raised
+        "$SONDE" agent -q -c /dev/null -p 100ms --sensors self --listen none --jobs none & agent=$!
+        trap 'kill $agent' EXIT
+        eventually "$SONDE" get >/dev/null
+        "$SONDE" job begin 4711 --user daemon
+        SONDE_JOB=4711 "$BUILD/tests/board_program" sonde counter of_root_total - 5 # who may
+        SONDE_JOB=4711 setpriv --reuid=65534 --regid=65534 --clear-groups ./raised sonde counter raised_total - 3
+        page() { curl -sf --unix-socket "$SONDE_SOCKET_DIR/agent.sock" http://agent/metrics >page && grep -E "^$1" page; }
+        eventually page 'of_root_total\{.*job="4711".* 5$'
+        eventually page 'raised_total\{.*user="root".* 3$'
+        [ -z "$(grep 'raised_total.*job=' page)" ]
+EOF
+}

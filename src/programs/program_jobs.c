@@ -66,6 +66,7 @@ static void rename_scope(struct program_table *table, const struct program_job *
     if (is_known && !scope->is_known) /* nothing of it was written before, and its programs may have gone */
         program_scope_tell(table, scope);
     scope->is_known = is_known;
+    scope->has_ended = !is_known;
     scope->by_kernel = is_known && job_syscalls_state(job->id, &why) == OK; /* from the first number on that its programs tell */
     if (!*job->user)
         return;

@@ -118,6 +118,7 @@ struct program_scope {
     size_t programs;            /* that are alive in it */
     uint64_t left_ns;           /* CLOCK_MONOTONIC: when the last program left */
     bool is_known;              /* the agent knows the job; a job that only its programs name goes with them */
+    bool has_ended;             /* the agent knew it, and it is over: another of the same id begins at nothing */
     bool by_kernel;             /* its system calls are counted by the kernel: what boards say of them is a part of that */
     bool has_tau;               /* tau is set: what a program of tau has told of the job */
     struct tau_job tau;

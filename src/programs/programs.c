@@ -269,10 +269,29 @@ static bool may_hold(const struct job *job)
     return strcmp(job->source, "told") == 0 && (job->pid || *job->cgroup);
 }
 
+/* Its profile is that of the job that it was. */
+static void drop(struct programs *programs, struct program_scope *scope)
+{
+    program_profile_put(programs->profiles, scope);
+    program_scope_drop(programs->table, scope);
+}
+
+/* One that has just ended, and begins anew under its id: what is still there of it is not counted once more. */
+static void drop_ended(struct programs *programs, const struct job *job)
+{
+    program_table_lock(programs->table);
+    struct program_scope *scope = program_scope_find(programs->table, job->id, job->uid);
+    if (scope && scope->has_ended && !scope->programs)
+        drop(programs, scope);
+    program_table_unlock(programs->table);
+}
+
 void programs_job(struct programs *programs, const struct job *job, enum job_event event)
 {
     if (!programs)
         return;
+    if (event == JOB_BEGIN)
+        drop_ended(programs, job);
     if (may_hold(job) || has_told(programs, job)) /* also before the kernel ends to count its calls: those are not theirs */
         speak(programs);
     program_table_lock(programs->table);
@@ -308,10 +327,8 @@ static void drop_left(struct programs *programs)
         program_rank_sums_clear(&programs->table->node.ranks); /* of many that have nothing to do with one another */
     for (struct program_scope *scope = programs->table->scopes, *next; scope; scope = next) {
         next = scope->next;
-        if (scope->kind == PROGRAM_JOB && !scope->is_known && !scope->programs && now_ns - scope->left_ns > LINGER_NS) {
-            program_profile_put(programs->profiles, scope);
-            program_scope_drop(programs->table, scope);
-        }
+        if (scope->kind == PROGRAM_JOB && !scope->is_known && !scope->programs && now_ns - scope->left_ns > LINGER_NS)
+            drop(programs, scope);
     }
     program_table_unlock(programs->table);
 }

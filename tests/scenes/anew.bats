@@ -125,6 +125,20 @@ begin_in() {
     of_job wait_seconds_sum 0.5
 }
 
+@test "a job that begins anew when it has just ended begins at nothing" {
+    start </dev/null
+    "$SONDE" job begin 4711 --user "$(id -un)"
+    SONDE_JOB=4711 program sonde counter cells_total - 100
+    wait_for 'of_job cells_total 100 && [ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
+    "$SONDE" job end 4711
+    "$SONDE" job begin 4711 --user "$(id -un)"
+    SONDE_JOB=4711 program sonde counter cells_total - 3
+    wait_for 'is "cells_total{host=\"$(host)\"}" 103 && [ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
+    of_job cells_total 3
+    anew KILL
+    wait_for 'of_job cells_total 3'
+}
+
 told_1() { "$SONDE" job --json | jq -S '.. | objects | select(.id? == "1") | del(.slot)'; }
 
 @test "jobs that were told are known to the agent that comes next, but for those whose process has gone" {

@@ -10,27 +10,37 @@
 
 #define LINE_SIZE 2048
 
-static int level;
-static const char *who = "sonde";
+/* Of the program; a module, which has a copy of this file, looks at the program's. */
+static struct log_state own = { .name = "sonde" }, *state = &own;
 
-void log_set_level(int new_level)
+void log_set_level(int level)
 {
-    level = new_level;
+    state->level = level;
 }
 
 int log_level(void)
 {
-    return level;
+    return state->level;
 }
 
 void log_set_name(const char *name)
 {
-    who = name;
+    state->name = name;
 }
 
 const char *log_name(void)
 {
-    return who;
+    return state->name;
+}
+
+struct log_state *log_shared(void)
+{
+    return state;
+}
+
+__attribute__((visibility("default"))) void sonde_log_share(struct log_state *shared)
+{
+    state = shared;
 }
 
 static void write_line(const char *text, size_t size)
@@ -45,11 +55,11 @@ static void write_safe(const char *text)
     static const char instead[] = ": out of memory, also for what there is to say\n";
     struct buf line;
     buf_init(&line, 8 * LINE_SIZE);
-    buf_printf(&line, "%s: ", who);
+    buf_printf(&line, "%s: ", state->name);
     utf8_add_safe(&line, bytes_of(text), true);
     buf_add_char(&line, '\n');
     if (buf_err(&line)) {
-        write_line(who, strlen(who));
+        write_line(state->name, strlen(state->name));
         write_line(instead, sizeof instead - 1);
     } else {
         write_line(line.data, line.size);
@@ -74,7 +84,7 @@ void log_error(const char *format, ...)
 
 void log_warn(const char *format, ...)
 {
-    if (level < 0)
+    if (state->level < 0)
         return;
     va_list args;
     va_start(args, format);
@@ -84,7 +94,7 @@ void log_warn(const char *format, ...)
 
 void log_info(const char *format, ...)
 {
-    if (level < 1)
+    if (state->level < 1)
         return;
     va_list args;
     va_start(args, format);

@@ -20,4 +20,14 @@ int log_level(void);
 void log_set_name(const char *name);
 const char *log_name(void);
 
+/* A module (base/self.h) has these functions once more: it is handed the state of the program, so that -v and the name that was
+ * typed, also as they change later, are told to it too. */
+struct log_state {
+    int level;
+    const char *name;
+};
+
+struct log_state *log_shared(void);
+void sonde_log_share(struct log_state *shared); /* found with dlsym */
+
 #endif

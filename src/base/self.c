@@ -1,6 +1,8 @@
 /* The way from /proc/self/exe to the files that were installed or built with it. */
 #include "base/self.h"
 
+#include "base/log.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
@@ -67,6 +69,15 @@ enum err self_find_module(const char *name, char *path, size_t size)
     return folder && *folder ? find(folder, ".", name, path, size) : self_find(name, path, size);
 }
 
+/* One that says nothing has none of it. */
+static void share_log(void *library)
+{
+    void (*share)(struct log_state *shared);
+    *(void **)&share = dlsym(library, "sonde_log_share");
+    if (share)
+        share(log_shared());
+}
+
 enum err self_load_module(const struct self_module *module, const void **constant, char *why, size_t why_size)
 {
     char path[PATH_MAX];
@@ -81,8 +92,10 @@ enum err self_load_module(const struct self_module *module, const void **constan
         return ABSENT;
     }
     *constant = dlsym(library, module->symbol);
-    if (*constant && !memcmp(*constant, module->marks, module->mark_count * sizeof *module->marks))
+    if (*constant && !memcmp(*constant, module->marks, module->mark_count * sizeof *module->marks)) {
+        share_log(library);
         return OK;
+    }
     snprintf(why, why_size, "%s is of another version of Sonde: install both together", path);
     dlclose(library);
     return CORRUPT;

@@ -7,6 +7,7 @@
 #include "programs/board_folder.h"
 #include "programs/program_board.h"
 #include "programs/program_kept.h"
+#include "programs/user_share.h"
 #include "sample/board_claim.h"
 
 #include <dirent.h>
@@ -17,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,13 +28,6 @@
 #define KEPT_SUFFIX ".kept"
 #define KEEP_RARELY 20u
 #define CROWD 256u /* programs that ended within a tick, 8 kB of memory each: it goes back to the system, else it stays ours */
-
-/* Descriptors that the boards of a user take, and the folders of his runs. */
-struct owner {
-    uint32_t uid;
-    size_t count;
-    struct owner *next;
-};
 
 /* One that was found. */
 struct found {
@@ -55,8 +48,7 @@ struct program_boards {
     struct board_folder *folders; /* the first one is the folder itself */
     struct found *list, *hash[HASH_ROOM];
     size_t count;
-    struct owner *owners; /* few, and none is forgotten */
-    size_t descriptors, descriptors_max;
+    struct user_share descriptors; /* of boards, and of folders of runs */
     int inotify_fd, claim_fd;
     uint64_t looked_ns, tended_ns, kept_ns; /* kept_ns: not before then again */
     bool must_look;
@@ -92,41 +84,16 @@ static void add(struct program_boards *boards, struct board_folder *folder, cons
     boards->count++;
 }
 
-static struct owner *owner_of(struct program_boards *boards, uint32_t uid)
-{
-    struct owner *owner = boards->owners;
-    while (owner && owner->uid != uid)
-        owner = owner->next;
-    if (owner || !(owner = calloc(1, sizeof *owner)))
-        return owner;
-    *owner = (struct owner){ .uid = uid, .next = boards->owners };
-    boards->owners = owner;
-    return owner;
-}
-
 /* Whoever fills a folder that everybody may write to takes no more of our descriptors than are left for the others. */
 static bool has_share(struct program_boards *boards, uint32_t uid)
 {
-    const struct owner *owner = owner_of(boards, uid);
-    size_t left = boards->descriptors_max > boards->descriptors ? boards->descriptors_max - boards->descriptors : 0;
-    return owner && (geteuid() == 0 && uid != 0 ? owner->count < left : left > 0);
-}
-
-/* After has_share, which has made the owner. */
-static void take_descriptor(struct program_boards *boards, uint32_t uid)
-{
-    struct owner *owner = owner_of(boards, uid);
-    if (owner)
-        owner->count++;
-    boards->descriptors++;
+    bool is_bounded = geteuid() == 0 && uid != 0;
+    return is_bounded ? user_share_has(&boards->descriptors, uid) : user_share_is_left(&boards->descriptors);
 }
 
 static void give_descriptor(struct program_boards *boards, uint32_t uid)
 {
-    struct owner *owner = owner_of(boards, uid);
-    if (owner && owner->count)
-        owner->count--;
-    boards->descriptors--;
+    user_share_give(&boards->descriptors, uid);
     boards->must_look |= boards->has_refused;
     boards->has_refused = false;
 }
@@ -167,7 +134,7 @@ static void add_folder(struct program_boards *boards, const char *path, const ch
         board_folder_close(&folder, boards->inotify_fd);
         return;
     }
-    take_descriptor(boards, folder->uid);
+    user_share_take(&boards->descriptors, folder->uid);
     struct board_folder **at = &boards->folders;
     while (*at)
         at = &(*at)->next;
@@ -267,8 +234,7 @@ enum err program_boards_open(struct program_boards **boards, const struct progra
     if (!err)
         err = board_folder_open(&new->folders, settings->folder, NULL, new->inotify_fd);
     new->settings.folder = NULL; /* it is the caller's; ours is the first of folders */
-    struct rlimit limit;
-    new->descriptors_max = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (size_t)limit.rlim_cur / 4 * 3 : SIZE_MAX;
+    user_share_init(&new->descriptors, 0.75);
     new->must_look = true;
     if (err)
         program_boards_close(boards);
@@ -295,7 +261,7 @@ static bool open_found(struct program_boards *boards, struct found *found)
     found->is_open = !err;
     if (!err) {
         found->uid = board_reader_facts(found->board.reader)->uid;
-        take_descriptor(boards, found->uid);
+        user_share_take(&boards->descriptors, found->uid);
     }
     found->board.is_silent = found->folder->is_run;
     if (err == AGAIN)
@@ -478,10 +444,7 @@ void program_boards_close(struct program_boards **boards)
     }
     while (old->folders)
         board_folder_close(&old->folders, -1);
-    for (struct owner *owner = old->owners, *next; owner; owner = next) {
-        next = owner->next;
-        free(owner);
-    }
+    user_share_clear(&old->descriptors);
     if (old->inotify_fd >= 0)
         close(old->inotify_fd);
     if (old->claim_fd >= 0)

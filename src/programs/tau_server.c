@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "programs/tau_socket.h"
+#include "programs/user_share.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -40,6 +41,7 @@ struct tau_server {
     int epoll_fd, wake_fd;
     pthread_t thread;
     bool is_running, is_paused, stop;
+    struct user_share descriptors;   /* of clients */
     struct client *clients, *closed; /* closed ones are freed after the turn */
     size_t turn_bytes;               /* that were read in this turn */
     uint64_t told_ns;                /* when a refusal was logged last */
@@ -74,6 +76,7 @@ static void close_client(struct tau_server *server, struct client *client)
     program_table_lock(server->gateway->table);
     tau_connection_close(&client->connection, server->gateway);
     program_table_unlock(server->gateway->table);
+    user_share_give(&server->descriptors, client->connection.uid);
     watch(server, EPOLL_CTL_DEL, client->fd, 0, NULL); /* a child of ours may still have it open */
     close(client->fd);
     client->fd = -1;
@@ -99,17 +102,36 @@ static void free_closed(struct tau_server *server)
     server->closed = NULL;
 }
 
+/* One line a minute, however many are mad. */
+static void tell(struct tau_server *server, const struct ucred *peer, const char *what)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    if (server->told_ns && now_ns - server->told_ns < TELL_NS)
+        return;
+    server->told_ns = now_ns;
+    log_info("a program that speaks as tau's (process %d of user %u) was refused: %s", (int)peer->pid, peer->uid, what);
+}
+
+/* Everybody on the node may connect: others than root and our own user take no more descriptors than are left for the rest. */
+static bool may_stay(struct tau_server *server, const struct ucred *peer)
+{
+    if (peer->uid == 0 || peer->uid == geteuid() || user_share_has(&server->descriptors, peer->uid))
+        return true;
+    tell(server, peer, "its user has as many connections as are left for the others");
+    return false;
+}
+
 static struct client *make_client(struct tau_server *server, int fd)
 {
     struct ucred peer = { .uid = UINT32_MAX };
     socklen_t size = sizeof peer;
     if (!server->block && !(server->block = malloc(BLOCK_BYTES)))
         return NULL;
-    struct client *client = calloc(1, sizeof *client);
-    if (!client || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) {
-        free(client);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || !may_stay(server, &peer))
         return NULL;
-    }
+    struct client *client = calloc(1, sizeof *client);
+    if (!client)
+        return NULL;
     program_table_lock(server->gateway->table);
     enum err err = tau_connection_open(&client->connection, server->gateway, peer.pid, peer.uid);
     program_table_unlock(server->gateway->table);
@@ -117,6 +139,7 @@ static struct client *make_client(struct tau_server *server, int fd)
         free(client);
         return NULL;
     }
+    user_share_take(&server->descriptors, peer.uid);
     client->fd = fd;
     client->next = server->clients;
     if (client->next)
@@ -143,17 +166,6 @@ static void accept_clients(struct tau_server *server)
 }
 
 /* --- what they say and ask --- */
-
-/* One line a minute, however many are mad. */
-static void tell(struct tau_server *server, const struct client *client, const char *what)
-{
-    uint64_t now_ns = clock_monotonic_ns();
-    if (server->told_ns && now_ns - server->told_ns < TELL_NS)
-        return;
-    server->told_ns = now_ns;
-    log_info("a program that speaks as tau's (process %d of user %u) was refused: %s", (int)client->connection.pid,
-             client->connection.uid, what);
-}
 
 static void keep_rest(struct client *client, const char *rest, size_t size)
 {
@@ -226,10 +238,11 @@ static enum err take_block(struct tau_server *server, struct client *client, siz
 
 static void after(struct tau_server *server, struct client *client, enum err err)
 {
+    const struct ucred peer = { .pid = client->connection.pid, .uid = client->connection.uid };
     if (err == CORRUPT)
-        tell(server, client, client->connection.why);
+        tell(server, &peer, client->connection.why);
     else if (client->connection.was_refused)
-        tell(server, client, "it names a job of another user; it counts for its own user only");
+        tell(server, &peer, "it names a job of another user; it counts for its own user only");
     client->connection.was_refused = false;
     if (err && err != AGAIN)
         close_client(server, client);
@@ -327,6 +340,7 @@ enum err tau_server_open(struct tau_server **server, const char *path, struct ta
         return NOMEM;
     new->gateway = gateway;
     new->epoll_fd = new->wake_fd = new->socket.fd = -1;
+    user_share_init(&new->descriptors, 0.5);
     enum err err = tau_socket_open(&new->socket, path, why);
     if (!err && (err = start(new)))
         buf_printf(why, "the thread for tau's programs cannot start: %s", err_text(err));
@@ -355,6 +369,7 @@ void tau_server_close(struct tau_server **server)
         close(old->epoll_fd);
     if (old->wake_fd >= 0)
         close(old->wake_fd);
+    user_share_clear(&old->descriptors);
     free(old->block);
     free(old);
     *server = NULL;

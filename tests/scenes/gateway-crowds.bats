@@ -85,6 +85,43 @@ PY
     kill -0 "$AGENT"
 }
 
+@test "a user whose clients only stay does not take the descriptors of all, and has his share again when they have gone" {
+    need_root
+    ulimit -n 128
+    start </dev/null
+    chmod 711 "$T/run"
+    cp "$SOURCE/tests/tools/tau_client.py" "$T"
+    cat >"$T/idle.py" <<'PY' # COUNT: so many connections that say nothing; those that stay are told, and stay until a line comes
+import select, socket, os, sys
+links = [socket.socket(socket.AF_UNIX) for _ in range(int(sys.argv[1]))]
+for link in links:
+    link.connect(os.environ["TAU_METRIC_PROXY"])
+while True:
+    ready = select.select([link for link in links if link] + [sys.stdin], [], [], 0.5)[0]
+    if sys.stdin in ready:
+        break
+    for link in ready:
+        assert link.recv(1) == b""
+        links[links.index(link)] = None
+    if not ready:
+        print(sum(link is not None for link in links), flush=True)
+PY
+    mkfifo "$T/stay"
+    chmod 666 "$T/stay"
+    setpriv --reuid=65534 --regid=65534 --clear-groups /usr/bin/python3 "$T/idle.py" 100 <>"$T/stay" >"$T/idle" 2>&1 3>&- &
+    idle=$!
+    wait_for '[ "$(tail -1 "$T/idle")" = 32 ]' # a quarter of all: half of what all clients may have
+    for uid in 65533 0; do
+        setpriv "--reuid=$uid" --regid=65533 --clear-groups timeout 60 /usr/bin/python3 "$T/tau_client.py" counter "of_${uid}_total" \
+            add "of_${uid}_total" 3 get "of_${uid}_total"
+        is "of_${uid}_total{host=\"$(host)\"}" 3
+    done
+    run ! as_nobody /usr/bin/python3 "$T/tau_client.py" counter x_total get x_total
+    echo >"$T/stay"
+    wait "$idle"
+    wait_for '[ "$(as_nobody /usr/bin/python3 "$T/tau_client.py" counter x_total add x_total 3 get x_total)" ]'
+}
+
 @test "a user who fills the folder with boards and folders of runs does not take the descriptors of all" {
     need_root
     ulimit -n 512

@@ -26,8 +26,9 @@ static bool is_asked_for(int32_t type, struct program_metric *metric)
 
 static void write_descriptor(const struct program_metric *metric, char *out)
 {
-    struct tau_descriptor descriptor = { .type = metric && metric->kind == PROGRAM_GAUGE ? TAU_GAUGE : TAU_COUNTER };
+    struct tau_descriptor descriptor = { .type = TAU_NULL }; /* of what has gone: clients pass it over */
     if (metric) {
+        descriptor.type = metric->kind == PROGRAM_GAUGE ? TAU_GAUGE : TAU_COUNTER;
         memcpy(descriptor.name, metric->name, metric->name_size);
         memcpy(descriptor.doc, metric->doc, strnlen(metric->doc, TAU_TEXT_MAX - 1));
     }

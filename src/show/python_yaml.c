@@ -41,12 +41,13 @@ static bool is_number(const char *text)
     return is_it;
 }
 
-static bool is_ascii(const char *text)
+/* Has it what other styles cannot write: all but ASCII and ends of lines, and blanks beside these? */
+static bool needs_escapes(const char *text)
 {
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e)
-            return false;
-    return true;
+    for (const char *at = text; *at; at++)
+        if (*at == '\n' ? (at > text && at[-1] == ' ') || at[1] == ' ' : *at < 0x20 || *at > 0x7e)
+            return true;
+    return false;
 }
 
 static bool may_be_plain(const char *text)
@@ -58,7 +59,7 @@ static bool may_be_plain(const char *text)
         return false;
     if (strchr("-?", text[0]) && (text[1] == ' ' || !text[1]))
         return false;
-    if (strstr(text, ": ") || text[size - 1] == ':' || strstr(text, " #"))
+    if (strstr(text, ": ") || text[size - 1] == ':' || strstr(text, " #") || strchr(text, '\n'))
         return false;
     return !is_word(text) && !is_number(text);
 }
@@ -69,6 +70,16 @@ static void new_line(struct buf *out, size_t *column, size_t indent)
     for (size_t i = 0; i < indent; i++)
         buf_add_char(out, ' ');
     *column = indent;
+}
+
+/* Of n ends of lines in a text there is one more. Returns how many characters of the text that was. */
+static size_t add_breaks(struct buf *out, const char *text, size_t *column, size_t indent)
+{
+    size_t breaks = strspn(text, "\n");
+    for (size_t i = 0; i < breaks; i++)
+        buf_add_char(out, '\n');
+    new_line(out, column, indent);
+    return breaks;
 }
 
 /* Text of ASCII; a single blank behind the width becomes the end of a line. Quotes are doubled, if it has any around it. */
@@ -82,7 +93,11 @@ static void add_folded(struct buf *out, const char *text, size_t column, size_t 
             i++;
             continue;
         }
-        size_t word = blanks ? blanks : strcspn(text + i, is_quoted ? " '" : " ");
+        if (text[i] == '\n') {
+            i += add_breaks(out, text + i, &column, indent);
+            continue;
+        }
+        size_t word = blanks ? blanks : strcspn(text + i, is_quoted ? " '\n" : " ");
         buf_add(out, text + i, word);
         column += word;
         i += word;
@@ -94,7 +109,12 @@ static void add_folded(struct buf *out, const char *text, size_t column, size_t 
     }
 }
 
-static void add_code(struct buf *out, uint32_t code, size_t *column)
+static bool is_escaped(uint32_t code)
+{
+    return code < 0x20 || code > 0x7e || code == '"' || code == '\\';
+}
+
+static void add_escape(struct buf *out, uint32_t code, size_t *column)
 {
     static const char letters[][2] = { "\aa", "\bb", "\tt", "\nn", "\vv", "\ff", "\rr", "\033e", "\"\"", "\\\\" };
     size_t before = out->size;
@@ -105,8 +125,6 @@ static void add_code(struct buf *out, uint32_t code, size_t *column)
         ;
     else if (code == 0x85 || code == 0xa0 || code == 0x2028 || code == 0x2029)
         buf_printf(out, "\\%c", code == 0x85 ? 'N' : code == 0xa0 ? '_' : code == 0x2028 ? 'L' : 'P');
-    else if (code >= 0x20 && code < 0x7f)
-        buf_add_char(out, (char)code);
     else
         buf_printf(out, code < 0x100 ? "\\x%02" PRIX32 : code < 0x10000 ? "\\u%04" PRIX32 : "\\U%08" PRIX32, code);
     *column += out->size - before;
@@ -122,30 +140,38 @@ static void fold(struct buf *out, size_t *column, size_t indent, bool is_blank_n
     }
 }
 
-/* Everything that is not ASCII is written as a number. */
+/* Everything that is not ASCII is written as a number. A line that is too long ends before a blank, and before or behind what is
+ * escaped; never before the first character or about the last one. */
 static void add_double(struct buf *out, const char *text, size_t column, size_t indent)
 {
     struct bytes rest = bytes_of(text);
-    bool is_first = true;
+    bool is_first = true, was_escaped = false;
     buf_add_char(out, '"');
     for (column++; rest.size; is_first = false) {
         uint32_t code = 0xfffd;
         size_t size = utf8_next(rest, &code);
-        if (size && code == ' ' && !is_first && rest.size > 1 && column > WIDTH)
-            fold(out, &column, indent, true);
-        size_t before = column;
-        add_code(out, size ? code : 0xfffd, &column);
+        code = size ? code : 0xfffd;
         rest.data += size ? size : 1;
         rest.size -= size ? size : 1;
-        if (column > before + 1 && !is_first && rest.size && column > WIDTH)
-            fold(out, &column, indent, *rest.data == ' ');
+        bool may_fold = !is_first && rest.size;
+        if (is_escaped(code)) {
+            add_escape(out, code, &column);
+            if (may_fold && column > WIDTH + 1)
+                fold(out, &column, indent, *rest.data == ' ');
+        } else {
+            if (may_fold && (code == ' ' || was_escaped) && column > WIDTH)
+                fold(out, &column, indent, code == ' ');
+            buf_add_char(out, (char)code);
+            column++;
+        }
+        was_escaped = is_escaped(code);
     }
     buf_add_char(out, '"');
 }
 
 void python_text_yaml(struct buf *out, const char *text, size_t column, size_t indent)
 {
-    if (!is_ascii(text)) {
+    if (needs_escapes(text)) {
         add_double(out, text, column, indent);
     } else if (may_be_plain(text)) {
         add_folded(out, text, column, indent, false);

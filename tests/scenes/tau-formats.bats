@@ -59,7 +59,13 @@ PY
     gateway
     program counter 'a_total{l="ä\\n ☃"}' 1e16 "it's # a: \"doc\" that is so long that PyYAML folds it into two lines, or even three of them" \
         counter b_total 1e-7 'yes' counter c_total 0.1 '- dash' counter d_total 123456789012345680 '1.5' gauge g 1e400 ' blank ' \
-        counter e_total 3 'tab	and café' counter f_total 1e22 ''
+        counter e_total 3 'tab	and café' counter h_total 1 $'two\nlines, and\n\na third that has '"'quotes' and is so long that it is folded at a blank too" \
+        counter i_total 1 $'an end\n' counter j_total 1 $'a blank\n before' counter k_total 1 $'a blank \nbehind' counter f_total 1e22 ''
+    # Lines that are too long end before or behind what is escaped, by its length.
+    for size in {60..90}; do
+        long=$(printf 'x%.0s' $(seq "$size"))
+        program counter "long${size}_total" 1 $'\u00e9'"$long"$'"\u00e9 "\a\u00e9'
+    done
     wait_for '"$SONDE" get -f txt | grep -q f_total'
     for kind in list-metrics get; do
         for format in json yaml txt; do

@@ -76,6 +76,10 @@ static void texts_of_yaml_read_back_as_texts(void **state)
     expect_yaml("'it", "'''it'");
     expect_yaml(" x", "' x'");
     expect_yaml("a\nb\x01", "\"a\\nb\\x01\"");
+    expect_yaml("two\nlines", "'two\n\n    lines'");
+    expect_yaml("\n", "'\n\n    '");
+    expect_yaml("a\n b", "\"a\\n b\"");
+    expect_yaml("a \nb", "\"a \\nb\"");
     expect_yaml("caf\xc3\xa9 \xff", "\"caf\\xE9 \\uFFFD\"");
 }
 

@@ -52,6 +52,7 @@ struct track {
     struct buf why;
     unsigned failures; /* in a row */
     bool is_told;      /* … and said */
+    bool is_unanswered; /* the first one */
     sigset_t signals;
 };
 
@@ -136,6 +137,31 @@ static void tell_failure(struct track *track, enum err err)
     }
 }
 
+static const char *shown_output(const struct settings *settings)
+{
+    return settings->output ? settings->output : "standard output";
+}
+
+/* As tau_metric_client says it. */
+static void announce(const struct settings *settings)
+{
+    if (settings->announce) {
+        printf("Logging in %s interrupt with CTRL + C when done... ", shown_output(settings));
+        fflush(stdout);
+    }
+}
+
+/* Not before there is something to write: who finds no agent keeps the file of the last time. */
+static enum err open_log(struct track *track)
+{
+    const struct settings *settings = track->settings;
+    enum err err = metric_log_open(&track->log, settings->output, (enum metric_format)settings->format,
+                                   settings->all ? METRIC_ALL : METRIC_VALUES);
+    if (!err)
+        announce(settings);
+    return err;
+}
+
 /* is_first: without an answer there is nothing to track. */
 static enum err sample(struct track *track, bool is_first)
 {
@@ -148,6 +174,9 @@ static enum err sample(struct track *track, bool is_first)
         metric_list_clear(&list);
         return OK;
     }
+    track->is_unanswered = err != OK;
+    if (!err && is_first)
+        err = open_log(track);
     if (!err) {
         track->failures = 0;
         track->is_told = false;
@@ -191,31 +220,16 @@ static enum err loop(struct track *track, uint64_t period_ns)
     return err;
 }
 
-static const char *shown_output(const struct settings *settings)
-{
-    return settings->output ? settings->output : "standard output";
-}
-
 static int finish(struct track *track, enum err err)
 {
-    bool is_asking = track->why.size && track->log.samples == 0 && !track->failures && err && err != GONE;
     enum err closed = metric_log_close(&track->log);
-    if (is_asking)
-        return command_fail(track->call, "%s", buf_text(&track->why));
+    if (track->is_unanswered)
+        return command_fail(track->call, "%s", track->why.size ? buf_text(&track->why) : err_text(err));
     err = err ? err : closed;
     if (err && err != GONE)
         return command_fail(track->call, "cannot write to %s: %s", shown_output(track->settings),
                             err == ABSENT ? "there is no such folder" : err_text(err));
     return EXIT_GOOD;
-}
-
-/* As tau_metric_client says it. */
-static void announce(const struct settings *settings)
-{
-    if (settings->announce) {
-        printf("Logging in %s interrupt with CTRL + C when done... ", shown_output(settings));
-        fflush(stdout);
-    }
 }
 
 static void block_signals(struct track *track)
@@ -228,18 +242,6 @@ static void block_signals(struct track *track)
     signal(SIGPIPE, SIG_IGN);
 }
 
-static int follow(struct track *track, uint64_t period_ns)
-{
-    const struct settings *settings = track->settings;
-    enum err err = metric_log_open(&track->log, settings->output, (enum metric_format)settings->format,
-                                   settings->all ? METRIC_ALL : METRIC_VALUES);
-    if (!err) {
-        announce(settings);
-        err = loop(track, period_ns);
-    }
-    return finish(track, err);
-}
-
 static bool is_folder(const char *path)
 {
     struct stat there;
@@ -249,7 +251,7 @@ static bool is_folder(const char *path)
 static int track_run(const struct command_call *call)
 {
     const struct settings *settings = call->settings;
-    struct track track = { .call = call, .settings = settings };
+    struct track track = { .call = call, .settings = settings, .log = { .fd = -1 } };
     uint64_t period_ns;
     int wrong = metric_source_check(call, &settings->source);
     if (wrong)
@@ -269,7 +271,7 @@ static int track_run(const struct command_call *call)
     dictionary_init(&track.seen.names);
     buf_init(&track.why, 8192);
     block_signals(&track);
-    int status = follow(&track, period_ns);
+    int status = finish(&track, loop(&track, period_ns));
     metric_source_clear(&track.source);
     metric_list_clear(&track.seen.texts);
     dictionary_clear(&track.seen.names);

@@ -190,4 +190,25 @@ PY
     run -1 "$SONDE" track -o "$T/no/such"
     [[ $output == *"there is no such folder"* ]]
     run -2 "$SONDE" track -F 1001
+    # Where nobody answers there is nothing to write, and what was written the last time stays.
+    echo '[[]]' >"$T/before.json"
+    run -1 "$SONDE" track --tau-socket "$T/nobody" -o "$T/before.json"
+    [[ $output == *"nobody listens at $T/nobody"* ]]
+    [ "$(cat "$T/before.json")" = '[[]]' ]
+    run -1 "$SONDE" track --tau-socket "$T/nobody" -o "$T/none.json"
+    [ ! -e "$T/none.json" ]
+    /usr/bin/python3 -c '
+import os, socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1] + ".new")
+server.listen()
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+for _ in range(2):
+    server.accept()[0].close()' "$T/closes" 3>&- &
+    wait_for '[ -S "$T/closes" ]'
+    for command in track get; do
+        run -1 "$SONDE" "$command" --tau-socket "$T/closes"
+        [[ $output == *"the proxy at $T/closes has closed the connection"* ]]
+    done
+    wait "$!"
 }

@@ -238,6 +238,8 @@ static enum err connect_tau(struct metric_source *source, const char *path, bool
     if (err == ABSENT)
         buf_printf(why, "nobody listens at %s. Start 'sonde agent' or tau_metric_proxy, or name its socket (--tau-socket; "
                    "tau_metric_client -u).", path);
+    else if (err == USAGE)
+        buf_printf(why, "the path of a socket has at most 107 bytes, and this one more: %s", path);
     else if (err == DENIED && is_usual)
         buf_printf(why, "%s may not be used: it is another user's", path);
     else if (err)

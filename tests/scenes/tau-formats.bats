@@ -211,4 +211,7 @@ for _ in range(2):
         [[ $output == *"the proxy at $T/closes has closed the connection"* ]]
     done
     wait "$!"
+    long=$T/$(printf 'x%.0s' {1..120})
+    run -1 "$SONDE" get --tau-socket "$long"
+    [[ $output == *"at most 107 bytes"*"$long"* ]]
 }

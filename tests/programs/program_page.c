@@ -56,6 +56,23 @@ static const char *ask(const char *query, uint32_t viewer)
     return buf_text(&out);
 }
 
+/* Tau's proxy shows the first 4096 of a family. */
+static void a_family_has_all_its_series(void **state)
+{
+    (void)state;
+    enum { COUNT = 10000 };
+    for (int i = 0; i < COUNT; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "x_total{i=\"%d\"}", i);
+        program_cell_add(table, &make(name, PROGRAM_COUNTER)->node, i + 1, 5);
+    }
+    size_t lines = 0;
+    for (const char *at = page(METRICS_TEXT, VIEW_ALL); (at = strstr(at, "\nx_total{")); at++)
+        lines++;
+    assert_int_equal(lines, COUNT);
+    assert_non_null(strstr(buf_text(&out), "x_total{i=\"9999\",host=\"n1\"} 10000\n"));
+}
+
 static void a_series_is_not_shown_before_its_user_is_known(void **state)
 {
     (void)state;
@@ -259,7 +276,8 @@ static void an_infinite_gauge_is_a_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_family_stands_in_one_piece), TEST(a_series_is_not_shown_before_its_user_is_known),
+        TEST(a_family_stands_in_one_piece), TEST(a_family_has_all_its_series),
+        TEST(a_series_is_not_shown_before_its_user_is_known),
         TEST(help_is_utf8_whatever_a_program_says),
         TEST(open_metrics_has_no_counter_without_total), TEST(a_histogram_is_cumulative),
         TEST(no_series_is_there_twice), TEST(names_that_come_to_the_same_are_told_apart),

@@ -226,8 +226,9 @@ logs() {
     wait_for './tau_metric_client -u "$TAU" -v -f txt | grep -q "^strace_hits_total{scall=\"writev\"} .* 50"'
     run -0 ./tau_metric_client -u "$TAU" -v -f txt
     [[ $output != *strace_time_total* ]]
-    inside ./tau_metric_proxy_run -u "$TAU" -s -- "$TOOLS/caller" now 50 </dev/null
-    wait_for './tau_metric_client -u "$TAU" -v -f txt | grep -q "^strace_hits_total{scall=\"writev\"} .* 100"'
+    # with its children, and theirs
+    inside ./tau_metric_proxy_run -u "$TAU" -s -- sh -c '"$0" now 50; sh -c "\"$0\" now 50; :"; :' "$TOOLS/caller" </dev/null
+    wait_for './tau_metric_client -u "$TAU" -v -f txt | grep -q "^strace_hits_total{scall=\"writev\"} .* 150"'
     for name in 'strace_time_total{scall=writev}' 'strace_total{desc=time}' 'strace_total{desc=read_time}' 'strace_total{desc=write_time}'; do
         run -0 ./tau_metric_client -u "$TAU" -g "$name" -f json
         jq -e '.[0].value > 0' <<<"$output"

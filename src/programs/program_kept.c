@@ -1,5 +1,6 @@
 /* Numbers and texts as in wire/pack.h: what it is, which start of the machine it is of; boards, which an empty name ends; jobs
- * with their metrics, which an empty id and an empty name end. Doubles are their bits. */
+ * with their metrics, which an empty id and an empty name end: of each what is kept, and what of that is in a profile. Doubles
+ * are their bits. */
 #include "programs/program_kept.h"
 
 #include "base/clock.h"
@@ -10,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define KIND "sonde kept 1"
+#define KIND "sonde kept 2"
 #define TEXT_MAX 256
 
 static bool is_kept(const struct program_cell *cell)
@@ -95,6 +96,7 @@ static void add_cell(struct buf *file, const struct program_cell *cell)
     add_text(file, bytes_of(metric->unit));
     add_number(file, metric->kind);
     add_double(file, cell->kept);
+    add_double(file, metric->kind == PROGRAM_COUNTER ? fmin(cell->dumped, cell->kept) : 0);
     if (metric->kind != PROGRAM_HISTOGRAM)
         return;
     add_number(file, bounds);
@@ -188,15 +190,25 @@ static void put(struct program_table *table, struct program_cell *cell, double k
     }
 }
 
+/* Its other names have it in the profile. */
+static void put_dumped(struct program_cell *cell, double dumped)
+{
+    for (struct program_cell **alias = cell->aliases; alias && *alias; alias++)
+        put_dumped(*alias, dumped);
+    cell->dumped += dumped;
+    cell->scope->is_dumped = true;
+}
+
 /* What has no room here is left out, as it would be if a program told it. */
 static void take_metric(struct program_table *table, struct program_scope *scope, struct bytes name, struct unpacker *u)
 {
     struct histogram histogram = { .bound_count = 0 };
     struct program_description description = { .name = name, .doc = unpack_text(u), .unit = unpack_text(u), .scope = scope };
     uint64_t kind = unpack_number(u);
-    double kept = unpack_double(u);
+    double kept = unpack_double(u), dumped = unpack_double(u);
     struct program_metric *metric;
     u->bad |= kind != PROGRAM_COUNTER && kind != PROGRAM_HISTOGRAM;
+    u->bad |= dumped != 0 && !(kind == PROGRAM_COUNTER && dumped > 0 && dumped <= kept);
     if (kind == PROGRAM_HISTOGRAM)
         unpack_histogram(u, &histogram);
     description.kind = (enum program_kind)kind;
@@ -207,6 +219,8 @@ static void take_metric(struct program_table *table, struct program_scope *scope
     struct program_cell *cell = program_cell_of(table, metric, scope);
     if (cell)
         put(table, cell, kept, &histogram);
+    if (cell && dumped > 0)
+        put_dumped(cell, dumped);
 }
 
 /* It stays for a while, in which the agent finds the job again. */

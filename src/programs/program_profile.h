@@ -6,11 +6,11 @@
 #include "programs/program_table.h"
 #include "programs/tau_profiles.h"
 
-/* Of a job that is about to be dropped; under the table's lock. profiles NULL: nothing. */
-void program_profile_put(struct tau_profiles *profiles, const struct program_scope *scope);
+/* Of a job that is about to be dropped; under the table's lock. profiles NULL: nothing. False: none is written. */
+bool program_profile_put(struct tau_profiles *profiles, const struct program_scope *scope);
 
-/* At the end of the agent, of every job that no program is in: those of others are still read by whoever comes next. table NULL:
- * nothing. */
+/* At the end of the agent, of every job that no program is in: those of others are still read by whoever comes next. What is kept
+ * for that one (program_kept.h) stands in the profile then, to which it adds only what is new. table NULL: nothing. */
 void program_profile_put_all(struct tau_profiles *profiles, struct program_table *table);
 
 #endif

@@ -56,6 +56,7 @@ struct program_cell {
     struct program_gauge left;      /* over programs that have gone: what each had set last, for the profile of a job */
     struct program_hold shared;     /* of all who add to a counter, and need to remember nothing */
     double kept, *kept_buckets;     /* of a job: what of total and buckets is on no board any more (program_kept.h) */
+    double dumped;                  /* of a job's counter: what of total stands in a profile already (program_profile.h) */
     double *buckets;                /* of a histogram: how many fell into each, the last one above all bounds; behind them, */
                                     /* what their samples said last, all below included, and 1 more: 0 is none yet */
 };
@@ -121,6 +122,7 @@ struct program_scope {
     bool has_ended;             /* the agent knew it, and it is over: another of the same id begins at nothing */
     bool by_kernel;             /* its system calls are counted by the kernel: what boards say of them is a part of that */
     bool has_tau;               /* tau is set: what a program of tau has told of the job */
+    bool is_dumped;             /* an agent before this one has written a profile of it */
     struct tau_job tau;
     struct program_cell *cells; /* not of the node */
     size_t cell_count;

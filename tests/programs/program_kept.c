@@ -104,6 +104,27 @@ static void what_has_gone_goes_on(void **state)
     assert_true(cell_in(after, program_scope_find(after, "1", 7), "x_total{a=\"b\"}", PROGRAM_COUNTER)->total == 4);
 }
 
+/* Of 7, which stand in a profile, 4 are kept: the others are of one that lives, and are read anew. */
+static void what_is_in_a_profile_is_known_again(void **state)
+{
+    (void)state;
+    count("1");
+    struct program_scope *one = program_scope_job(before, "1", 7);
+    struct program_cell *calls = cell_in(before, one, "mpi_calls_total{function=\"MPI_Send\"}", PROGRAM_COUNTER);
+    program_cell_add(before, calls, 9, 1);
+    program_kept_add(before, calls, 9);
+    calls->dumped = 6;
+    cell_in(before, one, "x_total{a=\"b\"}", PROGRAM_COUNTER)->dumped = 7;
+    program_kept_begin(&file);
+    assert_true(program_kept_end(before, &file));
+    assert_int_equal(pass_on(), OK);
+    struct program_scope *again = program_scope_find(after, "1", 7);
+    assert_true(again->is_dumped);
+    assert_true(cell_in(after, again, "x_total{a=\"b\"}", PROGRAM_COUNTER)->dumped == 4);
+    const struct program_cell *alias = cell_in(after, again, "tau_hits_total{function=\"mpi_send\"}", PROGRAM_COUNTER);
+    assert_true(alias->total == 9 && alias->dumped == 6);
+}
+
 static void nothing_is_kept_of_programs_in_no_job(void **state)
 {
     (void)state;
@@ -145,7 +166,8 @@ static void damaged_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(what_has_gone_goes_on), T(nothing_is_kept_of_programs_in_no_job), T(an_infinite_sum_stays_infinite),
+        T(what_has_gone_goes_on), T(what_is_in_a_profile_is_known_again),
+        T(nothing_is_kept_of_programs_in_no_job), T(an_infinite_sum_stays_infinite),
         T(damaged_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

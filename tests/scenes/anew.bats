@@ -179,7 +179,7 @@ told_1() { "$SONDE" job --json | jq -S '.. | objects | select(.id? == "1") | del
     [ "$(stat -c '%U %a' "$SONDE_BOARDS/sonde-agent.kept")" = "root 600" ]
     stop KILL || :
     rm "$SONDE_BOARDS/sonde-agent.kept"
-    as_nobody sh -c 'printf "\14sonde kept 1" >"$0"' "$SONDE_BOARDS/sonde-agent.kept"
+    as_nobody sh -c 'printf "\14sonde kept 2" >"$0"' "$SONDE_BOARDS/sonde-agent.kept"
     as_nobody mkdir "$SONDE_BOARDS/sonde-agent.kept.new"
     start </dev/null
     SONDE_JOB=4711 program sonde counter cells_total - 3

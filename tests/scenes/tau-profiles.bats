@@ -55,6 +55,38 @@ PY
     [ ! -e "$T/evil.profile" ]
 }
 
+# What a job had counted goes on in the next proxy; what stands in the profile already is not added to it again, neither when that
+# one ends nor after it was killed.
+@test "a proxy that is started anew while a job runs adds to its profile what is new" {
+    need_root # for boards of our own, beside which what a job counted is kept
+    own_boards
+    proxy
+    program job=93 counter x_total 5 doc counter 'mpi_calls_total{function="MPI_Send"}' 2 doc
+    stop "$AGENT"
+    run -0 profile "$T/profiles-of-tau/profiles/9/93.profile"
+    [[ $output == *"x_total 5.0"* && $output == *'tau_hits_total{function="mpi_send"} 2.0'* ]]
+    proxy
+    program job=93 counter x_total 6 doc counter 'mpi_calls_total{function="MPI_Send"}' 1 doc
+    value() { ./tau_metric_client -u "$TAU" -g "$1" -f json | jq '.[0].value'; }
+    [ "$(value x_total)" = 11 ]
+    wait_for 'inside cat /dev/shm/sonde-agent.kept | /usr/bin/python3 -c "import struct, sys; sys.exit(struct.pack(\"<d\", 11) not in sys.stdin.buffer.read())"'
+    kill -9 "$AGENT"
+    wait "$AGENT" || :
+    proxy
+    program job=93 counter x_total 7 doc
+    [ "$(value x_total)" = 18 ]
+    stop "$AGENT"
+    for again in once twice; do # one who finds the job and hears nothing of it has nothing to add
+        run -0 profile "$T/profiles-of-tau/profiles/9/93.profile"
+        [[ $output == *"x_total 18.0"* && $output == *'tau_hits_total{function="mpi_send"} 3.0'* ]]
+        cp "$T/profiles-of-tau/profiles/9/93.profile" "$T/$again"
+        proxy
+        wait_for '! inside test -e /dev/shm/sonde-agent.kept' # it has forgotten the job
+        stop "$AGENT"
+    done
+    cmp "$T/once" "$T/profiles-of-tau/profiles/9/93.profile"
+}
+
 # The time at which a job ended, as its profile has it.
 end_of() {
     /usr/bin/python3 -c 'import struct, sys; print(struct.unpack_from("<Q", open(sys.argv[1], "rb").read(), 8 + 1104)[0])' "$1"

@@ -197,8 +197,9 @@ void programs_close(struct programs **programs)
     struct programs *old = *programs;
     if (!old)
         return;
+    tau_server_stop(old->tau);
     if (old->table)
-        speak(old); /* what there is to tell since the last time */
+        speak(old); /* what there is to tell since the last time, while gauges have their programs */
     tau_server_close(&old->tau);
     if (old->table)
         program_profile_put_all(old->profiles, old->table);

@@ -23,6 +23,7 @@
 #define FEW_BYTES 16384 /* in one turn: then it is worth to wait until there is more */
 #define GATHER_NS (100 * NS_PER_US)
 #define TELL_NS (60 * NS_PER_S)
+#define DRAIN_NS NS_PER_S /* for what waits in the sockets at the end: a client may go on for ever */
 
 struct client {
     int fd;
@@ -305,19 +306,30 @@ static void gather(struct tau_server *server)
     server->turn_bytes = 0;
 }
 
+/* False: nobody had anything to say. */
+static bool listen_once(struct tau_server *server, int timeout_ms)
+{
+    struct epoll_event events[EVENTS];
+    int count = epoll_wait(server->epoll_fd, events, EVENTS, timeout_ms);
+    if (count <= 0)
+        pause_accepting(server, false);
+    for (int i = 0; i < count; i++)
+        turn(server, &events[i]);
+    free_closed(server);
+    return count > 0;
+}
+
 static void *run(void *context)
 {
     struct tau_server *server = context;
-    struct epoll_event events[EVENTS];
     while (!__atomic_load_n(&server->stop, __ATOMIC_ACQUIRE)) {
-        int count = epoll_wait(server->epoll_fd, events, EVENTS, server->is_paused ? PAUSE_MS : -1);
-        if (count <= 0)
-            pause_accepting(server, false);
-        for (int i = 0; i < count; i++)
-            turn(server, &events[i]);
-        free_closed(server);
+        listen_once(server, server->is_paused ? PAUSE_MS : -1);
         gather(server);
     }
+    watch(server, EPOLL_CTL_DEL, server->wake_fd, 0, NULL);
+    for (uint64_t until_ns = clock_monotonic_ns() + DRAIN_NS; clock_monotonic_ns() < until_ns;)
+        if (!listen_once(server, 0))
+            break;
     return NULL;
 }
 
@@ -349,18 +361,24 @@ enum err tau_server_open(struct tau_server **server, const char *path, struct ta
     return err;
 }
 
+void tau_server_stop(struct tau_server *server)
+{
+    uint64_t one = 1;
+    if (!server || !server->is_running)
+        return;
+    __atomic_store_n(&server->stop, true, __ATOMIC_RELEASE);
+    if (write(server->wake_fd, &one, sizeof one) < 0)
+        log_info("the thread for tau's programs could not be woken");
+    pthread_join(server->thread, NULL);
+    server->is_running = false;
+}
+
 void tau_server_close(struct tau_server **server)
 {
     struct tau_server *old = *server;
     if (!old)
         return;
-    if (old->is_running) {
-        uint64_t one = 1;
-        __atomic_store_n(&old->stop, true, __ATOMIC_RELEASE);
-        if (write(old->wake_fd, &one, sizeof one) < 0)
-            log_info("the thread for tau's programs could not be woken");
-        pthread_join(old->thread, NULL);
-    }
+    tau_server_stop(old);
     while (old->clients)
         close_client(old, old->clients);
     free_closed(old);

@@ -154,6 +154,38 @@ PY
     done
 }
 
+# What waits in the sockets when the agent is told to end; it is stopped meanwhile, so that nothing of it is read before.
+@test "what clients had sent when the agent was told to end is in its last samples, and in the profile" {
+    for round in 1 2 3; do
+        rm -f "$T/rows.csv" "$SONDE_BOARDS"/sonde-agent* # what is kept for the next one
+        start --sink "csv:path=$T/rows.csv" <<<"profiles = $T/profiles-$round"
+        tau counter x_total add x_total 1 get x_total
+        python3 - "$AGENT" "4711-$round" <<'PY'
+import os, signal, sys, tau_client as t
+connected = t.Client(jobid=sys.argv[2])
+connected.describe("x_total")
+assert connected.get("x_total")[1] == 1
+connected.describe("level", "", 2)
+os.kill(int(sys.argv[1]), signal.SIGSTOP)
+late = t.Client(jobid=sys.argv[2])
+late.send(t.message(0, t.descriptor("y_total")) + t.message(1, t.event("y_total", 3.0)))
+late.socket.close()
+connected.value("level", 5.0)
+connected.send(t.message(1, t.event("x_total", 1.0)) * 200)
+os.kill(int(sys.argv[1]), signal.SIGTERM)
+os.kill(int(sys.argv[1]), signal.SIGCONT)
+assert connected.is_closed()
+PY
+        wait "$AGENT"
+        AGENT=
+        last() { tr -d '\r' <"$T/rows.csv" | awk -F, -v name="$1" -v metric="$2" '$5 == name && $6 == metric { value = $8 } END { print value }'; }
+        [ "$(last x_total total)" = 201 ]
+        [ "$(last y_total total)" = 3 ]
+        [ "$(last level sum)" = 5 ] # not that its program has gone
+        grep -q y_total "$T/profiles-$round/profiles/4/4711-$round.profile"
+    done
+}
+
 @test "a job's name does not lead out of the folder of profiles" {
     start <<<"profiles = $T/profiles/deep"
     tau -j ../../evil counter x_total add x_total 1

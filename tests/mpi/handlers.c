@@ -30,12 +30,25 @@ static int failing_send(MPI_Comm comm)
     return MPI_Send(NULL, 1, MPI_INT, 12345, 0, comm);
 }
 
-/* From deep below, so that the stack is another one than afterwards. */
-static int deep(MPI_Comm comm, int depth)
+/* From deep below, so that the stack is another one than afterwards, or before. */
+static int deep(int (*call)(MPI_Comm), MPI_Comm comm, int depth)
 {
     volatile char room[512];
-    room[0] = (char)depth;
-    return depth ? deep(comm, depth - 1) + room[0] * 0 : failing_send(comm);
+    for (size_t i = 0; i < sizeof room; i++)
+        room[i] = (char)depth;
+    return depth ? deep(call, comm, depth - 1) + room[0] * 0 : call(comm);
+}
+
+/* All that the program does afterwards is below the call that never returned. */
+static void jump_and_go_down(MPI_Comm comm)
+{
+    if (setjmp(back) == 0) {
+        failing_send(comm);
+        require(0, "not reached");
+    }
+    for (int i = 0; i < 5; i++)
+        deep(MPI_Barrier, comm, 20);
+    expect_calls("MPI_Barrier", 5);
 }
 
 static void errors(void)
@@ -50,16 +63,17 @@ static void errors(void)
     require(handled == 1, "the handler was called");
     MPI_Comm_set_errhandler(comm, jumper);
     if (setjmp(back) == 0) {
-        deep(comm, 20);
+        deep(failing_send, comm, 20);
         require(0, "not reached");
     }
+    jump_and_go_down(comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     for (int i = 0; i < 5; i++)
         failing_send(comm); /* counted, although the call before never returned */
     MPI_Errhandler_free(&handler);
     MPI_Errhandler_free(&jumper);
     MPI_Comm_free(&comm);
-    expect_calls("MPI_Send", 7 + WAYS * ENDING); /* and those of ends_within */
+    expect_calls("MPI_Send", 8 + WAYS * ENDING); /* and those of ends_within */
     expect("sent_bytes", "MPI_Send", WAYS * ENDING * sizeof(int));
 }
 

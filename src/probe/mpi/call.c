@@ -1,6 +1,7 @@
 /* Metrics of functions, and the sums behind a call. */
 #include "probe/mpi/call.h"
 
+#include "base/sys.h"
 #include "probe/mpi/peers.h"
 #include "probe/mpi/requests.h"
 #include "probe/mpi/wait.h"
@@ -8,6 +9,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+
+#define STACK_NEAR 32768u
 
 struct board call_board;
 static struct call_thread nobody;
@@ -81,9 +84,24 @@ static struct call_thread *find_mine(void)
     return mine;
 }
 
+/* A stack that the program has made itself may have gone with the call that did not return; one that is as near as MPI is deep
+ * is our own, and no reason for a system call in the program's name. The kernel reads the set of signals, and then finds that
+ * there is no such thing to do with it. */
+static bool is_readable(uintptr_t here, uintptr_t place)
+{
+    return place - here < STACK_NEAR || sys4(SYS_rt_sigprocmask, -1, place, NULL, sizeof(uint64_t)) == -EINVAL;
+}
+
+/* Is the call still running that the thread made from there? */
+__attribute__((no_sanitize("address"))) static bool is_within(uintptr_t here, const struct call_thread *mine)
+{
+    return here < mine->inside && is_readable(here, (uintptr_t)&CALL_BACK(mine->inside))
+        && CALL_BACK(mine->inside) == mine->back;
+}
+
 struct call_found call_find(uint32_t function, uintptr_t here)
 {
-    struct call_thread *mine = here < call_mine->inside ? NULL : find_mine();
+    struct call_thread *mine = is_within(here, call_mine) ? NULL : find_mine();
     if (!mine)
         return (struct call_found){ NULL, NULL };
     if (!mine->slots[function])

@@ -39,19 +39,20 @@ extern struct board call_board;
 
 enum { CALL_PEERS = 64 };
 
-/* What a thread knows of itself, so that a call finds its slots with one look (CALL_LEAF knows the first two). It is memory of
+/* What a thread knows of itself, so that a call finds its slots with one look (CALL_LEAF knows where they are). It is memory of
  * the board (board_own): in a child of fork it is empty again. */
 struct call_thread {
-    /* Where on its stack the thread entered MPI; 0: it is outside. A call from below there is one of MPI itself. A place instead
-     * of a number of levels, so that an error handler that jumps out of MPI leaves nothing behind that matters for long. */
-    uintptr_t inside;
+    /* Where on its stack the thread entered MPI, 0: it is outside; and what stands there, the address that MPI returns to. A call
+     * from below is one of MPI itself, unless something else stands there by now. So an error handler that jumps out of MPI, or
+     * throws an exception, leaves nothing behind that matters for long. */
+    uintptr_t inside, back;
     uint64_t *slots[FUNCTIONS]; /* of the calls of each function, the others stand behind it; NULL: not asked yet */
     struct call_peer {
         uint64_t key;           /* the rank and 1; 0: none */
         uint64_t *slots;
     } peers[CALL_PEERS];        /* by the lower bits of the rank */
 };
-_Static_assert(offsetof(struct call_thread, slots) == 8, "as CALL_LEAF has it");
+_Static_assert(offsetof(struct call_thread, slots) == 16, "as CALL_LEAF has it");
 extern BOARD_TLS struct call_thread *call_mine; /* never NULL: of a thread that has not called yet one that is empty */
 
 #define CALL_NO_RANK (-1)      /* one of another world */
@@ -103,7 +104,9 @@ void call_choose(bool counts_alone);
 #define CALL_MOSTLY(condition) __builtin_expect(!!(condition), 1)
 #define CALL_RARELY(condition) __builtin_expect(!!(condition), 0)
 
+/* Of a frame, whose second word is the address that it returns to. */
 #define CALL_PLACE_ON_STACK ((uintptr_t)__builtin_frame_address(0))
+#define CALL_BACK(place) (((const volatile uintptr_t *)(place))[1])
 
 /* The calling thread's slots of a function. */
 uint64_t *call_find_slots(uint32_t function);
@@ -122,6 +125,12 @@ CALL_INLINE uint64_t *call_slots(uint32_t function)
     return CALL_MOSTLY(slots) ? slots : call_find_slots(function);
 }
 
+CALL_INLINE void call_go_inside(struct call_thread *mine)
+{
+    mine->inside = CALL_PLACE_ON_STACK;
+    mine->back = CALL_BACK(CALL_PLACE_ON_STACK);
+}
+
 /* False: a call within another one. The time is taken first of all: reading it keeps the processor from going on, whereas what
  * comes behind runs beside the beginning of the call. */
 CALL_INLINE bool call_enter(struct call *call, uint32_t function, uint32_t has)
@@ -135,7 +144,7 @@ CALL_INLINE bool call_enter(struct call *call, uint32_t function, uint32_t has)
             return false;
         begin = board_ticks();
     }
-    found.mine->inside = CALL_PLACE_ON_STACK;
+    call_go_inside(found.mine);
     board_add_u64(found.slots, 1);
     *call = (struct call){
         .mine = found.mine, .function = function, .has = has, .slots = found.slots, .begin = begin, .peer = CALL_NO_RANK,
@@ -171,7 +180,7 @@ CALL_INLINE bool call_enter_counting(struct call *call, uint32_t function)
         if (!found.slots)
             return false;
     }
-    found.mine->inside = CALL_PLACE_ON_STACK;
+    call_go_inside(found.mine);
     board_add_u64(found.slots, 1);
     call->mine = found.mine;
     return true;
@@ -187,7 +196,7 @@ __attribute__((visibility("hidden"))) void (*call_late(unsigned function, uintpt
     void leaf_##name(void); \
     __asm__(".text\n.balign 16\n.type leaf_" #name ", @function\nleaf_" #name ":\n.cfi_startproc\n" \
             "movq call_mine@gottpoff(%rip), %rax\nmovq %fs:(%rax), %rax\n" \
-            "cmpq $0, (%rax)\nmovq 8 + 8 * " #number "(%rax), %rax\njne 1f\n" \
+            "cmpq $0, (%rax)\nmovq 16 + 8 * " #number "(%rax), %rax\njne 1f\n" \
             "testq %rax, %rax\nje 1f\naddq $1, (%rax)\njmp *real + 8 * " #number "(%rip)\n" \
             "1: movl $" #number ", %r11d\njmp leaf_late\n.cfi_endproc\n.size leaf_" #name ", . - leaf_" #name "\n");
 

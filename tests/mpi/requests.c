@@ -1,10 +1,10 @@
 /* Requests: persistent, many at once, cancelled, freed while they run, of a kind of one's own, that fail, that
- * send and receive. Two ranks. */
+ * send and receive, looked at and freed. Two ranks. */
 #include "expect.h"
 
 #include <string.h>
 
-enum { ITEM = sizeof(int), MANY = 100, BOTH = MPI_VERSION >= 4 ? 4 : 0, FAILING = 6, LATER = 8, LONG = 20000 };
+enum { ITEM = sizeof(int), MANY = 100, BOTH = MPI_VERSION >= 4 ? 4 : 0, FAILING = 6, LATER = 8, LONG = 20000, LOOKED = 4 };
 
 static int other;
 
@@ -61,9 +61,10 @@ static void many(void)
     MPI_Waitany(2 * MANY, requests, &index, MPI_STATUS_IGNORE);
     require(index == MPI_UNDEFINED, "none is left");
     unsigned long long all = (unsigned long long)MANY * (MANY - 1) / 2 * ITEM;
-    expect("received_bytes", "MPI_Irecv", all + (3 + (BOTH + FAILING) * 5) * ITEM); /* and those of cancelled, failed and both */
+    /* and those of cancelled, failed, both and looked_at */
+    expect("received_bytes", "MPI_Irecv", all + (3 + (BOTH + FAILING + LOOKED) * 5) * ITEM);
     expect("sent_bytes", "MPI_Isend", all + ITEM + 3 * ITEM);
-    expect_calls("MPI_Irecv", MANY + 2 + 2 * FAILING + BOTH);
+    expect_calls("MPI_Irecv", MANY + 2 + 2 * FAILING + BOTH + LOOKED);
 }
 
 /* A receive that nobody answers is cancelled; the next one, perhaps with its handle, is not. */
@@ -187,6 +188,26 @@ static void both(void)
 #endif
 }
 
+/* One that is known to have come may be freed instead of waited for. */
+static void looked_at(void)
+{
+    int out[5] = { 0 }, in[10], done, count;
+    MPI_Request request;
+    MPI_Status status;
+    for (int i = 0; i < LOOKED; i++) {
+        MPI_Irecv(in, 10, MPI_INT, other, 10, MPI_COMM_WORLD, &request);
+        MPI_Send(out, 5, MPI_INT, other, 10, MPI_COMM_WORLD);
+        for (done = 0; !done;)
+            MPI_Request_get_status(request, &done, i % 2 ? MPI_STATUS_IGNORE : &status);
+        MPI_Get_count(&status, MPI_INT, &count);
+        require(count == 5, "the status of a request that is kept");
+        if (i < LOOKED / 2)
+            MPI_Request_free(&request);
+        else
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
 int main(int argc, char **argv)
 {
     expect_begin(argc, argv);
@@ -198,5 +219,6 @@ int main(int argc, char **argv)
     of_our_own();
     failed();
     both();
+    looked_at();
     return expect_end();
 }

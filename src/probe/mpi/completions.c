@@ -37,6 +37,14 @@ void done(struct call *call, int code, const MPI_Request *request, const int *fl
         requests_put_back(call->kept, call->note);
 }
 
+/* A persistent one is waited for before it is started again. */
+void seen(struct call *call, int code, MPI_Request request, const int *flag, const MPI_Status *status)
+{
+    uint32_t note = code == MPI_SUCCESS && *flag ? requests_take(request) : 0;
+    if (!requests_read(note).persistent)
+        completed(call, note, status);
+}
+
 MPI_Status *keep_all(struct call *call, struct scratch_few *few, int count, const MPI_Request *requests, MPI_Status *statuses)
 {
     if (count <= 0 || !requests)

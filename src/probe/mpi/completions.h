@@ -30,6 +30,9 @@ static inline bool completions_is_cancelled(const MPI_Status *status)
 void keep(struct call *call, const MPI_Request *request);
 void done(struct call *call, int code, const MPI_Request *request, const int *flag, const MPI_Status *status);
 
+/* A request that is left as it is, and may be freed without being waited for; what came is not counted once more if it is not. */
+void seen(struct call *call, int code, MPI_Request request, const int *flag, const MPI_Status *status);
+
 /* statuses as the caller gave them, NULL when the function has none; returns what to give to MPI. */
 MPI_Status *keep_all(struct call *call, struct scratch_few *few, int count, const MPI_Request *requests, MPI_Status *statuses);
 void done_all(struct call *call, int code, int count, const MPI_Request *requests, const int *flag, const MPI_Status *statuses);

@@ -7,7 +7,7 @@ import re
 import sys
 
 BEFORE = {"own", "keep", "keep_all", "forget_type", "forget_communicator", "forget_window", "forget_request", "forget_session"}
-ALWAYS = {"done", "done_all", "done_any", "done_some"}
+ALWAYS = {"done", "done_all", "done_any", "done_some", "seen"}
 # Steps without which a handle would go on to be remembered after its end.
 FOLLOWS = BEFORE - {"own"} | ALWAYS
 # What each step counts, so that a function has no metric that stays at 0 for ever.
@@ -143,7 +143,7 @@ def mask_of(steps):
 def room(steps):
     """MPI may leave the status of a request as it was: of one that was kept nothing must stand there."""
     words = {word(s) for s in steps}
-    empty = " = { 0 }" if words & {"keep", "keep_all"} else ""
+    empty = " = { 0 }" if words & {"keep", "keep_all", "seen"} else ""
     return [*([f"    MPI_Status sonde_status{empty};"] if "own" in words else []),
             *(["    struct scratch_few sonde_few;"] if "keep_all" in words else [])]
 

@@ -71,6 +71,12 @@ static void mpi_time(void **state)
     silent("mpi-time");
     facts.mpi.all.time_s = 140;
     assert_non_null(find("mpi-time"));
+    functions[1].sum.time_s = 70; /* most of all, but it is not talk */
+    facts.mpi.all.time_s = 200;
+    says("mpi-time", SEVERITY_HINT,
+         "Half (50 %) of the time of 4 ranks is spent in MPI, most of all in MPI_Allreduce (30 % of it, 1,000 calls).",
+         "Use fewer ranks");
+    functions[1].sum.time_s = 20;
     functions[1].name = "MPI_Send";
     facts.mpi.all.time_s = 240;
     assert_int_equal(find("mpi-time")->severity, SEVERITY_WASTE);
@@ -82,6 +88,46 @@ static void mpi_time(void **state)
     silent("mpi-time");
     facts.mpi.life_s = NAN;
     silent("mpi-time");
+}
+
+/* Those who talk little need other advice than to talk less. */
+static void mpi_time_of_what(void **state)
+{
+    (void)state;
+    facts.mpi.rank_total = 4;
+    facts.mpi.all.time_s = 120;
+    functions[0].sum.wait_s = 59;
+    says("mpi-time", SEVERITY_HINT,
+         "30 % of the time of 4 ranks is spent in MPI, most of all in MPI_Allreduce (50 % of it, 1,000 calls).",
+         "Use fewer ranks");
+    functions[0].sum.wait_s = 60;
+    says("mpi-time", SEVERITY_HINT,
+         "30 % of the time of 4 ranks is spent in MPI, most of all in MPI_Allreduce (50 % of it, 1,000 calls); 50 % of it is "
+         "waiting for other ranks.",
+         "Give each rank as much to do between two meetings");
+    facts.mpi.rank_total = 1; /* whatever it waits for */
+    assert_non_null(strstr(find("mpi-time")->remedy, "Use fewer ranks"));
+    facts.mpi.rank_total = 4;
+    functions[0].name = "MPI_File_write_all";
+    says("mpi-time", SEVERITY_HINT,
+         "30 % of the time of 4 ranks is spent in MPI, most of all in MPI_File_write_all (50 % of it, 1,000 calls); 50 % of it "
+         "goes into files.",
+         "Read and write larger pieces");
+}
+
+/* A rank that waits at the end for others is a reason to speak, and one that needs long to end is not. */
+static void mpi_time_at_the_end(void **state)
+{
+    (void)state;
+    facts.mpi.rank_total = 4;
+    facts.mpi.all.time_s = 200;
+    functions[1] = (struct mpi_function){ "MPI_Finalize", { 4, 140, NAN, NAN, 59, NAN } };
+    silent("mpi-time");
+    functions[1].sum.wait_s = 61;
+    says("mpi-time", SEVERITY_HINT,
+         "Half (50 %) of the time of 4 ranks is spent in MPI, most of all in MPI_Finalize (70 % of it, 4 calls); 36 % of it "
+         "is waiting for other ranks.",
+         "Give each rank as much to do between two meetings");
 }
 
 static void mpi_small_messages(void **state)
@@ -191,7 +237,8 @@ static void metadata_calls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TOLD(mpi_imbalance), TOLD(mpi_time), TOLD(mpi_small_messages), TOLD(small_calls), TOLD(calls_with_time),
+        TOLD(mpi_imbalance), TOLD(mpi_time), TOLD(mpi_time_of_what), TOLD(mpi_time_at_the_end),
+        TOLD(mpi_small_messages), TOLD(small_calls), TOLD(calls_with_time),
         TOLD(call_errors), TOLD(metadata_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

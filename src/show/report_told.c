@@ -127,9 +127,12 @@ static void add_waiters(struct page *page, const struct mpi *mpi)
         return;
     buf_init(&ranks, 1u << 16);
     add_rank_list(&ranks, mpi, is_waiting);
-    page_printf(page, "waiting", "rank%s %s for over 10 %% of the time, rank %s most of all: %s",
-                strpbrk(buf_text(&ranks), ",-;") ? "s" : "", buf_text(&ranks), rank_name_say(worst->name).s,
-                say_share(worst->sum.wait_s / worst->life_s).s);
+    struct text name = rank_name_say(worst->name), share = say_share(worst->sum.wait_s / worst->life_s);
+    if (strpbrk(buf_text(&ranks), ",-;"))
+        page_printf(page, "waiting", "ranks %s for over 10 %% of the time, rank %s most of all: %s", buf_text(&ranks), name.s,
+                    share.s);
+    else
+        page_printf(page, "waiting", "rank %s for %s of the time", name.s, share.s);
     if (mpi->rank_count > 1 && !isnan(mpi->own_max_s) && mpi->own_max_s > mpi->own_mean_s)
         add_late(page, mpi, &ranks);
     buf_clear(&ranks);

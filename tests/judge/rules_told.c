@@ -40,6 +40,21 @@ static void mpi_imbalance(void **state)
     says("mpi-imbalance", SEVERITY_HINT,
          "Ranks wait for 2 others for 15 % of their time: these work up to 1 min 40 s outside of MPI and on files (rank 2), "
          "ranks do 1 min 20 s on average.", "Give each rank as much to do: those that wait");
+    ranks[1].is_late = ranks[2].is_late = ranks[3].is_late = true;
+    facts.mpi.late_count = 3;
+    says("mpi-imbalance", SEVERITY_HINT,
+         "Rank 0 waits for 3 others for 15 % of its time: these work up to 1 min 40 s outside of MPI and on files (rank 2), "
+         "ranks do 1 min 20 s on average.", "Give each rank as much to do: the one that waits");
+    ranks[3].name.world = 1;
+    ranks[1].is_late = ranks[3].is_late = false;
+    facts.mpi.late_count = 1;
+    says("mpi-imbalance", SEVERITY_HINT,
+         "Ranks wait for rank 2 for 15 % of their time: it works 1 min 40 s outside of MPI and on files, "
+         "ranks do 1 min 20 s on average.", "Give each rank as much to do");
+    ranks[1].name.world = 1;
+    says("mpi-imbalance", SEVERITY_HINT,
+         "Rank 0 waits for rank 2 for 15 % of its time: it works 1 min 40 s outside of MPI and on files, "
+         "ranks do 1 min 20 s on average.", "Give each rank as much to do");
     facts.mpi.others_wait_share = 0.149;
     silent("mpi-imbalance");
     facts.mpi.others_wait_share = 0.4;

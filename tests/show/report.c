@@ -361,6 +361,28 @@ static void memory_that_no_sample_met_is_that_of_one_process(void **state)
     assert_non_null(strstr(buf_text(&out), " in one process"));
 }
 
+/* The first rank waits for the two that work. */
+static void jobs_with_one_waiter(struct facts *job)
+{
+    plain_init(job);
+    told_init(&job->told);
+    telling_mpi(&job->told, "0/MPI_Recv", 10, 8, NAN, NAN, 7, 0, NAN);
+    telling_mpi(&job->told, "0/", 10, 8, NAN, NAN, 7, NAN, 10);
+    telling_mpi(&job->told, "1/", 10, 1, NAN, NAN, 0, NAN, 10);
+    telling_mpi(&job->told, "2/", 10, 1, NAN, NAN, 0, NAN, 10);
+    assert_int_equal(mpi_read(&job->mpi, &job->told), OK);
+    assert_int_equal(calls_read(&job->calls, &job->told), OK);
+}
+
+static void one_that_waits_is_not_several(void **state)
+{
+    (void)state;
+    print(jobs_with_one_waiter, &utf8);
+    assert_non_null(strstr(buf_text(&out), "\n  waiting    rank 0 for 70 % of the time\n"));
+    assert_non_null(strstr(buf_text(&out), " Rank 0 waits for 2 others for 70 % of its time: "));
+    forget_told();
+}
+
 static void jobs_with_requests_lost(struct facts *job)
 {
     jobs_told(job);
@@ -393,6 +415,7 @@ int main(void)
         cmocka_unit_test(events_of_user_mode_have_their_ratio_too),
         cmocka_unit_test(six_pieces_of_advice_are_enough),
         cmocka_unit_test(what_programs_told),
+        cmocka_unit_test(one_that_waits_is_not_several),
         cmocka_unit_test(a_path_that_is_not_known_makes_no_path_of_the_other_name),
         cmocka_unit_test(the_run_that_failed_comes_first),
         cmocka_unit_test(a_number_that_holds_others_has_a_sign),

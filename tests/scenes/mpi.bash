@@ -27,7 +27,9 @@ mpi_compile() {
         for file in "$SOURCE"/tests/mpi/*.c; do
             "mpicc.$family" -w -O1 -o "$BATS_FILE_TMPDIR/$family/$(basename "$file" .c)" "$file" -lpthread
         done
-        "mpicc.$family" -w -shared -fPIC -o "$BATS_FILE_TMPDIR/$family/other_tool.so" "$SOURCE/tests/mpi/tools/other_tool.c"
+        for file in other_tool next_tool; do
+            "mpicc.$family" -w -shared -fPIC -o "$BATS_FILE_TMPDIR/$family/$file.so" "$SOURCE/tests/mpi/tools/$file.c" -ldl
+        done
         command -v "mpifort.$family" >/dev/null || continue
         for module in F08 MPI MPIF; do
             "mpifort.$family" -w "-DUSE_$module" -J "$BATS_FILE_TMPDIR" -o "$BATS_FILE_TMPDIR/$family/ring-$module" \

@@ -117,15 +117,24 @@ setup_file() {
     run ! grep -e '^0 .*MPI_Send"' dumped
 }
 
+# Those that are linked stand behind, too.
 @test "another tool keeps its place, before and behind the probe" {
     for family in $(mpi_families); do
-        for order in BEFORE BEHIND; do
-            unset MPI_BEFORE MPI_BEHIND
-            [ "$order" = BEHIND ] || MPI_BEFORE=$BATS_FILE_TMPDIR/$family/other_tool.so:
-            [ "$order" = BEFORE ] || MPI_BEHIND=:$BATS_FILE_TMPDIR/$family/other_tool.so
-            mpi_run "$family" ring 1
-            [[ $output == *"the other tool has seen 1 barriers"* ]]
-            mpi_compare
+        for tool in other_tool next_tool; do
+            for order in BEFORE BEHIND; do
+                echo "== $family $tool $order"
+                unset MPI_BEFORE MPI_BEHIND
+                [ "$order" = BEHIND ] || MPI_BEFORE=$BATS_FILE_TMPDIR/$family/$tool.so:
+                [ "$order" = BEFORE ] || MPI_BEHIND=:$BATS_FILE_TMPDIR/$family/$tool.so
+                mpi_run "$family" ring 1
+                [[ $output == *"the other tool has seen $([ "$tool" = other_tool ] || echo 10)1 barriers"* ]] # it was told 100
+                mpi_compare
+                grep -qx '0 mpi_calls_total{function="MPI_Comm_rank"} 1' dumped
+                SONDE_MPI=counts mpi_run "$family" ring 1
+                "$BUILD/tests/board_dump" boards >dumped
+                grep -qx '0 mpi_calls_total{function="MPI_Comm_rank"} 1' dumped
+                grep -qx '0 mpi_calls_total{function="MPI_Sendrecv"} 10' dumped
+            done
         done
     done
 }

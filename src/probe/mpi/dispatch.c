@@ -117,17 +117,20 @@ static void set_jump(unsigned number, void *to)
     __atomic_store_n(&jump_table[number], (function)(uintptr_t)to, __ATOMIC_RELEASE);
 }
 
-/* Another tool that stands behind us in the order of libraries has the name: it goes first, and what it calls in turn comes to
- * us under the PMPI_ name. Else the call is counted here. */
-static void fill_name(unsigned i, const char *name, void *real, void *wrapper)
+/* The function of another tool that stands behind us in the order of libraries and has the name; NULL: there is none. */
+static void *find_tool(const char *name)
 {
     void *next = dlsym(RTLD_NEXT, name), *own = dlsym(library, name);
-    bool is_foreign = next && own && next != own;
+    return next && own && next != own ? next : NULL;
+}
+
+static void fill_name(unsigned i, const char *name, void *real, void *wrapper, void *around)
+{
     if (is_question(name) && !real)
         real = (void *)(uintptr_t)is_not;
     if (!real)
         real = (void *)(uintptr_t)absent;
-    set_jump(2 * i, is_foreign ? next : wrapper ? wrapper : real);
+    set_jump(2 * i, around ? around : wrapper ? wrapper : real);
     set_jump(2 * i + 1, wrapper ? wrapper : real);
 }
 
@@ -136,15 +139,17 @@ static void fill(const struct backend *backend, bool counts_alone)
 {
     unsigned i = 0, at = 0;
     for (const char *name = jump_names; *name; name += strlen(name) + 1, i++) {
-        void *real = own_symbol("P", name), *wrapper = NULL;
+        void *real = own_symbol("P", name), *wrapper = NULL, *around = find_tool(name);
         while (backend && at < backend->count && strcmp(backend->functions[at].name, name) < 0)
             at++;
         if (real && backend && at < backend->count && strcmp(backend->functions[at].name, name) == 0) {
             const struct backend_function *found = &backend->functions[at];
             *found->real = (function)(uintptr_t)real;
             wrapper = (void *)(uintptr_t)(counts_alone ? found->counting : found->full);
+            if (around)
+                around = (void *)(uintptr_t)backend->put_around(at, (function)(uintptr_t)around, counts_alone);
         }
-        fill_name(i, name, real, wrapper);
+        fill_name(i, name, real, wrapper, around);
     }
 }
 

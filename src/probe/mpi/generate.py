@@ -162,6 +162,10 @@ def within(name, declared, steps):
             "    return sonde_code;", "}", ""]
 
 
+def has_known_arguments(declared):
+    return "..." not in declared[1]
+
+
 def wrapper(number, name, declared, steps):
     result, parameters, names = declared
     follows = bool(FOLLOWS & {word(s) for s in steps})
@@ -179,26 +183,29 @@ def wrapper(number, name, declared, steps):
              *after(steps),
              f"    {'end_quickly' if is_quick(steps) else 'end'}(&sonde_call, {mask_of(steps)});",
              "    return sonde_code;", "}", ""]
-    is_leaf = name in LEAVES
-    kind = "leaf" if is_leaf else "count"
-    lines += ["#ifdef CALL_LEAF", f"CALL_LEAF({name}, {number})", "#else"] if is_leaf else []
+    lines += ["#ifdef CALL_LEAF", f"CALL_LEAF({name}, {number})", "#else", f"#define leaf_{name} count_{name}",
+              "#endif"] if name in LEAVES else []
     keeps_steps = name in ALWAYS_STEPS
     enter = f"call_enter(&sonde_call, {number}, HAS_CALLS)" if keeps_steps else f"call_enter_counting(&sonde_call, {number})"
-    lines += [f"static {result} {kind}_{name}{head}", "{",
+    lines += [f"static {result} count_{name}{head}", "{",
              "    struct call sonde_call;",
              f"    if (!{enter})",
              f"        return real.{name}({given});",
              f"    {result} sonde_code = real.{name}({given});",
              *(after(steps) if keeps_steps else []),
              "    call_leave(&sonde_call);",
-             "    return sonde_code;", "}", *(["#endif"] if is_leaf else []), ""]
+             "    return sonde_code;", "}", ""]
+    if has_known_arguments(declared):
+        for way in ["enter", "pick"]:
+            lines += [f"static {result} {way}_{name}{head}", "{",
+                      f"    return ((__typeof__(real.{name}))tool_{way}({number}))({given});", "}", ""]
     return "\n".join(lines)
 
 
 def write_wrappers(rules_path, header, output):
     found, table = functions(header), rules(rules_path)
     parts = ["/* Made by generate.py: a full and a counting wrapper of each function. */",
-             '#include "probe/mpi/steps.h"', '#include "probe/mpi/wait.h"', '#include "probe/mpi/backend.h"', ""]
+             '#include "probe/mpi/steps.h"', '#include "probe/mpi/tool.h"', '#include "probe/mpi/wait.h"', ""]
     parts += ["#ifdef CALL_LEAF", "CALL_LEAF_LATE", "#endif", ""]
     parts += [wrapper(i, name, declared, table.get(name, [])) for i, (name, declared) in enumerate(found.items())]
     parts += [f"struct function_metrics functions[{len(found)}] = {{"]
@@ -206,10 +213,12 @@ def write_wrappers(rules_path, header, output):
     parts += ["};", f"struct function_waits function_waits[{len(found)}];", "struct real real;", "",
               "static const struct backend_function backend_functions[] = {"]
     counting = {name: "leaf" if name in LEAVES else "count" for name in found}
-    parts += [f'    {{ "{name}", (void (*)(void))full_{name}, (void (*)(void)){counting[name]}_{name}, '
-              f'(void (**)(void))&real.{name} }},' for name in found]
+    around = {name: ", ".join(f"(backend_any){way}_{name}" if has_known_arguments(declared) else "NULL"
+                              for way in ["enter", "pick"]) for name, declared in found.items()}
+    parts += [f'    {{ "{name}", (backend_any)full_{name}, (backend_any){counting[name]}_{name}, (backend_any *)&real.{name}, '
+              f'(backend_any)count_{name}, {around[name]} }},' for name in found]
     parts += ["};", "", "BACKEND_EXPORT const struct backend sonde_mpi_backend = {",
-              f"    BACKEND_VERSION, {len(found)}, backend_functions, call_choose,", "};", ""]
+              f"    BACKEND_VERSION, {len(found)}, backend_functions, call_choose, tool_put,", "};", ""]
     with open(output, "w", encoding="utf-8") as file:
         file.write("\n".join(parts))
 

@@ -10,7 +10,7 @@
 #define SHARE_MIN 0.30
 #define SHARE_WASTE 0.60
 #define LIFE_MIN_S 1
-#define MOST 0.5 /* of the time in MPI, that goes into files or waiting: other advice is needed then */
+#define MOST 0.5 /* of the time in MPI, that goes into files, questions or waiting: other advice is needed then */
 
 static bool begins_or_ends(const char *name)
 {
@@ -31,10 +31,17 @@ static bool is_of_files(const struct mpi_function *function)
     return strncmp(function->name, "MPI_File_", 9) == 0;
 }
 
+/* Has something come? */
+static bool is_question(const char *name)
+{
+    return strncmp(name, "MPI_Test", 8) == 0 || strcmp(name, "MPI_Iprobe") == 0 || strcmp(name, "MPI_Improbe") == 0
+        || strcmp(name, "MPI_Request_get_status") == 0 || strcmp(name, "MPI_Parrived") == 0 || strcmp(name, "MPI_Win_test") == 0;
+}
+
 /* What of the time in MPI is a reason to speak, and what it was. */
 struct talk {
-    double time_s, file_s, wait_s;    /* waiting on files left out: whether it was for ranks is not known */
-    const struct mpi_function *first; /* that cost most */
+    double time_s, file_s, ask_s, wait_s; /* waiting on files left out: whether it was for ranks is not known */
+    const struct mpi_function *first;     /* that cost most */
 };
 
 static struct talk talk_of(const struct mpi *mpi)
@@ -43,8 +50,9 @@ static struct talk talk_of(const struct mpi *mpi)
     for (size_t i = 0; i < mpi->function_count; i++) {
         const struct mpi_function *function = &mpi->functions[i];
         double time_s = function->sum.time_s > 0 ? function->sum.time_s : 0, wait_s = function->sum.wait_s;
-        talk.time_s -= time_s - (begins_or_ends(function->name) ? cost(function) : time_s);
+        talk.time_s -= time_s - cost(function);
         talk.file_s += is_of_files(function) ? time_s : 0;
+        talk.ask_s += is_question(function->name) ? time_s : 0;
         talk.wait_s += !is_of_files(function) && wait_s > 0 ? wait_s : 0;
         if (!talk.first || cost(function) > cost(talk.first))
             talk.first = function;
@@ -65,6 +73,9 @@ static struct reason reason_of(const struct mpi *mpi, const struct talk *talk)
         return (struct reason){ " of it goes into files", talk->file_s,
             "Read and write larger pieces, all ranks together (MPI_File_write_all and the like), or less often; look at the file "
             "system, too: stripes, and who else uses it." };
+    if (talk->ask_s >= MOST * talk->time_s)
+        return (struct reason){ " of it is asking whether something has come", talk->ask_s,
+            "Who asks in a loop waits for others: give each rank as much to do, and let it work between two questions." };
     if (mpi->rank_total > 1 && talk->wait_s >= MOST * talk->time_s)
         return (struct reason){ " of it is waiting for other ranks", talk->wait_s,
             "Give each rank as much to do between two meetings, let them meet less often, and none begin only when another one "

@@ -192,4 +192,5 @@ PY
     stop
     run find "$T" -name '*evil*' -not -path "$T/profiles/deep/*"
     [ -z "$output" ]
+    [ -s "$T/profiles/deep/profiles/%/%2E.%2F..%2Fevil.profile" ] # it is there, and nowhere else
 }

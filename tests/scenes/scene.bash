@@ -59,6 +59,7 @@ wait_for() {
     do
         if [ "$SECONDS" -ge "$wait_for_end" ]; then
             echo "never: $1"
+            { echo "# never: ${1//$'\n'/ }" >&3; } 2>/dev/null || : # also where the test passes when it is played again
             tail -n 30 "$T/.wait_for" "$T/said" "$T"/*.said "$T"/*.log 2>/dev/null || :
             return 1
         fi

@@ -56,7 +56,7 @@ static bool judge(const struct facts *facts, struct advice *advice)
         rule_advise(advice, "Give each rank as much to do: %s could take a part of it.", who.who);
         return true;
     }
-    rule_say(advice, "%s%s%s for rank %s for %s of %s time: it works %s %s, ranks do %s on average.", who.rank, who.name.s,
+    rule_say(advice, "%s%s%s for rank %s for %s of %s time: that one works %s %s, ranks do %s on average.", who.rank, who.name.s,
              who.wait, longest.s, say_share(share).s, who.whose, say_seconds(mpi->own_max_s).s, mpi_own_where(mpi),
              say_seconds(mpi->own_mean_s).s);
     rule_advise(advice, "Give each rank as much to do, or look at what is different on rank %s: its part of the data, its node, "

@@ -33,7 +33,8 @@ static void mpi_imbalance(void **state)
     silent("mpi-imbalance");
     facts.mpi.own_max_s = 100;
     says("mpi-imbalance", SEVERITY_HINT,
-         "Ranks wait for rank 2 for 15 % of their time: it works 1 min 40 s outside of MPI, ranks do 1 min 20 s on average.",
+         "Ranks wait for rank 2 for 15 % of their time: that one works 1 min 40 s outside of MPI, "
+         "ranks do 1 min 20 s on average.",
          "Give each rank as much to do");
     facts.mpi.late_count = 2;
     ranks[2].file_s = 1;
@@ -49,11 +50,11 @@ static void mpi_imbalance(void **state)
     ranks[1].is_late = ranks[3].is_late = false;
     facts.mpi.late_count = 1;
     says("mpi-imbalance", SEVERITY_HINT,
-         "Ranks wait for rank 2 for 15 % of their time: it works 1 min 40 s outside of MPI and on files, "
+         "Ranks wait for rank 2 for 15 % of their time: that one works 1 min 40 s outside of MPI and on files, "
          "ranks do 1 min 20 s on average.", "Give each rank as much to do");
     ranks[1].name.world = 1;
     says("mpi-imbalance", SEVERITY_HINT,
-         "Rank 0 waits for rank 2 for 15 % of its time: it works 1 min 40 s outside of MPI and on files, "
+         "Rank 0 waits for rank 2 for 15 % of its time: that one works 1 min 40 s outside of MPI and on files, "
          "ranks do 1 min 20 s on average.", "Give each rank as much to do");
     facts.mpi.others_wait_share = 0.149;
     silent("mpi-imbalance");

@@ -23,16 +23,17 @@ enum way { BARE, FLOOR, BESIDE, COUNTED, FLOOR_TIMED, TIMED, BESIDE_TIMED, STRAC
 static const struct {
     const char *key, *name;
     double goal; /* times bare; 0: none */
+    enum way floor; /* what no program in the same places can go below; BARE: none */
     bool is_open, with_time, is_its;
 } ways[WAYS] = {
-    [BARE] = { "bare", "bare", 0, false, false, false },
-    [FLOOR] = { "floor", "floor: an empty program at each return", 0, false, false, false },
-    [BESIDE] = { "beside", "not counted, while another is", 0, true, false, false },
-    [COUNTED] = { "counted", "calls, errors, bytes, classes", 1.35, true, false, true },
-    [FLOOR_TIMED] = { "floor-timed", "floor: the clock at entry and return", 0, false, false, false },
-    [TIMED] = { "timed", "the same with time", 2.0, true, true, true },
-    [BESIDE_TIMED] = { "beside-timed", "not counted, while another is, with time", 0, true, true, false },
-    [STRACE] = { "strace", "strace -c", 0, false, false, false },
+    [BARE] = { "bare", "bare", 0, BARE, false, false, false },
+    [FLOOR] = { "floor", "floor: an empty program at each return", 0, BARE, false, false, false },
+    [BESIDE] = { "beside", "not counted, while another is", 0, BARE, true, false, false },
+    [COUNTED] = { "counted", "calls, errors, bytes, classes", 1.35, FLOOR, true, false, true },
+    [FLOOR_TIMED] = { "floor-timed", "floor: the clock at entry and return", 0, BARE, false, false, false },
+    [TIMED] = { "timed", "the same with time", 2.0, FLOOR_TIMED, true, true, true },
+    [BESIDE_TIMED] = { "beside-timed", "not counted, while another is, with time", 0, BARE, true, true, false },
+    [STRACE] = { "strace", "strace -c", 0, BARE, false, false, false },
 };
 
 struct cost {
@@ -138,8 +139,9 @@ static bool is_wanted(const char *list, enum way way)
     return false;
 }
 
-static void print(enum way way, const struct cost *cost, const struct cost *bare, double calls)
+static void print(enum way way, const struct cost *best, double calls)
 {
+    const struct cost *cost = &best[way], *bare = &best[BARE], *floor = &best[ways[way].floor];
     printf("   %-42s cpu %7.1f ms", ways[way].name, cost->cpu_ns / 1e6);
     if (bare->cpu_ns > 0)
         printf(" x%5.2f %+7.0f ns/call", cost->cpu_ns / bare->cpu_ns, (cost->cpu_ns - bare->cpu_ns) / calls);
@@ -148,6 +150,8 @@ static void print(enum way way, const struct cost *cost, const struct cost *bare
         printf(" x%5.2f", cost->wall_ns / bare->wall_ns);
     if (ways[way].goal > 0)
         printf("   goal x%.2f", ways[way].goal);
+    if (ways[way].floor != BARE && floor->cpu_ns > 0)
+        printf(", %+.0f ns/call above the floor", (cost->cpu_ns - floor->cpu_ns) / calls);
     printf("\n");
 }
 
@@ -167,6 +171,6 @@ int main(int argc, char **argv)
                 return 1;
     for (enum way way = 0; way < WAYS; way++)
         if (best[way].cpu_ns > 0)
-            print(way, &best[way], &best[BARE], calls);
+            print(way, best, calls);
     return 0;
 }

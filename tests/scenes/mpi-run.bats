@@ -203,12 +203,24 @@ waited_for() {
     "$SONDE" report | tee /dev/stderr | tr -s ' \n' ' ' | grep -o ' for \(rank\|no rank\).* on average'
 }
 
+# waits_for FAMILY MODE SENTENCE: ranks that wait keep a processor busy, so that others work longer than they should where there
+# are more ranks than processors: one play of some must say it.
+waits_for() {
+    local try
+    for try in 1 2 3 4 5; do
+        # shellcheck disable=SC2053 # a pattern
+        [[ $(waited_for "$1" "$2") != $3 ]] || return 0
+        echo "play $try of $1 $2 says something else"
+    done
+    return 1
+}
+
 @test "those whom others wait for are named: one, all that work, or nobody" {
     for family in $(mpi_families); do
-        [[ $(waited_for "$family" workers) == " for ranks 1, 2, which work up to "* ]]
-        [[ $(waited_for "$family" turns) == " for no rank in particular: "* ]]
-        [[ $(waited_for "$family" end) == " for rank 1, which works "*" outside of MPI; "* ]]
-        [[ $(waited_for "$family" file) == " for rank 1, which works "*" outside of MPI and on files; "* ]]
+        waits_for "$family" workers ' for ranks 1, 2, which work up to *'
+        waits_for "$family" turns ' for no rank in particular: *'
+        waits_for "$family" end ' for rank 1, which works * outside of MPI; *'
+        waits_for "$family" file ' for rank 1, which works * outside of MPI and on files; *'
     done
 }
 

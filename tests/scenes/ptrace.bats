@@ -92,6 +92,52 @@ tracer_of() {
     [ "$(count write)" -ge 20 ]
 }
 
+@test "a 32-bit program counts under the names of its own calls, by both ways" {
+    cat >"$T/old.c" <<'END'
+static long call(long number, long a, long b, long c)
+{
+    long result;
+    __asm__ volatile("int $0x80" : "=a"(result) : "a"(number), "b"(a), "c"(b), "d"(c) : "memory");
+    return result;
+}
+
+void _start(void)
+{
+    static char text[8];
+    long from = call(5, (long)"/dev/zero", 0, 0), to = call(5, (long)"/dev/null", 1, 0); /* open */
+    for (int i = 0; i < 1000; i++)
+        call(3, from, (long)text, 7); /* read */
+    for (int i = 0; i < 300; i++)
+        call(4, to, (long)text, 5); /* write */
+    call(3, 77, (long)text, 1);
+    call(20, 0, 0, 0); /* getpid */
+    call(1, 5, 0, 0);  /* exit */
+}
+END
+    gcc -m32 -O1 -fno-pic -no-pie -nostdlib -static -ffreestanding -fno-stack-protector -o "$T/old" "$T/old.c" ||
+        skip "no 32-bit programs from this compiler"
+    "$T/old" || [ $? -eq 5 ] || skip "no 32-bit programs on this kernel"
+    for way in ptrace kernel; do
+        if [ $way = ptrace ]; then
+            traced -- "$T/old" || [ $? -eq 5 ]
+        else
+            { [ "$(id -u)" -eq 0 ] && [ -e "$BUILD/src/modules/sample-bpf.so" ]; } || continue
+            user=()
+            export SONDE_DB=$T/kernel
+            "$SONDE" run -s -- "$T/old" || [ $? -eq 5 ]
+            not is_by_ptrace
+        fi
+        [ "$(count read)" -eq 1001 ]
+        [ "$(count read bytes)" -eq 7000 ]
+        [ "$(count read errors)" -eq 1 ]
+        [ "$(count write)" -eq 300 ]
+        [ "$(count write bytes)" -eq 1500 ]
+        [ "$(count open)" -eq 2 ]
+        [ "$(count getpid)" -eq 1 ]
+        [ -z "$(count waitpid)" ]
+    done
+}
+
 @test "a Go program counts, its threads too" {
     command -v go >/dev/null || skip "no Go here"
     cat >"$T/writes.go" <<'END'

@@ -26,7 +26,6 @@ struct watched {
     const struct job *job; /* NULL: the slot is free */
     struct syscalls_job *calls;
     struct job_tasks tasks;
-    bool is_over; /* nobody wants it any more: its last numbers come at the next reading */
 };
 
 struct calls_sampler {
@@ -51,7 +50,7 @@ static struct watched *find_counted(const char *id)
 {
     for (uint32_t slot = 0; newest && newest->job_count && slot < newest->jobs.room; slot++) {
         struct watched *watched = find_watched(newest, slot);
-        if (watched && !watched->is_over && !strcmp(watched->job->id, id))
+        if (watched && !strcmp(watched->job->id, id))
             return watched;
     }
     return NULL;
@@ -230,13 +229,16 @@ static void end_job(struct calls_sampler *sampler, struct watched *watched)
     close_if_idle(sampler);
 }
 
+static enum err finish_job(struct calls_sampler *sampler, struct watched *watched, struct batch *out)
+{
+    syscalls_stop(watched->calls);
+    enum err err = out ? syscalls_read_on(watched->calls, watched->job->id, out) : OK;
+    end_job(sampler, watched);
+    return err;
+}
+
 static enum err change_job(struct calls_sampler *sampler, struct watched *watched, const struct job *job)
 {
-    if (!job->syscalls) {
-        watched->is_over = true;
-        syscalls_stop(watched->calls);
-        return OK;
-    }
     if (job->syscalls == JOB_SYSCALLS_TIME && syscalls_want_time(watched->calls))
         log_warn("cannot measure the time of the system calls of job %s", job->id);
     job_tasks_close(&sampler->groups, &watched->tasks);
@@ -248,28 +250,16 @@ static enum err calls_job(void *state, const struct job *job, enum job_event eve
 {
     struct calls_sampler *sampler = state;
     struct watched *watched = find_watched(sampler, job->slot);
-    if (event != JOB_END && watched && !watched->is_over)
-        return change_job(sampler, watched, job);
-    if (event != JOB_END && job->syscalls && watched) /* asked for again before its last numbers were read: from the beginning */
-        end_job(sampler, watched);
-    if (event != JOB_END)
-        return job->syscalls ? begin_job(sampler, job) : OK;
-    if (!watched)
-        return OK;
-    syscalls_stop(watched->calls);
-    enum err err = out ? syscalls_read_on(watched->calls, job->id, out) : OK;
-    end_job(sampler, watched);
-    return err;
+    bool is_wanted = event != JOB_END && job->syscalls;
+    if (watched)
+        return is_wanted ? change_job(sampler, watched, job) : finish_job(sampler, watched, out);
+    return is_wanted ? begin_job(sampler, job) : OK;
 }
 
 static enum err read_job(struct calls_sampler *sampler, struct watched *watched, struct batch *out)
 {
-    enum err err = watched->is_over ? OK : look(sampler, watched);
-    if (!err)
-        err = syscalls_read_on(watched->calls, watched->job->id, out);
-    if (watched->is_over)
-        end_job(sampler, watched);
-    return err;
+    enum err err = look(sampler, watched);
+    return err ? err : syscalls_read_on(watched->calls, watched->job->id, out);
 }
 
 static enum err calls_read(void *state, struct batch *out)
@@ -309,5 +299,6 @@ const struct sampler sampler_syscalls = {
     .open = calls_open,
     .read = calls_read,
     .job = calls_job,
+    .adds_at_change = true,
     .close = calls_close,
 };

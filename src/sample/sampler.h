@@ -62,9 +62,10 @@ struct sampler {
 
     /* A job begins, changes, ends; called between two readings, for each running job once after open. NULL: jobs do not
      * matter to it. At JOB_END the last sample of the job is added to out, at JOB_BEGIN a first one may be, so that a job
-     * shorter than a period has both. out is NULL for JOB_CHANGE, and for JOB_BEGIN where many begin at once or a reading
-     * follows. Errors are as of read. */
+     * shorter than a period has both. out is NULL for JOB_BEGIN where many begin at once or a reading follows, and for
+     * JOB_CHANGE where nothing is added then. Errors are as of read. */
     enum err (*job)(void *state, const struct job *job, enum job_event event, struct batch *out);
+    bool adds_at_change; /* what a job asked for may be over before it is: its last sample comes with the change */
 
     void (*close)(void *state);
 };

@@ -227,6 +227,27 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     jq -e '.system_calls.by_call[] | select(.call == "write") | ([.calls_below_ns[][1]] | add) == 53100' "$T/report"
 }
 
+@test "what was counted until nobody asked is kept, also when somebody asks again at once" {
+    start_agent -c /dev/null -p 100ms --sensors syscalls --sink "store:path=$SONDE_DB,every=100ms"
+    "$SONDE" ctl set syscalls.period=1h
+    mkfifo "$T/go" "$T/done"
+    bash -c "exec 7<>'$T/go' 8<>'$T/done'
+        while read -r x <&7; do dd if=/dev/zero of=/dev/null bs=1 count=\$x status=none; echo done >&8; done" 3>&- &
+    program=$!
+    works() { echo "$1" >"$T/go" && read -r <"$T/done"; }
+    "$SONDE" job begin again --pid "$program" -s
+    works 700
+    "$SONDE" ctl syscalls again no
+    works 50
+    "$SONDE" ctl syscalls again count
+    works 300
+    "$SONDE" job end again
+    kill "$program"; wait "$program" || :
+    kill "$AGENT"; wait "$AGENT" || :
+    "$SONDE" report --json again >"$T/report"
+    jq -e '.system_calls.by_call[] | select(.call == "write") | .bytes >= 1000 and .bytes < 1050' "$T/report" # bash writes, too
+}
+
 @test "a user's run is counted by the agent, and a stranger may not ask for another's job" {
     start_agent -c /dev/null -p 100ms --sensors syscalls
     as_nobody "$SONDE" run -s --no-probe -- dd if=/dev/zero of=/dev/null bs=1 count=555 2>"$T/said.user"

@@ -1,7 +1,7 @@
-/* What counting system calls in the kernel costs a program: a command that makes a million of them, bare, beside somebody
- * who is counted, counted, with time, and if asked for under strace -c. Beside that the floor: programs in the same places
- * that do nothing, or only read the clock; less nobody can take on this machine. By turns; the best of each, in CPU time of
- * the command, since the machine is shared, and in time passed.
+/* What counting system calls costs a program: a command that makes many of them, bare; in the kernel beside somebody who is
+ * counted, counted, with time; in libc ($LIBSONDE_CALLS), and with time; and if asked for under strace -c. Beside that the
+ * kernel's floor: programs in the same places that do nothing, or only read the clock; less nobody can take there on this
+ * machine. By turns; the best of each, in CPU time of the command, since the machine is shared, and in time passed.
  *
  *   bench-syscalls WAYS ROUNDS CALLS COMMAND ARGUMENT…     WAYS: "all" but strace, or "bare,timed" and so on */
 #include "sample/syscalls.h"
@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum way { BARE, FLOOR, BESIDE, COUNTED, FLOOR_TIMED, TIMED, BESIDE_TIMED, STRACE, WAYS };
+enum way { BARE, FLOOR, BESIDE, COUNTED, FLOOR_TIMED, TIMED, BESIDE_TIMED, LIBC, LIBC_TIMED, STRACE, WAYS };
 
 static const struct {
     const char *key, *name;
@@ -33,6 +33,8 @@ static const struct {
     [FLOOR_TIMED] = { "floor-timed", "floor: the clock at entry and return", 0, BARE, false, false, false },
     [TIMED] = { "timed", "the same with time", 2.0, FLOOR_TIMED, true, true, true },
     [BESIDE_TIMED] = { "beside-timed", "not counted, while another is, with time", 0, BARE, true, true, false },
+    [LIBC] = { "libc", "in libc: calls, errors, bytes", 1.35, BARE, false, false, false },
+    [LIBC_TIMED] = { "libc-timed", "in libc: the same with time", 2.0, BARE, false, true, false },
     [STRACE] = { "strace", "strace -c", 0, BARE, false, false, false },
 };
 
@@ -45,11 +47,15 @@ static double ns_of(struct timeval time)
     return (double)time.tv_sec * 1e9 + (double)time.tv_usec * 1e3;
 }
 
-static void become(char **command, bool with_strace)
+static void become(char **command, enum way way)
 {
     int null = open("/dev/null", O_WRONLY);
     dup2(null, STDERR_FILENO);
-    if (with_strace) {
+    if (way == LIBC || way == LIBC_TIMED)
+        setenv("LD_PRELOAD", getenv("LIBSONDE_CALLS"), 1);
+    if (way == LIBC_TIMED)
+        setenv("SONDE_CALLS", "time", 1);
+    if (way == STRACE) {
         *--command = "/dev/null";
         *--command = "-o";
         *--command = "-c";
@@ -60,7 +66,7 @@ static void become(char **command, bool with_strace)
 }
 
 /* False: it could not be run. */
-static bool run(char **command, bool with_strace, struct syscalls_job *job, struct cost *best)
+static bool run(char **command, enum way way, struct syscalls_job *job, struct cost *best)
 {
     struct rusage usage;
     int status;
@@ -69,7 +75,7 @@ static bool run(char **command, bool with_strace, struct syscalls_job *job, stru
     uint64_t begin_ns = clock_monotonic_ns();
     pid_t pid = fork();
     if (pid == 0)
-        become(command, with_strace);
+        become(command, way);
     if (job)
         syscalls_expect_no_more(job, getpid());
     if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
@@ -98,10 +104,11 @@ static int attach_idle(const char *tracepoint, bool reads_clock)
     return attached;
 }
 
-static bool run_floor(bool with_time, char **command, struct cost *best)
+static bool run_floor(enum way way, char **command, struct cost *best)
 {
+    bool with_time = way == FLOOR_TIMED;
     int returns = attach_idle("sys_exit", with_time), entries = with_time ? attach_idle("sys_enter", true) : -1;
-    bool is_done = returns >= 0 && (entries >= 0 || !with_time) && run(command, false, NULL, best);
+    bool is_done = returns >= 0 && (entries >= 0 || !with_time) && run(command, way, NULL, best);
     if (returns >= 0)
         close(returns);
     if (entries >= 0)
@@ -115,13 +122,13 @@ static bool run_way(enum way way, char **command, struct cost *best)
     struct syscalls_job *job = NULL;
     char why[512];
     if (way == FLOOR || way == FLOOR_TIMED)
-        return run_floor(way == FLOOR_TIMED, command, best);
+        return run_floor(way, command, best);
     unsigned may = ways[way].with_time ? SYSCALLS_MAY_TIME : 0; /* as sonde run */
     if (ways[way].is_open && (syscalls_open(&syscalls, may, why, sizeof why) || syscalls_begin(syscalls, may, &job))) {
         fprintf(stderr, "bench-syscalls: %s\n", why);
         return false;
     }
-    bool is_done = run(command, way == STRACE, ways[way].is_its ? job : NULL, best);
+    bool is_done = run(command, way, ways[way].is_its ? job : NULL, best);
     syscalls_close(&syscalls);
     return is_done;
 }
@@ -132,7 +139,7 @@ static bool is_wanted(const char *list, enum way way)
     const char *key = ways[way].key;
     size_t size = strlen(key);
     if (strcmp(list, "all") == 0)
-        return way != STRACE;
+        return way != STRACE && (getenv("LIBSONDE_CALLS") || (way != LIBC && way != LIBC_TIMED));
     for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
         if (strncmp(at, key, size) == 0 && (at[size] == ',' || !at[size]))
             return true;

@@ -18,7 +18,7 @@ struct settings {
     const char *name, *job_id, *out_dir;
     const char **tags, **events;
     uint64_t period_ns;
-    bool no_probe, wait_all, quiet, calls, call_time, wants_ptrace, mpi;
+    bool no_probe, wait_all, quiet, calls, call_time, wants_ptrace, wants_libc, mpi;
 };
 
 /* "k=v" becomes "k:v", a label alone "label:1". False when it cannot be one. */
@@ -77,6 +77,10 @@ static int run_run(const struct command_call *call)
         return command_misused(call, "-m loads a probe into the programs, and --no-probe forbids it: leave out one of them");
     if (settings->events && settings->no_probe)
         return command_misused(call, "-e counts inside the programs, and --no-probe forbids it: leave out one of them");
+    if (settings->wants_libc && settings->no_probe)
+        return command_misused(call, "--libc loads a probe into the programs, and --no-probe forbids it: leave out one of them");
+    if (settings->wants_libc && settings->wants_ptrace)
+        return command_misused(call, "--libc and --ptrace are two ways to count the same: leave out one of them");
     buf_init(&tags, TAGS_MAX);
     for (const char **tag = settings->tags; tag && *tag; tag++)
         if (!add_tag(&tags, *tag)) {
@@ -98,8 +102,9 @@ static int run_run(const struct command_call *call)
         .no_probe = settings->no_probe,
         .mpi = settings->mpi,
         .calls = settings->call_time ? RUN_CALLS_TIME
-                 : settings->calls || settings->wants_ptrace ? RUN_CALLS_COUNT : RUN_CALLS_NONE,
+                 : settings->calls || settings->wants_ptrace || settings->wants_libc ? RUN_CALLS_COUNT : RUN_CALLS_NONE,
         .wants_ptrace = settings->wants_ptrace,
+        .wants_libc = settings->wants_libc,
         .apart = call->globals->db,
         .wait_all = settings->wait_all,
         .command = call->operands,
@@ -134,6 +139,9 @@ static const struct option options[] = {
     { .name = "ptrace", .type = OPTION_FLAG, .offset = offsetof(struct settings, wants_ptrace),
       .help = "Count them by a tracer (with -s or --syscall-time; alone as -s): also those of static and Go programs, without "
               "root. Slow: each call that is counted takes some microseconds longer. set-uid programs run without their rights" },
+    { .name = "libc", .type = OPTION_FLAG, .offset = offsetof(struct settings, wants_libc),
+      .help = "Count them where programs call libc (with -s or --syscall-time; alone as -s), though the kernel could: some ns "
+              "for each call in place of a hundred. What libc does by itself, and static programs, are left out" },
     { .letter = 'p', .name = "period", .argument = "PERIOD", .type = OPTION_DURATION,
       .offset = offsetof(struct settings, period_ns), .initial = "1s", .min = 10 * NS_PER_MS, .max = 24 * 3600 * NS_PER_S,
       .help = "Sample the job's shape and the node so often: 10ms, 0.5, 1m" },
@@ -155,6 +163,7 @@ static const struct command_fact examples[] = {
     { "sonde run -n step1 -t case=7 -p 100ms ./model in.nml", "with a name, a tag and ten samples per second" },
     { "sonde run -s ./model", "count its system calls" },
     { "sonde run -s --ptrace ./tool", "also where tool is a static or a Go program, without root" },
+    { "sonde run -s --libc ./model", "at least cost, as root or where an agent of root would count, too" },
     { "sonde run -m mpirun -n 4 ./model", "count what its ranks do in MPI" },
     { "sonde run -e page-faults,instructions ./model", "count perf events too" },
     { 0 },

@@ -223,36 +223,32 @@ static enum err prepare_calls_probe(struct preparation *preparation)
 }
 
 /* Said to who did not ask when the agent would have counted all of them, and does not answer. */
-static void tell_calls_probe(enum err err, const char *why, const char *between, const char *agent)
+static void tell_calls_probe(enum err err, const char *why)
 {
-    static const char text[] = "system calls are counted where programs make them through libc: %s%s%s";
+    static const char text[] = "system calls are counted where programs make them through libc: %s";
     if (err == AGAIN)
-        log_warn(text, why, between, agent);
+        log_warn(text, why);
     else
-        log_info(text, why, between, agent);
+        log_info(text, why);
 }
 
 /* Last of all: what we ourselves start before is not the command's. */
 static void prepare_calls(struct preparation *preparation, const struct run_settings *settings)
 {
-    char why[512] = "", agent[512] = "";
+    char why[RUN_CALLS_WHY] = "--libc asks for it";
     if (!settings->calls || watch.ticks.fd < 0 || watch.ticks.calls.birth.page)
         return;
-    enum err err = run_calls_open(&watch.ticks.calls, settings->calls, why, sizeof why);
-    if (err) {
-        err = run_tell_begin_counted(&preparation->job, &preparation->limits, clock_realtime_ns(),
-                                     settings->calls == RUN_CALLS_TIME, agent, sizeof agent);
-        if (!err)
-            agent_calls_begin(&watch.ticks.calls.agent);
-    }
-    const char *between = agent[0] ? "; and the agent of this node says: " : "";
+    enum err err = DENIED;
+    if (!settings->wants_libc)
+        err = run_calls_open(&watch.ticks.calls, settings->calls, &preparation->job, &preparation->limits, why);
     if (!err) {
         ticks_tell_way(&watch.ticks, SYSCALL_WAY_KERNEL);
     } else if (prepare_calls_probe(preparation) == OK) {
         ticks_tell_way(&watch.ticks, SYSCALL_WAY_LIBC);
-        tell_calls_probe(err, why, between, agent);
+        tell_calls_probe(err, why);
     } else {
-        log_warn("cannot count system calls: %s%s%s", why, between, agent);
+        log_warn("cannot count system calls: %s",
+                 settings->wants_libc ? "libsonde-calls.so cannot be found, or reached through " BOARD_FOLDER : why);
     }
 }
 

@@ -19,6 +19,7 @@ struct run_settings {
     bool mpi;            /* count MPI calls */
     enum run_calls_wish calls; /* system calls */
     bool wants_ptrace;   /* count them by a tracer */
+    bool wants_libc;     /* count them in libc's functions, not in the kernel */
     bool apart;          /* its store is its own, also where a sonde run around this one watches the same job */
     bool wait_all;       /* until the last descendant has ended, daemons too */
     char *const *command; /* NULL-terminated */

@@ -4,24 +4,41 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "watch/run_tell.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #define PAUSE_NS NS_PER_S
 
-enum err run_calls_open(struct run_calls *calls, enum run_calls_wish wish, char *why, size_t why_size)
+static enum err count_here(struct run_calls *calls, enum run_calls_wish wish, char why[RUN_CALLS_WHY])
 {
-    enum err err = syscalls_open(&calls->syscalls, wish == RUN_CALLS_TIME ? SYSCALLS_MAY_TIME : 0, why, why_size);
+    enum err err = syscalls_open(&calls->syscalls, wish == RUN_CALLS_TIME ? SYSCALLS_MAY_TIME : 0, why, RUN_CALLS_WHY);
     if (err)
         return err;
     err = syscalls_begin(calls->syscalls, wish == RUN_CALLS_TIME, &calls->job);
     if (!err)
         err = syscalls_expect(calls->job, getpid());
     if (err) {
-        snprintf(why, why_size, "the kernel has no room for their numbers: %s", err_text(err));
+        snprintf(why, RUN_CALLS_WHY, "the kernel has no room for their numbers: %s", err_text(err));
         run_calls_close(calls);
     }
+    return err;
+}
+
+enum err run_calls_open(struct run_calls *calls, enum run_calls_wish wish, const struct id *job, const struct limits *limits,
+                        char why[RUN_CALLS_WHY])
+{
+    char agent[RUN_CALLS_WHY] = "";
+    if (count_here(calls, wish, why) == OK)
+        return OK;
+    enum err err = run_tell_begin_counted(job, limits, clock_realtime_ns(), wish == RUN_CALLS_TIME, agent, sizeof agent);
+    size_t size = strlen(why);
+    if (!err)
+        agent_calls_begin(&calls->agent);
+    else if (agent[0])
+        snprintf(why + size, RUN_CALLS_WHY - size, "; and the agent of this node says: %s", agent);
     return err;
 }
 

@@ -7,6 +7,11 @@
 #include "sample/tracer_birth.h"
 #include "watch/agent_calls.h"
 
+#define RUN_CALLS_WHY 1024
+
+struct id;
+struct limits;
+
 enum run_calls_wish { RUN_CALLS_NONE, RUN_CALLS_COUNT, RUN_CALLS_TIME };
 
 /* Zeroed: nothing is counted. */
@@ -19,8 +24,10 @@ struct run_calls {
     uint64_t next_ns; /* CLOCK_MONOTONIC: not sampled before */
 };
 
-/* Before the command is started: what this process starts from now on is counted. ABSENT, DENIED: why says more. */
-enum err run_calls_open(struct run_calls *calls, enum run_calls_wish wish, char *why, size_t why_size);
+/* Before the command is started: what this process starts from now on is counted in the kernel, by us, or by the agent if it
+ * may and we may not. Otherwise why says more; AGAIN: the agent does not answer. */
+enum err run_calls_open(struct run_calls *calls, enum run_calls_wish wish, const struct id *job, const struct limits *limits,
+                        char why[RUN_CALLS_WHY]);
 
 /* After the command is started, or was not: our other children are not of it. */
 void run_calls_started(struct run_calls *calls);

@@ -136,6 +136,26 @@ ftruncate_number() {
     grep -q 'cannot count system calls' "$T/said"
 }
 
+@test "root may leave it to libc, too, and two ways at once are refused" {
+    [ "$(id -u)" -eq 0 ] || skip "needs root, whom the kernel lets count"
+    way() { "$SONDE" export -w series --set syscall_way | tr -d '\r' | tail -1 | sed 's/.*,//'; }
+    user=()
+    for option in -s --libc --syscall-time; do
+        rm -rf "$T/db/"*
+        run_calls -v "$option" --libc -- "$TOOLS/caller" now 300
+        grep -q 'through libc: --libc asks for it' "$T/said"
+        [ "$(way)" = 2 ]
+        [ "$(count writev)" -eq 300 ]
+    done
+    [ -n "$(count writev time)" ]
+    for other in --ptrace --no-probe; do
+        run "$SONDE" run --libc $other -- touch "$T/ran"
+        [ "$status" -eq 2 ]
+        [[ $output == *"leave out one of them"* ]]
+        [ ! -e "$T/ran" ]
+    done
+}
+
 @test "the library alone counts for an agent, or for nobody" {
     mkdir -m 777 "$T/boards"
     SONDE_BOARDS=$T/boards LD_PRELOAD=$calls_probe "$TOOLS/caller" now 10 </dev/null

@@ -257,6 +257,9 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     run -1 as_nobody "$SONDE" ctl syscalls mine
     [[ $output == *"what is theirs"* ]]
     wait_for '! grep -q prog_id /proc/"$AGENT"/fdinfo/*'
+    as_nobody "$SONDE" run -v --libc -- dd if=/dev/zero of=/dev/null bs=1 count=444 2>"$T/said.user"
+    grep -q 'through libc: --libc asks for it$' "$T/said.user"
+    [ "$(counted_of read 3)" = 444 ]
 }
 
 @test "who asks an agent that does not count is told so and what to do; once it does, the job is counted" {

@@ -99,7 +99,8 @@ static void add_rank(struct mpi *mpi, struct rank_name name, const struct told *
 {
     struct mpi_rank *rank = &mpi->ranks[mpi->rank_count++];
     *rank = (struct mpi_rank){ .name = name, .sum = sum_of(told, row), .life_s = told_value(told, TOLD_MPI, row, MPI_LIFE) / NS,
-                               .world_ranks = told_value(told, TOLD_MPI, row, MPI_WORLD), .finalize_s = NAN };
+                               .world_ranks = told_value(told, TOLD_MPI, row, MPI_WORLD),
+                               .threads = told_value(told, TOLD_MPI, row, MPI_THREADS), .finalize_s = NAN };
     add(&mpi->life_s, rank->life_s);
 }
 
@@ -286,7 +287,7 @@ static struct span longest_world(const struct mpi *mpi)
 
 bool mpi_has_threads(const struct mpi_rank *rank)
 {
-    return rank->sum.time_s > LIFE_ERROR * rank->life_s;
+    return rank->threads > 1 || rank->sum.time_s > LIFE_ERROR * rank->life_s;
 }
 
 double mpi_own_s(const struct mpi_rank *rank)

@@ -20,6 +20,7 @@ struct mpi_rank {
     struct mpi_sum sum; /* over all functions */
     double life_s;      /* between MPI_Init and MPI_Finalize */
     double world_ranks; /* how many its world has; NAN: not known */
+    double threads;     /* that called MPI, where several may at a time; NAN: it was one at a time */
     double file_s;      /* in functions of files, waiting for other ranks left out */
     double finalize_s;  /* in MPI_Finalize; NAN: not known */
     bool has_ended;     /* MPI, well: what it did there is known to the end */
@@ -57,7 +58,7 @@ struct mpi {
 enum err mpi_read(struct mpi *mpi, const struct told *told);
 void mpi_clear(struct mpi *mpi);
 
-/* Were threads of the rank in MPI side by side? Then their time is more than its life, and no part of it. */
+/* May threads of the rank have been in MPI side by side? Then their time is no part of its life. */
 bool mpi_has_threads(const struct mpi_rank *rank);
 
 /* time / life, NAN when not known. */

@@ -22,6 +22,7 @@ static const struct metric mpi[] = {
     { "small", "1", COUNTER, U64, "messages of less than 1 KiB" },
     { "life", "ns", COUNTER, U64, "between MPI_Init and MPI_Finalize" },
     { "world", "1", GAUGE, U64, "ranks that its MPI_COMM_WORLD has" },
+    { "threads", "1", GAUGE, U64, "threads that have called MPI, where several may at a time" },
 };
 
 static const struct metric mpi_peer[] = {

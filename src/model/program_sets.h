@@ -16,10 +16,11 @@ enum { PROGRAM_GAUGE_SUM, PROGRAM_GAUGE_MIN, PROGRAM_GAUGE_MAX, PROGRAM_GAUGE_ME
 extern const struct set program_gauge_set;
 
 /* MPI calls of one function by one rank. Instance: "RANK/FUNCTION", "3/MPI_Send" (model/rank_name.h); "3/" is the rank as a
- * whole: its calls and time are the sums, its life is the time between MPI_Init and MPI_Finalize (or now), and its world is the
- * number of ranks that there are, seen or not. */
+ * whole: its calls and time are the sums, its life is the time between MPI_Init and MPI_Finalize (or now), its world is the
+ * number of ranks that there are, seen or not, and its threads are those that have called MPI, where several may at a time. */
 enum {
-    MPI_CALLS, MPI_TIME, MPI_BYTES_OUT, MPI_BYTES_IN, MPI_WAIT, MPI_SMALL, MPI_LIFE, MPI_WORLD, MPI_SIZE,
+    MPI_CALLS, MPI_TIME, MPI_BYTES_OUT, MPI_BYTES_IN, MPI_WAIT, MPI_SMALL, MPI_LIFE, MPI_WORLD,
+    MPI_THREADS, MPI_SIZE,
 };
 extern const struct set mpi_set;
 

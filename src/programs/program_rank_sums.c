@@ -75,7 +75,7 @@ void program_rank_sums_move(struct program_rank_sums *sums, struct program_rank_
                             uint64_t value)
 {
     uint64_t before = sum->values[at], after = before + value - told;
-    if (at == MPI_WORLD)
+    if (!sum->is_peer && (at == MPI_WORLD || at == MPI_THREADS))
         after = value > before ? value : before;
     if (sum->known[at] && after == before)
         return;

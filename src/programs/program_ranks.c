@@ -24,6 +24,7 @@ static const struct field {
     { "mpi_wait_seconds_total", "function", false, true, MPI_WAIT },
     { "mpi_small_messages_total", "function", false, false, MPI_SMALL },
     { "mpi_life_seconds_total", "", false, true, MPI_LIFE },
+    { "mpi_threads_total", "", false, false, MPI_THREADS },
     { "mpi_peer_messages_total", "to", true, false, MPI_PEER_MESSAGES },
     { "mpi_peer_bytes_total", "to", true, false, MPI_PEER_BYTES },
 };

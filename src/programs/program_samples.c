@@ -168,7 +168,7 @@ static void add_call(struct program_table *table, struct batch *batch, const str
 /* A rank's MPI calls have samples of their own, from its board. */
 static bool is_of_ranks(const struct program_metric *metric)
 {
-    if (strcmp(metric->name, "mpi_life_seconds_total") == 0)
+    if (strcmp(metric->name, "mpi_life_seconds_total") == 0 || strcmp(metric->name, "mpi_threads_total") == 0)
         return true;
     return strncmp(metric->name, "mpi_", 4) == 0 && strncmp(metric->name + metric->base_size, "{function=\"MPI_", 15) == 0;
 }

@@ -72,6 +72,7 @@ static void add_ranks(struct json *json, const struct mpi *mpi)
         add_world(json, rank->name);
         known(json, "life_s", rank->life_s);
         known(json, "own_s", mpi_own_s(rank));
+        whole(json, "threads", rank->threads);
         if (rank->is_late)
             json_field_bool(json, "waited_for", true);
         add_sum(json, &rank->sum);

@@ -247,6 +247,12 @@ static void time_of_threads_is_no_share(void **state)
     assert_true(!mpi_waits(&mpi.ranks[0], 0.1) && isnan(mpi_own_s(&mpi.ranks[0])) && mpi.late_count == 0);
     mpi_clear(&mpi);
     told_clear(&told);
+    told_init(&told);
+    telling(&told, &mpi_set, "0/", (double[]){ 1, 9e9, NAN, NAN, 9e9, NAN, 10e9, 1, 2 }); /* one of two waits for messages */
+    assert_int_equal(mpi_read(&mpi, &told), OK);
+    assert_true(mpi_has_threads(&mpi.ranks[0]) && isnan(mpi_share(&mpi)) && !mpi_waits(&mpi.ranks[0], 0.1));
+    mpi_clear(&mpi);
+    told_clear(&told);
 }
 
 /* Ranks of the same number, of three worlds: the second has one that makes the other wait. */

@@ -54,6 +54,9 @@ setup_file() {
 
 @test "threads that all speak at once" {
     play threads 2
+    [ "$(grep -c ' mpi_threads_total 5$' dumped)" -eq 2 ]
+    play ring 2 # by one thread, and not more at a time
+    run ! grep mpi_threads_total dumped
 }
 
 # The race that sharing prevents comes once in a long while: so a debugger looks whether it is prevented.

@@ -73,6 +73,15 @@ uint64_t *call_find_slots(uint32_t function)
     return board_slots(&call_board, functions[function].metric[METRIC_CALLS]);
 }
 
+static uint32_t threads_metric; /* BOARD_NONE: threads call one after another, if at all */
+
+static void count_thread(void)
+{
+    uint32_t metric = __atomic_load_n(&threads_metric, __ATOMIC_ACQUIRE);
+    if (metric != BOARD_NONE)
+        board_add_u64(board_slots(&call_board, metric), 1);
+}
+
 /* One that took the place of a thread that ended inside is outside all the same. */
 static struct call_thread *find_mine(void)
 {
@@ -80,8 +89,21 @@ static struct call_thread *find_mine(void)
     if (mine && mine != call_mine) {
         mine->inside = 0;
         call_mine = mine;
+        count_thread();
     }
     return mine;
+}
+
+void call_share(void)
+{
+    if (threads_metric != BOARD_NONE)
+        return;
+    uint32_t metric = board_metric(&call_board, &(struct board_description){
+        .name = "mpi_threads_total", .kind = BOARD_COUNTER, .type = BOARD_U64,
+        .help = "Threads that have called MPI, where several may at a time",
+    });
+    __atomic_store_n(&threads_metric, metric, __ATOMIC_RELEASE);
+    count_thread();
 }
 
 /* A stack that the program has made itself may have gone with the call that did not return; one that is as near as MPI is deep

@@ -94,6 +94,9 @@ void call_add_bytes(struct call *call, uint32_t function, bool is_out, uint64_t 
 void call_begin_life(uint64_t ticks);
 void call_end_life(void);
 
+/* Threads may call side by side from now on: they are counted, this one first. */
+void call_share(void);
+
 /* Once, before the first call. What is not counted has no metric: a 0 would say that there was nothing. */
 void call_choose(bool counts_alone);
 

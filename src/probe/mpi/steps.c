@@ -91,8 +91,10 @@ static bool has_many_threads(void)
 void began(struct call *call)
 {
     call_begin_life(call->begin);
-    if (has_many_threads())
+    if (has_many_threads()) {
         requests_share();
+        call_share();
+    }
     handles_begin();
     tell_rank(is_spawned());
 }
@@ -103,6 +105,7 @@ void began_session(struct call *call, MPI_Session session, MPI_Info info)
     (void)info;
     call_begin_life(call->begin);
     requests_share();
+    call_share();
     handles_begin_session(session);
     tell_rank(false);
 }

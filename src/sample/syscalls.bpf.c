@@ -171,21 +171,28 @@ struct {
     __uint(value_size, sizeof(uint16_t));
 } groups SEC(".maps");
 
+static __always_inline struct rq *queue_at(uint64_t address)
+{
+    return bpf_rdonly_cast((void *)address, bpf_core_type_id_kernel(struct rq));
+}
+
 /* The task that this processor runs, as its queue has it; the first call on a processor learns where that is. The kernel's
- * own answer costs a call, which is half of what a program here takes where returns are guarded against speculation. */
+ * own answer costs a call, which is half of what a program here takes where returns are guarded against speculation. Both are
+ * cast: some kernels refuse an instruction that meets a pointer that they trust one time, and another that they do not. */
 static __always_inline struct task_struct *current(void)
 {
-    uint32_t cpu = bpf_get_smp_processor_id();
-    if (!can_cast || !bpf_core_field_exists(struct cfs_rq, rq) || cpu >= QUEUES)
+    if (!can_cast)
         return (void *)bpf_get_current_task_btf();
-    if (queues[cpu]) {
-        struct rq *queue = bpf_rdonly_cast((void *)queues[cpu], bpf_core_type_id_kernel(struct rq));
-        return queue->curr;
+    uint32_t cpu = bpf_get_smp_processor_id();
+    bool has_place = bpf_core_field_exists(struct cfs_rq, rq) && cpu < QUEUES;
+    if (has_place && queues[cpu])
+        return queue_at(queues[cpu])->curr;
+    struct task_struct *task = bpf_rdonly_cast(bpf_get_current_task_btf(), bpf_core_type_id_kernel(struct task_struct));
+    if (has_place) {
+        struct rq *queue = task->se.cfs_rq->rq;
+        if ((uint32_t)queue->cpu == cpu && queue->curr == task)
+            queues[cpu] = (uint64_t)queue;
     }
-    struct task_struct *task = (void *)bpf_get_current_task_btf();
-    struct rq *queue = task->se.cfs_rq->rq;
-    if ((uint32_t)queue->cpu == cpu && queue->curr == task)
-        queues[cpu] = (uint64_t)queue;
     return task;
 }
 

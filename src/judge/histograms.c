@@ -41,10 +41,11 @@ static char *name_of(const char *instance, const char *bound, size_t base)
     return name;
 }
 
-/* One series. */
+/* One bound of one name. */
 struct bucket {
     char *name;
     double bound, count;
+    uint32_t series; /* that have it */
 };
 
 static int compare(const void *a, const void *b)
@@ -66,25 +67,28 @@ static struct bucket *buckets_of(const struct told *told, size_t *count)
         double value = told_value(told, TOLD_COUNTER, i, 0);
         char *name = bound && !isnan(value) ? name_of(instance, bound, base) : NULL;
         if (name)
-            buckets[(*count)++] = (struct bucket){ name, strtod(bound + strlen("le=\""), NULL), value };
+            buckets[(*count)++] = (struct bucket){ name, strtod(bound + strlen("le=\""), NULL), value, table->rows[i].series };
     }
     if (*count)
         qsort(buckets, *count, sizeof *buckets, compare);
     return buckets;
 }
 
-/* The next ones, which are of one name; takes that name. */
+/* The next ones, which are of one name; takes that name. A bound that not all runs and hosts had says nothing of those that did
+ * not: it is left out, which makes the others no less exact. The last one, without end, they all have. */
 static enum err gather(struct histogram *histogram, struct bucket *buckets, size_t count)
 {
-    *histogram = (struct histogram){ .name = buckets[0].name, .count = count, .sum = NAN };
+    *histogram = (struct histogram){ .name = buckets[0].name, .sum = NAN };
     buckets[0].name = NULL;
     histogram->bounds = calloc(count, sizeof *histogram->bounds);
     histogram->counts = calloc(count, sizeof *histogram->counts);
     if (!histogram->bounds || !histogram->counts)
         return NOMEM;
     for (size_t i = 0; i < count; i++) {
-        histogram->bounds[i] = buckets[i].bound;
-        histogram->counts[i] = buckets[i].count;
+        if (buckets[i].series < buckets[count - 1].series)
+            continue;
+        histogram->bounds[histogram->count] = buckets[i].bound;
+        histogram->counts[histogram->count++] = buckets[i].count;
     }
     return OK;
 }

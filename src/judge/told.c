@@ -153,6 +153,25 @@ static double greater(double one, double other)
     return isnan(one) ? other : isnan(other) ? one : fmax(one, other);
 }
 
+static double lesser(double one, double other)
+{
+    return isnan(one) ? other : isnan(other) ? one : fmin(one, other);
+}
+
+/* Of two parts of a job: the least and the greatest of a gauge are those of both, all else is summed up. */
+static double join(const struct set *set, size_t column, double one, double other)
+{
+    if (set == &program_gauge_set && column == PROGRAM_GAUGE_MIN)
+        return lesser(one, other);
+    return set == &program_gauge_set && column == PROGRAM_GAUGE_MAX ? greater(one, other) : add(one, other);
+}
+
+/* Of one part that two have seen, of which one may have seen more. */
+static double choose(const struct set *set, size_t column, double one, double other)
+{
+    return set == &program_gauge_set && column == PROGRAM_GAUGE_MIN ? lesser(one, other) : greater(one, other);
+}
+
 static void extend(struct told_span *span, struct told_span more)
 {
     if (!span->last_ns || more.first_ns < span->first_ns)
@@ -192,11 +211,11 @@ static void begin_host(const struct told_table *table, struct told_row *row, con
 }
 
 /* Runs that were told before the agent, which seldom happens. */
-static void meet_runs(const struct told_table *table, const struct told_row *row)
+static void meet_runs(const struct told_table *table, const struct set *set, const struct told_row *row)
 {
     double *same = values_of(table, row, BY_RUNS), *other = values_of(table, row, ELSE);
     for (size_t i = 0; i < table->width; i++) {
-        same[i] = add(same[i], other[i]);
+        same[i] = join(set, i, same[i], other[i]);
         other[i] = NAN;
     }
 }
@@ -213,15 +232,17 @@ static void take_counts(const struct told_table *table, const struct set *set, s
 {
     enum part part = series->by_agent ? BY_AGENT : meet(row->agent, span, SLACK_NS) ? BY_RUNS : ELSE;
     if (series->by_agent && meet(row->runs, span, SLACK_NS))
-        meet_runs(table, row);
+        meet_runs(table, set, row);
     extend(series->by_agent ? &row->agent : &row->runs, span);
     double *values = values_of(table, row, part), *whole = values_of(table, row, WHOLE);
     for (size_t i = 0; i < table->width; i++) {
-        values[i] = add(values[i], begins_anew(set, series) ? sum_of(series, set->metrics[i].name)
-                                                            : last_of(series, set->metrics[i].name));
-        double seen = greater(values_of(table, row, BY_AGENT)[i], values_of(table, row, BY_RUNS)[i]);
-        whole[i] = add(add(values_of(table, row, BEFORE)[i], values_of(table, row, ELSE)[i]), seen);
+        const char *name = set->metrics[i].name;
+        values[i] = join(set, i, values[i], begins_anew(set, series) ? sum_of(series, name) : last_of(series, name));
+        double seen = choose(set, i, values_of(table, row, BY_AGENT)[i], values_of(table, row, BY_RUNS)[i]);
+        whole[i] = join(set, i, join(set, i, values_of(table, row, BEFORE)[i], values_of(table, row, ELSE)[i]), seen);
     }
+    if (set == &program_gauge_set && whole[PROGRAM_GAUGE_PROGRAMS] > 0)
+        whole[PROGRAM_GAUGE_MEAN] = whole[PROGRAM_GAUGE_SUM] / whole[PROGRAM_GAUGE_PROGRAMS];
 }
 
 /* A run counts from its start on, though it may be sampled once; an agent from when it was asked to. */
@@ -238,6 +259,7 @@ static void take(const struct told_table *table, enum told_set set, struct told_
 {
     struct told_span span = span_of(series);
     bool is_rank = set == TOLD_MPI || set == TOLD_PEER;
+    row->series++;
     if (row->host != host && !is_rank)
         begin_host(table, row, host);
     if (is_rank)

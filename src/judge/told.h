@@ -18,6 +18,7 @@ struct told_row {
     const char *instance;
     const char *host; /* from which it came last */
     struct told_span agent, runs; /* who saw it when; on that host, but for ranks */
+    uint32_t series;              /* that have told of it */
 };
 
 /* Rows in the order in which they came; values has width times the parts in told.c for each, NAN: not known. */

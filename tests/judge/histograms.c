@@ -16,6 +16,30 @@ static void tell(struct told *told, const char *instance, double value)
     assert_int_equal(told_add(told, "n1", &series), OK);
 }
 
+/* Two runs of a job, 10 observations up to 50 each: nothing is above 100, and nothing is known of the first up to 100. */
+static void bounds_that_not_all_runs_have_are_left_out(void **state)
+{
+    struct told told;
+    struct histograms histograms;
+    (void)state;
+    told_init(&told);
+    for (int run = 0; run < 2; run++) {
+        tell(&told, "wait_bucket{le=\"1\"}", 0);
+        tell(&told, "wait_bucket{le=\"10\"}", 2);
+        if (run == 1)
+            tell(&told, "wait_bucket{le=\"100\"}", 10);
+        tell(&told, "wait_bucket{le=\"+Inf\"}", 10);
+    }
+    assert_int_equal(histograms_read(&histograms, &told), OK);
+    assert_int_equal(histograms.count, 1);
+    const struct histogram *wait = &histograms.list[0];
+    assert_int_equal(wait->count, 3);
+    assert_true(wait->bounds[0] == 1 && wait->bounds[1] == 10 && isinf(wait->bounds[2]));
+    assert_true(wait->counts[0] == 0 && wait->counts[1] == 4 && wait->counts[2] == 20);
+    histograms_clear(&histograms);
+    told_clear(&told);
+}
+
 static void buckets_in_any_order_are_one_histogram(void **state)
 {
     struct told told;
@@ -73,6 +97,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(buckets_in_any_order_are_one_histogram),
+        cmocka_unit_test(bounds_that_not_all_runs_have_are_left_out),
         cmocka_unit_test(what_only_looks_like_a_bucket_is_none),
         cmocka_unit_test(quantiles_are_where_their_bucket_is),
     };

@@ -48,7 +48,8 @@ static inline void telling(struct told *told, const struct set *set, const char 
 static inline void telling_mpi(struct told *told, const char *instance, double calls, double time_s, double out, double in,
                                double wait_s, double small, double life_s)
 {
-    telling(told, &mpi_set, instance, (double[]){ calls, time_s * 1e9, out, in, wait_s * 1e9, small, life_s * 1e9, NAN });
+    telling(told, &mpi_set, instance, (double[MPI_SIZE]){ calls, time_s * 1e9, out, in, wait_s * 1e9, small,
+                                                               life_s * 1e9, NAN, NAN });
 }
 
 static inline void telling_call(struct told *told, const char *instance, double calls, double errors, double bytes,

@@ -27,7 +27,7 @@ static void parts_are_added_and_a_rank_seen_twice_counts_once(void **state)
 {
     (void)state;
     struct told told;
-    double three[] = { 3 }, calls[MPI_SIZE] = { 10, 4e9, NAN, NAN, NAN, NAN, NAN, NAN };
+    double three[] = { 3 }, calls[MPI_SIZE] = { 10, 4e9, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
     told_init(&told);
     telling_between(&told, &program_counter_set, "x", 1, 2, three);
     telling_between(&told, &program_counter_set, "x", 1, 2, three); /* of another host */
@@ -41,6 +41,22 @@ static void parts_are_added_and_a_rank_seen_twice_counts_once(void **state)
     telling_of(&told, "agent of n3", &mpi_set, "0/MPI_Send", 50, 60, calls);
     telling_of(&told, "agent of n4", &mpi_set, "0/MPI_Send", 50, 60, calls);
     assert_true(told_value(&told, TOLD_MPI, 0, MPI_CALLS) == 40);
+    told_clear(&told);
+}
+
+/* Of two runs on a host and one on another: sum, least, greatest, mean, programs. */
+static void gauges_keep_their_least_and_greatest(void **state)
+{
+    (void)state;
+    struct told told;
+    told_init(&told);
+    telling_between(&told, &program_gauge_set, "level", 1, 2, (double[]){ 5, 5, 5, 5, 1 });
+    telling_between(&told, &program_gauge_set, "level", 100, 120, (double[]){ 16, 7, 9, 8, 2 });
+    const double *level = told_values(&told, TOLD_GAUGE, 0);
+    assert_true(level[PROGRAM_GAUGE_MIN] == 5 && level[PROGRAM_GAUGE_MAX] == 9);
+    assert_true(level[PROGRAM_GAUGE_SUM] == 21 && level[PROGRAM_GAUGE_PROGRAMS] == 3 && level[PROGRAM_GAUGE_MEAN] == 7);
+    telling_of(&told, "n2", &program_gauge_set, "level", 100, 120, (double[]){ 3, 3, 3, 3, 1 });
+    assert_true(level[PROGRAM_GAUGE_MIN] == 3 && level[PROGRAM_GAUGE_MAX] == 9 && level[PROGRAM_GAUGE_MEAN] == 6);
     told_clear(&told);
 }
 
@@ -248,7 +264,7 @@ static void time_of_threads_is_no_share(void **state)
     mpi_clear(&mpi);
     told_clear(&told);
     told_init(&told);
-    telling(&told, &mpi_set, "0/", (double[]){ 1, 9e9, NAN, NAN, 9e9, NAN, 10e9, 1, 2 }); /* one of two waits for messages */
+    telling(&told, &mpi_set, "0/", (double[MPI_SIZE]){ 1, 9e9, NAN, NAN, 9e9, NAN, 10e9, 1, 2 }); /* one waits for messages */
     assert_int_equal(mpi_read(&mpi, &told), OK);
     assert_true(mpi_has_threads(&mpi.ranks[0]) && isnan(mpi_share(&mpi)) && !mpi_waits(&mpi.ranks[0], 0.1));
     mpi_clear(&mpi);
@@ -287,7 +303,7 @@ static void worlds_are_told_apart(void **state)
 
 static void telling_world(struct told *told, const char *host, const char *instance, uint64_t from_s, double ranks)
 {
-    telling_of(told, host, &mpi_set, instance, from_s, from_s + 9, (double[]){ 1, 1, NAN, NAN, 0, 0, 2, ranks });
+    telling_of(told, host, &mpi_set, instance, from_s, from_s + 9, (double[MPI_SIZE]){ 1, 1, NAN, NAN, 0, 0, 2, ranks, NAN });
 }
 
 static void ranks_that_nobody_saw_are_known_of(void **state)
@@ -394,6 +410,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_known_value_counts),
         cmocka_unit_test(parts_are_added_and_a_rank_seen_twice_counts_once),
+        cmocka_unit_test(gauges_keep_their_least_and_greatest),
         cmocka_unit_test(what_an_agent_began_anew_is_added),
         cmocka_unit_test(what_an_agent_and_runs_have_both_seen_counts_once),
         cmocka_unit_test(a_run_counts_from_its_start),

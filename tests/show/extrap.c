@@ -90,9 +90,9 @@ static void file_job(struct store *store, const char *id, const char *tags, unsi
     struct fake_run fake;
     struct run_series series[16];
     static uint64_t times_ns[] = { 1700000001000000000ull };
-    union value values[] = { { .u64 = 7 }, { .u64 = 2000000000 }, { .u64 = 64 }, { .u64 = 0 }, { .u64 = 0 },
+    union value values[MPI_SIZE] = { { .u64 = 7 }, { .u64 = 2000000000 }, { .u64 = 64 }, { .u64 = 0 }, { .u64 = 0 },
                              { .u64 = 0 }, { .u64 = 4000000000 }, { .u64 = world } };
-    uint8_t known[] = { 1, 1, 1, 1, 1, 1, 1, world != 0 };
+    uint8_t known[MPI_SIZE] = { 1, 1, 1, 1, 1, 1, 1, world != 0 };
     static char names[16][32];
     fake_run_make(&fake, &(struct fake_shape){ .run_id = id, .job_id = id, .tags = tags, .processes = 1 });
     for (unsigned i = 0; i < 2 * ranks; i++) {

@@ -99,12 +99,13 @@ static size_t runs_of(const struct jobs *jobs, uint32_t uid)
     return count;
 }
 
-/* A user tells of a process of their own, under an id that is no batch system's: nobody takes the place of another's job. */
-static bool may_begin(const struct jobs *jobs, uint32_t uid, struct post *post)
+/* A user tells of a process of their own, under an id that is no batch system's, made of the number that it has where it lives:
+ * nobody takes the place of another's job. */
+static bool may_begin(const struct jobs *jobs, uint32_t uid, uint32_t told_pid, struct post *post)
 {
     uint32_t owner;
     struct job *job = &post->job;
-    if (strcmp(job->source, "run") != 0 || !job->pid || *job->cgroup || *job->other_id || !id_is_made(job->id, job->pid)
+    if (strcmp(job->source, "run") != 0 || !job->pid || *job->cgroup || *job->other_id || !id_is_made(job->id, told_pid)
         || pid_uid("", (pid_t)job->pid, &owner) || owner != uid || runs_of(jobs, uid) >= RUNS_PER_USER)
         return false;
     job->uid = uid;
@@ -124,11 +125,14 @@ static bool is_that_process(const struct post *post)
     return apart_ns < NS_PER_S;
 }
 
-static enum err begin(struct jobs *jobs, uint32_t uid, bool is_master, struct post *post, bool *known)
+static enum err begin(struct jobs *jobs, const struct job_teller *teller, struct post *post, bool *known)
 {
-    if (!is_that_process(post) || (post->is_kept && *post->job.cgroup && !jobs_has_cgroup(jobs, post->job.cgroup)))
+    uint32_t told_pid = post->job.pid;
+    if (teller->is_here && told_pid && !strcmp(post->job.source, "run"))
+        post->job.pid = teller->pid;
+    if ((told_pid && !post->job.pid) || !is_that_process(post) || (post->is_kept && *post->job.cgroup && !jobs_has_cgroup(jobs, post->job.cgroup)))
         return ABSENT;
-    if (!is_master && !may_begin(jobs, uid, post))
+    if (!teller->is_master && !may_begin(jobs, teller->uid, told_pid, post))
         return DENIED;
     enum err err = jobs_begin(jobs, &post->job);
     *known = err == AGAIN;
@@ -136,13 +140,13 @@ static enum err begin(struct jobs *jobs, uint32_t uid, bool is_master, struct po
 }
 
 /* sonde run ends what it has begun and nothing else: inside of a job it was told that the job is known. */
-static enum err end(struct jobs *jobs, uint32_t uid, bool is_master, const struct post *post)
+static enum err end(struct jobs *jobs, const struct job_teller *teller, const struct post *post)
 {
     const struct job *job = jobs_find(jobs, post->job.id);
     bool is_run = !strcmp(post->job.source, "run");
     if (!job || (is_run && strcmp(job->source, "run") != 0))
         return ABSENT;
-    if (!is_master && (!is_run || job->uid != uid))
+    if (!teller->is_master && (!is_run || job->uid != teller->uid))
         return DENIED;
     return jobs_end(jobs, post->job.id, post->job.end_ns);
 }
@@ -167,13 +171,13 @@ static bool is_reading(const struct post *post)
 }
 
 /* The job is there, and it is the asker's. To read changes nothing. */
-static enum err ask(struct jobs *jobs, uint32_t uid, bool is_master, const struct post *post)
+static enum err ask(struct jobs *jobs, const struct job_teller *teller, const struct post *post)
 {
     const struct job *job = jobs_find(jobs, post->job.id);
     enum job_syscalls wish;
     if (!job)
         return ABSENT;
-    if (!is_master && job->uid != uid)
+    if (!teller->is_master && job->uid != teller->uid)
         return DENIED;
     return read_wish(post, &wish) ? jobs_ask_syscalls(jobs, post->job.id, wish) : OK;
 }
@@ -238,7 +242,7 @@ static void write_answer(struct buf *answer, enum err err, bool known, const str
     json_end(&json);
 }
 
-enum err job_post(struct jobs *jobs, uint32_t uid, bool is_master, struct bytes body, struct buf *answer)
+enum err job_post(struct jobs *jobs, const struct job_teller *teller, struct bytes body, struct buf *answer)
 {
     struct post post = { .job = { .uid = UINT32_MAX } };
     bool known = false;
@@ -251,10 +255,10 @@ enum err job_post(struct jobs *jobs, uint32_t uid, bool is_master, struct bytes 
     if (!err && !jobs)
         err = ABSENT;
     if (!err)
-        err = post.is_begin ? begin(jobs, uid, is_master, &post, &known)
-              : post.is_end ? end(jobs, uid, is_master, &post) : OK;
+        err = post.is_begin ? begin(jobs, teller, &post, &known)
+              : post.is_end ? end(jobs, teller, &post) : OK;
     if (!err && (post.is_ask || (post.is_begin && *post.texts[POST_SYSCALLS])))
-        err = ask(jobs, uid, is_master, &post);
+        err = ask(jobs, teller, &post);
     write_answer(answer, err, known, &post);
     return err;
 }

@@ -17,10 +17,17 @@
 #include "base/buf.h"
 #include "job/jobs.h"
 
+struct job_teller {
+    uint32_t uid;
+    bool is_master; /* root, or the agent's own user */
+    bool is_here;   /* the kernel has said who it is: a run is told by its own process, which may have another number where it lives */
+    uint32_t pid;   /* then that process, as we see it; 0: we do not */
+};
+
 /* Root and the agent's own user (is_master) may tell anything. Anybody else may tell of what they run themselves: a job
  * with source "run", an id that sonde run has made of the time and the pid, and a process of their own; and may ask for
  * system calls of a job that is theirs.
  * USAGE, DENIED, ABSENT (no such job), FULL, NOMEM: the answer says it too. */
-enum err job_post(struct jobs *jobs, uint32_t uid, bool is_master, struct bytes body, struct buf *answer);
+enum err job_post(struct jobs *jobs, const struct job_teller *teller, struct bytes body, struct buf *answer);
 
 #endif

@@ -101,7 +101,8 @@ static void take_job(struct serve *serve, const struct http_request *request, st
 {
     const struct http_peer *peer = &request->peer;
     answer->type = "application/json";
-    answer->status = status_of(job_post(serve->context.jobs, peer->uid, is_master(peer), request->body, &answer->body));
+    struct job_teller teller = { peer->uid, is_master(peer), peer->is_local, peer->pid };
+    answer->status = status_of(job_post(serve->context.jobs, &teller, request->body, &answer->body));
 }
 
 static void take_run(struct serve *serve, const struct http_request *request, struct http_answer *answer)

@@ -138,7 +138,7 @@ size_t told_jobs_read(const char *socket, struct jobs *jobs)
         bool is_ours = take_line(&rest, &line) && is_of_this_start(line);
         while (is_ours && take_line(&rest, &line)) {
             buf_reset(&answer);
-            count += job_post(jobs, 0, true, line, &answer) == OK;
+            count += job_post(jobs, &(struct job_teller){ .is_master = true }, line, &answer) == OK;
         }
     }
     buf_clear(&file);

@@ -329,8 +329,10 @@ static struct http_peer peer_of(int fd, bool is_local)
     socklen_t size = sizeof who;
     if (!is_local)
         peer.is_here = tcp_user_is_here(fd, &peer.uid);
-    else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0)
+    else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0) {
         peer.uid = who.uid;
+        peer.pid = (uint32_t)who.pid;
+    }
     return peer;
 }
 

@@ -14,6 +14,7 @@ struct http_peer {
     bool is_local; /* through a UNIX socket */
     bool is_here;  /* from this machine, through either: then the kernel says who it is */
     uint32_t uid;  /* UINT32_MAX: not known */
+    uint32_t pid;  /* of who connected through a UNIX socket, as we see it; 0: not known, or in a namespace that we do not see */
 };
 
 /* Borrows from the bytes that it was read from. */

@@ -10,7 +10,7 @@ static enum err post(uint32_t uid, bool is_master, const char *text, const char 
 {
     struct buf answer;
     buf_init(&answer, 4096);
-    enum err err = job_post(f.jobs, uid, is_master, bytes_of(text), &answer);
+    enum err err = job_post(f.jobs, &(struct job_teller){ .uid = uid, .is_master = is_master }, bytes_of(text), &answer);
     if (!strstr(buf_text(&answer), answer_has))
         fail_msg("%s is not in %s", answer_has, buf_text(&answer));
     buf_clear(&answer);
@@ -31,6 +31,28 @@ static int teardown(void **state)
     (void)state;
     fixture_end(&f);
     return 0;
+}
+
+static enum err post_from(uint32_t pid, const char *text)
+{
+    struct buf answer;
+    struct job_teller teller = { .is_master = true, .is_here = true, .pid = pid };
+    buf_init(&answer, 4096);
+    enum err err = job_post(f.jobs, &teller, bytes_of(text), &answer);
+    buf_clear(&answer);
+    return err;
+}
+
+/* In a namespace of its own a run may be process 1, which here is another one, or none at all. */
+static void a_run_is_who_tells_of_it(void **state)
+{
+    (void)state;
+    assert_int_equal(post_from(4711, "{\"begin\": {\"id\": \"r1\", \"source\": \"run\", \"pid\": 1}}"), OK);
+    assert_int_equal(jobs_find(f.jobs, "r1")->pid, 4711);
+    assert_int_equal(post_from(0, "{\"begin\": {\"id\": \"r2\", \"source\": \"run\", \"pid\": 1}}"), ABSENT);
+    assert_null(jobs_find(f.jobs, "r2"));
+    assert_int_equal(post_from(4711, "{\"begin\": {\"id\": \"t1\", \"source\": \"told\", \"pid\": 1}}"), OK);
+    assert_int_equal(jobs_find(f.jobs, "t1")->pid, 1);
 }
 
 static void root_tells(void **state)
@@ -121,6 +143,7 @@ static void who_owns_a_job_may_ask_for_its_system_calls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_run_is_who_tells_of_it, setup, teardown),
         cmocka_unit_test_setup_teardown(root_tells, setup, teardown),
         cmocka_unit_test_setup_teardown(nonsense_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(others_tell_of_their_own_runs_alone, setup, teardown),

@@ -262,6 +262,20 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     [ "$(counted_of read 3)" = 444 ]
 }
 
+@test "a run in a pid namespace of its own is counted by the agent, and nothing else for it" {
+    unshare -pf --mount-proc true || skip "no pid namespaces here"
+    start_agent -c /dev/null -p 100ms --sensors syscalls
+    unshare -pf --mount-proc "$SONDE" run -s -- sh -c "echo here >'$T/here'; while [ ! -e '$T/go' ]; do sleep 0.1; done
+        exec dd if=/dev/zero of=/dev/null bs=1 count=77 status=none" 3>&- &
+    run=$!
+    wait_for '[ -e "$T/here" ]'
+    [ "$("$SONDE" job --json | jq '.jobs[0].pid')" -gt 1 ]
+    dd if=/dev/zero of=/dev/null bs=1 count=5432 status=none # not of it
+    touch "$T/go"
+    wait "$run"
+    [ "$(counted_of read/device 3)" = 77 ]
+}
+
 @test "who asks an agent that does not count is told so and what to do; once it does, the job is counted" {
     start_agent -c /dev/null -p 100ms --sensors loadavg
     "$SONDE" job begin mine --pid $$

@@ -221,8 +221,8 @@ void agent_close(struct agent *agent)
     keep_jobs(agent);
     serve_close(&agent->serve);
     colmet_close(&agent->colmet);
+    sensors_close(&agent->sensors); /* the last of what the kernel counts goes into the programs' sums */
     programs_close(&agent->programs);
-    sensors_close(&agent->sensors);
     jobs_close(&agent->jobs);
     live_close(&agent->live);
     schedule_close(&agent->schedule);

@@ -264,12 +264,28 @@ void sensors_job(struct sensors *sensors, const struct job *job, enum job_event 
         live_drop_job(sensors->place.live, job->id);
 }
 
+/* What it has counted up to now is let out, and noted for the one that goes on from there. */
+static enum err read_last(struct sensors *sensors, struct sensor *sensor)
+{
+    batch_reset(&sensors->batch);
+    if (sensor->slow) {
+        slow_wait(sensor->slow, clock_monotonic_ns() + LAST_NS);
+        take_slow(sensors, sensor);
+    } else {
+        read_open(sensors, sensor, life_read_last);
+    }
+    let_out(sensors);
+    return carry_note(&sensor->carry, sensors->place.live, sensor);
+}
+
 static void stop(struct sensors *sensors, struct sensor *sensor)
 {
     if (!sensor->enabled)
         return;
     if (sensor->slow)
         take_slow(sensors, sensor);
+    else if (sensor->sampler->holds_counts)
+        read_last(sensors, sensor);
     slow_stop(&sensor->slow);
     life_close(&sensor->life);
     setting_list_clear(&sensor->settings);
@@ -358,20 +374,6 @@ static enum err make_other(struct sensors *sensors, const struct sensor *sensor,
     err = made->life.is_open || !sensor->life.is_open ? OK : made->life.last;
     made->life.was_reported = sensor->life.was_reported;
     return err;
-}
-
-/* What it has counted up to now is let out, and noted for the one that goes on from there. */
-static enum err read_last(struct sensors *sensors, struct sensor *sensor)
-{
-    batch_reset(&sensors->batch);
-    if (sensor->slow) {
-        slow_wait(sensor->slow, clock_monotonic_ns() + LAST_NS);
-        take_slow(sensors, sensor);
-    } else {
-        read_open(sensors, sensor, life_read_last);
-    }
-    let_out(sensors);
-    return carry_note(&sensor->carry, sensors->place.live, sensor);
 }
 
 /* The new one is opened, and hears of the jobs, before the old one reads for the last time: a mistake costs nothing, and

@@ -299,6 +299,6 @@ const struct sampler sampler_syscalls = {
     .open = calls_open,
     .read = calls_read,
     .job = calls_job,
-    .adds_at_change = true,
+    .holds_counts = true,
     .close = calls_close,
 };

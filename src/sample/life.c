@@ -124,6 +124,6 @@ void life_job(struct life *life, const struct job *job, enum job_event event, st
     if (!life->is_open || !life->sampler->job)
         return;
     struct batch before = *out;
-    bool adds = event == JOB_BEGIN ? !life->no_first : event == JOB_END || life->sampler->adds_at_change;
+    bool adds = event == JOB_BEGIN ? !life->no_first : event == JOB_END || life->sampler->holds_counts;
     judge(life, life->sampler->job(life->state, job, event, adds ? out : NULL), out, before);
 }

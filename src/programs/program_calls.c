@@ -52,13 +52,16 @@ static struct program_cell *cell_of(struct program_table *table, struct program_
     return program_table_metric(table, &description, &metric) == OK ? program_cell_of(table, metric, scope) : NULL;
 }
 
-/* A smaller number than before: it was begun anew. */
+/* A smaller number than before: it was begun anew. The sensor gives the samples of that; what programs count when the kernel does
+ * no longer stands in samples that begin at 0 behind them. */
 static void count(struct program_table *table, struct program_cell *cell, double whole, uint64_t now_ns)
 {
     double before = cell->shared.value;
     cell->shared.value = whole;
     if (whole != before)
         program_cell_add(table, cell, whole < before ? whole : whole - before, now_ns);
+    cell->counted = cell->total;
+    cell->begins_anew = true;
 }
 
 static void take(struct program_table *table, struct program_scope *scope, const struct sample *sample)

@@ -142,27 +142,38 @@ static const char *call_name(struct program_metric *metric, const char *call)
     return metric->parts[0];
 }
 
-static void add_call(struct program_table *table, struct batch *batch, const struct program_cell *cell, const char *call,
-                     uint64_t time_ns)
+/* What programs have told of a call, beside what the kernel has counted of it; or that this begins at 0. */
+static void add_call_sample(struct program_table *table, struct batch *batch, struct program_cell *leader, const char *instance,
+                            uint64_t time_ns)
 {
     static const char *const bases[SYSCALL_SIZE] = {
         [SYSCALL_CALLS] = "syscall_calls_total", [SYSCALL_ERRORS] = "syscall_errors_total",
         [SYSCALL_BYTES] = "syscall_bytes_total", [SYSCALL_TIME] = "syscall_seconds_total",
     };
-    struct program_cell *leader = cell_named(table, bases[SYSCALL_CALLS], call, cell->scope);
-    const char *instance = leader ? call_name(leader->metric, call) : NULL;
-    if (!instance || leader->sampled_ns == time_ns)
-        return;
-    leader->sampled_ns = time_ns;
     struct sample *sample = batch_add(batch, &syscall_set, time_ns, instance);
     for (size_t i = 0; sample && i < SYSCALL_SIZE; i++) {
-        const struct program_cell *part = cell_named(table, bases[i], call, cell->scope);
-        double value = part ? part->total * (i == SYSCALL_TIME ? 1e9 : 1) : -1;
+        const struct program_cell *part = cell_named(table, bases[i], instance, leader->scope);
+        double told = part ? leader->begins_anew ? 0 : part->total - part->counted : -1;
+        double value = told * (i == SYSCALL_TIME ? 1e9 : 1);
         if (value >= 0 && value < 1.8e19)
             sample_set_u64(sample, i, (uint64_t)value);
     }
     if (sample)
-        sample->job = cell->scope->job;
+        sample->job = leader->scope->job;
+}
+
+static void add_call(struct program_table *table, struct batch *batch, const struct program_cell *cell, const char *call,
+                     uint64_t time_ns)
+{
+    struct program_cell *leader = cell_named(table, "syscall_calls_total", call, cell->scope);
+    const char *instance = leader ? call_name(leader->metric, call) : NULL;
+    if (!instance || leader->sampled_ns == time_ns || (leader->begins_anew && leader->total <= leader->counted))
+        return;
+    leader->sampled_ns = time_ns;
+    if (leader->begins_anew)
+        add_call_sample(table, batch, leader, instance, time_ns - 1);
+    leader->begins_anew = false;
+    add_call_sample(table, batch, leader, instance, time_ns);
 }
 
 /* A rank's MPI calls have samples of their own, from its board. */

@@ -56,6 +56,8 @@ struct program_cell {
     struct program_gauge left;      /* over programs that have gone: what each had set last, for the profile of a job */
     struct program_hold shared;     /* of all who add to a counter, and need to remember nothing */
     double kept, *kept_buckets;     /* of a job: what of total and buckets is on no board any more (program_kept.h) */
+    double counted;                 /* of a job's system calls: total when the kernel's count was added last (program_calls.h) */
+    bool begins_anew;               /* and its samples have not said yet that they begin at 0 again */
     double dumped;                  /* of a job's counter: what of total stands in a profile already (program_profile.h) */
     double *buckets;                /* of a histogram: how many fell into each, the last one above all bounds; behind them, */
                                     /* what their samples said last, all below included, and 1 more: 0 is none yet */

@@ -137,7 +137,7 @@ straced() {
     export SONDE_BOARDS=$T/boards
     mkdir -m 1777 "$T/boards"
     printf '[programs]\nboards = %s\ntau = none\n' "$T/boards" >"$T/conf"
-    start_agent -c "$T/conf" -p 100ms --sensors syscalls
+    start_agent -c "$T/conf" -p 100ms --sensors syscalls --sink "store:path=$SONDE_DB,every=100ms"
     "$SONDE" ctl set syscalls.period=100ms
     value() { "$SONDE" get "$@" -f json 'syscall_calls_total{call="write"}' 2>/dev/null | jq '.[0].value'; }
     settles() { wait_for "[ \"\$(value)\" = $1 ]" && sleep 1.5 && [ "$(value)" = "$1" ]; } # and no more than that
@@ -155,8 +155,16 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     [ "$(value -j night)" = 600 ]
     "$SONDE" ctl syscalls night no
     echo >&7; settles 1200
+    "$SONDE" ctl syscalls night count
+    echo >&7; settles 1500
+    "$SONDE" ctl syscalls night no
+    echo >&7; settles 1800
+    "$SONDE" job end night
     exec 7>&-
     wait "$worker"
+    kill "$AGENT"; wait "$AGENT" || :
+    "$SONDE" report --json night >"$T/report"
+    jq -e '.system_calls.by_call[] | select(.call == "write") | .calls == 1500' "$T/report"
 }
 
 @test "a job by its cgroup is counted, with those that join it" {

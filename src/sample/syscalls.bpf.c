@@ -107,6 +107,7 @@ struct pt_regs {
 #endif
 
 #define ERRORS_FROM (-4095L)
+#define NO_SUCH_CALL (-38L) /* -ENOSYS */
 #define LEVELS 16     /* of control groups that are looked at */
 #define GENERATIONS 4 /* of places in the table of file systems that are tried */
 #define QUEUES 1024   /* processors whose queue is remembered */
@@ -329,11 +330,12 @@ static __always_inline void add_timed(uint32_t job, uint32_t number, uint32_t ro
     block->times[number].count[bucket]++;
 }
 
-static __always_inline uint32_t number_of(struct task_struct *task, struct pt_regs *regs)
+/* A program may call number -1, too: then there is no such call. */
+static __always_inline uint32_t number_of(struct task_struct *task, struct pt_regs *regs, long value)
 {
     uint64_t number = NUMBER(regs);
     if (number >= SYSCALLS_NUMBERS)
-        return number == (uint64_t)-1 ? lost_number : SYSCALLS_OTHER;
+        return number == (uint64_t)-1 && value != NO_SUCH_CALL ? lost_number : SYSCALLS_OTHER;
     return IS_32_BIT(task) ? numbers_32[number] : (uint32_t)number;
 }
 
@@ -371,11 +373,11 @@ int BPF_PROG(returned, struct pt_regs *regs, long value)
     uint16_t *owner = owner_of(pid);
     if (!owner || !*owner)
         return 0;
-    if (*owner & ~SYSCALLS_JOB && !settle(owner, number_of(task, regs), value))
+    if (*owner & ~SYSCALLS_JOB && !settle(owner, number_of(task, regs, value), value))
         return 0;
     /* First, so that what follows is not a part of it. */
     uint64_t time_ns = take_time(pid);
-    uint32_t job = *owner & SYSCALLS_JOB, number = number_of(task, regs);
+    uint32_t job = *owner & SYSCALLS_JOB, number = number_of(task, regs, value);
     if (number >= SYSCALLS_NUMBERS)
         return 0;
     uint8_t result = results[number];
@@ -439,7 +441,7 @@ int BPF_PROG(became, struct task_struct *task, int old_pid)
 static __always_inline void count_exit(struct task_struct *task, uint32_t job)
 {
     struct pt_regs *regs = (void *)bpf_task_pt_regs((void *)task);
-    uint32_t number = number_of(task, regs);
+    uint32_t number = number_of(task, regs, 0);
     if (number != exit_numbers[0] && number != exit_numbers[1])
         return;
     struct syscalls_row *row = row_of(job, number);

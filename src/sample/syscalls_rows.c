@@ -161,8 +161,8 @@ struct sample_head {
     bool is_beginning; /* all is 0 */
 };
 
-static enum err give_row(struct syscalls_rows *rows, const struct bpf_memory *memory, const struct bpf_job *job, size_t row,
-                         struct sample_head head, struct batch *out)
+static enum err give_row(struct syscalls_rows *rows, const struct bpf_memory *memory, size_t row, struct sample_head head,
+                         struct batch *out)
 {
     static const struct syscalls_row nothing;
     const struct syscalls_row *sum = head.is_beginning ? &nothing : &rows->sums.rows[row];
@@ -175,7 +175,7 @@ static enum err give_row(struct syscalls_rows *rows, const struct bpf_memory *me
     sample_set_u64(sample, SYSCALL_ERRORS, sum->errors);
     if (row >= SYSCALLS_NUMBERS || rows->constants.results[row])
         sample_set_u64(sample, SYSCALL_BYTES, sum->bytes);
-    if (job->times)
+    if (rows->sums.rows[row].time_ns) /* one that returned has some: of the others none was measured */
         sample_set_u64(sample, SYSCALL_TIME, sum->time_ns);
     return OK;
 }
@@ -200,7 +200,7 @@ static enum err give_times(struct syscalls_rows *rows, const struct bpf_memory *
 static enum err give(struct syscalls_rows *rows, const struct bpf_memory *memory, const struct bpf_job *job, size_t row,
                      struct sample_head head, struct batch *out)
 {
-    enum err err = give_row(rows, memory, job, row, head, out);
+    enum err err = give_row(rows, memory, row, head, out);
     return !err && job->times && row < SYSCALLS_NUMBERS ? give_times(rows, memory, job, row, head, out) : err;
 }
 

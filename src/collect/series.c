@@ -12,6 +12,8 @@
 struct series_set {
     uint64_t number;
     struct set set;
+    struct bytes metrics; /* as they were told */
+    uint32_t same;        /* the first of this name with these metrics: itself, unless the run was killed and others wrote on */
 };
 
 struct series_one {
@@ -24,6 +26,7 @@ struct series_sample {
     uint64_t time_ns;
     struct bytes values;
     uint32_t one;
+    bool is_rescued; /* told by others after the run: what programs counted that had gone before is not in it */
 };
 
 void series_init(struct series *series, struct arena *arena)
@@ -92,6 +95,14 @@ static struct series_set *find_set(const struct series *series, uint64_t number)
     return NULL;
 }
 
+static uint32_t find_same(const struct series *series, const char *name, struct bytes metrics)
+{
+    for (uint32_t i = 0; i < series->set_count; i++)
+        if (strcmp(series->sets[i].set.name, name) == 0 && bytes_equal(series->sets[i].metrics, metrics))
+            return i;
+    return (uint32_t)series->set_count;
+}
+
 enum err series_add_set(struct series *series, struct bytes body)
 {
     struct set_record record;
@@ -107,7 +118,8 @@ enum err series_add_set(struct series *series, struct bytes body)
     set.size = record.size;
     if (!set.name || !grow((void **)&series->sets, &series->set_room, series->set_count, sizeof *series->sets))
         return NOMEM;
-    series->sets[series->set_count++] = (struct series_set){ record.set, set };
+    uint32_t same = find_same(series, set.name, record.metrics);
+    series->sets[series->set_count++] = (struct series_set){ record.set, set, record.metrics, same };
     return OK;
 }
 
@@ -161,12 +173,12 @@ enum err series_add_sample(struct series *series, struct bytes body)
     const struct series_set *set = find_set(series, record.set);
     if (!set || record.values.size < set->set.size) /* one byte for each value at least */
         return CORRUPT;
-    uint32_t one = find_one(series, (uint32_t)(set - series->sets), record.instance);
+    uint32_t number = (uint32_t)(set - series->sets), one = find_one(series, set->same, record.instance);
     if (one == NONE_SERIES
         || !grow_small((void **)&series->samples, &series->sample_room, series->sample_count, sizeof *series->samples))
         return NOMEM;
     series->ones[one].samples++;
-    series->samples[series->sample_count++] = (struct series_sample){ record.time_ns, record.values, one };
+    series->samples[series->sample_count++] = (struct series_sample){ record.time_ns, record.values, one, set->same != number };
     return OK;
 }
 
@@ -190,6 +202,25 @@ static enum err make_series(struct series *series, struct run *run)
     return OK;
 }
 
+static bool is_less(const struct metric *metric, union value one, union value other)
+{
+    return metric->type == F64 ? one.f64 < other.f64 : metric->type == I64 ? one.i64 < other.i64 : one.u64 < other.u64;
+}
+
+/* A counter does not fall because a program has gone: what stood there before is less wrong than what is left. */
+static void hold_up(struct run_series *out)
+{
+    size_t size = out->set.size, row = (out->count - 1) * size;
+    for (size_t i = 0; out->count > 1 && i < size; i++) {
+        size_t at = row + i, before = at - size;
+        if (out->set.metrics[i].kind == COUNTER && out->known[before]
+            && (!out->known[at] || is_less(&out->set.metrics[i], out->values[at], out->values[before]))) {
+            out->values[at] = out->values[before];
+            out->known[at] = 1;
+        }
+    }
+}
+
 static void fill_row(struct run_series *out, const struct series_sample *sample)
 {
     struct unpacker u = { (const uint8_t *)sample->values.data,
@@ -206,6 +237,13 @@ static void fill_row(struct run_series *out, const struct series_sample *sample)
     }
 }
 
+static void add_row(struct run_series *out, const struct series_sample *sample)
+{
+    fill_row(out, sample);
+    if (sample->is_rescued)
+        hold_up(out);
+}
+
 enum err series_finish(struct series *series, struct run *run)
 {
     uint32_t *order = malloc(2 * ((size_t)series->sample_count + 1) * sizeof *order);
@@ -215,7 +253,7 @@ enum err series_finish(struct series *series, struct run *run)
             order[i] = i;
         sort_by_time(series->samples, sizeof *series->samples, order, order + series->sample_count, series->sample_count);
         for (uint32_t i = 0; i < series->sample_count; i++)
-            fill_row(series->ones[series->samples[order[i]].one].out, &series->samples[order[i]]);
+            add_row(series->ones[series->samples[order[i]].one].out, &series->samples[order[i]]);
     }
     free(order);
     return err;

@@ -88,6 +88,29 @@ static void samples_are_put_in_order(void **state)
         assert_int_equal(run->series[0].values[2 * i].u64, i + 1);
 }
 
+/* After a run that was killed others read what its programs have left, and describe the sets anew. */
+static void a_set_that_is_described_twice_is_one(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    add_set(s, 3, PATH("program"));
+    add_sample(s, 3, PATH("x"), 1, 10, true);
+    add_sample(s, 3, PATH("y"), 1, 50, true);
+    add_set(s, 1000, PATH("program"));
+    add_sample(s, 1000, PATH("x"), 2, 100, true);
+    add_sample(s, 1000, PATH("y"), 2, 20, false); /* of those that have gone nobody knows any more */
+    add_sample(s, 1000, PATH("z"), 2, 5, true);
+    const struct run *run = merge(f);
+    assert_int_equal(run->series_count, 3);
+    static const uint64_t last[] = { 100, 50, 5 };
+    for (size_t n = 0; n < 3; n++) {
+        const struct run_series *one = &run->series[n];
+        assert_int_equal(one->count, n < 2 ? 2 : 1);
+        assert_int_equal(one->values[2 * (one->count - 1)].u64, last[n]);
+    }
+    assert_int_equal(run->series[1].known[3], 0);
+}
+
 static void samples_that_make_no_sense(void **state)
 {
     struct fixture *f = *state;
@@ -107,6 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(sets_and_instances), T(samples_are_put_in_order), T(samples_that_make_no_sense),
+        T(a_set_that_is_described_twice_is_one),
         T(a_run_that_was_cut_off_lasted_until_its_last_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

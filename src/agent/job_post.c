@@ -130,7 +130,8 @@ static enum err begin(struct jobs *jobs, const struct job_teller *teller, struct
     uint32_t told_pid = post->job.pid;
     if (teller->is_here && told_pid && !strcmp(post->job.source, "run"))
         post->job.pid = teller->pid;
-    if ((told_pid && !post->job.pid) || !is_that_process(post) || (post->is_kept && *post->job.cgroup && !jobs_has_cgroup(jobs, post->job.cgroup)))
+    bool is_gone = post->is_kept && *post->job.cgroup && !jobs_has_cgroup(jobs, post->job.cgroup);
+    if ((told_pid && !post->job.pid) || !is_that_process(post) || is_gone)
         return ABSENT;
     if (!teller->is_master && !may_begin(jobs, teller->uid, told_pid, post))
         return DENIED;

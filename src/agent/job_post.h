@@ -20,8 +20,8 @@
 struct job_teller {
     uint32_t uid;
     bool is_master; /* root, or the agent's own user */
-    bool is_here;   /* the kernel has said who it is: a run is told by its own process, which may have another number where it lives */
-    uint32_t pid;   /* then that process, as we see it; 0: we do not */
+    bool is_here;   /* the kernel has said which process it is; a run is told by its own, whose number may be another for itself */
+    uint32_t pid;   /* then its number as we see it; 0: we do not */
 };
 
 /* Root and the agent's own user (is_master) may tell anything. Anybody else may tell of what they run themselves: a job

@@ -65,7 +65,7 @@ struct sampler {
      * shorter than a period has both. out is NULL for JOB_BEGIN where many begin at once or a reading follows, and for
      * JOB_CHANGE where nothing is added then. Errors are as of read. */
     enum err (*job)(void *state, const struct job *job, enum job_event event, struct batch *out);
-    bool holds_counts; /* what it counts is nowhere else: a change may bring a job's last sample, and it is read before it closes */
+    bool holds_counts; /* they are nowhere else: a change may bring a job's last sample, and it is read before it closes */
 
     void (*close)(void *state);
 };

@@ -29,11 +29,11 @@ int metric_source_check(const struct command_call *call, const struct metric_sou
 
 int metric_source_none(const struct command_call *call, const struct metric_source_settings *settings)
 {
-    const char *job = settings->job;
-    if (!job && !settings->user)
+    const char *job = settings->job, *user = settings->user;
+    if (!job && !user)
         return EXIT_GOOD;
-    return command_fail(call, "the agent has nothing from programs of %s %s: there are none, or they are not yours to see",
-                        job ? "job" : "user", job ? job : settings->user);
+    return command_fail(call, "the agent has nothing from programs of %s%s%s%s%s: there are none, or they are not yours to see",
+                        job ? "job " : "", job ? job : "", job && user ? " of " : "", user ? "user " : "", user ? user : "");
 }
 
 void metric_source_clear(struct metric_source *source)
@@ -65,9 +65,8 @@ static void sift(struct metric_list *list, const struct metric_source_settings *
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
         const struct metric_item *item = &list->items[i];
-        bool is_right = settings->job    ? is_same(item->job, settings->job)
-                        : settings->user ? is_same(item->user, settings->user) && !item->job
-                                         : !item->job && !item->user;
+        bool is_of_any_user = settings->job && !settings->user;
+        bool is_right = is_same(item->job, settings->job) && (is_of_any_user || is_same(item->user, settings->user));
         if (is_right && is_asked_for(query, item->name))
             list->items[kept++] = *item;
     }

@@ -11,7 +11,7 @@
 struct metric_source_settings {
     const char *host;       /* NULL: this node */
     const char *tau_socket; /* NULL: the agent; "": tau's usual socket, else the agent */
-    const char *job, *user; /* NULL: the sums over all */
+    const char *job, *user; /* NULL: the sums over all; both: of the job, if it is the user's */
     bool tau;               /* with tau's names for MPI and system calls */
 };
 
@@ -19,7 +19,8 @@ struct metric_source_settings {
     { .letter = 'j', .name = "job", .argument = "JOB", .type = OPTION_TEXT, .offset = offsetof(of, source.job), \
       .help = "Of this job, in place of the sums over the node" }, \
     { .letter = 'U', .name = "user", .argument = "USER", .type = OPTION_TEXT, .offset = offsetof(of, source.user), \
-      .help = "Of this user's programs, in place of the sums over the node" }, \
+      .help = "Of this user's programs, in place of the sums over the node; with -j, of the job of that name that is this " \
+              "user's. By number, where the user has no name" }, \
     { .name = "tau", .type = OPTION_FLAG, .offset = offsetof(of, source.tau), \
       .help = "Also under tau's names: tau_hits_total{function=\"mpi_send\"}, strace_hits_total{scall=\"read\"}" }, \
     { .name = "tau-socket", .argument = "PATH", .type = OPTION_TEXT, .offset = offsetof(of, source.tau_socket), \

@@ -85,18 +85,23 @@ void program_scope_leave(struct program_scope *scope)
     scope->left_ns = clock_monotonic_ns();
 }
 
+const char *program_scope_user_name(const struct program_scope *scope, char number[PROGRAM_NUMBER_MAX])
+{
+    snprintf(number, PROGRAM_NUMBER_MAX, "%u", scope->uid);
+    return *scope->user ? scope->user : number;
+}
+
 /* Who has no name is told by number: programs of several users may name the same job, and each has series of its own. */
 void program_scope_name(struct program_table *table, struct program_scope *scope)
 {
     struct buf labels;
-    char number[16];
+    char number[PROGRAM_NUMBER_MAX];
     buf_init(&labels, SUFFIX_MAX);
     metrics_label_add(&labels, true, "host", table->host);
     if (scope->job)
         metrics_label_add(&labels, false, "job", scope->job);
-    snprintf(number, sizeof number, "%u", scope->uid);
     if (scope->kind == PROGRAM_USER || *scope->user || (scope->job && table->names_users))
-        metrics_label_add(&labels, false, "user", *scope->user ? scope->user : number);
+        metrics_label_add(&labels, false, "user", program_scope_user_name(scope, number));
     buf_add_text(&labels, "} ");
     buf_reset(&scope->suffix);
     if (labels.size)

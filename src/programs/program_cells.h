@@ -4,6 +4,8 @@
 
 #include "programs/program_table.h"
 
+#define PROGRAM_NUMBER_MAX 16 /* bytes of a user's number as a text */
+
 /* Finds or makes. NULL: no memory. A user's is the node's own where the table does not part them. */
 struct program_scope *program_scope_user(struct program_table *table, uint32_t uid);
 struct program_scope *program_scope_job(struct program_table *table, const char *id, uint32_t uid);
@@ -14,6 +16,9 @@ struct program_scope *program_scope_find(const struct program_table *table, cons
 /* A program comes, a program goes. */
 void program_scope_join(struct program_scope *scope);
 void program_scope_leave(struct program_scope *scope);
+
+/* Whose a job or a user's scope is: by number, which is written there, where there is no name, or none yet. */
+const char *program_scope_user_name(const struct program_scope *scope, char number[PROGRAM_NUMBER_MAX]);
 
 /* Makes its labels anew: its user's name is known now. */
 void program_scope_name(struct program_table *table, struct program_scope *scope);

@@ -2,10 +2,10 @@
 #include "programs/program_json.h"
 
 #include "base/json.h"
+#include "programs/program_cells.h"
 #include "programs/program_page.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,23 +96,16 @@ static enum err read_query(struct wish *wish, struct program_table *table, struc
     return OK;
 }
 
-/* By name; who has none is shown, and asked for, by number. */
-static bool is_user(const struct program_scope *scope, const char *wanted)
-{
-    char number[16];
-    snprintf(number, sizeof number, "%u", scope->uid);
-    return strcmp(*scope->user ? scope->user : number, wanted) == 0;
-}
-
+/* Users of a node may each have a job of the same id. */
 static bool is_scope_wished(const struct wish *wish, const struct program_scope *scope)
 {
+    char number[PROGRAM_NUMBER_MAX];
     if (wish->is_all)
         return true;
-    if (wish->job)
-        return scope->kind == PROGRAM_JOB && strcmp(scope->job, wish->job) == 0;
-    if (wish->user)
-        return scope->kind == PROGRAM_USER && is_user(scope, wish->user);
-    return scope->kind == PROGRAM_NODE;
+    if (scope->kind != (wish->job ? PROGRAM_JOB : wish->user ? PROGRAM_USER : PROGRAM_NODE))
+        return false;
+    return (!wish->job || strcmp(scope->job, wish->job) == 0)
+           && (!wish->user || strcmp(program_scope_user_name(scope, number), wish->user) == 0);
 }
 
 /* JSON has no number for what is infinite, as a gauge and a sum may be: it is a text then. Null is what is not a number. */
@@ -172,6 +165,7 @@ static void add_cell(struct json *json, const struct program_cell *cell, const s
     static const char *const kinds[] = { "counter", "gauge", "histogram" };
     const struct program_metric *metric = cell->metric;
     const struct program_scope *scope = cell->scope;
+    char number[PROGRAM_NUMBER_MAX];
     bool is_unset = metric->kind == PROGRAM_GAUGE && cell->gauge.programs == 0;
     if (!is_scope_wished(wish, scope) || (!wish->is_list && (is_unset || (double)cell->changed_ns / 1e9 <= wish->since_s)))
         return;
@@ -182,7 +176,7 @@ static void add_cell(struct json *json, const struct program_cell *cell, const s
     json_field_text(json, "unit", metric->unit);
     json_field_text(json, "doc", metric->doc);
     json_field_text(json, "job", scope->job);
-    json_field_text(json, "user", *scope->user ? scope->user : NULL);
+    json_field_text(json, "user", scope->kind == PROGRAM_NODE ? NULL : program_scope_user_name(scope, number));
     if (!wish->is_list)
         add_value(json, cell, wish);
     json_end_object(json);

@@ -234,14 +234,20 @@ static void name_users(struct programs *programs)
             name_user(programs, scope);
 }
 
+/* What came just now is shown with its user, if that is known at once. */
+static void name_at_once(struct programs *programs)
+{
+    program_table_lock(programs->table);
+    name_users(programs);
+    program_table_unlock(programs->table);
+}
+
 void programs_metrics(struct programs *programs, struct buf *out, int format, uint32_t viewer)
 {
     struct program_page page = { (enum metrics_format)format, viewer, programs ? programs->plan.has_tau_names : false };
     if (!programs)
         return;
-    program_table_lock(programs->table);
-    name_users(programs); /* what came just now is shown at once, if its user is known at once */
-    program_table_unlock(programs->table);
+    name_at_once(programs);
     program_page_write(out, programs->table, &page);
 }
 
@@ -249,10 +255,12 @@ bool programs_has_tau_paths(const struct programs *programs) { return programs &
 
 enum err programs_json(struct programs *programs, struct buf *out, struct bytes query, uint32_t viewer)
 {
-    if (programs)
-        return program_json_write(out, programs->table, query, viewer);
-    buf_add_text(out, "{\"error\": \"this agent does not listen to programs: enabled = no in [programs]\"}\n");
-    return ABSENT;
+    if (!programs) {
+        buf_add_text(out, "{\"error\": \"this agent does not listen to programs: enabled = no in [programs]\"}\n");
+        return ABSENT;
+    }
+    name_at_once(programs);
+    return program_json_write(out, programs->table, query, viewer);
 }
 
 /* Thousands of jobs may end at once, few of which have programs that speak. */

@@ -221,6 +221,11 @@ static void users_without_names_have_jobs_of_their_own(void **state)
     assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "job=\"4242\",user=\"1002\"} 1002\n"));
     assert_non_null(strstr(ask("user=1002", VIEW_ALL), "x_total"));
     assert_null(strstr(ask("user=1004", VIEW_ALL), "x_total"));
+    assert_non_null(strstr(ask("user=1002", VIEW_ALL), "\"job\": null, \"user\": \"1002\"")); /* not as the node's */
+    assert_null(strstr(strstr(ask("all", VIEW_ALL), "\"user\": null") + 1, "\"user\": null"));
+    assert_non_null(strstr(ask("job=4242&user=1002", VIEW_ALL), "\"job\": \"4242\", \"user\": \"1002\", \"value\": 1002"));
+    assert_null(strstr(ask("job=4242&user=1002", VIEW_ALL), "1003"));
+    assert_null(strstr(ask("job=4711&user=1002", VIEW_ALL), "x_total"));
 }
 
 static void users_see_their_own(void **state)

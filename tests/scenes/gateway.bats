@@ -166,6 +166,30 @@ values = {(m["job"], m["user"]): m["value"] for m in json.load(sys.stdin)["metri
 assert values[(None, None)] == 11 and ("42", "root") not in values and values[("42", "nobody")] == 10, values'
 }
 
+@test "a user without a name is found by number, and a job of another user is not shown as this one's" {
+    need_root
+    local uid=$((200000 + BASHPID % 100000))
+    start </dev/null
+    setpriv --reuid="$uid" --regid=65534 --clear-groups "$BUILD/tests/board_program" sonde counter cells_total - 3
+    mkfifo "$T/stay"
+    SONDE_JOB=12 setpriv --reuid="$uid" --regid=65534 --clear-groups "$BUILD/tests/board_program" sonde counter cells_total - 5 wait \
+        <>"$T/stay" 3>&- &
+    SONDE_JOB=12 "$BUILD/tests/board_program" sonde counter cells_total - 6 wait <>"$T/stay" 3>&- &
+    wait_for 'is "cells_total{host=\"$(host)\"}" 14'
+    values() { "$SONDE" get -f json "$@" cells_total | jq -c 'map(.value) | sort'; }
+    [ "$(values -U "$uid")" = '[8]' ]
+    [ "$(values -U root)" = '[6]' ]
+    [ "$(values -j 12 -U "$uid")" = '[5]' ]
+    [ "$(values -j 12 -U root)" = '[6]' ]
+    [ "$(values -j 12)" = '[5,6]' ]
+    [ "$("$SONDE" list-metrics -f json -U "$uid" | jq -c 'map(.name)')" = '["cells_total"]' ]
+    [[ $("$SONDE" track -n 1 -f txt -U "$uid" cells_total) == *" 8.0 "* ]]
+    run -1 "$SONDE" get -j 12 -U nobody cells_total
+    run -1 "$SONDE" get -j 12 -U nobody
+    [[ $output == *"nothing from programs of job 12 of user nobody"* ]]
+    [ "$(ask '/programs?all&name=cells_total' | jq -c '[.metrics[] | select(.user == null) | .value]')" = '[14]' ]
+}
+
 @test "a board that says another user's pid counts for who made it, not for that process's job" {
     need_root
     GROUP=/sys/fs/cgroup/cpuacct/slurm_board$$

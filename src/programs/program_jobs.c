@@ -219,17 +219,30 @@ bool program_jobs_are_new(const struct program_jobs *jobs, uint64_t now_ns, stru
     return are_new;
 }
 
+static bool is_number(const char *text)
+{
+    return *text && text[strspn(text, "0123456789")] == '\0';
+}
+
+/* A job that a person named has no steps: beside "build", "build-2" is another one. A prolog tells of batch jobs by number. */
+static bool has_steps(const struct program_job *job)
+{
+    return (!job->is_told && !job->is_run) || is_number(job->id);
+}
+
 /* Tau appends the step: "4711-0". */
 static const struct program_job *job_by_name(const struct program_jobs *jobs, const char *name)
 {
     char id[ID_MAX];
     const struct program_job *job = find_any(jobs, name);
     const char *dash = strrchr(name, '-');
-    if (job || !dash || (size_t)(dash - name) >= sizeof id)
+    if (job || !dash || (size_t)(dash - name) >= sizeof id
+        || !(is_number(dash + 1) || strcmp(dash + 1, "batch") == 0 || strcmp(dash + 1, "extern") == 0))
         return job;
     memcpy(id, name, (size_t)(dash - name));
     id[dash - name] = '\0';
-    return find_any(jobs, id);
+    job = find_any(jobs, id);
+    return job && has_steps(job) ? job : NULL;
 }
 
 static struct program_scope *scope_of(struct program_table *table, const struct program_job *job)

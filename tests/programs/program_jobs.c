@@ -149,6 +149,22 @@ static void a_run_has_no_programs_of_others(void **state)
     assert_string_equal(counts_for(300, 0, ""), "hers/1001");
 }
 
+static void a_step_counts_for_its_job_and_a_name_with_a_dash_for_its_own(void **state)
+{
+    (void)state;
+    assert_string_equal(counts_for(0, BOB, "2-0"), "2/1002");
+    assert_string_equal(counts_for(0, BOB, "2-batch"), "2/1002");
+    assert_string_equal(counts_for(0, BOB, "2-extern"), "2/1002");
+    assert_string_equal(counts_for(0, BOB, "2-x"), "2-x/1002");
+    assert_string_equal(counts_for(0, BOB, "2-"), "2-/1002");
+    assert_string_equal(counts_for(0, BOB, "2-0x"), "2-0x/1002");
+    tell(&(struct job){ .id = "build", .uid = BOB }, JOB_BEGIN);
+    assert_string_equal(counts_for(0, BOB, "build"), "build/1002");
+    assert_string_equal(counts_for(0, BOB, "build-2"), "build-2/1002");
+    tell(&(struct job){ .id = "4711", .uid = BOB }, JOB_BEGIN); /* by a prolog */
+    assert_string_equal(counts_for(0, BOB, "4711-0"), "4711/1002");
+}
+
 static void one_that_is_gone_is_where_its_parent_is(void **state)
 {
     bool refused;
@@ -238,7 +254,8 @@ int main(void)
         TEST(a_process_counts_for_the_job_of_its_cgroup), TEST(a_pid_of_another_user_says_nothing), TEST(root_may_speak_for_all),
         TEST(one_user_names_so_many_jobs_and_not_more), TEST(a_job_that_was_told_has_who_is_in_its_cgroup),
         TEST(a_job_that_was_told_has_the_descendants_of_its_process), TEST(a_run_has_no_programs_of_others),
-        TEST(one_that_is_gone_is_where_its_parent_is), TEST(a_user_who_is_found_out_later_has_the_job),
+        TEST(a_step_counts_for_its_job_and_a_name_with_a_dash_for_its_own), TEST(one_that_is_gone_is_where_its_parent_is),
+        TEST(a_user_who_is_found_out_later_has_the_job),
         TEST(what_a_program_told_before_its_job_was_known_is_written_when_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

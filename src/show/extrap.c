@@ -182,16 +182,25 @@ static void add_callpath(struct buf *path, const char *name)
     }
 }
 
+/* "size" is in "read_size_total{…}", and not in "resizes_total". */
+static bool has_word(const char *name, const char *word)
+{
+    size_t end = strcspn(name, "{");
+    for (size_t at = 0, size; at < end; at += size + 1) {
+        size = strcspn(name + at, "_{");
+        if (size == strlen(word) && memcmp(name + at, word, size) == 0)
+            return true;
+    }
+    return false;
+}
+
 static const char *kind_of(const char *name)
 {
     struct { const char *word, *kind; } kinds[] = { { "hits", "Hits" }, { "calls", "Hits" }, { "time", "Time (s)" },
                                                     { "seconds", "Time (s)" }, { "size", "Size (B)" }, { "bytes", "Size (B)" } };
-    const char *brace = strchr(name, '{');
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        const char *found = strstr(name, kinds[i].word);
-        if (found && (!brace || found < brace))
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (has_word(name, kinds[i].word))
             return kinds[i].kind;
-    }
     return "other";
 }
 

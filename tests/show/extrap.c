@@ -66,6 +66,27 @@ static void profiles_become_lines_and_gaps_zeros(void **state)
     extrap_clear(&extrap);
 }
 
+static void the_kind_of_a_metric_is_a_word_of_its_name(void **state)
+{
+    static const struct { const char *name, *kind; } wanted[] = {
+        { "timesteps_total", "other" },  { "resizes_total", "other" },      { "whitespace_total", "other" },
+        { "recalls_total", "other" },    { "time", "Time (s)" },            { "wait_seconds_total", "Time (s)" },
+        { "heap_bytes", "Size (B)" },    { "x_total{a=\"_time_\"}", "other" }, { "size_total{a=\"hits\"}", "Size (B)" },
+        { "mpi_calls_total", "Hits" },   { "x__time", "Time (s)" },         { "_", "other" },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        struct extrap extrap;
+        char part[64];
+        extrap_init(&extrap);
+        add_profile(&extrap, "a", 2, wanted[i].name, 1, NULL);
+        write_to_text(&extrap, true);
+        snprintf(part, sizeof part, "\"metric\":\"%s\"", wanted[i].kind);
+        assert_non_null(strstr(text, part));
+        extrap_clear(&extrap);
+    }
+}
+
 /* 0 would be a point of a model, and Extra-P wants a metric of all jobs or of none. */
 static void a_metric_that_is_infinite_somewhere_is_left_out(void **state)
 {
@@ -212,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(profiles_become_lines_and_gaps_zeros),
+        cmocka_unit_test(the_kind_of_a_metric_is_a_word_of_its_name),
         cmocka_unit_test(a_metric_that_is_infinite_somewhere_is_left_out),
         cmocka_unit_test(system_calls_have_the_sums_of_tau),
         cmocka_unit_test(functions_that_only_send_or_only_receive_have_a_size_too),

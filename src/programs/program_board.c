@@ -241,6 +241,14 @@ static void follow(struct program_board *board, struct program_table *table, con
         move(board, table, scope, now_ns);
 }
 
+void program_board_leave_job(struct program_board *board, struct program_table *table)
+{
+    const struct board_facts *facts = board_reader_facts(board->reader);
+    struct program_scope *user = program_scope_user(table, facts->subject_pid ? facts->subject_uid : facts->uid);
+    if (user && program_holds_fit(table, board->holds, board->hold_count, user))
+        move(board, table, user, clock_realtime_ns());
+}
+
 /* Outside of jobs samples do not say whose they are: programs of all users are told apart together. */
 static struct program_worlds **worlds_of(struct program_scope *scope, struct program_table *table)
 {

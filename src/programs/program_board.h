@@ -27,6 +27,9 @@ enum err program_board_open(struct program_board *board, const char *path);
 void program_board_take(struct program_board *board, struct program_table *table, const struct program_jobs *jobs,
                         const char *root);
 
+/* Its job is over: what it counts from now on is its user's. Without memory it stays where it is. Under the table's lock. */
+void program_board_leave_job(struct program_board *board, struct program_table *table);
+
 /* The program leaves: what it counted stays. Takes the table's lock. */
 void program_board_close(struct program_board *board, struct program_table *table);
 

@@ -329,6 +329,13 @@ void program_boards_tick(struct program_boards *boards)
     tend(boards, now_ns);
 }
 
+void program_boards_leave_job(struct program_boards *boards, const struct program_scope *scope)
+{
+    for (struct found *found = boards->list; found; found = found->next)
+        if (found->is_open && found->board.scope == scope)
+            program_board_leave_job(&found->board, boards->settings.table);
+}
+
 /* Users have none: a series of a program that is in no job is the node's. NULL: nothing of it is written. */
 static struct program_rank_sums *sums_of(const struct program_boards *boards, const struct found *found)
 {

@@ -26,6 +26,9 @@ void program_boards_close(struct program_boards **boards);
 /* Looks for new ones, reads all, removes those of programs that are gone. */
 void program_boards_tick(struct program_boards *boards);
 
+/* Programs that are in this job count for their users from now on. Under the table's lock. */
+void program_boards_leave_job(struct program_boards *boards, const struct program_scope *scope);
+
 /* Adds the samples of MPI that have changed; they borrow until program_boards_forget. */
 void program_boards_sample(struct program_boards *boards, struct batch *batch, uint64_t time_ns);
 

@@ -285,12 +285,23 @@ static void drop(struct programs *programs, struct program_scope *scope)
     program_scope_drop(programs->table, scope);
 }
 
+/* Programs that have outlived their job are not in the next one of its id, unless the kernel says so. */
+static void leave_job(struct programs *programs, const struct program_scope *scope)
+{
+    if (programs->boards)
+        program_boards_leave_job(programs->boards, scope);
+    tau_server_leave_job(programs->tau, scope);
+}
+
 /* One that has just ended, and begins anew under its id: what is still there of it is not counted once more. */
 static void drop_ended(struct programs *programs, const struct job *job)
 {
     program_table_lock(programs->table);
     struct program_scope *scope = program_scope_find(programs->table, job->id, job->uid);
-    if (scope && scope->has_ended && !scope->programs)
+    bool has_ended = scope && scope->has_ended;
+    if (has_ended)
+        leave_job(programs, scope);
+    if (has_ended && !scope->programs)
         drop(programs, scope);
     program_table_unlock(programs->table);
 }

@@ -168,6 +168,13 @@ static void follow(struct tau_connection *connection, struct tau_gateway *gatewa
         move(connection, gateway, scope, now_ns);
 }
 
+void tau_connection_leave_job(struct tau_connection *connection, struct tau_gateway *gateway)
+{
+    struct program_scope *user = program_scope_user(gateway->table, connection->uid);
+    if (user && program_holds_fit(gateway->table, connection->order.items, connection->order.count, user))
+        move(connection, gateway, user, clock_realtime_ns());
+}
+
 enum err tau_connection_open(struct tau_connection *connection, struct tau_gateway *gateway, pid_t pid, uint32_t uid)
 {
     *connection = (struct tau_connection){ .pid = pid, .uid = uid };

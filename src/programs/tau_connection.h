@@ -41,6 +41,9 @@ struct tau_connection {
 enum err tau_connection_open(struct tau_connection *connection, struct tau_gateway *gateway, pid_t pid, uint32_t uid);
 void tau_connection_close(struct tau_connection *connection, struct tau_gateway *gateway);
 
+/* Its job is over: what it says from now on is its user's. Without memory it stays where it is. */
+void tau_connection_leave_job(struct tau_connection *connection, struct tau_gateway *gateway);
+
 /* Takes the whole messages of in, which is aligned as they are, until one asks something (reply.type); *used: so many bytes.
  * CORRUPT: connection->why. */
 enum err tau_connection_take(struct tau_connection *connection, struct tau_gateway *gateway, struct bytes in, size_t *used);

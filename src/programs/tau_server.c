@@ -43,7 +43,7 @@ struct tau_server {
     pthread_t thread;
     bool is_running, is_paused, stop;
     struct user_share descriptors;   /* of clients */
-    struct client *clients, *closed; /* closed ones are freed after the turn */
+    struct client *clients, *closed; /* closed ones are freed after the turn; clients change under the lock of the table */
     size_t turn_bytes;               /* that were read in this turn */
     uint64_t told_ns;                /* when a refusal was logged last */
     char *block; /* BLOCK_BYTES, from the first client on: most nodes have none */
@@ -70,23 +70,36 @@ static void pause_accepting(struct tau_server *server, bool is_paused)
 
 /* --- clients --- */
 
-static void close_client(struct tau_server *server, struct client *client)
+static void link_client(struct tau_server *server, struct client *client)
 {
-    if (client->fd < 0)
-        return;
-    program_table_lock(server->gateway->table);
-    tau_connection_close(&client->connection, server->gateway);
-    program_table_unlock(server->gateway->table);
-    user_share_give(&server->descriptors, client->connection.uid);
-    watch(server, EPOLL_CTL_DEL, client->fd, 0, NULL); /* a child of ours may still have it open */
-    close(client->fd);
-    client->fd = -1;
+    client->next = server->clients;
+    if (client->next)
+        client->next->previous = client;
+    server->clients = client;
+}
+
+static void unlink_client(struct tau_server *server, struct client *client)
+{
     if (client->previous)
         client->previous->next = client->next;
     else
         server->clients = client->next;
     if (client->next)
         client->next->previous = client->previous;
+}
+
+static void close_client(struct tau_server *server, struct client *client)
+{
+    if (client->fd < 0)
+        return;
+    program_table_lock(server->gateway->table);
+    tau_connection_close(&client->connection, server->gateway);
+    unlink_client(server, client);
+    program_table_unlock(server->gateway->table);
+    user_share_give(&server->descriptors, client->connection.uid);
+    watch(server, EPOLL_CTL_DEL, client->fd, 0, NULL); /* a child of ours may still have it open */
+    close(client->fd);
+    client->fd = -1;
     client->next = server->closed;
     server->closed = client;
     pause_accepting(server, false);
@@ -135,6 +148,8 @@ static struct client *make_client(struct tau_server *server, int fd)
         return NULL;
     program_table_lock(server->gateway->table);
     enum err err = tau_connection_open(&client->connection, server->gateway, peer.pid, peer.uid);
+    if (!err)
+        link_client(server, client);
     program_table_unlock(server->gateway->table);
     if (err) {
         free(client);
@@ -142,10 +157,6 @@ static struct client *make_client(struct tau_server *server, int fd)
     }
     user_share_take(&server->descriptors, peer.uid);
     client->fd = fd;
-    client->next = server->clients;
-    if (client->next)
-        client->next->previous = client;
-    server->clients = client;
     return client;
 }
 
@@ -359,6 +370,13 @@ enum err tau_server_open(struct tau_server **server, const char *path, struct ta
     if (err)
         tau_server_close(server);
     return err;
+}
+
+void tau_server_leave_job(struct tau_server *server, const struct program_scope *scope)
+{
+    for (struct client *client = server ? server->clients : NULL; client; client = client->next)
+        if (client->connection.scope == scope)
+            tau_connection_leave_job(&client->connection, server->gateway);
 }
 
 void tau_server_stop(struct tau_server *server)

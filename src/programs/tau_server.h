@@ -16,6 +16,9 @@ void tau_server_usual_path(char path[TAU_PATH_MAX], uint32_t uid);
  * made what is there; USAGE: the path is too long, or no socket stands there. why gets a sentence. */
 enum err tau_server_open(struct tau_server **server, const char *path, struct tau_gateway *gateway, struct buf *why);
 
+/* Those who are connected and in this job count for their users from now on. Under the table's lock. NULL is fine. */
+void tau_server_leave_job(struct tau_server *server, const struct program_scope *scope);
+
 /* Ends the thread, once it has taken what clients have sent so far; they stay connected, and nothing is heard of them any more.
  * NULL is fine. */
 void tau_server_stop(struct tau_server *server);

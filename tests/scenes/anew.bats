@@ -139,6 +139,32 @@ begin_in() {
     wait_for 'of_job cells_total 3'
 }
 
+@test "programs that have outlived their job are not in the next one of its id" {
+    start </dev/null
+    "$SONDE" job begin 4711 --user "$(id -un)"
+    begin_program counter cells_total - 1000 gauge heat - 9 observe wait_seconds - 5 hurry cells_total - 1 wait counter cells_total - 20 wait
+    coproc CLIENT { exec "$SOURCE/tests/tools/tau_client.py" -j 4711 counter told_total add told_total 7 gauge level set level 3 stay; }
+    wait_for 'of_job cells_total 1001 && of_job told_total 7 && of_job level 3'
+    "$SONDE" job end 4711
+    sleep 2.5 # longer than a job stays without programs
+    "$SONDE" job begin 4711 --user "$(id -un)"
+    echo >&7
+    SONDE_JOB=4711 program sonde counter cells_total - 5 observe wait_seconds - 0.5
+    tau -j 4711 counter told_total add told_total 2
+    wait_for 'is "cells_total{host=\"$(host)\"}" 1026 && is "told_total{host=\"$(host)\"}" 9'
+    of_job cells_total 5
+    of_job told_total 2
+    of_job wait_seconds_count 1
+    [ -z "$(ask /metrics | grep -E '^(heat|level)\{.*job=')" ]
+    is "heat{host=\"$(host)\"}" 9
+    is "level{host=\"$(host)\"}" 3
+    exec 7>&-
+    kill "$CLIENT_PID"
+    wait_for '[ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
+    anew KILL
+    wait_for 'of_job cells_total 5 && of_job told_total 2'
+}
+
 told_1() { "$SONDE" job --json | jq -S '.. | objects | select(.id? == "1") | del(.slot)'; }
 
 @test "jobs that were told are known to the agent that comes next, but for those whose process has gone" {

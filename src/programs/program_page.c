@@ -68,6 +68,24 @@ static bool ends_in_total(struct bytes name)
     return name.size > 6 && memcmp(name.data + name.size - 6, "_total", 6) == 0;
 }
 
+/* What of a gauge a family shows. */
+enum aspect { SUM, MIN, MAX, MEAN };
+static const char *const aspects[] = { "", "_min", "_max", "_mean" };
+
+/* Is it what a gauge shows, or would if several programs had it? */
+static bool is_aspect(const struct program_table *table, struct bytes name)
+{
+    for (enum aspect aspect = MIN; aspect <= MEAN; aspect++) {
+        size_t size = strlen(aspects[aspect]);
+        if (name.size <= size || memcmp(name.data + name.size - size, aspects[aspect], size) != 0)
+            continue;
+        const struct program_family *family = program_families_find(table, (struct bytes){ name.data, name.size - size });
+        if (family && family->kind == PROGRAM_GAUGE)
+            return true;
+    }
+    return false;
+}
+
 /* In OpenMetrics a counter's family has its name without "_total". One without it, or whose family another metric has taken, is
  * of a type that is not known there: its name is what people look for. */
 static const char *open_type(const struct program_table *table, const struct program_family *family, struct bytes *name)
@@ -75,9 +93,10 @@ static const char *open_type(const struct program_table *table, const struct pro
     static const char *const types[] = { "counter", "gauge", "histogram" };
     if (family->kind != PROGRAM_COUNTER)
         return types[family->kind];
-    if (!ends_in_total(*name) || program_families_has(table, (struct bytes){ name->data, name->size - 6 }))
+    struct bytes short_name = { name->data, ends_in_total(*name) ? name->size - 6 : 0 };
+    if (!short_name.size || program_families_has(table, short_name) || is_aspect(table, short_name))
         return "unknown";
-    name->size -= 6;
+    *name = short_name;
     return types[PROGRAM_COUNTER];
 }
 
@@ -125,9 +144,6 @@ static void add_histogram(struct buf *out, const struct program_cell *cell)
     add_line(out, cell, "_count", (struct bytes){ "", 0 }, count);
 }
 
-/* What of a gauge a family shows. */
-enum aspect { SUM, MIN, MAX, MEAN };
-
 static double aspect_of(const struct program_gauge *gauge, enum aspect aspect)
 {
     return aspect == SUM ? gauge->sum : aspect == MIN ? gauge->min : aspect == MAX ? gauge->max
@@ -136,14 +152,13 @@ static double aspect_of(const struct program_gauge *gauge, enum aspect aspect)
 
 static void add_cell(struct buf *out, const struct program_cell *cell, enum aspect aspect)
 {
-    static const char *const suffixes[] = { "", "_min", "_max", "_mean" };
     switch (cell->metric->kind) {
     case PROGRAM_COUNTER:
         add_line(out, cell, "", (struct bytes){ "", 0 }, cell->total);
         break;
     case PROGRAM_GAUGE:
         if (cell->gauge.programs)
-            add_line(out, cell, suffixes[aspect], (struct bytes){ "", 0 }, aspect_of(&cell->gauge, aspect));
+            add_line(out, cell, aspects[aspect], (struct bytes){ "", 0 }, aspect_of(&cell->gauge, aspect));
         break;
     case PROGRAM_HISTOGRAM:
         add_histogram(out, cell);
@@ -186,18 +201,17 @@ static uint64_t programs_of(const struct program_family *family)
 static void add_gauges(struct buf *out, const struct program_table *table, const struct program_page *page,
                        const struct program_family *family)
 {
-    static const char *const suffixes[] = { "", "_min", "_max", "_mean" };
     uint64_t programs = programs_of(family);
     for (enum aspect aspect = SUM; aspect <= MEAN && programs > (aspect != SUM); aspect++) {
         char name[PROGRAM_NAME_MAX];
-        size_t size = strlen(suffixes[aspect]);
+        size_t size = strlen(aspects[aspect]);
         if (family->size + size > sizeof name)
             continue;
         memcpy(name, family->name, family->size);
-        memcpy(name + family->size, suffixes[aspect], size);
+        memcpy(name + family->size, aspects[aspect], size);
         if (aspect != SUM && program_families_has(table, (struct bytes){ name, family->size + size }))
             continue;
-        add_about(out, table, family, suffixes[aspect], page->format == METRICS_OPEN);
+        add_about(out, table, family, aspects[aspect], page->format == METRICS_OPEN);
         add_cells(out, page, family, aspect);
     }
 }

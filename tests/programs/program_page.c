@@ -168,6 +168,28 @@ static void no_series_is_there_twice(void **state)
     assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE h_count_total unknown"), 1);
 }
 
+static void no_family_is_there_twice(void **state)
+{
+    struct program_hold holds[2] = { 0 };
+    (void)state;
+    struct program_metric *gauge = make("queue", PROGRAM_GAUGE);
+    make("queue_min_total", PROGRAM_COUNTER); /* whose families in OpenMetrics would be those of the gauge */
+    make("queue_mean_total", PROGRAM_COUNTER);
+    make("other_max_total", PROGRAM_COUNTER);
+    for (size_t i = 0; i < 2; i++) {
+        program_hold_join(&holds[i], &gauge->node);
+        program_hold_set(table, &holds[i], (double)i, 1);
+    }
+    assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE queue_min gauge\n"), 1);
+    assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE queue_min "), 1);
+    assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE queue_mean "), 1);
+    assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE queue_min_total unknown\n"), 1);
+    assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE other_max counter\n"), 1);
+    assert_int_equal(times(page(METRICS_TEXT, VIEW_ALL), "# TYPE queue_min_total counter\n"), 1);
+    for (size_t i = 0; i < 2; i++)
+        program_hold_leave(table, &holds[i], 2);
+}
+
 /* How many lines begin as another one: series that stand there twice. */
 static size_t twice(const char *text)
 {
@@ -285,7 +307,7 @@ int main(void)
         TEST(a_series_is_not_shown_before_its_user_is_known),
         TEST(help_is_utf8_whatever_a_program_says),
         TEST(open_metrics_has_no_counter_without_total), TEST(a_histogram_is_cumulative),
-        TEST(no_series_is_there_twice), TEST(names_that_come_to_the_same_are_told_apart),
+        TEST(no_series_is_there_twice), TEST(no_family_is_there_twice), TEST(names_that_come_to_the_same_are_told_apart),
         TEST(users_without_names_have_jobs_of_their_own), TEST(users_see_their_own), TEST(questions_choose),
         TEST(an_infinite_gauge_is_a_text),
     };

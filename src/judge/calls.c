@@ -18,6 +18,11 @@ const char *calls_class(const struct call *call)
     return call->name[call->name_size] ? call->name + call->name_size + 1 : "";
 }
 
+bool calls_is_beside(const struct call *call)
+{
+    return strcmp(calls_class(call), "other") == 0;
+}
+
 bool calls_waits(const struct call *call)
 {
     static const char *const names[] = {

@@ -35,6 +35,9 @@ void calls_clear(struct calls *calls);
 /* Behind '/': "file:ext4", "socket"; "" when it has none. */
 const char *calls_class(const struct call *call);
 
+/* Is it what the kernel counted beyond the calls in libc (read/other, write/other)? That is no part of the sum. */
+bool calls_is_beside(const struct call *call);
+
 /* Does the call only wait, for as long as others take? Its time is no cost. */
 bool calls_waits(const struct call *call);
 

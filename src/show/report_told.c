@@ -244,6 +244,14 @@ static void add_mpi(struct page *page, const struct mpi *mpi)
     add_functions(page, mpi);
 }
 
+/* Of the time, or of the calls where that is not known; NAN: it is no part of them. */
+static double call_share(const struct calls *calls, const struct call *call)
+{
+    if (calls_is_beside(call))
+        return NAN;
+    return isnan(calls->all.time_s) ? call->calls / calls->all.calls : call->time_s / calls->all.time_s;
+}
+
 static void add_call(struct page *page, const struct calls *calls, const struct call *call)
 {
     char name[128];
@@ -253,7 +261,7 @@ static void add_call(struct page *page, const struct calls *calls, const struct 
     row.name = bytes_of(name);
     row.cells[0] = count_cell(call->calls);
     row.cells[1] = time_cell(call->time_s);
-    row.cells[2] = share_cell(isnan(calls->all.time_s) ? call->calls / calls->all.calls : call->time_s / calls->all.time_s);
+    row.cells[2] = share_cell(call_share(calls, call));
     if (call->errors > 0)
         row.cells[3] = count_cell(call->errors);
     row.cells[4] = bytes_cell(call->bytes);

@@ -345,6 +345,28 @@ static void what_programs_told(void **state)
     forget_told();
 }
 
+/* Counted in libc: two calls there, and 5,011 reads that the kernel saw beside them. */
+static void jobs_with_calls_beside(struct facts *job)
+{
+    plain_init(job);
+    told_init(&job->told);
+    telling_call(&job->told, "close", 1, 0, NAN, NAN);
+    telling_call(&job->told, "read", 1, 0, 500, NAN);
+    telling_call(&job->told, "read/pipe", 1, 0, 500, NAN);
+    telling_call(&job->told, "read/other", 5011, NAN, 10022, NAN);
+    assert_int_equal(mpi_read(&job->mpi, &job->told), OK);
+    assert_int_equal(calls_read(&job->calls, &job->told), OK);
+}
+
+static void what_stands_beside_the_calls_is_no_share_of_them(void **state)
+{
+    (void)state;
+    print(jobs_with_calls_beside, &utf8);
+    assert_non_null(strstr(buf_text(&out), "\n  read other                 5,011                          9.8K       2\n"));
+    assert_non_null(strstr(buf_text(&out), "\n  read pipe                      1          50 %             500     500\n"));
+    forget_told();
+}
+
 /* Between two samples, or before the first. */
 static void jobs_between_samples(struct facts *job)
 {
@@ -415,6 +437,7 @@ int main(void)
         cmocka_unit_test(events_of_user_mode_have_their_ratio_too),
         cmocka_unit_test(six_pieces_of_advice_are_enough),
         cmocka_unit_test(what_programs_told),
+        cmocka_unit_test(what_stands_beside_the_calls_is_no_share_of_them),
         cmocka_unit_test(one_that_waits_is_not_several),
         cmocka_unit_test(a_path_that_is_not_known_makes_no_path_of_the_other_name),
         cmocka_unit_test(the_run_that_failed_comes_first),

@@ -93,15 +93,13 @@ static int by_bytes(const void *a, const void *b)
     return from ? from : rank_name_compare(left->to, right->to);
 }
 
-/* The whole of a rank is told by the probe; its life stands nowhere else. It is set against the time in MPI, and so not known of
- * all where one of them counted calls alone. */
+/* The whole of a rank is told by the probe; its life stands nowhere else. */
 static void add_rank(struct mpi *mpi, struct rank_name name, const struct told *told, size_t row)
 {
     struct mpi_rank *rank = &mpi->ranks[mpi->rank_count++];
     *rank = (struct mpi_rank){ .name = name, .sum = sum_of(told, row), .life_s = told_value(told, TOLD_MPI, row, MPI_LIFE) / NS,
                                .world_ranks = told_value(told, TOLD_MPI, row, MPI_WORLD),
                                .threads = told_value(told, TOLD_MPI, row, MPI_THREADS), .finalize_s = NAN };
-    add(&mpi->life_s, rank->life_s);
 }
 
 static struct mpi_rank *find_rank(const struct mpi *mpi, struct rank_name name)
@@ -141,8 +139,29 @@ static void note_function(struct mpi_rank *rank, const char *name, const struct 
         rank->file_s += sum->time_s - (sum->wait_s > 0 ? sum->wait_s : 0);
     if (strcmp(name, FINALIZE) == 0)
         add(&rank->finalize_s, sum->time_s);
-    if (sum->time_s > 0 && (strcmp(name, FINALIZE) == 0 || strcmp(name, "MPI_Session_finalize") == 0))
-        rank->has_ended = true;
+    if (strcmp(name, FINALIZE) == 0 || strcmp(name, "MPI_Session_finalize") == 0) {
+        rank->has_ended |= sum->time_s > 0;
+        rank->is_ending |= sum->calls > 0;
+    }
+}
+
+/* A life is set against the time in MPI, and so not known of a rank that counted calls alone, nor of all where there is one. Such
+ * a rank has ended when it called what ends MPI: when that returned, nobody tells. */
+static void judge_lives(struct mpi *mpi)
+{
+    bool have_times = true;
+    for (size_t i = 0; i < mpi->rank_count; i++) {
+        struct mpi_rank *rank = &mpi->ranks[i];
+        if (isnan(rank->sum.time_s)) {
+            have_times = false;
+            rank->life_s = NAN;
+            rank->has_ended = rank->is_ending;
+        }
+        mpi->unended_count += !rank->has_ended;
+        add(&mpi->life_s, rank->life_s);
+    }
+    if (!have_times)
+        mpi->life_s = NAN;
 }
 
 static enum err read_functions(struct mpi *mpi, const struct told *told, struct mpi_sum *by_rank)
@@ -182,11 +201,11 @@ static enum err read_sums(struct mpi *mpi, const struct told *told)
         by_rank[i] = nothing;
     if (!err)
         err = read_functions(mpi, told, by_rank);
-    for (size_t i = 0; !err && i < mpi->rank_count; i++) {
+    for (size_t i = 0; !err && i < mpi->rank_count; i++)
         fill_rank(&mpi->ranks[i], &by_rank[i]);
-        mpi->unended_count += !mpi->ranks[i].has_ended;
-    }
     free(by_rank);
+    if (!err)
+        judge_lives(mpi);
     if (!err)
         qsort(mpi->functions, mpi->function_count, sizeof *mpi->functions, by_cost);
     return err;

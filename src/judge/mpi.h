@@ -18,11 +18,12 @@ struct mpi_function {
 struct mpi_rank {
     struct rank_name name;
     struct mpi_sum sum; /* over all functions */
-    double life_s;      /* between MPI_Init and MPI_Finalize */
+    double life_s;      /* between MPI_Init and MPI_Finalize; NAN: not known, or it counted calls alone */
     double world_ranks; /* how many its world has; NAN: not known */
     double threads;     /* that called MPI, where several may at a time; NAN: it was one at a time */
     double file_s;      /* in functions of files, waiting for other ranks left out */
     double finalize_s;  /* in MPI_Finalize; NAN: not known */
+    bool is_ending;     /* it has called what ends MPI */
     bool has_ended;     /* MPI, well: what it did there is known to the end */
     bool is_late;       /* one of those for which the others wait */
 };
@@ -41,7 +42,7 @@ struct mpi {
     size_t unended_count; /* ranks that were not seen to end MPI: what the calls took that they are or died in is not known */
     double rank_total; /* ranks that there were, also those that nobody saw; NAN: not known */
     struct mpi_sum all;
-    double life_s;     /* of all ranks together */
+    double life_s;     /* of all ranks together; NAN: not known of all */
     double messages, message_bytes; /* point to point; NAN: not known */
     double messages_elsewhere, bytes_elsewhere; /* of those, from one world to another; NAN: none */
     double requests_lost; /* whose bytes are nowhere here, since the probe had no room to follow them; NAN: none */

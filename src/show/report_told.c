@@ -221,7 +221,7 @@ static void add_time(struct page *page, const struct mpi *mpi)
         page_printf(page, "time", "%s%s of the time of %s is spent in MPI: %s of %s, in %s calls",
                     mpi->unended_count && share <= 0.995 ? "at least " : "", say_share(share).s, ranks.s, time.s, life.s,
                     calls.s);
-    else if (has_threads(mpi))
+    else if (has_threads(mpi) && !isnan(mpi->life_s))
         page_printf(page, "time", "%s in MPI, in %s calls by threads side by side; the life of %s is %s", time.s, calls.s,
                     ranks.s, life.s);
     else

@@ -365,6 +365,7 @@ static void ranks_that_count_alone_beside_others_leave_no_share(void **state)
     assert_int_equal(mpi_read(&mpi, &told), OK);
     assert_true(isnan(mpi_share(&mpi)) && isnan(mpi.own_max_s) && isnan(mpi.own_mean_s));
     assert_true(mpi.all.time_s == 4 && mpi.all.calls == 10);
+    assert_true(mpi.ranks[0].life_s == 10 && isnan(mpi.ranks[1].life_s) && isnan(mpi.life_s));
     assert_true(mpi_waits(&mpi.ranks[0], 0.1) && !mpi_waits(&mpi.ranks[1], 0.1));
     mpi_clear(&mpi);
     told_clear(&told);
@@ -378,10 +379,15 @@ static void counts_alone_are_counts_alone(void **state)
     told_init(&told);
     telling_mpi(&told, "0/MPI_Send", 5, NAN, 10, NAN, NAN, NAN, NAN);
     telling_mpi(&told, "0/MPI_Recv", 9, NAN, 10, NAN, NAN, NAN, NAN);
-    telling_mpi(&told, "0/", 14, NAN, NAN, NAN, NAN, NAN, NAN);
+    telling_mpi(&told, "0/MPI_Finalize", 1, NAN, NAN, NAN, NAN, NAN, NAN);
+    telling_mpi(&told, "0/", 15, NAN, NAN, NAN, NAN, NAN, 10);
+    telling_mpi(&told, "1/MPI_Recv", 1, NAN, NAN, NAN, NAN, NAN, NAN);
+    telling_mpi(&told, "1/", 1, NAN, NAN, NAN, NAN, NAN, NAN);
     assert_int_equal(mpi_read(&mpi, &told), OK);
     assert_string_equal(mpi.functions[0].name, "MPI_Recv");
     assert_true(isnan(mpi_share(&mpi)) && isnan(mpi.own_max_s) && isnan(mpi.all.time_s));
+    assert_true(mpi.ranks[0].has_ended && !mpi.ranks[1].has_ended && mpi.unended_count == 1);
+    assert_true(isnan(mpi.ranks[0].life_s) && isnan(mpi.life_s));
     mpi_clear(&mpi);
     told_clear(&told);
 }

@@ -9,8 +9,10 @@
 static const char *const reads[] = { "read", "pread64", "readv", "preadv", "preadv2", "sendfile", "copy_file_range", NULL };
 static const char *const writes[] = { "write", "pwrite64", "writev", "pwritev", "pwritev2", "sendfile", "copy_file_range", NULL };
 
+/* What is not known of one that matters is not known of all. */
 struct amount {
     uint64_t calls, bytes;
+    bool calls_known, bytes_known;
 };
 
 static bool lists(const char *const *names, const char *name)
@@ -54,14 +56,39 @@ static struct amount seen_in_libc(const struct run *run, const char *const *name
     return sum;
 }
 
+/* Of one without the probe nothing was counted in libc: where the kernel tells nothing of it either, it adds nothing. Who was
+ * killed may have been counted in libc, and the difference would take that from the others. */
+static void add_process(const struct process *process, enum counter calls, enum counter bytes, struct amount *sum)
+{
+    bool has_calls = counters_has(&process->counters, calls), has_bytes = counters_has(&process->counters, bytes);
+    bool matters = has_calls || has_bytes || process->sources & SEEN_PROBE;
+    sum->calls += counters_get(&process->counters, calls);
+    sum->bytes += counters_get(&process->counters, bytes);
+    sum->calls_known &= has_calls || !matters;
+    sum->bytes_known &= has_bytes || !matters;
+}
+
 static struct amount seen_by_kernel(const struct run *run, enum counter calls, enum counter bytes)
 {
-    struct amount sum = { 0 };
-    for (size_t i = 0; i < run->process_count; i++) {
-        sum.calls += counters_get(&run->processes[i].counters, calls);
-        sum.bytes += counters_get(&run->processes[i].counters, bytes);
-    }
+    struct amount sum = { .calls_known = true, .bytes_known = true };
+    for (size_t i = 0; i < run->process_count; i++)
+        add_process(&run->processes[i], calls, bytes, &sum);
     return sum;
+}
+
+static uint64_t difference(uint64_t whole, uint64_t part)
+{
+    return whole > part ? whole - part : 0;
+}
+
+/* Not known where it is less than passed libc: the kernel does not count calls that it refuses at once, and those who are killed
+ * have their bytes by the KiB. */
+static struct amount beyond(struct amount kernel, struct amount libc)
+{
+    return (struct amount){
+        .calls = difference(kernel.calls, libc.calls), .calls_known = kernel.calls_known && kernel.calls >= libc.calls,
+        .bytes = difference(kernel.bytes, libc.bytes), .bytes_known = kernel.bytes_known && kernel.bytes >= libc.bytes,
+    };
 }
 
 /* Writes one series of one sample to out. */
@@ -76,17 +103,16 @@ static enum err make_series(const struct run *run, struct arena *arena, const ch
         return NOMEM;
     out->times_ns[0] = run->end_ns;
     memset(out->known, 0, SYSCALL_SIZE);
-    out->known[SYSCALL_CALLS] = out->known[SYSCALL_BYTES] = 1;
+    out->known[SYSCALL_CALLS] = other.calls_known;
+    out->known[SYSCALL_BYTES] = other.bytes_known;
     out->values[SYSCALL_CALLS].u64 = other.calls;
     out->values[SYSCALL_BYTES].u64 = other.bytes;
     return OK;
 }
 
-static enum err append(struct run *run, struct arena *arena, const char *instance, struct amount kernel, struct amount libc)
+static enum err append(struct run *run, struct arena *arena, const char *instance, struct amount other)
 {
-    struct amount other = { kernel.calls > libc.calls ? kernel.calls - libc.calls : 0,
-                            kernel.bytes > libc.bytes ? kernel.bytes - libc.bytes : 0 };
-    if (!other.calls && !other.bytes)
+    if (!(other.calls_known && other.calls) && !(other.bytes_known && other.bytes))
         return OK;
     struct run_series *all = arena_alloc(arena, run->series_count + 1, sizeof *all);
     if (!all)
@@ -104,8 +130,10 @@ enum err calls_floor_add(struct run *run, struct arena *arena)
 {
     if (!is_counted_in_libc(run))
         return OK;
-    enum err err = append(run, arena, "read/other", seen_by_kernel(run, COUNTER_syscr, COUNTER_rchar), seen_in_libc(run, reads));
+    struct amount read = seen_by_kernel(run, COUNTER_syscr, COUNTER_rchar);
+    struct amount written = seen_by_kernel(run, COUNTER_syscw, COUNTER_wchar);
+    enum err err = append(run, arena, "read/other", beyond(read, seen_in_libc(run, reads)));
     if (!err)
-        err = append(run, arena, "write/other", seen_by_kernel(run, COUNTER_syscw, COUNTER_wchar), seen_in_libc(run, writes));
+        err = append(run, arena, "write/other", beyond(written, seen_in_libc(run, writes)));
     return err;
 }

@@ -6,7 +6,8 @@
 #include "model/run.h"
 
 /* Adds the instances "read/other" and "write/other" to the series of a run whose calls were counted in libc, when its processes
- * read or wrote more than those (rchar, syscr …). Processes of which that is not known add nothing. */
+ * read or wrote more than those (rchar, syscr …). Where the kernel tells the bytes of a process but not its calls, as of static
+ * ones and of those that are killed, calls are not known; where it tells nothing of one that was counted in libc, neither are. */
 enum err calls_floor_add(struct run *run, struct arena *arena);
 
 #endif

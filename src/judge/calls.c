@@ -47,13 +47,18 @@ const struct call *calls_longest(const struct calls *calls, bool with_waits)
     return longest;
 }
 
+static double known_or_0(double value)
+{
+    return isnan(value) ? 0 : value;
+}
+
 static int by_cost(const void *a, const void *b)
 {
     const struct call *left = a, *right = b;
-    double l = isnan(left->time_s) ? 0 : left->time_s, r = isnan(right->time_s) ? 0 : right->time_s;
+    double l = known_or_0(left->time_s), r = known_or_0(right->time_s);
     if (l == r) {
-        l = left->calls;
-        r = right->calls;
+        l = known_or_0(left->calls);
+        r = known_or_0(right->calls);
     }
     return l < r ? 1 : l > r ? -1 : strcmp(left->name, right->name);
 }
@@ -97,7 +102,7 @@ enum err calls_read(struct calls *calls, const struct told *told)
         return NOMEM;
     for (size_t i = 0; i < count; i++) {
         struct call call = call_of(told, i);
-        if (!(call.calls > 0))
+        if (!(call.calls > 0) && !(call.bytes > 0))
             continue;
         if (call.name[call.name_size]) {
             calls->classes[calls->class_count++] = call;

@@ -8,7 +8,7 @@
 struct call {
     const char *name;  /* "read"; with what it went to: "read/file:ext4" */
     size_t name_size;  /* of the call alone */
-    double calls, errors, bytes, time_s;
+    double calls, errors, bytes, time_s; /* calls or bytes are more than 0 */
 };
 
 struct calls {

@@ -225,6 +225,12 @@ static bool begins_anew(const struct set *set, const struct run_series *series)
     return series->by_agent && (set == &syscall_set || set == &syscall_time_set);
 }
 
+static bool has_bytes_alone(const struct set *set, const struct run_series *series)
+{
+    return set == &syscall_set && isnan(last_of(series, set->metrics[SYSCALL_CALLS].name)) &&
+           !isnan(last_of(series, set->metrics[SYSCALL_BYTES].name));
+}
+
 /* An agent counts all programs of a job on its host, a sonde run those that it started: at the same time these are among those,
  * unless the agent came late. The greater of the two is nearer to the truth, and their sum is none. */
 static void take_counts(const struct told_table *table, const struct set *set, struct told_row *row,
@@ -241,6 +247,9 @@ static void take_counts(const struct told_table *table, const struct set *set, s
         double seen = choose(set, i, values_of(table, row, BY_AGENT)[i], values_of(table, row, BY_RUNS)[i]);
         whole[i] = join(set, i, join(set, i, values_of(table, row, BEFORE)[i], values_of(table, row, ELSE)[i]), seen);
     }
+    row->lacks_calls |= has_bytes_alone(set, series);
+    if (row->lacks_calls)
+        whole[SYSCALL_CALLS] = NAN;
     if (set == &program_gauge_set && whole[PROGRAM_GAUGE_PROGRAMS] > 0)
         whole[PROGRAM_GAUGE_MEAN] = whole[PROGRAM_GAUGE_SUM] / whole[PROGRAM_GAUGE_PROGRAMS];
 }

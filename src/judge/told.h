@@ -19,6 +19,7 @@ struct told_row {
     const char *host; /* from which it came last */
     struct told_span agent, runs; /* who saw it when; on that host, but for ranks */
     uint32_t series;              /* that have told of it */
+    bool lacks_calls;             /* one of them told bytes of system calls, and not how many calls: then nobody knows of all */
 };
 
 /* Rows in the order in which they came; values has width times the parts in told.c for each, NAN: not known. */

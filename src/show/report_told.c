@@ -265,7 +265,7 @@ static void add_call(struct page *page, const struct calls *calls, const struct 
     if (call->errors > 0)
         row.cells[3] = count_cell(call->errors);
     row.cells[4] = bytes_cell(call->bytes);
-    if (call->bytes > 0)
+    if (call->bytes > 0 && call->calls > 0)
         row.cells[5] = bytes_cell(call->bytes / call->calls);
     report_row_add(page, &row, PLAIN);
 }
@@ -274,9 +274,8 @@ static void add_calls(struct page *page, const struct calls *calls)
 {
     static const char *const titles[REPORT_CELLS] = { "calls", "time", "share", "errors", "bytes", "each", "" };
     static const char *const class_titles[REPORT_CELLS] = { "calls", "time", "share", "errors", "bytes", "each", "" };
-    if (!calls->count)
-        return;
-    report_row_titles(page, "System calls", titles);
+    if (calls->count)
+        report_row_titles(page, "System calls", titles);
     for (size_t i = 0; i < calls->count && i < ROWS_CALLS; i++)
         add_call(page, calls, &calls->list[i]);
     if (calls->class_count)

@@ -174,7 +174,7 @@ static void add_call(struct json *json, const struct told *told, const struct ca
 static void add_calls(struct json *json, const struct facts *facts)
 {
     const struct calls *calls = &facts->calls;
-    if (!calls->count)
+    if (!calls->count && !calls->class_count)
         return;
     json_key(json, "system_calls");
     json_begin_object(json);

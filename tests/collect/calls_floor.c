@@ -11,7 +11,7 @@ struct fixture {
     union value values[SERIES][SYSCALL_SIZE];
     uint8_t known[SERIES][SYSCALL_SIZE];
     struct run_series series[SERIES];
-    struct process process;
+    struct process processes[2]; /* the second is there where a test says so */
     struct run run;
 };
 
@@ -37,11 +37,11 @@ static void make(struct fixture *fixture, enum syscall_way way)
     set_series(fixture, 0, &syscall_way_set, "", way, 0);
     set_series(fixture, 1, &syscall_set, "read", 10, 100);
     set_series(fixture, 2, &syscall_set, "write", 3, 5);
-    counters_set(&fixture->process.counters, COUNTER_syscr, 12);
-    counters_set(&fixture->process.counters, COUNTER_rchar, 130);
-    counters_set(&fixture->process.counters, COUNTER_syscw, 3);
-    counters_set(&fixture->process.counters, COUNTER_wchar, 5);
-    fixture->run.processes = &fixture->process;
+    counters_set(&fixture->processes[0].counters, COUNTER_syscr, 12);
+    counters_set(&fixture->processes[0].counters, COUNTER_rchar, 130);
+    counters_set(&fixture->processes[0].counters, COUNTER_syscw, 3);
+    counters_set(&fixture->processes[0].counters, COUNTER_wchar, 5);
+    fixture->run.processes = fixture->processes;
     fixture->run.series = fixture->series;
 }
 
@@ -82,9 +82,59 @@ static void what_is_not_known_of_a_process_is_not_made_up(void **state)
     (void)state;
     arena_init(&arena);
     make(&fixture, SYSCALL_WAY_LIBC);
-    fixture.process.counters.known = 0;
+    fixture.processes[0].counters.known = 0;
     assert_int_equal(calls_floor_add(&fixture.run, &arena), OK);
     assert_int_equal(fixture.run.series_count, SERIES);
+    arena_clear(&arena);
+}
+
+/* With a second process, of which these are known. Returns read/other, NULL: there is none. */
+static const struct run_series *reads_beside(struct fixture *fixture, struct arena *arena, struct process second)
+{
+    make(fixture, SYSCALL_WAY_LIBC);
+    fixture->processes[1] = second;
+    fixture->run.process_count = 2;
+    assert_int_equal(calls_floor_add(&fixture->run, arena), OK);
+    for (size_t i = SERIES; i < fixture->run.series_count; i++)
+        if (strcmp(fixture->run.series[i].instance, "read/other") == 0)
+            return &fixture->run.series[i];
+    return NULL;
+}
+
+static void calls_that_are_not_known_of_one_are_not_known_of_all(void **state)
+{
+    struct arena arena;
+    struct fixture fixture;
+    struct process of_bytes = { 0 }, killed = { .sources = SEEN_PROBE }, outside = { 0 };
+    const struct run_series *other;
+    (void)state;
+    arena_init(&arena);
+    counters_set(&of_bytes.counters, COUNTER_rchar, 500);
+    other = reads_beside(&fixture, &arena, of_bytes);
+    assert_non_null(other);
+    assert_false(other->known[SYSCALL_CALLS]);
+    assert_true(other->known[SYSCALL_BYTES]);
+    assert_int_equal(other->values[SYSCALL_BYTES].u64, 530);
+    assert_null(reads_beside(&fixture, &arena, killed));
+    other = reads_beside(&fixture, &arena, outside);
+    assert_non_null(other);
+    assert_true(other->known[SYSCALL_CALLS] && other->values[SYSCALL_CALLS].u64 == 2);
+    arena_clear(&arena);
+}
+
+/* One of them on what is not open: libc's function is called, and the kernel does not read. */
+static void fewer_calls_than_in_libc_are_not_none(void **state)
+{
+    struct arena arena;
+    struct fixture fixture;
+    (void)state;
+    arena_init(&arena);
+    make(&fixture, SYSCALL_WAY_LIBC);
+    counters_set(&fixture.processes[0].counters, COUNTER_syscr, 9);
+    assert_int_equal(calls_floor_add(&fixture.run, &arena), OK);
+    assert_int_equal(fixture.run.series_count, SERIES + 1);
+    assert_false(fixture.run.series[SERIES].known[SYSCALL_CALLS]);
+    assert_int_equal(fixture.run.series[SERIES].values[SYSCALL_BYTES].u64, 30);
     arena_clear(&arena);
 }
 
@@ -94,6 +144,8 @@ int main(void)
         cmocka_unit_test(the_difference_is_told_and_only_where_there_is_one),
         cmocka_unit_test(what_the_kernel_counted_is_whole),
         cmocka_unit_test(what_is_not_known_of_a_process_is_not_made_up),
+        cmocka_unit_test(calls_that_are_not_known_of_one_are_not_known_of_all),
+        cmocka_unit_test(fewer_calls_than_in_libc_are_not_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -411,6 +411,26 @@ static void calls_in_figures(void **state)
     told_clear(&told);
 }
 
+/* Of two runs, of which one does not know how many calls there were. */
+static void bytes_alone_are_told_and_leave_calls_unknown(void **state)
+{
+    (void)state;
+    struct told told;
+    struct calls calls;
+    told_init(&told);
+    telling_call(&told, "read/other", NAN, NAN, 500, NAN);
+    telling_call(&told, "read/other", 7, NAN, 70, NAN);
+    telling_call(&told, "write/other", 3, NAN, 30, NAN);
+    telling_call(&told, "write/pipe", 0, NAN, 0, NAN);
+    assert_int_equal(calls_read(&calls, &told), OK);
+    assert_int_equal(calls.class_count, 2);
+    assert_string_equal(calls.classes[0].name, "write/other");
+    assert_true(calls.classes[0].calls == 3 && calls.classes[0].bytes == 30);
+    assert_true(isnan(calls.classes[1].calls) && calls.classes[1].bytes == 570);
+    calls_clear(&calls);
+    told_clear(&told);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -432,6 +452,7 @@ int main(void)
         cmocka_unit_test(counts_alone_are_counts_alone),
         cmocka_unit_test(ranks_that_count_alone_beside_others_leave_no_share),
         cmocka_unit_test(calls_in_figures),
+        cmocka_unit_test(bytes_alone_are_told_and_leave_calls_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -367,6 +367,27 @@ static void what_stands_beside_the_calls_is_no_share_of_them(void **state)
     forget_told();
 }
 
+static void jobs_with_bytes_alone(struct facts *job)
+{
+    plain_init(job);
+    told_init(&job->told);
+    telling_call(&job->told, "write/other", NAN, NAN, 499584, NAN);
+    assert_int_equal(mpi_read(&job->mpi, &job->told), OK);
+    assert_int_equal(calls_read(&job->calls, &job->told), OK);
+}
+
+static void bytes_of_calls_that_nobody_counted_are_told(void **state)
+{
+    (void)state;
+    print(jobs_with_bytes_alone, &utf8);
+    assert_null(strstr(buf_text(&out), "\nSystem calls "));
+    assert_non_null(strstr(buf_text(&out), "\n  write other                                               488K\n"));
+    forget_told();
+    print(jobs_with_bytes_alone, NULL);
+    assert_non_null(strstr(buf_text(&out), "{\"call\": \"write\", \"to\": \"other\", \"bytes\": 499584}"));
+    forget_told();
+}
+
 /* Between two samples, or before the first. */
 static void jobs_between_samples(struct facts *job)
 {
@@ -438,6 +459,7 @@ int main(void)
         cmocka_unit_test(six_pieces_of_advice_are_enough),
         cmocka_unit_test(what_programs_told),
         cmocka_unit_test(what_stands_beside_the_calls_is_no_share_of_them),
+        cmocka_unit_test(bytes_of_calls_that_nobody_counted_are_told),
         cmocka_unit_test(one_that_waits_is_not_several),
         cmocka_unit_test(a_path_that_is_not_known_makes_no_path_of_the_other_name),
         cmocka_unit_test(the_run_that_failed_comes_first),

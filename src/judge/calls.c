@@ -82,6 +82,7 @@ void calls_gap_add(struct calls_gap *gap, const struct run_series *series)
     if (strcmp(series->set.name, syscall_way_set.name) != 0 || series->set.size != 1)
         return;
     for (size_t row = 0; row < series->count; row++) {
+        gap->in_libc |= series->known[row] && series->values[row].u64 == SYSCALL_WAY_LIBC;
         bool counts = !series->known[row] || series->values[row].u64 != SYSCALL_WAY_NONE;
         if (counts && from_ns)
             gap->lost_ns += series->times_ns[row] - from_ns;

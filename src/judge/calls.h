@@ -18,11 +18,13 @@ struct calls {
     struct call all;      /* sums; no name */
 };
 
-/* When nobody counted, though that was asked for: the agent that did was gone, or the command, for whose rest it does not. */
+/* What was not counted, though that was asked for. When nobody did: the agent that did was gone, or the command, for whose rest
+ * it does not. */
 struct calls_gap {
     uint64_t from_ns; /* the first; 0: none */
     uint64_t lost_ns; /* of all that ended */
     bool is_open;     /* one did not */
+    bool in_libc;     /* a run counted in libc, and so nothing of programs in which the probe was not */
 };
 
 /* Takes a series of the set syscall_way; others are passed over. */

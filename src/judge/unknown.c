@@ -138,9 +138,19 @@ static void add_gaps(struct unknown_list *list, const struct facts *facts)
         add(list, "the moments of %s that came late", say_many(gaps->ticks_late, "sample", "samples").s);
 }
 
+static void add_calls_past_libc(struct unknown_list *list, const struct facts *facts)
+{
+    const struct summary *summary = &facts->job.summary;
+    if (facts->calls_gap.in_libc && summary->unprobed)
+        add(list, "system calls of %s of %s: only those watched from inside count theirs, in libc (as root without --libc, or "
+            "with --ptrace, all are counted)", text_count(summary->unprobed).s,
+            say_many(summary->images, "program", "programs").s);
+}
+
 static void add_calls(struct unknown_list *list, const struct facts *facts)
 {
     const struct calls_gap *gap = &facts->calls_gap;
+    add_calls_past_libc(list, facts);
     double from_s = gap->from_ns > facts->job.start_ns ? (double)(gap->from_ns - facts->job.start_ns) / 1e9 : 0;
     if (!gap->from_ns)
         return;

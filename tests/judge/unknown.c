@@ -93,6 +93,22 @@ static void system_calls_that_nobody_counted(void **state)
     only("system calls from 6.0 s after the start on: no agent counted them");
 }
 
+static void system_calls_of_programs_without_the_probe(void **state)
+{
+    (void)state;
+    facts.calls_gap.in_libc = true;
+    unknown_of(&list, &facts);
+    assert_int_equal(list.count, 0);
+    facts.job.summary.unprobed = 2;
+    unknown_of(&list, &facts);
+    assert_int_equal(list.count, 2);
+    assert_string_equal(list.items[1], "system calls of 2 of 3 programs: only those watched from inside count theirs, in libc (as"
+                        " root without --libc, or with --ptrace, all are counted)");
+    facts.job.summary.unprobed = facts.job.summary.images = 1;
+    unknown_of(&list, &facts);
+    assert_non_null(strstr(list.items[1], "system calls of 1 of 1 program: "));
+}
+
 static void processes(void **state)
 {
     (void)state;
@@ -128,6 +144,7 @@ int main(void)
         cmocka_unit_test_setup(bytes_of_which_nobody_told, fresh),
         cmocka_unit_test_setup(holes, fresh),
         cmocka_unit_test_setup(system_calls_that_nobody_counted, fresh),
+        cmocka_unit_test_setup(system_calls_of_programs_without_the_probe, fresh),
         cmocka_unit_test_setup(processes, fresh),
         cmocka_unit_test_setup(samples_and_limits, fresh),
     };

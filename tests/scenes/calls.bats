@@ -104,6 +104,8 @@ ftruncate_number() {
     [ -x "$TOOLS/caller_static" ] || skip "no static programs here"
     run_calls -s -- "$TOOLS/caller_static" now 300
     [ -z "$(count writev 2>/dev/null)" ]
+    "${user[@]}" "$SONDE" report >page
+    grep -q '^  system calls of 1 of 1 program: ' page
 }
 
 @test "strace counts the same calls" {

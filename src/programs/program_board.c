@@ -195,8 +195,7 @@ static struct program_claim claim_of(const struct program_board *board, const ch
 static bool join(struct program_board *board, struct program_table *table, const struct program_jobs *jobs, const char *root)
 {
     struct program_claim claim = claim_of(board, root);
-    bool refused;
-    board->scope = jobs ? program_jobs_scope(jobs, table, &claim, &refused) : &table->node;
+    board->scope = jobs ? program_jobs_scope(jobs, table, &claim, &board->word) : &table->node;
     if (!board->scope)
         return false;
     if (jobs)
@@ -226,14 +225,17 @@ static void move(struct program_board *board, struct program_table *table, struc
     program_scope_leave(board->scope);
     program_scope_join(scope);
     board->scope = scope;
+    board->word = PROGRAM_BY_KERNEL;
 }
 
-/* A job may be told when its programs run already, and a process may be moved into its cgroup. What was counted until now stays
- * where it is: it was not the job's. */
+/* A job may be told when its programs run already, also one that is nearer to them than theirs, and a process may be moved into
+ * its cgroup. What was counted until now stays where it is: it was not the job's. One that is gone stays in its job: its parent,
+ * who alone could be asked, may be in another. */
 static void follow(struct program_board *board, struct program_table *table, const struct program_jobs *jobs, const char *root,
                    uint64_t now_ns)
 {
-    if (!jobs || board->scope->is_known || !program_jobs_are_new(jobs, now_ns, &board->asked))
+    if (!jobs || (board->is_gone && board->scope->is_known)
+        || !program_jobs_may_move(jobs, board->scope, board->word, now_ns, &board->asked))
         return;
     struct program_claim claim = claim_of(board, root);
     struct program_scope *scope = program_jobs_placed(jobs, table, &claim);

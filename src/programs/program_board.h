@@ -10,6 +10,7 @@
 struct program_board {
     struct board_reader *reader;
     struct program_scope *scope; /* NULL: not yet in any */
+    enum program_word word;      /* by which it is there */
     struct program_asked asked;  /* whether it is in another one now */
     struct program_hold **holds; /* by place; NULL: it could not be taken */
     size_t hold_count, hold_room;

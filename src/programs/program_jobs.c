@@ -15,6 +15,7 @@
 
 #define PARENTS_MAX 256
 #define MOVES_NS (NS_PER_S / 2) /* who is moved into a cgroup is found after a while: a client may say thousands of things */
+#define MOVES_RARELY_NS (5 * NS_PER_S) /* who has a job already hardly ever is, and to look costs several system calls */
 
 struct program_job {
     char id[ID_MAX], other_id[ID_MAX], user[PROGRAM_USER_MAX];
@@ -230,6 +231,15 @@ static bool has_steps(const struct program_job *job)
     return (!job->is_told && !job->is_run) || is_number(job->id);
 }
 
+bool program_jobs_may_move(const struct program_jobs *jobs, const struct program_scope *scope, enum program_word word,
+                           uint64_t now_ns, struct program_asked *asked)
+{
+    bool is_rare = asked->places == jobs->places && now_ns - asked->time_ns < MOVES_RARELY_NS;
+    if (scope->is_known && (word == PROGRAM_BY_ITSELF || is_rare))
+        return false;
+    return program_jobs_are_new(jobs, now_ns, asked);
+}
+
 /* Tau appends the step: "4711-0". */
 static const struct program_job *job_by_name(const struct program_jobs *jobs, const char *name)
 {
@@ -274,16 +284,17 @@ struct program_scope *program_jobs_placed(const struct program_jobs *jobs, struc
 }
 
 struct program_scope *program_jobs_scope(const struct program_jobs *jobs, struct program_table *table,
-                                         const struct program_claim *claim, bool *refused)
+                                         const struct program_claim *claim, enum program_word *word)
 {
-    *refused = false;
     const struct program_job *job = job_by_kernel(jobs, claim);
+    *word = job ? PROGRAM_BY_KERNEL : *claim->job ? PROGRAM_BY_ITSELF : PROGRAM_BY_NOBODY;
     if (job)
         return scope_of(table, job);
     job = *claim->job ? job_by_name(jobs, claim->job) : NULL;
     if (job && (job->uid == claim->uid || claim->uid == 0))
         return scope_of(table, job);
-    *refused = job != NULL;
+    if (job)
+        *word = PROGRAM_REFUSED;
     return *claim->job && !job ? scope_told(table, claim) : program_scope_user(table, claim->uid);
 }
 

@@ -36,6 +36,13 @@ struct program_asked {
 /* Has anything happened since that would make it worth asking again? Notes that it is asked now. */
 bool program_jobs_are_new(const struct program_jobs *jobs, uint64_t now_ns, struct program_asked *asked);
 
+/* Who says that it is in a job. */
+enum program_word { PROGRAM_BY_NOBODY, PROGRAM_BY_KERNEL, PROGRAM_BY_ITSELF, PROGRAM_REFUSED /* it named another user's */ };
+
+/* The same for one that is in scope, by somebody's word: it stays in the job that it has named if the agent knows that job. */
+bool program_jobs_may_move(const struct program_jobs *jobs, const struct program_scope *scope, enum program_word word,
+                           uint64_t now_ns, struct program_asked *asked);
+
 /* The scope of the job that the kernel says it is in: by its cgroup, or as a descendant of the process that a job was told with.
  * NULL: of none that the agent knows. */
 struct program_scope *program_jobs_placed(const struct program_jobs *jobs, struct program_table *table,
@@ -43,9 +50,9 @@ struct program_scope *program_jobs_placed(const struct program_jobs *jobs, struc
 
 /* The scope in which it counts: that one; else the job that it names, if that is its user's or nobody
  * else's; else its user, or the node; so too
- * where its user has too many jobs that nobody else knows (counted). *refused: it named another user's job. NULL: no memory. */
+ * where its user has too many jobs that nobody else knows (counted). NULL: no memory. */
 struct program_scope *program_jobs_scope(const struct program_jobs *jobs, struct program_table *table,
-                                         const struct program_claim *claim, bool *refused);
+                                         const struct program_claim *claim, enum program_word *word);
 
 /* The scope of a job of this node; NULL: none of this name runs, or no memory. */
 struct program_scope *program_jobs_named(const struct program_jobs *jobs, struct program_table *table, const char *id);

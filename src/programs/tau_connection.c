@@ -114,7 +114,8 @@ static bool order_guess(struct tau_order *order, const char *name)
 static enum err join(struct tau_connection *connection, struct tau_gateway *gateway, const char *job)
 {
     struct program_claim claim = { .pid = connection->pid, .uid = connection->uid, .job = job };
-    connection->scope = program_jobs_scope(gateway->jobs, gateway->table, &claim, &connection->was_refused);
+    connection->scope = program_jobs_scope(gateway->jobs, gateway->table, &claim, &connection->word);
+    connection->was_refused = connection->word == PROGRAM_REFUSED;
     if (!connection->scope)
         return NOMEM;
     program_jobs_are_new(gateway->jobs, clock_realtime_ns(), &connection->asked);
@@ -154,12 +155,14 @@ static void move(struct tau_connection *connection, struct tau_gateway *gateway,
     program_scope_leave(connection->scope);
     program_scope_join(scope);
     connection->scope = scope;
+    connection->word = PROGRAM_BY_KERNEL;
 }
 
-/* A job may be told when its programs run already, and a process may be moved into its cgroup. */
+/* A job may be told when its programs run already, also one that is nearer to them than theirs, and a process may be moved into
+ * its cgroup. */
 static void follow(struct tau_connection *connection, struct tau_gateway *gateway, uint64_t now_ns)
 {
-    if (connection->scope->is_known || !program_jobs_are_new(gateway->jobs, now_ns, &connection->asked))
+    if (!program_jobs_may_move(gateway->jobs, connection->scope, connection->word, now_ns, &connection->asked))
         return;
     struct program_claim claim = { .pid = connection->pid, .uid = connection->uid, .job = "" };
     struct program_scope *scope = program_jobs_placed(gateway->jobs, gateway->table, &claim);

@@ -27,6 +27,7 @@ struct tau_connection {
     pid_t pid;
     uint32_t uid;
     struct program_scope *scope;
+    enum program_word word;      /* by which it is there */
     struct program_asked asked;  /* whether it is in another one now */
     struct tau_order order;
     struct tau_reply reply;
@@ -34,7 +35,7 @@ struct tau_connection {
     size_t hold_count, hold_room;
     unsigned jobs_named;
     const char *why;             /* it is to be closed: what it did wrong */
-    bool was_refused;            /* it named another user's job */
+    bool was_refused;            /* it named another user's job, and that was not said yet */
 };
 
 /* NOMEM. */

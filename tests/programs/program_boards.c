@@ -280,15 +280,20 @@ static double total_of_job(const char *name, const char *job)
     return -1;
 }
 
+static void open_with_jobs(void)
+{
+    program_boards_close(&boards);
+    jobs = (struct program_jobs){ .root = "" };
+    struct program_boards_settings settings = { .folder = folder, .root = "", .table = table, .jobs = &jobs, .is_run = true };
+    assert_int_equal(program_boards_open(&boards, &settings), OK);
+}
+
 static void a_program_that_speaks_already_moves_into_a_job_that_is_told(void **state)
 {
     static struct board board;
     struct batch batch;
     (void)state;
-    program_boards_close(&boards);
-    jobs = (struct program_jobs){ .root = "" };
-    struct program_boards_settings settings = { .folder = folder, .root = "", .table = table, .jobs = &jobs, .is_run = true };
-    assert_int_equal(program_boards_open(&boards, &settings), OK);
+    open_with_jobs();
     batch_init(&batch);
     board_open(&board, "mpi");
     board_set_rank(&board, 0, 1);
@@ -317,6 +322,71 @@ static void a_program_that_speaks_already_moves_into_a_job_that_is_told(void **s
     assert_true(total_of_job("x_total", "night") == 3); /* as long as it lives */
     batch_clear(&batch);
     board_end(&board);
+}
+
+static void tell(const char *id, pid_t pid, enum job_event event)
+{
+    struct job job = { .id = id, .other_id = "", .source = "told", .user = "", .uid = getuid(), .cgroup = "" };
+    job.pid = (uint32_t)pid;
+    program_jobs_event(&jobs, table, &job, event);
+}
+
+/* The farther job is that of our parent, the nearer one our own. */
+static void a_program_moves_from_a_farther_job_into_a_nearer_one(void **state)
+{
+    static struct board board;
+    (void)state;
+    open_with_jobs();
+    tell("far", getppid(), JOB_BEGIN);
+    board_open(&board, "sonde");
+    add(&board, "x_total", NULL, 5);
+    program_boards_tick(boards);
+    tell("near", getpid(), JOB_BEGIN);
+    add(&board, "x_total", NULL, 10);
+    program_boards_tick(boards);
+    assert_true(total("x_total") == 15);
+    assert_true(total_of_job("x_total", "far") == 5);
+    assert_true(total_of_job("x_total", "near") == 10);
+    tell("near", getpid(), JOB_END);
+    tell("far too", getppid(), JOB_BEGIN);
+    add(&board, "x_total", NULL, 1);
+    program_boards_tick(boards);
+    assert_true(total_of_job("x_total", "near") == 10); /* it is over */
+    board_end(&board);
+}
+
+static void a_program_stays_in_the_job_that_it_named(void **state)
+{
+    static struct board board;
+    (void)state;
+    open_with_jobs();
+    setenv("SONDE_JOB", "named", 1);
+    board_open(&board, "sonde");
+    unsetenv("SONDE_JOB");
+    tell("named", 0, JOB_BEGIN);
+    add(&board, "x_total", NULL, 5);
+    program_boards_tick(boards);
+    tell("told", getpid(), JOB_BEGIN);
+    add(&board, "x_total", NULL, 10);
+    program_boards_tick(boards);
+    assert_true(total_of_job("x_total", "named") == 15);
+    board_end(&board);
+}
+
+/* Its job is its own, that of its parent another: the last that it counted is not its parent's. */
+static void a_program_that_has_gone_stays_in_its_job(void **state)
+{
+    struct pipes pipes;
+    (void)state;
+    open_with_jobs();
+    pid_t pid = begin_ready(&pipes);
+    tell("own", pid, JOB_BEGIN);
+    program_boards_tick(boards);
+    assert_true(total_of_job("x_total", "own") == 5);
+    tell("parent", getpid(), JOB_BEGIN);
+    end_program(&pipes, pid);
+    program_boards_tick(boards);
+    assert_true(total_of_job("x_total", "own") == 6);
 }
 
 static void what_is_no_board_is_left_alone(void **state)
@@ -363,6 +433,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(two_programs_with_the_same_rank_are_one_series, open_all, close_all),
         cmocka_unit_test_setup_teardown(a_pid_of_another_namespace_is_another_process, open_all, close_all),
         cmocka_unit_test_setup_teardown(a_program_that_speaks_already_moves_into_a_job_that_is_told, open_all, close_all),
+        cmocka_unit_test_setup_teardown(a_program_moves_from_a_farther_job_into_a_nearer_one, open_all, close_all),
+        cmocka_unit_test_setup_teardown(a_program_stays_in_the_job_that_it_named, open_all, close_all),
+        cmocka_unit_test_setup_teardown(a_program_that_has_gone_stays_in_its_job, open_all, close_all),
         cmocka_unit_test_setup_teardown(what_is_no_board_is_left_alone, open_all, close_all),
         cmocka_unit_test_setup_teardown(the_folder_of_a_run_is_known_by_its_lock, open_all, close_all),
     };

@@ -1,5 +1,6 @@
 /* Whose job a program counts for: what a cgroup says of a process of its own, what it says itself, and nothing of what it says
  * of others. The processes are a captured /proc. */
+#include "base/clock.h"
 #include "programs/program_cells.h"
 #include "programs/program_jobs.h"
 #include "programs/program_samples.h"
@@ -60,11 +61,11 @@ static int close_all(void **state)
 static const char *counts_for(pid_t pid, uint32_t uid, const char *named)
 {
     static char text[64];
-    bool refused;
+    enum program_word word;
     const struct program_claim claim = { .pid = pid, .uid = uid, .job = named };
-    const struct program_scope *scope = program_jobs_scope(&jobs, table, &claim, &refused);
+    const struct program_scope *scope = program_jobs_scope(&jobs, table, &claim, &word);
     assert_non_null(scope);
-    snprintf(text, sizeof text, "%s/%u%s", scope->job ? scope->job : "-", scope->uid, refused ? " refused" : "");
+    snprintf(text, sizeof text, "%s/%u%s", scope->job ? scope->job : "-", scope->uid, word == PROGRAM_REFUSED ? " refused" : "");
     return text;
 }
 
@@ -167,11 +168,11 @@ static void a_step_counts_for_its_job_and_a_name_with_a_dash_for_its_own(void **
 
 static void one_that_is_gone_is_where_its_parent_is(void **state)
 {
-    bool refused;
+    enum program_word word;
     (void)state;
     const struct program_claim bobs = { .parent = 200, .uid = BOB, .job = "" }, adas = { .parent = 200, .uid = ADA, .job = "" };
-    assert_string_equal(program_jobs_scope(&jobs, table, &bobs, &refused)->job, "2");
-    assert_null(program_jobs_scope(&jobs, table, &adas, &refused)->job);
+    assert_string_equal(program_jobs_scope(&jobs, table, &bobs, &word)->job, "2");
+    assert_null(program_jobs_scope(&jobs, table, &adas, &word)->job);
 }
 
 static void a_user_who_is_found_out_later_has_the_job(void **state)
@@ -185,6 +186,23 @@ static void a_user_who_is_found_out_later_has_the_job(void **state)
     assert_false(program_scope_find(table, "night", UINT32_MAX)->is_known); /* it goes with its programs, */
     assert_true(program_jobs_are_new(&jobs, 1, &asked));                    /* which are asked again */
     assert_string_equal(counts_for(300, BOB, ""), "night/1002");
+}
+
+/* Who has a job is asked again when one is told, else now and then while jobs have cgroups; who has named it is not. */
+static void who_is_in_a_job_may_move(void **state)
+{
+    (void)state;
+    struct program_scope *scope = program_scope_job(table, "1", ADA);
+    struct program_asked asked = { jobs.places, 1 };
+    scope->is_known = true;
+    assert_false(program_jobs_may_move(&jobs, scope, PROGRAM_BY_KERNEL, 10 * NS_PER_S, &asked));
+    tell(&(struct job){ .id = "night", .uid = ADA, .cgroup = "/night" }, JOB_BEGIN);
+    assert_false(program_jobs_may_move(&jobs, scope, PROGRAM_BY_ITSELF, 1, &asked));
+    assert_true(program_jobs_may_move(&jobs, scope, PROGRAM_BY_KERNEL, 1, &asked));
+    assert_false(program_jobs_may_move(&jobs, scope, PROGRAM_BY_KERNEL, 4 * NS_PER_S, &asked));
+    assert_true(program_jobs_may_move(&jobs, scope, PROGRAM_BY_KERNEL, 6 * NS_PER_S, &asked));
+    scope->is_known = false; /* it has ended, or only programs have named it */
+    assert_true(program_jobs_may_move(&jobs, scope, PROGRAM_BY_ITSELF, 7 * NS_PER_S, &asked));
 }
 
 static void name_jobs(uint32_t uid, size_t count)
@@ -236,9 +254,9 @@ static size_t samples_of_9(void)
 static void what_a_program_told_before_its_job_was_known_is_written_when_it_is(void **state)
 {
     (void)state;
-    bool refused;
+    enum program_word word;
     const struct program_claim claim = { .pid = 300, .uid = BOB, .job = "9" };
-    count_in(program_jobs_scope(&jobs, table, &claim, &refused), 5);
+    count_in(program_jobs_scope(&jobs, table, &claim, &word), 5);
     assert_int_equal(samples_of_9(), 0);
     begin_job("9", BOB, "bob");
     assert_int_equal(samples_of_9(), 1);
@@ -255,7 +273,7 @@ int main(void)
         TEST(one_user_names_so_many_jobs_and_not_more), TEST(a_job_that_was_told_has_who_is_in_its_cgroup),
         TEST(a_job_that_was_told_has_the_descendants_of_its_process), TEST(a_run_has_no_programs_of_others),
         TEST(a_step_counts_for_its_job_and_a_name_with_a_dash_for_its_own), TEST(one_that_is_gone_is_where_its_parent_is),
-        TEST(a_user_who_is_found_out_later_has_the_job),
+        TEST(a_user_who_is_found_out_later_has_the_job), TEST(who_is_in_a_job_may_move),
         TEST(what_a_program_told_before_its_job_was_known_is_written_when_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

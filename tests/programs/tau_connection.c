@@ -387,6 +387,40 @@ static void one_that_is_connected_moves_into_a_job_that_is_told(void **state)
     assert_true(gauge->cells->gauge.sum == 7);
 }
 
+static void tell(const char *id, pid_t pid)
+{
+    struct job told = { .id = id, .other_id = "", .source = "told", .user = "", .uid = getuid(), .cgroup = "" };
+    told.pid = (uint32_t)pid;
+    program_jobs_event(&jobs, table, &told, JOB_BEGIN);
+}
+
+static void one_that_is_connected_moves_into_a_nearer_job_but_not_from_one_that_it_named(void **state)
+{
+    (void)state;
+    jobs.root = "";
+    connection.pid = getpid();
+    connection.uid = getuid();
+    tell("far", getppid());
+    describe("c_total", TAU_COUNTER);
+    value("c_total", 5);
+    assert_int_equal(take(), OK);
+    assert_string_equal(connection.scope->job, "far");
+    tell("near", getpid());
+    value("c_total", 10);
+    assert_int_equal(take(), OK);
+    assert_string_equal(connection.scope->job, "near");
+    assert_true(total("c_total") == 15);
+    assert_true(program_table_find(table, bytes_of("c_total"))->cells->total == 10);
+    connection.pid = 0; /* so that what it names counts */
+    tell("named", 0);
+    job("named");
+    assert_int_equal(take(), OK);
+    connection.pid = getpid();
+    tell("near too", getpid());
+    assert_int_equal(take(), OK);
+    assert_string_equal(connection.scope->job, "named");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -398,6 +432,7 @@ int main(void)
         TEST(what_goes_during_an_answer_is_no_metric_in_it), TEST(a_gauge_that_nobody_has_is_answered_as_unknown),
         TEST(a_program_speaks_for_its_own_users_job_only), TEST(beyond_the_maximum_a_client_goes_on),
         TEST(gauges_leave_with_their_program), TEST(one_that_is_connected_moves_into_a_job_that_is_told),
+        TEST(one_that_is_connected_moves_into_a_nearer_job_but_not_from_one_that_it_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

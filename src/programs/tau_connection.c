@@ -7,6 +7,7 @@
 #include "programs/program_kept.h"
 #include "programs/program_room.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -335,10 +336,11 @@ static enum err take_job(struct tau_connection *connection, struct tau_gateway *
     struct program_scope *scope = connection->scope;
     if (err || scope->kind != PROGRAM_JOB)
         return err;
-    if (scope->has_tau)
-        fill_job(&scope->tau, &job);
-    else
+    if (!scope->has_tau)
         scope->tau = job;
+    else if (strcmp(scope->tau.id, job.id) != 0) /* several steps of a job: what is summed up is of all of them */
+        snprintf(scope->tau.id, sizeof scope->tau.id, "%s", scope->job);
+    fill_job(&scope->tau, &job);
     scope->has_tau = true;
     return OK;
 }

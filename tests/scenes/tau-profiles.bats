@@ -55,6 +55,18 @@ PY
     [ ! -e "$T/evil.profile" ]
 }
 
+@test "steps of a job that the agent knows are in one profile, which is the job's" {
+    start_agent --sensors loadavg --set "programs.tau=$TAU" --set "programs.profiles=$T/profiles-of-tau"
+    "$SONDE" job begin 4711 --pid $$
+    program job=4711-0 size=1 command=./one counter x_total 10 doc
+    program job=4711-1 size=2 command=./one counter x_total 20 doc
+    "$SONDE" job end 4711
+    stop "$AGENT"
+    run -0 profile "$T/profiles-of-tau/profiles/4/4711.profile"
+    [[ $output == "job 4711 size 2 command ./one"* ]]
+    [[ $output == *"x_total 30.0"* ]]
+}
+
 # What a job had counted goes on in the next proxy; what stands in the profile already is not added to it again, neither when that
 # one ends nor after it was killed.
 @test "a proxy that is started anew while a job runs adds to its profile what is new" {

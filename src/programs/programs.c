@@ -75,6 +75,17 @@ static enum err open_profiles(struct programs *programs)
     return err;
 }
 
+/* Whoever starts tau's proxy counts on it alone; beside an agent of root that is as it should be. */
+static void tell_taken(const struct program_plan *plan, const char *folder)
+{
+    static const char text[] = "boards of programs in %s are not read as long as another agent reads them: what libsonde's programs "
+                               "and probes (-m, -s) count is there, and not here";
+    if (plan->has_tau_paths)
+        log_warn(text, folder);
+    else
+        log_info(text, folder);
+}
+
 /* Without them the rest works. */
 static enum err open_boards(struct programs *programs)
 {
@@ -88,7 +99,7 @@ static enum err open_boards(struct programs *programs)
     bool was_taken = programs->boards_are_taken;
     programs->boards_are_taken = err == AGAIN;
     if (err == AGAIN && !was_taken)
-        log_info("boards of programs in %s are not read as long as another agent reads them", folder);
+        tell_taken(&programs->plan, folder);
     else if (err && err != AGAIN)
         log_warn("boards of programs in %s are not read: %s. Set another folder with boards in [programs], or none.", folder,
                  err == DENIED ? "it, or a file " BOARD_CLAIM " in it, is another user's" : err_text(err));

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "sample/tracer_birth.h"
+#include "sample/tracer_leaderless.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -38,14 +39,18 @@ void tracer_tell_begin(const struct tracer *tracer, pid_t tid, bool is_new)
         tracer->lives->begins(tracer->lives->context, tid, is_new);
 }
 
-static void tell_end(const struct tracer *tracer, const siginfo_t *info)
+static int status_of(const siginfo_t *info)
 {
     int status = info->si_status;
-    status = info->si_code == CLD_EXITED ? (status & 0xff) << 8 : info->si_code == CLD_DUMPED ? status | WCOREFLAG : status;
-    if (tracer->end && info->si_pid == tracer->target)
+    return info->si_code == CLD_EXITED ? (status & 0xff) << 8 : info->si_code == CLD_DUMPED ? status | WCOREFLAG : status;
+}
+
+static void tell_end(const struct tracer *tracer, pid_t pid, int status)
+{
+    if (tracer->end && pid == tracer->target)
         atomic_store_explicit(tracer->end, TRACER_ENDED | (uint32_t)status, memory_order_relaxed);
-    if (tracer->lives && is_process(info->si_pid))
-        tracer->lives->ended(tracer->lives->context, info->si_pid, status);
+    if (tracer->lives)
+        tracer->lives->ended(tracer->lives->context, pid, status);
 }
 
 static void let_go(struct tracer *tracer, pid_t tid)
@@ -127,6 +132,14 @@ static void on_pause(struct tracer *tracer, struct tracer_task *task, int signal
     }
 }
 
+/* A thread stands before its end, and a process if it is the first. */
+static void on_last_steps(const struct tracer *tracer, pid_t tid)
+{
+    pid_t pid = is_process(tid) ? tid : tracer_leaderless_of(tracer, tid);
+    if (tracer->lives && pid)
+        tracer->lives->ends(tracer->lives->context, pid);
+}
+
 static void on_stop(struct tracer *tracer, struct tracer_task *task, int status, uint64_t heard_ns)
 {
     int signal = status & 0xff;
@@ -150,8 +163,7 @@ static void on_stop(struct tracer *tracer, struct tracer_task *task, int status,
         on_call(tracer, task, heard_ns);
         break;
     case PTRACE_EVENT_EXIT:
-        if (tracer->lives && is_process(task->tid))
-            tracer->lives->ends(tracer->lives->context, task->tid);
+        on_last_steps(tracer, task->tid);
         resume(tracer, task, 0);
         break;
     default: /* it has made another, which tells of itself */
@@ -159,19 +171,30 @@ static void on_stop(struct tracer *tracer, struct tracer_task *task, int status,
     }
 }
 
+/* Who ends a process ends its threads, each with the status of the process: that of the last is known where that of the first is
+ * not. */
+static void on_end(struct tracer *tracer, const siginfo_t *info)
+{
+    pid_t tid = info->si_pid, leaderless = tracer_leaderless_of(tracer, tid);
+    if (is_process(tid))
+        tell_end(tracer, tid, status_of(info));
+    waitpid(tid, NULL, __WALL | WNOHANG); /* its parent hears of it now */
+    let_go(tracer, tid);
+    if (leaderless && tracer_leaderless_is_over(leaderless) && tracer_leaderless_remove(tracer, leaderless))
+        tell_end(tracer, leaderless, status_of(info));
+}
+
 static void on_event(struct tracer *tracer, const siginfo_t *info)
 {
     uint64_t heard_ns = tracer->calls.counts->timed ? clock_monotonic_ns() : 0;
     pid_t tid = info->si_pid;
     if (info->si_code != CLD_TRAPPED && info->si_code != CLD_STOPPED) {
-        tell_end(tracer, info);
-        waitpid(tid, NULL, __WALL | WNOHANG); /* its parent hears of it now */
-        let_go(tracer, tid);
+        on_end(tracer, info);
         return;
     }
     size_t before = tracer->tasks.count;
     struct tracer_task *task = tracer_hold(tracer, tid);
-    if (tracer->tasks.count > before)
+    if (tracer->tasks.count > before && !tracer_leaderless_remove(tracer, tid))
         tracer_tell_begin(tracer, tid, true);
     if (task)
         on_stop(tracer, task, info->si_status, heard_ns);

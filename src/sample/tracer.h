@@ -6,6 +6,7 @@
 #ifndef SONDE_SAMPLE_TRACER_H
 #define SONDE_SAMPLE_TRACER_H
 
+#include "sample/children.h"
 #include "sample/tracer_calls.h"
 #include "sample/tracer_rights.h"
 
@@ -41,6 +42,7 @@ struct tracer {
     bool begun;               /* the first of them has exec'd */
     struct tracer_rights *rights; /* where there is no first; NULL: nobody wants to know */
     const struct tracer_lives *lives; /* NULL: nobody */
+    struct pidlist leaderless; /* tracer_leaderless.h */
     pid_t target;             /* whose end is told to: */
     _Atomic uint32_t *end;    /* TRACER_ENDED | status as from wait4; borrowed. NULL: nobody */
     uint32_t *pending;        /* by the number of a call: tasks that were in it when they were let go; borrowed. NULL: nobody */

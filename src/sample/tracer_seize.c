@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "base/scan.h"
-#include "sample/children.h"
+#include "sample/tracer_leaderless.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,15 +53,17 @@ struct walk {
 static enum err seize_process(struct tracer *tracer, struct walk *walk, pid_t pid, size_t *held)
 {
     walk->tids.count = 0;
-    enum err first = GONE, err = children_threads(&walk->children, (uint32_t)pid, &walk->tids);
+    enum err any = GONE, err = children_threads(&walk->children, (uint32_t)pid, &walk->tids);
     for (size_t i = 0; !err && i < walk->tids.count; i++) {
         enum err one = seize_task(tracer, (pid_t)walk->tids.ids[i], held);
         if (one == NOMEM)
             return one;
-        if (walk->tids.ids[i] == (uint32_t)pid || first == GONE)
-            first = one;
+        if (one == OK || any == GONE)
+            any = one;
     }
-    return err ? err : first;
+    if (!err && !any && !tracer_tasks_find(&tracer->tasks, pid))
+        err = tracer_leaderless_add(tracer, pid);
+    return err ? err : any;
 }
 
 static bool lists(const struct pidlist *list, uint32_t id)

@@ -69,6 +69,15 @@ static void add_when(struct page *page, const struct facts *facts)
         page_printf(page, "started", "%s, took %s", text_time(job->start_ns).s, say_seconds(duration_s).s);
 }
 
+/* Others than agents have filed it: it need not be a job of a batch system. */
+static bool is_filed_by_others(const struct facts *facts)
+{
+    for (size_t i = 0; i < facts->runs.count; i++)
+        if (!facts->runs.list[i].by_agent)
+            return true;
+    return false;
+}
+
 static void add_end(struct page *page, const struct facts *facts)
 {
     const struct store_job *job = &facts->job;
@@ -78,7 +87,9 @@ static void add_end(struct page *page, const struct facts *facts)
         colour = report_runs_end(facts, text, sizeof text);
     } else if (!job->status_known && facts_by_agents(facts)) {
         colour = PLAIN;
-        snprintf(text, sizeof text, "%s", job->ended ? "its status is known to the batch system" : "not yet");
+        snprintf(text, sizeof text, "%s", !job->ended                  ? "not yet"
+                                          : is_filed_by_others(facts) ? "not known"
+                                                                      : "its status is known to the batch system");
     } else if (!job->status_known && job->ended && job->summary.running) {
         colour = PLAIN;
         snprintf(text, sizeof text, "not while it was watched: it runs on");

@@ -9,10 +9,11 @@
 
 #define RUNS_SQL \
     "SELECT h.name, r.\"user\", r.command, r.uid, r.first_process, r.last_process, r.start_ns, r.end_ns, r.ended, r.exit_code," \
-    " r.exit_signal FROM runs r LEFT JOIN hosts h ON h.id = r.host WHERE r.job = ?1 ORDER BY r.start_ns NULLS FIRST, r.id"
+    " r.exit_signal, CASE WHEN r.run_id LIKE 'agent/%' THEN 1 ELSE 0 END" \
+    " FROM runs r LEFT JOIN hosts h ON h.id = r.host WHERE r.job = ?1 ORDER BY r.start_ns NULLS FIRST, r.id"
 
 enum run_column { RUN_host, RUN_user, RUN_command, RUN_uid, RUN_first, RUN_last, RUN_start_ns, RUN_end_ns, RUN_ended,
-                  RUN_exit_code, RUN_exit_signal };
+                  RUN_exit_code, RUN_exit_signal, RUN_by_agent };
 
 /* Host, user and command, one after the other in one piece. */
 static enum err keep_texts(struct store_run *run, const struct statement *statement)
@@ -57,6 +58,7 @@ static enum err add_run(struct store_runs *runs, const struct statement *stateme
         .ended = statement_u64(statement, RUN_ended), .status_known = statement_is_known(statement, RUN_exit_code),
         .exit_code = (uint8_t)statement_u64(statement, RUN_exit_code),
         .exit_signal = (uint8_t)statement_u64(statement, RUN_exit_signal),
+        .by_agent = statement_i64(statement, RUN_by_agent) != 0,
     };
     return keep_texts(run, statement);
 }

@@ -15,6 +15,7 @@ struct store_run {
     size_t process_count;    /* numbers of its processes in the job, from the first on; an agent has none */
     uint64_t start_ns, end_ns;
     bool ended, status_known;
+    bool by_agent;           /* an agent saw it, not a sonde run or attach */
     uint8_t exit_code, exit_signal;
     char *memory;            /* what the texts point into */
 };

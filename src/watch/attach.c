@@ -72,15 +72,29 @@ static void read_calls(struct attach *attach)
         attach_board_tell(&attach->counts);
 }
 
+/* The kernel counts threads, and lists a process by its first. It goes before those that name it as their parent. */
+static void add_leaderless(struct attach *attach)
+{
+    struct pidlist *pids = &attach->tree.pids;
+    struct attach_target now;
+    if (!attach->target.is_leaderless || attach_target_read(attach->target.pid, &now) != OK || !now.is_leaderless ||
+        pidlist_add(pids, (uint32_t)now.pid) != OK)
+        return;
+    pids->ids[pids->count - 1] = pids->ids[0];
+    pids->ids[0] = (uint32_t)now.pid;
+}
+
 /* Who there is, where no tracer tells us; also for --tell, in each of whom the probe may be. */
 static const struct pidlist *look_at_tree(struct attach *attach)
 {
     attach_events_read(&attach->events);
     bool is_kernel = attach->calls.way == SYSCALL_WAY_KERNEL;
-    if (is_kernel)
+    if (is_kernel) {
         attach_calls_list(&attach->calls, &attach->tree.pids);
-    else if (attach->tells_agent)
+        add_leaderless(attach);
+    } else if (attach->tells_agent) {
         attach_tree_look(&attach->tree, attach->target.pid);
+    }
     return is_kernel ? &attach->tree.pids : NULL;
 }
 

@@ -325,6 +325,13 @@ static void miss(struct attach_lives *lives, struct attach_life *life)
     }
 }
 
+/* It is listed no more, being without its first thread, and goes on. */
+static bool is_leaderless(const struct attach_lives *lives, const struct attach_life *life)
+{
+    struct unseen unseen;
+    return unseen_read_stat(lives->reader, (uint32_t)life->pid, &unseen) == OK && unseen.leaderless;
+}
+
 static bool is_among(const struct pidlist *pids, pid_t pid)
 {
     for (size_t i = 0; i < pids->count; i++)
@@ -358,9 +365,14 @@ static void meet(struct attach_lives *lives, pid_t pid, bool is_new)
 void attach_lives_tick(struct attach_lives *lives, const struct pidlist *pids)
 {
     bool is_first = lives->count == 0;
-    for (size_t i = lives->count; i-- > 0;)
-        if (!is_among(pids, lives->list[i].pid) && !is_awaited(lives, &lives->list[i]))
+    for (size_t i = lives->count; i-- > 0;) {
+        if (is_among(pids, lives->list[i].pid) || is_awaited(lives, &lives->list[i]))
+            continue;
+        if (is_leaderless(lives, &lives->list[i]))
+            look(lives, &lives->list[i]);
+        else
             miss(lives, &lives->list[i]);
+    }
     for (size_t i = 0; i < pids->count; i++)
         meet(lives, (pid_t)pids->ids[i], !is_first);
     writer_flush(lives->writer);

@@ -8,6 +8,7 @@
 
 #include <pwd.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static struct bytes user_of(uint32_t uid, char *room, size_t size)
@@ -26,6 +27,8 @@ static void write_run(struct attach_record *record, const struct attach_settings
     struct unseen unseen = { 0 };
     char user[256];
     unseen_read(&record->reader, (uint32_t)target->pid, target->uid, &unseen);
+    if (!unseen.args.size) /* it has overwritten them */
+        unseen.args = (struct bytes){ target->name, strlen(target->name) + 1 };
     writer_add_run(&record->writer, &(struct run_record){
         .run_id = bytes_of(facts->run_id), .job_id = bytes_of(facts->job.id),
         .name = bytes_of(settings->name ? settings->name : target->name), .user = user_of(target->uid, user, sizeof user),

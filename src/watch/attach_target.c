@@ -44,7 +44,8 @@ enum err attach_target_read(pid_t pid, struct attach_target *target)
     copy_word(target->name, sizeof target->name, scan_line(status, "Name:"));
     copy_word(state, sizeof state, scan_line(status, "State:"));
     bool is_dead = state[0] == 'Z' || state[0] == 'X'; /* of a process: its first thread is, and others may go on */
-    target->is_zombie = is_dead && !(scan_line_u64(status, "Threads:", &number) && number > 1);
+    target->is_leaderless = is_dead && scan_line_u64(status, "Threads:", &number) && number > 1;
+    target->is_zombie = is_dead && !target->is_leaderless;
     target->is_kernel = !is_dead && !scan_line(status, "VmSize:");
     if (target->tracer && read_status(target->tracer, status) == OK)
         copy_word(target->tracer_name, sizeof target->tracer_name, scan_line(status, "Name:"));

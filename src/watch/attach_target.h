@@ -12,6 +12,7 @@ struct attach_target {
     pid_t tracer;         /* who traces it already; 0: nobody */
     uint32_t uid;
     bool is_zombie, is_kernel;
+    bool is_leaderless;   /* its first thread has ended, and others go on */
     char name[64];        /* the kernel's short one */
     char tracer_name[64];
 };

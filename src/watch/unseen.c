@@ -146,8 +146,10 @@ enum err unseen_parse_stat(struct bytes line, struct unseen *unseen)
         field[i] = number_at(&at);
     }
     unseen->name = (struct bytes){ open + 1, (size_t)(shut - open - 1) };
-    unseen->zombie = shut[2] == 'Z' || shut[2] == 'X';
     take_stat(field, unseen);
+    bool is_dead = shut[2] == 'Z' || shut[2] == 'X'; /* the first thread */
+    unseen->zombie = is_dead && unseen->threads <= 1;
+    unseen->leaderless = is_dead && unseen->threads > 1;
     return OK;
 }
 
@@ -219,15 +221,9 @@ static int open_process(struct unseen_reader *reader, uint32_t pid)
     return openat(reader->proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-enum err unseen_read(struct unseen_reader *reader, uint32_t pid, uint32_t known_uid, struct unseen *unseen)
+/* What it executes, from the folder of a process or a thread. */
+static void read_texts(struct unseen_reader *reader, int dir_fd, struct unseen *unseen)
 {
-    *unseen = (struct unseen){ .pid = pid };
-    if (reader->args.room > ARGS_KEEP)
-        buf_clear(&reader->args);
-    int dir_fd = open_process(reader, pid);
-    if (dir_fd < 0)
-        return GONE;
-    /* What a process takes with it first comes first. */
     if (read_whole(dir_fd, "cmdline", &reader->args) == OK)
         unseen->args = (struct bytes){ reader->args.data, reader->args.size };
     if (read_link(dir_fd, "exe", &reader->path) == OK) {
@@ -236,7 +232,38 @@ enum err unseen_read(struct unseen_reader *reader, uint32_t pid, uint32_t known_
     }
     if (read_link(dir_fd, "cwd", &reader->cwd) == OK)
         unseen->cwd = (struct bytes){ reader->cwd.data, reader->cwd.size };
+}
+
+/* A first thread that has ended does not tell it, and the others do. */
+static void read_texts_of_threads(struct unseen_reader *reader, int dir_fd, struct unseen *unseen)
+{
+    int task_fd = openat(dir_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = task_fd < 0 ? NULL : fdopendir(task_fd);
+    for (struct dirent *entry; dir && !unseen->path.size && (entry = readdir(dir));) {
+        int fd = entry->d_name[0] == '.' ? -1 : openat(task_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        read_texts(reader, fd, unseen);
+        close(fd);
+    }
+    if (dir)
+        closedir(dir);
+    else if (task_fd >= 0)
+        close(task_fd);
+}
+
+enum err unseen_read(struct unseen_reader *reader, uint32_t pid, uint32_t known_uid, struct unseen *unseen)
+{
+    *unseen = (struct unseen){ .pid = pid };
+    if (reader->args.room > ARGS_KEEP)
+        buf_clear(&reader->args);
+    int dir_fd = open_process(reader, pid);
+    if (dir_fd < 0)
+        return GONE;
+    read_texts(reader, dir_fd, unseen); /* what a process takes with it first comes first */
     enum err err = read_stat(reader, dir_fd, "stat", unseen);
+    if (!err && unseen->leaderless)
+        read_texts_of_threads(reader, dir_fd, unseen);
     if (!err)
         find_uid(reader, dir_fd, known_uid, unseen);
     close(dir_fd);

@@ -11,6 +11,7 @@ struct unseen {
     bool stat_known; /* ppid, pgid, sid, start_ticks, threads, name */
     bool uid_known;
     bool zombie;     /* ended, but nobody has waited for it */
+    bool leaderless; /* its first thread has ended, and others go on */
     uint32_t pid, ppid, pgid, sid, uid, threads;
     uint64_t start_ticks;
     struct bytes path, args, cwd, name; /* args: NUL after each */

@@ -57,6 +57,11 @@ first_is_dead() {
         wait "$watcher"
         watcher=
         [ "$(count writev)" -eq 30 ]
+        [ "$(sql "select count(*) from process where exe = 'caller' and args like '%caller alone 30'")" -eq 1 ]
+        [ "$way" != --ptrace ] || [ "$(sql "select j.exit_code, p.exit_code from job j, process p")" = '0|0' ]
+        "$SONDE" report >page
+        grep -Eq '^  command .*caller alone 30$' page
+        rm "$SONDE_DB"*
     done
 }
 

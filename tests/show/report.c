@@ -444,6 +444,28 @@ static void bytes_that_are_missing_are_told(void **state)
     forget_told();
 }
 
+/* An attachment that has no process, and one that an agent has filed. */
+static struct store_run attached;
+
+static void jobs_without_processes(struct facts *job)
+{
+    plain_init(job);
+    job->job.command = (struct bytes){ 0 };
+    job->job.status_known = false;
+    job->job.summary.images = 0;
+    job->runs = (struct store_runs){ .list = &attached, .count = 1 };
+}
+
+static void a_batch_system_is_named_where_there_may_be_one(void **state)
+{
+    (void)state;
+    print(jobs_without_processes, &utf8);
+    assert_non_null(strstr(buf_text(&out), "\n  ended      not known\n"));
+    attached.by_agent = true;
+    print(jobs_without_processes, &utf8);
+    assert_non_null(strstr(buf_text(&out), "\n  ended      its status is known to the batch system\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -465,6 +487,7 @@ int main(void)
         cmocka_unit_test(the_run_that_failed_comes_first),
         cmocka_unit_test(a_number_that_holds_others_has_a_sign),
         cmocka_unit_test(bytes_that_are_missing_are_told),
+        cmocka_unit_test(a_batch_system_is_named_where_there_may_be_one),
         cmocka_unit_test(memory_that_no_sample_met_is_that_of_one_process),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -215,13 +215,14 @@ static void a_helper_is_not_of_the_job(void **state)
     waitpid(pid, NULL, 0);
 }
 
+/* Of two threads; a zombie has but one. */
 static void put_process_of(unsigned pid, unsigned ppid, unsigned pgid, unsigned sid, char letter)
 {
     char name[64], file[TEMP_PATH_MAX], line[256];
     snprintf(name, sizeof name, "proc/%u/stat", pid);
     temp_join(file, dir, name);
-    snprintf(line, sizeof line, "%u (p) %c %u %u %u 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 2 0 9 1 2 3\n", pid, letter, ppid,
-             pgid, sid);
+    snprintf(line, sizeof line, "%u (p) %c %u %u %u 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 %d 0 9 1 2 3\n", pid, letter, ppid,
+             pgid, sid, letter == 'Z' ? 1 : 2);
     temp_write(file, line, strlen(line));
 }
 

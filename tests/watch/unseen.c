@@ -50,8 +50,10 @@ static void a_stat_line_is_read_by_its_last_parenthesis(void **state)
     assert_int_equal(counters_get(&unseen.stat_counters, COUNTER_majflt), 3);
     assert_int_equal(counters_cpu_us(&unseen.stat_counters), 400 * 1000000 / sysconf(_SC_CLK_TCK));
     assert_false(unseen.zombie);
-    parse("77 (a) Z 5 6 7 0 -1 4194560 100 0 3 0 250 150 0 0 20 0 4 0 123456 1 2 3\n", OK, &unseen);
-    assert_true(unseen.zombie);
+    parse("77 (a) Z 5 6 7 0 -1 4194560 100 0 3 0 250 150 0 0 20 0 1 0 123456 1 2 3\n", OK, &unseen);
+    assert_true(unseen.zombie && !unseen.leaderless);
+    parse("77 (a) Z 5 6 7 0 -1 4194560 100 0 3 0 250 150 0 0 20 0 2 0 123456 1 2 3\n", OK, &unseen);
+    assert_true(unseen.leaderless && !unseen.zombie);
 }
 
 static void what_is_no_stat_line_is_refused(void **state)

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RETRY_NS (5 * NS_PER_S)
+
 enum err program_board_open(struct program_board *board, const char *path)
 {
     *board = (struct program_board){ 0 };
@@ -81,7 +83,32 @@ static struct program_hold *take_metric(struct program_board *board, struct prog
     };
     enum err err = program_table_metric(table, &description, &metric);
     buf_clear(&name);
+    board->has_refused |= err == USAGE;
     return err ? NULL : make_hold(table, metric, board->scope);
+}
+
+/* What is still refused was counted, and told, when it was the first time. */
+static struct program_hold *take_metric_again(struct program_board *board, struct program_table *table,
+                                              const struct board_value *value)
+{
+    uint64_t refused = table->figures.refused, left_out = table->figures.left_out;
+    struct program_refusal refusal = table->refusal;
+    struct program_hold *hold = take_metric(board, table, value);
+    if (hold)
+        return hold;
+    table->figures.refused = refused;
+    table->figures.left_out = left_out;
+    table->refusal = refusal;
+    return NULL;
+}
+
+/* Who had the name may have gone since: a job that follows another at once meets what is left of it. */
+static bool is_time_to_retry(struct program_board *board, uint64_t now_ns)
+{
+    bool is_time = board->has_refused && (board->is_gone || now_ns - board->tried_ns >= RETRY_NS);
+    if (is_time || !board->has_refused)
+        board->tried_ns = now_ns;
+    return is_time;
 }
 
 /* Ticks become seconds by a rate that is measured anew at each reading: its last figures say nothing. */
@@ -157,6 +184,7 @@ static bool grow(struct program_board *board, size_t count)
 static void take_values(struct program_board *board, struct program_table *table, uint64_t now_ns)
 {
     size_t count = board_reader_count(board->reader);
+    bool is_retry = is_time_to_retry(board, now_ns);
     if (!grow(board, count))
         return;
     for (size_t i = 0; i < count; i++) {
@@ -164,6 +192,8 @@ static void take_values(struct program_board *board, struct program_table *table
         board_reader_value(board->reader, i, &value);
         if (i == board->hold_count)
             board->holds[board->hold_count++] = take_metric(board, table, &value);
+        else if (is_retry && !board->holds[i])
+            board->holds[i] = take_metric_again(board, table, &value);
         if (board->holds[i])
             take_value(table, board->holds[i], &value, now_ns);
         program_ranks_take(&board->ranks, i, &value);

@@ -16,6 +16,8 @@ struct program_board {
     size_t hold_count, hold_room;
     struct program_ranks ranks;
     uint64_t lost;    /* of what found no room there, told so far */
+    bool has_refused; /* a metric whose name was in use with another type: it is tried again, */
+    uint64_t tried_ns; /* not before a while has passed since then */
     bool is_gone;     /* the program is; it was read for the last time */
     bool is_bad;      /* from some point on it was no board: what was read before counts */
     bool is_silent;   /* somebody else writes its samples */

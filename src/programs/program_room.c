@@ -70,19 +70,30 @@ static struct program_scope *owner_with_most_idle(struct program_table *table)
 }
 
 /* Its name may stand in samples that are just being written. */
-static bool drop_one(struct program_table *table)
+static void drop(struct program_table *table, struct program_metric *metric)
 {
-    struct program_scope *owner = owner_with_most_idle(table);
-    if (!owner)
-        return false;
-    struct program_metric *metric = owner->room.idle;
     unlink_idle(table, metric);
-    owner->room.metric_count -= metric->places;
+    metric->owner->room.metric_count -= metric->places;
     program_cells_drop(table, metric);
     program_table_unlink(table, metric);
     metric->next_idle = table->buried;
     table->buried = metric;
-    return true;
+}
+
+static bool drop_one(struct program_table *table)
+{
+    struct program_scope *owner = owner_with_most_idle(table);
+    if (owner)
+        drop(table, owner->room.idle);
+    return owner != NULL;
+}
+
+bool program_room_drop(struct program_table *table, struct program_metric *metric)
+{
+    bool is_idle = metric->uses == 0 && !table->is_job;
+    if (is_idle)
+        drop(table, metric);
+    return is_idle;
 }
 
 static bool has_share(const struct program_table *table, const struct program_scope *owner, size_t places)

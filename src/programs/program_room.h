@@ -21,6 +21,9 @@ bool program_room_make(struct program_table *table, const struct program_scope *
  * FULL: it has not, which the caller counts; NOMEM. */
 enum err program_room_claim(struct program_table *table, struct program_metric *metric, struct program_scope *scope);
 
+/* Makes room for another of its name. False: it is in use, or of a job that goes on. */
+bool program_room_drop(struct program_table *table, struct program_metric *metric);
+
 /* A new metric, in use by its maker, comes to the owner. */
 void program_room_add(struct program_metric *metric, struct program_scope *owner);
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define HASH_ROOM 1024u
 
@@ -29,6 +30,7 @@ enum err program_table_open(struct program_table **table, const struct program_t
     new->metrics_max = settings->metrics_max ? settings->metrics_max : PROGRAM_METRICS_MAX;
     new->by_user = settings->by_user;
     new->names_users = settings->names_users;
+    new->is_job = settings->is_job;
     new->family_room = new->hash_room = HASH_ROOM;
     new->host = strdup(settings->host ? settings->host : "");
     new->family_hash = calloc(new->family_room, sizeof(void *));
@@ -255,6 +257,32 @@ static bool is_same(const struct program_metric *metric, const struct program_de
            && memcmp(metric->bounds, description->bounds, metric->bound_count * sizeof *metric->bounds) == 0;
 }
 
+/* The first since somebody looked: whoever it is told to is told seldom. */
+static void note_refused(struct program_table *table, const struct program_metric *metric,
+                         const struct program_description *description)
+{
+    struct program_refusal *refusal = &table->refusal;
+    if (*refusal->name)
+        return;
+    snprintf(refusal->name, sizeof refusal->name, "%s", metric->name);
+    refusal->uid = description->scope && description->scope->kind != PROGRAM_NODE ? description->scope->uid : geteuid();
+    refusal->kind = description->kind;
+    refusal->known = metric->kind;
+}
+
+/* One of its name is there. An idle one of another type, or with other bounds, makes room: nobody counts in it any more. */
+static enum err meet_metric(struct program_table *table, const struct program_description *description,
+                            struct program_metric **metric)
+{
+    enum err err = program_room_claim(table, *metric, description->scope);
+    if (err || is_same(*metric, description))
+        return err;
+    if (program_room_drop(table, *metric))
+        return add_metric(table, description, metric);
+    note_refused(table, *metric, description);
+    return USAGE;
+}
+
 enum err program_table_metric(struct program_table *table, const struct program_description *description,
                               struct program_metric **metric)
 {
@@ -263,18 +291,25 @@ enum err program_table_metric(struct program_table *table, const struct program_
     if (!err) {
         struct bytes name = { table->name.text.data, table->name.text.size };
         *metric = find_exact(table, name, program_table_hash(name));
-        if (!*metric)
-            err = add_metric(table, description, metric);
-        else
-            err = is_same(*metric, description) ? program_room_claim(table, *metric, description->scope) : USAGE;
+        err = *metric ? meet_metric(table, description, metric) : add_metric(table, description, metric);
     }
     table->figures.refused += err == USAGE;
     table->figures.left_out += err == FULL;
+    if (err)
+        *metric = NULL;
     if (err || description->is_alias)
         return err;
     (*metric)->is_alias = false;
     (*metric)->family->has_told = true;
     return OK;
+}
+
+void program_refusal_write(struct buf *out, const struct program_refusal *refusal)
+{
+    static const char *const kinds[] = { "a counter", "a gauge", "a histogram" };
+    bool are_bounds = refusal->kind == refusal->known;
+    buf_printf(out, "%s is %s of one program and %s of another", refusal->name, kinds[refusal->kind],
+               are_bounds ? "one with other bounds" : kinds[refusal->known]);
 }
 
 /* A program that has left is no longer among the holds. */

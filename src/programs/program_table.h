@@ -16,6 +16,7 @@
 #define PROGRAM_METRICS_MAX 250000u /* unless told otherwise */
 #define PROGRAM_PLACE_BYTES 1024u   /* of a metric's texts and lines; what has more takes the place of several */
 #define PROGRAM_USER_MAX 64
+#define PROGRAM_REFUSED_MAX 256 /* bytes of a name that is told */
 #define PROGRAM_BOUNDS_MAX 512u
 #define PROGRAM_SCOPES_HASH 1024u
 #define PROGRAM_PAGES_HASH 8192u
@@ -154,18 +155,26 @@ struct program_figures {
     uint64_t no_room; /* metrics that their programs could not show, and threads' parts of them */
 };
 
+/* A metric that was not taken because its name is in use with another type, or with other bounds. */
+struct program_refusal {
+    char name[PROGRAM_REFUSED_MAX]; /* cut; "": there was none */
+    uint32_t uid;                   /* whose program it was */
+    enum program_kind kind, known;  /* as it came, and as it is there */
+};
+
 struct program_table_settings {
     const char *host;   /* copied */
     size_t metrics_max; /* 0: PROGRAM_METRICS_MAX */
     bool by_user;       /* several users' programs come here */
     bool names_users;   /* names of users are looked up */
+    bool is_job;        /* all that is counted here is one job's: its sums stay when its programs have gone */
 };
 
 struct program_table {
     pthread_mutex_t lock;
     char *host;
     size_t metrics_max;
-    bool by_user, names_users;
+    bool by_user, names_users, is_job;
     struct program_scope node, *scopes, *users; /* users are scopes too */
     struct program_scope *scope_hash[PROGRAM_SCOPES_HASH];
     struct program_family *families, *last_family;
@@ -185,6 +194,7 @@ struct program_table {
     bool has_read_kept, has_news_to_keep; /* program_kept.h */
     struct program_name name;        /* for parsing */
     struct program_figures figures;
+    struct program_refusal refusal;  /* the first one; whoever tells it empties it, to have the next */
 };
 
 enum err program_table_open(struct program_table **table, const struct program_table_settings *settings);
@@ -193,10 +203,13 @@ void program_table_close(struct program_table **table);
 void program_table_lock(struct program_table *table);
 void program_table_unlock(struct program_table *table);
 
-/* The metric, made when it is new. USAGE: it is of another kind, or its name is empty; FULL: there are too many, or the name
- * is too long (both counted); NOMEM. */
+/* The metric, made when it is new; also in place of an idle one of another kind. USAGE: one of another kind, or with other
+ * bounds, is in use, or its name is empty; FULL: there are too many, or the name is too long (both counted); NOMEM. */
 enum err program_table_metric(struct program_table *table, const struct program_description *description,
                               struct program_metric **metric);
+
+/* "level is a gauge of one program and a counter of another" */
+void program_refusal_write(struct buf *out, const struct program_refusal *refusal);
 
 /* NULL: there is none of this name, in whatever spelling. */
 struct program_metric *program_table_find(struct program_table *table, struct bytes raw);

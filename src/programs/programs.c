@@ -23,6 +23,7 @@
 #define WHY_MAX 1024
 #define LINGER_NS (2 * NS_PER_S) /* a job that only its programs name stays so long without any */
 #define RETRY_NS (5 * NS_PER_S)
+#define TELL_NS (60 * NS_PER_S)
 #define LOOKUPS_MAX 30 /* for the name of a user, at ticks and for pages, before something is shown without it */
 
 struct programs {
@@ -36,6 +37,7 @@ struct programs {
     struct program_boards *boards; /* NULL: they are not read */
     bool tau_is_taken, boards_are_taken; /* by another agent, which may be one that was killed and is not quite gone */
     uint64_t tried_ns;
+    uint64_t told_ns; /* when a refusal was logged last; 0: never */
     bool has_begun;
     struct batch batch;
     struct users users;
@@ -385,6 +387,28 @@ static void retry(struct programs *programs)
         open_tau(programs);
 }
 
+/* One line a minute, however many there are: sonde_programs_refused_total counts them. */
+static void tell_refused(struct programs *programs)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    struct program_refusal refusal;
+    struct buf why;
+    if (programs->told_ns && now_ns - programs->told_ns < TELL_NS)
+        return;
+    program_table_lock(programs->table);
+    refusal = programs->table->refusal;
+    *programs->table->refusal.name = '\0';
+    program_table_unlock(programs->table);
+    if (!*refusal.name)
+        return;
+    programs->told_ns = now_ns;
+    buf_init(&why, WHY_MAX);
+    program_refusal_write(&why, &refusal);
+    log_warn("a metric that a program of user %u tells of is not counted: %s. A name has one type as long as a program, or a job "
+             "that runs, has it: one of the two needs another name.", refusal.uid, buf_text(&why));
+    buf_clear(&why);
+}
+
 void programs_tend(struct programs *programs)
 {
     if (!programs)
@@ -394,4 +418,5 @@ void programs_tend(struct programs *programs)
     programs->has_begun = true;
     speak(programs);
     drop_left(programs);
+    tell_refused(programs);
 }

@@ -23,7 +23,7 @@
 
 static enum err open_table(struct run_boards *boards)
 {
-    struct program_table_settings settings = { .host = "" };
+    struct program_table_settings settings = { .host = "", .is_job = true };
     enum err err = program_table_open(&boards->table, &settings);
     if (err)
         return err;
@@ -84,6 +84,22 @@ void run_boards_read(struct run_boards *boards, struct batch *out)
         read_at(boards, out, clock_realtime_ns());
 }
 
+/* Also values that no counter can take are refused; a name is then told of none. */
+static void tell_refused(const struct program_table *table)
+{
+    struct buf why;
+    if (!table || !table->figures.refused)
+        return;
+    buf_init(&why, 1024);
+    if (*table->refusal.name)
+        program_refusal_write(&why, &table->refusal);
+    else
+        buf_add_text(&why, "a counter takes no value that is no number");
+    log_warn("%" PRIu64 " metrics or values of its programs were refused and are not in the report: %s", table->figures.refused,
+             buf_text(&why));
+    buf_clear(&why);
+}
+
 static void tell_left_out(const struct run_boards *boards)
 {
     uint64_t left_out = boards->table ? boards->table->figures.left_out : 0;
@@ -101,6 +117,7 @@ void run_boards_close(struct run_boards *boards)
     if (!boards->folder[0])
         return;
     tell_left_out(boards);
+    tell_refused(boards->table);
     close_table(boards);
     board_folder_clear(boards->folder);
     if (boards->lock_fd >= 0)

@@ -125,6 +125,53 @@ static void a_gauge_is_of_the_programs_that_are_alive(void **state)
     assert_int_equal(metric->node.gauge.programs, 0);
 }
 
+static enum err make_with_bounds(const char *name, const double *bounds, size_t count, struct program_metric **metric)
+{
+    struct program_description description = {
+        .name = bytes_of(name), .kind = PROGRAM_HISTOGRAM, .bounds = bounds, .bound_count = count,
+    };
+    return program_table_metric(table, &description, metric);
+}
+
+static void a_name_that_nobody_has_any_more_may_have_another_type(void **state)
+{
+    static const double bounds[] = { 1, 10, 100 };
+    struct program_metric *metric;
+    (void)state;
+    assert_int_equal(make_of(program_scope_user(table, 7), "level", PROGRAM_COUNTER, &metric), OK);
+    program_cell_add(table, program_cell_of(table, metric, program_scope_user(table, 7)), 3, 1);
+    assert_int_equal(make_of(program_scope_user(table, 8), "level", PROGRAM_GAUGE, &metric), OK);
+    assert_int_equal(metric->kind, PROGRAM_GAUGE);
+    assert_string_equal(metric->page, "level{"); /* the family of the counter has gone with it */
+    assert_null(metric->cells);
+    assert_int_equal(make_with_bounds("h", bounds, 2, &metric), OK);
+    assert_int_equal(make_with_bounds("h", bounds, 3, &metric), OK);
+    assert_int_equal(metric->bound_count, 3);
+    assert_int_equal(table->figures.metrics, 2);
+    assert_int_equal(table->figures.refused, 0);
+}
+
+static void a_name_of_a_job_that_is_there_has_one_type(void **state)
+{
+    struct program_metric *metric;
+    struct buf why;
+    (void)state;
+    struct program_scope *job = program_scope_job(table, "1", 7);
+    assert_int_equal(make("level", PROGRAM_COUNTER, &metric), OK);
+    assert_non_null(program_cell_of(table, metric, job)); /* its sum is not lost */
+    assert_int_equal(make_of(program_scope_user(table, 8), "level", PROGRAM_GAUGE, &metric), USAGE);
+    assert_int_equal(table->figures.refused, 1);
+    assert_int_equal(table->refusal.uid, 8);
+    buf_init(&why, 256);
+    program_refusal_write(&why, &table->refusal);
+    assert_string_equal(buf_text(&why), "level is a gauge of one program and a counter of another");
+    buf_clear(&why);
+    program_scope_drop(table, job);
+    assert_int_equal(make_of(program_scope_user(table, 8), "level", PROGRAM_GAUGE, &metric), OK);
+    table->is_job = true; /* as that of a run: all of it is one job */
+    assert_int_equal(make("level", PROGRAM_COUNTER, &metric), USAGE);
+}
+
 static void one_name_has_one_type(void **state)
 {
     struct program_metric *metric, *same;
@@ -132,7 +179,9 @@ static void one_name_has_one_type(void **state)
     assert_int_equal(make("x{a=\"1\",b=\"2\"}", PROGRAM_COUNTER, &metric), OK);
     assert_int_equal(make("x{b=2,a=1}", PROGRAM_COUNTER, &same), OK);
     assert_ptr_equal(metric, same);
+    program_room_use(table, metric);
     assert_int_equal(make("x{a=\"1\",b=\"2\"}", PROGRAM_GAUGE, &same), USAGE);
+    assert_null(same);
     assert_int_equal(table->figures.refused, 1);
     assert_int_equal(make("x{a=\"other\"}", PROGRAM_GAUGE, &same), OK); /* of the same family on the page it cannot be */
     assert_ptr_not_equal(metric->family, same->family);
@@ -404,6 +453,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_histogram_whose_sum_is_beyond_all_numbers_keeps_its_buckets, open_table, close_table),
         cmocka_unit_test_setup_teardown(a_gauge_is_of_the_programs_that_are_alive, open_table, close_table),
         cmocka_unit_test_setup_teardown(one_name_has_one_type, open_table, close_table),
+        cmocka_unit_test_setup_teardown(a_name_that_nobody_has_any_more_may_have_another_type, open_table, close_table),
+        cmocka_unit_test_setup_teardown(a_name_of_a_job_that_is_there_has_one_type, open_table, close_table),
         cmocka_unit_test_setup_teardown(more_than_the_maximum_is_counted, open_table, close_table),
         cmocka_unit_test_setup_teardown(nobody_takes_the_room_of_all, open_table, close_table),
         cmocka_unit_test_setup_teardown(names_of_those_who_have_gone_make_room, open_table, close_table),

@@ -189,6 +189,13 @@ with_shm() {
     grep -q ',speaks_sizes_sum,inf' "$T/series"
 }
 
+@test "a name that programs of a run have with two types is told, and the sum of those that came first is kept" {
+    run -0 --separate-stderr "$SONDE" run -p 100ms -- bash -c "'$BUILD/tests/board_program' sonde counter level - 5; sleep 1
+        '$BUILD/tests/board_program' sonde gauge level - 42; sleep 1; '$BUILD/tests/board_program' sonde counter level - 3"
+    [[ $stderr == *"1 metrics or values of its programs were refused"*"level is a gauge of one program and a counter of another"* ]]
+    "$SONDE" report --json | jq -e '.program.counters[] | select(.name == "level") | .total == 8'
+}
+
 @test "a name that was made is in the report, however long, and one that would not be is refused" {
     unset SONDE_BOARDS
     run -0 "$SONDE" run -q -- "$TOOLS/speaks_labels" long

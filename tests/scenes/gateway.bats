@@ -190,6 +190,40 @@ assert values[(None, None)] == 11 and ("42", "root") not in values and values[("
     [ "$(ask '/programs?all&name=cells_total' | jq -c '[.metrics[] | select(.user == null) | .value]')" = '[14]' ]
 }
 
+# A program of root's job 4711 with a gauge, until its line comes.
+begin_level() {
+    mkfifo "$T/stay"
+    SONDE_JOB=4711 "$BUILD/tests/board_program" sonde gauge level - 42 wait <>"$T/stay" 3>&- &
+}
+
+@test "a name that no program has any more may come again with another type" {
+    need_root
+    start </dev/null
+    as_nobody "$BUILD/tests/board_program" sonde counter level - 7
+    wait_for 'is "level{host=\"$(host)\",user=\"nobody\"}" 7 && [ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
+    begin_level
+    wait_for 'is "level{host=\"$(host)\",job=\"4711\",user=\"root\"}" 42'
+    [ -z "$(value "level{host=\"$(host)\",user=\"nobody\"}")" ]
+    is "sonde_programs_refused_total{host=\"$(host)\"}" 0
+    ask /metrics | promtool check metrics
+}
+
+@test "a name that another user's program has with another type is refused aloud, and taken when that one has gone" {
+    need_root
+    start </dev/null
+    mkfifo "$T/others"
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/tests/board_program" sonde counter level - 7 wait <>"$T/others" 3>&- &
+    wait_for 'is "level{host=\"$(host)\",user=\"nobody\"}" 7'
+    begin_level
+    wait_for 'grep "a program of user 0 .* level is a gauge of one program and a counter of another" "$T/said"'
+    is "sonde_programs_refused_total{host=\"$(host)\"}" 1
+    is "level{host=\"$(host)\",user=\"nobody\"}" 7
+    echo >"$T/others"
+    wait_for 'is "level{host=\"$(host)\",job=\"4711\",user=\"root\"}" 42'
+    is "sonde_programs_refused_total{host=\"$(host)\"}" 1
+    [ "$(grep -c "level is a gauge" "$T/said")" -eq 1 ]
+}
+
 @test "a board that says another user's pid counts for who made it, not for that process's job" {
     need_root
     GROUP=/sys/fs/cgroup/cpuacct/slurm_board$$

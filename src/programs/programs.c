@@ -80,8 +80,8 @@ static enum err open_profiles(struct programs *programs)
 /* Whoever starts tau's proxy counts on it alone; beside an agent of root that is as it should be. */
 static void tell_taken(const struct program_plan *plan, const char *folder)
 {
-    static const char text[] = "boards of programs in %s are not read as long as another agent reads them: what libsonde's programs "
-                               "and probes (-m, -s) count is there, and not here";
+    static const char text[] = "boards of programs in %s are not read as long as another agent reads them: what libsonde's "
+                               "programs and probes (-m, -s) count is there, and not here";
     if (plan->has_tau_paths)
         log_warn(text, folder);
     else

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "model/board.h"
+#include "sample/board_claim.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -78,12 +79,12 @@ static bool is_locked(int folder_fd, const char *name, uid_t *owner)
 /* Two agents may read a user's boards: root's and the user's own. Does the other one? */
 static bool has_other_reader(const struct board_folder *folder, uid_t owner)
 {
-    char claim[64] = BOARD_CLAIM;
+    char claim[64];
+    const char *where = folder->is_run ? "../" BOARD_CLAIM : BOARD_CLAIM;
     uid_t other = geteuid() == 0 ? owner : 0, claimed_by;
     if (other == geteuid())
         return false;
-    if (other)
-        snprintf(claim, sizeof claim, BOARD_CLAIM ".%u", (unsigned)other);
+    snprintf(claim, sizeof claim, other ? "%s.%u" : "%s", where, (unsigned)other);
     return is_locked(folder->fd, claim, &claimed_by) && claimed_by == other;
 }
 
@@ -106,20 +107,36 @@ static void mark(int fd, const struct stat *board)
         fchmod(fd, (board->st_mode & 07777) | S_ISVTX);
 }
 
-/* True: it is the other one's to remove. */
+/* A run that ends in order takes its lock away. One that was killed has left it there: sonde submit reads the boards. */
+static bool is_for_run(const struct board_folder *folder)
+{
+    struct stat st;
+    return folder->is_run && fstatat(folder->fd, BOARD_FOLDER_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* True: it is another one's to remove, the run's or the other agent's. */
 static bool leave_to_other(const struct board_folder *folder, const char *name, uint64_t inode)
 {
     struct stat st;
     int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return false;
-    bool leaves = fstat(fd, &st) == 0 && st.st_ino == inode && has_other_reader(folder, st.st_uid);
+    bool leaves = fstat(fd, &st) == 0 && st.st_ino == inode && (folder->is_run || has_other_reader(folder, st.st_uid));
     if (leaves) {
         mark(fd, &st);
-        leaves = fstat(fd, &st) == 0 && !is_marked(&st, geteuid() != 0);
+        leaves = is_for_run(folder)
+                 || (has_other_reader(folder, st.st_uid) && fstat(fd, &st) == 0 && !is_marked(&st, geteuid() != 0));
     }
     close(fd);
     return leaves;
+}
+
+/* The last one out of a run's folder takes it away. */
+static void remove_board(const struct board_folder *folder, const char *name)
+{
+    unlinkat(folder->fd, name, 0);
+    if (folder->is_run)
+        rmdir(folder->path);
 }
 
 void board_folder_remove(const struct board_folder *folder, const char *name, uint64_t inode, int claim_fd)
@@ -128,7 +145,7 @@ void board_folder_remove(const struct board_folder *folder, const char *name, ui
     if (claim_fd >= 0 && leave_to_other(folder, name, inode))
         return;
     if (fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == inode)
-        unlinkat(folder->fd, name, 0);
+        remove_board(folder, name);
 }
 
 /* The user's agent reads every second. One that is stopped, or pretends to be there, does not fill the node's memory. */
@@ -142,9 +159,26 @@ bool board_folder_has_read(const struct board_folder *folder, const char *name)
     struct stat st;
     if (fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) || !is_marked(&st, geteuid() == 0))
         return false;
-    if (!is_patient(&st) || !has_other_reader(folder, st.st_uid))
-        unlinkat(folder->fd, name, 0);
+    if (!is_for_run(folder) && (!is_patient(&st) || !has_other_reader(folder, st.st_uid)))
+        remove_board(folder, name);
     return true;
+}
+
+static bool is_wanted(int folder_fd, const char *path, const char *name)
+{
+    char above[BOARD_FOLDER_PATH_MAX + 4];
+    struct stat st;
+    if (strncmp(name, BOARD_PREFIX, strlen(BOARD_PREFIX)) != 0 || fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0
+        || !S_ISREG(st.st_mode))
+        return false;
+    snprintf(above, sizeof above, "%s/..", path);
+    return (!is_marked(&st, true) && board_claim_is_held_by(above, 0))
+           || (geteuid() != 0 && !is_marked(&st, false) && board_claim_is_held_by(above, geteuid()));
+}
+
+bool board_folder_is_wanted(const struct board_folder *folder, const char *name)
+{
+    return is_wanted(folder->fd, folder->path, name);
 }
 
 bool board_folder_is_left(const struct board_folder *folder)
@@ -205,7 +239,9 @@ enum err board_folder_make(const char *parent, char path[BOARD_FOLDER_PATH_MAX],
     return err;
 }
 
-void board_folder_clear(const char *path)
+/* May agents have what they want? They see that the run is over before it is looked what they have read: of a board that is
+ * read at the same moment, one of both sees that it is to go. */
+static void empty(const char *path, bool for_agents)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -214,8 +250,20 @@ void board_folder_clear(const char *path)
             close(fd);
         return;
     }
+    unlinkat(fd, BOARD_FOLDER_LOCK, 0);
     for (struct dirent *entry; (entry = readdir(dir));)
-        unlinkat(fd, entry->d_name, 0);
+        if (!for_agents || !is_wanted(fd, path, entry->d_name))
+            unlinkat(fd, entry->d_name, 0);
     closedir(dir);
     rmdir(path);
+}
+
+void board_folder_clear(const char *path)
+{
+    empty(path, false);
+}
+
+void board_folder_leave(const char *path)
+{
+    empty(path, true);
 }

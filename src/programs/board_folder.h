@@ -15,7 +15,7 @@
 struct board_folder {
     char path[BOARD_FOLDER_PATH_MAX];
     int fd, watch;  /* of inotify; -1: none */
-    bool is_run;    /* somebody else's run reads and removes them */
+    bool is_run;    /* somebody else's run reads and removes them, until it is over */
     uint32_t uid;   /* whose it is */
     size_t boards;  /* known in it */
     uint64_t over_ns; /* CLOCK_MONOTONIC: when its run was first found gone; 0: not yet */
@@ -29,12 +29,16 @@ enum err board_folder_open(struct board_folder **folder, const char *path, const
 void board_folder_close(struct board_folder **folder, int inotify_fd);
 
 /* Removes a board that was read to its end, if it still is that file. Where another agent reads it too, that of root or that of
- * its user, who is ready first marks it, and the other one removes it. claim_fd: our own claim; -1: nobody else reads here. */
+ * its user, who is ready first marks it, and the other one removes it; so does a run whose folder it is. claim_fd: our own
+ * claim; -1: we are that run. */
 void board_folder_remove(const struct board_folder *folder, const char *name, uint64_t inode, int claim_fd);
 
 /* Is it one that we have marked so? Then it is not to be read again; it is removed if the other one has gone, or has left root
  * waiting for a minute. */
 bool board_folder_has_read(const struct board_folder *folder, const char *name);
+
+/* For a run, of a board in its own folder: is there an agent that has not read it to its end? */
+bool board_folder_is_wanted(const struct board_folder *folder, const char *name);
 
 /* True when the run is gone and the folder with it. Ten minutes after a run was killed the folder is cleared away: until then
  * sonde submit may want it. */
@@ -48,5 +52,8 @@ enum err board_folder_make(const char *parent, char path[BOARD_FOLDER_PATH_MAX],
 
 /* Removes a run's folder with everything in it. */
 void board_folder_clear(const char *path);
+
+/* The same at the end of a run, but for boards that an agent wants: it reads them, and removes them and the folder. */
+void board_folder_leave(const char *path);
 
 #endif

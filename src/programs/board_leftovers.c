@@ -40,6 +40,20 @@ static bool is_left_run(const char *path, const char *name)
     return is_left;
 }
 
+/* A folder that a run has left to an agent, which has gone: sonde submit wants nothing of it. One that is just being made has no
+ * lock either. */
+static bool is_for_agents(const char *path, const char *name)
+{
+    char lock[FILE_PATH_MAX];
+    return begins(name, BOARD_RUN_PREFIX) && (size_t)snprintf(lock, sizeof lock, "%s/" BOARD_FOLDER_LOCK, path) < sizeof lock
+           && access(lock, F_OK) != 0;
+}
+
+static bool is_old(const char *path, const char *name, uint64_t age_s, uint64_t old_s)
+{
+    return age_s >= old_s || (age_s >= BOARD_LEFTOVERS_MADE_S && is_for_agents(path, name));
+}
+
 static void look_at(const char *path, const char *name, bool may_remove, struct board_leftovers *leftovers)
 {
     uint64_t bytes = 0;
@@ -69,7 +83,7 @@ void board_leftovers_look(const char *folder, uint64_t old_s, bool may_remove, s
         if (!begins(name, BOARD_PREFIX) && !begins(name, BOARD_RUN_PREFIX))
             continue;
         if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path || lstat(path, &st) != 0
-            || st.st_uid != geteuid() || now - st.st_mtime < (time_t)old_s)
+            || st.st_uid != geteuid() || st.st_mtime > now || !is_old(path, name, (uint64_t)(now - st.st_mtime), old_s))
             continue;
         look_at(path, name, may_remove && !leftovers->is_claimed, leftovers);
     }

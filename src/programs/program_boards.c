@@ -27,6 +27,7 @@
 #define HASH_ROOM 4096u
 #define KEPT_SUFFIX ".kept"
 #define KEEP_RARELY 20u
+#define PATIENCE_NS (60 * NS_PER_S) /* of a run with an agent that has to read what the run has read */
 #define CROWD 256u /* programs that ended within a tick, 8 kB of memory each: it goes back to the system, else it stays ours */
 
 /* One that was found. */
@@ -35,7 +36,7 @@ struct found {
     struct board_folder *folder;
     bool is_open, is_done; /* done: to be forgotten after its last samples */
     bool must_go;          /* and its file to be removed, when what it counted is kept elsewhere */
-    uint64_t inode;
+    uint64_t inode, done_ns;
     unsigned tries;
     uint32_t uid; /* while it is open */
     uint64_t hash;
@@ -248,7 +249,7 @@ static bool open_found(struct program_boards *boards, struct found *found)
 {
     char path[BOARD_FOLDER_PATH_MAX];
     if ((size_t)snprintf(path, sizeof path, "%s/%s", found->folder->path, found->name) >= sizeof path
-        || (boards->claim_fd >= 0 && !found->folder->is_run && board_folder_has_read(found->folder, found->name)))
+        || (boards->claim_fd >= 0 && board_folder_has_read(found->folder, found->name)))
         return false;
     struct stat st;
     if (fstatat(found->folder->fd, found->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -274,11 +275,11 @@ static bool open_found(struct program_boards *boards, struct found *found)
     return !err;
 }
 
-/* A run reads the boards of its folder itself, and removes them. Ours go when what they counted is kept elsewhere. */
+/* It goes when what it counted is kept elsewhere. */
 static void finish(struct found *found)
 {
-    found->is_done = true;
-    found->must_go = !found->folder->is_run;
+    found->is_done = found->must_go = true;
+    found->done_ns = clock_monotonic_ns();
     found->inode = board_reader_facts(found->board.reader)->inode;
 }
 
@@ -366,7 +367,7 @@ static void write_kept(struct program_boards *boards)
     buf_init(&file, KEEP_MAX);
     program_kept_begin(&file);
     for (const struct found *found = boards->list; found; found = found->next)
-        if (found->is_done && found->must_go)
+        if (found->is_done && found->must_go && !found->folder->is_run)
             program_kept_board(&file, found->name, found->inode);
     program_table_lock(table);
     bool has_any = program_kept_end(table, &file);
@@ -405,6 +406,13 @@ static bool keep(struct program_boards *boards, bool is_last)
     return true;
 }
 
+/* A run removes what the agents have read too. The agent may be stopped: it is not waited for at the end. */
+static bool must_wait(const struct program_boards *boards, const struct found *found)
+{
+    return boards->settings.is_run && found->must_go && clock_monotonic_ns() - found->done_ns < PATIENCE_NS
+           && board_folder_is_wanted(found->folder, found->name);
+}
+
 static void forget_done(struct program_boards *boards, bool is_last)
 {
     size_t before = boards->count;
@@ -415,7 +423,7 @@ static void forget_done(struct program_boards *boards, bool is_last)
         return;
     for (struct found **at = &boards->list; *at;) {
         struct found *found = *at;
-        if (!found->is_done) {
+        if (!found->is_done || must_wait(boards, found)) {
             at = &found->next;
             continue;
         }

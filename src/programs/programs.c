@@ -291,6 +291,12 @@ static bool may_hold(const struct job *job)
     return strcmp(job->source, "told") == 0 && (job->pid || *job->cgroup);
 }
 
+/* What short programs have left on boards has not been read yet, and they are found in the run as long as it is there. */
+static bool ends_run(const struct job *job, enum job_event event)
+{
+    return event == JOB_END && strcmp(job->source, "run") == 0;
+}
+
 /* Its profile is that of the job that it was. */
 static void drop(struct programs *programs, struct program_scope *scope)
 {
@@ -325,8 +331,8 @@ void programs_job(struct programs *programs, const struct job *job, enum job_eve
         return;
     if (event == JOB_BEGIN)
         drop_ended(programs, job);
-    if (may_hold(job) || has_told(programs, job)) /* also before the kernel ends to count its calls: those are not theirs */
-        speak(programs);
+    if (may_hold(job) || ends_run(job, event) || has_told(programs, job))
+        speak(programs); /* also before the kernel ends to count its calls: those are not theirs */
     program_table_lock(programs->table);
     program_jobs_event(&programs->jobs, programs->table, job, event);
     program_table_unlock(programs->table);

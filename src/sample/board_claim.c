@@ -11,13 +11,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum err board_claim_beside(char path[FILE_PATH_MAX], const char *folder, const char *suffix)
+static enum err path_of(char path[FILE_PATH_MAX], const char *folder, uint32_t uid, const char *suffix)
 {
-    uid_t uid = geteuid();
     const char *in = folder ? folder : BOARD_FOLDER;
-    int size = uid ? snprintf(path, FILE_PATH_MAX, "%s/" BOARD_CLAIM ".%u%s", in, (unsigned)uid, suffix)
+    int size = uid ? snprintf(path, FILE_PATH_MAX, "%s/" BOARD_CLAIM ".%u%s", in, uid, suffix)
                    : snprintf(path, FILE_PATH_MAX, "%s/" BOARD_CLAIM "%s", in, suffix);
     return size < FILE_PATH_MAX ? OK : USAGE;
+}
+
+enum err board_claim_beside(char path[FILE_PATH_MAX], const char *folder, const char *suffix)
+{
+    return path_of(path, folder, geteuid(), suffix);
 }
 
 /* The folder is everybody's: another user may have been there first. */
@@ -82,11 +86,15 @@ static bool is_held(const char *path)
     return is_ours && (is_locked || time(NULL) - st.st_mtime < BOARD_CLAIM_LASTS_S);
 }
 
+bool board_claim_is_held_by(const char *folder, uint32_t uid)
+{
+    char path[FILE_PATH_MAX];
+    return path_of(path, folder, uid, "") == OK && is_held(path);
+}
+
 bool board_claim_is_held(const char *folder)
 {
-    char of_node[FILE_PATH_MAX], own[FILE_PATH_MAX];
-    int size = snprintf(of_node, sizeof of_node, "%s/" BOARD_CLAIM, folder ? folder : BOARD_FOLDER);
-    return (size < FILE_PATH_MAX && is_held(of_node)) || (board_claim_beside(own, folder, "") == OK && is_held(own));
+    return board_claim_is_held_by(folder, 0) || board_claim_is_held_by(folder, geteuid());
 }
 
 void board_claim_touch(int fd)

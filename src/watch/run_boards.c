@@ -43,7 +43,7 @@ static void remove_leftovers(void)
     struct board_leftovers leftovers;
     board_leftovers_look(BOARD_FOLDER, BOARD_LEFTOVERS_OLD_S, true, &leftovers);
     if (leftovers.removed)
-        log_info("%zu boards that killed programs of yours left in " BOARD_FOLDER " over a day ago were removed",
+        log_info("%zu boards that programs of yours left in " BOARD_FOLDER ", and nobody will read, were removed",
                  leftovers.removed);
 }
 
@@ -119,7 +119,7 @@ void run_boards_close(struct run_boards *boards)
     tell_left_out(boards);
     tell_refused(boards->table);
     close_table(boards);
-    board_folder_clear(boards->folder);
+    board_folder_leave(boards->folder);
     if (boards->lock_fd >= 0)
         close(boards->lock_fd);
     *boards = (struct run_boards){ .lock_fd = -1 };
@@ -171,7 +171,7 @@ static void rescue_folder(const char *name)
         snprintf(note, sizeof note, "%s/" BOARD_FOLDER_LOCK, path);
         if (file_read(NULL, note, spool, sizeof spool, NULL) == OK && spool[0] == '/')
             rescue(path, spool);
-        board_folder_clear(path);
+        board_folder_leave(path);
     }
     board_folder_close(&folder, -1);
 }

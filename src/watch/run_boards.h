@@ -23,11 +23,11 @@ const char *run_boards_folder(const struct run_boards *boards);
 /* Adds what has changed; the samples borrow until the next call on boards. */
 void run_boards_read(struct run_boards *boards, struct batch *out);
 
-/* Removes the folder with what is in it. */
+/* Removes the folder with what is in it, but for boards that an agent has not read yet: these are the agent's then. */
 void run_boards_close(struct run_boards *boards);
 
 /* What runs of this user that were killed have left on boards goes into their spools, if these are still there, and the boards
- * are removed. For sonde submit. */
+ * are removed, or are the agent's as above. For sonde submit. */
 void run_boards_rescue(void);
 
 #endif

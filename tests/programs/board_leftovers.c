@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char folder[TEMP_PATH_MAX];
@@ -112,6 +113,26 @@ static void folders_of_runs_that_were_killed_go_too(void **state)
     assert_int_not_equal(access(path, F_OK), 0);
 }
 
+/* For sonde submit a folder waits a day, for an agent that is not there it does not. */
+static void folders_that_were_left_to_an_agent_go_when_there_is_none(void **state)
+{
+    char path[BOARD_FOLDER_PATH_MAX], killed[BOARD_FOLDER_PATH_MAX];
+    int lock_fd, killed_fd;
+    const struct timespec old[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = time(NULL) - BOARD_LEFTOVERS_MADE_S - 1 } };
+    (void)state;
+    assert_int_equal(board_folder_make(folder, path, &lock_fd) | board_folder_make(folder, killed, &killed_fd), OK);
+    char lock[BOARD_FOLDER_PATH_MAX + 8];
+    snprintf(lock, sizeof lock, "%s/" BOARD_FOLDER_LOCK, path);
+    assert_int_equal(unlink(lock), 0);
+    close(lock_fd);
+    close(killed_fd);
+    assert_int_equal(look(BOARD_LEFTOVERS_OLD_S, true).count, 0); /* it may be one that is being made */
+    assert_int_equal(utimensat(AT_FDCWD, path, old, 0) | utimensat(AT_FDCWD, killed, old, 0), 0);
+    assert_int_equal(look(BOARD_LEFTOVERS_OLD_S, true).removed, 1);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_equal(access(killed, F_OK), 0);
+}
+
 static void what_only_has_such_a_name_stays(void **state)
 {
     char path[TEMP_PATH_MAX];
@@ -148,6 +169,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(boards_of_the_dead_are_removed_and_those_of_the_living_stay, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(where_an_agent_is_nothing_is_removed, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(folders_of_runs_that_were_killed_go_too, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(folders_that_were_left_to_an_agent_go_when_there_is_none, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(what_only_has_such_a_name_stays, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_folder_whose_lock_fails_leaves_nothing, make_folder, remove_folder),
     };

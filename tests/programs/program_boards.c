@@ -1,8 +1,7 @@
-/* Boards of a folder: found, read, removed when their program is gone; samples of ranks; folders of runs. The programs are
+/* Boards of a folder: found, read, removed when their program is gone; samples of ranks. The programs are
  * children of this test, with boards of their own. */
 #include "model/program_sets.h"
 #include "probe/board.h"
-#include "programs/board_folder.h"
 #include "programs/program_boards.h"
 
 #include "tools/temp.h"
@@ -405,25 +404,6 @@ static void what_is_no_board_is_left_alone(void **state)
     assert_int_equal(files(), 2);
 }
 
-static void the_folder_of_a_run_is_known_by_its_lock(void **state)
-{
-    char path[BOARD_FOLDER_PATH_MAX];
-    int lock_fd;
-    struct board_folder *run;
-    (void)state;
-    assert_int_equal(board_folder_make(folder, path, &lock_fd), OK);
-    const char *name = strrchr(path, '/') + 1;
-    assert_int_equal(board_folder_open(&run, path, "sonde-run.12345.1", -1), DENIED); /* named after another user */
-    assert_int_equal(board_folder_open(&run, path, name, -1), OK);
-    assert_false(board_folder_is_left(run));
-    close(lock_fd);
-    assert_true(board_folder_is_left(run));
-    assert_false(board_folder_is_over(run)); /* sonde submit may want it */
-    board_folder_clear(path);
-    assert_true(board_folder_is_over(run));
-    board_folder_close(&run, -1);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,7 +417,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_program_stays_in_the_job_that_it_named, open_all, close_all),
         cmocka_unit_test_setup_teardown(a_program_that_has_gone_stays_in_its_job, open_all, close_all),
         cmocka_unit_test_setup_teardown(what_is_no_board_is_left_alone, open_all, close_all),
-        cmocka_unit_test_setup_teardown(the_folder_of_a_run_is_known_by_its_lock, open_all, close_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

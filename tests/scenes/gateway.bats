@@ -144,7 +144,7 @@ assert m["value"] == 3.5 and m["type"] == "counter" and m["doc"] == "my doc" and
     "$SONDE" submit
     "$SONDE" export -w series | grep ',program_counter,y_total,total,1,5'
     [[ $(cat folder) == /dev/shm/sonde-run.* ]]
-    [ ! -e "$(cat folder)" ]
+    is_over "$(cat folder)"
 }
 
 # --- whose it is ---

@@ -58,7 +58,7 @@ ring_is_filed() {
         [ "$time" -gt 0 ]
         [ "$life" -ge "$time" ]
         [[ $(cat folder) == /dev/shm/sonde-run.* ]]
-        [ ! -e "$(cat folder)" ]
+        is_over "$(cat folder)"
     done
 }
 

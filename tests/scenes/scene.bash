@@ -99,6 +99,11 @@ until_true() {
     done
 }
 
+# Of the folder of a run that has ended: it is gone, but for boards that an agent of this machine wants.
+is_over() {
+    [ ! -e "$1" ] || { [ ! -e "$1/run" ] && ls /dev/shm/sonde-agent*; }
+}
+
 need_root() {
     [ "$(id -u)" -eq 0 ] || skip "needs root"
 }

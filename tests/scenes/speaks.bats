@@ -63,6 +63,48 @@ EOF
 EOF
 }
 
+@test "short programs of sonde run are in the agent's sums too, whoever runs them, and once; nothing is left" {
+    with_own_shm <<'EOF'
+        is_empty() { [ -z "$(find /dev/shm -name 'sonde[.-]*' ! -name 'sonde-agent*')" ]; }
+        "$SONDE" agent -q -c /dev/null --sensors self --listen none --jobs none & agent=$!
+        trap 'kill -KILL $agent' EXIT
+        eventually "$SONDE" get >/dev/null
+        for i in 1 2 3; do "$SONDE" run -q -- "$TOOLS/speaks" count 10; done
+        as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+        "${as_nobody[@]}" "$SONDE" run -q -- "$TOOLS/speaks" count 10
+        "$SONDE" run -q -p 100ms -- sh -c 'for i in $(seq 40); do "$0" count 10; sleep 0.01; done; sleep 0.5' "$TOOLS/speaks"
+        [ "$("$SONDE" report --json | jq '.program.counters[] | select(.name == "speaks_total{part=\"a\"}").total')" = 400 ]
+        eventually has 'speaks_total{part=a}' 440.0
+        eventually is_empty
+        # An agent that does not read is not waited for, and has it later.
+        kill -STOP $agent
+        SECONDS=0
+        "${as_nobody[@]}" "$SONDE" run -q -- "$TOOLS/speaks" count 10
+        [ "$SECONDS" -lt 20 ]
+        find /dev/shm/sonde-run.65534.* -name 'sonde.*' | grep sonde
+        kill -CONT $agent
+        eventually has 'speaks_total{part=a}' 450.0
+        eventually is_empty
+        # The next agent reads what was left to one that was killed, and once.
+        kill -KILL $agent
+        wait $agent || true
+        "$SONDE" run -q -- "$BUILD/tests/board_program" sonde counter later_total - 10
+        "$SONDE" submit
+        find /dev/shm/sonde-run.0.* -name 'sonde.*' | grep sonde
+        "$SONDE" agent -q -c /dev/null --sensors self --listen none --jobs none & agent=$!
+        eventually has later_total 10.0
+        eventually is_empty
+        # Where none comes any more, sonde submit takes it away.
+        kill -KILL $agent
+        wait $agent || true
+        "$SONDE" run -q -- "$TOOLS/speaks" count 10
+        touch -d '11 minutes ago' /dev/shm/sonde-agent
+        "$SONDE" submit
+        is_empty
+        trap - EXIT
+EOF
+}
+
 @test "the environment of a program with the rights of another does not say whose job it is in" {
     [[ $(findmnt -no OPTIONS -T "$T") != *nosuid* ]] || skip "$T is mounted without setuid"
     with_own_shm <<'EOF'

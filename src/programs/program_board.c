@@ -58,14 +58,22 @@ static struct program_hold *make_hold(struct program_table *table, struct progra
     if (metric->kind == PROGRAM_GAUGE)
         program_hold_join(hold, cell);
     size_t buckets = metric->kind == PROGRAM_HISTOGRAM ? metric->bound_count + 1 : 0;
-    if (buckets && !(hold->buckets = calloc(2 * buckets, sizeof *hold->buckets))) {
+    if (buckets && !(hold->buckets = calloc(3 * buckets, sizeof *hold->buckets))) {
         free(hold);
         return NULL;
     }
-    if (buckets)
+    if (buckets) {
         hold->base_buckets = hold->buckets + buckets;
+        hold->outside_buckets = hold->base_buckets + buckets;
+    }
     program_room_use(table, metric);
     return hold;
+}
+
+static uint32_t uid_of(const struct program_board *board)
+{
+    const struct board_facts *facts = board_reader_facts(board->reader);
+    return facts->subject_pid ? facts->subject_uid : facts->uid;
 }
 
 static struct program_hold *take_metric(struct program_board *board, struct program_table *table,
@@ -84,7 +92,10 @@ static struct program_hold *take_metric(struct program_board *board, struct prog
     enum err err = program_table_metric(table, &description, &metric);
     buf_clear(&name);
     board->has_refused |= err == USAGE;
-    return err ? NULL : make_hold(table, metric, board->scope);
+    struct program_hold *hold = err ? NULL : make_hold(table, metric, board->scope);
+    if (hold && board->base)
+        program_base_apply(board->base, table, hold, program_scope_user(table, uid_of(board)));
+    return hold;
 }
 
 /* What is still refused was counted, and told, when it was the first time. */
@@ -198,6 +209,8 @@ static void take_values(struct program_board *board, struct program_table *table
             take_value(table, board->holds[i], &value, now_ns);
         program_ranks_take(&board->ranks, i, &value);
     }
+    board->has_base |= board->base != NULL;
+    program_base_free(&board->base);
 }
 
 /* A program that ended between two readings is where its parent is, if that is still the process that it was. */
@@ -238,11 +251,8 @@ static bool join(struct program_board *board, struct program_table *table, const
 /* What it counts from now on is another cell's. */
 static void move_hold(struct program_table *table, struct program_hold *hold, struct program_scope *scope, uint64_t now_ns)
 {
-    const struct program_metric *metric = hold->cell->metric;
     program_kept_leave(table, hold);
-    hold->base = hold->value;
-    if (hold->buckets)
-        memcpy(hold->base_buckets, hold->buckets, (metric->bound_count + 1) * sizeof *hold->buckets);
+    program_bases_move(table, hold);
     program_hold_move(table, hold, program_cell_of(table, hold->cell->metric, scope), now_ns);
 }
 
@@ -256,6 +266,7 @@ static void move(struct program_board *board, struct program_table *table, struc
     program_scope_join(scope);
     board->scope = scope;
     board->word = PROGRAM_BY_KERNEL;
+    board->has_base = true;
 }
 
 /* A job may be told when its programs run already, also one that is nearer to them than theirs, and a process may be moved into
@@ -335,7 +346,9 @@ void program_board_close(struct program_board *board, struct program_table *tabl
         program_scope_leave(board->scope);
         table->figures.boards--;
     }
+    table->has_news_to_keep |= board->has_base;
     program_table_unlock(table);
+    program_base_free(&board->base);
     free(board->holds);
     board_reader_close(&board->reader);
     *board = (struct program_board){ 0 };

@@ -3,6 +3,7 @@
 #ifndef SONDE_PROGRAMS_PROGRAM_BOARD_H
 #define SONDE_PROGRAMS_PROGRAM_BOARD_H
 
+#include "programs/program_bases.h"
 #include "programs/program_jobs.h"
 #include "programs/program_ranks.h"
 #include "sample/board_reader.h"
@@ -14,6 +15,8 @@ struct program_board {
     struct program_asked asked;  /* whether it is in another one now */
     struct program_hold **holds; /* by place; NULL: it could not be taken */
     size_t hold_count, hold_room;
+    struct program_base *base;   /* of an agent before, for the first reading; NULL: none. Taken */
+    bool has_base;               /* it has moved: program_bases.h */
     struct program_ranks ranks;
     uint64_t lost;    /* of what found no room there, told so far */
     bool has_refused; /* a metric whose name was in use with another type: it is tried again, */

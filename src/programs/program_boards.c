@@ -49,6 +49,7 @@ struct program_boards {
     struct board_folder *folders; /* the first one is the folder itself */
     struct found *list, *hash[HASH_ROOM];
     size_t count;
+    struct program_bases bases;    /* that an agent before this one has left, until all boards were looked at */
     struct user_share descriptors; /* of boards, and of folders of runs */
     int inotify_fd, claim_fd;
     uint64_t looked_ns, tended_ns, kept_ns; /* kept_ns: not before then again */
@@ -215,7 +216,7 @@ static void read_kept(struct program_boards *boards)
     buf_init(&file, KEEP_MAX + 1);
     if (!keep_read(path, &file)) {
         program_table_lock(table);
-        if (program_kept_take(table, (struct bytes){ file.data, file.size }, remove_kept, boards) == CORRUPT)
+        if (program_kept_take(table, (struct bytes){ file.data, file.size }, &boards->bases, remove_kept, boards) == CORRUPT)
             log_warn("%s is damaged: sums of jobs may lack what programs had counted that have gone", path);
         program_table_unlock(table);
     }
@@ -261,7 +262,9 @@ static bool open_found(struct program_boards *boards, struct found *found)
     enum err err = program_board_open(&found->board, path);
     found->is_open = !err;
     if (!err) {
-        found->uid = board_reader_facts(found->board.reader)->uid;
+        const struct board_facts *facts = board_reader_facts(found->board.reader);
+        found->uid = facts->uid;
+        found->board.base = program_bases_find(&boards->bases, found->name, facts->inode);
         user_share_take(&boards->descriptors, found->uid);
     }
     found->board.is_silent = found->folder->is_run;
@@ -327,6 +330,7 @@ void program_boards_tick(struct program_boards *boards)
     look(boards, now_ns);
     for (struct found *found = boards->list; found; found = found->next)
         tick_one(boards, found);
+    program_bases_clear(&boards->bases);
     tend(boards, now_ns);
 }
 
@@ -358,6 +362,17 @@ void program_boards_sample(struct program_boards *boards, struct batch *batch, u
             program_rank_sums_sample(sums, batch, time_ns, found->board.scope->job);
 }
 
+static bool add_bases(const struct program_boards *boards, struct buf *file)
+{
+    bool has_any = program_bases_add_all(file, &boards->bases);
+    for (const struct found *found = boards->list; found; found = found->next)
+        if (found->is_open && found->board.has_base)
+            has_any |= program_bases_add(file, found->name, board_reader_facts(found->board.reader)->inode, found->board.holds,
+                                         found->board.hold_count);
+    program_bases_end(file);
+    return has_any;
+}
+
 /* Those that are to go stand in the file: if we are killed before they are removed, they are not read again. */
 static void write_kept(struct program_boards *boards)
 {
@@ -371,6 +386,7 @@ static void write_kept(struct program_boards *boards)
             program_kept_board(&file, found->name, found->inode);
     program_table_lock(table);
     bool has_any = program_kept_end(table, &file);
+    has_any |= add_bases(boards, &file);
     program_table_unlock(table);
     enum err err = board_claim_beside(path, boards->folders->path, KEPT_SUFFIX);
     if (!err && has_any)
@@ -460,6 +476,7 @@ void program_boards_close(struct program_boards **boards)
     while (old->folders)
         board_folder_close(&old->folders, -1);
     user_share_clear(&old->descriptors);
+    program_bases_clear(&old->bases);
     if (old->inotify_fd >= 0)
         close(old->inotify_fd);
     if (old->claim_fd >= 0)

@@ -1,17 +1,18 @@
 /* Numbers and texts as in wire/pack.h: what it is, which start of the machine it is of; boards, which an empty name ends; jobs
- * with their metrics, which an empty id and an empty name end: of each what is kept, and what of that is in a profile. Doubles
- * are their bits. */
+ * with their metrics, which an empty id and an empty name end: of each what is kept, and what of that is in a profile; the bases
+ * of program_bases.h, which the file of an older agent has not. Doubles are their bits. */
 #include "programs/program_kept.h"
 
 #include "base/clock.h"
 #include "base/keep.h"
+#include "programs/kept_pack.h"
 #include "programs/program_cells.h"
-#include "wire/pack.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define KIND "sonde kept 2"
+#define KIND "sonde kept 3"
+#define KIND_WITHOUT_BASES "sonde kept 2"
 #define TEXT_MAX 256
 
 static bool is_kept(const struct program_cell *cell)
@@ -52,58 +53,37 @@ void program_kept_leave(struct program_table *table, const struct program_hold *
     table->has_news_to_keep = true;
 }
 
-static void add_number(struct buf *file, uint64_t number)
-{
-    uint8_t room[PACK_NUMBER_MAX];
-    struct packer packer = { room, room + sizeof room, false };
-    pack_number(&packer, number);
-    buf_add(file, room, (size_t)(packer.at - room));
-}
-
-static void add_text(struct buf *file, struct bytes text)
-{
-    add_number(file, text.size);
-    buf_add(file, text.data, text.size);
-}
-
-static void add_double(struct buf *file, double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    buf_add(file, &bits, sizeof bits);
-}
-
 void program_kept_begin(struct buf *file)
 {
     char boot[KEEP_BOOT_MAX];
     keep_boot(boot);
-    add_text(file, bytes_of(KIND));
-    add_text(file, bytes_of(boot));
+    kept_add_text(file, bytes_of(KIND));
+    kept_add_text(file, bytes_of(boot));
 }
 
 void program_kept_board(struct buf *file, const char *name, uint64_t inode)
 {
-    add_text(file, bytes_of(name));
-    add_number(file, inode);
+    kept_add_text(file, bytes_of(name));
+    kept_add_number(file, inode);
 }
 
 static void add_cell(struct buf *file, const struct program_cell *cell)
 {
     const struct program_metric *metric = cell->metric;
     size_t bounds = metric->kind == PROGRAM_HISTOGRAM ? metric->bound_count : 0;
-    add_text(file, (struct bytes){ metric->name, metric->name_size });
-    add_text(file, bytes_of(metric->doc));
-    add_text(file, bytes_of(metric->unit));
-    add_number(file, metric->kind);
-    add_double(file, cell->kept);
-    add_double(file, metric->kind == PROGRAM_COUNTER ? fmin(cell->dumped, cell->kept) : 0);
+    kept_add_text(file, (struct bytes){ metric->name, metric->name_size });
+    kept_add_text(file, bytes_of(metric->doc));
+    kept_add_text(file, bytes_of(metric->unit));
+    kept_add_number(file, metric->kind);
+    kept_add_double(file, cell->kept);
+    kept_add_double(file, metric->kind == PROGRAM_COUNTER ? fmin(cell->dumped, cell->kept) : 0);
     if (metric->kind != PROGRAM_HISTOGRAM)
         return;
-    add_number(file, bounds);
+    kept_add_number(file, bounds);
     for (size_t i = 0; i < bounds; i++)
-        add_double(file, metric->bounds[i]);
+        kept_add_double(file, metric->bounds[i]);
     for (size_t i = 0; i <= bounds; i++)
-        add_double(file, cell->kept_buckets[i]);
+        kept_add_double(file, cell->kept_buckets[i]);
 }
 
 static bool has_kept(const struct program_cell *cell)
@@ -118,39 +98,27 @@ static bool add_scope(struct buf *file, const struct program_scope *scope)
         if (!has_kept(cell))
             continue;
         if (!is_begun) {
-            add_text(file, bytes_of(scope->job));
-            add_number(file, scope->uid);
+            kept_add_text(file, bytes_of(scope->job));
+            kept_add_number(file, scope->uid);
         }
         is_begun = true;
         add_cell(file, cell);
     }
     if (is_begun)
-        add_text(file, (struct bytes){ 0 });
+        kept_add_text(file, (struct bytes){ 0 });
     return is_begun;
 }
 
 bool program_kept_end(struct program_table *table, struct buf *file)
 {
     bool has_any = false;
-    add_text(file, (struct bytes){ 0 });
+    kept_add_text(file, (struct bytes){ 0 });
     for (const struct program_scope *scope = table->scopes; scope; scope = scope->next)
         if (scope->kind == PROGRAM_JOB)
             has_any |= add_scope(file, scope);
-    add_text(file, (struct bytes){ 0 });
+    kept_add_text(file, (struct bytes){ 0 });
     table->has_news_to_keep = false;
     return has_any;
-}
-
-static double unpack_double(struct unpacker *u)
-{
-    double value = 0;
-    if (u->bad || (size_t)(u->end - u->at) < sizeof value) {
-        u->bad = true;
-        return 0;
-    }
-    memcpy(&value, u->at, sizeof value);
-    u->at += sizeof value;
-    return value;
 }
 
 /* Of a histogram as it stands in the file. */
@@ -165,11 +133,11 @@ static void unpack_histogram(struct unpacker *u, struct histogram *histogram)
     u->bad |= count > PROGRAM_BOUNDS_MAX;
     histogram->bound_count = u->bad ? 0 : (size_t)count;
     for (size_t i = 0; i < histogram->bound_count; i++) {
-        histogram->bounds[i] = unpack_double(u);
+        histogram->bounds[i] = kept_take_double(u);
         u->bad |= i ? !(histogram->bounds[i] > histogram->bounds[i - 1]) : isnan(histogram->bounds[i]);
     }
     for (size_t i = 0; i <= histogram->bound_count; i++) {
-        histogram->buckets[i] = unpack_double(u);
+        histogram->buckets[i] = kept_take_double(u);
         u->bad |= !(histogram->buckets[i] >= 0) || isinf(histogram->buckets[i]);
     }
 }
@@ -205,7 +173,7 @@ static void take_metric(struct program_table *table, struct program_scope *scope
     struct histogram histogram = { .bound_count = 0 };
     struct program_description description = { .name = name, .doc = unpack_text(u), .unit = unpack_text(u), .scope = scope };
     uint64_t kind = unpack_number(u);
-    double kept = unpack_double(u), dumped = unpack_double(u);
+    double kept = kept_take_double(u), dumped = kept_take_double(u);
     struct program_metric *metric;
     u->bad |= kind != PROGRAM_COUNTER && kind != PROGRAM_HISTOGRAM;
     u->bad |= dumped != 0 && !(kind == PROGRAM_COUNTER && dumped > 0 && dumped <= kept);
@@ -250,12 +218,15 @@ static void take_boards(struct unpacker *u, program_kept_hear *hear, void *conte
     }
 }
 
-enum err program_kept_take(struct program_table *table, struct bytes file, program_kept_hear *hear, void *context)
+enum err program_kept_take(struct program_table *table, struct bytes file, struct program_bases *bases, program_kept_hear *hear,
+                         void *context)
 {
     struct unpacker u = { (const uint8_t *)file.data, (const uint8_t *)file.data + file.size, false };
     char boot[KEEP_BOOT_MAX];
     keep_boot(boot);
-    if (!bytes_equal(unpack_text(&u), bytes_of(KIND)) || !bytes_equal(unpack_text(&u), bytes_of(boot)))
+    struct bytes kind = unpack_text(&u);
+    bool has_bases = bytes_equal(kind, bytes_of(KIND));
+    if ((!has_bases && !bytes_equal(kind, bytes_of(KIND_WITHOUT_BASES))) || !bytes_equal(unpack_text(&u), bytes_of(boot)))
         return ABSENT;
     take_boards(&u, hear, context);
     for (struct bytes id; !u.bad && (id = unpack_text(&u)).size;) {
@@ -263,5 +234,7 @@ enum err program_kept_take(struct program_table *table, struct bytes file, progr
         for (struct bytes name; !u.bad && (name = unpack_text(&u)).size;)
             take_metric(table, scope, name, &u);
     }
+    if (has_bases && !u.bad)
+        program_bases_take(bases, &u);
     return u.bad ? CORRUPT : OK;
 }

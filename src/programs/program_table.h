@@ -36,6 +36,7 @@ struct program_hold {
     double value;     /* of a gauge; of a counter that is told as a whole, what it stood at last */
     double *buckets;  /* likewise */
     double base, *base_buckets; /* what of these is in cells where it was before; NULL: nothing. Freed with buckets */
+    double outside, *outside_buckets; /* what of the base was in no job; likewise */
     bool is_set;
     struct program_hold *next, *previous; /* of the gauge */
 };

@@ -27,6 +27,7 @@ int fuzz_kept(const uint8_t *data, size_t size)
     struct program_table *table, *other;
     struct program_table_settings settings = { .host = "n", .metrics_max = 100, .by_user = true };
     struct buf file;
+    struct program_bases bases = { NULL };
     size_t boards = 0;
     if (size > 1u << 20)
         return 0;
@@ -35,12 +36,16 @@ int fuzz_kept(const uint8_t *data, size_t size)
     buf_init(&file, 64u << 20);
     program_kept_begin(&file);
     buf_add(&file, data, size);
-    program_kept_take(table, (struct bytes){ file.data, file.size }, hear, &boards);
+    program_kept_take(table, (struct bytes){ file.data, file.size }, &bases, hear, &boards);
     require(boards <= size);
     buf_reset(&file);
     program_kept_begin(&file);
     program_kept_end(table, &file);
-    require(program_kept_take(other, (struct bytes){ file.data, file.size }, hear, &boards) == OK);
+    program_bases_add_all(&file, &bases);
+    program_bases_end(&file);
+    program_bases_clear(&bases);
+    require(program_kept_take(other, (struct bytes){ file.data, file.size }, &bases, hear, &boards) == OK);
+    program_bases_clear(&bases);
     buf_clear(&file);
     program_table_close(&table);
     program_table_close(&other);

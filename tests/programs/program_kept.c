@@ -7,6 +7,7 @@
 #include <math.h>
 
 static struct program_table *before, *after;
+static struct program_bases bases;
 static struct buf file;
 static char heard[256];
 static const double bounds[] = { 1, 10 };
@@ -23,6 +24,7 @@ static int open_all(void **state)
 static int close_all(void **state)
 {
     (void)state;
+    program_bases_clear(&bases);
     program_table_close(&before);
     program_table_close(&after);
     buf_clear(&file);
@@ -59,7 +61,15 @@ static void hear(void *context, const char *name, uint64_t inode)
 
 static enum err pass_on(void)
 {
-    return program_kept_take(after, (struct bytes){ file.data, file.size }, hear, NULL);
+    return program_kept_take(after, (struct bytes){ file.data, file.size }, &bases, hear, NULL);
+}
+
+/* True: anything of jobs is kept. */
+static bool end_file(struct program_table *table)
+{
+    bool has_any = program_kept_end(table, &file);
+    program_bases_end(&file);
+    return has_any;
 }
 
 static void what_has_gone_goes_on(void **state)
@@ -78,7 +88,7 @@ static void what_has_gone_goes_on(void **state)
     program_kept_begin(&file);
     program_kept_board(&file, "sonde.1.sonde.ab", 77);
     program_kept_board(&file, "sonde.2.mpi.cd", 5);
-    assert_true(program_kept_end(before, &file));
+    assert_true(end_file(before));
     assert_false(before->has_news_to_keep);
 
     assert_int_equal(pass_on(), OK);
@@ -96,7 +106,7 @@ static void what_has_gone_goes_on(void **state)
     /* And once more: what was kept is kept on, until the job has gone. */
     buf_reset(&file);
     program_kept_begin(&file);
-    assert_true(program_kept_end(after, &file));
+    assert_true(end_file(after));
     program_scope_drop(after, again);
     assert_true(after->has_news_to_keep);
     program_scope_drop(after, program_scope_find(after, "2", 7));
@@ -116,7 +126,7 @@ static void what_is_in_a_profile_is_known_again(void **state)
     calls->dumped = 6;
     cell_in(before, one, "x_total{a=\"b\"}", PROGRAM_COUNTER)->dumped = 7;
     program_kept_begin(&file);
-    assert_true(program_kept_end(before, &file));
+    assert_true(end_file(before));
     assert_int_equal(pass_on(), OK);
     struct program_scope *again = program_scope_find(after, "1", 7);
     assert_true(again->is_dumped);
@@ -132,7 +142,7 @@ static void nothing_is_kept_of_programs_in_no_job(void **state)
     program_kept_add(before, cell, 5);
     assert_false(before->has_news_to_keep);
     program_kept_begin(&file);
-    assert_false(program_kept_end(before, &file));
+    assert_false(end_file(before));
     assert_int_equal(pass_on(), OK);
 }
 
@@ -141,9 +151,126 @@ static void an_infinite_sum_stays_infinite(void **state)
     (void)state;
     program_kept_add(before, cell_in(before, program_scope_job(before, "1", 7), "x_total", PROGRAM_COUNTER), INFINITY);
     program_kept_begin(&file);
-    program_kept_end(before, &file);
+    end_file(before);
     assert_int_equal(pass_on(), OK);
     assert_true(isinf(cell_in(after, program_scope_find(after, "1", 7), "x_total", PROGRAM_COUNTER)->total));
+}
+
+/* A hold of a metric in a scope, as of a board that was just opened. */
+struct test_hold {
+    struct program_hold hold;
+    double buckets[9];
+};
+
+static struct program_hold *make_hold(struct test_hold *test, struct program_table *table, struct program_scope *scope,
+                                      enum program_kind kind)
+{
+    *test = (struct test_hold){ 0 };
+    test->hold.cell = cell_in(table, scope, kind == PROGRAM_COUNTER ? "x_total" : "sizes", kind);
+    test->hold.buckets = test->buckets;
+    test->hold.base_buckets = test->buckets + 3;
+    test->hold.outside_buckets = test->buckets + 6;
+    return &test->hold;
+}
+
+/* Has counted 100 in no job, then 20 in job "1", and is in "2" now. */
+static void move_counter(struct program_hold *hold)
+{
+    hold->value = 100;
+    program_bases_move(before, hold);
+    hold->cell = cell_in(before, program_scope_job(before, "1", 7), "x_total", PROGRAM_COUNTER);
+    hold->value = 120;
+    program_bases_move(before, hold);
+    hold->cell = cell_in(before, program_scope_job(before, "2", 7), "x_total", PROGRAM_COUNTER);
+}
+
+/* Two observations in no job, the sum of which is 5. */
+static void move_histogram(struct program_hold *hold)
+{
+    hold->value = 5;
+    hold->buckets[0] = hold->buckets[2] = 1;
+    program_bases_move(before, hold);
+    hold->cell = cell_in(before, program_scope_job(before, "2", 7), "sizes", PROGRAM_HISTOGRAM);
+}
+
+static void write_bases(void)
+{
+    struct test_hold counter, histogram, untouched;
+    struct program_hold *holds[] = {
+        make_hold(&counter, before, program_scope_user(before, 7), PROGRAM_COUNTER),
+        make_hold(&untouched, before, program_scope_user(before, 7), PROGRAM_COUNTER), NULL,
+        make_hold(&histogram, before, program_scope_user(before, 7), PROGRAM_HISTOGRAM),
+    };
+    program_kept_begin(&file);
+    program_kept_end(before, &file);
+    assert_false(program_bases_add(&file, "sonde.9.sonde.ef", 8, holds, 4));
+    move_counter(holds[0]);
+    move_histogram(holds[3]);
+    assert_true(before->has_news_to_keep);
+    assert_true(program_bases_add(&file, "sonde.1.sonde.ab", 77, holds, 4));
+    program_bases_end(&file);
+}
+
+static void what_was_counted_before_a_job_is_known_again_by_its_board(void **state)
+{
+    struct test_hold counter, histogram;
+    (void)state;
+    write_bases();
+    assert_int_equal(pass_on(), OK);
+    buf_reset(&file); /* of what was not opened yet another file is written */
+    program_kept_begin(&file);
+    program_kept_end(after, &file);
+    assert_true(program_bases_add_all(&file, &bases));
+    program_bases_end(&file);
+    program_bases_clear(&bases);
+    assert_int_equal(pass_on(), OK);
+    assert_null(program_bases_find(&bases, "sonde.1.sonde.ab", 78)); /* another file of that name */
+    assert_null(program_bases_find(&bases, "sonde.1.sonde.a", 77));
+    struct program_base *base = program_bases_find(&bases, "sonde.1.sonde.ab", 77);
+    assert_non_null(base);
+    assert_null(program_bases_find(&bases, "sonde.1.sonde.ab", 77)); /* once */
+    struct program_scope *user = program_scope_user(after, 7), *job = program_scope_job(after, "2", 7);
+    program_base_apply(base, after, make_hold(&counter, after, job, PROGRAM_COUNTER), user);
+    assert_true(counter.hold.value == 120 && counter.hold.base == 120 && counter.hold.outside == 100);
+    assert_true(cell_in(after, user, "x_total", PROGRAM_COUNTER)->total == 100 && counter.hold.cell->total == 0);
+    program_base_apply(base, after, make_hold(&histogram, after, job, PROGRAM_HISTOGRAM), user);
+    assert_true(histogram.hold.value == 5 && histogram.hold.base == 5);
+    assert_true(histogram.buckets[0] == 1 && histogram.buckets[3] == 1 && histogram.buckets[5] == 1 && histogram.buckets[8] == 1);
+    const struct program_cell *sizes = cell_in(after, user, "sizes", PROGRAM_HISTOGRAM);
+    assert_true(sizes->total == 5 && sizes->buckets[0] == 1 && sizes->buckets[1] == 0 && sizes->buckets[2] == 1);
+    program_base_free(&base);
+}
+
+/* One that ends anywhere, or has any byte changed, is taken as far as it goes. */
+static void damaged_bases(void **state)
+{
+    (void)state;
+    write_bases();
+    struct buf head;
+    buf_init(&head, 1024);
+    program_kept_begin(&head);
+    for (size_t size = head.size; size < file.size; size++)
+        assert_int_equal(program_kept_take(after, (struct bytes){ file.data, size }, &bases, hear, NULL), CORRUPT);
+    for (size_t i = head.size; i < file.size; i++) {
+        file.data[i] ^= 0x55;
+        pass_on();
+        file.data[i] ^= 0x55;
+        program_bases_clear(&bases);
+    }
+    buf_clear(&head);
+}
+
+/* It ends behind the jobs. */
+static void the_file_of_an_older_agent_is_read(void **state)
+{
+    (void)state;
+    count("1");
+    program_kept_begin(&file);
+    program_kept_end(before, &file);
+    assert_memory_equal(file.data + 1, "sonde kept 3", 12);
+    file.data[12] = '2';
+    assert_int_equal(pass_on(), OK);
+    assert_true(cell_in(after, program_scope_find(after, "1", 7), "x_total{a=\"b\"}", PROGRAM_COUNTER)->total == 4);
 }
 
 /* A file that ends anywhere, or is of another kind. */
@@ -154,9 +281,10 @@ static void damaged_files(void **state)
     program_kept_begin(&file);
     size_t head = file.size;
     program_kept_board(&file, "sonde.1.sonde.ab", 77);
-    program_kept_end(before, &file);
+    end_file(before);
     for (size_t size = 0; size < file.size; size++)
-        assert_int_equal(program_kept_take(after, (struct bytes){ file.data, size }, hear, NULL), size < head ? ABSENT : CORRUPT);
+        assert_int_equal(program_kept_take(after, (struct bytes){ file.data, size }, &bases, hear, NULL),
+                         size < head ? ABSENT : CORRUPT);
     file.data[2] ^= 1;
     assert_int_equal(pass_on(), ABSENT);
 }
@@ -168,7 +296,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(what_has_gone_goes_on), T(what_is_in_a_profile_is_known_again),
         T(nothing_is_kept_of_programs_in_no_job), T(an_infinite_sum_stays_infinite),
-        T(damaged_files),
+        T(damaged_files), T(what_was_counted_before_a_job_is_known_again_by_its_board), T(damaged_bases),
+        T(the_file_of_an_older_agent_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

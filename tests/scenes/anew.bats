@@ -125,6 +125,42 @@ begin_in() {
     of_job wait_seconds_sum 0.5
 }
 
+not_the_job_s_after() {
+    start </dev/null
+    mkfifo "$T/go"
+    "$BUILD/tests/board_program" sonde observe wait_seconds - 5 hurry cells_total - 100 wait observe wait_seconds - 0.5 \
+        hurry cells_total - 50 wait hurry cells_total - 7 wait <"$T/go" >"$T/waits" 3>&- &
+    exec 7>"$T/go"
+    wait_for 'is "cells_total{host=\"$(host)\"}" 100'
+    "$SONDE" job begin 4711 --pid $! --user "$(id -un)"
+    echo >&7
+    wait_for 'of_job cells_total 50 && of_job wait_seconds_count 1'
+    wait_for 'grep 4711 "$SONDE_SOCKET_DIR/agent.sock.jobs"'
+    for i in 1 2; do # the second time from what the first one has kept on
+        sleep 1.1
+        anew "$1" 7>&-
+        wait_for 'of_job cells_total 50'
+        of_job wait_seconds_count 1
+        of_job wait_seconds_sum 0.5
+        is "cells_total{host=\"$(host)\"}" 150
+        is "wait_seconds_count{host=\"$(host)\"}" 2
+    done
+    echo >&7
+    wait_for 'of_job cells_total 57'
+    echo >&7
+    exec 7>&-
+    wait_for '[ -z "$(find "$SONDE_BOARDS" -name "sonde.*")" ]'
+    wait_for '[ -z "$(find "$SONDE_BOARDS" -name "*.kept")" ]'
+}
+
+@test "what a program had counted before its job was told is not the job's for an agent after one that was killed" {
+    not_the_job_s_after KILL
+}
+
+@test "what a program had counted before its job was told is not the job's for an agent after one that was stopped" {
+    not_the_job_s_after TERM
+}
+
 @test "a job that begins anew when it has just ended begins at nothing" {
     start </dev/null
     "$SONDE" job begin 4711 --user "$(id -un)"

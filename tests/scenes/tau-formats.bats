@@ -28,7 +28,7 @@ PY
 }
 
 @test "sonde get, list-metrics and track show what a program of tau tells, and so does tau's own protocol" {
-    gateway
+    gateway alone
     program counter 'x_total{a="b"}' 5 'the x' counter y_total 2.5 'a y with: colon # and more' gauge heat 7 hot
     wait_for '"$SONDE" get -f txt | grep -q y_total'
     run -0 "$SONDE" get -f txt x_total
@@ -45,7 +45,7 @@ PY
 }
 
 @test "all that is known comes through tau's socket too: types and descriptions, which tau tells apart from values" {
-    gateway
+    gateway alone
     program counter 'x_total{a="b"}' 5 'the x' counter y_total 2.5 'a y'
     wait_for '"$SONDE" get -f txt | grep -q y_total'
     [[ $("$SONDE" get -a --tau-socket "$TAU" -f txt 'x_total{a=b}') =~ '"the x" TAU_METRIC_COUNTER '[0-9.]+' 5.0 '$ ]]
@@ -56,7 +56,7 @@ PY
 }
 
 @test "json and yaml are those of Python, to the byte, for names and numbers of all kinds" {
-    gateway
+    gateway alone
     program counter 'a_total{l="ä\\n ☃"}' 1e16 "it's # a: \"doc\" that is so long that PyYAML folds it into two lines, or even three of them" \
         counter b_total 1e-7 'yes' counter c_total 0.1 '- dash' counter d_total 123456789012345680 '1.5' gauge g 1e400 ' blank ' \
         counter e_total 3 'tab	and café' counter h_total 1 $'two\nlines, and\n\na third that has '"'quotes' and is so long that it is folded at a blank too" \
@@ -111,7 +111,7 @@ PY
 
 @test "md is that of Python's rich, to the byte, for descriptions and values" {
     /usr/bin/python3 -c 'import rich.markdown' 2>/dev/null || skip "no python3-rich here"
-    gateway
+    gateway alone
     program counter 'x_total{a="b"}' 5 'the x' counter heat_total 7.25 'a doc that is so long that it does not fit into one line, nor into two of the usual width of a terminal' \
         counter 'a_rather_long_name_that_leaves_no_room_total{function="MPI_Alltoallv"}' 123456.789 doc counter big_total 1e22 'large'
     wait_for '"$SONDE" get -f txt | grep -q big_total'
@@ -127,7 +127,7 @@ PY
 }
 
 @test "track writes a file that is whole whenever it is looked at, and after SIGINT, SIGTERM and SIGKILL" {
-    gateway
+    gateway alone
     program counter x_total 1 doc
     "$SONDE" track -F 200 -o "$T/log.json" x_total >/dev/null 3>&- &
     tracker=$!
@@ -151,13 +151,13 @@ PY
 }
 
 @test "track outlives an agent that is started anew" {
-    gateway
+    gateway alone
     program counter x_total 1 doc
     "$SONDE" track -F 50 -o "$T/log.json" x_total >/dev/null 2>&1 3>&- &
     tracker=$!
     wait_for 'jq -e ".[0]" "$T/log.json" >/dev/null 2>&1'
     stop "$AGENT"
-    gateway
+    gateway alone
     program counter x_total 41 doc
     wait_for '[ "$(jq "[.[][].value] | last" "$T/log.json")" = 41 ]'
     kill -TERM "$tracker"
@@ -165,7 +165,7 @@ PY
 }
 
 @test "what is not there, or makes no sense, is told with what to do" {
-    gateway
+    gateway alone
     program counter x_total 3 doc
     run -1 --separate-stderr "$SONDE" get -f json -j nojob
     [ "$output" = '[]' ]

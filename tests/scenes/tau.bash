@@ -27,9 +27,11 @@ inside() {
     nsenter --mount --target "$SPACE" sh -c 'cd "$0" && exec "$@"' "$T" "$@"
 }
 
-# An agent with the gateway at $TAU.
+# An agent with the gateway at $TAU. "alone": what others tell on this machine's boards, under whatever names, is not read.
 gateway() {
-    start_agent --sensors loadavg --set "programs.tau=$TAU"
+    local alone=${1:+--set programs.boards=none}
+    # shellcheck disable=SC2086 # two words, or none
+    start_agent --sensors loadavg --set "programs.tau=$TAU" $alone
 }
 
 # Under the name of tau's own: only HTTP and the gateway.

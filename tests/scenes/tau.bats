@@ -23,7 +23,7 @@ logs() {
 }
 
 @test "tau_metric_client: all its options, valid JSON for -g, names without quotes" {
-    proxy
+    proxy -- --set programs.boards=none
     program counter 'x_total{a="b"}' 5 'the x' counter 'z_total{a="b",c="d"}' 1 'the z' counter null_total 0 nothing
     run -0 ./tau_metric_client -u "$TAU" -l -f json
     [ "$(jq -r 'map(select(.name | startswith("x_"))) | .[0] | [.name, .doc, .type] | join("|")' <<<"$output")" = 'x_total{a="b"}|the x|TAU_METRIC_COUNTER' ]

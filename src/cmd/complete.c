@@ -279,7 +279,7 @@ void complete_zsh(struct buf *out)
     for_commands(out, zsh_command);
     buf_add_text(out, "  esac\n"
                       "}\n"
-                      "_sonde \"$@\"\n");
+                      "if [[ $funcstack[1] == _sonde ]]; then _sonde \"$@\"; else compdef _sonde sonde; fi\n");
 }
 
 /* ---- fish ---- */

@@ -25,7 +25,7 @@ static int completion_run(const struct command_call *call)
 }
 
 static const struct command_fact completion_examples[] = {
-    { "source <(sonde completion bash)", "complete in this bash" },
+    { "source <(sonde completion bash)", "complete in this bash; the same with zsh in a zsh, after its compinit" },
     { "sonde completion fish > ~/.config/fish/completions/sonde.fish", "complete in every fish from now on" },
     { 0 },
 };

@@ -134,3 +134,28 @@ complete_in_bash() {
     HOME=$T fish -c "source $T/script; complete -C 'sonde li'" | grep -q '^list'
     HOME=$T fish -c "source $T/script; complete -C 'sonde export --format j'" | cut -f1 | grep -qx json
 }
+
+# What zsh makes of LINE and a Tab, once it was told of sonde by WAY, in a terminal.
+complete_in_zsh() { # WAY LINE
+    rm -f "$T/made"
+    cat >"$T/types" <<END
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell 'autoload -U compinit; $1; tell() { print -r -- "\$BUFFER" >$T/made; BUFFER=; }; zle -N tell; bindkey ^X tell'
+zpty -w -n shell '$2'\$'\t\x18'
+until [[ -s $T/made ]]; do zpty -r -t shell said; sleep 0.05; done
+END
+    HOME=$T TERM=dumb timeout 20 zsh "$T/types"
+    cat "$T/made"
+}
+
+@test "zsh completes commands and choices, by a file in its path and in this shell alone" {
+    command -v zsh >/dev/null || skip "no zsh"
+    mkdir "$T/functions"
+    "$SONDE" completion zsh >"$T/functions/_sonde"
+    PATH=$(dirname "$SONDE"):$PATH
+    for way in "fpath=($T/functions \$fpath); compinit -u -D" "compinit -u -D; source $T/functions/_sonde"; do
+        [ "$(complete_in_zsh "$way" "sonde expo")" = "sonde export " ]
+        [ "$(complete_in_zsh "$way" "sonde list --sort dur")" = "sonde list --sort duration " ]
+    done
+}

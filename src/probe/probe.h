@@ -32,6 +32,7 @@ struct probe_own {
 
 /* This process. Written at its start and after fork; a child made by vfork sees its parent's and must not touch it. */
 struct probe {
+    bool started;        /* the constructors of what we need have run */
     bool on;             /* there is a spool to write to */
     bool kernel_listens; /* PROBE_FLAG_KERNEL */
     bool delays;         /* PROBE_FLAG_DELAYS */
@@ -266,7 +267,7 @@ bool wait_in_flight(void);   /* another thread is waiting now */
 void system_reset(void);
 
 /* next.c: the functions that the wrapped ones stand in front of. */
-#define NEXT_FIRST(X) X(execve) X(execvpe) X(fexecve) X(wait4) X(_exit) X(fork)
+#define NEXT_FIRST(X) X(execve) X(execvpe) X(fexecve) X(wait4) X(_exit) X(fork) X(syscall)
 #define NEXT_LATER(X) X(execveat) X(posix_spawn) X(posix_spawnp) X(quick_exit) X(pthread_create) X(thrd_create) \
     X(daemon) X(forkpty) X(prctl) X(pclose) X(system) X(chroot) X(unshare) X(setns) X(setuid) X(setreuid) X(setresuid)
 /* The next definition of a function behind ours, as the dynamic linker finds it. The first group is found before

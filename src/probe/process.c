@@ -240,6 +240,7 @@ static bool is_our_libc(void)
 
 __attribute__((constructor)) static void process_start(int argc, char **argv, char **envp)
 {
+    probe.started = true;
     if (!is_our_libc() || next_is_far())
         next_find_first();
     if (!is_our_libc())

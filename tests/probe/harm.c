@@ -138,6 +138,23 @@ static void a_program_that_restricts_its_system_calls(void **state)
     assert_int_equal(probed_count(&probed, RECORD_KIND_end), 0); /* the parent's wait tells */
 }
 
+/* Who may do so without giving up rights before does it by syscall() alone; also in a child of which libc knows nothing. */
+static void a_program_that_restricts_them_and_keeps_its_rights(void **state)
+{
+    (void)state;
+    for (int child = 0; child < 2; child++) {
+        char text[16];
+        temp_write(probed.spool, "", 0);
+        probed_act(&probed, "seccomp", child ? "clone" : "rights");
+        if (WIFEXITED(probed.status) && WEXITSTATUS(probed.status) == 77)
+            skip();
+        assert_int_equal(probed.status, 0);
+        probed_output(&probed, text, sizeof text);
+        assert_string_equal(text, "alive\n");
+        assert_int_equal(probed_count(&probed, RECORD_KIND_end), child); /* that of the parent */
+    }
+}
+
 /* One who was put under a filter may be killed for a call that it did not expect, unless sonde run is under it too. */
 static void a_filter_from_outside(void **state)
 {
@@ -232,6 +249,7 @@ int main(void)
         TEST(descriptors_that_are_closed),
         TEST(an_environment_that_is_overwritten),
         TEST(a_program_that_restricts_its_system_calls),
+        TEST(a_program_that_restricts_them_and_keeps_its_rights),
         TEST(a_filter_from_outside),
         TEST(another_library_that_wraps_the_same),
         TEST(a_program_with_the_address_sanitizer),

@@ -368,10 +368,14 @@ static int do_clear_environment(const char *more)
     return do_fork("");
 }
 
-/* Allows itself what it needs to print and to end, and dies for anything else. */
+/* Allows itself what it needs to print and to end, and dies for anything else. more: "rights": as root may, without giving them
+ * up before; "clone": so does a child of which libc knows nothing. */
 static int do_seccomp(const char *more)
 {
-    (void)more;
+    int status = 0;
+    pid_t pid = strcmp(more, "clone") == 0 ? (pid_t)syscall(SYS_clone, SIGCHLD, 0L, 0L, 0L, 0L) : 0;
+    if (pid)
+        return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 2, 0),
@@ -380,8 +384,10 @@ static int do_seccomp(const char *more)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = { sizeof filter / sizeof *filter, filter };
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
+    if (!*more && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return 1;
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
+        return errno == EACCES ? 77 : 1;
     return write(STDOUT_FILENO, "alive\n", 6) == 6 ? 0 : 1;
 }
 

@@ -6,6 +6,7 @@
 #include "base/json_read.h"
 #include "job/id.h"
 #include "job/pid.h"
+#include "job/pid_space.h"
 #include "programs/calls_json.h"
 #include "sample/job_syscalls.h"
 
@@ -125,13 +126,24 @@ static bool is_that_process(const struct post *post)
     return apart_ns < NS_PER_S;
 }
 
+/* Who tells may live where processes have other numbers. A run is told by its own process. */
+static enum err translate_pid(const struct job_teller *teller, struct job *job)
+{
+    pid_t pid = (pid_t)teller->pid;
+    if (!teller->is_here || !job->pid)
+        return OK;
+    enum err err = !pid ? GONE : !strcmp(job->source, "run") ? OK : pid_space_find(pid, (pid_t)job->pid, &pid);
+    job->pid = err ? 0 : (uint32_t)pid;
+    return err;
+}
+
 static enum err begin(struct jobs *jobs, const struct job_teller *teller, struct post *post, bool *known)
 {
     uint32_t told_pid = post->job.pid;
-    if (teller->is_here && told_pid && !strcmp(post->job.source, "run"))
-        post->job.pid = teller->pid;
+    if (translate_pid(teller, &post->job))
+        return GONE;
     bool is_gone = post->is_kept && *post->job.cgroup && !jobs_has_cgroup(jobs, post->job.cgroup);
-    if ((told_pid && !post->job.pid) || !is_that_process(post) || is_gone)
+    if (!is_that_process(post) || is_gone)
         return ABSENT;
     if (!teller->is_master && !may_begin(jobs, teller->uid, told_pid, post))
         return DENIED;
@@ -195,6 +207,7 @@ static const char *reason(enum err err)
 {
     switch (err) {
     case ABSENT: return "no such job runs here";
+    case GONE: return "the agent does not see such a process: it ended, or is of a pid namespace that is not below the agent's";
     case DENIED: return "only root and the agent's own user may tell of jobs; others of their own sonde run, and ask for "
                         "what is theirs";
     case FULL: return "too many jobs were told and have not ended";

@@ -20,14 +20,14 @@
 struct job_teller {
     uint32_t uid;
     bool is_master; /* root, or the agent's own user */
-    bool is_here;   /* the kernel has said which process it is; a run is told by its own, whose number may be another there */
+    bool is_here;   /* the kernel has said which process it is: the pid that it tells is one of where it lives, of a run its own */
     uint32_t pid;   /* then its number as we see it; 0: we do not */
 };
 
 /* Root and the agent's own user (is_master) may tell anything. Anybody else may tell of what they run themselves: a job
  * with source "run", an id that sonde run has made of the time and the pid, and a process of their own; and may ask for
  * system calls of a job that is theirs.
- * USAGE, DENIED, ABSENT (no such job), FULL, NOMEM: the answer says it too. */
+ * USAGE, DENIED, ABSENT (no such job), GONE (no such process), FULL, NOMEM: the answer says it too. */
 enum err job_post(struct jobs *jobs, const struct job_teller *teller, struct bytes body, struct buf *answer);
 
 #endif

@@ -63,7 +63,7 @@ static void give_jobs(struct serve *serve, const struct http_request *request, s
 
 static int status_of(enum err err)
 {
-    return err == OK ? 200 : err == ABSENT ? 404 : err == AGAIN ? 409 : err == DENIED ? 403
+    return err == OK ? 200 : err == ABSENT || err == GONE ? 404 : err == AGAIN ? 409 : err == DENIED ? 403
            : err == USAGE || err == CORRUPT ? 400 : 500;
 }
 

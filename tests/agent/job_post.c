@@ -49,9 +49,9 @@ static void a_run_is_who_tells_of_it(void **state)
     (void)state;
     assert_int_equal(post_from(4711, "{\"begin\": {\"id\": \"r1\", \"source\": \"run\", \"pid\": 1}}"), OK);
     assert_int_equal(jobs_find(f.jobs, "r1")->pid, 4711);
-    assert_int_equal(post_from(0, "{\"begin\": {\"id\": \"r2\", \"source\": \"run\", \"pid\": 1}}"), ABSENT);
+    assert_int_equal(post_from(0, "{\"begin\": {\"id\": \"r2\", \"source\": \"run\", \"pid\": 1}}"), GONE);
     assert_null(jobs_find(f.jobs, "r2"));
-    assert_int_equal(post_from(4711, "{\"begin\": {\"id\": \"t1\", \"source\": \"told\", \"pid\": 1}}"), OK);
+    assert_int_equal(post_from((uint32_t)getpid(), "{\"begin\": {\"id\": \"t1\", \"source\": \"told\", \"pid\": 1}}"), OK);
     assert_int_equal(jobs_find(f.jobs, "t1")->pid, 1);
 }
 

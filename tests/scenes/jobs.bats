@@ -99,6 +99,49 @@ for job in json.load(sys.stdin)["jobs"]:
     wait_for '[ -z "$(job mine id)" ]'
 }
 
+# A pid namespace with a sleep in it, whose number there is written to $T/NAME; SCRIPT follows.
+in_a_space() { # NAME SCRIPT
+    unshare -pf --kill-child --mount-proc bash -c "sleep 60 & echo \$! >'$T/$1'
+        $2
+        wait" >/dev/null 2>&1 3>&- &
+    wait_for "[ -s '$T/$1' ]"
+}
+
+# The sleep of such a namespace, as it is called here.
+seen_from_here() { # UNSHARE'S PID
+    pgrep -P "$(pgrep -P "$1")" -x sleep
+}
+
+@test "the process that is told from within a pid namespace is the one that has this number there" {
+    need_root
+    unshare -pf --mount-proc true || skip "no pid namespaces here"
+    start
+    in_a_space other true
+    OTHER=$!
+    in_a_space ours "'$SONDE' job begin inside --pid \$!; '$SONDE' job begin init --pid 1
+        unshare -pf --mount-proc bash -c 'sleep 60 & '\''$SONDE'\'' job begin deep --pid \$!; wait' &"
+    OURS=$!
+    [ "$(cat other)" = "$(cat ours)" ]
+    wait_for "'$SONDE' job --json | grep -q '\"deep\"'"
+    [ "$(job init pid)" = "$(pgrep -P "$OURS")" ]
+    inner=$(pgrep -P "$(pgrep -P "$OURS")" -x unshare)
+    [ "$(job deep pid)" = "$(seen_from_here "$inner")" ]
+    [ "$(job inside pid)" = "$(seen_from_here "$OURS")" ]
+    [ "$(job inside pid)" != "$(seen_from_here "$OTHER")" ]
+    kill -9 "$OURS" "$OTHER"
+}
+
+@test "an agent in a pid namespace refuses processes that it does not see" {
+    need_root
+    unshare -pf --mount-proc true || skip "no pid namespaces here"
+    unshare -pf --kill-child --mount-proc "$SONDE" agent --listen none --sensors process >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for "[ -S '$T/run/agent.sock' ]"
+    run -1 "$SONDE" job begin outside --pid 1
+    [[ $output == *"does not see such a process"* ]]
+    [ -z "$(job outside pid)" ]
+}
+
 @test "a group is named by its whole path or by its hierarchy's, and a process must be there" {
     need_root
     [ -e /sys/fs/cgroup/cpuacct/tasks ] || skip "no cgroups of v1"

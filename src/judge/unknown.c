@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static void add(struct unknown_list *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -147,10 +148,30 @@ static void add_calls_past_libc(struct unknown_list *list, const struct facts *f
             say_many(summary->images, "program", "programs").s);
 }
 
+static double calls_of(const struct facts *facts, const char *name)
+{
+    for (size_t i = 0; i < facts->calls.count; i++)
+        if (!strcmp(facts->calls.list[i].name, name))
+            return facts->calls.list[i].calls;
+    return 0;
+}
+
+/* Bytes that calls move and do not return. A ring that the kernel looks into by itself needs io_uring_enter not at all. */
+static void add_bytes_of_calls(struct unknown_list *list, const struct facts *facts)
+{
+    double messages = calls_of(facts, "sendmmsg") + calls_of(facts, "recvmmsg");
+    if (calls_of(facts, "io_uring_setup") > 0 || calls_of(facts, "io_uring_enter") > 0)
+        add(list, "bytes that went through io_uring, which was entered %s: of them only those from and to disk are counted",
+            say_many(say_whole(calls_of(facts, "io_uring_enter")), "time", "times").s);
+    if (messages > 0)
+        add(list, "bytes of sendmmsg and recvmmsg, called %s: they return how many messages they moved", say_many(say_whole(messages), "time", "times").s);
+}
+
 static void add_calls(struct unknown_list *list, const struct facts *facts)
 {
     const struct calls_gap *gap = &facts->calls_gap;
     add_calls_past_libc(list, facts);
+    add_bytes_of_calls(list, facts);
     double from_s = gap->from_ns > facts->job.start_ns ? (double)(gap->from_ns - facts->job.start_ns) / 1e9 : 0;
     if (!gap->from_ns)
         return;

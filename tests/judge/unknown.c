@@ -93,6 +93,20 @@ static void system_calls_that_nobody_counted(void **state)
     only("system calls from 6.0 s after the start on: no agent counted them");
 }
 
+static void bytes_that_calls_do_not_return(void **state)
+{
+    struct call ring[] = { { .name = "io_uring_enter", .calls = 1000 }, { .name = "read", .calls = 7 } };
+    struct call polled[] = { { .name = "io_uring_setup", .calls = 1 } };
+    struct call messages[] = { { .name = "recvmmsg", .calls = 1 }, { .name = "sendmmsg", .calls = 2 } };
+    (void)state;
+    facts.calls = (struct calls){ .list = ring, .count = 2 };
+    only("bytes that went through io_uring, which was entered 1,000 times: of them only those from and to disk are counted");
+    facts.calls = (struct calls){ .list = polled, .count = 1 };
+    only("bytes that went through io_uring, which was entered 0 times: of them only those from and to disk are counted");
+    facts.calls = (struct calls){ .list = messages, .count = 2 };
+    only("bytes of sendmmsg and recvmmsg, called 3 times: they return how many messages they moved");
+}
+
 static void system_calls_of_programs_without_the_probe(void **state)
 {
     (void)state;
@@ -144,6 +158,7 @@ int main(void)
         cmocka_unit_test_setup(bytes_of_which_nobody_told, fresh),
         cmocka_unit_test_setup(holes, fresh),
         cmocka_unit_test_setup(system_calls_that_nobody_counted, fresh),
+        cmocka_unit_test_setup(bytes_that_calls_do_not_return, fresh),
         cmocka_unit_test_setup(system_calls_of_programs_without_the_probe, fresh),
         cmocka_unit_test_setup(processes, fresh),
         cmocka_unit_test_setup(samples_and_limits, fresh),

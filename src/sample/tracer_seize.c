@@ -74,13 +74,19 @@ static bool lists(const struct pidlist *list, uint32_t id)
     return false;
 }
 
+/* The tracer, and the sonde that waits for it, when they are asked to watch the shell that they come from. */
+static bool is_self(uint32_t pid)
+{
+    return pid == (uint32_t)getpid() || pid == (uint32_t)getppid();
+}
+
 /* Adds the children of a process whose threads are in walk->tids. */
 static enum err add_children(struct walk *walk, pid_t pid)
 {
     struct pidlist found = { 0 };
     enum err err = children_add(&walk->children, (uint32_t)pid, &walk->tids, &found);
     for (size_t i = 0; !err && i < found.count; i++)
-        if (!lists(&walk->pids, found.ids[i]))
+        if (!is_self(found.ids[i]) && !lists(&walk->pids, found.ids[i]))
             err = pidlist_add(&walk->pids, found.ids[i]);
     pidlist_clear(&found);
     return err == NOMEM ? NOMEM : OK;

@@ -187,3 +187,26 @@ print("ready", flush=True)' <"$T/in" >"$T/out" 3>&- &
     [ "$status" -eq 1 ]
     [[ "$output" == *"is a thread of the kernel"* ]]
 }
+
+# A script that is watched by a sonde of its own, and ends.
+watch_own_shell() {
+    : >"$T/said"
+    "$@" bash -c "'$SONDE' attach -v \$\$ >'$T/table' 2>'$T/said' 3>&- & echo \$! >'$T/out'
+        for i in {1..100}; do grep -Eq 'kernel counts|is slow' '$T/said' && break; sleep 0.1; done"
+    watcher=$(cat "$T/out")
+    until_true is_gone "$watcher"
+}
+
+is_gone() {
+    ! kill -0 "$1" 2>/dev/null
+}
+
+@test "a script that has itself watched is watched without the sonde that does it, which ends with it; by both ways" {
+    watch_own_shell
+    [ "$(count wait4)" -ge 1 ]
+    [ -z "$(count poll)" ]
+    [ "$(id -u)" -eq 0 ] || return 0
+    watch_own_shell "${user[@]}"
+    [ "$(count wait4)" -ge 1 ]
+    [ -z "$(count poll)" ]
+}

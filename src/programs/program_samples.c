@@ -181,7 +181,7 @@ static bool is_of_ranks(const struct program_metric *metric)
 {
     if (strcmp(metric->name, "mpi_life_seconds_total") == 0 || strcmp(metric->name, "mpi_threads_total") == 0)
         return true;
-    return strncmp(metric->name, "mpi_", 4) == 0 && strncmp(metric->name + metric->base_size, "{function=\"MPI_", 15) == 0;
+    return strncmp(metric->name, "mpi_", 4) == 0 && strncmp(metric->name + metric->base_size, "{function=\"MPI", 14) == 0;
 }
 
 static void add_cell(struct program_table *table, struct batch *batch, struct program_cell *cell, uint64_t time_ns)

@@ -361,6 +361,21 @@ static void names_of_tau_count_once_with_ours(void **state)
     assert_true(program_table_find(table, bytes_of("strace_read_size_total"))->node.total == 100);
 }
 
+static void what_ranks_have_samples_of_is_no_counter_once_more(void **state)
+{
+    struct program_metric *metric;
+    struct batch batch;
+    (void)state;
+    batch_init(&batch);
+    assert_int_equal(make("mpi_calls_total{function=\"MPI_Send\"}", PROGRAM_COUNTER, &metric), OK);
+    program_cell_add(table, &metric->node, 1, 1);
+    assert_int_equal(make("mpi_calls_total{function=\"MPIX_Bcast_init\"}", PROGRAM_COUNTER, &metric), OK);
+    program_cell_add(table, &metric->node, 1, 1);
+    program_samples_add(table, &batch, 100);
+    assert_int_equal(batch.count, 0);
+    batch_clear(&batch);
+}
+
 static void families_say_what_all_their_metrics_say(void **state)
 {
     struct program_metric *metric;
@@ -462,6 +477,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(long_texts_and_many_buckets_take_the_room_of_several, open_table, close_table),
         cmocka_unit_test_setup_teardown(a_name_with_others_for_it_makes_room_too, open_table, close_table),
         cmocka_unit_test_setup_teardown(samples_keep_the_name_of_what_had_to_go, open_table, close_table),
+        cmocka_unit_test_setup_teardown(what_ranks_have_samples_of_is_no_counter_once_more, open_table, close_table),
         cmocka_unit_test_setup_teardown(names_of_tau_count_once_with_ours, open_table, close_table),
         cmocka_unit_test_setup_teardown(families_say_what_all_their_metrics_say, open_table, close_table),
         cmocka_unit_test_setup_teardown(samples_tell_what_has_changed, open_table, close_table),

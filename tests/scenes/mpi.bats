@@ -39,6 +39,10 @@ setup_file() {
     run ! grep 'mpi_received_bytes_total{function="MPI_Isendrecv' dumped
 }
 
+@test "collectives that are started again and again" {
+    play again 4
+}
+
 @test "30,000 persistent requests at a time, twice" {
     play crowd 2 15000
     run ! grep mpi_requests_lost_total dumped

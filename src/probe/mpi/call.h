@@ -5,8 +5,8 @@
 #define SONDE_PROBE_MPI_CALL_H
 
 #include "probe/board.h"
+#include "probe/mpi/family.h"
 
-#include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -58,10 +58,11 @@ def name_of(parameter):
 
 
 def functions(header):
-    """name -> (type of the result, parameters, their names) of all MPI_ functions that have a PMPI_ twin, sorted."""
+    """name -> (type of the result, parameters, their names) of all functions that have a PMPI_ twin, sorted: those of MPI, and
+    MPIX_Bcast_init and the like, under which OpenMPI 4 has what MPI-4 calls MPI_Bcast_init."""
     text = re.sub(r"\s+", " ", without_attributes(open(header, encoding="utf-8").read()))
     found = {}
-    for result, name, parameters in re.findall(r"([\w ]+?[ *]+)(MPI_\w+) ?\(([^;{}]*)\) ?;", text):
+    for result, name, parameters in re.findall(r"([\w ]+?[ *]+)(MPI_\w+|MPIX_\w+_init) ?\(([^;{}]*)\) ?;", text):
         if "typedef" in result or CONVERSION.search(name) or not re.search(rf"\bP{name} ?\(", text):
             continue
         parameters = [p.strip() for p in re.split(r",(?![^()]*\))", parameters)]
@@ -96,6 +97,7 @@ def rules(path):
                 mine += ["persists"] if persists else []
                 table["MPI_" + variant] = mine
                 table["MPI_" + variant + "_c"] = mine
+                table["MPIX_" + variant] = mine
     return table
 
 
@@ -226,7 +228,7 @@ def write_wrappers(rules_path, header, output):
 def write_real(header, output):
     lines = ["/* Made by generate.py: MPI's own functions, as the dispatcher has found them. */",
              f"enum {{ FUNCTIONS = {len(functions(header))} }};",
-             "struct real {", *(f"    __typeof__(MPI_{n[4:]}) *{n};" for n in functions(header)), "};",
+             "struct real {", *(f"    __typeof__({n}) *{n};" for n in functions(header)), "};",
              "extern struct real real;", ""]
     with open(output, "w", encoding="utf-8") as file:
         file.write("\n".join(lines))

@@ -1,2 +1,2 @@
 /* The header of a family, to be preprocessed: generate.py reads the functions from it. */
-#include <mpi.h>
+#include "probe/mpi/family.h"

@@ -1,5 +1,5 @@
 /* Numbers and texts as in wire/pack.h, doubles as their bits, in the file of program_kept.h. For program_kept.c and
- * program_bases.c. */
+ * those files that write a part of it. */
 #ifndef SONDE_PROGRAMS_KEPT_PACK_H
 #define SONDE_PROGRAMS_KEPT_PACK_H
 
@@ -36,6 +36,39 @@ static inline double kept_take_double(struct unpacker *u)
     memcpy(&value, u->at, sizeof value);
     u->at += sizeof value;
     return value;
+}
+
+/* False: it is damaged, or does not fit. */
+static inline bool kept_take_text(struct unpacker *u, char *text, size_t room)
+{
+    struct bytes bytes = unpack_text(u);
+    if (u->bad || bytes.size >= room || memchr(bytes.data, '\0', bytes.size))
+        return false;
+    memcpy(text, bytes.data, bytes.size);
+    text[bytes.size] = '\0';
+    return true;
+}
+
+/* Bits of those that are known, then these. */
+static inline void kept_add_values(struct buf *file, const uint64_t *values, const uint8_t *known, size_t count)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < count; i++)
+        bits |= (uint64_t)(known[i] != 0) << i;
+    kept_add_number(file, bits);
+    for (size_t i = 0; i < count; i++)
+        if (known[i])
+            kept_add_number(file, values[i]);
+}
+
+static inline void kept_take_values(struct unpacker *u, uint64_t *values, uint8_t *known, size_t count)
+{
+    uint64_t bits = unpack_number(u);
+    u->bad |= bits >> count != 0;
+    for (size_t i = 0; i < count && !u->bad; i++) {
+        known[i] = bits >> i & 1;
+        values[i] = known[i] ? unpack_number(u) : 0;
+    }
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* In the file: boards, which an empty name ends, each with its inode and its metrics, which the hash 0 ends: hash of the name,
- * base and what of it was in no job, then how many buckets, of which each has both. A counter has no buckets. */
+ * base and what of it was in no job, then how many buckets, of which each has both. A counter has no buckets. Then boards once
+ * more, each with what program_ranks.c writes. */
 #include "programs/program_bases.h"
 
 #include "base/clock.h"
@@ -8,6 +9,8 @@
 
 #include <math.h>
 #include <stdlib.h>
+
+#define NAME_ROOM 256
 
 struct item {
     uint64_t hash; /* of the metric's name */
@@ -21,6 +24,7 @@ struct program_base {
     uint64_t inode;
     struct item *items; /* by their hash, once all are there */
     size_t count, room;
+    struct program_ranks ranks; /* their bases */
     char name[];
 };
 
@@ -32,6 +36,7 @@ void program_base_free(struct program_base **base)
     for (size_t i = 0; i < old->count; i++)
         free(old->items[i].buckets);
     free(old->items);
+    program_ranks_clear(&old->ranks);
     free(old);
     *base = NULL;
 }
@@ -43,6 +48,15 @@ void program_bases_clear(struct program_bases *bases)
         bases->list = first->next;
         program_base_free(&first);
     }
+}
+
+/* Where the list has that of a board; NULL there: nowhere. */
+static struct program_base **place_of(struct program_bases *bases, const char *name, uint64_t inode)
+{
+    struct program_base **at = &bases->list;
+    while (*at && !((*at)->inode == inode && strcmp((*at)->name, name) == 0))
+        at = &(*at)->next;
+    return at;
 }
 
 static size_t buckets_of(const struct program_metric *metric)
@@ -140,6 +154,20 @@ bool program_bases_add_all(struct buf *file, const struct program_bases *bases)
     return bases->list != NULL;
 }
 
+bool program_bases_add_ranks(struct buf *file, const char *name, uint64_t inode, const struct program_ranks *ranks)
+{
+    begin_board(file, name, inode);
+    return program_ranks_keep(file, ranks);
+}
+
+bool program_bases_add_all_ranks(struct buf *file, const struct program_bases *bases)
+{
+    bool has_any = false;
+    for (const struct program_base *base = bases->list; base; base = base->next)
+        has_any |= program_bases_add_ranks(file, base->name, base->inode, &base->ranks);
+    return has_any;
+}
+
 void program_bases_end(struct buf *file)
 {
     kept_add_text(file, (struct bytes){ 0 });
@@ -189,43 +217,62 @@ static int compare(const void *a, const void *b)
     return (first->hash > second->hash) - (first->hash < second->hash);
 }
 
-/* False: no memory. */
-static bool take_board(struct program_bases *bases, struct bytes name, struct unpacker *u)
+static struct program_base *make_base(struct program_bases *bases, const char *name, uint64_t inode)
 {
-    struct program_base *base = calloc(1, sizeof *base + name.size + 1);
+    struct program_base *base = calloc(1, sizeof *base + strlen(name) + 1);
     if (!base)
-        return false;
-    memcpy(base->name, name.data, name.size);
-    base->inode = unpack_number(u);
-    for (uint64_t hash; (hash = unpack_number(u)) && !u->bad;)
-        take_item(base, hash, u);
-    if (base->count)
-        qsort(base->items, base->count, sizeof *base->items, compare);
+        return NULL;
+    memcpy(base->name, name, strlen(name) + 1);
+    base->inode = inode;
     base->next = bases->list;
     bases->list = base;
-    return true;
+    return base;
+}
+
+/* The board that comes next; NULL: it was the last one, or no memory is left, and nothing behind it can be taken. */
+static struct program_base *take_board(struct program_bases *bases, struct unpacker *u)
+{
+    char name[NAME_ROOM];
+    u->bad |= !kept_take_text(u, name, sizeof name);
+    if (u->bad || !*name)
+        return NULL;
+    uint64_t inode = unpack_number(u);
+    struct program_base *base = *place_of(bases, name, inode);
+    if (!base)
+        base = make_base(bases, name, inode);
+    u->bad |= !base;
+    return base;
 }
 
 void program_bases_take(struct program_bases *bases, struct unpacker *u)
 {
-    for (struct bytes name; (name = unpack_text(u)).size && !u->bad;) {
-        u->bad |= memchr(name.data, '\0', name.size) != NULL;
-        if (u->bad || !take_board(bases, name, u))
-            return;
+    for (struct program_base *base; (base = take_board(bases, u));) {
+        for (uint64_t hash; (hash = unpack_number(u)) && !u->bad;)
+            take_item(base, hash, u);
+        if (base->count)
+            qsort(base->items, base->count, sizeof *base->items, compare);
     }
+}
+
+void program_bases_take_ranks(struct program_bases *bases, struct unpacker *u)
+{
+    for (struct program_base *base; (base = take_board(bases, u));)
+        program_ranks_take_kept(&base->ranks, u);
 }
 
 /* --- the board is there again --- */
 
 struct program_base *program_bases_find(struct program_bases *bases, const char *name, uint64_t inode)
 {
-    struct program_base **at = &bases->list, *found;
-    while (*at && !((*at)->inode == inode && strcmp((*at)->name, name) == 0))
-        at = &(*at)->next;
-    found = *at;
+    struct program_base **at = place_of(bases, name, inode), *found = *at;
     if (found)
         *at = found->next;
     return found;
+}
+
+void program_base_begin(const struct program_base *base, struct program_ranks *ranks)
+{
+    program_ranks_begin(ranks, &base->ranks);
 }
 
 static void count_outside(struct program_table *table, struct program_cell *cell, const struct item *item)

@@ -4,6 +4,7 @@
 #ifndef SONDE_PROGRAMS_PROGRAM_BASES_H
 #define SONDE_PROGRAMS_PROGRAM_BASES_H
 
+#include "programs/program_ranks.h"
 #include "programs/program_table.h"
 
 /* Of one board, from the file. */
@@ -20,17 +21,24 @@ void program_bases_clear(struct program_bases *bases);
 /* The metric of hold is another's from here on: notes what it has counted so far, and whether that was in a job. */
 void program_bases_move(struct program_table *table, struct program_hold *hold);
 
-/* The part of the file: those of boards that are read, those that are still to be opened, the end. False: there is none. */
+/* The part of the file: those of boards that are read, those that are still to be opened, the end. False: there is none. Behind
+ * it the same of their ranks. */
 bool program_bases_add(struct buf *file, const char *name, uint64_t inode, struct program_hold *const *holds, size_t count);
 bool program_bases_add_all(struct buf *file, const struct program_bases *bases);
+bool program_bases_add_ranks(struct buf *file, const char *name, uint64_t inode, const struct program_ranks *ranks);
+bool program_bases_add_all_ranks(struct buf *file, const struct program_bases *bases);
 void program_bases_end(struct buf *file);
 
-/* Takes that part. What is behind a damage is left out (unpacker.bad). */
+/* Takes these parts. What is behind a damage is left out (unpacker.bad). */
 struct unpacker;
 void program_bases_take(struct program_bases *bases, struct unpacker *u);
+void program_bases_take_ranks(struct program_bases *bases, struct unpacker *u);
 
 /* Takes out that of a board which is opened; NULL: there is none of that file. The caller frees it. */
 struct program_base *program_bases_find(struct program_bases *bases, const char *name, uint64_t inode);
+
+/* The same of its ranks, whose metrics are there. */
+void program_base_begin(const struct program_base *base, struct program_ranks *ranks);
 
 /* Puts it into a new hold: its cell has only what comes from there on. What of it was in no job is counted for user. */
 void program_base_apply(const struct program_base *base, struct program_table *table, struct program_hold *hold,

@@ -209,6 +209,8 @@ static void take_values(struct program_board *board, struct program_table *table
             take_value(table, board->holds[i], &value, now_ns);
         program_ranks_take(&board->ranks, i, &value);
     }
+    if (board->base)
+        program_base_begin(board->base, &board->ranks);
     board->has_base |= board->base != NULL;
     program_base_free(&board->base);
 }
@@ -321,14 +323,21 @@ void program_board_take(struct program_board *board, struct program_table *table
     if (board->scope || join(board, table, jobs, root))
         take_values(board, table, now_ns);
     program_table_unlock(table);
-    if (board->scope && !board->is_silent)
-        program_ranks_settle(&board->ranks, facts, board->is_gone, worlds_of(board->scope, table));
+    bool is_news = board->scope && !board->is_silent
+        && program_ranks_settle(&board->ranks, facts, board->is_gone, worlds_of(board->scope, table));
+    if (!is_news || board->scope->kind != PROGRAM_JOB)
+        return;
+    program_table_lock(table);
+    table->has_news_to_keep = true;
+    program_table_unlock(table);
 }
 
 void program_board_close(struct program_board *board, struct program_table *table)
 {
     uint64_t now_ns = clock_realtime_ns();
     program_table_lock(table);
+    if (board->is_gone)
+        program_ranks_leave(&board->ranks);
     program_ranks_clear(&board->ranks);
     for (size_t i = 0; i < board->hold_count; i++) {
         struct program_hold *hold = board->holds[i];

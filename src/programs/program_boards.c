@@ -370,6 +370,12 @@ static bool add_bases(const struct program_boards *boards, struct buf *file)
             has_any |= program_bases_add(file, found->name, board_reader_facts(found->board.reader)->inode, found->board.holds,
                                          found->board.hold_count);
     program_bases_end(file);
+    has_any |= program_bases_add_all_ranks(file, &boards->bases);
+    for (const struct found *found = boards->list; found; found = found->next)
+        if (found->is_open && found->board.has_base)
+            has_any |= program_bases_add_ranks(file, found->name, board_reader_facts(found->board.reader)->inode,
+                                               &found->board.ranks);
+    program_bases_end(file);
     return has_any;
 }
 
@@ -387,6 +393,7 @@ static void write_kept(struct program_boards *boards)
     program_table_lock(table);
     bool has_any = program_kept_end(table, &file);
     has_any |= add_bases(boards, &file);
+    has_any |= program_kept_ranks(table, &file);
     program_table_unlock(table);
     enum err err = board_claim_beside(path, boards->folders->path, KEPT_SUFFIX);
     if (!err && has_any)

@@ -1,6 +1,7 @@
 /* Numbers and texts as in wire/pack.h: what it is, which start of the machine it is of; boards, which an empty name ends; jobs
  * with their metrics, which an empty id and an empty name end: of each what is kept, and what of that is in a profile; the bases
- * of program_bases.h, which the file of an older agent has not. Doubles are their bits. */
+ * of program_bases.h; jobs once more, with the sums of their ranks and the numbers of their programs. Files of older agents end
+ * before the bases, or before those of ranks. Doubles are their bits. */
 #include "programs/program_kept.h"
 
 #include "base/clock.h"
@@ -11,7 +12,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define KIND "sonde kept 3"
+#define KIND "sonde kept 4"
+#define KIND_WITHOUT_RANKS "sonde kept 3"
 #define KIND_WITHOUT_BASES "sonde kept 2"
 #define TEXT_MAX 256
 
@@ -121,6 +123,21 @@ bool program_kept_end(struct program_table *table, struct buf *file)
     return has_any;
 }
 
+bool program_kept_ranks(const struct program_table *table, struct buf *file)
+{
+    bool has_any = false;
+    for (const struct program_scope *scope = table->scopes; scope; scope = scope->next) {
+        if (scope->kind != PROGRAM_JOB || (!scope->ranks.count && !scope->worlds))
+            continue;
+        kept_add_text(file, bytes_of(scope->job));
+        kept_add_number(file, scope->uid);
+        has_any |= program_rank_sums_keep(file, &scope->ranks);
+        has_any |= program_worlds_keep(file, scope->worlds);
+    }
+    kept_add_text(file, (struct bytes){ 0 });
+    return has_any;
+}
+
 /* Of a histogram as it stands in the file. */
 struct histogram {
     double bounds[PROGRAM_BOUNDS_MAX], buckets[PROGRAM_BOUNDS_MAX + 1];
@@ -218,6 +235,19 @@ static void take_boards(struct unpacker *u, program_kept_hear *hear, void *conte
     }
 }
 
+static void take_ranks(struct program_table *table, struct unpacker *u)
+{
+    for (struct bytes id; (id = unpack_text(u)).size && !u->bad;) {
+        struct program_scope nobody = { 0 }, *scope = find_scope(table, id, unpack_number(u));
+        scope = scope ? scope : &nobody;
+        program_rank_sums_take(&scope->ranks, u);
+        if (!u->bad)
+            program_worlds_take(&scope->worlds, u);
+        program_rank_sums_clear(&nobody.ranks);
+        program_worlds_free(&nobody.worlds);
+    }
+}
+
 enum err program_kept_take(struct program_table *table, struct bytes file, struct program_bases *bases, program_kept_hear *hear,
                          void *context)
 {
@@ -225,7 +255,7 @@ enum err program_kept_take(struct program_table *table, struct bytes file, struc
     char boot[KEEP_BOOT_MAX];
     keep_boot(boot);
     struct bytes kind = unpack_text(&u);
-    bool has_bases = bytes_equal(kind, bytes_of(KIND));
+    bool has_ranks = bytes_equal(kind, bytes_of(KIND)), has_bases = has_ranks || bytes_equal(kind, bytes_of(KIND_WITHOUT_RANKS));
     if ((!has_bases && !bytes_equal(kind, bytes_of(KIND_WITHOUT_BASES))) || !bytes_equal(unpack_text(&u), bytes_of(boot)))
         return ABSENT;
     take_boards(&u, hear, context);
@@ -236,5 +266,9 @@ enum err program_kept_take(struct program_table *table, struct bytes file, struc
     }
     if (has_bases && !u.bad)
         program_bases_take(bases, &u);
+    if (has_ranks && !u.bad)
+        program_bases_take_ranks(bases, &u);
+    if (has_ranks && !u.bad)
+        take_ranks(table, &u);
     return u.bad ? CORRUPT : OK;
 }

@@ -17,6 +17,9 @@ void program_kept_begin(struct buf *file);
 void program_kept_board(struct buf *file, const char *name, uint64_t inode);
 bool program_kept_end(struct program_table *table, struct buf *file); /* false: nothing is kept */
 
+/* Behind that: what is kept of the ranks of jobs. */
+bool program_kept_ranks(const struct program_table *table, struct buf *file);
+
 /* Puts what it says into the table and bases; and tells of its boards, which are not to be read again. CORRUPT: what came before
  * counts; ABSENT: it is of another kind, or from before the machine was started. */
 typedef void program_kept_hear(void *context, const char *name, uint64_t inode);

@@ -2,12 +2,14 @@
 #include "programs/program_rank_sums.h"
 
 #include "base/hash.h"
+#include "programs/kept_pack.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define ROOM_FIRST 64u
 #define SUMS_MAX (1u << 20)
+#define INSTANCE_MAX 256
 
 void program_rank_sums_clear(struct program_rank_sums *sums)
 {
@@ -70,12 +72,18 @@ struct program_rank_sum *program_rank_sums_get(struct program_rank_sums *sums, b
     return sum;
 }
 
+/* Of these the greatest stands. */
+static bool is_size(const struct program_rank_sum *sum, size_t at)
+{
+    return !sum->is_peer && (at == MPI_WORLD || at == MPI_THREADS);
+}
+
 /* Differences may wrap: what a program wrote over itself falls. */
 void program_rank_sums_move(struct program_rank_sums *sums, struct program_rank_sum *sum, size_t at, uint64_t told,
                             uint64_t value)
 {
     uint64_t before = sum->values[at], after = before + value - told;
-    if (!sum->is_peer && (at == MPI_WORLD || at == MPI_THREADS))
+    if (is_size(sum, at))
         after = value > before ? value : before;
     if (sum->known[at] && after == before)
         return;
@@ -86,6 +94,54 @@ void program_rank_sums_move(struct program_rank_sums *sums, struct program_rank_
     sum->is_changed = true;
     sum->next_changed = sums->changed;
     sums->changed = sum;
+}
+
+void program_rank_sums_leave(struct program_rank_sum *sum, size_t at, uint64_t from, uint64_t to)
+{
+    if (!is_size(sum, at))
+        sum->kept[at] += to - from;
+    else if (to > sum->kept[at])
+        sum->kept[at] = to;
+}
+
+/* In the file: 1, or 2 of a peer, the instance, and the values; 0 ends them. */
+static bool keep_one(struct buf *file, const struct program_rank_sum *sum)
+{
+    uint64_t any = 0;
+    for (size_t i = 0; i < MPI_SIZE; i++)
+        any |= sum->kept[i];
+    if (!any)
+        return false;
+    kept_add_number(file, sum->is_peer ? 2 : 1);
+    kept_add_text(file, bytes_of(sum->instance));
+    kept_add_values(file, sum->kept, sum->known, MPI_SIZE);
+    return true;
+}
+
+bool program_rank_sums_keep(struct buf *file, const struct program_rank_sums *sums)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < sums->room; i++)
+        for (const struct program_rank_sum *sum = sums->hash[i]; sum; sum = sum->next_in_hash)
+            has_any |= keep_one(file, sum);
+    kept_add_number(file, 0);
+    return has_any;
+}
+
+void program_rank_sums_take(struct program_rank_sums *sums, struct unpacker *u)
+{
+    for (uint64_t kind; (kind = unpack_number(u)) && !u->bad;) {
+        char instance[INSTANCE_MAX];
+        uint64_t values[MPI_SIZE] = { 0 };
+        uint8_t known[MPI_SIZE] = { 0 };
+        u->bad |= kind > 2 || !kept_take_text(u, instance, sizeof instance);
+        kept_take_values(u, values, known, kind == 2 ? MPI_PEER_SIZE : MPI_SIZE);
+        struct program_rank_sum *sum = u->bad ? NULL : program_rank_sums_get(sums, kind == 2, instance);
+        for (size_t i = 0; sum && i < MPI_SIZE; i++) {
+            sum->kept[i] = sum->values[i] = values[i];
+            sum->known[i] = known[i];
+        }
+    }
 }
 
 void program_rank_sums_sample(struct program_rank_sums *sums, struct batch *batch, uint64_t time_ns, const char *job)

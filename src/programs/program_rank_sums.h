@@ -11,6 +11,7 @@ struct program_rank_sum {
     struct program_rank_sum *next_in_hash, *next_changed;
     bool is_peer, is_changed;
     uint64_t values[MPI_SIZE];
+    uint64_t kept[MPI_SIZE]; /* of them what programs have counted that have gone, or are elsewhere now: program_kept.h */
     uint8_t known[MPI_SIZE];
     char instance[]; /* "0/MPI_Send", "0>3", "0/" */
 };
@@ -32,6 +33,15 @@ struct program_rank_sum *program_rank_sums_get(struct program_rank_sums *sums, b
  * stands. */
 void program_rank_sums_move(struct program_rank_sums *sums, struct program_rank_sum *sum, size_t at, uint64_t told,
                             uint64_t value);
+
+/* One program leaves the sum, in which it has counted from there to here. */
+void program_rank_sums_leave(struct program_rank_sum *sum, size_t at, uint64_t from, uint64_t to);
+
+/* The part of the file of program_kept.h: what is kept of a job; false: nothing. Takes it; a damage (unpacker.bad)
+ * ends that. */
+struct unpacker;
+bool program_rank_sums_keep(struct buf *file, const struct program_rank_sums *sums);
+void program_rank_sums_take(struct program_rank_sums *sums, struct unpacker *u);
 
 /* Adds those that have changed since. They borrow their instances. */
 void program_rank_sums_sample(struct program_rank_sums *sums, struct batch *batch, uint64_t time_ns, const char *job);

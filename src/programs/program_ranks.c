@@ -2,6 +2,7 @@
 #include "programs/program_ranks.h"
 
 #include "base/clock.h"
+#include "programs/kept_pack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,11 +201,12 @@ static void sum_up(struct program_ranks *ranks, int32_t size)
         set(whole, MPI_LIFE, ranks->gone_ns - ranks->begin_ns);
 }
 
-void program_ranks_settle(struct program_ranks *ranks, const struct board_facts *facts, bool is_gone,
+bool program_ranks_settle(struct program_ranks *ranks, const struct board_facts *facts, bool is_gone,
                           struct program_worlds **worlds)
 {
+    bool is_new = !ranks->worlds;
     if (!ranks->count || facts->rank < 0)
-        return;
+        return false;
     if (!ranks->is_gone)
         ranks->gone_ns = clock_realtime_ns();
     if (!is_gone || !ranks->end_ns)
@@ -212,22 +214,87 @@ void program_ranks_settle(struct program_ranks *ranks, const struct board_facts 
     ranks->is_gone = is_gone;
     ranks->begin_ns = facts->realtime_ns;
     if (!find_name(ranks, facts, is_gone, worlds))
-        return;
+        return false;
     sum_up(ranks, facts->size);
     if (is_gone && facts->ended_ns)
         ranks->end_ns = facts->ended_ns;
     if (is_gone)
         end(ranks);
+    return is_new && ranks->name.program > 1;
+}
+
+void program_ranks_leave(struct program_ranks *ranks)
+{
+    for (size_t i = 0; i < ranks->count; i++) {
+        struct program_rank_row *row = ranks->rows[i];
+        for (size_t k = 0; row->sum && k < MPI_SIZE; k++)
+            if (row->known[k])
+                program_rank_sums_leave(row->sum, k, row->base[k], row->summed[k]);
+    }
 }
 
 void program_ranks_move(struct program_ranks *ranks)
 {
+    program_ranks_leave(ranks);
     end(ranks);
     ranks->worlds = NULL;
     ranks->has_ended = false;
     for (size_t i = 0; i < ranks->count; i++) {
         ranks->rows[i]->sum = NULL;
         memcpy(ranks->rows[i]->summed, ranks->rows[i]->values, sizeof ranks->rows[i]->summed);
+        memcpy(ranks->rows[i]->base, ranks->rows[i]->values, sizeof ranks->rows[i]->base);
+    }
+}
+
+/* In the file: 1, or 2 of a peer, what it is, and the values; 0 ends them. */
+static bool keep_row(struct buf *file, const struct program_rank_row *row)
+{
+    uint64_t any = 0;
+    for (size_t k = 0; k < MPI_SIZE; k++)
+        any |= row->base[k];
+    if (!any)
+        return false;
+    kept_add_number(file, row->is_peer ? 2 : 1);
+    kept_add_text(file, bytes_of(row->what));
+    kept_add_values(file, row->base, row->known, MPI_SIZE);
+    return true;
+}
+
+bool program_ranks_keep(struct buf *file, const struct program_ranks *ranks)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < ranks->count; i++)
+        has_any |= keep_row(file, ranks->rows[i]);
+    kept_add_number(file, 0);
+    return has_any;
+}
+
+void program_ranks_take_kept(struct program_ranks *base, struct unpacker *u)
+{
+    for (uint64_t kind; (kind = unpack_number(u)) && !u->bad;) {
+        char what[WHAT_MAX];
+        struct program_rank_row row = { .is_peer = kind == 2 };
+        u->bad |= kind > 2 || !kept_take_text(u, what, sizeof what);
+        kept_take_values(u, row.base, row.known, kind == 2 ? MPI_PEER_SIZE : MPI_SIZE);
+        struct program_rank_row *made = u->bad ? NULL : add_row(base, row.is_peer, what);
+        if (!made)
+            continue;
+        memcpy(made->base, row.base, sizeof row.base);
+        memcpy(made->known, row.known, sizeof row.known);
+    }
+}
+
+/* Those of the board are in the order in which they were kept, with new ones between. */
+void program_ranks_begin(struct program_ranks *ranks, const struct program_ranks *base)
+{
+    for (size_t i = 0, next = 0; i < ranks->count && next < base->count; i++) {
+        struct program_rank_row *row = ranks->rows[i];
+        const struct program_rank_row *kept = base->rows[next];
+        if (row->is_peer != kept->is_peer || strcmp(row->what, kept->what) != 0)
+            continue;
+        next++;
+        memcpy(row->base, kept->base, sizeof row->base);
+        memcpy(row->summed, kept->base, sizeof row->summed);
     }
 }
 

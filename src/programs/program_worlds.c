@@ -1,8 +1,9 @@
 /* A seat is a number that programs have one after another. */
 #include "programs/program_worlds.h"
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/clock.h"
+#include "programs/kept_pack.h"
+
 #include <stdlib.h>
 
 #define REMEMBERED 16u /* programs of a seat, since ranks of one may be met after those of the next */
@@ -73,4 +74,38 @@ void program_worlds_end(struct program_worlds *worlds, uint32_t number, uint64_t
     struct seat *seat = &worlds->seats[number - 1];
     seat->ranks--;
     seat->end_ns = end_ns > seat->end_ns ? end_ns : seat->end_ns;
+}
+
+/* In the file: how many seats; of each its programs, from when, and until when, 0 where ranks are alive. */
+bool program_worlds_keep(struct buf *file, const struct program_worlds *worlds)
+{
+    uint32_t count = worlds ? worlds->seat_count : 0;
+    kept_add_number(file, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct seat *seat = &worlds->seats[i];
+        kept_add_number(file, seat->next);
+        for (unsigned k = 0; k < REMEMBERED; k++)
+            kept_add_number(file, seat->programs[k]);
+        kept_add_number(file, seat->begin_ns);
+        kept_add_number(file, seat->ranks ? 0 : seat->end_ns);
+    }
+    return count > 1;
+}
+
+/* A seat that was not free is free for those who come from now on, unless its ranks are met again. */
+void program_worlds_take(struct program_worlds **worlds, struct unpacker *u)
+{
+    uint64_t count = unpack_number(u);
+    if (count && !*worlds)
+        *worlds = calloc(1, sizeof **worlds);
+    u->bad |= count > PROGRAM_WORLDS_MAX || (count && (!*worlds || (*worlds)->seat_count));
+    for (uint32_t i = 0; i < count && !u->bad; i++) {
+        struct seat *seat = &(*worlds)->seats[(*worlds)->seat_count++];
+        seat->next = (unsigned)unpack_number(u) % REMEMBERED;
+        for (unsigned k = 0; k < REMEMBERED; k++)
+            seat->programs[k] = unpack_number(u);
+        seat->begin_ns = unpack_number(u);
+        uint64_t end_ns = unpack_number(u);
+        seat->end_ns = end_ns ? end_ns : clock_realtime_ns();
+    }
 }

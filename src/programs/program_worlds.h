@@ -4,6 +4,7 @@
 #ifndef SONDE_PROGRAMS_PROGRAM_WORLDS_H
 #define SONDE_PROGRAMS_PROGRAM_WORLDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct program_worlds;
@@ -19,6 +20,13 @@ struct program_life {
  * PROGRAM_WORLDS_MAX, which all others share: names of series must not become more and more. 0: no memory. */
 #define PROGRAM_WORLDS_MAX 64u
 uint32_t program_worlds_number(struct program_worlds **worlds, const struct program_life *life);
+
+/* The part of the file of program_kept.h: which programs have which numbers. False: one alone has, the first. Takes it: programs
+ * that live are met again. */
+struct buf;
+struct unpacker;
+bool program_worlds_keep(struct buf *file, const struct program_worlds *worlds);
+void program_worlds_take(struct program_worlds **worlds, struct unpacker *u);
 
 /* A rank of the program with this number has ended. */
 void program_worlds_end(struct program_worlds *worlds, uint32_t number, uint64_t end_ns);

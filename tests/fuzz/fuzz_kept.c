@@ -43,6 +43,9 @@ int fuzz_kept(const uint8_t *data, size_t size)
     program_kept_end(table, &file);
     program_bases_add_all(&file, &bases);
     program_bases_end(&file);
+    program_bases_add_all_ranks(&file, &bases);
+    program_bases_end(&file);
+    program_kept_ranks(table, &file);
     program_bases_clear(&bases);
     require(program_kept_take(other, (struct bytes){ file.data, file.size }, &bases, hear, &boards) == OK);
     program_bases_clear(&bases);

@@ -140,19 +140,20 @@ static void finish(struct run *run, bool is_bad)
     tau_client_close(&run->client);
 }
 
-/* The command's programs may have another working folder. */
-static void set_socket(const char *socket)
+/* The command's programs may have another working folder, and their boards are known by the name of the socket. */
+static void set_socket(const struct settings *settings)
 {
-    char path[2 * PATH_MAX], *folder = *socket == '/' ? NULL : getcwd(NULL, 0);
-    snprintf(path, sizeof path, "%s%s%s", folder ? folder : "", folder ? "/" : "", socket);
+    const char *named = settings->socket ? settings->socket : getenv(PROXY);
+    char path[TAU_CLIENT_WHOLE_MAX];
+    if (!named || !*named)
+        return;
+    tau_client_whole_path(path, named);
     setenv(PROXY, path, 1);
-    free(folder);
 }
 
 static void set_environment(const struct settings *settings, char *const *command)
 {
-    if (settings->socket)
-        set_socket(settings->socket);
+    set_socket(settings);
     if (settings->period)
         setenv("TAU_METRIC_FREQ", settings->period, 1);
     if (settings->verbose)
@@ -240,6 +241,7 @@ static int attach(const struct command_call *call, const char *pid)
         return command_misused(call, "-S wants the number of a process, not '%s'", pid);
     if (!command)
         return command_fail(call, "this sonde cannot attach to a process that runs already");
+    set_socket(call->settings);
     connect_gateway(&client, call->settings);
     if (kill((pid_t)number, 0) == 0) /* else attach says why it cannot */
         count(&client, ATTACH_NAME, "Number of processes attached to", 1);

@@ -4,15 +4,19 @@
 #ifndef SONDE_MODEL_BOARD_H
 #define SONDE_MODEL_BOARD_H
 
+#include "base/hash.h"
+
 #include <stdint.h>
 #include <string.h>
 
 #define BOARD_FOLDER "/dev/shm"
-#define BOARD_PREFIX "sonde."            /* of a board's name: sonde.<pid>.<library>.<16 hex digits> */
+#define BOARD_PREFIX "sonde."            /* of a board's name: sonde.<pid>.<library>.<16 hex digits>[.<socket>] */
 #define BOARD_ENV_FOLDER "SONDE_BOARDS"  /* another folder; sonde run's is of its command alone */
+#define BOARD_ENV_SOCKET "TAU_METRIC_PROXY" /* of an agent: one may want such boards alone as name its own */
 #define BOARD_RUN_PREFIX "sonde-run."    /* of such a folder: sonde-run.<uid>.<random>, in BOARD_FOLDER */
 #define BOARD_CLAIM "sonde-agent"        /* in BOARD_FOLDER: an agent of the node wants boards; with ".<uid>" behind it, one of
-                                          * that user. It holds a write lock on it (fcntl, F_OFD_SETLK), and touches it */
+                                          * that user; with ".<uid>.<socket>", one that wants those alone which
+                                          * name its socket. It holds a write lock on it (fcntl, F_OFD_SETLK), and touches it */
 #define BOARD_CLAIM_LASTS_S 600          /* unlocked, but touched this recently: it comes back */
 
 #define BOARD_MAGIC "SondeBrd"
@@ -32,6 +36,23 @@
 #define BOARD_SLOTS_MAX (BOARD_CHUNK_SLOTS - BOARD_HEAD_SLOTS)
 #define BOARD_BOUNDS_MAX (BOARD_SLOTS_MAX - 3)
 #define BOARD_NONE 0u
+
+/* The text by which a socket goes in names of boards and claims: that of its path. */
+#define BOARD_SOCKET_SIZE 17
+static inline uint64_t board_socket_number(const char *path)
+{
+    return hash_add_text(HASH_START, path) | 1ull << 63;
+}
+
+/* The one that a board's name has at its end; "": none. Who made the name may have meant anything. */
+static inline const char *board_name_socket(const char *name)
+{
+    int dots = 0;
+    for (; *name && dots < 4; name++)
+        dots += *name == '.';
+    size_t digits = strspn(name, "0123456789abcdef");
+    return digits == BOARD_SOCKET_SIZE - 1 && !name[digits] ? name : "";
+}
 
 enum board_state { BOARD_ALIVE = 1, BOARD_ENDED = 2 };
 

@@ -70,6 +70,9 @@ static void name_file(struct board *board, const char *folder)
     at = append(at, end, board->library);
     at = append(at, end, ".");
     at = append_number(at, end, random | 1ull << 63, 16);
+    const char *socket = secure_getenv(BOARD_ENV_SOCKET);
+    if (socket && *socket)
+        at = append_number(append(at, end, "."), end, board_socket_number(socket), 16);
     if (at == end)
         board->path[0] = '\0'; /* would be cut */
 }
@@ -254,13 +257,26 @@ static bool is_claimed(const char *path, uint32_t uid)
     return is_ours && (is_locked || now.tv_sec - st.st_mtim.tv_sec < BOARD_CLAIM_LASTS_S);
 }
 
+/* By an agent of root or of this user (claimer); socket: by one that has those alone which name it. */
+static bool is_claimed_by(uint32_t claimer, const char *socket, uint32_t uid)
+{
+    char path[96], *end = path + sizeof path - 1, *at = append(path, end, BOARD_FOLDER "/" BOARD_CLAIM);
+    if (claimer || *socket)
+        at = append_number(append(at, end, "."), end, claimer, 10);
+    if (*socket)
+        append(append(at, end, "."), end, socket);
+    return is_claimed(path, uid);
+}
+
 void board_file_leave(const struct board *board)
 {
     uint32_t uid = (uint32_t)sys0(SYS_geteuid);
-    char own[64], *end = own + sizeof own - 1;
-    append_number(append(own, end, BOARD_FOLDER "/" BOARD_CLAIM "."), end, uid, 10);
     size_t folder_size = sizeof BOARD_FOLDER - 1;
     bool is_of_node = memcmp(board->path, BOARD_FOLDER "/" BOARD_PREFIX, folder_size + sizeof BOARD_PREFIX) == 0;
-    if (board->is_file && is_of_node && !is_claimed(BOARD_FOLDER "/" BOARD_CLAIM, uid) && !is_claimed(own, uid))
+    if (!board->is_file || !is_of_node)
+        return;
+    const char *socket = board_name_socket(board->path + sizeof BOARD_FOLDER);
+    bool is_named = *socket && (is_claimed_by(0, socket, uid) || is_claimed_by(uid, socket, uid));
+    if (!is_named && !is_claimed_by(0, "", uid) && !is_claimed_by(uid, "", uid))
         sys3(SYS_unlinkat, AT_FDCWD, board->path, 0);
 }

@@ -76,16 +76,30 @@ static bool is_locked(int folder_fd, const char *name, uid_t *owner)
     return is;
 }
 
-/* Two agents may read a user's boards: root's and the user's own. Does the other one? */
-static bool has_other_reader(const struct board_folder *folder, uid_t owner)
+static bool is_claimed_by(const struct board_folder *folder, uid_t uid, const char *socket)
 {
-    char claim[64];
-    const char *where = folder->is_run ? "../" BOARD_CLAIM : BOARD_CLAIM;
-    uid_t other = geteuid() == 0 ? owner : 0, claimed_by;
-    if (other == geteuid())
-        return false;
-    snprintf(claim, sizeof claim, other ? "%s.%u" : "%s", where, (unsigned)other);
-    return is_locked(folder->fd, claim, &claimed_by) && claimed_by == other;
+    char name[BOARD_CLAIM_NAME], claim[sizeof name + 3];
+    uid_t claimed_by;
+    board_claim_name(name, uid, socket);
+    snprintf(claim, sizeof claim, "%s%s", folder->is_run ? "../" : "", name);
+    return is_locked(folder->fd, claim, &claimed_by) && claimed_by == uid;
+}
+
+/* Two agents may read a user's board: one of root and one of the user's own. Does the other one? */
+static bool has_other_reader(const struct board_folder *folder, const char *name, uid_t owner)
+{
+    const char *socket = board_name_socket(name);
+    uid_t other = geteuid() == 0 ? owner : 0;
+    return other != geteuid()
+           && (is_claimed_by(folder, other, "") || (*socket && is_claimed_by(folder, other, socket)));
+}
+
+bool board_folder_is_of_other(const struct board_folder *folder, const char *name)
+{
+    char claims[BOARD_FOLDER_PATH_MAX + 4];
+    const char *socket = board_name_socket(name);
+    snprintf(claims, sizeof claims, folder->is_run ? "%s/.." : "%s", folder->path);
+    return *socket && board_claim_is_held_by(claims, geteuid(), socket);
 }
 
 /* Who has read a board to its end, and leaves it to the other one to remove, marks it: root by a time that no board is of, the
@@ -121,11 +135,11 @@ static bool leave_to_other(const struct board_folder *folder, const char *name, 
     int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return false;
-    bool leaves = fstat(fd, &st) == 0 && st.st_ino == inode && (folder->is_run || has_other_reader(folder, st.st_uid));
+    bool leaves = fstat(fd, &st) == 0 && st.st_ino == inode && (folder->is_run || has_other_reader(folder, name, st.st_uid));
     if (leaves) {
         mark(fd, &st);
         leaves = is_for_run(folder)
-                 || (has_other_reader(folder, st.st_uid) && fstat(fd, &st) == 0 && !is_marked(&st, geteuid() != 0));
+                 || (has_other_reader(folder, name, st.st_uid) && fstat(fd, &st) == 0 && !is_marked(&st, geteuid() != 0));
     }
     close(fd);
     return leaves;
@@ -159,21 +173,27 @@ bool board_folder_has_read(const struct board_folder *folder, const char *name)
     struct stat st;
     if (fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) || !is_marked(&st, geteuid() == 0))
         return false;
-    if (!is_for_run(folder) && (!is_patient(&st) || !has_other_reader(folder, st.st_uid)))
+    if (!is_for_run(folder) && (!is_patient(&st) || !has_other_reader(folder, name, st.st_uid)))
         remove_board(folder, name);
     return true;
+}
+
+static bool is_claimed_above(const char *above, uid_t uid, const char *socket)
+{
+    return board_claim_is_held_by(above, uid, "") || (*socket && board_claim_is_held_by(above, uid, socket));
 }
 
 static bool is_wanted(int folder_fd, const char *path, const char *name)
 {
     char above[BOARD_FOLDER_PATH_MAX + 4];
+    const char *socket = board_name_socket(name);
     struct stat st;
     if (strncmp(name, BOARD_PREFIX, strlen(BOARD_PREFIX)) != 0 || fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0
         || !S_ISREG(st.st_mode))
         return false;
     snprintf(above, sizeof above, "%s/..", path);
-    return (!is_marked(&st, true) && board_claim_is_held_by(above, 0))
-           || (geteuid() != 0 && !is_marked(&st, false) && board_claim_is_held_by(above, geteuid()));
+    return (!is_marked(&st, true) && is_claimed_above(above, 0, socket))
+           || (geteuid() != 0 && !is_marked(&st, false) && is_claimed_above(above, geteuid(), socket));
 }
 
 bool board_folder_is_wanted(const struct board_folder *folder, const char *name)

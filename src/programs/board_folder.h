@@ -37,6 +37,9 @@ void board_folder_remove(const struct board_folder *folder, const char *name, ui
  * waiting for a minute. */
 bool board_folder_has_read(const struct board_folder *folder, const char *name);
 
+/* Is it for an agent of ours that has those alone which name its socket? Not for us then, who read all others. */
+bool board_folder_is_of_other(const struct board_folder *folder, const char *name);
+
 /* For a run, of a board in its own folder: is there an agent that has not read it to its end? */
 bool board_folder_is_wanted(const struct board_folder *folder, const char *name);
 

@@ -77,7 +77,7 @@ void board_leftovers_look(const char *folder, uint64_t old_s, bool may_remove, s
     struct stat st;
     time_t now = time(NULL);
     DIR *dir = opendir(folder);
-    *leftovers = (struct board_leftovers){ .is_claimed = board_claim_is_held(folder) };
+    *leftovers = (struct board_leftovers){ .is_claimed = board_claim_is_held(folder, "") };
     for (const struct dirent *entry; dir && (entry = readdir(dir));) {
         const char *name = entry->d_name;
         if (!begins(name, BOARD_PREFIX) && !begins(name, BOARD_RUN_PREFIX))

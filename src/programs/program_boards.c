@@ -25,7 +25,6 @@
 #define TEND_NS (5 * NS_PER_S) /* after folders of runs, and the claim: several system calls, which need not be at each tick */
 #define TRIES 20u /* ticks that one may take to be made */
 #define HASH_ROOM 4096u
-#define KEPT_SUFFIX ".kept"
 #define KEEP_RARELY 20u
 #define PATIENCE_NS (60 * NS_PER_S) /* of a run with an agent that has to read what the run has read */
 #define CROWD 256u /* programs that ended within a tick, 8 kB of memory each: it goes back to the system, else it stays ours */
@@ -46,6 +45,7 @@ struct found {
 
 struct program_boards {
     struct program_boards_settings settings;
+    char socket[BOARD_SOCKET_SIZE]; /* "": of whichever boards */
     struct board_folder *folders; /* the first one is the folder itself */
     struct found *list, *hash[HASH_ROOM];
     size_t count;
@@ -144,6 +144,14 @@ static void add_folder(struct program_boards *boards, const char *path, const ch
     look_through(boards, folder);
 }
 
+/* Another agent of ours may come for it later, or not come back. */
+static bool is_ours(const struct program_boards *boards, const struct board_folder *folder, const char *name)
+{
+    if (boards->settings.is_run)
+        return true;
+    return *boards->socket ? strcmp(board_name_socket(name), boards->socket) == 0 : !board_folder_is_of_other(folder, name);
+}
+
 /* A board, or in the agent's folder the folder of a run. */
 static void meet(struct program_boards *boards, struct board_folder *folder, const char *name)
 {
@@ -210,7 +218,8 @@ static void read_kept(struct program_boards *boards)
     struct program_table *table = boards->settings.table;
     char path[FILE_PATH_MAX];
     struct buf file;
-    if (boards->settings.is_run || table->has_read_kept || board_claim_beside(path, boards->folders->path, KEPT_SUFFIX))
+    if (boards->settings.is_run || table->has_read_kept
+        || board_claim_beside(path, boards->folders->path, boards->socket, BOARD_CLAIM_KEPT))
         return;
     table->has_read_kept = true;
     buf_init(&file, KEEP_MAX + 1);
@@ -232,10 +241,11 @@ enum err program_boards_open(struct program_boards **boards, const struct progra
     new->claim_fd = -1;
     /* A run looks into its own small folder at each tick: to close an inotify that watched takes the kernel 5 to 20 ms. */
     new->inotify_fd = settings->is_run ? -1 : inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    enum err err = settings->is_run ? OK : board_claim(settings->folder, &new->claim_fd);
+    snprintf(new->socket, sizeof new->socket, "%s", settings->socket ? settings->socket : "");
+    enum err err = settings->is_run ? OK : board_claim(settings->folder, new->socket, &new->claim_fd);
     if (!err)
         err = board_folder_open(&new->folders, settings->folder, NULL, new->inotify_fd);
-    new->settings.folder = NULL; /* it is the caller's; ours is the first of folders */
+    new->settings.folder = new->settings.socket = NULL; /* they are the caller's; our folder is the first of folders */
     user_share_init(&new->descriptors, 0.75);
     new->must_look = true;
     if (err)
@@ -250,6 +260,7 @@ static bool open_found(struct program_boards *boards, struct found *found)
 {
     char path[BOARD_FOLDER_PATH_MAX];
     if ((size_t)snprintf(path, sizeof path, "%s/%s", found->folder->path, found->name) >= sizeof path
+        || !is_ours(boards, found->folder, found->name)
         || (boards->claim_fd >= 0 && board_folder_has_read(found->folder, found->name)))
         return false;
     struct stat st;
@@ -319,6 +330,8 @@ static void tend(struct program_boards *boards, uint64_t now_ns)
     if (now_ns - boards->tended_ns < TEND_NS)
         return;
     boards->tended_ns = now_ns;
+    for (struct found *found = boards->list; found; found = found->next)
+        found->is_done |= found->is_open && !is_ours(boards, found->folder, found->name);
     sweep_folders(boards);
     if (boards->claim_fd >= 0)
         board_claim_touch(boards->claim_fd);
@@ -395,7 +408,7 @@ static void write_kept(struct program_boards *boards)
     has_any |= add_bases(boards, &file);
     has_any |= program_kept_ranks(table, &file);
     program_table_unlock(table);
-    enum err err = board_claim_beside(path, boards->folders->path, KEPT_SUFFIX);
+    enum err err = board_claim_beside(path, boards->folders->path, boards->socket, BOARD_CLAIM_KEPT);
     if (!err && has_any)
         err = keep_write(path, &file);
     else if (!err)

@@ -12,6 +12,8 @@ struct program_boards;
 struct program_boards_settings {
     const char *folder;         /* borrowed for the call */
     const char *root;           /* of /proc; borrowed */
+    const char *socket;         /* "": all boards that are not for another agent of ours; else those alone which name this socket
+                                 * (model/board.h); borrowed for the call */
     struct program_table *table; /* borrowed */
     struct program_jobs *jobs;  /* NULL: all that is counted is of one job, the node's own sums */
     bool is_run;                /* the folder is ours alone: no claim is made, and nothing else is looked for in it */

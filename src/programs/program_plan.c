@@ -1,4 +1,4 @@
-/* Seven keys. */
+/* Nine keys. */
 #include "programs/program_plan.h"
 
 #include "base/config_file.h"
@@ -64,7 +64,7 @@ static enum err set_inverse(const char *key, const char *value, bool *flag, stru
 enum err program_plan_set(struct program_plan *plan, const char *key, const char *value, struct buf *why)
 {
     static const char *const names[] = {
-        "enabled", "boards", "tau", "tau_names", "tau_paths", "metrics", "profiles", "merge_profiles",
+        "enabled", "boards", "tau", "only_named", "tau_names", "tau_paths", "metrics", "profiles", "merge_profiles",
     };
     if (strcmp(key, "enabled") == 0)
         return set_inverse(key, value, &plan->is_off, why);
@@ -78,6 +78,8 @@ enum err program_plan_set(struct program_plan *plan, const char *key, const char
         return set_inverse(key, value, &plan->is_worker, why);
     if (strcmp(key, "tau_names") == 0)
         return parse_flag(key, value, &plan->has_tau_names, why);
+    if (strcmp(key, "only_named") == 0)
+        return parse_flag(key, value, &plan->is_only_named, why);
     if (strcmp(key, "tau_paths") == 0)
         return parse_flag(key, value, &plan->has_tau_paths, why);
     if (strcmp(key, "metrics") == 0 && text_parse_u64(value, &plan->metrics_max) == OK && plan->metrics_max <= UINT32_MAX)
@@ -90,8 +92,8 @@ enum err program_plan_set(struct program_plan *plan, const char *key, const char
     else if (nearest.best)
         buf_printf(why, "there is no '%.60s' in [programs]; did you mean '%s'?", key, nearest.best);
     else
-        buf_printf(why, "there is no '%.60s' in [programs]; there are enabled, boards, tau, tau_names, tau_paths, "
-                        "metrics, profiles and merge_profiles", key);
+        buf_printf(why, "there is no '%.60s' in [programs]; there are enabled, boards, tau, only_named, tau_names, "
+                        "tau_paths, metrics, profiles and merge_profiles", key);
     return USAGE;
 }
 
@@ -110,6 +112,8 @@ void program_plan_write(struct buf *out, const struct program_plan *plan)
     write_text(out, "boards", plan->boards, "/dev/shm");
     buf_add_text(out, "# Socket for programs that speak as tau's, or none\n");
     write_text(out, "tau", plan->tau, "/tmp/tau_metric_proxy.UID.unix");
+    buf_printf(out, "# Read the boards of such programs alone that name this socket\n%sonly_named = %s\n",
+               plan->is_only_named ? "" : "#", plan->is_only_named ? "yes" : "no");
     buf_printf(out, "# Show what our probes count under tau's names too\n%stau_names = %s\n", plan->has_tau_names ? "" : "#",
                plan->has_tau_names ? "yes" : "no");
     buf_printf(out, "# Serve /metrics at every path that has this word, as tau's proxy does\n%stau_paths = %s\n",

@@ -15,6 +15,7 @@
 #include "programs/program_samples.h"
 #include "programs/tau_server.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,14 +89,27 @@ static void tell_taken(const struct program_plan *plan, const char *folder)
         log_info(text, folder);
 }
 
+/* That by which the boards go that are ours alone; "": no such are. */
+static void name_socket(const struct program_plan *plan, char socket[BOARD_SOCKET_SIZE])
+{
+    char usual[TAU_PATH_MAX];
+    const char *path = plan->tau ? plan->tau : usual;
+    *socket = '\0';
+    tau_server_usual_path(usual, geteuid());
+    if (plan->is_only_named && strcmp(path, PROGRAM_PLAN_NONE) != 0)
+        snprintf(socket, BOARD_SOCKET_SIZE, "%" PRIx64, board_socket_number(path));
+}
+
 /* Without them the rest works. */
 static enum err open_boards(struct programs *programs)
 {
+    char socket[BOARD_SOCKET_SIZE];
     const char *folder = programs->plan.boards ? programs->plan.boards : BOARD_FOLDER;
     if (strcmp(folder, PROGRAM_PLAN_NONE) == 0)
         return OK;
+    name_socket(&programs->plan, socket);
     struct program_boards_settings settings = {
-        .folder = folder, .root = programs->context.root, .table = programs->table, .jobs = &programs->jobs,
+        .folder = folder, .socket = socket, .root = programs->context.root, .table = programs->table, .jobs = &programs->jobs,
     };
     enum err err = program_boards_open(&programs->boards, &settings);
     bool was_taken = programs->boards_are_taken;
@@ -140,7 +154,8 @@ static enum err open_parts(struct programs *programs, const struct program_plan 
         tau_profiles_close(&programs->profiles);
         err = open_profiles(programs);
     }
-    if (before->is_off || !is_same(before->boards, plan->boards)) {
+    bool are_others = before->is_only_named != plan->is_only_named || (plan->is_only_named && !is_same(before->tau, plan->tau));
+    if (before->is_off || !is_same(before->boards, plan->boards) || are_others) {
         program_boards_close(&programs->boards);
         programs->boards_are_taken = false;
         failed = open_boards(programs);

@@ -7,6 +7,8 @@
 #include "probe/board.h"
 #include "sample/board_claim.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define LABELS_ROOM 128
@@ -46,7 +48,11 @@ void attach_board_begin(const struct attach_target *target)
         log_info("neither cgroup nor environment of process %d name a job: the agent shows its calls as those of its user",
                  (int)target->pid);
     const char *folder = getenv(BOARD_ENV_FOLDER);
-    if (!board_claim_is_held(folder && *folder ? folder : NULL))
+    char number[BOARD_SOCKET_SIZE] = "";
+    const char *socket = getenv(BOARD_ENV_SOCKET);
+    if (socket && *socket)
+        snprintf(number, sizeof number, "%" PRIx64, board_socket_number(socket));
+    if (!board_claim_is_held(folder && *folder ? folder : NULL, number))
         log_warn("--tell: no agent runs on this node that could be told. Start one with 'sonde agent', also while this goes on");
     board_speak_for(&board, &(struct board_subject){ target->pid, target->uid, job.id });
 }

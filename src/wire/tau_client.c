@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -14,6 +15,32 @@
 void tau_client_usual_path(char path[TAU_CLIENT_PATH_MAX])
 {
     snprintf(path, TAU_CLIENT_PATH_MAX, "/tmp/tau_metric_proxy.%u.unix", (unsigned)getuid());
+}
+
+/* There may be nothing yet at the path. */
+static char *resolve(const char *path)
+{
+    char folder[TAU_CLIENT_WHOLE_MAX], *real = realpath(path, NULL), *whole = NULL;
+    const char *slash = strrchr(path, '/');
+    int size = slash ? (int)(slash - path) : 1;
+    if (real || (size_t)snprintf(folder, sizeof folder, "%.*s/", size, slash ? path : ".") >= sizeof folder)
+        return real;
+    real = realpath(folder, NULL);
+    if (real && asprintf(&whole, "%s/%s", strcmp(real, "/") == 0 ? "" : real, slash ? slash + 1 : path) < 0)
+        whole = NULL;
+    free(real);
+    return whole;
+}
+
+void tau_client_whole_path(char whole[TAU_CLIENT_WHOLE_MAX], const char *path)
+{
+    char *real = resolve(path), *folder = *path == '/' ? NULL : getcwd(NULL, 0);
+    if (real && strlen(real) < TAU_CLIENT_PATH_MAX)
+        snprintf(whole, TAU_CLIENT_WHOLE_MAX, "%s", real);
+    else
+        snprintf(whole, TAU_CLIENT_WHOLE_MAX, "%s%s%s", folder ? folder : "", folder ? "/" : "", path);
+    free(real);
+    free(folder);
 }
 
 static enum err fail(struct tau_client *client, int number)

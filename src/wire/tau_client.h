@@ -16,6 +16,10 @@ struct tau_client {
 /* "/tmp/tau_metric_proxy.UID.unix" */
 void tau_client_usual_path(char path[TAU_CLIENT_PATH_MAX]);
 
+/* A socket's path as all know it by: whole, and without links. As it was given where that would be too long for a socket. */
+#define TAU_CLIENT_WHOLE_MAX 8192
+void tau_client_whole_path(char whole[TAU_CLIENT_WHOLE_MAX], const char *path);
+
 /* must_be_ours: the listener has to be of root or of this user, as in a folder where everybody may make a socket. ABSENT: nobody
  * listens; DENIED; AGAIN: it does not accept; USAGE: the path is too long. */
 enum err tau_client_connect(struct tau_client *client, const char *path, bool must_be_ours);

@@ -90,7 +90,7 @@ static void where_an_agent_is_nothing_is_removed(void **state)
     int claim_fd;
     (void)state;
     end_program(start_program());
-    assert_int_equal(board_claim(folder, &claim_fd), OK);
+    assert_int_equal(board_claim(folder, "", &claim_fd), OK);
     struct board_leftovers found = look(0, true);
     assert_true(found.is_claimed);
     assert_int_equal(found.count, 1);

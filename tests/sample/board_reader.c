@@ -232,19 +232,70 @@ static void test_claim(void **state)
 {
     (void)state;
     int first, second;
-    assert_int_equal(board_claim(folder, &first), OK);
-    assert_int_equal(board_claim(folder, &second), AGAIN);
+    assert_int_equal(board_claim(folder, "", &first), OK);
+    assert_int_equal(board_claim(folder, "", &second), AGAIN);
     board_claim_touch(first);
     close(first);
-    assert_int_equal(board_claim(folder, &second), OK);
+    assert_int_equal(board_claim(folder, "", &second), OK);
     close(second);
-    assert_int_equal(board_claim("/nowhere/at/all", &second), ABSENT);
+    assert_int_equal(board_claim("/nowhere/at/all", "", &second), ABSENT);
     char link_path[TEMP_PATH_MAX], name[64];
     snprintf(name, sizeof name, geteuid() ? BOARD_CLAIM ".%u" : BOARD_CLAIM "%.0u", (unsigned)geteuid());
     temp_join(link_path, folder, name);
     assert_int_equal(unlink(link_path), 0);
     assert_int_equal(symlink(path, link_path), 0);
-    assert_int_equal(board_claim(folder, &second), DENIED);
+    assert_int_equal(board_claim(folder, "", &second), DENIED);
+}
+
+#define ONE "8000000000000001"
+#define OTHER "8000000000000002"
+
+static bool is_there(const char *claim)
+{
+    char at[TEMP_PATH_MAX];
+    temp_join(at, folder, claim);
+    return access(at, F_OK) == 0;
+}
+
+/* Those of sockets stand beside one another; who claims any sweeps away what nobody has held for a day. */
+static void test_claims_of_sockets(void **state)
+{
+    (void)state;
+    int all, one, other;
+    char name[BOARD_CLAIM_NAME], at[TEMP_PATH_MAX], kept[TEMP_PATH_MAX + 8];
+    board_claim_name(name, geteuid(), ONE);
+    temp_join(at, folder, name);
+    snprintf(kept, sizeof kept, "%s" BOARD_CLAIM_KEPT, at);
+    assert_int_equal(board_claim(folder, "", &all), OK);
+    assert_int_equal(board_claim(folder, ONE, &one), OK);
+    assert_int_equal(board_claim(folder, ONE, &other), AGAIN);
+    assert_true(board_claim_is_held_by(folder, geteuid(), ONE));
+    assert_false(board_claim_is_held_by(folder, geteuid(), OTHER));
+    const struct timespec long_ago[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+    assert_int_equal(utimensat(AT_FDCWD, at, long_ago, 0), 0);
+    assert_int_equal(board_claim(folder, OTHER, &other), OK);
+    assert_true(is_there(name)); /* somebody holds it */
+    close(other);
+    close(one);
+    close(open(kept, O_CREAT | O_WRONLY, 0600));
+    assert_int_equal(board_claim(folder, OTHER, &other), OK);
+    assert_false(is_there(name));
+    assert_int_equal(access(kept, F_OK), -1);
+    board_claim_name(name, geteuid(), OTHER);
+    assert_true(is_there(name));
+    close(other);
+    close(all);
+}
+
+/* Only what looks like one is taken for one. */
+static void test_socket_of_name(void **state)
+{
+    (void)state;
+    assert_string_equal(board_name_socket("sonde.12.mpi.8000000000000000." ONE), ONE);
+    assert_string_equal(board_name_socket("sonde.12.mpi.8000000000000000"), "");
+    assert_string_equal(board_name_socket("sonde.12.mpi.8000000000000000.kept"), "");
+    assert_string_equal(board_name_socket("sonde.12.mpi.8000000000000000." ONE ".kept"), "");
+    assert_string_equal(board_name_socket("sonde."), "");
 }
 
 int main(void)
@@ -259,6 +310,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_gone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_first_thread_ended, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_claim, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_claims_of_sockets, set_up, tear_down),
+        cmocka_unit_test(test_socket_of_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

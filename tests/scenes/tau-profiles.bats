@@ -81,7 +81,7 @@ PY
     program job=93 counter x_total 6 doc counter 'mpi_calls_total{function="MPI_Send"}' 1 doc
     value() { ./tau_metric_client -u "$TAU" -g "$1" -f json | jq '.[0].value'; }
     [ "$(value x_total)" = 11 ]
-    wait_for 'inside cat /dev/shm/sonde-agent.kept | /usr/bin/python3 -c "import struct, sys; sys.exit(struct.pack(\"<d\", 11) not in sys.stdin.buffer.read())"'
+    wait_for 'inside sh -c "cat /dev/shm/sonde-agent.0.*.kept" | /usr/bin/python3 -c "import struct, sys; sys.exit(struct.pack(\"<d\", 11) not in sys.stdin.buffer.read())"'
     kill -9 "$AGENT"
     wait "$AGENT" || :
     proxy
@@ -93,7 +93,7 @@ PY
         [[ $output == *"x_total 18.0"* && $output == *'tau_hits_total{function="mpi_send"} 3.0'* ]]
         cp "$T/profiles-of-tau/profiles/9/93.profile" "$T/$again"
         proxy
-        wait_for '! inside test -e /dev/shm/sonde-agent.kept' # it has forgotten the job
+        wait_for '! inside sh -c "test -e /dev/shm/sonde-agent.0.*.kept"' # it has forgotten the job
         stop "$AGENT"
     done
     cmp "$T/once" "$T/profiles-of-tau/profiles/9/93.profile"

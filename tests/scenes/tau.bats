@@ -236,6 +236,77 @@ logs() {
     done
 }
 
+# beside PATH: another proxy there.
+beside() {
+    local socket=$1
+    nsenter --mount --target "$SPACE" -- "$T/tau_metric_proxy" -u "$socket" -p 0 -P "$T/profiles-beside" >"$T/said.beside" 2>&1 3>&- &
+    watched=$!
+    wait_for '[ -S "$socket" ]'
+}
+
+# What the proxy at a socket has of them.
+writes() { ./tau_metric_client -u "$1" -g 'strace_hits_total{scall=writev}' -f json | jq '.[0].value // 0'; }
+
+@test "of two proxies of a user, each has what programs count that name its socket" {
+    need_root # for boards of our own
+    own_boards
+    nsenter --mount --target "$SPACE" -- "$SONDE" agent -c /dev/null --sensors none --socket none --listen none \
+        --set "programs.tau=$T/first" >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    wait_for '[ -S first ]'
+    mkdir "$T/real"
+    ln -s real "$T/folder"
+    beside "$T/folder/../real/second"
+    inside ./tau_metric_proxy_run -u folder/second -s -- "$TOOLS/caller" now 50 </dev/null
+    inside env TAU_METRIC_PROXY=real/second ./tau_metric_proxy_run -s -- sh -c 'cd / && "$0" now 7; :' "$TOOLS/caller" </dev/null
+    inside ./tau_metric_proxy_run -u "$T/first" -s -- "$TOOLS/caller" now 20 </dev/null
+    wait_for '[ "$(writes real/second)" = 57 ]'
+    wait_for '[ "$(writes first)" = 20 ]'
+    # one that lives while its proxy is away is read by the next one there, and by no other
+    inside ./tau_metric_proxy_run -u real/second -s -- sh -c '"$1" now 100; touch counted; until [ -e go ]; do sleep 0.02; done; exec "$1" now 100' sh "$TOOLS/caller" </dev/null 3>&- &
+    runner=$!
+    wait_for '[ -e counted ] && [ "$(writes real/second)" = 157 ]'
+    kill -9 "$watched"
+    wait "$watched" || :
+    touch go
+    wait "$runner"
+    beside "$T/real/second"
+    wait_for '[ "$(writes real/second)" = 100 ]'
+    [ "$(writes first)" = 20 ]
+    kill "$watched"
+    wait "$watched"
+    watched=
+    stop "$AGENT"
+    [ -z "$(inside sh -c 'ls /dev/shm | grep "^sonde\\."')" ]
+}
+
+@test "what a user's programs count for one of two proxies of the user, root's agent has too" {
+    need_root
+    own_boards
+    local uid=$((60000 + RANDOM % 5000))
+    install -d -o "$uid" "$T/home"
+    as=(nsenter --mount --target "$SPACE" -- setpriv "--reuid=$uid" --regid=65534 --clear-groups env "HOME=$T/home")
+    nsenter --mount --target "$SPACE" -- "$SONDE" agent -c /dev/null --sensors none --socket none --listen none \
+        --set "programs.tau=$T/of-root" >"$T/said" 2>&1 3>&- &
+    AGENT=$!
+    "${as[@]}" "$SONDE" agent -c /dev/null --sensors none --socket none --listen none --set "programs.tau=$T/home/first" >"$T/said.first" 2>&1 3>&- &
+    first=$!
+    "${as[@]}" "$T/tau_metric_proxy" -u "$T/home/second" -p 0 -P "$T/home/p" >"$T/said.second" 2>&1 3>&- &
+    watched=$!
+    wait_for '[ -S of-root ] && [ -S home/first ] && [ -S home/second ]'
+    "${as[@]}" "$T/tau_metric_proxy_run" -u "$T/home/second" -s -- "$TOOLS/caller" now 50 </dev/null
+    "${as[@]}" "$T/tau_metric_proxy_run" -u "$T/home/first" -s -- "$TOOLS/caller" now 7 </dev/null
+    wait_for '[ "$(writes home/second)" = 50 ]'
+    wait_for '[ "$(writes of-root)" = 57 ]'
+    wait_for '[ "$(writes home/first)" = 7 ]'
+    wait_for '! inside sh -c "ls /dev/shm | grep ^sonde\\\\."' # all have read all of it
+    [ "$(writes home/first)" = 7 ]
+    kill "$first" "$watched"
+    wait "$first" "$watched"
+    watched=
+    stop "$AGENT"
+}
+
 @test "tau_metric_proxy_run -S counts a process that runs already, lets go of it, and tells the gateway while it does" {
     need_root # for boards of our own
     own_boards

@@ -3,6 +3,7 @@
 #include "cmd/names/names.h"
 
 #include "base/text.h"
+#include "wire/tau_client.h"
 
 #include <getopt.h>
 #include <pwd.h>
@@ -71,6 +72,19 @@ static void add_path(struct names_words *words, const char *key, const char *pat
     names_add(words, word);
 }
 
+/* The usual one is said aloud too, so that it is an error when it is taken. Another one is for those who name it. */
+static void add_socket(struct names_words *words, const char *socket)
+{
+    char usual[TAU_CLIENT_PATH_MAX], whole[TAU_CLIENT_WHOLE_MAX];
+    tau_client_usual_path(usual);
+    tau_client_whole_path(whole, socket ? socket : usual);
+    add_path(words, "tau", whole);
+    if (strcmp(whole, usual) == 0)
+        return;
+    names_add(words, "--set");
+    names_add(words, "programs.only_named=yes");
+}
+
 static void add_usual_folder(struct names_words *words)
 {
     char path[PATH_ROOM];
@@ -94,13 +108,7 @@ static void write_words(const struct proxy *proxy, struct names_words *words)
     snprintf(listen, sizeof listen, "127.0.0.1:%.20s", proxy->port ? proxy->port : "1337");
     names_add(words, "--listen");
     names_add(words, listen);
-    if (proxy->socket) {
-        add_path(words, "tau", proxy->socket);
-    } else {
-        char path[64]; /* said aloud, so that it is an error when it is taken */
-        snprintf(path, sizeof path, "/tmp/tau_metric_proxy.%u.unix", (unsigned)getuid());
-        add_path(words, "tau", path);
-    }
+    add_socket(words, proxy->socket);
     if (proxy->folder)
         add_path(words, "profiles", proxy->folder);
     else

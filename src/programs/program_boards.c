@@ -2,11 +2,10 @@
 #include "programs/program_boards.h"
 
 #include "base/clock.h"
-#include "base/keep.h"
 #include "base/log.h"
 #include "programs/board_folder.h"
 #include "programs/program_board.h"
-#include "programs/program_kept.h"
+#include "programs/program_keeper.h"
 #include "programs/user_share.h"
 #include "sample/board_claim.h"
 
@@ -25,7 +24,6 @@
 #define TEND_NS (5 * NS_PER_S) /* after folders of runs, and the claim: several system calls, which need not be at each tick */
 #define TRIES 20u /* ticks that one may take to be made */
 #define HASH_ROOM 4096u
-#define KEEP_RARELY 20u
 #define PATIENCE_NS (60 * NS_PER_S) /* of a run with an agent that has to read what the run has read */
 #define CROWD 256u /* programs that ended within a tick, 8 kB of memory each: it goes back to the system, else it stays ours */
 
@@ -52,9 +50,9 @@ struct program_boards {
     struct program_bases bases;    /* that an agent before this one has left, until all boards were looked at */
     struct user_share descriptors; /* of boards, and of folders of runs */
     int inotify_fd, claim_fd;
-    uint64_t looked_ns, tended_ns, kept_ns; /* kept_ns: not before then again */
+    struct program_keeper keeper;
+    uint64_t looked_ns, tended_ns;
     bool must_look;
-    bool cannot_keep; /* and it was said */
     bool has_refused; /* a board that had no share in the descriptors: there may be one when others have gone */
 };
 
@@ -212,24 +210,50 @@ static void remove_kept(void *context, const char *name, uint64_t inode)
     board_folder_remove(boards->folders, name, inode, boards->claim_fd);
 }
 
-/* What an agent before this one has left: once, since from then on it is ours. */
+/* Those that are to go stand in the file: if we are killed before they are removed, they are not read again. */
+static void add_done(void *context, struct buf *file)
+{
+    const struct program_boards *boards = context;
+    for (const struct found *found = boards->list; found; found = found->next)
+        if (found->is_done && found->must_go && !found->folder->is_run)
+            program_kept_board(file, found->name, found->inode);
+}
+
+static bool add_bases(void *context, struct buf *file)
+{
+    const struct program_boards *boards = context;
+    bool has_any = program_bases_add_all(file, &boards->bases);
+    for (const struct found *found = boards->list; found; found = found->next)
+        if (found->is_open && found->board.has_base)
+            has_any |= program_bases_add(file, found->name, board_reader_facts(found->board.reader)->inode, found->board.holds,
+                                         found->board.hold_count);
+    return has_any;
+}
+
+static bool add_rank_bases(void *context, struct buf *file)
+{
+    const struct program_boards *boards = context;
+    bool has_any = program_bases_add_all_ranks(file, &boards->bases);
+    for (const struct found *found = boards->list; found; found = found->next)
+        if (found->is_open && found->board.has_base)
+            has_any |= program_bases_add_ranks(file, found->name, board_reader_facts(found->board.reader)->inode,
+                                               &found->board.ranks);
+    return has_any;
+}
+
+static struct program_keeper_boards kept_parts(struct program_boards *boards)
+{
+    return (struct program_keeper_boards){ add_done, add_bases, add_rank_bases, &boards->bases, remove_kept, boards };
+}
+
 static void read_kept(struct program_boards *boards)
 {
-    struct program_table *table = boards->settings.table;
-    char path[FILE_PATH_MAX];
-    struct buf file;
-    if (boards->settings.is_run || table->has_read_kept
-        || board_claim_beside(path, boards->folders->path, boards->socket, BOARD_CLAIM_KEPT))
-        return;
-    table->has_read_kept = true;
-    buf_init(&file, KEEP_MAX + 1);
-    if (!keep_read(path, &file)) {
-        program_table_lock(table);
-        if (program_kept_take(table, (struct bytes){ file.data, file.size }, &boards->bases, remove_kept, boards) == CORRUPT)
-            log_warn("%s is damaged: sums of jobs may lack what programs had counted that have gone", path);
-        program_table_unlock(table);
-    }
-    buf_clear(&file);
+    const struct program_keeper_boards parts = kept_parts(boards);
+    boards->keeper.table = boards->settings.table;
+    if (boards->settings.is_run
+        || board_claim_beside(boards->keeper.path, boards->folders->path, boards->socket, BOARD_CLAIM_KEPT))
+        boards->keeper.path[0] = '\0';
+    program_keeper_read(&boards->keeper, &parts);
 }
 
 enum err program_boards_open(struct program_boards **boards, const struct program_boards_settings *settings)
@@ -375,73 +399,6 @@ void program_boards_sample(struct program_boards *boards, struct batch *batch, u
             program_rank_sums_sample(sums, batch, time_ns, found->board.scope->job);
 }
 
-static bool add_bases(const struct program_boards *boards, struct buf *file)
-{
-    bool has_any = program_bases_add_all(file, &boards->bases);
-    for (const struct found *found = boards->list; found; found = found->next)
-        if (found->is_open && found->board.has_base)
-            has_any |= program_bases_add(file, found->name, board_reader_facts(found->board.reader)->inode, found->board.holds,
-                                         found->board.hold_count);
-    program_bases_end(file);
-    has_any |= program_bases_add_all_ranks(file, &boards->bases);
-    for (const struct found *found = boards->list; found; found = found->next)
-        if (found->is_open && found->board.has_base)
-            has_any |= program_bases_add_ranks(file, found->name, board_reader_facts(found->board.reader)->inode,
-                                               &found->board.ranks);
-    program_bases_end(file);
-    return has_any;
-}
-
-/* Those that are to go stand in the file: if we are killed before they are removed, they are not read again. */
-static void write_kept(struct program_boards *boards)
-{
-    struct program_table *table = boards->settings.table;
-    char path[FILE_PATH_MAX];
-    struct buf file;
-    buf_init(&file, KEEP_MAX);
-    program_kept_begin(&file);
-    for (const struct found *found = boards->list; found; found = found->next)
-        if (found->is_done && found->must_go && !found->folder->is_run)
-            program_kept_board(&file, found->name, found->inode);
-    program_table_lock(table);
-    bool has_any = program_kept_end(table, &file);
-    has_any |= add_bases(boards, &file);
-    has_any |= program_kept_ranks(table, &file);
-    program_table_unlock(table);
-    enum err err = board_claim_beside(path, boards->folders->path, boards->socket, BOARD_CLAIM_KEPT);
-    if (!err && has_any)
-        err = keep_write(path, &file);
-    else if (!err)
-        unlink(path);
-    if (err && !boards->cannot_keep)
-        log_warn("what programs have counted in jobs is lost when this agent ends: cannot write %s: %s", path, err_text(err));
-    boards->cannot_keep = err != OK;
-    buf_clear(&file);
-    if (!err)
-        return;
-    program_table_lock(table);
-    table->has_news_to_keep = true; /* there may be room again, and nobody may count any more */
-    program_table_unlock(table);
-}
-
-/* Where there is much to write it is done so seldom that it takes a twentieth of our time. False: later. */
-static bool keep(struct program_boards *boards, bool is_last)
-{
-    struct program_table *table = boards->settings.table;
-    uint64_t begin_ns = clock_monotonic_ns();
-    program_table_lock(table);
-    bool has_news = table->has_news_to_keep;
-    program_table_unlock(table);
-    if (boards->settings.is_run || !has_news)
-        return true;
-    if (begin_ns < boards->kept_ns && !is_last)
-        return false;
-    write_kept(boards);
-    uint64_t end_ns = clock_monotonic_ns();
-    boards->kept_ns = end_ns + KEEP_RARELY * (end_ns - begin_ns);
-    return true;
-}
-
 /* A run removes what the agents have read too. The agent may be stopped: it is not waited for at the end. */
 static bool must_wait(const struct program_boards *boards, const struct found *found)
 {
@@ -451,11 +408,12 @@ static bool must_wait(const struct program_boards *boards, const struct found *f
 
 static void forget_done(struct program_boards *boards, bool is_last)
 {
+    const struct program_keeper_boards parts = kept_parts(boards);
     size_t before = boards->count;
     for (struct found *found = boards->list; found; found = found->next)
         if (found->is_done)
             close_found(boards, found);
-    if (!keep(boards, is_last))
+    if (!program_keeper_write(&boards->keeper, &parts, is_last))
         return;
     for (struct found **at = &boards->list; *at;) {
         struct found *found = *at;

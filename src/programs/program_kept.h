@@ -1,6 +1,6 @@
 /* What programs have counted in jobs and nobody could read again: those that have gone, and those that tell it in messages. It is
  * kept in a file beside the boards. An agent that is started anew reads the boards of those that live from their beginning, and
- * has the rest from there, so that sums of a job go on. For program_boards.c; all under the table's lock. */
+ * has the rest from there, so that sums of a job go on. For program_keeper.c; all under the table's lock. */
 #ifndef SONDE_PROGRAMS_PROGRAM_KEPT_H
 #define SONDE_PROGRAMS_PROGRAM_KEPT_H
 

@@ -10,10 +10,12 @@
 #include "programs/program_calls.h"
 #include "programs/program_cells.h"
 #include "programs/program_json.h"
+#include "programs/program_keeper.h"
 #include "programs/program_page.h"
 #include "programs/program_profile.h"
 #include "programs/program_samples.h"
 #include "programs/tau_server.h"
+#include "sample/board_claim.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,6 +38,8 @@ struct programs {
     struct tau_server *tau; /* NULL: there is none */
     struct tau_profiles *profiles; /* NULL: nobody wants them */
     struct program_boards *boards; /* NULL: they are not read */
+    struct program_keeper keeper;  /* where no boards are: of what tau's clients tell */
+    int keeper_fd;                 /* -1: there is none */
     bool tau_is_taken, boards_are_taken; /* by another agent, which may be one that was killed and is not quite gone */
     uint64_t tried_ns;
     uint64_t told_ns; /* when a refusal was logged last; 0: never */
@@ -100,13 +104,49 @@ static void name_socket(const struct program_plan *plan, char socket[BOARD_SOCKE
         snprintf(socket, BOARD_SOCKET_SIZE, "%" PRIx64, board_socket_number(path));
 }
 
+/* Beside the boards that it does not read, under the name of its socket, which it alone has. */
+static void open_keeper(struct programs *programs)
+{
+    char usual[TAU_PATH_MAX], name[BOARD_SOCKET_SIZE + 8];
+    const char *path = programs->plan.tau ? programs->plan.tau : usual;
+    if (strcmp(path, PROGRAM_PLAN_NONE) == 0)
+        return;
+    tau_server_usual_path(usual, geteuid());
+    snprintf(name, sizeof name, "%" PRIx64 ".told", board_socket_number(path));
+    enum err err = board_claim(NULL, name, &programs->keeper_fd);
+    programs->boards_are_taken = err == AGAIN;
+    programs->keeper = (struct program_keeper){ .table = programs->table };
+    if (!err)
+        err = board_claim_beside(programs->keeper.path, NULL, name, BOARD_CLAIM_KEPT);
+    if (err && err != AGAIN)
+        log_warn("what programs tell in jobs is lost when this agent ends: no file can be made in " BOARD_FOLDER ": %s",
+                 err_text(err));
+    program_keeper_read(&programs->keeper, NULL);
+}
+
+static void close_keeper(struct programs *programs)
+{
+    if (programs->keeper_fd < 0)
+        return;
+    program_keeper_write(&programs->keeper, NULL, true);
+    if (access(programs->keeper.path, F_OK) != 0) { /* it holds nothing: no more does its name */
+        programs->keeper.path[strlen(programs->keeper.path) - strlen(BOARD_CLAIM_KEPT)] = '\0';
+        unlink(programs->keeper.path);
+    }
+    close(programs->keeper_fd);
+    programs->keeper_fd = -1;
+    programs->keeper = (struct program_keeper){ 0 };
+}
+
 /* Without them the rest works. */
 static enum err open_boards(struct programs *programs)
 {
     char socket[BOARD_SOCKET_SIZE];
     const char *folder = programs->plan.boards ? programs->plan.boards : BOARD_FOLDER;
-    if (strcmp(folder, PROGRAM_PLAN_NONE) == 0)
+    if (strcmp(folder, PROGRAM_PLAN_NONE) == 0) {
+        open_keeper(programs);
         return OK;
+    }
     name_socket(&programs->plan, socket);
     struct program_boards_settings settings = {
         .folder = folder, .socket = socket, .root = programs->context.root, .table = programs->table, .jobs = &programs->jobs,
@@ -128,6 +168,7 @@ static enum err make(struct programs **programs, const struct programs_context *
     struct program_table_settings settings = { .host = context->host, .by_user = geteuid() == 0, .names_users = true };
     if (!new)
         return NOMEM;
+    new->keeper_fd = -1;
     new->context = *context;
     new->jobs.root = context->root;
     new->plan.is_off = true; /* nothing is open yet */
@@ -154,9 +195,11 @@ static enum err open_parts(struct programs *programs, const struct program_plan 
         tau_profiles_close(&programs->profiles);
         err = open_profiles(programs);
     }
-    bool are_others = before->is_only_named != plan->is_only_named || (plan->is_only_named && !is_same(before->tau, plan->tau));
+    bool by_socket = plan->is_only_named || is_same(plan->boards, PROGRAM_PLAN_NONE);
+    bool are_others = before->is_only_named != plan->is_only_named || (by_socket && !is_same(before->tau, plan->tau));
     if (before->is_off || !is_same(before->boards, plan->boards) || are_others) {
         program_boards_close(&programs->boards);
+        close_keeper(programs);
         programs->boards_are_taken = false;
         failed = open_boards(programs);
         err = err ? err : failed;
@@ -218,6 +261,9 @@ static void speak(struct programs *programs)
     batch_reset(&programs->batch);
     if (programs->boards)
         program_boards_forget(programs->boards);
+    program_keeper_write(&programs->keeper, NULL, false);
+    if (programs->keeper_fd >= 0)
+        board_claim_touch(programs->keeper_fd);
 }
 
 void programs_close(struct programs **programs)
@@ -233,6 +279,7 @@ void programs_close(struct programs **programs)
         program_profile_put_all(old->profiles, old->table);
     tau_profiles_close(&old->profiles);
     program_boards_close(&old->boards);
+    close_keeper(old);
     batch_clear(&old->batch);
     program_jobs_clear(&old->jobs);
     program_table_close(&old->table);

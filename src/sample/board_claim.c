@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -76,8 +77,8 @@ static void sweep_one(int folder_fd, const char *name)
     int fd = openat(folder_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return;
-    if (fstat(fd, &st) == 0 && st.st_mtime + BOARD_CLAIM_OLD_S < time(NULL) && check(fd) == OK && lock(fd) == OK) {
-        snprintf(kept, sizeof kept, "%s" BOARD_CLAIM_KEPT, name);
+    if (fstat(fd, &st) == 0 && st.st_mtime + BOARD_CLAIM_OLD_S < time(NULL) && check(fd) == OK && lock(fd) == OK
+        && (size_t)snprintf(kept, sizeof kept, "%s" BOARD_CLAIM_KEPT, name) < sizeof kept) {
         unlinkat(folder_fd, kept, 0);
         unlinkat(folder_fd, name, 0);
     }
@@ -91,7 +92,8 @@ static void sweep(const char *folder)
     size_t size = (size_t)snprintf(ours, sizeof ours, BOARD_CLAIM ".%u.", (unsigned)geteuid());
     DIR *dir = opendir(folder ? folder : BOARD_FOLDER);
     for (const struct dirent *entry; dir && (entry = readdir(dir));)
-        if (strncmp(entry->d_name, ours, size) == 0 && strlen(entry->d_name) == size + BOARD_SOCKET_SIZE - 1)
+        if (strncmp(entry->d_name, ours, size) == 0 && strspn(entry->d_name + size, "0123456789abcdef") == BOARD_SOCKET_SIZE - 1
+            && !strstr(entry->d_name, BOARD_CLAIM_KEPT))
             sweep_one(dirfd(dir), entry->d_name);
     if (dir)
         closedir(dir);

@@ -56,6 +56,24 @@ goes_on_after() {
 @test "sums of a job go on when the agent was killed" { goes_on_after KILL; }
 @test "sums of a job go on when the agent was stopped" { goes_on_after TERM; }
 
+@test "what tau's clients told in a job goes on, too, where the agent reads no boards" {
+    local signal name=told_$$_total
+    start --set programs.boards=none </dev/null
+    "$SONDE" job begin 4711 --user "$(id -un)"
+    tau -j 4711 counter "$name" add "$name" 7
+    wait_for 'of_job "$name" 7'
+    for signal in TERM KILL; do
+        sleep 1.1 # a look: what came through the socket is written down
+        stop "$signal" || :
+        start --set programs.boards=none </dev/null
+        wait_for 'of_job "$name" 7'
+    done
+    tau -j 4711 add "$name" 1
+    wait_for 'of_job "$name" 8'
+    "$SONDE" job end 4711
+    wait_for '! grep -l "$name" /dev/shm/sonde-agent.*.told.kept'
+}
+
 @test "a board that was read to its end is not read again by the agent after one that was killed before it could remove it" {
     mkdir "$SONDE_BOARDS/aside"
     start </dev/null

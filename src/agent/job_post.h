@@ -20,7 +20,7 @@
 struct job_teller {
     uint32_t uid;
     bool is_master; /* root, or the agent's own user */
-    bool is_here;   /* the kernel has said which process it is: the pid that it tells is one of where it lives, of a run its own */
+    bool is_here;   /* the kernel has said which process it is: a pid that it tells is one of where it lives, of a run its own */
     uint32_t pid;   /* then its number as we see it; 0: we do not */
 };
 

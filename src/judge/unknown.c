@@ -164,7 +164,8 @@ static void add_bytes_of_calls(struct unknown_list *list, const struct facts *fa
         add(list, "bytes that went through io_uring, which was entered %s: of them only those from and to disk are counted",
             say_many(say_whole(calls_of(facts, "io_uring_enter")), "time", "times").s);
     if (messages > 0)
-        add(list, "bytes of sendmmsg and recvmmsg, called %s: they return how many messages they moved", say_many(say_whole(messages), "time", "times").s);
+        add(list, "bytes of sendmmsg and recvmmsg, called %s: they return how many messages they moved",
+            say_many(say_whole(messages), "time", "times").s);
 }
 
 static void add_calls(struct unknown_list *list, const struct facts *facts)

@@ -62,6 +62,11 @@ static inline void counters_set(struct counters *c, enum counter i, uint64_t val
     c->value[i] = value;
 }
 
+static inline void counters_forget(struct counters *c, enum counter i)
+{
+    c->known &= ~(1ull << i);
+}
+
 /* The value, or 0 when it is not known: for sums only, never to be shown. */
 static inline uint64_t counters_get(const struct counters *c, enum counter i)
 {

@@ -42,7 +42,7 @@ static void on_event(void *context, const struct fork_event *event)
 }
 
 /* An exit record tells how long the task lived, its fork exactly when. Of those that were there before us it has what they used
- * before, too, and is not taken. */
+ * before, too. */
 static bool take_used(struct attach_events *events, struct taskstats_record record)
 {
     const struct attach_begun *begun = &events->begun[record.tid % ATTACH_EVENTS_BEGUN];
@@ -63,7 +63,8 @@ static void settle(struct attach_events *events)
         return;
     forks_read(&events->forks, on_event, events);
     for (size_t i = 0; i < events->held_count; i++)
-        take_used(events, events->held[i].record);
+        if (!take_used(events, events->held[i].record))
+            attach_lives_used(events->lives, &events->held[i].record);
     events->held_count = 0;
 }
 

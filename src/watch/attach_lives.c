@@ -2,14 +2,18 @@
 #include "watch/attach_lives.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/hash.h"
+#include "sample/taskfile.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define NAME_ROOM 64
+#define STAT_ROOM 1024
 #define MISSED_MAX 3
 #define PIDFDS_MAX 512 /* of those whose end nobody tells us */
 
@@ -19,9 +23,17 @@ struct attach_life {
     struct counters before, used; /* when it was first seen; since then, as of the last look */
     uint64_t image;               /* a hash of what it executes; 0: not known */
     bool is_new;                  /* made since we are here */
+    bool is_alone;                /* not so, and it never had another thread: what its exit record tells is all that it used */
+    bool is_known, has_record;    /* what it has used to its end; by its exit record */
+    uint64_t left_ns;             /* it was not new, and has ended; 0: it has not */
+    uint32_t left_status;
+    uint64_t begun_ns, seen_ns;   /* when it was looked at first and last; CLOCK_MONOTONIC */
     uint64_t exec_ns;             /* when it executed something that was not looked at yet; 0: there is nothing */
     unsigned missed;              /* looks at which it was not there, though nobody has told its end */
 };
+
+/* What the end of a process completes. */
+static const enum counter used_at_end[] = { COUNTER_usertime, COUNTER_systemtime, COUNTER_minflt, COUNTER_majflt };
 
 /* linux/pidfd.h has it from 6.15 on. */
 struct exit_info {
@@ -98,6 +110,21 @@ static void tell_image(struct attach_lives *lives, struct attach_life *life, con
     tell_image_since(lives, life, unseen, clock_realtime_ns());
 }
 
+static bool read_ticks(const char *format, pid_t pid, struct taskfile_stat *stat)
+{
+    char path[64], text[STAT_ROOM];
+    snprintf(path, sizeof path, format, (int)pid, (int)pid);
+    return file_read("", path, text, sizeof text, NULL) == OK && taskfile_parse_stat(text, stat) == OK;
+}
+
+/* Threads that have ended would have left their time to the process. */
+static bool has_been_alone(pid_t pid)
+{
+    struct taskfile_stat all, first;
+    return read_ticks("/proc/%d/task/%d/stat", pid, &first) && read_ticks("/proc/%d/stat", pid, &all) && all.threads == 1
+           && all.own_ticks <= first.own_ticks + 1;
+}
+
 /* A child is what its parent is until it executes something. */
 static void begin(struct attach_lives *lives, pid_t pid, bool is_new)
 {
@@ -115,8 +142,11 @@ static void begin(struct attach_lives *lives, pid_t pid, bool is_new)
             .pid = (uint64_t)pid, .ppid = unseen.ppid, .time_ns = clock_realtime_ns(), .tid = (uint64_t)pid });
     else
         tell_image(lives, life, &unseen);
-    if (!is_new)
+    if (!is_new) {
         unseen_counters(lives->reader, (uint32_t)pid, false, &life->before);
+        life->is_alone = has_been_alone(pid);
+        life->begun_ns = life->seen_ns = clock_monotonic_ns();
+    }
 }
 
 /* What it has used since we came. The memory of one that has ended is gone, and its peak was seen before. */
@@ -124,12 +154,16 @@ static void look(struct attach_lives *lives, struct attach_life *life)
 {
     struct counters now;
     unseen_counters(lives->reader, (uint32_t)life->pid, false, &now);
+    life->is_known = counters_has(&now, COUNTER_usertime);
+    if (life->is_known)
+        life->seen_ns = clock_monotonic_ns();
     counters_subtract(&now, &life->before);
     counters_fill(&now, &life->used);
     life->used = now;
 }
 
-static void tell_used(struct attach_lives *lives, const struct attach_life *life)
+/* time_ns: not after its end, or it would be another of the same number. */
+static void tell_used(struct attach_lives *lives, const struct attach_life *life, uint64_t time_ns)
 {
     struct unseen unseen = { 0 };
     char name[NAME_ROOM];
@@ -140,15 +174,15 @@ static void tell_used(struct attach_lives *lives, const struct attach_life *life
         memcpy(name, unseen.name.data, size);
     writer_add_alive(lives->writer, &(struct alive_record){
         .pid = (uint64_t)life->pid, .ppid = unseen.ppid, .pgid = unseen.pgid, .sid = unseen.sid, .uid = unseen_uid(&unseen),
-        .start_ticks = unseen.start_ticks, .time_ns = clock_realtime_ns(), .name = { name, size }, .self = life->used,
+        .start_ticks = unseen.start_ticks, .time_ns = time_ns, .name = { name, size }, .self = life->used,
     });
 }
 
-static void tell_end(struct attach_lives *lives, struct attach_life *life, int status)
+static void tell_end(struct attach_lives *lives, struct attach_life *life, int status, uint64_t time_ns)
 {
-    tell_used(lives, life);
+    tell_used(lives, life, time_ns);
     writer_add_kernel_exit(lives->writer, &(struct kernel_exit_record){
-        .pid = (uint64_t)life->pid, .tid = (uint64_t)life->pid, .time_ns = clock_realtime_ns(), .status = (uint64_t)status });
+        .pid = (uint64_t)life->pid, .tid = (uint64_t)life->pid, .time_ns = time_ns, .status = (uint64_t)status });
     forget(lives, life);
 }
 
@@ -190,7 +224,7 @@ static void tracer_ended(void *context, pid_t pid, int status)
     look(lives, life);
     if (threads)
         counters_set(&life->used, COUNTER_num_threads, threads);
-    tell_end(lives, life, status);
+    tell_end(lives, life, status, clock_realtime_ns());
     writer_flush(lives->writer);
 }
 
@@ -208,7 +242,7 @@ void attach_lives_over(struct attach_lives *lives)
 {
     for (size_t i = 0; i < lives->count; i++) {
         look(lives, &lives->list[i]);
-        tell_used(lives, &lives->list[i]);
+        tell_used(lives, &lives->list[i], clock_realtime_ns());
     }
     writer_flush(lives->writer);
 }
@@ -235,6 +269,8 @@ bool attach_lives_made(struct attach_lives *lives, const struct fork_event *even
 {
     struct attach_life *life = find(lives, (pid_t)event->pid);
     bool is_thread = event->tid != event->pid;
+    if (life && is_thread)
+        life->is_alone = false;
     if (life && (is_thread || life->is_new)) {
         if (is_thread && life->is_new)
             tell_fork(lives, event);
@@ -280,10 +316,28 @@ static void look_at_exec(struct attach_lives *lives, struct attach_life *life)
     life->exec_ns = 0;
 }
 
+/* Who was waited for at once has left nothing to look at. The last look is good enough where it lacks a hundredth. */
+static void forget_unknown(struct attach_life *life)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    bool is_near = life->is_known || (now_ns - life->seen_ns) * 100 <= now_ns - life->begun_ns;
+    for (size_t i = 0; i < sizeof used_at_end / sizeof *used_at_end && !is_near; i++)
+        counters_forget(&life->used, used_at_end[i]);
+}
+
+static void tell_left(struct attach_lives *lives, struct attach_life *life)
+{
+    forget_unknown(life);
+    tell_end(lives, life, (int)life->left_status, life->left_ns);
+}
+
 void attach_lives_heard(struct attach_lives *lives)
 {
-    for (size_t i = 0; i < lives->count; i++)
+    for (size_t i = lives->count; i-- > 0;) {
         look_at_exec(lives, &lives->list[i]);
+        if (lives->list[i].left_ns)
+            tell_left(lives, &lives->list[i]);
+    }
     writer_flush(lives->writer);
 }
 
@@ -294,33 +348,66 @@ static bool goes_on(const struct attach_lives *lives, const struct fork_event *e
     return event->pid == event->tid && unseen_read(lives->reader, event->pid, UINT32_MAX, &unseen) == OK && unseen.threads > 1;
 }
 
+/* Of one that was there before us: as long as nobody has waited for it, its last numbers are there; else its exit record, which
+ * comes before or after this, may have them. */
+static void leave_old(struct attach_lives *lives, struct attach_life *life, const struct fork_event *event)
+{
+    if (event->pid != event->tid)
+        return;
+    if (!life->has_record)
+        look(lives, life);
+    life->left_ns = event->time_ns;
+    life->left_status = event->status;
+}
+
+void attach_lives_used(struct attach_lives *lives, const struct taskstats_record *record)
+{
+    struct attach_life *life = find(lives, (pid_t)record->tid);
+    if (!life || life->is_new || !life->is_alone || !counters_has(&record->counters, COUNTER_usertime))
+        return;
+    life->is_known = life->has_record = true;
+    for (size_t i = 0; i < sizeof used_at_end / sizeof *used_at_end; i++) {
+        enum counter counter = used_at_end[i];
+        uint64_t all = counters_get(&record->counters, counter), before = counters_get(&life->before, counter);
+        counters_set(&life->used, counter, all > before ? all - before : 0);
+    }
+}
+
 void attach_lives_left(struct attach_lives *lives, const struct fork_event *event)
 {
     struct attach_life *life = find(lives, (pid_t)event->pid);
-    if (!life || !life->is_new)
+    if (!life)
         return;
     if (goes_on(lives, event)) {
         life->is_new = false; /* its end is nowhere told */
         return;
     }
+    if (!life->is_new) {
+        leave_old(lives, life, event);
+        return;
+    }
     if (event->pid == event->tid)
         tell_exec_unseen(lives, life);
     if (event->pid == event->tid && !lives->hears_used)
-        tell_used(lives, life);
+        tell_used(lives, life, event->time_ns);
     writer_add_kernel_exit(lives->writer, &(struct kernel_exit_record){
         .pid = event->pid, .tid = event->tid, .time_ns = event->time_ns, .status = (uint32_t)event->status });
     if (event->pid == event->tid)
         forget(lives, life);
 }
 
-/* It is not among those that are there any more. */
+/* It is not among those that are there any more. Where ends are not heard the last look is the best that there is. */
 static void miss(struct attach_lives *lives, struct attach_life *life)
 {
     int status;
+    if (lives->hears && !life->is_new) {
+        look(lives, life);
+        forget_unknown(life);
+    }
     if (attach_lives_status(lives, life->pid, life->pidfd, &status)) {
-        tell_end(lives, life, status);
+        tell_end(lives, life, status, clock_realtime_ns());
     } else {
-        tell_used(lives, life);
+        tell_used(lives, life, clock_realtime_ns());
         forget(lives, life);
     }
 }

@@ -34,6 +34,7 @@ void attach_lives_tick(struct attach_lives *lives, const struct pidlist *pids);
 bool attach_lives_made(struct attach_lives *lives, const struct fork_event *event);
 void attach_lives_executed(struct attach_lives *lives, const struct fork_event *event);
 void attach_lives_left(struct attach_lives *lives, const struct fork_event *event);
+void attach_lives_used(struct attach_lives *lives, const struct taskstats_record *record); /* of one that was there before */
 void attach_lives_heard(struct attach_lives *lives);
 
 /* What those that live on have used; nothing comes behind it. */

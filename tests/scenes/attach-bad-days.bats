@@ -210,3 +210,19 @@ is_gone() {
     [ "$(count wait4)" -ge 1 ]
     [ -z "$(count poll)" ]
 }
+
+@test "as root: who was there before and ends is recorded with the moment of its end and all that it used meanwhile" {
+    need_root
+    "$SONDE" run -v -s true >said 2>&1
+    ! grep -q 'cannot count\|through libc' said || skip "no eBPF here"
+    "$SONDE" doctor | grep -q 'every fork, exec and exit is told' || skip "no proc connector here"
+    bash -c 'sleep 0.7; sleep 1; :' 3>&- &
+    program=$!
+    "$SONDE" attach -p 1h "$program" >"$T/table"
+    [ "$(sql "select (end_ns - start_ns) / 1000000 from process where exe = 'sleep' order by start_ns limit 1")" -lt 1000 ]
+    [ "$(sql "select sum(exit_code = 0) from process where exe = 'sleep'")" -eq 2 ]
+    "$TOOLS/burn" 700 3>&- & # waited for at once
+    program=$!
+    "$SONDE" attach -p 1h -j burns "$program" >"$T/table"
+    sql "select usertime + systemtime from process where exe = 'burn'" | awk '{ exit !($1 > 300000 && $1 < 800000) }'
+}

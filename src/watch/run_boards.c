@@ -74,6 +74,7 @@ static void read_at(struct run_boards *boards, struct batch *out, uint64_t time_
 {
     program_boards_forget(boards->boards);
     program_boards_tick(boards->boards);
+    boards->table->node.by_kernel = boards->calls_are_counted;
     program_boards_sample(boards->boards, out, time_ns);
     program_samples_add(boards->table, out, time_ns);
 }

@@ -6,12 +6,15 @@
 #include "model/batch.h"
 #include "programs/board_folder.h"
 
+#include <stdbool.h>
+
 /* Zeroed: there are none. */
 struct run_boards {
     struct program_table *table; /* NULL: no folder could be made, or nobody wanted one */
     struct program_boards *boards;
     char folder[BOARD_FOLDER_PATH_MAX];
     int lock_fd;
+    bool calls_are_counted; /* somebody else counts the system calls: what programs say of them is a part of that */
 };
 
 /* Makes the folder. spool: the path of the run's, for run_boards_rescue. */

@@ -77,6 +77,11 @@ static void read_traced(struct run_calls *calls, struct batch *out)
              page->rights.path);
 }
 
+bool run_calls_are_counted(const struct run_calls *calls)
+{
+    return calls->job || calls->birth.page || calls->agent.is_on;
+}
+
 void run_calls_read(struct run_calls *calls, bool is_last, struct batch *out)
 {
     uint64_t now_ns = clock_monotonic_ns();

@@ -35,6 +35,9 @@ void run_calls_started(struct run_calls *calls);
 /* What the tracer came to be, to people. False: nobody counts. */
 bool run_calls_tell_traced(const struct run_calls *calls);
 
+/* By us, by an agent or by a tracer; else programs may do it themselves. */
+bool run_calls_are_counted(const struct run_calls *calls);
+
 /* Adds what was counted so far to out; not more often than once in a second unless it is the last time. */
 void run_calls_read(struct run_calls *calls, bool is_last, struct batch *out);
 

@@ -78,6 +78,7 @@ static void sample_programs(struct ticks *ticks, bool is_last)
 {
     batch_reset(&ticks->batch);
     run_calls_read(&ticks->calls, is_last, &ticks->batch);
+    ticks->boards.calls_are_counted |= run_calls_are_counted(&ticks->calls);
     run_boards_read(&ticks->boards, &ticks->batch);
     sample_writer_add(&ticks->out, &ticks->batch);
 }

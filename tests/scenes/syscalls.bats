@@ -374,3 +374,11 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     as_nobody "$SONDE" doctor --json >"$T/doctor" || :
     [[ $(in_use) == *agent* ]]
 }
+
+@test "programs that count in libc, too, add nothing to what the kernel has counted" {
+    LD_PRELOAD=$BUILD/src/probe/libsonde-calls.so "$SONDE" run -s -- dd if=/dev/zero of=/dev/null bs=1 count=500 status=none
+    calls_of() { "$SONDE" export -w series --set syscall | awk -F , -v call="$1" '$4 == call { print $5 }'; }
+    [ "$(calls_of write | wc -l)" -eq 1 ]
+    [ "$(calls_of write/device)" -eq 500 ]
+    [ "$(calls_of write)" -gt 500 ] # those of the probe are among them
+}

@@ -88,8 +88,8 @@ void calls_print_pending(const uint32_t *threads, struct buf *out)
     for (unsigned i = 0; i < SYSCALL_NAMES_MAX; i++) {
         if (!threads[i])
             continue;
-        buf_printf(out, "%s%s (%u thread%s)", is_first ? "not counted, because not returned yet: " : ", ",
-                   syscall_names_write(i, name), threads[i], threads[i] > 1 ? "s" : "");
+        buf_printf(out, "%s%s (%s thread%s)", is_first ? "not counted, because not returned yet: " : ", ",
+                   syscall_names_write(i, name), text_count(threads[i]).s, threads[i] > 1 ? "s" : "");
         is_first = false;
     }
     if (!is_first)

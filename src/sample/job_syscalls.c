@@ -82,7 +82,7 @@ static enum err calls_open(void *state, const struct sampler_context *context)
     struct calls_sampler *sampler = state;
     char path[PATH_MAX];
     if (*context->root || self_find_module("sample-bpf.so", path, sizeof path)
-        || access("/sys/kernel/btf/vmlinux", F_OK) != 0)
+        || access("/sys/kernel/btf/vmlinux", F_OK) != 0 || !syscalls_knows_numbers())
         return ABSENT;
     if (geteuid() != 0)
         return DENIED;
@@ -293,8 +293,10 @@ const struct sampler sampler_syscalls = {
     .about = "system calls of the jobs that ask for it, counted in the kernel by eBPF",
     .state_size = sizeof(struct calls_sampler),
     .period_ns = 5 * NS_PER_S,
-    .absent = "The module sample-bpf.so is not installed, or the kernel has no types of its own (BTF)",
-    .absent_remedy = "Build Sonde where clang and libbpf-dev are; use a kernel with CONFIG_DEBUG_INFO_BTF",
+    .absent = "The module sample-bpf.so is not installed, the kernel has no types of its own (BTF), or this is a pid namespace "
+              "of its own",
+    .absent_remedy = "Build Sonde where clang and libbpf-dev are; use a kernel with CONFIG_DEBUG_INFO_BTF; run the agent in the "
+                     "machine's pid namespace",
     .denied_remedy = "Run the agent as root",
     .open = calls_open,
     .read = calls_read,

@@ -49,11 +49,15 @@ static enum err load_module(const struct bpf_module **module, char *why, size_t 
     return err;
 }
 
-/* The kernel's part knows threads by their first numbers. */
-static enum err check_namespace(char *why, size_t why_size)
+bool syscalls_knows_numbers(void)
 {
     struct stat facts;
-    if (stat("/proc/self/ns/pid", &facts) == 0 && facts.st_ino == FIRST_PID_NAMESPACE)
+    return stat("/proc/self/ns/pid", &facts) == 0 && facts.st_ino == FIRST_PID_NAMESPACE;
+}
+
+static enum err check_namespace(char *why, size_t why_size)
+{
+    if (syscalls_knows_numbers())
         return OK;
     snprintf(why, why_size, "this is a pid namespace of its own: run it in that of the machine");
     return ABSENT;

@@ -20,6 +20,9 @@ struct syscalls_job;
 #define SYSCALLS_MAY_TIME 1u /* jobs with time */
 #define SYSCALLS_MAY_JOIN 2u /* syscalls_add_group */
 
+/* The kernel's part knows threads by their first numbers: are these ours, too, or is this a pid namespace of its own? */
+bool syscalls_knows_numbers(void);
+
 /* Loads and attaches. may: of the above. ABSENT: the module, its library or what it needs of the kernel is not there; DENIED: not
  * for this user. why gets a sentence without a full stop, with the remedy. */
 enum err syscalls_open(struct syscalls **syscalls, unsigned may, char *why, size_t why_size);

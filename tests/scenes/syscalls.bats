@@ -370,6 +370,9 @@ while os.read(0, 1): [os.write(1, b"x") for i in range(300)]' <"$T/go" >/dev/nul
     [[ $(in_use) == *eBPF* ]]
     as_nobody "$SONDE" doctor --json >"$T/doctor" || :
     [[ $(in_use) == *libsonde-calls.so*"root is needed"* ]]
+    unshare -pf --mount-proc "$SONDE" doctor --json >"$T/doctor" || :
+    [[ $(in_use) == *libsonde-calls.so*"pid namespace"* ]]
+    jq -e '.. | objects | select(.name? == "syscalls") | .detail // .reason | contains("pid namespace")' "$T/doctor"
     start_agent -c /dev/null -p 100ms --sensors syscalls
     as_nobody "$SONDE" doctor --json >"$T/doctor" || :
     [[ $(in_use) == *agent* ]]

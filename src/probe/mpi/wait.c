@@ -6,8 +6,9 @@
 
 #include <stddef.h>
 
-#define LATENCY_NS 20000.0
-#define BYTE_NS 10.0
+static const struct network {
+    double latency_ns, byte_ns;
+} poor = { 20000, 10 }, good = { 1000, 0.1 };
 #define LEARN_NS 1000000u /* within less than this the clocks tell nothing */
 
 static double ticks_per_ns = 2.5; /* a guess, until wait_learn knows */
@@ -24,19 +25,21 @@ void wait_learn(void)
     }
 }
 
-/* What a generous network needs. */
-static uint64_t generous(unsigned doublings, unsigned size)
+/* Ticks of a call with so many bytes and ranks. */
+static uint64_t needed_on(const struct network *network, unsigned doublings, double bytes)
 {
-    return (uint64_t)((LATENCY_NS * (1 + doublings) + BYTE_NS * 2 * (double)(1ull << size)) * ticks_per_ns);
+    return (uint64_t)((network->latency_ns * (1 + doublings) + network->byte_ns * bytes) * ticks_per_ns);
 }
 
 /* One that took more than anybody may need tells nothing of what the next one needs. */
 uint64_t wait_less(uint32_t function, uint64_t *turned, uint64_t ticks) /* NOLINT(readability-non-const-parameter) */
 {
     size_t place = (size_t)(turned - function_waits[function].turned[0]);
-    uint64_t most = generous((unsigned)(place / WAIT_SIZES), (unsigned)(place % WAIT_SIZES));
+    unsigned doublings = (unsigned)(place / WAIT_SIZES);
+    double bytes = (double)(1ull << place % WAIT_SIZES);
+    uint64_t most = needed_on(&poor, doublings, 2 * bytes), least = needed_on(&good, doublings, bytes) & ~1ull;
     if (ticks >= most)
         return ticks - most;
-    __atomic_store_n(turned, ~ticks, __ATOMIC_RELAXED);
+    __atomic_store_n(turned, ~(ticks > least ? ticks | 1 : least), __ATOMIC_RELAXED);
     return 0;
 }

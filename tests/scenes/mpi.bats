@@ -29,6 +29,10 @@ setup_file() {
     play neighbours 4
 }
 
+@test "handles that are used again, ranks with other numbers, groups of one and three" {
+    play handles 4
+}
+
 @test "messages: shorter than asked, too long, of odd types, looked at first" {
     play messages 2
 }

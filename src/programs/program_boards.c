@@ -361,12 +361,17 @@ static void tend(struct program_boards *boards, uint64_t now_ns)
         board_claim_touch(boards->claim_fd);
 }
 
+/* First those that are known: when one has ended, what came after it was not there at the same time (program_worlds.h). */
 void program_boards_tick(struct program_boards *boards)
 {
     uint64_t now_ns = clock_monotonic_ns();
     look(boards, now_ns);
     for (struct found *found = boards->list; found; found = found->next)
-        tick_one(boards, found);
+        if (found->is_open)
+            tick_one(boards, found);
+    for (struct found *found = boards->list; found; found = found->next)
+        if (!found->is_open)
+            tick_one(boards, found);
     program_bases_clear(&boards->bases);
     tend(boards, now_ns);
 }

@@ -1,5 +1,5 @@
-/* Ranks of jobs in an agent that is started anew: their series go on where they were. The programs are children of this test,
- * each of them rank 3 of four. */
+/* Ranks of jobs: programs that run one after another are one series, which goes on in an agent that is started anew. The programs
+ * are children of this test, each of them rank 3 of four. */
 #include "model/program_sets.h"
 #include "probe/board.h"
 #include "programs/program_boards.h"
@@ -102,14 +102,19 @@ static void be_program(const struct program *program, uint64_t number)
     _exit(0);
 }
 
-static void count(const struct program *program, unsigned char calls)
+static void look(void)
 {
-    assert_int_equal(write(program->to[1], &calls, 1), 1);
-    assert_int_equal(read(program->from[0], &calls, 1), 1);
     batch_reset(&batch);
     program_boards_tick(boards);
     program_boards_sample(boards, &batch, 1);
     program_boards_forget(boards);
+}
+
+static void count(const struct program *program, unsigned char calls)
+{
+    assert_int_equal(write(program->to[1], &calls, 1), 1);
+    assert_int_equal(read(program->from[0], &calls, 1), 1);
+    look();
 }
 
 static void begin(struct program *program, uint64_t number, unsigned char calls)
@@ -121,17 +126,20 @@ static void begin(struct program *program, uint64_t number, unsigned char calls)
     count(program, calls);
 }
 
-static void end(const struct program *program)
+/* Nobody has looked yet. */
+static void end_unseen(const struct program *program)
 {
     close(program->to[1]);
     assert_int_equal(waitpid(program->pid, NULL, 0), program->pid);
     close(program->to[0]);
     close(program->from[0]);
     close(program->from[1]);
-    batch_reset(&batch);
-    program_boards_tick(boards);
-    program_boards_sample(boards, &batch, 1);
-    program_boards_forget(boards);
+}
+
+static void end(const struct program *program)
+{
+    end_unseen(program);
+    look();
 }
 
 /* The first value of what was sampled last; 0: nothing new. */
@@ -141,6 +149,20 @@ static uint64_t told(const char *instance)
         if (strcmp(batch.samples[i].instance, instance) == 0)
             return batch.samples[i].values[strchr(instance, '>') ? MPI_PEER_BYTES : MPI_CALLS].u64;
     return 0;
+}
+
+/* As from one line of a script to the next. */
+static void a_program_that_begins_before_the_one_before_was_seen_to_end_goes_on_with_its_series(void **state)
+{
+    struct program one, two;
+    (void)state;
+    tell_job();
+    begin(&one, 11, 7);
+    end_unseen(&one);
+    begin(&two, 22, 5);
+    assert_int_equal(told("3/MPI_Send"), 12);
+    assert_int_equal(told("3#2/MPI_Send"), 0);
+    end(&two);
 }
 
 static void what_programs_did_that_have_gone_is_there(void **state)
@@ -217,6 +239,7 @@ static void programs_side_by_side_keep_their_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        T(a_program_that_begins_before_the_one_before_was_seen_to_end_goes_on_with_its_series),
         T(what_programs_did_that_have_gone_is_there), T(what_a_program_did_before_its_job_is_not_there),
         T(programs_side_by_side_keep_their_numbers),
     };

@@ -319,6 +319,14 @@ const char *mpi_own_where(const struct mpi *mpi)
     return mpi->ranks[mpi->longest].file_s > 0 ? "outside of MPI and on files" : "outside of MPI";
 }
 
+const char *mpi_own_whose(const struct mpi *mpi)
+{
+    for (size_t i = 0; i < mpi->rank_count; i++)
+        if (!rank_name_same_world(mpi->ranks[i].name, mpi->ranks[mpi->longest].name))
+            return "ranks of its world";
+    return "ranks";
+}
+
 /* All ranks leave MPI_Finalize together: what one was there longer than the one that was there least, it waited. */
 static void wait_at_the_end(struct mpi *mpi, struct span world)
 {

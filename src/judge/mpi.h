@@ -70,6 +70,9 @@ double mpi_share(const struct mpi *mpi);
 double mpi_own_s(const struct mpi_rank *rank);
 const char *mpi_own_where(const struct mpi *mpi);
 
+/* Whose mean that is, for people: "ranks", or "ranks of its world", that of the longest one, where there are others. */
+const char *mpi_own_whose(const struct mpi *mpi);
+
 /* Does the rank wait for others for more than share of its life? False when not known. */
 bool mpi_waits(const struct mpi_rank *rank, double share);
 

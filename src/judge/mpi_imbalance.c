@@ -50,15 +50,15 @@ static bool judge(const struct facts *facts, struct advice *advice)
     struct waiters who = waiters_of(mpi);
     struct text longest = rank_name_say(mpi->ranks[mpi->longest].name);
     if (mpi->late_count > 1) {
-        rule_say(advice, "%s%s%s for %zu others for %s of %s time: these work up to %s %s (rank %s), ranks do %s on average.",
+        rule_say(advice, "%s%s%s for %zu others for %s of %s time: these work up to %s %s (rank %s), %s do %s on average.",
                  who.rank, who.name.s, who.wait, mpi->late_count, say_share(share).s, who.whose, say_seconds(mpi->own_max_s).s,
-                 mpi_own_where(mpi), longest.s, say_seconds(mpi->own_mean_s).s);
+                 mpi_own_where(mpi), longest.s, mpi_own_whose(mpi), say_seconds(mpi->own_mean_s).s);
         rule_advise(advice, "Give each rank as much to do: %s could take a part of it.", who.who);
         return true;
     }
-    rule_say(advice, "%s%s%s for rank %s for %s of %s time: that one works %s %s, ranks do %s on average.", who.rank, who.name.s,
+    rule_say(advice, "%s%s%s for rank %s for %s of %s time: that one works %s %s, %s do %s on average.", who.rank, who.name.s,
              who.wait, longest.s, say_share(share).s, who.whose, say_seconds(mpi->own_max_s).s, mpi_own_where(mpi),
-             say_seconds(mpi->own_mean_s).s);
+             mpi_own_whose(mpi), say_seconds(mpi->own_mean_s).s);
     rule_advise(advice, "Give each rank as much to do, or look at what is different on rank %s: its part of the data, its node, "
                         "its cores.", longest.s);
     return true;

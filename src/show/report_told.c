@@ -109,11 +109,11 @@ static void add_late(struct page *page, const struct mpi *mpi, struct buf *ranks
     buf_reset(ranks);
     add_rank_list(ranks, mpi, is_late);
     if (mpi->late_count > 1)
-        page_printf(page, "for", "ranks %s, which work up to %s %s; ranks do %s on average", buf_text(ranks), longest.s,
-                    mpi_own_where(mpi), mean.s);
+        page_printf(page, "for", "ranks %s, which work up to %s %s; %s do %s on average", buf_text(ranks), longest.s,
+                    mpi_own_where(mpi), mpi_own_whose(mpi), mean.s);
     else if (mpi->late_count)
-        page_printf(page, "for", "rank %s, which works %s %s; ranks do %s on average",
-                    rank_name_say(mpi->ranks[mpi->longest].name).s, longest.s, mpi_own_where(mpi), mean.s);
+        page_printf(page, "for", "rank %s, which works %s %s; %s do %s on average",
+                    rank_name_say(mpi->ranks[mpi->longest].name).s, longest.s, mpi_own_where(mpi), mpi_own_whose(mpi), mean.s);
     else
         page_printf(page, "for", "no rank in particular: ranks work %s %s on average, the longest one %s", mean.s,
                     mpi_own_where(mpi), longest.s);

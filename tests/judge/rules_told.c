@@ -51,11 +51,11 @@ static void mpi_imbalance(void **state)
     facts.mpi.late_count = 1;
     says("mpi-imbalance", SEVERITY_HINT,
          "Ranks wait for rank 2 for 15 % of their time: that one works 1 min 40 s outside of MPI and on files, "
-         "ranks do 1 min 20 s on average.", "Give each rank as much to do");
+         "ranks of its world do 1 min 20 s on average.", "Give each rank as much to do");
     ranks[1].name.world = 1;
     says("mpi-imbalance", SEVERITY_HINT,
          "Rank 0 waits for rank 2 for 15 % of its time: that one works 1 min 40 s outside of MPI and on files, "
-         "ranks do 1 min 20 s on average.", "Give each rank as much to do");
+         "ranks of its world do 1 min 20 s on average.", "Give each rank as much to do");
     facts.mpi.others_wait_share = 0.149;
     silent("mpi-imbalance");
     facts.mpi.others_wait_share = 0.4;

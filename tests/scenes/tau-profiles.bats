@@ -67,6 +67,19 @@ PY
     [[ $output == *"x_total 30.0"* ]]
 }
 
+@test "under the name of tau's proxy each step has a profile, also of a job that the node has" {
+    job=$(basename "$(find "$SOURCE/tests/nodes/slurm-v2" -name 'job_[0-9]*' | head -1)")
+    job=${job#job_}
+    proxy -- --root "$SOURCE/tests/nodes/slurm-v2"
+    program "job=$job-0" size=1 command=./one counter x_total 10 doc
+    program "job=$job-1" size=2 command=./one counter x_total 20 doc
+    stop "$AGENT"
+    for step in 0 1; do
+        run -0 profile "$T/profiles-of-tau/profiles/${job:0:1}/$job-$step.profile"
+        [[ $output == "job $job-$step size $((step + 1)) command ./one"*"x_total $((10 * step + 10)).0"* ]]
+    done
+}
+
 # What a job had counted goes on in the next proxy; what stands in the profile already is not added to it again, neither when that
 # one ends nor after it was killed.
 @test "a proxy that is started anew while a job runs adds to its profile what is new" {

@@ -96,11 +96,12 @@ static void add_usual_folder(struct names_words *words)
     add_path(words, "profiles", path);
 }
 
+/* Jobs are what programs name, as with tau: of one that we knew, the steps would be summed up. */
 static void write_words(const struct proxy *proxy, struct names_words *words)
 {
     static const char *const usual[] = {
-        "sonde", "agent", "--config", "/dev/null", "--sensors", "none", "--socket", "none", "--set", "programs.tau_names=yes",
-        "--set", "programs.tau_paths=yes",
+        "sonde", "agent", "--config", "/dev/null", "--sensors", "none", "--jobs", "none", "--socket", "none",
+        "--set", "programs.tau_names=yes", "--set", "programs.tau_paths=yes",
     };
     char listen[64];
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)

@@ -64,7 +64,7 @@ static enum err read_options(struct proxy *proxy, int argc, char **argv, struct 
 /* The agent may leave its folder: paths are made whole here. */
 static void add_path(struct names_words *words, const char *key, const char *path)
 {
-    char word[2 * PATH_ROOM], folder[PATH_ROOM] = "";
+    char word[3 * PATH_ROOM], folder[PATH_ROOM] = "";
     if (*path != '/' && !getcwd(folder, sizeof folder))
         folder[0] = '\0';
     snprintf(word, sizeof word, "programs.%s=%s%s%s", key, *path == '/' ? "" : folder, *path == '/' ? "" : "/", path);

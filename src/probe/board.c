@@ -17,22 +17,34 @@ void board_forget(void)
     board_mine = &nobody;
 }
 
+/* Another thread may fork meanwhile, and its child goes by what it finds in struct board: that of the parent until all is there.
+ * Without a block that grows, each says itself how far it is filled. */
+static void replace(struct board *board, struct board *with)
+{
+    uint64_t block = with->block;
+    with->block = 0;
+    __atomic_store_n(&board->block, 0, __ATOMIC_SEQ_CST);
+    *board = *with;
+    __atomic_store_n(&board->block, block, __ATOMIC_SEQ_CST);
+}
+
 /* A child of fork finds its arena empty and what its parent had in struct board. */
 static void open_locked(struct board *board)
 {
     if (board->arena->is_open || !board->library[0])
         return;
-    struct board parent = *board;
+    struct board own = *board;
     board_forget();
-    board->pid = sys_getpid();
-    board->rank = board->size = -1;
-    board->program = 0;
-    board->world = 0;
-    board_file_make(board);
-    if (parent.base && board->base) {
-        board_names_copy(board, &parent);
-        board_file_move(board, &parent);
+    own.pid = sys_getpid();
+    own.rank = own.size = -1;
+    own.program = 0;
+    own.world = 0;
+    board_file_make(&own);
+    if (board->base && own.base) {
+        board_names_copy(&own, board);
+        board_file_move(&own, board);
     }
+    replace(board, &own);
     __atomic_store_n(&board->arena->is_open, 1, __ATOMIC_RELEASE);
 }
 

@@ -198,8 +198,8 @@ static uint64_t take_room(struct board *board, uint32_t bytes)
     struct board_block *fresh = board_at(board, at);
     *fresh = (struct board_block){ .kind = BOARD_BLOCK_DESCRIPTORS, .pages = pages, .used = sizeof *fresh };
     board_file_publish(board, pages);
+    __atomic_store_n(&board->block, at, __ATOMIC_SEQ_CST); /* first: a child forked in between believes the block itself */
     board->block_used = sizeof *fresh;
-    board->block = at;
     return at + sizeof *fresh;
 }
 
@@ -281,7 +281,7 @@ void board_names_copy(struct board *board, const struct board *parent)
 {
     for (uint64_t page = 1; page < parent->pages;) {
         const struct board_block *block = board_at(parent, page * BOARD_PAGE);
-        bool grows = page * BOARD_PAGE == parent->block;
+        bool grows = page * BOARD_PAGE == parent->block && parent->block_used < block->used;
         if (block->kind == BOARD_BLOCK_DESCRIPTORS)
             copy_block(board, (const char *)block, grows ? parent->block_used : block->used);
         page += block->pages ? block->pages : 1;

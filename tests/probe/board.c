@@ -406,6 +406,65 @@ static void test_label(void **state)
     assert_int_equal(strlen(labels), size);
 }
 
+#define FORK_ROUNDS 200u
+
+static void *add_one(void *metric)
+{
+    board_add_u64(board_slots(&board, *(uint32_t *)metric), 1);
+    return NULL;
+}
+
+/* A child whose thread makes its board while it forks, each time a little later. */
+static void fork_in_between(uint32_t metric, unsigned round)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, add_one, &metric))
+        _exit(1);
+    for (volatile unsigned i = 0; i < round * 500; i++)
+        ;
+    pid_t pid = fork();
+    if (pid == 0)
+        add_one(&metric);
+    if (pid > 0) {
+        waitpid(pid, NULL, 0);
+        pthread_join(thread, NULL);
+    }
+    _exit(0);
+}
+
+static void act_forks(void)
+{
+    uint32_t metric = counter("forked_total", "");
+    for (unsigned round = 0; round < FORK_ROUNDS; round++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            fork_in_between(metric, round);
+        waitpid(pid, NULL, 0);
+    }
+}
+
+/* All boards, one of them the program's own, which has counted nothing. */
+static void test_fork_while_board_is_made(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(act_forks), 0);
+    DIR *dir = opendir(folder);
+    uint64_t sum = 0;
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        struct board_reader *reader;
+        char path[TEMP_PATH_MAX];
+        temp_join(path, folder, entry->d_name);
+        if (entry->d_name[0] == '.')
+            continue;
+        assert_int_equal(board_reader_open(&reader, path), OK);
+        assert_int_equal(board_reader_read(reader), OK);
+        sum += value_of(reader, "forked_total", "").u64;
+        board_reader_close(&reader);
+    }
+    closedir(dir);
+    assert_int_equal(sum, 2 * FORK_ROUNDS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +473,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fork, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fork_with_many, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_fork_while_board_is_made, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_vfork, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_own, set_up, tear_down),
         cmocka_unit_test(test_label),

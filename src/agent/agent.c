@@ -94,19 +94,6 @@ static void on_job(void *context, const struct job *job, enum job_event event)
     present_after(&agent->present, job, event);
 }
 
-/* For the agent that comes after us. */
-static void keep_jobs(struct agent *agent)
-{
-    const char *socket = agent->serve ? serve_socket(agent->serve) : "";
-    if (!agent->has_told_news || !agent->jobs || !*socket)
-        return;
-    enum err err = told_jobs_write(socket, agent->settings.root, agent->jobs);
-    if (err && !agent->cannot_keep_jobs)
-        log_warn("jobs that were told are forgotten when this agent ends: a file beside %s cannot be written: %s", socket,
-                 err_text(err));
-    agent->cannot_keep_jobs = agent->has_told_news = err != OK; /* there may be room again */
-}
-
 /* Without them the node is watched all the same. */
 static void open_jobs(struct agent *agent)
 {
@@ -218,7 +205,7 @@ enum err agent_open(struct agent *agent, const struct agent_settings *settings)
 
 void agent_close(struct agent *agent)
 {
-    keep_jobs(agent);
+    agent_keep_jobs(agent);
     serve_close(&agent->serve);
     colmet_close(&agent->colmet);
     sensors_close(&agent->sensors); /* the last of what the kernel counts goes into the programs' sums */
@@ -385,7 +372,7 @@ static void look_after(struct agent *agent)
     notify_alive(&agent->notify, now_ns);
     sensors_look(agent->sensors);
     programs_tend(agent->programs);
-    keep_jobs(agent);
+    agent_keep_jobs(agent);
     if (agent->sender)
         tend_sender(agent);
     if (agent->looks < WARM_LOOKS && ++agent->looks == WARM_LOOKS)

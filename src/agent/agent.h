@@ -41,6 +41,7 @@ struct agent {
     uint64_t looked_ns, jobs_ns, swept_ns; /* CLOCK_MONOTONIC: when it was last seen to all, to jobs, to old entries */
     unsigned looks; /* since it began, or its link did: until it is warm */
     bool has_told_news; /* jobs that were told have come, changed or gone, which is not written down yet */
+    uint64_t keep_jobs_ns; /* CLOCK_MONOTONIC: until then it can wait */
     bool cannot_keep_jobs; /* and it was said */
     bool stop;
 };
@@ -59,6 +60,9 @@ void agent_close(struct agent *agent);
 
 /* Lets others ask, as the plan says. */
 enum err agent_listen(struct agent *agent);
+
+/* Writes down the jobs that were told, for the agent that comes after us, if there is news of them. */
+void agent_keep_jobs(struct agent *agent);
 
 /* As another plan says; on an error as before. */
 enum err agent_listen_apply(struct agent *agent, const struct plan *next, struct buf *why);

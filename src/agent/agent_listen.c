@@ -5,12 +5,14 @@
 #include "agent/run_post.h"
 #include "agent/told_jobs.h"
 #include "base/ask.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 
 #include <string.h>
 
 #define WHY_MAX 4096
+#define KEEP_RARELY 20u
 
 static bool is_none(const char *text)
 {
@@ -80,11 +82,37 @@ static enum err take_run(void *context, const struct http_request *request, stru
     return run_post(((struct agent *)context)->sender, &post, answer);
 }
 
+void agent_keep_jobs(struct agent *agent)
+{
+    const char *socket = agent->serve ? serve_socket(agent->serve) : "";
+    if (!agent->has_told_news || !agent->jobs || !*socket)
+        return;
+    enum err err = told_jobs_write(socket, agent->settings.root, agent->jobs);
+    if (err && !agent->cannot_keep_jobs)
+        log_warn("jobs that were told are forgotten when this agent ends: a file beside %s cannot be written: %s", socket,
+                 err_text(err));
+    agent->cannot_keep_jobs = agent->has_told_news = err != OK; /* there may be room again */
+}
+
+/* Before it is answered, so that it is known over kill -9 what somebody was told is known; but where so many jobs come that this
+ * would take more than a twentieth of our time, at the next look. */
+static void take_told(void *context)
+{
+    struct agent *agent = context;
+    uint64_t begin_ns = clock_monotonic_ns();
+    if (!agent->has_told_news || begin_ns < agent->keep_jobs_ns)
+        return;
+    agent_keep_jobs(agent);
+    uint64_t end_ns = clock_monotonic_ns();
+    agent->keep_jobs_ns = end_ns + KEEP_RARELY * (end_ns - begin_ns);
+}
+
 static enum err listen_as(struct agent *agent, const struct plan *plan)
 {
     struct serve_context context = {
         .live = agent->live, .jobs = agent->jobs, .host = agent->host.name, .control = control_answer,
-        .control_context = agent, .run = take_run, .run_context = agent, .programs = agent->programs, .series_max = plan->series,
+        .control_context = agent, .run = take_run, .run_context = agent, .told = take_told, .told_context = agent,
+        .programs = agent->programs, .series_max = plan->series,
     };
     if (is_none(plan->listen) && is_none(plan->socket))
         return OK;

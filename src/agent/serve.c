@@ -103,6 +103,8 @@ static void take_job(struct serve *serve, const struct http_request *request, st
     answer->type = "application/json";
     struct job_teller teller = { peer->uid, is_master(peer), peer->is_local, peer->pid };
     answer->status = status_of(job_post(serve->context.jobs, &teller, request->body, &answer->body));
+    if (serve->context.told)
+        serve->context.told(serve->context.told_context);
 }
 
 static void take_run(struct serve *serve, const struct http_request *request, struct http_answer *answer)

@@ -21,6 +21,8 @@ struct serve_context {
     void *control_context;
     enum err (*run)(void *context, const struct http_request *request, struct buf *answer); /* POST /run; NULL: refused */
     void *run_context;
+    void (*told)(void *context); /* a POST /job was taken, and is to be answered; NULL: nobody wants to know */
+    void *told_context;
     struct programs *programs; /* NULL: nobody listens to them */
     size_t series_max;  /* of one scrape; 0: SERVE_SERIES_MAX */
 };

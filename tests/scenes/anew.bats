@@ -56,6 +56,19 @@ goes_on_after() {
 @test "sums of a job go on when the agent was killed" { goes_on_after KILL; }
 @test "sums of a job go on when the agent was stopped" { goes_on_after TERM; }
 
+@test "who was told that a job is known, or has ended, may kill the agent at once" {
+    start </dev/null
+    for i in 1 2 3; do
+        sleep 0.3 # at some other moment between two looks
+        "$SONDE" job begin "at-once-$i" -q
+        anew KILL
+        "$SONDE" job | grep -q "at-once-$i "
+    done
+    "$SONDE" job end at-once-2 -q
+    anew KILL
+    [ "$("$SONDE" job | grep -c at-once-)" -eq 2 ]
+}
+
 @test "what tau's clients told in a job goes on, too, where the agent reads no boards" {
     local signal name=told_$$_total
     start --set programs.boards=none </dev/null

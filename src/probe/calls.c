@@ -127,6 +127,8 @@ void calls_end_slow(enum calls_call call, bool failed, uint64_t bytes, uint64_t 
 {
     const struct calls_places *places = &calls_places[call];
     uint64_t ticks = begin_ticks ? board_ticks() - begin_ticks : 0;
+    if (calls_way == CALLS_UNKNOWN && !environ)
+        return; /* libc has not begun: a sanitizer comes before it. It cannot be known yet where the board is to be */
     if (calls_way == CALLS_UNKNOWN)
         begin();
     uint32_t first = atomic_load_explicit(&places->calls, memory_order_acquire);

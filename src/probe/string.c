@@ -1,5 +1,6 @@
-/* The few string functions that the probe needs, inside it: each of libc's would have to be looked up at the start of every
- * process, and its code be fetched into cold caches. Short texts make up nearly all of what they are called for. Hidden,
+/* The few string functions that probes need, inside them: each of libc's would have to be looked up at the start of every
+ * process, and its code be fetched into cold caches; and a sanitizer has its own in their place, which cannot be called while it
+ * begins, when it makes a folder for its reports. Short texts make up nearly all of what they are called for. Hidden,
  * as all that is not marked: the program has libc's. */
 #include <stddef.h>
 #include <stdint.h>
@@ -100,4 +101,20 @@ void *memmem(const void *text, size_t size, const void *part, size_t part_size)
 char *strstr(const char *text, const char *part)
 {
     return memmem(text, strlen(text), part, strlen(part));
+}
+
+size_t strnlen(const char *text, size_t most)
+{
+    size_t size = 0;
+    while (size < most && text[size])
+        size++;
+    return size;
+}
+
+size_t strspn(const char *text, const char *set)
+{
+    const char *at = text;
+    while (*at && strchr(set, *at))
+        at++;
+    return (size_t)(at - text);
 }

@@ -131,7 +131,7 @@ bool program_rank_sums_keep(struct buf *file, const struct program_rank_sums *su
 void program_rank_sums_take(struct program_rank_sums *sums, struct unpacker *u)
 {
     for (uint64_t kind; (kind = unpack_number(u)) && !u->bad;) {
-        char instance[INSTANCE_MAX];
+        char instance[INSTANCE_MAX] = "";
         uint64_t values[MPI_SIZE] = { 0 };
         uint8_t known[MPI_SIZE] = { 0 };
         u->bad |= kind > 2 || !kept_take_text(u, instance, sizeof instance);

@@ -181,3 +181,12 @@ ftruncate_number() {
     [ "$(grep -c '^syscall_calls_total{call="writev"} 10$' shown)" -eq 2 ]
     [ "$(grep -c '^syscall_calls_total{call="writev"}' shown)" -eq 2 ] # where it is, but closed, no other is looked for
 }
+
+@test "a program whose sanitizer makes a folder for its reports before libc has begun is counted like others" {
+    [ -x "$TOOLS/acts_sanitized" ] || skip "no address sanitizer"
+    install -d -m 777 "$T/reports"
+    ASAN_OPTIONS=${ASAN_OPTIONS:-}:log_path=$T/reports/new/of run_calls -s -- "$TOOLS/acts_sanitized" io
+    [ -d "$T/reports/new" ]
+    [ "$(count read bytes)" -eq 2100 ]
+    [ "$(count write bytes)" -eq 15000 ]
+}

@@ -3,6 +3,7 @@
 #ifndef SONDE_PROGRAMS_KEPT_PACK_H
 #define SONDE_PROGRAMS_KEPT_PACK_H
 
+#include "model/program_sets.h"
 #include "wire/pack.h"
 
 static inline void kept_add_number(struct buf *file, uint64_t number)
@@ -49,26 +50,49 @@ static inline bool kept_take_text(struct unpacker *u, char *text, size_t room)
     return true;
 }
 
-/* Bits of those that are known, then these. */
-static inline void kept_add_values(struct buf *file, const uint64_t *values, const uint8_t *known, size_t count)
+/* What a rank has counted: a function, or what went to another rank. */
+#define KEPT_WHAT_MAX 256
+struct kept_row {
+    bool is_peer;
+    char what[KEPT_WHAT_MAX];
+    uint64_t values[MPI_SIZE];
+    uint8_t known[MPI_SIZE];
+};
+
+/* 1, or 2 of a peer, what it is, bits of those that are known, then these; 0 ends rows. False: all are 0, and it is left out. */
+static inline bool kept_add_row(struct buf *file, bool is_peer, const char *what, const uint64_t *values, const uint8_t *known)
 {
-    uint64_t bits = 0;
-    for (size_t i = 0; i < count; i++)
+    uint64_t any = 0, bits = 0;
+    for (size_t i = 0; i < MPI_SIZE; i++) {
+        any |= values[i];
         bits |= (uint64_t)(known[i] != 0) << i;
+    }
+    if (!any)
+        return false;
+    kept_add_number(file, is_peer ? 2 : 1);
+    kept_add_text(file, bytes_of(what));
     kept_add_number(file, bits);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < MPI_SIZE; i++)
         if (known[i])
             kept_add_number(file, values[i]);
+    return true;
 }
 
-static inline void kept_take_values(struct unpacker *u, uint64_t *values, uint8_t *known, size_t count)
+/* False: there are no more, or the file is damaged. */
+static inline bool kept_take_row(struct unpacker *u, struct kept_row *row)
 {
+    uint64_t kind = unpack_number(u);
+    *row = (struct kept_row){ .is_peer = kind == 2 };
+    if (!kind || u->bad)
+        return false;
+    u->bad |= kind > 2 || !kept_take_text(u, row->what, sizeof row->what);
     uint64_t bits = unpack_number(u);
-    u->bad |= bits >> count != 0;
-    for (size_t i = 0; i < count && !u->bad; i++) {
-        known[i] = bits >> i & 1;
-        values[i] = known[i] ? unpack_number(u) : 0;
+    u->bad |= bits >> (row->is_peer ? MPI_PEER_SIZE : MPI_SIZE) != 0;
+    for (size_t i = 0; i < MPI_SIZE && !u->bad; i++) {
+        row->known[i] = bits >> i & 1;
+        row->values[i] = row->known[i] ? unpack_number(u) : 0;
     }
+    return !u->bad;
 }
 
 #endif

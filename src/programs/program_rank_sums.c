@@ -9,7 +9,6 @@
 
 #define ROOM_FIRST 64u
 #define SUMS_MAX (1u << 20)
-#define INSTANCE_MAX 256
 
 void program_rank_sums_clear(struct program_rank_sums *sums)
 {
@@ -104,43 +103,25 @@ void program_rank_sums_leave(struct program_rank_sum *sum, size_t at, uint64_t f
         sum->kept[at] = to;
 }
 
-/* In the file: 1, or 2 of a peer, the instance, and the values; 0 ends them. */
-static bool keep_one(struct buf *file, const struct program_rank_sum *sum)
-{
-    uint64_t any = 0;
-    for (size_t i = 0; i < MPI_SIZE; i++)
-        any |= sum->kept[i];
-    if (!any)
-        return false;
-    kept_add_number(file, sum->is_peer ? 2 : 1);
-    kept_add_text(file, bytes_of(sum->instance));
-    kept_add_values(file, sum->kept, sum->known, MPI_SIZE);
-    return true;
-}
-
 bool program_rank_sums_keep(struct buf *file, const struct program_rank_sums *sums)
 {
     bool has_any = false;
     for (size_t i = 0; i < sums->room; i++)
         for (const struct program_rank_sum *sum = sums->hash[i]; sum; sum = sum->next_in_hash)
-            has_any |= keep_one(file, sum);
+            has_any |= kept_add_row(file, sum->is_peer, sum->instance, sum->kept, sum->known);
     kept_add_number(file, 0);
     return has_any;
 }
 
 void program_rank_sums_take(struct program_rank_sums *sums, struct unpacker *u)
 {
-    for (uint64_t kind; (kind = unpack_number(u)) && !u->bad;) {
-        char instance[INSTANCE_MAX] = "";
-        uint64_t values[MPI_SIZE] = { 0 };
-        uint8_t known[MPI_SIZE] = { 0 };
-        u->bad |= kind > 2 || !kept_take_text(u, instance, sizeof instance);
-        kept_take_values(u, values, known, kind == 2 ? MPI_PEER_SIZE : MPI_SIZE);
-        struct program_rank_sum *sum = u->bad ? NULL : program_rank_sums_get(sums, kind == 2, instance);
-        for (size_t i = 0; sum && i < MPI_SIZE; i++) {
-            sum->kept[i] = sum->values[i] = values[i];
-            sum->known[i] = known[i];
-        }
+    for (struct kept_row row; kept_take_row(u, &row);) {
+        struct program_rank_sum *sum = program_rank_sums_get(sums, row.is_peer, row.what);
+        if (!sum)
+            continue;
+        memcpy(sum->kept, row.values, sizeof sum->kept);
+        memcpy(sum->values, row.values, sizeof sum->values);
+        memcpy(sum->known, row.known, sizeof sum->known);
     }
 }
 

@@ -246,41 +246,25 @@ void program_ranks_move(struct program_ranks *ranks)
     }
 }
 
-/* In the file: 1, or 2 of a peer, what it is, and the values; 0 ends them. */
-static bool keep_row(struct buf *file, const struct program_rank_row *row)
-{
-    uint64_t any = 0;
-    for (size_t k = 0; k < MPI_SIZE; k++)
-        any |= row->base[k];
-    if (!any)
-        return false;
-    kept_add_number(file, row->is_peer ? 2 : 1);
-    kept_add_text(file, bytes_of(row->what));
-    kept_add_values(file, row->base, row->known, MPI_SIZE);
-    return true;
-}
-
 bool program_ranks_keep(struct buf *file, const struct program_ranks *ranks)
 {
     bool has_any = false;
-    for (size_t i = 0; i < ranks->count; i++)
-        has_any |= keep_row(file, ranks->rows[i]);
+    for (size_t i = 0; i < ranks->count; i++) {
+        const struct program_rank_row *row = ranks->rows[i];
+        has_any |= kept_add_row(file, row->is_peer, row->what, row->base, row->known);
+    }
     kept_add_number(file, 0);
     return has_any;
 }
 
 void program_ranks_take_kept(struct program_ranks *base, struct unpacker *u)
 {
-    for (uint64_t kind; (kind = unpack_number(u)) && !u->bad;) {
-        char what[WHAT_MAX];
-        struct program_rank_row row = { .is_peer = kind == 2 };
-        u->bad |= kind > 2 || !kept_take_text(u, what, sizeof what);
-        kept_take_values(u, row.base, row.known, kind == 2 ? MPI_PEER_SIZE : MPI_SIZE);
-        struct program_rank_row *made = u->bad ? NULL : add_row(base, row.is_peer, what);
+    for (struct kept_row row; kept_take_row(u, &row);) {
+        struct program_rank_row *made = add_row(base, row.is_peer, row.what);
         if (!made)
             continue;
-        memcpy(made->base, row.base, sizeof row.base);
-        memcpy(made->known, row.known, sizeof row.known);
+        memcpy(made->base, row.values, sizeof made->base);
+        memcpy(made->known, row.known, sizeof made->known);
     }
 }
 

@@ -94,8 +94,8 @@ void agent_keep_jobs(struct agent *agent)
     agent->cannot_keep_jobs = agent->has_told_news = err != OK; /* there may be room again */
 }
 
-/* Before it is answered, so that it is known over kill -9 what somebody was told is known; but where so many jobs come that this
- * would take more than a twentieth of our time, at the next look. */
+/* Before it is answered: who was told that a job is known may rely on it, also over kill -9. Where so many jobs come that this
+ * would take more than a twentieth of our time it is done at the next look. */
 static void take_told(void *context)
 {
     struct agent *agent = context;

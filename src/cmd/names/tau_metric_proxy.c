@@ -61,15 +61,22 @@ static enum err read_options(struct proxy *proxy, int argc, char **argv, struct 
     return OK;
 }
 
+static void add_setting(struct names_words *words, const char *key, const char *value)
+{
+    char word[TAU_CLIENT_WHOLE_MAX + 64];
+    snprintf(word, sizeof word, "programs.%s=%s", key, value);
+    names_add(words, "--set");
+    names_add(words, word);
+}
+
 /* The agent may leave its folder: paths are made whole here. */
 static void add_path(struct names_words *words, const char *key, const char *path)
 {
-    char word[3 * PATH_ROOM], folder[PATH_ROOM] = "";
+    char whole[2 * PATH_ROOM], folder[PATH_ROOM] = "";
     if (*path != '/' && !getcwd(folder, sizeof folder))
         folder[0] = '\0';
-    snprintf(word, sizeof word, "programs.%s=%s%s%s", key, *path == '/' ? "" : folder, *path == '/' ? "" : "/", path);
-    names_add(words, "--set");
-    names_add(words, word);
+    snprintf(whole, sizeof whole, "%s%s%s", *path == '/' ? "" : folder, *path == '/' ? "" : "/", path);
+    add_setting(words, key, whole);
 }
 
 /* The usual one is said aloud too, so that it is an error when it is taken. Another one is for those who name it. */
@@ -78,11 +85,9 @@ static void add_socket(struct names_words *words, const char *socket)
     char usual[TAU_CLIENT_PATH_MAX], whole[TAU_CLIENT_WHOLE_MAX];
     tau_client_usual_path(usual);
     tau_client_whole_path(whole, socket ? socket : usual);
-    add_path(words, "tau", whole);
-    if (strcmp(whole, usual) == 0)
-        return;
-    names_add(words, "--set");
-    names_add(words, "programs.only_named=yes");
+    add_setting(words, "tau", whole);
+    if (strcmp(whole, usual) != 0)
+        add_setting(words, "only_named", "yes");
 }
 
 static void add_usual_folder(struct names_words *words)

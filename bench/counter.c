@@ -1,7 +1,7 @@
 /* What counting with libsonde costs: an addition, by 1, 2, 4 and 8 threads on the same counter, beside a plain addition and an
  * atomic one in the same run; and what it costs to make metrics, to begin in a new thread, and to read it all from outside. Times
  * are those of the threads' own CPU clocks, the best of several rounds: waiting for a core is not a cost of counting. */
-#include "sample/board_reader.h"
+#include "appmetrics/segment_reader.h"
 #include "tools.h"
 
 #include <sonde.h>

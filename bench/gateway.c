@@ -2,9 +2,9 @@
  * programs at once; /metrics with 100,000 metrics in four layouts. Usage: bench-gateway [SECONDS]. */
 #include "base/file.h"
 #include "model/view.h"
-#include "programs/program_cells.h"
-#include "programs/program_page.h"
-#include "programs/tau_server.h"
+#include "appmetrics/cells.h"
+#include "api/program_page.h"
+#include "compat/tau/server.h"
 #include "tools.h"
 
 #include <signal.h>

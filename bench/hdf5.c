@@ -2,8 +2,8 @@
  * host and tick, flushed each 100 batches as a collector does. Per second of the clock, and of CPU time: a machine that others
  * use has less of the former. Goals: 250,000 and 30,000 (Colmet: 12,000 and 1,400). */
 #include "base/clock.h"
-#include "sample/all.h"
-#include "sink/sink.h"
+#include "samplers/all.h"
+#include "sinks/sink.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * of eight, and reads the sensors in this process as the agent does; the CPU time of the fastest tenth of the cycles counts,
  * since other work on the machine only adds to it. As root. */
 #include "base/clock.h"
-#include "sample/all.h"
+#include "samplers/all.h"
 #include "tools.h"
 #include "tools/group.h"
 

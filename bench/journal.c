@@ -1,7 +1,7 @@
 /* Appends per second to a journal, with nobody, one and four who read along, and what opening it again takes. Prints a line
  * for each. Usage: bench-journal [DIR], a folder on the disk to be measured. */
 #include "base/clock.h"
-#include "wire/journal.h"
+#include "journal/journal.h"
 
 #include "tools.h"
 

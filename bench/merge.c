@@ -2,8 +2,8 @@
  * minute: walking over the spool's frames and checking them, which any reader must do. CPU time, the best of the rounds,
  * and the most memory that was resident. */
 #include "base/clock.h"
-#include "collect/merge.h"
-#include "wire/spool.h"
+#include "merge/merge.h"
+#include "spool/spool.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* How long /metrics takes with 100,000 series, in four layouts: many families of few series and the other way round, of the
  * node and of a thousand jobs. Prints the best and the median of several rounds, in ms. Usage: bench-metrics [SERIES]. */
 #include "agent/node_view.h"
-#include "sink/metrics.h"
+#include "api/metrics_page.h"
 #include "base/clock.h"
 #include "tools.h"
 

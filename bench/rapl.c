@@ -2,8 +2,8 @@
  * agent paces it, beside a bare pread of the same files and beside a loop that only sleeps. */
 #include "base/clock.h"
 #include "base/scan.h"
-#include "sample/all.h"
-#include "sample/listing.h"
+#include "samplers/all.h"
+#include "proc/listing.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* bench-sinks NODES SECONDS CHOICE…: made samples through sinks, as a collector hands them over: CPU time of this process per
  * sample, samples and values per second of wall time, bytes on the disk per value. Each node has six sets like LDMS's, of 50
  * values each, of which about a fifth changes every second. Beside it: the least that printing the same numbers can cost. */
-#include "sink/choice.h"
+#include "sinks/sink_choice.h"
 #include "tools.h"
 
 #include <dirent.h>

@@ -11,11 +11,11 @@
  * Prints what was sent, what was acknowledged, and how long acknowledgements took; "late": longer than a period. */
 #include "base/clock.h"
 #include "base/text.h"
-#include "sample/all.h"
-#include "sample/life.h"
-#include "wire/message.h"
-#include "wire/pack.h"
-#include "wire/stream.h"
+#include "samplers/all.h"
+#include "samplers/sampler_state.h"
+#include "transport/message.h"
+#include "model/pack.h"
+#include "journal/stream.h"
 #include "tools.h"
 
 #include <poll.h>

@@ -4,7 +4,7 @@
  * machine. By turns; the best of each, in CPU time of the command, since the machine is shared, and in time passed.
  *
  *   bench-syscalls WAYS ROUNDS CALLS COMMAND ARGUMENT…     WAYS: "all" but strace, or "bare,timed" and so on */
-#include "sample/syscalls.h"
+#include "syscalls/syscalls.h"
 
 #include "base/clock.h"
 

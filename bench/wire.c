@@ -1,12 +1,12 @@
 /* What a node says on the wire: reads the six sets of LDMS on this machine once a second, encodes them as the agent does,
  * and tells the bytes per cycle, the time per value of both ends, and what a stream takes in memory. bench-wire [CYCLES]. */
 #include "base/clock.h"
-#include "sample/all.h"
-#include "sample/samplers.h"
+#include "samplers/all.h"
+#include "samplers/samplers.h"
 #include "tools.h"
-#include "wire/message.h"
-#include "wire/pack.h"
-#include "wire/stream.h"
+#include "transport/message.h"
+#include "model/pack.h"
+#include "journal/stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,12 +2,12 @@
 #include "agent/agent.h"
 
 #include "agent/control.h"
-#include "agent/told_jobs.h"
-#include "base/ask.h"
+#include "agent/declared_jobs.h"
+#include "net/http_client.h"
 #include "base/log.h"
-#include "base/self.h"
+#include "base/install_paths.h"
 #include "base/text.h"
-#include "sample/self.h"
+#include "samplers/self.h"
 
 #include <errno.h>
 #include <malloc.h>

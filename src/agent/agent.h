@@ -2,15 +2,15 @@
 #ifndef SONDE_AGENT_AGENT_H
 #define SONDE_AGENT_AGENT_H
 
-#include "agent/colmet.h"
-#include "agent/outlets.h"
-#include "agent/present.h"
+#include "compat/colmet/node_control.h"
+#include "agent/agent_sinks.h"
+#include "agent/job_events.h"
 #include "agent/sender.h"
 #include "agent/sensors.h"
-#include "agent/serve.h"
+#include "agent/agent_http.h"
 #include "base/notify.h"
-#include "job/host.h"
-#include "programs/programs.h"
+#include "proc/host.h"
+#include "agent/program_metrics.h"
 
 struct agent_settings {
     const char *root; /* of /proc, /sys and the cgroups: "" is this machine */

@@ -3,8 +3,8 @@
 
 #include "agent/control.h"
 #include "agent/run_post.h"
-#include "agent/told_jobs.h"
-#include "base/ask.h"
+#include "agent/declared_jobs.h"
+#include "net/http_client.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"

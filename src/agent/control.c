@@ -2,9 +2,9 @@
 #include "agent/control.h"
 
 #include "agent/agent.h"
-#include "base/json.h"
-#include "base/json_read.h"
-#include "sample/perf.h"
+#include "net/json.h"
+#include "net/json_read.h"
+#include "proc/perf.h"
 
 #include <signal.h>
 #include <string.h>

@@ -16,7 +16,7 @@
 
 struct agent;
 
-/* As serve.h wants it: context is a struct agent. USAGE: a mistake of the sender; the answer is there all the same. */
+/* As agent_http.h wants it: context is a struct agent. USAGE: a mistake of the sender; the answer is there all the same. */
 enum err control_answer(void *context, const char *json, size_t size, struct buf *answer);
 
 #endif

@@ -2,13 +2,13 @@
 #include "agent/job_post.h"
 
 #include "base/clock.h"
-#include "base/json.h"
-#include "base/json_read.h"
-#include "job/id.h"
-#include "job/pid.h"
-#include "job/pid_space.h"
-#include "programs/calls_json.h"
-#include "sample/job_syscalls.h"
+#include "net/json.h"
+#include "net/json_read.h"
+#include "jobs/job_id.h"
+#include "proc/pid.h"
+#include "proc/pid_namespace.h"
+#include "api/syscalls_json.h"
+#include "samplers/jobs/syscalls.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -114,7 +114,7 @@ static bool may_begin(const struct jobs *jobs, uint32_t uid, uint32_t told_pid, 
     return true;
 }
 
-/* As job/told.c compares them: the clock of the day may have been corrected a little. */
+/* As jobs/declared.c compares them: the clock of the day may have been corrected a little. */
 static bool is_that_process(const struct post *post)
 {
     uint64_t start_ns;

@@ -10,12 +10,12 @@
  *
  * Goes out: {"ok": true, "known": BOOL}, known: the job was there already; or {"ok": false, "error": TEXT}. Where system
  * calls were asked for also "counts": BOOL and, where they are not, "why": TEXT; read: "samples", see
- * programs/calls_json.h. */
+ * api/syscalls_json.h. */
 #ifndef SONDE_AGENT_JOB_POST_H
 #define SONDE_AGENT_JOB_POST_H
 
 #include "base/buf.h"
-#include "job/jobs.h"
+#include "jobs/jobs.h"
 
 struct job_teller {
     uint32_t uid;

@@ -2,7 +2,7 @@
 #ifndef SONDE_AGENT_NODE_VIEW_H
 #define SONDE_AGENT_NODE_VIEW_H
 
-#include "job/jobs.h"
+#include "jobs/jobs.h"
 #include "model/live.h"
 #include "model/view.h"
 

@@ -4,8 +4,8 @@
 #include "agent/schedule.h"
 #include "base/nearest.h"
 #include "base/text.h"
-#include "job/source.h"
-#include "sample/all.h"
+#include "jobs/source.h"
+#include "samplers/all.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* Writes what config.c reads. */
 #include "agent/plan_write.h"
 
-#include "agent/serve.h"
+#include "agent/agent_http.h"
 #include "base/config_file.h"
-#include "job/source.h"
+#include "jobs/source.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* From a file of the one who asks to records of the agent's stream. */
 #include "agent/run_post.h"
 
-#include "base/json.h"
-#include "base/json_read.h"
+#include "net/json.h"
+#include "net/json_read.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "sink/outlet.h"
-#include "wire/stream.h"
+#include "sinks/sink_worker.h"
+#include "journal/stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* What leaves the node: each batch becomes a record of the agent's stream, goes into the spool on disk, and from there up to a
- * collector by the uplink, and to sinks that read the spool (agent/outlets.h). A stream begins with the agent; what an earlier
- * one has left in the spool goes first. */
+/* What leaves the node: each batch becomes a record of the agent's stream, goes into the spool on disk, and from
+ * there up to a collector by the uplink, and to sinks that read the spool (agent/agent_sinks.h). A stream begins with
+ * the agent; what an earlier one has left in the spool goes first. */
 #ifndef SONDE_AGENT_SENDER_H
 #define SONDE_AGENT_SENDER_H
 

@@ -1,8 +1,8 @@
 /* Each sensor has a life in the loop or, if it is slow, in a thread; and a slot of the schedule. */
 #include "agent/sensors.h"
 
-#include "agent/carry.h"
-#include "agent/slow.h"
+#include "agent/counter_offset.h"
+#include "agent/sampler_thread.h"
 #include "base/log.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "model/live.h"
 #include "agent/plan.h"
 #include "agent/schedule.h"
-#include "job/jobs.h"
+#include "jobs/jobs.h"
 
 struct sensors;
 

@@ -5,8 +5,8 @@
 #include "base/config_file.h"
 #include "base/text.h"
 #include "model/setting.h"
-#include "wire/address.h"
-#include "wire/keys.h"
+#include "transport/address.h"
+#include "transport/keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>

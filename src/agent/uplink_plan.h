@@ -3,7 +3,7 @@
 #define SONDE_AGENT_UPLINK_PLAN_H
 
 #include "base/buf.h"
-#include "wire/uplink.h"
+#include "transport/uplink.h"
 
 struct uplink_plan {
     char *collectors[UPLINK_COLLECTORS_MAX + 1]; /* "tcp://login1:5555"; none: nothing is sent */

@@ -20,8 +20,8 @@ int log_level(void);
 void log_set_name(const char *name);
 const char *log_name(void);
 
-/* A module (base/self.h) has these functions once more: it is handed the state of the program, so that -v and the name that was
- * typed, also as they change later, are told to it too. */
+/* A module (base/install_paths.h) has these functions once more: it is handed the state of the program, so that -v
+ * and the name that was typed, also as they change later, are told to it too. */
 struct log_state {
     int level;
     const char *name;

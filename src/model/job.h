@@ -1,5 +1,5 @@
-/* A job on a node: whose it is, since when, what it may use, and where the kernel keeps its numbers. Made by job/jobs.c from
- * what the cgroup tree, a prolog or sonde run tells; on a collector by wire/stream.c, without what only the node needs. */
+/* A job on a node: whose it is, since when, what it may use, and where the kernel keeps its numbers. Made by jobs/jobs.c from
+ * what the cgroup tree, a prolog or sonde run tells; on a collector by journal/stream.c, without what only the node needs. */
 #ifndef SONDE_MODEL_JOB_H
 #define SONDE_MODEL_JOB_H
 

@@ -45,7 +45,7 @@ enum syscall_way {
     SYSCALL_WAY_KERNEL = 1, /* all of them, by eBPF */
     SYSCALL_WAY_LIBC = 2,   /* those that programs make through libc's functions. What else they read and wrote is in the
                              * instances "read/other" and "write/other": what the kernel counted (/proc/PID/io) beyond those */
-    SYSCALL_WAY_PTRACE = 3, /* by stopping the program: all of them, or those that sample/tracer_filter.h does not free */
+    SYSCALL_WAY_PTRACE = 3, /* by stopping the program: all of them, or those that syscalls/tracer_filter.h does not free */
 };
 extern const struct set syscall_way_set;
 void program_sets_add_way(struct batch *out, uint64_t time_ns, enum syscall_way way);

@@ -1,6 +1,6 @@
 /* How a rank is called in the series of MPI: its number in its MPI_COMM_WORLD; behind "#" which of the programs that ran beside
  * one another; behind "@" which of the worlds that the program spawned. "3" is rank 3 of the first program and world, "3@1" one
- * that was spawned, "3#2" one of another program. programs/program_ranks.c writes it, judge/mpi.c reads it. */
+ * that was spawned, "3#2" one of another program. appmetrics/ranks.c writes it, analysis/mpi.c reads it. */
 #ifndef SONDE_MODEL_RANK_NAME_H
 #define SONDE_MODEL_RANK_NAME_H
 

@@ -11,8 +11,8 @@
  *   - the spool may be missing, full or gone at any time, and the program does not notice. */
 #include "base/clock.h"
 #include "base/sys.h"
-#include "wire/probe_env.h"
-#include "wire/spool.h"
+#include "spool/probe_env.h"
+#include "spool/spool.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -40,7 +40,7 @@ PROBE_EXPORT void sync(void)
     atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
 }
 
-/* Numbers leave as records (wire/record.h): a kind of their own, or, as here, samples of a set of metrics. A set is
+/* Numbers leave as records (spool/record.h): a kind of their own, or, as here, samples of a set of metrics. A set is
  * described before its samples, under a number that no other has; to describe it again does no harm. */
 #define NULL_SET 1000
 

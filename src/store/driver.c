@@ -1,7 +1,7 @@
 /* Which paths are URLs, and finding the module for one. */
 #include "store/driver.h"
 
-#include "base/self.h"
+#include "base/install_paths.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Rows of jobs into structs. */
 #include "store/job_row.h"
 
-#include "store/words.h"
+#include "store/shell_quote.h"
 
 #include <stdlib.h>
 #include <string.h>

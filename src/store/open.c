@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "store/db.h"
-#include "store/folder.h"
+#include "store/directory.h"
 #include "store/migrate.h"
 #include "store/share.h"
 

@@ -4,7 +4,7 @@
 #include "store/postgres_sql.h"
 
 #include "base/utf8.h"
-#include "store/words.h"
+#include "store/shell_quote.h"
 
 #include <endian.h>
 #include <inttypes.h>

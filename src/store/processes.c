@@ -3,8 +3,8 @@
 
 #include "store/columns.h"
 #include "store/db.h"
-#include "store/texts.h"
-#include "store/words.h"
+#include "store/strings.h"
+#include "store/shell_quote.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Texts that many processes share are stored once: their rows, found or made; and the few largest of many. */
-#include "store/filing.h"
+#include "store/saving.h"
 
 #include "store/columns.h"
 

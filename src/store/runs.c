@@ -2,7 +2,7 @@
 #include "store/runs.h"
 
 #include "store/db.h"
-#include "store/words.h"
+#include "store/shell_quote.h"
 
 #include <stdlib.h>
 #include <string.h>

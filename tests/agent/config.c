@@ -3,7 +3,7 @@
 
 #include "agent/plan_write.h"
 #include "base/clock.h"
-#include "sample/all.h"
+#include "samplers/all.h"
 #include "tools/temp.h"
 #include "tools/unit.h"
 

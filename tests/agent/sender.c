@@ -1,12 +1,12 @@
 /* From batches to the spool: records that follow one another, jobs with them, and a disk that is full. */
 #include "agent/sender.h"
 
-#include "agent/present.h"
+#include "agent/job_events.h"
 #include "base/clock.h"
 #include "tools/caught.h"
 #include "tools/temp.h"
 #include "tools/unit.h"
-#include "wire/stream.h"
+#include "journal/stream.h"
 
 #include <signal.h>
 #include <sys/resource.h>

@@ -2,7 +2,7 @@
  * test. Nothing is allocated between two ticks, nothing grows. */
 #include "agent/sensors.h"
 
-#include "sample/all.h"
+#include "samplers/all.h"
 #include "tools/node.h"
 #include "tools/unit.h"
 

@@ -1,7 +1,7 @@
 /* What a module says bears the name that was typed, and is as loud as the program: stderr is a file meanwhile. */
 #include "base/log.h"
 
-#include "base/self.h"
+#include "base/install_paths.h"
 #include "tools/log_module.h"
 #include "tools/temp.h"
 #include "tools/unit.h"

@@ -1,11 +1,11 @@
 /* What an agent answers, with any content: the readers of sonde ls, top, ctl and get. */
-#include "base/json_read.h"
-#include "show/agent_state.h"
-#include "show/jobs_now.h"
-#include "show/ls.h"
-#include "show/metric_names.h"
-#include "show/metric_print.h"
-#include "show/top.h"
+#include "net/json_read.h"
+#include "report/agent_state.h"
+#include "api/jobs_client.h"
+#include "report/ls.h"
+#include "report/metric_names.h"
+#include "report/metric_print.h"
+#include "report/top.h"
 
 #include <stdlib.h>
 

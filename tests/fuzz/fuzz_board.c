@@ -1,6 +1,6 @@
 /* A board with any bytes, which change between two readings: it is read, or refused, and no text or number lies outside. The
  * first byte says whether the header is made right, so that what is behind it is reached too, and how the file changes. */
-#include "sample/board_reader.h"
+#include "appmetrics/segment_reader.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* /proc/self/cgroup and /proc/self/mountinfo with any content. */
-#include "job/cgroup.h"
+#include "jobs/cgroup.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Every file of a cgroup with any content. */
-#include "sample/cgroup_files.h"
+#include "samplers/jobs/cgroup_files.h"
 
 #include <stdlib.h>
 #include <string.h>

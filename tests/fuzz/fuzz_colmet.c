@@ -1,6 +1,6 @@
 /* Any bytes where a message of Colmet's kind is expected: a request that is JSON, or a reason. */
-#include "agent/colmet.h"
-#include "base/json_read.h"
+#include "compat/colmet/node_control.h"
+#include "net/json_read.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Any bytes where a node of Colmet's would send records: batches that hold together, which become rows and records again. */
-#include "sink/colmet_rows.h"
-#include "wire/colmet_records.h"
+#include "compat/colmet/rows.h"
+#include "compat/colmet/records.h"
 
 #include <stdlib.h>
 #include <string.h>

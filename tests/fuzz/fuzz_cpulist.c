@@ -1,5 +1,5 @@
 /* A list of CPUs of any text, alone and against itself: a list holds itself, whatever it is. */
-#include "job/cpulist.h"
+#include "proc/cpulist.h"
 
 #include <stdlib.h>
 #include <string.h>

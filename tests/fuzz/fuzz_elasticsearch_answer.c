@@ -1,5 +1,5 @@
 /* What somebody answers who may be no Elasticsearch at all. */
-#include "sink/elasticsearch_answer.h"
+#include "sinks/elasticsearch/answer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* A datagram of taskstats of any bytes: every record that comes out of it stands within it and makes sense. The first
  * two bytes are the family's number. */
-#include "sample/exits.h"
+#include "proc/taskstats_exits.h"
 
 #include <stdlib.h>
 #include <string.h>

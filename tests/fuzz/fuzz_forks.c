@@ -1,5 +1,5 @@
 /* A datagram of the proc connector of any bytes: it is an event, an answer or nothing. */
-#include "sample/forks.h"
+#include "proc/proc_connector.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* A spool of any bytes: frames are found or skipped, each record parses or is refused, and the reader always comes to
  * the end. */
-#include "wire/spool.h"
+#include "spool/spool.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* Files of hardware with any content: numbers of sysfs, statistics of Lustre, devices and environments of jobs with GPUs. */
-#include "job/pid_job.h"
-#include "sample/gpu_held.h"
-#include "sample/lustre.h"
-#include "sample/number.h"
-#include "sample/rapl_meter.h"
+#include "jobs/pid_job.h"
+#include "samplers/gpu_allocation.h"
+#include "samplers/lustre.h"
+#include "proc/number.h"
+#include "samplers/rapl_meter.h"
 
 #include <stdlib.h>
 #include <string.h>

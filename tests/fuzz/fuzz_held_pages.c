@@ -1,8 +1,8 @@
 /* A page of held records with any bytes: what is taken from it are whole frames, in no more bytes than it has. The first byte of
  * the input says whether the page tells a size that may be, so that what is behind it is reached too. */
-#include "watch/held_pages.h"
+#include "run/record_batches.h"
 
-#include "wire/held_page.h"
+#include "spool/record_batch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* A request with any content, and its Accept header: whatever is borrowed lies inside of what came in. */
-#include "base/http_request.h"
-#include "sink/metrics.h"
+#include "net/http_request.h"
+#include "api/metrics_page.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* What the sensors of jobs read: answers of taskstats, lists of tasks, files of processes, with any content. The first byte
  * says which. */
-#include "sample/job_tasks.h"
-#include "sample/process_files.h"
-#include "sample/queries.h"
-#include "sample/taskstats.h"
+#include "samplers/jobs/tasks.h"
+#include "samplers/jobs/process_files.h"
+#include "proc/taskstats_queries.h"
+#include "proc/taskstats.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* A journal whose files hold any bytes: it opens, gives out what is whole, comes to its end, and takes and keeps new records.
  * The first byte says which file it is, and whether the checks are made right, so that what is behind them is reached too. */
-#include "wire/journal_blob.h"
-#include "wire/journal_format.h"
+#include "journal/journal_blob.h"
+#include "journal/journal_format.h"
 
 #include "base/log.h"
 

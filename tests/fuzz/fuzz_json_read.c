@@ -1,5 +1,5 @@
 /* Any bytes as JSON: walked to the end or refused, never read beyond. */
-#include "base/json_read.h"
+#include "net/json_read.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* A file of kept sums with any bytes: it is taken as far as it goes, into a table that stays whole; what is written of that is
  * taken as a whole. */
-#include "programs/program_kept.h"
+#include "appmetrics/state.h"
 
 #include <stdlib.h>
 #include <string.h>

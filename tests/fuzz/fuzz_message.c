@@ -1,5 +1,5 @@
 /* A message of any bytes, and a body of any bytes in a good envelope: refused, or read within its bounds. */
-#include "wire/message.h"
+#include "transport/message.h"
 
 #include <stdlib.h>
 #include <string.h>

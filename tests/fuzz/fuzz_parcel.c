@@ -1,6 +1,6 @@
 /* A message from a topic of Kafka, whoever wrote it: what is borrowed lies inside, and what it carries may be anything. */
-#include "wire/parcel.h"
-#include "wire/stream.h"
+#include "transport/kafka_envelope.h"
+#include "journal/stream.h"
 
 #include <stdlib.h>
 

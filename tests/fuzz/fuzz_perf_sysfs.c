@@ -1,6 +1,6 @@
 /* Formats of sysfs and names of events of any text. */
-#include "sample/perf_names.h"
-#include "sample/perf_sysfs.h"
+#include "proc/perf_names.h"
+#include "proc/perf_sysfs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Files of /proc and /sys with any content: the first byte says which sampler, the rest is what all its files hold. It is
  * opened, read, and read again with the first half, as a file that changes. */
-#include "sample/all.h"
+#include "samplers/all.h"
 
 #include <fcntl.h>
 #include <stdio.h>

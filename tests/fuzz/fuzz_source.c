@@ -1,5 +1,5 @@
 /* Paths of cgroups and titles of processes with any content, for every batch system. */
-#include "job/source.h"
+#include "jobs/source.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* A spool of any records is merged, and what comes out is a tree that holds together. The first byte says what follows:
  * a spool as it stands in a file; bodies of records (kind, size, bytes), framed here; or, for depth, one byte for each
  * field of a record, with few pids and near times, so that everybody meets everybody. */
-#include "collect/merge.h"
-#include "wire/frame.h"
+#include "merge/merge.h"
+#include "spool/frame.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Files of /proc/PID with any content. */
-#include "sample/taskfile.h"
+#include "proc/taskfile.h"
 
 #include <stdlib.h>
 #include <string.h>

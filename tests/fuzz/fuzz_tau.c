@@ -1,9 +1,9 @@
 /* Any bytes on tau's socket, in pieces of any size, and any question on /programs: they are taken or refused, answers are whole,
  * and pages have a line for each thing that they say. */
 #include "model/view.h"
-#include "programs/program_json.h"
-#include "programs/program_page.h"
-#include "programs/tau_connection.h"
+#include "api/program_json.h"
+#include "api/program_page.h"
+#include "compat/tau/connection.h"
 
 #include <stdlib.h>
 #include <string.h>

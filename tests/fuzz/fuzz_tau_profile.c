@@ -1,6 +1,6 @@
 /* A profile of tau's, whoever wrote it: texts end, names are unique, and what is written again reads the same. */
-#include "programs/tau_profile.h"
-#include "programs/tau_profiles.h"
+#include "compat/tau/profile.h"
+#include "compat/tau/profile_writer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Any bytes on a screen and in JSON: what comes out is valid UTF-8, holds no control character, and fits. */
-#include "base/json.h"
+#include "net/json.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>

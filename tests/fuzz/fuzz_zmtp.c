@@ -1,6 +1,6 @@
 /* What a peer of a router may say, in pieces as the bytes have it: the first says how it is cut and whether there are keys. It is
  * taken or refused, and no message is handed over before the handshake. */
-#include "wire/zmtp.h"
+#include "transport/zmtp.h"
 
 #include <stdlib.h>
 

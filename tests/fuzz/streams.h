@@ -2,7 +2,7 @@
 #ifndef SONDE_TESTS_FUZZ_STREAMS_H
 #define SONDE_TESTS_FUZZ_STREAMS_H
 
-#include "wire/stream.h"
+#include "journal/stream.h"
 
 #include <stdlib.h>
 #include <string.h>

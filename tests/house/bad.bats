@@ -3,7 +3,7 @@
 
 setup() {
     T=$(mktemp -d "${TMPDIR:-/tmp}/sonde-house-XXXXXX")
-    mkdir -p "$T"/src/{base,model,wire,sample,agent,collect,cmd} "$T/tests/house"
+    mkdir -p "$T"/src/{base,model,journal,samplers,agent,collector,cli} "$T/tests/house"
     put src/model/good.h '/* good */' '#include "base/other.h"'
     put src/model/good.c '/* good */' '#include "model/good.h"' '#include <stdio.h>' 'int f(void)' '{' '}'
 }
@@ -37,7 +37,7 @@ expect_broken() {
 }
 
 @test "an include from the neighbour is found" {
-    put src/agent/wrong.c '/* wrong */' '#include "collect/merge.h"'
+    put src/agent/wrong.c '/* wrong */' '#include "collector/peers.h"'
     expect_broken 1
 }
 
@@ -59,8 +59,8 @@ expect_broken() {
     expect_broken 3
 }
 
-@test "exit is found outside of cmd" {
-    put src/cmd/right.c '/* right */' 'void f(void) { exit(1); }'
+@test "exit is found outside of cli" {
+    put src/cli/right.c '/* right */' 'void f(void) { exit(1); }'
     run python3 "$SOURCE/tests/house/rules.py" "$T"
     [ "$status" -eq 0 ]
     put src/agent/wrong.c '/* wrong */' 'void f(void) { exit(1); }'

@@ -55,8 +55,8 @@ PY
 @test "records of the Python line and messages of the Rust line become Colmet's tables; rubbish between them does nothing" {
     need_hdf5
     collect --hdf5-filepath "$T/colmet.hdf5"
-    push text:0123456789 "$SOURCE/tests/colmet/golden_all10.bin" "$SOURCE/tests/colmet/rs_config.bin" \
-        "$SOURCE/tests/colmet/rs_v2020.bin" "$SOURCE/tests/colmet/rs_v2022.bin" text:
+    push text:0123456789 "$SOURCE/tests/compat/colmet/golden_all10.bin" "$SOURCE/tests/compat/colmet/rs_config.bin" \
+        "$SOURCE/tests/compat/colmet/rs_v2020.bin" "$SOURCE/tests/compat/colmet/rs_v2022.bin" text:
     cat >tables.py <<'PY'
 import json, sys
 import h5py
@@ -75,8 +75,8 @@ for record in json.load(open(sys.argv[1])):
             continue
         assert abs(got - value) < 1e-3, (record["metric_backend"], name, got, value)
 PY
-    until_true /usr/bin/python3 tables.py "$SOURCE/tests/colmet/golden_all10.json"
-    /usr/bin/python3 tables.py "$SOURCE/tests/colmet/golden_all10.json"
+    until_true /usr/bin/python3 tables.py "$SOURCE/tests/compat/colmet/golden_all10.json"
+    /usr/bin/python3 tables.py "$SOURCE/tests/compat/colmet/golden_all10.json"
     figures() { "$SONDE" ls -l "$T/run/collector.sock" | grep -A4 /collector_colmet; }
     wait_for "figures | grep -qE 'messages +6$'"
     figures | grep -qE 'samples +14$'
@@ -88,7 +88,7 @@ PY
 @test "a new file at SIGHUP, and no row in two of them" {
     need_hdf5
     collect --hdf5-filepath "$T/files/colmet"
-    push "$SOURCE/tests/colmet/golden_all10.bin"
+    push "$SOURCE/tests/compat/colmet/golden_all10.bin"
     rows() {
         [ "$(/usr/bin/python3 -c '
 import glob, h5py
@@ -97,7 +97,7 @@ print(sum(len(h5py.File(f, "r").get("job_42/taskstats_default", [])) for f in gl
     until_true rows 1
     sleep 1.1
     kill -HUP "$pid"
-    push "$SOURCE/tests/colmet/golden_all10.bin"
+    push "$SOURCE/tests/compat/colmet/golden_all10.bin"
     until_true rows 2
     [ "$(find files -mindepth 1 | grep -cE '/colmet\.[0-9]{10}\.hdf5$')" -eq 2 ]
     stop
@@ -106,7 +106,7 @@ print(sum(len(h5py.File(f, "r").get("job_42/taskstats_default", [])) for f in gl
 # Each document as its record has it: all counters, and no others; what Colmet writes as -1, since it does not know, is not there.
 compare_documents() {
     "$SOURCE/tests/tools/elasticsearch-dump" "http://127.0.0.1:$WEB" 'colmet_*' all >documents &&
-        /usr/bin/python3 - "$SOURCE/tests/colmet/golden_all10.json" documents <<'PY'
+        /usr/bin/python3 - "$SOURCE/tests/compat/colmet/golden_all10.json" documents <<'PY'
 import json, sys
 expected = {}
 for record in json.load(open(sys.argv[1])):
@@ -132,7 +132,7 @@ PY
     "$SONDE" collect --plain --listen "tcp://127.0.0.1:$(free_port)" --colmet "$ADDRESS" --journal "$T/journal" --http none \
         --sink "elasticsearch:url=http://127.0.0.1:$WEB,layout=colmet" >out 2>err 3>&- &
     pid=$!
-    push "$SOURCE/tests/colmet/golden_all10.bin"
+    push "$SOURCE/tests/compat/colmet/golden_all10.bin"
     until_true compare_documents # indexes are made one after another
     compare_documents
     stop
@@ -141,7 +141,7 @@ PY
 
 @test "standard output as Colmet prints it" {
     collect --enable-stdout-backend
-    push "$SOURCE/tests/colmet/golden_all10.bin"
+    push "$SOURCE/tests/compat/colmet/golden_all10.bin"
     until_true grep -q nvidiastats_default out
     stop
     grep -qF '1794767740  Job(42)/ taskstats_default -> Host(vm) -> {' out
@@ -201,7 +201,7 @@ PY
         run -0 "./colmet-$name" -h
         [[ $output == *"usage: colmet-$name"* ]]
         while read -r option; do
-            [ "$option" = -- ] || grep -q -- "\"$option\"" "$SOURCE/src/cmd/names/colmet_$name.c"
+            [ "$option" = -- ] || grep -q -- "\"$option\"" "$SOURCE/src/cli/names/colmet_$name.c"
         done < <(grep -o -- '--[a-zA-Z0-9_-]*' <<<"$output" | sort -u)
     done
 }

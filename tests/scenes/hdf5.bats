@@ -23,8 +23,8 @@ layout() {
     "$FEED" hdf5:path=f.hdf5,level=0 4201 100
     check f.hdf5 100 4201
     layout f.hdf5 >ours
-    diff <(sed -n '1,/^job_0 /p' ours | sed '$d') "$SOURCE/tests/colmet/root.layout"
-    diff <(sed -n '/^job_42\/taskstats/,/^job_43/p' ours | sed '$d') "$SOURCE/tests/colmet/taskstats.layout"
+    diff <(sed -n '1,/^job_0 /p' ours | sed '$d') "$SOURCE/tests/compat/colmet/root.layout"
+    diff <(sed -n '/^job_42\/taskstats/,/^job_43/p' ours | sed '$d') "$SOURCE/tests/compat/colmet/taskstats.layout"
 }
 
 @test "with a level it is compressed, and everything is there" {

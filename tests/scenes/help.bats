@@ -46,12 +46,12 @@ commands() {
 
 @test "every man page is clean" {
     command -v mandoc || skip "no mandoc"
-    run -0 mandoc -T lint -W warning "$BUILD"/src/cmd/sonde.1
+    run -0 mandoc -T lint -W warning "$BUILD"/src/cli/sonde.1
     for command in $(commands); do
-        [ -s "$BUILD/src/cmd/sonde-$command.1" ] || { echo "no man page for $command"; false; }
-        run -0 mandoc -T lint -W warning "$BUILD/src/cmd/sonde-$command.1"
+        [ -s "$BUILD/src/cli/sonde-$command.1" ] || { echo "no man page for $command"; false; }
+        run -0 mandoc -T lint -W warning "$BUILD/src/cli/sonde-$command.1"
         [ -z "$output" ]
-        mandoc "$BUILD/src/cmd/sonde-$command.1" | grep -q "sonde-$command"
+        mandoc "$BUILD/src/cli/sonde-$command.1" | grep -q "sonde-$command"
     done
 }
 

@@ -1,6 +1,6 @@
 /* Prints boards as lines, one metric each: rank (RANK@WORLD of a spawned one), name with labels,
  * value. Usage: board_dump FILE|FOLDER… */
-#include "sample/board_reader.h"
+#include "appmetrics/segment_reader.h"
 
 #include <dirent.h>
 #include <inttypes.h>

@@ -7,7 +7,7 @@
  *   subject PID UID JOB (the first word: speaks for another process)   pid PID (says that it is another)
  * LABELS "-" is none. Bounds of histograms are 0.1, 1 and 10. */
 #include "base/clock.h"
-#include "probe/board.h"
+#include "probe/segment/segment.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Prints boards: board_show FILE-OR-FOLDER…. A line for each metric as Prometheus writes them, names as they are, and before them
  * one for the board, which begins with '#'. With -g: only those whose program is gone. */
-#include "sample/board_reader.h"
+#include "appmetrics/segment_reader.h"
 
 #include <dirent.h>
 #include <math.h>

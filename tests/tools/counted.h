@@ -4,8 +4,8 @@
 #define SONDE_TESTS_TOOLS_COUNTED_H
 
 #include "model/program_sets.h"
-#include "sample/syscalls.h"
-#include "sample/taskfile.h"
+#include "syscalls/syscalls.h"
+#include "proc/taskfile.h"
 #include "tools/unit.h"
 
 #include <fcntl.h>

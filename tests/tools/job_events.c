@@ -1,7 +1,7 @@
 /* Prints what happens to the jobs of this machine, a line an event: job_events [SECONDS] [ROOT]. */
 #include "base/clock.h"
-#include "job/jobs.h"
-#include "job/source.h"
+#include "jobs/jobs.h"
+#include "jobs/source.h"
 
 #include <inttypes.h>
 #include <poll.h>

@@ -2,9 +2,9 @@
 #ifndef SONDE_TESTS_TOOLS_JOB_SAMPLING_H
 #define SONDE_TESTS_TOOLS_JOB_SAMPLING_H
 
-#include "job/jobs.h"
-#include "job/source.h"
-#include "sample/sampler.h"
+#include "jobs/jobs.h"
+#include "jobs/source.h"
+#include "samplers/sampler.h"
 #include "tools/unit.h"
 
 #include <poll.h>

@@ -2,8 +2,8 @@
 #ifndef SONDE_TESTS_TOOLS_JOBS_FIXTURE_H
 #define SONDE_TESTS_TOOLS_JOBS_FIXTURE_H
 
-#include "job/jobs.h"
-#include "job/source.h"
+#include "jobs/jobs.h"
+#include "jobs/source.h"
 #include "tools/temp.h"
 #include "tools/unit.h"
 

@@ -1,6 +1,6 @@
 /* Prints the entries of a journal as lines: position, kind, host, stream, sequence, time, size. Usage: journal_dump FILE.journal…
  * Looks at files only, so that it may be done beside whoever has the journal. */
-#include "wire/journal_scan.h"
+#include "journal/journal_scan.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

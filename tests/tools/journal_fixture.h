@@ -2,7 +2,7 @@
 #ifndef SONDE_TESTS_TOOLS_JOURNAL_FIXTURE_H
 #define SONDE_TESTS_TOOLS_JOURNAL_FIXTURE_H
 
-#include "wire/journal.h"
+#include "journal/journal.h"
 
 #include "tools/temp.h"
 #include "tools/unit.h"

@@ -1,6 +1,6 @@
 /* merge_dump SPOOL [-t]: the processes that merging makes of a spool, one line each, indented as a tree; -t: threads too.
  * For tests and for people who look for mistakes. The last line has the sums beside what the run's own record says. */
-#include "collect/merge.h"
+#include "merge/merge.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* A module of another version of Sonde (sample/module.h), or with structs of another layout: it must be refused. */
-#include "sample/module.h"
+/* A module of another version of Sonde (samplers/module.h), or with structs of another layout: it must be refused. */
+#include "samplers/module.h"
 
 static enum err nothing(void *state, const struct sampler_context *context)
 {

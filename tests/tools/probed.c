@@ -1,7 +1,7 @@
 /* Runs programs with the probe for unit tests. */
 #include "tools/probed.h"
 
-#include "wire/probe_env.h"
+#include "spool/probe_env.h"
 
 #include <errno.h>
 #include <fcntl.h>

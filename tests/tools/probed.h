@@ -3,7 +3,7 @@
 #define SONDE_TESTS_TOOLS_PROBED_H
 
 #include "tools/temp.h"
-#include "wire/spool.h"
+#include "spool/spool.h"
 
 #include <sys/resource.h>
 #include <sys/types.h>

@@ -2,7 +2,7 @@
 #ifndef SONDE_TESTS_TOOLS_SAMPLING_H
 #define SONDE_TESTS_TOOLS_SAMPLING_H
 
-#include "sample/samplers.h"
+#include "samplers/samplers.h"
 #include "tools/unit.h"
 
 struct sampling {

@@ -2,7 +2,7 @@
 #ifndef SONDE_TESTS_TOOLS_SENSING_H
 #define SONDE_TESTS_TOOLS_SENSING_H
 
-#include "sample/sampler.h"
+#include "samplers/sampler.h"
 #include "tools/temp.h"
 #include "tools/unit.h"
 

@@ -4,8 +4,8 @@
  * timeslices = n, and one of loadavg with runnable = n. It goes on behind what the sink says it has. */
 #include "base/clock.h"
 #include "base/text.h"
-#include "sample/all.h"
-#include "sink/sink.h"
+#include "samplers/all.h"
+#include "sinks/sink.h"
 
 #include <stdio.h>
 #include <stdlib.h>

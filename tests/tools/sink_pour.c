@@ -5,7 +5,7 @@
  * It goes on until all is durable, then says how often it had to try, and what was refused. */
 #include "base/clock.h"
 #include "base/text.h"
-#include "sink/choice.h"
+#include "sinks/sink_choice.h"
 
 #include <stdio.h>
 #include <stdlib.h>

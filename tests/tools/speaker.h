@@ -2,9 +2,9 @@
 #ifndef SONDE_TESTS_TOOLS_SPEAKER_H
 #define SONDE_TESTS_TOOLS_SPEAKER_H
 
-#include "collect/receiver.h"
-#include "wire/pack.h"
-#include "wire/stream.h"
+#include "collector/receiver.h"
+#include "model/pack.h"
+#include "journal/stream.h"
 
 #include "tools/temp.h"
 #include "tools/unit.h"

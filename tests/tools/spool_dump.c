@@ -1,7 +1,7 @@
 /* spool_dump FILE: the records of a spool as lines of "kind field=value …", for tests and for people who look for
  * mistakes. Texts stand in quotes with \xNN for what is not printable; counters in braces, the known ones only;
  * samples' values and perf counts as lists of numbers. Ends with a line "damaged bytes=N". */
-#include "wire/spool.h"
+#include "spool/spool.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef SONDE_TESTS_TOOLS_SPOOL_MAKER_H
 #define SONDE_TESTS_TOOLS_SPOOL_MAKER_H
 
-#include "collect/merge.h"
-#include "wire/frame.h"
+#include "merge/merge.h"
+#include "spool/frame.h"
 
 #define MAKER_RUN_PID 100
 #define MAKER_START_NS 1000000000000ull

@@ -1,8 +1,8 @@
 /* stream_tool make FILE: a stream of everything that can be in one, each record behind its size in two bytes.
  * stream_tool state FILE: the same, but a snapshot and the records that follow it.
  * stream_tool packed FILE: the same, with sets compressed as where many streams have them.
- * stream_tool dump FILE: what our decoder makes of the first sort, as lines: what tests/wire/read.py must find too. */
-#include "wire/stream.h"
+ * stream_tool dump FILE: what our decoder makes of the first sort, as lines: what tests/journal/read.py must find too. */
+#include "journal/stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,10 +5,10 @@
  *   hear SECONDS                  (prints what comes in that time, but stops after the first that is no acknowledgement)
  *   until SECONDS                 (waits for the acknowledgement of all that was sent) */
 #include "base/clock.h"
-#include "wire/keys.h"
-#include "wire/message.h"
-#include "wire/pack.h"
-#include "wire/stream.h"
+#include "transport/keys.h"
+#include "transport/message.h"
+#include "model/pack.h"
+#include "journal/stream.h"
 
 #include <poll.h>
 #include <stdio.h>

@@ -1,10 +1,11 @@
-/* A call of MPI on its way through a wrapper: entered, timed, left. Its numbers go to the thread's own slots of the board
- * (probe/board.h). Only the outermost call of a thread counts: what MPI calls within itself passes through, and so does what a
- * function of the program calls that MPI has called. Their handles are followed to their end all the same (generate.py). */
+/* A call of MPI on its way through a wrapper: entered, timed, left. Its numbers go to the thread's own slots of the
+ * board (probe/segment/segment.h). Only the outermost call of a thread counts: what MPI calls within itself passes
+ * through, and so does what a function of the program calls that MPI has called. Their handles are followed to their
+ * end all the same (generate.py). */
 #ifndef SONDE_PROBE_MPI_CALL_H
 #define SONDE_PROBE_MPI_CALL_H
 
-#include "probe/board.h"
+#include "probe/segment/segment.h"
 #include "probe/mpi/family.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #include "probe/mpi/wait.h"
 
 #include "base/clock.h"
-#include "model/board.h"
+#include "appmetrics/segment_format.h"
 
 #include <stddef.h>
 

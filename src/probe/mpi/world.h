@@ -1,5 +1,5 @@
 /* Which program of MPI this process is a rank of, and which of its worlds: from the environment in which the launcher has
- * started it, and from /proc. To the head of the board (model/board.h). */
+ * started it, and from /proc. To the head of the board (appmetrics/segment_format.h). */
 #ifndef SONDE_PROBE_MPI_WORLD_H
 #define SONDE_PROBE_MPI_WORLD_H
 

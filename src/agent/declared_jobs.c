@@ -1,0 +1,147 @@
+/* Lines of JSON, each one what was posted (job_post.h), the first one which start of the machine they are of. */
+#include "agent/declared_jobs.h"
+
+#include "agent/job_post.h"
+#include "base/file.h"
+#include "net/json.h"
+#include "base/state_file.h"
+#include "proc/pid.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SUFFIX ".jobs"
+#define ANSWER_MAX 4096
+
+bool told_jobs_is(const struct job *job)
+{
+    return strcmp(job->source, "told") == 0 || strcmp(job->source, "run") == 0;
+}
+
+static enum err name_file(char path[FILE_PATH_MAX], const char *socket)
+{
+    return (size_t)snprintf(path, FILE_PATH_MAX, "%s" SUFFIX, socket) < FILE_PATH_MAX ? OK : USAGE;
+}
+
+static void add_boot(struct buf *file)
+{
+    char boot[KEEP_BOOT_MAX];
+    struct json json;
+    keep_boot(boot);
+    json_init_line(&json, file);
+    json_begin_object(&json);
+    json_field_text(&json, "boot", boot);
+    json_end_object(&json);
+    json_end(&json);
+}
+
+static void add_number(struct json *json, const char *name, uint64_t number)
+{
+    if (number)
+        json_field_u64(json, name, number);
+}
+
+static void add_text(struct json *json, const char *name, const char *text)
+{
+    if (*text)
+        json_field_text(json, name, text);
+}
+
+static void add_job(struct buf *file, const char *root, const struct job *job)
+{
+    static const char *const wishes[] = {
+        [JOB_SYSCALLS_NONE] = "", [JOB_SYSCALLS_COUNT] = "count", [JOB_SYSCALLS_TIME] = "time",
+    };
+    uint64_t pid_start;
+    struct json json;
+    json_init_line(&json, file);
+    json_begin_object(&json);
+    json_key(&json, "begin");
+    json_begin_object(&json);
+    json_field_text(&json, "id", job->id);
+    json_field_u64(&json, "kept", 1);
+    add_text(&json, "other_id", job->other_id);
+    json_field_text(&json, "source", job->source);
+    add_text(&json, "user", job->user);
+    if (job->uid != UINT32_MAX)
+        json_field_u64(&json, "uid", job->uid);
+    add_number(&json, "start_ns", job->start_ns);
+    add_number(&json, "cores_milli", job->cores_milli);
+    add_number(&json, "memory_bytes", job->memory_bytes);
+    add_text(&json, "cgroup", job->cgroup);
+    add_text(&json, "syscalls", wishes[job->syscalls]);
+    add_number(&json, "pid", job->pid);
+    if (job->pid && !pid_start_ns(root, (pid_t)job->pid, &pid_start))
+        json_field_u64(&json, "pid_start_ns", pid_start);
+    json_end_object(&json);
+    json_end_object(&json);
+    json_end(&json);
+}
+
+enum err told_jobs_write(const char *socket, const char *root, const struct jobs *jobs)
+{
+    char path[FILE_PATH_MAX];
+    struct buf file;
+    const struct job *job;
+    size_t count = 0;
+    enum err err = name_file(path, socket);
+    if (err)
+        return err;
+    buf_init(&file, KEEP_MAX);
+    add_boot(&file);
+    for (size_t at = 0; (job = jobs_next(jobs, &at));)
+        if (told_jobs_is(job) && !job->end_ns) {
+            add_job(&file, root, job);
+            count++;
+        }
+    if (count)
+        err = keep_write(path, &file);
+    else
+        unlink(path);
+    buf_clear(&file);
+    return err;
+}
+
+/* The next line, without its end. False: there is none. */
+static bool take_line(struct bytes *rest, struct bytes *line)
+{
+    const char *end = rest->size ? memchr(rest->data, '\n', rest->size) : NULL;
+    if (!end)
+        return false;
+    *line = (struct bytes){ rest->data, (size_t)(end - rest->data) };
+    rest->data += line->size + 1;
+    rest->size -= line->size + 1;
+    return true;
+}
+
+static bool is_of_this_start(struct bytes line)
+{
+    struct buf ours;
+    buf_init(&ours, ANSWER_MAX);
+    add_boot(&ours);
+    bool is_same = ours.size == line.size + 1 && memcmp(ours.data, line.data, line.size) == 0;
+    buf_clear(&ours);
+    return is_same;
+}
+
+size_t told_jobs_read(const char *socket, struct jobs *jobs)
+{
+    char path[FILE_PATH_MAX];
+    struct buf file, answer;
+    struct bytes line;
+    size_t count = 0;
+    buf_init(&file, KEEP_MAX + 1);
+    buf_init(&answer, ANSWER_MAX);
+    if (!name_file(path, socket) && !keep_read(path, &file)) {
+        struct bytes rest = { file.data, file.size };
+        bool is_ours = take_line(&rest, &line) && is_of_this_start(line);
+        while (is_ours && take_line(&rest, &line)) {
+            buf_reset(&answer);
+            count += job_post(jobs, &(struct job_teller){ .is_master = true }, line, &answer) == OK;
+        }
+    }
+    buf_clear(&file);
+    buf_clear(&answer);
+    return count;
+}

@@ -1,0 +1,192 @@
+/* Numbers that follow from the facts of a job: how many cores were used, how much of the memory, who waited how
+ * long. */
+#include "analysis/facts.h"
+
+#include <math.h>
+
+#define TOLD_MIN 0.99 /* of the bytes: the rest is not worth a word */
+#define SAMPLED_MIN 0.5 /* of the largest process: less, and no sample met what the job held */
+#define SPEAK_MIN 0.5 /* of the CPU time: who told of less does not speak for the job */
+
+bool facts_by_agents(const struct facts *facts)
+{
+    const struct store_job *job = &facts->job; /* sonde run tells the command before anything else */
+    return job->summary.images == 0 && !job->command.size && job->hosts && job->hosts[0];
+}
+
+bool facts_is_watched(const struct store_run *run)
+{
+    return run->command.size > 0;
+}
+
+bool facts_run_failed(const struct store_run *run)
+{
+    return facts_is_watched(run) && run->status_known && (run->exit_code || run->exit_signal);
+}
+
+size_t facts_run_count(const struct facts *facts)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < facts->runs.count; i++)
+        count += facts_is_watched(&facts->runs.list[i]);
+    return count;
+}
+
+size_t facts_runs_failed(const struct facts *facts)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < facts->runs.count; i++)
+        count += facts_run_failed(&facts->runs.list[i]);
+    return count;
+}
+
+bool facts_ended_well(const struct facts *facts)
+{
+    const struct store_job *job = &facts->job;
+    return job->status_known && job->exit_code == 0 && job->exit_signal == 0 && !facts_runs_failed(facts);
+}
+
+double facts_duration_s(const struct facts *facts)
+{
+    if (facts->job.start_ns == 0 || facts->job.end_ns <= facts->job.start_ns)
+        return NAN;
+    return (double)(facts->job.end_ns - facts->job.start_ns) / 1e9;
+}
+
+static bool cpu_known(const struct counters *counters)
+{
+    return counters_has(counters, COUNTER_usertime) || counters_has(counters, COUNTER_systemtime);
+}
+
+double facts_cpu_s(const struct facts *facts)
+{
+    const struct counters *total = &facts->job.summary.total, *sum = &facts->job.summary.sum;
+    if (!cpu_known(total) && !cpu_known(sum))
+        return NAN;
+    return fmax((double)counters_cpu_us(total), (double)counters_cpu_us(sum)) / 1e6;
+}
+
+double facts_kernel_share(const struct facts *facts)
+{
+    double system_us, user_us;
+    if (!facts_sum(facts, COUNTER_systemtime, &system_us) || !facts_sum(facts, COUNTER_usertime, &user_us))
+        return NAN;
+    double told_us = system_us + user_us;
+    return told_us > 0 && told_us >= SPEAK_MIN * facts_cpu_s(facts) * 1e6 ? system_us / told_us : NAN;
+}
+
+double facts_cores_allowed(const struct facts *facts)
+{
+    if (facts->job.cores_allowed_milli)
+        return (double)facts->job.cores_allowed_milli / 1000;
+    return facts->job.cores ? (double)facts->job.cores : NAN;
+}
+
+double facts_cores_used(const struct facts *facts)
+{
+    return facts_cpu_s(facts) / facts_duration_s(facts);
+}
+
+double facts_cores_wanted(const struct facts *facts)
+{
+    double waiting_ns;
+    facts_sum(facts, COUNTER_time_waiting, &waiting_ns); /* 0 when it is not known */
+    return facts_cores_used(facts) + waiting_ns / 1e9 / facts_duration_s(facts);
+}
+
+double facts_cores_of_others(const struct facts *facts)
+{
+    double others = shape_mean(&facts->shape, SHAPE_NODE) - shape_mean(&facts->shape, SHAPE_CPU);
+    return facts->shape.samples < SHAPE_SAMPLES_MIN ? NAN : others < 0 ? 0 : others;
+}
+
+double facts_memory_limit(const struct facts *facts)
+{
+    if (facts->job.memory_limit_bytes)
+        return (double)facts->job.memory_limit_bytes;
+    return facts->job.memory_bytes ? (double)facts->job.memory_bytes : NAN;
+}
+
+/* Of all processes together. */
+static double sampled_peak(const struct facts *facts)
+{
+    uint64_t peak_bytes = facts->job.summary.rss_peak_bytes;
+    return peak_bytes ? (double)peak_bytes : shape_peak(&facts->shape, SHAPE_MEMORY);
+}
+
+bool facts_memory_is_of_one(const struct facts *facts)
+{
+    return facts->job.summary.live_peak > 1 && !(sampled_peak(facts) >= SAMPLED_MIN * facts_memory_peak(facts));
+}
+
+double facts_memory_peak(const struct facts *facts)
+{
+    const struct summary *summary = &facts->job.summary;
+    double peak = sampled_peak(facts), largest;
+    if (facts_sum(facts, COUNTER_rssmax, &largest))
+        peak = fmax(peak, largest * 1024);
+    if (counters_has(&summary->total, COUNTER_rssmax))
+        peak = fmax(peak, (double)summary->total.value[COUNTER_rssmax] * 1024);
+    return peak;
+}
+
+unsigned facts_executable_sources(const struct facts *facts, const struct summary_executable *executable)
+{
+    unsigned sources = 0;
+    for (size_t i = 0; i < facts->process_count; i++) {
+        const struct process *process = &facts->processes[i];
+        if (bytes_equal(process->path, executable->path) && bytes_equal(process->name, executable->name))
+            sources |= process->sources;
+    }
+    return sources;
+}
+
+bool facts_executable_has_io(const struct summary_executable *executable)
+{
+    return executable->rchar > 0;
+}
+
+bool facts_sum(const struct facts *facts, enum counter counter, double *value)
+{
+    *value = (double)counters_get(&facts->job.summary.sum, counter);
+    return counters_has(&facts->job.summary.sum, counter);
+}
+
+bool facts_moved(const struct facts *facts, enum counter counter, double *bytes)
+{
+    const struct counters *total = &facts->job.summary.total, *sum = &facts->job.summary.sum;
+    bool is_total = counters_has(total, counter);
+    *bytes = (double)counters_get(is_total ? total : sum, counter);
+    return is_total || counters_has(sum, counter);
+}
+
+bool facts_moved_is_told(const struct facts *facts, enum counter counter)
+{
+    double told, all;
+    return facts_sum(facts, counter, &told) && facts_moved(facts, counter, &all) && told >= TOLD_MIN * all;
+}
+
+double facts_waiting_told_share(const struct facts *facts)
+{
+    double waiting_ns, running_ns, cpu_s = facts_cpu_s(facts);
+    if (!facts_sum(facts, COUNTER_time_waiting, &waiting_ns))
+        return 0;
+    if (!facts_sum(facts, COUNTER_time_oncpu, &running_ns) || !(cpu_s > 0))
+        return 1;
+    return fmin(running_ns / 1e9 / cpu_s, 1);
+}
+
+double facts_waiting_s(const struct facts *facts)
+{
+    double waiting_ns;
+    bool is_known = facts_sum(facts, COUNTER_time_waiting, &waiting_ns);
+    return is_known && facts_waiting_told_share(facts) >= SPEAK_MIN ? waiting_ns / 1e9 : NAN;
+}
+
+double facts_run_queue_share(const struct facts *facts)
+{
+    double waiting = facts_waiting_s(facts) * 1e9, running;
+    if (isnan(waiting) || !facts_sum(facts, COUNTER_time_oncpu, &running))
+        return NAN;
+    return waiting + running > 0 ? waiting / (waiting + running) : NAN;
+}

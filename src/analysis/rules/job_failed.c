@@ -1,0 +1,105 @@
+/* Rule: the command itself failed, in one run of the job or in more. Threshold: any exit status but 0, any signal but
+ * SIGKILL, which analysis/rules/killed.c explains. */
+#include "analysis/rules.h"
+
+#include "base/shell.h"
+#include "analysis/phrase.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#define COMMAND_MAX 512 /* bytes of a command of which a part is said */
+
+struct failure {
+    unsigned code, signal; /* one of them 0 */
+    char who[160];         /* begins the sentence */
+};
+
+static bool is_failure(bool known, unsigned code, unsigned signal)
+{
+    return known && (code || signal) && signal != SIGKILL && code != 128 + SIGKILL;
+}
+
+static const struct store_run *first_failed(const struct facts *facts)
+{
+    for (size_t i = 0; i < facts->runs.count; i++) {
+        const struct store_run *run = &facts->runs.list[i];
+        if (facts_is_watched(run) && is_failure(run->status_known, run->exit_code, run->exit_signal))
+            return run;
+    }
+    return NULL;
+}
+
+/* "1 of 2 runs failed: sh -c 'exit 3'" */
+static void name_run(const struct facts *facts, const struct store_run *run, struct failure *failure)
+{
+    struct buf line;
+    struct bytes words = run->command;
+    words.size = words.size < COMMAND_MAX ? words.size : COMMAND_MAX;
+    buf_init(&line, 16 * COMMAND_MAX);
+    shell_add_words(&line, words);
+    snprintf(failure->who, sizeof failure->who, "%s of %s runs failed: %s", text_count(facts_runs_failed(facts)).s,
+             text_count(facts_run_count(facts)).s, say_name((struct bytes){ line.data, line.size }).s);
+    buf_clear(&line);
+}
+
+/* False: nothing failed. The job's own status is that of the last run: of several, any may have failed. */
+static bool find_failure(const struct facts *facts, struct failure *failure)
+{
+    const struct store_job *job = &facts->job;
+    const struct store_run *run = facts_run_count(facts) > 1 ? first_failed(facts) : NULL;
+    if (run) {
+        *failure = (struct failure){ .code = run->exit_code, .signal = run->exit_signal };
+        name_run(facts, run, failure);
+        return true;
+    }
+    *failure = (struct failure){ .code = job->exit_code, .signal = job->exit_signal, .who = "The command" };
+    return is_failure(job->status_known, job->exit_code, job->exit_signal);
+}
+
+/* Statuses that shells and sonde run give a meaning of their own. */
+static void say_failure(struct advice *advice, const struct failure *failure)
+{
+    unsigned code = failure->code;
+    if (failure->signal)
+        rule_say(advice, "%s was ended by %s.", failure->who, say_signal((int)failure->signal).s);
+    else if (code == 126)
+        rule_say(advice, "%s could not be run (exit status 126).", failure->who);
+    else if (code == 127)
+        rule_say(advice, "%s, or one in its script, was not found (exit status 127).", failure->who);
+    else if (code > 128 && code <= 128 + 64)
+        rule_say(advice, "%s ended with exit status %u, as shells tell of %s.", failure->who, code,
+                 say_signal((int)code - 128).s);
+    else
+        rule_say(advice, "%s ended with exit status %u.", failure->who, code);
+}
+
+static void advise(struct advice *advice, const struct facts *facts, unsigned code)
+{
+    const struct summary *summary = &facts->job.summary;
+    const char *job = facts->job.job_id;
+    if (code == 126)
+        rule_advise(advice, "Check that it is a program or a script with #! and may be executed (chmod +x).");
+    else if (code == 127)
+        rule_advise(advice, "Check the spelling and PATH; load the module that brings it.");
+    else if (summary->failed > 1 && facts->failing.failed && facts->failing.name.size)
+        rule_advise(advice, "%s failed in all, most often %s (%s): sonde ps %.60s shows which.",
+                    say_many(summary->failed, "process", "processes").s, say_name(facts->failing.name).s,
+                    text_count(facts->failing.failed).s, job ? job : "");
+    else
+        rule_advise(advice, "Its own output tells why; these numbers are of the part that ran.");
+}
+
+static bool judge(const struct facts *facts, struct advice *advice)
+{
+    struct failure failure;
+    if (!find_failure(facts, &failure))
+        return false;
+    advice->severity = failure.signal == SIGINT ? SEVERITY_NOTE : SEVERITY_PROBLEM;
+    advice->weight = 1;
+    say_failure(advice, &failure);
+    advise(advice, facts, failure.code);
+    return true;
+}
+
+const struct rule rule_job_failed = { .name = "job-failed", .judge = judge };

@@ -1,0 +1,34 @@
+/* Rule: page faults had to wait for a disk. Thresholds: 1,000 of them, 10 a second. With memory at 80 % of the limit or
+ * more it was short; else programs and mapped files came in for the first time. */
+#include "analysis/rules.h"
+
+#include "analysis/phrase.h"
+
+#define COUNT_MIN 1000
+#define RATE_MIN 10
+#define SHORT_SHARE 0.8
+
+static bool judge(const struct facts *facts, struct advice *advice)
+{
+    double faults, rate, share = facts_memory_peak(facts) / facts_memory_limit(facts);
+    facts_sum(facts, COUNTER_majflt, &faults);
+    rate = faults / facts_duration_s(facts);
+    if (faults < COUNT_MIN || rate < RATE_MIN)
+        return false;
+    bool memory_short = share >= SHORT_SHARE;
+    advice->severity = memory_short ? SEVERITY_PROBLEM : SEVERITY_HINT;
+    advice->weight = memory_short ? 0.8 : 0.3;
+    rule_say(advice, "%s page faults waited for a disk, %s a second.", say_count(faults).s,
+             say_count(rate).s);
+    if (memory_short)
+        rule_advise(advice, "Memory was at %s of its limit and pages went out and in again: ask for more memory.",
+                    say_share(share).s);
+    else
+        rule_advise(advice, "Programs, libraries or mapped files came in from disk: a second run is faster; else read "
+                            "files in one go, or keep them on a local disk.");
+    return true;
+}
+
+const struct rule rule_page_faults = {
+    .name = "page-faults", .needs = NEED_DURATION, .counters = RULE_COUNTER(majflt), .judge = judge,
+};

@@ -1,0 +1,36 @@
+/* Rule: threads were switched all the time. Thresholds: 500 involuntary switches per second of CPU time, 10,000 in all,
+ * a job of 1 s of CPU time or more. With a third as many voluntary ones, threads woke one another (pipes, locks). */
+#include "analysis/rules.h"
+
+#include "analysis/phrase.h"
+
+#define RATE_MIN 500
+#define COUNT_MIN 10000
+#define CPU_MIN_S 1
+#define HANDED_SHARE (1.0 / 3)
+
+static bool judge(const struct facts *facts, struct advice *advice)
+{
+    double taken, given, cpu_s = facts_cpu_s(facts);
+    facts_sum(facts, COUNTER_invol_ctxsw, &taken);
+    facts_sum(facts, COUNTER_vol_ctxsw, &given);
+    if (taken < COUNT_MIN || cpu_s < CPU_MIN_S || taken / cpu_s < RATE_MIN)
+        return false;
+    advice->severity = SEVERITY_HINT;
+    advice->weight = 0.2;
+    if (given >= HANDED_SHARE * taken) {
+        rule_say(advice, "Threads were switched %s times, %s a second of CPU time: they hand work to one another.",
+                 say_count(taken + given).s, say_count((taken + given) / cpu_s).s);
+        rule_advise(advice, "Hand over larger pieces (through pipes, queues, locks), or do both steps in one thread.");
+        return true;
+    }
+    rule_say(advice, "Running threads were taken off the CPU %s times, %s a second of CPU time.",
+             say_count(taken).s, say_count(taken / cpu_s).s);
+    rule_advise(advice, "More threads were busy than cores: start fewer at once, or bind them to cores of their own.");
+    return true;
+}
+
+const struct rule rule_preempted = {
+    .name = "preempted", .needs = NEED_CPU, .counters = RULE_COUNTER(invol_ctxsw) | RULE_COUNTER(vol_ctxsw),
+    .unless = "run-queue", .judge = judge,
+};

@@ -1,0 +1,201 @@
+/* A table says which metric of which set is which figure, the best source first; one pass over what is held fills
+ * them in. */
+#include "api/job_figures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RULES_MAX 16 /* of one set */
+
+/* value x times / divisor. Values of the same rank are added: several packages, several disks. */
+static const struct rule {
+    enum figures_place figure;
+    unsigned rank;
+    const char *set, *metric;
+    uint64_t times, divisor;
+    bool is_whole; /* only where the instance is "": others are parts of it */
+    bool is_most;  /* of those of the same rank the largest: each sees but a part */
+    const char *unless; /* a metric of the set; where it is known and not 0, others have the same already */
+} job_rules[] = {
+    { FIGURES_cpu_us, 1, "cgroup", "cpu", 1, 1 },
+    { FIGURES_cpu_us, 2, "taskstats", "cpu", 1, 1000 },
+    { FIGURES_cpu_us, 3, "process", "cpu", 1, 1000 },
+    { FIGURES_memory_bytes, 1, "cgroup", "memory", 1, 1 },
+    { FIGURES_memory_bytes, 2, "process", "pss", 1, 1 },
+    { FIGURES_memory_bytes, 3, "process", "rss", 1, 1 },
+    { FIGURES_memory_limit_bytes, 1, "cgroup", "memory_limit", 1, 1 },
+    /* A cgroup has no bytes of NFS, in v1 none that were written through the cache; the others lack who was not seen. */
+    { FIGURES_read_bytes, 1, "cgroup", "io_read", 1, 1, .is_most = true },
+    { FIGURES_read_bytes, 1, "taskstats", "read_bytes", 1, 1, .is_most = true },
+    { FIGURES_read_bytes, 1, "process", "read_bytes", 1, 1, .is_most = true },
+    { FIGURES_write_bytes, 1, "cgroup", "io_written", 1, 1, .is_most = true },
+    { FIGURES_write_bytes, 1, "taskstats", "write_bytes", 1, 1, .is_most = true },
+    { FIGURES_write_bytes, 1, "process", "write_bytes", 1, 1, .is_most = true },
+    { FIGURES_tasks, 1, "cgroup", "pids", 1, 1 },
+    { FIGURES_tasks, 2, "taskstats", "tasks", 1, 1 },
+    { FIGURES_tasks, 3, "process", "threads", 1, 1 },
+    { FIGURES_energy_uj, 1, "energy", "package", 1, 1 },
+    { FIGURES_energy_uj, 1, "energy", "dram", 1, 1 },
+}, node_rules[] = {
+    { FIGURES_cpu_us, 1, "stat", "user", 1, 1 },
+    { FIGURES_cpu_us, 1, "stat", "nice", 1, 1 },
+    { FIGURES_cpu_us, 1, "stat", "system", 1, 1 },
+    { FIGURES_cpu_us, 1, "stat", "irq", 1, 1 },
+    { FIGURES_cpu_us, 1, "stat", "softirq", 1, 1 },
+    { FIGURES_memory_bytes, 1, "meminfo", "mem_available", 1, 1 }, /* turned round at the end */
+    { FIGURES_memory_limit_bytes, 1, "meminfo", "mem_total", 1, 1 },
+    { FIGURES_read_bytes, 1, "diskstats", "read", 1, 1, .unless = "stacked" },
+    { FIGURES_write_bytes, 1, "diskstats", "written", 1, 1, .unless = "stacked" },
+    { FIGURES_tasks, 1, "loadavg", "tasks", 1, 1 },
+    { FIGURES_load_milli, 1, "loadavg", "load1", 1000, 1 },
+    { FIGURES_energy_uj, 1, "rapl", "package", 1, 1 },
+    { FIGURES_energy_uj, 1, "rapl", "dram", 1, 1 },
+    { FIGURES_power_mw, 1, "ipmi", "power", 1000, 1, .is_whole = true },
+    { FIGURES_cpus, 1, "stat_cpu", "idle", 0, 1 }, /* counted at the end */
+};
+
+/* The rules that fit one set, with the places of their metrics in it. */
+struct fitting {
+    const struct set *set;
+    struct {
+        const struct rule *rule;
+        size_t metric, unless; /* unless: the set's size where there is none */
+    } rules[RULES_MAX];
+    size_t count;
+};
+
+static size_t place_of(const struct set *set, const char *metric)
+{
+    size_t i = 0;
+    while (i < set->size && strcmp(set->metrics[i].name, metric) != 0)
+        i++;
+    return i;
+}
+
+static void fit(struct fitting *fitting, const struct set *set, const struct rule *rules, size_t count)
+{
+    if (fitting->set == set)
+        return;
+    *fitting = (struct fitting){ .set = set };
+    for (size_t i = 0; i < count && fitting->count < RULES_MAX; i++) {
+        size_t place = strcmp(rules[i].set, set->name) == 0 ? place_of(set, rules[i].metric) : set->size;
+        if (place == set->size)
+            continue;
+        fitting->rules[fitting->count].unless = rules[i].unless ? place_of(set, rules[i].unless) : set->size;
+        fitting->rules[fitting->count].rule = &rules[i];
+        fitting->rules[fitting->count++].metric = place;
+    }
+}
+
+static uint64_t number_of(const struct view_entry *entry, size_t i, const struct rule *rule)
+{
+    if (entry->set->metrics[i].type != F64)
+        return entry->values[i].u64 * rule->times / rule->divisor;
+    double value = entry->values[i].f64 * (double)rule->times / (double)rule->divisor;
+    return value > 0 && value < 1.8e19 ? (uint64_t)value : 0;
+}
+
+static bool is_elsewhere(const struct view_entry *entry, size_t unless)
+{
+    return unless < entry->set->size && entry->known[unless] && entry->values[unless].u64;
+}
+
+static void take(struct figures *figures, const struct fitting *fitting, const struct view_entry *entry)
+{
+    for (size_t i = 0; i < fitting->count; i++) {
+        const struct rule *rule = fitting->rules[i].rule;
+        struct figures_value *figure = &figures->values[rule->figure];
+        if ((rule->is_whole && *entry->instance) || is_elsewhere(entry, fitting->rules[i].unless))
+            continue;
+        if (!entry->known[fitting->rules[i].metric] || (figure->time_ns && figure->rank < rule->rank))
+            continue;
+        uint64_t value = rule->figure == FIGURES_cpus ? 1 : number_of(entry, fitting->rules[i].metric, rule);
+        bool is_same = figure->time_ns && figure->rank == rule->rank;
+        if (is_same && rule->is_most && value <= figure->value)
+            continue;
+        bool is_added = is_same && !rule->is_most;
+        *figure = (struct figures_value){ value + (is_added ? figure->value : 0), entry->time_ns, rule->rank };
+    }
+}
+
+static size_t slots_of(const struct view *view)
+{
+    const struct job *job;
+    const char *host;
+    struct view_at at = { 0 };
+    size_t count = 0;
+    while (view_next_job(view, &at, &host, &job))
+        count = job->slot >= count ? (size_t)job->slot + 1 : count;
+    return count;
+}
+
+/* What is available becomes what is used. */
+static void turn_memory(struct figures *node)
+{
+    struct figures_value *used = &node->values[FIGURES_memory_bytes], *total = &node->values[FIGURES_memory_limit_bytes];
+    if (total->time_ns && total->value >= used->value)
+        used->value = total->value - used->value;
+    else
+        used->time_ns = 0;
+}
+
+enum err figures_read(struct figures_all *all, const struct view *view)
+{
+    struct fitting for_jobs = { 0 }, for_node = { 0 };
+    struct view_entry entry;
+    struct view_at at = { 0 };
+    *all = (struct figures_all){ .job_count = slots_of(view) };
+    all->jobs = calloc(all->job_count + 1, sizeof *all->jobs);
+    if (!all->jobs)
+        return NOMEM;
+    while (view_next(view, &at, &entry)) {
+        if (!entry.job) {
+            fit(&for_node, entry.set, node_rules, sizeof node_rules / sizeof *node_rules);
+            take(&all->node, &for_node, &entry);
+        } else if (!*entry.instance && entry.of && entry.of->slot < all->job_count) {
+            fit(&for_jobs, entry.set, job_rules, sizeof job_rules / sizeof *job_rules);
+            take(&all->jobs[entry.of->slot], &for_jobs, &entry);
+        }
+    }
+    turn_memory(&all->node);
+    return OK;
+}
+
+void figures_clear(struct figures_all *all)
+{
+    free(all->jobs);
+    *all = (struct figures_all){ 0 };
+}
+
+void figures_sum(struct figures *sum, const struct figures *more)
+{
+    for (size_t i = 0; i < FIGURES_SIZE; i++) {
+        const struct figures_value *value = &more->values[i];
+        if (!value->time_ns)
+            continue;
+        sum->values[i].value += value->value;
+        if (value->time_ns > sum->values[i].time_ns)
+            sum->values[i].time_ns = value->time_ns;
+    }
+}
+
+void figures_write(struct json *json, const struct figures *figures)
+{
+    static const char *const names[] = {
+#define X(name) #name,
+        FIGURES_LIST(X)
+#undef X
+    };
+    json_key(json, "figures");
+    json_begin_object(json);
+    for (size_t i = 0; i < FIGURES_SIZE; i++) {
+        if (!figures->values[i].time_ns)
+            continue;
+        json_key(json, names[i]);
+        json_begin_array(json);
+        json_u64(json, figures->values[i].value);
+        json_u64(json, figures->values[i].time_ns);
+        json_end_array(json);
+    }
+    json_end_object(json);
+}

@@ -1,0 +1,204 @@
+/* JSON into one flat array of jobs; a job is found again by its id. */
+#include "api/jobs_client.h"
+
+#include "net/json_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct reader {
+    struct json_read json;
+    struct buf key, text;
+};
+
+static bool is(const struct reader *reader, const char *key)
+{
+    return strcmp(buf_text(&reader->key), key) == 0;
+}
+
+/* Cut where it is too long. */
+static void read_text(struct reader *reader, char text[JOBS_NOW_TEXT_MAX])
+{
+    if (!json_read_text(&reader->json, &reader->text))
+        return;
+    size_t size = strlen(buf_text(&reader->text));
+    size = size < JOBS_NOW_TEXT_MAX ? size : JOBS_NOW_TEXT_MAX - 1;
+    memcpy(text, buf_text(&reader->text), size);
+    text[size] = '\0';
+}
+
+static size_t figure_of(const struct reader *reader)
+{
+    static const char *const names[] = {
+#define X(name) #name,
+        FIGURES_LIST(X)
+#undef X
+    };
+    size_t i = 0;
+    while (i < FIGURES_SIZE && !is(reader, names[i]))
+        i++;
+    return i;
+}
+
+/* {"cpu_us": [VALUE, TIME_NS], …} */
+static void read_figures(struct reader *reader, struct jobs_now_figure *figures)
+{
+    json_read_object(&reader->json);
+    while (json_read_key(&reader->json, &reader->key)) {
+        size_t place = figure_of(reader);
+        if (place == FIGURES_SIZE) {
+            json_read_skip(&reader->json);
+            continue;
+        }
+        uint64_t numbers[2] = { 0 };
+        size_t count = 0;
+        json_read_array(&reader->json);
+        while (json_read_more(&reader->json))
+            if (count < 2)
+                json_read_u64(&reader->json, &numbers[count++]);
+            else
+                json_read_skip(&reader->json);
+        figures[place] = (struct jobs_now_figure){ .is_known = true, .value = numbers[0], .time_ns = numbers[1] };
+    }
+}
+
+static void read_job(struct reader *reader, struct jobs_now_job *job)
+{
+    const struct { const char *key; char *text; } texts[] = {
+        { "id", job->id }, { "other_id", job->other_id }, { "user", job->user }, { "source", job->source },
+    };
+    const struct { const char *key; uint64_t *number; } numbers[] = {
+        { "start_ns", &job->start_ns }, { "cores_milli", &job->cores_milli }, { "memory_bytes", &job->memory_bytes },
+        { "nodes", &job->nodes },
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (is(reader, texts[i].key)) {
+            read_text(reader, texts[i].text);
+            return;
+        }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (is(reader, numbers[i].key)) {
+            json_read_u64(&reader->json, numbers[i].number);
+            return;
+        }
+    if (is(reader, "figures"))
+        read_figures(reader, job->figures);
+    else
+        json_read_skip(&reader->json);
+}
+
+static enum err read_jobs(struct reader *reader, struct jobs_now *now)
+{
+    json_read_array(&reader->json);
+    while (json_read_more(&reader->json)) {
+        if (now->count == now->room) {
+            size_t room = now->room ? now->room * 2 : 16;
+            struct jobs_now_job *jobs = reallocarray(now->jobs, room, sizeof *jobs);
+            if (!jobs)
+                return NOMEM;
+            now->jobs = jobs;
+            now->room = room;
+        }
+        struct jobs_now_job *job = &now->jobs[now->count++];
+        *job = (struct jobs_now_job){ 0 };
+        json_read_object(&reader->json);
+        while (json_read_key(&reader->json, &reader->key))
+            read_job(reader, job);
+    }
+    return OK;
+}
+
+static void read_node(struct reader *reader, struct jobs_now *now)
+{
+    json_read_object(&reader->json);
+    while (json_read_key(&reader->json, &reader->key))
+        if (is(reader, "figures"))
+            read_figures(reader, now->node);
+        else
+            json_read_skip(&reader->json);
+}
+
+static enum err read_field(struct reader *reader, struct jobs_now *now)
+{
+    if (is(reader, "host"))
+        read_text(reader, now->host);
+    else if (is(reader, "time_ns"))
+        json_read_u64(&reader->json, &now->time_ns);
+    else if (is(reader, "nodes"))
+        json_read_u64(&reader->json, &now->nodes);
+    else if (is(reader, "others"))
+        json_read_u64(&reader->json, &now->others);
+    else if (is(reader, "node"))
+        read_node(reader, now);
+    else if (is(reader, "jobs"))
+        return read_jobs(reader, now);
+    else
+        json_read_skip(&reader->json);
+    return OK;
+}
+
+enum err jobs_now_read(struct jobs_now *now, const char *text, size_t size)
+{
+    struct reader reader;
+    enum err err = OK;
+    *now = (struct jobs_now){ 0 };
+    buf_init(&reader.key, 4096);
+    buf_init(&reader.text, 1u << 16);
+    json_read_init(&reader.json, text, size);
+    json_read_object(&reader.json);
+    while (!err && json_read_key(&reader.json, &reader.key))
+        err = read_field(&reader, now);
+    if (!err && !json_read_end(&reader.json))
+        err = CORRUPT;
+    buf_clear(&reader.key);
+    buf_clear(&reader.text);
+    if (err)
+        jobs_now_clear(now);
+    return err;
+}
+
+void jobs_now_clear(struct jobs_now *now)
+{
+    free(now->jobs);
+    *now = (struct jobs_now){ 0 };
+}
+
+/* A counter that fell has begun anew: no rate this time. */
+static void compare(struct jobs_now_figure *now, const struct jobs_now_figure *before)
+{
+    for (size_t i = 0; i < FIGURES_SIZE; i++) {
+        if (!now[i].is_known || !before[i].is_known)
+            continue;
+        if (now[i].time_ns == before[i].time_ns) {
+            now[i].has_rate = before[i].has_rate;
+            now[i].rate = before[i].rate;
+        } else if (now[i].time_ns > before[i].time_ns && now[i].value >= before[i].value) {
+            now[i].has_rate = true;
+            now[i].rate = (double)(now[i].value - before[i].value) * 1e9 / (double)(now[i].time_ns - before[i].time_ns);
+        }
+    }
+}
+
+/* Jobs come in the same order each time, but for those that came and went: the search goes on where the last one ended. */
+static const struct jobs_now_job *find(const struct jobs_now *now, const struct jobs_now_job *job, size_t *next)
+{
+    for (size_t n = 0; n < now->count; n++) {
+        size_t i = (*next + n) % now->count;
+        if (strcmp(now->jobs[i].id, job->id) == 0 && now->jobs[i].start_ns == job->start_ns) {
+            *next = i + 1;
+            return &now->jobs[i];
+        }
+    }
+    return NULL;
+}
+
+void jobs_now_compare(struct jobs_now *now, const struct jobs_now *before)
+{
+    size_t next = 0;
+    compare(now->node, before->node);
+    for (size_t i = 0; i < now->count; i++) {
+        const struct jobs_now_job *old = find(before, &now->jobs[i], &next);
+        if (old)
+            compare(now->jobs[i].figures, old->figures);
+    }
+}

@@ -1,0 +1,168 @@
+/* The jobs, each with the few numbers that people look at first; found by id in buckets, as a collector has thousands. */
+#include "api/jobs_json.h"
+
+#include "base/hash.h"
+#include "api/sets_json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS_FIRST 256u
+
+static size_t bucket_of(const struct held_jobs *jobs, const char *id)
+{
+    return hash_add_text(HASH_START, id) & (jobs->bucket_count - 1);
+}
+
+static void put_into_bucket(struct held_jobs *jobs, size_t at)
+{
+    uint32_t *bucket = &jobs->buckets[bucket_of(jobs, jobs->list[at].job->id)];
+    jobs->list[at].next = *bucket;
+    *bucket = (uint32_t)at + 1;
+}
+
+static enum err grow(struct held_jobs *jobs)
+{
+    size_t room = jobs->room ? jobs->room * 2 : BUCKETS_FIRST;
+    struct held_job *list = reallocarray(jobs->list, room, sizeof *list);
+    if (!list)
+        return NOMEM;
+    jobs->list = list;
+    jobs->room = room;
+    uint32_t *buckets = calloc(room, sizeof *buckets);
+    if (!buckets)
+        return NOMEM;
+    free(jobs->buckets);
+    jobs->buckets = buckets;
+    jobs->bucket_count = room;
+    for (size_t i = 0; i < jobs->count; i++)
+        put_into_bucket(jobs, i);
+    return OK;
+}
+
+/* Two users may have told jobs of the same name on two nodes. */
+static struct held_job *find(const struct held_jobs *jobs, const struct job *job)
+{
+    uint32_t at = jobs->bucket_count ? jobs->buckets[bucket_of(jobs, job->id)] : 0;
+    for (; at; at = jobs->list[at - 1].next)
+        if (!strcmp(jobs->list[at - 1].job->id, job->id) && !strcmp(jobs->list[at - 1].job->user, job->user))
+            return &jobs->list[at - 1];
+    return NULL;
+}
+
+static enum err find_or_add(struct held_jobs *jobs, const struct job *job, struct held_job **found)
+{
+    *found = find(jobs, job);
+    if (*found)
+        return OK;
+    enum err err = jobs->count == jobs->room ? grow(jobs) : OK;
+    if (err)
+        return err;
+    *found = &jobs->list[jobs->count];
+    **found = (struct held_job){ .job = job };
+    put_into_bucket(jobs, jobs->count++);
+    return OK;
+}
+
+static uint64_t sum_known(uint64_t sum, uint64_t more, bool is_first)
+{
+    return is_first ? more : sum && more ? sum + more : 0;
+}
+
+static void add_job(struct held_job *held, const struct job *job, const struct figures *figures)
+{
+    held->cores_milli = sum_known(held->cores_milli, job->cores_milli, !held->nodes);
+    held->memory_bytes = sum_known(held->memory_bytes, job->memory_bytes, !held->nodes);
+    held->nodes++;
+    if (figures)
+        figures_sum(&held->figures, figures);
+}
+
+enum err held_jobs_add(struct held_jobs *jobs, const struct view *view)
+{
+    struct figures_all all;
+    struct view_at at = { 0 };
+    struct held_job *held;
+    const struct job *job;
+    const char *host;
+    enum err err = figures_read(&all, view);
+    if (err)
+        return err;
+    jobs->nodes++;
+    figures_sum(&jobs->node, &all.node);
+    while (!err && view_next_job(view, &at, &host, &job)) {
+        if (!view_shows_job(view, job)) {
+            jobs->others++;
+            continue;
+        }
+        err = find_or_add(jobs, job, &held);
+        if (!err)
+            add_job(held, job, job->slot < all.job_count ? &all.jobs[job->slot] : NULL);
+    }
+    figures_clear(&all);
+    return err;
+}
+
+void held_jobs_clear(struct held_jobs *jobs)
+{
+    free(jobs->list);
+    free(jobs->buckets);
+    *jobs = (struct held_jobs){ 0 };
+}
+
+static void write_job(struct json *json, const struct held_job *held)
+{
+    const struct job *job = held->job;
+    json_begin_object(json);
+    json_field_text(json, "id", job->id);
+    if (*job->other_id)
+        json_field_text(json, "other_id", job->other_id);
+    json_field_text(json, "source", job->source);
+    if (*job->user)
+        json_field_text(json, "user", job->user);
+    if (job->uid != UINT32_MAX)
+        json_field_u64(json, "uid", job->uid);
+    json_field_u64(json, "start_ns", job->start_ns);
+    if (job->end_ns)
+        json_field_u64(json, "end_ns", job->end_ns);
+    if (held->cores_milli)
+        json_field_u64(json, "cores_milli", held->cores_milli);
+    if (held->memory_bytes)
+        json_field_u64(json, "memory_bytes", held->memory_bytes);
+    if (job->cgroup && *job->cgroup)
+        json_field_text(json, "cgroup", job->cgroup);
+    if (job->pid)
+        json_field_u64(json, "pid", job->pid);
+    json_field_u64(json, "nodes", held->nodes);
+    figures_write(json, &held->figures);
+    json_end_object(json);
+}
+
+void held_jobs_write(const struct held_jobs *jobs, const struct view *view, struct buf *out)
+{
+    struct json json;
+    held_begin(&json, out, view);
+    json_field_u64(&json, "nodes", jobs->nodes);
+    json_key(&json, "node");
+    json_begin_object(&json);
+    figures_write(&json, &jobs->node);
+    json_end_object(&json);
+    json_key(&json, "jobs");
+    json_begin_array(&json);
+    for (size_t i = 0; i < jobs->count; i++)
+        write_job(&json, &jobs->list[i]);
+    json_end_array(&json);
+    json_field_u64(&json, "others", jobs->others);
+    json_end_object(&json);
+    json_end(&json);
+}
+
+void held_jobs_of_node(const struct view *view, struct buf *out)
+{
+    struct held_jobs jobs = { 0 };
+    if (held_jobs_add(&jobs, view))
+        out->failed = true;
+    else
+        held_jobs_write(&jobs, view, out);
+    held_jobs_clear(&jobs);
+}

@@ -1,0 +1,36 @@
+/* GET /jobs: the jobs on a node, or on all nodes of a collector, as JSON, for sonde top and whoever else asks. A job on several
+ * nodes is one, and its numbers are the sums. */
+#ifndef SONDE_API_JOBS_JSON_H
+#define SONDE_API_JOBS_JSON_H
+
+#include "base/buf.h"
+#include "model/view.h"
+#include "api/job_figures.h"
+
+struct held_job {
+    const struct job *job; /* as its first node has it */
+    uint64_t nodes, cores_milli, memory_bytes; /* of all of them; 0: not known on one */
+    struct figures figures;
+    uint32_t next; /* in its bucket, + 1; 0: the last */
+};
+
+struct held_jobs {
+    struct held_job *list;
+    uint32_t *buckets;
+    size_t count, room, bucket_count;
+    struct figures node; /* of all of them */
+    uint64_t nodes, others; /* others: jobs that whoever asks may not see */
+};
+
+/* Adds what a view shows of one node. What it borrows must stay until it is written. NOMEM. Begins with zeroes. */
+enum err held_jobs_add(struct held_jobs *jobs, const struct view *view);
+void held_jobs_clear(struct held_jobs *jobs);
+
+/* {"host", "time_ns", "nodes": how many, "node": {"figures"}, "jobs": [{"id", "user", …, "nodes", "figures": {"cpu_us": [VALUE,
+ *  TIME_NS], …}}], "others"} */
+void held_jobs_write(const struct held_jobs *jobs, const struct view *view, struct buf *out);
+
+/* The same for one node alone. */
+void held_jobs_of_node(const struct view *view, struct buf *out);
+
+#endif

@@ -1,0 +1,488 @@
+/* Entries are chosen and labelled once, then each family is written in one go over all entries that have it: Prometheus
+ * wants families in one piece. Sets of one name may differ in their metrics (another sampler, other events): their
+ * families are put together by name. */
+#include "api/metrics_page.h"
+
+#include "base/hash.h"
+#include "model/set_index.h"
+#include "api/metrics_columns.h"
+#include "model/prom_label.h"
+#include "model/prom_name.h"
+#include "model/prom_number.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LABELS_MAX (256u << 20)
+
+struct item {
+    const union value *values;
+    const uint8_t *known;
+    size_t run; /* its number */
+    size_t label_at, label_size;
+};
+
+/* Items of one set, in a row. */
+struct run {
+    const struct set *set;
+    size_t first, count;
+    bool is_done;
+};
+
+struct writer {
+    struct buf *out;
+    enum metrics_format format;
+    struct buf labels;
+    struct item *items;
+    size_t item_count, item_room, series, left_out;
+    size_t job_count; /* that are told of: the first of those that may be seen */
+    struct set_index sets; /* one for each run */
+    struct run *runs;
+    size_t run_count;
+    uint64_t *seen; /* hashes of the family names that were written: open addressing, 0 is free */
+    size_t seen_count, seen_room;
+};
+
+static uint64_t hash_of(const char *text, bool is_counter)
+{
+    uint64_t hash = hash_add_text(HASH_START + is_counter, text);
+    return hash ? hash : 1;
+}
+
+static void seen_put(uint64_t *slots, size_t room, uint64_t hash)
+{
+    size_t at = hash & (room - 1);
+    while (slots[at])
+        at = (at + 1) & (room - 1);
+    slots[at] = hash;
+}
+
+static bool seen_grow(struct writer *writer)
+{
+    size_t room = writer->seen_room ? writer->seen_room * 2 : 256;
+    uint64_t *slots = calloc(room, sizeof *slots);
+    if (!slots)
+        return false;
+    for (size_t i = 0; i < writer->seen_room; i++)
+        if (writer->seen[i])
+            seen_put(slots, room, writer->seen[i]);
+    free(writer->seen);
+    writer->seen = slots;
+    writer->seen_room = room;
+    return true;
+}
+
+/* A family twice would cost the whole scrape: the second one is left out. True: it is new. In OpenMetrics a counter and a
+ * gauge of one name are one family; in the text format "_total" tells them apart. */
+static bool is_new_family(struct writer *writer, const struct metrics_name *name)
+{
+    if (writer->seen_count * 2 >= writer->seen_room && !seen_grow(writer))
+        return false;
+    uint64_t hash = hash_of(name->text, name->is_counter && writer->format == METRICS_TEXT);
+    for (size_t at = hash & (writer->seen_room - 1); writer->seen[at]; at = (at + 1) & (writer->seen_room - 1))
+        if (writer->seen[at] == hash)
+            return false;
+    seen_put(writer->seen, writer->seen_room, hash);
+    writer->seen_count++;
+    return true;
+}
+
+static size_t series_of(const struct view_entry *entry)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < entry->set->size; i++)
+        count += entry->known[i];
+    return count;
+}
+
+static bool add_item(struct writer *writer, const struct view_entry *entry)
+{
+    if (writer->item_count == writer->item_room) {
+        size_t room = writer->item_room ? writer->item_room * 2 : 256;
+        struct item *items = realloc(writer->items, room * sizeof *items);
+        if (!items)
+            return false;
+        writer->items = items;
+        writer->item_room = room;
+    }
+    struct item *item = &writer->items[writer->item_count++];
+    *item = (struct item){ .values = entry->values, .known = entry->known, .label_at = writer->labels.size };
+    metrics_label_entry(&writer->labels, entry);
+    item->label_size = writer->labels.size - item->label_at;
+    return !set_index_of(&writer->sets, entry->set, &item->run);
+}
+
+/* How many series the nodes themselves take: they come before those of jobs. */
+static size_t series_of_nodes(const struct view *view)
+{
+    struct view_entry entry;
+    struct view_at at = { 0 };
+    size_t count = 0;
+    while (view_next(view, &at, &entry))
+        count += entry.job ? 0 : series_of(&entry);
+    return count;
+}
+
+/* One fact of all jobs: a family. */
+struct job_fact {
+    struct metrics_name name;
+    const char *help;
+    size_t offset; /* in struct job; 0: the fact is that it is there */
+};
+
+#define NAME(literal, base_unit, count) { .text = literal, .size = sizeof literal - 1, .unit = base_unit, .times = 1, \
+                                          .decimals = count }
+static const struct job_fact job_facts[] = {
+    { NAME("sonde_job_info", "", 0), "a job that is on the node", 0 },
+    { NAME("sonde_job_start_time_seconds", "seconds", 9), "when the job began, since 1970",
+      offsetof(struct job, start_ns) },
+    { NAME("sonde_job_cores_allowed", "", 3), "cores that the job may use", offsetof(struct job, cores_milli) },
+    { NAME("sonde_job_memory_limit_bytes", "bytes", 0), "memory that the job may use",
+      offsetof(struct job, memory_bytes) },
+};
+
+static bool has_fact(const struct job *job, const struct job_fact *fact, uint64_t *value)
+{
+    *value = 1;
+    if (fact->offset)
+        memcpy(value, (const char *)job + fact->offset, sizeof *value);
+    return *value != 0;
+}
+
+static size_t facts_of(const struct job *job)
+{
+    uint64_t value;
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof job_facts / sizeof *job_facts; i++)
+        count += has_fact(job, &job_facts[i], &value);
+    return count;
+}
+
+/* Jobs in their order, each with all that is known of it, until there is no room: then none of the rest. */
+static void choose_jobs(struct writer *writer, const struct view *view, size_t *room)
+{
+    const struct job *job;
+    const char *host;
+    struct view_at at = { 0 };
+    bool is_full = false;
+    while (view_next_job(view, &at, &host, &job)) {
+        size_t series = view_shows_job(view, job) ? facts_of(job) : 0;
+        is_full = is_full || series > *room;
+        *(is_full ? &writer->left_out : &writer->series) += series;
+        *room -= is_full ? 0 : series;
+        writer->job_count += !is_full && series;
+    }
+}
+
+struct room {
+    size_t node, jobs;
+};
+
+static struct room room_of(const struct view *view, size_t series_max)
+{
+    size_t node = series_of_nodes(view);
+    return (struct room){ .node = series_max, .jobs = series_max > node ? series_max - node : 0 };
+}
+
+static bool choose(struct writer *writer, const struct view *view, size_t series_max)
+{
+    struct room room = room_of(view, series_max);
+    choose_jobs(writer, view, &room.jobs);
+    struct view_entry entry;
+    struct view_at at = { 0 };
+    while (view_next(view, &at, &entry)) {
+        size_t series = series_of(&entry), *left = entry.job ? &room.jobs : &room.node;
+        if (series > *left) {
+            writer->left_out += series;
+            continue;
+        }
+        *left -= series;
+        writer->series += series;
+        if (!add_item(writer, &entry))
+            return false;
+    }
+    return !buf_err(&writer->labels);
+}
+
+/* Puts the items of one set in a row, in the order in which they came. */
+static bool sort_items(struct writer *writer)
+{
+    struct item *sorted = calloc(writer->item_count + 1, sizeof *sorted);
+    writer->run_count = writer->sets.count;
+    writer->runs = calloc(writer->run_count + 1, sizeof *writer->runs);
+    if (!sorted || !writer->runs) {
+        free(sorted);
+        return false;
+    }
+    for (size_t i = 0; i < writer->item_count; i++)
+        writer->runs[writer->items[i].run].count++;
+    for (size_t i = 0, first = 0; i < writer->run_count; i++) {
+        struct run *run = &writer->runs[i];
+        run->set = writer->sets.sets[i];
+        run->first = first;
+        first += run->count;
+        run->count = 0;
+    }
+    for (size_t i = 0; i < writer->item_count; i++) {
+        struct run *run = &writer->runs[writer->items[i].run];
+        sorted[run->first + run->count++] = writer->items[i];
+    }
+    free(writer->items);
+    writer->items = sorted;
+    return true;
+}
+
+/* In HELP a backslash and a newline are escaped, and in OpenMetrics a quotation mark. */
+static void add_help(struct writer *writer, const char *help)
+{
+    const char *escaped = writer->format == METRICS_OPEN ? "\\\n\"" : "\\\n";
+    while (*help) {
+        size_t plain = strcspn(help, escaped);
+        buf_add(writer->out, help, plain);
+        help += plain;
+        if (*help) {
+            buf_add_char(writer->out, '\\');
+            buf_add_char(writer->out, *help == '\n' ? 'n' : *help);
+            help++;
+        }
+    }
+    buf_add_char(writer->out, '\n');
+}
+
+static char *put(char *at, const char *text, size_t size)
+{
+    memcpy(at, text, size);
+    return at + size;
+}
+
+/* "# TYPE sonde_x_seconds counter" and, in OpenMetrics, "# UNIT …"; then HELP, whose text may be of any length. */
+static void add_about(struct writer *writer, struct bytes family, const struct metrics_name *name, const char *help)
+{
+    size_t unit = writer->format == METRICS_OPEN ? strlen(name->unit) : 0;
+    char *begin = buf_reserve(writer->out, 3 * family.size + unit + 64), *at = begin;
+    if (!begin)
+        return;
+    at = put(put(at, "# TYPE ", 7), family.data, family.size);
+    at = name->is_counter ? put(at, " counter\n", 9) : put(at, " gauge\n", 7);
+    if (unit) {
+        at = put(put(at, "# UNIT ", 7), family.data, family.size);
+        *at++ = ' ';
+        at = put(at, name->unit, unit);
+        *at++ = '\n';
+    }
+    at = put(put(at, "# HELP ", 7), family.data, family.size);
+    *at++ = ' ';
+    *at = '\0';
+    writer->out->size += (size_t)(at - begin);
+    add_help(writer, help && *help ? help : "not described");
+}
+
+/* Makes name the one of the series: with "_total" for a counter. */
+static void add_header(struct writer *writer, struct metrics_name *name, const char *help)
+{
+    struct bytes family = { name->text, name->size };
+    if (name->is_counter) {
+        memcpy(name->text + name->size, "_total", sizeof "_total");
+        name->size += strlen("_total");
+    }
+    if (writer->format == METRICS_TEXT)
+        family.size = name->size;
+    add_about(writer, family, name, help);
+}
+
+static size_t write_scaled(char *text, const struct metrics_name *name, double value)
+{
+    double divisor = 1;
+    for (unsigned i = 0; i < name->decimals; i++)
+        divisor *= 10;
+    return metrics_number_f64(text, value * (double)name->times / divisor);
+}
+
+static size_t write_value(char *text, const struct metrics_name *name, enum metric_type type, union value value)
+{
+    uint64_t product;
+    int64_t signed_product;
+    if (type == F64)
+        return write_scaled(text, name, value.f64);
+    if (type == U64 && !__builtin_mul_overflow(value.u64, name->times, &product))
+        return metrics_number_u64(text, product, name->decimals);
+    if (type == I64 && !__builtin_mul_overflow(value.i64, (int64_t)name->times, &signed_product))
+        return metrics_number_i64(text, signed_product, name->decimals);
+    return write_scaled(text, name, type == U64 ? (double)value.u64 : (double)value.i64);
+}
+
+static void add_series(struct writer *writer, const struct metrics_name *name, const struct item *item,
+                       enum metric_type type, union value value)
+{
+    char *at = buf_reserve(writer->out, name->size + item->label_size + METRICS_NUMBER_MAX + 2);
+    if (!at)
+        return;
+    char *begin = at;
+    memcpy(at, name->text, name->size);
+    at += name->size;
+    memcpy(at, writer->labels.data + item->label_at, item->label_size);
+    at += item->label_size;
+    *at++ = ' ';
+    at += write_value(at, name, type, value);
+    *at++ = '\n';
+    *at = '\0'; /* as a buffer ends; there is room for it */
+    writer->out->size += (size_t)(at - begin);
+}
+
+static void add_run(struct writer *writer, const struct metrics_name *name, const struct run *run, size_t metric)
+{
+    enum metric_type type = run->set->metrics[metric].type;
+    for (size_t i = 0; i < run->count; i++) {
+        const struct item *item = &writer->items[run->first + i];
+        if (item->known[metric])
+            add_series(writer, name, item, type, item->values[metric]);
+    }
+}
+
+static bool is_any_known(const struct writer *writer, const struct run *run, size_t metric)
+{
+    for (size_t i = 0; i < run->count; i++)
+        if (writer->items[run->first + i].known[metric])
+            return true;
+    return false;
+}
+
+/* One family: a chain of columns, of the runs that they belong to. */
+static void add_family(struct writer *writer, struct run *const *runs, const struct metrics_column *first)
+{
+    const struct set *set = runs[first->set]->set;
+    const struct metric *metric = &set->metrics[first->metric];
+    struct metrics_name name;
+    bool is_known = false;
+    for (const struct metrics_column *column = first; column && !is_known; column = column->next)
+        is_known = is_any_known(writer, runs[column->set], column->metric);
+    if (!is_known || !metrics_name_of(set, metric, &name) || !is_new_family(writer, &name))
+        return;
+    add_header(writer, &name, metric->help);
+    for (const struct metrics_column *column = first; column; column = column->next)
+        add_run(writer, &name, runs[column->set], column->metric);
+}
+
+/* All families of the sets that have one name; usually there is one such set. */
+static enum err add_families(struct writer *writer, struct run **runs, const struct set **sets, size_t count)
+{
+    struct metrics_columns columns;
+    for (size_t i = 0; count == 1 && i < sets[0]->size; i++)
+        add_family(writer, runs, &(struct metrics_column){ .metric = i });
+    enum err err = count > 1 ? metrics_columns_init(&columns, sets, count) : OK;
+    if (err || count == 1)
+        return err;
+    for (size_t i = 0; i < columns.count; i++)
+        if (columns.items[i].is_first)
+            add_family(writer, runs, &columns.items[i]);
+    metrics_columns_clear(&columns);
+    return OK;
+}
+
+/* Run first and the later ones of its name, which need no visit of their own then. */
+static size_t gather(struct writer *writer, size_t first, struct run **runs, const struct set **sets)
+{
+    size_t count = 0;
+    for (size_t i = first; i < writer->run_count; i++) {
+        struct run *run = &writer->runs[i];
+        if (run->is_done || strcmp(run->set->name, writer->runs[first].set->name) != 0)
+            continue;
+        run->is_done = true;
+        runs[count] = run;
+        sets[count++] = run->set;
+    }
+    return count;
+}
+
+static enum err add_sets(struct writer *writer)
+{
+    struct run **runs = calloc(writer->run_count + 1, sizeof *runs);
+    const struct set **sets = calloc(writer->run_count + 1, sizeof *sets);
+    enum err err = runs && sets ? OK : NOMEM;
+    for (size_t i = 0; !err && i < writer->run_count; i++)
+        if (!writer->runs[i].is_done)
+            err = add_families(writer, runs, sets, gather(writer, i, runs, sets));
+    free(runs);
+    free(sets);
+    return err;
+}
+
+/* A family of one series, of the agent itself. */
+static void add_own(struct writer *writer, const struct view *view, const char *text, const char *help, uint64_t value)
+{
+    struct metrics_name name = { .size = strlen(text), .unit = "", .times = 1 };
+    memcpy(name.text, text, name.size + 1);
+    struct item item = { .label_at = writer->labels.size };
+    metrics_label_add(&writer->labels, true, "host", view->host);
+    if (strcmp(text, "sonde_build_info") == 0)
+        metrics_label_add(&writer->labels, false, "version", SONDE_VERSION);
+    buf_add_char(&writer->labels, '}');
+    item.label_size = writer->labels.size - item.label_at;
+    add_header(writer, &name, help);
+    add_series(writer, &name, &item, U64, (union value){ .u64 = value });
+}
+
+static void add_job_labels(struct buf *out, const char *host, const struct job *job, bool is_info)
+{
+    metrics_label_add(out, true, "host", host);
+    metrics_label_add(out, false, "job", job->id);
+    if (*job->user)
+        metrics_label_add(out, false, "user", job->user);
+    if (is_info)
+        metrics_label_add(out, false, "source", job->source);
+    if (is_info && *job->other_id)
+        metrics_label_add(out, false, "other_id", job->other_id);
+    buf_add_char(out, '}');
+}
+
+static void add_job_fact(struct writer *writer, const struct view *view, const struct job_fact *fact)
+{
+    struct metrics_name name = fact->name;
+    const struct job *job;
+    const char *host;
+    struct view_at at = { 0 };
+    bool is_begun = false;
+    uint64_t value;
+    for (size_t left = writer->job_count; left && view_next_job(view, &at, &host, &job);) {
+        if (!view_shows_job(view, job))
+            continue;
+        left--;
+        if (!has_fact(job, fact, &value))
+            continue;
+        if (!is_begun)
+            add_header(writer, &name, fact->help);
+        is_begun = true;
+        struct item item = { .label_at = writer->labels.size };
+        add_job_labels(&writer->labels, host, job, fact->offset == 0);
+        item.label_size = writer->labels.size - item.label_at;
+        add_series(writer, &name, &item, U64, (union value){ .u64 = value });
+    }
+}
+
+static void add_rest(struct writer *writer, const struct view *view)
+{
+    for (size_t i = 0; i < sizeof job_facts / sizeof *job_facts; i++)
+        add_job_fact(writer, view, &job_facts[i]);
+    add_own(writer, view, "sonde_build_info", "which Sonde this is", 1);
+    add_own(writer, view, "sonde_series", "series of sensors and jobs in this answer", writer->series);
+    add_own(writer, view, "sonde_series_left_out", "series of sensors and jobs that were more than the maximum",
+            writer->left_out);
+    if (writer->format == METRICS_OPEN)
+        buf_add_text(writer->out, "# EOF\n");
+}
+
+void metrics_write(struct buf *out, const struct view *view, enum metrics_format format, size_t series_max)
+{
+    struct writer writer = { .out = out, .format = format };
+    buf_init(&writer.labels, LABELS_MAX);
+    set_index_init(&writer.sets);
+    if (choose(&writer, view, series_max) && sort_items(&writer) && !add_sets(&writer))
+        add_rest(&writer, view);
+    else
+        out->failed = true; /* no half truths: the scrape fails */
+    set_index_clear(&writer.sets);
+    buf_clear(&writer.labels);
+    free(writer.items);
+    free(writer.runs);
+    free(writer.seen);
+}

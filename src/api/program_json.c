@@ -1,0 +1,227 @@
+/* The query is read into a wish, then every cell is held against it. */
+#include "api/program_json.h"
+
+#include "net/json.h"
+#include "appmetrics/cells.h"
+#include "api/program_page.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORDS_MAX 65536 /* of a query, decoded */
+#define NAMES_MAX 1024
+
+struct wish {
+    bool is_list, has_tau, has_aliases, is_all;
+    const char *job, *user;     /* NULL: not asked for */
+    double since_s;             /* only what changed after */
+    struct program_metric *names[NAMES_MAX];
+    size_t name_count;
+    bool has_names;
+    struct buf words;           /* where job and user stand */
+};
+
+static int hex(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* "%7B" is '{'. Returns where the word stands in words. */
+static size_t decode(struct buf *words, struct bytes text)
+{
+    size_t begin = words->size;
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i] == '+' ? ' ' : text.data[i];
+        if (c == '%' && i + 2 < text.size && hex(text.data[i + 1]) >= 0 && hex(text.data[i + 2]) >= 0) {
+            c = (char)(hex(text.data[i + 1]) * 16 + hex(text.data[i + 2]));
+            i += 2;
+        }
+        buf_add_char(words, c);
+    }
+    buf_add_char(words, '\0');
+    return begin;
+}
+
+static void add_name(struct wish *wish, struct program_table *table, const char *name)
+{
+    struct program_metric *metric = program_table_find(table, bytes_of(name));
+    wish->has_names = true;
+    if (metric && wish->name_count < NAMES_MAX)
+        wish->names[wish->name_count++] = metric;
+}
+
+static enum err take_word(struct wish *wish, struct program_table *table, struct bytes word)
+{
+    const char *equals = memchr(word.data, '=', word.size);
+    struct bytes key = { word.data, equals ? (size_t)(equals - word.data) : word.size };
+    struct bytes value = { equals ? equals + 1 : "", equals ? word.size - key.size - 1 : 0 };
+    if (wish->words.size + word.size + 1 >= WORDS_MAX)
+        return USAGE;
+    const char *text = wish->words.data + decode(&wish->words, value);
+    if (bytes_equal(key, bytes_of("list")))
+        wish->is_list = true;
+    else if (bytes_equal(key, bytes_of("tau")))
+        wish->has_tau = true;
+    else if (bytes_equal(key, bytes_of("aliases")))
+        wish->has_aliases = true;
+    else if (bytes_equal(key, bytes_of("all")))
+        wish->is_all = true;
+    else if (bytes_equal(key, bytes_of("job")))
+        wish->job = text;
+    else if (bytes_equal(key, bytes_of("user")))
+        wish->user = text;
+    else if (bytes_equal(key, bytes_of("name")))
+        add_name(wish, table, text);
+    else if (bytes_equal(key, bytes_of("since")))
+        wish->since_s = strtod(text, NULL);
+    else
+        return USAGE;
+    return OK;
+}
+
+static enum err read_query(struct wish *wish, struct program_table *table, struct bytes query)
+{
+    if (!buf_reserve(&wish->words, WORDS_MAX)) /* what stands in it never moves */
+        return NOMEM;
+    while (query.size) {
+        const char *end = memchr(query.data, '&', query.size);
+        size_t size = end ? (size_t)(end - query.data) : query.size;
+        enum err err = size ? take_word(wish, table, (struct bytes){ query.data, size }) : OK;
+        if (err)
+            return err;
+        size += end ? 1 : 0;
+        query = (struct bytes){ query.data + size, query.size - size };
+    }
+    return OK;
+}
+
+/* Users of a node may each have a job of the same id. */
+static bool is_scope_wished(const struct wish *wish, const struct program_scope *scope)
+{
+    char number[PROGRAM_NUMBER_MAX];
+    if (wish->is_all)
+        return true;
+    if (scope->kind != (wish->job ? PROGRAM_JOB : wish->user ? PROGRAM_USER : PROGRAM_NODE))
+        return false;
+    return (!wish->job || strcmp(scope->job, wish->job) == 0)
+           && (!wish->user || strcmp(program_scope_user_name(scope, number), wish->user) == 0);
+}
+
+/* JSON has no number for what is infinite, as a gauge and a sum may be: it is a text then. Null is what is not a number. */
+static void add_number(struct json *json, const char *key, double value)
+{
+    if (isinf(value))
+        json_field_text(json, key, value > 0 ? "inf" : "-inf");
+    else
+        json_field_f64(json, key, value);
+}
+
+static void add_gauge(struct json *json, const struct program_gauge *gauge, bool is_mean)
+{
+    double mean = gauge->sum / (double)gauge->programs;
+    add_number(json, "value", is_mean ? mean : gauge->sum);
+    add_number(json, "sum", gauge->sum);
+    add_number(json, "min", gauge->min);
+    add_number(json, "max", gauge->max);
+    add_number(json, "mean", mean);
+    json_field_u64(json, "programs", gauge->programs);
+}
+
+static void add_histogram(struct json *json, const struct program_cell *cell)
+{
+    double count = 0;
+    add_number(json, "value", cell->total);
+    add_number(json, "sum", cell->total);
+    json_key(json, "buckets");
+    json_begin_array(json);
+    for (size_t i = 0; i <= cell->metric->bound_count; i++) {
+        json_begin_array(json);
+        if (i < cell->metric->bound_count)
+            json_f64(json, cell->metric->bounds[i]);
+        else
+            json_null(json);
+        count += cell->buckets[i];
+        json_f64(json, count);
+        json_end_array(json);
+    }
+    json_end_array(json);
+    json_field_f64(json, "count", count);
+}
+
+static void add_value(struct json *json, const struct program_cell *cell, const struct wish *wish)
+{
+    if (cell->metric->kind == PROGRAM_COUNTER)
+        add_number(json, "value", cell->total);
+    else if (cell->metric->kind == PROGRAM_GAUGE)
+        add_gauge(json, &cell->gauge, wish->has_tau);
+    else
+        add_histogram(json, cell);
+    json_field_f64(json, "ts", (double)cell->changed_ns / 1e9);
+}
+
+static void add_cell(struct json *json, const struct program_cell *cell, const struct wish *wish)
+{
+    static const char *const kinds[] = { "counter", "gauge", "histogram" };
+    const struct program_metric *metric = cell->metric;
+    const struct program_scope *scope = cell->scope;
+    char number[PROGRAM_NUMBER_MAX];
+    bool is_unset = metric->kind == PROGRAM_GAUGE && cell->gauge.programs == 0;
+    if (!is_scope_wished(wish, scope) || (!wish->is_list && (is_unset || (double)cell->changed_ns / 1e9 <= wish->since_s)))
+        return;
+    json_begin_object(json);
+    json_key(json, "name");
+    json_bytes(json, (struct bytes){ metric->name, metric->name_size });
+    json_field_text(json, "type", kinds[metric->kind]);
+    json_field_text(json, "unit", metric->unit);
+    json_field_text(json, "doc", metric->doc);
+    json_field_text(json, "job", scope->job);
+    json_field_text(json, "user", scope->kind == PROGRAM_NODE ? NULL : program_scope_user_name(scope, number));
+    if (!wish->is_list)
+        add_value(json, cell, wish);
+    json_end_object(json);
+}
+
+static void add_metric(struct json *json, struct program_metric *metric, const struct wish *wish, uint32_t viewer)
+{
+    program_table_settle(metric);
+    add_cell(json, &metric->node, wish);
+    for (const struct program_cell *cell = metric->cells; cell; cell = cell->next)
+        if (program_page_shows(viewer, cell->scope))
+            add_cell(json, cell, wish);
+}
+
+static void write_metrics(struct buf *out, struct program_table *table, const struct wish *wish, uint32_t viewer)
+{
+    struct json json;
+    json_init(&json, out);
+    json_begin_object(&json);
+    json_key(&json, "metrics");
+    json_begin_array(&json);
+    for (size_t i = 0; i < wish->name_count; i++)
+        add_metric(&json, wish->names[i], wish, viewer);
+    for (size_t i = 0; !wish->has_names && i < table->metric_places; i++)
+        if (table->metrics[i] && (wish->has_tau || wish->has_aliases || !table->metrics[i]->is_alias))
+            add_metric(&json, table->metrics[i], wish, viewer);
+    json_end_array(&json);
+    json_end_object(&json);
+    json_end(&json);
+}
+
+enum err program_json_write(struct buf *out, struct program_table *table, struct bytes query, uint32_t viewer)
+{
+    struct wish *wish = calloc(1, sizeof *wish);
+    if (!wish)
+        return NOMEM;
+    buf_init(&wish->words, WORDS_MAX + 1);
+    program_table_lock(table);
+    enum err err = read_query(wish, table, query);
+    if (!err)
+        write_metrics(out, table, wish, viewer);
+    program_table_unlock(table);
+    if (err)
+        buf_add_text(out, "{\"error\": \"ask with list, name=, job=, user=, all, since=, tau and aliases\"}\n");
+    buf_clear(&wish->words);
+    free(wish);
+    return err;
+}

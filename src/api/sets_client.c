@@ -1,0 +1,276 @@
+/* Schemas stand before the sets that point to them. All memory is of pieces that are freed together. */
+#include "api/sets_client.h"
+
+#include "net/json_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct sets_piece {
+    struct sets_piece *next;
+    union value data[];
+};
+
+struct reader {
+    struct json_read json;
+    struct sets *sets;
+    struct buf key, text;
+    bool is_out_of_memory;
+    size_t schema_room, item_room;
+};
+
+static void *piece(struct reader *reader, size_t size)
+{
+    struct sets_piece *new = calloc(1, sizeof *new + size);
+    if (!new) {
+        reader->is_out_of_memory = true;
+        reader->json.failed = true;
+        return NULL;
+    }
+    new->next = reader->sets->pieces;
+    reader->sets->pieces = new;
+    return new->data;
+}
+
+/* Room for one more element at the end of an array that grows. */
+static void *grow(struct reader *reader, void *array, size_t count, size_t *room, size_t size)
+{
+    if (array && count < *room)
+        return array;
+    size_t new_room = *room ? *room * 2 : 16;
+    void *new = reallocarray(array, new_room, size);
+    if (!new) {
+        reader->is_out_of_memory = true;
+        reader->json.failed = true;
+        return NULL;
+    }
+    *room = new_room;
+    return new;
+}
+
+static const char *text_of(struct reader *reader)
+{
+    if (!json_read_text(&reader->json, &reader->text))
+        return "";
+    size_t size = strlen(buf_text(&reader->text)) + 1;
+    char *copy = piece(reader, size);
+    return copy ? memcpy(copy, buf_text(&reader->text), size) : "";
+}
+
+static bool is_key(const struct reader *reader, const char *key)
+{
+    return strcmp(buf_text(&reader->key), key) == 0;
+}
+
+static uint64_t number_of(struct reader *reader)
+{
+    uint64_t value = 0;
+    json_read_u64(&reader->json, &value);
+    return value;
+}
+
+static void read_metric(struct reader *reader, struct metric *metric)
+{
+    *metric = (struct metric){ .name = "", .unit = "", .help = "", .kind = GAUGE, .type = U64 };
+    json_read_object(&reader->json);
+    while (json_read_key(&reader->json, &reader->key)) {
+        if (is_key(reader, "name"))
+            metric->name = text_of(reader);
+        else if (is_key(reader, "source"))
+            metric->source = text_of(reader);
+        else if (is_key(reader, "unit"))
+            metric->unit = text_of(reader);
+        else if (is_key(reader, "help"))
+            metric->help = text_of(reader);
+        else if (is_key(reader, "kind"))
+            metric->kind = strcmp(text_of(reader), "counter") == 0 ? COUNTER : GAUGE;
+        else if (is_key(reader, "type")) {
+            const char *type = text_of(reader);
+            metric->type = *type == 'i' ? I64 : *type == 'f' ? F64 : U64;
+        } else
+            json_read_skip(&reader->json);
+    }
+}
+
+static void read_metrics(struct reader *reader, struct set *schema)
+{
+    struct metric *metrics = NULL;
+    size_t count = 0, room = 0;
+    json_read_array(&reader->json);
+    while (json_read_more(&reader->json)) {
+        struct metric *grown = grow(reader, metrics, count, &room, sizeof *metrics);
+        if (!grown)
+            break;
+        metrics = grown;
+        read_metric(reader, &metrics[count++]);
+    }
+    struct metric *kept = piece(reader, count * sizeof *kept);
+    if (kept && count)
+        memcpy(kept, metrics, count * sizeof *kept);
+    schema->metrics = kept;
+    schema->size = kept ? count : 0;
+    free(metrics);
+}
+
+static void read_schema(struct reader *reader)
+{
+    struct sets *sets = reader->sets;
+    struct set *schema = piece(reader, sizeof *schema);
+    struct set **grown = grow(reader, sets->schemas, sets->schema_count, &reader->schema_room, sizeof(struct set *));
+    if (!schema || !grown)
+        return;
+    sets->schemas = grown;
+    sets->schemas[sets->schema_count++] = schema;
+    schema->name = "";
+    json_read_object(&reader->json);
+    while (json_read_key(&reader->json, &reader->key)) {
+        if (is_key(reader, "name"))
+            schema->name = text_of(reader);
+        else if (is_key(reader, "size") && !schema->metrics)
+            schema->size = number_of(reader);
+        else if (is_key(reader, "instances"))
+            schema->instances = text_of(reader);
+        else if (is_key(reader, "metrics"))
+            read_metrics(reader, schema);
+        else
+            json_read_skip(&reader->json);
+    }
+}
+
+static void read_value(struct reader *reader, struct sets_item *item, size_t i)
+{
+    enum metric_type type = item->schema->metrics[i].type;
+    double wide = 0;
+    if (json_read_type(&reader->json) == JSON_NULL) {
+        json_read_null(&reader->json);
+        return;
+    }
+    if (type == U64) {
+        item->values[i].u64 = number_of(reader);
+    } else {
+        json_read_f64(&reader->json, &wide);
+        if (type == F64)
+            item->values[i].f64 = wide;
+        else
+            item->values[i].i64 = wide >= -9.2e18 && wide <= 9.2e18 ? (int64_t)wide : 0;
+    }
+    item->known[i] = 1;
+}
+
+static void read_values(struct reader *reader, struct sets_item *item)
+{
+    size_t size = item->schema && item->schema->metrics ? item->schema->size : 0, i = 0;
+    item->values = piece(reader, size * sizeof *item->values);
+    item->known = piece(reader, size);
+    json_read_array(&reader->json);
+    while (json_read_more(&reader->json)) {
+        if (i >= size || !item->values || !item->known) {
+            reader->json.failed = true;
+            return;
+        }
+        read_value(reader, item, i++);
+    }
+}
+
+static const struct set *schema_of(struct reader *reader)
+{
+    uint64_t place = number_of(reader);
+    if (place < reader->sets->schema_count)
+        return reader->sets->schemas[place];
+    reader->json.failed = true;
+    return NULL;
+}
+
+static void read_field(struct reader *reader, struct sets_item *item)
+{
+    if (is_key(reader, "schema"))
+        item->schema = schema_of(reader);
+    else if (is_key(reader, "host"))
+        item->host = text_of(reader);
+    else if (is_key(reader, "instance"))
+        item->instance = text_of(reader);
+    else if (is_key(reader, "job"))
+        item->job = text_of(reader);
+    else if (is_key(reader, "user"))
+        item->user = text_of(reader);
+    else if (is_key(reader, "uid"))
+        item->uid = (uint32_t)number_of(reader);
+    else if (is_key(reader, "time_ns"))
+        item->time_ns = number_of(reader);
+    else if (is_key(reader, "first_ns"))
+        item->first_ns = number_of(reader);
+    else if (is_key(reader, "updates"))
+        item->updates = number_of(reader);
+    else if (is_key(reader, "period_ns"))
+        item->period_ns = number_of(reader);
+    else if (is_key(reader, "values"))
+        read_values(reader, item);
+    else
+        json_read_skip(&reader->json);
+}
+
+static void read_item(struct reader *reader)
+{
+    struct sets *sets = reader->sets;
+    struct sets_item *grown = grow(reader, sets->items, sets->count, &reader->item_room, sizeof *sets->items);
+    if (!grown)
+        return;
+    sets->items = grown;
+    struct sets_item item = { .instance = "", .uid = UINT32_MAX };
+    json_read_object(&reader->json);
+    while (json_read_key(&reader->json, &reader->key))
+        read_field(reader, &item);
+    if (item.schema)
+        sets->items[sets->count++] = item;
+    else
+        reader->json.failed = true;
+}
+
+static void read_all(struct reader *reader)
+{
+    json_read_object(&reader->json);
+    while (json_read_key(&reader->json, &reader->key)) {
+        bool is_schemas = is_key(reader, "schemas"), is_sets = is_key(reader, "sets");
+        if (is_key(reader, "host"))
+            reader->sets->host = text_of(reader);
+        else if (!is_schemas && !is_sets)
+            json_read_skip(&reader->json);
+        if (!is_schemas && !is_sets)
+            continue;
+        json_read_array(&reader->json);
+        while (json_read_more(&reader->json)) {
+            if (is_schemas)
+                read_schema(reader);
+            else
+                read_item(reader);
+        }
+    }
+}
+
+enum err sets_read(struct sets *sets, const char *text, size_t size)
+{
+    struct reader reader = { .sets = sets };
+    *sets = (struct sets){ .host = "" };
+    buf_init(&reader.key, 4096);
+    buf_init(&reader.text, 1u << 20);
+    json_read_init(&reader.json, text, size);
+    read_all(&reader);
+    bool is_good = json_read_end(&reader.json);
+    buf_clear(&reader.key);
+    buf_clear(&reader.text);
+    if (is_good)
+        return OK;
+    sets_clear(sets);
+    return reader.is_out_of_memory ? NOMEM : CORRUPT;
+}
+
+void sets_clear(struct sets *sets)
+{
+    for (struct sets_piece *at = sets->pieces, *next; at; at = next) {
+        next = at->next;
+        free(at);
+    }
+    free(sets->schemas);
+    free(sets->items);
+    *sets = (struct sets){ 0 };
+}

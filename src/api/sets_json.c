@@ -1,0 +1,145 @@
+/* Descriptions stand once, in schemas; the sets point to them. */
+#include "api/sets_json.h"
+
+#include "base/clock.h"
+#include "model/set_index.h"
+
+#include <string.h>
+
+void held_begin(struct json *json, struct buf *out, const struct view *view)
+{
+    json_init(json, out);
+    json_begin_object(json);
+    json_field_text(json, "host", view->host);
+    json_field_u64(json, "time_ns", clock_realtime_ns());
+    json_field_text(json, "version", SONDE_VERSION);
+}
+
+static void add_metric(struct json *json, const struct metric *metric)
+{
+    static const char *const types[] = { [U64] = "u64", [I64] = "i64", [F64] = "f64" };
+    json_begin_object(json);
+    json_field_text(json, "name", metric->name);
+    if (metric->source)
+        json_field_text(json, "source", metric->source);
+    json_field_text(json, "unit", metric->unit);
+    json_field_text(json, "kind", metric->kind == COUNTER ? "counter" : "gauge");
+    json_field_text(json, "type", types[metric->type]);
+    json_field_text(json, "help", metric->help);
+    json_end_object(json);
+}
+
+static void add_schema(struct json *json, const struct set *set, bool with_values)
+{
+    json_begin_object(json);
+    json_field_text(json, "name", set->name);
+    json_field_u64(json, "size", set->size);
+    if (set->instances)
+        json_field_text(json, "instances", set->instances);
+    if (with_values) {
+        json_key(json, "metrics");
+        json_begin_array(json);
+        for (size_t i = 0; i < set->size; i++)
+            add_metric(json, &set->metrics[i]);
+        json_end_array(json);
+    }
+    json_end_object(json);
+}
+
+static void add_value(struct json *json, enum metric_type type, union value value)
+{
+    if (type == U64)
+        json_u64(json, value.u64);
+    else if (type == I64)
+        json_i64(json, value.i64);
+    else
+        json_f64(json, value.f64);
+}
+
+static void add_values(struct json *json, const struct view_entry *entry)
+{
+    json_key(json, "values");
+    json_begin_array(json);
+    for (size_t i = 0; i < entry->set->size; i++)
+        if (entry->known[i])
+            add_value(json, entry->set->metrics[i].type, entry->values[i]);
+        else
+            json_null(json);
+    json_end_array(json);
+}
+
+static void add_job(struct json *json, const struct view_entry *entry)
+{
+    if (entry->job)
+        json_field_text(json, "job", entry->job);
+    if (entry->of && *entry->of->user)
+        json_field_text(json, "user", entry->of->user);
+    if (entry->of && entry->of->uid != UINT32_MAX)
+        json_field_u64(json, "uid", entry->of->uid);
+}
+
+static void add_set(struct json *json, const struct view *view, const struct view_entry *entry, size_t schema)
+{
+    json_field_u64(json, "schema", schema);
+    if (strcmp(entry->host, view->host) != 0)
+        json_field_text(json, "host", entry->host);
+    json_field_text(json, "instance", entry->instance);
+    add_job(json, entry);
+    json_field_u64(json, "time_ns", entry->time_ns);
+    if (entry->first_ns)
+        json_field_u64(json, "first_ns", entry->first_ns);
+    if (entry->updates)
+        json_field_u64(json, "updates", entry->updates);
+    if (entry->period_ns)
+        json_field_u64(json, "period_ns", entry->period_ns);
+}
+
+static enum err add_schemas(struct json *json, struct set_index *index, const struct view *view, bool with_values)
+{
+    struct view_entry entry;
+    struct view_at at = { 0 };
+    json_key(json, "schemas");
+    json_begin_array(json);
+    while (view_next(view, &at, &entry)) {
+        size_t count = index->count, number;
+        if (set_index_of(index, entry.set, &number))
+            return NOMEM;
+        if (number == count)
+            add_schema(json, entry.set, with_values);
+    }
+    json_end_array(json);
+    return OK;
+}
+
+static enum err add_sets(struct json *json, struct set_index *index, const struct view *view, bool with_values)
+{
+    struct view_entry entry;
+    struct view_at at = { 0 };
+    size_t schema;
+    json_key(json, "sets");
+    json_begin_array(json);
+    while (view_next(view, &at, &entry)) {
+        if (set_index_of(index, entry.set, &schema))
+            return NOMEM;
+        json_begin_object(json);
+        add_set(json, view, &entry, schema);
+        if (with_values)
+            add_values(json, &entry);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    return OK;
+}
+
+void held_sets(struct buf *out, const struct view *view, bool with_values)
+{
+    struct json json;
+    struct set_index index;
+    set_index_init(&index);
+    held_begin(&json, out, view);
+    if (add_schemas(&json, &index, view, with_values) || add_sets(&json, &index, view, with_values))
+        out->failed = true;
+    json_end_object(&json);
+    json_end(&json);
+    set_index_clear(&index);
+}

@@ -1,0 +1,16 @@
+/* Should the kernel not know who it is, no job is shown. */
+#include "api/viewer.h"
+
+#include <unistd.h>
+
+uint32_t viewer_of(const struct http_peer *peer)
+{
+    if (!peer->is_here || peer->uid == 0 || peer->uid == geteuid())
+        return VIEW_ALL;
+    return peer->uid == UINT32_MAX ? VIEW_NODE : peer->uid;
+}
+
+uint32_t viewer_of_metrics(const struct http_peer *peer)
+{
+    return peer->is_local ? viewer_of(peer) : VIEW_ALL;
+}

@@ -1,0 +1,265 @@
+/* A small parser of Prometheus's names and labels; what it does not take is wrapped, not refused. */
+#include "appmetrics/metric_name.h"
+
+#include "model/prom_label.h"
+
+#include <string.h>
+
+#define BASE_MAX 200u /* of a name that had to be made */
+
+struct label {
+    struct bytes name;
+    size_t value_at; /* in values, where a NUL ends it */
+};
+
+struct labels {
+    struct label list[PROGRAM_LABELS_MAX];
+    size_t count;
+    struct buf values;
+};
+
+void program_name_init(struct program_name *name)
+{
+    *name = (struct program_name){ 0 };
+    buf_init(&name->text, PROGRAM_NAME_MAX * 8);
+    buf_init(&name->page, PROGRAM_NAME_MAX * 8);
+}
+
+void program_name_clear(struct program_name *name)
+{
+    buf_clear(&name->text);
+    buf_clear(&name->page);
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_name_char(char c, bool is_first)
+{
+    return is_letter(c) || c == ':' || (!is_first && c >= '0' && c <= '9');
+}
+
+static struct bytes skip(struct bytes text, size_t size)
+{
+    return (struct bytes){ text.data + size, text.size - size };
+}
+
+static struct bytes skip_blanks(struct bytes text)
+{
+    while (text.size && *text.data == ' ')
+        text = skip(text, 1);
+    return text;
+}
+
+static size_t base_of(struct bytes raw)
+{
+    size_t size = 0;
+    while (size < raw.size && is_name_char(raw.data[size], size == 0))
+        size++;
+    return size;
+}
+
+/* Behind the opening quotation mark: the value without its escapes. False: it does not end. */
+static bool read_quoted(struct bytes *text, struct buf *out)
+{
+    size_t i = 0;
+    for (; i < text->size && text->data[i] != '"'; i++) {
+        char c = text->data[i];
+        if (c == '\\' && i + 1 < text->size) {
+            char next = text->data[++i];
+            c = next == 'n' ? '\n' : next;
+        }
+        if (c == '\0')
+            return false;
+        buf_add_char(out, c);
+    }
+    if (i == text->size)
+        return false;
+    *text = skip(*text, i + 1);
+    return true;
+}
+
+/* As the client of tau lets people type it: a{b=c}. */
+static bool read_bare(struct bytes *text, struct buf *out)
+{
+    size_t size = 0;
+    while (size < text->size && text->data[size] != ',' && text->data[size] != '}')
+        size++;
+    if (size == 0 || size == text->size || memchr(text->data, '"', size) || memchr(text->data, '\0', size))
+        return false;
+    buf_add(out, text->data, size);
+    *text = skip(*text, size);
+    return true;
+}
+
+static bool read_label(struct bytes *text, struct labels *labels)
+{
+    size_t size = 0;
+    *text = skip_blanks(*text);
+    while (size < text->size && is_name_char(text->data[size], size == 0) && text->data[size] != ':')
+        size++;
+    if (size == 0 || labels->count == PROGRAM_LABELS_MAX)
+        return false;
+    struct label *label = &labels->list[labels->count++];
+    *label = (struct label){ { text->data, size }, labels->values.size };
+    *text = skip_blanks(skip(*text, size));
+    if (text->size < 2 || *text->data != '=')
+        return false;
+    *text = skip_blanks(skip(*text, 1));
+    bool is_quoted = text->size && *text->data == '"';
+    if (is_quoted)
+        *text = skip(*text, 1);
+    if (!(is_quoted ? read_quoted(text, &labels->values) : read_bare(text, &labels->values)))
+        return false;
+    buf_add_char(&labels->values, '\0');
+    *text = skip_blanks(*text);
+    return true;
+}
+
+/* "{a=\"b\",c=\"d\"}" and nothing behind it. */
+static bool read_labels(struct bytes text, struct labels *labels)
+{
+    text = skip(text, 1);
+    while (text.size && *text.data != '}') {
+        if (!read_label(&text, labels))
+            return false;
+        if (text.size && *text.data == ',')
+            text = skip(text, 1);
+        else if (!text.size || *text.data != '}')
+            return false;
+    }
+    return text.size == 1;
+}
+
+static int compare(struct bytes a, struct bytes b)
+{
+    int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
+    return order ? order : a.size < b.size ? -1 : a.size > b.size;
+}
+
+/* By name, few as they are. False: one stands there twice. */
+static bool sort_labels(struct labels *labels)
+{
+    for (size_t i = 1; i < labels->count; i++) {
+        struct label label = labels->list[i];
+        size_t at = i;
+        for (; at > 0 && compare(labels->list[at - 1].name, label.name) > 0; at--)
+            labels->list[at] = labels->list[at - 1];
+        labels->list[at] = label;
+        if (at > 0 && compare(labels->list[at - 1].name, label.name) == 0)
+            return false;
+    }
+    return true;
+}
+
+static bool has_label(const struct labels *labels, struct bytes name, size_t prefix)
+{
+    for (size_t i = 0; i < labels->count; i++) {
+        struct bytes other = labels->list[i].name;
+        if (other.size == prefix + name.size && memcmp(other.data, "program_", prefix) == 0
+            && memcmp(other.data + prefix, name.data, name.size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Ours, the one by which a histogram tells its buckets, and Prometheus's own for what stands before the labels: a page that has
+ * that is refused as a whole. */
+static bool is_taken(struct bytes name)
+{
+    static const char *const taken[] = { "job", "user", "host", "le", "__name__" };
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (bytes_equal(name, bytes_of(taken[i])))
+            return true;
+    return false;
+}
+
+/* Would the page have a label twice? */
+static bool is_clash(const struct labels *labels)
+{
+    for (size_t i = 0; i < labels->count; i++)
+        if (is_taken(labels->list[i].name) && has_label(labels, labels->list[i].name, strlen("program_")))
+            return true;
+    return false;
+}
+
+static void add_label(struct buf *out, bool is_first, bool is_renamed, struct bytes name, const char *value)
+{
+    char text[PROGRAM_NAME_MAX];
+    size_t prefix = is_renamed ? strlen("program_") : 0;
+    if (prefix + name.size >= sizeof text)
+        return;
+    memcpy(text, "program_", prefix);
+    memcpy(text + prefix, name.data, name.size);
+    text[prefix + name.size] = '\0';
+    metrics_label_add(out, is_first, text, value);
+}
+
+static void write_base(struct program_name *name, struct bytes base)
+{
+    bool is_ours = base.size >= 6 && memcmp(base.data, "sonde_", 6) == 0;
+    buf_add(&name->text, base.data, base.size);
+    if (is_ours)
+        buf_add_text(&name->page, "program_");
+    buf_add(&name->page, base.data, base.size);
+    name->base_size = base.size;
+    name->page_base = name->page.size;
+}
+
+/* To Prometheus an empty label is none: it is not on the page, where two series would otherwise be one. */
+static void write_labels(struct program_name *name, const struct labels *labels)
+{
+    bool is_first = true;
+    for (size_t i = 0; i < labels->count; i++) {
+        const struct label *label = &labels->list[i];
+        const char *value = labels->values.data + label->value_at;
+        add_label(&name->text, i == 0, false, label->name, value);
+        if (!*value)
+            continue;
+        add_label(&name->page, is_first, is_taken(label->name), label->name, value);
+        is_first = false;
+    }
+    if (labels->count)
+        buf_add_char(&name->text, '}');
+    buf_add_char(&name->page, is_first ? '{' : ',');
+}
+
+/* The characters before '{' as far as they do, and the whole in a label. */
+static void wrap(struct program_name *name, struct bytes raw)
+{
+    char base[BASE_MAX + 1] = "unnamed", whole[PROGRAM_NAME_MAX + 1];
+    size_t size = 0;
+    for (; size < raw.size && size < BASE_MAX && raw.data[size] != '{'; size++)
+        base[size] = is_name_char(raw.data[size], size == 0) ? raw.data[size] : '_';
+    for (size_t i = 0; i < raw.size; i++)
+        whole[i] = raw.data[i] ? raw.data[i] : ' ';
+    whole[raw.size] = '\0';
+    write_base(name, (struct bytes){ base, size ? size : strlen("unnamed") });
+    add_label(&name->text, true, false, bytes_of("program_name"), whole);
+    add_label(&name->page, true, false, bytes_of("program_name"), whole);
+    buf_add_char(&name->text, '}');
+    buf_add_char(&name->page, ',');
+}
+
+enum err program_name_parse(struct program_name *name, struct bytes raw)
+{
+    struct labels labels = { .count = 0 };
+    buf_reset(&name->text);
+    buf_reset(&name->page);
+    if (raw.size == 0 || raw.size > PROGRAM_NAME_MAX)
+        return raw.size ? FULL : USAGE;
+    buf_init(&labels.values, PROGRAM_NAME_MAX * 2);
+    size_t base = base_of(raw);
+    bool is_good = base && (base == raw.size || (raw.data[base] == '{' && read_labels(skip(raw, base), &labels)))
+                   && sort_labels(&labels) && !is_clash(&labels) && !buf_err(&labels.values);
+    if (is_good) {
+        write_base(name, (struct bytes){ raw.data, base });
+        write_labels(name, &labels);
+    } else {
+        wrap(name, raw);
+    }
+    buf_clear(&labels.values);
+    return buf_err(&name->text) ? buf_err(&name->text) : buf_err(&name->page);
+}

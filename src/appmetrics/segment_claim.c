@@ -1,0 +1,150 @@
+/* The claim of an agent on boards: a file in their folder, locked as long as the agent runs. */
+#include "appmetrics/segment_claim.h"
+
+#include "base/reclaim_path.h"
+#include "appmetrics/segment_format.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+void board_claim_name(char name[BOARD_CLAIM_NAME], uint32_t uid, const char *socket)
+{
+    if (*socket)
+        snprintf(name, BOARD_CLAIM_NAME, BOARD_CLAIM ".%u.%s", uid, socket);
+    else
+        snprintf(name, BOARD_CLAIM_NAME, uid ? BOARD_CLAIM ".%u" : BOARD_CLAIM, uid);
+}
+
+static enum err path_of(char path[FILE_PATH_MAX], const char *folder, uint32_t uid, const char *socket, const char *suffix)
+{
+    char name[BOARD_CLAIM_NAME];
+    board_claim_name(name, uid, socket);
+    int size = snprintf(path, FILE_PATH_MAX, "%s/%s%s", folder ? folder : BOARD_FOLDER, name, suffix);
+    return size < FILE_PATH_MAX ? OK : USAGE;
+}
+
+enum err board_claim_beside(char path[FILE_PATH_MAX], const char *folder, const char *socket, const char *suffix)
+{
+    return path_of(path, folder, geteuid(), socket, suffix);
+}
+
+/* The folder is everybody's: another user may have been there first. */
+static enum err check(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st))
+        return err_from_errno(errno);
+    return S_ISREG(st.st_mode) && st.st_uid == geteuid() ? OK : DENIED;
+}
+
+static enum err lock(int fd)
+{
+    struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    if (fcntl(fd, F_OFD_SETLK, &whole) == 0)
+        return OK;
+    return errno == EAGAIN || errno == EACCES ? AGAIN : err_from_errno(errno);
+}
+
+/* AGAIN also where it was swept away just now. */
+static enum err open_locked(const char *path, int *fd)
+{
+    struct stat st;
+    int made = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+    if (made < 0)
+        return errno == ELOOP || errno == EISDIR ? DENIED : err_from_errno(errno);
+    enum err err = check(made);
+    err = err ? err : lock(made);
+    if (!err && fstat(made, &st) == 0 && st.st_nlink == 0)
+        err = AGAIN;
+    if (err)
+        close(made);
+    else
+        *fd = made;
+    return err;
+}
+
+/* Under its lock: of a day ago, and nobody's. With what was kept beside it. */
+static void sweep_one(int folder_fd, const char *name)
+{
+    char kept[BOARD_CLAIM_NAME + sizeof BOARD_CLAIM_KEPT];
+    struct stat st;
+    int fd = openat(folder_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && st.st_mtime + BOARD_CLAIM_OLD_S < time(NULL) && check(fd) == OK && lock(fd) == OK
+        && (size_t)snprintf(kept, sizeof kept, "%s" BOARD_CLAIM_KEPT, name) < sizeof kept) {
+        unlinkat(folder_fd, kept, 0);
+        unlinkat(folder_fd, name, 0);
+    }
+    close(fd);
+}
+
+/* Our own of sockets that there may never be again: a proxy of a job is at a place of its own. */
+static void sweep(const char *folder)
+{
+    char ours[BOARD_CLAIM_NAME];
+    size_t size = (size_t)snprintf(ours, sizeof ours, BOARD_CLAIM ".%u.", (unsigned)geteuid());
+    DIR *dir = opendir(folder ? folder : BOARD_FOLDER);
+    for (const struct dirent *entry; dir && (entry = readdir(dir));)
+        if (strncmp(entry->d_name, ours, size) == 0 && strspn(entry->d_name + size, "0123456789abcdef") == BOARD_SOCKET_SIZE - 1
+            && !strstr(entry->d_name, BOARD_CLAIM_KEPT))
+            sweep_one(dirfd(dir), entry->d_name);
+    if (dir)
+        closedir(dir);
+}
+
+enum err board_claim(const char *folder, const char *socket, int *fd)
+{
+    char path[FILE_PATH_MAX];
+    int made = -1;
+    *fd = -1;
+    sweep(folder);
+    enum err err = board_claim_beside(path, folder, socket, "");
+    if (!err)
+        err = open_locked(path, &made);
+    if (err == DENIED && place_take(path)) /* no user forbids root the boards of all */
+        err = open_locked(path, &made);
+    if (err)
+        return err;
+    fchmod(made, 0644); /* programs of others look at it, whatever the umask was */
+    board_claim_touch(made);
+    *fd = made;
+    return OK;
+}
+
+static bool is_held(const char *path)
+{
+    struct stat st;
+    struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    bool is_ours = fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid());
+    bool is_locked = fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+    close(fd);
+    return is_ours && (is_locked || time(NULL) - st.st_mtime < BOARD_CLAIM_LASTS_S);
+}
+
+bool board_claim_is_held_by(const char *folder, uint32_t uid, const char *socket)
+{
+    char path[FILE_PATH_MAX];
+    return path_of(path, folder, uid, socket, "") == OK && is_held(path);
+}
+
+bool board_claim_is_held(const char *folder, const char *socket)
+{
+    uint32_t own = geteuid();
+    return board_claim_is_held_by(folder, 0, "") || board_claim_is_held_by(folder, own, "")
+           || (*socket && (board_claim_is_held_by(folder, 0, socket) || board_claim_is_held_by(folder, own, socket)));
+}
+
+void board_claim_touch(int fd)
+{
+    futimens(fd, NULL);
+}

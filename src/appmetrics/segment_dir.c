@@ -1,0 +1,289 @@
+/* Everything is done through a descriptor of the folder itself. */
+#include "appmetrics/segment_dir.h"
+
+#include "base/clock.h"
+#include "appmetrics/segment_format.h"
+#include "appmetrics/segment_claim.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KEEP_NS (600 * NS_PER_S)
+#define PATIENCE_S 60 /* of root with the agent of a user */
+
+/* "sonde-run.1000.abc": does the folder belong to whom its name says? Else somebody speaks for another. */
+static bool is_named_after_owner(const char *run_name, const struct stat *st)
+{
+    char *end = NULL;
+    unsigned long uid = strtoul(run_name + strlen(BOARD_RUN_PREFIX), &end, 10);
+    return end && *end == '.' && st->st_uid == uid;
+}
+
+enum err board_folder_open(struct board_folder **folder, const char *path, const char *run_name, int inotify_fd)
+{
+    struct stat st;
+    struct board_folder *new = *folder = calloc(1, sizeof *new);
+    if (!new)
+        return NOMEM;
+    new->fd = new->watch = -1;
+    new->is_run = run_name != NULL;
+    enum err err = (size_t)snprintf(new->path, sizeof new->path, "%s", path) < sizeof new->path ? OK : USAGE;
+    if (!err && (new->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (run_name ? O_NOFOLLOW : 0))) < 0)
+        err = err_from_errno(errno);
+    if (!err && (fstat(new->fd, &st) < 0 || (run_name && !is_named_after_owner(run_name, &st))))
+        err = DENIED;
+    if (err) {
+        board_folder_close(folder, -1);
+        return err;
+    }
+    new->uid = st.st_uid;
+    if (inotify_fd >= 0)
+        new->watch = inotify_add_watch(inotify_fd, path, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR | IN_DONT_FOLLOW);
+    return OK;
+}
+
+void board_folder_close(struct board_folder **folder, int inotify_fd)
+{
+    struct board_folder *old = *folder;
+    *folder = old->next;
+    if (inotify_fd >= 0 && old->watch >= 0)
+        inotify_rm_watch(inotify_fd, old->watch);
+    if (old->fd >= 0)
+        close(old->fd);
+    free(old);
+}
+
+/* By another than us. *owner: whose file it is. */
+static bool is_locked(int folder_fd, const char *name, uid_t *owner)
+{
+    struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    struct stat st = { 0 };
+    int fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    bool is = fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK && fstat(fd, &st) == 0;
+    close(fd);
+    *owner = st.st_uid;
+    return is;
+}
+
+static bool is_claimed_by(const struct board_folder *folder, uid_t uid, const char *socket)
+{
+    char name[BOARD_CLAIM_NAME], claim[sizeof name + 3];
+    uid_t claimed_by;
+    board_claim_name(name, uid, socket);
+    snprintf(claim, sizeof claim, "%s%s", folder->is_run ? "../" : "", name);
+    return is_locked(folder->fd, claim, &claimed_by) && claimed_by == uid;
+}
+
+/* Two agents may read a user's board: one of root and one of the user's own. Does the other one? */
+static bool has_other_reader(const struct board_folder *folder, const char *name, uid_t owner)
+{
+    const char *socket = board_name_socket(name);
+    uid_t other = geteuid() == 0 ? owner : 0;
+    return other != geteuid()
+           && (is_claimed_by(folder, other, "") || (*socket && is_claimed_by(folder, other, socket)));
+}
+
+bool board_folder_is_of_other(const struct board_folder *folder, const char *name)
+{
+    char claims[BOARD_FOLDER_PATH_MAX + 4];
+    const char *socket = board_name_socket(name);
+    snprintf(claims, sizeof claims, folder->is_run ? "%s/.." : "%s", folder->path);
+    return *socket && board_claim_is_held_by(claims, geteuid(), socket);
+}
+
+/* Who has read a board to its end, and leaves it to the other one to remove, marks it: root by a time that no board is of, the
+ * user by a bit that means nothing on a file. Two marks that cannot overwrite one another: of two who are ready at the same
+ * moment, one sees that of the other. */
+#define MARK_OF_ROOT_S 1
+
+static bool is_marked(const struct stat *board, bool by_root)
+{
+    return by_root ? board->st_mtim.tv_sec == MARK_OF_ROOT_S : board->st_mode & S_ISVTX;
+}
+
+static void mark(int fd, const struct stat *board)
+{
+    static const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = MARK_OF_ROOT_S } };
+    if (geteuid() == 0)
+        futimens(fd, times);
+    else
+        fchmod(fd, (board->st_mode & 07777) | S_ISVTX);
+}
+
+/* A run that ends in order takes its lock away. One that was killed has left it there: sonde submit reads the boards. */
+static bool is_for_run(const struct board_folder *folder)
+{
+    struct stat st;
+    return folder->is_run && fstatat(folder->fd, BOARD_FOLDER_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* True: it is another one's to remove, the run's or the other agent's. */
+static bool leave_to_other(const struct board_folder *folder, const char *name, uint64_t inode)
+{
+    struct stat st;
+    int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    bool leaves = fstat(fd, &st) == 0 && st.st_ino == inode && (folder->is_run || has_other_reader(folder, name, st.st_uid));
+    if (leaves) {
+        mark(fd, &st);
+        leaves = is_for_run(folder)
+                 || (has_other_reader(folder, name, st.st_uid) && fstat(fd, &st) == 0 && !is_marked(&st, geteuid() != 0));
+    }
+    close(fd);
+    return leaves;
+}
+
+/* The last one out of a run's folder takes it away. */
+static void remove_board(const struct board_folder *folder, const char *name)
+{
+    unlinkat(folder->fd, name, 0);
+    if (folder->is_run)
+        rmdir(folder->path);
+}
+
+void board_folder_remove(const struct board_folder *folder, const char *name, uint64_t inode, int claim_fd)
+{
+    struct stat st;
+    if (claim_fd >= 0 && leave_to_other(folder, name, inode))
+        return;
+    if (fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == inode)
+        remove_board(folder, name);
+}
+
+/* The user's agent reads every second. One that is stopped, or pretends to be there, does not fill the node's memory. */
+static bool is_patient(const struct stat *marked)
+{
+    return geteuid() != 0 || clock_realtime_ns() / NS_PER_S < (uint64_t)marked->st_ctim.tv_sec + PATIENCE_S;
+}
+
+bool board_folder_has_read(const struct board_folder *folder, const char *name)
+{
+    struct stat st;
+    if (fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) || !is_marked(&st, geteuid() == 0))
+        return false;
+    if (!is_for_run(folder) && (!is_patient(&st) || !has_other_reader(folder, name, st.st_uid)))
+        remove_board(folder, name);
+    return true;
+}
+
+static bool is_claimed_above(const char *above, uid_t uid, const char *socket)
+{
+    return board_claim_is_held_by(above, uid, "") || (*socket && board_claim_is_held_by(above, uid, socket));
+}
+
+static bool is_wanted(int folder_fd, const char *path, const char *name)
+{
+    char above[BOARD_FOLDER_PATH_MAX + 4];
+    const char *socket = board_name_socket(name);
+    struct stat st;
+    if (strncmp(name, BOARD_PREFIX, strlen(BOARD_PREFIX)) != 0 || fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0
+        || !S_ISREG(st.st_mode))
+        return false;
+    snprintf(above, sizeof above, "%s/..", path);
+    return (!is_marked(&st, true) && is_claimed_above(above, 0, socket))
+           || (geteuid() != 0 && !is_marked(&st, false) && is_claimed_above(above, geteuid(), socket));
+}
+
+bool board_folder_is_wanted(const struct board_folder *folder, const char *name)
+{
+    return is_wanted(folder->fd, folder->path, name);
+}
+
+bool board_folder_is_left(const struct board_folder *folder)
+{
+    uid_t owner;
+    return folder->is_run && !is_locked(folder->fd, BOARD_FOLDER_LOCK, &owner);
+}
+
+bool board_folder_is_over(struct board_folder *folder)
+{
+    struct stat st;
+    uint64_t now_ns = clock_monotonic_ns();
+    if (!board_folder_is_left(folder)) {
+        folder->over_ns = 0;
+        return false;
+    }
+    if (fstat(folder->fd, &st) < 0 || st.st_nlink == 0)
+        return true;
+    if (!folder->over_ns)
+        folder->over_ns = now_ns;
+    if (now_ns - folder->over_ns < KEEP_NS)
+        return false;
+    board_folder_clear(folder->path);
+    return true;
+}
+
+static enum err lock_folder(int folder_fd, int *lock_fd)
+{
+    struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    *lock_fd = openat(folder_fd, BOARD_FOLDER_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (*lock_fd < 0)
+        return err_from_errno(errno);
+    if (fcntl(*lock_fd, F_OFD_SETLK, &whole) == 0)
+        return OK;
+    enum err err = err_from_errno(errno);
+    close(*lock_fd);
+    *lock_fd = -1;
+    return err;
+}
+
+enum err board_folder_make(const char *parent, char path[BOARD_FOLDER_PATH_MAX], int *lock_fd)
+{
+    uint64_t random = 0;
+    *lock_fd = -1;
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) < 0)
+        random = clock_monotonic_ns() * 0x9e3779b97f4a7c15ull;
+    int size = snprintf(path, BOARD_FOLDER_PATH_MAX, "%s/" BOARD_RUN_PREFIX "%u.%" PRIx64, parent, (unsigned)geteuid(), random);
+    if (size >= BOARD_FOLDER_PATH_MAX)
+        return USAGE;
+    if (mkdir(path, 0700) < 0)
+        return err_from_errno(errno);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    enum err err = fd < 0 || fchmod(fd, 0700) < 0 ? err_from_errno(errno) : lock_folder(fd, lock_fd);
+    if (fd >= 0)
+        close(fd);
+    if (err)
+        board_folder_clear(path);
+    return err;
+}
+
+/* May agents have what they want? They see that the run is over before it is looked what they have read: of a board that is
+ * read at the same moment, one of both sees that it is to go. */
+static void empty(const char *path, bool for_agents)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    unlinkat(fd, BOARD_FOLDER_LOCK, 0);
+    for (struct dirent *entry; (entry = readdir(dir));)
+        if (!for_agents || !is_wanted(fd, path, entry->d_name))
+            unlinkat(fd, entry->d_name, 0);
+    closedir(dir);
+    rmdir(path);
+}
+
+void board_folder_clear(const char *path)
+{
+    empty(path, false);
+}
+
+void board_folder_leave(const char *path)
+{
+    empty(path, true);
+}

@@ -1,0 +1,9 @@
+/* Whether the process of a board is still the one that made it, by /proc. For segment_reader.c. */
+#ifndef SONDE_APPMETRICS_SEGMENT_PROCESS_H
+#define SONDE_APPMETRICS_SEGMENT_PROCESS_H
+
+#include "appmetrics/segment_reader.h"
+
+bool board_process_is_gone(const struct board_facts *facts, const char *root);
+
+#endif

@@ -1,0 +1,26 @@
+/* unlink or rename, both of which do not follow links. */
+#include "base/reclaim_path.h"
+
+#include "base/file.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+bool place_take(const char *path)
+{
+    struct stat there;
+    char aside[FILE_PATH_MAX];
+    if (geteuid() != 0 || lstat(path, &there) < 0 || there.st_uid == 0)
+        return false;
+    unsigned uid = there.st_uid;
+    bool is_folder = S_ISDIR(there.st_mode);
+    if (snprintf(aside, sizeof aside, "%s-of-%u-%lld", path, uid, (long long)time(NULL)) >= FILE_PATH_MAX
+        || (is_folder ? rename(path, aside) : unlink(path)) < 0)
+        return false;
+    log_warn("%s had been made by user %u; it is the agent's now%s%s", path, uid, is_folder ? ", and what was there is " : "",
+             is_folder ? aside : "");
+    return true;
+}

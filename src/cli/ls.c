@@ -1,0 +1,214 @@
+/* sonde ls: the sets that an agent holds now, as ldms_ls shows them. */
+#include "cli/command_agent.h"
+
+#include "report/ls.h"
+
+#include <fnmatch.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ls_settings {
+    bool values, json, regex, by_schema, ldms;
+    int table;
+    const char **names;
+    const char *job;
+};
+
+/* Which of the sets are wanted. */
+struct ls_choice {
+    const struct ls_settings *settings;
+    const struct sets *sets;
+    regex_t *regexes; /* as many as there are names, with -E */
+    size_t name_count;
+};
+
+static size_t count_names(const char **names)
+{
+    size_t count = 0;
+    while (names && names[count])
+        count++;
+    return count;
+}
+
+/* Returns an exit status. */
+static int choice_open(const struct command_call *call, struct ls_choice *choice)
+{
+    const struct ls_settings *settings = choice->settings;
+    size_t count = count_names(settings->names);
+    choice->name_count = settings->regex ? 0 : count;
+    if (!settings->regex || !count)
+        return EXIT_GOOD;
+    choice->regexes = calloc(count, sizeof *choice->regexes);
+    if (!choice->regexes)
+        return command_fail(call, "out of memory");
+    for (; choice->name_count < count; choice->name_count++) {
+        const char *name = settings->names[choice->name_count];
+        if (regcomp(&choice->regexes[choice->name_count], name, REG_EXTENDED | REG_NOSUB))
+            return command_misused(call, "'%s' is no regular expression", name);
+    }
+    return EXIT_GOOD;
+}
+
+static void choice_close(struct ls_choice *choice)
+{
+    for (size_t i = 0; choice->regexes && i < choice->name_count; i++)
+        regfree(&choice->regexes[i]);
+    free(choice->regexes);
+}
+
+static bool fits(const struct ls_choice *choice, const char *text)
+{
+    if (choice->name_count == 0)
+        return true;
+    for (size_t i = 0; i < choice->name_count; i++)
+        if (choice->regexes ? regexec(&choice->regexes[i], text, 0, NULL, 0) == 0
+                            : fnmatch(choice->settings->names[i], text, 0) == 0)
+            return true;
+    return false;
+}
+
+static enum ls_form form_of(const struct ls_settings *settings)
+{
+    return settings->ldms ? LS_LDMS : LS_OURS;
+}
+
+static bool is_chosen(const struct ls_choice *choice, const struct sets_item *item)
+{
+    const struct ls_settings *settings = choice->settings;
+    struct buf name;
+    if (settings->job && (!item->job || strcmp(item->job, settings->job) != 0))
+        return false;
+    buf_init(&name, 8192);
+    if (settings->by_schema)
+        buf_add_text(&name, ls_schema(item, form_of(settings)));
+    else
+        ls_name(&name, choice->sets, item, form_of(settings));
+    bool is = fits(choice, buf_text(&name));
+    buf_clear(&name);
+    return is;
+}
+
+static void print_table(struct buf *out, const struct ls_choice *choice, const bool *chosen)
+{
+    ls_table(out, choice->sets, chosen, form_of(choice->settings));
+    if (choice->settings->values)
+        buf_add_char(out, '\n');
+}
+
+static void print_chosen(struct buf *out, const struct ls_choice *choice, const bool *chosen)
+{
+    const struct sets *sets = choice->sets;
+    const struct ls_settings *settings = choice->settings;
+    if (settings->json) {
+        ls_json(out, sets, chosen);
+        return;
+    }
+    if (settings->table)
+        print_table(out, choice, chosen);
+    for (size_t i = 0; i < sets->count; i++) {
+        if (!chosen[i])
+            continue;
+        if (settings->values)
+            ls_values(out, sets, &sets->items[i], form_of(settings));
+        else if (!settings->table) {
+            ls_name(out, sets, &sets->items[i], form_of(settings));
+            buf_add_char(out, '\n');
+        }
+    }
+}
+
+static int print_sets(const struct command_call *call, const struct sets *sets)
+{
+    struct ls_choice choice = { .settings = call->settings, .sets = sets };
+    bool *chosen = calloc(sets->count + 1, sizeof *chosen);
+    struct buf out;
+    size_t count = 0;
+    if (!chosen)
+        return command_fail(call, "out of memory");
+    buf_init(&out, COMMAND_ANSWER_MAX);
+    int status = choice_open(call, &choice);
+    for (size_t i = 0; status == EXIT_GOOD && i < sets->count; i++)
+        count += chosen[i] = is_chosen(&choice, &sets->items[i]);
+    if (status == EXIT_GOOD && sets->count > 0 && count == 0)
+        status = command_fail(call, "none of the %zu sets fits", sets->count);
+    if (status == EXIT_GOOD) {
+        print_chosen(&out, &choice, chosen);
+        status = command_print(call, &out);
+    }
+    choice_close(&choice);
+    free(chosen);
+    buf_clear(&out);
+    return status;
+}
+
+static int ls_run(const struct command_call *call)
+{
+    const struct ls_settings *settings = call->settings;
+    bool with_values = settings->values || settings->json || settings->table;
+    struct buf answer;
+    struct sets sets;
+    buf_init(&answer, COMMAND_ANSWER_MAX);
+    int status = command_ask(call, call->count ? call->operands[0] : "", "GET", with_values ? "/sets?values" : "/sets",
+                             (struct bytes){ 0 }, &answer);
+    if (status == EXIT_GOOD && sets_read(&sets, buf_text(&answer), answer.size))
+        status = command_fail(call, "the agent's answer cannot be read; is it of another version?");
+    else if (status == EXIT_GOOD) {
+        status = print_sets(call, &sets);
+        sets_clear(&sets);
+    }
+    buf_clear(&answer);
+    return status;
+}
+
+#define AT(field) .offset = offsetof(struct ls_settings, field)
+static const struct option options[] = {
+    { .letter = 'l', .name = "long", .type = OPTION_FLAG, AT(values), .help = "Show the values of each set" },
+    { .letter = 'v', .name = "verbose", .type = OPTION_COUNT, AT(table),
+      .help = "Show a table: size, owner, time of the newest reading, period" },
+    { .letter = 'n', .name = "name", .argument = "NAME", .type = OPTION_LIST, AT(names),
+      .help = "Only sets of this name, as 'sonde ls' prints it; * and ? stand for others; may be given several times" },
+    { .letter = 'E', .name = "regex", .type = OPTION_FLAG, AT(regex), .help = "Names are regular expressions" },
+    { .letter = 'S', .name = "schema", .type = OPTION_FLAG, AT(by_schema),
+      .help = "Names are those of sensors, such as meminfo, without host and instance" },
+    { .letter = 'j', .name = "job", .argument = "JOB", .type = OPTION_TEXT, AT(job), .help = "Only sets of this job" },
+    { .name = "json", .type = OPTION_FLAG, AT(json), .help = "Print the sets with all values, as JSON" },
+    { .name = "ldms", .type = OPTION_FLAG, AT(ldms),
+      .help = "Use LDMS's names of sets, metrics and units, as under the name ldms_ls" },
+    OPTION_END,
+};
+
+static const struct command_fact examples[] = {
+    { "sonde ls", "the sets of this node's agent" },
+    { "sonde ls -l -S -n meminfo", "the memory of this node, now" },
+    { "sonde ls -v n7", "what the agent of node n7 holds" },
+    { "sonde ls -l -j 4711", "all that is known of a job" },
+    { 0 },
+};
+
+static const struct command_fact environment[] = {
+    { "SONDE_SOCKET_DIR", "the folder of the agent's socket, in place of the usual one" },
+    { 0 },
+};
+
+const struct command command_ls = {
+    .name = "ls",
+    .about = "show what an agent or a collector holds now",
+    .usage = "[OPTIONS] [HOST]",
+    .description =
+        "Lists the sets that the agent of this node, or of HOST, has read last, as ldms_ls does: HOST/SET, or "
+        "HOST/SET/INSTANCE where there are several, such as network devices; those of a job are HOST/JOB/SET. Users see "
+        "the node and their own jobs, root sees all; an agent that listens to the network shows all to other machines.\n\n"
+        "HOST is a name or an address, with :PORT when it is not 1337, or the path of an agent's socket. Of a collector "
+        "(HOST:1338, or its socket) the sets of all its hosts are shown that are not old.\n\n"
+        "What is not known is a hyphen. Under the name ldms_ls it takes the options of LDMS's program.",
+    .options = options,
+    .settings_size = sizeof(struct ls_settings),
+    .shares = COMMAND_OWN_VERBOSE,
+    .operands_max = 1,
+    .operand = "HOST",
+    .examples = examples,
+    .environment = environment,
+    .see_also = "agent top ctl",
+    .run = ls_run,
+};

@@ -1,0 +1,240 @@
+/* sonde submit: files spools that were left over, because sonde run was killed or could not reach the database. */
+#include "cli/command_store.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "merge/submit.h"
+#include "report/terminal.h"
+#include "run/run_segments.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES 16384
+#define PROGRESS_NS (100 * NS_PER_MS)
+
+struct submit_settings {
+    bool keep;
+};
+
+struct submission {
+    const struct command_call *call;
+    struct store *store;
+    bool keep, shows_progress;
+    uint64_t shown_ns;
+    size_t filed, failed;
+    uint64_t processes;
+};
+
+static const char *ending(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static const char *ending_es(uint64_t count)
+{
+    return count == 1 ? "" : "es";
+}
+
+static void clear_progress(const struct submission *s)
+{
+    if (s->shows_progress && s->shown_ns)
+        fputs("\r\033[K", stderr);
+}
+
+static void show_progress(struct submission *s)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    if (!s->shows_progress || now_ns - s->shown_ns < PROGRESS_NS)
+        return;
+    s->shown_ns = now_ns;
+    fprintf(stderr, "\r\033[Kfiling: %s spool%s, %s processes so far", text_count(s->filed).s, ending(s->filed),
+            text_count(s->processes).s);
+    fflush(stderr);
+}
+
+static void add_gaps(struct buf *line, const struct submitted *result)
+{
+    const struct run_gaps *gaps = &result->gaps;
+    if (gaps->bytes_damaged)
+        buf_printf(line, "; %s of it damaged and left out", text_bytes(gaps->bytes_damaged).s);
+    if (gaps->records_lost)
+        buf_printf(line, "; %s record%s could not be written", text_count(gaps->records_lost).s,
+                   ending(gaps->records_lost));
+    if (gaps->events_lost)
+        buf_printf(line, "; %s kernel message%s lost", text_count(gaps->events_lost).s, ending(gaps->events_lost));
+    if (result->running && !result->is_alive)
+        buf_add_text(line, "; some were still running");
+    if (result->is_alive)
+        buf_add_text(line, "; some still run and write: submit it again when they have ended");
+}
+
+static void tell_filed(const struct submission *s, const char *path, const struct submitted *result)
+{
+    struct buf line;
+    buf_init(&line, LINE_MAX_BYTES);
+    utf8_add_fit(&line, bytes_of(result->job_id), sizeof result->job_id, true);
+    buf_printf(&line, ": %s process%s, %s thread%s", text_count(result->processes).s, ending_es(result->processes),
+               text_count(result->threads).s, ending(result->threads));
+    add_gaps(&line, result);
+    if (s->keep || result->is_alive) {
+        buf_add_text(&line, "; kept ");
+        utf8_add_fit(&line, bytes_of(path), PATH_MAX, true);
+    }
+    buf_add_char(&line, '\n');
+    command_print(s->call, &line);
+    buf_clear(&line);
+}
+
+static void tell_failed(struct submission *s, const char *path, enum err err, const struct submitted *result)
+{
+    if (err == AGAIN && result->lock_error)
+        command_fail(s->call, "it cannot be told whether %s is still being written: %s when locking it. It is left alone; if its "
+                     "sonde run has ended, copy it to a disk of this machine and submit the copy", path,
+                     strerror(result->lock_error));
+    else if (err == AGAIN)
+        command_fail(s->call, "%s is still being written: it is left alone until its sonde run has ended", path);
+    else if (err == CORRUPT)
+        command_fail(s->call, "%s does not say which run it is of, or is no spool: it is left as it is", path);
+    else if (err == ABSENT || err == DENIED || err == NOMEM)
+        command_fail(s->call, "cannot read %s: %s", path, err_text(err));
+    else
+        command_fail(s->call, "cannot file %s: %s. It is kept; try again when that is mended.", path,
+                     store_message(s->store));
+}
+
+static void on_spool(void *context, const char *path, enum err err, const struct submitted *result)
+{
+    struct submission *s = context;
+    clear_progress(s);
+    if (err) {
+        s->failed++;
+        tell_failed(s, path, err, result);
+    } else {
+        s->filed++;
+        s->processes += result->processes;
+        tell_filed(s, path, result);
+    }
+    show_progress(s);
+}
+
+/* As sonde run makes it when it is not told where. */
+static void default_dir(char dir[PATH_MAX])
+{
+    const char *tmp = getenv("TMPDIR");
+    if (!tmp || tmp[0] != '/')
+        tmp = "/tmp";
+    snprintf(dir, PATH_MAX, "%s/sonde-%u/spool", tmp, (unsigned)geteuid());
+}
+
+static int submit_left_over(struct submission *s)
+{
+    char dir[PATH_MAX];
+    default_dir(dir);
+    enum err err = submit_dir(s->store, dir, s->keep, on_spool, s);
+    if (err == ABSENT && !s->failed) {
+        struct buf line;
+        buf_init(&line, LINE_MAX_BYTES);
+        buf_printf(&line, "Nothing is left over: there is no spool in %s.\n", dir);
+        int status = command_print(s->call, &line);
+        buf_clear(&line);
+        return status;
+    }
+    if (err && !s->failed)
+        command_fail(s->call, "cannot look into %s: %s", dir, err_text(err));
+    return err ? EXIT_FAILED : EXIT_GOOD;
+}
+
+static int submit_named(struct submission *s)
+{
+    int status = EXIT_GOOD;
+    for (int i = 0; i < s->call->count; i++) {
+        size_t failed = s->failed;
+        enum err err = submit_dir(s->store, s->call->operands[i], s->keep, on_spool, s);
+        if (!err)
+            continue;
+        status = EXIT_FAILED;
+        if (s->failed > failed)
+            continue;
+        if (err == ABSENT && access(s->call->operands[i], F_OK) == 0)
+            command_fail(s->call, "there is no spool (*.spool) in %s", s->call->operands[i]);
+        else
+            command_fail(s->call, "cannot look into %s: %s", s->call->operands[i], err_text(err));
+    }
+    return status;
+}
+
+/* The store is larger than what one program may be allowed to write; where we may not have more, SQLite says so, not a signal. */
+static void lift_file_size(void)
+{
+    struct rlimit limit;
+    signal(SIGXFSZ, SIG_IGN);
+    if (getrlimit(RLIMIT_FSIZE, &limit))
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static int submit_run(const struct command_call *call)
+{
+    const struct submit_settings *settings = call->settings;
+    struct submission s = { .call = call, .keep = settings->keep, .shows_progress = isatty(STDERR_FILENO) };
+    lift_file_size();
+    if (!command_store_open(call, STORE_WRITE, &s.store))
+        return EXIT_FAILED;
+    run_boards_rescue();
+    int status = call->count ? submit_named(&s) : submit_left_over(&s);
+    clear_progress(&s);
+    store_close(&s.store);
+    return status;
+}
+
+static const struct option submit_options[] = {
+    { .letter = 'k', .name = "keep", .type = OPTION_FLAG, .offset = offsetof(struct submit_settings, keep),
+      .help = "Keep the spools; filing them again later replaces what was filed" },
+    OPTION_END,
+};
+
+static const struct command_fact submit_examples[] = {
+    { "sonde submit", "file all that was left over on this machine" },
+    { "sonde submit /scratch/job42/spool", "file what 'sonde run -o /scratch/job42/spool' left" },
+    { "sonde submit -k node*/", "spools gathered from several nodes, and keep them" },
+    { 0 },
+};
+
+static const struct command_fact submit_environment[] = {
+    { "TMPDIR", "where spools are looked for when no DIR is given: $TMPDIR/sonde-UID/spool, without it below /tmp" },
+    { 0 },
+};
+
+const struct command command_submit = {
+    .name = "submit",
+    .about = "file what a killed or cut off sonde run left behind",
+    .usage = "[OPTIONS] [DIR]...",
+    .description =
+        "While sonde run watches, everything is written to a spool; when the command has ended the spool is filed in the "
+        "database and removed. If sonde run was killed, the machine went down or the database could not be written, the "
+        "spool stays, and sonde submit files what was seen until then.\n\n"
+        "DIR is a folder in which, and in the folders below which, *.spool files are looked for, or such a file. Without "
+        "DIR all are filed that this user's runs have left on this machine. A spool whose sonde run still watches is left "
+        "alone, and one that cannot be locked, as on some network disks, too. A "
+        "spool is removed when the database has it, and filing one twice does no harm. Where sonde run was killed and its "
+        "processes go on, they still write: what there is is filed, and the spool stays until sonde submit finds none of them "
+        "alive on this machine.",
+    .options = submit_options,
+    .settings_size = sizeof(struct submit_settings),
+    .shares = COMMAND_DB,
+    .operands_min = 0,
+    .operands_max = -1,
+    .operand = "DIR",
+    .examples = submit_examples,
+    .environment = submit_environment,
+    .see_also = "run list report",
+    .run = submit_run,
+};

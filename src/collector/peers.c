@@ -1,0 +1,212 @@
+/* A table by the bytes of the router's names. */
+#include "collector/peers.h"
+
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS_FIRST 64u
+
+static uint32_t hash_of(const uint8_t *id, size_t size)
+{
+    uint64_t hash = hash_add(HASH_START, id, size);
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+enum err peers_init(struct peers *peers)
+{
+    *peers = (struct peers){ .bucket_count = BUCKETS_FIRST };
+    peers->buckets = calloc(BUCKETS_FIRST, sizeof(struct peer *));
+    return peers->buckets ? OK : NOMEM;
+}
+
+struct peer *peers_find(const struct peers *peers, const struct zmq_peer *id)
+{
+    uint32_t hash = hash_of(id->id, id->id_size);
+    struct peer *peer = peers->buckets[hash & (peers->bucket_count - 1)];
+    while (peer && (peer->hash != hash || peer->id_size != id->id_size || memcmp(peer->id, id->id, id->id_size) != 0))
+        peer = peer->next;
+    return peer;
+}
+
+static void grow(struct peers *peers)
+{
+    size_t count = peers->bucket_count * 2;
+    struct peer **buckets = calloc(count, sizeof *buckets);
+    if (!buckets)
+        return; /* slower, not wrong */
+    for (size_t i = 0; i < peers->bucket_count; i++)
+        for (struct peer *peer = peers->buckets[i], *next; peer; peer = next) {
+            next = peer->next;
+            peer->next = buckets[peer->hash & (count - 1)];
+            buckets[peer->hash & (count - 1)] = peer;
+        }
+    free(peers->buckets);
+    peers->buckets = buckets;
+    peers->bucket_count = count;
+}
+
+static void peer_free(struct peer *peer)
+{
+    peer_close_feeds(peer);
+    if (peer->origin && peer->origin->owners[peer->is_collector] == peer)
+        peer->origin->owners[peer->is_collector] = NULL;
+    free(peer->feeds);
+    free(peer->id);
+    free(peer->host);
+    free(peer->software);
+    free(peer->name);
+    free(peer->address);
+    free(peer);
+}
+
+static struct peer *peer_new(const struct zmq_peer *id)
+{
+    struct peer *peer = calloc(1, sizeof *peer);
+    if (!peer)
+        return NULL;
+    peer->id = malloc(id->id_size + 1);
+    peer->name = strdup(id->name);
+    peer->address = strdup(id->address);
+    peer->host = strdup("");
+    peer->software = strdup("");
+    if (!peer->id || !peer->name || !peer->address || !peer->host || !peer->software) {
+        peer_free(peer);
+        return NULL;
+    }
+    memcpy(peer->id, id->id, id->id_size);
+    memcpy(peer->key, id->key, sizeof peer->key);
+    peer->id_size = id->id_size;
+    peer->hash = hash_of(peer->id, peer->id_size);
+    return peer;
+}
+
+enum err peers_add(struct peers *peers, const struct zmq_peer *id, struct peer **peer)
+{
+    if (peers->count >= PEERS_MAX)
+        return FULL;
+    *peer = peer_new(id);
+    if (!*peer)
+        return NOMEM;
+    if (peers->count >= peers->bucket_count)
+        grow(peers);
+    (*peer)->next = peers->buckets[(*peer)->hash & (peers->bucket_count - 1)];
+    peers->buckets[(*peer)->hash & (peers->bucket_count - 1)] = *peer;
+    peers->count++;
+    return OK;
+}
+
+void peers_remove(struct peers *peers, struct peer **peer)
+{
+    struct peer **place = &peers->buckets[(*peer)->hash & (peers->bucket_count - 1)];
+    while (*place != *peer)
+        place = &(*place)->next;
+    *place = (*peer)->next;
+    peers->count--;
+    peer_free(*peer);
+    *peer = NULL;
+}
+
+struct peer *peers_next(const struct peers *peers, struct peer_at *at)
+{
+    while (!at->next && at->bucket < peers->bucket_count)
+        at->next = peers->buckets[at->bucket++];
+    struct peer *peer = at->next;
+    at->next = peer ? peer->next : NULL;
+    return peer;
+}
+
+void peers_clear(struct peers *peers)
+{
+    for (size_t i = 0; peers->buckets && i < peers->bucket_count; i++)
+        for (struct peer *peer = peers->buckets[i], *next; peer; peer = next) {
+            next = peer->next;
+            peer_free(peer);
+        }
+    free(peers->buckets);
+    *peers = (struct peers){ 0 };
+}
+
+void peer_address(const struct peer *peer, struct zmq_peer *id)
+{
+    memcpy(id->id, peer->id, peer->id_size);
+    id->id_size = peer->id_size;
+    id->name[0] = id->address[0] = '\0';
+}
+
+enum err feed_new(struct feed **feed, struct peer *peer, struct origin *origin, uint64_t stream)
+{
+    *feed = calloc(1, sizeof **feed);
+    enum err err = *feed ? stream_new(&(*feed)->decoder) : NOMEM;
+    if (err) {
+        free(*feed);
+        *feed = NULL;
+        return err;
+    }
+    (*feed)->peer = peer;
+    (*feed)->origin = origin;
+    (*feed)->stream = stream;
+    (*feed)->next = origin->feeds;
+    if (origin->feeds)
+        origin->feeds->before = *feed;
+    origin->feeds = *feed;
+    return OK;
+}
+
+void feed_free(struct feed **feed)
+{
+    struct feed *old = *feed;
+    if (!old)
+        return;
+    if (old->before)
+        old->before->next = old->next;
+    else
+        old->origin->feeds = old->next;
+    if (old->next)
+        old->next->before = old->before;
+    if (old->origin->newest == old)
+        old->origin->newest = NULL;
+    stream_free(&old->decoder);
+    free(old);
+    *feed = NULL;
+}
+
+static enum err make_room(struct peer *peer, uint64_t number)
+{
+    if (number < peer->feed_count)
+        return OK;
+    if (number >= PEER_FEEDS_MAX)
+        return FULL;
+    struct feed **feeds = realloc(peer->feeds, (number + 1) * sizeof(struct feed *));
+    if (!feeds)
+        return NOMEM;
+    memset(feeds + peer->feed_count, 0, (number + 1 - peer->feed_count) * sizeof(struct feed *));
+    peer->feeds = feeds;
+    peer->feed_count = number + 1;
+    return OK;
+}
+
+enum err peer_put_feed_take(struct peer *peer, uint64_t number, struct feed *feed)
+{
+    enum err err = make_room(peer, number);
+    if (err) {
+        feed_free(&feed);
+        return err;
+    }
+    feed_free(&peer->feeds[number]);
+    peer->feeds[number] = feed;
+    return OK;
+}
+
+struct feed *peer_feed(const struct peer *peer, uint64_t number)
+{
+    return number < peer->feed_count ? peer->feeds[number] : NULL;
+}
+
+void peer_close_feeds(struct peer *peer)
+{
+    for (size_t i = 0; i < peer->feed_count; i++)
+        feed_free(&peer->feeds[i]);
+    peer->feed_count = 0;
+}

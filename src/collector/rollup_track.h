@@ -1,0 +1,57 @@
+/* What is left of many samples of one set: minimum, mean, maximum and last of each metric, as a sample of a set of its own:
+ * "meminfo" becomes "meminfo_rollup", its "mem_free" becomes mem_free_min, mem_free_mean, mem_free_max, mem_free_last. */
+#ifndef SONDE_COLLECTOR_ROLLUP_TRACK_H
+#define SONDE_COLLECTOR_ROLLUP_TRACK_H
+
+#include "model/batch.h"
+
+#define ROLLUP_PARTS 4 /* min, mean, max, last */
+
+/* A set, and what it becomes. Never freed before all tracks of it. */
+struct rollup_set {
+    struct rollup_set *next;
+    struct set *source; /* a copy */
+    struct set *rolled;
+};
+
+void rollup_sets_clear(struct rollup_set **list);
+
+struct rollup_value {
+    union value min, max, last;
+    double sum;
+    uint64_t count; /* 0: none was known */
+};
+
+/* One set, instance and job. */
+struct rollup_track {
+    struct rollup_track *next;
+    const struct rollup_set *set;
+    const struct set *met;  /* where the set was when it was met last */
+    char *instance, *job;   /* job NULL: of the node */
+    uint64_t samples;       /* in this window */
+    struct rollup_value values[]; /* of set->source */
+};
+
+/* In the order in which they came, which is the same at each tick. */
+struct rollup_tracks {
+    struct rollup_track *first, *last;
+    struct rollup_track *expected; /* the one behind the one that was found last */
+};
+
+/* Found or made. */
+struct rollup_track *rollup_track_of(struct rollup_tracks *tracks, struct rollup_set **sets, const struct sample *sample);
+void rollup_tracks_clear(struct rollup_tracks *tracks);
+
+/* Takes those away that had no sample in this window. */
+void rollup_tracks_sweep(struct rollup_tracks *tracks);
+
+void rollup_track_add(struct rollup_track *track, const struct sample *sample);
+
+/* Adds what is in from to track: minimum, mean and maximum are of both, last becomes the sum of the last of all that were
+ * added, so that it is the total over the nodes of a job. */
+void rollup_track_fold(struct rollup_track *track, const struct rollup_track *from);
+
+/* The sample of the window; the track is empty then. NOMEM. */
+enum err rollup_track_give(struct rollup_track *track, struct batch *batch, uint64_t time_ns);
+
+#endif

@@ -1,0 +1,102 @@
+/* A short list for each node. */
+#include "compat/colmet/jobs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MISSED_MAX 2
+
+void colmet_jobs_clear(struct colmet_jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->count; i++)
+        free(jobs->entries[i]);
+    free(jobs->entries);
+    free(jobs->list);
+    free(jobs->events);
+    *jobs = (struct colmet_jobs){ 0 };
+}
+
+static bool grow(struct colmet_jobs *jobs, size_t need)
+{
+    if (need <= jobs->room)
+        return true;
+    void *entries = reallocarray(jobs->entries, need, sizeof *jobs->entries);
+    if (entries)
+        jobs->entries = entries;
+    void *list = entries ? reallocarray(jobs->list, need, sizeof *jobs->list) : NULL;
+    if (list)
+        jobs->list = list;
+    void *events = list ? reallocarray(jobs->events, need, sizeof *jobs->events) : NULL;
+    if (!events)
+        return false;
+    jobs->events = events;
+    jobs->room = need;
+    return true;
+}
+
+static struct colmet_jobs_entry *find(const struct colmet_jobs *jobs, const char *id)
+{
+    for (size_t i = 0; i < jobs->count; i++)
+        if (strcmp(jobs->entries[i]->job.id, id) == 0)
+            return jobs->entries[i];
+    return NULL;
+}
+
+/* Those that had ended when they were told last. */
+static void forget_ended(struct colmet_jobs *jobs)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < jobs->count; i++)
+        if (jobs->entries[i]->missed >= MISSED_MAX)
+            free(jobs->entries[i]);
+        else
+            jobs->entries[kept++] = jobs->entries[i];
+    jobs->count = kept;
+}
+
+static enum err add(struct colmet_jobs *jobs, const struct job *told, uint64_t time_ns)
+{
+    struct colmet_jobs_entry *entry = malloc(sizeof *entry);
+    if (!entry)
+        return NOMEM;
+    *entry = (struct colmet_jobs_entry){ .job.job = *told };
+    memcpy(entry->job.id, told->id, strnlen(told->id, sizeof entry->job.id - 1));
+    entry->job.job.id = entry->job.id;
+    entry->job.job.start_ns = time_ns;
+    jobs->entries[jobs->count++] = entry;
+    return OK;
+}
+
+enum err colmet_jobs_note(struct colmet_jobs *jobs, struct batch *batch)
+{
+    uint64_t time_ns = batch->count ? batch->samples[0].time_ns : 0;
+    size_t events = 0;
+    enum err err = OK;
+    forget_ended(jobs);
+    if (!grow(jobs, jobs->count + batch->job_count))
+        return NOMEM;
+    for (size_t i = 0; i < jobs->count; i++)
+        jobs->entries[i]->missed++;
+    for (size_t i = 0; i < batch->job_count && !err; i++) {
+        struct colmet_jobs_entry *entry = find(jobs, batch->jobs[i]->id);
+        if (entry) {
+            entry->missed = 0;
+            continue;
+        }
+        err = add(jobs, batch->jobs[i], time_ns);
+        if (!err)
+            jobs->events[events++] = (struct batch_event){ JOB_BEGIN, &jobs->entries[jobs->count - 1]->job.job };
+    }
+    for (size_t i = 0; i < jobs->count; i++) {
+        jobs->list[i] = &jobs->entries[i]->job.job;
+        if (jobs->entries[i]->missed < MISSED_MAX)
+            continue;
+        jobs->entries[i]->job.job.end_ns = time_ns;
+        jobs->events[events++] = (struct batch_event){ JOB_END, &jobs->entries[i]->job.job };
+    }
+    batch->jobs = jobs->list;
+    batch->job_count = jobs->count;
+    batch->events = jobs->events;
+    batch->event_count = events;
+    return err;
+}

@@ -1,0 +1,130 @@
+/* One word after another. */
+#include "compat/commands/old_options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct old_option *find_letter(const struct old_option *table, char letter)
+{
+    for (; table->name; table++)
+        if (table->letter == letter)
+            return table;
+    return NULL;
+}
+
+/* Of this name, or the only one that begins so. */
+static const struct old_option *find_name(const struct old_option *table, const char *word, size_t size)
+{
+    const struct old_option *found = NULL;
+    size_t count = 0;
+    for (; table->name; table++) {
+        if (strncmp(table->name, word, size) != 0)
+            continue;
+        if (!table->name[size])
+            return table;
+        found = table;
+        count++;
+    }
+    return count == 1 ? found : NULL;
+}
+
+static const char *next_word(struct old_options *options)
+{
+    return options->at < options->argc ? options->argv[options->at] : NULL;
+}
+
+static bool is_number(const char *word)
+{
+    return word && *word && strspn(word, "0123456789") == strlen(word);
+}
+
+/* "-1" is a value, "-s" is not. */
+static bool is_option(const char *word)
+{
+    return word[0] == '-' && word[1] && !is_number(word + 1);
+}
+
+static void take_words(struct old_options *options)
+{
+    size_t used = strlen(options->value);
+    for (const char *word; (word = next_word(options)) && !is_option(word); options->at++) {
+        int size = snprintf(options->value + used, sizeof options->value - used, "%s%s", used ? " " : "", word);
+        used += size > 0 && (size_t)size < sizeof options->value - used ? (size_t)size : 0;
+    }
+}
+
+static enum err take_value(struct old_options *options, const struct old_option *option, const char *attached,
+                           struct buf *message)
+{
+    const char *word = next_word(options);
+    snprintf(options->value, sizeof options->value, "%s", attached ? attached : "");
+    options->whole = attached ? attached : word;
+    if (option->kind == OLD_FLAG && !attached) {
+        bool is_said = word && (strcmp(word, "true") == 0 || strcmp(word, "false") == 0);
+        snprintf(options->value, sizeof options->value, "%s", is_said ? word : "true");
+        options->at += is_said;
+    } else if (option->kind == OLD_COUNT && !attached) {
+        snprintf(options->value, sizeof options->value, "%s", is_number(word) ? word : "1");
+        options->at += is_number(word);
+    } else if (option->kind == OLD_WORDS)
+        take_words(options);
+    else if (option->kind == OLD_VALUE && !attached) {
+        if (!word) {
+            buf_printf(message, "%s needs a value", option->name);
+            return USAGE;
+        }
+        snprintf(options->value, sizeof options->value, "%s", word);
+        options->at++;
+    }
+    return OK;
+}
+
+static enum err refuse(const struct old_option *option, const char *word, struct buf *message)
+{
+    if (option)
+        buf_printf(message, "%s %s", option->name, option->refused);
+    else
+        buf_printf(message, "'%.100s' is not known", word);
+    return USAGE;
+}
+
+/* "-s5", "-s=5", "-vv" */
+static enum err take_letter(struct old_options *options, const struct old_option *table, int *id, struct buf *message)
+{
+    const char *letters = options->letters;
+    const struct old_option *option = find_letter(table, *letters);
+    options->letters = NULL;
+    if (!option || option->refused)
+        return refuse(option, letters, message);
+    *id = option->id;
+    if (letters[1] && (option->kind == OLD_FLAG || option->kind == OLD_COUNT)) {
+        options->letters = letters + 1;
+        snprintf(options->value, sizeof options->value, "%s", option->kind == OLD_FLAG ? "true" : "1");
+        return OK;
+    }
+    return take_value(options, option, letters[1] ? letters + 1 + (letters[1] == '=') : NULL, message);
+}
+
+enum err old_options_next(struct old_options *options, const struct old_option *table, int *id, struct buf *message)
+{
+    if (options->letters)
+        return take_letter(options, table, id, message);
+    const char *word = next_word(options);
+    if (!word)
+        return GONE;
+    options->at++;
+    if (strcmp(word, "--") == 0)
+        return GONE;
+    if (word[0] != '-' || !word[1])
+        return refuse(NULL, word, message);
+    if (word[1] != '-') {
+        options->letters = word + 1;
+        return take_letter(options, table, id, message);
+    }
+    const char *equals = strchr(word, '=');
+    const struct old_option *option = find_name(table, word, equals ? (size_t)(equals - word) : strlen(word));
+    if (!option || option->refused)
+        return refuse(option, word, message);
+    *id = option->id;
+    return take_value(options, option, equals ? equals + 1 : NULL, message);
+}

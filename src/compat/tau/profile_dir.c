@@ -1,0 +1,271 @@
+/* Dumps come from profile_writer.c and from other nodes; merged profiles go to tau_profile_inspect and sonde export. A merge is
+ * made in three steps, new profile, dump away, new over old, so that what a crash leaves tells which step was the last. */
+#include "compat/tau/profile_dir.h"
+
+#include "base/log.h"
+#include "compat/tau/profile_writer.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATH_ROOM 4096
+#define DUMP_END ".taumetric"
+#define NEW_MARK ".new-" /* then the name of the dump that is in it */
+#define STALE_S 60       /* a dump that cannot be read may still be under way for so long */
+#define LOCK_STALE_S 120 /* as tau has it */
+#define DUMPS_MAX 100    /* of one job and node, before any was merged */
+
+static bool join(char path[PATH_ROOM], const char *folder, const char *name)
+{
+    int size = snprintf(path, PATH_ROOM, "%s/%s", folder, name);
+    return size > 0 && size < PATH_ROOM;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t size = strlen(name), end_size = strlen(end);
+    return size > end_size && strcmp(name + size - end_size, end) == 0;
+}
+
+enum err tau_folder_make(const char *folder)
+{
+    char path[PATH_ROOM];
+    struct stat status;
+    if ((size_t)snprintf(path, sizeof path, "%s", folder) >= sizeof path || !*folder)
+        return USAGE;
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0755);
+        *slash = '/';
+    }
+    if (mkdir(path, 0755) && errno != EEXIST)
+        return err_from_errno(errno);
+    if (stat(path, &status))
+        return err_from_errno(errno);
+    return !S_ISDIR(status.st_mode) ? ABSENT : access(path, W_OK) ? err_from_errno(errno) : OK;
+}
+
+static enum err write_all(int fd, const char *data, size_t size)
+{
+    while (size) {
+        ssize_t part = write(fd, data, size);
+        if (part < 0 && errno != EINTR)
+            return err_from_errno(errno);
+        data += part > 0 ? part : 0;
+        size -= part > 0 ? (size_t)part : 0;
+    }
+    return OK;
+}
+
+/* A new file, on the disk when it returns; on an error there is none. */
+static enum err write_file(const char *path, const struct tau_profile *profile)
+{
+    struct buf bytes;
+    buf_init(&bytes, TAU_PROFILE_BYTES_MAX);
+    tau_profile_write(profile, &bytes);
+    enum err err = buf_err(&bytes);
+    unlink(path); /* of a process of our name that has ended in the middle */
+    int fd = err ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
+    if (!err && fd < 0)
+        err = err_from_errno(errno);
+    if (!err)
+        err = write_all(fd, bytes.data, bytes.size);
+    if (!err && fsync(fd) && errno != EINVAL)
+        err = err_from_errno(errno);
+    if (fd >= 0 && close(fd) && !err)
+        err = err_from_errno(errno);
+    if (err && fd >= 0)
+        unlink(path);
+    buf_clear(&bytes);
+    return err;
+}
+
+enum err tau_folder_dump(const char *folder, const struct tau_profile *profile)
+{
+    char job[TAU_PROFILES_NAME], host[64] = "", name[256], path[PATH_ROOM], fresh[PATH_ROOM];
+    tau_profiles_file_name(job, profile->job.id);
+    gethostname(host, sizeof host - 1);
+    snprintf(name, sizeof name, ".%s-%s.%d.tmp", job, host, (int)getpid());
+    if (!join(fresh, folder, name))
+        return USAGE;
+    enum err err = write_file(fresh, profile);
+    if (err)
+        return err;
+    for (int i = 1; i <= DUMPS_MAX; i++) {
+        snprintf(name, sizeof name, i == 1 ? "%s-%s.%d" DUMP_END : "%s-%s.%d.%d" DUMP_END, job, host, (int)getpid(), i);
+        if (!join(path, folder, name))
+            break;
+        if (access(path, F_OK) == 0) /* only we use names with our pid: nobody comes in between */
+            continue;
+        if (rename(fresh, path) == 0)
+            return OK;
+        err = err_from_errno(errno);
+        break;
+    }
+    unlink(fresh);
+    return err ? err : FULL;
+}
+
+/* One dump into the profile of its job. */
+static enum err merge_dump(const char *folder, const char *dump_name, const struct tau_profile *dump)
+{
+    char job[TAU_PROFILES_NAME], place[PATH_ROOM], path[PATH_ROOM], fresh[PATH_ROOM + 512], dump_path[PATH_ROOM], name[80];
+    struct tau_profile whole = { 0 };
+    tau_profiles_file_name(job, dump->job.id);
+    snprintf(name, sizeof name, "profiles/%c", *job ? *job : '_');
+    if (!join(place, folder, name) || !join(dump_path, folder, dump_name))
+        return USAGE;
+    snprintf(name, sizeof name, "%s.profile", *job ? job : "_");
+    if (!join(path, place, name) || snprintf(fresh, sizeof fresh, "%s" NEW_MARK "%s", path, dump_name) >= PATH_ROOM)
+        return USAGE;
+    enum err err = tau_folder_make(place);
+    if (err)
+        return err;
+    err = tau_profile_load(&whole, path);
+    if (!err)
+        err = tau_profile_merge(&whole, dump);
+    else if (err == ABSENT)
+        err = OK; /* the first */
+    if (!err)
+        err = write_file(fresh, whole.count ? &whole : dump);
+    tau_profile_clear(&whole);
+    if (!err && (unlink(dump_path) || rename(fresh, path)))
+        err = err_from_errno(errno);
+    return err;
+}
+
+static bool is_old(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && time(NULL) - status.st_mtime > STALE_S;
+}
+
+static enum err take_dump(const char *folder, const char *name, uint64_t *merged)
+{
+    char path[PATH_ROOM], aside[PATH_ROOM + 8];
+    struct tau_profile dump;
+    if (!join(path, folder, name))
+        return OK;
+    enum err err = tau_profile_load(&dump, path);
+    if (!err)
+        err = merge_dump(folder, name, &dump);
+    tau_profile_clear(&dump);
+    *merged += !err;
+    if (err != CORRUPT)
+        return err == GONE || err == ABSENT ? OK : err;
+    if (is_old(path)) {
+        snprintf(aside, sizeof aside, "%s.bad", path);
+        if (rename(path, aside) == 0)
+            log_warn("%s is no profile, or what it should be merged into is none: it is called %s.bad now", path, name);
+    }
+    return OK;
+}
+
+/* What a merge that was stopped has left: with its dump still there it has not happened, else only the last step is missing. */
+static void mend(const char *folder, const char *place, const char *name)
+{
+    const char *mark = strstr(name, NEW_MARK);
+    char fresh[PATH_ROOM], dump[PATH_ROOM], path[PATH_ROOM];
+    if (!mark || !join(fresh, place, name) || !join(dump, folder, mark + strlen(NEW_MARK)) || !join(path, place, name))
+        return;
+    path[strlen(place) + 1 + (size_t)(mark - name)] = '\0';
+    if (access(dump, F_OK) == 0)
+        unlink(fresh);
+    else
+        (void)!rename(fresh, path);
+}
+
+/* Calls each for every entry that does not begin with '.'. */
+static enum err walk(const char *path, enum err (*each)(void *context, const char *name), void *context)
+{
+    DIR *dir = opendir(path);
+    enum err err = dir ? OK : err_from_errno(errno);
+    for (const struct dirent *entry; dir && !err && (entry = readdir(dir));)
+        if (entry->d_name[0] != '.')
+            err = each(context, entry->d_name);
+    if (dir)
+        closedir(dir);
+    return err;
+}
+
+struct merging {
+    const char *folder, *place;
+    uint64_t merged;
+};
+
+static enum err mend_one(void *context, const char *name)
+{
+    const struct merging *merging = context;
+    mend(merging->folder, merging->place, name);
+    return OK;
+}
+
+static enum err mend_place(void *context, const char *name)
+{
+    struct merging merging = *(const struct merging *)context;
+    char place[PATH_ROOM], below[256];
+    snprintf(below, sizeof below, "profiles/%.200s", name);
+    if (join(place, merging.folder, below)) {
+        merging.place = place;
+        walk(place, mend_one, &merging);
+    }
+    return OK;
+}
+
+static enum err take_entry(void *context, const char *name)
+{
+    struct merging *merging = context;
+    return ends_with(name, DUMP_END) ? take_dump(merging->folder, name, &merging->merged) : OK;
+}
+
+/* Tau's own proxy says in the lock who it is, and touches it; we hold it with flock too. */
+static enum err lock(const char *folder, int *fd)
+{
+    struct { char host[64]; int32_t pid; } own = { "", (int32_t)getpid() }, other = { "", 0 };
+    char path[PATH_ROOM];
+    struct stat status;
+    gethostname(own.host, sizeof own.host - 1);
+    *fd = join(path, folder, "lock") ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644) : -1;
+    if (*fd < 0)
+        return err_from_errno(errno);
+    bool is_other = read(*fd, &other, sizeof other) == sizeof other && *other.host && memcmp(&own, &other, sizeof own) != 0
+                    && fstat(*fd, &status) == 0 && time(NULL) - status.st_mtime < LOCK_STALE_S;
+    if (flock(*fd, LOCK_EX | LOCK_NB) || is_other) {
+        close(*fd);
+        *fd = -1;
+        return AGAIN;
+    }
+    return pwrite(*fd, &own, sizeof own, 0) == sizeof own ? OK : err_from_errno(errno);
+}
+
+/* An empty lock is nobody's. */
+static void unlock(int fd)
+{
+    if (fd >= 0) {
+        (void)!ftruncate(fd, 0);
+        close(fd);
+    }
+}
+
+enum err tau_folder_merge(const char *folder, uint64_t *merged)
+{
+    struct merging merging = { .folder = folder };
+    char places[PATH_ROOM];
+    int fd = -1;
+    enum err err = lock(folder, &fd);
+    if (err)
+        return err;
+    if (join(places, folder, "profiles"))
+        walk(places, mend_place, &merging);
+    err = walk(folder, take_entry, &merging);
+    *merged += merging.merged;
+    unlock(fd);
+    return err;
+}

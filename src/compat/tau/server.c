@@ -1,0 +1,412 @@
+/* One epoll. A turn reads at most one block of each client, so that nobody is kept waiting by a loud one; who has asked and
+ * does not read the answer is not read either, and holds one piece of it. */
+#include "compat/tau/server.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "compat/tau/socket.h"
+#include "appmetrics/user_share.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define BLOCK_BYTES (256u << 10) /* more than a UNIX socket holds */
+#define EVENTS 256
+#define ACCEPTS 64      /* in one turn */
+#define PAUSE_MS 100    /* without accepting, when descriptors ran out */
+#define FEW_BYTES 16384 /* in one turn: then it is worth to wait until there is more */
+#define GATHER_NS (100 * NS_PER_US)
+#define TELL_NS (60 * NS_PER_S)
+#define DRAIN_NS NS_PER_S /* for what waits in the sockets at the end: a client may go on for ever */
+
+struct client {
+    int fd;
+    struct tau_connection connection;
+    char *rest;               /* that was read and not taken */
+    size_t rest_size;
+    char *out;                /* of an answer, TAU_REPLY_ROOM; NULL: none is being sent */
+    size_t out_at, out_size;
+    bool waits_to_write;
+    struct client *next, *previous;
+};
+
+struct tau_server {
+    struct tau_gateway *gateway;
+    struct tau_socket socket;
+    int epoll_fd, wake_fd;
+    pthread_t thread;
+    bool is_running, is_paused, stop;
+    struct user_share descriptors;   /* of clients */
+    struct client *clients, *closed; /* closed ones are freed after the turn; clients change under the lock of the table */
+    size_t turn_bytes;               /* that were read in this turn */
+    uint64_t told_ns;                /* when a refusal was logged last */
+    char *block; /* BLOCK_BYTES, from the first client on: most nodes have none */
+};
+
+void tau_server_usual_path(char path[TAU_PATH_MAX], uint32_t uid)
+{
+    snprintf(path, TAU_PATH_MAX, "/tmp/tau_metric_proxy.%u.unix", uid);
+}
+
+static void watch(struct tau_server *server, int operation, int fd, uint32_t events, void *what)
+{
+    struct epoll_event event = { .events = events, .data.ptr = what };
+    epoll_ctl(server->epoll_fd, operation, fd, &event);
+}
+
+static void pause_accepting(struct tau_server *server, bool is_paused)
+{
+    if (server->is_paused == is_paused)
+        return;
+    server->is_paused = is_paused;
+    watch(server, EPOLL_CTL_MOD, server->socket.fd, is_paused ? 0 : EPOLLIN, &server->socket);
+}
+
+/* --- clients --- */
+
+static void link_client(struct tau_server *server, struct client *client)
+{
+    client->next = server->clients;
+    if (client->next)
+        client->next->previous = client;
+    server->clients = client;
+}
+
+static void unlink_client(struct tau_server *server, struct client *client)
+{
+    if (client->previous)
+        client->previous->next = client->next;
+    else
+        server->clients = client->next;
+    if (client->next)
+        client->next->previous = client->previous;
+}
+
+static void close_client(struct tau_server *server, struct client *client)
+{
+    if (client->fd < 0)
+        return;
+    program_table_lock(server->gateway->table);
+    tau_connection_close(&client->connection, server->gateway);
+    unlink_client(server, client);
+    program_table_unlock(server->gateway->table);
+    user_share_give(&server->descriptors, client->connection.uid);
+    watch(server, EPOLL_CTL_DEL, client->fd, 0, NULL); /* a child of ours may still have it open */
+    close(client->fd);
+    client->fd = -1;
+    client->next = server->closed;
+    server->closed = client;
+    pause_accepting(server, false);
+}
+
+static void free_closed(struct tau_server *server)
+{
+    for (struct client *client = server->closed, *next; client; client = next) {
+        next = client->next;
+        free(client->rest);
+        free(client->out);
+        free(client);
+    }
+    server->closed = NULL;
+}
+
+/* One line a minute, however many are mad. */
+static void tell(struct tau_server *server, const struct ucred *peer, const char *what)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    if (server->told_ns && now_ns - server->told_ns < TELL_NS)
+        return;
+    server->told_ns = now_ns;
+    log_info("a program that speaks as tau's (process %d of user %u) was refused: %s", (int)peer->pid, peer->uid, what);
+}
+
+/* Everybody on the node may connect: others than root and our own user take no more descriptors than are left for the rest. */
+static bool may_stay(struct tau_server *server, const struct ucred *peer)
+{
+    if (peer->uid == 0 || peer->uid == geteuid() || user_share_has(&server->descriptors, peer->uid))
+        return true;
+    tell(server, peer, "its user has as many connections as are left for the others");
+    return false;
+}
+
+static struct client *make_client(struct tau_server *server, int fd)
+{
+    struct ucred peer = { .uid = UINT32_MAX };
+    socklen_t size = sizeof peer;
+    if (!server->block && !(server->block = malloc(BLOCK_BYTES)))
+        return NULL;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || !may_stay(server, &peer))
+        return NULL;
+    struct client *client = calloc(1, sizeof *client);
+    if (!client)
+        return NULL;
+    program_table_lock(server->gateway->table);
+    enum err err = tau_connection_open(&client->connection, server->gateway, peer.pid, peer.uid);
+    if (!err)
+        link_client(server, client);
+    program_table_unlock(server->gateway->table);
+    if (err) {
+        free(client);
+        return NULL;
+    }
+    user_share_take(&server->descriptors, peer.uid);
+    client->fd = fd;
+    return client;
+}
+
+/* Those who find no descriptor stay in the queue; the kernel keeps them until somebody leaves. */
+static void accept_clients(struct tau_server *server)
+{
+    for (int i = 0; i < ACCEPTS; i++) {
+        int fd = accept4(server->socket.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0) {
+            pause_accepting(server, errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS);
+            return;
+        }
+        struct client *client = make_client(server, fd);
+        if (client)
+            watch(server, EPOLL_CTL_ADD, fd, EPOLLIN, client);
+        else
+            close(fd);
+    }
+}
+
+/* --- what they say and ask --- */
+
+static void keep_rest(struct client *client, const char *rest, size_t size)
+{
+    char *copy = size ? malloc(size) : NULL;
+    if (copy)
+        memcpy(copy, rest, size);
+    free(client->rest);
+    client->rest = copy;
+    client->rest_size = copy ? size : 0;
+}
+
+/* AGAIN: it does not read. IO: it is gone. */
+static enum err send_piece(struct client *client)
+{
+    while (client->out_at < client->out_size) {
+        ssize_t sent = send(client->fd, client->out + client->out_at, client->out_size - client->out_at, MSG_NOSIGNAL);
+        if (sent < 0)
+            return errno == EAGAIN || errno == EINTR ? AGAIN : IO;
+        client->out_at += (size_t)sent;
+    }
+    return OK;
+}
+
+static enum err send_reply(struct tau_server *server, struct client *client)
+{
+    struct program_table *table = server->gateway->table;
+    if (!client->out && !(client->out = malloc(TAU_REPLY_ROOM)))
+        return NOMEM;
+    for (;;) {
+        enum err err = send_piece(client);
+        if (err)
+            return err;
+        program_table_lock(table);
+        client->out_at = 0;
+        client->out_size = tau_reply_fill(&client->connection.reply, table, client->out, TAU_REPLY_ROOM);
+        program_table_unlock(table);
+        if (client->out_size == 0)
+            break;
+    }
+    free(client->out);
+    client->out = NULL;
+    return OK;
+}
+
+static void set_waiting(struct tau_server *server, struct client *client, bool waits)
+{
+    if (client->waits_to_write == waits)
+        return;
+    client->waits_to_write = waits;
+    watch(server, EPOLL_CTL_MOD, client->fd, waits ? EPOLLOUT : EPOLLIN, client);
+}
+
+/* All of what stands in the block, with the answers in between. AGAIN: an answer is not read. */
+static enum err take_block(struct tau_server *server, struct client *client, size_t size)
+{
+    size_t at = 0, used;
+    enum err err;
+    do {
+        program_table_lock(server->gateway->table);
+        err = tau_connection_take(&client->connection, server->gateway, (struct bytes){ server->block + at, size - at }, &used);
+        program_table_unlock(server->gateway->table);
+        at += used;
+        if (!err && client->connection.reply.type != TAU_DESC)
+            err = send_reply(server, client);
+    } while (!err && used && size - at >= sizeof(struct tau_message));
+    if (!err || err == AGAIN)
+        keep_rest(client, server->block + at, size - at);
+    return err;
+}
+
+static void after(struct tau_server *server, struct client *client, enum err err)
+{
+    const struct ucred peer = { .pid = client->connection.pid, .uid = client->connection.uid };
+    if (err == CORRUPT)
+        tell(server, &peer, client->connection.why);
+    else if (client->connection.was_refused)
+        tell(server, &peer, "it names a job of another user; it counts for its own user only");
+    client->connection.was_refused = false;
+    if (err && err != AGAIN)
+        close_client(server, client);
+    else
+        set_waiting(server, client, err == AGAIN);
+}
+
+static void read_client(struct tau_server *server, struct client *client)
+{
+    size_t before = client->rest_size;
+    if (before)
+        memcpy(server->block, client->rest, before);
+    ssize_t got = recv(client->fd, server->block + before, BLOCK_BYTES - before, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    server->turn_bytes += got > 0 ? (size_t)got : 0;
+    if (got <= 0)
+        close_client(server, client);
+    else
+        after(server, client, take_block(server, client, before + (size_t)got));
+}
+
+/* The answer first, then what it said meanwhile. */
+static void write_client(struct tau_server *server, struct client *client)
+{
+    enum err err = send_reply(server, client);
+    size_t size = client->rest_size;
+    if (!err && size) {
+        memcpy(server->block, client->rest, size);
+        err = take_block(server, client, size);
+    }
+    after(server, client, err);
+}
+
+/* --- the thread --- */
+
+static void turn(struct tau_server *server, const struct epoll_event *event)
+{
+    if (event->data.ptr == &server->socket) {
+        accept_clients(server);
+        return;
+    }
+    struct client *client = event->data.ptr;
+    if (!client || client->fd < 0)
+        return;
+    if (client->waits_to_write && (event->events & (EPOLLHUP | EPOLLERR)))
+        close_client(server, client);
+    else if (client->waits_to_write)
+        write_client(server, client);
+    else
+        read_client(server, client);
+}
+
+/* A client writes each message by itself: to be woken for each would cost both of us more than the message does. */
+static void gather(struct tau_server *server)
+{
+    struct timespec pause = { .tv_nsec = GATHER_NS };
+    if (server->turn_bytes && server->turn_bytes < FEW_BYTES)
+        nanosleep(&pause, NULL);
+    server->turn_bytes = 0;
+}
+
+/* False: nobody had anything to say. */
+static bool listen_once(struct tau_server *server, int timeout_ms)
+{
+    struct epoll_event events[EVENTS];
+    int count = epoll_wait(server->epoll_fd, events, EVENTS, timeout_ms);
+    if (count <= 0)
+        pause_accepting(server, false);
+    for (int i = 0; i < count; i++)
+        turn(server, &events[i]);
+    free_closed(server);
+    return count > 0;
+}
+
+static void *run(void *context)
+{
+    struct tau_server *server = context;
+    while (!__atomic_load_n(&server->stop, __ATOMIC_ACQUIRE)) {
+        listen_once(server, server->is_paused ? PAUSE_MS : -1);
+        gather(server);
+    }
+    watch(server, EPOLL_CTL_DEL, server->wake_fd, 0, NULL);
+    for (uint64_t until_ns = clock_monotonic_ns() + DRAIN_NS; clock_monotonic_ns() < until_ns;)
+        if (!listen_once(server, 0))
+            break;
+    return NULL;
+}
+
+static enum err start(struct tau_server *server)
+{
+    server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (server->epoll_fd < 0 || server->wake_fd < 0)
+        return err_from_errno(errno);
+    watch(server, EPOLL_CTL_ADD, server->socket.fd, EPOLLIN, &server->socket);
+    watch(server, EPOLL_CTL_ADD, server->wake_fd, EPOLLIN, NULL);
+    server->is_running = pthread_create(&server->thread, NULL, run, server) == 0;
+    return server->is_running ? OK : AGAIN;
+}
+
+enum err tau_server_open(struct tau_server **server, const char *path, struct tau_gateway *gateway, struct buf *why)
+{
+    struct tau_server *new = *server = calloc(1, sizeof *new);
+    if (!new)
+        return NOMEM;
+    new->gateway = gateway;
+    new->epoll_fd = new->wake_fd = new->socket.fd = -1;
+    user_share_init(&new->descriptors, 0.5);
+    enum err err = tau_socket_open(&new->socket, path, why);
+    if (!err && (err = start(new)))
+        buf_printf(why, "the thread for tau's programs cannot start: %s", err_text(err));
+    if (err)
+        tau_server_close(server);
+    return err;
+}
+
+void tau_server_leave_job(struct tau_server *server, const struct program_scope *scope)
+{
+    for (struct client *client = server ? server->clients : NULL; client; client = client->next)
+        if (client->connection.scope == scope)
+            tau_connection_leave_job(&client->connection, server->gateway);
+}
+
+void tau_server_stop(struct tau_server *server)
+{
+    uint64_t one = 1;
+    if (!server || !server->is_running)
+        return;
+    __atomic_store_n(&server->stop, true, __ATOMIC_RELEASE);
+    if (write(server->wake_fd, &one, sizeof one) < 0)
+        log_info("the thread for tau's programs could not be woken");
+    pthread_join(server->thread, NULL);
+    server->is_running = false;
+}
+
+void tau_server_close(struct tau_server **server)
+{
+    struct tau_server *old = *server;
+    if (!old)
+        return;
+    tau_server_stop(old);
+    while (old->clients)
+        close_client(old, old->clients);
+    free_closed(old);
+    tau_socket_close(&old->socket);
+    if (old->epoll_fd >= 0)
+        close(old->epoll_fd);
+    if (old->wake_fd >= 0)
+        close(old->wake_fd);
+    user_share_clear(&old->descriptors);
+    free(old->block);
+    free(old);
+    *server = NULL;
+}

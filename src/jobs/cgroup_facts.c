@@ -1,0 +1,198 @@
+/* Limits come from the job's folder, the rest from its processes: the batch system's own process there, run by root, names
+ * the job in its title; the job's processes have it in their environment. */
+#include "jobs/cgroup_facts.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/scan.h"
+#include "proc/cpulist.h"
+#include "jobs/cgroup_path.h"
+#include "proc/pid.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define ENVIRON_MAX (128 << 10)
+#define PROCESSES_LOOKED_AT 16
+#define PROCESSES_SEARCHED 512 /* for the one of the batch system, which nobody else can pretend to be */
+#define MEMORY_UNLIMITED (1ull << 62) /* v1 writes "no limit" as the largest page-aligned number */
+
+struct look {
+    struct inside *facts;
+    const char *root;
+    const struct job_source *source;
+    unsigned processes;
+    bool is_sure; /* the id is from the batch system itself */
+    char environment[ENVIRON_MAX];
+};
+
+static void smaller(uint64_t *limit, uint64_t value)
+{
+    if (value && (!*limit || value < *limit))
+        *limit = value;
+}
+
+static bool read_number(const char *text, uint64_t *value)
+{
+    return scan_u64(&text, value);
+}
+
+/* cpuset.cpus is empty in v2 where nothing was asked for: then the job may use what is above it, which .effective tells. */
+static uint64_t cpuset_milli(const struct hierarchies *hierarchies, const char *root, const char *path)
+{
+    char text[4096];
+    size_t legacy = hierarchies->of[CONTROLLER_CPUSET], unified = hierarchies->unified;
+    if (hierarchies_file(hierarchies, root, legacy, path, "cpuset.cpus", text, sizeof text)
+        && hierarchies_file(hierarchies, root, unified, path, "cpuset.cpus.effective", text, sizeof text))
+        return 0;
+    return cpulist_count(text, NULL) * 1000;
+}
+
+static uint64_t quota_milli(const struct hierarchies *hierarchies, const char *root, const char *path)
+{
+    char quota[64], period[64];
+    uint64_t quota_us, period_us;
+    size_t legacy = hierarchies->of[CONTROLLER_CPU];
+    const char *at = quota;
+    if (!hierarchies_file(hierarchies, root, legacy, path, "cpu.cfs_quota_us", quota, sizeof quota)) {
+        if (!read_number(quota, &quota_us)
+            || hierarchies_file(hierarchies, root, legacy, path, "cpu.cfs_period_us", period, sizeof period)
+            || !read_number(period, &period_us))
+            return 0;
+    } else if (hierarchies_file(hierarchies, root, hierarchies->unified, path, "cpu.max", quota, sizeof quota)
+               || !scan_u64(&at, &quota_us) || !scan_u64(&at, &period_us)) {
+        return 0;
+    }
+    return period_us && quota_us < UINT64_MAX / 1000 ? (quota_us * 1000 + period_us / 2) / period_us : 0;
+}
+
+static uint64_t memory_limit(const struct hierarchies *hierarchies, const char *root, const char *path)
+{
+    char text[64];
+    uint64_t bytes;
+    size_t legacy = hierarchies->of[CONTROLLER_MEMORY];
+    if (hierarchies_file(hierarchies, root, legacy, path, "memory.limit_in_bytes", text, sizeof text)
+        && hierarchies_file(hierarchies, root, hierarchies->unified, path, "memory.max", text, sizeof text))
+        return 0;
+    return read_number(text, &bytes) && bytes < MEMORY_UNLIMITED ? bytes : 0;
+}
+
+static void take_text(const char *value, char *out, size_t size)
+{
+    if (value && *value && !*out && !path_copy(bytes_of(value), out, size))
+        *out = '\0';
+}
+
+/* True: it has what the batch system gives to the processes of a job. */
+static bool take_environment(struct look *look, pid_t pid)
+{
+    const struct job_source *source = look->source;
+    struct inside *facts = look->facts;
+    size_t got;
+    uint64_t number;
+    if (!source || pid_environ(look->root, pid, look->environment, ENVIRON_MAX, &got))
+        return false;
+    const char *id = source->id_variable ? pid_environ_find(look->environment, got, source->id_variable) : NULL;
+    if (!look->is_sure)
+        take_text(id, facts->id, sizeof facts->id);
+    if (source->user_variable)
+        take_text(pid_environ_find(look->environment, got, source->user_variable), facts->user, sizeof facts->user);
+    const char *cores = source->cores_variable ? pid_environ_find(look->environment, got, source->cores_variable) : NULL;
+    if (cores && !facts->cores_milli && read_number(cores, &number) && number < UINT32_MAX)
+        facts->cores_milli = number * 1000;
+    return id != NULL;
+}
+
+/* The user of a job is that of its processes, of which some belong to the batch system: those with the job's environment
+ * are to be believed, then others that are not root's. */
+static void take_user(struct look *look, pid_t pid, uint32_t uid)
+{
+    struct inside *facts = look->facts;
+    bool has_environment = look->processes < PROCESSES_LOOKED_AT && take_environment(look, pid);
+    if ((has_environment && !facts->has_environment) || facts->uid == UINT32_MAX || (!facts->uid && !facts->has_environment))
+        facts->uid = uid;
+    facts->has_environment |= has_environment;
+}
+
+static bool look_at(void *context, pid_t pid)
+{
+    struct look *look = context;
+    struct inside *facts = look->facts;
+    char title[64];
+    uint32_t uid;
+    uint64_t start_ns;
+    if (pid_uid(look->root, pid, &uid))
+        return true;
+    facts->has_processes = true;
+    if (!pid_start_ns(look->root, pid, &start_ns))
+        smaller(&facts->start_ns, start_ns);
+    bool is_systems = uid == 0 && look->source && look->source->title
+                      && !pid_title(look->root, pid, title, sizeof title) && look->source->title(title, facts->id);
+    if (is_systems)
+        look->is_sure = true;
+    else
+        take_user(look, pid, uid);
+    bool is_searched = look->source && look->source->title && !look->is_sure;
+    return ++look->processes < (is_searched ? PROCESSES_SEARCHED : PROCESSES_LOOKED_AT);
+}
+
+/* A cgroup's times are those of its creation or of when the kernel last made its inode: never earlier. */
+static void take_folder_time(struct inside *facts, const char *folder)
+{
+    struct stat st;
+    if (stat(folder, &st) == 0 && st.st_mtim.tv_sec > 0)
+        smaller(&facts->start_ns, (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec);
+}
+
+void inside_read(struct inside *facts, const struct hierarchies *hierarchies, const char *root, uint32_t folders,
+                const char *path, const struct job_source *source)
+{
+    char folder[FILE_PATH_MAX];
+    *facts = (struct inside){ .uid = UINT32_MAX };
+    smaller(&facts->cores_milli, cpuset_milli(hierarchies, root, path));
+    smaller(&facts->cores_milli, quota_milli(hierarchies, root, path));
+    facts->memory_bytes = memory_limit(hierarchies, root, path);
+    struct look *look = malloc(sizeof *look);
+    if (!look)
+        return;
+    look->facts = facts;
+    look->root = root;
+    look->source = source;
+    look->processes = 0;
+    look->is_sure = false;
+    for (size_t i = 0; i < hierarchies->count && !facts->has_processes; i++)
+        if (folders & 1u << i && !hierarchies_path(hierarchies, root, i, path, "", folder, sizeof folder)) {
+            take_folder_time(facts, folder);
+            pid_each(folder, look_at, look);
+        }
+    free(look);
+}
+
+static bool stop_at_first(void *context, pid_t pid)
+{
+    (void)context;
+    (void)pid;
+    return false;
+}
+
+/* v2 keeps count itself. */
+static bool is_populated(const struct hierarchies *hierarchies, const char *root, size_t i, const char *path)
+{
+    char folder[FILE_PATH_MAX], text[256];
+    uint64_t populated;
+    if (hierarchies_path(hierarchies, root, i, path, "", folder, sizeof folder))
+        return false;
+    if (hierarchies->list[i].unified && !file_read(folder, "/cgroup.events", text, sizeof text, NULL)
+        && scan_line_u64(text, "populated ", &populated))
+        return populated != 0;
+    return !pid_each(folder, stop_at_first, NULL);
+}
+
+bool inside_populated(const struct hierarchies *hierarchies, const char *root, uint32_t folders, const char *path)
+{
+    for (size_t i = 0; i < hierarchies->count; i++)
+        if (folders & 1u << i && is_populated(hierarchies, root, i, path))
+            return true;
+    return false;
+}

@@ -1,0 +1,86 @@
+/* Job ids: from the batch system, or made. */
+#include "jobs/job_id.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#define STAMP_SIZE 15 /* of "20261115-201354" */
+#define CHANCE_SIZE 4
+#define CHANCE_SIGNS "0123456789abcdefghjkmnpqrstvwxyz" /* 32, without those that are read as others */
+
+static const char *const id_variables[] = { "SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID",
+                                           "PBS_JOB_ID",   "OAR_JOB_ID",  NULL };
+static const char *const name_variables[] = { "SLURM_JOB_NAME", "PBS_JOBNAME", "OAR_JOB_NAME", NULL };
+
+static bool is_plain(const char *text)
+{
+    for (const char *c = text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            return false;
+    return true;
+}
+
+static void take_first(const char *const *variables, const char *(*find)(const void *context, const char *name),
+                       const void *context, char out[ID_MAX])
+{
+    out[0] = '\0';
+    for (; *variables; variables++) {
+        const char *value = find(context, *variables);
+        if (value && *value && strlen(value) < ID_MAX && is_plain(value)) {
+            memcpy(out, value, strlen(value) + 1);
+            return;
+        }
+    }
+}
+
+void id_from(struct id *id, const char *(*find)(const void *context, const char *name), const void *context)
+{
+    take_first(id_variables, find, context, id->id);
+    take_first(name_variables, find, context, id->name);
+}
+
+static const char *find_here(const void *context, const char *name)
+{
+    (void)context;
+    return getenv(name);
+}
+
+void id_from_environment(struct id *id)
+{
+    id_from(id, find_here, NULL);
+}
+
+static void add_chance(char out[CHANCE_SIZE + 1])
+{
+    uint64_t random = 0;
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
+        random = (clock_realtime_ns() ^ clock_monotonic_ns()) * 0x9e3779b97f4a7c15ull >> 32;
+    for (size_t i = 0; i < CHANCE_SIZE; i++, random >>= 5)
+        out[i] = CHANCE_SIGNS[random & 31];
+    out[CHANCE_SIZE] = '\0';
+}
+
+void id_make(uint64_t time_ns, uint32_t pid, char out[ID_MAX])
+{
+    time_t seconds = (time_t)(time_ns / NS_PER_S);
+    struct tm tm;
+    char stamp[32] = "0", chance[CHANCE_SIZE + 1];
+    if (localtime_r(&seconds, &tm))
+        strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &tm);
+    add_chance(chance);
+    snprintf(out, ID_MAX, "%s-%u-%s", stamp, pid, chance);
+}
+
+bool id_is_made(const char *id, uint32_t pid)
+{
+    char of_pid[16];
+    size_t size = (size_t)snprintf(of_pid, sizeof of_pid, "-%u-", pid);
+    return strlen(id) == STAMP_SIZE + size + CHANCE_SIZE && strspn(id, "0123456789") == 8 && id[8] == '-'
+        && strspn(id + 9, "0123456789") == 6 && !memcmp(id + STAMP_SIZE, of_pid, size)
+        && strspn(id + STAMP_SIZE + size, CHANCE_SIGNS) == CHANCE_SIZE;
+}

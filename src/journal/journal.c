@@ -1,0 +1,425 @@
+/* The journal itself: opened, written, synced. Entries come from the agent's stream or the collector's peers; readers
+ * (journal_read.c) take them from the same files; journal_tend.c removes them. */
+#include "journal/journal.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "journal/journal_blob.h"
+#include "journal/journal_segment.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define ID_FILE "id"
+#define LOCK_TRIES 20
+#define LOCK_PAUSE_NS 50000000
+
+/* The folder and those above it. */
+static enum err make_folder(const char *dir)
+{
+    char path[PATH_MAX];
+    size_t size = strnlen(dir, sizeof path);
+    if (size == 0 || size >= sizeof path)
+        return USAGE;
+    memcpy(path, dir, size + 1);
+    for (char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
+        *slash = '\0';
+        if (mkdir(path, 0755) != 0 && errno != EEXIST)
+            return err_from_errno(errno);
+        *slash = '/';
+    }
+    return mkdir(path, 0700) == 0 || errno == EEXIST ? OK : err_from_errno(errno);
+}
+
+/* One that was killed a moment ago may still be on its way out. */
+static bool take_lock(int fd)
+{
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        nanosleep(&(struct timespec){ .tv_nsec = LOCK_PAUSE_NS }, NULL);
+    }
+    return false;
+}
+
+static enum err open_folder(struct journal *journal, const char *dir, struct buf *why)
+{
+    enum err err = make_folder(dir);
+    if (!err) {
+        journal->folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        err = journal->folder < 0 ? err_from_errno(errno) : OK;
+    }
+    if (!err) {
+        journal->lock_fd = openat(journal->folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        err = journal->lock_fd < 0 ? err_from_errno(errno) : OK;
+    }
+    if (err) {
+        buf_printf(why, "cannot open the journal %s: %s", dir, err_text(err));
+        return err;
+    }
+    if (take_lock(journal->lock_fd))
+        return OK;
+    buf_printf(why, "another process has the journal %s", dir);
+    return AGAIN;
+}
+
+/* A cursor that cannot be read is made anew at the oldest entry: better twice than never. */
+static enum err load_cursor(struct journal *journal, const char *name)
+{
+    struct journal_cursor *cursor;
+    enum err err = journal_cursor_load(&cursor, journal->folder, name);
+    if (err == CORRUPT) {
+        log_warn("the journal's cursor %s is damaged; its reader begins with the oldest entry", name);
+        err = journal_cursor_make(&cursor, journal->folder, name, journal->oldest->base);
+    }
+    if (err)
+        return err;
+    /* Beyond the end: what it was done with did not reach the disk before the machine went down. */
+    uint64_t newest = journal_newest(journal);
+    if (cursor->done > newest)
+        cursor->done = cursor->handed = newest;
+    cursor->next = journal->cursors;
+    journal->cursors = cursor;
+    return OK;
+}
+
+static enum err load_cursors(struct journal *journal)
+{
+    int folder = openat(journal->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = folder < 0 ? NULL : fdopendir(folder);
+    if (!dir) {
+        enum err err = err_from_errno(errno);
+        if (folder >= 0)
+            close(folder);
+        return err;
+    }
+    enum err err = OK;
+    struct dirent *entry;
+    char name[JOURNAL_NAME_MAX];
+    while (!err && (entry = readdir(dir)))
+        if (journal_cursor_name(entry->d_name, name))
+            err = load_cursor(journal, name);
+    closedir(dir);
+    return err;
+}
+
+static uint64_t random_number(void)
+{
+    uint64_t number;
+    return getrandom(&number, sizeof number, 0) == (ssize_t)sizeof number ? number : 0;
+}
+
+/* Without one it works as well, but for those who would remember it elsewhere. */
+static uint64_t load_id(const struct journal *journal)
+{
+    struct buf blob;
+    struct bytes content;
+    uint64_t id = 0;
+    if (!journal_blob_load(&blob, journal->folder, ID_FILE, &content)) {
+        bool is_good = journal_blob_take_u64(&content, &id) && id;
+        buf_clear(&blob);
+        if (is_good)
+            return id;
+    }
+    id = random_number();
+    journal_blob_begin(&blob);
+    journal_blob_u64(&blob, id);
+    return journal_blob_save(&blob, journal->folder, ID_FILE) ? 0 : id;
+}
+
+const struct journal_opening *journal_opening(const struct journal *journal)
+{
+    return &journal->opening;
+}
+
+static enum err load(struct journal *journal)
+{
+    enum err err = journal_streams_load(&journal->streams, journal->folder);
+    if (err == CORRUPT) {
+        log_warn("the journal's list of streams is damaged; records that were sent twice may be stored twice");
+        err = OK;
+    }
+    if (!err)
+        err = journal_segments_learn(journal);
+    if (!err)
+        err = journal_segment_resume(journal);
+    if (err)
+        return err;
+    journal->opening = (struct journal_opening){ load_id(journal), random_number(), journal_newest(journal) };
+    err = load_cursors(journal);
+    if (!err)
+        journal_tend_resume(journal);
+    if (!err && journal->settings.after_sync)
+        err = journal_sync(journal);
+    if (!err && !journal->spare)
+        journal->spare = malloc(sizeof *journal->spare);
+    return err;
+}
+
+void journal_bound(struct journal *journal, uint64_t bytes, uint64_t age_ns)
+{
+    atomic_store(&journal->bytes_max, bytes ? bytes : JOURNAL_BYTES);
+    atomic_store(&journal->age_max_ns, age_ns);
+}
+
+static struct journal *new_journal(const struct journal_settings *settings)
+{
+    struct journal *journal = calloc(1, sizeof *journal);
+    if (!journal)
+        return NULL;
+    journal->folder = journal->lock_fd = -1;
+    if (settings)
+        journal->settings = *settings;
+    journal_bound(journal, journal->settings.bytes, journal->settings.age_ns);
+    journal->now_ns = clock_realtime_ns();
+    journal_streams_init(&journal->streams);
+    pthread_mutex_init(&journal->lock, NULL);
+    pthread_mutex_init(&journal->sync_lock, NULL);
+    return journal;
+}
+
+enum err journal_open(struct journal **journal, const char *dir, const struct journal_settings *settings, struct buf *why)
+{
+    *journal = new_journal(settings);
+    if (!*journal)
+        return NOMEM;
+    enum err err = open_folder(*journal, dir, why);
+    if (!err) {
+        err = load(*journal);
+        if (err)
+            buf_printf(why, "cannot read the journal %s: %s", dir, err_text(err));
+    }
+    if (err)
+        journal_close(journal);
+    return err;
+}
+
+static void free_all(struct journal *journal)
+{
+    for (struct journal_cursor *cursor = journal->cursors, *next; cursor; cursor = next) {
+        next = cursor->next;
+        journal_cursor_save(cursor, journal->folder);
+        journal_cursor_free(&cursor);
+    }
+    for (struct journal_segment *segment = journal->oldest, *next; segment; segment = next) {
+        next = segment->next;
+        if (segment->fd >= 0)
+            close(segment->fd);
+        free(segment);
+    }
+    journal_streams_clear(&journal->streams);
+    free(journal->spare);
+}
+
+void journal_close(struct journal **journal)
+{
+    if (!*journal)
+        return;
+    if ((*journal)->active)
+        journal_sync(*journal);
+    free_all(*journal);
+    if ((*journal)->lock_fd >= 0)
+        close((*journal)->lock_fd);
+    if ((*journal)->folder >= 0)
+        close((*journal)->folder);
+    pthread_mutex_destroy(&(*journal)->lock);
+    pthread_mutex_destroy(&(*journal)->sync_lock);
+    free(*journal);
+    *journal = NULL;
+}
+
+uint64_t journal_last(const struct journal *journal, const char *host, uint64_t stream)
+{
+    const struct journal_stream *found = journal_streams_find(&journal->streams, host, stream);
+    return found ? found->last : 0;
+}
+
+static bool has_state(const struct journal *journal, const struct journal_stream *stream)
+{
+    return stream && stream->next && stream->state_in == journal->active->base;
+}
+
+bool journal_wants_state(const struct journal *journal, const char *host, uint64_t stream)
+{
+    return !has_state(journal, journal_streams_find(&journal->streams, host, stream));
+}
+
+/* Puts an entry behind the last one. A part of it that was written is taken back. */
+static enum err write_entry(struct journal_segment *active, const struct journal_head *head,
+                            const struct journal_entry *entry)
+{
+    struct iovec parts[] = {
+        { (void *)head, sizeof *head },
+        { (void *)entry->host, head->host_size },
+        { (void *)entry->body.data, entry->body.size },
+    };
+    size_t size = sizeof *head + head->host_size + entry->body.size;
+    off_t at = (off_t)(active->end - active->base);
+    ssize_t put;
+    do
+        put = pwritev(active->fd, parts, sizeof parts / sizeof *parts, at);
+    while (put < 0 && errno == EINTR);
+    if (put == (ssize_t)size)
+        return OK;
+    enum err err = put < 0 ? err_from_errno(errno) : FULL;
+    if (put > 0 && ftruncate(active->fd, at) != 0)
+        err = IO; /* the next entry overwrites it, or the next start cuts it off */
+    return err;
+}
+
+/* From here on readers see the entry. */
+static void publish(struct journal *journal, const struct journal_entry *entry, size_t size)
+{
+    struct journal_segment *active = journal->active;
+    pthread_mutex_lock(&journal->lock);
+    active->entries++;
+    if (active->oldest_ns == 0)
+        active->oldest_ns = entry->time_ns;
+    active->newest_ns = journal->now_ns;
+    if (entry->kind == JOURNAL_RECORD) {
+        active->records++;
+        active->last = active->end;
+    } else {
+        active->state_bytes += entry->body.size;
+    }
+    active->end += size;
+    journal->bytes += size;
+    if (!journal->settings.after_sync)
+        journal_wake(journal);
+    pthread_mutex_unlock(&journal->lock);
+}
+
+/* A record follows the one before it, or a state; a state is not older than the newest record. *is_there: nothing is to be
+ * done. */
+static enum err check(const struct journal *journal, const struct journal_entry *entry,
+                      const struct journal_stream *stream, bool *is_there)
+{
+    *is_there = entry->kind == JOURNAL_RECORD && entry->sequence <= stream->last;
+    if (*is_there)
+        return OK;
+    if (entry->kind == JOURNAL_STATE)
+        return entry->sequence < stream->last ? USAGE : OK;
+    return entry->kind == JOURNAL_RECORD && has_state(journal, stream) && entry->sequence == stream->next ? OK : USAGE;
+}
+
+enum err journal_append(struct journal *journal, const struct journal_entry *entry)
+{
+    struct journal_head head;
+    struct journal_stream *stream;
+    bool is_there;
+    enum err err = journal_head_make(&head, entry, journal->active->end);
+    if (!err)
+        err = journal_streams_add(&journal->streams, entry->host, entry->stream, &stream);
+    if (!err)
+        err = check(journal, entry, stream, &is_there);
+    if (err || is_there)
+        return err;
+    size_t size = sizeof head + head.host_size + entry->body.size;
+    uint64_t bytes_max = journal->bytes_max;
+    if (journal->bytes + size > bytes_max)
+        journal_shrink(journal, bytes_max > size ? bytes_max - size : 0);
+    err = journal->active->lacks_head ? FULL : write_entry(journal->active, &head, entry);
+    journal->is_full = err == FULL;
+    if (err)
+        return err;
+    publish(journal, entry, size);
+    stream->seen_ns = journal->now_ns;
+    stream->next = entry->sequence + 1;
+    if (entry->kind == JOURNAL_STATE)
+        stream->state_in = journal->active->base;
+    else
+        stream->last = entry->sequence;
+    journal->newest_kind = entry->kind;
+    if (entry->kind == JOURNAL_RECORD &&
+        journal->active->end - journal->active->base >= journal_segment_limit(journal, journal->active))
+        journal_segment_begin(journal, journal->active->end); /* where that fails the old one goes on */
+    return OK;
+}
+
+/* The oldest segment that is not wholly on the disk, with its end. NULL: there is none. */
+static struct journal_segment *next_unsynced(struct journal *journal, uint64_t *end)
+{
+    pthread_mutex_lock(&journal->lock);
+    struct journal_segment *segment = journal->oldest;
+    while (segment && segment->synced == segment->end)
+        segment = segment->next;
+    if (segment)
+        *end = segment->end;
+    pthread_mutex_unlock(&journal->lock);
+    return segment;
+}
+
+static enum err sync_segment(struct journal *journal, struct journal_segment *segment, uint64_t end)
+{
+    char name[JOURNAL_FILE_ROOM];
+    journal_segment_name(name, segment->base);
+    int fd = segment->fd >= 0 ? segment->fd : openat(journal->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    enum err err = fd >= 0 && fdatasync(fd) == 0 ? OK : err_from_errno(errno);
+    pthread_mutex_lock(&journal->lock);
+    if (!err)
+        segment->synced = end;
+    bool is_over = fd >= 0 && (segment->fd < 0 || (segment != journal->active && segment->synced == segment->end));
+    if (is_over) {
+        close(fd);
+        segment->fd = -1;
+    }
+    if (!err && journal->settings.after_sync)
+        journal_wake(journal);
+    pthread_mutex_unlock(&journal->lock);
+    return err;
+}
+
+/* A segment can be freed only with sync_lock, so that those in the list stay while we work. */
+enum err journal_sync_held(struct journal *journal)
+{
+    pthread_mutex_lock(&journal->lock);
+    bool is_folder_dirty = journal->is_folder_dirty;
+    uint64_t until = journal->active->base;
+    journal->is_folder_dirty = false;
+    pthread_mutex_unlock(&journal->lock);
+    if (is_folder_dirty && !journal->sync_err && fsync(journal->folder) != 0)
+        journal->sync_err = err_from_errno(errno);
+    struct journal_segment *segment;
+    uint64_t end;
+    bool is_last = false;
+    while (!journal->sync_err && !is_last && (segment = next_unsynced(journal, &end))) {
+        is_last = segment->base >= until;
+        journal->sync_err = sync_segment(journal, segment, end);
+    }
+    return journal->sync_err;
+}
+
+enum err journal_sync(struct journal *journal)
+{
+    pthread_mutex_lock(&journal->sync_lock);
+    enum err err = journal_sync_held(journal);
+    pthread_mutex_unlock(&journal->sync_lock);
+    return err;
+}
+
+void journal_figures(const struct journal *journal, struct journal_figures *figures)
+{
+    pthread_mutex_t *lock = (pthread_mutex_t *)&journal->lock;
+    pthread_mutex_lock(lock);
+    *figures = (struct journal_figures){ .bytes = journal->bytes, .position = journal->active->end,
+                                         .lost_records = journal->lost_records,
+                                         .damaged_bytes = journal->damaged_bytes };
+    for (const struct journal_segment *segment = journal->oldest; segment; segment = segment->next) {
+        figures->segments++;
+        figures->entries += segment->entries;
+        if (figures->oldest_ns == 0)
+            figures->oldest_ns = segment->oldest_ns;
+    }
+    pthread_mutex_unlock(lock);
+}

@@ -1,0 +1,418 @@
+/* Cursors: two copies of a position in one file, the gaps in another. */
+#include "journal/journal_cursor.h"
+
+#include "journal/journal_blob.h"
+#include "journal/journal_format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAGIC 0x3172756353u /* "Scur1" */
+#define COPY_BYTES 512      /* a sector is written whole or not at all */
+#define GAPS_SUFFIX ".gaps"
+#define NOTE_SUFFIX ".note"
+#define FILE_ROOM (3 * JOURNAL_NAME_MAX + 16)
+#define GAPS_MAX (4u << 20)
+
+struct copy {
+    uint64_t magic, check, saves, done, done_ns;
+};
+
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+}
+
+/* Names are people's: what a file cannot be called is written as %2f. */
+static enum err file_name(char file[FILE_ROOM], const char *name, const char *suffix)
+{
+    size_t at = 0;
+    if (!*name || strnlen(name, JOURNAL_NAME_MAX) >= JOURNAL_NAME_MAX)
+        return USAGE;
+    for (; *name; name++) {
+        if (is_plain(*name))
+            file[at++] = *name;
+        else
+            at += (size_t)snprintf(file + at, 4, "%%%02x", (uint8_t)*name);
+    }
+    snprintf(file + at, FILE_ROOM - at, "%s", suffix);
+    return OK;
+}
+
+static int digit_of(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool journal_cursor_name(const char *file, char name[JOURNAL_NAME_MAX])
+{
+    size_t size = strlen(file), suffix = strlen(JOURNAL_CURSOR_SUFFIX), at = 0;
+    if (size <= suffix || strcmp(file + size - suffix, JOURNAL_CURSOR_SUFFIX) != 0)
+        return false;
+    for (const char *c = file; c < file + size - suffix; c++) {
+        if (at + 1 >= JOURNAL_NAME_MAX)
+            return false;
+        if (is_plain(*c)) {
+            name[at++] = *c;
+            continue;
+        }
+        if (*c != '%' || digit_of(c[1]) < 0 || digit_of(c[2]) < 0)
+            return false;
+        name[at++] = (char)(digit_of(c[1]) * 16 + digit_of(c[2]));
+        c += 2;
+    }
+    name[at] = '\0';
+    return at > 0;
+}
+
+static uint64_t check_of(const struct copy *copy)
+{
+    uint64_t kept[] = { copy->saves, copy->done, copy->done_ns };
+    return journal_mix(MAGIC, kept, sizeof kept);
+}
+
+static void read_copy(struct journal_cursor *cursor, int which)
+{
+    struct copy copy;
+    if (pread(cursor->fd, &copy, sizeof copy, (off_t)which * COPY_BYTES) != (ssize_t)sizeof copy)
+        return;
+    if (copy.magic != MAGIC || copy.check != check_of(&copy) || copy.saves <= cursor->saves)
+        return;
+    cursor->saves = copy.saves;
+    cursor->done = copy.done;
+    cursor->done_ns = copy.done_ns;
+}
+
+static enum err write_copy(struct journal_cursor *cursor)
+{
+    struct copy copy = { .magic = MAGIC, .saves = cursor->saves + 1, .done = cursor->done,
+                         .done_ns = cursor->done_ns };
+    copy.check = check_of(&copy);
+    ssize_t put = pwrite(cursor->fd, &copy, sizeof copy, (off_t)(copy.saves & 1) * COPY_BYTES);
+    if (put != (ssize_t)sizeof copy)
+        return put < 0 ? err_from_errno(errno) : FULL;
+    cursor->saves = copy.saves;
+    cursor->saved = copy.done;
+    return OK;
+}
+
+static struct journal_cursor *new_cursor(const char *name)
+{
+    struct journal_cursor *cursor = calloc(1, sizeof *cursor);
+    if (!cursor)
+        return NULL;
+    snprintf(cursor->name, sizeof cursor->name, "%s", name);
+    cursor->fd = cursor->wake_fd = -1;
+    cursor->recent_every = 1;
+    return cursor;
+}
+
+static void clear_gap(struct journal_gap *gap)
+{
+    free(gap->host);
+    *gap = (struct journal_gap){ 0 };
+}
+
+void journal_cursor_free(struct journal_cursor **cursor)
+{
+    if (!*cursor)
+        return;
+    for (size_t i = 0; i < (*cursor)->gap_count; i++)
+        clear_gap(&(*cursor)->gaps[i]);
+    free((*cursor)->gaps);
+    if ((*cursor)->fd >= 0)
+        close((*cursor)->fd);
+    free(*cursor);
+    *cursor = NULL;
+}
+
+static enum err open_file(struct journal_cursor **cursor, int folder, const char *name, int flags)
+{
+    char file[FILE_ROOM];
+    enum err err = file_name(file, name, JOURNAL_CURSOR_SUFFIX);
+    if (err)
+        return err;
+    *cursor = new_cursor(name);
+    if (!*cursor)
+        return NOMEM;
+    (*cursor)->fd = openat(folder, file, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+    return (*cursor)->fd < 0 ? err_from_errno(errno) : OK;
+}
+
+static enum err add_gap(struct journal_cursor *cursor, const struct journal_gap *gap)
+{
+    if (cursor->gap_count >= GAPS_MAX)
+        return FULL;
+    if (cursor->gap_count == cursor->gap_room) {
+        size_t room = cursor->gap_room ? cursor->gap_room * 2 : 16;
+        struct journal_gap *gaps = realloc(cursor->gaps, room * sizeof *gaps);
+        if (!gaps)
+            return NOMEM;
+        cursor->gaps = gaps;
+        cursor->gap_room = room;
+    }
+    char *host = strdup(gap->host);
+    if (!host)
+        return NOMEM;
+    cursor->gaps[cursor->gap_count] = *gap;
+    cursor->gaps[cursor->gap_count++].host = host;
+    return OK;
+}
+
+static enum err load_gap(struct journal_cursor *cursor, struct bytes *content)
+{
+    char host[256];
+    struct journal_gap gap = { .host = host, .is_final = true };
+    uint64_t reason;
+    if (!journal_blob_take_text(content, host) || !journal_blob_take_u64(content, &gap.stream) ||
+        !journal_blob_take_u64(content, &gap.from_ns) || !journal_blob_take_u64(content, &gap.to_ns) ||
+        !journal_blob_take_u64(content, &gap.records) || !journal_blob_take_u64(content, &gap.sequence) ||
+        !journal_blob_take_u64(content, &reason) ||
+        !journal_blob_take_u64(content, &gap.after) || !journal_blob_take_u64(content, &gap.upto) ||
+        !journal_blob_take_u64(content, &gap.position) || reason > JOURNAL_DAMAGED)
+        return CORRUPT;
+    gap.reason = (enum journal_reason)reason;
+    return gap.position > cursor->done ? add_gap(cursor, &gap) : OK;
+}
+
+static enum err load_gaps(struct journal_cursor *cursor, int folder)
+{
+    char file[FILE_ROOM];
+    struct buf blob;
+    struct bytes content;
+    file_name(file, cursor->name, GAPS_SUFFIX);
+    enum err err = journal_blob_load(&blob, folder, file, &content);
+    if (err)
+        return err == ABSENT ? OK : err;
+    cursor->gaps_in_file = true;
+    while (!err && content.size)
+        err = load_gap(cursor, &content);
+    buf_clear(&blob);
+    return err;
+}
+
+enum err journal_cursor_load(struct journal_cursor **cursor, int folder, const char *name)
+{
+    *cursor = NULL;
+    enum err err = open_file(cursor, folder, name, 0);
+    if (!err) {
+        read_copy(*cursor, 0);
+        read_copy(*cursor, 1);
+        err = (*cursor)->saves ? load_gaps(*cursor, folder) : CORRUPT;
+        (*cursor)->saved = (*cursor)->handed = (*cursor)->done;
+    }
+    if (err)
+        journal_cursor_free(cursor);
+    return err;
+}
+
+/* Both copies are written, so that their place on the disk is theirs. */
+enum err journal_cursor_make(struct journal_cursor **cursor, int folder, const char *name, uint64_t done)
+{
+    *cursor = NULL;
+    journal_cursor_remove(folder, name);
+    enum err err = open_file(cursor, folder, name, O_CREAT | O_TRUNC);
+    if (!err) {
+        (*cursor)->done = (*cursor)->handed = done;
+        err = write_copy(*cursor);
+    }
+    if (!err)
+        err = write_copy(*cursor);
+    if (err) {
+        journal_cursor_free(cursor);
+        journal_cursor_remove(folder, name);
+    }
+    return err;
+}
+
+void journal_cursor_remove(int folder, const char *name)
+{
+    char file[FILE_ROOM];
+    if (file_name(file, name, JOURNAL_CURSOR_SUFFIX))
+        return;
+    unlinkat(folder, file, 0);
+    file_name(file, name, GAPS_SUFFIX);
+    unlinkat(folder, file, 0);
+}
+
+enum err journal_cursor_save_note(int folder, const char *name, struct buf *note)
+{
+    char file[FILE_ROOM];
+    enum err err = file_name(file, name, NOTE_SUFFIX);
+    if (err)
+        buf_clear(note);
+    return err ? err : journal_blob_save(note, folder, file);
+}
+
+enum err journal_cursor_load_note(int folder, const char *name, struct buf *note, struct bytes *content)
+{
+    char file[FILE_ROOM];
+    enum err err = file_name(file, name, NOTE_SUFFIX);
+    return err ? err : journal_blob_load(note, folder, file, content);
+}
+
+void journal_cursor_remove_note(int folder, const char *name)
+{
+    char file[FILE_ROOM];
+    if (!file_name(file, name, NOTE_SUFFIX))
+        unlinkat(folder, file, 0);
+}
+
+enum err journal_cursor_save(struct journal_cursor *cursor, int folder)
+{
+    enum err err = cursor->saved == cursor->done ? OK : write_copy(cursor);
+    if (!err && cursor->gaps_in_file && cursor->gap_count == 0) {
+        char file[FILE_ROOM];
+        file_name(file, cursor->name, GAPS_SUFFIX);
+        unlinkat(folder, file, 0);
+        cursor->gaps_in_file = false;
+    }
+    return err;
+}
+
+bool journal_cursor_pack_gaps(struct journal_cursor *cursor, struct buf *gaps)
+{
+    if (cursor->gap_count == 0 || write_copy(cursor) != OK)
+        return false;
+    journal_blob_begin(gaps);
+    for (size_t i = 0; i < cursor->gap_count; i++) {
+        const struct journal_gap *gap = &cursor->gaps[i];
+        const uint64_t numbers[] = { gap->stream, gap->from_ns, gap->to_ns, gap->records, gap->sequence,
+                                     (uint64_t)gap->reason, gap->after, gap->upto, gap->position };
+        journal_blob_text(gaps, gap->host);
+        buf_add(gaps, numbers, sizeof numbers);
+    }
+    cursor->gaps_in_file = true;
+    return true;
+}
+
+enum err journal_cursor_save_gaps(const struct journal_cursor *cursor, int folder, struct buf *gaps)
+{
+    char file[FILE_ROOM];
+    file_name(file, cursor->name, GAPS_SUFFIX);
+    if (fdatasync(cursor->fd) != 0) {
+        buf_clear(gaps);
+        return err_from_errno(errno);
+    }
+    return journal_blob_save(gaps, folder, file);
+}
+
+enum err journal_cursor_add_gap(struct journal_cursor *cursor, const struct journal_gap *gap, uint64_t kept)
+{
+    for (size_t i = cursor->gap_count; i > 0; i--) {
+        struct journal_gap *old = &cursor->gaps[i - 1];
+        if (old->is_final || old->reason != gap->reason || old->stream != gap->stream || old->upto < kept ||
+            old->upto > gap->after || strcmp(old->host, gap->host) != 0)
+            continue;
+        old->records += gap->records;
+        old->sequence = gap->sequence;
+        old->to_ns = gap->to_ns ? gap->to_ns : old->to_ns;
+        old->from_ns = old->from_ns ? old->from_ns : gap->from_ns;
+        old->upto = gap->upto;
+        return OK;
+    }
+    return add_gap(cursor, gap);
+}
+
+bool journal_cursor_has_gap(const struct journal_cursor *cursor, uint64_t end)
+{
+    for (size_t i = 0; i < cursor->gap_count; i++)
+        if (cursor->gaps[i].after < end && end <= cursor->gaps[i].upto)
+            return true;
+    return false;
+}
+
+static int by_position(const void *a, const void *b)
+{
+    const struct journal_gap *one = a, *other = b;
+    return one->position < other->position ? -1 : one->position > other->position;
+}
+
+/* Each stands for an entry at least, and entries take more bytes than one: there is a position for each. */
+void journal_cursor_place_gaps(struct journal_cursor *cursor, uint64_t upto)
+{
+    uint64_t position = upto;
+    for (size_t i = cursor->gap_count; i > 0; i--)
+        if (!cursor->gaps[i - 1].is_final && cursor->gaps[i - 1].upto == upto)
+            cursor->gaps[i - 1].position = --position;
+    if (cursor->gap_count)
+        qsort(cursor->gaps, cursor->gap_count, sizeof *cursor->gaps, by_position);
+}
+
+struct journal_gap *journal_cursor_untold(struct journal_cursor *cursor)
+{
+    for (size_t i = 0; i < cursor->gap_count; i++)
+        if (!cursor->gaps[i].is_told)
+            return &cursor->gaps[i];
+    return NULL;
+}
+
+/* When the list is full every second one goes, and from then on fewer are noted. */
+static void note_recent(struct journal_cursor *cursor, uint64_t position, uint64_t time_ns)
+{
+    if (cursor->recent_count && ++cursor->recent_skipped < cursor->recent_every)
+        return;
+    cursor->recent_skipped = 0;
+    if (cursor->recent_count == JOURNAL_RECENT_MAX) {
+        for (size_t i = 0; i < JOURNAL_RECENT_MAX / 2; i++)
+            cursor->recent[i] = cursor->recent[2 * i];
+        cursor->recent_count = JOURNAL_RECENT_MAX / 2;
+        cursor->recent_every *= 2;
+    }
+    cursor->recent[cursor->recent_count++] = (struct journal_recent){ position, time_ns };
+}
+
+void journal_cursor_hand(struct journal_cursor *cursor, uint64_t position, uint64_t time_ns)
+{
+    if (position <= cursor->done) {
+        cursor->done_ns = time_ns ? time_ns : cursor->done_ns;
+        return;
+    }
+    cursor->handed = position;
+    if (time_ns)
+        note_recent(cursor, position, time_ns);
+}
+
+static void forget_gaps(struct journal_cursor *cursor)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < cursor->gap_count; i++) {
+        if (cursor->gaps[i].position <= cursor->done)
+            clear_gap(&cursor->gaps[i]);
+        else
+            cursor->gaps[kept++] = cursor->gaps[i];
+    }
+    cursor->gap_count = kept;
+}
+
+void journal_cursor_done(struct journal_cursor *cursor, uint64_t position)
+{
+    if (position > cursor->handed) /* nobody can be done with what he was not given */
+        position = cursor->handed;
+    if (position <= cursor->done)
+        return;
+    cursor->done = position;
+    size_t passed = 0;
+    while (passed < cursor->recent_count && cursor->recent[passed].position <= position)
+        cursor->done_ns = cursor->recent[passed++].time_ns;
+    cursor->recent_count -= passed;
+    memmove(cursor->recent, cursor->recent + passed, cursor->recent_count * sizeof *cursor->recent);
+    if (cursor->recent_count == 0)
+        cursor->recent_every = 1;
+    if (cursor->gap_count)
+        forget_gaps(cursor);
+}
+
+const char *journal_reason_text(enum journal_reason reason)
+{
+    switch (reason) {
+    case JOURNAL_TOO_MUCH: return "spool full";
+    case JOURNAL_TOO_OLD: return "spool too old";
+    case JOURNAL_DAMAGED: return "damaged";
+    }
+    return "lost";
+}

@@ -1,0 +1,217 @@
+/* The decoder: from a record, which may be any bytes, to a batch. */
+#include "journal/stream_describe.h"
+#include "journal/stream_samples.h"
+
+static uint64_t read_count(struct unpacker *u, uint64_t max)
+{
+    uint64_t count = unpack_number(u);
+    if (count == 0 || count > max)
+        u->bad = true;
+    return u->bad ? 0 : count;
+}
+
+static enum err read_new(struct stream *stream, struct unpacker *u, unsigned sections)
+{
+    struct track *track;
+    enum err err = OK;
+    uint64_t sets = sections & STREAM_HAS_SETS ? read_count(u, STREAM_SETS_MAX) : 0;
+    for (uint64_t i = 0; i < sets && !err; i++)
+        err = describe_read_set(u, stream);
+    uint64_t tracks = !err && sections & STREAM_HAS_TRACKS ? read_count(u, STREAM_TRACKS_MAX) : 0;
+    for (uint64_t i = 0; i < tracks && !err; i++)
+        err = describe_read_track(u, stream, &track);
+    uint64_t jobs = !err && sections & STREAM_HAS_JOBS ? read_count(u, STREAM_JOBS_MAX) : 0;
+    for (uint64_t i = 0; i < jobs && !err; i++)
+        err = describe_read_job(u, stream);
+    return !err && u->bad ? CORRUPT : err;
+}
+
+static enum err read_events(struct stream *stream, struct unpacker *u, struct batch *out)
+{
+    uint64_t count = read_count(u, STREAM_GAPS_MAX);
+    enum err err = stream_grow(&stream->events, &stream->event_room, (size_t)count, sizeof *stream->events);
+    if (err)
+        return err;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t event = unpack_number(u), number = event >> 2;
+        if (u->bad || (event & 3) > JOB_END || number >= stream->job_count || !stream->jobs[number])
+            return CORRUPT;
+        stream->events[i] = (struct batch_event){ (enum job_event)(event & 3), &stream->jobs[number]->job };
+    }
+    out->events = stream->events;
+    out->event_count = (size_t)count;
+    return u->bad ? CORRUPT : OK;
+}
+
+/* Reasons are gathered in one buffer, which may move until the last is in it. */
+static enum err read_gaps(struct stream *stream, struct unpacker *u, struct batch *out)
+{
+    uint64_t count = read_count(u, STREAM_GAPS_MAX);
+    enum err err = stream_grow(&stream->gaps, &stream->gap_room, (size_t)count, sizeof *stream->gaps);
+    if (err)
+        return err;
+    buf_reset(&stream->texts);
+    for (uint64_t i = 0; i < count; i++) {
+        struct batch_gap *gap = &stream->gaps[i];
+        gap->from_ns = unpack_number(u);
+        gap->to_ns = gap->from_ns + stream_unzigzag(unpack_number(u));
+        gap->batches = unpack_number(u);
+        struct bytes reason = unpack_text(u);
+        if (u->bad || reason.size > STREAM_TEXT_MAX || (reason.size && memchr(reason.data, '\0', reason.size)))
+            return CORRUPT;
+        buf_add(&stream->texts, reason.data, reason.size);
+        buf_add_char(&stream->texts, '\0');
+    }
+    const char *reason = buf_text(&stream->texts);
+    for (uint64_t i = 0; i < count && !stream->texts.failed; i++) {
+        stream->gaps[i].reason = reason;
+        reason += strlen(reason) + 1;
+    }
+    out->gaps = stream->gaps;
+    out->gap_count = (size_t)count;
+    return u->bad ? CORRUPT : buf_err(&stream->texts);
+}
+
+static enum err drop_tracks(struct stream *stream, struct unpacker *u)
+{
+    for (uint64_t left = unpack_number(u); left && !u->bad; left--) {
+        struct track *track = stream_track_at(stream, unpack_number(u));
+        if (u->bad || !track)
+            return CORRUPT;
+        stream_drop_track(stream, track);
+    }
+    return u->bad ? CORRUPT : OK;
+}
+
+static enum err drop_sets(struct stream *stream, struct unpacker *u)
+{
+    for (uint64_t left = unpack_number(u); left && !u->bad; left--) {
+        uint64_t number = unpack_number(u);
+        if (u->bad || number >= stream->set_count || !stream->sets[number].set || stream->sets[number].first)
+            return CORRUPT;
+        stream_drop_set(stream, (uint32_t)number);
+    }
+    return u->bad ? CORRUPT : OK;
+}
+
+static enum err drop_jobs(struct stream *stream, struct unpacker *u)
+{
+    for (uint64_t left = unpack_number(u); left && !u->bad; left--) {
+        uint64_t number = unpack_number(u);
+        if (u->bad || number >= stream->job_count || !stream->jobs[number])
+            return CORRUPT;
+        stream_drop_job(stream, (uint32_t)number);
+    }
+    return u->bad ? CORRUPT : OK;
+}
+
+/* Before tracks are dropped they may still be linked; the number of one that is gone stands for nothing then. */
+static enum err change_links(struct stream *stream, struct unpacker *u)
+{
+    for (uint64_t left = unpack_number(u); left && !u->bad; left--) {
+        uint64_t number = unpack_number(u), value = unpack_number(u), link = unpack_number(u);
+        struct track *track = stream_track_at(stream, number);
+        if (u->bad || link > UINT16_MAX + 1ull)
+            return CORRUPT;
+        if (track && value >= track->set->size)
+            return CORRUPT;
+        if (track)
+            stream_put_link(track, (size_t)value, (uint16_t)(link - 1), link > 0);
+    }
+    return u->bad ? CORRUPT : OK;
+}
+
+/* A job that ended is still among those of the batch that tells so; a track that goes still has its last sample. */
+static enum err read_changes(struct stream *stream, struct unpacker *u)
+{
+    enum err err = drop_tracks(stream, u);
+    if (!err)
+        err = drop_sets(stream, u);
+    if (!err)
+        err = drop_jobs(stream, u);
+    return err ? err : change_links(stream, u);
+}
+
+/* Those held, and behind them, for this batch only, those that have just gone and were told by an event. */
+static enum err give_jobs(struct stream *stream, struct batch *out)
+{
+    size_t gone = 0;
+    for (const struct stream_job *job = stream->gone_jobs; job; job = job->next)
+        gone++;
+    enum err err = stream_grow(&stream->job_list, &stream->job_list_room, stream->job_count + gone,
+                               sizeof *stream->job_list);
+    if (err)
+        return err;
+    stream_list_jobs(stream);
+    out->job_count = stream->job_list_count;
+    for (const struct stream_job *job = stream->gone_jobs; job; job = job->next) {
+        bool is_told = false;
+        for (size_t i = 0; i < out->event_count && !is_told; i++)
+            is_told = out->events[i].job == &job->job;
+        if (is_told)
+            stream->job_list[out->job_count++] = &job->job;
+    }
+    out->jobs = stream->job_list;
+    return OK;
+}
+
+static void reset(struct batch *out)
+{
+    struct batch kept = *out;
+    batch_reset(out);
+    out->stream = kept.stream;
+    out->sequence = kept.sequence;
+    out->position = kept.position;
+}
+
+static enum err decode_piece(struct stream *stream, struct unpacker *u, struct batch *out)
+{
+    struct batch_piece *piece = &stream->piece;
+    u->at++;
+    struct bytes name = unpack_text(u);
+    uint64_t uid = unpack_number(u);
+    *piece = (struct batch_piece){ .uid = (uint32_t)uid, .offset = unpack_number(u), .total = unpack_number(u) };
+    piece->data = unpack_text(u);
+    bool fits = piece->offset <= piece->total && piece->data.size <= piece->total - piece->offset;
+    if (u->bad || u->at != u->end || !fits || uid > UINT32_MAX || !name.size || memchr(name.data, 0, name.size))
+        return CORRUPT;
+    if (name.size > STREAM_TEXT_MAX || piece->data.size > STREAM_PIECE_MAX)
+        return FULL;
+    buf_reset(&stream->texts);
+    buf_add(&stream->texts, name.data, name.size);
+    if (buf_err(&stream->texts))
+        return buf_err(&stream->texts);
+    piece->name = buf_text(&stream->texts);
+    out->piece = piece;
+    return OK;
+}
+
+enum err stream_decode(struct stream *stream, struct bytes record, struct batch *out)
+{
+    struct unpacker u = { (const uint8_t *)record.data, (const uint8_t *)record.data + record.size, false };
+    stream_forget_gone(stream);
+    if (stream->bench)
+        stream_bench_reset(stream->bench);
+    reset(out);
+    if (record.size == 0 || record.size > STREAM_RECORD_MAX)
+        return CORRUPT;
+    if (*u.at & STREAM_IS_OTHER)
+        return *u.at == STREAM_IS_PIECE ? decode_piece(stream, &u, out) : CORRUPT;
+    unsigned sections = *u.at++;
+    enum err err = read_new(stream, &u, sections);
+    if (!err && sections & STREAM_HAS_EVENTS)
+        err = read_events(stream, &u, out);
+    if (!err && sections & STREAM_HAS_GAPS)
+        err = read_gaps(stream, &u, out);
+    if (!err && sections & STREAM_HAS_SAMPLES)
+        err = samples_decode(stream, &u, out);
+    if (!err && sections & STREAM_HAS_CHANGES)
+        err = read_changes(stream, &u);
+    if (!err && u.at != u.end)
+        err = CORRUPT;
+    if (!err)
+        err = give_jobs(stream, out);
+    if (err)
+        reset(out);
+    return err;
+}

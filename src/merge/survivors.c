@@ -1,0 +1,75 @@
+/* The spool names those who began, and their times tell them from others that have the same pid now: after a reboot, or in
+ * another pid namespace. Whom nobody has told of yet, and has a probe, has the spool's path in the environment. */
+#include "merge/survivors.h"
+
+#include "base/clock.h"
+#include "proc/host.h"
+#include "proc/pid.h"
+#include "spool/probe_env.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CLOCKS_NS NS_PER_S         /* two clocks, one of them counting in ticks */
+#define ENVIRONMENT_MAX (3u << 20) /* the kernel's own limit, unless somebody has asked for a larger stack */
+
+static bool is_of_this_host(const struct run *run)
+{
+    struct host_facts here;
+    host_read(NULL, &here);
+    return here.name[0] && bytes_equal(run->host.name, bytes_of(here.name));
+}
+
+/* An image may be younger than its process, but no process is older than the run. */
+static bool is_alive(const struct run *run, const struct process *process)
+{
+    uint64_t born_ns, latest_ns = process->start_ns ? process->start_ns : run->end_ns;
+    if (process->state != PROCESS_RUNNING && process->state != PROCESS_LOST)
+        return false;
+    if (pid_start_ns(NULL, (pid_t)process->pid, &born_ns) || pid_has_ended(NULL, (pid_t)process->pid))
+        return false;
+    return born_ns + CLOCKS_NS >= run->start_ns && born_ns <= latest_ns + CLOCKS_NS;
+}
+
+static bool any_named(const struct run *run)
+{
+    for (size_t i = 0; i < run->process_count; i++)
+        if (is_alive(run, &run->processes[i]))
+            return true;
+    return false;
+}
+
+static bool writes_to(pid_t pid, const char *spool, char *environment)
+{
+    size_t size;
+    if (pid_environ(NULL, pid, environment, ENVIRONMENT_MAX, &size))
+        return false;
+    const char *path = pid_environ_find(environment, size, PROBE_ENV_SPOOL);
+    return path && strcmp(path, spool) == 0;
+}
+
+static bool any_probed(const char *spool)
+{
+    bool found = false;
+    char *environment = malloc(ENVIRONMENT_MAX);
+    DIR *dir = environment ? opendir("/proc") : NULL;
+    for (struct dirent *entry; dir && !found && (entry = readdir(dir));) {
+        char *end;
+        unsigned long pid = strtoul(entry->d_name, &end, 10);
+        found = pid && !*end && writes_to((pid_t)pid, spool, environment);
+    }
+    if (dir)
+        closedir(dir);
+    free(environment);
+    return found;
+}
+
+bool survivors_any(const struct run *run, const char *spool_path)
+{
+    char spool[PATH_MAX];
+    if (!is_of_this_host(run))
+        return false;
+    return any_named(run) || (realpath(spool_path, spool) && any_probed(spool));
+}

@@ -1,0 +1,427 @@
+/* A connection reads a request, sends its answer, and reads again. Each of these states has a time by which it must
+ * end. */
+#include "net/http_connection.h"
+
+#include "base/clock.h"
+#include "net/fd_pass.h"
+#include "net/http_head.h"
+#include "net/tcp_user.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define SEND_MAX (256u << 10)     /* at once: a turn stays short */
+#define SPARE_MAX (256u << 10)    /* a buffer that is no larger is kept for the next answer */
+#define LINGER_NS (2 * NS_PER_S)
+
+enum state {
+    READING,
+    WAITING, /* a whole request is here, and there is no room for its answer */
+    SENDING,
+    LINGERING, /* all is sent, the other side shall close: closing first could cost it the answer */
+};
+
+struct http_connection {
+    struct http_source source; /* fd -1: closed, freed at the end of the turn */
+    struct http_connection *next;
+    struct http_peer peer;
+    enum state state;
+    bool is_last, was_told_to_continue, has_ended; /* has_ended: nothing more comes from there */
+    uint64_t since_ns, until_ns;
+    uint64_t taken_ns;     /* when something of the answer was last taken */
+    uint32_t events;       /* that epoll looks for */
+    int handed_fd;         /* a file that came with the request that is read; -1: none */
+    struct buf in;
+    char head[HTTP_HEAD_ROOM];
+    size_t head_size, sent;
+    struct buf body;
+};
+
+static size_t unsent(const struct http_connection *c)
+{
+    return c->state == SENDING ? c->head_size + c->body.size - c->sent : 0;
+}
+
+static void drop_body(struct http_pool *pool, struct http_connection *c)
+{
+    pool->answer_bytes -= c->body.size;
+    c->body.size = 0;
+    if (c->body.room <= SPARE_MAX && pool->spare.room == 0) {
+        pool->spare = c->body;
+        c->body = (struct buf){ 0 };
+    }
+    buf_clear(&c->body);
+}
+
+static void drop_handed(struct http_connection *c)
+{
+    if (c->handed_fd >= 0)
+        close(c->handed_fd);
+    c->handed_fd = -1;
+}
+
+/* Freed later: an event of the same turn may still point at it. */
+static void connection_close(struct http_pool *pool, struct http_connection *c)
+{
+    if (c->source.fd < 0)
+        return;
+    drop_body(pool, c);
+    drop_handed(c);
+    buf_clear(&c->in);
+    close(c->source.fd);
+    c->source.fd = -1;
+    pool->counts[c->peer.is_local]--;
+}
+
+static void look_for(struct http_pool *pool, struct http_connection *c, uint32_t events)
+{
+    struct epoll_event event = { .events = events, .data.ptr = &c->source };
+    if (c->events != events && epoll_ctl(pool->epoll_fd, EPOLL_CTL_MOD, c->source.fd, &event) < 0)
+        connection_close(pool, c);
+    c->events = events;
+}
+
+static void enter(struct http_pool *pool, struct http_connection *c, enum state state, uint64_t for_ns)
+{
+    c->state = state;
+    c->since_ns = c->taken_ns = clock_monotonic_ns();
+    c->until_ns = c->since_ns + for_ns;
+    look_for(pool, c, state == SENDING ? EPOLLOUT : state == WAITING ? 0 : EPOLLIN);
+}
+
+/* The one in this state that has been in it longest; NULL: none. */
+static struct http_connection *oldest(const struct http_pool *pool, enum state state, bool is_local)
+{
+    struct http_connection *best = NULL;
+    for (struct http_connection *c = pool->connections; c; c = c->next)
+        if (c->source.fd >= 0 && c->state == state && c->peer.is_local == is_local)
+            if (!best || c->since_ns < best->since_ns)
+                best = c;
+    return best;
+}
+
+/* Who may be closed for the sake of a new one: the idle before those who read slowly. */
+static struct http_connection *least_needed(const struct http_pool *pool, bool is_local)
+{
+    struct http_connection *c = oldest(pool, READING, is_local);
+    c = c ? c : oldest(pool, LINGERING, is_local);
+    c = c ? c : oldest(pool, SENDING, is_local);
+    return c ? c : oldest(pool, WAITING, is_local);
+}
+
+static bool is_full(const struct http_pool *pool)
+{
+    return pool->answer_bytes >= pool->limits.answer_bytes;
+}
+
+/* From when on one that is sent an answer may be closed for those that wait. */
+static uint64_t slow_ns(const struct http_pool *pool, const struct http_connection *c)
+{
+    uint64_t stalled_ns = c->taken_ns + pool->limits.stall_ns, late_ns = c->since_ns + pool->limits.share_ns;
+    return stalled_ns < late_ns ? stalled_ns : late_ns;
+}
+
+/* The slow one that began first, TCP's before the node's own; NULL: all that are sent something take it. */
+static struct http_connection *slowest(const struct http_pool *pool, uint64_t now_ns)
+{
+    struct http_connection *best = NULL;
+    for (struct http_connection *c = pool->connections; c; c = c->next) {
+        if (c->source.fd < 0 || c->state != SENDING || slow_ns(pool, c) > now_ns)
+            continue;
+        bool is_other = best && best->peer.is_local != c->peer.is_local;
+        if (!best || (is_other ? best->peer.is_local : c->since_ns < best->since_ns))
+            best = c;
+    }
+    return best;
+}
+
+static void end_answer(struct http_pool *pool, struct http_connection *c)
+{
+    drop_body(pool, c);
+    if (!c->is_last) {
+        enter(pool, c, READING, c->in.size > 0 ? pool->limits.request_ns : pool->limits.idle_ns);
+        if (c->in.size > 0 && c->source.fd >= 0)
+            look_for(pool, c, EPOLLIN | EPOLLOUT); /* the next request is here already: come back at once */
+        return;
+    }
+    if (c->has_ended || shutdown(c->source.fd, SHUT_WR) < 0)
+        connection_close(pool, c);
+    else
+        enter(pool, c, LINGERING, LINGER_NS);
+}
+
+static void send_some(struct http_pool *pool, struct http_connection *c)
+{
+    struct iovec parts[2];
+    struct msghdr message = { .msg_iov = parts };
+    if (c->sent < c->head_size)
+        parts[message.msg_iovlen++] = (struct iovec){ c->head + c->sent, c->head_size - c->sent };
+    size_t at = c->sent > c->head_size ? c->sent - c->head_size : 0, rest = c->body.size - at;
+    if (rest > 0)
+        parts[message.msg_iovlen++] = (struct iovec){ c->body.data + at, rest < SEND_MAX ? rest : SEND_MAX };
+    ssize_t sent = sendmsg(c->source.fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (sent < 0) {
+        connection_close(pool, c);
+        return;
+    }
+    c->sent += (size_t)sent;
+    c->taken_ns = clock_monotonic_ns();
+    if (unsent(c) == 0)
+        end_answer(pool, c);
+}
+
+static void begin_answer(struct http_pool *pool, struct http_connection *c, struct http_answer *answer, bool is_head)
+{
+    if (buf_err(&answer->body)) {
+        buf_reset(&answer->body);
+        answer->status = 503;
+        answer->type = "text/plain; charset=utf-8";
+    }
+    c->head_size = http_head_write(c->head, answer, c->is_last);
+    c->body = answer->body;
+    c->sent = 0;
+    pool->answer_bytes += c->body.size;
+    if (is_head) { /* its length is told, it is not sent */
+        pool->answer_bytes -= c->body.size;
+        c->body.size = 0;
+    }
+    enter(pool, c, SENDING, pool->limits.answer_ns);
+    if (c->source.fd >= 0)
+        send_some(pool, c);
+}
+
+static struct http_answer answer_new(struct http_pool *pool)
+{
+    struct http_answer answer = { .status = 200, .type = "text/plain; charset=utf-8", .body = pool->spare };
+    pool->spare = (struct buf){ 0 };
+    if (answer.body.room == 0)
+        buf_init(&answer.body, HTTP_ANSWER_MAX);
+    buf_reset(&answer.body);
+    return answer;
+}
+
+static void refuse(struct http_pool *pool, struct http_connection *c, int status)
+{
+    struct http_answer answer = answer_new(pool);
+    answer.status = status;
+    buf_printf(&answer.body, "%d %s\n", status, http_head_reason(status));
+    c->is_last = true;
+    drop_handed(c);
+    buf_clear(&c->in);
+    begin_answer(pool, c, &answer, false);
+}
+
+static void take_request(struct http_pool *pool, struct http_connection *c, struct http_request *request)
+{
+    struct http_answer answer = answer_new(pool);
+    size_t size = request->head_size + request->body_size;
+    bool is_head = request->method == HTTP_HEAD;
+    request->body = (struct bytes){ c->in.data + request->head_size, request->body_size };
+    request->peer = c->peer;
+    request->fd = c->handed_fd;
+    c->is_last = !request->keep_alive || c->has_ended;
+    c->was_told_to_continue = false;
+    pool->handler.answer(pool->handler.context, request, &answer);
+    drop_handed(c);
+    memmove(c->in.data, c->in.data + size, c->in.size - size);
+    c->in.size -= size;
+    if (c->in.size == 0)
+        buf_clear(&c->in); /* an idle connection holds no buffer */
+    begin_answer(pool, c, &answer, is_head);
+}
+
+/* Looks whether a whole request is there. */
+static void look_at_input(struct http_pool *pool, struct http_connection *c)
+{
+    struct http_request request;
+    int status;
+    enum err err = http_request_parse((struct bytes){ c->in.data, c->in.size }, &request, &status);
+    if (err == CORRUPT) {
+        refuse(pool, c, status);
+        return;
+    }
+    if (err == OK && c->in.size >= request.head_size + request.body_size) {
+        if (is_full(pool))
+            enter(pool, c, WAITING, pool->limits.answer_ns);
+        else
+            take_request(pool, c, &request);
+        return;
+    }
+    if (c->has_ended) {
+        connection_close(pool, c);
+        return;
+    }
+    look_for(pool, c, EPOLLIN);
+    if (err == OK && request.expects_continue && !c->was_told_to_continue) {
+        static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
+        c->was_told_to_continue = true;
+        if (send(c->source.fd, go_on, sizeof go_on - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EAGAIN)
+            connection_close(pool, c);
+    }
+}
+
+static ssize_t receive(struct http_connection *c, char *room, size_t size)
+{
+    return c->peer.is_local ? hand_receive(c->source.fd, room, size, &c->handed_fd)
+                            : recv(c->source.fd, room, size, MSG_DONTWAIT);
+}
+
+static void read_some(struct http_pool *pool, struct http_connection *c)
+{
+    char *room = buf_reserve(&c->in, 4096);
+    ssize_t got = room ? receive(c, room, 4096) : 0;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        got = -1;
+    else if (got < 0 || !room || (got == 0 && c->in.size == 0)) {
+        connection_close(pool, c);
+        return;
+    }
+    if (got > 0 && c->in.size == 0)
+        enter(pool, c, READING, pool->limits.request_ns);
+    if (c->source.fd < 0)
+        return;
+    c->has_ended = got == 0;
+    c->in.size += got > 0 ? (size_t)got : 0;
+    c->in.data[c->in.size] = '\0';
+    if (c->in.size > 0)
+        look_at_input(pool, c);
+    else
+        buf_clear(&c->in);
+}
+
+static void throw_away(struct http_pool *pool, struct http_connection *c)
+{
+    char rest[4096];
+    ssize_t got = recv(c->source.fd, rest, sizeof rest, MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+        connection_close(pool, c);
+}
+
+void http_connection_turn(struct http_pool *pool, struct http_connection *c, uint32_t events)
+{
+    if (c->source.fd < 0)
+        return;
+    if (events & EPOLLERR || (events & EPOLLHUP && !(events & EPOLLIN)))
+        connection_close(pool, c);
+    else if (c->state == WAITING)
+        return; /* until answer_waiting */
+    else if (c->state == SENDING)
+        send_some(pool, c);
+    else if (c->state == LINGERING)
+        throw_away(pool, c);
+    else if (!(events & EPOLLIN) && c->in.size > 0)
+        look_at_input(pool, c);
+    else
+        read_some(pool, c);
+}
+
+static struct http_peer peer_of(int fd, bool is_local)
+{
+    struct http_peer peer = { .is_local = is_local, .is_here = is_local, .uid = UINT32_MAX };
+    struct ucred who;
+    socklen_t size = sizeof who;
+    if (!is_local)
+        peer.is_here = tcp_user_is_here(fd, &peer.uid);
+    else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0) {
+        peer.uid = who.uid;
+        peer.pid = (uint32_t)who.pid;
+    }
+    return peer;
+}
+
+void http_connection_take(struct http_pool *pool, int fd, bool is_local)
+{
+    struct http_connection *c = calloc(1, sizeof *c);
+    if (!c) {
+        close(fd);
+        return;
+    }
+    if (pool->counts[is_local] >= pool->limits.connections)
+        connection_close(pool, least_needed(pool, is_local));
+    c->source = (struct http_source){ CONNECTION, fd };
+    c->handed_fd = -1;
+    c->peer = peer_of(fd, is_local);
+    c->events = EPOLLIN;
+    buf_init(&c->in, HTTP_HEAD_MAX + HTTP_BODY_MAX + 4096);
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = &c->source };
+    if (epoll_ctl(pool->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
+        close(fd);
+        free(c);
+        return;
+    }
+    pool->counts[is_local]++;
+    c->next = pool->connections;
+    pool->connections = c;
+    enter(pool, c, READING, pool->limits.idle_ns);
+}
+
+bool http_connection_close_idle(struct http_pool *pool, bool is_local)
+{
+    struct http_connection *idle = oldest(pool, READING, is_local);
+    if (idle)
+        connection_close(pool, idle);
+    return idle;
+}
+
+void http_connection_close_late(struct http_pool *pool, uint64_t now_ns)
+{
+    for (struct http_connection *c = pool->connections; c; c = c->next)
+        if (c->until_ns <= now_ns)
+            connection_close(pool, c);
+}
+
+void http_connection_close_all(struct http_pool *pool)
+{
+    http_connection_close_late(pool, UINT64_MAX);
+    http_connection_sweep(pool);
+    buf_clear(&pool->spare);
+}
+
+static struct http_connection *next_waiting(const struct http_pool *pool)
+{
+    struct http_connection *c = oldest(pool, WAITING, true);
+    return c ? c : oldest(pool, WAITING, false);
+}
+
+/* Those that have waited longest, the node's own before TCP's, as far as there is room or who is slow gives it. Returns when to
+ * come again; UINT64_MAX: nobody waits. */
+static uint64_t answer_waiting(struct http_pool *pool)
+{
+    uint64_t now_ns = clock_monotonic_ns(), first_ns = UINT64_MAX;
+    struct http_connection *waiting, *slow;
+    while ((waiting = next_waiting(pool))) {
+        if (!is_full(pool))
+            look_at_input(pool, waiting);
+        else if ((slow = slowest(pool, now_ns)))
+            connection_close(pool, slow);
+        else
+            break;
+    }
+    for (struct http_connection *c = pool->connections; waiting && c; c = c->next)
+        if (c->source.fd >= 0 && c->state == SENDING && slow_ns(pool, c) < first_ns)
+            first_ns = slow_ns(pool, c);
+    return first_ns;
+}
+
+uint64_t http_connection_sweep(struct http_pool *pool)
+{
+    uint64_t first_ns = answer_waiting(pool);
+    for (struct http_connection **at = &pool->connections; *at;) {
+        struct http_connection *c = *at;
+        if (c->source.fd >= 0) {
+            first_ns = c->until_ns < first_ns ? c->until_ns : first_ns;
+            at = &c->next;
+            continue;
+        }
+        *at = c->next;
+        free(c);
+    }
+    return first_ns;
+}

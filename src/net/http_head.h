@@ -1,0 +1,15 @@
+/* The head of an answer, as bytes. */
+#ifndef SONDE_NET_HTTP_HEAD_H
+#define SONDE_NET_HTTP_HEAD_H
+
+#include "net/http.h"
+
+#define HTTP_HEAD_ROOM 512
+
+/* "Not Found"; never NULL. */
+const char *http_head_reason(int status);
+
+/* Returns the size. is_last: the connection is closed behind it. */
+size_t http_head_write(char head[HTTP_HEAD_ROOM], const struct http_answer *answer, bool is_last);
+
+#endif

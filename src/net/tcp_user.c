@@ -1,0 +1,105 @@
+/* One question through NETLINK_SOCK_DIAG: the kernel knows the other socket by our two addresses turned round. Anybody may
+ * ask it. A walk through /proc/net/tcp would tell the same, at a cost that grows with the connections of the machine. */
+#include "net/tcp_user.h"
+
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* An end of a connection, IPv4 as such also where it came through a socket of IPv6. */
+struct end {
+    uint8_t family;
+    uint16_t port; /* in network order, as the addresses */
+    uint32_t address[4], scope;
+};
+
+static bool end_of(const struct sockaddr_storage *at, struct end *end)
+{
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)at;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)at;
+    *end = (struct end){ .family = AF_INET };
+    if (at->ss_family == AF_INET) {
+        end->port = v4->sin_port;
+        end->address[0] = v4->sin_addr.s_addr;
+        return true;
+    }
+    if (at->ss_family != AF_INET6)
+        return false;
+    end->port = v6->sin6_port;
+    if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
+        memcpy(end->address, v6->sin6_addr.s6_addr + 12, 4);
+        return true;
+    }
+    end->family = AF_INET6;
+    end->scope = v6->sin6_scope_id;
+    memcpy(end->address, &v6->sin6_addr, sizeof end->address);
+    return true;
+}
+
+static bool is_loopback(const struct end *end)
+{
+    return end->family == AF_INET ? ntohl(end->address[0]) >> 24 == IN_LOOPBACKNET
+                                  : memcmp(end->address, &in6addr_loopback, sizeof end->address) == 0;
+}
+
+static bool ask(int fd, const struct end *theirs, const struct end *ours)
+{
+    struct {
+        struct nlmsghdr head;
+        struct inet_diag_req_v2 body;
+    } question = {
+        .head = { .nlmsg_len = sizeof question, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST },
+        .body = { .sdiag_family = theirs->family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = UINT32_MAX,
+                  .id = { .idiag_sport = theirs->port, .idiag_dport = ours->port, .idiag_if = theirs->scope,
+                          .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } } },
+    };
+    struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+    memcpy(question.body.id.idiag_src, theirs->address, sizeof theirs->address);
+    memcpy(question.body.id.idiag_dst, ours->address, sizeof ours->address);
+    return sendto(fd, &question, sizeof question, 0, (struct sockaddr *)&kernel, sizeof kernel) == sizeof question;
+}
+
+/* The kernel answers before sendto returns. It may have found a listener of that port in place of the connection; and one
+ * that its program has closed is shown as root's, but has no inode any more. */
+static bool hear(int fd, const struct end *ours, uint32_t *uid)
+{
+    union {
+        struct nlmsghdr head;
+        char room[4096];
+    } answer;
+    ssize_t got = recv(fd, &answer, sizeof answer, MSG_DONTWAIT);
+    if (got < (ssize_t)NLMSG_LENGTH(sizeof(struct inet_diag_msg)) || answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
+        return false;
+    const struct inet_diag_msg *found = NLMSG_DATA(&answer.head);
+    if (found->id.idiag_dport != ours->port || found->idiag_state == TCP_LISTEN || found->idiag_inode == 0)
+        return false;
+    *uid = found->idiag_uid;
+    return true;
+}
+
+static bool look_up(const struct end *theirs, const struct end *ours, uint32_t *uid)
+{
+    int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (fd < 0)
+        return false;
+    bool is_found = ask(fd, theirs, ours) && hear(fd, ours, uid);
+    close(fd);
+    return is_found;
+}
+
+bool tcp_user_is_here(int fd, uint32_t *uid)
+{
+    struct sockaddr_storage there = { 0 }, here = { 0 };
+    socklen_t there_size = sizeof there, here_size = sizeof here;
+    struct end theirs, ours;
+    *uid = UINT32_MAX;
+    if (getpeername(fd, (struct sockaddr *)&there, &there_size) < 0
+        || getsockname(fd, (struct sockaddr *)&here, &here_size) < 0 || !end_of(&there, &theirs) || !end_of(&here, &ours))
+        return true; /* it has gone: nobody's is shown the least */
+    return look_up(&theirs, &ours, uid) || is_loopback(&theirs);
+}

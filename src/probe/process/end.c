@@ -1,0 +1,81 @@
+/* The end of a process, seen from inside: exit and a return from main come through on_exit, the others are wrapped. */
+#include "probe/process/probe.h"
+
+#include <stdlib.h>
+#include <sys/prctl.h>
+
+static bool any(const struct counters *counters)
+{
+    for (int i = 0; i < COUNTERS_SIZE; i++)
+        if (counters_get(counters, (enum counter)i))
+            return true;
+    return false;
+}
+
+static void copy_io(struct counters *to, const struct counters *from)
+{
+    for (int i = COUNTER_rchar; i <= COUNTER_cancelled_write_bytes; i++)
+        if (counters_has(from, (enum counter)i))
+            counters_set(to, (enum counter)i, from->value[i]);
+}
+
+/* A process without threads and without children that it waited for has one io file, not two that cost twice. */
+static void read_main(struct end_record *record, char name[17])
+{
+    struct read_stat stat = { .name_size = 0 };
+    bool alone = !threads_made() && !any(&record->children);
+    if (probe_in_main_thread()) {
+        read_this_thread(&record->main, alone ? "/proc/self" : "/proc/thread-self", alone ? READ_ALONE : READ_MAIN);
+        if (threads_made() && sys2(SYS_prctl, PR_GET_NAME, name) == 0)
+            record->name = (struct bytes){ name, strlen(name) };
+    } else {
+        read_other_thread(&record->main, probe.pid, &stat);
+        memcpy(name, stat.name, stat.name_size);
+        record->name = (struct bytes){ name, stat.name_size };
+    }
+    if (alone)
+        copy_io(&record->whole_io, &record->main);
+    else
+        read_io(&record->whole_io, AT_FDCWD, "/proc/self/io", READ_PROCESS);
+    if (probe.start_ticks)
+        counters_set(&record->main, COUNTER_starttime, read_ticks_us(probe.start_ticks));
+}
+
+/* What papiex calls the numbers of the children. */
+static void add_children(struct counters *main, const struct counters *children)
+{
+    counters_set(main, COUNTER_cutime, counters_get(children, COUNTER_usertime));
+    counters_set(main, COUNTER_cstime, counters_get(children, COUNTER_systemtime));
+    counters_set(main, COUNTER_cminflt, counters_get(children, COUNTER_minflt));
+    counters_set(main, COUNTER_cmajflt, counters_get(children, COUNTER_majflt));
+}
+
+static void end_write(int status)
+{
+    char name[17] = "";
+    struct end_record record = {
+        .pid = (uint64_t)probe.pid,
+        .time_ns = probe_now_ns(),
+        .exit_code = (uint64_t)(status & 0xff),
+        .pgid = (uint64_t)sys1(SYS_getpgid, 0),
+        .sid = (uint64_t)sys1(SYS_getsid, 0),
+        .threads = threads_made() + 1,
+    };
+    read_usage(&record.children, RUSAGE_CHILDREN);
+    read_main(&record, name);
+    add_children(&record.main, &record.children);
+    counters_set(&record.main, COUNTER_num_threads, threads_emit_live() + 1);
+    held_close();
+    read_usage(&record.self, RUSAGE_SELF);
+
+    uint8_t frame[EMIT_BOUND(4)];
+    struct packer packer = emit_begin(frame, sizeof frame);
+    record_pack_end(&packer, &record);
+    emit_end(frame, &packer, RECORD_KIND_end);
+}
+
+void end_emit(int status)
+{
+    if (probe_on() && probe_mine() && !atomic_exchange(&probe.ended, true))
+        end_write(status);
+}

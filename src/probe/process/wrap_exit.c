@@ -1,0 +1,27 @@
+/* Ends that run no exit handlers. libc's own exit does not come through here. */
+#include "probe/process/probe.h"
+
+#include <stdlib.h>
+
+PROBE_EXPORT __attribute__((noreturn)) void _exit(int status)
+{
+    end_emit(status);
+    if (NEXT(_exit))
+        NEXT(_exit)(status);
+    for (;;)
+        sys1(SYS_exit_group, status);
+}
+
+PROBE_EXPORT __attribute__((noreturn)) void _Exit(int status)
+{
+    _exit(status);
+}
+
+/* What its handlers use is missing in the record; the parent's wait has it. */
+PROBE_EXPORT __attribute__((noreturn)) void quick_exit(int status)
+{
+    end_emit(status);
+    NEXT(quick_exit)(status);
+    for (;;)
+        sys1(SYS_exit_group, status);
+}

@@ -1,0 +1,132 @@
+/* Netlink sockets, without a library: the kernel's messages come in by recvmmsg, many with one call. */
+#include "proc/netlink.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define RECEIVE_BUFFER_BYTES (32 << 20) /* the kernel's, not ours: charged only while messages wait in it */
+#define BATCH_MAX 64
+#define BATCH_BYTES (64 << 10)
+#define BATCHES_MAX (1 << 16)
+
+static void enlarge_receive_buffer(int fd)
+{
+    int size = RECEIVE_BUFFER_BYTES;
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size))
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+}
+
+enum err netlink_open(int *fd, int protocol, uint32_t groups)
+{
+    *fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
+    if (*fd < 0)
+        return errno == EPROTONOSUPPORT || errno == EAFNOSUPPORT ? ABSENT : err_from_errno(errno);
+    struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = groups };
+    if (bind(*fd, (struct sockaddr *)&address, sizeof address)) {
+        enum err err = err_from_errno(errno);
+        close(*fd);
+        *fd = -1;
+        return err;
+    }
+    enlarge_receive_buffer(*fd);
+    return OK;
+}
+
+enum err netlink_send(int fd, const void *message, size_t size)
+{
+    struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+    ssize_t sent = sendto(fd, message, size, 0, (struct sockaddr *)&kernel, sizeof kernel);
+    return sent == (ssize_t)size ? OK : sent < 0 ? err_from_errno(errno) : IO;
+}
+
+enum err netlink_wait(int fd, int timeout_ms)
+{
+    struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+    int ready = poll(&poll_fd, 1, timeout_ms);
+    return ready > 0 ? OK : ready == 0 ? AGAIN : err_from_errno(errno);
+}
+
+/* The kernel counts what it could not put into the buffer; before Linux 4.12 it does not tell, and each overflow counts
+ * as one. */
+static void count_overflow(int fd, uint64_t *lost)
+{
+    uint32_t meminfo[SK_MEMINFO_VARS];
+    socklen_t size = sizeof meminfo;
+    if (!getsockopt(fd, SOL_SOCKET, SO_MEMINFO, meminfo, &size) && size > SK_MEMINFO_DROPS * sizeof *meminfo)
+        *lost = meminfo[SK_MEMINFO_DROPS];
+    else
+        ++*lost;
+}
+
+struct batch_slots {
+    struct mmsghdr messages[BATCH_MAX];
+    struct iovec parts[BATCH_MAX];
+    struct sockaddr_nl senders[BATCH_MAX];
+    char bytes[BATCH_BYTES] __attribute__((aligned(8)));
+};
+
+static unsigned prepare_slots(struct batch_slots *slots, size_t message_max, size_t most)
+{
+    size_t slot = (message_max + 7) & ~(size_t)7;
+    size_t count = slot ? BATCH_BYTES / slot : 0;
+    if (count > most)
+        count = most;
+    for (size_t i = 0; i < count; i++) {
+        slots->parts[i] = (struct iovec){ slots->bytes + i * slot, slot };
+        slots->messages[i].msg_hdr = (struct msghdr){
+            .msg_name = &slots->senders[i],
+            .msg_namelen = sizeof slots->senders[i],
+            .msg_iov = &slots->parts[i],
+            .msg_iovlen = 1,
+        };
+    }
+    return (unsigned)count;
+}
+
+static void give_slots(const struct batch_slots *slots, int count,
+                       void (*each)(void *context, struct bytes datagram), void *context)
+{
+    for (int i = 0; i < count; i++)
+        if (slots->senders[i].nl_pid == 0)
+            each(context, (struct bytes){ slots->parts[i].iov_base, slots->messages[i].msg_len });
+}
+
+enum err netlink_take(int fd, size_t message_max, uint64_t *lost,
+                      void (*each)(void *context, struct bytes datagram), void *context)
+{
+    struct batch_slots slots;
+    unsigned room = prepare_slots(&slots, message_max, NETLINK_TAKE_MAX);
+    int count = recvmmsg(fd, slots.messages, room, MSG_DONTWAIT, NULL);
+    if (count < 0 && errno == ENOBUFS) {
+        count_overflow(fd, lost);
+        return AGAIN;
+    }
+    if (count < 0)
+        return errno == EAGAIN ? OK : err_from_errno(errno);
+    give_slots(&slots, count, each, context);
+    return count == (int)room ? AGAIN : OK;
+}
+
+enum err netlink_drain(int fd, size_t message_max, uint64_t *lost,
+                       void (*each)(void *context, struct bytes datagram), void *context)
+{
+    struct batch_slots slots;
+    for (int batch = 0; batch < BATCHES_MAX; batch++) {
+        unsigned room = prepare_slots(&slots, message_max, BATCH_MAX);
+        int count = recvmmsg(fd, slots.messages, room, MSG_DONTWAIT, NULL);
+        if (count < 0 && errno == ENOBUFS) {
+            count_overflow(fd, lost);
+            continue;
+        }
+        if (count < 0)
+            return errno == EAGAIN ? OK : err_from_errno(errno);
+        give_slots(&slots, count, each, context);
+        /* Also when fewer came than fit: an overflow behind them is told by the next call only. */
+    }
+    return OK;
+}

@@ -1,0 +1,276 @@
+/* From the names after -e to events that are known to open here. Those that do not are told of, once, in words. */
+#include "proc/perf.h"
+
+#include "base/log.h"
+#include "proc/perf_names.h"
+#include "proc/perf_pfm.h"
+#include "proc/perf_sysfs.h"
+#include "spool/probe_env.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NAME_MAX_BYTES 256
+#define USER_SUFFIX ":u"
+#define USER_MODE (PROBE_EXCLUDE_KERNEL | PROBE_EXCLUDE_HYPERVISOR)
+
+static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags)
+{
+    return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
+}
+
+int (*perf_open_call)(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags) = open_event;
+
+static void explain(struct perf_trouble *trouble, const char *reason, const char *remedy)
+{
+    snprintf(trouble->reason, sizeof trouble->reason, "%s", reason);
+    snprintf(trouble->remedy, sizeof trouble->remedy, "%s", remedy);
+}
+
+void perf_attr_of(const struct perf_event_spec *spec, struct perf_event_attr *attr)
+{
+    *attr = (struct perf_event_attr){
+        .type = spec->type,
+        .size = sizeof *attr,
+        .config = spec->config,
+        .config1 = spec->config1,
+        .config2 = spec->config2,
+        .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+        .exclude_kernel = !!(spec->exclude & PROBE_EXCLUDE_KERNEL),
+        .exclude_hv = !!(spec->exclude & PROBE_EXCLUDE_HYPERVISOR),
+    };
+}
+
+/* 0, or errno. Counts nothing: it is closed at once. */
+static int try_open(const struct perf_event_spec *spec)
+{
+    struct perf_event_attr attr;
+    perf_attr_of(spec, &attr);
+    attr.disabled = 1;
+    int fd = perf_open_call(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    close(fd);
+    return 0;
+}
+
+/* These happen in the kernel only: without it they would count 0 and look like a fact. */
+static bool needs_kernel(const struct perf_event_spec *spec)
+{
+    return spec->type == PERF_TYPE_SOFTWARE
+           && (spec->config == PERF_COUNT_SW_CONTEXT_SWITCHES || spec->config == PERF_COUNT_SW_CPU_MIGRATIONS
+               || spec->config == PERF_COUNT_SW_CGROUP_SWITCHES);
+}
+
+static enum err explain_kernel_only(struct perf_trouble *trouble)
+{
+    explain(trouble, "it cannot be counted in user mode alone, which is all that this user may count",
+            "sysctl kernel.perf_event_paranoid=1, or run as root");
+    return DENIED;
+}
+
+static enum err explain_errno(int number, struct perf_trouble *trouble)
+{
+    switch (number) {
+    case EACCES: case EPERM:
+        explain(trouble, "this user may not open performance events",
+                "sysctl kernel.perf_event_paranoid=2 (1 to count in the kernel too), or run as root");
+        return DENIED;
+    case ENOSYS:
+        explain(trouble, "this kernel has no performance events", "a kernel with CONFIG_PERF_EVENTS");
+        return ABSENT;
+    case ENOENT: case ENODEV: case EOPNOTSUPP: case ENXIO:
+        explain(trouble, "this machine has no such counter",
+                "a virtual machine needs a virtual PMU from its host; else see 'perf list' for what there is");
+        return ABSENT;
+    case EINVAL:
+        explain(trouble, "the kernel cannot count it per thread on this processor",
+                "see 'perf list' for what there is; counters of a whole package cannot be counted per thread");
+        return ABSENT;
+    case EMFILE: case ENFILE:
+        explain(trouble, "no file descriptor is left", "raise ulimit -n");
+        return FULL;
+    default:
+        explain(trouble, strerror(number), "try without this event");
+        return err_from_errno(number);
+    }
+}
+
+/* A user whom the kernel forbids to look at the kernel may count in user mode, where that means anything. */
+static enum err prove(struct perf_event_spec *spec, struct perf_trouble *trouble)
+{
+    int number = try_open(spec);
+    bool forbidden = number == EACCES || number == EPERM;
+    if (!forbidden || spec->exclude & PROBE_EXCLUDE_KERNEL)
+        return number ? explain_errno(number, trouble) : OK;
+    if (needs_kernel(spec))
+        return explain_kernel_only(trouble);
+    spec->exclude |= USER_MODE;
+    number = try_open(spec);
+    if (number == EINVAL) /* the unit cannot tell user mode from kernel */
+        return explain_kernel_only(trouble);
+    spec->is_reduced = !number;
+    return number ? explain_errno(number, trouble) : OK;
+}
+
+static enum err encode_with_pfm(const char *name, struct perf_event_spec *spec, struct perf_trouble *trouble)
+{
+    enum err err = perf_pfm_encode(name, spec, trouble->reason, sizeof trouble->reason);
+    if (err == ABSENT)
+        explain(trouble,
+                "the kernel's list has no event of this name, and libpfm4, which may know it, is not installed",
+                "apt install libpfm4, or see 'perf list'");
+    else if (err)
+        snprintf(trouble->remedy, sizeof trouble->remedy, "see 'perf list', or showevtinfo of libpfm4");
+    return err;
+}
+
+/* A name of the kernel's list may end in ":u". */
+static enum err encode_known(const char *name, struct perf_event_spec *spec)
+{
+    char plain[NAME_MAX_BYTES];
+    size_t size = strlen(name);
+    bool user_mode = size > 2 && !strcmp(name + size - 2, USER_SUFFIX);
+    snprintf(plain, sizeof plain, "%.*s", (int)(user_mode ? size - 2 : size), name);
+    enum err err = perf_names_encode(plain, spec);
+    if (!err && user_mode)
+        spec->exclude |= USER_MODE;
+    return err;
+}
+
+static enum err encode(const char *name, struct perf_event_spec *spec, struct perf_trouble *trouble)
+{
+    if (strchr(name, '/')) {
+        enum err err = perf_sysfs_encode("", name, spec);
+        if (err)
+            explain(trouble, err == ABSENT ? "this machine has no such unit" : "the unit has no such event or term",
+                    "see /sys/bus/event_source/devices");
+        return err;
+    }
+    if (encode_known(name, spec) == OK)
+        return OK;
+    return encode_with_pfm(name, spec, trouble);
+}
+
+enum err perf_resolve_one(const char *name, struct perf_event_spec *spec, struct perf_trouble *trouble)
+{
+    *spec = (struct perf_event_spec){ 0 };
+    *trouble = (struct perf_trouble){ "", "" };
+    if (strlen(name) >= sizeof spec->name) {
+        explain(trouble, "the name is too long", "63 characters at most");
+        return USAGE;
+    }
+    memcpy(spec->name, name, strlen(name) + 1);
+    enum err err = encode(name, spec, trouble);
+    if (!err && spec->exclude & PROBE_EXCLUDE_KERNEL && needs_kernel(spec)) {
+        explain(trouble, "it happens in the kernel, never in user mode", "leave out \":u\"");
+        return USAGE;
+    }
+    return err ? err : prove(spec, trouble);
+}
+
+/* Takes the next name off the list. A comma between two slashes belongs to the name: cpu/event=1,umask=2/. */
+static bool next_name(const char **list, char name[NAME_MAX_BYTES])
+{
+    bool inside = false;
+    size_t size = 0;
+    *list += strspn(*list, ", \t\n");
+    for (; **list && (inside || **list != ','); ++*list) {
+        inside ^= **list == '/';
+        if (size < NAME_MAX_BYTES - 1)
+            name[size++] = **list;
+    }
+    while (size && strchr(" \t\n", name[size - 1]))
+        size--;
+    name[size] = '\0';
+    return size > 0;
+}
+
+static bool is_before(const char *list, const char *end, const char *name)
+{
+    char earlier[NAME_MAX_BYTES];
+    while (next_name(&list, earlier) && list < end)
+        if (!strcmp(earlier, name))
+            return true;
+    return false;
+}
+
+size_t perf_resolve_telling(const char *list, struct perf_event_spec *specs, size_t max,
+                            void (*missing)(const char *name, const struct perf_trouble *trouble))
+{
+    char name[NAME_MAX_BYTES];
+    size_t count = 0;
+    for (const char *rest = list; next_name(&rest, name);) {
+        struct perf_event_spec spec;
+        struct perf_trouble trouble;
+        if (is_before(list, rest, name))
+            continue;
+        if (count == max) {
+            snprintf(trouble.reason, sizeof trouble.reason, "%zu events at most", max);
+            snprintf(trouble.remedy, sizeof trouble.remedy, "run again for the others");
+            missing(name, &trouble);
+        } else if (perf_resolve_one(name, &spec, &trouble)) {
+            missing(name, &trouble);
+        } else {
+            specs[count++] = spec;
+        }
+    }
+    return count;
+}
+
+bool perf_find_unknown(const char *list, char *name, size_t size)
+{
+    char word[NAME_MAX_BYTES];
+    while (next_name(&list, word)) {
+        struct perf_event_spec spec;
+        struct perf_trouble trouble;
+        if (perf_resolve_one(word, &spec, &trouble) != USAGE)
+            continue;
+        snprintf(name, size, "%s", word);
+        return true;
+    }
+    return false;
+}
+
+static void warn_of_missing(const char *name, const struct perf_trouble *trouble)
+{
+    log_warn("event %s is not counted: %s. Remedy: %s.", name, trouble->reason, trouble->remedy);
+}
+
+static bool has_name(const struct perf_event_spec *specs, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(specs[i].name, name))
+            return true;
+    return false;
+}
+
+/* A count without the kernel's part is another number, and must not be filed under the same name. Returns how many are left:
+ * who asked for both has asked for one twice. */
+static size_t name_reduced(struct perf_event_spec *specs, size_t count)
+{
+    size_t kept = 0;
+    bool is_told = false;
+    for (size_t i = 0; i < count; i++) {
+        struct perf_event_spec spec = specs[i];
+        size_t size = strlen(spec.name);
+        if (spec.is_reduced && !is_told)
+            log_warn("perf events are counted in user mode only, as their names then say (%s" USER_SUFFIX "): this user may "
+                     "not count in the kernel. Remedy: sysctl kernel.perf_event_paranoid=1, or run as root.", spec.name);
+        is_told = is_told || spec.is_reduced;
+        if (spec.is_reduced && size + sizeof USER_SUFFIX <= sizeof spec.name)
+            memcpy(spec.name + size, USER_SUFFIX, sizeof USER_SUFFIX);
+        if (!has_name(specs, kept, spec.name))
+            specs[kept++] = spec;
+    }
+    return kept;
+}
+
+size_t perf_resolve(const char *list, struct perf_event_spec *specs, size_t max)
+{
+    return name_reduced(specs, perf_resolve_telling(list, specs, max, warn_of_missing));
+}

@@ -1,0 +1,235 @@
+/* Proc connector: asks the kernel to multicast process events to us, and reads them. */
+#include "proc/proc_connector.h"
+
+#include "base/clock.h"
+#include "proc/netlink.h"
+
+#include <linux/cn_proc.h>
+#include <linux/connector.h>
+#include <linux/netlink.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define MESSAGE_MAX 256
+#define ACK_WAIT_MS 200
+#define ROOM_BYTES (8 << 20)
+
+#define WHAT_FORK 0x00000001u
+#define WHAT_EXEC 0x00000002u
+#define WHAT_EXIT 0x80000000u
+
+/* Since Linux 6.6 a listener may say which events it wants; the header of older systems has no struct for it. */
+struct listen_request {
+    struct nlmsghdr netlink;
+    char connector[sizeof(struct cn_msg)];
+    uint32_t operation;
+    uint32_t events;
+};
+
+static enum err send_request(int fd, uint32_t operation, uint32_t events)
+{
+    size_t body = events ? 2 * sizeof(uint32_t) : sizeof(uint32_t);
+    struct listen_request request = {
+        .netlink = { .nlmsg_len = (uint32_t)(offsetof(struct listen_request, operation) + body),
+                     .nlmsg_type = NLMSG_DONE },
+        .operation = operation,
+        .events = events,
+    };
+    struct cn_msg connector = { .id = { CN_IDX_PROC, CN_VAL_PROC }, .len = (uint16_t)body };
+    memcpy(request.connector, &connector, sizeof connector);
+    return netlink_send(fd, &request, request.netlink.nlmsg_len);
+}
+
+static bool body_of(struct bytes datagram, struct bytes *body)
+{
+    struct nlmsghdr netlink;
+    struct cn_msg connector;
+    size_t head = sizeof netlink + sizeof connector;
+    if (datagram.size < head)
+        return false;
+    memcpy(&netlink, datagram.data, sizeof netlink);
+    memcpy(&connector, datagram.data + sizeof netlink, sizeof connector);
+    if (connector.id.idx != CN_IDX_PROC || connector.id.val != CN_VAL_PROC)
+        return false;
+    if (netlink.nlmsg_len > datagram.size || netlink.nlmsg_len < head || connector.len > netlink.nlmsg_len - head)
+        return false;
+    *body = (struct bytes){ datagram.data + head, connector.len };
+    return true;
+}
+
+static uint32_t number_at(struct bytes body, size_t offset)
+{
+    uint32_t value = 0;
+    if (offset + sizeof value <= body.size)
+        memcpy(&value, body.data + offset, sizeof value);
+    return value;
+}
+
+#define MEMBER(body, kind, member) number_at(body, offsetof(struct proc_event, event_data.kind.member))
+#define HAS(body, kind, member) (offsetof(struct proc_event, event_data.kind.member) + sizeof(uint32_t) <= (body).size)
+
+static void event_of_fork(struct bytes body, struct fork_event *event)
+{
+    event->kind = FORKS_FORK;
+    event->pid = MEMBER(body, fork, child_tgid);
+    event->tid = MEMBER(body, fork, child_pid);
+    event->parent_pid = MEMBER(body, fork, parent_tgid);
+}
+
+static void event_of_exec(struct bytes body, struct fork_event *event)
+{
+    event->kind = FORKS_EXEC;
+    event->pid = MEMBER(body, exec, process_tgid);
+    event->tid = MEMBER(body, exec, process_pid);
+}
+
+static void event_of_exit(struct bytes body, struct fork_event *event)
+{
+    event->kind = FORKS_EXIT;
+    event->pid = MEMBER(body, exit, process_tgid);
+    event->tid = MEMBER(body, exit, process_pid);
+    event->status = (int)MEMBER(body, exit, exit_code);
+    event->parent_pid = MEMBER(body, exit, parent_tgid);
+}
+
+enum forks_message forks_parse(struct bytes datagram, struct fork_event *event)
+{
+    struct bytes body;
+    *event = (struct fork_event){ 0 };
+    if (!body_of(datagram, &body) || body.size < offsetof(struct proc_event, event_data) + sizeof(uint32_t))
+        return FORKS_OTHER;
+    uint32_t what = number_at(body, offsetof(struct proc_event, what));
+    memcpy(&event->time_ns, body.data + offsetof(struct proc_event, timestamp_ns), sizeof event->time_ns);
+    if (what == 0) {
+        event->status = (int)MEMBER(body, ack, err);
+        return FORKS_ACK;
+    }
+    if (what == WHAT_FORK && HAS(body, fork, child_tgid))
+        event_of_fork(body, event);
+    else if (what == WHAT_EXEC && HAS(body, exec, process_tgid))
+        event_of_exec(body, event);
+    else if (what == WHAT_EXIT && HAS(body, exit, exit_code))
+        event_of_exit(body, event);
+    else
+        return FORKS_OTHER;
+    return FORKS_EVENT;
+}
+
+struct ack {
+    bool seen;
+    int number;
+};
+
+static void look_for_ack(void *context, struct bytes datagram)
+{
+    struct ack *ack = context;
+    struct fork_event event;
+    if (forks_parse(datagram, &event) != FORKS_ACK || ack->seen)
+        return;
+    ack->seen = true;
+    ack->number = event.status;
+}
+
+/* A kernel that does not want us (older than 6.6 and we are not root, or another namespace) may say so, or may say
+ * nothing at all: only an answer makes us a listener. Events that come before it are of others: dropped. */
+static enum err await_ack(struct forks *forks)
+{
+    struct ack ack = { 0 };
+    uint64_t until_ns = clock_monotonic_ns() + ACK_WAIT_MS * NS_PER_MS;
+    do {
+        enum err err = netlink_drain(forks->fd, MESSAGE_MAX, &forks->lost, look_for_ack, &ack);
+        if (err || ack.seen)
+            return err ? err : err_from_errno(ack.number);
+        netlink_wait(forks->fd, ACK_WAIT_MS / 4);
+    } while (clock_monotonic_ns() < until_ns);
+    return ABSENT;
+}
+
+static uint32_t wanted(unsigned kinds)
+{
+    return (kinds >> FORKS_FORK & 1 ? WHAT_FORK : 0) | (kinds >> FORKS_EXEC & 1 ? WHAT_EXEC : 0)
+           | (kinds >> FORKS_EXIT & 1 ? WHAT_EXIT : 0);
+}
+
+static enum err listen_to_kernel(struct forks *forks)
+{
+    enum err err = send_request(forks->fd, PROC_CN_MCAST_LISTEN, 0);
+    if (!err)
+        err = await_ack(forks);
+    if (err)
+        return err;
+    /* Only now the wish for some kinds of events: it filters the answer away too. Older kernels ignore it. */
+    send_request(forks->fd, PROC_CN_MCAST_LISTEN, wanted(forks->kinds));
+    forks->lost = 0;
+    return OK;
+}
+
+enum err forks_open(struct forks *forks)
+{
+    return forks_open_kinds(forks, 1u << FORKS_FORK | 1u << FORKS_EXEC | 1u << FORKS_EXIT);
+}
+
+enum err forks_open_kinds(struct forks *forks, unsigned kinds)
+{
+    *forks = (struct forks){ .fd = -1, .kinds = kinds };
+    enum err err = netlink_open(&forks->fd, NETLINK_CONNECTOR, CN_IDX_PROC);
+    if (!err)
+        err = listen_to_kernel(forks);
+    if (err)
+        forks_close(forks);
+    return err;
+}
+
+bool forks_has_room(const struct forks *forks)
+{
+    int size = 0;
+    socklen_t length = sizeof size;
+    return forks->fd >= 0 && getsockopt(forks->fd, SOL_SOCKET, SO_RCVBUF, &size, &length) == 0 && size >= ROOM_BYTES;
+}
+
+struct reading {
+    unsigned kinds;
+    uint64_t clock_offset_ns;
+    void (*each)(void *context, const struct fork_event *event);
+    void *context;
+};
+
+static void give_event(void *context, struct bytes datagram)
+{
+    const struct reading *reading = context;
+    struct fork_event event;
+    if (forks_parse(datagram, &event) != FORKS_EVENT || !(reading->kinds >> event.kind & 1))
+        return;
+    event.time_ns += reading->clock_offset_ns;
+    reading->each(reading->context, &event);
+}
+
+enum err forks_read(struct forks *forks, void (*each)(void *context, const struct fork_event *event), void *context)
+{
+    if (forks->fd < 0)
+        return ABSENT;
+    forks->clock_offset_ns = clock_offset_ns();
+    struct reading reading = { forks->kinds, forks->clock_offset_ns, each, context };
+    return netlink_drain(forks->fd, MESSAGE_MAX, &forks->lost, give_event, &reading);
+}
+
+_Static_assert(NETLINK_TAKE_MAX == FORKS_TAKE_MAX, "as the header promises");
+
+enum err forks_take(struct forks *forks, void (*each)(void *context, const struct fork_event *event), void *context)
+{
+    if (forks->fd < 0)
+        return ABSENT;
+    struct reading reading = { forks->kinds, forks->clock_offset_ns, each, context };
+    return netlink_take(forks->fd, MESSAGE_MAX, &forks->lost, give_event, &reading);
+}
+
+void forks_close(struct forks *forks)
+{
+    if (forks->fd < 0)
+        return;
+    send_request(forks->fd, PROC_CN_MCAST_IGNORE, 0);
+    close(forks->fd);
+    forks->fd = -1;
+}

@@ -1,0 +1,55 @@
+/* Differences per thread between two readings. A tid that was not there at the last reading is a new thread, whose
+ * whole count is new. */
+#include "proc/switches.h"
+
+#include <stdlib.h>
+
+#define ROOM_FIRST 64
+
+void switches_clear(struct switches *switches)
+{
+    for (int i = 0; i < 2; i++) {
+        pidmap_clear(&switches->maps[i]);
+        free(switches->last[i]);
+    }
+    *switches = (struct switches){ 0 };
+}
+
+void switches_begin(struct switches *switches)
+{
+    switches->now = !switches->now;
+    switches->count = 0;
+    switches->live = (struct taskfile_switches){ 0 };
+    pidmap_reset(&switches->maps[switches->now]);
+}
+
+static enum err keep(struct switches *switches, uint32_t tid, const struct taskfile_switches *value)
+{
+    unsigned now = switches->now;
+    if (switches->count == switches->rooms[now]) {
+        size_t room = switches->rooms[now] ? switches->rooms[now] * 2 : ROOM_FIRST;
+        struct taskfile_switches *last = realloc(switches->last[now], room * sizeof *last);
+        if (!last)
+            return NOMEM;
+        switches->last[now] = last;
+        switches->rooms[now] = room;
+    }
+    switches->last[now][switches->count] = *value;
+    return pidmap_put(&switches->maps[now], tid, (uint32_t)switches->count++);
+}
+
+enum err switches_add(struct switches *switches, uint32_t tid, const struct taskfile_switches *value)
+{
+    unsigned before = !switches->now;
+    uint32_t place = pidmap_get(&switches->maps[before], tid);
+    struct taskfile_switches base = { 0 };
+    if (place != PIDMAP_NONE)
+        base = switches->last[before][place];
+    if (value->voluntary < base.voluntary || value->involuntary < base.involuntary)
+        base = (struct taskfile_switches){ 0 }; /* another thread with the same tid */
+    switches->live.voluntary += value->voluntary;
+    switches->live.involuntary += value->involuntary;
+    switches->sum.voluntary += value->voluntary - base.voluntary;
+    switches->sum.involuntary += value->involuntary - base.involuntary;
+    return keep(switches, tid, value);
+}

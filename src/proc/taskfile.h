@@ -1,0 +1,48 @@
+/* The kernel's files about one process or thread: /proc/PID/stat, io, status. Parsers on texts, and readers that open,
+ * read and close below a directory descriptor of /proc. */
+#ifndef SONDE_PROC_TASKFILE_H
+#define SONDE_PROC_TASKFILE_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct taskfile_stat {
+    char state; /* R, S, D, Z, … */
+    bool is_exiting; /* on its way out, or a zombie: of the thread that has this number */
+    uint32_t ppid;
+    uint64_t own_ticks;      /* CPU time of all its threads, those that ended too */
+    uint64_t children_ticks; /* CPU time of children that it waited for, with theirs */
+    uint32_t threads;
+    uint64_t start_ticks; /* after boot: tells apart two processes with one pid */
+    uint64_t rss_pages;
+};
+
+struct taskfile_io {
+    uint64_t rchar, wchar, read_bytes, write_bytes;
+};
+
+struct taskfile_switches {
+    uint64_t voluntary, involuntary;
+};
+
+/* CORRUPT when the text is not one. They take any text that ends with a NUL. */
+enum err taskfile_parse_stat(const char *text, struct taskfile_stat *stat);
+enum err taskfile_parse_io(const char *text, struct taskfile_io *io);
+enum err taskfile_parse_switches(const char *text, struct taskfile_switches *switches);
+
+/* path: below /proc, "27013/stat". GONE when the process is; DENIED. */
+enum err taskfile_read(int proc_fd, const char *path, char *text, size_t size);
+
+enum err taskfile_read_stat(int proc_fd, uint32_t pid, struct taskfile_stat *stat);
+
+/* Of the process with all its threads and the children that it waited for. */
+enum err taskfile_read_io(int proc_fd, uint32_t pid, struct taskfile_io *io);
+
+/* Of the thread alone. */
+enum err taskfile_read_thread_io(int proc_fd, uint32_t pid, uint32_t tid, struct taskfile_io *io);
+enum err taskfile_read_switches(int proc_fd, uint32_t pid, uint32_t tid, struct taskfile_switches *switches);
+
+#endif

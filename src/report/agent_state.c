@@ -1,0 +1,239 @@
+/* Read once, from the beginning to the end: a few lines about the agent, a table of its sensors. */
+#include "report/agent_state.h"
+
+#include "base/clock.h"
+#include "net/json_read.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "report/table.h"
+
+#include <string.h>
+
+#define TEXT_MAX 8192
+
+struct state {
+    struct json_read json;
+    struct buf key, text, settings;
+    struct buf host, listen, socket;
+    uint64_t period_ns, ticks, late, missed, worst_ns, jobs, entries;
+    struct buf uplink, collector, uplink_why, spool_trouble;
+    uint64_t acked, lag_bytes, lag_ns, lost, unspooled;
+    struct table table;
+};
+
+/* One sensor. */
+struct sensor {
+    struct buf name, state;
+    uint64_t period_ns, ticks, late, missed, failures;
+};
+
+static const struct table_column columns[] = {
+    { .title = "SENSOR" },
+    { .title = "STATE" },
+    { .title = "PERIOD", .right = true },
+    { .title = "TICKS", .right = true, .rank = 2 },
+    { .title = "LATE", .right = true, .rank = 3 },
+    { .title = "MISSED", .right = true, .rank = 4 },
+    { .title = "FAILED", .right = true, .rank = 1 },
+    { .title = "SETTINGS", .min = 10, .rank = 5 },
+};
+
+static bool is(const struct state *state, const char *key)
+{
+    return strcmp(buf_text(&state->key), key) == 0;
+}
+
+/* "events=cycles,instructions step=2" */
+static void read_settings(struct state *state)
+{
+    buf_reset(&state->settings);
+    json_read_object(&state->json);
+    while (json_read_key(&state->json, &state->key) && json_read_text(&state->json, &state->text))
+        buf_printf(&state->settings, "%s%s=%s", state->settings.size ? " " : "", buf_text(&state->key),
+                   buf_text(&state->text));
+}
+
+static void add_number(struct table *table, enum colour colour, uint64_t number)
+{
+    table_add_text(table, number ? colour : FAINT, text_count(number).s);
+}
+
+static void add_row(struct state *state, const struct sensor *sensor)
+{
+    const char *how = buf_text(&sensor->state);
+    bool is_well = strcmp(how, "reads") == 0, fails = strcmp(how, "fails") == 0;
+    table_add_text(&state->table, is_well ? BOLD : PLAIN, buf_text(&sensor->name));
+    table_add_text(&state->table, is_well ? GREEN : fails ? RED : FAINT, how);
+    table_add_text(&state->table, PLAIN, sensor->period_ns ? text_duration(sensor->period_ns).s : "");
+    add_number(&state->table, PLAIN, sensor->ticks);
+    add_number(&state->table, YELLOW, sensor->late);
+    add_number(&state->table, YELLOW, sensor->missed);
+    add_number(&state->table, RED, sensor->failures);
+    table_add_text(&state->table, PLAIN, buf_text(&state->settings));
+}
+
+static void read_sensor_field(struct state *state, struct sensor *sensor)
+{
+    const struct { const char *key; uint64_t *number; } numbers[] = {
+        { "period_ns", &sensor->period_ns }, { "ticks", &sensor->ticks },       { "late", &sensor->late },
+        { "missed", &sensor->missed },       { "failures", &sensor->failures },
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (is(state, numbers[i].key)) {
+            json_read_u64(&state->json, numbers[i].number);
+            return;
+        }
+    if (is(state, "name"))
+        json_read_text(&state->json, &sensor->name);
+    else if (is(state, "state"))
+        json_read_text(&state->json, &sensor->state);
+    else if (is(state, "settings"))
+        read_settings(state);
+    else
+        json_read_skip(&state->json);
+}
+
+static void read_sensors(struct state *state)
+{
+    json_read_array(&state->json);
+    while (json_read_more(&state->json)) {
+        struct sensor sensor = { 0 };
+        buf_init(&sensor.name, TEXT_MAX);
+        buf_init(&sensor.state, TEXT_MAX);
+        buf_reset(&state->settings);
+        json_read_object(&state->json);
+        while (json_read_key(&state->json, &state->key))
+            read_sensor_field(state, &sensor);
+        add_row(state, &sensor);
+        buf_clear(&sensor.name);
+        buf_clear(&sensor.state);
+    }
+}
+
+static void read_uplink(struct state *state)
+{
+    const struct { const char *key; uint64_t *number; } numbers[] = {
+        { "records_acked", &state->acked }, { "lag_bytes", &state->lag_bytes },   { "lag_ns", &state->lag_ns },
+        { "lost", &state->lost },           { "unspooled", &state->unspooled },
+    };
+    const struct { const char *key; struct buf *text; } texts[] = {
+        { "state", &state->uplink }, { "collector", &state->collector }, { "why", &state->uplink_why },
+        { "trouble", &state->spool_trouble },
+    };
+    json_read_object(&state->json);
+    while (json_read_key(&state->json, &state->key)) {
+        bool is_taken = is(state, "spool");
+        if (is_taken)
+            read_uplink(state); /* its fields have other names */
+        for (size_t i = 0; !is_taken && i < sizeof numbers / sizeof *numbers; i++)
+            if ((is_taken = is(state, numbers[i].key)))
+                json_read_u64(&state->json, numbers[i].number);
+        for (size_t i = 0; !is_taken && i < sizeof texts / sizeof *texts; i++)
+            if ((is_taken = is(state, texts[i].key)))
+                json_read_text(&state->json, texts[i].text);
+        if (!is_taken)
+            json_read_skip(&state->json);
+    }
+}
+
+static void read_field(struct state *state)
+{
+    const struct { const char *key; uint64_t *number; } numbers[] = {
+        { "period_ns", &state->period_ns }, { "ticks", &state->ticks },       { "late", &state->late },
+        { "missed", &state->missed },       { "worst_ns", &state->worst_ns }, { "jobs", &state->jobs },
+        { "entries", &state->entries },
+    };
+    const struct { const char *key; struct buf *text; } texts[] = {
+        { "host", &state->host }, { "listen", &state->listen }, { "socket", &state->socket },
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (is(state, numbers[i].key)) {
+            json_read_u64(&state->json, numbers[i].number);
+            return;
+        }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (is(state, texts[i].key)) {
+            json_read_text(&state->json, texts[i].text);
+            return;
+        }
+    if (is(state, "sensors"))
+        read_sensors(state);
+    else if (is(state, "uplink"))
+        read_uplink(state);
+    else
+        json_read_skip(&state->json);
+}
+
+/* "sends to tcp://login1:5555: up; 1,204 records are there, 3.1 KiB wait since 2 s" */
+static void print_uplink(const struct state *state, const struct terminal *terminal, struct buf *out)
+{
+    const char *how = buf_text(&state->uplink);
+    if (!*how)
+        return;
+    buf_add_text(out, "sends to ");
+    utf8_add_safe(out, bytes_of(buf_text(&state->collector)), terminal->utf8);
+    buf_add_text(out, ": ");
+    terminal_add(out, terminal, strcmp(how, "up") == 0 ? GREEN : YELLOW, how);
+    if (state->uplink_why.size) {
+        buf_add_text(out, " (");
+        utf8_add_safe(out, bytes_of(buf_text(&state->uplink_why)), terminal->utf8);
+        buf_add_char(out, ')');
+    }
+    buf_printf(out, "; %s %s there", text_count(state->acked).s, state->acked == 1 ? "record is" : "records are");
+    if (state->lag_ns >= NS_PER_S)
+        buf_printf(out, ", %s wait since %s", text_bytes(state->lag_bytes).s, text_duration(state->lag_ns).s);
+    if (state->lost + state->unspooled)
+        buf_printf(out, "; %s lost, the spool being full", text_count(state->lost + state->unspooled).s);
+    if (state->spool_trouble.size) {
+        buf_add_text(out, "; the spool: ");
+        utf8_add_safe(out, bytes_of(buf_text(&state->spool_trouble)), terminal->utf8);
+    }
+    buf_add_char(out, '\n');
+}
+
+static void print_head(const struct state *state, const struct terminal *terminal, struct buf *out)
+{
+    struct buf host;
+    buf_init(&host, TEXT_MAX);
+    utf8_add_safe(&host, bytes_of(buf_text(&state->host)), terminal->utf8);
+    terminal_add(out, terminal, BOLD, buf_text(&host));
+    buf_printf(out, ": every %s, %s ticks", text_duration(state->period_ns).s, text_count(state->ticks).s);
+    if (state->late || state->missed)
+        buf_printf(out, " (%s late, by up to %s; %s missed)", text_count(state->late).s,
+                   text_duration(state->worst_ns).s, text_count(state->missed).s);
+    buf_printf(out, "; %s %s, %s %s held\n", text_count(state->jobs).s, state->jobs == 1 ? "job" : "jobs",
+               text_count(state->entries).s, state->entries == 1 ? "set" : "sets");
+    if (state->listen.size && strcmp(buf_text(&state->listen), "none") == 0) {
+        buf_add_text(out, "/metrics is not served\n");
+    } else if (state->listen.size) {
+        buf_add_text(out, "listens at ");
+        utf8_add_safe(out, bytes_of(buf_text(&state->listen)), terminal->utf8);
+        buf_add_char(out, '\n');
+    }
+    print_uplink(state, terminal, out);
+    buf_add_char(out, '\n');
+    buf_clear(&host);
+}
+
+enum err agent_state_print(const char *json, size_t size, const struct terminal *terminal, struct buf *out)
+{
+    struct state state = { 0 };
+    struct buf *const bufs[] = { &state.key, &state.text, &state.settings, &state.host, &state.listen, &state.socket,
+                                 &state.uplink, &state.collector, &state.uplink_why, &state.spool_trouble };
+    for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
+        buf_init(bufs[i], TEXT_MAX);
+    table_init(&state.table, columns, sizeof columns / sizeof *columns, terminal->utf8);
+    json_read_init(&state.json, json, size);
+    json_read_object(&state.json);
+    while (json_read_key(&state.json, &state.key))
+        read_field(&state);
+    enum err err = json_read_end(&state.json) ? OK : CORRUPT;
+    if (!err) {
+        print_head(&state, terminal, out);
+        err = table_print(&state.table, terminal, out);
+    }
+    table_clear(&state.table);
+    for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
+        buf_clear(bufs[i]);
+    return err;
+}

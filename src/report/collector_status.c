@@ -1,0 +1,368 @@
+/* The answer is read once from the beginning to the end; each of its objects becomes a short list of fields, from which a
+ * row of a table or a line is made. */
+#include "report/collector_status.h"
+
+#include "base/clock.h"
+#include "net/json_read.h"
+#include "base/text.h"
+#include "report/page.h"
+#include "report/table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FIELDS_MAX 48
+#define TEXT_MAX 256
+
+struct field {
+    char key[32], text[TEXT_MAX];
+    double number; /* good enough for people */
+    bool is_number;
+};
+
+struct fields {
+    struct field list[FIELDS_MAX];
+    size_t count;
+};
+
+struct page_of {
+    struct json_read json;
+    struct buf key, text, *out;
+    const struct terminal *terminal;
+    struct fields top, totals, journal, upstream, kafka;
+    struct buf stages, refused;
+    struct table hosts, sinks;
+    size_t host_count, silent_count, sink_count;
+    uint64_t now_ns;
+};
+
+static const struct table_column host_columns[] = {
+    { .title = "HOST", .min = 8 },
+    { .title = "STATE" },
+    { .title = "SAMPLE", .right = true },
+    { .title = "LAG", .right = true },
+    { .title = "RECORDS", .right = true, .rank = 3 },
+    { .title = "BYTES", .right = true, .rank = 2 },
+    { .title = "MISSING", .right = true, .rank = 1 },
+    { .title = "LOST", .right = true, .rank = 1 },
+    { .title = "NOTE", .min = 12, .rank = 4 },
+};
+
+static const struct table_column sink_columns[] = {
+    { .title = "SINK", .min = 10 },
+    { .title = "STATE" },
+    { .title = "WAITING", .right = true },
+    { .title = "AGE", .right = true },
+    { .title = "SAMPLES", .right = true, .rank = 2 },
+    { .title = "RATE", .right = true },
+    { .title = "WRITE", .right = true, .rank = 3 },
+    { .title = "FLUSH", .right = true, .rank = 3 },
+    { .title = "FAILED", .right = true, .rank = 2 },
+    { .title = "SUCCESS", .right = true, .rank = 1 },
+    { .title = "WHY", .min = 16, .rank = 4 },
+};
+
+static const struct field *find(const struct fields *fields, const char *key)
+{
+    for (size_t i = 0; i < fields->count; i++)
+        if (strcmp(fields->list[i].key, key) == 0)
+            return &fields->list[i];
+    return NULL;
+}
+
+static const char *text_of(const struct fields *fields, const char *key)
+{
+    const struct field *field = find(fields, key);
+    return field ? field->text : "";
+}
+
+static uint64_t number_of(const struct fields *fields, const char *key)
+{
+    const struct field *field = find(fields, key);
+    return field && field->number > 0 ? (uint64_t)field->number : 0;
+}
+
+static bool is(const struct page_of *page, const char *key)
+{
+    return strcmp(buf_text(&page->key), key) == 0;
+}
+
+/* One value that is neither object nor array. */
+static void read_scalar(struct page_of *page, struct field *field)
+{
+    bool truth = false;
+    switch (json_read_type(&page->json)) {
+    case JSON_NUMBER:
+        json_read_f64(&page->json, &field->number);
+        field->is_number = true;
+        break;
+    case JSON_TEXT:
+        json_read_text(&page->json, &page->text);
+        snprintf(field->text, sizeof field->text, "%s", buf_text(&page->text));
+        break;
+    case JSON_BOOL:
+        json_read_bool(&page->json, &truth);
+        field->number = truth;
+        break;
+    default: json_read_skip(&page->json);
+    }
+}
+
+/* The value of the key that was read last becomes one more field. */
+static void read_field(struct page_of *page, struct fields *fields)
+{
+    if (fields->count == FIELDS_MAX) {
+        json_read_skip(&page->json);
+        return;
+    }
+    struct field *field = &fields->list[fields->count++];
+    *field = (struct field){ 0 };
+    snprintf(field->key, sizeof field->key, "%.31s", buf_text(&page->key));
+    read_scalar(page, field);
+}
+
+/* Objects in the object ("gap") bring their fields too. */
+static void read_object(struct page_of *page, struct fields *fields)
+{
+    fields->count = 0;
+    json_read_object(&page->json);
+    while (json_read_key(&page->json, &page->key)) {
+        if (json_read_type(&page->json) != JSON_OBJECT) {
+            read_field(page, fields);
+            continue;
+        }
+        json_read_object(&page->json);
+        while (json_read_key(&page->json, &page->key))
+            read_field(page, fields);
+    }
+}
+
+/* How long ago, "-" where it is not known. */
+static struct text ago(const struct page_of *page, uint64_t time_ns)
+{
+    struct text text = { "-" };
+    return !time_ns ? text : text_duration_short(page->now_ns > time_ns ? page->now_ns - time_ns : 0);
+}
+
+static void add_count(struct table *table, enum colour colour, uint64_t number)
+{
+    table_add_text(table, number ? colour : FAINT, text_count(number).s);
+}
+
+static void add_clock(struct buf *note, const struct fields *host)
+{
+    const struct field *ahead = find(host, "clock_ahead_ns");
+    double off = ahead ? ahead->number : 0;
+    if (off > 2e9 || off < -2e9)
+        buf_printf(note, "clock %s %s", text_duration((uint64_t)(off < 0 ? -off : off)).s, off < 0 ? "behind" : "ahead");
+}
+
+static void add_note(struct page_of *page, const struct fields *host)
+{
+    struct buf note;
+    buf_init(&note, 1024);
+    add_clock(&note, host);
+    if (*text_of(host, "through"))
+        buf_printf(&note, "%sthrough %s", note.size ? ", " : "", text_of(host, "through"));
+    else if (strcmp(text_of(host, "role"), "collector") == 0)
+        buf_printf(&note, "%sa collector", note.size ? ", " : "");
+    if (*text_of(host, "reason"))
+        buf_printf(&note, "%s%s%s%s", note.size ? ", " : "", text_of(host, "reason"), number_of(host, "to_ns") ? " until " : "",
+                   number_of(host, "to_ns") ? text_time(number_of(host, "to_ns")).s : "");
+    table_add_text(&page->hosts, PLAIN, buf_text(&note));
+    buf_clear(&note);
+}
+
+static void read_host(struct page_of *page)
+{
+    struct fields host;
+    read_object(page, &host);
+    bool is_silent = strcmp(text_of(&host, "state"), "up") != 0;
+    page->host_count++;
+    page->silent_count += is_silent;
+    table_add_text(&page->hosts, BOLD, text_of(&host, "host"));
+    table_add_text(&page->hosts, is_silent ? RED : GREEN, text_of(&host, "state"));
+    uint64_t heard_ns = number_of(&host, "heard_ns");
+    table_add_text(&page->hosts, PLAIN, number_of(&host, "sample_ns") ? ago(page, heard_ns).s : "-");
+    table_add_text(&page->hosts, PLAIN, find(&host, "lag_ns") && !is_silent
+                   ? text_duration_short(number_of(&host, "lag_ns")).s : "-");
+    add_count(&page->hosts, PLAIN, number_of(&host, "records"));
+    table_add_text(&page->hosts, PLAIN, text_bytes_short(number_of(&host, "bytes")).s);
+    add_count(&page->hosts, YELLOW, number_of(&host, "missing"));
+    add_count(&page->hosts, RED, number_of(&host, "lost"));
+    add_note(page, &host);
+}
+
+static struct text mean(const struct fields *sink, const char *total, const char *count)
+{
+    uint64_t ns = number_of(sink, total), times = number_of(sink, count);
+    struct text none = { "-" };
+    return times ? text_duration_short(ns / times) : none;
+}
+
+/* Samples per second, lately. */
+static void add_rate(struct page_of *page, const struct fields *sink)
+{
+    const struct field *rate = find(sink, "samples_per_s");
+    char text[sizeof(struct text) + 2] = "-";
+    if (rate)
+        snprintf(text, sizeof text, "%s/s", rate->number < 10 ? text_tenths((uint64_t)(rate->number * 1000)).s
+                                                              : text_count((uint64_t)(rate->number + 0.5)).s);
+    table_add_text(&page->sinks, PLAIN, text);
+}
+
+static void read_sink(struct page_of *page)
+{
+    struct fields sink;
+    read_object(page, &sink);
+    const char *state = text_of(&sink, "state");
+    page->sink_count++;
+    table_add_text(&page->sinks, BOLD, text_of(&sink, "sink"));
+    table_add_text(&page->sinks, strcmp(state, "writes") == 0 ? GREEN : strcmp(state, "fails") == 0 ? RED : PLAIN, state);
+    table_add_text(&page->sinks, PLAIN, text_bytes_short(number_of(&sink, "waiting_bytes")).s);
+    table_add_text(&page->sinks, PLAIN, text_duration_short(number_of(&sink, "waiting_ns")).s);
+    add_count(&page->sinks, PLAIN, number_of(&sink, "samples"));
+    add_rate(page, &sink);
+    table_add_text(&page->sinks, PLAIN, mean(&sink, "write_ns", "batches").s);
+    table_add_text(&page->sinks, PLAIN, mean(&sink, "flush_ns", "flushes").s);
+    add_count(&page->sinks, RED, number_of(&sink, "failures") + number_of(&sink, "refused"));
+    table_add_text(&page->sinks, PLAIN, ago(page, number_of(&sink, "success_ns")).s);
+    table_add_text(&page->sinks, PLAIN, text_of(&sink, "why"));
+}
+
+static void read_refused(struct page_of *page)
+{
+    struct fields refused;
+    read_object(page, &refused);
+    buf_printf(&page->refused, "  %s%s%s: %s\n", *text_of(&refused, "host") ? text_of(&refused, "host") : "somebody",
+               *text_of(&refused, "address") ? " at " : "", text_of(&refused, "address"), text_of(&refused, "why"));
+}
+
+static void read_list(struct page_of *page, void (*read)(struct page_of *))
+{
+    json_read_array(&page->json);
+    while (json_read_more(&page->json))
+        read(page);
+}
+
+/* "read 12 us, append 3 us, sync 4 ms": the mean of each. */
+static void read_stages(struct page_of *page)
+{
+    struct buf name;
+    struct fields stage;
+    buf_init(&name, 64);
+    json_read_object(&page->json);
+    while (json_read_key(&page->json, &page->key)) {
+        buf_reset(&name);
+        buf_add_text(&name, buf_text(&page->key));
+        read_object(page, &stage);
+        uint64_t count = number_of(&stage, "count"), longest_ns = number_of(&stage, "longest_ns");
+        buf_printf(&page->stages, "%s%s %s", page->stages.size ? ", " : "", buf_text(&name),
+                   text_duration(count ? number_of(&stage, "ns") / count : 0).s);
+        if (longest_ns)
+            buf_printf(&page->stages, " (longest %s)", text_duration(longest_ns).s);
+    }
+    buf_clear(&name);
+}
+
+static void read_all(struct page_of *page)
+{
+    json_read_object(&page->json);
+    while (json_read_key(&page->json, &page->key)) {
+        if (is(page, "hosts"))
+            read_list(page, read_host);
+        else if (is(page, "sinks"))
+            read_list(page, read_sink);
+        else if (is(page, "refused"))
+            read_list(page, read_refused);
+        else if (is(page, "stages"))
+            read_stages(page);
+        else if (is(page, "totals"))
+            read_object(page, &page->totals);
+        else if (is(page, "journal"))
+            read_object(page, &page->journal);
+        else if (is(page, "kafka"))
+            read_object(page, &page->kafka);
+        else if (is(page, "upstream"))
+            read_object(page, &page->upstream);
+        else
+            read_field(page, &page->top);
+        page->now_ns = number_of(&page->top, "time_ns");
+    }
+}
+
+static void print_head(struct page_of *page)
+{
+    struct page lines;
+    page_init(&lines, page->out, page->terminal);
+    uint64_t since_ns = number_of(&page->top, "since_ns");
+    const struct fields *totals = &page->totals;
+    terminal_add(page->out, page->terminal, BOLD, text_of(&page->top, "host"));
+    buf_printf(page->out, "  collects since %s (%s), %s\n", text_time(since_ns).s,
+               text_duration(page->now_ns > since_ns ? page->now_ns - since_ns : 0).s,
+               !number_of(&page->top, "listens") ? "from Kafka alone"
+               : number_of(&page->top, "encrypted") ? "encrypted" : "NOT encrypted");
+    page_printf(&lines, "taken", "%s records, %s samples, %s values; %s came again",
+                text_count(number_of(totals, "records")).s, text_count(number_of(totals, "samples")).s,
+                text_count(number_of(totals, "values")).s, text_count(number_of(totals, "doubles")).s);
+    page_printf(&lines, "wire", "%s in %s messages, %s connection%s", text_bytes(number_of(totals, "bytes")).s,
+                text_count(number_of(totals, "messages")).s, text_count(number_of(totals, "connections")).s,
+                number_of(totals, "connections") == 1 ? "" : "s");
+    page_printf(&lines, "journal", "%s of %s in %s%s", text_bytes(number_of(&page->journal, "bytes")).s,
+                text_bytes(number_of(&page->journal, "bytes_max")).s, text_of(&page->journal, "dir"),
+                number_of(&page->journal, "is_full") ? ", which cannot be written: its disk is full" : "");
+    if (number_of(&page->journal, "lost_records"))
+        page_printf(&lines, "", "%s records left it before every sink had them",
+                    text_count(number_of(&page->journal, "lost_records")).s);
+    page_printf(&lines, "takes", "%s", buf_text(&page->stages));
+    if (page->kafka.count)
+        page_printf(&lines, "kafka", "%s: %s in %s messages, %s partitions%s%s", text_of(&page->kafka, "from"),
+                    text_bytes(number_of(&page->kafka, "bytes")).s, text_count(number_of(&page->kafka, "messages")).s,
+                    text_count(number_of(&page->kafka, "partitions")).s, *text_of(&page->kafka, "why") ? "; " : "",
+                    text_of(&page->kafka, "why"));
+    if (page->upstream.count)
+        page_printf(&lines, "upstream", "%s: %s%s%s, %s wait", text_of(&page->upstream, "collector"),
+                    text_of(&page->upstream, "state"), *text_of(&page->upstream, "why") ? ", " : "",
+                    text_of(&page->upstream, "why"), text_bytes(number_of(&page->upstream, "waiting_bytes")).s);
+}
+
+static enum err print(struct page_of *page)
+{
+    enum err err = OK;
+    print_head(page);
+    if (page->sink_count) {
+        buf_add_char(page->out, '\n');
+        err = table_print(&page->sinks, page->terminal, page->out);
+    }
+    buf_add_char(page->out, '\n');
+    if (!err && page->host_count)
+        err = table_print(&page->hosts, page->terminal, page->out);
+    else if (!err)
+        buf_add_text(page->out, "Nobody was heard yet.\n");
+    if (page->silent_count)
+        buf_printf(page->out, "\n%zu of %zu hosts are silent.\n", page->silent_count, page->host_count);
+    if (page->refused.size)
+        buf_printf(page->out, "\nRefused:\n%s", buf_text(&page->refused));
+    return err;
+}
+
+enum err collector_show(struct buf *out, const struct terminal *terminal, const char *text, size_t size)
+{
+    struct page_of page = { .out = out, .terminal = terminal };
+    buf_init(&page.key, 4096);
+    buf_init(&page.text, 65536);
+    buf_init(&page.stages, 4096);
+    buf_init(&page.refused, 1u << 20);
+    table_init(&page.hosts, host_columns, sizeof host_columns / sizeof *host_columns, terminal->utf8);
+    table_init(&page.sinks, sink_columns, sizeof sink_columns / sizeof *sink_columns, terminal->utf8);
+    json_read_init(&page.json, text, size);
+    read_all(&page);
+    enum err err = json_read_end(&page.json) ? print(&page) : CORRUPT;
+    table_clear(&page.hosts);
+    table_clear(&page.sinks);
+    buf_clear(&page.key);
+    buf_clear(&page.text);
+    buf_clear(&page.stages);
+    buf_clear(&page.refused);
+    return err;
+}

@@ -1,0 +1,17 @@
+/* The series of a job, batch by batch, into a sink. */
+#ifndef SONDE_REPORT_EXPORT_SERIES_H
+#define SONDE_REPORT_EXPORT_SERIES_H
+
+#include "sinks/sink.h"
+#include "store/store.h"
+
+struct export_choice {
+    const struct store_job *job; /* NULL: the node */
+    const char *node, *set;      /* set NULL: all sets */
+};
+
+/* state: of the sink, opened. *found: how many series there were. Does not flush. */
+enum err export_series(struct store *store, const struct export_choice *choice, const struct sink *sink, void *state,
+                       size_t *found);
+
+#endif

@@ -1,0 +1,31 @@
+/* Jobs as a table or as JSON: what sonde list prints. */
+#ifndef SONDE_REPORT_LIST_H
+#define SONDE_REPORT_LIST_H
+
+#include "net/json.h"
+#include "report/table.h"
+#include "store/store.h"
+
+#include <time.h>
+
+struct list {
+    struct terminal terminal;
+    struct table table;
+    size_t jobs;
+    struct tm today;
+};
+
+void list_init(struct list *list, struct terminal terminal, uint64_t now_ns);
+void list_clear(struct list *list);
+void list_add(struct list *list, const struct store_job *job);
+enum err list_print(const struct list *list, struct buf *out);
+
+/* One job as an object; what is not known has no key. */
+void list_job_json(struct json *json, const struct store_job *job);
+
+/* Numbers of a job that more than one page shows. False: not known. */
+bool list_cpu_us(const struct store_job *job, uint64_t *cpu_us);        /* the kernel's total, or what was seen if more */
+bool list_memory_bytes(const struct store_job *job, uint64_t *bytes);   /* the most at one time, else the largest process */
+bool list_cores_used_milli(const struct store_job *job, uint64_t *milli); /* on average */
+
+#endif

@@ -1,0 +1,44 @@
+/* The chosen sets as the agent itself would answer, had it no others: its writer is fed with them. */
+#include "report/ls.h"
+
+#include "api/sets_json.h"
+
+struct chosen {
+    const struct sets *sets;
+    const bool *chosen;
+    struct job *of; /* the job of the entry that was given last */
+};
+
+static bool chosen_next(const void *context, struct view_at *at, struct view_entry *entry)
+{
+    const struct chosen *chosen = context;
+    while (at->entry < chosen->sets->count && !(chosen->chosen[at->entry] && chosen->sets->items[at->entry].values))
+        at->entry++;
+    if (at->entry == chosen->sets->count)
+        return false;
+    const struct sets_item *item = &chosen->sets->items[at->entry++];
+    *chosen->of = (struct job){ .id = item->job, .user = item->user ? item->user : "", .uid = item->uid };
+    *entry = (struct view_entry){
+        .host = item->host ? item->host : chosen->sets->host,
+        .set = item->schema,
+        .instance = item->instance,
+        .job = item->job,
+        .of = item->job ? chosen->of : NULL,
+        .values = item->values,
+        .known = item->known,
+        .time_ns = item->time_ns,
+        .first_ns = item->first_ns,
+        .updates = item->updates,
+        .period_ns = item->period_ns,
+    };
+    return true;
+}
+
+void ls_json(struct buf *out, const struct sets *sets, const bool *chosen)
+{
+    static const struct view_source source = { .next = chosen_next };
+    struct job of;
+    const struct chosen context = { sets, chosen, &of };
+    const struct view view = { &source, &context, sets->host, VIEW_ALL };
+    held_sets(out, &view, true);
+}

@@ -1,0 +1,29 @@
+/* Values over time, in a file that is whole after every sample: what sonde track writes. JSON is an array of one array per
+ * sample, as tau_metric_client's. */
+#ifndef SONDE_REPORT_METRIC_LOG_H
+#define SONDE_REPORT_METRIC_LOG_H
+
+#include "report/metric_print.h"
+
+struct metric_log {
+    int fd;
+    bool is_owned;
+    bool is_file;   /* its end is overwritten by the next sample */
+    uint64_t whole; /* its size without the end */
+    uint64_t samples;
+    enum metric_format format;
+    enum metric_columns columns;
+    struct terminal terminal;
+    struct buf out;
+};
+
+/* path NULL or "-": standard output. ABSENT, DENIED, FULL, IO. */
+enum err metric_log_open(struct metric_log *log, const char *path, enum metric_format format, enum metric_columns columns);
+
+/* Adds a sample; an empty list adds nothing. GONE: the reader has left; FULL, IO: what was written before is still whole. */
+enum err metric_log_add(struct metric_log *log, const struct metric_list *list);
+
+/* Ends and closes it. */
+enum err metric_log_close(struct metric_log *log);
+
+#endif

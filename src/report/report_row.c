@@ -1,0 +1,67 @@
+/* Rows of one width: from the tables of the report to the page. */
+#include "report/report_row.h"
+
+#include "base/clock.h"
+#include "base/utf8.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NAME_MIN 16
+
+static const int cell_width[REPORT_CELLS] = { 8, 8, 6, 8, 8, 8, 8 };
+
+/* A figure that is too wide takes from the name. */
+static size_t width_of(const struct report_row *row, size_t cell)
+{
+    size_t size = strlen(row->cells[cell].s) + 1, width = (size_t)cell_width[cell];
+    return size > width ? size : width;
+}
+
+void report_row_add(struct page *page, const struct report_row *row, enum colour colour)
+{
+    size_t room = page->width, shown = 0;
+    /* A narrow terminal loses the columns on the right. */
+    for (; shown < REPORT_CELLS && room >= width_of(row, shown) + NAME_MIN; shown++)
+        room -= width_of(row, shown);
+    size_t indent = colour == BOLD ? 0 : PAGE_INDENT;
+    page_spaces(page, indent);
+    buf_add_text(page->out, colour == PLAIN ? "" : terminal_colour(&page->terminal, colour));
+    size_t used = utf8_add_fit(page->out, row->name, room - indent, page->terminal.utf8);
+    page_spaces(page, room - indent - used);
+    for (size_t i = 0; i < shown; i++)
+        buf_printf(page->out, "%*s", (int)width_of(row, i), row->cells[i].s);
+    buf_add_text(page->out, colour == PLAIN ? "" : terminal_colour(&page->terminal, PLAIN));
+    while (page->out->size && page->out->data[page->out->size - 1] == ' ')
+        page->out->size--;
+    buf_add_char(page->out, '\n');
+}
+
+void report_row_titles(struct page *page, const char *name, const char *const titles[REPORT_CELLS])
+{
+    struct report_row row = { .name = bytes_of(name) };
+    for (size_t i = 0; i < REPORT_CELLS; i++)
+        snprintf(row.cells[i].s, sizeof row.cells[i].s, "%s", titles[i]);
+    buf_add_char(page->out, '\n');
+    report_row_add(page, &row, BOLD);
+}
+
+/* A count that fits its column: thousands are marked as long as there is room. */
+struct text report_row_count(uint64_t value)
+{
+    struct text text = text_count(value);
+    if (strlen(text.s) >= (size_t)cell_width[0])
+        snprintf(text.s, sizeof text.s, value < 1000000000 ? "%.0fM" : "%.1eM", (double)value / 1e6);
+    return text;
+}
+
+/* Many cores for many days make CPU times that have to do without their hours. */
+struct text report_row_duration(uint64_t ns)
+{
+    struct text text = text_duration_short(ns);
+    uint64_t days = ns / (86400 * NS_PER_S);
+    if (days >= 1000)
+        snprintf(text.s, sizeof text.s, "%" PRIu64 "d", days);
+    return text;
+}

@@ -1,0 +1,264 @@
+/* The story of an attachment: who it is, the spool, the tracer beside us, ticks, the end. */
+#include "run/attach.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "run/attach_segment.h"
+#include "run/attach_syscalls.h"
+#include "run/attach_events.h"
+#include "run/attach_record.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define LOOK_NS (200 * NS_PER_MS)
+#define CLEAR_LINE "\r\033[K"
+
+struct attach {
+    const struct attach_settings *settings;
+    struct attach_target target;
+    struct attach_calls calls;
+    struct attach_record record;
+    struct attach_tree tree;
+    struct attach_events events;
+    bool tells_agent, rights_told;
+    struct batch batch;           /* what was read last */
+    struct syscall_counts counts; /* the same */
+    int signal_fd;
+    uint64_t start_ns, last_ns, last_calls; /* CLOCK_MONOTONIC; of the last line of progress */
+};
+
+static int open_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void tell_way(const struct attach_calls *calls, const char *why)
+{
+    const struct tracer_cost *cost = calls->way == SYSCALL_WAY_PTRACE ? &calls->tracer.page->cost : NULL;
+    if (!cost)
+        log_info("the kernel counts, and the program does not notice");
+    else if (cost->traced_ns > cost->bare_ns)
+        log_warn("ptrace is slow: while it is watched, each system call of the program takes about %s longer (measured just "
+                 "now on this machine; alone the shortest takes %s)", text_duration(cost->traced_ns - cost->bare_ns).s,
+                 text_duration(cost->bare_ns).s);
+    else
+        log_warn("ptrace is slow: while it is watched, each system call of the program takes several microseconds longer");
+    if (cost && why[0])
+        log_info("ptrace is used because the kernel does not count for us: %s", why);
+}
+
+static void read_calls(struct attach *attach)
+{
+    batch_reset(&attach->batch);
+    attach_calls_read(&attach->calls, &attach->batch);
+    attach_calls_gather(&attach->batch, attach->settings->timed, &attach->counts);
+    if (!attach->tells_agent)
+        return;
+    attach->tells_agent = attach_target_is_silent(&attach->tree.pids);
+    if (attach->tells_agent)
+        attach_board_tell(&attach->counts);
+}
+
+/* The kernel counts threads, and lists a process by its first. It goes before those that name it as their parent. */
+static void add_leaderless(struct attach *attach)
+{
+    struct pidlist *pids = &attach->tree.pids;
+    struct attach_target now;
+    if (!attach->target.is_leaderless || attach_target_read(attach->target.pid, &now) != OK || !now.is_leaderless ||
+        pidlist_add(pids, (uint32_t)now.pid) != OK)
+        return;
+    pids->ids[pids->count - 1] = pids->ids[0];
+    pids->ids[0] = (uint32_t)now.pid;
+}
+
+/* Who there is, where no tracer tells us; also for --tell, in each of whom the probe may be. */
+static const struct pidlist *look_at_tree(struct attach *attach)
+{
+    attach_events_read(&attach->events);
+    bool is_kernel = attach->calls.way == SYSCALL_WAY_KERNEL;
+    if (is_kernel) {
+        attach_calls_list(&attach->calls, &attach->tree.pids);
+        add_leaderless(attach);
+    } else if (attach->tells_agent) {
+        attach_tree_look(&attach->tree, attach->target.pid);
+    }
+    return is_kernel ? &attach->tree.pids : NULL;
+}
+
+static void show_progress(struct attach *attach, uint64_t now_ns)
+{
+    uint64_t calls = syscall_counts_calls(&attach->counts), elapsed_ns = now_ns - attach->last_ns;
+    if (!attach->settings->shows_progress || !elapsed_ns)
+        return;
+    fprintf(stderr, CLEAR_LINE "%s: %s, %zu threads, %s calls, %s per second; Ctrl-C lets go of the program",
+            log_name(), text_duration((now_ns - attach->start_ns) / NS_PER_S * NS_PER_S).s, attach_calls_alive(&attach->calls),
+            text_count(calls).s,
+            text_count((uint64_t)((double)(calls - attach->last_calls) * NS_PER_S / (double)elapsed_ns)).s);
+    attach->last_ns = now_ns;
+    attach->last_calls = calls;
+}
+
+/* The kernel gives nobody rights whom one without them traces. */
+static void tell_rights(struct attach *attach)
+{
+    const struct tracer_page *page = attach->calls.way == SYSCALL_WAY_PTRACE ? attach->calls.tracer.page : NULL;
+    if (attach->rights_told || !page || !atomic_load_explicit(&page->rights.is_known, memory_order_acquire))
+        return;
+    attach->rights_told = true;
+    log_warn("%s ran without the rights that it gives (set-uid, set-gid or capabilities): the kernel gives none to programs that "
+             "a user traces. Attach as root if it needs them", page->rights.path);
+}
+
+static void tick(struct attach *attach)
+{
+    tell_rights(attach);
+    const struct pidlist *pids = look_at_tree(attach);
+    read_calls(attach);
+    attach_record_tick(&attach->record, &attach->batch, pids);
+    show_progress(attach, clock_monotonic_ns());
+}
+
+static int until_ms(uint64_t now_ns, uint64_t then_ns)
+{
+    return then_ns <= now_ns ? 0 : (int)((then_ns - now_ns) / NS_PER_MS % 3600000) + 1;
+}
+
+/* Who has ended may have left others, of whose end nothing tells us. Events are read before there are too many. */
+static uint64_t next_look_ns(const struct attach *attach, uint64_t now_ns, uint64_t then_ns)
+{
+    int events_ms = attach_events_timeout_ms(&attach->events);
+    uint64_t most_ns = attach->calls.is_orphaned ? LOOK_NS : UINT64_MAX - now_ns;
+    if (events_ms >= 0)
+        most_ns = (uint64_t)events_ms * NS_PER_MS;
+    return then_ns > now_ns + most_ns ? now_ns + most_ns : then_ns;
+}
+
+/* Until the process and all that descend from it have ended, their time is over, or somebody has had enough. */
+static void watch(struct attach *attach, struct attach_result *result)
+{
+    const struct attach_settings *settings = attach->settings;
+    struct pollfd polled[] = { { .fd = attach->calls.end_fd, .events = POLLIN }, { .fd = attach->signal_fd, .events = POLLIN },
+                               { .events = POLLIN } };
+    uint64_t now_ns = attach->start_ns, tick_ns = now_ns + settings->period_ns;
+    uint64_t end_ns = settings->duration_ns ? now_ns + settings->duration_ns : UINT64_MAX;
+    while (now_ns < end_ns) {
+        polled[2].fd = attach_events_fd(&attach->events);
+        int count = poll(polled, 3, until_ms(now_ns, next_look_ns(attach, now_ns, tick_ns < end_ns ? tick_ns : end_ns)));
+        if (count < 0 && errno != EINTR)
+            break;
+        attach_events_read(&attach->events);
+        bool may_be_over = attach->calls.is_orphaned || (count > 0 && polled[0].revents);
+        result->ended = may_be_over && attach_calls_are_over(&attach->calls);
+        if (result->ended || (count > 0 && polled[1].revents))
+            break;
+        if (attach->calls.is_orphaned)
+            polled[0].fd = -1;
+        now_ns = clock_monotonic_ns();
+        if (now_ns >= tick_ns) {
+            tick(attach);
+            tick_ns += (now_ns - tick_ns) / settings->period_ns * settings->period_ns + settings->period_ns;
+        }
+    }
+}
+
+/* How the process ended, if it has, and if anybody can know. */
+static bool read_status(struct attach *attach, int *status)
+{
+    uint32_t end = attach->calls.way == SYSCALL_WAY_PTRACE ? attach->calls.tracer.page->end : 0;
+    *status = (int)(end & ~TRACER_ENDED);
+    if (attach->calls.way != SYSCALL_WAY_PTRACE && attach->record.lives.reader)
+        return attach_lives_status(&attach->record.lives, attach->target.pid, attach->calls.end_fd, status);
+    return end & TRACER_ENDED;
+}
+
+static void finish(struct attach *attach, struct attach_result *result)
+{
+    const struct pidlist *pids = look_at_tree(attach); /* before: who is counted is known as long as somebody counts */
+    if (pids && !result->ended)
+        attach_pending_look(&attach->tree, &result->pending);
+    attach_calls_stop(&attach->calls);
+    if (!pids)
+        memcpy(result->pending.threads, attach->calls.tracer.page->pending, sizeof result->pending.threads);
+    if (attach->settings->shows_progress)
+        fputs(CLEAR_LINE, stderr);
+    tell_rights(attach);
+    result->watched_ns = clock_monotonic_ns() - attach->start_ns;
+    read_calls(attach);
+    result->counts = attach->counts;
+    attach_board_end();
+    result->has_status = read_status(attach, &result->status);
+    attach_record_tick(&attach->record, &attach->batch, pids);
+    result->recorded = attach_record_end(&attach->record, result->has_status ? &result->status : NULL, result->spool,
+                                         sizeof result->spool);
+}
+
+/* It is held: from here on nothing can fail. */
+static void watch_held(struct attach *attach, struct attach_result *result)
+{
+    batch_init(&attach->batch);
+    bool is_kernel = attach->calls.way == SYSCALL_WAY_KERNEL;
+    attach_events_open(&attach->events, is_kernel ? attach_record_listener(&attach->record) : NULL);
+    attach_record_held(&attach->record, attach->calls.way, look_at_tree(attach));
+    attach->start_ns = attach->last_ns = clock_monotonic_ns();
+    watch(attach, result);
+    finish(attach, result);
+    attach_events_close(&attach->events);
+    batch_clear(&attach->batch);
+    attach_calls_close(&attach->calls);
+}
+
+static enum err hold(struct attach *attach, char *why_ptrace, size_t why_size)
+{
+    const struct attach_settings *settings = attach->settings;
+    attach->signal_fd = open_signals();
+    enum err err = attach_tree_open(&attach->tree);
+    if (err)
+        return err;
+    attach_record_begin(&attach->record, settings, &attach->target);
+    err = attach_calls_open(&attach->calls, &(struct attach_calls_settings){
+        .pid = attach->target.pid, .timed = settings->timed, .wants_ptrace = settings->wants_ptrace, .tree = &attach->tree,
+        .lives = attach_record_lives(&attach->record) }, why_ptrace, why_size);
+    if (err)
+        attach_record_drop(&attach->record);
+    if (!err && settings->tells_agent) {
+        attach->tells_agent = true;
+        attach_board_begin(&attach->target);
+    }
+    return err;
+}
+
+enum err attach_watch(const struct attach_settings *settings, struct attach_result *result, struct buf *why)
+{
+    struct attach attach = { .settings = settings, .signal_fd = -1, .tree.proc_fd = -1 };
+    char why_ptrace[512] = "";
+    *result = (struct attach_result){ 0 };
+    enum err err = attach_target_read(settings->pid, &attach.target);
+    if (!err)
+        err = attach_target_check(&attach.target);
+    result->pid = attach.target.pid;
+    if (!err)
+        err = hold(&attach, why_ptrace, sizeof why_ptrace);
+    if (err) {
+        attach_target_explain(&attach.target, err, why);
+    } else {
+        tell_way(&attach.calls, why_ptrace);
+        watch_held(&attach, result);
+    }
+    attach_tree_close(&attach.tree);
+    if (attach.signal_fd >= 0)
+        close(attach.signal_fd);
+    return err;
+}

@@ -1,0 +1,483 @@
+/* sonde run, from start to end: a place for the spool, the sources, the command, the loop, the last records. */
+#include "run/run.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/install_paths.h"
+#include "appmetrics/segment_format.h"
+#include "model/process.h"
+#include "proc/delays.h"
+#include "run/nested_run.h"
+#include "run/launch.h"
+#include "run/survivors.h"
+#include "run/run_record.h"
+#include "run/agent_notify.h"
+#include "run/monitor.h"
+#include "spool/probe_env.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define EVENTS_TEXT_MAX 8192
+#define WORDS_MAX (8 << 20)
+
+/* One per process, because run_stay_for_rest goes on where run_watch left off. */
+static struct watch watch;
+
+/* What is needed until the command runs. */
+struct preparation {
+    struct perf_event_spec specs[PROCESS_EVENTS_MAX];
+    size_t spec_count;
+    struct buf events; /* for the probe */
+    char probe[PATH_MAX], mpi_probe[PATH_MAX], calls_probe[PATH_MAX];
+    char flags[64];
+    struct launch_limits raised;
+    struct id job;
+    struct limits limits;
+    struct tracer_birth birth; /* until the ticks have it */
+    struct perf_command command;
+};
+
+static void prepare_perf(struct preparation *preparation, const struct run_settings *settings)
+{
+    if (!preparation->spec_count || settings->no_probe)
+        return;
+    enum err err = perf_counts_open(&watch.perf, watch.spool.dir, preparation->spec_count, &watch.writer);
+    if (err)
+        log_warn("cannot count perf events: no socket beside the spool in %s: %s", watch.spool.dir, err_text(err));
+    else
+        perf_counts_describe(preparation->specs, preparation->spec_count, &preparation->events);
+}
+
+/* By its number, and by ours in it. */
+static void name_namespace(char *flags, size_t room)
+{
+    struct stat st;
+    char holder[16] = "";
+    if (watch.spool.held)
+        snprintf(holder, sizeof holder, "%c%u", PROBE_FLAG_HOLDER, (unsigned)getpid());
+    if (stat("/proc/self/ns/pid", &st) == 0)
+        snprintf(flags, room, "%c%ju%s", PROBE_FLAG_NAMESPACE, (uintmax_t)st.st_ino, holder);
+}
+
+/* Wants the other probe to be there: its path is known to be one that can be preloaded, and this one stands beside it. */
+static void prepare_mpi(struct preparation *preparation)
+{
+    if (!preparation->probe[0] || self_find_mpi_probe(preparation->mpi_probe, sizeof preparation->mpi_probe) == OK)
+        return;
+    preparation->mpi_probe[0] = '\0';
+    log_warn("MPI calls are not counted: libsonde-mpi.so is not beside the program nor in its library folder. Sonde builds it "
+             "where the headers of OpenMPI or MPICH are installed.");
+}
+
+static void prepare_probe(struct preparation *preparation, const struct run_settings *settings)
+{
+    char *flag = preparation->flags;
+    if (settings->no_probe)
+        return;
+    if (self_find_probe(preparation->probe, sizeof preparation->probe) != OK) {
+        preparation->probe[0] = '\0';
+        log_warn("libsonde-process.so is not beside the program nor in its library folder: only what the kernel tells is "
+                 "recorded. Install it there, or say --no-probe.");
+    } else if (strpbrk(preparation->probe, " :")) {
+        log_warn("the probe cannot be loaded from %s: the path has a blank or a colon. Install Sonde elsewhere.",
+                 preparation->probe);
+        preparation->probe[0] = '\0';
+    }
+    if (settings->mpi)
+        prepare_mpi(preparation);
+    if (preparation->probe[0])
+        kernel_expect_probe(&watch.kernel, watch.spool.bell);
+    if (watch.kernel.dark.bell_fd >= 0)
+        *flag++ = PROBE_FLAG_BELL;
+    if (watch.kernel.exits.fd >= 0)
+        *flag++ = PROBE_FLAG_KERNEL;
+    if (delays_find("") == DELAYS_ON) /* also where the kernel's records are not for us: the probe reads it itself */
+        *flag++ = PROBE_FLAG_DELAYS;
+    if (preparation->birth.page || prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER)
+        *flag++ = PROBE_FLAG_SECCOMP;
+    if (watch.kernel.forks.fd >= 0)
+        name_namespace(flag, (size_t)(preparation->flags + sizeof preparation->flags - flag));
+}
+
+/* False: nothing is watched, and the person knows why. */
+static bool make_spool(const struct run_settings *settings, const struct run_record_facts *facts,
+                       const struct preparation *preparation)
+{
+    char path[PATH_MAX];
+    enum err err = spool_dir_make(&watch.spool, settings->out_dir, facts->run_id, path);
+    if (err) {
+        log_warn("cannot make the spool at %s: %s. The command runs unwatched; to watch it, %s.", path, spool_dir_reason(err),
+                 spool_dir_remedy(err));
+        return false;
+    }
+    writer_init_take(&watch.writer, watch.spool.fd);
+    watch.spool.fd = -1;
+    run_record_write(&watch.writer, settings, facts, preparation->specs, preparation->spec_count);
+    writer_flush(&watch.writer);
+    if (watch.writer.lost) {
+        log_warn("cannot write the spool in %s: no space left. The command runs unwatched; to watch it, give a folder "
+                 "with -o DIR.", watch.spool.dir);
+        writer_close(&watch.writer);
+        spool_dir_remove(&watch.spool);
+        return false;
+    }
+    return true;
+}
+
+/* Who was the first to write to a page of the spool, we or a program, is not known: all may have been the programs, and the
+ * last one twice, if it was sent to storage in between. */
+static void read_own(void *unused, struct sampler_own *own)
+{
+    struct statfs fs;
+    uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    (void)unused;
+    own->written_bytes = writer_bytes_of_others(&watch.writer);
+    bool is_memory = fstatfs(watch.writer.fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+    uint64_t pages = (own->written_bytes + watch.writer.written + page_bytes - 1) / page_bytes + 1;
+    own->dirty_bytes = is_memory || !own->written_bytes ? 0 : pages * page_bytes;
+}
+
+static bool next_alive(void *unused, size_t *at, uint32_t *pid)
+{
+    (void)unused;
+    for (const struct member *member; (member = members_next(&watch.kernel.members, at));)
+        if (member->threads) {
+            *pid = member->pid;
+            return true;
+        }
+    return false;
+}
+
+static void prepare_ticks(const struct run_settings *settings)
+{
+    static struct sampler_context context;
+    context = (struct sampler_context){
+        .root = settings->root ? settings->root : "", .pid = getpid(), .other = watch.signals.witness.pid,
+        .tracer = (pid_t)watch.kernel.tracer, .is_brief = true,
+        .own = read_own, .next_alive = next_alive,
+    };
+    enum err err = ticks_open(&watch.ticks, &context, settings->period_ns, &watch.writer);
+    if (err)
+        log_warn("cannot sample the job's shape: %s", err_text(err));
+}
+
+static void add_flag(struct preparation *preparation, char flag)
+{
+    size_t size = strlen(preparation->flags);
+    if (size + 1 < sizeof preparation->flags)
+        preparation->flags[size] = flag;
+}
+
+/* Without /dev/shm programs count where nobody looks, and nothing else changes. */
+static void prepare_boards(struct preparation *preparation)
+{
+    if (watch.ticks.fd < 0 || !preparation->probe[0])
+        return;
+    enum err err = run_boards_open(&watch.ticks.boards, watch.spool.spool);
+    if (!err && watch.kernel.exits.fd < 0)
+        add_flag(preparation, PROBE_FLAG_PAGES);
+    if (err)
+        log_info("what programs count is not read: no folder can be made in " BOARD_FOLDER ": %s", err_text(err));
+}
+
+/* Before anybody looks who our children are: the tracer is none of the job. */
+static void prepare_tracer(struct preparation *preparation, const struct run_settings *settings)
+{
+    if (!settings->calls || !settings->wants_ptrace)
+        return;
+    enum err err = tracer_birth_open(&preparation->birth, settings->calls == RUN_CALLS_TIME);
+    if (err)
+        log_warn("cannot count by ptrace: the kernel does not let us trace our own child: %s. See kernel.yama.ptrace_scope, or "
+                 "the rules of the container. System calls are counted as without --ptrace.", err_text(err));
+}
+
+/* The ticks read what it counts. */
+static void hand_over_tracer(struct preparation *preparation)
+{
+    if (watch.ticks.fd >= 0)
+        watch.ticks.calls.birth = preparation->birth;
+    else
+        tracer_birth_close(&preparation->birth);
+    preparation->birth = (struct tracer_birth){ .ask_fd = -1 };
+}
+
+/* Where the kernel does not count for us, libc's functions are counted in the programs. */
+static enum err prepare_calls_probe(struct preparation *preparation)
+{
+    enum err err = ABSENT;
+    if (preparation->probe[0] && run_boards_folder(&watch.ticks.boards))
+        err = self_find_calls_probe(preparation->calls_probe, sizeof preparation->calls_probe);
+    if (err)
+        preparation->calls_probe[0] = '\0';
+    return err;
+}
+
+/* Said to who did not ask when the agent would have counted all of them, and does not answer. */
+static void tell_calls_probe(enum err err, const char *why)
+{
+    static const char text[] = "system calls are counted where programs make them through libc: %s";
+    if (err == AGAIN)
+        log_warn(text, why);
+    else
+        log_info(text, why);
+}
+
+/* Last of all: what we ourselves start before is not the command's. */
+static void prepare_calls(struct preparation *preparation, const struct run_settings *settings)
+{
+    char why[RUN_CALLS_WHY] = "--libc asks for it";
+    if (!settings->calls || watch.ticks.fd < 0 || watch.ticks.calls.birth.page)
+        return;
+    enum err err = DENIED;
+    if (!settings->wants_libc)
+        err = run_calls_open(&watch.ticks.calls, settings->calls, &preparation->job, &preparation->limits, why);
+    if (!err) {
+        ticks_tell_way(&watch.ticks, SYSCALL_WAY_KERNEL);
+    } else if (prepare_calls_probe(preparation) == OK) {
+        ticks_tell_way(&watch.ticks, SYSCALL_WAY_LIBC);
+        tell_calls_probe(err, why);
+    } else {
+        log_warn("cannot count system calls: %s",
+                 settings->wants_libc ? "libsonde-calls.so cannot be found, or reached through " BOARD_FOLDER : why);
+    }
+}
+
+static void prepare(struct preparation *preparation, const struct run_settings *settings)
+{
+    struct run_record_facts facts;
+    buf_init(&preparation->events, EVENTS_TEXT_MAX);
+    run_record_facts(&facts, settings);
+    preparation->job = facts.job;
+    preparation->limits = facts.limits;
+    if (settings->events && !settings->no_probe)
+        preparation->spec_count = perf_resolve(settings->events, preparation->specs, PROCESS_EVENTS_MAX);
+    if (!make_spool(settings, &facts, preparation))
+        return;
+    prepare_perf(preparation, settings);
+    prepare_tracer(preparation, settings);
+    kernel_open(&watch.kernel, settings->root, &watch.writer, &watch.perf);
+    watch.kernel.other = (uint32_t)watch.signals.witness.pid;
+    watch.kernel.tracer = (uint32_t)preparation->birth.tracer;
+    prepare_probe(preparation, settings);
+    prepare_ticks(settings);
+    hand_over_tracer(preparation);
+    prepare_boards(preparation);
+    prepare_calls(preparation, settings);
+    ticks_sample_first(&watch.ticks); /* what the counters of the node stood at before */
+}
+
+static bool in_job(void *context, pid_t pid)
+{
+    return kernel_has(context, (uint32_t)pid);
+}
+
+/* Last, when all other flags are there. */
+static void prepare_command(struct preparation *preparation, uint64_t start_ns)
+{
+    size_t size = strlen(preparation->flags);
+    preparation->command = (struct perf_command){ preparation->specs, preparation->spec_count, watch.perf.path, start_ns };
+    if (watch.perf.fd >= 0)
+        snprintf(preparation->flags + size, sizeof preparation->flags - size, PERF_COMMAND_FLAG);
+}
+
+static enum err start(const struct preparation *preparation, const struct run_settings *settings, int *error)
+{
+    struct launch_probe probe = {
+        .library = preparation->probe,
+        .also = { preparation->mpi_probe, preparation->calls_probe },
+        .calls = preparation->calls_probe[0] && settings->calls == RUN_CALLS_TIME ? "time" : NULL,
+        .spool = watch.spool.spool,
+        .flags = preparation->flags,
+        .boards = run_boards_folder(&watch.ticks.boards),
+        .events = watch.perf.fd >= 0 ? buf_text(&preparation->events) : NULL,
+        .socket = watch.perf.fd >= 0 ? watch.perf.path : NULL,
+    };
+    struct launch launch = {
+        .command = settings->command,
+        .probe = preparation->probe[0] && watch.writer.fd != WRITER_NONE ? &probe : NULL,
+        .signals = &watch.signals,
+        .limits = &preparation->raised,
+        .birth = watch.ticks.calls.birth.page ? &watch.ticks.calls.birth : NULL,
+        .perf = watch.perf.fd >= 0 ? &preparation->command : NULL,
+    };
+    getrusage(RUSAGE_CHILDREN, &watch.children_before);
+    enum err err = launch_start(&launch, &watch.command, error);
+    if (err == AGAIN && watch.signals.witness.pid) {
+        witness_end(&watch.signals.witness); /* the command needs its place more */
+        getrusage(RUSAGE_CHILDREN, &watch.children_before);
+        err = launch_start(&launch, &watch.command, error);
+    }
+    run_calls_started(&watch.ticks.calls);
+    if (!err && launch.birth && run_calls_tell_traced(&watch.ticks.calls))
+        ticks_tell_way(&watch.ticks, SYSCALL_WAY_PTRACE);
+    return err;
+}
+
+/* Nothing ran, so nothing is left to file. */
+static void leave_nothing(void)
+{
+    perf_counts_close(&watch.perf);
+    writer_close(&watch.writer);
+    spool_dir_remove(&watch.spool);
+}
+
+/* As the command would have ended, had it been there. */
+static void end_early(int signal)
+{
+    leave_nothing();
+    watch_close(&watch);
+    run_exit_like(signal);
+}
+
+/* As a shell says and counts it. */
+static void explain_failure(const struct run_settings *settings, struct run_result *result, int error)
+{
+    log_error("%s: %s", settings->command[0], error == ENOENT && !strchr(settings->command[0], '/')
+              ? "command not found" : strerror(error));
+    result->status = launch_status(error) << 8;
+}
+
+/* No room for a process or a descriptor beside the command's, or a call that we need is forbidden: the command takes our
+ * place, as it would without us. Returns the errno when it cannot be run. */
+static int run_in_our_place(const struct preparation *preparation, const struct run_settings *settings, enum err err,
+                            int error)
+{
+    bool forbidden = err == DENIED || err == ABSENT;
+    struct launch launch = {
+        .command = settings->command, .signals = &watch.signals, .limits = &preparation->raised,
+    };
+    watch_close(&watch);
+    prctl(PR_SET_CHILD_SUBREAPER, 0L); /* it would outlive the exec, and orphans would come to the command */
+    log_warn("cannot watch: %s. The command runs unwatched; see %s.", error ? strerror(error) : err_text(err),
+             forbidden ? "which system calls this container or service allows: signalfd4, epoll_create1 and epoll_ctl are needed"
+                       : "'ulimit -u' and 'ulimit -n'");
+    launch_become(&launch, &error);
+    return error;
+}
+
+/* Nobody else may be able to tell what the command was: a static program has no probe. The path counts only when it
+ * still is what we started: it may have exec'd something else already. */
+static void record_command(const struct run_settings *settings, uint64_t start_ns)
+{
+    struct unseen unseen = { 0 };
+    struct buf words;
+    if (watch.writer.fd == WRITER_NONE)
+        return;
+    buf_init(&words, WORDS_MAX);
+    for (char *const *word = settings->command; *word; word++)
+        buf_add(&words, *word, strlen(*word) + 1);
+    unseen_read(&watch.kernel.unseen, (uint32_t)watch.command, UINT32_MAX, &unseen);
+    writer_add_spawn(&watch.writer, &(struct spawn_record){
+        .pid = (uint64_t)watch.command, .ppid = (uint64_t)getpid(), .time_ns = start_ns,
+        .path = bytes_equal(unseen.args, (struct bytes){ words.data, words.size }) ? unseen.path : (struct bytes){ 0 },
+        .args = { words.data, words.size },
+    });
+    writer_flush(&watch.writer);
+    buf_clear(&words);
+}
+
+static void watch_command(const struct run_settings *settings, struct run_result *result)
+{
+    watch.wait_all = settings->wait_all;
+    watch.signals.command = watch.command;
+    watch.signals.in_job = in_job;
+    watch.signals.context = &watch.kernel;
+    watch_until_end(&watch);
+    uint32_t running = watch_finish(&watch);
+    result->running = watch.signals.quit ? 0 : running; /* told to end: then nobody stays for them */
+    result->status = watch.status;
+    result->watched = watch.writer.fd != WRITER_NONE;
+    if (result->watched)
+        snprintf(result->spool, sizeof result->spool, "%s", watch.spool.spool);
+}
+
+void run_watch(const struct run_settings *settings, struct run_result *result)
+{
+    struct preparation preparation = { 0 };
+    int error = 0;
+    *result = (struct run_result){ 0 };
+    if (!settings->apart && around_watches(settings)) {
+        launch_become(&(struct launch){ .command = settings->command }, &error);
+        explain_failure(settings, result, error);
+        return;
+    }
+    watch = (struct watch){
+        .epoll_fd = -1, .ticks.fd = -1, .writer.fd = WRITER_NONE, .perf.fd = -1, .spool.fd = -1,
+        .kernel = { .execs.fd = -1, .forks.fd = -1, .exits.fd = -1, .unseen.proc_fd = -1, .dark.bell_fd = -1 },
+    };
+    launch_raise_limits(&preparation.raised);
+    enum err err = signals_open(&watch.signals);
+    prctl(PR_SET_CHILD_SUBREAPER, 1L);
+    if (!err) {
+        prepare(&preparation, settings);
+        err = watch_open(&watch);
+    }
+    uint64_t start_ns = clock_realtime_ns();
+    int early = signals_early();
+    if (early)
+        end_early(early);
+    bool is_ready = !err;
+    prepare_command(&preparation, start_ns);
+    if (is_ready)
+        err = start(&preparation, settings, &error);
+    if (!err) {
+        record_command(settings, start_ns);
+        run_tell_begin(&preparation.job, &preparation.limits, start_ns);
+        watch_command(settings, result);
+    } else {
+        leave_nothing();
+        if (!is_ready || (err != ABSENT && err != DENIED)) /* else it is the command's own fault */
+            error = run_in_our_place(&preparation, settings, err, error);
+        explain_failure(settings, result, error);
+    }
+    buf_clear(&preparation.events);
+    if (!result->running) {
+        run_tell_end();
+        watch_close(&watch);
+    }
+}
+
+bool run_stay_for_rest(const struct run_result *result)
+{
+    if (!result->running || !result->watched)
+        return false;
+    watch_reap(&watch); /* who ended meanwhile: the last that we can wait for */
+    writer_flush(&watch.writer);
+    pid_t pid = fork();
+    if (pid < 0)
+        watch_close(&watch);
+    if (pid != 0) {
+        signals_close(&watch.signals); /* all else is the other's now */
+        return false;
+    }
+    rest_watch(&watch);
+    watch_close(&watch);
+    return true;
+}
+
+void run_exit_like(int status)
+{
+    if (!WIFSIGNALED(status))
+        exit(WEXITSTATUS(status));
+    int signal = WTERMSIG(status);
+    struct sigaction standard = { .sa_handler = SIG_DFL };
+    sigset_t one;
+    fflush(NULL);
+    prctl(PR_SET_DUMPABLE, 0L); /* a core file of sonde would be taken for one of the command */
+    sigaction(signal, &standard, NULL);
+    kill(getpid(), signal);
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    _exit(128 + signal);
+}

@@ -1,0 +1,14 @@
+/* From the kernel's struct rusage to counters. */
+#ifndef SONDE_RUN_USAGE_H
+#define SONDE_RUN_USAGE_H
+
+#include "model/counters.h"
+
+#include <sys/resource.h>
+
+void usage_counters(const struct rusage *usage, struct counters *counters);
+
+/* The same less what stood in before; the largest memory is known only when it grew since. */
+void usage_counters_since(const struct rusage *usage, const struct rusage *before, struct counters *counters);
+
+#endif

@@ -1,0 +1,210 @@
+/* Block devices: /proc/diskstats, "8 0 sda" and then 11, 15 or 17 numbers, of which newer kernels have more. One sample for
+ * each device; partitions, RAM disks and loop devices only if wanted, since their work is that of the device below too. Of others
+ * of which that is so (LVM, RAID, multipath) the sample says it, for whoever adds up. */
+#include "samplers/all.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/scan.h"
+#include "samplers/instances.h"
+#include "samplers/counter.h"
+#include "samplers/stacked.h"
+#include "proc/textfile.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In the kernel's order. Times are counted in ms and in 32 bits, and pass their end after 49 days. */
+static const struct metric metrics[] = {
+    { "reads", "1", COUNTER, U64, "reads that are done", "reads_comp" },
+    { "reads_merged", "1", COUNTER, U64, "reads that became one with another", "reads_merg" },
+    { "read", "B", COUNTER, U64, "bytes read", "sect_read" },
+    { "read_time", "us", COUNTER, U64, "time that reads took, each counted in full", "time_read" },
+    { "writes", "1", COUNTER, U64, "writes that are done", "writes_comp" },
+    { "writes_merged", "1", COUNTER, U64, "writes that became one with another", "writes_merg" },
+    { "written", "B", COUNTER, U64, "bytes written", "sect_written" },
+    { "write_time", "us", COUNTER, U64, "time that writes took, each counted in full", "time_write" },
+    { "in_flight", "1", GAUGE, U64, "reads and writes on their way", "ios_in_progress" },
+    { "busy_time", "us", COUNTER, U64, "time in which there was something to do", "time_ios" },
+    { "queue_time", "us", COUNTER, U64, "time that reads and writes took together", "weighted_time" },
+    { "discards", "1", COUNTER, U64, "discards that are done" },
+    { "discards_merged", "1", COUNTER, U64, "discards that became one with another" },
+    { "discarded", "B", COUNTER, U64, "bytes discarded" },
+    { "discard_time", "us", COUNTER, U64, "time that discards took" },
+    { "flushes", "1", COUNTER, U64, "flushes of the device's cache" },
+    { "flush_time", "us", COUNTER, U64, "time that flushes took" },
+    { "stacked", "1", GAUGE, U64, "1: its work is that of the devices below it too, 0: it lies on no other" },
+};
+
+enum { COLUMNS = 17, STACKED = COLUMNS, METRICS };
+_Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
+
+/* The kernel's part of that list, short: c a count, s sectors, t a time in ms, l a level. */
+static const char columns[COLUMNS + 1] = "ccstccstlttccstct";
+#define COLUMNS_MIN 11u   /* partitions of Linux before 2.6.25 had four others */
+#define SECTOR_BYTES 512u /* whatever the device's own sectors are */
+#define DEVICES_MAX 4096
+
+static const struct set set = { "diskstats", metrics, METRICS, "device" };
+
+enum layer { LAYER_UNKNOWN, LAYER_LOWEST, LAYER_STACKED };
+
+struct diskstats {
+    bool all, partitions;
+    bool has_blocks; /* the list of devices is there, which tells partitions from devices */
+    const char *root;
+    struct textfile file;
+    struct instances devices; /* for each column: what it stood at, then the same without its end; then enum layer */
+};
+
+static const struct setting settings[] = {
+    { "all", SETTING_FLAG, "no", offsetof(struct diskstats, all), "also RAM disks and loop devices" },
+    { "partitions", SETTING_FLAG, "no", offsetof(struct diskstats, partitions), "also partitions" },
+    { .key = NULL },
+};
+
+static bool exists(const char *root, const char *path)
+{
+    char whole[FILE_PATH_MAX];
+    return !file_path(whole, root, path) && !access(whole, F_OK);
+}
+
+static enum err diskstats_open(void *state, const struct sampler_context *context)
+{
+    struct diskstats *diskstats = state;
+    diskstats->root = context->root;
+    diskstats->has_blocks = exists(context->root, "/sys/block");
+    instances_init(&diskstats->devices, 2 * COLUMNS + 1, DEVICES_MAX);
+    return textfile_open(&diskstats->file, context->root, "/proc/diskstats", TEXTFILE_PAGES);
+}
+
+static bool is_numbered(const char *name, const char *kind)
+{
+    size_t size = strlen(kind);
+    return !strncmp(name, kind, size) && name[size] >= '0' && name[size] <= '9';
+}
+
+#define FOLDER_MAX (INSTANCE_NAME_MAX + 16)
+
+/* Where a name has a slash ("cciss/c0d0"), the list has '!'. */
+static const char *folder_of(const char *name, char path[FOLDER_MAX])
+{
+    snprintf(path, FOLDER_MAX, "/sys/block/%s", name);
+    for (char *at = path + strlen("/sys/block/"); *at; at++)
+        *at = (char)(*at == '/' ? '!' : *at);
+    return path;
+}
+
+static bool is_device(const char *root, const char *name)
+{
+    char path[FOLDER_MAX];
+    return exists(root, folder_of(name, path));
+}
+
+/* Some are known by their names, also while they are being made and nothing is below them yet. */
+static enum layer layer_of(const struct diskstats *diskstats, const char *name)
+{
+    char path[FOLDER_MAX];
+    if (is_numbered(name, "dm-") || is_numbered(name, "md") || is_numbered(name, "loop"))
+        return LAYER_STACKED;
+    if (!diskstats->has_blocks)
+        return LAYER_UNKNOWN;
+    if (!is_device(diskstats->root, name)) /* a partition */
+        return LAYER_STACKED;
+    return stacked_look(diskstats->root, folder_of(name, path)) ? LAYER_STACKED : LAYER_LOWEST;
+}
+
+static bool is_wanted(const struct diskstats *diskstats, const char *name)
+{
+    if (!diskstats->all && (is_numbered(name, "ram") || is_numbered(name, "loop")))
+        return false;
+    return diskstats->partitions || !diskstats->has_blocks || is_device(diskstats->root, name);
+}
+
+static void learn(const struct diskstats *diskstats, struct instance *device)
+{
+    device->is_new = false;
+    device->is_wanted = is_wanted(diskstats, device->name);
+    device->last[2 * COLUMNS] = device->is_wanted ? layer_of(diskstats, device->name) : LAYER_UNKNOWN;
+}
+
+static void set_value(struct sample *sample, size_t i, uint64_t value, uint64_t *last, uint64_t *wide)
+{
+    if (columns[i] == 'l') {
+        sample_set_u64(sample, i, value);
+        return;
+    }
+    if (columns[i] == 't')
+        value = rising_unwrap(wide, value);
+    uint64_t scale = columns[i] == 't' ? 1000 : columns[i] == 's' ? SECTOR_BYTES : 1;
+    if (!__builtin_mul_overflow(value, scale, &value))
+        rising_set(sample, i, value, last);
+}
+
+/* Behind major and minor number; size 0: this is no line of a device. */
+static struct bytes name_of(const char *line)
+{
+    struct bytes name = { line, 0 };
+    uint64_t ignored;
+    for (int i = 0; i < 2; i++)
+        if (!scan_u64(&name.data, &ignored))
+            return name;
+    name.data += strspn(name.data, " ");
+    name.size = strcspn(name.data, " \n");
+    return name;
+}
+
+static enum err add_device(struct diskstats *diskstats, const char *line, uint64_t time_ns, struct batch *out)
+{
+    struct bytes name = name_of(line);
+    struct instance *device = instances_find(&diskstats->devices, name);
+    const char *at = name.data + name.size;
+    uint64_t values[COLUMNS];
+    size_t count = 0;
+    if (!device)
+        return OK;
+    if (device->is_new)
+        learn(diskstats, device);
+    while (device->is_wanted && count < COLUMNS && scan_u64(&at, &values[count]))
+        count++;
+    if (count < COLUMNS_MIN)
+        return OK;
+    struct sample *sample = batch_add(out, &set, time_ns, device->name);
+    if (!sample)
+        return NOMEM;
+    for (size_t i = 0; i < count; i++)
+        set_value(sample, i, values[i], &device->last[i], &device->last[COLUMNS + i]);
+    if (device->last[2 * COLUMNS] != LAYER_UNKNOWN)
+        sample_set_u64(sample, STACKED, device->last[2 * COLUMNS] == LAYER_STACKED);
+    return OK;
+}
+
+static enum err diskstats_read(void *state, struct batch *out)
+{
+    struct diskstats *diskstats = state;
+    enum err err = textfile_read(&diskstats->file);
+    uint64_t time_ns = clock_realtime_ns();
+    instances_begin(&diskstats->devices);
+    for (const char *line = diskstats->file.text; line && *line && !err; line = scan_next_line(line))
+        err = add_device(diskstats, line, time_ns, out);
+    return err;
+}
+
+static void diskstats_close(void *state)
+{
+    struct diskstats *diskstats = state;
+    textfile_close(&diskstats->file);
+    instances_clear(&diskstats->devices);
+}
+
+const struct sampler sampler_diskstats = {
+    .name = "diskstats",
+    .about = "block devices: reads, writes, time",
+    .settings = settings,
+    .set = &set,
+    .state_size = sizeof(struct diskstats),
+    .open = diskstats_open,
+    .read = diskstats_read,
+    .close = diskstats_close,
+};

@@ -1,0 +1,256 @@
+/* Errors of memory that were corrected, or could not be: /sys/devices/system/edac/mc/mcN of each memory controller, and
+ * below it of each DIMM (or rank, or on old kernels csrow). The controllers' counts are read at each tick; those of DIMMs
+ * only after a controller's count has changed, which is rare, so that no descriptors are held for hundreds of them; and once
+ * more after they began anew, for what they begin with. */
+#include "samplers/all.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/scan.h"
+#include "proc/listing.h"
+#include "samplers/counter.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FOLDER "/sys/devices/system/edac/mc"
+
+static const struct metric metrics[] = {
+    { "corrected", "1", COUNTER, U64, "errors of memory that were corrected", "ce_count" },
+    { "uncorrected", "1", COUNTER, U64, "errors of memory that could not be corrected", "ue_count" },
+    { "corrected_elsewhere", "1", COUNTER, U64, "those corrected of which nobody knows the DIMM", "ce_noinfo_count" },
+    { "uncorrected_elsewhere", "1", COUNTER, U64, "those not corrected of which nobody knows the DIMM", "ue_noinfo_count" },
+};
+
+enum { CORRECTED, UNCORRECTED, CORRECTED_ELSEWHERE, UNCORRECTED_ELSEWHERE, METRICS, DIMM_METRICS = 2 };
+
+static const struct set set = { "edac", metrics, METRICS, "controller" };
+static const struct set dimm_set = { "edac_dimm", metrics, DIMM_METRICS, "dimm" };
+_Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
+
+/* What the folders of DIMMs are called, and the files in them. */
+static const struct kind {
+    const char *folder, *files[DIMM_METRICS];
+} kinds[] = {
+    { "dimm", { "dimm_ce_count", "dimm_ue_count" } },
+    { "rank", { "dimm_ce_count", "dimm_ue_count" } },
+    { "csrow", { "ce_count", "ue_count" } },
+};
+
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+struct dimm {
+    char name[2 * LISTING_NAME_MAX]; /* "mc0/dimm3": also its path below the folder */
+    const struct kind *kind;
+    uint64_t values[DIMM_METRICS], last[DIMM_METRICS];
+    bool known[DIMM_METRICS];
+    bool is_open; /* a count of it is there and not known: it began anew, or could not be read */
+};
+
+struct controller {
+    char name[LISTING_NAME_MAX];
+    int fds[METRICS]; /* -1: there is no such file */
+    uint64_t last[METRICS], raw[METRICS];
+    bool has_read;
+    struct dimm *dimms;
+    size_t dimm_count;
+};
+
+struct edac {
+    const char *root;
+    struct controller *controllers;
+    size_t count;
+};
+
+static void edac_close(void *state)
+{
+    struct edac *edac = state;
+    for (size_t i = 0; i < edac->count; i++) {
+        for (size_t file = 0; file < METRICS; file++)
+            if (edac->controllers[i].fds[file] >= 0)
+                close(edac->controllers[i].fds[file]);
+        free(edac->controllers[i].dimms);
+    }
+    free(edac->controllers);
+}
+
+/* Names with a number behind them: "mc0", but not "mc". */
+static enum err list(struct listing *listing, const char *root, const char *path, const char *prefix)
+{
+    size_t kept = 0;
+    enum err err = listing_read(listing, root, path, prefix);
+    for (size_t i = 0; i < listing->count && !err; i++) {
+        char digit = listing->names[i][strlen(prefix)];
+        if (digit >= '0' && digit <= '9')
+            memmove(listing->names[kept++], listing->names[i], LISTING_NAME_MAX);
+    }
+    listing->count = err ? 0 : kept;
+    return err;
+}
+
+static enum err list_dimms(struct controller *controller, const char *root, struct listing *listing)
+{
+    size_t kind = 0;
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", FOLDER, controller->name);
+    while (kind < KINDS && (list(listing, root, path, kinds[kind].folder) || !listing->count))
+        kind++;
+    size_t count = kind < KINDS ? listing->count : 0;
+    controller->dimms = calloc(count ? count : 1, sizeof *controller->dimms);
+    if (!controller->dimms)
+        return NOMEM;
+    for (size_t i = 0; i < count; i++) {
+        struct dimm *dimm = &controller->dimms[controller->dimm_count++];
+        dimm->kind = &kinds[kind];
+        snprintf(dimm->name, sizeof dimm->name, "%s/%s", controller->name, listing->names[i]);
+    }
+    return OK;
+}
+
+static enum err open_controller(struct controller *controller, const char *root, const char *name)
+{
+    snprintf(controller->name, sizeof controller->name, "%s", name);
+    enum err err = OK;
+    for (size_t i = 0; i < METRICS; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%s/%s", FOLDER, controller->name, metrics[i].source);
+        enum err one = file_open(root, path, &controller->fds[i]);
+        err = one && one != ABSENT ? one : err;
+    }
+    return err;
+}
+
+static enum err open_controllers(struct edac *edac, const char *root, const struct listing *names)
+{
+    struct listing dimms = { 0 };
+    enum err err = names->count ? OK : ABSENT;
+    edac->controllers = calloc(names->count ? names->count : 1, sizeof *edac->controllers);
+    if (!edac->controllers)
+        return NOMEM;
+    for (size_t i = 0; i < names->count && !err; i++) {
+        struct controller *controller = &edac->controllers[edac->count++];
+        err = open_controller(controller, root, names->names[i]);
+        if (!err)
+            err = list_dimms(controller, root, &dimms);
+    }
+    listing_clear(&dimms);
+    return err;
+}
+
+static enum err edac_open(void *state, const struct sampler_context *context)
+{
+    struct edac *edac = state;
+    struct listing names = { 0 };
+    edac->root = context->root;
+    enum err err = list(&names, context->root, FOLDER, "mc");
+    if (!err)
+        err = open_controllers(edac, context->root, &names);
+    listing_clear(&names);
+    if (err)
+        edac_close(edac);
+    return err;
+}
+
+/* The whole line: a number that was cut off is none. */
+static bool read_count(int fd, uint64_t *value)
+{
+    char text[32];
+    ssize_t got = pread(fd, text, sizeof text - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    const char *at = text;
+    return scan_u64(&at, value) && !strcmp(at, "\n");
+}
+
+static enum err read_count_at(const char *root, const char *path, uint64_t *value)
+{
+    int fd;
+    enum err err = file_open(root, path, &fd);
+    if (err)
+        return err;
+    bool is_read = read_count(fd, value);
+    close(fd);
+    return is_read ? OK : CORRUPT;
+}
+
+static void read_dimm(const char *root, struct dimm *dimm)
+{
+    dimm->is_open = false;
+    for (size_t i = 0; i < DIMM_METRICS; i++) {
+        char path[256];
+        uint64_t value;
+        snprintf(path, sizeof path, "%s/%s/%s", FOLDER, dimm->name, dimm->kind->files[i]);
+        enum err err = read_count_at(root, path, &value);
+        dimm->known[i] = !err && rising_take(&dimm->last[i], &value);
+        if (dimm->known[i])
+            dimm->values[i] = value;
+        else if (err != ABSENT)
+            dimm->is_open = true;
+    }
+}
+
+/* True: a count is not what it was. */
+static bool read_controller(struct controller *controller, struct sample *sample)
+{
+    bool has_changed = !controller->has_read;
+    for (size_t i = 0; i < METRICS; i++) {
+        uint64_t value;
+        if (controller->fds[i] < 0 || !read_count(controller->fds[i], &value))
+            continue;
+        has_changed |= value != controller->raw[i];
+        controller->raw[i] = value;
+        rising_set(sample, i, value, &controller->last[i]);
+    }
+    controller->has_read = true;
+    return has_changed;
+}
+
+static enum err add_dimm(struct dimm *dimm, uint64_t time_ns, struct batch *out)
+{
+    struct sample *sample = batch_add(out, &dimm_set, time_ns, dimm->name);
+    if (!sample)
+        return NOMEM;
+    for (size_t i = 0; i < DIMM_METRICS; i++) {
+        if (dimm->known[i])
+            sample_set_u64(sample, i, dimm->values[i]);
+    }
+    return OK;
+}
+
+static enum err add_controller(const char *root, struct controller *controller, struct batch *out)
+{
+    uint64_t time_ns = clock_realtime_ns();
+    struct sample *sample = batch_add(out, &set, time_ns, controller->name);
+    if (!sample)
+        return NOMEM;
+    bool has_changed = read_controller(controller, sample);
+    enum err err = OK;
+    for (size_t i = 0; i < controller->dimm_count && !err; i++) {
+        if (has_changed || controller->dimms[i].is_open)
+            read_dimm(root, &controller->dimms[i]);
+        err = add_dimm(&controller->dimms[i], time_ns, out);
+    }
+    return err;
+}
+
+static enum err edac_read(void *state, struct batch *out)
+{
+    struct edac *edac = state;
+    enum err err = OK;
+    for (size_t i = 0; i < edac->count && !err; i++)
+        err = add_controller(edac->root, &edac->controllers[i], out);
+    return err;
+}
+
+const struct sampler sampler_edac = {
+    .name = "edac",
+    .about = "errors of memory, corrected or not",
+    .absent = "No driver of a memory controller is loaded, or the memory has no error correction",
+    .absent_remedy = "On a server with ECC memory, load its driver: modprobe skx_edac (Intel), amd64_edac (AMD)",
+    .set = &set,
+    .state_size = sizeof(struct edac),
+    .open = edac_open,
+    .read = edac_read,
+    .close = edac_close,
+};

@@ -1,0 +1,292 @@
+/* Interrupts: /proc/interrupts, a line that names the CPUs that are online, then "24:  7  8  IO-APIC 5-edge virtio0" for each
+ * interrupt. Every interrupt is a metric, every CPU a sample. On large nodes that would be tens of thousands of values in
+ * each reading: where there are more than a limit, one sample has the sums over all CPUs. */
+#include "samplers/all.h"
+
+#include "base/clock.h"
+#include "base/scan.h"
+#include "samplers/keyed.h"
+#include "samplers/counter.h"
+#include "proc/textfile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define CPUS_MAX 8192
+
+/* Lines with one number for the whole node. */
+static const struct metric error_metrics[] = {
+    { "errors", "1", COUNTER, U64, "interrupts that went wrong", "ERR" },
+    { "misrouted", "1", COUNTER, U64, "interrupts that came the wrong way", "MIS" },
+};
+enum { ERRORS = 2 };
+static const struct set error_set = { "interrupts_errors", error_metrics, ERRORS };
+
+struct cpu {
+    uint32_t number;
+    char name[16];
+    struct keyed_last last;
+};
+
+struct interrupts {
+    uint64_t values_max;
+    struct textfile file;
+    struct keyed keyed;
+    struct cpu **cpus; /* all that were seen */
+    size_t cpu_count;
+    struct cpu **columns; /* those of the header */
+    size_t column_count, column_room;
+    char *header;
+    size_t header_size;
+    struct keyed_last sums;
+    uint64_t error_last[ERRORS];
+};
+
+static const struct setting settings[] = {
+    { "values", SETTING_U64, "4096", offsetof(struct interrupts, values_max),
+      "where interrupts times CPUs are more than this, their sums over all CPUs are read" },
+    { .key = NULL },
+};
+
+static const struct keyed_form form = { .end = ':' };
+
+static int error_of(const char *key, size_t size)
+{
+    for (int i = 0; i < ERRORS; i++)
+        if (size == 3 && !strncasecmp(key, error_metrics[i].source, 3))
+            return i;
+    return -1;
+}
+
+static void describe(struct bytes key, const char *line, struct keyed_meaning *meaning)
+{
+    char name[KEYED_NAME_MAX];
+    if (error_of(key.data, key.size) >= 0) {
+        meaning->name[0] = '\0';
+        return;
+    }
+    snprintf(name, sizeof name, "%s", meaning->name);
+    snprintf(meaning->name, sizeof meaning->name, "irq_%.50s", name[0] == '_' ? name + 1 : name);
+    (void)line;
+    const char *at = key.data + key.size + 1;
+    for (uint64_t ignored; scan_u64(&at, &ignored);) { }
+    size_t used = (size_t)snprintf(meaning->help, sizeof meaning->help, "interrupts %.*s ", (int)key.size, key.data);
+    for (; *at && *at != '\n' && used + 1 < sizeof meaning->help; at++) /* blanks fill columns */
+        if (*at != ' ' || meaning->help[used - 1] != ' ')
+            meaning->help[used++] = (char)(*at >= ' ' && *at < 0x7f ? *at : '?');
+    meaning->help[used] = '\0';
+}
+
+static struct cpu *cpu_of(struct interrupts *interrupts, uint32_t number)
+{
+    for (size_t i = 0; i < interrupts->cpu_count; i++)
+        if (interrupts->cpus[i]->number == number)
+            return interrupts->cpus[i];
+    struct cpu **cpus = realloc(interrupts->cpus, (interrupts->cpu_count + 1) * sizeof(struct cpu *));
+    if (!cpus)
+        return NULL;
+    interrupts->cpus = cpus;
+    struct cpu *cpu = calloc(1, sizeof *cpu);
+    if (!cpu)
+        return NULL;
+    cpu->number = number;
+    snprintf(cpu->name, sizeof cpu->name, "cpu%u", number);
+    return cpus[interrupts->cpu_count++] = cpu;
+}
+
+static enum err add_column(struct interrupts *interrupts, uint32_t number)
+{
+    if (interrupts->column_count == interrupts->column_room) {
+        size_t room = interrupts->column_room ? interrupts->column_room * 2 : 16;
+        struct cpu **columns = realloc(interrupts->columns, room * sizeof(struct cpu *));
+        if (!columns)
+            return NOMEM;
+        interrupts->columns = columns;
+        interrupts->column_room = room;
+    }
+    struct cpu *cpu = cpu_of(interrupts, number);
+    if (!cpu)
+        return NOMEM;
+    interrupts->columns[interrupts->column_count++] = cpu;
+    return OK;
+}
+
+/* "           CPU0       CPU2 ": CPUs come and go. */
+static enum err find_columns(struct interrupts *interrupts, const char *line)
+{
+    enum err err = OK;
+    interrupts->column_count = 0;
+    while (!err && *(line += strspn(line, " ")) == 'C') {
+        uint64_t number;
+        line += strlen("C");
+        if (strncmp(line, "PU", 2) != 0 || (line += 2, !scan_u64(&line, &number)) || number >= CPUS_MAX)
+            return CORRUPT;
+        err = add_column(interrupts, (uint32_t)number);
+    }
+    return err || interrupts->column_count ? err : CORRUPT;
+}
+
+/* Nothing to do as long as the header stays the same, to its end: the last CPU may have come back. */
+static enum err look_at_header(struct interrupts *interrupts)
+{
+    const char *text = interrupts->file.text;
+    size_t size = interrupts->header_size;
+    if (size && !strncmp(text, interrupts->header, size) && text[size] == '\n')
+        return OK;
+    size = strcspn(text, "\n");
+    char *header = realloc(interrupts->header, size + 1);
+    if (!header)
+        return NOMEM;
+    memcpy(header, text, size);
+    header[size] = '\0';
+    interrupts->header = header;
+    interrupts->header_size = 0;
+    enum err err = find_columns(interrupts, header);
+    interrupts->header_size = err ? 0 : size;
+    return err;
+}
+
+static bool is_summed(const struct interrupts *interrupts)
+{
+    return interrupts->keyed.wanted * interrupts->column_count > interrupts->values_max;
+}
+
+/* The header has no key: keyed does not take it for one. */
+static enum err learn(struct interrupts *interrupts)
+{
+    const char *first = scan_next_line(interrupts->file.text);
+    enum err err = first ? keyed_learn(&interrupts->keyed, &form, first) : OK;
+    return err ? err : keyed_make_set(&interrupts->keyed);
+}
+
+static enum err fit(struct interrupts *interrupts)
+{
+    if (is_summed(interrupts))
+        return keyed_last_fit(&interrupts->sums, &interrupts->keyed);
+    enum err err = OK;
+    for (size_t i = 0; i < interrupts->column_count && !err; i++)
+        err = keyed_last_fit(&interrupts->columns[i]->last, &interrupts->keyed);
+    return err;
+}
+
+static void interrupts_close(void *state)
+{
+    struct interrupts *interrupts = state;
+    textfile_close(&interrupts->file);
+    keyed_clear(&interrupts->keyed);
+    keyed_last_clear(&interrupts->sums);
+    for (size_t i = 0; i < interrupts->cpu_count; i++) {
+        keyed_last_clear(&interrupts->cpus[i]->last);
+        free(interrupts->cpus[i]);
+    }
+    free(interrupts->cpus);
+    free(interrupts->columns);
+    free(interrupts->header);
+}
+
+static enum err interrupts_open(void *state, const struct sampler_context *context)
+{
+    struct interrupts *interrupts = state;
+    keyed_init(&interrupts->keyed, "interrupts", describe);
+    interrupts->keyed.instances = "cpu";
+    enum err err = textfile_open(&interrupts->file, context->root, "/proc/interrupts", TEXTFILE_PAGES);
+    if (!err)
+        err = look_at_header(interrupts);
+    if (!err)
+        err = learn(interrupts);
+    if (err)
+        interrupts_close(interrupts);
+    return err;
+}
+
+static void set_sum(struct interrupts *interrupts, struct sample *sample, uint32_t place, const char *at)
+{
+    uint64_t sum = 0, value;
+    size_t count = 0;
+    for (; count < interrupts->column_count && scan_u64(&at, &value); count++)
+        sum += value;
+    if (count)
+        rising_set(sample, place, sum, &interrupts->sums.values[place]);
+}
+
+static void set_columns(struct interrupts *interrupts, struct sample *samples, uint32_t place, const char *at)
+{
+    uint64_t value;
+    for (size_t i = 0; i < interrupts->column_count && scan_u64(&at, &value); i++)
+        if (!samples[i].known[place])
+            rising_set(&samples[i], place, value, &interrupts->columns[i]->last.values[place]);
+}
+
+static void fill(struct interrupts *interrupts, struct sample *samples, const char *text)
+{
+    size_t expected = 0, strange = 0, size = samples->set->size;
+    bool summed = is_summed(interrupts);
+    for (const char *line = text; line && *line; line = scan_next_line(line)) {
+        const char *begin = keyed_skip(&form, line);
+        size_t found = keyed_find(&interrupts->keyed, begin, &expected);
+        const struct keyed_key *key = found == KEYED_NONE ? NULL : &interrupts->keyed.keys[found];
+        strange += !key;
+        if (!key || key->place >= size)
+            continue;
+        if (summed)
+            set_sum(interrupts, samples, key->place, begin + key->size);
+        else
+            set_columns(interrupts, samples, key->place, begin + key->size);
+    }
+    interrupts->keyed.has_news = strange > interrupts->keyed.strange;
+}
+
+static enum err add_errors(struct interrupts *interrupts, const char *text, uint64_t time_ns, struct batch *out)
+{
+    struct sample *sample = NULL;
+    for (const char *line = text; line && *line; line = scan_next_line(line)) {
+        const char *at = keyed_skip(&form, line);
+        size_t size = strcspn(at, ":\n");
+        int i = at[size] == ':' ? error_of(at, size) : -1;
+        uint64_t value;
+        at += size + 1;
+        if (i < 0 || !scan_u64(&at, &value))
+            continue;
+        if (!sample)
+            sample = batch_add(out, &error_set, time_ns, "");
+        if (!sample)
+            return NOMEM;
+        rising_set(sample, (size_t)i, value, &interrupts->error_last[i]);
+    }
+    return OK;
+}
+
+static enum err interrupts_read(void *state, struct batch *out)
+{
+    struct interrupts *interrupts = state;
+    enum err err = textfile_read(&interrupts->file);
+    if (!err)
+        err = look_at_header(interrupts);
+    if (!err && interrupts->keyed.has_news)
+        err = learn(interrupts);
+    if (!err)
+        err = fit(interrupts);
+    if (err)
+        return err;
+    uint64_t time_ns = clock_realtime_ns();
+    size_t first = out->count, count = is_summed(interrupts) ? 1 : interrupts->column_count;
+    const struct set *set = keyed_set(&interrupts->keyed);
+    const char *text = interrupts->file.text + interrupts->header_size + 1;
+    for (size_t i = 0; i < count; i++)
+        if (!batch_add(out, set, time_ns, is_summed(interrupts) ? "" : interrupts->columns[i]->name))
+            return NOMEM;
+    fill(interrupts, &out->samples[first], text);
+    return add_errors(interrupts, text, time_ns, out);
+}
+
+const struct sampler sampler_interrupts = {
+    .name = "interrupts",
+    .about = "interrupts of each kind on each CPU",
+    .settings = settings,
+    .state_size = sizeof(struct interrupts),
+    .open = interrupts_open,
+    .read = interrupts_read,
+    .close = interrupts_close,
+};

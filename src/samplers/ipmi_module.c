@@ -1,0 +1,91 @@
+/* The module sample-ipmi.so: the sampler that asks a BMC. A session that broke, as one does that was idle for a minute, is
+ * opened again at once. */
+#include "samplers/module.h"
+
+#include "base/clock.h"
+#include "samplers/ipmi_bmc.h"
+
+struct ipmi_module {
+    struct ipmi_settings settings; /* first: ipmi.c fills it in */
+    struct bmc *bmc;
+};
+
+static enum err module_open(void *state, const struct sampler_context *context)
+{
+    struct ipmi_module *module = state;
+    (void)context;
+    return bmc_open(&module->bmc, &module->settings);
+}
+
+static void module_close(void *state)
+{
+    struct ipmi_module *module = state;
+    bmc_close(&module->bmc);
+}
+
+static enum err add_power(struct ipmi_module *module, struct batch *out)
+{
+    struct bmc_power power;
+    enum err err = bmc_read_power(module->bmc, &power);
+    if (err)
+        return err == ABSENT || err == AGAIN ? OK : err;
+    struct sample *sample = batch_add(out, &ipmi_set, clock_realtime_ns(), "");
+    if (!sample)
+        return NOMEM;
+    sample_set_f64(sample, IPMI_POWER, (double)power.now_w);
+    sample_set_f64(sample, IPMI_POWER_LEAST, (double)power.least_w);
+    sample_set_f64(sample, IPMI_POWER_MOST, (double)power.most_w);
+    sample_set_f64(sample, IPMI_POWER_AVERAGE, (double)power.average_w);
+    sample_set_f64(sample, IPMI_POWER_WINDOW, (double)power.window_ms / 1000);
+    return OK;
+}
+
+static enum err add_sensor(struct ipmi_module *module, size_t i, struct batch *out)
+{
+    double value;
+    enum err err = bmc_read_sensor(module->bmc, i, &value);
+    if (err)
+        return err == AGAIN ? OK : err;
+    struct sample *sample = batch_add(out, &ipmi_set, clock_realtime_ns(), bmc_sensor_name(module->bmc, i));
+    if (!sample)
+        return NOMEM;
+    sample_set_f64(sample, bmc_sensor_metric(module->bmc, i), value);
+    return OK;
+}
+
+static enum err add_all(struct ipmi_module *module, struct batch *out)
+{
+    enum err err = add_power(module, out);
+    for (size_t i = 0; !err && i < bmc_sensor_count(module->bmc); i++)
+        err = add_sensor(module, i, out);
+    return err;
+}
+
+static enum err module_read(void *state, struct batch *out)
+{
+    struct ipmi_module *module = state;
+    size_t count = out->count, values_used = out->values_used;
+    if (!module->bmc) /* the last attempt failed */
+        return IO;
+    enum err err = add_all(module, out);
+    if (err != IO)
+        return err;
+    out->count = count; /* what was added points to names of the session that broke */
+    out->values_used = values_used;
+    bmc_close(&module->bmc);
+    err = bmc_open(&module->bmc, &module->settings);
+    return err ? err : add_all(module, out);
+}
+
+static const struct sampler sampler = {
+    .name = "ipmi",
+    .about = "the BMC, by freeipmi",
+    .set = &ipmi_set,
+    .state_size = sizeof(struct ipmi_module),
+    .is_slow = true,
+    .open = module_open,
+    .read = module_read,
+    .close = module_close,
+};
+
+MODULE_EXPORT(sampler);

@@ -1,0 +1,328 @@
+/* The control groups of jobs and of their steps: CPU, memory with its peak, I/O, threads, pressure; v1, v2 and both. The
+ * numbers are the kernel's own sums, processes that have ended included. About 2 us for each file, of which a group has
+ * up to 16 (v2) or 22 (v1). */
+#include "samplers/all.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "samplers/jobs/cgroup_group.h"
+#include "samplers/pace.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define KEPT_SHARE 8     /* of the descriptors that we may have: others need some too */
+#define KEPT_MAX 4096
+#define ONE_IN 20        /* at most 5 % of a CPU: with very many jobs some ticks are left out */
+#define STEPS_MAX 256    /* of one job that are read one by one */
+
+static const struct metric metrics[] = {
+#define X(name, unit, kind, help, source) { #name, unit, kind, U64, help, source },
+    CGROUP_METRICS(X)
+#undef X
+};
+
+static const struct set set = { .name = "cgroup", .metrics = metrics, .size = CGROUP_METRICS_SIZE, .instances = "step" };
+
+struct cgroup_job {
+    const struct job *job;
+    struct cgroup_group *whole;
+    struct cgroup_group *steps;
+    size_t step_count;
+};
+
+struct cgroup_sampler {
+    bool with_steps, keep_open; /* settings */
+    struct cgroup_place place;
+    struct cgroup_job *jobs; /* by slot */
+    size_t room;
+    struct cgroup_group *buried; /* samples that are on their way have their names */
+    struct pace pace;
+};
+
+static const struct setting settings[] = {
+    { "steps", SETTING_FLAG, "yes", offsetof(struct cgroup_sampler, with_steps), "one sample for each step of a job too" },
+    { "keep_open", SETTING_FLAG, "yes", offsetof(struct cgroup_sampler, keep_open),
+      "keep files open between two readings, as long as they are few" },
+    { .key = NULL },
+};
+
+static enum err cgroup_open(void *state, const struct sampler_context *context)
+{
+    struct cgroup_sampler *sampler = state;
+    struct rlimit limit = { .rlim_cur = 1024 };
+    getrlimit(RLIMIT_NOFILE, &limit);
+    sampler->place.root = context->root;
+    sampler->place.devices.root = context->root;
+    sampler->place.kept_max = limit.rlim_cur / KEPT_SHARE < KEPT_MAX ? (unsigned)limit.rlim_cur / KEPT_SHARE : KEPT_MAX;
+    if (!sampler->keep_open)
+        sampler->place.kept_max = 0;
+    enum err err = hierarchies_read(&sampler->place.hierarchies, context->root);
+    if (err)
+        hierarchies_clear(&sampler->place.hierarchies);
+    return err;
+}
+
+static void bury(struct cgroup_sampler *sampler, struct cgroup_group *group)
+{
+    group->next = sampler->buried;
+    sampler->buried = group;
+}
+
+static void free_list(struct cgroup_group **list, struct cgroup_place *place)
+{
+    while (*list) {
+        struct cgroup_group *group = *list;
+        *list = group->next;
+        cgroup_group_free(&group, place);
+    }
+}
+
+static struct cgroup_group *find_step(const struct cgroup_job *job, const char *step)
+{
+    struct cgroup_group *group = job->steps;
+    while (group && strcmp(group->step, step) != 0)
+        group = group->next;
+    return group;
+}
+
+static void take_step(struct cgroup_job *job, const char *path)
+{
+    const struct job_source *source;
+    struct source_facts facts;
+    if (source_place(path, &source, &facts) != PLACE_STEP)
+        return;
+    struct cgroup_group *group = find_step(job, facts.step);
+    if (!group && job->step_count < STEPS_MAX) {
+        group = cgroup_group_new(path, job->job->unified, facts.step);
+        if (!group)
+            return;
+        group->next = job->steps;
+        job->steps = group;
+        job->step_count++;
+    }
+    if (group)
+        group->is_listed = true;
+}
+
+static void list_in(struct cgroup_sampler *sampler, struct cgroup_job *job, size_t hierarchy)
+{
+    char folder[FILE_PATH_MAX], path[CGROUP_PATH_MAX];
+    const char *cgroup = job->job->cgroup;
+    if (hierarchies_path(&sampler->place.hierarchies, sampler->place.root, hierarchy, cgroup, "", folder, sizeof folder))
+        return;
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return;
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+            continue;
+        int size = snprintf(path, sizeof path, "%s/%s", cgroup, entry->d_name);
+        if (size > 0 && (size_t)size < sizeof path)
+            take_step(job, path);
+    }
+    closedir(dir);
+}
+
+/* Which steps there are. A batch system need not make one in every hierarchy. */
+static void list_steps(struct cgroup_sampler *sampler, struct cgroup_job *job)
+{
+    if (!sampler->with_steps || !*job->job->cgroup)
+        return;
+    for (struct cgroup_group *group = job->steps; group; group = group->next)
+        group->is_listed = false;
+    for (size_t i = 0; i < sampler->place.hierarchies.count; i++)
+        if (sampler->place.hierarchies.list[i].unified == job->job->unified)
+            list_in(sampler, job, i);
+    for (struct cgroup_group *group = job->steps; group; group = group->next)
+        group->has_gone = !group->is_listed;
+}
+
+/* Reads all of a job without giving it to anybody. look_inside: it may be the last time that it can be read. */
+static void read_job(struct cgroup_sampler *sampler, struct cgroup_job *job, bool look_inside)
+{
+    if (job->whole)
+        cgroup_group_read(job->whole, &sampler->place, look_inside);
+    for (struct cgroup_group *group = job->steps; group; group = group->next)
+        if (!group->has_gone)
+            cgroup_group_read(group, &sampler->place, look_inside);
+}
+
+/* A step that has gone gives its last values once. */
+static enum err add_steps(struct cgroup_sampler *sampler, struct cgroup_job *job, bool is_last, struct batch *out)
+{
+    enum err err = OK;
+    for (struct cgroup_group **at = &job->steps; *at && err != NOMEM;) {
+        struct cgroup_group *group = *at;
+        if (is_last || group->has_gone)
+            err = cgroup_group_add_last(group, &set, job->job->id, 0, out);
+        else
+            err = cgroup_group_add(group, &set, job->job->id, out);
+        if (!group->has_gone) {
+            at = &group->next;
+            continue;
+        }
+        *at = group->next;
+        job->step_count--;
+        bury(sampler, group);
+    }
+    return err == NOMEM ? err : OK;
+}
+
+static bool tells_tasks_cpu(const struct sample *sample, const char *job, uint64_t *cpu_us)
+{
+    if (!sample->job || strcmp(sample->job, job) != 0 || strcmp(sample->set->name, "taskstats") != 0)
+        return false;
+    for (size_t i = 0; i < sample->set->size; i++)
+        if (strcmp(sample->set->metrics[i].name, "cpu") == 0 && sample->known[i]) {
+            *cpu_us = sample->values[i].u64 / NS_PER_US;
+            return true;
+        }
+    return false;
+}
+
+/* The kernel's records of its tasks, which another sampler has just added, outlive the group. 0: not known. */
+static uint64_t tasks_cpu_us(const struct batch *out, const char *job)
+{
+    uint64_t cpu_us = 0;
+    for (size_t i = out->count; i-- > 0;)
+        if (tells_tasks_cpu(&out->samples[i], job, &cpu_us))
+            break;
+    return cpu_us;
+}
+
+static enum err add_whole(const struct cgroup_job *job, bool is_last, struct batch *out)
+{
+    const char *id = job->job->id;
+    if (!job->whole)
+        return OK;
+    return is_last ? cgroup_group_add_last(job->whole, &set, id, tasks_cpu_us(out, id), out)
+                   : cgroup_group_add(job->whole, &set, id, out);
+}
+
+static enum err add_job(struct cgroup_sampler *sampler, struct cgroup_job *job, bool is_last, struct batch *out)
+{
+    enum err err = add_whole(job, is_last, out);
+    return err == NOMEM ? err : add_steps(sampler, job, is_last, out);
+}
+
+static enum err make_room(struct cgroup_sampler *sampler, uint32_t slot)
+{
+    if (slot < sampler->room)
+        return OK;
+    size_t room = sampler->room ? sampler->room : 64;
+    while (room <= slot)
+        room *= 2;
+    struct cgroup_job *jobs = realloc(sampler->jobs, room * sizeof *jobs);
+    if (!jobs)
+        return NOMEM;
+    memset(jobs + sampler->room, 0, (room - sampler->room) * sizeof *jobs);
+    sampler->jobs = jobs;
+    sampler->room = room;
+    return OK;
+}
+
+/* Its cgroup may become known later than the job itself, or be a better one: then it is another group. */
+static enum err find_group(struct cgroup_sampler *sampler, struct cgroup_job *job)
+{
+    const struct cgroup_files *files = job->job->unified ? &cgroup_files_v2 : &cgroup_files_v1;
+    if (job->whole && (job->whole->files != files || strcmp(job->whole->path, job->job->cgroup) != 0)) {
+        bury(sampler, job->whole);
+        job->whole = NULL;
+    }
+    if (!job->whole && *job->job->cgroup) {
+        job->whole = cgroup_group_new(job->job->cgroup, job->job->unified, "");
+        return job->whole ? OK : NOMEM;
+    }
+    return OK;
+}
+
+static void end_job(struct cgroup_sampler *sampler, struct cgroup_job *job)
+{
+    if (job->whole)
+        bury(sampler, job->whole);
+    while (job->steps) {
+        struct cgroup_group *group = job->steps;
+        job->steps = group->next;
+        bury(sampler, group);
+    }
+    *job = (struct cgroup_job){ 0 };
+}
+
+static enum err cgroup_job_event(void *state, const struct job *job, enum job_event event, struct batch *out)
+{
+    struct cgroup_sampler *sampler = state;
+    enum err err = make_room(sampler, job->slot);
+    if (err)
+        return err;
+    struct cgroup_job *watched = &sampler->jobs[job->slot];
+    watched->job = job;
+    err = find_group(sampler, watched);
+    if (err)
+        return err;
+    if (watched->whole)
+        cgroup_group_look_again(watched->whole);
+    list_steps(sampler, watched);
+    for (struct cgroup_group *group = watched->steps; group; group = group->next)
+        cgroup_group_look_again(group); /* its folders in the hierarchies of v1 come one after another */
+    read_job(sampler, watched, true);
+    if (event != JOB_CHANGE && out)
+        err = add_job(sampler, watched, event == JOB_END, out);
+    if (event == JOB_END)
+        end_job(sampler, watched);
+    return err;
+}
+
+static enum err cgroup_read_all(struct cgroup_sampler *sampler, struct batch *out)
+{
+    for (size_t i = 0; i < sampler->room; i++) {
+        struct cgroup_job *job = &sampler->jobs[i];
+        if (!job->job)
+            continue;
+        read_job(sampler, job, false);
+        enum err err = add_job(sampler, job, false, out);
+        if (err)
+            return err;
+    }
+    return OK;
+}
+
+static enum err cgroup_read_sampler(void *state, struct batch *out)
+{
+    struct cgroup_sampler *sampler = state;
+    uint64_t now_ns = clock_monotonic_ns();
+    free_list(&sampler->buried, &sampler->place);
+    if (!pace_is_due(&sampler->pace, now_ns))
+        return AGAIN;
+    uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    enum err err = cgroup_read_all(sampler, out);
+    pace_took(&sampler->pace, now_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns, ONE_IN);
+    return err;
+}
+
+static void cgroup_close(void *state)
+{
+    struct cgroup_sampler *sampler = state;
+    for (size_t i = 0; i < sampler->room; i++)
+        end_job(sampler, &sampler->jobs[i]);
+    free_list(&sampler->buried, &sampler->place);
+    free(sampler->jobs);
+    hierarchies_clear(&sampler->place.hierarchies);
+}
+
+const struct sampler sampler_cgroup = {
+    .name = "cgroup",
+    .about = "CPU, memory, I/O, threads and pressure of each job and step",
+    .absent = "No control groups are mounted",
+    .absent_remedy = "Mount cgroup2 on /sys/fs/cgroup",
+    .settings = settings,
+    .set = &set,
+    .state_size = sizeof(struct cgroup_sampler),
+    .open = cgroup_open,
+    .read = cgroup_read_sampler,
+    .job = cgroup_job_event,
+    .close = cgroup_close,
+};

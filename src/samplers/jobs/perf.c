@@ -1,0 +1,378 @@
+/* Perf events of each job: counted by the kernel for the job's cgroup, in the perf_event hierarchy of v1 or in v2, on
+ * every CPU. Reading costs about 0.5 µs for each event and CPU; each needs a descriptor. */
+#include "samplers/all.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "proc/cpulist.h"
+#include "samplers/jobs/cgroup_mounts.h"
+#include "samplers/jobs/slots.h"
+#include "proc/perf_group.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define EVENTS_MAX 64
+#define EVENTS_DEFAULT "instructions,cache_misses,page_faults,cpu_cycles,cache_references"
+#define CPUS_MAX 4096
+#define WAITS_MAX 5         /* readings: a job without a folder by then is taken to have none */
+#define DESCRIPTORS_SHARE 2 /* of all that the agent may have */
+
+struct watched {
+    const struct job *job; /* NULL: the slot is free */
+    struct perf_group group;
+    size_t descriptors;
+    unsigned waits; /* readings without a folder that perf knows */
+};
+
+struct perf_sampler {
+    const char *events; /* setting */
+    struct job_groups groups;
+    struct perf_event_spec specs[EVENTS_MAX];
+    char names[EVENTS_MAX][64], helps[EVENTS_MAX][128];
+    struct metric metrics[EVENTS_MAX];
+    struct set set;
+    int online_fd;
+    char online[1024]; /* the kernel's list of CPUs, as it was last */
+    bool cpus[CPUS_MAX];
+    size_t cpu_count;
+    struct job_slots jobs; /* struct watched */
+    size_t descriptors, descriptors_max;
+    bool said_full, said_absent, said_nowhere;
+};
+
+static const struct setting settings[] = {
+    { "events", SETTING_TEXT, EVENTS_DEFAULT, offsetof(struct perf_sampler, events),
+      "events by their names in perf, libpfm4 or Colmet, with commas between" },
+    { .key = NULL },
+};
+
+/* What the kernel and libpfm4 call it, in the letters that a metric may have. */
+static void name_event(const char *event, char name[64])
+{
+    size_t size = 0;
+    for (; *event && size < 63; event++) {
+        bool fits = isalnum((unsigned char)*event);
+        if (fits || (size && name[size - 1] != '_'))
+            name[size++] = fits ? (char)tolower((unsigned char)*event) : '_';
+    }
+    while (size && name[size - 1] == '_')
+        size--;
+    name[size] = '\0';
+}
+
+static bool is_named(const struct perf_sampler *perf, const char *name)
+{
+    for (size_t i = 0; i < perf->set.size; i++)
+        if (!strcmp(perf->names[i], name))
+            return true;
+    return false;
+}
+
+static bool is_time(const struct perf_event_spec *spec)
+{
+    return spec->type == PERF_TYPE_SOFTWARE
+           && (spec->config == PERF_COUNT_SW_CPU_CLOCK || spec->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+static void describe_event(struct perf_sampler *perf, const struct perf_event_spec *spec)
+{
+    size_t i = perf->set.size;
+    char name[64];
+    name_event(spec->name, name);
+    if (!name[0] || is_named(perf, name))
+        return;
+    memcpy(perf->names[i], name, sizeof name);
+    perf->specs[i] = *spec;
+    snprintf(perf->helps[i], sizeof perf->helps[i], "perf event %.63s, scaled where it shared a counter", spec->name);
+    perf->metrics[i] = (struct metric){
+        perf->names[i], is_time(spec) ? "ns" : "1", COUNTER, U64, perf->helps[i],
+        strcmp(name, spec->name) ? perf->specs[i].name : NULL,
+    };
+    perf->set.size++;
+}
+
+/* By name. Where nobody did, what is missing is told to those who ask only, and by doctor. */
+static bool is_asked_for(const struct perf_sampler *perf)
+{
+    return strcmp(perf->events, EVENTS_DEFAULT) != 0;
+}
+
+static void tell_missing(const char *name, const struct perf_trouble *trouble)
+{
+    log_info("event %s is not counted: %s. Remedy: %s.", name, trouble->reason, trouble->remedy);
+}
+
+static void warn_of_missing(const char *name, const struct perf_trouble *trouble)
+{
+    log_warn("event %s is not counted for jobs: %s. Remedy: %s.", name, trouble->reason, trouble->remedy);
+}
+
+static enum err choose_events(struct perf_sampler *perf)
+{
+    struct perf_event_spec specs[EVENTS_MAX];
+    char list[4096];
+    if (snprintf(list, sizeof list, "%s", perf->events) >= (int)sizeof list)
+        return USAGE;
+    for (char *at = list; *at; at++)
+        if (*at == ' ') /* as Colmet separates them */
+            *at = ',';
+    size_t count = perf_resolve_telling(list, specs, EVENTS_MAX, is_asked_for(perf) ? warn_of_missing : tell_missing);
+    perf->set = (struct set){ "perf", perf->metrics, 0 };
+    for (size_t i = 0; i < count; i++)
+        describe_event(perf, &specs[i]);
+    return perf->set.size ? OK : ABSENT;
+}
+
+static enum err read_cpus(struct perf_sampler *perf, bool *changed)
+{
+    char text[sizeof perf->online];
+    enum err err = file_read_fd(perf->online_fd, text, sizeof text, NULL);
+    *changed = !err && strcmp(text, perf->online) != 0;
+    if (!*changed)
+        return err;
+    memcpy(perf->online, text, sizeof text);
+    text[strcspn(text, "\n")] = '\0';
+    perf->cpu_count = cpulist_flags(text, perf->cpus, CPUS_MAX);
+    return perf->cpu_count ? OK : CORRUPT;
+}
+
+/* Whether this user may count for a cgroup at all: tried with one event, on one CPU, for the cgroup of all processes. What
+ * else is wrong, each job tells. */
+static bool is_denied(const struct perf_sampler *perf)
+{
+    char path[FILE_PATH_MAX];
+    const char *mount = job_groups_of_perf(&perf->groups);
+    return mount && !file_path(path, perf->groups.root, mount)
+           && perf_group_try(path, perf->specs, perf->cpus, perf->cpu_count) == DENIED;
+}
+
+static enum err refuse(struct perf_sampler *perf)
+{
+    static bool said;
+    if (!said && is_asked_for(perf)) {
+        log_warn("perf events of jobs are not counted: this user may not. Run the agent as root, or with CAP_PERFMON.");
+        said = true;
+    }
+    job_groups_close(&perf->groups);
+    return DENIED;
+}
+
+static enum err perf_open(void *state, const struct sampler_context *context)
+{
+    struct perf_sampler *perf = state;
+    struct rlimit limit = { 1024, 1024 };
+    bool changed;
+    enum err err = choose_events(perf);
+    if (err)
+        return err;
+    err = file_open(context->root, "/sys/devices/system/cpu/online", &perf->online_fd);
+    if (err)
+        return err;
+    err = read_cpus(perf, &changed);
+    if (!err)
+        err = job_groups_open(&perf->groups, context->root, JOB_GROUPS_PROCESSES);
+    if (!err && is_denied(perf))
+        err = refuse(perf);
+    if (err)
+        close(perf->online_fd);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    perf->descriptors_max = (size_t)limit.rlim_cur / DESCRIPTORS_SHARE;
+    return err;
+}
+
+static struct watched *find_watched(const struct perf_sampler *perf, uint32_t slot)
+{
+    struct watched *watched = job_slots_get(&perf->jobs, slot);
+    return watched && watched->job ? watched : NULL;
+}
+
+/* The job's directory in the hierarchy that perf events know: v1's own, or v2. */
+static bool find_directory(const struct perf_sampler *perf, const struct job *job, char path[FILE_PATH_MAX])
+{
+    const char *mounts[] = { job->unified ? NULL : perf->groups.perf_event, perf->groups.unified };
+    for (size_t i = 0; i < 2 && *job->cgroup; i++) {
+        if (!mounts[i])
+            continue;
+        int size = snprintf(path, FILE_PATH_MAX, "%s%s%s", perf->groups.root, mounts[i], job->cgroup);
+        if (size < FILE_PATH_MAX && access(path, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void say_full(struct perf_sampler *perf, const struct job *job)
+{
+    if (!perf->said_full)
+        log_warn("perf events of job %s and maybe others are not counted: %zu descriptors, half of all, are in use. Raise "
+                 "the limit (LimitNOFILE, ulimit -n), or ask for fewer events.", job->id, perf->descriptors_max);
+    perf->said_full = true;
+}
+
+static void say_absent(struct perf_sampler *perf, const struct job *job, enum err err)
+{
+    const char *remedy = err == DENIED ? "Run the agent as root, or with CAP_PERFMON"
+                                       : "They need a cgroup of the job in the v1 hierarchy perf_event or in v2";
+    if (!perf->said_absent)
+        log_warn("perf events of job %s and maybe others are not counted: %s. %s.", job->id, err_text(err), remedy);
+    perf->said_absent = true;
+}
+
+#define NOWHERE \
+    "perf events of job %s and maybe others are not counted: it has no cgroup that perf knows, neither in v2 nor in the v1 " \
+    "hierarchy perf_event. Let the batch system use cgroup v2."
+
+/* A job's folder may come after the job. Slurm on v1 makes none for perf, and a job told by its process has none. */
+static void wait_for_directory(struct perf_sampler *perf, struct watched *watched)
+{
+    const struct job *job = watched->job;
+    char path[FILE_PATH_MAX];
+    bool has_place = *job->cgroup || job->pid;
+    if (!has_place || watched->waits == WAITS_MAX || find_directory(perf, job, path) || ++watched->waits < WAITS_MAX)
+        return;
+    if (!perf->said_nowhere && is_asked_for(perf))
+        log_warn(NOWHERE, job->id);
+    else if (!perf->said_nowhere)
+        log_info(NOWHERE, job->id);
+    perf->said_nowhere = true;
+}
+
+static enum err open_group(struct perf_sampler *perf, struct watched *watched)
+{
+    char path[FILE_PATH_MAX];
+    size_t needs = perf_group_needs(perf->set.size, perf->cpus, perf->cpu_count);
+    if (watched->group.is_open || !find_directory(perf, watched->job, path))
+        return OK; /* it may come */
+    enum err err = perf->descriptors + needs > perf->descriptors_max
+                       ? FULL : perf_group_open(&watched->group, path, perf->specs, perf->set.size, perf->cpus,
+                                                perf->cpu_count);
+    if (!err) {
+        watched->descriptors = needs;
+        perf->descriptors += needs;
+    } else if (err == FULL) {
+        say_full(perf, watched->job);
+    } else if (err != NOMEM) {
+        say_absent(perf, watched->job, err);
+    }
+    return err == NOMEM ? NOMEM : OK;
+}
+
+static void close_group(struct perf_sampler *perf, struct watched *watched)
+{
+    perf_group_close(&watched->group);
+    perf->descriptors -= watched->descriptors;
+    watched->descriptors = 0;
+}
+
+static enum err give(struct perf_sampler *perf, struct watched *watched, struct batch *out)
+{
+    if (!watched->group.is_open)
+        return OK;
+    perf_group_read(&watched->group);
+    struct sample *sample = batch_add(out, &perf->set, clock_realtime_ns(), "");
+    if (!sample)
+        return NOMEM;
+    sample->job = watched->job->id;
+    for (size_t i = 0; i < perf->set.size; i++) {
+        uint64_t value;
+        if (perf_group_total(&watched->group, i, &value))
+            sample_set_u64(sample, i, value);
+    }
+    return OK;
+}
+
+/* CPUs that came or went: their events are opened or closed; what they counted stays. */
+static void follow_cpus(struct perf_sampler *perf)
+{
+    bool changed;
+    if (read_cpus(perf, &changed) || !changed)
+        return;
+    size_t needs = perf_group_needs(perf->set.size, perf->cpus, perf->cpu_count);
+    for (uint32_t slot = 0; slot < perf->jobs.room; slot++) {
+        struct watched *watched = find_watched(perf, slot);
+        if (!watched || !watched->group.is_open)
+            continue;
+        if (perf_group_change_cpus(&watched->group, perf->specs, perf->cpus, perf->cpu_count))
+            say_full(perf, watched->job);
+        perf->descriptors += needs - watched->descriptors;
+        watched->descriptors = needs;
+    }
+}
+
+static enum err perf_read(void *state, struct batch *out)
+{
+    struct perf_sampler *perf = state;
+    enum err err = OK;
+    follow_cpus(perf);
+    for (uint32_t slot = 0; slot < perf->jobs.room && !err; slot++) {
+        struct watched *watched = find_watched(perf, slot);
+        if (!watched)
+            continue;
+        err = open_group(perf, watched);
+        if (!watched->group.is_open)
+            wait_for_directory(perf, watched);
+        if (!err)
+            err = give(perf, watched, out);
+    }
+    return err;
+}
+
+static enum err begin_job(struct perf_sampler *perf, const struct job *job, struct batch *out)
+{
+    void *item;
+    enum err err = job_slots_make(&perf->jobs, job->slot, sizeof(struct watched), &item);
+    if (err)
+        return err;
+    struct watched *watched = item;
+    *watched = (struct watched){ .job = job };
+    err = open_group(perf, watched);
+    return err || !out ? err : give(perf, watched, out);
+}
+
+static enum err finish_job(struct perf_sampler *perf, struct watched *watched, struct batch *out)
+{
+    enum err err = out ? give(perf, watched, out) : OK;
+    close_group(perf, watched);
+    job_slots_drop(&perf->jobs, watched->job->slot);
+    return err;
+}
+
+static enum err perf_job(void *state, const struct job *job, enum job_event event, struct batch *out)
+{
+    struct perf_sampler *perf = state;
+    struct watched *watched = find_watched(perf, job->slot);
+    if (event == JOB_END)
+        return watched ? finish_job(perf, watched, out) : OK;
+    return watched ? open_group(perf, watched) : begin_job(perf, job, out);
+}
+
+static void perf_close(void *state)
+{
+    struct perf_sampler *perf = state;
+    for (uint32_t slot = 0; slot < perf->jobs.room; slot++) {
+        struct watched *watched = find_watched(perf, slot);
+        if (watched)
+            close_group(perf, watched);
+    }
+    job_slots_clear(&perf->jobs);
+    job_groups_close(&perf->groups);
+    close(perf->online_fd);
+}
+
+const struct sampler sampler_perf = {
+    .name = "perf",
+    .about = "perf events of each job, hardware and software",
+    .settings = settings,
+    .state_size = sizeof(struct perf_sampler),
+    .absent = "None of the events that were asked for can be counted here",
+    .absent_remedy = "See 'perf list'; a virtual machine needs a virtual PMU from its host",
+    .denied_remedy = "Run the agent as root, or with CAP_PERFMON",
+    .open = perf_open,
+    .read = perf_read,
+    .job = perf_job,
+    .close = perf_close,
+};

@@ -1,0 +1,291 @@
+/* The processes of each job, by /proc: I/O, memory, threads, context switches; of the job, and when asked for of each of
+ * its processes. Each process is read once, whatever the number of its threads; about 8 µs. Context switches come from
+ * taskstats, and need root. */
+#include "samplers/all.h"
+
+#include "base/clock.h"
+#include "samplers/jobs/slots.h"
+#include "samplers/jobs/tasks.h"
+#include "samplers/jobs/pid_cpu.h"
+#include "samplers/jobs/processes.h"
+#include "proc/taskstats_queries.h"
+#include "proc/taskstats.h"
+
+static const struct metric metrics[] = {
+#define X(file, key, name, unit, factor, kind, source, help) { #name, unit, kind, U64, help, source },
+    PROCESS_FIELDS(X)
+#undef X
+    { "vol_ctxsw", "1", COUNTER, U64, "context switches because a thread waited", "nvcsw" },
+    { "invol_ctxsw", "1", COUNTER, U64, "context switches because a slice ended", "nivcsw" },
+    { "processes", "1", GAUGE, U64, "processes that live", NULL },
+    { "cpu", "ns", COUNTER, U64, "CPU time, where neither a cgroup nor taskstats can tell it", "utime, stime, cutime, cstime" },
+};
+
+enum { VOL_CTXSW = PROCESS_FIELDS_SIZE, INVOL_CTXSW, PROCESSES, CPU, METRICS };
+
+/* Of its own name, so that a sum over one of them counts nothing twice. */
+static const struct set set = { "process", metrics, METRICS, "process" };
+static const struct set each_set = { "process_each", metrics, PROCESSES, "process" };
+_Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
+
+struct watched {
+    const struct job *job; /* NULL: the slot is free */
+    struct job_tasks tasks;
+    uint64_t cpu_ns; /* the most that was seen: what nobody waited for is not in it later */
+};
+
+struct process_sampler {
+    bool each, pss; /* settings */
+    struct job_groups groups;
+    struct queries queries; /* fd -1: not for us */
+    struct processes processes;
+    struct pidcpu pidcpu;
+    bool has_pidcpu;
+    struct job_slots jobs; /* struct watched */
+    size_t job_count;
+    struct pidlist pids, known, asked, places;
+};
+
+static const struct setting settings[] = {
+    { "each", SETTING_FLAG, "no", offsetof(struct process_sampler, each), "one sample for each process too" },
+    { "pss", SETTING_FLAG, "no", offsetof(struct process_sampler, pss),
+      "memory with what is shared shared out; about 20 us for each process, more for large ones" },
+    { .key = NULL },
+};
+
+static enum err process_open(void *state, const struct sampler_context *context)
+{
+    struct process_sampler *sampler = state;
+    enum err err = job_groups_open(&sampler->groups, context->root, JOB_GROUPS_PROCESSES);
+    if (err)
+        return err;
+    if (*context->root || queries_open(&sampler->queries))
+        sampler->queries.fd = -1;
+    sampler->processes.with_pss = sampler->pss;
+    return OK;
+}
+
+static struct watched *find_watched(const struct process_sampler *sampler, uint32_t slot)
+{
+    struct watched *watched = job_slots_get(&sampler->jobs, slot);
+    return watched && watched->job ? watched : NULL;
+}
+
+static enum err begin_job(struct process_sampler *sampler, const struct job *job)
+{
+    void *item;
+    enum err err = job_slots_make(&sampler->jobs, job->slot, sizeof(struct watched), &item);
+    if (!err)
+        err = processes_job_begin(&sampler->processes, job->slot);
+    if (err)
+        return err;
+    struct watched *watched = item;
+    err = job_tasks_open(&sampler->groups, &watched->tasks, job);
+    watched->job = err ? NULL : job;
+    sampler->job_count += err ? 0 : 1;
+    return err;
+}
+
+static void end_job(struct process_sampler *sampler, struct watched *watched)
+{
+    processes_job_end(&sampler->processes, &sampler->groups, watched->job->slot);
+    job_tasks_close(&sampler->groups, &watched->tasks);
+    job_slots_drop(&sampler->jobs, watched->job->slot);
+    sampler->job_count--;
+}
+
+/* There may have been thousands. Not when the last one ends: samples that are on their way have the names of its processes. */
+static void give_back(struct process_sampler *sampler)
+{
+    if (!sampler->job_count)
+        processes_clear(&sampler->processes, &sampler->groups);
+}
+
+/* A job that cannot be listed this time keeps what it has. */
+static enum err look_at(struct process_sampler *sampler, struct watched *watched)
+{
+    uint32_t slot = watched->job->slot;
+    enum err err = OK;
+    sampler->pids.count = sampler->known.count = 0;
+    if (!*watched->job->cgroup)
+        err = processes_known(&sampler->processes, slot, &sampler->known);
+    if (!err)
+        err = job_tasks_list(&sampler->groups, &watched->tasks, &sampler->known, &sampler->pids);
+    if (err)
+        return err == NOMEM ? err : OK;
+    processes_look(&sampler->processes, slot);
+    for (size_t i = 0; i < sampler->pids.count && !err; i++)
+        err = processes_seen(&sampler->processes, &sampler->groups, slot, sampler->pids.ids[i]);
+    return err;
+}
+
+static void hear_switches(void *context, size_t place, struct bytes stats)
+{
+    struct process_sampler *sampler = context;
+    struct taskstats_use use;
+    static const struct exits_meaning meaning = { 0 };
+    if (taskstats_extract(stats, &meaning, &use) == OK)
+        processes_switches(&sampler->processes, sampler->places.ids[place], use.value[TASKSTATS_nvcsw],
+                           use.value[TASKSTATS_nivcsw]);
+}
+
+static enum err ask_for_switches(struct process_sampler *sampler)
+{
+    sampler->asked.count = sampler->places.count = 0;
+    if (sampler->queries.fd < 0)
+        return OK;
+    enum err err = processes_list(&sampler->processes, &sampler->asked, &sampler->places);
+    return err ? err : queries_ask(&sampler->queries, QUERIES_PROCESS, sampler->asked.ids, sampler->asked.count,
+                                   hear_switches, sampler);
+}
+
+static void set_values(struct sample *sample, const struct process_values *values, const struct process_switches *switches)
+{
+    for (size_t i = 0; i < PROCESS_FIELDS_SIZE; i++)
+        if (values->known >> i & 1)
+            sample_set_u64(sample, i, values->value[i]);
+    if (switches->known) {
+        sample_set_u64(sample, VOL_CTXSW, switches->voluntary);
+        sample_set_u64(sample, INVOL_CTXSW, switches->involuntary);
+    }
+}
+
+/* A user's agent has no taskstats, and a job that is but a process has no cgroup. */
+static void set_cpu(struct process_sampler *sampler, struct watched *watched, struct sample *sample)
+{
+    uint64_t cpu_ns;
+    const struct job *job = watched->job;
+    if (sampler->queries.fd >= 0 || !job->pid || *job->cgroup)
+        return;
+    if (!sampler->has_pidcpu)
+        sampler->has_pidcpu = !pidcpu_open(&sampler->pidcpu, sampler->groups.root);
+    if (!sampler->has_pidcpu || pidcpu_read(&sampler->pidcpu, job->pid, &cpu_ns))
+        return;
+    if (cpu_ns > watched->cpu_ns)
+        watched->cpu_ns = cpu_ns;
+    sample_set_u64(sample, CPU, watched->cpu_ns);
+}
+
+static enum err give_job(struct process_sampler *sampler, struct watched *watched, uint64_t time_ns, struct batch *out)
+{
+    struct process_values values;
+    struct process_switches switches;
+    struct sample *sample = batch_add(out, &set, time_ns, "");
+    if (!sample)
+        return NOMEM;
+    sample->job = watched->job->id;
+    uint64_t count = processes_total(&sampler->processes, watched->job->slot, &values, &switches);
+    set_values(sample, &values, &switches);
+    sample_set_u64(sample, PROCESSES, count);
+    set_cpu(sampler, watched, sample);
+    return OK;
+}
+
+static enum err give_each(struct process_sampler *sampler, uint64_t time_ns, struct batch *out)
+{
+    for (size_t i = 0; i < sampler->processes.count; i++) {
+        const struct process_entry *process = sampler->processes.list[i];
+        const struct watched *watched = find_watched(sampler, process->slot);
+        if (!watched || !processes_is_live(&sampler->processes, process))
+            continue;
+        struct sample *sample = batch_add(out, &each_set, time_ns, process->name);
+        if (!sample)
+            return NOMEM;
+        sample->job = watched->job->id;
+        set_values(sample, &process->values, &process->switches);
+    }
+    return OK;
+}
+
+static enum err process_read(void *state, struct batch *out)
+{
+    struct process_sampler *sampler = state;
+    uint64_t time_ns = clock_realtime_ns();
+    enum err err = OK;
+    give_back(sampler);
+    processes_begin(&sampler->processes);
+    for (uint32_t slot = 0; slot < sampler->jobs.room && !err; slot++) {
+        struct watched *watched = find_watched(sampler, slot);
+        err = watched ? look_at(sampler, watched) : OK;
+    }
+    if (!err)
+        err = ask_for_switches(sampler);
+    if (!err)
+        err = processes_end(&sampler->processes, &sampler->groups);
+    for (uint32_t slot = 0; slot < sampler->jobs.room && !err; slot++) {
+        struct watched *watched = find_watched(sampler, slot);
+        err = watched ? give_job(sampler, watched, time_ns, out) : OK;
+    }
+    return err || !sampler->each ? err : give_each(sampler, time_ns, out);
+}
+
+/* One job alone, between two ticks: its first or last sample. */
+static enum err read_job(struct process_sampler *sampler, struct watched *watched, struct batch *out)
+{
+    uint64_t time_ns = clock_realtime_ns();
+    processes_begin(&sampler->processes);
+    enum err err = look_at(sampler, watched);
+    if (!err)
+        err = ask_for_switches(sampler);
+    if (!err)
+        err = processes_end(&sampler->processes, &sampler->groups);
+    return err || !out ? err : give_job(sampler, watched, time_ns, out);
+}
+
+static enum err finish_job(struct process_sampler *sampler, struct watched *watched, struct batch *out)
+{
+    enum err err = read_job(sampler, watched, out);
+    end_job(sampler, watched);
+    return err;
+}
+
+/* A job that is over before the next tick has what it had when it began, or when a step did. */
+static enum err process_job(void *state, const struct job *job, enum job_event event, struct batch *out)
+{
+    struct process_sampler *sampler = state;
+    struct watched *watched = find_watched(sampler, job->slot);
+    enum err err;
+    if (event == JOB_END)
+        return watched ? finish_job(sampler, watched, out) : OK;
+    if (watched) {
+        job_tasks_close(&sampler->groups, &watched->tasks);
+        err = job_tasks_open(&sampler->groups, &watched->tasks, job);
+    } else {
+        err = begin_job(sampler, job);
+        watched = find_watched(sampler, job->slot);
+    }
+    return err || !watched ? err : read_job(sampler, watched, event == JOB_BEGIN ? out : NULL);
+}
+
+static void process_close(void *state)
+{
+    struct process_sampler *sampler = state;
+    for (uint32_t slot = 0; slot < sampler->jobs.room; slot++) {
+        struct watched *watched = find_watched(sampler, slot);
+        if (watched)
+            end_job(sampler, watched);
+    }
+    job_slots_clear(&sampler->jobs);
+    processes_clear(&sampler->processes, &sampler->groups);
+    job_groups_close(&sampler->groups);
+    queries_close(&sampler->queries);
+    if (sampler->has_pidcpu)
+        pidcpu_close(&sampler->pidcpu);
+    pidlist_clear(&sampler->pids);
+    pidlist_clear(&sampler->known);
+    pidlist_clear(&sampler->asked);
+    pidlist_clear(&sampler->places);
+}
+
+const struct sampler sampler_process = {
+    .name = "process",
+    .about = "I/O, memory, threads and context switches of each job's processes",
+    .settings = settings,
+    .set = &set,
+    .state_size = sizeof(struct process_sampler),
+    .user_lacks = "context switches, and I/O of other users' processes",
+    .open = process_open,
+    .read = process_read,
+    .job = process_job,
+    .close = process_close,
+};

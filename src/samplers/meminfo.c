@@ -1,0 +1,122 @@
+/* The node's memory: /proc/meminfo, one "Name:   12345 kB" per line. Every line that the kernel has is a metric; those that
+ * reports use have names of ours, the others their own in snake case. Beside a run only the former are read. */
+#include "samplers/all.h"
+
+#include "base/clock.h"
+#include "samplers/keyed.h"
+#include "proc/textfile.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* X(the kernel's name, ours, help) */
+#define FIELDS(X) \
+    X("MemTotal", mem_total, "memory of the node") \
+    X("MemFree", mem_free, "memory that nobody uses") \
+    X("MemAvailable", mem_available, "memory that programs can have without swapping") \
+    X("Buffers", buffers, "block device cache") \
+    X("Cached", cached, "file cache") \
+    X("SwapTotal", swap_total, "swap space") \
+    X("SwapFree", swap_free, "swap space that is not used") \
+    X("Dirty", dirty, "file data not yet written to storage") \
+    X("Writeback", writeback, "file data being written to storage") \
+    X("AnonPages", anonymous, "memory of programs that is not of a file") \
+    X("Shmem", shared, "shared memory and tmpfs") \
+    X("Slab", slab, "kernel objects")
+
+static const struct field {
+    const char *source, *name, *help;
+} fields[] = {
+#define X(source, name, help) { source, #name, help },
+    FIELDS(X)
+#undef X
+};
+
+struct meminfo {
+    struct textfile file;
+    struct keyed keyed;
+    struct keyed_last last; /* stays empty: there are no counters */
+};
+
+static const struct keyed_form form = { .end = ':' };
+
+static const struct field *field_of(struct bytes key)
+{
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (bytes_equal(key, bytes_of(fields[i].source)))
+            return &fields[i];
+    return NULL;
+}
+
+/* Lines without "kB" count pages of a size of their own: HugePages_Total. */
+static void describe(struct bytes key, const char *line, struct keyed_meaning *meaning)
+{
+    const struct field *field = field_of(key);
+    size_t size = strcspn(line, "\n");
+    meaning->is_kb = size > 3 && !strncmp(line + size - 3, " kB", 3);
+    meaning->kind = GAUGE;
+    meaning->unit = meaning->is_kb ? "B" : "1";
+    if (field) {
+        snprintf(meaning->name, sizeof meaning->name, "%s", field->name);
+        snprintf(meaning->help, sizeof meaning->help, "%s", field->help);
+    }
+}
+
+static void describe_brief(struct bytes key, const char *line, struct keyed_meaning *meaning)
+{
+    describe(key, line, meaning);
+    if (!field_of(key))
+        meaning->name[0] = '\0';
+}
+
+static void meminfo_close(void *state)
+{
+    struct meminfo *meminfo = state;
+    textfile_close(&meminfo->file);
+    keyed_clear(&meminfo->keyed);
+}
+
+static enum err learn(struct meminfo *meminfo)
+{
+    enum err err = keyed_learn(&meminfo->keyed, &form, meminfo->file.text);
+    return err ? err : keyed_make_set(&meminfo->keyed);
+}
+
+static enum err meminfo_open(void *state, const struct sampler_context *context)
+{
+    struct meminfo *meminfo = state;
+    keyed_init(&meminfo->keyed, "meminfo", context->is_brief ? describe_brief : describe);
+    enum err err = textfile_open(&meminfo->file, context->root, "/proc/meminfo", TEXTFILE_WHOLE);
+    if (!err)
+        err = learn(meminfo);
+    if (err)
+        meminfo_close(meminfo);
+    return err;
+}
+
+static enum err meminfo_read(void *state, struct batch *out)
+{
+    struct meminfo *meminfo = state;
+    size_t expected = 0;
+    enum err err = textfile_read(&meminfo->file);
+    if (!err && !meminfo->file.size)
+        err = CORRUPT;
+    if (!err && meminfo->keyed.has_news)
+        err = learn(meminfo);
+    if (err)
+        return err;
+    struct sample *sample = batch_add(out, keyed_set(&meminfo->keyed), clock_realtime_ns(), "");
+    if (!sample)
+        return NOMEM;
+    keyed_fill(&meminfo->keyed, &form, meminfo->file.text, sample, &meminfo->last, &expected);
+    return OK;
+}
+
+const struct sampler sampler_meminfo = {
+    .name = "meminfo",
+    .about = "memory of the node",
+    .state_size = sizeof(struct meminfo),
+    .open = meminfo_open,
+    .read = meminfo_read,
+    .close = meminfo_close,
+};

@@ -1,0 +1,482 @@
+/* The shape of a run: what all descendants of a process use, live, from /proc and the CPU clocks of the processes. The
+ * process is a child subreaper, so that every one of them stays below it; it is not counted itself.
+ *
+ * CPU time and I/O of a process that ended are in its parent once that has waited for it, and in ourselves when we
+ * have: so the sum over those alive, each with its waited-for children, and what we waited for is the whole run.
+ * Parents are read before their children: a child that ends meanwhile is then missing once (steady.h), never counted
+ * twice.
+ *
+ * When the process has ended and a copy of it, which is nobody's parent, goes on for what was left behind, the run is who was
+ * there at the last reading, what they started, and who else is told of. What one of them had used is remembered as it was seen
+ * last. */
+#include "samplers/all.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "proc/children.h"
+#include "samplers/pace.h"
+#include "proc/pidmap.h"
+#include "proc/steady.h"
+#include "proc/switches.h"
+#include "proc/taskfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static const struct metric metrics[] = {
+    { "cpu", "us", COUNTER, U64, "CPU time of all processes, those that ended too" },
+    { "rss", "B", GAUGE, U64, "resident memory, each process counted in full" },
+    { "processes", "1", GAUGE, U64, "processes alive" },
+    { "threads", "1", GAUGE, U64, "threads alive" },
+    { "rchar", "B", COUNTER, U64, "bytes read by system calls, with the 1 to 2 KB that the probe reads in each program" },
+    { "wchar", "B", COUNTER, U64, "bytes written by system calls, without those of the probe" },
+    { "read_bytes", "B", COUNTER, U64, "bytes fetched from storage" },
+    { "write_bytes", "B", COUNTER, U64, "bytes sent to storage, at least: without pages that the probe wrote" },
+    { "vol_ctxsw", "1", COUNTER, U64, "context switches because a thread waited, at least: of those seen and all that ended" },
+    { "invol_ctxsw", "1", COUNTER, U64, "context switches because a slice ended, at least: likewise" },
+};
+
+enum { CPU, RSS, PROCESSES, THREADS, RCHAR, WCHAR, READ_BYTES, WRITE_BYTES, VOL_CTXSW, INVOL_CTXSW, METRICS };
+enum { IO_COUNTERS = 4 };
+
+static const struct set set = { "tree", metrics, METRICS };
+_Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
+
+#define SHARE_OF_ALL 20      /* at most 5 % of a CPU, by leaving out ticks */
+#define SHARE_OF_SWITCHES 50 /* at most 2 %, by leaving these counters out of some ticks */
+
+struct member {
+    uint32_t pid;
+    uint64_t start_ticks;
+};
+
+/* Members in the order in which they were found: parents before children. */
+struct members {
+    struct member *list;
+    size_t count, room;
+};
+
+struct sums {
+    uint64_t cpu_ns, rss_pages, processes, threads;
+    uint64_t parents; /* whose waited-for CPU time is told in ticks, cut off */
+    struct taskfile_io io;
+    bool io_known;
+};
+
+struct tree {
+    int proc_fd;
+    uint32_t pid, other, tracer;
+    bool is_live; /* this machine and ourselves, no captured tree: exact clocks, and getrusage of our children */
+    uint64_t ns_per_tick, page_bytes;
+    struct children children;
+    struct members members[2]; /* of this tick and of the one before */
+    unsigned now;
+    struct pidmap found;
+    struct pidlist tids, pids;
+    struct switches switches;
+    struct taskfile_switches switches_before; /* of our children that ended before the run: helpers, or those of a shell that */
+    uint64_t ns_before;                       /* became us by exec */
+    struct taskfile_io io_before;
+    struct taskfile_switches reaped_switches, shown_switches;
+    const struct sampler_context *context;
+    uint64_t reaped_ns;           /* CPU time of those that we waited for, when we were their parent */
+    struct taskfile_io reaped_io;
+    bool reaped_io_known;
+    struct steady cpu, io[IO_COUNTERS];
+    struct pace pace, switches_pace;
+    bool reads_switches; /* at this tick */
+    uint64_t switches_cost_ns;
+};
+
+static void tree_close(void *state)
+{
+    struct tree *tree = state;
+    children_clear(&tree->children);
+    for (int i = 0; i < 2; i++)
+        free(tree->members[i].list);
+    pidmap_clear(&tree->found);
+    pidlist_clear(&tree->tids);
+    pidlist_clear(&tree->pids);
+    switches_clear(&tree->switches);
+    if (tree->proc_fd >= 0)
+        close(tree->proc_fd);
+}
+
+static struct taskfile_switches switches_of(const struct rusage *usage)
+{
+    return (struct taskfile_switches){ .voluntary = (uint64_t)usage->ru_nvcsw, .involuntary = (uint64_t)usage->ru_nivcsw };
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+static void io_add(struct taskfile_io *sum, const struct taskfile_io *part)
+{
+    sum->rchar += part->rchar;
+    sum->wchar += part->wchar;
+    sum->read_bytes += part->read_bytes;
+    sum->write_bytes += part->write_bytes;
+}
+
+static void io_take_off(struct taskfile_io *sum, const struct taskfile_io *part)
+{
+    sum->rchar = less(sum->rchar, part->rchar);
+    sum->wchar = less(sum->wchar, part->wchar);
+    sum->read_bytes = less(sum->read_bytes, part->read_bytes);
+    sum->write_bytes = less(sum->write_bytes, part->write_bytes);
+}
+
+/* I/O of those that we waited for: our process has it beside our own threads' counters. These move on while we read
+ * them, so that a few hundred bytes are missing, always the same. */
+static enum err read_reaped_io(struct tree *tree, struct taskfile_io *io)
+{
+    struct taskfile_io own = { 0 }, part;
+    tree->tids.count = 0;
+    enum err err = taskfile_read_io(tree->proc_fd, tree->pid, io);
+    if (!err)
+        err = children_threads(&tree->children, tree->pid, &tree->tids);
+    for (size_t i = 0; i < tree->tids.count && !err; i++)
+        if (!taskfile_read_thread_io(tree->proc_fd, tree->pid, tree->tids.ids[i], &part))
+            io_add(&own, &part);
+    io_take_off(io, &own);
+    return err;
+}
+
+static uint64_t cpu_ns_of(const struct rusage *usage)
+{
+    return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * NS_PER_S
+           + (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * NS_PER_US;
+}
+
+static void remember_before(struct tree *tree)
+{
+    struct rusage usage;
+    if (!getrusage(RUSAGE_CHILDREN, &usage)) {
+        tree->switches_before = switches_of(&usage);
+        tree->ns_before = cpu_ns_of(&usage);
+    }
+    if (read_reaped_io(tree, &tree->io_before))
+        tree->io_before = (struct taskfile_io){ 0 };
+}
+
+static enum err tree_open(void *state, const struct sampler_context *context)
+{
+    struct tree *tree = state;
+    char path[FILE_PATH_MAX];
+    if (!context->pid)
+        return ABSENT;
+    enum err err = file_path(path, context->root, "/proc");
+    if (err)
+        return err;
+    tree->proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (tree->proc_fd < 0)
+        return err_from_errno(errno);
+    tree->context = context;
+    tree->pid = (uint32_t)context->pid;
+    tree->other = (uint32_t)context->other;
+    tree->tracer = (uint32_t)context->tracer;
+    tree->is_live = !context->root[0] && context->pid == getpid();
+    tree->ns_per_tick = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+    tree->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    children_init(&tree->children, tree->proc_fd, tree->pid);
+    if (tree->is_live)
+        remember_before(tree);
+    return OK;
+}
+
+static enum err member_add(struct tree *tree, uint32_t pid)
+{
+    struct members *members = &tree->members[tree->now];
+    if (pid == tree->pid || pid == tree->other || (pid && pid == tree->tracer) || pidmap_get(&tree->found, pid) != PIDMAP_NONE)
+        return OK;
+    if (members->count == members->room) {
+        size_t room = members->room ? members->room * 2 : 64;
+        struct member *list = realloc(members->list, room * sizeof *list);
+        if (!list)
+            return NOMEM;
+        members->list = list;
+        members->room = room;
+    }
+    members->list[members->count] = (struct member){ .pid = pid };
+    return pidmap_put(&tree->found, pid, (uint32_t)members->count++);
+}
+
+/* The threads of a process into tree->tids; one that has a single thread needs no look into its directory. */
+static enum err list_threads(struct tree *tree, uint32_t pid, uint32_t threads)
+{
+    tree->tids.count = 0;
+    return threads == 1 ? pidlist_add(&tree->tids, pid) : children_threads(&tree->children, pid, &tree->tids);
+}
+
+static enum err add_children(struct tree *tree, uint32_t pid)
+{
+    tree->pids.count = 0;
+    enum err err = children_add(&tree->children, pid, &tree->tids, &tree->pids);
+    for (size_t i = 0; i < tree->pids.count && !err; i++)
+        err = member_add(tree, tree->pids.ids[i]);
+    return err;
+}
+
+/* Exact, where the kernel can be asked: the CPU clock of another process is a number made of its pid. */
+static uint64_t own_cpu_ns(const struct tree *tree, uint32_t pid, const struct taskfile_stat *stat)
+{
+    clockid_t clock;
+    struct timespec time;
+    if (tree->is_live && !clock_getcpuclockid((pid_t)pid, &clock) && !clock_gettime(clock, &time))
+        return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+    return stat->own_ticks * tree->ns_per_tick;
+}
+
+/* One process whose I/O may not be read (set-uid) makes the sum unknown: a part of it would look like the whole. */
+static void add_io(struct tree *tree, uint32_t pid, struct sums *sums)
+{
+    struct taskfile_io io;
+    if (!sums->io_known)
+        return;
+    enum err err = taskfile_read_io(tree->proc_fd, pid, &io);
+    if (!err)
+        io_add(&sums->io, &io);
+    else if (err != GONE || faccessat(tree->proc_fd, "self/io", F_OK, 0))
+        sums->io_known = false;
+}
+
+static enum err add_switches(struct tree *tree, uint32_t pid)
+{
+    uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    enum err err = OK;
+    for (size_t i = 0; i < tree->tids.count && !err; i++) {
+        struct taskfile_switches value;
+        if (taskfile_read_switches(tree->proc_fd, pid, tree->tids.ids[i], &value) == OK)
+            err = switches_add(&tree->switches, tree->tids.ids[i], &value);
+    }
+    tree->switches_cost_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+    return err;
+}
+
+static void add_stat(const struct tree *tree, uint32_t pid, const struct taskfile_stat *stat, struct sums *sums)
+{
+    sums->cpu_ns += own_cpu_ns(tree, pid, stat) + stat->children_ticks * tree->ns_per_tick;
+    sums->parents += stat->children_ticks > 0;
+    sums->rss_pages += stat->rss_pages;
+    if (stat->state == 'Z' && stat->threads <= 1)
+        return; /* ended, not yet waited for */
+    sums->processes++;
+    sums->threads += stat->threads;
+}
+
+/* Reads one process and adds its children to the members. GONE: it ended, or the pid is another process's now. */
+static enum err read_member(struct tree *tree, struct member *member, struct sums *sums)
+{
+    struct taskfile_stat stat;
+    uint32_t pid = member->pid;
+    enum err err = taskfile_read_stat(tree->proc_fd, pid, &stat);
+    if (err)
+        return err;
+    if (member->start_ticks && member->start_ticks != stat.start_ticks)
+        return GONE;
+    member->start_ticks = stat.start_ticks;
+    add_stat(tree, pid, &stat, sums);
+    add_io(tree, pid, sums);
+    err = list_threads(tree, pid, stat.threads);
+    if (!err && tree->reads_switches)
+        err = add_switches(tree, pid);
+    return err ? err : add_children(tree, pid);
+}
+
+/* Reads the members from the first that was not read yet; new ones appear behind them meanwhile. */
+static enum err read_members(struct tree *tree, size_t first, struct sums *sums)
+{
+    struct members *members = &tree->members[tree->now];
+    for (size_t i = first; i < members->count; i++) {
+        struct member member = members->list[i]; /* the list may move */
+        enum err err = read_member(tree, &member, sums);
+        members->list[i] = member;
+        if (err == NOMEM)
+            return err;
+    }
+    return OK;
+}
+
+/* The kernel's lists of children can lack some while others end: whoever was a member and is the same process still is
+ * one. */
+static enum err read_overlooked(struct tree *tree, struct sums *sums)
+{
+    const struct members *before = &tree->members[!tree->now];
+    struct members *members = &tree->members[tree->now];
+    for (size_t i = 0; i < before->count; i++) {
+        struct member member = before->list[i];
+        if (!member.start_ticks || pidmap_get(&tree->found, member.pid) != PIDMAP_NONE)
+            continue;
+        size_t first = members->count;
+        enum err err = member_add(tree, member.pid);
+        if (err)
+            return err;
+        members->list[first].start_ticks = member.start_ticks;
+        err = read_members(tree, first, sums);
+        if (err)
+            return err;
+    }
+    return OK;
+}
+
+static bool is_left(const struct tree *tree)
+{
+    return tree->is_live && (pid_t)tree->pid != getpid();
+}
+
+static void read_reaped(struct tree *tree)
+{
+    struct rusage usage;
+    if (!getrusage(RUSAGE_CHILDREN, &usage)) {
+        tree->reaped_switches = switches_of(&usage);
+        tree->reaped_ns = less(cpu_ns_of(&usage), tree->ns_before);
+    }
+    tree->reaped_io_known = read_reaped_io(tree, &tree->reaped_io) == OK;
+    io_take_off(&tree->reaped_io, &tree->io_before);
+}
+
+/* What ended and was waited for by us, or by who we are a copy of. */
+static void add_reaped(struct tree *tree, struct sums *sums)
+{
+    if (!tree->is_live)
+        return;
+    if (!is_left(tree))
+        read_reaped(tree);
+    sums->cpu_ns += tree->reaped_ns;
+    sums->io_known &= tree->reaped_io_known;
+    io_add(&sums->io, &tree->reaped_io);
+}
+
+/* Those below us. */
+static enum err read_below(struct tree *tree, struct sums *sums)
+{
+    enum err err = list_threads(tree, tree->pid, 0);
+    if (!err)
+        err = add_children(tree, tree->pid);
+    return err ? err : read_members(tree, 0, sums);
+}
+
+/* Those whom neither we nor one who was there before has started, as far as we saw. */
+static enum err read_told(struct tree *tree, struct sums *sums)
+{
+    size_t at = 0, first = tree->members[tree->now].count;
+    enum err err = OK;
+    uint32_t pid;
+    while (!err && tree->context->next_alive && tree->context->next_alive(tree->context->watcher, &at, &pid))
+        err = member_add(tree, pid);
+    return err ? err : read_members(tree, first, sums);
+}
+
+/* Asked for after all processes were read: what the probe wrote meanwhile is off too much, until the next reading; never too
+ * little, which a counter could not take back. */
+static void take_off_own(const struct tree *tree, struct sums *sums)
+{
+    struct sampler_own own = { 0 };
+    if (!tree->context->own)
+        return;
+    tree->context->own(tree->context->watcher, &own);
+    sums->io.wchar = less(sums->io.wchar, own.written_bytes);
+    sums->io.write_bytes = less(sums->io.write_bytes, own.dirty_bytes);
+}
+
+static enum err read_all(struct tree *tree, struct sums *sums)
+{
+    *sums = (struct sums){ .io_known = true };
+    tree->now = !tree->now;
+    tree->members[tree->now].count = 0;
+    pidmap_reset(&tree->found);
+    tree->switches_cost_ns = 0;
+    if (tree->reads_switches)
+        switches_begin(&tree->switches);
+    enum err err = children_refresh(&tree->children);
+    add_reaped(tree, sums);
+    if (!err && !is_left(tree))
+        err = read_below(tree, sums);
+    if (!err)
+        err = read_overlooked(tree, sums);
+    if (!err && is_left(tree))
+        err = read_told(tree, sums);
+    take_off_own(tree, sums);
+    return err;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Two sums, each of which lacks something: that over what was seen lacks who ended between two readings, that over who lives and
+ * who has ended lacks those who were waited for by one who lives: nobody but that one can ask the kernel for them. */
+static void set_switches(struct tree *tree, struct sample *sample)
+{
+    const struct taskfile_switches *seen = &tree->switches.sum, *live = &tree->switches.live;
+    struct taskfile_switches *shown = &tree->shown_switches;
+    uint64_t voluntary = less(tree->reaped_switches.voluntary, tree->switches_before.voluntary) + live->voluntary;
+    uint64_t involuntary = less(tree->reaped_switches.involuntary, tree->switches_before.involuntary) + live->involuntary;
+    shown->voluntary = most(shown->voluntary, most(seen->voluntary, voluntary));
+    shown->involuntary = most(shown->involuntary, most(seen->involuntary, involuntary));
+    sample_set_u64(sample, VOL_CTXSW, shown->voluntary);
+    sample_set_u64(sample, INVOL_CTXSW, shown->involuntary);
+}
+
+static void set_io(struct tree *tree, const struct sums *sums, struct sample *sample)
+{
+    const uint64_t io[IO_COUNTERS] = { sums->io.rchar, sums->io.wchar, sums->io.read_bytes, sums->io.write_bytes };
+    for (size_t i = 0; sums->io_known && i < IO_COUNTERS; i++)
+        sample_set_u64(sample, RCHAR + i, steady_update(&tree->io[i], io[i], tree->page_bytes));
+}
+
+static enum err give(struct tree *tree, const struct sums *sums, uint64_t time_ns, struct batch *out)
+{
+    struct sample *sample = batch_add(out, &set, time_ns, "");
+    if (!sample)
+        return NOMEM;
+    uint64_t tolerance_us = 2 * (sums->parents + 1) * tree->ns_per_tick / NS_PER_US;
+    sample_set_u64(sample, CPU, steady_update(&tree->cpu, sums->cpu_ns / NS_PER_US, tolerance_us));
+    sample_set_u64(sample, RSS, sums->rss_pages * tree->page_bytes);
+    sample_set_u64(sample, PROCESSES, sums->processes);
+    sample_set_u64(sample, THREADS, sums->threads);
+    set_io(tree, sums, sample);
+    if (tree->reads_switches)
+        set_switches(tree, sample);
+    return OK;
+}
+
+static enum err tree_read(void *state, struct batch *out)
+{
+    struct tree *tree = state;
+    struct sums sums;
+    uint64_t now_ns = clock_monotonic_ns(), time_ns = clock_realtime_ns();
+    if (!pace_is_due(&tree->pace, now_ns))
+        return AGAIN;
+    uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    tree->reads_switches = pace_is_due(&tree->switches_pace, now_ns);
+    enum err err = read_all(tree, &sums);
+    uint64_t cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+    if (tree->reads_switches)
+        pace_took(&tree->switches_pace, now_ns, tree->switches_cost_ns, SHARE_OF_SWITCHES);
+    pace_took(&tree->pace, now_ns, cost_ns - tree->switches_cost_ns, SHARE_OF_ALL);
+    return err ? err : give(tree, &sums, time_ns, out);
+}
+
+static void tree_settle(void *state)
+{
+    struct tree *tree = state;
+    tree->pace = tree->switches_pace = (struct pace){ 0 };
+}
+
+const struct sampler sampler_tree = {
+    .name = "tree",
+    .about = "CPU time, memory, threads, I/O of all processes of the run",
+    .set = &set,
+    .state_size = sizeof(struct tree),
+    .open = tree_open,
+    .read = tree_read,
+    .settle = tree_settle,
+    .close = tree_close,
+};

@@ -1,0 +1,300 @@
+/* Rounds of sharing: the node's busy time from /proc/stat, each job's from its cgroup. */
+#include "samplers/rapl_jobs.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILES_MAX 256 /* jobs whose file is kept open; those of more are opened at each round */
+#define ENDED_READINGS 3
+#define SLOTS_MAX 65536
+
+static const struct metric metrics[] = {
+    { "package", "uJ", COUNTER, U64, "energy of the processors, by the job's part of their busy time" },
+    { "core", "uJ", COUNTER, U64, "the part of it that cores used" },
+    { "uncore", "uJ", COUNTER, U64, "the part of it that a built-in graphics unit used" },
+    { "dram", "uJ", COUNTER, U64, "energy of memory, by the job's part of the busy time" },
+    { "psys", "uJ", COUNTER, U64, "energy of the whole node as its processors measure it, shared out likewise" },
+};
+
+static const struct set set = { "energy", metrics, RAPL_DOMAINS };
+_Static_assert(sizeof metrics / sizeof *metrics == RAPL_DOMAINS && SHARE_SORTS == RAPL_DOMAINS, "one for each domain");
+
+struct rapl_job {
+    struct share_job share;
+    struct rapl_job *next; /* among those that ended */
+    unsigned age;          /* readings since it ended */
+    bool unified;
+    uint32_t pid;          /* of its first process, where it has no cgroup; else 0 */
+    int fd;                /* -1: opened for each reading */
+    char *id;              /* behind path, in the same piece */
+    char path[];
+};
+
+void rapl_jobs_open(struct rapl_jobs *jobs, const char *root, const struct rapl_meters *meters)
+{
+    jobs->root = root;
+    jobcpu_find_mounts(root, &jobs->mounts);
+    if (file_open(root, "/proc/stat", &jobs->stat_fd))
+        jobs->stat_fd = -1;
+    for (size_t i = 0; i < meters->count; i++)
+        jobs->counted[meters->meters[i].domain] = true;
+}
+
+static void close_file(struct rapl_jobs *jobs, struct rapl_job *job)
+{
+    if (job->fd < 0)
+        return;
+    close(job->fd);
+    job->fd = -1;
+    jobs->open_files--;
+}
+
+/* Out of the table, but not yet freed: a batch may borrow its id. */
+static void retire(struct rapl_jobs *jobs, size_t slot)
+{
+    struct rapl_job *job = jobs->slots[slot];
+    if (!job)
+        return;
+    close_file(jobs, job);
+    jobs->slots[slot] = NULL;
+    jobs->count--;
+    job->next = jobs->ended;
+    jobs->ended = job;
+}
+
+/* Those that ended so many readings ago. */
+static void free_ended(struct rapl_jobs *jobs, unsigned age)
+{
+    for (struct rapl_job **at = &jobs->ended; *at;) {
+        struct rapl_job *job = *at;
+        if (job->age++ < age) {
+            at = &job->next;
+            continue;
+        }
+        *at = job->next;
+        free(job);
+    }
+}
+
+void rapl_jobs_close(struct rapl_jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->room; i++)
+        retire(jobs, i);
+    free_ended(jobs, 0);
+    free(jobs->slots);
+    if (jobs->has_pidcpu)
+        pidcpu_close(&jobs->pidcpu);
+    if (jobs->stat_fd >= 0)
+        close(jobs->stat_fd);
+}
+
+/* All CPU time that was not idle: user, nice, system, irq, softirq. Stolen time is not ours, a guest's is in user. */
+static enum err read_busy(const struct rapl_jobs *jobs, uint64_t *busy_ns)
+{
+    char text[512];
+    uint64_t ticks[7];
+    size_t count = 0;
+    enum err err = jobs->stat_fd < 0 ? ABSENT : file_read_fd(jobs->stat_fd, text, sizeof text, NULL);
+    const char *at = err ? NULL : scan_line(text, "cpu ");
+    if (err || !at)
+        return err ? err : CORRUPT;
+    while (count < 7 && scan_u64(&at, &ticks[count]))
+        count++;
+    if (count < 7) /* a line cut short would look as if time had gone back, and come again at the next reading */
+        return CORRUPT;
+    long per_second = sysconf(_SC_CLK_TCK);
+    *busy_ns = (ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6])
+               * (NS_PER_S / (uint64_t)(per_second > 0 ? per_second : 100));
+    return OK;
+}
+
+/* What the node used since this was last called goes into the pool. */
+static enum err fill_pool(struct rapl_jobs *jobs, const struct rapl_meters *meters)
+{
+    uint64_t busy_ns;
+    enum err err = read_busy(jobs, &busy_ns);
+    if (err)
+        return err;
+    if (jobs->began && busy_ns > jobs->busy_ns)
+        jobs->pool.busy_ns += busy_ns - jobs->busy_ns;
+    jobs->busy_ns = busy_ns;
+    for (size_t i = 0; i < meters->count; i++) {
+        const struct rapl_meter *meter = &meters->meters[i];
+        if (jobs->began) {
+            jobs->pool.energy_uj[meter->domain] += (double)(meter->total_uj - jobs->totals_uj[i]);
+            jobs->lost[meter->domain] |= meter->breaks != jobs->breaks[i];
+        }
+        jobs->totals_uj[i] = meter->total_uj;
+        jobs->breaks[i] = meter->breaks;
+    }
+    jobs->began = true;
+    return OK;
+}
+
+static enum err read_tree(struct rapl_jobs *jobs, uint32_t pid, uint64_t *cpu_ns)
+{
+    enum err err = jobs->has_pidcpu ? OK : pidcpu_open(&jobs->pidcpu, jobs->root);
+    jobs->has_pidcpu = !err;
+    return err ? err : pidcpu_read(&jobs->pidcpu, pid, cpu_ns);
+}
+
+static enum err read_cpu(struct rapl_jobs *jobs, struct rapl_job *job, uint64_t *cpu_ns)
+{
+    if (job->pid)
+        return read_tree(jobs, job->pid, cpu_ns);
+    int fd = job->fd;
+    enum err err = fd < 0 ? file_open(jobs->root, job->path, &fd) : OK;
+    if (err)
+        return err;
+    err = jobcpu_read(fd, job->unified, cpu_ns);
+    if (job->fd >= 0)
+        return err;
+    if (!err && jobs->open_files < FILES_MAX) {
+        job->fd = fd;
+        jobs->open_files++;
+    } else {
+        close(fd);
+    }
+    return err;
+}
+
+static void note_cpu(struct rapl_jobs *jobs, struct rapl_job *job)
+{
+    uint64_t cpu_ns;
+    if (read_cpu(jobs, job, &cpu_ns) == OK) /* a group that has gone has used what it had used */
+        share_note(&job->share, cpu_ns);
+}
+
+static enum err add_sample(const struct rapl_jobs *jobs, const struct rapl_job *job, struct batch *out)
+{
+    struct sample *sample = batch_add(out, &set, clock_realtime_ns(), "");
+    if (!sample)
+        return NOMEM;
+    sample->job = job->id;
+    for (size_t i = 0; i < RAPL_DOMAINS; i++)
+        if (jobs->counted[i] && !jobs->lost[i])
+            sample_set_u64(sample, i, (uint64_t)job->share.energy_uj[i]);
+    return OK;
+}
+
+static enum err make_room(struct rapl_jobs *jobs, size_t slot)
+{
+    if (slot < jobs->room)
+        return OK;
+    if (slot >= SLOTS_MAX)
+        return FULL;
+    size_t room = jobs->room ? jobs->room : 16;
+    while (room <= slot)
+        room *= 2;
+    struct rapl_job **slots = realloc(jobs->slots, room * sizeof *slots);
+    if (!slots)
+        return NOMEM;
+    memset(slots + jobs->room, 0, (room - jobs->room) * sizeof *slots);
+    jobs->slots = slots;
+    jobs->room = room;
+    return OK;
+}
+
+static enum err begin(struct rapl_jobs *jobs, const struct job *job, struct batch *out)
+{
+    char path[2 * CGROUP_PATH_MAX] = "";
+    if (jobcpu_path(&jobs->mounts, job, path, sizeof path) != OK && !job->pid)
+        return OK; /* nobody knows its time: it has no energy, rather than a wrong one */
+    enum err err = make_room(jobs, job->slot);
+    if (err)
+        return err;
+    retire(jobs, job->slot);
+    size_t path_size = strlen(path) + 1, id_size = strlen(job->id) + 1;
+    struct rapl_job *made = calloc(1, sizeof *made + path_size + id_size);
+    if (!made)
+        return NOMEM;
+    made->fd = -1;
+    made->unified = job->unified;
+    made->pid = *path ? 0 : job->pid;
+    memcpy(made->path, path, path_size);
+    made->id = memcpy(made->path + path_size, job->id, id_size);
+    jobs->slots[job->slot] = made;
+    jobs->count++;
+    note_cpu(jobs, made);
+    made->share.pending_ns = 0; /* what it used before we came was of another stretch of time */
+    return out ? add_sample(jobs, made, out) : OK;
+}
+
+static enum err end(struct rapl_jobs *jobs, size_t slot, const struct rapl_meters *meters, struct batch *out)
+{
+    struct rapl_job *job = slot < jobs->room ? jobs->slots[slot] : NULL;
+    if (!job)
+        return OK;
+    enum err err = fill_pool(jobs, meters);
+    if (!err) {
+        note_cpu(jobs, job);
+        share_leave(&jobs->pool, &job->share);
+    }
+    retire(jobs, slot);
+    return err || !out ? err : add_sample(jobs, job, out); /* without its last stretch it would have too little */
+}
+
+static bool is_known(const struct rapl_jobs *jobs, const struct job *job)
+{
+    const struct rapl_job *kept = job->slot < jobs->room ? jobs->slots[job->slot] : NULL;
+    return kept && !strcmp(kept->id, job->id);
+}
+
+enum err rapl_jobs_event(struct rapl_jobs *jobs, const struct job *job, enum job_event event,
+                         const struct rapl_meters *meters, struct batch *out)
+{
+    if (jobs->stat_fd < 0)
+        return OK;
+    if (event == JOB_END)
+        return end(jobs, job->slot, meters, out);
+    if (is_known(jobs, job))
+        return OK;
+    enum err unfilled = fill_pool(jobs, meters), err = begin(jobs, job, out);
+    return err ? err : unfilled;
+}
+
+/* What was left out of this round for a break of a meter begins at 0 in the next: a hole, then a smaller value. */
+static void count_lost_anew(struct rapl_jobs *jobs)
+{
+    for (size_t domain = 0; domain < RAPL_DOMAINS; domain++) {
+        for (size_t i = 0; jobs->lost[domain] && i < jobs->room; i++)
+            if (jobs->slots[i])
+                jobs->slots[i]->share.energy_uj[domain] = 0;
+        jobs->lost[domain] = false;
+    }
+}
+
+enum err rapl_jobs_round(struct rapl_jobs *jobs, const struct rapl_meters *meters, uint64_t now_ns, uint64_t period_ns,
+                         struct batch *out)
+{
+    uint64_t pending_ns = 0;
+    free_ended(jobs, ENDED_READINGS);
+    if (!jobs->count)
+        return OK;
+    if (jobs->round_ns && now_ns - jobs->round_ns < period_ns - period_ns / 16) { /* ticks are not that exact */
+        out->is_part = true;
+        return OK;
+    }
+    jobs->round_ns = now_ns;
+    enum err err = fill_pool(jobs, meters);
+    if (err)
+        return err; /* what came together so far is given out in the next round */
+    for (size_t i = 0; i < jobs->room; i++)
+        if (jobs->slots[i]) {
+            note_cpu(jobs, jobs->slots[i]);
+            pending_ns += jobs->slots[i]->share.pending_ns;
+        }
+    for (size_t i = 0; i < jobs->room; i++)
+        if (jobs->slots[i]) {
+            share_pay(&jobs->pool, pending_ns, &jobs->slots[i]->share);
+            err = err ? err : add_sample(jobs, jobs->slots[i], out);
+        }
+    share_reset(&jobs->pool);
+    count_lost_anew(jobs);
+    return err;
+}

@@ -1,0 +1,236 @@
+/* The agent itself: what it costs and whether it keeps its time. From getrusage, /proc/self/statm and io, the sizes of the
+ * folders /proc/self/fd and task, and from what the agent tells (self_tick). Five system calls. */
+#include "samplers/self.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/scan.h"
+#include "samplers/all.h"
+#include "proc/dirents.h"
+#include "proc/textfile.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+static const struct metric metrics[] = {
+    { "cpu_user", "us", COUNTER, U64, "CPU time of the agent in user mode", "utime" },
+    { "cpu_system", "us", COUNTER, U64, "CPU time of the agent in the kernel", "stime" },
+    { "rss", "B", GAUGE, U64, "resident memory of the agent" },
+    { "rss_max", "B", GAUGE, U64, "the most that it ever was" },
+    { "virtual", "B", GAUGE, U64, "address space of the agent", "vsize" },
+    { "shared", "B", GAUGE, U64, "resident memory that is of files", "share" },
+    { "threads", "1", GAUGE, U64, "threads of the agent", "num_threads" },
+    { "fds", "1", GAUGE, U64, "descriptors that the agent holds" },
+    { "faults_minor", "1", COUNTER, U64, "page faults without storage", "minflt" },
+    { "faults_major", "1", COUNTER, U64, "page faults that needed storage", "majflt" },
+    { "switches_voluntary", "1", COUNTER, U64, "times that it waited" },
+    { "switches_involuntary", "1", COUNTER, U64, "times that a CPU was taken from it" },
+    { "rchar", "B", COUNTER, U64, "bytes read by system calls" },
+    { "wchar", "B", COUNTER, U64, "bytes written by system calls" },
+    { "syscr", "1", COUNTER, U64, "system calls that read" },
+    { "syscw", "1", COUNTER, U64, "system calls that wrote" },
+    { "read_bytes", "B", COUNTER, U64, "bytes fetched from storage" },
+    { "write_bytes", "B", COUNTER, U64, "bytes sent to storage" },
+    { "ticks", "1", COUNTER, U64, "ticks that came" },
+    { "ticks_missed", "1", COUNTER, U64, "ticks that did not come because the one before took too long" },
+    { "tick_delay", "ns", COUNTER, U64, "by how much ticks came late, all together" },
+    { "tick_delay_max", "ns", GAUGE, U64, "the largest of them since the reading before" },
+    { "ticks_late", "1", COUNTER, U64, "ticks that came more than 10 ms, or half their period, late" },
+    { "collector_up", "1", GAUGE, U64, "1: a collector takes our samples" },
+    { "sent_bytes", "B", COUNTER, U64, "bytes sent to collectors" },
+    { "unsent_bytes", "B", GAUGE, U64, "bytes in the spool that no collector has acknowledged" },
+    { "unsent_time", "ns", GAUGE, U64, "age of the oldest of them" },
+    { "lost_records", "1", COUNTER, U64, "readings that were lost because the spool was full" },
+};
+
+enum {
+    CPU_USER, CPU_SYSTEM, RSS, RSS_MAX, VIRTUAL, SHARED, THREADS, FDS, FAULTS_MINOR, FAULTS_MAJOR, SWITCHES_VOLUNTARY,
+    SWITCHES_INVOLUNTARY, RCHAR, WCHAR, SYSCR, SYSCW, READ_BYTES, WRITE_BYTES, TICKS, TICKS_MISSED, TICK_DELAY,
+    TICK_DELAY_MAX, TICKS_LATE, COLLECTOR_UP, SENT_BYTES, UNSENT_BYTES, UNSENT_TIME, LOST_RECORDS, METRICS,
+};
+
+static const struct set set = { "self", metrics, METRICS };
+_Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
+
+static _Atomic uint64_t ticks, ticks_late, ticks_missed, tick_delay_ns, tick_delay_max_ns;
+
+void self_tick(uint64_t delay_ns, uint64_t late, uint64_t missed)
+{
+    ticks++;
+    ticks_late += late;
+    ticks_missed += missed;
+    tick_delay_ns += delay_ns;
+    uint64_t most = tick_delay_max_ns;
+    while (delay_ns > most && !atomic_compare_exchange_weak(&tick_delay_max_ns, &most, delay_ns)) { }
+}
+
+static _Atomic bool has_uplink, uplink_is_up;
+static _Atomic uint64_t uplink_sent_bytes, uplink_unsent_bytes, uplink_unsent_ns, uplink_lost;
+
+void self_uplink(const struct self_uplink *uplink)
+{
+    uplink_is_up = uplink->is_up;
+    uplink_sent_bytes = uplink->sent_bytes;
+    uplink_unsent_bytes = uplink->unsent_bytes;
+    uplink_unsent_ns = uplink->unsent_ns;
+    uplink_lost = uplink->lost;
+    has_uplink = true;
+}
+
+struct self {
+    struct textfile statm, io;
+    int fd_fd, task_fd; /* of /proc/self/fd and task; -1: not there */
+    bool is_proc;       /* of the kernel, not of a captured tree */
+    uint64_t page_bytes;
+};
+
+static int open_folder(const char *root, const char *path)
+{
+    char whole[FILE_PATH_MAX];
+    return file_path(whole, root, path) ? -1 : open(whole, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void self_close(void *state)
+{
+    struct self *self = state;
+    textfile_close(&self->statm);
+    textfile_close(&self->io);
+    if (self->fd_fd >= 0)
+        close(self->fd_fd);
+    if (self->task_fd >= 0)
+        close(self->task_fd);
+}
+
+static enum err self_open(void *state, const struct sampler_context *context)
+{
+    struct self *self = state;
+    enum err err = textfile_open(&self->statm, context->root, "/proc/self/statm", TEXTFILE_WHOLE);
+    if (err)
+        return err;
+    textfile_open(&self->io, context->root, "/proc/self/io", TEXTFILE_WHOLE); /* not in every kernel */
+    self->fd_fd = open_folder(context->root, "/proc/self/fd");
+    self->task_fd = open_folder(context->root, "/proc/self/task");
+    struct statfs system;
+    self->is_proc = !fstatfs(self->statm.fd, &system) && system.f_type == PROC_SUPER_MAGIC;
+    self->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    return OK;
+}
+
+static uint64_t us_of(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec;
+}
+
+static void set_usage(struct sample *sample)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage))
+        return;
+    sample_set_u64(sample, CPU_USER, us_of(usage.ru_utime));
+    sample_set_u64(sample, CPU_SYSTEM, us_of(usage.ru_stime));
+    sample_set_u64(sample, RSS_MAX, (uint64_t)usage.ru_maxrss * 1024);
+    sample_set_u64(sample, FAULTS_MINOR, (uint64_t)usage.ru_minflt);
+    sample_set_u64(sample, FAULTS_MAJOR, (uint64_t)usage.ru_majflt);
+    sample_set_u64(sample, SWITCHES_VOLUNTARY, (uint64_t)usage.ru_nvcsw);
+    sample_set_u64(sample, SWITCHES_INVOLUNTARY, (uint64_t)usage.ru_nivcsw);
+}
+
+/* "size resident shared …" in pages. */
+static void set_memory(struct self *self, struct sample *sample)
+{
+    static const size_t places[] = { VIRTUAL, RSS, SHARED };
+    if (textfile_read(&self->statm) != OK)
+        return;
+    const char *at = self->statm.text;
+    uint64_t pages;
+    for (size_t i = 0; i < sizeof places / sizeof *places && scan_u64(&at, &pages); i++)
+        if (!__builtin_mul_overflow(pages, self->page_bytes, &pages))
+            sample_set_u64(sample, places[i], pages);
+}
+
+static void set_io(struct self *self, struct sample *sample)
+{
+    static const char *const keys[] = { "rchar:", "wchar:", "syscr:", "syscw:", "read_bytes:", "write_bytes:" };
+    if (!self->io.is_open || textfile_read(&self->io) != OK)
+        return;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        uint64_t value;
+        if (scan_line_u64(self->io.text, keys[i], &value))
+            sample_set_u64(sample, RCHAR + i, value);
+    }
+}
+
+/* How many names are in a folder, but for those that begin with a point. */
+static uint64_t count_names(int fd)
+{
+    struct dirents entries;
+    uint64_t count = 0;
+    if (lseek(fd, 0, SEEK_SET))
+        return 0;
+    dirents_begin(&entries, fd);
+    for (const char *name; (name = dirents_next(&entries));)
+        count += *name != '.';
+    return count;
+}
+
+/* Since Linux 6.2 the size of /proc/self/fd is the number of descriptors; before, it is 0 and they must be counted. The
+ * folder of threads has a link more for each. */
+static void set_folders(const struct self *self, struct sample *sample)
+{
+    struct stat folder;
+    if (self->fd_fd >= 0 && !fstat(self->fd_fd, &folder))
+        sample_set_u64(sample, FDS, self->is_proc && folder.st_size > 0 ? (uint64_t)folder.st_size : count_names(self->fd_fd));
+    if (self->is_proc && self->task_fd >= 0 && !fstat(self->task_fd, &folder) && folder.st_nlink > 2)
+        sample_set_u64(sample, THREADS, (uint64_t)folder.st_nlink - 2);
+}
+
+static void set_ticks(struct sample *sample)
+{
+    sample_set_u64(sample, TICKS, ticks);
+    sample_set_u64(sample, TICKS_LATE, ticks_late);
+    sample_set_u64(sample, TICKS_MISSED, ticks_missed);
+    sample_set_u64(sample, TICK_DELAY, tick_delay_ns);
+    sample_set_u64(sample, TICK_DELAY_MAX, atomic_exchange(&tick_delay_max_ns, 0));
+}
+
+static void set_uplink(struct sample *sample)
+{
+    sample_set_u64(sample, COLLECTOR_UP, uplink_is_up);
+    sample_set_u64(sample, SENT_BYTES, uplink_sent_bytes);
+    sample_set_u64(sample, UNSENT_BYTES, uplink_unsent_bytes);
+    sample_set_u64(sample, UNSENT_TIME, uplink_unsent_ns);
+    sample_set_u64(sample, LOST_RECORDS, uplink_lost);
+}
+
+static enum err self_read(void *state, struct batch *out)
+{
+    struct self *self = state;
+    struct sample *sample = batch_add(out, &set, clock_realtime_ns(), "");
+    if (!sample)
+        return NOMEM;
+    set_usage(sample);
+    set_memory(self, sample);
+    set_io(self, sample);
+    set_folders(self, sample);
+    if (ticks)
+        set_ticks(sample);
+    if (has_uplink)
+        set_uplink(sample);
+    return OK;
+}
+
+const struct sampler sampler_self = {
+    .name = "self",
+    .about = "the agent itself: CPU time, memory, ticks that came late",
+    .set = &set,
+    .state_size = sizeof(struct self),
+    .open = self_open,
+    .read = self_read,
+    .close = self_close,
+};

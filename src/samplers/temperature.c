@@ -1,0 +1,218 @@
+/* Temperatures of the node: the thermal zones of /sys/class/thermal and the chips of /sys/class/hwmon, whose files hold
+ * thousandths of a degree. Each sensor is an instance: "x86_pkg_temp_0" (type and number of the zone), "coretemp/Core 3"
+ * (chip and label), "coretemp.1/Core 3" on the second chip of that name. A sensor that does not answer (EIO, ENODATA,
+ * nonsense) is unknown and does not matter to the others. Slow: chips on an I2C bus take milliseconds each. */
+#include "samplers/all.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "proc/listing.h"
+#include "proc/number.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define THERMAL "/sys/class/thermal"
+#define HWMON "/sys/class/hwmon"
+#define SENSORS_MAX 512 /* each keeps a descriptor */
+#define TEXT_MAX 48
+#define COLDEST_MILLI (-273150)
+#define HOTTEST_MILLI 1000000 /* what is beyond is a code of the firmware, not a temperature */
+
+static const struct metric metrics[] = {
+    { "temperature", "C", GAUGE, F64, "temperature at the sensor" },
+    { "critical", "C", GAUGE, F64, "temperature at which the hardware protects itself" },
+};
+
+enum { TEMPERATURE, CRITICAL, METRICS };
+
+static const struct set set = { "temperature", metrics, METRICS, "zone" };
+_Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
+
+struct sensor {
+    int fd;
+    bool has_critical;
+    int64_t critical_milli;
+    char instance[2 * TEXT_MAX + 16];
+};
+
+struct temperature {
+    struct sensor *sensors;
+    size_t count, room;
+};
+
+static bool is_plausible(int64_t milli)
+{
+    return milli >= COLDEST_MILLI && milli <= HOTTEST_MILLI;
+}
+
+/* The first line of a file as a part of an instance's name: printable ASCII, cut to its room. */
+static enum err read_name(const char *root, const char *folder, const char *file, char name[TEXT_MAX])
+{
+    char path[FILE_PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", folder, file);
+    enum err err = file_read_line(root, path, name, TEXT_MAX);
+    if (err)
+        return err;
+    for (char *c = name; *c; c++)
+        if (*c < ' ' || *c > '~' || *c == '"' || *c == '\\')
+            *c = '_';
+    return *name ? OK : CORRUPT;
+}
+
+/* The sensor whose number is in folder/file, or NULL. The caller names it. */
+static struct sensor *add_sensor(struct temperature *temperature, const char *root, const char *folder, const char *file)
+{
+    char path[FILE_PATH_MAX];
+    int fd;
+    if (temperature->count == temperature->room) {
+        size_t room = temperature->room ? temperature->room * 2 : 16;
+        void *sensors = room > SENSORS_MAX ? NULL : realloc(temperature->sensors, room * sizeof *temperature->sensors);
+        if (!sensors)
+            return NULL;
+        temperature->sensors = sensors;
+        temperature->room = room;
+    }
+    snprintf(path, sizeof path, "%s/%s", folder, file);
+    if (file_open(root, path, &fd))
+        return NULL;
+    struct sensor *sensor = &temperature->sensors[temperature->count++];
+    *sensor = (struct sensor){ .fd = fd };
+    return sensor;
+}
+
+static void add_zone(struct temperature *temperature, const char *root, const char *zone)
+{
+    char folder[128], type[TEXT_MAX];
+    snprintf(folder, sizeof folder, THERMAL "/%s", zone);
+    struct sensor *sensor = add_sensor(temperature, root, folder, "temp");
+    if (!sensor)
+        return;
+    if (read_name(root, folder, "type", type))
+        snprintf(sensor->instance, sizeof sensor->instance, "%s", zone);
+    else
+        snprintf(sensor->instance, sizeof sensor->instance, "%s_%s", type, zone + strlen("thermal_zone"));
+}
+
+/* input is "temp3_input"; chip is the first part of the instance's name. */
+static void add_input(struct temperature *temperature, const char *root, const char *folder, const char *chip,
+                      const char *input)
+{
+    char file[LISTING_NAME_MAX + 16], path[FILE_PATH_MAX], label[TEXT_MAX];
+    int length = (int)(strlen(input) - strlen("_input"));
+    if (length <= 0 || strcmp(input + length, "_input") != 0)
+        return;
+    struct sensor *sensor = add_sensor(temperature, root, folder, input);
+    if (!sensor)
+        return;
+    snprintf(file, sizeof file, "%.*s_label", length, input);
+    if (read_name(root, folder, file, label))
+        snprintf(label, sizeof label, "%.*s", length, input);
+    snprintf(sensor->instance, sizeof sensor->instance, "%s/%s", chip, label);
+    snprintf(path, sizeof path, "%s/%.*s_crit", folder, length, input);
+    sensor->has_critical = number_file_i64(root, path, &sensor->critical_milli) == OK
+                           && is_plausible(sensor->critical_milli);
+}
+
+/* How many of the chips before this one have its name. */
+static unsigned chips_before(const char (*names)[TEXT_MAX], size_t chip)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < chip; i++)
+        count += strcmp(names[i], names[chip]) == 0;
+    return count;
+}
+
+static void add_chip(struct temperature *temperature, const char *root, const char *folder, const char *chip)
+{
+    struct listing inputs = { 0 };
+    if (listing_read(&inputs, root, folder, "temp") == OK)
+        for (size_t i = 0; i < inputs.count; i++)
+            add_input(temperature, root, folder, chip, inputs.names[i]);
+    listing_clear(&inputs);
+}
+
+/* Linux before 3.15 has the files in the folder of the device. */
+static void chip_folder(const char *root, const char *hwmon, char *folder, size_t size, char name[TEXT_MAX])
+{
+    snprintf(folder, size, HWMON "/%s", hwmon);
+    if (read_name(root, folder, "name", name) == OK)
+        return;
+    snprintf(folder, size, HWMON "/%s/device", hwmon);
+    if (read_name(root, folder, "name", name) != OK)
+        snprintf(name, TEXT_MAX, "%s", hwmon);
+}
+
+static void add_chips(struct temperature *temperature, const char *root, const struct listing *chips)
+{
+    char (*names)[TEXT_MAX] = calloc(chips->count ? chips->count : 1, sizeof *names);
+    for (size_t i = 0; names && i < chips->count; i++) {
+        char folder[128], chip[TEXT_MAX + 16];
+        chip_folder(root, chips->names[i], folder, sizeof folder, names[i]);
+        unsigned before = chips_before((const char (*)[TEXT_MAX])names, i);
+        if (before)
+            snprintf(chip, sizeof chip, "%s.%u", names[i], before);
+        else
+            snprintf(chip, sizeof chip, "%s", names[i]);
+        add_chip(temperature, root, folder, chip);
+    }
+    free(names);
+}
+
+static void temperature_close(void *state)
+{
+    struct temperature *temperature = state;
+    for (size_t i = 0; i < temperature->count; i++)
+        close(temperature->sensors[i].fd);
+    free(temperature->sensors);
+}
+
+static enum err temperature_open(void *state, const struct sampler_context *context)
+{
+    struct temperature *temperature = state;
+    struct listing names = { 0 };
+    if (listing_read(&names, context->root, THERMAL, "thermal_zone") == OK)
+        for (size_t i = 0; i < names.count; i++)
+            add_zone(temperature, context->root, names.names[i]);
+    if (listing_read(&names, context->root, HWMON, "hwmon") == OK)
+        add_chips(temperature, context->root, &names);
+    listing_clear(&names);
+    if (temperature->count)
+        return OK;
+    temperature_close(temperature);
+    return ABSENT;
+}
+
+static enum err temperature_read(void *state, struct batch *out)
+{
+    const struct temperature *temperature = state;
+    uint64_t now_ns = clock_realtime_ns();
+    for (size_t i = 0; i < temperature->count; i++) {
+        const struct sensor *sensor = &temperature->sensors[i];
+        struct sample *sample = batch_add(out, &set, now_ns, sensor->instance);
+        int64_t milli;
+        if (!sample)
+            return NOMEM;
+        if (number_read_i64(sensor->fd, &milli) == OK && is_plausible(milli))
+            sample_set_f64(sample, TEMPERATURE, (double)milli / 1000);
+        if (sensor->has_critical)
+            sample_set_f64(sample, CRITICAL, (double)sensor->critical_milli / 1000);
+    }
+    return OK;
+}
+
+const struct sampler sampler_temperature = {
+    .name = "temperature",
+    .about = "temperatures of thermal zones and of hwmon chips",
+    .set = &set,
+    .state_size = sizeof(struct temperature),
+    .is_slow = true,
+    .period_ns = 10 * NS_PER_S, /* a core is woken to tell its own */
+    .absent = "There is no sensor below " THERMAL " or " HWMON ": virtual machines have none",
+    .absent_remedy = "On real hardware, load the driver of its sensors: modprobe coretemp (Intel), k10temp (AMD)",
+    .open = temperature_open,
+    .read = temperature_read,
+    .close = temperature_close,
+};

@@ -1,0 +1,111 @@
+/* The kernel's memory management: /proc/vmstat, "pgfault 12345" per line, in pages or events. Every line that the kernel has
+ * is a metric under its own name. */
+#include "samplers/all.h"
+
+#include "base/clock.h"
+#include "samplers/keyed.h"
+#include "proc/textfile.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct vmstat {
+    struct textfile file;
+    struct keyed keyed;
+    struct keyed_last last;
+};
+
+static const struct keyed_form form = { .end = ' ' };
+
+static bool begins(struct bytes key, const char *with)
+{
+    size_t size = strlen(with);
+    return key.size >= size && !memcmp(key.data, with, size);
+}
+
+/* The kernel does not tell which lines are levels: all that begin with nr_ are, but for those that count what was done. */
+static bool is_gauge(struct bytes key)
+{
+    static const char *const counts[] = { "nr_dirtied", "nr_written", "nr_throttled_written", "nr_vmscan_", "nr_tlb_",
+                                          "nr_foll_pin_" };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (begins(key, counts[i]))
+            return false;
+    return begins(key, "nr_") || bytes_equal(key, bytes_of("workingset_nodes"));
+}
+
+/* A few are in KiB, the others are pages or events. */
+static bool is_kb(struct bytes key)
+{
+    static const char *const names[] = { "pgpgin", "pgpgout", "nr_kernel_stack", "nr_shadow_call_stack" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (bytes_equal(key, bytes_of(names[i])))
+            return true;
+    return false;
+}
+
+static void describe(struct bytes key, const char *line, struct keyed_meaning *meaning)
+{
+    (void)line;
+    meaning->kind = is_gauge(key) ? GAUGE : COUNTER;
+    if (is_kb(key)) {
+        meaning->unit = "B";
+        meaning->is_kb = true;
+    }
+    snprintf(meaning->help, sizeof meaning->help, "%.*s of /proc/vmstat", (int)key.size, key.data);
+}
+
+static void vmstat_close(void *state)
+{
+    struct vmstat *vmstat = state;
+    textfile_close(&vmstat->file);
+    keyed_clear(&vmstat->keyed);
+    keyed_last_clear(&vmstat->last);
+}
+
+static enum err learn(struct vmstat *vmstat)
+{
+    enum err err = keyed_learn(&vmstat->keyed, &form, vmstat->file.text);
+    if (!err)
+        err = keyed_make_set(&vmstat->keyed);
+    return err ? err : keyed_last_fit(&vmstat->last, &vmstat->keyed);
+}
+
+static enum err vmstat_open(void *state, const struct sampler_context *context)
+{
+    struct vmstat *vmstat = state;
+    keyed_init(&vmstat->keyed, "vmstat", describe);
+    enum err err = textfile_open(&vmstat->file, context->root, "/proc/vmstat", TEXTFILE_PAGES);
+    if (!err)
+        err = learn(vmstat);
+    if (err)
+        vmstat_close(vmstat);
+    return err;
+}
+
+static enum err vmstat_read(void *state, struct batch *out)
+{
+    struct vmstat *vmstat = state;
+    size_t expected = 0;
+    enum err err = textfile_read(&vmstat->file);
+    if (!err && !vmstat->file.size)
+        err = CORRUPT;
+    if (!err && vmstat->keyed.has_news)
+        err = learn(vmstat);
+    if (err)
+        return err;
+    struct sample *sample = batch_add(out, keyed_set(&vmstat->keyed), clock_realtime_ns(), "");
+    if (!sample)
+        return NOMEM;
+    keyed_fill(&vmstat->keyed, &form, vmstat->file.text, sample, &vmstat->last, &expected);
+    return OK;
+}
+
+const struct sampler sampler_vmstat = {
+    .name = "vmstat",
+    .about = "memory management of the kernel: faults, paging, reclaim",
+    .state_size = sizeof(struct vmstat),
+    .open = vmstat_open,
+    .read = vmstat_read,
+    .close = vmstat_close,
+};

@@ -1,9 +1,0 @@
-/* Doctor's check of ptrace: whom sonde attach can watch where the kernel does not count for it. */
-#ifndef SONDE_SHOW_DOCTOR_PTRACE_H
-#define SONDE_SHOW_DOCTOR_PTRACE_H
-
-#include "show/finding.h"
-
-void doctor_ptrace(const struct place *place, struct finding *finding);
-
-#endif

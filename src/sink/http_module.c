@@ -1,6 +1,0 @@
-/* sink-http.so: the sinks that speak HTTP. They need libcurl, and libsnappy. */
-#include "sink/module.h"
-
-extern const struct sink sink_elasticsearch, sink_influx, sink_prometheus;
-
-SINK_MODULE_EXPORT(&sink_elasticsearch, &sink_influx, &sink_prometheus);

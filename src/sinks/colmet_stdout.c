@@ -1,0 +1,155 @@
+/* The sink colmet-stdout: rows of Colmet's backends for people, as its collector prints them with
+ * --enable-stdout-backend. What is not known has no line. */
+#include "compat/colmet/rows.h"
+#include "sinks/sink.h"
+#include "sinks/output.h"
+#include "sinks/writable.h"
+
+#include <string.h>
+#include <time.h>
+
+struct stdout_state {
+    const char *path;
+    struct stream stream;
+    struct colmet_rows *rows;
+    char message[512];
+};
+
+static const struct setting stdout_settings[] = {
+    { "path", SETTING_TEXT, NULL, offsetof(struct stdout_state, path), "file to write; standard output when it is not given" },
+    { 0 },
+};
+
+/* How a unit is shown: the letter that it begins with, by how much and from what on the next one is taken, what stands behind. */
+struct shape {
+    const char *unit;
+    const char *letters; /* of the units from this one on; '.' is none */
+    double step, limit;
+    const char *tail;
+};
+
+static const struct shape shapes[] = {
+    { "1", ".KMGT", 1000, 10000, "count" },     { "ticks", ".KMGT", 1000, 10000, "count" },
+    { "B", ".KMGT", 1024, 10000, "bytes" },     { "kB", "KMGT", 1024, 10000, "bytes" },
+    { "MiB", "MGT", 1024, 10000, "bytes" },     { "ns", "num.", 1000, 1000, "seconds" },
+    { "us", "um.", 1000, 1000, "seconds" },     { "s", ".", 1, 0, "seconds" },
+    { "C", ".", 1, 0, "celsius" },              { "MB*us", ".KMGT", 1024, 10000, "bytes*seconds" },
+    { "W", ".", 1, 0, "watts" },                { "%", ".", 1, 0, "percent" },
+};
+
+static void add_date(struct buf *out, uint64_t time_s)
+{
+    char text[64];
+    struct tm date;
+    time_t seconds = (time_t)time_s;
+    if (localtime_r(&seconds, &date) && strftime(text, sizeof text, "%d/%m/%Y - %H:%M:%S", &date))
+        buf_add_text(out, text);
+}
+
+static void add_value(struct buf *out, const struct colmet_column *column, union value value)
+{
+    const struct shape *shape = &shapes[0];
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (strcmp(shapes[i].unit, column->unit) == 0)
+            shape = &shapes[i];
+    double number = column->type == COLMET_F32 ? value.f64 : column->type == COLMET_I64 ? (double)value.i64 : (double)value.u64;
+    const char *letter = shape->letters;
+    for (; letter[1] && number > shape->limit; letter++)
+        number /= shape->step;
+    buf_printf(out, "%.0f", number);
+    if (*letter != '.')
+        buf_add_char(out, *letter);
+    buf_printf(out, " (%s)", shape->tail);
+}
+
+static int longest_name(const struct colmet_row *row)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < row->backend->count; i++)
+        if (row->known[i] && strlen(row->backend->columns[i].name) > longest)
+            longest = strlen(row->backend->columns[i].name);
+    return (int)longest;
+}
+
+static void add_row(struct buf *out, const struct colmet_row *row)
+{
+    int width = longest_name(row);
+    buf_printf(out, "%llu  Job(%llu)/ %s -> Host(%s) -> {", (unsigned long long)row->time_s, (unsigned long long)row->job,
+               row->backend->name, row->host);
+    for (size_t i = 0; i < row->backend->count; i++) {
+        const struct colmet_column *column = &row->backend->columns[i];
+        if (!row->known[i])
+            continue;
+        buf_printf(out, "\n\t%*s : ", width, column->name);
+        if (strcmp(column->name, "ac_btime") == 0)
+            add_date(out, row->values[i].u64);
+        else
+            add_value(out, column, row->values[i]);
+    }
+    buf_add_text(out, "\n}\n");
+}
+
+static enum err stdout_check(void *state)
+{
+    struct stdout_state *s = state;
+    return writable_check(s->path, WRITABLE_FILE, s->message, sizeof s->message);
+}
+
+static enum err stdout_open(void *state)
+{
+    struct stdout_state *s = state;
+    bool is_new;
+    enum err err = stream_append(&s->stream, s->path, &is_new);
+    if (err)
+        return err;
+    err = colmet_rows_new(&s->rows);
+    if (err)
+        stream_close(&s->stream);
+    return err;
+}
+
+static enum err stdout_write(void *state, const struct batch *batch)
+{
+    struct stdout_state *s = state;
+    const struct colmet_row *rows;
+    size_t count;
+    enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
+    if (!err && stream_is_stuck(&s->stream))
+        return AGAIN;
+    if (!err)
+        err = colmet_rows_make(s->rows, batch, &rows, &count);
+    for (size_t i = 0; !err && i < count; i++)
+        add_row(&s->stream.out, &rows[i]);
+    return err ? err : stream_push(&s->stream);
+}
+
+static enum err stdout_flush(void *state, uint64_t deadline_ns)
+{
+    (void)deadline_ns;
+    return stream_flush(&((struct stdout_state *)state)->stream);
+}
+
+static void stdout_close(void *state)
+{
+    struct stdout_state *s = state;
+    stream_close(&s->stream);
+    colmet_rows_free(&s->rows);
+}
+
+static const char *stdout_message(const void *state)
+{
+    return ((const struct stdout_state *)state)->message;
+}
+
+const struct sink sink_colmet_stdout = {
+    .name = "colmet-stdout",
+    .about = "rows of Colmet's backends for people, as its collector prints them",
+    .settings = stdout_settings,
+    .state_size = sizeof(struct stdout_state),
+    .check = stdout_check,
+    .open = stdout_open,
+    .write = stdout_write,
+    .flush = stdout_flush,
+    .close = stdout_close,
+    .message = stdout_message,
+};

@@ -1,0 +1,378 @@
+/* Samples as CSV. One row per value, so that any sets go into one file; or, with the setting "set", one row per sample of
+ * that set and one column per metric; or, with "dir", files of many sets in a tree (sinks/csv/tree.c). */
+#include "sinks/csv/csv.h"
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "sinks/csv/path.h"
+#include "sinks/csv/tree.h"
+#include "sinks/sink.h"
+#include "sinks/output.h"
+#include "sinks/writable.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct csv_state {
+    const char *path, *set;
+    bool append;
+    struct stream stream;
+    bool titled;
+    const char *dir, *layout, *template, *node_template, *container;
+    bool copies;
+    uint64_t rotate_bytes, rotate_ns, commit_ns;
+    struct csv_tree *tree;
+    char message[512];
+};
+
+static const struct setting csv_settings[] = {
+    { "path", SETTING_TEXT, NULL, offsetof(struct csv_state, path), "file to write; standard output when it is not given" },
+    { "set", SETTING_TEXT, NULL, offsetof(struct csv_state, set), "only this set, with one column per metric" },
+    { "append", SETTING_FLAG, "no", offsetof(struct csv_state, append),
+      "add to the file, and write what was read together at once" },
+    { "dir", SETTING_TEXT, NULL, offsetof(struct csv_state, dir),
+      "write many files below this folder, with LDMS's columns; then there is no path and no set" },
+    { "layout", SETTING_TEXT, "jobs", offsetof(struct csv_state, layout),
+      "of dir: jobs (USER/JOB/HOST/SET.csv, and node/HOST/SET.csv), or ldms (CONTAINER/SCHEMA, all hosts in one file)" },
+    { "template", SETTING_TEXT, NULL, offsetof(struct csv_state, template),
+      "of dir: the path of a job's samples, as %{user}/%{job}/%{host}/%{set}.csv" },
+    { "node_template", SETTING_TEXT, NULL, offsetof(struct csv_state, node_template),
+      "of dir: the path of a node's samples, as node/%{host}/%{set}.csv" },
+    { "container", SETTING_TEXT, "sonde", offsetof(struct csv_state, container), "of the layout ldms: the folder of its files" },
+    { "copies", SETTING_FLAG, "yes", offsetof(struct csv_state, copies),
+      "of the layout jobs: samples of a node go to the folders of the jobs on it too" },
+    { "rotate_size", SETTING_BYTES, "0", offsetof(struct csv_state, rotate_bytes),
+      "of dir: rename a file of this size to FILE.TIME and begin a new one; 0: never" },
+    { "rotate_every", SETTING_DURATION, "0", offsetof(struct csv_state, rotate_ns),
+      "of dir: the same for a file that is so old; 0: never" },
+    { "commit", SETTING_DURATION, "5s", offsetof(struct csv_state, commit_ns),
+      "of dir: ask the disk for what was written so often; lines are visible at once" },
+    { 0 },
+};
+
+static bool is_separator(char c)
+{
+    return c == ',' || c == '"' || c == '\r' || c == '\n';
+}
+
+static bool needs_quotes(struct bytes text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (is_separator(text.data[i]))
+            return true;
+    return text.size && (text.data[0] == ' ' || text.data[text.size - 1] == ' ');
+}
+
+/* How many bytes from the beginning on can be added as they are. */
+static size_t plain_size(struct bytes text)
+{
+    size_t size = 0;
+    while (size < text.size && (signed char)text.data[size] > 0 && text.data[size] != '"')
+        size++;
+    return size;
+}
+
+static size_t add_character(struct buf *out, struct bytes text)
+{
+    uint32_t code;
+    size_t size = utf8_next(text, &code);
+    if (size == 0 || code == 0) {
+        buf_printf(out, "\\x%02x", (unsigned char)text.data[0]);
+        return 1;
+    }
+    if (code == '"')
+        buf_add_char(out, '"');
+    buf_add(out, text.data, size);
+    return size;
+}
+
+void csv_add_text(struct buf *out, struct bytes text)
+{
+    bool quoted = needs_quotes(text);
+    if (quoted)
+        buf_add_char(out, '"');
+    while (text.size) {
+        size_t taken = plain_size(text);
+        buf_add(out, text.data, taken);
+        if (taken < text.size)
+            taken += add_character(out, (struct bytes){ text.data + taken, text.size - taken });
+        text = (struct bytes){ text.data + taken, text.size - taken };
+    }
+    if (quoted)
+        buf_add_char(out, '"');
+}
+
+void csv_add_value(struct buf *out, enum metric_type type, union value value)
+{
+    switch (type) {
+    case U64: buf_add_u64(out, value.u64); break;
+    case I64: buf_printf(out, "%" PRId64, value.i64); break;
+    case F64:
+        if (isinf(value.f64))
+            buf_add_text(out, value.f64 > 0 ? "inf" : "-inf");
+        else if (!isnan(value.f64))
+            buf_add_text(out, text_f64(value.f64).s);
+        break;
+    }
+}
+
+static void add_end(struct buf *out)
+{
+    buf_add_text(out, "\r\n");
+}
+
+/* "time_ns,host,job," of a sample. */
+static void add_origin(struct buf *out, const struct batch *batch, const struct sample *sample)
+{
+    buf_add_u64(out, sample->time_ns);
+    buf_add_char(out, ',');
+    csv_add_text(out, bytes_of(batch->host));
+    buf_add_char(out, ',');
+    csv_add_text(out, bytes_of(sample->job));
+    buf_add_char(out, ',');
+}
+
+static bool is_known(const struct sample *sample, size_t i)
+{
+    return !sample->known || sample->known[i];
+}
+
+static void add_long(struct buf *out, const struct batch *batch, const struct sample *sample)
+{
+    for (size_t i = 0; i < sample->set->size; i++) {
+        const struct metric *metric = &sample->set->metrics[i];
+        if (!is_known(sample, i))
+            continue;
+        add_origin(out, batch, sample);
+        csv_add_text(out, bytes_of(sample->set->name));
+        buf_add_char(out, ',');
+        csv_add_text(out, bytes_of(sample->instance));
+        buf_add_char(out, ',');
+        csv_add_text(out, bytes_of(metric->name));
+        buf_add_char(out, ',');
+        csv_add_text(out, bytes_of(metric->unit));
+        buf_add_char(out, ',');
+        csv_add_value(out, metric->type, sample->values[i]);
+        add_end(out);
+    }
+}
+
+static void add_wide_titles(struct buf *out, const struct set *set)
+{
+    buf_add_text(out, "time_ns,host,job,instance");
+    for (size_t i = 0; i < set->size; i++) {
+        buf_add_char(out, ',');
+        csv_add_text(out, bytes_of(set->metrics[i].name));
+    }
+    add_end(out);
+}
+
+static void add_wide(struct buf *out, const struct batch *batch, const struct sample *sample)
+{
+    add_origin(out, batch, sample);
+    csv_add_text(out, bytes_of(sample->instance));
+    for (size_t i = 0; i < sample->set->size; i++) {
+        buf_add_char(out, ',');
+        if (is_known(sample, i))
+            csv_add_value(out, sample->set->metrics[i].type, sample->values[i]);
+    }
+    add_end(out);
+}
+
+static void add_sample(struct csv_state *s, const struct batch *batch, const struct sample *sample)
+{
+    struct buf *out = &s->stream.out;
+    if (!s->set) {
+        add_long(out, batch, sample);
+        return;
+    }
+    if (strcmp(sample->set->name, s->set) != 0)
+        return;
+    if (!s->titled)
+        add_wide_titles(out, sample->set);
+    s->titled = true;
+    add_wide(out, batch, sample);
+}
+
+static enum err misused(struct csv_state *s, const char *why)
+{
+    snprintf(s->message, sizeof s->message, "%s", why);
+    return USAGE;
+}
+
+static bool is_ldms(const struct csv_state *s)
+{
+    return strcmp(s->layout, "ldms") == 0;
+}
+
+/* The one that was given, or that of the layout. */
+static const char *template_of(const struct csv_state *s)
+{
+    return s->template ? s->template : is_ldms(s) ? CSV_TREE_LDMS_TEMPLATE : CSV_TREE_TEMPLATE;
+}
+
+static const char *node_template_of(const struct csv_state *s)
+{
+    return s->node_template ? s->node_template : is_ldms(s) ? CSV_TREE_LDMS_TEMPLATE : CSV_TREE_NODE_TEMPLATE;
+}
+
+static enum err check_tree(struct csv_state *s)
+{
+    struct buf why;
+    if (s->path || s->set)
+        return misused(s, "dir and path, or dir and set, do not go together: leave out one of them");
+    if (!is_ldms(s) && strcmp(s->layout, "jobs") != 0) {
+        snprintf(s->message, sizeof s->message, "layout is jobs or ldms, not %.100s", s->layout);
+        return USAGE;
+    }
+    buf_init(&why, sizeof s->message);
+    enum err err = csv_place_check(template_of(s), &why);
+    if (!err)
+        err = csv_place_check(node_template_of(s), &why);
+    snprintf(s->message, sizeof s->message, "%s", buf_text(&why));
+    buf_clear(&why);
+    return err;
+}
+
+static enum err csv_check(void *state)
+{
+    struct csv_state *s = state;
+    if (!s->dir && (s->rotate_bytes || s->rotate_ns || s->template || s->node_template || strcmp(s->layout, "jobs") != 0))
+        return misused(s, "layout, template, node_template, rotate_size and rotate_every are for many files: say dir=FOLDER too");
+    enum err err = s->dir ? check_tree(s) : OK;
+    if (!err)
+        err = writable_check(s->dir ? s->dir : s->path, s->dir ? WRITABLE_FOLDER : WRITABLE_FILE, s->message, sizeof s->message);
+    return err;
+}
+
+static enum err open_tree(struct csv_state *s)
+{
+    s->tree = calloc(1, sizeof *s->tree);
+    if (!s->tree)
+        return NOMEM;
+    s->tree->container = s->container;
+    s->tree->eager = s->append;
+    s->tree->commit_ns = s->commit_ns;
+    s->tree->template = template_of(s);
+    s->tree->node_template = node_template_of(s);
+    s->tree->is_ldms = is_ldms(s);
+    s->tree->copies = s->copies && !is_ldms(s);
+    enum err err = check_tree(s);
+    if (!err) {
+        err = csv_tree_open(s->tree, s->dir, s->rotate_bytes, s->rotate_ns);
+        snprintf(s->message, sizeof s->message, "%s", s->tree->files.message);
+    }
+    if (err) {
+        free(s->tree);
+        s->tree = NULL;
+    }
+    return err;
+}
+
+static void add_titles(struct csv_state *s)
+{
+    if (!s->set)
+        buf_add_text(&s->stream.out, "time_ns,host,job,set,instance,metric,unit,value\r\n");
+}
+
+static enum err csv_open(void *state)
+{
+    struct csv_state *s = state;
+    bool is_new = true;
+    if (s->dir)
+        return open_tree(s);
+    enum err err = s->append ? stream_append(&s->stream, s->path, &is_new) : stream_open(&s->stream, s->path);
+    s->titled = !is_new;
+    if (!err && is_new)
+        add_titles(s);
+    /* At once: who opens the file anew while this is open, as at SIGHUP, finds that it is begun. */
+    if (!err && is_new && s->stream.is_file && stream_push(&s->stream))
+        add_titles(s);
+    return err;
+}
+
+/* The file is as it was before the batch. */
+static void take_back_titles(struct csv_state *s)
+{
+    if (!s->stream.is_file || s->stream.whole)
+        return;
+    s->titled = false;
+    add_titles(s);
+}
+
+static enum err csv_write(void *state, const struct batch *batch)
+{
+    struct csv_state *s = state;
+    if (s->tree)
+        return csv_tree_write(s->tree, batch);
+    enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
+    if (!err && stream_is_stuck(&s->stream))
+        return AGAIN;
+    if (!err)
+        err = stream_begin(&s->stream, batch->position);
+    for (size_t i = 0; i < batch->count && !err; i++) {
+        add_sample(s, batch, &batch->samples[i]);
+        err = stream_pass(&s->stream);
+    }
+    if (!err && s->append)
+        err = stream_push(&s->stream);
+    if (err)
+        take_back_titles(s);
+    return err;
+}
+
+static enum err csv_flush(void *state, uint64_t deadline_ns)
+{
+    struct csv_state *s = state;
+    return s->tree ? csv_tree_flush(s->tree, deadline_ns) : stream_flush(&s->stream); /* a file does not keep us waiting */
+}
+
+static void csv_close(void *state)
+{
+    struct csv_state *s = state;
+    if (!s->tree) {
+        stream_close(&s->stream);
+        return;
+    }
+    csv_tree_flush(s->tree, 0);
+    csv_tree_close(s->tree);
+    free(s->tree);
+    s->tree = NULL;
+}
+
+static enum err csv_resume(void *state, uint64_t *position)
+{
+    const struct csv_state *s = state;
+    *position = s->tree ? s->tree->files.position : s->stream.mark.position;
+    return OK;
+}
+
+static uint64_t csv_durable(const void *state)
+{
+    const struct csv_state *s = state;
+    return s->tree ? s->tree->files.position : s->stream.flushed;
+}
+
+static const char *csv_message(const void *state)
+{
+    const struct csv_state *s = state;
+    return s->tree ? s->tree->files.message : s->message;
+}
+
+const struct sink sink_csv = {
+    .name = "csv",
+    .about = "comma separated values in a file, on standard output, or in a tree of files with LDMS's columns",
+    .settings = csv_settings,
+    .state_size = sizeof(struct csv_state),
+    .check = csv_check,
+    .open = csv_open,
+    .write = csv_write,
+    .flush = csv_flush,
+    .close = csv_close,
+    .resume = csv_resume,
+    .durable = csv_durable,
+    .message = csv_message,
+};

@@ -1,0 +1,68 @@
+/* "%{user}/%{job}/%{host}/%{set}.csv" */
+#include "sinks/csv/path.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    size_t offset;
+} words[] = {
+    { "user", offsetof(struct csv_place, user) }, { "job", offsetof(struct csv_place, job) },
+    { "host", offsetof(struct csv_place, host) }, { "set", offsetof(struct csv_place, set) },
+    { "instance", offsetof(struct csv_place, instance) }, { "container", offsetof(struct csv_place, container) },
+};
+#define WORDS (sizeof words / sizeof words[0])
+
+/* The word of "%{word}" at text: its place in words, WORDS when there is none of this name; *size: of all of it, 0: it is
+ * no such thing. */
+static size_t word_at(const char *text, size_t *size)
+{
+    const char *end = strncmp(text, "%{", 2) == 0 ? strchr(text, '}') : NULL;
+    *size = end ? (size_t)(end - text) + 1 : 0;
+    for (size_t i = 0; end && i < WORDS; i++)
+        if (strlen(words[i].name) == *size - 3 && strncmp(text + 2, words[i].name, *size - 3) == 0)
+            return i;
+    return WORDS;
+}
+
+enum err csv_place_check(const char *template, struct buf *why)
+{
+    size_t size;
+    if (template[0] == '/' || !template[0] || strstr(template, "..") || strchr(template, ' ')
+        || template[strlen(template) - 1] == '/') {
+        buf_add_text(why, "a template is a path of a file below the folder, without blanks and '..'");
+        return USAGE;
+    }
+    for (const char *at = strchr(template, '%'); at; at = strchr(at + 1, '%'))
+        if (word_at(at, &size) == WORDS) {
+            buf_printf(why, "%.40s is none of %%{user}, %%{job}, %%{host}, %%{set}, %%{instance}, %%{container}", at);
+            return USAGE;
+        }
+    return OK;
+}
+
+static void add_part(struct buf *path, const char *part)
+{
+    if (!part || !*part)
+        part = "-";
+    for (const char *at = part; *at; at++) {
+        bool good = isalnum((unsigned char)*at) || strchr("_-+@=,:", *at) || (*at == '.' && at > part);
+        buf_add_char(path, good ? *at : '_');
+    }
+}
+
+void csv_place_add(struct buf *path, const char *template, const struct csv_place *place)
+{
+    size_t size;
+    for (const char *at = template; *at;) {
+        size_t word = word_at(at, &size);
+        if (word == WORDS) {
+            buf_add_char(path, *at++);
+            continue;
+        }
+        add_part(path, *(const char *const *)((const char *)place + words[word].offset));
+        at += size;
+    }
+}

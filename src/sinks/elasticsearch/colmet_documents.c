@@ -1,0 +1,151 @@
+/* {"create": {"_index": "colmet_ipmipowerstats_default", "_id": …}}
+ * {"hostname": "vm", "job_id": 0, "timestamp": 1700000000, "average_power_consumption": 7, "involved_jobs": [42, 43]} */
+#include "sinks/elasticsearch/colmet_documents.h"
+
+#include "base/hash.h"
+#include "net/json.h"
+#include "sinks/elasticsearch/action.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct documents {
+    struct elasticsearch_colmet *colmet;
+    struct outbox *box;
+    struct elasticsearch_indexes *indexes;
+    const struct batch *batch;
+    struct buf id, kind;
+};
+
+enum err elasticsearch_colmet_open(struct elasticsearch_colmet *colmet)
+{
+    memset(colmet->told, 0, sizeof colmet->told);
+    return colmet_rows_new(&colmet->rows);
+}
+
+void elasticsearch_colmet_close(struct elasticsearch_colmet *colmet)
+{
+    colmet_rows_free(&colmet->rows);
+}
+
+static void begin(struct documents *d, const struct colmet_row *row, uint32_t index, struct json *json)
+{
+    elasticsearch_action_add(&d->box->bytes, d->indexes->list[index].name, buf_text(&d->id));
+    json_init_line(json, &d->box->bytes);
+    json_begin_object(json);
+    json_field_text(json, "hostname", row->host);
+    json_field_u64(json, "job_id", row->job);
+    json_field_u64(json, "timestamp", row->time_s);
+}
+
+static enum err end(struct documents *d, uint32_t index, struct json *json)
+{
+    json_end_object(json);
+    json_end(json);
+    return outbox_end(d->box, index);
+}
+
+/* What is not known is not there; nor is what does not fit a "long". */
+static void add_value(struct json *json, const struct colmet_column *column, union value value)
+{
+    enum metric_type type = colmet_model_type(column->type);
+    if (type == U64 && value.u64 > INT64_MAX)
+        return;
+    json_key(json, column->name);
+    switch (type) {
+    case U64: json_u64(json, value.u64); break;
+    case I64: json_i64(json, value.i64); break;
+    case F64: json_real(json, value.f64); break;
+    }
+}
+
+static void add_involved(struct json *json, const struct colmet_row *row)
+{
+    json_key(json, "involved_jobs");
+    json_begin_array(json);
+    for (size_t i = 0; i < row->involved_count; i++)
+        json_u64(json, row->involved[i]);
+    json_end_array(json);
+}
+
+static bool is_any_known(const struct colmet_row *row)
+{
+    for (size_t i = 0; i < row->backend->count; i++)
+        if (row->known[i])
+            return true;
+    return false;
+}
+
+static enum err add_row(struct documents *d, const struct colmet_row *row)
+{
+    struct json json;
+    char place[24];
+    uint32_t index;
+    enum err err = elasticsearch_index_of(d->indexes, row->backend->name, NULL, true, &index);
+    if (err)
+        return err;
+    buf_reset(&d->kind);
+    buf_printf(&d->kind, "%s.%" PRIu64 ".", row->backend->name, row->job);
+    snprintf(place, sizeof place, "%zu", row->sample);
+    const struct elasticsearch_action_name name = { buf_text(&d->kind), row->sample, row->job_text, place, row->time_ns };
+    elasticsearch_action_id(&d->id, d->batch, &name);
+    begin(d, row, index, &json);
+    for (size_t i = 0; i < row->backend->count; i++)
+        if (row->known[i])
+            add_value(&json, &row->backend->columns[i], row->values[i]);
+    if (row->has_involved)
+        add_involved(&json, row);
+    return end(d, index, &json);
+}
+
+static uint64_t hash_labels(const struct colmet_row *row)
+{
+    uint64_t hash = hash_add_text(hash_add_text(HASH_START, row->host), row->backend->name);
+    for (size_t i = 0; i < row->backend->count; i++)
+        hash = hash_add_text(hash, row->labels[i]);
+    return hash;
+}
+
+/* Colmet leaves it to a file on the node what counter_1 counts. */
+static enum err add_labels(struct documents *d, const struct colmet_row *row)
+{
+    struct json json;
+    uint32_t index;
+    uint64_t hash = row->labels ? hash_labels(row) : 0, *told = &d->colmet->told[hash % ELASTICSEARCH_COLMET_TOLD];
+    if (!row->labels || *told == hash)
+        return OK;
+    enum err err = elasticsearch_index_of(d->indexes, "mapping", NULL, true, &index);
+    if (err)
+        return err;
+    buf_reset(&d->id);
+    buf_printf(&d->id, "%016" PRIx64, hash);
+    begin(d, row, index, &json);
+    json_field_text(&json, "metric_backend", row->backend->name);
+    for (size_t i = 0; i < row->backend->count; i++)
+        if (row->labels[i])
+            json_field_text(&json, row->backend->columns[i].name, row->labels[i]);
+    *told = hash;
+    return end(d, index, &json);
+}
+
+enum err elasticsearch_colmet_add(struct elasticsearch_colmet *colmet, struct outbox *box, struct elasticsearch_indexes *indexes,
+                                  const struct batch *batch)
+{
+    struct documents d = { .colmet = colmet, .box = box, .indexes = indexes, .batch = batch };
+    const struct colmet_row *rows;
+    size_t count = 0;
+    enum err err = colmet_rows_make(colmet->rows, batch, &rows, &count);
+    buf_init(&d.id, 64u << 10);
+    buf_init(&d.kind, 4096);
+    for (size_t i = 0; i < count && !err; i++) {
+        err = is_any_known(&rows[i]) ? add_row(&d, &rows[i]) : OK;
+        if (!err)
+            err = add_labels(&d, &rows[i]);
+    }
+    if (err)
+        memset(colmet->told, 0, sizeof colmet->told); /* it is taken back */
+    buf_clear(&d.id);
+    buf_clear(&d.kind);
+    return err;
+}

@@ -1,0 +1,131 @@
+/* A hash table of tables, and their buffers. */
+#include "sinks/hdf5/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS_FIRST 256
+#define TABLES_MAX (1u << 24)
+
+void hdf5_tables_init(struct hdf5_tables *tables, size_t involved_size)
+{
+    *tables = (struct hdf5_tables){ 0 };
+    for (int i = 0; i < HDF5_LAYOUTS; i++)
+        hdf5_layout_make(&tables->layouts[i], i, involved_size);
+}
+
+void hdf5_tables_clear(struct hdf5_tables *tables)
+{
+    for (size_t i = 0; i < tables->count; i++) {
+        free(tables->list[i]->waiting);
+        free(tables->list[i]);
+    }
+    free(tables->list);
+    free(tables->slots);
+    tables->list = NULL;
+    tables->slots = NULL;
+    tables->count = tables->room = tables->slot_count = 0;
+    tables->waiting_bytes = 0;
+}
+
+static size_t place_of(const struct hdf5_tables *tables, uint64_t job, int layout)
+{
+    uint64_t hash = (job * HDF5_LAYOUTS + (uint64_t)layout) * 0x9e3779b97f4a7c15ull;
+    size_t at = (hash >> 32) & (tables->slot_count - 1);
+    while (tables->slots[at] && (tables->list[tables->slots[at] - 1]->job != job
+                                 || tables->list[tables->slots[at] - 1]->layout != layout))
+        at = (at + 1) & (tables->slot_count - 1);
+    return at;
+}
+
+static bool grow_slots(struct hdf5_tables *tables)
+{
+    if (tables->slot_count && tables->count < tables->slot_count / 2)
+        return true;
+    size_t slot_count = tables->slot_count ? tables->slot_count * 2 : SLOTS_FIRST;
+    uint32_t *slots = calloc(slot_count, sizeof *slots);
+    if (!slots)
+        return false;
+    free(tables->slots);
+    tables->slots = slots;
+    tables->slot_count = slot_count;
+    for (size_t i = 0; i < tables->count; i++)
+        slots[place_of(tables, tables->list[i]->job, tables->list[i]->layout)] = (uint32_t)i + 1;
+    return true;
+}
+
+static bool grow_list(struct hdf5_tables *tables)
+{
+    if (tables->count < tables->room)
+        return true;
+    size_t room = tables->room ? tables->room * 2 : 64;
+    void *grown = room > TABLES_MAX ? NULL : reallocarray(tables->list, room, sizeof *tables->list);
+    if (!grown)
+        return false;
+    tables->list = grown;
+    tables->room = room;
+    return true;
+}
+
+struct hdf5_table *hdf5_tables_find(struct hdf5_tables *tables, uint64_t job, int layout)
+{
+    if (!grow_slots(tables))
+        return NULL;
+    size_t at = place_of(tables, job, layout);
+    if (tables->slots[at])
+        return tables->list[tables->slots[at] - 1];
+    struct hdf5_table *table = grow_list(tables) ? calloc(1, sizeof *table) : NULL;
+    if (!table)
+        return NULL;
+    table->job = job;
+    table->layout = (uint8_t)layout;
+    table->dataset = -1;
+    tables->list[tables->count++] = table;
+    tables->slots[at] = (uint32_t)tables->count;
+    return table;
+}
+
+enum err hdf5_tables_want(struct hdf5_tables *tables, struct hdf5_table *table)
+{
+    size_t row_size = tables->layouts[table->layout].row_size;
+    if (table->waiting_count + table->wanted == table->waiting_room) {
+        size_t room = table->waiting_room ? table->waiting_room * 2 : 1;
+        uint8_t *grown = reallocarray(table->waiting, room, row_size);
+        if (!grown)
+            return NOMEM;
+        table->waiting = grown;
+        table->waiting_room = room;
+    }
+    table->wanted++;
+    return OK;
+}
+
+uint8_t *hdf5_tables_take(struct hdf5_tables *tables, struct hdf5_table *table)
+{
+    size_t row_size = tables->layouts[table->layout].row_size;
+    table->wanted--;
+    tables->waiting_bytes += row_size;
+    return table->waiting + row_size * table->waiting_count++;
+}
+
+void hdf5_tables_forgo(struct hdf5_tables *tables)
+{
+    for (size_t i = 0; i < tables->count; i++)
+        tables->list[i]->wanted = 0;
+}
+
+/* A table to which nothing came is one of a job that has ended, or sleeps. */
+void hdf5_tables_done(struct hdf5_tables *tables)
+{
+    for (size_t i = 0; i < tables->count; i++) {
+        struct hdf5_table *table = tables->list[i];
+        if (!table->waiting_count) {
+            free(table->waiting);
+            table->waiting = NULL;
+            table->waiting_room = 0;
+        }
+        table->rows += table->waiting_count;
+        table->waiting_count = 0;
+    }
+    tables->waiting_bytes = 0;
+}

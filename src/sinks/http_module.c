@@ -1,0 +1,6 @@
+/* sink-http.so: the sinks that speak HTTP. They need libcurl, and libsnappy. */
+#include "sinks/module.h"
+
+extern const struct sink sink_elasticsearch, sink_influx, sink_prometheus;
+
+SINK_MODULE_EXPORT(&sink_elasticsearch, &sink_influx, &sink_prometheus);

@@ -1,0 +1,264 @@
+/* Samples in InfluxDB's line protocol: to a file, to standard output (for Telegraf's execd and tail), or to the write address
+ * of InfluxDB 1 and 2 and of VictoriaMetrics. A point of the same series and time replaces the one before: sending again does
+ * no harm. */
+#include "sinks/sink.h"
+
+#include "sinks/http_sender.h"
+#include "sinks/influx/line.h"
+#include "sinks/output.h"
+#include "sinks/writable.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PATH_MAX_URL 1024
+
+struct influx_state {
+    const char *path, *db, *retention, *org, *bucket;
+    bool append, create;
+    struct courier courier;
+    struct stream stream;
+    char write_path[PATH_MAX_URL];
+};
+
+static const struct setting influx_settings[] = {
+    { "path", SETTING_TEXT, NULL, offsetof(struct influx_state, path),
+      "file to write; standard output when neither this nor url is given" },
+    { "append", SETTING_FLAG, "no", offsetof(struct influx_state, append),
+      "add to the file, and write what was read together at once" },
+    HTTP_CLIENT_SETTINGS(struct influx_state, courier.client, "address of the server: http://HOST:8086", "token"),
+    { "db", SETTING_TEXT, "sonde", offsetof(struct influx_state, db), "database of InfluxDB 1" },
+    { "retention", SETTING_TEXT, NULL, offsetof(struct influx_state, retention), "its retention policy" },
+    { "create", SETTING_FLAG, "yes", offsetof(struct influx_state, create), "make the database when it is not there" },
+    { "org", SETTING_TEXT, NULL, offsetof(struct influx_state, org), "organisation, for InfluxDB 2" },
+    { "bucket", SETTING_TEXT, NULL, offsetof(struct influx_state, bucket), "bucket, for InfluxDB 2" },
+    { 0 },
+};
+
+/* A value in an address: "my db" is "my%20db". */
+static void add_escaped(struct buf *out, const char *name, const char *value)
+{
+    buf_add_text(out, name);
+    for (; *value; value++) {
+        bool is_plain = (*value >= 'a' && *value <= 'z') || (*value >= 'A' && *value <= 'Z')
+            || (*value >= '0' && *value <= '9') || *value == '_' || *value == '-';
+        if (is_plain)
+            buf_add_char(out, *value);
+        else
+            buf_printf(out, "%%%02X", (unsigned char)*value);
+    }
+}
+
+static enum err make_path(struct influx_state *s)
+{
+    struct buf path;
+    buf_init(&path, sizeof s->write_path - 1);
+    if (s->bucket) {
+        add_escaped(&path, "/api/v2/write?precision=ns&bucket=", s->bucket);
+        add_escaped(&path, "&org=", s->org ? s->org : "");
+    } else {
+        add_escaped(&path, "/write?precision=ns&db=", s->db);
+        if (s->retention)
+            add_escaped(&path, "&rp=", s->retention);
+    }
+    snprintf(s->write_path, sizeof s->write_path, "%s", buf_text(&path));
+    enum err err = buf_err(&path);
+    buf_clear(&path);
+    return err ? USAGE : OK;
+}
+
+/* CREATE DATABASE does nothing when it is there. */
+static enum err make_database(struct influx_state *s, uint64_t deadline_ns)
+{
+    struct buf body, name;
+    buf_init(&body, 4096);
+    buf_init(&name, 1024);
+    buf_add_text(&name, "CREATE DATABASE \"");
+    for (const char *c = s->db; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            buf_add_char(&name, '\\');
+        buf_add_char(&name, *c);
+    }
+    buf_add_char(&name, '"');
+    add_escaped(&body, "q=", buf_text(&name));
+    struct http_request request = { .method = "POST", .path = "/query", .content_type = "application/x-www-form-urlencoded",
+                                    .body = { buf_text(&body), body.size } };
+    enum err err = http_client_send(&s->courier.client, &request, &s->courier.answer, deadline_ns);
+    if (!err)
+        err = http_client_judge(&s->courier.client, &request, &s->courier.answer);
+    buf_clear(&body);
+    buf_clear(&name);
+    return err;
+}
+
+/* InfluxDB takes the points that it can and says how many it could not take: "partial write: … dropped=3". */
+static enum err judge_partial(struct influx_state *s, size_t count)
+{
+    const char *text = buf_text(&s->courier.answer.body), *dropped = strstr(text, "dropped=");
+    if (!strstr(text, "partial write") && count > 1)
+        return CORRUPT;
+    uint64_t number = dropped ? strtoull(dropped + strlen("dropped="), NULL, 10) : 1;
+    s->courier.refused += number <= count ? number : count;
+    courier_done(&s->courier, count);
+    return OK;
+}
+
+static enum err influx_post(void *sink, size_t count, size_t bytes, uint64_t deadline_ns)
+{
+    struct influx_state *s = sink;
+    struct http_client *client = &s->courier.client;
+    struct http_answer *answer = &s->courier.answer;
+    const struct http_request request = { .method = "POST", .path = s->write_path, .content_type = "text/plain; charset=utf-8",
+                                          .body = { s->courier.box.bytes.data, bytes } };
+    enum err err = http_client_send(client, &request, answer, deadline_ns);
+    if (!err && answer->status == 404 && s->create && !s->bucket && strstr(buf_text(&answer->body), "database not found")) {
+        err = make_database(s, deadline_ns);
+        if (!err)
+            err = http_client_send(client, &request, answer, deadline_ns);
+    }
+    if (!err)
+        err = http_client_judge(client, &request, answer);
+    if (!err && http_answer_is_page(answer)) {
+        http_client_say(client, "%s answered a page: it is no InfluxDB. Is the address right?", client->shown);
+        err = IO;
+    }
+    if (!err)
+        courier_done(&s->courier, count);
+    return err == IO && (answer->status == 400 || answer->status == 422) ? judge_partial(s, count) : err;
+}
+
+/* With an address there is no file. */
+static enum err check_place(struct influx_state *s)
+{
+    if (!s->courier.client.url || !s->path)
+        return OK;
+    http_client_say(&s->courier.client, "either path or url, not both");
+    return USAGE;
+}
+
+static enum err influx_check(void *state)
+{
+    struct influx_state *s = state;
+    struct http_client *client = &s->courier.client;
+    enum err err = check_place(s);
+    if (err)
+        return err;
+    if (client->url)
+        return http_client_check(client);
+    if (s->bucket || s->org || s->retention || client->user || client->token || client->credentials) {
+        http_client_say(client, "bucket, org, retention and who you are belong to a server: say url=http://HOST:8086 too");
+        return USAGE;
+    }
+    return writable_check(s->path, WRITABLE_FILE, client->why, sizeof client->why);
+}
+
+static enum err influx_open(void *state)
+{
+    struct influx_state *s = state;
+    bool is_new;
+    s->courier.post = influx_post;
+    s->courier.sink = s;
+    s->courier.client.scheme = "Token";
+    if (!s->courier.client.url)
+        return s->append ? stream_append(&s->stream, s->path, &is_new) : stream_open(&s->stream, s->path);
+    enum err err = check_place(s);
+    if (!err)
+        err = make_path(s);
+    return err ? err : courier_open(&s->courier);
+}
+
+static void add_news(struct buf *out, const struct batch *batch)
+{
+    for (size_t i = 0; i < batch->event_count; i++)
+        influx_line_event(out, batch, &batch->events[i]);
+    for (size_t i = 0; i < batch->gap_count; i++)
+        influx_line_gap(out, batch, &batch->gaps[i]);
+}
+
+static enum err write_stream(struct influx_state *s, const struct batch *batch)
+{
+    enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
+    if (!err && stream_is_stuck(&s->stream))
+        return AGAIN;
+    if (!err)
+        err = stream_begin(&s->stream, batch->position);
+    for (size_t i = 0; i < batch->count && !err; i++)
+        influx_line_sample(&s->stream.out, batch, &batch->samples[i]);
+    if (!err)
+        add_news(&s->stream.out, batch);
+    if (!err)
+        err = s->append ? stream_push(&s->stream) : stream_pass(&s->stream);
+    return err;
+}
+
+static enum err write_box(struct influx_state *s, const struct batch *batch)
+{
+    struct outbox *box = &s->courier.box;
+    size_t before = box->count;
+    enum err err = OK;
+    if (courier_knows(&s->courier, batch))
+        return OK;
+    for (size_t i = 0; i < batch->count && !err; i++) {
+        influx_line_sample(&box->bytes, batch, &batch->samples[i]);
+        err = outbox_end(box, 0);
+    }
+    add_news(&box->bytes, batch);
+    if (!err)
+        err = outbox_end(box, 0);
+    return courier_took(&s->courier, batch, before, err);
+}
+
+static enum err influx_write(void *state, const struct batch *batch)
+{
+    struct influx_state *s = state;
+    return s->courier.client.url ? write_box(s, batch) : write_stream(s, batch);
+}
+
+static enum err influx_flush(void *state, uint64_t deadline_ns)
+{
+    struct influx_state *s = state;
+    return s->courier.client.url ? courier_flush(&s->courier, deadline_ns) : stream_flush(&s->stream);
+}
+
+static void influx_close(void *state)
+{
+    struct influx_state *s = state;
+    if (s->courier.client.url)
+        courier_close(&s->courier);
+    else
+        stream_close(&s->stream);
+}
+
+static enum err influx_resume(void *state, uint64_t *position)
+{
+    struct influx_state *s = state;
+    *position = s->courier.client.url ? 0 : s->stream.mark.position;
+    return OK;
+}
+
+static const char *influx_message(const void *state)
+{
+    return ((const struct influx_state *)state)->courier.client.why;
+}
+
+static uint64_t influx_refused(const void *state)
+{
+    return ((const struct influx_state *)state)->courier.refused;
+}
+
+const struct sink sink_influx = {
+    .name = "influx",
+    .about = "InfluxDB's line protocol: a file, standard output, InfluxDB or VictoriaMetrics",
+    .settings = influx_settings,
+    .state_size = sizeof(struct influx_state),
+    .check = influx_check,
+    .open = influx_open,
+    .write = influx_write,
+    .flush = influx_flush,
+    .close = influx_close,
+    .resume = influx_resume,
+    .message = influx_message,
+    .refused = influx_refused,
+    .may_block = true,
+};

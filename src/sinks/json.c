@@ -1,0 +1,125 @@
+/* Samples as JSON: an array with an object per sample, or (setting "lines") an object per line. What is not known has no
+ * key. The array is ended by flush: write nothing behind it. */
+#include "sinks/sink.h"
+
+#include "net/json.h"
+#include "sinks/json_value.h"
+#include "sinks/output.h"
+#include "sinks/writable.h"
+
+struct json_state {
+    const char *path;
+    bool lines, append;
+    struct stream stream;
+    struct json json;
+    bool ended;
+    char message[512];
+};
+
+static const struct setting json_settings[] = {
+    { "path", SETTING_TEXT, NULL, offsetof(struct json_state, path), "file to write; standard output when it is not given" },
+    { "lines", SETTING_FLAG, "no", offsetof(struct json_state, lines), "one object per line, no array around them" },
+    { "append", SETTING_FLAG, "no", offsetof(struct json_state, append),
+      "add lines to the file, and write what was read together at once" },
+    { 0 },
+};
+
+static enum err sink_json_check(void *state)
+{
+    struct json_state *s = state;
+    return writable_check(s->path, WRITABLE_FILE, s->message, sizeof s->message);
+}
+
+static enum err sink_json_open(void *state)
+{
+    struct json_state *s = state;
+    bool is_new;
+    s->lines = s->lines || s->append; /* behind an array nothing can be added */
+    enum err err = s->append ? stream_append(&s->stream, s->path, &is_new) : stream_open(&s->stream, s->path);
+    if (err)
+        return err;
+    json_init(&s->json, &s->stream.out);
+    if (!s->lines)
+        json_begin_array(&s->json);
+    return OK;
+}
+
+static void add_sample(struct json *json, const struct batch *batch, const struct sample *sample)
+{
+    json_begin_object(json);
+    json_field_u64(json, "time_ns", sample->time_ns);
+    if (batch->host)
+        json_field_text(json, "host", batch->host);
+    if (sample->job)
+        json_field_text(json, "job", sample->job);
+    json_field_text(json, "set", sample->set->name);
+    json_field_text(json, "instance", sample->instance);
+    json_key(json, "values");
+    json_begin_object(json);
+    for (size_t i = 0; i < sample->set->size; i++)
+        if (!sample->known || sample->known[i])
+            json_value_add(json, &sample->set->metrics[i], sample->values[i]);
+    json_end_object(json);
+    json_end_object(json);
+}
+
+static enum err sink_json_write(void *state, const struct batch *batch)
+{
+    struct json_state *s = state;
+    enum err err = stream_is_stuck(&s->stream) ? stream_push(&s->stream) : OK;
+    if (!err && stream_is_stuck(&s->stream))
+        return AGAIN;
+    if (!err)
+        err = stream_begin(&s->stream, batch->position);
+    for (size_t i = 0; i < batch->count && !err; i++) {
+        if (s->lines)
+            json_init_line(&s->json, &s->stream.out);
+        add_sample(&s->json, batch, &batch->samples[i]);
+        if (s->lines)
+            json_end(&s->json);
+        err = stream_pass(&s->stream);
+    }
+    return err || !s->append ? err : stream_push(&s->stream);
+}
+
+static enum err sink_json_flush(void *state, uint64_t deadline_ns)
+{
+    struct json_state *s = state;
+    (void)deadline_ns; /* a file does not keep us waiting */
+    if (!s->lines && !s->ended) {
+        json_end_array(&s->json);
+        json_end(&s->json);
+        s->ended = true;
+    }
+    return stream_flush(&s->stream);
+}
+
+static void sink_json_close(void *state)
+{
+    stream_close(&((struct json_state *)state)->stream);
+}
+
+static enum err sink_json_resume(void *state, uint64_t *position)
+{
+    *position = ((struct json_state *)state)->stream.mark.position;
+    return OK;
+}
+
+static const char *sink_json_message(const void *state)
+{
+    return ((const struct json_state *)state)->message;
+}
+
+const struct sink sink_json = {
+    .name = "json",
+    .about = "an array of samples as JSON, or an object per line",
+    .settings = json_settings,
+    .state_size = sizeof(struct json_state),
+    .check = sink_json_check,
+    .message = sink_json_message,
+    .open = sink_json_open,
+    .write = sink_json_write,
+    .flush = sink_json_flush,
+    .close = sink_json_close,
+    .resume = sink_json_resume,
+};

@@ -1,0 +1,98 @@
+/* Offsets of a group can be committed only for a topic that there is: one of Sonde's own, where nothing else stands. */
+#include "sinks/kafka/committed.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void on_log(const rd_kafka_t *kafka, int level, const char *facility, const char *text)
+{
+    (void)kafka, (void)level, (void)facility, (void)text; /* that a consumer does not need this property of a producer's */
+}
+
+static rd_kafka_resp_err_t complain(struct kafka_producer *p, rd_kafka_resp_err_t code)
+{
+    bool is_absent = code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+    snprintf(p->why, sizeof p->why, "the mark of what was sent, topic %.120s: %s%s", p->marks_topic, rd_kafka_err2str(code),
+             is_absent ? ". Create it: one partition is enough" : "");
+    return code;
+}
+
+/* Asked for by a producer it is made, where the brokers are allowed to. */
+static rd_kafka_resp_err_t find_topic(const struct kafka_producer *p, int timeout_ms)
+{
+    const struct rd_kafka_metadata *answer = NULL;
+    rd_kafka_topic_t *topic = rd_kafka_topic_new(p->kafka, p->marks_topic, NULL);
+    if (!topic)
+        return rd_kafka_last_error();
+    rd_kafka_resp_err_t code = rd_kafka_metadata(p->kafka, 0, topic, &answer, timeout_ms);
+    if (!code)
+        code = answer->topic_cnt == 1 ? answer->topics[0].err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+    if (answer)
+        rd_kafka_metadata_destroy(answer);
+    rd_kafka_topic_destroy(topic);
+    return code;
+}
+
+static rd_kafka_t *reader_of(struct kafka_producer *p)
+{
+    const char *const defaults[] = { "client.id", "sonde", "group.id", p->name, "enable.auto.commit", "false", NULL };
+    rd_kafka_conf_t *conf;
+    char reason[256];
+    if (kafka_conf_new(&conf, &p->conf, defaults, p->why, sizeof p->why))
+        return NULL;
+    rd_kafka_conf_set_log_cb(conf, on_log);
+    rd_kafka_t *reader = rd_kafka_new(RD_KAFKA_CONSUMER, conf, reason, sizeof reason);
+    if (!reader)
+        rd_kafka_conf_destroy(conf);
+    return reader;
+}
+
+static void take(const rd_kafka_topic_partition_t *found, struct kafka_committed *last)
+{
+    char text[20] = "";
+    if (found->offset < 0)
+        return;
+    last->position = (uint64_t)found->offset;
+    if (found->metadata && found->metadata_size < sizeof text)
+        memcpy(text, found->metadata, found->metadata_size);
+    last->opening = strtoull(text, NULL, 16);
+}
+
+rd_kafka_resp_err_t kafka_committed_read(struct kafka_producer *p, struct kafka_committed *last, int timeout_ms)
+{
+    *last = (struct kafka_committed){ 0 };
+    rd_kafka_resp_err_t code = find_topic(p, timeout_ms);
+    if (code)
+        return complain(p, code);
+    rd_kafka_t *reader = reader_of(p);
+    if (!reader)
+        return RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE;
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(list, p->marks_topic, 0);
+    code = rd_kafka_committed(reader, list, timeout_ms);
+    if (!code)
+        code = list->elems[0].err;
+    if (!code)
+        take(&list->elems[0], last);
+    rd_kafka_topic_partition_list_destroy(list);
+    rd_kafka_destroy_flags(reader, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+    return code ? complain(p, code) : code;
+}
+
+rd_kafka_error_t *kafka_committed_write(const struct kafka_producer *p, int timeout_ms)
+{
+    char text[20];
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_t *mark = rd_kafka_topic_partition_list_add(list, p->marks_topic, 0);
+    snprintf(text, sizeof text, "%016" PRIx64, p->opening);
+    mark->offset = (int64_t)p->mark;
+    mark->metadata = strdup(text); /* freed with the list */
+    mark->metadata_size = mark->metadata ? strlen(text) : 0;
+    rd_kafka_consumer_group_metadata_t *group = rd_kafka_consumer_group_metadata_new(p->name);
+    rd_kafka_error_t *error = rd_kafka_send_offsets_to_transaction(p->kafka, list, group, timeout_ms);
+    rd_kafka_consumer_group_metadata_destroy(group);
+    rd_kafka_topic_partition_list_destroy(list);
+    return error;
+}

@@ -1,0 +1,113 @@
+/* The mark of a file: read at the start, written after each flush. */
+#include "sinks/mark.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAGIC 0x316b72616d53ull /* "Smark1" */
+#define COPY_BYTES 512          /* a sector is written whole or not at all */
+#define SUFFIX ".mark"
+
+struct copy {
+    uint64_t magic, check, saves, position, size, inode;
+};
+
+void mark_init(struct mark *mark)
+{
+    *mark = (struct mark){ .fd = -1 };
+}
+
+void mark_clear(struct mark *mark)
+{
+    if (mark->fd >= 0)
+        close(mark->fd);
+    free(mark->path);
+    mark_init(mark);
+}
+
+bool mark_is_there(const struct mark *mark)
+{
+    return mark->saves > 0;
+}
+
+static uint64_t check_of(const struct copy *copy)
+{
+    const uint64_t kept[] = { copy->saves, copy->position, copy->size, copy->inode };
+    uint64_t mix = MAGIC;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        mix = (mix ^ kept[i]) * 0xff51afd7ed558ccdull;
+        mix ^= mix >> 32;
+    }
+    return mix;
+}
+
+static void read_copy(const struct mark *mark, int which, struct copy *newest)
+{
+    struct copy copy;
+    if (pread(mark->fd, &copy, sizeof copy, (off_t)which * COPY_BYTES) == (ssize_t)sizeof copy && copy.magic == MAGIC &&
+        copy.check == check_of(&copy) && copy.saves > newest->saves)
+        *newest = copy;
+}
+
+/* A file that was put in its place, or made shorter by somebody, is left as it is. */
+static enum err cut(const struct copy *copy, int file_fd)
+{
+    struct stat st;
+    if (fstat(file_fd, &st) != 0)
+        return err_from_errno(errno);
+    if ((uint64_t)st.st_ino != copy->inode || (uint64_t)st.st_size <= copy->size)
+        return OK;
+    return ftruncate(file_fd, (off_t)copy->size) == 0 ? OK : err_from_errno(errno);
+}
+
+enum err mark_open(struct mark *mark, const char *path, int file_fd)
+{
+    struct copy newest = { 0 };
+    if (asprintf(&mark->path, "%s" SUFFIX, path) < 0) {
+        mark->path = NULL;
+        return NOMEM;
+    }
+    mark->fd = open(mark->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (mark->fd < 0)
+        return errno == ENOENT ? OK : err_from_errno(errno);
+    read_copy(mark, 0, &newest);
+    read_copy(mark, 1, &newest);
+    mark->saves = newest.saves;
+    mark->position = newest.position;
+    return newest.saves ? cut(&newest, file_fd) : OK;
+}
+
+static enum err write_copy(struct mark *mark, struct copy *copy)
+{
+    copy->saves = mark->saves + 1;
+    copy->check = check_of(copy);
+    ssize_t put = pwrite(mark->fd, copy, sizeof *copy, (off_t)(copy->saves & 1) * COPY_BYTES);
+    if (put != (ssize_t)sizeof *copy)
+        return put < 0 ? err_from_errno(errno) : FULL;
+    mark->saves = copy->saves;
+    return OK;
+}
+
+enum err mark_save(struct mark *mark, int file_fd, uint64_t position)
+{
+    struct stat st;
+    bool is_first = mark->fd < 0;
+    if (is_first)
+        mark->fd = open(mark->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (mark->fd < 0 || fstat(file_fd, &st) != 0)
+        return err_from_errno(errno);
+    struct copy copy = { .magic = MAGIC, .position = position, .size = (uint64_t)st.st_size, .inode = (uint64_t)st.st_ino };
+    enum err err = write_copy(mark, &copy);
+    if (!err && is_first) /* the place of the other one, too */
+        err = write_copy(mark, &copy);
+    if (!err && fdatasync(mark->fd) != 0)
+        err = err_from_errno(errno);
+    if (!err)
+        mark->position = position;
+    return err;
+}

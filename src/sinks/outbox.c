@@ -1,0 +1,86 @@
+/* Pieces in a row. */
+#include "sinks/outbox.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void outbox_init(struct outbox *outbox, size_t max)
+{
+    *outbox = (struct outbox){ 0 };
+    buf_init(&outbox->bytes, max);
+}
+
+void outbox_clear(struct outbox *outbox)
+{
+    buf_clear(&outbox->bytes);
+    free(outbox->pieces);
+    *outbox = (struct outbox){ .bytes = outbox->bytes };
+}
+
+static enum err make_room(struct outbox *outbox)
+{
+    if (outbox->count < outbox->room)
+        return OK;
+    size_t room = outbox->room ? outbox->room * 2 : 256;
+    struct outbox_piece *pieces = realloc(outbox->pieces, room * sizeof *pieces);
+    if (!pieces)
+        return NOMEM;
+    outbox->pieces = pieces;
+    outbox->room = room;
+    return OK;
+}
+
+enum err outbox_end(struct outbox *outbox, uint32_t tag)
+{
+    enum err err = buf_err(&outbox->bytes);
+    size_t size = outbox->bytes.size - outbox->used;
+    if (!err)
+        err = make_room(outbox);
+    if (err || !size)
+        return err;
+    outbox->pieces[outbox->count++] = (struct outbox_piece){ .size = size, .tag = tag };
+    outbox->used += size;
+    return OK;
+}
+
+static void cut(struct buf *bytes, size_t size)
+{
+    bytes->size = size;
+    bytes->failed = bytes->full = false;
+    if (bytes->data)
+        bytes->data[size] = '\0';
+}
+
+void outbox_take_back(struct outbox *outbox, size_t count)
+{
+    while (outbox->count > count)
+        outbox->used -= outbox->pieces[--outbox->count].size;
+    cut(&outbox->bytes, outbox->used);
+}
+
+size_t outbox_portion(const struct outbox *outbox, size_t bytes_max, size_t pieces_max, size_t *bytes)
+{
+    size_t count = 0;
+    *bytes = 0;
+    while (count < outbox->count && count < pieces_max && (!count || *bytes + outbox->pieces[count].size <= bytes_max))
+        *bytes += outbox->pieces[count++].size;
+    return count;
+}
+
+void outbox_remove_done(struct outbox *outbox)
+{
+    size_t kept = 0, from = 0, to = 0;
+    for (size_t i = 0; i < outbox->count; i++) {
+        struct outbox_piece piece = outbox->pieces[i];
+        if (!piece.is_done) {
+            if (to != from)
+                memmove(outbox->bytes.data + to, outbox->bytes.data + from, piece.size);
+            outbox->pieces[kept++] = piece;
+            to += piece.size;
+        }
+        from += piece.size;
+    }
+    outbox->count = kept;
+    outbox->used = to;
+    cut(&outbox->bytes, to);
+}

@@ -1,0 +1,235 @@
+/* Samples to Prometheus, VictoriaMetrics, Mimir and others that take remote write 1.0. Prometheus takes the samples of a series
+ * in the order of their times only, and refuses a request in which one is older than the last; but one that is the same as
+ * the last is no mistake. So a request holds one batch of a host at most: when it is sent again, it does no harm. */
+#include "base/hash.h"
+#include "sinks/sink.h"
+
+#include "sinks/http_sender.h"
+#include "sinks/prometheus/remote_write.h"
+
+#include <snappy-c.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOST_BITS 16 /* of the hashes of hosts in a request */
+
+struct prometheus_state {
+    const char *labels;
+    struct courier courier;
+    struct remote_write write;
+    char *labels_copy;
+    struct buf packed;
+    uint32_t batches; /* so far */
+    uint8_t hosts[(1u << HOST_BITS) / 8];   /* that are in the request, by their hashes */
+    uint8_t arrived[(1u << HOST_BITS) / 8]; /* of which something was taken since we began */
+};
+
+static const struct setting prometheus_settings[] = {
+    HTTP_CLIENT_SETTINGS(struct prometheus_state, courier.client,
+                         "where it takes remote write: http://HOST:9090/api/v1/write", "token"),
+    { "labels", SETTING_TEXT, NULL, offsetof(struct prometheus_state, labels),
+      "labels of every series: NAME:VALUE;NAME:VALUE" },
+    { 0 },
+};
+
+static uint32_t hash_of(const char *host)
+{
+    uint64_t hash = hash_add_text(HASH_START, host);
+    return (uint32_t)(hash ^ hash >> 32) & ((1u << HOST_BITS) - 1);
+}
+
+/* How many of the first pieces are of hosts that come once. The upper half of a tag is the host, the lower one the batch. */
+static size_t without_repeats(struct prometheus_state *s, size_t count, size_t *bytes)
+{
+    const struct outbox_piece *pieces = s->courier.box.pieces;
+    memset(s->hosts, 0, sizeof s->hosts);
+    *bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t host = pieces[i].tag >> HOST_BITS;
+        bool is_new = i == 0 || pieces[i].tag != pieces[i - 1].tag;
+        if (is_new && s->hosts[host / 8] & 1u << host % 8)
+            return i;
+        s->hosts[host / 8] |= (uint8_t)(1u << host % 8);
+        *bytes += pieces[i].size;
+    }
+    return count;
+}
+
+/* After a crash what was sent last comes again: it is older than what is there, because it is there. */
+static bool is_there(const struct prometheus_state *s)
+{
+    uint32_t host = s->courier.box.pieces[0].tag >> HOST_BITS;
+    const char *text = buf_text(&s->courier.answer.body);
+    return !(s->arrived[host / 8] & 1u << host % 8) && (strstr(text, "out of order") || strstr(text, "duplicate sample"));
+}
+
+static void note_arrival(struct prometheus_state *s)
+{
+    for (size_t i = 0; i < s->courier.sent; i++) {
+        uint32_t host = s->courier.box.pieces[i].tag >> HOST_BITS;
+        s->arrived[host / 8] |= (uint8_t)(1u << host % 8);
+    }
+    courier_done(&s->courier, s->courier.sent);
+}
+
+/* Without an answer nobody knows: what is out of order the next time is there. */
+static void doubt_arrival(struct prometheus_state *s)
+{
+    for (size_t i = 0; i < s->courier.sent; i++) {
+        uint32_t host = s->courier.box.pieces[i].tag >> HOST_BITS;
+        s->arrived[host / 8] &= (uint8_t)~(1u << host % 8);
+    }
+}
+
+static enum err compress(struct prometheus_state *s, size_t bytes)
+{
+    size_t size = snappy_max_compressed_length(bytes);
+    buf_reset(&s->packed);
+    char *to = buf_reserve(&s->packed, size);
+    if (!to || snappy_compress(s->courier.box.bytes.data, bytes, to, &size) != SNAPPY_OK)
+        return NOMEM;
+    s->packed.size = size;
+    return OK;
+}
+
+static enum err prometheus_post(void *sink, size_t count, size_t bytes, uint64_t deadline_ns)
+{
+    static const char *const headers[] = { "Content-Encoding: snappy", "X-Prometheus-Remote-Write-Version: 0.1.0", NULL };
+    struct prometheus_state *s = sink;
+    struct http_client *client = &s->courier.client;
+    s->courier.sent = without_repeats(s, count, &bytes);
+    enum err err = compress(s, bytes);
+    struct http_request request = { .method = "POST", .path = "", .content_type = "application/x-protobuf", .headers = headers,
+                                    .body = { s->packed.data, s->packed.size } };
+    if (!err)
+        err = http_client_send(client, &request, &s->courier.answer, deadline_ns);
+    if (!err)
+        err = http_client_judge(client, &request, &s->courier.answer);
+    if (!err)
+        note_arrival(s);
+    else if (!s->courier.answer.status)
+        doubt_arrival(s);
+    /* the samples are at fault, by the rules of remote write; any other 4xx is somebody's mistake that can be mended */
+    if (err != IO || (s->courier.answer.status != 400 && s->courier.answer.status != 422))
+        return err;
+    s->courier.box.pieces[0].is_done = s->courier.sent == 1 && is_there(s);
+    return CORRUPT;
+}
+
+static bool is_label_name(const char *name)
+{
+    size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    return *name >= 'a' && *name <= 'z' && name[size] == '\0';
+}
+
+/* "cluster:alpha;site:lyon" */
+static enum err read_labels(struct prometheus_state *s)
+{
+    if (!s->labels)
+        return OK;
+    if (!(s->labels_copy = strdup(s->labels)))
+        return NOMEM;
+    for (char *next = s->labels_copy, *pair; (pair = strsep(&next, ";"));) {
+        char *value = strchr(pair, ':');
+        if (!*pair)
+            continue;
+        if (value)
+            *value++ = '\0';
+        if (!value || !is_label_name(pair) || s->write.fixed_count == REMOTE_WRITE_LABELS_MAX) {
+            http_client_say(&s->courier.client, "labels are NAME:VALUE;NAME:VALUE, %d at most, and a name begins with a small "
+                                                "letter: '%s' is none", REMOTE_WRITE_LABELS_MAX, pair);
+            return USAGE;
+        }
+        s->write.fixed[s->write.fixed_count++] = (struct remote_write_label){ pair, value };
+    }
+    return OK;
+}
+
+static void forget(struct prometheus_state *s)
+{
+    remote_write_clear(&s->write);
+    buf_clear(&s->packed);
+    free(s->labels_copy);
+    s->labels_copy = NULL;
+}
+
+static enum err prometheus_check(void *state)
+{
+    struct prometheus_state *s = state;
+    enum err err = read_labels(s);
+    free(s->labels_copy);
+    s->labels_copy = NULL;
+    s->write.fixed_count = 0;
+    return err ? err : http_client_check(&s->courier.client);
+}
+
+static enum err prometheus_open(void *state)
+{
+    struct prometheus_state *s = state;
+    s->courier.post = prometheus_post;
+    s->courier.sink = s;
+    remote_write_init(&s->write, &s->courier.box.bytes);
+    buf_init(&s->packed, 2 * COURIER_BOX_MAX);
+    enum err err = read_labels(s);
+    if (!err)
+        err = courier_open(&s->courier);
+    if (err)
+        forget(s);
+    return err;
+}
+
+static enum err prometheus_write(void *state, const struct batch *batch)
+{
+    struct prometheus_state *s = state;
+    struct outbox *box = &s->courier.box;
+    size_t before = box->count;
+    enum err err = OK;
+    if (courier_knows(&s->courier, batch))
+        return OK;
+    uint32_t tag = hash_of(batch->host) << HOST_BITS | (s->batches++ & ((1u << HOST_BITS) - 1));
+    for (size_t i = 0; i < batch->count && !err; i++) {
+        remote_write_sample(&s->write, batch, &batch->samples[i]);
+        err = outbox_end(box, tag);
+    }
+    remote_write_jobs(&s->write, batch);
+    if (!err)
+        err = outbox_end(box, tag);
+    return courier_took(&s->courier, batch, before, err);
+}
+
+static enum err prometheus_flush(void *state, uint64_t deadline_ns)
+{
+    return courier_flush(&((struct prometheus_state *)state)->courier, deadline_ns);
+}
+
+static void prometheus_close(void *state)
+{
+    struct prometheus_state *s = state;
+    courier_close(&s->courier);
+    forget(s);
+}
+
+static const char *prometheus_message(const void *state)
+{
+    return ((const struct prometheus_state *)state)->courier.client.why;
+}
+
+static uint64_t prometheus_refused(const void *state)
+{
+    return ((const struct prometheus_state *)state)->courier.refused;
+}
+
+const struct sink sink_prometheus = {
+    .name = "prometheus",
+    .about = "remote write to Prometheus, VictoriaMetrics and others",
+    .settings = prometheus_settings,
+    .state_size = sizeof(struct prometheus_state),
+    .check = prometheus_check,
+    .open = prometheus_open,
+    .write = prometheus_write,
+    .flush = prometheus_flush,
+    .close = prometheus_close,
+    .message = prometheus_message,
+    .refused = prometheus_refused,
+    .may_block = true,
+};

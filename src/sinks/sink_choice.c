@@ -1,0 +1,191 @@
+/* The text up to the first ':' is the name, the rest are settings with ',' between. */
+#include "sinks/sink_choice.h"
+
+#include "base/config_file.h"
+#include "sinks/module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_MAX 4096
+
+static enum err wrong(struct buf *why, const char *text)
+{
+    buf_add_text(why, text);
+    return USAGE;
+}
+
+static enum err parse_settings(struct sink_choice *choice, char *list, struct buf *why)
+{
+    const struct sink *sink = choice->sink;
+    struct setting_owner owner = { sink->name, sink->settings, sink->state_size };
+    enum err err = OK;
+    for (char *pair = list, *next; pair && *pair && !err; pair = next) {
+        next = strchr(pair, ',');
+        if (next)
+            *next++ = '\0';
+        char *equals = strchr(pair, '=');
+        if (!equals) {
+            buf_printf(why, "'%.60s' is no setting of a sink: write KEY=VALUE", pair);
+            return USAGE;
+        }
+        *equals = '\0';
+        if (!equals[1]) {
+            buf_printf(why, "the sink %s has a setting %.60s without a value", sink->name, pair);
+            return USAGE;
+        }
+        err = setting_list_put_checked(&choice->settings, &owner, pair, equals + 1, why);
+    }
+    return err;
+}
+
+static bool is_name(const char *name)
+{
+    for (const struct sink_in_module *row = sink_modules; row->sink; row++)
+        if (strcmp(row->sink, name) == 0)
+            return true;
+    return sink_find(name);
+}
+
+static enum err no_sink(const char *name, struct buf *why)
+{
+    buf_printf(why, "there is no sink '%.60s'; there are", name);
+    for (size_t i = 0; sink_all[i]; i++)
+        buf_printf(why, "%s %s", i ? "," : "", sink_all[i]->name);
+    for (const struct sink_in_module *row = sink_modules; row->sink; row++)
+        buf_printf(why, ", %s", row->sink);
+    return USAGE;
+}
+
+static enum err find_sink(struct sink_choice *choice, const char *name, struct buf *why)
+{
+    char reason[1024] = "";
+    if (!is_name(name))
+        return no_sink(name, why);
+    return sink_load(name, &choice->sink, reason, sizeof reason) ? wrong(why, reason) : OK;
+}
+
+static enum err apply(const struct sink_choice *choice, void *state)
+{
+    enum err err = setting_defaults(choice->sink->settings, state);
+    if (!err)
+        setting_apply(choice->sink->settings, state, "append", "yes"); /* where there is such a setting */
+    return err ? err : setting_list_apply(&choice->settings, choice->sink->settings, state);
+}
+
+enum err sink_choice_check(const struct sink_choice *choice, struct buf *why)
+{
+    if (!choice->sink->check)
+        return OK;
+    void *state = calloc(1, choice->sink->state_size + 1);
+    enum err err = state ? apply(choice, state) : NOMEM;
+    if (!err)
+        err = choice->sink->check(state);
+    if (err)
+        buf_printf(why, "the sink %s: %s", choice->sink->name, sink_choice_message(choice, state, err));
+    free(state);
+    return err;
+}
+
+/* Only what will never do: a folder that is missing now may be there when it is opened. */
+static enum err check_sense(const struct sink_choice *choice, struct buf *why)
+{
+    struct buf reason;
+    buf_init(&reason, TEXT_MAX);
+    enum err err = sink_choice_check(choice, &reason);
+    if (err == USAGE)
+        buf_add_text(why, buf_text(&reason));
+    buf_clear(&reason);
+    return err == USAGE ? USAGE : OK;
+}
+
+enum err sink_choice_parse(struct sink_choice *choice, const char *text, struct buf *why)
+{
+    char copy[TEXT_MAX];
+    *choice = (struct sink_choice){ 0 };
+    if (strlen(text) >= sizeof copy)
+        return wrong(why, "this is too long for a sink");
+    memcpy(copy, text, strlen(text) + 1);
+    char *list = strchr(copy, ':');
+    if (list)
+        *list++ = '\0';
+    enum err err = find_sink(choice, copy, why);
+    if (!err)
+        err = parse_settings(choice, list, why);
+    if (!err)
+        err = check_sense(choice, why);
+    if (err)
+        sink_choice_clear(choice);
+    return err;
+}
+
+void sink_choice_clear(struct sink_choice *choice)
+{
+    setting_list_clear(&choice->settings);
+    *choice = (struct sink_choice){ 0 };
+}
+
+enum err sink_choice_copy(struct sink_choice *copy, const struct sink_choice *choice)
+{
+    copy->sink = choice->sink;
+    return setting_list_copy(&copy->settings, &choice->settings);
+}
+
+bool sink_choice_equal(const struct sink_choice *a, const struct sink_choice *b)
+{
+    return a->sink == b->sink && setting_list_equal(&a->settings, &b->settings);
+}
+
+bool sink_choice_is_secret(const char *key)
+{
+    return strcmp(key, "password") == 0 || strcmp(key, "api_key") == 0 || strcmp(key, "token") == 0;
+}
+
+void sink_choice_write(const struct sink_choice *choice, struct buf *out)
+{
+    buf_add_text(out, choice->sink->name);
+    for (size_t i = 0; i < choice->settings.count; i++) {
+        const struct setting_pair *setting = &choice->settings.list[i];
+        buf_printf(out, "%c%s=%s", i ? ',' : ':', setting->key, sink_choice_is_secret(setting->key) ? "***" : setting->value);
+    }
+}
+
+void sink_choice_write_line(const struct sink_choice *choice, struct buf *out)
+{
+    struct buf text;
+    buf_init(&text, 2 * TEXT_MAX);
+    sink_choice_write(choice, &text);
+    buf_add_text(out, "sink = ");
+    config_file_add_quoted(out, buf_text(&text));
+    buf_add_char(out, '\n');
+    buf_clear(&text);
+}
+
+enum err sink_choice_open(const struct sink_choice *choice, void **state, struct buf *why)
+{
+    *state = calloc(1, choice->sink->state_size + 1);
+    enum err err = *state ? apply(choice, *state) : NOMEM;
+    if (!err && choice->sink->open)
+        err = choice->sink->open(*state);
+    if (!err)
+        return OK;
+    buf_add_text(why, sink_choice_message(choice, *state, err));
+    free(*state);
+    *state = NULL;
+    return err;
+}
+
+void sink_choice_close(const struct sink_choice *choice, void **state)
+{
+    if (!*state)
+        return;
+    choice->sink->close(*state);
+    free(*state);
+    *state = NULL;
+}
+
+const char *sink_choice_message(const struct sink_choice *choice, const void *state, enum err err)
+{
+    const char *text = state && choice->sink->message ? choice->sink->message(state) : "";
+    return *text ? text : err_text(err);
+}

@@ -1,0 +1,271 @@
+/* The loop over stops. Waits do not consume them (WNOWAIT): a signal that is on its way to a task stays with the task until
+ * it is resumed with it, so that not even a SIGKILL of ours loses it. */
+#include "syscalls/tracer.h"
+
+#include "base/clock.h"
+#include "syscalls/tracer_launch.h"
+#include "syscalls/tracer_leaderless.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LOOK_STOPS 64               /* after so many, or one for each task, all tasks get their turn */
+#define LEAVE_NS (2 * NS_PER_S)     /* for those that cannot be stopped: waiting for a disk, or for a child by vfork */
+#define LEAVE_PAUSE_NS (NS_PER_MS / 2)
+#define FILTER_OPTIONS (PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL)
+#define CALL_STOP (SIGTRAP | 0x80)
+#define WAIT_FLAGS (WEXITED | WSTOPPED | WNOWAIT | __WALL)
+
+struct tracer_task *tracer_hold(struct tracer *tracer, pid_t tid)
+{
+    struct tracer_task *task = tracer_tasks_add(&tracer->tasks, tid);
+    atomic_store_explicit(tracer->alive, (uint32_t)tracer->tasks.count, memory_order_relaxed);
+    return task;
+}
+
+/* The one thread of a process that has its number. */
+static bool is_process(pid_t tid)
+{
+    return syscall(SYS_tgkill, tid, tid, 0) == 0 || errno != ESRCH;
+}
+
+void tracer_tell_begin(const struct tracer *tracer, pid_t tid, bool is_new)
+{
+    if (tracer->lives && is_process(tid))
+        tracer->lives->begins(tracer->lives->context, tid, is_new);
+}
+
+static int status_of(const siginfo_t *info)
+{
+    int status = info->si_status;
+    return info->si_code == CLD_EXITED ? (status & 0xff) << 8 : info->si_code == CLD_DUMPED ? status | WCOREFLAG : status;
+}
+
+static void tell_end(const struct tracer *tracer, pid_t pid, int status)
+{
+    if (tracer->end && pid == tracer->target)
+        atomic_store_explicit(tracer->end, TRACER_ENDED | (uint32_t)status, memory_order_relaxed);
+    if (tracer->lives)
+        tracer->lives->ended(tracer->lives->context, pid, status);
+}
+
+static void let_go(struct tracer *tracer, pid_t tid)
+{
+    tracer_tasks_remove(&tracer->tasks, tid);
+    atomic_store_explicit(tracer->alive, (uint32_t)tracer->tasks.count, memory_order_relaxed);
+}
+
+/* Any stop takes the place of the one that we asked for: then it is asked for again, because it is there that a task can be
+ * let go whatever it was in. */
+static void resume(const struct tracer *tracer, struct tracer_task *task, int signal)
+{
+    if (tracer->leaving)
+        task->interrupted = ptrace(PTRACE_INTERRUPT, task->tid, 0L, 0L) == 0;
+    bool to_call = !tracer->leaving && (!tracer->filtered || task->number != TRACER_NO_CALL);
+    ptrace(to_call ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, 0L, (long)signal); /* ESRCH: killed; its end will come */
+}
+
+static void on_call(struct tracer *tracer, struct tracer_task *task, uint64_t heard_ns)
+{
+    tracer_calls_stop(&tracer->calls, task, heard_ns);
+    if (task->entry_ns && task->number != TRACER_NO_CALL && task->entry_ns == heard_ns)
+        task->entry_ns = clock_monotonic_ns(); /* it goes on only now */
+    resume(tracer, task, 0);
+}
+
+/* From here on it counts. Under a filter calls fail without a tracer: a program that ends with us is better than one that goes
+ * on with that. */
+static void begin(struct tracer *tracer, pid_t tid)
+{
+    tracer->begun = true;
+    tracer->filtered = *tracer->first->state == TRACER_BIRTH_FILTERED;
+    tracer->calls.counts = tracer->first->counts;
+    ptrace(PTRACE_SETOPTIONS, tid, 0L, TRACER_OPTIONS | (tracer->filtered ? FILTER_OPTIONS : 0L));
+}
+
+/* A task that exec'd has the pid of its process from now on, and the other threads are no more. The kernel wants this to be
+ * heard before it lets us touch the task under its new number. */
+static void on_exec(struct tracer *tracer, struct tracer_task *task)
+{
+    unsigned long before = 0;
+    pid_t tid = task->tid;
+    waitpid(tid, NULL, __WALL | WNOHANG);
+    if (ptrace(PTRACE_GETEVENTMSG, tid, 0L, &before) == 0 && before && (pid_t)before != tid) {
+        const struct tracer_task *former = tracer_tasks_find(&tracer->tasks, (pid_t)before);
+        if (former) {
+            *task = *former;
+            task->tid = tid;
+            let_go(tracer, (pid_t)before);
+        }
+    }
+    if (tracer->first && !tracer->begun)
+        begin(tracer, tid);
+    struct tracer_rights *rights = tracer->first ? tracer->first->rights : tracer->rights;
+    if (rights)
+        tracer_rights_look(rights, tid);
+    if (tracer->lives)
+        tracer->lives->execs(tracer->lives->context, tid);
+    task = tracer_tasks_find(&tracer->tasks, tid);
+    if (task)
+        resume(tracer, task, 0);
+}
+
+static bool is_stop_signal(int signal)
+{
+    return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+/* Stopped by job control, because we asked for it, new, or continued. */
+static void on_pause(struct tracer *tracer, struct tracer_task *task, int signal)
+{
+    if (tracer->leaving) {
+        if (ptrace(PTRACE_DETACH, task->tid, 0L, 0L) == 0)
+            let_go(tracer, task->tid);
+    } else if (is_stop_signal(signal)) {
+        ptrace(PTRACE_LISTEN, task->tid, 0L, 0L); /* it stays stopped until somebody else continues it */
+    } else {
+        resume(tracer, task, 0);
+    }
+}
+
+/* A thread stands before its end, and a process if it is the first. */
+static void on_last_steps(const struct tracer *tracer, pid_t tid)
+{
+    pid_t pid = is_process(tid) ? tid : tracer_leaderless_of(tracer, tid);
+    if (tracer->lives && pid)
+        tracer->lives->ends(tracer->lives->context, pid);
+}
+
+static void on_stop(struct tracer *tracer, struct tracer_task *task, int status, uint64_t heard_ns)
+{
+    int signal = status & 0xff;
+    if (task->interrupted)
+        tracer_calls_mend(task);
+    task->interrupted = false;
+    switch (status >> 8) {
+    case 0:
+        if (signal == CALL_STOP)
+            on_call(tracer, task, heard_ns);
+        else
+            resume(tracer, task, signal);
+        break;
+    case PTRACE_EVENT_STOP:
+        on_pause(tracer, task, signal);
+        break;
+    case PTRACE_EVENT_EXEC:
+        on_exec(tracer, task);
+        break;
+    case PTRACE_EVENT_SECCOMP:
+        on_call(tracer, task, heard_ns);
+        break;
+    case PTRACE_EVENT_EXIT:
+        on_last_steps(tracer, task->tid);
+        resume(tracer, task, 0);
+        break;
+    default: /* it has made another, which tells of itself */
+        resume(tracer, task, 0);
+    }
+}
+
+/* Who ends a process ends its threads, each with the status of the process: that of the last is known where that of the first is
+ * not. */
+static void on_end(struct tracer *tracer, const siginfo_t *info)
+{
+    pid_t tid = info->si_pid, leaderless = tracer_leaderless_of(tracer, tid);
+    if (is_process(tid))
+        tell_end(tracer, tid, status_of(info));
+    waitpid(tid, NULL, __WALL | WNOHANG); /* its parent hears of it now */
+    let_go(tracer, tid);
+    if (leaderless && tracer_leaderless_is_over(leaderless) && tracer_leaderless_remove(tracer, leaderless))
+        tell_end(tracer, leaderless, status_of(info));
+}
+
+static void on_event(struct tracer *tracer, const siginfo_t *info)
+{
+    uint64_t heard_ns = tracer->calls.counts->timed ? clock_monotonic_ns() : 0;
+    pid_t tid = info->si_pid;
+    if (info->si_code != CLD_TRAPPED && info->si_code != CLD_STOPPED) {
+        on_end(tracer, info);
+        return;
+    }
+    size_t before = tracer->tasks.count;
+    struct tracer_task *task = tracer_hold(tracer, tid);
+    if (tracer->tasks.count > before && !tracer_leaderless_remove(tracer, tid))
+        tracer_tell_begin(tracer, tid, true);
+    if (task)
+        on_stop(tracer, task, info->si_status, heard_ns);
+    else
+        ptrace(tracer->filtered ? PTRACE_CONT : PTRACE_DETACH, tid, 0L, 0L); /* no memory for it: it goes on uncounted */
+}
+
+/* False: nothing has happened to it. */
+static bool look_at(struct tracer *tracer, pid_t tid)
+{
+    siginfo_t info = { 0 };
+    if (waitid(P_PID, (id_t)tid, &info, WAIT_FLAGS | WNOHANG) != 0 || !info.si_pid)
+        return false;
+    on_event(tracer, &info);
+    return true;
+}
+
+/* The kernel tells of the first that has stopped. One that stops again at once would keep us from all behind it. */
+static void look_at_all(struct tracer *tracer)
+{
+    pid_t *tids = tracer_tasks_list(&tracer->tasks);
+    for (const pid_t *tid = tids; tid && *tid; tid++)
+        look_at(tracer, *tid);
+    free(tids);
+    tracer->stops = 0;
+}
+
+void tracer_run(struct tracer *tracer, const volatile sig_atomic_t *stop)
+{
+    while (!*stop) {
+        siginfo_t info = { 0 };
+        if (waitid(P_ALL, 0, &info, WAIT_FLAGS) == 0)
+            on_event(tracer, &info);
+        else if (errno != EINTR)
+            return; /* nobody is left */
+        if (++tracer->stops > LOOK_STOPS && tracer->stops > tracer->tasks.count && tracer->tasks.count > 1)
+            look_at_all(tracer);
+    }
+}
+
+static void interrupt_all(struct tracer *tracer)
+{
+    pid_t *tids = tracer_tasks_list(&tracer->tasks);
+    for (const pid_t *tid = tids; tid && *tid; tid++) {
+        struct tracer_task *task = tracer_tasks_find(&tracer->tasks, *tid);
+        if (task && ptrace(PTRACE_INTERRUPT, *tid, 0L, 0L) == 0)
+            task->interrupted = true;
+    }
+    free(tids);
+}
+
+static void tell_pending(const struct tracer *tracer)
+{
+    for (size_t i = 0; tracer->pending && i < tracer->tasks.room; i++)
+        if (tracer->tasks.table[i].tid && tracer->tasks.table[i].number != TRACER_NO_CALL)
+            tracer->pending[tracer->tasks.table[i].number]++;
+}
+
+void tracer_leave(struct tracer *tracer)
+{
+    uint64_t until_ns = clock_monotonic_ns() + LEAVE_NS;
+    tracer->leaving = true;
+    tell_pending(tracer);
+    interrupt_all(tracer);
+    while (tracer->tasks.count && clock_monotonic_ns() < until_ns) {
+        siginfo_t info = { 0 };
+        if (waitid(P_ALL, 0, &info, WAIT_FLAGS | WNOHANG) != 0 && errno != EINTR)
+            break;
+        if (info.si_pid)
+            on_event(tracer, &info);
+        else
+            nanosleep(&(struct timespec){ 0, LEAVE_PAUSE_NS }, NULL);
+    }
+}

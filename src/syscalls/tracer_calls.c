@@ -1,0 +1,241 @@
+/* From PTRACE_GET_SYSCALL_INFO to numbers. A call that a signal broke off has not returned: the kernel begins it anew, and
+ * it is counted when that returns; or a handler ran, and it is counted as failed when the program goes on behind it. */
+#include "syscalls/tracer_calls.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <linux/audit.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+
+/* include/linux/errno.h of the kernel: seen by tracers only. */
+#define ERESTARTSYS 512
+#define ERESTARTNOHAND 514
+#define ERESTART_RESTARTBLOCK 516
+
+#define ANEW_MAX 1000u  /* a device may say EINTR for reasons of its own, and go on saying so: then the program shall hear it */
+#define ANEW_TIMED_MAX 3u /* so that what a program does at the end of a wait is not put off without end */
+
+#if defined(__x86_64__)
+#define ARCH_NATIVE AUDIT_ARCH_X86_64
+#define X32_BIT 0x40000000u
+#define CODE_64_BIT 0x33 /* the segment of 64-bit programs */
+#elif defined(__aarch64__)
+#define ARCH_NATIVE AUDIT_ARCH_AARCH64
+#endif
+
+static bool is_broken_off(int64_t result)
+{
+    return result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK;
+}
+
+/* The number by which calls of this machine are counted. */
+static int number_of(const struct __ptrace_syscall_info *info, uint64_t number)
+{
+#ifdef ARCH_NATIVE
+    if (info->arch != ARCH_NATIVE) {
+        int same = info->arch == AUDIT_ARCH_I386 ? syscall_names_from_i386((unsigned)number) : -1;
+        return same >= 0 ? same : SYSCALL_NAMES_OTHER;
+    }
+#endif
+#ifdef X32_BIT
+    number &= ~(uint64_t)X32_BIT;
+#endif
+    return number < SYSCALL_NAMES_MAX ? (int)number : SYSCALL_NAMES_OTHER;
+}
+
+/* Of those that can_begin_anew. The ones that have none of their own say EINTR only where their socket has one. */
+static bool has_timeout(int number, const uint64_t *arguments)
+{
+    switch (number) {
+#ifdef SYS_epoll_wait
+    case SYS_epoll_wait:
+#endif
+    case SYS_epoll_pwait:
+        return (int)arguments[3] >= 0;
+    case SYS_rt_sigtimedwait:
+        return arguments[2];
+    case SYS_epoll_pwait2: case SYS_semtimedop:
+        return arguments[3];
+    case SYS_io_getevents: case SYS_io_pgetevents:
+        return arguments[4];
+    default:
+        return number != SYS_semop && number != SYS_getrandom;
+    }
+}
+
+/* Its time goes on where it began; 0: before we came. */
+static void go_on(struct tracer_task *task, uint64_t now_ns)
+{
+    task->number = task->unfinished.number;
+    task->entry_ns = task->unfinished.entry_ns ? task->unfinished.entry_ns : now_ns;
+    task->unfinished.number = TRACER_NO_CALL;
+}
+
+static void enter(struct tracer_task *task, int number, const uint64_t *arguments, uint64_t stack, uint64_t now_ns)
+{
+    const struct tracer_unfinished *unfinished = &task->unfinished;
+    task->has_timeout = has_timeout(number, arguments);
+    if (unfinished->number != TRACER_NO_CALL && unfinished->stack == stack
+        && (number == unfinished->number || number == SYS_restart_syscall)) {
+        go_on(task, now_ns);
+        return;
+    }
+    task->entry_ns = now_ns;
+    task->number = number;
+}
+
+/* A handler has returned to where its signal came: behind a call that failed because of it? */
+static bool has_failed_before(const struct tracer_task *task, int64_t result, uint64_t stack)
+{
+    return task->number == SYS_rt_sigreturn && task->unfinished.number != TRACER_NO_CALL && task->unfinished.stack == stack
+           && result == -EINTR;
+}
+
+static void count(struct tracer_calls *calls, int number, int64_t result, uint64_t time_ns)
+{
+    syscall_counts_add(calls->counts, (unsigned)number, result, time_ns > calls->own_ns ? time_ns - calls->own_ns : 0);
+}
+
+static void leave(struct tracer_calls *calls, struct tracer_task *task, int64_t result, uint64_t stack, uint64_t now_ns)
+{
+    uint64_t time_ns = now_ns > task->entry_ns && task->entry_ns ? now_ns - task->entry_ns : 0;
+    int number = task->number;
+    task->number = TRACER_NO_CALL;
+    if (number == TRACER_NO_CALL)
+        return;
+    if (is_broken_off(result))
+        task->unfinished = (struct tracer_unfinished){ number, stack, task->entry_ns, time_ns };
+    else
+        count(calls, number, number == SYS_rt_sigreturn ? 0 : result, time_ns);
+}
+
+#if defined(__x86_64__) || defined(__aarch64__)
+/* They say EINTR to whoever is stopped and goes on, and nothing has happened by then that could not happen again. */
+static bool can_begin_anew(uint64_t number)
+{
+    switch (number) {
+#ifdef SYS_epoll_wait
+    case SYS_epoll_wait:
+#endif
+    case SYS_epoll_pwait: case SYS_epoll_pwait2: case SYS_rt_sigtimedwait:
+    case SYS_semop: case SYS_semtimedop: case SYS_io_getevents: case SYS_io_pgetevents: case SYS_getrandom:
+    case SYS_read: case SYS_readv: case SYS_write: case SYS_writev: case SYS_recvfrom: case SYS_recvmsg:
+    case SYS_recvmmsg: case SYS_sendto: case SYS_sendmsg: case SYS_sendmmsg: case SYS_accept: case SYS_accept4:
+        return true;
+    default:
+        return false;
+    }
+}
+#endif
+
+#if defined(__x86_64__)
+static bool is_to_begin_anew(const struct tracer_task *task, const struct user_regs_struct *regs)
+{
+    (void)task;
+    return (int64_t)regs->rax == -EINTR && regs->cs == CODE_64_BIT && can_begin_anew(regs->orig_rax);
+}
+
+#define RESULT_OF(regs) (regs).rax
+#elif defined(__aarch64__)
+/* There the kernel decides before any other stop than that of the return, and has forgotten the call's first argument by then:
+ * later this would reach the program as an error that it does not know. */
+static bool is_to_begin_anew(const struct tracer_task *task, const struct user_regs_struct *regs)
+{
+    struct __ptrace_syscall_info info = { 0 };
+    if ((int64_t)regs->regs[0] != -EINTR || !can_begin_anew(regs->regs[8]))
+        return false;
+    return ptrace(PTRACE_GET_SYSCALL_INFO, task->tid, sizeof info, &info) > 0 && info.op == PTRACE_SYSCALL_INFO_EXIT
+           && info.arch == ARCH_NATIVE;
+}
+
+#define RESULT_OF(regs) (regs).regs[0]
+#endif
+
+#ifdef RESULT_OF
+static bool read_regs(const struct tracer_task *task, struct user_regs_struct *regs)
+{
+    struct iovec room = { regs, sizeof *regs };
+    return ptrace(PTRACE_GETREGSET, task->tid, NT_PRSTATUS, &room) == 0 && room.iov_len == sizeof *regs;
+}
+#endif
+
+/* ERESTARTNOHAND is the kernel's own word for it: anew when no handler runs, else EINTR as without us. */
+static bool mend(const struct tracer_task *task)
+{
+#ifdef RESULT_OF
+    struct user_regs_struct regs;
+    struct iovec room = { &regs, sizeof regs };
+    if (!read_regs(task, &regs) || !is_to_begin_anew(task, &regs))
+        return false;
+    RESULT_OF(regs) = (unsigned long long)-ERESTARTNOHAND;
+    return ptrace(PTRACE_SETREGSET, task->tid, NT_PRSTATUS, &room) == 0;
+#else
+    (void)task;
+    return false;
+#endif
+}
+
+/* A call that it was in before we came, and that the kernel will begin anew as restart_syscall, which does not say what it
+ * was. On aarch64 it is that by now. */
+static void keep_number(struct tracer_task *task)
+{
+#if defined(__x86_64__)
+    struct user_regs_struct regs;
+    if (task->number != TRACER_NO_CALL || task->unfinished.number != TRACER_NO_CALL || !read_regs(task, &regs))
+        return;
+    if ((int64_t)regs.rax != -ERESTART_RESTARTBLOCK || regs.cs != CODE_64_BIT || regs.orig_rax >= SYSCALL_NAMES_MAX)
+        return;
+    task->unfinished = (struct tracer_unfinished){ .number = (int)regs.orig_rax, .stack = regs.rsp };
+#else
+    (void)task;
+#endif
+}
+
+void tracer_calls_mend(struct tracer_task *task)
+{
+    if (!mend(task))
+        keep_number(task);
+}
+
+/* The kernel looks at that word only on its way to a signal or to a stop: that is asked for, too. */
+static bool begin_anew(struct tracer_task *task, int64_t result)
+{
+    if (result != -EINTR) {
+        task->anew = is_broken_off(result) ? task->anew : 0;
+        return false;
+    }
+    if (task->anew >= (task->has_timeout ? ANEW_TIMED_MAX : ANEW_MAX) || !mend(task)) {
+        task->anew = 0;
+        return false;
+    }
+    task->anew++;
+    task->interrupted = ptrace(PTRACE_INTERRUPT, task->tid, 0L, 0L) == 0; /* ESRCH: killed meanwhile */
+    return true;
+}
+
+void tracer_calls_stop(struct tracer_calls *calls, struct tracer_task *task, uint64_t now_ns)
+{
+    struct __ptrace_syscall_info info = { 0 };
+    if (ptrace(PTRACE_GET_SYSCALL_INFO, task->tid, sizeof info, &info) <= 0)
+        return;
+    switch (info.op) {
+    case PTRACE_SYSCALL_INFO_ENTRY:
+        enter(task, number_of(&info, info.entry.nr), info.entry.args, info.stack_pointer, now_ns);
+        break;
+    case PTRACE_SYSCALL_INFO_SECCOMP:
+        enter(task, number_of(&info, info.seccomp.nr), info.seccomp.args, info.stack_pointer, now_ns);
+        break;
+    case PTRACE_SYSCALL_INFO_EXIT:
+        if (has_failed_before(task, info.exit.rval, info.stack_pointer)) {
+            count(calls, task->unfinished.number, -EINTR, task->unfinished.time_ns);
+            task->unfinished.number = TRACER_NO_CALL;
+        }
+        leave(calls, task, begin_anew(task, info.exit.rval) ? -ERESTARTNOHAND : info.exit.rval, info.stack_pointer, now_ns);
+        break;
+    default:
+        break;
+    }
+}

@@ -1,0 +1,127 @@
+/* Fork, seize, tell, trace, let go. */
+#include "syscalls/tracer_process.h"
+
+#include "base/clock.h"
+#include "syscalls/tracer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define AGAIN_US 200000 /* so often the tracer is woken, should a signal have come just before it went to wait */
+#define STOP_PAUSE_MS 100
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int signal)
+{
+    if (signal != SIGALRM)
+        stop = 1;
+}
+
+/* The tracer ends by letting go, whatever asks it to. */
+static void catch_signals(void)
+{
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM };
+    struct sigaction action = { .sa_handler = on_signal };
+    struct itimerval timer = { { 0, AGAIN_US }, { 0, AGAIN_US } };
+    sigset_t none;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaction(signals[i], &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* In the new process; tell_fd: where the result of the beginning goes, and which closes at our end. */
+static void be_tracer(struct tracer_page *page, pid_t target, const struct tracer_lives *lives, pid_t parent, int tell_fd)
+{
+    struct tracer tracer = { .calls = { &page->counts, page->cost.own_ns }, .alive = &page->alive, .lives = lives,
+                             .target = target, .end = &page->end, .rights = &page->rights,
+                             .pending = page->pending };
+    size_t held;
+    catch_signals();
+    setpgid(0, 0); /* who stops us with Ctrl-Z shall not stop the program: it waits for the tracer at each call */
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        _exit(0);
+    int32_t err = (int32_t)tracer_seize(&tracer, target, &held);
+    page->held = (uint32_t)held;
+    if (write(tell_fd, &err, sizeof err) == (ssize_t)sizeof err && !err)
+        tracer_run(&tracer, &stop);
+    if (lives && !err)
+        lives->over(lives->context);
+    tracer_leave(&tracer);
+    page->is_over = true;
+    _exit(0);
+}
+
+static enum err await_beginning(int fd)
+{
+    int32_t err = IO;
+    ssize_t got;
+    do
+        got = read(fd, &err, sizeof err);
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof err ? (enum err)err : IO;
+}
+
+static enum err start(struct tracer_process *process, pid_t target, const struct tracer_lives *lives)
+{
+    int tell[2];
+    pid_t self = getpid();
+    if (pipe2(tell, O_CLOEXEC) != 0)
+        return err_from_errno(errno);
+    process->pid = fork();
+    if (process->pid == 0)
+        be_tracer(process->page, target, lives, self, tell[1]);
+    close(tell[1]);
+    enum err err = process->pid < 0 ? err_from_errno(errno) : await_beginning(tell[0]);
+    process->end_fd = tell[0];
+    return err;
+}
+
+enum err tracer_process_start(struct tracer_process *process, pid_t target, bool timed, const struct tracer_lives *lives)
+{
+    *process = (struct tracer_process){ .end_fd = -1, .pid = -1 };
+    process->page = mmap(NULL, sizeof *process->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (process->page == MAP_FAILED) {
+        process->page = NULL;
+        return NOMEM;
+    }
+    process->page->counts.timed = timed;
+    tracer_cost_measure(&process->page->cost); /* where ptrace cannot be had, seizing says so */
+    enum err err = start(process, target, lives);
+    if (err)
+        tracer_process_close(process);
+    return err;
+}
+
+void tracer_process_stop(struct tracer_process *process)
+{
+    if (process->pid <= 0)
+        return;
+    struct pollfd polled = { .fd = process->end_fd, .events = POLLIN };
+    do
+        kill(process->pid, SIGTERM); /* again: see tracer_run */
+    while (poll(&polled, 1, STOP_PAUSE_MS) != 1);
+    while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    process->pid = -1;
+}
+
+void tracer_process_close(struct tracer_process *process)
+{
+    tracer_process_stop(process);
+    if (process->end_fd >= 0)
+        close(process->end_fd);
+    if (process->page)
+        munmap(process->page, sizeof *process->page);
+    *process = (struct tracer_process){ .end_fd = -1, .pid = -1 };
+}

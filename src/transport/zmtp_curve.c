@@ -1,0 +1,180 @@
+/* Commands and nonces as RFC 26 has them, and as libzmq says them. */
+#include "transport/zmtp_curve.h"
+
+#include <string.h>
+
+#define MAC crypto_box_MACBYTES
+#define SHORT 8  /* of a nonce: the number that is sent */
+#define LONG 16  /* … or what is random in it */
+#define HELLO_SIZE 200
+#define VOUCH 96
+#define HELLO_NAME "\5HELLO"
+#define WELCOME_NAME "\7WELCOME"
+#define INITIATE_NAME "\10INITIATE"
+#define READY_NAME "\5READY"
+#define MESSAGE_NAME "\7MESSAGE"
+
+struct nonce {
+    uint8_t bytes[crypto_box_NONCEBYTES];
+};
+
+/* Text of 16 or of 8 bytes, and the rest. */
+static struct nonce nonce_of(const char *text, const uint8_t *rest)
+{
+    struct nonce nonce;
+    size_t size = strlen(text);
+    memcpy(nonce.bytes, text, size);
+    memcpy(nonce.bytes + size, rest, sizeof nonce.bytes - size);
+    return nonce;
+}
+
+static uint64_t read_number(const uint8_t at[SHORT])
+{
+    uint64_t number = 0;
+    for (int i = 0; i < SHORT; i++)
+        number = number << 8 | at[i];
+    return number;
+}
+
+static void write_number(uint8_t at[SHORT], uint64_t number)
+{
+    for (int i = SHORT; i-- > 0; number >>= 8)
+        at[i] = (uint8_t)number;
+}
+
+static bool is_command(struct bytes body, const char *name, size_t least)
+{
+    return body.size >= least && memcmp(body.data, name, strlen(name)) == 0;
+}
+
+/* Each box has a higher number than the one before: an old one that comes again is none. */
+static bool is_next(struct curve *curve, const uint8_t at[SHORT])
+{
+    uint64_t number = read_number(at);
+    if (number <= curve->heard)
+        return false;
+    curve->heard = number;
+    return true;
+}
+
+static bool make_welcome(const struct curve_pair *server, struct curve_handshake *handshake, struct buf *out)
+{
+    uint8_t plain[CURVE_KEY + CURVE_COOKIE], random[LONG], box[sizeof plain + MAC];
+    crypto_box_keypair(handshake->ours.public_key, handshake->ours.secret_key);
+    randombytes_buf(handshake->cookie, sizeof handshake->cookie);
+    randombytes_buf(random, sizeof random);
+    memcpy(plain, handshake->ours.public_key, CURVE_KEY);
+    memcpy(plain + CURVE_KEY, handshake->cookie, CURVE_COOKIE);
+    struct nonce nonce = nonce_of("WELCOME-", random);
+    if (crypto_box_easy(box, plain, sizeof plain, nonce.bytes, handshake->client, server->secret_key) != 0)
+        return false;
+    buf_add(out, WELCOME_NAME, sizeof WELCOME_NAME - 1);
+    buf_add(out, random, sizeof random);
+    buf_add(out, box, sizeof box);
+    return true;
+}
+
+/* Name, version 1.0, 72 zeros, key of the connection, number, a box of 64 zeros. */
+enum err curve_take_hello(const struct curve_pair *server, struct curve *curve, struct curve_handshake *handshake,
+                          struct bytes hello, struct buf *out)
+{
+    static const uint8_t zeros[64];
+    const uint8_t *at = (const uint8_t *)hello.data, *client = at + 80, *number = client + CURVE_KEY;
+    uint8_t plain[sizeof zeros];
+    if (hello.size != HELLO_SIZE || !is_command(hello, HELLO_NAME, HELLO_SIZE) || at[6] != 1 || at[7] != 0)
+        return CORRUPT;
+    struct nonce nonce = nonce_of("CurveZMQHELLO---", number);
+    if (!is_next(curve, number)
+        || crypto_box_open_easy(plain, number + SHORT, sizeof plain + MAC, nonce.bytes, client, server->secret_key) != 0
+        || memcmp(plain, zeros, sizeof plain) != 0)
+        return CORRUPT;
+    memcpy(handshake->client, client, CURVE_KEY);
+    return make_welcome(server, handshake, out) ? OK : CORRUPT;
+}
+
+/* Whoever holds the client's lasting key has said that the key of this connection is his, and that he means us. */
+static bool vouches(const struct curve_pair *server, const struct curve_handshake *handshake, const uint8_t client[CURVE_KEY],
+                    const uint8_t vouch[VOUCH])
+{
+    uint8_t plain[2 * CURVE_KEY];
+    struct nonce nonce = nonce_of("VOUCH---", vouch);
+    return crypto_box_open_easy(plain, vouch + LONG, sizeof plain + MAC, nonce.bytes, client, handshake->ours.secret_key) == 0
+        && sodium_memcmp(plain, handshake->client, CURVE_KEY) == 0
+        && sodium_memcmp(plain + CURVE_KEY, server->public_key, CURVE_KEY) == 0;
+}
+
+/* Name, cookie, number, a box: key of the client, vouch, metadata. */
+enum err curve_take_initiate(const struct curve_pair *server, struct curve *curve, const struct curve_handshake *handshake,
+                             struct bytes initiate, struct buf *plain, uint8_t client[CURVE_KEY], struct bytes *metadata)
+{
+    const size_t head = sizeof INITIATE_NAME - 1 + CURVE_COOKIE + SHORT;
+    const uint8_t *cookie = (const uint8_t *)initiate.data + sizeof INITIATE_NAME - 1, *number = cookie + CURVE_COOKIE;
+    if (!is_command(initiate, INITIATE_NAME, head + MAC + CURVE_KEY + VOUCH)
+        || sodium_memcmp(cookie, handshake->cookie, CURVE_COOKIE) != 0 || !is_next(curve, number))
+        return CORRUPT;
+    size_t size = initiate.size - head - MAC;
+    buf_reset(plain);
+    uint8_t *opened = (uint8_t *)buf_reserve(plain, size);
+    if (!opened)
+        return NOMEM;
+    struct nonce nonce = nonce_of("CurveZMQINITIATE", number);
+    if (crypto_box_beforenm(curve->key, handshake->client, handshake->ours.secret_key) != 0
+        || crypto_box_open_easy_afternm(opened, number + SHORT, size + MAC, nonce.bytes, curve->key) != 0
+        || !vouches(server, handshake, opened, opened + CURVE_KEY))
+        return CORRUPT;
+    memcpy(client, opened, CURVE_KEY);
+    *metadata = (struct bytes){ (const char *)opened + CURVE_KEY + VOUCH, size - CURVE_KEY - VOUCH };
+    return OK;
+}
+
+/* Name, our next number, and a box with what stands in it already from its 17th byte on. */
+static void seal(struct curve *curve, const char *name, const char *text, uint8_t *to, size_t size)
+{
+    size_t name_size = strlen(name);
+    uint8_t *number = to + name_size, *box = number + SHORT;
+    memcpy(to, name, name_size);
+    write_number(number, ++curve->sent);
+    struct nonce nonce = nonce_of(text, number);
+    crypto_box_detached_afternm(box + MAC, box, box + MAC, size, nonce.bytes, curve->key);
+}
+
+void curve_add_ready(struct curve *curve, struct bytes metadata, struct buf *out)
+{
+    const size_t head = sizeof READY_NAME - 1 + SHORT + MAC;
+    uint8_t *to = (uint8_t *)buf_reserve(out, head + metadata.size);
+    if (!to)
+        return;
+    memcpy(to + head, metadata.data, metadata.size);
+    seal(curve, READY_NAME, "CurveZMQREADY---", to, metadata.size);
+    out->size += head + metadata.size;
+}
+
+void curve_add_message(struct curve *curve, unsigned flags, struct bytes message, struct buf *out)
+{
+    uint8_t *to = (uint8_t *)buf_reserve(out, CURVE_MESSAGE_EXTRA + message.size);
+    if (!to)
+        return;
+    to[CURVE_MESSAGE_EXTRA - 1] = (uint8_t)flags;
+    if (message.size)
+        memcpy(to + CURVE_MESSAGE_EXTRA, message.data, message.size);
+    seal(curve, MESSAGE_NAME, "CurveZMQMESSAGES", to, message.size + 1);
+    out->size += CURVE_MESSAGE_EXTRA + message.size;
+}
+
+enum err curve_open_message(struct curve *curve, struct bytes body, struct buf *plain, unsigned *flags, struct bytes *message)
+{
+    const uint8_t *number = (const uint8_t *)body.data + sizeof MESSAGE_NAME - 1;
+    if (!is_command(body, MESSAGE_NAME, CURVE_MESSAGE_EXTRA) || !is_next(curve, number))
+        return CORRUPT;
+    size_t size = body.size - (CURVE_MESSAGE_EXTRA - 1);
+    buf_reset(plain);
+    uint8_t *opened = (uint8_t *)buf_reserve(plain, size);
+    if (!opened)
+        return NOMEM;
+    struct nonce nonce = nonce_of("CurveZMQMESSAGEC", number);
+    if (crypto_box_open_easy_afternm(opened, number + SHORT, size + MAC, nonce.bytes, curve->key) != 0)
+        return CORRUPT;
+    *flags = opened[0];
+    *message = (struct bytes){ (const char *)opened + 1, size - 1 };
+    return OK;
+}

@@ -1,0 +1,267 @@
+/* What programs told: rules on both sides of their thresholds, and silent where a number is not known. */
+#include "analysis/says.h"
+
+#include <math.h>
+
+static struct mpi_rank ranks[4];
+static struct mpi_function functions[2];
+static struct call calls[2];
+
+static int fresh_told(void **state)
+{
+    fresh(state);
+    for (uint32_t i = 0; i < 4; i++)
+        ranks[i] = (struct mpi_rank){ .name = { .rank = i, .program = 1 }, .life_s = 100 };
+    functions[0] = (struct mpi_function){ "MPI_Allreduce", { 1000, 60, NAN, NAN, 10, NAN } };
+    functions[1] = (struct mpi_function){ "MPI_Send", { 200000, 20, 1e6, NAN, 0, 0 } };
+    facts.mpi = (struct mpi){ .ranks = ranks, .rank_count = 4, .functions = functions, .function_count = 2, .life_s = 400,
+                              .all = { 201000, 80, 1e6, NAN, 10, NAN }, .own_mean_s = 80, .own_max_s = 80,
+                              .longest = 2, .others_wait_share = 0.02, .messages = NAN, .message_bytes = NAN };
+    calls[0] = (struct call){ "read/pipe", 4, 10, 0, 1e6, NAN };
+    calls[1] = (struct call){ "openat", 6, 100, 10, NAN, NAN };
+    facts.calls = (struct calls){ .list = &calls[1], .count = 1, .classes = &calls[0], .class_count = 1 };
+    return 0;
+}
+
+#define TOLD(name) cmocka_unit_test_setup(name, fresh_told)
+
+static void mpi_imbalance(void **state)
+{
+    (void)state;
+    facts.mpi.others_wait_share = 0.15;
+    facts.mpi.own_max_s = 99;
+    silent("mpi-imbalance");
+    facts.mpi.own_max_s = 100;
+    says("mpi-imbalance", SEVERITY_HINT,
+         "Ranks wait for rank 2 for 15 % of their time: that one works 1 min 40 s outside of MPI, "
+         "ranks do 1 min 20 s on average.",
+         "Give each rank as much to do");
+    facts.mpi.late_count = 2;
+    ranks[2].file_s = 1;
+    says("mpi-imbalance", SEVERITY_HINT,
+         "Ranks wait for 2 others for 15 % of their time: these work up to 1 min 40 s outside of MPI and on files (rank 2), "
+         "ranks do 1 min 20 s on average.", "Give each rank as much to do: those that wait");
+    ranks[1].is_late = ranks[2].is_late = ranks[3].is_late = true;
+    facts.mpi.late_count = 3;
+    says("mpi-imbalance", SEVERITY_HINT,
+         "Rank 0 waits for 3 others for 15 % of its time: these work up to 1 min 40 s outside of MPI and on files (rank 2), "
+         "ranks do 1 min 20 s on average.", "Give each rank as much to do: the one that waits");
+    ranks[3].name.world = 1;
+    ranks[1].is_late = ranks[3].is_late = false;
+    facts.mpi.late_count = 1;
+    says("mpi-imbalance", SEVERITY_HINT,
+         "Ranks wait for rank 2 for 15 % of their time: that one works 1 min 40 s outside of MPI and on files, "
+         "ranks of its world do 1 min 20 s on average.", "Give each rank as much to do");
+    ranks[1].name.world = 1;
+    says("mpi-imbalance", SEVERITY_HINT,
+         "Rank 0 waits for rank 2 for 15 % of its time: that one works 1 min 40 s outside of MPI and on files, "
+         "ranks of its world do 1 min 20 s on average.", "Give each rank as much to do");
+    facts.mpi.others_wait_share = 0.149;
+    silent("mpi-imbalance");
+    facts.mpi.others_wait_share = 0.4;
+    assert_int_equal(find("mpi-imbalance")->severity, SEVERITY_WASTE);
+    facts.mpi.life_s = 0.99;
+    silent("mpi-imbalance");
+    facts.mpi.life_s = 1;
+    assert_non_null(find("mpi-imbalance"));
+    facts.mpi.rank_count = 1;
+    silent("mpi-imbalance");
+    facts.mpi.rank_count = 4;
+    facts.mpi.own_max_s = NAN;
+    silent("mpi-imbalance");
+    facts.mpi.own_max_s = 100;
+    facts.mpi.others_wait_share = NAN;
+    silent("mpi-imbalance");
+}
+
+static void mpi_time(void **state)
+{
+    (void)state;
+    facts.mpi.all.time_s = 119;
+    silent("mpi-time");
+    facts.mpi.all.time_s = 120;
+    says("mpi-time", SEVERITY_HINT,
+         "30 % of the time of 4 ranks is spent in MPI, most of all in MPI_Allreduce (50 % of it, 1,000 calls).",
+         "Use fewer ranks");
+    functions[1].name = "MPI_Init"; /* 20 s of the 120 */
+    silent("mpi-time");
+    facts.mpi.all.time_s = 140;
+    assert_non_null(find("mpi-time"));
+    functions[1].sum.time_s = 70; /* most of all, but it is not talk */
+    facts.mpi.all.time_s = 200;
+    says("mpi-time", SEVERITY_HINT,
+         "Half (50 %) of the time of 4 ranks is spent in MPI, most of all in MPI_Allreduce (30 % of it, 1,000 calls).",
+         "Use fewer ranks");
+    functions[1].sum.time_s = 20;
+    functions[1].name = "MPI_Send";
+    facts.mpi.all.time_s = 240;
+    assert_int_equal(find("mpi-time")->severity, SEVERITY_WASTE);
+    facts.mpi.others_wait_share = 0.5;
+    facts.mpi.own_max_s = 200;
+    silent("mpi-time"); /* mpi-imbalance says why */
+    facts.mpi.others_wait_share = 0;
+    facts.mpi.life_s = 0.9;
+    silent("mpi-time");
+    facts.mpi.life_s = NAN;
+    silent("mpi-time");
+}
+
+/* Those who talk little need other advice than to talk less. */
+static void mpi_time_of_what(void **state)
+{
+    (void)state;
+    facts.mpi.rank_total = 4;
+    facts.mpi.all.time_s = 120;
+    functions[0].sum.wait_s = 59;
+    says("mpi-time", SEVERITY_HINT,
+         "30 % of the time of 4 ranks is spent in MPI, most of all in MPI_Allreduce (50 % of it, 1,000 calls).",
+         "Use fewer ranks");
+    functions[0].sum.wait_s = 60;
+    says("mpi-time", SEVERITY_HINT,
+         "30 % of the time of 4 ranks is spent in MPI, most of all in MPI_Allreduce (50 % of it, 1,000 calls); 50 % of it is "
+         "waiting for other ranks.",
+         "Give each rank as much to do between two meetings");
+    facts.mpi.rank_total = 1; /* whatever it waits for */
+    assert_non_null(strstr(find("mpi-time")->remedy, "Use fewer ranks"));
+    facts.mpi.rank_total = 4;
+    functions[0].name = "MPI_File_write_all";
+    says("mpi-time", SEVERITY_HINT,
+         "30 % of the time of 4 ranks is spent in MPI, most of all in MPI_File_write_all (50 % of it, 1,000 calls); 50 % of it "
+         "goes into files.",
+         "Read and write larger pieces");
+    functions[0].name = "MPI_Testany"; /* which has no waiting of its own, whatever it stands for */
+    functions[0].sum.wait_s = NAN;
+    says("mpi-time", SEVERITY_HINT,
+         "30 % of the time of 4 ranks is spent in MPI, most of all in MPI_Testany (50 % of it, 1,000 calls); 50 % of it is "
+         "asking whether something has come.",
+         "Who asks in a loop waits for others");
+}
+
+/* A rank that waits at the end for others is a reason to speak, and one that needs long to end is not. */
+static void mpi_time_at_the_end(void **state)
+{
+    (void)state;
+    facts.mpi.rank_total = 4;
+    facts.mpi.all.time_s = 200;
+    functions[1] = (struct mpi_function){ "MPI_Finalize", { 4, 140, NAN, NAN, 59, NAN } };
+    silent("mpi-time");
+    functions[1].sum.wait_s = 61;
+    says("mpi-time", SEVERITY_HINT,
+         "Half (50 %) of the time of 4 ranks is spent in MPI, most of all in MPI_Finalize (70 % of it, 4 calls); 36 % of it "
+         "is waiting for other ranks.",
+         "Give each rank as much to do between two meetings");
+}
+
+static void mpi_small_messages(void **state)
+{
+    (void)state;
+    functions[1].sum.small = facts.mpi.all.small = 99999;
+    silent("mpi-small-messages");
+    functions[1].sum.small = facts.mpi.all.small = 100000;
+    says("mpi-small-messages", SEVERITY_HINT,
+         "100,000 MPI messages were smaller than 1 KiB, 50 % of those sent; MPI_Send sent most of them.", "Gather them");
+    functions[1].sum.calls = 200001;
+    silent("mpi-small-messages");
+    functions[1].sum.calls = 200000;
+    facts.mpi.messages = 125000; /* some calls sent to nobody */
+    says("mpi-small-messages", SEVERITY_HINT,
+         "100,000 MPI messages were smaller than 1 KiB, 80 % of those sent; MPI_Send sent most of them.", "Gather them");
+    facts.mpi.messages = 200001; /* MPI_Isend sent large ones alone */
+    silent("mpi-small-messages");
+    facts.mpi.messages = NAN;
+    facts.mpi.all.time_s = 39;
+    silent("mpi-small-messages");
+    facts.mpi.all.time_s = NAN; /* only counts are known */
+    assert_non_null(find("mpi-small-messages"));
+    facts.mpi.all.small = NAN;
+    silent("mpi-small-messages");
+}
+
+static void small_calls(void **state)
+{
+    (void)state;
+    calls[0].calls = 99999;
+    silent("small-calls");
+    calls[0].calls = 100000;
+    says("small-calls", SEVERITY_HINT, "100,000 calls of read moved only 10 B each, through pipes.", "Gather them");
+    calls[0].bytes = 1024e5;
+    silent("small-calls");
+    calls[0].bytes = 1e6;
+    plain_last(&facts, 101);
+    silent("small-calls");
+    plain_last(&facts, 100);
+    plain_count(&facts, COUNTER_syscr, 1e6);
+    plain_count(&facts, COUNTER_rchar, 1e6);
+    assert_non_null(find("small-calls"));
+    silent("small-io"); /* the same, said better */
+    calls[0].bytes = NAN;
+    silent("small-calls");
+    assert_non_null(find("small-io"));
+}
+
+/* Where the time of calls is known, nobody is told to measure it. */
+static void calls_with_time(void **state)
+{
+    static struct call timed[] = { { "futex", 5, 10, 0, NAN, 90 }, { "fsync", 5, 10, 0, NAN, 61 }, { "read", 4, 10, 0, 1e6, 7 } };
+    (void)state;
+    plain_cpu(&facts, 900, 600);
+    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.", "sonde run --syscall-time");
+    facts.calls = (struct calls){ .list = timed, .count = 3 };
+    says("system-time", SEVERITY_HINT, "40 % of the CPU time, 10 min 00 s, went into the kernel.",
+         "Of its system calls fsync took longest, 1 min 01 s in all");
+    plain_count(&facts, COUNTER_time_waiting, 0);
+    plain_cpu(&facts, 40, 1);
+    says("mostly-waiting", SEVERITY_HINT,
+         "The job used 41.0 s of CPU time in 1 min 40 s (41 % of a core): it waited most of the time.",
+         "It was longest in the system call futex, 1 min 30 s in all");
+}
+
+static void call_errors(void **state)
+{
+    (void)state;
+    calls[1].calls = 20000;
+    calls[1].errors = 9999;
+    silent("call-errors");
+    calls[1].errors = 10000;
+    says("call-errors", SEVERITY_HINT, "10,000 of 20,000 calls of openat failed.", "See what it looks for in vain");
+    calls[1].calls = 20001;
+    silent("call-errors");
+    calls[1].calls = 20000;
+    plain_last(&facts, 101);
+    silent("call-errors");
+    plain_last(&facts, 100);
+    calls[1].name = "futex";
+    calls[1].name_size = 5;
+    silent("call-errors"); /* it waits */
+    calls[1].name = "openat";
+    calls[1].name_size = 6;
+    calls[1].errors = NAN;
+    silent("call-errors");
+}
+
+static void metadata_calls(void **state)
+{
+    (void)state;
+    calls[1].calls = 99999;
+    silent("metadata-calls");
+    calls[1].calls = 100000;
+    says("metadata-calls", SEVERITY_HINT,
+         "Files were opened, looked at or changed in name 100,000 times, 1,000 a second, most of all by openat.",
+         "On a shared file system");
+    plain_last(&facts, 101);
+    silent("metadata-calls");
+    plain_last(&facts, 100);
+    calls[1].name = "openx";
+    calls[1].name_size = 5;
+    silent("metadata-calls");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TOLD(mpi_imbalance), TOLD(mpi_time), TOLD(mpi_time_of_what), TOLD(mpi_time_at_the_end),
+        TOLD(mpi_small_messages), TOLD(small_calls), TOLD(calls_with_time),
+        TOLD(call_errors), TOLD(metadata_calls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

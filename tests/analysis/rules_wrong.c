@@ -1,0 +1,195 @@
+/* What went wrong: rules on both sides of their thresholds, and silent where a number is not known. */
+#include "analysis/says.h"
+
+#include <signal.h>
+
+static void nothing_of_a_good_job(void **state)
+{
+    (void)state;
+    advice_of(&list, &facts);
+    if (list.count)
+        fail_msg("%s says: %s", list.items[0].rule->name, list.items[0].sentence);
+}
+
+static void nothing_of_a_job_of_which_nothing_is_known(void **state)
+{
+    (void)state;
+    memset(&facts, 0, sizeof facts);
+    facts.job.ended = true;
+    shape_init(&facts.shape, 0, 0);
+    advice_of(&list, &facts);
+    if (list.count)
+        fail_msg("%s says: %s", list.items[0].rule->name, list.items[0].sentence);
+}
+
+static void job_failed(void **state)
+{
+    (void)state;
+    silent("job-failed");
+    facts.job.exit_code = 2;
+    says("job-failed", SEVERITY_PROBLEM, "The command ended with exit status 2.", "Its own output");
+    facts.job.summary.failed = 12;
+    facts.failing = (struct summary_executable){ .name = bytes_of("cc1"), .failed = 8 };
+    says("job-failed", SEVERITY_PROBLEM, "The command ended with exit status 2.",
+         "12 processes failed in all, most often cc1 (8): sonde ps 4711 shows which.");
+    facts.job.exit_code = 127;
+    says("job-failed", SEVERITY_PROBLEM, "The command, or one in its script, was not found (exit status 127).",
+         "Check");
+    facts.job.exit_code = 126;
+    says("job-failed", SEVERITY_PROBLEM, "The command could not be run (exit status 126).", "Check");
+    facts.job.exit_code = 128 + SIGTERM;
+    says("job-failed", SEVERITY_PROBLEM,
+         "The command ended with exit status 143, as shells tell of SIGTERM (terminated).", "");
+    facts.job.exit_code = 0;
+    facts.job.exit_signal = SIGSEGV;
+    says("job-failed", SEVERITY_PROBLEM, "The command was ended by SIGSEGV (segmentation fault).", "");
+    facts.job.exit_signal = SIGINT;
+    says("job-failed", SEVERITY_NOTE, "The command was ended by SIGINT (interrupt).", "");
+    facts.job.status_known = false;
+    silent("job-failed");
+}
+
+static void one_of_several_runs_failed(void **state)
+{
+    (void)state;
+    struct store_run runs[] = {
+        { .command = { "sh\0-c\0exit 3", 13 }, .status_known = true, .exit_code = 3 },
+        { .command = { "sleep\0" "1", 8 }, .status_known = true },
+        { .host = "node8" }, /* an agent's */
+    };
+    facts.runs = (struct store_runs){ .list = runs, .count = 3 };
+    facts.job.summary.killed = 1;
+    says("job-failed", SEVERITY_PROBLEM, "1 of 2 runs failed: sh -c 'exit 3' ended with exit status 3.", "Its own output");
+    says("killed", SEVERITY_PROBLEM, "1 process was killed by SIGKILL.", "Unless you");
+    runs[0].exit_code = 0;
+    silent("job-failed");
+    runs[0].exit_signal = SIGKILL; /* killed has said it */
+    silent("job-failed");
+}
+
+static void killed(void **state)
+{
+    (void)state;
+    silent("killed");
+    facts.job.summary.killed = 1;
+    says("killed", SEVERITY_NOTE, "1 process was killed by SIGKILL.", "Unless you");
+    facts.job.exit_code = 1;
+    says("killed", SEVERITY_PROBLEM, "1 process was killed by SIGKILL.", "Unless you");
+    facts.job.summary.rss_peak_bytes = (uint64_t)(31 * GIB);
+    facts.job.summary.killed = 2;
+    says("killed", SEVERITY_PROBLEM,
+         "2 processes were killed by SIGKILL; memory was at 97 % of its limit (31.0 GiB of 32.0 GiB).",
+         "So the kernel");
+    facts.job.exit_signal = SIGKILL;
+    facts.job.exit_code = 0;
+    says("killed", SEVERITY_PROBLEM,
+         "The command was killed by SIGKILL; memory was at 97 % of its limit (31.0 GiB of 32.0 GiB).", "So the kernel");
+    silent("job-failed");
+    facts.job.memory_limit_bytes = facts.job.memory_bytes = 0;
+    says("killed", SEVERITY_PROBLEM, "The command was killed by SIGKILL.", "Unless you");
+}
+
+static void crashed(void **state)
+{
+    (void)state;
+    silent("crashed");
+    facts.job.summary.crashed = 1;
+    says("crashed", SEVERITY_HINT, "1 process crashed (SIGSEGV, SIGABRT, SIGBUS, SIGFPE or the like).",
+         "sonde ps 4711");
+    facts.job.exit_code = 1;
+    facts.job.summary.crashed = 3;
+    says("crashed", SEVERITY_PROBLEM, "3 processes crashed (SIGSEGV, SIGABRT, SIGBUS, SIGFPE or the like).",
+         "sonde ps");
+}
+
+static void holes(void **state)
+{
+    (void)state;
+    silent("holes");
+    facts.job.summary.gaps.ticks_late = 9;
+    silent("holes");
+    facts.job.summary.gaps.ticks_late = 10;
+    says("holes", SEVERITY_NOTE, "10 samples came late: the curves over time are coarser than asked for.",
+         "The machine");
+    facts.job.summary.gaps.events_lost = 1;
+    says("holes", SEVERITY_NOTE, "The kernel dropped 1 message to Sonde: processes without the probe may lack numbers.",
+         "As root");
+    counters_set(&facts.job.summary.total, COUNTER_usertime, 1479000000);
+    silent("run-queue");
+    says("holes", SEVERITY_NOTE, "The kernel dropped 1 message to Sonde: processes without the probe may lack numbers.",
+         "");
+    counters_set(&facts.job.summary.total, COUNTER_usertime, 1481000000);
+    says("holes", SEVERITY_PROBLEM, "31.0 s of CPU time, 2 % of the whole, belong to processes that were not seen.",
+         "The total");
+    facts.job.summary.gaps.bytes_damaged = 200;
+    says("holes", SEVERITY_PROBLEM, "200 B of the spool were damaged: processes or threads may be missing.", "Check");
+    facts.job.summary.gaps.records_lost = 1;
+    says("holes", SEVERITY_PROBLEM, "1 record could not be written: processes or threads may be missing.", "Make room");
+    facts.job.ended = false;
+    says("holes", SEVERITY_PROBLEM, "Sonde was ended before the job: the numbers go as far as it saw.", "Look who");
+}
+
+static void left_running(void **state)
+{
+    (void)state;
+    silent("left-running");
+    facts.job.summary.running = 1;
+    facts.job.status_known = false; /* sonde attach let go of it */
+    silent("left-running");
+    facts.job.status_known = true;
+    says("left-running", SEVERITY_HINT,
+         "1 process still ran when the command had ended; the numbers are those until then.", "If it belongs");
+    facts.job.summary.running = 2;
+    says("left-running", SEVERITY_HINT,
+         "2 processes still ran when the command had ended; the numbers are those until then.", "If they belong");
+}
+
+static void failed_processes(void **state)
+{
+    (void)state;
+    facts.job.summary.processes = 100;
+    facts.job.summary.failed = 9;
+    silent("failed-processes");
+    facts.job.summary.failed = 10;
+    says("failed-processes", SEVERITY_NOTE,
+         "10 of 100 processes ended with a status other than 0, though the command ended well.", "Harmless");
+    facts.failing = (struct summary_executable){ .name = bytes_of("grep"), .failed = 9 };
+    says("failed-processes", SEVERITY_NOTE,
+         "10 of 100 processes ended with a status other than 0, though the command ended well.",
+         "Most often grep (9 times)");
+    facts.job.summary.processes = 101;
+    silent("failed-processes");
+    facts.job.summary.processes = 100;
+    facts.job.exit_code = 1;
+    silent("failed-processes"); /* job-failed tells */
+}
+
+static void memory_near_limit(void **state)
+{
+    (void)state;
+    facts.job.summary.rss_peak_bytes = (uint64_t)(28.7 * GIB);
+    silent("memory-near-limit");
+    facts.job.summary.rss_peak_bytes = (uint64_t)(28.9 * GIB);
+    says("memory-near-limit", SEVERITY_PROBLEM, "Memory reached 28.9 GiB of 32.0 GiB, 90 % of the limit.",
+         "A little more");
+    facts.job.summary.killed = 1; /* killed says it */
+    silent("memory-near-limit");
+    facts.job.summary.killed = 0;
+    facts.job.memory_limit_bytes = 0;
+    silent("memory-near-limit");
+    facts.job.summary.rss_peak_bytes = (uint64_t)(63 * GIB);
+    says("memory-near-limit", SEVERITY_PROBLEM, "Memory reached 63.0 GiB of 64.0 GiB, 98 % of what the machine has.",
+         "");
+    facts.job.memory_bytes = 0;
+    silent("memory-near-limit");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(nothing_of_a_good_job), T(nothing_of_a_job_of_which_nothing_is_known), T(job_failed),
+        T(one_of_several_runs_failed), T(killed),
+        T(crashed), T(holes), T(left_running), T(failed_processes), T(memory_near_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,51 @@
+/* What a rule says about the facts of a job: used by the tests of rules. */
+#ifndef SONDE_TESTS_JUDGE_SAYS_H
+#define SONDE_TESTS_JUDGE_SAYS_H
+
+#include "analysis/advice.h"
+#include "analysis/plain.h"
+#include "tools/unit.h"
+
+static struct facts facts;
+static struct advice_list list;
+
+static inline int fresh(void **state)
+{
+    (void)state;
+    plain_init(&facts);
+    return 0;
+}
+
+static inline const struct advice *find(const char *rule)
+{
+    advice_of(&list, &facts);
+    for (size_t i = 0; i < list.count; i++)
+        if (strcmp(list.items[i].rule->name, rule) == 0)
+            return &list.items[i];
+    return NULL;
+}
+
+static inline void silent(const char *rule)
+{
+    const struct advice *advice = find(rule);
+    if (advice)
+        fail_msg("%s says: %s", rule, advice->sentence);
+}
+
+/* The rule says exactly this; what it advises begins as given. */
+static inline void says(const char *rule, enum severity severity, const char *sentence, const char *remedy)
+{
+    const struct advice *advice = find(rule);
+    if (!advice)
+        fail_msg("%s is silent", rule);
+    assert_string_equal(advice->sentence, sentence);
+    assert_int_equal(advice->severity, severity);
+    if (strncmp(advice->remedy, remedy, strlen(remedy)) != 0)
+        fail_msg("%s advises: %s", rule, advice->remedy);
+    assert_true(advice->weight >= 0 && advice->weight <= 1);
+}
+
+/* A test that begins with a good job. */
+#define T(name) cmocka_unit_test_setup(name, fresh)
+
+#endif

@@ -1,0 +1,315 @@
+/* What programs told, on /metrics and at /programs: families in one piece, each viewer's own, valid in both formats. */
+#include "model/view.h"
+#include "appmetrics/cells.h"
+#include "api/program_json.h"
+#include "api/program_page.h"
+
+#include "tools/unit.h"
+
+#include <math.h>
+
+static struct program_table *table;
+static struct buf out;
+
+static int open_table(void **state)
+{
+    (void)state;
+    buf_init(&out, 1 << 20);
+    return program_table_open(&table, &(struct program_table_settings){ .host = "n1", .by_user = true });
+}
+
+static int close_table(void **state)
+{
+    (void)state;
+    buf_clear(&out);
+    program_table_close(&table);
+    return 0;
+}
+
+static struct program_metric *make(const char *name, enum program_kind kind)
+{
+    struct program_metric *metric;
+    struct program_description description = {
+        .name = bytes_of(name), .doc = bytes_of("a \"doc\"\n"), .unit = { "", 0 }, .kind = kind,
+    };
+    static const double bounds[] = { 0.5, 2 };
+    if (kind == PROGRAM_HISTOGRAM) {
+        description.bounds = bounds;
+        description.bound_count = 2;
+    }
+    assert_int_equal(program_table_metric(table, &description, &metric), OK);
+    return metric;
+}
+
+static const char *page(enum metrics_format format, uint32_t viewer)
+{
+    buf_reset(&out);
+    program_page_write(&out, table, &(struct program_page){ format, viewer, false });
+    assert_int_equal(buf_err(&out), OK);
+    return buf_text(&out);
+}
+
+static const char *ask(const char *query, uint32_t viewer)
+{
+    buf_reset(&out);
+    assert_int_equal(program_json_write(&out, table, bytes_of(query), viewer), OK);
+    return buf_text(&out);
+}
+
+/* Tau's proxy shows the first 4096 of a family. */
+static void a_family_has_all_its_series(void **state)
+{
+    (void)state;
+    enum { COUNT = 10000 };
+    for (int i = 0; i < COUNT; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "x_total{i=\"%d\"}", i);
+        program_cell_add(table, &make(name, PROGRAM_COUNTER)->node, i + 1, 5);
+    }
+    size_t lines = 0;
+    for (const char *at = page(METRICS_TEXT, VIEW_ALL); (at = strstr(at, "\nx_total{")); at++)
+        lines++;
+    assert_int_equal(lines, COUNT);
+    assert_non_null(strstr(buf_text(&out), "x_total{i=\"9999\",host=\"n1\"} 10000\n"));
+}
+
+static void a_series_is_not_shown_before_its_user_is_known(void **state)
+{
+    (void)state;
+    table->names_users = true;
+    struct program_metric *metric = make("x_total", PROGRAM_COUNTER);
+    struct program_scope *job = program_scope_job(table, "4711", 1001);
+    struct program_scope *user = program_scope_user(table, 1001);
+    assert_non_null(program_cell_of(table, metric, job));
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "x_total{host=\"n1\"} 0"));
+    assert_null(strstr(page(METRICS_TEXT, VIEW_ALL), "4711"));
+    assert_null(strstr(page(METRICS_TEXT, VIEW_ALL), "1001"));
+    job->is_unnamed = user->is_unnamed = false;
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "job=\"4711\""));
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "user=\"1001\""));
+}
+
+static void a_family_stands_in_one_piece(void **state)
+{
+    (void)state;
+    make("x_total{a=\"1\"}", PROGRAM_COUNTER);
+    make("y_total", PROGRAM_COUNTER);
+    program_cell_add(table, &make("x_total{a=\"2\"}", PROGRAM_COUNTER)->node, 1.5, 1);
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL),
+                           "# HELP x_total a \"doc\"\\n\n# TYPE x_total counter\n"
+                           "x_total{a=\"1\",host=\"n1\"} 0\nx_total{a=\"2\",host=\"n1\"} 1.5\n# HELP"));
+    assert_non_null(strstr(page(METRICS_OPEN, VIEW_ALL), "# HELP x a \\\"doc\\\"\\n\n# TYPE x counter\nx_total{a=\"1\""));
+}
+
+static void help_is_utf8_whatever_a_program_says(void **state)
+{
+    struct program_metric *metric;
+    (void)state;
+    struct program_description description = { .name = bytes_of("x_total"), .unit = { "", 0 }, .kind = PROGRAM_COUNTER };
+    description.doc = bytes_of("\xff of \xc3\xa9t\xc3\xa9\r\x80 cut \xe2\x82");
+    assert_int_equal(program_table_metric(table, &description, &metric), OK);
+    static const char line[] = "# HELP x_total \xef\xbf\xbd of \xc3\xa9t\xc3\xa9 \xef\xbf\xbd cut \xef\xbf\xbd\xef\xbf\xbd\n";
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), line));
+    const char *open = page(METRICS_OPEN, VIEW_ALL);
+    assert_null(strchr(open, '\xff'));
+    assert_non_null(strstr(open, "# HELP x \xef\xbf\xbd of"));
+}
+
+static void open_metrics_has_no_counter_without_total(void **state)
+{
+    (void)state;
+    make("odd", PROGRAM_COUNTER);
+    make("z", PROGRAM_GAUGE);
+    make("z_total", PROGRAM_COUNTER); /* its family would be that of the gauge */
+    assert_non_null(strstr(page(METRICS_OPEN, VIEW_ALL), "# TYPE odd unknown\n"));
+    assert_non_null(strstr(page(METRICS_OPEN, VIEW_ALL), "# TYPE z_total unknown\n"));
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "# TYPE odd counter\n"));
+}
+
+static void a_histogram_is_cumulative(void **state)
+{
+    (void)state;
+    struct program_metric *metric = make("h", PROGRAM_HISTOGRAM);
+    program_cell_observe(table, &metric->node, (const double[]){ 1, 2, 3 }, 12.5, 1);
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "h_bucket{le=\"0.5\",host=\"n1\"} 1\nh_bucket{le=\"2\",host=\"n1\"} 3\n"
+                                                         "h_bucket{le=\"+Inf\",host=\"n1\"} 6\nh_sum{host=\"n1\"} 12.5\n"
+                                                         "h_count{host=\"n1\"} 6\n"));
+}
+
+/* How often a series, or the type of a family, stands on the page. */
+static size_t times(const char *text, const char *line)
+{
+    size_t count = 0;
+    for (const char *at = strstr(text, line); at; at = strstr(at + 1, line))
+        count += at == text || at[-1] == '\n';
+    return count;
+}
+
+static void no_series_is_there_twice(void **state)
+{
+    static const char *const parts[] = {
+        "h_count{host=", "h_sum{host=", "h_bucket{le=\"0.5\",host=", "k_count{host=", "k_sum{host=",
+    };
+    (void)state;
+    make("h", PROGRAM_HISTOGRAM);
+    make("h_count", PROGRAM_COUNTER);
+    make("h_sum", PROGRAM_COUNTER);
+    make("h_bucket{le=\"0.5\"}", PROGRAM_COUNTER);
+    make("k_count", PROGRAM_COUNTER);
+    make("k_sum", PROGRAM_COUNTER);
+    make("k", PROGRAM_HISTOGRAM); /* the other way round */
+    make("h_count_total", PROGRAM_COUNTER); /* whose family in OpenMetrics would be h_count */
+    for (enum metrics_format format = METRICS_TEXT; format <= METRICS_OPEN; format++)
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+            assert_int_equal(times(page(format, VIEW_ALL), parts[i]), 1);
+    assert_int_equal(times(page(METRICS_TEXT, VIEW_ALL), "h_count_counter{host="), 1);
+    assert_int_equal(times(page(METRICS_TEXT, VIEW_ALL), "k_histogram_count{host="), 1);
+    assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE h_count "), 0);
+    assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE h_count_total unknown"), 1);
+}
+
+static void no_family_is_there_twice(void **state)
+{
+    struct program_hold holds[2] = { 0 };
+    (void)state;
+    struct program_metric *gauge = make("queue", PROGRAM_GAUGE);
+    make("queue_min_total", PROGRAM_COUNTER); /* whose families in OpenMetrics would be those of the gauge */
+    make("queue_mean_total", PROGRAM_COUNTER);
+    make("other_max_total", PROGRAM_COUNTER);
+    for (size_t i = 0; i < 2; i++) {
+        program_hold_join(&holds[i], &gauge->node);
+        program_hold_set(table, &holds[i], (double)i, 1);
+    }
+    assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE queue_min gauge\n"), 1);
+    assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE queue_min "), 1);
+    assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE queue_mean "), 1);
+    assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE queue_min_total unknown\n"), 1);
+    assert_int_equal(times(page(METRICS_OPEN, VIEW_ALL), "# TYPE other_max counter\n"), 1);
+    assert_int_equal(times(page(METRICS_TEXT, VIEW_ALL), "# TYPE queue_min_total counter\n"), 1);
+    for (size_t i = 0; i < 2; i++)
+        program_hold_leave(table, &holds[i], 2);
+}
+
+/* How many lines begin as another one: series that stand there twice. */
+static size_t twice(const char *text)
+{
+    size_t count = 0;
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+        size_t size = (size_t)(strchr(line, '\n') - line);
+        while (size && line[size - 1] != ' ')
+            size--;
+        for (const char *other = text; *line != '#' && other < line; other = strchr(other, '\n') + 1)
+            count += strncmp(line, other, size) == 0;
+    }
+    return count;
+}
+
+static void names_that_come_to_the_same_are_told_apart(void **state)
+{
+    (void)state;
+    make("w{job=\"5\"}", PROGRAM_COUNTER);
+    make("w{program_job=\"5\"}", PROGRAM_COUNTER);
+    make("program_sonde_agent_info", PROGRAM_COUNTER);
+    make("sonde_agent_info", PROGRAM_COUNTER); /* the other way round */
+    make("y{a=\"1\"}", PROGRAM_COUNTER);
+    make("y{a=\"2\"}", PROGRAM_HISTOGRAM);
+    make("y_histogram{a=\"2\"}", PROGRAM_HISTOGRAM);
+    make("v{le=\"1\",program_name=\"x\"}", PROGRAM_COUNTER);
+    make("v{program_le=\"1\",program_name=\"x\"}", PROGRAM_COUNTER);
+    make("z{a=\"\"}", PROGRAM_COUNTER); /* the same to Prometheus */
+    make("z", PROGRAM_COUNTER);
+    for (enum metrics_format format = METRICS_TEXT; format <= METRICS_OPEN; format++)
+        assert_int_equal(twice(page(format, VIEW_ALL)), 0);
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "w{program_job=\"5\",host="));
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL),
+                           "w{program_job=\"5\",program_name=\"w{program_job=\\\"5\\\"}\",host="));
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "program_sonde_agent_info{program_name=\"sonde_agent_info\",host="));
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "program_name=\"x\",program_program_name=\"v{"));
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "\nz{host="));
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "\nz{program_name=\"z\",host="));
+}
+
+static void users_without_names_have_jobs_of_their_own(void **state)
+{
+    (void)state;
+    table->names_users = true;
+    struct program_metric *metric = make("x_total", PROGRAM_COUNTER);
+    for (uint32_t uid = 1001; uid < 1004; uid++) {
+        struct program_scope *job = program_scope_job(table, "4242", uid);
+        program_cell_add(table, program_cell_of(table, metric, job), uid, 1);
+        job->is_unnamed = false; /* it was looked for, and nobody knows it */
+    }
+    assert_int_equal(twice(page(METRICS_TEXT, VIEW_ALL)), 0);
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "job=\"4242\",user=\"1002\"} 1002\n"));
+    assert_non_null(strstr(ask("user=1002", VIEW_ALL), "x_total"));
+    assert_null(strstr(ask("user=1004", VIEW_ALL), "x_total"));
+    assert_non_null(strstr(ask("user=1002", VIEW_ALL), "\"job\": null, \"user\": \"1002\"")); /* not as the node's */
+    assert_null(strstr(strstr(ask("all", VIEW_ALL), "\"user\": null") + 1, "\"user\": null"));
+    assert_non_null(strstr(ask("job=4242&user=1002", VIEW_ALL), "\"job\": \"4242\", \"user\": \"1002\", \"value\": 1002"));
+    assert_null(strstr(ask("job=4242&user=1002", VIEW_ALL), "1003"));
+    assert_null(strstr(ask("job=4711&user=1002", VIEW_ALL), "x_total"));
+}
+
+static void users_see_their_own(void **state)
+{
+    (void)state;
+    struct program_metric *metric = make("x_total", PROGRAM_COUNTER);
+    program_cell_add(table, program_cell_of(table, metric, program_scope_job(table, "1", 7)), 3, 1);
+    program_cell_add(table, program_cell_of(table, metric, program_scope_job(table, "2", 8)), 4, 1);
+    assert_non_null(strstr(page(METRICS_TEXT, VIEW_ALL), "job=\"2\"} 4\n"));
+    assert_non_null(strstr(page(METRICS_TEXT, 7), "job=\"1\"} 3\n"));
+    assert_null(strstr(page(METRICS_TEXT, 7), "job=\"2\""));
+    assert_non_null(strstr(page(METRICS_TEXT, 7), "x_total{host=\"n1\"} 7\n"));
+    assert_null(strstr(page(METRICS_TEXT, VIEW_NODE), "job="));
+    assert_null(strstr(ask("all", 7), "\"job\": \"2\""));
+    assert_non_null(strstr(ask("job=1", 7), "\"value\": 3"));
+    assert_null(strstr(ask("job=2", 7), "\"value\""));
+}
+
+static void questions_choose(void **state)
+{
+    (void)state;
+    program_cell_add(table, &make("x_total{a=\"b\"}", PROGRAM_COUNTER)->node, 3, 5000000000);
+    program_cell_add(table, &make("mpi_calls_total{function=\"MPI_Send\"}", PROGRAM_COUNTER)->node, 4, 9000000000);
+    assert_non_null(strstr(ask("name=x_total%7Ba%3Db%7D", VIEW_ALL), "\"value\": 3, \"ts\": 5"));
+    assert_null(strstr(ask("name=x_total%7Ba%3Db%7D", VIEW_ALL), "mpi"));
+    assert_null(strstr(ask("since=5", VIEW_ALL), "x_total"));
+    assert_non_null(strstr(ask("since=5", VIEW_ALL), "mpi_calls_total"));
+    assert_null(strstr(ask("", VIEW_ALL), "tau_hits_total"));
+    assert_non_null(strstr(ask("tau", VIEW_ALL), "tau_hits_total{function=\\\"mpi_send\\\"}"));
+    assert_null(strstr(ask("list", VIEW_ALL), "\"value\""));
+    buf_reset(&out);
+    assert_int_equal(program_json_write(&out, table, bytes_of("nonsense=1"), VIEW_ALL), USAGE);
+}
+
+static void an_infinite_gauge_is_a_text(void **state)
+{
+    struct program_metric *metric = make("g", PROGRAM_GAUGE);
+    struct program_hold holds[2] = { 0 };
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        program_hold_join(&holds[i], &metric->node);
+    program_hold_set(table, &holds[0], -INFINITY, 1);
+    assert_non_null(strstr(ask("", VIEW_ALL), "\"value\": \"-inf\", \"sum\": \"-inf\", \"min\": \"-inf\""));
+    program_hold_set(table, &holds[1], INFINITY, 1);
+    assert_non_null(strstr(ask("", VIEW_ALL),
+                           "\"value\": null, \"sum\": null, \"min\": \"-inf\", \"max\": \"inf\", \"mean\": null"));
+    for (size_t i = 0; i < 2; i++)
+        program_hold_leave(table, &holds[i], 2);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_table, close_table)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_family_stands_in_one_piece), TEST(a_family_has_all_its_series),
+        TEST(a_series_is_not_shown_before_its_user_is_known),
+        TEST(help_is_utf8_whatever_a_program_says),
+        TEST(open_metrics_has_no_counter_without_total), TEST(a_histogram_is_cumulative),
+        TEST(no_series_is_there_twice), TEST(no_family_is_there_twice), TEST(names_that_come_to_the_same_are_told_apart),
+        TEST(users_without_names_have_jobs_of_their_own), TEST(users_see_their_own), TEST(questions_choose),
+        TEST(an_infinite_gauge_is_a_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,177 @@
+/* Boards of programs that were killed, of some that live, of runs: who is counted and removed, and who is left alone. */
+#include "appmetrics/segment_leftovers.h"
+
+#include "probe/segment/segment.h"
+#include "appmetrics/segment_dir.h"
+#include "appmetrics/segment_claim.h"
+
+#include "tools/refused.h"
+#include "tools/temp.h"
+#include "tools/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static char folder[TEMP_PATH_MAX];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    temp_dir(folder);
+    setenv(BOARD_ENV_FOLDER, folder, 1);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    temp_remove(folder);
+    return 0;
+}
+
+/* A child with a board. */
+static pid_t start_program(void)
+{
+    static struct board board;
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        board_open(&board, "sonde");
+        if (write(ready[1], "r", 1) == 1)
+            pause();
+        _exit(0);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+static void end_program(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+static struct board_leftovers look(uint64_t old_s, bool may_remove)
+{
+    struct board_leftovers leftovers;
+    board_leftovers_look(folder, old_s, may_remove, &leftovers);
+    return leftovers;
+}
+
+static void boards_of_the_dead_are_removed_and_those_of_the_living_stay(void **state)
+{
+    (void)state;
+    pid_t dead = start_program(), alive = start_program();
+    end_program(dead);
+    assert_int_equal(look(BOARD_LEFTOVERS_OLD_S, true).count, 0); /* too young */
+    struct board_leftovers found = look(0, false);
+    assert_int_equal(found.count, 1);
+    assert_true(found.bytes > 0);
+    assert_int_equal(found.removed, 0);
+    assert_int_equal(look(0, true).removed, 1);
+    assert_int_equal(look(0, true).count, 0);
+    end_program(alive);
+    assert_int_equal(look(0, true).removed, 1);
+}
+
+static void where_an_agent_is_nothing_is_removed(void **state)
+{
+    int claim_fd;
+    (void)state;
+    end_program(start_program());
+    assert_int_equal(board_claim(folder, "", &claim_fd), OK);
+    struct board_leftovers found = look(0, true);
+    assert_true(found.is_claimed);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.removed, 0);
+    assert_int_equal(futimens(claim_fd, (struct timespec[]){ { 1, 0 }, { 1, 0 } }), 0);
+    assert_true(look(0, true).is_claimed); /* it is locked */
+    close(claim_fd);
+    assert_int_equal(look(0, true).removed, 1); /* gone, and long since */
+}
+
+static void folders_of_runs_that_were_killed_go_too(void **state)
+{
+    char path[BOARD_FOLDER_PATH_MAX];
+    int lock_fd;
+    (void)state;
+    assert_int_equal(board_folder_make(folder, path, &lock_fd), OK);
+    assert_int_equal(look(0, true).count, 0); /* its run holds it */
+    close(lock_fd);
+    assert_int_equal(look(0, true).removed, 1);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
+/* For sonde submit a folder waits a day, for an agent that is not there it does not. */
+static void folders_that_were_left_to_an_agent_go_when_there_is_none(void **state)
+{
+    char path[BOARD_FOLDER_PATH_MAX], killed[BOARD_FOLDER_PATH_MAX];
+    int lock_fd, killed_fd;
+    const struct timespec old[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = time(NULL) - BOARD_LEFTOVERS_MADE_S - 1 } };
+    (void)state;
+    assert_int_equal(board_folder_make(folder, path, &lock_fd) | board_folder_make(folder, killed, &killed_fd), OK);
+    char lock[BOARD_FOLDER_PATH_MAX + 8];
+    snprintf(lock, sizeof lock, "%s/" BOARD_FOLDER_LOCK, path);
+    assert_int_equal(unlink(lock), 0);
+    close(lock_fd);
+    close(killed_fd);
+    assert_int_equal(look(BOARD_LEFTOVERS_OLD_S, true).count, 0); /* it may be one that is being made */
+    assert_int_equal(utimensat(AT_FDCWD, path, old, 0) | utimensat(AT_FDCWD, killed, old, 0), 0);
+    assert_int_equal(look(BOARD_LEFTOVERS_OLD_S, true).removed, 1);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_equal(access(killed, F_OK), 0);
+}
+
+static void what_only_has_such_a_name_stays(void **state)
+{
+    char path[TEMP_PATH_MAX];
+    (void)state;
+    temp_join(path, folder, "sonde.1.mine.notes");
+    temp_write(path, "precious", 8);
+    assert_int_equal(look(0, true).count, 0);
+    assert_int_equal(access(path, F_OK), 0);
+}
+
+/* 0: it failed and left nothing behind. */
+static int make_without_lock(void)
+{
+    char path[BOARD_FOLDER_PATH_MAX];
+    int lock_fd = 0, before = dup(0);
+    close(before);
+    if (board_folder_make(folder, path, &lock_fd) != IO || lock_fd != -1 || access(path, F_OK) == 0)
+        return 1;
+    return dup(0) != before;
+}
+
+static void a_folder_whose_lock_fails_leaves_nothing(void **state)
+{
+    (void)state;
+    int failed = refused_run(make_without_lock, SYS_fcntl, F_OFD_SETLK, ENOLCK);
+    if (failed == REFUSED_NOT)
+        leave_out("no system call can be refused here");
+    assert_int_equal(failed, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(boards_of_the_dead_are_removed_and_those_of_the_living_stay, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(where_an_agent_is_nothing_is_removed, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(folders_of_runs_that_were_killed_go_too, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(folders_that_were_left_to_an_agent_go_when_there_is_none, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(what_only_has_such_a_name_stays, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_folder_whose_lock_fails_leaves_nothing, make_folder, remove_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

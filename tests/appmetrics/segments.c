@@ -1,0 +1,422 @@
+/* Boards of a folder: found, read, removed when their program is gone; samples of ranks. The programs are
+ * children of this test, with boards of their own. */
+#include "model/program_sets.h"
+#include "probe/segment/segment.h"
+#include "appmetrics/segments.h"
+
+#include "tools/temp.h"
+#include "tools/unit.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[TEMP_PATH_MAX];
+static struct program_table *table;
+static struct program_boards *boards;
+static struct program_jobs jobs;
+static uint64_t other_space; /* than the one that the next program is in: 0, the true one */
+
+static int open_all(void **state)
+{
+    (void)state;
+    temp_dir(folder);
+    setenv(BOARD_ENV_FOLDER, folder, 1);
+    if (program_table_open(&table, &(struct program_table_settings){ .host = "n1" }))
+        return 1;
+    struct program_boards_settings settings = { .folder = folder, .root = "", .table = table, .is_run = true };
+    return (int)program_boards_open(&boards, &settings);
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    program_boards_close(&boards);
+    program_jobs_clear(&jobs);
+    program_table_close(&table);
+    temp_remove(folder);
+    return 0;
+}
+
+static size_t files(void)
+{
+    size_t count = 0;
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return 0;
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        count += entry->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+static void add(struct board *board, const char *name, const char *labels, uint64_t value)
+{
+    struct board_description description = { .name = name, .labels = labels, .kind = BOARD_COUNTER, .type = BOARD_U64 };
+    board_add_u64(board_slots(board, board_metric(board, &description)), value);
+}
+
+/* Counts, tells that it has, and stays until the pipe closes; then counts again and leaves without a word. */
+static pid_t begin_program(int ready[2], int stay[2])
+{
+    static struct board board;
+    char c;
+    assert_int_equal(pipe(ready) | pipe(stay), 0);
+    pid_t pid = fork();
+    if (pid)
+        return pid;
+    close(stay[1]);
+    board_open(&board, "mpi");
+    ((struct board_header *)(void *)board.base)->pid_space ^= other_space;
+    board_set_rank(&board, 3, 4);
+    add(&board, "x_total", NULL, 5);
+    add(&board, "mpi_calls_total", "function=\"MPI_Send\"", 7);
+    add(&board, "mpi_peer_bytes_total", "to=\"1\"", 70);
+    add(&board, "mpi_peer_bytes_total", "to=\"elsewhere\"", 50);
+    _exit(write(ready[1], "r", 1) == 1 && read(stay[0], &c, 1) == 0 ? (add(&board, "x_total", NULL, 1), 0) : 1);
+}
+
+static double total(const char *name)
+{
+    struct program_metric *metric = program_table_find(table, bytes_of(name));
+    return metric ? metric->node.total : -1;
+}
+
+static const struct sample *sample_of(const struct batch *batch, const char *instance)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (strcmp(batch->samples[i].instance, instance) == 0)
+            return &batch->samples[i];
+    return NULL;
+}
+
+static void a_program_is_read_to_its_end_and_then_forgotten(void **state)
+{
+    int ready[2], stay[2];
+    char c;
+    struct batch batch;
+    (void)state;
+    batch_init(&batch);
+    pid_t pid = begin_program(ready, stay);
+    assert_int_equal(read(ready[0], &c, 1), 1);
+    program_boards_tick(boards);
+    assert_true(total("x_total") == 5);
+    assert_int_equal(table->figures.boards, 1);
+    assert_true(total("mpi_peer_bytes_total{to=\"1\"}") < 0); /* a matter of ranks */
+    program_boards_sample(boards, &batch, 1);
+    assert_int_equal(sample_of(&batch, "3/MPI_Send")->values[MPI_CALLS].u64, 7);
+    assert_int_equal(sample_of(&batch, "3/")->values[MPI_CALLS].u64, 7);
+    assert_int_equal(sample_of(&batch, "3>1")->values[MPI_PEER_BYTES].u64, 70);
+    assert_int_equal(sample_of(&batch, "3>elsewhere")->values[MPI_PEER_BYTES].u64, 50);
+    uint64_t life_ns = sample_of(&batch, "3/")->values[MPI_LIFE].u64;
+    usleep(50000);
+    close(stay[1]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    program_boards_tick(boards);
+    assert_true(total("x_total") == 6);
+    batch_reset(&batch);
+    program_boards_sample(boards, &batch, 2);
+    assert_null(sample_of(&batch, "3/MPI_Send")); /* nothing new */
+    assert_true(sample_of(&batch, "3/")->values[MPI_LIFE].u64 >= life_ns + 50000000); /* it lived until it was gone */
+    program_boards_forget(boards);
+    assert_int_equal(program_boards_count(boards), 0);
+    assert_int_equal(table->figures.boards, 0);
+    assert_int_equal(files(), 0);
+    batch_clear(&batch);
+    close(ready[0]);
+    close(ready[1]);
+    close(stay[0]);
+}
+
+/* Of the gauge "level": sets it on the board, and says over how many programs the table then has it. */
+static uint64_t set_level(struct board *board, double value)
+{
+    struct board_description description = { .name = "level", .kind = BOARD_GAUGE, .type = BOARD_F64 };
+    board_gauge_set(board_slots(board, board_metric(board, &description)), value);
+    program_boards_tick(boards);
+    struct program_metric *metric = program_table_find(table, bytes_of("level"));
+    assert_non_null(metric);
+    program_table_settle(metric);
+    return metric->node.gauge.programs;
+}
+
+static void a_gauge_that_is_no_number_is_absent(void **state)
+{
+    static struct board board;
+    (void)state;
+    board_open(&board, "sonde");
+    assert_int_equal(set_level(&board, 7), 1);
+    assert_int_equal(set_level(&board, NAN), 0);
+    assert_int_equal(set_level(&board, NAN), 0);
+    assert_int_equal(set_level(&board, INFINITY), 1);
+    assert_int_equal(set_level(&board, NAN), 0);
+    board_end(&board);
+}
+
+static void what_found_no_room_is_told(void **state)
+{
+    static struct board board;
+    (void)state;
+    board_open(&board, "sonde");
+    add(&board, "x_total", NULL, 5);
+    struct board_header *header = (void *)board.base;
+    for (uint64_t i = 1; i <= 2; i++) {
+        header->lost += 3;
+        program_boards_tick(boards);
+        program_boards_tick(boards);
+        assert_int_equal(table->figures.no_room, 3 * i);
+    }
+    board_end(&board);
+}
+
+struct pipes {
+    int ready[2], stay[2];
+};
+
+static pid_t begin_ready(struct pipes *pipes)
+{
+    char c;
+    pid_t pid = begin_program(pipes->ready, pipes->stay);
+    assert_int_equal(read(pipes->ready[0], &c, 1), 1);
+    return pid;
+}
+
+static void end_program(struct pipes *pipes, pid_t pid)
+{
+    close(pipes->stay[1]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(pipes->stay[0]);
+    close(pipes->ready[0]);
+    close(pipes->ready[1]);
+}
+
+/* The calls of a rank that the next samples tell; each series may be there once. */
+static uint64_t sampled_calls(uint64_t time_ns)
+{
+    struct batch batch;
+    batch_init(&batch);
+    program_boards_tick(boards);
+    program_boards_sample(boards, &batch, time_ns);
+    for (size_t i = 0; i < batch.count; i++)
+        assert_ptr_equal(sample_of(&batch, batch.samples[i].instance), &batch.samples[i]);
+    const struct sample *sample = sample_of(&batch, "3/MPI_Send"), *whole = sample_of(&batch, "3/");
+    uint64_t calls = sample ? sample->values[MPI_CALLS].u64 : 0;
+    if (sample)
+        assert_int_equal(whole->values[MPI_CALLS].u64, calls);
+    batch_clear(&batch);
+    program_boards_forget(boards);
+    return calls;
+}
+
+static void two_programs_with_the_same_rank_are_one_series(void **state)
+{
+    struct pipes one, two, later;
+    (void)state;
+    pid_t first = begin_ready(&one);
+    pid_t second = begin_ready(&two);
+    assert_int_equal(sampled_calls(1), 14);
+    end_program(&two, second); /* first: it has a copy of the other's pipe */
+    end_program(&one, first);
+    assert_int_equal(sampled_calls(2), 0); /* nothing new */
+    assert_int_equal(program_boards_count(boards), 0);
+    pid_t third = begin_ready(&later);
+    assert_int_equal(sampled_calls(3), 21); /* goes on: a counter does not fall because the next mpirun begins */
+    end_program(&later, third);
+}
+
+static void write_process(pid_t pid, const char *file, const char *text)
+{
+    char path[TEMP_PATH_MAX], name[64];
+    snprintf(name, sizeof name, "root/proc/%d/%s", (int)pid, file);
+    temp_join(path, folder, name);
+    temp_write(path, text, strlen(text));
+}
+
+/* What the program that now begins has counted for job 4711, in whose cgroup a process with its pid is. */
+static double counted_for_the_job(void)
+{
+    struct pipes pipes;
+    char status[64];
+    pid_t pid = begin_ready(&pipes);
+    snprintf(status, sizeof status, "Uid:\t%u\n", (unsigned)getuid());
+    write_process(pid, "status", status);
+    write_process(pid, "cgroup", "4:memory:/slurm/uid_0/job_4711/step_0\n");
+    program_boards_tick(boards);
+    program_boards_forget(boards);
+    end_program(&pipes, pid);
+    double counted = 0;
+    const struct program_metric *metric = program_table_find(table, bytes_of("x_total"));
+    for (const struct program_cell *cell = metric->cells; cell; cell = cell->next)
+        counted += cell->scope->kind == PROGRAM_JOB ? cell->total : 0;
+    return counted;
+}
+
+static void a_pid_of_another_namespace_is_another_process(void **state)
+{
+    char root[TEMP_PATH_MAX];
+    (void)state;
+    temp_join(root, folder, "root");
+    jobs = (struct program_jobs){ .root = root };
+    struct job job = { .id = "4711", .other_id = "", .source = "slurm", .user = "u", .uid = getuid(), .cgroup = "" };
+    program_jobs_event(&jobs, table, &job, JOB_BEGIN);
+    program_boards_close(&boards);
+    struct program_boards_settings settings = { .folder = folder, .root = "", .table = table, .jobs = &jobs, .is_run = true };
+    assert_int_equal(program_boards_open(&boards, &settings), OK);
+    other_space = 1;
+    double of_another = counted_for_the_job();
+    other_space = 0;
+    assert_true(of_another == 0);
+    assert_true(counted_for_the_job() == 5);
+}
+
+static double total_of_job(const char *name, const char *job)
+{
+    struct program_metric *metric = program_table_find(table, bytes_of(name));
+    for (const struct program_cell *cell = metric ? metric->cells : NULL; cell; cell = cell->next)
+        if (cell->scope->job && strcmp(cell->scope->job, job) == 0)
+            return cell->total;
+    return -1;
+}
+
+static void open_with_jobs(void)
+{
+    program_boards_close(&boards);
+    jobs = (struct program_jobs){ .root = "" };
+    struct program_boards_settings settings = { .folder = folder, .root = "", .table = table, .jobs = &jobs, .is_run = true };
+    assert_int_equal(program_boards_open(&boards, &settings), OK);
+}
+
+static void a_program_that_speaks_already_moves_into_a_job_that_is_told(void **state)
+{
+    static struct board board;
+    struct batch batch;
+    (void)state;
+    open_with_jobs();
+    batch_init(&batch);
+    board_open(&board, "mpi");
+    board_set_rank(&board, 0, 1);
+    add(&board, "x_total", NULL, 5);
+    add(&board, "mpi_calls_total", "function=\"MPI_Send\"", 7);
+    assert_int_equal(set_level(&board, 3), 1);
+    program_boards_sample(boards, &batch, 1);
+    struct job job = { .id = "night", .other_id = "", .source = "told", .user = "", .cgroup = "", .pid = (uint32_t)getpid() };
+    program_jobs_event(&jobs, table, &job, JOB_BEGIN);
+    add(&board, "x_total", NULL, 2);
+    add(&board, "mpi_calls_total", "function=\"MPI_Send\"", 4);
+    program_boards_tick(boards);
+    assert_true(total("x_total") == 7);
+    assert_true(total_of_job("x_total", "night") == 2); /* what was counted before was not the job's */
+    struct program_metric *level = program_table_find(table, bytes_of("level"));
+    program_table_settle(level);
+    assert_int_equal(level->node.gauge.programs, 1);
+    assert_int_equal(level->cells->gauge.programs, 1);
+    batch_reset(&batch);
+    program_boards_sample(boards, &batch, 2);
+    assert_string_equal(sample_of(&batch, "0/MPI_Send")->job, "night");
+    assert_int_equal(sample_of(&batch, "0/MPI_Send")->values[MPI_CALLS].u64, 4);
+    program_jobs_event(&jobs, table, &job, JOB_END);
+    add(&board, "x_total", NULL, 1);
+    program_boards_tick(boards);
+    assert_true(total_of_job("x_total", "night") == 3); /* as long as it lives */
+    batch_clear(&batch);
+    board_end(&board);
+}
+
+static void tell(const char *id, pid_t pid, enum job_event event)
+{
+    struct job job = { .id = id, .other_id = "", .source = "told", .user = "", .uid = getuid(), .cgroup = "" };
+    job.pid = (uint32_t)pid;
+    program_jobs_event(&jobs, table, &job, event);
+}
+
+/* The farther job is that of our parent, the nearer one our own. */
+static void a_program_moves_from_a_farther_job_into_a_nearer_one(void **state)
+{
+    static struct board board;
+    (void)state;
+    open_with_jobs();
+    tell("far", getppid(), JOB_BEGIN);
+    board_open(&board, "sonde");
+    add(&board, "x_total", NULL, 5);
+    program_boards_tick(boards);
+    tell("near", getpid(), JOB_BEGIN);
+    add(&board, "x_total", NULL, 10);
+    program_boards_tick(boards);
+    assert_true(total("x_total") == 15);
+    assert_true(total_of_job("x_total", "far") == 5);
+    assert_true(total_of_job("x_total", "near") == 10);
+    tell("near", getpid(), JOB_END);
+    tell("far too", getppid(), JOB_BEGIN);
+    add(&board, "x_total", NULL, 1);
+    program_boards_tick(boards);
+    assert_true(total_of_job("x_total", "near") == 10); /* it is over */
+    board_end(&board);
+}
+
+static void a_program_stays_in_the_job_that_it_named(void **state)
+{
+    static struct board board;
+    (void)state;
+    open_with_jobs();
+    setenv("SONDE_JOB", "named", 1);
+    board_open(&board, "sonde");
+    unsetenv("SONDE_JOB");
+    tell("named", 0, JOB_BEGIN);
+    add(&board, "x_total", NULL, 5);
+    program_boards_tick(boards);
+    tell("told", getpid(), JOB_BEGIN);
+    add(&board, "x_total", NULL, 10);
+    program_boards_tick(boards);
+    assert_true(total_of_job("x_total", "named") == 15);
+    board_end(&board);
+}
+
+/* Its job is its own, that of its parent another: the last that it counted is not its parent's. */
+static void a_program_that_has_gone_stays_in_its_job(void **state)
+{
+    struct pipes pipes;
+    (void)state;
+    open_with_jobs();
+    pid_t pid = begin_ready(&pipes);
+    tell("own", pid, JOB_BEGIN);
+    program_boards_tick(boards);
+    assert_true(total_of_job("x_total", "own") == 5);
+    tell("parent", getpid(), JOB_BEGIN);
+    end_program(&pipes, pid);
+    program_boards_tick(boards);
+    assert_true(total_of_job("x_total", "own") == 6);
+}
+
+static void what_is_no_board_is_left_alone(void **state)
+{
+    char path[TEMP_PATH_MAX];
+    (void)state;
+    temp_join(path, folder, "sonde.1.sonde.8000000000000000");
+    char nonsense[8192];
+    memset(nonsense, 'x', sizeof nonsense);
+    temp_write(path, nonsense, sizeof nonsense);
+    temp_join(path, folder, "other");
+    temp_write(path, "y", 1);
+    program_boards_tick(boards);
+    program_boards_forget(boards);
+    assert_int_equal(table->figures.bad_boards, 1);
+    assert_int_equal(files(), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_program_is_read_to_its_end_and_then_forgotten, open_all, close_all),
+        cmocka_unit_test_setup_teardown(a_gauge_that_is_no_number_is_absent, open_all, close_all),
+        cmocka_unit_test_setup_teardown(what_found_no_room_is_told, open_all, close_all),
+        cmocka_unit_test_setup_teardown(two_programs_with_the_same_rank_are_one_series, open_all, close_all),
+        cmocka_unit_test_setup_teardown(a_pid_of_another_namespace_is_another_process, open_all, close_all),
+        cmocka_unit_test_setup_teardown(a_program_that_speaks_already_moves_into_a_job_that_is_told, open_all, close_all),
+        cmocka_unit_test_setup_teardown(a_program_moves_from_a_farther_job_into_a_nearer_one, open_all, close_all),
+        cmocka_unit_test_setup_teardown(a_program_stays_in_the_job_that_it_named, open_all, close_all),
+        cmocka_unit_test_setup_teardown(a_program_that_has_gone_stays_in_its_job, open_all, close_all),
+        cmocka_unit_test_setup_teardown(what_is_no_board_is_left_alone, open_all, close_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

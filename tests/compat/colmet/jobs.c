@@ -1,0 +1,44 @@
+/* Jobs of Colmet's nodes, whose beginnings and ends nobody tells. */
+#include "compat/colmet/jobs.h"
+
+#include "tools/unit.h"
+
+static const struct job job42 = { .id = "42", .user = "" }, job43 = { .id = "43", .user = "" };
+static struct colmet_jobs jobs;
+
+/* What a message with these jobs becomes: "+42-43 of 2". */
+static const char *hear(size_t count, const struct job *first, const struct job *second)
+{
+    static char text[128];
+    const struct job *told[] = { first, second };
+    struct batch batch = { .jobs = told, .job_count = count };
+    assert_int_equal(colmet_jobs_note(&jobs, &batch), OK);
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < batch.event_count; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%c%s", batch.events[i].event == JOB_BEGIN ? '+' : '-',
+                                 batch.events[i].job->id);
+    snprintf(text + used, sizeof text - used, " of %zu", batch.job_count);
+    return text;
+}
+
+static void a_job_begins_once_and_ends_when_it_is_missed_twice(void **state)
+{
+    (void)state;
+    assert_string_equal(hear(0, NULL, NULL), " of 0");
+    assert_string_equal(hear(1, &job42, NULL), "+42 of 1");
+    assert_string_equal(hear(2, &job42, &job43), "+43 of 2");
+    assert_string_equal(hear(1, &job43, NULL), " of 2"); /* it may be back */
+    assert_string_equal(hear(2, &job43, &job42), " of 2");
+    assert_string_equal(hear(1, &job43, NULL), " of 2");
+    assert_string_equal(hear(1, &job43, NULL), "-42 of 2"); /* still among them in the message that tells so */
+    assert_string_equal(hear(1, &job43, NULL), " of 1");
+    assert_string_equal(hear(1, &job42, NULL), "+42 of 2");
+    colmet_jobs_clear(&jobs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(a_job_begins_once_and_ends_when_it_is_missed_twice) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,438 @@
+/* What a client of tau says, byte by byte: taken, answered, or refused as tau's own proxy does. */
+#include "appmetrics/cells.h"
+#include "compat/tau/connection.h"
+
+#include "tools/unit.h"
+
+#include <math.h>
+#include <unistd.h>
+
+static struct program_table *table;
+static struct program_jobs jobs;
+static struct tau_gateway gateway;
+static struct tau_connection connection;
+_Alignas(16) static char block[2 << 20];
+static size_t block_size;
+
+static int begin(void **state)
+{
+    (void)state;
+    if (program_table_open(&table, &(struct program_table_settings){ .host = "n1", .metrics_max = 1000 }))
+        return 1;
+    jobs = (struct program_jobs){ .root = "/nonexistent" };
+    gateway = (struct tau_gateway){ table, &jobs };
+    block_size = 0;
+    return (int)tau_connection_open(&connection, &gateway, 0, 1000);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    tau_connection_close(&connection, &gateway);
+    assert_int_equal(table->figures.connections, 0);
+    program_jobs_clear(&jobs);
+    program_table_close(&table);
+    return 0;
+}
+
+static struct tau_message *add(int32_t type, const char *name)
+{
+    struct tau_message *message = (void *)(block + block_size);
+    *message = (struct tau_message){ .type = type, .canary = TAU_CANARY };
+    snprintf(message->descriptor.name, TAU_TEXT_MAX, "%s", name);
+    block_size += sizeof *message;
+    return message;
+}
+
+static void describe(const char *name, int32_t type) { add(TAU_DESC, name)->descriptor.type = type; }
+
+static void value(const char *name, double number) { add(TAU_VAL, name)->event.value = number; }
+
+static void job(const char *id)
+{
+    struct tau_job described = { .size = -1 };
+    snprintf(described.id, sizeof described.id, "%s", id);
+    add(TAU_JOB, "");
+    memcpy(block + block_size, &described, sizeof described);
+    block_size += sizeof described;
+}
+
+static enum err take(void)
+{
+    size_t used;
+    enum err err = tau_connection_take(&connection, &gateway, (struct bytes){ block, block_size }, &used);
+    if (!err)
+        assert_int_equal(used, block_size);
+    block_size = 0;
+    return err;
+}
+
+static double total(const char *name)
+{
+    struct program_metric *metric = program_table_find(table, bytes_of(name));
+    assert_non_null(metric);
+    return metric->node.total;
+}
+
+static void rounds_in_any_order_are_counted(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "a_total", "b_total{x=\"1\"}", "c_total", "d_total" };
+    for (size_t i = 0; i < 4; i++)
+        describe(names[i], TAU_COUNTER);
+    for (int round = 0; round < 10; round++) {
+        for (size_t i = 4; i > 0; i--)
+            value(names[i - 1], 1); /* backwards, as tau's library does */
+        for (size_t i = 0; i < 4; i++)
+            value(names[i * 3 % 4], 10);
+    }
+    value("b_total{x=1}", 100); /* in another spelling */
+    assert_int_equal(take(), OK);
+    assert_true(total("a_total") == 110 && total("c_total") == 110 && total("d_total") == 110);
+    assert_true(total("b_total{x=\"1\"}") == 210);
+}
+
+static void a_message_may_come_in_pieces(void **state)
+{
+    size_t used;
+    (void)state;
+    describe("a_total", TAU_COUNTER);
+    value("a_total", 1);
+    job("4711");
+    value("a_total", 2);
+    for (size_t size = 0, at = 0; size <= block_size; size++) {
+        assert_int_equal(tau_connection_take(&connection, &gateway, (struct bytes){ block + at, size - at }, &used), OK);
+        at += used;
+    }
+    assert_true(total("a_total") == 3);
+    assert_string_equal(connection.scope->job, "4711");
+}
+
+static void refused(void (*say)(void))
+{
+    say();
+    assert_int_equal(take(), CORRUPT);
+    assert_non_null(connection.why);
+    tau_connection_close(&connection, &gateway);
+    assert_int_equal(tau_connection_open(&connection, &gateway, 0, 1000), OK);
+}
+
+static void wrong_canary(void) { add(TAU_LIST_ALL, "")->canary = 8; }
+
+static void unknown_type(void) { add(6, ""); }
+
+static void negative_type(void) { add(-1, ""); }
+
+static void endless_name(void)
+{
+    struct tau_message *message = add(TAU_DESC, "");
+    memset(message->descriptor.name, 'A', TAU_TEXT_MAX);
+    message->descriptor.type = TAU_COUNTER;
+}
+
+static void endless_value(void) { memset(add(TAU_VAL, "")->event.name, 'A', TAU_TEXT_MAX); }
+
+static void metric_type_9(void) { describe("x_total", 9); }
+
+static void empty_name(void) { describe("", TAU_COUNTER); }
+
+static void unknown_name(void) { value("nobody_total", 1); }
+
+static void two_types(void)
+{
+    describe("x_total", TAU_COUNTER);
+    describe("x_total", TAU_GAUGE);
+}
+
+static void bad_messages_cost_the_connection_and_nothing_else(void **state)
+{
+    (void)state;
+    void (*const bad[])(void) = { wrong_canary, unknown_type, negative_type, endless_name, endless_value, metric_type_9,
+                                  empty_name, unknown_name, two_types };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        refused(bad[i]);
+    describe("y_total", TAU_COUNTER);
+    value("y_total", 1);
+    assert_int_equal(take(), OK);
+}
+
+static void one_program_is_not_in_hundreds_of_jobs(void **state)
+{
+    char id[16];
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        snprintf(id, sizeof id, "%d", i);
+        job(id);
+    }
+    assert_int_equal(take(), OK);
+    job("one more");
+    assert_int_equal(take(), CORRUPT);
+    assert_non_null(connection.why);
+}
+
+static void nan_and_infinity(void **state)
+{
+    (void)state;
+    describe("x_total", TAU_COUNTER);
+    describe("g", TAU_GAUGE);
+    value("x_total", 1);
+    value("x_total", NAN);
+    value("x_total", INFINITY);
+    value("x_total", -1);
+    value("x_total", -INFINITY);
+    value("x_total", 2);
+    value("g", NAN);
+    assert_int_equal(take(), OK);
+    assert_true(total("x_total") == 3);
+    assert_int_equal(table->figures.refused, 4);
+    struct program_metric *gauge = program_table_find(table, bytes_of("g"));
+    program_table_settle(gauge);
+    assert_int_equal(gauge->node.gauge.programs, 0); /* absent, as on a board */
+    value("g", 5);
+    assert_int_equal(take(), OK);
+    program_table_settle(gauge);
+    assert_true(gauge->node.gauge.sum == 5);
+}
+
+static void one_without_a_number_spoils_nobody_elses_gauge(void **state)
+{
+    struct tau_connection other;
+    (void)state;
+    describe("g", TAU_GAUGE);
+    value("g", 10);
+    assert_int_equal(take(), OK);
+    struct tau_connection first = connection;
+    assert_int_equal(tau_connection_open(&connection, &gateway, 0, 1000), OK);
+    describe("g", TAU_GAUGE);
+    value("g", 3);
+    value("g", NAN);
+    assert_int_equal(take(), OK);
+    other = connection;
+    connection = first;
+    struct program_metric *gauge = program_table_find(table, bytes_of("g"));
+    program_table_settle(gauge);
+    assert_int_equal(gauge->node.gauge.programs, 1);
+    assert_true(gauge->node.gauge.sum == 10 && gauge->node.gauge.max == 10);
+    tau_connection_close(&other, &gateway);
+}
+
+/* The whole answer, of which a piece has at least 4 bytes. */
+static size_t answer(char *out)
+{
+    size_t size = 0, got;
+    while ((got = tau_reply_fill(&connection.reply, table, out + size, TAU_REPLY_ROOM)))
+        size += got;
+    return size;
+}
+
+static void questions_are_answered(void **state)
+{
+    static char out[1 << 20];
+    int32_t count;
+    struct tau_event event;
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "x%d_total", i);
+        describe(name, TAU_COUNTER);
+        value(name, i);
+    }
+    add(TAU_LIST_ALL, "");
+    assert_int_equal(take(), OK);
+    assert_int_equal(answer(out), 4 + 300 * sizeof(struct tau_descriptor));
+    memcpy(&count, out, 4);
+    assert_int_equal(count, 300);
+    assert_string_equal(out + 4 + 604, "x1_total");
+    for (size_t i = strlen("x1_total"); i < TAU_TEXT_MAX; i++)
+        assert_int_equal(out[4 + 604 + i], 0); /* nothing of ours leaks */
+    add(TAU_GET_ALL, "");
+    assert_int_equal(take(), OK);
+    assert_int_equal(answer(out), 4 + 300 * sizeof event);
+    add(TAU_GET_ONE, "x7_total");
+    assert_int_equal(take(), OK);
+    assert_int_equal(answer(out), sizeof event);
+    memcpy(&event, out, sizeof event);
+    assert_true(event.value == 7 && event.update_s > 1e9);
+    add(TAU_GET_ONE, "nobody");
+    assert_int_equal(take(), OK);
+    assert_int_equal(answer(out), sizeof event);
+    memcpy(&event, out, sizeof event);
+    assert_true(event.value == 0 && event.name[0] == '\0' && event.update_s == 0);
+}
+
+/* A few with long texts come in the place of many that nobody holds any more, while a list of those is being sent. */
+static void what_goes_during_an_answer_is_no_metric_in_it(void **state)
+{
+    static char out[1 << 20], doc[3 << 10];
+    struct tau_descriptor last;
+    struct program_metric *metric;
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "x%d_total", i);
+        describe(name, TAU_COUNTER);
+    }
+    job("");
+    add(TAU_LIST_ALL, "");
+    assert_int_equal(take(), OK);
+    size_t size = tau_reply_fill(&connection.reply, table, out, 4 + 10 * sizeof last);
+    memset(doc, 'd', sizeof doc);
+    for (int i = 0; i < 10; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "long%d_total", i);
+        struct program_description description = { .name = bytes_of(name), .doc = { doc, sizeof doc }, .unit = { "", 0 },
+                                                   .kind = PROGRAM_COUNTER, .scope = connection.scope };
+        assert_int_equal(program_table_metric(table, &description, &metric), OK);
+    }
+    size += answer(out + size);
+    assert_int_equal(size, 4 + 1000 * sizeof last);
+    memcpy(&last, out + size - sizeof last, sizeof last);
+    assert_string_equal(last.name, "");
+    assert_int_equal(last.type, TAU_NULL); /* as tau's proxy pads; its clients pass it over */
+}
+
+static void a_gauge_that_nobody_has_is_answered_as_unknown(void **state)
+{
+    static char out[1 << 20];
+    struct tau_event event;
+    (void)state;
+    describe("g", TAU_GAUGE);
+    describe("x_total", TAU_COUNTER);
+    add(TAU_GET_ONE, "g");
+    assert_int_equal(take(), OK);
+    assert_int_equal(answer(out), sizeof event);
+    memcpy(&event, out, sizeof event);
+    assert_string_equal(event.name, "");
+    add(TAU_GET_ALL, "");
+    assert_int_equal(take(), OK);
+    assert_int_equal(answer(out), 4 + sizeof event); /* the counter, which stands at 0 */
+    assert_string_equal(out + 4, "x_total");
+    add(TAU_LIST_ALL, "");
+    assert_int_equal(take(), OK);
+    assert_int_equal(answer(out), 4 + 2 * sizeof(struct tau_descriptor));
+    value("g", 5);
+    add(TAU_GET_ALL, "");
+    assert_int_equal(take(), OK);
+    assert_int_equal(answer(out), 4 + 2 * sizeof event);
+}
+
+static void a_program_speaks_for_its_own_users_job_only(void **state)
+{
+    struct job known = { .id = "4711", .other_id = "", .user = "ada", .uid = 1001, .source = "slurm", .cgroup = "" };
+    (void)state;
+    program_jobs_event(&jobs, table, &known, JOB_BEGIN);
+    job("4711"); /* it is user 1000 */
+    assert_int_equal(take(), OK);
+    assert_true(connection.was_refused);
+    assert_int_equal(connection.scope->kind, PROGRAM_NODE);
+    known.uid = 1000;
+    program_jobs_event(&jobs, table, &known, JOB_CHANGE);
+    job("4711-0");
+    assert_int_equal(take(), OK);
+    assert_false(connection.was_refused);
+    assert_string_equal(connection.scope->job, "4711");
+    assert_true(connection.scope->is_known);
+}
+
+static void beyond_the_maximum_a_client_goes_on(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 1005; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "x%d_total", i);
+        describe(name, TAU_COUNTER);
+        value(name, 1);
+    }
+    assert_int_equal(take(), OK);
+    assert_int_equal(table->figures.left_out, 5);
+    assert_true(total("x999_total") == 1);
+}
+
+static void gauges_leave_with_their_program(void **state)
+{
+    (void)state;
+    describe("g", TAU_GAUGE);
+    value("g", 5);
+    assert_int_equal(take(), OK);
+    struct program_metric *gauge = program_table_find(table, bytes_of("g"));
+    program_table_settle(gauge);
+    assert_int_equal(gauge->node.gauge.programs, 1);
+    job(""); /* begins anew */
+    assert_int_equal(take(), OK);
+    program_table_settle(gauge);
+    assert_int_equal(gauge->node.gauge.programs, 0);
+}
+
+static void one_that_is_connected_moves_into_a_job_that_is_told(void **state)
+{
+    (void)state;
+    jobs.root = "";
+    connection.pid = getpid();
+    connection.uid = getuid();
+    describe("c_total", TAU_COUNTER);
+    describe("g", TAU_GAUGE);
+    value("c_total", 5);
+    value("g", 7);
+    assert_int_equal(take(), OK);
+    struct job told = { .id = "night", .other_id = "", .source = "told", .user = "", .cgroup = "", .pid = (uint32_t)getpid() };
+    program_jobs_event(&jobs, table, &told, JOB_BEGIN);
+    value("c_total", 2);
+    assert_int_equal(take(), OK);
+    assert_true(total("c_total") == 7);
+    assert_string_equal(connection.scope->job, "night");
+    assert_true(program_table_find(table, bytes_of("c_total"))->cells->total == 2); /* since it was told */
+    struct program_metric *gauge = program_table_find(table, bytes_of("g"));
+    program_table_settle(gauge);
+    assert_int_equal(gauge->node.gauge.programs, 1);
+    assert_true(gauge->cells->gauge.sum == 7);
+}
+
+static void tell(const char *id, pid_t pid)
+{
+    struct job told = { .id = id, .other_id = "", .source = "told", .user = "", .uid = getuid(), .cgroup = "" };
+    told.pid = (uint32_t)pid;
+    program_jobs_event(&jobs, table, &told, JOB_BEGIN);
+}
+
+static void one_that_is_connected_moves_into_a_nearer_job_but_not_from_one_that_it_named(void **state)
+{
+    (void)state;
+    jobs.root = "";
+    connection.pid = getpid();
+    connection.uid = getuid();
+    tell("far", getppid());
+    describe("c_total", TAU_COUNTER);
+    value("c_total", 5);
+    assert_int_equal(take(), OK);
+    assert_string_equal(connection.scope->job, "far");
+    tell("near", getpid());
+    value("c_total", 10);
+    assert_int_equal(take(), OK);
+    assert_string_equal(connection.scope->job, "near");
+    assert_true(total("c_total") == 15);
+    assert_true(program_table_find(table, bytes_of("c_total"))->cells->total == 10);
+    connection.pid = 0; /* so that what it names counts */
+    tell("named", 0);
+    job("named");
+    assert_int_equal(take(), OK);
+    connection.pid = getpid();
+    tell("near too", getpid());
+    assert_int_equal(take(), OK);
+    assert_string_equal(connection.scope->job, "named");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(rounds_in_any_order_are_counted), TEST(a_message_may_come_in_pieces),
+        TEST(bad_messages_cost_the_connection_and_nothing_else), TEST(one_program_is_not_in_hundreds_of_jobs),
+        TEST(nan_and_infinity), TEST(one_without_a_number_spoils_nobody_elses_gauge), TEST(questions_are_answered),
+        TEST(what_goes_during_an_answer_is_no_metric_in_it), TEST(a_gauge_that_nobody_has_is_answered_as_unknown),
+        TEST(a_program_speaks_for_its_own_users_job_only), TEST(beyond_the_maximum_a_client_goes_on),
+        TEST(gauges_leave_with_their_program), TEST(one_that_is_connected_moves_into_a_job_that_is_told),
+        TEST(one_that_is_connected_moves_into_a_nearer_job_but_not_from_one_that_it_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,147 @@
+/* The thread of tau's socket beside those who look: clients push, ask and leave while pages are made. */
+#include "base/clock.h"
+#include "model/view.h"
+#include "api/program_page.h"
+#include "compat/tau/server.h"
+
+#include "tools/temp.h"
+#include "tools/unit.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define THREADS 4
+#define SESSIONS 50
+
+static char folder[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
+static struct program_table *table;
+static struct program_jobs jobs;
+static struct tau_gateway gateway;
+static struct tau_server *server;
+
+static int begin(void **state)
+{
+    struct buf why;
+    (void)state;
+    temp_dir(folder);
+    temp_join(path, folder, "tau.sock");
+    buf_init(&why, 1024);
+    jobs = (struct program_jobs){ .root = "" };
+    enum err err = program_table_open(&table, &(struct program_table_settings){ .host = "n1" });
+    gateway = (struct tau_gateway){ table, &jobs };
+    err = err ? err : tau_server_open(&server, path, &gateway, &why);
+    buf_clear(&why);
+    return (int)err;
+}
+
+static int end(void **state)
+{
+    struct stat st;
+    (void)state;
+    tau_server_close(&server);
+    assert_int_not_equal(lstat(path, &st), 0);
+    program_table_close(&table);
+    temp_remove(folder);
+    return 0;
+}
+
+static int connect_to(void)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    memcpy(at.sun_path, path, strlen(path));
+    return fd >= 0 && connect(fd, (const struct sockaddr *)&at, sizeof at) == 0 ? fd : -1;
+}
+
+static bool say(int fd, int32_t type, const char *name, double value)
+{
+    struct tau_message message = { .type = type, .canary = TAU_CANARY };
+    snprintf(message.descriptor.name, TAU_TEXT_MAX, "%s", name);
+    if (type == TAU_DESC)
+        message.descriptor.type = TAU_COUNTER;
+    if (type == TAU_VAL)
+        message.event.value = value;
+    return write(fd, &message, sizeof message) == (ssize_t)sizeof message;
+}
+
+static double ask(int fd, const char *name)
+{
+    struct tau_event event;
+    if (!say(fd, TAU_GET_ONE, name, 0) || recv(fd, &event, sizeof event, MSG_WAITALL) != (ssize_t)sizeof event)
+        return -1;
+    return event.value;
+}
+
+static void *hold_sessions(void *context)
+{
+    size_t *good = context;
+    for (int i = 0; i < SESSIONS; i++) {
+        int fd = connect_to();
+        *good += fd >= 0 && say(fd, TAU_DESC, "x_total", 0) && say(fd, TAU_VAL, "x_total", 1) && ask(fd, "x_total") >= 1;
+        close(fd);
+    }
+    return NULL;
+}
+
+static void pages_are_made_while_clients_come_and_go(void **state)
+{
+    pthread_t threads[THREADS];
+    size_t good[THREADS] = { 0 };
+    struct buf out;
+    (void)state;
+    buf_init(&out, 1 << 20);
+    for (size_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, hold_sessions, &good[i]), 0);
+    for (int i = 0; i < 200; i++) {
+        buf_reset(&out);
+        program_page_write(&out, table, &(struct program_page){ METRICS_TEXT, VIEW_ALL, false });
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(good[i], SESSIONS);
+    }
+    int fd = connect_to();
+    assert_true(ask(fd, "x_total") == THREADS * SESSIONS);
+    close(fd);
+    buf_clear(&out);
+}
+
+static void one_who_is_mad_is_closed_and_others_are_served(void **state)
+{
+    int good = connect_to(), mad = connect_to();
+    char byte;
+    (void)state;
+    assert_true(say(mad, 77, "", 0));
+    assert_int_equal(recv(mad, &byte, 1, MSG_WAITALL), 0);
+    assert_true(say(good, TAU_DESC, "x_total", 0) && say(good, TAU_VAL, "x_total", 2));
+    assert_true(ask(good, "x_total") == 2);
+    close(good);
+    close(mad);
+}
+
+static void a_live_socket_is_not_stolen(void **state)
+{
+    struct tau_server *other;
+    struct buf why;
+    (void)state;
+    buf_init(&why, 1024);
+    assert_int_equal(tau_server_open(&other, path, &gateway, &why), AGAIN);
+    assert_non_null(strstr(buf_text(&why), path));
+    int fd = connect_to();
+    assert_true(ask(fd, "nobody") == 0);
+    close(fd);
+    buf_clear(&why);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(pages_are_made_while_clients_come_and_go, begin, end),
+        cmocka_unit_test_setup_teardown(one_who_is_mad_is_closed_and_others_are_served, begin, end),
+        cmocka_unit_test_setup_teardown(a_live_socket_is_not_stolen, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

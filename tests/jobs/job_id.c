@@ -1,0 +1,116 @@
+/* Job ids of batch systems. */
+#include "jobs/job_id.h"
+
+#include "base/clock.h"
+#include "tools/unit.h"
+
+static int forget_all(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID", "PBS_JOB_ID", "OAR_JOB_ID",
+                                         "SLURM_JOB_NAME", "PBS_JOBNAME", "OAR_JOB_NAME" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unsetenv(names[i]);
+    return 0;
+}
+
+static void outside_of_a_batch_system_there_is_none(void **state)
+{
+    (void)state;
+    struct id id;
+    id_from_environment(&id);
+    assert_string_equal(id.id, "");
+    assert_string_equal(id.name, "");
+}
+
+static void slurm_comes_first(void **state)
+{
+    (void)state;
+    struct id id;
+    setenv("PBS_JOBID", "7.server", 1);
+    setenv("SLURM_JOB_ID", "4711", 1);
+    setenv("SLURM_JOB_NAME", "ocean run", 1);
+    id_from_environment(&id);
+    assert_string_equal(id.id, "4711");
+    assert_string_equal(id.name, "ocean run");
+}
+
+static void each_system_is_known(void **state)
+{
+    static const char *const names[] = { "SLURM_JOBID", "PBS_JOBID", "PBS_JOB_ID", "OAR_JOB_ID" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct id id;
+        forget_all(state);
+        setenv(names[i], "12[3].host", 1);
+        id_from_environment(&id);
+        assert_string_equal(id.id, "12[3].host");
+    }
+}
+
+static void strange_values_are_as_if_not_set(void **state)
+{
+    (void)state;
+    char longer[ID_MAX + 1];
+    struct id id;
+    memset(longer, '1', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    setenv("SLURM_JOB_ID", "", 1);
+    setenv("SLURM_JOBID", longer, 1);
+    setenv("PBS_JOBID", "1\n2", 1);
+    setenv("OAR_JOB_ID", "9", 1);
+    id_from_environment(&id);
+    assert_string_equal(id.id, "9");
+}
+
+static void a_made_id_tells_time_and_pid(void **state)
+{
+    (void)state;
+    char id[ID_MAX];
+    setenv("TZ", "UTC", 1);
+    id_make(1763237634ull * NS_PER_S, 27013, id);
+    assert_memory_equal(id, "20251115-201354-27013-", 22);
+    assert_int_equal(strlen(id), 26);
+    assert_true(id_is_made(id, 27013));
+    id_make(1763237634ull * NS_PER_S, UINT32_MAX, id);
+    assert_true(id_is_made(id, UINT32_MAX));
+}
+
+/* Two containers, in each of which it is the seventh process. */
+static void two_that_begin_in_the_same_second_with_the_same_pid_differ(void **state)
+{
+    (void)state;
+    char first[ID_MAX], id[ID_MAX];
+    int differ = 0;
+    id_make(1763237634ull * NS_PER_S, 7, first);
+    for (int i = 0; i < 10; i++) {
+        id_make(1763237634ull * NS_PER_S, 7, id);
+        differ += strcmp(id, first) != 0;
+    }
+    assert_in_range(differ, 9, 10); /* one in a million is the same */
+}
+
+static void other_ids_are_not_made(void **state)
+{
+    (void)state;
+    static const char *const others[] = { "", "4711", "12.server", "20251115-201354-7", "20251115-201354-7-",
+        "20251115-201354-7-k7q", "20251115-201354-7-k7qdd", "20251115-201354-7-K7QD", "20251115-201354-7-k7-d",
+        "20251115-201354-77-k7qd", "2025111-5201354-7-k7qd", "20251115 201354-7-k7qd", "20251115-20135x-7-k7qd",
+        "20251115-201354_7-k7qd" };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(id_is_made(others[i], 7));
+    assert_true(id_is_made("20251115-201354-7-k7qd", 7));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(outside_of_a_batch_system_there_is_none, forget_all),
+        cmocka_unit_test_setup(slurm_comes_first, forget_all),
+        cmocka_unit_test_setup(each_system_is_known, forget_all),
+        cmocka_unit_test_setup(strange_values_are_as_if_not_set, forget_all),
+        cmocka_unit_test(a_made_id_tells_time_and_pid),
+        cmocka_unit_test(two_that_begin_in_the_same_second_with_the_same_pid_differ),
+        cmocka_unit_test(other_ids_are_not_made),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,131 @@
+/* Jobs that have lost their processes, with a clock of the test's own. */
+#include "jobs/job_processes.h"
+
+#include "base/clock.h"
+#include "tools/jobs_fixture.h"
+
+#define JOB "/sys/fs/cgroup/memory/slurm/uid_1000/job_7"
+#define AT(seconds) (1 * NS_PER_S + (seconds) * NS_PER_S)
+
+static struct fixture f;
+static struct roll roll;
+static struct entry *entry;
+
+static int setup(void **state)
+{
+    (void)state;
+    fixture_begin_v1(&f);
+    fixture_write(&f, JOB "/step_0/cgroup.procs", "100\n");
+    roll = (struct roll){ .root = f.root, .listener = { fixture_take, &f } };
+    users_init(&roll.users, f.root);
+    assert_int_equal(hierarchies_read(&roll.hierarchies, f.root), OK);
+    entry = entries_add(&roll.entries, "slurm::7");
+    entries_rename(&roll.entries, entry, ENTRIES_ID, "7");
+    entry->job.cgroup = "/slurm/uid_1000/job_7";
+    entry->folders = 1u << roll.hierarchies.of[CONTROLLER_MEMORY];
+    roll_begin(&roll, entry);
+    alive_look(&roll, entry, AT(0));
+    assert_int_equal(fixture_count(&f, "7", JOB_BEGIN), 1);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    entries_clear(&roll.entries);
+    users_clear(&roll.users);
+    hierarchies_clear(&roll.hierarchies);
+    temp_remove(f.root);
+    return 0;
+}
+
+static void it_ends_after_a_while_and_is_not_repeated(void **state)
+{
+    (void)state;
+    alive_look(&roll, entry, AT(100)); /* as long as there is a process */
+    assert_int_equal(fixture_count(&f, "7", JOB_END), 0);
+    fixture_write(&f, JOB "/step_0/cgroup.procs", "");
+    alive_look(&roll, entry, AT(101));
+    alive_look(&roll, entry, AT(110));
+    assert_int_equal(fixture_count(&f, "7", JOB_END), 0); /* another step may come */
+    alive_look(&roll, entry, AT(111));
+    assert_int_equal(fixture_count(&f, "7", JOB_END), 1);
+    const struct fixture_event *end = fixture_find(&f, "7", JOB_END);
+    assert_true(end->end_ns < clock_realtime_ns() - 9 * NS_PER_S); /* when the processes had gone */
+    alive_look(&roll, entry, AT(200));
+    roll_begin(&roll, entry);
+    assert_int_equal(fixture_count(&f, "7", JOB_BEGIN), 1);
+    assert_int_equal(roll.entries.running, 0);
+}
+
+static void a_step_in_time_keeps_it(void **state)
+{
+    (void)state;
+    fixture_write(&f, JOB "/step_0/cgroup.procs", "");
+    alive_look(&roll, entry, AT(1));
+    fixture_write(&f, JOB "/step_1/cgroup.procs", "101\n");
+    alive_look(&roll, entry, AT(9));
+    fixture_write(&f, JOB "/step_1/cgroup.procs", "");
+    alive_look(&roll, entry, AT(12));
+    alive_look(&roll, entry, AT(21));
+    assert_int_equal(fixture_count(&f, "7", JOB_END), 0);
+}
+
+static void it_begins_anew_with_new_processes(void **state)
+{
+    (void)state;
+    fixture_write(&f, JOB "/step_0/cgroup.procs", "");
+    alive_look(&roll, entry, AT(1));
+    alive_look(&roll, entry, AT(20));
+    assert_int_equal(fixture_count(&f, "7", JOB_END), 1);
+    fixture_write(&f, JOB "/step_0/cgroup.procs", "102\n");
+    alive_look(&roll, entry, AT(21));
+    assert_int_equal(fixture_count(&f, "7", JOB_BEGIN), 2);
+    assert_int_equal(fixture_find(&f, "7", JOB_BEGIN)->end_ns, 0);
+}
+
+static void who_was_ended_by_word_stays_ended(void **state)
+{
+    (void)state;
+    roll_end(&roll, entry, clock_realtime_ns(), true);
+    alive_look(&roll, entry, AT(1));
+    assert_int_equal(fixture_count(&f, "7", JOB_BEGIN), 1);
+    assert_int_equal(fixture_count(&f, "7", JOB_END), 1);
+}
+
+/* An epilog that never comes. */
+static void a_told_job_waits_longer(void **state)
+{
+    (void)state;
+    entry->is_told = true;
+    entry->folders = 0; /* its last folder has gone */
+    alive_look(&roll, entry, AT(1));
+    alive_look(&roll, entry, AT(60));
+    assert_int_equal(fixture_count(&f, "7", JOB_END), 0);
+    alive_look(&roll, entry, AT(61));
+    assert_int_equal(fixture_count(&f, "7", JOB_END), 1);
+    assert_int_equal(roll.entries.count, 0);
+}
+
+/* The processes of a container are not ours to see: the kernel writes 0. */
+static void processes_of_another_namespace_are_some(void **state)
+{
+    (void)state;
+    fixture_write(&f, JOB "/step_0/cgroup.procs", "0\n0\n");
+    alive_look(&roll, entry, AT(1));
+    alive_look(&roll, entry, AT(100));
+    assert_int_equal(fixture_count(&f, "7", JOB_END), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(it_ends_after_a_while_and_is_not_repeated, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_step_in_time_keeps_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(it_begins_anew_with_new_processes, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_was_ended_by_word_stays_ended, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_told_job_waits_longer, setup, teardown),
+        cmocka_unit_test_setup_teardown(processes_of_another_namespace_are_some, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

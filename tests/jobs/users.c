@@ -1,0 +1,66 @@
+/* Names and numbers of users, from a file and from whatever this machine asks. */
+#include "jobs/users.h"
+
+#include "tools/temp.h"
+#include "tools/unit.h"
+
+#include <poll.h>
+#include <pwd.h>
+#include <unistd.h>
+
+static void a_file_knows(void **state)
+{
+    (void)state;
+    static const char text[] = "root:x:0:0::/:\nbad line\nx:y\nann:x:7:7::/:\n"
+                               "anna:x:1000:1000:A B:/home:/bin/sh\nhuge:x:99999999999:1::/:\n";
+    char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
+    struct users users;
+    bool later = false;
+    temp_dir(dir);
+    temp_join(path, dir, "etc/passwd");
+    temp_write(path, text, sizeof text - 1);
+    users_init(&users, dir);
+    for (int i = 0; i < 2; i++) { /* the second time from memory */
+        assert_string_equal(users_name(&users, 1000, &later), "anna");
+        assert_string_equal(users_name(&users, 0, &later), "root");
+        assert_string_equal(users_name(&users, 4242, &later), "");
+        assert_int_equal(users_uid(&users, "anna", &later), 1000);
+        assert_int_equal(users_uid(&users, "ann", &later), 7);
+        assert_int_equal(users_uid(&users, "an", &later), UINT32_MAX);
+        assert_int_equal(users_uid(&users, "huge", &later), UINT32_MAX);
+        assert_int_equal(users_uid(&users, "root:x", &later), UINT32_MAX);
+    }
+    assert_false(later); /* nobody else is asked about a captured node */
+    users_clear(&users);
+    temp_remove(dir);
+}
+
+/* Somebody who is in no file is asked for in a thread, and then known to be unknown. */
+static void others_are_asked_without_waiting(void **state)
+{
+    (void)state;
+    struct users users;
+    bool later = true;
+    users_init(&users, "");
+    users_name(&users, 3999999999u, &later);
+    for (int i = 0; i < 500 && later; i++) {
+        later = false;
+        assert_string_equal(users_name(&users, 3999999999u, &later), "");
+        poll(NULL, 0, 10);
+    }
+    assert_false(later);
+    const struct passwd *me = getpwuid(getuid());
+    if (me)
+        assert_string_equal(users_name(&users, getuid(), &later), me->pw_name);
+    users_uid(&users, "nobody-of-that-name", &later);
+    users_clear(&users); /* also while a thread waits for an answer */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_knows),
+        cmocka_unit_test(others_are_asked_without_waiting),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

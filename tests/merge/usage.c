@@ -1,0 +1,309 @@
+/* Own numbers: exact where somebody waited, shares where only a family's sum is known, and always adding up. */
+#include "merge/usage.h"
+
+#include "tools/merge_fixture.h"
+
+#include <signal.h>
+
+static uint64_t cpu_of(const struct run *run, uint32_t pid)
+{
+    return counters_cpu_us(&run_process(run, pid, 0)->counters);
+}
+
+static uint64_t sum_of(const struct run *run)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < run->process_count; i++)
+        sum += counters_cpu_us(&run->processes[i].counters);
+    return sum;
+}
+
+/* The wait has the teardown, the probe's last word says what of it were children. */
+static void wait_and_end(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_image(s, 10, MAKER_RUN_PID, 1, "/bin/sh");
+    spool_fork(s, 11, 10, 10);
+    spool_end(s, 11, 12, 900, 0);
+    spool_wait(s, 10, 11, 13, 0, 1000);
+    spool_end(s, 10, 20, 5000, 1000);
+    spool_wait(s, MAKER_RUN_PID, 10, 21, 0, 6100);
+    const struct run *run = merge(f);
+    assert_int_equal(cpu_of(run, 11), 1000);
+    assert_int_equal(cpu_of(run, 10), 5100);
+    assert_int_equal(run_process(run, 10, 0)->counters.value[COUNTER_cutime], 1000);
+    assert_int_equal(run_process(run, 10, 0)->sources & (USAGE_ESTIMATED | USAGE_WITH_OTHERS), 0);
+}
+
+/* user and system are only a split of an exact sum: each alone may seem to go below 0. */
+static void the_sum_is_exact_when_a_part_is_not(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_image(s, 10, MAKER_RUN_PID, 1, "/bin/sh");
+    spool_add(s, end, .pid = 10, .time_ns = AT(20), .threads = 1, .self = usage_us(100, 100), .children = usage_us(900, 50));
+    spool_add(s, wait, .waiter = MAKER_RUN_PID, .pid = 10, .time_ns = AT(21), .usage = usage_us(800, 400));
+    const struct process *p = run_process(merge(f), 10, 0);
+    assert_int_equal(counters_cpu_us(&p->counters), 250);
+    assert_int_equal(p->counters.value[COUNTER_usertime], 0);
+    assert_int_equal(p->counters.value[COUNTER_systemtime], 250);
+}
+
+/* Killed: no last word, but its waits for its children were seen. */
+static void a_killed_parent(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_image(s, 10, MAKER_RUN_PID, 1, "/bin/sh");
+    for (uint32_t pid = 11; pid <= 12; pid++) {
+        spool_fork(s, pid, 10, pid);
+        spool_end(s, pid, pid + 0.5, 900, 0);
+        spool_wait(s, 10, pid, pid + 0.6, 0, 1000);
+    }
+    spool_fork(s, 13, 10, 15);
+    spool_wait(s, MAKER_RUN_PID, 10, 21, SIGKILL, 5000);
+    spool_end(s, 13, 30, 300, 0);
+    spool_wait(s, MAKER_RUN_PID, 13, 31, 0, 350); /* an orphan: not in its parent's numbers */
+    const struct run *run = merge(f);
+    assert_int_equal(cpu_of(run, 10), 3000);
+    assert_int_equal(cpu_of(run, 13), 350);
+    const struct process *p = run_process(run, 10, 0);
+    assert_int_equal(p->exit_signal, SIGKILL);
+    assert_int_equal(p->counters.value[COUNTER_cutime], 2000);
+    assert_int_equal(p->sources & (USAGE_ESTIMATED | USAGE_WITH_OTHERS), 0);
+}
+
+/* A static shell, unseen by all but its parent's wait; its children have the probe but nobody saw them waited for. */
+static void a_parent_without_the_probe(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_add(s, spawn, .pid = 10, .ppid = MAKER_RUN_PID, .time_ns = AT(1), .path = PATH("/bin/busybox"));
+    spool_image(s, 11, 10, 10, "/bin/a");
+    spool_end(s, 11, 12, 900, 500);
+    spool_wait(s, 11, 12, 11, 0, 500);
+    spool_wait(s, MAKER_RUN_PID, 10, 21, 0, 5000);
+    const struct run *run = merge(f);
+    assert_int_equal(run->process_count, 3);
+    assert_int_equal(cpu_of(run, 11), 900);
+    assert_int_equal(cpu_of(run, 12), 500);
+    assert_int_equal(cpu_of(run, 10), 3600);
+    assert_true(run_process(run, 10, 0)->sources & USAGE_WITH_OTHERS);
+    assert_int_equal(sum_of(run), 5000);
+}
+
+/* Children that the kernel told of without any number: they are in their parent's, which says so. */
+static void children_without_numbers(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_kernel_fork(s, 10, MAKER_RUN_PID, 1);
+    spool_kernel_fork(s, 11, 10, 10);
+    spool_kernel_exit(s, 11, 20, 0);
+    spool_kernel_exit(s, 10, 30, 0);
+    spool_wait(s, MAKER_RUN_PID, 10, 31, 0, 5000);
+    const struct run *run = merge(f);
+    assert_int_equal(run_process(run, 11, 0)->counters.known, 0);
+    assert_int_equal(cpu_of(run, 10), 5000);
+    assert_true(run_process(run, 10, 0)->sources & USAGE_WITH_OTHERS);
+}
+
+/* As root without the probe: exit records miss the teardown, the one wait at the top has it. */
+static void exit_records_and_one_wait(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_kernel_fork(s, 10, MAKER_RUN_PID, 1);
+    for (uint32_t pid = 11; pid < 21; pid++) {
+        spool_kernel_fork(s, pid, 10, pid);
+        spool_kernel_exit(s, pid, pid + 0.9, 0);
+        spool_add(s, taskstats, .pid = pid, .tid = pid, .ppid = 10, .start_ns = AT(pid), .end_ns = AT(pid + 0.9),
+                  .process_ended = 1, .counters = counters_with(COUNTER_usertime, 400, COUNTER_systemtime, (uint64_t)500,
+                                                                COUNTER_rssmax, (uint64_t)(pid == 20 ? 9000 : 1000),
+                                                                COUNTERS_SIZE));
+    }
+    spool_kernel_exit(s, 10, 90, 0);
+    spool_taskstats(s, 10, MAKER_RUN_PID, 1, 90, 5000);
+    spool_wait(s, MAKER_RUN_PID, 10, 91, 0, 15000);
+    const struct run *run = merge(f);
+    assert_int_equal(run->process_count, 11);
+    assert_in_range(sum_of(run), 14990, 15010);
+    assert_in_range(cpu_of(run, 11), 910, 1100);
+    assert_true(cpu_of(run, 20) > cpu_of(run, 11)); /* more memory to give back */
+    assert_true(run_process(run, 11, 0)->sources & USAGE_ESTIMATED);
+    assert_int_equal(run_process(run, 11, 0)->counters.value[COUNTER_usertime], 400); /* teardown is the kernel's time */
+}
+
+/* What is missing is more than ends can cost: somebody was not seen, and nobody else gets his time. */
+static void a_rest_that_is_no_teardown(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_kernel_fork(s, 10, MAKER_RUN_PID, 1);
+    spool_kernel_fork(s, 11, 10, 10);
+    spool_kernel_exit(s, 11, 20, 0);
+    spool_taskstats(s, 11, 10, 10, 20, 1000);
+    spool_kernel_exit(s, 10, 90, 0);
+    spool_taskstats(s, 10, MAKER_RUN_PID, 1, 90, 5000);
+    spool_wait(s, MAKER_RUN_PID, 10, 91, 0, 500000);
+    const struct run *run = merge(f);
+    assert_int_equal(cpu_of(run, 11), 1000);
+    assert_int_equal(cpu_of(run, 10), 5000);
+    assert_int_equal(run_process(run, 11, 0)->sources & USAGE_ESTIMATED, 0);
+}
+
+/* Threads of less than a tick, whose exit records know nothing of what they ran: who had many gets what is missing. */
+static void threads_of_less_than_a_tick(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_kernel_fork(s, 10, MAKER_RUN_PID, 1);
+    for (uint32_t pid = 200; pid <= 300; pid += 100) {
+        spool_kernel_fork(s, pid, 10, pid / 10);
+        for (uint32_t tid = pid + 1; tid <= pid + 20 && pid == 200; tid++)
+            spool_add(s, taskstats, .pid = pid, .tid = tid, .ppid = 10, .start_ns = AT(21), .end_ns = AT(22),
+                      .counters = usage_us(0, 0));
+        spool_kernel_exit(s, pid, pid / 10 + 5, 0);
+        spool_taskstats(s, pid, 10, pid / 10, pid / 10 + 5, 1000);
+    }
+    spool_kernel_exit(s, 10, 90, 0);
+    spool_taskstats(s, 10, MAKER_RUN_PID, 1, 90, 1000);
+    spool_wait(s, MAKER_RUN_PID, 10, 91, 0, 43000);
+    const struct run *run = merge(f);
+    assert_in_range(sum_of(run), 42990, 43010);
+    assert_true(cpu_of(run, 200) > 30000);
+    assert_true(run_process(run, 200, 0)->sources & USAGE_ESTIMATED);
+}
+
+/* Alone below its wait: the difference is its own, exactly. */
+static void one_exit_record_and_its_wait(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_kernel_fork(s, 10, MAKER_RUN_PID, 1);
+    spool_taskstats(s, 10, MAKER_RUN_PID, 1, 90, 5000);
+    spool_wait(s, MAKER_RUN_PID, 10, 91, 0, 5600);
+    const struct run *run = merge(f);
+    assert_int_equal(cpu_of(run, 10), 5600);
+    assert_int_equal(run_process(run, 10, 0)->sources & USAGE_ESTIMATED, 0);
+}
+
+/* The parent has the probe but waits where it cannot see (inside libc): its sum of children is parted. */
+static void waits_that_nobody_saw(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    spool_image(s, 10, MAKER_RUN_PID, 1, "/bin/perl");
+    spool_image(s, 11, 10, 10, "/bin/a");
+    spool_end(s, 11, 12, 900, 0);
+    spool_image(s, 12, 10, 20, "/bin/a");
+    spool_end(s, 12, 22, 900, 0);
+    spool_end(s, 10, 30, 5000, 2000);
+    spool_wait(s, MAKER_RUN_PID, 10, 31, 0, 7100);
+    const struct run *run = merge(f);
+    assert_int_equal(cpu_of(run, 10), 5100);
+    assert_int_equal(cpu_of(run, 11), 1000);
+    assert_int_equal(cpu_of(run, 12), 1000);
+    assert_true(run_process(run, 12, 0)->sources & USAGE_ESTIMATED);
+    assert_int_equal(run_process(run, 10, 0)->sources & USAGE_ESTIMATED, 0);
+}
+
+/* No wait at all: the last word is all there is. */
+static void an_end_alone(void **state)
+{
+    struct fixture *f = *state;
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/sh");
+    spool_end(&f->spool, 10, 30, 5000, 2000);
+    assert_int_equal(cpu_of(merge(f), 10), 5000);
+}
+
+/* An exit record was lost with a thread: the probe's sum is more, and taken. */
+static void an_exit_record_is_missing(void **state)
+{
+    struct fixture *f = *state;
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/sh");
+    spool_end(&f->spool, 10, 30, 5000, 0);
+    spool_taskstats(&f->spool, 10, MAKER_RUN_PID, 1, 31, 3000);
+    assert_int_equal(cpu_of(merge(f), 10), 5000);
+}
+
+static void still_running(void **state)
+{
+    struct fixture *f = *state;
+    spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/sh");
+    spool_add(&f->spool, alive, .pid = 10, .ppid = MAKER_RUN_PID, .time_ns = AT(99), .path = PATH("/bin/sh"),
+              .self = usage_us(700, 0));
+    spool_run_end(&f->spool, 100, 0);
+    const struct process *p = run_process(merge(f), 10, 0);
+    assert_int_equal(p->state, PROCESS_RUNNING);
+    assert_int_equal(p->end_ns, 0);
+    assert_int_equal(counters_cpu_us(&p->counters), 700);
+    assert_true(p->sources & SEEN_PROC);
+}
+
+/* Looked at long before the end of the run, and gone since. */
+static void vanished(void **state)
+{
+    struct fixture *f = *state;
+    spool_add(&f->spool, alive, .pid = 10, .ppid = MAKER_RUN_PID, .time_ns = AT(99), .path = PATH("/bin/sh"),
+              .self = usage_us(700, 0));
+    spool_run_end(&f->spool, 60000, 0);
+    const struct process *p = run_process(merge(f), 10, 0);
+    assert_int_equal(p->state, PROCESS_LOST);
+    assert_int_equal(counters_cpu_us(&p->counters), 700);
+}
+
+/* wait's largest memory is that of the process or of one that it waited for. */
+static void memory_of_whom(void **state)
+{
+    struct fixture *f = *state;
+    struct spool_maker *s = &f->spool;
+    struct counters small = counters_with(COUNTER_rssmax, 1000, COUNTERS_SIZE);
+    struct counters large = counters_with(COUNTER_rssmax, 9000, COUNTERS_SIZE);
+    spool_add(s, wait, .waiter = 10, .pid = 11, .time_ns = AT(10), .usage = large);
+    spool_add(s, wait, .waiter = MAKER_RUN_PID, .pid = 10, .time_ns = AT(20), .usage = large);
+    spool_add(s, wait, .waiter = 12, .pid = 13, .time_ns = AT(10), .usage = small);
+    spool_add(s, wait, .waiter = MAKER_RUN_PID, .pid = 12, .time_ns = AT(20), .usage = large);
+    const struct run *run = merge(f);
+    assert_int_equal(run_process(run, 11, 0)->counters.value[COUNTER_rssmax], 9000);
+    assert_false(counters_has(&run_process(run, 10, 0)->counters, COUNTER_rssmax));
+    assert_int_equal(run_process(run, 13, 0)->counters.value[COUNTER_rssmax], 1000);
+    assert_int_equal(run_process(run, 12, 0)->counters.value[COUNTER_rssmax], 9000);
+}
+
+/* WAIT > KERNEL_EXIT > TASKSTATS > END. */
+static void whose_word_on_the_status_counts(void **state)
+{
+    const int expected[] = { 4, 3, 2, 1 };
+    for (int sources = 4; sources >= 1; sources--) {
+        struct fixture f = { 0 };
+        struct spool_maker *s = &f.spool;
+        spool_maker_init(s);
+        spool_add(s, end, .pid = 10, .time_ns = AT(1), .exit_code = 1);
+        if (sources >= 2)
+            spool_add(s, taskstats, .pid = 10, .tid = 10, .end_ns = AT(2), .process_ended = 1, .status = 2 << 8);
+        if (sources >= 3)
+            spool_kernel_exit(s, 10, 3, 3 << 8);
+        if (sources >= 4)
+            spool_wait(s, MAKER_RUN_PID, 10, 4, 4 << 8, 5);
+        const struct process *p = run_process(merge(&f), 10, 0);
+        assert_int_equal(p->exit_code, expected[4 - sources]);
+        assert_int_equal(p->end_ns, AT(sources > 3 ? 3 : sources));
+        merge_clear(&f.merged);
+        spool_maker_clear(s);
+    }
+    (void)state;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(wait_and_end), T(the_sum_is_exact_when_a_part_is_not), T(a_killed_parent), T(a_parent_without_the_probe),
+        T(children_without_numbers), T(exit_records_and_one_wait), T(a_rest_that_is_no_teardown),
+        T(threads_of_less_than_a_tick),
+        T(one_exit_record_and_its_wait), T(waits_that_nobody_saw), T(an_end_alone), T(an_exit_record_is_missing),
+        T(still_running), T(vanished), T(memory_of_whom), T(whose_word_on_the_status_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,133 @@
+/* Request heads, as clients send them and as nobody should. */
+#include "tools/unit.h"
+
+#include "net/http_request.h"
+
+static int status_of(const char *text, struct http_request *request)
+{
+    int status = 0;
+    enum err err = http_request_parse(bytes_of(text), request, &status);
+    return err == OK ? 200 : err == AGAIN ? 0 : status;
+}
+
+static void reads_what_curl_sends(void **state)
+{
+    (void)state;
+    struct http_request r;
+    const char *text = "GET /metrics?a=b HTTP/1.1\r\nHost: localhost:1337\r\nUser-Agent: curl\r\n"
+                       "Accept: application/openmetrics-text;version=1.0.0,*/*;q=0.1\r\n\r\nGET";
+    assert_int_equal(status_of(text, &r), 200);
+    assert_int_equal(r.method, HTTP_GET);
+    assert_bytes(r.path, "/metrics");
+    assert_bytes(r.query, "a=b");
+    assert_bytes(r.accept, "application/openmetrics-text;version=1.0.0,*/*;q=0.1");
+    assert_true(r.keep_alive);
+    assert_int_equal(r.body_size, 0);
+    assert_int_equal(r.head_size, strlen(text) - 3);
+}
+
+static void waits_for_the_rest(void **state)
+{
+    (void)state;
+    struct http_request r;
+    const char *text = "\r\nPOST /ctl HTTP/1.1\r\nhost: x\r\ncontent-length: 12\r\nExpect: 100-continue\r\n\r\n";
+    char part[128];
+    for (size_t i = 0; i < strlen(text); i++) {
+        snprintf(part, sizeof part, "%.*s", (int)i, text);
+        assert_int_equal(status_of(part, &r), 0);
+    }
+    assert_int_equal(status_of(text, &r), 200);
+    assert_int_equal(r.method, HTTP_POST);
+    assert_int_equal(r.body_size, 12);
+    assert_true(r.expects_continue);
+}
+
+static void knows_when_to_close(void **state)
+{
+    (void)state;
+    struct http_request r;
+    assert_int_equal(status_of("GET / HTTP/1.0\r\n\r\n", &r), 200);
+    assert_false(r.keep_alive);
+    assert_int_equal(status_of("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", &r), 200);
+    assert_true(r.keep_alive);
+    assert_int_equal(status_of("GET / HTTP/1.1\r\nHost: a\r\nConnection: foo, Close\r\n\r\n", &r), 200);
+    assert_false(r.keep_alive);
+}
+
+static void takes_absolute_targets(void **state)
+{
+    (void)state;
+    struct http_request r;
+    assert_int_equal(status_of("GET http://node1:1337/jobs HTTP/1.1\r\nHost: a\r\n\r\n", &r), 200);
+    assert_bytes(r.path, "/jobs");
+    assert_int_equal(status_of("GET http://node1 HTTP/1.1\r\nHost: a\r\n\r\n", &r), 200);
+    assert_bytes(r.path, "/");
+}
+
+static void refuses(void **state)
+{
+    (void)state;
+    static const struct { int status; const char *text; } bad[] = {
+        { 400, "nonsense\r\n" },
+        { 400, "\x16\x03\x01\x02\r\n" },
+        { 400, "GET\r\n" },
+        { 400, "GET / \r\n" },
+        { 400, "GET  / HTTP/1.1\r\n" },
+        { 400, "GET / HTTP/1.1 x\r\n" },
+        { 400, "GET metrics HTTP/1.1\r\n" },
+        { 400, "GET /\x01 HTTP/1.1\r\n" },
+        { 400, "G(T / HTTP/1.1\r\n" },
+        { 400, "GET / HTTP/1.1\r\n\r\n" },
+        { 400, "GET / HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n" },
+        { 400, "GET / HTTP/1.1\r\nHost : a\r\n\r\n" },
+        { 400, "GET / HTTP/1.1\r\nHost: a b\r\n\r\n" },
+        { 400, "GET / HTTP/1.1\r\nno colon\r\n\r\n" },
+        { 400, "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n" },
+        { 400, "POST / HTTP/1.1\r\nContent-Length: -1\r\n" },
+        { 400, "POST / HTTP/1.1\r\nContent-Length:\r\n" },
+        { 411, "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" },
+        { 413, "POST / HTTP/1.1\r\nContent-Length: 65537\r\n" },
+        { 413, "POST / HTTP/1.1\r\nContent-Length: 99999999999999999999999999\r\n" },
+        { 505, "GET / HTTP/2.0\r\n" },
+        { 505, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" },
+    };
+    struct http_request r;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (status_of(bad[i].text, &r) != bad[i].status)
+            fail_msg("%s: %d, not %d", bad[i].text, status_of(bad[i].text, &r), bad[i].status);
+}
+
+static void has_an_end(void **state)
+{
+    (void)state;
+    struct http_request r;
+    char *text = calloc(1, HTTP_HEAD_MAX + 200);
+    memset(text, 'a', HTTP_HEAD_MAX);
+    assert_int_equal(status_of(text, &r), 431);
+    text[HTTP_HEAD_MAX - 1] = '\0';
+    assert_int_equal(status_of(text, &r), 0);
+    int size = snprintf(text, HTTP_HEAD_MAX, "GET / HTTP/1.1\r\nHost: a\r\nX: ");
+    memset(text + size, 'x', HTTP_HEAD_MAX);
+    snprintf(text + HTTP_HEAD_MAX, 10, "\r\n\r\n");
+    assert_int_equal(status_of(text, &r), 431);
+    free(text);
+}
+
+static void finds_words_in_lists(void **state)
+{
+    (void)state;
+    assert_true(http_request_lists(bytes_of("a , Close;q=1"), "close"));
+    assert_false(http_request_lists(bytes_of("closed, xclose"), "close"));
+    assert_false(http_request_lists((struct bytes){ NULL, 0 }, "close"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_what_curl_sends), cmocka_unit_test(waits_for_the_rest),
+        cmocka_unit_test(knows_when_to_close),   cmocka_unit_test(takes_absolute_targets),
+        cmocka_unit_test(refuses),               cmocka_unit_test(has_an_end),
+        cmocka_unit_test(finds_words_in_lists),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

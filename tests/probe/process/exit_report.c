@@ -1,0 +1,287 @@
+/* Where the kernel tells of all processes: what who executes tells in the place of the image to come, and records that wait for
+ * others. */
+#include "tools/unit.h"
+#include "tools/probed.h"
+#include "spool/probe_env.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct probed probed;
+static char bell[TEMP_PATH_MAX + 8], flags[128], tags[] = PROBE_TAGS "=a=b", papiex[] = PROBE_TAGS_PAPIEX "=c=d";
+static int bell_fd;
+
+static int open_probed(void **state)
+{
+    (void)state;
+    struct stat st;
+    probed_open(&probed);
+    snprintf(bell, sizeof bell, "%s%s", probed.spool, SPOOL_BELL_SUFFIX);
+    assert_int_equal(mkfifo(bell, 0600), 0);
+    bell_fd = open(bell, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    assert_true(bell_fd >= 0);
+    assert_int_equal(stat("/proc/self/ns/pid", &st), 0);
+    snprintf(flags, sizeof flags, PROBE_ENV_FLAGS "=%c%c%c%ju", PROBE_FLAG_BELL, PROBE_FLAG_KERNEL, PROBE_FLAG_NAMESPACE,
+             (uintmax_t)st.st_ino);
+    probed.env[0] = flags;
+    return 0;
+}
+
+static int close_probed(void **state)
+{
+    (void)state;
+    close(bell_fd);
+    unlink(bell);
+    probed_close(&probed);
+    return 0;
+}
+
+static void run_shell(const char *line)
+{
+    char *const argv[] = { "/bin/bash", "-c", (char *)line, NULL };
+    temp_write(probed.spool, "", 0);
+    probed_program(&probed, argv);
+}
+
+static void run_execs(const char *how)
+{
+    char line[TEMP_PATH_MAX + 32];
+    snprintf(line, sizeof line, "exec %s/execs %s", getenv("TOOLS"), how);
+    run_shell(line);
+}
+
+static void assert_text(struct bytes got, const char *text, size_t size)
+{
+    assert_int_equal(got.size, size);
+    assert_memory_equal(got.data, text, size);
+}
+
+static void who_executes_tells_all(void **state)
+{
+    (void)state;
+    struct exec_record exec;
+    struct end_record end;
+    probed.env[1] = tags;
+    probed.env[2] = papiex;
+    run_shell("cd /usr/share; /bin/true x; exit 0");
+    assert_int_equal(probed.status, 0);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_image), 1); /* the shell's */
+    assert_int_equal(probed_count(&probed, RECORD_KIND_exec), 1);
+    assert_true(probed_exec(&probed, 0, &exec));
+    assert_int_equal(exec.copied, RECORD_EXEC_COPIED | RECORD_EXEC_WHOLE);
+    char real[4096];
+    assert_non_null(realpath("/bin/true", real)); /* which is a link's in most systems of today */
+    assert_text(exec.path, real, strlen(real));
+    assert_text(exec.args, "/bin/true\0x", sizeof "/bin/true\0x");
+    assert_text(exec.cwd, "/usr/share", 10);
+    assert_text(exec.tags, "a=b;c=d", 7);
+    assert_int_equal(exec.uid, getuid());
+    assert_int_equal(exec.sid, getsid(0));
+    assert_int_equal(exec.pgid, getpgid(0));
+    assert_true(probed_end(&probed, 0, &end)); /* the probe is in it all the same */
+    assert_int_equal(end.pid, exec.pid);
+}
+
+/* Tags are those of the environment that the program gets, not of who gives it. */
+static void tags_are_those_of_the_program(void **state)
+{
+    (void)state;
+    struct exec_record exec;
+    probed.env[1] = tags;
+    run_shell("SONDE_TAGS=q=r /bin/true; exit 0");
+    assert_true(probed_exec(&probed, 0, &exec));
+    assert_text(exec.tags, "q=r", 3);
+}
+
+static void a_child_of_vfork_tells_all_too(void **state)
+{
+    (void)state;
+    struct exec_record exec;
+    probed_act(&probed, "vfork", "exec");
+    assert_int_equal(probed.status, 0);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_image), 1);
+    assert_true(probed_exec(&probed, 0, &exec));
+    assert_int_equal(exec.copied, RECORD_EXEC_WHOLE);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_end), 2);
+}
+
+/* The flag is gone when the program looks, and for what it executes by itself. */
+static void it_holds_for_one_exec(void **state)
+{
+    (void)state;
+    char text[8192];
+    run_shell("exec env");
+    assert_int_equal(probed.status, 0);
+    text[probed_output(&probed, text, sizeof text - 1)] = '\0';
+    const char *seen = strstr(text, PROBE_ENV_FLAGS "=");
+    assert_non_null(seen);
+    assert_memory_equal(seen, flags, strlen(flags));
+    assert_int_equal(seen[strlen(flags)], '\n');
+    run_execs("raw");
+    assert_int_equal(probed.status, 0);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_image), 2); /* the shell's, and that of what was executed past us */
+}
+
+/* A flag that is another process's, as a child has it that was made and executes past us. */
+static void the_flag_of_another_process_does_not_count(void **state)
+{
+    (void)state;
+    char other[160];
+    snprintf(other, sizeof other, "%s%c%u", flags, PROBE_FLAG_TOLD, 1u);
+    probed.env[0] = other;
+    probed_act(&probed, "nothing", NULL);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_image), 1);
+}
+
+static void scripts_tell_themselves(void **state)
+{
+    (void)state;
+    char script[TEMP_PATH_MAX], line[TEMP_PATH_MAX + 8];
+    struct image_record image;
+    struct exec_record exec;
+    temp_join(script, probed.dir, "script");
+    temp_write(script, "#!/bin/sh\nexit 3\n", 17);
+    assert_int_equal(chmod(script, 0755), 0);
+    snprintf(line, sizeof line, "exec %s", script);
+    run_shell(line);
+    unlink(script);
+    assert_int_equal(probed.status, 3 << 8);
+    assert_true(probed_exec(&probed, 0, &exec));
+    assert_int_equal(exec.copied, RECORD_EXEC_COPIED);
+    assert_true(probed_image(&probed, 1, &image));
+    assert_int_equal(image.pid, probed.pid);
+}
+
+/* It may execute another file than the one that it was told. */
+static void behind_another_library_the_image_tells_itself(void **state)
+{
+    (void)state;
+    char preload[2 * TEMP_PATH_MAX + 16];
+    struct exec_record exec;
+    snprintf(preload, sizeof preload, "LD_PRELOAD=%s %s/wraps.so", getenv("PROBE"), getenv("TOOLS"));
+    probed.env[1] = preload;
+    run_shell("/bin/true; exit 0");
+    assert_true(probed_exec(&probed, 0, &exec));
+    assert_int_equal(exec.copied, RECORD_EXEC_COPIED);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_image), 2);
+}
+
+/* The kernel refuses a byte more: the program must not notice that we add some. */
+static void a_full_environment_is_taken(void **state)
+{
+    (void)state;
+    run_execs("tight");
+    assert_int_equal(probed.status, 0);
+}
+
+static void a_file_without_a_name(void **state)
+{
+    (void)state;
+    struct exec_record exec;
+    run_execs("memfd");
+    assert_int_equal(probed.status, 0);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_exec), 2);
+    assert_true(probed_exec(&probed, 1, &exec));
+    assert_int_equal(exec.copied, RECORD_EXEC_COPIED);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_image), 2);
+}
+
+static void a_path_that_is_nowhere(void **state)
+{
+    (void)state;
+    run_execs("memory");
+    assert_int_equal(probed.status, 0);
+}
+
+/* Of forkpty's child, and of daemon's, whose parent ends inside libc. */
+static void forks_inside_libc_are_followed(void **state)
+{
+    (void)state;
+    struct end_record end;
+    run_execs("forks");
+    assert_int_equal(probed.status, 0);
+    for (int tries = 0; probed_count(&probed, RECORD_KIND_end) < 2 && tries < 100; tries++) {
+        usleep(20000);
+        probed_read(&probed);
+    }
+    assert_int_equal(probed_count(&probed, RECORD_KIND_end), 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(probed_end(&probed, i, &end));
+        assert_true((pid_t)end.pid != probed.pid);
+    }
+}
+
+static void waits_wait_for_others(void **state)
+{
+    (void)state;
+    struct wait_record wait;
+    run_shell("for ((i = 0; i < 100; i++)); do /bin/true; done; exit 0");
+    assert_int_equal(probed_count(&probed, RECORD_KIND_wait), 100);
+    for (size_t i = 0; i < 100; i++)
+        assert_true(probed_wait(&probed, i, &wait) && (pid_t)wait.waiter == probed.pid && wait.status == 0);
+    assert_int_equal(probed_lost(&probed), 0);
+}
+
+/* A child must not write what its parent keeps; and who executes something writes it before. */
+static void waits_are_told_once(void **state)
+{
+    (void)state;
+    run_shell("/bin/true; (exit 3); (/bin/true); exec /bin/true");
+    assert_int_equal(probed.status, 0);
+    size_t by_shell = 0;
+    struct wait_record wait;
+    for (size_t i = 0; probed_wait(&probed, i, &wait); i++)
+        by_shell += (pid_t)wait.waiter == probed.pid;
+    assert_int_equal(by_shell, 3);
+    for (size_t i = 0, seen = 0; i < probed.count; i++) {
+        seen += probed.records[i].kind == RECORD_KIND_wait;
+        struct exec_record exec;
+        if (probed.records[i].kind == RECORD_KIND_exec && record_unpack_exec(probed.records[i].body, &exec) == OK
+            && (pid_t)exec.pid == probed.pid)
+            assert_true(seen >= 3);
+    }
+}
+
+/* Who is killed takes a few along, and no more: the kernel has told of those too. */
+static void a_killed_one_takes_a_few_along(void **state)
+{
+    (void)state;
+    run_shell("for ((i = 0; i < 100; i++)); do /bin/true; done; kill -9 $$");
+    assert_int_equal(probed.status, 9);
+    size_t count = probed_count(&probed, RECORD_KIND_wait);
+    assert_true(count < 100 && count >= 80);
+}
+
+static void without_the_kernels_word_none_waits(void **state)
+{
+    (void)state;
+    probed.env[0] = PROBE_ENV_FLAGS "=";
+    run_shell("/bin/true; /bin/true; kill -9 $$");
+    assert_int_equal(probed.status, 9);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_wait), 2);
+    assert_int_equal(probed_count(&probed, RECORD_KIND_image), 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_probed, close_probed)
+        TEST(who_executes_tells_all),
+        TEST(tags_are_those_of_the_program),
+        TEST(a_child_of_vfork_tells_all_too),
+        TEST(it_holds_for_one_exec),
+        TEST(the_flag_of_another_process_does_not_count),
+        TEST(scripts_tell_themselves),
+        TEST(behind_another_library_the_image_tells_itself),
+        TEST(a_full_environment_is_taken),
+        TEST(a_file_without_a_name),
+        TEST(a_path_that_is_nowhere),
+        TEST(forks_inside_libc_are_followed),
+        TEST(waits_wait_for_others),
+        TEST(waits_are_told_once),
+        TEST(a_killed_one_takes_a_few_along),
+        TEST(without_the_kernels_word_none_waits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,482 @@
+/* What a program writes on its board and what is read from it: the round trip, and the ways of threads and of forks. Each
+ * test is a child of its own, since a process has one board. */
+#include "probe/segment/segment.h"
+#include "appmetrics/segment_reader.h"
+
+#include "tools/temp.h"
+#include "tools/unit.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct board board;
+static char folder[TEMP_PATH_MAX];
+
+static int set_up(void **state)
+{
+    (void)state;
+    temp_dir(folder);
+    return setenv(BOARD_ENV_FOLDER, folder, 1);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    temp_remove(folder);
+    return 0;
+}
+
+/* Runs it in a child, to the end that wait tells of. */
+static int in_child(void (*act)(void))
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        board_open(&board, "test");
+        act();
+        board_end(&board);
+        _exit(0);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+/* The boards in the folder, oldest first is not promised; the one of this pid, or the only one for 0. */
+static struct board_reader *read_board(pid_t pid)
+{
+    DIR *dir = opendir(folder);
+    struct board_reader *found = NULL;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        char path[TEMP_PATH_MAX];
+        struct board_reader *reader;
+        temp_join(path, folder, entry->d_name);
+        if (entry->d_name[0] == '.')
+            continue;
+        assert_int_equal(board_reader_open(&reader, path), OK);
+        assert_int_equal(board_reader_read(reader), OK);
+        if (pid && board_reader_facts(reader)->pid != pid)
+            board_reader_close(&reader);
+        else {
+            assert_null(found);
+            found = reader;
+        }
+    }
+    closedir(dir);
+    assert_non_null(found);
+    return found;
+}
+
+static struct board_value value_of(const struct board_reader *reader, const char *name, const char *labels)
+{
+    struct board_value value;
+    for (size_t i = 0; i < board_reader_count(reader); i++) {
+        board_reader_value(reader, i, &value);
+        if (bytes_equal(value.name, bytes_of(name)) && bytes_equal(value.labels, bytes_of(labels)))
+            return value;
+    }
+    fail_msg("no metric %s{%s}", name, labels);
+    return value;
+}
+
+static const double bounds[] = { 1, 10, 100 };
+
+static uint32_t plain(const char *name, enum board_kind kind, enum board_type type)
+{
+    return board_metric(&board, &(struct board_description){ .name = name, .kind = kind, .type = type });
+}
+
+static uint32_t counter(const char *name, const char *labels)
+{
+    return board_metric(&board, &(struct board_description){ .name = name, .labels = labels, .kind = BOARD_COUNTER,
+                                                             .type = BOARD_U64, .unit = "bytes", .help = "Help." });
+}
+
+static void act_everything(void)
+{
+    uint32_t cells = counter("cells_total", "phase=\"solve\"");
+    uint32_t again = counter("cells_total", "phase=\"solve\"");
+    uint32_t other = counter("cells_total", "phase=\"read\"");
+    uint32_t real = plain("joules", BOARD_COUNTER, BOARD_F64);
+    uint32_t time = plain("time", BOARD_COUNTER, BOARD_TICKS);
+    uint32_t gauge = plain("load", BOARD_GAUGE, BOARD_F64);
+    plain("unset", BOARD_GAUGE, BOARD_F64);
+    uint32_t sizes = board_metric(&board, &(struct board_description){ .name = "sizes", .kind = BOARD_HISTOGRAM,
+                                                                       .type = BOARD_F64, .bounds = bounds, .bound_count = 3 });
+    if (cells != again || cells == other)
+        _exit(1);
+    board_add_u64(board_slots(&board, cells), 40);
+    board_add_u64(board_slots(&board, again), 2);
+    board_add_u64(board_slots(&board, other), 1ull << 60);
+    board_add_f64(board_slots(&board, real), 0.25);
+    board_add_f64(board_slots(&board, real), 0.5);
+    uint64_t begin = board_ticks();
+    usleep(20000);
+    board_add_u64(board_slots(&board, time), board_ticks() - begin);
+    board_gauge_set(board_slots(&board, gauge), -3);
+    board_gauge_add(board_slots(&board, gauge), 1);
+    board_add_u64(board_slots(&board, sizes) + 1, 7);
+    board_add_u64(board_slots(&board, sizes) + 3, 1);
+    board_add_f64(board_slots(&board, sizes) + 4, 170.5);
+    board_set_rank(&board, 3, 8);
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    setenv("SLURM_JOB_ID", "4711", 1);
+    assert_int_equal(in_child(act_everything), 0);
+    struct board_reader *reader = read_board(0);
+    const struct board_facts *facts = board_reader_facts(reader);
+    assert_int_equal(facts->uid, geteuid());
+    assert_string_equal(facts->library, "test");
+    assert_string_equal(facts->job, "4711");
+    assert_int_equal(facts->rank, 3);
+    assert_int_equal(facts->size, 8);
+    assert_true(facts->is_ended);
+    assert_true(facts->start_ticks > 0);
+    assert_true(board_reader_is_gone(reader, ""));
+    assert_int_equal(board_reader_count(reader), 7);
+    struct board_value value = value_of(reader, "cells_total", "phase=\"solve\"");
+    assert_true(value.is_integer);
+    assert_int_equal(value.u64, 42);
+    assert_bytes(value.unit, "bytes");
+    assert_bytes(value.help, "Help.");
+    assert_int_equal(value_of(reader, "cells_total", "phase=\"read\"").u64, 1ull << 60);
+    assert_true(value_of(reader, "joules", "").f64 == 0.75);
+    double seconds = value_of(reader, "time", "").f64;
+    assert_true(seconds > 0.019 && seconds < 5);
+    assert_true(value_of(reader, "load", "").f64 == -2);
+    assert_false(value_of(reader, "unset", "").is_known);
+    value = value_of(reader, "sizes", "");
+    assert_int_equal(value.count, 8);
+    assert_true(value.f64 == 170.5);
+    assert_int_equal(value.bound_count, 3);
+    assert_int_equal(value.buckets[1], 7);
+    assert_int_equal(value.buckets[3], 1);
+    board_reader_close(&reader);
+}
+
+static void act_wrong(void)
+{
+    uint32_t metric;
+    struct board_description one = { .name = "x", .labels = "a=\"1\"", .kind = BOARD_COUNTER, .type = BOARD_U64 };
+    struct board_description two = { .name = "x", .labels = "a=\"2\"", .kind = BOARD_GAUGE, .type = BOARD_F64 };
+    bool is_well = board_make(&board, &one, &metric) == OK && metric != BOARD_NONE;
+    is_well &= board_make(&board, &two, &metric) == USAGE && metric == BOARD_NONE;
+    two.labels = one.labels;
+    is_well &= board_make(&board, &two, &metric) == USAGE;
+    one.name = "";
+    is_well &= board_make(&board, &one, &metric) == USAGE;
+    board_add_u64(board_slots(&board, BOARD_NONE), 1);
+    _exit(is_well ? 0 : 1);
+}
+
+static void test_wrong(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(act_wrong), 0);
+}
+
+static uint32_t shared;
+
+static void *count_thousand(void *argument)
+{
+    for (int i = 0; i < 1000; i++)
+        board_add_u64(board_slots(&board, shared), 1);
+    return argument;
+}
+
+static void act_threads(void)
+{
+    shared = counter("shared_total", "");
+    for (int round = 0; round < 50; round++) {
+        pthread_t threads[4];
+        for (int i = 0; i < 4; i++)
+            pthread_create(&threads[i], NULL, count_thousand, NULL);
+        for (int i = 0; i < 4; i++)
+            pthread_join(threads[i], NULL);
+    }
+    raise(SIGKILL);
+}
+
+/* Also: what was counted before SIGKILL is there. */
+static void test_threads(void **state)
+{
+    (void)state;
+    assert_int_equal(WTERMSIG(in_child(act_threads)), SIGKILL);
+    struct board_reader *reader = read_board(0);
+    assert_int_equal(value_of(reader, "shared_total", "").u64, 200000);
+    assert_false(board_reader_facts(reader)->is_ended);
+    assert_true(board_reader_is_gone(reader, ""));
+    assert_true(board_reader_facts(reader)->bytes < 40 * BOARD_PAGE);
+    board_reader_close(&reader);
+}
+
+static void act_fork(void)
+{
+    uint32_t metric = counter("forked_total", ""), gauge;
+    board_make(&board, &(struct board_description){ .name = "g", .kind = BOARD_GAUGE, .type = BOARD_F64 }, &gauge);
+    board_add_u64(board_slots(&board, metric), 5);
+    pid_t pid = fork();
+    board_add_u64(board_slots(&board, metric), pid ? 10 : 100);
+    if (pid == 0) {
+        board_gauge_set(board_slots(&board, gauge), 7);
+        board_add_u64(board_slots(&board, counter("forked_total", "")), 1);
+        board_add_u64(board_slots(&board, counter("of_child_total", "")), 1);
+        return;
+    }
+    waitpid(pid, NULL, 0);
+}
+
+static uint64_t sum_of(pid_t pid, const char *name)
+{
+    struct board_reader *reader = read_board(pid);
+    uint64_t value = value_of(reader, name, "").u64;
+    board_reader_close(&reader);
+    return value;
+}
+
+static void test_fork(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) {
+        board_open(&board, "test");
+        act_fork();
+        _exit(0);
+    }
+    waitpid(pid, NULL, 0);
+    assert_int_equal(sum_of(pid, "forked_total"), 15);
+    DIR *dir = opendir(folder);
+    int boards = 0;
+    for (struct dirent *entry; (entry = readdir(dir));)
+        if (entry->d_name[0] != '.') {
+            struct board_reader *reader;
+            char path[TEMP_PATH_MAX];
+            temp_join(path, folder, entry->d_name);
+            boards++;
+            assert_int_equal(board_reader_open(&reader, path), OK);
+            assert_int_equal(board_reader_read(reader), OK);
+            if (board_reader_facts(reader)->pid != pid) {
+                assert_int_equal(value_of(reader, "forked_total", "").u64, 101);
+                assert_int_equal(value_of(reader, "of_child_total", "").u64, 1);
+                assert_true(value_of(reader, "g", "").f64 == 7);
+            }
+            board_reader_close(&reader);
+        }
+    closedir(dir);
+    assert_int_equal(boards, 2);
+}
+
+#define MANY 3000
+
+/* Counted with between one and the next: the parent has pages that the child lacks, whose blocks of descriptors are others. */
+static void act_fork_with_many(void)
+{
+    static uint32_t metrics[MANY];
+    for (int i = 0; i < MANY; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "many%d_total", i);
+        metrics[i] = counter(name, "");
+        board_add_u64(board_slots(&board, metrics[i]), 1);
+    }
+    pid_t pid = fork();
+    for (int i = 0; pid == 0 && i < MANY; i++)
+        board_add_u64(board_slots(&board, metrics[i]), 2);
+    if (pid)
+        waitpid(pid, NULL, 0);
+}
+
+/* Of all boards together: 1 from the parent, 2 from the child. */
+static void test_fork_with_many(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(act_fork_with_many), 0);
+    DIR *dir = opendir(folder);
+    uint64_t metrics = 0, sum = 0;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        char path[TEMP_PATH_MAX];
+        struct board_reader *reader;
+        struct board_value value;
+        if (entry->d_name[0] == '.')
+            continue;
+        temp_join(path, folder, entry->d_name);
+        assert_int_equal(board_reader_open(&reader, path), OK);
+        assert_int_equal(board_reader_read(reader), OK);
+        for (size_t i = 0; i < board_reader_count(reader); i++, metrics++, sum += value.u64)
+            board_reader_value(reader, i, &value);
+        board_reader_close(&reader);
+    }
+    closedir(dir);
+    assert_int_equal(metrics, 2 * MANY);
+    assert_int_equal(sum, 3 * MANY);
+}
+
+static void *count_in_child_first(void *argument)
+{
+    pid_t pid = vfork();
+    if (pid == 0) {
+        board_add_u64(board_slots(&board, shared), 1); /* as with a probe: what it calls before exec */
+        _exit(0);
+    }
+    waitpid(pid, NULL, 0);
+    board_add_u64(board_slots(&board, counter("behind_total", "")), 1);
+    return argument;
+}
+
+/* Threads that count nothing before their children do; those that come later must not take what they have for left over. */
+static void act_vfork(void)
+{
+    pthread_t threads[8];
+    shared = counter("shared_total", "");
+    for (int i = 0; i < 8; i++)
+        pthread_create(&threads[i], NULL, count_in_child_first, NULL);
+    for (int i = 0; i < 8; i++)
+        pthread_join(threads[i], NULL);
+    count_in_child_first(NULL);
+    count_thousand(NULL);
+}
+
+static void test_vfork(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(act_vfork), 0);
+    struct board_reader *reader = read_board(0);
+    assert_int_equal(value_of(reader, "shared_total", "").u64, 1009);
+    assert_int_equal(value_of(reader, "behind_total", "").u64, 9);
+    board_reader_close(&reader);
+}
+
+/* _exit(1): as it must not be. */
+static void must(bool is_so)
+{
+    if (!is_so)
+        _exit(1);
+}
+
+static void *own_of_another(void *mine)
+{
+    uint64_t *own = board_own(&board, 64);
+    must(own && own != mine && own[0] == 0);
+    return NULL;
+}
+
+/* It stays when a thread gets more slots than there was room for; a child of fork finds it empty, and has one of its own. */
+static void act_own(void)
+{
+    uint64_t *own = board_own(&board, 64);
+    must(own && own[0] == 0);
+    own[0] = 5;
+    for (int i = 0; i < 20000; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "m%d", i);
+        board_add_u64(board_slots(&board, counter(name, "")), 1);
+    }
+    must(board_own(&board, 64) == own && own[0] == 5);
+    pthread_t thread;
+    must(pthread_create(&thread, NULL, own_of_another, own) == 0 && pthread_join(thread, NULL) == 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        must(own[0] == 0);
+        uint64_t *mine = board_own(&board, 64);
+        must(mine && mine[0] == 0);
+        _exit(0);
+    }
+    int status = -1;
+    must(waitpid(pid, &status, 0) == pid && status == 0 && own[0] == 5);
+}
+
+static void test_own(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(act_own), 0);
+}
+
+static void test_label(void **state)
+{
+    (void)state;
+    char labels[32] = "";
+    size_t size = board_label(labels, 0, sizeof labels, "a", "x\"y");
+    size = board_label(labels, size, sizeof labels, "b", "\n\\");
+    assert_string_equal(labels, "a=\"x\\\"y\",b=\"\\n\\\\\"");
+    assert_int_equal(board_label(labels, size, sizeof labels, "long", "0123456789abcdef"), size);
+    assert_int_equal(strlen(labels), size);
+}
+
+#define FORK_ROUNDS 200u
+
+static void *add_one(void *metric)
+{
+    board_add_u64(board_slots(&board, *(uint32_t *)metric), 1);
+    return NULL;
+}
+
+/* A child whose thread makes its board while it forks, each time a little later. */
+static void fork_in_between(uint32_t metric, unsigned round)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, add_one, &metric))
+        _exit(1);
+    for (volatile unsigned i = 0; i < round * 500; i++)
+        ;
+    pid_t pid = fork();
+    if (pid == 0)
+        add_one(&metric);
+    if (pid > 0) {
+        waitpid(pid, NULL, 0);
+        pthread_join(thread, NULL);
+    }
+    _exit(0);
+}
+
+static void act_forks(void)
+{
+    uint32_t metric = counter("forked_total", "");
+    for (unsigned round = 0; round < FORK_ROUNDS; round++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            fork_in_between(metric, round);
+        waitpid(pid, NULL, 0);
+    }
+}
+
+/* All boards, one of them the program's own, which has counted nothing. */
+static void test_fork_while_board_is_made(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(act_forks), 0);
+    DIR *dir = opendir(folder);
+    uint64_t sum = 0;
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        struct board_reader *reader;
+        char path[TEMP_PATH_MAX];
+        temp_join(path, folder, entry->d_name);
+        if (entry->d_name[0] == '.')
+            continue;
+        assert_int_equal(board_reader_open(&reader, path), OK);
+        assert_int_equal(board_reader_read(reader), OK);
+        sum += value_of(reader, "forked_total", "").u64;
+        board_reader_close(&reader);
+    }
+    closedir(dir);
+    assert_int_equal(sum, 2 * FORK_ROUNDS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_wrong, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_fork, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_fork_with_many, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_fork_while_board_is_made, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_vfork, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_own, set_up, tear_down),
+        cmocka_unit_test(test_label),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

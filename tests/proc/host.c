@@ -1,0 +1,56 @@
+/* Facts of captured nodes, and of this one. */
+#include "proc/host.h"
+
+#include "tools/node.h"
+#include "tools/unit.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static void a_captured_node_is_told(void **state)
+{
+    (void)state;
+    struct host_facts facts;
+    host_read(node_root("big"), &facts);
+    assert_string_equal(facts.name, "node0128.cluster.example");
+    assert_string_equal(facts.kernel, "5.14.0-427.el9.x86_64");
+    assert_string_equal(facts.cpu_model, "AMD EPYC 7763 64-Core Processor");
+    assert_int_equal(facts.cores, 128);
+    assert_int_equal(facts.memory_bytes, 1056563004ull * 1024);
+    struct host host = host_of(&facts);
+    assert_bytes(host.kernel, "5.14.0-427.el9.x86_64");
+    assert_int_equal(host.cores, 128);
+}
+
+static void what_cannot_be_read_is_unknown(void **state)
+{
+    (void)state;
+    struct host_facts facts;
+    host_read("/nonexistent", &facts);
+    assert_string_equal(facts.name, "");
+    assert_string_equal(facts.cpu_model, "");
+    assert_int_equal(facts.cores, 0);
+    assert_int_equal(host_of(&facts).name.size, 0);
+}
+
+static void this_machine_agrees_with_its_system_calls(void **state)
+{
+    (void)state;
+    struct host_facts facts;
+    struct utsname uts;
+    host_read("", &facts);
+    uname(&uts);
+    assert_string_equal(facts.name, uts.nodename);
+    assert_string_equal(facts.kernel, uts.release);
+    assert_int_equal(facts.cores, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_captured_node_is_told),
+        cmocka_unit_test(what_cannot_be_read_is_unknown),
+        cmocka_unit_test(this_machine_agrees_with_its_system_calls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

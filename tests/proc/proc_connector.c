@@ -1,0 +1,248 @@
+/* The proc connector: its messages, and live events of processes and threads, as root and as a user. */
+#include "proc/proc_connector.h"
+
+#include "base/clock.h"
+#include "tools/unit.h"
+
+#include <linux/cn_proc.h>
+#include <linux/connector.h>
+#include <linux/netlink.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+
+struct message {
+    struct nlmsghdr netlink;
+    char connector[sizeof(struct cn_msg)];
+    char event[sizeof(struct proc_event)];
+};
+
+static struct bytes message_of(struct message *message, const struct proc_event *event, size_t size)
+{
+    struct cn_msg head = { .id = { CN_IDX_PROC, CN_VAL_PROC }, .len = (uint16_t)size };
+    memset(message, 0, sizeof *message);
+    message->netlink.nlmsg_len = (uint32_t)(offsetof(struct message, event) + size);
+    memcpy(message->connector, &head, sizeof head);
+    memcpy(message->event, event, size);
+    return (struct bytes){ (char *)message, message->netlink.nlmsg_len };
+}
+
+static void an_exit_has_its_status_and_parent(void **state)
+{
+    (void)state;
+    struct message message;
+    struct fork_event event;
+    struct proc_event exit = { .timestamp_ns = 77 };
+    exit.what = PROC_EVENT_EXIT;
+    exit.event_data.exit.process_tgid = 10;
+    exit.event_data.exit.process_pid = 11;
+    exit.event_data.exit.exit_code = 0x300;
+    exit.event_data.exit.parent_tgid = 9;
+    assert_int_equal(forks_parse(message_of(&message, &exit, sizeof exit), &event), FORKS_EVENT);
+    assert_int_equal(event.kind, FORKS_EXIT);
+    assert_int_equal(event.pid, 10);
+    assert_int_equal(event.tid, 11);
+    assert_int_equal(event.parent_pid, 9);
+    assert_int_equal(event.time_ns, 77);
+    assert_int_equal(WEXITSTATUS(event.status), 3);
+}
+
+static void an_old_kernel_tells_no_parent_of_an_exit(void **state)
+{
+    (void)state;
+    struct message message;
+    struct fork_event event;
+    struct proc_event exit = { .timestamp_ns = 77 };
+    exit.what = PROC_EVENT_EXIT;
+    exit.event_data.exit.process_tgid = 10;
+    exit.event_data.exit.parent_tgid = 9;
+    size_t size = offsetof(struct proc_event, event_data.exit.parent_pid);
+    assert_int_equal(forks_parse(message_of(&message, &exit, size), &event), FORKS_EVENT);
+    assert_int_equal(event.pid, 10);
+    assert_int_equal(event.parent_pid, 0);
+}
+
+static void short_and_foreign_messages_are_not_events(void **state)
+{
+    (void)state;
+    struct message message;
+    struct fork_event event;
+    struct proc_event fork = { .timestamp_ns = 1 };
+    fork.what = PROC_EVENT_FORK;
+    struct bytes whole = message_of(&message, &fork, sizeof fork);
+    assert_int_equal(forks_parse(whole, &event), FORKS_EVENT);
+    for (size_t size = 0; size < whole.size; size++)
+        assert_int_equal(forks_parse((struct bytes){ whole.data, size }, &event), FORKS_OTHER);
+    size_t few = offsetof(struct proc_event, event_data.fork.child_tgid);
+    assert_int_equal(forks_parse(message_of(&message, &fork, few), &event), FORKS_OTHER);
+    fork.what = PROC_EVENT_UID;
+    assert_int_equal(forks_parse(message_of(&message, &fork, sizeof fork), &event), FORKS_OTHER);
+    message_of(&message, &fork, sizeof fork);
+    message.connector[0] = 9;
+    assert_int_equal(forks_parse(whole, &event), FORKS_OTHER);
+}
+
+/* What was seen of one process. */
+struct seen {
+    uint32_t pid, parent;
+    unsigned forks, threads, execs, thread_exits, exits;
+    int status;
+    uint64_t first_ns, last_ns;
+};
+
+static void note(void *context, const struct fork_event *event)
+{
+    struct seen *seen = context;
+    if (event->pid != seen->pid)
+        return;
+    bool is_main = event->tid == event->pid;
+    if (!seen->first_ns)
+        seen->first_ns = event->time_ns;
+    seen->last_ns = event->time_ns;
+    if (event->kind == FORKS_FORK && is_main) {
+        seen->forks++;
+        seen->parent = event->parent_pid;
+    } else if (event->kind == FORKS_FORK) {
+        seen->threads++;
+    } else if (event->kind == FORKS_EXEC) {
+        seen->execs++;
+    } else if (is_main) {
+        seen->exits++;
+        seen->status = event->status;
+    } else {
+        seen->thread_exits++;
+    }
+}
+
+static void *idle(void *unused)
+{
+    return unused;
+}
+
+static void make_threads_and_exec(void)
+{
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, idle, NULL);
+        pthread_join(thread, NULL);
+    }
+    execl("/bin/sh", "sh", "-c", "exit 7", (char *)NULL);
+    _exit(127);
+}
+
+/* 0 when all of a child's life was seen. */
+static int watch_a_child(void)
+{
+    struct forks forks;
+    enum err err = forks_open(&forks);
+    if (err)
+        return err == ABSENT ? 100 : err == DENIED ? 101 : 1;
+    uint64_t before_ns = clock_realtime_ns();
+    struct seen seen = { 0 };
+    int status;
+    pid_t pid = fork();
+    if (pid == 0)
+        make_threads_and_exec();
+    waitpid(pid, &status, 0);
+    seen.pid = (uint32_t)pid;
+    err = forks_read(&forks, note, &seen);
+    forks_close(&forks);
+    bool whole = !err && seen.forks == 1 && seen.parent == (uint32_t)getpid() && seen.threads == 3 && seen.execs == 1
+                 && seen.thread_exits == 3 && seen.exits == 1 && seen.status == status && WEXITSTATUS(status) == 7;
+    bool timely = seen.first_ns >= before_ns && seen.last_ns <= clock_realtime_ns() && seen.first_ns < seen.last_ns;
+    return !whole ? 2 : !timely ? 3 : 0;
+}
+
+static bool kernel_has_none(int result)
+{
+    return result == 100 || result == 101;
+}
+
+static void a_whole_life_is_seen(void **state)
+{
+    (void)state;
+    int result = watch_a_child();
+    if (kernel_has_none(result))
+        leave_out("no proc connector here");
+    assert_int_equal(result, 0);
+}
+
+static void a_user_sees_it_too_or_is_told(void **state)
+{
+    (void)state;
+    int status;
+    if (getuid() != 0)
+        leave_out("needs root");
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(setgid(NOBODY) || setuid(NOBODY) ? 4 : watch_a_child());
+    waitpid(pid, &status, 0);
+    assert_true(WIFEXITED(status));
+    if (kernel_has_none(WEXITSTATUS(status)))
+        leave_out("this kernel lets only root listen");
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void fork_many(int count)
+{
+    for (int i = 0; i < count; i++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(0);
+        waitpid(pid, NULL, 0);
+    }
+}
+
+static void what_overflows_is_counted(void **state)
+{
+    (void)state;
+    struct forks forks;
+    if (forks_open(&forks))
+        leave_out("no proc connector here");
+    int small = 1;
+    struct seen seen = { 0 };
+    assert_int_equal(setsockopt(forks.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
+    fork_many(50);
+    assert_int_equal(forks_read(&forks, note, &seen), OK);
+    assert_true(forks.lost > 50); /* two events per process, of which a few fit */
+    uint64_t lost = forks.lost;
+
+    for (int i = 0; i < 100 && !seen.forks; i++) { /* there is room for some again, which others may take */
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(0);
+        seen.pid = (uint32_t)pid;
+        waitpid(pid, NULL, 0);
+        assert_int_equal(forks_read(&forks, note, &seen), OK);
+    }
+    assert_int_equal(seen.forks, 1);
+    assert_true(forks.lost >= lost);
+    forks_close(&forks);
+}
+
+static void a_closed_one_reads_nothing(void **state)
+{
+    (void)state;
+    struct forks forks = { .fd = -1 };
+    forks_close(&forks);
+    assert_int_equal(forks_read(&forks, note, NULL), ABSENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_exit_has_its_status_and_parent),
+        cmocka_unit_test(an_old_kernel_tells_no_parent_of_an_exit),
+        cmocka_unit_test(short_and_foreign_messages_are_not_events),
+        cmocka_unit_test(a_whole_life_is_seen),
+        cmocka_unit_test(a_user_sees_it_too_or_is_told),
+        cmocka_unit_test(what_overflows_is_counted),
+        cmocka_unit_test(a_closed_one_reads_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,96 @@
+/* Texts that are kept open: whole lines, growth, what cannot be read. */
+#include "proc/textfile.h"
+
+#include "tools/temp.h"
+#include "tools/unit.h"
+
+static char root[TEMP_PATH_MAX];
+static struct textfile file;
+
+static int begin(void **state)
+{
+    (void)state;
+    temp_dir(root);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    textfile_close(&file);
+    temp_remove(root);
+    return 0;
+}
+
+static void put(const char *text, size_t size)
+{
+    char path[TEMP_PATH_MAX];
+    temp_join(path, root, "f");
+    temp_write(path, text, size);
+}
+
+static void a_line_that_was_cut_off_is_not_there(void **state)
+{
+    (void)state;
+    put("a 1\nb 2", 7);
+    assert_int_equal(textfile_open(&file, root, "/f", TEXTFILE_WHOLE), OK);
+    assert_string_equal(file.text, "a 1\n");
+    assert_int_equal(file.size, 4);
+    put("b", 1);
+    assert_int_equal(textfile_read(&file), OK);
+    assert_string_equal(file.text, "");
+}
+
+static void a_text_that_grows_is_read_whole(void **state)
+{
+    (void)state;
+    static char text[300000];
+    memset(text, 'x', sizeof text);
+    for (size_t i = 99; i < sizeof text; i += 100)
+        text[i] = '\n';
+    for (enum textfile_way way = TEXTFILE_WHOLE; way <= TEXTFILE_PAGES; way++) {
+        put(text, 100);
+        assert_int_equal(textfile_open(&file, root, "/f", way), OK);
+        assert_int_equal(file.longest, 100);
+        for (size_t size = 100; size < sizeof text; size *= 3) {
+            put(text, size);
+            assert_int_equal(textfile_read(&file), OK);
+            assert_int_equal(file.size, size);
+        }
+        textfile_close(&file);
+    }
+}
+
+static void of_a_text_without_end_the_beginning_is_kept(void **state)
+{
+    (void)state;
+    size_t size = TEXTFILE_MAX + 1000;
+    char *text = malloc(size);
+    memset(text, '\n', size);
+    put(text, size);
+    free(text);
+    assert_int_equal(textfile_open(&file, root, "/f", TEXTFILE_PAGES), OK);
+    assert_int_equal(file.size, TEXTFILE_MAX - 1);
+    assert_int_equal(textfile_read(&file), OK);
+    assert_int_equal(file.size, TEXTFILE_MAX - 1);
+}
+
+static void what_cannot_be_opened_stays_closed(void **state)
+{
+    (void)state;
+    assert_int_equal(textfile_open(&file, root, "/nothing", TEXTFILE_WHOLE), ABSENT);
+    assert_false(file.is_open);
+    assert_int_not_equal(textfile_open(&file, root, "/", TEXTFILE_WHOLE), OK); /* a folder */
+    assert_false(file.is_open);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_line_that_was_cut_off_is_not_there, begin, end),
+        cmocka_unit_test_setup_teardown(a_text_that_grows_is_read_whole, begin, end),
+        cmocka_unit_test_setup_teardown(of_a_text_without_end_the_beginning_is_kept, begin, end),
+        cmocka_unit_test_setup_teardown(what_cannot_be_opened_stays_closed, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

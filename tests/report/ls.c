@@ -1,0 +1,183 @@
+/* An agent's answer at /sets, and what sonde ls prints of it, to the letter. */
+#include "tools/unit.h"
+
+#include "report/ls.h"
+
+static const char answer[] =
+    "{\"host\": \"n1\", \"schemas\": ["
+    "{\"name\": \"meminfo\", \"size\": 2, \"metrics\": [{\"name\": \"mem_total\", \"source\": \"MemTotal\", \"unit\": \"B\", "
+    "\"kind\": \"gauge\", \"type\": \"u64\", \"help\": \"memory\"}, {\"name\": \"x\", \"unit\": \"1\", \"kind\": \"gauge\", "
+    "\"type\": \"f64\", \"help\": \"x\"}]},"
+    "{\"name\": \"netdev\", \"size\": 1, \"instances\": \"device\", \"metrics\": [{\"name\": \"delta\", \"unit\": \"1\", "
+    "\"kind\": \"gauge\", \"type\": \"i64\", \"help\": \"d\"}]}],"
+    "\"sets\": [{\"schema\": 0, \"instance\": \"\", \"time_ns\": 1794767347001561000, \"first_ns\": 1, \"updates\": 4, "
+    "\"period_ns\": 1000000000, \"values\": [2048, null]},"
+    "{\"schema\": 1, \"instance\": \"eth0\\u001b\", \"job\": \"4711\", \"user\": \"ada\", \"uid\": 1000, \"time_ns\": 5, "
+    "\"values\": [-3]}]}";
+
+static struct sets sets;
+static struct buf out;
+
+static int begin(void **state)
+{
+    (void)state;
+    setenv("TZ", "UTC", 1);
+    buf_init(&out, 1u << 20);
+    assert_int_equal(sets_read(&sets, answer, sizeof answer - 1), OK);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    buf_clear(&out);
+    sets_clear(&sets);
+    return 0;
+}
+
+static void names(void **state)
+{
+    (void)state;
+    assert_int_equal(sets.count, 2);
+    ls_name(&out, &sets, &sets.items[0], LS_OURS);
+    buf_add_char(&out, ' ');
+    ls_name(&out, &sets, &sets.items[1], LS_LDMS);
+    assert_string_equal(buf_text(&out), "n1/meminfo n1/4711/procnetdev2/eth0\\x1b"); /* cannot steer a terminal */
+}
+
+static void values_of_ours(void **state)
+{
+    (void)state;
+    ls_values(&out, &sets, &sets.items[0], LS_OURS);
+    assert_string_equal(buf_text(&out),
+                        "n1/meminfo: consistent, last update: Sun Nov 15 18:29:07 2026 +0000 [1561us] \n"
+                        "D u64          mem_total                                  2048 B\n"
+                        "D d64          x                                          -\n\n");
+}
+
+static void values_of_ldms(void **state)
+{
+    (void)state;
+    ls_values(&out, &sets, &sets.items[0], LS_LDMS);
+    assert_non_null(strstr(buf_text(&out), "\nM u64          component_id                               1\n"
+                                           "D u64          job_id                                     0\n"
+                                           "D u64          app_id                                     0\n"
+                                           "D u64          MemTotal                                   2 kB\n"));
+    buf_reset(&out);
+    ls_values(&out, &sets, &sets.items[1], LS_LDMS);
+    assert_non_null(strstr(buf_text(&out), "D u64          job_id                                     4711\n"));
+    assert_non_null(strstr(buf_text(&out), "D s64          delta                                      -3\n"));
+}
+
+/* The kernel's sectors and milliseconds under the kernel's names, our bytes and microseconds under ours. */
+static void disks_of_ldms(void **state)
+{
+    (void)state;
+    static const struct metric metrics[] = { { "read", "B", COUNTER, U64, "", "sect_read" },
+                                             { "read_time", "us", COUNTER, U64, "", "time_read" },
+                                             { "reads", "1", COUNTER, U64, "", "reads_comp" } };
+    static const struct set disks = { "diskstats", metrics, 3, "device" };
+    union value values[] = { { .u64 = 4096 }, { .u64 = 7000 }, { .u64 = 5 } };
+    uint8_t known[] = { 1, 1, 1 };
+    const struct sets_item item = { .schema = &disks, .instance = "sda", .values = values, .known = known };
+    ls_values(&out, &sets, &item, LS_LDMS);
+    assert_non_null(strstr(buf_text(&out), "D u64          sect_read                                  8 sectors\n"
+                                           "D u64          time_read                                  7 msec\n"
+                                           "D u64          reads_comp                                 5\n"));
+    buf_reset(&out);
+    ls_values(&out, &sets, &item, LS_OURS);
+    assert_non_null(strstr(buf_text(&out), "D u64          read                                       4096 B\n"));
+}
+
+static void the_chosen_ones_as_json(void **state)
+{
+    (void)state;
+    const bool one[] = { false, true };
+    struct sets again;
+    ls_json(&out, &sets, one);
+    assert_null(strstr(buf_text(&out), "meminfo"));
+    assert_int_equal(sets_read(&again, buf_text(&out), out.size), OK);
+    assert_int_equal(again.count, 1);
+    assert_string_equal(again.host, "n1");
+    assert_string_equal(again.items[0].schema->name, "netdev");
+    assert_string_equal(again.items[0].schema->instances, "device");
+    assert_string_equal(again.items[0].job, "4711");
+    assert_string_equal(again.items[0].user, "ada");
+    assert_int_equal(again.items[0].uid, 1000);
+    assert_int_equal(again.items[0].values[0].i64, -3);
+    sets_clear(&again);
+}
+
+static void the_table(void **state)
+{
+    (void)state;
+    const bool all[] = { true, true }, one[] = { false, true };
+    ls_table(&out, &sets, all, LS_OURS);
+    assert_non_null(strstr(buf_text(&out), "\nmeminfo        n1/meminfo                   CR "));
+    assert_non_null(strstr(buf_text(&out), " -r--r--r-- 1794767347.001561                 - \"updates\"=\"4\""));
+    assert_non_null(strstr(buf_text(&out), "   1000      - -r-------- "));
+    assert_non_null(strstr(buf_text(&out), " \"user\"=\"ada\"\n"));
+    assert_non_null(strstr(buf_text(&out), "\nTotal Sets: 2, Meta Data (kB): "));
+    buf_reset(&out);
+    ls_table(&out, &sets, one, LS_OURS);
+    assert_non_null(strstr(buf_text(&out), "\nTotal Sets: 1, "));
+}
+
+static size_t column_of(const char *text, const char *line, const char *word)
+{
+    const char *begin = strstr(text, line);
+    assert_non_null(begin);
+    const char *at = strstr(begin, word);
+    assert_non_null(at);
+    return (size_t)(at - begin);
+}
+
+static void columns_are_as_wide_as_their_longest_name(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"host\": \"a-node-with-a-long-name\", \"schemas\": ["
+        "{\"name\": \"interrupts_errors\", \"size\": 0, \"metrics\": []}, {\"name\": \"stat\", \"size\": 0, \"metrics\": []}], "
+        "\"sets\": [{\"schema\": 0, \"instance\": \"\"}, {\"schema\": 1, \"instance\": \"\"}]}";
+    const bool all[] = { true, true }, one[] = { false, true };
+    struct sets wide;
+    assert_int_equal(sets_read(&wide, text, sizeof text - 1), OK);
+    ls_table(&out, &wide, all, LS_OURS);
+    size_t column = column_of(buf_text(&out), "interrupts_errors", " CR ");
+    assert_int_equal(column_of(buf_text(&out), "\nstat", " CR "), column + 1); /* its line begins one earlier */
+    assert_int_equal(column_of(buf_text(&out), "Schema", "Flags"), column - 2);
+    buf_reset(&out);
+    ls_table(&out, &wide, one, LS_OURS); /* names that are not shown take no room */
+    assert_true(column_of(buf_text(&out), "\nstat", " CR ") < column);
+    sets_clear(&wide);
+}
+
+static void what_is_no_answer_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "", "[]", "{\"sets\": [{\"instance\": \"\"}]}", "{\"sets\": [{\"schema\": 0}]}",
+        "{\"schemas\": [{\"name\": \"a\", \"metrics\": []}], \"sets\": [{\"schema\": 0, \"values\": [1]}]}",
+        "{\"schemas\": [{\"name\": \"a\", \"size\": 9}], \"sets\": [{\"schema\": 0, \"values\": [1]}]}",
+    };
+    struct sets other;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (sets_read(&other, bad[i], strlen(bad[i])) != CORRUPT)
+            fail_msg("%s", bad[i]);
+    assert_int_equal(sets_read(&other, "{}", 2), OK);
+    sets_clear(&other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(names, begin, end),
+        cmocka_unit_test_setup_teardown(values_of_ours, begin, end),
+        cmocka_unit_test_setup_teardown(values_of_ldms, begin, end),
+        cmocka_unit_test_setup_teardown(disks_of_ldms, begin, end),
+        cmocka_unit_test_setup_teardown(the_chosen_ones_as_json, begin, end),
+        cmocka_unit_test_setup_teardown(the_table, begin, end),
+        cmocka_unit_test_setup_teardown(columns_are_as_wide_as_their_longest_name, begin, end),
+        cmocka_unit_test(what_is_no_answer_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

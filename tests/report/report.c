@@ -1,0 +1,494 @@
+/* The page and the JSON of fixed jobs, against files in tests/report/golden. After a change that is meant:
+ * SONDE_GOLDEN=write meson test … writes them anew; look at the difference before you commit it. */
+#include "report/report.h"
+
+#include "base/utf8.h"
+#include "analysis/telling.h"
+#include "report/jobs.h"
+#include "tools/unit.h"
+
+#include <time.h>
+
+static struct facts facts;
+static struct report report;
+static struct buf out;
+
+static const struct terminal utf8 = { .utf8 = true, .width = 80 };
+static const struct terminal ascii = { .width = 80 };
+static const struct terminal coloured = { .is_terminal = true, .colour = true, .utf8 = true, .width = 200 };
+
+static int begin(void **state)
+{
+    (void)state;
+    setenv("TZ", "UTC", 1);
+    tzset();
+    buf_init(&out, 16u << 20);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    buf_clear(&out);
+    return 0;
+}
+
+static void print(void (*job)(struct facts *), const struct terminal *terminal)
+{
+    buf_reset(&out);
+    job(&facts);
+    report_init(&report, &facts);
+    if (terminal)
+        report_print(&report, &out, terminal);
+    else
+        report_json(&report, &out);
+    assert_int_equal(buf_err(&out), OK);
+}
+
+static void is_like(const char *name)
+{
+    char path[1024];
+    static char wanted[1 << 20];
+    snprintf(path, sizeof path, "%s/tests/report/golden/%s", getenv("SOURCE"), name);
+    const char *mode = getenv("SONDE_GOLDEN");
+    if (mode && strcmp(mode, "write") == 0) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fwrite(out.data, 1, out.size, file);
+        fclose(file);
+        return;
+    }
+    FILE *file = fopen(path, "r");
+    if (!file)
+        fail_msg("there is no %s", path);
+    wanted[fread(wanted, 1, sizeof wanted - 1, file)] = '\0';
+    fclose(file);
+    if (strcmp(wanted, out.data) != 0)
+        fprintf(stderr, "---- %s should be\n%s---- but is\n%s", name, wanted, out.data);
+    assert_string_equal(wanted, out.data);
+}
+
+/* Every line is valid, takes at most width columns and has no blank at its end; colours are left out of the count. */
+static void fits(size_t width, bool is_ascii)
+{
+    for (const char *line = out.data; *line;) {
+        const char *stop = strchr(line, '\n');
+        assert_non_null(stop);
+        size_t columns = 0;
+        for (const char *at = line; at < stop;) {
+            if (*at == '\033') {
+                at = strchr(at, 'm') + 1;
+                continue;
+            }
+            uint32_t code;
+            size_t size = utf8_next((struct bytes){ at, (size_t)(stop - at) }, &code);
+            assert_true(size > 0);
+            assert_true(code >= 0x20 && code != 0x7f && !(is_ascii && code > 0x7e));
+            columns += utf8_width(code);
+            at += size;
+        }
+        if (columns > width)
+            fail_msg("%zu columns: %.*s", columns, (int)(stop - line), line);
+        line = stop + 1;
+    }
+}
+
+static void a_good_job(void **state)
+{
+    (void)state;
+    print(jobs_good, &utf8);
+    is_like("good.txt");
+    print(jobs_good, &ascii);
+    is_like("good-ascii.txt");
+    fits(80, true);
+    print(jobs_good, NULL);
+    is_like("good.json");
+}
+
+static void a_bad_job(void **state)
+{
+    (void)state;
+    print(jobs_bad, &utf8);
+    is_like("bad.txt");
+    print(jobs_bad, &ascii);
+    fits(80, true);
+    print(jobs_bad, NULL);
+    is_like("bad.json");
+}
+
+static void a_job_of_which_nothing_is_known(void **state)
+{
+    (void)state;
+    print(jobs_unknown, &utf8);
+    is_like("unknown.txt");
+    print(jobs_unknown, NULL);
+    is_like("unknown.json");
+    assert_null(strstr(out.data, "null"));
+}
+
+static void colour_changes_nothing_but_colour(void **state)
+{
+    (void)state;
+    print(jobs_bad, &coloured);
+    fits(80, false);
+    assert_non_null(strstr(out.data, "\033[31m"));
+    size_t kept = 0;
+    for (size_t i = 0; i < out.size; i++) {
+        if (out.data[i] == '\033')
+            i = (size_t)(strchr(out.data + i, 'm') - out.data);
+        else
+            out.data[kept++] = out.data[i];
+    }
+    out.data[kept] = '\0';
+    out.size = kept;
+    is_like("bad.txt");
+}
+
+static void nothing_passes_the_width(void **state)
+{
+    (void)state;
+    static void (*const jobs[])(struct facts *) = { jobs_good, jobs_bad, jobs_unknown, jobs_hostile };
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        print(jobs[i], &utf8);
+        fits(80, false);
+        print(jobs[i], &ascii);
+        fits(80, true);
+        print(jobs[i], &coloured);
+        fits(80, false);
+        for (size_t width = 40; width < 80; width++) {
+            print(jobs[i], &(struct terminal){ .utf8 = width % 2, .width = width });
+            fits(width, width % 2 == 0);
+        }
+    }
+}
+
+/* Numbers that look random and are the same each time. */
+static uint64_t dice(void)
+{
+    static uint64_t seed = 42;
+    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+    return seed >> 11;
+}
+
+static void jobs_random(struct facts *random)
+{
+    jobs_bad(random);
+    for (int i = 0; i < COUNTERS_SIZE; i++)
+        counters_set(&random->job.summary.sum, (enum counter)i, dice() >> dice() % 53);
+    random->job.summary.sum.known = dice();
+    random->job.summary.total.known = dice();
+    random->job.end_ns = random->job.start_ns + (dice() >> dice() % 53);
+    random->shape.end_ns = random->job.end_ns;
+    random->job.cores_allowed_milli = dice() % 3 ? dice() >> dice() % 53 : 0;
+    random->job.memory_limit_bytes = dice() % 3 ? dice() >> dice() % 53 : 0;
+    random->job.period_ns = dice() >> dice() % 53;
+    random->job.exit_code = (uint8_t)dice();
+    random->job.exit_signal = dice() % 2 ? (uint8_t)(dice() % 70) : 0;
+    random->job.summary.short_wall_ns = dice() >> dice() % 53;
+    random->job.summary.threads_peak = dice() >> dice() % 53;
+    for (int i = 0; i < SHAPE_LINES; i++)
+        plain_shape(random, (enum shape_line)i, (double)(dice() % 50) / 100, 1, (double)(dice() >> dice() % 53) / 100);
+}
+
+static void random_jobs_fit_too(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 500; i++) {
+        print(jobs_random, i % 2 ? &utf8 : &ascii);
+        fits(80, i % 2 == 0);
+        assert_null(strstr(out.data, "nan"));
+        assert_null(strstr(out.data, "inf "));
+    }
+}
+
+static void a_good_job_has_nothing_to_complain_of(void **state)
+{
+    (void)state;
+    print(jobs_good, &utf8);
+    assert_non_null(strstr(out.data, "Nothing to complain of."));
+    assert_null(strstr(out.data, "Not known"));
+}
+
+static void jobs_in_user_mode(struct facts *job)
+{
+    jobs_good(job);
+    job->event_count = 0;
+    job->events[job->event_count++] = (struct facts_event){ "instructions:u", 3000 };
+    job->events[job->event_count++] = (struct facts_event){ "cycles:u", 2000 };
+}
+
+static void events_of_user_mode_have_their_ratio_too(void **state)
+{
+    (void)state;
+    print(jobs_in_user_mode, &utf8);
+    const char *ratio = strstr(out.data, "instructions per cycle");
+    assert_non_null(ratio);
+    assert_non_null(strstr(ratio, " 1.50\n"));
+}
+
+static void six_pieces_of_advice_are_enough(void **state)
+{
+    (void)state;
+    print(jobs_bad, &utf8);
+    assert_true(report.advice.count > ADVICE_SHOWN);
+    assert_non_null(strstr(out.data, "\n  6. "));
+    assert_null(strstr(out.data, "\n  7. "));
+}
+
+static void the_page_about_the_report_shows_it(void **state)
+{
+    (void)state;
+    static char page[1 << 16];
+    char path[1024];
+    snprintf(path, sizeof path, "%s/docs/report.md", getenv("SOURCE"));
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    page[fread(page, 1, sizeof page - 1, file)] = '\0';
+    fclose(file);
+    print(jobs_good, &utf8);
+    if (!strstr(page, buf_text(&out)))
+        fail_msg("docs/report.md has another page than tests/report/golden/good.txt");
+}
+
+static void jobs_with_others(struct facts *job)
+{
+    jobs_good(job);
+    job->processes[0].sources = SEEN_WAIT | USAGE_WITH_OTHERS;
+    job->processes[2].sources = USAGE_ESTIMATED;
+}
+
+static void a_number_that_holds_others_has_a_sign(void **state)
+{
+    (void)state;
+    print(jobs_with_others, &utf8);
+    fits(80, false);
+    assert_non_null(strstr(out.data, "\n  solve                          1 24m40s*  99 %"));
+    assert_non_null(strstr(out.data, "\n  bash                           2  900ms~"));
+    assert_non_null(strstr(out.data, "\n  solve -n 16 'a file'        4712 24m40s*  99 %"));
+    assert_non_null(strstr(out.data, "\n  bash job.sh                 4711   800ms "));
+    assert_non_null(strstr(out.data, "\n  * with what children or earlier programs of the process used: nobody could\n"
+                                     "    tell them apart\n  ~ part of the CPU time is an estimated share\n"));
+    print(jobs_with_others, NULL);
+    assert_non_null(strstr(out.data, "\"with_others\": true"));
+    assert_non_null(strstr(out.data, "\"estimated\": true"));
+}
+
+/* More runs than are shown, with hostile words, the last of which failed. */
+static void jobs_of_runs(struct facts *job)
+{
+    static struct store_run runs[9];
+    jobs_hostile(job);
+    for (size_t i = 0; i < 9; i++)
+        runs[i] = (struct store_run){ .command = i ? bytes_of("solve") : job->job.command, .host = job->job.hosts,
+                                      .status_known = true, .exit_signal = i == 8 ? 16 : 0 };
+    job->runs = (struct store_runs){ .list = runs, .count = 9 };
+}
+
+static void the_run_that_failed_comes_first(void **state)
+{
+    (void)state;
+    for (size_t width = 40; width <= 80; width++) {
+        print(jobs_of_runs, &(struct terminal){ .utf8 = width % 2, .width = width });
+        fits(width, width % 2 == 0);
+    }
+    assert_non_null(strstr(out.data, "\n  runs       SIGSTKFLT solve on "));
+    assert_non_null(strstr(out.data, "\n             and 3 others\n"));
+    assert_non_null(strstr(out.data, "\n  ended      badly: 1 of 9 runs failed\n"));
+}
+
+static void jobs_with_set_uid(struct facts *job)
+{
+    jobs_good(job);
+    jobs_add_executable(job, "bash", 1, 0.5, 1);
+    job->executables[3].path = (struct bytes){ 0 };
+}
+
+static void a_path_that_is_not_known_makes_no_path_of_the_other_name(void **state)
+{
+    (void)state;
+    print(jobs_with_set_uid, &utf8);
+    assert_non_null(strstr(out.data, "\n  bash                           2   900ms "));
+    assert_non_null(strstr(out.data, "\n  bash, path unknown             1   500ms "));
+    facts.executables[1].path = bytes_of("/bin/bash");
+    facts.executables[3].path = bytes_of("/opt/bash");
+    buf_reset(&out);
+    report_print(&report, &out, &utf8);
+    assert_non_null(strstr(out.data, "\n  /bin/bash  "));
+    assert_non_null(strstr(out.data, "\n  /opt/bash  "));
+}
+
+static void jobs_told(struct facts *job)
+{
+    plain_init(job);
+    told_init(&job->told);
+    telling_example(&job->told);
+    assert_int_equal(mpi_read(&job->mpi, &job->told), OK);
+    assert_int_equal(calls_read(&job->calls, &job->told), OK);
+}
+
+static void forget_told(void)
+{
+    mpi_clear(&facts.mpi);
+    calls_clear(&facts.calls);
+    told_clear(&facts.told);
+}
+
+static void what_programs_told(void **state)
+{
+    (void)state;
+    print(jobs_told, &utf8);
+    is_like("told.txt");
+    fits(80, false);
+    forget_told();
+    print(jobs_told, NULL);
+    is_like("told.json");
+    forget_told();
+}
+
+/* Counted in libc: two calls there, and 5,011 reads that the kernel saw beside them. */
+static void jobs_with_calls_beside(struct facts *job)
+{
+    plain_init(job);
+    told_init(&job->told);
+    telling_call(&job->told, "close", 1, 0, NAN, NAN);
+    telling_call(&job->told, "read", 1, 0, 500, NAN);
+    telling_call(&job->told, "read/pipe", 1, 0, 500, NAN);
+    telling_call(&job->told, "read/other", 5011, NAN, 10022, NAN);
+    assert_int_equal(mpi_read(&job->mpi, &job->told), OK);
+    assert_int_equal(calls_read(&job->calls, &job->told), OK);
+}
+
+static void what_stands_beside_the_calls_is_no_share_of_them(void **state)
+{
+    (void)state;
+    print(jobs_with_calls_beside, &utf8);
+    assert_non_null(strstr(buf_text(&out), "\n  read other                 5,011                          9.8K       2\n"));
+    assert_non_null(strstr(buf_text(&out), "\n  read pipe                      1          50 %             500     500\n"));
+    forget_told();
+}
+
+static void jobs_with_bytes_alone(struct facts *job)
+{
+    plain_init(job);
+    told_init(&job->told);
+    telling_call(&job->told, "write/other", NAN, NAN, 499584, NAN);
+    assert_int_equal(mpi_read(&job->mpi, &job->told), OK);
+    assert_int_equal(calls_read(&job->calls, &job->told), OK);
+}
+
+static void bytes_of_calls_that_nobody_counted_are_told(void **state)
+{
+    (void)state;
+    print(jobs_with_bytes_alone, &utf8);
+    assert_null(strstr(buf_text(&out), "\nSystem calls "));
+    assert_non_null(strstr(buf_text(&out), "\n  write other                                               488K\n"));
+    forget_told();
+    print(jobs_with_bytes_alone, NULL);
+    assert_non_null(strstr(buf_text(&out), "{\"call\": \"write\", \"to\": \"other\", \"bytes\": 499584}"));
+    forget_told();
+}
+
+/* Between two samples, or before the first. */
+static void jobs_between_samples(struct facts *job)
+{
+    jobs_good(job);
+    job->job.summary.rss_peak_bytes = 1 << 20;
+}
+
+static void memory_that_no_sample_met_is_that_of_one_process(void **state)
+{
+    (void)state;
+    print(jobs_good, &ascii);
+    assert_non_null(strstr(buf_text(&out), " at most"));
+    print(jobs_between_samples, &ascii);
+    assert_non_null(strstr(buf_text(&out), " in one process"));
+}
+
+/* The first rank waits for the two that work. */
+static void jobs_with_one_waiter(struct facts *job)
+{
+    plain_init(job);
+    told_init(&job->told);
+    telling_mpi(&job->told, "0/MPI_Recv", 10, 8, NAN, NAN, 7, 0, NAN);
+    telling_mpi(&job->told, "0/", 10, 8, NAN, NAN, 7, NAN, 10);
+    telling_mpi(&job->told, "1/", 10, 1, NAN, NAN, 0, NAN, 10);
+    telling_mpi(&job->told, "2/", 10, 1, NAN, NAN, 0, NAN, 10);
+    assert_int_equal(mpi_read(&job->mpi, &job->told), OK);
+    assert_int_equal(calls_read(&job->calls, &job->told), OK);
+}
+
+static void one_that_waits_is_not_several(void **state)
+{
+    (void)state;
+    print(jobs_with_one_waiter, &utf8);
+    assert_non_null(strstr(buf_text(&out), "\n  waiting    rank 0 for 70 % of the time\n"));
+    assert_non_null(strstr(buf_text(&out), " Rank 0 waits for 2 others for 70 % of its time: "));
+    forget_told();
+}
+
+static void jobs_with_requests_lost(struct facts *job)
+{
+    jobs_told(job);
+    job->mpi.requests_lost = 3616;
+}
+
+static void bytes_that_are_missing_are_told(void **state)
+{
+    (void)state;
+    print(jobs_with_requests_lost, &utf8);
+    assert_non_null(strstr(buf_text(&out), "missing    the bytes of 3,616 requests: "));
+    fits(80, false);
+    forget_told();
+    print(jobs_with_requests_lost, NULL);
+    assert_non_null(strstr(buf_text(&out), "\"requests_lost\": 3616"));
+    forget_told();
+}
+
+/* An attachment that has no process, and one that an agent has filed. */
+static struct store_run attached;
+
+static void jobs_without_processes(struct facts *job)
+{
+    plain_init(job);
+    job->job.command = (struct bytes){ 0 };
+    job->job.status_known = false;
+    job->job.summary.images = 0;
+    job->runs = (struct store_runs){ .list = &attached, .count = 1 };
+}
+
+static void a_batch_system_is_named_where_there_may_be_one(void **state)
+{
+    (void)state;
+    print(jobs_without_processes, &utf8);
+    assert_non_null(strstr(buf_text(&out), "\n  ended      not known\n"));
+    attached.by_agent = true;
+    print(jobs_without_processes, &utf8);
+    assert_non_null(strstr(buf_text(&out), "\n  ended      its status is known to the batch system\n"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_job),
+        cmocka_unit_test(a_bad_job),
+        cmocka_unit_test(a_job_of_which_nothing_is_known),
+        cmocka_unit_test(colour_changes_nothing_but_colour),
+        cmocka_unit_test(nothing_passes_the_width),
+        cmocka_unit_test(random_jobs_fit_too),
+        cmocka_unit_test(a_good_job_has_nothing_to_complain_of),
+        cmocka_unit_test(the_page_about_the_report_shows_it),
+        cmocka_unit_test(events_of_user_mode_have_their_ratio_too),
+        cmocka_unit_test(six_pieces_of_advice_are_enough),
+        cmocka_unit_test(what_programs_told),
+        cmocka_unit_test(what_stands_beside_the_calls_is_no_share_of_them),
+        cmocka_unit_test(bytes_of_calls_that_nobody_counted_are_told),
+        cmocka_unit_test(one_that_waits_is_not_several),
+        cmocka_unit_test(a_path_that_is_not_known_makes_no_path_of_the_other_name),
+        cmocka_unit_test(the_run_that_failed_comes_first),
+        cmocka_unit_test(a_number_that_holds_others_has_a_sign),
+        cmocka_unit_test(bytes_that_are_missing_are_told),
+        cmocka_unit_test(a_batch_system_is_named_where_there_may_be_one),
+        cmocka_unit_test(memory_that_no_sample_met_is_that_of_one_process),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

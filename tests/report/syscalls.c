@@ -1,0 +1,24 @@
+/* The line below the table of sonde attach. */
+#include "report/syscalls.h"
+
+#include "tools/unit.h"
+
+static void threads_that_have_not_returned(void **state)
+{
+    uint32_t threads[SYSCALL_NAMES_MAX] = { 0 };
+    struct buf out;
+    (void)state;
+    buf_init(&out, 4096);
+    calls_print_pending(threads, &out);
+    assert_int_equal(out.size, 0);
+    threads[syscall_names_number("futex")] = 4950;
+    calls_print_pending(threads, &out);
+    assert_string_equal(buf_text(&out), "not counted, because not returned yet: futex (4,950 threads)\n");
+    buf_clear(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(threads_that_have_not_returned) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

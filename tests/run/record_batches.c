@@ -1,0 +1,134 @@
+/* Pages as killed processes may leave them. */
+#include "run/record_batches.h"
+
+#include "tools/temp.h"
+#include "tools/unit.h"
+#include "spool/record_batch.h"
+
+static char dir[TEMP_PATH_MAX];
+static union {
+    struct held_records records;
+    char bytes[HELD_PAGE_BYTES];
+} page;
+
+static int make_dir(void **state)
+{
+    (void)state;
+    memset(&page, 0, sizeof page);
+    temp_dir(dir);
+    return 0;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    temp_remove(dir);
+    return 0;
+}
+
+static void add_fork(uint64_t pid)
+{
+    uint8_t *frame = page.records.frames + page.records.size;
+    struct packer packer = { frame + FRAME_HEAD, (uint8_t *)&page + sizeof page, false };
+    record_pack_fork(&packer, &(struct fork_record){ .pid = pid, .ppid = 1, .time_ns = 1 });
+    page.records.size += (uint32_t)frame_finish(frame, RECORD_KIND_fork, (size_t)(packer.at - frame) - FRAME_HEAD);
+    page.records.count++;
+}
+
+static void leave(const char *name, size_t size)
+{
+    char path[TEMP_PATH_MAX];
+    temp_join(path, dir, name);
+    temp_write(path, page.bytes, size);
+}
+
+/* How many of the pids from 1 on came out; one that came out otherwise fails. */
+static uint64_t taken(void)
+{
+    struct writer writer;
+    uint64_t sum = 0;
+    writer_init_take(&writer, WRITER_GATHER);
+    held_pages_take(dir, &writer);
+    struct bytes rest = { writer.frames.data, writer.frames.size };
+    while (rest.size) {
+        enum record_kind kind;
+        struct bytes body;
+        struct fork_record record;
+        size_t size = 0;
+        assert_int_equal(frame_read(rest, &kind, &body, &size), OK);
+        assert_int_equal(kind, RECORD_KIND_fork);
+        assert_int_equal(record_unpack_fork(body, &record), OK);
+        sum = sum * 10 + record.pid;
+        rest.data += size;
+        rest.size -= size;
+    }
+    writer_close(&writer);
+    return sum;
+}
+
+static void what_was_left(void **state)
+{
+    (void)state;
+    assert_int_equal(taken(), 0);
+    add_fork(1);
+    add_fork(2);
+    add_fork(3);
+    leave("held.77", sizeof page);
+    leave("sonde.77.mpi.0123456789abcdef", sizeof page);
+    leave("run", sizeof page);
+    assert_int_equal(taken(), 123);
+}
+
+static void behind_the_end_nothing_counts(void **state)
+{
+    (void)state;
+    add_fork(1);
+    uint32_t size = page.records.size;
+    add_fork(2);
+    page.records.size = size;
+    leave("held.77", sizeof page);
+    assert_int_equal(taken(), 1);
+}
+
+static void damage(void **state)
+{
+    (void)state;
+    add_fork(1);
+    uint32_t second = page.records.size;
+    add_fork(2);
+    add_fork(3);
+    page.records.frames[second + FRAME_HEAD] ^= 0x55;
+    leave("held.77", sizeof page);
+    assert_int_equal(taken(), 13);
+    page.records.size -= 5; /* cut within the last one */
+    leave("held.77", sizeof page);
+    assert_int_equal(taken(), 1);
+    page.records.size = HELD_PAGE_BYTES; /* more than there is room for */
+    leave("held.77", sizeof page);
+    assert_int_equal(taken(), 0);
+    page.records.size = second;
+    leave("held.77", 100); /* a file that is too short */
+    assert_int_equal(taken(), 0);
+}
+
+static void no_folder(void **state)
+{
+    (void)state;
+    struct writer writer;
+    writer_init_take(&writer, WRITER_GATHER);
+    held_pages_take("/nowhere", &writer);
+    assert_int_equal(writer.frames.size, 0);
+    writer_close(&writer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
+        TEST(what_was_left),
+        TEST(behind_the_end_nothing_counts),
+        TEST(damage),
+        TEST(no_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+/* The life of a sampler: settings, jobs, and what becomes of half a reading. */
+#include "samplers/sampler_state.h"
+
+#include "base/log.h"
+#include "samplers/all.h"
+#include "tools/unit.h"
+
+#include <unistd.h>
+
+struct play {
+    uint64_t number;
+    char instance[8]; /* freed with the state: nothing may point to it then */
+};
+
+static enum err open_result, read_result, job_result;
+static unsigned opens, job_calls;
+static bool had_out;
+
+static const struct metric metrics[] = { { "number", "1", GAUGE, U64, "a number" } };
+static const struct set set = { "play", metrics, 1 };
+static const struct setting settings[] = {
+    { "number", SETTING_U64, "3", offsetof(struct play, number), "a number" }, { 0 },
+};
+
+static enum err play_open(void *state, const struct sampler_context *context)
+{
+    (void)state, (void)context;
+    opens++;
+    return open_result;
+}
+
+static enum err play_read(void *state, struct batch *out)
+{
+    struct play *play = state;
+    sample_set_u64(batch_add(out, &set, 1, play->instance), 0, play->number);
+    return read_result;
+}
+
+static enum err play_job(void *state, const struct job *job, enum job_event event, struct batch *out)
+{
+    (void)job, (void)event;
+    job_calls++;
+    had_out = out;
+    if (out)
+        play_read(state, out);
+    return job_result;
+}
+
+static const struct sampler player = {
+    .name = "play", .about = "plays", .settings = settings, .set = &set, .state_size = sizeof(struct play),
+    .open = play_open, .read = play_read, .job = play_job,
+};
+static const struct sampler_context here = { .root = "" };
+static struct batch batch;
+
+static int begin(void **state)
+{
+    (void)state;
+    log_set_level(-1);
+    open_result = read_result = job_result = OK;
+    opens = job_calls = 0;
+    batch_init(&batch);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    batch_clear(&batch);
+    return 0;
+}
+
+static void settings_are_applied_over_the_defaults(void **state)
+{
+    (void)state;
+    struct setting_pair own[] = { { "number", "8" } };
+    struct life life = { .sampler = &player, .context = &here, .settings = own, .setting_count = 1 };
+    assert_true(life_wake(&life));
+    assert_false(life_wake(&life));
+    life_read(&life, &batch);
+    assert_int_equal(batch.samples[0].values[0].u64, 8);
+    life_close(&life);
+    own[0].value = "eight";
+    assert_false(life_wake(&life));
+    assert_int_equal(life.last, USAGE);
+}
+
+static void half_a_reading_is_taken_back(void **state)
+{
+    (void)state;
+    struct life life = { .sampler = &player, .context = &here };
+    life_wake(&life);
+    life_read(&life, &batch);
+    read_result = IO;
+    life_read(&life, &batch);
+    assert_int_equal(batch.count, 1);
+    assert_int_equal(batch.values_used, 1);
+    assert_false(life.is_open);
+    assert_int_equal(life.failures, 1);
+    life_read(&life, &batch); /* closed: nothing happens */
+    assert_int_equal(batch.count, 1);
+    life_close(&life);
+}
+
+static void jobs_are_told_and_may_fail_like_readings(void **state)
+{
+    (void)state;
+    struct job job = { .id = "1" };
+    struct life life = { .sampler = &player, .context = &here };
+    life_job(&life, &job, JOB_BEGIN, &batch);
+    assert_int_equal(job_calls, 0);
+    life_wake(&life);
+    life_job(&life, &job, JOB_CHANGE, &batch);
+    assert_false(had_out);
+    life.no_first = true;
+    life_job(&life, &job, JOB_BEGIN, &batch);
+    assert_false(had_out);
+    life.no_first = false;
+    life_job(&life, &job, JOB_BEGIN, &batch);
+    assert_true(had_out);
+    assert_int_equal(batch.count, 1);
+    life_job(&life, &job, JOB_END, &batch);
+    assert_true(had_out);
+    assert_int_equal(batch.count, 2);
+    job_result = GONE;
+    life_job(&life, &job, JOB_CHANGE, &batch);
+    assert_true(life.is_open);
+    job_result = CORRUPT;
+    life_job(&life, &job, JOB_END, &batch);
+    assert_false(life.is_open);
+    assert_int_equal(batch.count, 2);
+    life_close(&life);
+}
+
+static void what_is_absent_is_looked_for_again_only_where_asked(void **state)
+{
+    (void)state;
+    struct life life = { .sampler = &player, .context = &here };
+    open_result = ABSENT;
+    assert_false(life_wake(&life));
+    assert_true(life.is_absent);
+    open_result = OK;
+    assert_false(life_wake(&life));
+    assert_int_equal(opens, 1);
+    life = (struct life){ .sampler = &player, .context = &here, .look_again_ns = 1000000 };
+    open_result = DENIED;
+    assert_false(life_wake(&life));
+    open_result = OK;
+    usleep(2000);
+    assert_true(life_wake(&life));
+    assert_false(life.is_absent);
+    life_close(&life);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(settings_are_applied_over_the_defaults, begin, end),
+        cmocka_unit_test_setup_teardown(half_a_reading_is_taken_back, begin, end),
+        cmocka_unit_test_setup_teardown(jobs_are_told_and_may_fail_like_readings, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_absent_is_looked_for_again_only_where_asked, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

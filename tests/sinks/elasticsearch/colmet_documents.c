@@ -1,0 +1,114 @@
+/* Documents as Colmet sent them: the lines of a captured exchange of its collector with Elasticsearch, byte for byte. */
+#include "sinks/elasticsearch/colmet_documents.h"
+
+#include "base/clock.h"
+
+#include "tools/unit.h"
+
+static struct outbox box;
+static struct elasticsearch_indexes indexes = { .prefix = "colmet_dahu_" };
+static struct elasticsearch_colmet colmet;
+static struct batch batch;
+static struct metric metrics[COLMET_COLUMNS_MAX];
+static struct set set;
+
+static int begin(void **state)
+{
+    (void)state;
+    outbox_init(&box, 1u << 20);
+    batch_init(&batch);
+    return elasticsearch_colmet_open(&colmet);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    outbox_clear(&box);
+    batch_clear(&batch);
+    elasticsearch_indexes_clear(&indexes);
+    elasticsearch_colmet_close(&colmet);
+    return 0;
+}
+
+/* A sample that came from a Colmet, all of its columns 7, on a node with jobs 42 and 43. */
+static void came(enum colmet_backend_id id)
+{
+    static const struct job a = { .id = "43" }, b = { .id = "42" };
+    static const struct job *const jobs[] = { &a, &b };
+    const struct colmet_backend *backend = &colmet_backends[id];
+    for (size_t i = 0; i < backend->count; i++)
+        metrics[i] = (struct metric){ .name = backend->columns[i].name, .unit = backend->columns[i].unit,
+                                      .kind = backend->columns[i].kind, .type = colmet_model_type(backend->columns[i].type) };
+    set = (struct set){ .name = backend->name, .metrics = metrics, .size = backend->count };
+    batch_reset(&batch);
+    outbox_take_back(&box, 0);
+    batch.host = "vm";
+    batch.stream = 5;
+    batch.sequence = 6;
+    batch.jobs = jobs;
+    batch.job_count = 2;
+    struct sample *sample = batch_add(&batch, &set, 1700000000 * NS_PER_S, "");
+    for (size_t i = 0; i < backend->count; i++)
+        sample_set_u64(sample, i, 7);
+    assert_int_equal(elasticsearch_colmet_add(&colmet, &box, &indexes, &batch), OK);
+}
+
+static void ipmi_is_as_captured(void **state)
+{
+    (void)state;
+    came(COLMET_IPMI);
+    assert_string_equal(buf_text(&box.bytes),
+        "{\"create\": {\"_index\": \"colmet_dahu_ipmipowerstats_default\", \"_id\": \"vm.5.6.ipmipowerstats_default.0.0\"}}\n"
+        "{\"hostname\": \"vm\", \"job_id\": 0, \"timestamp\": 1700000000, \"average_power_consumption\": 7, "
+        "\"involved_jobs\": [42, 43]}\n");
+}
+
+static void infiniband_is_as_captured(void **state)
+{
+    (void)state;
+    came(COLMET_INFINIBAND);
+    assert_non_null(strstr(buf_text(&box.bytes), "colmet_dahu_infinibandstats_default"));
+    assert_non_null(strstr(buf_text(&box.bytes),
+        "\n{\"hostname\": \"vm\", \"job_id\": 0, \"timestamp\": 1700000000, \"portXmitData\": 7, \"portRcvData\": 7, "
+        "\"portXmitPkts\": 7, \"portRcvPkts\": 7, \"involved_jobs\": [42, 43]}\n"));
+}
+
+static void nvidia_is_as_captured(void **state)
+{
+    (void)state;
+    came(COLMET_NVIDIA);
+    assert_non_null(strstr(buf_text(&box.bytes),
+        "\n{\"hostname\": \"vm\", \"job_id\": 0, \"timestamp\": 1700000000, \"power\": 7, \"temperature\": 7, "
+        "\"utilization-gpu\": 7, \"utilization-memory\": 7, \"memory-total\": 7, \"memory-free\": 7, \"memory-used\": 7"));
+}
+
+static void what_a_counter_is_goes_with_it_once(void **state)
+{
+    (void)state;
+    static const struct metric energy[] = { { "package", "uJ", COUNTER, U64, "" }, { "package_range", "uJ", GAUGE, U64, "" } };
+    static const struct set rapl = { "rapl", energy, 2, "zone" };
+    size_t mappings = 0;
+    for (uint64_t i = 0; i < 3; i++) {
+        batch_reset(&batch);
+        batch.host = "vm";
+        batch.sequence = i + 1;
+        sample_set_u64(batch_add(&batch, &rapl, (1700000000 + i) * NS_PER_S, "package-0"), 0, i * 1000);
+        assert_int_equal(elasticsearch_colmet_add(&colmet, &box, &indexes, &batch), OK);
+    }
+    for (const char *at = buf_text(&box.bytes); (at = strstr(at, "colmet_dahu_mapping")); at++)
+        mappings++;
+    assert_int_equal(mappings, 1);
+    assert_int_equal(box.count, 3); /* the first energy has none before it: that is no row */
+    assert_non_null(strstr(buf_text(&box.bytes), "\"metric_backend\": \"RAPLstats_default\", \"counter_1\": \""));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(ipmi_is_as_captured, begin, end),
+        cmocka_unit_test_setup_teardown(infiniband_is_as_captured, begin, end),
+        cmocka_unit_test_setup_teardown(nvidia_is_as_captured, begin, end),
+        cmocka_unit_test_setup_teardown(what_a_counter_is_goes_with_it_once, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

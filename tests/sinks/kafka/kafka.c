@@ -1,0 +1,245 @@
+/* What a batch becomes in Kafka: rows, topics, and the box in which messages wait. */
+#include "sinks/kafka/queue.h"
+#include "sinks/kafka/records.h"
+#include "sinks/kafka/rows.h"
+#include "sinks/kafka/topics.h"
+
+#include "tools/unit.h"
+#include "transport/kafka_envelope.h"
+#include "journal/stream.h"
+
+static const struct metric metrics[] = {
+    { "mem_total", "B", GAUGE, U64, "", "MemTotal" }, { "host", "1", GAUGE, I64, "" }, { "level", "1", GAUGE, F64, "" },
+    { "never", "1", GAUGE, U64, "" },
+};
+static const struct set set = { "meminfo", metrics, 4 };
+static const struct job job = { .id = "47[1]", .other_id = "", .source = "slurm", .user = "ada", .uid = 7, .cgroup = "",
+                                .start_ns = 5, .end_ns = 9, .cores_milli = 1500 };
+static const struct kafka_mark mark = { "n1", 0xabc, 42 };
+
+static void fill(struct batch *batch)
+{
+    static const struct job *const jobs[] = { &job };
+    static const struct batch_event event = { JOB_END, &job };
+    static const struct batch_gap gap = { .from_ns = 1, .to_ns = 2, .batches = 3, .reason = "spool full" };
+    batch_init(batch);
+    struct sample *sample = batch_add(batch, &set, 1700000000123456789, "a\"b");
+    sample->job = job.id;
+    sample_set_u64(sample, 0, 11 * 1024);
+    sample_set_u64(sample, 1, (uint64_t)-3);
+    sample_set_f64(sample, 2, 0.5);
+    batch_add(batch, &set, 7, "");
+    batch->jobs = jobs;
+    batch->job_count = 1;
+    batch->events = &event;
+    batch->event_count = 1;
+    batch->gaps = &gap;
+    batch->gap_count = 1;
+}
+
+static void assert_row(enum kafka_format format, bool ldms, const struct batch *batch, size_t place, const char *expected)
+{
+    struct kafka_rows rows;
+    struct buf out;
+    kafka_rows_init(&rows, format, ldms);
+    buf_init(&out, 4096);
+    kafka_rows_add(&rows, batch, &mark, place, &out);
+    assert_int_equal(buf_err(&out), OK);
+    assert_string_equal(buf_text(&out), expected);
+    buf_clear(&out);
+    kafka_rows_clear(&rows);
+}
+
+static void rows_say_what_a_batch_says_and_no_name_is_there_twice(void **state)
+{
+    (void)state;
+    struct batch batch;
+    fill(&batch);
+    assert_int_equal(kafka_rows_count(&batch), 4);
+    assert_row(KAFKA_JSON, false, &batch, 0,
+               "{\"time_ns\": 1700000000123456789, \"host\": \"n1\", \"set\": \"meminfo\", \"stream\": \"0000000000000abc\", "
+               "\"sequence\": 42, \"place\": 0, \"job\": \"47[1]\", \"job_user\": \"ada\", \"instance\": \"a\\\"b\", "
+               "\"mem_total\": 11264, \"metric_host\": -3, \"level\": 0.5}");
+    assert_row(KAFKA_JSON, true, &batch, 0,
+               "{\"Time\": 1700000000.123456, \"Time_usec\": 123456, \"ProducerName\": \"n1\", \"component_id\": 1, "
+               "\"job_id\": 47, \"app_id\": 0, \"time_ns\": 1700000000123456789, \"host\": \"n1\", \"set\": \"meminfo\", "
+               "\"stream\": \"0000000000000abc\", \"sequence\": 42, \"place\": 0, \"job\": \"47[1]\", \"job_user\": \"ada\", "
+               "\"instance\": \"a\\\"b\", \"MemTotal\": 11, \"metric_host\": -3, \"level\": 0.5}");
+    assert_row(KAFKA_JSON, false, &batch, 1,
+               "{\"time_ns\": 7, \"host\": \"n1\", \"set\": \"meminfo\", \"stream\": \"0000000000000abc\", \"sequence\": 42, "
+               "\"place\": 1}");
+    batch_clear(&batch);
+}
+
+static void events_and_gaps_have_rows_of_their_own(void **state)
+{
+    (void)state;
+    struct batch batch;
+    fill(&batch);
+    assert_row(KAFKA_JSON, false, &batch, 2,
+               "{\"time_ns\": 1700000000123456789, \"host\": \"n1\", \"set\": \"jobs\", \"stream\": \"0000000000000abc\", "
+               "\"sequence\": 42, \"place\": 2, \"job\": \"47[1]\", \"event\": \"end\", \"source\": \"slurm\", "
+               "\"job_user\": \"ada\", \"uid\": 7, \"start_ns\": 5, \"end_ns\": 9, \"cores\": 1.5}");
+    assert_row(KAFKA_JSON, false, &batch, 3,
+               "{\"time_ns\": 2, \"host\": \"n1\", \"set\": \"gaps\", \"stream\": \"0000000000000abc\", \"sequence\": 42, "
+               "\"place\": 3, \"from_ns\": 1, \"to_ns\": 2, \"batches\": 3, \"reason\": \"spool full\"}");
+    assert_row(KAFKA_MSGPACK, false, &batch, 1,
+               "\x86\xa7time_ns\x07\xa4host\xa2n1\xa3set\xa7meminfo\xa6stream\xb0" "0000000000000abc\xa8sequence*\xa5place\x01");
+    batch_clear(&batch);
+}
+
+static void a_job_keeps_its_rows_together(void **state)
+{
+    (void)state;
+    struct batch batch;
+    fill(&batch);
+    assert_string_equal(kafka_rows_key(&batch, &mark, 0), "47[1]");
+    assert_string_equal(kafka_rows_key(&batch, &mark, 1), "n1");
+    assert_string_equal(kafka_rows_key(&batch, &mark, 2), "47[1]");
+    assert_string_equal(kafka_rows_key(&batch, &mark, 3), "n1");
+    batch_clear(&batch);
+}
+
+static void topics_are_made_of_a_pattern(void **state)
+{
+    (void)state;
+    struct kafka_topics topics = { .pattern = "x.%{set}-%{set}" };
+    const char *first, *second, *again;
+    assert_int_equal(kafka_topics_find(&topics, "mem/info", &first), OK);
+    assert_string_equal(first, "x.mem_info-mem_info");
+    for (int i = 0; i < 100; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "set%d", i);
+        assert_int_equal(kafka_topics_find(&topics, name, &second), OK);
+    }
+    assert_int_equal(kafka_topics_find(&topics, "mem/info", &again), OK);
+    assert_ptr_equal(first, again);
+    kafka_topics_clear(&topics);
+    topics.pattern = "all";
+    assert_int_equal(kafka_topics_find(&topics, "a", &first), OK);
+    assert_string_equal(first, "all");
+    kafka_topics_clear(&topics);
+}
+
+/* The parcel of batch n, whose first sample says 11 + n. */
+static void make_parcel(struct kafka_records *records, uint64_t n, struct buf *out, struct parcel *parcel)
+{
+    struct batch batch;
+    fill(&batch);
+    batch.values[0].u64 = 11 + n;
+    buf_init(out, 1 << 20);
+    assert_int_equal(kafka_records_add(records, &batch, &(struct kafka_mark){ "n1", 5, n }, out), OK);
+    assert_int_equal(parcel_read((struct bytes){ out->data, out->size }, parcel), OK);
+    batch_clear(&batch);
+}
+
+static void assert_decoded(struct stream *stream, const struct parcel *parcel, uint64_t n)
+{
+    struct batch batch;
+    batch_init(&batch);
+    assert_int_equal(stream_decode(stream, parcel->record, &batch), OK);
+    assert_int_equal(batch.count, 2);
+    assert_int_equal(batch.samples[0].values[0].u64, 11 + n);
+    assert_string_equal(batch.samples[0].job, "47[1]");
+    assert_int_equal(batch.gap_count, 1);
+    batch_clear(&batch);
+}
+
+static void each_record_can_be_read_alone_and_one_after_another(void **state)
+{
+    (void)state;
+    struct kafka_records *records, *seldom;
+    struct stream *follower, *stranger;
+    struct buf out;
+    struct parcel parcel;
+    uint64_t epoch = 0, before = 0;
+    assert_int_equal(kafka_records_new(&records, 0), OK);
+    assert_int_equal(stream_new(&follower), OK);
+    assert_int_equal(kafka_records_new(&seldom, UINT64_MAX), OK);
+    for (uint64_t n = 1; n < 20; n++) {
+        make_parcel(seldom, n, &out, &parcel);
+        assert_true((parcel.state.size != 0) == (n == 1));
+        buf_clear(&out);
+        make_parcel(records, n, &out, &parcel);
+        assert_true(n == 1 || epoch == parcel.epoch);
+        assert_int_equal(parcel.before, before);
+        epoch = parcel.epoch;
+        before = n;
+        assert_decoded(follower, &parcel, n); /* it needs no state but what it made itself */
+        assert_int_equal(stream_new(&stranger), OK);
+        assert_int_equal(stream_restore(stranger, parcel.state), OK);
+        assert_decoded(stranger, &parcel, n);
+        stream_free(&stranger);
+        buf_clear(&out);
+    }
+    /* one that could not be sent is made again: it says that it does not follow the one before */
+    make_parcel(seldom, 19, &out, &parcel);
+    assert_true(parcel.state.size > 0);
+    kafka_records_free(&seldom);
+    buf_clear(&out);
+    make_parcel(records, 19, &out, &parcel);
+    assert_int_equal(parcel.before, 19);
+    assert_int_equal(stream_restore(follower, parcel.state), OK);
+    assert_decoded(follower, &parcel, 19);
+    buf_clear(&out);
+    stream_free(&follower);
+    kafka_records_free(&records);
+}
+
+static void put(struct kafka_box *box, const char *body, enum err expected)
+{
+    struct kafka_name name = { .host = bytes_of("n1"), .key = bytes_of("j") };
+    assert_int_equal(kafka_box_add(box, "t", &name, bytes_of(body)), expected);
+}
+
+static void the_box_takes_batches_whole_and_keeps_their_order(void **state)
+{
+    (void)state;
+    struct kafka_box box;
+    kafka_box_init(&box, 5 * sizeof(struct kafka_piece));
+    put(&box, "1", OK);
+    put(&box, "2", OK);
+    kafka_box_keep(&box);
+    put(&box, "3", OK);
+    put(&box, "4", OK);
+    put(&box, "5", FULL);
+    kafka_box_take_back(&box);
+    assert_int_equal(box.count, 2);
+    put(&box, "3", OK);
+    kafka_box_keep(&box);
+    assert_int_equal(box.waiting, 3);
+    /* all go, the second comes back before the others: it is next, and nothing is forgotten */
+    for (struct kafka_piece *piece = box.head; piece; piece = piece->next)
+        kafka_box_set(&box, piece, KAFKA_FLIES);
+    box.next = NULL;
+    kafka_box_set(&box, box.head->next, KAFKA_WAITS);
+    kafka_box_set(&box, box.tail, KAFKA_DONE);
+    kafka_box_set(&box, box.head, KAFKA_DONE);
+    kafka_box_remove_done(&box);
+    kafka_box_rewind(&box);
+    assert_int_equal(box.count, 2);
+    assert_int_equal(box.waiting, 1);
+    assert_ptr_equal(box.next, box.head);
+    assert_memory_equal(box.next->body.data, "2", 1);
+    kafka_box_set(&box, box.next, KAFKA_DONE);
+    kafka_box_remove_done(&box);
+    assert_int_equal(box.count, 0);
+    assert_int_equal(box.bytes, 0);
+    assert_null(box.tail);
+    assert_null(box.next);
+    put(&box, "6", OK); /* and is left there */
+    kafka_box_clear(&box);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_say_what_a_batch_says_and_no_name_is_there_twice),
+        cmocka_unit_test(events_and_gaps_have_rows_of_their_own),
+        cmocka_unit_test(a_job_keeps_its_rows_together),
+        cmocka_unit_test(topics_are_made_of_a_pattern),
+        cmocka_unit_test(each_record_can_be_read_alone_and_one_after_another),
+        cmocka_unit_test(the_box_takes_batches_whole_and_keeps_their_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

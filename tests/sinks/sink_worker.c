@@ -1,0 +1,413 @@
+/* A sink that reads a journal: what it gets, what happens while it fails, and where it begins after a restart. */
+#include "tools/unit.h"
+
+#include "base/clock.h"
+#include "sinks/sink_worker.h"
+#include "tools/caught.h"
+#include "tools/temp.h"
+#include "journal/stream.h"
+
+#include <poll.h>
+#include <stdatomic.h>
+
+/* What the sink of this test does, and what it was told. */
+static struct {
+    atomic_uint failures_left, opened, closed, written, flushed;
+    _Atomic enum err fails_with, open_fails_with;
+    _Atomic uint64_t last, resume, gaps;
+    atomic_bool remembers;
+    char source[128];
+    uint64_t opening, opened_at;
+} told;
+
+static enum err told_open(void *state)
+{
+    (void)state;
+    if (told.open_fails_with)
+        return told.open_fails_with;
+    told.opened++;
+    return OK;
+}
+
+static enum err told_write(void *state, const struct batch *batch)
+{
+    (void)state;
+    if (told.failures_left) {
+        told.failures_left--;
+        return told.fails_with;
+    }
+    for (size_t i = 0; i < batch->count; i++)
+        told.last = batch->samples[i].values[0].u64;
+    told.written++;
+    told.gaps += batch->gap_count;
+    if (told.remembers)
+        told.resume = batch->position;
+    return OK;
+}
+
+static enum err told_flush(void *state, uint64_t deadline_ns)
+{
+    (void)state;
+    (void)deadline_ns;
+    told.flushed++;
+    return OK;
+}
+
+static void told_close(void *state)
+{
+    (void)state;
+    told.closed++;
+}
+
+static enum err told_resume(void *state, uint64_t *position)
+{
+    (void)state;
+    *position = told.resume;
+    return OK;
+}
+
+static void told_source(void *state, const struct sink_source *source)
+{
+    (void)state;
+    snprintf(told.source, sizeof told.source, "%s", source->name);
+    told.opening = source->opening;
+    told.opened_at = source->opened_at;
+}
+
+static const struct sink sink_plain = {
+    .name = "plain", .state_size = 1, .open = told_open, .write = told_write, .flush = told_flush, .close = told_close,
+};
+static const struct sink sink_remembers = {
+    .name = "remembers", .state_size = 1, .open = told_open, .write = told_write, .flush = told_flush, .close = told_close,
+    .resume = told_resume, .source = told_source,
+};
+
+static const struct metric metrics[] = { { "n", "1", COUNTER, U64, "" } };
+static const struct set set = { "load", metrics, 1 };
+
+struct fixture {
+    char dir[TEMP_PATH_MAX];
+    struct journal *journal;
+    struct stream *encoder;
+    uint64_t sequence;
+    struct outlet *outlet;
+};
+
+static void open_journal(struct fixture *f)
+{
+    struct buf why;
+    buf_init(&why, 1024);
+    assert_int_equal(journal_open(&f->journal, f->dir, NULL, &why), OK);
+    buf_clear(&why);
+}
+
+static int begin(void **state)
+{
+    static struct fixture f;
+    f = (struct fixture){ 0 };
+    memset(&told, 0, sizeof told);
+    temp_dir(f.dir);
+    open_journal(&f);
+    assert_int_equal(stream_new(&f.encoder), OK);
+    *state = &f;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct fixture *f = *state;
+    outlet_close(&f->outlet, 0);
+    journal_close(&f->journal);
+    stream_free(&f->encoder);
+    temp_remove(f->dir);
+    return 0;
+}
+
+static void put(struct fixture *f)
+{
+    struct batch batch;
+    struct buf record, snapshot;
+    batch_init(&batch);
+    buf_init(&record, 65536);
+    buf_init(&snapshot, 65536);
+    stream_snapshot(f->encoder, &snapshot);
+    sample_set_u64(batch_add(&batch, &set, (f->sequence + 1) * NS_PER_S, ""), 0, f->sequence + 1);
+    assert_int_equal(stream_encode(f->encoder, &batch, &record), OK);
+    struct journal_entry entry = { .kind = JOURNAL_STATE, .host = "n1", .stream = 5, .sequence = f->sequence,
+                                   .body = { snapshot.data, snapshot.size } };
+    if (journal_wants_state(f->journal, "n1", 5))
+        assert_int_equal(journal_append(f->journal, &entry), OK);
+    entry.kind = JOURNAL_RECORD;
+    entry.sequence = ++f->sequence;
+    entry.body = (struct bytes){ record.data, record.size };
+    assert_int_equal(journal_append(f->journal, &entry), OK);
+    batch_clear(&batch);
+    buf_clear(&record);
+    buf_clear(&snapshot);
+}
+
+static void open_outlet(struct fixture *f, const struct sink *sink)
+{
+    struct sink_choice choice = { .sink = sink };
+    assert_int_equal(outlet_open(&f->outlet, &(struct outlet_settings){ .journal = f->journal, .choice = &choice }), OK);
+}
+
+static void wait_for_written(unsigned count)
+{
+    for (int i = 0; i < 600 && told.written < count; i++)
+        poll(NULL, 0, 50);
+    assert_int_equal(told.written, count);
+}
+
+static struct outlet_figures wait_for_done(struct fixture *f)
+{
+    struct outlet_figures figures = { .lag_bytes = 1 };
+    for (int i = 0; i < 600 && (figures.lag_bytes || !figures.success_ns); i++) {
+        poll(NULL, 0, 50);
+        outlet_figures(f->outlet, &figures);
+    }
+    assert_int_equal(figures.lag_bytes, 0);
+    return figures;
+}
+
+static void restart(struct fixture *f)
+{
+    outlet_close(&f->outlet, 100 * NS_PER_S);
+    journal_close(&f->journal);
+    open_journal(f);
+}
+
+static void it_gets_all_and_goes_on_where_it_was(void **state)
+{
+    struct fixture *f = *state;
+    put(f);
+    put(f);
+    open_outlet(f, &sink_plain);
+    wait_for_written(2);
+    put(f);
+    wait_for_written(3);
+    struct outlet_figures figures = wait_for_done(f);
+    assert_int_equal(figures.batches, 3);
+    assert_int_equal(figures.state, OUTLET_WRITES);
+    assert_true(figures.rate > 0 && figures.rate < 1e9);
+    restart(f);
+    open_outlet(f, &sink_plain);
+    put(f);
+    wait_for_written(4); /* the fourth alone */
+    assert_int_equal(told.last, 4);
+}
+
+static void it_is_tried_again_and_told_of_once(void **state)
+{
+    struct fixture *f = *state;
+    told.fails_with = IO;
+    told.failures_left = 3;
+    catch_stderr();
+    open_outlet(f, &sink_plain);
+    put(f);
+    put(f);
+    wait_for_written(2);
+    struct outlet_figures figures = wait_for_done(f);
+    const char *text = caught_text();
+    assert_non_null(strstr(text, "cannot write to the sink plain"));
+    assert_non_null(strstr(text, "takes samples again"));
+    assert_int_equal(lines_in(text), 2);
+    assert_int_equal(figures.failures, 3);
+    assert_int_equal(figures.why[0], 0);
+}
+
+static void after_many_failures_it_is_opened_anew_and_nothing_is_missing(void **state)
+{
+    struct fixture *f = *state;
+    told.fails_with = IO;
+    told.failures_left = 4;
+    catch_stderr();
+    open_outlet(f, &sink_plain);
+    put(f);
+    wait_for_written(1);
+    wait_for_done(f);
+    caught_text();
+    assert_int_equal(told.opened, 2);
+    assert_int_equal(told.closed, 1);
+}
+
+static void one_that_cannot_be_opened_misses_nothing(void **state)
+{
+    struct fixture *f = *state;
+    told.open_fails_with = ABSENT;
+    catch_stderr();
+    open_outlet(f, &sink_plain);
+    put(f);
+    put(f);
+    struct outlet_figures figures = { 0 };
+    for (int i = 0; i < 600 && !figures.lag_bytes; i++) {
+        poll(NULL, 0, 50);
+        outlet_figures(f->outlet, &figures);
+    }
+    assert_true(figures.lag_bytes > 0);
+    assert_int_equal(figures.state, OUTLET_FAILS);
+    journal_tend(f->journal, clock_realtime_ns());
+    told.open_fails_with = OK;
+    outlet_reopen(f->outlet); /* need not wait for its pause */
+    wait_for_written(2);
+    caught_text();
+}
+
+static void the_end_does_not_wait_for_one_that_fails(void **state)
+{
+    struct fixture *f = *state;
+    told.fails_with = IO;
+    told.failures_left = 1000000;
+    catch_stderr();
+    open_outlet(f, &sink_plain);
+    put(f);
+    poll(NULL, 0, 300);
+    uint64_t begin_ns = clock_monotonic_ns();
+    outlet_close(&f->outlet, 100 * NS_PER_S);
+    assert_true(clock_monotonic_ns() - begin_ns < 50 * NS_PER_S);
+    caught_text();
+    told.failures_left = 0;
+    open_outlet(f, &sink_plain);
+    wait_for_written(1);
+}
+
+static void the_end_writes_what_there_is(void **state)
+{
+    struct fixture *f = *state;
+    open_outlet(f, &sink_plain);
+    for (int i = 0; i < 100; i++)
+        put(f);
+    outlet_close(&f->outlet, 10 * NS_PER_S);
+    assert_int_equal(told.written, 100);
+    assert_true(told.flushed >= 1);
+}
+
+static enum err take_piece(void *context, const struct batch_piece *piece, struct buf *why)
+{
+    unsigned *pieces = context;
+    buf_add_text(why, "not yet");
+    return piece->offset == 7 && ++*pieces > 2 ? OK : AGAIN;
+}
+
+static void put_piece(struct fixture *f)
+{
+    struct batch_piece piece = { .name = "run", .offset = 7, .total = 9, .data = { "ab", 2 } };
+    struct batch batch = { .piece = &piece };
+    struct buf record;
+    buf_init(&record, 65536);
+    assert_int_equal(stream_encode(f->encoder, &batch, &record), OK);
+    struct journal_entry entry = { .kind = JOURNAL_RECORD, .host = "n1", .stream = 5, .sequence = ++f->sequence,
+                                   .body = { record.data, record.size } };
+    assert_int_equal(journal_append(f->journal, &entry), OK);
+    buf_clear(&record);
+}
+
+/* Who opened the sink hands it over; pieces of runs are tried again until they are taken. */
+static void it_takes_an_open_sink_and_hands_on_pieces(void **state)
+{
+    struct fixture *f = *state;
+    unsigned pieces = 0;
+    struct sink_choice choice = { .sink = &sink_plain };
+    struct outlet_settings settings = { .journal = f->journal, .choice = &choice, .take_piece = take_piece, .context = &pieces };
+    struct buf why;
+    buf_init(&why, 1024);
+    assert_int_equal(sink_choice_open(&choice, &settings.state, &why), OK);
+    buf_clear(&why);
+    put(f);
+    put_piece(f);
+    put(f);
+    catch_stderr();
+    assert_int_equal(outlet_open(&f->outlet, &settings), OK);
+    wait_for_written(3);
+    wait_for_done(f);
+    assert_non_null(strstr(caught_text(), "cannot file a run in the sink plain: not yet."));
+    assert_int_equal(told.opened, 1);
+    assert_int_equal(pieces, 3);
+}
+
+static void a_cursor_is_known_by_its_sink(void **state)
+{
+    (void)state;
+    struct sink_choice choices[] = { { .sink = &sink_plain }, { .sink = &sink_remembers } };
+    char name[64];
+    outlet_name(&choices[1], name);
+    assert_true(outlet_is_of(name, choices, 2));
+    assert_false(outlet_is_of(name, choices, 1));
+    assert_true(outlet_is_of("uplink", choices, 0));
+}
+
+static void one_that_remembers_begins_where_it_says(void **state)
+{
+    struct fixture *f = *state;
+    told.remembers = true;
+    open_outlet(f, &sink_remembers);
+    put(f);
+    wait_for_written(1);
+    uint64_t first = told.resume, opening = told.opening;
+    char name[sizeof told.source];
+    snprintf(name, sizeof name, "%s", told.source);
+    assert_true(told.opened_at < first);
+    put(f);
+    put(f);
+    wait_for_written(3);
+    restart(f);
+    told.resume = first; /* a crash took the last two back */
+    open_outlet(f, &sink_remembers);
+    wait_for_written(5);
+    assert_int_equal(told.last, 3);
+    /* it knows whose batches it gets: of the same reader, of a journal that was opened another time */
+    assert_non_null(strstr(name, "sink-remembers-"));
+    assert_string_equal(told.source, name);
+    assert_int_not_equal(told.opening, opening);
+    assert_true(told.opened_at > first);
+}
+
+static void nobody_reads_any_more(void **state)
+{
+    struct fixture *f = *state;
+    told.fails_with = GONE;
+    told.failures_left = 1000000;
+    open_outlet(f, &sink_plain);
+    put(f);
+    struct outlet_figures figures = { 0 };
+    for (int i = 0; i < 600 && figures.state != OUTLET_CLOSED; i++) {
+        poll(NULL, 0, 50);
+        outlet_figures(f->outlet, &figures);
+    }
+    assert_int_equal(figures.state, OUTLET_CLOSED);
+    assert_int_equal(told.closed, 1);
+}
+
+static void names_are_the_same_after_a_restart(void **state)
+{
+    (void)state;
+    struct sink_choice choice = { .sink = &sink_plain };
+    char one[64], other[64];
+    outlet_name(&choice, one);
+    outlet_name(&choice, other);
+    assert_string_equal(one, other);
+    assert_int_equal(setting_list_put(&choice.settings, "path", "/x"), OK);
+    outlet_name(&choice, other);
+    assert_string_not_equal(one, other);
+    setting_list_clear(&choice.settings);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(it_gets_all_and_goes_on_where_it_was),
+        TEST(it_is_tried_again_and_told_of_once),
+        TEST(after_many_failures_it_is_opened_anew_and_nothing_is_missing),
+        TEST(one_that_cannot_be_opened_misses_nothing),
+        TEST(the_end_does_not_wait_for_one_that_fails),
+        TEST(the_end_writes_what_there_is),
+        TEST(one_that_remembers_begins_where_it_says),
+        TEST(it_takes_an_open_sink_and_hands_on_pieces),
+        TEST(nobody_reads_any_more),
+        cmocka_unit_test(a_cursor_is_known_by_its_sink),
+        cmocka_unit_test(names_are_the_same_after_a_restart),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

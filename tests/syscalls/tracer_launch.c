@@ -1,0 +1,110 @@
+/* Commands that are traced from their exec on: what counts, what runs free, and that a tracer that nobody asks ends. */
+#include "syscalls/tracer_launch.h"
+
+#include "syscalls/tracer_filter.h"
+#include "tools/unit.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A child that asks and becomes a shell. */
+static int run_shell(struct tracer_birth *birth, const char *script)
+{
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        tracer_birth_enter(birth);
+        execl("/nowhere/sh", "sh", (char *)NULL); /* does not count: it is not exec'd yet */
+        execl("/bin/sh", "sh", "-c", script, (char *)NULL);
+        _exit(127);
+    }
+    tracer_birth_done(birth);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static void open_or_leave_out(struct tracer_birth *birth)
+{
+    if (tracer_birth_open(birth, true) != OK)
+        leave_out("no ptrace here");
+}
+
+static void a_command_counts_from_its_exec_on(void **state)
+{
+    struct tracer_birth birth;
+    (void)state;
+    open_or_leave_out(&birth);
+    int status = run_shell(&birth, "/bin/true; exit 7");
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 7);
+    const struct syscall_count *of = birth.page->counts.of;
+    assert_int_equal(birth.page->state, TRACER_BIRTH_FILTERED);
+    assert_int_equal(of[SYS_execve].calls, 2); /* of the shell, of true */
+    assert_int_equal(of[SYS_execve].errors, 0);
+    assert_true(of[SYS_execve].time_ns > 0);
+    assert_true(of[SYS_openat].calls > 0 && of[SYS_mmap].calls > 0);
+    assert_int_equal(of[SYS_rt_sigaction].calls, 0); /* the shell makes some, which run free */
+    tracer_birth_close(&birth);
+}
+
+static void a_command_that_is_killed_is_known_as_such(void **state)
+{
+    struct tracer_birth birth;
+    (void)state;
+    open_or_leave_out(&birth);
+    int status = run_shell(&birth, "kill -9 $$");
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGKILL);
+    tracer_birth_close(&birth);
+}
+
+static void a_tracer_that_nobody_asks_ends(void **state)
+{
+    struct tracer_birth birth;
+    (void)state;
+    open_or_leave_out(&birth);
+    pid_t tracer = birth.tracer;
+    tracer_birth_done(&birth);
+    assert_int_equal(waitpid(tracer, NULL, __WCLONE), tracer);
+    assert_int_equal(birth.page->state, TRACER_BIRTH_NONE);
+    tracer_birth_close(&birth);
+}
+
+static void a_command_whose_tracer_is_gone_runs_alone(void **state)
+{
+    struct tracer_birth birth;
+    (void)state;
+    open_or_leave_out(&birth);
+    kill(birth.tracer, SIGKILL);
+    assert_int_equal(waitpid(birth.tracer, NULL, __WCLONE), birth.tracer);
+    int status = run_shell(&birth, "exit 3");
+    assert_int_equal(WEXITSTATUS(status), 3);
+    assert_int_equal(birth.page->state, TRACER_BIRTH_REFUSED);
+    assert_int_equal(syscall_counts_calls(&birth.page->counts), 0);
+    tracer_birth_close(&birth);
+}
+
+static void what_says_little_is_free(void **state)
+{
+    (void)state;
+    assert_true(tracer_filter_frees(SYS_futex));
+    assert_true(tracer_filter_frees(SYS_sched_yield));
+    static const int traced[] = { SYS_read, SYS_write, SYS_openat, SYS_connect, SYS_execve, SYS_mmap, SYS_clone,
+                                  SYS_rt_sigreturn, SYS_restart_syscall };
+    for (size_t i = 0; i < sizeof traced / sizeof *traced; i++)
+        assert_false(tracer_filter_frees(traced[i]));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_command_counts_from_its_exec_on),
+        cmocka_unit_test(a_command_that_is_killed_is_known_as_such),
+        cmocka_unit_test(a_tracer_that_nobody_asks_ends),
+        cmocka_unit_test(a_command_whose_tracer_is_gone_runs_alone),
+        cmocka_unit_test(what_says_little_is_free),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,88 @@
+/* Parcels: there and back, cut short, from newer ones. */
+#include "transport/kafka_envelope.h"
+
+#include "net/msgpack.h"
+
+#include "tools/unit.h"
+
+static void write_one(struct buf *out)
+{
+    buf_init(out, 4096);
+    parcel_write(out, &(struct parcel){ .host = bytes_of("n1"), .stream = UINT64_MAX, .sequence = 300, .epoch = 7, .before = 299,
+                                        .state = bytes_of("state"), .record = bytes_of("") });
+    assert_int_equal(buf_err(out), OK);
+}
+
+static void a_parcel_comes_back(void **state)
+{
+    (void)state;
+    struct buf out;
+    struct parcel parcel;
+    write_one(&out);
+    assert_int_equal(parcel_read((struct bytes){ out.data, out.size }, &parcel), OK);
+    assert_bytes(parcel.host, "n1");
+    assert_true(parcel.stream == UINT64_MAX);
+    assert_int_equal(parcel.sequence, 300);
+    assert_int_equal(parcel.epoch, 7);
+    assert_int_equal(parcel.before, 299);
+    assert_bytes(parcel.state, "state");
+    assert_int_equal(parcel.record.size, 0);
+    buf_clear(&out);
+}
+
+static void one_that_is_cut_short_is_none(void **state)
+{
+    (void)state;
+    struct buf out;
+    struct parcel parcel;
+    write_one(&out);
+    for (size_t size = 0; size < out.size; size++) {
+        char *exact = malloc(size + 1); /* so that reading behind the end is found out */
+        memcpy(exact, out.data, size);
+        assert_int_equal(parcel_read((struct bytes){ exact, size }, &parcel), CORRUPT);
+        free(exact);
+    }
+    buf_clear(&out);
+}
+
+static void names_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    static const struct bytes hosts[] = { { "", 0 }, { "a\0b", 3 } };
+    struct parcel parcel;
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+        struct buf out;
+        buf_init(&out, 4096);
+        parcel_write(&out, &(struct parcel){ .host = hosts[i], .sequence = 1, .state = bytes_of("s"), .record = bytes_of("r") });
+        assert_int_equal(parcel_read((struct bytes){ out.data, out.size }, &parcel), CORRUPT);
+        buf_clear(&out);
+    }
+    assert_int_equal(parcel_read(bytes_of("{\"time_ns\": 1}"), &parcel), CORRUPT);
+}
+
+static void a_newer_one_is_told_from_rubbish_and_its_keys_are_skipped(void **state)
+{
+    (void)state;
+    struct buf out;
+    struct parcel parcel;
+    buf_init(&out, 4096);
+    msgpack_map(&out, 2);
+    msgpack_text(&out, bytes_of("new"));
+    msgpack_array(&out, 1);
+    msgpack_u64(&out, 5);
+    msgpack_text(&out, bytes_of("v"));
+    msgpack_u64(&out, PARCEL_VERSION + 1);
+    assert_int_equal(parcel_read((struct bytes){ out.data, out.size }, &parcel), USAGE);
+    buf_clear(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_parcel_comes_back),
+        cmocka_unit_test(one_that_is_cut_short_is_none),
+        cmocka_unit_test(names_that_cannot_be_are_refused),
+        cmocka_unit_test(a_newer_one_is_told_from_rubbish_and_its_keys_are_skipped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,166 @@
+/* Key files and the list of those who are let in: written, read, changed, and with mistakes in them. */
+#include "transport/keys.h"
+
+#include "tools/caught.h"
+#include "tools/temp.h"
+#include "tools/unit.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define A "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7" /* of RFC 26 */
+#define B "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs"
+
+static char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
+static struct buf why;
+
+static int set_up(void **state)
+{
+    (void)state;
+    temp_dir(dir);
+    temp_join(path, dir, "sub/host.key");
+    buf_init(&why, 8192);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    temp_remove(dir);
+    buf_clear(&why);
+    return 0;
+}
+
+static void put(const char *text)
+{
+    temp_write(path, text, strlen(text));
+    chmod(path, 0600);
+}
+
+static void a_pair_is_written_and_read(void **state)
+{
+    (void)state;
+    struct keys_pair pair = { A, B }, got;
+    struct stat status;
+    char public_path[TEMP_PATH_MAX], key[ZMQ_KEY_MAX];
+    temp_join(public_path, dir, "sub/host.key.pub");
+    assert_int_equal(keys_write(path, &pair, false, &why), OK);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    assert_int_equal(keys_read(path, &got, &why), OK);
+    assert_string_equal(got.public_key, A);
+    assert_string_equal(got.secret_key, B);
+    assert_int_equal(keys_read(public_path, &got, &why), OK);
+    assert_string_equal(got.secret_key, "");
+    assert_int_equal(keys_read_public(public_path, key, &why), OK);
+    assert_string_equal(key, A);
+    assert_int_equal(keys_read_public(B, key, &why), OK);
+    assert_string_equal(key, B);
+    assert_int_equal(why.size, 0);
+}
+
+static void a_pair_is_not_replaced_unasked(void **state)
+{
+    (void)state;
+    struct keys_pair pair = { A, B }, other = { B, A }, got;
+    assert_int_equal(keys_write(path, &pair, false, &why), OK);
+    assert_int_equal(keys_write(path, &other, false, &why), AGAIN);
+    assert_non_null(strstr(buf_text(&why), "--force"));
+    assert_int_equal(keys_read(path, &got, &why), OK);
+    assert_string_equal(got.public_key, A);
+    assert_int_equal(keys_write(path, &other, true, &why), OK);
+    assert_int_equal(keys_read(path, &got, &why), OK);
+    assert_string_equal(got.public_key, B);
+}
+
+static void a_secret_that_others_may_read_is_refused(void **state)
+{
+    (void)state;
+    struct keys_pair pair = { A, B }, got;
+    assert_int_equal(keys_write(path, &pair, false, &why), OK);
+    chmod(path, 0640);
+    assert_int_equal(keys_read(path, &got, &why), DENIED);
+    assert_non_null(strstr(buf_text(&why), "chmod 600"));
+    assert_string_equal(got.secret_key, "");
+}
+
+static void what_is_no_key_file_is_refused(void **state)
+{
+    (void)state;
+    struct keys_pair got;
+    const char *const wrong[] = { "", "public-key\n", "public-key = \n", "public-key = short\n", "public-key = " A "x\n",
+                                  "secret-key = " A "\n", "public-key = " A "\nsecret-key = x\n", "[\n" };
+    assert_int_equal(keys_read(path, &got, &why), ABSENT);
+    assert_non_null(strstr(buf_text(&why), "sonde keygen"));
+    buf_reset(&why);
+    assert_int_equal(keys_read_public(path, got.public_key, &why), ABSENT); /* somebody else's: nobody makes it here */
+    assert_non_null(strstr(buf_text(&why), "Copy it from the collector"));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        put(wrong[i]);
+        assert_int_equal(keys_read(path, &got, &why), CORRUPT);
+    }
+    put("# mine\n  public-key=" A "\r\n\n");
+    assert_int_equal(keys_read(path, &got, &why), OK);
+    assert_string_equal(got.public_key, A);
+}
+
+static void the_list_is_read_again(void **state)
+{
+    (void)state;
+    struct keys_list *list;
+    char name[256];
+    put("# of the rack\n" A "  node17 # by hand\n");
+    assert_int_equal(keys_list_open(&list, path, &why), OK);
+    assert_true(keys_list_allows(list, A, name));
+    assert_string_equal(name, "node17");
+    assert_false(keys_list_allows(list, B, name));
+    assert_false(keys_list_allows(list, NULL, name));
+    uint64_t version = keys_list_version(list);
+    put(A "  node17\n\n" B "\t*\n");
+    assert_true(keys_list_allows(list, B, name));
+    assert_string_equal(name, "");
+    assert_int_not_equal(keys_list_version(list), version);
+    catch_stderr();
+    put(B "\n");
+    keys_list_refresh(list);
+    assert_true(keys_list_allows(list, A, name)); /* a mistake leaves the old one */
+    unlink(path);
+    keys_list_refresh(list);
+    assert_true(keys_list_allows(list, A, name));
+    assert_non_null(strstr(caught_text(), "host.key:1: behind the key there is no name"));
+    put(B " other\n");
+    assert_false(keys_list_allows(list, A, name));
+    assert_true(keys_list_allows(list, B, name));
+    assert_int_equal(keys_list_size(list), 1);
+    keys_list_close(&list);
+}
+
+static void mistakes_in_a_list_are_told(void **state)
+{
+    (void)state;
+    struct keys_list *list;
+    const char *const wrong[] = { "x\n", A "\n", A " # none\n", A "x node\n", A " node more\n", A " a\n" A " b\n" };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        put(wrong[i]);
+        buf_reset(&why);
+        assert_int_equal(keys_list_open(&list, path, &why), CORRUPT);
+        assert_non_null(strstr(buf_text(&why), "host.key:"));
+        assert_null(list);
+    }
+    put("");
+    assert_int_equal(keys_list_open(&list, path, &why), OK);
+    keys_list_close(&list);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_pair_is_written_and_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_pair_is_not_replaced_unasked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_secret_that_others_may_read_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_no_key_file_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_list_is_read_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(mistakes_in_a_list_are_told, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

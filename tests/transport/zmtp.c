@@ -1,0 +1,421 @@
+/* The router's end of ZMTP against a client by hand: any way of cutting its bytes, and what a client may not say. That libzmq's
+ * own DEALER understands it is seen in tests/transport/zmq.c. */
+#include "transport/zmtp.h"
+
+#include "tools/unit.h"
+
+#define MESSAGE_MAX 4096
+
+static struct zmtp_server server;
+static struct curve_pair pair; /* the server's */
+static struct buf said;        /* by the client, from the beginning */
+static struct buf taken;       /* messages, one a line */
+static bool is_allowed;
+static int asked;
+static uint8_t asked_key[CURVE_KEY];
+
+static bool allows(void *context, struct zmtp *peer, const uint8_t *public_key)
+{
+    (void)context, (void)peer;
+    asked++;
+    if (public_key)
+        memcpy(asked_key, public_key, sizeof asked_key);
+    return is_allowed;
+}
+
+static enum err take(void *context, struct zmtp *peer, struct bytes message)
+{
+    (void)context;
+    assert_int_equal(peer->state, ZMTP_OPEN);
+    buf_add(&taken, message.data, message.size);
+    buf_add_char(&taken, '\n');
+    return OK;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    assert_true(zmtp_server_init(&server, MESSAGE_MAX));
+    server.allows = allows;
+    server.take = take;
+    buf_init(&said, 1 << 20);
+    buf_init(&taken, 1 << 20);
+    is_allowed = true;
+    asked = 0;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    zmtp_server_clear(&server);
+    buf_clear(&said);
+    buf_clear(&taken);
+    return 0;
+}
+
+static void say_greeting(const char *mechanism)
+{
+    char greeting[64] = "\xff\0\0\0\0\0\0\0\1\x7f\3\1";
+    memcpy(greeting + 12, mechanism, strlen(mechanism));
+    buf_add(&said, greeting, sizeof greeting);
+}
+
+static void say_frame(int flags, const void *body, size_t size)
+{
+    buf_add_char(&said, (char)flags);
+    if (flags & 2)
+        buf_add(&said, "\0\0\0\0\0\0\0", 7);
+    buf_add_char(&said, (char)size);
+    buf_add(&said, body, size);
+}
+
+#define READY "\5READY\13Socket-Type\0\0\0\6DEALER\10Identity\0\0\0"
+
+static void say_hello_plain(void)
+{
+    say_greeting("NULL");
+    say_frame(4, READY, sizeof READY);
+}
+
+/* All that was said, in pieces of so many bytes. */
+static enum err hear(size_t piece, struct buf *out)
+{
+    struct zmtp peer;
+    enum err err = OK;
+    zmtp_init(&peer, &server, out);
+    for (size_t at = 0; at < said.size && !err; at += piece)
+        err = zmtp_take(&server, &peer, (struct bytes){ said.data + at, said.size - at < piece ? said.size - at : piece }, out);
+    if (!err && taken.size)
+        assert_null(peer.rest.data); /* nothing is held between two messages */
+    zmtp_clear(&peer);
+    return err;
+}
+
+static void messages_however_they_are_cut(void **state)
+{
+    (void)state;
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    say_hello_plain();
+    say_frame(0, "one", 3);
+    say_frame(1, "two ", 4);
+    say_frame(1, "and ", 4);
+    say_frame(2, "three", 5);
+    say_frame(0, "", 0);
+    say_frame(4, "\4PING\0\1abc", 10);
+    for (size_t piece = 1; piece <= said.size; piece++) {
+        buf_reset(&out);
+        buf_reset(&taken);
+        assert_int_equal(hear(piece, &out), OK);
+        assert_string_equal(buf_text(&taken), "one\ntwo and three\n\n");
+        assert_memory_equal(out.data + out.size - 10, "\4\10\4PONGabc", 10);
+    }
+    buf_clear(&out);
+}
+
+static enum err hear_alone(void)
+{
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    enum err err = hear(said.size, &out);
+    buf_clear(&out);
+    return err;
+}
+
+static void what_is_no_zmtp(void **state)
+{
+    (void)state;
+    buf_add_text(&said, "GET / HTTP/1.0\r\n");
+    assert_int_equal(hear_alone(), CORRUPT);
+    buf_reset(&said);
+    say_greeting("PLAIN");
+    assert_int_equal(hear_alone(), CORRUPT);
+    buf_reset(&said);
+    say_greeting("NULL");
+    said.data[10] = 2; /* an old version */
+    assert_int_equal(hear_alone(), CORRUPT);
+    assert_int_equal(asked, 0);
+}
+
+static void others_than_dealers(void **state)
+{
+    (void)state;
+    static const char ready[] = "\5READY\13Socket-Type\0\0\0\3SUB", cut[] = "\5READY\13Socket-Type\0\0\1\6DEALER";
+    say_greeting("NULL");
+    say_frame(4, ready, sizeof ready - 1);
+    assert_int_equal(hear_alone(), CORRUPT);
+    buf_reset(&said);
+    say_greeting("NULL");
+    say_frame(4, cut, sizeof cut - 1);
+    assert_int_equal(hear_alone(), CORRUPT);
+    buf_reset(&said);
+    say_greeting("NULL");
+    say_frame(4, "\5READY", 6);
+    assert_int_equal(hear_alone(), CORRUPT);
+}
+
+static void too_large(void **state)
+{
+    (void)state;
+    static const char body[2000];
+    say_hello_plain();
+    buf_add(&said, "\2\0\0\0\0\0\1\0\0", 9);
+    assert_int_equal(hear_alone(), CORRUPT); /* told by its head alone */
+    buf_reset(&said);
+    say_hello_plain();
+    for (int i = 0; i < 40; i++)
+        say_frame(1, body, 200);
+    assert_int_equal(hear_alone(), FULL); /* all parts together */
+    buf_reset(&said);
+    say_greeting("NULL");
+    buf_add(&said, "\6\0\0\0\0\0\0\20\1", 9);
+    assert_int_equal(hear_alone(), CORRUPT); /* before anybody knows who it is */
+}
+
+static void who_is_not_let_in_is_told(void **state)
+{
+    (void)state;
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    is_allowed = false;
+    say_hello_plain();
+    assert_int_equal(hear(said.size, &out), DENIED);
+    assert_int_equal(out.size, 64 + 12);
+    assert_memory_equal(out.data + 64, "\4\12\5ERROR\003400", 12);
+    buf_clear(&out);
+}
+
+/* A client of CURVE. */
+static struct client {
+    struct curve_pair lasting, ours;
+    uint8_t server[CURVE_KEY], key[crypto_box_BEFORENMBYTES];
+    uint8_t cookie[CURVE_COOKIE];
+    uint64_t number;
+} client;
+
+static void make_nonce(uint8_t nonce[crypto_box_NONCEBYTES], const char *text, uint64_t number)
+{
+    memcpy(nonce, text, 16);
+    for (int i = 23; i >= 16; i--, number >>= 8)
+        nonce[i] = (uint8_t)number;
+}
+
+static void make_hello(uint8_t hello[200])
+{
+    static const uint8_t zeros[64];
+    uint8_t nonce[crypto_box_NONCEBYTES];
+    memset(hello, 0, 200);
+    memcpy(hello, "\5HELLO\1", 7);
+    memcpy(hello + 80, client.ours.public_key, CURVE_KEY);
+    make_nonce(nonce, "CurveZMQHELLO---", ++client.number);
+    memcpy(hello + 112, nonce + 16, 8);
+    assert_int_equal(crypto_box_easy(hello + 120, zeros, sizeof zeros, nonce, pair.public_key, client.ours.secret_key), 0);
+}
+
+static void take_welcome(const uint8_t *welcome)
+{
+    uint8_t nonce[crypto_box_NONCEBYTES], plain[128];
+    memcpy(nonce, "WELCOME-", 8);
+    memcpy(nonce + 8, welcome + 8, 16);
+    assert_int_equal(crypto_box_open_easy(plain, welcome + 24, 144, nonce, pair.public_key, client.ours.secret_key), 0);
+    memcpy(client.server, plain, CURVE_KEY);
+    memcpy(client.cookie, plain + CURVE_KEY, CURVE_COOKIE);
+    assert_int_equal(crypto_box_beforenm(client.key, client.server, client.ours.secret_key), 0);
+}
+
+/* With a vouch by this key for the one of this connection. */
+static size_t make_initiate(uint8_t *initiate, const struct curve_pair *voucher, const uint8_t *server_key)
+{
+    static const char metadata[] = READY; /* without its name */
+    const size_t told = sizeof metadata - 6;
+    uint8_t nonce[crypto_box_NONCEBYTES] = "VOUCH---0123456789abcde", plain[CURVE_KEY + 96 + sizeof metadata], both[64];
+    memcpy(plain, client.lasting.public_key, CURVE_KEY);
+    memcpy(plain + 32, nonce + 8, 16);
+    memcpy(both, client.ours.public_key, CURVE_KEY);
+    memcpy(both + 32, server_key, CURVE_KEY);
+    assert_int_equal(crypto_box_easy(plain + 48, both, sizeof both, nonce, client.server, voucher->secret_key), 0);
+    memcpy(plain + 128, metadata + 6, told);
+    memcpy(initiate, "\10INITIATE", 9);
+    memcpy(initiate + 9, client.cookie, CURVE_COOKIE);
+    make_nonce(nonce, "CurveZMQINITIATE", ++client.number);
+    memcpy(initiate + 105, nonce + 16, 8);
+    assert_int_equal(crypto_box_easy_afternm(initiate + 113, plain, 128 + told, nonce, client.key), 0);
+    return 113 + 16 + 128 + told;
+}
+
+static size_t make_message(uint8_t *message, const char *text)
+{
+    uint8_t nonce[crypto_box_NONCEBYTES], plain[64] = { 0 };
+    memcpy(plain + 1, text, strlen(text));
+    memcpy(message, "\7MESSAGE", 8);
+    make_nonce(nonce, "CurveZMQMESSAGEC", ++client.number);
+    memcpy(message + 8, nonce + 16, 8);
+    assert_int_equal(crypto_box_easy_afternm(message + 16, plain, 1 + strlen(text), nonce, client.key), 0);
+    return 16 + 16 + 1 + strlen(text);
+}
+
+/* Gives what was said to peer and forgets it. */
+static enum err give(struct zmtp *peer, struct buf *out)
+{
+    buf_reset(out);
+    enum err err = zmtp_take(&server, peer, (struct bytes){ said.data, said.size }, out);
+    buf_reset(&said);
+    return err;
+}
+
+/* Up to WELCOME. */
+static void begin_curve(struct zmtp *peer, struct buf *out)
+{
+    uint8_t hello[200];
+    client = (struct client){ 0 };
+    crypto_box_keypair(pair.public_key, pair.secret_key);
+    crypto_box_keypair(client.lasting.public_key, client.lasting.secret_key);
+    crypto_box_keypair(client.ours.public_key, client.ours.secret_key);
+    server.keys = &pair;
+    buf_init(out, 1 << 16);
+    zmtp_init(peer, &server, out);
+    make_hello(hello);
+    say_greeting("CURVE");
+    say_frame(4, hello, sizeof hello);
+    assert_int_equal(give(peer, out), OK);
+    assert_int_equal(out->size, 170);
+    take_welcome((const uint8_t *)out->data + 2);
+}
+
+static void open_curve(struct zmtp *peer, struct buf *out)
+{
+    uint8_t initiate[400];
+    begin_curve(peer, out);
+    size_t size = make_initiate(initiate, &client.lasting, pair.public_key);
+    say_frame(6, initiate, 0);
+    said.data[said.size - 2] = (char)(size >> 8);
+    said.data[said.size - 1] = (char)size;
+    buf_add(&said, initiate, size);
+    assert_int_equal(give(peer, out), OK);
+    assert_int_equal(peer->state, ZMTP_OPEN);
+    assert_null(peer->handshake);
+    assert_memory_equal(asked_key, client.lasting.public_key, CURVE_KEY);
+}
+
+static void close_curve(struct zmtp *peer, struct buf *out)
+{
+    zmtp_clear(peer);
+    buf_clear(out);
+}
+
+static void a_message_counts_once(void **state)
+{
+    (void)state;
+    struct zmtp peer;
+    struct buf out;
+    uint8_t message[128];
+    open_curve(&peer, &out);
+    size_t size = make_message(message, "paid");
+    say_frame(0, message, size);
+    assert_int_equal(give(&peer, &out), OK);
+    assert_string_equal(buf_text(&taken), "paid\n");
+    say_frame(0, message, size); /* somebody plays it again */
+    assert_int_equal(give(&peer, &out), CORRUPT);
+    assert_string_equal(buf_text(&taken), "paid\n");
+    close_curve(&peer, &out);
+}
+
+static void a_message_with_any_bit_flipped(void **state)
+{
+    (void)state;
+    uint8_t message[128];
+    for (size_t bit = 0;; bit++) {
+        struct zmtp peer;
+        struct buf out;
+        open_curve(&peer, &out);
+        size_t size = make_message(message, "paid");
+        if (bit < size * 8)
+            message[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        say_frame(0, message, size);
+        enum err err = give(&peer, &out);
+        close_curve(&peer, &out);
+        if (bit == size * 8) {
+            assert_int_equal(err, OK);
+            break;
+        }
+        assert_int_equal(err, CORRUPT);
+        assert_int_equal(taken.size, 0);
+    }
+}
+
+/* Our answer, as the client reads it. */
+static void an_answer_in_a_box(void **state)
+{
+    (void)state;
+    struct zmtp peer;
+    struct buf out;
+    uint8_t nonce[crypto_box_NONCEBYTES], plain[8];
+    open_curve(&peer, &out);
+    buf_reset(&out);
+    zmtp_add(&server, &peer, bytes_of("thanks"), &out);
+    assert_int_equal(out.size, 2 + CURVE_MESSAGE_EXTRA + 6);
+    assert_memory_equal(out.data, "\0\47\7MESSAGE", 10);
+    make_nonce(nonce, "CurveZMQMESSAGES", 2); /* READY was the first */
+    assert_memory_equal(out.data + 10, nonce + 16, 8);
+    assert_int_equal(crypto_box_open_easy_afternm(plain, (const uint8_t *)out.data + 18, 7 + 16, nonce, client.key), 0);
+    assert_memory_equal(plain, "\0thanks", 7);
+    close_curve(&peer, &out);
+}
+
+static void refuse_initiate(const struct curve_pair *voucher, const uint8_t *server_key, bool wrong_cookie)
+{
+    struct zmtp peer;
+    struct buf out;
+    uint8_t initiate[400];
+    begin_curve(&peer, &out);
+    if (wrong_cookie)
+        client.cookie[7] ^= 1;
+    size_t size = make_initiate(initiate, voucher ? voucher : &client.lasting, server_key ? server_key : pair.public_key);
+    say_frame(6, initiate, 0);
+    said.data[said.size - 2] = (char)(size >> 8);
+    said.data[said.size - 1] = (char)size;
+    buf_add(&said, initiate, size);
+    assert_int_equal(give(&peer, &out), CORRUPT);
+    assert_int_equal(asked, 0);
+    close_curve(&peer, &out);
+}
+
+static void who_shows_a_key_that_he_does_not_hold(void **state)
+{
+    (void)state;
+    struct curve_pair other;
+    crypto_box_keypair(other.public_key, other.secret_key);
+    refuse_initiate(&other, NULL, false);
+    refuse_initiate(NULL, other.public_key, false); /* what he said to another server */
+    refuse_initiate(NULL, NULL, true);
+}
+
+static void a_message_before_the_handshake(void **state)
+{
+    (void)state;
+    struct zmtp peer;
+    struct buf out;
+    begin_curve(&peer, &out);
+    say_frame(0, "hello", 5);
+    assert_int_equal(give(&peer, &out), CORRUPT);
+    assert_int_equal(taken.size, 0);
+    close_curve(&peer, &out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(messages_however_they_are_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_no_zmtp, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(others_than_dealers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(too_large, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_is_not_let_in_is_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_message_counts_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_message_with_any_bit_flipped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_answer_in_a_box, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_shows_a_key_that_he_does_not_hold, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_message_before_the_handshake, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

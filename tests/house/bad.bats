@@ -4,6 +4,7 @@
 setup() {
     T=$(mktemp -d "${TMPDIR:-/tmp}/sonde-house-XXXXXX")
     mkdir -p "$T"/src/{base,model,journal,samplers,agent,collector,cli} "$T/tests/house"
+    for directory in "$T"/src/*; do echo "# What lives here" >"$directory/README.md"; done
     put src/model/good.h '/* good */' '#include "base/other.h"'
     put src/model/good.c '/* good */' '#include "model/good.h"' '#include <stdio.h>' 'int f(void)' '{' '}'
 }
@@ -73,7 +74,7 @@ expect_broken() {
 }
 
 @test "a long file is found" {
-    { echo '/* wrong */'; yes 'int f(void);' | head -500; } >"$T/src/model/wrong.c"
+    { echo '/* wrong */'; yes 'int f(void);' | head -800; } >"$T/src/model/wrong.c"
     expect_broken 4
 }
 
@@ -113,4 +114,50 @@ expect_broken() {
     put tests/house/allowed 'opening src/model/wrong.c generated'
     run python3 "$SOURCE/tests/house/rules.py" "$T"
     [ "$status" -eq 0 ]
+}
+
+@test "two structs with one tag are found" {
+    put src/model/one.c '/* one */' 'struct pair {' '    int a;' '};'
+    put src/agent/two.c '/* two */' 'struct pair {' '    int b;' '};'
+    expect_broken 9
+    grep -q "two.c:2: struct pair is defined in" <<<"$output" || grep -q "one.c:2: struct pair is defined in" <<<"$output"
+}
+
+@test "a banned word in an identifier is found, with its replacement, but not in a comment or a string" {
+    put tests/house/identifiers 'folder      directory'
+    put src/model/right.c '/* folder */' 'const char *t = "folder";' 'int is_foldered;'
+    run python3 "$SOURCE/tests/house/rules.py" "$T"
+    [ "$status" -eq 0 ]
+    put src/model/wrong.c '/* wrong */' 'int open_folder(void);'
+    expect_broken 10
+    grep -q "open_folder: instead of folder write directory" <<<"$output"
+}
+
+@test "a banned phrase in a message is found, with its replacement, but not in a key or a comment" {
+    put tests/house/phrases '\bfolders?\b      directory'
+    put src/model/right.c '/* the folder */' '#define KEY "folder"'
+    run python3 "$SOURCE/tests/house/rules.py" "$T"
+    [ "$status" -eq 0 ]
+    put src/model/wrong.c '/* wrong */' 'const char *t = "cannot open the folder";'
+    expect_broken 11
+    grep -q 'write directory' <<<"$output"
+}
+
+@test "a directory without a README, or with a long one, is found" {
+    rm "$T/src/model/README.md"
+    expect_broken 12
+    yes line | head -16 >"$T/src/model/README.md"
+    expect_broken 12
+}
+
+@test "a directory without scenes and a scene that does not exist are found" {
+    mkdir -p "$T/tests/scenes"
+    put tests/scenes/run.bats '# a scene'
+    for directory in base model journal samplers agent collector cli; do echo "src/$directory run"; done >"$T/tests/scenes/covers"
+    run python3 "$SOURCE/tests/house/rules.py" "$T"
+    [ "$status" -eq 0 ]
+    sed -i /agent/d "$T/tests/scenes/covers"
+    expect_broken 13
+    echo 'src/agent gone' >>"$T/tests/scenes/covers"
+    expect_broken 13
 }

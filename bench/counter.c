@@ -169,14 +169,14 @@ static void make_many(const char *what)
     printf("   %-29s %8.0f ns each, %d of them\n", what, (double)(thread_ns() - begin_ns) / METRICS, METRICS);
 }
 
-static struct board_reader *open_board(const char *folder)
+static struct segment_reader *open_board(const char *folder)
 {
     DIR *dir = opendir(folder);
-    struct board_reader *reader = NULL;
+    struct segment_reader *reader = NULL;
     for (const struct dirent *entry; dir && !reader && (entry = readdir(dir));) {
         char path[4096];
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (strncmp(entry->d_name, BOARD_PREFIX, strlen(BOARD_PREFIX)) == 0 && board_reader_open(&reader, path))
+        if (strncmp(entry->d_name, SEGMENT_PREFIX, strlen(SEGMENT_PREFIX)) == 0 && segment_reader_open(&reader, path))
             tools_die("the board cannot be read");
     }
     if (dir)
@@ -186,22 +186,22 @@ static struct board_reader *open_board(const char *folder)
 
 static void print_reading(void)
 {
-    const char *folder = getenv(BOARD_ENV_FOLDER);
-    struct board_reader *reader = folder ? open_board(folder) : NULL;
+    const char *folder = getenv(SEGMENT_ENV_DIR);
+    struct segment_reader *reader = folder ? open_board(folder) : NULL;
     if (!reader)
         return;
     uint64_t begin_ns = thread_ns(), first_ns;
-    board_reader_read(reader);
+    segment_reader_read(reader);
     first_ns = thread_ns() - begin_ns;
     double best_ns = 1e12;
     for (int i = 0; i < 20; i++) {
         begin_ns = thread_ns();
-        board_reader_read(reader);
+        segment_reader_read(reader);
         best_ns = tools_smaller(best_ns, (double)(thread_ns() - begin_ns));
     }
-    printf("   to read %zu metrics       %8.2f ms the first time, then %.2f ms; %llu KiB of memory\n", board_reader_count(reader),
-           (double)first_ns / 1e6, best_ns / 1e6, (unsigned long long)board_reader_facts(reader)->bytes / 1024);
-    board_reader_close(&reader);
+    printf("   to read %zu metrics       %8.2f ms the first time, then %.2f ms; %llu KiB of memory\n", segment_reader_count(reader),
+           (double)first_ns / 1e6, best_ns / 1e6, (unsigned long long)segment_reader_info(reader)->bytes / 1024);
+    segment_reader_close(&reader);
 }
 
 int main(void)

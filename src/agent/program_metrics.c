@@ -37,7 +37,7 @@ struct programs {
     struct tau_gateway gateway;
     struct tau_server *tau; /* NULL: there is none */
     struct tau_profiles *profiles; /* NULL: nobody wants them */
-    struct program_boards *boards; /* NULL: they are not read */
+    struct segments *boards; /* NULL: they are not read */
     struct program_keeper keeper;  /* where no boards are: of what tau's clients tell */
     int keeper_fd;                 /* -1: there is none */
     bool tau_is_taken, boards_are_taken; /* by another agent, which may be one that was killed and is not quite gone */
@@ -94,32 +94,32 @@ static void tell_taken(const struct program_plan *plan, const char *folder)
 }
 
 /* That by which the boards go that are ours alone; "": no such are. */
-static void name_socket(const struct program_plan *plan, char socket[BOARD_SOCKET_SIZE])
+static void name_socket(const struct program_plan *plan, char socket[SEGMENT_SOCKET_SIZE])
 {
     char usual[TAU_PATH_MAX];
     const char *path = plan->tau ? plan->tau : usual;
     *socket = '\0';
     tau_server_usual_path(usual, geteuid());
     if (plan->is_only_named && strcmp(path, PROGRAM_PLAN_NONE) != 0)
-        snprintf(socket, BOARD_SOCKET_SIZE, "%" PRIx64, board_socket_number(path));
+        snprintf(socket, SEGMENT_SOCKET_SIZE, "%" PRIx64, segment_socket_hash(path));
 }
 
 /* Beside the boards that it does not read, under the name of its socket, which it alone has. */
 static void open_keeper(struct programs *programs)
 {
-    char usual[TAU_PATH_MAX], name[BOARD_SOCKET_SIZE + 8];
+    char usual[TAU_PATH_MAX], name[SEGMENT_SOCKET_SIZE + 8];
     const char *path = programs->plan.tau ? programs->plan.tau : usual;
     if (strcmp(path, PROGRAM_PLAN_NONE) == 0)
         return;
     tau_server_usual_path(usual, geteuid());
-    snprintf(name, sizeof name, "%" PRIx64 ".told", board_socket_number(path));
-    enum err err = board_claim(NULL, name, &programs->keeper_fd);
+    snprintf(name, sizeof name, "%" PRIx64 ".told", segment_socket_hash(path));
+    enum err err = segment_claim_take(NULL, name, &programs->keeper_fd);
     programs->boards_are_taken = err == AGAIN;
     programs->keeper = (struct program_keeper){ .table = programs->table };
     if (!err)
-        err = board_claim_beside(programs->keeper.path, NULL, name, BOARD_CLAIM_KEPT);
+        err = segment_claim_path(programs->keeper.path, NULL, name, SEGMENT_CLAIM_STATE_SUFFIX);
     if (err && err != AGAIN)
-        log_warn("what programs tell in jobs is lost when this agent ends: no file can be made in " BOARD_FOLDER ": %s",
+        log_warn("what programs tell in jobs is lost when this agent ends: no file can be made in " SEGMENT_DIR ": %s",
                  err_text(err));
     program_keeper_read(&programs->keeper, NULL);
 }
@@ -130,7 +130,7 @@ static void close_keeper(struct programs *programs)
         return;
     program_keeper_write(&programs->keeper, NULL, true);
     if (access(programs->keeper.path, F_OK) != 0) { /* it holds nothing: no more does its name */
-        programs->keeper.path[strlen(programs->keeper.path) - strlen(BOARD_CLAIM_KEPT)] = '\0';
+        programs->keeper.path[strlen(programs->keeper.path) - strlen(SEGMENT_CLAIM_STATE_SUFFIX)] = '\0';
         unlink(programs->keeper.path);
     }
     close(programs->keeper_fd);
@@ -141,24 +141,24 @@ static void close_keeper(struct programs *programs)
 /* Without them the rest works. */
 static enum err open_boards(struct programs *programs)
 {
-    char socket[BOARD_SOCKET_SIZE];
-    const char *folder = programs->plan.boards ? programs->plan.boards : BOARD_FOLDER;
+    char socket[SEGMENT_SOCKET_SIZE];
+    const char *folder = programs->plan.boards ? programs->plan.boards : SEGMENT_DIR;
     if (strcmp(folder, PROGRAM_PLAN_NONE) == 0) {
         open_keeper(programs);
         return OK;
     }
     name_socket(&programs->plan, socket);
-    struct program_boards_settings settings = {
+    struct segments_settings settings = {
         .folder = folder, .socket = socket, .root = programs->context.root, .table = programs->table, .jobs = &programs->jobs,
     };
-    enum err err = program_boards_open(&programs->boards, &settings);
+    enum err err = segments_open(&programs->boards, &settings);
     bool was_taken = programs->boards_are_taken;
     programs->boards_are_taken = err == AGAIN;
     if (err == AGAIN && !was_taken)
         tell_taken(&programs->plan, folder);
     else if (err && err != AGAIN)
         log_warn("boards of programs in %s are not read: %s. Set another folder with boards in [programs], or none.", folder,
-                 err == DENIED ? "it, or a file " BOARD_CLAIM " in it, is another user's" : err_text(err));
+                 err == DENIED ? "it, or a file " SEGMENT_CLAIM " in it, is another user's" : err_text(err));
     return err == NOMEM ? err : OK;
 }
 
@@ -198,7 +198,7 @@ static enum err open_parts(struct programs *programs, const struct program_plan 
     bool by_socket = plan->is_only_named || is_same(plan->boards, PROGRAM_PLAN_NONE);
     bool are_others = before->is_only_named != plan->is_only_named || (by_socket && !is_same(before->tau, plan->tau));
     if (before->is_off || !is_same(before->boards, plan->boards) || are_others) {
-        program_boards_close(&programs->boards);
+        segments_close(&programs->boards);
         close_keeper(programs);
         programs->boards_are_taken = false;
         failed = open_boards(programs);
@@ -252,18 +252,18 @@ static void speak(struct programs *programs)
     batch_reset(&programs->batch);
     programs->batch.host = programs->context.host;
     if (programs->boards) {
-        program_boards_tick(programs->boards);
-        program_boards_sample(programs->boards, &programs->batch, time_ns);
+        segments_tick(programs->boards);
+        segments_sample(programs->boards, &programs->batch, time_ns);
     }
     program_samples_add(programs->table, &programs->batch, time_ns);
     if (programs->batch.count && programs->context.out)
         programs->context.out(programs->context.out_context, &programs->batch);
     batch_reset(&programs->batch);
     if (programs->boards)
-        program_boards_forget(programs->boards);
+        segments_forget_finished(programs->boards);
     program_keeper_write(&programs->keeper, NULL, false);
     if (programs->keeper_fd >= 0)
-        board_claim_touch(programs->keeper_fd);
+        segment_claim_touch(programs->keeper_fd);
 }
 
 void programs_close(struct programs **programs)
@@ -278,7 +278,7 @@ void programs_close(struct programs **programs)
     if (old->table)
         program_profile_put_all(old->profiles, old->table);
     tau_profiles_close(&old->profiles);
-    program_boards_close(&old->boards);
+    segments_close(&old->boards);
     close_keeper(old);
     batch_clear(&old->batch);
     program_jobs_clear(&old->jobs);
@@ -370,7 +370,7 @@ static void drop(struct programs *programs, struct program_scope *scope)
 static void leave_job(struct programs *programs, const struct program_scope *scope)
 {
     if (programs->boards)
-        program_boards_leave_job(programs->boards, scope);
+        segments_leave_job(programs->boards, scope);
     tau_server_leave_job(programs->tau, scope);
 }
 

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "appmetrics/segment_format.h"
 
-#define PROGRAM_NAME_MAX BOARD_NAME_MAX /* bytes; longer names are refused */
+#define PROGRAM_NAME_MAX SEGMENT_NAME_MAX /* bytes; longer names are refused */
 #define PROGRAM_LABELS_MAX 64u
 
 struct program_name {

@@ -18,7 +18,7 @@
 #define MOVES_RARELY_NS (5 * NS_PER_S) /* who has a job already hardly ever is, and to look costs several system calls */
 
 struct program_job {
-    char id[ID_MAX], other_id[ID_MAX], user[PROGRAM_USER_MAX];
+    char id[JOB_ID_MAX], other_id[JOB_ID_MAX], user[PROGRAM_USER_MAX];
     uint32_t uid;
     char *cgroup;          /* NULL: none */
     bool is_told, is_run;  /* by somebody with authority, or by its own user */
@@ -156,7 +156,7 @@ static const struct program_job *job_by_cgroup(const struct program_jobs *jobs, 
 {
     char path[64], text[PID_CGROUP_MAX];
     const struct program_job *job = NULL;
-    struct source_facts facts = { 0 };
+    struct job_source_facts facts = { 0 };
     snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
     if (file_read(jobs->root, path, text, sizeof text, NULL))
         return NULL;
@@ -243,7 +243,7 @@ bool program_jobs_may_move(const struct program_jobs *jobs, const struct program
 /* Tau appends the step: "4711-0". */
 static const struct program_job *job_by_name(const struct program_jobs *jobs, const char *name)
 {
-    char id[ID_MAX];
+    char id[JOB_ID_MAX];
     const struct program_job *job = find_any(jobs, name);
     const char *dash = strrchr(name, '-');
     if (job || !dash || (size_t)(dash - name) >= sizeof id

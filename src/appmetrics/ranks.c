@@ -101,10 +101,10 @@ static bool label_value(struct bytes labels, const char *label, char what[WHAT_M
     return true;
 }
 
-static uint32_t meet(struct program_ranks *ranks, const struct board_value *value)
+static uint32_t meet(struct program_ranks *ranks, const struct segment_value *value)
 {
     char what[WHAT_MAX];
-    for (size_t i = 0; value->kind == BOARD_COUNTER && i < sizeof fields / sizeof *fields; i++) {
+    for (size_t i = 0; value->kind == SEGMENT_COUNTER && i < sizeof fields / sizeof *fields; i++) {
         if (!bytes_equal(value->name, bytes_of(fields[i].name)) || !label_value(value->labels, fields[i].label, what))
             continue;
         size_t row = row_of(ranks, fields[i].is_peer, what);
@@ -113,7 +113,7 @@ static uint32_t meet(struct program_ranks *ranks, const struct board_value *valu
     return 0;
 }
 
-static bool remember(struct program_ranks *ranks, const struct board_value *value)
+static bool remember(struct program_ranks *ranks, const struct segment_value *value)
 {
     if (ranks->place_count == ranks->place_room) {
         size_t room = ranks->place_room ? ranks->place_room * 2 : 64;
@@ -134,7 +134,7 @@ static void set(struct program_rank_row *row, size_t at, uint64_t value)
     row->values[at] = value;
 }
 
-static uint64_t number_of(const struct board_value *value, bool is_time)
+static uint64_t number_of(const struct segment_value *value, bool is_time)
 {
     double number = is_time ? value->f64 * 1e9 : value->f64;
     if (!is_time && value->is_integer)
@@ -142,7 +142,7 @@ static uint64_t number_of(const struct board_value *value, bool is_time)
     return number >= 0 && number < 1.8e19 ? (uint64_t)number : 0;
 }
 
-void program_ranks_take(struct program_ranks *ranks, size_t place, const struct board_value *value)
+void program_ranks_take(struct program_ranks *ranks, size_t place, const struct segment_value *value)
 {
     if (place == ranks->place_count && !remember(ranks, value))
         return;
@@ -158,7 +158,7 @@ void program_ranks_take(struct program_ranks *ranks, size_t place, const struct 
 }
 
 /* Which one among the programs of the scope it is of; asked once. */
-static bool find_name(struct program_ranks *ranks, const struct board_facts *facts, bool is_gone, struct program_worlds **worlds)
+static bool find_name(struct program_ranks *ranks, const struct segment_info *facts, bool is_gone, struct program_worlds **worlds)
 {
     uint64_t end_ns = facts->ended_ns ? facts->ended_ns : ranks->end_ns;
     struct program_life life = { facts->program, facts->realtime_ns, is_gone ? end_ns : UINT64_MAX };
@@ -201,7 +201,7 @@ static void sum_up(struct program_ranks *ranks, int32_t size)
         set(whole, MPI_LIFE, ranks->gone_ns - ranks->begin_ns);
 }
 
-bool program_ranks_settle(struct program_ranks *ranks, const struct board_facts *facts, bool is_gone,
+bool program_ranks_settle(struct program_ranks *ranks, const struct segment_info *facts, bool is_gone,
                           struct program_worlds **worlds)
 {
     bool is_new = !ranks->worlds;

@@ -1,5 +1,5 @@
 /* What a board counts of MPI, put together by function and by peer of its rank, as far as it has changed. From
- * segment_program.c to the sums of its job (rank_sums.h). */
+ * segment_import.c to the sums of its job (rank_sums.h). */
 #ifndef SONDE_APPMETRICS_RANKS_H
 #define SONDE_APPMETRICS_RANKS_H
 
@@ -35,11 +35,11 @@ struct program_ranks {
 void program_ranks_clear(struct program_ranks *ranks);
 
 /* The metric at that place of the board, at each reading in rising order. */
-void program_ranks_take(struct program_ranks *ranks, size_t place, const struct board_value *value);
+void program_ranks_take(struct program_ranks *ranks, size_t place, const struct segment_value *value);
 
 /* All of them were taken: sums up. Always with the same worlds, which stay at least as long as the ranks. True: it was found just
  * now that its program runs beside another one, which the next agent must know. */
-bool program_ranks_settle(struct program_ranks *ranks, const struct board_facts *facts, bool is_gone,
+bool program_ranks_settle(struct program_ranks *ranks, const struct segment_info *facts, bool is_gone,
                           struct program_worlds **worlds);
 
 /* From now on they are of another scope, with other worlds and sums, which have what comes from here on. */

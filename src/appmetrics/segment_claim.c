@@ -13,23 +13,23 @@
 #include <time.h>
 #include <unistd.h>
 
-void board_claim_name(char name[BOARD_CLAIM_NAME], uint32_t uid, const char *socket)
+void segment_claim_name(char name[SEGMENT_CLAIM_NAME_MAX], uint32_t uid, const char *socket)
 {
     if (*socket)
-        snprintf(name, BOARD_CLAIM_NAME, BOARD_CLAIM ".%u.%s", uid, socket);
+        snprintf(name, SEGMENT_CLAIM_NAME_MAX, SEGMENT_CLAIM ".%u.%s", uid, socket);
     else
-        snprintf(name, BOARD_CLAIM_NAME, uid ? BOARD_CLAIM ".%u" : BOARD_CLAIM, uid);
+        snprintf(name, SEGMENT_CLAIM_NAME_MAX, uid ? SEGMENT_CLAIM ".%u" : SEGMENT_CLAIM, uid);
 }
 
 static enum err path_of(char path[FILE_PATH_MAX], const char *folder, uint32_t uid, const char *socket, const char *suffix)
 {
-    char name[BOARD_CLAIM_NAME];
-    board_claim_name(name, uid, socket);
-    int size = snprintf(path, FILE_PATH_MAX, "%s/%s%s", folder ? folder : BOARD_FOLDER, name, suffix);
+    char name[SEGMENT_CLAIM_NAME_MAX];
+    segment_claim_name(name, uid, socket);
+    int size = snprintf(path, FILE_PATH_MAX, "%s/%s%s", folder ? folder : SEGMENT_DIR, name, suffix);
     return size < FILE_PATH_MAX ? OK : USAGE;
 }
 
-enum err board_claim_beside(char path[FILE_PATH_MAX], const char *folder, const char *socket, const char *suffix)
+enum err segment_claim_path(char path[FILE_PATH_MAX], const char *folder, const char *socket, const char *suffix)
 {
     return path_of(path, folder, geteuid(), socket, suffix);
 }
@@ -72,13 +72,13 @@ static enum err open_locked(const char *path, int *fd)
 /* Under its lock: of a day ago, and nobody's. With what was kept beside it. */
 static void sweep_one(int folder_fd, const char *name)
 {
-    char kept[BOARD_CLAIM_NAME + sizeof BOARD_CLAIM_KEPT];
+    char kept[SEGMENT_CLAIM_NAME_MAX + sizeof SEGMENT_CLAIM_STATE_SUFFIX];
     struct stat st;
     int fd = openat(folder_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return;
-    if (fstat(fd, &st) == 0 && st.st_mtime + BOARD_CLAIM_OLD_S < time(NULL) && check(fd) == OK && lock(fd) == OK
-        && (size_t)snprintf(kept, sizeof kept, "%s" BOARD_CLAIM_KEPT, name) < sizeof kept) {
+    if (fstat(fd, &st) == 0 && st.st_mtime + SEGMENT_CLAIM_STALE_S < time(NULL) && check(fd) == OK && lock(fd) == OK
+        && (size_t)snprintf(kept, sizeof kept, "%s" SEGMENT_CLAIM_STATE_SUFFIX, name) < sizeof kept) {
         unlinkat(folder_fd, kept, 0);
         unlinkat(folder_fd, name, 0);
     }
@@ -88,24 +88,24 @@ static void sweep_one(int folder_fd, const char *name)
 /* Our own of sockets that there may never be again: a proxy of a job is at a place of its own. */
 static void sweep(const char *folder)
 {
-    char ours[BOARD_CLAIM_NAME];
-    size_t size = (size_t)snprintf(ours, sizeof ours, BOARD_CLAIM ".%u.", (unsigned)geteuid());
-    DIR *dir = opendir(folder ? folder : BOARD_FOLDER);
+    char ours[SEGMENT_CLAIM_NAME_MAX];
+    size_t size = (size_t)snprintf(ours, sizeof ours, SEGMENT_CLAIM ".%u.", (unsigned)geteuid());
+    DIR *dir = opendir(folder ? folder : SEGMENT_DIR);
     for (const struct dirent *entry; dir && (entry = readdir(dir));)
-        if (strncmp(entry->d_name, ours, size) == 0 && strspn(entry->d_name + size, "0123456789abcdef") == BOARD_SOCKET_SIZE - 1
-            && !strstr(entry->d_name, BOARD_CLAIM_KEPT))
+        if (strncmp(entry->d_name, ours, size) == 0 && strspn(entry->d_name + size, "0123456789abcdef") == SEGMENT_SOCKET_SIZE - 1
+            && !strstr(entry->d_name, SEGMENT_CLAIM_STATE_SUFFIX))
             sweep_one(dirfd(dir), entry->d_name);
     if (dir)
         closedir(dir);
 }
 
-enum err board_claim(const char *folder, const char *socket, int *fd)
+enum err segment_claim_take(const char *folder, const char *socket, int *fd)
 {
     char path[FILE_PATH_MAX];
     int made = -1;
     *fd = -1;
     sweep(folder);
-    enum err err = board_claim_beside(path, folder, socket, "");
+    enum err err = segment_claim_path(path, folder, socket, "");
     if (!err)
         err = open_locked(path, &made);
     if (err == DENIED && place_take(path)) /* no user forbids root the boards of all */
@@ -113,7 +113,7 @@ enum err board_claim(const char *folder, const char *socket, int *fd)
     if (err)
         return err;
     fchmod(made, 0644); /* programs of others look at it, whatever the umask was */
-    board_claim_touch(made);
+    segment_claim_touch(made);
     *fd = made;
     return OK;
 }
@@ -128,23 +128,23 @@ static bool is_held(const char *path)
     bool is_ours = fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid());
     bool is_locked = fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
     close(fd);
-    return is_ours && (is_locked || time(NULL) - st.st_mtime < BOARD_CLAIM_LASTS_S);
+    return is_ours && (is_locked || time(NULL) - st.st_mtime < SEGMENT_CLAIM_LASTS_S);
 }
 
-bool board_claim_is_held_by(const char *folder, uint32_t uid, const char *socket)
+bool segment_claim_is_held_by(const char *folder, uint32_t uid, const char *socket)
 {
     char path[FILE_PATH_MAX];
     return path_of(path, folder, uid, socket, "") == OK && is_held(path);
 }
 
-bool board_claim_is_held(const char *folder, const char *socket)
+bool segment_claim_is_held(const char *folder, const char *socket)
 {
     uint32_t own = geteuid();
-    return board_claim_is_held_by(folder, 0, "") || board_claim_is_held_by(folder, own, "")
-           || (*socket && (board_claim_is_held_by(folder, 0, socket) || board_claim_is_held_by(folder, own, socket)));
+    return segment_claim_is_held_by(folder, 0, "") || segment_claim_is_held_by(folder, own, "")
+           || (*socket && (segment_claim_is_held_by(folder, 0, socket) || segment_claim_is_held_by(folder, own, socket)));
 }
 
-void board_claim_touch(int fd)
+void segment_claim_touch(int fd)
 {
     futimens(fd, NULL);
 }

@@ -8,29 +8,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BOARD_CLAIM_NAME 64
-#define BOARD_CLAIM_KEPT ".kept" /* behind its name: what its agent keeps for the next one */
-#define BOARD_CLAIM_OLD_S (24 * 3600) /* one of a socket that nobody has held for so long is removed by the next agent */
+#define SEGMENT_CLAIM_NAME_MAX 64
+#define SEGMENT_CLAIM_STATE_SUFFIX ".kept" /* behind its name: what its agent keeps for the next one */
+#define SEGMENT_CLAIM_STALE_S (24 * 3600) /* one of a socket that nobody has held for so long is removed by the next agent */
 
 /* The file's name; socket as in the names of boards, "": of all. */
-void board_claim_name(char name[BOARD_CLAIM_NAME], uint32_t uid, const char *socket);
+void segment_claim_name(char name[SEGMENT_CLAIM_NAME_MAX], uint32_t uid, const char *socket);
 
 /* Root claims the boards of all users, others their own; with a socket, those alone which name it. The caller keeps *fd, and
- * closes it at the end; the claim then lasts for BOARD_CLAIM_LASTS_S. folder: NULL is BOARD_FOLDER. AGAIN: another agent has it;
+ * closes it at the end; the claim then lasts for SEGMENT_CLAIM_LASTS_S. folder: NULL is SEGMENT_DIR. AGAIN: another agent has it;
  * DENIED: a file of somebody else's is in its place, which root takes, and says so; ABSENT: there is no such folder. */
-enum err board_claim(const char *folder, const char *socket, int *fd);
+enum err segment_claim_take(const char *folder, const char *socket, int *fd);
 
 /* A name beside the claim, of the same agent. USAGE: too long. */
-enum err board_claim_beside(char path[FILE_PATH_MAX], const char *folder, const char *socket, const char *suffix);
+enum err segment_claim_path(char path[FILE_PATH_MAX], const char *folder, const char *socket, const char *suffix);
 
 /* Does an agent of root or of this user want the boards of folder that name this socket (""): is one there, or was it within
- * BOARD_CLAIM_LASTS_S? As programs ask it (probe/segment/file.c). */
-bool board_claim_is_held(const char *folder, const char *socket);
+ * SEGMENT_CLAIM_LASTS_S? As programs ask it (probe/segment/file.c). */
+bool segment_claim_is_held(const char *folder, const char *socket);
 
 /* The same of one of them: of root (0), or of this user; of all boards, or of those alone which name the socket. */
-bool board_claim_is_held_by(const char *folder, uint32_t uid, const char *socket);
+bool segment_claim_is_held_by(const char *folder, uint32_t uid, const char *socket);
 
-/* Now and then, at least once in BOARD_CLAIM_LASTS_S: counts from here when the agent is killed. */
-void board_claim_touch(int fd);
+/* Now and then, at least once in SEGMENT_CLAIM_LASTS_S: counts from here when the agent is killed. */
+void segment_claim_touch(int fd);
 
 #endif

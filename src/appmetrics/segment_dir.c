@@ -24,14 +24,14 @@
 static bool is_named_after_owner(const char *run_name, const struct stat *st)
 {
     char *end = NULL;
-    unsigned long uid = strtoul(run_name + strlen(BOARD_RUN_PREFIX), &end, 10);
+    unsigned long uid = strtoul(run_name + strlen(SEGMENT_RUN_PREFIX), &end, 10);
     return end && *end == '.' && st->st_uid == uid;
 }
 
-enum err board_folder_open(struct board_folder **folder, const char *path, const char *run_name, int inotify_fd)
+enum err segment_dir_open(struct segment_dir **folder, const char *path, const char *run_name, int inotify_fd)
 {
     struct stat st;
-    struct board_folder *new = *folder = calloc(1, sizeof *new);
+    struct segment_dir *new = *folder = calloc(1, sizeof *new);
     if (!new)
         return NOMEM;
     new->fd = new->watch = -1;
@@ -42,7 +42,7 @@ enum err board_folder_open(struct board_folder **folder, const char *path, const
     if (!err && (fstat(new->fd, &st) < 0 || (run_name && !is_named_after_owner(run_name, &st))))
         err = DENIED;
     if (err) {
-        board_folder_close(folder, -1);
+        segment_dir_close(folder, -1);
         return err;
     }
     new->uid = st.st_uid;
@@ -51,9 +51,9 @@ enum err board_folder_open(struct board_folder **folder, const char *path, const
     return OK;
 }
 
-void board_folder_close(struct board_folder **folder, int inotify_fd)
+void segment_dir_close(struct segment_dir **folder, int inotify_fd)
 {
-    struct board_folder *old = *folder;
+    struct segment_dir *old = *folder;
     *folder = old->next;
     if (inotify_fd >= 0 && old->watch >= 0)
         inotify_rm_watch(inotify_fd, old->watch);
@@ -76,30 +76,30 @@ static bool is_locked(int folder_fd, const char *name, uid_t *owner)
     return is;
 }
 
-static bool is_claimed_by(const struct board_folder *folder, uid_t uid, const char *socket)
+static bool is_claimed_by(const struct segment_dir *folder, uid_t uid, const char *socket)
 {
-    char name[BOARD_CLAIM_NAME], claim[sizeof name + 3];
+    char name[SEGMENT_CLAIM_NAME_MAX], claim[sizeof name + 3];
     uid_t claimed_by;
-    board_claim_name(name, uid, socket);
+    segment_claim_name(name, uid, socket);
     snprintf(claim, sizeof claim, "%s%s", folder->is_run ? "../" : "", name);
     return is_locked(folder->fd, claim, &claimed_by) && claimed_by == uid;
 }
 
 /* Two agents may read a user's board: one of root and one of the user's own. Does the other one? */
-static bool has_other_reader(const struct board_folder *folder, const char *name, uid_t owner)
+static bool has_other_reader(const struct segment_dir *folder, const char *name, uid_t owner)
 {
-    const char *socket = board_name_socket(name);
+    const char *socket = segment_name_socket(name);
     uid_t other = geteuid() == 0 ? owner : 0;
     return other != geteuid()
            && (is_claimed_by(folder, other, "") || (*socket && is_claimed_by(folder, other, socket)));
 }
 
-bool board_folder_is_of_other(const struct board_folder *folder, const char *name)
+bool segment_dir_is_of_other_agent(const struct segment_dir *folder, const char *name)
 {
-    char claims[BOARD_FOLDER_PATH_MAX + 4];
-    const char *socket = board_name_socket(name);
+    char claims[SEGMENT_DIR_PATH_MAX + 4];
+    const char *socket = segment_name_socket(name);
     snprintf(claims, sizeof claims, folder->is_run ? "%s/.." : "%s", folder->path);
-    return *socket && board_claim_is_held_by(claims, geteuid(), socket);
+    return *socket && segment_claim_is_held_by(claims, geteuid(), socket);
 }
 
 /* Who has read a board to its end, and leaves it to the other one to remove, marks it: root by a time that no board is of, the
@@ -122,14 +122,14 @@ static void mark(int fd, const struct stat *board)
 }
 
 /* A run that ends in order takes its lock away. One that was killed has left it there: sonde submit reads the boards. */
-static bool is_for_run(const struct board_folder *folder)
+static bool is_for_run(const struct segment_dir *folder)
 {
     struct stat st;
-    return folder->is_run && fstatat(folder->fd, BOARD_FOLDER_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    return folder->is_run && fstatat(folder->fd, SEGMENT_DIR_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* True: it is another one's to remove, the run's or the other agent's. */
-static bool leave_to_other(const struct board_folder *folder, const char *name, uint64_t inode)
+static bool leave_to_other(const struct segment_dir *folder, const char *name, uint64_t inode)
 {
     struct stat st;
     int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -146,14 +146,14 @@ static bool leave_to_other(const struct board_folder *folder, const char *name, 
 }
 
 /* The last one out of a run's folder takes it away. */
-static void remove_board(const struct board_folder *folder, const char *name)
+static void remove_board(const struct segment_dir *folder, const char *name)
 {
     unlinkat(folder->fd, name, 0);
     if (folder->is_run)
         rmdir(folder->path);
 }
 
-void board_folder_remove(const struct board_folder *folder, const char *name, uint64_t inode, int claim_fd)
+void segment_dir_remove(const struct segment_dir *folder, const char *name, uint64_t inode, int claim_fd)
 {
     struct stat st;
     if (claim_fd >= 0 && leave_to_other(folder, name, inode))
@@ -168,7 +168,7 @@ static bool is_patient(const struct stat *marked)
     return geteuid() != 0 || clock_realtime_ns() / NS_PER_S < (uint64_t)marked->st_ctim.tv_sec + PATIENCE_S;
 }
 
-bool board_folder_has_read(const struct board_folder *folder, const char *name)
+bool segment_dir_was_read(const struct segment_dir *folder, const char *name)
 {
     struct stat st;
     if (fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) || !is_marked(&st, geteuid() == 0))
@@ -180,15 +180,15 @@ bool board_folder_has_read(const struct board_folder *folder, const char *name)
 
 static bool is_claimed_above(const char *above, uid_t uid, const char *socket)
 {
-    return board_claim_is_held_by(above, uid, "") || (*socket && board_claim_is_held_by(above, uid, socket));
+    return segment_claim_is_held_by(above, uid, "") || (*socket && segment_claim_is_held_by(above, uid, socket));
 }
 
 static bool is_wanted(int folder_fd, const char *path, const char *name)
 {
-    char above[BOARD_FOLDER_PATH_MAX + 4];
-    const char *socket = board_name_socket(name);
+    char above[SEGMENT_DIR_PATH_MAX + 4];
+    const char *socket = segment_name_socket(name);
     struct stat st;
-    if (strncmp(name, BOARD_PREFIX, strlen(BOARD_PREFIX)) != 0 || fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0
+    if (strncmp(name, SEGMENT_PREFIX, strlen(SEGMENT_PREFIX)) != 0 || fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0
         || !S_ISREG(st.st_mode))
         return false;
     snprintf(above, sizeof above, "%s/..", path);
@@ -196,22 +196,22 @@ static bool is_wanted(int folder_fd, const char *path, const char *name)
            || (geteuid() != 0 && !is_marked(&st, false) && is_claimed_above(above, geteuid(), socket));
 }
 
-bool board_folder_is_wanted(const struct board_folder *folder, const char *name)
+bool segment_dir_is_wanted(const struct segment_dir *folder, const char *name)
 {
     return is_wanted(folder->fd, folder->path, name);
 }
 
-bool board_folder_is_left(const struct board_folder *folder)
+bool segment_dir_is_abandoned(const struct segment_dir *folder)
 {
     uid_t owner;
-    return folder->is_run && !is_locked(folder->fd, BOARD_FOLDER_LOCK, &owner);
+    return folder->is_run && !is_locked(folder->fd, SEGMENT_DIR_LOCK, &owner);
 }
 
-bool board_folder_is_over(struct board_folder *folder)
+bool segment_dir_is_over(struct segment_dir *folder)
 {
     struct stat st;
     uint64_t now_ns = clock_monotonic_ns();
-    if (!board_folder_is_left(folder)) {
+    if (!segment_dir_is_abandoned(folder)) {
         folder->over_ns = 0;
         return false;
     }
@@ -221,14 +221,14 @@ bool board_folder_is_over(struct board_folder *folder)
         folder->over_ns = now_ns;
     if (now_ns - folder->over_ns < KEEP_NS)
         return false;
-    board_folder_clear(folder->path);
+    segment_dir_delete(folder->path);
     return true;
 }
 
 static enum err lock_folder(int folder_fd, int *lock_fd)
 {
     struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    *lock_fd = openat(folder_fd, BOARD_FOLDER_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    *lock_fd = openat(folder_fd, SEGMENT_DIR_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (*lock_fd < 0)
         return err_from_errno(errno);
     if (fcntl(*lock_fd, F_OFD_SETLK, &whole) == 0)
@@ -239,14 +239,14 @@ static enum err lock_folder(int folder_fd, int *lock_fd)
     return err;
 }
 
-enum err board_folder_make(const char *parent, char path[BOARD_FOLDER_PATH_MAX], int *lock_fd)
+enum err segment_dir_create(const char *parent, char path[SEGMENT_DIR_PATH_MAX], int *lock_fd)
 {
     uint64_t random = 0;
     *lock_fd = -1;
     if (getrandom(&random, sizeof random, GRND_NONBLOCK) < 0)
         random = clock_monotonic_ns() * 0x9e3779b97f4a7c15ull;
-    int size = snprintf(path, BOARD_FOLDER_PATH_MAX, "%s/" BOARD_RUN_PREFIX "%u.%" PRIx64, parent, (unsigned)geteuid(), random);
-    if (size >= BOARD_FOLDER_PATH_MAX)
+    int size = snprintf(path, SEGMENT_DIR_PATH_MAX, "%s/" SEGMENT_RUN_PREFIX "%u.%" PRIx64, parent, (unsigned)geteuid(), random);
+    if (size >= SEGMENT_DIR_PATH_MAX)
         return USAGE;
     if (mkdir(path, 0700) < 0)
         return err_from_errno(errno);
@@ -255,7 +255,7 @@ enum err board_folder_make(const char *parent, char path[BOARD_FOLDER_PATH_MAX],
     if (fd >= 0)
         close(fd);
     if (err)
-        board_folder_clear(path);
+        segment_dir_delete(path);
     return err;
 }
 
@@ -270,7 +270,7 @@ static void empty(const char *path, bool for_agents)
             close(fd);
         return;
     }
-    unlinkat(fd, BOARD_FOLDER_LOCK, 0);
+    unlinkat(fd, SEGMENT_DIR_LOCK, 0);
     for (struct dirent *entry; (entry = readdir(dir));)
         if (!for_agents || !is_wanted(fd, path, entry->d_name))
             unlinkat(fd, entry->d_name, 0);
@@ -278,12 +278,12 @@ static void empty(const char *path, bool for_agents)
     rmdir(path);
 }
 
-void board_folder_clear(const char *path)
+void segment_dir_delete(const char *path)
 {
     empty(path, false);
 }
 
-void board_folder_leave(const char *path)
+void segment_dir_release(const char *path)
 {
     empty(path, true);
 }

@@ -9,54 +9,54 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BOARD_FOLDER_PATH_MAX 512
-#define BOARD_FOLDER_LOCK "run" /* in the folder of a run, which holds a lock on it */
+#define SEGMENT_DIR_PATH_MAX 512
+#define SEGMENT_DIR_LOCK "run" /* in the folder of a run, which holds a lock on it */
 
-struct board_folder {
-    char path[BOARD_FOLDER_PATH_MAX];
+struct segment_dir {
+    char path[SEGMENT_DIR_PATH_MAX];
     int fd, watch;  /* of inotify; -1: none */
     bool is_run;    /* somebody else's run reads and removes them, until it is over */
     uint32_t uid;   /* whose it is */
     size_t boards;  /* known in it */
     uint64_t over_ns; /* CLOCK_MONOTONIC: when its run was first found gone; 0: not yet */
-    struct board_folder *next;
+    struct segment_dir *next;
 };
 
 /* run_name: of a run's folder, "sonde-run.<uid>.<random>", which must be that user's; NULL: any folder. ABSENT, DENIED, NOMEM. */
-enum err board_folder_open(struct board_folder **folder, const char *path, const char *run_name, int inotify_fd);
+enum err segment_dir_open(struct segment_dir **folder, const char *path, const char *run_name, int inotify_fd);
 
 /* Takes the folder out of the list that *folder stands in. inotify_fd -1: it is not watched any more anyway. */
-void board_folder_close(struct board_folder **folder, int inotify_fd);
+void segment_dir_close(struct segment_dir **folder, int inotify_fd);
 
 /* Removes a board that was read to its end, if it still is that file. Where another agent reads it too, that of root or that of
  * its user, who is ready first marks it, and the other one removes it; so does a run whose folder it is. claim_fd: our own
  * claim; -1: we are that run. */
-void board_folder_remove(const struct board_folder *folder, const char *name, uint64_t inode, int claim_fd);
+void segment_dir_remove(const struct segment_dir *folder, const char *name, uint64_t inode, int claim_fd);
 
 /* Is it one that we have marked so? Then it is not to be read again; it is removed if the other one has gone, or has left root
  * waiting for a minute. */
-bool board_folder_has_read(const struct board_folder *folder, const char *name);
+bool segment_dir_was_read(const struct segment_dir *folder, const char *name);
 
 /* Is it for an agent of ours that has those alone which name its socket? Not for us then, who read all others. */
-bool board_folder_is_of_other(const struct board_folder *folder, const char *name);
+bool segment_dir_is_of_other_agent(const struct segment_dir *folder, const char *name);
 
 /* For a run, of a board in its own folder: is there an agent that has not read it to its end? */
-bool board_folder_is_wanted(const struct board_folder *folder, const char *name);
+bool segment_dir_is_wanted(const struct segment_dir *folder, const char *name);
 
 /* True when the run is gone and the folder with it. Ten minutes after a run was killed the folder is cleared away: until then
  * sonde submit may want it. */
-bool board_folder_is_over(struct board_folder *folder);
+bool segment_dir_is_over(struct segment_dir *folder);
 
 /* No run holds the folder, which is one of a run. */
-bool board_folder_is_left(const struct board_folder *folder);
+bool segment_dir_is_abandoned(const struct segment_dir *folder);
 
 /* Makes the folder of a run, and holds its lock (*lock_fd; -1 where it fails). */
-enum err board_folder_make(const char *parent, char path[BOARD_FOLDER_PATH_MAX], int *lock_fd);
+enum err segment_dir_create(const char *parent, char path[SEGMENT_DIR_PATH_MAX], int *lock_fd);
 
 /* Removes a run's folder with everything in it. */
-void board_folder_clear(const char *path);
+void segment_dir_delete(const char *path);
 
 /* The same at the end of a run, but for boards that an agent wants: it reads them, and removes them and the folder. */
-void board_folder_leave(const char *path);
+void segment_dir_release(const char *path);
 
 #endif

@@ -21,22 +21,22 @@ static bool begins(const char *name, const char *with)
 /* In memory of its own: its process cannot be there any more. */
 static bool is_left_board(const char *path, uint64_t *bytes)
 {
-    struct board_reader *reader;
-    if (board_reader_open(&reader, path) != OK)
+    struct segment_reader *reader;
+    if (segment_reader_open(&reader, path) != OK)
         return false;
-    bool is_left = board_reader_is_gone(reader, "");
-    *bytes = board_reader_facts(reader)->bytes;
-    board_reader_close(&reader);
+    bool is_left = segment_reader_is_finished(reader, "");
+    *bytes = segment_reader_info(reader)->bytes;
+    segment_reader_close(&reader);
     return is_left;
 }
 
 static bool is_left_run(const char *path, const char *name)
 {
-    struct board_folder *folder;
-    if (board_folder_open(&folder, path, name, -1) != OK)
+    struct segment_dir *folder;
+    if (segment_dir_open(&folder, path, name, -1) != OK)
         return false;
-    bool is_left = board_folder_is_left(folder);
-    board_folder_close(&folder, -1);
+    bool is_left = segment_dir_is_abandoned(folder);
+    segment_dir_close(&folder, -1);
     return is_left;
 }
 
@@ -45,19 +45,19 @@ static bool is_left_run(const char *path, const char *name)
 static bool is_for_agents(const char *path, const char *name)
 {
     char lock[FILE_PATH_MAX];
-    return begins(name, BOARD_RUN_PREFIX) && (size_t)snprintf(lock, sizeof lock, "%s/" BOARD_FOLDER_LOCK, path) < sizeof lock
+    return begins(name, SEGMENT_RUN_PREFIX) && (size_t)snprintf(lock, sizeof lock, "%s/" SEGMENT_DIR_LOCK, path) < sizeof lock
            && access(lock, F_OK) != 0;
 }
 
 static bool is_old(const char *path, const char *name, uint64_t age_s, uint64_t old_s)
 {
-    return age_s >= old_s || (age_s >= BOARD_LEFTOVERS_MADE_S && is_for_agents(path, name));
+    return age_s >= old_s || (age_s >= SEGMENT_LEFTOVERS_GRACE_S && is_for_agents(path, name));
 }
 
-static void look_at(const char *path, const char *name, bool may_remove, struct board_leftovers *leftovers)
+static void look_at(const char *path, const char *name, bool may_remove, struct segment_leftovers *leftovers)
 {
     uint64_t bytes = 0;
-    bool is_run = begins(name, BOARD_RUN_PREFIX);
+    bool is_run = begins(name, SEGMENT_RUN_PREFIX);
     if (is_run ? !is_left_run(path, name) : !is_left_board(path, &bytes))
         return;
     leftovers->count++;
@@ -65,22 +65,22 @@ static void look_at(const char *path, const char *name, bool may_remove, struct 
     if (!may_remove)
         return;
     if (is_run)
-        board_folder_clear(path);
+        segment_dir_delete(path);
     else
         unlink(path);
     leftovers->removed += access(path, F_OK) != 0;
 }
 
-void board_leftovers_look(const char *folder, uint64_t old_s, bool may_remove, struct board_leftovers *leftovers)
+void segment_leftovers_find(const char *folder, uint64_t old_s, bool may_remove, struct segment_leftovers *leftovers)
 {
     char path[FILE_PATH_MAX];
     struct stat st;
     time_t now = time(NULL);
     DIR *dir = opendir(folder);
-    *leftovers = (struct board_leftovers){ .is_claimed = board_claim_is_held(folder, "") };
+    *leftovers = (struct segment_leftovers){ .is_claimed = segment_claim_is_held(folder, "") };
     for (const struct dirent *entry; dir && (entry = readdir(dir));) {
         const char *name = entry->d_name;
-        if (!begins(name, BOARD_PREFIX) && !begins(name, BOARD_RUN_PREFIX))
+        if (!begins(name, SEGMENT_PREFIX) && !begins(name, SEGMENT_RUN_PREFIX))
             continue;
         if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path || lstat(path, &st) != 0
             || st.st_uid != geteuid() || st.st_mtime > now || !is_old(path, name, (uint64_t)(now - st.st_mtime), old_s))

@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BOARD_LEFTOVERS_OLD_S (24 * 3600) /* by then no agent wants them that is being started anew, and no sonde submit */
+#define SEGMENT_LEFTOVERS_OLD_S (24 * 3600) /* by then no agent wants them that is being started anew, and no sonde submit */
 
-#define BOARD_LEFTOVERS_MADE_S 60 /* the same of folders that only an agent wants, and none is there */
+#define SEGMENT_LEFTOVERS_GRACE_S 60 /* the same of folders that only an agent wants, and none is there */
 
-struct board_leftovers {
+struct segment_leftovers {
     size_t count;   /* boards, and folders of runs, whose process is gone */
     uint64_t bytes; /* of memory that the boards take */
     size_t removed;
@@ -20,6 +20,6 @@ struct board_leftovers {
 
 /* Looks for those of this user in folder that have not been written to for old_s seconds, or were left to an agent, and removes
  * them if may_remove and no agent is there. */
-void board_leftovers_look(const char *folder, uint64_t old_s, bool may_remove, struct board_leftovers *leftovers);
+void segment_leftovers_find(const char *folder, uint64_t old_s, bool may_remove, struct segment_leftovers *leftovers);
 
 #endif

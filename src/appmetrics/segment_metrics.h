@@ -5,30 +5,30 @@
 
 #include "appmetrics/segment_reader.h"
 
-#define BOARD_METRICS_MAX (4u << 20)
-#define BOARD_METRICS_BYTES_MAX BOARD_BYTES_MAX
+#define SEGMENT_METRICS_MAX (4u << 20)
+#define SEGMENT_METRICS_BYTES_MAX SEGMENT_BYTES_MAX
 
-union board_slot {
+union segment_slot {
     uint64_t u64;
     double f64;
 };
 
-struct board_metrics {
+struct segment_metrics {
     size_t count, room;
     uint32_t *places;        /* of descriptors in texts, / 8 */
     char *texts;             /* descriptors as they came, one behind another */
     size_t text_bytes, text_room;
     uint32_t chunks;         /* that metrics have slots in */
-    union board_slot *slots; /* sums, chunks x BOARD_CHUNK_SLOTS */
+    union segment_slot *slots; /* sums, chunks x SEGMENT_CHUNK_SLOTS */
     uint8_t *types;          /* of slots: 0, or how they are summed */
     uint64_t slot_count;     /* of all descriptors */
     double seconds_per_tick; /* 0: not known yet */
 };
 
-enum err board_metrics_add(struct board_metrics *metrics, const char *bytes, size_t size);
-void board_metrics_clear_values(struct board_metrics *metrics);
-void board_metrics_sum(struct board_metrics *metrics, uint32_t chunk, const uint64_t *page);
-void board_metrics_value(const struct board_metrics *metrics, size_t place, struct board_value *value);
-void board_metrics_clear(struct board_metrics *metrics);
+enum err segment_metrics_add(struct segment_metrics *metrics, const char *bytes, size_t size);
+void segment_metrics_reset_values(struct segment_metrics *metrics);
+void segment_metrics_sum(struct segment_metrics *metrics, uint32_t chunk, const uint64_t *page);
+void segment_metrics_value(const struct segment_metrics *metrics, size_t place, struct segment_value *value);
+void segment_metrics_clear(struct segment_metrics *metrics);
 
 #endif

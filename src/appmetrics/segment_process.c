@@ -18,7 +18,7 @@ static const char *field_of(const char *behind_name, int field)
 
 /* GONE: there is no such process, or nothing but its name is left. That its first thread has ended is not enough: others may
  * go on, and then it stays a zombie until they end. */
-static enum err start_ticks(const struct board_facts *facts, const char *root, uint64_t *ticks)
+static enum err start_ticks(const struct segment_info *facts, const char *root, uint64_t *ticks)
 {
     char path[64], text[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)facts->pid);
@@ -35,7 +35,7 @@ static enum err start_ticks(const struct board_facts *facts, const char *root, u
     return scan_u64(&start, ticks) ? OK : CORRUPT;
 }
 
-static bool has_other_program(const struct board_facts *facts, const char *root)
+static bool has_other_program(const struct segment_info *facts, const char *root)
 {
     char path[64], whole[FILE_PATH_MAX];
     struct stat st;
@@ -45,7 +45,7 @@ static bool has_other_program(const struct board_facts *facts, const char *root)
     return st.st_dev != facts->exe_device || st.st_ino != facts->exe_inode;
 }
 
-bool board_process_is_gone(const struct board_facts *facts, const char *root)
+bool process_is_gone(const struct segment_info *facts, const char *root)
 {
     uint64_t ticks = 0;
     if (facts->pid <= 0)

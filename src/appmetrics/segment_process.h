@@ -4,6 +4,6 @@
 
 #include "appmetrics/segment_reader.h"
 
-bool board_process_is_gone(const struct board_facts *facts, const char *root);
+bool process_is_gone(const struct segment_info *facts, const char *root);
 
 #endif

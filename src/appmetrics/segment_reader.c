@@ -18,20 +18,20 @@ struct chunk_page {
     uint32_t page, chunk;
 };
 
-struct board_reader {
+struct segment_reader {
     int fd;
-    struct board_facts facts;
+    struct segment_info facts;
     uint64_t header_ticks, header_ns;
     uint64_t pages_looked;             /* blocks before this page are known */
     uint64_t block, block_used;        /* the newest one of descriptors: where, and how far it was read */
     struct chunk_page *chunks;
     size_t chunk_count, chunk_room;
-    struct board_metrics metrics;
+    struct segment_metrics metrics;
     uint64_t *buffer;                  /* as long as the longest run so far: most boards have few pages, and there are many */
     size_t buffer_pages;
 };
 
-static bool read_at(const struct board_reader *reader, void *data, size_t size, uint64_t at)
+static bool read_at(const struct segment_reader *reader, void *data, size_t size, uint64_t at)
 {
     return pread(reader->fd, data, size, (off_t)at) == (ssize_t)size;
 }
@@ -43,7 +43,7 @@ static void copy_text(char *to, const char *from, size_t room)
     memset(to + size, 0, room - size);
 }
 
-static void take_facts(struct board_facts *facts, const struct board_header *header)
+static void take_facts(struct segment_info *facts, const struct segment_header *header)
 {
     facts->pid = header->pid;
     facts->parent_pid = header->parent_pid;
@@ -59,7 +59,7 @@ static void take_facts(struct board_facts *facts, const struct board_header *hea
     facts->program = header->program;
     facts->world = header->world;
     facts->ended_ns = header->ended_ns;
-    facts->is_ended = header->state == BOARD_ENDED;
+    facts->is_ended = header->state == SEGMENT_ENDED;
     bool may_speak = facts->uid == 0 || facts->uid == header->subject_uid;
     facts->subject_pid = may_speak && header->subject_pid > 0 ? header->subject_pid : 0;
     facts->subject_uid = header->subject_uid;
@@ -68,7 +68,7 @@ static void take_facts(struct board_facts *facts, const struct board_header *hea
     copy_text(facts->command, header->command, sizeof facts->command);
 }
 
-static enum err read_header(struct board_reader *reader, struct board_header *header)
+static enum err read_header(struct segment_reader *reader, struct segment_header *header)
 {
     struct stat st;
     if (fstat(reader->fd, &st))
@@ -78,16 +78,16 @@ static enum err read_header(struct board_reader *reader, struct board_header *he
     reader->facts.device = st.st_dev;
     reader->facts.inode = st.st_ino;
     reader->facts.bytes = (uint64_t)st.st_blocks * 512;
-    if (!S_ISREG(st.st_mode) || st.st_size > BOARD_BYTES_MAX)
+    if (!S_ISREG(st.st_mode) || st.st_size > SEGMENT_BYTES_MAX)
         return CORRUPT;
     if (!read_at(reader, header, sizeof *header, 0))
-        return st.st_size < BOARD_PAGE ? AGAIN : IO;
+        return st.st_size < SEGMENT_PAGE ? AGAIN : IO;
     static const char empty[sizeof header->magic];
     if (memcmp(header->magic, empty, sizeof empty) == 0)
         return AGAIN;
-    if (memcmp(header->magic, BOARD_MAGIC, sizeof header->magic) != 0 || header->version != BOARD_VERSION)
+    if (memcmp(header->magic, SEGMENT_MAGIC, sizeof header->magic) != 0 || header->version != SEGMENT_VERSION)
         return CORRUPT;
-    if (header->pages > (uint64_t)st.st_size / BOARD_PAGE)
+    if (header->pages > (uint64_t)st.st_size / SEGMENT_PAGE)
         return CORRUPT;
     take_facts(&reader->facts, header);
     reader->header_ticks = header->ticks;
@@ -96,14 +96,14 @@ static enum err read_header(struct board_reader *reader, struct board_header *he
 }
 
 /* Only the newest block of descriptors grows. */
-static enum err read_descriptors(struct board_reader *reader)
+static enum err read_descriptors(struct segment_reader *reader)
 {
-    struct board_block block;
+    struct segment_block block;
     if (!reader->block)
         return OK;
     if (!read_at(reader, &block, sizeof block, reader->block))
         return IO;
-    if (block.used < reader->block_used || block.used > BOARD_BYTES_MAX - reader->block)
+    if (block.used < reader->block_used || block.used > SEGMENT_BYTES_MAX - reader->block)
         return CORRUPT;
     size_t size = (size_t)(block.used - reader->block_used);
     if (size == 0)
@@ -111,15 +111,15 @@ static enum err read_descriptors(struct board_reader *reader)
     char *fresh = malloc(size);
     enum err err = !fresh ? NOMEM : !read_at(reader, fresh, size, reader->block + reader->block_used) ? IO : OK;
     if (!err)
-        err = board_metrics_add(&reader->metrics, fresh, size);
+        err = segment_metrics_add(&reader->metrics, fresh, size);
     reader->block_used = block.used;
     free(fresh);
     return err;
 }
 
-static enum err add_chunk(struct board_reader *reader, uint64_t page, const struct board_block *block)
+static enum err add_chunk(struct segment_reader *reader, uint64_t page, const struct segment_block *block)
 {
-    if (block->chunk >= BOARD_CHUNKS_MAX || block->pages != 1)
+    if (block->chunk >= SEGMENT_CHUNKS_MAX || block->pages != 1)
         return CORRUPT;
     if (reader->chunk_count == reader->chunk_room) {
         size_t room = reader->chunk_room ? reader->chunk_room * 2 : 16;
@@ -133,24 +133,24 @@ static enum err add_chunk(struct board_reader *reader, uint64_t page, const stru
     return OK;
 }
 
-static enum err look_at_block(struct board_reader *reader, uint64_t page, const struct board_block *block)
+static enum err look_at_block(struct segment_reader *reader, uint64_t page, const struct segment_block *block)
 {
-    if (block->kind == BOARD_BLOCK_CHUNK)
+    if (block->kind == SEGMENT_BLOCK_CHUNK)
         return add_chunk(reader, page, block);
-    if (block->kind != BOARD_BLOCK_DESCRIPTORS)
+    if (block->kind != SEGMENT_BLOCK_DESCRIPTORS)
         return OK;
     enum err err = read_descriptors(reader); /* the one before to its end */
-    reader->block = page * BOARD_PAGE;
+    reader->block = page * SEGMENT_PAGE;
     reader->block_used = sizeof *block;
     return err;
 }
 
-static enum err look_at_blocks(struct board_reader *reader, uint64_t pages)
+static enum err look_at_blocks(struct segment_reader *reader, uint64_t pages)
 {
     enum err err = OK;
     while (!err && reader->pages_looked < pages) {
-        struct board_block block;
-        if (!read_at(reader, &block, sizeof block, reader->pages_looked * BOARD_PAGE))
+        struct segment_block block;
+        if (!read_at(reader, &block, sizeof block, reader->pages_looked * SEGMENT_PAGE))
             return IO;
         if (block.pages == 0 || block.pages > pages - reader->pages_looked)
             return CORRUPT;
@@ -161,7 +161,7 @@ static enum err look_at_blocks(struct board_reader *reader, uint64_t pages)
 }
 
 /* As many pages as stand beside one another in the file. */
-static size_t run_from(const struct board_reader *reader, size_t first)
+static size_t run_from(const struct segment_reader *reader, size_t first)
 {
     size_t count = 1;
     while (count < RUN_PAGES && first + count < reader->chunk_count
@@ -170,44 +170,44 @@ static size_t run_from(const struct board_reader *reader, size_t first)
     return count;
 }
 
-static bool grow_buffer(struct board_reader *reader, size_t pages)
+static bool grow_buffer(struct segment_reader *reader, size_t pages)
 {
     if (pages <= reader->buffer_pages)
         return true;
     free(reader->buffer);
-    reader->buffer = malloc(pages * BOARD_PAGE);
+    reader->buffer = malloc(pages * SEGMENT_PAGE);
     reader->buffer_pages = reader->buffer ? pages : 0;
     return reader->buffer != NULL;
 }
 
-static enum err read_values(struct board_reader *reader)
+static enum err read_values(struct segment_reader *reader)
 {
-    board_metrics_clear_values(&reader->metrics);
+    segment_metrics_reset_values(&reader->metrics);
     for (size_t i = 0; i < reader->chunk_count;) {
         size_t count = run_from(reader, i);
         if (!grow_buffer(reader, count))
             return NOMEM;
-        if (!read_at(reader, reader->buffer, count * BOARD_PAGE, (uint64_t)reader->chunks[i].page * BOARD_PAGE))
+        if (!read_at(reader, reader->buffer, count * SEGMENT_PAGE, (uint64_t)reader->chunks[i].page * SEGMENT_PAGE))
             return IO;
         for (size_t k = 0; k < count; k++)
-            board_metrics_sum(&reader->metrics, reader->chunks[i + k].chunk, reader->buffer + k * BOARD_CHUNK_SLOTS);
+            segment_metrics_sum(&reader->metrics, reader->chunks[i + k].chunk, reader->buffer + k * SEGMENT_CHUNK_SLOTS);
         i += count;
     }
     return OK;
 }
 
 /* The header's pair of clocks with one of now. A board that is younger than a few us has no ticks yet. */
-static double seconds_per_tick(const struct board_reader *reader)
+static double seconds_per_tick(const struct segment_reader *reader)
 {
-    uint64_t now = board_ticks(), now_ns = clock_monotonic_ns();
+    uint64_t now = segment_ticks(), now_ns = clock_monotonic_ns();
     double ticks = (double)(int64_t)(now - reader->header_ticks), ns = (double)(int64_t)(now_ns - reader->header_ns);
     double rate = ticks > 0 && ns > 0 ? ns / ticks / 1e9 : 0;
     return rate > 1e-11 && rate < 1e-5 ? rate : 0;
 }
 
-enum err board_reader_read(struct board_reader *reader)
+enum err segment_reader_read(struct segment_reader *reader)
 {
-    struct board_header header = { 0 };
+    struct segment_header header = { 0 };
     enum err err = read_header(reader, &header);
     if (err)
         return err;
@@ -217,56 +217,56 @@ enum err board_reader_read(struct board_reader *reader)
     return err ? err : read;
 }
 
-enum err board_reader_open(struct board_reader **reader, const char *path)
+enum err segment_reader_open(struct segment_reader **reader, const char *path)
 {
     *reader = NULL;
-    struct board_reader *made = calloc(1, sizeof *made);
+    struct segment_reader *made = calloc(1, sizeof *made);
     if (!made)
         return NOMEM;
     made->pages_looked = 1;
     made->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     enum err err = made->fd < 0 ? err_from_errno(errno) : OK;
-    struct board_header header;
+    struct segment_header header;
     if (!err)
         err = read_header(made, &header);
     if (err)
-        board_reader_close(&made);
+        segment_reader_close(&made);
     *reader = made;
     return err;
 }
 
-void board_reader_close(struct board_reader **reader)
+void segment_reader_close(struct segment_reader **reader)
 {
-    struct board_reader *closing = *reader;
+    struct segment_reader *closing = *reader;
     *reader = NULL;
     if (!closing)
         return;
     if (closing->fd >= 0)
         close(closing->fd);
-    board_metrics_clear(&closing->metrics);
+    segment_metrics_clear(&closing->metrics);
     free(closing->chunks);
     free(closing->buffer);
     free(closing);
 }
 
-const struct board_facts *board_reader_facts(const struct board_reader *reader)
+const struct segment_info *segment_reader_info(const struct segment_reader *reader)
 {
     return &reader->facts;
 }
 
-size_t board_reader_count(const struct board_reader *reader)
+size_t segment_reader_count(const struct segment_reader *reader)
 {
     return reader->metrics.count;
 }
 
-void board_reader_value(const struct board_reader *reader, size_t place, struct board_value *value)
+void segment_reader_value(const struct segment_reader *reader, size_t place, struct segment_value *value)
 {
-    board_metrics_value(&reader->metrics, place, value);
+    segment_metrics_value(&reader->metrics, place, value);
 }
 
 /* A read lease is given only where nobody has the file open for writing, and a mapping counts as that. Who opens it at that very
  * moment makes the kernel send a signal, which must not be one that ends us. */
-static bool is_unmapped(const struct board_reader *reader)
+static bool is_unmapped(const struct segment_reader *reader)
 {
     if (fcntl(reader->fd, F_SETSIG, SIGURG) || fcntl(reader->fd, F_SETLEASE, F_RDLCK))
         return false;
@@ -275,7 +275,7 @@ static bool is_unmapped(const struct board_reader *reader)
 }
 
 /* Of another root we cannot say of which namespace its pids are. */
-bool board_reader_is_here(const struct board_reader *reader, const char *root)
+bool segment_reader_is_local(const struct segment_reader *reader, const char *root)
 {
     struct stat st;
     if (root && *root)
@@ -283,9 +283,9 @@ bool board_reader_is_here(const struct board_reader *reader, const char *root)
     return reader->facts.pid_space && stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == reader->facts.pid_space;
 }
 
-bool board_reader_is_gone(const struct board_reader *reader, const char *root)
+bool segment_reader_is_finished(const struct segment_reader *reader, const char *root)
 {
     if (is_unmapped(reader))
         return true;
-    return board_reader_is_here(reader, root) && board_process_is_gone(&reader->facts, root);
+    return segment_reader_is_local(reader, root) && process_is_gone(&reader->facts, root);
 }

@@ -10,17 +10,17 @@
 #include <sys/types.h>
 
 /* What the header says, as of the last reading. Texts are cut at their first NUL, and else any bytes. */
-struct board_facts {
+struct segment_info {
     pid_t pid;            /* as the program sees itself */
     pid_t parent_pid;     /* likewise; 0: not known */
     uint32_t uid, gid;    /* who owns the file: the kernel says so */
     uint64_t device, inode; /* of the file */
-    uint64_t pid_space, start_ticks, exe_device, exe_inode; /* as in struct board_header; 0: not known */
+    uint64_t pid_space, start_ticks, exe_device, exe_inode; /* as in struct segment_header; 0: not known */
     uint64_t realtime_ns; /* when the board was made */
     uint64_t lost;        /* metrics and chunks that found no room */
     uint64_t bytes;       /* of memory that it takes */
     int32_t rank, size;   /* -1: none */
-    uint64_t program, ended_ns; /* as in struct board_header */
+    uint64_t program, ended_ns; /* as in struct segment_header */
     uint32_t world;
     bool is_ended;        /* the program said so itself */
     pid_t subject_pid;    /* whose numbers they are, where the owner may say so: of another process, and its user. Else 0 */
@@ -29,10 +29,10 @@ struct board_facts {
 };
 
 /* One metric. Texts and arrays are the reader's, until it is read again or closed. */
-struct board_value {
+struct segment_value {
     struct bytes name, labels, unit, help;
-    enum board_kind kind;
-    enum board_type type;
+    enum segment_metric_kind kind;
+    enum segment_value_type type;
     bool is_known;         /* false: a gauge that was never set */
     bool is_integer;       /* then u64 is exact; f64 is always there. Ticks are seconds, no integer */
     uint64_t u64;
@@ -43,26 +43,26 @@ struct board_value {
     const uint64_t *buckets; /* bound_count + 1; how many each, not cumulative */
 };
 
-struct board_reader;
+struct segment_reader;
 
 /* ABSENT, DENIED, IO: it cannot be opened; CORRUPT: it is no board, or of another version. A board that is being made is
  * AGAIN. Links are not followed. */
-enum err board_reader_open(struct board_reader **reader, const char *path);
-void board_reader_close(struct board_reader **reader);
+enum err segment_reader_open(struct segment_reader **reader, const char *path);
+void segment_reader_close(struct segment_reader **reader);
 
 /* Looks again: facts, metrics that are new, and all values. CORRUPT: from here on nothing new is believed, and what was read
  * before stays. */
-enum err board_reader_read(struct board_reader *reader);
+enum err segment_reader_read(struct segment_reader *reader);
 
-const struct board_facts *board_reader_facts(const struct board_reader *reader);
-size_t board_reader_count(const struct board_reader *reader); /* metrics; their places never change */
-void board_reader_value(const struct board_reader *reader, size_t place, struct board_value *value);
+const struct segment_info *segment_reader_info(const struct segment_reader *reader);
+size_t segment_reader_count(const struct segment_reader *reader); /* metrics; their places never change */
+void segment_reader_value(const struct segment_reader *reader, size_t place, struct segment_value *value);
 
 /* Will nobody write any more? True when no process has the file mapped, which the kernel knows, or when the process is
  * gone, has become another by exec, or another has its pid. Read once more after it. root: "" or NULL, this machine. */
-bool board_reader_is_gone(const struct board_reader *reader, const char *root);
+bool segment_reader_is_finished(const struct segment_reader *reader, const char *root);
 
 /* Are its pids those that root's /proc shows, and not those of another pid namespace? */
-bool board_reader_is_here(const struct board_reader *reader, const char *root);
+bool segment_reader_is_local(const struct segment_reader *reader, const char *root);
 
 #endif

@@ -7,9 +7,9 @@
 #include "model/batch.h"
 #include "appmetrics/program_job.h"
 
-struct program_boards;
+struct segments;
 
-struct program_boards_settings {
+struct segments_settings {
     const char *folder;         /* borrowed for the call */
     const char *root;           /* of /proc; borrowed */
     const char *socket;         /* "": all boards that are not for another agent of ours; else those alone which name this socket
@@ -20,23 +20,23 @@ struct program_boards_settings {
 };
 
 /* AGAIN: another agent reads them; ABSENT: there is no such folder; DENIED. */
-enum err program_boards_open(struct program_boards **boards, const struct program_boards_settings *settings);
+enum err segments_open(struct segments **boards, const struct segments_settings *settings);
 
 /* What is there stays there, for whoever comes next. */
-void program_boards_close(struct program_boards **boards);
+void segments_close(struct segments **boards);
 
 /* Looks for new ones, reads all, removes those of programs that are gone. */
-void program_boards_tick(struct program_boards *boards);
+void segments_tick(struct segments *boards);
 
 /* Programs that are in this job count for their users from now on. Under the table's lock. */
-void program_boards_leave_job(struct program_boards *boards, const struct program_scope *scope);
+void segments_leave_job(struct segments *boards, const struct program_scope *scope);
 
-/* Adds the samples of MPI that have changed; they borrow until program_boards_forget. */
-void program_boards_sample(struct program_boards *boards, struct batch *batch, uint64_t time_ns);
+/* Adds the samples of MPI that have changed; they borrow until segments_forget_finished. */
+void segments_sample(struct segments *boards, struct batch *batch, uint64_t time_ns);
 
 /* Forgets the boards of programs that are gone: their last samples were written. */
-void program_boards_forget(struct program_boards *boards);
+void segments_forget_finished(struct segments *boards);
 
-size_t program_boards_count(const struct program_boards *boards);
+size_t segments_count(const struct segments *boards);
 
 #endif

@@ -22,34 +22,34 @@
 /* What killed programs of this user left; where an agent runs that is its affair. */
 static void tell_room(struct finding *finding, uint64_t room)
 {
-    struct board_leftovers left;
-    board_leftovers_look(BOARD_FOLDER, LEFT_SHOWN_S, false, &left);
+    struct segment_leftovers left;
+    segment_leftovers_find(SEGMENT_DIR, LEFT_SHOWN_S, false, &left);
     if (left.count && !left.is_claimed)
-        finding_there(finding, "%s free in " BOARD_FOLDER ". Killed programs of yours left %zu boards in it (%s), and no "
+        finding_there(finding, "%s free in " SEGMENT_DIR ". Killed programs of yours left %zu boards in it (%s), and no "
                       "agent is there to read them: the next sonde run removes those that are older than a day, sonde agent all",
                       text_bytes(room).s, left.count, text_bytes(left.bytes).s);
     else
-        finding_there(finding, "%s free in " BOARD_FOLDER, text_bytes(room).s);
+        finding_there(finding, "%s free in " SEGMENT_DIR, text_bytes(room).s);
 }
 
 void doctor_programs_boards(const struct place *place, struct finding *finding)
 {
-    char path[BOARD_FOLDER_PATH_MAX];
+    char path[SEGMENT_DIR_PATH_MAX];
     struct statvfs fs;
     int lock_fd;
     (void)place;
-    enum err err = board_folder_make(BOARD_FOLDER, path, &lock_fd);
+    enum err err = segment_dir_create(SEGMENT_DIR, path, &lock_fd);
     if (!err)
-        board_folder_clear(path);
+        segment_dir_delete(path);
     if (lock_fd >= 0)
         close(lock_fd);
-    uint64_t room = statvfs(BOARD_FOLDER, &fs) ? 0 : (uint64_t)fs.f_bavail * fs.f_frsize;
+    uint64_t room = statvfs(SEGMENT_DIR, &fs) ? 0 : (uint64_t)fs.f_bavail * fs.f_frsize;
     if (err)
-        finding_missing(finding, "mount -t tmpfs tmpfs " BOARD_FOLDER,
-                        "No folder can be made in " BOARD_FOLDER ": %s. What programs count with libsonde, of MPI and of system "
+        finding_missing(finding, "mount -t tmpfs tmpfs " SEGMENT_DIR,
+                        "No folder can be made in " SEGMENT_DIR ": %s. What programs count with libsonde, of MPI and of system "
                         "calls is not seen", err_text(err));
     else if (room < BOARDS_FEW_BYTES)
-        finding_missing(finding, "Remove what fills it", BOARD_FOLDER " has no room: what new programs count is not seen");
+        finding_missing(finding, "Remove what fills it", SEGMENT_DIR " has no room: what new programs count is not seen");
     else
         tell_room(finding, room);
 }

@@ -12,22 +12,22 @@
 
 static char folder[TEMP_PATH_MAX];
 static struct program_table *table;
-static struct program_boards *boards;
+static struct segments *boards;
 static struct program_jobs jobs;
 static struct batch batch;
 
 static void start(void)
 {
-    struct program_boards_settings settings = { .folder = folder, .root = "", .table = NULL, .jobs = &jobs };
+    struct segments_settings settings = { .folder = folder, .root = "", .table = NULL, .jobs = &jobs };
     assert_int_equal(program_table_open(&table, &(struct program_table_settings){ .host = "n1" }), OK);
     settings.table = table;
     jobs = (struct program_jobs){ .root = "" };
-    assert_int_equal(program_boards_open(&boards, &settings), OK);
+    assert_int_equal(segments_open(&boards, &settings), OK);
 }
 
 static void stop(void)
 {
-    program_boards_close(&boards);
+    segments_close(&boards);
     program_jobs_clear(&jobs);
     program_table_close(&table);
 }
@@ -36,7 +36,7 @@ static int open_all(void **state)
 {
     (void)state;
     temp_dir(folder);
-    setenv(BOARD_ENV_FOLDER, folder, 1);
+    setenv(SEGMENT_ENV_DIR, folder, 1);
     batch_init(&batch);
     start();
     return 0;
@@ -71,29 +71,29 @@ struct program {
     int to[2], from[2];
 };
 
-static void send(struct board *board, unsigned calls)
+static void send(struct segment *board, unsigned calls)
 {
-    static const struct board_description sends = {
-        .name = "mpi_calls_total", .labels = "function=\"MPI_Send\"", .kind = BOARD_COUNTER, .type = BOARD_U64,
+    static const struct segment_description sends = {
+        .name = "mpi_calls_total", .labels = "function=\"MPI_Send\"", .kind = SEGMENT_COUNTER, .type = SEGMENT_U64,
     };
-    static const struct board_description bytes = {
-        .name = "mpi_peer_bytes_total", .labels = "to=\"1\"", .kind = BOARD_COUNTER, .type = BOARD_U64,
+    static const struct segment_description bytes = {
+        .name = "mpi_peer_bytes_total", .labels = "to=\"1\"", .kind = SEGMENT_COUNTER, .type = SEGMENT_U64,
     };
-    board_add_u64(board_slots(board, board_metric(board, &sends)), calls);
-    board_add_u64(board_slots(board, board_metric(board, &bytes)), 10ull * calls);
+    segment_add_u64(segment_slots(board, segment_metric(board, &sends)), calls);
+    segment_add_u64(segment_slots(board, segment_metric(board, &bytes)), 10ull * calls);
 }
 
 /* Sends as often as it is told, until nobody tells it any more. */
 static void be_program(const struct program *program, uint64_t number)
 {
-    static struct board board;
+    static struct segment board;
     unsigned char calls;
     for (int fd = 3; fd < 256; fd++) /* those of others, and of the agent */
         if (fd != program->to[0] && fd != program->from[1])
             close(fd);
-    board_open(&board, "mpi");
-    board_set_world(&board, number, 0);
-    board_set_rank(&board, 3, 4);
+    segment_open(&board, "mpi");
+    segment_set_world(&board, number, 0);
+    segment_set_rank(&board, 3, 4);
     while (read(program->to[0], &calls, 1) == 1) {
         send(&board, calls);
         if (write(program->from[1], &calls, 1) != 1)
@@ -105,9 +105,9 @@ static void be_program(const struct program *program, uint64_t number)
 static void look(void)
 {
     batch_reset(&batch);
-    program_boards_tick(boards);
-    program_boards_sample(boards, &batch, 1);
-    program_boards_forget(boards);
+    segments_tick(boards);
+    segments_sample(boards, &batch, 1);
+    segments_forget_finished(boards);
 }
 
 static void count(const struct program *program, unsigned char calls)

@@ -25,7 +25,7 @@ static int make_folder(void **state)
 {
     (void)state;
     temp_dir(folder);
-    setenv(BOARD_ENV_FOLDER, folder, 1);
+    setenv(SEGMENT_ENV_DIR, folder, 1);
     return 0;
 }
 
@@ -39,13 +39,13 @@ static int remove_folder(void **state)
 /* A child with a board. */
 static pid_t start_program(void)
 {
-    static struct board board;
+    static struct segment board;
     int ready[2];
     char byte;
     assert_int_equal(pipe(ready), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        board_open(&board, "sonde");
+        segment_open(&board, "sonde");
         if (write(ready[1], "r", 1) == 1)
             pause();
         _exit(0);
@@ -62,10 +62,10 @@ static void end_program(pid_t pid)
     waitpid(pid, NULL, 0);
 }
 
-static struct board_leftovers look(uint64_t old_s, bool may_remove)
+static struct segment_leftovers look(uint64_t old_s, bool may_remove)
 {
-    struct board_leftovers leftovers;
-    board_leftovers_look(folder, old_s, may_remove, &leftovers);
+    struct segment_leftovers leftovers;
+    segment_leftovers_find(folder, old_s, may_remove, &leftovers);
     return leftovers;
 }
 
@@ -74,8 +74,8 @@ static void boards_of_the_dead_are_removed_and_those_of_the_living_stay(void **s
     (void)state;
     pid_t dead = start_program(), alive = start_program();
     end_program(dead);
-    assert_int_equal(look(BOARD_LEFTOVERS_OLD_S, true).count, 0); /* too young */
-    struct board_leftovers found = look(0, false);
+    assert_int_equal(look(SEGMENT_LEFTOVERS_OLD_S, true).count, 0); /* too young */
+    struct segment_leftovers found = look(0, false);
     assert_int_equal(found.count, 1);
     assert_true(found.bytes > 0);
     assert_int_equal(found.removed, 0);
@@ -90,8 +90,8 @@ static void where_an_agent_is_nothing_is_removed(void **state)
     int claim_fd;
     (void)state;
     end_program(start_program());
-    assert_int_equal(board_claim(folder, "", &claim_fd), OK);
-    struct board_leftovers found = look(0, true);
+    assert_int_equal(segment_claim_take(folder, "", &claim_fd), OK);
+    struct segment_leftovers found = look(0, true);
     assert_true(found.is_claimed);
     assert_int_equal(found.count, 1);
     assert_int_equal(found.removed, 0);
@@ -103,10 +103,10 @@ static void where_an_agent_is_nothing_is_removed(void **state)
 
 static void folders_of_runs_that_were_killed_go_too(void **state)
 {
-    char path[BOARD_FOLDER_PATH_MAX];
+    char path[SEGMENT_DIR_PATH_MAX];
     int lock_fd;
     (void)state;
-    assert_int_equal(board_folder_make(folder, path, &lock_fd), OK);
+    assert_int_equal(segment_dir_create(folder, path, &lock_fd), OK);
     assert_int_equal(look(0, true).count, 0); /* its run holds it */
     close(lock_fd);
     assert_int_equal(look(0, true).removed, 1);
@@ -116,19 +116,19 @@ static void folders_of_runs_that_were_killed_go_too(void **state)
 /* For sonde submit a folder waits a day, for an agent that is not there it does not. */
 static void folders_that_were_left_to_an_agent_go_when_there_is_none(void **state)
 {
-    char path[BOARD_FOLDER_PATH_MAX], killed[BOARD_FOLDER_PATH_MAX];
+    char path[SEGMENT_DIR_PATH_MAX], killed[SEGMENT_DIR_PATH_MAX];
     int lock_fd, killed_fd;
-    const struct timespec old[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = time(NULL) - BOARD_LEFTOVERS_MADE_S - 1 } };
+    const struct timespec old[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = time(NULL) - SEGMENT_LEFTOVERS_GRACE_S - 1 } };
     (void)state;
-    assert_int_equal(board_folder_make(folder, path, &lock_fd) | board_folder_make(folder, killed, &killed_fd), OK);
-    char lock[BOARD_FOLDER_PATH_MAX + 8];
-    snprintf(lock, sizeof lock, "%s/" BOARD_FOLDER_LOCK, path);
+    assert_int_equal(segment_dir_create(folder, path, &lock_fd) | segment_dir_create(folder, killed, &killed_fd), OK);
+    char lock[SEGMENT_DIR_PATH_MAX + 8];
+    snprintf(lock, sizeof lock, "%s/" SEGMENT_DIR_LOCK, path);
     assert_int_equal(unlink(lock), 0);
     close(lock_fd);
     close(killed_fd);
-    assert_int_equal(look(BOARD_LEFTOVERS_OLD_S, true).count, 0); /* it may be one that is being made */
+    assert_int_equal(look(SEGMENT_LEFTOVERS_OLD_S, true).count, 0); /* it may be one that is being made */
     assert_int_equal(utimensat(AT_FDCWD, path, old, 0) | utimensat(AT_FDCWD, killed, old, 0), 0);
-    assert_int_equal(look(BOARD_LEFTOVERS_OLD_S, true).removed, 1);
+    assert_int_equal(look(SEGMENT_LEFTOVERS_OLD_S, true).removed, 1);
     assert_int_not_equal(access(path, F_OK), 0);
     assert_int_equal(access(killed, F_OK), 0);
 }
@@ -146,10 +146,10 @@ static void what_only_has_such_a_name_stays(void **state)
 /* 0: it failed and left nothing behind. */
 static int make_without_lock(void)
 {
-    char path[BOARD_FOLDER_PATH_MAX];
+    char path[SEGMENT_DIR_PATH_MAX];
     int lock_fd = 0, before = dup(0);
     close(before);
-    if (board_folder_make(folder, path, &lock_fd) != IO || lock_fd != -1 || access(path, F_OK) == 0)
+    if (segment_dir_create(folder, path, &lock_fd) != IO || lock_fd != -1 || access(path, F_OK) == 0)
         return 1;
     return dup(0) != before;
 }

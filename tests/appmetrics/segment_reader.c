@@ -17,21 +17,21 @@ static char folder[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
 
 /* A header, a page of descriptors, a chunk of a thread, and one page more. */
 static union {
-    char bytes[PAGES * BOARD_PAGE];
-    struct board_header header;
-    struct board_block blocks[PAGES * BOARD_PAGE / sizeof(struct board_block)];
-    uint64_t slots[PAGES][BOARD_CHUNK_SLOTS];
+    char bytes[PAGES * SEGMENT_PAGE];
+    struct segment_header header;
+    struct segment_block blocks[PAGES * SEGMENT_PAGE / sizeof(struct segment_block)];
+    uint64_t slots[PAGES][SEGMENT_CHUNK_SLOTS];
 } file;
 
-static struct board_block *block(int page)
+static struct segment_block *block(int page)
 {
-    return &file.blocks[(size_t)page * BOARD_PAGE / sizeof(struct board_block)];
+    return &file.blocks[(size_t)page * SEGMENT_PAGE / sizeof(struct segment_block)];
 }
 
 static void describe(uint32_t metric, const char *name)
 {
-    struct board_block *descriptors = block(1);
-    struct board_descriptor head = { .metric = metric, .kind = BOARD_COUNTER, .type = BOARD_U64 };
+    struct segment_block *descriptors = block(1);
+    struct segment_descriptor head = { .metric = metric, .kind = SEGMENT_COUNTER, .type = SEGMENT_U64 };
     head.name_bytes = (uint32_t)strlen(name);
     head.bytes = (uint32_t)(sizeof head + strlen(name) + 7) & ~7u;
     char *at = (char *)descriptors + descriptors->used;
@@ -40,7 +40,7 @@ static void describe(uint32_t metric, const char *name)
     descriptors->used += head.bytes;
 }
 
-#define FIRST ((2u << BOARD_CHUNK_SHIFT) + BOARD_HEAD_SLOTS)
+#define FIRST ((2u << SEGMENT_CHUNK_SHIFT) + SEGMENT_HEAD_SLOTS)
 
 static int set_up(void **state)
 {
@@ -48,16 +48,16 @@ static int set_up(void **state)
     temp_dir(folder);
     temp_join(path, folder, "sonde.1.test.0");
     memset(&file, 0, sizeof file);
-    memcpy(file.header.magic, BOARD_MAGIC, sizeof file.header.magic);
-    file.header.version = BOARD_VERSION;
+    memcpy(file.header.magic, SEGMENT_MAGIC, sizeof file.header.magic);
+    file.header.version = SEGMENT_VERSION;
     file.header.pages = PAGES;
     file.header.rank = file.header.size = -1;
     for (int i = 1; i < PAGES; i++)
-        *block(i) = (struct board_block){ .kind = 4711, .pages = 1 };
-    *block(1) = (struct board_block){ .kind = BOARD_BLOCK_DESCRIPTORS, .pages = 1, .used = sizeof(struct board_block) };
-    *block(2) = (struct board_block){ .kind = BOARD_BLOCK_CHUNK, .pages = 1, .chunk = 2, .thread = 1 };
+        *block(i) = (struct segment_block){ .kind = 4711, .pages = 1 };
+    *block(1) = (struct segment_block){ .kind = SEGMENT_BLOCK_DESCRIPTORS, .pages = 1, .used = sizeof(struct segment_block) };
+    *block(2) = (struct segment_block){ .kind = SEGMENT_BLOCK_CHUNK, .pages = 1, .chunk = 2, .thread = 1 };
     describe(FIRST, "first");
-    file.slots[2][BOARD_HEAD_SLOTS] = 42;
+    file.slots[2][SEGMENT_HEAD_SLOTS] = 42;
     return 0;
 }
 
@@ -68,97 +68,97 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct board_reader *read_file(enum err expected)
+static struct segment_reader *read_file(enum err expected)
 {
-    struct board_reader *reader;
+    struct segment_reader *reader;
     temp_write(path, &file, sizeof file);
-    assert_int_equal(board_reader_open(&reader, path), OK);
-    assert_int_equal(board_reader_read(reader), expected);
+    assert_int_equal(segment_reader_open(&reader, path), OK);
+    assert_int_equal(segment_reader_read(reader), expected);
     return reader;
 }
 
-static uint64_t value_at(const struct board_reader *reader, size_t place)
+static uint64_t value_at(const struct segment_reader *reader, size_t place)
 {
-    struct board_value value;
-    board_reader_value(reader, place, &value);
+    struct segment_value value;
+    segment_reader_value(reader, place, &value);
     return value.u64;
 }
 
 static void test_unknown_blocks_are_passed_over(void **state)
 {
     (void)state;
-    struct board_reader *reader = read_file(OK);
-    assert_int_equal(board_reader_count(reader), 1);
+    struct segment_reader *reader = read_file(OK);
+    assert_int_equal(segment_reader_count(reader), 1);
     assert_int_equal(value_at(reader, 0), 42);
-    board_reader_close(&reader);
+    segment_reader_close(&reader);
 }
 
 static void test_two_threads(void **state)
 {
     (void)state;
-    *block(3) = (struct board_block){ .kind = BOARD_BLOCK_CHUNK, .pages = 1, .chunk = 2, .thread = 2 };
-    file.slots[3][BOARD_HEAD_SLOTS] = 58;
-    struct board_reader *reader = read_file(OK);
+    *block(3) = (struct segment_block){ .kind = SEGMENT_BLOCK_CHUNK, .pages = 1, .chunk = 2, .thread = 2 };
+    file.slots[3][SEGMENT_HEAD_SLOTS] = 58;
+    struct segment_reader *reader = read_file(OK);
     assert_int_equal(value_at(reader, 0), 100);
-    board_reader_close(&reader);
+    segment_reader_close(&reader);
 }
 
 /* What comes later is read at the next reading; what was read stays when the rest is damaged. */
 static void test_growth_and_damage(void **state)
 {
     (void)state;
-    struct board_reader *reader = read_file(OK);
+    struct segment_reader *reader = read_file(OK);
     describe(FIRST + 1, "second");
-    file.slots[2][BOARD_HEAD_SLOTS + 1] = 7;
+    file.slots[2][SEGMENT_HEAD_SLOTS + 1] = 7;
     temp_write(path, &file, sizeof file);
-    board_reader_close(&reader);
+    segment_reader_close(&reader);
     reader = read_file(OK);
-    assert_int_equal(board_reader_count(reader), 2);
+    assert_int_equal(segment_reader_count(reader), 2);
     assert_int_equal(value_at(reader, 1), 7);
     int fd = open(path, O_WRONLY);
     uint64_t used = UINT64_MAX;
-    assert_int_equal(pwrite(fd, &used, sizeof used, BOARD_PAGE + offsetof(struct board_block, used)), sizeof used);
-    assert_int_equal(board_reader_read(reader), CORRUPT);
-    assert_int_equal(board_reader_count(reader), 2);
+    assert_int_equal(pwrite(fd, &used, sizeof used, SEGMENT_PAGE + offsetof(struct segment_block, used)), sizeof used);
+    assert_int_equal(segment_reader_read(reader), CORRUPT);
+    assert_int_equal(segment_reader_count(reader), 2);
     assert_int_equal(value_at(reader, 0), 42);
     assert_int_equal(ftruncate(fd, 100), 0);
-    assert_int_not_equal(board_reader_read(reader), OK);
+    assert_int_not_equal(segment_reader_read(reader), OK);
     assert_int_equal(value_at(reader, 0), 42);
     close(fd);
-    board_reader_close(&reader);
+    segment_reader_close(&reader);
 }
 
 static void test_places_that_no_writer_gives(void **state)
 {
     (void)state;
-    static const uint32_t places[] = { 0, 5, FIRST - 1, 60000u << BOARD_CHUNK_SHIFT | 8, UINT32_MAX };
+    static const uint32_t places[] = { 0, 5, FIRST - 1, 60000u << SEGMENT_CHUNK_SHIFT | 8, UINT32_MAX };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        block(1)->used = sizeof(struct board_block);
+        block(1)->used = sizeof(struct segment_block);
         describe(FIRST, "first");
         describe(places[i], "wrong");
-        struct board_reader *reader = read_file(CORRUPT);
-        assert_int_equal(board_reader_count(reader), 1);
+        struct segment_reader *reader = read_file(CORRUPT);
+        assert_int_equal(segment_reader_count(reader), 1);
         assert_int_equal(value_at(reader, 0), 42);
-        board_reader_close(&reader);
+        segment_reader_close(&reader);
     }
 }
 
 static void test_headers(void **state)
 {
     (void)state;
-    struct board_reader *reader;
+    struct segment_reader *reader;
     file.header.pages = PAGES + 1;
     temp_write(path, &file, sizeof file);
-    assert_int_equal(board_reader_open(&reader, path), CORRUPT);
+    assert_int_equal(segment_reader_open(&reader, path), CORRUPT);
     file.header.pages = PAGES;
     file.header.version++;
     temp_write(path, &file, sizeof file);
-    assert_int_equal(board_reader_open(&reader, path), CORRUPT);
+    assert_int_equal(segment_reader_open(&reader, path), CORRUPT);
     memset(file.header.magic, 0, sizeof file.header.magic);
     temp_write(path, &file, sizeof file);
-    assert_int_equal(board_reader_open(&reader, path), AGAIN);
+    assert_int_equal(segment_reader_open(&reader, path), AGAIN);
     temp_write(path, "", 0);
-    assert_int_equal(board_reader_open(&reader, path), AGAIN);
+    assert_int_equal(segment_reader_open(&reader, path), AGAIN);
     assert_null(reader);
 }
 
@@ -169,11 +169,11 @@ static void test_facts(void **state)
     file.header.rank = 8;
     file.header.size = 8;
     memset(file.header.command, 'x', sizeof file.header.command);
-    struct board_reader *reader = read_file(OK);
-    assert_int_equal(board_reader_facts(reader)->rank, -1);
-    assert_int_equal(strlen(board_reader_facts(reader)->command), sizeof file.header.command - 1);
-    assert_int_equal(board_reader_facts(reader)->uid, geteuid());
-    board_reader_close(&reader);
+    struct segment_reader *reader = read_file(OK);
+    assert_int_equal(segment_reader_info(reader)->rank, -1);
+    assert_int_equal(strlen(segment_reader_info(reader)->command), sizeof file.header.command - 1);
+    assert_int_equal(segment_reader_info(reader)->uid, geteuid());
+    segment_reader_close(&reader);
 }
 
 /* Somebody has it open for writing, so that the processes in a captured /proc decide. */
@@ -186,18 +186,18 @@ static void test_gone(void **state)
     temp_write(stat_path, stat, strlen(stat));
     file.header.pid = 4711;
     file.header.start_ticks = 1234;
-    struct board_reader *reader = read_file(OK);
+    struct segment_reader *reader = read_file(OK);
     int fd = open(path, O_RDWR);
-    assert_false(board_reader_is_gone(reader, folder));
+    assert_false(segment_reader_is_finished(reader, folder));
     close(fd);
-    assert_true(board_reader_is_gone(reader, folder));
+    assert_true(segment_reader_is_finished(reader, folder));
     fd = open(path, O_RDWR);
     file.header.start_ticks = 1235;
-    board_reader_close(&reader);
+    segment_reader_close(&reader);
     assert_int_equal(pwrite(fd, &file, sizeof file, 0), sizeof file);
-    assert_int_equal(board_reader_open(&reader, path), OK);
-    assert_true(board_reader_is_gone(reader, folder));
-    board_reader_close(&reader);
+    assert_int_equal(segment_reader_open(&reader, path), OK);
+    assert_true(segment_reader_is_finished(reader, folder));
+    segment_reader_close(&reader);
     close(fd);
 }
 
@@ -210,11 +210,11 @@ static bool is_gone(char state, int threads)
     temp_write(stat_path, stat, strlen(stat));
     file.header.pid = 4711;
     file.header.start_ticks = 1234;
-    struct board_reader *reader = read_file(OK);
+    struct segment_reader *reader = read_file(OK);
     int fd = open(path, O_RDWR);
-    bool gone = board_reader_is_gone(reader, folder);
+    bool gone = segment_reader_is_finished(reader, folder);
     close(fd);
-    board_reader_close(&reader);
+    segment_reader_close(&reader);
     return gone;
 }
 
@@ -232,19 +232,19 @@ static void test_claim(void **state)
 {
     (void)state;
     int first, second;
-    assert_int_equal(board_claim(folder, "", &first), OK);
-    assert_int_equal(board_claim(folder, "", &second), AGAIN);
-    board_claim_touch(first);
+    assert_int_equal(segment_claim_take(folder, "", &first), OK);
+    assert_int_equal(segment_claim_take(folder, "", &second), AGAIN);
+    segment_claim_touch(first);
     close(first);
-    assert_int_equal(board_claim(folder, "", &second), OK);
+    assert_int_equal(segment_claim_take(folder, "", &second), OK);
     close(second);
-    assert_int_equal(board_claim("/nowhere/at/all", "", &second), ABSENT);
+    assert_int_equal(segment_claim_take("/nowhere/at/all", "", &second), ABSENT);
     char link_path[TEMP_PATH_MAX], name[64];
-    snprintf(name, sizeof name, geteuid() ? BOARD_CLAIM ".%u" : BOARD_CLAIM "%.0u", (unsigned)geteuid());
+    snprintf(name, sizeof name, geteuid() ? SEGMENT_CLAIM ".%u" : SEGMENT_CLAIM "%.0u", (unsigned)geteuid());
     temp_join(link_path, folder, name);
     assert_int_equal(unlink(link_path), 0);
     assert_int_equal(symlink(path, link_path), 0);
-    assert_int_equal(board_claim(folder, "", &second), DENIED);
+    assert_int_equal(segment_claim_take(folder, "", &second), DENIED);
 }
 
 #define ONE "8000000000000001"
@@ -262,26 +262,26 @@ static void test_claims_of_sockets(void **state)
 {
     (void)state;
     int all, one, other;
-    char name[BOARD_CLAIM_NAME], at[TEMP_PATH_MAX], kept[TEMP_PATH_MAX + 8];
-    board_claim_name(name, geteuid(), ONE);
+    char name[SEGMENT_CLAIM_NAME_MAX], at[TEMP_PATH_MAX], kept[TEMP_PATH_MAX + 8];
+    segment_claim_name(name, geteuid(), ONE);
     temp_join(at, folder, name);
-    snprintf(kept, sizeof kept, "%s" BOARD_CLAIM_KEPT, at);
-    assert_int_equal(board_claim(folder, "", &all), OK);
-    assert_int_equal(board_claim(folder, ONE, &one), OK);
-    assert_int_equal(board_claim(folder, ONE, &other), AGAIN);
-    assert_true(board_claim_is_held_by(folder, geteuid(), ONE));
-    assert_false(board_claim_is_held_by(folder, geteuid(), OTHER));
+    snprintf(kept, sizeof kept, "%s" SEGMENT_CLAIM_STATE_SUFFIX, at);
+    assert_int_equal(segment_claim_take(folder, "", &all), OK);
+    assert_int_equal(segment_claim_take(folder, ONE, &one), OK);
+    assert_int_equal(segment_claim_take(folder, ONE, &other), AGAIN);
+    assert_true(segment_claim_is_held_by(folder, geteuid(), ONE));
+    assert_false(segment_claim_is_held_by(folder, geteuid(), OTHER));
     const struct timespec long_ago[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
     assert_int_equal(utimensat(AT_FDCWD, at, long_ago, 0), 0);
-    assert_int_equal(board_claim(folder, OTHER, &other), OK);
+    assert_int_equal(segment_claim_take(folder, OTHER, &other), OK);
     assert_true(is_there(name)); /* somebody holds it */
     close(other);
     close(one);
     close(open(kept, O_CREAT | O_WRONLY, 0600));
-    assert_int_equal(board_claim(folder, OTHER, &other), OK);
+    assert_int_equal(segment_claim_take(folder, OTHER, &other), OK);
     assert_false(is_there(name));
     assert_int_equal(access(kept, F_OK), -1);
-    board_claim_name(name, geteuid(), OTHER);
+    segment_claim_name(name, geteuid(), OTHER);
     assert_true(is_there(name));
     close(other);
     close(all);
@@ -291,11 +291,11 @@ static void test_claims_of_sockets(void **state)
 static void test_socket_of_name(void **state)
 {
     (void)state;
-    assert_string_equal(board_name_socket("sonde.12.mpi.8000000000000000." ONE), ONE);
-    assert_string_equal(board_name_socket("sonde.12.mpi.8000000000000000"), "");
-    assert_string_equal(board_name_socket("sonde.12.mpi.8000000000000000.kept"), "");
-    assert_string_equal(board_name_socket("sonde.12.mpi.8000000000000000." ONE ".kept"), "");
-    assert_string_equal(board_name_socket("sonde."), "");
+    assert_string_equal(segment_name_socket("sonde.12.mpi.8000000000000000." ONE), ONE);
+    assert_string_equal(segment_name_socket("sonde.12.mpi.8000000000000000"), "");
+    assert_string_equal(segment_name_socket("sonde.12.mpi.8000000000000000.kept"), "");
+    assert_string_equal(segment_name_socket("sonde.12.mpi.8000000000000000." ONE ".kept"), "");
+    assert_string_equal(segment_name_socket("sonde."), "");
 }
 
 int main(void)

@@ -14,7 +14,7 @@
 
 static char folder[TEMP_PATH_MAX];
 static struct program_table *table;
-static struct program_boards *boards;
+static struct segments *boards;
 static struct program_jobs jobs;
 static uint64_t other_space; /* than the one that the next program is in: 0, the true one */
 
@@ -22,17 +22,17 @@ static int open_all(void **state)
 {
     (void)state;
     temp_dir(folder);
-    setenv(BOARD_ENV_FOLDER, folder, 1);
+    setenv(SEGMENT_ENV_DIR, folder, 1);
     if (program_table_open(&table, &(struct program_table_settings){ .host = "n1" }))
         return 1;
-    struct program_boards_settings settings = { .folder = folder, .root = "", .table = table, .is_run = true };
-    return (int)program_boards_open(&boards, &settings);
+    struct segments_settings settings = { .folder = folder, .root = "", .table = table, .is_run = true };
+    return (int)segments_open(&boards, &settings);
 }
 
 static int close_all(void **state)
 {
     (void)state;
-    program_boards_close(&boards);
+    segments_close(&boards);
     program_jobs_clear(&jobs);
     program_table_close(&table);
     temp_remove(folder);
@@ -51,25 +51,25 @@ static size_t files(void)
     return count;
 }
 
-static void add(struct board *board, const char *name, const char *labels, uint64_t value)
+static void add(struct segment *board, const char *name, const char *labels, uint64_t value)
 {
-    struct board_description description = { .name = name, .labels = labels, .kind = BOARD_COUNTER, .type = BOARD_U64 };
-    board_add_u64(board_slots(board, board_metric(board, &description)), value);
+    struct segment_description description = { .name = name, .labels = labels, .kind = SEGMENT_COUNTER, .type = SEGMENT_U64 };
+    segment_add_u64(segment_slots(board, segment_metric(board, &description)), value);
 }
 
 /* Counts, tells that it has, and stays until the pipe closes; then counts again and leaves without a word. */
 static pid_t begin_program(int ready[2], int stay[2])
 {
-    static struct board board;
+    static struct segment board;
     char c;
     assert_int_equal(pipe(ready) | pipe(stay), 0);
     pid_t pid = fork();
     if (pid)
         return pid;
     close(stay[1]);
-    board_open(&board, "mpi");
-    ((struct board_header *)(void *)board.base)->pid_space ^= other_space;
-    board_set_rank(&board, 3, 4);
+    segment_open(&board, "mpi");
+    ((struct segment_header *)(void *)board.base)->pid_space ^= other_space;
+    segment_set_rank(&board, 3, 4);
     add(&board, "x_total", NULL, 5);
     add(&board, "mpi_calls_total", "function=\"MPI_Send\"", 7);
     add(&board, "mpi_peer_bytes_total", "to=\"1\"", 70);
@@ -100,11 +100,11 @@ static void a_program_is_read_to_its_end_and_then_forgotten(void **state)
     batch_init(&batch);
     pid_t pid = begin_program(ready, stay);
     assert_int_equal(read(ready[0], &c, 1), 1);
-    program_boards_tick(boards);
+    segments_tick(boards);
     assert_true(total("x_total") == 5);
     assert_int_equal(table->figures.boards, 1);
     assert_true(total("mpi_peer_bytes_total{to=\"1\"}") < 0); /* a matter of ranks */
-    program_boards_sample(boards, &batch, 1);
+    segments_sample(boards, &batch, 1);
     assert_int_equal(sample_of(&batch, "3/MPI_Send")->values[MPI_CALLS].u64, 7);
     assert_int_equal(sample_of(&batch, "3/")->values[MPI_CALLS].u64, 7);
     assert_int_equal(sample_of(&batch, "3>1")->values[MPI_PEER_BYTES].u64, 70);
@@ -113,14 +113,14 @@ static void a_program_is_read_to_its_end_and_then_forgotten(void **state)
     usleep(50000);
     close(stay[1]);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    program_boards_tick(boards);
+    segments_tick(boards);
     assert_true(total("x_total") == 6);
     batch_reset(&batch);
-    program_boards_sample(boards, &batch, 2);
+    segments_sample(boards, &batch, 2);
     assert_null(sample_of(&batch, "3/MPI_Send")); /* nothing new */
     assert_true(sample_of(&batch, "3/")->values[MPI_LIFE].u64 >= life_ns + 50000000); /* it lived until it was gone */
-    program_boards_forget(boards);
-    assert_int_equal(program_boards_count(boards), 0);
+    segments_forget_finished(boards);
+    assert_int_equal(segments_count(boards), 0);
     assert_int_equal(table->figures.boards, 0);
     assert_int_equal(files(), 0);
     batch_clear(&batch);
@@ -130,11 +130,11 @@ static void a_program_is_read_to_its_end_and_then_forgotten(void **state)
 }
 
 /* Of the gauge "level": sets it on the board, and says over how many programs the table then has it. */
-static uint64_t set_level(struct board *board, double value)
+static uint64_t set_level(struct segment *board, double value)
 {
-    struct board_description description = { .name = "level", .kind = BOARD_GAUGE, .type = BOARD_F64 };
-    board_gauge_set(board_slots(board, board_metric(board, &description)), value);
-    program_boards_tick(boards);
+    struct segment_description description = { .name = "level", .kind = SEGMENT_GAUGE, .type = SEGMENT_F64 };
+    segment_gauge_set(segment_slots(board, segment_metric(board, &description)), value);
+    segments_tick(boards);
     struct program_metric *metric = program_table_find(table, bytes_of("level"));
     assert_non_null(metric);
     program_table_settle(metric);
@@ -143,31 +143,31 @@ static uint64_t set_level(struct board *board, double value)
 
 static void a_gauge_that_is_no_number_is_absent(void **state)
 {
-    static struct board board;
+    static struct segment board;
     (void)state;
-    board_open(&board, "sonde");
+    segment_open(&board, "sonde");
     assert_int_equal(set_level(&board, 7), 1);
     assert_int_equal(set_level(&board, NAN), 0);
     assert_int_equal(set_level(&board, NAN), 0);
     assert_int_equal(set_level(&board, INFINITY), 1);
     assert_int_equal(set_level(&board, NAN), 0);
-    board_end(&board);
+    segment_end(&board);
 }
 
 static void what_found_no_room_is_told(void **state)
 {
-    static struct board board;
+    static struct segment board;
     (void)state;
-    board_open(&board, "sonde");
+    segment_open(&board, "sonde");
     add(&board, "x_total", NULL, 5);
-    struct board_header *header = (void *)board.base;
+    struct segment_header *header = (void *)board.base;
     for (uint64_t i = 1; i <= 2; i++) {
         header->lost += 3;
-        program_boards_tick(boards);
-        program_boards_tick(boards);
+        segments_tick(boards);
+        segments_tick(boards);
         assert_int_equal(table->figures.no_room, 3 * i);
     }
-    board_end(&board);
+    segment_end(&board);
 }
 
 struct pipes {
@@ -196,8 +196,8 @@ static uint64_t sampled_calls(uint64_t time_ns)
 {
     struct batch batch;
     batch_init(&batch);
-    program_boards_tick(boards);
-    program_boards_sample(boards, &batch, time_ns);
+    segments_tick(boards);
+    segments_sample(boards, &batch, time_ns);
     for (size_t i = 0; i < batch.count; i++)
         assert_ptr_equal(sample_of(&batch, batch.samples[i].instance), &batch.samples[i]);
     const struct sample *sample = sample_of(&batch, "3/MPI_Send"), *whole = sample_of(&batch, "3/");
@@ -205,7 +205,7 @@ static uint64_t sampled_calls(uint64_t time_ns)
     if (sample)
         assert_int_equal(whole->values[MPI_CALLS].u64, calls);
     batch_clear(&batch);
-    program_boards_forget(boards);
+    segments_forget_finished(boards);
     return calls;
 }
 
@@ -219,7 +219,7 @@ static void two_programs_with_the_same_rank_are_one_series(void **state)
     end_program(&two, second); /* first: it has a copy of the other's pipe */
     end_program(&one, first);
     assert_int_equal(sampled_calls(2), 0); /* nothing new */
-    assert_int_equal(program_boards_count(boards), 0);
+    assert_int_equal(segments_count(boards), 0);
     pid_t third = begin_ready(&later);
     assert_int_equal(sampled_calls(3), 21); /* goes on: a counter does not fall because the next mpirun begins */
     end_program(&later, third);
@@ -242,8 +242,8 @@ static double counted_for_the_job(void)
     snprintf(status, sizeof status, "Uid:\t%u\n", (unsigned)getuid());
     write_process(pid, "status", status);
     write_process(pid, "cgroup", "4:memory:/slurm/uid_0/job_4711/step_0\n");
-    program_boards_tick(boards);
-    program_boards_forget(boards);
+    segments_tick(boards);
+    segments_forget_finished(boards);
     end_program(&pipes, pid);
     double counted = 0;
     const struct program_metric *metric = program_table_find(table, bytes_of("x_total"));
@@ -260,9 +260,9 @@ static void a_pid_of_another_namespace_is_another_process(void **state)
     jobs = (struct program_jobs){ .root = root };
     struct job job = { .id = "4711", .other_id = "", .source = "slurm", .user = "u", .uid = getuid(), .cgroup = "" };
     program_jobs_event(&jobs, table, &job, JOB_BEGIN);
-    program_boards_close(&boards);
-    struct program_boards_settings settings = { .folder = folder, .root = "", .table = table, .jobs = &jobs, .is_run = true };
-    assert_int_equal(program_boards_open(&boards, &settings), OK);
+    segments_close(&boards);
+    struct segments_settings settings = { .folder = folder, .root = "", .table = table, .jobs = &jobs, .is_run = true };
+    assert_int_equal(segments_open(&boards, &settings), OK);
     other_space = 1;
     double of_another = counted_for_the_job();
     other_space = 0;
@@ -281,30 +281,30 @@ static double total_of_job(const char *name, const char *job)
 
 static void open_with_jobs(void)
 {
-    program_boards_close(&boards);
+    segments_close(&boards);
     jobs = (struct program_jobs){ .root = "" };
-    struct program_boards_settings settings = { .folder = folder, .root = "", .table = table, .jobs = &jobs, .is_run = true };
-    assert_int_equal(program_boards_open(&boards, &settings), OK);
+    struct segments_settings settings = { .folder = folder, .root = "", .table = table, .jobs = &jobs, .is_run = true };
+    assert_int_equal(segments_open(&boards, &settings), OK);
 }
 
 static void a_program_that_speaks_already_moves_into_a_job_that_is_told(void **state)
 {
-    static struct board board;
+    static struct segment board;
     struct batch batch;
     (void)state;
     open_with_jobs();
     batch_init(&batch);
-    board_open(&board, "mpi");
-    board_set_rank(&board, 0, 1);
+    segment_open(&board, "mpi");
+    segment_set_rank(&board, 0, 1);
     add(&board, "x_total", NULL, 5);
     add(&board, "mpi_calls_total", "function=\"MPI_Send\"", 7);
     assert_int_equal(set_level(&board, 3), 1);
-    program_boards_sample(boards, &batch, 1);
+    segments_sample(boards, &batch, 1);
     struct job job = { .id = "night", .other_id = "", .source = "told", .user = "", .cgroup = "", .pid = (uint32_t)getpid() };
     program_jobs_event(&jobs, table, &job, JOB_BEGIN);
     add(&board, "x_total", NULL, 2);
     add(&board, "mpi_calls_total", "function=\"MPI_Send\"", 4);
-    program_boards_tick(boards);
+    segments_tick(boards);
     assert_true(total("x_total") == 7);
     assert_true(total_of_job("x_total", "night") == 2); /* what was counted before was not the job's */
     struct program_metric *level = program_table_find(table, bytes_of("level"));
@@ -312,15 +312,15 @@ static void a_program_that_speaks_already_moves_into_a_job_that_is_told(void **s
     assert_int_equal(level->node.gauge.programs, 1);
     assert_int_equal(level->cells->gauge.programs, 1);
     batch_reset(&batch);
-    program_boards_sample(boards, &batch, 2);
+    segments_sample(boards, &batch, 2);
     assert_string_equal(sample_of(&batch, "0/MPI_Send")->job, "night");
     assert_int_equal(sample_of(&batch, "0/MPI_Send")->values[MPI_CALLS].u64, 4);
     program_jobs_event(&jobs, table, &job, JOB_END);
     add(&board, "x_total", NULL, 1);
-    program_boards_tick(boards);
+    segments_tick(boards);
     assert_true(total_of_job("x_total", "night") == 3); /* as long as it lives */
     batch_clear(&batch);
-    board_end(&board);
+    segment_end(&board);
 }
 
 static void tell(const char *id, pid_t pid, enum job_event event)
@@ -333,43 +333,43 @@ static void tell(const char *id, pid_t pid, enum job_event event)
 /* The farther job is that of our parent, the nearer one our own. */
 static void a_program_moves_from_a_farther_job_into_a_nearer_one(void **state)
 {
-    static struct board board;
+    static struct segment board;
     (void)state;
     open_with_jobs();
     tell("far", getppid(), JOB_BEGIN);
-    board_open(&board, "sonde");
+    segment_open(&board, "sonde");
     add(&board, "x_total", NULL, 5);
-    program_boards_tick(boards);
+    segments_tick(boards);
     tell("near", getpid(), JOB_BEGIN);
     add(&board, "x_total", NULL, 10);
-    program_boards_tick(boards);
+    segments_tick(boards);
     assert_true(total("x_total") == 15);
     assert_true(total_of_job("x_total", "far") == 5);
     assert_true(total_of_job("x_total", "near") == 10);
     tell("near", getpid(), JOB_END);
     tell("far too", getppid(), JOB_BEGIN);
     add(&board, "x_total", NULL, 1);
-    program_boards_tick(boards);
+    segments_tick(boards);
     assert_true(total_of_job("x_total", "near") == 10); /* it is over */
-    board_end(&board);
+    segment_end(&board);
 }
 
 static void a_program_stays_in_the_job_that_it_named(void **state)
 {
-    static struct board board;
+    static struct segment board;
     (void)state;
     open_with_jobs();
     setenv("SONDE_JOB", "named", 1);
-    board_open(&board, "sonde");
+    segment_open(&board, "sonde");
     unsetenv("SONDE_JOB");
     tell("named", 0, JOB_BEGIN);
     add(&board, "x_total", NULL, 5);
-    program_boards_tick(boards);
+    segments_tick(boards);
     tell("told", getpid(), JOB_BEGIN);
     add(&board, "x_total", NULL, 10);
-    program_boards_tick(boards);
+    segments_tick(boards);
     assert_true(total_of_job("x_total", "named") == 15);
-    board_end(&board);
+    segment_end(&board);
 }
 
 /* Its job is its own, that of its parent another: the last that it counted is not its parent's. */
@@ -380,11 +380,11 @@ static void a_program_that_has_gone_stays_in_its_job(void **state)
     open_with_jobs();
     pid_t pid = begin_ready(&pipes);
     tell("own", pid, JOB_BEGIN);
-    program_boards_tick(boards);
+    segments_tick(boards);
     assert_true(total_of_job("x_total", "own") == 5);
     tell("parent", getpid(), JOB_BEGIN);
     end_program(&pipes, pid);
-    program_boards_tick(boards);
+    segments_tick(boards);
     assert_true(total_of_job("x_total", "own") == 6);
 }
 
@@ -398,8 +398,8 @@ static void what_is_no_board_is_left_alone(void **state)
     temp_write(path, nonsense, sizeof nonsense);
     temp_join(path, folder, "other");
     temp_write(path, "y", 1);
-    program_boards_tick(boards);
-    program_boards_forget(boards);
+    segments_tick(boards);
+    segments_forget_finished(boards);
     assert_int_equal(table->figures.bad_boards, 1);
     assert_int_equal(files(), 2);
 }

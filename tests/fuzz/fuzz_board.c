@@ -39,12 +39,12 @@ static void write_file(const uint8_t *data, size_t size, int is_mended)
 {
     int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
     require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-    if (is_mended && size >= BOARD_PAGE) {
-        struct board_header header;
+    if (is_mended && size >= SEGMENT_PAGE) {
+        struct segment_header header;
         memcpy(&header, data, sizeof header);
-        memcpy(header.magic, BOARD_MAGIC, sizeof header.magic);
-        header.version = BOARD_VERSION;
-        header.pages = header.pages > size / BOARD_PAGE ? size / BOARD_PAGE : header.pages;
+        memcpy(header.magic, SEGMENT_MAGIC, sizeof header.magic);
+        header.version = SEGMENT_VERSION;
+        header.pages = header.pages > size / SEGMENT_PAGE ? size / SEGMENT_PAGE : header.pages;
         require(pwrite(fd, &header, sizeof header, 0) == sizeof header);
     }
     close(fd);
@@ -58,27 +58,27 @@ static unsigned touch(struct bytes text)
     return sum;
 }
 
-static void look_at(const struct board_reader *reader)
+static void look_at(const struct segment_reader *reader)
 {
     unsigned sum = 0;
-    for (size_t i = 0; i < board_reader_count(reader); i++) {
-        struct board_value value;
-        board_reader_value(reader, i, &value);
+    for (size_t i = 0; i < segment_reader_count(reader); i++) {
+        struct segment_value value;
+        segment_reader_value(reader, i, &value);
         require(value.name.size > 0);
         sum += touch(value.name) + touch(value.labels) + touch(value.unit) + touch(value.help);
-        for (size_t k = 0; value.kind == BOARD_HISTOGRAM && k < value.bound_count; k++)
+        for (size_t k = 0; value.kind == SEGMENT_HISTOGRAM && k < value.bound_count; k++)
             require(k == 0 || value.bounds[k] > value.bounds[k - 1]);
-        for (size_t k = 0; value.kind == BOARD_HISTOGRAM && k <= value.bound_count; k++)
+        for (size_t k = 0; value.kind == SEGMENT_HISTOGRAM && k <= value.bound_count; k++)
             sum += (unsigned)value.buckets[k];
     }
-    const struct board_facts *facts = board_reader_facts(reader);
+    const struct segment_info *facts = segment_reader_info(reader);
     require(strnlen(facts->command, sizeof facts->command) < sizeof facts->command);
     require(sum < UINT32_MAX || sum); /* it is used */
 }
 
 int fuzz_board(const uint8_t *data, size_t size)
 {
-    struct board_reader *reader;
+    struct segment_reader *reader;
     if (size < 1 || size > (1u << 20))
         return 0;
     make_file();
@@ -86,19 +86,19 @@ int fuzz_board(const uint8_t *data, size_t size)
     data++;
     size--;
     write_file(data, flags & CUT ? size / 2 : size, flags & MEND_HEADER);
-    if (board_reader_open(&reader, path))
+    if (segment_reader_open(&reader, path))
         return 0;
-    board_reader_read(reader);
+    segment_reader_read(reader);
     look_at(reader);
-    size_t count = board_reader_count(reader);
+    size_t count = segment_reader_count(reader);
     if (flags & CHANGE)
         write_file(data + size / 3, size - size / 3, flags & MEND_HEADER);
     else
         write_file(data, size, flags & MEND_HEADER);
-    board_reader_read(reader);
-    require(board_reader_count(reader) >= count);
+    segment_reader_read(reader);
+    require(segment_reader_count(reader) >= count);
     look_at(reader);
-    board_reader_is_gone(reader, "");
-    board_reader_close(&reader);
+    segment_reader_is_finished(reader, "");
+    segment_reader_close(&reader);
     return 0;
 }

@@ -1,15 +1,15 @@
 /* One board of a program: what it shows is read and goes into the table of programs, as far as it has changed; what it counts
  * of MPI, with the rank, is kept for samples. For segments.c. */
-#ifndef SONDE_APPMETRICS_SEGMENT_PROGRAM_H
-#define SONDE_APPMETRICS_SEGMENT_PROGRAM_H
+#ifndef SONDE_APPMETRICS_SEGMENT_IMPORT_H
+#define SONDE_APPMETRICS_SEGMENT_IMPORT_H
 
 #include "appmetrics/baseline.h"
 #include "appmetrics/program_job.h"
 #include "appmetrics/ranks.h"
 #include "appmetrics/segment_reader.h"
 
-struct program_board {
-    struct board_reader *reader;
+struct segment_import {
+    struct segment_reader *reader;
     struct program_scope *scope; /* NULL: not yet in any */
     enum program_word word;      /* by which it is there */
     struct program_asked asked;  /* whether it is in another one now */
@@ -27,16 +27,16 @@ struct program_board {
 };
 
 /* The reader's errors: AGAIN, it is being made; CORRUPT; others. Nothing is taken yet. */
-enum err program_board_open(struct program_board *board, const char *path);
+enum err segment_import_open(struct segment_import *board, const char *path);
 
 /* Reads it, and puts what is new into the table. root: of /proc. Takes the table's lock. jobs NULL: all is the node's. */
-void program_board_take(struct program_board *board, struct program_table *table, const struct program_jobs *jobs,
+void segment_import_update(struct segment_import *board, struct program_table *table, const struct program_jobs *jobs,
                         const char *root);
 
 /* Its job is over: what it counts from now on is its user's. Without memory it stays where it is. Under the table's lock. */
-void program_board_leave_job(struct program_board *board, struct program_table *table);
+void segment_import_leave_job(struct segment_import *board, struct program_table *table);
 
 /* The program leaves: what it counted stays. Takes the table's lock. */
-void program_board_close(struct program_board *board, struct program_table *table);
+void segment_import_close(struct segment_import *board, struct program_table *table);
 
 #endif

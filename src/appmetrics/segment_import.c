@@ -1,6 +1,6 @@
 /* The order matters at the end: first it is asked whether the program is gone, then it is read, so that nothing can come
  * behind the last reading. */
-#include "appmetrics/segment_program.h"
+#include "appmetrics/segment_import.h"
 
 #include "base/clock.h"
 #include "proc/pid.h"
@@ -14,15 +14,15 @@
 
 #define RETRY_NS (5 * NS_PER_S)
 
-enum err program_board_open(struct program_board *board, const char *path)
+enum err segment_import_open(struct segment_import *board, const char *path)
 {
-    *board = (struct program_board){ 0 };
-    return board_reader_open(&board->reader, path);
+    *board = (struct segment_import){ 0 };
+    return segment_reader_open(&board->reader, path);
 }
 
-static enum program_kind kind_of(const struct board_value *value)
+static enum program_kind kind_of(const struct segment_value *value)
 {
-    return value->kind == BOARD_GAUGE ? PROGRAM_GAUGE : value->kind == BOARD_HISTOGRAM ? PROGRAM_HISTOGRAM : PROGRAM_COUNTER;
+    return value->kind == SEGMENT_GAUGE ? PROGRAM_GAUGE : value->kind == SEGMENT_HISTOGRAM ? PROGRAM_HISTOGRAM : PROGRAM_COUNTER;
 }
 
 static bool begins(struct bytes text, const char *with)
@@ -32,12 +32,12 @@ static bool begins(struct bytes text, const char *with)
 }
 
 /* Who talked to whom is a matter of ranks: summed over them it means nothing. */
-static bool is_for_table(const struct board_value *value)
+static bool is_for_table(const struct segment_value *value)
 {
     return !begins(value->name, "mpi_peer_");
 }
 
-static void write_name(struct buf *name, const struct board_value *value)
+static void write_name(struct buf *name, const struct segment_value *value)
 {
     buf_reset(name);
     buf_add(name, value->name.data, value->name.size);
@@ -70,20 +70,20 @@ static struct program_hold *make_hold(struct program_table *table, struct progra
     return hold;
 }
 
-static uint32_t uid_of(const struct program_board *board)
+static uint32_t uid_of(const struct segment_import *board)
 {
-    const struct board_facts *facts = board_reader_facts(board->reader);
+    const struct segment_info *facts = segment_reader_info(board->reader);
     return facts->subject_pid ? facts->subject_uid : facts->uid;
 }
 
-static struct program_hold *take_metric(struct program_board *board, struct program_table *table,
-                                        const struct board_value *value)
+static struct program_hold *take_metric(struct segment_import *board, struct program_table *table,
+                                        const struct segment_value *value)
 {
     struct program_metric *metric = NULL;
     struct buf name;
     if (!is_for_table(value))
         return NULL;
-    buf_init(&name, 2 * (size_t)BOARD_TEXT_MAX + 8);
+    buf_init(&name, 2 * (size_t)SEGMENT_STRING_MAX + 8);
     write_name(&name, value);
     struct program_description description = {
         .name = { name.data, name.size }, .doc = value->help, .unit = value->unit, .kind = kind_of(value),
@@ -99,8 +99,8 @@ static struct program_hold *take_metric(struct program_board *board, struct prog
 }
 
 /* What is still refused was counted, and told, when it was the first time. */
-static struct program_hold *take_metric_again(struct program_board *board, struct program_table *table,
-                                              const struct board_value *value)
+static struct program_hold *take_metric_again(struct segment_import *board, struct program_table *table,
+                                              const struct segment_value *value)
 {
     uint64_t refused = table->figures.refused, left_out = table->figures.left_out;
     struct program_refusal refusal = table->refusal;
@@ -114,7 +114,7 @@ static struct program_hold *take_metric_again(struct program_board *board, struc
 }
 
 /* Who had the name may have gone since: a job that follows another at once meets what is left of it. */
-static bool is_time_to_retry(struct program_board *board, uint64_t now_ns)
+static bool is_time_to_retry(struct segment_import *board, uint64_t now_ns)
 {
     bool is_time = board->has_refused && (board->is_gone || now_ns - board->tried_ns >= RETRY_NS);
     if (is_time || !board->has_refused)
@@ -123,14 +123,14 @@ static bool is_time_to_retry(struct program_board *board, uint64_t now_ns)
 }
 
 /* Ticks become seconds by a rate that is measured anew at each reading: its last figures say nothing. */
-static bool is_rounding(const struct board_value *value, double before)
+static bool is_rounding(const struct segment_value *value, double before)
 {
-    return value->type == BOARD_TICKS && fabs(value->f64 - before) <= 1e-6 * before;
+    return value->type == SEGMENT_TICKS && fabs(value->f64 - before) <= 1e-6 * before;
 }
 
 /* What a program wrote over itself may fall: then counting begins anew from there. A sum that became infinite in the program,
  * whose additions were none, says that it is more than any number. */
-static void take_counter(struct program_table *table, struct program_hold *hold, const struct board_value *value,
+static void take_counter(struct program_table *table, struct program_hold *hold, const struct segment_value *value,
                          uint64_t now_ns)
 {
     double before = hold->value, total = value->f64;
@@ -147,7 +147,7 @@ static void take_counter(struct program_table *table, struct program_hold *hold,
         table->figures.refused++;
 }
 
-static void take_histogram(struct program_table *table, struct program_hold *hold, const struct board_value *value,
+static void take_histogram(struct program_table *table, struct program_hold *hold, const struct segment_value *value,
                            uint64_t now_ns)
 {
     double fresh[PROGRAM_BOUNDS_MAX + 1];
@@ -166,12 +166,12 @@ static void take_histogram(struct program_table *table, struct program_hold *hol
     hold->value = value->f64;
 }
 
-static void take_value(struct program_table *table, struct program_hold *hold, const struct board_value *value,
+static void take_value(struct program_table *table, struct program_hold *hold, const struct segment_value *value,
                        uint64_t now_ns)
 {
-    if (value->kind == BOARD_COUNTER)
+    if (value->kind == SEGMENT_COUNTER)
         take_counter(table, hold, value, now_ns);
-    else if (value->kind == BOARD_HISTOGRAM)
+    else if (value->kind == SEGMENT_HISTOGRAM)
         take_histogram(table, hold, value, now_ns);
     else if (value->is_known)
         program_hold_set(table, hold, value->f64, now_ns);
@@ -179,7 +179,7 @@ static void take_value(struct program_table *table, struct program_hold *hold, c
         program_hold_unset(table, hold, now_ns);
 }
 
-static bool grow(struct program_board *board, size_t count)
+static bool grow(struct segment_import *board, size_t count)
 {
     if (count <= board->hold_room)
         return true;
@@ -192,15 +192,15 @@ static bool grow(struct program_board *board, size_t count)
     return true;
 }
 
-static void take_values(struct program_board *board, struct program_table *table, uint64_t now_ns)
+static void take_values(struct segment_import *board, struct program_table *table, uint64_t now_ns)
 {
-    size_t count = board_reader_count(board->reader);
+    size_t count = segment_reader_count(board->reader);
     bool is_retry = is_time_to_retry(board, now_ns);
     if (!grow(board, count))
         return;
     for (size_t i = 0; i < count; i++) {
-        struct board_value value;
-        board_reader_value(board->reader, i, &value);
+        struct segment_value value;
+        segment_reader_value(board->reader, i, &value);
         if (i == board->hold_count)
             board->holds[board->hold_count++] = take_metric(board, table, &value);
         else if (is_retry && !board->holds[i])
@@ -216,7 +216,7 @@ static void take_values(struct program_board *board, struct program_table *table
 }
 
 /* A program that ended between two readings is where its parent is, if that is still the process that it was. */
-static pid_t parent_of(const struct board_facts *facts, const char *root)
+static pid_t parent_of(const struct segment_info *facts, const char *root)
 {
     uint64_t start_ns;
     bool is_older = facts->parent_pid > 1 && pid_start_ns(root, facts->parent_pid, &start_ns) == OK
@@ -225,10 +225,10 @@ static pid_t parent_of(const struct board_facts *facts, const char *root)
 }
 
 /* Whose numbers they are. In another pid namespace its number is that of some other process here. */
-static struct program_claim claim_of(const struct program_board *board, const char *root)
+static struct program_claim claim_of(const struct segment_import *board, const char *root)
 {
-    const struct board_facts *facts = board_reader_facts(board->reader);
-    bool is_here = board_reader_is_here(board->reader, root);
+    const struct segment_info *facts = segment_reader_info(board->reader);
+    bool is_here = segment_reader_is_local(board->reader, root);
     if (facts->subject_pid)
         return (struct program_claim){ .pid = is_here ? facts->subject_pid : 0, .uid = facts->subject_uid, .job = facts->job };
     return (struct program_claim){
@@ -237,7 +237,7 @@ static struct program_claim claim_of(const struct program_board *board, const ch
     };
 }
 
-static bool join(struct program_board *board, struct program_table *table, const struct program_jobs *jobs, const char *root)
+static bool join(struct segment_import *board, struct program_table *table, const struct program_jobs *jobs, const char *root)
 {
     struct program_claim claim = claim_of(board, root);
     board->scope = jobs ? program_jobs_scope(jobs, table, &claim, &board->word) : &table->node;
@@ -258,7 +258,7 @@ static void move_hold(struct program_table *table, struct program_hold *hold, st
     program_hold_move(table, hold, program_cell_of(table, hold->cell->metric, scope), now_ns);
 }
 
-static void move(struct program_board *board, struct program_table *table, struct program_scope *scope, uint64_t now_ns)
+static void move(struct segment_import *board, struct program_table *table, struct program_scope *scope, uint64_t now_ns)
 {
     for (size_t i = 0; i < board->hold_count; i++)
         if (board->holds[i])
@@ -274,7 +274,7 @@ static void move(struct program_board *board, struct program_table *table, struc
 /* A job may be told when its programs run already, also one that is nearer to them than theirs, and a process may be moved into
  * its cgroup. What was counted until now stays where it is: it was not the job's. One that is gone stays in its job: its parent,
  * who alone could be asked, may be in another. */
-static void follow(struct program_board *board, struct program_table *table, const struct program_jobs *jobs, const char *root,
+static void follow(struct segment_import *board, struct program_table *table, const struct program_jobs *jobs, const char *root,
                    uint64_t now_ns)
 {
     if (!jobs || (board->is_gone && board->scope->is_known)
@@ -286,9 +286,9 @@ static void follow(struct program_board *board, struct program_table *table, con
         move(board, table, scope, now_ns);
 }
 
-void program_board_leave_job(struct program_board *board, struct program_table *table)
+void segment_import_leave_job(struct segment_import *board, struct program_table *table)
 {
-    const struct board_facts *facts = board_reader_facts(board->reader);
+    const struct segment_info *facts = segment_reader_info(board->reader);
     struct program_scope *user = program_scope_user(table, facts->subject_pid ? facts->subject_uid : facts->uid);
     if (user && program_holds_fit(table, board->holds, board->hold_count, user))
         move(board, table, user, clock_realtime_ns());
@@ -300,19 +300,19 @@ static struct program_worlds **worlds_of(struct program_scope *scope, struct pro
     return scope->kind == PROGRAM_JOB ? &scope->worlds : &table->node.worlds;
 }
 
-static void tell_lost(struct program_board *board, struct program_table *table, uint64_t lost)
+static void tell_lost(struct segment_import *board, struct program_table *table, uint64_t lost)
 {
     table->figures.no_room += lost > board->lost ? lost - board->lost : 0;
     board->lost = lost;
 }
 
-void program_board_take(struct program_board *board, struct program_table *table, const struct program_jobs *jobs,
+void segment_import_update(struct segment_import *board, struct program_table *table, const struct program_jobs *jobs,
                         const char *root)
 {
     uint64_t now_ns = clock_realtime_ns();
-    const struct board_facts *facts = board_reader_facts(board->reader);
-    board->is_gone = board_reader_is_gone(board->reader, root);
-    enum err err = board_reader_read(board->reader);
+    const struct segment_info *facts = segment_reader_info(board->reader);
+    board->is_gone = segment_reader_is_finished(board->reader, root);
+    enum err err = segment_reader_read(board->reader);
     bool is_bad = err && err != AGAIN;
     program_table_lock(table);
     table->figures.bad_boards += is_bad && !board->is_bad;
@@ -332,7 +332,7 @@ void program_board_take(struct program_board *board, struct program_table *table
     program_table_unlock(table);
 }
 
-void program_board_close(struct program_board *board, struct program_table *table)
+void segment_import_close(struct segment_import *board, struct program_table *table)
 {
     uint64_t now_ns = clock_realtime_ns();
     program_table_lock(table);
@@ -359,6 +359,6 @@ void program_board_close(struct program_board *board, struct program_table *tabl
     program_table_unlock(table);
     program_base_free(&board->base);
     free(board->holds);
-    board_reader_close(&board->reader);
-    *board = (struct program_board){ 0 };
+    segment_reader_close(&board->reader);
+    *board = (struct segment_import){ 0 };
 }

@@ -8,15 +8,11 @@
 
 #include <stdbool.h>
 
-struct journal;
-
 /* Where batches come from that have a position. */
 struct sink_source {
     const char *name;   /* of this reader of this journal: unique for ever, and the same after a restart; borrowed */
     uint64_t opening;   /* random, of this time that the journal was opened */
     uint64_t opened_at; /* a batch beyond this position is none that came before that */
-    const struct journal *journal; /* … and the reader's name in it, for journal_note_save (journal/journal.h); borrowed, both, */
-    const char *reader;            /* until close */
 };
 
 /* One constant per sink, in a file of its name. The caller allocates state_size zeroed bytes, applies the settings, then

@@ -93,8 +93,8 @@ static void mark(struct outlet *outlet)
 static void publish(struct outlet *outlet)
 {
     struct outlet_figures *now = &outlet->now;
-    now->lag_bytes = outlet->reader ? journal_lag_bytes(outlet->reader) : 0;
-    now->lag_ns = outlet->reader ? journal_lag_ns(outlet->reader, clock_realtime_ns()) : 0;
+    now->lag_bytes = outlet->reader ? journal_reader_lag_bytes(outlet->reader) : 0;
+    now->lag_ns = outlet->reader ? journal_reader_lag_ns(outlet->reader, clock_realtime_ns()) : 0;
     now->streams = channels_count(outlet->channels);
     if (outlet->state && outlet->choice.sink->refused)
         note_refused(outlet, outlet->choice.sink->refused(outlet->state));
@@ -163,9 +163,9 @@ static enum err go_to_place(struct outlet *outlet)
     const struct sink *sink = outlet->choice.sink;
     uint64_t from = 0;
     enum err err = sink->resume ? sink->resume(outlet->state, &from) : OK;
-    journal_read_close(&outlet->reader);
+    journal_reader_close(&outlet->reader);
     if (!err)
-        err = journal_read(outlet->settings.journal, &outlet->reader, outlet->now.name, true, from);
+        err = journal_reader_open(outlet->settings.journal, &outlet->reader, outlet->now.name, true, from);
     outlet->position = outlet->done = from;
     return err;
 }
@@ -178,7 +178,7 @@ static void tell_source(const struct outlet *outlet)
     if (!outlet->choice.sink->source || !opening->id)
         return;
     snprintf(name, sizeof name, "sonde-%016llx-%s", (unsigned long long)opening->id, outlet->now.name);
-    struct sink_source source = { name, opening->number, opening->newest, outlet->settings.journal, outlet->now.name };
+    struct sink_source source = { name, opening->number, opening->newest };
     outlet->choice.sink->source(outlet->state, &source);
 }
 
@@ -219,7 +219,7 @@ static void note_done(struct outlet *outlet)
     if (safe <= outlet->done)
         return;
     outlet->done = safe;
-    journal_done(outlet->reader, safe);
+    journal_reader_ack(outlet->reader, safe);
 }
 
 static enum step flush(struct outlet *outlet)
@@ -320,10 +320,10 @@ static enum step read_some(struct outlet *outlet, bool *has_more)
     enum step step = GOES_ON;
     *has_more = true;
     for (size_t i = 0; i < TURN_MAX && step == GOES_ON && *has_more; i++) {
-        enum err err = journal_next(outlet->reader, &entry);
+        enum err err = journal_reader_next(outlet->reader, &entry);
         *has_more = err != AGAIN;
         if (!err) {
-            channels_enter(outlet->channels, journal_segment(outlet->reader));
+            channels_enter(outlet->channels, journal_reader_segment(outlet->reader));
             step = take(outlet, &entry);
         } else if (err != AGAIN && err != CORRUPT)
             step = fail(outlet, "read the journal for", err_text(err));
@@ -333,7 +333,7 @@ static enum step read_some(struct outlet *outlet, bool *has_more)
 
 static void rest(struct outlet *outlet)
 {
-    struct pollfd fds[] = { { .fd = outlet->wake_fd, .events = POLLIN }, { .fd = journal_fd(outlet->reader), .events = POLLIN } };
+    struct pollfd fds[] = { { .fd = outlet->wake_fd, .events = POLLIN }, { .fd = journal_reader_fd(outlet->reader), .events = POLLIN } };
     uint64_t ignored;
     wait_for_word(outlet, GATHER_MS * NS_PER_MS);
     if (outlet->unflushed || stop_ns(outlet) || atomic_load(&outlet->wants_reopen))
@@ -375,7 +375,7 @@ static void *run(void *argument)
     if (outlet->state && outlet->unflushed && stop_ns(outlet))
         flush(outlet);
     close_sink(outlet);
-    journal_read_close(&outlet->reader);
+    journal_reader_close(&outlet->reader);
     outlet->now.state = OUTLET_CLOSED;
     publish(outlet);
     return NULL;
@@ -410,7 +410,7 @@ static enum err prepare(struct outlet *outlet, const struct outlet_settings *set
         return err;
     outlet_name(settings->choice, outlet->now.name);
     outlet->figures = outlet->now;
-    return journal_read(settings->journal, &outlet->reader, outlet->now.name, true, 0); /* from now on all is kept for it */
+    return journal_reader_open(settings->journal, &outlet->reader, outlet->now.name, true, 0); /* from now on all is kept for it */
 }
 
 enum err outlet_open(struct outlet **outlet, const struct outlet_settings *settings)
@@ -425,7 +425,7 @@ enum err outlet_open(struct outlet **outlet, const struct outlet_settings *setti
     if (!err)
         err = start(new);
     if (err) {
-        journal_read_close(&new->reader);
+        journal_reader_close(&new->reader);
         outlet_free(new);
         *outlet = NULL;
     }

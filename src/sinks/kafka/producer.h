@@ -4,12 +4,7 @@
 #define SONDE_SINKS_KAFKA_PRODUCER_H
 
 #include "sinks/kafka/queue.h"
-#include "sinks/kafka/places.h"
-#include "sinks/kafka/seen.h"
 #include "transport/kafka_conf.h"
-
-/* How nothing is there twice: what is tried first is first; plain: with idempotence at best, as long as nobody crashes. */
-enum kafka_way { KAFKA_BY_TRANSACTIONS, KAFKA_BY_LOOKING_BACK, KAFKA_PLAIN };
 
 enum kafka_wish { KAFKA_WHERE_IT_CAN, KAFKA_ALWAYS, KAFKA_NEVER };
 
@@ -17,26 +12,6 @@ enum kafka_wish { KAFKA_WHERE_IT_CAN, KAFKA_ALWAYS, KAFKA_NEVER };
 enum kafka_stage { KAFKA_COLD, KAFKA_ALONE, KAFKA_READY, KAFKA_BEGUN, KAFKA_MARKED };
 
 #define KAFKA_NAME_MAX 160
-
-struct journal;
-struct kafka_tail;
-
-/* Of sinks/kafka/lookback.h. */
-struct kafka_lookback {
-    const struct journal *journal; /* where the note is, and whose; borrowed */
-    const char *reader;
-    bool is_records;       /* each message is a whole record */
-    struct kafka_places places;
-    struct kafka_seen seen;
-    struct kafka_tail *tail; /* while it is read */
-    bool is_unsure;        /* what was under way may be there or not: to be looked for */
-    uint64_t unsure_until; /* … and is not beyond this position */
-    uint64_t mark;         /* the position that the round ends with */
-    uint64_t arrived;      /* all up to it is there */
-    uint64_t noted_ns;     /* CLOCK_MONOTONIC; 0: not yet */
-    uint64_t unsure_ns;    /* CLOCK_MONOTONIC, since when it looks */
-    uint64_t found;        /* messages that were there already */
-};
 
 struct kafka_producer {
     /* set before kafka_producer_open */
@@ -49,14 +24,13 @@ struct kafka_producer {
     /* set after it and before the first message, where there is a journal */
     char name[KAFKA_NAME_MAX];    /* of the sender, for ever; "": there are no transactions */
     uint64_t opening, opened_at;  /* as in sinks/sink.h */
-    struct kafka_lookback lookback;
 
     struct kafka_box *box; /* borrowed */
     rd_kafka_t *kafka;     /* NULL: to be made anew */
     size_t flying;         /* pieces that librdkafka has */
     bool has_failed;       /* some of them came back */
     bool is_plain;         /* the brokers know no idempotence */
-    enum kafka_way way;    /* what goes; with a name and exactly_once alone */
+    bool is_at_least_once; /* the brokers refuse transactions, or idempotent=no rules them out */
     uint64_t done_until;   /* the position up to which all is there, by what was found at the start */
     enum kafka_stage stage;
     uint64_t mark;         /* the position that the transaction ends with */
@@ -73,13 +47,13 @@ enum err kafka_producer_check(struct kafka_producer *producer);
 enum err kafka_producer_open(struct kafka_producer *producer, struct kafka_box *box);
 void kafka_producer_close(struct kafka_producer *producer); /* what is not there yet is given up; the box keeps it */
 
-/* Until it is known what is there already, so that done_until and kafka_lookback_has answer; AGAIN: not by the deadline. */
+/* Until done_until is known; AGAIN: not by the deadline. */
 enum err kafka_producer_learn(struct kafka_producer *producer, uint64_t deadline_ns);
 
 /* Hands over what waits, and takes reports, without waiting longer than so. */
 void kafka_producer_turn(struct kafka_producer *producer, int timeout_ms);
 
-/* For sinks/kafka/transaction.c and sinks/kafka/lookback.c alone. */
+/* For sinks/kafka/transaction.c alone. */
 enum err kafka_producer_make(struct kafka_producer *producer); /* where there is none */
 void kafka_producer_end(struct kafka_producer *producer); /* all that it has waits again */
 void kafka_producer_pause(struct kafka_producer *producer); /* sets next_try_ns, each time farther away */

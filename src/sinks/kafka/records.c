@@ -20,7 +20,7 @@ struct encoder {
     uint64_t stream, epoch;
     uint64_t before; /* the record that it made last; 0: none */
     uint64_t used_ns, told_ns; /* CLOCK_MONOTONIC; told: when a record had its state with it */
-    struct stream *state;
+    struct delta_stream *state;
 };
 
 struct kafka_records {

@@ -16,7 +16,7 @@
 
 bool kafka_transaction_is_used(const struct kafka_producer *p)
 {
-    return *p->name && p->exactly_once != KAFKA_NEVER && p->way == KAFKA_BY_TRANSACTIONS;
+    return *p->name && p->exactly_once != KAFKA_NEVER && !p->is_at_least_once;
 }
 
 static int left_ms(uint64_t deadline_ns, uint64_t most_ms)
@@ -48,7 +48,7 @@ static void cool_down(struct kafka_producer *p)
     kafka_producer_pause(p);
 }
 
-/* These brokers never will: then another way. */
+/* These brokers will never accept a transaction from us. */
 static bool is_refusal(rd_kafka_resp_err_t code)
 {
     return code == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE || code == RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION
@@ -69,26 +69,25 @@ static bool is_hopeless(const struct kafka_producer *p)
     return true;
 }
 
-static void go_another_way(struct kafka_producer *p)
+/* Brokers before 0.11 have no transactions, and access lists may forbid them. */
+static void fall_back_to_at_least_once(struct kafka_producer *p)
 {
-    bool can_look_back = p->idempotence != KAFKA_ALWAYS; /* which sends again without looking */
-    log_info("Kafka without transactions (%s), %s", p->why, can_look_back
-             ? "so that after a crash the topics are looked through for what is there already"
-             : "and with idempotent=yes, so that after a crash some messages come twice");
+    log_warn("Kafka brokers %.200s refuse transactions (%s): delivery is at least once, so messages can be duplicated after a crash. "
+             "Use brokers of version 0.11 or newer that allow transactions, or let consumers drop duplicates by host, stream, "
+             "sequence and place", p->conf.brokers, p->why);
     kafka_producer_end(p);
     wait_all_again(p);
     kafka_box_rewind(p->box);
     p->stage = KAFKA_COLD;
     p->next_try_ns = p->wait_ns = 0;
-    p->way = can_look_back ? KAFKA_BY_LOOKING_BACK : KAFKA_PLAIN;
+    p->is_at_least_once = true;
 }
 
 /* It failed before anything was under way. */
 static void note_cold(struct kafka_producer *p, rd_kafka_resp_err_t code, bool is_mendable)
 {
-    bool is_choosy = p->exactly_once == KAFKA_ALWAYS;
-    if (is_refusal(code) ? !is_choosy || p->idempotence != KAFKA_ALWAYS : !is_choosy && is_hopeless(p))
-        go_another_way(p);
+    if (p->exactly_once != KAFKA_ALWAYS && (is_refusal(code) || is_hopeless(p)))
+        fall_back_to_at_least_once(p);
     else if (is_mendable)
         nap();
     else

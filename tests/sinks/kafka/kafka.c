@@ -133,7 +133,7 @@ static void make_parcel(struct kafka_records *records, uint64_t n, struct buf *o
     batch_clear(&batch);
 }
 
-static void assert_decoded(struct stream *stream, const struct parcel *parcel, uint64_t n)
+static void assert_decoded(struct delta_stream *stream, const struct parcel *parcel, uint64_t n)
 {
     struct batch batch;
     batch_init(&batch);
@@ -149,7 +149,7 @@ static void each_record_can_be_read_alone_and_one_after_another(void **state)
 {
     (void)state;
     struct kafka_records *records, *seldom;
-    struct stream *follower, *stranger;
+    struct delta_stream *follower, *stranger;
     struct buf out;
     struct parcel parcel;
     uint64_t epoch = 0, before = 0;

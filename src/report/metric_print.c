@@ -95,7 +95,7 @@ void metric_print_yaml(struct buf *out, const struct metric_item *item, enum met
         if (fields[i].is_raw)
             buf_add_text(out, fields[i].text);
         else if (fields[i].text)
-            python_text_yaml(out, fields[i].text, indent + strlen(fields[i].key) + 2, indent + 2);
+            python_text_yaml(out, fields[i].text);
         else
             python_text_yaml_float(out, fields[i].number);
         buf_add_char(out, '\n');

@@ -51,7 +51,7 @@ static void expect_yaml(const char *text, const char *yaml)
 {
     struct buf out;
     buf_init(&out, 10000);
-    python_text_yaml(&out, text, 8, 4);
+    python_text_yaml(&out, text);
     assert_string_equal(buf_text(&out), yaml);
     buf_clear(&out);
 }
@@ -59,28 +59,29 @@ static void expect_yaml(const char *text, const char *yaml)
 static void texts_of_yaml_read_back_as_texts(void **state)
 {
     (void)state;
-    expect_yaml("", "''");
+    expect_yaml("", "\"\"");
     expect_yaml("a plain one", "a plain one");
     expect_yaml("x{a=\"b\"}", "x{a=\"b\"}");
-    expect_yaml("no", "'no'");
-    expect_yaml("0x1F", "'0x1F'");
-    expect_yaml("1:30", "'1:30'");
-    expect_yaml("2001-12-14", "'2001-12-14'");
+    expect_yaml("no", "\"no\"");
+    expect_yaml("Null", "\"Null\"");
+    expect_yaml("0x1F", "\"0x1F\"");
+    expect_yaml("1:30", "\"1:30\"");
+    expect_yaml("2001-12-14", "\"2001-12-14\"");
+    expect_yaml(".inf", "\".inf\"");
     expect_yaml("nobody", "nobody");
-    expect_yaml("a: b", "'a: b'");
-    expect_yaml("a #b", "'a #b'");
+    expect_yaml("a: b", "\"a: b\"");
+    expect_yaml("a:", "\"a:\"");
+    expect_yaml("a #b", "\"a #b\"");
     expect_yaml("a#b:c", "a#b:c");
-    expect_yaml("- x", "'- x'");
-    expect_yaml("-x", "-x");
+    expect_yaml("- x", "\"- x\"");
     expect_yaml("it's", "it's");
-    expect_yaml("'it", "'''it'");
-    expect_yaml(" x", "' x'");
-    expect_yaml("a\nb\x01", "\"a\\nb\\x01\"");
-    expect_yaml("two\nlines", "'two\n\n    lines'");
-    expect_yaml("\n", "'\n\n    '");
-    expect_yaml("a\n b", "\"a\\n b\"");
-    expect_yaml("a \nb", "\"a \\nb\"");
-    expect_yaml("caf\xc3\xa9 \xff", "\"caf\\xE9 \\uFFFD\"");
+    expect_yaml("'it", "\"'it\"");
+    expect_yaml(" x", "\" x\"");
+    expect_yaml("x ", "\"x \"");
+    expect_yaml("say \"a\\b\"\n", "\"say \\\"a\\\\b\\\"\\n\"");
+    expect_yaml("a\nb\x01", "\"a\\nb\\u0001\"");
+    expect_yaml("caf\xc3\xa9 \xff", "\"caf\\u00e9 \\ufffd\"");
+    expect_yaml("\xf0\x9f\x98\x80", "\"\\U0001f600\"");
 }
 
 static void names_get_their_quotes_back(void **state)

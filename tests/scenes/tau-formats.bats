@@ -55,17 +55,13 @@ PY
     [[ $("$SONDE" get --tau-socket "$TAU" -f json y_total) != *doc* ]]
 }
 
-@test "json and yaml are those of Python, to the byte, for names and numbers of all kinds" {
+@test "json is printed as by Python, to the byte, and yaml reads back as the same data, for names and numbers of all kinds" {
     gateway alone
-    program counter 'a_total{l="ä\\n ☃"}' 1e16 "it's # a: \"doc\" that is so long that PyYAML folds it into two lines, or even three of them" \
+    program counter 'a_total{l="ä\\n ☃"}' 1e16 "it's # a: \"doc\" and a long one: it stays on one line whatever its length, as every other string in YAML does" \
         counter b_total 1e-7 'yes' counter c_total 0.1 '- dash' counter d_total 123456789012345680 '1.5' gauge g 1e400 ' blank ' \
-        counter e_total 3 'tab	and café' counter h_total 1 $'two\nlines, and\n\na third that has '"'quotes' and is so long that it is folded at a blank too" \
+        counter e_total 3 'tab	and café' counter h_total 1 $'two\nlines, and\n\na third that has '"'quotes' and is longer than the others" \
         counter i_total 1 $'an end\n' counter j_total 1 $'a blank\n before' counter k_total 1 $'a blank \nbehind' counter f_total 1e22 ''
-    # Lines that are too long end before or behind what is escaped, by its length.
-    for size in {60..90}; do
-        long=$(printf 'x%.0s' $(seq "$size"))
-        program counter "long${size}_total" 1 $'\u00e9'"$long"$'"\u00e9 "\a\u00e9'
-    done
+    program counter l_total 1 $'\u00e9"\u00e9 "\a\u00e9 \U0001f600'
     wait_for '"$SONDE" get -f txt | grep -q f_total'
     for kind in list-metrics get; do
         for format in json yaml txt; do
@@ -87,10 +83,11 @@ except ImportError:
 for kind in ("list-metrics", "get"):
     text = open(f"{sys.argv[1]}/{kind}.yaml").read()
     data = yaml.safe_load(text)
-    assert text == yaml.dump(data) + "\n", text + "\n---\n" + yaml.dump(data)
     wanted = json.load(open(f"{sys.argv[1]}/{kind}.json"))
-    if kind == "list-metrics":
-        assert data == wanted
+    for item in data + wanted:
+        item.pop("ts", None)
+    wanted = [dict(item, value=float("inf")) if item.get("value", 0) is None else item for item in wanted]  # JSON has no infinity
+    assert data == wanted, f"{data}\n---\n{wanted}"
 PY
 }
 

@@ -1,4 +1,4 @@
-/* Floats and JSON. (YAML: python_yaml.c.) */
+/* Floats, JSON strings and YAML scalars. */
 #include "compat/tau/python_text.h"
 
 #include "base/utf8.h"
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define DIGITS_MAX 17
 
@@ -63,7 +64,7 @@ void python_text_float(struct buf *out, double value)
     buf_printf(out, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
 }
 
-static void add_escaped(struct buf *out, uint32_t code)
+static void add_escaped(struct buf *out, uint32_t code, bool is_yaml)
 {
     static const char letters[][2] = { "\bb", "\tt", "\nn", "\ff", "\rr", "\"\"", "\\\\" };
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
@@ -76,22 +77,29 @@ static void add_escaped(struct buf *out, uint32_t code)
         buf_add_char(out, (char)code);
     else if (code < 0x10000)
         buf_printf(out, "\\u%04" PRIx32, code);
+    else if (is_yaml)
+        buf_printf(out, "\\U%08" PRIx32, code); /* YAML has no surrogate pairs */
     else
         buf_printf(out, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd800 + ((code - 0x10000) >> 10), 0xdc00 + ((code - 0x10000) & 0x3ff));
 }
 
-void python_text_json(struct buf *out, const char *text)
+static void add_quoted(struct buf *out, const char *string, bool is_yaml)
 {
-    struct bytes rest = bytes_of(text);
+    struct bytes rest = bytes_of(string);
     buf_add_char(out, '"');
     while (rest.size) {
         uint32_t code = 0xfffd;
         size_t size = utf8_next(rest, &code);
-        add_escaped(out, size ? code : 0xfffd);
+        add_escaped(out, size ? code : 0xfffd, is_yaml);
         rest.data += size ? size : 1;
         rest.size -= size ? size : 1;
     }
     buf_add_char(out, '"');
+}
+
+void python_text_json(struct buf *out, const char *string)
+{
+    add_quoted(out, string, false);
 }
 
 void python_text_json_float(struct buf *out, double value)
@@ -100,4 +108,53 @@ void python_text_json_float(struct buf *out, double value)
         python_text_float(out, value);
     else
         buf_add_text(out, "null");
+}
+
+/* Words that YAML 1.1 parsers read as a boolean or as null. */
+static bool is_yaml_word(const char *string)
+{
+    static const char *const words[] = { "y", "n", "yes", "no", "true", "false", "on", "off", "null" };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(words[i], string) == 0)
+            return true;
+    return false;
+}
+
+/* Stricter than YAML demands: a string that starts with a letter is no number, date or indicator. */
+static bool may_be_plain(const char *string)
+{
+    size_t size = strlen(string);
+    bool has_letter_first = (string[0] >= 'a' && string[0] <= 'z') || (string[0] >= 'A' && string[0] <= 'Z');
+    for (size_t i = 0; i < size; i++)
+        if (string[i] < 0x20 || string[i] > 0x7e)
+            return false;
+    return has_letter_first && string[size - 1] != ' ' && string[size - 1] != ':' && !strstr(string, ": ")
+        && !strstr(string, " #") && !is_yaml_word(string);
+}
+
+void python_text_yaml(struct buf *out, const char *string)
+{
+    if (may_be_plain(string))
+        buf_add_text(out, string);
+    else
+        add_quoted(out, string, true);
+}
+
+void python_text_yaml_float(struct buf *out, double value)
+{
+    if (!isfinite(value)) {
+        buf_add_text(out, isnan(value) ? ".nan" : value > 0 ? ".inf" : "-.inf");
+        return;
+    }
+    char digits[40];
+    struct buf number;
+    buf_init(&number, sizeof digits);
+    python_text_float(&number, value);
+    snprintf(digits, sizeof digits, "%s", buf_text(&number));
+    buf_clear(&number);
+    char *exponent = strchr(digits, 'e');
+    if (!exponent || strchr(digits, '.'))
+        buf_add_text(out, digits);
+    else /* 1e+16 would be a string in YAML 1.1 */
+        buf_printf(out, "%.*s.0%s", (int)(exponent - digits), digits, exponent);
 }

@@ -1,4 +1,4 @@
-/* Numbers and texts as Python's json, yaml and str write them: what tools that read tau_metric_client's output compare with. */
+/* Numbers and strings as Python prints them, for tools that parse the output of tau_metric_client; and the same as YAML. */
 #ifndef SONDE_COMPAT_TAU_PYTHON_TEXT_H
 #define SONDE_COMPAT_TAU_PYTHON_TEXT_H
 
@@ -7,14 +7,16 @@
 /* repr of a float: "9.0", "1e+16", "inf". */
 void python_text_float(struct buf *out, double value);
 
-/* json.dumps of a text, with its quotes: ASCII alone. Bytes that are not UTF-8 become U+FFFD. */
+/* json.dumps of a string, with its quotes: ASCII only. Bytes that are not UTF-8 become U+FFFD. */
 void python_text_json(struct buf *out, const char *text);
 
-/* json.dumps of a float, but what JSON has no word for is null. */
+/* json.dumps of a float, but null for NaN and infinities, which JSON lacks. */
 void python_text_json_float(struct buf *out, double value);
 
-/* The same as yaml.dump writes it as a value of a mapping. column: where the cursor is; indent: of further lines. */
-void python_text_yaml(struct buf *out, const char *text, size_t column, size_t indent);
+/* A YAML scalar on one line that every YAML 1.1 or 1.2 parser reads as a string: plain where that is safe, else in double quotes. */
+void python_text_yaml(struct buf *out, const char *string);
+
+/* A YAML float. */
 void python_text_yaml_float(struct buf *out, double value);
 
 #endif

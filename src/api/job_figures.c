@@ -2,6 +2,8 @@
  * them in. */
 #include "api/job_figures.h"
 
+#include "api/schema.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,7 +188,7 @@ void figures_write(struct json *json, const struct figures *figures)
         FIGURES_LIST(X)
 #undef X
     };
-    json_key(json, "figures");
+    json_key(json, API_FIGURES);
     json_begin_object(json);
     for (size_t i = 0; i < FIGURES_SIZE; i++) {
         if (!figures->values[i].time_ns)

@@ -1,6 +1,8 @@
 /* JSON into one flat array of jobs; a job is found again by its id. */
 #include "api/jobs_client.h"
 
+#include "api/schema.h"
+#include "base/vec.h"
 #include "net/json_read.h"
 
 #include <stdlib.h>
@@ -65,11 +67,11 @@ static void read_figures(struct reader *reader, struct jobs_now_figure *figures)
 static void read_job(struct reader *reader, struct jobs_now_job *job)
 {
     const struct { const char *key; char *text; } texts[] = {
-        { "id", job->id }, { "other_id", job->other_id }, { "user", job->user }, { "source", job->source },
+        { API_ID, job->id }, { API_OTHER_ID, job->other_id }, { API_USER, job->user }, { API_SOURCE, job->source },
     };
     const struct { const char *key; uint64_t *number; } numbers[] = {
-        { "start_ns", &job->start_ns }, { "cores_milli", &job->cores_milli }, { "memory_bytes", &job->memory_bytes },
-        { "nodes", &job->nodes },
+        { API_START_NS, &job->start_ns }, { API_CORES_MILLI, &job->cores_milli }, { API_MEMORY_BYTES, &job->memory_bytes },
+        { API_NODES, &job->nodes },
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (is(reader, texts[i].key)) {
@@ -81,7 +83,7 @@ static void read_job(struct reader *reader, struct jobs_now_job *job)
             json_read_u64(&reader->json, numbers[i].number);
             return;
         }
-    if (is(reader, "figures"))
+    if (is(reader, API_FIGURES))
         read_figures(reader, job->figures);
     else
         json_read_skip(&reader->json);
@@ -91,14 +93,8 @@ static enum err read_jobs(struct reader *reader, struct jobs_now *now)
 {
     json_read_array(&reader->json);
     while (json_read_more(&reader->json)) {
-        if (now->count == now->room) {
-            size_t room = now->room ? now->room * 2 : 16;
-            struct jobs_now_job *jobs = reallocarray(now->jobs, room, sizeof *jobs);
-            if (!jobs)
-                return NOMEM;
-            now->jobs = jobs;
-            now->room = room;
-        }
+        if (array_reserve(now->jobs, now->room, now->count + 1, VEC_MAX))
+            return NOMEM;
         struct jobs_now_job *job = &now->jobs[now->count++];
         *job = (struct jobs_now_job){ 0 };
         json_read_object(&reader->json);
@@ -112,7 +108,7 @@ static void read_node(struct reader *reader, struct jobs_now *now)
 {
     json_read_object(&reader->json);
     while (json_read_key(&reader->json, &reader->key))
-        if (is(reader, "figures"))
+        if (is(reader, API_FIGURES))
             read_figures(reader, now->node);
         else
             json_read_skip(&reader->json);
@@ -120,17 +116,17 @@ static void read_node(struct reader *reader, struct jobs_now *now)
 
 static enum err read_field(struct reader *reader, struct jobs_now *now)
 {
-    if (is(reader, "host"))
+    if (is(reader, API_HOST))
         read_text(reader, now->host);
-    else if (is(reader, "time_ns"))
+    else if (is(reader, API_TIME_NS))
         json_read_u64(&reader->json, &now->time_ns);
-    else if (is(reader, "nodes"))
+    else if (is(reader, API_NODES))
         json_read_u64(&reader->json, &now->nodes);
-    else if (is(reader, "others"))
+    else if (is(reader, API_OTHERS))
         json_read_u64(&reader->json, &now->others);
-    else if (is(reader, "node"))
+    else if (is(reader, API_NODE))
         read_node(reader, now);
-    else if (is(reader, "jobs"))
+    else if (is(reader, API_JOBS))
         return read_jobs(reader, now);
     else
         json_read_skip(&reader->json);

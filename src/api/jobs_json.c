@@ -2,6 +2,7 @@
 #include "api/jobs_json.h"
 
 #include "base/hash.h"
+#include "api/schema.h"
 #include "api/sets_json.h"
 
 #include <stdlib.h>
@@ -114,26 +115,26 @@ static void write_job(struct json *json, const struct held_job *held)
 {
     const struct job *job = held->job;
     json_begin_object(json);
-    json_field_text(json, "id", job->id);
+    json_field_text(json, API_ID, job->id);
     if (*job->other_id)
-        json_field_text(json, "other_id", job->other_id);
-    json_field_text(json, "source", job->source);
+        json_field_text(json, API_OTHER_ID, job->other_id);
+    json_field_text(json, API_SOURCE, job->source);
     if (*job->user)
-        json_field_text(json, "user", job->user);
+        json_field_text(json, API_USER, job->user);
     if (job->uid != UINT32_MAX)
-        json_field_u64(json, "uid", job->uid);
-    json_field_u64(json, "start_ns", job->start_ns);
+        json_field_u64(json, API_UID, job->uid);
+    json_field_u64(json, API_START_NS, job->start_ns);
     if (job->end_ns)
-        json_field_u64(json, "end_ns", job->end_ns);
+        json_field_u64(json, API_END_NS, job->end_ns);
     if (held->cores_milli)
-        json_field_u64(json, "cores_milli", held->cores_milli);
+        json_field_u64(json, API_CORES_MILLI, held->cores_milli);
     if (held->memory_bytes)
-        json_field_u64(json, "memory_bytes", held->memory_bytes);
+        json_field_u64(json, API_MEMORY_BYTES, held->memory_bytes);
     if (job->cgroup && *job->cgroup)
-        json_field_text(json, "cgroup", job->cgroup);
+        json_field_text(json, API_CGROUP, job->cgroup);
     if (job->pid)
-        json_field_u64(json, "pid", job->pid);
-    json_field_u64(json, "nodes", held->nodes);
+        json_field_u64(json, API_PID, job->pid);
+    json_field_u64(json, API_NODES, held->nodes);
     figures_write(json, &held->figures);
     json_end_object(json);
 }
@@ -142,17 +143,17 @@ void held_jobs_write(const struct held_jobs *jobs, const struct view *view, stru
 {
     struct json json;
     held_begin(&json, out, view);
-    json_field_u64(&json, "nodes", jobs->nodes);
-    json_key(&json, "node");
+    json_field_u64(&json, API_NODES, jobs->nodes);
+    json_key(&json, API_NODE);
     json_begin_object(&json);
     figures_write(&json, &jobs->node);
     json_end_object(&json);
-    json_key(&json, "jobs");
+    json_key(&json, API_JOBS);
     json_begin_array(&json);
     for (size_t i = 0; i < jobs->count; i++)
         write_job(&json, &jobs->list[i]);
     json_end_array(&json);
-    json_field_u64(&json, "others", jobs->others);
+    json_field_u64(&json, API_OTHERS, jobs->others);
     json_end_object(&json);
     json_end(&json);
 }

@@ -4,6 +4,7 @@
 #include "api/metrics_page.h"
 
 #include "base/hash.h"
+#include "base/vec.h"
 #include "model/set_index.h"
 #include "api/metrics_columns.h"
 #include "model/prom_label.h"
@@ -97,14 +98,8 @@ static size_t series_of(const struct view_entry *entry)
 
 static bool add_item(struct writer *writer, const struct view_entry *entry)
 {
-    if (writer->item_count == writer->item_room) {
-        size_t room = writer->item_room ? writer->item_room * 2 : 256;
-        struct item *items = realloc(writer->items, room * sizeof *items);
-        if (!items)
-            return false;
-        writer->items = items;
-        writer->item_room = room;
-    }
+    if (array_reserve(writer->items, writer->item_room, writer->item_count + 1, VEC_MAX))
+        return false;
     struct item *item = &writer->items[writer->item_count++];
     *item = (struct item){ .values = entry->values, .known = entry->known, .label_at = writer->labels.size };
     metrics_label_entry(&writer->labels, entry);

@@ -4,6 +4,7 @@
 #include "net/json.h"
 #include "appmetrics/cells.h"
 #include "api/program_page.h"
+#include "api/schema.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -59,21 +60,21 @@ static enum err take_word(struct wish *wish, struct program_table *table, struct
     if (wish->words.size + word.size + 1 >= WORDS_MAX)
         return USAGE;
     const char *text = wish->words.data + decode(&wish->words, value);
-    if (bytes_equal(key, bytes_of("list")))
+    if (bytes_equal(key, bytes_of(API_QUERY_LIST)))
         wish->is_list = true;
-    else if (bytes_equal(key, bytes_of("tau")))
+    else if (bytes_equal(key, bytes_of(API_QUERY_TAU)))
         wish->has_tau = true;
-    else if (bytes_equal(key, bytes_of("aliases")))
+    else if (bytes_equal(key, bytes_of(API_QUERY_ALIASES)))
         wish->has_aliases = true;
-    else if (bytes_equal(key, bytes_of("all")))
+    else if (bytes_equal(key, bytes_of(API_QUERY_ALL)))
         wish->is_all = true;
-    else if (bytes_equal(key, bytes_of("job")))
+    else if (bytes_equal(key, bytes_of(API_QUERY_JOB)))
         wish->job = text;
-    else if (bytes_equal(key, bytes_of("user")))
+    else if (bytes_equal(key, bytes_of(API_QUERY_USER)))
         wish->user = text;
-    else if (bytes_equal(key, bytes_of("name")))
+    else if (bytes_equal(key, bytes_of(API_QUERY_NAME)))
         add_name(wish, table, text);
-    else if (bytes_equal(key, bytes_of("since")))
+    else if (bytes_equal(key, bytes_of(API_QUERY_SINCE)))
         wish->since_s = strtod(text, NULL);
     else
         return USAGE;
@@ -120,20 +121,20 @@ static void add_number(struct json *json, const char *key, double value)
 static void add_gauge(struct json *json, const struct program_gauge *gauge, bool is_mean)
 {
     double mean = gauge->sum / (double)gauge->programs;
-    add_number(json, "value", is_mean ? mean : gauge->sum);
-    add_number(json, "sum", gauge->sum);
-    add_number(json, "min", gauge->min);
-    add_number(json, "max", gauge->max);
-    add_number(json, "mean", mean);
-    json_field_u64(json, "programs", gauge->programs);
+    add_number(json, API_VALUE, is_mean ? mean : gauge->sum);
+    add_number(json, API_SUM, gauge->sum);
+    add_number(json, API_MIN, gauge->min);
+    add_number(json, API_MAX, gauge->max);
+    add_number(json, API_MEAN, mean);
+    json_field_u64(json, API_PROGRAMS, gauge->programs);
 }
 
 static void add_histogram(struct json *json, const struct program_cell *cell)
 {
     double count = 0;
-    add_number(json, "value", cell->total);
-    add_number(json, "sum", cell->total);
-    json_key(json, "buckets");
+    add_number(json, API_VALUE, cell->total);
+    add_number(json, API_SUM, cell->total);
+    json_key(json, API_BUCKETS);
     json_begin_array(json);
     for (size_t i = 0; i <= cell->metric->bound_count; i++) {
         json_begin_array(json);
@@ -146,23 +147,23 @@ static void add_histogram(struct json *json, const struct program_cell *cell)
         json_end_array(json);
     }
     json_end_array(json);
-    json_field_f64(json, "count", count);
+    json_field_f64(json, API_COUNT, count);
 }
 
 static void add_value(struct json *json, const struct program_cell *cell, const struct wish *wish)
 {
     if (cell->metric->kind == PROGRAM_COUNTER)
-        add_number(json, "value", cell->total);
+        add_number(json, API_VALUE, cell->total);
     else if (cell->metric->kind == PROGRAM_GAUGE)
         add_gauge(json, &cell->gauge, wish->has_tau);
     else
         add_histogram(json, cell);
-    json_field_f64(json, "ts", (double)cell->changed_ns / 1e9);
+    json_field_f64(json, API_TS, (double)cell->changed_ns / 1e9);
 }
 
 static void add_cell(struct json *json, const struct program_cell *cell, const struct wish *wish)
 {
-    static const char *const kinds[] = { "counter", "gauge", "histogram" };
+    static const char *const kinds[] = { API_COUNTER, API_GAUGE, API_HISTOGRAM };
     const struct program_metric *metric = cell->metric;
     const struct program_scope *scope = cell->scope;
     char number[PROGRAM_NUMBER_MAX];
@@ -170,13 +171,13 @@ static void add_cell(struct json *json, const struct program_cell *cell, const s
     if (!is_scope_wished(wish, scope) || (!wish->is_list && (is_unset || (double)cell->changed_ns / 1e9 <= wish->since_s)))
         return;
     json_begin_object(json);
-    json_key(json, "name");
+    json_key(json, API_NAME);
     json_bytes(json, (struct bytes){ metric->name, metric->name_size });
-    json_field_text(json, "type", kinds[metric->kind]);
-    json_field_text(json, "unit", metric->unit);
-    json_field_text(json, "doc", metric->doc);
-    json_field_text(json, "job", scope->job);
-    json_field_text(json, "user", scope->kind == PROGRAM_NODE ? NULL : program_scope_user_name(scope, number));
+    json_field_text(json, API_TYPE, kinds[metric->kind]);
+    json_field_text(json, API_UNIT, metric->unit);
+    json_field_text(json, API_DOC, metric->doc);
+    json_field_text(json, API_JOB, scope->job);
+    json_field_text(json, API_USER, scope->kind == PROGRAM_NODE ? NULL : program_scope_user_name(scope, number));
     if (!wish->is_list)
         add_value(json, cell, wish);
     json_end_object(json);
@@ -196,7 +197,7 @@ static void write_metrics(struct buf *out, struct program_table *table, const st
     struct json json;
     json_init(&json, out);
     json_begin_object(&json);
-    json_key(&json, "metrics");
+    json_key(&json, API_METRICS);
     json_begin_array(&json);
     for (size_t i = 0; i < wish->name_count; i++)
         add_metric(&json, wish->names[i], wish, viewer);

@@ -1,6 +1,7 @@
 /* Schemas stand before the sets that point to them. All memory is of pieces that are freed together. */
 #include "api/sets_client.h"
 
+#include "api/schema.h"
 #include "net/json_read.h"
 
 #include <stdlib.h>
@@ -74,17 +75,17 @@ static void read_metric(struct reader *reader, struct metric *metric)
     *metric = (struct metric){ .name = "", .unit = "", .help = "", .kind = GAUGE, .type = U64 };
     json_read_object(&reader->json);
     while (json_read_key(&reader->json, &reader->key)) {
-        if (is_key(reader, "name"))
+        if (is_key(reader, API_NAME))
             metric->name = text_of(reader);
-        else if (is_key(reader, "source"))
+        else if (is_key(reader, API_SOURCE))
             metric->source = text_of(reader);
-        else if (is_key(reader, "unit"))
+        else if (is_key(reader, API_UNIT))
             metric->unit = text_of(reader);
-        else if (is_key(reader, "help"))
+        else if (is_key(reader, API_HELP))
             metric->help = text_of(reader);
-        else if (is_key(reader, "kind"))
-            metric->kind = strcmp(text_of(reader), "counter") == 0 ? COUNTER : GAUGE;
-        else if (is_key(reader, "type")) {
+        else if (is_key(reader, API_KIND))
+            metric->kind = strcmp(text_of(reader), API_COUNTER) == 0 ? COUNTER : GAUGE;
+        else if (is_key(reader, API_TYPE)) {
             const char *type = text_of(reader);
             metric->type = *type == 'i' ? I64 : *type == 'f' ? F64 : U64;
         } else
@@ -124,13 +125,13 @@ static void read_schema(struct reader *reader)
     schema->name = "";
     json_read_object(&reader->json);
     while (json_read_key(&reader->json, &reader->key)) {
-        if (is_key(reader, "name"))
+        if (is_key(reader, API_NAME))
             schema->name = text_of(reader);
-        else if (is_key(reader, "size") && !schema->metrics)
+        else if (is_key(reader, API_SIZE) && !schema->metrics)
             schema->size = number_of(reader);
-        else if (is_key(reader, "instances"))
+        else if (is_key(reader, API_INSTANCES))
             schema->instances = text_of(reader);
-        else if (is_key(reader, "metrics"))
+        else if (is_key(reader, API_METRICS))
             read_metrics(reader, schema);
         else
             json_read_skip(&reader->json);
@@ -183,27 +184,27 @@ static const struct set *schema_of(struct reader *reader)
 
 static void read_field(struct reader *reader, struct sets_item *item)
 {
-    if (is_key(reader, "schema"))
+    if (is_key(reader, API_SCHEMA))
         item->schema = schema_of(reader);
-    else if (is_key(reader, "host"))
+    else if (is_key(reader, API_HOST))
         item->host = text_of(reader);
-    else if (is_key(reader, "instance"))
+    else if (is_key(reader, API_INSTANCE))
         item->instance = text_of(reader);
-    else if (is_key(reader, "job"))
+    else if (is_key(reader, API_JOB))
         item->job = text_of(reader);
-    else if (is_key(reader, "user"))
+    else if (is_key(reader, API_USER))
         item->user = text_of(reader);
-    else if (is_key(reader, "uid"))
+    else if (is_key(reader, API_UID))
         item->uid = (uint32_t)number_of(reader);
-    else if (is_key(reader, "time_ns"))
+    else if (is_key(reader, API_TIME_NS))
         item->time_ns = number_of(reader);
-    else if (is_key(reader, "first_ns"))
+    else if (is_key(reader, API_FIRST_NS))
         item->first_ns = number_of(reader);
-    else if (is_key(reader, "updates"))
+    else if (is_key(reader, API_UPDATES))
         item->updates = number_of(reader);
-    else if (is_key(reader, "period_ns"))
+    else if (is_key(reader, API_PERIOD_NS))
         item->period_ns = number_of(reader);
-    else if (is_key(reader, "values"))
+    else if (is_key(reader, API_VALUES))
         read_values(reader, item);
     else
         json_read_skip(&reader->json);
@@ -230,8 +231,8 @@ static void read_all(struct reader *reader)
 {
     json_read_object(&reader->json);
     while (json_read_key(&reader->json, &reader->key)) {
-        bool is_schemas = is_key(reader, "schemas"), is_sets = is_key(reader, "sets");
-        if (is_key(reader, "host"))
+        bool is_schemas = is_key(reader, API_SCHEMAS), is_sets = is_key(reader, API_SETS);
+        if (is_key(reader, API_HOST))
             reader->sets->host = text_of(reader);
         else if (!is_schemas && !is_sets)
             json_read_skip(&reader->json);

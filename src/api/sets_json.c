@@ -1,6 +1,7 @@
 /* Descriptions stand once, in schemas; the sets point to them. */
 #include "api/sets_json.h"
 
+#include "api/schema.h"
 #include "base/clock.h"
 #include "model/set_index.h"
 
@@ -10,34 +11,34 @@ void held_begin(struct json *json, struct buf *out, const struct view *view)
 {
     json_init(json, out);
     json_begin_object(json);
-    json_field_text(json, "host", view->host);
-    json_field_u64(json, "time_ns", clock_realtime_ns());
-    json_field_text(json, "version", SONDE_VERSION);
+    json_field_text(json, API_HOST, view->host);
+    json_field_u64(json, API_TIME_NS, clock_realtime_ns());
+    json_field_text(json, API_VERSION, SONDE_VERSION);
 }
 
 static void add_metric(struct json *json, const struct metric *metric)
 {
     static const char *const types[] = { [U64] = "u64", [I64] = "i64", [F64] = "f64" };
     json_begin_object(json);
-    json_field_text(json, "name", metric->name);
+    json_field_text(json, API_NAME, metric->name);
     if (metric->source)
-        json_field_text(json, "source", metric->source);
-    json_field_text(json, "unit", metric->unit);
-    json_field_text(json, "kind", metric->kind == COUNTER ? "counter" : "gauge");
-    json_field_text(json, "type", types[metric->type]);
-    json_field_text(json, "help", metric->help);
+        json_field_text(json, API_SOURCE, metric->source);
+    json_field_text(json, API_UNIT, metric->unit);
+    json_field_text(json, API_KIND, metric->kind == COUNTER ? API_COUNTER : API_GAUGE);
+    json_field_text(json, API_TYPE, types[metric->type]);
+    json_field_text(json, API_HELP, metric->help);
     json_end_object(json);
 }
 
 static void add_schema(struct json *json, const struct set *set, bool with_values)
 {
     json_begin_object(json);
-    json_field_text(json, "name", set->name);
-    json_field_u64(json, "size", set->size);
+    json_field_text(json, API_NAME, set->name);
+    json_field_u64(json, API_SIZE, set->size);
     if (set->instances)
-        json_field_text(json, "instances", set->instances);
+        json_field_text(json, API_INSTANCES, set->instances);
     if (with_values) {
-        json_key(json, "metrics");
+        json_key(json, API_METRICS);
         json_begin_array(json);
         for (size_t i = 0; i < set->size; i++)
             add_metric(json, &set->metrics[i]);
@@ -58,7 +59,7 @@ static void add_value(struct json *json, enum metric_type type, union value valu
 
 static void add_values(struct json *json, const struct view_entry *entry)
 {
-    json_key(json, "values");
+    json_key(json, API_VALUES);
     json_begin_array(json);
     for (size_t i = 0; i < entry->set->size; i++)
         if (entry->known[i])
@@ -71,34 +72,34 @@ static void add_values(struct json *json, const struct view_entry *entry)
 static void add_job(struct json *json, const struct view_entry *entry)
 {
     if (entry->job)
-        json_field_text(json, "job", entry->job);
+        json_field_text(json, API_JOB, entry->job);
     if (entry->of && *entry->of->user)
-        json_field_text(json, "user", entry->of->user);
+        json_field_text(json, API_USER, entry->of->user);
     if (entry->of && entry->of->uid != UINT32_MAX)
-        json_field_u64(json, "uid", entry->of->uid);
+        json_field_u64(json, API_UID, entry->of->uid);
 }
 
 static void add_set(struct json *json, const struct view *view, const struct view_entry *entry, size_t schema)
 {
-    json_field_u64(json, "schema", schema);
+    json_field_u64(json, API_SCHEMA, schema);
     if (strcmp(entry->host, view->host) != 0)
-        json_field_text(json, "host", entry->host);
-    json_field_text(json, "instance", entry->instance);
+        json_field_text(json, API_HOST, entry->host);
+    json_field_text(json, API_INSTANCE, entry->instance);
     add_job(json, entry);
-    json_field_u64(json, "time_ns", entry->time_ns);
+    json_field_u64(json, API_TIME_NS, entry->time_ns);
     if (entry->first_ns)
-        json_field_u64(json, "first_ns", entry->first_ns);
+        json_field_u64(json, API_FIRST_NS, entry->first_ns);
     if (entry->updates)
-        json_field_u64(json, "updates", entry->updates);
+        json_field_u64(json, API_UPDATES, entry->updates);
     if (entry->period_ns)
-        json_field_u64(json, "period_ns", entry->period_ns);
+        json_field_u64(json, API_PERIOD_NS, entry->period_ns);
 }
 
 static enum err add_schemas(struct json *json, struct set_index *index, const struct view *view, bool with_values)
 {
     struct view_entry entry;
     struct view_at at = { 0 };
-    json_key(json, "schemas");
+    json_key(json, API_SCHEMAS);
     json_begin_array(json);
     while (view_next(view, &at, &entry)) {
         size_t count = index->count, number;
@@ -116,7 +117,7 @@ static enum err add_sets(struct json *json, struct set_index *index, const struc
     struct view_entry entry;
     struct view_at at = { 0 };
     size_t schema;
-    json_key(json, "sets");
+    json_key(json, API_SETS);
     json_begin_array(json);
     while (view_next(view, &at, &entry)) {
         if (set_index_of(index, entry.set, &schema))

@@ -1,8 +1,9 @@
 /* Samples of two sets as JSON, and back. */
 #include "api/syscalls_json.h"
 
+#include "api/schema.h"
 #include "model/program_sets.h"
-#include "syscalls/syscalls.h"
+#include "syscalls/ebpf.h"
 
 #include <string.h>
 
@@ -22,9 +23,9 @@ struct row {
 static void write_sample(struct json *json, const struct sample *sample)
 {
     json_begin_object(json);
-    json_field_text(json, "set", sample->set->name);
-    json_field_text(json, "instance", sample->instance);
-    json_key(json, "values");
+    json_field_text(json, API_SET, sample->set->name);
+    json_field_text(json, API_INSTANCE, sample->instance);
+    json_key(json, API_VALUES);
     json_begin_array(json);
     for (size_t i = 0; i < sample->set->size; i++)
         if (!sample->known || sample->known[i])
@@ -72,11 +73,11 @@ static void read_row(struct json_read *read, struct row *row)
     buf_init(&text, TEXT_MAX);
     json_read_object(read);
     while (json_read_key(read, &key))
-        if (!strcmp(buf_text(&key), "set") && json_read_text(read, &text))
+        if (!strcmp(buf_text(&key), API_SET) && json_read_text(read, &text))
             row->set = find_set(buf_text(&text));
-        else if (!strcmp(buf_text(&key), "instance") && json_read_text(read, &text))
-            row->instance = syscalls_keep_name(buf_text(&text));
-        else if (!strcmp(buf_text(&key), "values"))
+        else if (!strcmp(buf_text(&key), API_INSTANCE) && json_read_text(read, &text))
+            row->instance = ebpf_rows_intern(buf_text(&text));
+        else if (!strcmp(buf_text(&key), API_VALUES))
             read_values(read, row);
         else
             json_read_skip(read);

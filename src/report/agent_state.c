@@ -1,6 +1,7 @@
 /* Read once, from the beginning to the end: a few lines about the agent, a table of its sensors. */
 #include "report/agent_state.h"
 
+#include "api/schema.h"
 #include "base/clock.h"
 #include "net/json_read.h"
 #include "base/text.h"
@@ -61,7 +62,7 @@ static void add_number(struct table *table, enum colour colour, uint64_t number)
 static void add_row(struct state *state, const struct sensor *sensor)
 {
     const char *how = buf_text(&sensor->state);
-    bool is_well = strcmp(how, "reads") == 0, fails = strcmp(how, "fails") == 0;
+    bool is_well = strcmp(how, API_STATE_READS) == 0, fails = strcmp(how, API_STATE_FAILS) == 0;
     table_add_text(&state->table, is_well ? BOLD : PLAIN, buf_text(&sensor->name));
     table_add_text(&state->table, is_well ? GREEN : fails ? RED : FAINT, how);
     table_add_text(&state->table, PLAIN, sensor->period_ns ? text_duration(sensor->period_ns).s : "");
@@ -75,19 +76,19 @@ static void add_row(struct state *state, const struct sensor *sensor)
 static void read_sensor_field(struct state *state, struct sensor *sensor)
 {
     const struct { const char *key; uint64_t *number; } numbers[] = {
-        { "period_ns", &sensor->period_ns }, { "ticks", &sensor->ticks },       { "late", &sensor->late },
-        { "missed", &sensor->missed },       { "failures", &sensor->failures },
+        { API_PERIOD_NS, &sensor->period_ns }, { API_TICKS, &sensor->ticks },       { API_LATE, &sensor->late },
+        { API_MISSED, &sensor->missed },       { API_FAILURES, &sensor->failures },
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (is(state, numbers[i].key)) {
             json_read_u64(&state->json, numbers[i].number);
             return;
         }
-    if (is(state, "name"))
+    if (is(state, API_NAME))
         json_read_text(&state->json, &sensor->name);
-    else if (is(state, "state"))
+    else if (is(state, API_STATE))
         json_read_text(&state->json, &sensor->state);
-    else if (is(state, "settings"))
+    else if (is(state, API_SETTINGS))
         read_settings(state);
     else
         json_read_skip(&state->json);
@@ -113,16 +114,16 @@ static void read_sensors(struct state *state)
 static void read_uplink(struct state *state)
 {
     const struct { const char *key; uint64_t *number; } numbers[] = {
-        { "records_acked", &state->acked }, { "lag_bytes", &state->lag_bytes },   { "lag_ns", &state->lag_ns },
-        { "lost", &state->lost },           { "unspooled", &state->unspooled },
+        { API_RECORDS_ACKED, &state->acked }, { API_LAG_BYTES, &state->lag_bytes },   { API_LAG_NS, &state->lag_ns },
+        { API_LOST, &state->lost },           { API_UNSPOOLED, &state->unspooled },
     };
     const struct { const char *key; struct buf *text; } texts[] = {
-        { "state", &state->uplink }, { "collector", &state->collector }, { "why", &state->uplink_why },
-        { "trouble", &state->spool_trouble },
+        { API_STATE, &state->uplink }, { API_COLLECTOR, &state->collector }, { API_WHY, &state->uplink_why },
+        { API_TROUBLE, &state->spool_trouble },
     };
     json_read_object(&state->json);
     while (json_read_key(&state->json, &state->key)) {
-        bool is_taken = is(state, "spool");
+        bool is_taken = is(state, API_SPOOL);
         if (is_taken)
             read_uplink(state); /* its fields have other names */
         for (size_t i = 0; !is_taken && i < sizeof numbers / sizeof *numbers; i++)
@@ -139,12 +140,12 @@ static void read_uplink(struct state *state)
 static void read_field(struct state *state)
 {
     const struct { const char *key; uint64_t *number; } numbers[] = {
-        { "period_ns", &state->period_ns }, { "ticks", &state->ticks },       { "late", &state->late },
-        { "missed", &state->missed },       { "worst_ns", &state->worst_ns }, { "jobs", &state->jobs },
-        { "entries", &state->entries },
+        { API_PERIOD_NS, &state->period_ns }, { API_TICKS, &state->ticks },       { API_LATE, &state->late },
+        { API_MISSED, &state->missed },       { API_WORST_NS, &state->worst_ns }, { API_JOBS, &state->jobs },
+        { API_ENTRIES, &state->entries },
     };
     const struct { const char *key; struct buf *text; } texts[] = {
-        { "host", &state->host }, { "listen", &state->listen }, { "socket", &state->socket },
+        { API_HOST, &state->host }, { API_LISTEN, &state->listen }, { API_SOCKET, &state->socket },
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (is(state, numbers[i].key)) {
@@ -156,9 +157,9 @@ static void read_field(struct state *state)
             json_read_text(&state->json, texts[i].text);
             return;
         }
-    if (is(state, "sensors"))
+    if (is(state, API_SENSORS))
         read_sensors(state);
-    else if (is(state, "uplink"))
+    else if (is(state, API_UPLINK))
         read_uplink(state);
     else
         json_read_skip(&state->json);

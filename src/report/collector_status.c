@@ -2,6 +2,7 @@
  * row of a table or a line is made. */
 #include "report/collector_status.h"
 
+#include "api/schema.h"
 #include "base/clock.h"
 #include "net/json_read.h"
 #include "base/text.h"
@@ -151,7 +152,7 @@ static void add_count(struct table *table, enum colour colour, uint64_t number)
 
 static void add_clock(struct buf *note, const struct fields *host)
 {
-    const struct field *ahead = find(host, "clock_ahead_ns");
+    const struct field *ahead = find(host, API_CLOCK_AHEAD_NS);
     double off = ahead ? ahead->number : 0;
     if (off > 2e9 || off < -2e9)
         buf_printf(note, "clock %s %s", text_duration((uint64_t)(off < 0 ? -off : off)).s, off < 0 ? "behind" : "ahead");
@@ -162,13 +163,14 @@ static void add_note(struct page_of *page, const struct fields *host)
     struct buf note;
     buf_init(&note, 1024);
     add_clock(&note, host);
-    if (*text_of(host, "through"))
-        buf_printf(&note, "%sthrough %s", note.size ? ", " : "", text_of(host, "through"));
-    else if (strcmp(text_of(host, "role"), "collector") == 0)
+    if (*text_of(host, API_THROUGH))
+        buf_printf(&note, "%sthrough %s", note.size ? ", " : "", text_of(host, API_THROUGH));
+    else if (strcmp(text_of(host, API_ROLE), "collector") == 0)
         buf_printf(&note, "%sa collector", note.size ? ", " : "");
-    if (*text_of(host, "reason"))
-        buf_printf(&note, "%s%s%s%s", note.size ? ", " : "", text_of(host, "reason"), number_of(host, "to_ns") ? " until " : "",
-                   number_of(host, "to_ns") ? text_time(number_of(host, "to_ns")).s : "");
+    if (*text_of(host, API_REASON))
+        buf_printf(&note, "%s%s%s%s", note.size ? ", " : "", text_of(host, API_REASON),
+                   number_of(host, API_TO_NS) ? " until " : "",
+                   number_of(host, API_TO_NS) ? text_time(number_of(host, API_TO_NS)).s : "");
     table_add_text(&page->hosts, PLAIN, buf_text(&note));
     buf_clear(&note);
 }
@@ -177,19 +179,19 @@ static void read_host(struct page_of *page)
 {
     struct fields host;
     read_object(page, &host);
-    bool is_silent = strcmp(text_of(&host, "state"), "up") != 0;
+    bool is_silent = strcmp(text_of(&host, API_STATE), API_STATE_UP) != 0;
     page->host_count++;
     page->silent_count += is_silent;
-    table_add_text(&page->hosts, BOLD, text_of(&host, "host"));
-    table_add_text(&page->hosts, is_silent ? RED : GREEN, text_of(&host, "state"));
-    uint64_t heard_ns = number_of(&host, "heard_ns");
-    table_add_text(&page->hosts, PLAIN, number_of(&host, "sample_ns") ? ago(page, heard_ns).s : "-");
-    table_add_text(&page->hosts, PLAIN, find(&host, "lag_ns") && !is_silent
-                   ? text_duration_short(number_of(&host, "lag_ns")).s : "-");
-    add_count(&page->hosts, PLAIN, number_of(&host, "records"));
-    table_add_text(&page->hosts, PLAIN, text_bytes_short(number_of(&host, "bytes")).s);
-    add_count(&page->hosts, YELLOW, number_of(&host, "missing"));
-    add_count(&page->hosts, RED, number_of(&host, "lost"));
+    table_add_text(&page->hosts, BOLD, text_of(&host, API_HOST));
+    table_add_text(&page->hosts, is_silent ? RED : GREEN, text_of(&host, API_STATE));
+    uint64_t heard_ns = number_of(&host, API_HEARD_NS);
+    table_add_text(&page->hosts, PLAIN, number_of(&host, API_SAMPLE_NS) ? ago(page, heard_ns).s : "-");
+    table_add_text(&page->hosts, PLAIN, find(&host, API_LAG_NS) && !is_silent
+                   ? text_duration_short(number_of(&host, API_LAG_NS)).s : "-");
+    add_count(&page->hosts, PLAIN, number_of(&host, API_RECORDS));
+    table_add_text(&page->hosts, PLAIN, text_bytes_short(number_of(&host, API_BYTES)).s);
+    add_count(&page->hosts, YELLOW, number_of(&host, API_MISSING));
+    add_count(&page->hosts, RED, number_of(&host, API_LOST));
     add_note(page, &host);
 }
 
@@ -203,7 +205,7 @@ static struct text mean(const struct fields *sink, const char *total, const char
 /* Samples per second, lately. */
 static void add_rate(struct page_of *page, const struct fields *sink)
 {
-    const struct field *rate = find(sink, "samples_per_s");
+    const struct field *rate = find(sink, API_SAMPLES_PER_S);
     char text[sizeof(struct text) + 2] = "-";
     if (rate)
         snprintf(text, sizeof text, "%s/s", rate->number < 10 ? text_tenths((uint64_t)(rate->number * 1000)).s
@@ -215,27 +217,28 @@ static void read_sink(struct page_of *page)
 {
     struct fields sink;
     read_object(page, &sink);
-    const char *state = text_of(&sink, "state");
+    const char *state = text_of(&sink, API_STATE);
     page->sink_count++;
-    table_add_text(&page->sinks, BOLD, text_of(&sink, "sink"));
-    table_add_text(&page->sinks, strcmp(state, "writes") == 0 ? GREEN : strcmp(state, "fails") == 0 ? RED : PLAIN, state);
-    table_add_text(&page->sinks, PLAIN, text_bytes_short(number_of(&sink, "waiting_bytes")).s);
-    table_add_text(&page->sinks, PLAIN, text_duration_short(number_of(&sink, "waiting_ns")).s);
-    add_count(&page->sinks, PLAIN, number_of(&sink, "samples"));
+    table_add_text(&page->sinks, BOLD, text_of(&sink, API_SINK));
+    table_add_text(&page->sinks, strcmp(state, API_STATE_WRITES) == 0 ? GREEN
+                                 : strcmp(state, API_STATE_FAILS) == 0 ? RED : PLAIN, state);
+    table_add_text(&page->sinks, PLAIN, text_bytes_short(number_of(&sink, API_WAITING_BYTES)).s);
+    table_add_text(&page->sinks, PLAIN, text_duration_short(number_of(&sink, API_WAITING_NS)).s);
+    add_count(&page->sinks, PLAIN, number_of(&sink, API_SAMPLES));
     add_rate(page, &sink);
-    table_add_text(&page->sinks, PLAIN, mean(&sink, "write_ns", "batches").s);
-    table_add_text(&page->sinks, PLAIN, mean(&sink, "flush_ns", "flushes").s);
-    add_count(&page->sinks, RED, number_of(&sink, "failures") + number_of(&sink, "refused"));
-    table_add_text(&page->sinks, PLAIN, ago(page, number_of(&sink, "success_ns")).s);
-    table_add_text(&page->sinks, PLAIN, text_of(&sink, "why"));
+    table_add_text(&page->sinks, PLAIN, mean(&sink, API_WRITE_NS, API_BATCHES).s);
+    table_add_text(&page->sinks, PLAIN, mean(&sink, API_FLUSH_NS, API_FLUSHES).s);
+    add_count(&page->sinks, RED, number_of(&sink, API_FAILURES) + number_of(&sink, API_REFUSED));
+    table_add_text(&page->sinks, PLAIN, ago(page, number_of(&sink, API_SUCCESS_NS)).s);
+    table_add_text(&page->sinks, PLAIN, text_of(&sink, API_WHY));
 }
 
 static void read_refused(struct page_of *page)
 {
     struct fields refused;
     read_object(page, &refused);
-    buf_printf(&page->refused, "  %s%s%s: %s\n", *text_of(&refused, "host") ? text_of(&refused, "host") : "somebody",
-               *text_of(&refused, "address") ? " at " : "", text_of(&refused, "address"), text_of(&refused, "why"));
+    buf_printf(&page->refused, "  %s%s%s: %s\n", *text_of(&refused, API_HOST) ? text_of(&refused, API_HOST) : "somebody",
+               *text_of(&refused, API_ADDRESS) ? " at " : "", text_of(&refused, API_ADDRESS), text_of(&refused, API_WHY));
 }
 
 static void read_list(struct page_of *page, void (*read)(struct page_of *))
@@ -256,9 +259,9 @@ static void read_stages(struct page_of *page)
         buf_reset(&name);
         buf_add_text(&name, buf_text(&page->key));
         read_object(page, &stage);
-        uint64_t count = number_of(&stage, "count"), longest_ns = number_of(&stage, "longest_ns");
+        uint64_t count = number_of(&stage, API_COUNT), longest_ns = number_of(&stage, API_LONGEST_NS);
         buf_printf(&page->stages, "%s%s %s", page->stages.size ? ", " : "", buf_text(&name),
-                   text_duration(count ? number_of(&stage, "ns") / count : 0).s);
+                   text_duration(count ? number_of(&stage, API_NS) / count : 0).s);
         if (longest_ns)
             buf_printf(&page->stages, " (longest %s)", text_duration(longest_ns).s);
     }
@@ -269,25 +272,25 @@ static void read_all(struct page_of *page)
 {
     json_read_object(&page->json);
     while (json_read_key(&page->json, &page->key)) {
-        if (is(page, "hosts"))
+        if (is(page, API_HOSTS))
             read_list(page, read_host);
-        else if (is(page, "sinks"))
+        else if (is(page, API_SINKS))
             read_list(page, read_sink);
-        else if (is(page, "refused"))
+        else if (is(page, API_REFUSED))
             read_list(page, read_refused);
-        else if (is(page, "stages"))
+        else if (is(page, API_STAGES))
             read_stages(page);
-        else if (is(page, "totals"))
+        else if (is(page, API_TOTALS))
             read_object(page, &page->totals);
-        else if (is(page, "journal"))
+        else if (is(page, API_JOURNAL))
             read_object(page, &page->journal);
-        else if (is(page, "kafka"))
+        else if (is(page, API_KAFKA))
             read_object(page, &page->kafka);
-        else if (is(page, "upstream"))
+        else if (is(page, API_UPSTREAM))
             read_object(page, &page->upstream);
         else
             read_field(page, &page->top);
-        page->now_ns = number_of(&page->top, "time_ns");
+        page->now_ns = number_of(&page->top, API_TIME_NS);
     }
 }
 
@@ -295,35 +298,35 @@ static void print_head(struct page_of *page)
 {
     struct page lines;
     page_init(&lines, page->out, page->terminal);
-    uint64_t since_ns = number_of(&page->top, "since_ns");
+    uint64_t since_ns = number_of(&page->top, API_SINCE_NS);
     const struct fields *totals = &page->totals;
-    terminal_add(page->out, page->terminal, BOLD, text_of(&page->top, "host"));
+    terminal_add(page->out, page->terminal, BOLD, text_of(&page->top, API_HOST));
     buf_printf(page->out, "  collects since %s (%s), %s\n", text_time(since_ns).s,
                text_duration(page->now_ns > since_ns ? page->now_ns - since_ns : 0).s,
-               !number_of(&page->top, "listens") ? "from Kafka alone"
-               : number_of(&page->top, "encrypted") ? "encrypted" : "NOT encrypted");
+               !number_of(&page->top, API_LISTENS) ? "from Kafka alone"
+               : number_of(&page->top, API_ENCRYPTED) ? "encrypted" : "NOT encrypted");
     page_printf(&lines, "taken", "%s records, %s samples, %s values; %s came again",
-                text_count(number_of(totals, "records")).s, text_count(number_of(totals, "samples")).s,
-                text_count(number_of(totals, "values")).s, text_count(number_of(totals, "doubles")).s);
-    page_printf(&lines, "wire", "%s in %s messages, %s connection%s", text_bytes(number_of(totals, "bytes")).s,
-                text_count(number_of(totals, "messages")).s, text_count(number_of(totals, "connections")).s,
-                number_of(totals, "connections") == 1 ? "" : "s");
-    page_printf(&lines, "journal", "%s of %s in %s%s", text_bytes(number_of(&page->journal, "bytes")).s,
-                text_bytes(number_of(&page->journal, "bytes_max")).s, text_of(&page->journal, "dir"),
-                number_of(&page->journal, "is_full") ? ", which cannot be written: its disk is full" : "");
-    if (number_of(&page->journal, "lost_records"))
+                text_count(number_of(totals, API_RECORDS)).s, text_count(number_of(totals, API_SAMPLES)).s,
+                text_count(number_of(totals, API_VALUES)).s, text_count(number_of(totals, API_DOUBLES)).s);
+    page_printf(&lines, "wire", "%s in %s messages, %s connection%s", text_bytes(number_of(totals, API_BYTES)).s,
+                text_count(number_of(totals, API_MESSAGES)).s, text_count(number_of(totals, API_CONNECTIONS)).s,
+                number_of(totals, API_CONNECTIONS) == 1 ? "" : "s");
+    page_printf(&lines, "journal", "%s of %s in %s%s", text_bytes(number_of(&page->journal, API_BYTES)).s,
+                text_bytes(number_of(&page->journal, API_BYTES_MAX)).s, text_of(&page->journal, API_DIR),
+                number_of(&page->journal, API_IS_FULL) ? ", which cannot be written: its disk is full" : "");
+    if (number_of(&page->journal, API_LOST_RECORDS))
         page_printf(&lines, "", "%s records left it before every sink had them",
-                    text_count(number_of(&page->journal, "lost_records")).s);
+                    text_count(number_of(&page->journal, API_LOST_RECORDS)).s);
     page_printf(&lines, "takes", "%s", buf_text(&page->stages));
     if (page->kafka.count)
-        page_printf(&lines, "kafka", "%s: %s in %s messages, %s partitions%s%s", text_of(&page->kafka, "from"),
-                    text_bytes(number_of(&page->kafka, "bytes")).s, text_count(number_of(&page->kafka, "messages")).s,
-                    text_count(number_of(&page->kafka, "partitions")).s, *text_of(&page->kafka, "why") ? "; " : "",
-                    text_of(&page->kafka, "why"));
+        page_printf(&lines, "kafka", "%s: %s in %s messages, %s partitions%s%s", text_of(&page->kafka, API_FROM),
+                    text_bytes(number_of(&page->kafka, API_BYTES)).s, text_count(number_of(&page->kafka, API_MESSAGES)).s,
+                    text_count(number_of(&page->kafka, API_PARTITIONS)).s, *text_of(&page->kafka, API_WHY) ? "; " : "",
+                    text_of(&page->kafka, API_WHY));
     if (page->upstream.count)
-        page_printf(&lines, "upstream", "%s: %s%s%s, %s wait", text_of(&page->upstream, "collector"),
-                    text_of(&page->upstream, "state"), *text_of(&page->upstream, "why") ? ", " : "",
-                    text_of(&page->upstream, "why"), text_bytes(number_of(&page->upstream, "waiting_bytes")).s);
+        page_printf(&lines, "upstream", "%s: %s%s%s, %s wait", text_of(&page->upstream, API_COLLECTOR),
+                    text_of(&page->upstream, API_STATE), *text_of(&page->upstream, API_WHY) ? ", " : "",
+                    text_of(&page->upstream, API_WHY), text_bytes(number_of(&page->upstream, API_WAITING_BYTES)).s);
 }
 
 static enum err print(struct page_of *page)

@@ -1,8 +1,10 @@
 /* A list that grows, its texts in pieces that never move, and the reader of JSON that fills it. */
 #include "report/metric_list.h"
 
+#include "base/vec.h"
 #include "net/json_read.h"
 #include "analysis/histograms.h"
+#include "api/schema.h"
 #include "compat/tau/python_text.h"
 
 #include <math.h>
@@ -37,14 +39,8 @@ void metric_list_clear(struct metric_list *list)
 
 struct metric_item *metric_list_add(struct metric_list *list)
 {
-    if (list->count == list->room) {
-        size_t room = list->room ? 2 * list->room : 64;
-        struct metric_item *grown = reallocarray(list->items, room, sizeof *grown);
-        if (!grown)
-            return NULL;
-        list->items = grown;
-        list->room = room;
-    }
+    if (array_reserve(list->items, list->room, list->count + 1, VEC_MAX))
+        return NULL;
     struct metric_item *item = &list->items[list->count++];
     *item = (struct metric_item){ .name = "", .doc = "", .unit = "", .value = NAN, .ts_s = NAN };
     for (size_t i = 0; i < METRIC_LIST_SPREAD; i++)
@@ -114,14 +110,14 @@ static double read_number(struct reader *reader)
 static enum metric_list_type read_type(struct reader *reader)
 {
     const char *name = read_some_text(reader);
-    return strcmp(name, "counter") == 0     ? METRIC_LIST_COUNTER
-           : strcmp(name, "gauge") == 0     ? METRIC_LIST_GAUGE
-           : strcmp(name, "histogram") == 0 ? METRIC_LIST_HISTOGRAM
+    return strcmp(name, API_COUNTER) == 0     ? METRIC_LIST_COUNTER
+           : strcmp(name, API_GAUGE) == 0     ? METRIC_LIST_GAUGE
+           : strcmp(name, API_HISTOGRAM) == 0 ? METRIC_LIST_HISTOGRAM
                                             : METRIC_LIST_OTHER;
 }
 
 const char *const metric_list_spread_names[METRIC_LIST_SPREAD] = {
-    "sum", "min", "max", "mean", "programs", "count", "p50", "p90", "p99",
+    API_SUM, API_MIN, API_MAX, API_MEAN, API_PROGRAMS, API_COUNT, "p50", "p90", "p99",
 };
 
 /* What buckets tell of the whole. */
@@ -181,23 +177,23 @@ static bool read_spread(struct reader *reader, struct metric_item *item)
 static void read_field(struct reader *reader, struct metric_item *item)
 {
     const char *key = buf_text(&reader->key);
-    if (strcmp(key, "name") == 0)
+    if (strcmp(key, API_NAME) == 0)
         item->name = read_some_text(reader);
-    else if (strcmp(key, "doc") == 0)
+    else if (strcmp(key, API_DOC) == 0)
         item->doc = read_some_text(reader);
-    else if (strcmp(key, "unit") == 0)
+    else if (strcmp(key, API_UNIT) == 0)
         item->unit = read_some_text(reader);
-    else if (strcmp(key, "job") == 0)
+    else if (strcmp(key, API_JOB) == 0)
         item->job = read_text(reader);
-    else if (strcmp(key, "user") == 0)
+    else if (strcmp(key, API_USER) == 0)
         item->user = read_text(reader);
-    else if (strcmp(key, "type") == 0)
+    else if (strcmp(key, API_TYPE) == 0)
         item->type = read_type(reader);
-    else if (strcmp(key, "value") == 0)
+    else if (strcmp(key, API_VALUE) == 0)
         item->value = read_number(reader);
-    else if (strcmp(key, "ts") == 0)
+    else if (strcmp(key, API_TS) == 0)
         item->ts_s = read_number(reader);
-    else if (strcmp(key, "buckets") == 0)
+    else if (strcmp(key, API_BUCKETS) == 0)
         read_buckets(reader, item);
     else if (!read_spread(reader, item))
         json_read_skip(&reader->json);
@@ -230,7 +226,7 @@ enum err metric_list_read(struct metric_list *list, const char *text, size_t siz
     json_read_init(&reader.json, text, size);
     json_read_object(&reader.json);
     while (!err && json_read_key(&reader.json, &reader.key))
-        if (strcmp(buf_text(&reader.key), "metrics") == 0) {
+        if (strcmp(buf_text(&reader.key), API_METRICS) == 0) {
             has_metrics = true;
             err = read_metrics(&reader);
         } else {

@@ -1,6 +1,7 @@
 /* Labels, commas and quotes. */
 #include "report/metric_names.h"
 
+#include "api/schema.h"
 #include "appmetrics/metric_name.h"
 
 #include <stdlib.h>
@@ -144,7 +145,7 @@ bool metric_names_fit(const char *name, const char *metric)
 void metric_names_add_query(struct buf *out, const char *name)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:";
-    buf_add_text(out, "name=");
+    buf_add_text(out, API_QUERY_NAME "=");
     for (; *name; name++)
         if (strchr(plain, *name))
             buf_add_char(out, *name);

@@ -1,6 +1,7 @@
 /* From the agent's JSON to columns. */
 #include "report/node_jobs.h"
 
+#include "api/schema.h"
 #include "net/json_read.h"
 #include "base/text.h"
 #include "report/table.h"
@@ -102,11 +103,11 @@ static bool read_all(struct bytes text, struct table *table, uint64_t *others)
     json_read_init(&read, text.data, text.size);
     json_read_object(&read);
     while (json_read_key(&read, &key)) {
-        if (!strcmp(buf_text(&key), "time_ns"))
+        if (!strcmp(buf_text(&key), API_TIME_NS))
             json_read_u64(&read, &now_ns);
-        else if (!strcmp(buf_text(&key), "others"))
+        else if (!strcmp(buf_text(&key), API_OTHERS))
             json_read_u64(&read, others);
-        else if (!strcmp(buf_text(&key), "jobs"))
+        else if (!strcmp(buf_text(&key), API_JOBS))
             found = read_jobs(&read, &key, table, now_ns);
         else
             json_read_skip(&read);

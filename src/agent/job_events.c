@@ -1,6 +1,8 @@
 /* A list of pointers into the table of jobs, which keeps each where it is until its end was told. */
 #include "agent/job_events.h"
 
+#include "base/vec.h"
+
 #include <stdlib.h>
 
 static size_t place_of(const struct present *present, const struct job *job)
@@ -15,14 +17,8 @@ static enum err add(struct present *present, const struct job *job)
 {
     if (place_of(present, job) < present->count)
         return OK;
-    if (present->count == present->room) {
-        size_t room = present->room ? present->room * 2 : 64;
-        const struct job **jobs = realloc(present->jobs, room * sizeof(const struct job *));
-        if (!jobs)
-            return NOMEM;
-        present->jobs = jobs;
-        present->room = room;
-    }
+    if (array_reserve(present->jobs, present->room, present->count + 1, VEC_MAX))
+        return NOMEM;
     present->jobs[present->count++] = job;
     return OK;
 }

@@ -19,12 +19,12 @@ static bool is(const struct reader *reader, const char *key)
 }
 
 /* Cut where it is too long. */
-static void read_text(struct reader *reader, char text[JOBS_NOW_TEXT_MAX])
+static void read_text(struct reader *reader, char text[JOBS_ANSWER_STRING_MAX])
 {
     if (!json_read_text(&reader->json, &reader->text))
         return;
     size_t size = strlen(buf_text(&reader->text));
-    size = size < JOBS_NOW_TEXT_MAX ? size : JOBS_NOW_TEXT_MAX - 1;
+    size = size < JOBS_ANSWER_STRING_MAX ? size : JOBS_ANSWER_STRING_MAX - 1;
     memcpy(text, buf_text(&reader->text), size);
     text[size] = '\0';
 }
@@ -33,22 +33,22 @@ static size_t figure_of(const struct reader *reader)
 {
     static const char *const names[] = {
 #define X(name) #name,
-        FIGURES_LIST(X)
+        JOB_FIGURES_LIST(X)
 #undef X
     };
     size_t i = 0;
-    while (i < FIGURES_SIZE && !is(reader, names[i]))
+    while (i < JOB_FIGURES_SIZE && !is(reader, names[i]))
         i++;
     return i;
 }
 
 /* {"cpu_us": [VALUE, TIME_NS], …} */
-static void read_figures(struct reader *reader, struct jobs_now_figure *figures)
+static void read_figures(struct reader *reader, struct jobs_answer_figure *figures)
 {
     json_read_object(&reader->json);
     while (json_read_key(&reader->json, &reader->key)) {
         size_t place = figure_of(reader);
-        if (place == FIGURES_SIZE) {
+        if (place == JOB_FIGURES_SIZE) {
             json_read_skip(&reader->json);
             continue;
         }
@@ -60,11 +60,11 @@ static void read_figures(struct reader *reader, struct jobs_now_figure *figures)
                 json_read_u64(&reader->json, &numbers[count++]);
             else
                 json_read_skip(&reader->json);
-        figures[place] = (struct jobs_now_figure){ .is_known = true, .value = numbers[0], .time_ns = numbers[1] };
+        figures[place] = (struct jobs_answer_figure){ .is_known = true, .value = numbers[0], .time_ns = numbers[1] };
     }
 }
 
-static void read_job(struct reader *reader, struct jobs_now_job *job)
+static void read_job(struct reader *reader, struct jobs_answer_job *job)
 {
     const struct { const char *key; char *text; } texts[] = {
         { API_ID, job->id }, { API_OTHER_ID, job->other_id }, { API_USER, job->user }, { API_SOURCE, job->source },
@@ -89,14 +89,14 @@ static void read_job(struct reader *reader, struct jobs_now_job *job)
         json_read_skip(&reader->json);
 }
 
-static enum err read_jobs(struct reader *reader, struct jobs_now *now)
+static enum err read_jobs(struct reader *reader, struct jobs_answer *now)
 {
     json_read_array(&reader->json);
     while (json_read_more(&reader->json)) {
         if (array_reserve(now->jobs, now->room, now->count + 1, VEC_MAX))
             return NOMEM;
-        struct jobs_now_job *job = &now->jobs[now->count++];
-        *job = (struct jobs_now_job){ 0 };
+        struct jobs_answer_job *job = &now->jobs[now->count++];
+        *job = (struct jobs_answer_job){ 0 };
         json_read_object(&reader->json);
         while (json_read_key(&reader->json, &reader->key))
             read_job(reader, job);
@@ -104,7 +104,7 @@ static enum err read_jobs(struct reader *reader, struct jobs_now *now)
     return OK;
 }
 
-static void read_node(struct reader *reader, struct jobs_now *now)
+static void read_node(struct reader *reader, struct jobs_answer *now)
 {
     json_read_object(&reader->json);
     while (json_read_key(&reader->json, &reader->key))
@@ -114,7 +114,7 @@ static void read_node(struct reader *reader, struct jobs_now *now)
             json_read_skip(&reader->json);
 }
 
-static enum err read_field(struct reader *reader, struct jobs_now *now)
+static enum err read_field(struct reader *reader, struct jobs_answer *now)
 {
     if (is(reader, API_HOST))
         read_text(reader, now->host);
@@ -133,11 +133,11 @@ static enum err read_field(struct reader *reader, struct jobs_now *now)
     return OK;
 }
 
-enum err jobs_now_read(struct jobs_now *now, const char *text, size_t size)
+enum err jobs_client_read(struct jobs_answer *now, const char *text, size_t size)
 {
     struct reader reader;
     enum err err = OK;
-    *now = (struct jobs_now){ 0 };
+    *now = (struct jobs_answer){ 0 };
     buf_init(&reader.key, 4096);
     buf_init(&reader.text, 1u << 16);
     json_read_init(&reader.json, text, size);
@@ -149,20 +149,20 @@ enum err jobs_now_read(struct jobs_now *now, const char *text, size_t size)
     buf_clear(&reader.key);
     buf_clear(&reader.text);
     if (err)
-        jobs_now_clear(now);
+        jobs_client_clear(now);
     return err;
 }
 
-void jobs_now_clear(struct jobs_now *now)
+void jobs_client_clear(struct jobs_answer *now)
 {
     free(now->jobs);
-    *now = (struct jobs_now){ 0 };
+    *now = (struct jobs_answer){ 0 };
 }
 
 /* A counter that fell has begun anew: no rate this time. */
-static void compare(struct jobs_now_figure *now, const struct jobs_now_figure *before)
+static void compare(struct jobs_answer_figure *now, const struct jobs_answer_figure *before)
 {
-    for (size_t i = 0; i < FIGURES_SIZE; i++) {
+    for (size_t i = 0; i < JOB_FIGURES_SIZE; i++) {
         if (!now[i].is_known || !before[i].is_known)
             continue;
         if (now[i].time_ns == before[i].time_ns) {
@@ -176,7 +176,7 @@ static void compare(struct jobs_now_figure *now, const struct jobs_now_figure *b
 }
 
 /* Jobs come in the same order each time, but for those that came and went: the search goes on where the last one ended. */
-static const struct jobs_now_job *find(const struct jobs_now *now, const struct jobs_now_job *job, size_t *next)
+static const struct jobs_answer_job *find(const struct jobs_answer *now, const struct jobs_answer_job *job, size_t *next)
 {
     for (size_t n = 0; n < now->count; n++) {
         size_t i = (*next + n) % now->count;
@@ -188,12 +188,12 @@ static const struct jobs_now_job *find(const struct jobs_now *now, const struct 
     return NULL;
 }
 
-void jobs_now_compare(struct jobs_now *now, const struct jobs_now *before)
+void jobs_client_set_rates(struct jobs_answer *now, const struct jobs_answer *before)
 {
     size_t next = 0;
     compare(now->node, before->node);
     for (size_t i = 0; i < now->count; i++) {
-        const struct jobs_now_job *old = find(before, &now->jobs[i], &next);
+        const struct jobs_answer_job *old = find(before, &now->jobs[i], &next);
         if (old)
             compare(now->jobs[i].figures, old->figures);
     }

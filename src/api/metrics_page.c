@@ -75,7 +75,7 @@ static bool seen_grow(struct writer *writer)
 
 /* A family twice would cost the whole scrape: the second one is left out. True: it is new. In OpenMetrics a counter and a
  * gauge of one name are one family; in the text format "_total" tells them apart. */
-static bool is_new_family(struct writer *writer, const struct metrics_name *name)
+static bool is_new_family(struct writer *writer, const struct prom_name *name)
 {
     if (writer->seen_count * 2 >= writer->seen_room && !seen_grow(writer))
         return false;
@@ -102,7 +102,7 @@ static bool add_item(struct writer *writer, const struct view_entry *entry)
         return false;
     struct item *item = &writer->items[writer->item_count++];
     *item = (struct item){ .values = entry->values, .known = entry->known, .label_at = writer->labels.size };
-    metrics_label_entry(&writer->labels, entry);
+    prom_label_entry(&writer->labels, entry);
     item->label_size = writer->labels.size - item->label_at;
     return !set_index_of(&writer->sets, entry->set, &item->run);
 }
@@ -120,7 +120,7 @@ static size_t series_of_nodes(const struct view *view)
 
 /* One fact of all jobs: a family. */
 struct job_fact {
-    struct metrics_name name;
+    struct prom_name name;
     const char *help;
     size_t offset; /* in struct job; 0: the fact is that it is there */
 };
@@ -251,7 +251,7 @@ static char *put(char *at, const char *text, size_t size)
 }
 
 /* "# TYPE sonde_x_seconds counter" and, in OpenMetrics, "# UNIT …"; then HELP, whose text may be of any length. */
-static void add_about(struct writer *writer, struct bytes family, const struct metrics_name *name, const char *help)
+static void add_about(struct writer *writer, struct bytes family, const struct prom_name *name, const char *help)
 {
     size_t unit = writer->format == METRICS_OPEN ? strlen(name->unit) : 0;
     char *begin = buf_reserve(writer->out, 3 * family.size + unit + 64), *at = begin;
@@ -273,7 +273,7 @@ static void add_about(struct writer *writer, struct bytes family, const struct m
 }
 
 /* Makes name the one of the series: with "_total" for a counter. */
-static void add_header(struct writer *writer, struct metrics_name *name, const char *help)
+static void add_header(struct writer *writer, struct prom_name *name, const char *help)
 {
     struct bytes family = { name->text, name->size };
     if (name->is_counter) {
@@ -285,31 +285,31 @@ static void add_header(struct writer *writer, struct metrics_name *name, const c
     add_about(writer, family, name, help);
 }
 
-static size_t write_scaled(char *text, const struct metrics_name *name, double value)
+static size_t write_scaled(char *text, const struct prom_name *name, double value)
 {
     double divisor = 1;
     for (unsigned i = 0; i < name->decimals; i++)
         divisor *= 10;
-    return metrics_number_f64(text, value * (double)name->times / divisor);
+    return prom_number_f64(text, value * (double)name->times / divisor);
 }
 
-static size_t write_value(char *text, const struct metrics_name *name, enum metric_type type, union value value)
+static size_t write_value(char *text, const struct prom_name *name, enum metric_type type, union value value)
 {
     uint64_t product;
     int64_t signed_product;
     if (type == F64)
         return write_scaled(text, name, value.f64);
     if (type == U64 && !__builtin_mul_overflow(value.u64, name->times, &product))
-        return metrics_number_u64(text, product, name->decimals);
+        return prom_number_u64(text, product, name->decimals);
     if (type == I64 && !__builtin_mul_overflow(value.i64, (int64_t)name->times, &signed_product))
-        return metrics_number_i64(text, signed_product, name->decimals);
+        return prom_number_i64(text, signed_product, name->decimals);
     return write_scaled(text, name, type == U64 ? (double)value.u64 : (double)value.i64);
 }
 
-static void add_series(struct writer *writer, const struct metrics_name *name, const struct item *item,
+static void add_series(struct writer *writer, const struct prom_name *name, const struct item *item,
                        enum metric_type type, union value value)
 {
-    char *at = buf_reserve(writer->out, name->size + item->label_size + METRICS_NUMBER_MAX + 2);
+    char *at = buf_reserve(writer->out, name->size + item->label_size + PROM_NUMBER_MAX + 2);
     if (!at)
         return;
     char *begin = at;
@@ -324,7 +324,7 @@ static void add_series(struct writer *writer, const struct metrics_name *name, c
     writer->out->size += (size_t)(at - begin);
 }
 
-static void add_run(struct writer *writer, const struct metrics_name *name, const struct run *run, size_t metric)
+static void add_run(struct writer *writer, const struct prom_name *name, const struct run *run, size_t metric)
 {
     enum metric_type type = run->set->metrics[metric].type;
     for (size_t i = 0; i < run->count; i++) {
@@ -347,11 +347,11 @@ static void add_family(struct writer *writer, struct run *const *runs, const str
 {
     const struct set *set = runs[first->set]->set;
     const struct metric *metric = &set->metrics[first->metric];
-    struct metrics_name name;
+    struct prom_name name;
     bool is_known = false;
     for (const struct metrics_column *column = first; column && !is_known; column = column->next)
         is_known = is_any_known(writer, runs[column->set], column->metric);
-    if (!is_known || !metrics_name_of(set, metric, &name) || !is_new_family(writer, &name))
+    if (!is_known || !prom_name_of(set, metric, &name) || !is_new_family(writer, &name))
         return;
     add_header(writer, &name, metric->help);
     for (const struct metrics_column *column = first; column; column = column->next)
@@ -405,12 +405,12 @@ static enum err add_sets(struct writer *writer)
 /* A family of one series, of the agent itself. */
 static void add_own(struct writer *writer, const struct view *view, const char *text, const char *help, uint64_t value)
 {
-    struct metrics_name name = { .size = strlen(text), .unit = "", .times = 1 };
+    struct prom_name name = { .size = strlen(text), .unit = "", .times = 1 };
     memcpy(name.text, text, name.size + 1);
     struct item item = { .label_at = writer->labels.size };
-    metrics_label_add(&writer->labels, true, "host", view->host);
+    prom_label_add(&writer->labels, true, "host", view->host);
     if (strcmp(text, "sonde_build_info") == 0)
-        metrics_label_add(&writer->labels, false, "version", SONDE_VERSION);
+        prom_label_add(&writer->labels, false, "version", SONDE_VERSION);
     buf_add_char(&writer->labels, '}');
     item.label_size = writer->labels.size - item.label_at;
     add_header(writer, &name, help);
@@ -419,20 +419,20 @@ static void add_own(struct writer *writer, const struct view *view, const char *
 
 static void add_job_labels(struct buf *out, const char *host, const struct job *job, bool is_info)
 {
-    metrics_label_add(out, true, "host", host);
-    metrics_label_add(out, false, "job", job->id);
+    prom_label_add(out, true, "host", host);
+    prom_label_add(out, false, "job", job->id);
     if (*job->user)
-        metrics_label_add(out, false, "user", job->user);
+        prom_label_add(out, false, "user", job->user);
     if (is_info)
-        metrics_label_add(out, false, "source", job->source);
+        prom_label_add(out, false, "source", job->source);
     if (is_info && *job->other_id)
-        metrics_label_add(out, false, "other_id", job->other_id);
+        prom_label_add(out, false, "other_id", job->other_id);
     buf_add_char(out, '}');
 }
 
 static void add_job_fact(struct writer *writer, const struct view *view, const struct job_fact *fact)
 {
-    struct metrics_name name = fact->name;
+    struct prom_name name = fact->name;
     const struct job *job;
     const char *host;
     struct view_at at = { 0 };
@@ -466,7 +466,7 @@ static void add_rest(struct writer *writer, const struct view *view)
         buf_add_text(writer->out, "# EOF\n");
 }
 
-void metrics_write(struct buf *out, const struct view *view, enum metrics_format format, size_t series_max)
+void metrics_page_write(struct buf *out, const struct view *view, enum metrics_format format, size_t series_max)
 {
     struct writer writer = { .out = out, .format = format };
     buf_init(&writer.labels, LABELS_MAX);

@@ -1,6 +1,8 @@
 /* A list in the order of streams and of where the holes begin. A hole in a hole is one of the stream that fills it. */
 #include "collector/seq_gaps.h"
 
+#include "base/vec.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,14 +42,8 @@ static enum err keep(struct holes *holes, const char *host, uint64_t stream, uin
 {
     if (holes->count == HOLES_MAX)
         return FULL;
-    if (holes->count == holes->room) {
-        size_t room = holes->room ? holes->room * 2 : 16;
-        struct hole *list = realloc(holes->list, room * sizeof *list);
-        if (!list)
-            return NOMEM;
-        holes->list = list;
-        holes->room = room;
-    }
+    if (array_reserve(holes->list, holes->room, holes->count + 1, VEC_MAX))
+        return NOMEM;
     char *name = strdup(host);
     if (!name)
         return NOMEM;

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/scan.h"
+#include "base/vec.h"
 
 #include <pthread.h>
 #include <pwd.h>
@@ -58,7 +59,7 @@ static bool take_line(struct user *user, const char *line)
     return true;
 }
 
-static bool look_in_file(struct user *user, const char *root)
+static bool find_in_passwd(struct user *user, const char *root)
 {
     char *text = malloc(PASSWD_MAX);
     bool is_found = false;
@@ -69,7 +70,7 @@ static bool look_in_file(struct user *user, const char *root)
     return is_found;
 }
 
-static void *ask(void *context)
+static void *query(void *context)
 {
     struct user *user = context;
     struct passwd entry, *found = NULL;
@@ -85,7 +86,7 @@ static void *ask(void *context)
     return NULL;
 }
 
-static void ask_later(struct user *user)
+static void query_in_thread(struct user *user)
 {
     pthread_t thread;
     pthread_attr_t attributes;
@@ -93,7 +94,7 @@ static void ask_later(struct user *user)
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, THREAD_STACK);
     atomic_store(&user->holders, 2);
-    if (pthread_create(&thread, &attributes, ask, user) != 0) {
+    if (pthread_create(&thread, &attributes, query, user) != 0) {
         atomic_store(&user->holders, 1);
         atomic_store(&user->is_answered, true);
     }
@@ -102,14 +103,8 @@ static void ask_later(struct user *user)
 
 static struct user *user_new(struct users *users, uint32_t uid, const char *name)
 {
-    if (users->count == users->room) {
-        size_t room = users->room ? users->room * 2 : 16;
-        struct user **list = room > USERS_MAX ? NULL : realloc(users->list, room * sizeof *list);
-        if (!list)
-            return NULL;
-        users->list = list;
-        users->room = room;
-    }
+    if (array_reserve(users->list, users->capacity, users->count + 1, USERS_MAX))
+        return NULL;
     struct user *user = calloc(1, sizeof *user);
     if (!user)
         return NULL;
@@ -119,11 +114,11 @@ static struct user *user_new(struct users *users, uint32_t uid, const char *name
         set_name(user, name, strlen(name));
     atomic_store(&user->holders, 1);
     users->list[users->count++] = user;
-    bool is_known = look_in_file(user, users->root);
+    bool is_known = find_in_passwd(user, users->root);
     if (is_known || *users->root)
         atomic_store(&user->is_answered, true);
     else
-        ask_later(user);
+        query_in_thread(user);
     return user;
 }
 
@@ -140,34 +135,34 @@ void users_clear(struct users *users)
     *users = (struct users){ .root = "" };
 }
 
-static bool is_asked(const struct user *user, uint32_t uid, const char *name)
+static bool is_query_for(const struct user *user, uint32_t uid, const char *name)
 {
     return user->by_name ? name && !strcmp(user->name, name) : !name && user->uid == uid;
 }
 
 /* One that was asked for, by its name or else its number; NULL: there is no memory, or no answer yet. */
-static const struct user *find(struct users *users, uint32_t uid, const char *name, bool *later)
+static const struct user *find(struct users *users, uint32_t uid, const char *name, bool *is_pending)
 {
     struct user *user = NULL;
     for (size_t i = 0; i < users->count && !user; i++)
-        if (is_asked(users->list[i], uid, name))
+        if (is_query_for(users->list[i], uid, name))
             user = users->list[i];
     if (!user)
         user = user_new(users, uid, name);
     if (!user || atomic_load(&user->is_answered))
         return user;
-    *later = true;
+    *is_pending = true;
     return NULL;
 }
 
-const char *users_name(struct users *users, uint32_t uid, bool *later)
+const char *users_name(struct users *users, uint32_t uid, bool *is_pending)
 {
-    const struct user *user = find(users, uid, NULL, later);
+    const struct user *user = find(users, uid, NULL, is_pending);
     return user ? user->name : "";
 }
 
-uint32_t users_uid(struct users *users, const char *name, bool *later)
+uint32_t users_uid(struct users *users, const char *name, bool *is_pending)
 {
-    const struct user *user = strlen(name) < NAME_MAX_BYTES ? find(users, UINT32_MAX, name, later) : NULL;
+    const struct user *user = strlen(name) < NAME_MAX_BYTES ? find(users, UINT32_MAX, name, is_pending) : NULL;
     return user ? user->uid : UINT32_MAX;
 }

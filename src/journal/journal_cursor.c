@@ -1,6 +1,7 @@
 /* Cursors: two copies of a position in one file, the gaps in another. */
 #include "journal/journal_cursor.h"
 
+#include "base/vec.h"
 #include "journal/journal_blob.h"
 #include "journal/journal_format.h"
 
@@ -14,12 +15,11 @@
 #define MAGIC 0x3172756353u /* "Scur1" */
 #define COPY_BYTES 512      /* a sector is written whole or not at all */
 #define GAPS_SUFFIX ".gaps"
-#define NOTE_SUFFIX ".note"
 #define FILE_ROOM (3 * JOURNAL_NAME_MAX + 16)
 #define GAPS_MAX (4u << 20)
 
 struct copy {
-    uint64_t magic, check, saves, done, done_ns;
+    uint64_t magic, check, saves, acked, acked_ns;
 };
 
 static bool is_plain(char c)
@@ -71,8 +71,8 @@ bool journal_cursor_name(const char *file, char name[JOURNAL_NAME_MAX])
 
 static uint64_t check_of(const struct copy *copy)
 {
-    uint64_t kept[] = { copy->saves, copy->done, copy->done_ns };
-    return journal_mix(MAGIC, kept, sizeof kept);
+    uint64_t kept[] = { copy->saves, copy->acked, copy->acked_ns };
+    return journal_checksum(MAGIC, kept, sizeof kept);
 }
 
 static void read_copy(struct journal_cursor *cursor, int which)
@@ -83,20 +83,20 @@ static void read_copy(struct journal_cursor *cursor, int which)
     if (copy.magic != MAGIC || copy.check != check_of(&copy) || copy.saves <= cursor->saves)
         return;
     cursor->saves = copy.saves;
-    cursor->done = copy.done;
-    cursor->done_ns = copy.done_ns;
+    cursor->acked = copy.acked;
+    cursor->acked_ns = copy.acked_ns;
 }
 
 static enum err write_copy(struct journal_cursor *cursor)
 {
-    struct copy copy = { .magic = MAGIC, .saves = cursor->saves + 1, .done = cursor->done,
-                         .done_ns = cursor->done_ns };
+    struct copy copy = { .magic = MAGIC, .saves = cursor->saves + 1, .acked = cursor->acked,
+                         .acked_ns = cursor->acked_ns };
     copy.check = check_of(&copy);
     ssize_t put = pwrite(cursor->fd, &copy, sizeof copy, (off_t)(copy.saves & 1) * COPY_BYTES);
     if (put != (ssize_t)sizeof copy)
         return put < 0 ? err_from_errno(errno) : FULL;
     cursor->saves = copy.saves;
-    cursor->saved = copy.done;
+    cursor->saved = copy.acked;
     return OK;
 }
 
@@ -107,7 +107,7 @@ static struct journal_cursor *new_cursor(const char *name)
         return NULL;
     snprintf(cursor->name, sizeof cursor->name, "%s", name);
     cursor->fd = cursor->wake_fd = -1;
-    cursor->recent_every = 1;
+    cursor->delivery_every = 1;
     return cursor;
 }
 
@@ -130,7 +130,7 @@ void journal_cursor_free(struct journal_cursor **cursor)
     *cursor = NULL;
 }
 
-static enum err open_file(struct journal_cursor **cursor, int folder, const char *name, int flags)
+static enum err open_file(struct journal_cursor **cursor, int directory, const char *name, int flags)
 {
     char file[FILE_ROOM];
     enum err err = file_name(file, name, JOURNAL_CURSOR_SUFFIX);
@@ -139,7 +139,7 @@ static enum err open_file(struct journal_cursor **cursor, int folder, const char
     *cursor = new_cursor(name);
     if (!*cursor)
         return NOMEM;
-    (*cursor)->fd = openat(folder, file, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+    (*cursor)->fd = openat(directory, file, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
     return (*cursor)->fd < 0 ? err_from_errno(errno) : OK;
 }
 
@@ -147,14 +147,8 @@ static enum err add_gap(struct journal_cursor *cursor, const struct journal_gap 
 {
     if (cursor->gap_count >= GAPS_MAX)
         return FULL;
-    if (cursor->gap_count == cursor->gap_room) {
-        size_t room = cursor->gap_room ? cursor->gap_room * 2 : 16;
-        struct journal_gap *gaps = realloc(cursor->gaps, room * sizeof *gaps);
-        if (!gaps)
-            return NOMEM;
-        cursor->gaps = gaps;
-        cursor->gap_room = room;
-    }
+    if (array_reserve(cursor->gaps, cursor->gap_capacity, cursor->gap_count + 1, VEC_MAX))
+        return NOMEM;
     char *host = strdup(gap->host);
     if (!host)
         return NOMEM;
@@ -168,24 +162,24 @@ static enum err load_gap(struct journal_cursor *cursor, struct bytes *content)
     char host[256];
     struct journal_gap gap = { .host = host, .is_final = true };
     uint64_t reason;
-    if (!journal_blob_take_text(content, host) || !journal_blob_take_u64(content, &gap.stream) ||
+    if (!journal_blob_take_string(content, host) || !journal_blob_take_u64(content, &gap.stream) ||
         !journal_blob_take_u64(content, &gap.from_ns) || !journal_blob_take_u64(content, &gap.to_ns) ||
         !journal_blob_take_u64(content, &gap.records) || !journal_blob_take_u64(content, &gap.sequence) ||
         !journal_blob_take_u64(content, &reason) ||
-        !journal_blob_take_u64(content, &gap.after) || !journal_blob_take_u64(content, &gap.upto) ||
+        !journal_blob_take_u64(content, &gap.after) || !journal_blob_take_u64(content, &gap.up_to) ||
         !journal_blob_take_u64(content, &gap.position) || reason > JOURNAL_DAMAGED)
         return CORRUPT;
     gap.reason = (enum journal_reason)reason;
-    return gap.position > cursor->done ? add_gap(cursor, &gap) : OK;
+    return gap.position > cursor->acked ? add_gap(cursor, &gap) : OK;
 }
 
-static enum err load_gaps(struct journal_cursor *cursor, int folder)
+static enum err load_gaps(struct journal_cursor *cursor, int directory)
 {
     char file[FILE_ROOM];
     struct buf blob;
     struct bytes content;
     file_name(file, cursor->name, GAPS_SUFFIX);
-    enum err err = journal_blob_load(&blob, folder, file, &content);
+    enum err err = journal_blob_load(&blob, directory, file, &content);
     if (err)
         return err == ABSENT ? OK : err;
     cursor->gaps_in_file = true;
@@ -195,15 +189,15 @@ static enum err load_gaps(struct journal_cursor *cursor, int folder)
     return err;
 }
 
-enum err journal_cursor_load(struct journal_cursor **cursor, int folder, const char *name)
+enum err journal_cursor_load(struct journal_cursor **cursor, int directory, const char *name)
 {
     *cursor = NULL;
-    enum err err = open_file(cursor, folder, name, 0);
+    enum err err = open_file(cursor, directory, name, 0);
     if (!err) {
         read_copy(*cursor, 0);
         read_copy(*cursor, 1);
-        err = (*cursor)->saves ? load_gaps(*cursor, folder) : CORRUPT;
-        (*cursor)->saved = (*cursor)->handed = (*cursor)->done;
+        err = (*cursor)->saves ? load_gaps(*cursor, directory) : CORRUPT;
+        (*cursor)->saved = (*cursor)->delivered = (*cursor)->acked;
     }
     if (err)
         journal_cursor_free(cursor);
@@ -211,64 +205,41 @@ enum err journal_cursor_load(struct journal_cursor **cursor, int folder, const c
 }
 
 /* Both copies are written, so that their place on the disk is theirs. */
-enum err journal_cursor_make(struct journal_cursor **cursor, int folder, const char *name, uint64_t done)
+enum err journal_cursor_create(struct journal_cursor **cursor, int directory, const char *name, uint64_t acked)
 {
     *cursor = NULL;
-    journal_cursor_remove(folder, name);
-    enum err err = open_file(cursor, folder, name, O_CREAT | O_TRUNC);
+    journal_cursor_remove(directory, name);
+    enum err err = open_file(cursor, directory, name, O_CREAT | O_TRUNC);
     if (!err) {
-        (*cursor)->done = (*cursor)->handed = done;
+        (*cursor)->acked = (*cursor)->delivered = acked;
         err = write_copy(*cursor);
     }
     if (!err)
         err = write_copy(*cursor);
     if (err) {
         journal_cursor_free(cursor);
-        journal_cursor_remove(folder, name);
+        journal_cursor_remove(directory, name);
     }
     return err;
 }
 
-void journal_cursor_remove(int folder, const char *name)
+void journal_cursor_remove(int directory, const char *name)
 {
     char file[FILE_ROOM];
     if (file_name(file, name, JOURNAL_CURSOR_SUFFIX))
         return;
-    unlinkat(folder, file, 0);
+    unlinkat(directory, file, 0);
     file_name(file, name, GAPS_SUFFIX);
-    unlinkat(folder, file, 0);
+    unlinkat(directory, file, 0);
 }
 
-enum err journal_cursor_save_note(int folder, const char *name, struct buf *note)
+enum err journal_cursor_save(struct journal_cursor *cursor, int directory)
 {
-    char file[FILE_ROOM];
-    enum err err = file_name(file, name, NOTE_SUFFIX);
-    if (err)
-        buf_clear(note);
-    return err ? err : journal_blob_save(note, folder, file);
-}
-
-enum err journal_cursor_load_note(int folder, const char *name, struct buf *note, struct bytes *content)
-{
-    char file[FILE_ROOM];
-    enum err err = file_name(file, name, NOTE_SUFFIX);
-    return err ? err : journal_blob_load(note, folder, file, content);
-}
-
-void journal_cursor_remove_note(int folder, const char *name)
-{
-    char file[FILE_ROOM];
-    if (!file_name(file, name, NOTE_SUFFIX))
-        unlinkat(folder, file, 0);
-}
-
-enum err journal_cursor_save(struct journal_cursor *cursor, int folder)
-{
-    enum err err = cursor->saved == cursor->done ? OK : write_copy(cursor);
+    enum err err = cursor->saved == cursor->acked ? OK : write_copy(cursor);
     if (!err && cursor->gaps_in_file && cursor->gap_count == 0) {
         char file[FILE_ROOM];
         file_name(file, cursor->name, GAPS_SUFFIX);
-        unlinkat(folder, file, 0);
+        unlinkat(directory, file, 0);
         cursor->gaps_in_file = false;
     }
     return err;
@@ -278,19 +249,19 @@ bool journal_cursor_pack_gaps(struct journal_cursor *cursor, struct buf *gaps)
 {
     if (cursor->gap_count == 0 || write_copy(cursor) != OK)
         return false;
-    journal_blob_begin(gaps);
+    journal_blob_start(gaps);
     for (size_t i = 0; i < cursor->gap_count; i++) {
         const struct journal_gap *gap = &cursor->gaps[i];
         const uint64_t numbers[] = { gap->stream, gap->from_ns, gap->to_ns, gap->records, gap->sequence,
-                                     (uint64_t)gap->reason, gap->after, gap->upto, gap->position };
-        journal_blob_text(gaps, gap->host);
+                                     (uint64_t)gap->reason, gap->after, gap->up_to, gap->position };
+        journal_blob_string(gaps, gap->host);
         buf_add(gaps, numbers, sizeof numbers);
     }
     cursor->gaps_in_file = true;
     return true;
 }
 
-enum err journal_cursor_save_gaps(const struct journal_cursor *cursor, int folder, struct buf *gaps)
+enum err journal_cursor_save_gaps(const struct journal_cursor *cursor, int directory, struct buf *gaps)
 {
     char file[FILE_ROOM];
     file_name(file, cursor->name, GAPS_SUFFIX);
@@ -298,21 +269,21 @@ enum err journal_cursor_save_gaps(const struct journal_cursor *cursor, int folde
         buf_clear(gaps);
         return err_from_errno(errno);
     }
-    return journal_blob_save(gaps, folder, file);
+    return journal_blob_save(gaps, directory, file);
 }
 
 enum err journal_cursor_add_gap(struct journal_cursor *cursor, const struct journal_gap *gap, uint64_t kept)
 {
     for (size_t i = cursor->gap_count; i > 0; i--) {
         struct journal_gap *old = &cursor->gaps[i - 1];
-        if (old->is_final || old->reason != gap->reason || old->stream != gap->stream || old->upto < kept ||
-            old->upto > gap->after || strcmp(old->host, gap->host) != 0)
+        if (old->is_final || old->reason != gap->reason || old->stream != gap->stream || old->up_to < kept ||
+            old->up_to > gap->after || strcmp(old->host, gap->host) != 0)
             continue;
         old->records += gap->records;
         old->sequence = gap->sequence;
         old->to_ns = gap->to_ns ? gap->to_ns : old->to_ns;
         old->from_ns = old->from_ns ? old->from_ns : gap->from_ns;
-        old->upto = gap->upto;
+        old->up_to = gap->up_to;
         return OK;
     }
     return add_gap(cursor, gap);
@@ -321,7 +292,7 @@ enum err journal_cursor_add_gap(struct journal_cursor *cursor, const struct jour
 bool journal_cursor_has_gap(const struct journal_cursor *cursor, uint64_t end)
 {
     for (size_t i = 0; i < cursor->gap_count; i++)
-        if (cursor->gaps[i].after < end && end <= cursor->gaps[i].upto)
+        if (cursor->gaps[i].after < end && end <= cursor->gaps[i].up_to)
             return true;
     return false;
 }
@@ -333,20 +304,20 @@ static int by_position(const void *a, const void *b)
 }
 
 /* Each stands for an entry at least, and entries take more bytes than one: there is a position for each. */
-void journal_cursor_place_gaps(struct journal_cursor *cursor, uint64_t upto)
+void journal_cursor_place_gaps(struct journal_cursor *cursor, uint64_t up_to)
 {
-    uint64_t position = upto;
+    uint64_t position = up_to;
     for (size_t i = cursor->gap_count; i > 0; i--)
-        if (!cursor->gaps[i - 1].is_final && cursor->gaps[i - 1].upto == upto)
+        if (!cursor->gaps[i - 1].is_final && cursor->gaps[i - 1].up_to == up_to)
             cursor->gaps[i - 1].position = --position;
     if (cursor->gap_count)
         qsort(cursor->gaps, cursor->gap_count, sizeof *cursor->gaps, by_position);
 }
 
-struct journal_gap *journal_cursor_untold(struct journal_cursor *cursor)
+struct journal_gap *journal_cursor_next_unreported_gap(struct journal_cursor *cursor)
 {
     for (size_t i = 0; i < cursor->gap_count; i++)
-        if (!cursor->gaps[i].is_told)
+        if (!cursor->gaps[i].is_reported)
             return &cursor->gaps[i];
     return NULL;
 }
@@ -354,25 +325,25 @@ struct journal_gap *journal_cursor_untold(struct journal_cursor *cursor)
 /* When the list is full every second one goes, and from then on fewer are noted. */
 static void note_recent(struct journal_cursor *cursor, uint64_t position, uint64_t time_ns)
 {
-    if (cursor->recent_count && ++cursor->recent_skipped < cursor->recent_every)
+    if (cursor->delivery_count && ++cursor->delivery_skipped < cursor->delivery_every)
         return;
-    cursor->recent_skipped = 0;
-    if (cursor->recent_count == JOURNAL_RECENT_MAX) {
-        for (size_t i = 0; i < JOURNAL_RECENT_MAX / 2; i++)
-            cursor->recent[i] = cursor->recent[2 * i];
-        cursor->recent_count = JOURNAL_RECENT_MAX / 2;
-        cursor->recent_every *= 2;
+    cursor->delivery_skipped = 0;
+    if (cursor->delivery_count == JOURNAL_DELIVERIES_MAX) {
+        for (size_t i = 0; i < JOURNAL_DELIVERIES_MAX / 2; i++)
+            cursor->deliveries[i] = cursor->deliveries[2 * i];
+        cursor->delivery_count = JOURNAL_DELIVERIES_MAX / 2;
+        cursor->delivery_every *= 2;
     }
-    cursor->recent[cursor->recent_count++] = (struct journal_recent){ position, time_ns };
+    cursor->deliveries[cursor->delivery_count++] = (struct journal_delivery){ position, time_ns };
 }
 
-void journal_cursor_hand(struct journal_cursor *cursor, uint64_t position, uint64_t time_ns)
+void journal_cursor_deliver(struct journal_cursor *cursor, uint64_t position, uint64_t time_ns)
 {
-    if (position <= cursor->done) {
-        cursor->done_ns = time_ns ? time_ns : cursor->done_ns;
+    if (position <= cursor->acked) {
+        cursor->acked_ns = time_ns ? time_ns : cursor->acked_ns;
         return;
     }
-    cursor->handed = position;
+    cursor->delivered = position;
     if (time_ns)
         note_recent(cursor, position, time_ns);
 }
@@ -381,7 +352,7 @@ static void forget_gaps(struct journal_cursor *cursor)
 {
     size_t kept = 0;
     for (size_t i = 0; i < cursor->gap_count; i++) {
-        if (cursor->gaps[i].position <= cursor->done)
+        if (cursor->gaps[i].position <= cursor->acked)
             clear_gap(&cursor->gaps[i]);
         else
             cursor->gaps[kept++] = cursor->gaps[i];
@@ -389,25 +360,25 @@ static void forget_gaps(struct journal_cursor *cursor)
     cursor->gap_count = kept;
 }
 
-void journal_cursor_done(struct journal_cursor *cursor, uint64_t position)
+void journal_cursor_ack(struct journal_cursor *cursor, uint64_t position)
 {
-    if (position > cursor->handed) /* nobody can be done with what he was not given */
-        position = cursor->handed;
-    if (position <= cursor->done)
+    if (position > cursor->delivered) /* nobody can be acked with what he was not given */
+        position = cursor->delivered;
+    if (position <= cursor->acked)
         return;
-    cursor->done = position;
+    cursor->acked = position;
     size_t passed = 0;
-    while (passed < cursor->recent_count && cursor->recent[passed].position <= position)
-        cursor->done_ns = cursor->recent[passed++].time_ns;
-    cursor->recent_count -= passed;
-    memmove(cursor->recent, cursor->recent + passed, cursor->recent_count * sizeof *cursor->recent);
-    if (cursor->recent_count == 0)
-        cursor->recent_every = 1;
+    while (passed < cursor->delivery_count && cursor->deliveries[passed].position <= position)
+        cursor->acked_ns = cursor->deliveries[passed++].time_ns;
+    cursor->delivery_count -= passed;
+    memmove(cursor->deliveries, cursor->deliveries + passed, cursor->delivery_count * sizeof *cursor->deliveries);
+    if (cursor->delivery_count == 0)
+        cursor->delivery_every = 1;
     if (cursor->gap_count)
         forget_gaps(cursor);
 }
 
-const char *journal_reason_text(enum journal_reason reason)
+const char *journal_reason_string(enum journal_reason reason)
 {
     switch (reason) {
     case JOURNAL_TOO_MUCH: return "spool full";

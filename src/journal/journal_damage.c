@@ -1,6 +1,7 @@
 /* Counts what damage costs, from the sequences before and behind it. */
 #include "journal/journal_damage.h"
 
+#include "base/vec.h"
 #include "journal/journal_segment.h"
 #include "journal/journal_streams.h"
 
@@ -14,8 +15,8 @@ enum fate { FATE_OPEN, FATE_WHOLE, FATE_BROKEN, FATE_MENDED };
 struct assessment {
     struct journal_streams streams;
     struct journal_scan scan;
-    int folder;
-    uint64_t handed;
+    int directory;
+    uint64_t delivered;
 };
 
 void journal_damage_init(struct journal_damage *damage)
@@ -26,16 +27,16 @@ void journal_damage_init(struct journal_damage *damage)
 void journal_damage_clear(struct journal_damage *damage)
 {
     for (size_t i = 0; i < damage->count; i++)
-        free(damage->wounds[i].gap.host);
-    free(damage->wounds);
+        free(damage->streams[i].gap.host);
+    free(damage->streams);
     journal_damage_init(damage);
 }
 
 static enum err open_span(struct assessment *a, const struct journal_span *span)
 {
-    char name[JOURNAL_FILE_ROOM];
+    char name[JOURNAL_FILE_NAME_MAX];
     journal_segment_name(name, span->base);
-    return journal_scan_open(&a->scan, a->folder, name, span->base, span->end);
+    return journal_scan_open(&a->scan, a->directory, name, span->base, span->end);
 }
 
 /* How far each stream was when the damage came. */
@@ -50,7 +51,7 @@ static enum err look_before(struct assessment *a, const struct journal_span *spa
         }
         struct journal_stream *stream;
         if (!err)
-            err = journal_streams_add(&a->streams, entry.host, entry.stream, &stream);
+            err = journal_streams_get(&a->streams, entry.host, entry.stream, &stream);
         if (err)
             break;
         stream->last = entry.sequence;
@@ -64,7 +65,7 @@ static enum err look_before(struct assessment *a, const struct journal_span *spa
 static void skip(const struct assessment *a, struct journal_stream *stream, const struct journal_entry *entry)
 {
     stream->fate = FATE_BROKEN;
-    stream->records += entry->position > a->handed;
+    stream->records += entry->position > a->delivered;
     stream->missing = entry->sequence;
     stream->to_ns = entry->time_ns;
 }
@@ -104,7 +105,7 @@ static enum err look_behind(struct assessment *a, const struct journal_span *spa
         }
         struct journal_stream *stream;
         if (!err)
-            err = journal_streams_add(&a->streams, entry.host, entry.stream, &stream);
+            err = journal_streams_get(&a->streams, entry.host, entry.stream, &stream);
         if (err)
             break;
         judge(a, stream, &entry);
@@ -112,19 +113,13 @@ static enum err look_behind(struct assessment *a, const struct journal_span *spa
     return err == GONE || err == ABSENT ? OK : err;
 }
 
-static enum err add_wound(struct journal_damage *damage, const struct journal_wound *wound)
+static enum err add_wound(struct journal_damage *damage, const struct journal_damaged_stream *wound)
 {
-    if (damage->count == damage->room) {
-        size_t room = damage->room ? damage->room * 2 : 16;
-        struct journal_wound *wounds = reallocarray(damage->wounds, room, sizeof *wounds);
-        if (!wounds)
-            return NOMEM;
-        damage->wounds = wounds;
-        damage->room = room;
-    }
-    damage->wounds[damage->count] = *wound;
-    damage->wounds[damage->count].gap.host = strdup(wound->gap.host);
-    return damage->wounds[damage->count].gap.host ? (damage->count++, OK) : NOMEM;
+    if (array_reserve(damage->streams, damage->room, damage->count + 1, VEC_MAX))
+        return NOMEM;
+    damage->streams[damage->count] = *wound;
+    damage->streams[damage->count].gap.host = strdup(wound->gap.host);
+    return damage->streams[damage->count].gap.host ? (damage->count++, OK) : NOMEM;
 }
 
 /* is_new: the reader had not read the damaged place before it was damaged. */
@@ -137,23 +132,23 @@ static enum err add_wounds(struct journal_damage *damage, const struct assessmen
         if (stream->fate != FATE_BROKEN && stream->fate != FATE_MENDED)
             continue;
         uint64_t records = is_new && stream->next ? stream->missing - stream->last : stream->records;
-        struct journal_wound wound = {
+        struct journal_damaged_stream wound = {
             .gap = { .host = stream->host, .stream = stream->stream, .records = records, .sequence = stream->missing,
                      .from_ns = stream->from_ns, .to_ns = stream->to_ns, .reason = JOURNAL_DAMAGED,
                      .position = position++ },
             .until = stream->fate == FATE_MENDED ? stream->until : end,
-            .is_told = records == 0,
+            .is_reported = records == 0,
         };
         err = add_wound(damage, &wound);
     }
     return err;
 }
 
-enum err journal_damage_assess(struct journal_damage *damage, int folder, const struct journal_span spans[3],
-                               uint64_t from, uint64_t to, uint64_t handed)
+enum err journal_damage_assess(struct journal_damage *damage, int directory, const struct journal_span spans[3],
+                               uint64_t from, uint64_t to, uint64_t delivered)
 {
-    struct assessment a = { .folder = folder, .handed = handed };
-    bool is_new = from > handed;
+    struct assessment a = { .directory = directory, .delivered = delivered };
+    bool is_new = from > delivered;
     journal_streams_init(&a.streams);
     journal_scan_init(&a.scan);
     enum err err = look_before(&a, &spans[0], UINT64_MAX);
@@ -164,16 +159,16 @@ enum err journal_damage_assess(struct journal_damage *damage, int folder, const 
     if (!err)
         err = look_behind(&a, &spans[2], 0);
     if (!err)
-        err = add_wounds(damage, &a, is_new ? from : handed + 1, spans[1].end, is_new);
+        err = add_wounds(damage, &a, is_new ? from : delivered + 1, spans[1].end, is_new);
     journal_streams_clear(&a.streams);
     journal_scan_clear(&a.scan);
     return err;
 }
 
-bool journal_damage_hits(const struct journal_damage *damage, const struct journal_entry *entry)
+bool journal_damage_affects(const struct journal_damage *damage, const struct journal_entry *entry)
 {
     for (size_t i = 0; i < damage->count; i++) {
-        const struct journal_wound *wound = &damage->wounds[i];
+        const struct journal_damaged_stream *wound = &damage->streams[i];
         if (entry->stream == wound->gap.stream && entry->position < wound->until &&
             strcmp(entry->host, wound->gap.host) == 0)
             return true;
@@ -185,19 +180,19 @@ static void forget_passed(struct journal_damage *damage, uint64_t position)
 {
     size_t kept = 0;
     for (size_t i = 0; i < damage->count; i++) {
-        if (damage->wounds[i].until > position)
-            damage->wounds[kept++] = damage->wounds[i];
+        if (damage->streams[i].until > position)
+            damage->streams[kept++] = damage->streams[i];
         else
-            free(damage->wounds[i].gap.host);
+            free(damage->streams[i].gap.host);
     }
     damage->count = kept;
 }
 
-struct journal_wound *journal_damage_untold(struct journal_damage *damage, uint64_t position)
+struct journal_damaged_stream *journal_damage_next_unreported(struct journal_damage *damage, uint64_t position)
 {
     for (size_t i = 0; i < damage->count; i++)
-        if (!damage->wounds[i].is_told)
-            return &damage->wounds[i];
+        if (!damage->streams[i].is_reported)
+            return &damage->streams[i];
     forget_passed(damage, position);
     return NULL;
 }

@@ -1,6 +1,8 @@
 /* The batch keeps values by offset while it grows: pointers are set anew when the arena moves. */
 #include "model/batch.h"
 
+#include "base/vec.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,22 +70,10 @@ static bool grow_values(struct batch *batch, size_t need)
     return true;
 }
 
-static bool grow_samples(struct batch *batch)
-{
-    if (batch->count < batch->room)
-        return true;
-    size_t room = batch->room ? batch->room * 2 : 8;
-    struct sample *samples = realloc(batch->samples, room * sizeof *samples);
-    if (!samples)
-        return false;
-    batch->samples = samples;
-    batch->room = room;
-    return true;
-}
-
 struct sample *batch_add(struct batch *batch, const struct set *set, uint64_t time_ns, const char *instance)
 {
-    if (!grow_values(batch, batch->values_used + set->size) || !grow_samples(batch))
+    if (!grow_values(batch, batch->values_used + set->size)
+        || array_reserve(batch->samples, batch->room, batch->count + 1, VEC_MAX))
         return NULL;
     struct sample *sample = &batch->samples[batch->count++];
     *sample = (struct sample){

@@ -3,6 +3,7 @@
  * sampler may be closed while its last values are still shown. */
 #include "model/live.h"
 
+#include "base/vec.h"
 #include "model/set.h"
 #include "base/clock.h"
 
@@ -174,19 +175,6 @@ static bool grow_buckets(struct live *live)
     return true;
 }
 
-static bool grow_group(struct group *group)
-{
-    if (group->count < group->room)
-        return true;
-    size_t room = group->room ? group->room * 2 : 4;
-    struct node **nodes = realloc(group->nodes, room * sizeof(struct node *));
-    if (!nodes)
-        return false;
-    group->nodes = nodes;
-    group->room = room;
-    return true;
-}
-
 static struct node *node_new(const struct group *group, const char *instance)
 {
     size_t size = group->set->size, text = strlen(instance) + 1;
@@ -225,7 +213,7 @@ static enum err node_add(struct live *live, struct group *group, const struct sa
 {
     if (live->count >= LIVE_ENTRIES_MAX)
         return FULL;
-    if (!grow_buckets(live) || !grow_group(group))
+    if (!grow_buckets(live) || array_reserve(group->nodes, group->room, group->count + 1, VEC_MAX))
         return NOMEM;
     struct node *node = node_new(group, sample->instance);
     struct owner *owner = node ? owner_of(live, sample->job) : NULL;

@@ -1,6 +1,7 @@
 /* A table of addresses, since nearly always the same few come again; an address that is new is compared by what is in it. */
 #include "model/set_index.h"
 
+#include "base/vec.h"
 #include "model/set.h"
 
 #include <stdlib.h>
@@ -56,14 +57,8 @@ static enum err find_equal(struct set_index *index, const struct set *set, size_
             *number = i;
             return OK;
         }
-    if (index->count == index->room) {
-        size_t room = index->room ? index->room * 2 : 32;
-        const struct set **sets = realloc(index->sets, room * sizeof *sets);
-        if (!sets)
-            return NOMEM;
-        index->sets = sets;
-        index->room = room;
-    }
+    if (array_reserve(index->sets, index->room, index->count + 1, VEC_MAX))
+        return NOMEM;
     *number = index->count;
     index->sets[index->count++] = set;
     return OK;

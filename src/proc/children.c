@@ -2,6 +2,7 @@
 #include "proc/children.h"
 
 #include "base/scan.h"
+#include "base/vec.h"
 #include "proc/dirents.h"
 #include "proc/taskfile.h"
 
@@ -12,18 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LIST_FIRST 64
-
 enum err pidlist_add(struct pidlist *list, uint32_t id)
 {
-    if (list->count == list->room) {
-        size_t room = list->room ? list->room * 2 : LIST_FIRST;
-        uint32_t *ids = realloc(list->ids, room * sizeof *ids);
-        if (!ids)
-            return NOMEM;
-        list->ids = ids;
-        list->room = room;
-    }
+    if (array_reserve(list->ids, list->room, list->count + 1, VEC_MAX))
+        return NOMEM;
     list->ids[list->count++] = id;
     return OK;
 }
@@ -67,23 +60,17 @@ void children_clear(struct children *children)
     *children = (struct children){ .proc_fd = -1 };
 }
 
-static enum err add_parenthood(struct children *children, uint32_t ppid, uint32_t pid)
+static enum err add_parent_entry(struct children *children, uint32_t ppid, uint32_t pid)
 {
-    if (children->count == children->room) {
-        size_t room = children->room ? children->room * 2 : LIST_FIRST;
-        struct parenthood *all = realloc(children->all, room * sizeof *all);
-        if (!all)
-            return NOMEM;
-        children->all = all;
-        children->room = room;
-    }
-    children->all[children->count++] = (struct parenthood){ ppid, pid };
+    if (array_reserve(children->all, children->room, children->count + 1, VEC_MAX))
+        return NOMEM;
+    children->all[children->count++] = (struct parent_entry){ ppid, pid };
     return OK;
 }
 
 static int by_parent(const void *a, const void *b)
 {
-    const struct parenthood *x = a, *y = b;
+    const struct parent_entry *x = a, *y = b;
     if (x->ppid != y->ppid)
         return x->ppid < y->ppid ? -1 : 1;
     return x->pid < y->pid ? -1 : x->pid > y->pid;
@@ -95,7 +82,7 @@ static enum err scan_all(struct children *children, struct pidlist *pids)
     for (size_t i = 0; i < pids->count && !err; i++) {
         struct taskfile_stat stat;
         if (taskfile_read_stat(children->proc_fd, pids->ids[i], &stat) == OK)
-            err = add_parenthood(children, stat.ppid, pids->ids[i]);
+            err = add_parent_entry(children, stat.ppid, pids->ids[i]);
     }
     if (children->count)
         qsort(children->all, children->count, sizeof *children->all, by_parent);

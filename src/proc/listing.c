@@ -2,6 +2,7 @@
 #include "proc/listing.h"
 
 #include "base/file.h"
+#include "base/vec.h"
 #include "proc/dirents.h"
 
 #include <dirent.h>
@@ -11,23 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LIST_FIRST 16
-
 static enum err add(struct listing *listing, const char *name)
 {
     size_t size = strlen(name) + 1;
     if (size > LISTING_NAME_MAX)
         return OK;
-    if (listing->count == LISTING_MAX)
-        return FULL;
-    if (listing->count == listing->room) {
-        size_t room = listing->room ? listing->room * 2 : LIST_FIRST;
-        void *names = realloc(listing->names, room * sizeof *listing->names);
-        if (!names)
-            return NOMEM;
-        listing->names = names;
-        listing->room = room;
-    }
+    enum err err = array_reserve(listing->names, listing->room, listing->count + 1, LISTING_MAX);
+    if (err)
+        return err;
     memcpy(listing->names[listing->count++], name, size);
     return OK;
 }

@@ -2,6 +2,7 @@
 #include "report/extrap.h"
 
 #include "base/text.h"
+#include "base/vec.h"
 #include "report/extrap_store.h"
 #include "compat/tau/python_text.h"
 
@@ -28,14 +29,8 @@ void extrap_clear(struct extrap *extrap)
 
 static enum err add_job(struct extrap *extrap, const char *id, double size, struct extrap_job **job)
 {
-    if (extrap->count == extrap->room) {
-        size_t room = extrap->room ? 2 * extrap->room : 16;
-        struct extrap_job *grown = reallocarray(extrap->jobs, room, sizeof *grown);
-        if (!grown)
-            return NOMEM;
-        extrap->jobs = grown;
-        extrap->room = room;
-    }
+    if (array_reserve(extrap->jobs, extrap->room, extrap->count + 1, VEC_MAX))
+        return NOMEM;
     *job = &extrap->jobs[extrap->count];
     **job = (struct extrap_job){ .id = strdup(id), .size = size };
     metric_list_init(&(*job)->metrics);

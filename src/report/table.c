@@ -2,6 +2,7 @@
 #include "report/table.h"
 
 #include "base/utf8.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,15 +26,9 @@ void table_clear(struct table *table)
 
 void table_add(struct table *table, enum colour colour, struct bytes text)
 {
-    if (table->count == table->room) {
-        size_t room = table->room ? table->room * 2 : 256;
-        struct table_cell *cells = realloc(table->cells, room * sizeof *cells);
-        if (!cells) {
-            table->text.failed = true;
-            return;
-        }
-        table->cells = cells;
-        table->room = room;
+    if (array_reserve(table->cells, table->room, table->count + 1, VEC_MAX)) {
+        table->text.failed = true;
+        return;
     }
     table->cells[table->count++] =
         (struct table_cell){ table->text.size, text.size, utf8_columns(text, table->utf8), colour };

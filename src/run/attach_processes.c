@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/vec.h"
 #include "proc/taskfile.h"
 
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #define MISSED_MAX 3
 #define PIDFDS_MAX 512 /* of those whose end nobody tells us */
 
-struct attach_life {
+struct attach_process {
     pid_t pid;
     int pidfd;                    /* -1: none */
     struct counters before, used; /* when it was first seen; since then, as of the last look */
@@ -44,70 +45,64 @@ struct exit_info {
 #define INFO_EXIT (1u << 3)
 #define GET_INFO _IOWR(0xFF, 11, struct exit_info)
 
-void attach_lives_clear(struct attach_lives *lives)
+void attach_processes_clear(struct attach_processes *processes)
 {
-    for (size_t i = 0; i < lives->count; i++)
-        if (lives->list[i].pidfd >= 0)
-            close(lives->list[i].pidfd);
-    free(lives->list);
-    lives->list = NULL;
-    lives->count = lives->room = 0;
+    for (size_t i = 0; i < processes->count; i++)
+        if (processes->list[i].pidfd >= 0)
+            close(processes->list[i].pidfd);
+    free(processes->list);
+    processes->list = NULL;
+    processes->count = processes->room = 0;
 }
 
-static struct attach_life *find(const struct attach_lives *lives, pid_t pid)
+static struct attach_process *find(const struct attach_processes *processes, pid_t pid)
 {
-    for (size_t i = 0; i < lives->count; i++)
-        if (lives->list[i].pid == pid)
-            return &lives->list[i];
+    for (size_t i = 0; i < processes->count; i++)
+        if (processes->list[i].pid == pid)
+            return &processes->list[i];
     return NULL;
 }
 
-static struct attach_life *add(struct attach_lives *lives, pid_t pid)
+static struct attach_process *add(struct attach_processes *processes, pid_t pid)
 {
-    if (lives->count == lives->room) {
-        size_t room = lives->room ? lives->room * 2 : 16;
-        struct attach_life *list = realloc(lives->list, room * sizeof *list);
-        if (!list)
-            return NULL;
-        lives->list = list;
-        lives->room = room;
-    }
-    struct attach_life *life = &lives->list[lives->count++];
-    *life = (struct attach_life){ .pid = pid, .pidfd = -1 };
-    return life;
+    if (array_reserve(processes->list, processes->room, processes->count + 1, VEC_MAX))
+        return NULL;
+    struct attach_process *process = &processes->list[processes->count++];
+    *process = (struct attach_process){ .pid = pid, .pidfd = -1 };
+    return process;
 }
 
-static void forget(struct attach_lives *lives, struct attach_life *life)
+static void forget(struct attach_processes *processes, struct attach_process *process)
 {
-    if (life->pidfd >= 0)
-        close(life->pidfd);
-    *life = lives->list[--lives->count];
+    if (process->pidfd >= 0)
+        close(process->pidfd);
+    *process = processes->list[--processes->count];
 }
 
 /* Of its path and arguments; never 0, which is none. */
-static uint64_t image_of(const struct unseen *unseen)
+static uint64_t image_of(const struct proc_snapshot *snapshot)
 {
-    uint64_t path = hash_add(HASH_START, unseen->path.data, unseen->path.size) | 1;
-    return hash_add(path, unseen->args.data, unseen->args.size) | 1;
+    uint64_t path = hash_add(HASH_START, snapshot->path.data, snapshot->path.size) | 1;
+    return hash_add(path, snapshot->args.data, snapshot->args.size) | 1;
 }
 
 /* What it executes, if that is news; since time_ns. */
-static void tell_image_since(struct attach_lives *lives, struct attach_life *life, const struct unseen *unseen, uint64_t time_ns)
+static void tell_image_since(struct attach_processes *processes, struct attach_process *process, const struct proc_snapshot *snapshot, uint64_t time_ns)
 {
-    uint64_t image = image_of(unseen);
-    if (image == life->image)
+    uint64_t image = image_of(snapshot);
+    if (image == process->image)
         return;
-    life->image = image;
-    writer_add_kernel_exec(lives->writer, &(struct kernel_exec_record){
-        .pid = (uint64_t)life->pid, .time_ns = time_ns, .start_ticks = unseen->start_ticks, .ppid = unseen->ppid,
-        .pgid = unseen->pgid, .sid = unseen->sid, .uid = unseen_uid(unseen), .stat_known = 1, .path = unseen->path,
-        .args = unseen->args, .cwd = unseen->cwd, .name = unseen->name,
+    process->image = image;
+    spool_writer_add_kernel_exec(processes->writer, &(struct kernel_exec_record){
+        .pid = (uint64_t)process->pid, .time_ns = time_ns, .start_ticks = snapshot->start_ticks, .ppid = snapshot->ppid,
+        .pgid = snapshot->pgid, .sid = snapshot->sid, .uid = proc_snapshot_uid(snapshot), .stat_known = 1, .path = snapshot->path,
+        .args = snapshot->args, .cwd = snapshot->cwd, .name = snapshot->name,
     });
 }
 
-static void tell_image(struct attach_lives *lives, struct attach_life *life, const struct unseen *unseen)
+static void tell_image(struct attach_processes *processes, struct attach_process *process, const struct proc_snapshot *snapshot)
 {
-    tell_image_since(lives, life, unseen, clock_realtime_ns());
+    tell_image_since(processes, process, snapshot, clock_realtime_ns());
 }
 
 static bool read_ticks(const char *format, pid_t pid, struct taskfile_stat *stat)
@@ -126,131 +121,131 @@ static bool has_been_alone(pid_t pid)
 }
 
 /* A child is what its parent is until it executes something. */
-static void begin(struct attach_lives *lives, pid_t pid, bool is_new)
+static void begin(struct attach_processes *processes, pid_t pid, bool is_new)
 {
-    struct unseen unseen;
-    struct attach_life *life = find(lives, pid);
-    if (life)
-        forget(lives, life); /* of one that had its number before */
-    life = add(lives, pid);
-    if (life)
-        life->is_new = is_new;
-    if (!life || unseen_read(lives->reader, (uint32_t)pid, UINT32_MAX, &unseen) != OK)
+    struct proc_snapshot snapshot;
+    struct attach_process *process = find(processes, pid);
+    if (process)
+        forget(processes, process); /* of one that had its number before */
+    process = add(processes, pid);
+    if (process)
+        process->is_new = is_new;
+    if (!process || proc_snapshot_read(processes->reader, (uint32_t)pid, UINT32_MAX, &snapshot) != OK)
         return;
     if (is_new)
-        writer_add_kernel_fork(lives->writer, &(struct kernel_fork_record){
-            .pid = (uint64_t)pid, .ppid = unseen.ppid, .time_ns = clock_realtime_ns(), .tid = (uint64_t)pid });
+        spool_writer_add_kernel_fork(processes->writer, &(struct kernel_fork_record){
+            .pid = (uint64_t)pid, .ppid = snapshot.ppid, .time_ns = clock_realtime_ns(), .tid = (uint64_t)pid });
     else
-        tell_image(lives, life, &unseen);
+        tell_image(processes, process, &snapshot);
     if (!is_new) {
-        unseen_counters(lives->reader, (uint32_t)pid, false, &life->before);
-        life->is_alone = has_been_alone(pid);
-        life->begun_ns = life->seen_ns = clock_monotonic_ns();
+        proc_snapshot_counters(processes->reader, (uint32_t)pid, false, &process->before);
+        process->is_alone = has_been_alone(pid);
+        process->begun_ns = process->seen_ns = clock_monotonic_ns();
     }
 }
 
 /* What it has used since we came. The memory of one that has ended is gone, and its peak was seen before. */
-static void look(struct attach_lives *lives, struct attach_life *life)
+static void look(struct attach_processes *processes, struct attach_process *process)
 {
     struct counters now;
-    unseen_counters(lives->reader, (uint32_t)life->pid, false, &now);
-    life->is_known = counters_has(&now, COUNTER_usertime);
-    if (life->is_known)
-        life->seen_ns = clock_monotonic_ns();
-    counters_subtract(&now, &life->before);
-    counters_fill(&now, &life->used);
-    life->used = now;
+    proc_snapshot_counters(processes->reader, (uint32_t)process->pid, false, &now);
+    process->is_known = counters_has(&now, COUNTER_usertime);
+    if (process->is_known)
+        process->seen_ns = clock_monotonic_ns();
+    counters_subtract(&now, &process->before);
+    counters_fill(&now, &process->used);
+    process->used = now;
 }
 
 /* time_ns: not after its end, or it would be another of the same number. */
-static void tell_used(struct attach_lives *lives, const struct attach_life *life, uint64_t time_ns)
+static void tell_used(struct attach_processes *processes, const struct attach_process *process, uint64_t time_ns)
 {
-    struct unseen unseen = { 0 };
+    struct proc_snapshot snapshot = { 0 };
     char name[NAME_ROOM];
-    if (unseen_read(lives->reader, (uint32_t)life->pid, UINT32_MAX, &unseen) != OK || !unseen.stat_known)
-        unseen = (struct unseen){ 0 };
-    size_t size = unseen.name.size < sizeof name ? unseen.name.size : sizeof name;
+    if (proc_snapshot_read(processes->reader, (uint32_t)process->pid, UINT32_MAX, &snapshot) != OK || !snapshot.stat_known)
+        snapshot = (struct proc_snapshot){ 0 };
+    size_t size = snapshot.name.size < sizeof name ? snapshot.name.size : sizeof name;
     if (size)
-        memcpy(name, unseen.name.data, size);
-    writer_add_alive(lives->writer, &(struct alive_record){
-        .pid = (uint64_t)life->pid, .ppid = unseen.ppid, .pgid = unseen.pgid, .sid = unseen.sid, .uid = unseen_uid(&unseen),
-        .start_ticks = unseen.start_ticks, .time_ns = time_ns, .name = { name, size }, .self = life->used,
+        memcpy(name, snapshot.name.data, size);
+    spool_writer_add_alive(processes->writer, &(struct alive_record){
+        .pid = (uint64_t)process->pid, .ppid = snapshot.ppid, .pgid = snapshot.pgid, .sid = snapshot.sid, .uid = proc_snapshot_uid(&snapshot),
+        .start_ticks = snapshot.start_ticks, .time_ns = time_ns, .name = { name, size }, .self = process->used,
     });
 }
 
-static void tell_end(struct attach_lives *lives, struct attach_life *life, int status, uint64_t time_ns)
+static void tell_end(struct attach_processes *processes, struct attach_process *process, int status, uint64_t time_ns)
 {
-    tell_used(lives, life, time_ns);
-    writer_add_kernel_exit(lives->writer, &(struct kernel_exit_record){
-        .pid = (uint64_t)life->pid, .tid = (uint64_t)life->pid, .time_ns = time_ns, .status = (uint64_t)status });
-    forget(lives, life);
+    tell_used(processes, process, time_ns);
+    spool_writer_add_kernel_exit(processes->writer, &(struct kernel_exit_record){
+        .pid = (uint64_t)process->pid, .tid = (uint64_t)process->pid, .time_ns = time_ns, .status = (uint64_t)status });
+    forget(processes, process);
 }
 
 static void tracer_begins(void *context, pid_t pid, bool is_new)
 {
-    struct attach_lives *lives = context;
-    begin(lives, pid, is_new);
-    writer_flush(lives->writer);
+    struct attach_processes *processes = context;
+    begin(processes, pid, is_new);
+    spool_writer_flush(processes->writer);
 }
 
 static void tracer_execs(void *context, pid_t pid)
 {
-    struct attach_lives *lives = context;
-    struct unseen unseen;
-    struct attach_life *life = find(lives, pid);
-    if (!life || unseen_read(lives->reader, (uint32_t)pid, UINT32_MAX, &unseen) != OK)
+    struct attach_processes *processes = context;
+    struct proc_snapshot snapshot;
+    struct attach_process *process = find(processes, pid);
+    if (!process || proc_snapshot_read(processes->reader, (uint32_t)pid, UINT32_MAX, &snapshot) != OK)
         return;
-    life->image = 0; /* also when it is the same once more */
-    tell_image(lives, life, &unseen);
-    writer_flush(lives->writer);
+    process->image = 0; /* also when it is the same once more */
+    tell_image(processes, process, &snapshot);
+    spool_writer_flush(processes->writer);
 }
 
 static void tracer_ends(void *context, pid_t pid)
 {
-    struct attach_lives *lives = context;
-    struct attach_life *life = find(lives, pid);
-    if (life)
-        look(lives, life);
+    struct attach_processes *processes = context;
+    struct attach_process *process = find(processes, pid);
+    if (process)
+        look(processes, process);
 }
 
 /* Threads other than the first may have gone on until now, and a zombie still knows its CPU time. */
 static void tracer_ended(void *context, pid_t pid, int status)
 {
-    struct attach_lives *lives = context;
-    struct attach_life *life = find(lives, pid);
-    if (!life)
+    struct attach_processes *processes = context;
+    struct attach_process *process = find(processes, pid);
+    if (!process)
         return;
-    uint64_t threads = counters_get(&life->used, COUNTER_num_threads);
-    look(lives, life);
+    uint64_t threads = counters_get(&process->used, COUNTER_num_threads);
+    look(processes, process);
     if (threads)
-        counters_set(&life->used, COUNTER_num_threads, threads);
-    tell_end(lives, life, status, clock_realtime_ns());
-    writer_flush(lives->writer);
+        counters_set(&process->used, COUNTER_num_threads, threads);
+    tell_end(processes, process, status, clock_realtime_ns());
+    spool_writer_flush(processes->writer);
 }
 
 static void tracer_over(void *context)
 {
-    attach_lives_over(context);
+    attach_processes_finish(context);
 }
 
-struct tracer_lives attach_lives_tracer(struct attach_lives *lives)
+struct tracer_listener attach_processes_tracer(struct attach_processes *processes)
 {
-    return (struct tracer_lives){ lives, tracer_begins, tracer_execs, tracer_ends, tracer_ended, tracer_over };
+    return (struct tracer_listener){ processes, tracer_begins, tracer_execs, tracer_ends, tracer_ended, tracer_over };
 }
 
-void attach_lives_over(struct attach_lives *lives)
+void attach_processes_finish(struct attach_processes *processes)
 {
-    for (size_t i = 0; i < lives->count; i++) {
-        look(lives, &lives->list[i]);
-        tell_used(lives, &lives->list[i], clock_realtime_ns());
+    for (size_t i = 0; i < processes->count; i++) {
+        look(processes, &processes->list[i]);
+        tell_used(processes, &processes->list[i], clock_realtime_ns());
     }
-    writer_flush(lives->writer);
+    spool_writer_flush(processes->writer);
 }
 
-bool attach_lives_status(const struct attach_lives *lives, pid_t pid, int pidfd, int *status)
+bool attach_processes_status(const struct attach_processes *processes, pid_t pid, int pidfd, int *status)
 {
     struct exit_info info = { .mask = INFO_EXIT };
-    if (unseen_read_zombie(lives->reader, (uint32_t)pid, status) == OK)
+    if (proc_snapshot_read_zombie(processes->reader, (uint32_t)pid, status) == OK)
         return true;
     if (pidfd < 0 || ioctl(pidfd, GET_INFO, &info) != 0 || !(info.mask & INFO_EXIT))
         return false;
@@ -258,165 +253,165 @@ bool attach_lives_status(const struct attach_lives *lives, pid_t pid, int pidfd,
     return true;
 }
 
-static void tell_fork(struct attach_lives *lives, const struct fork_event *event)
+static void tell_fork(struct attach_processes *processes, const struct proc_connector_event *event)
 {
-    writer_add_kernel_fork(lives->writer, &(struct kernel_fork_record){
+    spool_writer_add_kernel_fork(processes->writer, &(struct kernel_fork_record){
         .pid = event->pid, .ppid = event->parent_pid, .time_ns = event->time_ns, .tid = event->tid });
 }
 
 /* One that a look has found before is told already. */
-bool attach_lives_made(struct attach_lives *lives, const struct fork_event *event)
+bool attach_processes_forked(struct attach_processes *processes, const struct proc_connector_event *event)
 {
-    struct attach_life *life = find(lives, (pid_t)event->pid);
+    struct attach_process *process = find(processes, (pid_t)event->pid);
     bool is_thread = event->tid != event->pid;
-    if (life && is_thread)
-        life->is_alone = false;
-    if (life && (is_thread || life->is_new)) {
-        if (is_thread && life->is_new)
-            tell_fork(lives, event);
-        return life->is_new;
+    if (process && is_thread)
+        process->is_alone = false;
+    if (process && (is_thread || process->is_new)) {
+        if (is_thread && process->is_new)
+            tell_fork(processes, event);
+        return process->is_new;
     }
-    if (life || is_thread || !find(lives, (pid_t)event->parent_pid) || !(life = add(lives, (pid_t)event->pid)))
+    if (process || is_thread || !find(processes, (pid_t)event->parent_pid) || !(process = add(processes, (pid_t)event->pid)))
         return false;
-    life->is_new = true;
-    tell_fork(lives, event);
+    process->is_new = true;
+    tell_fork(processes, event);
     return true;
 }
 
 /* What it was before nobody can tell any more; who has gone has left its name in taskstats. */
-static void tell_exec_unseen(struct attach_lives *lives, struct attach_life *life)
+static void tell_exec_unseen(struct attach_processes *processes, struct attach_process *process)
 {
-    if (life->exec_ns)
-        writer_add_kernel_exec(lives->writer, &(struct kernel_exec_record){
-            .pid = (uint64_t)life->pid, .time_ns = life->exec_ns });
-    life->exec_ns = 0;
+    if (process->exec_ns)
+        spool_writer_add_kernel_exec(processes->writer, &(struct kernel_exec_record){
+            .pid = (uint64_t)process->pid, .time_ns = process->exec_ns });
+    process->exec_ns = 0;
 }
 
 /* It is looked at when all events are read: then /proc has what the last of them tells of. */
-void attach_lives_executed(struct attach_lives *lives, const struct fork_event *event)
+void attach_processes_execed(struct attach_processes *processes, const struct proc_connector_event *event)
 {
-    struct attach_life *life = find(lives, (pid_t)event->pid);
-    if (!life)
+    struct attach_process *process = find(processes, (pid_t)event->pid);
+    if (!process)
         return;
-    tell_exec_unseen(lives, life);
-    life->exec_ns = event->time_ns;
+    tell_exec_unseen(processes, process);
+    process->exec_ns = event->time_ns;
 }
 
-static void look_at_exec(struct attach_lives *lives, struct attach_life *life)
+static void look_at_exec(struct attach_processes *processes, struct attach_process *process)
 {
-    struct unseen unseen;
-    if (!life->exec_ns)
+    struct proc_snapshot snapshot;
+    if (!process->exec_ns)
         return;
-    if (unseen_read(lives->reader, (uint32_t)life->pid, UINT32_MAX, &unseen) != OK || unseen.zombie) {
-        tell_exec_unseen(lives, life);
+    if (proc_snapshot_read(processes->reader, (uint32_t)process->pid, UINT32_MAX, &snapshot) != OK || snapshot.is_zombie) {
+        tell_exec_unseen(processes, process);
         return;
     }
-    life->image = 0; /* also when it is the same once more */
-    tell_image_since(lives, life, &unseen, life->exec_ns);
-    life->exec_ns = 0;
+    process->image = 0; /* also when it is the same once more */
+    tell_image_since(processes, process, &snapshot, process->exec_ns);
+    process->exec_ns = 0;
 }
 
 /* Who was waited for at once has left nothing to look at. The last look is good enough where it lacks a hundredth. */
-static void forget_unknown(struct attach_life *life)
+static void forget_unknown(struct attach_process *process)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    bool is_near = life->is_known || (now_ns - life->seen_ns) * 100 <= now_ns - life->begun_ns;
+    bool is_near = process->is_known || (now_ns - process->seen_ns) * 100 <= now_ns - process->begun_ns;
     for (size_t i = 0; i < sizeof used_at_end / sizeof *used_at_end && !is_near; i++)
-        counters_forget(&life->used, used_at_end[i]);
+        counters_forget(&process->used, used_at_end[i]);
 }
 
-static void tell_left(struct attach_lives *lives, struct attach_life *life)
+static void tell_left(struct attach_processes *processes, struct attach_process *process)
 {
-    forget_unknown(life);
-    tell_end(lives, life, (int)life->left_status, life->left_ns);
+    forget_unknown(process);
+    tell_end(processes, process, (int)process->left_status, process->left_ns);
 }
 
-void attach_lives_heard(struct attach_lives *lives)
+void attach_processes_events_done(struct attach_processes *processes)
 {
-    for (size_t i = lives->count; i-- > 0;) {
-        look_at_exec(lives, &lives->list[i]);
-        if (lives->list[i].left_ns)
-            tell_left(lives, &lives->list[i]);
+    for (size_t i = processes->count; i-- > 0;) {
+        look_at_exec(processes, &processes->list[i]);
+        if (processes->list[i].left_ns)
+            tell_left(processes, &processes->list[i]);
     }
-    writer_flush(lives->writer);
+    spool_writer_flush(processes->writer);
 }
 
 /* The first thread may end before the others: then the looks tell the end of the process. */
-static bool goes_on(const struct attach_lives *lives, const struct fork_event *event)
+static bool goes_on(const struct attach_processes *processes, const struct proc_connector_event *event)
 {
-    struct unseen unseen;
-    return event->pid == event->tid && unseen_read(lives->reader, event->pid, UINT32_MAX, &unseen) == OK && unseen.threads > 1;
+    struct proc_snapshot snapshot;
+    return event->pid == event->tid && proc_snapshot_read(processes->reader, event->pid, UINT32_MAX, &snapshot) == OK && snapshot.threads > 1;
 }
 
 /* Of one that was there before us: as long as nobody has waited for it, its last numbers are there; else its exit record, which
  * comes before or after this, may have them. */
-static void leave_old(struct attach_lives *lives, struct attach_life *life, const struct fork_event *event)
+static void leave_old(struct attach_processes *processes, struct attach_process *process, const struct proc_connector_event *event)
 {
     if (event->pid != event->tid)
         return;
-    if (!life->has_record)
-        look(lives, life);
-    life->left_ns = event->time_ns;
-    life->left_status = event->status;
+    if (!process->has_record)
+        look(processes, process);
+    process->left_ns = event->time_ns;
+    process->left_status = event->status;
 }
 
-void attach_lives_used(struct attach_lives *lives, const struct taskstats_record *record)
+void attach_processes_taskstats(struct attach_processes *processes, const struct taskstats_record *record)
 {
-    struct attach_life *life = find(lives, (pid_t)record->tid);
-    if (!life || life->is_new || !life->is_alone || !counters_has(&record->counters, COUNTER_usertime))
+    struct attach_process *process = find(processes, (pid_t)record->tid);
+    if (!process || process->is_new || !process->is_alone || !counters_has(&record->counters, COUNTER_usertime))
         return;
-    life->is_known = life->has_record = true;
+    process->is_known = process->has_record = true;
     for (size_t i = 0; i < sizeof used_at_end / sizeof *used_at_end; i++) {
         enum counter counter = used_at_end[i];
-        uint64_t all = counters_get(&record->counters, counter), before = counters_get(&life->before, counter);
-        counters_set(&life->used, counter, all > before ? all - before : 0);
+        uint64_t all = counters_get(&record->counters, counter), before = counters_get(&process->before, counter);
+        counters_set(&process->used, counter, all > before ? all - before : 0);
     }
 }
 
-void attach_lives_left(struct attach_lives *lives, const struct fork_event *event)
+void attach_processes_exited(struct attach_processes *processes, const struct proc_connector_event *event)
 {
-    struct attach_life *life = find(lives, (pid_t)event->pid);
-    if (!life)
+    struct attach_process *process = find(processes, (pid_t)event->pid);
+    if (!process)
         return;
-    if (goes_on(lives, event)) {
-        life->is_new = false; /* its end is nowhere told */
+    if (goes_on(processes, event)) {
+        process->is_new = false; /* its end is nowhere told */
         return;
     }
-    if (!life->is_new) {
-        leave_old(lives, life, event);
+    if (!process->is_new) {
+        leave_old(processes, process, event);
         return;
     }
     if (event->pid == event->tid)
-        tell_exec_unseen(lives, life);
-    if (event->pid == event->tid && !lives->hears_used)
-        tell_used(lives, life, event->time_ns);
-    writer_add_kernel_exit(lives->writer, &(struct kernel_exit_record){
+        tell_exec_unseen(processes, process);
+    if (event->pid == event->tid && !processes->has_taskstats)
+        tell_used(processes, process, event->time_ns);
+    spool_writer_add_kernel_exit(processes->writer, &(struct kernel_exit_record){
         .pid = event->pid, .tid = event->tid, .time_ns = event->time_ns, .status = (uint32_t)event->status });
     if (event->pid == event->tid)
-        forget(lives, life);
+        forget(processes, process);
 }
 
 /* It is not among those that are there any more. Where ends are not heard the last look is the best that there is. */
-static void miss(struct attach_lives *lives, struct attach_life *life)
+static void miss(struct attach_processes *processes, struct attach_process *process)
 {
     int status;
-    if (lives->hears && !life->is_new) {
-        look(lives, life);
-        forget_unknown(life);
+    if (processes->has_events && !process->is_new) {
+        look(processes, process);
+        forget_unknown(process);
     }
-    if (attach_lives_status(lives, life->pid, life->pidfd, &status)) {
-        tell_end(lives, life, status, clock_realtime_ns());
+    if (attach_processes_status(processes, process->pid, process->pidfd, &status)) {
+        tell_end(processes, process, status, clock_realtime_ns());
     } else {
-        tell_used(lives, life, clock_realtime_ns());
-        forget(lives, life);
+        tell_used(processes, process, clock_realtime_ns());
+        forget(processes, process);
     }
 }
 
 /* It is listed no more, being without its first thread, and goes on. */
-static bool is_leaderless(const struct attach_lives *lives, const struct attach_life *life)
+static bool is_leaderless(const struct attach_processes *processes, const struct attach_process *process)
 {
-    struct unseen unseen;
-    return unseen_read_stat(lives->reader, (uint32_t)life->pid, &unseen) == OK && unseen.leaderless;
+    struct proc_snapshot snapshot;
+    return proc_snapshot_read_stat(processes->reader, (uint32_t)process->pid, &snapshot) == OK && snapshot.is_leaderless;
 }
 
 static bool is_among(const struct pidlist *pids, pid_t pid)
@@ -428,39 +423,39 @@ static bool is_among(const struct pidlist *pids, pid_t pid)
 }
 
 /* Its end will be told, unless that was lost. */
-static bool is_awaited(const struct attach_lives *lives, struct attach_life *life)
+static bool is_awaited(const struct attach_processes *processes, struct attach_process *process)
 {
-    return lives->hears && life->is_new && life->missed++ < MISSED_MAX;
+    return processes->has_events && process->is_new && process->missed++ < MISSED_MAX;
 }
 
-static void meet(struct attach_lives *lives, pid_t pid, bool is_new)
+static void meet(struct attach_processes *processes, pid_t pid, bool is_new)
 {
-    struct unseen unseen;
-    struct attach_life *life = find(lives, pid);
-    if (!life) {
-        begin(lives, pid, is_new);
-        life = find(lives, pid);
-        if (life && lives->count < PIDFDS_MAX)
-            life->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    struct proc_snapshot snapshot;
+    struct attach_process *process = find(processes, pid);
+    if (!process) {
+        begin(processes, pid, is_new);
+        process = find(processes, pid);
+        if (process && processes->count < PIDFDS_MAX)
+            process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     }
-    if (!life || unseen_read(lives->reader, (uint32_t)pid, UINT32_MAX, &unseen) != OK || unseen.zombie)
+    if (!process || proc_snapshot_read(processes->reader, (uint32_t)pid, UINT32_MAX, &snapshot) != OK || snapshot.is_zombie)
         return;
-    tell_image(lives, life, &unseen);
-    look(lives, life);
+    tell_image(processes, process, &snapshot);
+    look(processes, process);
 }
 
-void attach_lives_tick(struct attach_lives *lives, const struct pidlist *pids)
+void attach_processes_tick(struct attach_processes *processes, const struct pidlist *pids)
 {
-    bool is_first = lives->count == 0;
-    for (size_t i = lives->count; i-- > 0;) {
-        if (is_among(pids, lives->list[i].pid) || is_awaited(lives, &lives->list[i]))
+    bool is_first = processes->count == 0;
+    for (size_t i = processes->count; i-- > 0;) {
+        if (is_among(pids, processes->list[i].pid) || is_awaited(processes, &processes->list[i]))
             continue;
-        if (is_leaderless(lives, &lives->list[i]))
-            look(lives, &lives->list[i]);
+        if (is_leaderless(processes, &processes->list[i]))
+            look(processes, &processes->list[i]);
         else
-            miss(lives, &lives->list[i]);
+            miss(processes, &processes->list[i]);
     }
     for (size_t i = 0; i < pids->count; i++)
-        meet(lives, (pid_t)pids->ids[i], !is_first);
-    writer_flush(lives->writer);
+        meet(processes, (pid_t)pids->ids[i], !is_first);
+    spool_writer_flush(processes->writer);
 }

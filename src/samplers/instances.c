@@ -1,6 +1,8 @@
 /* A table in the order of first appearance; looked up from where the last one was found. */
 #include "samplers/instances.h"
 
+#include "base/vec.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,16 +35,8 @@ static struct instance **place_of_gone(struct instances *instances)
 
 static struct instance **new_place(struct instances *instances)
 {
-    if (instances->count >= instances->max)
+    if (array_reserve(instances->all, instances->room, instances->count + 1, instances->max))
         return NULL;
-    if (instances->count == instances->room) {
-        size_t room = instances->room ? instances->room * 2 : 16;
-        struct instance **all = realloc(instances->all, room * sizeof(struct instance *));
-        if (!all)
-            return NULL;
-        instances->all = all;
-        instances->room = room;
-    }
     struct instance **place = &instances->all[instances->count];
     *place = malloc(sizeof **place + instances->values * sizeof *(*place)->last);
     instances->count += *place != NULL;

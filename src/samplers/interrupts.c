@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/scan.h"
+#include "base/vec.h"
 #include "samplers/keyed.h"
 #include "samplers/counter.h"
 #include "proc/textfile.h"
@@ -98,14 +99,8 @@ static struct cpu *cpu_of(struct interrupts *interrupts, uint32_t number)
 
 static enum err add_column(struct interrupts *interrupts, uint32_t number)
 {
-    if (interrupts->column_count == interrupts->column_room) {
-        size_t room = interrupts->column_room ? interrupts->column_room * 2 : 16;
-        struct cpu **columns = realloc(interrupts->columns, room * sizeof(struct cpu *));
-        if (!columns)
-            return NOMEM;
-        interrupts->columns = columns;
-        interrupts->column_room = room;
-    }
+    if (array_reserve(interrupts->columns, interrupts->column_room, interrupts->column_count + 1, VEC_MAX))
+        return NOMEM;
     struct cpu *cpu = cpu_of(interrupts, number);
     if (!cpu)
         return NOMEM;

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/vec.h"
 
 #include <freeipmi/freeipmi.h>
 #include <stdio.h>
@@ -169,14 +170,8 @@ static void make_unique(const struct bmc *bmc, struct bmc_sensor *sensor)
 
 static enum err add_sensor(struct bmc *bmc, const struct bmc_sensor *sensor)
 {
-    if (bmc->count == bmc->room) {
-        size_t room = bmc->room ? bmc->room * 2 : 32;
-        void *sensors = room > SENSORS_MAX ? NULL : realloc(bmc->sensors, room * sizeof *bmc->sensors);
-        if (!sensors)
-            return FULL;
-        bmc->sensors = sensors;
-        bmc->room = room;
-    }
+    if (array_reserve(bmc->sensors, bmc->room, bmc->count + 1, SENSORS_MAX))
+        return FULL;
     bmc->sensors[bmc->count++] = *sensor;
     return OK;
 }

@@ -13,11 +13,12 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/vec.h"
 #include "proc/children.h"
 #include "samplers/pace.h"
 #include "proc/pidmap.h"
-#include "proc/steady.h"
-#include "proc/switches.h"
+#include "proc/monotonic_sum.h"
+#include "proc/context_switches.h"
 #include "proc/taskfile.h"
 
 #include <errno.h>
@@ -76,7 +77,7 @@ struct tree {
     unsigned now;
     struct pidmap found;
     struct pidlist tids, pids;
-    struct switches switches;
+    struct context_switches switches;
     struct taskfile_switches switches_before; /* of our children that ended before the run: helpers, or those of a shell that */
     uint64_t ns_before;                       /* became us by exec */
     struct taskfile_io io_before;
@@ -85,7 +86,7 @@ struct tree {
     uint64_t reaped_ns;           /* CPU time of those that we waited for, when we were their parent */
     struct taskfile_io reaped_io;
     bool reaped_io_known;
-    struct steady cpu, io[IO_COUNTERS];
+    struct monotonic_sum cpu, io[IO_COUNTERS];
     struct pace pace, switches_pace;
     bool reads_switches; /* at this tick */
     uint64_t switches_cost_ns;
@@ -100,7 +101,7 @@ static void tree_close(void *state)
     pidmap_clear(&tree->found);
     pidlist_clear(&tree->tids);
     pidlist_clear(&tree->pids);
-    switches_clear(&tree->switches);
+    context_switches_clear(&tree->switches);
     if (tree->proc_fd >= 0)
         close(tree->proc_fd);
 }
@@ -194,14 +195,8 @@ static enum err member_add(struct tree *tree, uint32_t pid)
     struct members *members = &tree->members[tree->now];
     if (pid == tree->pid || pid == tree->other || (pid && pid == tree->tracer) || pidmap_get(&tree->found, pid) != PIDMAP_NONE)
         return OK;
-    if (members->count == members->room) {
-        size_t room = members->room ? members->room * 2 : 64;
-        struct member *list = realloc(members->list, room * sizeof *list);
-        if (!list)
-            return NOMEM;
-        members->list = list;
-        members->room = room;
-    }
+    if (array_reserve(members->list, members->room, members->count + 1, VEC_MAX))
+        return NOMEM;
     members->list[members->count] = (struct member){ .pid = pid };
     return pidmap_put(&tree->found, pid, (uint32_t)members->count++);
 }
@@ -252,7 +247,7 @@ static enum err add_switches(struct tree *tree, uint32_t pid)
     for (size_t i = 0; i < tree->tids.count && !err; i++) {
         struct taskfile_switches value;
         if (taskfile_read_switches(tree->proc_fd, pid, tree->tids.ids[i], &value) == OK)
-            err = switches_add(&tree->switches, tree->tids.ids[i], &value);
+            err = context_switches_add(&tree->switches, tree->tids.ids[i], &value);
     }
     tree->switches_cost_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
     return err;
@@ -392,7 +387,7 @@ static enum err read_all(struct tree *tree, struct sums *sums)
     pidmap_reset(&tree->found);
     tree->switches_cost_ns = 0;
     if (tree->reads_switches)
-        switches_begin(&tree->switches);
+        context_switches_begin(&tree->switches);
     enum err err = children_refresh(&tree->children);
     add_reaped(tree, sums);
     if (!err && !is_left(tree))
@@ -428,7 +423,7 @@ static void set_io(struct tree *tree, const struct sums *sums, struct sample *sa
 {
     const uint64_t io[IO_COUNTERS] = { sums->io.rchar, sums->io.wchar, sums->io.read_bytes, sums->io.write_bytes };
     for (size_t i = 0; sums->io_known && i < IO_COUNTERS; i++)
-        sample_set_u64(sample, RCHAR + i, steady_update(&tree->io[i], io[i], tree->page_bytes));
+        sample_set_u64(sample, RCHAR + i, monotonic_sum_update(&tree->io[i], io[i], tree->page_bytes));
 }
 
 static enum err give(struct tree *tree, const struct sums *sums, uint64_t time_ns, struct batch *out)
@@ -437,7 +432,7 @@ static enum err give(struct tree *tree, const struct sums *sums, uint64_t time_n
     if (!sample)
         return NOMEM;
     uint64_t tolerance_us = 2 * (sums->parents + 1) * tree->ns_per_tick / NS_PER_US;
-    sample_set_u64(sample, CPU, steady_update(&tree->cpu, sums->cpu_ns / NS_PER_US, tolerance_us));
+    sample_set_u64(sample, CPU, monotonic_sum_update(&tree->cpu, sums->cpu_ns / NS_PER_US, tolerance_us));
     sample_set_u64(sample, RSS, sums->rss_pages * tree->page_bytes);
     sample_set_u64(sample, PROCESSES, sums->processes);
     sample_set_u64(sample, THREADS, sums->threads);

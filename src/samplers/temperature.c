@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/vec.h"
 #include "proc/listing.h"
 #include "proc/number.h"
 
@@ -67,14 +68,8 @@ static struct sensor *add_sensor(struct temperature *temperature, const char *ro
 {
     char path[FILE_PATH_MAX];
     int fd;
-    if (temperature->count == temperature->room) {
-        size_t room = temperature->room ? temperature->room * 2 : 16;
-        void *sensors = room > SENSORS_MAX ? NULL : realloc(temperature->sensors, room * sizeof *temperature->sensors);
-        if (!sensors)
-            return NULL;
-        temperature->sensors = sensors;
-        temperature->room = room;
-    }
+    if (array_reserve(temperature->sensors, temperature->room, temperature->count + 1, SENSORS_MAX))
+        return NULL;
     snprintf(path, sizeof path, "%s/%s", folder, file);
     if (file_open(root, path, &fd))
         return NULL;

@@ -1,6 +1,8 @@
 /* Pieces in a row. */
 #include "sinks/outbox.h"
 
+#include "base/vec.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,25 +19,12 @@ void outbox_clear(struct outbox *outbox)
     *outbox = (struct outbox){ .bytes = outbox->bytes };
 }
 
-static enum err make_room(struct outbox *outbox)
-{
-    if (outbox->count < outbox->room)
-        return OK;
-    size_t room = outbox->room ? outbox->room * 2 : 256;
-    struct outbox_piece *pieces = realloc(outbox->pieces, room * sizeof *pieces);
-    if (!pieces)
-        return NOMEM;
-    outbox->pieces = pieces;
-    outbox->room = room;
-    return OK;
-}
-
 enum err outbox_end(struct outbox *outbox, uint32_t tag)
 {
     enum err err = buf_err(&outbox->bytes);
     size_t size = outbox->bytes.size - outbox->used;
     if (!err)
-        err = make_room(outbox);
+        err = array_reserve(outbox->pieces, outbox->room, outbox->count + 1, VEC_MAX);
     if (err || !size)
         return err;
     outbox->pieces[outbox->count++] = (struct outbox_piece){ .size = size, .tag = tag };

@@ -2,6 +2,7 @@
  * that compress well, then filed in one transaction, together with how far each stream has come. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/vec.h"
 #include "sinks/write_buffer.h"
 #include "sinks/sink.h"
 #include "sinks/store_streams.h"
@@ -274,14 +275,8 @@ static enum err find_stream(struct store_state *s, const struct batch *batch, si
 
 static enum err keep_gap(struct store_state *s, const struct batch *batch, const struct batch_gap *gap, size_t stream)
 {
-    if (s->gap_count == s->gap_room) {
-        size_t room = s->gap_room ? s->gap_room * 2 : 4;
-        struct pending_gap *gaps = realloc(s->gaps, room * sizeof *gaps);
-        if (!gaps)
-            return NOMEM;
-        s->gaps = gaps;
-        s->gap_room = room;
-    }
+    if (array_reserve(s->gaps, s->gap_room, s->gap_count + 1, VEC_MAX))
+        return NOMEM;
     struct pending_gap *kept = &s->gaps[s->gap_count];
     *kept = (struct pending_gap){ strdup(batch->host ? batch->host : ""), strdup(gap->reason ? gap->reason : ""), *gap,
                                     stream, batch->sequence };

@@ -2,6 +2,8 @@
  * another has gone on. So ranges are kept, and not how far it went. */
 #include "sinks/store_streams.h"
 
+#include "base/vec.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,19 +30,6 @@ static uint64_t key_of(const struct batch *batch)
     return is_gap ? batch->stream ^ GAP_MARK : batch->stream;
 }
 
-static enum err make_room(struct store_streams *streams)
-{
-    if (streams->count < streams->room)
-        return OK;
-    size_t room = streams->room ? streams->room * 2 : 16;
-    struct store_stream *list = realloc(streams->list, room * sizeof *list);
-    if (!list)
-        return NOMEM;
-    streams->list = list;
-    streams->room = room;
-    return OK;
-}
-
 /* Streams are as many as hosts, and come in the same order again and again: the next one is looked at first. */
 bool store_streams_find(struct store_streams *streams, const struct batch *batch, size_t *at)
 {
@@ -61,7 +50,7 @@ enum err store_streams_add(struct store_streams *streams, struct store *store, c
 {
     const char *host = batch->host ? batch->host : "";
     struct store_stream new = { .stream = key_of(batch), .checked = streams->round };
-    enum err err = make_room(streams);
+    enum err err = array_reserve(streams->list, streams->room, streams->count + 1, VEC_MAX);
     if (!err)
         err = grow_filed_read(store, host, new.stream, &new.filed);
     if (!err)

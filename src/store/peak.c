@@ -1,6 +1,8 @@
 /* Samples become steps up and down, of all runs in the order of time; the largest sum on the way is the peak. */
 #include "store/peak.h"
 
+#include "base/vec.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,14 +22,8 @@ static enum err add_step(struct steps *steps, uint64_t time_ns, uint64_t before,
 {
     if (now == before)
         return OK;
-    if (steps->count == steps->room) {
-        size_t room = steps->room ? steps->room * 2 : 1024;
-        struct step *list = room <= STEPS_MAX ? realloc(steps->list, room * sizeof *list) : NULL;
-        if (!list)
-            return NOMEM;
-        steps->list = list;
-        steps->room = room;
-    }
+    if (array_reserve(steps->list, steps->room, steps->count + 1, STEPS_MAX))
+        return NOMEM;
     steps->list[steps->count++] = (struct step){ time_ns, (int64_t)(now - before) };
     return OK;
 }

@@ -1,6 +1,7 @@
 /* Rows of runs into structs that own their texts. */
 #include "store/runs.h"
 
+#include "base/vec.h"
 #include "store/db.h"
 #include "store/shell_quote.h"
 
@@ -41,14 +42,8 @@ static enum err keep_texts(struct store_run *run, const struct statement *statem
 
 static enum err add_run(struct store_runs *runs, const struct statement *statement)
 {
-    if (runs->count == runs->room) {
-        size_t room = runs->room ? runs->room * 2 : 8;
-        struct store_run *list = realloc(runs->list, room * sizeof *list);
-        if (!list)
-            return NOMEM;
-        runs->list = list;
-        runs->room = room;
-    }
+    if (array_reserve(runs->list, runs->room, runs->count + 1, VEC_MAX))
+        return NOMEM;
     struct store_run *run = &runs->list[runs->count++];
     int64_t first = statement_i64(statement, RUN_first), last = statement_i64(statement, RUN_last);
     *run = (struct store_run){

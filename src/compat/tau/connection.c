@@ -6,6 +6,7 @@
 #include "appmetrics/cells.h"
 #include "appmetrics/state.h"
 #include "appmetrics/quota.h"
+#include "base/vec.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,14 +65,8 @@ static size_t order_find(struct tau_order *order, const struct program_metric *m
 
 static enum err order_add(struct tau_order *order, struct program_hold *hold)
 {
-    if (order->count == order->room) {
-        size_t room = order->room ? order->room * 2 : 16;
-        struct program_hold **items = room <= ORDER_MAX ? realloc(order->items, room * sizeof(void *)) : NULL;
-        if (!items)
-            return NOMEM;
-        order->items = items;
-        order->room = room;
-    }
+    if (array_reserve(order->items, order->room, order->count + 1, ORDER_MAX))
+        return NOMEM;
     order->items[order->count++] = hold;
     if (order->map && order->count * 2 > order->map_room) {
         free(order->map);
@@ -196,14 +191,8 @@ void tau_connection_close(struct tau_connection *connection, struct tau_gateway 
 /* A gauge is each program's own; a counter is summed at once, so that all programs of a job share the hold of its cell. */
 static struct program_hold *make_hold(struct tau_connection *connection, struct program_cell *cell)
 {
-    if (connection->hold_count == connection->hold_room) {
-        size_t room = connection->hold_room ? connection->hold_room * 2 : 8;
-        struct program_hold **holds = realloc(connection->holds, room * sizeof(void *));
-        if (!holds)
-            return NULL;
-        connection->holds = holds;
-        connection->hold_room = room;
-    }
+    if (array_reserve(connection->holds, connection->hold_room, connection->hold_count + 1, VEC_MAX))
+        return NULL;
     struct program_hold *hold = calloc(1, sizeof *hold);
     if (!hold)
         return NULL;

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/scan.h"
+#include "base/vec.h"
 #include "samplers/jobs/cgroup_cpu.h"
 
 #include <dirent.h>
@@ -15,7 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FOLDERS_FIRST 4
 #define FOLDERS_MAX 65536
 #define DEPTH_MAX 16
 #define ID_DIGITS_MAX 20
@@ -48,14 +48,8 @@ static enum err add_folder(struct job_groups *groups, struct job_tasks *tasks, c
 {
     if (tasks->count == FOLDERS_MAX)
         return FULL;
-    if (tasks->count == tasks->room) {
-        size_t room = tasks->room ? tasks->room * 2 : FOLDERS_FIRST;
-        struct job_folder *folders = realloc(tasks->folders, room * sizeof *folders);
-        if (!folders)
-            return NOMEM;
-        tasks->folders = folders;
-        tasks->room = room;
-    }
+    if (array_reserve(tasks->folders, tasks->room, tasks->count + 1, VEC_MAX))
+        return NOMEM;
     struct job_folder *folder = &tasks->folders[tasks->count];
     *folder = (struct job_folder){ strdup(path), -1, -1, links };
     if (!folder->path)

@@ -2,6 +2,7 @@
  * would be numbers. Colmet says what its time is and leaves the rest to guessing; its indexes are made in the same words. */
 #include "sinks/elasticsearch/index.h"
 
+#include "base/vec.h"
 #include "net/json.h"
 
 #include <stdio.h>
@@ -76,14 +77,8 @@ static char *make_properties(const struct set *set)
 static enum err add_index(struct elasticsearch_indexes *indexes, const struct elasticsearch_index *index,
                           const struct set *set)
 {
-    if (indexes->count == indexes->room) {
-        size_t room = indexes->room ? indexes->room * 2 : 32;
-        struct elasticsearch_index *list = realloc(indexes->list, room * sizeof *list);
-        if (!list)
-            return NOMEM;
-        indexes->list = list;
-        indexes->room = room;
-    }
+    if (array_reserve(indexes->list, indexes->room, indexes->count + 1, VEC_MAX))
+        return NOMEM;
     struct elasticsearch_index *added = &indexes->list[indexes->count];
     *added = *index;
     if (set && !(added->properties = make_properties(set)))

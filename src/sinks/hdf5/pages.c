@@ -1,6 +1,8 @@
 /* A sorted list: changes are few, and mostly at the end of the file. */
 #include "sinks/hdf5/pages.h"
 
+#include "base/vec.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,18 +68,13 @@ static size_t place_of(const struct hdf5_pages *pages, uint64_t number)
 
 static enum err add_page(struct hdf5_pages *pages, int fd, size_t place, uint64_t number)
 {
-    if (pages->count == pages->room) {
-        size_t room = pages->room ? pages->room * 2 : 64;
-        void *grown = room > HDF5_PAGES_MAX ? NULL : reallocarray(pages->list, room, sizeof *pages->list);
-        if (!grown)
-            return room > HDF5_PAGES_MAX ? FULL : NOMEM;
-        pages->list = grown;
-        pages->room = room;
-    }
+    enum err err = array_reserve(pages->list, pages->room, pages->count + 1, HDF5_PAGES_MAX);
+    if (err)
+        return err;
     uint8_t *data = malloc(HDF5_PAGE);
     if (!data)
         return NOMEM;
-    enum err err = hdf5_pages_pread(fd, number * HDF5_PAGE, data, HDF5_PAGE);
+    err = hdf5_pages_pread(fd, number * HDF5_PAGE, data, HDF5_PAGE);
     if (err) {
         free(data);
         return err;

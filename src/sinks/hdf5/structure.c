@@ -2,6 +2,7 @@
 #include "sinks/hdf5/structure.h"
 
 #include "base/scan.h"
+#include "base/vec.h"
 #include "sinks/hdf5/create.h"
 #include "sinks/hdf5/redo.h"
 
@@ -212,14 +213,8 @@ struct search {
 
 static bool note_table(struct search *search, const struct found *table)
 {
-    if (search->count == search->room) {
-        size_t room = search->room ? search->room * 2 : 64;
-        void *grown = reallocarray(search->found, room, sizeof *search->found);
-        if (!grown)
-            return false;
-        search->found = grown;
-        search->room = room;
-    }
+    if (array_reserve(search->found, search->room, search->count + 1, VEC_MAX))
+        return false;
     search->found[search->count++] = *table;
     return true;
 }

@@ -1,6 +1,8 @@
 /* A hash table of tables, and their buffers. */
 #include "sinks/hdf5/tables.h"
 
+#include "base/vec.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,19 +56,6 @@ static bool grow_slots(struct hdf5_tables *tables)
     return true;
 }
 
-static bool grow_list(struct hdf5_tables *tables)
-{
-    if (tables->count < tables->room)
-        return true;
-    size_t room = tables->room ? tables->room * 2 : 64;
-    void *grown = room > TABLES_MAX ? NULL : reallocarray(tables->list, room, sizeof *tables->list);
-    if (!grown)
-        return false;
-    tables->list = grown;
-    tables->room = room;
-    return true;
-}
-
 struct hdf5_table *hdf5_tables_find(struct hdf5_tables *tables, uint64_t job, int layout)
 {
     if (!grow_slots(tables))
@@ -74,7 +63,9 @@ struct hdf5_table *hdf5_tables_find(struct hdf5_tables *tables, uint64_t job, in
     size_t at = place_of(tables, job, layout);
     if (tables->slots[at])
         return tables->list[tables->slots[at] - 1];
-    struct hdf5_table *table = grow_list(tables) ? calloc(1, sizeof *table) : NULL;
+    if (array_reserve(tables->list, tables->room, tables->count + 1, TABLES_MAX))
+        return NULL;
+    struct hdf5_table *table = calloc(1, sizeof *table);
     if (!table)
         return NULL;
     table->job = job;

@@ -1,6 +1,8 @@
 /* "%{set}" in the pattern stands for the name of the set. */
 #include "sinks/kafka/topics.h"
 
+#include "base/vec.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,24 +43,9 @@ static void expand(char name[KAFKA_TOPIC_MAX], const char *pattern, const char *
     add(name, &size, pattern, strlen(pattern));
 }
 
-static enum err make_room(struct kafka_topics *topics)
-{
-    if (topics->count < topics->room)
-        return OK;
-    if (topics->count >= KAFKA_TOPICS_MAX)
-        return FULL;
-    size_t room = topics->room ? topics->room * 2 : 32;
-    struct kafka_topic **list = realloc(topics->list, room * sizeof *list);
-    if (!list)
-        return NOMEM;
-    topics->list = list;
-    topics->room = room;
-    return OK;
-}
-
 static enum err add_topic(struct kafka_topics *topics, const char *set, const char **name)
 {
-    enum err err = make_room(topics);
+    enum err err = array_reserve(topics->list, topics->room, topics->count + 1, KAFKA_TOPICS_MAX);
     if (err)
         return err;
     struct kafka_topic *topic = malloc(sizeof *topic);

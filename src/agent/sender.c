@@ -23,7 +23,7 @@ struct sender {
     struct uplink_plan plan;
     struct journal *journal;
     struct uplink *uplink;
-    struct stream *stream;
+    struct delta_stream *stream;
     uint64_t id, sequence, records, unspooled;
     struct buf state, record;
     struct batch_gap gap; /* batches 0: none */
@@ -152,7 +152,7 @@ enum err sender_apply(struct sender *sender, const struct uplink_plan *plan, str
         uplink_close(&sender->uplink, 0);
     err = open_uplink(sender, plan, why);
     if (!err) {
-        journal_bound(sender->journal, plan->spool_bytes, age_of(plan));
+        journal_set_limits(sender->journal, plan->spool_bytes, age_of(plan));
         uplink_plan_clear(&sender->plan);
         sender->plan = copy;
         return OK;
@@ -177,12 +177,12 @@ bool sender_has_uplink(const struct sender *sender)
 static bool is_wanted(const void *context, const char *name)
 {
     const struct plan *plan = context;
-    return strcmp(name, READER) ? outlet_is_of(name, plan->sinks, plan->sink_count) : plan->uplink.collector_count != 0;
+    return strcmp(name, READER) ? sink_worker_name_is_used(name, plan->sinks, plan->sink_count) : plan->uplink.collector_count != 0;
 }
 
 void sender_forget_old(const struct sender *sender, const struct plan *plan)
 {
-    journal_forget_unwanted(sender->journal, is_wanted, plan);
+    journal_remove_unwanted_cursors(sender->journal, is_wanted, plan);
 }
 
 static uint64_t time_of(const struct batch *batch)
@@ -205,13 +205,13 @@ static enum err append(struct sender *sender, enum journal_kind kind, uint64_t t
 /* Before the record, since it is the state that the record builds on. */
 static enum err put_state(struct sender *sender, uint64_t time_ns)
 {
-    if (!sender->needs_state && !journal_wants_state(sender->journal, sender->host, sender->id))
+    if (!sender->needs_state && !journal_needs_snapshot(sender->journal, sender->host, sender->id))
         return OK;
     buf_reset(&sender->state);
     stream_snapshot(sender->stream, &sender->state);
     enum err err = buf_err(&sender->state);
     if (!err)
-        err = append(sender, JOURNAL_STATE, time_ns, &sender->state);
+        err = append(sender, JOURNAL_SNAPSHOT, time_ns, &sender->state);
     sender->needs_state = err != OK;
     return err;
 }
@@ -285,7 +285,7 @@ enum err sender_put(struct sender *sender, const struct batch *batch)
 
 void sender_tend(struct sender *sender)
 {
-    journal_tend(sender->journal, clock_realtime_ns());
+    journal_maintain(sender->journal, clock_realtime_ns());
 }
 
 void sender_figures(struct sender *sender, struct sender_figures *figures)

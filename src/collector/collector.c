@@ -90,14 +90,14 @@ static enum err open_journal(struct collector *collector, struct buf *why)
 static enum err open_outlet(struct collector *collector, size_t i)
 {
     const struct sink_choice *choice = &collector->plan.sinks[i];
-    struct outlet_settings settings = { .journal = collector->journal, .choice = choice };
+    struct sink_worker_settings settings = { .journal = collector->journal, .choice = choice };
     enum err err = runs_open_of(&collector->runs[i], choice, collector->plan.journal);
     if (!err && collector->runs[i]) {
         settings.take_piece = runs_take;
         settings.context = collector->runs[i];
     }
     if (!err)
-        err = outlet_open(&collector->outlets[i], &settings);
+        err = sink_worker_start(&collector->outlets[i], &settings);
     if (err)
         runs_close(&collector->runs[i]);
     return err;
@@ -240,16 +240,16 @@ static bool same_sinks(const struct collector *collector, const struct collector
 {
     bool is_same = plan->sink_count == collector->outlet_count;
     for (size_t i = 0; i < plan->sink_count && is_same; i++)
-        is_same = sink_choice_equal(outlet_choice(collector->outlets[i]), &plan->sinks[i]);
+        is_same = sink_choice_equal(sink_worker_choice(collector->outlets[i]), &plan->sinks[i]);
     return is_same;
 }
 
 static void close_outlets(struct collector *collector)
 {
     for (size_t i = 0; i < collector->outlet_count; i++)
-        outlet_hurry(collector->outlets[i], LINGER_NS);
+        sink_worker_begin_stop(collector->outlets[i], LINGER_NS);
     for (size_t i = 0; i < collector->outlet_count; i++) {
-        outlet_close(&collector->outlets[i], LINGER_NS);
+        sink_worker_close(&collector->outlets[i], LINGER_NS);
         runs_close(&collector->runs[i]);
     }
     collector->outlet_count = 0;
@@ -265,11 +265,11 @@ static enum err apply_sinks_take(struct collector *collector, struct collector_p
     collector->plan = *next;
     *next = (struct collector_plan){ 0 };
     collector->receiver.settings.dir = collector->plan.journal;
-    journal_bound(collector->journal, collector->plan.journal_bytes, collector->plan.journal_age_ns);
+    journal_set_limits(collector->journal, collector->plan.journal_bytes, collector->plan.journal_age_ns);
     if (collector->rolled)
-        journal_bound(collector->rolled, collector->plan.journal_bytes, collector->plan.journal_age_ns);
+        journal_set_limits(collector->rolled, collector->plan.journal_bytes, collector->plan.journal_age_ns);
     for (size_t i = 0; is_same && i < collector->outlet_count; i++)
-        outlet_reopen(collector->outlets[i]);
+        sink_worker_reopen(collector->outlets[i]);
     return is_same ? OK : open_outlets(collector, why);
 }
 
@@ -329,7 +329,7 @@ static void tend(struct collector *collector)
     if (now_ns - collector->tended_ns < TEND_NS)
         return;
     collector->tended_ns = now_ns;
-    journal_tend(collector->journal, clock_realtime_ns());
+    journal_maintain(collector->journal, clock_realtime_ns());
     receiver_tend(&collector->receiver);
     gateway_tend(collector);
     if (!collector->router && collector->plan.listen.count)

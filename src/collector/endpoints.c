@@ -112,12 +112,12 @@ static bool is_wanted(const void *context, const char *name)
         return plan->upstream.count && !plan->rollup_ns;
     if (strcmp(name, "rollup") == 0)
         return plan->rollup_ns;
-    return outlet_is_of(name, plan->sinks, plan->sink_count);
+    return sink_worker_name_is_used(name, plan->sinks, plan->sink_count);
 }
 
 void gateway_forget_old(struct journal *journal, const struct collector_plan *plan)
 {
-    journal_forget_unwanted(journal, is_wanted, plan);
+    journal_remove_unwanted_cursors(journal, is_wanted, plan);
 }
 
 static bool same_list(const struct collector_list *a, const struct collector_list *b)

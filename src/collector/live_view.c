@@ -43,7 +43,7 @@ static bool is_fresh(const struct held_view *held, const struct origin *origin, 
     return there_ns < track->time_ns || there_ns - track->time_ns <= limit_ns;
 }
 
-static const struct job *find_job(const struct stream *stream, const char *id)
+static const struct job *find_job(const struct delta_stream *stream, const char *id)
 {
     const struct job *const *jobs;
     size_t count = stream_jobs(stream, &jobs);

@@ -25,7 +25,7 @@ struct feed {
     bool is_placed;        /* sequence is known */
     bool is_fresh;         /* a state came since the last record was appended: it must go before the next one */
     bool is_broken;        /* what follows cannot be read, until a state comes */
-    struct stream *decoder;
+    struct delta_stream *decoder;
     uint64_t epoch;        /* of the encoder of a parcel (transport/kafka_envelope.h); 0: none came */
     uint64_t taken_ns;     /* CLOCK_MONOTONIC, of the last record; 0: none */
     uint64_t sample_ns;    /* time of that record, by the host's clock */

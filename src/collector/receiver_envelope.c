@@ -25,7 +25,7 @@ static enum err make_ready(struct feed *feed, const struct parcel *parcel)
 static bool is_double(const struct receiver *receiver, const struct feed *feed, const struct parcel *parcel)
 {
     return !receiver->holes.count
-        && parcel->sequence <= journal_last(receiver->settings.journal, feed->origin->host, feed->stream);
+        && parcel->sequence <= journal_last_sequence(receiver->settings.journal, feed->origin->host, feed->stream);
 }
 
 enum err receiver_take_parcel(struct receiver *receiver, struct feed *feed, const struct parcel *parcel)

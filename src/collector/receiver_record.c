@@ -73,11 +73,11 @@ static struct place place_of(const struct receiver *receiver, const struct feed 
     struct place place = { .stream = feed->stream };
     if (receiver->holes.count)
         place.stream = holes_stream(&receiver->holes, host, feed->stream, sequence);
-    place.last = journal_last(journal, host, place.stream);
+    place.last = journal_last_sequence(journal, host, place.stream);
     place.is_double = sequence <= place.last;
     place.wants_state = !place.is_double && (feed->is_fresh || sequence != place.last + 1
                         || (feed->is_placed && sequence != feed->sequence + 1)
-                        || journal_wants_state(journal, host, place.stream));
+                        || journal_needs_snapshot(journal, host, place.stream));
     return place;
 }
 
@@ -176,7 +176,7 @@ static enum err append(struct receiver *receiver, struct feed *feed, const struc
                        struct bytes record)
 {
     struct journal_entry entry = {
-        .kind = JOURNAL_STATE, .host = feed->origin->host, .stream = place->stream, .sequence = sequence - 1,
+        .kind = JOURNAL_SNAPSHOT, .host = feed->origin->host, .stream = place->stream, .sequence = sequence - 1,
         .time_ns = stream_time_ns(feed->decoder), .body = { receiver->snapshot.data, receiver->snapshot.size },
     };
     enum err err = place->wants_state ? journal_append(receiver->settings.journal, &entry) : OK;

@@ -30,7 +30,7 @@ struct roller {
     struct roller *next, *chain; /* of all; of its bucket */
     char *host;
     uint64_t stream, sequence; /* the window that was given last; 0: none */
-    struct stream *encoder;
+    struct delta_stream *encoder;
     bool has_state;
     uint64_t window;   /* that is open; 0: none */
     uint64_t position; /* before its first batch */
@@ -46,7 +46,7 @@ struct rollup {
     int wake_fd;
     atomic_bool stops;
     struct journal_reader *reader;
-    struct channels *channels;
+    struct stream_decoders *channels;
     struct rollup_set *sets;
     struct roller *hosts, jobs;
     struct roller *buckets[BUCKETS]; /* the hosts by name */
@@ -71,7 +71,7 @@ static enum err roller_init(struct rollup *rollup, struct roller *roller, const 
 {
     roller->host = strdup(host);
     roller->stream = stream_of(host, what, rollup->settings.window_ns, 0);
-    roller->sequence = journal_last(rollup->settings.to, host, roller->stream);
+    roller->sequence = journal_last_sequence(rollup->settings.to, host, roller->stream);
     enum err err = roller->host ? stream_new(&roller->encoder) : NOMEM;
     return err;
 }
@@ -83,7 +83,7 @@ static void roller_clear(struct roller *roller)
     free(roller->host);
 }
 
-static struct roller *host_of(struct rollup *rollup, const char *host)
+static struct roller *host_from_facts(struct rollup *rollup, const char *host)
 {
     struct roller **bucket = &rollup->buckets[hash_add_text(HASH_START, host) % BUCKETS];
     for (struct roller *roller = *bucket; roller; roller = roller->chain)
@@ -129,12 +129,12 @@ static enum err give(struct rollup *rollup, struct roller *roller, uint64_t wind
     buf_reset(&rollup->snapshot);
     buf_reset(&rollup->record);
     bool wants_state = !roller->has_state || window != roller->sequence + 1
-        || journal_wants_state(rollup->settings.to, roller->host, roller->stream);
+        || journal_needs_snapshot(rollup->settings.to, roller->host, roller->stream);
     if (wants_state)
         stream_snapshot(roller->encoder, &rollup->snapshot);
     enum err err = stream_encode(roller->encoder, &rollup->batch, &rollup->record);
     if (!err && wants_state) {
-        entry.kind = JOURNAL_STATE;
+        entry.kind = JOURNAL_SNAPSHOT;
         entry.body = (struct bytes){ rollup->snapshot.data, rollup->snapshot.size };
         err = append(rollup, &entry);
     }
@@ -243,7 +243,7 @@ static void turn_back(struct rollup *rollup, struct roller *host, uint64_t windo
     close_host(rollup, host, NULL);
     do {
         host->stream = stream_of(host->host, "host", rollup->settings.window_ns, ++host->generation);
-        host->sequence = journal_last(rollup->settings.to, host->host, host->stream);
+        host->sequence = journal_last_sequence(rollup->settings.to, host->host, host->stream);
     } while (host->sequence > window + LATE_WINDOWS);
     host->has_state = false;
 }
@@ -256,7 +256,7 @@ static bool is_late(const struct rollup *rollup, const struct roller *host, uint
 
 static void take(struct rollup *rollup, const struct batch *batch, uint64_t before)
 {
-    struct roller *host = host_of(rollup, batch->host);
+    struct roller *host = host_from_facts(rollup, batch->host);
     rollup->now.records++;
     for (size_t i = 0; host && i < batch->count; i++) {
         const struct sample *sample = &batch->samples[i];
@@ -295,7 +295,7 @@ static void note_done(struct rollup *rollup)
     if (safe <= rollup->done || journal_sync(rollup->settings.to))
         return;
     rollup->done = safe;
-    journal_done(rollup->reader, safe);
+    journal_reader_ack(rollup->reader, safe);
 }
 
 /* A host that has fallen silent does not keep its window, nor the journal, open for ever. */
@@ -310,8 +310,8 @@ static void tend(struct rollup *rollup)
             close_host(rollup, host, NULL);
     close_jobs(rollup, false);
     note_done(rollup);
-    journal_tend(rollup->settings.to, real_ns);
-    rollup->now.lag_bytes = journal_lag_bytes(rollup->reader);
+    journal_maintain(rollup->settings.to, real_ns);
+    rollup->now.lag_bytes = journal_reader_lag_bytes(rollup->reader);
     pthread_mutex_lock(&rollup->lock);
     rollup->figures = rollup->now;
     pthread_mutex_unlock(&rollup->lock);
@@ -322,14 +322,14 @@ static bool read_some(struct rollup *rollup)
     struct journal_entry entry;
     const struct batch *batch;
     for (size_t i = 0; i < TURN_MAX; i++) {
-        enum err err = journal_next(rollup->reader, &entry);
+        enum err err = journal_reader_next(rollup->reader, &entry);
         if (err == AGAIN)
             return false;
         if (err)
             continue;
         uint64_t before = rollup->position;
-        channels_enter(rollup->channels, journal_segment(rollup->reader));
-        if (!channels_take(rollup->channels, &entry, &batch) && batch)
+        stream_decoders_enter_segment(rollup->channels, journal_reader_segment(rollup->reader));
+        if (!stream_decoders_decode(rollup->channels, &entry, &batch) && batch)
             take(rollup, batch, before);
         if (entry.is_new)
             rollup->position = entry.position;
@@ -362,11 +362,11 @@ enum err rollup_open(struct rollup **rollup, const struct rollup_settings *setti
     buf_init(&new->record, STREAM_RECORD_MAX);
     buf_init(&new->snapshot, STREAM_RECORD_MAX);
     new->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    enum err err = new->wake_fd < 0 ? err_from_errno(errno) : channels_new(&new->channels);
+    enum err err = new->wake_fd < 0 ? err_from_errno(errno) : stream_decoders_new(&new->channels);
     if (!err)
         err = roller_init(new, &new->jobs, settings->host, "jobs");
     if (!err)
-        err = journal_read(settings->from, &new->reader, NAME, true, 0);
+        err = journal_reader_open(settings->from, &new->reader, NAME, true, 0);
     if (!err)
         err = err_from_errno(pthread_create(&new->thread, NULL, run, new));
     if (err) {
@@ -387,8 +387,8 @@ void rollup_close(struct rollup **rollup)
     (void)!write(old->wake_fd, &one, sizeof one);
     if (old->thread)
         pthread_join(old->thread, NULL);
-    journal_read_close(&old->reader);
-    channels_free(&old->channels);
+    journal_reader_close(&old->reader);
+    stream_decoders_free(&old->channels);
     for (struct roller *host = old->hosts, *next; host; host = next) {
         next = host->next;
         roller_clear(host);

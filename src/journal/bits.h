@@ -1,4 +1,5 @@
-/* Bits one after another, the first in the lowest bit of the first byte. Inline: these are the innermost loops. */
+/* Bit packing for the delta codec: bits are stored in order, starting at the lowest bit of the first byte. Inline,
+ * because these are the innermost loops of the encoder and the decoder. */
 #ifndef SONDE_JOURNAL_BITS_H
 #define SONDE_JOURNAL_BITS_H
 
@@ -6,15 +7,15 @@
 #include <stdint.h>
 #include <string.h>
 
-#define BITS_SLACK 8 /* bytes of room that a writer wants behind what it writes */
+#define BITS_SLACK 8 /* a writer stores 8 bytes at a time: capacity it needs beyond its last byte */
 
 struct bit_writer {
     uint8_t *at;
-    uint64_t hold; /* not yet whole bytes */
+    uint64_t hold; /* bits that do not fill a byte yet */
     unsigned count;
 };
 
-/* The lowest size bits of value, at most 56; the others must be 0. */
+/* Writes the lowest size bits (at most 56) of value; its other bits must be 0. */
 static inline void bits_put(struct bit_writer *w, uint64_t value, unsigned size)
 {
     w->hold |= value << w->count;
@@ -36,12 +37,13 @@ static inline void bits_put_long(struct bit_writer *w, uint64_t value, unsigned 
     bits_put(w, value, size);
 }
 
-static inline unsigned bits_size(uint64_t value) /* of the number; 0 for 0 */
+static inline unsigned bits_size(uint64_t value) /* bit length of value; 0 for 0 */
 {
     return value ? 64 - (unsigned)__builtin_clzll(value) : 0;
 }
 
-/* Exp-Golomb of order k: value + 2^k, as many zeros before it as it has bits beyond k + 1; its highest bit is written first. */
+/* Exp-Golomb code of order k: value + 2^k in binary, preceded by one zero for each bit beyond k + 1. The highest bit is
+ * written first. */
 static inline void bits_put_golomb(struct bit_writer *w, uint64_t value, unsigned k)
 {
     value += 1ull << k;
@@ -52,20 +54,20 @@ static inline void bits_put_golomb(struct bit_writer *w, uint64_t value, unsigne
 
 static inline void bits_put_end(struct bit_writer *w)
 {
-    w->at += w->count > 0; /* bits_put has written it */
+    w->at += w->count > 0; /* bits_put has already stored the partial byte */
     w->hold = 0;
     w->count = 0;
 }
 
-/* Reads zeros behind the end, and remembers that it did. */
+/* Reading past the end returns zeros; past counts them, so that bits_get_end can report it. */
 struct bit_reader {
     const uint8_t *at, *end;
     uint64_t hold;
-    unsigned count; /* in hold */
-    uint64_t past;  /* bytes behind the end that are in hold, or were */
+    unsigned count; /* bits in hold */
+    uint64_t past;  /* bytes past the end that were loaded into hold */
 };
 
-/* At least 56 bits are in hold afterwards. */
+/* Afterwards hold contains at least 56 bits. */
 static inline void bits_fill(struct bit_reader *r)
 {
     if (r->end - r->at >= 8) {
@@ -91,7 +93,7 @@ static inline void bits_skip(struct bit_reader *r, unsigned size)
     r->count -= size;
 }
 
-static inline uint64_t bits_get(struct bit_reader *r, unsigned size) /* at most 56, which were filled */
+static inline uint64_t bits_get(struct bit_reader *r, unsigned size) /* at most 56, already in hold */
 {
     uint64_t value = r->hold & ((1ull << size) - 1);
     bits_skip(r, size);
@@ -113,7 +115,7 @@ static inline uint64_t bits_get_long(struct bit_reader *r, unsigned size) /* at 
     return low | bits_get(r, size - shift) << shift;
 }
 
-#define BITS_ZEROS_MAX 31 /* so many at most before a number; more are nonsense, and are taken for so many */
+#define BITS_ZEROS_MAX 31 /* longest zero prefix of a valid code; longer ones (damage) are read as this */
 
 static inline uint64_t bits_get_golomb(struct bit_reader *r, unsigned k)
 {
@@ -124,7 +126,7 @@ static inline uint64_t bits_get_golomb(struct bit_reader *r, unsigned k)
     return (bits_get_long(r, size) | 1ull << size) - (1ull << k);
 }
 
-/* Where whole bytes go on; false: more was read than there was. */
+/* Ends the bits and returns where whole bytes continue; false: the bits ran past the end of the input. */
 static inline bool bits_get_end(struct bit_reader *r, const uint8_t **at)
 {
     if (r->past * 8 > r->count)

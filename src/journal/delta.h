@@ -1,5 +1,7 @@
-/* How a number is told by what came before: in which unit it moves, and how large its last step was. Both ends keep these two
- * beside each value and change them by the same rules. The rules are part of the wire (docs/wire.md): never change them. */
+/* The delta code of a single number: a value is sent as its difference from the previous one, divided by the unit in
+ * which it moves, and the size of that step is predicted from the size of the last step. Both ends keep unit and last
+ * size next to each value and update them by the same rules. The rules are part of the wire format (docs/wire.md):
+ * never change them. */
 #ifndef SONDE_JOURNAL_DELTA_H
 #define SONDE_JOURNAL_DELTA_H
 
@@ -7,29 +9,32 @@
 
 #include <math.h>
 
-/* Kernels count in pages, kilobytes and ticks, and samplers tell them in bytes and microseconds: steps are multiples. */
+/* Kernels count in pages, kilobytes and ticks, but samplers report bytes and microseconds: differences are multiples of
+ * these. */
 enum { UNIT_ONE, UNIT_512, UNIT_1024, UNIT_4096, UNIT_1000, UNIT_10000, UNIT_MILLION, UNIT_TEN_MILLION, UNITS };
 
-/* Reals that are decimals, as loads and temperatures: told as whole hundredths or millionths. */
+/* Floating-point values with few decimals, such as loads and temperatures, are sent as integers in hundredths or
+ * millionths. */
 enum { FORM_BITS, FORM_CENTI, FORM_MICRO, FORMS };
 
-/* Beside the unit or form of a value, so that the description of its set is not needed: a cache line saved. */
+/* Flags stored with a value's unit or form, so that the hot loops need not read the set's description: saves a cache
+ * line. */
 #define UNIT_MASK 7
 #define UNIT_IS_REAL 8
 #define UNIT_IS_COUNTER 16
 
-#define SIZE_CLIP 31    /* sizes of last steps are kept up to this */
-#define SIZE_ESCAPE 65  /* in place of a size: the step is no multiple of the unit, or the real does not have the form */
-#define SIZE_LINKED 128 /* beside a size that is kept: the value follows another one */
+#define SIZE_CLIP 31    /* sizes of last steps are capped at this */
+#define SIZE_ESCAPE 65  /* instead of a size: the step is no multiple of the unit, or the value not of the form */
+#define SIZE_LINKED 128 /* flag stored with a last size: the value is predicted from another one (see STREAM_LINK) */
 
-static inline int64_t unit_times(int64_t steps, unsigned unit)
+static inline int64_t delta_unit_times(int64_t steps, unsigned unit)
 {
     static const uint64_t units[UNITS] = { 1, 512, 1024, 4096, 1000, 10000, 1000000, 10000000 };
     return (int64_t)((uint64_t)steps * units[unit & UNIT_MASK]);
 }
 
 /* Divisions by constants, which compilers turn into multiplications. */
-static inline int64_t unit_steps(int64_t difference, unsigned unit)
+static inline int64_t delta_unit_steps(int64_t difference, unsigned unit)
 {
     switch (unit & UNIT_MASK) {
     case UNIT_512: return difference / 512;
@@ -43,19 +48,20 @@ static inline int64_t unit_steps(int64_t difference, unsigned unit)
     }
 }
 
-/* The unit of a value that was 0 before, or whose last unit did not fit: the first of the list that divides both. */
-static inline unsigned unit_find(uint64_t value, int64_t difference)
+/* The unit for a value that was 0 before, or whose last unit did not fit: the first of the list that divides both
+ * numbers. */
+static inline unsigned delta_find_unit(uint64_t value, int64_t difference)
 {
     static const uint8_t order[] = { UNIT_TEN_MILLION, UNIT_MILLION, UNIT_10000, UNIT_4096, UNIT_1000, UNIT_1024, UNIT_512 };
     for (unsigned i = 0; i < sizeof order; i++)
-        if (unit_times(unit_steps((int64_t)value, order[i]), order[i]) == (int64_t)value
-            && unit_times(unit_steps(difference, order[i]), order[i]) == difference)
+        if (delta_unit_times(delta_unit_steps((int64_t)value, order[i]), order[i]) == (int64_t)value
+            && delta_unit_times(delta_unit_steps(difference, order[i]), order[i]) == difference)
             return order[i];
     return UNIT_ONE;
 }
 
-/* The whole number of hundredths or millionths that is this real to the last bit, if there is one. */
-static inline bool form_whole(double real, unsigned form, int64_t *whole)
+/* The number of hundredths or millionths that converts back to exactly this value, if there is one. */
+static inline bool delta_form_whole(double real, unsigned form, int64_t *whole)
 {
     double scale = form == FORM_CENTI ? 1e2 : 1e6, product = real * scale;
     uint64_t bits, back_bits;
@@ -68,29 +74,29 @@ static inline bool form_whole(double real, unsigned form, int64_t *whole)
     return bits == back_bits;
 }
 
-static inline double form_real(int64_t whole, unsigned form)
+static inline double delta_form_real(int64_t whole, unsigned form)
 {
     return (double)whole / (form == FORM_CENTI ? 1e2 : 1e6);
 }
 
-static inline unsigned form_find(double real)
+static inline unsigned delta_find_form(double real)
 {
     int64_t whole;
-    if (form_whole(real, FORM_CENTI, &whole))
+    if (delta_form_whole(real, FORM_CENTI, &whole))
         return FORM_CENTI;
-    return form_whole(real, FORM_MICRO, &whole) ? FORM_MICRO : FORM_BITS;
+    return delta_form_whole(real, FORM_MICRO, &whole) ? FORM_MICRO : FORM_BITS;
 }
 
-/* Sizes are likely to be near the last one. The order of likelihood: last, last - 1, last + 1, last - 2, … as far as they
- * are above 0; and 0 in the midst of the first. */
-static inline unsigned rank_of_zero(unsigned last)
+/* A size is likely to be close to the last one, so sizes are ranked by likelihood: last, last - 1, last + 1, last - 2,
+ * ... as long as they are above 0; 0 itself is inserted near the front. */
+static inline unsigned delta_rank_of_zero(unsigned last)
 {
     return last <= 2 ? 1 : last <= 4 ? 2 : 4;
 }
 
-static inline unsigned rank_of(unsigned size, unsigned last) /* last > 0 */
+static inline unsigned delta_rank_of(unsigned size, unsigned last) /* last > 0 */
 {
-    unsigned rank, zero = rank_of_zero(last);
+    unsigned rank, zero = delta_rank_of_zero(last);
     if (size == 0)
         return zero;
     if (size >= last)
@@ -100,9 +106,9 @@ static inline unsigned rank_of(unsigned size, unsigned last) /* last > 0 */
     return rank + (rank >= zero);
 }
 
-static inline unsigned size_of_rank(unsigned rank, unsigned last)
+static inline unsigned delta_size_of_rank(unsigned rank, unsigned last)
 {
-    unsigned zero = rank_of_zero(last);
+    unsigned zero = delta_rank_of_zero(last);
     if (rank == zero)
         return 0;
     rank -= rank > zero;
@@ -111,8 +117,8 @@ static inline unsigned size_of_rank(unsigned rank, unsigned last)
     return rank & 1 ? last - (rank + 1) / 2 : last + rank / 2;
 }
 
-/* 00, 01, 100, 101, and from 4 on 11 with Exp-Golomb of order 1: what comes first on the wire stands on the left. */
-static inline void rank_put(struct bit_writer *w, unsigned rank)
+/* Ranks 0 to 3 are 00, 01, 100, 101; from 4 on 11 followed by Exp-Golomb of order 1. The leftmost bit is sent first. */
+static inline void delta_put_rank(struct bit_writer *w, unsigned rank)
 {
     static const uint8_t codes[] = { 0, 2, 1, 5 }, sizes[] = { 2, 2, 3, 3 };
     if (rank < 4) {
@@ -123,7 +129,7 @@ static inline void rank_put(struct bit_writer *w, unsigned rank)
     bits_put_golomb(w, rank - 4, 1);
 }
 
-static inline uint64_t rank_get(struct bit_reader *r)
+static inline uint64_t delta_get_rank(struct bit_reader *r)
 {
     if (r->count < 3)
         bits_fill(r);
@@ -141,12 +147,13 @@ static inline uint64_t rank_get(struct bit_reader *r)
     return 4 + bits_get_golomb(r, 1);
 }
 
-/* What the next RANK_BITS bits say of a size, for each last size: one look instead of branches that nobody can foretell. */
-#define RANK_BITS 6
-struct rank_code {
-    uint8_t size, length; /* length 0: the code is longer, see rank_get */
+/* Decoding table: the size encoded by the next DELTA_RANK_BITS bits, for each last size. One lookup instead of branches
+ * that the CPU cannot predict. */
+#define DELTA_RANK_BITS 6
+struct delta_rank_code {
+    uint8_t size, length; /* length 0: the code is longer than the table; use delta_get_rank */
 };
-extern struct rank_code rank_codes[SIZE_CLIP + 1][1 << RANK_BITS];
-void rank_codes_make(void); /* before the first is read; from any thread */
+extern struct delta_rank_code delta_rank_codes[SIZE_CLIP + 1][1 << DELTA_RANK_BITS];
+void delta_init(void); /* fills the table; call before decoding, from any thread */
 
 #endif

@@ -1,4 +1,5 @@
-/* Which jobs of a batch are new or changed, which are gone, and what goes with them. */
+/* Which jobs of a batch are new or changed, which have ended, and which tracks are dropped with them or because they
+ * are stale. */
 #include "journal/encoder_state.h"
 
 #include "base/clock.h"
@@ -6,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SWEEP_RECORDS 256     /* how often we look for what is stale */
-#define SWEEP_RECORDS_FULL 8  /* … when there is much of it */
+#define SWEEP_RECORDS 256     /* records between two searches for stale tracks */
+#define SWEEP_RECORDS_FULL 8  /* the same when the stream is close to its limits */
 
-/* A track of which nothing was heard for so long is told anew if it comes back. Those of the node itself are as many as there
- * is hardware, those of jobs (processes) may be without number. */
+/* A track without samples for this long is dropped, and described again if it returns. The node's own tracks are
+ * limited by its hardware; those of jobs (processes) are not. */
 #define STALE_NS (600 * NS_PER_S)
 #define STALE_NODE_NS (7200 * NS_PER_S)
 #define STALE_INTERVALS 3
@@ -24,15 +25,15 @@ static bool job_equal(const struct job *a, const struct job *b)
 
 static bool job_fits(const struct job *job)
 {
-    return strlen(job->id) <= STREAM_TEXT_MAX && strlen(job->other_id) <= STREAM_TEXT_MAX
-        && strlen(job->source) <= STREAM_TEXT_MAX && strlen(job->user) <= STREAM_TEXT_MAX;
+    return strlen(job->id) <= STREAM_STRING_MAX && strlen(job->other_id) <= STREAM_STRING_MAX
+        && strlen(job->source) <= STREAM_STRING_MAX && strlen(job->user) <= STREAM_STRING_MAX;
 }
 
-/* The number under which a job was told and which no other job of the batch has taken. A job that runs again under its old
- * id is another one, and both may be in one batch: the start tells them apart, where it can. */
-static uint32_t find_job(const struct stream *stream, const struct job *job, uint32_t hint)
+/* The number of a known job that no other job of the batch has claimed. A job id can be reused, and both jobs may be in
+ * one batch: they are told apart by start time if possible. */
+static uint32_t find_job(const struct delta_stream *stream, const struct job *job, uint32_t hint)
 {
-    const uint8_t *met = stream->bench->job_met;
+    const uint8_t *met = stream->encoder->job_met;
     uint32_t same_id = STREAM_NONE;
     if (hint < stream->job_count && stream->jobs[hint] && !met[hint] && job_equal(&stream->jobs[hint]->job, job))
         return hint;
@@ -46,105 +47,108 @@ static uint32_t find_job(const struct stream *stream, const struct job *job, uin
     return same_id;
 }
 
-static enum err free_job_number(struct stream *stream, uint32_t *number)
+static enum err free_job_number(struct delta_stream *stream, uint32_t *number)
 {
-    struct stream_bench *bench = stream->bench;
+    struct encoder_state *encoder = stream->encoder;
     for (*number = 0; *number < STREAM_JOBS_MAX; (*number)++) {
-        bool is_held = *number < stream->job_count && stream->jobs[*number];
-        if (!is_held && (*number >= bench->job_met_room || !bench->job_met[*number]))
+        bool is_used = *number < stream->job_count && stream->jobs[*number];
+        if (!is_used && (*number >= encoder->job_met_capacity || !encoder->job_met[*number]))
             break;
     }
     if (*number >= STREAM_JOBS_MAX)
         return FULL;
-    enum err err = stream_grow(&bench->job_met, &bench->job_met_room, *number + 1, 1);
-    return err ? err : stream_job_room(stream, *number);
+    enum err err = stream_reserve(&encoder->job_met, &encoder->job_met_capacity, *number + 1, 1);
+    return err ? err : stream_reserve_job(stream, *number);
 }
 
-static enum err note_job(struct stream *stream, const struct job *job, uint32_t number)
+static enum err add_new_job(struct delta_stream *stream, const struct job *job, uint32_t number)
 {
-    struct stream_bench *bench = stream->bench;
+    struct encoder_state *encoder = stream->encoder;
     size_t new_weight = stream_job_weight(job);
-    for (size_t i = 0; i < bench->new_job_count; i++)
-        new_weight += stream_job_weight(&bench->new_jobs[i].job->job);
+    for (size_t i = 0; i < encoder->new_job_count; i++)
+        new_weight += stream_job_weight(&encoder->new_jobs[i].job->job);
     if (!job_fits(job) || new_weight > STREAM_WEIGHT_MAX - stream->weight)
         return FULL;
-    enum err err = stream_grow(&bench->new_jobs, &bench->new_job_room, bench->new_job_count + 1, sizeof *bench->new_jobs);
+    enum err err = stream_reserve(&encoder->new_jobs, &encoder->new_job_capacity, encoder->new_job_count + 1,
+                                  sizeof *encoder->new_jobs);
     struct stream_job *copy = err ? NULL : stream_job_copy(job);
     if (!copy)
         return NOMEM;
-    bench->new_jobs[bench->new_job_count++] = (struct bench_job){ copy, number };
+    encoder->new_jobs[encoder->new_job_count++] = (struct encoder_job){ copy, number };
     return OK;
 }
 
-static enum err take_job(struct stream *stream, const struct job *job, uint32_t hint, uint32_t *number)
+static enum err add_job(struct delta_stream *stream, const struct job *job, uint32_t hint, uint32_t *number)
 {
     *number = find_job(stream, job, hint);
     bool is_new = *number == STREAM_NONE;
     enum err err = is_new ? free_job_number(stream, number) : OK;
     if (!err && (is_new || !job_equal(&stream->jobs[*number]->job, job)))
-        err = note_job(stream, job, *number);
+        err = add_new_job(stream, job, *number);
     if (!err)
-        stream->bench->job_met[*number] = 1;
+        stream->encoder->job_met[*number] = 1;
     return err;
 }
 
-/* The job of an event is one of the batch's; should it not be, it is told as one all the same. */
-static enum err take_event(struct stream *stream, const struct batch *batch, const struct job *job, uint32_t *number)
+/* The job of an event should be one of the batch; if it is not, it is added like one. */
+static enum err add_event(struct delta_stream *stream, const struct batch *batch, const struct job *job, uint32_t *number)
 {
     for (size_t i = 0; batch->jobs && i < batch->job_count; i++)
         if (batch->jobs[i] == job || job_equal(batch->jobs[i], job)) {
-            *number = stream->bench->job_numbers[i];
+            *number = stream->encoder->job_numbers[i];
             return OK;
         }
-    return take_job(stream, job, STREAM_NONE, number);
+    return add_job(stream, job, STREAM_NONE, number);
 }
 
-static enum err note_gone_jobs(struct stream *stream, const struct batch *batch)
+static enum err find_ended_jobs(struct delta_stream *stream, const struct batch *batch)
 {
-    struct stream_bench *bench = stream->bench;
+    struct encoder_state *encoder = stream->encoder;
     enum err err = OK;
     for (size_t i = 0; i < batch->event_count; i++)
         if (batch->events[i].event == JOB_END)
-            bench->job_met[bench->event_jobs[i]] = 0;
+            encoder->job_met[encoder->event_jobs[i]] = 0;
     for (uint32_t i = 0; i < stream->job_count && !err; i++)
-        if (stream->jobs[i] && !bench->job_met[i])
-            err = bench_note(&bench->gone_jobs, i);
-    for (size_t i = 0; i < bench->new_job_count && !err; i++) { /* began and ended in one batch */
-        uint32_t number = bench->new_jobs[i].number;
-        if (!bench->job_met[number] && (number >= stream->job_count || !stream->jobs[number]))
-            err = bench_note(&bench->gone_jobs, number);
+        if (stream->jobs[i] && !encoder->job_met[i])
+            err = encoder_list_add(&encoder->dropped_jobs, i);
+    for (size_t i = 0; i < encoder->new_job_count && !err; i++) { /* started and ended in one batch */
+        uint32_t number = encoder->new_jobs[i].number;
+        if (!encoder->job_met[number] && (number >= stream->job_count || !stream->jobs[number]))
+            err = encoder_list_add(&encoder->dropped_jobs, number);
     }
     return err;
 }
 
-enum err bench_jobs(struct stream *stream, const struct batch *batch)
+enum err encoder_add_jobs(struct delta_stream *stream, const struct batch *batch)
 {
-    struct stream_bench *bench = stream->bench;
+    struct encoder_state *encoder = stream->encoder;
     if (!batch->jobs && !batch->event_count)
-        return OK; /* those that were told go on */
-    enum err err = stream_grow(&bench->job_met, &bench->job_met_room, stream->job_count + 1, 1);
+        return OK; /* the known jobs continue */
+    enum err err = stream_reserve(&encoder->job_met, &encoder->job_met_capacity, stream->job_count + 1, 1);
     if (!err)
-        err = stream_grow(&bench->job_numbers, &bench->job_number_room, batch->job_count, sizeof *bench->job_numbers);
+        err = stream_reserve(&encoder->job_numbers, &encoder->job_number_capacity, batch->job_count,
+                             sizeof *encoder->job_numbers);
     if (!err)
-        err = stream_grow(&bench->event_jobs, &bench->event_job_room, batch->event_count, sizeof *bench->event_jobs);
+        err = stream_reserve(&encoder->event_jobs, &encoder->event_job_capacity, batch->event_count,
+                             sizeof *encoder->event_jobs);
     if (!err)
-        memset(bench->job_met, 0, bench->job_met_room);
+        memset(encoder->job_met, 0, encoder->job_met_capacity);
     uint32_t hint = 0;
     for (size_t i = 0; batch->jobs && i < batch->job_count && !err; i++) {
-        err = take_job(stream, batch->jobs[i], hint, &bench->job_numbers[i]);
-        hint = bench->job_numbers[i] + 1;
+        err = add_job(stream, batch->jobs[i], hint, &encoder->job_numbers[i]);
+        hint = encoder->job_numbers[i] + 1;
     }
     for (size_t i = 0; i < batch->event_count && !err; i++)
-        err = take_event(stream, batch, batch->events[i].job, &bench->event_jobs[i]);
-    return err ? err : note_gone_jobs(stream, batch);
+        err = add_event(stream, batch, batch->events[i].job, &encoder->event_jobs[i]);
+    return err ? err : find_ended_jobs(stream, batch);
 }
 
-void bench_put_jobs(struct stream *stream)
+void encoder_commit_jobs(struct delta_stream *stream)
 {
-    struct stream_bench *bench = stream->bench;
-    for (size_t i = 0; i < bench->new_job_count; i++)
-        stream_put_job_take(stream, bench->new_jobs[i].number, bench->new_jobs[i].job);
-    bench->new_job_count = 0;
+    struct encoder_state *encoder = stream->encoder;
+    for (size_t i = 0; i < encoder->new_job_count; i++)
+        stream_set_job_take(stream, encoder->new_jobs[i].number, encoder->new_jobs[i].job);
+    encoder->new_job_count = 0;
 }
 
 static bool has_ended(const struct batch *batch, const char *job)
@@ -155,60 +159,61 @@ static bool has_ended(const struct batch *batch, const char *job)
     return false;
 }
 
-/* How near we are to the limits: 0 far, 3 half full. Then what is stale goes earlier. */
-static unsigned pressure_of(const struct stream *stream)
+/* How close the stream is to its limits, from 0 (far) to 3 (half full). Under pressure tracks are considered stale
+ * earlier. */
+static unsigned pressure_of(const struct delta_stream *stream)
 {
-    size_t parts[] = { stream->bench->chained * 16 / STREAM_TRACKS_MAX, stream->values * 16 / STREAM_VALUES_MAX,
+    size_t parts[] = { stream->encoder->hashed_tracks * 16 / STREAM_TRACKS_MAX, stream->values * 16 / STREAM_VALUES_MAX,
                        stream->weight * 16 / STREAM_WEIGHT_MAX };
-    size_t most = parts[0] > parts[1] ? parts[0] : parts[1];
-    most = parts[2] > most ? parts[2] : most;
-    return most >= 8 ? 3 : most >= 4 ? 2 : most >= 2 ? 1 : 0;
+    size_t peak = parts[0] > parts[1] ? parts[0] : parts[1];
+    peak = parts[2] > peak ? parts[2] : peak;
+    return peak >= 8 ? 3 : peak >= 4 ? 2 : peak >= 2 ? 1 : 0;
 }
 
-static bool is_stale(const struct stream *stream, const struct track *track, unsigned pressure)
+static bool is_stale(const struct delta_stream *stream, const struct delta_track *track, unsigned pressure)
 {
-    static const uint64_t at_most_ns[] = { UINT64_MAX, STALE_NS, STALE_NS / 10, STALE_NS / 60 };
+    static const uint64_t limit_ns[] = { UINT64_MAX, STALE_NS, STALE_NS / 10, STALE_NS / 60 };
     uint64_t stale_ns = track->job ? STALE_NS : STALE_NODE_NS;
     if (track->interval_ns)
         stale_ns = track->interval_ns > STALE_NS / STALE_INTERVALS ? STALE_INTERVALS * track->interval_ns : STALE_NS;
-    if (stale_ns > at_most_ns[pressure])
-        stale_ns = at_most_ns[pressure];
+    if (stale_ns > limit_ns[pressure])
+        stale_ns = limit_ns[pressure];
     return track->time_ns < stream->newest_ns && stream->newest_ns - track->time_ns > stale_ns;
 }
 
-static enum err sweep_sets(struct stream *stream)
+static enum err drop_idle_sets(struct delta_stream *stream)
 {
     enum err err = OK;
     for (uint32_t i = 0; i < stream->set_count && !err; i++) {
         struct stream_set *set = &stream->sets[i];
         bool is_idle = set->set && !set->first;
         if (is_idle && set->was_idle)
-            err = bench_note(&stream->bench->gone_sets, i);
+            err = encoder_list_add(&stream->encoder->dropped_sets, i);
         set->was_idle = is_idle;
     }
     return err;
 }
 
-/* A sampler that made its set anew, with other metrics, gives the same instances with it: the tracks of the old set are
- * over. */
-static enum err note_replaced(struct stream *stream, const struct track *by)
+/* A sampler that replaced its set by one with other metrics reports the same instances with it: drop the tracks of the
+ * old set. */
+static enum err drop_replaced(struct delta_stream *stream, const struct delta_track *by)
 {
-    struct stream_bench *bench = stream->bench;
+    struct encoder_state *encoder = stream->encoder;
     enum err err = OK;
     for (uint32_t i = 0; i < stream->set_count && !err; i++) {
         const struct set *set = stream->sets[i].set;
         if (i == by->set_number || !set || strcmp(set->name, by->set->name) != 0)
             continue;
-        struct track *old = bench_find_track(bench, i, by->instance, by->job);
-        if (!old || old->met == bench->record)
+        struct delta_track *old = encoder_find_track(encoder, i, by->instance, by->job);
+        if (!old || old->last_record == encoder->record)
             continue;
-        old->met = bench->record; /* it goes once */
-        err = bench_note(&bench->gone_tracks, old->number);
+        old->last_record = encoder->record; /* list it only once */
+        err = encoder_list_add(&encoder->dropped_tracks, old->number);
     }
     return err;
 }
 
-static enum err note_ended(struct stream *stream, const struct batch *batch)
+static enum err drop_ended(struct delta_stream *stream, const struct batch *batch)
 {
     enum err err = OK;
     bool has_end = false;
@@ -216,24 +221,24 @@ static enum err note_ended(struct stream *stream, const struct batch *batch)
         has_end |= batch->events[i].event == JOB_END;
     for (uint32_t i = 0; has_end && i < stream->track_count && !err; i++)
         if (stream->tracks[i] && has_ended(batch, stream->tracks[i]->job)) {
-            stream->tracks[i]->met = stream->bench->record;
-            err = bench_note(&stream->bench->gone_tracks, i);
+            stream->tracks[i]->last_record = stream->encoder->record;
+            err = encoder_list_add(&stream->encoder->dropped_tracks, i);
         }
     return err;
 }
 
-enum err bench_sweep(struct stream *stream, const struct batch *batch)
+enum err encoder_find_stale(struct delta_stream *stream, const struct batch *batch)
 {
-    struct stream_bench *bench = stream->bench;
+    struct encoder_state *encoder = stream->encoder;
     unsigned pressure = pressure_of(stream);
-    bool is_time = bench->record % (pressure > 1 ? SWEEP_RECORDS_FULL : SWEEP_RECORDS) == 0;
-    enum err err = note_ended(stream, batch);
-    for (size_t i = 0; i < bench->new_tracks.count && !err; i++)
-        err = note_replaced(stream, stream->tracks[bench->new_tracks.list[i]]);
+    bool is_time = encoder->record % (pressure > 1 ? SWEEP_RECORDS_FULL : SWEEP_RECORDS) == 0;
+    enum err err = drop_ended(stream, batch);
+    for (size_t i = 0; i < encoder->new_tracks.count && !err; i++)
+        err = drop_replaced(stream, stream->tracks[encoder->new_tracks.list[i]]);
     for (uint32_t i = 0; is_time && i < stream->track_count && !err; i++) {
-        const struct track *track = stream->tracks[i];
-        if (track && track->met != bench->record && is_stale(stream, track, pressure))
-            err = bench_note(&bench->gone_tracks, i);
+        const struct delta_track *track = stream->tracks[i];
+        if (track && track->last_record != encoder->record && is_stale(stream, track, pressure))
+            err = encoder_list_add(&encoder->dropped_tracks, i);
     }
-    return !err && is_time ? sweep_sets(stream) : err;
+    return !err && is_time ? drop_idle_sets(stream) : err;
 }

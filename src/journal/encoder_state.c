@@ -1,5 +1,5 @@
-/* Which set and which track a sample is of. Samples come in the same order at nearly every tick, so the track that followed
- * last time is looked at first. */
+/* Finds the set and track of each sample. Samples arrive in the same order at nearly every tick, so the track that
+ * followed the previous one last time is tried first. */
 #include "journal/encoder_state.h"
 
 #include "base/hash.h"
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum err bench_note(struct bench_numbers *numbers, uint32_t number)
+enum err encoder_list_add(struct encoder_list *numbers, uint32_t number)
 {
-    enum err err = stream_grow(&numbers->list, &numbers->room, numbers->count + 1, sizeof *numbers->list);
+    enum err err = stream_reserve(&numbers->list, &numbers->capacity, numbers->count + 1, sizeof *numbers->list);
     if (!err)
         numbers->list[numbers->count++] = number;
     return err;
@@ -22,61 +22,61 @@ static uint32_t hash_of(uint32_t set_number, const char *instance, const char *j
     return (uint32_t)(job ? hash_add_text(hash, job) : hash);
 }
 
-static void chain(struct stream_bench *bench, struct track *track)
+static void hash_insert(struct encoder_state *encoder, struct delta_track *track)
 {
-    struct track **bucket = &bench->buckets[track->hash & (bench->bucket_count - 1)];
-    track->chain = *bucket;
+    struct delta_track **bucket = &encoder->buckets[track->hash & (encoder->bucket_count - 1)];
+    track->hash_next = *bucket;
     *bucket = track;
-    bench->chained++;
+    encoder->hashed_tracks++;
 }
 
-static void unchain(struct stream_bench *bench, struct track *track)
+static void hash_remove(struct encoder_state *encoder, struct delta_track *track)
 {
-    struct track **place = &bench->buckets[track->hash & (bench->bucket_count - 1)];
+    struct delta_track **place = &encoder->buckets[track->hash & (encoder->bucket_count - 1)];
     while (*place && *place != track)
-        place = &(*place)->chain;
+        place = &(*place)->hash_next;
     if (!*place)
         return;
-    *place = track->chain;
-    bench->chained--;
+    *place = track->hash_next;
+    encoder->hashed_tracks--;
 }
 
-/* Anew over all tracks; at least as many buckets as there will be tracks. */
-static enum err chain_all(struct stream *stream)
+/* Rebuilds the hash table over all tracks, with more buckets than there are tracks. */
+static enum err rebuild_hash(struct delta_stream *stream)
 {
-    struct stream_bench *bench = stream->bench;
+    struct encoder_state *encoder = stream->encoder;
     size_t count = 64;
     while (count <= 2 * (size_t)stream->track_count)
         count *= 2;
-    enum err err = stream_grow(&bench->buckets, &bench->bucket_room, count, sizeof(struct track *));
+    enum err err = stream_reserve(&encoder->buckets, &encoder->bucket_capacity, count, sizeof(struct delta_track *));
     if (err)
         return err;
-    bench->bucket_count = count;
-    bench->chained = 0;
-    memset(bench->buckets, 0, count * sizeof(struct track *));
+    encoder->bucket_count = count;
+    encoder->hashed_tracks = 0;
+    memset(encoder->buckets, 0, count * sizeof(struct delta_track *));
     for (uint32_t i = 0; i < stream->track_count; i++) {
-        struct track *track = stream->tracks[i];
+        struct delta_track *track = stream->tracks[i];
         if (!track)
             continue;
         track->hash = hash_of(track->set_number, track->instance, track->job);
-        chain(bench, track);
+        hash_insert(encoder, track);
     }
     return OK;
 }
 
-enum err bench_begin(struct stream *stream)
+enum err encoder_begin(struct delta_stream *stream)
 {
-    struct stream_bench *bench = stream->bench;
-    stream_forget_gone(stream); /* of a record that was decoded before */
-    if (!bench)
-        bench = stream->bench = calloc(1, sizeof *bench);
-    if (!bench)
+    struct encoder_state *encoder = stream->encoder;
+    stream_free_dropped(stream); /* of a record that was decoded before */
+    if (!encoder)
+        encoder = stream->encoder = calloc(1, sizeof *encoder);
+    if (!encoder)
         return NOMEM;
-    bench->record++;
-    bench->values = bench->item_count = bench->link_count = 0;
-    bench->new_sets.count = bench->new_tracks.count = bench->new_job_count = 0;
-    bench->gone_tracks.count = bench->gone_sets.count = bench->gone_jobs.count = 0;
-    return bench->bucket_count && bench->chained < bench->bucket_count ? OK : chain_all(stream);
+    encoder->record++;
+    encoder->values = encoder->item_count = encoder->link_count = 0;
+    encoder->new_sets.count = encoder->new_tracks.count = encoder->new_job_count = 0;
+    encoder->dropped_tracks.count = encoder->dropped_sets.count = encoder->dropped_jobs.count = 0;
+    return encoder->bucket_count && encoder->hashed_tracks < encoder->bucket_count ? OK : rebuild_hash(stream);
 }
 
 static bool same_names(const struct set *ours, const struct set *set)
@@ -89,25 +89,25 @@ static bool same_names(const struct set *ours, const struct set *set)
     return true;
 }
 
-/* At the same address as before. A set may have been freed and another one made there, so names are compared all the same,
- * once per record; the rest (units, help) goes with them. */
-static bool is_set(struct stream_bench *bench, struct stream_set *ours, const struct set *set)
+/* Is it the set that was at this address before? It may have been freed and another one allocated there, so names and
+ * types are compared once per record; units and help texts are assumed to go with them. */
+static bool is_set(struct encoder_state *encoder, struct stream_set *ours, const struct set *set)
 {
-    if (!ours->set || ours->met != set)
+    if (!ours->set || ours->source != set)
         return false;
-    if (ours->checked == bench->record)
+    if (ours->checked == encoder->record)
         return true;
     if (same_names(ours->set, set)) {
-        ours->checked = bench->record;
+        ours->checked = encoder->record;
         return true;
     }
-    ours->met = NULL;
+    ours->source = NULL;
     return false;
 }
 
-static bool fits(const char *text)
+static bool fits(const char *string)
 {
-    return !text || strlen(text) <= STREAM_TEXT_MAX;
+    return !string || strlen(string) <= STREAM_STRING_MAX;
 }
 
 static bool set_fits(const struct set *set)
@@ -120,30 +120,30 @@ static bool set_fits(const struct set *set)
     return good;
 }
 
-static enum err add_set(struct stream *stream, const struct set *set, uint32_t number)
+static enum err add_set(struct delta_stream *stream, const struct set *set, uint32_t number)
 {
-    struct stream_bench *bench = stream->bench;
+    struct encoder_state *encoder = stream->encoder;
     const struct set *kept;
     if (number >= STREAM_SETS_MAX || !set_fits(set))
         return FULL;
     struct set *copy = set_copy(set);
     enum err err = copy ? set_pool_take(copy, &kept) : NOMEM;
     if (!err)
-        err = stream_put_set(stream, number, kept);
+        err = stream_add_set(stream, number, kept);
     if (err)
         return err;
-    err = bench_note(&bench->new_sets, number);
+    err = encoder_list_add(&encoder->new_sets, number);
     if (err)
         stream_drop_set(stream, number);
     return err;
 }
 
-static enum err find_set(struct stream *stream, const struct set *set, uint32_t *number)
+static enum err find_set(struct delta_stream *stream, const struct set *set, uint32_t *number)
 {
-    struct stream_bench *bench = stream->bench;
+    struct encoder_state *encoder = stream->encoder;
     uint32_t free_number = stream->set_count, found = STREAM_NONE;
     for (uint32_t i = 0; i < stream->set_count; i++)
-        if (is_set(bench, &stream->sets[i], set)) {
+        if (is_set(encoder, &stream->sets[i], set)) {
             *number = i;
             return OK;
         }
@@ -157,69 +157,70 @@ static enum err find_set(struct stream *stream, const struct set *set, uint32_t 
     if (err)
         return err;
     *number = found == STREAM_NONE ? free_number : found;
-    stream->sets[*number].met = set;
-    stream->sets[*number].checked = bench->record;
+    stream->sets[*number].source = set;
+    stream->sets[*number].checked = encoder->record;
     return OK;
 }
 
-static bool is_track(const struct track *track, const char *instance, const char *job)
+static bool is_track(const struct delta_track *track, const char *instance, const char *job)
 {
     if (strcmp(track->instance, instance) != 0)
         return false;
     return track->job && job ? strcmp(track->job, job) == 0 : track->job == job;
 }
 
-static struct track *find_hashed(const struct stream_bench *bench, uint32_t hash, uint32_t set_number, const char *instance,
-                                 const char *job)
+static struct delta_track *find_hashed(const struct encoder_state *encoder, uint32_t hash, uint32_t set_number,
+                                 const char *instance, const char *job)
 {
-    struct track *track = bench->buckets[hash & (bench->bucket_count - 1)];
+    struct delta_track *track = encoder->buckets[hash & (encoder->bucket_count - 1)];
     while (track && (track->hash != hash || track->set_number != set_number || !is_track(track, instance, job)))
-        track = track->chain;
+        track = track->hash_next;
     return track;
 }
 
-struct track *bench_find_track(const struct stream_bench *bench, uint32_t set_number, const char *instance, const char *job)
+struct delta_track *encoder_find_track(const struct encoder_state *encoder, uint32_t set_number, const char *instance,
+                                 const char *job)
 {
-    return find_hashed(bench, hash_of(set_number, instance, job), set_number, instance, job);
+    return find_hashed(encoder, hash_of(set_number, instance, job), set_number, instance, job);
 }
 
-static uint32_t free_track_number(const struct stream *stream)
+static uint32_t free_track_number(const struct delta_stream *stream)
 {
-    if (stream->track_count < STREAM_TRACKS_MAX && stream->track_count < 64 + 2 * stream->bench->chained)
-        return stream->track_count; /* at the end, so that those that came together stay in a row */
+    if (stream->track_count < STREAM_TRACKS_MAX && stream->track_count < 64 + 2 * stream->encoder->hashed_tracks)
+        return stream->track_count; /* tracks that appear together get consecutive numbers: sent as one run */
     uint32_t number = 0;
     while (number < stream->track_count && stream->tracks[number])
         number++;
     return number;
 }
 
-static enum err add_track(struct stream *stream, uint32_t set_number, const struct sample *sample, uint32_t hash,
-                          struct track **added)
+static enum err add_track(struct delta_stream *stream, uint32_t set_number, const struct sample *sample, uint32_t hash,
+                          struct delta_track **added)
 {
-    struct stream_bench *bench = stream->bench;
+    struct encoder_state *encoder = stream->encoder;
     uint32_t number = free_track_number(stream);
     struct bytes job = bytes_of(sample->job);
     if (number >= STREAM_TRACKS_MAX || !fits(sample->instance) || !fits(sample->job))
         return FULL;
-    enum err err = stream_put_track(stream, number, set_number, bytes_of(sample->instance), sample->job ? &job : NULL, added);
+    enum err err = stream_add_track(stream, number, set_number, bytes_of(sample->instance), sample->job ? &job : NULL, added);
     if (err)
         return err;
     (*added)->hash = hash;
-    chain(bench, *added);
-    err = bench_note(&bench->new_tracks, number);
+    hash_insert(encoder, *added);
+    err = encoder_list_add(&encoder->new_tracks, number);
     if (!err)
         return OK;
-    unchain(bench, *added);
+    hash_remove(encoder, *added);
     stream_drop_track(stream, *added);
     return err;
 }
 
-static enum err find_track(struct stream *stream, const struct sample *sample, const struct track *before,
-                           struct track **found)
+static enum err find_track(struct delta_stream *stream, const struct sample *sample, const struct delta_track *before,
+                           struct delta_track **found)
 {
-    struct stream_bench *bench = stream->bench;
-    struct track *track = stream_track_at(stream, before ? before->follower : 0);
-    if (track && is_set(bench, &stream->sets[track->set_number], sample->set)
+    struct encoder_state *encoder = stream->encoder;
+    struct delta_track *track = stream_track_at(stream, before ? before->follower : 0);
+    if (track && is_set(encoder, &stream->sets[track->set_number], sample->set)
         && is_track(track, sample->instance, sample->job)) {
         *found = track;
         return OK;
@@ -229,111 +230,112 @@ static enum err find_track(struct stream *stream, const struct sample *sample, c
     if (err)
         return err;
     uint32_t hash = hash_of(set_number, sample->instance, sample->job);
-    track = find_hashed(bench, hash, set_number, sample->instance, sample->job);
+    track = find_hashed(encoder, hash, set_number, sample->instance, sample->job);
     if (!track)
         return add_track(stream, set_number, sample, hash, found);
     *found = track;
     return OK;
 }
 
-/* Room for what samples_encode notes of them. */
-static enum err make_room(struct stream_bench *bench, size_t samples)
+/* Capacity for what samples_encode produces. */
+static enum err reserve_items(struct encoder_state *encoder, size_t samples)
 {
-    size_t items = 3 * bench->values + bench->values / 32 + 8 * samples + 8;
-    enum err err = stream_grow(&bench->items, &bench->item_room, items, sizeof *bench->items);
-    return err ? err : stream_grow(&bench->deltas, &bench->delta_room, bench->values, sizeof *bench->deltas);
+    size_t items = 3 * encoder->values + encoder->values / 32 + 8 * samples + 8;
+    enum err err = stream_reserve(&encoder->items, &encoder->item_capacity, items, sizeof *encoder->items);
+    return err ? err : stream_reserve(&encoder->deltas, &encoder->delta_capacity, encoder->values, sizeof *encoder->deltas);
 }
 
-enum err bench_samples(struct stream *stream, const struct batch *batch)
+enum err encoder_add_samples(struct delta_stream *stream, const struct batch *batch)
 {
-    struct stream_bench *bench = stream->bench;
-    struct track *before = NULL;
+    struct encoder_state *encoder = stream->encoder;
+    struct delta_track *before = NULL;
     if (batch->count > STREAM_SAMPLES_MAX)
         return FULL;
-    enum err err = stream_grow(&bench->tracks, &bench->track_room, batch->count, sizeof(struct track *));
+    enum err err = stream_reserve(&encoder->tracks, &encoder->track_capacity, batch->count, sizeof(struct delta_track *));
     for (size_t i = 0; i < batch->count && !err; i++) {
-        err = find_track(stream, &batch->samples[i], before, &bench->tracks[i]);
+        err = find_track(stream, &batch->samples[i], before, &encoder->tracks[i]);
         if (err)
             break;
-        struct track *track = bench->tracks[i];
-        track->met = bench->record;
+        struct delta_track *track = encoder->tracks[i];
+        track->last_record = encoder->record;
         if (before)
             before->follower = track->number;
         before = track;
-        bench->values += track->set->size;
-        if (!track->guesses)
-            track->guesses = calloc(track->set->size + 1, sizeof *track->guesses);
-        if (!track->guesses || bench->values > STREAM_VALUES_MAX)
-            err = track->guesses ? FULL : NOMEM;
+        encoder->values += track->set->size;
+        if (!track->link_guesses)
+            track->link_guesses = calloc(track->set->size + 1, sizeof *track->link_guesses);
+        if (!track->link_guesses || encoder->values > STREAM_VALUES_MAX)
+            err = track->link_guesses ? FULL : NOMEM;
     }
-    return err ? err : make_room(bench, batch->count);
+    return err ? err : reserve_items(encoder, batch->count);
 }
 
-void bench_undo(struct stream *stream)
+void encoder_undo(struct delta_stream *stream)
 {
-    struct stream_bench *bench = stream->bench;
-    if (!bench)
+    struct encoder_state *encoder = stream->encoder;
+    if (!encoder)
         return;
-    while (bench->new_tracks.count) {
-        struct track *track = stream->tracks[bench->new_tracks.list[--bench->new_tracks.count]];
-        unchain(bench, track);
+    while (encoder->new_tracks.count) {
+        struct delta_track *track = stream->tracks[encoder->new_tracks.list[--encoder->new_tracks.count]];
+        hash_remove(encoder, track);
         stream_drop_track(stream, track);
     }
-    while (bench->new_sets.count)
-        stream_drop_set(stream, bench->new_sets.list[--bench->new_sets.count]);
-    while (bench->new_job_count)
-        free(bench->new_jobs[--bench->new_job_count].job);
-    stream_forget_gone(stream);
+    while (encoder->new_sets.count)
+        stream_drop_set(stream, encoder->new_sets.list[--encoder->new_sets.count]);
+    while (encoder->new_job_count)
+        free(encoder->new_jobs[--encoder->new_job_count].job);
+    stream_free_dropped(stream);
 }
 
-void bench_put_links(struct stream *stream)
+void encoder_commit_links(struct delta_stream *stream)
 {
-    for (size_t i = 0; i < stream->bench->link_count; i++) {
-        const struct bench_link *link = &stream->bench->new_links[i];
-        stream_put_link(stream->tracks[link->track], link->value, link->link, link->is_made);
+    for (size_t i = 0; i < stream->encoder->link_count; i++) {
+        const struct encoder_link *link = &stream->encoder->new_links[i];
+        stream_set_link(stream->tracks[link->track], link->value, link->link, link->is_made);
     }
 }
 
-void bench_drop(struct stream *stream)
+void encoder_commit_drops(struct delta_stream *stream)
 {
-    struct stream_bench *bench = stream->bench;
-    for (size_t i = 0; i < bench->gone_tracks.count; i++) {
-        struct track *track = stream->tracks[bench->gone_tracks.list[i]];
-        unchain(bench, track);
+    struct encoder_state *encoder = stream->encoder;
+    for (size_t i = 0; i < encoder->dropped_tracks.count; i++) {
+        struct delta_track *track = stream->tracks[encoder->dropped_tracks.list[i]];
+        hash_remove(encoder, track);
         stream_drop_track(stream, track);
     }
-    for (size_t i = 0; i < bench->gone_sets.count; i++)
-        stream_drop_set(stream, bench->gone_sets.list[i]);
-    for (size_t i = 0; i < bench->gone_jobs.count; i++)
-        stream_drop_job(stream, bench->gone_jobs.list[i]);
+    for (size_t i = 0; i < encoder->dropped_sets.count; i++)
+        stream_drop_set(stream, encoder->dropped_sets.list[i]);
+    for (size_t i = 0; i < encoder->dropped_jobs.count; i++)
+        stream_drop_job(stream, encoder->dropped_jobs.list[i]);
 }
 
-void stream_bench_reset(struct stream_bench *bench)
+void encoder_reset(struct encoder_state *encoder)
 {
-    bench->bucket_count = bench->chained = 0; /* chained anew at the next record */
+    encoder->bucket_count = encoder->hashed_tracks = 0; /* rebuilt at the next record */
 }
 
-size_t stream_bench_memory(const struct stream_bench *bench)
+size_t encoder_memory(const struct encoder_state *encoder)
 {
-    return sizeof *bench + bench->bucket_room * sizeof(struct track *) + bench->track_room * sizeof(struct track *)
-        + (bench->new_sets.room + bench->new_tracks.room + bench->gone_tracks.room + bench->gone_sets.room
-           + bench->gone_jobs.room + bench->job_number_room + bench->event_job_room) * sizeof(uint32_t)
-        + bench->new_job_room * sizeof(struct bench_job) + bench->job_met_room
-        + bench->item_room * sizeof(struct bench_item) + bench->delta_room * sizeof(union value);
+    return sizeof *encoder + (encoder->bucket_capacity + encoder->track_capacity) * sizeof(struct delta_track *)
+        + (encoder->new_sets.capacity + encoder->new_tracks.capacity + encoder->dropped_tracks.capacity
+           + encoder->dropped_sets.capacity + encoder->dropped_jobs.capacity + encoder->job_number_capacity
+           + encoder->event_job_capacity) * sizeof(uint32_t)
+        + encoder->new_job_capacity * sizeof(struct encoder_job) + encoder->job_met_capacity
+        + encoder->item_capacity * sizeof(struct encoder_item) + encoder->delta_capacity * sizeof(union value);
 }
 
-void stream_bench_free(struct stream_bench **bench)
+void encoder_free(struct encoder_state **encoder)
 {
-    struct stream_bench *b = *bench;
+    struct encoder_state *b = *encoder;
     if (!b)
         return;
     free(b->buckets);
     free(b->tracks);
     free(b->new_sets.list);
     free(b->new_tracks.list);
-    free(b->gone_tracks.list);
-    free(b->gone_sets.list);
-    free(b->gone_jobs.list);
+    free(b->dropped_tracks.list);
+    free(b->dropped_sets.list);
+    free(b->dropped_jobs.list);
     free(b->items);
     free(b->deltas);
     free(b->new_jobs);
@@ -341,5 +343,5 @@ void stream_bench_free(struct stream_bench **bench)
     free(b->event_jobs);
     free(b->job_met);
     free(b);
-    *bench = NULL;
+    *encoder = NULL;
 }

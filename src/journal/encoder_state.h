@@ -1,85 +1,86 @@
-/* The encoder's workbench: finds the set, track and job of everything in a batch, and notes what is new and what goes. Kept
- * between records, so that a warm encoder allocates nothing. */
+/* Working state of the encoder: finds the set, track and job of everything in a batch and collects what is new and what
+ * is dropped. Kept between records, so that the encoder allocates nothing once it has seen a few of them. */
 #ifndef SONDE_JOURNAL_ENCODER_STATE_H
 #define SONDE_JOURNAL_ENCODER_STATE_H
 
 #include "journal/stream_state.h"
 
-struct bench_numbers {
+struct encoder_list {
     uint32_t *list;
-    size_t count, room;
+    size_t count, capacity;
 };
 
-struct bench_job {
-    struct stream_job *job; /* owned until it is put into the stream */
+struct encoder_job {
+    struct stream_job *job; /* owned until encoder_commit_jobs */
     uint32_t number;
 };
 
-/* What is to be written of the samples, in order. */
-enum bench_sort {
-    BENCH_RUN,   /* bits: how many quiet values stand still */
-    BENCH_VALUE, /* bits: a residual of size bits, whose last size was last */
-    BENCH_BITS,  /* size bits as they are */
+/* What the samples of a record consist of, in the order in which it is written. */
+enum encoder_item_kind {
+    ITEM_RUN,   /* bits: number of values in a run of unchanged ones */
+    ITEM_VALUE, /* bits: the coded difference from the prediction, size bits long; last is the previous size */
+    ITEM_BITS,  /* size bits, written as they are */
 };
 
-struct bench_item {
+struct encoder_item {
     uint64_t bits;
-    uint8_t size, last, sort;
+    uint8_t size, last, kind;
 };
 
-/* A change of so many steps was met in this record. */
-#define BENCH_SEEN_BITS 8
-struct bench_seen {
+/* Changes seen in this record, by a hash of their steps: used to find values that change by the same amount. */
+#define ENCODER_CHANGES_BITS 8
+struct encoder_change {
     uint64_t record;
     int64_t steps;
     uint32_t track, value;
 };
 
-#define BENCH_LINKS 16 /* made or given up in one record */
-struct bench_link {
+#define ENCODER_LINKS_MAX 16 /* links made or removed in one record */
+struct encoder_link {
     uint32_t track;
     uint16_t value, link;
     bool is_made;
 };
 
-struct stream_bench {
-    uint64_t record; /* counts them, from 1 */
-    struct track **buckets; /* of tracks, by hash; a power of two */
-    size_t bucket_count, chained;
-    size_t bucket_room;
+struct encoder_state {
+    uint64_t record; /* number of this record, from 1 */
+    struct delta_track **buckets; /* hash table of tracks; a power of two */
+    size_t bucket_count, hashed_tracks;
+    size_t bucket_capacity;
 
-    /* of the record that is being made: */
-    struct track **tracks; /* of each sample */
-    size_t track_room, values;
-    struct bench_numbers new_sets, new_tracks, gone_tracks, gone_sets, gone_jobs;
-    struct bench_item *items;
-    size_t item_count, item_room, open_run;
-    union value *deltas; /* of all values of the record */
-    size_t delta_room;
-    struct bench_seen seen[1 << BENCH_SEEN_BITS];
+    /* The record being encoded: */
+    struct delta_track **tracks; /* one per sample */
+    size_t track_capacity, values;
+    struct encoder_list new_sets, new_tracks, dropped_tracks, dropped_sets, dropped_jobs;
+    struct encoder_item *items;
+    size_t item_count, item_capacity, open_run;
+    union value *deltas; /* differences of all values of the record */
+    size_t delta_capacity;
+    struct encoder_change changes[1 << ENCODER_CHANGES_BITS];
     bool seeks_links;
-    struct bench_link new_links[BENCH_LINKS];
+    struct encoder_link new_links[ENCODER_LINKS_MAX];
     size_t link_count;
-    struct bench_job *new_jobs;
-    size_t new_job_count, new_job_room;
-    uint32_t *job_numbers; /* of each job of the batch */
-    size_t job_number_room;
-    uint32_t *event_jobs; /* number of the job of each event */
-    size_t event_job_room;
-    uint8_t *job_met; /* by number: it is in the batch */
-    size_t job_met_room;
+    struct encoder_job *new_jobs;
+    size_t new_job_count, new_job_capacity;
+    uint32_t *job_numbers; /* number of each job of the batch */
+    size_t job_number_capacity;
+    uint32_t *event_jobs; /* number of each event's job */
+    size_t event_job_capacity;
+    uint8_t *job_met; /* by job number: it is in this batch */
+    size_t job_met_capacity;
 };
 
-enum err bench_begin(struct stream *stream);
-enum err bench_samples(struct stream *stream, const struct batch *batch); /* encoder_state.c */
-enum err bench_jobs(struct stream *stream, const struct batch *batch);    /* encoder_jobs.c */
-enum err bench_sweep(struct stream *stream, const struct batch *batch);   /* what goes: of ended jobs, and what is stale */
-struct track *bench_find_track(const struct stream_bench *bench, uint32_t set_number, const char *instance, const char *job);
-void bench_undo(struct stream *stream);     /* the state is as before bench_begin */
-void bench_put_jobs(struct stream *stream); /* the new ones, into the state */
-void bench_drop(struct stream *stream);     /* what goes, out of it */
+enum err encoder_begin(struct delta_stream *stream);
+enum err encoder_add_samples(struct delta_stream *stream, const struct batch *batch); /* in encoder_state.c */
+enum err encoder_add_jobs(struct delta_stream *stream, const struct batch *batch);    /* in encoder_jobs.c */
+enum err encoder_find_stale(struct delta_stream *stream, const struct batch *batch);   /* tracks of ended jobs and stale ones */
+struct delta_track *encoder_find_track(const struct encoder_state *encoder, uint32_t set_number, const char *instance,
+                                 const char *job);
+void encoder_undo(struct delta_stream *stream);     /* restores the state before encoder_begin */
+void encoder_commit_jobs(struct delta_stream *stream); /* adds the new jobs to the stream */
+void encoder_commit_drops(struct delta_stream *stream);     /* removes what is dropped */
 
-void bench_put_links(struct stream *stream);
-enum err bench_note(struct bench_numbers *numbers, uint32_t number);
+void encoder_commit_links(struct delta_stream *stream);
+enum err encoder_list_add(struct encoder_list *numbers, uint32_t number);
 
 #endif

@@ -1,5 +1,5 @@
-/* The journal itself: opened, written, synced. Entries come from the agent's stream or the collector's peers; readers
- * (journal_read.c) take them from the same files; journal_tend.c removes them. */
+/* Opening, writing and syncing a journal. Entries come from the agent's stream or from the collector's peers; readers
+ * (journal_reader.c) read them from the same files, journal_retention.c deletes them. */
 #include "journal/journal.h"
 
 #include "base/clock.h"
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -25,8 +26,8 @@
 #define LOCK_TRIES 20
 #define LOCK_PAUSE_NS 50000000
 
-/* The folder and those above it. */
-static enum err make_folder(const char *dir)
+/* Creates the directory and its parents. */
+static enum err create_directory(const char *dir)
 {
     char path[PATH_MAX];
     size_t size = strnlen(dir, sizeof path);
@@ -42,7 +43,7 @@ static enum err make_folder(const char *dir)
     return mkdir(path, 0700) == 0 || errno == EEXIST ? OK : err_from_errno(errno);
 }
 
-/* One that was killed a moment ago may still be on its way out. */
+/* Retries for a while: a process that was just killed may still be exiting. */
 static bool take_lock(int fd)
 {
     for (int i = 0; i < LOCK_TRIES; i++) {
@@ -53,42 +54,42 @@ static bool take_lock(int fd)
     return false;
 }
 
-static enum err open_folder(struct journal *journal, const char *dir, struct buf *why)
+static enum err open_directory(struct journal *journal, const char *dir, struct buf *error)
 {
-    enum err err = make_folder(dir);
+    enum err err = create_directory(dir);
     if (!err) {
-        journal->folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        err = journal->folder < 0 ? err_from_errno(errno) : OK;
+        journal->directory = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        err = journal->directory < 0 ? err_from_errno(errno) : OK;
     }
     if (!err) {
-        journal->lock_fd = openat(journal->folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        journal->lock_fd = openat(journal->directory, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         err = journal->lock_fd < 0 ? err_from_errno(errno) : OK;
     }
     if (err) {
-        buf_printf(why, "cannot open the journal %s: %s", dir, err_text(err));
+        buf_printf(error, "cannot open the journal %s: %s", dir, err_text(err));
         return err;
     }
     if (take_lock(journal->lock_fd))
         return OK;
-    buf_printf(why, "another process has the journal %s", dir);
+    buf_printf(error, "the journal %s is in use by another process", dir);
     return AGAIN;
 }
 
-/* A cursor that cannot be read is made anew at the oldest entry: better twice than never. */
+/* A cursor that cannot be read restarts at the oldest entry: delivering twice is better than never. */
 static enum err load_cursor(struct journal *journal, const char *name)
 {
     struct journal_cursor *cursor;
-    enum err err = journal_cursor_load(&cursor, journal->folder, name);
+    enum err err = journal_cursor_load(&cursor, journal->directory, name);
     if (err == CORRUPT) {
-        log_warn("the journal's cursor %s is damaged; its reader begins with the oldest entry", name);
-        err = journal_cursor_make(&cursor, journal->folder, name, journal->oldest->base);
+        log_warn("journal cursor %s is damaged; its reader restarts at the oldest entry", name);
+        err = journal_cursor_create(&cursor, journal->directory, name, journal->oldest->base);
     }
     if (err)
         return err;
-    /* Beyond the end: what it was done with did not reach the disk before the machine went down. */
+    /* Beyond the end: the acknowledged entries did not reach the disk before the node went down. */
     uint64_t newest = journal_newest(journal);
-    if (cursor->done > newest)
-        cursor->done = cursor->handed = newest;
+    if (cursor->acked > newest)
+        cursor->acked = cursor->delivered = newest;
     cursor->next = journal->cursors;
     journal->cursors = cursor;
     return OK;
@@ -96,12 +97,12 @@ static enum err load_cursor(struct journal *journal, const char *name)
 
 static enum err load_cursors(struct journal *journal)
 {
-    int folder = openat(journal->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = folder < 0 ? NULL : fdopendir(folder);
+    int directory = openat(journal->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = directory < 0 ? NULL : fdopendir(directory);
     if (!dir) {
         enum err err = err_from_errno(errno);
-        if (folder >= 0)
-            close(folder);
+        if (directory >= 0)
+            close(directory);
         return err;
     }
     enum err err = OK;
@@ -120,22 +121,22 @@ static uint64_t random_number(void)
     return getrandom(&number, sizeof number, 0) == (ssize_t)sizeof number ? number : 0;
 }
 
-/* Without one it works as well, but for those who would remember it elsewhere. */
+/* On failure the journal works all the same, but positions of it cannot be remembered elsewhere. */
 static uint64_t load_id(const struct journal *journal)
 {
     struct buf blob;
     struct bytes content;
     uint64_t id = 0;
-    if (!journal_blob_load(&blob, journal->folder, ID_FILE, &content)) {
-        bool is_good = journal_blob_take_u64(&content, &id) && id;
+    if (!journal_blob_load(&blob, journal->directory, ID_FILE, &content)) {
+        bool is_valid = journal_blob_take_u64(&content, &id) && id;
         buf_clear(&blob);
-        if (is_good)
+        if (is_valid)
             return id;
     }
     id = random_number();
-    journal_blob_begin(&blob);
+    journal_blob_start(&blob);
     journal_blob_u64(&blob, id);
-    return journal_blob_save(&blob, journal->folder, ID_FILE) ? 0 : id;
+    return journal_blob_save(&blob, journal->directory, ID_FILE) ? 0 : id;
 }
 
 const struct journal_opening *journal_opening(const struct journal *journal)
@@ -145,13 +146,13 @@ const struct journal_opening *journal_opening(const struct journal *journal)
 
 static enum err load(struct journal *journal)
 {
-    enum err err = journal_streams_load(&journal->streams, journal->folder);
+    enum err err = journal_streams_load(&journal->streams, journal->directory);
     if (err == CORRUPT) {
-        log_warn("the journal's list of streams is damaged; records that were sent twice may be stored twice");
+        log_warn("the journal's list of streams is damaged; records that are sent again may be stored twice");
         err = OK;
     }
     if (!err)
-        err = journal_segments_learn(journal);
+        err = journal_segments_load(journal);
     if (!err)
         err = journal_segment_resume(journal);
     if (err)
@@ -159,7 +160,7 @@ static enum err load(struct journal *journal)
     journal->opening = (struct journal_opening){ load_id(journal), random_number(), journal_newest(journal) };
     err = load_cursors(journal);
     if (!err)
-        journal_tend_resume(journal);
+        journal_retention_resume(journal);
     if (!err && journal->settings.after_sync)
         err = journal_sync(journal);
     if (!err && !journal->spare)
@@ -167,7 +168,7 @@ static enum err load(struct journal *journal)
     return err;
 }
 
-void journal_bound(struct journal *journal, uint64_t bytes, uint64_t age_ns)
+void journal_set_limits(struct journal *journal, uint64_t bytes, uint64_t age_ns)
 {
     atomic_store(&journal->bytes_max, bytes ? bytes : JOURNAL_BYTES);
     atomic_store(&journal->age_max_ns, age_ns);
@@ -178,10 +179,10 @@ static struct journal *new_journal(const struct journal_settings *settings)
     struct journal *journal = calloc(1, sizeof *journal);
     if (!journal)
         return NULL;
-    journal->folder = journal->lock_fd = -1;
+    journal->directory = journal->lock_fd = -1;
     if (settings)
         journal->settings = *settings;
-    journal_bound(journal, journal->settings.bytes, journal->settings.age_ns);
+    journal_set_limits(journal, journal->settings.bytes, journal->settings.age_ns);
     journal->now_ns = clock_realtime_ns();
     journal_streams_init(&journal->streams);
     pthread_mutex_init(&journal->lock, NULL);
@@ -189,16 +190,16 @@ static struct journal *new_journal(const struct journal_settings *settings)
     return journal;
 }
 
-enum err journal_open(struct journal **journal, const char *dir, const struct journal_settings *settings, struct buf *why)
+enum err journal_open(struct journal **journal, const char *dir, const struct journal_settings *settings, struct buf *error)
 {
     *journal = new_journal(settings);
     if (!*journal)
         return NOMEM;
-    enum err err = open_folder(*journal, dir, why);
+    enum err err = open_directory(*journal, dir, error);
     if (!err) {
         err = load(*journal);
         if (err)
-            buf_printf(why, "cannot read the journal %s: %s", dir, err_text(err));
+            buf_printf(error, "cannot read the journal %s: %s", dir, err_text(err));
     }
     if (err)
         journal_close(journal);
@@ -209,7 +210,7 @@ static void free_all(struct journal *journal)
 {
     for (struct journal_cursor *cursor = journal->cursors, *next; cursor; cursor = next) {
         next = cursor->next;
-        journal_cursor_save(cursor, journal->folder);
+        journal_cursor_save(cursor, journal->directory);
         journal_cursor_free(&cursor);
     }
     for (struct journal_segment *segment = journal->oldest, *next; segment; segment = next) {
@@ -231,40 +232,40 @@ void journal_close(struct journal **journal)
     free_all(*journal);
     if ((*journal)->lock_fd >= 0)
         close((*journal)->lock_fd);
-    if ((*journal)->folder >= 0)
-        close((*journal)->folder);
+    if ((*journal)->directory >= 0)
+        close((*journal)->directory);
     pthread_mutex_destroy(&(*journal)->lock);
     pthread_mutex_destroy(&(*journal)->sync_lock);
     free(*journal);
     *journal = NULL;
 }
 
-uint64_t journal_last(const struct journal *journal, const char *host, uint64_t stream)
+uint64_t journal_last_sequence(const struct journal *journal, const char *host, uint64_t stream)
 {
     const struct journal_stream *found = journal_streams_find(&journal->streams, host, stream);
     return found ? found->last : 0;
 }
 
-static bool has_state(const struct journal *journal, const struct journal_stream *stream)
+static bool has_snapshot(const struct journal *journal, const struct journal_stream *stream)
 {
-    return stream && stream->next && stream->state_in == journal->active->base;
+    return stream && stream->next && stream->snapshot_segment == journal->active->base;
 }
 
-bool journal_wants_state(const struct journal *journal, const char *host, uint64_t stream)
+bool journal_needs_snapshot(const struct journal *journal, const char *host, uint64_t stream)
 {
-    return !has_state(journal, journal_streams_find(&journal->streams, host, stream));
+    return !has_snapshot(journal, journal_streams_find(&journal->streams, host, stream));
 }
 
-/* Puts an entry behind the last one. A part of it that was written is taken back. */
-static enum err write_entry(struct journal_segment *active, const struct journal_head *head,
+/* Writes an entry after the last one. A partial write is undone. */
+static enum err write_entry(struct journal_segment *active, const struct journal_header *header,
                             const struct journal_entry *entry)
 {
     struct iovec parts[] = {
-        { (void *)head, sizeof *head },
-        { (void *)entry->host, head->host_size },
+        { (void *)header, sizeof *header },
+        { (void *)entry->host, header->host_size },
         { (void *)entry->body.data, entry->body.size },
     };
-    size_t size = sizeof *head + head->host_size + entry->body.size;
+    size_t size = sizeof *header + header->host_size + entry->body.size;
     off_t at = (off_t)(active->end - active->base);
     ssize_t put;
     do
@@ -274,11 +275,20 @@ static enum err write_entry(struct journal_segment *active, const struct journal
         return OK;
     enum err err = put < 0 ? err_from_errno(errno) : FULL;
     if (put > 0 && ftruncate(active->fd, at) != 0)
-        err = IO; /* the next entry overwrites it, or the next start cuts it off */
+        err = IO; /* the next entry overwrites it, or the next start truncates it */
     return err;
 }
 
-/* From here on readers see the entry. */
+void journal_wake(struct journal *journal)
+{
+    for (struct journal_cursor *cursor = journal->cursors; cursor; cursor = cursor->next)
+        if (cursor->is_waiting) {
+            cursor->is_waiting = false;
+            eventfd_write(cursor->wake_fd, 1);
+        }
+}
+
+/* Makes the entry visible to readers. */
 static void publish(struct journal *journal, const struct journal_entry *entry, size_t size)
 {
     struct journal_segment *active = journal->active;
@@ -291,7 +301,7 @@ static void publish(struct journal *journal, const struct journal_entry *entry, 
         active->records++;
         active->last = active->end;
     } else {
-        active->state_bytes += entry->body.size;
+        active->snapshot_bytes += entry->body.size;
     }
     active->end += size;
     journal->bytes += size;
@@ -300,54 +310,54 @@ static void publish(struct journal *journal, const struct journal_entry *entry, 
     pthread_mutex_unlock(&journal->lock);
 }
 
-/* A record follows the one before it, or a state; a state is not older than the newest record. *is_there: nothing is to be
- * done. */
-static enum err check(const struct journal *journal, const struct journal_entry *entry,
+/* A record must follow the record or snapshot before it; a snapshot must not be older than the newest record.
+ * *is_there: a duplicate, nothing to do. */
+static enum err check_order(const struct journal *journal, const struct journal_entry *entry,
                       const struct journal_stream *stream, bool *is_there)
 {
     *is_there = entry->kind == JOURNAL_RECORD && entry->sequence <= stream->last;
     if (*is_there)
         return OK;
-    if (entry->kind == JOURNAL_STATE)
+    if (entry->kind == JOURNAL_SNAPSHOT)
         return entry->sequence < stream->last ? USAGE : OK;
-    return entry->kind == JOURNAL_RECORD && has_state(journal, stream) && entry->sequence == stream->next ? OK : USAGE;
+    return entry->kind == JOURNAL_RECORD && has_snapshot(journal, stream) && entry->sequence == stream->next ? OK : USAGE;
 }
 
 enum err journal_append(struct journal *journal, const struct journal_entry *entry)
 {
-    struct journal_head head;
+    struct journal_header header;
     struct journal_stream *stream;
     bool is_there;
-    enum err err = journal_head_make(&head, entry, journal->active->end);
+    enum err err = journal_header_write(&header, entry, journal->active->end);
     if (!err)
-        err = journal_streams_add(&journal->streams, entry->host, entry->stream, &stream);
+        err = journal_streams_get(&journal->streams, entry->host, entry->stream, &stream);
     if (!err)
-        err = check(journal, entry, stream, &is_there);
+        err = check_order(journal, entry, stream, &is_there);
     if (err || is_there)
         return err;
-    size_t size = sizeof head + head.host_size + entry->body.size;
+    size_t size = sizeof header + header.host_size + entry->body.size;
     uint64_t bytes_max = journal->bytes_max;
     if (journal->bytes + size > bytes_max)
         journal_shrink(journal, bytes_max > size ? bytes_max - size : 0);
-    err = journal->active->lacks_head ? FULL : write_entry(journal->active, &head, entry);
+    err = journal->active->lacks_header ? FULL : write_entry(journal->active, &header, entry);
     journal->is_full = err == FULL;
     if (err)
         return err;
     publish(journal, entry, size);
-    stream->seen_ns = journal->now_ns;
+    stream->updated_ns = journal->now_ns;
     stream->next = entry->sequence + 1;
-    if (entry->kind == JOURNAL_STATE)
-        stream->state_in = journal->active->base;
+    if (entry->kind == JOURNAL_SNAPSHOT)
+        stream->snapshot_segment = journal->active->base;
     else
         stream->last = entry->sequence;
     journal->newest_kind = entry->kind;
     if (entry->kind == JOURNAL_RECORD &&
         journal->active->end - journal->active->base >= journal_segment_limit(journal, journal->active))
-        journal_segment_begin(journal, journal->active->end); /* where that fails the old one goes on */
+        journal_segment_start(journal, journal->active->end); /* on failure the old segment continues */
     return OK;
 }
 
-/* The oldest segment that is not wholly on the disk, with its end. NULL: there is none. */
+/* The oldest segment that is not completely on disk, and its end. NULL: none. */
 static struct journal_segment *next_unsynced(struct journal *journal, uint64_t *end)
 {
     pthread_mutex_lock(&journal->lock);
@@ -362,9 +372,9 @@ static struct journal_segment *next_unsynced(struct journal *journal, uint64_t *
 
 static enum err sync_segment(struct journal *journal, struct journal_segment *segment, uint64_t end)
 {
-    char name[JOURNAL_FILE_ROOM];
+    char name[JOURNAL_FILE_NAME_MAX];
     journal_segment_name(name, segment->base);
-    int fd = segment->fd >= 0 ? segment->fd : openat(journal->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = segment->fd >= 0 ? segment->fd : openat(journal->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     enum err err = fd >= 0 && fdatasync(fd) == 0 ? OK : err_from_errno(errno);
     pthread_mutex_lock(&journal->lock);
     if (!err)
@@ -380,15 +390,15 @@ static enum err sync_segment(struct journal *journal, struct journal_segment *se
     return err;
 }
 
-/* A segment can be freed only with sync_lock, so that those in the list stay while we work. */
-enum err journal_sync_held(struct journal *journal)
+/* Segments are freed only with sync_lock held, so those in the list stay valid. */
+enum err journal_sync_locked(struct journal *journal)
 {
     pthread_mutex_lock(&journal->lock);
-    bool is_folder_dirty = journal->is_folder_dirty;
+    bool is_directory_dirty = journal->is_directory_dirty;
     uint64_t until = journal->active->base;
-    journal->is_folder_dirty = false;
+    journal->is_directory_dirty = false;
     pthread_mutex_unlock(&journal->lock);
-    if (is_folder_dirty && !journal->sync_err && fsync(journal->folder) != 0)
+    if (is_directory_dirty && !journal->sync_err && fsync(journal->directory) != 0)
         journal->sync_err = err_from_errno(errno);
     struct journal_segment *segment;
     uint64_t end;
@@ -403,7 +413,7 @@ enum err journal_sync_held(struct journal *journal)
 enum err journal_sync(struct journal *journal)
 {
     pthread_mutex_lock(&journal->sync_lock);
-    enum err err = journal_sync_held(journal);
+    enum err err = journal_sync_locked(journal);
     pthread_mutex_unlock(&journal->sync_lock);
     return err;
 }

@@ -1,13 +1,16 @@
-/* The journal: what was taken and is not yet delivered everywhere, in files. An agent has one, for its own stream; a
- * collector has one, for the streams of all its hosts. One thread writes; each outlet (an uplink, a sink) reads with a cursor
- * of its own, at its own speed. What all of them have passed is removed. Beyond its bounds the oldest goes, and whoever had
- * not read it is told exactly what is missing.
+/* The journal: a durable queue on disk for records that are not delivered everywhere yet. An agent has one for its own
+ * stream, a collector one for the streams of all its hosts. One thread appends; each consumer (the uplink, a sink)
+ * reads with a cursor of its own, at its own speed, and acknowledges what it has stored safely. Segments that all
+ * cursors have passed are deleted. Beyond its size or age limit the journal deletes the oldest segments, and each
+ * reader that had not read them gets a JOURNAL_GAP entry that says exactly what it missed.
  *
- * Files: DIR/<position of the first byte, 16 hex digits>.journal, each one segment: entries, one after another, each with its
- * size and check. The first entry of a stream in a segment is its state, so that a segment can be read without those before
- * it. DIR/<name>.cursor: where a reader is; DIR/<name>.note: what else it wants to remember. DIR/streams: the last sequence of
- * each stream that has left the segments. DIR/id: a random number that names the journal.
- * DIR/lock keeps a second process out. */
+ * Files: DIR/<position of the first byte, 16 hex digits>.journal is one segment, a sequence of entries with size and
+ * checksum. The first entry of a stream in a segment is a snapshot, so a segment can be read without those before it.
+ * DIR/<name>.cursor and .gaps: how far a reader is and what it missed (journal_cursor.h). DIR/streams: the last
+ * sequence of each stream that is no longer in a segment. DIR/id: a random number that identifies the journal. DIR/lock
+ * keeps other processes out.
+ *
+ * A position is an offset into the concatenation of all segments ever written: it only grows. */
 #ifndef SONDE_JOURNAL_JOURNAL_H
 #define SONDE_JOURNAL_JOURNAL_H
 
@@ -19,107 +22,102 @@
 
 struct journal_settings {
     uint64_t bytes;         /* of all segments; 0: JOURNAL_BYTES */
-    uint64_t age_ns;        /* of the oldest entry; 0: any */
-    uint64_t segment_bytes; /* 0: chosen by what is written */
-    bool after_sync;        /* readers see only what was synced: for whom what a reader has must never be lost here */
+    uint64_t age_ns;        /* of the oldest entry; 0: unlimited */
+    uint64_t segment_bytes; /* 0: chosen automatically */
+    bool after_sync;        /* readers see only synced entries, so that they never have something that a crash loses here */
 };
 
-enum journal_kind { JOURNAL_STATE = 1, JOURNAL_RECORD = 2, JOURNAL_GAP = 3 };
+enum journal_kind { JOURNAL_SNAPSHOT = 1, JOURNAL_RECORD = 2, JOURNAL_GAP = 3 };
 
 struct journal_entry {
     enum journal_kind kind;
     const char *host;       /* of the stream */
-    uint64_t stream;        /* its id: random, made when the stream began */
-    uint64_t sequence;      /* of the record, from 1; of a state: the record that it comes behind; of a gap: the last missing */
-    uint64_t time_ns;       /* CLOCK_REALTIME of the batch, for age and gaps; 0: not known */
+    uint64_t stream;        /* its id: random, chosen when the stream started */
+    uint64_t sequence;      /* record: from 1; snapshot: the record that it follows; gap: the last missing one */
+    uint64_t time_ns;       /* CLOCK_REALTIME of the batch, for age and gaps; 0: unknown */
     struct bytes body;      /* record or snapshot; borrowed until the next call */
-    /* when read: */
-    uint64_t position;      /* of the entry; what journal_done is told */
-    bool is_new;            /* false: the reader was behind it already; it is shown again only to make the state */
-    /* of a JOURNAL_GAP, which is never in a file: what this reader has missed of the stream */
+    /* set when reading: */
+    uint64_t position;      /* of the entry, for journal_reader_ack */
+    bool is_new;            /* false: acknowledged earlier, repeated only to rebuild the stream's state */
+    /* only JOURNAL_GAP, which is never in a file: what this reader missed of the stream */
     uint64_t gap_from_ns, gap_to_ns, gap_records;
     const char *gap_reason;
 };
 
 struct journal;
 
-/* Opens, or makes, the folder; cuts off what a crash left half written. AGAIN: another process has it. DENIED, FULL, IO. why
- * gets a sentence. */
-enum err journal_open(struct journal **journal, const char *dir, const struct journal_settings *settings, struct buf *why);
+/* Opens the directory, creating it if necessary, and truncates what a crash left half written. AGAIN: in use by another
+ * process. DENIED, FULL, IO. error gets the message. */
+enum err journal_open(struct journal **journal, const char *dir, const struct journal_settings *settings, struct buf *error);
 void journal_close(struct journal **journal); /* syncs first; all readers must be closed */
 
-/* For whoever remembers elsewhere what he has of it. */
+/* For a reader that stores its position elsewhere, together with what it delivers. */
 struct journal_opening {
-    uint64_t id;     /* names the journal: made with the folder, and never another; 0: it has none, since the disk is full */
-    uint64_t number; /* random, of this time that it was opened */
-    uint64_t newest; /* position of the newest entry that was there then. One of a higher position is new, though before the
-                      * machine went down another one may have stood there. */
+    uint64_t id;     /* identifies the journal for ever, as long as its directory exists; 0: could not be saved (disk full) */
+    uint64_t number; /* random, of this opening */
+    uint64_t newest; /* newest position at opening; higher ones are new, even if other entries had them before a crash */
 };
 const struct journal_opening *journal_opening(const struct journal *journal);
 
-/* The last sequence of a stream that was appended, ever; 0: none. What is not beyond it is there already. */
-uint64_t journal_last(const struct journal *journal, const char *host, uint64_t stream);
+/* The highest sequence of a stream that was ever appended; 0: none. Records up to it are duplicates. */
+uint64_t journal_last_sequence(const struct journal *journal, const char *host, uint64_t stream);
 
-/* Does a record of the stream need its state before it, because a segment has begun? */
-bool journal_wants_state(const struct journal *journal, const char *host, uint64_t stream);
+/* Must a snapshot be appended before the next record of the stream, because a new segment has started? */
+bool journal_needs_snapshot(const struct journal *journal, const char *host, uint64_t stream);
 
-/* Appends, with one write; readers see it at once. FULL: the disk is full, nothing was written, and it may be tried again.
- * After FULL and IO the file is as before. A record that is not beyond journal_last is there already: OK, and nothing is
- * written. USAGE: a record must follow the record or the state before it by one, in its segment; a state must not be older
- * than the newest record. So whoever reads can decode each record with what he was given before. */
+/* Appends an entry with one write; readers see it at once. FULL: the disk is full; it can be retried. After FULL and IO
+ * the file is unchanged. A duplicate record (see journal_last_sequence) is OK and not written. USAGE: a record must
+ * follow the previous record or snapshot of its stream by one and in the same segment; a snapshot must not be older
+ * than the newest record. This guarantees that a reader can decode each record with what it got before. */
 enum err journal_append(struct journal *journal, const struct journal_entry *entry);
 
-/* Everything appended before is on the disk when it returns OK. May be called by another thread than the writer. After a
- * failure it fails for ever: what the kernel could not write it has forgotten. Open the journal anew. */
+/* When it returns OK, everything appended before is on disk. May be called from another thread than the writer. After a
+ * failure it fails for ever, because the kernel drops the pages it could not write: close and reopen the journal. */
 enum err journal_sync(struct journal *journal);
 
-/* Other bounds than it was opened with, 0 as there: from the next journal_tend on. */
-void journal_bound(struct journal *journal, uint64_t bytes, uint64_t age_ns);
+/* Changes the limits of journal_settings, from the next journal_maintain on. */
+void journal_set_limits(struct journal *journal, uint64_t bytes, uint64_t age_ns);
 
-/* Once a second or so: ends segments, removes what all have read or what is too old or too much. */
-void journal_tend(struct journal *journal, uint64_t now_ns);
+/* Call about once a second: saves cursors, ends segments, deletes what all have acknowledged or what exceeds the
+ * limits. */
+void journal_maintain(struct journal *journal, uint64_t now_ns);
 
 struct journal_figures {
-    uint64_t bytes, segments, entries;   /* in the files now */
-    uint64_t position;                   /* behind the newest entry */
+    uint64_t bytes, segments, entries;   /* on disk now */
+    uint64_t position;                   /* after the newest entry */
     uint64_t oldest_ns;                  /* time of the oldest entry; 0: none */
-    uint64_t lost_records;               /* removed before somebody had read them, since the start */
+    uint64_t lost_records;               /* deleted before every reader had read them, since the start */
     uint64_t damaged_bytes;              /* found at the start */
 };
 void journal_figures(const struct journal *journal, struct journal_figures *figures);
 
 struct journal_reader; /* for one thread at a time */
 
-/* A reader of this name, where it was when it was last done; a new one begins at the oldest entry (from_start) or behind the
- * newest. from: where else to begin, for whoever remembers it himself; 0: as the cursor says. */
-enum err journal_read(struct journal *journal, struct journal_reader **reader, const char *name, bool from_start,
+/* Opens the reader of this name at the last acknowledged entry; a new one starts at the oldest entry (from_start) or
+ * after the newest. from: start after this position instead, for a reader that stores it elsewhere; 0: use the cursor. */
+enum err journal_reader_open(struct journal *journal, struct journal_reader **reader, const char *name, bool from_start,
                       uint64_t from);
-void journal_read_close(struct journal_reader **reader); /* its cursor stays */
-void journal_forget(struct journal *journal, const char *name); /* its cursor holds nothing up any longer */
+void journal_reader_close(struct journal_reader **reader); /* the cursor stays */
+void journal_remove_cursor(struct journal *journal, const char *name); /* it no longer keeps entries from being deleted */
 
-/* The same of all that are not open and of which is_wanted says no; each is told in the log. */
-void journal_forget_unwanted(struct journal *journal, bool (*is_wanted)(const void *context, const char *name),
+/* Removes all cursors that are not open and not wanted according to is_wanted; logs each. */
+void journal_remove_unwanted_cursors(struct journal *journal, bool (*is_wanted)(const void *context, const char *name),
                              const void *context);
 
-/* What a reader of this name keeps beside its cursor, in DIR/<name>.note: its own matter, whole and durable when it returns OK,
- * gone with the cursor. Made with journal_blob_begin and the like (journal/journal_blob.h); freed here. */
-enum err journal_note_save(const struct journal *journal, const char *name, struct buf *note);
+/* The next entry. AGAIN: none at the moment. CORRUPT: a damaged range was skipped; what it costs follows as
+ * JOURNAL_GAP. */
+enum err journal_reader_next(struct journal_reader *reader, struct journal_entry *entry);
 
-/* ABSENT: there is none; CORRUPT: damaged. On OK the caller frees note; content is in it. */
-enum err journal_note_load(const struct journal *journal, const char *name, struct buf *note, struct bytes *content);
+/* The segment of the last entry. Each segment starts every stream with a snapshot, so a reader may forget a stream that
+ * does not occur in a whole segment. */
+uint64_t journal_reader_segment(const struct journal_reader *reader);
+int journal_reader_fd(const struct journal_reader *reader); /* an eventfd, readable when there is something new */
 
-/* The next entry. AGAIN: there is none now. CORRUPT: what follows is damaged; it is skipped, counted and told as a gap. */
-enum err journal_next(struct journal_reader *reader, struct journal_entry *entry);
-
-/* The segment that the last entry was in. In another one each stream begins with its state: who met nothing of a stream in a
- * whole segment may forget it. */
-uint64_t journal_segment(const struct journal_reader *reader);
-int journal_fd(const struct journal_reader *reader); /* an eventfd: readable when something was appended; clears in next */
-
-/* Everything up to and with the entry at position is safe elsewhere; a position beyond what was given out means all of that.
- * Saved lazily: at the latest a second later, and at the end. */
-enum err journal_done(struct journal_reader *reader, uint64_t position);
-uint64_t journal_lag_bytes(const struct journal_reader *reader); /* between what is done and the newest */
-uint64_t journal_lag_ns(const struct journal_reader *reader, uint64_t now_ns); /* age of the oldest that is not done; 0: none */
+/* Everything up to and including the entry at position is stored safely elsewhere; capped at what was delivered.
+ * Written to the cursor's file within a second, and when the reader is closed. */
+enum err journal_reader_ack(struct journal_reader *reader, uint64_t position);
+uint64_t journal_reader_lag_bytes(const struct journal_reader *reader); /* from the last acknowledged entry to the newest */
+/* Age of the oldest unacknowledged entry; 0: none. */
+uint64_t journal_reader_lag_ns(const struct journal_reader *reader, uint64_t now_ns);
 
 #endif

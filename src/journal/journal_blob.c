@@ -1,4 +1,4 @@
-/* Whole small files of the journal: written beside, synced, renamed. */
+/* Small files of the journal, replaced atomically: written under another name, synced, renamed. */
 #include "journal/journal_blob.h"
 
 #include "journal/journal_format.h"
@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #define MAGIC 0x31624a6e73u /* "snJb1" */
-#define NAME_ROOM 300
+#define NAME_MAX_BYTES 300
 
-void journal_blob_begin(struct buf *blob)
+void journal_blob_start(struct buf *blob)
 {
-    static const char head[JOURNAL_BLOB_HEAD];
+    static const char head[JOURNAL_BLOB_HEADER_BYTES];
     buf_init(blob, JOURNAL_BLOB_MAX);
     buf_add(blob, head, sizeof head);
 }
@@ -25,7 +25,7 @@ void journal_blob_u64(struct buf *blob, uint64_t value)
     buf_add(blob, &value, sizeof value);
 }
 
-void journal_blob_text(struct buf *blob, const char *text)
+void journal_blob_string(struct buf *blob, const char *text)
 {
     size_t size = strnlen(text, UINT8_MAX);
     buf_add_char(blob, (char)size);
@@ -34,7 +34,7 @@ void journal_blob_text(struct buf *blob, const char *text)
 
 static uint64_t check_of(struct bytes content)
 {
-    return journal_mix(MAGIC, content.data, content.size);
+    return journal_checksum(MAGIC, content.data, content.size);
 }
 
 static enum err write_all(int fd, struct bytes bytes)
@@ -51,9 +51,9 @@ static enum err write_all(int fd, struct bytes bytes)
     return fsync(fd) == 0 ? OK : err_from_errno(errno);
 }
 
-static enum err write_new(int folder, const char *name, struct bytes bytes)
+static enum err write_new(int directory, const char *name, struct bytes bytes)
 {
-    int fd = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return err_from_errno(errno);
     enum err err = write_all(fd, bytes);
@@ -62,23 +62,23 @@ static enum err write_new(int folder, const char *name, struct bytes bytes)
     return err;
 }
 
-enum err journal_blob_save(struct buf *blob, int folder, const char *name)
+enum err journal_blob_save(struct buf *blob, int directory, const char *name)
 {
     enum err err = buf_err(blob);
-    char beside[NAME_ROOM];
-    snprintf(beside, sizeof beside, "%s.new", name);
+    char temporary[NAME_MAX_BYTES];
+    snprintf(temporary, sizeof temporary, "%s.new", name);
     if (!err) {
-        uint64_t head[2] = { MAGIC, check_of((struct bytes){ blob->data + JOURNAL_BLOB_HEAD,
-                                                             blob->size - JOURNAL_BLOB_HEAD }) };
+        uint64_t head[2] = { MAGIC, check_of((struct bytes){ blob->data + JOURNAL_BLOB_HEADER_BYTES,
+                                                             blob->size - JOURNAL_BLOB_HEADER_BYTES }) };
         memcpy(blob->data, head, sizeof head);
-        err = write_new(folder, beside, (struct bytes){ blob->data, blob->size });
+        err = write_new(directory, temporary, (struct bytes){ blob->data, blob->size });
     }
-    if (!err && renameat(folder, beside, folder, name) != 0)
+    if (!err && renameat(directory, temporary, directory, name) != 0)
         err = err_from_errno(errno);
-    if (!err && fsync(folder) != 0)
+    if (!err && fsync(directory) != 0)
         err = err_from_errno(errno);
     if (err)
-        unlinkat(folder, beside, 0); /* it may take the last of the disk */
+        unlinkat(directory, temporary, 0); /* it may occupy the last free space */
     buf_clear(blob);
     return err;
 }
@@ -106,18 +106,18 @@ static enum err read_all(int fd, struct buf *blob)
     return OK;
 }
 
-enum err journal_blob_load(struct buf *blob, int folder, const char *name, struct bytes *content)
+enum err journal_blob_load(struct buf *blob, int directory, const char *name, struct bytes *content)
 {
     buf_init(blob, JOURNAL_BLOB_MAX);
-    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return err_from_errno(errno);
     enum err err = read_all(fd, blob);
     close(fd);
     uint64_t head[2] = { 0 };
-    if (!err && blob->size >= JOURNAL_BLOB_HEAD) {
+    if (!err && blob->size >= JOURNAL_BLOB_HEADER_BYTES) {
         memcpy(head, blob->data, sizeof head);
-        *content = (struct bytes){ blob->data + JOURNAL_BLOB_HEAD, blob->size - JOURNAL_BLOB_HEAD };
+        *content = (struct bytes){ blob->data + JOURNAL_BLOB_HEADER_BYTES, blob->size - JOURNAL_BLOB_HEADER_BYTES };
     }
     if (!err && (head[0] != MAGIC || head[1] != check_of(*content)))
         err = CORRUPT;
@@ -135,7 +135,7 @@ bool journal_blob_take_u64(struct bytes *content, uint64_t *value)
     return true;
 }
 
-bool journal_blob_take_text(struct bytes *content, char text[256])
+bool journal_blob_take_string(struct bytes *content, char text[256])
 {
     size_t size = content->size ? (uint8_t)content->data[0] : 0;
     if (content->size < 1 + size)

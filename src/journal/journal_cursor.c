@@ -1,4 +1,4 @@
-/* Cursors: two copies of a position in one file, the gaps in another. */
+/* Cursor files: two copies of a position in one file, the gaps in another. */
 #include "journal/journal_cursor.h"
 
 #include "base/vec.h"
@@ -13,37 +13,37 @@
 #include <unistd.h>
 
 #define MAGIC 0x3172756353u /* "Scur1" */
-#define COPY_BYTES 512      /* a sector is written whole or not at all */
+#define COPY_BYTES 512      /* a disk sector, which is written completely or not at all */
 #define GAPS_SUFFIX ".gaps"
-#define FILE_ROOM (3 * JOURNAL_NAME_MAX + 16)
+#define FILE_NAME_BYTES (3 * JOURNAL_NAME_MAX + 16)
 #define GAPS_MAX (4u << 20)
 
-struct copy {
+struct saved_position {
     uint64_t magic, check, saves, acked, acked_ns;
 };
 
-static bool is_plain(char c)
+static bool is_safe_in_name(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
-/* Names are people's: what a file cannot be called is written as %2f. */
-static enum err file_name(char file[FILE_ROOM], const char *name, const char *suffix)
+/* Names come from users: characters that are unsafe in a file name are written as %2f. */
+static enum err file_name(char file[FILE_NAME_BYTES], const char *name, const char *suffix)
 {
     size_t at = 0;
     if (!*name || strnlen(name, JOURNAL_NAME_MAX) >= JOURNAL_NAME_MAX)
         return USAGE;
     for (; *name; name++) {
-        if (is_plain(*name))
+        if (is_safe_in_name(*name))
             file[at++] = *name;
         else
             at += (size_t)snprintf(file + at, 4, "%%%02x", (uint8_t)*name);
     }
-    snprintf(file + at, FILE_ROOM - at, "%s", suffix);
+    snprintf(file + at, FILE_NAME_BYTES - at, "%s", suffix);
     return OK;
 }
 
-static int digit_of(char c)
+static int hex_digit(char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
@@ -56,31 +56,31 @@ bool journal_cursor_name(const char *file, char name[JOURNAL_NAME_MAX])
     for (const char *c = file; c < file + size - suffix; c++) {
         if (at + 1 >= JOURNAL_NAME_MAX)
             return false;
-        if (is_plain(*c)) {
+        if (is_safe_in_name(*c)) {
             name[at++] = *c;
             continue;
         }
-        if (*c != '%' || digit_of(c[1]) < 0 || digit_of(c[2]) < 0)
+        if (*c != '%' || hex_digit(c[1]) < 0 || hex_digit(c[2]) < 0)
             return false;
-        name[at++] = (char)(digit_of(c[1]) * 16 + digit_of(c[2]));
+        name[at++] = (char)(hex_digit(c[1]) * 16 + hex_digit(c[2]));
         c += 2;
     }
     name[at] = '\0';
     return at > 0;
 }
 
-static uint64_t check_of(const struct copy *copy)
+static uint64_t checksum_of(const struct saved_position *copy)
 {
-    uint64_t kept[] = { copy->saves, copy->acked, copy->acked_ns };
-    return journal_checksum(MAGIC, kept, sizeof kept);
+    uint64_t fields[] = { copy->saves, copy->acked, copy->acked_ns };
+    return journal_checksum(MAGIC, fields, sizeof fields);
 }
 
 static void read_copy(struct journal_cursor *cursor, int which)
 {
-    struct copy copy;
+    struct saved_position copy;
     if (pread(cursor->fd, &copy, sizeof copy, (off_t)which * COPY_BYTES) != (ssize_t)sizeof copy)
         return;
-    if (copy.magic != MAGIC || copy.check != check_of(&copy) || copy.saves <= cursor->saves)
+    if (copy.magic != MAGIC || copy.check != checksum_of(&copy) || copy.saves <= cursor->saves)
         return;
     cursor->saves = copy.saves;
     cursor->acked = copy.acked;
@@ -89,9 +89,9 @@ static void read_copy(struct journal_cursor *cursor, int which)
 
 static enum err write_copy(struct journal_cursor *cursor)
 {
-    struct copy copy = { .magic = MAGIC, .saves = cursor->saves + 1, .acked = cursor->acked,
+    struct saved_position copy = { .magic = MAGIC, .saves = cursor->saves + 1, .acked = cursor->acked,
                          .acked_ns = cursor->acked_ns };
-    copy.check = check_of(&copy);
+    copy.check = checksum_of(&copy);
     ssize_t put = pwrite(cursor->fd, &copy, sizeof copy, (off_t)(copy.saves & 1) * COPY_BYTES);
     if (put != (ssize_t)sizeof copy)
         return put < 0 ? err_from_errno(errno) : FULL;
@@ -132,7 +132,7 @@ void journal_cursor_free(struct journal_cursor **cursor)
 
 static enum err open_file(struct journal_cursor **cursor, int directory, const char *name, int flags)
 {
-    char file[FILE_ROOM];
+    char file[FILE_NAME_BYTES];
     enum err err = file_name(file, name, JOURNAL_CURSOR_SUFFIX);
     if (err)
         return err;
@@ -175,7 +175,7 @@ static enum err load_gap(struct journal_cursor *cursor, struct bytes *content)
 
 static enum err load_gaps(struct journal_cursor *cursor, int directory)
 {
-    char file[FILE_ROOM];
+    char file[FILE_NAME_BYTES];
     struct buf blob;
     struct bytes content;
     file_name(file, cursor->name, GAPS_SUFFIX);
@@ -204,7 +204,7 @@ enum err journal_cursor_load(struct journal_cursor **cursor, int directory, cons
     return err;
 }
 
-/* Both copies are written, so that their place on the disk is theirs. */
+/* Writes both copies, so that later updates need no new disk blocks. */
 enum err journal_cursor_create(struct journal_cursor **cursor, int directory, const char *name, uint64_t acked)
 {
     *cursor = NULL;
@@ -225,7 +225,7 @@ enum err journal_cursor_create(struct journal_cursor **cursor, int directory, co
 
 void journal_cursor_remove(int directory, const char *name)
 {
-    char file[FILE_ROOM];
+    char file[FILE_NAME_BYTES];
     if (file_name(file, name, JOURNAL_CURSOR_SUFFIX))
         return;
     unlinkat(directory, file, 0);
@@ -237,7 +237,7 @@ enum err journal_cursor_save(struct journal_cursor *cursor, int directory)
 {
     enum err err = cursor->saved == cursor->acked ? OK : write_copy(cursor);
     if (!err && cursor->gaps_in_file && cursor->gap_count == 0) {
-        char file[FILE_ROOM];
+        char file[FILE_NAME_BYTES];
         file_name(file, cursor->name, GAPS_SUFFIX);
         unlinkat(directory, file, 0);
         cursor->gaps_in_file = false;
@@ -263,7 +263,7 @@ bool journal_cursor_pack_gaps(struct journal_cursor *cursor, struct buf *gaps)
 
 enum err journal_cursor_save_gaps(const struct journal_cursor *cursor, int directory, struct buf *gaps)
 {
-    char file[FILE_ROOM];
+    char file[FILE_NAME_BYTES];
     file_name(file, cursor->name, GAPS_SUFFIX);
     if (fdatasync(cursor->fd) != 0) {
         buf_clear(gaps);
@@ -303,7 +303,7 @@ static int by_position(const void *a, const void *b)
     return one->position < other->position ? -1 : one->position > other->position;
 }
 
-/* Each stands for an entry at least, and entries take more bytes than one: there is a position for each. */
+/* Each gap covers at least one entry, and an entry has more than one byte, so there are enough positions. */
 void journal_cursor_place_gaps(struct journal_cursor *cursor, uint64_t up_to)
 {
     uint64_t position = up_to;
@@ -322,8 +322,8 @@ struct journal_gap *journal_cursor_next_unreported_gap(struct journal_cursor *cu
     return NULL;
 }
 
-/* When the list is full every second one goes, and from then on fewer are noted. */
-static void note_recent(struct journal_cursor *cursor, uint64_t position, uint64_t time_ns)
+/* When the list is full, drops every other entry and records fewer from then on. */
+static void add_delivery(struct journal_cursor *cursor, uint64_t position, uint64_t time_ns)
 {
     if (cursor->delivery_count && ++cursor->delivery_skipped < cursor->delivery_every)
         return;
@@ -345,10 +345,10 @@ void journal_cursor_deliver(struct journal_cursor *cursor, uint64_t position, ui
     }
     cursor->delivered = position;
     if (time_ns)
-        note_recent(cursor, position, time_ns);
+        add_delivery(cursor, position, time_ns);
 }
 
-static void forget_gaps(struct journal_cursor *cursor)
+static void remove_acked_gaps(struct journal_cursor *cursor)
 {
     size_t kept = 0;
     for (size_t i = 0; i < cursor->gap_count; i++) {
@@ -362,7 +362,7 @@ static void forget_gaps(struct journal_cursor *cursor)
 
 void journal_cursor_ack(struct journal_cursor *cursor, uint64_t position)
 {
-    if (position > cursor->delivered) /* nobody can be acked with what he was not given */
+    if (position > cursor->delivered) /* cannot acknowledge what was not delivered */
         position = cursor->delivered;
     if (position <= cursor->acked)
         return;
@@ -375,14 +375,14 @@ void journal_cursor_ack(struct journal_cursor *cursor, uint64_t position)
     if (cursor->delivery_count == 0)
         cursor->delivery_every = 1;
     if (cursor->gap_count)
-        forget_gaps(cursor);
+        remove_acked_gaps(cursor);
 }
 
 const char *journal_reason_string(enum journal_reason reason)
 {
     switch (reason) {
-    case JOURNAL_TOO_MUCH: return "spool full";
-    case JOURNAL_TOO_OLD: return "spool too old";
+    case JOURNAL_TOO_MUCH: return "journal full";
+    case JOURNAL_TOO_OLD: return "journal too old";
     case JOURNAL_DAMAGED: return "damaged";
     }
     return "lost";

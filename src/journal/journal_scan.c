@@ -1,5 +1,7 @@
-/* A window over a segment file, which moves with the entries. */
+/* A buffered window over a segment file that moves with the entries. */
 #include "journal/journal_scan.h"
+
+#include "base/vec.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,41 +32,39 @@ void journal_scan_close(struct journal_scan *scan)
     scan->size = 0;
 }
 
-enum err journal_scan_open(struct journal_scan *scan, int folder, const char *name, uint64_t base, uint64_t end)
+enum err journal_scan_open(struct journal_scan *scan, int directory, const char *name, uint64_t base, uint64_t end)
 {
     journal_scan_close(scan);
-    scan->fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    scan->fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (scan->fd < 0)
         return err_from_errno(errno);
     struct stat st;
     if (end == 0 && fstat(scan->fd, &st) != 0)
         return err_from_errno(errno);
     scan->base = base;
-    scan->at = base + JOURNAL_SEGMENT_HEAD;
+    scan->at = base + JOURNAL_SEGMENT_HEADER_BYTES;
     scan->end = end ? end : base + (uint64_t)st.st_size;
     if (scan->end < scan->at)
         scan->end = scan->at;
     return OK;
 }
 
-static enum err make_room(struct journal_scan *scan, size_t size)
+static enum err reserve(struct journal_scan *scan, size_t size)
 {
-    if (size <= scan->room)
+    if (size <= scan->capacity)
         return OK;
-    size_t room = size > WINDOW_BYTES ? size + size / 2 : WINDOW_BYTES;
-    char *data = realloc(scan->data, room);
-    if (!data)
+    size_t capacity = size > WINDOW_BYTES ? size + size / 2 : WINDOW_BYTES;
+    if (array_resize(scan->data, capacity))
         return NOMEM;
-    scan->data = data;
-    scan->room = room;
+    scan->capacity = capacity;
     return OK;
 }
 
-/* Reads into the window from position on as much as there is room for. */
+/* Reads into the window from position, up to its capacity. */
 static enum err fill(struct journal_scan *scan, uint64_t position)
 {
     uint64_t left = scan->end - position;
-    size_t want = left < scan->room ? (size_t)left : scan->room;
+    size_t want = left < scan->capacity ? (size_t)left : scan->capacity;
     scan->from = position;
     scan->size = 0;
     while (scan->size < want) {
@@ -75,20 +75,20 @@ static enum err fill(struct journal_scan *scan, uint64_t position)
         if (got < 0)
             return err_from_errno(errno);
         if (got == 0)
-            break; /* cut short by somebody: what is missing is damage */
+            break; /* truncated by somebody: what is missing counts as damage */
         scan->size += (size_t)got;
     }
     return OK;
 }
 
-/* The bytes from position on: at least size of them, unless the segment ends before. */
+/* The bytes from position: at least size of them, unless the segment ends before. */
 static enum err view(struct journal_scan *scan, uint64_t position, size_t size, struct bytes *bytes)
 {
     uint64_t left = scan->end - position;
     if (size > left)
         size = (size_t)left;
     if (position < scan->from || position + size > scan->from + scan->size) {
-        enum err err = make_room(scan, size ? size : 1);
+        enum err err = reserve(scan, size ? size : 1);
         if (!err)
             err = fill(scan, position);
         if (err)
@@ -103,7 +103,7 @@ static enum err view(struct journal_scan *scan, uint64_t position, size_t size, 
 static enum err read_at(struct journal_scan *scan, uint64_t position, struct journal_entry *entry, size_t *size)
 {
     struct bytes rest;
-    *size = JOURNAL_HEAD;
+    *size = JOURNAL_HEADER_BYTES;
     for (int i = 0; i < 2; i++) {
         enum err err = view(scan, position, *size, &rest);
         if (!err)
@@ -113,16 +113,16 @@ static enum err read_at(struct journal_scan *scan, uint64_t position, struct jou
         if (position + *size > scan->end)
             break;
     }
-    return CORRUPT; /* it would reach beyond the end */
+    return CORRUPT; /* it would extend beyond the end */
 }
 
-/* From position on, where a magic is; the end when there is none. */
+/* Advances to the next magic number; to the end if there is none. */
 static enum err find_magic(struct journal_scan *scan, uint64_t *position)
 {
     const uint32_t magic = JOURNAL_MAGIC;
-    while (*position + JOURNAL_HEAD <= scan->end) {
+    while (*position + JOURNAL_HEADER_BYTES <= scan->end) {
         struct bytes rest;
-        enum err err = view(scan, *position, JOURNAL_HEAD, &rest);
+        enum err err = view(scan, *position, JOURNAL_HEADER_BYTES, &rest);
         if (err)
             return err;
         if (rest.size < sizeof magic)
@@ -138,7 +138,7 @@ static enum err find_magic(struct journal_scan *scan, uint64_t *position)
     return OK;
 }
 
-static enum err step_over(struct journal_scan *scan)
+static enum err skip_damage(struct journal_scan *scan)
 {
     struct journal_entry entry;
     size_t size;
@@ -165,7 +165,7 @@ enum err journal_scan_next(struct journal_scan *scan, struct journal_entry *entr
     size_t size;
     enum err err = read_at(scan, scan->at, entry, &size);
     if (err == CORRUPT)
-        return step_over(scan);
+        return skip_damage(scan);
     if (!err)
         scan->at += size;
     return err;

@@ -1,5 +1,5 @@
-/* What is inside a journal, for its own files: the segments, in order, and who reads them. One mutex keeps what several
- * threads look at; it is never held while something is written to or read from a file of entries. */
+/* Internals of a journal: its segments, in order, and the cursors of its readers. One mutex protects what several
+ * threads use; it is never held while entries are read from or written to a file. */
 #ifndef SONDE_JOURNAL_JOURNAL_SEGMENT_H
 #define SONDE_JOURNAL_JOURNAL_SEGMENT_H
 
@@ -9,88 +9,89 @@
 
 #include <pthread.h>
 
-#define JOURNAL_FILE_ROOM 32
+#define JOURNAL_FILE_NAME_MAX 32
 
 struct journal_segment {
-    struct journal_segment *next; /* the newer one */
-    uint64_t base, end;           /* positions of its first byte, and behind its last */
+    struct journal_segment *next; /* the next newer one */
+    uint64_t base, end;           /* positions of its first byte and after its last */
     uint64_t last;                /* position of its last record; 0: it has none */
     uint64_t entries, records;
-    uint64_t state_bytes;
+    uint64_t snapshot_bytes;
     uint64_t oldest_ns;           /* time of its first entry that has one; 0: none */
-    uint64_t began_ns, newest_ns; /* by our clock: when it was begun, when something was appended last */
-    uint64_t synced;              /* up to here it is on the disk */
-    bool has_hole;                /* damage was found between its entries */
-    bool lacks_head;              /* the disk was too full for it */
-    bool is_doomed;               /* it is being removed: nobody reads on in it */
-    enum journal_reason reason;   /* … why, where that costs somebody something */
-    int fd;                       /* for writing; -1: it was closed */
+    uint64_t started_ns, newest_ns; /* by our clock: when it was started and when it was last appended to */
+    uint64_t synced;              /* on disk up to this position */
+    bool has_damage;                /* damage was found between its entries */
+    bool lacks_header;              /* the disk was too full to write it */
+    bool is_deleting;               /* it is being deleted: readers must not continue in it */
+    enum journal_reason reason;   /* for deleting it, if a reader loses entries */
+    int fd;                       /* for writing; -1: closed */
 };
 
 struct journal {
-    int folder, lock_fd;
-    struct journal_settings settings; /* but for the bounds: */
+    int directory, lock_fd;
+    struct journal_settings settings; /* except the limits, which are below */
     struct journal_opening opening;
     _Atomic uint64_t bytes_max, age_max_ns;
 
-    /* only by the thread that writes */
+    /* used only by the writer's thread */
     struct journal_streams streams;
-    enum journal_kind newest_kind; /* a record must stand in the same segment as the state before it */
-    struct journal_segment *spare; /* so that a new segment allocates nothing */
+    enum journal_kind newest_kind; /* a record must be in the same segment as the snapshot before it */
+    struct journal_segment *spare; /* so that starting a segment does not allocate */
     bool is_unsaved;               /* the disk was too full for the list of streams or for gaps */
-    bool has_complained;           /* … or something could not be removed, which was said */
-    bool is_full;                  /* the disk could not take the newest entry */
+    bool has_warned;           /* about that, or about a failed deletion */
+    bool is_full;                  /* the disk was too full for the newest entry */
 
-    pthread_mutex_t sync_lock;  /* one thread syncs; taken before lock, and by whoever frees a segment */
-    enum err sync_err;          /* what was lost by a failed sync does not come back: it stays */
-    bool is_folder_dirty;
+    pthread_mutex_t sync_lock;  /* for syncing and for freeing segments; taken before lock */
+    enum err sync_err;          /* permanent: what a failed sync lost cannot be synced again */
+    bool is_directory_dirty;
 
-    pthread_mutex_t lock; /* for all below */
+    pthread_mutex_t lock; /* protects everything below */
     struct journal_segment *oldest, *active;
     struct journal_cursor *cursors;
-    uint64_t removals; /* counts, so that a reader knows that its segment may be gone */
+    uint64_t removals; /* counts deletions, so that a reader can notice that its segment may be gone */
     uint64_t bytes, now_ns, lost_records, damaged_bytes;
 };
 
 /* DIR/<base>.journal */
-void journal_segment_name(char name[JOURNAL_FILE_ROOM], uint64_t base);
+void journal_segment_name(char name[JOURNAL_FILE_NAME_MAX], uint64_t base);
 
-/* Finds the segment files, oldest first, and learns what is in them: streams, counts, damage. */
-enum err journal_segments_learn(struct journal *journal);
+/* Finds the segment files, oldest first, and scans them for streams, counts and damage. */
+enum err journal_segments_load(struct journal *journal);
 
-/* Opens the last segment to go on with it, or begins one where that cannot be. */
+/* Reopens the last segment for appending, or starts a new one if that is impossible. */
 enum err journal_segment_resume(struct journal *journal);
 
-/* Ends the active segment and begins the next. On an error it stays as it was. Where the disk is full and all have read the
- * active one, the next is begun without a head: that is written by journal_segment_mend when there is room. */
-enum err journal_segment_begin(struct journal *journal, uint64_t base);
-void journal_segment_mend(struct journal *journal);
+/* Ends the active segment and starts the next. On an error nothing changes. If the disk is full and the active segment
+ * is acknowledged, the next one is started without a header; journal_segment_write_header writes it once there is
+ * space. */
+enum err journal_segment_start(struct journal *journal, uint64_t base);
+void journal_segment_write_header(struct journal *journal);
 
 /* The size at which a segment is ended. */
 uint64_t journal_segment_limit(const struct journal *journal, const struct journal_segment *segment);
 
-/* The segment with the position in it, or the first one behind it. NULL: all are before it. */
+/* The segment that contains the position, or the first one after it. NULL: all are before it. */
 struct journal_segment *journal_segment_at(const struct journal *journal, uint64_t position);
 
-/* Position of the newest record; that before the first entry when there is none. */
+/* Position of the newest record; if there is none, the position before the first entry. */
 uint64_t journal_newest(const struct journal *journal);
 
-/* How much of it readers may see. */
+/* Up to where readers may read it. */
 uint64_t journal_segment_visible(const struct journal *journal, const struct journal_segment *segment);
 
-/* What the reader of this cursor still has to read of a segment: nothing, when this is true. */
-bool journal_segment_is_done(const struct journal_segment *segment, const struct journal_cursor *cursor);
+/* Has the cursor's reader acknowledged all records of a segment? */
+bool journal_segment_is_acked(const struct journal_segment *segment, const struct journal_cursor *cursor);
 
-/* Wakes those who wait for something new. With lock held. */
+/* Wakes readers that wait for new entries. lock is held. */
 void journal_wake(struct journal *journal);
 
-/* journal_sync for who has sync_lock. */
-enum err journal_sync_held(struct journal *journal);
+/* journal_sync for callers that hold sync_lock. */
+enum err journal_sync_locked(struct journal *journal);
 
-/* Removes until no more than bytes are left (but for what is being written). By the thread that writes. */
+/* Deletes segments until at most bytes are left, not counting the active one. Called by the writer's thread. */
 void journal_shrink(struct journal *journal, uint64_t bytes);
 
-/* Ends removals that a crash interrupted. Part of opening. */
-void journal_tend_resume(struct journal *journal);
+/* Completes deletions that a crash interrupted; part of opening. */
+void journal_retention_resume(struct journal *journal);
 
 #endif

@@ -1,4 +1,4 @@
-/* A hash table of streams, and its file. */
+/* A hash table of streams, and the file it is saved in. */
 #include "journal/journal_streams.h"
 
 #include "base/hash.h"
@@ -23,14 +23,14 @@ void journal_streams_clear(struct journal_streams *streams)
     journal_streams_init(streams);
 }
 
-/* Ids are random, but a collector of many hosts cannot rely on that. */
+/* Ids are random, but a collector cannot rely on what its peers send. */
 static size_t hash_of(const char *host, uint64_t stream)
 {
     uint64_t hash = hash_add_text(stream, host) * 0xff51afd7ed558ccdull;
     return (size_t)(hash ^ hash >> 32);
 }
 
-/* The slot of a stream, or the empty one where it would be. There is always an empty one. */
+/* The slot of a stream, or the empty one where it belongs. There is always an empty one. */
 static size_t slot_of(const struct journal_streams *streams, const char *host, uint64_t stream)
 {
     size_t mask = streams->slot_count - 1, slot = hash_of(host, stream) & mask;
@@ -50,37 +50,37 @@ struct journal_stream *journal_streams_find(const struct journal_streams *stream
     return place ? &streams->all[place - 1] : NULL;
 }
 
-/* A place for one more, and the slots for twice as many. */
-static enum err make_room(struct journal_streams *streams)
+/* Capacity for one more stream and twice as many slots. */
+static enum err reserve(struct journal_streams *streams)
 {
-    if (streams->all && streams->count < streams->room)
+    if (streams->all && streams->count < streams->capacity)
         return OK;
-    size_t room = streams->room ? streams->room * 2 : 16;
-    if (room > JOURNAL_STREAMS_MAX)
+    size_t capacity = streams->capacity ? streams->capacity * 2 : 16;
+    if (capacity > JOURNAL_STREAMS_MAX)
         return FULL;
-    struct journal_stream *all = reallocarray(streams->all, room, sizeof *all);
+    struct journal_stream *all = reallocarray(streams->all, capacity, sizeof *all);
     if (!all)
         return NOMEM;
     streams->all = all;
-    uint32_t *slots = calloc(room * 2, sizeof *slots);
+    uint32_t *slots = calloc(capacity * 2, sizeof *slots);
     if (!slots)
         return NOMEM;
     free(streams->slots);
     streams->slots = slots;
-    streams->slot_count = room * 2;
-    streams->room = room;
+    streams->slot_count = capacity * 2;
+    streams->capacity = capacity;
     for (size_t i = 0; i < streams->count; i++)
         slots[slot_of(streams, streams->all[i].host, streams->all[i].stream)] = (uint32_t)i + 1;
     return OK;
 }
 
-enum err journal_streams_add(struct journal_streams *streams, const char *host, uint64_t stream,
+enum err journal_streams_get(struct journal_streams *streams, const char *host, uint64_t stream,
                              struct journal_stream **found)
 {
     *found = journal_streams_find(streams, host, stream);
     if (*found)
         return OK;
-    enum err err = make_room(streams);
+    enum err err = reserve(streams);
     if (err)
         return err;
     char *own = strdup(host);
@@ -93,43 +93,43 @@ enum err journal_streams_add(struct journal_streams *streams, const char *host, 
     return OK;
 }
 
-enum err journal_streams_save(const struct journal_streams *streams, int folder, uint64_t forget_ns)
+enum err journal_streams_save(const struct journal_streams *streams, int directory, uint64_t forget_ns)
 {
     struct buf blob;
-    journal_blob_begin(&blob);
+    journal_blob_start(&blob);
     for (size_t i = 0; i < streams->count; i++) {
         const struct journal_stream *one = &streams->all[i];
-        if (one->last == 0 || one->seen_ns < forget_ns)
+        if (one->last == 0 || one->updated_ns < forget_ns)
             continue;
-        journal_blob_text(&blob, one->host);
+        journal_blob_string(&blob, one->host);
         journal_blob_u64(&blob, one->stream);
         journal_blob_u64(&blob, one->last);
-        journal_blob_u64(&blob, one->seen_ns);
+        journal_blob_u64(&blob, one->updated_ns);
     }
-    return journal_blob_save(&blob, folder, FILE_NAME);
+    return journal_blob_save(&blob, directory, FILE_NAME);
 }
 
 static enum err load_one(struct journal_streams *streams, struct bytes *content)
 {
     char host[256];
-    uint64_t stream, last, seen_ns;
-    if (!journal_blob_take_text(content, host) || !journal_blob_take_u64(content, &stream) ||
-        !journal_blob_take_u64(content, &last) || !journal_blob_take_u64(content, &seen_ns))
+    uint64_t stream, last, updated_ns;
+    if (!journal_blob_take_string(content, host) || !journal_blob_take_u64(content, &stream) ||
+        !journal_blob_take_u64(content, &last) || !journal_blob_take_u64(content, &updated_ns))
         return CORRUPT;
     struct journal_stream *one;
-    enum err err = journal_streams_add(streams, host, stream, &one);
+    enum err err = journal_streams_get(streams, host, stream, &one);
     if (!err) {
         one->last = last;
-        one->seen_ns = seen_ns;
+        one->updated_ns = updated_ns;
     }
     return err;
 }
 
-enum err journal_streams_load(struct journal_streams *streams, int folder)
+enum err journal_streams_load(struct journal_streams *streams, int directory)
 {
     struct buf blob;
     struct bytes content;
-    enum err err = journal_blob_load(&blob, folder, FILE_NAME, &content);
+    enum err err = journal_blob_load(&blob, directory, FILE_NAME, &content);
     if (err)
         return err == ABSENT ? OK : err;
     while (!err && content.size)

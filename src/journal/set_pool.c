@@ -1,8 +1,8 @@
-/* The pool of sets: a hash table under a lock, which is taken only when a stream meets or leaves a set. */
+/* A hash table behind a lock, which is taken only when a stream adds or drops a set. */
 #include "journal/set_pool.h"
 
 #include "base/hash.h"
-#include "journal/check.h"
+#include "journal/checksum.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,19 +10,19 @@
 
 #define BUCKETS 1024u
 
-struct pooled {
+struct pooled_set {
     struct set *set;
-    struct pooled *next;
+    struct pooled_set *next;
     uint64_t users;
     uint32_t hash;
-    char *packed; /* NULL: not made yet */
+    char *packed; /* NULL: not compressed yet */
     size_t packed_size;
     uint64_t packed_hash;
-    struct pooled *packed_next;
+    struct pooled_set *packed_next;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct pooled *buckets[BUCKETS], *packed_buckets[BUCKETS];
+static struct pooled_set *buckets[BUCKETS], *packed_buckets[BUCKETS];
 static size_t count;
 
 static uint32_t hash_of(const struct set *set)
@@ -33,9 +33,9 @@ static uint32_t hash_of(const struct set *set)
     return (uint32_t)hash;
 }
 
-static struct pooled **find(const struct set *set, uint32_t hash)
+static struct pooled_set **find(const struct set *set, uint32_t hash)
 {
-    struct pooled **place = &buckets[hash % BUCKETS];
+    struct pooled_set **place = &buckets[hash % BUCKETS];
     while (*place && ((*place)->hash != hash || !set_equal((*place)->set, set)))
         place = &(*place)->next;
     return place;
@@ -45,13 +45,13 @@ enum err set_pool_take(struct set *set, const struct set **kept)
 {
     uint32_t hash = hash_of(set);
     pthread_mutex_lock(&lock);
-    struct pooled **place = find(set, hash);
+    struct pooled_set **place = find(set, hash);
     bool is_here = *place != NULL;
     if (!is_here && (*place = calloc(1, sizeof **place))) {
-        **place = (struct pooled){ .set = set, .hash = hash };
+        **place = (struct pooled_set){ .set = set, .hash = hash };
         count++;
     }
-    struct pooled *pooled = *place;
+    struct pooled_set *pooled = *place;
     if (pooled)
         pooled->users++;
     *kept = pooled ? pooled->set : NULL;
@@ -61,9 +61,9 @@ enum err set_pool_take(struct set *set, const struct set **kept)
     return pooled ? OK : NOMEM;
 }
 
-static void unlink_packed(struct pooled *pooled)
+static void unlink_packed(struct pooled_set *pooled)
 {
-    struct pooled **place = &packed_buckets[pooled->packed_hash % BUCKETS];
+    struct pooled_set **place = &packed_buckets[pooled->packed_hash % BUCKETS];
     while (pooled->packed && *place && *place != pooled)
         place = &(*place)->packed_next;
     if (pooled->packed && *place)
@@ -73,9 +73,9 @@ static void unlink_packed(struct pooled *pooled)
 void set_pool_release(const struct set *kept)
 {
     uint32_t hash = hash_of(kept);
-    struct pooled *gone = NULL;
+    struct pooled_set *gone = NULL;
     pthread_mutex_lock(&lock);
-    struct pooled **place = find(kept, hash);
+    struct pooled_set **place = find(kept, hash);
     if (*place && --(*place)->users == 0) {
         gone = *place;
         *place = gone->next;
@@ -96,7 +96,7 @@ struct bytes set_pool_packed(const struct set *kept, bool *many)
     uint32_t hash = hash_of(kept);
     *many = false;
     pthread_mutex_lock(&lock);
-    const struct pooled *pooled = *find(kept, hash);
+    const struct pooled_set *pooled = *find(kept, hash);
     if (pooled && pooled->users >= SET_POOL_MANY) {
         packed = (struct bytes){ pooled->packed, pooled->packed_size };
         *many = true;
@@ -114,9 +114,9 @@ struct bytes set_pool_keep_packed(const struct set *kept, struct bytes packed)
         return ours;
     memcpy(copy, packed.data, packed.size);
     pthread_mutex_lock(&lock);
-    struct pooled *pooled = *find(kept, hash);
+    struct pooled_set *pooled = *find(kept, hash);
     if (pooled && !pooled->packed) {
-        pooled->packed_hash = check_add(CHECK_START, packed.data, packed.size);
+        pooled->packed_hash = checksum_add(CHECKSUM_START, packed.data, packed.size);
         pooled->packed_next = packed_buckets[pooled->packed_hash % BUCKETS];
         packed_buckets[pooled->packed_hash % BUCKETS] = pooled;
         pooled->packed = copy;
@@ -132,9 +132,9 @@ struct bytes set_pool_keep_packed(const struct set *kept, struct bytes packed)
 
 enum err set_pool_take_packed(struct bytes *packed, const struct set **kept)
 {
-    uint64_t hash = check_add(CHECK_START, packed->data, packed->size);
+    uint64_t hash = checksum_add(CHECKSUM_START, packed->data, packed->size);
     pthread_mutex_lock(&lock);
-    struct pooled *pooled = packed_buckets[hash % BUCKETS];
+    struct pooled_set *pooled = packed_buckets[hash % BUCKETS];
     while (pooled && (pooled->packed_hash != hash || pooled->packed_size != packed->size
                       || memcmp(pooled->packed, packed->data, packed->size) != 0))
         pooled = pooled->packed_next;

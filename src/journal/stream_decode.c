@@ -1,6 +1,6 @@
-/* The decoder: from a record, which may be any bytes, to a batch. */
-#include "journal/stream_describe.h"
-#include "journal/stream_samples.h"
+/* Decodes a record, which may be arbitrary bytes, into a batch. */
+#include "journal/describe.h"
+#include "journal/samples.h"
 
 static uint64_t read_count(struct unpacker *u, uint64_t max)
 {
@@ -10,9 +10,9 @@ static uint64_t read_count(struct unpacker *u, uint64_t max)
     return u->bad ? 0 : count;
 }
 
-static enum err read_new(struct stream *stream, struct unpacker *u, unsigned sections)
+static enum err read_new(struct delta_stream *stream, struct unpacker *u, unsigned sections)
 {
-    struct track *track;
+    struct delta_track *track;
     enum err err = OK;
     uint64_t sets = sections & STREAM_HAS_SETS ? read_count(u, STREAM_SETS_MAX) : 0;
     for (uint64_t i = 0; i < sets && !err; i++)
@@ -26,10 +26,10 @@ static enum err read_new(struct stream *stream, struct unpacker *u, unsigned sec
     return !err && u->bad ? CORRUPT : err;
 }
 
-static enum err read_events(struct stream *stream, struct unpacker *u, struct batch *out)
+static enum err read_events(struct delta_stream *stream, struct unpacker *u, struct batch *out)
 {
     uint64_t count = read_count(u, STREAM_GAPS_MAX);
-    enum err err = stream_grow(&stream->events, &stream->event_room, (size_t)count, sizeof *stream->events);
+    enum err err = stream_reserve(&stream->events, &stream->event_capacity, (size_t)count, sizeof *stream->events);
     if (err)
         return err;
     for (uint64_t i = 0; i < count; i++) {
@@ -43,39 +43,39 @@ static enum err read_events(struct stream *stream, struct unpacker *u, struct ba
     return u->bad ? CORRUPT : OK;
 }
 
-/* Reasons are gathered in one buffer, which may move until the last is in it. */
-static enum err read_gaps(struct stream *stream, struct unpacker *u, struct batch *out)
+/* All reasons go into one buffer, which may be reallocated until the last one is appended. */
+static enum err read_gaps(struct delta_stream *stream, struct unpacker *u, struct batch *out)
 {
     uint64_t count = read_count(u, STREAM_GAPS_MAX);
-    enum err err = stream_grow(&stream->gaps, &stream->gap_room, (size_t)count, sizeof *stream->gaps);
+    enum err err = stream_reserve(&stream->gaps, &stream->gap_capacity, (size_t)count, sizeof *stream->gaps);
     if (err)
         return err;
-    buf_reset(&stream->texts);
+    buf_reset(&stream->strings);
     for (uint64_t i = 0; i < count; i++) {
         struct batch_gap *gap = &stream->gaps[i];
         gap->from_ns = unpack_number(u);
         gap->to_ns = gap->from_ns + stream_unzigzag(unpack_number(u));
         gap->batches = unpack_number(u);
         struct bytes reason = unpack_text(u);
-        if (u->bad || reason.size > STREAM_TEXT_MAX || (reason.size && memchr(reason.data, '\0', reason.size)))
+        if (u->bad || reason.size > STREAM_STRING_MAX || (reason.size && memchr(reason.data, '\0', reason.size)))
             return CORRUPT;
-        buf_add(&stream->texts, reason.data, reason.size);
-        buf_add_char(&stream->texts, '\0');
+        buf_add(&stream->strings, reason.data, reason.size);
+        buf_add_char(&stream->strings, '\0');
     }
-    const char *reason = buf_text(&stream->texts);
-    for (uint64_t i = 0; i < count && !stream->texts.failed; i++) {
+    const char *reason = buf_text(&stream->strings);
+    for (uint64_t i = 0; i < count && !stream->strings.failed; i++) {
         stream->gaps[i].reason = reason;
         reason += strlen(reason) + 1;
     }
     out->gaps = stream->gaps;
     out->gap_count = (size_t)count;
-    return u->bad ? CORRUPT : buf_err(&stream->texts);
+    return u->bad ? CORRUPT : buf_err(&stream->strings);
 }
 
-static enum err drop_tracks(struct stream *stream, struct unpacker *u)
+static enum err drop_tracks(struct delta_stream *stream, struct unpacker *u)
 {
     for (uint64_t left = unpack_number(u); left && !u->bad; left--) {
-        struct track *track = stream_track_at(stream, unpack_number(u));
+        struct delta_track *track = stream_track_at(stream, unpack_number(u));
         if (u->bad || !track)
             return CORRUPT;
         stream_drop_track(stream, track);
@@ -83,7 +83,7 @@ static enum err drop_tracks(struct stream *stream, struct unpacker *u)
     return u->bad ? CORRUPT : OK;
 }
 
-static enum err drop_sets(struct stream *stream, struct unpacker *u)
+static enum err drop_sets(struct delta_stream *stream, struct unpacker *u)
 {
     for (uint64_t left = unpack_number(u); left && !u->bad; left--) {
         uint64_t number = unpack_number(u);
@@ -94,7 +94,7 @@ static enum err drop_sets(struct stream *stream, struct unpacker *u)
     return u->bad ? CORRUPT : OK;
 }
 
-static enum err drop_jobs(struct stream *stream, struct unpacker *u)
+static enum err drop_jobs(struct delta_stream *stream, struct unpacker *u)
 {
     for (uint64_t left = unpack_number(u); left && !u->bad; left--) {
         uint64_t number = unpack_number(u);
@@ -105,24 +105,24 @@ static enum err drop_jobs(struct stream *stream, struct unpacker *u)
     return u->bad ? CORRUPT : OK;
 }
 
-/* Before tracks are dropped they may still be linked; the number of one that is gone stands for nothing then. */
-static enum err change_links(struct stream *stream, struct unpacker *u)
+/* Links are applied after tracks are dropped; a link of a dropped track is ignored. */
+static enum err change_links(struct delta_stream *stream, struct unpacker *u)
 {
     for (uint64_t left = unpack_number(u); left && !u->bad; left--) {
         uint64_t number = unpack_number(u), value = unpack_number(u), link = unpack_number(u);
-        struct track *track = stream_track_at(stream, number);
+        struct delta_track *track = stream_track_at(stream, number);
         if (u->bad || link > UINT16_MAX + 1ull)
             return CORRUPT;
         if (track && value >= track->set->size)
             return CORRUPT;
         if (track)
-            stream_put_link(track, (size_t)value, (uint16_t)(link - 1), link > 0);
+            stream_set_link(track, (size_t)value, (uint16_t)(link - 1), link > 0);
     }
     return u->bad ? CORRUPT : OK;
 }
 
-/* A job that ended is still among those of the batch that tells so; a track that goes still has its last sample. */
-static enum err read_changes(struct stream *stream, struct unpacker *u)
+/* Applied last: a job that ended is still part of the batch that reports it, and a dropped track has its last sample. */
+static enum err read_changes(struct delta_stream *stream, struct unpacker *u)
 {
     enum err err = drop_tracks(stream, u);
     if (!err)
@@ -132,30 +132,30 @@ static enum err read_changes(struct stream *stream, struct unpacker *u)
     return err ? err : change_links(stream, u);
 }
 
-/* Those held, and behind them, for this batch only, those that have just gone and were told by an event. */
-static enum err give_jobs(struct stream *stream, struct batch *out)
+/* The current jobs, followed (for this batch only) by those that were just dropped and that an event refers to. */
+static enum err list_batch_jobs(struct delta_stream *stream, struct batch *out)
 {
     size_t gone = 0;
-    for (const struct stream_job *job = stream->gone_jobs; job; job = job->next)
+    for (const struct stream_job *job = stream->dropped_jobs; job; job = job->next)
         gone++;
-    enum err err = stream_grow(&stream->job_list, &stream->job_list_room, stream->job_count + gone,
+    enum err err = stream_reserve(&stream->job_list, &stream->job_list_capacity, stream->job_count + gone,
                                sizeof *stream->job_list);
     if (err)
         return err;
     stream_list_jobs(stream);
     out->job_count = stream->job_list_count;
-    for (const struct stream_job *job = stream->gone_jobs; job; job = job->next) {
-        bool is_told = false;
-        for (size_t i = 0; i < out->event_count && !is_told; i++)
-            is_told = out->events[i].job == &job->job;
-        if (is_told)
+    for (const struct stream_job *job = stream->dropped_jobs; job; job = job->next) {
+        bool has_event = false;
+        for (size_t i = 0; i < out->event_count && !has_event; i++)
+            has_event = out->events[i].job == &job->job;
+        if (has_event)
             stream->job_list[out->job_count++] = &job->job;
     }
     out->jobs = stream->job_list;
     return OK;
 }
 
-static void reset(struct batch *out)
+static void reset_batch(struct batch *out)
 {
     struct batch kept = *out;
     batch_reset(out);
@@ -164,7 +164,7 @@ static void reset(struct batch *out)
     out->position = kept.position;
 }
 
-static enum err decode_piece(struct stream *stream, struct unpacker *u, struct batch *out)
+static enum err decode_piece(struct delta_stream *stream, struct unpacker *u, struct batch *out)
 {
     struct batch_piece *piece = &stream->piece;
     u->at++;
@@ -175,24 +175,24 @@ static enum err decode_piece(struct stream *stream, struct unpacker *u, struct b
     bool fits = piece->offset <= piece->total && piece->data.size <= piece->total - piece->offset;
     if (u->bad || u->at != u->end || !fits || uid > UINT32_MAX || !name.size || memchr(name.data, 0, name.size))
         return CORRUPT;
-    if (name.size > STREAM_TEXT_MAX || piece->data.size > STREAM_PIECE_MAX)
+    if (name.size > STREAM_STRING_MAX || piece->data.size > STREAM_PIECE_MAX)
         return FULL;
-    buf_reset(&stream->texts);
-    buf_add(&stream->texts, name.data, name.size);
-    if (buf_err(&stream->texts))
-        return buf_err(&stream->texts);
-    piece->name = buf_text(&stream->texts);
+    buf_reset(&stream->strings);
+    buf_add(&stream->strings, name.data, name.size);
+    if (buf_err(&stream->strings))
+        return buf_err(&stream->strings);
+    piece->name = buf_text(&stream->strings);
     out->piece = piece;
     return OK;
 }
 
-enum err stream_decode(struct stream *stream, struct bytes record, struct batch *out)
+enum err stream_decode(struct delta_stream *stream, struct bytes record, struct batch *out)
 {
     struct unpacker u = { (const uint8_t *)record.data, (const uint8_t *)record.data + record.size, false };
-    stream_forget_gone(stream);
-    if (stream->bench)
-        stream_bench_reset(stream->bench);
-    reset(out);
+    stream_free_dropped(stream);
+    if (stream->encoder)
+        encoder_reset(stream->encoder);
+    reset_batch(out);
     if (record.size == 0 || record.size > STREAM_RECORD_MAX)
         return CORRUPT;
     if (*u.at & STREAM_IS_OTHER)
@@ -210,8 +210,8 @@ enum err stream_decode(struct stream *stream, struct bytes record, struct batch 
     if (!err && u.at != u.end)
         err = CORRUPT;
     if (!err)
-        err = give_jobs(stream, out);
+        err = list_batch_jobs(stream, out);
     if (err)
-        reset(out);
+        reset_batch(out);
     return err;
 }

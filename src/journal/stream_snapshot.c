@@ -1,17 +1,17 @@
-/* A state as bytes: all sets, tracks and jobs under their numbers, with the newest values. */
+/* Snapshots: all sets, tracks and jobs under their numbers, with the newest values. */
 #include "journal/delta.h"
-#include "journal/stream_describe.h"
+#include "journal/describe.h"
 
 #define SNAPSHOT_FORMAT 1
 
-static size_t room_for(const struct stream *stream)
+static size_t snapshot_size_max(const struct delta_stream *stream)
 {
     return 128 + stream->weight + stream->values * (PACK_NUMBER_MAX + 6)
         + (size_t)stream->track_count * 2 * PACK_NUMBER_MAX;
 }
 
-/* Of each value: known, unit, linked, last size in one number; the link, if it has one; the value. */
-static void write_values(struct packer *p, const struct track *track)
+/* Per value: one number with known, unit, linked and last size; the link, if any; the value. */
+static void write_values(struct packer *p, const struct delta_track *track)
 {
     pack_number(p, track->time_ns);
     pack_number(p, track->time_size);
@@ -24,8 +24,8 @@ static void write_values(struct packer *p, const struct track *track)
     }
 }
 
-/* Which of them are packed is noted in the stream, which else stays as it is. */
-static void write_sets(struct packer *p, const struct stream *stream)
+/* Caches the compressed form in the stream's set; nothing else changes. */
+static void write_sets(struct packer *p, const struct delta_stream *stream)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < stream->set_count; i++)
@@ -36,7 +36,7 @@ static void write_sets(struct packer *p, const struct stream *stream)
             describe_set_shared(p, i, &stream->sets[i]);
 }
 
-static void write_tracks(struct packer *p, const struct stream *stream)
+static void write_tracks(struct packer *p, const struct delta_stream *stream)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < stream->track_count; i++)
@@ -49,7 +49,7 @@ static void write_tracks(struct packer *p, const struct stream *stream)
         }
 }
 
-static void write_jobs(struct packer *p, const struct stream *stream)
+static void write_jobs(struct packer *p, const struct delta_stream *stream)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < stream->job_count; i++)
@@ -60,13 +60,13 @@ static void write_jobs(struct packer *p, const struct stream *stream)
             describe_job(p, i, &stream->jobs[i]->job);
 }
 
-void stream_snapshot(const struct stream *stream, struct buf *out)
+void stream_snapshot(const struct delta_stream *stream, struct buf *out)
 {
-    size_t room = room_for(stream);
-    char *to = buf_reserve(out, room);
+    size_t capacity = snapshot_size_max(stream);
+    char *to = buf_reserve(out, capacity);
     if (!to)
         return;
-    struct packer p = { (uint8_t *)to, (uint8_t *)to + room, false };
+    struct packer p = { (uint8_t *)to, (uint8_t *)to + capacity, false };
     *p.at++ = SNAPSHOT_FORMAT;
     pack_number(&p, stream->time_ns);
     pack_number(&p, stream->step_ns);
@@ -78,7 +78,7 @@ void stream_snapshot(const struct stream *stream, struct buf *out)
     out->data[out->size] = '\0';
 }
 
-static void read_value(struct unpacker *u, struct track *track, size_t i)
+static void read_value(struct unpacker *u, struct delta_track *track, size_t i)
 {
     uint64_t state = unpack_number(u), size = state >> 5, is_linked = state >> 4 & 1;
     uint64_t link = is_linked ? unpack_number(u) : 0;
@@ -90,9 +90,9 @@ static void read_value(struct unpacker *u, struct track *track, size_t i)
     u->bad |= size > SIZE_CLIP || link > UINT16_MAX || (track->units[i] & UNIT_IS_REAL && (state >> 1 & UNIT_MASK) >= FORMS);
 }
 
-static enum err read_track(struct unpacker *u, struct stream *stream)
+static enum err read_track(struct unpacker *u, struct delta_stream *stream)
 {
-    struct track *track;
+    struct delta_track *track;
     enum err err = describe_read_track(u, stream, &track);
     if (err)
         return err;
@@ -106,7 +106,7 @@ static enum err read_track(struct unpacker *u, struct stream *stream)
     return u->bad ? CORRUPT : OK;
 }
 
-static enum err read_all(struct unpacker *u, struct stream *stream)
+static enum err read_all(struct unpacker *u, struct delta_stream *stream)
 {
     enum err err = OK;
     stream->time_ns = unpack_number(u);
@@ -123,17 +123,17 @@ static enum err read_all(struct unpacker *u, struct stream *stream)
     return u->bad || u->at != u->end ? CORRUPT : OK;
 }
 
-enum err stream_restore(struct stream *stream, struct bytes snapshot)
+enum err stream_restore(struct delta_stream *stream, struct bytes snapshot)
 {
     struct unpacker u = { (const uint8_t *)snapshot.data, (const uint8_t *)snapshot.data + snapshot.size, false };
-    stream_empty(stream);
+    stream_clear(stream);
     if (snapshot.size == 0 || snapshot.size > STREAM_RECORD_MAX || *u.at++ != SNAPSHOT_FORMAT)
         return CORRUPT;
     enum err err = read_all(&u, stream);
     if (!err)
-        err = stream_grow(&stream->job_list, &stream->job_list_room, stream->job_count, sizeof *stream->job_list);
+        err = stream_reserve(&stream->job_list, &stream->job_list_capacity, stream->job_count, sizeof *stream->job_list);
     if (err) {
-        stream_empty(stream);
+        stream_clear(stream);
         return err;
     }
     stream_list_jobs(stream);

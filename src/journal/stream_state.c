@@ -1,4 +1,4 @@
-/* Tables of a stream: put, drop, forget. Used by the encoder, the decoder and whoever restores a snapshot alike. */
+/* Tables of a stream: add, drop, free. Used by the encoder, the decoder and stream_restore. */
 #include "journal/stream_state.h"
 
 #include "journal/delta.h"
@@ -7,62 +7,62 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum err stream_grow(void *array, size_t *room, size_t count, size_t size)
+enum err stream_reserve(void *array, size_t *capacity, size_t count, size_t size)
 {
     void *old;
-    if (count <= *room)
+    if (count <= *capacity)
         return OK;
-    size_t next = *room ? *room : 8;
+    size_t next = *capacity ? *capacity : 8;
     while (next < count)
         next *= 2;
-    memcpy(&old, array, sizeof old); /* whatever it is an array of */
+    memcpy(&old, array, sizeof old); /* array is a pointer of any type */
     char *grown = realloc(old, next * size);
     if (!grown)
         return NOMEM;
-    memset(grown + *room * size, 0, (next - *room) * size);
+    memset(grown + *capacity * size, 0, (next - *capacity) * size);
     memcpy(array, &grown, sizeof grown);
-    *room = next;
+    *capacity = next;
     return OK;
 }
 
-static size_t text_weight(const char *text)
+static size_t string_weight(const char *text)
 {
     return text ? strlen(text) + 1 : 1;
 }
 
 size_t stream_set_weight(const struct set *set)
 {
-    size_t weight = 32 + text_weight(set->name) + text_weight(set->instances);
+    size_t weight = 32 + string_weight(set->name) + string_weight(set->instances);
     for (size_t i = 0; i < set->size; i++) {
         const struct metric *m = &set->metrics[i];
-        weight += 16 + text_weight(m->name) + text_weight(m->unit) + text_weight(m->help) + text_weight(m->source);
+        weight += 16 + string_weight(m->name) + string_weight(m->unit) + string_weight(m->help) + string_weight(m->source);
     }
     return weight;
 }
 
 size_t stream_track_weight(const char *instance, const char *job)
 {
-    return 32 + text_weight(instance) + text_weight(job);
+    return 32 + string_weight(instance) + string_weight(job);
 }
 
 size_t stream_job_weight(const struct job *job)
 {
-    return 96 + text_weight(job->id) + text_weight(job->other_id) + text_weight(job->source) + text_weight(job->user);
+    return 96 + string_weight(job->id) + string_weight(job->other_id) + string_weight(job->source) + string_weight(job->user);
 }
 
-enum err stream_put_set(struct stream *stream, uint32_t number, const struct set *set)
+enum err stream_add_set(struct delta_stream *stream, uint32_t number, const struct set *set)
 {
-    size_t room = stream->set_room, gone_room = room, weight = stream_set_weight(set);
+    size_t capacity = stream->set_capacity, dropped_capacity = capacity, weight = stream_set_weight(set);
     enum err err = weight > STREAM_WEIGHT_MAX - stream->weight ? FULL : OK;
     if (!err)
-        err = stream_grow(&stream->gone_sets, &gone_room, number + 1, sizeof *stream->gone_sets);
+        err = stream_reserve(&stream->dropped_sets, &dropped_capacity, number + 1, sizeof *stream->dropped_sets);
     if (!err)
-        err = stream_grow(&stream->sets, &room, number + 1, sizeof *stream->sets);
+        err = stream_reserve(&stream->sets, &capacity, number + 1, sizeof *stream->sets);
     if (err) {
         set_pool_release(set);
         return err;
     }
-    stream->set_room = room;
+    stream->set_capacity = capacity;
     stream->sets[number] = (struct stream_set){ .set = set };
     if (number >= stream->set_count)
         stream->set_count = number + 1;
@@ -70,11 +70,11 @@ enum err stream_put_set(struct stream *stream, uint32_t number, const struct set
     return OK;
 }
 
-/* Values first, since they need their alignment; then the bytes. */
-static struct track *track_new(const struct set *set, struct bytes instance, const struct bytes *job)
+/* Values first because of their alignment, then the bytes. */
+static struct delta_track *track_new(const struct set *set, struct bytes instance, const struct bytes *job)
 {
-    size_t texts = instance.size + 1 + (job ? job->size + 1 : 0);
-    struct track *track = calloc(1, sizeof *track + set->size * STREAM_VALUE_BYTES + texts);
+    size_t strings = instance.size + 1 + (job ? job->size + 1 : 0);
+    struct delta_track *track = calloc(1, sizeof *track + set->size * STREAM_VALUE_BYTES + strings);
     if (!track)
         return NULL;
     track->values = (union value *)(track + 1);
@@ -97,7 +97,7 @@ static struct track *track_new(const struct set *set, struct bytes instance, con
     return track;
 }
 
-static void link_track(struct stream_set *set, struct track *track)
+static void link_track(struct stream_set *set, struct delta_track *track)
 {
     track->before = set->last;
     if (set->last)
@@ -107,15 +107,15 @@ static void link_track(struct stream_set *set, struct track *track)
     set->last = track;
 }
 
-enum err stream_put_track(struct stream *stream, uint32_t number, uint32_t set_number, struct bytes instance,
-                          const struct bytes *job, struct track **put)
+enum err stream_add_track(struct delta_stream *stream, uint32_t number, uint32_t set_number, struct bytes instance,
+                          const struct bytes *job, struct delta_track **put)
 {
     struct stream_set *set = &stream->sets[set_number];
     if (set->set->size > STREAM_VALUES_MAX - stream->values)
         return FULL;
-    if (stream_grow(&stream->tracks, &stream->track_room, number + 1, sizeof *stream->tracks))
+    if (stream_reserve(&stream->tracks, &stream->track_capacity, number + 1, sizeof *stream->tracks))
         return NOMEM;
-    struct track *track = track_new(set->set, instance, job);
+    struct delta_track *track = track_new(set->set, instance, job);
     if (!track)
         return NOMEM;
     size_t weight = stream_track_weight(track->instance, track->job);
@@ -136,17 +136,17 @@ enum err stream_put_track(struct stream *stream, uint32_t number, uint32_t set_n
     return OK;
 }
 
-void stream_drop_set(struct stream *stream, uint32_t number)
+void stream_drop_set(struct delta_stream *stream, uint32_t number)
 {
     const struct set *set = stream->sets[number].set;
     stream->weight -= stream_set_weight(set);
-    stream->gone_sets[stream->gone_set_count++] = set;
+    stream->dropped_sets[stream->dropped_set_count++] = set;
     stream->sets[number] = (struct stream_set){ 0 };
     while (stream->set_count && !stream->sets[stream->set_count - 1].set)
         stream->set_count--;
 }
 
-void stream_drop_track(struct stream *stream, struct track *track)
+void stream_drop_track(struct delta_stream *stream, struct delta_track *track)
 {
     struct stream_set *set = &stream->sets[track->set_number];
     *(track->before ? &track->before->after : &set->first) = track->after;
@@ -156,11 +156,11 @@ void stream_drop_track(struct stream *stream, struct track *track)
     stream->tracks[track->number] = NULL;
     while (stream->track_count && !stream->tracks[stream->track_count - 1])
         stream->track_count--;
-    track->after = stream->gone_tracks;
-    stream->gone_tracks = track;
+    track->after = stream->dropped_tracks;
+    stream->dropped_tracks = track;
 }
 
-static const char *put_text(char **at, const char *text)
+static const char *copy_string(char **at, const char *text)
 {
     size_t size = strlen(text) + 1;
     char *copy = memcpy(*at, text, size);
@@ -170,16 +170,16 @@ static const char *put_text(char **at, const char *text)
 
 struct stream_job *stream_job_copy(const struct job *job)
 {
-    size_t texts = strlen(job->id) + strlen(job->other_id) + strlen(job->source) + strlen(job->user) + 4;
-    struct stream_job *copy = malloc(sizeof *copy + texts);
+    size_t strings = strlen(job->id) + strlen(job->other_id) + strlen(job->source) + strlen(job->user) + 4;
+    struct stream_job *copy = malloc(sizeof *copy + strings);
     if (!copy)
         return NULL;
     char *at = (char *)(copy + 1);
     *copy = (struct stream_job){ .job = {
-        .id = put_text(&at, job->id),
-        .other_id = put_text(&at, job->other_id),
-        .source = put_text(&at, job->source),
-        .user = put_text(&at, job->user),
+        .id = copy_string(&at, job->id),
+        .other_id = copy_string(&at, job->other_id),
+        .source = copy_string(&at, job->source),
+        .user = copy_string(&at, job->user),
         .uid = job->uid,
         .start_ns = job->start_ns,
         .end_ns = job->end_ns,
@@ -190,12 +190,12 @@ struct stream_job *stream_job_copy(const struct job *job)
     return copy;
 }
 
-enum err stream_job_room(struct stream *stream, uint32_t number)
+enum err stream_reserve_job(struct delta_stream *stream, uint32_t number)
 {
-    return stream_grow(&stream->jobs, &stream->job_room, number + 1, sizeof *stream->jobs);
+    return stream_reserve(&stream->jobs, &stream->job_capacity, number + 1, sizeof *stream->jobs);
 }
 
-void stream_put_job_take(struct stream *stream, uint32_t number, struct stream_job *job)
+void stream_set_job_take(struct delta_stream *stream, uint32_t number, struct stream_job *job)
 {
     if (number < stream->job_count && stream->jobs[number])
         stream_drop_job(stream, number);
@@ -206,18 +206,18 @@ void stream_put_job_take(struct stream *stream, uint32_t number, struct stream_j
     stream->weight += stream_job_weight(&job->job);
 }
 
-void stream_drop_job(struct stream *stream, uint32_t number)
+void stream_drop_job(struct delta_stream *stream, uint32_t number)
 {
     struct stream_job *job = stream->jobs[number];
     stream->weight -= stream_job_weight(&job->job);
     stream->jobs[number] = NULL;
     while (stream->job_count && !stream->jobs[stream->job_count - 1])
         stream->job_count--;
-    job->next = stream->gone_jobs;
-    stream->gone_jobs = job;
+    job->next = stream->dropped_jobs;
+    stream->dropped_jobs = job;
 }
 
-void stream_list_jobs(struct stream *stream)
+void stream_list_jobs(struct delta_stream *stream)
 {
     stream->job_list_count = 0;
     for (uint32_t i = 0; i < stream->job_count; i++)
@@ -225,24 +225,24 @@ void stream_list_jobs(struct stream *stream)
             stream->job_list[stream->job_list_count++] = &stream->jobs[i]->job;
 }
 
-void stream_forget_gone(struct stream *stream)
+void stream_free_dropped(struct delta_stream *stream)
 {
-    for (struct track *track = stream->gone_tracks, *next; track; track = next) {
+    for (struct delta_track *track = stream->dropped_tracks, *next; track; track = next) {
         next = track->after;
-        free(track->guesses);
+        free(track->link_guesses);
         free(track);
     }
-    stream->gone_tracks = NULL;
-    while (stream->gone_set_count)
-        set_pool_release(stream->gone_sets[--stream->gone_set_count]);
-    for (struct stream_job *job = stream->gone_jobs, *next; job; job = next) {
+    stream->dropped_tracks = NULL;
+    while (stream->dropped_set_count)
+        set_pool_release(stream->dropped_sets[--stream->dropped_set_count]);
+    for (struct stream_job *job = stream->dropped_jobs, *next; job; job = next) {
         next = job->next;
         free(job);
     }
-    stream->gone_jobs = NULL;
+    stream->dropped_jobs = NULL;
 }
 
-void stream_empty(struct stream *stream)
+void stream_clear(struct delta_stream *stream)
 {
     for (uint32_t i = stream->track_count; i-- > 0;)
         if (i < stream->track_count && stream->tracks[i])
@@ -253,9 +253,9 @@ void stream_empty(struct stream *stream)
     for (uint32_t i = stream->job_count; i-- > 0;)
         if (i < stream->job_count && stream->jobs[i])
             stream_drop_job(stream, i);
-    stream_forget_gone(stream);
+    stream_free_dropped(stream);
     stream->time_ns = stream->step_ns = stream->newest_ns = 0;
     stream->job_list_count = 0;
-    if (stream->bench)
-        stream_bench_reset(stream->bench);
+    if (stream->encoder)
+        encoder_reset(stream->encoder);
 }

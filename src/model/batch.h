@@ -40,7 +40,7 @@ struct batch_event {
 struct batch_gap {
     uint64_t from_ns, to_ns; /* times of the first and of the last of them; 0: not known */
     uint64_t batches;        /* how many */
-    const char *reason;      /* "spool full", "spool too old", "damaged", … */
+    const char *reason;      /* "journal full", "journal too old", "damaged", … */
 };
 
 /* A piece of the spool of a run that has ended on the host: the processes that sonde run has seen there. */

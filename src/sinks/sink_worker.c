@@ -29,8 +29,8 @@
 
 enum step { GOES_ON, ANEW, ENDS };
 
-struct outlet {
-    struct outlet_settings settings; /* choice and state are below */
+struct sink_worker {
+    struct sink_worker_settings settings; /* choice and state are below */
     struct sink_choice choice;
     pthread_t thread;
     int wake_fd;
@@ -40,7 +40,7 @@ struct outlet {
     /* of the thread */
     void *state;
     struct journal_reader *reader;
-    struct channels *channels;
+    struct stream_decoders *decoders;
     uint64_t position;   /* of the newest entry that was written */
     uint64_t done;       /* of the newest that is durable */
     uint64_t unflushed;  /* batches */
@@ -51,371 +51,371 @@ struct outlet {
     unsigned tries;
     uint64_t refused;    /* as the sink counted when it was asked last */
     bool was_reported;
-    struct outlet_figures now;
+    struct sink_worker_figures now;
     struct rate_mark { uint64_t time_ns, samples; } marks[2]; /* CLOCK_MONOTONIC; the older one first */
 
     pthread_mutex_t lock;
-    struct outlet_figures figures; /* for others */
+    struct sink_worker_figures figures; /* for others */
     struct rate_mark since;        /* its rate is what came after this */
 };
 
-static uint64_t stop_ns(const struct outlet *outlet)
+static uint64_t stop_ns(const struct sink_worker *worker)
 {
-    return atomic_load(&outlet->stop_ns);
+    return atomic_load(&worker->stop_ns);
 }
 
-static bool is_over(const struct outlet *outlet)
+static bool is_over(const struct sink_worker *worker)
 {
-    uint64_t until_ns = stop_ns(outlet);
+    uint64_t until_ns = stop_ns(worker);
     return until_ns && clock_monotonic_ns() >= until_ns;
 }
 
 /* Counted by the sink since it was opened; told once. */
-static void note_refused(struct outlet *outlet, uint64_t refused)
+static void note_refused(struct sink_worker *worker, uint64_t refused)
 {
-    if (refused && !outlet->now.refused)
-        log_warn("the sink %s loses samples: %s", outlet->choice.sink->name,
-                 sink_choice_message(&outlet->choice, outlet->state, OK));
-    outlet->now.refused += refused > outlet->refused ? refused - outlet->refused : 0;
-    outlet->refused = refused;
+    if (refused && !worker->now.refused)
+        log_warn("the sink %s loses samples: %s", worker->choice.sink->name,
+                 sink_choice_message(&worker->choice, worker->state, OK));
+    worker->now.refused += refused > worker->refused ? refused - worker->refused : 0;
+    worker->refused = refused;
 }
 
 /* A mark every ten seconds: the older one is at least as old. While nothing comes it grows older, and the rate falls. */
-static void mark(struct outlet *outlet)
+static void mark(struct sink_worker *worker)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    if (outlet->marks[1].time_ns && now_ns - outlet->marks[1].time_ns < RATE_NS)
+    if (worker->marks[1].time_ns && now_ns - worker->marks[1].time_ns < RATE_NS)
         return;
-    outlet->marks[0] = outlet->marks[1].time_ns ? outlet->marks[1] : (struct rate_mark){ now_ns, outlet->now.samples };
-    outlet->marks[1] = (struct rate_mark){ now_ns, outlet->now.samples };
+    worker->marks[0] = worker->marks[1].time_ns ? worker->marks[1] : (struct rate_mark){ now_ns, worker->now.samples };
+    worker->marks[1] = (struct rate_mark){ now_ns, worker->now.samples };
 }
 
-static void publish(struct outlet *outlet)
+static void publish(struct sink_worker *worker)
 {
-    struct outlet_figures *now = &outlet->now;
-    now->lag_bytes = outlet->reader ? journal_reader_lag_bytes(outlet->reader) : 0;
-    now->lag_ns = outlet->reader ? journal_reader_lag_ns(outlet->reader, clock_realtime_ns()) : 0;
-    now->streams = channels_count(outlet->channels);
-    if (outlet->state && outlet->choice.sink->refused)
-        note_refused(outlet, outlet->choice.sink->refused(outlet->state));
-    mark(outlet);
-    pthread_mutex_lock(&outlet->lock);
-    outlet->figures = *now;
-    outlet->since = outlet->marks[0];
-    pthread_mutex_unlock(&outlet->lock);
+    struct sink_worker_figures *now = &worker->now;
+    now->lag_bytes = worker->reader ? journal_reader_lag_bytes(worker->reader) : 0;
+    now->lag_ns = worker->reader ? journal_reader_lag_ns(worker->reader, clock_realtime_ns()) : 0;
+    now->streams = stream_decoders_count(worker->decoders);
+    if (worker->state && worker->choice.sink->refused)
+        note_refused(worker, worker->choice.sink->refused(worker->state));
+    mark(worker);
+    pthread_mutex_lock(&worker->lock);
+    worker->figures = *now;
+    worker->since = worker->marks[0];
+    pthread_mutex_unlock(&worker->lock);
 }
 
 /* Waits for a word of the owner, for so long at most. */
-static void wait_for_word(struct outlet *outlet, uint64_t timeout_ns)
+static void wait_for_word(struct sink_worker *worker, uint64_t timeout_ns)
 {
-    struct pollfd fd = { .fd = outlet->wake_fd, .events = POLLIN };
+    struct pollfd fd = { .fd = worker->wake_fd, .events = POLLIN };
     uint64_t ignored;
     if (poll(&fd, 1, (int)(timeout_ns / NS_PER_MS) + 1) > 0)
-        (void)!read(outlet->wake_fd, &ignored, sizeof ignored);
+        (void)!read(worker->wake_fd, &ignored, sizeof ignored);
 }
 
 /* Says once what does not go, and waits. */
-static enum step fail(struct outlet *outlet, const char *what, const char *why)
+static enum step fail(struct sink_worker *worker, const char *what, const char *why)
 {
-    outlet->now.state = OUTLET_FAILS;
-    outlet->now.failures++;
-    snprintf(outlet->now.why, sizeof outlet->now.why, "%s", why);
-    if (!outlet->was_reported)
+    worker->now.state = SINK_WORKER_FAILING;
+    worker->now.failures++;
+    snprintf(worker->now.why, sizeof worker->now.why, "%s", why);
+    if (!worker->was_reported)
         log_error("cannot %s the sink %s: %s. It is tried again; until then its samples wait on the disk.", what,
-                  outlet->choice.sink->name, why);
-    outlet->was_reported = true;
-    publish(outlet);
-    outlet->pause_ns = outlet->pause_ns ? outlet->pause_ns * 2 : PAUSE_MIN_NS;
-    if (outlet->pause_ns > PAUSE_MAX_NS)
-        outlet->pause_ns = PAUSE_MAX_NS;
-    uint64_t until_ns = clock_monotonic_ns() + outlet->pause_ns;
-    for (uint64_t now_ns; (now_ns = clock_monotonic_ns()) < until_ns && !atomic_load(&outlet->wants_reopen);) {
-        if (stop_ns(outlet))
+                  worker->choice.sink->name, why);
+    worker->was_reported = true;
+    publish(worker);
+    worker->pause_ns = worker->pause_ns ? worker->pause_ns * 2 : PAUSE_MIN_NS;
+    if (worker->pause_ns > PAUSE_MAX_NS)
+        worker->pause_ns = PAUSE_MAX_NS;
+    uint64_t until_ns = clock_monotonic_ns() + worker->pause_ns;
+    for (uint64_t now_ns; (now_ns = clock_monotonic_ns()) < until_ns && !atomic_load(&worker->wants_reopen);) {
+        if (stop_ns(worker))
             return ENDS; /* what fails now will not go within a few seconds either */
-        wait_for_word(outlet, until_ns - now_ns);
+        wait_for_word(worker, until_ns - now_ns);
     }
-    if (atomic_load(&outlet->wants_reopen) || ++outlet->tries >= TRIES_MAX)
+    if (atomic_load(&worker->wants_reopen) || ++worker->tries >= TRIES_MAX)
         return ANEW;
     return GOES_ON;
 }
 
-static void succeed(struct outlet *outlet)
+static void succeed(struct sink_worker *worker)
 {
-    if (outlet->was_reported)
-        log_warn("the sink %s takes samples again", outlet->choice.sink->name);
-    outlet->was_reported = false;
-    outlet->now.state = OUTLET_WRITES;
-    outlet->now.why[0] = '\0';
-    outlet->pause_ns = outlet->tries = 0;
+    if (worker->was_reported)
+        log_warn("the sink %s takes samples again", worker->choice.sink->name);
+    worker->was_reported = false;
+    worker->now.state = SINK_WORKER_WRITING;
+    worker->now.why[0] = '\0';
+    worker->pause_ns = worker->tries = 0;
 }
 
-static void close_sink(struct outlet *outlet)
+static void close_sink(struct sink_worker *worker)
 {
-    sink_choice_close(&outlet->choice, &outlet->state);
-    outlet->refused = 0;
-    channels_reset(outlet->channels);
-    outlet->unflushed = 0;
+    sink_choice_close(&worker->choice, &worker->state);
+    worker->refused = 0;
+    stream_decoders_reset(worker->decoders);
+    worker->unflushed = 0;
 }
 
 /* Where the sink says that it was, if it knows; else where the journal says. */
-static enum err go_to_place(struct outlet *outlet)
+static enum err go_to_place(struct sink_worker *worker)
 {
-    const struct sink *sink = outlet->choice.sink;
+    const struct sink *sink = worker->choice.sink;
     uint64_t from = 0;
-    enum err err = sink->resume ? sink->resume(outlet->state, &from) : OK;
-    journal_reader_close(&outlet->reader);
+    enum err err = sink->resume ? sink->resume(worker->state, &from) : OK;
+    journal_reader_close(&worker->reader);
     if (!err)
-        err = journal_reader_open(outlet->settings.journal, &outlet->reader, outlet->now.name, true, from);
-    outlet->position = outlet->done = from;
+        err = journal_reader_open(worker->settings.journal, &worker->reader, worker->now.name, true, from);
+    worker->position = worker->done = from;
     return err;
 }
 
 /* So that it can keep what it has of the journal where its data is. */
-static void tell_source(const struct outlet *outlet)
+static void tell_source(const struct sink_worker *worker)
 {
     char name[128];
-    const struct journal_opening *opening = journal_opening(outlet->settings.journal);
-    if (!outlet->choice.sink->source || !opening->id)
+    const struct journal_opening *opening = journal_opening(worker->settings.journal);
+    if (!worker->choice.sink->source || !opening->id)
         return;
-    snprintf(name, sizeof name, "sonde-%016llx-%s", (unsigned long long)opening->id, outlet->now.name);
+    snprintf(name, sizeof name, "sonde-%016llx-%s", (unsigned long long)opening->id, worker->now.name);
     struct sink_source source = { name, opening->number, opening->newest };
-    outlet->choice.sink->source(outlet->state, &source);
+    worker->choice.sink->source(worker->state, &source);
 }
 
-static enum step open_sink(struct outlet *outlet)
+static enum step open_sink(struct sink_worker *worker)
 {
     struct buf why;
     enum step step = GOES_ON;
     buf_init(&why, 1024);
-    atomic_store(&outlet->wants_reopen, false);
+    atomic_store(&worker->wants_reopen, false);
     enum err err = OK;
-    outlet->state = outlet->settings.state;
-    outlet->settings.state = NULL;
-    if (!outlet->state)
-        err = sink_choice_open(&outlet->choice, &outlet->state, &why);
+    worker->state = worker->settings.state;
+    worker->settings.state = NULL;
+    if (!worker->state)
+        err = sink_choice_open(&worker->choice, &worker->state, &why);
     if (!err) {
-        tell_source(outlet);
-        err = go_to_place(outlet);
+        tell_source(worker);
+        err = go_to_place(worker);
     }
     if (err) {
         char text[256];
-        snprintf(text, sizeof text, "%s", why.size ? buf_text(&why) : sink_choice_message(&outlet->choice, outlet->state, err));
-        close_sink(outlet);
-        outlet->tries = 0;
-        step = fail(outlet, "open", text) == ENDS ? ENDS : ANEW;
+        snprintf(text, sizeof text, "%s", why.size ? buf_text(&why) : sink_choice_message(&worker->choice, worker->state, err));
+        close_sink(worker);
+        worker->tries = 0;
+        step = fail(worker, "open", text) == ENDS ? ENDS : ANEW;
     }
     buf_clear(&why);
     return step;
 }
 
-static void note_done(struct outlet *outlet)
+static void note_done(struct sink_worker *worker)
 {
-    const struct sink *sink = outlet->choice.sink;
-    uint64_t safe = sink->durable ? sink->durable(outlet->state) : outlet->position;
-    outlet->unflushed = 0;
-    outlet->is_behind = safe < outlet->position;
-    outlet->flushed_ns = clock_monotonic_ns();
-    outlet->now.success_ns = clock_realtime_ns();
-    if (safe <= outlet->done)
+    const struct sink *sink = worker->choice.sink;
+    uint64_t safe = sink->durable ? sink->durable(worker->state) : worker->position;
+    worker->unflushed = 0;
+    worker->is_behind = safe < worker->position;
+    worker->flushed_ns = clock_monotonic_ns();
+    worker->now.success_ns = clock_realtime_ns();
+    if (safe <= worker->done)
         return;
-    outlet->done = safe;
-    journal_reader_ack(outlet->reader, safe);
+    worker->done = safe;
+    journal_reader_ack(worker->reader, safe);
 }
 
-static enum step flush(struct outlet *outlet)
+static enum step flush(struct sink_worker *worker)
 {
     for (;;) {
-        uint64_t begin_ns = clock_monotonic_ns(), limit_ns = stop_ns(outlet);
-        enum err err = outlet->choice.sink->flush(outlet->state, limit_ns ? limit_ns : begin_ns + FLUSH_DEADLINE_NS);
-        outlet->now.flush_ns += clock_monotonic_ns() - begin_ns;
-        outlet->now.flushes++;
+        uint64_t begin_ns = clock_monotonic_ns(), limit_ns = stop_ns(worker);
+        enum err err = worker->choice.sink->flush(worker->state, limit_ns ? limit_ns : begin_ns + FLUSH_DEADLINE_NS);
+        worker->now.flush_ns += clock_monotonic_ns() - begin_ns;
+        worker->now.flushes++;
         if (!err) {
-            succeed(outlet);
-            note_done(outlet);
-            publish(outlet);
+            succeed(worker);
+            note_done(worker);
+            publish(worker);
             return GOES_ON;
         }
         if (err == GONE)
             return ENDS;
-        enum step step = fail(outlet, "write to", sink_choice_message(&outlet->choice, outlet->state, err));
+        enum step step = fail(worker, "write to", sink_choice_message(&worker->choice, worker->state, err));
         if (step != GOES_ON)
             return step;
     }
 }
 
-static void count(struct outlet *outlet, const struct batch *batch)
+static void count(struct sink_worker *worker, const struct batch *batch)
 {
-    outlet->now.batches++;
-    outlet->now.samples += batch->count;
+    worker->now.batches++;
+    worker->now.samples += batch->count;
     for (size_t i = 0; i < batch->count; i++)
-        outlet->now.values += batch->samples[i].set->size;
+        worker->now.values += batch->samples[i].set->size;
     for (size_t i = 0; i < batch->gap_count; i++)
-        outlet->now.gaps += batch->gaps[i].batches;
-    if (!outlet->unflushed++)
-        outlet->first_ns = clock_monotonic_ns();
+        worker->now.gaps += batch->gaps[i].batches;
+    if (!worker->unflushed++)
+        worker->first_ns = clock_monotonic_ns();
 }
 
-static enum step take_piece(struct outlet *outlet, const struct batch_piece *piece)
+static enum step take_piece(struct sink_worker *worker, const struct batch_piece *piece)
 {
     struct buf why;
     enum step step = GOES_ON;
-    buf_init(&why, sizeof outlet->now.why * 4);
-    while (step == GOES_ON && outlet->settings.take_piece(outlet->settings.context, piece, &why)) {
-        step = fail(outlet, "file a run in", buf_text(&why));
+    buf_init(&why, sizeof worker->now.why * 4);
+    while (step == GOES_ON && worker->settings.take_piece(worker->settings.context, piece, &why)) {
+        step = fail(worker, "file a run in", buf_text(&why));
         buf_reset(&why);
     }
     buf_clear(&why);
     return step;
 }
 
-static enum step write_batch(struct outlet *outlet, const struct batch *batch)
+static enum step write_batch(struct sink_worker *worker, const struct batch *batch)
 {
-    enum step filed = batch->piece && outlet->settings.take_piece ? take_piece(outlet, batch->piece) : GOES_ON;
+    enum step filed = batch->piece && worker->settings.take_piece ? take_piece(worker, batch->piece) : GOES_ON;
     if (filed != GOES_ON)
         return filed;
     for (;;) {
         uint64_t begin_ns = clock_monotonic_ns();
-        enum err err = outlet->choice.sink->write(outlet->state, batch);
-        outlet->now.write_ns += clock_monotonic_ns() - begin_ns;
+        enum err err = worker->choice.sink->write(worker->state, batch);
+        worker->now.write_ns += clock_monotonic_ns() - begin_ns;
         if (!err) {
-            if (outlet->now.state != OUTLET_WRITES)
-                succeed(outlet);
-            count(outlet, batch);
+            if (worker->now.state != SINK_WORKER_WRITING)
+                succeed(worker);
+            count(worker, batch);
             return GOES_ON;
         }
         if (err == GONE)
             return ENDS;
-        enum step step = fail(outlet, "write to", sink_choice_message(&outlet->choice, outlet->state, err));
+        enum step step = fail(worker, "write to", sink_choice_message(&worker->choice, worker->state, err));
         if (step != GOES_ON)
             return step;
     }
 }
 
 /* One that cannot be read is counted; the sink hears of what follows. */
-static enum step take(struct outlet *outlet, const struct journal_entry *entry)
+static enum step take(struct sink_worker *worker, const struct journal_entry *entry)
 {
     const struct batch *batch;
     uint64_t begin_ns = clock_monotonic_ns();
-    enum err err = channels_take(outlet->channels, entry, &batch);
-    outlet->now.read_ns += clock_monotonic_ns() - begin_ns;
+    enum err err = stream_decoders_decode(worker->decoders, entry, &batch);
+    worker->now.read_ns += clock_monotonic_ns() - begin_ns;
     if (err && entry->is_new)
-        outlet->now.unreadable++;
-    enum step step = batch ? write_batch(outlet, batch) : GOES_ON;
+        worker->now.unreadable++;
+    enum step step = batch ? write_batch(worker, batch) : GOES_ON;
     if (step == GOES_ON && entry->is_new)
-        outlet->position = entry->position;
+        worker->position = entry->position;
     return step;
 }
 
-static bool is_flush_due(const struct outlet *outlet)
+static bool is_flush_due(const struct sink_worker *worker)
 {
-    return outlet->unflushed >= FLUSH_BATCHES
-        || (outlet->unflushed && clock_monotonic_ns() - outlet->first_ns >= FLUSH_NS)
-        || (outlet->is_behind && clock_monotonic_ns() - outlet->flushed_ns >= FLUSH_NS);
+    return worker->unflushed >= FLUSH_BATCHES
+        || (worker->unflushed && clock_monotonic_ns() - worker->first_ns >= FLUSH_NS)
+        || (worker->is_behind && clock_monotonic_ns() - worker->flushed_ns >= FLUSH_NS);
 }
 
 /* As much as there is, up to some; *has_more: there may be more. */
-static enum step read_some(struct outlet *outlet, bool *has_more)
+static enum step read_some(struct sink_worker *worker, bool *has_more)
 {
     struct journal_entry entry;
     enum step step = GOES_ON;
     *has_more = true;
     for (size_t i = 0; i < TURN_MAX && step == GOES_ON && *has_more; i++) {
-        enum err err = journal_reader_next(outlet->reader, &entry);
+        enum err err = journal_reader_next(worker->reader, &entry);
         *has_more = err != AGAIN;
         if (!err) {
-            channels_enter(outlet->channels, journal_reader_segment(outlet->reader));
-            step = take(outlet, &entry);
+            stream_decoders_enter_segment(worker->decoders, journal_reader_segment(worker->reader));
+            step = take(worker, &entry);
         } else if (err != AGAIN && err != CORRUPT)
-            step = fail(outlet, "read the journal for", err_text(err));
+            step = fail(worker, "read the journal for", err_text(err));
     }
     return step;
 }
 
-static void rest(struct outlet *outlet)
+static void rest(struct sink_worker *worker)
 {
-    struct pollfd fds[] = { { .fd = outlet->wake_fd, .events = POLLIN }, { .fd = journal_reader_fd(outlet->reader), .events = POLLIN } };
+    struct pollfd fds[] = { { .fd = worker->wake_fd, .events = POLLIN }, { .fd = journal_reader_fd(worker->reader), .events = POLLIN } };
     uint64_t ignored;
-    wait_for_word(outlet, GATHER_MS * NS_PER_MS);
-    if (outlet->unflushed || stop_ns(outlet) || atomic_load(&outlet->wants_reopen))
+    wait_for_word(worker, GATHER_MS * NS_PER_MS);
+    if (worker->unflushed || stop_ns(worker) || atomic_load(&worker->wants_reopen))
         return;
     if (poll(fds, 2, 1000) > 0 && fds[0].revents)
-        (void)!read(outlet->wake_fd, &ignored, sizeof ignored);
+        (void)!read(worker->wake_fd, &ignored, sizeof ignored);
 }
 
-static enum step turn(struct outlet *outlet)
+static enum step turn(struct sink_worker *worker)
 {
-    bool has_more = false, stops = stop_ns(outlet); /* asked before: what was appended until then is read */
-    enum step step = read_some(outlet, &has_more);
-    if (step == GOES_ON && (is_flush_due(outlet) || (stops && !has_more && outlet->unflushed)))
-        step = flush(outlet);
+    bool has_more = false, stops = stop_ns(worker); /* asked before: what was appended until then is read */
+    enum step step = read_some(worker, &has_more);
+    if (step == GOES_ON && (is_flush_due(worker) || (stops && !has_more && worker->unflushed)))
+        step = flush(worker);
     if (step != GOES_ON)
         return step;
-    if (is_over(outlet) || (stops && !has_more))
+    if (is_over(worker) || (stops && !has_more))
         return ENDS;
-    if (atomic_load(&outlet->wants_reopen) && !outlet->unflushed)
+    if (atomic_load(&worker->wants_reopen) && !worker->unflushed)
         return ANEW;
     if (!has_more) {
-        publish(outlet);
-        rest(outlet);
+        publish(worker);
+        rest(worker);
     }
     return GOES_ON;
 }
 
 static void *run(void *argument)
 {
-    struct outlet *outlet = argument;
+    struct sink_worker *worker = argument;
     enum step step = GOES_ON;
-    while (step != ENDS && !is_over(outlet)) {
-        step = outlet->state ? turn(outlet) : open_sink(outlet);
+    while (step != ENDS && !is_over(worker)) {
+        step = worker->state ? turn(worker) : open_sink(worker);
         if (step == ANEW)
-            close_sink(outlet);
+            close_sink(worker);
     }
-    if (outlet->state && !stop_ns(outlet))
-        log_info("nobody reads the sink %s any more: it is closed", outlet->choice.sink->name);
-    if (outlet->state && outlet->unflushed && stop_ns(outlet))
-        flush(outlet);
-    close_sink(outlet);
-    journal_reader_close(&outlet->reader);
-    outlet->now.state = OUTLET_CLOSED;
-    publish(outlet);
+    if (worker->state && !stop_ns(worker))
+        log_info("nobody reads the sink %s any more: it is closed", worker->choice.sink->name);
+    if (worker->state && worker->unflushed && stop_ns(worker))
+        flush(worker);
+    close_sink(worker);
+    journal_reader_close(&worker->reader);
+    worker->now.state = SINK_WORKER_CLOSED;
+    publish(worker);
     return NULL;
 }
 
-static enum err start(struct outlet *outlet)
+static enum err start(struct sink_worker *worker)
 {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    int number = pthread_create(&outlet->thread, &attributes, run, outlet);
+    int number = pthread_create(&worker->thread, &attributes, run, worker);
     pthread_attr_destroy(&attributes);
     return number ? err_from_errno(number) : OK;
 }
 
-static void outlet_free(struct outlet *outlet)
+static void sink_worker_free(struct sink_worker *worker)
 {
-    channels_free(&outlet->channels);
-    sink_choice_clear(&outlet->choice);
-    pthread_mutex_destroy(&outlet->lock);
-    if (outlet->wake_fd >= 0)
-        close(outlet->wake_fd);
-    free(outlet);
+    stream_decoders_free(&worker->decoders);
+    sink_choice_clear(&worker->choice);
+    pthread_mutex_destroy(&worker->lock);
+    if (worker->wake_fd >= 0)
+        close(worker->wake_fd);
+    free(worker);
 }
 
-static enum err prepare(struct outlet *outlet, const struct outlet_settings *settings)
+static enum err prepare(struct sink_worker *worker, const struct sink_worker_settings *settings)
 {
-    enum err err = outlet->wake_fd < 0 ? err_from_errno(errno) : sink_choice_copy(&outlet->choice, settings->choice);
+    enum err err = worker->wake_fd < 0 ? err_from_errno(errno) : sink_choice_copy(&worker->choice, settings->choice);
     if (!err)
-        err = channels_new(&outlet->channels);
+        err = stream_decoders_new(&worker->decoders);
     if (err)
         return err;
-    outlet_name(settings->choice, outlet->now.name);
-    outlet->figures = outlet->now;
-    return journal_reader_open(settings->journal, &outlet->reader, outlet->now.name, true, 0); /* from now on all is kept for it */
+    sink_worker_name(settings->choice, worker->now.name);
+    worker->figures = worker->now;
+    return journal_reader_open(settings->journal, &worker->reader, worker->now.name, true, 0); /* from now on all is kept for it */
 }
 
-enum err outlet_open(struct outlet **outlet, const struct outlet_settings *settings)
+enum err sink_worker_start(struct sink_worker **worker, const struct sink_worker_settings *settings)
 {
-    struct outlet *new = *outlet = calloc(1, sizeof *new);
+    struct sink_worker *new = *worker = calloc(1, sizeof *new);
     if (!new)
         return NOMEM;
     pthread_mutex_init(&new->lock, NULL);
@@ -426,58 +426,58 @@ enum err outlet_open(struct outlet **outlet, const struct outlet_settings *setti
         err = start(new);
     if (err) {
         journal_reader_close(&new->reader);
-        outlet_free(new);
-        *outlet = NULL;
+        sink_worker_free(new);
+        *worker = NULL;
     }
     return err;
 }
 
-static void wake(struct outlet *outlet)
+static void wake(struct sink_worker *worker)
 {
     uint64_t one = 1;
-    (void)!write(outlet->wake_fd, &one, sizeof one);
+    (void)!write(worker->wake_fd, &one, sizeof one);
 }
 
-void outlet_hurry(struct outlet *outlet, uint64_t linger_ns)
+void sink_worker_begin_stop(struct sink_worker *worker, uint64_t linger_ns)
 {
-    if (stop_ns(outlet))
+    if (stop_ns(worker))
         return;
-    atomic_store(&outlet->stop_ns, clock_monotonic_ns() + linger_ns);
-    wake(outlet);
+    atomic_store(&worker->stop_ns, clock_monotonic_ns() + linger_ns);
+    wake(worker);
 }
 
-void outlet_close(struct outlet **outlet, uint64_t linger_ns)
+void sink_worker_close(struct sink_worker **worker, uint64_t linger_ns)
 {
-    if (!*outlet)
+    if (!*worker)
         return;
-    outlet_hurry(*outlet, linger_ns);
-    pthread_join((*outlet)->thread, NULL);
-    outlet_free(*outlet);
-    *outlet = NULL;
+    sink_worker_begin_stop(*worker, linger_ns);
+    pthread_join((*worker)->thread, NULL);
+    sink_worker_free(*worker);
+    *worker = NULL;
 }
 
-void outlet_reopen(struct outlet *outlet)
+void sink_worker_reopen(struct sink_worker *worker)
 {
-    atomic_store(&outlet->wants_reopen, true);
-    wake(outlet);
+    atomic_store(&worker->wants_reopen, true);
+    wake(worker);
 }
 
-const struct sink_choice *outlet_choice(const struct outlet *outlet)
+const struct sink_choice *sink_worker_choice(const struct sink_worker *worker)
 {
-    return &outlet->choice;
+    return &worker->choice;
 }
 
-const char *outlet_instance(const struct outlet *outlet)
+const char *sink_worker_cursor_name(const struct sink_worker *worker)
 {
-    return outlet->figures.name; /* written before anybody could ask, and the same ever since */
+    return worker->figures.name; /* written before anybody could ask, and the same ever since */
 }
 
-void outlet_figures(struct outlet *outlet, struct outlet_figures *figures)
+void sink_worker_figures(struct sink_worker *worker, struct sink_worker_figures *figures)
 {
-    pthread_mutex_lock(&outlet->lock);
-    *figures = outlet->figures;
-    struct rate_mark since = outlet->since;
-    pthread_mutex_unlock(&outlet->lock);
+    pthread_mutex_lock(&worker->lock);
+    *figures = worker->figures;
+    struct rate_mark since = worker->since;
+    pthread_mutex_unlock(&worker->lock);
     uint64_t now_ns = clock_monotonic_ns();
     if (since.time_ns && now_ns > since.time_ns)
         figures->rate = (double)(figures->samples - since.samples) * NS_PER_S / (double)(now_ns - since.time_ns);

@@ -1,4 +1,4 @@
-/* A table by stream and host. */
+/* A hash table of decoders, by stream id and host. */
 #include "sinks/stream_decoders.h"
 
 #include "journal/stream.h"
@@ -8,188 +8,188 @@
 
 #define BUCKETS_FIRST 64u
 
-struct channel {
-    struct channel *next;
+struct stream_decoder {
+    struct stream_decoder *next;
     char *host;
     uint64_t stream;
-    uint64_t segment; /* of its last entry */
-    struct stream *decoder;
-    bool is_good; /* the next record can be decoded */
+    uint64_t segment; /* the journal segment of its last entry */
+    struct delta_stream *state;
+    bool is_in_sync; /* the next record can be decoded: none is missing since the last snapshot */
 };
 
-struct channels {
-    struct channel **buckets;
+struct stream_decoders {
+    struct stream_decoder **buckets;
     size_t bucket_count, count;
-    uint64_t segment; /* of the journal, that is read now */
+    uint64_t segment; /* the journal segment that is being read */
     struct batch batch;
     struct batch_gap gap;
 };
 
-enum err channels_new(struct channels **channels)
+enum err stream_decoders_new(struct stream_decoders **decoders)
 {
-    struct channels *new = *channels = calloc(1, sizeof *new);
+    struct stream_decoders *new = *decoders = calloc(1, sizeof *new);
     if (!new)
         return NOMEM;
     batch_init(&new->batch);
     new->bucket_count = BUCKETS_FIRST;
-    new->buckets = calloc(BUCKETS_FIRST, sizeof(struct channel *));
+    new->buckets = calloc(BUCKETS_FIRST, sizeof(struct stream_decoder *));
     if (!new->buckets)
-        channels_free(channels);
-    return *channels ? OK : NOMEM;
+        stream_decoders_free(decoders);
+    return *decoders ? OK : NOMEM;
 }
 
-static void channel_free(struct channel *channel)
+static void decoder_free(struct stream_decoder *decoder)
 {
-    stream_free(&channel->decoder);
-    free(channel->host);
-    free(channel);
+    stream_free(&decoder->state);
+    free(decoder->host);
+    free(decoder);
 }
 
-void channels_reset(struct channels *channels)
+void stream_decoders_reset(struct stream_decoders *decoders)
 {
-    for (size_t i = 0; channels->buckets && i < channels->bucket_count; i++) {
-        for (struct channel *channel = channels->buckets[i], *next; channel; channel = next) {
-            next = channel->next;
-            channel_free(channel);
+    for (size_t i = 0; decoders->buckets && i < decoders->bucket_count; i++) {
+        for (struct stream_decoder *decoder = decoders->buckets[i], *next; decoder; decoder = next) {
+            next = decoder->next;
+            decoder_free(decoder);
         }
-        channels->buckets[i] = NULL;
+        decoders->buckets[i] = NULL;
     }
-    channels->count = 0;
+    decoders->count = 0;
 }
 
-void channels_free(struct channels **channels)
+void stream_decoders_free(struct stream_decoders **decoders)
 {
-    if (!*channels)
+    if (!*decoders)
         return;
-    channels_reset(*channels);
-    batch_clear(&(*channels)->batch);
-    free((*channels)->buckets);
-    free(*channels);
-    *channels = NULL;
+    stream_decoders_reset(*decoders);
+    batch_clear(&(*decoders)->batch);
+    free((*decoders)->buckets);
+    free(*decoders);
+    *decoders = NULL;
 }
 
-void channels_enter(struct channels *channels, uint64_t segment)
+void stream_decoders_enter_segment(struct stream_decoders *decoders, uint64_t segment)
 {
-    if (segment == channels->segment)
+    if (segment == decoders->segment)
         return;
-    for (size_t i = 0; i < channels->bucket_count; i++)
-        for (struct channel **at = &channels->buckets[i], *channel; (channel = *at);) {
-            if (channel->segment == channels->segment) {
-                at = &channel->next;
+    for (size_t i = 0; i < decoders->bucket_count; i++)
+        for (struct stream_decoder **at = &decoders->buckets[i], *decoder; (decoder = *at);) {
+            if (decoder->segment == decoders->segment) {
+                at = &decoder->next;
                 continue;
             }
-            *at = channel->next;
-            channel_free(channel);
-            channels->count--;
+            *at = decoder->next;
+            decoder_free(decoder);
+            decoders->count--;
         }
-    channels->segment = segment;
+    decoders->segment = segment;
 }
 
-static void grow(struct channels *channels)
+static void grow(struct stream_decoders *decoders)
 {
-    size_t count = channels->bucket_count * 2;
-    struct channel **buckets = calloc(count, sizeof *buckets);
+    size_t count = decoders->bucket_count * 2;
+    struct stream_decoder **buckets = calloc(count, sizeof *buckets);
     if (!buckets)
-        return; /* slower, not wrong */
-    for (size_t i = 0; i < channels->bucket_count; i++)
-        for (struct channel *channel = channels->buckets[i], *next; channel; channel = next) {
-            next = channel->next;
-            channel->next = buckets[channel->stream & (count - 1)];
-            buckets[channel->stream & (count - 1)] = channel;
+        return; /* longer chains are slower, but work */
+    for (size_t i = 0; i < decoders->bucket_count; i++)
+        for (struct stream_decoder *decoder = decoders->buckets[i], *next; decoder; decoder = next) {
+            next = decoder->next;
+            decoder->next = buckets[decoder->stream & (count - 1)];
+            buckets[decoder->stream & (count - 1)] = decoder;
         }
-    free(channels->buckets);
-    channels->buckets = buckets;
-    channels->bucket_count = count;
+    free(decoders->buckets);
+    decoders->buckets = buckets;
+    decoders->bucket_count = count;
 }
 
-static struct channel *channel_new(const struct journal_entry *entry)
+static struct stream_decoder *decoder_new(const struct journal_entry *entry)
 {
-    struct channel *channel = calloc(1, sizeof *channel);
-    if (!channel)
+    struct stream_decoder *decoder = calloc(1, sizeof *decoder);
+    if (!decoder)
         return NULL;
-    channel->host = strdup(entry->host);
-    channel->stream = entry->stream;
-    if (!channel->host || stream_new(&channel->decoder)) {
-        channel_free(channel);
+    decoder->host = strdup(entry->host);
+    decoder->stream = entry->stream;
+    if (!decoder->host || stream_new(&decoder->state)) {
+        decoder_free(decoder);
         return NULL;
     }
-    return channel;
+    return decoder;
 }
 
-/* NULL: memory ran out. */
-static struct channel *find(struct channels *channels, const struct journal_entry *entry)
+/* The decoder of the entry's stream, created if it is new. NULL: out of memory. */
+static struct stream_decoder *find(struct stream_decoders *decoders, const struct journal_entry *entry)
 {
-    struct channel *channel = channels->buckets[entry->stream & (channels->bucket_count - 1)];
-    while (channel && (channel->stream != entry->stream || strcmp(channel->host, entry->host) != 0))
-        channel = channel->next;
-    if (channel)
-        return channel;
-    if (channels->count >= channels->bucket_count)
-        grow(channels);
-    channel = channel_new(entry);
-    if (!channel)
+    struct stream_decoder *decoder = decoders->buckets[entry->stream & (decoders->bucket_count - 1)];
+    while (decoder && (decoder->stream != entry->stream || strcmp(decoder->host, entry->host) != 0))
+        decoder = decoder->next;
+    if (decoder)
+        return decoder;
+    if (decoders->count >= decoders->bucket_count)
+        grow(decoders);
+    decoder = decoder_new(entry);
+    if (!decoder)
         return NULL;
-    struct channel **bucket = &channels->buckets[entry->stream & (channels->bucket_count - 1)];
-    channel->next = *bucket;
-    *bucket = channel;
-    channels->count++;
-    return channel;
+    struct stream_decoder **bucket = &decoders->buckets[entry->stream & (decoders->bucket_count - 1)];
+    decoder->next = *bucket;
+    *bucket = decoder;
+    decoders->count++;
+    return decoder;
 }
 
-static void name_batch(struct batch *batch, const struct channel *channel, const struct journal_entry *entry)
+static void set_origin(struct batch *batch, const struct stream_decoder *decoder, const struct journal_entry *entry)
 {
-    batch->host = channel->host;
+    batch->host = decoder->host;
     batch->stream = entry->stream;
     batch->sequence = entry->sequence;
     batch->position = entry->position;
 }
 
-/* What this reader has missed becomes a batch of nothing but a gap. */
-static const struct batch *gap_of(struct channels *channels, struct channel *channel, const struct journal_entry *entry)
+/* What this reader missed becomes a batch that holds only a gap. */
+static const struct batch *gap_of(struct stream_decoders *decoders, struct stream_decoder *decoder, const struct journal_entry *entry)
 {
-    channels->gap = (struct batch_gap){
+    decoders->gap = (struct batch_gap){
         entry->gap_from_ns, entry->gap_to_ns, entry->gap_records, entry->gap_reason ? entry->gap_reason : "lost",
     };
-    batch_reset(&channels->batch);
-    channels->batch.gaps = &channels->gap;
-    channels->batch.gap_count = 1;
-    name_batch(&channels->batch, channel, entry);
-    return &channels->batch;
+    batch_reset(&decoders->batch);
+    decoders->batch.gaps = &decoders->gap;
+    decoders->batch.gap_count = 1;
+    set_origin(&decoders->batch, decoder, entry);
+    return &decoders->batch;
 }
 
-static enum err take_record(struct channels *channels, struct channel *channel, const struct journal_entry *entry)
+static enum err decode_record(struct stream_decoders *decoders, struct stream_decoder *decoder, const struct journal_entry *entry)
 {
-    if (!channel->is_good && entry->sequence != 1)
+    if (!decoder->is_in_sync && entry->sequence != 1)
         return CORRUPT;
-    enum err err = stream_decode(channel->decoder, entry->body, &channels->batch);
-    channel->is_good = !err;
-    name_batch(&channels->batch, channel, entry);
+    enum err err = stream_decode(decoder->state, entry->body, &decoders->batch);
+    decoder->is_in_sync = !err;
+    set_origin(&decoders->batch, decoder, entry);
     return err == NOMEM ? NOMEM : err ? CORRUPT : OK;
 }
 
-enum err channels_take(struct channels *channels, const struct journal_entry *entry, const struct batch **batch)
+enum err stream_decoders_decode(struct stream_decoders *decoders, const struct journal_entry *entry, const struct batch **batch)
 {
-    struct channel *channel = find(channels, entry);
+    struct stream_decoder *decoder = find(decoders, entry);
     *batch = NULL;
-    if (!channel)
+    if (!decoder)
         return NOMEM;
-    channel->segment = channels->segment;
+    decoder->segment = decoders->segment;
     if (entry->kind == JOURNAL_GAP) {
-        *batch = gap_of(channels, channel, entry);
+        *batch = gap_of(decoders, decoder, entry);
         return OK;
     }
-    if (entry->kind == JOURNAL_STATE) {
-        enum err err = stream_restore(channel->decoder, entry->body);
-        channel->is_good = !err;
+    if (entry->kind == JOURNAL_SNAPSHOT) {
+        enum err err = stream_restore(decoder->state, entry->body);
+        decoder->is_in_sync = !err;
         return err;
     }
-    enum err err = take_record(channels, channel, entry);
+    enum err err = decode_record(decoders, decoder, entry);
     if (!err && entry->is_new)
-        *batch = &channels->batch;
+        *batch = &decoders->batch;
     return err;
 }
 
-size_t channels_count(const struct channels *channels)
+size_t stream_decoders_count(const struct stream_decoders *decoders)
 {
-    return channels->count;
+    return decoders->count;
 }

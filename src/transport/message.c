@@ -1,7 +1,7 @@
 /* The envelope of a message: written and read, whatever is in it. */
 #include "transport/message.h"
 
-#include "journal/check.h"
+#include "journal/checksum.h"
 #include "model/pack.h"
 
 #include <zstd.h>
@@ -13,7 +13,7 @@
 
 static uint32_t check_of(const uint8_t *head, size_t head_size, struct bytes body)
 {
-    return check_end(check_add(check_add(CHECK_START, head, head_size), body.data, body.size));
+    return checksum_finish(checksum_add(checksum_add(CHECKSUM_START, head, head_size), body.data, body.size));
 }
 
 static void write_as(struct buf *out, const struct message *message, struct bytes body, uint8_t flags)

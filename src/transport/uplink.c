@@ -31,8 +31,8 @@ uint64_t uplink_stop_ns(const struct uplink *uplink)
 
 void uplink_publish(struct uplink *uplink)
 {
-    uplink->now.lag_bytes = uplink->reader ? journal_lag_bytes(uplink->reader) : 0;
-    uplink->now.lag_ns = uplink->reader ? journal_lag_ns(uplink->reader, clock_realtime_ns()) : 0;
+    uplink->now.lag_bytes = uplink->reader ? journal_reader_lag_bytes(uplink->reader) : 0;
+    uplink->now.lag_ns = uplink->reader ? journal_reader_lag_ns(uplink->reader, clock_realtime_ns()) : 0;
     pthread_mutex_lock(&uplink->lock);
     uplink->figures = uplink->now;
     pthread_mutex_unlock(&uplink->lock);
@@ -219,7 +219,7 @@ static enum err prepare(struct uplink *uplink, const struct uplink_settings *set
         err = zmq_load(&uplink->zmq, reason, sizeof reason);
     buf_add_text(why, reason);
     if (!err)
-        err = journal_read(uplink->journal, &uplink->reader, uplink->name, true, 0);
+        err = journal_reader_open(uplink->journal, &uplink->reader, uplink->name, true, 0);
     if (getrandom(&uplink->instance, sizeof uplink->instance, 0) < 0)
         uplink->instance = clock_realtime_ns() ^ (uint64_t)getpid() << 40;
     uplink->random = uplink->instance | 1;
@@ -253,7 +253,7 @@ static void free_all(struct uplink *uplink)
     free(uplink->key_file);
     free(uplink->sent);
     uplink_streams_free(&uplink->streams);
-    journal_read_close(&uplink->reader);
+    journal_reader_close(&uplink->reader);
     buf_clear(&uplink->out);
     buf_clear(&uplink->body);
     buf_clear(&uplink->message);

@@ -104,7 +104,7 @@ bool uplink_send_flush(struct uplink *uplink)
 static bool take_one(struct uplink *uplink)
 {
     struct journal_entry entry;
-    enum err err = journal_next(uplink->reader, &entry);
+    enum err err = journal_reader_next(uplink->reader, &entry);
     if (err == CORRUPT)
         return true;
     uplink->is_drained = err == AGAIN;
@@ -145,7 +145,7 @@ void uplink_send_acked(struct uplink *uplink, uint64_t number)
     }
     uplink->has_acked = true;
     if (position)
-        journal_done(uplink->reader, position);
+        journal_reader_ack(uplink->reader, position);
     uplink->now.records_acked += records;
     if (records)
         uplink->now.acked_ns = clock_realtime_ns();

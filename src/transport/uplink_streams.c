@@ -15,7 +15,7 @@ struct told {
     bool is_open;    /* the collector knows its number */
     bool has_state;  /* the collector has what the next record builds on */
     struct buf state; /* read, not yet told; size 0: none */
-    struct stream *decoder; /* the state, moved on by records that need not be told again; NULL: state is as it was read */
+    struct delta_stream *decoder; /* the state, moved on by records that need not be told again; NULL: state is as it was read */
 };
 
 struct uplink_streams {
@@ -167,7 +167,7 @@ static enum err tell_record(struct uplink_streams *streams, const struct told *t
 static enum err tell_read_state(struct uplink_streams *streams, struct told *told)
 {
     struct buf snapshot;
-    struct stream *empty = NULL;
+    struct delta_stream *empty = NULL;
     if (told->has_state)
         return OK;
     if (!told->decoder && told->state.size)
@@ -206,7 +206,7 @@ static enum err keep(struct uplink_streams *streams, struct told *told, const st
 {
     if (entry->kind == JOURNAL_RECORD)
         return follow(streams, told, entry->body);
-    if (entry->kind != JOURNAL_STATE)
+    if (entry->kind != JOURNAL_SNAPSHOT)
         return OK;
     stream_free(&told->decoder);
     buf_reset(&told->state);
@@ -220,7 +220,7 @@ static enum err tell_gap(struct uplink_streams *streams, struct told *told, cons
     struct batch_gap gap = { .from_ns = entry->gap_from_ns, .to_ns = entry->gap_to_ns, .batches = entry->gap_records,
                              .reason = entry->gap_reason ? entry->gap_reason : "lost" };
     struct batch batch = { .gaps = &gap, .gap_count = 1 };
-    struct stream *empty = NULL;
+    struct delta_stream *empty = NULL;
     struct buf record;
     buf_init(&record, BODY_MAX);
     enum err err = tell_read_state(streams, told);
@@ -244,7 +244,7 @@ enum err uplink_streams_take(struct uplink_streams *streams, const struct journa
     if (!entry->is_new)
         return keep(streams, told, entry);
     switch (entry->kind) {
-    case JOURNAL_STATE: return tell_state(streams, told, entry->body);
+    case JOURNAL_SNAPSHOT: return tell_state(streams, told, entry->body);
     case JOURNAL_GAP: return tell_gap(streams, told, entry);
     case JOURNAL_RECORD: break;
     }

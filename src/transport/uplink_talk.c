@@ -48,8 +48,8 @@ static void say_hello(struct uplink *uplink)
 /* The reader begins again behind what was acknowledged last. */
 static void begin_records(struct uplink *uplink)
 {
-    journal_read_close(&uplink->reader);
-    enum err err = journal_read(uplink->journal, &uplink->reader, uplink->name, true, 0);
+    journal_reader_close(&uplink->reader);
+    enum err err = journal_reader_open(uplink->journal, &uplink->reader, uplink->name, true, 0);
     if (err)
         finish(uplink, UPLINK_LOST, "the spool cannot be read");
     uplink_streams_reset(uplink->streams);
@@ -187,7 +187,7 @@ static void rest(struct uplink *uplink)
     struct pollfd fds[] = {
         { .fd = uplink->wake_fd, .events = POLLIN },
         { .fd = uplink->zmq->dealer_fd(uplink->dealer), .events = POLLIN },
-        { .fd = listens ? journal_fd(uplink->reader) : -1, .events = POLLIN },
+        { .fd = listens ? journal_reader_fd(uplink->reader) : -1, .events = POLLIN },
     };
     uint64_t ignored;
     uplink_publish(uplink);

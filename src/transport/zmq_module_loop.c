@@ -3,6 +3,7 @@
 #include "transport/zmq_module_router.h"
 
 #include "base/clock.h"
+#include "base/vec.h"
 #include "transport/zmq_module.h"
 
 #include <arpa/inet.h>
@@ -221,21 +222,18 @@ static bool grow_slots(struct zmq_router *r)
     uint32_t room = r->slot_room ? r->slot_room * 2 : 64;
     if (r->free_count)
         return true;
-    uint32_t *free_slots = realloc(r->free_slots, room * sizeof *free_slots);
-    if (!free_slots)
+    if (array_resize(r->free_slots, room))
         return false;
-    r->free_slots = free_slots;
     pthread_mutex_lock(&r->lock);
-    struct zmq_connection **slots = realloc(r->slots, room * sizeof(struct zmq_connection *));
-    if (slots) {
-        memset(slots + r->slot_room, 0, (room - r->slot_room) * sizeof *slots);
+    enum err err = array_resize(r->slots, room);
+    if (!err) {
+        memset(r->slots + r->slot_room, 0, (room - r->slot_room) * sizeof *r->slots);
         for (uint32_t i = room; i-- > r->slot_room;)
-            free_slots[r->free_count++] = i;
-        r->slots = slots;
+            r->free_slots[r->free_count++] = i;
         r->slot_room = room;
     }
     pthread_mutex_unlock(&r->lock);
-    return slots;
+    return !err;
 }
 
 static void let_in(struct zmq_router *r, int fd, const struct sockaddr_storage *from)

@@ -92,7 +92,7 @@ static void take(const struct present *present)
 struct reading {
     struct journal *journal;
     struct journal_reader *reader;
-    struct stream *stream;
+    struct delta_stream *stream;
     struct batch batch;
     uint64_t sequence;
 };
@@ -104,14 +104,14 @@ static void read_begin(struct reading *reading)
     batch_init(&reading->batch);
     assert_int_equal(stream_new(&reading->stream), OK);
     assert_int_equal(journal_open(&reading->journal, dir, &(struct journal_settings){ 0 }, &why), OK);
-    assert_int_equal(journal_read(reading->journal, &reading->reader, "test", true, 0), OK);
+    assert_int_equal(journal_reader_open(reading->journal, &reading->reader, "test", true, 0), OK);
 }
 
 static bool read_next(struct reading *reading)
 {
     struct journal_entry entry;
     enum err err;
-    while ((err = journal_next(reading->reader, &entry)) == OK && entry.kind == JOURNAL_STATE)
+    while ((err = journal_reader_next(reading->reader, &entry)) == OK && entry.kind == JOURNAL_SNAPSHOT)
         assert_int_equal(stream_restore(reading->stream, entry.body), OK);
     if (err)
         return false;
@@ -123,7 +123,7 @@ static bool read_next(struct reading *reading)
 
 static void read_end(struct reading *reading)
 {
-    journal_read_close(&reading->reader);
+    journal_reader_close(&reading->reader);
     journal_close(&reading->journal);
     stream_free(&reading->stream);
     batch_clear(&reading->batch);

@@ -63,16 +63,16 @@ static const char *stored(struct fixture *f, const char *host)
     static struct buf text;
     struct journal_reader *reader;
     struct journal_entry entry;
-    struct channels *channels;
+    struct stream_decoders *channels;
     const struct batch *batch;
     enum err err;
     buf_init(&text, 65536);
     journal_sync(f->journal);
-    assert_int_equal(journal_read(f->journal, &reader, "test", true, 0), OK);
-    assert_int_equal(channels_new(&channels), OK);
-    while ((err = journal_next(reader, &entry)) != AGAIN) {
+    assert_int_equal(journal_reader_open(f->journal, &reader, "test", true, 0), OK);
+    assert_int_equal(stream_decoders_new(&channels), OK);
+    while ((err = journal_reader_next(reader, &entry)) != AGAIN) {
         assert_int_equal(err, OK);
-        assert_int_equal(channels_take(channels, &entry, &batch), OK);
+        assert_int_equal(stream_decoders_decode(channels, &entry, &batch), OK);
         if (!batch || strcmp(batch->host, host) != 0)
             continue;
         for (size_t i = 0; i < batch->count; i++)
@@ -80,8 +80,8 @@ static const char *stored(struct fixture *f, const char *host)
         for (size_t i = 0; i < batch->gap_count; i++)
             buf_printf(&text, "gap %llu,", (unsigned long long)batch->gaps[i].batches);
     }
-    channels_free(&channels);
-    journal_read_close(&reader);
+    stream_decoders_free(&channels);
+    journal_reader_close(&reader);
     static char copy[65536];
     snprintf(copy, sizeof copy, "%s", buf_text(&text));
     buf_clear(&text);
@@ -368,7 +368,7 @@ static void a_gap_is_kept_and_counted(void **state)
     struct fixture *f = *state;
     struct batch_gap gap = { 100, 200, 40, "spool full" };
     struct batch batch = { .gaps = &gap, .gap_count = 1 };
-    struct stream *empty;
+    struct delta_stream *empty;
     begin_speaking(&f->receiver, &f->one);
     say_next(&f->receiver, &f->one);
     assert_int_equal(stream_new(&empty), OK);

@@ -19,7 +19,7 @@ static const struct set set = { "load", metrics, 3, "device" };
 
 struct writer {
     const char *host;
-    struct stream *encoder;
+    struct delta_stream *encoder;
     uint64_t sequence;
 };
 
@@ -90,9 +90,9 @@ static void put(struct fixture *f, struct writer *writer, uint64_t window, uint6
     }
     stream_snapshot(writer->encoder, &snapshot);
     assert_int_equal(stream_encode(writer->encoder, &batch, &record), OK);
-    struct journal_entry entry = { .host = writer->host, .stream = 5, .sequence = writer->sequence, .kind = JOURNAL_STATE,
+    struct journal_entry entry = { .host = writer->host, .stream = 5, .sequence = writer->sequence, .kind = JOURNAL_SNAPSHOT,
                                    .body = { snapshot.data, snapshot.size } };
-    if (!writer->sequence || journal_wants_state(f->from, writer->host, 5))
+    if (!writer->sequence || journal_needs_snapshot(f->from, writer->host, 5))
         assert_int_equal(journal_append(f->from, &entry), OK);
     entry.kind = JOURNAL_RECORD;
     entry.sequence = ++writer->sequence;
@@ -109,15 +109,15 @@ static const char *given(struct fixture *f)
     static char text[65536];
     struct journal_reader *reader;
     struct journal_entry entry;
-    struct channels *channels;
+    struct stream_decoders *channels;
     const struct batch *batch;
     size_t size = 0;
     text[0] = '\0';
     journal_sync(f->to);
-    assert_int_equal(journal_read(f->to, &reader, "test", true, 0), OK);
-    assert_int_equal(channels_new(&channels), OK);
-    while (journal_next(reader, &entry) != AGAIN) {
-        assert_int_equal(channels_take(channels, &entry, &batch), OK);
+    assert_int_equal(journal_reader_open(f->to, &reader, "test", true, 0), OK);
+    assert_int_equal(stream_decoders_new(&channels), OK);
+    while (journal_reader_next(reader, &entry) != AGAIN) {
+        assert_int_equal(stream_decoders_decode(channels, &entry, &batch), OK);
         for (size_t i = 0; batch && i < batch->count; i++) {
             const struct sample *s = &batch->samples[i];
             assert_string_equal(s->set->name, "load_rollup");
@@ -129,8 +129,8 @@ static const char *given(struct fixture *f)
                                      (long long)s->values[4].i64, (long long)s->values[6].i64);
         }
     }
-    channels_free(&channels);
-    journal_read_close(&reader);
+    stream_decoders_free(&channels);
+    journal_reader_close(&reader);
     return text;
 }
 

@@ -62,10 +62,10 @@ static void write_file(const char *name, const void *data, size_t size)
     close(fd);
 }
 
-/* Makes an entry at the start of bytes right: magic, sizes, NUL, check. Returns its size; 0: there is no room. */
-static size_t mend_entry(uint8_t *bytes, size_t size, uint64_t position)
+/* Makes the entry at the start of bytes valid: magic, sizes, NUL, checksum. Returns its size; 0: it does not fit. */
+static size_t repair_entry(uint8_t *bytes, size_t size, uint64_t position)
 {
-    struct journal_head head;
+    struct journal_header head;
     char host[256] = { 0 };
     if (size < sizeof head + 2)
         return 0;
@@ -81,17 +81,18 @@ static size_t mend_entry(uint8_t *bytes, size_t size, uint64_t position)
         .kind = head.kind % 4u, .host = host, .stream = head.stream % 4, .sequence = head.sequence, .time_ns = head.time_ns,
         .body = { (const char *)at + host_size, body_size },
     };
-    require(journal_head_make(&head, &entry, position) == OK);
+    require(journal_header_write(&head, &entry, position) == OK);
     memcpy(bytes, &head, sizeof head);
     return sizeof head + host_size + body_size;
 }
 
-static void write_segment(const uint8_t *data, size_t size, uint64_t base, int mends)
+static void write_segment(const uint8_t *data, size_t size, uint64_t base, int repairs)
 {
     char name[64];
     uint8_t *copy = malloc(size + 1);
     memcpy(copy, data, size);
-    for (size_t at = JOURNAL_SEGMENT_HEAD, step; mends && at < size && (step = mend_entry(copy + at, size - at, base + at));)
+    size_t at = JOURNAL_SEGMENT_HEADER_BYTES, step;
+    while (repairs && at < size && (step = repair_entry(copy + at, size - at, base + at)))
         at += step;
     snprintf(name, sizeof name, "%016llx.journal", (unsigned long long)base);
     write_file(name, copy, size);
@@ -101,11 +102,11 @@ static void write_segment(const uint8_t *data, size_t size, uint64_t base, int m
 static void write_blob(const char *name, const uint8_t *data, size_t size)
 {
     struct buf blob;
-    int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    journal_blob_begin(&blob);
+    int directory = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    journal_blob_start(&blob);
     buf_add(&blob, data, size);
-    require(journal_blob_save(&blob, folder, name) == OK);
-    close(folder);
+    require(journal_blob_save(&blob, directory, name) == OK);
+    close(directory);
 }
 
 /* A journal with a cursor of its own making, to which gaps can belong. */
@@ -116,8 +117,8 @@ static void make_cursor(void)
     struct buf why;
     buf_init(&why, 1024);
     require(journal_open(&journal, dir, NULL, &why) == OK);
-    require(journal_read(journal, &reader, "sink", true, 0) == OK);
-    journal_read_close(&reader);
+    require(journal_reader_open(journal, &reader, "sink", true, 0) == OK);
+    journal_reader_close(&reader);
     journal_close(&journal);
     buf_clear(&why);
 }
@@ -145,8 +146,8 @@ static void read_all(struct journal *journal, uint64_t *last)
     struct journal_entry entry;
     enum err err;
     unsigned steps = 0;
-    require(journal_read(journal, &reader, "sink", true, 0) == OK);
-    while ((err = journal_next(reader, &entry)) != AGAIN) {
+    require(journal_reader_open(journal, &reader, "sink", true, 0) == OK);
+    while ((err = journal_reader_next(reader, &entry)) != AGAIN) {
         require(err == OK || err == CORRUPT);
         require(++steps < STEPS_MAX);
         if (err == OK && entry.kind == JOURNAL_RECORD && entry.stream == 99 && strcmp(entry.host, "new") == 0)
@@ -156,13 +157,13 @@ static void read_all(struct journal *journal, uint64_t *last)
             (void)touched;
         }
     }
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 static void append_new(struct journal *journal, uint64_t sequence)
 {
-    struct journal_entry entry = { .kind = JOURNAL_STATE, .host = "new", .stream = 99, .sequence = sequence - 1 };
-    if (journal_wants_state(journal, "new", 99))
+    struct journal_entry entry = { .kind = JOURNAL_SNAPSHOT, .host = "new", .stream = 99, .sequence = sequence - 1 };
+    if (journal_needs_snapshot(journal, "new", 99))
         require(journal_append(journal, &entry) == OK);
     entry.kind = JOURNAL_RECORD;
     entry.sequence = sequence;
@@ -182,7 +183,7 @@ int fuzz_journal(const uint8_t *data, size_t size)
         uint64_t last = 0;
         buf_init(&why, 1024);
         require(journal_open(&journal, dir, &settings, &why) == OK);
-        uint64_t known = journal_last(journal, "new", 99);
+        uint64_t known = journal_last_sequence(journal, "new", 99);
         read_all(journal, &last);
         require(!has_appended || known == last);
         if (turn == 0 && known < UINT64_MAX - 8) { /* a stream that the files happen to know of goes on */
@@ -191,7 +192,7 @@ int fuzz_journal(const uint8_t *data, size_t size)
             has_appended = true;
         }
         if (turn == 1)
-            journal_tend(journal, UINT64_MAX / 2);
+            journal_maintain(journal, UINT64_MAX / 2);
         journal_close(&journal);
         buf_clear(&why);
     }

@@ -16,7 +16,7 @@ int fuzz_parcel(const uint8_t *data, size_t size)
 {
     const char *text = (const char *)data;
     struct parcel parcel;
-    struct stream *stream;
+    struct delta_stream *stream;
     struct batch batch;
     if (parcel_read((struct bytes){ text, size }, &parcel) || stream_new(&stream))
         return 0;

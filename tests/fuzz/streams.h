@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct streams {
-    struct stream *decoder, *second, *onward, *end;
+    struct delta_stream *decoder, *second, *onward, *end;
     struct batch out, onward_out;
     struct buf state, second_state, record;
 };

@@ -8,7 +8,7 @@
 
 static bool is_readable(const struct journal_reader *reader)
 {
-    struct pollfd poll_fd = { .fd = journal_fd(reader), .events = POLLIN };
+    struct pollfd poll_fd = { .fd = journal_reader_fd(reader), .events = POLLIN };
     return poll(&poll_fd, 1, 0) == 1;
 }
 
@@ -19,14 +19,14 @@ static void entries_come_back_as_they_were(void **state)
     append_many("node1", 7, 3);
     struct journal_reader *reader = open_reader("sink");
     struct journal_entry entry;
-    assert_int_equal(journal_next(reader, &entry), OK);
-    assert_int_equal(entry.kind, JOURNAL_STATE);
+    assert_int_equal(journal_reader_next(reader, &entry), OK);
+    assert_int_equal(entry.kind, JOURNAL_SNAPSHOT);
     assert_string_equal(entry.host, "node1");
     assert_int_equal(entry.sequence, 0);
     assert_body(&entry);
     uint64_t position = entry.position;
     for (uint64_t sequence = 1; sequence <= 3; sequence++) {
-        assert_int_equal(journal_next(reader, &entry), OK);
+        assert_int_equal(journal_reader_next(reader, &entry), OK);
         assert_int_equal(entry.kind, JOURNAL_RECORD);
         assert_int_equal(entry.sequence, sequence);
         assert_true(entry.is_new);
@@ -34,8 +34,8 @@ static void entries_come_back_as_they_were(void **state)
         assert_body(&entry);
         position = entry.position;
     }
-    assert_int_equal(journal_next(reader, &entry), AGAIN);
-    journal_read_close(&reader);
+    assert_int_equal(journal_reader_next(reader, &entry), AGAIN);
+    journal_reader_close(&reader);
 }
 
 static void empty_and_large_bodies_go_through(void **state)
@@ -46,17 +46,17 @@ static void empty_and_large_bodies_go_through(void **state)
     char *large = malloc(size);
     for (size_t i = 0; i < size; i++)
         large[i] = (char)(i * 7 + i / 251);
-    struct journal_entry put = { .kind = JOURNAL_STATE, .host = "h", .stream = 1 }, got;
+    struct journal_entry put = { .kind = JOURNAL_SNAPSHOT, .host = "h", .stream = 1 }, got;
     assert_int_equal(journal_append(journal, &put), OK);
     put = (struct journal_entry){ .kind = JOURNAL_RECORD, .host = "h", .stream = 1, .sequence = 1, .body = { large, size } };
     assert_int_equal(journal_append(journal, &put), OK);
     struct journal_reader *reader = open_reader("sink");
-    assert_int_equal(journal_next(reader, &got), OK);
+    assert_int_equal(journal_reader_next(reader, &got), OK);
     assert_int_equal(got.body.size, 0);
-    assert_int_equal(journal_next(reader, &got), OK);
+    assert_int_equal(journal_reader_next(reader, &got), OK);
     assert_int_equal(got.body.size, size);
     assert_memory_equal(got.body.data, large, size);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
     free(large);
 }
 
@@ -67,15 +67,15 @@ static void what_makes_no_sense_is_refused(void **state)
     char long_host[300];
     memset(long_host, 'x', sizeof long_host - 1);
     long_host[sizeof long_host - 1] = '\0';
-    assert_int_equal(append(JOURNAL_STATE, long_host, 1, 0), USAGE);
-    assert_int_equal(append(JOURNAL_STATE, "", 1, 0), USAGE);
+    assert_int_equal(append(JOURNAL_SNAPSHOT, long_host, 1, 0), USAGE);
+    assert_int_equal(append(JOURNAL_SNAPSHOT, "", 1, 0), USAGE);
     assert_int_equal(append(JOURNAL_GAP, "h", 1, 1), USAGE);
     assert_int_equal(append(JOURNAL_RECORD, "h", 1, 1), USAGE); /* without a state */
-    assert_int_equal(append(JOURNAL_STATE, "h", 1, 4), OK);
+    assert_int_equal(append(JOURNAL_SNAPSHOT, "h", 1, 4), OK);
     assert_int_equal(append(JOURNAL_RECORD, "h", 1, 6), USAGE); /* 5 is missing */
     assert_int_equal(append(JOURNAL_RECORD, "h", 1, 5), OK);
-    assert_int_equal(append(JOURNAL_STATE, "h", 1, 4), USAGE); /* the record behind it is here */
-    assert_int_equal(append(JOURNAL_STATE, "h", 1, 9), OK);    /* some were lost on the way */
+    assert_int_equal(append(JOURNAL_SNAPSHOT, "h", 1, 4), USAGE); /* the record behind it is here */
+    assert_int_equal(append(JOURNAL_SNAPSHOT, "h", 1, 9), OK);    /* some were lost on the way */
     assert_int_equal(append(JOURNAL_RECORD, "h", 1, 10), OK);
     assert_int_equal(figures().entries, 4);
 }
@@ -97,16 +97,16 @@ static void streams_are_told_apart_by_host_and_id(void **state)
 {
     (void)state;
     open_journal();
-    assert_true(journal_wants_state(journal, "a", 1));
+    assert_true(journal_needs_snapshot(journal, "a", 1));
     append_many("a", 1, 3);
     append_many("b", 1, 2);
     append_many("a", 2, 1);
-    assert_false(journal_wants_state(journal, "a", 1));
-    assert_int_equal(journal_last(journal, "a", 1), 3);
-    assert_int_equal(journal_last(journal, "b", 1), 2);
-    assert_int_equal(journal_last(journal, "a", 2), 1);
-    assert_int_equal(journal_last(journal, "b", 2), 0);
-    assert_true(journal_wants_state(journal, "b", 2));
+    assert_false(journal_needs_snapshot(journal, "a", 1));
+    assert_int_equal(journal_last_sequence(journal, "a", 1), 3);
+    assert_int_equal(journal_last_sequence(journal, "b", 1), 2);
+    assert_int_equal(journal_last_sequence(journal, "a", 2), 1);
+    assert_int_equal(journal_last_sequence(journal, "b", 2), 0);
+    assert_true(journal_needs_snapshot(journal, "b", 2));
 }
 
 static void a_new_segment_wants_states_again(void **state)
@@ -117,14 +117,14 @@ static void a_new_segment_wants_states_again(void **state)
     append_many("a", 1, 1);
     uint64_t states = 0, segments = figures().segments;
     for (int i = 0; i < 100; i++) {
-        states += journal_wants_state(journal, "a", 1);
+        states += journal_needs_snapshot(journal, "a", 1);
         assert_int_equal(append_next("a", 1), OK);
     }
     assert_true(figures().segments > segments + 3);
     assert_true(states >= figures().segments - 2 && states <= figures().segments);
     struct journal_reader *reader = open_reader("sink");
     read_records(reader, 1, 1, 101, true);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 static void a_record_stands_in_the_segment_of_its_state(void **state)
@@ -133,10 +133,10 @@ static void a_record_stands_in_the_segment_of_its_state(void **state)
     settings.segment_bytes = 1;
     open_journal();
     for (int i = 0; i < 5; i++) {
-        assert_true(journal_wants_state(journal, "a", 1));
-        assert_int_equal(append(JOURNAL_STATE, "a", 1, (uint64_t)i), OK);
-        journal_tend(journal, 1);
-        assert_false(journal_wants_state(journal, "a", 1));
+        assert_true(journal_needs_snapshot(journal, "a", 1));
+        assert_int_equal(append(JOURNAL_SNAPSHOT, "a", 1, (uint64_t)i), OK);
+        journal_maintain(journal, 1);
+        assert_false(journal_needs_snapshot(journal, "a", 1));
         assert_int_equal(append(JOURNAL_RECORD, "a", 1, (uint64_t)i + 1), OK);
     }
     assert_int_equal(figures().segments, 6);
@@ -156,12 +156,12 @@ static void everything_is_there_after_a_restart(void **state)
     assert_int_equal(figures().segments, before.segments);
     assert_int_equal(figures().oldest_ns, before.oldest_ns);
     assert_int_equal(figures().damaged_bytes, 0);
-    assert_int_equal(journal_last(journal, "a", 1), 50);
+    assert_int_equal(journal_last_sequence(journal, "a", 1), 50);
     append_many("b", 2, 10);
     struct journal_reader *reader = open_reader("sink");
     read_records(reader, 1, 1, 50, true);
     read_records(reader, 2, 1, 60, true);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 static void nobody_is_done_with_what_he_was_not_given(void **state)
@@ -171,11 +171,11 @@ static void nobody_is_done_with_what_he_was_not_given(void **state)
     append_many("a", 1, 10);
     struct journal_reader *reader = open_reader("sink");
     read_records(reader, 1, 1, 4, false);
-    journal_done(reader, UINT64_MAX);
-    journal_read_close(&reader);
+    journal_reader_ack(reader, UINT64_MAX);
+    journal_reader_close(&reader);
     reader = open_reader("sink");
     read_records(reader, 1, 5, 10, true);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 static void a_reader_goes_on_where_it_was_done(void **state)
@@ -187,16 +187,16 @@ static void a_reader_goes_on_where_it_was_done(void **state)
     struct journal_reader *reader = open_reader("sink");
     read_records(reader, 1, 1, 25, true);
     read_records(reader, 1, 26, 35, false);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
     reader = open_reader("sink");
     read_records(reader, 1, 26, 27, true);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
     reopen_journal();
     reader = open_reader("sink");
     read_records(reader, 1, 28, 40, true);
     struct journal_entry entry;
     assert_int_equal(next_new(reader, &entry), AGAIN);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 /* What was done before is shown again, as not new, so that the state can be made. */
@@ -210,21 +210,22 @@ static void the_state_can_be_made_where_a_reader_begins(void **state)
     struct journal_reader *reader = open_reader("sink");
     read_records(reader, 1, 1, 8, true);
     read_records(reader, 2, 1, 17, true);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
     reader = open_reader("sink");
     struct journal_entry entry;
     uint64_t next = 0;
-    while (journal_next(reader, &entry) == OK) {
-        assert_int_equal(entry.is_new, entry.stream == 2 && (entry.sequence > 17 || (entry.kind == JOURNAL_STATE && next > 17)));
+    while (journal_reader_next(reader, &entry) == OK) {
+        bool is_new_snapshot = entry.kind == JOURNAL_SNAPSHOT && next > 17;
+        assert_int_equal(entry.is_new, entry.stream == 2 && (entry.sequence > 17 || is_new_snapshot));
         if (entry.stream != 2)
             continue;
-        if (entry.kind == JOURNAL_STATE)
+        if (entry.kind == JOURNAL_SNAPSHOT)
             next = entry.sequence + 1;
         else
             assert_int_equal(entry.sequence, next++);
     }
     assert_int_equal(next, 31);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 static void a_reader_may_remember_its_place_itself(void **state)
@@ -239,15 +240,15 @@ static void a_reader_may_remember_its_place_itself(void **state)
         assert_int_equal(next_new(reader, &entry), OK);
     while (entry.sequence < 30);
     uint64_t position = entry.position;
-    journal_read_close(&reader);
-    assert_int_equal(journal_read(journal, &reader, "sink", true, position), OK);
+    journal_reader_close(&reader);
+    assert_int_equal(journal_reader_open(journal, &reader, "sink", true, position), OK);
     read_records(reader, 1, 31, 40, true);
-    journal_read_close(&reader);
-    assert_int_equal(journal_read(journal, &reader, "sink", true, position + (1ull << 40)), OK);
+    journal_reader_close(&reader);
+    assert_int_equal(journal_reader_open(journal, &reader, "sink", true, position + (1ull << 40)), OK);
     assert_int_equal(next_new(reader, &entry), AGAIN);
     append_many("a", 1, 1);
     read_records(reader, 1, 41, 41, true);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 static void a_new_reader_begins_at_either_end(void **state)
@@ -256,14 +257,14 @@ static void a_new_reader_begins_at_either_end(void **state)
     open_journal();
     append_many("a", 1, 5);
     struct journal_reader *late, *early = open_reader("early");
-    assert_int_equal(journal_read(journal, &late, "late", false, 0), OK);
+    assert_int_equal(journal_reader_open(journal, &late, "late", false, 0), OK);
     struct journal_entry entry;
     assert_int_equal(next_new(late, &entry), AGAIN);
     append_many("a", 1, 2);
     read_records(late, 1, 6, 7, true);
     read_records(early, 1, 1, 7, true);
-    journal_read_close(&late);
-    journal_read_close(&early);
+    journal_reader_close(&late);
+    journal_reader_close(&early);
 }
 
 static void readers_are_independent(void **state)
@@ -271,23 +272,23 @@ static void readers_are_independent(void **state)
     (void)state;
     open_journal();
     struct journal_reader *one = open_reader("one"), *other = open_reader("tcp://h:5555/x y"), *third;
-    assert_int_equal(journal_read(journal, &third, "one", true, 0), AGAIN);
+    assert_int_equal(journal_reader_open(journal, &third, "one", true, 0), AGAIN);
     append_many("a", 1, 10);
     read_records(one, 1, 1, 10, true);
     read_records(other, 1, 1, 3, true);
-    assert_int_equal(journal_lag_bytes(one), 0);
-    assert_true(journal_lag_bytes(other) > 0);
-    assert_int_equal(journal_lag_ns(one, 100 * STEP_NS), 0);
-    assert_in_range(journal_lag_ns(other, 100 * STEP_NS), 96 * STEP_NS, 97 * STEP_NS);
+    assert_int_equal(journal_reader_lag_bytes(one), 0);
+    assert_true(journal_reader_lag_bytes(other) > 0);
+    assert_int_equal(journal_reader_lag_ns(one, 100 * STEP_NS), 0);
+    assert_in_range(journal_reader_lag_ns(other, 100 * STEP_NS), 96 * STEP_NS, 97 * STEP_NS);
     read_records(other, 1, 4, 6, false);
-    assert_int_equal(journal_lag_ns(other, 100 * STEP_NS), 96 * STEP_NS);
-    journal_read_close(&one);
-    journal_read_close(&other);
+    assert_int_equal(journal_reader_lag_ns(other, 100 * STEP_NS), 96 * STEP_NS);
+    journal_reader_close(&one);
+    journal_reader_close(&other);
     reopen_journal();
     other = open_reader("tcp://h:5555/x y");
     read_records(other, 1, 4, 10, true);
-    journal_read_close(&other);
-    assert_int_equal(journal_read(journal, &other, "", true, 0), USAGE);
+    journal_reader_close(&other);
+    assert_int_equal(journal_reader_open(journal, &other, "", true, 0), USAGE);
 }
 
 static void a_reader_is_woken(void **state)
@@ -305,7 +306,7 @@ static void a_reader_is_woken(void **state)
     assert_int_equal(next_new(reader, &entry), AGAIN);
     append_many("a", 1, 1);
     assert_true(is_readable(reader));
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 static void readers_may_be_kept_to_what_is_synced(void **state)
@@ -326,12 +327,12 @@ static void readers_may_be_kept_to_what_is_synced(void **state)
     assert_int_equal(next_new(reader, &entry), AGAIN);
     assert_int_equal(journal_sync(journal), OK);
     read_records(reader, 1, 11, 20, true);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
     append_many("a", 1, 5);
     reopen_journal();
     reader = open_reader("sink");
     read_records(reader, 1, 21, 25, true);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 static void what_all_have_read_goes(void **state)
@@ -343,19 +344,19 @@ static void what_all_have_read_goes(void **state)
     append_many("a", 1, 100);
     uint64_t segments = figures().segments;
     read_records(one, 1, 1, 100, true);
-    journal_tend(journal, 1);
+    journal_maintain(journal, 1);
     assert_int_equal(figures().segments, segments);
     read_records(other, 1, 1, 50, true);
-    journal_tend(journal, 1);
+    journal_maintain(journal, 1);
     assert_in_range(figures().segments, 2, segments - 2);
-    journal_read_close(&other);
-    journal_forget(journal, "other");
-    journal_tend(journal, 1);
+    journal_reader_close(&other);
+    journal_remove_cursor(journal, "other");
+    journal_maintain(journal, 1);
     assert_in_range(figures().segments, 1, 2);
     assert_int_equal(figures().lost_records, 0);
     append_many("a", 1, 1);
     read_records(one, 1, 101, 101, true);
-    journal_read_close(&one);
+    journal_reader_close(&one);
 }
 
 /* The list of streams remembers what the segments no longer know. */
@@ -369,13 +370,13 @@ static void the_last_sequence_outlives_its_segment(void **state)
     append_many("b", 2, 100);
     read_records(reader, 1, 1, 5, true);
     read_records(reader, 2, 1, 100, true);
-    journal_tend(journal, 1);
-    journal_read_close(&reader);
+    journal_maintain(journal, 1);
+    journal_reader_close(&reader);
     reopen_journal();
     reopen_journal();
-    assert_int_equal(journal_last(journal, "a", 1), 5);
-    assert_int_equal(journal_last(journal, "b", 2), 100);
-    assert_true(journal_wants_state(journal, "a", 1));
+    assert_int_equal(journal_last_sequence(journal, "a", 1), 5);
+    assert_int_equal(journal_last_sequence(journal, "b", 2), 100);
+    assert_true(journal_needs_snapshot(journal, "a", 1));
     assert_int_equal(append(JOURNAL_RECORD, "a", 1, 5), OK);
     assert_true(figures().entries < 20);
 }
@@ -389,16 +390,16 @@ static void a_journal_without_lag_stays_small(void **state)
     struct journal_reader *reader = open_reader("uplink");
     struct journal_entry entry, put = { .kind = JOURNAL_RECORD, .host = "h", .stream = 1, .body = { body, sizeof body } };
     for (put.sequence = 1; put.sequence <= 5000; put.sequence++) {
-        if (journal_wants_state(journal, "h", 1))
-            append(JOURNAL_STATE, "h", 1, put.sequence - 1);
+        if (journal_needs_snapshot(journal, "h", 1))
+            append(JOURNAL_SNAPSHOT, "h", 1, put.sequence - 1);
         assert_int_equal(journal_append(journal, &put), OK);
-        while (journal_next(reader, &entry) == OK)
-            journal_done(reader, entry.position);
+        while (journal_reader_next(reader, &entry) == OK)
+            journal_reader_ack(reader, entry.position);
         if (put.sequence % 10 == 0)
-            journal_tend(journal, put.sequence * STEP_NS);
+            journal_maintain(journal, put.sequence * STEP_NS);
         assert_true(figures().bytes < 3u << 20);
     }
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 static void a_second_process_is_kept_out(void **state)
@@ -448,19 +449,19 @@ static void readers_that_nobody_wants_hold_nothing_up(void **state)
     open_journal();
     for (int i = 0; i < 3; i++)
         readers[i] = open_reader(names[i]);
-    journal_read_close(&readers[0]);
-    journal_read_close(&readers[1]);
+    journal_reader_close(&readers[0]);
+    journal_reader_close(&readers[1]);
     for (int i = 0; i < 10; i++)
         assert_int_equal(append_next("a", 1), OK);
-    journal_forget_unwanted(journal, is_kept, "kept");
+    journal_remove_unwanted_cursors(journal, is_kept, "kept");
     readers[0] = open_reader("old"); /* as a new one: from the oldest entry */
     for (int i = 0; i < 3; i += 2) {
         struct journal_entry entry;
         assert_int_equal(next_new(readers[i], &entry), OK);
         assert_int_equal(entry.sequence, 1);
     }
-    journal_read_close(&readers[0]);
-    journal_read_close(&readers[2]);
+    journal_reader_close(&readers[0]);
+    journal_reader_close(&readers[2]);
     char path[TEMP_PATH_MAX];
     temp_join(path, dir, "kept.cursor");
     assert_int_equal(access(path, F_OK), 0);

@@ -29,7 +29,7 @@ static uint64_t read_on(struct journal_reader *reader, uint64_t next)
     while (next_new(reader, &entry) == OK) {
         assert_int_equal(entry.kind, JOURNAL_RECORD);
         assert_int_equal(entry.sequence, next++);
-        journal_done(reader, entry.position);
+        journal_reader_ack(reader, entry.position);
     }
     return next - 1;
 }
@@ -39,7 +39,7 @@ static void append_within(uint64_t count, uint64_t tend_every)
     for (uint64_t i = 1; i <= count; i++) {
         assert_int_equal(append_next("a", 1), OK);
         if (tend_every && i % tend_every == 0)
-            journal_tend(journal, i);
+            journal_maintain(journal, i);
         assert_true(figures().bytes <= settings.bytes);
     }
 }
@@ -56,9 +56,9 @@ static void what_is_too_much_goes_and_is_told(void **state)
     uint64_t lost = figures().lost_records;
     assert_in_range(lost, 8000, 9900);
     struct journal_entry gap;
-    expect_gap(reader, "a", 1, 1, lost, "spool full", &gap);
+    expect_gap(reader, "a", 1, 1, lost, "journal full", &gap);
     assert_int_equal(read_on(reader, lost + 1), 10000);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 static void bounds_hold_without_anybody_who_tends(void **state)
@@ -70,9 +70,9 @@ static void bounds_hold_without_anybody_who_tends(void **state)
     append_within(5000, 0);
     struct journal_entry gap;
     uint64_t lost = figures().lost_records;
-    expect_gap(reader, "a", 1, 1, lost, "spool full", &gap);
+    expect_gap(reader, "a", 1, 1, lost, "journal full", &gap);
     assert_int_equal(read_on(reader, lost + 1), 5000);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 static void other_bounds_hold_from_then_on(void **state)
@@ -84,14 +84,14 @@ static void other_bounds_hold_from_then_on(void **state)
     for (int i = 0; i < 3000; i++)
         assert_int_equal(append_next("a", 1), OK);
     assert_int_equal(figures().lost_records, 0);
-    journal_bound(journal, SMALL_BYTES, 0);
-    journal_tend(journal, 1);
+    journal_set_limits(journal, SMALL_BYTES, 0);
+    journal_maintain(journal, 1);
     assert_true(figures().bytes <= SMALL_BYTES);
     uint64_t lost = figures().lost_records;
     struct journal_entry gap;
-    expect_gap(reader, "a", 1, 1, lost, "spool full", &gap);
+    expect_gap(reader, "a", 1, 1, lost, "journal full", &gap);
     assert_int_equal(read_on(reader, lost + 1), 3000);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 static void a_gap_begins_behind_what_was_done(void **state)
@@ -106,9 +106,9 @@ static void a_gap_begins_behind_what_was_done(void **state)
     append_within(5000, 100);
     struct journal_entry gap;
     uint64_t lost = figures().lost_records;
-    expect_gap(reader, "a", 1, 14, 13 + lost, "spool full", &gap);
+    expect_gap(reader, "a", 1, 14, 13 + lost, "journal full", &gap);
     assert_int_equal(read_on(reader, 14 + lost), 5020);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 /* They may still become safe: then they must not be counted as lost. */
@@ -125,7 +125,7 @@ static void what_a_reader_has_in_its_hands_is_not_lost(void **state)
     read_records(reader, 1, 14, 19, false);
     assert_int_equal(next_new(reader, &entry), OK);
     append_within(5000, 100);
-    journal_done(reader, entry.position); /* 20 */
+    journal_reader_ack(reader, entry.position); /* 20 */
     uint64_t next = 21;
     while (next_new(reader, &entry) == OK && entry.kind == JOURNAL_RECORD)
         assert_int_equal(entry.sequence, next++);
@@ -135,7 +135,7 @@ static void what_a_reader_has_in_its_hands_is_not_lost(void **state)
     assert_int_equal(entry.gap_from_ns, next * STEP_NS);
     assert_int_equal(entry.sequence, next + entry.gap_records - 1);
     assert_int_equal(read_on(reader, next + entry.gap_records), 5500);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 /* What one holds in its hands goes after what is newer: the other, who misses both, is told in the order of the records. */
@@ -151,10 +151,10 @@ static void gaps_come_in_order_whatever_went_first(void **state)
     read_records(holder, 1, 1, 149, true);
     assert_int_equal(next_new(holder, &entry), OK); /* 150 */
     append_within(3000, 100); /* goes before what is held, and behind it */
-    journal_done(holder, entry.position);
+    journal_reader_ack(holder, entry.position);
     while (next_new(holder, &entry) == OK && entry.sequence < 600)
-        journal_done(holder, entry.position);
-    journal_done(holder, entry.position);
+        journal_reader_ack(holder, entry.position);
+    journal_reader_ack(holder, entry.position);
     append_within(300, 100); /* now the rest goes */
     uint64_t next = 1;
     unsigned gaps = 0;
@@ -170,8 +170,8 @@ static void gaps_come_in_order_whatever_went_first(void **state)
     }
     assert_int_equal(next, 3801);
     assert_true(gaps > 1);
-    journal_read_close(&holder);
-    journal_read_close(&slow);
+    journal_reader_close(&holder);
+    journal_reader_close(&slow);
 }
 
 /* Which lost what: three streams at different rates, two readers at different places. */
@@ -190,10 +190,10 @@ static void each_reader_is_told_of_each_stream(void **state)
             for (int j = 0; j < 37; j++) {
                 struct journal_entry entry;
                 assert_int_equal(next_new(readers[0], &entry), OK);
-                journal_done(readers[0], entry.position);
+                journal_reader_ack(readers[0], entry.position);
             }
         if (i % 50 == 0)
-            journal_tend(journal, i);
+            journal_maintain(journal, i);
     }
     for (int r = 0; r < 2; r++) {
         uint64_t next[3] = { 1, 1, 1 }, got = r == 0 ? 37 : 0, lost = 0;
@@ -216,7 +216,7 @@ static void each_reader_is_told_of_each_stream(void **state)
         }
         assert_int_equal(got + lost, 6000);
         assert_true(lost > 4000);
-        journal_read_close(&readers[r]);
+        journal_reader_close(&readers[r]);
     }
 }
 
@@ -230,22 +230,22 @@ static void a_gap_is_told_until_it_is_done(void **state)
     append_within(3000, 100);
     uint64_t lost = figures().lost_records;
     struct journal_entry gap, again;
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
     reopen_journal();
     reader = open_reader("sink");
-    expect_gap(reader, "a", 1, 1, lost, "spool full", &gap);
+    expect_gap(reader, "a", 1, 1, lost, "journal full", &gap);
     read_records(reader, 1, lost + 1, lost + 5, false);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
     reopen_journal();
     reader = open_reader("sink");
-    expect_gap(reader, "a", 1, 1, lost, "spool full", &again);
+    expect_gap(reader, "a", 1, 1, lost, "journal full", &again);
     assert_int_equal(again.position, gap.position);
-    journal_done(reader, again.position);
-    journal_read_close(&reader);
+    journal_reader_ack(reader, again.position);
+    journal_reader_close(&reader);
     reopen_journal();
     reader = open_reader("sink");
     assert_int_equal(read_on(reader, lost + 1), 3000);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 static void what_is_lost_after_a_gap_was_told_is_another_one(void **state)
@@ -258,20 +258,20 @@ static void what_is_lost_after_a_gap_was_told_is_another_one(void **state)
     append_within(3000, 100);
     uint64_t lost = figures().lost_records, more;
     struct journal_entry gap;
-    expect_gap(reader, "a", 1, 1, lost, "spool full", &gap);
+    expect_gap(reader, "a", 1, 1, lost, "journal full", &gap);
     append_within(3000, 100);
     more = figures().lost_records - lost;
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
     reopen_journal(); /* the first one was not done: both come */
     reader = open_reader("sink");
-    expect_gap(reader, "a", 1, 1, lost, "spool full", &gap);
+    expect_gap(reader, "a", 1, 1, lost, "journal full", &gap);
     append_within(3000, 100);
-    expect_gap(reader, "a", 1, lost + 1, lost + more, "spool full", &gap);
+    expect_gap(reader, "a", 1, lost + 1, lost + more, "journal full", &gap);
     uint64_t third = figures().lost_records;
-    expect_gap(reader, "a", 1, lost + more + 1, lost + more + third, "spool full", &gap);
-    journal_done(reader, gap.position);
+    expect_gap(reader, "a", 1, lost + more + 1, lost + more + third, "journal full", &gap);
+    journal_reader_ack(reader, gap.position);
     assert_int_equal(read_on(reader, lost + more + third + 1), 9000);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 static size_t slurp(const char *path, char *data, size_t room)
@@ -298,16 +298,16 @@ static void a_removal_that_was_interrupted_is_ended(void **state)
     size_t size = slurp(path, kept, sizeof kept);
     append_within(2000, 100);
     uint64_t lost = figures().lost_records;
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
     journal_close(&journal);
     temp_write(path, kept, size);
     open_journal();
     assert_int_not_equal(access(path, F_OK), 0);
     reader = open_reader("sink");
     struct journal_entry gap;
-    expect_gap(reader, "a", 1, 1, lost, "spool full", &gap);
+    expect_gap(reader, "a", 1, 1, lost, "journal full", &gap);
     assert_int_equal(read_on(reader, lost + 1), 2100);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 #define HOUR_NS (3600 * STEP_NS)
@@ -322,18 +322,18 @@ static void what_is_too_old_goes_and_is_told(void **state)
     for (uint64_t second = 1; second <= 3 * 3600; second++) {
         now_ns = second * STEP_NS;
         assert_int_equal(append_next("a", 1), OK);
-        journal_tend(journal, now_ns);
+        journal_maintain(journal, now_ns);
         assert_true(now_ns - figures().oldest_ns <= HOUR_NS + HOUR_NS / 4);
     }
     uint64_t lost = figures().lost_records;
     assert_in_range(lost, 2 * 3600 - 900, 2 * 3600);
     struct journal_entry gap;
-    expect_gap(reader, "a", 1, 1, lost, "spool too old", &gap);
+    expect_gap(reader, "a", 1, 1, lost, "journal too old", &gap);
     assert_int_equal(read_on(reader, lost + 1), 3 * 3600);
     for (int i = 0; i < 3; i++) /* a journal without anything new grows old too */
-        journal_tend(journal, now_ns += HOUR_NS);
+        journal_maintain(journal, now_ns += HOUR_NS);
     assert_in_range(figures().segments, 1, 2);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 /* An hour without the collector, by the clock that the agent tells: nothing is lost, nothing comes twice. */
@@ -344,25 +344,25 @@ static void an_hour_away_costs_nothing(void **state)
     struct journal_reader *reader = open_reader("uplink");
     for (uint64_t second = 1; second <= 600; second++) {
         append_many("a", 1, 10);
-        journal_tend(journal, second * STEP_NS);
+        journal_maintain(journal, second * STEP_NS);
         read_records(reader, 1, second * 10 - 9, second * 10, true);
     }
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
     for (uint64_t second = 601; second <= 4200; second++) {
         append_many("a", 1, 10);
-        journal_tend(journal, second * STEP_NS);
+        journal_maintain(journal, second * STEP_NS);
         if (second % 900 == 0)
             reopen_journal();
     }
     reader = open_reader("uplink");
-    assert_in_range(journal_lag_ns(reader, 42000 * STEP_NS), (42000 - 6001) * STEP_NS, (42000 - 6000) * STEP_NS);
+    assert_in_range(journal_reader_lag_ns(reader, 42000 * STEP_NS), (42000 - 6001) * STEP_NS, (42000 - 6000) * STEP_NS);
     read_records(reader, 1, 6001, 42000, true);
-    assert_int_equal(journal_lag_bytes(reader), 0);
-    journal_tend(journal, 4201 * STEP_NS);
-    journal_tend(journal, 4202 * STEP_NS);
+    assert_int_equal(journal_reader_lag_bytes(reader), 0);
+    journal_maintain(journal, 4201 * STEP_NS);
+    journal_maintain(journal, 4202 * STEP_NS);
     assert_true(figures().bytes < 2u << 20);
     assert_int_equal(figures().lost_records, 0);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 /* false: this machine lets nobody mount. */
@@ -416,11 +416,11 @@ static void a_full_disk_refuses_and_harms_nothing(void **state)
     for (int i = 0; i < 10; i++)
         assert_int_equal(append_next("a", 1), FULL);
     assert_int_equal(figures().position, position);
-    assert_int_equal(journal_last(journal, "a", 1), kept);
+    assert_int_equal(journal_last_sequence(journal, "a", 1), kept);
     read_records(reader, 1, 1, 50, true);
-    journal_tend(journal, 1);
+    journal_maintain(journal, 1);
     assert_int_equal(journal_sync(journal), OK);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
     reopen_journal(); /* a start on a full disk */
     reader = open_reader("sink");
     read_records(reader, 1, 51, kept, true);
@@ -428,7 +428,7 @@ static void a_full_disk_refuses_and_harms_nothing(void **state)
     append_many("a", 1, 200);
     read_records(reader, 1, kept + 1, kept + 200, true);
     assert_int_equal(figures().damaged_bytes, 0);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 /* Removing needs no room, though how far the streams were must be written down. */
@@ -443,20 +443,20 @@ static void a_full_disk_is_freed_by_what_was_read(void **state)
     append_many("b", 2, 1);
     while (append_next("a", 1) == OK)
         ;
-    uint64_t kept = journal_last(journal, "a", 1);
+    uint64_t kept = journal_last_sequence(journal, "a", 1);
     assert_true(kept > 1000);
     read_records(reader, 2, 1, 1, true);
     read_records(reader, 1, 1, kept, true);
-    journal_tend(journal, 1);
+    journal_maintain(journal, 1);
     assert_true(figures().bytes < 60000);
     append_many("a", 1, 100);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
     reopen_journal();
-    assert_int_equal(journal_last(journal, "a", 1), kept + 100);
-    assert_int_equal(journal_last(journal, "b", 2), 1);
+    assert_int_equal(journal_last_sequence(journal, "a", 1), kept + 100);
+    assert_int_equal(journal_last_sequence(journal, "b", 2), 1);
     reader = open_reader("sink");
     read_records(reader, 1, kept + 1, kept + 100, true);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 int main(void)

@@ -43,7 +43,7 @@ static int open_sink(uint64_t *position)
 static void write_rows(struct journal_reader *reader, int fd, unsigned most)
 {
     struct journal_entry entry;
-    while (most-- && journal_next(reader, &entry) == OK) {
+    while (most-- && journal_reader_next(reader, &entry) == OK) {
         if (entry.kind == JOURNAL_GAP)
             _exit(4);
         if (entry.kind != JOURNAL_RECORD || !entry.is_new)
@@ -51,7 +51,7 @@ static void write_rows(struct journal_reader *reader, int fd, unsigned most)
         struct row row = { entry.position, entry.stream, entry.sequence };
         if (write(fd, &row, sizeof row) != (ssize_t)sizeof row)
             _exit(5);
-        journal_done(reader, entry.position);
+        journal_reader_ack(reader, entry.position);
     }
 }
 
@@ -59,14 +59,14 @@ static void write_rows(struct journal_reader *reader, int fd, unsigned most)
 static void follow(struct journal_reader *reader, uint64_t last[STREAMS], unsigned most)
 {
     struct journal_entry entry;
-    while (most-- && journal_next(reader, &entry) == OK) {
+    while (most-- && journal_reader_next(reader, &entry) == OK) {
         if (entry.kind != JOURNAL_RECORD || !entry.is_new)
             continue;
         uint64_t *expected = &last[entry.stream - 1];
         if (*expected && entry.sequence != *expected + 1)
             _exit(6);
         *expected = entry.sequence;
-        journal_done(reader, entry.position);
+        journal_reader_ack(reader, entry.position);
     }
 }
 
@@ -80,21 +80,22 @@ static void work(uint64_t seed)
         _exit(2);
     known->opened++;
     for (int i = 0; i < STREAMS; i++)
-        if (journal_last(journal, hosts[i], (uint64_t)i + 1) < known->appended[i])
+        if (journal_last_sequence(journal, hosts[i], (uint64_t)i + 1) < known->appended[i])
             _exit(7);
     int fd = open_sink(&position);
-    if (journal_read(journal, &sink, "sink", true, position) || journal_read(journal, &follower, "follower", true, 0))
+    if (journal_reader_open(journal, &sink, "sink", true, position)
+        || journal_reader_open(journal, &follower, "follower", true, 0))
         _exit(8);
     for (uint64_t i = 1;; i++) {
         seed = seed * 6364136223846793005ull + 1442695040888963407ull;
         size_t which = (seed >> 33) % STREAMS;
         if (append_next(hosts[which], which + 1) != OK)
             _exit(9);
-        known->appended[which] = journal_last(journal, hosts[which], which + 1);
+        known->appended[which] = journal_last_sequence(journal, hosts[which], which + 1);
         write_rows(sink, fd, (seed >> 40) % 4);
         follow(follower, followed, (seed >> 44) % 4);
         if (i % 64 == 0)
-            journal_tend(journal, clock_realtime_ns());
+            journal_maintain(journal, clock_realtime_ns());
     }
 }
 
@@ -151,7 +152,7 @@ static void nothing_is_lost_or_doubled_by_kill(void **state)
     uint64_t position;
     int fd = open_sink(&position);
     struct journal_reader *reader;
-    assert_int_equal(journal_read(journal, &reader, "sink", true, position), OK);
+    assert_int_equal(journal_reader_open(journal, &reader, "sink", true, position), OK);
     write_rows(reader, fd, UINT32_MAX);
     close(fd);
     rows_are_there_once();
@@ -160,7 +161,7 @@ static void nothing_is_lost_or_doubled_by_kill(void **state)
     uint64_t total = known->appended[0] + known->appended[1] + known->appended[2];
     print_message("# %llu records in %d lives\n", (unsigned long long)total, ROUNDS);
     assert_true(total > 1000);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
     munmap(known, sizeof *known);
 }
 

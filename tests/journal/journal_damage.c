@@ -39,7 +39,7 @@ static unsigned read_all(struct journal_reader *reader, uint64_t last[STREAMS], 
     uint64_t position = 0, next[STREAMS] = { 0 };
     for (int i = 0; i < STREAMS; i++)
         last[i] = missing[i] = received[i] = 0;
-    while ((err = journal_next(reader, &entry)) != AGAIN) {
+    while ((err = journal_reader_next(reader, &entry)) != AGAIN) {
         if (err == CORRUPT) {
             damaged++;
             continue;
@@ -83,7 +83,7 @@ static void a_torn_tail_is_cut_off(void **state)
     for (size_t size = 0; size < image_size; size++) {
         put_image(image, size);
         open_journal();
-        uint64_t last = journal_last(journal, "a", 1), got[STREAMS], missing[STREAMS];
+        uint64_t last = journal_last_sequence(journal, "a", 1), got[STREAMS], missing[STREAMS];
         struct journal_figures now = figures();
         assert_true(now.damaged_bytes < 64);
         append_many("a", 1, 3);
@@ -91,9 +91,9 @@ static void a_torn_tail_is_cut_off(void **state)
         assert_int_equal(read_all(reader, got, missing), 0);
         assert_int_equal(got[0], last + 3);
         assert_int_equal(missing[0] + missing[1], 0);
-        journal_read_close(&reader);
+        journal_reader_close(&reader);
         reopen_journal();
-        assert_int_equal(journal_last(journal, "a", 1), last + 3);
+        assert_int_equal(journal_last_sequence(journal, "a", 1), last + 3);
         assert_int_equal(figures().damaged_bytes, 0);
         journal_close(&journal);
     }
@@ -110,7 +110,7 @@ static void zeros_at_the_tail_are_cut_off(void **state)
     put_image(image, image_size + 4096);
     open_journal();
     assert_int_equal(figures().damaged_bytes, 4096);
-    assert_int_equal(journal_last(journal, "b", 2), 4);
+    assert_int_equal(journal_last_sequence(journal, "b", 2), 4);
     assert_int_equal(segment_file(image_path, true), image_size);
 }
 
@@ -129,7 +129,7 @@ static void every_byte_of_the_middle_may_change(void **state)
         append_both(1);
     segment_file(newest, true);
     append_both(3);
-    uint64_t end[STREAMS] = { journal_last(journal, "a", 1), journal_last(journal, "b", 2) };
+    uint64_t end[STREAMS] = { journal_last_sequence(journal, "a", 1), journal_last_sequence(journal, "b", 2) };
     struct stat st;
     assert_int_equal(stat(image_path, &st), 0);
     image_size = (size_t)st.st_size;
@@ -153,7 +153,7 @@ static void every_byte_of_the_middle_may_change(void **state)
         }
         whole += missing[0] + missing[1] == 0;
         assert_in_range(missing[0] + missing[1], 0, 2 * image_size / 48);
-        journal_read_close(&reader);
+        journal_reader_close(&reader);
         journal_close(&journal);
     }
     assert_in_range(whole, 1, image_size / 2); /* only a change of a state may cost nothing */
@@ -196,9 +196,9 @@ static void what_builds_on_a_lost_record_is_missing_too(void **state)
     uint64_t next[STREAMS] = { 4, last + 1 };
     while (next_new(reader, &entry) == OK)
         assert_int_equal(entry.sequence, next[entry.stream - 1]++);
-    assert_int_equal(next[0], journal_last(journal, "a", 1) + 1);
-    assert_int_equal(next[1], journal_last(journal, "b", 2) + 1);
-    journal_read_close(&reader);
+    assert_int_equal(next[0], journal_last_sequence(journal, "a", 1) + 1);
+    assert_int_equal(next[1], journal_last_sequence(journal, "b", 2) + 1);
+    journal_reader_close(&reader);
 }
 
 /* What is appended to a journal whose last segment is damaged can be read. */
@@ -214,8 +214,8 @@ static void damage_in_the_last_segment_ends_it(void **state)
     put_image(image, image_size);
     open_journal();
     assert_int_equal(figures().segments, 2);
-    assert_int_equal(journal_last(journal, "a", 1), 5);
-    assert_true(journal_wants_state(journal, "a", 1));
+    assert_int_equal(journal_last_sequence(journal, "a", 1), 5);
+    assert_true(journal_needs_snapshot(journal, "a", 1));
     append_both(3);
     struct journal_reader *reader = open_reader("sink");
     uint64_t last[STREAMS], missing[STREAMS];
@@ -224,7 +224,7 @@ static void damage_in_the_last_segment_ends_it(void **state)
     assert_int_equal(missing[0], 4);
     assert_int_equal(last[1], 8);
     assert_int_equal(missing[1], 0);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 static void a_damaged_cursor_begins_at_the_oldest(void **state)
@@ -235,14 +235,14 @@ static void a_damaged_cursor_begins_at_the_oldest(void **state)
     append_many("a", 1, 5);
     struct journal_reader *reader = open_reader("sink");
     read_records(reader, 1, 1, 3, true);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
     journal_close(&journal);
     temp_join(path, dir, "sink.cursor");
     temp_write(path, "rubbish", 7);
     open_journal();
     reader = open_reader("sink");
     read_records(reader, 1, 1, 5, true);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 /* One of the two copies is always whole, and at worst a little old. */
@@ -254,9 +254,9 @@ static void a_torn_cursor_is_the_one_before(void **state)
     append_many("a", 1, 5);
     struct journal_reader *reader = open_reader("sink");
     read_records(reader, 1, 1, 2, true);
-    journal_tend(journal, 1);
+    journal_maintain(journal, 1);
     read_records(reader, 1, 3, 4, true);
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
     journal_close(&journal);
     temp_join(path, dir, "sink.cursor");
     for (off_t half = 0; half < 2; half++) {
@@ -268,7 +268,7 @@ static void a_torn_cursor_is_the_one_before(void **state)
         struct journal_entry entry;
         assert_int_equal(next_new(reader, &entry), OK);
         assert_true(entry.sequence == 3 || entry.sequence == 5 || (half == 1 && entry.sequence == 1));
-        journal_read_close(&reader);
+        journal_reader_close(&reader);
         journal_close(&journal);
     }
 }
@@ -281,7 +281,7 @@ static void a_damaged_list_of_streams_is_said_and_left(void **state)
     temp_write(path, "rubbish that is long enough for a head", 38);
     open_journal();
     append_many("a", 1, 5);
-    assert_int_equal(journal_last(journal, "a", 1), 5);
+    assert_int_equal(journal_last_sequence(journal, "a", 1), 5);
 }
 
 int main(void)

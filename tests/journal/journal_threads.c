@@ -25,7 +25,7 @@ struct place {
 
 static void wait_for_more(const struct journal_reader *reader)
 {
-    struct pollfd poll_fd = { .fd = journal_fd(reader), .events = POLLIN };
+    struct pollfd poll_fd = { .fd = journal_reader_fd(reader), .events = POLLIN };
     poll(&poll_fd, 1, 20);
 }
 
@@ -50,12 +50,12 @@ static void *read_along(void *context)
     struct place *place = context;
     struct journal_reader *reader;
     struct journal_entry entry;
-    if (journal_read(journal, &reader, place->name, true, 0))
+    if (journal_reader_open(journal, &reader, place->name, true, 0))
         place->fault = "cannot read";
     ready++;
     for (uint64_t i = 1; !place->fault; i++) {
         bool was_over = is_over;
-        enum err err = journal_next(reader, &entry);
+        enum err err = journal_reader_next(reader, &entry);
         if (err == AGAIN && was_over)
             break;
         if (err == AGAIN) {
@@ -66,18 +66,18 @@ static void *read_along(void *context)
             place->fault = "an error";
         else
             take(place, &entry);
-        journal_done(reader, entry.position);
-        (void)journal_lag_bytes(reader);
-        (void)journal_lag_ns(reader, 1);
+        journal_reader_ack(reader, entry.position);
+        (void)journal_reader_lag_bytes(reader);
+        (void)journal_reader_lag_ns(reader, 1);
         if (place->slow_every && i % place->slow_every == 0)
             usleep(1000);
         if (place->comes_back && i % 1000 == 0) {
-            journal_read_close(&reader);
-            if (journal_read(journal, &reader, place->name, true, 0))
+            journal_reader_close(&reader);
+            if (journal_reader_open(journal, &reader, place->name, true, 0))
                 return (void *)(place->fault = "cannot read again");
         }
     }
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
     return NULL;
 }
 
@@ -112,7 +112,7 @@ static uint64_t play(struct place *places)
     for (uint64_t i = 0; i < RECORDS; i++) {
         assert_int_equal(append_next("host", i % STREAMS + 1), OK);
         if (i % 500 == 0)
-            journal_tend(journal, i);
+            journal_maintain(journal, i);
         if (i % 2000 == 0)
             usleep(1000);
     }
@@ -138,8 +138,8 @@ static void everybody_gets_everything(void **state)
     settings.segment_bytes = 30000;
     struct place places[READERS] = { { "quick" }, { "slow", .slow_every = 3000 }, { "back", .comes_back = true }, { "other" } };
     assert_int_equal(play(places), 0);
-    journal_tend(journal, 1);
-    journal_tend(journal, 1);
+    journal_maintain(journal, 1);
+    journal_maintain(journal, 1);
     assert_true(figures().segments <= 2);
 }
 

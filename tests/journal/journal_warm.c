@@ -56,7 +56,7 @@ static void appending_allocates_nothing(void **state)
     void *volatile memory = malloc(1);
     free(memory);
     assert_int_not_equal(allocations, before); /* it does count */
-    journal_read_close(&reader);
+    journal_reader_close(&reader);
 }
 
 int main(void)

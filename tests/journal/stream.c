@@ -375,7 +375,7 @@ static void a_set_that_many_have_is_packed_in_snapshots(void **state)
     (void)state;
     struct pair pair;
     struct batch batch;
-    struct stream *others[SET_POOL_MANY];
+    struct delta_stream *others[SET_POOL_MANY];
     size_t sets = set_pool_count();
     pair_open(&pair);
     batch_init(&batch);
@@ -410,7 +410,7 @@ static void a_set_that_many_have_is_packed_in_snapshots(void **state)
 static void too_much_is_refused_and_changes_nothing(void **state)
 {
     (void)state;
-    static char text[STREAM_TEXT_MAX + 2];
+    static char text[STREAM_STRING_MAX + 2];
     struct pair pair;
     struct batch batch;
     memset(text, 'x', sizeof text - 1);

@@ -56,7 +56,7 @@ static void make_batch(struct batch *batch, uint64_t tick)
 }
 
 /* Each in memory of its own size, so that a sanitizer sees one byte too many. */
-static enum err decode_copy(struct stream *stream, const char *data, size_t size, struct batch *out)
+static enum err decode_copy(struct delta_stream *stream, const char *data, size_t size, struct batch *out)
 {
     char *copy = malloc(size + !size);
     memcpy(copy, data, size);
@@ -65,7 +65,7 @@ static enum err decode_copy(struct stream *stream, const char *data, size_t size
     return err;
 }
 
-static enum err restore_copy(struct stream *stream, const char *data, size_t size)
+static enum err restore_copy(struct delta_stream *stream, const char *data, size_t size)
 {
     char *copy = malloc(size + !size);
     memcpy(copy, data, size);
@@ -196,7 +196,7 @@ static void a_record_without_its_past_is_refused(void **state)
 static void a_small_record_cannot_take_much_memory(void **state)
 {
     (void)state;
-    struct stream *stream;
+    struct delta_stream *stream;
     struct buf record;
     struct batch out;
     buf_init(&record, STREAM_RECORD_MAX);

@@ -6,7 +6,7 @@
 #include "journal/stream.h"
 
 struct pair {
-    struct stream *encoder, *decoder;
+    struct delta_stream *encoder, *decoder;
     struct buf record, state, other_state;
     struct batch out;
 };

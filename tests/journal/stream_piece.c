@@ -8,7 +8,7 @@
 static const struct metric metrics[] = { { "one", "1", COUNTER, U64, "", NULL } };
 static const struct set set = { "things", metrics, 1, NULL };
 
-static void encode(struct stream *stream, const struct batch_piece *piece, struct buf *out, enum err expected)
+static void encode(struct delta_stream *stream, const struct batch_piece *piece, struct buf *out, enum err expected)
 {
     struct batch batch;
     batch_init(&batch);
@@ -18,7 +18,7 @@ static void encode(struct stream *stream, const struct batch_piece *piece, struc
     batch_clear(&batch);
 }
 
-static void encode_sample(struct stream *stream, uint64_t time_ns, uint64_t value, struct buf *out)
+static void encode_sample(struct delta_stream *stream, uint64_t time_ns, uint64_t value, struct buf *out)
 {
     struct batch batch;
     batch_init(&batch);
@@ -28,7 +28,7 @@ static void encode_sample(struct stream *stream, uint64_t time_ns, uint64_t valu
     batch_clear(&batch);
 }
 
-static enum err decode(struct stream *stream, const struct buf *record, size_t size, struct batch *batch)
+static enum err decode(struct delta_stream *stream, const struct buf *record, size_t size, struct batch *batch)
 {
     return stream_decode(stream, (struct bytes){ record->data, size }, batch);
 }
@@ -36,7 +36,7 @@ static enum err decode(struct stream *stream, const struct buf *record, size_t s
 static void a_piece_comes_out_between_samples(void **state)
 {
     (void)state;
-    struct stream *from, *to;
+    struct delta_stream *from, *to;
     struct buf record;
     struct batch batch;
     static const char bytes[] = "any \0 bytes";
@@ -70,7 +70,7 @@ static void a_piece_comes_out_between_samples(void **state)
 static void cut_short_it_is_refused(void **state)
 {
     (void)state;
-    struct stream *stream;
+    struct delta_stream *stream;
     struct buf record;
     struct batch batch;
     const struct batch_piece piece = { "n1.x", 0, 0, 300, { "abc", 3 } };
@@ -90,7 +90,7 @@ static void cut_short_it_is_refused(void **state)
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
-    struct stream *stream;
+    struct delta_stream *stream;
     struct buf record;
     struct batch batch;
     static char large[STREAM_PIECE_MAX + 1];

@@ -88,9 +88,9 @@ static const struct set set = { "load", metrics, 1 };
 struct fixture {
     char dir[TEMP_PATH_MAX];
     struct journal *journal;
-    struct stream *encoder;
+    struct delta_stream *encoder;
     uint64_t sequence;
-    struct outlet *outlet;
+    struct sink_worker *worker;
 };
 
 static void open_journal(struct fixture *f)
@@ -116,7 +116,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     struct fixture *f = *state;
-    outlet_close(&f->outlet, 0);
+    sink_worker_close(&f->worker, 0);
     journal_close(&f->journal);
     stream_free(&f->encoder);
     temp_remove(f->dir);
@@ -133,9 +133,9 @@ static void put(struct fixture *f)
     stream_snapshot(f->encoder, &snapshot);
     sample_set_u64(batch_add(&batch, &set, (f->sequence + 1) * NS_PER_S, ""), 0, f->sequence + 1);
     assert_int_equal(stream_encode(f->encoder, &batch, &record), OK);
-    struct journal_entry entry = { .kind = JOURNAL_STATE, .host = "n1", .stream = 5, .sequence = f->sequence,
+    struct journal_entry entry = { .kind = JOURNAL_SNAPSHOT, .host = "n1", .stream = 5, .sequence = f->sequence,
                                    .body = { snapshot.data, snapshot.size } };
-    if (journal_wants_state(f->journal, "n1", 5))
+    if (journal_needs_snapshot(f->journal, "n1", 5))
         assert_int_equal(journal_append(f->journal, &entry), OK);
     entry.kind = JOURNAL_RECORD;
     entry.sequence = ++f->sequence;
@@ -149,7 +149,7 @@ static void put(struct fixture *f)
 static void open_outlet(struct fixture *f, const struct sink *sink)
 {
     struct sink_choice choice = { .sink = sink };
-    assert_int_equal(outlet_open(&f->outlet, &(struct outlet_settings){ .journal = f->journal, .choice = &choice }), OK);
+    assert_int_equal(sink_worker_start(&f->worker, &(struct sink_worker_settings){ .journal = f->journal, .choice = &choice }), OK);
 }
 
 static void wait_for_written(unsigned count)
@@ -159,12 +159,12 @@ static void wait_for_written(unsigned count)
     assert_int_equal(told.written, count);
 }
 
-static struct outlet_figures wait_for_done(struct fixture *f)
+static struct sink_worker_figures wait_for_done(struct fixture *f)
 {
-    struct outlet_figures figures = { .lag_bytes = 1 };
+    struct sink_worker_figures figures = { .lag_bytes = 1 };
     for (int i = 0; i < 600 && (figures.lag_bytes || !figures.success_ns); i++) {
         poll(NULL, 0, 50);
-        outlet_figures(f->outlet, &figures);
+        sink_worker_figures(f->worker, &figures);
     }
     assert_int_equal(figures.lag_bytes, 0);
     return figures;
@@ -172,7 +172,7 @@ static struct outlet_figures wait_for_done(struct fixture *f)
 
 static void restart(struct fixture *f)
 {
-    outlet_close(&f->outlet, 100 * NS_PER_S);
+    sink_worker_close(&f->worker, 100 * NS_PER_S);
     journal_close(&f->journal);
     open_journal(f);
 }
@@ -186,9 +186,9 @@ static void it_gets_all_and_goes_on_where_it_was(void **state)
     wait_for_written(2);
     put(f);
     wait_for_written(3);
-    struct outlet_figures figures = wait_for_done(f);
+    struct sink_worker_figures figures = wait_for_done(f);
     assert_int_equal(figures.batches, 3);
-    assert_int_equal(figures.state, OUTLET_WRITES);
+    assert_int_equal(figures.state, SINK_WORKER_WRITING);
     assert_true(figures.rate > 0 && figures.rate < 1e9);
     restart(f);
     open_outlet(f, &sink_plain);
@@ -207,7 +207,7 @@ static void it_is_tried_again_and_told_of_once(void **state)
     put(f);
     put(f);
     wait_for_written(2);
-    struct outlet_figures figures = wait_for_done(f);
+    struct sink_worker_figures figures = wait_for_done(f);
     const char *text = caught_text();
     assert_non_null(strstr(text, "cannot write to the sink plain"));
     assert_non_null(strstr(text, "takes samples again"));
@@ -239,16 +239,16 @@ static void one_that_cannot_be_opened_misses_nothing(void **state)
     open_outlet(f, &sink_plain);
     put(f);
     put(f);
-    struct outlet_figures figures = { 0 };
+    struct sink_worker_figures figures = { 0 };
     for (int i = 0; i < 600 && !figures.lag_bytes; i++) {
         poll(NULL, 0, 50);
-        outlet_figures(f->outlet, &figures);
+        sink_worker_figures(f->worker, &figures);
     }
     assert_true(figures.lag_bytes > 0);
-    assert_int_equal(figures.state, OUTLET_FAILS);
-    journal_tend(f->journal, clock_realtime_ns());
+    assert_int_equal(figures.state, SINK_WORKER_FAILING);
+    journal_maintain(f->journal, clock_realtime_ns());
     told.open_fails_with = OK;
-    outlet_reopen(f->outlet); /* need not wait for its pause */
+    sink_worker_reopen(f->worker); /* need not wait for its pause */
     wait_for_written(2);
     caught_text();
 }
@@ -263,7 +263,7 @@ static void the_end_does_not_wait_for_one_that_fails(void **state)
     put(f);
     poll(NULL, 0, 300);
     uint64_t begin_ns = clock_monotonic_ns();
-    outlet_close(&f->outlet, 100 * NS_PER_S);
+    sink_worker_close(&f->worker, 100 * NS_PER_S);
     assert_true(clock_monotonic_ns() - begin_ns < 50 * NS_PER_S);
     caught_text();
     told.failures_left = 0;
@@ -277,7 +277,7 @@ static void the_end_writes_what_there_is(void **state)
     open_outlet(f, &sink_plain);
     for (int i = 0; i < 100; i++)
         put(f);
-    outlet_close(&f->outlet, 10 * NS_PER_S);
+    sink_worker_close(&f->worker, 10 * NS_PER_S);
     assert_int_equal(told.written, 100);
     assert_true(told.flushed >= 1);
 }
@@ -308,7 +308,7 @@ static void it_takes_an_open_sink_and_hands_on_pieces(void **state)
     struct fixture *f = *state;
     unsigned pieces = 0;
     struct sink_choice choice = { .sink = &sink_plain };
-    struct outlet_settings settings = { .journal = f->journal, .choice = &choice, .take_piece = take_piece, .context = &pieces };
+    struct sink_worker_settings settings = { .journal = f->journal, .choice = &choice, .take_piece = take_piece, .context = &pieces };
     struct buf why;
     buf_init(&why, 1024);
     assert_int_equal(sink_choice_open(&choice, &settings.state, &why), OK);
@@ -317,7 +317,7 @@ static void it_takes_an_open_sink_and_hands_on_pieces(void **state)
     put_piece(f);
     put(f);
     catch_stderr();
-    assert_int_equal(outlet_open(&f->outlet, &settings), OK);
+    assert_int_equal(sink_worker_start(&f->worker, &settings), OK);
     wait_for_written(3);
     wait_for_done(f);
     assert_non_null(strstr(caught_text(), "cannot file a run in the sink plain: not yet."));
@@ -330,10 +330,10 @@ static void a_cursor_is_known_by_its_sink(void **state)
     (void)state;
     struct sink_choice choices[] = { { .sink = &sink_plain }, { .sink = &sink_remembers } };
     char name[64];
-    outlet_name(&choices[1], name);
-    assert_true(outlet_is_of(name, choices, 2));
-    assert_false(outlet_is_of(name, choices, 1));
-    assert_true(outlet_is_of("uplink", choices, 0));
+    sink_worker_name(&choices[1], name);
+    assert_true(sink_worker_name_is_used(name, choices, 2));
+    assert_false(sink_worker_name_is_used(name, choices, 1));
+    assert_true(sink_worker_name_is_used("uplink", choices, 0));
 }
 
 static void one_that_remembers_begins_where_it_says(void **state)
@@ -369,12 +369,12 @@ static void nobody_reads_any_more(void **state)
     told.failures_left = 1000000;
     open_outlet(f, &sink_plain);
     put(f);
-    struct outlet_figures figures = { 0 };
-    for (int i = 0; i < 600 && figures.state != OUTLET_CLOSED; i++) {
+    struct sink_worker_figures figures = { 0 };
+    for (int i = 0; i < 600 && figures.state != SINK_WORKER_CLOSED; i++) {
         poll(NULL, 0, 50);
-        outlet_figures(f->outlet, &figures);
+        sink_worker_figures(f->worker, &figures);
     }
-    assert_int_equal(figures.state, OUTLET_CLOSED);
+    assert_int_equal(figures.state, SINK_WORKER_CLOSED);
     assert_int_equal(told.closed, 1);
 }
 
@@ -383,11 +383,11 @@ static void names_are_the_same_after_a_restart(void **state)
     (void)state;
     struct sink_choice choice = { .sink = &sink_plain };
     char one[64], other[64];
-    outlet_name(&choice, one);
-    outlet_name(&choice, other);
+    sink_worker_name(&choice, one);
+    sink_worker_name(&choice, other);
     assert_string_equal(one, other);
     assert_int_equal(setting_list_put(&choice.settings, "path", "/x"), OK);
-    outlet_name(&choice, other);
+    sink_worker_name(&choice, other);
     assert_string_not_equal(one, other);
     setting_list_clear(&choice.settings);
 }

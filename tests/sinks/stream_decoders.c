@@ -10,7 +10,7 @@ static const struct set set = { "load", metrics, 1 };
 
 struct writer {
     uint64_t stream, sequence;
-    struct stream *encoder;
+    struct delta_stream *encoder;
 };
 
 static char dir[TEMP_PATH_MAX];
@@ -45,9 +45,9 @@ static void put(struct writer *writer, uint64_t value)
     stream_snapshot(writer->encoder, &snapshot);
     sample_set_u64(batch_add(&batch, &set, value * 1000000000, ""), 0, value);
     assert_int_equal(stream_encode(writer->encoder, &batch, &record), OK);
-    struct journal_entry entry = { .kind = JOURNAL_STATE, .host = "n1", .stream = writer->stream, .sequence = writer->sequence,
+    struct journal_entry entry = { .kind = JOURNAL_SNAPSHOT, .host = "n1", .stream = writer->stream, .sequence = writer->sequence,
                                    .body = { snapshot.data, snapshot.size } };
-    if (journal_wants_state(journal, "n1", writer->stream))
+    if (journal_needs_snapshot(journal, "n1", writer->stream))
         assert_int_equal(journal_append(journal, &entry), OK);
     entry.kind = JOURNAL_RECORD;
     entry.sequence = ++writer->sequence;
@@ -63,14 +63,14 @@ static void those_that_have_ended_are_forgotten(void **state)
     (void)state;
     struct journal_reader *reader;
     struct journal_entry entry;
-    struct channels *channels;
+    struct stream_decoders *decoders;
     const struct batch *batch;
     struct writer lasting = { .stream = 1 };
     uint64_t sum = 0, want = 0;
     size_t most = 0;
     assert_int_equal(stream_new(&lasting.encoder), OK);
-    assert_int_equal(journal_read(journal, &reader, "test", true, 0), OK);
-    assert_int_equal(channels_new(&channels), OK);
+    assert_int_equal(journal_reader_open(journal, &reader, "test", true, 0), OK);
+    assert_int_equal(stream_decoders_new(&decoders), OK);
     for (uint64_t i = 1; i <= 300; i++) { /* agents that are started again and again */
         struct writer brief = { .stream = 1000 + i };
         assert_int_equal(stream_new(&brief.encoder), OK);
@@ -80,47 +80,47 @@ static void those_that_have_ended_are_forgotten(void **state)
         want += 1002 * i;
         stream_free(&brief.encoder);
         if (i % 10 == 0)
-            journal_tend(journal, i * 1000000000);
-        while (journal_next(reader, &entry) == OK) {
-            channels_enter(channels, journal_segment(reader));
-            assert_int_equal(channels_take(channels, &entry, &batch), OK);
+            journal_maintain(journal, i * 1000000000);
+        while (journal_reader_next(reader, &entry) == OK) {
+            stream_decoders_enter_segment(decoders, journal_reader_segment(reader));
+            assert_int_equal(stream_decoders_decode(decoders, &entry, &batch), OK);
             sum += batch ? batch->samples[0].values[0].u64 : 0;
         }
-        most = channels_count(channels) > most ? channels_count(channels) : most;
+        most = stream_decoders_count(decoders) > most ? stream_decoders_count(decoders) : most;
     }
     assert_true(sum == want);
     assert_true(most < 150);
-    channels_free(&channels);
-    journal_read_close(&reader);
+    stream_decoders_free(&decoders);
+    journal_reader_close(&reader);
     stream_free(&lasting.encoder);
 }
 
 static void what_cannot_be_read_waits_for_a_state(void **state)
 {
     (void)state;
-    struct channels *channels;
+    struct stream_decoders *decoders;
     const struct batch *batch;
-    struct stream *empty;
+    struct delta_stream *empty;
     struct buf snapshot;
     buf_init(&snapshot, 4096);
-    assert_int_equal(channels_new(&channels), OK);
+    assert_int_equal(stream_decoders_new(&decoders), OK);
     struct journal_entry entry = { .kind = JOURNAL_RECORD, .host = "n1", .stream = 4, .sequence = 7, .is_new = true,
                                    .body = { "\xff", 1 } };
-    assert_int_equal(channels_take(channels, &entry, &batch), CORRUPT); /* without a state */
+    assert_int_equal(stream_decoders_decode(decoders, &entry, &batch), CORRUPT); /* without a state */
     assert_null(batch);
     assert_int_equal(stream_new(&empty), OK);
     stream_snapshot(empty, &snapshot);
     stream_free(&empty);
-    entry.kind = JOURNAL_STATE;
+    entry.kind = JOURNAL_SNAPSHOT;
     entry.body = (struct bytes){ snapshot.data, snapshot.size };
-    assert_int_equal(channels_take(channels, &entry, &batch), OK);
+    assert_int_equal(stream_decoders_decode(decoders, &entry, &batch), OK);
     entry.kind = JOURNAL_GAP;
     entry.gap_records = 9;
-    assert_int_equal(channels_take(channels, &entry, &batch), OK);
+    assert_int_equal(stream_decoders_decode(decoders, &entry, &batch), OK);
     assert_int_equal(batch->gap_count, 1);
     assert_int_equal(batch->gaps[0].batches, 9);
     assert_string_equal(batch->host, "n1");
-    channels_free(&channels);
+    stream_decoders_free(&decoders);
     buf_clear(&snapshot);
 }
 

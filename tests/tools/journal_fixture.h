@@ -67,10 +67,10 @@ static inline enum err append(enum journal_kind kind, const char *host, uint64_t
 /* The next record of a stream, behind a state where one is wanted. */
 static inline enum err append_next(const char *host, uint64_t stream)
 {
-    uint64_t last = journal_last(journal, host, stream);
+    uint64_t last = journal_last_sequence(journal, host, stream);
     enum err err = OK;
-    if (journal_wants_state(journal, host, stream))
-        err = append(JOURNAL_STATE, host, stream, last);
+    if (journal_needs_snapshot(journal, host, stream))
+        err = append(JOURNAL_SNAPSHOT, host, stream, last);
     return err ? err : append(JOURNAL_RECORD, host, stream, last + 1);
 }
 
@@ -83,7 +83,7 @@ static inline void append_many(const char *host, uint64_t stream, uint64_t count
 static inline struct journal_reader *open_reader(const char *name)
 {
     struct journal_reader *reader;
-    assert_int_equal(journal_read(journal, &reader, name, true, 0), OK);
+    assert_int_equal(journal_reader_open(journal, &reader, name, true, 0), OK);
     return reader;
 }
 
@@ -100,10 +100,10 @@ static inline void assert_body(const struct journal_entry *entry)
 static inline enum err next_new(struct journal_reader *reader, struct journal_entry *entry)
 {
     enum err err;
-    while ((err = journal_next(reader, entry)) == OK) {
+    while ((err = journal_reader_next(reader, entry)) == OK) {
         if (entry->kind != JOURNAL_GAP)
             assert_body(entry);
-        if (entry->is_new && entry->kind != JOURNAL_STATE)
+        if (entry->is_new && entry->kind != JOURNAL_SNAPSHOT)
             return OK;
     }
     return err;
@@ -119,7 +119,7 @@ static inline void read_records(struct journal_reader *reader, uint64_t stream, 
         assert_int_equal(entry.stream, stream);
         assert_int_equal(entry.sequence, sequence);
         if (done)
-            assert_int_equal(journal_done(reader, entry.position), OK);
+            assert_int_equal(journal_reader_ack(reader, entry.position), OK);
     }
 }
 

@@ -21,7 +21,7 @@ struct speaker {
     uint64_t instance, stream, number, sequence, time_ns, hello_ns, version_min;
     uint8_t id;
     bool is_gone; /* the router does not reach it */
-    struct stream *encoder;
+    struct delta_stream *encoder;
     struct buf out, body, record;
     /* what was heard */
     enum message_kind heard[HEARD_MAX];

@@ -80,9 +80,9 @@ static void put(FILE *file, const struct buf *bytes)
 }
 
 /* As it is, or with its sets compressed, which takes many who have them. */
-static void snapshot(const struct stream *stream, struct buf *bytes, bool packed)
+static void snapshot(const struct delta_stream *stream, struct buf *bytes, bool packed)
 {
-    struct stream *others[16] = { NULL };
+    struct delta_stream *others[16] = { NULL };
     stream_snapshot(stream, bytes);
     for (size_t i = 0; packed && i < sizeof others / sizeof *others; i++)
         if (stream_new(&others[i]) || stream_restore(others[i], (struct bytes){ bytes->data, bytes->size }))
@@ -96,7 +96,7 @@ static void snapshot(const struct stream *stream, struct buf *bytes, bool packed
 static void make(const char *path, bool with_state, bool packed)
 {
     FILE *file = fopen(path, "w");
-    struct stream *stream;
+    struct delta_stream *stream;
     struct batch batch;
     struct batch_event event;
     struct buf bytes;
@@ -149,7 +149,7 @@ static void dump(const char *path)
     static char record[UINT16_MAX];
     uint8_t size[2];
     FILE *file = fopen(path, "r");
-    struct stream *stream;
+    struct delta_stream *stream;
     struct batch batch;
     if (!file || stream_new(&stream))
         die(path);

@@ -21,7 +21,7 @@ static const struct set set = { "numbers", metrics, 1 };
 struct talk {
     const struct zmq_module *zmq;
     struct zmq_dealer *dealer;
-    struct stream *stream;
+    struct delta_stream *stream;
     struct buf body, out, in, plain;
     uint64_t number, acked;
 };

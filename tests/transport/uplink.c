@@ -5,7 +5,7 @@
 #include "transport/keys.h"
 #include "transport/uplink_fixture.h"
 
-static struct stream *decoder;
+static struct delta_stream *decoder;
 
 static int begin(void **state)
 {
@@ -356,7 +356,7 @@ static void a_gap_is_told_once(void **state)
     hear(MESSAGE_HELLO);
     for (int i = 0; i < 80; i++) {
         feed(1000);
-        journal_tend(journal, clock_realtime_ns());
+        journal_maintain(journal, clock_realtime_ns());
     }
     struct journal_figures kept;
     journal_figures(journal, &kept);

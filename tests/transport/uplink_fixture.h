@@ -25,7 +25,7 @@ static const struct set fixture_set = { "numbers", fixture_metrics, 2 };
 static const struct zmq_module *zmq;
 static char dir[TEMP_PATH_MAX], address[64];
 static struct journal *journal;
-static struct stream *encoder;
+static struct delta_stream *encoder;
 static uint64_t fed;
 static struct uplink *uplink;
 static struct zmq_router *router;
@@ -40,9 +40,9 @@ static inline void feed(unsigned count)
     buf_init(&bytes, 1 << 20);
     batch_init(&batch);
     for (; count; count--) {
-        struct journal_entry entry = { .kind = JOURNAL_STATE, .host = HOST, .stream = STREAM_ID, .sequence = fed,
+        struct journal_entry entry = { .kind = JOURNAL_SNAPSHOT, .host = HOST, .stream = STREAM_ID, .sequence = fed,
                                        .time_ns = clock_realtime_ns() };
-        if (journal_wants_state(journal, HOST, STREAM_ID)) {
+        if (journal_needs_snapshot(journal, HOST, STREAM_ID)) {
             buf_reset(&bytes);
             stream_snapshot(encoder, &bytes);
             entry.body = (struct bytes){ bytes.data, bytes.size };
@@ -189,7 +189,7 @@ static inline void greet(void)
 }
 
 /* OPEN and STATE: decoder has the state. */
-static inline void take_opening(struct stream *decoder)
+static inline void take_opening(struct delta_stream *decoder)
 {
     struct message_open open;
     hear(MESSAGE_OPEN);
@@ -205,7 +205,7 @@ static inline void take_opening(struct stream *decoder)
 }
 
 /* The record of this sequence, decoded; states between segments are taken on the way. */
-static inline void take_record(struct stream *decoder, uint64_t sequence, struct batch *batch)
+static inline void take_record(struct delta_stream *decoder, uint64_t sequence, struct batch *batch)
 {
     assert_true(hear_within(WAIT_NS));
     struct unpacker unpacker = { (const uint8_t *)got.body.data, (const uint8_t *)got.body.data + got.body.size, false };
@@ -222,7 +222,7 @@ static inline void take_record(struct stream *decoder, uint64_t sequence, struct
                                    batch), OK);
 }
 
-static inline void take_records(struct stream *decoder, uint64_t from, uint64_t to)
+static inline void take_records(struct delta_stream *decoder, uint64_t from, uint64_t to)
 {
     struct batch batch;
     batch_init(&batch);

@@ -73,18 +73,18 @@ void kafka_records_free(struct kafka_records **records)
     *records = NULL;
 }
 
-void kafka_records_begin_anew(struct kafka_records *records)
+void kafka_records_reset(struct kafka_records *records)
 {
     forget(records, UINT64_MAX);
 }
 
-static struct encoder **bucket_of(struct kafka_records *records, const struct kafka_mark *mark)
+static struct encoder **bucket_of(struct kafka_records *records, const struct kafka_batch_id *mark)
 {
     uint64_t hash = hash_add_text(HASH_START ^ mark->stream, mark->host);
     return &records->buckets[(hash ^ hash >> 32) % BUCKETS];
 }
 
-static enum err add_encoder(struct encoder **bucket, const struct kafka_mark *mark, struct encoder **made)
+static enum err add_encoder(struct encoder **bucket, const struct kafka_batch_id *mark, struct encoder **made)
 {
     struct encoder *encoder = calloc(1, sizeof *encoder);
     if (!encoder)
@@ -102,7 +102,7 @@ static enum err add_encoder(struct encoder **bucket, const struct kafka_mark *ma
     return OK;
 }
 
-static enum err find(struct kafka_records *records, const struct kafka_mark *mark, struct encoder **found)
+static enum err find(struct kafka_records *records, const struct kafka_batch_id *mark, struct encoder **found)
 {
     struct encoder **bucket = bucket_of(records, mark);
     for (struct encoder *encoder = *bucket; encoder; encoder = encoder->next)
@@ -122,13 +122,13 @@ static void sweep(struct kafka_records *records, uint64_t now_ns)
 }
 
 /* At its beginning, every so often, and where it does not follow the record before: one that failed is made again. */
-static bool wants_state(const struct kafka_records *records, const struct encoder *encoder, const struct kafka_mark *mark,
+static bool wants_state(const struct kafka_records *records, const struct encoder *encoder, const struct kafka_batch_id *mark,
                         uint64_t now_ns)
 {
     return !encoder->before || mark->sequence != encoder->before + 1 || now_ns - encoder->told_ns >= records->state_ns;
 }
 
-enum err kafka_records_add(struct kafka_records *records, const struct batch *batch, const struct kafka_mark *mark,
+enum err kafka_records_add(struct kafka_records *records, const struct batch *batch, const struct kafka_batch_id *mark,
                            struct buf *out)
 {
     struct encoder *encoder;

@@ -15,7 +15,7 @@ static const struct metric metrics[] = {
 static const struct set set = { "meminfo", metrics, 4 };
 static const struct job job = { .id = "47[1]", .other_id = "", .source = "slurm", .user = "ada", .uid = 7, .cgroup = "",
                                 .start_ns = 5, .end_ns = 9, .cores_milli = 1500 };
-static const struct kafka_mark mark = { "n1", 0xabc, 42 };
+static const struct kafka_batch_id mark = { "n1", 0xabc, 42 };
 
 static void fill(struct batch *batch)
 {
@@ -128,7 +128,7 @@ static void make_parcel(struct kafka_records *records, uint64_t n, struct buf *o
     fill(&batch);
     batch.values[0].u64 = 11 + n;
     buf_init(out, 1 << 20);
-    assert_int_equal(kafka_records_add(records, &batch, &(struct kafka_mark){ "n1", 5, n }, out), OK);
+    assert_int_equal(kafka_records_add(records, &batch, &(struct kafka_batch_id){ "n1", 5, n }, out), OK);
     assert_int_equal(parcel_read((struct bytes){ out->data, out->size }, parcel), OK);
     batch_clear(&batch);
 }
@@ -186,49 +186,49 @@ static void each_record_can_be_read_alone_and_one_after_another(void **state)
     kafka_records_free(&records);
 }
 
-static void put(struct kafka_box *box, const char *body, enum err expected)
+static void put(struct kafka_queue *box, const char *body, enum err expected)
 {
-    struct kafka_name name = { .host = bytes_of("n1"), .key = bytes_of("j") };
-    assert_int_equal(kafka_box_add(box, "t", &name, bytes_of(body)), expected);
+    struct kafka_message_id name = { .host = bytes_of("n1"), .key = bytes_of("j") };
+    assert_int_equal(kafka_queue_add(box, "t", &name, bytes_of(body)), expected);
 }
 
 static void the_box_takes_batches_whole_and_keeps_their_order(void **state)
 {
     (void)state;
-    struct kafka_box box;
-    kafka_box_init(&box, 5 * sizeof(struct kafka_piece));
+    struct kafka_queue box;
+    kafka_queue_init(&box, 5 * sizeof(struct kafka_message));
     put(&box, "1", OK);
     put(&box, "2", OK);
-    kafka_box_keep(&box);
+    kafka_queue_commit_batch(&box);
     put(&box, "3", OK);
     put(&box, "4", OK);
     put(&box, "5", FULL);
-    kafka_box_take_back(&box);
+    kafka_queue_drop_batch(&box);
     assert_int_equal(box.count, 2);
     put(&box, "3", OK);
-    kafka_box_keep(&box);
+    kafka_queue_commit_batch(&box);
     assert_int_equal(box.waiting, 3);
     /* all go, the second comes back before the others: it is next, and nothing is forgotten */
-    for (struct kafka_piece *piece = box.head; piece; piece = piece->next)
-        kafka_box_set(&box, piece, KAFKA_FLIES);
+    for (struct kafka_message *piece = box.head; piece; piece = piece->next)
+        kafka_queue_set_state(&box, piece, KAFKA_IN_FLIGHT);
     box.next = NULL;
-    kafka_box_set(&box, box.head->next, KAFKA_WAITS);
-    kafka_box_set(&box, box.tail, KAFKA_DONE);
-    kafka_box_set(&box, box.head, KAFKA_DONE);
-    kafka_box_remove_done(&box);
-    kafka_box_rewind(&box);
+    kafka_queue_set_state(&box, box.head->next, KAFKA_QUEUED);
+    kafka_queue_set_state(&box, box.tail, KAFKA_DELIVERED);
+    kafka_queue_set_state(&box, box.head, KAFKA_DELIVERED);
+    kafka_queue_remove_delivered(&box);
+    kafka_queue_rewind(&box);
     assert_int_equal(box.count, 2);
     assert_int_equal(box.waiting, 1);
     assert_ptr_equal(box.next, box.head);
     assert_memory_equal(box.next->body.data, "2", 1);
-    kafka_box_set(&box, box.next, KAFKA_DONE);
-    kafka_box_remove_done(&box);
+    kafka_queue_set_state(&box, box.next, KAFKA_DELIVERED);
+    kafka_queue_remove_delivered(&box);
     assert_int_equal(box.count, 0);
     assert_int_equal(box.bytes, 0);
     assert_null(box.tail);
     assert_null(box.next);
     put(&box, "6", OK); /* and is left there */
-    kafka_box_clear(&box);
+    kafka_queue_clear(&box);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* Readers of a journal. Each goes through the segments with a window of its own; what it was given and what is removed is
- * settled under the journal's lock, so that an entry is either read or counted as missing, never both. */
+/* Readers of a journal. Each scans the segments with a buffer of its own. Delivery and deletion are decided under the
+ * journal's lock, so an entry is either delivered or counted as missing, never both. */
 #include "journal/journal_segment.h"
 
 #include "base/log.h"
@@ -16,15 +16,15 @@ struct journal_reader {
     struct journal *journal;
     struct journal_cursor *cursor;
     struct journal_scan scan;
-    struct journal_damage damage;    /* that was met, until it is passed */
-    struct journal_segment *segment; /* valid while removals is as in the journal */
-    uint64_t base, removals;         /* of the segment that scan is in */
-    uint64_t first;                  /* base of the segment that it began with: it knows none of the states before */
-    uint64_t at;                     /* where to begin when there is no segment */
+    struct journal_damage damage;    /* found and not passed yet */
+    struct journal_segment *segment; /* valid while removals equals the journal's */
+    uint64_t base, removals;         /* of the segment being scanned */
+    uint64_t first;                  /* base of the first segment it read: it knows no state from before */
+    uint64_t at;                     /* where to continue when no segment is open */
     bool has_segment;
-    bool is_armed; /* the eventfd may have something */
+    bool may_be_readable; /* the eventfd may be readable */
     int fd;
-    char host[JOURNAL_HOST_MAX]; /* of a gap that was told */
+    char host[JOURNAL_HOST_MAX]; /* of the last gap delivered */
 };
 
 static struct journal_cursor *find_cursor(const struct journal *journal, const char *name)
@@ -35,16 +35,16 @@ static struct journal_cursor *find_cursor(const struct journal *journal, const c
     return cursor;
 }
 
-/* What is being removed right now is not for somebody who comes now. */
+/* A new reader does not start in segments that are being deleted. */
 static uint64_t oldest_kept(const struct journal *journal)
 {
     const struct journal_segment *segment = journal->oldest;
-    while (segment->is_doomed && segment->next)
+    while (segment->is_deleting && segment->next)
         segment = segment->next;
     return segment->base;
 }
 
-static enum err take_cursor(struct journal *journal, struct journal_reader *reader, const char *name, bool from_start,
+static enum err claim_cursor(struct journal *journal, struct journal_reader *reader, const char *name, bool from_start,
                             uint64_t from)
 {
     struct journal_cursor *cursor = find_cursor(journal, name);
@@ -52,24 +52,24 @@ static enum err take_cursor(struct journal *journal, struct journal_reader *read
         return AGAIN;
     uint64_t newest = journal_newest(journal);
     if (!cursor) {
-        enum err err = journal_cursor_make(&cursor, journal->folder, name, from_start ? oldest_kept(journal) : newest);
+        enum err err = journal_cursor_create(&cursor, journal->directory, name, from_start ? oldest_kept(journal) : newest);
         if (err)
             return err;
         cursor->next = journal->cursors;
         journal->cursors = cursor;
     }
-    if (from) /* beyond the newest: what followed was lost with the machine, and comes again */
-        cursor->done = from < newest ? from : newest;
-    cursor->handed = cursor->done;
+    if (from) /* beyond the newest: the entries were lost in a crash of the node and will be appended again */
+        cursor->acked = from < newest ? from : newest;
+    cursor->delivered = cursor->acked;
     cursor->is_open = true;
     cursor->wake_fd = reader->fd;
-    cursor->recent_count = 0;
+    cursor->delivery_count = 0;
     reader->cursor = cursor;
-    reader->at = cursor->done;
+    reader->at = cursor->acked;
     return OK;
 }
 
-enum err journal_read(struct journal *journal, struct journal_reader **reader, const char *name, bool from_start,
+enum err journal_reader_open(struct journal *journal, struct journal_reader **reader, const char *name, bool from_start,
                       uint64_t from)
 {
     *reader = calloc(1, sizeof **reader);
@@ -82,15 +82,15 @@ enum err journal_read(struct journal *journal, struct journal_reader **reader, c
     enum err err = (*reader)->fd < 0 ? err_from_errno(errno) : OK;
     if (!err) {
         pthread_mutex_lock(&journal->lock);
-        err = take_cursor(journal, *reader, name, from_start, from);
+        err = claim_cursor(journal, *reader, name, from_start, from);
         pthread_mutex_unlock(&journal->lock);
     }
     if (err)
-        journal_read_close(reader);
+        journal_reader_close(reader);
     return err;
 }
 
-void journal_read_close(struct journal_reader **reader)
+void journal_reader_close(struct journal_reader **reader)
 {
     if (!*reader)
         return;
@@ -99,10 +99,10 @@ void journal_read_close(struct journal_reader **reader)
         pthread_mutex_lock(&(*reader)->journal->lock);
         cursor->is_open = cursor->is_waiting = false;
         cursor->wake_fd = -1;
-        cursor->handed = cursor->done;
+        cursor->delivered = cursor->acked;
         for (size_t i = 0; i < cursor->gap_count; i++)
-            cursor->gaps[i].is_told = false; /* those that are left were not done */
-        journal_cursor_save(cursor, (*reader)->journal->folder);
+            cursor->gaps[i].is_reported = false; /* the remaining ones were not acknowledged */
+        journal_cursor_save(cursor, (*reader)->journal->directory);
         pthread_mutex_unlock(&(*reader)->journal->lock);
     }
     journal_scan_clear(&(*reader)->scan);
@@ -113,8 +113,8 @@ void journal_read_close(struct journal_reader **reader)
     *reader = NULL;
 }
 
-/* Cursors are freed only with sync_lock: the thread that writes goes through them without lock when it removes. */
-void journal_forget(struct journal *journal, const char *name)
+/* Cursors are freed only with sync_lock held: during deletion the writer walks the list without the lock. */
+void journal_remove_cursor(struct journal *journal, const char *name)
 {
     pthread_mutex_lock(&journal->sync_lock);
     pthread_mutex_lock(&journal->lock);
@@ -124,25 +124,14 @@ void journal_forget(struct journal *journal, const char *name)
     if (*at && !(*at)->is_open) {
         cursor = *at;
         *at = cursor->next;
-        journal_cursor_remove(journal->folder, name);
-        journal_cursor_remove_note(journal->folder, name);
+        journal_cursor_remove(journal->directory, name);
     }
     pthread_mutex_unlock(&journal->lock);
     pthread_mutex_unlock(&journal->sync_lock);
     journal_cursor_free(&cursor);
 }
 
-enum err journal_note_save(const struct journal *journal, const char *name, struct buf *note)
-{
-    return journal_cursor_save_note(journal->folder, name, note);
-}
-
-enum err journal_note_load(const struct journal *journal, const char *name, struct buf *note, struct bytes *content)
-{
-    return journal_cursor_load_note(journal->folder, name, note, content);
-}
-
-/* The name of one that may go. */
+/* The name of a cursor that can be removed. */
 static bool find_unwanted(struct journal *journal, bool (*is_wanted)(const void *context, const char *name),
                           const void *context, char name[JOURNAL_NAME_MAX])
 {
@@ -156,18 +145,18 @@ static bool find_unwanted(struct journal *journal, bool (*is_wanted)(const void 
     return cursor;
 }
 
-void journal_forget_unwanted(struct journal *journal, bool (*is_wanted)(const void *context, const char *name),
+void journal_remove_unwanted_cursors(struct journal *journal, bool (*is_wanted)(const void *context, const char *name),
                              const void *context)
 {
     char name[JOURNAL_NAME_MAX];
     while (find_unwanted(journal, is_wanted, context, name)) {
-        log_info("the sink of the cursor %s is not there any more: nothing is kept for it", name);
-        journal_forget(journal, name);
+        log_info("sink %s is no longer configured; its journal cursor is removed", name);
+        journal_remove_cursor(journal, name);
     }
 }
 
-/* The segment that the reader is in; NULL: it is in none, or it was removed. */
-static struct journal_segment *current(struct journal_reader *reader)
+/* The segment the reader is in; NULL: none, or it was deleted. */
+static struct journal_segment *current_segment(struct journal_reader *reader)
 {
     if (!reader->has_segment)
         return NULL;
@@ -184,56 +173,56 @@ static struct journal_segment *current(struct journal_reader *reader)
     return segment;
 }
 
-enum step { STEP_READ, STEP_ENTER, STEP_TELL, STEP_WAIT };
+enum reader_step { STEP_READ, STEP_OPEN, STEP_GAP, STEP_WAIT };
 
-/* What comes next, with the lock held. *segment: to read on in, or to enter. */
-static enum step next_step(struct journal_reader *reader, struct journal_segment **segment)
+/* Decides what comes next; the lock is held. *segment: the one to read from or to open. */
+static enum reader_step next_step(struct journal_reader *reader, struct journal_segment **segment)
 {
     const struct journal *journal = reader->journal;
-    uint64_t coming = journal->active->end;
-    enum step step = STEP_WAIT;
-    *segment = current(reader);
+    uint64_t next = journal->active->end;
+    enum reader_step step = STEP_WAIT;
+    *segment = current_segment(reader);
     if (!*segment) {
         *segment = journal_segment_at(journal, reader->at);
-        coming = *segment ? (*segment)->base : coming;
-        step = *segment ? STEP_ENTER : STEP_WAIT;
+        next = *segment ? (*segment)->base : next;
+        step = *segment ? STEP_OPEN : STEP_WAIT;
     } else if (reader->scan.at < journal_segment_visible(journal, *segment)) {
-        coming = reader->scan.at;
+        next = reader->scan.at;
         step = STEP_READ;
     } else if ((*segment)->next && reader->scan.at >= (*segment)->end) {
         *segment = (*segment)->next;
-        coming = (*segment)->base;
-        step = STEP_ENTER;
+        next = (*segment)->base;
+        step = STEP_OPEN;
     }
-    const struct journal_gap *gap = journal_cursor_untold(reader->cursor);
-    if (journal_damage_untold(&reader->damage, reader->scan.at) || (gap && gap->position < coming))
-        return STEP_TELL;
-    return *segment && (*segment)->is_doomed ? STEP_WAIT : step;
+    const struct journal_gap *gap = journal_cursor_next_unreported_gap(reader->cursor);
+    if (journal_damage_next_unreported(&reader->damage, reader->scan.at) || (gap && gap->position < next))
+        return STEP_GAP;
+    return *segment && (*segment)->is_deleting ? STEP_WAIT : step;
 }
 
-static void tell(struct journal_reader *reader, struct journal_entry *entry)
+static void deliver_gap(struct journal_reader *reader, struct journal_entry *entry)
 {
-    struct journal_wound *wound = journal_damage_untold(&reader->damage, reader->scan.at);
-    struct journal_gap *gap = wound ? &wound->gap : journal_cursor_untold(reader->cursor);
-    gap->is_told = gap->is_final = true;
-    if (wound)
-        wound->is_told = true;
-    journal_cursor_hand(reader->cursor, gap->position, gap->to_ns);
+    struct journal_damaged_stream *lost = journal_damage_next_unreported(&reader->damage, reader->scan.at);
+    struct journal_gap *gap = lost ? &lost->gap : journal_cursor_next_unreported_gap(reader->cursor);
+    gap->is_reported = gap->is_final = true;
+    if (lost)
+        lost->is_reported = true;
+    journal_cursor_deliver(reader->cursor, gap->position, gap->to_ns);
     snprintf(reader->host, sizeof reader->host, "%s", gap->host);
     *entry = (struct journal_entry){
         .kind = JOURNAL_GAP, .host = reader->host, .stream = gap->stream, .sequence = gap->sequence,
         .time_ns = gap->to_ns,
         .position = gap->position, .is_new = true, .gap_from_ns = gap->from_ns, .gap_to_ns = gap->to_ns,
-        .gap_records = gap->records, .gap_reason = journal_reason_text(gap->reason),
+        .gap_records = gap->records, .gap_reason = journal_reason_string(gap->reason),
     };
 }
 
-/* Opens a segment, without the lock. That it is gone by now is found at the next step. */
-static enum err enter(struct journal_reader *reader, uint64_t base, uint64_t end)
+/* Opens a segment; the lock is not held. If it was deleted meanwhile, the next step notices. */
+static enum err open_segment(struct journal_reader *reader, uint64_t base, uint64_t end)
 {
-    char name[JOURNAL_FILE_ROOM];
+    char name[JOURNAL_FILE_NAME_MAX];
     journal_segment_name(name, base);
-    enum err err = journal_scan_open(&reader->scan, reader->journal->folder, name, base, end);
+    enum err err = journal_scan_open(&reader->scan, reader->journal->directory, name, base, end);
     reader->has_segment = !err;
     reader->base = base;
     reader->first = reader->first ? reader->first : base;
@@ -242,15 +231,15 @@ static enum err enter(struct journal_reader *reader, uint64_t base, uint64_t end
     return err == ABSENT ? OK : err;
 }
 
-/* With the lock held at its beginning and its end. The damage ends where scan stands. */
-static enum err assess(struct journal_reader *reader)
+/* Computes the cost of the damage that ends at scan.at. The lock is held on entry and on return. */
+static enum err assess_damage(struct journal_reader *reader)
 {
     struct journal *journal = reader->journal;
     struct journal_span spans[3] = { 0 };
-    const struct journal_segment *segment = current(reader), *before = NULL;
-    uint64_t to = reader->scan.at, from = to - reader->scan.damaged_bytes, handed = reader->cursor->handed;
-    if (!segment || segment->is_doomed)
-        return CORRUPT; /* what was behind it is counted there */
+    const struct journal_segment *segment = current_segment(reader), *before = NULL;
+    uint64_t to = reader->scan.at, from = to - reader->scan.damaged_bytes, delivered = reader->cursor->delivered;
+    if (!segment || segment->is_deleting)
+        return CORRUPT; /* counted when the segment is deleted */
     for (before = journal->oldest; before != segment && before->next != segment;)
         before = before->next;
     if (before != segment && reader->first != segment->base)
@@ -259,75 +248,75 @@ static enum err assess(struct journal_reader *reader)
     if (segment->next)
         spans[2] = (struct journal_span){ segment->next->base, journal_segment_visible(journal, segment->next) };
     pthread_mutex_unlock(&journal->lock);
-    enum err err = journal_damage_assess(&reader->damage, journal->folder, spans, from, to, handed);
+    enum err err = journal_damage_assess(&reader->damage, journal->directory, spans, from, to, delivered);
     pthread_mutex_lock(&journal->lock);
-    const struct journal_wound *wound = journal_damage_untold(&reader->damage, from);
-    if (wound) /* in its hands from now on */
-        journal_cursor_hand(reader->cursor, wound->gap.position, wound->gap.to_ns);
+    const struct journal_damaged_stream *lost = journal_damage_next_unreported(&reader->damage, from);
+    if (lost) /* in flight from now on */
+        journal_cursor_deliver(reader->cursor, lost->gap.position, lost->gap.to_ns);
     return err ? err : CORRUPT;
 }
 
-/* Settles that an entry is given out, unless its segment is being removed: then it is not. */
-static bool hand_out(struct journal_reader *reader, struct journal_entry *entry)
+/* Marks an entry as delivered. false: its segment is being deleted, so it counts as lost. */
+static bool deliver(struct journal_reader *reader, struct journal_entry *entry)
 {
-    const struct journal_segment *segment = current(reader);
-    if (!segment || segment->is_doomed) {
+    const struct journal_segment *segment = current_segment(reader);
+    if (!segment || segment->is_deleting) {
         reader->scan.at = entry->position;
         reader->at = entry->position;
         return false;
     }
-    entry->is_new = entry->position > reader->cursor->handed;
+    entry->is_new = entry->position > reader->cursor->delivered;
     if (entry->kind == JOURNAL_RECORD)
-        journal_cursor_hand(reader->cursor, entry->position, entry->time_ns);
+        journal_cursor_deliver(reader->cursor, entry->position, entry->time_ns);
     return true;
 }
 
-static void disarm(struct journal_reader *reader)
+static void reset_eventfd(struct journal_reader *reader)
 {
     eventfd_t count;
-    if (!reader->is_armed)
+    if (!reader->may_be_readable)
         return;
     pthread_mutex_lock(&reader->journal->lock);
     reader->cursor->is_waiting = false;
     pthread_mutex_unlock(&reader->journal->lock);
     eventfd_read(reader->fd, &count);
-    reader->is_armed = false;
+    reader->may_be_readable = false;
 }
 
-/* One step, with the lock held at its beginning and its end. GONE: there must be another one. */
+/* One step; the lock is held on entry and on return. GONE: take another step. */
 static enum err take_step(struct journal_reader *reader, struct journal_entry *entry)
 {
     pthread_mutex_t *lock = &reader->journal->lock;
     struct journal_segment *segment;
-    enum step step = next_step(reader, &segment);
-    if (step == STEP_TELL) {
-        tell(reader, entry);
+    enum reader_step step = next_step(reader, &segment);
+    if (step == STEP_GAP) {
+        deliver_gap(reader, entry);
         return OK;
     }
     if (step == STEP_WAIT) {
-        reader->cursor->is_waiting = reader->is_armed = true;
+        reader->cursor->is_waiting = reader->may_be_readable = true;
         return AGAIN;
     }
     uint64_t base = segment->base;
     reader->scan.end = journal_segment_visible(reader->journal, segment);
     uint64_t end = reader->scan.end;
     pthread_mutex_unlock(lock);
-    enum err err = step == STEP_ENTER ? enter(reader, base, end) : journal_scan_next(&reader->scan, entry);
+    enum err err = step == STEP_OPEN ? open_segment(reader, base, end) : journal_scan_next(&reader->scan, entry);
     pthread_mutex_lock(lock);
-    if (step == STEP_ENTER)
+    if (step == STEP_OPEN)
         return err ? err : GONE;
     if (err)
-        return err == CORRUPT ? assess(reader) : err;
-    if (entry->kind != JOURNAL_RECORD && entry->kind != JOURNAL_STATE)
-        return GONE; /* of a version to come */
-    if (journal_damage_hits(&reader->damage, entry))
+        return err == CORRUPT ? assess_damage(reader) : err;
+    if (entry->kind != JOURNAL_RECORD && entry->kind != JOURNAL_SNAPSHOT)
+        return GONE; /* written by a newer version */
+    if (journal_damage_affects(&reader->damage, entry))
         return GONE;
-    return hand_out(reader, entry) ? OK : GONE;
+    return deliver(reader, entry) ? OK : GONE;
 }
 
-enum err journal_next(struct journal_reader *reader, struct journal_entry *entry)
+enum err journal_reader_next(struct journal_reader *reader, struct journal_entry *entry)
 {
-    disarm(reader);
+    reset_eventfd(reader);
     pthread_mutex_lock(&reader->journal->lock);
     enum err err;
     do
@@ -337,48 +326,49 @@ enum err journal_next(struct journal_reader *reader, struct journal_entry *entry
     return err;
 }
 
-uint64_t journal_segment(const struct journal_reader *reader)
+uint64_t journal_reader_segment(const struct journal_reader *reader)
 {
     return reader->base;
 }
 
-int journal_fd(const struct journal_reader *reader)
+int journal_reader_fd(const struct journal_reader *reader)
 {
     return reader->fd;
 }
 
-enum err journal_done(struct journal_reader *reader, uint64_t position)
+enum err journal_reader_ack(struct journal_reader *reader, uint64_t position)
 {
     pthread_mutex_lock(&reader->journal->lock);
-    journal_cursor_done(reader->cursor, position);
+    journal_cursor_ack(reader->cursor, position);
     pthread_mutex_unlock(&reader->journal->lock);
     return OK;
 }
 
-uint64_t journal_lag_bytes(const struct journal_reader *reader)
+uint64_t journal_reader_lag_bytes(const struct journal_reader *reader)
 {
     struct journal *journal = reader->journal;
     uint64_t lag = 0;
     pthread_mutex_lock(&journal->lock);
-    uint64_t done = reader->cursor->done;
+    uint64_t acked = reader->cursor->acked;
     for (const struct journal_segment *segment = journal->oldest; segment; segment = segment->next)
-        if (!journal_segment_is_done(segment, reader->cursor))
-            lag += segment->end - (done > segment->base ? done : segment->base);
+        if (!journal_segment_is_acked(segment, reader->cursor))
+            lag += segment->end - (acked > segment->base ? acked : segment->base);
     pthread_mutex_unlock(&journal->lock);
     return lag;
 }
 
-uint64_t journal_lag_ns(const struct journal_reader *reader, uint64_t now_ns)
+uint64_t journal_reader_lag_ns(const struct journal_reader *reader, uint64_t now_ns)
 {
     struct journal *journal = reader->journal;
     const struct journal_cursor *cursor = reader->cursor;
     uint64_t time_ns = 0;
     pthread_mutex_lock(&journal->lock);
     const struct journal_segment *segment = journal->oldest;
-    while (segment && journal_segment_is_done(segment, cursor))
+    while (segment && journal_segment_is_acked(segment, cursor))
         segment = segment->next;
-    if (segment) /* the time of the next one is not known until it was read: that of the one before it, or of the first */
-        time_ns = cursor->recent_count ? cursor->recent[0].time_ns : cursor->done_ns ? cursor->done_ns : segment->oldest_ns;
+    if (segment) /* the next entry has not been read yet: use the time of the one before it, or of the segment's first */
+        time_ns = cursor->delivery_count ? cursor->deliveries[0].time_ns
+            : cursor->acked_ns ? cursor->acked_ns : segment->oldest_ns;
     pthread_mutex_unlock(&journal->lock);
     return time_ns && now_ns > time_ns ? now_ns - time_ns : 0;
 }

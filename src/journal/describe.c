@@ -1,5 +1,5 @@
-/* Descriptions: written by the encoder, read from bytes that may be anything. */
-#include "journal/stream_describe.h"
+/* Descriptions of sets, tracks and jobs. Readers accept arbitrary bytes. */
+#include "journal/describe.h"
 
 #include "journal/set_pool.h"
 
@@ -8,7 +8,7 @@
 
 #define PACK_LEVEL 3
 
-/* A text that may be NULL: 0, else its size + 1 and its bytes. */
+/* A string that may be NULL: 0, or its size + 1 and its bytes. */
 static void pack_optional(struct packer *p, const char *text)
 {
     if (!text) {
@@ -17,24 +17,24 @@ static void pack_optional(struct packer *p, const char *text)
     }
     size_t size = strlen(text);
     pack_number(p, size + 1);
-    memcpy(p->at, text, size); /* there is room: whoever made the packer reserved it */
+    memcpy(p->at, text, size); /* the caller reserved the capacity */
     p->at += size;
 }
 
-static void pack_short_text(struct packer *p, const char *text)
+static void pack_string(struct packer *p, const char *text)
 {
     pack_text(p, bytes_of(text));
 }
 
 static void pack_set(struct packer *p, const struct set *set)
 {
-    pack_short_text(p, set->name);
+    pack_string(p, set->name);
     pack_optional(p, set->instances);
     pack_number(p, set->size);
     for (size_t i = 0; i < set->size; i++) {
         const struct metric *m = &set->metrics[i];
         pack_number(p, (uint64_t)m->type << 1 | (uint64_t)m->kind);
-        pack_short_text(p, m->name);
+        pack_string(p, m->name);
         pack_optional(p, m->unit);
         pack_optional(p, m->help);
         pack_optional(p, m->source);
@@ -47,18 +47,19 @@ void describe_set(struct packer *p, uint32_t number, const struct set *set)
     pack_set(p, set);
 }
 
-/* Compresses the description once for all who have the set. Leaves *packed empty where that is not worth it or fails. */
+/* Compresses the description once for all streams that have the set. Leaves *packed empty if that is not worth it or
+ * fails. */
 static void compress_set(const struct set *set, struct bytes *packed)
 {
-    size_t room = stream_set_weight(set) + 16, bound = ZSTD_compressBound(room);
-    uint8_t *memory = malloc(room + bound);
+    size_t capacity = stream_set_weight(set) + 16, bound = ZSTD_compressBound(capacity);
+    uint8_t *memory = malloc(capacity + bound);
     if (!memory)
         return;
-    struct packer p = { memory, memory + room, false };
+    struct packer p = { memory, memory + capacity, false };
     pack_set(&p, set);
-    size_t plain = (size_t)(p.at - memory), size = ZSTD_compress(memory + room, bound, memory, plain, PACK_LEVEL);
+    size_t plain = (size_t)(p.at - memory), size = ZSTD_compress(memory + capacity, bound, memory, plain, PACK_LEVEL);
     if (!p.full && !ZSTD_isError(size) && size < plain)
-        *packed = set_pool_keep_packed(set, (struct bytes){ (const char *)memory + room, size });
+        *packed = set_pool_keep_packed(set, (struct bytes){ (const char *)memory + capacity, size });
     free(memory);
 }
 
@@ -75,21 +76,21 @@ void describe_set_shared(struct packer *p, uint32_t number, struct stream_set *s
         pack_set(p, set->set);
 }
 
-void describe_track(struct packer *p, const struct track *track)
+void describe_track(struct packer *p, const struct delta_track *track)
 {
     pack_number(p, track->number);
     pack_number(p, track->set_number);
-    pack_short_text(p, track->instance);
+    pack_string(p, track->instance);
     pack_optional(p, track->job);
 }
 
 void describe_job(struct packer *p, uint32_t number, const struct job *job)
 {
     pack_number(p, number);
-    pack_short_text(p, job->id);
-    pack_short_text(p, job->other_id);
-    pack_short_text(p, job->source);
-    pack_short_text(p, job->user);
+    pack_string(p, job->id);
+    pack_string(p, job->other_id);
+    pack_string(p, job->source);
+    pack_string(p, job->user);
     pack_number(p, job->uid == UINT32_MAX ? 0 : (uint64_t)job->uid + 1);
     pack_number(p, job->start_ns);
     pack_number(p, job->end_ns);
@@ -97,19 +98,19 @@ void describe_job(struct packer *p, uint32_t number, const struct job *job)
     pack_number(p, job->memory_bytes);
 }
 
-/* Texts become C strings, so a NUL in one makes no sense. */
-static struct bytes check_text(struct unpacker *u, struct bytes text)
+/* Strings become C strings, so they must not contain NUL. */
+static struct bytes check_string(struct unpacker *u, struct bytes text)
 {
-    if (text.size > STREAM_TEXT_MAX || (text.size && memchr(text.data, '\0', text.size))) {
+    if (text.size > STREAM_STRING_MAX || (text.size && memchr(text.data, '\0', text.size))) {
         u->bad = true;
         return (struct bytes){ 0 };
     }
     return text;
 }
 
-static struct bytes read_text(struct unpacker *u)
+static struct bytes read_string(struct unpacker *u)
 {
-    struct bytes text = check_text(u, unpack_text(u));
+    struct bytes text = check_string(u, unpack_text(u));
     if (!text.data)
         text.data = "";
     return text;
@@ -127,84 +128,84 @@ static struct bytes read_optional(struct unpacker *u)
     }
     struct bytes text = { (const char *)u->at, (size_t)size - 1 };
     u->at += size - 1;
-    return check_text(u, text);
+    return check_string(u, text);
 }
 
-/* Counts on the first walk, when to is NULL; copies on the second. */
-struct texts {
+/* Copies strings into one allocation. The first pass, with to NULL, only adds up their size. */
+struct string_copier {
     char *to;
     size_t size;
 };
 
-static const char *keep(struct texts *texts, struct bytes text)
+static const char *copy_string(struct string_copier *strings, struct bytes text)
 {
     if (!text.data)
         return NULL;
-    texts->size += text.size + 1;
-    if (!texts->to)
+    strings->size += text.size + 1;
+    if (!strings->to)
         return "";
-    char *copy = texts->to;
+    char *copy = strings->to;
     memcpy(copy, text.data, text.size);
     copy[text.size] = '\0';
-    texts->to += text.size + 1;
+    strings->to += text.size + 1;
     return copy;
 }
 
-static struct metric read_metric(struct unpacker *u, struct texts *texts)
+static struct metric read_metric(struct unpacker *u, struct string_copier *strings)
 {
-    uint64_t sort = unpack_number(u);
-    if (sort > ((uint64_t)F64 << 1 | GAUGE))
+    uint64_t kind = unpack_number(u);
+    if (kind > ((uint64_t)F64 << 1 | GAUGE))
         u->bad = true;
-    struct metric metric = { .kind = (enum metric_kind)(sort & 1), .type = (enum metric_type)(sort >> 1 & 3) };
-    metric.name = keep(texts, read_text(u));
-    metric.unit = keep(texts, read_optional(u));
-    metric.help = keep(texts, read_optional(u));
-    metric.source = keep(texts, read_optional(u));
+    struct metric metric = { .kind = (enum metric_kind)(kind & 1), .type = (enum metric_type)(kind >> 1 & 3) };
+    metric.name = copy_string(strings, read_string(u));
+    metric.unit = copy_string(strings, read_optional(u));
+    metric.help = copy_string(strings, read_optional(u));
+    metric.source = copy_string(strings, read_optional(u));
     return metric;
 }
 
-static void read_head(struct unpacker *u, struct texts *texts, struct set *set)
+static void read_head(struct unpacker *u, struct string_copier *strings, struct set *set)
 {
-    set->name = keep(texts, read_text(u));
-    set->instances = keep(texts, read_optional(u));
+    set->name = copy_string(strings, read_string(u));
+    set->instances = copy_string(strings, read_optional(u));
     uint64_t size = unpack_number(u);
     if (size > SET_METRICS_MAX || size > (uint64_t)(u->end - u->at))
         u->bad = true;
     set->size = u->bad ? 0 : (size_t)size;
 }
 
-/* Twice over the same bytes: the first time only to know that they are good, and how much memory they take. */
-static enum err read_set(struct unpacker *u, struct set **made)
+/* Two passes over the same bytes: the first validates them and computes the size of the allocation. */
+static enum err read_set(struct unpacker *u, struct set **out)
 {
     struct unpacker first = *u;
-    struct texts texts = { 0 };
+    struct string_copier strings = { 0 };
     struct set head;
-    read_head(&first, &texts, &head);
+    read_head(&first, &strings, &head);
     for (size_t i = 0; i < head.size && !first.bad; i++)
-        read_metric(&first, &texts);
+        read_metric(&first, &strings);
     if (first.bad)
         return CORRUPT;
-    struct set *set = malloc(sizeof *set + head.size * sizeof(struct metric) + texts.size);
+    struct set *set = malloc(sizeof *set + head.size * sizeof(struct metric) + strings.size);
     if (!set)
         return NOMEM;
     struct metric *metrics = (struct metric *)(set + 1);
-    texts.to = (char *)(metrics + head.size);
-    read_head(u, &texts, set);
+    strings.to = (char *)(metrics + head.size);
+    read_head(u, &strings, set);
     for (size_t i = 0; i < set->size; i++)
-        metrics[i] = read_metric(u, &texts);
+        metrics[i] = read_metric(u, &strings);
     set->metrics = metrics;
-    *made = set;
+    *out = set;
     return OK;
 }
 
-static bool read_set_number(struct unpacker *u, const struct stream *stream, uint32_t *number)
+static bool read_set_number(struct unpacker *u, const struct delta_stream *stream, uint32_t *number)
 {
     uint64_t read = unpack_number(u);
     *number = (uint32_t)read;
     return !u->bad && read < STREAM_SETS_MAX && !(read < stream->set_count && stream->sets[read].set);
 }
 
-enum err describe_read_set(struct unpacker *u, struct stream *stream)
+enum err describe_read_set(struct unpacker *u, struct delta_stream *stream)
 {
     uint32_t number;
     struct set *set;
@@ -214,11 +215,11 @@ enum err describe_read_set(struct unpacker *u, struct stream *stream)
     enum err err = read_set(u, &set);
     if (!err)
         err = set_pool_take(set, &kept);
-    return err ? err : stream_put_set(stream, number, kept);
+    return err ? err : stream_add_set(stream, number, kept);
 }
 
-/* A packed set that nobody here has: expanded, and read as others are. */
-static enum err take_packed(struct bytes packed, const struct set **kept)
+/* A compressed set that is not in the pool yet. */
+static enum err intern_packed(struct bytes packed, const struct set **kept)
 {
     struct set *set;
     unsigned long long size = ZSTD_getFrameContentSize(packed.data, packed.size);
@@ -241,7 +242,7 @@ static enum err take_packed(struct bytes packed, const struct set **kept)
     return err;
 }
 
-enum err describe_read_set_shared(struct unpacker *u, struct stream *stream)
+enum err describe_read_set_shared(struct unpacker *u, struct delta_stream *stream)
 {
     uint32_t number;
     struct set *set = NULL;
@@ -253,41 +254,41 @@ enum err describe_read_set_shared(struct unpacker *u, struct stream *stream)
     if (!err && !packed.size)
         err = set_pool_take(set, &kept);
     if (err == ABSENT) {
-        err = take_packed(packed, &kept);
+        err = intern_packed(packed, &kept);
         packed = err ? packed : set_pool_keep_packed(kept, packed);
     }
     if (!err)
-        err = stream_put_set(stream, number, kept);
+        err = stream_add_set(stream, number, kept);
     if (!err)
         stream->sets[number].packed = packed;
     return err;
 }
 
-enum err describe_read_track(struct unpacker *u, struct stream *stream, struct track **track)
+enum err describe_read_track(struct unpacker *u, struct delta_stream *stream, struct delta_track **track)
 {
     uint64_t number = unpack_number(u), set_number = unpack_number(u);
-    struct bytes instance = read_text(u), job = read_optional(u);
+    struct bytes instance = read_string(u), job = read_optional(u);
     if (u->bad || number >= STREAM_TRACKS_MAX || stream_track_at(stream, number) || set_number >= stream->set_count
         || !stream->sets[set_number].set)
         return CORRUPT;
-    return stream_put_track(stream, (uint32_t)number, (uint32_t)set_number, instance, job.data ? &job : NULL, track);
+    return stream_add_track(stream, (uint32_t)number, (uint32_t)set_number, instance, job.data ? &job : NULL, track);
 }
 
-static const char *read_c_text(struct unpacker *u, char text[STREAM_TEXT_MAX + 1])
+static const char *read_c_string(struct unpacker *u, char text[STREAM_STRING_MAX + 1])
 {
-    struct bytes bytes = read_text(u);
+    struct bytes bytes = read_string(u);
     memcpy(text, bytes.data, bytes.size);
     text[bytes.size] = '\0';
     return text;
 }
 
-enum err describe_read_job(struct unpacker *u, struct stream *stream)
+enum err describe_read_job(struct unpacker *u, struct delta_stream *stream)
 {
-    char id[STREAM_TEXT_MAX + 1], other_id[STREAM_TEXT_MAX + 1], source[STREAM_TEXT_MAX + 1], user[STREAM_TEXT_MAX + 1];
+    char id[STREAM_STRING_MAX + 1], other_id[STREAM_STRING_MAX + 1], source[STREAM_STRING_MAX + 1], user[STREAM_STRING_MAX + 1];
     uint64_t number = unpack_number(u);
     struct job job = {
-        .id = read_c_text(u, id), .other_id = read_c_text(u, other_id), .source = read_c_text(u, source),
-        .user = read_c_text(u, user),
+        .id = read_c_string(u, id), .other_id = read_c_string(u, other_id), .source = read_c_string(u, source),
+        .user = read_c_string(u, user),
     };
     uint64_t uid = unpack_number(u);
     job.start_ns = unpack_number(u);
@@ -299,9 +300,9 @@ enum err describe_read_job(struct unpacker *u, struct stream *stream)
     job.uid = uid ? (uint32_t)(uid - 1) : UINT32_MAX;
     if (stream_job_weight(&job) > STREAM_WEIGHT_MAX - stream->weight)
         return FULL;
-    struct stream_job *copy = stream_job_room(stream, (uint32_t)number) ? NULL : stream_job_copy(&job);
+    struct stream_job *copy = stream_reserve_job(stream, (uint32_t)number) ? NULL : stream_job_copy(&job);
     if (!copy)
         return NOMEM;
-    stream_put_job_take(stream, (uint32_t)number, copy);
+    stream_set_job_take(stream, (uint32_t)number, copy);
     return OK;
 }

@@ -20,7 +20,7 @@
 #define WORDS_MAX 6 /* with the NULL behind */
 
 /* Of one process. */
-struct life {
+struct sampler_state {
     float wall_us, faults;
 };
 
@@ -28,7 +28,7 @@ struct way {
     const char *name, *library;
     bool has_spool, is_left_out;
     const char *before[WORDS_MAX]; /* what the loop is an argument of */
-    struct life *lives;
+    struct sampler_state *lives;
     size_t count;
     double cpu_us[ROUNDS_MAX]; /* per process */
 };
@@ -81,7 +81,7 @@ static int loop(int count)
             become_true();
         if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || status != 0)
             return 1;
-        struct life life = { (float)(tools_now_ns() - start_ns) / 1e3f, (float)usage.ru_minflt };
+        struct sampler_state life = { (float)(tools_now_ns() - start_ns) / 1e3f, (float)usage.ru_minflt };
         if (write(STDOUT_FILENO, &life, sizeof life) != sizeof life)
             return 1;
     }
@@ -113,7 +113,7 @@ static void become_loop(const struct way *way, int count, int fd)
 
 static void take_lives(struct way *way, int fd)
 {
-    struct life life;
+    struct sampler_state life;
     FILE *file = fdopen(fd, "r");
     while (file && fread(&life, sizeof life, 1, file) == 1)
         way->lives[way->count++] = life;
@@ -147,7 +147,7 @@ static double run_us(struct way *way, int count)
 
 static int by_wall(const void *a, const void *b)
 {
-    float x = ((const struct life *)a)->wall_us, y = ((const struct life *)b)->wall_us;
+    float x = ((const struct sampler_state *)a)->wall_us, y = ((const struct sampler_state *)b)->wall_us;
     return (x > y) - (x < y);
 }
 

@@ -47,7 +47,7 @@ static struct agent *agents;
 static struct stream *encoder;
 static struct batch batch;
 static struct buf record, message, body, snapshot, plain;
-static struct life lives[64];
+static struct sampler_state lives[64];
 static size_t life_count;
 static struct sampler_context context = { .root = "" };
 static struct set sets[SETS_MAX];
@@ -83,10 +83,10 @@ static void set_option(char *text)
 static void open_samplers(void)
 {
     for (const struct sampler *const *sampler = sampler_all; *sampler && life_count < 64; sampler++) {
-        if (*sampler == &sampler_tree || (*sampler)->is_slow)
+        if (*sampler == &sampler_process_tree || (*sampler)->is_slow)
             continue;
-        lives[life_count] = (struct life){ .sampler = *sampler, .context = &context };
-        life_wake(&lives[life_count++]);
+        lives[life_count] = (struct sampler_state){ .sampler = *sampler, .context = &context };
+        sampler_state_wake(&lives[life_count++]);
     }
 }
 
@@ -107,7 +107,7 @@ static void read_batch(void)
 {
     batch_reset(&batch);
     for (size_t i = 0; !options.sets && i < life_count; i++)
-        life_read(&lives[i], &batch);
+        sampler_state_read(&lives[i], &batch);
     uint64_t now_ns = clock_realtime_ns();
     for (size_t i = 0; i < options.sets; i++) {
         struct sample *sample = batch_add(&batch, &sets[i], now_ns, "");

@@ -4,7 +4,7 @@
  * machine. By turns; the best of each, in CPU time of the command, since the machine is shared, and in time passed.
  *
  *   bench-syscalls WAYS ROUNDS CALLS COMMAND ARGUMENT…     WAYS: "all" but strace, or "bare,timed" and so on */
-#include "syscalls/syscalls.h"
+#include "syscalls/ebpf.h"
 
 #include "base/clock.h"
 
@@ -66,18 +66,18 @@ static void become(char **command, enum way way)
 }
 
 /* False: it could not be run. */
-static bool run(char **command, enum way way, struct syscalls_job *job, struct cost *best)
+static bool run(char **command, enum way way, struct ebpf_job *job, struct cost *best)
 {
     struct rusage usage;
     int status;
     if (job)
-        syscalls_expect(job, getpid());
+        ebpf_job_add_at_exec(job, getpid());
     uint64_t begin_ns = clock_monotonic_ns();
     pid_t pid = fork();
     if (pid == 0)
         become(command, way);
     if (job)
-        syscalls_expect_no_more(job, getpid());
+        ebpf_job_remove_at_exec(job, getpid());
     if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
         return false;
     double wall_ns = (double)(clock_monotonic_ns() - begin_ns), cpu_ns = ns_of(usage.ru_utime) + ns_of(usage.ru_stime);
@@ -118,18 +118,18 @@ static bool run_floor(enum way way, char **command, struct cost *best)
 
 static bool run_way(enum way way, char **command, struct cost *best)
 {
-    struct syscalls *syscalls = NULL;
-    struct syscalls_job *job = NULL;
+    struct ebpf *syscalls = NULL;
+    struct ebpf_job *job = NULL;
     char why[512];
     if (way == FLOOR || way == FLOOR_TIMED)
         return run_floor(way, command, best);
-    unsigned may = ways[way].with_time ? SYSCALLS_MAY_TIME : 0; /* as sonde run */
-    if (ways[way].is_open && (syscalls_open(&syscalls, may, why, sizeof why) || syscalls_begin(syscalls, may, &job))) {
+    unsigned may = ways[way].with_time ? EBPF_MAY_TIME : 0; /* as sonde run */
+    if (ways[way].is_open && (ebpf_open(&syscalls, may, why, sizeof why) || ebpf_job_begin(syscalls, may, &job))) {
         fprintf(stderr, "bench-syscalls: %s\n", why);
         return false;
     }
     bool is_done = run(command, way, ways[way].is_its ? job : NULL, best);
-    syscalls_close(&syscalls);
+    ebpf_close(&syscalls);
     return is_done;
 }
 

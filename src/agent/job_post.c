@@ -106,7 +106,7 @@ static bool may_begin(const struct jobs *jobs, uint32_t uid, uint32_t told_pid, 
 {
     uint32_t owner;
     struct job *job = &post->job;
-    if (strcmp(job->source, "run") != 0 || !job->pid || *job->cgroup || *job->other_id || !id_is_made(job->id, told_pid)
+    if (strcmp(job->source, "run") != 0 || !job->pid || *job->cgroup || *job->other_id || !job_id_is_generated(job->id, told_pid)
         || pid_uid("", (pid_t)job->pid, &owner) || owner != uid || runs_of(jobs, uid) >= RUNS_PER_USER)
         return false;
     job->uid = uid;
@@ -132,7 +132,7 @@ static enum err translate_pid(const struct job_teller *teller, struct job *job)
     pid_t pid = (pid_t)teller->pid;
     if (!teller->is_here || !job->pid)
         return OK;
-    enum err err = !pid ? GONE : !strcmp(job->source, "run") ? OK : pid_space_find(pid, (pid_t)job->pid, &pid);
+    enum err err = !pid ? GONE : !strcmp(job->source, "run") ? OK : pid_namespace_find(pid, (pid_t)job->pid, &pid);
     job->pid = err ? 0 : (uint32_t)pid;
     return err;
 }
@@ -192,7 +192,7 @@ static enum err ask(struct jobs *jobs, const struct job_teller *teller, const st
         return ABSENT;
     if (!teller->is_master && job->uid != teller->uid)
         return DENIED;
-    return read_wish(post, &wish) ? jobs_ask_syscalls(jobs, post->job.id, wish) : OK;
+    return read_wish(post, &wish) ? jobs_request_syscalls(jobs, post->job.id, wish) : OK;
 }
 
 /* Before anything is done. */
@@ -234,7 +234,7 @@ static void add_samples(struct json *json, const char *id)
     if (job_syscalls_read(id, &since_ns, &batch) == OK)
         json_field_u64(json, "since_ns", since_ns);
     json_key(json, "samples");
-    calls_json_write(json, &batch);
+    syscalls_json_write(json, &batch);
     batch_clear(&batch);
 }
 

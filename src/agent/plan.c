@@ -4,7 +4,7 @@
 #include "agent/schedule.h"
 #include "base/nearest.h"
 #include "base/text.h"
-#include "jobs/source.h"
+#include "jobs/job_source.h"
 #include "samplers/all.h"
 
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static enum err replace(char **text, const char *value)
 /* The shape of one run means nothing to an agent, which has none. */
 static bool is_for_agent(const struct sampler *sampler)
 {
-    return sampler != &sampler_tree;
+    return sampler != &sampler_process_tree;
 }
 
 enum err plan_init(struct plan *plan, const struct sampler *const *list)
@@ -49,7 +49,7 @@ enum err plan_init(struct plan *plan, const struct sampler *const *list)
     size_t count = 0;
     while (list[count])
         count++;
-    *plan = (struct plan){ .period_ns = NS_PER_S, .jobs = SOURCES_ALL };
+    *plan = (struct plan){ .period_ns = NS_PER_S, .jobs = JOB_SOURCES_ALL };
     plan->sensors = calloc(count + 1, sizeof *plan->sensors);
     plan->listen = strdup(PLAN_LISTEN);
     if (!plan->sensors || !plan->listen) {
@@ -239,8 +239,8 @@ static enum err set_colmet(struct plan *plan, const char *value, struct buf *why
 
 static enum err set_jobs(struct plan *plan, const char *value, struct buf *why)
 {
-    char unknown[SOURCE_NAME_MAX];
-    if (!sources_parse(value, &plan->jobs, unknown))
+    char unknown[JOB_SOURCE_NAME_MAX];
+    if (!job_sources_parse(value, &plan->jobs, unknown))
         return OK;
     wrong(why, "there is no batch system '%s'; jobs are all, none, or some of ", unknown);
     for (const struct job_source *const *source = job_sources; *source; source++)

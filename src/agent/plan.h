@@ -25,7 +25,7 @@ struct plan {
     char *listen; /* "127.0.0.1:1337", "[::1]:1337", "none" */
     char *socket; /* a path, "none"; NULL: the usual place */
     char *colmet; /* "tcp://127.0.0.1:5557", where Colmet's configuration messages are taken; NULL: nowhere */
-    uint32_t jobs; /* the batch systems whose jobs are found: a set of jobs/source.h */
+    uint32_t jobs; /* the batch systems whose jobs are found: a set of jobs/job_source.h */
     uint64_t series; /* at most so many in /metrics; 0: the usual number */
     struct plan_sensor *sensors; /* one per sampler, in the order of their list */
     size_t sensor_count;

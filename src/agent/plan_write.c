@@ -3,7 +3,7 @@
 
 #include "agent/agent_http.h"
 #include "base/config_file.h"
-#include "jobs/source.h"
+#include "jobs/job_source.h"
 
 #include <string.h>
 
@@ -44,8 +44,8 @@ void plan_write(struct buf *out, const struct plan *plan)
     add_value(out, plan->colmet ? plan->colmet : "tcp://127.0.0.1:5557");
     buf_printf(out, "%sseries = ", plan->series ? "" : "#");
     buf_add_u64(out, plan->series ? plan->series : SERVE_SERIES_MAX);
-    buf_printf(out, "\n%sjobs = ", plan->jobs == SOURCES_ALL ? "#" : "");
-    sources_write(out, plan->jobs);
+    buf_printf(out, "\n%sjobs = ", plan->jobs == JOB_SOURCES_ALL ? "#" : "");
+    job_sources_write(out, plan->jobs);
     buf_add_char(out, '\n');
     uplink_plan_write(out, &plan->uplink);
     for (size_t i = 0; i < plan->sink_count; i++)

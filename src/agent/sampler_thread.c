@@ -17,7 +17,7 @@
 
 struct slow {
     /* the thread's */
-    struct life life;
+    struct sampler_state sampler_state;
     struct sampler_context context;
     struct setting_list settings;
     struct job_copy *jobs, *ended; /* ended: samples may still name them */
@@ -61,18 +61,18 @@ static void hear(struct slow *slow, struct job_copy *news)
     if (news->event == JOB_END) {
         if (copy) {
             job_copy_swap(copy, news);
-            life_job(&slow->life, &copy->job, JOB_END, &slow->batch);
+            sampler_state_job(&slow->sampler_state, &copy->job, JOB_END, &slow->batch);
             *place = copy->next;
             copy->next = slow->ended;
             slow->ended = copy;
         }
     } else if (copy) {
         job_copy_swap(copy, news);
-        life_job(&slow->life, &copy->job, JOB_CHANGE, &slow->batch);
+        sampler_state_job(&slow->sampler_state, &copy->job, JOB_CHANGE, &slow->batch);
     } else {
         news->next = slow->jobs;
         slow->jobs = news;
-        life_job(&slow->life, &news->job, JOB_BEGIN, &slow->batch);
+        sampler_state_job(&slow->sampler_state, &news->job, JOB_BEGIN, &slow->batch);
         return;
     }
     job_copy_free(&news);
@@ -80,10 +80,10 @@ static void hear(struct slow *slow, struct job_copy *news)
 
 static void work(struct slow *slow, struct job_copy *news, bool read)
 {
-    if (life_wake(&slow->life)) {
+    if (sampler_state_wake(&slow->sampler_state)) {
         slow->openings++;
         for (struct job_copy *copy = slow->jobs; copy; copy = copy->next)
-            life_job(&slow->life, &copy->job, JOB_BEGIN, &slow->batch);
+            sampler_state_job(&slow->sampler_state, &copy->job, JOB_BEGIN, &slow->batch);
     }
     while (news) {
         struct job_copy *next = news->next;
@@ -91,7 +91,7 @@ static void work(struct slow *slow, struct job_copy *news, bool read)
         news = next;
     }
     if (read)
-        life_read(&slow->life, &slow->batch);
+        sampler_state_read(&slow->sampler_state, &slow->batch);
 }
 
 static void tell_loop(const struct slow *slow)
@@ -117,13 +117,13 @@ static void work_once(struct slow *slow)
     slow->busy = false;
     slow->ready = slow->batch.count > 0;
     slow->asked = slow->wanted || (slow->asked && slow->ready);
-    slow->facts.is_open = slow->life.is_open;
-    slow->facts.is_absent = slow->life.is_absent;
-    slow->facts.last = slow->life.last;
-    slow->facts.failures = slow->life.failures;
+    slow->facts.is_open = slow->sampler_state.is_open;
+    slow->facts.is_absent = slow->sampler_state.is_absent;
+    slow->facts.last = slow->sampler_state.last;
+    slow->facts.failures = slow->sampler_state.failures;
     slow->facts.openings = slow->openings;
-    slow->rests_until_ns = slow->life.is_open ? 0 : slow->life.retry_at_ns;
-    slow->rests_for_ever = slow->life.is_absent && !slow->life.look_again_ns;
+    slow->rests_until_ns = slow->sampler_state.is_open ? 0 : slow->sampler_state.retry_at_ns;
+    slow->rests_for_ever = slow->sampler_state.is_absent && !slow->sampler_state.retry_absent_ns;
     pthread_cond_broadcast(&slow->changed);
     if (slow->ready)
         tell_loop(slow);
@@ -141,7 +141,7 @@ static void *slow_main(void *argument)
     }
     bool left = slow->left;
     pthread_mutex_unlock(&slow->mutex);
-    life_close(&slow->life);
+    sampler_state_close(&slow->sampler_state);
     if (left)
         slow_free(slow);
     return NULL;
@@ -171,7 +171,7 @@ static enum err start_thread(struct slow *slow)
 }
 
 enum err slow_start(struct slow **slow, const struct sampler *sampler, const struct sampler_context *context,
-                    const struct setting_list *settings, uint64_t look_again_ns, int event_fd)
+                    const struct setting_list *settings, uint64_t retry_absent_ns, int event_fd)
 {
     struct slow *s = calloc(1, sizeof *s);
     *slow = NULL;
@@ -182,9 +182,9 @@ enum err slow_start(struct slow **slow, const struct sampler *sampler, const str
     enum err err = setting_list_copy(&s->settings, settings);
     if (!err && (s->event_fd = fcntl(event_fd, F_DUPFD_CLOEXEC, 0)) < 0)
         err = err_from_errno(errno);
-    s->life = (struct life){
+    s->sampler_state = (struct sampler_state){
         .sampler = sampler, .context = &s->context, .settings = s->settings.list, .setting_count = s->settings.count,
-        .look_again_ns = look_again_ns,
+        .retry_absent_ns = retry_absent_ns,
     };
     if (!err)
         err = start_thread(s);

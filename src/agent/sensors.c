@@ -23,7 +23,7 @@ struct sensor {
     bool enabled;
     uint64_t period_ns;
     struct setting_list settings; /* what it was opened with; life borrows them */
-    struct life life;
+    struct sampler_state sampler_state;
     struct slow *slow; /* NULL: it is read in the loop */
     uint64_t slow_openings;
     struct carry carry; /* what counters had counted before the settings changed */
@@ -91,30 +91,30 @@ static size_t let_out(struct sensors *sensors)
 }
 
 /* The jobs that run, to one that was opened: a reading follows, so that it adds nothing yet. */
-static void tell_jobs(struct sensors *sensors, struct life *life)
+static void tell_jobs(struct sensors *sensors, struct sampler_state *sampler_state)
 {
     size_t at = 0;
-    life->no_first = true;
+    sampler_state->skip_first_sample = true;
     for (const struct job *job; sensors->jobs && (job = jobs_next(sensors->jobs, &at));)
-        life_job(life, job, JOB_BEGIN, &sensors->batch);
+        sampler_state_job(sampler_state, job, JOB_BEGIN, &sensors->batch);
 }
 
 /* Sets may stand elsewhere from now on. One that failed counts from 0 again, as after a start. */
 static void wake(struct sensors *sensors, struct sensor *sensor)
 {
-    if (!life_wake(&sensor->life))
+    if (!sampler_state_wake(&sensor->sampler_state))
         return;
     live_forget_addresses(sensors->place.live);
     carry_clear(&sensor->carry);
-    tell_jobs(sensors, &sensor->life);
+    tell_jobs(sensors, &sensor->sampler_state);
 }
 
-static void read_open(struct sensors *sensors, struct sensor *sensor, void (*read)(struct life *, struct batch *))
+static void read_open(struct sensors *sensors, struct sensor *sensor, void (*read)(struct sampler_state *, struct batch *))
 {
     size_t from = sensors->batch.count;
     uint64_t since_ns = clock_monotonic_ns();
     sensors->batch.is_part = false;
-    read(&sensor->life, &sensors->batch);
+    read(&sensor->sampler_state, &sensors->batch);
     keep(sensors, sensor, from);
     if (sensors->batch.count > from && sensors->batch.is_part)
         live_keep_source(sensors->place.live, sensor);
@@ -129,14 +129,14 @@ static void read_one(struct sensors *sensors, struct sensor *sensor)
         return;
     }
     wake(sensors, sensor);
-    read_open(sensors, sensor, life_read);
+    read_open(sensors, sensor, sampler_state_read);
 }
 
 void sensors_look(struct sensors *sensors)
 {
     uint64_t now_ns = clock_monotonic_ns();
     for (size_t i = 0; i < sensors->enabled_count; i++)
-        life_look(&sensors->list[sensors->enabled[i]].life, now_ns);
+        sampler_state_poll(&sensors->list[sensors->enabled[i]].sampler_state, now_ns);
 }
 
 /* The memory of thousands of jobs that have gone is of more use to those that run. */
@@ -248,13 +248,13 @@ void sensors_job(struct sensors *sensors, const struct job *job, enum job_event 
         if (!sensor->enabled || !sensor->sampler->job)
             continue;
         size_t from = sensors->batch.count;
-        sensor->life.no_first = sensors->begins > FIRSTS_MAX;
+        sensor->sampler_state.skip_first_sample = sensors->begins > FIRSTS_MAX;
         if (event == JOB_BEGIN)
             carry_drop_job(&sensor->carry, job->id); /* an earlier one of that name, whose last sample a slow one gave late */
         if (sensor->slow)
             slow_job(sensor->slow, job, event);
         else
-            life_job(&sensor->life, job, event, &sensors->batch);
+            sampler_state_job(&sensor->sampler_state, job, event, &sensors->batch);
         keep(sensors, sensor, from);
         if (event == JOB_END && !sensor->slow)
             carry_drop_job(&sensor->carry, job->id);
@@ -272,7 +272,7 @@ static enum err read_last(struct sensors *sensors, struct sensor *sensor)
         slow_wait(sensor->slow, clock_monotonic_ns() + LAST_NS);
         take_slow(sensors, sensor);
     } else {
-        read_open(sensors, sensor, life_read_last);
+        read_open(sensors, sensor, sampler_state_read_last);
     }
     let_out(sensors);
     return carry_note(&sensor->carry, sensors->place.live, sensor);
@@ -284,10 +284,10 @@ static void stop(struct sensors *sensors, struct sensor *sensor)
         return;
     if (sensor->slow)
         take_slow(sensors, sensor);
-    else if (sensor->sampler->holds_counts)
+    else if (sensor->sampler->loses_counts_on_close)
         read_last(sensors, sensor);
     slow_stop(&sensor->slow);
-    life_close(&sensor->life);
+    sampler_state_close(&sensor->sampler_state);
     setting_list_clear(&sensor->settings);
     carry_clear(&sensor->carry);
     schedule_remove(sensors->place.schedule, sensor->slot);
@@ -320,9 +320,9 @@ void sensors_close(struct sensors **sensors)
 static enum err make(struct sensors *sensors, const struct plan_sensor *plan, struct sensor *made)
 {
     enum err err = setting_list_copy(&made->settings, &plan->settings);
-    made->life = (struct life){
+    made->sampler_state = (struct sampler_state){
         .sampler = plan->sampler, .context = &sensors->context, .settings = made->settings.list,
-        .setting_count = made->settings.count, .look_again_ns = LOOK_AGAIN_NS,
+        .setting_count = made->settings.count, .retry_absent_ns = LOOK_AGAIN_NS,
     };
     if (!err && plan->sampler->is_slow)
         err = slow_start(&made->slow, plan->sampler, &sensors->context, &plan->settings, LOOK_AGAIN_NS, sensors->event_fd);
@@ -358,7 +358,7 @@ static enum err begin(struct sensors *sensors, struct sensor *sensor, const stru
 static void discard(struct sensor *sensor)
 {
     slow_stop(&sensor->slow);
-    life_close(&sensor->life);
+    sampler_state_close(&sensor->sampler_state);
     setting_list_clear(&sensor->settings);
 }
 
@@ -369,10 +369,10 @@ static enum err make_other(struct sensors *sensors, const struct sensor *sensor,
     enum err err = make(sensors, plan, made);
     if (err || made->slow)
         return err;
-    made->life.was_reported = true; /* whoever asked is told */
-    life_wake(&made->life);
-    err = made->life.is_open || !sensor->life.is_open ? OK : made->life.last;
-    made->life.was_reported = sensor->life.was_reported;
+    made->sampler_state.was_reported = true; /* whoever asked is told */
+    sampler_state_wake(&made->sampler_state);
+    err = made->sampler_state.is_open || !sensor->sampler_state.is_open ? OK : made->sampler_state.last;
+    made->sampler_state.was_reported = sensor->sampler_state.was_reported;
     return err;
 }
 
@@ -383,7 +383,7 @@ static enum err replace(struct sensors *sensors, struct sensor *sensor, const st
     struct sensor made = { 0 };
     enum err err = make_other(sensors, sensor, plan, &made);
     if (!err && !made.slow)
-        tell_jobs(sensors, &made.life);
+        tell_jobs(sensors, &made.sampler_state);
     if (!err)
         err = read_last(sensors, sensor);
     if (err) {
@@ -393,13 +393,13 @@ static enum err replace(struct sensors *sensors, struct sensor *sensor, const st
     }
     struct sensor old = *sensor;
     sensor->settings = made.settings;
-    sensor->life = made.life;
+    sensor->sampler_state = made.sampler_state;
     sensor->slow = made.slow;
     sensor->slow_openings = 0;
     live_forget_addresses(sensors->place.live); /* the last values are shown until the first of the new one */
     batch_reset(&sensors->batch);
     if (!sensor->slow) {
-        read_open(sensors, sensor, life_read); /* to go on from; not let out, since the last one was at the same time */
+        read_open(sensors, sensor, sampler_state_read); /* to go on from; not let out, since the last one was at the same time */
         carry_drop_unmet(&sensor->carry);
     }
     batch_reset(&sensors->batch);
@@ -481,8 +481,8 @@ bool sensors_next(struct sensors *sensors, size_t *at, struct sensor_facts *fact
         return true;
     facts->period_ns = sensor->period_ns;
     facts->counts = sensors->place.schedule->slots[sensor->slot].counts;
-    facts->failures = sensor->life.failures;
-    facts->state = state_of(sensor->life.is_open, sensor->life.is_absent, sensor->life.last);
+    facts->failures = sensor->sampler_state.failures;
+    facts->state = state_of(sensor->sampler_state.is_open, sensor->sampler_state.is_absent, sensor->sampler_state.last);
     if (!sensor->slow)
         return true;
     slow_look(sensor->slow, &slow);

@@ -10,7 +10,7 @@
 #define VALUES_MAX 32
 #define TEXT_MAX 256
 
-_Static_assert(SYSCALL_BUCKETS <= VALUES_MAX && SYSCALL_SIZE <= VALUES_MAX, "room for the values of a sample");
+_Static_assert(SYSCALL_BUCKETS <= VALUES_MAX && SYSCALL_SIZE <= VALUES_MAX, "capacity for the values of a sample");
 
 struct row {
     const struct set *set; /* NULL: of another */
@@ -36,7 +36,7 @@ static void write_sample(struct json *json, const struct sample *sample)
     json_end_object(json);
 }
 
-void calls_json_write(struct json *json, const struct batch *batch)
+void syscalls_json_write(struct json *json, const struct batch *batch)
 {
     json_begin_array(json);
     for (size_t i = 0; i < batch->count; i++)
@@ -94,7 +94,7 @@ static void add_row(const struct row *row, uint64_t time_ns, struct batch *out)
             sample_set_u64(sample, i, row->values[i]);
 }
 
-bool calls_json_read(struct json_read *read, uint64_t time_ns, struct batch *out)
+bool syscalls_json_read(struct json_read *read, uint64_t time_ns, struct batch *out)
 {
     bool is_list = json_read_array(read);
     while (json_read_more(read)) {

@@ -1,4 +1,5 @@
-/* sonde job: tells the agent of this node that a job begins or ends, and lists those that it knows. */
+/* sonde job: registers the start or end of a job with the agent of this node, and lists the jobs it knows. */
+#include "api/schema.h"
 #include "cli/command_agent.h"
 
 #include "base/clock.h"
@@ -37,24 +38,24 @@ static bool parse_milli(const char *text, uint64_t *milli)
     return true;
 }
 
-/* A name or a number; in a prolog of Slurm the environment has both. */
+/* A name or a number; Slurm's prolog has both in the environment. */
 static void add_user(struct json *json, const struct job_settings *settings)
 {
     const char *user = settings->user ? settings->user : getenv("SLURM_JOB_USER"), *number = getenv("SLURM_JOB_UID");
     uint64_t uid;
     if (user && !text_parse_u64(user, &uid)) {
-        json_field_u64(json, "uid", uid);
+        json_field_u64(json, API_UID, uid);
         return;
     }
     if (user && *user)
-        json_field_text(json, "user", user);
+        json_field_text(json, API_USER, user);
     if (settings->user || !number || text_parse_u64(number, &uid)) {
         const struct passwd *entry = user && *user ? getpwnam(user) : NULL;
         if (!entry)
             return;
         uid = entry->pw_uid;
     }
-    json_field_u64(json, "uid", uid);
+    json_field_u64(json, API_UID, uid);
 }
 
 static void add_text(struct json *json, const char *key, const char *text)
@@ -71,8 +72,8 @@ static void add_number(struct json *json, const char *key, uint64_t number)
 
 #define MOUNT "/sys/fs/cgroup"
 
-/* Behind the hierarchy of v1, or the v2 one of a hybrid, that a path begins with: "/cpuacct/x" is "/x". Only the top of a
- * hierarchy of v1 has tasks. */
+/* Skips the cgroup v1 hierarchy, or the v2 one of a hybrid setup, that a path starts with: "/cpuacct/x" is "/x". Only
+ * the root of a v1 hierarchy has a tasks file. */
 static const char *below_hierarchy(const char *path)
 {
     char tasks[PATH_MAX];
@@ -83,7 +84,7 @@ static const char *below_hierarchy(const char *path)
     return !strncmp(path, "/unified/", 9) || access(tasks, F_OK) == 0 ? rest : path;
 }
 
-/* Relative to the hierarchies' mounts, as the agent knows it. */
+/* Relative to the mount of the hierarchy, as the agent identifies cgroups. */
 static const char *below_mount(const char *path)
 {
     if (path && !strncmp(path, MOUNT "/", sizeof MOUNT))
@@ -91,81 +92,81 @@ static const char *below_mount(const char *path)
     return path ? below_hierarchy(path) : NULL;
 }
 
-/* Returns an exit status; EXIT_GOOD: body is whole. */
-static int make_begin(const struct command_call *call, const char *id, struct buf *body)
+/* Returns an exit status; EXIT_GOOD: body is complete. */
+static int add_begin(const struct command_call *call, const char *id, struct buf *body)
 {
     const struct job_settings *settings = call->settings;
     struct json json;
     uint64_t memory_bytes = 0, cores_milli = 0;
     if (settings->memory && text_parse_bytes(settings->memory, &memory_bytes))
-        return command_misused(call, "--memory %s is not a number of bytes: say 4G, or 512M", settings->memory);
+        return command_usage_error(call, "invalid --memory '%s' (expected a size such as 4G or 512M)", settings->memory);
     if (settings->cores && !parse_milli(settings->cores, &cores_milli))
-        return command_misused(call, "--cores %s is not a number of cores", settings->cores);
+        return command_usage_error(call, "invalid --cores '%s' (expected a number)", settings->cores);
     if (settings->pid && kill((pid_t)settings->pid, 0) < 0 && errno == ESRCH)
-        return command_fail(call, "there is no process %llu", (unsigned long long)settings->pid);
+        return command_fail(call, "no process with PID %llu", (unsigned long long)settings->pid);
     json_init_line(&json, body);
     json_begin_object(&json);
-    json_key(&json, "begin");
+    json_key(&json, API_BEGIN);
     json_begin_object(&json);
-    json_field_text(&json, "id", id);
-    json_field_text(&json, "source", "told");
-    add_text(&json, "other_id", settings->other_id);
+    json_field_text(&json, API_ID, id);
+    json_field_text(&json, API_SOURCE, "told");
+    add_text(&json, API_OTHER_ID, settings->other_id);
     add_user(&json, settings);
-    add_text(&json, "cgroup", below_mount(settings->cgroup));
-    add_number(&json, "pid", settings->pid);
-    add_number(&json, "cores_milli", cores_milli);
-    add_number(&json, "memory_bytes", memory_bytes);
-    add_number(&json, "start_ns", settings->start_ns);
+    add_text(&json, API_CGROUP, below_mount(settings->cgroup));
+    add_number(&json, API_PID, settings->pid);
+    add_number(&json, API_CORES_MILLI, cores_milli);
+    add_number(&json, API_MEMORY_BYTES, memory_bytes);
+    add_number(&json, API_START_NS, settings->start_ns);
     if (settings->calls || settings->call_time)
-        json_field_text(&json, "syscalls", settings->call_time ? "time" : "count");
+        json_field_text(&json, API_SYSCALLS, settings->call_time ? "time" : "count");
     json_end_object(&json);
     json_end_object(&json);
     json_end(&json);
     return EXIT_GOOD;
 }
 
-static void make_end(const struct job_settings *settings, const char *id, struct buf *body)
+static void add_end(const struct job_settings *settings, const char *id, struct buf *body)
 {
     struct json json;
     json_init_line(&json, body);
     json_begin_object(&json);
-    json_key(&json, "end");
+    json_key(&json, API_END);
     json_begin_object(&json);
-    json_field_text(&json, "id", id);
-    add_number(&json, "end_ns", settings->end_ns);
+    json_field_text(&json, API_ID, id);
+    add_number(&json, API_END_NS, settings->end_ns);
     json_end_object(&json);
     json_end_object(&json);
     json_end(&json);
 }
 
-/* No agent, or one that has not understood. */
-static int tell_failure(const struct command_call *call, enum err err, const struct buf *answer)
+/* No agent, or one that rejected the request. */
+static int report_failure(const struct command_call *call, enum err err, const struct buf *answer)
 {
     const struct job_settings *settings = call->settings;
     struct buf error;
     if (err == ABSENT)
         return settings->quiet ? EXIT_GOOD
-                               : command_fail(call, "no agent runs on this node. Start one with 'sonde agent'.");
+                               : command_fail(call, "no agent is running on this node; start one with 'sonde agent'");
     if (err)
-        return command_fail(call, "cannot talk to the agent of this node: %s", err_text(err));
+        return command_fail(call, "cannot connect to the agent of this node: %s", err_text(err));
     buf_init(&error, 4096);
-    command_answer_text(answer, "error", &error);
-    int status = command_fail(call, "%s", error.size ? buf_text(&error) : "the agent did not understand");
+    command_answer_string(answer, API_ERROR, &error);
+    int status = command_fail(call, "%s", error.size ? buf_text(&error) : "the agent rejected the request");
     buf_clear(&error);
     return status;
 }
 
-/* The job has begun, but not all that was asked for is done. */
-static int tell_lack(const struct command_call *call, const struct buf *answer)
+/* The job is registered, but its system calls may not be counted. */
+static int check_counted(const struct command_call *call, const struct buf *answer)
 {
     const struct job_settings *settings = call->settings;
-    struct buf why;
-    buf_init(&why, 4096);
-    command_answer_text(answer, "why", &why);
-    int status = why.size && !settings->quiet
-                     ? command_fail(call, "the job has begun, but its system calls are not counted: %s", buf_text(&why))
+    struct buf error;
+    buf_init(&error, 4096);
+    command_answer_string(answer, API_WHY, &error);
+    int status = error.size && !settings->quiet
+                     ? command_fail(call, "job registered, but its system calls are not counted: %s", buf_text(&error))
                      : EXIT_GOOD;
-    buf_clear(&why);
+    buf_clear(&error);
     return status;
 }
 
@@ -176,11 +177,11 @@ static int post(const struct command_call *call, const struct buf *body)
     buf_init(&answer, ANSWER_MAX);
     enum err err = buf_err(body);
     if (!err)
-        err = ask("", "POST", "/job", (struct bytes){ buf_text(body), body->size }, &answer, &http);
+        err = ask("", "POST", API_PATH_JOB, (struct bytes){ buf_text(body), body->size }, &answer, &http);
     if (err || http != 200)
-        status = tell_failure(call, err, &answer);
+        status = report_failure(call, err, &answer);
     else
-        status = tell_lack(call, &answer);
+        status = check_counted(call, &answer);
     buf_clear(&answer);
     return status;
 }
@@ -193,13 +194,13 @@ static int list(const struct command_call *call)
     int http, status;
     buf_init(&answer, ANSWER_MAX);
     buf_init(&out, ANSWER_MAX);
-    enum err err = ask("", "GET", "/jobs", (struct bytes){ 0 }, &answer, &http);
+    enum err err = ask("", "GET", API_PATH_JOBS, (struct bytes){ 0 }, &answer, &http);
     if (err || http != 200)
-        status = tell_failure(call, err, &answer);
+        status = report_failure(call, err, &answer);
     else if (settings->json)
         status = command_print(call, &answer);
     else if (here_print((struct bytes){ buf_text(&answer), answer.size }, &terminal, &out))
-        status = command_fail(call, "the agent's answer makes no sense: is it of another version?");
+        status = command_fail(call, "cannot parse the agent's response; is it of another version?");
     else
         status = command_print(call, &out);
     buf_clear(&answer);
@@ -207,20 +208,20 @@ static int list(const struct command_call *call)
     return status;
 }
 
-static int tell(const struct command_call *call, bool is_begin)
+static int register_job(const struct command_call *call, bool is_begin)
 {
-    struct id id;
+    struct job_id id;
     struct buf body;
-    id_from_environment(&id);
+    job_id_from_environment(&id);
     const char *name = call->count > 1 ? call->operands[1] : id.id;
     if (!*name)
-        return command_misused(call, "which job? Give its id: neither it nor SLURM_JOB_ID, PBS_JOBID or OAR_JOB_ID is there");
+        return command_usage_error(call, "missing job id (SLURM_JOB_ID, PBS_JOBID and OAR_JOB_ID are not set either)");
     buf_init(&body, BODY_MAX);
     int status = EXIT_GOOD;
     if (is_begin)
-        status = make_begin(call, name, &body);
+        status = add_begin(call, name, &body);
     else
-        make_end(call->settings, name, &body);
+        add_end(call->settings, name, &body);
     if (status == EXIT_GOOD)
         status = post(call, &body);
     buf_clear(&body);
@@ -232,64 +233,63 @@ static int job_run(const struct command_call *call)
     if (call->count == 0 || (!strcmp(call->operands[0], "list") && call->count == 1))
         return list(call);
     if (!strcmp(call->operands[0], "begin"))
-        return tell(call, true);
+        return register_job(call, true);
     if (!strcmp(call->operands[0], "end"))
-        return tell(call, false);
-    return command_misused(call, "'%s' is none of begin, end, list", call->operands[0]);
+        return register_job(call, false);
+    return command_usage_error(call, "unknown subcommand '%s' (expected begin, end or list)", call->operands[0]);
 }
 
 #define AT(field) .offset = offsetof(struct job_settings, field)
 static const struct option job_options[] = {
     { .letter = 'u', .name = "user", .argument = "USER", .type = OPTION_TEXT, AT(user),
-      .help = "Whose job it is, a name or a number; without it, SLURM_JOB_USER, or the owner of what is in the job" },
+      .help = "Owner of the job, a name or a number. Default: SLURM_JOB_USER, else the owner of its processes" },
     { .letter = 'p', .name = "pid", .argument = "PID", .type = OPTION_U64, AT(pid), .min = 1, .max = INT32_MAX,
-      .help = "The job is this process with all that it starts; it ends with it" },
+      .help = "The job is this process and all its descendants; it ends when the process exits" },
     { .letter = 'g', .name = "cgroup", .argument = "PATH", .type = OPTION_TEXT, AT(cgroup),
-      .help = "The job is this control group, named as below /sys/fs/cgroup or below a hierarchy; it ends when that goes" },
-    { .letter = 'c', .name = "cores", .argument = "N", .type = OPTION_TEXT, AT(cores), .help = "Cores that it may use" },
+      .help = "The job is this cgroup, a path below /sys/fs/cgroup or below a hierarchy; it ends when the cgroup is removed" },
+    { .letter = 'c', .name = "cores", .argument = "N", .type = OPTION_TEXT, AT(cores), .help = "Number of allocated cores" },
     { .letter = 'm', .name = "memory", .argument = "BYTES", .type = OPTION_TEXT, AT(memory),
-      .help = "Memory that it may use, as 4G or 512M" },
+      .help = "Memory limit, such as 4G or 512M" },
     { .name = "other-id", .argument = "ID", .type = OPTION_TEXT, AT(other_id),
-      .help = "Its second id, where the batch system has two, as Slurm's SLUID" },
-    { .name = "start", .argument = "TIME", .type = OPTION_TIME, AT(start_ns), .initial = NULL, .help = "When it began; now" },
-    { .name = "end", .argument = "TIME", .type = OPTION_TIME, AT(end_ns), .initial = NULL, .help = "When it ended; now" },
+      .help = "Second id, for batch systems that have two, such as Slurm's SLUID" },
+    { .name = "start", .argument = "TIME", .type = OPTION_TIME, AT(start_ns), .help = "Start time. Default: now" },
+    { .name = "end", .argument = "TIME", .type = OPTION_TIME, AT(end_ns), .help = "End time. Default: now" },
     { .letter = 's', .name = "syscalls", .type = OPTION_FLAG, AT(calls),
-      .help = "Count its system calls, in the kernel: the agent must run as root" },
-    { .name = "syscall-time", .type = OPTION_FLAG, AT(call_time), .help = "The same, and how long they take" },
+      .help = "Count its system calls in the kernel; the agent must run as root" },
+    { .name = "syscall-time", .type = OPTION_FLAG, AT(call_time), .help = "Same as --syscalls, and measure their time" },
     { .letter = 'q', .name = "quiet", .type = OPTION_FLAG, AT(quiet),
-      .help = "Say nothing and succeed when there is no agent: for prologs, which must not fail" },
-    { .name = "json", .type = OPTION_FLAG, AT(json), .help = "List as JSON, as the agent tells it" },
+      .help = "Succeed silently if there is no agent: for prologs, which must not fail" },
+    { .name = "json", .type = OPTION_FLAG, AT(json), .help = "List as JSON, as returned by the agent" },
     OPTION_END,
 };
 
 static const struct command_fact job_examples[] = {
     { "sonde job", "the jobs on this node" },
-    { "sonde job begin -q", "in a prolog of Slurm, PBS or OAR: the job of the environment begins" },
+    { "sonde job begin -q", "in a Slurm, PBS or OAR prolog: register the job from the environment" },
     { "sonde job end -q", "in the epilog" },
-    { "sonde job begin 4711 -s", "count the system calls of a job, which may run already" },
-    { "sonde job begin night-build --pid $$ --cores 4", "this shell and all that it starts is a job" },
+    { "sonde job begin 4711 -s", "count the system calls of a job, which may already be running" },
+    { "sonde job begin night-build --pid $$ --cores 4", "register this shell and all its descendants as a job" },
     { 0 },
 };
 
 static const struct command_fact job_environment[] = {
-    { "SLURM_JOB_ID, PBS_JOBID, OAR_JOB_ID", "The job, where none is given." },
-    { "SONDE_SOCKET_DIR", "The folder of the agent's socket; without it /run/sonde, then $XDG_RUNTIME_DIR/sonde or "
+    { "SLURM_JOB_ID, PBS_JOBID, OAR_JOB_ID", "Default job id." },
+    { "SONDE_SOCKET_DIR", "Directory of the agent's socket. Default: /run/sonde, then $XDG_RUNTIME_DIR/sonde or "
                           "/tmp/sonde-UID." },
     { 0 },
 };
 
 const struct command command_job = {
     .name = "job",
-    .about = "tell the agent of this node of a job, or list those it knows",
+    .about = "register a job with the agent of this node, or list its jobs",
     .usage = "[OPTIONS] [begin [ID] | end [ID] | list]",
     .description =
-        "Without an operand, or with list, shows the jobs that the agent of this node knows: your own, or all of them for "
-        "root.\n\n"
-        "The agent finds the jobs of Slurm, OAR and PBS by their control groups without being told. Telling it is for batch "
-        "systems without control groups, for jobs whose steps come and go, and for what is a job to you alone. A job that "
-        "the agent has found already is the same job: what was not known of it is filled in, and it ends when it is told to "
-        "end, or a minute after its control group has gone.\n\n"
-        "Only root and the user that the agent runs as may tell it of jobs.",
+        "Without an operand, or with list, shows the jobs that the agent of this node knows: your own, or all for root.\n\n"
+        "The agent discovers Slurm, OAR and PBS jobs by their cgroups automatically. Register jobs by hand for batch systems "
+        "without cgroups, for jobs whose steps come and go, and for anything else you want to treat as a job. Registering a job "
+        "that the agent has already discovered fills in what is missing; the job then ends with 'sonde job end', or a minute "
+        "after its cgroup is removed.\n\n"
+        "Only root and the user the agent runs as may register jobs.",
     .options = job_options,
     .settings_size = sizeof(struct job_settings),
     .operands_max = 2,

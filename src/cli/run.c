@@ -1,4 +1,4 @@
-/* sonde run: watches a command, files what was seen, and ends as the command ended. */
+/* sonde run: records a command, saves the records, and exits like the command. */
 #include "cli/command_save.h"
 
 #include "base/clock.h"
@@ -21,7 +21,7 @@ struct settings {
     bool no_probe, wait_all, quiet, calls, call_time, wants_ptrace, wants_libc, mpi;
 };
 
-/* "k=v" becomes "k:v", a label alone "label:1". False when it cannot be one. */
+/* "k=v" becomes "k:v", a label alone "label:1". False if invalid. */
 static bool add_tag(struct buf *tags, const char *tag)
 {
     const char *equals = strchr(tag, '=');
@@ -36,7 +36,7 @@ static bool add_tag(struct buf *tags, const char *tag)
     return true;
 }
 
-/* Of all -e together, as one of them would name them. */
+/* Joins all -e options into one list. */
 static void add_events(struct buf *all, const char **events)
 {
     for (; events && *events; events++) {
@@ -46,7 +46,7 @@ static void add_events(struct buf *all, const char **events)
     }
 }
 
-/* What people type again to see the job. */
+/* Job ids are typed on command lines, so they contain no spaces or control characters. */
 static bool is_job_id(const char *id)
 {
     size_t size = strlen(id);
@@ -56,14 +56,15 @@ static bool is_job_id(const char *id)
     return size > 0 && size < JOB_ID_MAX;
 }
 
-/* What the command left behind is watched to its end by a process of its own, which files the run anew. */
-static void file_all(const struct command_call *call, const struct run_result *result)
+/* If the command left processes running, a background process records them until they exit and then saves the run
+ * again. */
+static void save_all(const struct command_call *call, const struct run_result *result)
 {
     const struct settings *settings = call->settings;
-    command_file_spool(call, result->spool, settings->quiet, result->running > 0);
-    if (!result->running || !run_stay_for_rest(result))
+    command_save_spool(call, result->spool, settings->quiet, result->running > 0);
+    if (!result->running || !run_monitor_survivors(result))
         return;
-    command_file_spool(call, result->spool, settings->quiet, false);
+    command_save_spool(call, result->spool, settings->quiet, false);
     _exit(EXIT_GOOD);
 }
 
@@ -72,20 +73,21 @@ static int run_run(const struct command_call *call)
     const struct settings *settings = call->settings;
     struct buf tags, events;
     if (settings->job_id && !is_job_id(settings->job_id))
-        return command_misused(call, "a job id has 1 to %d characters, without blanks", JOB_ID_MAX - 1);
+        return command_usage_error(call, "invalid job id (expected 1 to %d characters without spaces)", JOB_ID_MAX - 1);
     if (settings->mpi && settings->no_probe)
-        return command_misused(call, "-m loads a probe into the programs, and --no-probe forbids it: leave out one of them");
+        return command_usage_error(call, "-m and --no-probe exclude each other: -m loads a probe into the programs");
     if (settings->events && settings->no_probe)
-        return command_misused(call, "-e counts inside the programs, and --no-probe forbids it: leave out one of them");
+        return command_usage_error(call, "-e and --no-probe exclude each other: -e counts inside the programs");
     if (settings->wants_libc && settings->no_probe)
-        return command_misused(call, "--libc loads a probe into the programs, and --no-probe forbids it: leave out one of them");
+        return command_usage_error(call, "--libc and --no-probe exclude each other: --libc loads a probe into the programs");
     if (settings->wants_libc && settings->wants_ptrace)
-        return command_misused(call, "--libc and --ptrace are two ways to count the same: leave out one of them");
+        return command_usage_error(call, "--libc and --ptrace exclude each other: both count system calls");
     buf_init(&tags, TAGS_MAX);
     for (const char **tag = settings->tags; tag && *tag; tag++)
         if (!add_tag(&tags, *tag)) {
             buf_clear(&tags);
-            return command_misused(call, "a tag is KEY=VALUE or a word, without ';' and with no ':' in KEY: '%s'", *tag);
+            return command_usage_error(call, "invalid tag '%s' (expected KEY=VALUE or LABEL, without ';' and with no ':' in KEY)",
+                                   *tag);
         }
     buf_init(&events, EVENTS_MAX);
     add_events(&events, settings->events);
@@ -101,8 +103,8 @@ static int run_run(const struct command_call *call)
         .root = call->globals->root,
         .no_probe = settings->no_probe,
         .mpi = settings->mpi,
-        .calls = settings->call_time ? RUN_CALLS_TIME
-                 : settings->calls || settings->wants_ptrace || settings->wants_libc ? RUN_CALLS_COUNT : RUN_CALLS_NONE,
+        .calls = settings->call_time ? RUN_SYSCALLS_TIME
+                 : settings->calls || settings->wants_ptrace || settings->wants_libc ? RUN_SYSCALLS_COUNT : RUN_SYSCALLS_NONE,
         .wants_ptrace = settings->wants_ptrace,
         .wants_libc = settings->wants_libc,
         .apart = call->globals->db,
@@ -110,9 +112,9 @@ static int run_run(const struct command_call *call)
         .command = call->operands,
     };
     struct run_result result;
-    run_watch(&run, &result);
+    run_command(&run, &result);
     if (result.watched)
-        file_all(call, &result);
+        save_all(call, &result);
     buf_clear(&tags);
     buf_clear(&events);
     run_exit_like(result.status);
@@ -120,72 +122,72 @@ static int run_run(const struct command_call *call)
 
 static const struct option options[] = {
     { .letter = 'n', .name = "name", .argument = "NAME", .type = OPTION_TEXT, .offset = offsetof(struct settings, name),
-      .help = "Name of the job; without it the batch system's, else the command's" },
+      .help = "Name of the job. Default: that of the batch job, else the command's" },
     { .letter = 'j', .name = "job", .argument = "JOBID", .type = OPTION_TEXT, .offset = offsetof(struct settings, job_id),
-      .help = "Id of the job; several runs with one id are one job, and one inside of another leaves its command to that. "
-              "Without it the id of the Slurm, PBS or OAR job, else one is made from time, pid and chance" },
+      .help = "Id of the job. Several runs with one id form one job; a nested run with the same id leaves recording to the "
+              "outer one. Default: the Slurm, PBS or OAR job id, else generated from the time, PID and a random suffix" },
     { .letter = 't', .name = "tag", .argument = "KEY=VALUE", .type = OPTION_LIST, .offset = offsetof(struct settings, tags),
-      .help = "Tag the job; may be given several times. A word without '=' is a label: a tag with the value 1" },
+      .help = "Tag the job; may be repeated. A word without '=' is a label: a tag with the value 1" },
     { .letter = 'e', .name = "events", .argument = "EVENTS", .type = OPTION_LIST, .offset = offsetof(struct settings, events),
-      .help = "Count these perf events in every thread, ',' between: page-faults,context-switches,instructions; may be given "
-              "several times. Programs count from their exec on, those by posix_spawn from their own beginning. \":u\" behind a "
-              "name counts in user mode only; where the user may do no more, sonde says so and adds it" },
+      .help = "Count these perf events in every thread, comma-separated: page-faults,context-switches,instructions; may be "
+              "repeated. Counting starts at exec, for posix_spawn at the start of the new program. With the suffix \":u\" an "
+              "event counts in user mode only; if the user may not count more, it is added with a warning" },
     { .letter = 'm', .name = "mpi", .type = OPTION_FLAG, .offset = offsetof(struct settings, mpi),
-      .help = "Count the MPI calls of each rank: calls, time, bytes, waiting, and who sent how much to whom" },
+      .help = "Count the MPI calls of each rank: calls, time, bytes, wait time, and the communication matrix" },
     { .letter = 's', .name = "syscalls", .type = OPTION_FLAG, .offset = offsetof(struct settings, calls),
       .help = "Count the system calls of all programs: calls, errors, bytes, and what was read and written" },
     { .name = "syscall-time", .type = OPTION_FLAG, .offset = offsetof(struct settings, call_time),
-      .help = "The same, and how long they took" },
+      .help = "Same as --syscalls, and measure their time" },
     { .name = "ptrace", .type = OPTION_FLAG, .offset = offsetof(struct settings, wants_ptrace),
-      .help = "Count them by a tracer (with -s or --syscall-time; alone as -s): also those of static and Go programs, without "
-              "root. Slow: each call that is counted takes some microseconds longer. set-uid programs run without their rights" },
+      .help = "Count them with ptrace (with -s or --syscall-time; alone it implies -s): includes static and Go programs, without "
+              "root. Slow: each counted call takes some microseconds longer. Set-uid programs run without their privileges" },
     { .name = "libc", .type = OPTION_FLAG, .offset = offsetof(struct settings, wants_libc),
-      .help = "Count them where programs call libc (with -s or --syscall-time; alone as -s), though the kernel could: some ns "
-              "for each call in place of a hundred. What libc does by itself, and static programs, are left out" },
+      .help = "Count them in libc (with -s or --syscall-time; alone it implies -s) even if the kernel could: some ns per call "
+              "instead of a hundred. Calls inside libc and static programs are not counted" },
     { .letter = 'p', .name = "period", .argument = "PERIOD", .type = OPTION_DURATION,
       .offset = offsetof(struct settings, period_ns), .initial = "1s", .min = 10 * NS_PER_MS, .max = 24 * 3600 * NS_PER_S,
-      .help = "Sample the job's shape and the node so often: 10ms, 0.5, 1m" },
+      .help = "Sampling interval for the job's timeline and the node: 10ms, 0.5, 1m" },
     { .letter = 'o', .name = "out", .argument = "DIR", .type = OPTION_TEXT, .offset = offsetof(struct settings, out_dir),
-      .help = "Write the spool into this folder, which is made when it is missing, and stays; without it below $TMPDIR" },
+      .help = "Directory of the spool, created if missing and kept. Default: below $TMPDIR" },
     { .name = "no-probe", .type = OPTION_FLAG, .offset = offsetof(struct settings, no_probe),
-      .help = "Load nothing into the programs: only what the kernel tells is recorded. Of more than 256 programs "
-              "started in a second, short ones then have a name, but no path, arguments and folder. For 32-bit programs, whose "
-              "loader otherwise says on stderr that it ignores the library" },
+      .help = "Load nothing into the programs: only kernel data is recorded. If more than 256 programs start in a second, "
+              "short ones then have a name, but no path, arguments and directory. Useful for 32-bit programs, whose loader "
+              "otherwise prints a warning that it ignores the library" },
     { .name = "wait", .type = OPTION_FLAG, .offset = offsetof(struct settings, wait_all),
-      .help = "Return when the last process has ended, not already when the command has" },
+      .help = "Return when the last process has exited, not already when the command has" },
     { .letter = 'q', .name = "quiet", .type = OPTION_FLAG, .offset = offsetof(struct settings, quiet),
-      .help = "Say nothing but errors" },
+      .help = "Print only errors" },
     OPTION_END,
 };
 
 static const struct command_fact examples[] = {
-    { "sonde run -- make -j4", "watch a build" },
+    { "sonde run -- make -j4", "record a build" },
     { "sonde run -n step1 -t case=7 -p 100ms ./model in.nml", "with a name, a tag and ten samples per second" },
     { "sonde run -s ./model", "count its system calls" },
-    { "sonde run -s --ptrace ./tool", "also where tool is a static or a Go program, without root" },
-    { "sonde run -s --libc ./model", "at least cost, as root or where an agent of root would count, too" },
-    { "sonde run -m mpirun -n 4 ./model", "count what its ranks do in MPI" },
-    { "sonde run -e page-faults,instructions ./model", "count perf events too" },
+    { "sonde run -s --ptrace ./tool", "also if tool is a static or Go program, without root" },
+    { "sonde run -s --libc ./model", "at the lowest cost, even if root or a root agent could count" },
+    { "sonde run -m mpirun -n 4 ./model", "count the MPI calls of its ranks" },
+    { "sonde run -e page-faults,instructions ./model", "count perf events" },
     { 0 },
 };
 
 static const struct command_fact exits[] = {
-    { "the command's", "also when it was ended by a signal: then sonde run is ended by the same one" },
-    { "2", "sonde run itself was used wrongly; nothing was run" },
-    { "126", "the command may not or cannot be run" },
-    { "127", "there is no such command" },
+    { "the command's", "also if it is terminated by a signal: then sonde run is terminated by the same one" },
+    { "2", "usage error; nothing was run" },
+    { "126", "the command cannot be executed" },
+    { "127", "command not found" },
     { 0 },
 };
 
 const struct command command_run = {
     .name = "run",
-    .about = "watch a command and every process and thread that it makes",
+    .about = "record a command and every process and thread it starts",
     .usage = "[OPTIONS] [--] COMMAND [ARGUMENT]...",
     .description =
-        "Runs COMMAND as if sonde were not there, and records each process and thread that it makes, however it makes "
-        "them. When it has ended the job is filed in the database: see it with 'sonde report'.\n\n"
-        "If something cannot be watched, sonde says so on stderr and the command runs all the same. What could not be "
-        "filed stays in its spool, and 'sonde submit' files it later.",
+        "Runs COMMAND, which behaves exactly as before, and records every process and thread that it starts, directly or "
+        "indirectly. When it exits, the job is saved in the job database; view it with 'sonde report'.\n\n"
+        "If something cannot be recorded, sonde prints a warning on stderr and the command runs nevertheless. If the job cannot "
+        "be saved, its spool is kept, and 'sonde submit' saves it later.",
     .options = options,
     .settings_size = sizeof(struct settings),
     .shares = COMMAND_DB | COMMAND_ROOT,

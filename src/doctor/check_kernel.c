@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/scan.h"
-#include "proc/delays.h"
+#include "proc/delay_accounting.h"
 #include "proc/taskstats_exits.h"
 #include "proc/proc_connector.h"
 
@@ -31,12 +31,12 @@ void doctor_kernel_subreaper(const struct place *place, struct finding *finding)
 void doctor_kernel_connector(const struct place *place, struct finding *finding)
 {
     (void)place;
-    struct forks forks;
-    enum err err = forks_open(&forks);
+    struct proc_connector forks;
+    enum err err = proc_connector_open(&forks);
     if (!err) {
         finding_there(finding, "every fork, exec and exit is told%s",
-                      forks_has_room(&forks) ? "" : ", with little room for bursts");
-        forks_close(&forks);
+                      proc_connector_has_large_buffer(&forks) ? "" : ", with little room for bursts");
+        proc_connector_close(&forks);
     } else if (err == DENIED) {
         finding_missing(finding, "Run as root, or use Linux 6.6 or newer, where users may listen too",
                         "This user may not listen: programs without the probe are seen when they are waited for only");
@@ -50,11 +50,11 @@ void doctor_kernel_connector(const struct place *place, struct finding *finding)
 void doctor_kernel_taskstats(const struct place *place, struct finding *finding)
 {
     (void)place;
-    struct exits exits;
-    enum err err = exits_open(&exits);
+    struct taskstats_exits exits;
+    enum err err = taskstats_exits_open(&exits);
     if (!err) {
         finding_there(finding, "the kernel's own record of every thread that ends");
-        exits_close(&exits);
+        taskstats_exits_close(&exits);
     } else if (err == DENIED) {
         finding_missing(finding, "Run as root",
                         "Only root may listen: programs without the probe have no numbers of their threads");
@@ -68,12 +68,12 @@ void doctor_kernel_taskstats(const struct place *place, struct finding *finding)
 void doctor_kernel_delays(const struct place *place, struct finding *finding)
 {
     static const struct { const char *how, *remedy; } wrong[] = {
-        [DELAYS_ABSENT] = { "not in this kernel", "Use a kernel with CONFIG_TASK_DELAY_ACCT" },
-        [DELAYS_OFF] = { "switched off", "sysctl kernel.task_delayacct=1" },
-        [DELAYS_BOOT_OFF] = { "switched off at boot", "Boot without the parameter nodelayacct" },
+        [DELAY_ACCOUNTING_UNAVAILABLE] = { "not in this kernel", "Use a kernel with CONFIG_TASK_DELAY_ACCT" },
+        [DELAY_ACCOUNTING_OFF] = { "switched off", "sysctl kernel.task_delayacct=1" },
+        [DELAY_ACCOUNTING_OFF_AT_BOOT] = { "switched off at boot", "Boot without the parameter nodelayacct" },
     };
-    enum delays delays = delays_find(place->root);
-    if (delays == DELAYS_ON)
+    enum delay_accounting delays = delay_accounting_read(place->root);
+    if (delays == DELAY_ACCOUNTING_ON)
         finding_there(finding, "time blocked for disk I/O is known");
     else
         finding_missing(finding, wrong[delays].remedy,

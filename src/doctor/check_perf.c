@@ -5,7 +5,7 @@
 #include "proc/cpulist.h"
 #include "samplers/jobs/cgroup_mounts.h"
 #include "proc/perf.h"
-#include "proc/perf_group.h"
+#include "proc/perf_cgroup.h"
 #include "proc/perf_pfm.h"
 #include "spool/probe_env.h"
 
@@ -16,16 +16,16 @@
 static void try_event(const struct place *place, const char *name, struct finding *finding)
 {
     struct perf_event_spec spec;
-    struct perf_trouble trouble;
+    struct perf_problem problem;
     char paranoid[32];
     if (file_read_line(place->root, "/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof paranoid))
         snprintf(paranoid, sizeof paranoid, "not there");
-    enum err err = perf_resolve_one(name, &spec, &trouble);
+    enum err err = perf_resolve_one(name, &spec, &problem);
     if (err == DENIED)
-        finding_missing(finding, trouble.remedy, "%s: %s (kernel.perf_event_paranoid is %s)", name, trouble.reason,
+        finding_missing(finding, problem.fix, "%s: %s (kernel.perf_event_paranoid is %s)", name, problem.reason,
                         paranoid);
     else if (err)
-        finding_missing(finding, trouble.remedy, "%s: %s", name, trouble.reason);
+        finding_missing(finding, problem.fix, "%s: %s", name, problem.reason);
     else
         finding_there(finding, "%s works%s", name,
                       spec.exclude & PROBE_EXCLUDE_KERNEL ? ", in user mode only (kernel.perf_event_paranoid)" : "");
@@ -50,20 +50,20 @@ void doctor_perf_hardware(const struct place *place, struct finding *finding)
 static enum err try_group(const char *root, const char *mount)
 {
     struct perf_event_spec spec;
-    struct perf_trouble trouble;
+    struct perf_problem problem;
     char path[FILE_PATH_MAX], online[1024];
     bool cpus[CPUS_MAX];
-    enum err err = perf_resolve_one("page-faults", &spec, &trouble);
+    enum err err = perf_resolve_one("page-faults", &spec, &problem);
     if (!err)
         err = file_read_line(root, "/sys/devices/system/cpu/online", online, sizeof online);
     if (!err)
         err = file_path(path, root, mount);
-    return err ? err : perf_group_try(path, &spec, cpus, cpulist_flags(online, cpus, CPUS_MAX));
+    return err ? err : perf_cgroup_try(path, &spec, cpus, cpulist_flags(online, cpus, CPUS_MAX));
 }
 
-static void judge_group(const struct job_groups *groups, const char *root, struct finding *finding)
+static void judge_group(const struct cgroup_mounts *groups, const char *root, struct finding *finding)
 {
-    const char *mount = job_groups_of_perf(groups);
+    const char *mount = cgroup_mounts_perf(groups);
     enum err err = mount ? try_group(root, mount) : ABSENT;
     if (!mount)
         finding_missing(finding, "Boot with cgroup v2 (systemd.unified_cgroup_hierarchy=1)",
@@ -82,20 +82,20 @@ static void judge_group(const struct job_groups *groups, const char *root, struc
 
 void doctor_perf_jobs(const struct place *place, struct finding *finding)
 {
-    struct job_groups groups;
-    enum err err = job_groups_open(&groups, place->root, JOB_GROUPS_PROCESSES);
+    struct cgroup_mounts groups;
+    enum err err = cgroup_mounts_open(&groups, place->root, CGROUP_MOUNTS_PROCESSES);
     if (err) {
         finding_missing(finding, "Mount /proc", "The mounts of cgroups cannot be read (%s)", err_text(err));
         return;
     }
     judge_group(&groups, place->root, finding);
-    job_groups_close(&groups);
+    cgroup_mounts_close(&groups);
 }
 
 void doctor_perf_libpfm(const struct place *place, struct finding *finding)
 {
     (void)place;
-    if (perf_pfm_is_there())
+    if (perf_pfm_is_available())
         finding_there(finding, "the processor's own event names are known");
     else
         finding_missing(finding, "apt install libpfm4",

@@ -1,10 +1,11 @@
 /* The ways to count system calls, each tried out: eBPF is loaded and unloaded, the agent is asked how its sensor is. */
 #include "doctor/check_syscalls.h"
 
+#include "api/schema.h"
 #include "net/http_client.h"
 #include "net/json_read.h"
 #include "base/install_paths.h"
-#include "syscalls/syscalls.h"
+#include "syscalls/ebpf.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -18,12 +19,12 @@
 /* Not when a captured tree is looked at: the kernel is this one's. */
 static enum err try_kernel(const struct place *place, char why[WHY_ROOM])
 {
-    const unsigned all = SYSCALLS_MAY_TIME | SYSCALLS_MAY_JOIN;
-    struct syscalls *syscalls;
+    const unsigned all = EBPF_MAY_TIME | EBPF_MAY_WATCH_CGROUPS;
+    struct ebpf *syscalls;
     why[0] = '\0';
-    enum err err = place->root && *place->root ? ABSENT : syscalls_open(&syscalls, all, why, WHY_ROOM);
+    enum err err = place->root && *place->root ? ABSENT : ebpf_open(&syscalls, all, why, WHY_ROOM);
     if (!err)
-        syscalls_close(&syscalls);
+        ebpf_close(&syscalls);
     else if (!why[0])
         snprintf(why, WHY_ROOM, "%s", err_text(err));
     return err;
@@ -59,9 +60,9 @@ static bool reads_calls(struct json_read *read)
     buf_init(&text, 4096);
     json_read_object(read);
     while (json_read_key(read, &key))
-        if (!strcmp(buf_text(&key), "name") && json_read_text(read, &text))
+        if (!strcmp(buf_text(&key), API_NAME) && json_read_text(read, &text))
             is_ours = !strcmp(buf_text(&text), SENSOR);
-        else if (!strcmp(buf_text(&key), "state") && json_read_text(read, &text))
+        else if (!strcmp(buf_text(&key), API_STATE) && json_read_text(read, &text))
             reads = !strcmp(buf_text(&text), "reads");
         else
             json_read_skip(read);
@@ -79,7 +80,7 @@ static bool find_in_state(const struct buf *answer)
     json_read_init(&read, buf_text(answer), answer->size);
     json_read_object(&read);
     while (json_read_key(&read, &key))
-        if (strcmp(buf_text(&key), "sensors") != 0)
+        if (strcmp(buf_text(&key), API_SENSORS) != 0)
             json_read_skip(&read);
         else
             for (json_read_array(&read); json_read_more(&read);)
@@ -94,7 +95,7 @@ static bool agent_counts(void)
     struct buf answer;
     int status = 0;
     buf_init(&answer, ANSWER_MAX);
-    enum err err = ask_here("POST", "/ctl", bytes_of("{}"), PATIENCE_NS, &answer, &status);
+    enum err err = ask_here("POST", API_PATH_CONTROL, bytes_of("{}"), PATIENCE_NS, &answer, &status);
     bool counts = !err && (status == 403 || (status == 200 && find_in_state(&answer)));
     buf_clear(&answer);
     return counts;

@@ -65,10 +65,10 @@ static const char *text_or(const char *text, const char *otherwise)
 static void tell_missing(struct finding *finding, const struct sampler *sampler, enum err err)
 {
     if (err == ABSENT)
-        finding_missing(finding, text_or(sampler->absent_remedy, ""), "%s",
-                        text_or(sampler->absent, "This machine does not have it"));
+        finding_missing(finding, text_or(sampler->absent_fix, ""), "%s",
+                        text_or(sampler->absent_reason, "This machine does not have it"));
     else if (err == DENIED)
-        finding_missing(finding, text_or(sampler->denied_remedy, "Run as root"), "This user may not read it");
+        finding_missing(finding, text_or(sampler->denied_fix, "Run as root"), "This user may not read it");
     else
         finding_missing(finding, "", "It cannot be read: %s", err_text(err));
 }
@@ -80,8 +80,8 @@ static void try_sampler(struct doctor *doctor, const struct sampler *sampler, co
     enum err err = samplers_try(sampler, &context);
     if (err && err != AGAIN && err != GONE) /* those: nothing to read just now */
         tell_missing(finding, sampler, err);
-    else if (sampler->user_lacks && geteuid() != 0)
-        finding_there(finding, "%s; only root sees %s", sampler->about, sampler->user_lacks);
+    else if (sampler->root_only && geteuid() != 0)
+        finding_there(finding, "%s; only root sees %s", sampler->about, sampler->root_only);
     else
         finding_there(finding, "%s", sampler->about);
 }

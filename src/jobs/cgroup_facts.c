@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/scan.h"
-#include "proc/cpulist.h"
 #include "jobs/cgroup_path.h"
+#include "proc/cpulist.h"
 #include "proc/pid.h"
 
 #include <stdlib.h>
@@ -14,20 +14,20 @@
 #include <sys/stat.h>
 
 #define ENVIRON_MAX (128 << 10)
-#define PROCESSES_LOOKED_AT 16
+#define PROCESSES_READ 16
 #define PROCESSES_SEARCHED 512 /* for the one of the batch system, which nobody else can pretend to be */
 #define MEMORY_UNLIMITED (1ull << 62) /* v1 writes "no limit" as the largest page-aligned number */
 
-struct look {
-    struct inside *facts;
+struct facts_search {
+    struct cgroup_facts *facts;
     const char *root;
     const struct job_source *source;
     unsigned processes;
-    bool is_sure; /* the id is from the batch system itself */
+    bool has_trusted_id; /* the id is from the batch system itself */
     char environment[ENVIRON_MAX];
 };
 
-static void smaller(uint64_t *limit, uint64_t value)
+static void take_smaller(uint64_t *limit, uint64_t value)
 {
     if (value && (!*limit || value < *limit))
         *limit = value;
@@ -78,27 +78,28 @@ static uint64_t memory_limit(const struct hierarchies *hierarchies, const char *
     return read_number(text, &bytes) && bytes < MEMORY_UNLIMITED ? bytes : 0;
 }
 
-static void take_text(const char *value, char *out, size_t size)
+static void take_string(const char *value, char *out, size_t size)
 {
-    if (value && *value && !*out && !path_copy(bytes_of(value), out, size))
+    if (value && *value && !*out && !cgroup_path_copy(bytes_of(value), out, size))
         *out = '\0';
 }
 
 /* True: it has what the batch system gives to the processes of a job. */
-static bool take_environment(struct look *look, pid_t pid)
+static bool take_environment(struct facts_search *search, pid_t pid)
 {
-    const struct job_source *source = look->source;
-    struct inside *facts = look->facts;
+    const struct job_source *source = search->source;
+    struct cgroup_facts *facts = search->facts;
     size_t got;
     uint64_t number;
-    if (!source || pid_environ(look->root, pid, look->environment, ENVIRON_MAX, &got))
+    if (!source || pid_environ(search->root, pid, search->environment, ENVIRON_MAX, &got))
         return false;
-    const char *id = source->id_variable ? pid_environ_find(look->environment, got, source->id_variable) : NULL;
-    if (!look->is_sure)
-        take_text(id, facts->id, sizeof facts->id);
+    const char *id = source->id_variable ? pid_environ_find(search->environment, got, source->id_variable) : NULL;
+    if (!search->has_trusted_id)
+        take_string(id, facts->id, sizeof facts->id);
     if (source->user_variable)
-        take_text(pid_environ_find(look->environment, got, source->user_variable), facts->user, sizeof facts->user);
-    const char *cores = source->cores_variable ? pid_environ_find(look->environment, got, source->cores_variable) : NULL;
+        take_string(pid_environ_find(search->environment, got, source->user_variable), facts->user, sizeof facts->user);
+    const char *cores = source->cores_variable ? pid_environ_find(search->environment, got,
+                                                                  source->cores_variable) : NULL;
     if (cores && !facts->cores_milli && read_number(cores, &number) && number < UINT32_MAX)
         facts->cores_milli = number * 1000;
     return id != NULL;
@@ -106,67 +107,70 @@ static bool take_environment(struct look *look, pid_t pid)
 
 /* The user of a job is that of its processes, of which some belong to the batch system: those with the job's environment
  * are to be believed, then others that are not root's. */
-static void take_user(struct look *look, pid_t pid, uint32_t uid)
+static void take_user(struct facts_search *search, pid_t pid, uint32_t uid)
 {
-    struct inside *facts = look->facts;
-    bool has_environment = look->processes < PROCESSES_LOOKED_AT && take_environment(look, pid);
-    if ((has_environment && !facts->has_environment) || facts->uid == UINT32_MAX || (!facts->uid && !facts->has_environment))
+    struct cgroup_facts *facts = search->facts;
+    bool has_environment = search->processes < PROCESSES_READ && take_environment(search, pid);
+    if ((has_environment && !facts->has_environment) || facts->uid == UINT32_MAX
+        || (!facts->uid && !facts->has_environment))
         facts->uid = uid;
     facts->has_environment |= has_environment;
 }
 
-static bool look_at(void *context, pid_t pid)
+static bool inspect_process(void *context, pid_t pid)
 {
-    struct look *look = context;
-    struct inside *facts = look->facts;
+    struct facts_search *search = context;
+    struct cgroup_facts *facts = search->facts;
     char title[64];
     uint32_t uid;
     uint64_t start_ns;
-    if (pid_uid(look->root, pid, &uid))
+    if (pid_uid(search->root, pid, &uid))
         return true;
     facts->has_processes = true;
-    if (!pid_start_ns(look->root, pid, &start_ns))
-        smaller(&facts->start_ns, start_ns);
-    bool is_systems = uid == 0 && look->source && look->source->title
-                      && !pid_title(look->root, pid, title, sizeof title) && look->source->title(title, facts->id);
-    if (is_systems)
-        look->is_sure = true;
+    if (!pid_start_ns(search->root, pid, &start_ns))
+        take_smaller(&facts->start_ns, start_ns);
+    bool is_batch_system = uid == 0 && search->source && search->source->title
+                      && !pid_title(search->root, pid, title, sizeof title) && search->source->title(title, facts->id);
+    if (is_batch_system)
+        search->has_trusted_id = true;
     else
-        take_user(look, pid, uid);
-    bool is_searched = look->source && look->source->title && !look->is_sure;
-    return ++look->processes < (is_searched ? PROCESSES_SEARCHED : PROCESSES_LOOKED_AT);
+        take_user(search, pid, uid);
+    bool is_searched = search->source && search->source->title && !search->has_trusted_id;
+    return ++search->processes < (is_searched ? PROCESSES_SEARCHED : PROCESSES_READ);
 }
 
 /* A cgroup's times are those of its creation or of when the kernel last made its inode: never earlier. */
-static void take_folder_time(struct inside *facts, const char *folder)
+static void take_directory_time(struct cgroup_facts *facts, const char *directory)
 {
     struct stat st;
-    if (stat(folder, &st) == 0 && st.st_mtim.tv_sec > 0)
-        smaller(&facts->start_ns, (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec);
+    if (stat(directory, &st) == 0 && st.st_mtim.tv_sec > 0)
+        take_smaller(&facts->start_ns, (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec);
 }
 
-void inside_read(struct inside *facts, const struct hierarchies *hierarchies, const char *root, uint32_t folders,
-                const char *path, const struct job_source *source)
+void cgroup_facts_read(struct cgroup_facts *facts, const struct hierarchies *hierarchies, const char *root,
+                       uint32_t hierarchy_bits,
+                       const char *path, const struct job_source *source)
 {
-    char folder[FILE_PATH_MAX];
-    *facts = (struct inside){ .uid = UINT32_MAX };
-    smaller(&facts->cores_milli, cpuset_milli(hierarchies, root, path));
-    smaller(&facts->cores_milli, quota_milli(hierarchies, root, path));
+    char directory[FILE_PATH_MAX];
+    *facts = (struct cgroup_facts){ .uid = UINT32_MAX };
+    take_smaller(&facts->cores_milli, cpuset_milli(hierarchies, root, path));
+    take_smaller(&facts->cores_milli, quota_milli(hierarchies, root, path));
     facts->memory_bytes = memory_limit(hierarchies, root, path);
-    struct look *look = malloc(sizeof *look);
-    if (!look)
+    struct facts_search *search = malloc(sizeof *search);
+    if (!search)
         return;
-    look->facts = facts;
-    look->root = root;
-    look->source = source;
-    look->processes = 0;
-    look->is_sure = false;
+    search->facts = facts;
+    search->root = root;
+    search->source = source;
+    search->processes = 0;
+    search->has_trusted_id = false;
     for (size_t i = 0; i < hierarchies->count && !facts->has_processes; i++)
-        if (folders & 1u << i && !hierarchies_path(hierarchies, root, i, path, "", folder, sizeof folder)) {
-            take_folder_time(facts, folder);
-            pid_each(folder, look_at, look);
+        if (hierarchy_bits & 1u << i && !hierarchies_path(hierarchies, root, i, path, "", directory,
+                                                          sizeof directory)) {
+            take_directory_time(facts, directory);
+            pid_each(directory, inspect_process, search);
         }
-    free(look);
+    free(search);
 }
 
 static bool stop_at_first(void *context, pid_t pid)
@@ -179,20 +183,21 @@ static bool stop_at_first(void *context, pid_t pid)
 /* v2 keeps count itself. */
 static bool is_populated(const struct hierarchies *hierarchies, const char *root, size_t i, const char *path)
 {
-    char folder[FILE_PATH_MAX], text[256];
+    char directory[FILE_PATH_MAX], text[256];
     uint64_t populated;
-    if (hierarchies_path(hierarchies, root, i, path, "", folder, sizeof folder))
+    if (hierarchies_path(hierarchies, root, i, path, "", directory, sizeof directory))
         return false;
-    if (hierarchies->list[i].unified && !file_read(folder, "/cgroup.events", text, sizeof text, NULL)
+    if (hierarchies->list[i].unified && !file_read(directory, "/cgroup.events", text, sizeof text, NULL)
         && scan_line_u64(text, "populated ", &populated))
         return populated != 0;
-    return !pid_each(folder, stop_at_first, NULL);
+    return !pid_each(directory, stop_at_first, NULL);
 }
 
-bool inside_populated(const struct hierarchies *hierarchies, const char *root, uint32_t folders, const char *path)
+bool cgroup_facts_is_populated(const struct hierarchies *hierarchies, const char *root, uint32_t hierarchy_bits,
+                               const char *path)
 {
     for (size_t i = 0; i < hierarchies->count; i++)
-        if (folders & 1u << i && is_populated(hierarchies, root, i, path))
+        if (hierarchy_bits & 1u << i && is_populated(hierarchies, root, i, path))
             return true;
     return false;
 }

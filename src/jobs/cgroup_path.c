@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-bool path_next(const char **at, struct bytes *part)
+bool cgroup_path_next(const char **at, struct bytes *part)
 {
     if (**at != '/')
         return false;
@@ -13,12 +13,12 @@ bool path_next(const char **at, struct bytes *part)
     return part->size > 0;
 }
 
-bool path_is(struct bytes part, const char *name)
+bool cgroup_path_is(struct bytes part, const char *name)
 {
     return bytes_equal(part, bytes_of(name));
 }
 
-bool path_cut_front(struct bytes *part, const char *front)
+bool cgroup_path_cut_prefix(struct bytes *part, const char *front)
 {
     size_t size = strlen(front);
     if (part->size <= size || memcmp(part->data, front, size) != 0)
@@ -27,7 +27,7 @@ bool path_cut_front(struct bytes *part, const char *front)
     return true;
 }
 
-bool path_cut_back(struct bytes *part, const char *back)
+bool cgroup_path_cut_suffix(struct bytes *part, const char *back)
 {
     size_t size = strlen(back);
     if (part->size <= size || memcmp(part->data + part->size - size, back, size) != 0)
@@ -36,18 +36,18 @@ bool path_cut_back(struct bytes *part, const char *back)
     return true;
 }
 
-bool path_split_last(struct bytes part, char c, struct bytes *before, struct bytes *behind)
+bool cgroup_path_split_last(struct bytes part, char c, struct bytes *before, struct bytes *after)
 {
     const char *found = memrchr(part.data, c, part.size);
     if (!found)
         return false;
     size_t size = (size_t)(found - part.data);
     *before = (struct bytes){ part.data, size };
-    *behind = (struct bytes){ found + 1, part.size - size - 1 };
-    return before->size && behind->size;
+    *after = (struct bytes){ found + 1, part.size - size - 1 };
+    return before->size && after->size;
 }
 
-bool path_number(struct bytes part, uint64_t *value)
+bool cgroup_path_number(struct bytes part, uint64_t *value)
 {
     *value = 0;
     for (size_t i = 0; i < part.size; i++) {
@@ -59,7 +59,7 @@ bool path_number(struct bytes part, uint64_t *value)
     return part.size > 0;
 }
 
-bool path_copy(struct bytes part, char *out, size_t size)
+bool cgroup_path_copy(struct bytes part, char *out, size_t size)
 {
     if (part.size >= size)
         return false;

@@ -12,169 +12,170 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#define EVENTS (IN_CREATE | IN_DELETE | IN_MODIFY | IN_ONLYDIR | IN_EXCL_UNLINK)
-#define WATCHES_MAX (1u << 20)
-#define BYTES_AT_ONCE 512 /* about ten events: each may mean a millisecond's work for whoever hears of it */
+#define WATCHED_EVENTS (IN_CREATE | IN_DELETE | IN_MODIFY | IN_ONLYDIR | IN_EXCL_UNLINK)
+#define CAPACITY_MAX (1u << 20)
+#define READ_BYTES 512 /* about ten events: each may mean a millisecond's work for whoever hears of it */
 
-struct watch {
-    struct watch *next; /* in the same bucket of paths */
-    int number; /* the kernel's */
+struct watch_entry {
+    struct watch_entry *next; /* in the same bucket of paths */
+    int wd; /* the kernel's */
     size_t hierarchy;
     char path[];
 };
 
-static size_t home(const struct watches *watches, int number)
+static size_t preferred_place(const struct cgroup_watch *watch, int wd)
 {
-    return ((uint32_t)number * 2654435761u) & (watches->room - 1);
+    return ((uint32_t)wd * 2654435761u) & (watch->capacity - 1);
 }
 
 /* Its place in the table, or the free one where it would be. The table always has a free one. */
-static size_t place_of(const struct watches *watches, int number)
+static size_t place_of(const struct cgroup_watch *watch, int wd)
 {
-    size_t at = home(watches, number);
-    while (watches->table[at] && watches->table[at]->number != number)
-        at = (at + 1) & (watches->room - 1);
+    size_t at = preferred_place(watch, wd);
+    while (watch->table[at] && watch->table[at]->wd != wd)
+        at = (at + 1) & (watch->capacity - 1);
     return at;
 }
 
-static struct watch **bucket_of(const struct watches *watches, size_t hierarchy, const char *path)
+static struct watch_entry **bucket_of(const struct cgroup_watch *watch, size_t hierarchy, const char *path)
 {
-    return &watches->paths[hash_add_text(HASH_START ^ hierarchy, path) & (watches->room - 1)];
+    return &watch->paths[hash_add_text(HASH_START ^ hierarchy, path) & (watch->capacity - 1)];
 }
 
-static void link_path(const struct watches *watches, struct watch *watch)
+static void link_path(const struct cgroup_watch *watch, struct watch_entry *entry)
 {
-    struct watch **bucket = bucket_of(watches, watch->hierarchy, watch->path);
-    watch->next = *bucket;
-    *bucket = watch;
+    struct watch_entry **bucket = bucket_of(watch, entry->hierarchy, entry->path);
+    entry->next = *bucket;
+    *bucket = entry;
 }
 
-static void unlink_path(const struct watches *watches, struct watch *watch)
+static void unlink_path(const struct cgroup_watch *watch, struct watch_entry *entry)
 {
-    struct watch **place = bucket_of(watches, watch->hierarchy, watch->path);
-    while (*place != watch)
+    struct watch_entry **place = bucket_of(watch, entry->hierarchy, entry->path);
+    while (*place != entry)
         place = &(*place)->next;
-    *place = watch->next;
+    *place = entry->next;
 }
 
-static enum err grow(struct watches *watches)
+static enum err grow(struct cgroup_watch *watch)
 {
-    if (watches->count * 2 < watches->room)
+    if (watch->count * 2 < watch->capacity)
         return OK;
-    size_t room = watches->room ? watches->room * 2 : 64, old_room = watches->room;
-    if (room > WATCHES_MAX)
+    size_t capacity = watch->capacity ? watch->capacity * 2 : 64, old_capacity = watch->capacity;
+    if (capacity > CAPACITY_MAX)
         return FULL;
-    struct watch **old = watches->table, **table = calloc(room, sizeof(struct watch *));
-    struct watch **paths = calloc(room, sizeof(struct watch *));
+    struct watch_entry **old = watch->table, **table = calloc(capacity, sizeof(struct watch_entry *));
+    struct watch_entry **paths = calloc(capacity, sizeof(struct watch_entry *));
     if (!table || !paths) {
         free(table);
         free(paths);
         return NOMEM;
     }
-    free(watches->paths);
-    watches->table = table;
-    watches->paths = paths;
-    watches->room = room;
-    for (size_t i = 0; i < old_room; i++)
+    free(watch->paths);
+    watch->table = table;
+    watch->paths = paths;
+    watch->capacity = capacity;
+    for (size_t i = 0; i < old_capacity; i++)
         if (old[i]) {
-            table[place_of(watches, old[i]->number)] = old[i];
-            link_path(watches, old[i]);
+            table[place_of(watch, old[i]->wd)] = old[i];
+            link_path(watch, old[i]);
         }
     free(old);
     return OK;
 }
 
 /* Those behind it move up, so that every one is found from its home without a hole on the way. */
-static void drop(struct watches *watches, int number)
+static void drop_entry(struct cgroup_watch *watch, int wd)
 {
-    size_t hole = place_of(watches, number);
-    if (!watches->table[hole])
+    size_t gap = place_of(watch, wd);
+    if (!watch->table[gap])
         return;
-    unlink_path(watches, watches->table[hole]);
-    free(watches->table[hole]);
-    watches->table[hole] = NULL;
-    watches->count--;
-    size_t mask = watches->room - 1;
-    for (size_t at = (hole + 1) & mask; watches->table[at]; at = (at + 1) & mask) {
-        size_t wanted = home(watches, watches->table[at]->number);
-        if (((at - wanted) & mask) < ((at - hole) & mask))
+    unlink_path(watch, watch->table[gap]);
+    free(watch->table[gap]);
+    watch->table[gap] = NULL;
+    watch->count--;
+    size_t mask = watch->capacity - 1;
+    for (size_t at = (gap + 1) & mask; watch->table[at]; at = (at + 1) & mask) {
+        size_t wanted = preferred_place(watch, watch->table[at]->wd);
+        if (((at - wanted) & mask) < ((at - gap) & mask))
             continue;
-        watches->table[hole] = watches->table[at];
-        watches->table[at] = NULL;
-        hole = at;
+        watch->table[gap] = watch->table[at];
+        watch->table[at] = NULL;
+        gap = at;
     }
 }
 
-enum err watches_open(struct watches *watches)
+enum err cgroup_watch_open(struct cgroup_watch *watch)
 {
-    *watches = (struct watches){ .fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC) };
-    return watches->fd < 0 ? err_from_errno(errno) : OK;
+    *watch = (struct cgroup_watch){ .fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC) };
+    return watch->fd < 0 ? err_from_errno(errno) : OK;
 }
 
-void watches_close(struct watches *watches)
+void cgroup_watch_close(struct cgroup_watch *watch)
 {
-    for (size_t i = 0; i < watches->room; i++)
-        free(watches->table[i]);
-    free(watches->table);
-    free(watches->paths);
-    if (watches->fd >= 0)
-        close(watches->fd);
-    *watches = (struct watches){ .fd = -1 };
+    for (size_t i = 0; i < watch->capacity; i++)
+        free(watch->table[i]);
+    free(watch->table);
+    free(watch->paths);
+    if (watch->fd >= 0)
+        close(watch->fd);
+    *watch = (struct cgroup_watch){ .fd = -1 };
 }
 
-enum err watches_add(struct watches *watches, const char *whole, size_t hierarchy, const char *path)
+enum err cgroup_watch_add(struct cgroup_watch *watch, const char *full_path, size_t hierarchy, const char *path)
 {
-    if (watches->fd < 0)
+    if (watch->fd < 0)
         return ABSENT;
-    enum err err = grow(watches);
+    enum err err = grow(watch);
     if (err)
         return err;
-    int number = inotify_add_watch(watches->fd, whole, EVENTS);
-    if (number < 0)
+    int wd = inotify_add_watch(watch->fd, full_path, WATCHED_EVENTS);
+    if (wd < 0)
         return err_from_errno(errno);
-    size_t at = place_of(watches, number);
-    if (watches->table[at])
+    size_t at = place_of(watch, wd);
+    if (watch->table[at])
         return OK;
     size_t size = strlen(path) + 1;
-    struct watch *watch = malloc(sizeof *watch + size);
-    if (!watch)
+    struct watch_entry *entry = malloc(sizeof *entry + size);
+    if (!entry)
         return NOMEM;
-    *watch = (struct watch){ .number = number, .hierarchy = hierarchy };
-    memcpy(watch->path, path, size);
-    watches->table[at] = watch;
-    watches->count++;
-    link_path(watches, watch);
+    *entry = (struct watch_entry){ .wd = wd, .hierarchy = hierarchy };
+    memcpy(entry->path, path, size);
+    watch->table[at] = entry;
+    watch->count++;
+    link_path(watch, entry);
     return OK;
 }
 
-static void remove_watch(struct watches *watches, int number)
+static void remove_entry(struct cgroup_watch *watch, int wd)
 {
-    inotify_rm_watch(watches->fd, number);
-    drop(watches, number);
+    inotify_rm_watch(watch->fd, wd);
+    drop_entry(watch, wd);
 }
 
-void watches_remove(struct watches *watches, size_t hierarchy, const char *path)
+void cgroup_watch_remove(struct cgroup_watch *watch, size_t hierarchy, const char *path)
 {
-    struct watch *watch = watches->room ? *bucket_of(watches, hierarchy, path) : NULL;
-    for (struct watch *next; watch; watch = next) { /* all of that name: it may have been there before */
-        next = watch->next;
-        if (watch->hierarchy == hierarchy && strcmp(watch->path, path) == 0)
-            remove_watch(watches, watch->number);
+    struct watch_entry *entry = watch->capacity ? *bucket_of(watch, hierarchy, path) : NULL;
+    for (struct watch_entry *next; entry; entry = next) { /* all of that name: it may have been there before */
+        next = entry->next;
+        if (entry->hierarchy == hierarchy && strcmp(entry->path, path) == 0)
+            remove_entry(watch, entry->wd);
     }
 }
 
-void watches_sweep(struct watches *watches, bool (*is_there)(void *context, size_t hierarchy, const char *path), void *context)
+void cgroup_watch_sweep(struct cgroup_watch *watch, bool (*directory_exists)(void *context, size_t hierarchy,
+                                                                             const char *path), void *context)
 {
-    for (size_t i = 0; i < watches->room;) {
-        const struct watch *watch = watches->table[i];
-        if (watch && !is_there(context, watch->hierarchy, watch->path))
-            remove_watch(watches, watch->number); /* another may have moved to its place */
+    for (size_t i = 0; i < watch->capacity;) {
+        const struct watch_entry *entry = watch->table[i];
+        if (entry && !directory_exists(context, entry->hierarchy, entry->path))
+            remove_entry(watch, entry->wd); /* another may have moved to its place */
         else
             i++;
     }
 }
 
-static bool is_of_tasks(const struct inotify_event *in)
+static bool is_task_event(const struct inotify_event *in)
 {
     static const char *const names[] = { "cgroup.procs", "tasks", "cgroup.events", "cgroup.threads" };
     if (!(in->mask & IN_MODIFY) || !in->len)
@@ -186,41 +187,41 @@ static bool is_of_tasks(const struct inotify_event *in)
 }
 
 /* False: events were lost. */
-static bool deliver(struct watches *watches, const struct inotify_event *in,
-                    void (*event)(void *context, const struct watches_event *event), void *context)
+static bool deliver_event(struct cgroup_watch *watch, const struct inotify_event *in,
+                          void (*event)(void *context, const struct cgroup_watch_event *event), void *context)
 {
     if (in->mask & IN_Q_OVERFLOW)
         return false;
-    if (!watches->room)
+    if (!watch->capacity)
         return true;
     if (in->mask & IN_IGNORED) {
-        drop(watches, in->wd);
+        drop_entry(watch, in->wd);
         return true;
     }
-    const struct watch *watch = watches->table[place_of(watches, in->wd)];
-    bool is_of_folder = in->len && in->mask & IN_ISDIR;
-    if (!watch || (!is_of_folder && !is_of_tasks(in)))
+    const struct watch_entry *entry = watch->table[place_of(watch, in->wd)];
+    bool is_directory_event = in->len && in->mask & IN_ISDIR;
+    if (!entry || (!is_directory_event && !is_task_event(in)))
         return true;
-    struct watches_event out = {
-        .hierarchy = watch->hierarchy, .path = watch->path, .name = is_of_folder ? in->name : "",
-        .came = (in->mask & IN_CREATE) != 0,
+    struct cgroup_watch_event out = {
+        .hierarchy = entry->hierarchy, .path = entry->path, .name = is_directory_event ? in->name : "",
+        .appeared = (in->mask & IN_CREATE) != 0,
     };
     event(context, &out);
     return true;
 }
 
-enum err watches_read(struct watches *watches, uint64_t until_ns,
-                      void (*event)(void *context, const struct watches_event *event), void *context)
+enum err cgroup_watch_read(struct cgroup_watch *watch, uint64_t until_ns,
+                           void (*event)(void *context, const struct cgroup_watch_event *event), void *context)
 {
-    char bytes[BYTES_AT_ONCE] __attribute__((aligned(__alignof__(struct inotify_event))));
+    char bytes[READ_BYTES] __attribute__((aligned(__alignof__(struct inotify_event))));
     enum err err = OK;
-    while (watches->fd >= 0 && clock_monotonic_ns() < until_ns) {
-        ssize_t size = read(watches->fd, bytes, sizeof bytes);
+    while (watch->fd >= 0 && clock_monotonic_ns() < until_ns) {
+        ssize_t size = read(watch->fd, bytes, sizeof bytes);
         if (size <= 0)
             break;
         for (ssize_t at = 0; at < size;) {
             const struct inotify_event *in = (const struct inotify_event *)(const void *)(bytes + at);
-            if (!deliver(watches, in, event, context))
+            if (!deliver_event(watch, in, event, context))
                 err = AGAIN;
             at += (ssize_t)(sizeof *in + in->len);
         }

@@ -11,22 +11,23 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TOLD_MAX 16384 /* a prolog without an epilog must not fill the memory */
+#define DECLARED_MAX 16384 /* a prolog without an epilog must not fill the memory */
 
-static uint32_t folders_of(const struct roll *roll, const char *path)
+static uint32_t find_hierarchy_bits(const struct job_registry *registry, const char *path)
 {
-    char whole[FILE_PATH_MAX];
-    uint32_t folders = 0;
-    for (size_t i = 0; i < roll->hierarchies.count; i++)
-        if (!hierarchies_path(&roll->hierarchies, roll->root, i, path, "", whole, sizeof whole) && access(whole, F_OK) == 0)
-            folders |= 1u << i;
-    return folders;
+    char full_path[FILE_PATH_MAX];
+    uint32_t hierarchy_bits = 0;
+    for (size_t i = 0; i < registry->hierarchies.count; i++)
+        if (!hierarchies_path(&registry->hierarchies, registry->root, i, path, "", full_path, sizeof full_path)
+            && access(full_path, F_OK) == 0)
+            hierarchy_bits |= 1u << i;
+    return hierarchy_bits;
 }
 
-static bool is_text(const char *text, size_t size)
+static bool is_valid_string(const char *text, size_t size)
 {
-    char copy[ENTRIES_NAME_MAX];
-    return text && path_copy(bytes_of(text), copy, size < sizeof copy ? size : sizeof copy);
+    char copy[JOB_TABLE_NAME_MAX];
+    return text && cgroup_path_copy(bytes_of(text), copy, size < sizeof copy ? size : sizeof copy);
 }
 
 static bool is_path(const char *path)
@@ -34,42 +35,42 @@ static bool is_path(const char *path)
     return !*path || (*path == '/' && strlen(path) < CGROUP_PATH_MAX && !strstr(path, "/.."));
 }
 
-bool told_has_cgroup(const struct roll *roll, const char *path)
+bool declared_has_cgroup(const struct job_registry *registry, const char *path)
 {
-    return is_path(path) && folders_of(roll, path) != 0;
+    return is_path(path) && find_hierarchy_bits(registry, path) != 0;
 }
 
-static struct entry *find(const struct roll *roll, const struct job *job)
+static struct job_entry *find(const struct job_registry *registry, const struct job *job)
 {
-    struct entry *entry = entries_find_id(&roll->entries, job->id);
+    struct job_entry *entry = job_table_find_id(&registry->table, job->id);
     if (!entry && *job->other_id)
-        entry = entries_find_id(&roll->entries, job->other_id);
-    for (size_t i = 0; !entry && *job->cgroup && i < roll->entries.count; i++)
-        if (!roll->entries.all[i]->has_ended && !strcmp(roll->entries.all[i]->job.cgroup, job->cgroup))
-            entry = roll->entries.all[i];
+        entry = job_table_find_id(&registry->table, job->other_id);
+    for (size_t i = 0; !entry && *job->cgroup && i < registry->table.count; i++)
+        if (!registry->table.all[i]->has_ended && !strcmp(registry->table.all[i]->job.cgroup, job->cgroup))
+            entry = registry->table.all[i];
     return entry;
 }
 
 /* v1 has the controllers where a folder is in both. */
-static bool is_unified_only(const struct roll *roll, uint32_t folders)
+static bool is_unified_only(const struct job_registry *registry, uint32_t hierarchy_bits)
 {
-    return roll->hierarchies.unified != HIERARCHY_NONE && folders == 1u << roll->hierarchies.unified;
+    return registry->hierarchies.unified != HIERARCHY_NONE && hierarchy_bits == 1u << registry->hierarchies.unified;
 }
 
-static bool fill_place(struct roll *roll, struct entry *entry, const struct job *job)
+static bool fill_cgroup(struct job_registry *registry, struct job_entry *entry, const struct job *job)
 {
     bool is_new = false;
     if (*job->cgroup && !entry->cgroup) {
         entry->cgroup = strdup(job->cgroup);
         entry->job.cgroup = entry->cgroup ? entry->cgroup : "";
-        entry->folders = entry->cgroup ? folders_of(roll, entry->cgroup) : 0;
-        entry->job.unified = is_unified_only(roll, entry->folders);
-        entry->look_at_ns = entry->folders ? clock_monotonic_ns() : 0; /* limits and user may be read from it */
+        entry->hierarchy_bits = entry->cgroup ? find_hierarchy_bits(registry, entry->cgroup) : 0;
+        entry->job.unified = is_unified_only(registry, entry->hierarchy_bits);
+        entry->inspect_at_ns = entry->hierarchy_bits ? clock_monotonic_ns() : 0; /* limits and user may be read from it */
         is_new = true;
     }
     if (job->pid && !entry->job.pid) {
         entry->job.pid = job->pid;
-        if (pid_start_ns(roll->root, (pid_t)job->pid, &entry->pid_start_ns))
+        if (pid_start_ns(registry->root, (pid_t)job->pid, &entry->pid_start_ns))
             entry->pid_start_ns = 0;
         is_new = true;
     }
@@ -77,23 +78,23 @@ static bool fill_place(struct roll *roll, struct entry *entry, const struct job 
 }
 
 /* Who was told, else the owner of the process that is the job. */
-static bool fill_user(struct roll *roll, struct entry *entry, const struct job *job)
+static bool fill_user(struct job_registry *registry, struct job_entry *entry, const struct job *job)
 {
-    bool is_new = roll_set_text(entry->user, sizeof entry->user, job->user), later;
+    bool is_new = job_registry_fill_string(entry->user, sizeof entry->user, job->user), is_pending;
     uint32_t uid = job->uid;
-    if (uid == UINT32_MAX && job->pid && !*entry->user && pid_uid(roll->root, (pid_t)job->pid, &uid))
+    if (uid == UINT32_MAX && job->pid && !*entry->user && pid_uid(registry->root, (pid_t)job->pid, &uid))
         uid = UINT32_MAX;
     if (entry->job.uid == UINT32_MAX && uid != UINT32_MAX) {
         entry->job.uid = uid;
         is_new = true;
     }
-    return roll_set_user_name(roll, entry, &later) || is_new;
+    return job_registry_set_user_name(registry, entry, &is_pending) || is_new;
 }
 
 /* Fills in what was not known. True: something was not. */
-static bool fill(struct roll *roll, struct entry *entry, const struct job *job)
+static bool fill(struct job_registry *registry, struct job_entry *entry, const struct job *job)
 {
-    bool is_new = fill_user(roll, entry, job);
+    bool is_new = fill_user(registry, entry, job);
     if (!entry->job.cores_milli && job->cores_milli) {
         entry->job.cores_milli = job->cores_milli;
         is_new = true;
@@ -102,7 +103,7 @@ static bool fill(struct roll *roll, struct entry *entry, const struct job *job)
         entry->job.memory_bytes = job->memory_bytes;
         is_new = true;
     }
-    is_new |= fill_place(roll, entry, job);
+    is_new |= fill_cgroup(registry, entry, job);
     return is_new;
 }
 
@@ -112,77 +113,78 @@ static bool is_run(const struct job *job)
 }
 
 /* sonde run inside of a job that is known adds nothing to it, and its end is not the job's. */
-static enum err known_already(struct roll *roll, struct entry *entry, const struct job *job)
+static enum err declare_again(struct job_registry *registry, struct job_entry *entry, const struct job *job)
 {
     if (is_run(job))
         return AGAIN;
-    entry->is_told = true;
-    bool is_new = roll_set_id(roll, entry, job->id);
-    is_new |= fill(roll, entry, job);
+    entry->is_declared = true;
+    bool is_new = job_registry_set_id(registry, entry, job->id);
+    is_new |= fill(registry, entry, job);
     if (is_new)
-        roll_change(roll, entry);
-    roll_begin(roll, entry);
+        job_registry_change(registry, entry);
+    job_registry_begin(registry, entry);
     return AGAIN;
 }
 
-enum err told_begin(struct roll *roll, const struct job *job)
+enum err declared_begin(struct job_registry *registry, const struct job *job)
 {
-    if (!is_text(job->id, ID_MAX) || !*job->id || !is_text(job->other_id, ID_MAX) || !is_text(job->user, SOURCE_NAME_MAX)
+    if (!is_valid_string(job->id, JOB_ID_MAX) || !*job->id || !is_valid_string(job->other_id, JOB_ID_MAX)
+        || !is_valid_string(job->user, JOB_SOURCE_NAME_MAX)
         || !is_path(job->cgroup))
         return USAGE;
-    struct entry *entry = find(roll, job);
+    struct job_entry *entry = find(registry, job);
     if (entry)
-        return known_already(roll, entry, job);
-    if (roll->entries.without_key >= TOLD_MAX)
+        return declare_again(registry, entry, job);
+    if (registry->table.without_key >= DECLARED_MAX)
         return FULL;
-    entry = entries_add(&roll->entries, "");
+    entry = job_table_add(&registry->table, "");
     if (!entry)
         return NOMEM;
-    entry->is_told = true;
-    entries_rename(&roll->entries, entry, ENTRIES_ID, job->id);
-    entries_rename(&roll->entries, entry, ENTRIES_OTHER_ID, job->other_id);
+    entry->is_declared = true;
+    job_table_rename(&registry->table, entry, JOB_TABLE_ID, job->id);
+    job_table_rename(&registry->table, entry, JOB_TABLE_OTHER_ID, job->other_id);
     entry->job.source = is_run(job) ? "run" : "told";
     entry->job.start_ns = job->start_ns ? job->start_ns : clock_realtime_ns();
-    fill(roll, entry, job);
-    roll_begin(roll, entry);
+    fill(registry, entry, job);
+    job_registry_begin(registry, entry);
     return OK;
 }
 
-enum err told_end(struct roll *roll, const char *id, uint64_t end_ns)
+enum err declared_end(struct job_registry *registry, const char *id, uint64_t end_ns)
 {
-    struct entry *entry = entries_find_id(&roll->entries, id);
+    struct job_entry *entry = job_table_find_id(&registry->table, id);
     if (!entry)
         return ABSENT;
-    roll_end(roll, entry, end_ns ? end_ns : clock_realtime_ns(), true);
+    job_registry_end(registry, entry, end_ns ? end_ns : clock_realtime_ns(), true);
     return OK;
 }
 
-enum err told_wish(struct roll *roll, const char *id, enum job_syscalls wish)
+enum err declared_request_syscalls(struct job_registry *registry, const char *id, enum job_syscalls mode)
 {
-    struct entry *entry = entries_find_id(&roll->entries, id);
+    struct job_entry *entry = job_table_find_id(&registry->table, id);
     if (!entry)
         return ABSENT;
-    if (entry->job.syscalls != wish) {
-        entry->job.syscalls = wish;
-        roll_change(roll, entry);
+    if (entry->job.syscalls != mode) {
+        entry->job.syscalls = mode;
+        job_registry_change(registry, entry);
     }
     return OK;
 }
 
-static bool has_process(const struct roll *roll, const struct entry *entry)
+static bool has_process(const struct job_registry *registry, const struct job_entry *entry)
 {
     uint64_t start_ns;
-    if (pid_start_ns(roll->root, (pid_t)entry->job.pid, &start_ns))
+    if (pid_start_ns(registry->root, (pid_t)entry->job.pid, &start_ns))
         return false;
     uint64_t apart_ns = start_ns > entry->pid_start_ns ? start_ns - entry->pid_start_ns : entry->pid_start_ns - start_ns;
     return !entry->pid_start_ns || apart_ns < NS_PER_S; /* the clock of the day may be corrected a little */
 }
 
-bool told_is_alive(const struct roll *roll, struct entry *entry)
+bool declared_is_alive(const struct job_registry *registry, struct job_entry *entry)
 {
-    if (entry->folders) {
-        entry->folders = folders_of(roll, entry->job.cgroup);
-        return entry->folders && roll_is_populated(roll, entry);
+    if (entry->hierarchy_bits) {
+        entry->hierarchy_bits = find_hierarchy_bits(registry, entry->job.cgroup);
+        return entry->hierarchy_bits && job_registry_is_populated(registry, entry);
     }
-    return !entry->job.pid || has_process(roll, entry);
+    return !entry->job.pid || has_process(registry, entry);
 }

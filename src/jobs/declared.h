@@ -5,16 +5,16 @@
 #include "jobs/job_registry.h"
 
 /* As jobs_begin and jobs_end. */
-enum err told_begin(struct roll *roll, const struct job *job);
-enum err told_end(struct roll *roll, const char *id, uint64_t end_ns);
+enum err declared_begin(struct job_registry *registry, const struct job *job);
+enum err declared_end(struct job_registry *registry, const char *id, uint64_t end_ns);
 
 /* As jobs_has_cgroup. */
-bool told_has_cgroup(const struct roll *roll, const char *path);
+bool declared_has_cgroup(const struct job_registry *registry, const char *path);
 
-/* As jobs_ask_syscalls. */
-enum err told_wish(struct roll *roll, const char *id, enum job_syscalls wish);
+/* As jobs_request_syscalls. */
+enum err declared_request_syscalls(struct job_registry *registry, const char *id, enum job_syscalls mode);
 
 /* Is it still there, as far as what was told of it can be looked at: its cgroup, its process? */
-bool told_is_alive(const struct roll *roll, struct entry *entry);
+bool declared_is_alive(const struct job_registry *registry, struct job_entry *entry);
 
 #endif

@@ -39,24 +39,24 @@ static void take_mounts(struct hierarchies *hierarchies, const char *mountinfo)
         hierarchies->unified = (uint8_t)add(hierarchies, mount, true);
 }
 
-static bool is_there(const char *root, const char *folder, const char *file)
+static bool file_exists(const char *root, const char *directory, const char *file)
 {
     char path[FILE_PATH_MAX], below[256];
-    snprintf(below, sizeof below, "%s/%s", folder, file);
+    snprintf(below, sizeof below, "%s/%s", directory, file);
     return !file_path(path, root, below) && access(path, F_OK) == 0;
 }
 
-static void take_folders(struct hierarchies *hierarchies, const char *root)
+static void take_directories(struct hierarchies *hierarchies, const char *root)
 {
     static const char *const unified[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
-    char folder[128];
+    char directory[128];
     for (size_t i = 0; i < CONTROLLERS; i++) {
-        snprintf(folder, sizeof folder, "/sys/fs/cgroup/%s", controller_names[i]);
-        if (is_there(root, folder, "cgroup.procs"))
-            hierarchies->of[i] = (uint8_t)add(hierarchies, folder, false);
+        snprintf(directory, sizeof directory, "/sys/fs/cgroup/%s", controller_names[i]);
+        if (file_exists(root, directory, "cgroup.procs"))
+            hierarchies->of[i] = (uint8_t)add(hierarchies, directory, false);
     }
     for (size_t i = 0; i < 2 && hierarchies->unified == HIERARCHY_NONE; i++)
-        if (is_there(root, unified[i], "cgroup.controllers"))
+        if (file_exists(root, unified[i], "cgroup.controllers"))
             hierarchies->unified = (uint8_t)add(hierarchies, unified[i], true);
 }
 
@@ -71,7 +71,7 @@ enum err hierarchies_read(struct hierarchies *hierarchies, const char *root)
     if (!file_read(root, "/proc/self/mountinfo", text, MOUNTINFO_MAX, NULL))
         take_mounts(hierarchies, text);
     else
-        take_folders(hierarchies, root);
+        take_directories(hierarchies, root);
     free(text);
     return hierarchies->count ? OK : ABSENT;
 }
@@ -96,7 +96,7 @@ enum err hierarchies_path(const struct hierarchies *hierarchies, const char *roo
 enum err hierarchies_file(const struct hierarchies *hierarchies, const char *root, size_t hierarchy, const char *path,
                           const char *file, char *text, size_t size)
 {
-    char whole[FILE_PATH_MAX];
-    enum err err = hierarchies_path(hierarchies, root, hierarchy, path, file, whole, sizeof whole);
-    return err ? err : file_read_line(NULL, whole, text, size);
+    char full_path[FILE_PATH_MAX];
+    enum err err = hierarchies_path(hierarchies, root, hierarchy, path, file, full_path, sizeof full_path);
+    return err ? err : file_read_line(NULL, full_path, text, size);
 }

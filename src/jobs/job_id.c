@@ -10,8 +10,8 @@
 #include <time.h>
 
 #define STAMP_SIZE 15 /* of "20261115-201354" */
-#define CHANCE_SIZE 4
-#define CHANCE_SIGNS "0123456789abcdefghjkmnpqrstvwxyz" /* 32, without those that are read as others */
+#define SUFFIX_SIZE 4
+#define SUFFIX_ALPHABET "0123456789abcdefghjkmnpqrstvwxyz" /* 32, without those that are read as others */
 
 static const char *const id_variables[] = { "SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID",
                                            "PBS_JOB_ID",   "OAR_JOB_ID",  NULL };
@@ -26,61 +26,61 @@ static bool is_plain(const char *text)
 }
 
 static void take_first(const char *const *variables, const char *(*find)(const void *context, const char *name),
-                       const void *context, char out[ID_MAX])
+                       const void *context, char out[JOB_ID_MAX])
 {
     out[0] = '\0';
     for (; *variables; variables++) {
         const char *value = find(context, *variables);
-        if (value && *value && strlen(value) < ID_MAX && is_plain(value)) {
+        if (value && *value && strlen(value) < JOB_ID_MAX && is_plain(value)) {
             memcpy(out, value, strlen(value) + 1);
             return;
         }
     }
 }
 
-void id_from(struct id *id, const char *(*find)(const void *context, const char *name), const void *context)
+void job_id_from(struct job_id *id, const char *(*find)(const void *context, const char *name), const void *context)
 {
     take_first(id_variables, find, context, id->id);
     take_first(name_variables, find, context, id->name);
 }
 
-static const char *find_here(const void *context, const char *name)
+static const char *find_in_own_environment(const void *context, const char *name)
 {
     (void)context;
     return getenv(name);
 }
 
-void id_from_environment(struct id *id)
+void job_id_from_environment(struct job_id *id)
 {
-    id_from(id, find_here, NULL);
+    job_id_from(id, find_in_own_environment, NULL);
 }
 
-static void add_chance(char out[CHANCE_SIZE + 1])
+static void make_suffix(char out[SUFFIX_SIZE + 1])
 {
     uint64_t random = 0;
     if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
         random = (clock_realtime_ns() ^ clock_monotonic_ns()) * 0x9e3779b97f4a7c15ull >> 32;
-    for (size_t i = 0; i < CHANCE_SIZE; i++, random >>= 5)
-        out[i] = CHANCE_SIGNS[random & 31];
-    out[CHANCE_SIZE] = '\0';
+    for (size_t i = 0; i < SUFFIX_SIZE; i++, random >>= 5)
+        out[i] = SUFFIX_ALPHABET[random & 31];
+    out[SUFFIX_SIZE] = '\0';
 }
 
-void id_make(uint64_t time_ns, uint32_t pid, char out[ID_MAX])
+void job_id_generate(uint64_t time_ns, uint32_t pid, char out[JOB_ID_MAX])
 {
     time_t seconds = (time_t)(time_ns / NS_PER_S);
     struct tm tm;
-    char stamp[32] = "0", chance[CHANCE_SIZE + 1];
+    char stamp[32] = "0", suffix[SUFFIX_SIZE + 1];
     if (localtime_r(&seconds, &tm))
         strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &tm);
-    add_chance(chance);
-    snprintf(out, ID_MAX, "%s-%u-%s", stamp, pid, chance);
+    make_suffix(suffix);
+    snprintf(out, JOB_ID_MAX, "%s-%u-%s", stamp, pid, suffix);
 }
 
-bool id_is_made(const char *id, uint32_t pid)
+bool job_id_is_generated(const char *id, uint32_t pid)
 {
     char of_pid[16];
     size_t size = (size_t)snprintf(of_pid, sizeof of_pid, "-%u-", pid);
-    return strlen(id) == STAMP_SIZE + size + CHANCE_SIZE && strspn(id, "0123456789") == 8 && id[8] == '-'
+    return strlen(id) == STAMP_SIZE + size + SUFFIX_SIZE && strspn(id, "0123456789") == 8 && id[8] == '-'
         && strspn(id + 9, "0123456789") == 6 && !memcmp(id + STAMP_SIZE, of_pid, size)
-        && strspn(id + STAMP_SIZE + size, CHANCE_SIGNS) == CHANCE_SIZE;
+        && strspn(id + STAMP_SIZE + size, SUFFIX_ALPHABET) == SUFFIX_SIZE;
 }

@@ -7,24 +7,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ID_MAX 128
+#define JOB_ID_MAX 128
 
-struct id {
-    char id[ID_MAX];   /* "" : no batch system */
-    char name[ID_MAX]; /* "" : none given */
+struct job_id {
+    char id[JOB_ID_MAX];   /* "" : no batch system */
+    char name[JOB_ID_MAX]; /* "" : none given */
 };
 
 /* Values that are empty, too long or hold control characters are as if not set. */
-void id_from_environment(struct id *id);
+void job_id_from_environment(struct job_id *id);
 
 /* The same from another environment than ours: find gives the value of a variable, or NULL. */
-void id_from(struct id *id, const char *(*find)(const void *context, const char *name), const void *context);
+void job_id_from(struct job_id *id, const char *(*find)(const void *context, const char *name), const void *context);
 
 /* For runs outside of a batch system: "20261115-201354-27013-k7qd", local time, pid and chance: containers have the same
  * small pids, and nodes may share a store. */
-void id_make(uint64_t time_ns, uint32_t pid, char out[ID_MAX]);
+void job_id_generate(uint64_t time_ns, uint32_t pid, char out[JOB_ID_MAX]);
 
-/* Whether id_make could have made it for this pid; no batch system gives such ids. */
-bool id_is_made(const char *id, uint32_t pid);
+/* Whether job_id_generate could have made it for this pid; no batch system gives such ids. */
+bool job_id_is_generated(const char *id, uint32_t pid);
 
 #endif

@@ -5,6 +5,6 @@
 #include "jobs/job_registry.h"
 
 /* Ends who has had no process for a while, begins who has some again. entry may be gone afterwards. */
-void alive_look(struct roll *roll, struct entry *entry, uint64_t now_ns);
+void job_processes_check(struct job_registry *registry, struct job_entry *entry, uint64_t now_ns);
 
 #endif

@@ -15,7 +15,7 @@ struct jobs_listener {
     void *context;
 };
 
-/* root: of /sys/fs/cgroup and /proc, "" for this machine. sources: a set of jobs/source.h. The jobs that are there already
+/* root: of /sys/fs/cgroup and /proc, "" for this machine. sources: a set of jobs/job_source.h. The jobs that are there already
  * are told at once. Where several nodes of a batch system share a machine, $SONDE_NODE names the one whose jobs are
  * wanted; without it all are. */
 enum err jobs_open(struct jobs **jobs, const char *root, uint32_t sources, const struct jobs_listener *listener);
@@ -41,7 +41,7 @@ enum err jobs_end(struct jobs *jobs, const char *id, uint64_t end_ns); /* ABSENT
 bool jobs_has_cgroup(const struct jobs *jobs, const char *path);
 
 /* Somebody wants its system calls counted, or no longer. ABSENT: no such job. */
-enum err jobs_ask_syscalls(struct jobs *jobs, const char *id, enum job_syscalls wish);
+enum err jobs_request_syscalls(struct jobs *jobs, const char *id, enum job_syscalls mode);
 
 const struct job *jobs_find(const struct jobs *jobs, const char *id); /* by id or other_id; NULL: not here */
 const struct job *jobs_next(const struct jobs *jobs, size_t *at);     /* *at is 0 at first; NULL at the end */

@@ -1,7 +1,7 @@
 /* The folders of PBS Pro and OpenPBS (the cgroups hook): /pbs_jobs.service/jobid/ID in v1, /pbs_jobs.service/jobs/ID in
  * v2, and the systemd slices /pbspro.slice/pbspro-ID.slice of older versions; of Torque: /torque/ID. An id is a number
  * with the server's name behind it ("4711.head", "4711[3].head"), as PBS_JOBID has it. */
-#include "jobs/source.h"
+#include "jobs/job_source.h"
 
 #include "jobs/cgroup_path.h"
 
@@ -36,45 +36,47 @@ static bool unescape(char *text)
 }
 
 /* Every id begins with a number; the folders of the hook itself do not. */
-static enum source_place job_named(struct bytes part, struct source_facts *facts)
+static enum cgroup_kind job_named(struct bytes part, struct job_source_facts *facts)
 {
-    if (part.data[0] < '0' || part.data[0] > '9' || !path_copy(part, facts->id, sizeof facts->id)
+    if (part.data[0] < '0' || part.data[0] > '9' || !cgroup_path_copy(part, facts->id, sizeof facts->id)
         || !unescape(facts->id))
-        return PLACE_NONE;
-    return PLACE_JOB;
+        return CGROUP_UNRELATED;
+    return CGROUP_JOB;
 }
 
-static enum source_place in_service(const char *at, struct source_facts *facts)
+static enum cgroup_kind in_service(const char *at, struct job_source_facts *facts)
 {
     struct bytes part;
-    if (!path_next(&at, &part) || (!path_is(part, "jobid") && !path_is(part, "jobs")))
-        return PLACE_NONE;
+    if (!cgroup_path_next(&at, &part) || (!cgroup_path_is(part, "jobid") && !cgroup_path_is(part, "jobs")))
+        return CGROUP_UNRELATED;
     if (!*at)
-        return PLACE_WAY;
-    return path_next(&at, &part) && !*at ? job_named(part, facts) : PLACE_NONE;
+        return CGROUP_PARENT;
+    return cgroup_path_next(&at, &part) && !*at ? job_named(part, facts) : CGROUP_UNRELATED;
 }
 
-static enum source_place in_slice(const char *at, struct source_facts *facts)
+static enum cgroup_kind in_slice(const char *at, struct job_source_facts *facts)
 {
     struct bytes part;
-    if (!path_next(&at, &part) || *at || !path_cut_front(&part, "pbspro-") || !path_cut_back(&part, ".slice"))
-        return PLACE_NONE;
+    if (!cgroup_path_next(&at, &part) || *at || !cgroup_path_cut_prefix(&part, "pbspro-")
+        || !cgroup_path_cut_suffix(&part, ".slice"))
+        return CGROUP_UNRELATED;
     return job_named(part, facts);
 }
 
-static enum source_place pbs_place(const char *path, struct source_facts *facts)
+static enum cgroup_kind pbs_place(const char *path, struct job_source_facts *facts)
 {
     struct bytes top, part;
     const char *at = path;
-    if (!path_next(&at, &top))
-        return PLACE_NONE;
-    bool service = path_is(top, "pbs_jobs.service"), slice = path_is(top, "pbspro.slice"), torque = path_is(top, "torque");
+    if (!cgroup_path_next(&at, &top))
+        return CGROUP_UNRELATED;
+    bool service = cgroup_path_is(top, "pbs_jobs.service"), slice = cgroup_path_is(top,
+                                                                                   "pbspro.slice"), torque = cgroup_path_is(top, "torque");
     if (!service && !slice && !torque)
-        return PLACE_NONE;
+        return CGROUP_UNRELATED;
     if (!*at)
-        return PLACE_WAY;
+        return CGROUP_PARENT;
     if (torque)
-        return path_next(&at, &part) && !*at ? job_named(part, facts) : PLACE_NONE;
+        return cgroup_path_next(&at, &part) && !*at ? job_named(part, facts) : CGROUP_UNRELATED;
     return service ? in_service(at, facts) : in_slice(at, facts);
 }
 

@@ -12,7 +12,7 @@
 #define ENVIRON_MAX (256u << 10)
 
 /* The first folder on the way that is a job. */
-static bool job_on_way(const char *path, size_t size, struct source_facts *facts)
+static bool find_job_in_path(const char *path, size_t size, struct job_source_facts *facts)
 {
     char part[FILE_PATH_MAX];
     const struct job_source *source;
@@ -23,19 +23,19 @@ static bool job_on_way(const char *path, size_t size, struct source_facts *facts
             continue;
         memcpy(part, path, i);
         part[i] = '\0';
-        if (source_place(part, &source, facts) == PLACE_JOB)
+        if (job_source_classify(part, &source, facts) == CGROUP_JOB)
             return true;
     }
     return false;
 }
 
 /* "4:memory:/slurm/uid_0/job_4711/step_0", "0::/…" */
-const char *pid_job_next(const char *text, struct source_facts *facts)
+const char *pid_job_next(const char *text, struct job_source_facts *facts)
 {
     for (const char *line = text, *next; line && *line; line = next) {
         const char *colon = strchr(line, ':'), *at = colon ? strchr(colon + 1, ':') : NULL;
         next = scan_next_line(line);
-        if (at && job_on_way(at + 1, strcspn(at + 1, "\n"), facts))
+        if (at && find_job_in_path(at + 1, strcspn(at + 1, "\n"), facts))
             return next ? next : "";
     }
     return NULL;
@@ -55,14 +55,14 @@ bool pid_job_in_group(const char *membership, const char *group)
     return false;
 }
 
-static bool find_by_cgroup(const char *root, pid_t pid, char id[ID_MAX])
+static bool find_by_cgroup(const char *root, pid_t pid, char id[JOB_ID_MAX])
 {
     char path[64], text[PID_CGROUP_MAX];
-    struct source_facts facts = { 0 };
+    struct job_source_facts facts = { 0 };
     snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
-    if (file_read(root, path, text, sizeof text, NULL) != OK || !pid_job_next(text, &facts) || facts.id_is_other)
+    if (file_read(root, path, text, sizeof text, NULL) != OK || !pid_job_next(text, &facts) || facts.id_is_secondary)
         return false;
-    memcpy(id, facts.id, ID_MAX);
+    memcpy(id, facts.id, JOB_ID_MAX);
     return true;
 }
 
@@ -71,31 +71,31 @@ struct environment {
     size_t size;
 };
 
-static const char *find_there(const void *context, const char *name)
+static const char *find_in_environment(const void *context, const char *name)
 {
     const struct environment *environment = context;
     return pid_environ_find(environment->text, environment->size, name);
 }
 
-static void find_by_environment(const char *root, pid_t pid, bool is_any, struct id *job)
+static void find_by_environment(const char *root, pid_t pid, bool accepts_sonde_job, struct job_id *job)
 {
     struct environment environment = { malloc(ENVIRON_MAX), 0 };
     if (environment.text && pid_environ(root, pid, environment.text, ENVIRON_MAX, &environment.size) == OK) {
-        id_from(job, find_there, &environment);
-        const char *own = is_any ? find_there(&environment, "SONDE_JOB") : NULL;
-        if (own && *own && strlen(own) < ID_MAX)
+        job_id_from(job, find_in_environment, &environment);
+        const char *own = accepts_sonde_job ? find_in_environment(&environment, "SONDE_JOB") : NULL;
+        if (own && *own && strlen(own) < JOB_ID_MAX)
             memcpy(job->id, own, strlen(own) + 1);
     }
     free(environment.text);
 }
 
-enum err pid_job(const char *root, pid_t pid, bool is_any, struct id *job)
+enum err pid_job(const char *root, pid_t pid, bool accepts_sonde_job, struct job_id *job)
 {
     uint32_t uid;
-    *job = (struct id){ 0 };
+    *job = (struct job_id){ 0 };
     if (pid_uid(root, pid, &uid) != OK)
         return GONE;
-    find_by_environment(root, pid, is_any, job);
+    find_by_environment(root, pid, accepts_sonde_job, job);
     find_by_cgroup(root, pid, job->id);
     return job->id[0] ? OK : ABSENT;
 }

@@ -15,7 +15,7 @@
 
 enum err pidlist_add(struct pidlist *list, uint32_t id)
 {
-    if (array_reserve(list->ids, list->room, list->count + 1, VEC_MAX))
+    if (array_reserve(list->ids, list->capacity, list->count + 1, VEC_MAX))
         return NOMEM;
     list->ids[list->count++] = id;
     return OK;
@@ -51,7 +51,7 @@ void children_init(struct children *children, int proc_fd, uint32_t pid)
 {
     char path[64];
     snprintf(path, sizeof path, "%u/task/%u/children", pid, pid);
-    *children = (struct children){ .proc_fd = proc_fd, .scans = faccessat(proc_fd, path, R_OK, 0) != 0 };
+    *children = (struct children){ .proc_fd = proc_fd, .scans_proc = faccessat(proc_fd, path, R_OK, 0) != 0 };
 }
 
 void children_clear(struct children *children)
@@ -62,7 +62,7 @@ void children_clear(struct children *children)
 
 static enum err add_parent_entry(struct children *children, uint32_t ppid, uint32_t pid)
 {
-    if (array_reserve(children->all, children->room, children->count + 1, VEC_MAX))
+    if (array_reserve(children->all, children->capacity, children->count + 1, VEC_MAX))
         return NOMEM;
     children->all[children->count++] = (struct parent_entry){ ppid, pid };
     return OK;
@@ -91,7 +91,7 @@ static enum err scan_all(struct children *children, struct pidlist *pids)
 
 enum err children_refresh(struct children *children)
 {
-    if (!children->scans)
+    if (!children->scans_proc)
         return OK;
     struct pidlist pids = { 0 }; /* the poor way allocates: old kernels only */
     children->count = 0;
@@ -172,7 +172,7 @@ static enum err add_from_scan(const struct children *children, uint32_t pid, str
 
 enum err children_add(const struct children *children, uint32_t pid, const struct pidlist *tids, struct pidlist *out)
 {
-    if (children->scans)
+    if (children->scans_proc)
         return add_from_scan(children, pid, out);
     for (size_t i = 0; i < tids->count; i++) {
         enum err err = add_of_thread(children->proc_fd, pid, tids->ids[i], out);

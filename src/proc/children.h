@@ -12,21 +12,21 @@
 /* A list of pids or tids that is used again at each tick. */
 struct pidlist {
     uint32_t *ids;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 enum err pidlist_add(struct pidlist *list, uint32_t id);
 void pidlist_clear(struct pidlist *list); /* frees */
 
-struct parenthood {
+struct parent_entry {
     uint32_t ppid, pid;
 };
 
 struct children {
     int proc_fd; /* borrowed: a directory descriptor of /proc */
-    bool scans;  /* the kernel has no children files: the whole of /proc is read at each tick */
-    struct parenthood *all;
-    size_t count, room;
+    bool scans_proc;  /* the kernel has no children files: the whole of /proc is read at each tick */
+    struct parent_entry *all;
+    size_t count, capacity;
 };
 
 /* Finds out which way there is. */

@@ -23,10 +23,10 @@ void context_switches_begin(struct context_switches *switches)
     pidmap_reset(&switches->maps[switches->now]);
 }
 
-static enum err keep(struct context_switches *switches, uint32_t tid, const struct taskfile_switches *value)
+static enum err save(struct context_switches *switches, uint32_t tid, const struct taskfile_switches *value)
 {
     unsigned now = switches->now;
-    if (array_reserve(switches->last[now], switches->rooms[now], switches->count + 1, VEC_MAX))
+    if (array_reserve(switches->last[now], switches->capacities[now], switches->count + 1, VEC_MAX))
         return NOMEM;
     switches->last[now][switches->count] = *value;
     return pidmap_put(&switches->maps[now], tid, (uint32_t)switches->count++);
@@ -45,5 +45,5 @@ enum err context_switches_add(struct context_switches *switches, uint32_t tid, c
     switches->live.involuntary += value->involuntary;
     switches->sum.voluntary += value->voluntary - base.voluntary;
     switches->sum.involuntary += value->involuntary - base.involuntary;
-    return keep(switches, tid, value);
+    return save(switches, tid, value);
 }

@@ -5,13 +5,13 @@
 
 #include <stddef.h>
 
-struct range {
+struct cpu_range {
     uint64_t first, last;
 };
 
-enum step { STEP_RANGE, STEP_END, STEP_BAD };
+enum range_result { STEP_RANGE, STEP_END, STEP_BAD };
 
-static enum step next_range(const char **at, struct range *range)
+static enum range_result next_range(const char **at, struct cpu_range *range)
 {
     if (**at == '\0' || **at == '\n')
         return STEP_END;
@@ -30,17 +30,17 @@ static enum step next_range(const char **at, struct range *range)
     return range->last >= range->first && range->last < UINT32_MAX ? STEP_RANGE : STEP_BAD;
 }
 
-static uint64_t overlap(struct range a, struct range b)
+static uint64_t overlap(struct cpu_range a, struct cpu_range b)
 {
     uint64_t first = a.first > b.first ? a.first : b.first, last = a.last < b.last ? a.last : b.last;
     return first <= last ? last - first + 1 : 0;
 }
 
 /* How much of one range is in a list. False when the list does not parse. */
-static int count_in(struct range range, const char *list, uint64_t *count)
+static int count_in(struct cpu_range range, const char *list, uint64_t *count)
 {
-    struct range other;
-    enum step step;
+    struct cpu_range other;
+    enum range_result step;
     while ((step = next_range(&list, &other)) == STEP_RANGE)
         *count += overlap(range, other);
     return step == STEP_END;
@@ -48,9 +48,9 @@ static int count_in(struct range range, const char *list, uint64_t *count)
 
 uint64_t cpulist_count(const char *list, const char *also)
 {
-    struct range range;
+    struct cpu_range range;
     uint64_t count = 0;
-    enum step step;
+    enum range_result step;
     while ((step = next_range(&list, &range)) == STEP_RANGE) {
         if (!also)
             count += range.last - range.first + 1;
@@ -62,9 +62,9 @@ uint64_t cpulist_count(const char *list, const char *also)
 
 size_t cpulist_flags(const char *list, bool *flags, size_t size)
 {
-    struct range range;
+    struct cpu_range range;
     size_t end = 0;
-    enum step step;
+    enum range_result step;
     for (size_t i = 0; i < size; i++)
         flags[i] = false;
     while ((step = next_range(&list, &range)) == STEP_RANGE && range.last < size) {

@@ -10,15 +10,15 @@
 #define ANSWER_WAIT_MS 500
 #define REQUEST_MAX 2048
 
-struct message {
+struct genetlink_request {
     struct nlmsghdr netlink;
     struct genlmsghdr generic;
     char attributes[REQUEST_MAX];
 };
 
-enum err genetlink_send_text(int fd, uint16_t family, uint8_t command, uint16_t attribute, const char *text)
+enum err genetlink_send_string(int fd, uint16_t family, uint8_t command, uint16_t attribute, const char *text)
 {
-    struct message message = {
+    struct genetlink_request message = {
         .netlink = { .nlmsg_type = family, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
         .generic = { .cmd = command, .version = 1 },
     };
@@ -80,15 +80,15 @@ struct bytes genetlink_attributes(struct bytes body)
     return (struct bytes){ body.data + GENL_HDRLEN, body.size - GENL_HDRLEN };
 }
 
-struct answer {
+struct genetlink_reply {
     bool acknowledged;
     int number;      /* errno of the acknowledgement */
     uint16_t family; /* found in a description of a family */
 };
 
-static void look_for_answer(void *context, struct bytes datagram)
+static void take_reply(void *context, struct bytes datagram)
 {
-    struct answer *answer = context;
+    struct genetlink_reply *answer = context;
     struct nlmsghdr head;
     struct bytes body, value;
     while (genetlink_next(&datagram, &head, &body)) {
@@ -107,11 +107,11 @@ static void look_for_answer(void *context, struct bytes datagram)
 
 enum err genetlink_await(int fd, uint16_t *family)
 {
-    struct answer answer = { 0 };
+    struct genetlink_reply answer = { 0 };
     uint64_t until_ns = clock_monotonic_ns() + ANSWER_WAIT_MS * NS_PER_MS, lost = 0;
     while (!answer.acknowledged && clock_monotonic_ns() < until_ns) {
         netlink_wait(fd, ANSWER_WAIT_MS);
-        enum err err = netlink_drain(fd, MESSAGE_MAX, &lost, look_for_answer, &answer);
+        enum err err = netlink_drain(fd, MESSAGE_MAX, &lost, take_reply, &answer);
         if (err)
             return err;
     }
@@ -122,7 +122,7 @@ enum err genetlink_await(int fd, uint16_t *family)
 
 enum err genetlink_find_family(int fd, const char *name, uint16_t *family)
 {
-    enum err err = genetlink_send_text(fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, name);
+    enum err err = genetlink_send_string(fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, name);
     if (!err)
         err = genetlink_await(fd, family);
     return !err && !*family ? ABSENT : err;

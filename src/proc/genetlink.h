@@ -19,7 +19,7 @@ struct bytes genetlink_attributes(struct bytes body);
 bool genetlink_find(struct bytes list, uint16_t type, struct bytes *value);
 
 /* A request with one attribute, a text; the kernel acknowledges it. */
-enum err genetlink_send_text(int fd, uint16_t family, uint8_t command, uint16_t attribute, const char *text);
+enum err genetlink_send_string(int fd, uint16_t family, uint8_t command, uint16_t attribute, const char *text);
 
 /* Waits for the acknowledgement; what else comes meanwhile is dropped. *family, where not NULL, is that of a description
  * that came with it, else 0. ABSENT when nothing comes. */

@@ -64,7 +64,7 @@ void host_read(const char *root, struct host_facts *facts)
     read_memory(root, facts);
 }
 
-struct host host_of(const struct host_facts *facts)
+struct host host_from_facts(const struct host_facts *facts)
 {
     return (struct host){
         .name = bytes_of(facts->name),

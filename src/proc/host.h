@@ -13,6 +13,6 @@ struct host_facts {
 void host_read(const char *root, struct host_facts *facts);
 
 /* As the model has it; borrows the texts of facts. */
-struct host host_of(const struct host_facts *facts);
+struct host host_from_facts(const struct host_facts *facts);
 
 #endif

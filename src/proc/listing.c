@@ -17,7 +17,7 @@ static enum err add(struct listing *listing, const char *name)
     size_t size = strlen(name) + 1;
     if (size > LISTING_NAME_MAX)
         return OK;
-    enum err err = array_reserve(listing->names, listing->room, listing->count + 1, LISTING_MAX);
+    enum err err = array_reserve(listing->names, listing->capacity, listing->count + 1, LISTING_MAX);
     if (err)
         return err;
     memcpy(listing->names[listing->count++], name, size);

@@ -12,7 +12,7 @@
 /* Keeps its memory for the next folder. Zeroed at first. */
 struct listing {
     char (*names)[LISTING_NAME_MAX];
-    size_t count, room;
+    size_t count, capacity;
 };
 
 /* The names that begin with prefix; those that begin with '.' never. ABSENT: there is no such folder. FULL: more than

@@ -88,28 +88,28 @@ static unsigned prepare_slots(struct batch_slots *slots, size_t message_max, siz
     return (unsigned)count;
 }
 
-static void give_slots(const struct batch_slots *slots, int count,
-                       void (*each)(void *context, struct bytes datagram), void *context)
+static void pass_datagrams(const struct batch_slots *slots, int count,
+                           void (*each)(void *context, struct bytes datagram), void *context)
 {
     for (int i = 0; i < count; i++)
         if (slots->senders[i].nl_pid == 0)
             each(context, (struct bytes){ slots->parts[i].iov_base, slots->messages[i].msg_len });
 }
 
-enum err netlink_take(int fd, size_t message_max, uint64_t *lost,
-                      void (*each)(void *context, struct bytes datagram), void *context)
+enum err netlink_read_some(int fd, size_t message_max, uint64_t *lost,
+                           void (*each)(void *context, struct bytes datagram), void *context)
 {
     struct batch_slots slots;
-    unsigned room = prepare_slots(&slots, message_max, NETLINK_TAKE_MAX);
-    int count = recvmmsg(fd, slots.messages, room, MSG_DONTWAIT, NULL);
+    unsigned capacity = prepare_slots(&slots, message_max, NETLINK_READ_MAX);
+    int count = recvmmsg(fd, slots.messages, capacity, MSG_DONTWAIT, NULL);
     if (count < 0 && errno == ENOBUFS) {
         count_overflow(fd, lost);
         return AGAIN;
     }
     if (count < 0)
         return errno == EAGAIN ? OK : err_from_errno(errno);
-    give_slots(&slots, count, each, context);
-    return count == (int)room ? AGAIN : OK;
+    pass_datagrams(&slots, count, each, context);
+    return count == (int)capacity ? AGAIN : OK;
 }
 
 enum err netlink_drain(int fd, size_t message_max, uint64_t *lost,
@@ -117,15 +117,15 @@ enum err netlink_drain(int fd, size_t message_max, uint64_t *lost,
 {
     struct batch_slots slots;
     for (int batch = 0; batch < BATCHES_MAX; batch++) {
-        unsigned room = prepare_slots(&slots, message_max, BATCH_MAX);
-        int count = recvmmsg(fd, slots.messages, room, MSG_DONTWAIT, NULL);
+        unsigned capacity = prepare_slots(&slots, message_max, BATCH_MAX);
+        int count = recvmmsg(fd, slots.messages, capacity, MSG_DONTWAIT, NULL);
         if (count < 0 && errno == ENOBUFS) {
             count_overflow(fd, lost);
             continue;
         }
         if (count < 0)
             return errno == EAGAIN ? OK : err_from_errno(errno);
-        give_slots(&slots, count, each, context);
+        pass_datagrams(&slots, count, each, context);
         /* Also when fewer came than fit: an overflow behind them is told by the next call only. */
     }
     return OK;

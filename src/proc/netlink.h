@@ -15,11 +15,11 @@ enum err netlink_send(int fd, const void *message, size_t size);
 /* Waits until something can be read. AGAIN when nothing came in time. */
 enum err netlink_wait(int fd, int timeout_ms);
 
-#define NETLINK_TAKE_MAX 8 /* to prepare room for more costs more than it spares when few are there */
+#define NETLINK_READ_MAX 8 /* to prepare room for more costs more than it spares when few are there */
 
 /* The same with the few datagrams that one call gives. AGAIN: there may be more. */
-enum err netlink_take(int fd, size_t message_max, uint64_t *lost,
-                      void (*each)(void *context, struct bytes datagram), void *context);
+enum err netlink_read_some(int fd, size_t message_max, uint64_t *lost,
+                           void (*each)(void *context, struct bytes datagram), void *context);
 
 /* Gives each datagram that is there and came from the kernel to each; message_max: none is larger. Returns when there
  * are no more, or after some hundred thousand, so that a storm cannot hold the caller for ever. *lost is what

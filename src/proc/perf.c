@@ -23,15 +23,16 @@ static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, int grou
     return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
 }
 
-int (*perf_open_call)(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags) = open_event;
+int (*perf_event_open_call)(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                            unsigned long flags) = open_event;
 
-static void explain(struct perf_trouble *trouble, const char *reason, const char *remedy)
+static void explain(struct perf_problem *problem, const char *reason, const char *fix)
 {
-    snprintf(trouble->reason, sizeof trouble->reason, "%s", reason);
-    snprintf(trouble->remedy, sizeof trouble->remedy, "%s", remedy);
+    snprintf(problem->reason, sizeof problem->reason, "%s", reason);
+    snprintf(problem->fix, sizeof problem->fix, "%s", fix);
 }
 
-void perf_attr_of(const struct perf_event_spec *spec, struct perf_event_attr *attr)
+void perf_event_attr_init(const struct perf_event_spec *spec, struct perf_event_attr *attr)
 {
     *attr = (struct perf_event_attr){
         .type = spec->type,
@@ -49,9 +50,9 @@ void perf_attr_of(const struct perf_event_spec *spec, struct perf_event_attr *at
 static int try_open(const struct perf_event_spec *spec)
 {
     struct perf_event_attr attr;
-    perf_attr_of(spec, &attr);
+    perf_event_attr_init(spec, &attr);
     attr.disabled = 1;
-    int fd = perf_open_call(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    int fd = perf_event_open_call(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0)
         return errno;
     close(fd);
@@ -66,66 +67,66 @@ static bool needs_kernel(const struct perf_event_spec *spec)
                || spec->config == PERF_COUNT_SW_CGROUP_SWITCHES);
 }
 
-static enum err explain_kernel_only(struct perf_trouble *trouble)
+static enum err explain_kernel_only(struct perf_problem *problem)
 {
-    explain(trouble, "it cannot be counted in user mode alone, which is all that this user may count",
+    explain(problem, "it cannot be counted in user mode alone, which is all that this user may count",
             "sysctl kernel.perf_event_paranoid=1, or run as root");
     return DENIED;
 }
 
-static enum err explain_errno(int number, struct perf_trouble *trouble)
+static enum err explain_errno(int number, struct perf_problem *problem)
 {
     switch (number) {
     case EACCES: case EPERM:
-        explain(trouble, "this user may not open performance events",
+        explain(problem, "this user may not open performance events",
                 "sysctl kernel.perf_event_paranoid=2 (1 to count in the kernel too), or run as root");
         return DENIED;
     case ENOSYS:
-        explain(trouble, "this kernel has no performance events", "a kernel with CONFIG_PERF_EVENTS");
+        explain(problem, "this kernel has no performance events", "a kernel with CONFIG_PERF_EVENTS");
         return ABSENT;
     case ENOENT: case ENODEV: case EOPNOTSUPP: case ENXIO:
-        explain(trouble, "this machine has no such counter",
+        explain(problem, "this machine has no such counter",
                 "a virtual machine needs a virtual PMU from its host; else see 'perf list' for what there is");
         return ABSENT;
     case EINVAL:
-        explain(trouble, "the kernel cannot count it per thread on this processor",
+        explain(problem, "the kernel cannot count it per thread on this processor",
                 "see 'perf list' for what there is; counters of a whole package cannot be counted per thread");
         return ABSENT;
     case EMFILE: case ENFILE:
-        explain(trouble, "no file descriptor is left", "raise ulimit -n");
+        explain(problem, "no file descriptor is left", "raise ulimit -n");
         return FULL;
     default:
-        explain(trouble, strerror(number), "try without this event");
+        explain(problem, strerror(number), "try without this event");
         return err_from_errno(number);
     }
 }
 
 /* A user whom the kernel forbids to look at the kernel may count in user mode, where that means anything. */
-static enum err prove(struct perf_event_spec *spec, struct perf_trouble *trouble)
+static enum err check_event(struct perf_event_spec *spec, struct perf_problem *problem)
 {
     int number = try_open(spec);
     bool forbidden = number == EACCES || number == EPERM;
     if (!forbidden || spec->exclude & PROBE_EXCLUDE_KERNEL)
-        return number ? explain_errno(number, trouble) : OK;
+        return number ? explain_errno(number, problem) : OK;
     if (needs_kernel(spec))
-        return explain_kernel_only(trouble);
+        return explain_kernel_only(problem);
     spec->exclude |= USER_MODE;
     number = try_open(spec);
     if (number == EINVAL) /* the unit cannot tell user mode from kernel */
-        return explain_kernel_only(trouble);
+        return explain_kernel_only(problem);
     spec->is_reduced = !number;
-    return number ? explain_errno(number, trouble) : OK;
+    return number ? explain_errno(number, problem) : OK;
 }
 
-static enum err encode_with_pfm(const char *name, struct perf_event_spec *spec, struct perf_trouble *trouble)
+static enum err encode_with_pfm(const char *name, struct perf_event_spec *spec, struct perf_problem *problem)
 {
-    enum err err = perf_pfm_encode(name, spec, trouble->reason, sizeof trouble->reason);
+    enum err err = perf_pfm_encode(name, spec, problem->reason, sizeof problem->reason);
     if (err == ABSENT)
-        explain(trouble,
+        explain(problem,
                 "the kernel's list has no event of this name, and libpfm4, which may know it, is not installed",
                 "apt install libpfm4, or see 'perf list'");
     else if (err)
-        snprintf(trouble->remedy, sizeof trouble->remedy, "see 'perf list', or showevtinfo of libpfm4");
+        snprintf(problem->fix, sizeof problem->fix, "see 'perf list', or showevtinfo of libpfm4");
     return err;
 }
 
@@ -142,35 +143,35 @@ static enum err encode_known(const char *name, struct perf_event_spec *spec)
     return err;
 }
 
-static enum err encode(const char *name, struct perf_event_spec *spec, struct perf_trouble *trouble)
+static enum err encode(const char *name, struct perf_event_spec *spec, struct perf_problem *problem)
 {
     if (strchr(name, '/')) {
         enum err err = perf_sysfs_encode("", name, spec);
         if (err)
-            explain(trouble, err == ABSENT ? "this machine has no such unit" : "the unit has no such event or term",
+            explain(problem, err == ABSENT ? "this machine has no such unit" : "the unit has no such event or term",
                     "see /sys/bus/event_source/devices");
         return err;
     }
     if (encode_known(name, spec) == OK)
         return OK;
-    return encode_with_pfm(name, spec, trouble);
+    return encode_with_pfm(name, spec, problem);
 }
 
-enum err perf_resolve_one(const char *name, struct perf_event_spec *spec, struct perf_trouble *trouble)
+enum err perf_resolve_one(const char *name, struct perf_event_spec *spec, struct perf_problem *problem)
 {
     *spec = (struct perf_event_spec){ 0 };
-    *trouble = (struct perf_trouble){ "", "" };
+    *problem = (struct perf_problem){ "", "" };
     if (strlen(name) >= sizeof spec->name) {
-        explain(trouble, "the name is too long", "63 characters at most");
+        explain(problem, "the name is too long", "63 characters at most");
         return USAGE;
     }
     memcpy(spec->name, name, strlen(name) + 1);
-    enum err err = encode(name, spec, trouble);
+    enum err err = encode(name, spec, problem);
     if (!err && spec->exclude & PROBE_EXCLUDE_KERNEL && needs_kernel(spec)) {
-        explain(trouble, "it happens in the kernel, never in user mode", "leave out \":u\"");
+        explain(problem, "it happens in the kernel, never in user mode", "leave out \":u\"");
         return USAGE;
     }
-    return err ? err : prove(spec, trouble);
+    return err ? err : check_event(spec, problem);
 }
 
 /* Takes the next name off the list. A comma between two slashes belongs to the name: cpu/event=1,umask=2/. */
@@ -190,7 +191,7 @@ static bool next_name(const char **list, char name[NAME_MAX_BYTES])
     return size > 0;
 }
 
-static bool is_before(const char *list, const char *end, const char *name)
+static bool is_duplicate(const char *list, const char *end, const char *name)
 {
     char earlier[NAME_MAX_BYTES];
     while (next_name(&list, earlier) && list < end)
@@ -199,22 +200,22 @@ static bool is_before(const char *list, const char *end, const char *name)
     return false;
 }
 
-size_t perf_resolve_telling(const char *list, struct perf_event_spec *specs, size_t max,
-                            void (*missing)(const char *name, const struct perf_trouble *trouble))
+size_t perf_resolve_with(const char *list, struct perf_event_spec *specs, size_t max,
+                         void (*missing)(const char *name, const struct perf_problem *problem))
 {
     char name[NAME_MAX_BYTES];
     size_t count = 0;
     for (const char *rest = list; next_name(&rest, name);) {
         struct perf_event_spec spec;
-        struct perf_trouble trouble;
-        if (is_before(list, rest, name))
+        struct perf_problem problem;
+        if (is_duplicate(list, rest, name))
             continue;
         if (count == max) {
-            snprintf(trouble.reason, sizeof trouble.reason, "%zu events at most", max);
-            snprintf(trouble.remedy, sizeof trouble.remedy, "run again for the others");
-            missing(name, &trouble);
-        } else if (perf_resolve_one(name, &spec, &trouble)) {
-            missing(name, &trouble);
+            snprintf(problem.reason, sizeof problem.reason, "%zu events at most", max);
+            snprintf(problem.fix, sizeof problem.fix, "run again for the others");
+            missing(name, &problem);
+        } else if (perf_resolve_one(name, &spec, &problem)) {
+            missing(name, &problem);
         } else {
             specs[count++] = spec;
         }
@@ -227,8 +228,8 @@ bool perf_find_unknown(const char *list, char *name, size_t size)
     char word[NAME_MAX_BYTES];
     while (next_name(&list, word)) {
         struct perf_event_spec spec;
-        struct perf_trouble trouble;
-        if (perf_resolve_one(word, &spec, &trouble) != USAGE)
+        struct perf_problem problem;
+        if (perf_resolve_one(word, &spec, &problem) != USAGE)
             continue;
         snprintf(name, size, "%s", word);
         return true;
@@ -236,9 +237,9 @@ bool perf_find_unknown(const char *list, char *name, size_t size)
     return false;
 }
 
-static void warn_of_missing(const char *name, const struct perf_trouble *trouble)
+static void warn_of_missing(const char *name, const struct perf_problem *problem)
 {
-    log_warn("event %s is not counted: %s. Remedy: %s.", name, trouble->reason, trouble->remedy);
+    log_warn("event %s is not counted: %s. Remedy: %s.", name, problem->reason, problem->fix);
 }
 
 static bool has_name(const struct perf_event_spec *specs, size_t count, const char *name)
@@ -254,14 +255,15 @@ static bool has_name(const struct perf_event_spec *specs, size_t count, const ch
 static size_t name_reduced(struct perf_event_spec *specs, size_t count)
 {
     size_t kept = 0;
-    bool is_told = false;
+    bool has_logged = false;
     for (size_t i = 0; i < count; i++) {
         struct perf_event_spec spec = specs[i];
         size_t size = strlen(spec.name);
-        if (spec.is_reduced && !is_told)
+        if (spec.is_reduced && !has_logged)
             log_warn("perf events are counted in user mode only, as their names then say (%s" USER_SUFFIX "): this user may "
-                     "not count in the kernel. Remedy: sysctl kernel.perf_event_paranoid=1, or run as root.", spec.name);
-        is_told = is_told || spec.is_reduced;
+                     "not count in the kernel. Remedy: sysctl kernel.perf_event_paranoid=1, or run as root.",
+                     spec.name);
+        has_logged = has_logged || spec.is_reduced;
         if (spec.is_reduced && size + sizeof USER_SUFFIX <= sizeof spec.name)
             memcpy(spec.name + size, USER_SUFFIX, sizeof USER_SUFFIX);
         if (!has_name(specs, kept, spec.name))
@@ -272,5 +274,5 @@ static size_t name_reduced(struct perf_event_spec *specs, size_t count)
 
 size_t perf_resolve(const char *list, struct perf_event_spec *specs, size_t max)
 {
-    return name_reduced(specs, perf_resolve_telling(list, specs, max, warn_of_missing));
+    return name_reduced(specs, perf_resolve_with(list, specs, max, warn_of_missing));
 }

@@ -84,13 +84,13 @@ static const struct known_event colmet_events[] = {
     COLMET_SOFTWARE("bpf_output", BPF_OUTPUT),
 };
 
-struct word {
+struct event_word {
     const char *text;
     unsigned value;
 };
 
 /* L1-dcache-load-misses = cache, operation, result; misses take the singular of the operation. */
-static const struct word caches[] = {
+static const struct event_word caches[] = {
     { "L1-dcache", PERF_COUNT_HW_CACHE_L1D }, { "L1-icache", PERF_COUNT_HW_CACHE_L1I },
     { "LLC", PERF_COUNT_HW_CACHE_LL },        { "dTLB", PERF_COUNT_HW_CACHE_DTLB },
     { "iTLB", PERF_COUNT_HW_CACHE_ITLB },     { "branch", PERF_COUNT_HW_CACHE_BPU },
@@ -99,7 +99,7 @@ static const struct word caches[] = {
 
 #define RESULT(operation, result) (PERF_COUNT_HW_CACHE_OP_##operation << 8 | PERF_COUNT_HW_CACHE_RESULT_##result << 16)
 
-static const struct word cache_operations[] = {
+static const struct event_word cache_operations[] = {
     { "loads", RESULT(READ, ACCESS) },          { "load-misses", RESULT(READ, MISS) },
     { "stores", RESULT(WRITE, ACCESS) },        { "store-misses", RESULT(WRITE, MISS) },
     { "prefetches", RESULT(PREFETCH, ACCESS) }, { "prefetch-misses", RESULT(PREFETCH, MISS) },

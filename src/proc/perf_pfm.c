@@ -50,7 +50,7 @@ static const struct pfm_library *library_get(void)
     return &library;
 }
 
-bool perf_pfm_is_there(void)
+bool perf_pfm_is_available(void)
 {
     return library_get()->ready;
 }

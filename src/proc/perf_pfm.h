@@ -11,6 +11,6 @@
 enum err perf_pfm_encode(const char *name, struct perf_event_spec *spec, char *reason, size_t reason_size);
 
 /* Is the library installed, and does it come up? */
-bool perf_pfm_is_there(void);
+bool perf_pfm_is_available(void);
 
 #endif

@@ -10,10 +10,10 @@
 
 #define TEXT_MAX 256
 
-static enum err read_text(const char *root, const char *unit, const char *folder, const char *file, char *text)
+static enum err read_text(const char *root, const char *unit, const char *directory, const char *file, char *text)
 {
     char path[1024];
-    int size = snprintf(path, sizeof path, "/sys/bus/event_source/devices/%s/%s/%s", unit, folder, file);
+    int size = snprintf(path, sizeof path, "/sys/bus/event_source/devices/%s/%s/%s", unit, directory, file);
     if (size < 0 || (size_t)size >= sizeof path || strchr(file, '/') || strstr(path, ".."))
         return USAGE;
     return file_read_line(root, path, text, TEXT_MAX);

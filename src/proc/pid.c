@@ -13,7 +13,7 @@
 #define PROCS_MAX (16 << 10) /* of cgroup.procs are looked at: more than 2,000 processes */
 #define DEPTH_MAX 6
 
-static enum err read_of(const char *root, pid_t pid, const char *file, char *text, size_t size, size_t *got)
+static enum err read_file(const char *root, pid_t pid, const char *file, char *text, size_t size, size_t *got)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
@@ -36,7 +36,7 @@ static uint64_t boot_ns(const char *root)
 static enum err read_stat(const char *root, pid_t pid, int field, uint64_t *value)
 {
     char text[1024];
-    enum err err = read_of(root, pid, "stat", text, sizeof text, NULL);
+    enum err err = read_file(root, pid, "stat", text, sizeof text, NULL);
     if (err)
         return err;
     const char *at = strrchr(text, ')'); /* the name before it may hold anything */
@@ -70,7 +70,7 @@ enum err pid_start_ns(const char *root, pid_t pid, uint64_t *start_ns)
 bool pid_has_ended(const char *root, pid_t pid)
 {
     char text[1024];
-    if (read_of(root, pid, "stat", text, sizeof text, NULL))
+    if (read_file(root, pid, "stat", text, sizeof text, NULL))
         return true;
     const char *at = strrchr(text, ')');
     return at && (!strncmp(at, ") Z", 3) || !strncmp(at, ") X", 3));
@@ -80,7 +80,7 @@ enum err pid_uid(const char *root, pid_t pid, uint32_t *uid)
 {
     char text[4096];
     uint64_t value;
-    enum err err = read_of(root, pid, "status", text, sizeof text, NULL);
+    enum err err = read_file(root, pid, "status", text, sizeof text, NULL);
     if (err)
         return err;
     if (!scan_line_u64(text, "Uid:", &value) || value >= UINT32_MAX)
@@ -91,7 +91,7 @@ enum err pid_uid(const char *root, pid_t pid, uint32_t *uid)
 
 enum err pid_environ(const char *root, pid_t pid, char *text, size_t size, size_t *got)
 {
-    return read_of(root, pid, "environ", text, size, got);
+    return read_file(root, pid, "environ", text, size, got);
 }
 
 const char *pid_environ_find(const char *text, size_t size, const char *name)
@@ -105,15 +105,15 @@ const char *pid_environ_find(const char *text, size_t size, const char *name)
 
 enum err pid_title(const char *root, pid_t pid, char *title, size_t size)
 {
-    return read_of(root, pid, "cmdline", title, size, NULL);
+    return read_file(root, pid, "cmdline", title, size, NULL);
 }
 
 /* The processes of the folder itself. Those of another pid namespace are 0. */
-static bool each_here(const char *folder, bool (*each)(void *context, pid_t pid), void *context)
+static bool each_in_cgroup(const char *directory, bool (*each)(void *context, pid_t pid), void *context)
 {
     char path[FILE_PATH_MAX], text[PROCS_MAX];
     uint64_t pid;
-    if (file_path(path, folder, "/cgroup.procs") || file_read(NULL, path, text, sizeof text, NULL))
+    if (file_path(path, directory, "/cgroup.procs") || file_read(NULL, path, text, sizeof text, NULL))
         return true;
     for (const char *line = text; line; line = scan_next_line(line)) {
         const char *at = line;
@@ -123,27 +123,27 @@ static bool each_here(const char *folder, bool (*each)(void *context, pid_t pid)
     return true;
 }
 
-static bool each_below(const char *folder, unsigned depth, bool (*each)(void *context, pid_t pid), void *context)
+static bool each_in_tree(const char *directory, unsigned depth, bool (*each)(void *context, pid_t pid), void *context)
 {
-    if (!each_here(folder, each, context))
+    if (!each_in_cgroup(directory, each, context))
         return false;
-    DIR *dir = depth < DEPTH_MAX ? opendir(folder) : NULL;
+    DIR *dir = depth < DEPTH_MAX ? opendir(directory) : NULL;
     if (!dir)
         return true;
-    bool goes_on = true;
-    for (const struct dirent *entry; goes_on && (entry = readdir(dir));) {
+    bool continues = true;
+    for (const struct dirent *entry; continues && (entry = readdir(dir));) {
         char path[FILE_PATH_MAX];
         if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
             continue;
-        int size = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        int size = snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
         if (size > 0 && (size_t)size < sizeof path)
-            goes_on = each_below(path, depth + 1, each, context);
+            continues = each_in_tree(path, depth + 1, each, context);
     }
     closedir(dir);
-    return goes_on;
+    return continues;
 }
 
-bool pid_each(const char *folder, bool (*each)(void *context, pid_t pid), void *context)
+bool pid_each(const char *directory, bool (*each)(void *context, pid_t pid), void *context)
 {
-    return each_below(folder, 0, each, context);
+    return each_in_tree(directory, 0, each, context);
 }

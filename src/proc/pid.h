@@ -29,6 +29,6 @@ const char *pid_environ_find(const char *text, size_t size, const char *name);
 enum err pid_title(const char *root, pid_t pid, char *title, size_t size);
 
 /* Calls each for every process in a cgroup's folder and in those below, until it returns false. False: it did. */
-bool pid_each(const char *folder, bool (*each)(void *context, pid_t pid), void *context);
+bool pid_each(const char *directory, bool (*each)(void *context, pid_t pid), void *context);
 
 #endif

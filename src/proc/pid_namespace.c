@@ -18,12 +18,12 @@
 
 #define DEPTH_MAX 33 /* the kernel allows 32 below the first */
 
-struct numbers {
+struct nspid_list {
     uint64_t at[DEPTH_MAX];
     size_t count;
 };
 
-static enum err read_numbers(pid_t pid, struct numbers *numbers)
+static enum err read_numbers(pid_t pid, struct nspid_list *numbers)
 {
     char path[64], text[4096];
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
@@ -36,47 +36,48 @@ static enum err read_numbers(pid_t pid, struct numbers *numbers)
 }
 
 /* The pid namespace of a process, or one that is so many above it. */
-static bool see_space(pid_t pid, size_t above, struct stat *space)
+static bool stat_namespace(pid_t pid, size_t levels_up, struct stat *namespace)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    for (; fd >= 0 && above; above--) {
+    for (; fd >= 0 && levels_up; levels_up--) {
         int parent = ioctl(fd, NS_GET_PARENT);
         close(fd);
         fd = parent;
     }
-    bool is_seen = fd >= 0 && fstat(fd, space) == 0;
+    bool is_found = fd >= 0 && fstat(fd, namespace) == 0;
     if (fd >= 0)
         close(fd);
-    return is_seen;
+    return is_found;
 }
 
-static bool is_it(pid_t pid, pid_t called, size_t depth, const struct stat *space)
+static bool is_process(pid_t pid, pid_t pid_there, size_t depth, const struct stat *namespace)
 {
-    struct numbers numbers;
+    struct nspid_list numbers;
     struct stat found;
-    return !read_numbers(pid, &numbers) && numbers.count >= depth && numbers.at[depth - 1] == (uint64_t)called
-           && see_space(pid, numbers.count - depth, &found) && found.st_dev == space->st_dev && found.st_ino == space->st_ino;
+    return !read_numbers(pid, &numbers) && numbers.count >= depth && numbers.at[depth - 1] == (uint64_t)pid_there
+           && stat_namespace(pid, numbers.count - depth,
+                             &found) && found.st_dev == namespace->st_dev && found.st_ino == namespace->st_ino;
 }
 
-enum err pid_space_find(pid_t teller, pid_t called, pid_t *pid)
+enum err pid_namespace_find(pid_t other, pid_t pid_there, pid_t *pid)
 {
-    struct numbers numbers;
-    struct stat space;
-    if (read_numbers(teller, &numbers))
+    struct nspid_list numbers;
+    struct stat namespace;
+    if (read_numbers(other, &numbers))
         return GONE;
     if (numbers.count == 1) {
-        *pid = called;
+        *pid = pid_there;
         return OK;
     }
-    DIR *dir = see_space(teller, 0, &space) ? opendir("/proc") : NULL;
+    DIR *dir = stat_namespace(other, 0, &namespace) ? opendir("/proc") : NULL;
     if (!dir)
         return GONE;
     enum err err = GONE;
     for (const struct dirent *entry; err && (entry = readdir(dir));) {
         long number = strtol(entry->d_name, NULL, 10);
-        if (number > 0 && is_it((pid_t)number, called, numbers.count, &space)) {
+        if (number > 0 && is_process((pid_t)number, pid_there, numbers.count, &namespace)) {
             *pid = (pid_t)number;
             err = OK;
         }

@@ -7,6 +7,6 @@
 #include <sys/types.h>
 
 /* Which process does teller, a process that waits for us, call by this number? GONE: none that can be seen here. */
-enum err pid_space_find(pid_t teller, pid_t called, pid_t *pid);
+enum err pid_namespace_find(pid_t other, pid_t pid_there, pid_t *pid);
 
 #endif

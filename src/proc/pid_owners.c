@@ -26,7 +26,7 @@ enum err pid_owners_put(struct pid_owners *owners, uint32_t pid, uint32_t slot, 
             owners->list[i].value = value;
             return OK;
         }
-    enum err err = array_reserve(owners->list, owners->room, owners->count + 1, VEC_MAX);
+    enum err err = array_reserve(owners->list, owners->capacity, owners->count + 1, VEC_MAX);
     if (!err)
         err = pidmap_put(&owners->map, pid, (uint32_t)owners->count);
     if (!err)

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define ROOM_FIRST 64
+#define INITIAL_CAPACITY 64
 
 void pidmap_clear(struct pidmap *map)
 {
@@ -20,19 +20,19 @@ void pidmap_reset(struct pidmap *map)
 /* The slot of the pid, or the free one where it belongs. There is always a free one. */
 static struct pidmap_slot *find_slot(const struct pidmap *map, uint32_t pid)
 {
-    size_t i = (pid * 2654435761u) & (map->room - 1);
+    size_t i = (pid * 2654435761u) & (map->capacity - 1);
     while (map->slots[i].round == map->round && map->slots[i].pid != pid)
-        i = (i + 1) & (map->room - 1);
+        i = (i + 1) & (map->capacity - 1);
     return &map->slots[i];
 }
 
 static enum err grow(struct pidmap *map)
 {
-    struct pidmap larger = { .room = map->room ? map->room * 2 : ROOM_FIRST, .round = 1 };
-    larger.slots = calloc(larger.room, sizeof *larger.slots);
+    struct pidmap larger = { .capacity = map->capacity ? map->capacity * 2 : INITIAL_CAPACITY, .round = 1 };
+    larger.slots = calloc(larger.capacity, sizeof *larger.slots);
     if (!larger.slots)
         return NOMEM;
-    for (size_t i = 0; i < map->room; i++) {
+    for (size_t i = 0; i < map->capacity; i++) {
         if (map->slots[i].round != map->round)
             continue;
         struct pidmap_slot *slot = find_slot(&larger, map->slots[i].pid);
@@ -47,7 +47,7 @@ static enum err grow(struct pidmap *map)
 
 uint32_t pidmap_get(const struct pidmap *map, uint32_t pid)
 {
-    if (!map->room)
+    if (!map->capacity)
         return PIDMAP_NONE;
     const struct pidmap_slot *slot = find_slot(map, pid);
     return slot->round == map->round ? slot->value : PIDMAP_NONE;
@@ -55,7 +55,7 @@ uint32_t pidmap_get(const struct pidmap *map, uint32_t pid)
 
 enum err pidmap_put(struct pidmap *map, uint32_t pid, uint32_t value)
 {
-    if (map->count * 2 >= map->room) {
+    if (map->count * 2 >= map->capacity) {
         enum err err = grow(map);
         if (err)
             return err;

@@ -16,7 +16,7 @@ struct pidmap_slot {
 /* Zeroed: empty. */
 struct pidmap {
     struct pidmap_slot *slots;
-    size_t room, count; /* room is a power of two */
+    size_t capacity, count; /* room is a power of two */
     uint32_t round;
 };
 

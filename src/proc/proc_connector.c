@@ -14,7 +14,7 @@
 
 #define MESSAGE_MAX 256
 #define ACK_WAIT_MS 200
-#define ROOM_BYTES (8 << 20)
+#define LARGE_BUFFER_BYTES (8 << 20)
 
 #define WHAT_FORK 0x00000001u
 #define WHAT_EXEC 0x00000002u
@@ -42,7 +42,7 @@ static enum err send_request(int fd, uint32_t operation, uint32_t events)
     return netlink_send(fd, &request, request.netlink.nlmsg_len);
 }
 
-static bool body_of(struct bytes datagram, struct bytes *body)
+static bool connector_body(struct bytes datagram, struct bytes *body)
 {
     struct nlmsghdr netlink;
     struct cn_msg connector;
@@ -70,41 +70,41 @@ static uint32_t number_at(struct bytes body, size_t offset)
 #define MEMBER(body, kind, member) number_at(body, offsetof(struct proc_event, event_data.kind.member))
 #define HAS(body, kind, member) (offsetof(struct proc_event, event_data.kind.member) + sizeof(uint32_t) <= (body).size)
 
-static void event_of_fork(struct bytes body, struct fork_event *event)
+static void event_of_fork(struct bytes body, struct proc_connector_event *event)
 {
-    event->kind = FORKS_FORK;
+    event->kind = PROC_CONNECTOR_FORK;
     event->pid = MEMBER(body, fork, child_tgid);
     event->tid = MEMBER(body, fork, child_pid);
     event->parent_pid = MEMBER(body, fork, parent_tgid);
 }
 
-static void event_of_exec(struct bytes body, struct fork_event *event)
+static void event_of_exec(struct bytes body, struct proc_connector_event *event)
 {
-    event->kind = FORKS_EXEC;
+    event->kind = PROC_CONNECTOR_EXEC;
     event->pid = MEMBER(body, exec, process_tgid);
     event->tid = MEMBER(body, exec, process_pid);
 }
 
-static void event_of_exit(struct bytes body, struct fork_event *event)
+static void event_of_exit(struct bytes body, struct proc_connector_event *event)
 {
-    event->kind = FORKS_EXIT;
+    event->kind = PROC_CONNECTOR_EXIT;
     event->pid = MEMBER(body, exit, process_tgid);
     event->tid = MEMBER(body, exit, process_pid);
     event->status = (int)MEMBER(body, exit, exit_code);
     event->parent_pid = MEMBER(body, exit, parent_tgid);
 }
 
-enum forks_message forks_parse(struct bytes datagram, struct fork_event *event)
+enum proc_connector_message proc_connector_parse(struct bytes datagram, struct proc_connector_event *event)
 {
     struct bytes body;
-    *event = (struct fork_event){ 0 };
-    if (!body_of(datagram, &body) || body.size < offsetof(struct proc_event, event_data) + sizeof(uint32_t))
-        return FORKS_OTHER;
+    *event = (struct proc_connector_event){ 0 };
+    if (!connector_body(datagram, &body) || body.size < offsetof(struct proc_event, event_data) + sizeof(uint32_t))
+        return PROC_CONNECTOR_OTHER;
     uint32_t what = number_at(body, offsetof(struct proc_event, what));
     memcpy(&event->time_ns, body.data + offsetof(struct proc_event, timestamp_ns), sizeof event->time_ns);
     if (what == 0) {
         event->status = (int)MEMBER(body, ack, err);
-        return FORKS_ACK;
+        return PROC_CONNECTOR_ACK;
     }
     if (what == WHAT_FORK && HAS(body, fork, child_tgid))
         event_of_fork(body, event);
@@ -113,20 +113,20 @@ enum forks_message forks_parse(struct bytes datagram, struct fork_event *event)
     else if (what == WHAT_EXIT && HAS(body, exit, exit_code))
         event_of_exit(body, event);
     else
-        return FORKS_OTHER;
-    return FORKS_EVENT;
+        return PROC_CONNECTOR_OTHER;
+    return PROC_CONNECTOR_EVENT;
 }
 
-struct ack {
+struct connector_ack {
     bool seen;
     int number;
 };
 
-static void look_for_ack(void *context, struct bytes datagram)
+static void take_ack(void *context, struct bytes datagram)
 {
-    struct ack *ack = context;
-    struct fork_event event;
-    if (forks_parse(datagram, &event) != FORKS_ACK || ack->seen)
+    struct connector_ack *ack = context;
+    struct proc_connector_event event;
+    if (proc_connector_parse(datagram, &event) != PROC_CONNECTOR_ACK || ack->seen)
         return;
     ack->seen = true;
     ack->number = event.status;
@@ -134,102 +134,106 @@ static void look_for_ack(void *context, struct bytes datagram)
 
 /* A kernel that does not want us (older than 6.6 and we are not root, or another namespace) may say so, or may say
  * nothing at all: only an answer makes us a listener. Events that come before it are of others: dropped. */
-static enum err await_ack(struct forks *forks)
+static enum err await_ack(struct proc_connector *connector)
 {
-    struct ack ack = { 0 };
+    struct connector_ack ack = { 0 };
     uint64_t until_ns = clock_monotonic_ns() + ACK_WAIT_MS * NS_PER_MS;
     do {
-        enum err err = netlink_drain(forks->fd, MESSAGE_MAX, &forks->lost, look_for_ack, &ack);
+        enum err err = netlink_drain(connector->fd, MESSAGE_MAX, &connector->lost, take_ack, &ack);
         if (err || ack.seen)
             return err ? err : err_from_errno(ack.number);
-        netlink_wait(forks->fd, ACK_WAIT_MS / 4);
+        netlink_wait(connector->fd, ACK_WAIT_MS / 4);
     } while (clock_monotonic_ns() < until_ns);
     return ABSENT;
 }
 
 static uint32_t wanted(unsigned kinds)
 {
-    return (kinds >> FORKS_FORK & 1 ? WHAT_FORK : 0) | (kinds >> FORKS_EXEC & 1 ? WHAT_EXEC : 0)
-           | (kinds >> FORKS_EXIT & 1 ? WHAT_EXIT : 0);
+    return (kinds >> PROC_CONNECTOR_FORK & 1 ? WHAT_FORK : 0) | (kinds >> PROC_CONNECTOR_EXEC & 1 ? WHAT_EXEC : 0)
+           | (kinds >> PROC_CONNECTOR_EXIT & 1 ? WHAT_EXIT : 0);
 }
 
-static enum err listen_to_kernel(struct forks *forks)
+static enum err listen_to_kernel(struct proc_connector *connector)
 {
-    enum err err = send_request(forks->fd, PROC_CN_MCAST_LISTEN, 0);
+    enum err err = send_request(connector->fd, PROC_CN_MCAST_LISTEN, 0);
     if (!err)
-        err = await_ack(forks);
+        err = await_ack(connector);
     if (err)
         return err;
     /* Only now the wish for some kinds of events: it filters the answer away too. Older kernels ignore it. */
-    send_request(forks->fd, PROC_CN_MCAST_LISTEN, wanted(forks->kinds));
-    forks->lost = 0;
+    send_request(connector->fd, PROC_CN_MCAST_LISTEN, wanted(connector->kinds));
+    connector->lost = 0;
     return OK;
 }
 
-enum err forks_open(struct forks *forks)
+enum err proc_connector_open(struct proc_connector *connector)
 {
-    return forks_open_kinds(forks, 1u << FORKS_FORK | 1u << FORKS_EXEC | 1u << FORKS_EXIT);
+    return proc_connector_open_kinds(connector,
+                                     1u << PROC_CONNECTOR_FORK | 1u << PROC_CONNECTOR_EXEC | 1u << PROC_CONNECTOR_EXIT);
 }
 
-enum err forks_open_kinds(struct forks *forks, unsigned kinds)
+enum err proc_connector_open_kinds(struct proc_connector *connector, unsigned kinds)
 {
-    *forks = (struct forks){ .fd = -1, .kinds = kinds };
-    enum err err = netlink_open(&forks->fd, NETLINK_CONNECTOR, CN_IDX_PROC);
+    *connector = (struct proc_connector){ .fd = -1, .kinds = kinds };
+    enum err err = netlink_open(&connector->fd, NETLINK_CONNECTOR, CN_IDX_PROC);
     if (!err)
-        err = listen_to_kernel(forks);
+        err = listen_to_kernel(connector);
     if (err)
-        forks_close(forks);
+        proc_connector_close(connector);
     return err;
 }
 
-bool forks_has_room(const struct forks *forks)
+bool proc_connector_has_large_buffer(const struct proc_connector *connector)
 {
     int size = 0;
     socklen_t length = sizeof size;
-    return forks->fd >= 0 && getsockopt(forks->fd, SOL_SOCKET, SO_RCVBUF, &size, &length) == 0 && size >= ROOM_BYTES;
+    return connector->fd >= 0 && getsockopt(connector->fd, SOL_SOCKET, SO_RCVBUF, &size,
+                                            &length) == 0 && size >= LARGE_BUFFER_BYTES;
 }
 
-struct reading {
+struct connector_reading {
     unsigned kinds;
     uint64_t clock_offset_ns;
-    void (*each)(void *context, const struct fork_event *event);
+    void (*each)(void *context, const struct proc_connector_event *event);
     void *context;
 };
 
-static void give_event(void *context, struct bytes datagram)
+static void pass_event(void *context, struct bytes datagram)
 {
-    const struct reading *reading = context;
-    struct fork_event event;
-    if (forks_parse(datagram, &event) != FORKS_EVENT || !(reading->kinds >> event.kind & 1))
+    const struct connector_reading *reading = context;
+    struct proc_connector_event event;
+    if (proc_connector_parse(datagram, &event) != PROC_CONNECTOR_EVENT || !(reading->kinds >> event.kind & 1))
         return;
     event.time_ns += reading->clock_offset_ns;
     reading->each(reading->context, &event);
 }
 
-enum err forks_read(struct forks *forks, void (*each)(void *context, const struct fork_event *event), void *context)
+enum err proc_connector_read(struct proc_connector *connector,
+                             void (*each)(void *context, const struct proc_connector_event *event), void *context)
 {
-    if (forks->fd < 0)
+    if (connector->fd < 0)
         return ABSENT;
-    forks->clock_offset_ns = clock_offset_ns();
-    struct reading reading = { forks->kinds, forks->clock_offset_ns, each, context };
-    return netlink_drain(forks->fd, MESSAGE_MAX, &forks->lost, give_event, &reading);
+    connector->clock_offset_ns = clock_offset_ns();
+    struct connector_reading reading = { connector->kinds, connector->clock_offset_ns, each, context };
+    return netlink_drain(connector->fd, MESSAGE_MAX, &connector->lost, pass_event, &reading);
 }
 
-_Static_assert(NETLINK_TAKE_MAX == FORKS_TAKE_MAX, "as the header promises");
+_Static_assert(NETLINK_READ_MAX == PROC_CONNECTOR_READ_MAX, "as the header promises");
 
-enum err forks_take(struct forks *forks, void (*each)(void *context, const struct fork_event *event), void *context)
+enum err proc_connector_read_some(struct proc_connector *connector,
+                                  void (*each)(void *context, const struct proc_connector_event *event), void *context)
 {
-    if (forks->fd < 0)
+    if (connector->fd < 0)
         return ABSENT;
-    struct reading reading = { forks->kinds, forks->clock_offset_ns, each, context };
-    return netlink_take(forks->fd, MESSAGE_MAX, &forks->lost, give_event, &reading);
+    struct connector_reading reading = { connector->kinds, connector->clock_offset_ns, each, context };
+    return netlink_read_some(connector->fd, MESSAGE_MAX, &connector->lost, pass_event, &reading);
 }
 
-void forks_close(struct forks *forks)
+void proc_connector_close(struct proc_connector *connector)
 {
-    if (forks->fd < 0)
+    if (connector->fd < 0)
         return;
-    send_request(forks->fd, PROC_CN_MCAST_IGNORE, 0);
-    close(forks->fd);
-    forks->fd = -1;
+    send_request(connector->fd, PROC_CN_MCAST_IGNORE, 0);
+    close(connector->fd);
+    connector->fd = -1;
 }

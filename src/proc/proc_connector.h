@@ -6,10 +6,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum fork_event_kind { FORKS_FORK, FORKS_EXEC, FORKS_EXIT };
+enum proc_connector_kind { PROC_CONNECTOR_FORK, PROC_CONNECTOR_EXEC, PROC_CONNECTOR_EXIT };
 
-struct fork_event {
-    enum fork_event_kind kind;
+struct proc_connector_event {
+    enum proc_connector_kind kind;
     uint32_t pid, tid;   /* of whom it happened; a thread has tid != pid */
     uint32_t parent_pid; /* the process that made it: FORK; its parent now: EXIT (0 when the kernel is too old to say).
                             For a thread: the parent of its process. */
@@ -17,7 +17,7 @@ struct fork_event {
     int status;          /* EXIT: as from wait4 */
 };
 
-struct forks {
+struct proc_connector {
     int fd;
     unsigned kinds;            /* bit FORKS_…: what is given; the rest is dropped */
     uint64_t lost;             /* events that overflowed the socket since it was opened */
@@ -25,31 +25,33 @@ struct forks {
 };
 
 /* ABSENT: no connector in this kernel, network or pid namespace. DENIED: this user may not listen. */
-enum err forks_open(struct forks *forks);
+enum err proc_connector_open(struct proc_connector *connector);
 
 /* The same for some kinds of events only (bits 1 << FORKS_…): whoever must act on an exec at once, but can read of
  * forks and exits when there is time, listens to them on two sockets. Since Linux 6.6 the kernel sends no others. */
-enum err forks_open_kinds(struct forks *forks, unsigned kinds);
+enum err proc_connector_open_kinds(struct proc_connector *connector, unsigned kinds);
 
 /* Is there room for what some thousand processes cause, so that nothing is lost when it is read a little later? Where
  * this user may not have a large buffer there is not. */
-bool forks_has_room(const struct forks *forks);
+bool proc_connector_has_large_buffer(const struct proc_connector *connector);
 
 /* All that is there, in the order of each CPU; never blocks. What overflowed is added to lost. */
-enum err forks_read(struct forks *forks, void (*each)(void *context, const struct fork_event *event), void *context);
+enum err proc_connector_read(struct proc_connector *connector,
+                             void (*each)(void *context, const struct proc_connector_event *event), void *context);
 
-/* The few that come with one call, at most FORKS_TAKE_MAX, by the clock of the last reading, which must not be long ago.
+/* The few that come with one call, at most PROC_CONNECTOR_READ_MAX, by the clock of the last reading, which must not be long ago.
  * AGAIN: there may be more. */
-#define FORKS_TAKE_MAX 8
-enum err forks_take(struct forks *forks, void (*each)(void *context, const struct fork_event *event), void *context);
+#define PROC_CONNECTOR_READ_MAX 8
+enum err proc_connector_read_some(struct proc_connector *connector,
+                                  void (*each)(void *context, const struct proc_connector_event *event), void *context);
 
 /* Harmless on one that is closed or was never opened with success (fd < 0). */
-void forks_close(struct forks *forks);
+void proc_connector_close(struct proc_connector *connector);
 
-enum forks_message { FORKS_EVENT, FORKS_ACK, FORKS_OTHER };
+enum proc_connector_message { PROC_CONNECTOR_EVENT, PROC_CONNECTOR_ACK, PROC_CONNECTOR_OTHER };
 
 /* What one datagram of the connector says: an event (time_ns as the kernel gives it: CLOCK_MONOTONIC), the answer to
  * our request (status: 0 or an errno), or something that is not for us. Takes any bytes. */
-enum forks_message forks_parse(struct bytes datagram, struct fork_event *event);
+enum proc_connector_message proc_connector_parse(struct bytes datagram, struct proc_connector_event *event);
 
 #endif

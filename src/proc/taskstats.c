@@ -14,7 +14,7 @@
 #define VERSION_WITH_TGID 12
 #define VERSION_WITH_BTIME64 10
 
-struct layout {
+struct taskstats_layout {
     struct bytes stats;
     unsigned version;
     size_t delay_extra; /* bytes behind each delay total: version 15 only */
@@ -42,14 +42,14 @@ static size_t delays_before(size_t offset)
     return count;
 }
 
-static const char *field_at(const struct layout *layout, size_t offset, size_t size)
+static const char *field_at(const struct taskstats_layout *layout, size_t offset, size_t size)
 {
     if (layout->delay_extra)
         offset += delays_before(offset) * layout->delay_extra;
     return offset + size <= layout->stats.size ? layout->stats.data + offset : NULL;
 }
 
-static uint64_t u64_at(const struct layout *layout, size_t offset)
+static uint64_t u64_at(const struct taskstats_layout *layout, size_t offset)
 {
     uint64_t value = 0;
     const char *at = field_at(layout, offset, sizeof value);
@@ -58,7 +58,7 @@ static uint64_t u64_at(const struct layout *layout, size_t offset)
     return value;
 }
 
-static uint32_t u32_at(const struct layout *layout, size_t offset)
+static uint32_t u32_at(const struct taskstats_layout *layout, size_t offset)
 {
     uint32_t value = 0;
     const char *at = field_at(layout, offset, sizeof value);
@@ -71,7 +71,7 @@ static uint32_t u32_at(const struct layout *layout, size_t offset)
 #define U32(layout, field) u32_at(layout, offsetof(struct taskstats, field))
 
 /* The scheduler's own clock is exact; user and system time are only its split by ticks. */
-static void convert_cpu(const struct layout *l, struct counters *c)
+static void convert_cpu(const struct taskstats_layout *l, struct counters *c)
 {
     uint64_t user_us = U64(l, ac_utime), system_us = U64(l, ac_stime), exact_ns = U64(l, cpu_run_virtual_total);
     if (exact_ns) {
@@ -89,7 +89,7 @@ static void convert_cpu(const struct layout *l, struct counters *c)
 
 /* The kernel cuts each of these down to a multiple of 1024, system calls too: numbers of calls mean nothing, and a 0 is
  * not known to be one. Storage I/O comes in pages, so that nothing is cut. */
-static void convert_io(const struct layout *l, struct counters *c)
+static void convert_io(const struct taskstats_layout *l, struct counters *c)
 {
     uint64_t rchar = U64(l, read_char), wchar = U64(l, write_char);
     if (rchar)
@@ -103,7 +103,8 @@ static void convert_io(const struct layout *l, struct counters *c)
     counters_set(c, COUNTER_outblock, U64(l, write_bytes) / 512);
 }
 
-static void convert_counters(const struct layout *l, const struct exits_meaning *meaning, struct counters *c)
+static void convert_counters(const struct taskstats_layout *l, const struct taskstats_accounting *accounting,
+                             struct counters *c)
 {
     convert_cpu(l, c);
     counters_set(c, COUNTER_minflt, U64(l, ac_minflt));
@@ -112,15 +113,15 @@ static void convert_counters(const struct layout *l, const struct exits_meaning 
     counters_set(c, COUNTER_invol_ctxsw, U64(l, nivcsw));
     if (U64(l, hiwater_rss))
         counters_set(c, COUNTER_rssmax, U64(l, hiwater_rss));
-    if (meaning->io)
+    if (accounting->io)
         convert_io(l, c);
-    if (meaning->delays)
+    if (accounting->delays)
         counters_set(c, COUNTER_delayacct_blkio_time, U64(l, blkio_delay_total) / NS_PER_US);
 }
 
 /* The record has the elapsed time in µs but the beginning in whole seconds only: the end is when we read it, brought
  * into the second that those two allow. */
-static void convert_times(const struct layout *l, uint64_t now_ns, struct taskstats_record *record)
+static void convert_times(const struct taskstats_layout *l, uint64_t now_ns, struct taskstats_record *record)
 {
     uint64_t begin_s = l->version >= VERSION_WITH_BTIME64 ? U64(l, ac_btime64) : U32(l, ac_btime);
     uint64_t elapsed_us = U64(l, ac_etime);
@@ -138,20 +139,21 @@ static void convert_times(const struct layout *l, uint64_t now_ns, struct taskst
 }
 
 /* CORRUPT: it is too short for what its version has. */
-static enum err open_layout(struct layout *layout, struct bytes stats)
+static enum err open_layout(struct taskstats_layout *layout, struct bytes stats)
 {
     uint16_t version;
     if (stats.size < offsetof(struct taskstats, freepages_count))
         return CORRUPT;
     memcpy(&version, stats.data, sizeof version);
-    *layout = (struct layout){ stats, version, delay_extra(version, stats.size) };
+    *layout = (struct taskstats_layout){ stats, version, delay_extra(version, stats.size) };
     bool has_tgid = field_at(layout, offsetof(struct taskstats, ac_tgid), sizeof(uint32_t));
     return version >= VERSION_WITH_TGID && !has_tgid ? CORRUPT : OK;
 }
 
-enum err taskstats_convert(struct bytes stats, const struct exits_meaning *meaning, struct taskstats_record *record)
+enum err taskstats_convert(struct bytes stats, const struct taskstats_accounting *accounting,
+                           struct taskstats_record *record)
 {
-    struct layout layout;
+    struct taskstats_layout layout;
     *record = (struct taskstats_record){ 0 };
     if (open_layout(&layout, stats))
         return CORRUPT;
@@ -167,15 +169,15 @@ enum err taskstats_convert(struct bytes stats, const struct exits_meaning *meani
     const char *name = field_at(&layout, offsetof(struct taskstats, ac_comm), TS_COMM_LEN);
     if (name)
         record->name = (struct bytes){ name, strnlen(name, TS_COMM_LEN) };
-    convert_times(&layout, meaning->now_ns, record);
-    convert_counters(&layout, meaning, &record->counters);
+    convert_times(&layout, accounting->now_ns, record);
+    convert_counters(&layout, accounting, &record->counters);
     return OK;
 }
 
 enum join { ADD, SMALLER, LARGER };
 enum needs { ALWAYS, IO_COUNTS, IO_CUT, DELAYS, MARKS };
 
-struct field {
+struct taskstats_field_layout {
     uint16_t offset, size;
     uint16_t factor;
     uint8_t join, needs;
@@ -187,7 +189,7 @@ struct field {
 #define NEEDS_DELAYS DELAYS
 #define NEEDS_MARKS MARKS
 
-static const struct field fields[] = {
+static const struct taskstats_field_layout fields[] = {
 #define X(field, name, unit, factor, kind, join, needs, help) \
     { offsetof(struct taskstats, field), sizeof((struct taskstats *)0)->field, factor, join, NEEDS_##needs },
     TASKSTATS_FIELDS(X)
@@ -196,18 +198,20 @@ static const struct field fields[] = {
 
 /* A high-water mark of 0 is that of a kernel thread, or of a task whose memory has gone. What the kernel cut down to a
  * multiple of 1024 is not known to be 0. */
-static bool means_something(const struct field *field, uint64_t value, const struct exits_meaning *meaning)
+static bool is_valid(const struct taskstats_field_layout *field, uint64_t value,
+                     const struct taskstats_accounting *accounting)
 {
     switch (field->needs) {
-    case IO_COUNTS: return meaning->io;
-    case IO_CUT: return meaning->io && value != 0;
-    case DELAYS: return meaning->delays;
+    case IO_COUNTS: return accounting->io;
+    case IO_CUT: return accounting->io && value != 0;
+    case DELAYS: return accounting->delays;
     case MARKS: return value != 0;
     default: return true;
     }
 }
 
-static void extract_fields(const struct layout *layout, const struct exits_meaning *meaning, struct taskstats_use *use)
+static void extract_fields(const struct taskstats_layout *layout, const struct taskstats_accounting *accounting,
+                           struct taskstats_usage *usage)
 {
     for (size_t i = 0; i < TASKSTATS_SIZE; i++) {
         uint64_t value = 0;
@@ -218,53 +222,54 @@ static void extract_fields(const struct layout *layout, const struct exits_meani
             value = u32_at(layout, fields[i].offset);
         else
             memcpy(&value, at, sizeof value);
-        if (!means_something(&fields[i], value, meaning))
+        if (!is_valid(&fields[i], value, accounting))
             continue;
-        use->value[i] = value * fields[i].factor;
-        use->known |= 1ull << i;
+        usage->value[i] = value * fields[i].factor;
+        usage->known |= 1ull << i;
     }
 }
 
-enum err taskstats_extract(struct bytes stats, const struct exits_meaning *meaning, struct taskstats_use *use)
+enum err taskstats_extract(struct bytes stats, const struct taskstats_accounting *accounting,
+                           struct taskstats_usage *usage)
 {
-    struct layout layout;
-    *use = (struct taskstats_use){ 0 };
+    struct taskstats_layout layout;
+    *usage = (struct taskstats_usage){ 0 };
     if (open_layout(&layout, stats))
         return CORRUPT;
     unsigned version = layout.version;
-    use->tid = U32(&layout, ac_pid);
-    use->ppid = U32(&layout, ac_ppid);
-    use->begin_s = version >= VERSION_WITH_BTIME64 ? U64(&layout, ac_btime64) : U32(&layout, ac_btime);
+    usage->tid = U32(&layout, ac_pid);
+    usage->ppid = U32(&layout, ac_ppid);
+    usage->begin_s = version >= VERSION_WITH_BTIME64 ? U64(&layout, ac_btime64) : U32(&layout, ac_btime);
     if (version >= VERSION_WITH_TGID) {
-        use->pid = U32(&layout, ac_tgid);
-        use->process_ended = (uint8_t)stats.data[offsetof(struct taskstats, ac_flag)] & AGROUP;
+        usage->pid = U32(&layout, ac_tgid);
+        usage->process_ended = (uint8_t)stats.data[offsetof(struct taskstats, ac_flag)] & AGROUP;
     }
-    extract_fields(&layout, meaning, use);
+    extract_fields(&layout, accounting, usage);
     return OK;
 }
 
-void taskstats_join(struct taskstats_use *sum, const struct taskstats_use *use)
+void taskstats_merge(struct taskstats_usage *sum, const struct taskstats_usage *usage)
 {
     for (size_t i = 0; i < TASKSTATS_SIZE; i++) {
         bool is_first = !(sum->known >> i & 1);
-        if (!(use->known >> i & 1))
+        if (!(usage->known >> i & 1))
             continue;
         if (fields[i].join == ADD)
-            sum->value[i] += use->value[i];
-        else if (is_first || (fields[i].join == SMALLER) == (use->value[i] < sum->value[i]))
-            sum->value[i] = use->value[i];
+            sum->value[i] += usage->value[i];
+        else if (is_first || (fields[i].join == SMALLER) == (usage->value[i] < sum->value[i]))
+            sum->value[i] = usage->value[i];
     }
-    sum->known |= use->known;
+    sum->known |= usage->known;
 }
 
-void taskstats_part(struct taskstats_use *sum, const struct taskstats_use *use)
+void taskstats_subtract(struct taskstats_usage *sum, const struct taskstats_usage *usage)
 {
     for (size_t i = 0; i < TASKSTATS_SIZE; i++)
-        if (fields[i].join == ADD && use->known >> i & 1)
-            sum->value[i] -= use->value[i] < sum->value[i] ? use->value[i] : sum->value[i];
+        if (fields[i].join == ADD && usage->known >> i & 1)
+            sum->value[i] -= usage->value[i] < sum->value[i] ? usage->value[i] : sum->value[i];
 }
 
-void taskstats_keep_counters(struct taskstats_use *now, const struct taskstats_use *before)
+void taskstats_clamp_counters(struct taskstats_usage *now, const struct taskstats_usage *before)
 {
     for (size_t i = 0; i < TASKSTATS_SIZE; i++) {
         if (fields[i].join != ADD || !(before->known >> i & 1))

@@ -7,7 +7,8 @@
 
 /* Fills record, save for process_ended of kernels before version 12 and the pid that they do not tell (0). The name is
  * borrowed from stats. CORRUPT when the bytes are too few for the version that they claim. */
-enum err taskstats_convert(struct bytes stats, const struct exits_meaning *meaning, struct taskstats_record *record);
+enum err taskstats_convert(struct bytes stats, const struct taskstats_accounting *accounting,
+                           struct taskstats_record *record);
 
 /* The fields that add up over the tasks of a job, or whose smallest or largest counts: those that Colmet has, in its
  * order, and the high-water marks. X(the kernel's name, which is Colmet's; ours, unit, factor to that unit, kind, how two
@@ -56,7 +57,7 @@ enum taskstats_field {
 };
 
 /* What one task has used so far, and who it is. */
-struct taskstats_use {
+struct taskstats_usage {
     uint32_t tid, pid, ppid; /* pid, ppid: 0 when the kernel is too old to say */
     uint64_t begin_s;        /* since 1970; may differ by one between two looks at the same task */
     bool process_ended;      /* of an exit record: no thread of the process is left */
@@ -65,15 +66,16 @@ struct taskstats_use {
 };
 
 /* Takes bytes of any version. CORRUPT when they are too few for the version that they claim. */
-enum err taskstats_extract(struct bytes stats, const struct exits_meaning *meaning, struct taskstats_use *use);
+enum err taskstats_extract(struct bytes stats, const struct taskstats_accounting *accounting,
+                           struct taskstats_usage *usage);
 
 /* Adds, or takes the smaller or larger, field by field; what is known of either is known of the sum. */
-void taskstats_join(struct taskstats_use *sum, const struct taskstats_use *use);
+void taskstats_merge(struct taskstats_usage *sum, const struct taskstats_usage *usage);
 
 /* Takes what was added back out of the sum; what is not added stays. */
-void taskstats_part(struct taskstats_use *sum, const struct taskstats_use *use);
+void taskstats_subtract(struct taskstats_usage *sum, const struct taskstats_usage *usage);
 
 /* No counter of now is less than it was before. */
-void taskstats_keep_counters(struct taskstats_use *now, const struct taskstats_use *before);
+void taskstats_clamp_counters(struct taskstats_usage *now, const struct taskstats_usage *before);
 
 #endif

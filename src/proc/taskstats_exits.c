@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "proc/delays.h"
+#include "proc/delay_accounting.h"
 #include "proc/genetlink.h"
 #include "proc/netlink.h"
 #include "proc/taskstats.h"
@@ -15,47 +15,47 @@
 #define MESSAGE_MAX 4096
 
 /* The kernel answers EINVAL outside of the initial pid and user namespace. */
-static enum err listen_to_cpus(struct exits *exits)
+static enum err listen_to_cpus(struct taskstats_exits *exits)
 {
     enum err err = file_read_line("", "/sys/devices/system/cpu/possible", exits->cpus, sizeof exits->cpus);
     if (!err)
-        err = genetlink_send_text(exits->fd, exits->family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK,
-                                  exits->cpus);
+        err = genetlink_send_string(exits->fd, exits->family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK,
+                                    exits->cpus);
     if (!err)
         err = genetlink_await(exits->fd, NULL);
     return err == USAGE ? ABSENT : err;
 }
 
-void exits_learn_meaning(struct exits_meaning *meaning, const char *root)
+void taskstats_accounting_read(struct taskstats_accounting *accounting, const char *root)
 {
     char path[FILE_PATH_MAX];
-    meaning->io = !file_path(path, root, "/proc/self/io") && access(path, F_OK) == 0;
-    meaning->delays = delays_find(root) == DELAYS_ON;
+    accounting->io = !file_path(path, root, "/proc/self/io") && access(path, F_OK) == 0;
+    accounting->delays = delay_accounting_read(root) == DELAY_ACCOUNTING_ON;
 }
 
-enum err exits_open(struct exits *exits)
+enum err taskstats_exits_open(struct taskstats_exits *exits)
 {
-    *exits = (struct exits){ .fd = -1 };
+    *exits = (struct taskstats_exits){ .fd = -1 };
     enum err err = netlink_open(&exits->fd, NETLINK_GENERIC, 0);
     if (!err)
         err = genetlink_find_family(exits->fd, TASKSTATS_GENL_NAME, &exits->family);
     if (!err)
         err = listen_to_cpus(exits);
     if (err) {
-        exits_close(exits);
+        taskstats_exits_close(exits);
         return err;
     }
-    exits_learn_meaning(&exits->meaning, "");
+    taskstats_accounting_read(&exits->accounting, "");
     exits->lost = 0;
     return OK;
 }
 
 /* The record of a thread in the attributes of a message. The sum over the group comes with the last of several threads:
  * not needed, but it names the process. */
-static bool find_thread(struct bytes attributes, struct exits_thread *thread)
+static bool find_thread(struct bytes attributes, struct taskstats_exit *thread)
 {
     struct bytes aggregate, process, process_id;
-    *thread = (struct exits_thread){ 0 };
+    *thread = (struct taskstats_exit){ 0 };
     if (!genetlink_find(attributes, TASKSTATS_TYPE_AGGR_PID, &aggregate)
         || !genetlink_find(aggregate, TASKSTATS_TYPE_STATS, &thread->stats))
         return false;
@@ -66,28 +66,28 @@ static bool find_thread(struct bytes attributes, struct exits_thread *thread)
     return true;
 }
 
-void exits_parse_threads(struct bytes datagram, uint16_t family,
-                         void (*each)(void *context, const struct exits_thread *thread), void *context)
+void taskstats_exits_parse_raw(struct bytes datagram, uint16_t family,
+                               void (*each)(void *context, const struct taskstats_exit *thread), void *context)
 {
     struct nlmsghdr head;
     struct bytes body;
-    struct exits_thread thread;
+    struct taskstats_exit thread;
     while (genetlink_next(&datagram, &head, &body))
         if (head.nlmsg_type == family && find_thread(genetlink_attributes(body), &thread))
             each(context, &thread);
 }
 
-struct conversion {
-    const struct exits_meaning *meaning;
+struct exit_conversion {
+    const struct taskstats_accounting *accounting;
     void (*each)(void *context, const struct taskstats_record *record);
     void *context;
 };
 
-static void convert_thread(void *context, const struct exits_thread *thread)
+static void convert_thread(void *context, const struct taskstats_exit *thread)
 {
-    const struct conversion *conversion = context;
+    const struct exit_conversion *conversion = context;
     struct taskstats_record record;
-    if (taskstats_convert(thread->stats, conversion->meaning, &record))
+    if (taskstats_convert(thread->stats, conversion->accounting, &record))
         return;
     if (thread->process_ended)
         record.process_ended = 1;
@@ -96,64 +96,67 @@ static void convert_thread(void *context, const struct exits_thread *thread)
     conversion->each(conversion->context, &record);
 }
 
-void exits_parse(struct bytes datagram, uint16_t family, const struct exits_meaning *meaning,
-                 void (*each)(void *context, const struct taskstats_record *record), void *context)
+void taskstats_exits_parse(struct bytes datagram, uint16_t family, const struct taskstats_accounting *accounting,
+                           void (*each)(void *context, const struct taskstats_record *record), void *context)
 {
-    struct conversion conversion = { meaning, each, context };
-    exits_parse_threads(datagram, family, convert_thread, &conversion);
+    struct exit_conversion conversion = { accounting, each, context };
+    taskstats_exits_parse_raw(datagram, family, convert_thread, &conversion);
 }
 
-struct reading {
-    struct exits *exits;
+struct exit_reading {
+    struct taskstats_exits *exits;
     void (*each)(void *context, const struct taskstats_record *record);
     void *context;
 };
 
-static void give_datagram(void *context, struct bytes datagram)
+static void pass_datagram(void *context, struct bytes datagram)
 {
-    const struct reading *reading = context;
+    const struct exit_reading *reading = context;
     /* Not once for all: a record that comes while others are read would seem to have ended before it began. */
-    reading->exits->meaning.now_ns = clock_realtime_ns();
-    exits_parse(datagram, reading->exits->family, &reading->exits->meaning, reading->each, reading->context);
+    reading->exits->accounting.now_ns = clock_realtime_ns();
+    taskstats_exits_parse(datagram, reading->exits->family, &reading->exits->accounting, reading->each,
+                          reading->context);
 }
 
-enum err exits_read(struct exits *exits, void (*each)(void *context, const struct taskstats_record *record),
-                    void *context)
+enum err taskstats_exits_read(struct taskstats_exits *exits,
+                              void (*each)(void *context, const struct taskstats_record *record),
+                              void *context)
 {
     if (exits->fd < 0)
         return ABSENT;
-    struct reading reading = { exits, each, context };
-    return netlink_drain(exits->fd, MESSAGE_MAX, &exits->lost, give_datagram, &reading);
+    struct exit_reading reading = { exits, each, context };
+    return netlink_drain(exits->fd, MESSAGE_MAX, &exits->lost, pass_datagram, &reading);
 }
 
-struct thread_reading {
+struct raw_exit_reading {
     uint16_t family;
-    void (*each)(void *context, const struct exits_thread *thread);
+    void (*each)(void *context, const struct taskstats_exit *thread);
     void *context;
 };
 
-static void give_threads(void *context, struct bytes datagram)
+static void pass_raw_exits(void *context, struct bytes datagram)
 {
-    const struct thread_reading *reading = context;
-    exits_parse_threads(datagram, reading->family, reading->each, reading->context);
+    const struct raw_exit_reading *reading = context;
+    taskstats_exits_parse_raw(datagram, reading->family, reading->each, reading->context);
 }
 
-enum err exits_read_threads(struct exits *exits, void (*each)(void *context, const struct exits_thread *thread),
-                            void *context)
+enum err taskstats_exits_read_raw(struct taskstats_exits *exits,
+                                  void (*each)(void *context, const struct taskstats_exit *thread),
+                                  void *context)
 {
     if (exits->fd < 0)
         return ABSENT;
-    struct thread_reading reading = { exits->family, each, context };
-    return netlink_drain(exits->fd, MESSAGE_MAX, &exits->lost, give_threads, &reading);
+    struct raw_exit_reading reading = { exits->family, each, context };
+    return netlink_drain(exits->fd, MESSAGE_MAX, &exits->lost, pass_raw_exits, &reading);
 }
 
-void exits_close(struct exits *exits)
+void taskstats_exits_close(struct taskstats_exits *exits)
 {
     if (exits->fd < 0)
         return;
     if (exits->cpus[0])
-        genetlink_send_text(exits->fd, exits->family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_DEREGISTER_CPUMASK,
-                            exits->cpus);
+        genetlink_send_string(exits->fd, exits->family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_DEREGISTER_CPUMASK,
+                              exits->cpus);
     close(exits->fd);
     exits->fd = -1;
 }

@@ -12,47 +12,49 @@
 #include "spool/record.h"
 
 /* What of the kernel's records means anything here: a field of an accounting that is off reads 0. */
-struct exits_meaning {
+struct taskstats_accounting {
     bool io;     /* the kernel counts I/O */
-    bool delays; /* proc/delays.h: it counts them */
+    bool delays; /* proc/delay_accounting.h: it counts them */
     uint64_t now_ns; /* CLOCK_REALTIME when the records were read */
 };
 
-struct exits {
+struct taskstats_exits {
     int fd;
     uint64_t lost; /* records that overflowed the socket since it was opened */
     uint16_t family;
-    struct exits_meaning meaning;
+    struct taskstats_accounting accounting;
     char cpus[1024];
 };
 
 /* ABSENT: no taskstats in this kernel, or not the initial namespaces. DENIED: not root. */
-enum err exits_open(struct exits *exits);
+enum err taskstats_exits_open(struct taskstats_exits *exits);
 
 /* All that is there; never blocks. The record's name is borrowed until each returns. */
-enum err exits_read(struct exits *exits, void (*each)(void *context, const struct taskstats_record *record),
-                    void *context);
+enum err taskstats_exits_read(struct taskstats_exits *exits,
+                              void (*each)(void *context, const struct taskstats_record *record),
+                              void *context);
 
-void exits_close(struct exits *exits);
+void taskstats_exits_close(struct taskstats_exits *exits);
 
 /* What the kernel sends of a thread that ended, before it is converted. */
-struct exits_thread {
+struct taskstats_exit {
     struct bytes stats; /* struct taskstats, of any version; borrowed from the datagram */
     uint32_t pid;       /* 0: not told (the record itself has it since version 12) */
     bool process_ended; /* it was the last of several threads */
 };
 
-/* The same as exits_read, unconverted: for those who need other fields (taskstats_extract). */
-enum err exits_read_threads(struct exits *exits, void (*each)(void *context, const struct exits_thread *thread),
-                            void *context);
-void exits_parse_threads(struct bytes datagram, uint16_t family,
-                         void (*each)(void *context, const struct exits_thread *thread), void *context);
+/* The same as taskstats_exits_read, unconverted: for those who need other fields (taskstats_extract). */
+enum err taskstats_exits_read_raw(struct taskstats_exits *exits,
+                                  void (*each)(void *context, const struct taskstats_exit *thread),
+                                  void *context);
+void taskstats_exits_parse_raw(struct bytes datagram, uint16_t family,
+                               void (*each)(void *context, const struct taskstats_exit *thread), void *context);
 
 /* Which accountings this kernel has on, by what stands below root. */
-void exits_learn_meaning(struct exits_meaning *meaning, const char *root);
+void taskstats_accounting_read(struct taskstats_accounting *accounting, const char *root);
 
 /* The records in one datagram; anything else in it is skipped. Takes any bytes. */
-void exits_parse(struct bytes datagram, uint16_t family, const struct exits_meaning *meaning,
-                 void (*each)(void *context, const struct taskstats_record *record), void *context);
+void taskstats_exits_parse(struct bytes datagram, uint16_t family, const struct taskstats_accounting *accounting,
+                           void (*each)(void *context, const struct taskstats_record *record), void *context);
 
 #endif

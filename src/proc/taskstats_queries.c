@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ASKED_AT_ONCE 64 /* their answers fit into the smallest receive buffer */
+#define QUERIES_PER_BATCH 64 /* their answers fit into the smallest receive buffer */
 #define ANSWER_MAX 2048
 
-struct question {
+struct taskstats_query {
     struct nlmsghdr netlink;
     struct genlmsghdr generic;
     struct nlattr attribute;
@@ -25,35 +25,35 @@ static void count_answer(void *context, size_t place, struct bytes stats)
     ++*(size_t *)context;
 }
 
-enum err queries_open(struct queries *queries)
+enum err taskstats_queries_open(struct taskstats_queries *queries)
 {
-    *queries = (struct queries){ .fd = -1 };
+    *queries = (struct taskstats_queries){ .fd = -1 };
     uint32_t self = (uint32_t)getpid();
     size_t answers = 0;
     enum err err = netlink_open(&queries->fd, NETLINK_GENERIC, 0);
     if (!err)
         err = genetlink_find_family(queries->fd, TASKSTATS_GENL_NAME, &queries->family);
     if (!err)
-        err = queries_ask(queries, QUERIES_THREAD, &self, 1, count_answer, &answers);
+        err = taskstats_queries_run(queries, TASKSTATS_SUBJECT_THREAD, &self, 1, count_answer, &answers);
     if (!err && answers == 0)
         err = DENIED; /* the only reason for which it does not tell us about ourselves */
     if (err)
-        queries_close(queries);
+        taskstats_queries_close(queries);
     return err;
 }
 
-void queries_close(struct queries *queries)
+void taskstats_queries_close(struct taskstats_queries *queries)
 {
     if (queries->fd >= 0)
         close(queries->fd);
     queries->fd = -1;
 }
 
-struct asked {
-    const struct queries *queries;
+struct query_batch {
+    const struct taskstats_queries *queries;
     size_t base, count; /* of the ids */
     uint32_t first;     /* number of the first question */
-    enum queries_subject subject;
+    enum taskstats_subject subject;
     void (*each)(void *context, size_t place, struct bytes stats);
     void *context;
 };
@@ -66,8 +66,8 @@ static bool find_stats(struct bytes attributes, struct bytes *stats)
            && genetlink_find(aggregate, TASKSTATS_TYPE_STATS, stats);
 }
 
-void queries_parse(struct bytes datagram, uint16_t family, uint32_t first, size_t count,
-                   void (*each)(void *context, size_t place, struct bytes stats), void *context)
+void taskstats_queries_parse(struct bytes datagram, uint16_t family, uint32_t first, size_t count,
+                             void (*each)(void *context, size_t place, struct bytes stats), void *context)
 {
     struct nlmsghdr head;
     struct bytes body, stats;
@@ -78,44 +78,46 @@ void queries_parse(struct bytes datagram, uint16_t family, uint32_t first, size_
     }
 }
 
-static void give_answer(void *context, size_t place, struct bytes stats)
+static void pass_answer(void *context, size_t place, struct bytes stats)
 {
-    const struct asked *asked = context;
-    asked->each(asked->context, asked->base + place, stats);
+    const struct query_batch *batch = context;
+    batch->each(batch->context, batch->base + place, stats);
 }
 
-static void give_datagram(void *context, struct bytes datagram)
+static void pass_datagram(void *context, struct bytes datagram)
 {
-    struct asked *asked = context;
-    queries_parse(datagram, asked->queries->family, asked->first, asked->count, give_answer, asked);
+    struct query_batch *batch = context;
+    taskstats_queries_parse(datagram, batch->queries->family, batch->first, batch->count, pass_answer, batch);
 }
 
-static enum err send_questions(const struct queries *queries, const struct asked *asked, const uint32_t *ids)
+static enum err send_queries(const struct taskstats_queries *queries, const struct query_batch *batch,
+                             const uint32_t *ids)
 {
-    struct question questions[ASKED_AT_ONCE];
-    for (size_t i = 0; i < asked->count; i++)
-        questions[i] = (struct question){
-            .netlink = { .nlmsg_len = sizeof *questions, .nlmsg_type = queries->family,
-                         .nlmsg_flags = NLM_F_REQUEST, .nlmsg_seq = asked->first + (uint32_t)i },
+    struct taskstats_query queries_out[QUERIES_PER_BATCH];
+    for (size_t i = 0; i < batch->count; i++)
+        queries_out[i] = (struct taskstats_query){
+            .netlink = { .nlmsg_len = sizeof *queries_out, .nlmsg_type = queries->family,
+                         .nlmsg_flags = NLM_F_REQUEST, .nlmsg_seq = batch->first + (uint32_t)i },
             .generic = { .cmd = TASKSTATS_CMD_GET, .version = TASKSTATS_GENL_VERSION },
-            .attribute = { NLA_HDRLEN + sizeof *ids, asked->subject == QUERIES_PROCESS ? TASKSTATS_CMD_ATTR_TGID
+            .attribute = { NLA_HDRLEN + sizeof *ids, batch->subject == TASKSTATS_SUBJECT_PROCESS ? TASKSTATS_CMD_ATTR_TGID
                                                                                        : TASKSTATS_CMD_ATTR_PID },
             .id = ids[i],
         };
-    return netlink_send(queries->fd, questions, asked->count * sizeof *questions);
+    return netlink_send(queries->fd, queries_out, batch->count * sizeof *queries_out);
 }
 
-enum err queries_ask(struct queries *queries, enum queries_subject subject, const uint32_t *ids, size_t count,
-                     void (*each)(void *context, size_t place, struct bytes stats), void *context)
+enum err taskstats_queries_run(struct taskstats_queries *queries, enum taskstats_subject subject, const uint32_t *ids,
+                               size_t count,
+                               void (*each)(void *context, size_t place, struct bytes stats), void *context)
 {
     enum err err = OK;
-    for (size_t base = 0; base < count && !err; base += ASKED_AT_ONCE) {
-        size_t part = count - base < ASKED_AT_ONCE ? count - base : ASKED_AT_ONCE;
-        struct asked asked = { queries, base, part, queries->sequence, subject, each, context };
+    for (size_t base = 0; base < count && !err; base += QUERIES_PER_BATCH) {
+        size_t part = count - base < QUERIES_PER_BATCH ? count - base : QUERIES_PER_BATCH;
+        struct query_batch batch = { queries, base, part, queries->sequence, subject, each, context };
         queries->sequence += (uint32_t)part;
-        err = send_questions(queries, &asked, ids + base);
+        err = send_queries(queries, &batch, ids + base);
         if (!err)
-            err = netlink_drain(queries->fd, ANSWER_MAX, &queries->lost, give_datagram, &asked);
+            err = netlink_drain(queries->fd, ANSWER_MAX, &queries->lost, pass_datagram, &batch);
     }
     return err;
 }

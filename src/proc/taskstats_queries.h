@@ -5,7 +5,7 @@
 
 #include "proc/taskstats_exits.h"
 
-struct queries {
+struct taskstats_queries {
     int fd;
     uint16_t family;
     uint32_t sequence;
@@ -13,22 +13,23 @@ struct queries {
 };
 
 /* What one question is about. */
-enum queries_subject {
-    QUERIES_THREAD,  /* all fields */
-    QUERIES_PROCESS, /* of all its threads, also those that ended: times, delays and context switches only */
+enum taskstats_subject {
+    TASKSTATS_SUBJECT_THREAD,  /* all fields */
+    TASKSTATS_SUBJECT_PROCESS, /* of all its threads, also those that ended: times, delays and context switches only */
 };
 
 /* ABSENT: no taskstats in this kernel. DENIED: not root. */
-enum err queries_open(struct queries *queries);
-void queries_close(struct queries *queries); /* harmless when it is closed (fd < 0) */
+enum err taskstats_queries_open(struct taskstats_queries *queries);
+void taskstats_queries_close(struct taskstats_queries *queries); /* harmless when it is closed (fd < 0) */
 
 /* Asks for each of ids. each gets the place in ids and the kernel's struct taskstats, borrowed until it returns; it is
  * not called for those that are gone. */
-enum err queries_ask(struct queries *queries, enum queries_subject subject, const uint32_t *ids, size_t count,
-                     void (*each)(void *context, size_t place, struct bytes stats), void *context);
+enum err taskstats_queries_run(struct taskstats_queries *queries, enum taskstats_subject subject, const uint32_t *ids,
+                               size_t count,
+                               void (*each)(void *context, size_t place, struct bytes stats), void *context);
 
 /* The answers in one datagram to the questions whose numbers begin at first. Takes any bytes. */
-void queries_parse(struct bytes datagram, uint16_t family, uint32_t first, size_t count,
-                   void (*each)(void *context, size_t place, struct bytes stats), void *context);
+void taskstats_queries_parse(struct bytes datagram, uint16_t family, uint32_t first, size_t count,
+                             void (*each)(void *context, size_t place, struct bytes stats), void *context);
 
 #endif

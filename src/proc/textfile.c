@@ -3,6 +3,7 @@
 #include "proc/textfile.h"
 
 #include "base/file.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,54 +19,53 @@ static char *memory_of(struct textfile *file)
     return file->own ? file->own : shared;
 }
 
-static size_t room_of(const struct textfile *file)
+static size_t capacity_of(const struct textfile *file)
 {
-    return file->own ? file->room : sizeof shared;
+    return file->own ? file->capacity : sizeof shared;
 }
 
 /* FULL: it has all that a text may have. */
-static enum err grow(struct textfile *file, size_t room)
+static enum err grow(struct textfile *file, size_t capacity)
 {
-    room = room < TEXTFILE_MAX ? room : TEXTFILE_MAX;
-    if (room <= room_of(file))
+    capacity = capacity < TEXTFILE_MAX ? capacity : TEXTFILE_MAX;
+    if (capacity <= capacity_of(file))
         return FULL;
-    char *own = realloc(file->own, room);
-    if (!own)
+    bool was_shared = !file->own;
+    if (array_resize(file->own, capacity))
         return NOMEM;
-    if (!file->own)
-        memcpy(own, shared, file->size);
-    file->own = own;
-    file->room = room;
+    if (was_shared)
+        memcpy(file->own, shared, file->size);
+    file->capacity = capacity;
     return OK;
 }
 
 /* The kernel stops before a line that does not fit into its page: when two of the longest would have fitted, there was
  * none. Called when less came than we had room for. */
-static bool was_the_last(const struct textfile *file, size_t part)
+static bool is_complete(const struct textfile *file, size_t part)
 {
-    return file->way == TEXTFILE_WHOLE || (file->longest && part + 2 * file->longest < KERNEL_PAGE);
+    return file->mode == TEXTFILE_WHOLE || (file->longest_line && part + 2 * file->longest_line < KERNEL_PAGE);
 }
 
 static enum err read_parts(struct textfile *file)
 {
     for (file->size = 0;;) {
-        size_t room = room_of(file) - 1 - file->size;
-        ssize_t part = pread(file->fd, memory_of(file) + file->size, room, (off_t)file->size);
+        size_t capacity = capacity_of(file) - 1 - file->size;
+        ssize_t part = pread(file->fd, memory_of(file) + file->size, capacity, (off_t)file->size);
         if (part < 0 && errno == EINTR)
             continue;
         if (part < 0)
             return err_from_errno(errno);
         file->size += (size_t)part;
-        if (part == 0 || ((size_t)part < room && was_the_last(file, (size_t)part)))
+        if (part == 0 || ((size_t)part < capacity && is_complete(file, (size_t)part)))
             return OK;
-        enum err err = (size_t)part < room ? OK : grow(file, room_of(file) * 2);
+        enum err err = (size_t)part < capacity ? OK : grow(file, capacity_of(file) * 2);
         if (err)
             return err == FULL ? OK : err;
     }
 }
 
 /* A number at the end whose line has no end may lack digits. */
-static void cut_last_line(struct textfile *file)
+static void drop_partial_line(struct textfile *file)
 {
     char *text = memory_of(file);
     while (file->size && text[file->size - 1] != '\n')
@@ -78,22 +78,22 @@ enum err textfile_read(struct textfile *file)
 {
     enum err err = read_parts(file);
     file->size = err ? 0 : file->size;
-    cut_last_line(file);
+    drop_partial_line(file);
     return err;
 }
 
-static size_t longest_line(const struct textfile *file)
+static size_t find_longest_line(const struct textfile *file)
 {
-    size_t longest = 1;
+    size_t longest_line = 1;
     for (const char *line = file->text, *end; (end = strchr(line, '\n')); line = end + 1)
-        if ((size_t)(end - line) + 1 > longest)
-            longest = (size_t)(end - line) + 1;
-    return longest;
+        if ((size_t)(end - line) + 1 > longest_line)
+            longest_line = (size_t)(end - line) + 1;
+    return longest_line;
 }
 
-enum err textfile_open(struct textfile *file, const char *root, const char *path, enum textfile_way way)
+enum err textfile_open(struct textfile *file, const char *root, const char *path, enum textfile_mode mode)
 {
-    *file = (struct textfile){ .way = way };
+    *file = (struct textfile){ .mode = mode };
     enum err err = file_open(root, path, &file->fd);
     if (err)
         return err;
@@ -106,7 +106,7 @@ enum err textfile_open(struct textfile *file, const char *root, const char *path
         return err;
     }
     file->text = memory_of(file);
-    file->longest = longest_line(file);
+    file->longest_line = find_longest_line(file);
     return OK;
 }
 

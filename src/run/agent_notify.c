@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "net/json.h"
 #include "net/json_read.h"
+#include "api/schema.h"
 #include "api/syscalls_json.h"
 
 #include <stdio.h>
@@ -19,7 +20,7 @@
 #define AWAKE_NS (100 * NS_PER_MS) /* it waits, or our own loop does, for an agent that has little to do */
 #define SHORT_NS (500 * NS_PER_MS) /* our own loop waits, or the command has ended */
 
-static char told[ID_MAX]; /* "": nobody was told */
+static char told[JOB_ID_MAX]; /* "": nobody was told */
 static struct limits told_limits;
 static uint64_t told_start_ns;
 static bool told_with_time;
@@ -28,7 +29,7 @@ static pid_t told_pid; /* who has told, and is the parent of all that is counted
 static void tell(struct buf *body)
 {
     if (!buf_err(body))
-        ask_tell("/job", (struct bytes){ buf_text(body), body->size });
+        ask_tell(API_PATH_JOB, (struct bytes){ buf_text(body), body->size });
     buf_clear(body);
 }
 
@@ -39,8 +40,8 @@ static void begin_message(struct json *json, struct buf *body, const char *what,
     json_begin_object(json);
     json_key(json, what);
     json_begin_object(json);
-    json_field_text(json, "id", id);
-    json_field_text(json, "source", "run");
+    json_field_text(json, API_ID, id);
+    json_field_text(json, API_SOURCE, "run");
 }
 
 static void end_message(struct json *json)
@@ -54,19 +55,19 @@ static void write_begin(struct buf *body, const struct limits *limits, uint64_t 
 {
     struct json json;
     begin_message(&json, body, "begin", told);
-    json_field_u64(&json, "uid", getuid());
-    json_field_u64(&json, "pid", (uint64_t)getpid());
-    json_field_u64(&json, "start_ns", start_ns);
+    json_field_u64(&json, API_UID, getuid());
+    json_field_u64(&json, API_PID, (uint64_t)getpid());
+    json_field_u64(&json, API_START_NS, start_ns);
     if (limits->cores_milli)
-        json_field_u64(&json, "cores_milli", limits->cores_milli);
+        json_field_u64(&json, API_CORES_MILLI, limits->cores_milli);
     if (limits->cgroup_memory_bytes)
-        json_field_u64(&json, "memory_bytes", limits->cgroup_memory_bytes);
+        json_field_u64(&json, API_MEMORY_BYTES, limits->cgroup_memory_bytes);
     if (syscalls)
-        json_field_text(&json, "syscalls", syscalls);
+        json_field_text(&json, API_SYSCALLS, syscalls);
     end_message(&json);
 }
 
-void run_tell_begin(const struct id *job, const struct limits *limits, uint64_t start_ns)
+void agent_notify_begin(const struct job_id *job, const struct limits *limits, uint64_t start_ns)
 {
     struct buf body;
     if (told[0] || !ask_is_there())
@@ -88,9 +89,9 @@ static bool read_counts(const struct buf *answer, char *why, size_t why_size)
     json_read_object(&read);
     while (json_read_key(&read, &key)) {
         const char *name = buf_text(&key);
-        if (!strcmp(name, "counts"))
+        if (!strcmp(name, API_COUNTS))
             json_read_bool(&read, &counts);
-        else if ((!strcmp(name, "why") || !strcmp(name, "error")) && json_read_text(&read, &text))
+        else if ((!strcmp(name, API_WHY) || !strcmp(name, API_ERROR)) && json_read_text(&read, &text))
             snprintf(why, why_size, "%s", buf_text(&text));
         else
             json_read_skip(&read);
@@ -109,11 +110,11 @@ static enum err read_samples(const struct buf *answer, uint64_t *since_ns, struc
     json_read_init(&read, buf_text(answer), answer->size);
     json_read_object(&read);
     while (json_read_key(&read, &key))
-        if (!strcmp(buf_text(&key), "samples"))
-            found = calls_json_read(&read, clock_realtime_ns(), out);
-        else if (!strcmp(buf_text(&key), "counts"))
+        if (!strcmp(buf_text(&key), API_SAMPLES))
+            found = syscalls_json_read(&read, clock_realtime_ns(), out);
+        else if (!strcmp(buf_text(&key), API_COUNTS))
             json_read_bool(&read, &counts);
-        else if (!strcmp(buf_text(&key), "since_ns"))
+        else if (!strcmp(buf_text(&key), API_SINCE_NS))
             json_read_u64(&read, since_ns);
         else
             json_read_skip(&read);
@@ -127,13 +128,13 @@ static enum err ask_counts(uint64_t patience_ns, uint64_t *since_ns, struct batc
     struct buf body, answer;
     int status = 0;
     *since_ns = 0;
-    begin_message(&json, &body, "ask", told);
-    json_field_text(&json, "syscalls", "read");
+    begin_message(&json, &body, API_ASK, told);
+    json_field_text(&json, API_SYSCALLS, "read");
     end_message(&json);
     buf_init(&answer, SAMPLES_MAX);
     enum err err = buf_err(&body);
     if (!err)
-        err = ask_here("POST", "/job", (struct bytes){ buf_text(&body), body.size }, patience_ns, &answer, &status);
+        err = ask_here("POST", API_PATH_JOB, (struct bytes){ buf_text(&body), body.size }, patience_ns, &answer, &status);
     if (!err)
         err = status == 200 ? read_samples(&answer, since_ns, out) : ABSENT;
     buf_clear(&body);
@@ -150,7 +151,7 @@ static enum err begin_counted(uint64_t patience_ns, char *why, size_t why_size)
     buf_init(&answer, ANSWER_MAX);
     enum err err = buf_err(&body);
     if (!err)
-        err = ask_here("POST", "/job", (struct bytes){ buf_text(&body), body.size }, patience_ns, &answer, &status);
+        err = ask_here("POST", API_PATH_JOB, (struct bytes){ buf_text(&body), body.size }, patience_ns, &answer, &status);
     if (!err && !read_counts(&answer, why, why_size))
         err = DENIED;
     buf_clear(&body);
@@ -169,7 +170,7 @@ static enum err is_awake(void)
     return err == AGAIN ? AGAIN : OK;
 }
 
-enum err run_tell_begin_counted(const struct id *job, const struct limits *limits, uint64_t start_ns, bool with_time, char *why,
+enum err agent_notify_begin_counted(const struct job_id *job, const struct limits *limits, uint64_t start_ns, bool with_time, char *why,
                                 size_t why_size)
 {
     if (!ask_is_there())
@@ -189,25 +190,25 @@ enum err run_tell_begin_counted(const struct id *job, const struct limits *limit
     return err;
 }
 
-enum err run_tell_begin_again(void)
+enum err agent_notify_begin_again(void)
 {
     char why[64];
     return getpid() == told_pid ? begin_counted(SHORT_NS, why, sizeof why) : DENIED;
 }
 
-enum err run_tell_read_counts(bool is_last, uint64_t *since_ns, struct batch *out)
+enum err agent_notify_read_counts(bool is_last, uint64_t *since_ns, struct batch *out)
 {
     return ask_counts(is_last ? SHORT_NS : AWAKE_NS, since_ns, out);
 }
 
-void run_tell_end(void)
+void agent_notify_end(void)
 {
     struct json json;
     struct buf body;
     if (!told[0])
         return;
-    begin_message(&json, &body, "end", told);
-    json_field_u64(&json, "end_ns", clock_realtime_ns());
+    begin_message(&json, &body, API_END, told);
+    json_field_u64(&json, API_END_NS, clock_realtime_ns());
     end_message(&json);
     tell(&body);
     told[0] = '\0';

@@ -23,11 +23,11 @@
 struct attach {
     const struct attach_settings *settings;
     struct attach_target target;
-    struct attach_calls calls;
+    struct attach_syscalls calls;
     struct attach_record record;
     struct attach_tree tree;
     struct attach_events events;
-    bool tells_agent, rights_told;
+    bool tells_agent, rights_logged;
     struct batch batch;           /* what was read last */
     struct syscall_counts counts; /* the same */
     int signal_fd;
@@ -45,7 +45,7 @@ static int open_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void tell_way(const struct attach_calls *calls, const char *why)
+static void tell_way(const struct attach_syscalls *calls, const char *why)
 {
     const struct tracer_cost *cost = calls->way == SYSCALL_WAY_PTRACE ? &calls->tracer.page->cost : NULL;
     if (!cost)
@@ -63,13 +63,13 @@ static void tell_way(const struct attach_calls *calls, const char *why)
 static void read_calls(struct attach *attach)
 {
     batch_reset(&attach->batch);
-    attach_calls_read(&attach->calls, &attach->batch);
-    attach_calls_gather(&attach->batch, attach->settings->timed, &attach->counts);
+    attach_syscalls_read(&attach->calls, &attach->batch);
+    attach_syscalls_gather(&attach->batch, attach->settings->timed, &attach->counts);
     if (!attach->tells_agent)
         return;
-    attach->tells_agent = attach_target_is_silent(&attach->tree.pids);
+    attach->tells_agent = attach_target_lacks_calls_probe(&attach->tree.pids);
     if (attach->tells_agent)
-        attach_board_tell(&attach->counts);
+        attach_segment_update(&attach->counts);
 }
 
 /* The kernel counts threads, and lists a process by its first. It goes before those that name it as their parent. */
@@ -90,10 +90,10 @@ static const struct pidlist *look_at_tree(struct attach *attach)
     attach_events_read(&attach->events);
     bool is_kernel = attach->calls.way == SYSCALL_WAY_KERNEL;
     if (is_kernel) {
-        attach_calls_list(&attach->calls, &attach->tree.pids);
+        attach_syscalls_list(&attach->calls, &attach->tree.pids);
         add_leaderless(attach);
     } else if (attach->tells_agent) {
-        attach_tree_look(&attach->tree, attach->target.pid);
+        attach_tree_refresh(&attach->tree, attach->target.pid);
     }
     return is_kernel ? &attach->tree.pids : NULL;
 }
@@ -104,22 +104,22 @@ static void show_progress(struct attach *attach, uint64_t now_ns)
     if (!attach->settings->shows_progress || !elapsed_ns)
         return;
     fprintf(stderr, CLEAR_LINE "%s: %s, %zu threads, %s calls, %s per second; Ctrl-C lets go of the program",
-            log_name(), text_duration((now_ns - attach->start_ns) / NS_PER_S * NS_PER_S).s, attach_calls_alive(&attach->calls),
+            log_name(), text_duration((now_ns - attach->start_ns) / NS_PER_S * NS_PER_S).s, attach_syscalls_alive(&attach->calls),
             text_count(calls).s,
             text_count((uint64_t)((double)(calls - attach->last_calls) * NS_PER_S / (double)elapsed_ns)).s);
     attach->last_ns = now_ns;
     attach->last_calls = calls;
 }
 
-/* The kernel gives nobody rights whom one without them traces. */
+/* The kernel gives nobody privileges whom one without them traces. */
 static void tell_rights(struct attach *attach)
 {
     const struct tracer_page *page = attach->calls.way == SYSCALL_WAY_PTRACE ? attach->calls.tracer.page : NULL;
-    if (attach->rights_told || !page || !atomic_load_explicit(&page->rights.is_known, memory_order_acquire))
+    if (attach->rights_logged || !page || !atomic_load_explicit(&page->privileges.is_known, memory_order_acquire))
         return;
-    attach->rights_told = true;
-    log_warn("%s ran without the rights that it gives (set-uid, set-gid or capabilities): the kernel gives none to programs that "
-             "a user traces. Attach as root if it needs them", page->rights.path);
+    attach->rights_logged = true;
+    log_warn("%s ran without the privileges that it gives (set-uid, set-gid or capabilities): the kernel gives none to programs that "
+             "a user traces. Attach as root if it needs them", page->privileges.path);
 }
 
 static void tick(struct attach *attach)
@@ -147,7 +147,7 @@ static uint64_t next_look_ns(const struct attach *attach, uint64_t now_ns, uint6
 }
 
 /* Until the process and all that descend from it have ended, their time is over, or somebody has had enough. */
-static void watch(struct attach *attach, struct attach_result *result)
+static void monitor(struct attach *attach, struct attach_result *result)
 {
     const struct attach_settings *settings = attach->settings;
     struct pollfd polled[] = { { .fd = attach->calls.end_fd, .events = POLLIN }, { .fd = attach->signal_fd, .events = POLLIN },
@@ -161,7 +161,7 @@ static void watch(struct attach *attach, struct attach_result *result)
             break;
         attach_events_read(&attach->events);
         bool may_be_over = attach->calls.is_orphaned || (count > 0 && polled[0].revents);
-        result->ended = may_be_over && attach_calls_are_over(&attach->calls);
+        result->ended = may_be_over && attach_syscalls_are_over(&attach->calls);
         if (result->ended || (count > 0 && polled[1].revents))
             break;
         if (attach->calls.is_orphaned)
@@ -179,8 +179,8 @@ static bool read_status(struct attach *attach, int *status)
 {
     uint32_t end = attach->calls.way == SYSCALL_WAY_PTRACE ? attach->calls.tracer.page->end : 0;
     *status = (int)(end & ~TRACER_ENDED);
-    if (attach->calls.way != SYSCALL_WAY_PTRACE && attach->record.lives.reader)
-        return attach_lives_status(&attach->record.lives, attach->target.pid, attach->calls.end_fd, status);
+    if (attach->calls.way != SYSCALL_WAY_PTRACE && attach->record.processes.reader)
+        return attach_processes_status(&attach->record.processes, attach->target.pid, attach->calls.end_fd, status);
     return end & TRACER_ENDED;
 }
 
@@ -188,8 +188,8 @@ static void finish(struct attach *attach, struct attach_result *result)
 {
     const struct pidlist *pids = look_at_tree(attach); /* before: who is counted is known as long as somebody counts */
     if (pids && !result->ended)
-        attach_pending_look(&attach->tree, &result->pending);
-    attach_calls_stop(&attach->calls);
+        attach_pending_read(&attach->tree, &result->pending);
+    attach_syscalls_stop(&attach->calls);
     if (!pids)
         memcpy(result->pending.threads, attach->calls.tracer.page->pending, sizeof result->pending.threads);
     if (attach->settings->shows_progress)
@@ -198,7 +198,7 @@ static void finish(struct attach *attach, struct attach_result *result)
     result->watched_ns = clock_monotonic_ns() - attach->start_ns;
     read_calls(attach);
     result->counts = attach->counts;
-    attach_board_end();
+    attach_segment_end();
     result->has_status = read_status(attach, &result->status);
     attach_record_tick(&attach->record, &attach->batch, pids);
     result->recorded = attach_record_end(&attach->record, result->has_status ? &result->status : NULL, result->spool,
@@ -210,14 +210,14 @@ static void watch_held(struct attach *attach, struct attach_result *result)
 {
     batch_init(&attach->batch);
     bool is_kernel = attach->calls.way == SYSCALL_WAY_KERNEL;
-    attach_events_open(&attach->events, is_kernel ? attach_record_listener(&attach->record) : NULL);
-    attach_record_held(&attach->record, attach->calls.way, look_at_tree(attach));
+    attach_events_open(&attach->events, is_kernel ? attach_record_processes(&attach->record) : NULL);
+    attach_record_started(&attach->record, attach->calls.way, look_at_tree(attach));
     attach->start_ns = attach->last_ns = clock_monotonic_ns();
-    watch(attach, result);
+    monitor(attach, result);
     finish(attach, result);
     attach_events_close(&attach->events);
     batch_clear(&attach->batch);
-    attach_calls_close(&attach->calls);
+    attach_syscalls_close(&attach->calls);
 }
 
 static enum err hold(struct attach *attach, char *why_ptrace, size_t why_size)
@@ -228,19 +228,19 @@ static enum err hold(struct attach *attach, char *why_ptrace, size_t why_size)
     if (err)
         return err;
     attach_record_begin(&attach->record, settings, &attach->target);
-    err = attach_calls_open(&attach->calls, &(struct attach_calls_settings){
+    err = attach_syscalls_open(&attach->calls, &(struct attach_syscalls_settings){
         .pid = attach->target.pid, .timed = settings->timed, .wants_ptrace = settings->wants_ptrace, .tree = &attach->tree,
-        .lives = attach_record_lives(&attach->record) }, why_ptrace, why_size);
+        .processes = attach_record_tracer_listener(&attach->record) }, why_ptrace, why_size);
     if (err)
         attach_record_drop(&attach->record);
     if (!err && settings->tells_agent) {
         attach->tells_agent = true;
-        attach_board_begin(&attach->target);
+        attach_segment_begin(&attach->target);
     }
     return err;
 }
 
-enum err attach_watch(const struct attach_settings *settings, struct attach_result *result, struct buf *why)
+enum err attach_run(const struct attach_settings *settings, struct attach_result *result, struct buf *why)
 {
     struct attach attach = { .settings = settings, .signal_fd = -1, .tree.proc_fd = -1 };
     char why_ptrace[512] = "";

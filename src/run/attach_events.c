@@ -8,64 +8,64 @@
 #define EVENTS_PER_S 1024 /* beyond them each would wake us, and that would be all that we do */
 #define LAZY_MS 50
 
-void attach_events_open(struct attach_events *events, struct attach_lives *lives)
+void attach_events_open(struct attach_events *events, struct attach_processes *processes)
 {
-    *events = (struct attach_events){ .forks.fd = -1, .exits.fd = -1, .lives = lives };
-    if (!lives || forks_open(&events->forks) != OK) {
+    *events = (struct attach_events){ .forks.fd = -1, .exits.fd = -1, .processes = processes };
+    if (!processes || proc_connector_open(&events->forks) != OK) {
         events->forks.fd = -1;
         return;
     }
-    if (exits_open(&events->exits) != OK)
+    if (taskstats_exits_open(&events->exits) != OK)
         events->exits.fd = -1;
-    lives->hears = true;
-    lives->hears_used = events->exits.fd >= 0;
+    processes->has_events = true;
+    processes->has_taskstats = events->exits.fd >= 0;
 }
 
 void attach_events_close(struct attach_events *events)
 {
-    forks_close(&events->forks);
+    proc_connector_close(&events->forks);
     if (events->exits.fd >= 0)
-        exits_close(&events->exits);
+        taskstats_exits_close(&events->exits);
     events->forks.fd = events->exits.fd = -1;
 }
 
-static void on_event(void *context, const struct fork_event *event)
+static void on_event(void *context, const struct proc_connector_event *event)
 {
     struct attach_events *events = context;
     events->count++;
-    if (event->kind == FORKS_EXEC)
-        attach_lives_executed(events->lives, event);
-    else if (event->kind == FORKS_EXIT)
-        attach_lives_left(events->lives, event);
-    else if (attach_lives_made(events->lives, event))
-        events->begun[event->tid % ATTACH_EVENTS_BEGUN] = (struct attach_begun){ event->tid, event->time_ns };
+    if (event->kind == PROC_CONNECTOR_EXEC)
+        attach_processes_execed(events->processes, event);
+    else if (event->kind == PROC_CONNECTOR_EXIT)
+        attach_processes_exited(events->processes, event);
+    else if (attach_processes_forked(events->processes, event))
+        events->thread_starts[event->tid % ATTACH_EVENTS_THREADS] = (struct attach_thread_start){ event->tid, event->time_ns };
 }
 
 /* An exit record tells how long the task lived, its fork exactly when. Of those that were there before us it has what they used
  * before, too. */
 static bool take_used(struct attach_events *events, struct taskstats_record record)
 {
-    const struct attach_begun *begun = &events->begun[record.tid % ATTACH_EVENTS_BEGUN];
-    if (begun->tid != record.tid)
+    const struct attach_thread_start *thread_starts = &events->thread_starts[record.tid % ATTACH_EVENTS_THREADS];
+    if (thread_starts->tid != record.tid)
         return false;
     if (record.start_ns && record.end_ns >= record.start_ns) {
-        record.end_ns = begun->start_ns + (record.end_ns - record.start_ns);
-        record.start_ns = begun->start_ns;
+        record.end_ns = thread_starts->start_ns + (record.end_ns - record.start_ns);
+        record.start_ns = thread_starts->start_ns;
     }
-    writer_add_taskstats(events->lives->writer, &record);
+    spool_writer_add_taskstats(events->processes->writer, &record);
     return true;
 }
 
 /* Those that are strangers still are none of ours. */
 static void settle(struct attach_events *events)
 {
-    if (!events->held_count)
+    if (!events->pending_count)
         return;
-    forks_read(&events->forks, on_event, events);
-    for (size_t i = 0; i < events->held_count; i++)
-        if (!take_used(events, events->held[i].record))
-            attach_lives_used(events->lives, &events->held[i].record);
-    events->held_count = 0;
+    proc_connector_read(&events->forks, on_event, events);
+    for (size_t i = 0; i < events->pending_count; i++)
+        if (!take_used(events, events->pending[i].record))
+            attach_processes_taskstats(events->processes, &events->pending[i].record);
+    events->pending_count = 0;
 }
 
 /* It may have been made, and have ended, since forks were read. */
@@ -74,13 +74,13 @@ static void on_used(void *context, const struct taskstats_record *record)
     struct attach_events *events = context;
     if (take_used(events, *record))
         return;
-    struct attach_held *held = &events->held[events->held_count++];
-    size_t size = record->name.size < sizeof held->name ? record->name.size : sizeof held->name;
-    held->record = *record;
+    struct attach_pending_exit *pending = &events->pending[events->pending_count++];
+    size_t size = record->name.size < sizeof pending->name ? record->name.size : sizeof pending->name;
+    pending->record = *record;
     if (size)
-        memcpy(held->name, record->name.data, size);
-    held->record.name = (struct bytes){ held->name, size };
-    if (events->held_count == ATTACH_EVENTS_HELD)
+        memcpy(pending->name, record->name.data, size);
+    pending->record.name = (struct bytes){ pending->name, size };
+    if (events->pending_count == ATTACH_EVENTS_PENDING)
         settle(events);
 }
 
@@ -92,11 +92,11 @@ void attach_events_read(struct attach_events *events)
     if (second != events->second)
         events->count = 0;
     events->second = second;
-    forks_read(&events->forks, on_event, events);
+    proc_connector_read(&events->forks, on_event, events);
     if (events->exits.fd >= 0)
-        exits_read(&events->exits, on_used, events);
+        taskstats_exits_read(&events->exits, on_used, events);
     settle(events);
-    attach_lives_heard(events->lives);
+    attach_processes_events_done(events->processes);
 }
 
 int attach_events_fd(const struct attach_events *events)

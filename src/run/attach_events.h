@@ -8,34 +8,34 @@
 #include "proc/proc_connector.h"
 #include "run/attach_processes.h"
 
-#define ATTACH_EVENTS_BEGUN 8192 /* a power of two */
-#define ATTACH_EVENTS_HELD 64
+#define ATTACH_EVENTS_THREADS 8192 /* a power of two */
+#define ATTACH_EVENTS_PENDING 64
 
 /* When a thread was made; the place is the tid's, so that a later one with the same last bits takes it. */
-struct attach_begun {
+struct attach_thread_start {
     uint32_t tid;
     uint64_t start_ns;
 };
 
 /* An exit record of somebody whose beginning was not read yet. */
-struct attach_held {
+struct attach_pending_exit {
     struct taskstats_record record;
     char name[32];
 };
 
 struct attach_events {
-    struct forks forks; /* fd < 0: nothing is told, and the ticks of attach_lives are all there is */
-    struct exits exits; /* fd < 0: what they used is known from the looks only */
-    struct attach_lives *lives; /* borrowed; NULL: nobody listens */
-    struct attach_begun begun[ATTACH_EVENTS_BEGUN]; /* of ours that are younger than the attachment */
-    struct attach_held held[ATTACH_EVENTS_HELD];
-    size_t held_count;
+    struct proc_connector forks; /* fd < 0: nothing is told, and the ticks of attach_lives are all there is */
+    struct taskstats_exits exits; /* fd < 0: what they used is known from the looks only */
+    struct attach_processes *processes; /* borrowed; NULL: nobody listens */
+    struct attach_thread_start thread_starts[ATTACH_EVENTS_THREADS]; /* of ours that are younger than the attachment */
+    struct attach_pending_exit pending[ATTACH_EVENTS_PENDING];
+    size_t pending_count;
     unsigned count;   /* of events in this second */
     uint64_t second;  /* CLOCK_MONOTONIC */
 };
 
 /* Before the first look at the processes, so that nobody is missed in between. */
-void attach_events_open(struct attach_events *events, struct attach_lives *lives);
+void attach_events_open(struct attach_events *events, struct attach_processes *processes);
 void attach_events_close(struct attach_events *events);
 
 /* Reads all that is there; to be called before each look at the processes. */

@@ -11,36 +11,36 @@
 #include "run/spool_writer.h"
 
 /* Zeroed, but for the first two. */
-struct attach_lives {
-    struct unseen_reader *reader; /* borrowed */
-    struct writer *writer;        /* borrowed; flushed after each of the calls below */
-    struct attach_life *list;
+struct attach_processes {
+    struct proc_snapshot_reader *reader; /* borrowed */
+    struct spool_writer *writer;        /* borrowed; flushed after each of the calls below */
+    struct attach_process *list;
     size_t count, room;
-    bool hears;      /* of beginnings and ends, by the three calls below */
-    bool hears_used; /* and what they used, of which taskstats tell */
+    bool has_events;      /* of beginnings and ends, by the three calls below */
+    bool has_taskstats; /* and what they used, of which taskstats tell */
 };
 
-void attach_lives_clear(struct attach_lives *lives);
+void attach_processes_clear(struct attach_processes *processes);
 
 /* For the tracer; borrows lives. */
-struct tracer_lives attach_lives_tracer(struct attach_lives *lives);
+struct tracer_listener attach_processes_tracer(struct attach_processes *processes);
 
 /* The processes that are there now, those of the first time being older than the attachment. Who was there before and is not any
  * more has ended: how is asked of the kernel, which knows it from Linux 6.15 on. */
-void attach_lives_tick(struct attach_lives *lives, const struct pidlist *pids);
+void attach_processes_tick(struct attach_processes *processes, const struct pidlist *pids);
 
 /* The kernel's events, where they are heard: somebody was made, has executed something, has ended; and when all that there were
  * have been told. made: true when it is a process that is ours and younger than the attachment, or a thread of one. */
-bool attach_lives_made(struct attach_lives *lives, const struct fork_event *event);
-void attach_lives_executed(struct attach_lives *lives, const struct fork_event *event);
-void attach_lives_left(struct attach_lives *lives, const struct fork_event *event);
-void attach_lives_used(struct attach_lives *lives, const struct taskstats_record *record); /* of one that was there before */
-void attach_lives_heard(struct attach_lives *lives);
+bool attach_processes_forked(struct attach_processes *processes, const struct proc_connector_event *event);
+void attach_processes_execed(struct attach_processes *processes, const struct proc_connector_event *event);
+void attach_processes_exited(struct attach_processes *processes, const struct proc_connector_event *event);
+void attach_processes_taskstats(struct attach_processes *processes, const struct taskstats_record *record); /* of one that was there before */
+void attach_processes_events_done(struct attach_processes *processes);
 
 /* What those that live on have used; nothing comes behind it. */
-void attach_lives_over(struct attach_lives *lives);
+void attach_processes_finish(struct attach_processes *processes);
 
 /* How a process ended that is being waited for or, by its pidfd, was. False: not known. Status as from wait4. */
-bool attach_lives_status(const struct attach_lives *lives, pid_t pid, int pidfd, int *status);
+bool attach_processes_status(const struct attach_processes *processes, pid_t pid, int pidfd, int *status);
 
 #endif

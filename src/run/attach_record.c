@@ -24,19 +24,19 @@ static struct bytes user_of(uint32_t uid, char *room, size_t size)
 static void write_run(struct attach_record *record, const struct attach_settings *settings, const struct attach_target *target,
                       const struct run_record_facts *facts)
 {
-    struct unseen unseen = { 0 };
+    struct proc_snapshot snapshot = { 0 };
     char user[256];
-    unseen_read(&record->reader, (uint32_t)target->pid, target->uid, &unseen);
-    if (!unseen.args.size) /* it has overwritten them */
-        unseen.args = (struct bytes){ target->name, strlen(target->name) + 1 };
-    writer_add_run(&record->writer, &(struct run_record){
+    proc_snapshot_read(&record->reader, (uint32_t)target->pid, target->uid, &snapshot);
+    if (!snapshot.args.size) /* it has overwritten them */
+        snapshot.args = (struct bytes){ target->name, strlen(target->name) + 1 };
+    spool_writer_add_run(&record->writer, &(struct run_record){
         .run_id = bytes_of(facts->run_id), .job_id = bytes_of(facts->job.id),
         .name = bytes_of(settings->name ? settings->name : target->name), .user = user_of(target->uid, user, sizeof user),
-        .uid = target->uid, .command = unseen.args, .cwd = unseen.cwd, .tags = bytes_of(settings->tags),
+        .uid = target->uid, .command = snapshot.args, .cwd = snapshot.cwd, .tags = bytes_of(settings->tags),
         .host = bytes_of(facts->host.name), .kernel = bytes_of(facts->host.kernel), .cpu_model = bytes_of(facts->host.cpu_model),
         .cores = facts->host.cores, .memory_bytes = facts->host.memory_bytes,
         .cores_allowed_milli = facts->limits.cores_milli, .memory_limit_bytes = facts->limits.memory_bytes,
-        .period_ns = settings->period_ns, .time_ns = facts->time_ns, .pid = unseen.ppid,
+        .period_ns = settings->period_ns, .time_ns = facts->time_ns, .pid = snapshot.ppid,
         .boot_ns = clock_realtime_ns() - clock_ns(CLOCK_BOOTTIME),
     });
 }
@@ -48,7 +48,7 @@ static void find_job(const struct attach_settings *settings, const struct attach
     if (settings->job_id)
         return;
     if (pid_job(NULL, target->pid, false, &facts->job) != OK)
-        id_make(facts->time_ns, (uint32_t)getpid(), facts->job.id);
+        job_id_generate(facts->time_ns, (uint32_t)getpid(), facts->job.id);
 }
 
 void attach_record_begin(struct attach_record *record, const struct attach_settings *settings,
@@ -56,52 +56,52 @@ void attach_record_begin(struct attach_record *record, const struct attach_setti
 {
     struct run_record_facts facts;
     char path[PATH_MAX];
-    *record = (struct attach_record){ .writer.fd = WRITER_NONE };
+    *record = (struct attach_record){ .writer.fd = SPOOL_WRITER_NONE };
     find_job(settings, target, &facts);
-    enum err err = spool_dir_make(&record->spool, settings->out_dir, facts.run_id, path);
+    enum err err = spool_dir_create(&record->spool, settings->out_dir, facts.run_id, path);
     if (!err)
-        err = unseen_open(&record->reader, "");
+        err = proc_snapshot_open(&record->reader, "");
     if (err) {
         log_warn("nothing is filed: cannot make the spool at %s: %s. To file it, %s.", path, spool_dir_reason(err),
-                 spool_dir_remedy(err));
+                 spool_dir_fix(err));
         return;
     }
-    writer_init_take(&record->writer, record->spool.fd);
+    spool_writer_init_take(&record->writer, record->spool.fd);
     sample_writer_init(&record->samples, &record->writer);
-    record->lives = (struct attach_lives){ .reader = &record->reader, .writer = &record->writer };
-    record->tracer_lives = attach_lives_tracer(&record->lives);
+    record->processes = (struct attach_processes){ .reader = &record->reader, .writer = &record->writer };
+    record->tracer_listener = attach_processes_tracer(&record->processes);
     write_run(record, settings, target, &facts);
-    writer_flush(&record->writer);
+    spool_writer_flush(&record->writer);
 }
 
 static void close_all(struct attach_record *record)
 {
-    writer_close(&record->writer);
+    spool_writer_close(&record->writer);
     sample_writer_clear(&record->samples);
-    attach_lives_clear(&record->lives);
-    unseen_close(&record->reader);
+    attach_processes_clear(&record->processes);
+    proc_snapshot_close(&record->reader);
 }
 
 void attach_record_drop(struct attach_record *record)
 {
-    if (record->writer.fd == WRITER_NONE)
+    if (record->writer.fd == SPOOL_WRITER_NONE)
         return;
     close_all(record);
     record->spool.fd = -1;
     spool_dir_remove(&record->spool);
 }
 
-const struct tracer_lives *attach_record_lives(const struct attach_record *record)
+const struct tracer_listener *attach_record_tracer_listener(const struct attach_record *record)
 {
-    return record->writer.fd == WRITER_NONE ? NULL : &record->tracer_lives;
+    return record->writer.fd == SPOOL_WRITER_NONE ? NULL : &record->tracer_listener;
 }
 
-struct attach_lives *attach_record_listener(struct attach_record *record)
+struct attach_processes *attach_record_processes(struct attach_record *record)
 {
-    return record->writer.fd == WRITER_NONE ? NULL : &record->lives;
+    return record->writer.fd == SPOOL_WRITER_NONE ? NULL : &record->processes;
 }
 
-void attach_record_held(struct attach_record *record, enum syscall_way way, const struct pidlist *pids)
+void attach_record_started(struct attach_record *record, enum syscall_way way, const struct pidlist *pids)
 {
     struct batch batch;
     batch_init(&batch);
@@ -112,20 +112,20 @@ void attach_record_held(struct attach_record *record, enum syscall_way way, cons
 
 void attach_record_tick(struct attach_record *record, const struct batch *batch, const struct pidlist *pids)
 {
-    if (record->writer.fd == WRITER_NONE)
+    if (record->writer.fd == SPOOL_WRITER_NONE)
         return;
     sample_writer_add(&record->samples, batch);
-    writer_flush(&record->writer);
+    spool_writer_flush(&record->writer);
     if (pids)
-        attach_lives_tick(&record->lives, pids);
+        attach_processes_tick(&record->processes, pids);
 }
 
 bool attach_record_end(struct attach_record *record, const int *status, char *spool, size_t size)
 {
-    if (record->writer.fd == WRITER_NONE)
+    if (record->writer.fd == SPOOL_WRITER_NONE)
         return false;
-    attach_lives_over(&record->lives);
-    writer_add_run_end(&record->writer, &(struct run_end_record){
+    attach_processes_finish(&record->processes);
+    spool_writer_add_run_end(&record->writer, &(struct run_end_record){
         .time_ns = clock_realtime_ns(), .status_known = status != NULL, .status = status ? (uint64_t)*status : 0,
         .records_lost = record->writer.lost });
     close_all(record);

@@ -10,11 +10,11 @@
 
 struct attach_record {
     struct spool_dir spool;
-    struct writer writer; /* WRITER_NONE: there is none */
+    struct spool_writer writer; /* SPOOL_WRITER_NONE: there is none */
     struct sample_writer samples;
-    struct unseen_reader reader;
-    struct attach_lives lives; /* used by the tracer, in its process, or else by ticks */
-    struct tracer_lives tracer_lives;
+    struct proc_snapshot_reader reader;
+    struct attach_processes processes; /* used by the tracer, in its process, or else by ticks */
+    struct tracer_listener tracer_listener;
 };
 
 /* Where no spool can be made that is said on stderr, and nothing is recorded. */
@@ -25,13 +25,13 @@ void attach_record_begin(struct attach_record *record, const struct attach_setti
 void attach_record_drop(struct attach_record *record);
 
 /* For a tracer, which writes what it hears of processes into the spool itself. NULL: there is no spool. */
-const struct tracer_lives *attach_record_lives(const struct attach_record *record);
+const struct tracer_listener *attach_record_tracer_listener(const struct attach_record *record);
 
 /* Whom to tell of the kernel's events; NULL: nothing is recorded. */
-struct attach_lives *attach_record_listener(struct attach_record *record);
+struct attach_processes *attach_record_processes(struct attach_record *record);
 
 /* It is held. pids: as in attach_record_tick. */
-void attach_record_held(struct attach_record *record, enum syscall_way way, const struct pidlist *pids);
+void attach_record_started(struct attach_record *record, enum syscall_way way, const struct pidlist *pids);
 
 /* Writes the samples of calls, and looks what the processes have used; NULL: a tracer does. */
 void attach_record_tick(struct attach_record *record, const struct batch *batch, const struct pidlist *pids);

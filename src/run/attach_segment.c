@@ -14,60 +14,60 @@
 
 #define LABELS_ROOM 128
 
-static struct board board;
+static struct segment board;
 static struct syscall_counts told;
 
-static uint64_t *slots_of(const char *name, const char *labels, const char *unit, const char *help, enum board_type type)
+static uint64_t *slots_of(const char *name, const char *labels, const char *unit, const char *help, enum segment_value_type type)
 {
-    return board_slots(&board, board_metric(&board, &(struct board_description){
-        .name = name, .labels = labels, .unit = unit, .help = help, .kind = BOARD_COUNTER, .type = type,
+    return segment_slots(&board, segment_metric(&board, &(struct segment_description){
+        .name = name, .labels = labels, .unit = unit, .help = help, .kind = SEGMENT_COUNTER, .type = type,
     }));
 }
 
 static void tell_one(unsigned number, const struct syscall_count *now, const struct syscall_count *before, bool timed)
 {
-    char name[SYSCALL_NAME_ROOM], labels[LABELS_ROOM];
-    board_label(labels, 0, sizeof labels, "call", syscall_names_write(number, name));
-    board_add_u64(slots_of("syscall_calls_total", labels, "", "System calls that returned", BOARD_U64),
+    char name[SYSCALL_NAME_MAX], labels[LABELS_ROOM];
+    segment_append_label(labels, 0, sizeof labels, "call", syscall_names_write(number, name));
+    segment_add_u64(slots_of("syscall_calls_total", labels, "", "System calls that returned", SEGMENT_U64),
                   now->calls - before->calls);
-    board_add_u64(slots_of("syscall_errors_total", labels, "", "System calls that failed", BOARD_U64),
+    segment_add_u64(slots_of("syscall_errors_total", labels, "", "System calls that failed", SEGMENT_U64),
                   now->errors - before->errors);
     if (syscall_names_result(number) != SYSCALL_RESULT_OTHER)
-        board_add_u64(slots_of("syscall_bytes_total", labels, "bytes", "Bytes that system calls read or wrote", BOARD_U64),
+        segment_add_u64(slots_of("syscall_bytes_total", labels, "bytes", "Bytes that system calls read or wrote", SEGMENT_U64),
                       now->bytes - before->bytes);
     if (timed)
-        board_add_f64(slots_of("syscall_seconds_total", labels, "seconds", "Time in system calls", BOARD_F64),
+        segment_add_f64(slots_of("syscall_seconds_total", labels, "seconds", "Time in system calls", SEGMENT_F64),
                       (double)(now->time_ns - before->time_ns) / (double)NS_PER_S);
 }
 
-void attach_board_begin(const struct attach_target *target)
+void attach_segment_begin(const struct attach_target *target)
 {
-    static struct id job; /* the board borrows it */
+    static struct job_id job; /* the board borrows it */
     if (pid_job(NULL, target->pid, true, &job) == OK)
         log_info("the agent shows the calls of process %d as those of job %s", (int)target->pid, job.id);
     else
         log_info("neither cgroup nor environment of process %d name a job: the agent shows its calls as those of its user",
                  (int)target->pid);
-    const char *folder = getenv(BOARD_ENV_FOLDER);
-    char number[BOARD_SOCKET_SIZE] = "";
-    const char *socket = getenv(BOARD_ENV_SOCKET);
+    const char *folder = getenv(SEGMENT_ENV_DIR);
+    char number[SEGMENT_SOCKET_SIZE] = "";
+    const char *socket = getenv(SEGMENT_ENV_SOCKET);
     if (socket && *socket)
-        snprintf(number, sizeof number, "%" PRIx64, board_socket_number(socket));
-    if (!board_claim_is_held(folder && *folder ? folder : NULL, number))
+        snprintf(number, sizeof number, "%" PRIx64, segment_socket_hash(socket));
+    if (!segment_claim_is_held(folder && *folder ? folder : NULL, number))
         log_warn("--tell: no agent runs on this node that could be told. Start one with 'sonde agent', also while this goes on");
-    board_speak_for(&board, &(struct board_subject){ target->pid, target->uid, job.id });
+    segment_set_subject(&board, &(struct segment_subject){ target->pid, target->uid, job.id });
 }
 
-void attach_board_tell(const struct syscall_counts *counts)
+void attach_segment_update(const struct syscall_counts *counts)
 {
-    board_open(&board, "attach");
+    segment_open(&board, "attach");
     for (unsigned i = 0; i < SYSCALL_NAMES_MAX; i++)
         if (counts->of[i].calls > told.of[i].calls)
             tell_one(i, &counts->of[i], &told.of[i], counts->timed);
     told = *counts;
 }
 
-void attach_board_end(void)
+void attach_segment_end(void)
 {
-    board_end(&board);
+    segment_end(&board);
 }

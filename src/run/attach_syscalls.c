@@ -9,93 +9,93 @@
 #include <unistd.h>
 
 /* Twice: who was made before its parent was counted is found by the second look. */
-static enum err add_tree(struct syscalls_job *job, struct attach_tree *tree, pid_t pid)
+static enum err add_tree(struct ebpf_job *job, struct attach_tree *tree, pid_t pid)
 {
-    enum err err = syscalls_add(job, pid);
+    enum err err = ebpf_job_add(job, pid);
     for (int round = 0; !err && round < 2; round++) {
-        if (attach_tree_look(tree, pid) != OK)
+        if (attach_tree_refresh(tree, pid) != OK)
             break;
         for (size_t i = 1; i < tree->pids.count; i++)
-            syscalls_add(job, (pid_t)tree->pids.ids[i]);
+            ebpf_job_add(job, (pid_t)tree->pids.ids[i]);
     }
     return err;
 }
 
-static enum err open_kernel(struct attach_calls *calls, pid_t pid, bool timed, char *why, size_t why_size)
+static enum err open_kernel(struct attach_syscalls *calls, pid_t pid, bool timed, char *why, size_t why_size)
 {
-    enum err err = syscalls_open(&calls->syscalls, timed ? SYSCALLS_MAY_TIME : 0, why, why_size);
+    enum err err = ebpf_open(&calls->syscalls, timed ? EBPF_MAY_TIME : 0, why, why_size);
     if (err)
         return err;
     calls->way = SYSCALL_WAY_KERNEL;
     calls->end_fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    err = calls->end_fd < 0 ? err_from_errno(errno) : syscalls_begin(calls->syscalls, timed, &calls->job);
+    err = calls->end_fd < 0 ? err_from_errno(errno) : ebpf_job_begin(calls->syscalls, timed, &calls->job);
     if (!err)
         err = add_tree(calls->job, calls->tree, pid);
     if (err)
-        attach_calls_close(calls);
+        attach_syscalls_close(calls);
     return err;
 }
 
-enum err attach_calls_open(struct attach_calls *calls, const struct attach_calls_settings *settings, char *why,
+enum err attach_syscalls_open(struct attach_syscalls *calls, const struct attach_syscalls_settings *settings, char *why,
                            size_t why_size)
 {
     pid_t pid = settings->pid;
     bool timed = settings->timed;
-    *calls = (struct attach_calls){ .end_fd = -1, .tracer = { .end_fd = -1, .pid = -1 }, .tree = settings->tree };
+    *calls = (struct attach_syscalls){ .end_fd = -1, .tracer = { .end_fd = -1, .pid = -1 }, .tree = settings->tree };
     if (!settings->wants_ptrace && open_kernel(calls, pid, timed, why, why_size) == OK)
         return OK;
-    enum err err = tracer_process_start(&calls->tracer, pid, timed, settings->lives);
+    enum err err = tracer_process_start(&calls->tracer, pid, timed, settings->processes);
     calls->way = SYSCALL_WAY_PTRACE;
     calls->end_fd = calls->tracer.end_fd;
     return err;
 }
 
-void attach_calls_read(const struct attach_calls *calls, struct batch *out)
+void attach_syscalls_read(const struct attach_syscalls *calls, struct batch *out)
 {
     if (calls->way == SYSCALL_WAY_KERNEL)
-        syscalls_read(calls->job, NULL, out);
+        ebpf_job_read(calls->job, NULL, out);
     else
         syscall_counts_sample(&calls->tracer.page->counts, clock_realtime_ns(), out);
 }
 
-bool attach_calls_are_over(struct attach_calls *calls)
+bool attach_syscalls_are_over(struct attach_syscalls *calls)
 {
     if (calls->way != SYSCALL_WAY_KERNEL)
         return true;
     calls->is_orphaned = true;
-    return syscalls_alive(calls->job) == 0;
+    return ebpf_job_alive(calls->job) == 0;
 }
 
-enum err attach_calls_list(const struct attach_calls *calls, struct pidlist *pids)
+enum err attach_syscalls_list(const struct attach_syscalls *calls, struct pidlist *pids)
 {
     pids->count = 0;
-    return syscalls_processes(calls->job, pids);
+    return ebpf_job_processes(calls->job, pids);
 }
 
-size_t attach_calls_alive(const struct attach_calls *calls)
+size_t attach_syscalls_alive(const struct attach_syscalls *calls)
 {
-    return calls->way == SYSCALL_WAY_KERNEL ? syscalls_alive(calls->job) : calls->tracer.page->alive;
+    return calls->way == SYSCALL_WAY_KERNEL ? ebpf_job_alive(calls->job) : calls->tracer.page->alive;
 }
 
-void attach_calls_stop(struct attach_calls *calls)
+void attach_syscalls_stop(struct attach_syscalls *calls)
 {
     if (calls->way == SYSCALL_WAY_KERNEL)
-        syscalls_stop(calls->job);
+        ebpf_job_stop(calls->job);
     else
         tracer_process_stop(&calls->tracer);
 }
 
-void attach_calls_close(struct attach_calls *calls)
+void attach_syscalls_close(struct attach_syscalls *calls)
 {
     if (calls->way == SYSCALL_WAY_KERNEL && calls->end_fd >= 0)
         close(calls->end_fd);
     calls->end_fd = -1;
-    syscalls_close(&calls->syscalls); /* with the job */
+    ebpf_close(&calls->syscalls); /* with the job */
     calls->job = NULL;
     tracer_process_close(&calls->tracer);
 }
 
-void attach_calls_gather(const struct batch *batch, bool timed, struct syscall_counts *counts)
+void attach_syscalls_gather(const struct batch *batch, bool timed, struct syscall_counts *counts)
 {
     memset(counts, 0, sizeof *counts);
     counts->timed = timed;

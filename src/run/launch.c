@@ -19,7 +19,7 @@
 #define ENVIRONMENT_MAX (4 << 20)
 
 static const char *const ours[] = { PRELOAD, PROBE_ENV_SPOOL, PROBE_ENV_FLAGS, PROBE_ENV_EVENTS, PROBE_ENV_SOCKET,
-                                    BOARD_ENV_FOLDER, PROBE_ENV_CALLS };
+                                    SEGMENT_ENV_DIR, PROBE_ENV_CALLS };
 
 /* The value when entry is "name=value". */
 static const char *value_of(const char *entry, const char *name)
@@ -67,7 +67,7 @@ static void add_preload(struct buf *texts, char *const *base, const struct launc
         buf_add_text(texts, before);
     bool is_first = !before || !*before;
     add_library(texts, before, probe->library, &is_first);
-    for (size_t i = 0; i < LAUNCH_ALSO; i++)
+    for (size_t i = 0; i < LAUNCH_EXTRA_LIBRARIES; i++)
         add_library(texts, before, probe->also[i], &is_first);
     buf_add_char(texts, '\0');
 }
@@ -89,7 +89,7 @@ char **launch_environment(char *const *base, const struct launch_probe *probe, c
     add_variable(&new_texts, PROBE_ENV_FLAGS, probe->flags);
     add_variable(&new_texts, PROBE_ENV_EVENTS, probe->events);
     add_variable(&new_texts, PROBE_ENV_SOCKET, probe->socket);
-    add_variable(&new_texts, BOARD_ENV_FOLDER, probe->boards);
+    add_variable(&new_texts, SEGMENT_ENV_DIR, probe->segments);
     add_variable(&new_texts, PROBE_ENV_CALLS, probe->calls);
     size_t count = 0, kept = 0;
     while (base[count])
@@ -171,8 +171,8 @@ static void become(const struct launch *launch, char *const *environment, const 
     restore_limits(launch->limits);
     if (launch->signals)
         signals_restore(launch->signals);
-    if (launch->birth)
-        tracer_birth_enter(launch->birth);
+    if (launch->tracer_launch)
+        tracer_launch_enter(launch->tracer_launch);
     if (launch->perf)
         perf_command_open(launch->perf, environment);
     int error = exec_command(launch, environment);
@@ -225,7 +225,7 @@ int launch_status(int error)
     return error == ENOENT ? 127 : 126;
 }
 
-void launch_become(const struct launch *launch, int *error)
+void launch_exec_in_place(const struct launch *launch, int *error)
 {
     restore_limits(launch->limits);
     if (launch->signals)

@@ -8,14 +8,14 @@
 
 #include <sys/resource.h>
 
-#define LAUNCH_ALSO 2 /* places for them: the MPI probe, that of system calls */
+#define LAUNCH_EXTRA_LIBRARIES 2 /* places for them: the MPI probe, that of system calls */
 
 /* What the command's environment gets. NULL: left as it is. */
 struct launch_probe {
     const char *library, *spool;
-    const char *also[LAUNCH_ALSO];  /* more libraries; NULL or empty: none */
+    const char *also[LAUNCH_EXTRA_LIBRARIES];  /* more libraries; NULL or empty: none */
     const char *flags;          /* PROBE_FLAG_… letters */
-    const char *boards;         /* folder for boards of programs; NULL: none */
+    const char *segments;         /* folder for boards of programs; NULL: none */
     const char *calls;          /* "time": what the probe of system calls measures; NULL: counts alone */
     const char *events, *socket; /* perf; NULL: none */
 };
@@ -35,7 +35,7 @@ struct launch {
     const struct launch_probe *probe; /* NULL: none */
     const struct signals *signals;    /* to be given back to the command as they were; NULL: never changed */
     const struct launch_limits *limits; /* likewise */
-    const struct tracer_birth *birth; /* it is to be traced; NULL: no */
+    const struct tracer_launch *tracer_launch; /* it is to be traced; NULL: no */
     const struct perf_command *perf;  /* its perf events; NULL: none */
 };
 
@@ -44,7 +44,7 @@ struct launch {
 enum err launch_start(const struct launch *launch, pid_t *pid, int *error);
 
 /* The last resort: this process becomes the command, unwatched. Returns only when that fails, with its errno. */
-void launch_become(const struct launch *launch, int *error);
+void launch_exec_in_place(const struct launch *launch, int *error);
 
 /* The exit status by which shells tell why a command could not be run: 127 not found, 126 anything else. */
 int launch_status(int error);

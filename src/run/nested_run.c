@@ -77,11 +77,11 @@ static bool asks_for_more(const struct run_settings *settings)
            || settings->calls || settings->wait_all;
 }
 
-bool around_watches(const struct run_settings *settings)
+bool nested_run_is_recorded(const struct run_settings *settings)
 {
     const char *spool = getenv(PROBE_ENV_SPOOL);
-    struct id job;
-    id_from_environment(&job);
+    struct job_id job;
+    job_id_from_environment(&job);
     const char *job_id = settings->job_id ? settings->job_id : job.id;
     if (!spool || !job_id[0])
         return false;

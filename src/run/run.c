@@ -6,7 +6,7 @@
 #include "base/install_paths.h"
 #include "appmetrics/segment_format.h"
 #include "model/process.h"
-#include "proc/delays.h"
+#include "proc/delay_accounting.h"
 #include "run/nested_run.h"
 #include "run/launch.h"
 #include "run/survivors.h"
@@ -30,8 +30,8 @@
 #define EVENTS_TEXT_MAX 8192
 #define WORDS_MAX (8 << 20)
 
-/* One per process, because run_stay_for_rest goes on where run_watch left off. */
-static struct watch watch;
+/* One per process, because run_monitor_survivors goes on where run_command left off. */
+static struct monitor monitor;
 
 /* What is needed until the command runs. */
 struct preparation {
@@ -41,9 +41,9 @@ struct preparation {
     char probe[PATH_MAX], mpi_probe[PATH_MAX], calls_probe[PATH_MAX];
     char flags[64];
     struct launch_limits raised;
-    struct id job;
+    struct job_id job;
     struct limits limits;
-    struct tracer_birth birth; /* until the ticks have it */
+    struct tracer_launch launch; /* until the ticks have it */
     struct perf_command command;
 };
 
@@ -51,9 +51,9 @@ static void prepare_perf(struct preparation *preparation, const struct run_setti
 {
     if (!preparation->spec_count || settings->no_probe)
         return;
-    enum err err = perf_counts_open(&watch.perf, watch.spool.dir, preparation->spec_count, &watch.writer);
+    enum err err = perf_counts_open(&monitor.perf, monitor.spool.dir, preparation->spec_count, &monitor.writer);
     if (err)
-        log_warn("cannot count perf events: no socket beside the spool in %s: %s", watch.spool.dir, err_text(err));
+        log_warn("cannot count perf events: no socket beside the spool in %s: %s", monitor.spool.dir, err_text(err));
     else
         perf_counts_describe(preparation->specs, preparation->spec_count, &preparation->events);
 }
@@ -63,8 +63,8 @@ static void name_namespace(char *flags, size_t room)
 {
     struct stat st;
     char holder[16] = "";
-    if (watch.spool.held)
-        snprintf(holder, sizeof holder, "%c%u", PROBE_FLAG_HOLDER, (unsigned)getpid());
+    if (monitor.spool.is_locked)
+        snprintf(holder, sizeof holder, "%c%u", PROBE_FLAG_LOCK_HOLDER, (unsigned)getpid());
     if (stat("/proc/self/ns/pid", &st) == 0)
         snprintf(flags, room, "%c%ju%s", PROBE_FLAG_NAMESPACE, (uintmax_t)st.st_ino, holder);
 }
@@ -96,16 +96,16 @@ static void prepare_probe(struct preparation *preparation, const struct run_sett
     if (settings->mpi)
         prepare_mpi(preparation);
     if (preparation->probe[0])
-        kernel_expect_probe(&watch.kernel, watch.spool.bell);
-    if (watch.kernel.dark.bell_fd >= 0)
-        *flag++ = PROBE_FLAG_BELL;
-    if (watch.kernel.exits.fd >= 0)
-        *flag++ = PROBE_FLAG_KERNEL;
-    if (delays_find("") == DELAYS_ON) /* also where the kernel's records are not for us: the probe reads it itself */
+        proc_events_expect_probe(&monitor.events, monitor.spool.notices);
+    if (monitor.events.unprobed.notices_fd >= 0)
+        *flag++ = PROBE_FLAG_NOTICES;
+    if (monitor.events.exits.fd >= 0)
+        *flag++ = PROBE_FLAG_TASKSTATS;
+    if (delay_accounting_read("") == DELAY_ACCOUNTING_ON) /* also where the kernel's records are not for us: the probe reads it itself */
         *flag++ = PROBE_FLAG_DELAYS;
-    if (preparation->birth.page || prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER)
+    if (preparation->launch.page || prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER)
         *flag++ = PROBE_FLAG_SECCOMP;
-    if (watch.kernel.forks.fd >= 0)
+    if (monitor.events.forks.fd >= 0)
         name_namespace(flag, (size_t)(preparation->flags + sizeof preparation->flags - flag));
 }
 
@@ -114,21 +114,21 @@ static bool make_spool(const struct run_settings *settings, const struct run_rec
                        const struct preparation *preparation)
 {
     char path[PATH_MAX];
-    enum err err = spool_dir_make(&watch.spool, settings->out_dir, facts->run_id, path);
+    enum err err = spool_dir_create(&monitor.spool, settings->out_dir, facts->run_id, path);
     if (err) {
         log_warn("cannot make the spool at %s: %s. The command runs unwatched; to watch it, %s.", path, spool_dir_reason(err),
-                 spool_dir_remedy(err));
+                 spool_dir_fix(err));
         return false;
     }
-    writer_init_take(&watch.writer, watch.spool.fd);
-    watch.spool.fd = -1;
-    run_record_write(&watch.writer, settings, facts, preparation->specs, preparation->spec_count);
-    writer_flush(&watch.writer);
-    if (watch.writer.lost) {
+    spool_writer_init_take(&monitor.writer, monitor.spool.fd);
+    monitor.spool.fd = -1;
+    run_record_write(&monitor.writer, settings, facts, preparation->specs, preparation->spec_count);
+    spool_writer_flush(&monitor.writer);
+    if (monitor.writer.lost) {
         log_warn("cannot write the spool in %s: no space left. The command runs unwatched; to watch it, give a folder "
-                 "with -o DIR.", watch.spool.dir);
-        writer_close(&watch.writer);
-        spool_dir_remove(&watch.spool);
+                 "with -o DIR.", monitor.spool.dir);
+        spool_writer_close(&monitor.writer);
+        spool_dir_remove(&monitor.spool);
         return false;
     }
     return true;
@@ -136,21 +136,21 @@ static bool make_spool(const struct run_settings *settings, const struct run_rec
 
 /* Who was the first to write to a page of the spool, we or a program, is not known: all may have been the programs, and the
  * last one twice, if it was sent to storage in between. */
-static void read_own(void *unused, struct sampler_own *own)
+static void read_own(void *unused, struct sampler_probe_io *own)
 {
     struct statfs fs;
     uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     (void)unused;
-    own->written_bytes = writer_bytes_of_others(&watch.writer);
-    bool is_memory = fstatfs(watch.writer.fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
-    uint64_t pages = (own->written_bytes + watch.writer.written + page_bytes - 1) / page_bytes + 1;
+    own->written_bytes = spool_writer_foreign_bytes(&monitor.writer);
+    bool is_memory = fstatfs(monitor.writer.fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+    uint64_t pages = (own->written_bytes + monitor.writer.written + page_bytes - 1) / page_bytes + 1;
     own->dirty_bytes = is_memory || !own->written_bytes ? 0 : pages * page_bytes;
 }
 
 static bool next_alive(void *unused, size_t *at, uint32_t *pid)
 {
     (void)unused;
-    for (const struct member *member; (member = members_next(&watch.kernel.members, at));)
+    for (const struct run_member *member; (member = members_next(&monitor.events.members, at));)
         if (member->threads) {
             *pid = member->pid;
             return true;
@@ -162,11 +162,11 @@ static void prepare_ticks(const struct run_settings *settings)
 {
     static struct sampler_context context;
     context = (struct sampler_context){
-        .root = settings->root ? settings->root : "", .pid = getpid(), .other = watch.signals.witness.pid,
-        .tracer = (pid_t)watch.kernel.tracer, .is_brief = true,
-        .own = read_own, .next_alive = next_alive,
+        .root = settings->root ? settings->root : "", .pid = getpid(), .helper = monitor.signals.sentinel.pid,
+        .tracer = (pid_t)monitor.events.tracer, .is_brief = true,
+        .probe_io = read_own, .next_process = next_alive,
     };
-    enum err err = ticks_open(&watch.ticks, &context, settings->period_ns, &watch.writer);
+    enum err err = ticks_open(&monitor.ticks, &context, settings->period_ns, &monitor.writer);
     if (err)
         log_warn("cannot sample the job's shape: %s", err_text(err));
 }
@@ -181,13 +181,13 @@ static void add_flag(struct preparation *preparation, char flag)
 /* Without /dev/shm programs count where nobody looks, and nothing else changes. */
 static void prepare_boards(struct preparation *preparation)
 {
-    if (watch.ticks.fd < 0 || !preparation->probe[0])
+    if (monitor.ticks.fd < 0 || !preparation->probe[0])
         return;
-    enum err err = run_boards_open(&watch.ticks.boards, watch.spool.spool);
-    if (!err && watch.kernel.exits.fd < 0)
-        add_flag(preparation, PROBE_FLAG_PAGES);
+    enum err err = run_segments_open(&monitor.ticks.segments, monitor.spool.spool);
+    if (!err && monitor.events.exits.fd < 0)
+        add_flag(preparation, PROBE_FLAG_BATCHES);
     if (err)
-        log_info("what programs count is not read: no folder can be made in " BOARD_FOLDER ": %s", err_text(err));
+        log_info("what programs count is not read: no folder can be made in " SEGMENT_DIR ": %s", err_text(err));
 }
 
 /* Before anybody looks who our children are: the tracer is none of the job. */
@@ -195,7 +195,7 @@ static void prepare_tracer(struct preparation *preparation, const struct run_set
 {
     if (!settings->calls || !settings->wants_ptrace)
         return;
-    enum err err = tracer_birth_open(&preparation->birth, settings->calls == RUN_CALLS_TIME);
+    enum err err = tracer_launch_open(&preparation->launch, settings->calls == RUN_SYSCALLS_TIME);
     if (err)
         log_warn("cannot count by ptrace: the kernel does not let us trace our own child: %s. See kernel.yama.ptrace_scope, or "
                  "the rules of the container. System calls are counted as without --ptrace.", err_text(err));
@@ -204,18 +204,18 @@ static void prepare_tracer(struct preparation *preparation, const struct run_set
 /* The ticks read what it counts. */
 static void hand_over_tracer(struct preparation *preparation)
 {
-    if (watch.ticks.fd >= 0)
-        watch.ticks.calls.birth = preparation->birth;
+    if (monitor.ticks.fd >= 0)
+        monitor.ticks.calls.launch = preparation->launch;
     else
-        tracer_birth_close(&preparation->birth);
-    preparation->birth = (struct tracer_birth){ .ask_fd = -1 };
+        tracer_launch_close(&preparation->launch);
+    preparation->launch = (struct tracer_launch){ .request_fd = -1 };
 }
 
 /* Where the kernel does not count for us, libc's functions are counted in the programs. */
 static enum err prepare_calls_probe(struct preparation *preparation)
 {
     enum err err = ABSENT;
-    if (preparation->probe[0] && run_boards_folder(&watch.ticks.boards))
+    if (preparation->probe[0] && run_segments_dir(&monitor.ticks.segments))
         err = self_find_calls_probe(preparation->calls_probe, sizeof preparation->calls_probe);
     if (err)
         preparation->calls_probe[0] = '\0';
@@ -235,20 +235,20 @@ static void tell_calls_probe(enum err err, const char *why)
 /* Last of all: what we ourselves start before is not the command's. */
 static void prepare_calls(struct preparation *preparation, const struct run_settings *settings)
 {
-    char why[RUN_CALLS_WHY] = "--libc asks for it";
-    if (!settings->calls || watch.ticks.fd < 0 || watch.ticks.calls.birth.page)
+    char why[RUN_SYSCALLS_ERROR_MAX] = "--libc asks for it";
+    if (!settings->calls || monitor.ticks.fd < 0 || monitor.ticks.calls.launch.page)
         return;
     enum err err = DENIED;
     if (!settings->wants_libc)
-        err = run_calls_open(&watch.ticks.calls, settings->calls, &preparation->job, &preparation->limits, why);
+        err = run_syscalls_open(&monitor.ticks.calls, settings->calls, &preparation->job, &preparation->limits, why);
     if (!err) {
-        ticks_tell_way(&watch.ticks, SYSCALL_WAY_KERNEL);
+        ticks_record_syscall_way(&monitor.ticks, SYSCALL_WAY_KERNEL);
     } else if (prepare_calls_probe(preparation) == OK) {
-        ticks_tell_way(&watch.ticks, SYSCALL_WAY_LIBC);
+        ticks_record_syscall_way(&monitor.ticks, SYSCALL_WAY_LIBC);
         tell_calls_probe(err, why);
     } else {
         log_warn("cannot count system calls: %s",
-                 settings->wants_libc ? "libsonde-calls.so cannot be found, or reached through " BOARD_FOLDER : why);
+                 settings->wants_libc ? "libsonde-calls.so cannot be found, or reached through " SEGMENT_DIR : why);
     }
 }
 
@@ -265,28 +265,28 @@ static void prepare(struct preparation *preparation, const struct run_settings *
         return;
     prepare_perf(preparation, settings);
     prepare_tracer(preparation, settings);
-    kernel_open(&watch.kernel, settings->root, &watch.writer, &watch.perf);
-    watch.kernel.other = (uint32_t)watch.signals.witness.pid;
-    watch.kernel.tracer = (uint32_t)preparation->birth.tracer;
+    proc_events_open(&monitor.events, settings->root, &monitor.writer, &monitor.perf);
+    monitor.events.other = (uint32_t)monitor.signals.sentinel.pid;
+    monitor.events.tracer = (uint32_t)preparation->launch.tracer;
     prepare_probe(preparation, settings);
     prepare_ticks(settings);
     hand_over_tracer(preparation);
     prepare_boards(preparation);
     prepare_calls(preparation, settings);
-    ticks_sample_first(&watch.ticks); /* what the counters of the node stood at before */
+    ticks_sample_first(&monitor.ticks); /* what the counters of the node stood at before */
 }
 
 static bool in_job(void *context, pid_t pid)
 {
-    return kernel_has(context, (uint32_t)pid);
+    return proc_events_has(context, (uint32_t)pid);
 }
 
 /* Last, when all other flags are there. */
 static void prepare_command(struct preparation *preparation, uint64_t start_ns)
 {
     size_t size = strlen(preparation->flags);
-    preparation->command = (struct perf_command){ preparation->specs, preparation->spec_count, watch.perf.path, start_ns };
-    if (watch.perf.fd >= 0)
+    preparation->command = (struct perf_command){ preparation->specs, preparation->spec_count, monitor.perf.path, start_ns };
+    if (monitor.perf.fd >= 0)
         snprintf(preparation->flags + size, sizeof preparation->flags - size, PERF_COMMAND_FLAG);
 }
 
@@ -295,47 +295,47 @@ static enum err start(const struct preparation *preparation, const struct run_se
     struct launch_probe probe = {
         .library = preparation->probe,
         .also = { preparation->mpi_probe, preparation->calls_probe },
-        .calls = preparation->calls_probe[0] && settings->calls == RUN_CALLS_TIME ? "time" : NULL,
-        .spool = watch.spool.spool,
+        .calls = preparation->calls_probe[0] && settings->calls == RUN_SYSCALLS_TIME ? "time" : NULL,
+        .spool = monitor.spool.spool,
         .flags = preparation->flags,
-        .boards = run_boards_folder(&watch.ticks.boards),
-        .events = watch.perf.fd >= 0 ? buf_text(&preparation->events) : NULL,
-        .socket = watch.perf.fd >= 0 ? watch.perf.path : NULL,
+        .segments = run_segments_dir(&monitor.ticks.segments),
+        .events = monitor.perf.fd >= 0 ? buf_text(&preparation->events) : NULL,
+        .socket = monitor.perf.fd >= 0 ? monitor.perf.path : NULL,
     };
     struct launch launch = {
         .command = settings->command,
-        .probe = preparation->probe[0] && watch.writer.fd != WRITER_NONE ? &probe : NULL,
-        .signals = &watch.signals,
+        .probe = preparation->probe[0] && monitor.writer.fd != SPOOL_WRITER_NONE ? &probe : NULL,
+        .signals = &monitor.signals,
         .limits = &preparation->raised,
-        .birth = watch.ticks.calls.birth.page ? &watch.ticks.calls.birth : NULL,
-        .perf = watch.perf.fd >= 0 ? &preparation->command : NULL,
+        .tracer_launch = monitor.ticks.calls.launch.page ? &monitor.ticks.calls.launch : NULL,
+        .perf = monitor.perf.fd >= 0 ? &preparation->command : NULL,
     };
-    getrusage(RUSAGE_CHILDREN, &watch.children_before);
-    enum err err = launch_start(&launch, &watch.command, error);
-    if (err == AGAIN && watch.signals.witness.pid) {
-        witness_end(&watch.signals.witness); /* the command needs its place more */
-        getrusage(RUSAGE_CHILDREN, &watch.children_before);
-        err = launch_start(&launch, &watch.command, error);
+    getrusage(RUSAGE_CHILDREN, &monitor.children_before);
+    enum err err = launch_start(&launch, &monitor.command, error);
+    if (err == AGAIN && monitor.signals.sentinel.pid) {
+        pgrp_sentinel_end(&monitor.signals.sentinel); /* the command needs its place more */
+        getrusage(RUSAGE_CHILDREN, &monitor.children_before);
+        err = launch_start(&launch, &monitor.command, error);
     }
-    run_calls_started(&watch.ticks.calls);
-    if (!err && launch.birth && run_calls_tell_traced(&watch.ticks.calls))
-        ticks_tell_way(&watch.ticks, SYSCALL_WAY_PTRACE);
+    run_syscalls_started(&monitor.ticks.calls);
+    if (!err && launch.tracer_launch && run_syscalls_log_tracer(&monitor.ticks.calls))
+        ticks_record_syscall_way(&monitor.ticks, SYSCALL_WAY_PTRACE);
     return err;
 }
 
 /* Nothing ran, so nothing is left to file. */
 static void leave_nothing(void)
 {
-    perf_counts_close(&watch.perf);
-    writer_close(&watch.writer);
-    spool_dir_remove(&watch.spool);
+    perf_counts_close(&monitor.perf);
+    spool_writer_close(&monitor.writer);
+    spool_dir_remove(&monitor.spool);
 }
 
 /* As the command would have ended, had it been there. */
 static void end_early(int signal)
 {
     leave_nothing();
-    watch_close(&watch);
+    monitor_close(&monitor);
     run_exit_like(signal);
 }
 
@@ -354,14 +354,14 @@ static int run_in_our_place(const struct preparation *preparation, const struct 
 {
     bool forbidden = err == DENIED || err == ABSENT;
     struct launch launch = {
-        .command = settings->command, .signals = &watch.signals, .limits = &preparation->raised,
+        .command = settings->command, .signals = &monitor.signals, .limits = &preparation->raised,
     };
-    watch_close(&watch);
+    monitor_close(&monitor);
     prctl(PR_SET_CHILD_SUBREAPER, 0L); /* it would outlive the exec, and orphans would come to the command */
     log_warn("cannot watch: %s. The command runs unwatched; see %s.", error ? strerror(error) : err_text(err),
              forbidden ? "which system calls this container or service allows: signalfd4, epoll_create1 and epoll_ctl are needed"
                        : "'ulimit -u' and 'ulimit -n'");
-    launch_become(&launch, &error);
+    launch_exec_in_place(&launch, &error);
     return error;
 }
 
@@ -369,58 +369,58 @@ static int run_in_our_place(const struct preparation *preparation, const struct 
  * still is what we started: it may have exec'd something else already. */
 static void record_command(const struct run_settings *settings, uint64_t start_ns)
 {
-    struct unseen unseen = { 0 };
+    struct proc_snapshot snapshot = { 0 };
     struct buf words;
-    if (watch.writer.fd == WRITER_NONE)
+    if (monitor.writer.fd == SPOOL_WRITER_NONE)
         return;
     buf_init(&words, WORDS_MAX);
     for (char *const *word = settings->command; *word; word++)
         buf_add(&words, *word, strlen(*word) + 1);
-    unseen_read(&watch.kernel.unseen, (uint32_t)watch.command, UINT32_MAX, &unseen);
-    writer_add_spawn(&watch.writer, &(struct spawn_record){
-        .pid = (uint64_t)watch.command, .ppid = (uint64_t)getpid(), .time_ns = start_ns,
-        .path = bytes_equal(unseen.args, (struct bytes){ words.data, words.size }) ? unseen.path : (struct bytes){ 0 },
+    proc_snapshot_read(&monitor.events.proc, (uint32_t)monitor.command, UINT32_MAX, &snapshot);
+    spool_writer_add_spawn(&monitor.writer, &(struct spawn_record){
+        .pid = (uint64_t)monitor.command, .ppid = (uint64_t)getpid(), .time_ns = start_ns,
+        .path = bytes_equal(snapshot.args, (struct bytes){ words.data, words.size }) ? snapshot.path : (struct bytes){ 0 },
         .args = { words.data, words.size },
     });
-    writer_flush(&watch.writer);
+    spool_writer_flush(&monitor.writer);
     buf_clear(&words);
 }
 
 static void watch_command(const struct run_settings *settings, struct run_result *result)
 {
-    watch.wait_all = settings->wait_all;
-    watch.signals.command = watch.command;
-    watch.signals.in_job = in_job;
-    watch.signals.context = &watch.kernel;
-    watch_until_end(&watch);
-    uint32_t running = watch_finish(&watch);
-    result->running = watch.signals.quit ? 0 : running; /* told to end: then nobody stays for them */
-    result->status = watch.status;
-    result->watched = watch.writer.fd != WRITER_NONE;
+    monitor.wait_all = settings->wait_all;
+    monitor.signals.command = monitor.command;
+    monitor.signals.in_job = in_job;
+    monitor.signals.context = &monitor.events;
+    monitor_until_end(&monitor);
+    uint32_t running = monitor_finish(&monitor);
+    result->running = monitor.signals.quit ? 0 : running; /* told to end: then nobody stays for them */
+    result->status = monitor.status;
+    result->watched = monitor.writer.fd != SPOOL_WRITER_NONE;
     if (result->watched)
-        snprintf(result->spool, sizeof result->spool, "%s", watch.spool.spool);
+        snprintf(result->spool, sizeof result->spool, "%s", monitor.spool.spool);
 }
 
-void run_watch(const struct run_settings *settings, struct run_result *result)
+void run_command(const struct run_settings *settings, struct run_result *result)
 {
     struct preparation preparation = { 0 };
     int error = 0;
     *result = (struct run_result){ 0 };
-    if (!settings->apart && around_watches(settings)) {
-        launch_become(&(struct launch){ .command = settings->command }, &error);
+    if (!settings->apart && nested_run_is_recorded(settings)) {
+        launch_exec_in_place(&(struct launch){ .command = settings->command }, &error);
         explain_failure(settings, result, error);
         return;
     }
-    watch = (struct watch){
-        .epoll_fd = -1, .ticks.fd = -1, .writer.fd = WRITER_NONE, .perf.fd = -1, .spool.fd = -1,
-        .kernel = { .execs.fd = -1, .forks.fd = -1, .exits.fd = -1, .unseen.proc_fd = -1, .dark.bell_fd = -1 },
+    monitor = (struct monitor){
+        .epoll_fd = -1, .ticks.fd = -1, .writer.fd = SPOOL_WRITER_NONE, .perf.fd = -1, .spool.fd = -1,
+        .events = { .execs.fd = -1, .forks.fd = -1, .exits.fd = -1, .proc.proc_fd = -1, .unprobed.notices_fd = -1 },
     };
     launch_raise_limits(&preparation.raised);
-    enum err err = signals_open(&watch.signals);
+    enum err err = signals_open(&monitor.signals);
     prctl(PR_SET_CHILD_SUBREAPER, 1L);
     if (!err) {
         prepare(&preparation, settings);
-        err = watch_open(&watch);
+        err = monitor_open(&monitor);
     }
     uint64_t start_ns = clock_realtime_ns();
     int early = signals_early();
@@ -432,7 +432,7 @@ void run_watch(const struct run_settings *settings, struct run_result *result)
         err = start(&preparation, settings, &error);
     if (!err) {
         record_command(settings, start_ns);
-        run_tell_begin(&preparation.job, &preparation.limits, start_ns);
+        agent_notify_begin(&preparation.job, &preparation.limits, start_ns);
         watch_command(settings, result);
     } else {
         leave_nothing();
@@ -442,26 +442,26 @@ void run_watch(const struct run_settings *settings, struct run_result *result)
     }
     buf_clear(&preparation.events);
     if (!result->running) {
-        run_tell_end();
-        watch_close(&watch);
+        agent_notify_end();
+        monitor_close(&monitor);
     }
 }
 
-bool run_stay_for_rest(const struct run_result *result)
+bool run_monitor_survivors(const struct run_result *result)
 {
     if (!result->running || !result->watched)
         return false;
-    watch_reap(&watch); /* who ended meanwhile: the last that we can wait for */
-    writer_flush(&watch.writer);
+    monitor_reap(&monitor); /* who ended meanwhile: the last that we can wait for */
+    spool_writer_flush(&monitor.writer);
     pid_t pid = fork();
     if (pid < 0)
-        watch_close(&watch);
+        monitor_close(&monitor);
     if (pid != 0) {
-        signals_close(&watch.signals); /* all else is the other's now */
+        signals_close(&monitor.signals); /* all else is the other's now */
         return false;
     }
-    rest_watch(&watch);
-    watch_close(&watch);
+    survivors_monitor(&monitor);
+    monitor_close(&monitor);
     return true;
 }
 

@@ -27,11 +27,11 @@ void run_record_facts(struct run_record_facts *facts, const struct run_settings 
     if (!facts->host.name[0] && gethostname(facts->host.name, sizeof facts->host.name - 1) != 0)
         snprintf(facts->host.name, sizeof facts->host.name, "localhost");
     limits_read(settings->root, &facts->limits);
-    id_from_environment(&facts->job);
+    job_id_from_environment(&facts->job);
     if (settings->job_id)
         snprintf(facts->job.id, sizeof facts->job.id, "%s", settings->job_id);
     else if (!facts->job.id[0])
-        id_make(facts->time_ns, (uint32_t)getpid(), facts->job.id);
+        job_id_generate(facts->time_ns, (uint32_t)getpid(), facts->job.id);
     spool_dir_run_id(facts->host.name, facts->run_id);
     find_user(facts->user, sizeof facts->user);
 }
@@ -50,7 +50,7 @@ static struct bytes name_of(const struct run_settings *settings, const struct ru
     return facts->job.name[0] ? bytes_of(facts->job.name) : last_part(settings->command[0]);
 }
 
-void run_record_write(struct writer *writer, const struct run_settings *settings, const struct run_record_facts *facts,
+void run_record_write(struct spool_writer *writer, const struct run_settings *settings, const struct run_record_facts *facts,
                       const struct perf_event_spec *specs, size_t spec_count)
 {
     struct buf command, events;
@@ -63,7 +63,7 @@ void run_record_write(struct writer *writer, const struct run_settings *settings
         buf_add(&events, specs[i].name, strlen(specs[i].name) + 1);
     if (!getcwd(cwd, sizeof cwd))
         cwd[0] = '\0';
-    writer_add_run(writer, &(struct run_record){
+    spool_writer_add_run(writer, &(struct run_record){
         .run_id = bytes_of(facts->run_id), .job_id = bytes_of(facts->job.id), .name = name_of(settings, facts),
         .user = bytes_of(facts->user), .uid = getuid(), .command = { command.data, command.size }, .cwd = bytes_of(cwd),
         .tags = bytes_of(settings->tags), .host = bytes_of(facts->host.name), .kernel = bytes_of(facts->host.kernel),

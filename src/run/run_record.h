@@ -13,7 +13,7 @@
 struct run_record_facts {
     struct host_facts host;
     struct limits limits;
-    struct id job;
+    struct job_id job;
     char run_id[RUN_ID_MAX];
     char user[256];
     uint64_t time_ns;
@@ -21,7 +21,7 @@ struct run_record_facts {
 
 void run_record_facts(struct run_record_facts *facts, const struct run_settings *settings);
 
-void run_record_write(struct writer *writer, const struct run_settings *settings, const struct run_record_facts *facts,
+void run_record_write(struct spool_writer *writer, const struct run_settings *settings, const struct run_record_facts *facts,
                       const struct perf_event_spec *specs, size_t spec_count);
 
 #endif

@@ -2,7 +2,7 @@
 #include "samplers/all.h"
 
 const struct sampler *const sampler_all[] = {
-    &sampler_tree,
+    &sampler_process_tree,
     &sampler_loadavg,
     &sampler_meminfo,
     &sampler_stat,
@@ -32,7 +32,7 @@ const struct sampler *const sampler_all[] = {
 };
 
 const struct sampler *const sampler_run[] = {
-    &sampler_tree,
+    &sampler_process_tree,
     &sampler_loadavg,
     &sampler_meminfo,
     &sampler_stat,

@@ -6,7 +6,7 @@
 
 extern const struct sampler sampler_null; /* to copy; not in sampler_all */
 
-extern const struct sampler sampler_tree;
+extern const struct sampler sampler_process_tree;
 extern const struct sampler sampler_loadavg;
 extern const struct sampler sampler_meminfo;
 extern const struct sampler sampler_stat;

@@ -6,10 +6,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/scan.h"
-#include "samplers/instances.h"
-#include "samplers/counter.h"
-#include "samplers/stacked.h"
 #include "proc/textfile.h"
+#include "samplers/counter.h"
+#include "samplers/instances.h"
+#include "samplers/stacked_device.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,12 +85,12 @@ static bool is_numbered(const char *name, const char *kind)
     return !strncmp(name, kind, size) && name[size] >= '0' && name[size] <= '9';
 }
 
-#define FOLDER_MAX (INSTANCE_NAME_MAX + 16)
+#define DIRECTORY_PATH_MAX (INSTANCE_NAME_MAX + 16)
 
 /* Where a name has a slash ("cciss/c0d0"), the list has '!'. */
-static const char *folder_of(const char *name, char path[FOLDER_MAX])
+static const char *directory_of(const char *name, char path[DIRECTORY_PATH_MAX])
 {
-    snprintf(path, FOLDER_MAX, "/sys/block/%s", name);
+    snprintf(path, DIRECTORY_PATH_MAX, "/sys/block/%s", name);
     for (char *at = path + strlen("/sys/block/"); *at; at++)
         *at = (char)(*at == '/' ? '!' : *at);
     return path;
@@ -98,21 +98,21 @@ static const char *folder_of(const char *name, char path[FOLDER_MAX])
 
 static bool is_device(const char *root, const char *name)
 {
-    char path[FOLDER_MAX];
-    return exists(root, folder_of(name, path));
+    char path[DIRECTORY_PATH_MAX];
+    return exists(root, directory_of(name, path));
 }
 
 /* Some are known by their names, also while they are being made and nothing is below them yet. */
 static enum layer layer_of(const struct diskstats *diskstats, const char *name)
 {
-    char path[FOLDER_MAX];
+    char path[DIRECTORY_PATH_MAX];
     if (is_numbered(name, "dm-") || is_numbered(name, "md") || is_numbered(name, "loop"))
         return LAYER_STACKED;
     if (!diskstats->has_blocks)
         return LAYER_UNKNOWN;
     if (!is_device(diskstats->root, name)) /* a partition */
         return LAYER_STACKED;
-    return stacked_look(diskstats->root, folder_of(name, path)) ? LAYER_STACKED : LAYER_LOWEST;
+    return stacked_device_check(diskstats->root, directory_of(name, path)) ? LAYER_STACKED : LAYER_LOWEST;
 }
 
 static bool is_wanted(const struct diskstats *diskstats, const char *name)
@@ -122,7 +122,7 @@ static bool is_wanted(const struct diskstats *diskstats, const char *name)
     return diskstats->partitions || !diskstats->has_blocks || is_device(diskstats->root, name);
 }
 
-static void learn(const struct diskstats *diskstats, struct instance *device)
+static void classify_device(const struct diskstats *diskstats, struct instance *device)
 {
     device->is_new = false;
     device->is_wanted = is_wanted(diskstats, device->name);
@@ -136,10 +136,10 @@ static void set_value(struct sample *sample, size_t i, uint64_t value, uint64_t 
         return;
     }
     if (columns[i] == 't')
-        value = rising_unwrap(wide, value);
+        value = counter_unwrap32(wide, value);
     uint64_t scale = columns[i] == 't' ? 1000 : columns[i] == 's' ? SECTOR_BYTES : 1;
     if (!__builtin_mul_overflow(value, scale, &value))
-        rising_set(sample, i, value, last);
+        counter_set(sample, i, value, last);
 }
 
 /* Behind major and minor number; size 0: this is no line of a device. */
@@ -165,7 +165,7 @@ static enum err add_device(struct diskstats *diskstats, const char *line, uint64
     if (!device)
         return OK;
     if (device->is_new)
-        learn(diskstats, device);
+        classify_device(diskstats, device);
     while (device->is_wanted && count < COLUMNS && scan_u64(&at, &values[count]))
         count++;
     if (count < COLUMNS_MIN)

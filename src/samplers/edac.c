@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FOLDER "/sys/devices/system/edac/mc"
+#define DIRECTORY "/sys/devices/system/edac/mc"
 
 static const struct metric metrics[] = {
     { "corrected", "1", COUNTER, U64, "errors of memory that were corrected", "ce_count" },
@@ -31,8 +31,8 @@ static const struct set dimm_set = { "edac_dimm", metrics, DIMM_METRICS, "dimm" 
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
 /* What the folders of DIMMs are called, and the files in them. */
-static const struct kind {
-    const char *folder, *files[DIMM_METRICS];
+static const struct dimm_kind {
+    const char *directory, *files[DIMM_METRICS];
 } kinds[] = {
     { "dimm", { "dimm_ce_count", "dimm_ue_count" } },
     { "rank", { "dimm_ce_count", "dimm_ue_count" } },
@@ -41,26 +41,26 @@ static const struct kind {
 
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-struct dimm {
+struct edac_dimm {
     char name[2 * LISTING_NAME_MAX]; /* "mc0/dimm3": also its path below the folder */
-    const struct kind *kind;
+    const struct dimm_kind *kind;
     uint64_t values[DIMM_METRICS], last[DIMM_METRICS];
     bool known[DIMM_METRICS];
     bool is_open; /* a count of it is there and not known: it began anew, or could not be read */
 };
 
-struct controller {
+struct edac_controller {
     char name[LISTING_NAME_MAX];
     int fds[METRICS]; /* -1: there is no such file */
     uint64_t last[METRICS], raw[METRICS];
     bool has_read;
-    struct dimm *dimms;
+    struct edac_dimm *dimms;
     size_t dimm_count;
 };
 
 struct edac {
     const char *root;
-    struct controller *controllers;
+    struct edac_controller *controllers;
     size_t count;
 };
 
@@ -90,32 +90,32 @@ static enum err list(struct listing *listing, const char *root, const char *path
     return err;
 }
 
-static enum err list_dimms(struct controller *controller, const char *root, struct listing *listing)
+static enum err list_dimms(struct edac_controller *controller, const char *root, struct listing *listing)
 {
     size_t kind = 0;
     char path[128];
-    snprintf(path, sizeof path, "%s/%s", FOLDER, controller->name);
-    while (kind < KINDS && (list(listing, root, path, kinds[kind].folder) || !listing->count))
+    snprintf(path, sizeof path, "%s/%s", DIRECTORY, controller->name);
+    while (kind < KINDS && (list(listing, root, path, kinds[kind].directory) || !listing->count))
         kind++;
     size_t count = kind < KINDS ? listing->count : 0;
     controller->dimms = calloc(count ? count : 1, sizeof *controller->dimms);
     if (!controller->dimms)
         return NOMEM;
     for (size_t i = 0; i < count; i++) {
-        struct dimm *dimm = &controller->dimms[controller->dimm_count++];
+        struct edac_dimm *dimm = &controller->dimms[controller->dimm_count++];
         dimm->kind = &kinds[kind];
         snprintf(dimm->name, sizeof dimm->name, "%s/%s", controller->name, listing->names[i]);
     }
     return OK;
 }
 
-static enum err open_controller(struct controller *controller, const char *root, const char *name)
+static enum err open_controller(struct edac_controller *controller, const char *root, const char *name)
 {
     snprintf(controller->name, sizeof controller->name, "%s", name);
     enum err err = OK;
     for (size_t i = 0; i < METRICS; i++) {
         char path[128];
-        snprintf(path, sizeof path, "%s/%s/%s", FOLDER, controller->name, metrics[i].source);
+        snprintf(path, sizeof path, "%s/%s/%s", DIRECTORY, controller->name, metrics[i].source);
         enum err one = file_open(root, path, &controller->fds[i]);
         err = one && one != ABSENT ? one : err;
     }
@@ -130,7 +130,7 @@ static enum err open_controllers(struct edac *edac, const char *root, const stru
     if (!edac->controllers)
         return NOMEM;
     for (size_t i = 0; i < names->count && !err; i++) {
-        struct controller *controller = &edac->controllers[edac->count++];
+        struct edac_controller *controller = &edac->controllers[edac->count++];
         err = open_controller(controller, root, names->names[i]);
         if (!err)
             err = list_dimms(controller, root, &dimms);
@@ -144,7 +144,7 @@ static enum err edac_open(void *state, const struct sampler_context *context)
     struct edac *edac = state;
     struct listing names = { 0 };
     edac->root = context->root;
-    enum err err = list(&names, context->root, FOLDER, "mc");
+    enum err err = list(&names, context->root, DIRECTORY, "mc");
     if (!err)
         err = open_controllers(edac, context->root, &names);
     listing_clear(&names);
@@ -174,15 +174,15 @@ static enum err read_count_at(const char *root, const char *path, uint64_t *valu
     return is_read ? OK : CORRUPT;
 }
 
-static void read_dimm(const char *root, struct dimm *dimm)
+static void read_dimm(const char *root, struct edac_dimm *dimm)
 {
     dimm->is_open = false;
     for (size_t i = 0; i < DIMM_METRICS; i++) {
         char path[256];
         uint64_t value;
-        snprintf(path, sizeof path, "%s/%s/%s", FOLDER, dimm->name, dimm->kind->files[i]);
+        snprintf(path, sizeof path, "%s/%s/%s", DIRECTORY, dimm->name, dimm->kind->files[i]);
         enum err err = read_count_at(root, path, &value);
-        dimm->known[i] = !err && rising_take(&dimm->last[i], &value);
+        dimm->known[i] = !err && counter_take(&dimm->last[i], &value);
         if (dimm->known[i])
             dimm->values[i] = value;
         else if (err != ABSENT)
@@ -191,7 +191,7 @@ static void read_dimm(const char *root, struct dimm *dimm)
 }
 
 /* True: a count is not what it was. */
-static bool read_controller(struct controller *controller, struct sample *sample)
+static bool read_controller(struct edac_controller *controller, struct sample *sample)
 {
     bool has_changed = !controller->has_read;
     for (size_t i = 0; i < METRICS; i++) {
@@ -200,13 +200,13 @@ static bool read_controller(struct controller *controller, struct sample *sample
             continue;
         has_changed |= value != controller->raw[i];
         controller->raw[i] = value;
-        rising_set(sample, i, value, &controller->last[i]);
+        counter_set(sample, i, value, &controller->last[i]);
     }
     controller->has_read = true;
     return has_changed;
 }
 
-static enum err add_dimm(struct dimm *dimm, uint64_t time_ns, struct batch *out)
+static enum err add_dimm(struct edac_dimm *dimm, uint64_t time_ns, struct batch *out)
 {
     struct sample *sample = batch_add(out, &dimm_set, time_ns, dimm->name);
     if (!sample)
@@ -218,7 +218,7 @@ static enum err add_dimm(struct dimm *dimm, uint64_t time_ns, struct batch *out)
     return OK;
 }
 
-static enum err add_controller(const char *root, struct controller *controller, struct batch *out)
+static enum err add_controller(const char *root, struct edac_controller *controller, struct batch *out)
 {
     uint64_t time_ns = clock_realtime_ns();
     struct sample *sample = batch_add(out, &set, time_ns, controller->name);
@@ -246,8 +246,8 @@ static enum err edac_read(void *state, struct batch *out)
 const struct sampler sampler_edac = {
     .name = "edac",
     .about = "errors of memory, corrected or not",
-    .absent = "No driver of a memory controller is loaded, or the memory has no error correction",
-    .absent_remedy = "On a server with ECC memory, load its driver: modprobe skx_edac (Intel), amd64_edac (AMD)",
+    .absent_reason = "No driver of a memory controller is loaded, or the memory has no error correction",
+    .absent_fix = "On a server with ECC memory, load its driver: modprobe skx_edac (Intel), amd64_edac (AMD)",
     .set = &set,
     .state_size = sizeof(struct edac),
     .open = edac_open,

@@ -1,14 +1,14 @@
 /* Sharing out energy. No files, no clocks: numbers in, numbers out. */
 #include "samplers/energy_share.h"
 
-double share_fraction(uint64_t job_ns, uint64_t busy_ns)
+double energy_share_fraction(uint64_t job_ns, uint64_t busy_ns)
 {
     if (job_ns == 0)
         return 0;
     return job_ns >= busy_ns ? 1 : (double)job_ns / (double)busy_ns;
 }
 
-void share_note(struct share_job *job, uint64_t cpu_ns)
+void energy_share_update(struct energy_share_job *job, uint64_t cpu_ns)
 {
     if (cpu_ns > job->cpu_ns)
         job->pending_ns += cpu_ns - job->cpu_ns;
@@ -20,18 +20,18 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-void share_pay(const struct share_pool *pool, uint64_t all_pending_ns, struct share_job *job)
+void energy_share_assign(const struct energy_share_pool *pool, uint64_t all_pending_ns, struct energy_share_job *job)
 {
-    double fraction = share_fraction(job->pending_ns, larger(pool->busy_ns, all_pending_ns));
-    for (size_t i = 0; i < SHARE_SORTS; i++)
+    double fraction = energy_share_fraction(job->pending_ns, larger(pool->busy_ns, all_pending_ns));
+    for (size_t i = 0; i < ENERGY_SHARE_DOMAINS; i++)
         job->energy_uj[i] += fraction * pool->energy_uj[i];
     job->pending_ns = 0;
 }
 
-void share_leave(struct share_pool *pool, struct share_job *job)
+void energy_share_end(struct energy_share_pool *pool, struct energy_share_job *job)
 {
-    double fraction = share_fraction(job->pending_ns, pool->busy_ns);
-    for (size_t i = 0; i < SHARE_SORTS; i++) {
+    double fraction = energy_share_fraction(job->pending_ns, pool->busy_ns);
+    for (size_t i = 0; i < ENERGY_SHARE_DOMAINS; i++) {
         double part_uj = fraction * pool->energy_uj[i];
         job->energy_uj[i] += part_uj;
         pool->energy_uj[i] -= part_uj;
@@ -40,7 +40,7 @@ void share_leave(struct share_pool *pool, struct share_job *job)
     job->pending_ns = 0;
 }
 
-void share_reset(struct share_pool *pool)
+void energy_share_reset(struct energy_share_pool *pool)
 {
-    *pool = (struct share_pool){ 0 };
+    *pool = (struct energy_share_pool){ 0 };
 }

@@ -10,34 +10,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SHARE_SORTS 5 /* of energy: package, core, uncore, dram, psys */
+#define ENERGY_SHARE_DOMAINS 5 /* of energy: package, core, uncore, dram, psys */
 
 /* What the node used since the last round. */
-struct share_pool {
-    double energy_uj[SHARE_SORTS];
+struct energy_share_pool {
+    double energy_uj[ENERGY_SHARE_DOMAINS];
     uint64_t busy_ns; /* CPU time of all CPUs that were not idle */
 };
 
-struct share_job {
+struct energy_share_job {
     uint64_t cpu_ns;               /* at the last round */
     uint64_t pending_ns;           /* used since */
-    double energy_uj[SHARE_SORTS]; /* given to it so far */
+    double energy_uj[ENERGY_SHARE_DOMAINS]; /* given to it so far */
 };
 
 /* From 0 to 1; 0 where nobody used anything. The job may seem to have used more than all, since the kernel counts the
  * node's time in ticks and the job's exactly: then it had all of it. */
-double share_fraction(uint64_t job_ns, uint64_t busy_ns);
+double energy_share_fraction(uint64_t job_ns, uint64_t busy_ns);
 
 /* The CPU time of the job is now cpu_ns. A count that went back (another group of the same name) begins anew. */
-void share_note(struct share_job *job, uint64_t cpu_ns);
+void energy_share_update(struct energy_share_job *job, uint64_t cpu_ns);
 
-/* A round: call share_note for each job, add their pending_ns up, then pay each, then share_reset. */
-void share_pay(const struct share_pool *pool, uint64_t all_pending_ns, struct share_job *job);
+/* A round: call energy_share_update for each job, add their pending_ns up, then pay each, then energy_share_reset. */
+void energy_share_assign(const struct energy_share_pool *pool, uint64_t all_pending_ns, struct energy_share_job *job);
 
 /* The job ends between two rounds: pays it, and takes what it had out of the pool. */
-void share_leave(struct share_pool *pool, struct share_job *job);
+void energy_share_end(struct energy_share_pool *pool, struct energy_share_job *job);
 
 /* After a round: the pool is empty. */
-void share_reset(struct share_pool *pool);
+void energy_share_reset(struct energy_share_pool *pool);
 
 #endif

@@ -41,7 +41,8 @@ struct gpu {
 };
 
 static const struct setting settings[] = {
-    { "library", SETTING_TEXT, NVML_LIBRARY, offsetof(struct gpu, library), "NVML, where it is not in the usual place" },
+    { "library", SETTING_TEXT, NVML_LIBRARY, offsetof(struct gpu,
+                                                      library), "NVML, where it is not in the usual place" },
     { .key = NULL },
 };
 
@@ -176,9 +177,9 @@ const struct sampler sampler_gpu = {
     .set = &set,
     .state_size = sizeof(struct gpu),
     .is_slow = true,
-    .absent = "There is no NVML (" NVML_LIBRARY "), or no GPU of NVIDIA with its driver loaded",
-    .absent_remedy = "Where there is one, install NVIDIA's driver with its tools, and see that nvidia-smi works",
-    .denied_remedy = "Run the agent as root, or see the permissions of /dev/nvidia*",
+    .absent_reason = "There is no NVML (" NVML_LIBRARY "), or no GPU of NVIDIA with its driver loaded",
+    .absent_fix = "Where there is one, install NVIDIA's driver with its tools, and see that nvidia-smi works",
+    .denied_fix = "Run the agent as root, or see the permissions of /dev/nvidia*",
     .open = gpu_open,
     .read = gpu_read,
     .job = gpu_job,

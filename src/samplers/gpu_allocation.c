@@ -39,9 +39,9 @@ static uint32_t bit_of_uuid(const struct gpu_names *names, const char *uuid, siz
     return 0;
 }
 
-enum err gpu_held_parse_devices(const char *text, const struct gpu_names *names, uint32_t *held)
+enum err gpu_allocation_parse_devices(const char *text, const struct gpu_names *names, uint32_t *allocated)
 {
-    *held = 0;
+    *allocated = 0;
     for (const char *line = text; line; line = scan_next_line(line)) {
         uint64_t major, minor;
         const char *at = line + 2;
@@ -50,12 +50,12 @@ enum err gpu_held_parse_devices(const char *text, const struct gpu_names *names,
         if (strncmp(line, "c ", 2) != 0 || !scan_u64(&at, &major) || major != NVIDIA_MAJOR || *at++ != ':'
             || !scan_u64(&at, &minor) || minor >= CONTROL_MINOR)
             continue;
-        *held |= bit_of_minor(names, minor);
+        *allocated |= bit_of_minor(names, minor);
     }
     return OK;
 }
 
-static bool parse_range(const char **at, const struct gpu_names *names, uint32_t *held)
+static bool parse_range(const char **at, const struct gpu_names *names, uint32_t *allocated)
 {
     uint64_t first, last;
     if (!scan_u64(at, &first))
@@ -67,7 +67,7 @@ static bool parse_range(const char **at, const struct gpu_names *names, uint32_t
             return false;
     }
     for (uint64_t i = 0; i <= last - first; i++) /* the last may be the greatest number there is */
-        *held |= bit_of_minor(names, first + i);
+        *allocated |= bit_of_minor(names, first + i);
     return true;
 }
 
@@ -76,21 +76,21 @@ static bool is_word(const char *text, const char *word)
     return !strcmp(text, word);
 }
 
-enum err gpu_held_parse_list(const char *text, const struct gpu_names *names, uint32_t *held)
+enum err gpu_allocation_parse_list(const char *text, const struct gpu_names *names, uint32_t *allocated)
 {
-    *held = 0;
+    *allocated = 0;
     if (!*text || is_word(text, "none") || is_word(text, "void") || is_word(text, "NoDevFiles") || is_word(text, "-1"))
         return OK;
     if (is_word(text, "all")) {
-        *held = names->count < 32 ? (UINT32_C(1) << names->count) - 1 : UINT32_MAX;
+        *allocated = names->count < 32 ? (UINT32_C(1) << names->count) - 1 : UINT32_MAX;
         return OK;
     }
     for (const char *at = text; *at;) {
         size_t size = strcspn(at, ",");
         if (!strncmp(at, "GPU-", strlen("GPU-"))) {
-            *held |= bit_of_uuid(names, at, size);
+            *allocated |= bit_of_uuid(names, at, size);
             at += size;
-        } else if (!parse_range(&at, names, held)) {
+        } else if (!parse_range(&at, names, allocated)) {
             return CORRUPT;
         }
         if (*at && *at++ != ',')
@@ -106,7 +106,7 @@ static const char *value_of(const char *entry, const char *name)
     return !strncmp(entry, name, size) && entry[size] == '=' ? entry + size + 1 : NULL;
 }
 
-enum err gpu_held_parse_environment(struct bytes environment, const struct gpu_names *names, uint32_t *held)
+enum err gpu_allocation_parse_environment(struct bytes environment, const struct gpu_names *names, uint32_t *allocated)
 {
     const char *values[VARIABLES] = { NULL };
     for (size_t at = 0; at < environment.size;) {
@@ -118,13 +118,14 @@ enum err gpu_held_parse_environment(struct bytes environment, const struct gpu_n
         at += (size_t)(end - entry) + 1;
     }
     for (size_t i = 0; i < VARIABLES; i++)
-        if (values[i] && gpu_held_parse_list(values[i], names, held) == OK)
+        if (values[i] && gpu_allocation_parse_list(values[i], names, allocated) == OK)
             return OK;
     return ABSENT;
 }
 
-static enum err read_devices(const char *root, const char *mountinfo, const struct job *job, const struct gpu_names *names,
-                             uint32_t *held)
+static enum err read_devices(const char *root, const char *mountinfo, const struct job *job,
+                             const struct gpu_names *names,
+                             uint32_t *allocated)
 {
     char mount[CGROUP_PATH_MAX], top[CGROUP_PATH_MAX], path[2 * CGROUP_PATH_MAX + 32], text[TEXT_MAX];
     if (job->unified || !*job->cgroup || cgroup_parse_mount(mountinfo, "devices", mount, top))
@@ -132,7 +133,7 @@ static enum err read_devices(const char *root, const char *mountinfo, const stru
     snprintf(path, sizeof path, "%s%s/devices.list", mount, job->cgroup);
     if (file_read(root, path, text, sizeof text, NULL))
         return ABSENT;
-    return gpu_held_parse_devices(text, names, held);
+    return gpu_allocation_parse_devices(text, names, allocated);
 }
 
 static bool join(char path[2 * CGROUP_PATH_MAX], const char *group, const char *name)
@@ -181,7 +182,7 @@ static enum err find_process_of_job(const char *root, const char *mountinfo, con
     return AGAIN;
 }
 
-static enum err read_environment(const char *root, uint64_t pid, const struct gpu_names *names, uint32_t *held)
+static enum err read_environment(const char *root, uint64_t pid, const struct gpu_names *names, uint32_t *allocated)
 {
     char path[64], *text = malloc(ENVIRONMENT_MAX);
     size_t size;
@@ -190,12 +191,13 @@ static enum err read_environment(const char *root, uint64_t pid, const struct gp
     snprintf(path, sizeof path, "/proc/%llu/environ", (unsigned long long)pid);
     enum err err = file_read(root, path, text, ENVIRONMENT_MAX, &size);
     if (!err)
-        err = gpu_held_parse_environment((struct bytes){ text, size }, names, held);
+        err = gpu_allocation_parse_environment((struct bytes){ text, size }, names, allocated);
     free(text);
     return err;
 }
 
-enum err gpu_held_find(const char *root, const struct job *job, const struct gpu_names *names, uint32_t *held)
+enum err gpu_allocation_find(const char *root, const struct job *job, const struct gpu_names *names,
+                             uint32_t *allocated)
 {
     char *mountinfo = malloc(TEXT_MAX * 4);
     uint64_t pid;
@@ -203,13 +205,13 @@ enum err gpu_held_find(const char *root, const struct job *job, const struct gpu
         return NOMEM;
     if (file_read(root, "/proc/self/mountinfo", mountinfo, TEXT_MAX * 4, NULL))
         *mountinfo = '\0';
-    enum err err = read_devices(root, mountinfo, job, names, held);
+    enum err err = read_devices(root, mountinfo, job, names, allocated);
     if (err)
         err = find_process_of_job(root, mountinfo, job, &pid);
     else
         pid = 0;
     if (!err && pid)
-        err = read_environment(root, pid, names, held);
+        err = read_environment(root, pid, names, allocated);
     free(mountinfo);
     return err;
 }

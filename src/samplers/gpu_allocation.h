@@ -16,12 +16,13 @@ struct gpu_names {
 };
 
 /* One bit for each card, by its place in names. ABSENT: nothing tells; AGAIN: the job has no process yet. */
-enum err gpu_held_find(const char *root, const struct job *job, const struct gpu_names *names, uint32_t *held);
+enum err gpu_allocation_find(const char *root, const struct job *job, const struct gpu_names *names,
+                             uint32_t *allocated);
 
 /* The parsers: a list of devices of cgroup v1 ("c 195:0 rwm"), ABSENT where all are allowed; an environment with a NUL
  * after each variable; a list such as "0,2", "0-3", "GPU-8f2e…". They take any text. */
-enum err gpu_held_parse_devices(const char *text, const struct gpu_names *names, uint32_t *held);
-enum err gpu_held_parse_environment(struct bytes environment, const struct gpu_names *names, uint32_t *held);
-enum err gpu_held_parse_list(const char *text, const struct gpu_names *names, uint32_t *held);
+enum err gpu_allocation_parse_devices(const char *text, const struct gpu_names *names, uint32_t *allocated);
+enum err gpu_allocation_parse_environment(struct bytes environment, const struct gpu_names *names, uint32_t *allocated);
+enum err gpu_allocation_parse_list(const char *text, const struct gpu_names *names, uint32_t *allocated);
 
 #endif

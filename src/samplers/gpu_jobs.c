@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define ENDED_READINGS 3
-#define LOOKS_MAX 60 /* for what a job was given, while nothing tells */
+#define ALLOCATION_TRIES_MAX 60 /* for what a job was given, while nothing tells */
 #define ANCESTORS_MAX 64
 
 static const struct metric metrics[] = {
@@ -32,9 +32,9 @@ static const struct set set = { "gpu_job", metrics, METRICS, "gpu" };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
 /* A job and a card. */
-struct gpu_use {
+struct gpu_usage {
     bool is_used, was_used, alone; /* at the last update; ever; with nobody else on it */
-    bool energy_lost;              /* there was somebody else, or nobody knows where the card's counter stood at first */
+    bool energy_unknown;              /* there was somebody else, or nobody knows where the card's counter stood at first */
     bool memory_known;
     size_t processes;
     uint64_t memory_bytes, idle_ns, energy_mj, last_mj;
@@ -44,11 +44,11 @@ struct gpu_job {
     struct gpu_job *next;
     struct job job; /* with the texts below */
     char *id, *cgroup;
-    bool held_known, updated; /* updated: it was there at a reading */
-    uint32_t held;
-    unsigned looks, age; /* readings since it ended */
+    bool allocation_known, updated; /* updated: it was there at a reading */
+    uint32_t allocated;
+    unsigned allocation_tries, age; /* readings since it ended */
     uint64_t last_ns;    /* CLOCK_MONOTONIC of its last update, or of its beginning */
-    struct gpu_use uses[];
+    struct gpu_usage uses[];
 };
 
 void gpu_jobs_open(struct gpu_jobs *jobs, const char *root, const struct gpu_card *cards, const struct gpu_names *names)
@@ -111,7 +111,7 @@ static struct gpu_job *owner_of(struct gpu_jobs *jobs, int proc_fd, uint32_t pid
 
 static void note_process(struct gpu_job *owner, unsigned card, const struct nvml_process *process)
 {
-    struct gpu_use *use = &owner->uses[card];
+    struct gpu_usage *use = &owner->uses[card];
     use->processes++;
     use->memory_known = (use->processes == 1 || use->memory_known) && process->has_memory;
     use->memory_bytes += process->has_memory ? process->memory_bytes : 0;
@@ -123,7 +123,7 @@ static unsigned holders(const struct gpu_jobs *jobs, unsigned card)
 {
     unsigned count = 0;
     for (const struct gpu_job *job = jobs->jobs; job; job = job->next)
-        count += job->held >> card & 1;
+        count += job->allocated >> card & 1;
     return count;
 }
 
@@ -131,7 +131,7 @@ static void note_card(struct gpu_jobs *jobs, int proc_fd, unsigned card)
 {
     size_t count = jobs->cards[card].process_count;
     for (struct gpu_job *job = jobs->jobs; job; job = job->next) {
-        struct gpu_use *use = &job->uses[card];
+        struct gpu_usage *use = &job->uses[card];
         use->is_used = use->memory_known = false;
         use->processes = 0;
         use->memory_bytes = 0;
@@ -142,9 +142,9 @@ static void note_card(struct gpu_jobs *jobs, int proc_fd, unsigned card)
             note_process(owner, card, &jobs->cards[card].processes[i]);
     }
     for (struct gpu_job *job = jobs->jobs; job; job = job->next) {
-        struct gpu_use *use = &job->uses[card];
+        struct gpu_usage *use = &job->uses[card];
         use->alone = use->is_used ? use->processes == count
-                                  : count == 0 && (job->held >> card & 1) && holders(jobs, card) == 1;
+                                  : count == 0 && (job->allocated >> card & 1) && holders(jobs, card) == 1;
     }
 }
 
@@ -152,16 +152,16 @@ static void note_card(struct gpu_jobs *jobs, int proc_fd, unsigned card)
 static void advance(const struct gpu_jobs *jobs, struct gpu_job *job, unsigned card, uint64_t interval_ns)
 {
     const struct gpu_card *now = &jobs->cards[card];
-    struct gpu_use *use = &job->uses[card];
-    bool is_held = job->held >> card & 1;
-    if (is_held && !use->is_used && now->has_processes)
+    struct gpu_usage *use = &job->uses[card];
+    bool is_allocated = job->allocated >> card & 1;
+    if (is_allocated && !use->is_used && now->has_processes)
         use->idle_ns += interval_ns;
-    if ((is_held || use->is_used) && !use->alone)
-        use->energy_lost = true;
+    if ((is_allocated || use->is_used) && !use->alone)
+        use->energy_unknown = true;
     if (!now->has_energy)
         return;
     if (now->energy_mj < use->last_mj) /* the driver was loaded anew */
-        use->energy_lost = true;
+        use->energy_unknown = true;
     else if (use->alone)
         use->energy_mj += now->energy_mj - use->last_mj;
     use->last_mj = now->energy_mj;
@@ -170,24 +170,24 @@ static void advance(const struct gpu_jobs *jobs, struct gpu_job *job, unsigned c
 static enum err add_sample(const struct gpu_jobs *jobs, const struct gpu_job *job, unsigned card, struct batch *out)
 {
     const struct gpu_card *now = &jobs->cards[card];
-    const struct gpu_use *use = &job->uses[card];
+    const struct gpu_usage *use = &job->uses[card];
     struct sample *sample = batch_add(out, &set, clock_realtime_ns(), now->instance);
     if (!sample)
         return NOMEM;
     sample->job = job->id;
-    if (job->held_known)
-        sample_set_u64(sample, HELD, job->held >> card & 1);
+    if (job->allocation_known)
+        sample_set_u64(sample, HELD, job->allocated >> card & 1);
     if (now->has_processes && job->updated)
         sample_set_u64(sample, PROCESSES, use->processes);
     if (now->has_processes && job->updated && (use->memory_known || !use->processes))
         sample_set_u64(sample, MEMORY, use->memory_bytes);
-    if (job->held_known && job->updated)
+    if (job->allocation_known && job->updated)
         sample_set_u64(sample, IDLE, use->idle_ns / NS_PER_US);
     if (use->alone && now->has_percent)
         sample_set_u64(sample, UTILIZATION, now->percent);
     if (use->alone && now->has_power)
         sample_set_f64(sample, POWER, now->power_mw / 1000.0);
-    if (now->has_energy && !use->energy_lost)
+    if (now->has_energy && !use->energy_unknown)
         sample_set_u64(sample, ENERGY, use->energy_mj * 1000);
     return OK;
 }
@@ -196,19 +196,19 @@ static enum err add_samples(const struct gpu_jobs *jobs, const struct gpu_job *j
 {
     enum err err = OK;
     for (unsigned card = 0; !err && card < jobs->names->count; card++)
-        if ((job->held >> card & 1) || job->uses[card].was_used)
+        if ((job->allocated >> card & 1) || job->uses[card].was_used)
             err = add_sample(jobs, job, card, out);
     return err;
 }
 
 /* At the beginning of a job there may be no process yet to look at. */
-static void look_for_held(const struct gpu_jobs *jobs, struct gpu_job *job)
+static void find_allocation(const struct gpu_jobs *jobs, struct gpu_job *job)
 {
-    if (job->held_known || job->looks++ >= LOOKS_MAX)
+    if (job->allocation_known || job->allocation_tries++ >= ALLOCATION_TRIES_MAX)
         return;
-    job->held_known = gpu_held_find(jobs->root, &job->job, jobs->names, &job->held) == OK;
-    if (!job->held_known)
-        job->held = 0;
+    job->allocation_known = gpu_allocation_find(jobs->root, &job->job, jobs->names, &job->allocated) == OK;
+    if (!job->allocation_known)
+        job->allocated = 0;
 }
 
 static enum err begin(struct gpu_jobs *jobs, const struct job *job, uint64_t now_ns, struct batch *out)
@@ -225,11 +225,11 @@ static enum err begin(struct gpu_jobs *jobs, const struct job *job, uint64_t now
     }
     made->job = (struct job){ .id = made->id, .cgroup = made->cgroup, .unified = job->unified, .pid = job->pid };
     for (unsigned card = 0; card < count; card++) {
-        made->uses[card].energy_lost = !jobs->cards[card].has_energy;
+        made->uses[card].energy_unknown = !jobs->cards[card].has_energy;
         made->uses[card].last_mj = jobs->cards[card].energy_mj;
     }
     made->last_ns = now_ns;
-    look_for_held(jobs, made);
+    find_allocation(jobs, made);
     made->next = jobs->jobs;
     jobs->jobs = made;
     return out ? add_samples(jobs, made, out) : OK;
@@ -246,7 +246,7 @@ static struct gpu_job **find(struct gpu_jobs *jobs, const char *id)
 /* A prolog tells of a job before its cgroup is there. What it was given is looked for anew in the new place. */
 static enum err change(struct gpu_job *known, const struct job *job)
 {
-    known->looks = 0; /* more is known of it */
+    known->allocation_tries = 0; /* more is known of it */
     if (!strcmp(known->cgroup, job->cgroup) && known->job.unified == job->unified && known->job.pid == job->pid)
         return OK;
     char *cgroup = strdup(job->cgroup);
@@ -256,7 +256,7 @@ static enum err change(struct gpu_job *known, const struct job *job)
     known->job.cgroup = known->cgroup = cgroup;
     known->job.unified = job->unified;
     known->job.pid = job->pid;
-    known->held_known = false;
+    known->allocation_known = false;
     return OK;
 }
 
@@ -266,11 +266,11 @@ static enum err end(struct gpu_jobs *jobs, struct gpu_job **at, uint64_t now_ns,
     struct gpu_job *job = *at;
     if (!job)
         return OK;
-    look_for_held(jobs, job);
+    find_allocation(jobs, job);
     for (unsigned card = 0; card < jobs->names->count; card++) {
-        struct gpu_use *use = &job->uses[card];
+        struct gpu_usage *use = &job->uses[card];
         if (!job->updated)
-            use->alone = (job->held >> card & 1) && holders(jobs, card) == 1;
+            use->alone = (job->allocated >> card & 1) && holders(jobs, card) == 1;
         advance(jobs, job, card, now_ns - job->last_ns);
     }
     *at = job->next;
@@ -295,7 +295,7 @@ enum err gpu_jobs_update(struct gpu_jobs *jobs, uint64_t now_ns, struct batch *o
     int proc_fd = err ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free_list(&jobs->ended, ENDED_READINGS);
     for (struct gpu_job *job = jobs->jobs; job; job = job->next)
-        look_for_held(jobs, job);
+        find_allocation(jobs, job);
     for (unsigned card = 0; card < jobs->names->count; card++)
         if (jobs->cards[card].has_processes)
             note_card(jobs, proc_fd, card);

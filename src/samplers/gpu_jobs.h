@@ -32,7 +32,8 @@ struct gpu_jobs {
 };
 
 /* Everything is borrowed until gpu_jobs_close. */
-void gpu_jobs_open(struct gpu_jobs *jobs, const char *root, const struct gpu_card *cards, const struct gpu_names *names);
+void gpu_jobs_open(struct gpu_jobs *jobs, const char *root, const struct gpu_card *cards,
+                   const struct gpu_names *names);
 void gpu_jobs_close(struct gpu_jobs *jobs);
 
 /* Hears of a job; the energy of the cards was read just now. At its beginning and its end samples are added to out, unless

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/scan.h"
+#include "base/vec.h"
 #include "proc/listing.h"
 #include "proc/number.h"
 
@@ -58,12 +59,12 @@
     X("hw_counters", "rp_cnp_handled", 1, congestion_notices_handled, "1", "notices of congestion obeyed")
 
 struct field {
-    const char *folder, *file;
+    const char *directory, *file;
     unsigned factor;
 };
 
 static const struct field fields[] = {
-#define X(folder, file, factor, name, unit, help) { folder, file, factor },
+#define X(directory, file, factor, name, unit, help) { directory, file, factor },
     FIELDS(X)
 #undef X
 };
@@ -72,7 +73,7 @@ static const struct field fields[] = {
 #define WIDE_FIELDS 4 /* the first ones: those that counters_ext/ has too */
 
 static const struct metric metrics[] = {
-#define X(folder, file, factor, name, unit, help) { #name, unit, COUNTER, U64, help, file },
+#define X(directory, file, factor, name, unit, help) { #name, unit, COUNTER, U64, help, file },
     FIELDS(X)
 #undef X
     { "state", "1", GAUGE, U64, "of the link: 1 down, 2 initialising, 3 armed, 4 active" },
@@ -85,14 +86,14 @@ enum { STATE = FIELD_COUNT, PHYSICAL_STATE, RATE, METRICS };
 static const struct set set = { "infiniband", metrics, METRICS, "port" };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
-struct port {
+struct infiniband_port {
     char instance[LISTING_NAME_MAX + 16]; /* "mlx5_0/1" */
     int fds[METRICS];                     /* -1: this port does not have it */
 };
 
 struct infiniband {
     uint64_t word; /* setting */
-    struct port *ports;
+    struct infiniband_port *ports;
     size_t count;
 };
 
@@ -102,11 +103,11 @@ static const struct setting settings[] = {
     { .key = NULL },
 };
 
-static int open_file(const char *root, const char *port, const char *folder, const char *file)
+static int open_file(const char *root, const char *port, const char *directory, const char *file)
 {
     char path[512];
     int fd;
-    snprintf(path, sizeof path, "%s/%s%s%s", port, folder, *folder ? "/" : "", file);
+    snprintf(path, sizeof path, "%s/%s%s%s", port, directory, *directory ? "/" : "", file);
     return file_open(root, path, &fd) == OK ? fd : -1;
 }
 
@@ -119,10 +120,10 @@ static int open_field(const char *root, const char *port, size_t i)
         if (fd >= 0)
             return fd;
     }
-    return open_file(root, port, fields[i].folder, fields[i].file);
+    return open_file(root, port, fields[i].directory, fields[i].file);
 }
 
-static void close_port(struct port *port)
+static void close_port(struct infiniband_port *port)
 {
     for (size_t i = 0; i < METRICS; i++)
         if (port->fds[i] >= 0)
@@ -130,14 +131,14 @@ static void close_port(struct port *port)
 }
 
 /* False: nothing can be read there. */
-static bool open_port(const char *root, const char *folder, struct port *port)
+static bool open_port(const char *root, const char *directory, struct infiniband_port *port)
 {
     size_t opened = 0;
     for (size_t i = 0; i < FIELD_COUNT; i++)
-        port->fds[i] = open_field(root, folder, i);
-    port->fds[STATE] = open_file(root, folder, "", "state");
-    port->fds[PHYSICAL_STATE] = open_file(root, folder, "", "phys_state");
-    port->fds[RATE] = open_file(root, folder, "", "rate");
+        port->fds[i] = open_field(root, directory, i);
+    port->fds[STATE] = open_file(root, directory, "", "state");
+    port->fds[PHYSICAL_STATE] = open_file(root, directory, "", "phys_state");
+    port->fds[RATE] = open_file(root, directory, "", "rate");
     for (size_t i = 0; i < METRICS; i++)
         opened += port->fds[i] >= 0;
     return opened > 0;
@@ -145,30 +146,28 @@ static bool open_port(const char *root, const char *folder, struct port *port)
 
 static enum err add_port(struct infiniband *infiniband, const char *root, const char *device, const char *number)
 {
-    char folder[3 * LISTING_NAME_MAX];
-    struct port port;
+    char directory[3 * LISTING_NAME_MAX];
+    struct infiniband_port port;
     if (infiniband->count == PORTS_MAX)
         return FULL;
-    snprintf(folder, sizeof folder, CLASS "/%s/ports/%s", device, number);
-    if (!open_port(root, folder, &port))
+    snprintf(directory, sizeof directory, CLASS "/%s/ports/%s", device, number);
+    if (!open_port(root, directory, &port))
         return OK;
-    struct port *ports = realloc(infiniband->ports, (infiniband->count + 1) * sizeof *ports);
-    if (!ports) {
+    if (array_resize(infiniband->ports, infiniband->count + 1)) {
         close_port(&port);
         return NOMEM;
     }
-    infiniband->ports = ports;
     snprintf(port.instance, sizeof port.instance, "%s/%.8s", device, number);
-    ports[infiniband->count++] = port;
+    infiniband->ports[infiniband->count++] = port;
     return OK;
 }
 
 static enum err add_device(struct infiniband *infiniband, const char *root, const char *device)
 {
-    char folder[2 * LISTING_NAME_MAX];
+    char directory[2 * LISTING_NAME_MAX];
     struct listing ports = { 0 };
-    snprintf(folder, sizeof folder, CLASS "/%s/ports", device);
-    enum err err = listing_read(&ports, root, folder, "");
+    snprintf(directory, sizeof directory, CLASS "/%s/ports", device);
+    enum err err = listing_read(&ports, root, directory, "");
     for (size_t i = 0; !err && i < ports.count; i++)
         err = add_port(infiniband, root, device, ports.names[i]);
     listing_clear(&ports);
@@ -199,7 +198,8 @@ static enum err infiniband_open(void *state, const struct sampler_context *conte
     return err ? err : ABSENT;
 }
 
-static void set_counter(struct sample *sample, const struct infiniband *infiniband, const struct port *port, size_t i)
+static void set_counter(struct sample *sample, const struct infiniband *infiniband, const struct infiniband_port *port,
+                        size_t i)
 {
     uint64_t value, factor = fields[i].factor == WORD ? infiniband->word : fields[i].factor;
     if (port->fds[i] < 0 || number_read_u64(port->fds[i], &value))
@@ -211,7 +211,7 @@ static void set_counter(struct sample *sample, const struct infiniband *infiniba
 }
 
 /* "4: ACTIVE" */
-static void set_state(struct sample *sample, const struct port *port, size_t i)
+static void set_state(struct sample *sample, const struct infiniband_port *port, size_t i)
 {
     char text[64];
     const char *at = text;
@@ -222,7 +222,7 @@ static void set_state(struct sample *sample, const struct port *port, size_t i)
 }
 
 /* "200 Gb/sec (4X HDR)", "2.5 Gb/sec (1X SDR)" */
-static void set_rate(struct sample *sample, const struct port *port)
+static void set_rate(struct sample *sample, const struct infiniband_port *port)
 {
     char text[64];
     const char *at = text;
@@ -236,7 +236,7 @@ static enum err infiniband_read(void *state, struct batch *out)
 {
     const struct infiniband *infiniband = state;
     for (size_t p = 0; p < infiniband->count; p++) {
-        const struct port *port = &infiniband->ports[p];
+        const struct infiniband_port *port = &infiniband->ports[p];
         struct sample *sample = batch_add(out, &set, clock_realtime_ns(), port->instance);
         if (!sample)
             return NOMEM;
@@ -256,8 +256,8 @@ const struct sampler sampler_infiniband = {
     .settings = settings,
     .state_size = sizeof(struct infiniband),
     .is_slow = true,
-    .absent = "There is no port below " CLASS,
-    .absent_remedy = "Where there is an adapter, load its driver (mlx5_ib, hfi1) and see ibstat; else nothing is missing",
+    .absent_reason = "There is no port below " CLASS,
+    .absent_fix = "Where there is an adapter, load its driver (mlx5_ib, hfi1) and see ibstat; else nothing is missing",
     .open = infiniband_open,
     .read = infiniband_read,
     .close = infiniband_close,

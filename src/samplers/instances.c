@@ -25,17 +25,17 @@ void instances_begin(struct instances *instances)
     instances->expected = 0;
 }
 
-static struct instance **place_of_gone(struct instances *instances)
+static struct instance **find_expired(struct instances *instances)
 {
     for (size_t i = 0; i < instances->count; i++)
-        if (instances->all[i]->seen + 2 < instances->reading)
+        if (instances->all[i]->last_reading + 2 < instances->reading)
             return &instances->all[i];
     return NULL;
 }
 
-static struct instance **new_place(struct instances *instances)
+static struct instance **add_place(struct instances *instances)
 {
-    if (array_reserve(instances->all, instances->room, instances->count + 1, instances->max))
+    if (array_reserve(instances->all, instances->capacity, instances->count + 1, instances->max))
         return NULL;
     struct instance **place = &instances->all[instances->count];
     *place = malloc(sizeof **place + instances->values * sizeof *(*place)->last);
@@ -43,18 +43,18 @@ static struct instance **new_place(struct instances *instances)
     return *place ? place : NULL;
 }
 
-static struct instance *make(struct instances *instances, struct bytes name)
+static struct instance *create_instance(struct instances *instances, struct bytes name)
 {
-    struct instance **place = place_of_gone(instances);
+    struct instance **place = find_expired(instances);
     if (!place)
-        place = new_place(instances);
+        place = add_place(instances);
     if (!place)
         return NULL;
     memset(*place, 0, sizeof **place + instances->values * sizeof *(*place)->last);
     memcpy((*place)->name, name.data, name.size);
     (*place)->name_size = (uint8_t)name.size;
     (*place)->is_new = (*place)->is_wanted = true;
-    (*place)->seen = instances->reading;
+    (*place)->last_reading = instances->reading;
     instances->expected = (size_t)(place - instances->all) + 1;
     return *place;
 }
@@ -74,8 +74,8 @@ struct instance *instances_find(struct instances *instances, struct bytes name)
         if (!has_name(instances->all[i], name))
             continue;
         instances->expected = i + 1;
-        instances->all[i]->seen = instances->reading;
+        instances->all[i]->last_reading = instances->reading;
         return instances->all[i];
     }
-    return make(instances, name);
+    return create_instance(instances, name);
 }

@@ -11,7 +11,7 @@
 
 /* Stays where it is as long as it is in the table: samples borrow its name. */
 struct instance {
-    uint64_t seen; /* the reading in which it was there last */
+    uint64_t last_reading; /* the reading in which it was there last */
     char name[INSTANCE_NAME_MAX];
     uint8_t name_size;
     bool is_new; /* just made: decide on is_wanted and set to false */
@@ -21,7 +21,7 @@ struct instance {
 
 struct instances {
     struct instance **all;
-    size_t count, room, values, max;
+    size_t count, capacity, values, max;
     size_t expected;
     uint64_t reading;
 };

@@ -6,9 +6,9 @@
 #include "base/clock.h"
 #include "base/scan.h"
 #include "base/vec.h"
-#include "samplers/keyed.h"
-#include "samplers/counter.h"
 #include "proc/textfile.h"
+#include "samplers/counter.h"
+#include "samplers/keyed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static const struct metric error_metrics[] = {
 enum { ERRORS = 2 };
 static const struct set error_set = { "interrupts_errors", error_metrics, ERRORS };
 
-struct cpu {
+struct interrupts_cpu {
     uint32_t number;
     char name[16];
     struct keyed_last last;
@@ -35,10 +35,10 @@ struct interrupts {
     uint64_t values_max;
     struct textfile file;
     struct keyed keyed;
-    struct cpu **cpus; /* all that were seen */
+    struct interrupts_cpu **cpus; /* all that were seen */
     size_t cpu_count;
-    struct cpu **columns; /* those of the header */
-    size_t column_count, column_room;
+    struct interrupts_cpu **columns; /* those of the header */
+    size_t column_count, column_capacity;
     char *header;
     size_t header_size;
     struct keyed_last sums;
@@ -51,7 +51,7 @@ static const struct setting settings[] = {
     { .key = NULL },
 };
 
-static const struct keyed_form form = { .end = ':' };
+static const struct keyed_format format = { .end = ':' };
 
 static int error_of(const char *key, size_t size)
 {
@@ -61,47 +61,46 @@ static int error_of(const char *key, size_t size)
     return -1;
 }
 
-static void describe(struct bytes key, const char *line, struct keyed_meaning *meaning)
+static void describe(struct bytes key, const char *line, struct keyed_description *description)
 {
     char name[KEYED_NAME_MAX];
     if (error_of(key.data, key.size) >= 0) {
-        meaning->name[0] = '\0';
+        description->name[0] = '\0';
         return;
     }
-    snprintf(name, sizeof name, "%s", meaning->name);
-    snprintf(meaning->name, sizeof meaning->name, "irq_%.50s", name[0] == '_' ? name + 1 : name);
+    snprintf(name, sizeof name, "%s", description->name);
+    snprintf(description->name, sizeof description->name, "irq_%.50s", name[0] == '_' ? name + 1 : name);
     (void)line;
     const char *at = key.data + key.size + 1;
     for (uint64_t ignored; scan_u64(&at, &ignored);) { }
-    size_t used = (size_t)snprintf(meaning->help, sizeof meaning->help, "interrupts %.*s ", (int)key.size, key.data);
-    for (; *at && *at != '\n' && used + 1 < sizeof meaning->help; at++) /* blanks fill columns */
-        if (*at != ' ' || meaning->help[used - 1] != ' ')
-            meaning->help[used++] = (char)(*at >= ' ' && *at < 0x7f ? *at : '?');
-    meaning->help[used] = '\0';
+    size_t used = (size_t)snprintf(description->help, sizeof description->help, "interrupts %.*s ", (int)key.size,
+                                   key.data);
+    for (; *at && *at != '\n' && used + 1 < sizeof description->help; at++) /* blanks fill columns */
+        if (*at != ' ' || description->help[used - 1] != ' ')
+            description->help[used++] = (char)(*at >= ' ' && *at < 0x7f ? *at : '?');
+    description->help[used] = '\0';
 }
 
-static struct cpu *cpu_of(struct interrupts *interrupts, uint32_t number)
+static struct interrupts_cpu *cpu_of(struct interrupts *interrupts, uint32_t number)
 {
     for (size_t i = 0; i < interrupts->cpu_count; i++)
         if (interrupts->cpus[i]->number == number)
             return interrupts->cpus[i];
-    struct cpu **cpus = realloc(interrupts->cpus, (interrupts->cpu_count + 1) * sizeof(struct cpu *));
-    if (!cpus)
+    if (array_resize(interrupts->cpus, interrupts->cpu_count + 1))
         return NULL;
-    interrupts->cpus = cpus;
-    struct cpu *cpu = calloc(1, sizeof *cpu);
+    struct interrupts_cpu *cpu = calloc(1, sizeof *cpu);
     if (!cpu)
         return NULL;
     cpu->number = number;
     snprintf(cpu->name, sizeof cpu->name, "cpu%u", number);
-    return cpus[interrupts->cpu_count++] = cpu;
+    return interrupts->cpus[interrupts->cpu_count++] = cpu;
 }
 
 static enum err add_column(struct interrupts *interrupts, uint32_t number)
 {
-    if (array_reserve(interrupts->columns, interrupts->column_room, interrupts->column_count + 1, VEC_MAX))
+    if (array_reserve(interrupts->columns, interrupts->column_capacity, interrupts->column_count + 1, VEC_MAX))
         return NOMEM;
-    struct cpu *cpu = cpu_of(interrupts, number);
+    struct interrupts_cpu *cpu = cpu_of(interrupts, number);
     if (!cpu)
         return NOMEM;
     interrupts->columns[interrupts->column_count++] = cpu;
@@ -124,21 +123,19 @@ static enum err find_columns(struct interrupts *interrupts, const char *line)
 }
 
 /* Nothing to do as long as the header stays the same, to its end: the last CPU may have come back. */
-static enum err look_at_header(struct interrupts *interrupts)
+static enum err check_header(struct interrupts *interrupts)
 {
     const char *text = interrupts->file.text;
     size_t size = interrupts->header_size;
     if (size && !strncmp(text, interrupts->header, size) && text[size] == '\n')
         return OK;
     size = strcspn(text, "\n");
-    char *header = realloc(interrupts->header, size + 1);
-    if (!header)
+    if (array_resize(interrupts->header, size + 1))
         return NOMEM;
-    memcpy(header, text, size);
-    header[size] = '\0';
-    interrupts->header = header;
+    memcpy(interrupts->header, text, size);
+    interrupts->header[size] = '\0';
     interrupts->header_size = 0;
-    enum err err = find_columns(interrupts, header);
+    enum err err = find_columns(interrupts, interrupts->header);
     interrupts->header_size = err ? 0 : size;
     return err;
 }
@@ -149,20 +146,20 @@ static bool is_summed(const struct interrupts *interrupts)
 }
 
 /* The header has no key: keyed does not take it for one. */
-static enum err learn(struct interrupts *interrupts)
+static enum err add_keys(struct interrupts *interrupts)
 {
     const char *first = scan_next_line(interrupts->file.text);
-    enum err err = first ? keyed_learn(&interrupts->keyed, &form, first) : OK;
+    enum err err = first ? keyed_add_keys(&interrupts->keyed, &format, first) : OK;
     return err ? err : keyed_make_set(&interrupts->keyed);
 }
 
-static enum err fit(struct interrupts *interrupts)
+static enum err reserve_counters(struct interrupts *interrupts)
 {
     if (is_summed(interrupts))
-        return keyed_last_fit(&interrupts->sums, &interrupts->keyed);
+        return keyed_last_reserve(&interrupts->sums, &interrupts->keyed);
     enum err err = OK;
     for (size_t i = 0; i < interrupts->column_count && !err; i++)
-        err = keyed_last_fit(&interrupts->columns[i]->last, &interrupts->keyed);
+        err = keyed_last_reserve(&interrupts->columns[i]->last, &interrupts->keyed);
     return err;
 }
 
@@ -188,9 +185,9 @@ static enum err interrupts_open(void *state, const struct sampler_context *conte
     interrupts->keyed.instances = "cpu";
     enum err err = textfile_open(&interrupts->file, context->root, "/proc/interrupts", TEXTFILE_PAGES);
     if (!err)
-        err = look_at_header(interrupts);
+        err = check_header(interrupts);
     if (!err)
-        err = learn(interrupts);
+        err = add_keys(interrupts);
     if (err)
         interrupts_close(interrupts);
     return err;
@@ -203,7 +200,7 @@ static void set_sum(struct interrupts *interrupts, struct sample *sample, uint32
     for (; count < interrupts->column_count && scan_u64(&at, &value); count++)
         sum += value;
     if (count)
-        rising_set(sample, place, sum, &interrupts->sums.values[place]);
+        counter_set(sample, place, sum, &interrupts->sums.values[place]);
 }
 
 static void set_columns(struct interrupts *interrupts, struct sample *samples, uint32_t place, const char *at)
@@ -211,18 +208,18 @@ static void set_columns(struct interrupts *interrupts, struct sample *samples, u
     uint64_t value;
     for (size_t i = 0; i < interrupts->column_count && scan_u64(&at, &value); i++)
         if (!samples[i].known[place])
-            rising_set(&samples[i], place, value, &interrupts->columns[i]->last.values[place]);
+            counter_set(&samples[i], place, value, &interrupts->columns[i]->last.values[place]);
 }
 
 static void fill(struct interrupts *interrupts, struct sample *samples, const char *text)
 {
-    size_t expected = 0, strange = 0, size = samples->set->size;
+    size_t expected = 0, unknown_lines = 0, size = samples->set->size;
     bool summed = is_summed(interrupts);
     for (const char *line = text; line && *line; line = scan_next_line(line)) {
-        const char *begin = keyed_skip(&form, line);
+        const char *begin = keyed_skip(&format, line);
         size_t found = keyed_find(&interrupts->keyed, begin, &expected);
         const struct keyed_key *key = found == KEYED_NONE ? NULL : &interrupts->keyed.keys[found];
-        strange += !key;
+        unknown_lines += !key;
         if (!key || key->place >= size)
             continue;
         if (summed)
@@ -230,14 +227,14 @@ static void fill(struct interrupts *interrupts, struct sample *samples, const ch
         else
             set_columns(interrupts, samples, key->place, begin + key->size);
     }
-    interrupts->keyed.has_news = strange > interrupts->keyed.strange;
+    interrupts->keyed.has_new_keys = unknown_lines > interrupts->keyed.unknown_lines;
 }
 
 static enum err add_errors(struct interrupts *interrupts, const char *text, uint64_t time_ns, struct batch *out)
 {
     struct sample *sample = NULL;
     for (const char *line = text; line && *line; line = scan_next_line(line)) {
-        const char *at = keyed_skip(&form, line);
+        const char *at = keyed_skip(&format, line);
         size_t size = strcspn(at, ":\n");
         int i = at[size] == ':' ? error_of(at, size) : -1;
         uint64_t value;
@@ -248,7 +245,7 @@ static enum err add_errors(struct interrupts *interrupts, const char *text, uint
             sample = batch_add(out, &error_set, time_ns, "");
         if (!sample)
             return NOMEM;
-        rising_set(sample, (size_t)i, value, &interrupts->error_last[i]);
+        counter_set(sample, (size_t)i, value, &interrupts->error_last[i]);
     }
     return OK;
 }
@@ -258,11 +255,11 @@ static enum err interrupts_read(void *state, struct batch *out)
     struct interrupts *interrupts = state;
     enum err err = textfile_read(&interrupts->file);
     if (!err)
-        err = look_at_header(interrupts);
-    if (!err && interrupts->keyed.has_news)
-        err = learn(interrupts);
+        err = check_header(interrupts);
+    if (!err && interrupts->keyed.has_new_keys)
+        err = add_keys(interrupts);
     if (!err)
-        err = fit(interrupts);
+        err = reserve_counters(interrupts);
     if (err)
         return err;
     uint64_t time_ns = clock_realtime_ns();

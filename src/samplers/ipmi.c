@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "samplers/all.h"
-#include "samplers/module.h"
+#include "samplers/sampler_module.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,13 +46,13 @@ static enum err find_device(const char *root)
 static enum err ipmi_open(void *state, const struct sampler_context *context)
 {
     struct ipmi *ipmi = state;
-    char why[512];
+    char error[512];
     enum err err = *ipmi->settings.host ? OK : find_device(context->root);
     if (err)
         return err;
-    err = module_load("ipmi", &ipmi->module, why, sizeof why);
+    err = sampler_module_load("ipmi", &ipmi->module, error, sizeof error);
     if (err) {
-        log_info("%s", why);
+        log_info("%s", error);
         return err;
     }
     ipmi->state = calloc(1, ipmi->module->state_size);
@@ -86,10 +86,10 @@ const struct sampler sampler_ipmi = {
     .state_size = sizeof(struct ipmi),
     .is_slow = true,
     .period_ns = 10 * NS_PER_S, /* the kernel's driver polls the BMC: each reading costs CPU time, too */
-    .absent = "There is no BMC at /dev/ipmi0, or the module sample-ipmi.so or its library libfreeipmi is not installed",
-    .absent_remedy = "Load the drivers: modprobe ipmi_si ipmi_devintf; or name the BMC in the setting ipmi.host; and see "
+    .absent_reason = "There is no BMC at /dev/ipmi0, or the module sample-ipmi.so or its library libfreeipmi is not installed",
+    .absent_fix = "Load the drivers: modprobe ipmi_si ipmi_devintf; or name the BMC in the setting ipmi.host; and see "
                      "that libfreeipmi17 and sample-ipmi.so are installed",
-    .denied_remedy = "Run the agent as root, or allow it: chgrp and chmod g+rw /dev/ipmi0; with ipmi.host: see user and "
+    .denied_fix = "Run the agent as root, or allow it: chgrp and chmod g+rw /dev/ipmi0; with ipmi.host: see user and "
                      "password",
     .open = ipmi_open,
     .read = ipmi_read,

@@ -16,20 +16,20 @@
 #define RECORD_MAX 128
 #define CIPHER_SUITE 3 /* HMAC-SHA1, AES: what every BMC of IPMI 2.0 must have */
 
-struct bmc_sensor {
-    char name[BMC_NAME_MAX];
+struct ipmi_bmc_sensor {
+    char name[IPMI_BMC_NAME_MAX];
     enum ipmi_metric metric;
     unsigned record_size;
     unsigned char record[RECORD_MAX];
 };
 
-struct bmc {
+struct ipmi_bmc {
     ipmi_ctx_t session;
     ipmi_sensor_read_ctx_t reader;
     fiid_obj_t power_answer;
     bool has_power;
-    struct bmc_sensor *sensors;
-    size_t count, room;
+    struct ipmi_bmc_sensor *sensors;
+    size_t count, capacity;
 };
 
 static enum err err_of_session(ipmi_ctx_t session)
@@ -68,21 +68,21 @@ static enum err find_privilege(const char *name, uint8_t *privilege)
 }
 
 /* How to log in. */
-struct login {
+struct ipmi_login {
     const char *host, *user;
     char password[64];
     uint8_t privilege;
     unsigned timeout_ms;
 };
 
-static bool open_2_0(struct bmc *bmc, const struct login *login, unsigned workarounds)
+static bool open_2_0(struct ipmi_bmc *bmc, const struct ipmi_login *login, unsigned workarounds)
 {
     return ipmi_ctx_open_outofband_2_0(bmc->session, login->host, login->user, login->password, NULL, 0,
                                        login->privilege, CIPHER_SUITE, login->timeout_ms, login->timeout_ms / 4,
                                        workarounds, 0) == 0;
 }
 
-static bool open_1_5(struct bmc *bmc, const struct login *login)
+static bool open_1_5(struct ipmi_bmc *bmc, const struct ipmi_login *login)
 {
     return ipmi_ctx_open_outofband(bmc->session, login->host, login->user, login->password,
                                    IPMI_AUTHENTICATION_TYPE_MD5, login->privilege, login->timeout_ms,
@@ -90,7 +90,7 @@ static bool open_1_5(struct bmc *bmc, const struct login *login)
 }
 
 /* IPMI 2.0; again in the way that BMCs want who grant another privilege than was asked for; then 1.5. */
-static enum err open_login(struct bmc *bmc, const struct login *login)
+static enum err open_login(struct ipmi_bmc *bmc, const struct ipmi_login *login)
 {
     if (open_2_0(bmc, login, 0))
         return OK;
@@ -104,9 +104,9 @@ static enum err open_login(struct bmc *bmc, const struct login *login)
     return err_of_session(bmc->session);
 }
 
-static enum err open_over_network(struct bmc *bmc, const struct ipmi_settings *settings)
+static enum err open_over_network(struct ipmi_bmc *bmc, const struct ipmi_settings *settings)
 {
-    struct login login = { .host = settings->host, .user = settings->user,
+    struct ipmi_login login = { .host = settings->host, .user = settings->user,
                            .timeout_ms = (unsigned)(settings->timeout_ns / NS_PER_MS) };
     enum err err = find_password(settings, login.password, sizeof login.password);
     if (!err)
@@ -118,7 +118,7 @@ static enum err open_over_network(struct bmc *bmc, const struct ipmi_settings *s
 }
 
 /* By the kernel's driver only: freeipmi's own would speak to the hardware past it, on addresses that it guesses. */
-static enum err open_session(struct bmc *bmc, const struct ipmi_settings *settings)
+static enum err open_session(struct ipmi_bmc *bmc, const struct ipmi_settings *settings)
 {
     bmc->session = ipmi_ctx_create();
     if (!bmc->session)
@@ -156,7 +156,7 @@ static void clean_name(char *name)
 }
 
 /* Two sensors of a name: the second gets its number behind it. */
-static void make_unique(const struct bmc *bmc, struct bmc_sensor *sensor)
+static void make_unique(const struct ipmi_bmc *bmc, struct ipmi_bmc_sensor *sensor)
 {
     unsigned same = 1;
     size_t size = strlen(sensor->name);
@@ -168,9 +168,9 @@ static void make_unique(const struct bmc *bmc, struct bmc_sensor *sensor)
         snprintf(sensor->name + size, sizeof sensor->name - size, "#%u", same);
 }
 
-static enum err add_sensor(struct bmc *bmc, const struct bmc_sensor *sensor)
+static enum err add_sensor(struct ipmi_bmc *bmc, const struct ipmi_bmc_sensor *sensor)
 {
-    if (array_reserve(bmc->sensors, bmc->room, bmc->count + 1, SENSORS_MAX))
+    if (array_reserve(bmc->sensors, bmc->capacity, bmc->count + 1, SENSORS_MAX))
         return FULL;
     bmc->sensors[bmc->count++] = *sensor;
     return OK;
@@ -179,8 +179,8 @@ static enum err add_sensor(struct bmc *bmc, const struct bmc_sensor *sensor)
 /* Only full records have a scale: the others are switches and events. Called by freeipmi; below 0 stops it. */
 static int take_record(ipmi_sdr_ctx_t records, uint8_t type, const void *record, unsigned size, void *context)
 {
-    struct bmc *bmc = context;
-    struct bmc_sensor sensor = { .record_size = size };
+    struct ipmi_bmc *bmc = context;
+    struct ipmi_bmc_sensor sensor = { .record_size = size };
     uint8_t percentage, modifier, rate, unit, second_unit;
     if (type != IPMI_SDR_FORMAT_FULL_SENSOR_RECORD || size > sizeof sensor.record)
         return 0;
@@ -194,7 +194,7 @@ static int take_record(ipmi_sdr_ctx_t records, uint8_t type, const void *record,
     return add_sensor(bmc, &sensor) == OK ? 0 : -1;
 }
 
-static enum err read_records(struct bmc *bmc, const char *file)
+static enum err read_records(struct ipmi_bmc *bmc, const char *file)
 {
     ipmi_sdr_ctx_t records = ipmi_sdr_ctx_create();
     if (!records)
@@ -209,43 +209,43 @@ static enum err read_records(struct bmc *bmc, const char *file)
     return good ? OK : IO;
 }
 
-static enum err find_sensors(struct bmc *bmc)
+static enum err find_sensors(struct ipmi_bmc *bmc)
 {
-    char folder[256], file[300];
+    char directory[256], file[300];
     const char *place = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/sonde-ipmi-XXXXXX", place && *place ? place : "/tmp");
-    if (!mkdtemp(folder))
+    snprintf(directory, sizeof directory, "%s/sonde-ipmi-XXXXXX", place && *place ? place : "/tmp");
+    if (!mkdtemp(directory))
         return IO;
-    snprintf(file, sizeof file, "%s/records", folder);
+    snprintf(file, sizeof file, "%s/records", directory);
     enum err err = read_records(bmc, file);
     unlink(file);
-    rmdir(folder);
+    rmdir(directory);
     bmc->reader = err ? NULL : ipmi_sensor_read_ctx_create(bmc->session);
     return err ? err : bmc->reader ? OK : NOMEM;
 }
 
-enum err bmc_open(struct bmc **opened, const struct ipmi_settings *settings)
+enum err ipmi_bmc_open(struct ipmi_bmc **opened, const struct ipmi_settings *settings)
 {
-    struct bmc_power power;
-    struct bmc *bmc = *opened = calloc(1, sizeof *bmc);
+    struct ipmi_bmc_power power;
+    struct ipmi_bmc *bmc = *opened = calloc(1, sizeof *bmc);
     if (!bmc)
         return NOMEM;
     bmc->power_answer = fiid_obj_create(tmpl_cmd_dcmi_get_power_reading_rs);
     enum err err = bmc->power_answer ? open_session(bmc, settings) : NOMEM;
     if (!err) {
         bmc->has_power = true;
-        bmc->has_power = bmc_read_power(bmc, &power) == OK;
+        bmc->has_power = ipmi_bmc_read_power(bmc, &power) == OK;
         enum err sensors = settings->sensors ? find_sensors(bmc) : OK;
         err = bmc->has_power || bmc->count ? OK : sensors ? sensors : ABSENT;
     }
     if (err)
-        bmc_close(opened);
+        ipmi_bmc_close(opened);
     return err;
 }
 
-void bmc_close(struct bmc **opened)
+void ipmi_bmc_close(struct ipmi_bmc **opened)
 {
-    struct bmc *bmc = *opened;
+    struct ipmi_bmc *bmc = *opened;
     if (!bmc)
         return;
     if (bmc->reader)
@@ -261,12 +261,12 @@ void bmc_close(struct bmc **opened)
     *opened = NULL;
 }
 
-static bool get(struct bmc *bmc, const char *field, uint64_t *value)
+static bool get(struct ipmi_bmc *bmc, const char *field, uint64_t *value)
 {
     return fiid_obj_get(bmc->power_answer, field, value) == 1;
 }
 
-enum err bmc_read_power(struct bmc *bmc, struct bmc_power *power)
+enum err ipmi_bmc_read_power(struct ipmi_bmc *bmc, struct ipmi_bmc_power *power)
 {
     uint64_t measures;
     if (!bmc->has_power)
@@ -284,23 +284,23 @@ enum err bmc_read_power(struct bmc *bmc, struct bmc_power *power)
     return OK;
 }
 
-size_t bmc_sensor_count(const struct bmc *bmc)
+size_t ipmi_bmc_sensor_count(const struct ipmi_bmc *bmc)
 {
     return bmc->count;
 }
 
-const char *bmc_sensor_name(const struct bmc *bmc, size_t i)
+const char *ipmi_bmc_sensor_name(const struct ipmi_bmc *bmc, size_t i)
 {
     return bmc->sensors[i].name;
 }
 
-enum ipmi_metric bmc_sensor_metric(const struct bmc *bmc, size_t i)
+enum ipmi_metric ipmi_bmc_sensor_metric(const struct ipmi_bmc *bmc, size_t i)
 {
     return bmc->sensors[i].metric;
 }
 
 /* freeipmi tells a broken session only as one of its many errors. */
-static enum err err_of_reader(struct bmc *bmc)
+static enum err err_of_reader(struct ipmi_bmc *bmc)
 {
     switch (ipmi_sensor_read_ctx_errnum(bmc->reader)) {
     case IPMI_SENSOR_READ_ERR_IPMI_ERROR:
@@ -315,9 +315,9 @@ static enum err err_of_reader(struct bmc *bmc)
     }
 }
 
-enum err bmc_read_sensor(struct bmc *bmc, size_t i, double *value)
+enum err ipmi_bmc_read_sensor(struct ipmi_bmc *bmc, size_t i, double *value)
 {
-    const struct bmc_sensor *sensor = &bmc->sensors[i];
+    const struct ipmi_bmc_sensor *sensor = &bmc->sensors[i];
     double *reading = NULL;
     uint16_t events;
     uint8_t raw;

@@ -1,32 +1,32 @@
 /* The module sample-ipmi.so: the sampler that asks a BMC. A session that broke, as one does that was idle for a minute, is
  * opened again at once. */
-#include "samplers/module.h"
+#include "samplers/sampler_module.h"
 
 #include "base/clock.h"
 #include "samplers/ipmi_bmc.h"
 
 struct ipmi_module {
     struct ipmi_settings settings; /* first: ipmi.c fills it in */
-    struct bmc *bmc;
+    struct ipmi_bmc *bmc;
 };
 
 static enum err module_open(void *state, const struct sampler_context *context)
 {
     struct ipmi_module *module = state;
     (void)context;
-    return bmc_open(&module->bmc, &module->settings);
+    return ipmi_bmc_open(&module->bmc, &module->settings);
 }
 
 static void module_close(void *state)
 {
     struct ipmi_module *module = state;
-    bmc_close(&module->bmc);
+    ipmi_bmc_close(&module->bmc);
 }
 
 static enum err add_power(struct ipmi_module *module, struct batch *out)
 {
-    struct bmc_power power;
-    enum err err = bmc_read_power(module->bmc, &power);
+    struct ipmi_bmc_power power;
+    enum err err = ipmi_bmc_read_power(module->bmc, &power);
     if (err)
         return err == ABSENT || err == AGAIN ? OK : err;
     struct sample *sample = batch_add(out, &ipmi_set, clock_realtime_ns(), "");
@@ -43,20 +43,20 @@ static enum err add_power(struct ipmi_module *module, struct batch *out)
 static enum err add_sensor(struct ipmi_module *module, size_t i, struct batch *out)
 {
     double value;
-    enum err err = bmc_read_sensor(module->bmc, i, &value);
+    enum err err = ipmi_bmc_read_sensor(module->bmc, i, &value);
     if (err)
         return err == AGAIN ? OK : err;
-    struct sample *sample = batch_add(out, &ipmi_set, clock_realtime_ns(), bmc_sensor_name(module->bmc, i));
+    struct sample *sample = batch_add(out, &ipmi_set, clock_realtime_ns(), ipmi_bmc_sensor_name(module->bmc, i));
     if (!sample)
         return NOMEM;
-    sample_set_f64(sample, bmc_sensor_metric(module->bmc, i), value);
+    sample_set_f64(sample, ipmi_bmc_sensor_metric(module->bmc, i), value);
     return OK;
 }
 
 static enum err add_all(struct ipmi_module *module, struct batch *out)
 {
     enum err err = add_power(module, out);
-    for (size_t i = 0; !err && i < bmc_sensor_count(module->bmc); i++)
+    for (size_t i = 0; !err && i < ipmi_bmc_sensor_count(module->bmc); i++)
         err = add_sensor(module, i, out);
     return err;
 }
@@ -72,8 +72,8 @@ static enum err module_read(void *state, struct batch *out)
         return err;
     out->count = count; /* what was added points to names of the session that broke */
     out->values_used = values_used;
-    bmc_close(&module->bmc);
-    err = bmc_open(&module->bmc, &module->settings);
+    ipmi_bmc_close(&module->bmc);
+    err = ipmi_bmc_open(&module->bmc, &module->settings);
     return err ? err : add_all(module, out);
 }
 
@@ -88,4 +88,4 @@ static const struct sampler sampler = {
     .close = module_close,
 };
 
-MODULE_EXPORT(sampler);
+SAMPLER_MODULE_EXPORT(sampler);

@@ -2,6 +2,7 @@
 #include "samplers/keyed.h"
 
 #include "base/scan.h"
+#include "base/vec.h"
 #include "samplers/counter.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #define KEY_MAX 63u /* bytes of a key with its end */
 
 void keyed_init(struct keyed *keyed, const char *name,
-                void (*describe)(struct bytes key, const char *line, struct keyed_meaning *meaning))
+                void (*describe)(struct bytes key, const char *line, struct keyed_description *description))
 {
     *keyed = (struct keyed){ .name = name, .describe = describe };
 }
@@ -20,11 +21,11 @@ void keyed_init(struct keyed *keyed, const char *name,
 void keyed_clear(struct keyed *keyed)
 {
     for (size_t i = 0; i < keyed->count; i++)
-        free(keyed->texts[i]);
-    free(keyed->texts);
+        free(keyed->strings[i]);
+    free(keyed->strings);
     free(keyed->keys);
     free(keyed->names);
-    for (struct keyed_set *set = keyed->newest, *older; set; set = older) {
+    for (struct keyed_set *set = keyed->current, *older; set; set = older) {
         older = set->older;
         free(set);
     }
@@ -45,7 +46,7 @@ static bool begins_word(struct bytes key, size_t i)
     return is_lower(before) || is_digit(before) || (is_upper(before) && is_lower(after));
 }
 
-void keyed_snake(struct bytes key, char *name, size_t size)
+void keyed_snake_case(struct bytes key, char *name, size_t size)
 {
     size_t used = 0;
     for (size_t i = 0; i < key.size && used + 2 < size; i++) {
@@ -63,11 +64,11 @@ void keyed_snake(struct bytes key, char *name, size_t size)
     name[used] = '\0';
 }
 
-const char *keyed_skip(const struct keyed_form *form, const char *line)
+const char *keyed_skip(const struct keyed_format *format, const char *line)
 {
-    if (form->prefix) {
-        size_t size = strlen(form->prefix);
-        if (strncmp(line, form->prefix, size))
+    if (format->prefix) {
+        size_t size = strlen(format->prefix);
+        if (strncmp(line, format->prefix, size))
             return NULL;
         line += size;
     }
@@ -92,7 +93,7 @@ size_t keyed_find(const struct keyed *keyed, const char *line, size_t *expected)
 static bool has_name(const struct keyed *keyed, const char *name)
 {
     for (size_t i = 0; i < keyed->count; i++)
-        if (keyed->texts[i] && !strcmp(keyed->texts[i], name))
+        if (keyed->strings[i] && !strcmp(keyed->strings[i], name))
             return true;
     return false;
 }
@@ -106,65 +107,59 @@ static void make_unique(const struct keyed *keyed, char name[KEYED_NAME_MAX])
         snprintf(name, KEYED_NAME_MAX, "%s_%u", first, n);
 }
 
-static char *pack_texts(struct bytes key, const struct keyed_meaning *meaning)
+static char *pack_strings(struct bytes key, const struct keyed_description *description)
 {
-    struct buf texts;
-    buf_init(&texts, 1024);
-    buf_add(&texts, meaning->name, strlen(meaning->name) + 1);
-    if (*meaning->help)
-        buf_add_text(&texts, meaning->help);
+    struct buf strings;
+    buf_init(&strings, 1024);
+    buf_add(&strings, description->name, strlen(description->name) + 1);
+    if (*description->help)
+        buf_add_text(&strings, description->help);
     else
-        buf_printf(&texts, "what the kernel calls %.*s", (int)key.size, key.data);
-    buf_add_char(&texts, '\0');
-    buf_add(&texts, key.data, key.size);
-    buf_add_char(&texts, '\0');
-    buf_add_text(&texts, meaning->unit);
-    if (!buf_err(&texts))
-        return texts.data;
-    buf_clear(&texts);
+        buf_printf(&strings, "what the kernel calls %.*s", (int)key.size, key.data);
+    buf_add_char(&strings, '\0');
+    buf_add(&strings, key.data, key.size);
+    buf_add_char(&strings, '\0');
+    buf_add_text(&strings, description->unit);
+    if (!buf_err(&strings))
+        return strings.data;
+    buf_clear(&strings);
     return NULL;
 }
 
 /* One more key, with a name of size bytes. */
 static bool grow(struct keyed *keyed, size_t size)
 {
-    char *names = realloc(keyed->names, keyed->names_size + size);
-    if (!names)
+    if (array_resize(keyed->names, keyed->names_size + size))
         return false;
-    keyed->names = names;
-    if (keyed->count < keyed->room)
+    if (keyed->count < keyed->capacity)
         return true;
-    size_t room = keyed->room ? keyed->room * 2 : 64;
-    struct keyed_key *keys = realloc(keyed->keys, room * sizeof *keys);
-    keyed->keys = keys ? keys : keyed->keys;
-    char **texts = realloc(keyed->texts, room * sizeof(char *));
-    keyed->texts = texts ? texts : keyed->texts;
-    if (!keys || !texts)
+    size_t capacity = vec_capacity(keyed->capacity, keyed->count + 1, VEC_MAX);
+    if (array_resize(keyed->keys, capacity) || array_resize(keyed->strings, capacity))
         return false;
-    keyed->room = room;
+    keyed->capacity = capacity;
     return true;
 }
 
 static enum err add_key(struct keyed *keyed, struct bytes key, const char *line)
 {
-    struct keyed_meaning meaning = { .unit = "1", .kind = COUNTER };
+    struct keyed_description description = { .unit = "1", .kind = COUNTER };
     struct bytes bare = { key.data, key.size - 1 };
-    keyed_snake(bare, meaning.name, sizeof meaning.name);
+    keyed_snake_case(bare, description.name, sizeof description.name);
     if (keyed->describe)
-        keyed->describe(bare, line, &meaning);
-    bool is_wanted = *meaning.name;
+        keyed->describe(bare, line, &description);
+    bool is_wanted = *description.name;
     if (is_wanted)
-        make_unique(keyed, meaning.name);
-    char *texts = is_wanted ? pack_texts(bare, &meaning) : NULL;
-    if ((is_wanted && !texts) || !grow(keyed, key.size)) {
-        free(texts);
+        make_unique(keyed, description.name);
+    char *strings = is_wanted ? pack_strings(bare, &description) : NULL;
+    if ((is_wanted && !strings) || !grow(keyed, key.size)) {
+        free(strings);
         return NOMEM;
     }
-    keyed->texts[keyed->count] = texts;
+    keyed->strings[keyed->count] = strings;
     keyed->keys[keyed->count++] = (struct keyed_key){
         .at = (uint32_t)keyed->names_size, .size = (uint8_t)key.size,
         .place = is_wanted ? (uint16_t)keyed->wanted : UNWANTED,
-        .is_counter = meaning.kind == COUNTER, .is_kb = meaning.is_kb,
+        .is_counter = description.kind == COUNTER, .is_kb = description.is_kb,
     };
     memcpy(keyed->names + keyed->names_size, key.data, key.size);
     keyed->names_size += key.size;
@@ -173,38 +168,38 @@ static enum err add_key(struct keyed *keyed, struct bytes key, const char *line)
 }
 
 /* The key of a line with its end; size 0: there is none, or it is none. */
-static struct bytes key_of(const struct keyed_form *form, const char *line)
+static struct bytes key_of(const struct keyed_format *format, const char *line)
 {
-    struct bytes key = { keyed_skip(form, line), 0 };
+    struct bytes key = { keyed_skip(format, line), 0 };
     if (!key.data)
         return key;
     size_t size = 0;
-    while (size < KEY_MAX && key.data[size] > ' ' && key.data[size] < 0x7f && key.data[size] != form->end)
+    while (size < KEY_MAX && key.data[size] > ' ' && key.data[size] < 0x7f && key.data[size] != format->end)
         size++;
-    if (size && size < KEY_MAX && key.data[size] == form->end)
+    if (size && size < KEY_MAX && key.data[size] == format->end)
         key.size = size + 1;
     return key;
 }
 
-enum err keyed_learn(struct keyed *keyed, const struct keyed_form *form, const char *text)
+enum err keyed_add_keys(struct keyed *keyed, const struct keyed_format *format, const char *text)
 {
-    size_t expected = 0, strange = 0;
+    size_t expected = 0, unknown_lines = 0;
     bool is_full = keyed->sets >= KEYED_SETS_MAX;
-    keyed->has_news = false;
+    keyed->has_new_keys = false;
     for (const char *line = text; line && *line; line = scan_next_line(line)) {
-        struct bytes key = key_of(form, line);
+        struct bytes key = key_of(format, line);
         if (key.size && keyed_find(keyed, key.data, &expected) != KEYED_NONE)
             continue;
         if (!key.size || is_full || keyed->count >= KEYED_KEYS_MAX) {
-            strange++;
+            unknown_lines++;
             continue;
         }
         enum err err = add_key(keyed, key, line);
         if (err)
             return err;
     }
-    if (strange > keyed->strange)
-        keyed->strange = strange;
+    if (unknown_lines > keyed->unknown_lines)
+        keyed->unknown_lines = unknown_lines;
     return OK;
 }
 
@@ -221,35 +216,34 @@ enum err keyed_make_set(struct keyed *keyed)
 {
     if (!keyed->wanted)
         return ABSENT;
-    if (keyed->newest && keyed->newest->set.size == keyed->wanted)
+    if (keyed->current && keyed->current->set.size == keyed->wanted)
         return OK;
     struct keyed_set *set = calloc(1, sizeof *set + keyed->wanted * sizeof *set->metrics);
     if (!set)
         return NOMEM;
     for (size_t i = 0; i < keyed->count; i++)
         if (keyed->keys[i].place != UNWANTED)
-            describe_metric(keyed->texts[i], keyed->keys[i].is_counter, &set->metrics[keyed->keys[i].place]);
+            describe_metric(keyed->strings[i], keyed->keys[i].is_counter, &set->metrics[keyed->keys[i].place]);
     set->set = (struct set){ keyed->name, set->metrics, keyed->wanted, keyed->instances };
-    set->older = keyed->newest;
-    keyed->newest = set;
+    set->older = keyed->current;
+    keyed->current = set;
     keyed->sets++;
     return OK;
 }
 
 const struct set *keyed_set(const struct keyed *keyed)
 {
-    return keyed->newest ? &keyed->newest->set : NULL;
+    return keyed->current ? &keyed->current->set : NULL;
 }
 
-enum err keyed_last_fit(struct keyed_last *last, const struct keyed *keyed)
+enum err keyed_last_reserve(struct keyed_last *last, const struct keyed *keyed)
 {
     if (last->size >= keyed->wanted)
         return OK;
-    uint64_t *values = realloc(last->values, keyed->wanted * sizeof *values);
-    if (!values)
+    if (array_resize(last->values, keyed->wanted))
         return NOMEM;
-    memset(values + last->size, 0, (keyed->wanted - last->size) * sizeof *values);
-    *last = (struct keyed_last){ values, keyed->wanted };
+    memset(last->values + last->size, 0, (keyed->wanted - last->size) * sizeof *last->values);
+    last->size = keyed->wanted;
     return OK;
 }
 
@@ -260,7 +254,8 @@ void keyed_last_clear(struct keyed_last *last)
 }
 
 /* at: behind the key. Returns what is behind the number, or at. */
-static const char *set_number(const struct keyed_key *key, const char *at, struct sample *sample, struct keyed_last *last)
+static const char *set_number(const struct keyed_key *key, const char *at, struct sample *sample,
+                              struct keyed_last *last)
 {
     uint64_t value;
     if (key->place >= sample->set->size || sample->known[key->place] || !scan_u64(&at, &value))
@@ -268,25 +263,25 @@ static const char *set_number(const struct keyed_key *key, const char *at, struc
     if (key->is_kb && __builtin_mul_overflow(value, 1024u, &value))
         return at;
     if (key->is_counter && key->place < last->size)
-        rising_set(sample, key->place, value, &last->values[key->place]);
+        counter_set(sample, key->place, value, &last->values[key->place]);
     else
         sample_set_u64(sample, key->place, value);
     return at;
 }
 
-void keyed_fill(struct keyed *keyed, const struct keyed_form *form, const char *text, struct sample *sample,
+void keyed_fill(struct keyed *keyed, const struct keyed_format *format, const char *text, struct sample *sample,
                 struct keyed_last *last, size_t *expected)
 {
-    size_t strange = 0;
+    size_t unknown_lines = 0;
     for (const char *line = text, *end; line && *line; line = end ? end + 1 : NULL) {
-        const char *begin = keyed_skip(form, line);
+        const char *begin = keyed_skip(format, line);
         size_t place = begin ? keyed_find(keyed, begin, expected) : KEYED_NONE;
         if (place == KEYED_NONE)
-            strange++;
+            unknown_lines++;
         else
             line = set_number(&keyed->keys[place], begin + keyed->keys[place].size, sample, last);
         end = *line == '\n' ? line : strchr(line, '\n');
     }
-    if (strange > keyed->strange)
-        keyed->has_news = true;
+    if (unknown_lines > keyed->unknown_lines)
+        keyed->has_new_keys = true;
 }

@@ -15,7 +15,7 @@
 #define KEYED_NONE SIZE_MAX
 
 /* What a key means, filled in by the sampler: comes with the key in snake case as name, unit "1", a counter. */
-struct keyed_meaning {
+struct keyed_description {
     char name[KEYED_NAME_MAX]; /* "": not wanted */
     char help[128];            /* "": made from the key */
     const char *unit;          /* constant */
@@ -24,7 +24,7 @@ struct keyed_meaning {
 };
 
 /* How lines look. */
-struct keyed_form {
+struct keyed_format {
     const char *prefix; /* with which each line begins, "Node 0 "; NULL: none. Blanks before the key are skipped */
     char end;           /* of the key: ':' or ' ' */
 };
@@ -47,14 +47,14 @@ struct keyed_set {
 struct keyed {
     const char *name;  /* of the set */
     const char *instances; /* what its instances are; NULL: there is but one */
-    void (*describe)(struct bytes key, const char *line, struct keyed_meaning *meaning);
+    void (*describe)(struct bytes key, const char *line, struct keyed_description *description);
     struct keyed_key *keys;
     char *names;  /* all keys, each with its end, without anything between */
-    char **texts; /* of each key: name, help, key without its end, unit, a NUL behind each; NULL: not wanted */
-    size_t count, room, names_size, wanted, sets;
-    struct keyed_set *newest; /* older ones stay until keyed_clear: samples of them may be on their way */
-    size_t strange; /* lines of a text that give no key, at most: they are no news */
-    bool has_news;  /* a reading had lines that are not known: call keyed_learn */
+    char **strings; /* of each key: name, help, key without its end, unit, a NUL behind each; NULL: not wanted */
+    size_t count, capacity, names_size, wanted, sets;
+    struct keyed_set *current; /* older ones stay until keyed_clear: samples of them may be on their way */
+    size_t unknown_lines; /* lines of a text that give no key, at most: they are no news */
+    bool has_new_keys;  /* a reading had lines that are not known: call keyed_add_keys */
 };
 
 /* What each counter stood at, by its place in the set. Zeroed: empty. */
@@ -65,11 +65,11 @@ struct keyed_last {
 
 /* describe may be NULL. */
 void keyed_init(struct keyed *keyed, const char *name,
-                void (*describe)(struct bytes key, const char *line, struct keyed_meaning *meaning));
+                void (*describe)(struct bytes key, const char *line, struct keyed_description *description));
 void keyed_clear(struct keyed *keyed);
 
 /* Adds the keys of text that are not known yet. Bounded: what is too much, or no key, is left out. NOMEM. */
-enum err keyed_learn(struct keyed *keyed, const struct keyed_form *form, const char *text);
+enum err keyed_add_keys(struct keyed *keyed, const struct keyed_format *format, const char *text);
 
 /* Makes the set of all keys learned, when there are new ones. ABSENT: there are none at all. */
 enum err keyed_make_set(struct keyed *keyed);
@@ -78,7 +78,7 @@ enum err keyed_make_set(struct keyed *keyed);
 const struct set *keyed_set(const struct keyed *keyed);
 
 /* Makes room for the set's counters. */
-enum err keyed_last_fit(struct keyed_last *last, const struct keyed *keyed);
+enum err keyed_last_reserve(struct keyed_last *last, const struct keyed *keyed);
 void keyed_last_clear(struct keyed_last *last);
 
 /* The key of line, whose key begins at line: its place in keys, or KEYED_NONE. *expected is where it stands if nothing
@@ -86,13 +86,13 @@ void keyed_last_clear(struct keyed_last *last);
 size_t keyed_find(const struct keyed *keyed, const char *line, size_t *expected);
 
 /* Writes the first number of each line of text. A key that comes twice has its first number. Goes on at *expected. */
-void keyed_fill(struct keyed *keyed, const struct keyed_form *form, const char *text, struct sample *sample,
+void keyed_fill(struct keyed *keyed, const struct keyed_format *format, const char *text, struct sample *sample,
                 struct keyed_last *last, size_t *expected);
 
 /* Beginning of the key of line; NULL when the line has another form. */
-const char *keyed_skip(const struct keyed_form *form, const char *line);
+const char *keyed_skip(const struct keyed_format *format, const char *line);
 
 /* "Active(anon)" gives "active_anon", "MemTotal" "mem_total", "NFS_Unstable" "nfs_unstable"; "" when nothing is left. */
-void keyed_snake(struct bytes key, char *name, size_t size);
+void keyed_snake_case(struct bytes key, char *name, size_t size);
 
 #endif

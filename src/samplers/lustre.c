@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/scan.h"
-#include "samplers/all.h"
 #include "proc/listing.h"
+#include "samplers/all.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #define STATS_MAX (16 << 10)
 #define SCAN_NS (30 * NS_PER_S)
 
-static const char *const folders[] = {
+static const char *const directories[] = {
     "/sys/kernel/debug/lustre/llite", "/sys/fs/lustre/llite", "/proc/fs/lustre/llite",
 };
 
@@ -73,15 +73,15 @@ enum { READ, READS, READ_LEAST, READ_MOST, WRITE, WRITES, WRITE_LEAST, WRITE_MOS
 const struct set lustre_set = { "lustre", metrics, METRICS, "filesystem" };
 
 /* What stands behind a name. What is not there is not set. */
-struct line {
+struct lustre_line {
     uint64_t count, least, most, sum;
     bool has_values;
     bool is_time; /* [usecs], [usec] */
 };
 
-static bool parse_line(const char *at, struct line *line)
+static bool parse_line(const char *at, struct lustre_line *line)
 {
-    *line = (struct line){ 0 };
+    *line = (struct lustre_line){ 0 };
     if (!scan_u64(&at, &line->count) || strncmp(at, " samples [", strlen(" samples [")) != 0)
         return false;
     const char *unit = at + strlen(" samples ["), *end = strpbrk(unit, "]\n");
@@ -94,7 +94,7 @@ static bool parse_line(const char *at, struct line *line)
     return true;
 }
 
-static void set_bytes(struct sample *sample, size_t first, const struct line *line)
+static void set_bytes(struct sample *sample, size_t first, const struct lustre_line *line)
 {
     sample_set_u64(sample, first + READS, line->count);
     if (!line->has_values)
@@ -125,7 +125,7 @@ static void set_operation(struct sample *sample, const char *name, size_t size, 
 static void set_line(struct sample *sample, const char *name, size_t *next)
 {
     size_t size = strcspn(name, " \n");
-    struct line line;
+    struct lustre_line line;
     if (!parse_line(name + size, &line))
         return;
     if (is_named(name, size, "read_bytes"))
@@ -147,20 +147,20 @@ void lustre_parse(const char *text, struct sample *sample)
         set_line(sample, line, &next);
 }
 
-void lustre_file_system(const char *folder, char name[LUSTRE_NAME_MAX])
+void lustre_file_system(const char *directory, char name[LUSTRE_NAME_MAX])
 {
-    const char *dash = strrchr(folder, '-');
-    size_t size = strlen(folder);
-    if (dash && dash > folder && strlen(dash + 1) >= 8 && !dash[1 + strspn(dash + 1, "0123456789abcdef")])
-        size = (size_t)(dash - folder);
-    snprintf(name, LUSTRE_NAME_MAX, "%.*s", (int)size, folder);
+    const char *dash = strrchr(directory, '-');
+    size_t size = strlen(directory);
+    if (dash && dash > directory && strlen(dash + 1) >= 8 && !dash[1 + strspn(dash + 1, "0123456789abcdef")])
+        size = (size_t)(dash - directory);
+    snprintf(name, LUSTRE_NAME_MAX, "%.*s", (int)size, directory);
 }
 
-struct mount {
+struct lustre_mount {
     int fd;
-    bool seen;
+    bool is_seen;
     size_t source;                  /* place in folders */
-    char folder[LISTING_NAME_MAX];
+    char directory[LISTING_NAME_MAX];
     char instance[LUSTRE_NAME_MAX]; /* the file system; the whole folder for its second mount */
 };
 
@@ -169,7 +169,7 @@ struct lustre {
     const char *root;
     uint64_t scan_at_ns; /* CLOCK_MONOTONIC */
     struct listing listing;
-    struct mount mounts[MOUNTS_MAX];
+    struct lustre_mount mounts[MOUNTS_MAX];
     size_t count;
 };
 
@@ -180,16 +180,16 @@ static const struct setting settings[] = {
 };
 
 /* "scratch" is of "scratch-ffff9d1c8a5b7000". */
-static bool is_wanted(const struct lustre *lustre, const char *folder)
+static bool is_wanted(const struct lustre *lustre, const char *directory)
 {
     size_t size = lustre->prefix ? strlen(lustre->prefix) : 0;
-    return !lustre->prefix || (!strncmp(folder, lustre->prefix, size) && folder[size] == '-');
+    return !lustre->prefix || (!strncmp(directory, lustre->prefix, size) && directory[size] == '-');
 }
 
-static struct mount *find_mount(struct lustre *lustre, size_t source, const char *folder)
+static struct lustre_mount *find_mount(struct lustre *lustre, size_t source, const char *directory)
 {
     for (size_t i = 0; i < lustre->count; i++)
-        if (lustre->mounts[i].source == source && !strcmp(lustre->mounts[i].folder, folder))
+        if (lustre->mounts[i].source == source && !strcmp(lustre->mounts[i].directory, directory))
             return &lustre->mounts[i];
     return NULL;
 }
@@ -202,22 +202,22 @@ static bool has_instance(const struct lustre *lustre, const char *instance)
     return false;
 }
 
-static void note_mount(struct lustre *lustre, size_t source, const char *folder)
+static void note_mount(struct lustre *lustre, size_t source, const char *directory)
 {
     char path[256], name[LUSTRE_NAME_MAX];
     int fd;
-    struct mount *mount = find_mount(lustre, source, folder);
+    struct lustre_mount *mount = find_mount(lustre, source, directory);
     if (mount)
-        mount->seen = true;
-    snprintf(path, sizeof path, "%s/%s/stats", folders[source], folder);
+        mount->is_seen = true;
+    snprintf(path, sizeof path, "%s/%s/stats", directories[source], directory);
     if (mount || lustre->count == MOUNTS_MAX || file_open(lustre->root, path, &fd))
         return;
-    lustre_file_system(folder, name);
+    lustre_file_system(directory, name);
     if (has_instance(lustre, name))
-        snprintf(name, sizeof name, "%s", folder);
+        snprintf(name, sizeof name, "%s", directory);
     mount = &lustre->mounts[lustre->count++];
-    *mount = (struct mount){ .fd = fd, .seen = true, .source = source };
-    snprintf(mount->folder, sizeof mount->folder, "%s", folder);
+    *mount = (struct lustre_mount){ .fd = fd, .is_seen = true, .source = source };
+    snprintf(mount->directory, sizeof mount->directory, "%s", directory);
     snprintf(mount->instance, sizeof mount->instance, "%s", name);
 }
 
@@ -229,14 +229,14 @@ static void drop_mount(struct lustre *lustre, size_t i)
 }
 
 /* OK: at least one of the folders is there, be it empty. */
-static enum err scan_folders(struct lustre *lustre)
+static enum err scan_directories(struct lustre *lustre)
 {
     enum err best = ABSENT;
     lustre->scan_at_ns = clock_monotonic_ns() + SCAN_NS;
     for (size_t i = 0; i < lustre->count; i++)
-        lustre->mounts[i].seen = false;
-    for (size_t source = 0; source < sizeof folders / sizeof *folders; source++) {
-        enum err err = listing_read(&lustre->listing, lustre->root, folders[source], "");
+        lustre->mounts[i].is_seen = false;
+    for (size_t source = 0; source < sizeof directories / sizeof *directories; source++) {
+        enum err err = listing_read(&lustre->listing, lustre->root, directories[source], "");
         if (err == OK || (err == DENIED && best == ABSENT))
             best = err;
         for (size_t i = 0; !err && i < lustre->listing.count; i++)
@@ -244,7 +244,7 @@ static enum err scan_folders(struct lustre *lustre)
                 note_mount(lustre, source, lustre->listing.names[i]);
     }
     for (size_t i = lustre->count; i-- > 0;)
-        if (!lustre->mounts[i].seen)
+        if (!lustre->mounts[i].is_seen)
             drop_mount(lustre, i);
     return best;
 }
@@ -261,14 +261,14 @@ static enum err lustre_open(void *state, const struct sampler_context *context)
 {
     struct lustre *lustre = state;
     lustre->root = context->root;
-    enum err err = scan_folders(lustre);
+    enum err err = scan_directories(lustre);
     if (err)
         lustre_close(lustre);
     return err;
 }
 
 /* A mount that has gone is looked for again at the next reading: it may have been mounted anew. */
-static enum err read_mount(struct lustre *lustre, const struct mount *mount, struct batch *out)
+static enum err read_mount(struct lustre *lustre, const struct lustre_mount *mount, struct batch *out)
 {
     char text[STATS_MAX];
     if (file_read_fd(mount->fd, text, sizeof text, NULL)) {
@@ -287,7 +287,7 @@ static enum err lustre_read(void *state, struct batch *out)
     struct lustre *lustre = state;
     enum err err = OK;
     if (clock_monotonic_ns() >= lustre->scan_at_ns)
-        scan_folders(lustre);
+        scan_directories(lustre);
     for (size_t i = 0; !err && i < lustre->count; i++)
         err = read_mount(lustre, &lustre->mounts[i], out);
     return err ? err : lustre->count ? OK : AGAIN;
@@ -299,9 +299,9 @@ const struct sampler sampler_lustre = {
     .set = &lustre_set,
     .settings = settings,
     .state_size = sizeof(struct lustre),
-    .absent = "No Lustre client is loaded: there is no folder llite in debugfs, /sys/fs/lustre or /proc/fs/lustre",
-    .absent_remedy = "Where Lustre is mounted, make debugfs seen: mount -t debugfs none /sys/kernel/debug",
-    .denied_remedy = "Run the agent as root: Lustre's statistics are in debugfs, which is root's alone",
+    .absent_reason = "No Lustre client is loaded: there is no folder llite in debugfs, /sys/fs/lustre or /proc/fs/lustre",
+    .absent_fix = "Where Lustre is mounted, make debugfs seen: mount -t debugfs none /sys/kernel/debug",
+    .denied_fix = "Run the agent as root: Lustre's statistics are in debugfs, which is root's alone",
     .open = lustre_open,
     .read = lustre_read,
     .close = lustre_close,

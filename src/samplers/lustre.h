@@ -12,6 +12,6 @@ extern const struct set lustre_set;
 void lustre_parse(const char *text, struct sample *sample);
 
 /* "scratch-ffff9d1c8a5b7000", or the name as it is when no such thing stands behind it. */
-void lustre_file_system(const char *folder, char name[LUSTRE_NAME_MAX]);
+void lustre_file_system(const char *directory, char name[LUSTRE_NAME_MAX]);
 
 #endif

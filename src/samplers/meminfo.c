@@ -3,8 +3,8 @@
 #include "samplers/all.h"
 
 #include "base/clock.h"
-#include "samplers/keyed.h"
 #include "proc/textfile.h"
+#include "samplers/keyed.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ struct meminfo {
     struct keyed_last last; /* stays empty: there are no counters */
 };
 
-static const struct keyed_form form = { .end = ':' };
+static const struct keyed_format format = { .end = ':' };
 
 static const struct field *field_of(struct bytes key)
 {
@@ -49,24 +49,24 @@ static const struct field *field_of(struct bytes key)
 }
 
 /* Lines without "kB" count pages of a size of their own: HugePages_Total. */
-static void describe(struct bytes key, const char *line, struct keyed_meaning *meaning)
+static void describe(struct bytes key, const char *line, struct keyed_description *description)
 {
     const struct field *field = field_of(key);
     size_t size = strcspn(line, "\n");
-    meaning->is_kb = size > 3 && !strncmp(line + size - 3, " kB", 3);
-    meaning->kind = GAUGE;
-    meaning->unit = meaning->is_kb ? "B" : "1";
+    description->is_kb = size > 3 && !strncmp(line + size - 3, " kB", 3);
+    description->kind = GAUGE;
+    description->unit = description->is_kb ? "B" : "1";
     if (field) {
-        snprintf(meaning->name, sizeof meaning->name, "%s", field->name);
-        snprintf(meaning->help, sizeof meaning->help, "%s", field->help);
+        snprintf(description->name, sizeof description->name, "%s", field->name);
+        snprintf(description->help, sizeof description->help, "%s", field->help);
     }
 }
 
-static void describe_brief(struct bytes key, const char *line, struct keyed_meaning *meaning)
+static void describe_brief(struct bytes key, const char *line, struct keyed_description *description)
 {
-    describe(key, line, meaning);
+    describe(key, line, description);
     if (!field_of(key))
-        meaning->name[0] = '\0';
+        description->name[0] = '\0';
 }
 
 static void meminfo_close(void *state)
@@ -76,9 +76,9 @@ static void meminfo_close(void *state)
     keyed_clear(&meminfo->keyed);
 }
 
-static enum err learn(struct meminfo *meminfo)
+static enum err add_keys(struct meminfo *meminfo)
 {
-    enum err err = keyed_learn(&meminfo->keyed, &form, meminfo->file.text);
+    enum err err = keyed_add_keys(&meminfo->keyed, &format, meminfo->file.text);
     return err ? err : keyed_make_set(&meminfo->keyed);
 }
 
@@ -88,7 +88,7 @@ static enum err meminfo_open(void *state, const struct sampler_context *context)
     keyed_init(&meminfo->keyed, "meminfo", context->is_brief ? describe_brief : describe);
     enum err err = textfile_open(&meminfo->file, context->root, "/proc/meminfo", TEXTFILE_WHOLE);
     if (!err)
-        err = learn(meminfo);
+        err = add_keys(meminfo);
     if (err)
         meminfo_close(meminfo);
     return err;
@@ -101,14 +101,14 @@ static enum err meminfo_read(void *state, struct batch *out)
     enum err err = textfile_read(&meminfo->file);
     if (!err && !meminfo->file.size)
         err = CORRUPT;
-    if (!err && meminfo->keyed.has_news)
-        err = learn(meminfo);
+    if (!err && meminfo->keyed.has_new_keys)
+        err = add_keys(meminfo);
     if (err)
         return err;
     struct sample *sample = batch_add(out, keyed_set(&meminfo->keyed), clock_realtime_ns(), "");
     if (!sample)
         return NOMEM;
-    keyed_fill(&meminfo->keyed, &form, meminfo->file.text, sample, &meminfo->last, &expected);
+    keyed_fill(&meminfo->keyed, &format, meminfo->file.text, sample, &meminfo->last, &expected);
     return OK;
 }
 

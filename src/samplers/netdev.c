@@ -4,9 +4,9 @@
 
 #include "base/clock.h"
 #include "base/scan.h"
-#include "samplers/instances.h"
-#include "samplers/counter.h"
 #include "proc/textfile.h"
+#include "samplers/counter.h"
+#include "samplers/instances.h"
 
 #include <string.h>
 
@@ -122,7 +122,7 @@ static enum err add_device(struct netdev *netdev, const char *line, uint64_t tim
     uint64_t value;
     for (size_t i = 0; i < netdev->columns && scan_u64(&at, &value); i++)
         if (netdev->places[i] < METRICS)
-            rising_set(sample, netdev->places[i], value, &device->last[netdev->places[i]]);
+            counter_set(sample, netdev->places[i], value, &device->last[netdev->places[i]]);
     return OK;
 }
 

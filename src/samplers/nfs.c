@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/scan.h"
-#include "samplers/counter.h"
 #include "proc/textfile.h"
+#include "samplers/counter.h"
 
 #define V3(X) \
     X(null) X(getattr) X(setattr) X(lookup) X(access) X(readlink) X(read) X(write) X(create) X(mkdir) X(symlink) \
@@ -61,7 +61,7 @@ static void set_numbers(struct nfs *nfs, struct sample *sample, const char *at, 
 {
     uint64_t value;
     for (size_t i = first; at && i < first + count && scan_u64(&at, &value); i++)
-        rising_set(sample, i, value, &nfs->last[i]);
+        counter_set(sample, i, value, &nfs->last[i]);
 }
 
 /* A version 3 with another number of procedures is not the one that we know; version 4 grows at its end. */
@@ -100,7 +100,7 @@ static void nfs_close(void *state)
 const struct sampler sampler_nfs = {
     .name = "nfs",
     .about = "calls to NFS servers, by procedure",
-    .absent = "Nothing is mounted over NFS",
+    .absent_reason = "Nothing is mounted over NFS",
     .set = &set,
     .state_size = sizeof(struct nfs),
     .open = nfs_open,

@@ -18,14 +18,14 @@ static const struct set set = { "null", metrics, METRICS };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
 /* What is kept between two reads: open files above all. It comes zeroed, with the settings filled in. */
-struct null {
+struct null_sampler {
     uint64_t step;
     uint64_t ticks;
 };
 
 /* key, type, default, offset, help: parses, checks and documents the option. Leave it out when there is none. */
 static const struct setting settings[] = {
-    { "step", SETTING_U64, "1", offsetof(struct null, step), "added to ticks at each read" },
+    { "step", SETTING_U64, "1", offsetof(struct null_sampler, step), "added to ticks at each read" },
     { .key = NULL },
 };
 
@@ -42,7 +42,7 @@ static enum err null_open(void *state, const struct sampler_context *context)
  * nothing here; batch_add gives the room. */
 static enum err null_read(void *state, struct batch *out)
 {
-    struct null *null = state;
+    struct null_sampler *null = state;
     null->ticks += null->step;
     struct sample *sample = batch_add(out, &set, clock_realtime_ns(), "");
     if (!sample)
@@ -63,7 +63,7 @@ const struct sampler sampler_null = {
     .about = "nothing: the file to copy for a new sampler",
     .settings = settings,
     .set = &set,
-    .state_size = sizeof(struct null),
+    .state_size = sizeof(struct null_sampler),
     .open = null_open,
     .read = null_read,
     .close = null_close,

@@ -3,17 +3,17 @@
 #include "samplers/all.h"
 
 #include "base/clock.h"
-#include "samplers/keyed.h"
 #include "proc/listing.h"
 #include "proc/textfile.h"
+#include "samplers/keyed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FOLDER "/sys/devices/system/node"
+#define DIRECTORY "/sys/devices/system/node"
 
-struct node {
+struct numa_node {
     char name[LISTING_NAME_MAX], prefix[LISTING_NAME_MAX + 8];
     struct textfile numastat, meminfo;
     struct keyed_last last;
@@ -21,28 +21,28 @@ struct node {
 
 struct numa {
     struct keyed keyed;
-    struct node **nodes;
+    struct numa_node **nodes;
     size_t count;
 };
 
-static const struct keyed_form numastat_form = { .end = ' ' };
+static const struct keyed_format numastat_format = { .end = ' ' };
 
-static struct keyed_form meminfo_form(const struct node *node)
+static struct keyed_format meminfo_format(const struct numa_node *node)
 {
-    return (struct keyed_form){ .prefix = node->prefix, .end = ':' };
+    return (struct keyed_format){ .prefix = node->prefix, .end = ':' };
 }
 
-static void describe(struct bytes key, const char *line, struct keyed_meaning *meaning)
+static void describe(struct bytes key, const char *line, struct keyed_description *description)
 {
     size_t size = strcspn(line, "\n");
     if (key.data[key.size] == ' ') {
-        snprintf(meaning->help, sizeof meaning->help, "pages: %.*s of numastat", (int)key.size, key.data);
+        snprintf(description->help, sizeof description->help, "pages: %.*s of numastat", (int)key.size, key.data);
         return;
     }
-    meaning->kind = GAUGE;
-    meaning->is_kb = size > 3 && !strncmp(line + size - 3, " kB", 3);
-    meaning->unit = meaning->is_kb ? "B" : "1";
-    snprintf(meaning->help, sizeof meaning->help, "%.*s of this node's memory", (int)key.size, key.data);
+    description->kind = GAUGE;
+    description->is_kb = size > 3 && !strncmp(line + size - 3, " kB", 3);
+    description->unit = description->is_kb ? "B" : "1";
+    snprintf(description->help, sizeof description->help, "%.*s of this node's memory", (int)key.size, key.data);
 }
 
 static void numa_close(void *state)
@@ -61,7 +61,7 @@ static void numa_close(void *state)
 static enum err open_file(struct textfile *file, const char *root, const char *node, const char *name)
 {
     char path[128];
-    snprintf(path, sizeof path, "%s/%s/%s", FOLDER, node, name);
+    snprintf(path, sizeof path, "%s/%s/%s", DIRECTORY, node, name);
     enum err err = textfile_open(file, root, path, TEXTFILE_WHOLE);
     return err == ABSENT ? OK : err;
 }
@@ -69,7 +69,7 @@ static enum err open_file(struct textfile *file, const char *root, const char *n
 /* A node without either file gives nothing. */
 static enum err open_node(struct numa *numa, const char *root, const char *name)
 {
-    struct node *node = calloc(1, sizeof *node);
+    struct numa_node *node = calloc(1, sizeof *node);
     if (!node)
         return NOMEM;
     numa->nodes[numa->count++] = node;
@@ -79,29 +79,29 @@ static enum err open_node(struct numa *numa, const char *root, const char *name)
     return err ? err : open_file(&node->meminfo, root, name, "meminfo");
 }
 
-static enum err learn(struct numa *numa)
+static enum err add_keys(struct numa *numa)
 {
     enum err err = OK;
     for (size_t i = 0; i < numa->count && !err; i++) {
-        struct node *node = numa->nodes[i];
-        struct keyed_form form = meminfo_form(node);
+        struct numa_node *node = numa->nodes[i];
+        struct keyed_format format = meminfo_format(node);
         if (node->numastat.is_open && textfile_read(&node->numastat) == OK)
-            err = keyed_learn(&numa->keyed, &numastat_form, node->numastat.text);
+            err = keyed_add_keys(&numa->keyed, &numastat_format, node->numastat.text);
         if (!err && node->meminfo.is_open && textfile_read(&node->meminfo) == OK)
-            err = keyed_learn(&numa->keyed, &form, node->meminfo.text);
+            err = keyed_add_keys(&numa->keyed, &format, node->meminfo.text);
     }
     if (!err)
         err = keyed_make_set(&numa->keyed);
     for (size_t i = 0; i < numa->count && !err; i++)
-        err = keyed_last_fit(&numa->nodes[i]->last, &numa->keyed);
+        err = keyed_last_reserve(&numa->nodes[i]->last, &numa->keyed);
     return err;
 }
 
 static enum err open_nodes(struct numa *numa, const char *root)
 {
     struct listing listing = { 0 };
-    enum err err = listing_read(&listing, root, FOLDER, "node");
-    numa->nodes = err ? NULL : calloc(listing.count ? listing.count : 1, sizeof(struct node *));
+    enum err err = listing_read(&listing, root, DIRECTORY, "node");
+    numa->nodes = err ? NULL : calloc(listing.count ? listing.count : 1, sizeof(struct numa_node *));
     if (!err && !numa->nodes)
         err = NOMEM;
     for (size_t i = 0; i < listing.count && !err; i++) {
@@ -120,16 +120,16 @@ static enum err numa_open(void *state, const struct sampler_context *context)
     numa->keyed.instances = "node";
     enum err err = open_nodes(numa, context->root);
     if (!err)
-        err = learn(numa);
+        err = add_keys(numa);
     if (err)
         numa_close(numa);
     return err;
 }
 
 /* A file that cannot be read now (a node that is taken out) leaves its values unknown; without either there is no sample. */
-static enum err add_node(struct numa *numa, struct node *node, uint64_t time_ns, struct batch *out)
+static enum err add_node(struct numa *numa, struct numa_node *node, uint64_t time_ns, struct batch *out)
 {
-    const struct keyed_form forms[] = { numastat_form, meminfo_form(node) };
+    const struct keyed_format forms[] = { numastat_format, meminfo_format(node) };
     struct textfile *const files[] = { &node->numastat, &node->meminfo };
     struct sample *sample = NULL;
     size_t expected = 0;
@@ -148,7 +148,7 @@ static enum err add_node(struct numa *numa, struct node *node, uint64_t time_ns,
 static enum err numa_read(void *state, struct batch *out)
 {
     struct numa *numa = state;
-    enum err err = numa->keyed.has_news ? learn(numa) : OK;
+    enum err err = numa->keyed.has_new_keys ? add_keys(numa) : OK;
     uint64_t time_ns = clock_realtime_ns();
     for (size_t i = 0; i < numa->count && !err; i++)
         err = add_node(numa, numa->nodes[i], time_ns, out);

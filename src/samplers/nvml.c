@@ -215,18 +215,19 @@ enum err nvml_clock(const struct nvml *nvml, nvml_device device, bool memory, un
     return nvml->get_clock ? err_of(nvml->get_clock(device, memory ? CLOCK_MEMORY : CLOCK_SM, megahertz)) : ABSENT;
 }
 
-static void add_process(uint32_t pid, uint64_t memory, struct nvml_process *processes, size_t room, size_t *count)
+static void add_process(uint32_t pid, uint64_t memory, struct nvml_process *processes, size_t capacity, size_t *count)
 {
     for (size_t i = 0; i < *count; i++)
         if (processes[i].pid == pid) /* it computes and draws: the same memory twice */
             return;
-    if (*count < room)
+    if (*count < capacity)
         processes[(*count)++] = (struct nvml_process){ pid, memory != MEMORY_UNKNOWN, memory };
 }
 
 /* The form of 2020 and later, or the one before. */
-static enum err add_processes(int (*call)(nvml_device, unsigned *, void *), int (*call_1)(nvml_device, unsigned *, void *),
-                              nvml_device device, struct nvml_process *processes, size_t room, size_t *count)
+static enum err add_processes(int (*call)(nvml_device, unsigned *, void *),
+                              int (*call_1)(nvml_device, unsigned *, void *),
+                              nvml_device device, struct nvml_process *processes, size_t capacity, size_t *count)
 {
     struct process_info infos[NVML_PROCESSES_MAX];
     const struct process_info_1 *infos_1 = (const void *)infos;
@@ -238,17 +239,17 @@ static enum err add_processes(int (*call)(nvml_device, unsigned *, void *), int 
         return err;
     for (unsigned i = 0; i < got && i < NVML_PROCESSES_MAX; i++)
         if (call)
-            add_process(infos[i].pid, infos[i].memory, processes, room, count);
+            add_process(infos[i].pid, infos[i].memory, processes, capacity, count);
         else
-            add_process(infos_1[i].pid, infos_1[i].memory, processes, room, count);
+            add_process(infos_1[i].pid, infos_1[i].memory, processes, capacity, count);
     return OK;
 }
 
-enum err nvml_processes(const struct nvml *nvml, nvml_device device, struct nvml_process *processes, size_t room,
+enum err nvml_processes(const struct nvml *nvml, nvml_device device, struct nvml_process *processes, size_t capacity,
                         size_t *count)
 {
     *count = 0;
-    enum err err = add_processes(nvml->get_compute, nvml->get_compute_1, device, processes, room, count);
-    enum err graphics = add_processes(nvml->get_graphics, nvml->get_graphics_1, device, processes, room, count);
+    enum err err = add_processes(nvml->get_compute, nvml->get_compute_1, device, processes, capacity, count);
+    enum err graphics = add_processes(nvml->get_graphics, nvml->get_graphics_1, device, processes, capacity, count);
     return err == OK || graphics == OK ? OK : err;
 }

@@ -44,7 +44,7 @@ struct nvml_process {
 };
 
 /* Compute and graphics processes, each pid once. FULL: there are more than fit, which are left out. */
-enum err nvml_processes(const struct nvml *nvml, nvml_device device, struct nvml_process *processes, size_t room,
+enum err nvml_processes(const struct nvml *nvml, nvml_device device, struct nvml_process *processes, size_t capacity,
                         size_t *count);
 
 #endif

@@ -16,7 +16,7 @@ static inline bool pace_is_due(const struct pace *pace, uint64_t now_ns)
 }
 
 /* The reading that began at now_ns took cost_ns of CPU time; one_in: 20 for a share of 5 %. */
-static inline void pace_took(struct pace *pace, uint64_t now_ns, uint64_t cost_ns, unsigned one_in)
+static inline void pace_record(struct pace *pace, uint64_t now_ns, uint64_t cost_ns, unsigned one_in)
 {
     pace->due_ns = now_ns + cost_ns * one_in;
 }

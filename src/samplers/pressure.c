@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/scan.h"
-#include "samplers/counter.h"
 #include "proc/textfile.h"
+#include "samplers/counter.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static void set_line(struct sample *sample, const char *line, size_t first, uint
         uint64_t total;
         double average;
         if (i == first && scan_u64(&number, &total))
-            rising_set(sample, i, total, &last[i]);
+            counter_set(sample, i, total, &last[i]);
         else if (i != first && i < first + KEYS && scan_decimal(&number, &average))
             sample_set_f64(sample, i, average);
     }
@@ -93,8 +93,8 @@ static enum err pressure_read(void *state, struct batch *out)
 const struct sampler sampler_pressure = {
     .name = "pressure",
     .about = "time that tasks waited for CPU, memory, storage",
-    .absent = "The kernel does not measure pressure, or it is switched off",
-    .absent_remedy = "Boot with psi=1",
+    .absent_reason = "The kernel does not measure pressure, or it is switched off",
+    .absent_fix = "Boot with psi=1",
     .set = &set,
     .state_size = sizeof(struct pressure),
     .open = pressure_open,

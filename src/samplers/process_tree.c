@@ -15,11 +15,11 @@
 #include "base/file.h"
 #include "base/vec.h"
 #include "proc/children.h"
-#include "samplers/pace.h"
-#include "proc/pidmap.h"
-#include "proc/monotonic_sum.h"
 #include "proc/context_switches.h"
+#include "proc/monotonic_sum.h"
+#include "proc/pidmap.h"
 #include "proc/taskfile.h"
+#include "samplers/pace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,31 +49,31 @@ _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each met
 #define SHARE_OF_ALL 20      /* at most 5 % of a CPU, by leaving out ticks */
 #define SHARE_OF_SWITCHES 50 /* at most 2 %, by leaving these counters out of some ticks */
 
-struct member {
+struct tree_member {
     uint32_t pid;
     uint64_t start_ticks;
 };
 
 /* Members in the order in which they were found: parents before children. */
-struct members {
-    struct member *list;
-    size_t count, room;
+struct tree_members {
+    struct tree_member *list;
+    size_t count, capacity;
 };
 
-struct sums {
+struct tree_sums {
     uint64_t cpu_ns, rss_pages, processes, threads;
     uint64_t parents; /* whose waited-for CPU time is told in ticks, cut off */
     struct taskfile_io io;
     bool io_known;
 };
 
-struct tree {
+struct process_tree {
     int proc_fd;
-    uint32_t pid, other, tracer;
+    uint32_t pid, helper, tracer;
     bool is_live; /* this machine and ourselves, no captured tree: exact clocks, and getrusage of our children */
     uint64_t ns_per_tick, page_bytes;
     struct children children;
-    struct members members[2]; /* of this tick and of the one before */
+    struct tree_members members[2]; /* of this tick and of the one before */
     unsigned now;
     struct pidmap found;
     struct pidlist tids, pids;
@@ -92,9 +92,9 @@ struct tree {
     uint64_t switches_cost_ns;
 };
 
-static void tree_close(void *state)
+static void process_tree_close(void *state)
 {
-    struct tree *tree = state;
+    struct process_tree *tree = state;
     children_clear(&tree->children);
     for (int i = 0; i < 2; i++)
         free(tree->members[i].list);
@@ -111,7 +111,7 @@ static struct taskfile_switches switches_of(const struct rusage *usage)
     return (struct taskfile_switches){ .voluntary = (uint64_t)usage->ru_nvcsw, .involuntary = (uint64_t)usage->ru_nivcsw };
 }
 
-static uint64_t less(uint64_t a, uint64_t b)
+static uint64_t subtract(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : 0;
 }
@@ -124,17 +124,17 @@ static void io_add(struct taskfile_io *sum, const struct taskfile_io *part)
     sum->write_bytes += part->write_bytes;
 }
 
-static void io_take_off(struct taskfile_io *sum, const struct taskfile_io *part)
+static void io_subtract(struct taskfile_io *sum, const struct taskfile_io *part)
 {
-    sum->rchar = less(sum->rchar, part->rchar);
-    sum->wchar = less(sum->wchar, part->wchar);
-    sum->read_bytes = less(sum->read_bytes, part->read_bytes);
-    sum->write_bytes = less(sum->write_bytes, part->write_bytes);
+    sum->rchar = subtract(sum->rchar, part->rchar);
+    sum->wchar = subtract(sum->wchar, part->wchar);
+    sum->read_bytes = subtract(sum->read_bytes, part->read_bytes);
+    sum->write_bytes = subtract(sum->write_bytes, part->write_bytes);
 }
 
 /* I/O of those that we waited for: our process has it beside our own threads' counters. These move on while we read
  * them, so that a few hundred bytes are missing, always the same. */
-static enum err read_reaped_io(struct tree *tree, struct taskfile_io *io)
+static enum err read_reaped_io(struct process_tree *tree, struct taskfile_io *io)
 {
     struct taskfile_io own = { 0 }, part;
     tree->tids.count = 0;
@@ -144,7 +144,7 @@ static enum err read_reaped_io(struct tree *tree, struct taskfile_io *io)
     for (size_t i = 0; i < tree->tids.count && !err; i++)
         if (!taskfile_read_thread_io(tree->proc_fd, tree->pid, tree->tids.ids[i], &part))
             io_add(&own, &part);
-    io_take_off(io, &own);
+    io_subtract(io, &own);
     return err;
 }
 
@@ -154,7 +154,7 @@ static uint64_t cpu_ns_of(const struct rusage *usage)
            + (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * NS_PER_US;
 }
 
-static void remember_before(struct tree *tree)
+static void remember_before(struct process_tree *tree)
 {
     struct rusage usage;
     if (!getrusage(RUSAGE_CHILDREN, &usage)) {
@@ -165,9 +165,9 @@ static void remember_before(struct tree *tree)
         tree->io_before = (struct taskfile_io){ 0 };
 }
 
-static enum err tree_open(void *state, const struct sampler_context *context)
+static enum err process_tree_open(void *state, const struct sampler_context *context)
 {
-    struct tree *tree = state;
+    struct process_tree *tree = state;
     char path[FILE_PATH_MAX];
     if (!context->pid)
         return ABSENT;
@@ -179,7 +179,7 @@ static enum err tree_open(void *state, const struct sampler_context *context)
         return err_from_errno(errno);
     tree->context = context;
     tree->pid = (uint32_t)context->pid;
-    tree->other = (uint32_t)context->other;
+    tree->helper = (uint32_t)context->helper;
     tree->tracer = (uint32_t)context->tracer;
     tree->is_live = !context->root[0] && context->pid == getpid();
     tree->ns_per_tick = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -190,25 +190,26 @@ static enum err tree_open(void *state, const struct sampler_context *context)
     return OK;
 }
 
-static enum err member_add(struct tree *tree, uint32_t pid)
+static enum err member_add(struct process_tree *tree, uint32_t pid)
 {
-    struct members *members = &tree->members[tree->now];
-    if (pid == tree->pid || pid == tree->other || (pid && pid == tree->tracer) || pidmap_get(&tree->found, pid) != PIDMAP_NONE)
+    struct tree_members *members = &tree->members[tree->now];
+    if (pid == tree->pid || pid == tree->helper || (pid && pid == tree->tracer)
+        || pidmap_get(&tree->found, pid) != PIDMAP_NONE)
         return OK;
-    if (array_reserve(members->list, members->room, members->count + 1, VEC_MAX))
+    if (array_reserve(members->list, members->capacity, members->count + 1, VEC_MAX))
         return NOMEM;
-    members->list[members->count] = (struct member){ .pid = pid };
+    members->list[members->count] = (struct tree_member){ .pid = pid };
     return pidmap_put(&tree->found, pid, (uint32_t)members->count++);
 }
 
 /* The threads of a process into tree->tids; one that has a single thread needs no look into its directory. */
-static enum err list_threads(struct tree *tree, uint32_t pid, uint32_t threads)
+static enum err list_threads(struct process_tree *tree, uint32_t pid, uint32_t threads)
 {
     tree->tids.count = 0;
     return threads == 1 ? pidlist_add(&tree->tids, pid) : children_threads(&tree->children, pid, &tree->tids);
 }
 
-static enum err add_children(struct tree *tree, uint32_t pid)
+static enum err add_children(struct process_tree *tree, uint32_t pid)
 {
     tree->pids.count = 0;
     enum err err = children_add(&tree->children, pid, &tree->tids, &tree->pids);
@@ -218,7 +219,7 @@ static enum err add_children(struct tree *tree, uint32_t pid)
 }
 
 /* Exact, where the kernel can be asked: the CPU clock of another process is a number made of its pid. */
-static uint64_t own_cpu_ns(const struct tree *tree, uint32_t pid, const struct taskfile_stat *stat)
+static uint64_t own_cpu_ns(const struct process_tree *tree, uint32_t pid, const struct taskfile_stat *stat)
 {
     clockid_t clock;
     struct timespec time;
@@ -228,7 +229,7 @@ static uint64_t own_cpu_ns(const struct tree *tree, uint32_t pid, const struct t
 }
 
 /* One process whose I/O may not be read (set-uid) makes the sum unknown: a part of it would look like the whole. */
-static void add_io(struct tree *tree, uint32_t pid, struct sums *sums)
+static void add_io(struct process_tree *tree, uint32_t pid, struct tree_sums *sums)
 {
     struct taskfile_io io;
     if (!sums->io_known)
@@ -240,7 +241,7 @@ static void add_io(struct tree *tree, uint32_t pid, struct sums *sums)
         sums->io_known = false;
 }
 
-static enum err add_switches(struct tree *tree, uint32_t pid)
+static enum err add_switches(struct process_tree *tree, uint32_t pid)
 {
     uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     enum err err = OK;
@@ -253,7 +254,8 @@ static enum err add_switches(struct tree *tree, uint32_t pid)
     return err;
 }
 
-static void add_stat(const struct tree *tree, uint32_t pid, const struct taskfile_stat *stat, struct sums *sums)
+static void add_stat(const struct process_tree *tree, uint32_t pid, const struct taskfile_stat *stat,
+                     struct tree_sums *sums)
 {
     sums->cpu_ns += own_cpu_ns(tree, pid, stat) + stat->children_ticks * tree->ns_per_tick;
     sums->parents += stat->children_ticks > 0;
@@ -265,7 +267,7 @@ static void add_stat(const struct tree *tree, uint32_t pid, const struct taskfil
 }
 
 /* Reads one process and adds its children to the members. GONE: it ended, or the pid is another process's now. */
-static enum err read_member(struct tree *tree, struct member *member, struct sums *sums)
+static enum err read_member(struct process_tree *tree, struct tree_member *member, struct tree_sums *sums)
 {
     struct taskfile_stat stat;
     uint32_t pid = member->pid;
@@ -284,11 +286,11 @@ static enum err read_member(struct tree *tree, struct member *member, struct sum
 }
 
 /* Reads the members from the first that was not read yet; new ones appear behind them meanwhile. */
-static enum err read_members(struct tree *tree, size_t first, struct sums *sums)
+static enum err read_members(struct process_tree *tree, size_t first, struct tree_sums *sums)
 {
-    struct members *members = &tree->members[tree->now];
+    struct tree_members *members = &tree->members[tree->now];
     for (size_t i = first; i < members->count; i++) {
-        struct member member = members->list[i]; /* the list may move */
+        struct tree_member member = members->list[i]; /* the list may move */
         enum err err = read_member(tree, &member, sums);
         members->list[i] = member;
         if (err == NOMEM)
@@ -299,12 +301,12 @@ static enum err read_members(struct tree *tree, size_t first, struct sums *sums)
 
 /* The kernel's lists of children can lack some while others end: whoever was a member and is the same process still is
  * one. */
-static enum err read_overlooked(struct tree *tree, struct sums *sums)
+static enum err read_missed(struct process_tree *tree, struct tree_sums *sums)
 {
-    const struct members *before = &tree->members[!tree->now];
-    struct members *members = &tree->members[tree->now];
+    const struct tree_members *before = &tree->members[!tree->now];
+    struct tree_members *members = &tree->members[tree->now];
     for (size_t i = 0; i < before->count; i++) {
-        struct member member = before->list[i];
+        struct tree_member member = before->list[i];
         if (!member.start_ticks || pidmap_get(&tree->found, member.pid) != PIDMAP_NONE)
             continue;
         size_t first = members->count;
@@ -319,28 +321,28 @@ static enum err read_overlooked(struct tree *tree, struct sums *sums)
     return OK;
 }
 
-static bool is_left(const struct tree *tree)
+static bool has_parent_exited(const struct process_tree *tree)
 {
     return tree->is_live && (pid_t)tree->pid != getpid();
 }
 
-static void read_reaped(struct tree *tree)
+static void read_reaped(struct process_tree *tree)
 {
     struct rusage usage;
     if (!getrusage(RUSAGE_CHILDREN, &usage)) {
         tree->reaped_switches = switches_of(&usage);
-        tree->reaped_ns = less(cpu_ns_of(&usage), tree->ns_before);
+        tree->reaped_ns = subtract(cpu_ns_of(&usage), tree->ns_before);
     }
     tree->reaped_io_known = read_reaped_io(tree, &tree->reaped_io) == OK;
-    io_take_off(&tree->reaped_io, &tree->io_before);
+    io_subtract(&tree->reaped_io, &tree->io_before);
 }
 
 /* What ended and was waited for by us, or by who we are a copy of. */
-static void add_reaped(struct tree *tree, struct sums *sums)
+static void add_reaped(struct process_tree *tree, struct tree_sums *sums)
 {
     if (!tree->is_live)
         return;
-    if (!is_left(tree))
+    if (!has_parent_exited(tree))
         read_reaped(tree);
     sums->cpu_ns += tree->reaped_ns;
     sums->io_known &= tree->reaped_io_known;
@@ -348,7 +350,7 @@ static void add_reaped(struct tree *tree, struct sums *sums)
 }
 
 /* Those below us. */
-static enum err read_below(struct tree *tree, struct sums *sums)
+static enum err read_below(struct process_tree *tree, struct tree_sums *sums)
 {
     enum err err = list_threads(tree, tree->pid, 0);
     if (!err)
@@ -357,31 +359,32 @@ static enum err read_below(struct tree *tree, struct sums *sums)
 }
 
 /* Those whom neither we nor one who was there before has started, as far as we saw. */
-static enum err read_told(struct tree *tree, struct sums *sums)
+static enum err read_reported(struct process_tree *tree, struct tree_sums *sums)
 {
     size_t at = 0, first = tree->members[tree->now].count;
     enum err err = OK;
     uint32_t pid;
-    while (!err && tree->context->next_alive && tree->context->next_alive(tree->context->watcher, &at, &pid))
+    while (!err && tree->context->next_process && tree->context->next_process(tree->context->callback_context, &at,
+                                                                              &pid))
         err = member_add(tree, pid);
     return err ? err : read_members(tree, first, sums);
 }
 
 /* Asked for after all processes were read: what the probe wrote meanwhile is off too much, until the next reading; never too
  * little, which a counter could not take back. */
-static void take_off_own(const struct tree *tree, struct sums *sums)
+static void subtract_probe_io(const struct process_tree *tree, struct tree_sums *sums)
 {
-    struct sampler_own own = { 0 };
-    if (!tree->context->own)
+    struct sampler_probe_io probe_io = { 0 };
+    if (!tree->context->probe_io)
         return;
-    tree->context->own(tree->context->watcher, &own);
-    sums->io.wchar = less(sums->io.wchar, own.written_bytes);
-    sums->io.write_bytes = less(sums->io.write_bytes, own.dirty_bytes);
+    tree->context->probe_io(tree->context->callback_context, &probe_io);
+    sums->io.wchar = subtract(sums->io.wchar, probe_io.written_bytes);
+    sums->io.write_bytes = subtract(sums->io.write_bytes, probe_io.dirty_bytes);
 }
 
-static enum err read_all(struct tree *tree, struct sums *sums)
+static enum err read_all(struct process_tree *tree, struct tree_sums *sums)
 {
-    *sums = (struct sums){ .io_known = true };
+    *sums = (struct tree_sums){ .io_known = true };
     tree->now = !tree->now;
     tree->members[tree->now].count = 0;
     pidmap_reset(&tree->found);
@@ -390,43 +393,44 @@ static enum err read_all(struct tree *tree, struct sums *sums)
         context_switches_begin(&tree->switches);
     enum err err = children_refresh(&tree->children);
     add_reaped(tree, sums);
-    if (!err && !is_left(tree))
+    if (!err && !has_parent_exited(tree))
         err = read_below(tree, sums);
     if (!err)
-        err = read_overlooked(tree, sums);
-    if (!err && is_left(tree))
-        err = read_told(tree, sums);
-    take_off_own(tree, sums);
+        err = read_missed(tree, sums);
+    if (!err && has_parent_exited(tree))
+        err = read_reported(tree, sums);
+    subtract_probe_io(tree, sums);
     return err;
 }
 
-static uint64_t most(uint64_t a, uint64_t b)
+static uint64_t larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
 
 /* Two sums, each of which lacks something: that over what was seen lacks who ended between two readings, that over who lives and
  * who has ended lacks those who were waited for by one who lives: nobody but that one can ask the kernel for them. */
-static void set_switches(struct tree *tree, struct sample *sample)
+static void set_switches(struct process_tree *tree, struct sample *sample)
 {
     const struct taskfile_switches *seen = &tree->switches.sum, *live = &tree->switches.live;
     struct taskfile_switches *shown = &tree->shown_switches;
-    uint64_t voluntary = less(tree->reaped_switches.voluntary, tree->switches_before.voluntary) + live->voluntary;
-    uint64_t involuntary = less(tree->reaped_switches.involuntary, tree->switches_before.involuntary) + live->involuntary;
-    shown->voluntary = most(shown->voluntary, most(seen->voluntary, voluntary));
-    shown->involuntary = most(shown->involuntary, most(seen->involuntary, involuntary));
+    uint64_t voluntary = subtract(tree->reaped_switches.voluntary, tree->switches_before.voluntary) + live->voluntary;
+    uint64_t involuntary = subtract(tree->reaped_switches.involuntary,
+                                    tree->switches_before.involuntary) + live->involuntary;
+    shown->voluntary = larger(shown->voluntary, larger(seen->voluntary, voluntary));
+    shown->involuntary = larger(shown->involuntary, larger(seen->involuntary, involuntary));
     sample_set_u64(sample, VOL_CTXSW, shown->voluntary);
     sample_set_u64(sample, INVOL_CTXSW, shown->involuntary);
 }
 
-static void set_io(struct tree *tree, const struct sums *sums, struct sample *sample)
+static void set_io(struct process_tree *tree, const struct tree_sums *sums, struct sample *sample)
 {
     const uint64_t io[IO_COUNTERS] = { sums->io.rchar, sums->io.wchar, sums->io.read_bytes, sums->io.write_bytes };
     for (size_t i = 0; sums->io_known && i < IO_COUNTERS; i++)
         sample_set_u64(sample, RCHAR + i, monotonic_sum_update(&tree->io[i], io[i], tree->page_bytes));
 }
 
-static enum err give(struct tree *tree, const struct sums *sums, uint64_t time_ns, struct batch *out)
+static enum err add_sample(struct process_tree *tree, const struct tree_sums *sums, uint64_t time_ns, struct batch *out)
 {
     struct sample *sample = batch_add(out, &set, time_ns, "");
     if (!sample)
@@ -442,10 +446,10 @@ static enum err give(struct tree *tree, const struct sums *sums, uint64_t time_n
     return OK;
 }
 
-static enum err tree_read(void *state, struct batch *out)
+static enum err process_tree_read(void *state, struct batch *out)
 {
-    struct tree *tree = state;
-    struct sums sums;
+    struct process_tree *tree = state;
+    struct tree_sums sums;
     uint64_t now_ns = clock_monotonic_ns(), time_ns = clock_realtime_ns();
     if (!pace_is_due(&tree->pace, now_ns))
         return AGAIN;
@@ -454,24 +458,24 @@ static enum err tree_read(void *state, struct batch *out)
     enum err err = read_all(tree, &sums);
     uint64_t cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
     if (tree->reads_switches)
-        pace_took(&tree->switches_pace, now_ns, tree->switches_cost_ns, SHARE_OF_SWITCHES);
-    pace_took(&tree->pace, now_ns, cost_ns - tree->switches_cost_ns, SHARE_OF_ALL);
-    return err ? err : give(tree, &sums, time_ns, out);
+        pace_record(&tree->switches_pace, now_ns, tree->switches_cost_ns, SHARE_OF_SWITCHES);
+    pace_record(&tree->pace, now_ns, cost_ns - tree->switches_cost_ns, SHARE_OF_ALL);
+    return err ? err : add_sample(tree, &sums, time_ns, out);
 }
 
-static void tree_settle(void *state)
+static void process_tree_before_last_read(void *state)
 {
-    struct tree *tree = state;
+    struct process_tree *tree = state;
     tree->pace = tree->switches_pace = (struct pace){ 0 };
 }
 
-const struct sampler sampler_tree = {
+const struct sampler sampler_process_tree = {
     .name = "tree",
     .about = "CPU time, memory, threads, I/O of all processes of the run",
     .set = &set,
-    .state_size = sizeof(struct tree),
-    .open = tree_open,
-    .read = tree_read,
-    .settle = tree_settle,
-    .close = tree_close,
+    .state_size = sizeof(struct process_tree),
+    .open = process_tree_open,
+    .read = process_tree_read,
+    .before_last_read = process_tree_before_last_read,
+    .close = process_tree_close,
 };

@@ -33,7 +33,7 @@ struct rapl {
     uint64_t share_period_ns;
     struct rapl_meters meters;
     struct rapl_jobs jobs;
-    bool told_unshared, told_break;
+    bool has_logged_unshared, has_logged_break;
 };
 
 static const struct setting settings[] = {
@@ -79,14 +79,14 @@ static void rapl_close(void *state)
     rapl_jobs_close(&rapl->jobs);
 }
 
-static void tell_break(struct rapl *rapl, const struct rapl_meter *meter)
+static void log_break(struct rapl *rapl, const struct rapl_meter *meter)
 {
-    if (rapl->told_break)
+    if (rapl->has_logged_break)
         return;
     log_warn("the energy of %s (%s) is left out once, then counted anew: its counter was reset, or nobody read it for so long "
              "that it may have wrapped unseen. If the agent was not stopped, nor the node asleep, see the kernel's log.",
              rapl->meters.units[meter->unit], metrics[meter->domain].name);
-    rapl->told_break = true;
+    rapl->has_logged_break = true;
 }
 
 /* The meters of a unit stand in any order. */
@@ -102,9 +102,9 @@ static enum err add_samples(struct rapl *rapl, struct batch *out)
         struct rapl_meter *meter = &meters->meters[i];
         struct sample *sample = &out->samples[first + meter->unit];
         uint64_t uj;
-        if (meter->given_breaks != meter->breaks)
-            tell_break(rapl, meter);
-        if (rapl_meter_give(meter, &uj))
+        if (meter->reported_breaks != meter->breaks)
+            log_break(rapl, meter);
+        if (rapl_meter_value(meter, &uj))
             sample_set_u64(sample, meter->domain, uj);
         if (meter->range_uj)
             sample_set_u64(sample, RAPL_DOMAINS + meter->domain, meter->range_uj);
@@ -113,13 +113,13 @@ static enum err add_samples(struct rapl *rapl, struct batch *out)
 }
 
 /* The node's own energy does not depend on whose it was. */
-static void tell_unshared(struct rapl *rapl, enum err err)
+static void log_unshared(struct rapl *rapl, enum err err)
 {
-    if (!err || rapl->told_unshared)
+    if (!err || rapl->has_logged_unshared)
         return;
     log_warn("cannot share energy out to jobs: %s. It is tried again, and the node's own is read all the same; see whether "
              "/proc/stat is whole.", err_text(err));
-    rapl->told_unshared = true;
+    rapl->has_logged_unshared = true;
 }
 
 static enum err rapl_read(void *state, struct batch *out)
@@ -130,20 +130,20 @@ static enum err rapl_read(void *state, struct batch *out)
         return IO;
     enum err err = add_samples(rapl, out);
     if (!err)
-        tell_unshared(rapl, rapl_jobs_round(&rapl->jobs, &rapl->meters, now_ns, rapl->share_period_ns, out));
+        log_unshared(rapl, rapl_jobs_round(&rapl->jobs, &rapl->meters, now_ns, rapl->share_period_ns, out));
     return err;
 }
 
-static void rapl_settle(void *state)
+static void rapl_before_last_read(void *state)
 {
     ((struct rapl *)state)->jobs.round_ns = 0; /* energy is shared out now, due or not */
 }
 
-static uint64_t rapl_look(void *state)
+static uint64_t rapl_poll(void *state)
 {
     struct rapl *rapl = state;
     rapl_meters_read(&rapl->meters, clock_monotonic_ns());
-    return rapl_meters_within_ns(&rapl->meters);
+    return rapl_meters_max_interval_ns(&rapl->meters);
 }
 
 static enum err rapl_job(void *state, const struct job *job, enum job_event event, struct batch *out)
@@ -151,7 +151,7 @@ static enum err rapl_job(void *state, const struct job *job, enum job_event even
     struct rapl *rapl = state;
     if (event != JOB_CHANGE)
         rapl_meters_read(&rapl->meters, clock_monotonic_ns());
-    tell_unshared(rapl, rapl_jobs_event(&rapl->jobs, job, event, &rapl->meters, out));
+    log_unshared(rapl, rapl_jobs_event(&rapl->jobs, job, event, &rapl->meters, out));
     return OK;
 }
 
@@ -161,14 +161,14 @@ const struct sampler sampler_rapl = {
     .settings = settings,
     .set = &set,
     .state_size = sizeof(struct rapl),
-    .absent = "There is no energy counter (RAPL) below /sys/class/powercap or in perf's unit 'power'",
-    .absent_remedy = "On real hardware, load its driver: modprobe intel_rapl_msr; a virtual machine has none",
-    .denied_remedy = "Run the agent as root, give it CAP_PERFMON and CAP_DAC_READ_SEARCH, or allow everybody: "
+    .absent_reason = "There is no energy counter (RAPL) below /sys/class/powercap or in perf's unit 'power'",
+    .absent_fix = "On real hardware, load its driver: modprobe intel_rapl_msr; a virtual machine has none",
+    .denied_fix = "Run the agent as root, give it CAP_PERFMON and CAP_DAC_READ_SEARCH, or allow everybody: "
                      "chmod a+r /sys/class/powercap/*/energy_uj",
     .open = rapl_open,
     .read = rapl_read,
-    .look = rapl_look,
-    .settle = rapl_settle,
+    .poll = rapl_poll,
+    .before_last_read = rapl_before_last_read,
     .job = rapl_job,
     .close = rapl_close,
 };

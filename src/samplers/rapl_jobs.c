@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/scan.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +23,11 @@ static const struct metric metrics[] = {
 };
 
 static const struct set set = { "energy", metrics, RAPL_DOMAINS };
-_Static_assert(sizeof metrics / sizeof *metrics == RAPL_DOMAINS && SHARE_SORTS == RAPL_DOMAINS, "one for each domain");
+_Static_assert(sizeof metrics / sizeof *metrics == RAPL_DOMAINS && ENERGY_SHARE_DOMAINS == RAPL_DOMAINS,
+               "one for each domain");
 
 struct rapl_job {
-    struct share_job share;
+    struct energy_share_job share;
     struct rapl_job *next; /* among those that ended */
     unsigned age;          /* readings since it ended */
     bool unified;
@@ -38,7 +40,7 @@ struct rapl_job {
 void rapl_jobs_open(struct rapl_jobs *jobs, const char *root, const struct rapl_meters *meters)
 {
     jobs->root = root;
-    jobcpu_find_mounts(root, &jobs->mounts);
+    cgroup_cpu_find_mounts(root, &jobs->mounts);
     if (file_open(root, "/proc/stat", &jobs->stat_fd))
         jobs->stat_fd = -1;
     for (size_t i = 0; i < meters->count; i++)
@@ -83,12 +85,12 @@ static void free_ended(struct rapl_jobs *jobs, unsigned age)
 
 void rapl_jobs_close(struct rapl_jobs *jobs)
 {
-    for (size_t i = 0; i < jobs->room; i++)
+    for (size_t i = 0; i < jobs->capacity; i++)
         retire(jobs, i);
     free_ended(jobs, 0);
     free(jobs->slots);
-    if (jobs->has_pidcpu)
-        pidcpu_close(&jobs->pidcpu);
+    if (jobs->has_pid_cpu)
+        pid_cpu_close(&jobs->pid_cpu);
     if (jobs->stat_fd >= 0)
         close(jobs->stat_fd);
 }
@@ -138,9 +140,9 @@ static enum err fill_pool(struct rapl_jobs *jobs, const struct rapl_meters *mete
 
 static enum err read_tree(struct rapl_jobs *jobs, uint32_t pid, uint64_t *cpu_ns)
 {
-    enum err err = jobs->has_pidcpu ? OK : pidcpu_open(&jobs->pidcpu, jobs->root);
-    jobs->has_pidcpu = !err;
-    return err ? err : pidcpu_read(&jobs->pidcpu, pid, cpu_ns);
+    enum err err = jobs->has_pid_cpu ? OK : pid_cpu_open(&jobs->pid_cpu, jobs->root);
+    jobs->has_pid_cpu = !err;
+    return err ? err : pid_cpu_read(&jobs->pid_cpu, pid, cpu_ns);
 }
 
 static enum err read_cpu(struct rapl_jobs *jobs, struct rapl_job *job, uint64_t *cpu_ns)
@@ -151,7 +153,7 @@ static enum err read_cpu(struct rapl_jobs *jobs, struct rapl_job *job, uint64_t 
     enum err err = fd < 0 ? file_open(jobs->root, job->path, &fd) : OK;
     if (err)
         return err;
-    err = jobcpu_read(fd, job->unified, cpu_ns);
+    err = cgroup_cpu_read(fd, job->unified, cpu_ns);
     if (job->fd >= 0)
         return err;
     if (!err && jobs->open_files < FILES_MAX) {
@@ -167,7 +169,7 @@ static void note_cpu(struct rapl_jobs *jobs, struct rapl_job *job)
 {
     uint64_t cpu_ns;
     if (read_cpu(jobs, job, &cpu_ns) == OK) /* a group that has gone has used what it had used */
-        share_note(&job->share, cpu_ns);
+        energy_share_update(&job->share, cpu_ns);
 }
 
 static enum err add_sample(const struct rapl_jobs *jobs, const struct rapl_job *job, struct batch *out)
@@ -182,30 +184,17 @@ static enum err add_sample(const struct rapl_jobs *jobs, const struct rapl_job *
     return OK;
 }
 
-static enum err make_room(struct rapl_jobs *jobs, size_t slot)
+static enum err reserve(struct rapl_jobs *jobs, size_t slot)
 {
-    if (slot < jobs->room)
-        return OK;
-    if (slot >= SLOTS_MAX)
-        return FULL;
-    size_t room = jobs->room ? jobs->room : 16;
-    while (room <= slot)
-        room *= 2;
-    struct rapl_job **slots = realloc(jobs->slots, room * sizeof *slots);
-    if (!slots)
-        return NOMEM;
-    memset(slots + jobs->room, 0, (room - jobs->room) * sizeof *slots);
-    jobs->slots = slots;
-    jobs->room = room;
-    return OK;
+    return array_reserve_zeroed(jobs->slots, jobs->capacity, slot + 1, SLOTS_MAX);
 }
 
 static enum err begin(struct rapl_jobs *jobs, const struct job *job, struct batch *out)
 {
     char path[2 * CGROUP_PATH_MAX] = "";
-    if (jobcpu_path(&jobs->mounts, job, path, sizeof path) != OK && !job->pid)
+    if (cgroup_cpu_path(&jobs->mounts, job, path, sizeof path) != OK && !job->pid)
         return OK; /* nobody knows its time: it has no energy, rather than a wrong one */
-    enum err err = make_room(jobs, job->slot);
+    enum err err = reserve(jobs, job->slot);
     if (err)
         return err;
     retire(jobs, job->slot);
@@ -227,13 +216,13 @@ static enum err begin(struct rapl_jobs *jobs, const struct job *job, struct batc
 
 static enum err end(struct rapl_jobs *jobs, size_t slot, const struct rapl_meters *meters, struct batch *out)
 {
-    struct rapl_job *job = slot < jobs->room ? jobs->slots[slot] : NULL;
+    struct rapl_job *job = slot < jobs->capacity ? jobs->slots[slot] : NULL;
     if (!job)
         return OK;
     enum err err = fill_pool(jobs, meters);
     if (!err) {
         note_cpu(jobs, job);
-        share_leave(&jobs->pool, &job->share);
+        energy_share_end(&jobs->pool, &job->share);
     }
     retire(jobs, slot);
     return err || !out ? err : add_sample(jobs, job, out); /* without its last stretch it would have too little */
@@ -241,7 +230,7 @@ static enum err end(struct rapl_jobs *jobs, size_t slot, const struct rapl_meter
 
 static bool is_known(const struct rapl_jobs *jobs, const struct job *job)
 {
-    const struct rapl_job *kept = job->slot < jobs->room ? jobs->slots[job->slot] : NULL;
+    const struct rapl_job *kept = job->slot < jobs->capacity ? jobs->slots[job->slot] : NULL;
     return kept && !strcmp(kept->id, job->id);
 }
 
@@ -259,10 +248,10 @@ enum err rapl_jobs_event(struct rapl_jobs *jobs, const struct job *job, enum job
 }
 
 /* What was left out of this round for a break of a meter begins at 0 in the next: a hole, then a smaller value. */
-static void count_lost_anew(struct rapl_jobs *jobs)
+static void reset_lost(struct rapl_jobs *jobs)
 {
     for (size_t domain = 0; domain < RAPL_DOMAINS; domain++) {
-        for (size_t i = 0; jobs->lost[domain] && i < jobs->room; i++)
+        for (size_t i = 0; jobs->lost[domain] && i < jobs->capacity; i++)
             if (jobs->slots[i])
                 jobs->slots[i]->share.energy_uj[domain] = 0;
         jobs->lost[domain] = false;
@@ -284,17 +273,17 @@ enum err rapl_jobs_round(struct rapl_jobs *jobs, const struct rapl_meters *meter
     enum err err = fill_pool(jobs, meters);
     if (err)
         return err; /* what came together so far is given out in the next round */
-    for (size_t i = 0; i < jobs->room; i++)
+    for (size_t i = 0; i < jobs->capacity; i++)
         if (jobs->slots[i]) {
             note_cpu(jobs, jobs->slots[i]);
             pending_ns += jobs->slots[i]->share.pending_ns;
         }
-    for (size_t i = 0; i < jobs->room; i++)
+    for (size_t i = 0; i < jobs->capacity; i++)
         if (jobs->slots[i]) {
-            share_pay(&jobs->pool, pending_ns, &jobs->slots[i]->share);
+            energy_share_assign(&jobs->pool, pending_ns, &jobs->slots[i]->share);
             err = err ? err : add_sample(jobs, jobs->slots[i], out);
         }
-    share_reset(&jobs->pool);
-    count_lost_anew(jobs);
+    energy_share_reset(&jobs->pool);
+    reset_lost(jobs);
     return err;
 }

@@ -3,12 +3,12 @@
 #ifndef SONDE_SAMPLERS_RAPL_JOBS_H
 #define SONDE_SAMPLERS_RAPL_JOBS_H
 
-#include "model/job.h"
 #include "model/batch.h"
+#include "model/job.h"
+#include "samplers/energy_share.h"
 #include "samplers/jobs/cgroup_cpu.h"
 #include "samplers/jobs/pid_cpu.h"
 #include "samplers/rapl_meter.h"
-#include "samplers/energy_share.h"
 
 struct rapl_job;
 
@@ -16,13 +16,13 @@ struct rapl_job;
 struct rapl_jobs {
     const char *root;
     int stat_fd;              /* /proc/stat; -1: not to be read, nothing is shared out */
-    struct jobcpu_mounts mounts;
-    struct pidcpu pidcpu;
-    bool has_pidcpu;          /* opened when the first job without a cgroup comes */
+    struct cgroup_cpu_mounts mounts;
+    struct pid_cpu pid_cpu;
+    bool has_pid_cpu;          /* opened when the first job without a cgroup comes */
     struct rapl_job **slots;  /* by job.slot; NULL: none there */
     struct rapl_job *ended;   /* whose ids may be in a batch still */
-    size_t room, count, open_files;
-    struct share_pool pool;
+    size_t capacity, count, open_files;
+    struct energy_share_pool pool;
     bool began;               /* the next three have a meaning */
     uint64_t busy_ns, totals_uj[RAPL_METERS_MAX], breaks[RAPL_METERS_MAX]; /* when the pool was last filled */
     bool lost[RAPL_DOMAINS];  /* nobody knows all that was used since the last round */

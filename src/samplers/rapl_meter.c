@@ -118,10 +118,10 @@ void rapl_meter_take_uj(struct rapl_meter *meter, uint64_t uj, uint64_t now_ns)
     meter->last_ns = now_ns;
 }
 
-bool rapl_meter_give(struct rapl_meter *meter, uint64_t *uj)
+bool rapl_meter_value(struct rapl_meter *meter, uint64_t *uj)
 {
-    if (meter->given_breaks != meter->breaks) {
-        meter->given_breaks = meter->breaks;
+    if (meter->reported_breaks != meter->breaks) {
+        meter->reported_breaks = meter->breaks;
         meter->base_uj = meter->total_uj;
         return false;
     }
@@ -130,7 +130,7 @@ bool rapl_meter_give(struct rapl_meter *meter, uint64_t *uj)
 }
 
 /* Half the time in which it can wrap: who looks may be late. */
-uint64_t rapl_meters_within_ns(const struct rapl_meters *meters)
+uint64_t rapl_meters_max_interval_ns(const struct rapl_meters *meters)
 {
     uint64_t within_ns = UINT64_MAX;
     for (size_t i = 0; i < meters->count; i++) {

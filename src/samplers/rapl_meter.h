@@ -28,7 +28,7 @@ struct rapl_meter {
     double rest_uj;  /* of perf: what is less than 1 uJ */
     uint64_t total_uj; /* never falls: what is known to have been used, and where the counter stood at first */
     uint64_t breaks;   /* how often nobody could tell how far it went since the reading before */
-    uint64_t given_breaks, base_uj; /* of rapl_meter_give: those that were shown as a hole; where it counts from since */
+    uint64_t reported_breaks, base_uj; /* of rapl_meter_value: those that were shown as a hole; where it counts from since */
 };
 
 struct rapl_meters {
@@ -54,10 +54,10 @@ size_t rapl_meters_read(struct rapl_meters *meters, uint64_t now_ns);
 
 /* What a sample has of it. False: not known. A break is left out once, and behind it counting begins anew: a hole, then a
  * smaller value, as samplers/counter.h has it. */
-bool rapl_meter_give(struct rapl_meter *meter, uint64_t *uj);
+bool rapl_meter_value(struct rapl_meter *meter, uint64_t *uj);
 
 /* Within what time they must be read again, so that no counter wraps twice in between; UINT64_MAX: none of them can. */
-uint64_t rapl_meters_within_ns(const struct rapl_meters *meters);
+uint64_t rapl_meters_max_interval_ns(const struct rapl_meters *meters);
 
 /* What a reading of powercap, or a count of perf, makes of the total. now_ns is CLOCK_MONOTONIC. */
 void rapl_meter_take_uj(struct rapl_meter *meter, uint64_t uj, uint64_t now_ns);

@@ -23,7 +23,7 @@ static const char *const event_names[RAPL_DOMAINS] = {
 };
 
 /* Where an event is counted. */
-struct place {
+struct rapl_cpu {
     int cpu;
     bool by_die; /* packages have dies that count apart */
 };
@@ -52,7 +52,7 @@ static uint64_t topology(const char *root, int cpu, const char *file)
 }
 
 /* As powercap names them. */
-static void name_unit(const char *root, struct place place, enum rapl_domain domain, char unit[RAPL_NAME_MAX])
+static void name_unit(const char *root, struct rapl_cpu place, enum rapl_domain domain, char unit[RAPL_NAME_MAX])
 {
     unsigned package = (unsigned)topology(root, place.cpu, "physical_package_id");
     if (domain == RAPL_PSYS)
@@ -63,7 +63,7 @@ static void name_unit(const char *root, struct place place, enum rapl_domain dom
         snprintf(unit, RAPL_NAME_MAX, "package-%u", package);
 }
 
-static enum err add_event(const char *root, struct place place, enum rapl_domain domain, struct rapl_meters *meters)
+static enum err add_event(const char *root, struct rapl_cpu place, enum rapl_domain domain, struct rapl_meters *meters)
 {
     char name[64], unit[RAPL_NAME_MAX];
     struct perf_event_spec spec = { 0 };
@@ -75,7 +75,7 @@ static enum err add_event(const char *root, struct place place, enum rapl_domain
         || read_scale(root, event_names[domain], &uj_per_count))
         return ABSENT;
     struct perf_event_attr attr = { .type = spec.type, .size = sizeof attr, .config = spec.config };
-    int fd = perf_open_call(&attr, -1, place.cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    int fd = perf_event_open_call(&attr, -1, place.cpu, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0)
         return err_from_errno(errno);
     enum err err = rapl_meters_add_take(meters, unit, domain, fd, &meter);
@@ -96,7 +96,7 @@ static enum err better(enum err a, enum err b)
     return a == DENIED || b == DENIED ? DENIED : ABSENT;
 }
 
-static enum err add_cpu(const char *root, struct place place, struct rapl_meters *meters)
+static enum err add_cpu(const char *root, struct rapl_cpu place, struct rapl_meters *meters)
 {
     enum err worst = ABSENT;
     for (enum rapl_domain domain = 0; domain < RAPL_DOMAINS; domain++)
@@ -158,7 +158,7 @@ enum err rapl_perf_find(const char *root, struct rapl_meters *meters)
     if (file_read_line(root, UNIT "/cpumask", text, sizeof text))
         return ABSENT;
     const char *at = text;
-    struct place place = { .by_die = counts_by_die(root, text) };
+    struct rapl_cpu place = { .by_die = counts_by_die(root, text) };
     while (meters->count < RAPL_METERS_MAX && next_cpu(&at, &cpu, &last)) {
         place.cpu = (int)cpu;
         worst = better(worst, add_cpu(root, place, meters));

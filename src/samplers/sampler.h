@@ -4,14 +4,14 @@
 #define SONDE_SAMPLERS_SAMPLER_H
 
 #include "base/err.h"
-#include "model/job.h"
 #include "model/batch.h"
+#include "model/job.h"
 #include "model/setting.h"
 
 #include <sys/types.h>
 
 /* What the probe in the programs of a run has written so far, which the kernel counts as theirs. */
-struct sampler_own {
+struct sampler_probe_io {
     uint64_t written_bytes;
     uint64_t dirty_bytes; /* that storage may have got of it, at most: whole pages */
 };
@@ -20,13 +20,13 @@ struct sampler_own {
 struct sampler_context {
     const char *root; /* of /proc and /sys: "" is this machine, a test points it at a captured tree. Never NULL */
     pid_t pid;        /* the process whose descendants are the run; 0: there is none, the node alone is watched */
-    pid_t other;      /* a child of pid that is not of the run: a helper of whoever watches; 0: none */
+    pid_t helper;      /* a child of pid that is not of the run: a helper of whoever watches; 0: none */
     pid_t tracer;     /* another such */
     bool is_brief;    /* beside a run: of long lists only what its report needs */
-    void (*own)(void *watcher, struct sampler_own *own); /* NULL: there is no probe */
-    bool (*next_alive)(void *watcher, size_t *at, uint32_t *pid); /* walks over the run's processes when pid has ended, and we,
+    void (*probe_io)(void *callback_context, struct sampler_probe_io *probe_io); /* NULL: there is no probe */
+    bool (*next_process)(void *callback_context, size_t *at, uint32_t *pid); /* walks over the run's processes when pid has ended, and we,
                                                                    * who were forked from it, go on; *at is 0 at first */
-    void *watcher;    /* given to these */
+    void *callback_context;    /* given to these */
 };
 
 /* Constant, with designated initialisers, in a file of its own. All functions but open and read may be NULL. */
@@ -41,8 +41,8 @@ struct sampler {
 
     /* For doctor, each NULL where there is nothing to say: why it may not be here, and what to do when it is ABSENT or
      * DENIED; sentences without a full stop. */
-    const char *absent, *absent_remedy, *denied_remedy;
-    const char *user_lacks; /* what of it only root sees, as "I/O of other users' processes"; NULL: nothing */
+    const char *absent_reason, *absent_fix, *denied_fix;
+    const char *root_only; /* what of it only root sees, as "I/O of other users' processes"; NULL: nothing */
 
     /* ABSENT: the hardware, the file or the permission is not there; silent. What was opened is closed again. */
     enum err (*open)(void *state, const struct sampler_context *context);
@@ -53,19 +53,19 @@ struct sampler {
     enum err (*read)(void *state, struct batch *out);
 
     /* The next reading is the last before close: nothing may be left for a later one. NULL: nothing ever is. */
-    void (*settle)(void *state);
+    void (*before_last_read)(void *state);
 
     /* For a sensor that loses count when nobody looks for long, as one that wraps: looks at it without giving samples, and
      * says within what time that must be done again, UINT64_MAX: not at all. Called once a second at most, between two
      * readings. NULL: it may wait. Not for slow ones. */
-    uint64_t (*look)(void *state);
+    uint64_t (*poll)(void *state);
 
     /* A job begins, changes, ends; called between two readings, for each running job once after open. NULL: jobs do not
      * matter to it. At JOB_END the last sample of the job is added to out, at JOB_BEGIN a first one may be, so that a job
      * shorter than a period has both. out is NULL for JOB_BEGIN where many begin at once or a reading follows, and for
      * JOB_CHANGE where nothing is added then. Errors are as of read. */
     enum err (*job)(void *state, const struct job *job, enum job_event event, struct batch *out);
-    bool holds_counts; /* they are nowhere else: a change may bring a job's last sample, and it is read before it closes */
+    bool loses_counts_on_close; /* they are nowhere else: a change may bring a job's last sample, and it is read before it closes */
 
     void (*close)(void *state);
 };

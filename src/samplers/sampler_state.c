@@ -9,73 +9,73 @@
 #define PAUSE_FIRST_NS (1 * NS_PER_S)
 #define PAUSE_MAX_NS (64 * NS_PER_S)
 
-static enum err apply_settings(const struct life *life)
+static enum err apply_settings(const struct sampler_state *state)
 {
-    enum err err = setting_defaults(life->sampler->settings, life->state);
-    for (size_t i = 0; i < life->setting_count && !err; i++)
-        err = setting_apply(life->sampler->settings, life->state, life->settings[i].key, life->settings[i].value);
+    enum err err = setting_defaults(state->sampler->settings, state->memory);
+    for (size_t i = 0; i < state->setting_count && !err; i++)
+        err = setting_apply(state->sampler->settings, state->memory, state->settings[i].key, state->settings[i].value);
     return err;
 }
 
 /* A state that failed is not to be trusted: each opening has a new one. */
-static enum err try_open(struct life *life)
+static enum err try_open(struct sampler_state *state)
 {
-    const struct sampler *sampler = life->sampler;
-    life->state = calloc(1, sampler->state_size ? sampler->state_size : 1);
-    if (!life->state)
+    const struct sampler *sampler = state->sampler;
+    state->memory = calloc(1, sampler->state_size ? sampler->state_size : 1);
+    if (!state->memory)
         return NOMEM;
-    enum err err = apply_settings(life);
+    enum err err = apply_settings(state);
     if (!err)
-        err = sampler->open(life->state, life->context);
+        err = sampler->open(state->memory, state->context);
     if (err) {
-        free(life->state);
-        life->state = NULL;
+        free(state->memory);
+        state->memory = NULL;
     }
-    life->is_open = !err;
-    life->within_ns = 0;
+    state->is_open = !err;
+    state->poll_within_ns = 0;
     return err;
 }
 
-void life_close(struct life *life)
+void sampler_state_close(struct sampler_state *state)
 {
-    if (life->is_open && life->sampler->close)
-        life->sampler->close(life->state);
-    free(life->state);
-    life->state = NULL;
-    life->is_open = false;
+    if (state->is_open && state->sampler->close)
+        state->sampler->close(state->memory);
+    free(state->memory);
+    state->memory = NULL;
+    state->is_open = false;
 }
 
-static void rest(struct life *life, enum err err)
+static void pause_retries(struct sampler_state *state, enum err err)
 {
-    if (!life->was_reported)
-        log_warn("cannot sample %s: %s. It is tried again from time to time; see 'sonde doctor'.", life->sampler->name,
+    if (!state->was_reported)
+        log_warn("cannot sample %s: %s. It is tried again from time to time; see 'sonde doctor'.", state->sampler->name,
                  err_text(err));
-    life->was_reported = true;
-    life->failures++;
-    life->pause_ns = life->pause_ns ? life->pause_ns * 2 : PAUSE_FIRST_NS;
-    if (life->pause_ns > PAUSE_MAX_NS)
-        life->pause_ns = PAUSE_MAX_NS;
-    life->retry_at_ns = clock_monotonic_ns() + life->pause_ns;
+    state->was_reported = true;
+    state->failures++;
+    state->pause_ns = state->pause_ns ? state->pause_ns * 2 : PAUSE_FIRST_NS;
+    if (state->pause_ns > PAUSE_MAX_NS)
+        state->pause_ns = PAUSE_MAX_NS;
+    state->retry_at_ns = clock_monotonic_ns() + state->pause_ns;
 }
 
-static bool is_time(const struct life *life)
+static bool is_retry_due(const struct sampler_state *state)
 {
-    if (life->is_absent && !life->look_again_ns)
+    if (state->is_absent && !state->retry_absent_ns)
         return false;
-    return !life->retry_at_ns || clock_monotonic_ns() >= life->retry_at_ns;
+    return !state->retry_at_ns || clock_monotonic_ns() >= state->retry_at_ns;
 }
 
-bool life_wake(struct life *life)
+bool sampler_state_wake(struct sampler_state *state)
 {
-    if (life->is_open || !is_time(life))
+    if (state->is_open || !is_retry_due(state))
         return false;
-    enum err err = life->last = try_open(life);
-    life->is_absent = err == ABSENT || err == DENIED;
-    if (life->is_absent)
-        life->retry_at_ns = clock_monotonic_ns() + life->look_again_ns;
+    enum err err = state->last = try_open(state);
+    state->is_absent = err == ABSENT || err == DENIED;
+    if (state->is_absent)
+        state->retry_at_ns = clock_monotonic_ns() + state->retry_absent_ns;
     else if (err)
-        rest(life, err);
-    return life->is_open;
+        pause_retries(state, err);
+    return state->is_open;
 }
 
 static bool is_silent(enum err err)
@@ -83,47 +83,47 @@ static bool is_silent(enum err err)
     return err == OK || err == AGAIN || err == GONE;
 }
 
-static void judge(struct life *life, enum err err, struct batch *out, struct batch before)
+static void check_result(struct sampler_state *state, enum err err, struct batch *out, struct batch before)
 {
     if (is_silent(err)) {
-        life->pause_ns = 0;
+        state->pause_ns = 0;
         return;
     }
     out->count = before.count;
     out->values_used = before.values_used;
-    life->last = err;
-    life_close(life);
-    rest(life, err);
+    state->last = err;
+    sampler_state_close(state);
+    pause_retries(state, err);
 }
 
-void life_read(struct life *life, struct batch *out)
+void sampler_state_read(struct sampler_state *state, struct batch *out)
 {
-    if (!life->is_open)
+    if (!state->is_open)
         return;
     struct batch before = *out;
-    judge(life, life->sampler->read(life->state, out), out, before);
+    check_result(state, state->sampler->read(state->memory, out), out, before);
 }
 
-void life_read_last(struct life *life, struct batch *out)
+void sampler_state_read_last(struct sampler_state *state, struct batch *out)
 {
-    if (life->is_open && life->sampler->settle)
-        life->sampler->settle(life->state);
-    life_read(life, out);
+    if (state->is_open && state->sampler->before_last_read)
+        state->sampler->before_last_read(state->memory);
+    sampler_state_read(state, out);
 }
 
-void life_look(struct life *life, uint64_t now_ns)
+void sampler_state_poll(struct sampler_state *state, uint64_t now_ns)
 {
-    if (!life->is_open || !life->sampler->look || now_ns - life->looked_ns < life->within_ns)
+    if (!state->is_open || !state->sampler->poll || now_ns - state->polled_ns < state->poll_within_ns)
         return;
-    life->looked_ns = now_ns;
-    life->within_ns = life->sampler->look(life->state);
+    state->polled_ns = now_ns;
+    state->poll_within_ns = state->sampler->poll(state->memory);
 }
 
-void life_job(struct life *life, const struct job *job, enum job_event event, struct batch *out)
+void sampler_state_job(struct sampler_state *state, const struct job *job, enum job_event event, struct batch *out)
 {
-    if (!life->is_open || !life->sampler->job)
+    if (!state->is_open || !state->sampler->job)
         return;
     struct batch before = *out;
-    bool adds = event == JOB_BEGIN ? !life->no_first : event == JOB_END || life->sampler->holds_counts;
-    judge(life, life->sampler->job(life->state, job, event, adds ? out : NULL), out, before);
+    bool adds = event == JOB_BEGIN ? !state->skip_first_sample : event == JOB_END || state->sampler->loses_counts_on_close;
+    check_result(state, state->sampler->job(state->memory, job, event, adds ? out : NULL), out, before);
 }

@@ -8,7 +8,7 @@
 struct samplers {
     struct sampler_context context;
     size_t count;
-    struct life lives[];
+    struct sampler_state states[];
 };
 
 static size_t list_size(const struct sampler *const *list)
@@ -24,14 +24,14 @@ enum err samplers_open(struct samplers **samplers, const struct sampler *const *
 {
     list = list ? list : sampler_run;
     size_t count = list_size(list);
-    *samplers = calloc(1, sizeof **samplers + count * sizeof(struct life));
+    *samplers = calloc(1, sizeof **samplers + count * sizeof(struct sampler_state));
     if (!*samplers)
         return NOMEM;
     (*samplers)->context = *context;
     (*samplers)->count = count;
     for (size_t i = 0; i < count; i++) {
-        (*samplers)->lives[i] = (struct life){ .sampler = list[i], .context = &(*samplers)->context };
-        life_wake(&(*samplers)->lives[i]);
+        (*samplers)->states[i] = (struct sampler_state){ .sampler = list[i], .context = &(*samplers)->context };
+        sampler_state_wake(&(*samplers)->states[i]);
     }
     return OK;
 }
@@ -39,16 +39,16 @@ enum err samplers_open(struct samplers **samplers, const struct sampler *const *
 void samplers_read(struct samplers *samplers, struct batch *out)
 {
     for (size_t i = 0; i < samplers->count; i++) {
-        life_wake(&samplers->lives[i]);
-        life_read(&samplers->lives[i], out);
+        sampler_state_wake(&samplers->states[i]);
+        sampler_state_read(&samplers->states[i], out);
     }
 }
 
 void samplers_read_last(struct samplers *samplers, struct batch *out)
 {
     for (size_t i = 0; i < samplers->count; i++) {
-        life_wake(&samplers->lives[i]);
-        life_read_last(&samplers->lives[i], out);
+        sampler_state_wake(&samplers->states[i]);
+        sampler_state_read_last(&samplers->states[i], out);
     }
 }
 
@@ -57,7 +57,7 @@ void samplers_close(struct samplers **samplers)
     if (!*samplers)
         return;
     for (size_t i = 0; i < (*samplers)->count; i++)
-        life_close(&(*samplers)->lives[i]);
+        sampler_state_close(&(*samplers)->states[i]);
     free(*samplers);
     *samplers = NULL;
 }

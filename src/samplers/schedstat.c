@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 #include "base/scan.h"
-#include "samplers/instances.h"
-#include "samplers/counter.h"
 #include "proc/textfile.h"
+#include "samplers/counter.h"
+#include "samplers/instances.h"
 
 #include <string.h>
 
@@ -69,8 +69,8 @@ static enum err add_cpu(struct schedstat *schedstat, const char *line, uint64_t 
     for (size_t column = 0, i = 0; i < METRICS && scan_u64(&at, &value); column++) {
         if (column == COLUMN_UNUSED)
             continue;
-        value = i < NARROW ? rising_unwrap(&cpu->last[METRICS + i], value) : value;
-        rising_set(sample, i, value, &cpu->last[i]);
+        value = i < NARROW ? counter_unwrap32(&cpu->last[METRICS + i], value) : value;
+        counter_set(sample, i, value, &cpu->last[i]);
         i++;
     }
     return OK;
@@ -100,8 +100,8 @@ static void schedstat_close(void *state)
 const struct sampler sampler_schedstat = {
     .name = "schedstat",
     .about = "the scheduler: run time, waiting time, wake-ups of each CPU",
-    .absent = "The kernel has no statistics of its scheduler, or of a version that is not known",
-    .absent_remedy = "It needs a kernel that was built with CONFIG_SCHEDSTATS",
+    .absent_reason = "The kernel has no statistics of its scheduler, or of a version that is not known",
+    .absent_fix = "It needs a kernel that was built with CONFIG_SCHEDSTATS",
     .set = &set,
     .state_size = sizeof(struct schedstat),
     .open = schedstat_open,

@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/scan.h"
-#include "samplers/all.h"
 #include "proc/dirents.h"
 #include "proc/textfile.h"
+#include "samplers/all.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -66,8 +66,8 @@ void self_tick(uint64_t delay_ns, uint64_t late, uint64_t missed)
     ticks_late += late;
     ticks_missed += missed;
     tick_delay_ns += delay_ns;
-    uint64_t most = tick_delay_max_ns;
-    while (delay_ns > most && !atomic_compare_exchange_weak(&tick_delay_max_ns, &most, delay_ns)) { }
+    uint64_t highest = tick_delay_max_ns;
+    while (delay_ns > highest && !atomic_compare_exchange_weak(&tick_delay_max_ns, &highest, delay_ns)) { }
 }
 
 static _Atomic bool has_uplink, uplink_is_up;
@@ -90,7 +90,7 @@ struct self {
     uint64_t page_bytes;
 };
 
-static int open_folder(const char *root, const char *path)
+static int open_directory(const char *root, const char *path)
 {
     char whole[FILE_PATH_MAX];
     return file_path(whole, root, path) ? -1 : open(whole, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -114,8 +114,8 @@ static enum err self_open(void *state, const struct sampler_context *context)
     if (err)
         return err;
     textfile_open(&self->io, context->root, "/proc/self/io", TEXTFILE_WHOLE); /* not in every kernel */
-    self->fd_fd = open_folder(context->root, "/proc/self/fd");
-    self->task_fd = open_folder(context->root, "/proc/self/task");
+    self->fd_fd = open_directory(context->root, "/proc/self/fd");
+    self->task_fd = open_directory(context->root, "/proc/self/task");
     struct statfs system;
     self->is_proc = !fstatfs(self->statm.fd, &system) && system.f_type == PROC_SUPER_MAGIC;
     self->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -181,13 +181,14 @@ static uint64_t count_names(int fd)
 
 /* Since Linux 6.2 the size of /proc/self/fd is the number of descriptors; before, it is 0 and they must be counted. The
  * folder of threads has a link more for each. */
-static void set_folders(const struct self *self, struct sample *sample)
+static void set_directories(const struct self *self, struct sample *sample)
 {
-    struct stat folder;
-    if (self->fd_fd >= 0 && !fstat(self->fd_fd, &folder))
-        sample_set_u64(sample, FDS, self->is_proc && folder.st_size > 0 ? (uint64_t)folder.st_size : count_names(self->fd_fd));
-    if (self->is_proc && self->task_fd >= 0 && !fstat(self->task_fd, &folder) && folder.st_nlink > 2)
-        sample_set_u64(sample, THREADS, (uint64_t)folder.st_nlink - 2);
+    struct stat directory;
+    if (self->fd_fd >= 0 && !fstat(self->fd_fd, &directory))
+        sample_set_u64(sample, FDS, self->is_proc
+                       && directory.st_size > 0 ? (uint64_t)directory.st_size : count_names(self->fd_fd));
+    if (self->is_proc && self->task_fd >= 0 && !fstat(self->task_fd, &directory) && directory.st_nlink > 2)
+        sample_set_u64(sample, THREADS, (uint64_t)directory.st_nlink - 2);
 }
 
 static void set_ticks(struct sample *sample)
@@ -217,7 +218,7 @@ static enum err self_read(void *state, struct batch *out)
     set_usage(sample);
     set_memory(self, sample);
     set_io(self, sample);
-    set_folders(self, sample);
+    set_directories(self, sample);
     if (ticks)
         set_ticks(sample);
     if (has_uplink)

@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 #include "base/scan.h"
-#include "samplers/instances.h"
-#include "samplers/counter.h"
 #include "proc/textfile.h"
+#include "samplers/counter.h"
+#include "samplers/instances.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -70,7 +70,7 @@ static void set_times(struct sample *sample, const char *at, size_t count, uint6
     uint64_t ticks;
     for (size_t i = 0; i < count && scan_u64(&at, &ticks); i++)
         if (!__builtin_mul_overflow(ticks, us_per_tick, &ticks))
-            rising_set(sample, i, ticks, &last[i]);
+            counter_set(sample, i, ticks, &last[i]);
 }
 
 static enum err add_cpu(struct stat_state *stat, const char *line, uint64_t time_ns, struct batch *out)
@@ -104,7 +104,7 @@ static void set_count(struct stat_state *stat, struct sample *total, const char 
         if (!scan_u64(&line, &value))
             return;
         if (metrics[i].kind == COUNTER)
-            rising_set(total, i, value, &stat->last[i]);
+            counter_set(total, i, value, &stat->last[i]);
         else
             sample_set_u64(total, i, value);
         return;

@@ -32,7 +32,7 @@ enum { TEMPERATURE, CRITICAL, METRICS };
 static const struct set set = { "temperature", metrics, METRICS, "zone" };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
-struct sensor {
+struct temperature_sensor {
     int fd;
     bool has_critical;
     int64_t critical_milli;
@@ -40,8 +40,8 @@ struct sensor {
 };
 
 struct temperature {
-    struct sensor *sensors;
-    size_t count, room;
+    struct temperature_sensor *sensors;
+    size_t count, capacity;
 };
 
 static bool is_plausible(int64_t milli)
@@ -50,10 +50,10 @@ static bool is_plausible(int64_t milli)
 }
 
 /* The first line of a file as a part of an instance's name: printable ASCII, cut to its room. */
-static enum err read_name(const char *root, const char *folder, const char *file, char name[TEXT_MAX])
+static enum err read_name(const char *root, const char *directory, const char *file, char name[TEXT_MAX])
 {
     char path[FILE_PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", folder, file);
+    snprintf(path, sizeof path, "%s/%s", directory, file);
     enum err err = file_read_line(root, path, name, TEXT_MAX);
     if (err)
         return err;
@@ -64,49 +64,50 @@ static enum err read_name(const char *root, const char *folder, const char *file
 }
 
 /* The sensor whose number is in folder/file, or NULL. The caller names it. */
-static struct sensor *add_sensor(struct temperature *temperature, const char *root, const char *folder, const char *file)
+static struct temperature_sensor *add_sensor(struct temperature *temperature, const char *root, const char *directory,
+                                             const char *file)
 {
     char path[FILE_PATH_MAX];
     int fd;
-    if (array_reserve(temperature->sensors, temperature->room, temperature->count + 1, SENSORS_MAX))
+    if (array_reserve(temperature->sensors, temperature->capacity, temperature->count + 1, SENSORS_MAX))
         return NULL;
-    snprintf(path, sizeof path, "%s/%s", folder, file);
+    snprintf(path, sizeof path, "%s/%s", directory, file);
     if (file_open(root, path, &fd))
         return NULL;
-    struct sensor *sensor = &temperature->sensors[temperature->count++];
-    *sensor = (struct sensor){ .fd = fd };
+    struct temperature_sensor *sensor = &temperature->sensors[temperature->count++];
+    *sensor = (struct temperature_sensor){ .fd = fd };
     return sensor;
 }
 
 static void add_zone(struct temperature *temperature, const char *root, const char *zone)
 {
-    char folder[128], type[TEXT_MAX];
-    snprintf(folder, sizeof folder, THERMAL "/%s", zone);
-    struct sensor *sensor = add_sensor(temperature, root, folder, "temp");
+    char directory[128], type[TEXT_MAX];
+    snprintf(directory, sizeof directory, THERMAL "/%s", zone);
+    struct temperature_sensor *sensor = add_sensor(temperature, root, directory, "temp");
     if (!sensor)
         return;
-    if (read_name(root, folder, "type", type))
+    if (read_name(root, directory, "type", type))
         snprintf(sensor->instance, sizeof sensor->instance, "%s", zone);
     else
         snprintf(sensor->instance, sizeof sensor->instance, "%s_%s", type, zone + strlen("thermal_zone"));
 }
 
 /* input is "temp3_input"; chip is the first part of the instance's name. */
-static void add_input(struct temperature *temperature, const char *root, const char *folder, const char *chip,
+static void add_input(struct temperature *temperature, const char *root, const char *directory, const char *chip,
                       const char *input)
 {
     char file[LISTING_NAME_MAX + 16], path[FILE_PATH_MAX], label[TEXT_MAX];
     int length = (int)(strlen(input) - strlen("_input"));
     if (length <= 0 || strcmp(input + length, "_input") != 0)
         return;
-    struct sensor *sensor = add_sensor(temperature, root, folder, input);
+    struct temperature_sensor *sensor = add_sensor(temperature, root, directory, input);
     if (!sensor)
         return;
     snprintf(file, sizeof file, "%.*s_label", length, input);
-    if (read_name(root, folder, file, label))
+    if (read_name(root, directory, file, label))
         snprintf(label, sizeof label, "%.*s", length, input);
     snprintf(sensor->instance, sizeof sensor->instance, "%s/%s", chip, label);
-    snprintf(path, sizeof path, "%s/%.*s_crit", folder, length, input);
+    snprintf(path, sizeof path, "%s/%.*s_crit", directory, length, input);
     sensor->has_critical = number_file_i64(root, path, &sensor->critical_milli) == OK
                            && is_plausible(sensor->critical_milli);
 }
@@ -120,23 +121,23 @@ static unsigned chips_before(const char (*names)[TEXT_MAX], size_t chip)
     return count;
 }
 
-static void add_chip(struct temperature *temperature, const char *root, const char *folder, const char *chip)
+static void add_chip(struct temperature *temperature, const char *root, const char *directory, const char *chip)
 {
     struct listing inputs = { 0 };
-    if (listing_read(&inputs, root, folder, "temp") == OK)
+    if (listing_read(&inputs, root, directory, "temp") == OK)
         for (size_t i = 0; i < inputs.count; i++)
-            add_input(temperature, root, folder, chip, inputs.names[i]);
+            add_input(temperature, root, directory, chip, inputs.names[i]);
     listing_clear(&inputs);
 }
 
 /* Linux before 3.15 has the files in the folder of the device. */
-static void chip_folder(const char *root, const char *hwmon, char *folder, size_t size, char name[TEXT_MAX])
+static void chip_directory(const char *root, const char *hwmon, char *directory, size_t size, char name[TEXT_MAX])
 {
-    snprintf(folder, size, HWMON "/%s", hwmon);
-    if (read_name(root, folder, "name", name) == OK)
+    snprintf(directory, size, HWMON "/%s", hwmon);
+    if (read_name(root, directory, "name", name) == OK)
         return;
-    snprintf(folder, size, HWMON "/%s/device", hwmon);
-    if (read_name(root, folder, "name", name) != OK)
+    snprintf(directory, size, HWMON "/%s/device", hwmon);
+    if (read_name(root, directory, "name", name) != OK)
         snprintf(name, TEXT_MAX, "%s", hwmon);
 }
 
@@ -144,14 +145,14 @@ static void add_chips(struct temperature *temperature, const char *root, const s
 {
     char (*names)[TEXT_MAX] = calloc(chips->count ? chips->count : 1, sizeof *names);
     for (size_t i = 0; names && i < chips->count; i++) {
-        char folder[128], chip[TEXT_MAX + 16];
-        chip_folder(root, chips->names[i], folder, sizeof folder, names[i]);
+        char directory[128], chip[TEXT_MAX + 16];
+        chip_directory(root, chips->names[i], directory, sizeof directory, names[i]);
         unsigned before = chips_before((const char (*)[TEXT_MAX])names, i);
         if (before)
             snprintf(chip, sizeof chip, "%s.%u", names[i], before);
         else
             snprintf(chip, sizeof chip, "%s", names[i]);
-        add_chip(temperature, root, folder, chip);
+        add_chip(temperature, root, directory, chip);
     }
     free(names);
 }
@@ -185,7 +186,7 @@ static enum err temperature_read(void *state, struct batch *out)
     const struct temperature *temperature = state;
     uint64_t now_ns = clock_realtime_ns();
     for (size_t i = 0; i < temperature->count; i++) {
-        const struct sensor *sensor = &temperature->sensors[i];
+        const struct temperature_sensor *sensor = &temperature->sensors[i];
         struct sample *sample = batch_add(out, &set, now_ns, sensor->instance);
         int64_t milli;
         if (!sample)
@@ -205,8 +206,8 @@ const struct sampler sampler_temperature = {
     .state_size = sizeof(struct temperature),
     .is_slow = true,
     .period_ns = 10 * NS_PER_S, /* a core is woken to tell its own */
-    .absent = "There is no sensor below " THERMAL " or " HWMON ": virtual machines have none",
-    .absent_remedy = "On real hardware, load the driver of its sensors: modprobe coretemp (Intel), k10temp (AMD)",
+    .absent_reason = "There is no sensor below " THERMAL " or " HWMON ": virtual machines have none",
+    .absent_fix = "On real hardware, load the driver of its sensors: modprobe coretemp (Intel), k10temp (AMD)",
     .open = temperature_open,
     .read = temperature_read,
     .close = temperature_close,

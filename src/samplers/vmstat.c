@@ -3,8 +3,8 @@
 #include "samplers/all.h"
 
 #include "base/clock.h"
-#include "samplers/keyed.h"
 #include "proc/textfile.h"
+#include "samplers/keyed.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct vmstat {
     struct keyed_last last;
 };
 
-static const struct keyed_form form = { .end = ' ' };
+static const struct keyed_format format = { .end = ' ' };
 
 static bool begins(struct bytes key, const char *with)
 {
@@ -44,15 +44,15 @@ static bool is_kb(struct bytes key)
     return false;
 }
 
-static void describe(struct bytes key, const char *line, struct keyed_meaning *meaning)
+static void describe(struct bytes key, const char *line, struct keyed_description *description)
 {
     (void)line;
-    meaning->kind = is_gauge(key) ? GAUGE : COUNTER;
+    description->kind = is_gauge(key) ? GAUGE : COUNTER;
     if (is_kb(key)) {
-        meaning->unit = "B";
-        meaning->is_kb = true;
+        description->unit = "B";
+        description->is_kb = true;
     }
-    snprintf(meaning->help, sizeof meaning->help, "%.*s of /proc/vmstat", (int)key.size, key.data);
+    snprintf(description->help, sizeof description->help, "%.*s of /proc/vmstat", (int)key.size, key.data);
 }
 
 static void vmstat_close(void *state)
@@ -63,12 +63,12 @@ static void vmstat_close(void *state)
     keyed_last_clear(&vmstat->last);
 }
 
-static enum err learn(struct vmstat *vmstat)
+static enum err add_keys(struct vmstat *vmstat)
 {
-    enum err err = keyed_learn(&vmstat->keyed, &form, vmstat->file.text);
+    enum err err = keyed_add_keys(&vmstat->keyed, &format, vmstat->file.text);
     if (!err)
         err = keyed_make_set(&vmstat->keyed);
-    return err ? err : keyed_last_fit(&vmstat->last, &vmstat->keyed);
+    return err ? err : keyed_last_reserve(&vmstat->last, &vmstat->keyed);
 }
 
 static enum err vmstat_open(void *state, const struct sampler_context *context)
@@ -77,7 +77,7 @@ static enum err vmstat_open(void *state, const struct sampler_context *context)
     keyed_init(&vmstat->keyed, "vmstat", describe);
     enum err err = textfile_open(&vmstat->file, context->root, "/proc/vmstat", TEXTFILE_PAGES);
     if (!err)
-        err = learn(vmstat);
+        err = add_keys(vmstat);
     if (err)
         vmstat_close(vmstat);
     return err;
@@ -90,14 +90,14 @@ static enum err vmstat_read(void *state, struct batch *out)
     enum err err = textfile_read(&vmstat->file);
     if (!err && !vmstat->file.size)
         err = CORRUPT;
-    if (!err && vmstat->keyed.has_news)
-        err = learn(vmstat);
+    if (!err && vmstat->keyed.has_new_keys)
+        err = add_keys(vmstat);
     if (err)
         return err;
     struct sample *sample = batch_add(out, keyed_set(&vmstat->keyed), clock_realtime_ns(), "");
     if (!sample)
         return NOMEM;
-    keyed_fill(&vmstat->keyed, &form, vmstat->file.text, sample, &vmstat->last, &expected);
+    keyed_fill(&vmstat->keyed, &format, vmstat->file.text, sample, &vmstat->last, &expected);
     return OK;
 }
 

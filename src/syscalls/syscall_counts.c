@@ -40,7 +40,7 @@ void syscall_counts_add(struct syscall_counts *counts, unsigned number, int64_t 
 /* Stays where it is, because samples borrow it. */
 static const char *name_of(unsigned number)
 {
-    static char unknown[SYSCALL_NAMES_MAX][SYSCALL_NAME_ROOM];
+    static char unknown[SYSCALL_NAMES_MAX][SYSCALL_NAME_MAX];
     return syscall_names_write(number, unknown[number]);
 }
 

@@ -38,12 +38,12 @@ const char *syscall_names_find(unsigned number)
     return number < SYSCALL_NAMES_MAX ? names[number] : NULL;
 }
 
-const char *syscall_names_write(unsigned number, char name[SYSCALL_NAME_ROOM])
+const char *syscall_names_write(unsigned number, char name[SYSCALL_NAME_MAX])
 {
     const char *known = syscall_names_find(number);
     if (known || number == SYSCALL_NAMES_OTHER)
         return known ? known : OTHER;
-    snprintf(name, SYSCALL_NAME_ROOM, UNKNOWN "%u", number);
+    snprintf(name, SYSCALL_NAME_MAX, UNKNOWN "%u", number);
     return name;
 }
 
@@ -77,7 +77,7 @@ int syscall_names_from_i386(unsigned number)
     return name ? syscall_names_number(name) : -1;
 }
 
-static int lists(const char *const *list, const char *name)
+static int contains(const char *const *list, const char *name)
 {
     while (*list && strcmp(*list, name) != 0)
         list++;
@@ -89,8 +89,8 @@ enum syscall_result syscall_names_result(unsigned number)
     const char *name = syscall_names_find(number);
     if (!name)
         return SYSCALL_RESULT_OTHER;
-    return lists(reads, name)    ? SYSCALL_RESULT_READ
-           : lists(writes, name) ? SYSCALL_RESULT_WRITTEN
-           : lists(moves, name)  ? SYSCALL_RESULT_MOVED
+    return contains(reads, name)    ? SYSCALL_RESULT_READ
+           : contains(writes, name) ? SYSCALL_RESULT_WRITTEN
+           : contains(moves, name)  ? SYSCALL_RESULT_MOVED
                                  : SYSCALL_RESULT_OTHER;
 }

@@ -8,7 +8,7 @@
 
 #define SYSCALL_NAMES_MAX 512 /* numbers below it are counted; the kernel has less than 480 */
 #define SYSCALL_NAMES_OTHER (SYSCALL_NAMES_MAX - 1) /* all others, and those that only 32-bit programs have */
-#define SYSCALL_NAME_ROOM 40
+#define SYSCALL_NAME_MAX 40
 
 /* What a result that is no error means. */
 enum syscall_result {
@@ -25,7 +25,7 @@ const char *syscall_names_find(unsigned number);
 
 /* Always a name: "syscall_467" for one that is newer than this build, "other" for SYSCALL_NAMES_OTHER. Returns
  * name or a constant. */
-const char *syscall_names_write(unsigned number, char name[SYSCALL_NAME_ROOM]);
+const char *syscall_names_write(unsigned number, char name[SYSCALL_NAME_MAX]);
 
 /* The way back from what syscall_names_write wrote. */
 bool syscall_names_read(const char *name, unsigned *number);

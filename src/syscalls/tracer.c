@@ -13,14 +13,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LOOK_STOPS 64               /* after so many, or one for each task, all tasks get their turn */
-#define LEAVE_NS (2 * NS_PER_S)     /* for those that cannot be stopped: waiting for a disk, or for a child by vfork */
-#define LEAVE_PAUSE_NS (NS_PER_MS / 2)
+#define POLL_ALL_STOPS 64               /* after so many, or one for each task, all tasks get their turn */
+#define DETACH_NS (2 * NS_PER_S)     /* for those that cannot be stopped: waiting for a disk, or for a child by vfork */
+#define DETACH_PAUSE_NS (NS_PER_MS / 2)
 #define FILTER_OPTIONS (PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL)
 #define CALL_STOP (SIGTRAP | 0x80)
 #define WAIT_FLAGS (WEXITED | WSTOPPED | WNOWAIT | __WALL)
 
-struct tracer_task *tracer_hold(struct tracer *tracer, pid_t tid)
+struct tracer_task *tracer_add_task(struct tracer *tracer, pid_t tid)
 {
     struct tracer_task *task = tracer_tasks_add(&tracer->tasks, tid);
     atomic_store_explicit(tracer->alive, (uint32_t)tracer->tasks.count, memory_order_relaxed);
@@ -33,10 +33,10 @@ static bool is_process(pid_t tid)
     return syscall(SYS_tgkill, tid, tid, 0) == 0 || errno != ESRCH;
 }
 
-void tracer_tell_begin(const struct tracer *tracer, pid_t tid, bool is_new)
+void tracer_report_begin(const struct tracer *tracer, pid_t tid, bool is_new)
 {
-    if (tracer->lives && is_process(tid))
-        tracer->lives->begins(tracer->lives->context, tid, is_new);
+    if (tracer->listener && is_process(tid))
+        tracer->listener->begins(tracer->listener->context, tid, is_new);
 }
 
 static int status_of(const siginfo_t *info)
@@ -45,15 +45,15 @@ static int status_of(const siginfo_t *info)
     return info->si_code == CLD_EXITED ? (status & 0xff) << 8 : info->si_code == CLD_DUMPED ? status | WCOREFLAG : status;
 }
 
-static void tell_end(const struct tracer *tracer, pid_t pid, int status)
+static void report_end(const struct tracer *tracer, pid_t pid, int status)
 {
     if (tracer->end && pid == tracer->target)
         atomic_store_explicit(tracer->end, TRACER_ENDED | (uint32_t)status, memory_order_relaxed);
-    if (tracer->lives)
-        tracer->lives->ended(tracer->lives->context, pid, status);
+    if (tracer->listener)
+        tracer->listener->ended(tracer->listener->context, pid, status);
 }
 
-static void let_go(struct tracer *tracer, pid_t tid)
+static void remove_task(struct tracer *tracer, pid_t tid)
 {
     tracer_tasks_remove(&tracer->tasks, tid);
     atomic_store_explicit(tracer->alive, (uint32_t)tracer->tasks.count, memory_order_relaxed);
@@ -63,16 +63,16 @@ static void let_go(struct tracer *tracer, pid_t tid)
  * let go whatever it was in. */
 static void resume(const struct tracer *tracer, struct tracer_task *task, int signal)
 {
-    if (tracer->leaving)
+    if (tracer->detaching)
         task->interrupted = ptrace(PTRACE_INTERRUPT, task->tid, 0L, 0L) == 0;
-    bool to_call = !tracer->leaving && (!tracer->filtered || task->number != TRACER_NO_CALL);
+    bool to_call = !tracer->detaching && (!tracer->filtered || task->number != TRACER_NO_CALL);
     ptrace(to_call ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, 0L, (long)signal); /* ESRCH: killed; its end will come */
 }
 
-static void on_call(struct tracer *tracer, struct tracer_task *task, uint64_t heard_ns)
+static void on_call(struct tracer *tracer, struct tracer_task *task, uint64_t stopped_ns)
 {
-    tracer_calls_stop(&tracer->calls, task, heard_ns);
-    if (task->entry_ns && task->number != TRACER_NO_CALL && task->entry_ns == heard_ns)
+    tracer_calls_stop(&tracer->calls, task, stopped_ns);
+    if (task->entry_ns && task->number != TRACER_NO_CALL && task->entry_ns == stopped_ns)
         task->entry_ns = clock_monotonic_ns(); /* it goes on only now */
     resume(tracer, task, 0);
 }
@@ -81,8 +81,8 @@ static void on_call(struct tracer *tracer, struct tracer_task *task, uint64_t he
  * on with that. */
 static void begin(struct tracer *tracer, pid_t tid)
 {
-    tracer->begun = true;
-    tracer->filtered = *tracer->first->state == TRACER_BIRTH_FILTERED;
+    tracer->has_begun = true;
+    tracer->filtered = *tracer->first->state == TRACER_LAUNCH_FILTERED;
     tracer->calls.counts = tracer->first->counts;
     ptrace(PTRACE_SETOPTIONS, tid, 0L, TRACER_OPTIONS | (tracer->filtered ? FILTER_OPTIONS : 0L));
 }
@@ -99,16 +99,16 @@ static void on_exec(struct tracer *tracer, struct tracer_task *task)
         if (former) {
             *task = *former;
             task->tid = tid;
-            let_go(tracer, (pid_t)before);
+            remove_task(tracer, (pid_t)before);
         }
     }
-    if (tracer->first && !tracer->begun)
+    if (tracer->first && !tracer->has_begun)
         begin(tracer, tid);
-    struct tracer_rights *rights = tracer->first ? tracer->first->rights : tracer->rights;
-    if (rights)
-        tracer_rights_look(rights, tid);
-    if (tracer->lives)
-        tracer->lives->execs(tracer->lives->context, tid);
+    struct tracer_privileges *privileges = tracer->first ? tracer->first->privileges : tracer->privileges;
+    if (privileges)
+        tracer_privileges_check(privileges, tid);
+    if (tracer->listener)
+        tracer->listener->execs(tracer->listener->context, tid);
     task = tracer_tasks_find(&tracer->tasks, tid);
     if (task)
         resume(tracer, task, 0);
@@ -122,9 +122,9 @@ static bool is_stop_signal(int signal)
 /* Stopped by job control, because we asked for it, new, or continued. */
 static void on_pause(struct tracer *tracer, struct tracer_task *task, int signal)
 {
-    if (tracer->leaving) {
+    if (tracer->detaching) {
         if (ptrace(PTRACE_DETACH, task->tid, 0L, 0L) == 0)
-            let_go(tracer, task->tid);
+            remove_task(tracer, task->tid);
     } else if (is_stop_signal(signal)) {
         ptrace(PTRACE_LISTEN, task->tid, 0L, 0L); /* it stays stopped until somebody else continues it */
     } else {
@@ -133,23 +133,23 @@ static void on_pause(struct tracer *tracer, struct tracer_task *task, int signal
 }
 
 /* A thread stands before its end, and a process if it is the first. */
-static void on_last_steps(const struct tracer *tracer, pid_t tid)
+static void on_exit_stop(const struct tracer *tracer, pid_t tid)
 {
     pid_t pid = is_process(tid) ? tid : tracer_leaderless_of(tracer, tid);
-    if (tracer->lives && pid)
-        tracer->lives->ends(tracer->lives->context, pid);
+    if (tracer->listener && pid)
+        tracer->listener->ends(tracer->listener->context, pid);
 }
 
-static void on_stop(struct tracer *tracer, struct tracer_task *task, int status, uint64_t heard_ns)
+static void on_stop(struct tracer *tracer, struct tracer_task *task, int status, uint64_t stopped_ns)
 {
     int signal = status & 0xff;
     if (task->interrupted)
-        tracer_calls_mend(task);
+        tracer_calls_restart(task);
     task->interrupted = false;
     switch (status >> 8) {
     case 0:
         if (signal == CALL_STOP)
-            on_call(tracer, task, heard_ns);
+            on_call(tracer, task, stopped_ns);
         else
             resume(tracer, task, signal);
         break;
@@ -160,10 +160,10 @@ static void on_stop(struct tracer *tracer, struct tracer_task *task, int status,
         on_exec(tracer, task);
         break;
     case PTRACE_EVENT_SECCOMP:
-        on_call(tracer, task, heard_ns);
+        on_call(tracer, task, stopped_ns);
         break;
     case PTRACE_EVENT_EXIT:
-        on_last_steps(tracer, task->tid);
+        on_exit_stop(tracer, task->tid);
         resume(tracer, task, 0);
         break;
     default: /* it has made another, which tells of itself */
@@ -177,33 +177,33 @@ static void on_end(struct tracer *tracer, const siginfo_t *info)
 {
     pid_t tid = info->si_pid, leaderless = tracer_leaderless_of(tracer, tid);
     if (is_process(tid))
-        tell_end(tracer, tid, status_of(info));
+        report_end(tracer, tid, status_of(info));
     waitpid(tid, NULL, __WALL | WNOHANG); /* its parent hears of it now */
-    let_go(tracer, tid);
+    remove_task(tracer, tid);
     if (leaderless && tracer_leaderless_is_over(leaderless) && tracer_leaderless_remove(tracer, leaderless))
-        tell_end(tracer, leaderless, status_of(info));
+        report_end(tracer, leaderless, status_of(info));
 }
 
 static void on_event(struct tracer *tracer, const siginfo_t *info)
 {
-    uint64_t heard_ns = tracer->calls.counts->timed ? clock_monotonic_ns() : 0;
+    uint64_t stopped_ns = tracer->calls.counts->timed ? clock_monotonic_ns() : 0;
     pid_t tid = info->si_pid;
     if (info->si_code != CLD_TRAPPED && info->si_code != CLD_STOPPED) {
         on_end(tracer, info);
         return;
     }
     size_t before = tracer->tasks.count;
-    struct tracer_task *task = tracer_hold(tracer, tid);
+    struct tracer_task *task = tracer_add_task(tracer, tid);
     if (tracer->tasks.count > before && !tracer_leaderless_remove(tracer, tid))
-        tracer_tell_begin(tracer, tid, true);
+        tracer_report_begin(tracer, tid, true);
     if (task)
-        on_stop(tracer, task, info->si_status, heard_ns);
+        on_stop(tracer, task, info->si_status, stopped_ns);
     else
         ptrace(tracer->filtered ? PTRACE_CONT : PTRACE_DETACH, tid, 0L, 0L); /* no memory for it: it goes on uncounted */
 }
 
 /* False: nothing has happened to it. */
-static bool look_at(struct tracer *tracer, pid_t tid)
+static bool poll_task(struct tracer *tracer, pid_t tid)
 {
     siginfo_t info = { 0 };
     if (waitid(P_PID, (id_t)tid, &info, WAIT_FLAGS | WNOHANG) != 0 || !info.si_pid)
@@ -213,11 +213,11 @@ static bool look_at(struct tracer *tracer, pid_t tid)
 }
 
 /* The kernel tells of the first that has stopped. One that stops again at once would keep us from all behind it. */
-static void look_at_all(struct tracer *tracer)
+static void poll_all(struct tracer *tracer)
 {
     pid_t *tids = tracer_tasks_list(&tracer->tasks);
     for (const pid_t *tid = tids; tid && *tid; tid++)
-        look_at(tracer, *tid);
+        poll_task(tracer, *tid);
     free(tids);
     tracer->stops = 0;
 }
@@ -230,8 +230,8 @@ void tracer_run(struct tracer *tracer, const volatile sig_atomic_t *stop)
             on_event(tracer, &info);
         else if (errno != EINTR)
             return; /* nobody is left */
-        if (++tracer->stops > LOOK_STOPS && tracer->stops > tracer->tasks.count && tracer->tasks.count > 1)
-            look_at_all(tracer);
+        if (++tracer->stops > POLL_ALL_STOPS && tracer->stops > tracer->tasks.count && tracer->tasks.count > 1)
+            poll_all(tracer);
     }
 }
 
@@ -246,18 +246,18 @@ static void interrupt_all(struct tracer *tracer)
     free(tids);
 }
 
-static void tell_pending(const struct tracer *tracer)
+static void record_pending(const struct tracer *tracer)
 {
-    for (size_t i = 0; tracer->pending && i < tracer->tasks.room; i++)
+    for (size_t i = 0; tracer->pending && i < tracer->tasks.capacity; i++)
         if (tracer->tasks.table[i].tid && tracer->tasks.table[i].number != TRACER_NO_CALL)
             tracer->pending[tracer->tasks.table[i].number]++;
 }
 
-void tracer_leave(struct tracer *tracer)
+void tracer_detach(struct tracer *tracer)
 {
-    uint64_t until_ns = clock_monotonic_ns() + LEAVE_NS;
-    tracer->leaving = true;
-    tell_pending(tracer);
+    uint64_t until_ns = clock_monotonic_ns() + DETACH_NS;
+    tracer->detaching = true;
+    record_pending(tracer);
     interrupt_all(tracer);
     while (tracer->tasks.count && clock_monotonic_ns() < until_ns) {
         siginfo_t info = { 0 };
@@ -266,6 +266,6 @@ void tracer_leave(struct tracer *tracer)
         if (info.si_pid)
             on_event(tracer, &info);
         else
-            nanosleep(&(struct timespec){ 0, LEAVE_PAUSE_NS }, NULL);
+            nanosleep(&(struct timespec){ 0, DETACH_PAUSE_NS }, NULL);
     }
 }

@@ -8,19 +8,19 @@
 
 #include "proc/children.h"
 #include "syscalls/tracer_calls.h"
-#include "syscalls/tracer_rights.h"
+#include "syscalls/tracer_privileges.h"
 
 #include <signal.h>
 
 /* A command that was seized before its exec; tracer_launch.h. */
-struct tracer_first {
+struct tracer_command {
     struct syscall_counts *counts; /* of what it does from then on */
-    const _Atomic uint32_t *state; /* enum tracer_birth_state, by then */
-    struct tracer_rights *rights;
+    const _Atomic uint32_t *state; /* enum tracer_launch_state, by then */
+    struct tracer_privileges *privileges;
 };
 
 /* Who wants to hear of the processes that are traced, threads left out; called in the tracer. All of them, or NULL. */
-struct tracer_lives {
+struct tracer_listener {
     void *context;
     void (*begins)(void *context, pid_t pid, bool is_new); /* not new: it ran before we came */
     void (*execs)(void *context, pid_t pid);
@@ -35,13 +35,13 @@ struct tracer {
     struct tracer_tasks tasks;
     struct tracer_calls calls;
     bool filtered;            /* a seccomp filter says at which calls tasks stop; else at all of them */
-    bool leaving;             /* tasks are let go at their next stop */
+    bool detaching;             /* tasks are let go at their next stop */
     uint64_t stops;           /* since tasks were looked at one by one */
     _Atomic uint32_t *alive;  /* tasks held now, for whoever looks on; borrowed */
-    const struct tracer_first *first; /* NULL: what is traced ran before */
-    bool begun;               /* the first of them has exec'd */
-    struct tracer_rights *rights; /* where there is no first; NULL: nobody wants to know */
-    const struct tracer_lives *lives; /* NULL: nobody */
+    const struct tracer_command *first; /* NULL: what is traced ran before */
+    bool has_begun;               /* the first of them has exec'd */
+    struct tracer_privileges *privileges; /* where there is no first; NULL: nobody wants to know */
+    const struct tracer_listener *listener; /* NULL: nobody */
     struct pidlist leaderless; /* tracer_leaderless.h */
     pid_t target;             /* whose end is told to: */
     _Atomic uint32_t *end;    /* TRACER_ENDED | status as from wait4; borrowed. NULL: nobody */
@@ -58,13 +58,13 @@ enum err tracer_seize(struct tracer *tracer, pid_t pid, size_t *held);
 void tracer_run(struct tracer *tracer, const volatile sig_atomic_t *stop);
 
 /* Lets all go. Those that cannot be stopped now are let go by the end of this process, which should follow. */
-void tracer_leave(struct tracer *tracer);
+void tracer_detach(struct tracer *tracer);
 
 /* A task begins to be watched. NULL: no memory. */
-struct tracer_task *tracer_hold(struct tracer *tracer, pid_t tid);
+struct tracer_task *tracer_add_task(struct tracer *tracer, pid_t tid);
 
 /* Tells of a task that has begun to be watched, if it is a process. */
-void tracer_tell_begin(const struct tracer *tracer, pid_t tid, bool is_new);
+void tracer_report_begin(const struct tracer *tracer, pid_t tid, bool is_new);
 
 #define TRACER_OPTIONS \
     (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)

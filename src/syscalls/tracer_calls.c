@@ -15,8 +15,8 @@
 #define ERESTARTNOHAND 514
 #define ERESTART_RESTARTBLOCK 516
 
-#define ANEW_MAX 1000u  /* a device may say EINTR for reasons of its own, and go on saying so: then the program shall hear it */
-#define ANEW_TIMED_MAX 3u /* so that what a program does at the end of a wait is not put off without end */
+#define RESTARTS_MAX 1000u  /* a device may say EINTR for reasons of its own, and go on saying so: then the program shall hear it */
+#define RESTARTS_TIMED_MAX 3u /* so that what a program does at the end of a wait is not put off without end */
 
 #if defined(__x86_64__)
 #define ARCH_NATIVE AUDIT_ARCH_X86_64
@@ -26,7 +26,7 @@
 #define ARCH_NATIVE AUDIT_ARCH_AARCH64
 #endif
 
-static bool is_broken_off(int64_t result)
+static bool is_interrupted(int64_t result)
 {
     return result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK;
 }
@@ -67,20 +67,20 @@ static bool has_timeout(int number, const uint64_t *arguments)
 }
 
 /* Its time goes on where it began; 0: before we came. */
-static void go_on(struct tracer_task *task, uint64_t now_ns)
+static void resume_call(struct tracer_task *task, uint64_t now_ns)
 {
-    task->number = task->unfinished.number;
-    task->entry_ns = task->unfinished.entry_ns ? task->unfinished.entry_ns : now_ns;
-    task->unfinished.number = TRACER_NO_CALL;
+    task->number = task->interrupted_call.number;
+    task->entry_ns = task->interrupted_call.entry_ns ? task->interrupted_call.entry_ns : now_ns;
+    task->interrupted_call.number = TRACER_NO_CALL;
 }
 
 static void enter(struct tracer_task *task, int number, const uint64_t *arguments, uint64_t stack, uint64_t now_ns)
 {
-    const struct tracer_unfinished *unfinished = &task->unfinished;
+    const struct tracer_interrupted_call *interrupted_call = &task->interrupted_call;
     task->has_timeout = has_timeout(number, arguments);
-    if (unfinished->number != TRACER_NO_CALL && unfinished->stack == stack
-        && (number == unfinished->number || number == SYS_restart_syscall)) {
-        go_on(task, now_ns);
+    if (interrupted_call->number != TRACER_NO_CALL && interrupted_call->stack == stack
+        && (number == interrupted_call->number || number == SYS_restart_syscall)) {
+        resume_call(task, now_ns);
         return;
     }
     task->entry_ns = now_ns;
@@ -88,9 +88,9 @@ static void enter(struct tracer_task *task, int number, const uint64_t *argument
 }
 
 /* A handler has returned to where its signal came: behind a call that failed because of it? */
-static bool has_failed_before(const struct tracer_task *task, int64_t result, uint64_t stack)
+static bool was_interrupted_before_handler(const struct tracer_task *task, int64_t result, uint64_t stack)
 {
-    return task->number == SYS_rt_sigreturn && task->unfinished.number != TRACER_NO_CALL && task->unfinished.stack == stack
+    return task->number == SYS_rt_sigreturn && task->interrupted_call.number != TRACER_NO_CALL && task->interrupted_call.stack == stack
            && result == -EINTR;
 }
 
@@ -106,15 +106,15 @@ static void leave(struct tracer_calls *calls, struct tracer_task *task, int64_t 
     task->number = TRACER_NO_CALL;
     if (number == TRACER_NO_CALL)
         return;
-    if (is_broken_off(result))
-        task->unfinished = (struct tracer_unfinished){ number, stack, task->entry_ns, time_ns };
+    if (is_interrupted(result))
+        task->interrupted_call = (struct tracer_interrupted_call){ number, stack, task->entry_ns, time_ns };
     else
         count(calls, number, number == SYS_rt_sigreturn ? 0 : result, time_ns);
 }
 
 #if defined(__x86_64__) || defined(__aarch64__)
 /* They say EINTR to whoever is stopped and goes on, and nothing has happened by then that could not happen again. */
-static bool can_begin_anew(uint64_t number)
+static bool is_restartable(uint64_t number)
 {
     switch (number) {
 #ifdef SYS_epoll_wait
@@ -132,20 +132,20 @@ static bool can_begin_anew(uint64_t number)
 #endif
 
 #if defined(__x86_64__)
-static bool is_to_begin_anew(const struct tracer_task *task, const struct user_regs_struct *regs)
+static bool must_restart(const struct tracer_task *task, const struct user_regs_struct *regs)
 {
     (void)task;
-    return (int64_t)regs->rax == -EINTR && regs->cs == CODE_64_BIT && can_begin_anew(regs->orig_rax);
+    return (int64_t)regs->rax == -EINTR && regs->cs == CODE_64_BIT && is_restartable(regs->orig_rax);
 }
 
 #define RESULT_OF(regs) (regs).rax
 #elif defined(__aarch64__)
 /* There the kernel decides before any other stop than that of the return, and has forgotten the call's first argument by then:
  * later this would reach the program as an error that it does not know. */
-static bool is_to_begin_anew(const struct tracer_task *task, const struct user_regs_struct *regs)
+static bool must_restart(const struct tracer_task *task, const struct user_regs_struct *regs)
 {
     struct __ptrace_syscall_info info = { 0 };
-    if ((int64_t)regs->regs[0] != -EINTR || !can_begin_anew(regs->regs[8]))
+    if ((int64_t)regs->regs[0] != -EINTR || !is_restartable(regs->regs[8]))
         return false;
     return ptrace(PTRACE_GET_SYSCALL_INFO, task->tid, sizeof info, &info) > 0 && info.op == PTRACE_SYSCALL_INFO_EXIT
            && info.arch == ARCH_NATIVE;
@@ -157,21 +157,21 @@ static bool is_to_begin_anew(const struct tracer_task *task, const struct user_r
 #ifdef RESULT_OF
 static bool read_regs(const struct tracer_task *task, struct user_regs_struct *regs)
 {
-    struct iovec room = { regs, sizeof *regs };
-    return ptrace(PTRACE_GETREGSET, task->tid, NT_PRSTATUS, &room) == 0 && room.iov_len == sizeof *regs;
+    struct iovec capacity = { regs, sizeof *regs };
+    return ptrace(PTRACE_GETREGSET, task->tid, NT_PRSTATUS, &capacity) == 0 && capacity.iov_len == sizeof *regs;
 }
 #endif
 
 /* ERESTARTNOHAND is the kernel's own word for it: anew when no handler runs, else EINTR as without us. */
-static bool mend(const struct tracer_task *task)
+static bool set_restart(const struct tracer_task *task)
 {
 #ifdef RESULT_OF
     struct user_regs_struct regs;
-    struct iovec room = { &regs, sizeof regs };
-    if (!read_regs(task, &regs) || !is_to_begin_anew(task, &regs))
+    struct iovec capacity = { &regs, sizeof regs };
+    if (!read_regs(task, &regs) || !must_restart(task, &regs))
         return false;
     RESULT_OF(regs) = (unsigned long long)-ERESTARTNOHAND;
-    return ptrace(PTRACE_SETREGSET, task->tid, NT_PRSTATUS, &room) == 0;
+    return ptrace(PTRACE_SETREGSET, task->tid, NT_PRSTATUS, &capacity) == 0;
 #else
     (void)task;
     return false;
@@ -180,38 +180,38 @@ static bool mend(const struct tracer_task *task)
 
 /* A call that it was in before we came, and that the kernel will begin anew as restart_syscall, which does not say what it
  * was. On aarch64 it is that by now. */
-static void keep_number(struct tracer_task *task)
+static void keep_interrupted_number(struct tracer_task *task)
 {
 #if defined(__x86_64__)
     struct user_regs_struct regs;
-    if (task->number != TRACER_NO_CALL || task->unfinished.number != TRACER_NO_CALL || !read_regs(task, &regs))
+    if (task->number != TRACER_NO_CALL || task->interrupted_call.number != TRACER_NO_CALL || !read_regs(task, &regs))
         return;
     if ((int64_t)regs.rax != -ERESTART_RESTARTBLOCK || regs.cs != CODE_64_BIT || regs.orig_rax >= SYSCALL_NAMES_MAX)
         return;
-    task->unfinished = (struct tracer_unfinished){ .number = (int)regs.orig_rax, .stack = regs.rsp };
+    task->interrupted_call = (struct tracer_interrupted_call){ .number = (int)regs.orig_rax, .stack = regs.rsp };
 #else
     (void)task;
 #endif
 }
 
-void tracer_calls_mend(struct tracer_task *task)
+void tracer_calls_restart(struct tracer_task *task)
 {
-    if (!mend(task))
-        keep_number(task);
+    if (!set_restart(task))
+        keep_interrupted_number(task);
 }
 
 /* The kernel looks at that word only on its way to a signal or to a stop: that is asked for, too. */
-static bool begin_anew(struct tracer_task *task, int64_t result)
+static bool restart_call(struct tracer_task *task, int64_t result)
 {
     if (result != -EINTR) {
-        task->anew = is_broken_off(result) ? task->anew : 0;
+        task->restarts = is_interrupted(result) ? task->restarts : 0;
         return false;
     }
-    if (task->anew >= (task->has_timeout ? ANEW_TIMED_MAX : ANEW_MAX) || !mend(task)) {
-        task->anew = 0;
+    if (task->restarts >= (task->has_timeout ? RESTARTS_TIMED_MAX : RESTARTS_MAX) || !set_restart(task)) {
+        task->restarts = 0;
         return false;
     }
-    task->anew++;
+    task->restarts++;
     task->interrupted = ptrace(PTRACE_INTERRUPT, task->tid, 0L, 0L) == 0; /* ESRCH: killed meanwhile */
     return true;
 }
@@ -229,11 +229,12 @@ void tracer_calls_stop(struct tracer_calls *calls, struct tracer_task *task, uin
         enter(task, number_of(&info, info.seccomp.nr), info.seccomp.args, info.stack_pointer, now_ns);
         break;
     case PTRACE_SYSCALL_INFO_EXIT:
-        if (has_failed_before(task, info.exit.rval, info.stack_pointer)) {
-            count(calls, task->unfinished.number, -EINTR, task->unfinished.time_ns);
-            task->unfinished.number = TRACER_NO_CALL;
+        if (was_interrupted_before_handler(task, info.exit.rval, info.stack_pointer)) {
+            count(calls, task->interrupted_call.number, -EINTR, task->interrupted_call.time_ns);
+            task->interrupted_call.number = TRACER_NO_CALL;
         }
-        leave(calls, task, begin_anew(task, info.exit.rval) ? -ERESTARTNOHAND : info.exit.rval, info.stack_pointer, now_ns);
+        leave(calls, task, restart_call(task, info.exit.rval) ? -ERESTARTNOHAND : info.exit.rval, info.stack_pointer,
+              now_ns);
         break;
     default:
         break;

@@ -17,6 +17,6 @@ void tracer_calls_stop(struct tracer_calls *calls, struct tracer_task *task, uin
 
 /* We have interrupted the task, which may have broken off a call that would not have ended otherwise. Those that the kernel
  * does not begin anew by itself are made to. Called at the stop that our interruption led to, and at the return before it. */
-void tracer_calls_mend(struct tracer_task *task);
+void tracer_calls_restart(struct tracer_task *task);
 
 #endif

@@ -28,7 +28,7 @@ static uint64_t measure_bare(void)
 }
 
 /* Waits until we hold it, then calls. */
-static void be_traced(int fd)
+static void run_traced(int fd)
 {
     char go;
     while (sys_read(fd, &go, 1) < 0)
@@ -87,7 +87,7 @@ enum err tracer_cost_measure(struct tracer_cost *cost)
         return err_from_errno(errno);
     pid_t pid = fork();
     if (pid == 0)
-        be_traced(go[0]);
+        run_traced(go[0]);
     enum err err = pid < 0 ? err_from_errno(errno) : measure_traced(cost, pid, go[1]);
     close(go[0]);
     close(go[1]);

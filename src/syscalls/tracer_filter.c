@@ -19,7 +19,7 @@
 #endif
 
 /* Not rt_sigreturn and restart_syscall, which tell what became of a call that a signal broke off. The most frequent first. */
-static const int free_calls[] = {
+static const int ignored_calls[] = {
     SYS_futex, SYS_sched_yield, SYS_clock_gettime, SYS_gettimeofday, SYS_getpid, SYS_gettid, SYS_rt_sigprocmask,
     SYS_rt_sigaction, SYS_tgkill, SYS_sigaltstack, SYS_getcpu, SYS_getrusage, SYS_times, SYS_clock_getres, SYS_getuid,
     SYS_geteuid, SYS_getgid, SYS_getegid, SYS_sched_getaffinity, SYS_membarrier, SYS_set_robust_list, SYS_set_tid_address,
@@ -34,17 +34,17 @@ static const int free_calls[] = {
 #endif
 };
 
-#define FREE_COUNT (sizeof free_calls / sizeof *free_calls)
+#define IGNORED_COUNT (sizeof ignored_calls / sizeof *ignored_calls)
 
-bool tracer_filter_frees(int number)
+bool tracer_filter_ignores(int number)
 {
-    for (size_t i = 0; i < FREE_COUNT; i++)
-        if (free_calls[i] == number)
+    for (size_t i = 0; i < IGNORED_COUNT; i++)
+        if (ignored_calls[i] == number)
             return true;
     return false;
 }
 
-bool tracer_filter_is_there(void)
+bool tracer_filter_is_available(void)
 {
 #ifdef ARCH_NATIVE
     uint32_t action = SECCOMP_RET_TRACE;
@@ -55,7 +55,7 @@ bool tracer_filter_is_there(void)
 }
 
 #ifdef ARCH_NATIVE
-#define FRONT 3 /* instructions before the list */
+#define HEADER_SIZE 3 /* instructions before the list */
 
 /* SPEC_ALLOW: before Linux 5.16 a filter makes the whole program slower otherwise. */
 static long install(struct sock_fprog *program)
@@ -67,16 +67,16 @@ static long install(struct sock_fprog *program)
 /* Calls of another kind of program (32 bits) have other numbers: all of them stop. */
 enum err tracer_filter_install(void)
 {
-    struct sock_filter code[FRONT + FREE_COUNT + 2] = {
+    struct sock_filter code[HEADER_SIZE + IGNORED_COUNT + 2] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH_NATIVE, 0, 1 + FREE_COUNT),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH_NATIVE, 0, 1 + IGNORED_COUNT),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        [FRONT + FREE_COUNT] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE),
-        [FRONT + FREE_COUNT + 1] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        [HEADER_SIZE + IGNORED_COUNT] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE),
+        [HEADER_SIZE + IGNORED_COUNT + 1] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
-    for (size_t i = 0; i < FREE_COUNT; i++)
-        code[FRONT + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)free_calls[i],
-                                                       (unsigned char)(FREE_COUNT - i), 0);
+    for (size_t i = 0; i < IGNORED_COUNT; i++)
+        code[HEADER_SIZE + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)ignored_calls[i],
+                                                             (unsigned char)(IGNORED_COUNT - i), 0);
     struct sock_fprog program = { sizeof code / sizeof *code, code };
     if (install(&program) == 0)
         return OK;

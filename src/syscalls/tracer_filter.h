@@ -12,9 +12,9 @@
 enum err tracer_filter_install(void);
 
 /* Whether the kernel knows such filters and lets us ask. */
-bool tracer_filter_is_there(void);
+bool tracer_filter_is_available(void);
 
 /* Whether the call, by its number on this machine, passes the tracer by. */
-bool tracer_filter_frees(int number);
+bool tracer_filter_ignores(int number);
 
 #endif

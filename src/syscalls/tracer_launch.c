@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* False: the other end is closed. */
-static bool receive(int fd, int32_t *value)
+static bool receive_value(int fd, int32_t *value)
 {
     ssize_t got;
     do
@@ -24,7 +24,7 @@ static bool receive(int fd, int32_t *value)
     return got == (ssize_t)sizeof *value;
 }
 
-static bool tell(int fd, int32_t value)
+static bool send_value(int fd, int32_t value)
 {
     return send(fd, &value, sizeof value, MSG_NOSIGNAL) == (ssize_t)sizeof value;
 }
@@ -38,11 +38,11 @@ static void keep_only(int fd)
 }
 
 /* In the tracer, in which all signals are blocked: nothing but the end of all tasks ends it. */
-static void be_tracer(struct tracer_birth_page *page, int fd)
+static void run_tracer(struct tracer_launch_page *page, int fd)
 {
     static struct syscall_counts before_exec;
     static const volatile sig_atomic_t never;
-    struct tracer_first first = { &page->counts, &page->state, &page->rights };
+    struct tracer_command first = { &page->counts, &page->state, &page->privileges };
     struct tracer tracer = { .calls = { &before_exec, page->cost.own_ns }, .alive = &page->alive, .filtered = true,
                              .first = &first };
     int32_t pid;
@@ -53,16 +53,16 @@ static void be_tracer(struct tracer_birth_page *page, int fd)
     prctl(PR_SET_NAME, "sonde-tracer");
     setpgid(0, 0);
     keep_only(fd);
-    if (!receive(0, &pid))
+    if (!receive_value(0, &pid))
         _exit(0);
-    bool is_held = ptrace(PTRACE_SEIZE, (pid_t)pid, 0L, TRACER_OPTIONS | PTRACE_O_TRACESECCOMP) == 0
-                   && tracer_hold(&tracer, (pid_t)pid);
-    if (tell(0, is_held) && is_held)
+    bool is_attached = ptrace(PTRACE_SEIZE, (pid_t)pid, 0L, TRACER_OPTIONS | PTRACE_O_TRACESECCOMP) == 0
+                   && tracer_add_task(&tracer, (pid_t)pid);
+    if (send_value(0, is_attached) && is_attached)
         tracer_run(&tracer, &never);
     _exit(0);
 }
 
-static enum err start(struct tracer_birth *birth)
+static enum err start(struct tracer_launch *launch)
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
@@ -71,62 +71,63 @@ static enum err start(struct tracer_birth *birth)
     long pid = syscall(SYS_clone, 0L, NULL, NULL, NULL, 0L);
     if (pid == 0) {
         close(pair[0]); /* or it would never see that nobody asks */
-        be_tracer(birth->page, pair[1]);
+        run_tracer(launch->page, pair[1]);
     }
     enum err err = pid < 0 ? err_from_errno(errno) : OK;
     close(pair[1]);
-    birth->tracer = pid < 0 ? 0 : (pid_t)pid;
-    birth->ask_fd = pair[0];
+    launch->tracer = pid < 0 ? 0 : (pid_t)pid;
+    launch->request_fd = pair[0];
     return err;
 }
 
-enum err tracer_birth_open(struct tracer_birth *birth, bool timed)
+enum err tracer_launch_open(struct tracer_launch *launch, bool timed)
 {
-    *birth = (struct tracer_birth){ .ask_fd = -1 };
-    birth->page = mmap(NULL, sizeof *birth->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (birth->page == MAP_FAILED) {
-        birth->page = NULL;
+    *launch = (struct tracer_launch){ .request_fd = -1 };
+    launch->page = mmap(NULL, sizeof *launch->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (launch->page == MAP_FAILED) {
+        launch->page = NULL;
         return NOMEM;
     }
-    birth->page->counts.timed = timed;
-    enum err err = tracer_cost_measure(&birth->page->cost);
+    launch->page->counts.timed = timed;
+    enum err err = tracer_cost_measure(&launch->page->cost);
     if (!err)
-        err = start(birth);
+        err = start(launch);
     if (err)
-        tracer_birth_close(birth);
+        tracer_launch_close(launch);
     return err;
 }
 
 /* Under the filter every call waits for the tracer: what it is to know stands in the page before. */
-void tracer_birth_enter(const struct tracer_birth *birth)
+void tracer_launch_enter(const struct tracer_launch *launch)
 {
-    int32_t is_held = 0;
+    int32_t is_attached = 0;
 #ifdef PR_SET_PTRACER
-    prctl(PR_SET_PTRACER, (unsigned long)birth->tracer, 0L, 0L, 0L); /* Yama lets only parents trace, and who is named */
+    prctl(PR_SET_PTRACER, (unsigned long)launch->tracer, 0L, 0L, 0L); /* Yama lets only parents trace, and who is named */
 #endif
-    birth->page->state = TRACER_BIRTH_REFUSED;
-    if (!tell(birth->ask_fd, (int32_t)getpid()) || !receive(birth->ask_fd, &is_held) || !is_held)
+    launch->page->state = TRACER_LAUNCH_REFUSED;
+    if (!send_value(launch->request_fd, (int32_t)getpid()) || !receive_value(launch->request_fd, &is_attached)
+        || !is_attached)
         return;
-    birth->page->state = TRACER_BIRTH_FILTERED;
+    launch->page->state = TRACER_LAUNCH_FILTERED;
     if (tracer_filter_install() != OK)
-        birth->page->state = TRACER_BIRTH_PLAIN;
+        launch->page->state = TRACER_LAUNCH_UNFILTERED;
 }
 
-void tracer_birth_done(struct tracer_birth *birth)
+void tracer_launch_done(struct tracer_launch *launch)
 {
-    if (birth->page && birth->ask_fd >= 0) {
-        close(birth->ask_fd);
-        birth->ask_fd = -1;
+    if (launch->page && launch->request_fd >= 0) {
+        close(launch->request_fd);
+        launch->request_fd = -1;
     }
 }
 
-void tracer_birth_close(struct tracer_birth *birth)
+void tracer_launch_close(struct tracer_launch *launch)
 {
-    if (!birth->page)
+    if (!launch->page)
         return;
-    tracer_birth_done(birth);
-    if (birth->tracer > 0)
-        waitpid(birth->tracer, NULL, __WCLONE | WNOHANG);
-    munmap(birth->page, sizeof *birth->page);
-    *birth = (struct tracer_birth){ .ask_fd = -1 };
+    tracer_launch_done(launch);
+    if (launch->tracer > 0)
+        waitpid(launch->tracer, NULL, __WCLONE | WNOHANG);
+    munmap(launch->page, sizeof *launch->page);
+    *launch = (struct tracer_launch){ .request_fd = -1 };
 }

@@ -7,44 +7,44 @@
 
 #include "syscalls/syscall_counts.h"
 #include "syscalls/tracer_cost.h"
-#include "syscalls/tracer_rights.h"
+#include "syscalls/tracer_privileges.h"
 
 #include <sys/types.h>
 
 /* What became of it. */
-enum tracer_birth_state {
-    TRACER_BIRTH_NONE,     /* nobody has asked yet, or the tracer is gone */
-    TRACER_BIRTH_REFUSED,  /* the command runs untraced */
-    TRACER_BIRTH_FILTERED, /* stops at the calls that the filter does not free */
-    TRACER_BIRTH_PLAIN,    /* no filter to be had: stops at every call */
+enum tracer_launch_state {
+    TRACER_LAUNCH_NONE,     /* nobody has asked yet, or the tracer is gone */
+    TRACER_LAUNCH_REFUSED,  /* the command runs untraced */
+    TRACER_LAUNCH_FILTERED, /* stops at the calls that the filter does not free */
+    TRACER_LAUNCH_UNFILTERED,    /* no filter to be had: stops at every call */
 };
 
 /* Shared by the three. */
-struct tracer_birth_page {
+struct tracer_launch_page {
     struct syscall_counts counts;
     _Atomic uint32_t alive; /* tasks that are held now */
-    _Atomic uint32_t state; /* enum tracer_birth_state */
-    struct tracer_rights rights;
+    _Atomic uint32_t state; /* enum tracer_launch_state */
+    struct tracer_privileges privileges;
     struct tracer_cost cost;
 };
 
 /* Zeroed: there is none. */
-struct tracer_birth {
-    struct tracer_birth_page *page;
+struct tracer_launch {
+    struct tracer_launch_page *page;
     pid_t tracer;
-    int ask_fd; /* of the command and of who starts it */
+    int request_fd; /* of the command and of who starts it */
 };
 
 /* Starts the tracer. DENIED …: ptrace is not to be had here, nothing was started. Takes about 10 ms. */
-enum err tracer_birth_open(struct tracer_birth *birth, bool timed);
+enum err tracer_launch_open(struct tracer_launch *launch, bool timed);
 
 /* In the command's process, right before exec: may change the state of the page, never fails. */
-void tracer_birth_enter(const struct tracer_birth *birth);
+void tracer_launch_enter(const struct tracer_launch *launch);
 
 /* In who started it, once the command runs or has not come to be: a tracer that nobody has asked ends now. */
-void tracer_birth_done(struct tracer_birth *birth);
+void tracer_launch_done(struct tracer_launch *launch);
 
 /* Frees; the tracer goes on while it holds anybody. */
-void tracer_birth_close(struct tracer_birth *birth);
+void tracer_launch_close(struct tracer_launch *launch);
 
 #endif

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define AGAIN_US 200000 /* so often the tracer is woken, should a signal have come just before it went to wait */
+#define WAKEUP_US 200000 /* so often the tracer is woken, should a signal have come just before it went to wait */
 #define STOP_PAUSE_MS 100
 
 static volatile sig_atomic_t stop;
@@ -29,7 +29,7 @@ static void catch_signals(void)
 {
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM };
     struct sigaction action = { .sa_handler = on_signal };
-    struct itimerval timer = { { 0, AGAIN_US }, { 0, AGAIN_US } };
+    struct itimerval timer = { { 0, WAKEUP_US }, { 0, WAKEUP_US } };
     sigset_t none;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaction(signals[i], &action, NULL);
@@ -40,10 +40,11 @@ static void catch_signals(void)
 }
 
 /* In the new process; tell_fd: where the result of the beginning goes, and which closes at our end. */
-static void be_tracer(struct tracer_page *page, pid_t target, const struct tracer_lives *lives, pid_t parent, int tell_fd)
+static void run_tracer(struct tracer_page *page, pid_t target, const struct tracer_listener *listener, pid_t parent,
+                       int result_fd)
 {
-    struct tracer tracer = { .calls = { &page->counts, page->cost.own_ns }, .alive = &page->alive, .lives = lives,
-                             .target = target, .end = &page->end, .rights = &page->rights,
+    struct tracer tracer = { .calls = { &page->counts, page->cost.own_ns }, .alive = &page->alive, .listener = listener,
+                             .target = target, .end = &page->end, .privileges = &page->privileges,
                              .pending = page->pending };
     size_t held;
     catch_signals();
@@ -53,16 +54,16 @@ static void be_tracer(struct tracer_page *page, pid_t target, const struct trace
         _exit(0);
     int32_t err = (int32_t)tracer_seize(&tracer, target, &held);
     page->held = (uint32_t)held;
-    if (write(tell_fd, &err, sizeof err) == (ssize_t)sizeof err && !err)
+    if (write(result_fd, &err, sizeof err) == (ssize_t)sizeof err && !err)
         tracer_run(&tracer, &stop);
-    if (lives && !err)
-        lives->over(lives->context);
-    tracer_leave(&tracer);
+    if (listener && !err)
+        listener->over(listener->context);
+    tracer_detach(&tracer);
     page->is_over = true;
     _exit(0);
 }
 
-static enum err await_beginning(int fd)
+static enum err read_seize_result(int fd)
 {
     int32_t err = IO;
     ssize_t got;
@@ -72,22 +73,23 @@ static enum err await_beginning(int fd)
     return got == (ssize_t)sizeof err ? (enum err)err : IO;
 }
 
-static enum err start(struct tracer_process *process, pid_t target, const struct tracer_lives *lives)
+static enum err start(struct tracer_process *process, pid_t target, const struct tracer_listener *listener)
 {
-    int tell[2];
+    int send_value[2];
     pid_t self = getpid();
-    if (pipe2(tell, O_CLOEXEC) != 0)
+    if (pipe2(send_value, O_CLOEXEC) != 0)
         return err_from_errno(errno);
     process->pid = fork();
     if (process->pid == 0)
-        be_tracer(process->page, target, lives, self, tell[1]);
-    close(tell[1]);
-    enum err err = process->pid < 0 ? err_from_errno(errno) : await_beginning(tell[0]);
-    process->end_fd = tell[0];
+        run_tracer(process->page, target, listener, self, send_value[1]);
+    close(send_value[1]);
+    enum err err = process->pid < 0 ? err_from_errno(errno) : read_seize_result(send_value[0]);
+    process->end_fd = send_value[0];
     return err;
 }
 
-enum err tracer_process_start(struct tracer_process *process, pid_t target, bool timed, const struct tracer_lives *lives)
+enum err tracer_process_start(struct tracer_process *process, pid_t target, bool timed,
+                              const struct tracer_listener *listener)
 {
     *process = (struct tracer_process){ .end_fd = -1, .pid = -1 };
     process->page = mmap(NULL, sizeof *process->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -97,7 +99,7 @@ enum err tracer_process_start(struct tracer_process *process, pid_t target, bool
     }
     process->page->counts.timed = timed;
     tracer_cost_measure(&process->page->cost); /* where ptrace cannot be had, seizing says so */
-    enum err err = start(process, target, lives);
+    enum err err = start(process, target, listener);
     if (err)
         tracer_process_close(process);
     return err;

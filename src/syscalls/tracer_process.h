@@ -5,7 +5,7 @@
 
 #include "syscalls/syscall_counts.h"
 #include "syscalls/tracer_cost.h"
-#include "syscalls/tracer_rights.h"
+#include "syscalls/tracer_privileges.h"
 
 #include <sys/types.h>
 
@@ -18,7 +18,7 @@ struct tracer_page {
     _Atomic uint32_t end;   /* of the process that was asked for: TRACER_ENDED | its status; 0: it has not ended */
     uint32_t pending[SYSCALL_NAMES_MAX]; /* by the number of a call: tasks that were in it when they were let go */
     struct tracer_cost cost;
-    struct tracer_rights rights;
+    struct tracer_privileges privileges;
 };
 
 struct tracer_process {
@@ -27,11 +27,12 @@ struct tracer_process {
     int end_fd; /* readable when the tracer has let go or has ended */
 };
 
-struct tracer_lives;
+struct tracer_listener;
 
 /* Begins to watch target and all that descends from it. The errors are those of tracer_seize. lives: told in the tracer's
  * process; NULL: nobody. */
-enum err tracer_process_start(struct tracer_process *process, pid_t target, bool timed, const struct tracer_lives *lives);
+enum err tracer_process_start(struct tracer_process *process, pid_t target, bool timed,
+                              const struct tracer_listener *listener);
 
 /* Asks it to let go and waits until it has; does nothing when that was done. The page stays. */
 void tracer_process_stop(struct tracer_process *process);

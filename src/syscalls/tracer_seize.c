@@ -13,12 +13,12 @@
 #include <sys/ptrace.h>
 #include <unistd.h>
 
-#define STATUS_ROOM 4096
+#define STATUS_MAX 4096
 #define ROUNDS_MAX 1000
 
-static bool is_ours_already(pid_t tid)
+static bool is_already_ours(pid_t tid)
 {
-    char path[64], status[STATUS_ROOM];
+    char path[64], status[STATUS_MAX];
     uint64_t tracer = 0;
     snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
     return file_read(NULL, path, status, sizeof status, NULL) == OK && scan_line_u64(status, "TracerPid:", &tracer)
@@ -30,18 +30,18 @@ static enum err seize_task(struct tracer *tracer, pid_t tid, size_t *held)
 {
     if (tracer_tasks_find(&tracer->tasks, tid))
         return OK;
-    bool is_new = ptrace(PTRACE_SEIZE, tid, 0L, TRACER_OPTIONS | (tracer->lives ? PTRACE_O_TRACEEXIT : 0)) != 0;
+    bool is_new = ptrace(PTRACE_SEIZE, tid, 0L, TRACER_OPTIONS | (tracer->listener ? PTRACE_O_TRACEEXIT : 0)) != 0;
     if (is_new) { /* it was made by one that we hold */
         enum err err = errno == ESRCH ? GONE : DENIED;
-        if (!is_ours_already(tid))
+        if (!is_already_ours(tid))
             return err;
     }
-    struct tracer_task *task = tracer_hold(tracer, tid);
+    struct tracer_task *task = tracer_add_task(tracer, tid);
     if (!task)
         return NOMEM;
     ++*held;
     task->interrupted = ptrace(PTRACE_INTERRUPT, tid, 0L, 0L) == 0;
-    tracer_tell_begin(tracer, tid, is_new);
+    tracer_report_begin(tracer, tid, is_new);
     return OK;
 }
 
@@ -66,7 +66,7 @@ static enum err seize_process(struct tracer *tracer, struct walk *walk, pid_t pi
     return err ? err : any;
 }
 
-static bool lists(const struct pidlist *list, uint32_t id)
+static bool contains(const struct pidlist *list, uint32_t id)
 {
     for (size_t i = 0; i < list->count; i++)
         if (list->ids[i] == id)
@@ -86,7 +86,7 @@ static enum err add_children(struct walk *walk, pid_t pid)
     struct pidlist found = { 0 };
     enum err err = children_add(&walk->children, (uint32_t)pid, &walk->tids, &found);
     for (size_t i = 0; !err && i < found.count; i++)
-        if (!is_self(found.ids[i]) && !lists(&walk->pids, found.ids[i]))
+        if (!is_self(found.ids[i]) && !contains(&walk->pids, found.ids[i]))
             err = pidlist_add(&walk->pids, found.ids[i]);
     pidlist_clear(&found);
     return err == NOMEM ? NOMEM : OK;

@@ -3,13 +3,13 @@
 
 #include <stdlib.h>
 
-#define ROOM_FIRST 64
+#define INITIAL_CAPACITY 64
 
-static size_t place_of(const struct tracer_tasks *tasks, pid_t tid)
+static size_t find_place(const struct tracer_tasks *tasks, pid_t tid)
 {
-    size_t at = ((size_t)tid * 0x9e3779b97f4a7c15ull >> 20) & (tasks->room - 1);
+    size_t at = ((size_t)tid * 0x9e3779b97f4a7c15ull >> 20) & (tasks->capacity - 1);
     while (tasks->table[at].tid && tasks->table[at].tid != tid)
-        at = (at + 1) & (tasks->room - 1);
+        at = (at + 1) & (tasks->capacity - 1);
     return at;
 }
 
@@ -21,21 +21,21 @@ void tracer_tasks_clear(struct tracer_tasks *tasks)
 
 struct tracer_task *tracer_tasks_find(const struct tracer_tasks *tasks, pid_t tid)
 {
-    if (!tasks->room)
+    if (!tasks->capacity)
         return NULL;
-    struct tracer_task *task = &tasks->table[place_of(tasks, tid)];
+    struct tracer_task *task = &tasks->table[find_place(tasks, tid)];
     return task->tid ? task : NULL;
 }
 
 static bool grow(struct tracer_tasks *tasks)
 {
-    struct tracer_tasks more = { .room = tasks->room ? 2 * tasks->room : ROOM_FIRST, .count = tasks->count };
-    more.table = calloc(more.room, sizeof *more.table);
+    struct tracer_tasks more = { .capacity = tasks->capacity ? 2 * tasks->capacity : INITIAL_CAPACITY, .count = tasks->count };
+    more.table = calloc(more.capacity, sizeof *more.table);
     if (!more.table)
         return false;
-    for (size_t i = 0; i < tasks->room; i++)
+    for (size_t i = 0; i < tasks->capacity; i++)
         if (tasks->table[i].tid)
-            more.table[place_of(&more, tasks->table[i].tid)] = tasks->table[i];
+            more.table[find_place(&more, tasks->table[i].tid)] = tasks->table[i];
     free(tasks->table);
     *tasks = more;
     return true;
@@ -46,10 +46,10 @@ struct tracer_task *tracer_tasks_add(struct tracer_tasks *tasks, pid_t tid)
     struct tracer_task *task = tracer_tasks_find(tasks, tid);
     if (task)
         return task;
-    if (2 * (tasks->count + 1) > tasks->room && !grow(tasks))
+    if (2 * (tasks->count + 1) > tasks->capacity && !grow(tasks))
         return NULL;
-    task = &tasks->table[place_of(tasks, tid)];
-    *task = (struct tracer_task){ .tid = tid, .number = TRACER_NO_CALL, .unfinished.number = TRACER_NO_CALL };
+    task = &tasks->table[find_place(tasks, tid)];
+    *task = (struct tracer_task){ .tid = tid, .number = TRACER_NO_CALL, .interrupted_call.number = TRACER_NO_CALL };
     tasks->count++;
     return task;
 }
@@ -62,10 +62,10 @@ void tracer_tasks_remove(struct tracer_tasks *tasks, pid_t tid)
     size_t at = (size_t)(task - tasks->table);
     task->tid = 0;
     tasks->count--;
-    for (at = (at + 1) & (tasks->room - 1); tasks->table[at].tid; at = (at + 1) & (tasks->room - 1)) {
+    for (at = (at + 1) & (tasks->capacity - 1); tasks->table[at].tid; at = (at + 1) & (tasks->capacity - 1)) {
         struct tracer_task moved = tasks->table[at];
         tasks->table[at].tid = 0;
-        tasks->table[place_of(tasks, moved.tid)] = moved;
+        tasks->table[find_place(tasks, moved.tid)] = moved;
     }
 }
 
@@ -73,7 +73,7 @@ pid_t *tracer_tasks_list(const struct tracer_tasks *tasks)
 {
     pid_t *tids = malloc((tasks->count + 1) * sizeof *tids);
     size_t count = 0;
-    for (size_t i = 0; tids && i < tasks->room; i++)
+    for (size_t i = 0; tids && i < tasks->capacity; i++)
         if (tasks->table[i].tid)
             tids[count++] = tasks->table[i].tid;
     if (tids)

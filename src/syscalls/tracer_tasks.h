@@ -12,7 +12,7 @@
 #define TRACER_NO_CALL (-1)
 
 /* A call that a signal broke off, and that may begin anew. */
-struct tracer_unfinished {
+struct tracer_interrupted_call {
     int number;        /* or TRACER_NO_CALL */
     uint64_t stack;    /* pointer of the task's stack: a handler, which may make the same call, has another */
     uint64_t entry_ns;
@@ -22,16 +22,16 @@ struct tracer_unfinished {
 struct tracer_task {
     pid_t tid;        /* 0: the place is free */
     int number;       /* of the call that it is in, or TRACER_NO_CALL */
-    struct tracer_unfinished unfinished;
+    struct tracer_interrupted_call interrupted_call;
     bool interrupted; /* we have asked it to stop, and it has not done so yet */
     bool has_timeout; /* the call that it is in: each time that it is begun anew it may wait longer than it should */
-    unsigned anew;    /* times that we had it begun anew */
+    unsigned restarts;    /* times that we had it begun anew */
     uint64_t entry_ns;
 };
 
 struct tracer_tasks {
     struct tracer_task *table;
-    size_t room; /* a power of two */
+    size_t capacity; /* a power of two */
     size_t count;
 };
 

@@ -2,7 +2,7 @@
 #include "tools/unit.h"
 
 #include "agent/node_view.h"
-#include "jobs/source.h"
+#include "jobs/job_source.h"
 #include "api/sets_json.h"
 #include "samplers/all.h"
 #include "api/jobs_json.h"
@@ -32,7 +32,7 @@ static int begin(void **state)
     f = (struct fixture){ 0 };
     temp_dir(f.root);
     assert_int_equal(live_open(&f.live), OK);
-    assert_int_equal(jobs_open(&f.jobs, f.root, SOURCES_ALL, &(struct jobs_listener){ nothing, NULL }), OK);
+    assert_int_equal(jobs_open(&f.jobs, f.root, JOB_SOURCES_ALL, &(struct jobs_listener){ nothing, NULL }), OK);
     for (size_t i = 0; i < 2; i++) {
         struct job job = { .id = i ? "2" : "1", .other_id = "", .source = "told", .user = i ? "bob" : "ada",
                            .uid = i ? 1001 : 1000, .start_ns = 7, .cgroup = "", .pid = 1 };
@@ -77,11 +77,11 @@ static const struct set cgroup = { "cgroup", cgroup_metrics, 2 }, taskstats = { 
 static const struct set rapl = { "rapl", rapl_metrics, 2 }, meminfo = { "meminfo", memory_metrics, 2 };
 static const struct set loadavg = { "loadavg", load_metrics, 1 };
 
-static struct figures_all read_all(struct fixture *f)
+static struct job_figures_all read_all(struct fixture *f)
 {
-    struct figures_all all;
+    struct job_figures_all all;
     live_take(f->live, &f->batch, 1);
-    assert_int_equal(figures_read(&all, &f->view), OK);
+    assert_int_equal(job_figures_read(&all, &f->view), OK);
     return all;
 }
 
@@ -95,14 +95,14 @@ static void the_best_source_wins(void **state)
     sample_set_u64(add(f, &cgroup, "step_0", "1"), 0, 4); /* a part of it */
     sample_set_u64(add(f, &taskstats, "", "2"), 1, 9000);
     sample_set_u64(add(f, &taskstats, "", "unknown"), 1, 1);
-    struct figures_all all = read_all(f);
-    const struct figures *one = &all.jobs[jobs_find(f->jobs, "1")->slot], *two = &all.jobs[jobs_find(f->jobs, "2")->slot];
-    assert_int_equal(one->values[FIGURES_cpu_us].value, 5);
-    assert_int_equal(one->values[FIGURES_cpu_us].time_ns, 50);
-    assert_int_equal(one->values[FIGURES_tasks].value, 3);
-    assert_int_equal(one->values[FIGURES_memory_bytes].time_ns, 0); /* nobody knows it */
-    assert_int_equal(two->values[FIGURES_cpu_us].value, 9);
-    figures_clear(&all);
+    struct job_figures_all all = read_all(f);
+    const struct job_figures *one = &all.jobs[jobs_find(f->jobs, "1")->slot], *two = &all.jobs[jobs_find(f->jobs, "2")->slot];
+    assert_int_equal(one->values[JOB_FIGURES_cpu_us].value, 5);
+    assert_int_equal(one->values[JOB_FIGURES_cpu_us].time_ns, 50);
+    assert_int_equal(one->values[JOB_FIGURES_tasks].value, 3);
+    assert_int_equal(one->values[JOB_FIGURES_memory_bytes].time_ns, 0); /* nobody knows it */
+    assert_int_equal(two->values[JOB_FIGURES_cpu_us].value, 9);
+    job_figures_clear(&all);
 }
 
 /* The cgroup of v1 does not see what is written through the cache, taskstats nobody who came and went unseen. */
@@ -114,11 +114,11 @@ static void bytes_are_those_of_whoever_saw_most(void **state)
     sample_set_u64(group, 1, 0);
     sample_set_u64(tasks, 0, 300);
     sample_set_u64(tasks, 1, 700);
-    struct figures_all all = read_all(f);
-    const struct figures *one = &all.jobs[jobs_find(f->jobs, "1")->slot];
-    assert_int_equal(one->values[FIGURES_read_bytes].value, 900);
-    assert_int_equal(one->values[FIGURES_write_bytes].value, 700);
-    figures_clear(&all);
+    struct job_figures_all all = read_all(f);
+    const struct job_figures *one = &all.jobs[jobs_find(f->jobs, "1")->slot];
+    assert_int_equal(one->values[JOB_FIGURES_read_bytes].value, 900);
+    assert_int_equal(one->values[JOB_FIGURES_write_bytes].value, 700);
+    job_figures_clear(&all);
 }
 
 static void packages_add_up_and_memory_is_what_is_used(void **state)
@@ -133,12 +133,12 @@ static void packages_add_up_and_memory_is_what_is_used(void **state)
     sample_set_u64(memory, 0, 1000);
     sample_set_u64(memory, 1, 400);
     sample_set_f64(add(f, &loadavg, "", NULL), 0, 1.25);
-    struct figures_all all = read_all(f);
-    assert_int_equal(all.node.values[FIGURES_energy_uj].value, 220);
-    assert_int_equal(all.node.values[FIGURES_memory_bytes].value, 600);
-    assert_int_equal(all.node.values[FIGURES_load_milli].value, 1250);
-    assert_int_equal(all.node.values[FIGURES_cpu_us].time_ns, 0);
-    figures_clear(&all);
+    struct job_figures_all all = read_all(f);
+    assert_int_equal(all.node.values[JOB_FIGURES_energy_uj].value, 220);
+    assert_int_equal(all.node.values[JOB_FIGURES_memory_bytes].value, 600);
+    assert_int_equal(all.node.values[JOB_FIGURES_load_milli].value, 1250);
+    assert_int_equal(all.node.values[JOB_FIGURES_cpu_us].time_ns, 0);
+    job_figures_clear(&all);
 }
 
 /* What goes to a volume goes to the disks below it, and is one. */
@@ -154,10 +154,10 @@ static void bytes_of_the_node_are_those_of_its_disks(void **state)
         assert_int_equal(sensing_open(&s), OK);
         batch_reset(&f->batch);
         assert_int_equal(sampler_diskstats.read(s.state, &f->batch), OK);
-        struct figures_all all = read_all(f);
-        assert_int_equal(all.node.values[FIGURES_read_bytes].value, (100 + 200 + 30 + 40) * 512);
-        assert_int_equal(all.node.values[FIGURES_write_bytes].value, (1000 + 1000 + 3 + 4) * 512);
-        figures_clear(&all);
+        struct job_figures_all all = read_all(f);
+        assert_int_equal(all.node.values[JOB_FIGURES_read_bytes].value, (100 + 200 + 30 + 40) * 512);
+        assert_int_equal(all.node.values[JOB_FIGURES_write_bytes].value, (1000 + 1000 + 3 + 4) * 512);
+        job_figures_clear(&all);
         batch_reset(&f->batch);
         sensing_end(&s);
     }
@@ -172,17 +172,17 @@ static void users_see_their_own(void **state)
     sample_set_u64(add(f, &cgroup, "", "2"), 0, 6);
     live_take(f->live, &f->batch, 1);
     f->view.uid = VIEW_NODE;
-    held_jobs_of_node(&f->view, &out);
+    jobs_json_write_node(&f->view, &out);
     assert_null(strstr(buf_text(&out), "\"user\""));
     buf_reset(&out);
     f->view.uid = 1001;
-    held_jobs_of_node(&f->view, &out);
+    jobs_json_write_node(&f->view, &out);
     assert_null(strstr(buf_text(&out), "ada"));
     assert_non_null(strstr(buf_text(&out), "\"user\": \"bob\""));
     assert_non_null(strstr(buf_text(&out), "\"cpu_us\": [6, 50]"));
     assert_non_null(strstr(buf_text(&out), "\"others\": 1"));
     buf_reset(&out);
-    held_sets(&out, &f->view, true);
+    sets_json_write(&out, &f->view, true);
     assert_null(strstr(buf_text(&out), "\"job\": \"1\""));
     assert_non_null(strstr(buf_text(&out), "\"job\": \"2\""));
     assert_non_null(strstr(buf_text(&out), "\"values\": [6, null]"));
@@ -193,23 +193,23 @@ static void users_see_their_own(void **state)
 static void jobs_on_several_nodes_are_one(void **state)
 {
     struct fixture *f = *state;
-    struct held_jobs jobs = { 0 };
+    struct jobs_json jobs = { 0 };
     struct buf out;
     buf_init(&out, 1 << 16);
     struct sample *sample = add(f, &cgroup, "", "1");
     sample_set_u64(sample, 0, 40);
     sample_set_u64(sample, 1, 1000);
     live_take(f->live, &f->batch, 1);
-    assert_int_equal(held_jobs_add(&jobs, &f->view), OK);
-    assert_int_equal(held_jobs_add(&jobs, &f->view), OK);
+    assert_int_equal(jobs_json_add(&jobs, &f->view), OK);
+    assert_int_equal(jobs_json_add(&jobs, &f->view), OK);
     f->view.uid = 1000;
-    assert_int_equal(held_jobs_add(&jobs, &f->view), OK);
+    assert_int_equal(jobs_json_add(&jobs, &f->view), OK);
     assert_int_equal(jobs.count, 2);
-    held_jobs_write(&jobs, &f->view, &out);
+    jobs_json_write(&jobs, &f->view, &out);
     assert_non_null(strstr(buf_text(&out), "\n  \"nodes\": 3,"));
     assert_non_null(strstr(buf_text(&out), "\"nodes\": 3, \"figures\": {\"cpu_us\": [120, 50], \"memory_bytes\": [3000, 50]}"));
     assert_non_null(strstr(buf_text(&out), "\"others\": 1"));
-    held_jobs_clear(&jobs);
+    jobs_json_clear(&jobs);
     buf_clear(&out);
 }
 

@@ -2,7 +2,7 @@
 #include "tools/unit.h"
 
 #include "agent/node_view.h"
-#include "jobs/source.h"
+#include "jobs/job_source.h"
 #include "api/metrics_page.h"
 #include "model/prom_name.h"
 #include "tools/temp.h"
@@ -30,7 +30,7 @@ static int begin(void **state)
     f = (struct fixture){ 0 };
     temp_dir(f.root);
     assert_int_equal(live_open(&f.live), OK);
-    assert_int_equal(jobs_open(&f.jobs, f.root, SOURCES_ALL, &(struct jobs_listener){ nothing, NULL }), OK);
+    assert_int_equal(jobs_open(&f.jobs, f.root, JOB_SOURCES_ALL, &(struct jobs_listener){ nothing, NULL }), OK);
     batch_init(&f.batch);
     buf_init(&f.out, 1u << 20);
     f.node = (struct node_view){ f.live, f.jobs, "n1" };
@@ -62,7 +62,7 @@ static const char *text_of(struct fixture *f, enum metrics_format format, size_t
     live_take(f->live, &f->batch, 1);
     batch_reset(&f->batch);
     buf_reset(&f->out);
-    metrics_write(&f->out, &f->view, format, max);
+    metrics_page_write(&f->out, &f->view, format, max);
     assert_int_equal(buf_err(&f->out), OK);
     return buf_text(&f->out);
 }
@@ -280,12 +280,12 @@ static void names(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct set set = { cases[i].set, NULL, 0 };
         struct metric metric = { cases[i].metric, cases[i].unit, cases[i].kind, U64, "" };
-        struct metrics_name name;
-        assert_true(metrics_name_of(&set, &metric, &name));
+        struct prom_name name;
+        assert_true(prom_name_of(&set, &metric, &name));
         assert_string_equal(name.text, cases[i].name);
     }
-    struct metrics_name name;
-    assert_false(metrics_name_of(&(struct set){ "s", NULL, 0 }, &(struct metric){ "-", "1" }, &name));
+    struct prom_name name;
+    assert_false(prom_name_of(&(struct set){ "s", NULL, 0 }, &(struct metric){ "-", "1" }, &name));
 }
 
 static void negotiation(void **state)
@@ -304,9 +304,9 @@ static void negotiation(void **state)
         { "text/html,,;;q=,application/json;q=x", METRICS_TEXT },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (metrics_negotiate(bytes_of(cases[i].accept)) != cases[i].format)
+        if (metrics_format_negotiate(bytes_of(cases[i].accept)) != cases[i].format)
             fail_msg("%s", cases[i].accept);
-    assert_int_equal(metrics_negotiate((struct bytes){ NULL, 0 }), METRICS_TEXT);
+    assert_int_equal(metrics_format_negotiate((struct bytes){ NULL, 0 }), METRICS_TEXT);
 }
 
 int main(void)

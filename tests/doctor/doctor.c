@@ -124,8 +124,8 @@ static void events_are_tried_for_a_cgroup(void **state)
 {
     (void)state;
     char root[TEMP_PATH_MAX];
-    int (*real)(struct perf_event_attr *, pid_t, int, int, unsigned long) = perf_open_call;
-    perf_open_call = play_open;
+    int (*real)(struct perf_event_attr *, pid_t, int, int, unsigned long) = perf_event_open_call;
+    perf_event_open_call = play_open;
     temp_dir(root);
     a_file(root, "proc/self/mountinfo", "30 20 0:30 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n");
     a_file(root, "sys/devices/system/cpu/online", "1-3\n");
@@ -149,7 +149,7 @@ static void events_are_tried_for_a_cgroup(void **state)
     finding = look(doctor_perf_jobs, root, NULL);
     assert_true(finding.there);
     assert_non_null(strstr(finding.detail, "/cg/unified")); /* there only */
-    perf_open_call = real;
+    perf_event_open_call = real;
     temp_remove(root);
 }
 

@@ -1,6 +1,6 @@
 /* What the sensors of jobs read: answers of taskstats, lists of tasks, files of processes, with any content. The first byte
  * says which. */
-#include "samplers/jobs/tasks.h"
+#include "samplers/jobs/job_tasks.h"
 #include "samplers/jobs/process_files.h"
 #include "proc/taskstats_queries.h"
 #include "proc/taskstats.h"
@@ -10,11 +10,11 @@
 
 int fuzz_job_sensors(const uint8_t *data, size_t size);
 
-static const struct exits_meaning meaning = { .io = true, .delays = true };
+static const struct taskstats_accounting meaning = { .io = true, .delays = true };
 
 static void check_use(struct bytes stats)
 {
-    struct taskstats_use use;
+    struct taskstats_usage use;
     if (taskstats_extract(stats, &meaning, &use) == OK && use.known >> TASKSTATS_SIZE)
         abort();
 }
@@ -27,7 +27,7 @@ static void check_answer(void *context, size_t place, struct bytes stats)
     check_use(stats);
 }
 
-static void check_thread(void *context, const struct exits_thread *thread)
+static void check_thread(void *context, const struct taskstats_exit *thread)
 {
     (void)context;
     check_use(thread->stats);
@@ -65,8 +65,8 @@ int fuzz_job_sensors(const uint8_t *data, size_t size)
     memcpy(text, rest.data, rest.size);
     text[rest.size] = '\0';
     switch (data[0]) {
-    case 'q': queries_parse(rest, 31, 0, 4, check_answer, &rest); break;
-    case 'x': exits_parse_threads(rest, 31, check_thread, NULL); break;
+    case 'q': taskstats_queries_parse(rest, 31, 0, 4, check_answer, &rest); break;
+    case 'x': taskstats_exits_parse_raw(rest, 31, check_thread, NULL); break;
     case 's': check_use(rest); break;
     case 'l': check_list(text); break;
     default: check_process(text); break;

@@ -27,7 +27,7 @@ static size_t watches_held(void)
 static void watches_of_jobs_that_went_are_taken_back(void **state)
 {
     (void)state;
-    char way[128], folder[256];
+    char way[128], directory[256];
     struct fixture f = { .only = "" };
     snprintf(way, sizeof way, "/sys/fs/cgroup/cpuacct/slurm_watches%d", (int)getpid());
     if (mkdir(way, 0755) != 0)
@@ -37,11 +37,11 @@ static void watches_of_jobs_that_went_are_taken_back(void **state)
     fixture_open(&f);
     size_t before = watches_held();
     for (int i = 0; i < 50; i++) {
-        snprintf(folder, sizeof folder, "%s/job_%d", way, 770000 + i);
-        mkdir(folder, 0755);
+        snprintf(directory, sizeof directory, "%s/job_%d", way, 770000 + i);
+        mkdir(directory, 0755);
         jobs_read(f.jobs);
         assert_true(watches_held() > before);
-        rmdir(folder);
+        rmdir(directory);
         jobs_read(f.jobs);
     }
     size_t after = watches_held();
@@ -68,7 +68,8 @@ static void a_flood_is_taken_in_portions(void **state)
     jobs_read_some(f.jobs, 1);
     size_t first = jobs_count(f.jobs), calls = 1;
     assert_true(first < 500);
-    for (struct pollfd ready = { .fd = jobs_fd(f.jobs), .events = POLLIN }; calls < 100000 && jobs_count(f.jobs) < 500; calls++) {
+    for (struct pollfd ready = { .fd = jobs_fd(f.jobs), .events = POLLIN }; calls < 100000
+         && jobs_count(f.jobs) < 500; calls++) {
         assert_int_equal(poll(&ready, 1, 60000), 1);
         jobs_read_some(f.jobs, 1000000);
     }

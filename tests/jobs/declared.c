@@ -184,7 +184,7 @@ static void a_process_that_ends_ends_its_job(void **state)
     struct fixture f = { .only = "by-pid" };
     struct jobs_listener listener = { fixture_take, &f };
     struct job job = told("by-pid");
-    assert_int_equal(jobs_open(&f.jobs, "", SOURCES_ALL, &listener), OK);
+    assert_int_equal(jobs_open(&f.jobs, "", JOB_SOURCES_ALL, &listener), OK);
     job.pid = (uint32_t)fork();
     if (!job.pid) {
         pause();

@@ -17,8 +17,8 @@ static int forget_all(void **state)
 static void outside_of_a_batch_system_there_is_none(void **state)
 {
     (void)state;
-    struct id id;
-    id_from_environment(&id);
+    struct job_id id;
+    job_id_from_environment(&id);
     assert_string_equal(id.id, "");
     assert_string_equal(id.name, "");
 }
@@ -26,11 +26,11 @@ static void outside_of_a_batch_system_there_is_none(void **state)
 static void slurm_comes_first(void **state)
 {
     (void)state;
-    struct id id;
+    struct job_id id;
     setenv("PBS_JOBID", "7.server", 1);
     setenv("SLURM_JOB_ID", "4711", 1);
     setenv("SLURM_JOB_NAME", "ocean run", 1);
-    id_from_environment(&id);
+    job_id_from_environment(&id);
     assert_string_equal(id.id, "4711");
     assert_string_equal(id.name, "ocean run");
 }
@@ -39,10 +39,10 @@ static void each_system_is_known(void **state)
 {
     static const char *const names[] = { "SLURM_JOBID", "PBS_JOBID", "PBS_JOB_ID", "OAR_JOB_ID" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct id id;
+        struct job_id id;
         forget_all(state);
         setenv(names[i], "12[3].host", 1);
-        id_from_environment(&id);
+        job_id_from_environment(&id);
         assert_string_equal(id.id, "12[3].host");
     }
 }
@@ -50,40 +50,40 @@ static void each_system_is_known(void **state)
 static void strange_values_are_as_if_not_set(void **state)
 {
     (void)state;
-    char longer[ID_MAX + 1];
-    struct id id;
+    char longer[JOB_ID_MAX + 1];
+    struct job_id id;
     memset(longer, '1', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
     setenv("SLURM_JOB_ID", "", 1);
     setenv("SLURM_JOBID", longer, 1);
     setenv("PBS_JOBID", "1\n2", 1);
     setenv("OAR_JOB_ID", "9", 1);
-    id_from_environment(&id);
+    job_id_from_environment(&id);
     assert_string_equal(id.id, "9");
 }
 
 static void a_made_id_tells_time_and_pid(void **state)
 {
     (void)state;
-    char id[ID_MAX];
+    char id[JOB_ID_MAX];
     setenv("TZ", "UTC", 1);
-    id_make(1763237634ull * NS_PER_S, 27013, id);
+    job_id_generate(1763237634ull * NS_PER_S, 27013, id);
     assert_memory_equal(id, "20251115-201354-27013-", 22);
     assert_int_equal(strlen(id), 26);
-    assert_true(id_is_made(id, 27013));
-    id_make(1763237634ull * NS_PER_S, UINT32_MAX, id);
-    assert_true(id_is_made(id, UINT32_MAX));
+    assert_true(job_id_is_generated(id, 27013));
+    job_id_generate(1763237634ull * NS_PER_S, UINT32_MAX, id);
+    assert_true(job_id_is_generated(id, UINT32_MAX));
 }
 
 /* Two containers, in each of which it is the seventh process. */
 static void two_that_begin_in_the_same_second_with_the_same_pid_differ(void **state)
 {
     (void)state;
-    char first[ID_MAX], id[ID_MAX];
+    char first[JOB_ID_MAX], id[JOB_ID_MAX];
     int differ = 0;
-    id_make(1763237634ull * NS_PER_S, 7, first);
+    job_id_generate(1763237634ull * NS_PER_S, 7, first);
     for (int i = 0; i < 10; i++) {
-        id_make(1763237634ull * NS_PER_S, 7, id);
+        job_id_generate(1763237634ull * NS_PER_S, 7, id);
         differ += strcmp(id, first) != 0;
     }
     assert_in_range(differ, 9, 10); /* one in a million is the same */
@@ -97,8 +97,8 @@ static void other_ids_are_not_made(void **state)
         "20251115-201354-77-k7qd", "2025111-5201354-7-k7qd", "20251115 201354-7-k7qd", "20251115-20135x-7-k7qd",
         "20251115-201354_7-k7qd" };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_false(id_is_made(others[i], 7));
-    assert_true(id_is_made("20251115-201354-7-k7qd", 7));
+        assert_false(job_id_is_generated(others[i], 7));
+    assert_true(job_id_is_generated("20251115-201354-7-k7qd", 7));
 }
 
 int main(void)

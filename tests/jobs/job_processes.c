@@ -8,23 +8,23 @@
 #define AT(seconds) (1 * NS_PER_S + (seconds) * NS_PER_S)
 
 static struct fixture f;
-static struct roll roll;
-static struct entry *entry;
+static struct job_registry registry;
+static struct job_entry *entry;
 
 static int setup(void **state)
 {
     (void)state;
     fixture_begin_v1(&f);
     fixture_write(&f, JOB "/step_0/cgroup.procs", "100\n");
-    roll = (struct roll){ .root = f.root, .listener = { fixture_take, &f } };
-    users_init(&roll.users, f.root);
-    assert_int_equal(hierarchies_read(&roll.hierarchies, f.root), OK);
-    entry = entries_add(&roll.entries, "slurm::7");
-    entries_rename(&roll.entries, entry, ENTRIES_ID, "7");
+    registry = (struct job_registry){ .root = f.root, .listener = { fixture_take, &f } };
+    users_init(&registry.users, f.root);
+    assert_int_equal(hierarchies_read(&registry.hierarchies, f.root), OK);
+    entry = job_table_add(&registry.table, "slurm::7");
+    job_table_rename(&registry.table, entry, JOB_TABLE_ID, "7");
     entry->job.cgroup = "/slurm/uid_1000/job_7";
-    entry->folders = 1u << roll.hierarchies.of[CONTROLLER_MEMORY];
-    roll_begin(&roll, entry);
-    alive_look(&roll, entry, AT(0));
+    entry->hierarchy_bits = 1u << registry.hierarchies.of[CONTROLLER_MEMORY];
+    job_registry_begin(&registry, entry);
+    job_processes_check(&registry, entry, AT(0));
     assert_int_equal(fixture_count(&f, "7", JOB_BEGIN), 1);
     return 0;
 }
@@ -32,9 +32,9 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    entries_clear(&roll.entries);
-    users_clear(&roll.users);
-    hierarchies_clear(&roll.hierarchies);
+    job_table_clear(&registry.table);
+    users_clear(&registry.users);
+    hierarchies_clear(&registry.hierarchies);
     temp_remove(f.root);
     return 0;
 }
@@ -42,32 +42,32 @@ static int teardown(void **state)
 static void it_ends_after_a_while_and_is_not_repeated(void **state)
 {
     (void)state;
-    alive_look(&roll, entry, AT(100)); /* as long as there is a process */
+    job_processes_check(&registry, entry, AT(100)); /* as long as there is a process */
     assert_int_equal(fixture_count(&f, "7", JOB_END), 0);
     fixture_write(&f, JOB "/step_0/cgroup.procs", "");
-    alive_look(&roll, entry, AT(101));
-    alive_look(&roll, entry, AT(110));
+    job_processes_check(&registry, entry, AT(101));
+    job_processes_check(&registry, entry, AT(110));
     assert_int_equal(fixture_count(&f, "7", JOB_END), 0); /* another step may come */
-    alive_look(&roll, entry, AT(111));
+    job_processes_check(&registry, entry, AT(111));
     assert_int_equal(fixture_count(&f, "7", JOB_END), 1);
     const struct fixture_event *end = fixture_find(&f, "7", JOB_END);
     assert_true(end->end_ns < clock_realtime_ns() - 9 * NS_PER_S); /* when the processes had gone */
-    alive_look(&roll, entry, AT(200));
-    roll_begin(&roll, entry);
+    job_processes_check(&registry, entry, AT(200));
+    job_registry_begin(&registry, entry);
     assert_int_equal(fixture_count(&f, "7", JOB_BEGIN), 1);
-    assert_int_equal(roll.entries.running, 0);
+    assert_int_equal(registry.table.running, 0);
 }
 
 static void a_step_in_time_keeps_it(void **state)
 {
     (void)state;
     fixture_write(&f, JOB "/step_0/cgroup.procs", "");
-    alive_look(&roll, entry, AT(1));
+    job_processes_check(&registry, entry, AT(1));
     fixture_write(&f, JOB "/step_1/cgroup.procs", "101\n");
-    alive_look(&roll, entry, AT(9));
+    job_processes_check(&registry, entry, AT(9));
     fixture_write(&f, JOB "/step_1/cgroup.procs", "");
-    alive_look(&roll, entry, AT(12));
-    alive_look(&roll, entry, AT(21));
+    job_processes_check(&registry, entry, AT(12));
+    job_processes_check(&registry, entry, AT(21));
     assert_int_equal(fixture_count(&f, "7", JOB_END), 0);
 }
 
@@ -75,11 +75,11 @@ static void it_begins_anew_with_new_processes(void **state)
 {
     (void)state;
     fixture_write(&f, JOB "/step_0/cgroup.procs", "");
-    alive_look(&roll, entry, AT(1));
-    alive_look(&roll, entry, AT(20));
+    job_processes_check(&registry, entry, AT(1));
+    job_processes_check(&registry, entry, AT(20));
     assert_int_equal(fixture_count(&f, "7", JOB_END), 1);
     fixture_write(&f, JOB "/step_0/cgroup.procs", "102\n");
-    alive_look(&roll, entry, AT(21));
+    job_processes_check(&registry, entry, AT(21));
     assert_int_equal(fixture_count(&f, "7", JOB_BEGIN), 2);
     assert_int_equal(fixture_find(&f, "7", JOB_BEGIN)->end_ns, 0);
 }
@@ -87,8 +87,8 @@ static void it_begins_anew_with_new_processes(void **state)
 static void who_was_ended_by_word_stays_ended(void **state)
 {
     (void)state;
-    roll_end(&roll, entry, clock_realtime_ns(), true);
-    alive_look(&roll, entry, AT(1));
+    job_registry_end(&registry, entry, clock_realtime_ns(), true);
+    job_processes_check(&registry, entry, AT(1));
     assert_int_equal(fixture_count(&f, "7", JOB_BEGIN), 1);
     assert_int_equal(fixture_count(&f, "7", JOB_END), 1);
 }
@@ -97,14 +97,14 @@ static void who_was_ended_by_word_stays_ended(void **state)
 static void a_told_job_waits_longer(void **state)
 {
     (void)state;
-    entry->is_told = true;
-    entry->folders = 0; /* its last folder has gone */
-    alive_look(&roll, entry, AT(1));
-    alive_look(&roll, entry, AT(60));
+    entry->is_declared = true;
+    entry->hierarchy_bits = 0; /* its last folder has gone */
+    job_processes_check(&registry, entry, AT(1));
+    job_processes_check(&registry, entry, AT(60));
     assert_int_equal(fixture_count(&f, "7", JOB_END), 0);
-    alive_look(&roll, entry, AT(61));
+    job_processes_check(&registry, entry, AT(61));
     assert_int_equal(fixture_count(&f, "7", JOB_END), 1);
-    assert_int_equal(roll.entries.count, 0);
+    assert_int_equal(registry.table.count, 0);
 }
 
 /* The processes of a container are not ours to see: the kernel writes 0. */
@@ -112,8 +112,8 @@ static void processes_of_another_namespace_are_some(void **state)
 {
     (void)state;
     fixture_write(&f, JOB "/step_0/cgroup.procs", "0\n0\n");
-    alive_look(&roll, entry, AT(1));
-    alive_look(&roll, entry, AT(100));
+    job_processes_check(&registry, entry, AT(1));
+    job_processes_check(&registry, entry, AT(100));
     assert_int_equal(fixture_count(&f, "7", JOB_END), 0);
 }
 

@@ -188,7 +188,7 @@ static void a_sluid_gets_its_number_from_the_environment(void **state)
     fixture_begin_v2(&f);
     fixture_mkdir(&f, SCOPE "/sEKNKTV3WPV500/step_0/user/task_0");
     fixture_process(&f, 100, 1000, "sleep", ENVIRONMENT("PATH=/\0SLURM_JOB_ID=3386\0SLURM_JOB_USER=anna\0"
-                                                       "SLURM_CPUS_ON_NODE=4\0"));
+                                                        "SLURM_CPUS_ON_NODE=4\0"));
     fixture_write(&f, SCOPE "/sEKNKTV3WPV500/step_0/user/task_0/cgroup.procs", "100\n");
     fixture_open(&f);
     const struct fixture_event *begin = fixture_find(&f, "3386", JOB_BEGIN);
@@ -265,8 +265,8 @@ static void only_the_batch_systems_that_are_wanted(void **state)
     (void)state;
     struct fixture f;
     uint32_t oar;
-    char unknown[SOURCE_NAME_MAX];
-    assert_int_equal(sources_parse("oar", &oar, unknown), OK);
+    char unknown[JOB_SOURCE_NAME_MAX];
+    assert_int_equal(job_sources_parse("oar", &oar, unknown), OK);
     fixture_begin_v1(&f);
     fixture_mkdir(&f, V1 "memory/oar/anna_5");
     fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_8");
@@ -336,10 +336,10 @@ static void a_queue_that_runs_over_loses_nothing(void **state)
         fixture_mkdir(&f, path);
     }
     for (int i = 0; i < 9000; i++) {
-        char whole[1024];
+        char full_path[1024];
         snprintf(path, sizeof path, V1 "memory/slurm/uid_1000/other_%d", i);
-        fixture_path(&f, path, whole);
-        assert_int_equal(rmdir(whole), 0);
+        fixture_path(&f, path, full_path);
+        assert_int_equal(rmdir(full_path), 0);
     }
     fixture_remove(&f, V1 "memory/slurm/uid_1000/job_999999");
     fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_1");
@@ -396,7 +396,7 @@ static void without_inotify_jobs_are_found_all_the_same(void **state)
     none.rlim_cur = (rlim_t)first_free + 1; /* enough to see where the hierarchies are */
     setrlimit(RLIMIT_NOFILE, &none);
     struct jobs_listener listener = { fixture_take, &f };
-    enum err err = jobs_open(&f.jobs, f.root, SOURCES_ALL, &listener);
+    enum err err = jobs_open(&f.jobs, f.root, JOB_SOURCES_ALL, &listener);
     setrlimit(RLIMIT_NOFILE, &before);
     assert_int_equal(err, OK);
     fixture_mkdir(&f, V1 "memory/slurm/uid_1000/job_7");

@@ -54,7 +54,7 @@ static void this_machine_agrees_with_its_system_calls(void **state)
     (void)state;
     struct limits limits;
     cpu_set_t before, one;
-    struct rlimit rlimit, smaller;
+    struct rlimit rlimit, take_smaller;
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
     limits_read("", &limits);
     assert_int_equal(limits.affinity_cores, CPU_COUNT(&before));
@@ -64,9 +64,9 @@ static void this_machine_agrees_with_its_system_calls(void **state)
         if (CPU_ISSET(cpu, &before))
             CPU_SET(cpu, &one);
     getrlimit(RLIMIT_AS, &rlimit);
-    smaller = (struct rlimit){ 1ull << 45, rlimit.rlim_max };
+    take_smaller = (struct rlimit){ 1ull << 45, rlimit.rlim_max };
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    assert_int_equal(setrlimit(RLIMIT_AS, &smaller), 0);
+    assert_int_equal(setrlimit(RLIMIT_AS, &take_smaller), 0);
     limits_read("", &limits);
     sched_setaffinity(0, sizeof before, &before);
     setrlimit(RLIMIT_AS, &rlimit);

@@ -11,7 +11,7 @@ static void open_node(const char *name, size_t count)
     struct jobs_listener listener = { fixture_take, &f };
     memset(&f, 0, sizeof f);
     snprintf(root, sizeof root, "%s", node_root(name));
-    assert_int_equal(jobs_open(&f.jobs, root, SOURCES_ALL, &listener), OK);
+    assert_int_equal(jobs_open(&f.jobs, root, JOB_SOURCES_ALL, &listener), OK);
     assert_int_equal(jobs_count(f.jobs), count);
 }
 

@@ -25,7 +25,7 @@ static void write_parts(const char *cgroup, const char *environment, size_t size
 
 static void the_cgroup_counts_more_than_the_environment(void **state)
 {
-    struct id job;
+    struct job_id job;
     (void)state;
     write_process("4:cpu:/\n5:memory:/slurm/uid_1000/job_4711/step_0\n", "A=b\0SLURM_JOB_ID=12\0SLURM_JOB_NAME=ocean");
     assert_int_equal(pid_job(root, 7, false, &job), OK);
@@ -35,7 +35,7 @@ static void the_cgroup_counts_more_than_the_environment(void **state)
 
 static void without_a_cgroup_the_environment_tells(void **state)
 {
-    struct id job;
+    struct job_id job;
     (void)state;
     write_process("0::/user.slice\n", "PBS_JOBID=7.server\0SONDE_JOB=mine");
     assert_int_equal(pid_job(root, 7, false, &job), OK);
@@ -46,7 +46,7 @@ static void without_a_cgroup_the_environment_tells(void **state)
 
 static void in_no_job_there_is_none(void **state)
 {
-    struct id job;
+    struct job_id job;
     (void)state;
     write_process("0::/\n", "HOME=/");
     assert_int_equal(pid_job(root, 7, true, &job), ABSENT);
@@ -56,7 +56,7 @@ static void in_no_job_there_is_none(void **state)
 
 static void every_line_that_is_a_job_is_found(void **state)
 {
-    struct source_facts facts;
+    struct job_source_facts facts;
     (void)state;
     const char *at = "1:a:/x\n2:b:/slurm/uid_1/job_3\n3:c:/oar/bob_9\n4:d:/y";
     assert_non_null(at = pid_job_next(at, &facts));

@@ -15,22 +15,22 @@ static void a_file_knows(void **state)
                                "anna:x:1000:1000:A B:/home:/bin/sh\nhuge:x:99999999999:1::/:\n";
     char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
     struct users users;
-    bool later = false;
+    bool is_pending = false;
     temp_dir(dir);
     temp_join(path, dir, "etc/passwd");
     temp_write(path, text, sizeof text - 1);
     users_init(&users, dir);
     for (int i = 0; i < 2; i++) { /* the second time from memory */
-        assert_string_equal(users_name(&users, 1000, &later), "anna");
-        assert_string_equal(users_name(&users, 0, &later), "root");
-        assert_string_equal(users_name(&users, 4242, &later), "");
-        assert_int_equal(users_uid(&users, "anna", &later), 1000);
-        assert_int_equal(users_uid(&users, "ann", &later), 7);
-        assert_int_equal(users_uid(&users, "an", &later), UINT32_MAX);
-        assert_int_equal(users_uid(&users, "huge", &later), UINT32_MAX);
-        assert_int_equal(users_uid(&users, "root:x", &later), UINT32_MAX);
+        assert_string_equal(users_name(&users, 1000, &is_pending), "anna");
+        assert_string_equal(users_name(&users, 0, &is_pending), "root");
+        assert_string_equal(users_name(&users, 4242, &is_pending), "");
+        assert_int_equal(users_uid(&users, "anna", &is_pending), 1000);
+        assert_int_equal(users_uid(&users, "ann", &is_pending), 7);
+        assert_int_equal(users_uid(&users, "an", &is_pending), UINT32_MAX);
+        assert_int_equal(users_uid(&users, "huge", &is_pending), UINT32_MAX);
+        assert_int_equal(users_uid(&users, "root:x", &is_pending), UINT32_MAX);
     }
-    assert_false(later); /* nobody else is asked about a captured node */
+    assert_false(is_pending); /* nobody else is asked about a captured node */
     users_clear(&users);
     temp_remove(dir);
 }
@@ -40,19 +40,19 @@ static void others_are_asked_without_waiting(void **state)
 {
     (void)state;
     struct users users;
-    bool later = true;
+    bool is_pending = true;
     users_init(&users, "");
-    users_name(&users, 3999999999u, &later);
-    for (int i = 0; i < 500 && later; i++) {
-        later = false;
-        assert_string_equal(users_name(&users, 3999999999u, &later), "");
+    users_name(&users, 3999999999u, &is_pending);
+    for (int i = 0; i < 500 && is_pending; i++) {
+        is_pending = false;
+        assert_string_equal(users_name(&users, 3999999999u, &is_pending), "");
         poll(NULL, 0, 10);
     }
-    assert_false(later);
+    assert_false(is_pending);
     const struct passwd *me = getpwuid(getuid());
     if (me)
-        assert_string_equal(users_name(&users, getuid(), &later), me->pw_name);
-    users_uid(&users, "nobody-of-that-name", &later);
+        assert_string_equal(users_name(&users, getuid(), &is_pending), me->pw_name);
+    users_uid(&users, "nobody-of-that-name", &is_pending);
     users_clear(&users); /* also while a thread waits for an answer */
 }
 

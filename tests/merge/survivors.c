@@ -1,4 +1,4 @@
-/* Who still lives of a run, and who only has a pid that one of it had. */
+/* Which processes of a run are still running, and which only have a pid that one of them had. */
 #include "merge/survivors.h"
 
 #include "base/clock.h"
@@ -19,7 +19,7 @@ static struct process process;
 static struct run run;
 static uint64_t born_ns;
 
-/* A run of this host, of which this very process is the last. */
+/* A run on this host; its last process is this test. */
 static int make_run(void **state)
 {
     (void)state;
@@ -30,7 +30,7 @@ static int make_run(void **state)
     if (pid_start_ns(NULL, getpid(), &born_ns))
         return 1;
     process = (struct process){ .pid = (uint32_t)getpid(), .state = PROCESS_LOST, .start_ns = born_ns };
-    run = (struct run){ .host = host_of(&here), .start_ns = born_ns - NS_PER_S, .end_ns = born_ns + NS_PER_S,
+    run = (struct run){ .host = host_from_facts(&here), .start_ns = born_ns - NS_PER_S, .end_ns = born_ns + NS_PER_S,
                         .processes = &process, .process_count = 1 };
     return 0;
 }
@@ -42,20 +42,20 @@ static int remove_run(void **state)
     return 0;
 }
 
-static void one_that_lives(void **state)
+static void running_process(void **state)
 {
     (void)state;
     assert_true(survivors_any(&run, spool));
     process.start_ns += 60 * NS_PER_S; /* another image of the same process */
     assert_true(survivors_any(&run, spool));
-    process.start_ns = 0; /* not known */
+    process.start_ns = 0; /* unknown */
     assert_true(survivors_any(&run, spool));
     process.state = PROCESS_ENDED;
     assert_false(survivors_any(&run, spool));
 }
 
-/* As after a reboot: whoever has its pid now is younger. */
-static void another_with_its_pid(void **state)
+/* After a reboot: the process that has the pid now is younger. */
+static void another_process_with_the_pid(void **state)
 {
     (void)state;
     process.start_ns -= 5 * NS_PER_S;
@@ -63,8 +63,8 @@ static void another_with_its_pid(void **state)
     assert_false(survivors_any(&run, spool));
 }
 
-/* As where the run was in a pid namespace of its own: the machine's first processes have small numbers, too. */
-static void one_that_is_older_than_the_run(void **state)
+/* The run was in its own pid namespace: the first processes of the node have small pids, too. */
+static void process_older_than_the_run(void **state)
 {
     (void)state;
     run.start_ns += 5 * NS_PER_S;
@@ -72,14 +72,14 @@ static void one_that_is_older_than_the_run(void **state)
     assert_false(survivors_any(&run, spool));
 }
 
-static void a_run_of_another_machine(void **state)
+static void run_of_another_node(void **state)
 {
     (void)state;
     run.host.name = bytes_of("elsewhere");
     assert_false(survivors_any(&run, spool));
 }
 
-static void one_that_nobody_has_waited_for(void **state)
+static void zombie(void **state)
 {
     (void)state;
     siginfo_t ended;
@@ -93,7 +93,7 @@ static void one_that_nobody_has_waited_for(void **state)
     waitpid(pid, NULL, 0);
 }
 
-static void one_that_has_the_path_in_its_environment(void **state)
+static void spool_path_in_the_environment(void **state)
 {
     (void)state;
     int ready[2];
@@ -120,8 +120,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define S(name) cmocka_unit_test_setup_teardown(name, make_run, remove_run)
-        S(one_that_lives), S(another_with_its_pid), S(one_that_is_older_than_the_run), S(a_run_of_another_machine),
-        S(one_that_nobody_has_waited_for), S(one_that_has_the_path_in_its_environment),
+        S(running_process), S(another_process_with_the_pid), S(process_older_than_the_run), S(run_of_another_node),
+        S(zombie), S(spool_path_in_the_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ static void the_kernels_lists_are_used(void **state)
     struct pidlist found = { 0 };
     int proc_fd = open_proc(node_root("vm"));
     children_init(&children, proc_fd, 8991);
-    assert_false(children.scans);
+    assert_false(children.scans_proc);
     assert_int_equal(children_refresh(&children), OK);
     children_of(&children, 8991, &found);
     assert_ids(&found, (uint32_t[]){ 8993, 8994 }, 2);
@@ -62,7 +62,7 @@ static void without_them_all_processes_are_scanned(void **state)
     struct pidlist found = { 0 };
     int proc_fd = open_proc(node_root("big"));
     children_init(&children, proc_fd, 500);
-    assert_true(children.scans);
+    assert_true(children.scans_proc);
     for (int round = 0; round < 2; round++) {
         assert_int_equal(children_refresh(&children), OK);
         children_of(&children, 500, &found);

@@ -12,16 +12,16 @@
 static void every_name_comes_once(void **state)
 {
     (void)state;
-    char folder[TEMP_PATH_MAX], path[TEMP_PATH_MAX], file[32];
+    char directory[TEMP_PATH_MAX], path[TEMP_PATH_MAX], file[32];
     unsigned char seen[MANY] = { 0 };
     struct dirents entries;
-    temp_dir(folder);
+    temp_dir(directory);
     for (int i = 0; i < MANY; i++) {
         snprintf(file, sizeof file, "name%d", i);
-        temp_join(path, folder, file);
+        temp_join(path, directory, file);
         temp_write(path, "", 0);
     }
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), others = 0;
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), others = 0;
     assert_true(fd >= 0);
     dirents_begin(&entries, fd);
     for (const char *name; (name = dirents_next(&entries));)
@@ -34,7 +34,7 @@ static void every_name_comes_once(void **state)
     for (int i = 0; i < MANY; i++)
         assert_int_equal(seen[i], 1);
     close(fd);
-    temp_remove(folder);
+    temp_remove(directory);
 }
 
 static void what_is_no_folder_is_told(void **state)

@@ -17,7 +17,7 @@ static void a_captured_node_is_told(void **state)
     assert_string_equal(facts.cpu_model, "AMD EPYC 7763 64-Core Processor");
     assert_int_equal(facts.cores, 128);
     assert_int_equal(facts.memory_bytes, 1056563004ull * 1024);
-    struct host host = host_of(&facts);
+    struct host host = host_from_facts(&facts);
     assert_bytes(host.kernel, "5.14.0-427.el9.x86_64");
     assert_int_equal(host.cores, 128);
 }
@@ -30,7 +30,7 @@ static void what_cannot_be_read_is_unknown(void **state)
     assert_string_equal(facts.name, "");
     assert_string_equal(facts.cpu_model, "");
     assert_int_equal(facts.cores, 0);
-    assert_int_equal(host_of(&facts).name.size, 0);
+    assert_int_equal(host_from_facts(&facts).name.size, 0);
 }
 
 static void this_machine_agrees_with_its_system_calls(void **state)

@@ -4,10 +4,10 @@
 #include "tools/temp.h"
 #include "tools/unit.h"
 
-static void put(const char *folder, const char *name)
+static void put(const char *directory, const char *name)
 {
     char path[TEMP_PATH_MAX];
-    temp_join(path, folder, name);
+    temp_join(path, directory, name);
     temp_write(path, "", 0);
 }
 
@@ -15,40 +15,40 @@ static void names_are_sorted_as_people_count(void **state)
 {
     (void)state;
     struct listing listing = { 0 };
-    char folder[TEMP_PATH_MAX];
+    char directory[TEMP_PATH_MAX];
     static const char *const names[] = { "zone10", "zone2", "other", "zone1", ".zone" };
-    temp_dir(folder);
+    temp_dir(directory);
     for (size_t i = 0; i < 5; i++)
-        put(folder, names[i]);
-    assert_int_equal(listing_read(&listing, "", folder, "zone"), OK);
+        put(directory, names[i]);
+    assert_int_equal(listing_read(&listing, "", directory, "zone"), OK);
     assert_int_equal(listing.count, 3);
     assert_string_equal(listing.names[0], "zone1");
     assert_string_equal(listing.names[1], "zone2");
     assert_string_equal(listing.names[2], "zone10");
-    assert_int_equal(listing_read(&listing, folder, "/", ""), OK); /* below a root */
+    assert_int_equal(listing_read(&listing, directory, "/", ""), OK); /* below a root */
     assert_int_equal(listing.count, 4);
     listing_clear(&listing);
-    temp_remove(folder);
+    temp_remove(directory);
 }
 
 static void many_names_and_long_ones(void **state)
 {
     (void)state;
     struct listing listing = { 0 };
-    char folder[TEMP_PATH_MAX], name[128];
-    temp_dir(folder);
+    char directory[TEMP_PATH_MAX], name[128];
+    temp_dir(directory);
     for (int i = 0; i < 1500; i++) {
         snprintf(name, sizeof name, "a-name-of-some-length-%d", i);
-        put(folder, name);
+        put(directory, name);
     }
     memset(name, 'x', 100);
     name[100] = '\0';
-    put(folder, name);
-    assert_int_equal(listing_read(&listing, "", folder, ""), OK);
+    put(directory, name);
+    assert_int_equal(listing_read(&listing, "", directory, ""), OK);
     assert_int_equal(listing.count, 1500); /* the long one is left out */
     assert_string_equal(listing.names[1499], "a-name-of-some-length-1499");
     listing_clear(&listing);
-    temp_remove(folder);
+    temp_remove(directory);
 }
 
 static void no_folder_is_absent(void **state)

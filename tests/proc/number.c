@@ -40,10 +40,10 @@ static void signed_ones(void **state)
 static void an_open_file_is_read_anew(void **state)
 {
     (void)state;
-    char folder[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
+    char directory[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
     uint64_t value;
-    temp_dir(folder);
-    temp_join(path, folder, "n");
+    temp_dir(directory);
+    temp_join(path, directory, "n");
     temp_write(path, "7\n", 2);
     int fd = open(path, O_RDONLY);
     assert_int_equal(number_read_u64(fd, &value), OK);
@@ -52,10 +52,10 @@ static void an_open_file_is_read_anew(void **state)
     assert_int_equal(number_read_u64(fd, &value), OK);
     assert_int_equal(value, 8888);
     close(fd);
-    assert_int_equal(number_file_u64(folder, "/n", &value), OK);
-    assert_int_equal(number_file_u64(folder, "/none", &value), ABSENT);
+    assert_int_equal(number_file_u64(directory, "/n", &value), OK);
+    assert_int_equal(number_file_u64(directory, "/none", &value), ABSENT);
     assert_int_equal(value, 8888);
-    temp_remove(folder);
+    temp_remove(directory);
 }
 
 int main(void)

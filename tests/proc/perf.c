@@ -2,9 +2,9 @@
 #include "proc/perf.h"
 
 #include "proc/perf_names.h"
+#include "spool/probe_env.h"
 #include "tools/caught.h"
 #include "tools/unit.h"
-#include "spool/probe_env.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +81,7 @@ static void a_machine_with_all_events_counts_all(void **state)
 {
     (void)state;
     struct perf_event_spec specs[8];
-    perf_open_call = open_all;
+    perf_event_open_call = open_all;
     catch_stderr();
     size_t count = perf_resolve("cycles, instructions,r1a2,,page-faults:u", specs, 8);
     assert_string_equal(caught_text(), "");
@@ -97,7 +97,7 @@ static void an_event_that_is_not_there_is_named_once(void **state)
 {
     (void)state;
     struct perf_event_spec specs[8];
-    perf_open_call = open_software;
+    perf_event_open_call = open_software;
     catch_stderr();
     size_t count = perf_resolve("cycles,page-faults,cycles,L1-dcache-loads,page-faults", specs, 8);
     const char *text = caught_text();
@@ -113,7 +113,7 @@ static void a_user_counts_in_user_mode(void **state)
 {
     (void)state;
     struct perf_event_spec specs[8];
-    perf_open_call = open_user_mode;
+    perf_event_open_call = open_user_mode;
     catch_stderr();
     size_t count = perf_resolve("instructions,page-faults,cycles,cycles:u", specs, 8);
     const char *text = caught_text();
@@ -135,37 +135,37 @@ static void a_false_zero_is_refused(void **state)
 {
     (void)state;
     static const char *const names[] = { "context-switches", "cpu-migrations", "cgroup-switches" };
-    perf_open_call = open_user_mode;
+    perf_event_open_call = open_user_mode;
     for (size_t i = 0; i < 3; i++) {
         struct perf_event_spec spec;
-        struct perf_trouble trouble;
+        struct perf_problem problem;
         opened = 0;
-        assert_int_equal(perf_resolve_one(names[i], &spec, &trouble), DENIED);
-        assert_non_null(strstr(trouble.remedy, "kernel.perf_event_paranoid=1"));
+        assert_int_equal(perf_resolve_one(names[i], &spec, &problem), DENIED);
+        assert_non_null(strstr(problem.fix, "kernel.perf_event_paranoid=1"));
         assert_int_equal(opened, 0);
     }
     struct perf_event_spec spec;
-    struct perf_trouble trouble;
-    perf_open_call = open_all;
-    assert_int_equal(perf_resolve_one("context-switches:u", &spec, &trouble), USAGE);
-    assert_int_equal(perf_resolve_one("context-switches", &spec, &trouble), OK);
+    struct perf_problem problem;
+    perf_event_open_call = open_all;
+    assert_int_equal(perf_resolve_one("context-switches:u", &spec, &problem), USAGE);
+    assert_int_equal(perf_resolve_one("context-switches", &spec, &problem), OK);
 }
 
 static void no_permission_at_all_is_told(void **state)
 {
     (void)state;
     struct perf_event_spec spec;
-    struct perf_trouble trouble;
-    perf_open_call = open_nothing;
-    assert_int_equal(perf_resolve_one("page-faults", &spec, &trouble), DENIED);
-    assert_non_null(strstr(trouble.remedy, "kernel.perf_event_paranoid=2"));
+    struct perf_problem problem;
+    perf_event_open_call = open_nothing;
+    assert_int_equal(perf_resolve_one("page-faults", &spec, &problem), DENIED);
+    assert_non_null(strstr(problem.fix, "kernel.perf_event_paranoid=2"));
 }
 
 static void more_events_than_fit_are_told(void **state)
 {
     (void)state;
     struct perf_event_spec specs[2];
-    perf_open_call = open_all;
+    perf_event_open_call = open_all;
     catch_stderr();
     assert_int_equal(perf_resolve("cycles,instructions,branches", specs, 2), 2);
     assert_non_null(strstr(caught_text(), "event branches is not counted: 2 events at most"));
@@ -175,14 +175,14 @@ static void an_unknown_name_says_who_may_know_it(void **state)
 {
     (void)state;
     struct perf_event_spec spec;
-    struct perf_trouble trouble;
+    struct perf_problem problem;
     char longer[80];
-    perf_open_call = open_all;
-    assert_int_not_equal(perf_resolve_one("no-such-event", &spec, &trouble), OK);
-    assert_non_null(strstr(trouble.reason, "libpfm4"));
+    perf_event_open_call = open_all;
+    assert_int_not_equal(perf_resolve_one("no-such-event", &spec, &problem), OK);
+    assert_non_null(strstr(problem.reason, "libpfm4"));
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
-    assert_int_equal(perf_resolve_one(longer, &spec, &trouble), USAGE);
+    assert_int_equal(perf_resolve_one(longer, &spec, &problem), USAGE);
 }
 
 /* Needs libpfm4; its own list has the kernel's software events too. */
@@ -190,9 +190,9 @@ static void names_of_libpfm_are_asked_for(void **state)
 {
     (void)state;
     struct perf_event_spec spec;
-    struct perf_trouble trouble;
-    perf_open_call = open_all;
-    enum err err = perf_resolve_one("perf::PERF_COUNT_SW_PAGE_FAULTS_MIN", &spec, &trouble);
+    struct perf_problem problem;
+    perf_event_open_call = open_all;
+    enum err err = perf_resolve_one("perf::PERF_COUNT_SW_PAGE_FAULTS_MIN", &spec, &problem);
     if (err == ABSENT)
         leave_out("libpfm4 is not installed");
     assert_int_equal(err, OK);

@@ -16,17 +16,17 @@
 
 #define NOBODY 65534
 
-struct message {
+struct genetlink_request {
     struct nlmsghdr netlink;
     char connector[sizeof(struct cn_msg)];
     char event[sizeof(struct proc_event)];
 };
 
-static struct bytes message_of(struct message *message, const struct proc_event *event, size_t size)
+static struct bytes message_of(struct genetlink_request *message, const struct proc_event *event, size_t size)
 {
     struct cn_msg head = { .id = { CN_IDX_PROC, CN_VAL_PROC }, .len = (uint16_t)size };
     memset(message, 0, sizeof *message);
-    message->netlink.nlmsg_len = (uint32_t)(offsetof(struct message, event) + size);
+    message->netlink.nlmsg_len = (uint32_t)(offsetof(struct genetlink_request, event) + size);
     memcpy(message->connector, &head, sizeof head);
     memcpy(message->event, event, size);
     return (struct bytes){ (char *)message, message->netlink.nlmsg_len };
@@ -35,16 +35,16 @@ static struct bytes message_of(struct message *message, const struct proc_event 
 static void an_exit_has_its_status_and_parent(void **state)
 {
     (void)state;
-    struct message message;
-    struct fork_event event;
+    struct genetlink_request message;
+    struct proc_connector_event event;
     struct proc_event exit = { .timestamp_ns = 77 };
     exit.what = PROC_EVENT_EXIT;
     exit.event_data.exit.process_tgid = 10;
     exit.event_data.exit.process_pid = 11;
     exit.event_data.exit.exit_code = 0x300;
     exit.event_data.exit.parent_tgid = 9;
-    assert_int_equal(forks_parse(message_of(&message, &exit, sizeof exit), &event), FORKS_EVENT);
-    assert_int_equal(event.kind, FORKS_EXIT);
+    assert_int_equal(proc_connector_parse(message_of(&message, &exit, sizeof exit), &event), PROC_CONNECTOR_EVENT);
+    assert_int_equal(event.kind, PROC_CONNECTOR_EXIT);
     assert_int_equal(event.pid, 10);
     assert_int_equal(event.tid, 11);
     assert_int_equal(event.parent_pid, 9);
@@ -55,14 +55,14 @@ static void an_exit_has_its_status_and_parent(void **state)
 static void an_old_kernel_tells_no_parent_of_an_exit(void **state)
 {
     (void)state;
-    struct message message;
-    struct fork_event event;
+    struct genetlink_request message;
+    struct proc_connector_event event;
     struct proc_event exit = { .timestamp_ns = 77 };
     exit.what = PROC_EVENT_EXIT;
     exit.event_data.exit.process_tgid = 10;
     exit.event_data.exit.parent_tgid = 9;
     size_t size = offsetof(struct proc_event, event_data.exit.parent_pid);
-    assert_int_equal(forks_parse(message_of(&message, &exit, size), &event), FORKS_EVENT);
+    assert_int_equal(proc_connector_parse(message_of(&message, &exit, size), &event), PROC_CONNECTOR_EVENT);
     assert_int_equal(event.pid, 10);
     assert_int_equal(event.parent_pid, 0);
 }
@@ -70,32 +70,32 @@ static void an_old_kernel_tells_no_parent_of_an_exit(void **state)
 static void short_and_foreign_messages_are_not_events(void **state)
 {
     (void)state;
-    struct message message;
-    struct fork_event event;
+    struct genetlink_request message;
+    struct proc_connector_event event;
     struct proc_event fork = { .timestamp_ns = 1 };
     fork.what = PROC_EVENT_FORK;
     struct bytes whole = message_of(&message, &fork, sizeof fork);
-    assert_int_equal(forks_parse(whole, &event), FORKS_EVENT);
+    assert_int_equal(proc_connector_parse(whole, &event), PROC_CONNECTOR_EVENT);
     for (size_t size = 0; size < whole.size; size++)
-        assert_int_equal(forks_parse((struct bytes){ whole.data, size }, &event), FORKS_OTHER);
+        assert_int_equal(proc_connector_parse((struct bytes){ whole.data, size }, &event), PROC_CONNECTOR_OTHER);
     size_t few = offsetof(struct proc_event, event_data.fork.child_tgid);
-    assert_int_equal(forks_parse(message_of(&message, &fork, few), &event), FORKS_OTHER);
+    assert_int_equal(proc_connector_parse(message_of(&message, &fork, few), &event), PROC_CONNECTOR_OTHER);
     fork.what = PROC_EVENT_UID;
-    assert_int_equal(forks_parse(message_of(&message, &fork, sizeof fork), &event), FORKS_OTHER);
+    assert_int_equal(proc_connector_parse(message_of(&message, &fork, sizeof fork), &event), PROC_CONNECTOR_OTHER);
     message_of(&message, &fork, sizeof fork);
     message.connector[0] = 9;
-    assert_int_equal(forks_parse(whole, &event), FORKS_OTHER);
+    assert_int_equal(proc_connector_parse(whole, &event), PROC_CONNECTOR_OTHER);
 }
 
 /* What was seen of one process. */
 struct seen {
     uint32_t pid, parent;
-    unsigned forks, threads, execs, thread_exits, exits;
+    unsigned connector, threads, execs, thread_exits, exits;
     int status;
     uint64_t first_ns, last_ns;
 };
 
-static void note(void *context, const struct fork_event *event)
+static void note(void *context, const struct proc_connector_event *event)
 {
     struct seen *seen = context;
     if (event->pid != seen->pid)
@@ -104,12 +104,12 @@ static void note(void *context, const struct fork_event *event)
     if (!seen->first_ns)
         seen->first_ns = event->time_ns;
     seen->last_ns = event->time_ns;
-    if (event->kind == FORKS_FORK && is_main) {
-        seen->forks++;
+    if (event->kind == PROC_CONNECTOR_FORK && is_main) {
+        seen->connector++;
         seen->parent = event->parent_pid;
-    } else if (event->kind == FORKS_FORK) {
+    } else if (event->kind == PROC_CONNECTOR_FORK) {
         seen->threads++;
-    } else if (event->kind == FORKS_EXEC) {
+    } else if (event->kind == PROC_CONNECTOR_EXEC) {
         seen->execs++;
     } else if (is_main) {
         seen->exits++;
@@ -138,8 +138,8 @@ static void make_threads_and_exec(void)
 /* 0 when all of a child's life was seen. */
 static int watch_a_child(void)
 {
-    struct forks forks;
-    enum err err = forks_open(&forks);
+    struct proc_connector connector;
+    enum err err = proc_connector_open(&connector);
     if (err)
         return err == ABSENT ? 100 : err == DENIED ? 101 : 1;
     uint64_t before_ns = clock_realtime_ns();
@@ -150,9 +150,9 @@ static int watch_a_child(void)
         make_threads_and_exec();
     waitpid(pid, &status, 0);
     seen.pid = (uint32_t)pid;
-    err = forks_read(&forks, note, &seen);
-    forks_close(&forks);
-    bool whole = !err && seen.forks == 1 && seen.parent == (uint32_t)getpid() && seen.threads == 3 && seen.execs == 1
+    err = proc_connector_read(&connector, note, &seen);
+    proc_connector_close(&connector);
+    bool whole = !err && seen.connector == 1 && seen.parent == (uint32_t)getpid() && seen.threads == 3 && seen.execs == 1
                  && seen.thread_exits == 3 && seen.exits == 1 && seen.status == status && WEXITSTATUS(status) == 7;
     bool timely = seen.first_ns >= before_ns && seen.last_ns <= clock_realtime_ns() && seen.first_ns < seen.last_ns;
     return !whole ? 2 : !timely ? 3 : 0;
@@ -201,36 +201,36 @@ static void fork_many(int count)
 static void what_overflows_is_counted(void **state)
 {
     (void)state;
-    struct forks forks;
-    if (forks_open(&forks))
+    struct proc_connector connector;
+    if (proc_connector_open(&connector))
         leave_out("no proc connector here");
     int small = 1;
     struct seen seen = { 0 };
-    assert_int_equal(setsockopt(forks.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
+    assert_int_equal(setsockopt(connector.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
     fork_many(50);
-    assert_int_equal(forks_read(&forks, note, &seen), OK);
-    assert_true(forks.lost > 50); /* two events per process, of which a few fit */
-    uint64_t lost = forks.lost;
+    assert_int_equal(proc_connector_read(&connector, note, &seen), OK);
+    assert_true(connector.lost > 50); /* two events per process, of which a few fit */
+    uint64_t lost = connector.lost;
 
-    for (int i = 0; i < 100 && !seen.forks; i++) { /* there is room for some again, which others may take */
+    for (int i = 0; i < 100 && !seen.connector; i++) { /* there is room for some again, which others may take */
         pid_t pid = fork();
         if (pid == 0)
             _exit(0);
         seen.pid = (uint32_t)pid;
         waitpid(pid, NULL, 0);
-        assert_int_equal(forks_read(&forks, note, &seen), OK);
+        assert_int_equal(proc_connector_read(&connector, note, &seen), OK);
     }
-    assert_int_equal(seen.forks, 1);
-    assert_true(forks.lost >= lost);
-    forks_close(&forks);
+    assert_int_equal(seen.connector, 1);
+    assert_true(connector.lost >= lost);
+    proc_connector_close(&connector);
 }
 
 static void a_closed_one_reads_nothing(void **state)
 {
     (void)state;
-    struct forks forks = { .fd = -1 };
-    forks_close(&forks);
-    assert_int_equal(forks_read(&forks, note, NULL), ABSENT);
+    struct proc_connector connector = { .fd = -1 };
+    proc_connector_close(&connector);
+    assert_int_equal(proc_connector_read(&connector, note, NULL), ABSENT);
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 #define SIZE_16 560u
 
 static char memory[1024];
-static const struct exits_meaning all_on = { .io = true, .delays = true, .now_ns = 2000000000ull * NS_PER_S };
+static const struct taskstats_accounting all_on = { .io = true, .delays = true, .now_ns = 2000000000ull * NS_PER_S };
 
 /* A record of the regular layout with a number of its own in each field that is read. */
 static struct taskstats sample_stats(uint16_t version)
@@ -121,7 +121,7 @@ static void the_end_stands_in_the_second_that_the_record_allows(void **state)
 {
     (void)state;
     struct taskstats_record record;
-    struct exits_meaning late = all_on;
+    struct taskstats_accounting late = all_on;
     /* it began in the second ..90 and took 9.5 s: it ended between ..99 and ..00, whenever we read it */
     assert_int_equal(taskstats_convert(regular(16, SIZE_16), &late, &record), OK);
     assert_int_equal(record.end_ns, 1999999999ull * NS_PER_S + 999999999);
@@ -135,7 +135,7 @@ static void what_the_kernel_does_not_count_is_unknown(void **state)
 {
     (void)state;
     struct taskstats_record record;
-    struct exits_meaning off = { .now_ns = 1 };
+    struct taskstats_accounting off = { .now_ns = 1 };
     assert_int_equal(taskstats_convert(regular(16, SIZE_16), &all_on, &record), OK);
     assert_false(counters_has(&record.counters, COUNTER_wchar)); /* cut to 0: may be up to 1023 */
     assert_false(counters_has(&record.counters, COUNTER_syscr)); /* cut to a multiple of 1024 */
@@ -169,86 +169,86 @@ static void too_few_bytes_are_damage(void **state)
     assert_int_equal(taskstats_convert((struct bytes){ whole.data, before_tgid }, &all_on, &record), CORRUPT);
 }
 
-static void assert_use(const struct taskstats_use *use)
+static void assert_use(const struct taskstats_usage *usage)
 {
-    assert_int_equal(use->tid, 51);
-    assert_int_equal(use->ppid, 40);
-    assert_int_equal(use->value[TASKSTATS_cpu_count], 12);
-    assert_int_equal(use->value[TASKSTATS_cpu_delay_total], 3456);
-    assert_int_equal(use->value[TASKSTATS_blkio_delay_total], 7000000);
-    assert_int_equal(use->value[TASKSTATS_cpu_run_virtual_total], 9000999);
-    assert_int_equal(use->value[TASKSTATS_ac_btime], 1999999990);
-    assert_int_equal(use->value[TASKSTATS_ac_etime], 9500000);
-    assert_int_equal(use->value[TASKSTATS_ac_utime], 6000);
-    assert_int_equal(use->value[TASKSTATS_ac_minflt], 101);
-    assert_int_equal(use->value[TASKSTATS_read_char], 10240);
-    assert_int_equal(use->value[TASKSTATS_write_bytes], 4096);
-    assert_int_equal(use->value[TASKSTATS_nivcsw], 22);
-    assert_int_equal(use->value[TASKSTATS_hiwater_rss], 4096 * 1024);
-    assert_int_equal(use->begin_s, 1999999990);
+    assert_int_equal(usage->tid, 51);
+    assert_int_equal(usage->ppid, 40);
+    assert_int_equal(usage->value[TASKSTATS_cpu_count], 12);
+    assert_int_equal(usage->value[TASKSTATS_cpu_delay_total], 3456);
+    assert_int_equal(usage->value[TASKSTATS_blkio_delay_total], 7000000);
+    assert_int_equal(usage->value[TASKSTATS_cpu_run_virtual_total], 9000999);
+    assert_int_equal(usage->value[TASKSTATS_ac_btime], 1999999990);
+    assert_int_equal(usage->value[TASKSTATS_ac_etime], 9500000);
+    assert_int_equal(usage->value[TASKSTATS_ac_utime], 6000);
+    assert_int_equal(usage->value[TASKSTATS_ac_minflt], 101);
+    assert_int_equal(usage->value[TASKSTATS_read_char], 10240);
+    assert_int_equal(usage->value[TASKSTATS_write_bytes], 4096);
+    assert_int_equal(usage->value[TASKSTATS_nivcsw], 22);
+    assert_int_equal(usage->value[TASKSTATS_hiwater_rss], 4096 * 1024);
+    assert_int_equal(usage->begin_s, 1999999990);
 }
 
 /* Also one that is not known: newer, with fields behind those that we know. */
 static void each_layout_gives_the_same_use(void **state)
 {
     (void)state;
-    struct taskstats_use use;
+    struct taskstats_usage usage;
     static const struct { uint16_t version; size_t size; } layouts[] = { { 8, 328 },  { 10, 360 }, { 12, 400 }, { 13, 416 },
                                                                          { 14, SIZE_14 }, { 16, SIZE_16 }, { 99, 1000 } };
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         struct bytes stats = regular(layouts[i].version, layouts[i].size);
-        assert_int_equal(taskstats_extract(stats, &all_on, &use), OK);
-        assert_use(&use);
-        assert_int_equal(use.pid, layouts[i].version >= 12 ? 50 : 0);
+        assert_int_equal(taskstats_extract(stats, &all_on, &usage), OK);
+        assert_use(&usage);
+        assert_int_equal(usage.pid, layouts[i].version >= 12 ? 50 : 0);
     }
     for (size_t extra = 8; extra <= 16; extra += 8) {
-        assert_int_equal(taskstats_extract(shifted(extra), &all_on, &use), OK);
-        assert_use(&use);
-        assert_int_equal(use.pid, 50);
+        assert_int_equal(taskstats_extract(shifted(extra), &all_on, &usage), OK);
+        assert_use(&usage);
+        assert_int_equal(usage.pid, 50);
     }
 }
 
 static void a_short_record_lacks_its_last_fields(void **state)
 {
     (void)state;
-    struct taskstats_use use;
+    struct taskstats_usage usage;
     size_t size = offsetof(struct taskstats, freepages_count);
-    assert_int_equal(taskstats_extract(regular(4, size), &all_on, &use), OK);
-    assert_true(use.known >> TASKSTATS_cpu_scaled_run_real_total & 1);
-    assert_false(use.known >> TASKSTATS_freepages_count & 1);
-    assert_int_equal(taskstats_extract(regular(4, size - 1), &all_on, &use), CORRUPT);
-    assert_int_equal(taskstats_extract(regular(12, size), &all_on, &use), CORRUPT); /* it claims to have more */
+    assert_int_equal(taskstats_extract(regular(4, size), &all_on, &usage), OK);
+    assert_true(usage.known >> TASKSTATS_cpu_scaled_run_real_total & 1);
+    assert_false(usage.known >> TASKSTATS_freepages_count & 1);
+    assert_int_equal(taskstats_extract(regular(4, size - 1), &all_on, &usage), CORRUPT);
+    assert_int_equal(taskstats_extract(regular(12, size), &all_on, &usage), CORRUPT); /* it claims to have more */
 }
 
 static void what_is_not_counted_is_not_in_the_use(void **state)
 {
     (void)state;
-    struct taskstats_use use;
-    const struct exits_meaning off = { 0 };
-    assert_int_equal(taskstats_extract(regular(16, SIZE_16), &off, &use), OK);
-    assert_false(use.known >> TASKSTATS_blkio_count & 1);
-    assert_false(use.known >> TASKSTATS_freepages_delay_total & 1);
-    assert_false(use.known >> TASKSTATS_read_bytes & 1);
-    assert_false(use.known >> TASKSTATS_hiwater_vm & 1); /* 0: of a task whose memory has gone */
-    assert_true(use.known >> TASKSTATS_nvcsw & 1);
-    assert_int_equal(taskstats_extract(regular(16, SIZE_16), &all_on, &use), OK);
-    assert_true(use.known >> TASKSTATS_read_char & 1);
-    assert_false(use.known >> TASKSTATS_write_char & 1); /* cut to 0: may be up to 1023 */
-    assert_false(use.known >> TASKSTATS_write_syscalls & 1);
-    assert_true(use.known >> TASKSTATS_cancelled_write_bytes & 1);
+    struct taskstats_usage usage;
+    const struct taskstats_accounting off = { 0 };
+    assert_int_equal(taskstats_extract(regular(16, SIZE_16), &off, &usage), OK);
+    assert_false(usage.known >> TASKSTATS_blkio_count & 1);
+    assert_false(usage.known >> TASKSTATS_freepages_delay_total & 1);
+    assert_false(usage.known >> TASKSTATS_read_bytes & 1);
+    assert_false(usage.known >> TASKSTATS_hiwater_vm & 1); /* 0: of a task whose memory has gone */
+    assert_true(usage.known >> TASKSTATS_nvcsw & 1);
+    assert_int_equal(taskstats_extract(regular(16, SIZE_16), &all_on, &usage), OK);
+    assert_true(usage.known >> TASKSTATS_read_char & 1);
+    assert_false(usage.known >> TASKSTATS_write_char & 1); /* cut to 0: may be up to 1023 */
+    assert_false(usage.known >> TASKSTATS_write_syscalls & 1);
+    assert_true(usage.known >> TASKSTATS_cancelled_write_bytes & 1);
 }
 
 static void uses_are_joined_each_field_in_its_way(void **state)
 {
     (void)state;
-    struct taskstats_use sum = { 0 }, use;
-    assert_int_equal(taskstats_extract(regular(16, SIZE_16), &all_on, &use), OK);
-    taskstats_join(&sum, &use);
-    use.value[TASKSTATS_ac_btime] += 5;
-    use.value[TASKSTATS_ac_etime] += 5;
-    use.value[TASKSTATS_hiwater_rss] -= 5;
-    use.known &= ~(1ull << TASKSTATS_nvcsw);
-    taskstats_join(&sum, &use);
+    struct taskstats_usage sum = { 0 }, usage;
+    assert_int_equal(taskstats_extract(regular(16, SIZE_16), &all_on, &usage), OK);
+    taskstats_merge(&sum, &usage);
+    usage.value[TASKSTATS_ac_btime] += 5;
+    usage.value[TASKSTATS_ac_etime] += 5;
+    usage.value[TASKSTATS_hiwater_rss] -= 5;
+    usage.known &= ~(1ull << TASKSTATS_nvcsw);
+    taskstats_merge(&sum, &usage);
     assert_int_equal(sum.value[TASKSTATS_ac_utime], 2 * 6000);
     assert_int_equal(sum.value[TASKSTATS_ac_btime], 1999999990);
     assert_int_equal(sum.value[TASKSTATS_ac_etime], 9500005);

@@ -62,8 +62,8 @@ static void note(void *context, const struct taskstats_record *record)
 /* False: this kernel or user has no exit records. */
 static bool run_and_note(void (*child)(void), struct seen *seen, int *status, struct rusage *usage)
 {
-    struct exits exits;
-    enum err err = exits_open(&exits);
+    struct taskstats_exits exits;
+    enum err err = taskstats_exits_open(&exits);
     if (err == DENIED || err == ABSENT)
         return false;
     assert_int_equal(err, OK);
@@ -73,9 +73,9 @@ static bool run_and_note(void (*child)(void), struct seen *seen, int *status, st
         child();
     wait4(pid, status, 0, usage);
     seen->pid = (uint32_t)pid;
-    assert_int_equal(exits_read(&exits, note, seen), OK);
+    assert_int_equal(taskstats_exits_read(&exits, note, seen), OK);
     assert_int_equal(exits.lost, 0);
-    exits_close(&exits);
+    taskstats_exits_close(&exits);
     return true;
 }
 
@@ -152,22 +152,22 @@ static void thousands_are_read_at_once(void **state)
 {
     (void)state;
     enum { COUNT = 3000 };
-    struct exits exits;
+    struct taskstats_exits exits;
     unsigned count = 0;
-    if (exits_open(&exits))
+    if (taskstats_exits_open(&exits))
         leave_out("no taskstats here");
     for (int i = 0; i < COUNT; i++)
         end_at_once();
-    assert_int_equal(exits_read(&exits, count_ours, &count), OK);
+    assert_int_equal(taskstats_exits_read(&exits, count_ours, &count), OK);
     assert_int_equal(count, COUNT);
     assert_int_equal(exits.lost, 0);
-    exits_close(&exits);
+    taskstats_exits_close(&exits);
 }
 
 static int open_one(void)
 {
-    struct exits exits;
-    return (int)exits_open(&exits);
+    struct taskstats_exits exits;
+    return (int)taskstats_exits_open(&exits);
 }
 
 static void a_user_is_denied(void **state)

@@ -25,13 +25,13 @@ struct answers {
 static void note(void *context, size_t place, struct bytes stats)
 {
     struct answers *answers = context;
-    struct taskstats_use use;
-    static const struct exits_meaning meaning = { 0 };
+    struct taskstats_usage usage;
+    static const struct taskstats_accounting accounting = { 0 };
     answers->count++;
     answers->last = place;
     answers->stats = stats;
-    if (taskstats_extract(stats, &meaning, &use) == OK && place < 64)
-        answers->cpu_ns[place] = use.value[TASKSTATS_cpu_run_virtual_total];
+    if (taskstats_extract(stats, &accounting, &usage) == OK && place < 64)
+        answers->cpu_ns[place] = usage.value[TASKSTATS_cpu_run_virtual_total];
 }
 
 static char memory[4096];
@@ -83,7 +83,7 @@ static void answers_are_matched_by_their_number(void **state)
     add_answer(1, 52);
     add_answer(2, 53); /* to a question that was not asked */
     add_answer(UINT32_MAX - 1, 49);
-    queries_parse(answered(), FAMILY, UINT32_MAX, 3, note, &answers);
+    taskstats_queries_parse(answered(), FAMILY, UINT32_MAX, 3, note, &answers);
     assert_int_equal(answers.count, 2);
     assert_int_equal(answers.cpu_ns[0], 7 * 50);
     assert_int_equal(answers.cpu_ns[1], 0); /* gone */
@@ -96,11 +96,11 @@ static void other_bytes_are_no_answers(void **state)
     struct answers answers = { 0 };
     size = 0;
     add_answer(5, 50);
-    queries_parse(answered(), FAMILY + 1, 5, 1, note, &answers);
+    taskstats_queries_parse(answered(), FAMILY + 1, 5, 1, note, &answers);
     for (size_t cut = 0; cut < size; cut++)
-        queries_parse((struct bytes){ memory, cut }, FAMILY, 5, 1, note, &answers);
+        taskstats_queries_parse((struct bytes){ memory, cut }, FAMILY, 5, 1, note, &answers);
     assert_int_equal(answers.count, 0);
-    queries_parse(answered(), FAMILY, 5, 1, note, &answers);
+    taskstats_queries_parse(answered(), FAMILY, 5, 1, note, &answers);
     assert_int_equal(answers.count, 1);
     assert_int_equal(answers.stats.size, sizeof(struct taskstats));
 }
@@ -116,11 +116,11 @@ static void *burn_and_wait(void *barrier)
 static void we_are_told_about_ourselves(void **state)
 {
     (void)state;
-    struct queries queries;
+    struct taskstats_queries queries;
     struct answers answers = { 0 };
     pthread_barrier_t barrier;
     pthread_t thread;
-    if (queries_open(&queries))
+    if (taskstats_queries_open(&queries))
         leave_out("no taskstats here");
     pthread_barrier_init(&barrier, NULL, 2);
     pthread_create(&thread, NULL, burn_and_wait, &barrier);
@@ -128,22 +128,22 @@ static void we_are_told_about_ourselves(void **state)
     uint32_t self = (uint32_t)getpid(), ids[200];
     for (size_t i = 0; i < 200; i++)
         ids[i] = i % 2 ? 0x3fffffff : self; /* there is no such pid */
-    assert_int_equal(queries_ask(&queries, QUERIES_THREAD, ids, 200, note, &answers), OK);
+    assert_int_equal(taskstats_queries_run(&queries, TASKSTATS_SUBJECT_THREAD, ids, 200, note, &answers), OK);
     assert_int_equal(answers.count, 100);
     assert_int_equal(answers.last, 198);
     uint64_t main_ns = answers.cpu_ns[0];
-    assert_int_equal(queries_ask(&queries, QUERIES_PROCESS, &self, 1, note, &answers), OK);
+    assert_int_equal(taskstats_queries_run(&queries, TASKSTATS_SUBJECT_PROCESS, &self, 1, note, &answers), OK);
     assert_in_range(answers.cpu_ns[0], main_ns + 29 * NS_PER_MS, main_ns + 200 * NS_PER_MS); /* the thread's too */
     assert_int_equal(queries.lost, 0);
     pthread_barrier_wait(&barrier);
     pthread_join(thread, NULL);
-    queries_close(&queries);
+    taskstats_queries_close(&queries);
 }
 
 static int open_one(void)
 {
-    struct queries queries;
-    return (int)queries_open(&queries);
+    struct taskstats_queries queries;
+    return (int)taskstats_queries_open(&queries);
 }
 
 static void a_user_is_denied(void **state)

@@ -48,10 +48,10 @@ static void a_text_that_grows_is_read_whole(void **state)
     memset(text, 'x', sizeof text);
     for (size_t i = 99; i < sizeof text; i += 100)
         text[i] = '\n';
-    for (enum textfile_way way = TEXTFILE_WHOLE; way <= TEXTFILE_PAGES; way++) {
+    for (enum textfile_mode mode = TEXTFILE_WHOLE; mode <= TEXTFILE_PAGES; mode++) {
         put(text, 100);
-        assert_int_equal(textfile_open(&file, root, "/f", way), OK);
-        assert_int_equal(file.longest, 100);
+        assert_int_equal(textfile_open(&file, root, "/f", mode), OK);
+        assert_int_equal(file.longest_line, 100);
         for (size_t size = 100; size < sizeof text; size *= 3) {
             put(text, size);
             assert_int_equal(textfile_read(&file), OK);

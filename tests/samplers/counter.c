@@ -6,7 +6,7 @@
 static bool take(uint64_t *last, uint64_t value, uint64_t *given)
 {
     *given = value;
-    return rising_take(last, given);
+    return counter_take(last, given);
 }
 
 static void a_small_fall_is_held_a_large_one_left_out(void **state)
@@ -47,16 +47,16 @@ static void what_passes_32_bits_goes_on(void **state)
 {
     (void)state;
     uint64_t wide = 0;
-    assert_int_equal(rising_unwrap(&wide, 0xfffffff0u), 0xfffffff0u);
-    assert_int_equal(rising_unwrap(&wide, 5), 0x100000005ull);
-    assert_int_equal(rising_unwrap(&wide, 0x80000000u), 0x180000000ull);
-    assert_int_equal(rising_unwrap(&wide, 0xffffffffu), 0x1ffffffffull);
-    assert_int_equal(rising_unwrap(&wide, 0), 0x200000000ull);
-    assert_int_equal(rising_unwrap(&wide, 100000), 0x200000000ull + 100000);
-    assert_int_equal(rising_unwrap(&wide, 99999), 0x200000000ull + 99999); /* trembles */
-    assert_int_equal(rising_unwrap(&wide, 10), 10);                        /* began anew */
-    assert_int_equal(rising_unwrap(&wide, 0x300000000ull), 0x300000000ull); /* has 64 bits after all */
-    assert_int_equal(rising_unwrap(&wide, 0x300000005ull), 0x300000005ull);
+    assert_int_equal(counter_unwrap32(&wide, 0xfffffff0u), 0xfffffff0u);
+    assert_int_equal(counter_unwrap32(&wide, 5), 0x100000005ull);
+    assert_int_equal(counter_unwrap32(&wide, 0x80000000u), 0x180000000ull);
+    assert_int_equal(counter_unwrap32(&wide, 0xffffffffu), 0x1ffffffffull);
+    assert_int_equal(counter_unwrap32(&wide, 0), 0x200000000ull);
+    assert_int_equal(counter_unwrap32(&wide, 100000), 0x200000000ull + 100000);
+    assert_int_equal(counter_unwrap32(&wide, 99999), 0x200000000ull + 99999); /* trembles */
+    assert_int_equal(counter_unwrap32(&wide, 10), 10);                        /* began anew */
+    assert_int_equal(counter_unwrap32(&wide, 0x300000000ull), 0x300000000ull); /* has 64 bits after all */
+    assert_int_equal(counter_unwrap32(&wide, 0x300000005ull), 0x300000005ull);
 }
 
 int main(void)

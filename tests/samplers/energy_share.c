@@ -9,44 +9,44 @@
 static void a_fraction_is_between_nothing_and_all(void **state)
 {
     (void)state;
-    assert_near(share_fraction(1 * S, 4 * S), 0.25, 1e-12);
-    assert_true(share_fraction(0, 4 * S) == 0);
-    assert_true(share_fraction(0, 0) == 0);
-    assert_true(share_fraction(5 * S, 4 * S) == 1); /* ticks are coarse */
-    assert_true(share_fraction(1, 0) == 1);
-    assert_true(share_fraction(UINT64_MAX, UINT64_MAX) == 1);
+    assert_near(energy_share_fraction(1 * S, 4 * S), 0.25, 1e-12);
+    assert_true(energy_share_fraction(0, 4 * S) == 0);
+    assert_true(energy_share_fraction(0, 0) == 0);
+    assert_true(energy_share_fraction(5 * S, 4 * S) == 1); /* ticks are coarse */
+    assert_true(energy_share_fraction(1, 0) == 1);
+    assert_true(energy_share_fraction(UINT64_MAX, UINT64_MAX) == 1);
 }
 
 static void a_round_gives_by_cpu_time(void **state)
 {
     (void)state;
-    struct share_pool pool = { .energy_uj = { 1000, 0, 0, 80 }, .busy_ns = 10 * S };
-    struct share_job a = { .cpu_ns = 100 * S }, b = { .cpu_ns = 0 };
-    share_note(&a, 104 * S);
-    share_note(&b, 1 * S);
-    share_pay(&pool, 5 * S, &a);
-    share_pay(&pool, 5 * S, &b);
-    share_reset(&pool);
+    struct energy_share_pool pool = { .energy_uj = { 1000, 0, 0, 80 }, .busy_ns = 10 * S };
+    struct energy_share_job a = { .cpu_ns = 100 * S }, b = { .cpu_ns = 0 };
+    energy_share_update(&a, 104 * S);
+    energy_share_update(&b, 1 * S);
+    energy_share_assign(&pool, 5 * S, &a);
+    energy_share_assign(&pool, 5 * S, &b);
+    energy_share_reset(&pool);
     assert_near(a.energy_uj[0], 400, 1e-9);
     assert_near(b.energy_uj[0], 100, 1e-9);
     assert_near(a.energy_uj[3], 32, 1e-9);
     assert_true(a.energy_uj[1] == 0);
     assert_true(pool.busy_ns == 0 && pool.energy_uj[0] == 0);
-    pool = (struct share_pool){ .energy_uj = { 500 }, .busy_ns = 10 * S };
-    share_note(&a, 104 * S); /* it sleeps */
-    share_pay(&pool, 0, &a);
+    pool = (struct energy_share_pool){ .energy_uj = { 500 }, .busy_ns = 10 * S };
+    energy_share_update(&a, 104 * S); /* it sleeps */
+    energy_share_assign(&pool, 0, &a);
     assert_near(a.energy_uj[0], 400, 1e-9);
 }
 
 static void jobs_that_seem_to_use_more_than_all_get_all_and_no_more(void **state)
 {
     (void)state;
-    struct share_pool pool = { .energy_uj = { 900 }, .busy_ns = 2 * S };
-    struct share_job a = { 0 }, b = { 0 };
-    share_note(&a, 2 * S);
-    share_note(&b, 1 * S);
-    share_pay(&pool, 3 * S, &a);
-    share_pay(&pool, 3 * S, &b);
+    struct energy_share_pool pool = { .energy_uj = { 900 }, .busy_ns = 2 * S };
+    struct energy_share_job a = { 0 }, b = { 0 };
+    energy_share_update(&a, 2 * S);
+    energy_share_update(&b, 1 * S);
+    energy_share_assign(&pool, 3 * S, &a);
+    energy_share_assign(&pool, 3 * S, &b);
     assert_near(a.energy_uj[0], 600, 1e-9);
     assert_near(b.energy_uj[0], 300, 1e-9);
 }
@@ -54,27 +54,27 @@ static void jobs_that_seem_to_use_more_than_all_get_all_and_no_more(void **state
 static void who_leaves_takes_its_share_along(void **state)
 {
     (void)state;
-    struct share_pool pool = { .energy_uj = { 1000 }, .busy_ns = 10 * S };
-    struct share_job a = { 0 }, b = { 0 };
-    share_note(&a, 4 * S);
-    share_leave(&pool, &a);
+    struct energy_share_pool pool = { .energy_uj = { 1000 }, .busy_ns = 10 * S };
+    struct energy_share_job a = { 0 }, b = { 0 };
+    energy_share_update(&a, 4 * S);
+    energy_share_end(&pool, &a);
     assert_near(a.energy_uj[0], 400, 1e-9);
     assert_near(pool.energy_uj[0], 600, 1e-9);
     assert_true(pool.busy_ns == 6 * S);
     pool.energy_uj[0] += 1400; /* time goes on until the round */
     pool.busy_ns += 14 * S;
-    share_note(&b, 20 * S);
-    share_pay(&pool, 20 * S, &b);
+    energy_share_update(&b, 20 * S);
+    energy_share_assign(&pool, 20 * S, &b);
     assert_near(a.energy_uj[0] + b.energy_uj[0], 2400, 1e-6); /* all that there was */
 }
 
 static void a_count_that_goes_back_begins_anew(void **state)
 {
     (void)state;
-    struct share_job a = { .cpu_ns = 10 * S };
-    share_note(&a, 3 * S);
+    struct energy_share_job a = { .cpu_ns = 10 * S };
+    energy_share_update(&a, 3 * S);
     assert_true(a.pending_ns == 0);
-    share_note(&a, 4 * S);
+    energy_share_update(&a, 4 * S);
     assert_true(a.pending_ns == 1 * S);
 }
 

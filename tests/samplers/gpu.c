@@ -143,7 +143,8 @@ static void make_node(char root[TEMP_PATH_MAX])
                 "27 24 0:25 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n");
     sensing_put(root, "sys/fs/cgroup/devices/slurm/uid_7/job_1/devices.list", "c 1:3 rwm\nc 195:255 rwm\nc 195:0 rw\n");
     sensing_put(root, "sys/fs/cgroup/unified/system.slice/slurmstepd.scope/job_2/cgroup.procs", "");
-    sensing_put(root, "sys/fs/cgroup/unified/system.slice/slurmstepd.scope/job_2/step_0/user/task_0/cgroup.procs", "802\n");
+    sensing_put(root, "sys/fs/cgroup/unified/system.slice/slurmstepd.scope/job_2/step_0/user/task_0/cgroup.procs",
+                "802\n");
     char path[TEMP_PATH_MAX];
     temp_join(path, root, "proc/802/environ");
     temp_write(path, "HOME=/\0SLURM_JOB_GPUS=1\0CUDA_VISIBLE_DEVICES=0\0", 47);
@@ -370,7 +371,7 @@ static void lists_of_cards_are_understood(void **state)
 {
     (void)state;
     struct gpu_names names = two();
-    static const struct { const char *text; enum err err; uint32_t held; } cases[] = {
+    static const struct { const char *text; enum err err; uint32_t allocated; } cases[] = {
         { "0", OK, 1 }, { "0,1", OK, 3 }, { "0-1,5", OK, 7 }, { "5", OK, 4 }, { "3", OK, 0 }, { "", OK, 0 },
         { "none", OK, 0 }, { "NoDevFiles", OK, 0 }, { "all", OK, 7 }, { "GPU-cccccccc-1", OK, 4 },
         { "GPU-aaaa,GPU-cccccccc-1", OK, 5 }, { "GPU-a", OK, 0 }, { "x", CORRUPT, 0 }, { "0;1", CORRUPT, 1 },
@@ -378,9 +379,9 @@ static void lists_of_cards_are_understood(void **state)
         { "18446744073709551615", OK, 0 }, { "18446744073709551610-18446744073709551615", OK, 0 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        uint32_t held = 99;
-        assert_int_equal(gpu_held_parse_list(cases[i].text, &names, &held), cases[i].err);
-        assert_int_equal(held, cases[i].held);
+        uint32_t allocated = 99;
+        assert_int_equal(gpu_allocation_parse_list(cases[i].text, &names, &allocated), cases[i].err);
+        assert_int_equal(allocated, cases[i].allocated);
     }
 }
 
@@ -388,18 +389,19 @@ static void devices_and_environments_are_understood(void **state)
 {
     (void)state;
     struct gpu_names names = two();
-    uint32_t held;
-    assert_int_equal(gpu_held_parse_devices("c 195:5 rwm\nc 195:254 rw\nb 195:0 rw\n", &names, &held), OK);
-    assert_int_equal(held, 4);
-    assert_int_equal(gpu_held_parse_devices("a *:* rwm\n", &names, &held), ABSENT);
-    assert_int_equal(gpu_held_parse_devices("c 195:* rwm\n", &names, &held), ABSENT);
-    assert_int_equal(gpu_held_parse_devices("", &names, &held), OK);
-    assert_int_equal(held, 0);
+    uint32_t allocated;
+    assert_int_equal(gpu_allocation_parse_devices("c 195:5 rwm\nc 195:254 rw\nb 195:0 rw\n", &names, &allocated), OK);
+    assert_int_equal(allocated, 4);
+    assert_int_equal(gpu_allocation_parse_devices("a *:* rwm\n", &names, &allocated), ABSENT);
+    assert_int_equal(gpu_allocation_parse_devices("c 195:* rwm\n", &names, &allocated), ABSENT);
+    assert_int_equal(gpu_allocation_parse_devices("", &names, &allocated), OK);
+    assert_int_equal(allocated, 0);
     static const char both[] = "A=1\0CUDA_VISIBLE_DEVICES=0\0SLURM_JOB_GPUS=1\0";
-    assert_int_equal(gpu_held_parse_environment((struct bytes){ both, sizeof both - 1 }, &names, &held), OK);
-    assert_int_equal(held, 2);
+    assert_int_equal(gpu_allocation_parse_environment((struct bytes){ both, sizeof both - 1 }, &names, &allocated), OK);
+    assert_int_equal(allocated, 2);
     static const char cut[] = "XCUDA_VISIBLE_DEVICES=0\0CUDA_VISIBLE_DEVICES=1";
-    assert_int_equal(gpu_held_parse_environment((struct bytes){ cut, sizeof cut - 1 }, &names, &held), ABSENT);
+    assert_int_equal(gpu_allocation_parse_environment((struct bytes){ cut, sizeof cut - 1 }, &names, &allocated),
+                     ABSENT);
 }
 
 int main(void)

@@ -26,10 +26,10 @@ static const struct sampler *const samplers[] = { &sampler_rapl, &sampler_temper
 static size_t open_files(void)
 {
     size_t count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    while (readdir(folder))
+    DIR *directory = opendir("/proc/self/fd");
+    while (readdir(directory))
         count++;
-    closedir(folder);
+    closedir(directory);
     return count;
 }
 
@@ -80,9 +80,9 @@ static void each_says_what_to_do_when_it_is_not_there(void **state)
     static const struct sampler *const all[] = { &sampler_rapl, &sampler_temperature, &sampler_infiniband,
                                                  &sampler_lustre, &sampler_ipmi, &sampler_gpu };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        assert_non_null(all[i]->absent);
-        assert_non_null(all[i]->absent_remedy);
-        assert_int_not_equal(all[i]->absent[strlen(all[i]->absent) - 1], '.');
+        assert_non_null(all[i]->absent_reason);
+        assert_non_null(all[i]->absent_fix);
+        assert_int_not_equal(all[i]->absent_reason[strlen(all[i]->absent_reason) - 1], '.');
     }
 }
 

@@ -1,8 +1,8 @@
 /* The samplers of /proc and /sys on this machine: against other sources of the same numbers, read before and after, and in
  * how many system calls. */
+#include "proc/textfile.h"
 #include "samplers/all.h"
 #include "samplers/self.h"
-#include "proc/textfile.h"
 #include "tools/sampling.h"
 
 #include "base/file.h"
@@ -214,7 +214,8 @@ static void we_know_ourselves(void **state)
     self_tick(1000, 0, 0);
     sampling_read(&s);
     getrusage(RUSAGE_SELF, &usage);
-    assert_true(sampling_u64(&s, "cpu_user") <= (uint64_t)usage.ru_utime.tv_sec * 1000000 + (uint64_t)usage.ru_utime.tv_usec);
+    assert_true(sampling_u64(&s,
+                             "cpu_user") <= (uint64_t)usage.ru_utime.tv_sec * 1000000 + (uint64_t)usage.ru_utime.tv_usec);
     assert_int_equal(sampling_u64(&s, "rss_max"), (uint64_t)usage.ru_maxrss * 1024);
     assert_int_equal(sampling_u64(&s, "threads"), 1);
     if (fds)

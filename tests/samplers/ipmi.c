@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "samplers/all.h"
-#include "samplers/module.h"
+#include "samplers/sampler_module.h"
 #include "tools/sensing.h"
 
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 struct simulator {
     pid_t pid;
-    char folder[TEMP_PATH_MAX], host[32];
+    char directory[TEMP_PATH_MAX], host[32];
 };
 
 static bool has_program(const char *name)
@@ -25,8 +25,8 @@ static bool has_program(const char *name)
 static bool can_run(void)
 {
     char path[4096];
-    const char *folder = getenv("SONDE_MODULES");
-    snprintf(path, sizeof path, "%s/sample-ipmi.so", folder ? folder : "");
+    const char *directory = getenv("SONDE_MODULES");
+    snprintf(path, sizeof path, "%s/sample-ipmi.so", directory ? directory : "");
     return has_program("ipmi_sim") && access(path, R_OK) == 0;
 }
 
@@ -42,10 +42,10 @@ static void run(struct simulator *sim, const char *module)
     if (sim->pid == 0) {
         char log[TEMP_PATH_MAX];
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when the test fails */
-        temp_join(log, sim->folder, "log");
+        temp_join(log, sim->directory, "log");
         if (!freopen(log, "w", stdout) || !freopen(log, "w", stderr))
             _exit(1);
-        execl(script, script, sim->folder, port, module ? library : NULL, NULL);
+        execl(script, script, sim->directory, port, module ? library : NULL, NULL);
         _exit(127);
     }
     assert_true(sim->pid > 0);
@@ -55,7 +55,7 @@ static void start(struct simulator *sim, const char *module)
 {
     static int started;
     snprintf(sim->host, sizeof sim->host, "127.0.0.1:%d", 20000 + (getpid() * 7 + started++) % 20000);
-    temp_dir(sim->folder);
+    temp_dir(sim->directory);
     run(sim, module);
 }
 
@@ -68,7 +68,7 @@ static void end(struct simulator *sim)
 static void stop(struct simulator *sim)
 {
     end(sim);
-    temp_remove(sim->folder);
+    temp_remove(sim->directory);
 }
 
 static void prepare(struct sensing *s, const struct simulator *sim, const char *password)
@@ -206,8 +206,8 @@ static void a_password_may_come_from_a_file(void **state)
     start(&sim, NULL);
     assert_int_equal(open_when_it_is_up(&s, &sim), OK);
     sensing_end(&s);
-    sensing_put(sim.folder, "password", "secret\n");
-    temp_join(path, sim.folder, "password");
+    sensing_put(sim.directory, "password", "secret\n");
+    temp_join(path, sim.directory, "password");
     prepare(&s, &sim, "not this");
     sensing_set(&s, "password_file", path);
     sensing_set(&s, "sensors", "no");
@@ -228,15 +228,15 @@ static void without_its_module_it_is_absent(void **state)
 {
     (void)state;
     struct sensing s;
-    char before[4096], why[256] = "";
+    char before[4096], error[256] = "";
     const struct sampler *sampler;
     snprintf(before, sizeof before, "%s", getenv("SONDE_MODULES") ? getenv("SONDE_MODULES") : "");
     setenv("SONDE_MODULES", "/nonexistent", 1);
     sensing_init(&s, &sampler_ipmi, "");
     sensing_set(&s, "host", "127.0.0.1:9");
     assert_int_equal(sensing_open(&s), ABSENT);
-    assert_int_equal(module_load("ipmi", &sampler, why, sizeof why), ABSENT);
-    assert_string_equal(why, "sample-ipmi.so is not installed");
+    assert_int_equal(sampler_module_load("ipmi", &sampler, error, sizeof error), ABSENT);
+    assert_string_equal(error, "sample-ipmi.so is not installed");
     setenv("SONDE_MODULES", before, 1);
 }
 

@@ -3,12 +3,12 @@
 
 #include "tools/unit.h"
 
-static const struct keyed_form colon = { .end = ':' };
+static const struct keyed_format colon = { .end = ':' };
 
 static void assert_snake(const char *key, const char *expected)
 {
     char name[KEYED_NAME_MAX];
-    keyed_snake(bytes_of(key), name, sizeof name);
+    keyed_snake_case(bytes_of(key), name, sizeof name);
     assert_string_equal(name, expected);
 }
 
@@ -27,7 +27,7 @@ static void names_are_in_snake_case(void **state)
     assert_snake("()", "");
     assert_snake("", "");
     char name[8];
-    keyed_snake(bytes_of("averylongname"), name, sizeof name);
+    keyed_snake_case(bytes_of("averylongname"), name, sizeof name);
     assert_true(strlen(name) < sizeof name);
 }
 
@@ -36,7 +36,7 @@ static void two_keys_never_share_a_name(void **state)
     (void)state;
     struct keyed keyed;
     keyed_init(&keyed, "test", NULL);
-    assert_int_equal(keyed_learn(&keyed, &colon, "MemFree: 1\nmem_free: 2\nMem(Free): 3\nMemFree: 4\n"), OK);
+    assert_int_equal(keyed_add_keys(&keyed, &colon, "MemFree: 1\nmem_free: 2\nMem(Free): 3\nMemFree: 4\n"), OK);
     assert_int_equal(keyed_make_set(&keyed), OK);
     const struct set *set = keyed_set(&keyed);
     assert_int_equal(set->size, 3);
@@ -51,7 +51,7 @@ static void fill(struct keyed *keyed, const char *text, struct batch *batch, str
 {
     size_t expected = 0;
     batch_reset(batch);
-    assert_int_equal(keyed_last_fit(last, keyed), OK);
+    assert_int_equal(keyed_last_reserve(last, keyed), OK);
     keyed_fill(keyed, &colon, text, batch_add(batch, keyed_set(keyed), 1, ""), last, &expected);
 }
 
@@ -63,12 +63,12 @@ static void the_first_of_two_lines_counts(void **state)
     struct batch batch;
     batch_init(&batch);
     keyed_init(&keyed, "test", NULL);
-    assert_int_equal(keyed_learn(&keyed, &colon, "a: 1\nab: 2\n"), OK);
+    assert_int_equal(keyed_add_keys(&keyed, &colon, "a: 1\nab: 2\n"), OK);
     assert_int_equal(keyed_make_set(&keyed), OK);
     fill(&keyed, "ab: 7\na: 5\na: 6\n", &batch, &last);
     assert_int_equal(batch.samples[0].values[0].u64, 5);
     assert_int_equal(batch.samples[0].values[1].u64, 7); /* "a:" is no beginning of "ab:" */
-    assert_false(keyed.has_news);
+    assert_false(keyed.has_new_keys);
     keyed_last_clear(&last);
     keyed_clear(&keyed);
     batch_clear(&batch);
@@ -83,12 +83,12 @@ static void what_is_strange_stays_so_without_being_news(void **state)
     static const char text[] = "a: 1\nno key here\n: 5\n";
     batch_init(&batch);
     keyed_init(&keyed, "test", NULL);
-    assert_int_equal(keyed_learn(&keyed, &colon, text), OK);
+    assert_int_equal(keyed_add_keys(&keyed, &colon, text), OK);
     assert_int_equal(keyed_make_set(&keyed), OK);
     fill(&keyed, text, &batch, &last);
-    assert_false(keyed.has_news);
+    assert_false(keyed.has_new_keys);
     fill(&keyed, "a: 1\nno key here\n: 5\nb: 6\n", &batch, &last);
-    assert_true(keyed.has_news);
+    assert_true(keyed.has_new_keys);
     keyed_last_clear(&last);
     keyed_clear(&keyed);
     batch_clear(&batch);
@@ -102,7 +102,7 @@ static void keys_are_added_so_often_and_no_more(void **state)
     for (unsigned i = 0; i < KEYED_SETS_MAX + 10; i++) {
         char text[32];
         snprintf(text, sizeof text, "key%u: 1\n", i);
-        assert_int_equal(keyed_learn(&keyed, &colon, text), OK);
+        assert_int_equal(keyed_add_keys(&keyed, &colon, text), OK);
         assert_int_equal(keyed_make_set(&keyed), OK);
     }
     assert_int_equal(keyed_set(&keyed)->size, KEYED_SETS_MAX);
@@ -114,7 +114,7 @@ static void without_keys_there_is_no_set(void **state)
     (void)state;
     struct keyed keyed;
     keyed_init(&keyed, "test", NULL);
-    assert_int_equal(keyed_learn(&keyed, &colon, ""), OK);
+    assert_int_equal(keyed_add_keys(&keyed, &colon, ""), OK);
     assert_int_equal(keyed_make_set(&keyed), ABSENT);
     assert_null(keyed_set(&keyed));
     keyed_clear(&keyed);

@@ -34,7 +34,7 @@ static void a_captured_tree_adds_up(void **state)
 {
     (void)state;
     struct sampling s;
-    sampling_begin(&s, &sampler_tree, node_root("vm"), 8991);
+    sampling_begin(&s, &sampler_process_tree, node_root("vm"), 8991);
     assert_int_equal(sampling_read(&s), 1);
     assert_int_equal(sampling_u64(&s, "processes"), 3); /* 8991 itself is the watcher */
     assert_int_equal(sampling_u64(&s, "threads"), 6);
@@ -52,7 +52,7 @@ static void without_children_files_it_adds_up_too(void **state)
 {
     (void)state;
     struct sampling s;
-    sampling_begin(&s, &sampler_tree, node_root("big"), 500);
+    sampling_begin(&s, &sampler_process_tree, node_root("big"), 500);
     assert_int_equal(sampling_read(&s), 1);
     assert_int_equal(sampling_u64(&s, "processes"), 3); /* the fourth has ended */
     assert_int_equal(sampling_u64(&s, "threads"), 131);
@@ -98,7 +98,7 @@ static void a_child_that_the_kernels_list_lacks_is_not_lost(void **state)
     put(root, "proc/10/task/10/children", "11 12 ");
     put_process(root, 11, 5, 100);
     put_process(root, 12, 7, 101);
-    sampling_begin(&s, &sampler_tree, root, 10);
+    sampling_begin(&s, &sampler_process_tree, root, 10);
     assert_int_equal(sampling_read(&s), 1);
     assert_int_equal(sampling_u64(&s, "processes"), 2);
     assert_null(sampling_find(&s, "rchar")); /* there is no io file */
@@ -120,7 +120,7 @@ static void without_a_run_it_is_absent(void **state)
 {
     (void)state;
     struct sampling s;
-    sampling_begin(&s, &sampler_tree, "", 0);
+    sampling_begin(&s, &sampler_process_tree, "", 0);
     assert_int_equal(sampling_read(&s), 0);
     sampling_end(&s);
 }
@@ -219,7 +219,7 @@ static void a_live_tree_agrees_with_the_kernel(void **state)
     (void)state;
     struct sampling s;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    sampling_begin(&s, &sampler_tree, "", getpid());
+    sampling_begin(&s, &sampler_process_tree, "", getpid());
     assert_int_equal(sampling_read(&s), 1);
     uint64_t rchar_before = sampling_u64(&s, "rchar"), before_us = sampling_u64(&s, "cpu");
     pid_t pid = start_crowd();
@@ -242,9 +242,9 @@ static void a_live_tree_agrees_with_the_kernel(void **state)
     sampling_end(&s);
 }
 
-static void say_own(void *watcher, struct sampler_own *own)
+static void say_own(void *callback_context, struct sampler_probe_io *probe_io)
 {
-    *own = *(struct sampler_own *)watcher;
+    *probe_io = *(struct sampler_probe_io *)callback_context;
 }
 
 /* A child that writes 100 bytes, of which the probe would have written 60, and waits 50 times between two readings. */
@@ -261,9 +261,9 @@ static void what_the_probe_wrote_is_taken_off_and_what_ended_between_readings_is
 {
     (void)state;
     struct sampling s;
-    struct sampler_own own = { 0 };
-    s = (struct sampling){ .list = { &sampler_tree, NULL },
-                           .context = { .root = "", .pid = getpid(), .own = say_own, .watcher = &own } };
+    struct sampler_probe_io probe_io = { 0 };
+    s = (struct sampling){ .list = { &sampler_process_tree, NULL },
+                           .context = { .root = "", .pid = getpid(), .probe_io = say_own, .callback_context = &probe_io } };
     batch_init(&s.batch);
     assert_int_equal(samplers_open(&s.samplers, s.list, &s.context), OK);
     assert_int_equal(sampling_read(&s), 1);
@@ -273,16 +273,16 @@ static void what_the_probe_wrote_is_taken_off_and_what_ended_between_readings_is
     if (pid == 0)
         write_and_wait();
     waitpid(pid, NULL, 0);
-    own.written_bytes = 60;
+    probe_io.written_bytes = 60;
     assert_int_equal(read_when_due(&s), 1);
     assert_int_equal(sampling_u64(&s, "wchar") - before, 40);
     assert_in_range(sampling_u64(&s, "vol_ctxsw"), 50, 1000);
     sampling_end(&s);
 }
 
-static bool next_told(void *watcher, size_t *at, uint32_t *pid)
+static bool next_told(void *callback_context, size_t *at, uint32_t *pid)
 {
-    *pid = *(uint32_t *)watcher;
+    *pid = *(uint32_t *)callback_context;
     return (*at)++ == 0 && *pid;
 }
 
@@ -291,7 +291,8 @@ static int judge_as_copy(struct sampling *s, uint64_t before_us)
 {
     for (int i = 0; i < 300 && !sampling_read(s); i++)
         usleep(20000);
-    bool is_good = s->batch.count == 1 && sampling_u64(s, "processes") == 2 && sampling_u64(s, "cpu") >= before_us + 50000
+    bool is_good = s->batch.count == 1 && sampling_u64(s, "processes") == 2 && sampling_u64(s,
+                                                                                            "cpu") >= before_us + 50000
                    && sampling_u64(s, "cpu") < before_us + 90000;
     return is_good ? 0 : 1;
 }
@@ -311,8 +312,8 @@ static void a_copy_goes_on_with_what_was_left(void **state)
     (void)state;
     uint32_t told = 0;
     int status = -1;
-    struct sampling s = { .list = { &sampler_tree, NULL },
-                          .context = { .root = "", .pid = getpid(), .next_alive = next_told, .watcher = &told } };
+    struct sampling s = { .list = { &sampler_process_tree, NULL },
+                          .context = { .root = "", .pid = getpid(), .next_process = next_told, .callback_context = &told } };
     batch_init(&s.batch);
     assert_int_equal(samplers_open(&s.samplers, s.list, &s.context), OK);
     pid_t seen = start_burner();
@@ -338,7 +339,7 @@ static void what_nobody_waits_for_is_kept(void **state)
     int ends[2], hold[2];
     char byte;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    sampling_begin(&s, &sampler_tree, "", getpid());
+    sampling_begin(&s, &sampler_process_tree, "", getpid());
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(pipe(hold), 0);
     pid_t pid = fork();
@@ -374,7 +375,7 @@ static void the_last_reading_is_not_left_out(void **state)
 {
     (void)state;
     struct sampling s;
-    sampling_begin(&s, &sampler_tree, node_root("vm"), 8991);
+    sampling_begin(&s, &sampler_process_tree, node_root("vm"), 8991);
     assert_int_equal(sampling_read(&s), 1);
     assert_int_equal(sampling_read(&s), 0);
     batch_reset(&s.batch);
@@ -391,7 +392,7 @@ static void nothing_is_allocated_once_it_is_warm(void **state)
 #ifdef COUNTS_ALLOCATIONS
     struct sampling s;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    sampling_begin(&s, &sampler_tree, "", getpid());
+    sampling_begin(&s, &sampler_process_tree, "", getpid());
     pid_t pid = start_crowd();
     for (int i = 0; i < 3; i++, usleep(20000))
         sampling_read(&s);

@@ -43,7 +43,7 @@ static int fake_perf(struct perf_event_attr *attr, pid_t pid, int cpu, int group
 static int forget(void **state)
 {
     (void)state;
-    perf_open_call = fake_perf;
+    perf_event_open_call = fake_perf;
     perf_errno = ENOENT;
     memset(perf_counts, 0, sizeof perf_counts);
     return 0;
@@ -117,7 +117,7 @@ static int64_t take(struct rapl_meter *meter, uint64_t uj, uint64_t at_s)
     uint64_t given_uj;
     rapl_meter_take_uj(meter, uj, at_s * NS_PER_S);
     meter->known = true;
-    return rapl_meter_give(meter, &given_uj) ? (int64_t)given_uj : -1;
+    return rapl_meter_value(meter, &given_uj) ? (int64_t)given_uj : -1;
 }
 
 static void what_cannot_be_a_wrap_is_left_out_then_begins_anew(void **state)
@@ -147,7 +147,7 @@ static void read_too_seldom_it_is_unknown_for_ever(void **state)
     for (uint64_t s = 33; s <= 990; s += 33)
         rapl_meter_take_uj(&often, s * 300000000 % often.range_uj, s * NS_PER_S);
     often.known = true;
-    assert_true(rapl_meter_give(&often, &uj));
+    assert_true(rapl_meter_value(&often, &uj));
     assert_int_equal(uj, 990 * 300000000ull);
 }
 
@@ -189,19 +189,19 @@ static void a_look_says_how_soon_the_next_must_come(void **state)
     (void)state;
     struct sensing s;
     assert_int_equal(sensing_begin(&s, &sampler_rapl, node_root("amd")), OK);
-    assert_in_range(sampler_rapl.look(s.state), 32 * NS_PER_S, 33 * NS_PER_S);
+    assert_in_range(sampler_rapl.poll(s.state), 32 * NS_PER_S, 33 * NS_PER_S);
     assert_int_equal(sensing_read(&s), OK);
     assert_int_equal(sensing_u64(&s, "package-0", "package"), 33914207315);
     sensing_end(&s);
     assert_int_equal(sensing_begin(&s, &sampler_rapl, node_root("sensors")), OK);
-    assert_in_range(sampler_rapl.look(s.state), 32 * NS_PER_S, 33 * NS_PER_S); /* psys: 262 kJ at 4,000 W */
+    assert_in_range(sampler_rapl.poll(s.state), 32 * NS_PER_S, 33 * NS_PER_S); /* psys: 262 kJ at 4,000 W */
     sensing_end(&s);
     perf_errno = 0;
     perf_counts[2] = 1ull << 32;
     sensing_init(&s, &sampler_rapl, node_root("sensors"));
     sensing_set(&s, "source", "perf");
     assert_int_equal(sensing_open(&s), OK);
-    assert_true(sampler_rapl.look(s.state) == UINT64_MAX); /* the kernel looks after its own */
+    assert_true(sampler_rapl.poll(s.state) == UINT64_MAX); /* the kernel looks after its own */
     sensing_end(&s);
 }
 
@@ -330,12 +330,12 @@ static void a_perf_count_that_goes_back_is_a_hole(void **state)
         struct rapl_meter meter = { .is_perf = true, .known = true, .uj_per_count = 2.3283064365386962890625e-4 };
         uint64_t uj = 0;
         rapl_meter_take_count(&meter, 100ull << 32, 0);
-        assert_true(rapl_meter_give(&meter, &uj));
+        assert_true(rapl_meter_value(&meter, &uj));
         assert_int_equal(uj, 100000000);
         rapl_meter_take_count(&meter, (100ull << 32) - backwards[i], NS_PER_S);
-        assert_false(rapl_meter_give(&meter, &uj));
+        assert_false(rapl_meter_value(&meter, &uj));
         rapl_meter_take_count(&meter, (102ull << 32) - backwards[i], 2 * NS_PER_S);
-        assert_true(rapl_meter_give(&meter, &uj));
+        assert_true(rapl_meter_value(&meter, &uj));
         assert_in_range(uj, 1999999, 2000000); /* counted anew */
     }
 }
@@ -382,7 +382,7 @@ static void here_it_is_read_or_absent(void **state)
 {
     (void)state;
     struct sensing s;
-    perf_open_call = real_perf;
+    perf_event_open_call = real_perf;
     enum err err = sensing_begin(&s, &sampler_rapl, "");
     if (err) {
         assert_true(err == ABSENT || err == DENIED);
@@ -395,7 +395,7 @@ static void here_it_is_read_or_absent(void **state)
 
 int main(void)
 {
-    real_perf = perf_open_call;
+    real_perf = perf_event_open_call;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(zones_are_read_by_name, forget),
         cmocka_unit_test_setup(the_cores_of_amd_are_one_core_and_left_out, forget),

@@ -74,82 +74,82 @@ static void settings_are_applied_over_the_defaults(void **state)
 {
     (void)state;
     struct setting_pair own[] = { { "number", "8" } };
-    struct life life = { .sampler = &player, .context = &here, .settings = own, .setting_count = 1 };
-    assert_true(life_wake(&life));
-    assert_false(life_wake(&life));
-    life_read(&life, &batch);
+    struct sampler_state sampler = { .sampler = &player, .context = &here, .settings = own, .setting_count = 1 };
+    assert_true(sampler_state_wake(&sampler));
+    assert_false(sampler_state_wake(&sampler));
+    sampler_state_read(&sampler, &batch);
     assert_int_equal(batch.samples[0].values[0].u64, 8);
-    life_close(&life);
+    sampler_state_close(&sampler);
     own[0].value = "eight";
-    assert_false(life_wake(&life));
-    assert_int_equal(life.last, USAGE);
+    assert_false(sampler_state_wake(&sampler));
+    assert_int_equal(sampler.last, USAGE);
 }
 
 static void half_a_reading_is_taken_back(void **state)
 {
     (void)state;
-    struct life life = { .sampler = &player, .context = &here };
-    life_wake(&life);
-    life_read(&life, &batch);
+    struct sampler_state sampler = { .sampler = &player, .context = &here };
+    sampler_state_wake(&sampler);
+    sampler_state_read(&sampler, &batch);
     read_result = IO;
-    life_read(&life, &batch);
+    sampler_state_read(&sampler, &batch);
     assert_int_equal(batch.count, 1);
     assert_int_equal(batch.values_used, 1);
-    assert_false(life.is_open);
-    assert_int_equal(life.failures, 1);
-    life_read(&life, &batch); /* closed: nothing happens */
+    assert_false(sampler.is_open);
+    assert_int_equal(sampler.failures, 1);
+    sampler_state_read(&sampler, &batch); /* closed: nothing happens */
     assert_int_equal(batch.count, 1);
-    life_close(&life);
+    sampler_state_close(&sampler);
 }
 
 static void jobs_are_told_and_may_fail_like_readings(void **state)
 {
     (void)state;
     struct job job = { .id = "1" };
-    struct life life = { .sampler = &player, .context = &here };
-    life_job(&life, &job, JOB_BEGIN, &batch);
+    struct sampler_state sampler = { .sampler = &player, .context = &here };
+    sampler_state_job(&sampler, &job, JOB_BEGIN, &batch);
     assert_int_equal(job_calls, 0);
-    life_wake(&life);
-    life_job(&life, &job, JOB_CHANGE, &batch);
+    sampler_state_wake(&sampler);
+    sampler_state_job(&sampler, &job, JOB_CHANGE, &batch);
     assert_false(had_out);
-    life.no_first = true;
-    life_job(&life, &job, JOB_BEGIN, &batch);
+    sampler.skip_first_sample = true;
+    sampler_state_job(&sampler, &job, JOB_BEGIN, &batch);
     assert_false(had_out);
-    life.no_first = false;
-    life_job(&life, &job, JOB_BEGIN, &batch);
+    sampler.skip_first_sample = false;
+    sampler_state_job(&sampler, &job, JOB_BEGIN, &batch);
     assert_true(had_out);
     assert_int_equal(batch.count, 1);
-    life_job(&life, &job, JOB_END, &batch);
+    sampler_state_job(&sampler, &job, JOB_END, &batch);
     assert_true(had_out);
     assert_int_equal(batch.count, 2);
     job_result = GONE;
-    life_job(&life, &job, JOB_CHANGE, &batch);
-    assert_true(life.is_open);
+    sampler_state_job(&sampler, &job, JOB_CHANGE, &batch);
+    assert_true(sampler.is_open);
     job_result = CORRUPT;
-    life_job(&life, &job, JOB_END, &batch);
-    assert_false(life.is_open);
+    sampler_state_job(&sampler, &job, JOB_END, &batch);
+    assert_false(sampler.is_open);
     assert_int_equal(batch.count, 2);
-    life_close(&life);
+    sampler_state_close(&sampler);
 }
 
 static void what_is_absent_is_looked_for_again_only_where_asked(void **state)
 {
     (void)state;
-    struct life life = { .sampler = &player, .context = &here };
+    struct sampler_state sampler = { .sampler = &player, .context = &here };
     open_result = ABSENT;
-    assert_false(life_wake(&life));
-    assert_true(life.is_absent);
+    assert_false(sampler_state_wake(&sampler));
+    assert_true(sampler.is_absent);
     open_result = OK;
-    assert_false(life_wake(&life));
+    assert_false(sampler_state_wake(&sampler));
     assert_int_equal(opens, 1);
-    life = (struct life){ .sampler = &player, .context = &here, .look_again_ns = 1000000 };
+    sampler = (struct sampler_state){ .sampler = &player, .context = &here, .retry_absent_ns = 1000000 };
     open_result = DENIED;
-    assert_false(life_wake(&life));
+    assert_false(sampler_state_wake(&sampler));
     open_result = OK;
     usleep(2000);
-    assert_true(life_wake(&life));
-    assert_false(life.is_absent);
-    life_close(&life);
+    assert_true(sampler_state_wake(&sampler));
+    assert_false(sampler.is_absent);
+    sampler_state_close(&sampler);
 }
 
 int main(void)

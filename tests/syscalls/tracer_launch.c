@@ -10,91 +10,91 @@
 #include <unistd.h>
 
 /* A child that asks and becomes a shell. */
-static int run_shell(struct tracer_birth *birth, const char *script)
+static int run_shell(struct tracer_launch *launch, const char *script)
 {
     int status = -1;
     pid_t pid = fork();
     if (pid == 0) {
-        tracer_birth_enter(birth);
+        tracer_launch_enter(launch);
         execl("/nowhere/sh", "sh", (char *)NULL); /* does not count: it is not exec'd yet */
         execl("/bin/sh", "sh", "-c", script, (char *)NULL);
         _exit(127);
     }
-    tracer_birth_done(birth);
+    tracer_launch_done(launch);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     return status;
 }
 
-static void open_or_leave_out(struct tracer_birth *birth)
+static void open_or_leave_out(struct tracer_launch *launch)
 {
-    if (tracer_birth_open(birth, true) != OK)
+    if (tracer_launch_open(launch, true) != OK)
         leave_out("no ptrace here");
 }
 
 static void a_command_counts_from_its_exec_on(void **state)
 {
-    struct tracer_birth birth;
+    struct tracer_launch launch;
     (void)state;
-    open_or_leave_out(&birth);
-    int status = run_shell(&birth, "/bin/true; exit 7");
+    open_or_leave_out(&launch);
+    int status = run_shell(&launch, "/bin/true; exit 7");
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 7);
-    const struct syscall_count *of = birth.page->counts.of;
-    assert_int_equal(birth.page->state, TRACER_BIRTH_FILTERED);
+    const struct syscall_count *of = launch.page->counts.of;
+    assert_int_equal(launch.page->state, TRACER_LAUNCH_FILTERED);
     assert_int_equal(of[SYS_execve].calls, 2); /* of the shell, of true */
     assert_int_equal(of[SYS_execve].errors, 0);
     assert_true(of[SYS_execve].time_ns > 0);
     assert_true(of[SYS_openat].calls > 0 && of[SYS_mmap].calls > 0);
     assert_int_equal(of[SYS_rt_sigaction].calls, 0); /* the shell makes some, which run free */
-    tracer_birth_close(&birth);
+    tracer_launch_close(&launch);
 }
 
 static void a_command_that_is_killed_is_known_as_such(void **state)
 {
-    struct tracer_birth birth;
+    struct tracer_launch launch;
     (void)state;
-    open_or_leave_out(&birth);
-    int status = run_shell(&birth, "kill -9 $$");
+    open_or_leave_out(&launch);
+    int status = run_shell(&launch, "kill -9 $$");
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGKILL);
-    tracer_birth_close(&birth);
+    tracer_launch_close(&launch);
 }
 
 static void a_tracer_that_nobody_asks_ends(void **state)
 {
-    struct tracer_birth birth;
+    struct tracer_launch launch;
     (void)state;
-    open_or_leave_out(&birth);
-    pid_t tracer = birth.tracer;
-    tracer_birth_done(&birth);
+    open_or_leave_out(&launch);
+    pid_t tracer = launch.tracer;
+    tracer_launch_done(&launch);
     assert_int_equal(waitpid(tracer, NULL, __WCLONE), tracer);
-    assert_int_equal(birth.page->state, TRACER_BIRTH_NONE);
-    tracer_birth_close(&birth);
+    assert_int_equal(launch.page->state, TRACER_LAUNCH_NONE);
+    tracer_launch_close(&launch);
 }
 
 static void a_command_whose_tracer_is_gone_runs_alone(void **state)
 {
-    struct tracer_birth birth;
+    struct tracer_launch launch;
     (void)state;
-    open_or_leave_out(&birth);
-    kill(birth.tracer, SIGKILL);
-    assert_int_equal(waitpid(birth.tracer, NULL, __WCLONE), birth.tracer);
-    int status = run_shell(&birth, "exit 3");
+    open_or_leave_out(&launch);
+    kill(launch.tracer, SIGKILL);
+    assert_int_equal(waitpid(launch.tracer, NULL, __WCLONE), launch.tracer);
+    int status = run_shell(&launch, "exit 3");
     assert_int_equal(WEXITSTATUS(status), 3);
-    assert_int_equal(birth.page->state, TRACER_BIRTH_REFUSED);
-    assert_int_equal(syscall_counts_calls(&birth.page->counts), 0);
-    tracer_birth_close(&birth);
+    assert_int_equal(launch.page->state, TRACER_LAUNCH_REFUSED);
+    assert_int_equal(syscall_counts_calls(&launch.page->counts), 0);
+    tracer_launch_close(&launch);
 }
 
 static void what_says_little_is_free(void **state)
 {
     (void)state;
-    assert_true(tracer_filter_frees(SYS_futex));
-    assert_true(tracer_filter_frees(SYS_sched_yield));
+    assert_true(tracer_filter_ignores(SYS_futex));
+    assert_true(tracer_filter_ignores(SYS_sched_yield));
     static const int traced[] = { SYS_read, SYS_write, SYS_openat, SYS_connect, SYS_execve, SYS_mmap, SYS_clone,
                                   SYS_rt_sigreturn, SYS_restart_syscall };
     for (size_t i = 0; i < sizeof traced / sizeof *traced; i++)
-        assert_false(tracer_filter_frees(traced[i]));
+        assert_false(tracer_filter_ignores(traced[i]));
 }
 
 int main(void)

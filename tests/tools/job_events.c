@@ -1,7 +1,7 @@
 /* Prints what happens to the jobs of this machine, a line an event: job_events [SECONDS] [ROOT]. */
 #include "base/clock.h"
 #include "jobs/jobs.h"
-#include "jobs/source.h"
+#include "jobs/job_source.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -26,7 +26,7 @@ int main(int count, char **arguments)
     double seconds = count > 1 ? strtod(arguments[1], NULL) : 3600;
     struct jobs *jobs;
     const struct jobs_listener listener = { print, &begun_ns };
-    if (jobs_open(&jobs, count > 2 ? arguments[2] : "", SOURCES_ALL, &listener))
+    if (jobs_open(&jobs, count > 2 ? arguments[2] : "", JOB_SOURCES_ALL, &listener))
         return 1;
     printf("%6.3f watching %zu\n", 0.0, jobs_count(jobs));
     fflush(stdout);

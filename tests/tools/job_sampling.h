@@ -3,7 +3,7 @@
 #define SONDE_TESTS_TOOLS_JOB_SAMPLING_H
 
 #include "jobs/jobs.h"
-#include "jobs/source.h"
+#include "jobs/job_source.h"
 #include "samplers/sampler.h"
 #include "tools/unit.h"
 
@@ -41,7 +41,7 @@ static inline void job_sampling_begin_with(struct job_sampling *s, const struct 
     assert_int_equal(key ? setting_apply(sampler->settings, s->state, key, value) : OK, OK);
     assert_int_equal(sampler->open(s->state, &s->context), OK);
     struct jobs_listener listener = { job_sampling_event, s };
-    assert_int_equal(jobs_open(&s->jobs, root, SOURCES_ALL, &listener), OK);
+    assert_int_equal(jobs_open(&s->jobs, root, JOB_SOURCES_ALL, &listener), OK);
 }
 
 static inline void job_sampling_begin(struct job_sampling *s, const struct sampler *sampler, const char *root)

@@ -3,7 +3,7 @@
 #define SONDE_TESTS_TOOLS_JOBS_FIXTURE_H
 
 #include "jobs/jobs.h"
-#include "jobs/source.h"
+#include "jobs/job_source.h"
 #include "tools/temp.h"
 #include "tools/unit.h"
 
@@ -101,7 +101,7 @@ static inline void fixture_begin_v2(struct fixture *fixture)
 static inline void fixture_open(struct fixture *fixture)
 {
     struct jobs_listener listener = { fixture_take, fixture };
-    assert_int_equal(jobs_open(&fixture->jobs, fixture->root, fixture->sources ? fixture->sources : SOURCES_ALL, &listener), OK);
+    assert_int_equal(jobs_open(&fixture->jobs, fixture->root, fixture->sources ? fixture->sources : JOB_SOURCES_ALL, &listener), OK);
 }
 
 static inline void fixture_end(struct fixture *fixture)

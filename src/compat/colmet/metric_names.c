@@ -37,7 +37,7 @@ static void take(struct colmet_metrics *metrics, struct bytes word)
     const char *colon = memchr(word.data, ':', word.size);
     char name[NAME_MAX_SIZE];
     struct perf_event_spec spec;
-    struct perf_trouble trouble;
+    struct perf_problem trouble;
     size_t length = colon ? (size_t)(colon - word.data) : word.size;
     bool fits = length < sizeof name;
     metrics->has_parts |= colon != NULL;

@@ -1,4 +1,4 @@
-/* Environment and clock become a struct tau_job. */
+/* Fills a struct tau_job from the environment and the clock. */
 #include "compat/commands/tau_job.h"
 
 #include "base/clock.h"
@@ -18,10 +18,10 @@ static const char *first_of(const char *a, const char *b)
     return value ? value : "";
 }
 
-/* Slurm's with its step, as tau has it; PMIx's without the rank; else what OAR or PBS tell. */
+/* Slurm's job id with the step, as tau reports it; PMIx's without the rank; else that of OAR or PBS. */
 static void put_id(struct tau_job *job)
 {
-    struct id id;
+    struct job_id id;
     const char *value = first_of("SLURM_JOBID", "SLURM_JOB_ID"), *step = first_of("SLURM_STEP_ID", NULL);
     if (!*value)
         value = first_of("PMIX_ID", NULL);
@@ -30,16 +30,16 @@ static void put_id(struct tau_job *job)
         job->id[strcspn(job->id, ".")] = '\0';
         return;
     }
-    id_from_environment(&id);
+    job_id_from_environment(&id);
     snprintf(job->id, sizeof job->id, "%.63s", id.id);
 }
 
-static void put_command(struct tau_job *job, char *const *words)
+static void put_command(struct tau_job *job, char *const *args)
 {
     size_t used = 0;
-    for (; *words && used + 1 < sizeof job->command; words++) {
-        int size = snprintf(job->command + used, sizeof job->command - used, "%s%s", used ? " " : "", *words);
-        used += size > 0 ? (size_t)size : 0; /* the last one may be cut */
+    for (; *args && used + 1 < sizeof job->command; args++) {
+        int size = snprintf(job->command + used, sizeof job->command - used, "%s%s", used ? " " : "", *args);
+        used += size > 0 ? (size_t)size : 0; /* the last word may be truncated */
     }
 }
 
@@ -62,7 +62,7 @@ void tau_job_from_environment(struct tau_job *job, char *const *command)
     snprintf(job->nodelist, sizeof job->nodelist, "%s", first_of("SLURM_JOB_NODELIST", NULL));
     snprintf(job->partition, sizeof job->partition, "%s", first_of("SLURM_JOB_PARTITION", NULL));
     snprintf(job->cluster, sizeof job->cluster, "%s", first_of("SLURM_CLUSTER_NAME", NULL));
-    char *folder = getcwd(NULL, 0);
-    snprintf(job->run_dir, sizeof job->run_dir, "%s", folder ? folder : "");
-    free(folder);
+    char *directory = getcwd(NULL, 0);
+    snprintf(job->run_dir, sizeof job->run_dir, "%s", directory ? directory : "");
+    free(directory);
 }

@@ -1,6 +1,6 @@
-/* What the files of the preloaded probe share. The probe lives inside other people's programs: it calls the real function
- * first where it can, never exits, prints, allocates with malloc, holds a descriptor or a lock, and leaves errno alone.
- * Its data goes as records (spool/record.h) into the spool that $SONDE_SPOOL names. */
+/* Shared declarations of libsonde-process.so, the preloaded probe. It runs inside other people's programs: it calls
+ * the real function first where it can; it never exits, prints, calls malloc, keeps a descriptor open or holds a
+ * lock; it preserves errno. Its data goes as records (spool/record.h) to the spool named by $SONDE_SPOOL. */
 #ifndef SONDE_PROBE_PROCESS_PROBE_H
 #define SONDE_PROBE_PROCESS_PROBE_H
 
@@ -19,54 +19,55 @@
 #define PROBE_EXPORT __attribute__((visibility("default")))
 #define PROBE_EVENTS_MAX 32
 #define ARGS_PATH_MAX 1024
-#define PROBE_PAGES_MAX 64
-#define PROBE_SPOOL_MAX 1024 /* all that the probe keeps fits one page, for which every process pays */
+#define PROBE_BATCH_DIR_MAX 64
+#define PROBE_SPOOL_MAX 1024 /* all probe state fits one page, which every process pays for */
 
-/* Bytes and calls that the probe itself read and wrote: taken off what the kernel counted for the program. */
-struct probe_own {
+/* Bytes and calls that the probe itself read and wrote: subtracted from the kernel's counts for the program. */
+struct probe_overhead {
     _Atomic uint64_t rchar, syscr, wchar, syscw;
 };
 
-/* What stands behind "name=" when text begins with that. */
-#define PROBE_VALUE(text, name) (strncmp(text, name "=", sizeof name) == 0 ? (text) + sizeof name : NULL)
+/* The value if text is "name=value", else NULL. */
+#define PROBE_ENV_VALUE(text, name) (strncmp(text, name "=", sizeof name) == 0 ? (text) + sizeof name : NULL)
 
-/* This process. Written at its start and after fork; a child made by vfork sees its parent's and must not touch it. */
+/* State of this process. Written at start and after fork. A vfork child sees its parent's state and must not modify
+ * it. */
 struct probe {
-    bool started;        /* the constructors of what we need have run */
-    bool on;             /* there is a spool to write to */
-    bool kernel_listens; /* PROBE_FLAG_KERNEL */
-    bool delays;         /* PROBE_FLAG_DELAYS */
-    bool forked;         /* born by fork, and no exec since */
-    bool bell;           /* PROBE_FLAG_BELL */
-    bool filtered;       /* PROBE_FLAG_SECCOMP */
-    bool bound;          /* PROBE_FLAG_NAMESPACE: to the pid namespace of sonde run */
-    _Atomic bool quiet;  /* the program restricts its own system calls: make none beside them */
-    _Atomic bool ended;  /* the end is recorded */
-    pid_t pid, forking;  /* forking: the process that is calling fork */
-    uint64_t forking_ns; /* and when */
+    bool is_started;          /* our constructor has run, and so have those of the libraries we depend on */
+    bool is_active;           /* there is a spool to write to */
+    bool has_taskstats;       /* PROBE_FLAG_TASKSTATS */
+    bool has_delay_accounting; /* PROBE_FLAG_DELAYS */
+    bool is_forked;           /* created by fork, no exec since */
+    bool has_notices;         /* PROBE_FLAG_NOTICES */
+    bool has_seccomp;         /* PROBE_FLAG_SECCOMP */
+    bool is_in_run_namespace; /* PROBE_FLAG_NAMESPACE: this process must be in the pid namespace of sonde run */
+    _Atomic bool is_sandboxed; /* the program restricts its own system calls: make none on its behalf */
+    _Atomic bool end_is_recorded;
+    pid_t pid, forking_pid;   /* forking_pid: the process that is calling fork */
+    uint64_t forking_ns;      /* time of that call */
     uint64_t start_ticks, ticks_per_s;
-    uintptr_t main_thread; /* probe_thread */
+    uintptr_t main_thread;    /* probe_thread() of the main thread */
     _Atomic unsigned children;
-    struct probe_own own_main, own_others; /* by the main thread; by all others */
-    char pages[PROBE_PAGES_MAX]; /* PROBE_FLAG_PAGES: the folder for them; empty: none */
+    struct probe_overhead overhead_main, overhead_others; /* of the main thread; of all other threads */
+    char batch_dir[PROBE_BATCH_DIR_MAX]; /* PROBE_FLAG_BATCHES: directory of record batch files; empty: none */
     char spool[PROBE_SPOOL_MAX];
 };
 extern struct probe probe;
 _Static_assert(sizeof(long) == 8, "the structs of system calls are those of 64-bit machines");
 
-/* Records are wanted. */
-static inline bool probe_on(void)
+/* Should records be written? */
+static inline bool probe_is_active(void)
 {
-    return probe.on && !probe.quiet;
+    return probe.is_active && !probe.is_sandboxed;
 }
 
-/* This process is the one that the state describes, and not a child that shares its memory. */
-static inline bool probe_mine(void)
+/* False in a vfork child, which shares the memory of the process that this state describes. */
+static inline bool probe_is_own_process(void)
 {
     return sys_getpid() == probe.pid;
 }
 
-/* Not libc's clock: another library may have put a false one in its place, and all processes must agree. */
+/* Not libc's clock: another library may override it with a fake one, and all processes must agree. */
 static inline uint64_t probe_now_ns(void)
 {
     struct timespec t = { 0 };
@@ -74,7 +75,7 @@ static inline uint64_t probe_now_ns(void)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* The calling thread: pthread_self without a symbol to look up, where the compiler can. */
+/* Identifies the calling thread: pthread_self without a symbol lookup, where the compiler supports it. */
 static inline uintptr_t probe_thread(void)
 {
 #if defined(__GNUC__) && !defined(__clang__)
@@ -89,97 +90,100 @@ static inline bool probe_in_main_thread(void)
     return probe_thread() == probe.main_thread;
 }
 
-/* What the kernel told the program at its start. */
+/* From the auxiliary vector of the process. */
 struct probe_auxv {
-    bool is_secure;    /* or not told */
-    bool has_loader;   /* the kernel started another file, which loaded this one */
-    const char *name;  /* as it was executed; NULL: not told */
-    const void *parts; /* the program headers; NULL: not told */
+    bool is_secure;    /* also true if unknown */
+    bool has_loader;   /* the kernel started a dynamic loader, which loaded this program */
+    const char *name;  /* AT_EXECFN; NULL: unknown */
+    const void *parts; /* program headers; NULL: unknown */
     size_t part_count;
     uint64_t uid, ticks_per_s;
 };
 
-/* exe.c: the path of the program, empty when nobody tells. */
+/* exe.c: path of the executable; empty if unknown. */
 struct bytes exe_read(char to[PATH_MAX], char *const *argv, const struct probe_auxv *auxv);
-/* Opens a file and frees its path of symbolic links. -errno; -ELOOP also when the path must be asked of somebody else: it is
- * not absolute, or has something in it that is no name. */
+/* Opens a file and resolves the symbolic links in its path, in place. Returns -errno; -ELOOP also for paths that
+ * cannot be resolved here: not absolute, or with "." or ".." components. */
 long exe_open(char path[ARGS_PATH_MAX], int flags);
 
-/* end.c: at most one record per process; nothing in a child by vfork. */
+/* end.c: writes at most one end record per process; does nothing in a vfork child. */
 void end_emit(int status);
 
-/* unprobed.c: will a program carry the probe? What was read and written to find out counts as the probe's own, and is given back
- * for a child by vfork. */
-struct dark_cost {
+/* unprobed.c: will a program that is about to be executed load the probe? The I/O needed to find out counts as probe
+ * overhead; it is also returned here, since a vfork child cannot add it to the state. */
+struct probe_cost {
     size_t rchar, syscr, wchar, syscw;
 };
 
-/* A file that is about to be executed. */
-struct dark_file {
-    bool can_run; /* as far as can be told */
+/* A file about to be executed. */
+struct exec_file {
+    bool can_run; /* as far as we can tell */
     bool is_ours; /* it would load the probe */
-    bool is_real; /* it is itself a program, and no script; its path, free of links, is known */
-    struct dark_cost cost;
+    bool is_real; /* an executable, not a script, and its path without symbolic links is known */
+    struct probe_cost cost;
 };
-struct dark_file dark_see(const char *path, char real[ARGS_PATH_MAX]);
+struct exec_file unprobed_check_file(const char *path, char real[ARGS_PATH_MAX]);
 
-/* The environment that a program gets. */
-struct dark_environment {
-    size_t count, flags_at;      /* flags_at: the place of PROBE_ENV_FLAGS, count when it is missing */
-    const char *tags, *tags_papiex; /* empty when they are missing */
+/* The environment of the program about to be executed. */
+struct exec_environment {
+    size_t count, flags_at;      /* flags_at: index of PROBE_ENV_FLAGS; equals count if missing */
+    const char *tags, *tags_papiex; /* empty if missing */
     bool is_ours; /* it has the probe and this spool */
 };
-struct dark_environment dark_environment(char *const *envp);
+struct exec_environment unprobed_scan_environment(char *const *envp);
 
-/* pid is about to execute a program, or did after time_ns: tells sonde run when that will not carry the probe. */
-void dark_tell(pid_t pid, uint64_t time_ns, const struct dark_environment *environment, struct dark_file *file);
-/* This program carries the probe; but will it call past it? */
-void dark_tell_self(const struct probe_auxv *auxv);
-/* It may soon be unable to tell what it executes. */
-void dark_tell_leaving(void);
+/* pid is about to execute a program, or did so after time_ns: notifies sonde run if that program will not load the
+ * probe. */
+void unprobed_notify(pid_t pid, uint64_t time_ns, const struct exec_environment *environment, struct exec_file *file);
+/* This program has loaded the probe: notifies sonde run if it executes others without going through libc (Go). */
+void unprobed_notify_self(const struct probe_auxv *auxv);
+/* Call before the process may lose access to the spool: notifies sonde run to follow its execs. */
+void unprobed_notify_leaving(void);
 
-/* emit.c: a record on its way. Memory for it: on the stack while it is small, else mapped. */
-#define ROOM_SMALL 1536
-struct room {
+/* emit.c: memory for a record: on the stack if small, otherwise mmap'ed. */
+#define EMIT_BUFFER_INLINE 1536
+struct emit_buffer {
     uint8_t *data;
     size_t size;
-    uint8_t small[ROOM_SMALL];
+    uint8_t inline_data[EMIT_BUFFER_INLINE];
 };
-bool room_take(struct room *room, size_t size); /* false: no memory, the record is lost and counted */
-void room_give(struct room *room);
+bool emit_buffer_alloc(struct emit_buffer *buffer, size_t size); /* false: no memory; the record is counted as lost */
+void emit_buffer_free(struct emit_buffer *buffer);
 
-/* Upper bound of the frame of a record with this many counters besides its texts. */
+/* Upper bound of the frame size of a record with this many counter sets, without its strings. */
 #define EMIT_BOUND(counters) (FRAME_HEAD + 7 + 20 * PACK_NUMBER_MAX + (counters) * (COUNTERS_SIZE + 1) * PACK_NUMBER_MAX)
 struct packer emit_begin(uint8_t *frame, size_t size);
 enum err emit_end(uint8_t *frame, const struct packer *packer, enum record_kind kind);
-enum err emit_end_close(uint8_t *frame, const struct packer *packer, enum record_kind kind, int fd); /* spool_append_open */
-/* The same; it may be held back until some more have come, where that loses nothing. */
+/* fd: from spool_append_open */
+enum err emit_end_close(uint8_t *frame, const struct packer *packer, enum record_kind kind, int fd);
+/* Like emit_end, but the record may be batched with later ones, where that cannot lose it. */
 enum err emit_later(uint8_t *frame, const struct packer *packer, enum record_kind kind);
-/* Frames that stand one behind the other, count of them. size 0: there was no room for one. fd: closed. */
+/* Appends `count` contiguous frames and closes fd. size 0: the frame did not fit; it is counted as lost. */
 enum err emit_frames(const uint8_t *frames, size_t size, unsigned count, int fd);
-/* Bytes that the probe read or wrote just now in this process, which is no child by vfork. */
-void emit_own(struct probe_own part);
+/* Adds I/O that the probe just did in this process. Not in a vfork child. */
+void emit_add_overhead(struct probe_overhead part);
 
-/* record_batch.c: records that are written several at once. What the kernel tells too, if not as exactly, is held in
- * our own memory, and a process that is killed takes it along; threads of which it does not tell in a page that
- * outlives the process. */
-bool held_add(const uint8_t *frame, size_t size, enum record_kind kind); /* false: write it now */
-void held_write(void);  /* before the process executes, or cannot write any more */
-void held_close(void);  /* before it ends: nothing is held from here on */
-void held_forget(void); /* after fork: they are the parent's */
+/* record_batch.c: buffers records and writes several with one append. Records whose data the kernel also reports
+ * (less exactly) are kept in private memory and are lost if the process is killed. Thread records that the kernel
+ * does not report are kept in a file-backed page that outlives the process. */
+bool record_batch_add(const uint8_t *frame, size_t size, enum record_kind kind); /* false: write it now */
+void record_batch_flush(void);  /* before exec, or before the process can no longer write */
+void record_batch_close(void);  /* before exit: batches no more records */
+void record_batch_reset(void); /* after fork: the records are the parent's */
 
-/* read.c: what the kernel knows about us. Adds to counters what could be read; what could not stays unknown. */
+/* read.c: reads counters of this process from the kernel. Counters that cannot be read stay unknown. */
 void read_usage(struct counters *counters, int who); /* getrusage */
 void read_usage_from(struct counters *counters, const struct rusage *usage);
-/* Whose file it is decides what of it the probe itself has read and written. */
-enum read_whose { READ_MAIN, READ_ALONE, READ_PROCESS, READ_OTHER }; /* READ_ALONE: a main thread that ends, the only one */
-bool read_io(struct counters *counters, int folder, const char *path, enum read_whose whose);
+/* Selects which overhead of the probe is subtracted from an io file. */
+/* READ_ALONE: the main thread at exit, with no other threads */
+enum read_scope { READ_MAIN, READ_ALONE, READ_PROCESS, READ_OTHER };
+bool read_io(struct counters *counters, int dir, const char *path, enum read_scope scope);
 
-/* The calling thread. folder_path: /proc/thread-self, /proc/self where that is the same and cheaper, or NULL: do without
- * the numbers that stand there only. */
-void read_this_thread(struct counters *counters, const char *folder_path, enum read_whose whose);
+/* The calling thread. dir_path: /proc/thread-self; /proc/self where that is equivalent and cheaper; NULL: skip the
+ * counters that only /proc has. */
+void read_this_thread(struct counters *counters, const char *dir_path, enum read_scope scope);
 
-/* Numbers of /proc/…/stat by the field numbers of proc(5). */
+/* Fields of /proc/…/stat, numbered as in proc(5). */
 enum {
     STAT_MINFLT = 10,
     STAT_MAJFLT = 12,
@@ -197,38 +201,38 @@ struct read_stat {
     char name[16];
     size_t name_size;
 };
-bool read_stat(struct read_stat *stat, int folder, const char *path);
+bool read_stat(struct read_stat *stat, int dir, const char *path);
 uint64_t read_ticks_us(uint64_t ticks);
 
-/* Another thread of this process: usage as well, from its stat. */
+/* Another thread of this process; its usage comes from its stat file. */
 void read_other_thread(struct counters *counters, pid_t tid, struct read_stat *stat);
 
-/* The time on a CPU of another thread, without /proc. */
+/* CPU time of another thread, without /proc. */
 void read_other_clock(struct counters *counters, pid_t tid);
 
-/* args.c: arguments and texts of a program to be, and numbers in texts. */
+/* args.c: arguments and paths of programs. */
 size_t args_size(char *const *argv);
-struct bytes args_copy(char *const *argv, char *to); /* NUL after each; to has args_size bytes */
-struct bytes args_block(int argc, char **argv);      /* without copying; no data when they do not stand in a row */
-/* The absolute name of path, in to when it had to be made, else path itself. */
+struct bytes args_copy(char *const *argv, char *to); /* NUL after each; `to` has args_size bytes */
+struct bytes args_block(int argc, char **argv);      /* without copying; data is NULL if they are not contiguous */
+/* The absolute form of path: built in `to` if necessary, else path itself. */
 const char *args_absolute(char to[ARGS_PATH_MAX], const char *path);
-/* As execvp looks for file. NULL: not found. */
+/* Searches PATH like execvp. NULL: not found. */
 const char *args_search(char to[ARGS_PATH_MAX], const char *file);
 bool args_executable(const char *path);
-/* The name of path as seen from the open folder fd, of fd itself when path is empty. */
+/* The path of `path` relative to the open directory fd, or of fd itself if path is empty. */
 bool args_at(char to[ARGS_PATH_MAX], int fd, const char *path);
-/* PROBE_TAGS and PROBE_TAGS_PAPIEX, either of which may be empty, as one text; to has args_tags_size bytes. */
+/* PROBE_TAGS and PROBE_TAGS_PAPIEX, either of which may be empty, as one string; `to` has args_tags_size bytes. */
 size_t args_tags_size(const char *tags, const char *papiex);
 struct bytes args_tags(const char *tags, const char *papiex, char *to);
 #define ARGS_DIGITS_MAX 11
-size_t args_digits(char to[ARGS_DIGITS_MAX], unsigned number); /* with a NUL behind, which does not count */
+size_t args_digits(char to[ARGS_DIGITS_MAX], unsigned number); /* NUL-terminated; returns the length without the NUL */
 
-/* threads.c: the threads that are alive, without locks. */
+/* threads.c: table of live threads, lock-free. */
 struct thread_slot {
     _Atomic unsigned state;
     _Atomic uint32_t next_free;
     uint32_t number;
-    unsigned rounds; /* of destructors that went by */
+    unsigned rounds; /* rounds of key destructors so far */
     pid_t tid;
     uint64_t start_ns;
     union {
@@ -237,44 +241,45 @@ struct thread_slot {
     };
     void *argument;
 };
-bool threads_ready(void); /* threads can be followed */
-void threads_reset(void); /* after fork: only the calling thread is left */
+bool threads_ready(void); /* thread tracking is available */
+void threads_reset(void); /* after fork: only the calling thread exists */
 
-struct thread_slot *threads_claim(void); /* for a thread about to be made; NULL: no memory */
+struct thread_slot *threads_claim(void); /* for a thread about to be created; NULL: no memory */
 void threads_release(struct thread_slot *slot);
 void threads_begin(struct thread_slot *slot); /* in the new thread; from here on its end is recorded */
 
-unsigned threads_made(void); /* in all, without the main one */
-/* The process ends: a record for each that lives save the main one; they will write no other. Returns how many. */
+unsigned threads_made(void); /* total, without the main thread */
+/* At process exit: writes a record for each live thread except the main one, and prevents further ones. Returns
+ * their number. */
 unsigned threads_emit_live(void);
-/* The process is about to exec: a record for each that lives save the calling one; should the exec fail they live on. */
+/* Before exec: writes a record for each live thread except the calling one. If the exec fails, they continue. */
 void threads_emit_others(void);
 
-/* perf.c */
-void perf_start(const char *events, const char *socket_path); /* borrowed for the call; NULL: no events */
-void perf_open_thread(void); /* the calling thread's events, from its beginning; nothing when none are wanted */
-void perf_open_image(void);  /* the same in an image of which nobody has opened them before its exec */
-/* The calling thread is about to exec: what the image to come counts. goes_on: the events of the copy that fork made, since the
- * two are one image. False: nothing was opened. time_ns: of the exec record. */
+/* perf.c: perf events of threads. */
+void perf_start(const char *events, const char *socket_path); /* copied; NULL: no events */
+void perf_open_thread(void); /* opens the calling thread's events at its start; no-op without events */
+void perf_open_image(void);  /* the same for a process image whose events were not opened before its exec */
+/* Before exec: opens the events of the next image. goes_on: keep counting with those opened after fork, because fork
+ * and exec form one image. Returns false if nothing was opened. time_ns: time of the exec record. */
 bool perf_open_exec(uint64_t time_ns, bool goes_on);
-void perf_exec_failed(void); /* that exec */
+void perf_exec_failed(void); /* the exec returned */
 
-/* wrap_wait.c: a child has ended. memory_known: its largest resident memory is in usage. */
+/* wrap_wait.c: records the end of a child. memory_known: usage has its peak resident memory. */
 void wait_emit(pid_t pid, int status, const struct rusage *usage, bool memory_known);
-unsigned wait_reaped(void);  /* children so far */
+unsigned wait_reaped(void);  /* number of children reaped so far */
 bool wait_in_flight(void);   /* another thread is waiting now */
 
-/* wrap_system.c: after fork. */
+/* wrap_system.c: call after fork. */
 void system_reset(void);
 
-/* next.c: the functions that the wrapped ones stand in front of. */
+/* next.c: the real functions after the wrapped ones. */
 #define NEXT_FIRST(X) X(execve) X(execvpe) X(fexecve) X(wait4) X(_exit) X(fork) X(syscall)
 #define NEXT_LATER(X) X(execveat) X(posix_spawn) X(posix_spawnp) X(quick_exit) X(pthread_create) X(thrd_create) \
     X(daemon) X(forkpty) X(prctl) X(pclose) X(system) X(chroot) X(unshare) X(setns) X(setuid) X(setreuid) X(setresuid)
-/* The next definition of a function behind ours, as the dynamic linker finds it. The first group is found before
- * there is a child or a second thread, because it may be called between fork and exec, where the linker's lock may be held
- * for ever by a thread that is no more, and in a handler of SIGCHLD; not at the start, because most programs have neither
- * and the search takes 5 us. The others are found at their first call, or when the program begins to have threads. */
+/* The first group is resolved before there is a child or a second thread: it may be called between fork and exec,
+ * when the dynamic linker's lock may be held forever by a thread that no longer exists, and in SIGCHLD handlers. Not
+ * at program start, because most programs need neither, and the lookup takes 5 us. The others are resolved on first
+ * use, or when the program starts its first thread. */
 enum next {
 #define X(name) NEXT_##name,
     NEXT_FIRST(X) NEXT_LATER(X)
@@ -284,7 +289,7 @@ enum next {
 void next_find_first(void);
 void next_find_all(void);
 bool next_is_libc(enum next which); /* no other library has wrapped it */
-bool next_is_far(void); /* what finds it must be loaded first: better at the start than in a child by vfork */
+bool next_needs_libdl(void); /* dlsym itself must be loaded first: better at program start than in a vfork child */
 uintptr_t next_find(enum next which);
 #define NEXT(name) ((__typeof__(name) *)next_find(NEXT_##name))
 

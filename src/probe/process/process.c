@@ -1,10 +1,10 @@
-/* The life of a process as the probe sees it: the image that came up, the end. */
+/* Starts the probe: reads its settings from the environment and records the process image. */
 #include "probe/process/probe.h"
 
 #include "appmetrics/segment_format.h"
 #include "spool/spool.h"
 
-#include <linux/seccomp.h> /* PR_GET_SECCOMP's answer */
+#include <linux/seccomp.h> /* return values of PR_GET_SECCOMP */
 #include <link.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -12,37 +12,37 @@
 
 struct probe probe;
 
-/* musl lacks it, and ends a program at its start for what it lacks. */
+/* musl does not have it, and refuses to start a program with unresolved symbols. */
 #pragma weak on_exit
 
-struct settings {
-    const char *spool, *tags, *tags_papiex, *events, *socket, *boards;
+struct probe_settings {
+    const char *spool, *tags, *tags_papiex, *events, *socket, *segment_dir;
     char *flags; /* NULL: none */
 };
 
-static void setting_read(struct settings *settings, char *text)
+static void setting_read(struct probe_settings *settings, char *text)
 {
     char *value;
-    if ((value = PROBE_VALUE(text, PROBE_ENV_SPOOL)))
+    if ((value = PROBE_ENV_VALUE(text, PROBE_ENV_SPOOL)))
         settings->spool = value;
-    else if ((value = PROBE_VALUE(text, PROBE_ENV_FLAGS)))
+    else if ((value = PROBE_ENV_VALUE(text, PROBE_ENV_FLAGS)))
         settings->flags = value;
-    else if ((value = PROBE_VALUE(text, PROBE_ENV_EVENTS)))
+    else if ((value = PROBE_ENV_VALUE(text, PROBE_ENV_EVENTS)))
         settings->events = value;
-    else if ((value = PROBE_VALUE(text, PROBE_ENV_SOCKET)))
+    else if ((value = PROBE_ENV_VALUE(text, PROBE_ENV_SOCKET)))
         settings->socket = value;
-    else if ((value = PROBE_VALUE(text, BOARD_ENV_FOLDER)))
-        settings->boards = value;
-    else if ((value = PROBE_VALUE(text, PROBE_TAGS)))
+    else if ((value = PROBE_ENV_VALUE(text, SEGMENT_ENV_DIR)))
+        settings->segment_dir = value;
+    else if ((value = PROBE_ENV_VALUE(text, PROBE_TAGS)))
         settings->tags = value;
-    else if ((value = PROBE_VALUE(text, PROBE_TAGS_PAPIEX)))
+    else if ((value = PROBE_ENV_VALUE(text, PROBE_TAGS_PAPIEX)))
         settings->tags_papiex = value;
 }
 
-/* All that we look for begins with one of two words: the rest of a large environment costs three bytes each. */
-static struct settings settings_read(char **envp)
+/* All variables we want start with SON or PAP: the rest of a large environment costs three bytes each. */
+static struct probe_settings settings_read(char **envp)
 {
-    struct settings settings = { .tags = "", .tags_papiex = "" };
+    struct probe_settings settings = { .tags = "", .tags_papiex = "" };
     for (; *envp; envp++) {
         char *text = *envp;
         if ((text[0] == 'S' && text[1] == 'O' && text[2] == 'N') || (text[0] == 'P' && text[1] == 'A' && text[2] == 'P'))
@@ -51,8 +51,8 @@ static struct settings settings_read(char **envp)
     return settings;
 }
 
-/* Behind the environment. Not with getauxval: to look a symbol up takes a microsecond. Where the loader has taken names out of
- * the environment (set-uid), nothing is found here. */
+/* The auxiliary vector follows the environment. Not getauxval: a symbol lookup takes a microsecond. In set-uid
+ * programs, where the loader has removed variables from the environment, nothing is found here. */
 static struct probe_auxv auxv_read(char **envp)
 {
     struct probe_auxv auxv = { .is_secure = true, .ticks_per_s = 100 };
@@ -75,21 +75,21 @@ static struct probe_auxv auxv_read(char **envp)
 
 static struct bytes cwd_read(char *to)
 {
-    long size = sys2(SYS_getcwd, to, PATH_MAX); /* with its NUL; "(unreachable)…" when it is outside our root */
+    long size = sys2(SYS_getcwd, to, PATH_MAX); /* includes the NUL; "(unreachable)…" if outside our root */
     return (struct bytes){ to, size > 1 && to[0] == '/' ? (size_t)size - 1 : 0 };
 }
 
-static enum err image_pack(const struct image_record *record, struct room *room, int fd)
+static enum err image_pack(const struct image_record *record, struct emit_buffer *buffer, int fd)
 {
-    struct packer packer = emit_begin(room->data, room->size);
+    struct packer packer = emit_begin(buffer->data, buffer->size);
     record_pack_image(&packer, record);
-    return emit_end_close(room->data, &packer, RECORD_KIND_image, fd);
+    return emit_end_close(buffer->data, &packer, RECORD_KIND_image, fd);
 }
 
-/* fd: of the spool, or -errno; closed. */
-static enum err image_emit(int argc, char **argv, const struct probe_auxv *auxv, const struct settings *settings, int fd)
+/* fd: the spool's, or -errno; closed here. */
+static enum err image_emit(int argc, char **argv, const struct probe_auxv *auxv, const struct probe_settings *settings, int fd)
 {
-    char texts[2 * PATH_MAX]; /* one behind the other: as a rule in one page of the stack */
+    char texts[2 * PATH_MAX]; /* contiguous, so that they usually share a page of the stack */
     struct bytes path = exe_read(texts, argv, auxv);
     struct image_record record = {
         .pid = (uint64_t)probe.pid,
@@ -108,18 +108,18 @@ static enum err image_emit(int argc, char **argv, const struct probe_auxv *auxv,
 
     size_t tags_size = args_tags_size(settings->tags, settings->tags_papiex);
     size_t copied_size = record.args.data ? 0 : args_size(argv);
-    struct room room;
-    if (!room_take(&room, EMIT_BOUND(2) + record.path.size + record.cwd.size + record.args.size + 2 * copied_size +
+    struct emit_buffer buffer;
+    if (!emit_buffer_alloc(&buffer, EMIT_BOUND(2) + record.path.size + record.cwd.size + record.args.size + 2 * copied_size +
                               2 * tags_size)) {
         sys_close(fd);
         return NOMEM;
     }
-    char *behind = (char *)room.data + room.size - tags_size; /* what the frame is packed from may stand behind it */
-    record.tags = args_tags(settings->tags, settings->tags_papiex, behind);
+    char *tail = (char *)buffer.data + buffer.size - tags_size; /* strings packed into the frame may be stored after it */
+    record.tags = args_tags(settings->tags, settings->tags_papiex, tail);
     if (!record.args.data)
-        record.args = args_copy(argv, behind - copied_size);
-    enum err err = image_pack(&record, &room, fd);
-    room_give(&room);
+        record.args = args_copy(argv, tail - copied_size);
+    enum err err = image_pack(&record, &buffer, fd);
+    emit_buffer_free(&buffer);
     return err;
 }
 
@@ -131,27 +131,28 @@ static uint64_t number_of(const char *digits)
     return number;
 }
 
-static char *find_flag(const struct settings *settings, char flag)
+static char *find_flag(const struct probe_settings *settings, char flag)
 {
     return settings->flags ? strchr(settings->flags, flag) : NULL;
 }
 
-/* In another pid namespace than sonde run, where that matters. To look below /proc for it took 15 us, so the spool itself
- * is asked first. */
-static bool is_elsewhere(const struct settings *settings, int fd)
+/* Is this process in a different pid namespace from sonde run, where that matters? Looking in /proc took 15 us, so
+ * first check the pid under which we see the holder of the spool's lock. */
+static bool is_in_other_namespace(const struct probe_settings *settings, int fd)
 {
-    const char *namespace = find_flag(settings, PROBE_FLAG_NAMESPACE), *holder = find_flag(settings, PROBE_FLAG_HOLDER);
+    const char *run_namespace = find_flag(settings, PROBE_FLAG_NAMESPACE), *holder = find_flag(settings, PROBE_FLAG_LOCK_HOLDER);
     struct stat st;
     pid_t pid;
-    if (!namespace)
+    if (!run_namespace)
         return false;
     if (holder && spool_holder(fd, &pid) == OK)
         return (uint64_t)pid != number_of(holder + 1);
-    return sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &st, 0) == 0 && st.st_ino != number_of(namespace + 1);
+    return sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &st, 0) == 0 && st.st_ino != number_of(run_namespace + 1);
 }
 
-/* What whoever executed this image has done for it. For once: what this process executes in turn past us must do it itself. */
-static bool take_flag(const struct settings *settings, char flag)
+/* Something the process that executed this image has done for it. The flag is removed, since it is valid for one
+ * exec only. */
+static bool take_flag(const struct probe_settings *settings, char flag)
 {
     char *found = find_flag(settings, flag);
     if (!found)
@@ -160,34 +161,34 @@ static bool take_flag(const struct settings *settings, char flag)
     return number_of(found + 1) == (uint64_t)sys_getpid();
 }
 
-static void count_image(const struct settings *settings)
+static void count_image(const struct probe_settings *settings)
 {
     perf_start(settings->events, settings->socket);
     if (!take_flag(settings, PROBE_FLAG_COUNTED))
         perf_open_image();
 }
 
-static void know_pages(const struct settings *settings)
+static void set_batch_dir(const struct probe_settings *settings)
 {
-    const char *folder = find_flag(settings, PROBE_FLAG_PAGES) ? settings->boards : NULL;
-    if (folder && strlen(folder) < sizeof probe.pages)
-        memcpy(probe.pages, folder, strlen(folder) + 1);
+    const char *dir = find_flag(settings, PROBE_FLAG_BATCHES) ? settings->segment_dir : NULL;
+    if (dir && strlen(dir) < sizeof probe.batch_dir)
+        memcpy(probe.batch_dir, dir, strlen(dir) + 1);
 }
 
-/* Once per process: what the flags and paths in the environment say. False: do nothing at all. */
-static bool settings_apply(const struct settings *settings)
+/* Once per process: applies the flags and paths from the environment. False: the probe stays inactive. */
+static bool settings_apply(const struct probe_settings *settings)
 {
     size_t size = settings->spool ? strlen(settings->spool) + 1 : 0;
     if (size < 2 || size > sizeof probe.spool || settings->spool[0] != '/')
         return false;
-    memcpy(probe.spool, settings->spool, size); /* a copy: programs write over their environment */
-    know_pages(settings);
-    probe.kernel_listens = find_flag(settings, PROBE_FLAG_KERNEL);
-    probe.delays = find_flag(settings, PROBE_FLAG_DELAYS);
-    probe.bell = find_flag(settings, PROBE_FLAG_BELL);
-    probe.bound = find_flag(settings, PROBE_FLAG_NAMESPACE);
-    probe.filtered = find_flag(settings, PROBE_FLAG_SECCOMP);
-    return probe.filtered || sys1(SYS_prctl, PR_GET_SECCOMP) != SECCOMP_MODE_FILTER;
+    memcpy(probe.spool, settings->spool, size); /* a copy, because programs overwrite their environment */
+    set_batch_dir(settings);
+    probe.has_taskstats = find_flag(settings, PROBE_FLAG_TASKSTATS);
+    probe.has_delay_accounting = find_flag(settings, PROBE_FLAG_DELAYS);
+    probe.has_notices = find_flag(settings, PROBE_FLAG_NOTICES);
+    probe.is_in_run_namespace = find_flag(settings, PROBE_FLAG_NAMESPACE);
+    probe.has_seccomp = find_flag(settings, PROBE_FLAG_SECCOMP);
+    return probe.has_seccomp || sys1(SYS_prctl, PR_GET_SECCOMP) != SECCOMP_MODE_FILTER;
 }
 
 static void on_end(int status, void *nothing)
@@ -196,43 +197,44 @@ static void on_end(int status, void *nothing)
     end_emit(status);
 }
 
-/* What the loader read to load us: the head of an ELF file, in one call. */
+/* What the loader read to load this library: one ELF header block, in one call. */
 #define LOADER_READ 832
 
-static void know_self(const struct probe_auxv *auxv)
+static void init_self(const struct probe_auxv *auxv)
 {
     probe.pid = sys_getpid();
     probe.main_thread = probe_thread();
     probe.ticks_per_s = auxv->ticks_per_s;
-    emit_own((struct probe_own){ .rchar = LOADER_READ, .syscr = 1 });
+    emit_add_overhead((struct probe_overhead){ .rchar = LOADER_READ, .syscr = 1 });
 }
 
 /* False: there is no spool for us. */
-static bool tell_image(int argc, char **argv, const struct probe_auxv *auxv, const struct settings *settings)
+static bool record_image(int argc, char **argv, const struct probe_auxv *auxv, const struct probe_settings *settings)
 {
     int fd = spool_append_open(probe.spool);
-    if (is_elsewhere(settings, fd)) {
+    if (is_in_other_namespace(settings, fd)) {
         sys_close(fd);
         return false;
     }
-    know_self(auxv);
+    init_self(auxv);
     struct read_stat stat;
-    if (!probe.bound && read_stat(&stat, AT_FDCWD, "/proc/self/stat")) /* else the kernel has told when it was made */
+    /* else the kernel has reported the start time */
+    if (!probe.is_in_run_namespace && read_stat(&stat, AT_FDCWD, "/proc/self/stat"))
         probe.start_ticks = stat.field[STAT_START];
     enum err err = image_emit(argc, argv, auxv, settings, fd);
     return err == OK || err == FULL || err == NOMEM || err == NOFILES;
 }
 
-static bool begin_image(int argc, char **argv, const struct probe_auxv *auxv, const struct settings *settings)
+static bool begin_image(int argc, char **argv, const struct probe_auxv *auxv, const struct probe_settings *settings)
 {
-    if (!take_flag(settings, PROBE_FLAG_TOLD))
-        return tell_image(argc, argv, auxv, settings);
-    know_self(auxv);
+    if (!take_flag(settings, PROBE_FLAG_RECORDED))
+        return record_image(argc, argv, auxv, settings);
+    init_self(auxv);
     return true;
 }
 
-/* Other C libraries load us too (musl, in a container that has our folder and our environment), and tell constructors neither
- * arguments nor environment: then the wrapped calls go on to where they went, and that is all. */
+/* Other C libraries may load the probe too (musl, in a container that shares our environment and directories). They
+ * pass neither arguments nor environment to constructors. Then the wrapped functions only forward to the real ones. */
 static bool is_our_libc(void)
 {
     return on_exit != NULL;
@@ -240,20 +242,20 @@ static bool is_our_libc(void)
 
 __attribute__((constructor)) static void process_start(int argc, char **argv, char **envp)
 {
-    probe.started = true;
-    if (!is_our_libc() || next_is_far())
+    probe.is_started = true;
+    if (!is_our_libc() || next_needs_libdl())
         next_find_first();
     if (!is_our_libc())
         return;
-    struct settings settings = settings_read(envp);
+    struct probe_settings settings = settings_read(envp);
     struct probe_auxv auxv = auxv_read(envp);
-    probe.on = !auxv.is_secure && settings_apply(&settings) && begin_image(argc, argv, &auxv, &settings);
-    if (probe.on) {
-        dark_tell_self(&auxv);
+    probe.is_active = !auxv.is_secure && settings_apply(&settings) && begin_image(argc, argv, &auxv, &settings);
+    if (probe.is_active) {
+        unprobed_notify_self(&auxv);
         on_exit(on_end, NULL);
         if (settings.events)
             count_image(&settings);
     } else {
-        next_find_first(); /* no fork will come by us */
+        next_find_first(); /* our fork wrapper will not do it */
     }
 }

@@ -1,9 +1,9 @@
-/* What the kernel knows about this process and its threads: getrusage and the files below /proc/self. */
+/* Reads what the kernel counts for this process and its threads: getrusage, CPU clocks and /proc/self. */
 #include "probe/process/probe.h"
 
 #include "model/rusage.h"
 
-#define READ_MAX 640 /* stat is the longest: 52 numbers, most of them short */
+#define READ_MAX 640 /* the longest file is stat: 52 numbers, most of them short */
 
 void read_usage_from(struct counters *c, const struct rusage *usage)
 {
@@ -24,14 +24,15 @@ static void read_clock(struct counters *counters, clockid_t clock)
         counters_set(counters, COUNTER_time_oncpu, (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec);
 }
 
-/* Also makes the kernel charge the thread for what it ran since the last tick or switch, up to 4 ms: what getrusage and
- * schedstat tell of it is up to date behind this, and not before. */
+/* Reading this clock also makes the kernel account the time since the last tick or context switch, up to 4 ms:
+ * getrusage and schedstat are up to date only afterwards. */
 static void read_own_clock(struct counters *counters)
 {
     read_clock(counters, CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* The kernel's name of the CPU clock of a thread: its number in the upper bits, "of a thread, exact" in the lowest. */
+/* The kernel encodes the CPU clock of a thread as the inverted tid in the upper bits and CPUCLOCK_PERTHREAD |
+ * CPUCLOCK_SCHED (6) in the lower three. */
 void read_other_clock(struct counters *counters, pid_t tid)
 {
     read_clock(counters, (clockid_t)(~(unsigned)tid << 3 | 6));
@@ -42,10 +43,10 @@ uint64_t read_ticks_us(uint64_t ticks)
     return ticks * 1000000 / probe.ticks_per_s;
 }
 
-/* Reads at most size - 1 bytes and ends them with a NUL. */
-static bool read_file(int folder, const char *path, char *text, size_t size)
+/* Reads at most size - 1 bytes and adds a NUL. */
+static bool read_file(int dir, const char *path, char *text, size_t size)
 {
-    int fd = sys_open(folder, path, O_RDONLY);
+    int fd = sys_open(dir, path, O_RDONLY);
     if (fd < 0)
         return false;
     long got = sys_read(fd, text, size - 1);
@@ -53,7 +54,7 @@ static bool read_file(int folder, const char *path, char *text, size_t size)
     if (got <= 0)
         return false;
     text[got] = '\0';
-    emit_own((struct probe_own){ .rchar = (uint64_t)got, .syscr = 1 });
+    emit_add_overhead((struct probe_overhead){ .rchar = (uint64_t)got, .syscr = 1 });
     return true;
 }
 
@@ -67,7 +68,7 @@ static uint64_t number_at(const char **at)
     return value;
 }
 
-/* Names and numbers beside one another, without pointers that would have to be relocated. */
+/* An array without pointers needs no relocations. */
 #define IO_LINE(name) { #name, sizeof #name - 1, COUNTER_##name }
 static const struct {
     char name[22];
@@ -89,21 +90,21 @@ static void io_line(struct counters *counters, const char *line, const char *col
     }
 }
 
-static struct probe_own own_of(enum read_whose whose)
+static struct probe_overhead own_of(enum read_scope scope)
 {
-    const struct probe_own *a = &probe.own_main, *b = &probe.own_others;
-    if (whose == READ_MAIN || whose == READ_ALONE)
-        return (struct probe_own){ a->rchar, a->syscr, a->wchar, a->syscw };
-    if (whose == READ_PROCESS)
-        return (struct probe_own){ a->rchar + b->rchar, a->syscr + b->syscr, a->wchar + b->wchar, a->syscw + b->syscw };
-    return (struct probe_own){ 0 };
+    const struct probe_overhead *a = &probe.overhead_main, *b = &probe.overhead_others;
+    if (scope == READ_MAIN || scope == READ_ALONE)
+        return (struct probe_overhead){ a->rchar, a->syscr, a->wchar, a->syscw };
+    if (scope == READ_PROCESS)
+        return (struct probe_overhead){ a->rchar + b->rchar, a->syscr + b->syscr, a->wchar + b->wchar, a->syscw + b->syscw };
+    return (struct probe_overhead){ 0 };
 }
 
-bool read_io(struct counters *counters, int folder, const char *path, enum read_whose whose)
+bool read_io(struct counters *counters, int dir, const char *path, enum read_scope scope)
 {
     char text[256];
-    struct probe_own own = own_of(whose); /* before: the kernel counts a read when it is done */
-    if (!read_file(folder, path, text, sizeof text))
+    struct probe_overhead own = own_of(scope); /* first: the kernel counts a read when it is done */
+    if (!read_file(dir, path, text, sizeof text))
         return false;
     for (const char *line = text, *colon; (colon = strchr(line, ':')); line++) {
         io_line(counters, line, colon);
@@ -118,24 +119,24 @@ bool read_io(struct counters *counters, int folder, const char *path, enum read_
     return true;
 }
 
-static bool read_schedstat(struct counters *counters, int folder, const char *path)
+static bool read_schedstat(struct counters *counters, int dir, const char *path)
 {
     char text[72];
-    if (!read_file(folder, path, text, sizeof text))
+    if (!read_file(dir, path, text, sizeof text))
         return false;
     const char *at = text;
     uint64_t oncpu_ns = number_at(&at);
-    if (!counters_has(counters, COUNTER_time_oncpu)) /* the clock tells it without a lag */
+    if (!counters_has(counters, COUNTER_time_oncpu)) /* the clock has it without delay */
         counters_set(counters, COUNTER_time_oncpu, oncpu_ns);
     counters_set(counters, COUNTER_time_waiting, number_at(&at));
     counters_set(counters, COUNTER_timeslices, number_at(&at));
     return true;
 }
 
-__attribute__((noinline)) bool read_stat(struct read_stat *stat, int folder, const char *path)
+__attribute__((noinline)) bool read_stat(struct read_stat *stat, int dir, const char *path)
 {
     char text[READ_MAX];
-    if (!read_file(folder, path, text, sizeof text))
+    if (!read_file(dir, path, text, sizeof text))
         return false;
     const char *name = strchr(text, '('), *at = strrchr(text, ')');
     if (!name || !at)
@@ -154,62 +155,62 @@ __attribute__((noinline)) bool read_stat(struct read_stat *stat, int folder, con
 static void from_stat(struct counters *counters, const struct read_stat *stat)
 {
     counters_set(counters, COUNTER_guest_time, read_ticks_us(stat->field[STAT_GUEST]));
-    if (probe.delays)
+    if (probe.has_delay_accounting)
         counters_set(counters, COUNTER_delayacct_blkio_time, read_ticks_us(stat->field[STAT_BLKIO]));
 }
 
-/* On its own, so that threads with small stacks pay for the text of stat only where it is read. */
-__attribute__((noinline)) static void add_stat(struct counters *counters, int folder)
+/* A function of its own, so that threads with small stacks pay for the buffer only where stat is read. */
+__attribute__((noinline)) static void add_stat(struct counters *counters, int dir)
 {
     struct read_stat stat;
-    if (read_stat(&stat, folder, "stat"))
+    if (read_stat(&stat, dir, "stat"))
         from_stat(counters, &stat);
 }
 
-/* stat counts guest time in ticks: it is 0 for whoever used less than one. */
+/* stat has guest time in ticks: it is 0 if the user time is less than one tick. */
 static bool guest_time_is_0(const struct counters *counters)
 {
     return counters_has(counters, COUNTER_usertime) && counters->value[COUNTER_usertime] < read_ticks_us(1);
 }
 
-/* Whose only thread this is: what the scheduler counted stands in the kernel's exit record too. */
-static bool is_told_by_kernel(enum read_whose whose)
+/* For the only thread of a process, the kernel's exit record has the scheduler's counters too. */
+static bool is_in_taskstats(enum read_scope scope)
 {
-    return probe.kernel_listens && whose == READ_ALONE;
+    return probe.has_taskstats && scope == READ_ALONE;
 }
 
-static void read_folder(struct counters *counters, const char *folder_path, enum read_whose whose)
+static void read_dir(struct counters *counters, const char *dir_path, enum read_scope scope)
 {
-    bool needs_stat = probe.delays || !counters_has(counters, COUNTER_guest_time);
-    if (is_told_by_kernel(whose) && !needs_stat) { /* one file: no folder for it */
-        read_io(counters, AT_FDCWD, "/proc/self/io", whose);
+    bool needs_stat = probe.has_delay_accounting || !counters_has(counters, COUNTER_guest_time);
+    if (is_in_taskstats(scope) && !needs_stat) { /* a single file: no need to open the directory */
+        read_io(counters, AT_FDCWD, "/proc/self/io", scope);
         return;
     }
-    int folder = sys_open(AT_FDCWD, folder_path, O_PATH | O_DIRECTORY);
-    if (folder < 0)
+    int dir = sys_open(AT_FDCWD, dir_path, O_PATH | O_DIRECTORY);
+    if (dir < 0)
         return;
-    read_io(counters, folder, "io", whose);
-    if (!is_told_by_kernel(whose))
-        read_schedstat(counters, folder, "schedstat");
+    read_io(counters, dir, "io", scope);
+    if (!is_in_taskstats(scope))
+        read_schedstat(counters, dir, "schedstat");
     if (needs_stat)
-        add_stat(counters, folder);
-    sys_close(folder);
+        add_stat(counters, dir);
+    sys_close(dir);
 }
 
-void read_this_thread(struct counters *counters, const char *folder_path, enum read_whose whose)
+void read_this_thread(struct counters *counters, const char *dir_path, enum read_scope scope)
 {
     unsigned cpu;
     read_own_clock(counters);
     read_usage(counters, RUSAGE_THREAD);
     if (guest_time_is_0(counters))
         counters_set(counters, COUNTER_guest_time, 0);
-    if (folder_path)
-        read_folder(counters, folder_path, whose);
+    if (dir_path)
+        read_dir(counters, dir_path, scope);
     if (sys3(SYS_getcpu, &cpu, NULL, NULL) == 0)
         counters_set(counters, COUNTER_processor, cpu);
 }
 
-/* user and system time of stat are in ticks of 10 ms, but in the right proportion; the clock has their exact sum. */
+/* stat has user and system time in ticks of 10 ms, but in the right proportion; the clock has their exact sum. */
 static void usage_from_stat(struct counters *counters, const struct read_stat *stat)
 {
     uint64_t user = read_ticks_us(stat->field[STAT_UTIME]), system = read_ticks_us(stat->field[STAT_STIME]);
@@ -227,24 +228,24 @@ static void usage_from_stat(struct counters *counters, const struct read_stat *s
 
 static int open_task(pid_t tid)
 {
-    static const char folder[] = "/proc/self/task/";
-    char path[sizeof folder + ARGS_DIGITS_MAX];
-    memcpy(path, folder, sizeof folder);
-    args_digits(path + sizeof folder - 1, (unsigned)tid);
+    static const char dir[] = "/proc/self/task/";
+    char path[sizeof dir + ARGS_DIGITS_MAX];
+    memcpy(path, dir, sizeof dir);
+    args_digits(path + sizeof dir - 1, (unsigned)tid);
     return sys_open(AT_FDCWD, path, O_PATH | O_DIRECTORY);
 }
 
 void read_other_thread(struct counters *counters, pid_t tid, struct read_stat *stat)
 {
-    int folder = open_task(tid);
-    if (folder < 0)
+    int dir = open_task(tid);
+    if (dir < 0)
         return;
-    read_io(counters, folder, "io", tid == probe.pid ? READ_MAIN : READ_OTHER);
+    read_io(counters, dir, "io", tid == probe.pid ? READ_MAIN : READ_OTHER);
     read_other_clock(counters, tid);
-    read_schedstat(counters, folder, "schedstat");
-    if (read_stat(stat, folder, "stat")) {
+    read_schedstat(counters, dir, "schedstat");
+    if (read_stat(stat, dir, "stat")) {
         usage_from_stat(counters, stat);
         from_stat(counters, stat);
     }
-    sys_close(folder);
+    sys_close(dir);
 }

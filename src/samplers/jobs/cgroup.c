@@ -5,7 +5,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "samplers/jobs/cgroup_group.h"
+#include "base/vec.h"
+#include "samplers/jobs/job_cgroup.h"
 #include "samplers/pace.h"
 
 #include <dirent.h>
@@ -29,28 +30,29 @@ static const struct set set = { .name = "cgroup", .metrics = metrics, .size = CG
 
 struct cgroup_job {
     const struct job *job;
-    struct cgroup_group *whole;
-    struct cgroup_group *steps;
+    struct job_cgroup *whole;
+    struct job_cgroup *steps;
     size_t step_count;
 };
 
 struct cgroup_sampler {
     bool with_steps, keep_open; /* settings */
-    struct cgroup_place place;
+    struct job_cgroup_context place;
     struct cgroup_job *jobs; /* by slot */
-    size_t room;
-    struct cgroup_group *buried; /* samples that are on their way have their names */
+    size_t capacity;
+    struct job_cgroup *retired; /* samples that are on their way have their names */
     struct pace pace;
 };
 
 static const struct setting settings[] = {
-    { "steps", SETTING_FLAG, "yes", offsetof(struct cgroup_sampler, with_steps), "one sample for each step of a job too" },
+    { "steps", SETTING_FLAG, "yes", offsetof(struct cgroup_sampler,
+                                             with_steps), "one sample for each step of a job too" },
     { "keep_open", SETTING_FLAG, "yes", offsetof(struct cgroup_sampler, keep_open),
       "keep files open between two readings, as long as they are few" },
     { .key = NULL },
 };
 
-static enum err cgroup_open(void *state, const struct sampler_context *context)
+static enum err cgroup_sampler_open(void *state, const struct sampler_context *context)
 {
     struct cgroup_sampler *sampler = state;
     struct rlimit limit = { .rlim_cur = 1024 };
@@ -66,24 +68,24 @@ static enum err cgroup_open(void *state, const struct sampler_context *context)
     return err;
 }
 
-static void bury(struct cgroup_sampler *sampler, struct cgroup_group *group)
+static void retire(struct cgroup_sampler *sampler, struct job_cgroup *group)
 {
-    group->next = sampler->buried;
-    sampler->buried = group;
+    group->next = sampler->retired;
+    sampler->retired = group;
 }
 
-static void free_list(struct cgroup_group **list, struct cgroup_place *place)
+static void free_list(struct job_cgroup **list, struct job_cgroup_context *place)
 {
     while (*list) {
-        struct cgroup_group *group = *list;
+        struct job_cgroup *group = *list;
         *list = group->next;
-        cgroup_group_free(&group, place);
+        job_cgroup_free(&group, place);
     }
 }
 
-static struct cgroup_group *find_step(const struct cgroup_job *job, const char *step)
+static struct job_cgroup *find_step(const struct cgroup_job *job, const char *step)
 {
-    struct cgroup_group *group = job->steps;
+    struct job_cgroup *group = job->steps;
     while (group && strcmp(group->step, step) != 0)
         group = group->next;
     return group;
@@ -92,12 +94,12 @@ static struct cgroup_group *find_step(const struct cgroup_job *job, const char *
 static void take_step(struct cgroup_job *job, const char *path)
 {
     const struct job_source *source;
-    struct source_facts facts;
-    if (source_place(path, &source, &facts) != PLACE_STEP)
+    struct job_source_facts facts;
+    if (job_source_classify(path, &source, &facts) != CGROUP_STEP)
         return;
-    struct cgroup_group *group = find_step(job, facts.step);
+    struct job_cgroup *group = find_step(job, facts.step);
     if (!group && job->step_count < STEPS_MAX) {
-        group = cgroup_group_new(path, job->job->unified, facts.step);
+        group = job_cgroup_new(path, job->job->unified, facts.step);
         if (!group)
             return;
         group->next = job->steps;
@@ -110,11 +112,12 @@ static void take_step(struct cgroup_job *job, const char *path)
 
 static void list_in(struct cgroup_sampler *sampler, struct cgroup_job *job, size_t hierarchy)
 {
-    char folder[FILE_PATH_MAX], path[CGROUP_PATH_MAX];
+    char directory[FILE_PATH_MAX], path[CGROUP_PATH_MAX];
     const char *cgroup = job->job->cgroup;
-    if (hierarchies_path(&sampler->place.hierarchies, sampler->place.root, hierarchy, cgroup, "", folder, sizeof folder))
+    if (hierarchies_path(&sampler->place.hierarchies, sampler->place.root, hierarchy, cgroup, "", directory,
+                         sizeof directory))
         return;
-    DIR *dir = opendir(folder);
+    DIR *dir = opendir(directory);
     if (!dir)
         return;
     for (const struct dirent *entry; (entry = readdir(dir));) {
@@ -132,47 +135,47 @@ static void list_steps(struct cgroup_sampler *sampler, struct cgroup_job *job)
 {
     if (!sampler->with_steps || !*job->job->cgroup)
         return;
-    for (struct cgroup_group *group = job->steps; group; group = group->next)
+    for (struct job_cgroup *group = job->steps; group; group = group->next)
         group->is_listed = false;
     for (size_t i = 0; i < sampler->place.hierarchies.count; i++)
         if (sampler->place.hierarchies.list[i].unified == job->job->unified)
             list_in(sampler, job, i);
-    for (struct cgroup_group *group = job->steps; group; group = group->next)
-        group->has_gone = !group->is_listed;
+    for (struct job_cgroup *group = job->steps; group; group = group->next)
+        group->is_gone = !group->is_listed;
 }
 
 /* Reads all of a job without giving it to anybody. look_inside: it may be the last time that it can be read. */
-static void read_job(struct cgroup_sampler *sampler, struct cgroup_job *job, bool look_inside)
+static void read_job(struct cgroup_sampler *sampler, struct cgroup_job *job, bool check_tasks)
 {
     if (job->whole)
-        cgroup_group_read(job->whole, &sampler->place, look_inside);
-    for (struct cgroup_group *group = job->steps; group; group = group->next)
-        if (!group->has_gone)
-            cgroup_group_read(group, &sampler->place, look_inside);
+        job_cgroup_read(job->whole, &sampler->place, check_tasks);
+    for (struct job_cgroup *group = job->steps; group; group = group->next)
+        if (!group->is_gone)
+            job_cgroup_read(group, &sampler->place, check_tasks);
 }
 
 /* A step that has gone gives its last values once. */
 static enum err add_steps(struct cgroup_sampler *sampler, struct cgroup_job *job, bool is_last, struct batch *out)
 {
     enum err err = OK;
-    for (struct cgroup_group **at = &job->steps; *at && err != NOMEM;) {
-        struct cgroup_group *group = *at;
-        if (is_last || group->has_gone)
-            err = cgroup_group_add_last(group, &set, job->job->id, 0, out);
+    for (struct job_cgroup **at = &job->steps; *at && err != NOMEM;) {
+        struct job_cgroup *group = *at;
+        if (is_last || group->is_gone)
+            err = job_cgroup_add_last(group, &set, job->job->id, 0, out);
         else
-            err = cgroup_group_add(group, &set, job->job->id, out);
-        if (!group->has_gone) {
+            err = job_cgroup_add(group, &set, job->job->id, out);
+        if (!group->is_gone) {
             at = &group->next;
             continue;
         }
         *at = group->next;
         job->step_count--;
-        bury(sampler, group);
+        retire(sampler, group);
     }
     return err == NOMEM ? err : OK;
 }
 
-static bool tells_tasks_cpu(const struct sample *sample, const char *job, uint64_t *cpu_us)
+static bool find_taskstats_cpu(const struct sample *sample, const char *job, uint64_t *cpu_us)
 {
     if (!sample->job || strcmp(sample->job, job) != 0 || strcmp(sample->set->name, "taskstats") != 0)
         return false;
@@ -185,11 +188,11 @@ static bool tells_tasks_cpu(const struct sample *sample, const char *job, uint64
 }
 
 /* The kernel's records of its tasks, which another sampler has just added, outlive the group. 0: not known. */
-static uint64_t tasks_cpu_us(const struct batch *out, const char *job)
+static uint64_t taskstats_cpu_us(const struct batch *out, const char *job)
 {
     uint64_t cpu_us = 0;
     for (size_t i = out->count; i-- > 0;)
-        if (tells_tasks_cpu(&out->samples[i], job, &cpu_us))
+        if (find_taskstats_cpu(&out->samples[i], job, &cpu_us))
             break;
     return cpu_us;
 }
@@ -199,8 +202,8 @@ static enum err add_whole(const struct cgroup_job *job, bool is_last, struct bat
     const char *id = job->job->id;
     if (!job->whole)
         return OK;
-    return is_last ? cgroup_group_add_last(job->whole, &set, id, tasks_cpu_us(out, id), out)
-                   : cgroup_group_add(job->whole, &set, id, out);
+    return is_last ? job_cgroup_add_last(job->whole, &set, id, taskstats_cpu_us(out, id), out)
+                   : job_cgroup_add(job->whole, &set, id, out);
 }
 
 static enum err add_job(struct cgroup_sampler *sampler, struct cgroup_job *job, bool is_last, struct batch *out)
@@ -209,20 +212,9 @@ static enum err add_job(struct cgroup_sampler *sampler, struct cgroup_job *job, 
     return err == NOMEM ? err : add_steps(sampler, job, is_last, out);
 }
 
-static enum err make_room(struct cgroup_sampler *sampler, uint32_t slot)
+static enum err reserve(struct cgroup_sampler *sampler, uint32_t slot)
 {
-    if (slot < sampler->room)
-        return OK;
-    size_t room = sampler->room ? sampler->room : 64;
-    while (room <= slot)
-        room *= 2;
-    struct cgroup_job *jobs = realloc(sampler->jobs, room * sizeof *jobs);
-    if (!jobs)
-        return NOMEM;
-    memset(jobs + sampler->room, 0, (room - sampler->room) * sizeof *jobs);
-    sampler->jobs = jobs;
-    sampler->room = room;
-    return OK;
+    return array_reserve_zeroed(sampler->jobs, sampler->capacity, (size_t)slot + 1, VEC_MAX);
 }
 
 /* Its cgroup may become known later than the job itself, or be a better one: then it is another group. */
@@ -230,11 +222,11 @@ static enum err find_group(struct cgroup_sampler *sampler, struct cgroup_job *jo
 {
     const struct cgroup_files *files = job->job->unified ? &cgroup_files_v2 : &cgroup_files_v1;
     if (job->whole && (job->whole->files != files || strcmp(job->whole->path, job->job->cgroup) != 0)) {
-        bury(sampler, job->whole);
+        retire(sampler, job->whole);
         job->whole = NULL;
     }
     if (!job->whole && *job->job->cgroup) {
-        job->whole = cgroup_group_new(job->job->cgroup, job->job->unified, "");
+        job->whole = job_cgroup_new(job->job->cgroup, job->job->unified, "");
         return job->whole ? OK : NOMEM;
     }
     return OK;
@@ -243,42 +235,42 @@ static enum err find_group(struct cgroup_sampler *sampler, struct cgroup_job *jo
 static void end_job(struct cgroup_sampler *sampler, struct cgroup_job *job)
 {
     if (job->whole)
-        bury(sampler, job->whole);
+        retire(sampler, job->whole);
     while (job->steps) {
-        struct cgroup_group *group = job->steps;
+        struct job_cgroup *group = job->steps;
         job->steps = group->next;
-        bury(sampler, group);
+        retire(sampler, group);
     }
     *job = (struct cgroup_job){ 0 };
 }
 
-static enum err cgroup_job_event(void *state, const struct job *job, enum job_event event, struct batch *out)
+static enum err cgroup_sampler_job(void *state, const struct job *job, enum job_event event, struct batch *out)
 {
     struct cgroup_sampler *sampler = state;
-    enum err err = make_room(sampler, job->slot);
+    enum err err = reserve(sampler, job->slot);
     if (err)
         return err;
-    struct cgroup_job *watched = &sampler->jobs[job->slot];
-    watched->job = job;
-    err = find_group(sampler, watched);
+    struct cgroup_job *tracked = &sampler->jobs[job->slot];
+    tracked->job = job;
+    err = find_group(sampler, tracked);
     if (err)
         return err;
-    if (watched->whole)
-        cgroup_group_look_again(watched->whole);
-    list_steps(sampler, watched);
-    for (struct cgroup_group *group = watched->steps; group; group = group->next)
-        cgroup_group_look_again(group); /* its folders in the hierarchies of v1 come one after another */
-    read_job(sampler, watched, true);
+    if (tracked->whole)
+        job_cgroup_retry_files(tracked->whole);
+    list_steps(sampler, tracked);
+    for (struct job_cgroup *group = tracked->steps; group; group = group->next)
+        job_cgroup_retry_files(group); /* its folders in the hierarchies of v1 come one after another */
+    read_job(sampler, tracked, true);
     if (event != JOB_CHANGE && out)
-        err = add_job(sampler, watched, event == JOB_END, out);
+        err = add_job(sampler, tracked, event == JOB_END, out);
     if (event == JOB_END)
-        end_job(sampler, watched);
+        end_job(sampler, tracked);
     return err;
 }
 
 static enum err cgroup_read_all(struct cgroup_sampler *sampler, struct batch *out)
 {
-    for (size_t i = 0; i < sampler->room; i++) {
+    for (size_t i = 0; i < sampler->capacity; i++) {
         struct cgroup_job *job = &sampler->jobs[i];
         if (!job->job)
             continue;
@@ -290,25 +282,25 @@ static enum err cgroup_read_all(struct cgroup_sampler *sampler, struct batch *ou
     return OK;
 }
 
-static enum err cgroup_read_sampler(void *state, struct batch *out)
+static enum err cgroup_sampler_read(void *state, struct batch *out)
 {
     struct cgroup_sampler *sampler = state;
     uint64_t now_ns = clock_monotonic_ns();
-    free_list(&sampler->buried, &sampler->place);
+    free_list(&sampler->retired, &sampler->place);
     if (!pace_is_due(&sampler->pace, now_ns))
         return AGAIN;
     uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     enum err err = cgroup_read_all(sampler, out);
-    pace_took(&sampler->pace, now_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns, ONE_IN);
+    pace_record(&sampler->pace, now_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns, ONE_IN);
     return err;
 }
 
-static void cgroup_close(void *state)
+static void cgroup_sampler_close(void *state)
 {
     struct cgroup_sampler *sampler = state;
-    for (size_t i = 0; i < sampler->room; i++)
+    for (size_t i = 0; i < sampler->capacity; i++)
         end_job(sampler, &sampler->jobs[i]);
-    free_list(&sampler->buried, &sampler->place);
+    free_list(&sampler->retired, &sampler->place);
     free(sampler->jobs);
     hierarchies_clear(&sampler->place.hierarchies);
 }
@@ -316,13 +308,13 @@ static void cgroup_close(void *state)
 const struct sampler sampler_cgroup = {
     .name = "cgroup",
     .about = "CPU, memory, I/O, threads and pressure of each job and step",
-    .absent = "No control groups are mounted",
-    .absent_remedy = "Mount cgroup2 on /sys/fs/cgroup",
+    .absent_reason = "No control groups are mounted",
+    .absent_fix = "Mount cgroup2 on /sys/fs/cgroup",
     .settings = settings,
     .set = &set,
     .state_size = sizeof(struct cgroup_sampler),
-    .open = cgroup_open,
-    .read = cgroup_read_sampler,
-    .job = cgroup_job_event,
-    .close = cgroup_close,
+    .open = cgroup_sampler_open,
+    .read = cgroup_sampler_read,
+    .job = cgroup_sampler_job,
+    .close = cgroup_sampler_close,
 };

@@ -10,7 +10,7 @@
 
 #define MOUNTINFO_MAX (64 << 10)
 
-void jobcpu_find_mounts(const char *root, struct jobcpu_mounts *mounts)
+void cgroup_cpu_find_mounts(const char *root, struct cgroup_cpu_mounts *mounts)
 {
     char text[MOUNTINFO_MAX], top[CGROUP_PATH_MAX];
     mounts->cpuacct[0] = mounts->unified[0] = '\0';
@@ -22,7 +22,7 @@ void jobcpu_find_mounts(const char *root, struct jobcpu_mounts *mounts)
         mounts->unified[0] = '\0';
 }
 
-enum err jobcpu_path(const struct jobcpu_mounts *mounts, const struct job *job, char *path, size_t size)
+enum err cgroup_cpu_path(const struct cgroup_cpu_mounts *mounts, const struct job *job, char *path, size_t size)
 {
     const char *mount = job->unified ? mounts->unified : mounts->cpuacct;
     if (!mount[0] || !job->cgroup[0])
@@ -44,7 +44,7 @@ static enum err read_unified(int fd, uint64_t *cpu_ns)
     return OK;
 }
 
-enum err jobcpu_read(int fd, bool unified, uint64_t *cpu_ns)
+enum err cgroup_cpu_read(int fd, bool unified, uint64_t *cpu_ns)
 {
     enum err err = unified ? read_unified(fd, cpu_ns) : number_read_u64(fd, cpu_ns);
     return err == ABSENT ? GONE : err; /* ENODEV: the group was removed while its file is open */

@@ -3,7 +3,7 @@
 #include "samplers/jobs/cgroup_files.h"
 
 #include "base/scan.h"
-#include "samplers/stacked.h"
+#include "samplers/stacked_device.h"
 
 #include <linux/major.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #define CONTROLLER_UNIFIED CONTROLLERS
 
 /* How a text is laid out. */
-enum form {
+enum cgroup_file_format {
     FORM_NUMBER,   /* one number, or "max" */
     FORM_KEYS,     /* "key number" on each line */
     FORM_IO,       /* "8:0 rbytes=1 wbytes=2 …" */
@@ -21,7 +21,7 @@ enum form {
     FORM_PRESSURE, /* "some avg10=0.00 … total=1" */
 };
 
-struct key {
+struct cgroup_key {
     const char *name;
     enum cgroup_metric metric;
     uint32_t times, parts; /* in our unit: times / parts; 0: 1 */
@@ -29,14 +29,14 @@ struct key {
 
 struct cgroup_file {
     const char *name;
-    enum controller controller;
-    enum form form;
-    bool is_limit, is_spare;
-    struct key keys[8]; /* the first one without a name ends them */
+    enum cgroup_controller controller;
+    enum cgroup_file_format format;
+    bool is_limit, is_fallback;
+    struct cgroup_key keys[8]; /* the first one without a name ends them */
 };
 
-#define NUMBER(metric) .form = FORM_NUMBER, .keys = { { "", CGROUP_##metric } }
-#define NUMBER_NS(metric) .form = FORM_NUMBER, .keys = { { "", CGROUP_##metric, 1, 1000 } }
+#define NUMBER(metric) .format = FORM_NUMBER, .keys = { { "", CGROUP_##metric } }
+#define NUMBER_NS(metric) .format = FORM_NUMBER, .keys = { { "", CGROUP_##metric, 1, 1000 } }
 #define PRESSURE(what) \
     { #what ".pressure", CONTROLLER_UNIFIED, FORM_PRESSURE, \
       .keys = { { "some", CGROUP_##what##_some }, { "full", CGROUP_##what##_full } } }
@@ -70,14 +70,14 @@ static const struct cgroup_file list_v2[] = {
 };
 
 /* The recursive files of blkio came with Linux 5.2; before, only the group's own requests are told, not its steps'. */
-#define BLKIO_BYTES .form = FORM_BLKIO, .keys = { { "Read", CGROUP_io_read }, { "Write", CGROUP_io_written } }
-#define BLKIO_COUNTS .form = FORM_BLKIO, .keys = { { "Read", CGROUP_io_reads }, { "Write", CGROUP_io_writes } }
+#define BLKIO_BYTES .format = FORM_BLKIO, .keys = { { "Read", CGROUP_io_read }, { "Write", CGROUP_io_written } }
+#define BLKIO_COUNTS .format = FORM_BLKIO, .keys = { { "Read", CGROUP_io_reads }, { "Write", CGROUP_io_writes } }
 
 static const struct cgroup_file list_v1[] = {
     { "cpuacct.usage", CONTROLLER_CPUACCT, NUMBER_NS(cpu) },
     { "cpuacct.usage_user", CONTROLLER_CPUACCT, NUMBER_NS(cpu_user) },
     { "cpuacct.usage_sys", CONTROLLER_CPUACCT, NUMBER_NS(cpu_system) },
-    { "cpuacct.stat", CONTROLLER_CPUACCT, FORM_KEYS, .is_spare = true, /* in ticks of 10 ms, on every machine */
+    { "cpuacct.stat", CONTROLLER_CPUACCT, FORM_KEYS, .is_fallback = true, /* in ticks of 10 ms, on every machine */
       .keys = { { "user", CGROUP_cpu_user, 10000, 1 }, { "system", CGROUP_cpu_system, 10000, 1 } } },
     { "cpu.stat", CONTROLLER_CPU, FORM_KEYS,
       .keys = { { "nr_periods", CGROUP_cpu_periods }, { "nr_throttled", CGROUP_cpu_throttled_periods },
@@ -94,8 +94,8 @@ static const struct cgroup_file list_v1[] = {
     { "memory.oom_control", CONTROLLER_MEMORY, FORM_KEYS, .keys = { { "oom_kill", CGROUP_oom_kills } } },
     { "blkio.throttle.io_service_bytes_recursive", CONTROLLER_BLKIO, BLKIO_BYTES },
     { "blkio.throttle.io_serviced_recursive", CONTROLLER_BLKIO, BLKIO_COUNTS },
-    { "blkio.throttle.io_service_bytes", CONTROLLER_BLKIO, BLKIO_BYTES, .is_spare = true },
-    { "blkio.throttle.io_serviced", CONTROLLER_BLKIO, BLKIO_COUNTS, .is_spare = true },
+    { "blkio.throttle.io_service_bytes", CONTROLLER_BLKIO, BLKIO_BYTES, .is_fallback = true },
+    { "blkio.throttle.io_serviced", CONTROLLER_BLKIO, BLKIO_COUNTS, .is_fallback = true },
     { "pids.current", CONTROLLER_PIDS, NUMBER(pids) },
     { "pids.peak", CONTROLLER_PIDS, NUMBER(pids_peak) },
     { "pids.max", CONTROLLER_PIDS, NUMBER(pids_limit), .is_limit = true },
@@ -129,12 +129,12 @@ bool cgroup_file_is_limit(const struct cgroup_file *file)
     return file->is_limit;
 }
 
-bool cgroup_file_is_spare(const struct cgroup_file *file, const struct cgroup_values *values)
+bool cgroup_file_is_redundant(const struct cgroup_file *file, const struct cgroup_values *values)
 {
-    return file->is_spare && values->known[file->keys[0].metric];
+    return file->is_fallback && values->known[file->keys[0].metric];
 }
 
-static void set(struct cgroup_values *values, const struct key *key, uint64_t value)
+static void set(struct cgroup_values *values, const struct cgroup_key *key, uint64_t value)
 {
     if (key->parts)
         value = value / key->parts * key->times + value % key->parts * key->times / key->parts;
@@ -142,16 +142,16 @@ static void set(struct cgroup_values *values, const struct key *key, uint64_t va
     values->known[key->metric] = 1;
 }
 
-static void add(struct cgroup_values *values, const struct key *key, uint64_t value)
+static void add(struct cgroup_values *values, const struct cgroup_key *key, uint64_t value)
 {
     values->values[key->metric] += value;
     values->known[key->metric] = 1;
 }
 
 /* The key that stands at text, of size bytes. */
-static const struct key *find_key(const struct cgroup_file *file, const char *text, size_t size)
+static const struct cgroup_key *find_key(const struct cgroup_file *file, const char *text, size_t size)
 {
-    for (const struct key *key = file->keys; key < file->keys + 8 && key->name; key++)
+    for (const struct cgroup_key *key = file->keys; key < file->keys + 8 && key->name; key++)
         if (key->name[0] == text[0] && !strncmp(key->name, text, size) && !key->name[size])
             return key;
     return NULL;
@@ -170,18 +170,18 @@ static void parse_keys(const struct cgroup_file *file, const char *text, struct 
         size_t size = strcspn(line, " \n");
         const char *at = line + size;
         uint64_t value;
-        const struct key *key = size && *at == ' ' ? find_key(file, line, size) : NULL;
+        const struct cgroup_key *key = size && *at == ' ' ? find_key(file, line, size) : NULL;
         if (key && scan_u64(&at, &value))
             set(values, key, value);
     }
 }
 
 /* A loop device has a file below it, also when that was detached meanwhile and /sys does not tell any more. */
-static bool look_below(const char *root, uint32_t major, uint32_t minor)
+static bool is_stacked_device(const char *root, uint32_t major, uint32_t minor)
 {
-    char folder[64];
-    snprintf(folder, sizeof folder, "/sys/dev/block/%u:%u", major, minor);
-    return major == LOOP_MAJOR || stacked_look(root, folder);
+    char directory[64];
+    snprintf(directory, sizeof directory, "/sys/dev/block/%u:%u", major, minor);
+    return major == LOOP_MAJOR || stacked_device_check(root, directory);
 }
 
 static bool is_stacked(struct cgroup_devices *devices, uint32_t major, uint32_t minor)
@@ -189,14 +189,14 @@ static bool is_stacked(struct cgroup_devices *devices, uint32_t major, uint32_t 
     for (size_t i = 0; i < devices->count; i++)
         if (devices->list[i].major == major && devices->list[i].minor == minor)
             return devices->list[i].is_stacked;
-    bool stacked = look_below(devices->root, major, minor);
+    bool stacked = is_stacked_device(devices->root, major, minor);
     if (devices->count < sizeof devices->list / sizeof *devices->list)
         devices->list[devices->count++] = (struct cgroup_device){ major, minor, stacked };
     return stacked;
 }
 
 /* "8:0 " at *at, which is moved behind it. False: no device, or one that is not to be counted. */
-static bool take_device(const char **at, struct cgroup_devices *devices)
+static bool parse_device(const char **at, struct cgroup_devices *devices)
 {
     uint64_t major, minor;
     if (!scan_u64(at, &major) || **at != ':')
@@ -207,23 +207,23 @@ static bool take_device(const char **at, struct cgroup_devices *devices)
 }
 
 /* Sums begin at nothing: a group without any I/O has an empty file. */
-static void begin_sums(const struct cgroup_file *file, struct cgroup_values *values)
+static void zero_sums(const struct cgroup_file *file, struct cgroup_values *values)
 {
-    for (const struct key *key = file->keys; key < file->keys + 8 && key->name; key++)
+    for (const struct cgroup_key *key = file->keys; key < file->keys + 8 && key->name; key++)
         set(values, key, 0);
 }
 
 static void parse_io(const struct cgroup_file *file, const char *text, struct cgroup_devices *devices,
                      struct cgroup_values *values)
 {
-    begin_sums(file, values);
+    zero_sums(file, values);
     for (const char *line = text; line; line = scan_next_line(line)) {
         const char *at = line;
-        if (!take_device(&at, devices))
+        if (!parse_device(&at, devices))
             continue;
         while (*at == ' ') {
             size_t size = strcspn(++at, "= \n");
-            const struct key *key = at[size] == '=' ? find_key(file, at, size) : NULL;
+            const struct cgroup_key *key = at[size] == '=' ? find_key(file, at, size) : NULL;
             const char *number = at + size + 1;
             uint64_t value;
             if (key && scan_u64(&number, &value))
@@ -236,14 +236,14 @@ static void parse_io(const struct cgroup_file *file, const char *text, struct cg
 static void parse_blkio(const struct cgroup_file *file, const char *text, struct cgroup_devices *devices,
                         struct cgroup_values *values)
 {
-    begin_sums(file, values);
+    zero_sums(file, values);
     for (const char *line = text; line; line = scan_next_line(line)) {
         const char *at = line;
         uint64_t value;
-        if (!take_device(&at, devices))
+        if (!parse_device(&at, devices))
             continue;
         size_t size = strcspn(++at, " \n");
-        const struct key *key = at[size] == ' ' ? find_key(file, at, size) : NULL;
+        const struct cgroup_key *key = at[size] == ' ' ? find_key(file, at, size) : NULL;
         at += size;
         if (key && scan_u64(&at, &value))
             add(values, key, value);
@@ -253,7 +253,7 @@ static void parse_blkio(const struct cgroup_file *file, const char *text, struct
 static void parse_pressure(const struct cgroup_file *file, const char *text, struct cgroup_values *values)
 {
     for (const char *line = text; line; line = scan_next_line(line)) {
-        const struct key *key = find_key(file, line, strcspn(line, " \n"));
+        const struct cgroup_key *key = find_key(file, line, strcspn(line, " \n"));
         const char *end = line + strcspn(line, "\n"), *total = strstr(line, "total=");
         uint64_t value;
         if (!key || !total || total >= end)
@@ -267,7 +267,7 @@ static void parse_pressure(const struct cgroup_file *file, const char *text, str
 void cgroup_file_parse(const struct cgroup_file *file, const char *text, struct cgroup_devices *devices,
                        struct cgroup_values *values)
 {
-    switch (file->form) {
+    switch (file->format) {
     case FORM_NUMBER: parse_number(file, text, values); break;
     case FORM_KEYS: parse_keys(file, text, values); break;
     case FORM_IO: parse_io(file, text, devices, values); break;

@@ -84,7 +84,7 @@ size_t cgroup_file_hierarchy(const struct cgroup_file *file, const struct hierar
 bool cgroup_file_is_limit(const struct cgroup_file *file);
 
 /* Is what it has known from a better file already? */
-bool cgroup_file_is_spare(const struct cgroup_file *file, const struct cgroup_values *values);
+bool cgroup_file_is_redundant(const struct cgroup_file *file, const struct cgroup_values *values);
 
 /* Takes any text. */
 void cgroup_file_parse(const struct cgroup_file *file, const char *text, struct cgroup_devices *devices,

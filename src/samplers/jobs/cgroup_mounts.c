@@ -28,7 +28,7 @@ static bool find_mount(const char *text, const char *controller, char **mount)
     return *mount != NULL;
 }
 
-static enum err find_mounts(struct job_groups *groups)
+static enum err find_mounts(struct cgroup_mounts *groups)
 {
     char *text = malloc(MOUNTINFO_MAX);
     size_t count = 0;
@@ -49,18 +49,18 @@ static enum err find_mounts(struct job_groups *groups)
     return err;
 }
 
-enum err job_groups_open(struct job_groups *groups, const char *root, enum job_groups_kind kind)
+enum err cgroup_mounts_open(struct cgroup_mounts *groups, const char *root, enum cgroup_mounts_kind kind)
 {
     char path[FILE_PATH_MAX];
     struct rlimit limit = { 1024, 1024 };
-    *groups = (struct job_groups){ .root = root, .kind = kind, .proc_fd = -1 };
+    *groups = (struct cgroup_mounts){ .root = root, .kind = kind, .proc_fd = -1 };
     enum err err = find_mounts(groups);
     if (!err)
         err = file_path(path, root, "/proc");
     if (!err)
         groups->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (err || groups->proc_fd < 0) {
-        job_groups_close(groups);
+        cgroup_mounts_close(groups);
         return err ? err : ABSENT;
     }
     getrlimit(RLIMIT_NOFILE, &limit);
@@ -69,7 +69,7 @@ enum err job_groups_open(struct job_groups *groups, const char *root, enum job_g
     return OK;
 }
 
-void job_groups_close(struct job_groups *groups)
+void cgroup_mounts_close(struct cgroup_mounts *groups)
 {
     for (size_t i = 0; groups->mounts && groups->mounts[i]; i++)
         free(groups->mounts[i]);
@@ -82,15 +82,15 @@ void job_groups_close(struct job_groups *groups)
     pidmap_clear(&groups->found);
     if (groups->proc_fd >= 0)
         close(groups->proc_fd);
-    *groups = (struct job_groups){ .proc_fd = -1 };
+    *groups = (struct cgroup_mounts){ .proc_fd = -1 };
 }
 
-const char *job_groups_of_perf(const struct job_groups *groups)
+const char *cgroup_mounts_perf(const struct cgroup_mounts *groups)
 {
     return groups->perf_event ? groups->perf_event : groups->unified;
 }
 
-bool job_groups_keep(struct job_groups *groups, int *kept, int fd)
+bool cgroup_mounts_keep_fd(struct cgroup_mounts *groups, int *kept, int fd)
 {
     if (fd < 0 || groups->kept >= groups->kept_max)
         return false;
@@ -99,7 +99,7 @@ bool job_groups_keep(struct job_groups *groups, int *kept, int fd)
     return true;
 }
 
-void job_groups_release(struct job_groups *groups, int *kept)
+void cgroup_mounts_release_fd(struct cgroup_mounts *groups, int *kept)
 {
     if (*kept < 0)
         return;

@@ -9,12 +9,12 @@
 #include <stdbool.h>
 
 /* What a sampler wants to have listed. */
-enum job_groups_kind { JOB_GROUPS_THREADS, JOB_GROUPS_PROCESSES };
+enum cgroup_mounts_kind { CGROUP_MOUNTS_THREADS, CGROUP_MOUNTS_PROCESSES };
 
 /* What all jobs of a sampler share. */
-struct job_groups {
+struct cgroup_mounts {
     const char *root; /* borrowed */
-    enum job_groups_kind kind;
+    enum cgroup_mounts_kind kind;
     int proc_fd;
     struct children children;
     char *unified;  /* where v2 is mounted; NULL: it is not */
@@ -27,15 +27,15 @@ struct job_groups {
 };
 
 /* Finds the mounts below root. */
-enum err job_groups_open(struct job_groups *groups, const char *root, enum job_groups_kind kind);
-void job_groups_close(struct job_groups *groups);
+enum err cgroup_mounts_open(struct cgroup_mounts *groups, const char *root, enum cgroup_mounts_kind kind);
+void cgroup_mounts_close(struct cgroup_mounts *groups);
 
 /* Where perf events can be counted for cgroups: v1's own hierarchy, or v2. NULL: nowhere. */
-const char *job_groups_of_perf(const struct job_groups *groups);
+const char *cgroup_mounts_perf(const struct cgroup_mounts *groups);
 
-/* Keeps a descriptor when there is one left to be kept: then *kept is fd, which job_groups_release closes. False: it is
+/* Keeps a descriptor when there is one left to be kept: then *kept is fd, which cgroup_mounts_release_fd closes. False: it is
  * the caller's to close, or it is -1. */
-bool job_groups_keep(struct job_groups *groups, int *kept, int fd);
-void job_groups_release(struct job_groups *groups, int *kept); /* sets it to -1; harmless when it is */
+bool cgroup_mounts_keep_fd(struct cgroup_mounts *groups, int *kept, int fd);
+void cgroup_mounts_release_fd(struct cgroup_mounts *groups, int *kept); /* sets it to -1; harmless when it is */
 
 #endif

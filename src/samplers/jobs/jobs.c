@@ -4,6 +4,7 @@
 #include "samplers/all.h"
 
 #include "base/clock.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 
@@ -34,7 +35,7 @@ _Static_assert(sizeof job_metrics / sizeof *job_metrics == JOB_METRICS, "a name 
 
 struct jobs_sampler {
     const struct job **jobs; /* by slot; NULL: none there */
-    size_t room;
+    size_t capacity;
     uint64_t running, begun, ended;
 };
 
@@ -45,21 +46,9 @@ static enum err jobs_sampler_open(void *state, const struct sampler_context *con
     return OK;
 }
 
-static enum err make_room(struct jobs_sampler *sampler, uint32_t slot)
+static enum err reserve(struct jobs_sampler *sampler, uint32_t slot)
 {
-    size_t room = sampler->room ? sampler->room : 64;
-    if (slot < sampler->room)
-        return OK;
-    while (room <= slot)
-        room *= 2;
-    const struct job **jobs = realloc(sampler->jobs, room * sizeof(const struct job *));
-    if (!jobs)
-        return NOMEM;
-    for (size_t i = sampler->room; i < room; i++)
-        jobs[i] = NULL;
-    sampler->jobs = jobs;
-    sampler->room = room;
-    return OK;
+    return array_reserve_zeroed(sampler->jobs, sampler->capacity, (size_t)slot + 1, VEC_MAX);
 }
 
 static enum err add_job(const struct job *job, bool is_running, struct batch *out)
@@ -82,7 +71,7 @@ static enum err add_job(const struct job *job, bool is_running, struct batch *ou
 static enum err jobs_sampler_job(void *state, const struct job *job, enum job_event event, struct batch *out)
 {
     struct jobs_sampler *sampler = state;
-    enum err err = make_room(sampler, job->slot);
+    enum err err = reserve(sampler, job->slot);
     if (err)
         return err;
     bool is_new = !sampler->jobs[job->slot];
@@ -100,7 +89,7 @@ static enum err jobs_sampler_job(void *state, const struct job *job, enum job_ev
 static enum err add_node(const struct jobs_sampler *sampler, struct batch *out)
 {
     uint64_t cores_milli = 0, memory_bytes = 0;
-    for (size_t i = 0; i < sampler->room; i++) {
+    for (size_t i = 0; i < sampler->capacity; i++) {
         cores_milli += sampler->jobs[i] ? sampler->jobs[i]->cores_milli : 0;
         memory_bytes += sampler->jobs[i] ? sampler->jobs[i]->memory_bytes : 0;
     }
@@ -121,7 +110,7 @@ static enum err jobs_sampler_read(void *state, struct batch *out)
 {
     const struct jobs_sampler *sampler = state;
     enum err err = add_node(sampler, out);
-    for (size_t i = 0; i < sampler->room && !err; i++)
+    for (size_t i = 0; i < sampler->capacity && !err; i++)
         if (sampler->jobs[i])
             err = add_job(sampler->jobs[i], true, out);
     return err;

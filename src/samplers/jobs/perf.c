@@ -6,9 +6,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "proc/cpulist.h"
+#include "proc/perf_cgroup.h"
 #include "samplers/jobs/cgroup_mounts.h"
-#include "samplers/jobs/slots.h"
-#include "proc/perf_group.h"
+#include "samplers/jobs/job_slots.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -19,19 +19,19 @@
 #define EVENTS_MAX 64
 #define EVENTS_DEFAULT "instructions,cache_misses,page_faults,cpu_cycles,cache_references"
 #define CPUS_MAX 4096
-#define WAITS_MAX 5         /* readings: a job without a folder by then is taken to have none */
+#define DIRECTORY_TRIES_MAX 5         /* readings: a job without a folder by then is taken to have none */
 #define DESCRIPTORS_SHARE 2 /* of all that the agent may have */
 
-struct watched {
+struct perf_job {
     const struct job *job; /* NULL: the slot is free */
-    struct perf_group group;
+    struct perf_cgroup group;
     size_t descriptors;
-    unsigned waits; /* readings without a folder that perf knows */
+    unsigned directory_tries; /* readings without a folder that perf knows */
 };
 
 struct perf_sampler {
     const char *events; /* setting */
-    struct job_groups groups;
+    struct cgroup_mounts groups;
     struct perf_event_spec specs[EVENTS_MAX];
     char names[EVENTS_MAX][64], helps[EVENTS_MAX][128];
     struct metric metrics[EVENTS_MAX];
@@ -42,7 +42,7 @@ struct perf_sampler {
     size_t cpu_count;
     struct job_slots jobs; /* struct watched */
     size_t descriptors, descriptors_max;
-    bool said_full, said_absent, said_nowhere;
+    bool has_logged_full, has_logged_absent, has_logged_nowhere;
 };
 
 static const struct setting settings[] = {
@@ -102,14 +102,14 @@ static bool is_asked_for(const struct perf_sampler *perf)
     return strcmp(perf->events, EVENTS_DEFAULT) != 0;
 }
 
-static void tell_missing(const char *name, const struct perf_trouble *trouble)
+static void log_missing(const char *name, const struct perf_problem *problem)
 {
-    log_info("event %s is not counted: %s. Remedy: %s.", name, trouble->reason, trouble->remedy);
+    log_info("event %s is not counted: %s. Remedy: %s.", name, problem->reason, problem->fix);
 }
 
-static void warn_of_missing(const char *name, const struct perf_trouble *trouble)
+static void warn_of_missing(const char *name, const struct perf_problem *problem)
 {
-    log_warn("event %s is not counted for jobs: %s. Remedy: %s.", name, trouble->reason, trouble->remedy);
+    log_warn("event %s is not counted for jobs: %s. Remedy: %s.", name, problem->reason, problem->fix);
 }
 
 static enum err choose_events(struct perf_sampler *perf)
@@ -121,7 +121,7 @@ static enum err choose_events(struct perf_sampler *perf)
     for (char *at = list; *at; at++)
         if (*at == ' ') /* as Colmet separates them */
             *at = ',';
-    size_t count = perf_resolve_telling(list, specs, EVENTS_MAX, is_asked_for(perf) ? warn_of_missing : tell_missing);
+    size_t count = perf_resolve_with(list, specs, EVENTS_MAX, is_asked_for(perf) ? warn_of_missing : log_missing);
     perf->set = (struct set){ "perf", perf->metrics, 0 };
     for (size_t i = 0; i < count; i++)
         describe_event(perf, &specs[i]);
@@ -146,19 +146,19 @@ static enum err read_cpus(struct perf_sampler *perf, bool *changed)
 static bool is_denied(const struct perf_sampler *perf)
 {
     char path[FILE_PATH_MAX];
-    const char *mount = job_groups_of_perf(&perf->groups);
+    const char *mount = cgroup_mounts_perf(&perf->groups);
     return mount && !file_path(path, perf->groups.root, mount)
-           && perf_group_try(path, perf->specs, perf->cpus, perf->cpu_count) == DENIED;
+           && perf_cgroup_try(path, perf->specs, perf->cpus, perf->cpu_count) == DENIED;
 }
 
 static enum err refuse(struct perf_sampler *perf)
 {
-    static bool said;
-    if (!said && is_asked_for(perf)) {
+    static bool has_logged;
+    if (!has_logged && is_asked_for(perf)) {
         log_warn("perf events of jobs are not counted: this user may not. Run the agent as root, or with CAP_PERFMON.");
-        said = true;
+        has_logged = true;
     }
-    job_groups_close(&perf->groups);
+    cgroup_mounts_close(&perf->groups);
     return DENIED;
 }
 
@@ -175,7 +175,7 @@ static enum err perf_open(void *state, const struct sampler_context *context)
         return err;
     err = read_cpus(perf, &changed);
     if (!err)
-        err = job_groups_open(&perf->groups, context->root, JOB_GROUPS_PROCESSES);
+        err = cgroup_mounts_open(&perf->groups, context->root, CGROUP_MOUNTS_PROCESSES);
     if (!err && is_denied(perf))
         err = refuse(perf);
     if (err)
@@ -185,10 +185,10 @@ static enum err perf_open(void *state, const struct sampler_context *context)
     return err;
 }
 
-static struct watched *find_watched(const struct perf_sampler *perf, uint32_t slot)
+static struct perf_job *find_tracked(const struct perf_sampler *perf, uint32_t slot)
 {
-    struct watched *watched = job_slots_get(&perf->jobs, slot);
-    return watched && watched->job ? watched : NULL;
+    struct perf_job *tracked = job_slots_get(&perf->jobs, slot);
+    return tracked && tracked->job ? tracked : NULL;
 }
 
 /* The job's directory in the hierarchy that perf events know: v1's own, or v2. */
@@ -205,81 +205,82 @@ static bool find_directory(const struct perf_sampler *perf, const struct job *jo
     return false;
 }
 
-static void say_full(struct perf_sampler *perf, const struct job *job)
+static void log_full(struct perf_sampler *perf, const struct job *job)
 {
-    if (!perf->said_full)
+    if (!perf->has_logged_full)
         log_warn("perf events of job %s and maybe others are not counted: %zu descriptors, half of all, are in use. Raise "
                  "the limit (LimitNOFILE, ulimit -n), or ask for fewer events.", job->id, perf->descriptors_max);
-    perf->said_full = true;
+    perf->has_logged_full = true;
 }
 
-static void say_absent(struct perf_sampler *perf, const struct job *job, enum err err)
+static void log_absent(struct perf_sampler *perf, const struct job *job, enum err err)
 {
-    const char *remedy = err == DENIED ? "Run the agent as root, or with CAP_PERFMON"
+    const char *fix = err == DENIED ? "Run the agent as root, or with CAP_PERFMON"
                                        : "They need a cgroup of the job in the v1 hierarchy perf_event or in v2";
-    if (!perf->said_absent)
-        log_warn("perf events of job %s and maybe others are not counted: %s. %s.", job->id, err_text(err), remedy);
-    perf->said_absent = true;
+    if (!perf->has_logged_absent)
+        log_warn("perf events of job %s and maybe others are not counted: %s. %s.", job->id, err_text(err), fix);
+    perf->has_logged_absent = true;
 }
 
-#define NOWHERE \
+#define NO_CGROUP_MESSAGE \
     "perf events of job %s and maybe others are not counted: it has no cgroup that perf knows, neither in v2 nor in the v1 " \
     "hierarchy perf_event. Let the batch system use cgroup v2."
 
 /* A job's folder may come after the job. Slurm on v1 makes none for perf, and a job told by its process has none. */
-static void wait_for_directory(struct perf_sampler *perf, struct watched *watched)
+static void wait_for_directory(struct perf_sampler *perf, struct perf_job *tracked)
 {
-    const struct job *job = watched->job;
+    const struct job *job = tracked->job;
     char path[FILE_PATH_MAX];
     bool has_place = *job->cgroup || job->pid;
-    if (!has_place || watched->waits == WAITS_MAX || find_directory(perf, job, path) || ++watched->waits < WAITS_MAX)
+    if (!has_place || tracked->directory_tries == DIRECTORY_TRIES_MAX || find_directory(perf, job, path)
+        || ++tracked->directory_tries < DIRECTORY_TRIES_MAX)
         return;
-    if (!perf->said_nowhere && is_asked_for(perf))
-        log_warn(NOWHERE, job->id);
-    else if (!perf->said_nowhere)
-        log_info(NOWHERE, job->id);
-    perf->said_nowhere = true;
+    if (!perf->has_logged_nowhere && is_asked_for(perf))
+        log_warn(NO_CGROUP_MESSAGE, job->id);
+    else if (!perf->has_logged_nowhere)
+        log_info(NO_CGROUP_MESSAGE, job->id);
+    perf->has_logged_nowhere = true;
 }
 
-static enum err open_group(struct perf_sampler *perf, struct watched *watched)
+static enum err open_group(struct perf_sampler *perf, struct perf_job *tracked)
 {
     char path[FILE_PATH_MAX];
-    size_t needs = perf_group_needs(perf->set.size, perf->cpus, perf->cpu_count);
-    if (watched->group.is_open || !find_directory(perf, watched->job, path))
+    size_t needs = perf_cgroup_fd_count(perf->set.size, perf->cpus, perf->cpu_count);
+    if (tracked->group.is_open || !find_directory(perf, tracked->job, path))
         return OK; /* it may come */
     enum err err = perf->descriptors + needs > perf->descriptors_max
-                       ? FULL : perf_group_open(&watched->group, path, perf->specs, perf->set.size, perf->cpus,
-                                                perf->cpu_count);
+                       ? FULL : perf_cgroup_open(&tracked->group, path, perf->specs, perf->set.size, perf->cpus,
+                                                 perf->cpu_count);
     if (!err) {
-        watched->descriptors = needs;
+        tracked->descriptors = needs;
         perf->descriptors += needs;
     } else if (err == FULL) {
-        say_full(perf, watched->job);
+        log_full(perf, tracked->job);
     } else if (err != NOMEM) {
-        say_absent(perf, watched->job, err);
+        log_absent(perf, tracked->job, err);
     }
     return err == NOMEM ? NOMEM : OK;
 }
 
-static void close_group(struct perf_sampler *perf, struct watched *watched)
+static void close_group(struct perf_sampler *perf, struct perf_job *tracked)
 {
-    perf_group_close(&watched->group);
-    perf->descriptors -= watched->descriptors;
-    watched->descriptors = 0;
+    perf_cgroup_close(&tracked->group);
+    perf->descriptors -= tracked->descriptors;
+    tracked->descriptors = 0;
 }
 
-static enum err give(struct perf_sampler *perf, struct watched *watched, struct batch *out)
+static enum err add_sample(struct perf_sampler *perf, struct perf_job *tracked, struct batch *out)
 {
-    if (!watched->group.is_open)
+    if (!tracked->group.is_open)
         return OK;
-    perf_group_read(&watched->group);
+    perf_cgroup_read(&tracked->group);
     struct sample *sample = batch_add(out, &perf->set, clock_realtime_ns(), "");
     if (!sample)
         return NOMEM;
-    sample->job = watched->job->id;
+    sample->job = tracked->job->id;
     for (size_t i = 0; i < perf->set.size; i++) {
         uint64_t value;
-        if (perf_group_total(&watched->group, i, &value))
+        if (perf_cgroup_total(&tracked->group, i, &value))
             sample_set_u64(sample, i, value);
     }
     return OK;
@@ -291,15 +292,15 @@ static void follow_cpus(struct perf_sampler *perf)
     bool changed;
     if (read_cpus(perf, &changed) || !changed)
         return;
-    size_t needs = perf_group_needs(perf->set.size, perf->cpus, perf->cpu_count);
-    for (uint32_t slot = 0; slot < perf->jobs.room; slot++) {
-        struct watched *watched = find_watched(perf, slot);
-        if (!watched || !watched->group.is_open)
+    size_t needs = perf_cgroup_fd_count(perf->set.size, perf->cpus, perf->cpu_count);
+    for (uint32_t slot = 0; slot < perf->jobs.capacity; slot++) {
+        struct perf_job *tracked = find_tracked(perf, slot);
+        if (!tracked || !tracked->group.is_open)
             continue;
-        if (perf_group_change_cpus(&watched->group, perf->specs, perf->cpus, perf->cpu_count))
-            say_full(perf, watched->job);
-        perf->descriptors += needs - watched->descriptors;
-        watched->descriptors = needs;
+        if (perf_cgroup_change_cpus(&tracked->group, perf->specs, perf->cpus, perf->cpu_count))
+            log_full(perf, tracked->job);
+        perf->descriptors += needs - tracked->descriptors;
+        tracked->descriptors = needs;
     }
 }
 
@@ -308,15 +309,15 @@ static enum err perf_read(void *state, struct batch *out)
     struct perf_sampler *perf = state;
     enum err err = OK;
     follow_cpus(perf);
-    for (uint32_t slot = 0; slot < perf->jobs.room && !err; slot++) {
-        struct watched *watched = find_watched(perf, slot);
-        if (!watched)
+    for (uint32_t slot = 0; slot < perf->jobs.capacity && !err; slot++) {
+        struct perf_job *tracked = find_tracked(perf, slot);
+        if (!tracked)
             continue;
-        err = open_group(perf, watched);
-        if (!watched->group.is_open)
-            wait_for_directory(perf, watched);
+        err = open_group(perf, tracked);
+        if (!tracked->group.is_open)
+            wait_for_directory(perf, tracked);
         if (!err)
-            err = give(perf, watched, out);
+            err = add_sample(perf, tracked, out);
     }
     return err;
 }
@@ -324,42 +325,42 @@ static enum err perf_read(void *state, struct batch *out)
 static enum err begin_job(struct perf_sampler *perf, const struct job *job, struct batch *out)
 {
     void *item;
-    enum err err = job_slots_make(&perf->jobs, job->slot, sizeof(struct watched), &item);
+    enum err err = job_slots_add(&perf->jobs, job->slot, sizeof(struct perf_job), &item);
     if (err)
         return err;
-    struct watched *watched = item;
-    *watched = (struct watched){ .job = job };
-    err = open_group(perf, watched);
-    return err || !out ? err : give(perf, watched, out);
+    struct perf_job *tracked = item;
+    *tracked = (struct perf_job){ .job = job };
+    err = open_group(perf, tracked);
+    return err || !out ? err : add_sample(perf, tracked, out);
 }
 
-static enum err finish_job(struct perf_sampler *perf, struct watched *watched, struct batch *out)
+static enum err finish_job(struct perf_sampler *perf, struct perf_job *tracked, struct batch *out)
 {
-    enum err err = out ? give(perf, watched, out) : OK;
-    close_group(perf, watched);
-    job_slots_drop(&perf->jobs, watched->job->slot);
+    enum err err = out ? add_sample(perf, tracked, out) : OK;
+    close_group(perf, tracked);
+    job_slots_drop(&perf->jobs, tracked->job->slot);
     return err;
 }
 
 static enum err perf_job(void *state, const struct job *job, enum job_event event, struct batch *out)
 {
     struct perf_sampler *perf = state;
-    struct watched *watched = find_watched(perf, job->slot);
+    struct perf_job *tracked = find_tracked(perf, job->slot);
     if (event == JOB_END)
-        return watched ? finish_job(perf, watched, out) : OK;
-    return watched ? open_group(perf, watched) : begin_job(perf, job, out);
+        return tracked ? finish_job(perf, tracked, out) : OK;
+    return tracked ? open_group(perf, tracked) : begin_job(perf, job, out);
 }
 
 static void perf_close(void *state)
 {
     struct perf_sampler *perf = state;
-    for (uint32_t slot = 0; slot < perf->jobs.room; slot++) {
-        struct watched *watched = find_watched(perf, slot);
-        if (watched)
-            close_group(perf, watched);
+    for (uint32_t slot = 0; slot < perf->jobs.capacity; slot++) {
+        struct perf_job *tracked = find_tracked(perf, slot);
+        if (tracked)
+            close_group(perf, tracked);
     }
     job_slots_clear(&perf->jobs);
-    job_groups_close(&perf->groups);
+    cgroup_mounts_close(&perf->groups);
     close(perf->online_fd);
 }
 
@@ -368,9 +369,9 @@ const struct sampler sampler_perf = {
     .about = "perf events of each job, hardware and software",
     .settings = settings,
     .state_size = sizeof(struct perf_sampler),
-    .absent = "None of the events that were asked for can be counted here",
-    .absent_remedy = "See 'perf list'; a virtual machine needs a virtual PMU from its host",
-    .denied_remedy = "Run the agent as root, or with CAP_PERFMON",
+    .absent_reason = "None of the events that were asked for can be counted here",
+    .absent_fix = "See 'perf list'; a virtual machine needs a virtual PMU from its host",
+    .denied_fix = "Run the agent as root, or with CAP_PERFMON",
     .open = perf_open,
     .read = perf_read,
     .job = perf_job,

@@ -2,38 +2,38 @@
 #include "samplers/jobs/pid_cpu.h"
 
 #include "base/clock.h"
-#include "samplers/jobs/tasks.h"
 #include "proc/taskfile.h"
+#include "samplers/jobs/job_tasks.h"
 
 #include <unistd.h>
 
-enum err pidcpu_open(struct pidcpu *pidcpu, const char *root)
+enum err pid_cpu_open(struct pid_cpu *pid_cpu, const char *root)
 {
     long ticks = sysconf(_SC_CLK_TCK);
-    *pidcpu = (struct pidcpu){ .ns_per_tick = NS_PER_S / (uint64_t)(ticks > 0 ? ticks : 100) };
-    return job_groups_open(&pidcpu->groups, root, JOB_GROUPS_PROCESSES);
+    *pid_cpu = (struct pid_cpu){ .ns_per_tick = NS_PER_S / (uint64_t)(ticks > 0 ? ticks : 100) };
+    return cgroup_mounts_open(&pid_cpu->groups, root, CGROUP_MOUNTS_PROCESSES);
 }
 
-void pidcpu_close(struct pidcpu *pidcpu)
+void pid_cpu_close(struct pid_cpu *pid_cpu)
 {
-    job_groups_close(&pidcpu->groups);
-    pidlist_clear(&pidcpu->found);
+    cgroup_mounts_close(&pid_cpu->groups);
+    pidlist_clear(&pid_cpu->found);
 }
 
-enum err pidcpu_read(struct pidcpu *pidcpu, uint32_t pid, uint64_t *cpu_ns)
+enum err pid_cpu_read(struct pid_cpu *pid_cpu, uint32_t pid, uint64_t *cpu_ns)
 {
     const struct job job = { .cgroup = "", .pid = pid };
     struct job_tasks tasks = { .job = &job };
     struct taskfile_stat stat;
     uint64_t ticks = 0;
-    pidcpu->found.count = 0;
-    enum err err = job_tasks_list(&pidcpu->groups, &tasks, NULL, &pidcpu->found);
-    for (size_t i = 0; !err && i < pidcpu->found.count; i++)
-        if (taskfile_read_stat(pidcpu->groups.proc_fd, pidcpu->found.ids[i], &stat) == OK)
+    pid_cpu->found.count = 0;
+    enum err err = job_tasks_list(&pid_cpu->groups, &tasks, NULL, &pid_cpu->found);
+    for (size_t i = 0; !err && i < pid_cpu->found.count; i++)
+        if (taskfile_read_stat(pid_cpu->groups.proc_fd, pid_cpu->found.ids[i], &stat) == OK)
             ticks += stat.own_ticks + stat.children_ticks;
-    if (!err && !pidcpu->found.count)
+    if (!err && !pid_cpu->found.count)
         err = GONE;
     if (!err)
-        *cpu_ns = ticks * pidcpu->ns_per_tick;
+        *cpu_ns = ticks * pid_cpu->ns_per_tick;
     return err;
 }

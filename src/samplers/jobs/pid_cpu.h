@@ -8,17 +8,17 @@
 #include <stdint.h>
 
 /* What all such jobs share. */
-struct pidcpu {
-    struct job_groups groups;
+struct pid_cpu {
+    struct cgroup_mounts groups;
     struct pidlist found;
     uint64_t ns_per_tick;
 };
 
-/* root is borrowed until pidcpu_close. */
-enum err pidcpu_open(struct pidcpu *pidcpu, const char *root);
-void pidcpu_close(struct pidcpu *pidcpu);
+/* root is borrowed until pid_cpu_close. */
+enum err pid_cpu_open(struct pid_cpu *pid_cpu, const char *root);
+void pid_cpu_close(struct pid_cpu *pid_cpu);
 
 /* pid: of the first process. GONE: it has ended. */
-enum err pidcpu_read(struct pidcpu *pidcpu, uint32_t pid, uint64_t *cpu_ns);
+enum err pid_cpu_read(struct pid_cpu *pid_cpu, uint32_t pid, uint64_t *cpu_ns);
 
 #endif

@@ -4,12 +4,12 @@
 #include "samplers/all.h"
 
 #include "base/clock.h"
-#include "samplers/jobs/slots.h"
-#include "samplers/jobs/tasks.h"
+#include "proc/taskstats.h"
+#include "proc/taskstats_queries.h"
+#include "samplers/jobs/job_slots.h"
+#include "samplers/jobs/job_tasks.h"
 #include "samplers/jobs/pid_cpu.h"
 #include "samplers/jobs/processes.h"
-#include "proc/taskstats_queries.h"
-#include "proc/taskstats.h"
 
 static const struct metric metrics[] = {
 #define X(file, key, name, unit, factor, kind, source, help) { #name, unit, kind, U64, help, source },
@@ -28,7 +28,7 @@ static const struct set set = { "process", metrics, METRICS, "process" };
 static const struct set each_set = { "process_each", metrics, PROCESSES, "process" };
 _Static_assert(sizeof metrics / sizeof *metrics == METRICS, "a name for each metric");
 
-struct watched {
+struct process_sampler_job {
     const struct job *job; /* NULL: the slot is free */
     struct job_tasks tasks;
     uint64_t cpu_ns; /* the most that was seen: what nobody waited for is not in it later */
@@ -36,14 +36,14 @@ struct watched {
 
 struct process_sampler {
     bool each, pss; /* settings */
-    struct job_groups groups;
-    struct queries queries; /* fd -1: not for us */
+    struct cgroup_mounts groups;
+    struct taskstats_queries queries; /* fd -1: not for us */
     struct processes processes;
-    struct pidcpu pidcpu;
-    bool has_pidcpu;
+    struct pid_cpu pid_cpu;
+    bool has_pid_cpu;
     struct job_slots jobs; /* struct watched */
     size_t job_count;
-    struct pidlist pids, known, asked, places;
+    struct pidlist pids, known, queried, places;
 };
 
 static const struct setting settings[] = {
@@ -56,90 +56,92 @@ static const struct setting settings[] = {
 static enum err process_open(void *state, const struct sampler_context *context)
 {
     struct process_sampler *sampler = state;
-    enum err err = job_groups_open(&sampler->groups, context->root, JOB_GROUPS_PROCESSES);
+    enum err err = cgroup_mounts_open(&sampler->groups, context->root, CGROUP_MOUNTS_PROCESSES);
     if (err)
         return err;
-    if (*context->root || queries_open(&sampler->queries))
+    if (*context->root || taskstats_queries_open(&sampler->queries))
         sampler->queries.fd = -1;
     sampler->processes.with_pss = sampler->pss;
     return OK;
 }
 
-static struct watched *find_watched(const struct process_sampler *sampler, uint32_t slot)
+static struct process_sampler_job *find_tracked(const struct process_sampler *sampler, uint32_t slot)
 {
-    struct watched *watched = job_slots_get(&sampler->jobs, slot);
-    return watched && watched->job ? watched : NULL;
+    struct process_sampler_job *tracked = job_slots_get(&sampler->jobs, slot);
+    return tracked && tracked->job ? tracked : NULL;
 }
 
 static enum err begin_job(struct process_sampler *sampler, const struct job *job)
 {
     void *item;
-    enum err err = job_slots_make(&sampler->jobs, job->slot, sizeof(struct watched), &item);
+    enum err err = job_slots_add(&sampler->jobs, job->slot, sizeof(struct process_sampler_job), &item);
     if (!err)
         err = processes_job_begin(&sampler->processes, job->slot);
     if (err)
         return err;
-    struct watched *watched = item;
-    err = job_tasks_open(&sampler->groups, &watched->tasks, job);
-    watched->job = err ? NULL : job;
+    struct process_sampler_job *tracked = item;
+    err = job_tasks_open(&sampler->groups, &tracked->tasks, job);
+    tracked->job = err ? NULL : job;
     sampler->job_count += err ? 0 : 1;
     return err;
 }
 
-static void end_job(struct process_sampler *sampler, struct watched *watched)
+static void end_job(struct process_sampler *sampler, struct process_sampler_job *tracked)
 {
-    processes_job_end(&sampler->processes, &sampler->groups, watched->job->slot);
-    job_tasks_close(&sampler->groups, &watched->tasks);
-    job_slots_drop(&sampler->jobs, watched->job->slot);
+    processes_job_end(&sampler->processes, &sampler->groups, tracked->job->slot);
+    job_tasks_close(&sampler->groups, &tracked->tasks);
+    job_slots_drop(&sampler->jobs, tracked->job->slot);
     sampler->job_count--;
 }
 
 /* There may have been thousands. Not when the last one ends: samples that are on their way have the names of its processes. */
-static void give_back(struct process_sampler *sampler)
+static void release_memory(struct process_sampler *sampler)
 {
     if (!sampler->job_count)
         processes_clear(&sampler->processes, &sampler->groups);
 }
 
 /* A job that cannot be listed this time keeps what it has. */
-static enum err look_at(struct process_sampler *sampler, struct watched *watched)
+static enum err update_job(struct process_sampler *sampler, struct process_sampler_job *tracked)
 {
-    uint32_t slot = watched->job->slot;
+    uint32_t slot = tracked->job->slot;
     enum err err = OK;
     sampler->pids.count = sampler->known.count = 0;
-    if (!*watched->job->cgroup)
-        err = processes_known(&sampler->processes, slot, &sampler->known);
+    if (!*tracked->job->cgroup)
+        err = processes_pids(&sampler->processes, slot, &sampler->known);
     if (!err)
-        err = job_tasks_list(&sampler->groups, &watched->tasks, &sampler->known, &sampler->pids);
+        err = job_tasks_list(&sampler->groups, &tracked->tasks, &sampler->known, &sampler->pids);
     if (err)
         return err == NOMEM ? err : OK;
-    processes_look(&sampler->processes, slot);
+    processes_begin_job(&sampler->processes, slot);
     for (size_t i = 0; i < sampler->pids.count && !err; i++)
-        err = processes_seen(&sampler->processes, &sampler->groups, slot, sampler->pids.ids[i]);
+        err = processes_add(&sampler->processes, &sampler->groups, slot, sampler->pids.ids[i]);
     return err;
 }
 
-static void hear_switches(void *context, size_t place, struct bytes stats)
+static void take_switches(void *context, size_t place, struct bytes stats)
 {
     struct process_sampler *sampler = context;
-    struct taskstats_use use;
-    static const struct exits_meaning meaning = { 0 };
-    if (taskstats_extract(stats, &meaning, &use) == OK)
-        processes_switches(&sampler->processes, sampler->places.ids[place], use.value[TASKSTATS_nvcsw],
-                           use.value[TASKSTATS_nivcsw]);
+    struct taskstats_usage use;
+    static const struct taskstats_accounting no_accounting = { 0 };
+    if (taskstats_extract(stats, &no_accounting, &use) == OK)
+        processes_set_switches(&sampler->processes, sampler->places.ids[place], use.value[TASKSTATS_nvcsw],
+                               use.value[TASKSTATS_nivcsw]);
 }
 
-static enum err ask_for_switches(struct process_sampler *sampler)
+static enum err query_switches(struct process_sampler *sampler)
 {
-    sampler->asked.count = sampler->places.count = 0;
+    sampler->queried.count = sampler->places.count = 0;
     if (sampler->queries.fd < 0)
         return OK;
-    enum err err = processes_list(&sampler->processes, &sampler->asked, &sampler->places);
-    return err ? err : queries_ask(&sampler->queries, QUERIES_PROCESS, sampler->asked.ids, sampler->asked.count,
-                                   hear_switches, sampler);
+    enum err err = processes_list(&sampler->processes, &sampler->queried, &sampler->places);
+    return err ? err : taskstats_queries_run(&sampler->queries, TASKSTATS_SUBJECT_PROCESS, sampler->queried.ids,
+                                             sampler->queried.count,
+                                             take_switches, sampler);
 }
 
-static void set_values(struct sample *sample, const struct process_values *values, const struct process_switches *switches)
+static void set_values(struct sample *sample, const struct process_values *values,
+                       const struct process_switches *switches)
 {
     for (size_t i = 0; i < PROCESS_FIELDS_SIZE; i++)
         if (values->known >> i & 1)
@@ -151,47 +153,48 @@ static void set_values(struct sample *sample, const struct process_values *value
 }
 
 /* A user's agent has no taskstats, and a job that is but a process has no cgroup. */
-static void set_cpu(struct process_sampler *sampler, struct watched *watched, struct sample *sample)
+static void set_cpu(struct process_sampler *sampler, struct process_sampler_job *tracked, struct sample *sample)
 {
     uint64_t cpu_ns;
-    const struct job *job = watched->job;
+    const struct job *job = tracked->job;
     if (sampler->queries.fd >= 0 || !job->pid || *job->cgroup)
         return;
-    if (!sampler->has_pidcpu)
-        sampler->has_pidcpu = !pidcpu_open(&sampler->pidcpu, sampler->groups.root);
-    if (!sampler->has_pidcpu || pidcpu_read(&sampler->pidcpu, job->pid, &cpu_ns))
+    if (!sampler->has_pid_cpu)
+        sampler->has_pid_cpu = !pid_cpu_open(&sampler->pid_cpu, sampler->groups.root);
+    if (!sampler->has_pid_cpu || pid_cpu_read(&sampler->pid_cpu, job->pid, &cpu_ns))
         return;
-    if (cpu_ns > watched->cpu_ns)
-        watched->cpu_ns = cpu_ns;
-    sample_set_u64(sample, CPU, watched->cpu_ns);
+    if (cpu_ns > tracked->cpu_ns)
+        tracked->cpu_ns = cpu_ns;
+    sample_set_u64(sample, CPU, tracked->cpu_ns);
 }
 
-static enum err give_job(struct process_sampler *sampler, struct watched *watched, uint64_t time_ns, struct batch *out)
+static enum err add_job_sample(struct process_sampler *sampler, struct process_sampler_job *tracked, uint64_t time_ns,
+                               struct batch *out)
 {
     struct process_values values;
     struct process_switches switches;
     struct sample *sample = batch_add(out, &set, time_ns, "");
     if (!sample)
         return NOMEM;
-    sample->job = watched->job->id;
-    uint64_t count = processes_total(&sampler->processes, watched->job->slot, &values, &switches);
+    sample->job = tracked->job->id;
+    uint64_t count = processes_total(&sampler->processes, tracked->job->slot, &values, &switches);
     set_values(sample, &values, &switches);
     sample_set_u64(sample, PROCESSES, count);
-    set_cpu(sampler, watched, sample);
+    set_cpu(sampler, tracked, sample);
     return OK;
 }
 
-static enum err give_each(struct process_sampler *sampler, uint64_t time_ns, struct batch *out)
+static enum err add_process_samples(struct process_sampler *sampler, uint64_t time_ns, struct batch *out)
 {
     for (size_t i = 0; i < sampler->processes.count; i++) {
         const struct process_entry *process = sampler->processes.list[i];
-        const struct watched *watched = find_watched(sampler, process->slot);
-        if (!watched || !processes_is_live(&sampler->processes, process))
+        const struct process_sampler_job *tracked = find_tracked(sampler, process->slot);
+        if (!tracked || !processes_is_live(&sampler->processes, process))
             continue;
         struct sample *sample = batch_add(out, &each_set, time_ns, process->name);
         if (!sample)
             return NOMEM;
-        sample->job = watched->job->id;
+        sample->job = tracked->job->id;
         set_values(sample, &process->values, &process->switches);
     }
     return OK;
@@ -202,40 +205,40 @@ static enum err process_read(void *state, struct batch *out)
     struct process_sampler *sampler = state;
     uint64_t time_ns = clock_realtime_ns();
     enum err err = OK;
-    give_back(sampler);
+    release_memory(sampler);
     processes_begin(&sampler->processes);
-    for (uint32_t slot = 0; slot < sampler->jobs.room && !err; slot++) {
-        struct watched *watched = find_watched(sampler, slot);
-        err = watched ? look_at(sampler, watched) : OK;
+    for (uint32_t slot = 0; slot < sampler->jobs.capacity && !err; slot++) {
+        struct process_sampler_job *tracked = find_tracked(sampler, slot);
+        err = tracked ? update_job(sampler, tracked) : OK;
     }
     if (!err)
-        err = ask_for_switches(sampler);
+        err = query_switches(sampler);
     if (!err)
         err = processes_end(&sampler->processes, &sampler->groups);
-    for (uint32_t slot = 0; slot < sampler->jobs.room && !err; slot++) {
-        struct watched *watched = find_watched(sampler, slot);
-        err = watched ? give_job(sampler, watched, time_ns, out) : OK;
+    for (uint32_t slot = 0; slot < sampler->jobs.capacity && !err; slot++) {
+        struct process_sampler_job *tracked = find_tracked(sampler, slot);
+        err = tracked ? add_job_sample(sampler, tracked, time_ns, out) : OK;
     }
-    return err || !sampler->each ? err : give_each(sampler, time_ns, out);
+    return err || !sampler->each ? err : add_process_samples(sampler, time_ns, out);
 }
 
 /* One job alone, between two ticks: its first or last sample. */
-static enum err read_job(struct process_sampler *sampler, struct watched *watched, struct batch *out)
+static enum err read_job(struct process_sampler *sampler, struct process_sampler_job *tracked, struct batch *out)
 {
     uint64_t time_ns = clock_realtime_ns();
     processes_begin(&sampler->processes);
-    enum err err = look_at(sampler, watched);
+    enum err err = update_job(sampler, tracked);
     if (!err)
-        err = ask_for_switches(sampler);
+        err = query_switches(sampler);
     if (!err)
         err = processes_end(&sampler->processes, &sampler->groups);
-    return err || !out ? err : give_job(sampler, watched, time_ns, out);
+    return err || !out ? err : add_job_sample(sampler, tracked, time_ns, out);
 }
 
-static enum err finish_job(struct process_sampler *sampler, struct watched *watched, struct batch *out)
+static enum err finish_job(struct process_sampler *sampler, struct process_sampler_job *tracked, struct batch *out)
 {
-    enum err err = read_job(sampler, watched, out);
-    end_job(sampler, watched);
+    enum err err = read_job(sampler, tracked, out);
+    end_job(sampler, tracked);
     return err;
 }
 
@@ -243,37 +246,37 @@ static enum err finish_job(struct process_sampler *sampler, struct watched *watc
 static enum err process_job(void *state, const struct job *job, enum job_event event, struct batch *out)
 {
     struct process_sampler *sampler = state;
-    struct watched *watched = find_watched(sampler, job->slot);
+    struct process_sampler_job *tracked = find_tracked(sampler, job->slot);
     enum err err;
     if (event == JOB_END)
-        return watched ? finish_job(sampler, watched, out) : OK;
-    if (watched) {
-        job_tasks_close(&sampler->groups, &watched->tasks);
-        err = job_tasks_open(&sampler->groups, &watched->tasks, job);
+        return tracked ? finish_job(sampler, tracked, out) : OK;
+    if (tracked) {
+        job_tasks_close(&sampler->groups, &tracked->tasks);
+        err = job_tasks_open(&sampler->groups, &tracked->tasks, job);
     } else {
         err = begin_job(sampler, job);
-        watched = find_watched(sampler, job->slot);
+        tracked = find_tracked(sampler, job->slot);
     }
-    return err || !watched ? err : read_job(sampler, watched, event == JOB_BEGIN ? out : NULL);
+    return err || !tracked ? err : read_job(sampler, tracked, event == JOB_BEGIN ? out : NULL);
 }
 
 static void process_close(void *state)
 {
     struct process_sampler *sampler = state;
-    for (uint32_t slot = 0; slot < sampler->jobs.room; slot++) {
-        struct watched *watched = find_watched(sampler, slot);
-        if (watched)
-            end_job(sampler, watched);
+    for (uint32_t slot = 0; slot < sampler->jobs.capacity; slot++) {
+        struct process_sampler_job *tracked = find_tracked(sampler, slot);
+        if (tracked)
+            end_job(sampler, tracked);
     }
     job_slots_clear(&sampler->jobs);
     processes_clear(&sampler->processes, &sampler->groups);
-    job_groups_close(&sampler->groups);
-    queries_close(&sampler->queries);
-    if (sampler->has_pidcpu)
-        pidcpu_close(&sampler->pidcpu);
+    cgroup_mounts_close(&sampler->groups);
+    taskstats_queries_close(&sampler->queries);
+    if (sampler->has_pid_cpu)
+        pid_cpu_close(&sampler->pid_cpu);
     pidlist_clear(&sampler->pids);
     pidlist_clear(&sampler->known);
-    pidlist_clear(&sampler->asked);
+    pidlist_clear(&sampler->queried);
     pidlist_clear(&sampler->places);
 }
 
@@ -283,7 +286,7 @@ const struct sampler sampler_process = {
     .settings = settings,
     .set = &set,
     .state_size = sizeof(struct process_sampler),
-    .user_lacks = "context switches, and I/O of other users' processes",
+    .root_only = "context switches, and I/O of other users' processes",
     .open = process_open,
     .read = process_read,
     .job = process_job,

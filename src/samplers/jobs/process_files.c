@@ -63,11 +63,11 @@ void process_files_init(struct process_files *files)
     *files = (struct process_files){ -1, -1, -1 };
 }
 
-void process_files_release(struct process_files *files, struct job_groups *groups)
+void process_files_release(struct process_files *files, struct cgroup_mounts *groups)
 {
-    job_groups_release(groups, &files->io_fd);
-    job_groups_release(groups, &files->status_fd);
-    job_groups_release(groups, &files->smaps_fd);
+    cgroup_mounts_release_fd(groups, &files->io_fd);
+    cgroup_mounts_release_fd(groups, &files->status_fd);
+    cgroup_mounts_release_fd(groups, &files->smaps_fd);
 }
 
 /* ESRCH: the process of an open file is no more. */
@@ -85,7 +85,7 @@ static enum err read_at(int fd, char *text, size_t size)
     return OK;
 }
 
-static enum err read_file(struct job_groups *groups, int *kept, uint32_t pid, const char *name,
+static enum err read_file(struct cgroup_mounts *groups, int *kept, uint32_t pid, const char *name,
                           struct process_values *values)
 {
     char path[64], text[4096];
@@ -97,14 +97,14 @@ static enum err read_file(struct job_groups *groups, int *kept, uint32_t pid, co
     if (fd < 0)
         return gone_or(errno);
     enum err err = read_at(fd, text, sizeof text);
-    if (*kept < 0 && !job_groups_keep(groups, kept, fd))
+    if (*kept < 0 && !cgroup_mounts_keep_fd(groups, kept, fd))
         close(fd);
     if (!err)
         process_files_parse(text, values);
     return err;
 }
 
-enum err process_files_read(struct process_files *files, struct job_groups *groups, uint32_t pid, bool with_pss,
+enum err process_files_read(struct process_files *files, struct cgroup_mounts *groups, uint32_t pid, bool with_pss,
                             struct process_values *values)
 {
     *values = (struct process_values){ 0 };

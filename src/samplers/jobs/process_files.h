@@ -44,10 +44,10 @@ struct process_files {
 };
 
 void process_files_init(struct process_files *files);
-void process_files_release(struct process_files *files, struct job_groups *groups);
+void process_files_release(struct process_files *files, struct cgroup_mounts *groups);
 
 /* Reads what it can. GONE: the process is. A file that this user may not read leaves its values unknown. */
-enum err process_files_read(struct process_files *files, struct job_groups *groups, uint32_t pid, bool with_pss,
+enum err process_files_read(struct process_files *files, struct cgroup_mounts *groups, uint32_t pid, bool with_pss,
                             struct process_values *values);
 
 /* Takes from one file's text what is known of it, by name. Takes any text. */

@@ -2,43 +2,35 @@
  * good, its parent has it, unless that is outside of the job. */
 #include "samplers/jobs/processes.h"
 
+#include "base/vec.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ROOM_FIRST 64
+#define INITIAL_CAPACITY 64
 #define ANCESTORS_MAX 64
 
-void processes_clear(struct processes *processes, struct job_groups *groups)
+void processes_clear(struct processes *processes, struct cgroup_mounts *groups)
 {
-    for (size_t i = 0; i < processes->count + processes->spare; i++) {
+    for (size_t i = 0; i < processes->count + processes->unused; i++) {
         process_files_release(&processes->list[i]->files, groups);
         free(processes->list[i]);
     }
     free(processes->list);
     free(processes->jobs);
-    owners_clear(&processes->by_pid);
+    pid_owners_clear(&processes->by_pid);
     *processes = (struct processes){ 0 };
 }
 
 enum err processes_job_begin(struct processes *processes, uint32_t slot)
 {
-    if (slot >= processes->job_room) {
-        size_t room = processes->job_room ? processes->job_room : ROOM_FIRST;
-        while (room <= slot)
-            room *= 2;
-        struct process_job *jobs = realloc(processes->jobs, room * sizeof *jobs);
-        if (!jobs)
-            return NOMEM;
-        for (size_t i = processes->job_room; i < room; i++)
-            jobs[i] = (struct process_job){ 0 };
-        processes->jobs = jobs;
-        processes->job_room = room;
-    }
+    if (array_reserve_zeroed(processes->jobs, processes->job_capacity, (size_t)slot + 1, VEC_MAX))
+        return NOMEM;
     processes->jobs[slot] = (struct process_job){ .is_open = true };
     return OK;
 }
 
-void processes_job_end(struct processes *processes, struct job_groups *groups, uint32_t slot)
+void processes_job_end(struct processes *processes, struct cgroup_mounts *groups, uint32_t slot)
 {
     for (size_t i = 0; i < processes->count; i++)
         if (processes->list[i]->slot == slot) {
@@ -53,62 +45,61 @@ void processes_begin(struct processes *processes)
 {
     size_t kept = 0;
     processes->round++;
-    owners_reset(&processes->by_pid);
+    pid_owners_reset(&processes->by_pid);
     for (size_t i = 0; i < processes->count; i++) {
         struct process_entry *process = processes->list[i];
         if (process->is_gone)
             continue;
         processes->list[i] = processes->list[kept];
         processes->list[kept] = process;
-        owners_put(&processes->by_pid, process->pid, process->slot, 0, (uint32_t)kept++);
+        pid_owners_put(&processes->by_pid, process->pid, process->slot, 0, (uint32_t)kept++);
     }
-    processes->spare += processes->count - kept;
+    processes->unused += processes->count - kept;
     processes->count = kept;
 }
 
-void processes_look(struct processes *processes, uint32_t slot)
+void processes_begin_job(struct processes *processes, uint32_t slot)
 {
     processes->jobs[slot].round = processes->round;
 }
 
 static struct process_entry *find(const struct processes *processes, uint32_t slot, uint32_t pid)
 {
-    const struct owners *owners = &processes->by_pid;
-    for (uint32_t i = owners_first(owners, pid); i != OWNERS_NONE; i = owners->list[i].next)
+    const struct pid_owners *owners = &processes->by_pid;
+    for (uint32_t i = pid_owners_first(owners, pid); i != PID_OWNERS_NONE; i = owners->list[i].next)
         if (owners->list[i].slot == slot && !processes->list[owners->list[i].value]->is_gone)
             return processes->list[owners->list[i].value];
     return NULL;
 }
 
 /* Grows by as many as there are, so that it seldom does. */
-static enum err make_room(struct processes *processes)
+static enum err reserve(struct processes *processes)
 {
-    if (processes->spare)
+    if (processes->unused)
         return OK;
-    size_t room = processes->room ? processes->room * 2 : ROOM_FIRST;
-    struct process_entry **list = realloc(processes->list, room * sizeof(struct process_entry *));
-    if (!list)
+    size_t capacity = processes->capacity ? processes->capacity * 2 : INITIAL_CAPACITY;
+    if (array_resize(processes->list, capacity))
         return NOMEM;
-    processes->list = list;
-    processes->room = room;
-    for (size_t i = processes->count; i < room; i++, processes->spare++) {
+    struct process_entry **list = processes->list;
+    processes->capacity = capacity;
+    for (size_t i = processes->count; i < capacity; i++, processes->unused++) {
         list[i] = calloc(1, sizeof **list);
         if (!list[i])
             break;
         process_files_init(&list[i]->files);
     }
-    return processes->spare ? OK : NOMEM;
+    return processes->unused ? OK : NOMEM;
 }
 
 static enum err add(struct processes *processes, uint32_t slot, uint32_t pid, struct process_entry **added)
 {
-    enum err err = make_room(processes);
+    enum err err = reserve(processes);
     if (!err)
-        err = owners_put(&processes->by_pid, pid, slot, 0, (uint32_t)processes->count);
+        err = pid_owners_put(&processes->by_pid, pid, slot, 0, (uint32_t)processes->count);
     if (err)
         return err;
     struct process_entry *process = processes->list[processes->count++];
-    processes->spare--;
+    processes->unused--;
     *process = (struct process_entry){ .pid = pid, .slot = slot };
     process_files_init(&process->files);
     snprintf(process->name, sizeof process->name, "%u", pid);
@@ -118,13 +109,13 @@ static enum err add(struct processes *processes, uint32_t slot, uint32_t pid, st
 
 /* Does an ancestor that is in the job and lives have what the process read and wrote? Those in between may have ended in
  * the same round. */
-static bool ancestor_has_it(const struct processes *processes, const struct process_entry *process)
+static bool ancestor_has_usage(const struct processes *processes, const struct process_entry *process)
 {
-    const struct owners *owners = &processes->by_pid;
+    const struct pid_owners *owners = &processes->by_pid;
     for (int hops = 0; process && hops < ANCESTORS_MAX; hops++) {
         uint32_t ppid = process->values.ppid, slot = process->slot;
         process = NULL;
-        for (uint32_t i = owners_first(owners, ppid); i != OWNERS_NONE && !process; i = owners->list[i].next)
+        for (uint32_t i = pid_owners_first(owners, ppid); i != PID_OWNERS_NONE && !process; i = owners->list[i].next)
             if (owners->list[i].slot == slot)
                 process = processes->list[owners->list[i].value];
         if (process && !process->is_gone && process->round == processes->round)
@@ -134,10 +125,10 @@ static bool ancestor_has_it(const struct processes *processes, const struct proc
 }
 
 /* Its numbers stay with the job where no parent took them over. */
-static void retire(struct processes *processes, struct job_groups *groups, struct process_entry *process)
+static void retire(struct processes *processes, struct cgroup_mounts *groups, struct process_entry *process)
 {
     struct process_job *job = &processes->jobs[process->slot];
-    bool is_kept = ancestor_has_it(processes, process);
+    bool is_kept = ancestor_has_usage(processes, process);
     for (size_t i = 0; i < PROCESS_IO_FIELDS && !is_kept; i++)
         job->gone_io[i] += process->values.value[i];
     job->gone_switches.voluntary += process->switches.voluntary;
@@ -148,7 +139,7 @@ static void retire(struct processes *processes, struct job_groups *groups, struc
 }
 
 /* Without an open file it is only by the numbers that another process with the same pid shows. */
-static bool fell(const struct process_values *before, const struct process_values *now)
+static bool has_decreased(const struct process_values *before, const struct process_values *now)
 {
     for (size_t i = 0; i < PROCESS_IO_FIELDS; i++)
         if (before->known & now->known & 1ull << i && now->value[i] < before->value[i])
@@ -156,7 +147,7 @@ static bool fell(const struct process_values *before, const struct process_value
     return false;
 }
 
-static enum err read_process(struct processes *processes, struct job_groups *groups, struct process_entry *process)
+static enum err read_process(struct processes *processes, struct cgroup_mounts *groups, struct process_entry *process)
 {
     struct process_values values;
     enum err err = process_files_read(&process->files, groups, process->pid, processes->with_pss, &values);
@@ -164,14 +155,14 @@ static enum err read_process(struct processes *processes, struct job_groups *gro
         return GONE; /* dealt with when the round ends */
     if (err)
         values = (struct process_values){ 0 };
-    if (fell(&process->values, &values))
+    if (has_decreased(&process->values, &values))
         return GONE;
     process->values = values;
     process->round = processes->round;
     return OK;
 }
 
-enum err processes_seen(struct processes *processes, struct job_groups *groups, uint32_t slot, uint32_t pid)
+enum err processes_add(struct processes *processes, struct cgroup_mounts *groups, uint32_t slot, uint32_t pid)
 {
     struct process_entry *process = find(processes, slot, pid);
     if (process && process->round == processes->round)
@@ -203,7 +194,7 @@ enum err processes_list(const struct processes *processes, struct pidlist *pids,
     return err;
 }
 
-void processes_switches(struct processes *processes, size_t place, uint64_t voluntary, uint64_t involuntary)
+void processes_set_switches(struct processes *processes, size_t place, uint64_t voluntary, uint64_t involuntary)
 {
     struct process_switches *switches = &processes->list[place]->switches;
     if (voluntary < switches->voluntary || involuntary < switches->involuntary)
@@ -217,7 +208,7 @@ bool processes_is_live(const struct processes *processes, const struct process_e
 }
 
 /* A zombie is in no list, and has its I/O until somebody waits for it. */
-static bool is_zombie(struct processes *processes, struct job_groups *groups, struct process_entry *process)
+static bool is_zombie(struct processes *processes, struct cgroup_mounts *groups, struct process_entry *process)
 {
     return read_process(processes, groups, process) == OK && process->values.state == 'Z';
 }
@@ -233,29 +224,29 @@ static void add_up(struct process_job *job, const struct process_entry *process,
     job->count += is_live;
 }
 
-static bool was_looked_at(const struct processes *processes, uint32_t slot)
+static bool is_current(const struct processes *processes, uint32_t slot)
 {
     return processes->jobs[slot].is_open && processes->jobs[slot].round == processes->round;
 }
 
-enum err processes_end(struct processes *processes, struct job_groups *groups)
+enum err processes_end(struct processes *processes, struct cgroup_mounts *groups)
 {
     for (size_t i = 0; i < processes->count; i++) {
         struct process_entry *process = processes->list[i];
-        if (process->is_gone || !was_looked_at(processes, process->slot) || process->round == processes->round)
+        if (process->is_gone || !is_current(processes, process->slot) || process->round == processes->round)
             continue;
         if (!is_zombie(processes, groups, process))
             retire(processes, groups, process);
     }
-    for (size_t slot = 0; slot < processes->job_room; slot++)
-        if (was_looked_at(processes, (uint32_t)slot)) {
+    for (size_t slot = 0; slot < processes->job_capacity; slot++)
+        if (is_current(processes, (uint32_t)slot)) {
             processes->jobs[slot].live = (struct process_values){ 0 };
             processes->jobs[slot].live_switches = (struct process_switches){ 0 };
             processes->jobs[slot].count = 0;
         }
     for (size_t i = 0; i < processes->count; i++) {
         const struct process_entry *process = processes->list[i];
-        if (!process->is_gone && was_looked_at(processes, process->slot))
+        if (!process->is_gone && is_current(processes, process->slot))
             add_up(&processes->jobs[process->slot], process, processes_is_live(processes, process));
     }
     return OK;
@@ -267,7 +258,7 @@ uint64_t processes_total(struct processes *processes, uint32_t slot, struct proc
     struct process_job *job = &processes->jobs[slot];
     *values = job->live;
     for (size_t i = 0; i < PROCESS_IO_FIELDS; i++) {
-        values->value[i] = steady_update(&job->io[i], job->live.value[i] + job->gone_io[i], 0);
+        values->value[i] = monotonic_sum_update(&job->io[i], job->live.value[i] + job->gone_io[i], 0);
         values->known |= values->value[i] ? 1ull << i : 0;
     }
     *switches = (struct process_switches){
@@ -278,7 +269,7 @@ uint64_t processes_total(struct processes *processes, uint32_t slot, struct proc
     return job->count;
 }
 
-enum err processes_known(const struct processes *processes, uint32_t slot, struct pidlist *pids)
+enum err processes_pids(const struct processes *processes, uint32_t slot, struct pidlist *pids)
 {
     enum err err = OK;
     for (size_t i = 0; i < processes->count && !err; i++)

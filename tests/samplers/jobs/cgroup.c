@@ -324,13 +324,13 @@ static void this_machine_agrees_with_wait4(void **state)
     (void)state;
     struct job_sampling s;
     struct rusage usage;
-    char procs[256], folder[128];
+    char procs[256], directory[128];
     static char path[64];
     snprintf(path, sizeof path, "/sonde-test-%d", (int)getpid());
-    snprintf(folder, sizeof folder, "/sys/fs/cgroup/cpuacct%s", path);
-    if (mkdir(folder, 0755) != 0)
+    snprintf(directory, sizeof directory, "/sys/fs/cgroup/cpuacct%s", path);
+    if (mkdir(directory, 0755) != 0)
         leave_out("no cpuacct hierarchy that we may write to");
-    snprintf(procs, sizeof procs, "%s/cgroup.procs", folder);
+    snprintf(procs, sizeof procs, "%s/cgroup.procs", directory);
     struct job job = { .id = "live", .other_id = "", .source = "told", .user = "", .cgroup = path, .uid = UINT32_MAX };
     job_sampling_begin(&s, &sampler_cgroup, "");
     assert_int_equal(jobs_begin(s.jobs, &job), OK);
@@ -351,7 +351,7 @@ static void this_machine_agrees_with_wait4(void **state)
     batch_reset(&s.batch);
     assert_int_equal(jobs_end(s.jobs, "live", 0), OK);
     assert_int_equal(job_sampling_u64(&s, "live", "", "cpu"), cpu_us);
-    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(rmdir(directory), 0);
     job_sampling_end(&s);
 }
 

@@ -16,11 +16,11 @@
 static void hierarchies_are_found(void **state)
 {
     (void)state;
-    struct jobcpu_mounts mounts;
-    jobcpu_find_mounts(node_root("sensors"), &mounts);
+    struct cgroup_cpu_mounts mounts;
+    cgroup_cpu_find_mounts(node_root("sensors"), &mounts);
     assert_string_equal(mounts.cpuacct, "/sys/fs/cgroup/cpu,cpuacct");
     assert_string_equal(mounts.unified, "/sys/fs/cgroup/unified");
-    jobcpu_find_mounts("/nonexistent", &mounts);
+    cgroup_cpu_find_mounts("/nonexistent", &mounts);
     assert_string_equal(mounts.cpuacct, "");
     assert_string_equal(mounts.unified, "");
 }
@@ -29,29 +29,29 @@ static void a_job_without_group_or_hierarchy_has_no_file(void **state)
 {
     (void)state;
     char path[4096];
-    struct jobcpu_mounts none = { "", "" }, both = { "/c", "/u" };
+    struct cgroup_cpu_mounts none = { "", "" }, both = { "/c", "/u" };
     struct job job = { .id = "1", .cgroup = "/job_1" };
-    assert_int_equal(jobcpu_path(&none, &job, path, sizeof path), ABSENT);
-    assert_int_equal(jobcpu_path(&both, &job, path, sizeof path), OK);
+    assert_int_equal(cgroup_cpu_path(&none, &job, path, sizeof path), ABSENT);
+    assert_int_equal(cgroup_cpu_path(&both, &job, path, sizeof path), OK);
     assert_string_equal(path, "/c/job_1/cpuacct.usage");
     job.unified = true;
-    assert_int_equal(jobcpu_path(&both, &job, path, sizeof path), OK);
+    assert_int_equal(cgroup_cpu_path(&both, &job, path, sizeof path), OK);
     assert_string_equal(path, "/u/job_1/cpu.stat");
-    assert_int_equal(jobcpu_path(&both, &job, path, 8), FULL);
+    assert_int_equal(cgroup_cpu_path(&both, &job, path, 8), FULL);
     job.cgroup = "";
-    assert_int_equal(jobcpu_path(&both, &job, path, sizeof path), ABSENT);
+    assert_int_equal(cgroup_cpu_path(&both, &job, path, sizeof path), ABSENT);
 }
 
 static enum err read_text(const char *text, bool unified, uint64_t *cpu_ns)
 {
-    char folder[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
-    temp_dir(folder);
-    temp_join(path, folder, "file");
+    char directory[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
+    temp_dir(directory);
+    temp_join(path, directory, "file");
     temp_write(path, text, strlen(text));
     int fd = open(path, O_RDONLY);
-    enum err err = jobcpu_read(fd, unified, cpu_ns);
+    enum err err = cgroup_cpu_read(fd, unified, cpu_ns);
     close(fd);
-    temp_remove(folder);
+    temp_remove(directory);
     return err;
 }
 
@@ -94,21 +94,21 @@ static uint64_t work_in(const char *group)
 static bool agrees_live(bool unified)
 {
     char name[64], group[4096], path[4096];
-    struct jobcpu_mounts mounts;
+    struct cgroup_cpu_mounts mounts;
     struct job job = { .id = "1", .cgroup = name, .unified = unified };
     snprintf(name, sizeof name, "/sonde-test-%d", getpid());
-    jobcpu_find_mounts("", &mounts);
-    if (jobcpu_path(&mounts, &job, path, sizeof path))
+    cgroup_cpu_find_mounts("", &mounts);
+    if (cgroup_cpu_path(&mounts, &job, path, sizeof path))
         return false;
     snprintf(group, sizeof group, "%.2000s%s", unified ? mounts.unified : mounts.cpuacct, name);
     if (mkdir(group, 0755))
         return false;
     int fd = open(path, O_RDONLY);
     uint64_t used_ns = work_in(group), cpu_ns = 0;
-    enum err err = jobcpu_read(fd, unified, &cpu_ns);
+    enum err err = cgroup_cpu_read(fd, unified, &cpu_ns);
     assert_int_equal(rmdir(group), 0);
     uint64_t last_ns;
-    enum err gone = jobcpu_read(fd, unified, &last_ns);
+    enum err gone = cgroup_cpu_read(fd, unified, &last_ns);
     close(fd);
     if (!used_ns)
         return false;

@@ -1,13 +1,13 @@
 /* Perf events of jobs: software events live, for v2 cgroups of the test's own; hardware with a stand-in for the system
  * call, which plays counters that are shared, missing, or gone with their CPU. */
 #include "base/clock.h"
-#include "samplers/all.h"
 #include "proc/perf.h"
-#include "proc/perf_group.h"
+#include "proc/perf_cgroup.h"
 #include "proc/perf_names.h"
+#include "samplers/all.h"
 #include "tools/burn.h"
-#include "tools/group.h"
 #include "tools/caught.h"
+#include "tools/group.h"
 #include "tools/sensing.h"
 
 #include <errno.h>
@@ -82,7 +82,8 @@ static void work(void *context)
 static void software_events_of_a_group_are_exact(void **state)
 {
     (void)state;
-    if (!begin_live("page_faults,task_clock,cpu-clock,context_switches,page_faults_min,page_faults_maj,cpu-migrations", true))
+    if (!begin_live("page_faults,task_clock,cpu-clock,context_switches,page_faults_min,page_faults_maj,cpu-migrations",
+                    true))
         leave_out("no perf events, or no v2 cgroup, here");
     assert_int_equal(sensing_read(&sensing), OK);
     assert_int_equal(value(group.id, "page_faults"), 0);
@@ -91,7 +92,8 @@ static void software_events_of_a_group_are_exact(void **state)
     uint64_t truth_ns = group_cpu_ns(&group);
     assert_int_equal(sensing_job(&sensing, &group.job, JOB_END), OK);
     assert_in_range(value(group.id, "page_faults"), PAGES, PAGES + 2000);
-    assert_int_equal(value(group.id, "page_faults"), value(group.id, "page_faults_min") + value(group.id, "page_faults_maj"));
+    assert_int_equal(value(group.id, "page_faults"), value(group.id, "page_faults_min") + value(group.id,
+                                                                                                "page_faults_maj"));
     assert_in_range(value(group.id, "task_clock"), 190 * NS_PER_MS, truth_ns + truth_ns / 10);
     assert_in_range(value(group.id, "cpu_clock"), 190 * NS_PER_MS, truth_ns + truth_ns / 10);
     assert_true(value(group.id, "context_switches") >= 50);
@@ -192,7 +194,7 @@ static enum err open_machine(const char *events, const char *cpus)
     sensing_put(machine, "cg/perf/oar/x_6/tasks", "");
     sensing_put(machine, "sys/devices/system/cpu/online", cpus);
     opened_count = 0;
-    perf_open_call = play_open;
+    perf_event_open_call = play_open;
     sensing_init(&sensing, &sampler_perf, machine);
     sensing_set(&sensing, "events", events);
     return sensing_open(&sensing);
@@ -208,7 +210,7 @@ static void begin_machine(const char *events, const char *cpus)
 static int put_real_back(void **state)
 {
     (void)state;
-    perf_open_call = real_open;
+    perf_event_open_call = real_open;
     lacks_cache = denies_groups = false;
     group_remove(&group);
     if (machine[0])
@@ -411,7 +413,7 @@ static void more_jobs_than_descriptors_are_said_once(void **state)
 static int keep_real(void **state)
 {
     (void)state;
-    real_open = perf_open_call;
+    real_open = perf_event_open_call;
     return 0;
 }
 

@@ -12,14 +12,14 @@
 static void a_captured_tree_adds_up(void **state)
 {
     (void)state;
-    struct pidcpu pidcpu;
+    struct pid_cpu pid_cpu;
     uint64_t cpu_ns;
-    assert_int_equal(pidcpu_open(&pidcpu, node_root("vm")), OK);
-    assert_int_equal(pidcpu_read(&pidcpu, 8991, &cpu_ns), OK);
+    assert_int_equal(pid_cpu_open(&pid_cpu, node_root("vm")), OK);
+    assert_int_equal(pid_cpu_read(&pid_cpu, 8991, &cpu_ns), OK);
     assert_true(cpu_ns > 0);
-    assert_int_equal(pidcpu_read(&pidcpu, 8991, &cpu_ns), OK); /* and again */
-    assert_int_equal(pidcpu_read(&pidcpu, 4000000, &cpu_ns), GONE);
-    pidcpu_close(&pidcpu);
+    assert_int_equal(pid_cpu_read(&pid_cpu, 8991, &cpu_ns), OK); /* and again */
+    assert_int_equal(pid_cpu_read(&pid_cpu, 4000000, &cpu_ns), GONE);
+    pid_cpu_close(&pid_cpu);
 }
 
 /* 100 ms itself, 100 ms in a child that it waits for, 100 ms in one that goes on. */
@@ -49,7 +49,7 @@ static pid_t start_tree(int ready)
 static void a_live_tree_has_the_time_of_all(void **state)
 {
     (void)state;
-    struct pidcpu pidcpu;
+    struct pid_cpu pid_cpu;
     int ends[2];
     char byte;
     uint64_t cpu_ns = 0;
@@ -57,8 +57,8 @@ static void a_live_tree_has_the_time_of_all(void **state)
     pid_t pid = start_tree(ends[1]);
     assert_int_equal(read(ends[0], &byte, 1), 1);
     assert_int_equal(read(ends[0], &byte, 1), 1);
-    assert_int_equal(pidcpu_open(&pidcpu, ""), OK);
-    enum err err = pidcpu_read(&pidcpu, (uint32_t)pid, &cpu_ns);
+    assert_int_equal(pid_cpu_open(&pid_cpu, ""), OK);
+    enum err err = pid_cpu_read(&pid_cpu, (uint32_t)pid, &cpu_ns);
     char command[64];
     snprintf(command, sizeof command, "pkill -KILL -P %d", (int)pid);
     assert_int_equal(system(command), 0);
@@ -66,8 +66,8 @@ static void a_live_tree_has_the_time_of_all(void **state)
     waitpid(pid, NULL, 0);
     assert_int_equal(err, OK);
     assert_in_range(cpu_ns, 250000000, 500000000); /* each of three may lack a tick */
-    assert_int_equal(pidcpu_read(&pidcpu, (uint32_t)pid, &cpu_ns), GONE);
-    pidcpu_close(&pidcpu);
+    assert_int_equal(pid_cpu_read(&pid_cpu, (uint32_t)pid, &cpu_ns), GONE);
+    pid_cpu_close(&pid_cpu);
     close(ends[0]);
     close(ends[1]);
 }

@@ -1,0 +1,25 @@
+/* Names in the types that the running kernel tells of itself (BTF): has it a function, a tracepoint? They are looked for among
+ * the texts alone, which takes 1 ms; to parse the types, as libbpf does once anyway, takes 7. */
+#ifndef SONDE_SYSCALLS_KERNEL_BTF_H
+#define SONDE_SYSCALLS_KERNEL_BTF_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
+struct kernel_btf {
+    char *all;
+    size_t size;
+    bool is_mapped;
+};
+
+/* Below root. Errors: then no name is found, and kernel_btf_close is harmless. */
+enum err kernel_btf_open(struct kernel_btf *types, const char *root);
+void kernel_btf_close(struct kernel_btf *types);
+
+bool kernel_btf_has(const struct kernel_btf *types, const char *name);
+
+#endif

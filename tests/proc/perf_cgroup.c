@@ -1,0 +1,85 @@
+/* Counts of events that shared a counter, from reading to reading. */
+#include "proc/perf_cgroup.h"
+
+#include "tools/unit.h"
+
+static struct perf_cgroup_total total;
+static struct perf_cgroup_count last;
+
+static int begin(void **state)
+{
+    (void)state;
+    total = (struct perf_cgroup_total){ 0 };
+    last = (struct perf_cgroup_count){ .fd = -1 };
+    return 0;
+}
+
+static void read_as(uint64_t value, uint64_t enabled, uint64_t running)
+{
+    perf_cgroup_add(&total, &last, (const uint64_t[]){ value, enabled, running });
+}
+
+static uint64_t scaled(void)
+{
+    return (uint64_t)(total.value + 0.5);
+}
+
+static void a_counter_of_its_own_is_not_scaled(void **state)
+{
+    (void)state;
+    read_as(1ull << 53, 100, 100);
+    read_as((1ull << 53) + 1000, 200, 200);
+    assert_int_equal(scaled(), (1ull << 53) + 1000);
+    assert_true(total.was_counted);
+}
+
+static void each_interval_is_scaled_by_itself(void **state)
+{
+    (void)state;
+    read_as(1000, 100, 25); /* a quarter of the time */
+    assert_int_equal(scaled(), 4000);
+    read_as(1000, 200, 125); /* idle, and counted all the time: nothing to be added */
+    assert_int_equal(scaled(), 4000);
+    read_as(1100, 300, 175);
+    assert_int_equal(scaled(), 4200);
+}
+
+static void a_count_never_falls(void **state)
+{
+    (void)state;
+    read_as(1000, 100, 100);
+    read_as(10, 10, 10); /* begun anew: a CPU that was away */
+    assert_int_equal(scaled(), 1010);
+    read_as(20, 20, 20);
+    assert_int_equal(scaled(), 1020);
+}
+
+static void time_without_a_counter_is_covered_by_the_next_reading(void **state)
+{
+    (void)state;
+    read_as(0, 100, 0);
+    assert_true(total.was_scheduled);
+    assert_false(total.was_counted);
+    read_as(50, 200, 50);
+    assert_int_equal(scaled(), 200);
+    assert_true(total.was_counted);
+}
+
+static void descriptors_are_one_for_each_event_and_cpu(void **state)
+{
+    (void)state;
+    const bool cpus[] = { true, false, true, true };
+    assert_int_equal(perf_cgroup_fd_count(5, cpus, 4), 3 * 5 + 1); /* and the directory */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_counter_of_its_own_is_not_scaled, begin),
+        cmocka_unit_test_setup(each_interval_is_scaled_by_itself, begin),
+        cmocka_unit_test_setup(a_count_never_falls, begin),
+        cmocka_unit_test_setup(time_without_a_counter_is_covered_by_the_next_reading, begin),
+        cmocka_unit_test_setup(descriptors_are_one_for_each_event_and_cpu, begin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,45 @@
+/* Which block devices lie above others. */
+#include "samplers/stacked_device.h"
+
+#include "tools/sensing.h"
+
+#include <sys/stat.h>
+
+static void what_lies_above_others_is_stacked(void **state)
+{
+    (void)state;
+    char root[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
+    temp_dir(root);
+    sensing_put(root, "sys/block/sda/size", "8\n");
+    temp_join(path, root, "sys/block/sda/slaves");
+    assert_int_equal(mkdir(path, 0755), 0);
+    sensing_put(root, "sys/block/dm-0/slaves/sda/dev", "8:0\n");
+    sensing_put(root, "sys/block/loop0/loop/backing_file", "/images/a.sif\n");
+    sensing_put(root, "sys/block/loop1/size", "0\n");
+    assert_false(stacked_device_check(root, "/sys/block/sda"));
+    assert_true(stacked_device_check(root, "/sys/block/dm-0"));
+    assert_true(stacked_device_check(root, "/sys/block/loop0"));
+    assert_false(stacked_device_check(root, "/sys/block/loop1")); /* nothing is attached to it */
+    assert_false(stacked_device_check(root, "/sys/block/sdz"));
+    assert_false(stacked_device_check("/nonexistent", "/sys/block/dm-0"));
+    temp_remove(root);
+}
+
+static void a_name_that_is_too_long_is_nothing(void **state)
+{
+    (void)state;
+    char directory[400];
+    memset(directory, 'x', sizeof directory - 1);
+    directory[0] = '/';
+    directory[sizeof directory - 1] = '\0';
+    assert_false(stacked_device_check("", directory));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_lies_above_others_is_stacked),
+        cmocka_unit_test(a_name_that_is_too_long_is_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

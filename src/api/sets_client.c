@@ -2,6 +2,7 @@
 #include "api/sets_client.h"
 
 #include "api/schema.h"
+#include "base/vec.h"
 #include "net/json_read.h"
 
 #include <stdlib.h>
@@ -14,18 +15,24 @@ struct sets_piece {
 
 struct reader {
     struct json_read json;
-    struct sets *sets;
+    struct sets_answer *sets;
     struct buf key, text;
     bool is_out_of_memory;
     size_t schema_room, item_room;
 };
 
+static bool fail_memory(struct reader *reader)
+{
+    reader->is_out_of_memory = true;
+    reader->json.failed = true;
+    return false;
+}
+
 static void *piece(struct reader *reader, size_t size)
 {
     struct sets_piece *new = calloc(1, sizeof *new + size);
     if (!new) {
-        reader->is_out_of_memory = true;
-        reader->json.failed = true;
+        fail_memory(reader);
         return NULL;
     }
     new->next = reader->sets->pieces;
@@ -33,21 +40,8 @@ static void *piece(struct reader *reader, size_t size)
     return new->data;
 }
 
-/* Room for one more element at the end of an array that grows. */
-static void *grow(struct reader *reader, void *array, size_t count, size_t *room, size_t size)
-{
-    if (array && count < *room)
-        return array;
-    size_t new_room = *room ? *room * 2 : 16;
-    void *new = reallocarray(array, new_room, size);
-    if (!new) {
-        reader->is_out_of_memory = true;
-        reader->json.failed = true;
-        return NULL;
-    }
-    *room = new_room;
-    return new;
-}
+/* Makes the capacity at least need; false if out of memory, which stops the parser. */
+#define reserve(reader, array, capacity, need) (array_reserve(array, capacity, need, VEC_MAX) ? fail_memory(reader) : true)
 
 static const char *text_of(struct reader *reader)
 {
@@ -96,13 +90,11 @@ static void read_metric(struct reader *reader, struct metric *metric)
 static void read_metrics(struct reader *reader, struct set *schema)
 {
     struct metric *metrics = NULL;
-    size_t count = 0, room = 0;
+    size_t count = 0, capacity = 0;
     json_read_array(&reader->json);
     while (json_read_more(&reader->json)) {
-        struct metric *grown = grow(reader, metrics, count, &room, sizeof *metrics);
-        if (!grown)
+        if (!reserve(reader, metrics, capacity, count + 1))
             break;
-        metrics = grown;
         read_metric(reader, &metrics[count++]);
     }
     struct metric *kept = piece(reader, count * sizeof *kept);
@@ -115,12 +107,10 @@ static void read_metrics(struct reader *reader, struct set *schema)
 
 static void read_schema(struct reader *reader)
 {
-    struct sets *sets = reader->sets;
+    struct sets_answer *sets = reader->sets;
     struct set *schema = piece(reader, sizeof *schema);
-    struct set **grown = grow(reader, sets->schemas, sets->schema_count, &reader->schema_room, sizeof(struct set *));
-    if (!schema || !grown)
+    if (!schema || !reserve(reader, sets->schemas, reader->schema_room, sets->schema_count + 1))
         return;
-    sets->schemas = grown;
     sets->schemas[sets->schema_count++] = schema;
     schema->name = "";
     json_read_object(&reader->json);
@@ -212,11 +202,9 @@ static void read_field(struct reader *reader, struct sets_item *item)
 
 static void read_item(struct reader *reader)
 {
-    struct sets *sets = reader->sets;
-    struct sets_item *grown = grow(reader, sets->items, sets->count, &reader->item_room, sizeof *sets->items);
-    if (!grown)
+    struct sets_answer *sets = reader->sets;
+    if (!reserve(reader, sets->items, reader->item_room, sets->count + 1))
         return;
-    sets->items = grown;
     struct sets_item item = { .instance = "", .uid = UINT32_MAX };
     json_read_object(&reader->json);
     while (json_read_key(&reader->json, &reader->key))
@@ -248,10 +236,10 @@ static void read_all(struct reader *reader)
     }
 }
 
-enum err sets_read(struct sets *sets, const char *text, size_t size)
+enum err sets_client_read(struct sets_answer *sets, const char *text, size_t size)
 {
     struct reader reader = { .sets = sets };
-    *sets = (struct sets){ .host = "" };
+    *sets = (struct sets_answer){ .host = "" };
     buf_init(&reader.key, 4096);
     buf_init(&reader.text, 1u << 20);
     json_read_init(&reader.json, text, size);
@@ -261,11 +249,11 @@ enum err sets_read(struct sets *sets, const char *text, size_t size)
     buf_clear(&reader.text);
     if (is_good)
         return OK;
-    sets_clear(sets);
+    sets_client_clear(sets);
     return reader.is_out_of_memory ? NOMEM : CORRUPT;
 }
 
-void sets_clear(struct sets *sets)
+void sets_client_clear(struct sets_answer *sets)
 {
     for (struct sets_piece *at = sets->pieces, *next; at; at = next) {
         next = at->next;
@@ -273,5 +261,5 @@ void sets_clear(struct sets *sets)
     }
     free(sets->schemas);
     free(sets->items);
-    *sets = (struct sets){ 0 };
+    *sets = (struct sets_answer){ 0 };
 }

@@ -1,6 +1,8 @@
 /* The growing buffer: doubles until its maximum, and remembers that it failed. */
 #include "base/buf.h"
 
+#include "base/vec.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,16 +62,14 @@ char *buf_reserve(struct buf *buf, size_t size)
     }
     size_t need = buf->size + size + 1;
     if (need > buf->room) {
-        size_t room = buf->room ? buf->room : 64;
-        while (room < need)
-            room *= 2;
-        char *data = realloc(buf->data, room);
-        if (!data) {
+        size_t capacity = buf->room ? buf->room : 64;
+        while (capacity < need)
+            capacity *= 2;
+        if (array_resize(buf->data, capacity)) {
             buf->failed = true;
             return NULL;
         }
-        buf->data = data;
-        buf->room = room;
+        buf->room = capacity;
     }
     return buf->data + buf->size;
 }

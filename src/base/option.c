@@ -5,6 +5,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "base/vec.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,12 +59,10 @@ static enum err append(const char ***list, const char *value)
     size_t count = 0;
     while (*list && (*list)[count])
         count++;
-    const char **longer = realloc(*list, (count + 2) * sizeof *longer);
-    if (!longer)
+    if (array_resize(*list, count + 2))
         return NOMEM;
-    longer[count] = value;
-    longer[count + 1] = NULL;
-    *list = longer;
+    (*list)[count] = value;
+    (*list)[count + 1] = NULL;
     return OK;
 }
 

@@ -1,10 +1,10 @@
 /* A list in order, searched by halves. */
 #include "base/ranges.h"
 
+#include "base/vec.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#define ROOM_MIN 2
 
 void ranges_clear(struct ranges *ranges)
 {
@@ -12,22 +12,9 @@ void ranges_clear(struct ranges *ranges)
     *ranges = (struct ranges){ 0 };
 }
 
-static enum err grow_to(struct ranges *ranges, size_t count)
+enum err ranges_reserve(struct ranges *ranges)
 {
-    if (count <= ranges->room)
-        return OK;
-    size_t room = ranges->room * 2 > count ? ranges->room * 2 : count > ROOM_MIN ? count : ROOM_MIN;
-    struct range *list = realloc(ranges->list, room * sizeof *list);
-    if (!list)
-        return NOMEM;
-    ranges->list = list;
-    ranges->room = room;
-    return OK;
-}
-
-enum err ranges_make_room(struct ranges *ranges)
-{
-    return grow_to(ranges, ranges->count + 1);
+    return array_reserve(ranges->list, ranges->room, ranges->count + 1, VEC_MAX);
 }
 
 /* The first range that does not end before the number. */
@@ -56,7 +43,7 @@ size_t ranges_touching(const struct ranges *ranges, struct range range, size_t *
 enum err ranges_add(struct ranges *ranges, struct range range)
 {
     size_t from, count = ranges_touching(ranges, range, &from);
-    if (!count && ranges_make_room(ranges))
+    if (!count && ranges_reserve(ranges))
         return NOMEM;
     struct range *at = ranges->list + from;
     if (count && at[0].first < range.first)
@@ -71,7 +58,7 @@ enum err ranges_add(struct ranges *ranges, struct range range)
 
 enum err ranges_copy(struct ranges *to, const struct ranges *from)
 {
-    if (grow_to(to, from->count))
+    if (array_reserve(to->list, to->room, from->count, VEC_MAX))
         return NOMEM;
     if (from->count)
         memcpy(to->list, from->list, from->count * sizeof *from->list);

@@ -22,7 +22,7 @@ struct ranges {
 void ranges_clear(struct ranges *ranges);
 
 /* After this the next ranges_add does not fail. */
-enum err ranges_make_room(struct ranges *ranges);
+enum err ranges_reserve(struct ranges *ranges);
 enum err ranges_add(struct ranges *ranges, struct range range);
 enum err ranges_copy(struct ranges *to, const struct ranges *from); /* to: what it held is forgotten */
 

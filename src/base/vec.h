@@ -26,23 +26,41 @@
         size_t count, capacity;                                                                                              \
     }
 
-/* Behind the macros: *array (of any type) gets memory for at least need items. */
-static inline enum err vec_grow(void *array, size_t *capacity, size_t need, size_t max, size_t item_size)
+/* The capacity for need items: the present one, doubled as often as needed; at most max. */
+static inline size_t vec_capacity(size_t capacity, size_t need, size_t max)
 {
-    if (need > max)
-        return FULL;
-    size_t larger = *capacity ? *capacity : 8;
-    while (larger < need)
-        larger *= 2;
+    capacity = capacity ? capacity : 8;
+    while (capacity < need)
+        capacity *= 2;
+    return capacity < max ? capacity : max;
+}
+
+/* Behind the macros: *array (of any type) gets memory for count items. */
+static inline enum err vec_resize(void *array, size_t count, size_t item_size)
+{
     void *items;
     memcpy(&items, array, sizeof items);
-    items = reallocarray(items, larger < max ? larger : max, item_size);
+    items = reallocarray(items, count, item_size);
     if (!items)
         return NOMEM;
     memcpy(array, &items, sizeof items);
-    *capacity = larger < max ? larger : max;
     return OK;
 }
+
+static inline enum err vec_grow(void *array, size_t *capacity, size_t need, size_t max, size_t item_size)
+{
+    size_t larger = vec_capacity(*capacity, need, max);
+    if (need > max)
+        return FULL;
+    if (vec_resize(array, larger, item_size))
+        return NOMEM;
+    *capacity = larger;
+    return OK;
+}
+
+/* Gives an array memory for count items, which is over 0: OK or NOMEM. For several arrays of one vec_capacity, and for
+ * those that grow so seldom that they keep no capacity. */
+#define array_resize(array, count) vec_resize(&(array), count, sizeof *(array))
 
 /* Makes the capacity at least need: OK, FULL (need is over max) or NOMEM. capacity is an lvalue of any unsigned type. */
 #define array_reserve(array, capacity, need, max)                                                                            \

@@ -1,7 +1,8 @@
-/* sonde track: what programs count, over time, into a file that is whole at every moment. */
+/* sonde track: logs program metrics over time, to a file that is valid at every moment. */
 #include "cli/metric_source.h"
 
 #include "base/clock.h"
+#include "base/vec.h"
 #include "model/dictionary.h"
 #include "report/metric_log.h"
 #include "report/metric_names.h"
@@ -17,7 +18,7 @@
 #include <unistd.h>
 
 #define FREQUENCY_MAX 1000.0
-#define PATIENCE 20 /* asks in a row that may fail before it is said */
+#define FAILURES_BEFORE_MESSAGE 20 /* consecutive failures before a message is printed */
 
 struct settings {
     struct metric_source_settings source;
@@ -27,17 +28,17 @@ struct settings {
     uint64_t count;
 };
 
-/* All that is told of a metric: a histogram that observes 0, or a gauge that rises in one program and falls in another, changes
- * while its value does not. */
+/* All values of a metric: a histogram that observes 0, or a gauge that rises in one process and falls in another,
+ * changes without a change of its value. */
 enum { TS, VALUE, SPREAD, NUMBERS = SPREAD + METRIC_LIST_SPREAD };
 struct numbers {
     double of[NUMBERS];
 };
 
-/* What was written last of each name. */
-struct seen {
+/* The values last written for each name. */
+struct written {
     struct dictionary names;
-    struct metric_list texts; /* keeps the names */
+    struct metric_list texts; /* owns the names */
     struct numbers *numbers;
     size_t room;
 };
@@ -48,11 +49,11 @@ struct track {
     struct metric_source source;
     struct metric_query query;
     struct metric_log log;
-    struct seen seen;
-    struct buf why;
-    unsigned failures; /* in a row */
-    bool is_told;      /* … and said */
-    bool is_unanswered; /* the first one */
+    struct written seen;
+    struct buf error;
+    unsigned failures; /* consecutive */
+    bool is_failure_printed;      /* the failure has been printed */
+    bool is_unanswered; /* the first query */
     sigset_t signals;
 };
 
@@ -66,7 +67,7 @@ static enum err frequency_of(const char *text, uint64_t *period_ns)
     return OK;
 }
 
-/* What is not a number is not news for ever. */
+/* NaN equals NaN here, so that it is not written again and again. */
 static bool is_same(const struct numbers *a, const struct numbers *b)
 {
     for (size_t i = 0; i < NUMBERS; i++)
@@ -83,21 +84,13 @@ static struct numbers numbers_of(const struct metric_item *item)
 }
 
 /* False: memory ran out. */
-static bool make_room(struct seen *seen, uint32_t number)
+static bool grow(struct written *seen, uint32_t number)
 {
-    if (number < seen->room)
-        return true;
-    size_t room = seen->room ? 2 * seen->room : 256;
-    struct numbers *grown = reallocarray(seen->numbers, room, sizeof *grown);
-    if (!grown)
-        return false;
-    seen->numbers = grown;
-    seen->room = room;
-    return true;
+    return !array_reserve(seen->numbers, seen->room, (size_t)number + 1, VEC_MAX);
 }
 
-/* True: this was not written yet. */
-static bool is_news(struct seen *seen, const struct metric_item *item)
+/* True: these values have not been written yet. */
+static bool is_changed(struct written *seen, const struct metric_item *item)
 {
     size_t before = seen->names.count;
     uint32_t number = dictionary_add(&seen->names, bytes_of(item->name));
@@ -105,9 +98,9 @@ static bool is_news(struct seen *seen, const struct metric_item *item)
         return true;
     if (seen->names.count > before) {
         const char *copy = metric_list_text(&seen->texts, item->name);
-        seen->names.texts[number].data = copy; /* the one that it was added with goes with this answer */
+        seen->names.strings[number].data = copy; /* the string it was added with belongs to this answer only */
     }
-    if (!make_room(seen, number))
+    if (!grow(seen, number))
         return true;
     struct numbers numbers = numbers_of(item);
     bool is_new = seen->names.count > before || !is_same(&seen->numbers[number], &numbers);
@@ -115,25 +108,25 @@ static bool is_news(struct seen *seen, const struct metric_item *item)
     return is_new;
 }
 
-static void keep_news(struct track *track, struct metric_list *list)
+static void keep_changed(struct track *track, struct metric_list *list)
 {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
         const struct metric_item *item = &list->items[i];
         if (track->settings->nonzero && item->value == 0)
             continue;
-        if (is_news(&track->seen, item) || track->settings->always)
+        if (is_changed(&track->seen, item) || track->settings->always)
             list->items[kept++] = *item;
     }
     list->count = kept;
 }
 
-/* An agent that is being started anew is no reason to end: the next sample may come. */
-static void tell_failure(struct track *track, enum err err)
+/* A restarting agent is no reason to exit: the next sample may succeed. */
+static void report_failure(struct track *track, enum err err)
 {
-    if (++track->failures == PATIENCE && !track->is_told) {
-        command_fail(track->call, "%s; waiting for it", track->why.size ? buf_text(&track->why) : err_text(err));
-        track->is_told = true;
+    if (++track->failures == FAILURES_BEFORE_MESSAGE && !track->is_failure_printed) {
+        command_fail(track->call, "%s; retrying", track->error.size ? buf_text(&track->error) : err_text(err));
+        track->is_failure_printed = true;
     }
 }
 
@@ -142,7 +135,7 @@ static const char *shown_output(const struct settings *settings)
     return settings->output ? settings->output : "standard output";
 }
 
-/* As tau_metric_client says it. */
+/* The message of tau_metric_client. */
 static void announce(const struct settings *settings)
 {
     if (settings->announce) {
@@ -151,7 +144,7 @@ static void announce(const struct settings *settings)
     }
 }
 
-/* Not before there is something to write: who finds no agent keeps the file of the last time. */
+/* Only once there is something to write: without an agent, the file of the last time is kept. */
 static enum err open_log(struct track *track)
 {
     const struct settings *settings = track->settings;
@@ -167,10 +160,10 @@ static enum err sample(struct track *track, bool is_first)
 {
     struct metric_list list;
     metric_list_init(&list);
-    buf_reset(&track->why);
-    enum err err = metric_source_ask(&track->source, &track->query, &list, &track->why);
+    buf_reset(&track->error);
+    enum err err = metric_source_ask(&track->source, &track->query, &list, &track->error);
     if (err && !is_first) {
-        tell_failure(track, err);
+        report_failure(track, err);
         metric_list_clear(&list);
         return OK;
     }
@@ -179,15 +172,15 @@ static enum err sample(struct track *track, bool is_first)
         err = open_log(track);
     if (!err) {
         track->failures = 0;
-        track->is_told = false;
-        keep_news(track, &list);
+        track->is_failure_printed = false;
+        keep_changed(track, &list);
         err = metric_log_add(&track->log, &list);
     }
     metric_list_clear(&list);
     return err;
 }
 
-/* True: a signal asks to end. */
+/* True: a signal asks to exit. */
 static bool sleep_until(const struct track *track, uint64_t until_ns)
 {
     for (;;) {
@@ -211,9 +204,9 @@ static enum err loop(struct track *track, uint64_t period_ns)
         uint64_t now_ns = clock_monotonic_ns();
         next_ns += period_ns;
         if (next_ns < now_ns)
-            next_ns = now_ns; /* what was missed is not made up for */
+            next_ns = now_ns; /* missed samples are not made up for */
         if (sleep_until(track, next_ns)) {
-            err = sample(track, false); /* what changed since */
+            err = sample(track, false); /* the last changes */
             break;
         }
     }
@@ -224,11 +217,11 @@ static int finish(struct track *track, enum err err)
 {
     enum err closed = metric_log_close(&track->log);
     if (track->is_unanswered)
-        return command_fail(track->call, "%s", track->why.size ? buf_text(&track->why) : err_text(err));
+        return command_fail(track->call, "%s", track->error.size ? buf_text(&track->error) : err_text(err));
     err = err ? err : closed;
     if (err && err != GONE)
         return command_fail(track->call, "cannot write to %s: %s", shown_output(track->settings),
-                            err == ABSENT ? "there is no such folder" : err_text(err));
+                            err == ABSENT ? "no such directory" : err_text(err));
     return EXIT_GOOD;
 }
 
@@ -242,7 +235,7 @@ static void block_signals(struct track *track)
     signal(SIGPIPE, SIG_IGN);
 }
 
-static bool is_folder(const char *path)
+static bool is_directory(const char *path)
 {
     struct stat there;
     return path && stat(path, &there) == 0 && S_ISDIR(there.st_mode);
@@ -256,11 +249,11 @@ static int track_run(const struct command_call *call)
     int wrong = metric_source_check(call, &settings->source);
     if (wrong)
         return wrong;
-    if (is_folder(settings->output))
-        return command_misused(call, "--output wants a file, and %s is a folder", settings->output);
+    if (is_directory(settings->output))
+        return command_usage_error(call, "--output: %s is a directory", settings->output);
     if (frequency_of(settings->frequency, &period_ns))
-        return command_misused(call, "--freq: '%s' is no frequency up to 1000; say 10 for ten times a second, 0.1 for every ten "
-                               "seconds", settings->frequency);
+        return command_usage_error(call, "invalid --freq '%s' (expected up to 1000 per second; 10 is ten times a second, 0.1 every "
+                               "ten seconds)", settings->frequency);
     char **names = metric_names_quoted(call->operands, call->count);
     if (!names)
         return command_fail(call, "out of memory");
@@ -269,7 +262,7 @@ static int track_run(const struct command_call *call)
     metric_source_init(&track.source, &settings->source);
     metric_list_init(&track.seen.texts);
     dictionary_init(&track.seen.names);
-    buf_init(&track.why, 8192);
+    buf_init(&track.error, 8192);
     block_signals(&track);
     int status = finish(&track, loop(&track, period_ns));
     metric_source_clear(&track.source);
@@ -277,43 +270,43 @@ static int track_run(const struct command_call *call)
     dictionary_clear(&track.seen.names);
     free(track.seen.numbers);
     metric_names_free(&names);
-    buf_clear(&track.why);
+    buf_clear(&track.error);
     return status;
 }
 
 #define AT(field) .offset = offsetof(struct settings, field)
 static const struct option options[] = {
     { .letter = 'f', .name = "format", .argument = "FORMAT", .type = OPTION_CHOICE, AT(format), .initial = "json",
-      .choices = METRIC_FORMATS, .help = "How to write; json is an array with one array per sample, as tau_metric_client's" },
+      .choices = METRIC_FORMATS, .help = "Output format; json is an array with one array per sample, as of tau_metric_client" },
     { .letter = 'o', .name = "output", .argument = "FILE", .type = OPTION_TEXT, AT(output),
-      .help = "Write to FILE in place of standard output" },
+      .help = "Write to FILE instead of standard output" },
     { .letter = 'F', .name = "freq", .argument = "HZ", .type = OPTION_TEXT, AT(frequency), .initial = "10",
-      .help = "Look so many times a second, up to 1000; 0.1 is every ten seconds" },
-    { .name = "always", .type = OPTION_FLAG, AT(always), .help = "Write all values at each look, not only those that changed" },
-    { .letter = 'a', .name = "all", .type = OPTION_FLAG, AT(all), .help = "Write all that is known of each metric" },
+      .help = "Samples per second, up to 1000; 0.1 is every ten seconds" },
+    { .name = "always", .type = OPTION_FLAG, AT(always), .help = "Write all values in each sample, not only those that changed" },
+    { .letter = 'a', .name = "all", .type = OPTION_FLAG, AT(all), .help = "Also write type, unit and description" },
     { .name = "nonzero", .type = OPTION_FLAG, AT(nonzero), .help = "Leave out values that are 0" },
-    { .letter = 'n', .name = "count", .argument = "N", .type = OPTION_U64, AT(count), .help = "End after N looks; 0: never" },
-    { .name = "announce", .type = OPTION_FLAG, AT(announce), .hidden = true, .help = "Say what is written where, as tau does" },
+    { .letter = 'n', .name = "count", .argument = "N", .type = OPTION_U64, AT(count), .help = "Exit after N samples; 0: never" },
+    { .name = "announce", .type = OPTION_FLAG, AT(announce), .hidden = true, .help = "Print where the log is, as tau does" },
     METRIC_SOURCE_OPTIONS(struct settings),
     OPTION_END,
 };
 
 static const struct command_fact examples[] = {
-    { "sonde track -o log.json", "all metrics of this node, whenever they change, until Ctrl-C" },
-    { "sonde track -F 1 -f txt cells_total", "one, at most once a second, on the screen" },
-    { "sonde track --always -F 0.1 -j 4711 -o log.json", "all of job 4711, every ten seconds" },
+    { "sonde track -o log.json", "all program metrics of this node, whenever they change, until Ctrl-C" },
+    { "sonde track -F 1 -f txt cells_total", "one metric, at most once a second, on the terminal" },
+    { "sonde track --always -F 0.1 -j 4711 -o log.json", "all metrics of job 4711, every ten seconds" },
     { 0 },
 };
 
 const struct command command_track = {
     .name = "track",
-    .about = "follow what programs count over time",
+    .about = "log program metrics over time",
     .usage = "[OPTIONS] [NAME...]",
     .description =
-        "Writes the counters and gauges that programs tell whenever they change, until it is ended by Ctrl-C or SIGTERM. "
-        "NAME is as of 'sonde get'; without one all are followed.\n\n"
-        "The agent reads what programs have in memory at its own ticks: looking more often shows nothing more of them. A "
-        "file is whole after each sample, also when sonde is killed; an agent that is started anew is waited for.",
+        "Writes the counters and gauges that programs publish whenever they change, until Ctrl-C or SIGTERM. NAME is as for "
+        "'sonde get'; without NAME all are logged.\n\n"
+        "The agent reads the metrics of programs at its own interval; a higher frequency here shows nothing more. The file is "
+        "valid after each sample, even if sonde is killed; if the agent restarts, sonde track waits for it.",
     .options = options,
     .settings_size = sizeof(struct settings),
     .operands_max = -1,

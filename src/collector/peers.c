@@ -1,7 +1,8 @@
-/* A table by the bytes of the router's names. */
+/* A hash table by routing id. */
 #include "collector/peers.h"
 
 #include "base/hash.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static void grow(struct peers *peers)
     size_t count = peers->bucket_count * 2;
     struct peer **buckets = calloc(count, sizeof *buckets);
     if (!buckets)
-        return; /* slower, not wrong */
+        return; /* slower, but correct */
     for (size_t i = 0; i < peers->bucket_count; i++)
         for (struct peer *peer = peers->buckets[i], *next; peer; peer = next) {
             next = peer->next;
@@ -50,8 +51,8 @@ static void grow(struct peers *peers)
 static void peer_free(struct peer *peer)
 {
     peer_close_feeds(peer);
-    if (peer->origin && peer->origin->owners[peer->is_collector] == peer)
-        peer->origin->owners[peer->is_collector] = NULL;
+    if (peer->known_host && peer->known_host->connections[peer->is_collector] == peer)
+        peer->known_host->connections[peer->is_collector] = NULL;
     free(peer->feeds);
     free(peer->id);
     free(peer->host);
@@ -99,16 +100,16 @@ enum err peers_add(struct peers *peers, const struct zmq_peer *id, struct peer *
 
 void peers_remove(struct peers *peers, struct peer **peer)
 {
-    struct peer **place = &peers->buckets[(*peer)->hash & (peers->bucket_count - 1)];
-    while (*place != *peer)
-        place = &(*place)->next;
-    *place = (*peer)->next;
+    struct peer **position = &peers->buckets[(*peer)->hash & (peers->bucket_count - 1)];
+    while (*position != *peer)
+        position = &(*position)->next;
+    *position = (*peer)->next;
     peers->count--;
     peer_free(*peer);
     *peer = NULL;
 }
 
-struct peer *peers_next(const struct peers *peers, struct peer_at *at)
+struct peer *peers_next(const struct peers *peers, struct peers_iterator *at)
 {
     while (!at->next && at->bucket < peers->bucket_count)
         at->next = peers->buckets[at->bucket++];
@@ -135,7 +136,7 @@ void peer_address(const struct peer *peer, struct zmq_peer *id)
     id->name[0] = id->address[0] = '\0';
 }
 
-enum err feed_new(struct feed **feed, struct peer *peer, struct origin *origin, uint64_t stream)
+enum err feed_new(struct feed **feed, struct peer *peer, struct known_host *known_host, uint64_t stream)
 {
     *feed = calloc(1, sizeof **feed);
     enum err err = *feed ? stream_new(&(*feed)->decoder) : NOMEM;
@@ -145,12 +146,12 @@ enum err feed_new(struct feed **feed, struct peer *peer, struct origin *origin, 
         return err;
     }
     (*feed)->peer = peer;
-    (*feed)->origin = origin;
+    (*feed)->known_host = known_host;
     (*feed)->stream = stream;
-    (*feed)->next = origin->feeds;
-    if (origin->feeds)
-        origin->feeds->before = *feed;
-    origin->feeds = *feed;
+    (*feed)->next = known_host->feeds;
+    if (known_host->feeds)
+        known_host->feeds->before = *feed;
+    known_host->feeds = *feed;
     return OK;
 }
 
@@ -162,34 +163,32 @@ void feed_free(struct feed **feed)
     if (old->before)
         old->before->next = old->next;
     else
-        old->origin->feeds = old->next;
+        old->known_host->feeds = old->next;
     if (old->next)
         old->next->before = old->before;
-    if (old->origin->newest == old)
-        old->origin->newest = NULL;
+    if (old->known_host->newest == old)
+        old->known_host->newest = NULL;
     stream_free(&old->decoder);
     free(old);
     *feed = NULL;
 }
 
-static enum err make_room(struct peer *peer, uint64_t number)
+static enum err reserve_feeds(struct peer *peer, uint64_t number)
 {
     if (number < peer->feed_count)
         return OK;
     if (number >= PEER_FEEDS_MAX)
         return FULL;
-    struct feed **feeds = realloc(peer->feeds, (number + 1) * sizeof(struct feed *));
-    if (!feeds)
+    if (array_resize(peer->feeds, number + 1))
         return NOMEM;
-    memset(feeds + peer->feed_count, 0, (number + 1 - peer->feed_count) * sizeof(struct feed *));
-    peer->feeds = feeds;
+    memset(peer->feeds + peer->feed_count, 0, (number + 1 - peer->feed_count) * sizeof(struct feed *));
     peer->feed_count = number + 1;
     return OK;
 }
 
-enum err peer_put_feed_take(struct peer *peer, uint64_t number, struct feed *feed)
+enum err peer_set_feed_take(struct peer *peer, uint64_t number, struct feed *feed)
 {
-    enum err err = make_room(peer, number);
+    enum err err = reserve_feeds(peer, number);
     if (err) {
         feed_free(&feed);
         return err;

@@ -3,6 +3,7 @@
 #include "journal/encoder_state.h"
 
 #include "base/clock.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static enum err free_job_number(struct delta_stream *stream, uint32_t *number)
     }
     if (*number >= STREAM_JOBS_MAX)
         return FULL;
-    enum err err = stream_reserve(&encoder->job_met, &encoder->job_met_capacity, *number + 1, 1);
+    enum err err = array_reserve_zeroed(encoder->job_met, encoder->job_met_capacity, *number + 1, VEC_MAX);
     return err ? err : stream_reserve_job(stream, *number);
 }
 
@@ -69,8 +70,7 @@ static enum err add_new_job(struct delta_stream *stream, const struct job *job, 
         new_weight += stream_job_weight(&encoder->new_jobs[i].job->job);
     if (!job_fits(job) || new_weight > STREAM_WEIGHT_MAX - stream->weight)
         return FULL;
-    enum err err = stream_reserve(&encoder->new_jobs, &encoder->new_job_capacity, encoder->new_job_count + 1,
-                                  sizeof *encoder->new_jobs);
+    enum err err = array_reserve_zeroed(encoder->new_jobs, encoder->new_job_capacity, encoder->new_job_count + 1, VEC_MAX);
     struct stream_job *copy = err ? NULL : stream_job_copy(job);
     if (!copy)
         return NOMEM;
@@ -124,13 +124,11 @@ enum err encoder_add_jobs(struct delta_stream *stream, const struct batch *batch
     struct encoder_state *encoder = stream->encoder;
     if (!batch->jobs && !batch->event_count)
         return OK; /* the known jobs continue */
-    enum err err = stream_reserve(&encoder->job_met, &encoder->job_met_capacity, stream->job_count + 1, 1);
+    enum err err = array_reserve_zeroed(encoder->job_met, encoder->job_met_capacity, stream->job_count + 1, VEC_MAX);
     if (!err)
-        err = stream_reserve(&encoder->job_numbers, &encoder->job_number_capacity, batch->job_count,
-                             sizeof *encoder->job_numbers);
+        err = array_reserve_zeroed(encoder->job_numbers, encoder->job_number_capacity, batch->job_count, VEC_MAX);
     if (!err)
-        err = stream_reserve(&encoder->event_jobs, &encoder->event_job_capacity, batch->event_count,
-                             sizeof *encoder->event_jobs);
+        err = array_reserve_zeroed(encoder->event_jobs, encoder->event_job_capacity, batch->event_count, VEC_MAX);
     if (!err)
         memset(encoder->job_met, 0, encoder->job_met_capacity);
     uint32_t hint = 0;

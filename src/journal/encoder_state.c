@@ -3,6 +3,7 @@
 #include "journal/encoder_state.h"
 
 #include "base/hash.h"
+#include "base/vec.h"
 #include "journal/set_pool.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 enum err encoder_list_add(struct encoder_list *numbers, uint32_t number)
 {
-    enum err err = stream_reserve(&numbers->list, &numbers->capacity, numbers->count + 1, sizeof *numbers->list);
+    enum err err = array_reserve_zeroed(numbers->list, numbers->capacity, numbers->count + 1, VEC_MAX);
     if (!err)
         numbers->list[numbers->count++] = number;
     return err;
@@ -48,7 +49,7 @@ static enum err rebuild_hash(struct delta_stream *stream)
     size_t count = 64;
     while (count <= 2 * (size_t)stream->track_count)
         count *= 2;
-    enum err err = stream_reserve(&encoder->buckets, &encoder->bucket_capacity, count, sizeof(struct delta_track *));
+    enum err err = array_reserve_zeroed(encoder->buckets, encoder->bucket_capacity, count, VEC_MAX);
     if (err)
         return err;
     encoder->bucket_count = count;
@@ -241,8 +242,8 @@ static enum err find_track(struct delta_stream *stream, const struct sample *sam
 static enum err reserve_items(struct encoder_state *encoder, size_t samples)
 {
     size_t items = 3 * encoder->values + encoder->values / 32 + 8 * samples + 8;
-    enum err err = stream_reserve(&encoder->items, &encoder->item_capacity, items, sizeof *encoder->items);
-    return err ? err : stream_reserve(&encoder->deltas, &encoder->delta_capacity, encoder->values, sizeof *encoder->deltas);
+    enum err err = array_reserve_zeroed(encoder->items, encoder->item_capacity, items, VEC_MAX);
+    return err ? err : array_reserve_zeroed(encoder->deltas, encoder->delta_capacity, encoder->values, VEC_MAX);
 }
 
 enum err encoder_add_samples(struct delta_stream *stream, const struct batch *batch)
@@ -251,7 +252,7 @@ enum err encoder_add_samples(struct delta_stream *stream, const struct batch *ba
     struct delta_track *before = NULL;
     if (batch->count > STREAM_SAMPLES_MAX)
         return FULL;
-    enum err err = stream_reserve(&encoder->tracks, &encoder->track_capacity, batch->count, sizeof(struct delta_track *));
+    enum err err = array_reserve_zeroed(encoder->tracks, encoder->track_capacity, batch->count, VEC_MAX);
     for (size_t i = 0; i < batch->count && !err; i++) {
         err = find_track(stream, &batch->samples[i], before, &encoder->tracks[i]);
         if (err)

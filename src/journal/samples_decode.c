@@ -2,6 +2,8 @@
  * changes, which linked values need; at the end they are replaced by the values themselves. */
 #include "journal/samples.h"
 
+#include "base/vec.h"
+
 struct sample_decoder {
     struct delta_stream *stream;
     struct bit_reader bits;
@@ -245,8 +247,7 @@ enum err samples_decode(struct delta_stream *stream, struct unpacker *u, struct 
     uint64_t expected = 0, count = unpack_number(u);
     if (u->bad || count == 0 || count > STREAM_SAMPLES_MAX)
         return CORRUPT;
-    enum err err = stream_reserve(&stream->decoded_tracks, &stream->decoded_capacity, (size_t)count,
-                                  sizeof *stream->decoded_tracks);
+    enum err err = array_reserve_zeroed(stream->decoded_tracks, stream->decoded_capacity, (size_t)count, VEC_MAX);
     for (size_t left = (size_t)count; left && !err;)
         err = add_track_run(stream, u, &expected, &left, out);
     if (err)

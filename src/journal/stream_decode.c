@@ -1,5 +1,6 @@
 /* Decodes a record, which may be arbitrary bytes, into a batch. */
 #include "journal/describe.h"
+#include "base/vec.h"
 #include "journal/samples.h"
 
 static uint64_t read_count(struct unpacker *u, uint64_t max)
@@ -29,7 +30,7 @@ static enum err read_new(struct delta_stream *stream, struct unpacker *u, unsign
 static enum err read_events(struct delta_stream *stream, struct unpacker *u, struct batch *out)
 {
     uint64_t count = read_count(u, STREAM_GAPS_MAX);
-    enum err err = stream_reserve(&stream->events, &stream->event_capacity, (size_t)count, sizeof *stream->events);
+    enum err err = array_reserve_zeroed(stream->events, stream->event_capacity, (size_t)count, VEC_MAX);
     if (err)
         return err;
     for (uint64_t i = 0; i < count; i++) {
@@ -47,7 +48,7 @@ static enum err read_events(struct delta_stream *stream, struct unpacker *u, str
 static enum err read_gaps(struct delta_stream *stream, struct unpacker *u, struct batch *out)
 {
     uint64_t count = read_count(u, STREAM_GAPS_MAX);
-    enum err err = stream_reserve(&stream->gaps, &stream->gap_capacity, (size_t)count, sizeof *stream->gaps);
+    enum err err = array_reserve_zeroed(stream->gaps, stream->gap_capacity, (size_t)count, VEC_MAX);
     if (err)
         return err;
     buf_reset(&stream->strings);
@@ -138,8 +139,7 @@ static enum err list_batch_jobs(struct delta_stream *stream, struct batch *out)
     size_t gone = 0;
     for (const struct stream_job *job = stream->dropped_jobs; job; job = job->next)
         gone++;
-    enum err err = stream_reserve(&stream->job_list, &stream->job_list_capacity, stream->job_count + gone,
-                               sizeof *stream->job_list);
+    enum err err = array_reserve_zeroed(stream->job_list, stream->job_list_capacity, stream->job_count + gone, VEC_MAX);
     if (err)
         return err;
     stream_list_jobs(stream);

@@ -1,6 +1,7 @@
 /* Encodes a batch as a record. Everything that can fail comes first (finding what is new, checking limits, reserving
  * memory) and is undone on an error; only then is the record written and the state moved forward. */
 #include "journal/encoder_state.h"
+#include "base/vec.h"
 #include "journal/describe.h"
 #include "journal/samples.h"
 
@@ -162,8 +163,8 @@ enum err stream_encode(struct delta_stream *stream, const struct batch *batch, s
     if (!err)
         err = encoder_find_stale(stream, batch);
     if (!err)
-        err = stream_reserve(&stream->job_list, &stream->job_list_capacity, stream->job_count + stream->encoder->new_job_count,
-                          sizeof *stream->job_list);
+        err = array_reserve_zeroed(stream->job_list, stream->job_list_capacity,
+                                   stream->job_count + stream->encoder->new_job_count, VEC_MAX);
     size_t capacity = err ? 0 : record_size_max(stream, batch);
     char *to = err ? NULL : buf_reserve(out, capacity);
     if (!to) {

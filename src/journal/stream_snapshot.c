@@ -1,5 +1,6 @@
 /* Snapshots: all sets, tracks and jobs under their numbers, with the newest values. */
 #include "journal/delta.h"
+#include "base/vec.h"
 #include "journal/describe.h"
 
 #define SNAPSHOT_FORMAT 1
@@ -131,7 +132,7 @@ enum err stream_restore(struct delta_stream *stream, struct bytes snapshot)
         return CORRUPT;
     enum err err = read_all(&u, stream);
     if (!err)
-        err = stream_reserve(&stream->job_list, &stream->job_list_capacity, stream->job_count, sizeof *stream->job_list);
+        err = array_reserve_zeroed(stream->job_list, stream->job_list_capacity, stream->job_count, VEC_MAX);
     if (err) {
         stream_clear(stream);
         return err;

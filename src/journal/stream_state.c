@@ -1,29 +1,12 @@
 /* Tables of a stream: add, drop, free. Used by the encoder, the decoder and stream_restore. */
 #include "journal/stream_state.h"
 
+#include "base/vec.h"
 #include "journal/delta.h"
 #include "journal/set_pool.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum err stream_reserve(void *array, size_t *capacity, size_t count, size_t size)
-{
-    void *old;
-    if (count <= *capacity)
-        return OK;
-    size_t next = *capacity ? *capacity : 8;
-    while (next < count)
-        next *= 2;
-    memcpy(&old, array, sizeof old); /* array is a pointer of any type */
-    char *grown = realloc(old, next * size);
-    if (!grown)
-        return NOMEM;
-    memset(grown + *capacity * size, 0, (next - *capacity) * size);
-    memcpy(array, &grown, sizeof grown);
-    *capacity = next;
-    return OK;
-}
 
 static size_t string_weight(const char *text)
 {
@@ -55,9 +38,9 @@ enum err stream_add_set(struct delta_stream *stream, uint32_t number, const stru
     size_t capacity = stream->set_capacity, dropped_capacity = capacity, weight = stream_set_weight(set);
     enum err err = weight > STREAM_WEIGHT_MAX - stream->weight ? FULL : OK;
     if (!err)
-        err = stream_reserve(&stream->dropped_sets, &dropped_capacity, number + 1, sizeof *stream->dropped_sets);
+        err = array_reserve_zeroed(stream->dropped_sets, dropped_capacity, number + 1, VEC_MAX);
     if (!err)
-        err = stream_reserve(&stream->sets, &capacity, number + 1, sizeof *stream->sets);
+        err = array_reserve_zeroed(stream->sets, capacity, number + 1, VEC_MAX);
     if (err) {
         set_pool_release(set);
         return err;
@@ -113,7 +96,7 @@ enum err stream_add_track(struct delta_stream *stream, uint32_t number, uint32_t
     struct stream_set *set = &stream->sets[set_number];
     if (set->set->size > STREAM_VALUES_MAX - stream->values)
         return FULL;
-    if (stream_reserve(&stream->tracks, &stream->track_capacity, number + 1, sizeof *stream->tracks))
+    if (array_reserve_zeroed(stream->tracks, stream->track_capacity, number + 1, VEC_MAX))
         return NOMEM;
     struct delta_track *track = track_new(set->set, instance, job);
     if (!track)
@@ -192,7 +175,7 @@ struct stream_job *stream_job_copy(const struct job *job)
 
 enum err stream_reserve_job(struct delta_stream *stream, uint32_t number)
 {
-    return stream_reserve(&stream->jobs, &stream->job_capacity, number + 1, sizeof *stream->jobs);
+    return array_reserve_zeroed(stream->jobs, stream->job_capacity, number + 1, VEC_MAX);
 }
 
 void stream_set_job_take(struct delta_stream *stream, uint32_t number, struct stream_job *job)

@@ -157,9 +157,6 @@ void encoder_free(struct encoder_state **encoder);
 size_t encoder_memory(const struct encoder_state *encoder);
 void encoder_reset(struct encoder_state *encoder);
 
-/* Grows *array to at least count elements of size bytes; new ones are zeroed. NOMEM: unchanged. */
-enum err stream_reserve(void *array, size_t *capacity, size_t count, size_t size);
-
 static inline struct delta_track *stream_track_at(const struct delta_stream *stream, uint64_t number)
 {
     return number < stream->track_count ? stream->tracks[number] : NULL;

@@ -1,26 +1,25 @@
-/* An exec leaves up to three records: exec (by the image that goes, or spawn by the parent), kernel_exec (by the
- * connector) and image (by the probe in the image that comes), in this order of time. Each may be missing. */
+/* An exec leaves up to three records, in this order of time: exec (by the old image; or spawn, by the parent),
+ * kernel_exec (from the proc connector) and image (by the probe in the new image). Each may be missing. */
 #include "merge/process_image.h"
 
 #include "base/clock.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 
 #define SKEW_NS NS_PER_MS
 
-static struct image *add(struct images *images, uint32_t life)
+static struct process_image *add(struct process_images *images, uint32_t instance)
 {
-    if (images->count == images->room) {
-        uint32_t room = images->room ? images->room + images->room / 2 : 256;
-        struct image *list = realloc(images->list, room * sizeof *list);
-        if (!list)
+    if (images->count == images->capacity) {
+        uint32_t capacity = images->capacity ? images->capacity + images->capacity / 2 : 256;
+        if (array_resize(images->list, capacity))
             return NULL;
-        images->list = list;
-        images->room = room;
+        images->capacity = capacity;
     }
-    struct image *image = &images->list[images->count++];
-    *image = (struct image){
-        .life = life, .exec = NONE, .kernel_exec = NONE, .image = NONE, .parent = NONE, .place = NONE,
+    struct process_image *image = &images->list[images->count++];
+    *image = (struct process_image){
+        .instance = instance, .exec = NONE, .kernel_exec = NONE, .image = NONE, .parent = NONE, .position = NONE,
     };
     return image;
 }
@@ -30,7 +29,7 @@ static bool ends_with(struct bytes text, struct bytes end)
     return end.size <= text.size && (end.size == 0 || memcmp(text.data + text.size - end.size, end.data, end.size) == 0);
 }
 
-/* What follows the first word. */
+/* Everything after argv[0]. */
 static struct bytes without_first(struct bytes args)
 {
     const char *nul = args.size ? memchr(args.data, '\0', args.size) : NULL;
@@ -39,65 +38,65 @@ static struct bytes without_first(struct bytes args)
     return (struct bytes){ nul + 1, (size_t)(args.data + args.size - nul - 1) };
 }
 
-bool images_is_announced(const struct event_texts *said, const struct event_texts *is)
+bool process_image_is_announced(const struct record_strings *announced, const struct record_strings *actual)
 {
-    bool same_path = said->path.size && bytes_equal(said->path, is->path);
-    if (bytes_equal(said->args, is->args) || same_path || said->args.size == 0 || is->args.size == 0)
+    bool same_path = announced->path.size && bytes_equal(announced->path, actual->path);
+    if (bytes_equal(announced->args, actual->args) || same_path || announced->args.size == 0 || actual->args.size == 0)
         return true;
-    struct bytes rest = without_first(said->args);
+    struct bytes rest = without_first(announced->args);
     if (rest.size)
-        return is->args.size > rest.size && ends_with(is->args, rest);
-    /* A script without arguments: its path is the last word of the interpreter's. */
-    return said->path.size && is->args.size > said->path.size
-           && ends_with((struct bytes){ is->args.data, is->args.size - 1 }, said->path);
+        return actual->args.size > rest.size && ends_with(actual->args, rest);
+    /* A script without arguments: its path is the last argument of the interpreter. */
+    return announced->path.size && actual->args.size > announced->path.size
+           && ends_with((struct bytes){ actual->args.data, actual->args.size - 1 }, announced->path);
 }
 
-static bool is_announced(const struct events *events, uint32_t exec, uint32_t image)
+static bool is_announced(const struct record_index *records, uint32_t exec, uint32_t image)
 {
-    struct event_texts said, is;
-    event_texts(events, &events->list[exec], &said);
-    event_texts(events, &events->list[image], &is);
-    return images_is_announced(&said, &is);
+    struct record_strings announced, actual;
+    record_index_strings(records, &records->list[exec], &announced);
+    record_index_strings(records, &records->list[image], &actual);
+    return process_image_is_announced(&announced, &actual);
 }
 
-struct search {
-    struct images *images;
-    const struct events *events;
-    uint32_t life;
-    uint32_t born; /* where the life's images begin */
+struct image_search {
+    struct process_images *images;
+    const struct record_index *records;
+    uint32_t instance;
+    uint32_t born; /* index of the instance's first image */
 };
 
-/* The latest exec, NULL when there was none yet. */
-static struct image *latest(const struct search *s)
+/* The image of the latest exec; NULL before the first exec. */
+static struct process_image *latest(const struct image_search *s)
 {
     return s->images->count > s->born + 1 ? &s->images->list[s->images->count - 1] : NULL;
 }
 
-static struct image *add_exec(struct search *s, uint64_t time_ns)
+static struct process_image *add_exec(struct image_search *s, uint64_t time_ns)
 {
-    struct image *image = add(s->images, s->life);
+    struct process_image *image = add(s->images, s->instance);
     if (image)
         image->start_ns = time_ns;
     return image;
 }
 
-static bool is_only_announced(const struct search *s, const struct image *image)
+static bool is_announced_only(const struct image_search *s, const struct process_image *image)
 {
-    return image->kernel_exec == NONE && image->image == NONE && s->events->list[image->exec].kind == RECORD_KIND_exec;
+    return image->kernel_exec == NONE && image->image == NONE && s->records->list[image->exec].kind == RECORD_KIND_exec;
 }
 
-/* It carries the probe and is silent only because all was said of it before. */
-static bool is_told_whole(const struct search *s, const struct image *image)
+/* The image has a probe, but its exec record already contained everything. */
+static bool is_described_by_exec(const struct image_search *s, const struct process_image *image)
 {
-    return image->exec != NONE && s->events->list[image->exec].flags & EVENT_WHOLE;
+    return image->exec != NONE && s->records->list[image->exec].flags & ENTRY_EXEC_COMPLETE;
 }
 
-/* An exec that was announced and of which nothing else was heard did not happen when another is announced: who was
- * replaced by an image without the probe cannot announce. */
-static bool take_exec(struct search *s, uint32_t index, uint64_t time_ns)
+/* If an exec was announced, nothing else was recorded of it, and another exec is announced, then the first one failed:
+ * an image without the probe cannot announce an exec. */
+static bool take_exec(struct image_search *s, uint32_t index, uint64_t time_ns)
 {
-    struct image *image = latest(s);
-    if (!image || !is_only_announced(s, image) || is_told_whole(s, image))
+    struct process_image *image = latest(s);
+    if (!image || !is_announced_only(s, image) || is_described_by_exec(s, image))
         image = add_exec(s, time_ns);
     if (!image)
         return false;
@@ -106,17 +105,17 @@ static bool take_exec(struct search *s, uint32_t index, uint64_t time_ns)
     return true;
 }
 
-static void take_exec_failed(struct search *s)
+static void take_exec_failed(struct image_search *s)
 {
-    struct image *image = latest(s);
-    if (image && is_only_announced(s, image))
+    struct process_image *image = latest(s);
+    if (image && is_announced_only(s, image))
         s->images->count--;
 }
 
-/* posix_spawn's own exec is the first of the life, wherever its record stands in time. */
-static bool take_spawn(struct search *s, uint32_t index, uint64_t time_ns)
+/* The exec of posix_spawn is the first of the instance, whatever the time of its record. */
+static bool take_spawn(struct image_search *s, uint32_t index, uint64_t time_ns)
 {
-    struct image *first = s->images->count > s->born + 1 ? &s->images->list[s->born + 1] : NULL;
+    struct process_image *first = s->images->count > s->born + 1 ? &s->images->list[s->born + 1] : NULL;
     if (!first)
         first = add_exec(s, time_ns);
     if (!first)
@@ -126,26 +125,26 @@ static bool take_spawn(struct search *s, uint32_t index, uint64_t time_ns)
     return true;
 }
 
-static bool take_kernel_exec(struct search *s, uint32_t index, uint64_t time_ns)
+static bool take_kernel_exec(struct image_search *s, uint32_t index, uint64_t time_ns)
 {
-    struct image *image = latest(s);
+    struct process_image *image = latest(s);
     bool fits = image && image->kernel_exec == NONE
-                && (image->image == NONE || time_ns - s->events->list[image->image].time_ns <= SKEW_NS);
+                && (image->image == NONE || time_ns - s->records->list[image->image].time_ns <= SKEW_NS);
     if (!fits)
         image = add_exec(s, time_ns);
     if (!image)
         return false;
     image->kernel_exec = index;
-    if (image->exec == NONE || s->events->list[image->exec].kind == RECORD_KIND_spawn)
+    if (image->exec == NONE || s->records->list[image->exec].kind == RECORD_KIND_spawn)
         image->start_ns = time_ns;
     return true;
 }
 
-static bool take_image(struct search *s, uint32_t index, uint64_t time_ns)
+static bool take_image(struct image_search *s, uint32_t index, uint64_t time_ns)
 {
-    struct image *image = latest(s);
+    struct process_image *image = latest(s);
     bool fits = image && image->image == NONE
-                && (image->kernel_exec != NONE || image->exec == NONE || is_announced(s->events, image->exec, index));
+                && (image->kernel_exec != NONE || image->exec == NONE || is_announced(s->records, image->exec, index));
     if (!fits)
         image = add_exec(s, time_ns);
     if (!image)
@@ -154,9 +153,9 @@ static bool take_image(struct search *s, uint32_t index, uint64_t time_ns)
     return true;
 }
 
-static bool take(struct search *s, uint32_t index)
+static bool take(struct image_search *s, uint32_t index)
 {
-    const struct event *e = &s->events->list[index];
+    const struct record_entry *e = &s->records->list[index];
     switch ((enum record_kind)e->kind) {
     case RECORD_KIND_exec: return take_exec(s, index, e->time_ns);
     case RECORD_KIND_exec_failed: take_exec_failed(s); return true;
@@ -167,56 +166,59 @@ static bool take(struct search *s, uint32_t index)
     }
 }
 
-/* Had the copy done something of its own when it exec'd, as far as it told? A child of vfork had no image to do so. */
-static bool was_busy(const struct events *events, uint32_t exec)
+/* Did the forked copy do work of its own before it exec'd? A vfork child had no image to do so. */
+static bool did_work(const struct record_index *records, uint32_t exec)
 {
-    const struct event *e = exec == NONE ? NULL : &events->list[exec];
-    return e && e->kind == RECORD_KIND_exec && e->flags & EVENT_COPIED && event_cpu_us(events, e) >= IMAGES_SMALL_US;
+    const struct record_entry *e = exec == NONE ? NULL : &records->list[exec];
+    return e && e->kind == RECORD_KIND_exec && e->flags & ENTRY_EXEC_COPIED
+           && record_index_cpu_us(records, e) >= PROCESS_IMAGE_MIN_US;
 }
 
-/* A life that was born as a copy and then exec'd: unless the copy did something of its own, it belongs to the image that
- * it became. */
-static void settle(struct search *s, const struct life *life)
+/* A forked copy that soon exec'd gets no image of its own: what it did counts for the image that it became. It keeps
+ * its own image if it used CPU time or started children. */
+static void drop_idle_copy(struct image_search *s, const struct process_instance *instance)
 {
-    struct image *born = &s->images->list[s->born], *next = born + 1;
-    if (s->images->count < s->born + 2 || life->first_child_ns < next->start_ns || was_busy(s->events, next->exec))
+    struct process_image *born = &s->images->list[s->born], *next = born + 1;
+    if (s->images->count < s->born + 2 || instance->first_child_ns < next->start_ns || did_work(s->records, next->exec))
         return;
     next->start_ns = born->start_ns;
     s->images->count--;
     memmove(born, next, (s->images->count - s->born) * sizeof *born);
 }
 
-enum err images_find(struct images *images, struct lives *lives, const struct events *events)
+enum err process_images_find(struct process_images *images, struct process_instances *instances,
+                             const struct record_index *records)
 {
-    *images = (struct images){ 0 };
-    for (uint32_t i = 0; i < lives->count; i++) {
-        struct life *life = &lives->list[i];
-        if (life->is_empty)
+    *images = (struct process_images){ 0 };
+    for (uint32_t i = 0; i < instances->count; i++) {
+        struct process_instance *instance = &instances->list[i];
+        if (instance->is_empty)
             continue;
-        struct search search = { images, events, i, images->count };
-        struct image *born = add(images, i);
+        struct image_search search = { images, records, i, images->count };
+        struct process_image *born = add(images, i);
         if (!born)
             return NOMEM;
-        born->start_ns = life->start_ns;
-        for (uint32_t e = life->first; e != NONE; e = events->list[e].next)
+        born->start_ns = instance->start_ns;
+        for (uint32_t e = instance->first; e != NONE; e = records->list[e].next)
             if (!take(&search, e))
                 return NOMEM;
-        settle(&search, life);
-        life->image = search.born;
-        life->images = images->count - search.born;
+        drop_idle_copy(&search, instance);
+        instance->first_image = search.born;
+        instance->image_count = images->count - search.born;
     }
     return OK;
 }
 
-void images_clear(struct images *images)
+void process_images_clear(struct process_images *images)
 {
     free(images->list);
-    *images = (struct images){ 0 };
+    *images = (struct process_images){ 0 };
 }
 
-uint32_t images_at(const struct images *images, const struct life *life, uint64_t time_ns)
+uint32_t process_image_at(const struct process_images *images, const struct process_instance *instance, uint64_t time_ns)
 {
-    uint32_t low = life->image + 1, high = life->image + life->images; /* the first that began later */
+    /* Binary search for the first image that started later. */
+    uint32_t low = instance->first_image + 1, high = instance->first_image + instance->image_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (images->list[middle].start_ns <= time_ns)
@@ -227,11 +229,12 @@ uint32_t images_at(const struct images *images, const struct life *life, uint64_
     return low - 1;
 }
 
-uint32_t images_first_event(const struct images *images, const struct life *life, uint32_t index)
+uint32_t process_image_first_record(const struct process_images *images, const struct process_instance *instance,
+                                    uint32_t index)
 {
-    if (life->images <= IMAGES_WALKED_MAX || index == life->image)
-        return life->first;
-    const struct image *image = &images->list[index];
+    if (instance->image_count <= PROCESS_IMAGES_WALK_MAX || index == instance->first_image)
+        return instance->first;
+    const struct process_image *image = &images->list[index];
     if (image->exec != NONE)
         return image->exec;
     return image->kernel_exec != NONE ? image->kernel_exec : image->image;

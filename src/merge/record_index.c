@@ -1,50 +1,38 @@
-/* Building the index: the numbers at the front of each record, a hash table of pids, chains. */
+/* Builds the index: decodes the fields at the front of each record, finds its pid in a hash table, appends it to the
+ * pid's chain. */
 #include "merge/record_index.h"
 
 #include "base/clock.h"
+#include "base/vec.h"
 #include "spool/probe_env.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 
 #define COUNT_MAX (1u << 30)
-#define TICK_NS (10 * NS_PER_MS) /* start_ticks count hundredths of a second on every kernel we know */
+#define TICK_NS (10 * NS_PER_MS) /* the kernel exports start times in 1/100 s (USER_HZ) on all our architectures */
 
-void events_pages_init(struct events_pages *pages, struct bytes spool)
+void record_index_init(struct record_index *records, struct bytes spool, struct spool_pages *pages)
 {
-    size_t part = spool.size / EVENTS_WINDOW / 8;
-    *pages = (struct events_pages){ .mapped = spool, .most = part > EVENTS_WINDOWS_LEAST ? part : EVENTS_WINDOWS_LEAST };
+    *records = (struct record_index){ .spool = spool, .pages = pages, .boot_ns = UINT64_MAX };
 }
 
-void events_pages_forget(struct events_pages *pages)
+void record_index_clear(struct record_index *records)
 {
-    if (pages->mapped.size)
-        madvise((void *)pages->mapped.data, pages->mapped.size, MADV_DONTNEED);
-    pages->touched = 0;
+    free(records->list);
+    free(records->pids);
+    free(records->table);
+    *records = (struct record_index){ 0 };
 }
 
-void events_init(struct events *events, struct bytes spool, struct events_pages *pages)
-{
-    *events = (struct events){ .spool = spool, .pages = pages, .boot_ns = UINT64_MAX };
-}
-
-void events_clear(struct events *events)
-{
-    free(events->list);
-    free(events->pids);
-    free(events->table);
-    *events = (struct events){ 0 };
-}
-
-/* Readers made from the lists of spool/record.h, one for the numbers and one for the texts: they stop at the first
- * counters, behind which nothing is needed here. exec is the exception: its ppid comes last and is read with the rest
- * when it matters. */
+/* Decoders generated from the field lists of spool/record.h, one for numbers and one for strings. They stop at the
+ * first counters because nothing after them is needed here. Exception: the ppid of exec is its last field; callers that
+ * need it decode the whole record. */
 #define SKIM_number(field) numbers->field = unpack_number(&u);
 #define SKIM_text(field) unpack_text(&u);
 #define SKIM_counters(field) return !u.bad;
 #define READ_number(field) unpack_number(&u);
-#define READ_text(field) texts->field = unpack_text(&u);
+#define READ_text(field) strings->field = unpack_text(&u);
 #define READ_counters(field) return;
 #define SKIM_FIELD(type, field) \
     if (u.at >= u.end) \
@@ -54,43 +42,43 @@ void events_clear(struct events *events)
     if (u.at >= u.end) \
         return; \
     READ_##type(field)
-#define READERS(name, fields) \
-    static bool skim_##name(struct bytes body, struct event_numbers *numbers) \
+#define NUMBER_READER(name, fields) \
+    static bool skim_##name(struct bytes body, struct record_numbers *numbers) \
     { \
         struct unpacker u = { (const uint8_t *)body.data, (const uint8_t *)body.data + body.size, false }; \
         fields(SKIM_FIELD) \
         return !u.bad; \
     }
-#define TEXTS(name, fields) \
-    static void read_##name(struct bytes body, struct event_texts *texts) \
+#define STRING_READER(name, fields) \
+    static void read_##name(struct bytes body, struct record_strings *strings) \
     { \
         struct unpacker u = { (const uint8_t *)body.data, (const uint8_t *)body.data + body.size, false }; \
         fields(READ_FIELD) \
     }
 
-READERS(image, RECORD_IMAGE)
-READERS(fork, RECORD_FORK)
-READERS(exec, RECORD_EXEC)
-READERS(exec_failed, RECORD_EXEC_FAILED)
-READERS(spawn, RECORD_SPAWN)
-READERS(thread, RECORD_THREAD)
-READERS(end, RECORD_END)
-READERS(wait, RECORD_WAIT)
-READERS(kernel_fork, RECORD_KERNEL_FORK)
-READERS(kernel_exec, RECORD_KERNEL_EXEC)
-READERS(kernel_exit, RECORD_KERNEL_EXIT)
-READERS(taskstats, RECORD_TASKSTATS)
-READERS(perf, RECORD_PERF)
-READERS(alive, RECORD_ALIVE)
+NUMBER_READER(image, RECORD_IMAGE)
+NUMBER_READER(fork, RECORD_FORK)
+NUMBER_READER(exec, RECORD_EXEC)
+NUMBER_READER(exec_failed, RECORD_EXEC_FAILED)
+NUMBER_READER(spawn, RECORD_SPAWN)
+NUMBER_READER(thread, RECORD_THREAD)
+NUMBER_READER(end, RECORD_END)
+NUMBER_READER(wait, RECORD_WAIT)
+NUMBER_READER(kernel_fork, RECORD_KERNEL_FORK)
+NUMBER_READER(kernel_exec, RECORD_KERNEL_EXEC)
+NUMBER_READER(kernel_exit, RECORD_KERNEL_EXIT)
+NUMBER_READER(taskstats, RECORD_TASKSTATS)
+NUMBER_READER(perf, RECORD_PERF)
+NUMBER_READER(alive, RECORD_ALIVE)
 
-TEXTS(image, RECORD_IMAGE)
-TEXTS(exec, RECORD_EXEC)
-TEXTS(spawn, RECORD_SPAWN)
-TEXTS(thread, RECORD_THREAD)
-TEXTS(kernel_exec, RECORD_KERNEL_EXEC)
-TEXTS(taskstats, RECORD_TASKSTATS)
-TEXTS(perf, RECORD_PERF)
-TEXTS(alive, RECORD_ALIVE)
+STRING_READER(image, RECORD_IMAGE)
+STRING_READER(exec, RECORD_EXEC)
+STRING_READER(spawn, RECORD_SPAWN)
+STRING_READER(thread, RECORD_THREAD)
+STRING_READER(kernel_exec, RECORD_KERNEL_EXEC)
+STRING_READER(taskstats, RECORD_TASKSTATS)
+STRING_READER(perf, RECORD_PERF)
+STRING_READER(alive, RECORD_ALIVE)
 
 static uint64_t cpu_of(struct unpacker *u)
 {
@@ -115,15 +103,15 @@ _Static_assert(COUNTER_usertime == 0 && COUNTER_systemtime == 1, "the CPU time c
 CPU(exec, RECORD_EXEC)
 CPU(wait, RECORD_WAIT)
 
-uint64_t event_cpu_us(const struct events *events, const struct event *event)
+uint64_t record_index_cpu_us(const struct record_index *records, const struct record_entry *entry)
 {
-    struct bytes body = event_body(events, event);
-    return event->kind == RECORD_KIND_exec ? cpu_of_exec(body) : event->kind == RECORD_KIND_wait ? cpu_of_wait(body) : 0;
+    struct bytes body = record_index_body(records, entry);
+    return entry->kind == RECORD_KIND_exec ? cpu_of_exec(body) : entry->kind == RECORD_KIND_wait ? cpu_of_wait(body) : 0;
 }
 
-bool event_numbers(enum record_kind kind, struct bytes body, struct event_numbers *numbers)
+bool record_numbers(enum record_kind kind, struct bytes body, struct record_numbers *numbers)
 {
-    *numbers = (struct event_numbers){ 0 };
+    *numbers = (struct record_numbers){ 0 };
     switch (kind) {
     case RECORD_KIND_image: return skim_image(body, numbers);
     case RECORD_KIND_fork: return skim_fork(body, numbers);
@@ -143,34 +131,36 @@ bool event_numbers(enum record_kind kind, struct bytes body, struct event_number
     }
 }
 
-struct bytes event_body(const struct events *events, const struct event *event)
+struct bytes record_index_body(const struct record_index *records, const struct record_entry *entry)
 {
-    uint32_t size; /* second word of the frame, which was checked when the event was taken in */
-    memcpy(&size, events->spool.data + event->at + sizeof size, sizeof size);
-    events_pages_touch(events->pages, event->at);
-    return (struct bytes){ events->spool.data + event->at + FRAME_HEAD, size };
+    uint32_t size; /* second word of the frame; checked by record_index_add's caller */
+    memcpy(&size, records->spool.data + entry->offset + sizeof size, sizeof size);
+    spool_pages_touch(records->pages, entry->offset);
+    return (struct bytes){ records->spool.data + entry->offset + FRAME_HEAD, size };
 }
 
-void event_texts(const struct events *events, const struct event *event, struct event_texts *texts)
+void record_index_strings(const struct record_index *records, const struct record_entry *entry,
+                          struct record_strings *strings)
 {
-    struct bytes body = event_body(events, event);
-    *texts = (struct event_texts){ 0 };
-    switch ((enum record_kind)event->kind) {
-    case RECORD_KIND_image: read_image(body, texts); break;
-    case RECORD_KIND_exec: read_exec(body, texts); break;
-    case RECORD_KIND_spawn: read_spawn(body, texts); break;
-    case RECORD_KIND_thread: read_thread(body, texts); break;
-    case RECORD_KIND_kernel_exec: read_kernel_exec(body, texts); break;
-    case RECORD_KIND_taskstats: read_taskstats(body, texts); break;
-    case RECORD_KIND_perf: read_perf(body, texts); break;
-    case RECORD_KIND_alive: read_alive(body, texts); break;
+    struct bytes body = record_index_body(records, entry);
+    *strings = (struct record_strings){ 0 };
+    switch ((enum record_kind)entry->kind) {
+    case RECORD_KIND_image: read_image(body, strings); break;
+    case RECORD_KIND_exec: read_exec(body, strings); break;
+    case RECORD_KIND_spawn: read_spawn(body, strings); break;
+    case RECORD_KIND_thread: read_thread(body, strings); break;
+    case RECORD_KIND_kernel_exec: read_kernel_exec(body, strings); break;
+    case RECORD_KIND_taskstats: read_taskstats(body, strings); break;
+    case RECORD_KIND_perf: read_perf(body, strings); break;
+    case RECORD_KIND_alive: read_alive(body, strings); break;
     default: break;
     }
 }
 
-bool event_read(const struct events *events, const struct event *event, struct event_numbers *numbers)
+bool record_index_numbers(const struct record_index *records, const struct record_entry *entry,
+                          struct record_numbers *numbers)
 {
-    return event_numbers((enum record_kind)event->kind, event_body(events, event), numbers);
+    return record_numbers((enum record_kind)entry->kind, record_index_body(records, entry), numbers);
 }
 
 static uint32_t hash_of(uint32_t pid)
@@ -178,161 +168,161 @@ static uint32_t hash_of(uint32_t pid)
     return pid * 0x9e3779b1u >> 7;
 }
 
-static bool grow_table(struct events *events)
+static bool grow_table(struct record_index *records)
 {
-    if (events->pid_count < events->table_size / 2)
+    if (records->pid_count < records->table_size / 2)
         return true;
-    uint32_t size = events->table_size ? events->table_size * 2 : 1024;
+    uint32_t size = records->table_size ? records->table_size * 2 : 1024;
     uint32_t *table = malloc(size * sizeof *table);
     if (!table)
         return false;
     memset(table, 0xff, size * sizeof *table);
-    for (uint32_t i = 0; i < events->pid_count; i++) {
-        uint32_t at = hash_of(events->pids[i].pid) & (size - 1);
+    for (uint32_t i = 0; i < records->pid_count; i++) {
+        uint32_t at = hash_of(records->pids[i].pid) & (size - 1);
         while (table[at] != NONE)
             at = (at + 1) & (size - 1);
         table[at] = i;
     }
-    free(events->table);
-    events->table = table;
-    events->table_size = size;
+    free(records->table);
+    records->table = table;
+    records->table_size = size;
     return true;
 }
 
-/* Where the pid stands in the table, or the free place where it belongs. */
-static uint32_t table_place(const struct events *events, uint32_t pid)
+/* The slot of this pid in the table, or the free slot where it belongs. */
+static uint32_t table_slot(const struct record_index *records, uint32_t pid)
 {
-    uint32_t at = hash_of(pid) & (events->table_size - 1);
-    while (events->table[at] != NONE && events->pids[events->table[at]].pid != pid)
-        at = (at + 1) & (events->table_size - 1);
+    uint32_t at = hash_of(pid) & (records->table_size - 1);
+    while (records->table[at] != NONE && records->pids[records->table[at]].pid != pid)
+        at = (at + 1) & (records->table_size - 1);
     return at;
 }
 
-struct pid *events_find(const struct events *events, uint32_t pid)
+struct pid_entry *record_index_find_pid(const struct record_index *records, uint32_t pid)
 {
-    if (!events->table_size)
+    if (!records->table_size)
         return NULL;
-    uint32_t place = events->table[table_place(events, pid)];
-    return place == NONE ? NULL : &events->pids[place];
+    uint32_t position = records->table[table_slot(records, pid)];
+    return position == NONE ? NULL : &records->pids[position];
 }
 
-static bool grow_array(void **array, uint32_t *room, size_t size, uint32_t first)
+/* By half instead of doubling, since a run can have millions of records. */
+static bool grow_array(void **array, uint32_t *capacity, size_t size, uint32_t first)
 {
-    uint32_t more = *room ? *room + *room / 2 : first;
-    void *moved = more > COUNT_MAX ? NULL : realloc(*array, more * size);
-    if (!moved)
+    uint32_t more = *capacity ? *capacity + *capacity / 2 : first;
+    if (more > COUNT_MAX || vec_resize(array, more, size))
         return false;
-    *array = moved;
-    *room = more;
+    *capacity = more;
     return true;
 }
 
-struct pid *events_pid(struct events *events, uint32_t pid)
+struct pid_entry *record_index_add_pid(struct record_index *records, uint32_t pid)
 {
-    if (!grow_table(events))
+    if (!grow_table(records))
         return NULL;
-    uint32_t at = table_place(events, pid);
-    if (events->table[at] != NONE)
-        return &events->pids[events->table[at]];
-    if (events->pid_count == events->pid_room
-        && !grow_array((void **)&events->pids, &events->pid_room, sizeof *events->pids, 512))
+    uint32_t at = table_slot(records, pid);
+    if (records->table[at] != NONE)
+        return &records->pids[records->table[at]];
+    if (records->pid_count == records->pid_capacity
+        && !grow_array((void **)&records->pids, &records->pid_capacity, sizeof *records->pids, 512))
         return NULL;
-    events->table[at] = events->pid_count;
-    struct pid *added = &events->pids[events->pid_count++];
-    *added = (struct pid){ .pid = pid, .first = NONE, .last = NONE, .life = NONE, .unseen = NONE };
+    records->table[at] = records->pid_count;
+    struct pid_entry *added = &records->pids[records->pid_count++];
+    *added = (struct pid_entry){ .pid = pid, .first = NONE, .last = NONE, .first_instance = NONE, .unrecorded = NONE };
     return added;
 }
 
-static void classify(struct event *event, const struct event_numbers *n)
+static void classify(struct record_entry *entry, const struct record_numbers *n)
 {
-    event->who = (uint32_t)n->ppid;
-    event->time_ns = n->time_ns;
-    switch ((enum record_kind)event->kind) {
+    entry->related_pid = (uint32_t)n->ppid;
+    entry->time_ns = n->time_ns;
+    switch ((enum record_kind)entry->kind) {
     case RECORD_KIND_exec:
-        event->flags = (n->copied & RECORD_EXEC_COPIED ? EVENT_COPIED : 0) | (n->copied & RECORD_EXEC_WHOLE ? EVENT_WHOLE : 0);
+        entry->flags = (n->copied & RECORD_EXEC_COPIED ? ENTRY_EXEC_COPIED : 0) | (n->copied & RECORD_EXEC_WHOLE
+                                                                                   ? ENTRY_EXEC_COMPLETE : 0);
         break;
     case RECORD_KIND_wait:
-        event->who = (uint32_t)n->waiter;
-        event->flags = WIFEXITED((int)n->status) || WIFSIGNALED((int)n->status) ? 0 : EVENT_STOP;
+        entry->related_pid = (uint32_t)n->waiter;
+        entry->flags = WIFEXITED((int)n->status) || WIFSIGNALED((int)n->status) ? 0 : ENTRY_STOP;
         break;
     case RECORD_KIND_kernel_fork:
         if (n->tid && n->tid != n->pid) {
-            event->flags = EVENT_OF_THREAD;
-            event->who = (uint32_t)n->tid;
+            entry->flags = ENTRY_OF_THREAD;
+            entry->related_pid = (uint32_t)n->tid;
         }
         break;
     case RECORD_KIND_thread: case RECORD_KIND_kernel_exit: case RECORD_KIND_taskstats: case RECORD_KIND_perf:
-        event->who = n->tid ? (uint32_t)n->tid : (uint32_t)n->pid;
-        event->flags = (event->who != n->pid ? EVENT_OF_THREAD : 0) | (n->process_ended ? EVENT_LAST : 0);
-        if (event->kind == RECORD_KIND_thread || event->kind == RECORD_KIND_taskstats)
-            event->time_ns = n->end_ns;
-        if (n->opened_ns) /* perf: read at the end, but it belongs to the image that ran when it was opened */
-            event->time_ns = n->opened_ns;
+        entry->related_pid = n->tid ? (uint32_t)n->tid : (uint32_t)n->pid;
+        entry->flags = (entry->related_pid != n->pid ? ENTRY_OF_THREAD : 0) | (n->process_ended ? ENTRY_LAST_TASK : 0);
+        if (entry->kind == RECORD_KIND_thread || entry->kind == RECORD_KIND_taskstats)
+            entry->time_ns = n->end_ns;
+        if (n->opened_ns) /* perf is read at the end but belongs to the image that ran when it was opened */
+            entry->time_ns = n->opened_ns;
         if (n->since == PROBE_PERF_EXEC)
-            event->flags |= EVENT_ON_EXEC;
+            entry->flags |= ENTRY_PERF_ON_EXEC;
         if (n->since == PROBE_PERF_IMAGE)
-            event->flags |= EVENT_LATE;
+            entry->flags |= ENTRY_PERF_LATE;
         break;
     default:
         break;
     }
 }
 
-/* ticks count from boot: the clock minus the ticks is the time of boot or later, and nearest to it for the process that
- * told of itself soonest. */
-static void learn_boot(struct events *events, const struct event_numbers *n)
+/* start_ticks count from boot, so time - ticks is the boot time plus the delay until the record was written. The
+ * smallest value is the best estimate. */
+static void learn_boot(struct record_index *records, const struct record_numbers *n)
 {
     uint64_t since_boot;
     if (!n->start_ticks || __builtin_mul_overflow(n->start_ticks, TICK_NS, &since_boot) || since_boot > n->time_ns)
         return;
-    if (n->time_ns - since_boot < events->boot_ns)
-        events->boot_ns = n->time_ns - since_boot;
+    if (n->time_ns - since_boot < records->boot_ns)
+        records->boot_ns = n->time_ns - since_boot;
 }
 
-uint64_t events_ticks_ns(const struct events *events, uint64_t ticks)
+uint64_t record_index_ticks_ns(const struct record_index *records, uint64_t ticks)
 {
     uint64_t since_boot, ns;
-    if (!ticks || events->boot_ns == UINT64_MAX || __builtin_mul_overflow(ticks, TICK_NS, &since_boot)
-        || __builtin_add_overflow(since_boot, events->boot_ns, &ns))
+    if (!ticks || records->boot_ns == UINT64_MAX || __builtin_mul_overflow(ticks, TICK_NS, &since_boot)
+        || __builtin_add_overflow(since_boot, records->boot_ns, &ns))
         return 0;
     return ns;
 }
 
-static void chain(struct events *events, struct pid *pid, uint32_t index)
+static void chain(struct record_index *records, struct pid_entry *pid, uint32_t index)
 {
     if (pid->last == NONE)
         pid->first = index;
     else
-        events->list[pid->last].next = index;
+        records->list[pid->last].next = index;
     pid->last = index;
 }
 
-enum err events_add(struct events *events, enum record_kind kind, struct bytes body)
+enum err record_index_add(struct record_index *records, enum record_kind kind, struct bytes body)
 {
-    struct event_numbers n;
-    if (!event_numbers(kind, body, &n) || n.pid == 0 || n.pid >= NONE)
+    struct record_numbers n;
+    if (!record_numbers(kind, body, &n) || n.pid == 0 || n.pid >= NONE)
         return CORRUPT;
-    if (events->count == events->room) {
-        uint32_t first = (uint32_t)(events->spool.size / 192 < COUNT_MAX / 2 ? events->spool.size / 192 : COUNT_MAX / 2);
-        if (!grow_array((void **)&events->list, &events->room, sizeof *events->list, first < 64 ? 64 : first))
-            return events->room >= COUNT_MAX / 2 ? FULL : NOMEM;
+    if (records->count == records->capacity) {
+        uint32_t first = (uint32_t)(records->spool.size / 192 < COUNT_MAX / 2 ? records->spool.size / 192 : COUNT_MAX / 2);
+        if (!grow_array((void **)&records->list, &records->capacity, sizeof *records->list, first < 64 ? 64 : first))
+            return records->capacity >= COUNT_MAX / 2 ? FULL : NOMEM;
     }
-    struct pid *pid = events_pid(events, (uint32_t)n.pid);
+    struct pid_entry *pid = record_index_add_pid(records, (uint32_t)n.pid);
     if (!pid)
         return NOMEM;
-    struct event event = {
-        .at = (uint64_t)(body.data - FRAME_HEAD - events->spool.data) & (((uint64_t)1 << 44) - 1),
+    struct record_entry entry = {
+        .offset = (uint64_t)(body.data - FRAME_HEAD - records->spool.data) & (((uint64_t)1 << 44) - 1),
         .kind = kind,
         .next = NONE,
     };
-    classify(&event, &n);
-    events->list[events->count] = event;
-    chain(events, pid, events->count++);
-    events->threads += event.flags & EVENT_OF_THREAD ? 1 : 0;
-    events->perfs += kind == RECORD_KIND_perf ? 1 : 0;
-    if (event.time_ns > events->last_ns)
-        events->last_ns = event.time_ns;
+    classify(&entry, &n);
+    records->list[records->count] = entry;
+    chain(records, pid, records->count++);
+    records->threads += entry.flags & ENTRY_OF_THREAD ? 1 : 0;
+    records->perfs += kind == RECORD_KIND_perf ? 1 : 0;
+    if (entry.time_ns > records->last_ns)
+        records->last_ns = entry.time_ns;
     if (kind == RECORD_KIND_image || kind == RECORD_KIND_alive)
-        learn_boot(events, &n);
+        learn_boot(records, &n);
     return OK;
 }

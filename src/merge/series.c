@@ -1,6 +1,7 @@
-/* Samples are noted as they come and decoded at the end, when it is known how many each series has. */
+/* Samples are collected first and decoded at the end, when the number of samples of each series is known. */
 #include "merge/series.h"
 
+#include "base/vec.h"
 #include "merge/sort.h"
 #include "spool/record.h"
 
@@ -12,8 +13,9 @@
 struct series_set {
     uint64_t number;
     struct set set;
-    struct bytes metrics; /* as they were told */
-    uint32_t same;        /* the first of this name with these metrics: itself, unless the run was killed and others wrote on */
+    struct bytes metrics; /* encoded */
+    uint32_t same;        /* first set with this name and metrics; another than itself if survivors of a killed sonde
+                           * run declared it again */
 };
 
 struct series_one {
@@ -26,7 +28,7 @@ struct series_sample {
     uint64_t time_ns;
     struct bytes values;
     uint32_t one;
-    bool is_rescued; /* told by others after the run: what programs counted that had gone before is not in it */
+    bool is_after_kill; /* written by survivors after sonde run was killed: lacks the counts of programs that exited before */
 };
 
 void series_init(struct series *series, struct arena *arena)
@@ -41,28 +43,6 @@ void series_clear(struct series *series)
     free(series->table);
     free(series->samples);
     series_init(series, series->arena);
-}
-
-static bool grow(void **array, size_t *room, size_t count, size_t size)
-{
-    if (count < *room)
-        return true;
-    size_t more = *room ? *room * 2 : 16;
-    void *moved = realloc(*array, more * size);
-    if (!moved)
-        return false;
-    *array = moved;
-    *room = more;
-    return true;
-}
-
-static bool grow_small(void **array, uint32_t *room, uint32_t count, size_t size)
-{
-    size_t wide = *room;
-    if (count >= UINT32_MAX / 4 || !grow(array, &wide, count, size))
-        return false;
-    *room = (uint32_t)wide;
-    return true;
 }
 
 static enum err read_metrics(struct arena *arena, struct bytes text, size_t size, const struct metric **metrics)
@@ -116,14 +96,14 @@ enum err series_add_set(struct series *series, struct bytes body)
         return err;
     set.name = arena_copy(series->arena, record.name).data;
     set.size = record.size;
-    if (!set.name || !grow((void **)&series->sets, &series->set_room, series->set_count, sizeof *series->sets))
+    if (!set.name || array_reserve(series->sets, series->set_capacity, series->set_count + 1, VEC_MAX))
         return NOMEM;
     uint32_t same = find_same(series, set.name, record.metrics);
     series->sets[series->set_count++] = (struct series_set){ record.set, set, record.metrics, same };
     return OK;
 }
 
-static uint32_t place_of(const struct series *series, uint32_t set, struct bytes instance)
+static uint32_t slot_of(const struct series *series, uint32_t set, struct bytes instance)
 {
     for (size_t i = bytes_hash(instance) + set;; i++) {
         uint32_t at = (uint32_t)i & (series->table_size - 1);
@@ -146,19 +126,19 @@ static bool grow_table(struct series *series)
     series->table = table;
     series->table_size = size;
     for (uint32_t i = 0; i < series->count; i++)
-        table[place_of(series, series->ones[i].set, series->ones[i].instance)] = i;
+        table[slot_of(series, series->ones[i].set, series->ones[i].instance)] = i;
     return true;
 }
 
-/* NONE_SERIES when memory ran out. */
+/* NONE_SERIES if out of memory. */
 static uint32_t find_one(struct series *series, uint32_t set, struct bytes instance)
 {
     if (!grow_table(series))
         return NONE_SERIES;
-    uint32_t at = place_of(series, set, instance);
+    uint32_t at = slot_of(series, set, instance);
     if (series->table[at] != NONE_SERIES)
         return series->table[at];
-    if (!grow_small((void **)&series->ones, &series->room, series->count, sizeof *series->ones))
+    if (array_reserve(series->ones, series->capacity, series->count + 1, UINT32_MAX / 4))
         return NONE_SERIES;
     series->table[at] = series->count;
     series->ones[series->count] = (struct series_one){ .instance = instance, .set = set };
@@ -171,18 +151,19 @@ enum err series_add_sample(struct series *series, struct bytes body)
     if (record_unpack_sample(body, &record))
         return CORRUPT;
     const struct series_set *set = find_set(series, record.set);
-    if (!set || record.values.size < set->set.size) /* one byte for each value at least */
+    if (!set || record.values.size < set->set.size) /* at least one byte per value */
         return CORRUPT;
     uint32_t number = (uint32_t)(set - series->sets), one = find_one(series, set->same, record.instance);
     if (one == NONE_SERIES
-        || !grow_small((void **)&series->samples, &series->sample_room, series->sample_count, sizeof *series->samples))
+        || array_reserve(series->samples, series->sample_capacity, series->sample_count + 1, UINT32_MAX / 4))
         return NOMEM;
     series->ones[one].samples++;
-    series->samples[series->sample_count++] = (struct series_sample){ record.time_ns, record.values, one, set->same != number };
+    series->samples[series->sample_count++] = (struct series_sample){ record.time_ns, record.values, one,
+                                                                      set->same != number };
     return OK;
 }
 
-static enum err make_series(struct series *series, struct run *run)
+static enum err create_series(struct series *series, struct run *run)
 {
     run->series = arena_alloc(series->arena, series->count, sizeof *run->series);
     if (series->count && !run->series)
@@ -207,8 +188,8 @@ static bool is_less(const struct metric *metric, union value one, union value ot
     return metric->type == F64 ? one.f64 < other.f64 : metric->type == I64 ? one.i64 < other.i64 : one.u64 < other.u64;
 }
 
-/* A counter does not fall because a program has gone: what stood there before is less wrong than what is left. */
-static void hold_up(struct run_series *out)
+/* A counter does not decrease because a program has exited: repeat the previous value, which is closer to the truth. */
+static void keep_counters_monotonic(struct run_series *out)
 {
     size_t size = out->set.size, row = (out->count - 1) * size;
     for (size_t i = 0; out->count > 1 && i < size; i++) {
@@ -240,14 +221,14 @@ static void fill_row(struct run_series *out, const struct series_sample *sample)
 static void add_row(struct run_series *out, const struct series_sample *sample)
 {
     fill_row(out, sample);
-    if (sample->is_rescued)
-        hold_up(out);
+    if (sample->is_after_kill)
+        keep_counters_monotonic(out);
 }
 
 enum err series_finish(struct series *series, struct run *run)
 {
     uint32_t *order = malloc(2 * ((size_t)series->sample_count + 1) * sizeof *order);
-    enum err err = order ? make_series(series, run) : NOMEM;
+    enum err err = order ? create_series(series, run) : NOMEM;
     if (!err) {
         for (uint32_t i = 0; i < series->sample_count; i++)
             order[i] = i;

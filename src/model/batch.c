@@ -54,18 +54,10 @@ static bool grow_values(struct batch *batch, size_t need)
 {
     if (batch->values_room && need <= batch->values_room) /* a set without metrics wants an arena too */
         return true;
-    size_t room = batch->values_room ? batch->values_room : 64;
-    while (room < need)
-        room *= 2;
-    union value *values = realloc(batch->values, room * sizeof *values);
-    if (!values)
+    size_t capacity = vec_capacity(batch->values_room, need, VEC_MAX);
+    if (array_resize(batch->values, capacity) || array_resize(batch->known, capacity))
         return false;
-    batch->values = values;
-    uint8_t *known = realloc(batch->known, room);
-    if (!known)
-        return false;
-    batch->known = known;
-    batch->values_room = room;
+    batch->values_room = capacity;
     point_anew(batch);
     return true;
 }

@@ -3,19 +3,16 @@
  * sampler may be closed while its last values are still shown. */
 #include "model/live.h"
 
+#include "base/clock.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "model/set.h"
-#include "base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define OWNER_BUCKETS 1024u
-#define BUCKETS_FIRST 256u
-
 /* A job, or the node: who the entries are of. */
 struct owner {
-    struct owner *next;
     struct node *first; /* of its entries */
     char id[];
 };
@@ -27,9 +24,9 @@ struct node {
     struct group *group;
     size_t place;            /* in group->nodes */
     struct owner *owner;
-    struct node *next, *before, *after; /* in the bucket; of the same owner */
+    struct node *before, *after; /* of the same owner */
     uint64_t taken_ns; /* CLOCK_MONOTONIC: time_ns may jump */
-    uint32_t hash;
+    uint64_t hash;
 };
 
 struct group {
@@ -45,23 +42,14 @@ struct group {
 struct live {
     struct group **groups;
     size_t group_count, count;
-    struct node **buckets;
-    uint32_t bucket_count; /* a power of two */
-    struct owner *owners[OWNER_BUCKETS];
+    struct map nodes;  /* by set name, job and instance */
+    struct map owners; /* by job */
     struct owner *here; /* the node itself */
 };
 
-static uint32_t hash_text(uint32_t hash, const char *text)
+static uint64_t hash_of(const struct group *group, const char *job, const char *instance)
 {
-    for (; *text; text++)
-        hash = (hash ^ (uint8_t)*text) * 16777619u;
-    return (hash ^ 0xffu) * 16777619u;
-}
-
-static uint32_t hash_of(const struct group *group, const char *job, const char *instance)
-{
-    uint32_t hash = hash_text(2166136261u, group->set->name);
-    return hash_text(hash_text(hash, job ? job : ""), instance);
+    return map_hash_string(map_hash_string(map_hash_string(0, group->set->name), job), instance);
 }
 
 static struct owner *owner_new(const char *id)
@@ -79,20 +67,20 @@ enum err live_open(struct live **live)
     if (!l)
         return NOMEM;
     l->here = owner_new("");
-    l->buckets = calloc(BUCKETS_FIRST, sizeof(struct node *));
-    l->bucket_count = BUCKETS_FIRST;
-    if (l->here && l->buckets)
+    if (l->here)
         return OK;
     live_close(live);
     return NOMEM;
 }
 
-static struct owner **owner_place(struct live *live, const char *id)
+static bool is_owner(const void *owner, const void *id)
 {
-    struct owner **place = &live->owners[hash_text(2166136261u, id) % OWNER_BUCKETS];
-    while (*place && strcmp((*place)->id, id) != 0)
-        place = &(*place)->next;
-    return place;
+    return strcmp(((const struct owner *)owner)->id, id) == 0;
+}
+
+static struct owner *owner_find(const struct live *live, const char *id)
+{
+    return map_find(&live->owners, map_hash_string(0, id), is_owner, id);
 }
 
 /* NULL: memory ran out. */
@@ -100,10 +88,14 @@ static struct owner *owner_of(struct live *live, const char *job)
 {
     if (!job)
         return live->here;
-    struct owner **place = owner_place(live, job);
-    if (!*place)
-        *place = owner_new(job);
-    return *place;
+    struct owner *owner = owner_find(live, job);
+    if (owner)
+        return owner;
+    owner = owner_new(job);
+    if (!owner || map_add(&live->owners, map_hash_string(0, job), owner, LIVE_ENTRIES_MAX) == OK)
+        return owner;
+    free(owner);
+    return NULL;
 }
 
 static void count_anew(struct live *live)
@@ -118,10 +110,8 @@ static void count_anew(struct live *live)
 
 static struct group *group_new(struct live *live, const struct set *set)
 {
-    struct group **groups = realloc(live->groups, (live->group_count + 1) * sizeof(struct group *));
-    if (!groups)
+    if (array_resize(live->groups, live->group_count + 1))
         return NULL;
-    live->groups = groups;
     struct group *group = calloc(1, sizeof *group);
     struct set *copy = group ? set_copy(set) : NULL;
     if (!copy) {
@@ -153,26 +143,6 @@ void live_forget_addresses(struct live *live)
 {
     for (size_t i = 0; i < live->group_count; i++)
         live->groups[i]->address = (struct set_address){ 0 };
-}
-
-static bool grow_buckets(struct live *live)
-{
-    if (live->count < live->bucket_count)
-        return true;
-    uint32_t count = live->bucket_count * 2;
-    struct node **buckets = calloc(count, sizeof(struct node *));
-    if (!buckets)
-        return false;
-    for (uint32_t i = 0; i < live->bucket_count; i++)
-        for (struct node *node = live->buckets[i], *next; node; node = next) {
-            next = node->next;
-            node->next = buckets[node->hash & (count - 1)];
-            buckets[node->hash & (count - 1)] = node;
-        }
-    free(live->buckets);
-    live->buckets = buckets;
-    live->bucket_count = count;
-    return true;
 }
 
 static struct node *node_new(const struct group *group, const char *instance)
@@ -208,12 +178,13 @@ static void link_group(struct live *live, struct group *group, struct node *node
         count_anew(live);
 }
 
-static enum err node_add(struct live *live, struct group *group, const struct sample *sample, uint32_t hash,
+static enum err node_add(struct live *live, struct group *group, const struct sample *sample, uint64_t hash,
                          struct node **added)
 {
-    if (live->count >= LIVE_ENTRIES_MAX)
-        return FULL;
-    if (!grow_buckets(live) || array_reserve(group->nodes, group->room, group->count + 1, VEC_MAX))
+    enum err err = map_reserve(&live->nodes, live->nodes.count + 1, LIVE_ENTRIES_MAX);
+    if (err)
+        return err;
+    if (array_reserve(group->nodes, group->room, group->count + 1, VEC_MAX))
         return NOMEM;
     struct node *node = node_new(group, sample->instance);
     struct owner *owner = node ? owner_of(live, sample->job) : NULL;
@@ -222,8 +193,7 @@ static enum err node_add(struct live *live, struct group *group, const struct sa
         return NOMEM;
     }
     node->hash = hash;
-    node->next = live->buckets[hash & (live->bucket_count - 1)];
-    live->buckets[hash & (live->bucket_count - 1)] = node;
+    map_add(&live->nodes, hash, node, LIVE_ENTRIES_MAX);
     node->entry.first_ns = sample->time_ns;
     link_owner(node, owner, live);
     link_group(live, group, node);
@@ -231,12 +201,23 @@ static enum err node_add(struct live *live, struct group *group, const struct sa
     return OK;
 }
 
+struct node_key {
+    const struct group *group;
+    const struct sample *sample;
+};
+
 static bool is_of(const struct node *node, const struct group *group, const struct sample *sample)
 {
     const char *job = node->entry.job;
     if (node->group != group || strcmp(node->entry.instance, sample->instance) != 0)
         return false;
     return job && sample->job ? strcmp(job, sample->job) == 0 : job == sample->job;
+}
+
+static bool is_node(const void *item, const void *key)
+{
+    const struct node_key *wanted = key;
+    return is_of(item, wanted->group, wanted->sample);
 }
 
 static enum err node_find(struct live *live, struct group *group, const struct sample *sample, struct node **found)
@@ -247,10 +228,8 @@ static enum err node_find(struct live *live, struct group *group, const struct s
         *found = group->nodes[group->cursor++];
         return OK;
     }
-    uint32_t hash = hash_of(group, sample->job, sample->instance);
-    struct node *node = live->buckets[hash & (live->bucket_count - 1)];
-    while (node && (node->hash != hash || !is_of(node, group, sample)))
-        node = node->next;
+    uint64_t hash = hash_of(group, sample->job, sample->instance);
+    struct node *node = map_find(&live->nodes, hash, is_node, &(struct node_key){ group, sample });
     enum err err = node ? OK : node_add(live, group, sample, hash, &node);
     if (err)
         return err;
@@ -280,18 +259,15 @@ static void unlink_owner(struct live *live, struct node *node)
         node->after->before = node->before;
     if (owner->first || owner == live->here)
         return;
-    *owner_place(live, owner->id) = owner->next;
+    map_remove(&live->owners, map_hash_string(0, owner->id), owner);
     free(owner);
 }
 
 /* The last of the group takes its place. */
 static void node_drop(struct live *live, struct node *node)
 {
-    struct node **place = &live->buckets[node->hash & (live->bucket_count - 1)];
     struct group *group = node->group;
-    while (*place != node)
-        place = &(*place)->next;
-    *place = node->next;
+    map_remove(&live->nodes, node->hash, node);
     group->nodes[node->place] = group->nodes[--group->count];
     group->nodes[node->place]->place = node->place;
     unlink_owner(live, node);
@@ -318,18 +294,26 @@ static void drop_empty_groups(struct live *live)
     count_anew(live);
 }
 
+struct replacement {
+    const struct node *by;
+    const void *source;
+};
+
+static bool is_replaced(const void *item, const void *key)
+{
+    const struct node *node = item, *by = ((const struct replacement *)key)->by;
+    return node != by && node->owner == by->owner && node->entry.source == ((const struct replacement *)key)->source
+           && strcmp(node->entry.instance, by->entry.instance) == 0
+           && strcmp(node->entry.set->name, by->entry.set->name) == 0;
+}
+
 /* A sampler that made its set anew, with metrics more, gives the same instances with it: those of the old set are over. */
 static bool drop_replaced(struct live *live, const struct node *by, const void *source)
 {
-    for (struct node *node = live->buckets[by->hash & (live->bucket_count - 1)]; node; node = node->next) {
-        if (node == by || node->hash != by->hash || node->owner != by->owner || node->entry.source != source
-            || strcmp(node->entry.instance, by->entry.instance) != 0
-            || strcmp(node->entry.set->name, by->entry.set->name) != 0)
-            continue;
+    struct node *node = map_find(&live->nodes, by->hash, is_replaced, &(struct replacement){ by, source });
+    if (node)
         node_drop(live, node);
-        return true;
-    }
-    return false;
+    return node;
 }
 
 enum err live_take_from(struct live *live, const struct batch *batch, uint64_t period_ns, const void *source)
@@ -368,7 +352,7 @@ enum err live_take(struct live *live, const struct batch *batch, uint64_t period
 
 void live_drop_job(struct live *live, const char *job)
 {
-    struct owner *owner = *owner_place(live, job);
+    struct owner *owner = owner_find(live, job);
     if (!owner)
         return;
     for (struct node *node = owner->first, *after; node; node = after) { /* with the last one its owner goes too */
@@ -470,14 +454,13 @@ void live_close(struct live **live)
             free(l->groups[i]->nodes[k]);
         group_free(l->groups[i]);
     }
-    for (size_t i = 0; i < OWNER_BUCKETS; i++)
-        for (struct owner *owner = l->owners[i], *next; owner; owner = next) {
-            next = owner->next;
-            free(owner);
-        }
+    size_t at = 0;
+    for (struct owner *owner; (owner = map_next(&l->owners, &at));)
+        free(owner);
+    map_clear(&l->owners);
+    map_clear(&l->nodes);
     free(l->here);
     free(l->groups);
-    free(l->buckets);
     free(l);
     *live = NULL;
 }

@@ -2,6 +2,7 @@
 #include "model/setting_list.h"
 
 #include "base/nearest.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,11 +31,9 @@ static const struct setting_pair *find(const struct setting_list *list, const ch
 
 static enum err add(struct setting_list *list, struct setting_pair texts)
 {
-    struct setting_pair *pairs = realloc(list->list, (list->count + 1) * sizeof *pairs);
-    if (!pairs)
+    if (array_resize(list->list, list->count + 1))
         return NOMEM;
-    list->list = pairs;
-    pairs[list->count++] = texts;
+    list->list[list->count++] = texts;
     return OK;
 }
 

@@ -1,6 +1,7 @@
 /* The processes of a run summed by executable: what the report shows as the programs that cost most. */
 #include "model/summary.h"
 
+#include "base/vec.h"
 #include "model/dictionary.h"
 #include "model/overlap.h"
 
@@ -14,7 +15,7 @@ struct lookup {
     struct dictionary paths;
     uint32_t *first; /* per path: index of an executable */
     uint32_t *next;  /* per executable: another one of the same path */
-    size_t room;
+    size_t capacity;
 };
 
 static void add_numbers(struct summary_executable *executable, const struct process *process)
@@ -39,22 +40,13 @@ static void add_numbers(struct summary_executable *executable, const struct proc
 
 static bool grow(struct summary_executables *executables, struct lookup *lookup)
 {
-    if (executables->count < lookup->room)
+    if (executables->count < lookup->capacity)
         return true;
-    size_t room = lookup->room ? lookup->room * 2 : 64;
-    struct summary_executable *items = realloc(executables->items, room * sizeof *items);
-    if (!items)
+    size_t capacity = vec_capacity(lookup->capacity, executables->count + 1, VEC_MAX);
+    if (array_resize(executables->items, capacity) || array_resize(lookup->first, capacity)
+        || array_resize(lookup->next, capacity))
         return false;
-    executables->items = items;
-    uint32_t *first = realloc(lookup->first, room * sizeof *first);
-    if (!first)
-        return false;
-    lookup->first = first;
-    uint32_t *next = realloc(lookup->next, room * sizeof *next);
-    if (!next)
-        return false;
-    lookup->next = next;
-    lookup->room = room;
+    lookup->capacity = capacity;
     return true;
 }
 

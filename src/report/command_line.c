@@ -1,6 +1,8 @@
 /* Threads are read first and kept: both come in the order of the processes' numbers. */
 #include "report/command_line.h"
 
+#include "base/vec.h"
+
 #include <stdlib.h>
 
 struct joined {
@@ -14,15 +16,9 @@ struct joined {
 
 static enum err grow(struct joined *joined)
 {
-    size_t room = joined->room ? joined->room * 2 : 64;
-    struct thread *threads = realloc(joined->threads, room * sizeof *threads);
-    if (!threads)
+    size_t room = vec_capacity(joined->room, joined->count + 1, VEC_MAX);
+    if (array_resize(joined->threads, room) || array_resize(joined->numbers, room))
         return NOMEM;
-    joined->threads = threads;
-    uint32_t *numbers = realloc(joined->numbers, room * sizeof *numbers);
-    if (!numbers)
-        return NOMEM;
-    joined->numbers = numbers;
     joined->room = room;
     return OK;
 }

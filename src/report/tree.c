@@ -1,6 +1,8 @@
 /* Reads the tree, and walks it without recursion: a chain of 50,000 processes is as good as any other. */
 #include "report/tree.h"
 
+#include "base/vec.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,18 +21,6 @@ void tree_clear(struct tree *tree)
     free(tree->threads);
     buf_clear(&tree->texts);
     tree_init(tree, tree->args_max);
-}
-
-/* Room for one more of size bytes in a list that doubles. */
-static void *grown(void *list, uint32_t count, uint32_t *room, size_t size)
-{
-    if (count < *room)
-        return list;
-    uint32_t more = *room ? *room * 2 : 256;
-    void *longer = realloc(list, more * size);
-    if (longer)
-        *room = more;
-    return longer;
 }
 
 static size_t keep_text(struct tree *tree, struct bytes text, size_t max)
@@ -105,11 +95,9 @@ static void link_to_parent(struct tree *tree, uint32_t at)
 enum err tree_add(void *context, uint32_t number, const struct process *process)
 {
     struct tree *tree = context;
-    struct tree_node *nodes = grown(tree->nodes, tree->count, &tree->room, sizeof *nodes);
-    if (!nodes)
+    if (array_reserve(tree->nodes, tree->room, tree->count + 1, VEC_MAX))
         return NOMEM;
-    tree->nodes = nodes;
-    struct tree_node *node = &nodes[tree->count];
+    struct tree_node *node = &tree->nodes[tree->count];
     *node = (struct tree_node){
         .number = number, .pid = process->pid, .image = process->image, .count = 1, .threads = process->thread_count,
         .parent = process->parent == PROCESS_NO_PARENT ? TREE_NONE : find_number(tree, process->parent),
@@ -135,13 +123,11 @@ enum err tree_add_thread(void *context, uint32_t number, const struct thread *th
     uint32_t at = find_number(tree, number);
     if (at == TREE_NONE)
         return OK;
-    struct tree_thread *threads = grown(tree->threads, tree->thread_count, &tree->thread_room, sizeof *threads);
-    if (!threads)
+    if (array_reserve(tree->threads, tree->thread_room, tree->thread_count + 1, VEC_MAX))
         return NOMEM;
-    tree->threads = threads;
     if (tree->nodes[at].thread_count++ == 0)
         tree->nodes[at].thread_first = tree->thread_count;
-    threads[tree->thread_count++] = (struct tree_thread){ .thread = *thread, .node = at };
+    tree->threads[tree->thread_count++] = (struct tree_thread){ .thread = *thread, .node = at };
     return OK;
 }
 

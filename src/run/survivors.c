@@ -2,6 +2,7 @@
 #include "run/survivors.h"
 
 #include "base/clock.h"
+#include "base/vec.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -13,18 +14,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define LOOK_NS NS_PER_S /* how often we look what they have used so far, at first */
-#define LOOK_PARTS 100   /* and later: in a hundredth of the time that they have run by then */
+#define SNAPSHOT_NS NS_PER_S /* how often we look what they have used so far, at first */
+#define SNAPSHOT_PARTS 100   /* and later: in a hundredth of the time that they have run by then */
 
 /* One of those that the command left. */
 struct survivor {
     uint32_t pid;
     bool ended;
     int pidfd;          /* -1: the kernel is too old, or forbids them; then members tell of its end */
-    struct writer last; /* what was seen of it last */
+    struct spool_writer last; /* what was seen of it last */
 };
 
-struct rest {
+struct survivors {
     struct survivor *all;
     size_t count;
     int epoll_fd; /* of the pidfds */
@@ -44,167 +45,165 @@ static void close_inherited(void)
     closedir(dir);
 }
 
-static void detach(struct watch *watch)
+static void detach(struct monitor *monitor)
 {
     setsid();
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; fd < 3 && null >= 0; fd++)
         dup2(null, fd);
     close_inherited();
-    ticks_begin_rest(&watch->ticks);
+    ticks_start_survivors(&monitor->ticks);
     /* The witness is the other process's. */
-    close(watch->signals.witness.fd);
-    watch->signals.witness = (struct witness){ .fd = -1 };
-    watch->signals.waiting_count = 0;
-    watch->signals.command = 0;
-    watch->kernel.self = 0;
-    watch->kernel.other = 0;
+    close(monitor->signals.sentinel.fd);
+    monitor->signals.sentinel = (struct pgrp_sentinel){ .fd = -1 };
+    monitor->signals.waiting_count = 0;
+    monitor->signals.command = 0;
+    monitor->events.self = 0;
+    monitor->events.other = 0;
     /* A signalfd in an epoll wakes the process that put it there: not us. */
-    close(watch->epoll_fd);
-    watch_open(watch);
+    close(monitor->epoll_fd);
+    monitor_open(monitor);
 }
 
-static void add_survivor(struct rest *rest, uint32_t pid)
+static void add_survivor(struct survivors *survivors, uint32_t pid)
 {
-    struct survivor *all = realloc(rest->all, (rest->count + 1) * sizeof *all);
-    if (!all)
+    if (array_resize(survivors->all, survivors->count + 1))
         return;
-    rest->all = all;
-    struct survivor *survivor = &all[rest->count++];
+    struct survivor *survivor = &survivors->all[survivors->count++];
     struct epoll_event event = { .events = EPOLLIN };
     *survivor = (struct survivor){ .pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0) };
-    writer_init_take(&survivor->last, WRITER_GATHER);
+    spool_writer_init_take(&survivor->last, SPOOL_WRITER_BUFFER);
     if (survivor->pidfd >= 0)
-        epoll_ctl(rest->epoll_fd, EPOLL_CTL_ADD, survivor->pidfd, &event);
+        epoll_ctl(survivors->epoll_fd, EPOLL_CTL_ADD, survivor->pidfd, &event);
 }
 
-static void open_rest(struct rest *rest, struct watch *watch)
+static void open_survivors(struct survivors *survivors, struct monitor *monitor)
 {
     size_t at = 0;
-    *rest = (struct rest){ .epoll_fd = epoll_create1(EPOLL_CLOEXEC) };
-    for (struct member *member; (member = members_next(&watch->kernel.members, &at));)
+    *survivors = (struct survivors){ .epoll_fd = epoll_create1(EPOLL_CLOEXEC) };
+    for (struct run_member *member; (member = members_next(&monitor->events.members, &at));)
         if (member->threads)
-            add_survivor(rest, member->pid);
-    watch_add(watch, rest->epoll_fd);
+            add_survivor(survivors, member->pid);
+    monitor_add_fd(monitor, survivors->epoll_fd);
 }
 
-static void close_rest(struct rest *rest)
+static void close_survivors(struct survivors *survivors)
 {
-    for (size_t i = 0; i < rest->count; i++) {
-        if (rest->all[i].pidfd >= 0)
-            close(rest->all[i].pidfd);
-        writer_close(&rest->all[i].last);
+    for (size_t i = 0; i < survivors->count; i++) {
+        if (survivors->all[i].pidfd >= 0)
+            close(survivors->all[i].pidfd);
+        spool_writer_close(&survivors->all[i].last);
     }
-    close(rest->epoll_fd);
-    free(rest->all);
+    close(survivors->epoll_fd);
+    free(survivors->all);
 }
 
-static bool is_member(const struct watch *watch, const struct survivor *survivor)
+static bool is_member(const struct monitor *monitor, const struct survivor *survivor)
 {
-    const struct member *member = members_find(&watch->kernel.members, survivor->pid);
+    const struct run_member *member = members_find(&monitor->events.members, survivor->pid);
     return member && member->threads;
 }
 
 /* Also when nobody has waited for it yet. The kernel tells of an end before the pidfd does. */
-static bool has_ended(const struct watch *watch, const struct survivor *survivor)
+static bool has_ended(const struct monitor *monitor, const struct survivor *survivor)
 {
     struct pollfd polled = { .fd = survivor->pidfd, .events = POLLIN };
-    return !is_member(watch, survivor) || (survivor->pidfd >= 0 && poll(&polled, 1, 0) == 1);
+    return !is_member(monitor, survivor) || (survivor->pidfd >= 0 && poll(&polled, 1, 0) == 1);
 }
 
 /* What was seen of it last is the best that is known, where nobody else tells. */
-static void end_survivor(struct watch *watch, struct survivor *survivor)
+static void end_survivor(struct monitor *monitor, struct survivor *survivor)
 {
-    struct member *member = members_find(&watch->kernel.members, survivor->pid);
-    writer_move(&watch->writer, &survivor->last);
+    struct run_member *member = members_find(&monitor->events.members, survivor->pid);
+    spool_writer_move(&monitor->writer, &survivor->last);
     if (member)
-        members_end(&watch->kernel.members, member, clock_realtime_ns());
+        members_end(&monitor->events.members, member, clock_realtime_ns());
     if (survivor->pidfd >= 0)
         close(survivor->pidfd);
     survivor->pidfd = -1;
     survivor->ended = true;
 }
 
-static void look_at_survivors(struct watch *watch, struct rest *rest)
+static void snapshot_survivors(struct monitor *monitor, struct survivors *survivors)
 {
-    for (size_t i = 0; i < rest->count; i++) {
-        struct survivor *survivor = &rest->all[i];
-        if (survivor->ended || !is_member(watch, survivor))
+    for (size_t i = 0; i < survivors->count; i++) {
+        struct survivor *survivor = &survivors->all[i];
+        if (survivor->ended || !is_member(monitor, survivor))
             continue;
-        struct writer now;
-        writer_init_take(&now, WRITER_GATHER);
-        if (kernel_record_alive(&watch->kernel, &now, members_find(&watch->kernel.members, survivor->pid))) {
-            writer_forget(&survivor->last);
-            writer_move(&survivor->last, &now);
+        struct spool_writer now;
+        spool_writer_init_take(&now, SPOOL_WRITER_BUFFER);
+        if (proc_events_record_alive(&monitor->events, &now, members_find(&monitor->events.members, survivor->pid))) {
+            spool_writer_discard(&survivor->last);
+            spool_writer_move(&survivor->last, &now);
         }
-        writer_close(&now);
+        spool_writer_close(&now);
     }
 }
 
-static void end_survivors(struct watch *watch, struct rest *rest)
+static void end_survivors(struct monitor *monitor, struct survivors *survivors)
 {
-    for (size_t i = 0; i < rest->count; i++)
-        if (!rest->all[i].ended && has_ended(watch, &rest->all[i]))
-            end_survivor(watch, &rest->all[i]);
-    writer_flush(&watch->writer);
+    for (size_t i = 0; i < survivors->count; i++)
+        if (!survivors->all[i].ended && has_ended(monitor, &survivors->all[i]))
+            end_survivor(monitor, &survivors->all[i]);
+    spool_writer_flush(&monitor->writer);
 }
 
-static bool is_survivor(const struct rest *rest, uint32_t pid)
+static bool is_survivor(const struct survivors *survivors, uint32_t pid)
 {
-    for (size_t i = 0; i < rest->count; i++)
-        if (rest->all[i].pid == pid && !rest->all[i].ended)
+    for (size_t i = 0; i < survivors->count; i++)
+        if (survivors->all[i].pid == pid && !survivors->all[i].ended)
             return true;
     return false;
 }
 
 /* When the connector is missing, /proc is all we have to learn of new processes. */
-static void find_new(struct watch *watch, struct rest *rest)
+static void find_new(struct monitor *monitor, struct survivors *survivors)
 {
     size_t at = 0;
-    if (watch->kernel.forks.fd >= 0)
+    if (monitor->events.forks.fd >= 0)
         return;
-    kernel_resync(&watch->kernel, true);
-    for (struct member *member; (member = members_next(&watch->kernel.members, &at));)
-        if (member->threads && !is_survivor(rest, member->pid))
-            add_survivor(rest, member->pid);
+    proc_events_resync(&monitor->events, true);
+    for (struct run_member *member; (member = members_next(&monitor->events.members, &at));)
+        if (member->threads && !is_survivor(survivors, member->pid))
+            add_survivor(survivors, member->pid);
 }
 
-static void look(struct watch *watch, struct rest *rest)
+static void update(struct monitor *monitor, struct survivors *survivors)
 {
-    find_new(watch, rest);
-    look_at_survivors(watch, rest);
+    find_new(monitor, survivors);
+    snapshot_survivors(monitor, survivors);
 }
 
 /* One that ended may have left a child, of which the kernel has told and we have not read yet. */
-static bool anybody_left(struct watch *watch, struct rest *rest)
+static bool has_survivors(struct monitor *monitor, struct survivors *survivors)
 {
-    if (!watch->kernel.members.alive) {
-        kernel_read(&watch->kernel);
-        find_new(watch, rest);
+    if (!monitor->events.members.alive) {
+        proc_events_read(&monitor->events);
+        find_new(monitor, survivors);
     }
-    return watch->kernel.members.alive > 0;
+    return monitor->events.members.alive > 0;
 }
 
-void rest_watch(struct watch *watch)
+void survivors_monitor(struct monitor *monitor)
 {
-    struct rest rest;
+    struct survivors survivors;
     uint64_t start_ns = clock_monotonic_ns(), next_ns = start_ns;
-    detach(watch);
-    open_rest(&rest, watch);
-    while (anybody_left(watch, &rest) && !watch->signals.quit) {
+    detach(monitor);
+    open_survivors(&survivors, monitor);
+    while (has_survivors(monitor, &survivors) && !monitor->signals.quit) {
         uint64_t now_ns = clock_monotonic_ns();
         if (now_ns >= next_ns) {
-            uint64_t pause_ns = (now_ns - start_ns) / LOOK_PARTS;
-            next_ns = now_ns + (pause_ns > LOOK_NS ? pause_ns : LOOK_NS);
-            look(watch, &rest);
+            uint64_t pause_ns = (now_ns - start_ns) / SNAPSHOT_PARTS;
+            next_ns = now_ns + (pause_ns > SNAPSHOT_NS ? pause_ns : SNAPSHOT_NS);
+            update(monitor, &survivors);
         }
-        watch_once(watch, next_ns > now_ns ? (int)((next_ns - now_ns) / NS_PER_MS % INT_MAX) + 1 : 0);
-        end_survivors(watch, &rest);
+        monitor_once(monitor, next_ns > now_ns ? (int)((next_ns - now_ns) / NS_PER_MS % INT_MAX) + 1 : 0);
+        end_survivors(monitor, &survivors);
     }
-    end_survivors(watch, &rest); /* of whose end was read last */
-    if (watch->kernel.members.alive)
-        kernel_record_survivors(&watch->kernel);
-    ticks_sample_last(&watch->ticks);
-    watch_record_end(watch, false);
-    close_rest(&rest);
+    end_survivors(monitor, &survivors); /* of whose end was read last */
+    if (monitor->events.members.alive)
+        proc_events_record_survivors(&monitor->events);
+    ticks_sample_last(&monitor->ticks);
+    monitor_record_end(monitor, false);
+    close_survivors(&survivors);
 }

@@ -1,54 +1,54 @@
-/* Two tables of chains: runs by host and job, tracks by run, set and instance. */
+/* Two tables of chains: runs by host and job, series by run, set and instance. */
 #include "sinks/write_buffer.h"
 
 #include "base/hash.h"
+#include "base/vec.h"
 #include "journal/set_pool.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define SLOTS_MIN 64
-#define ROWS_MIN 8
 
-void growing_init(struct growing *growing)
+void write_buffer_init(struct write_buffer *buffer)
 {
-    *growing = (struct growing){ 0 };
+    *buffer = (struct write_buffer){ 0 };
 }
 
-static void track_free(struct growing_track *track)
+static void series_free(struct write_buffer_series *series)
 {
-    if (track->pooled)
-        set_pool_release(track->pooled);
-    free((void *)track->series.instance);
-    free(track->series.times_ns);
-    free(track->series.values);
-    free(track->series.known);
-    free(track->marks);
-    free(track);
+    if (series->pooled)
+        set_pool_release(series->pooled);
+    free((void *)series->series.instance);
+    free(series->series.times_ns);
+    free(series->series.values);
+    free(series->series.known);
+    free(series->origins);
+    free(series);
 }
 
-static void run_free(struct growing_run *run)
+static void run_free(struct write_buffer_run *run)
 {
     free(run->host);
     free(run->id);
-    free(run->texts);
+    free(run->strings);
     free(run);
 }
 
-void growing_clear(struct growing *growing)
+void write_buffer_clear(struct write_buffer *buffer)
 {
-    for (size_t i = 0; i < growing->track_slot_count; i++)
-        for (struct growing_track *track = growing->track_slots[i], *next; track; track = next) {
-            next = track->next_in_slot;
-            track_free(track);
+    for (size_t i = 0; i < buffer->series_slot_count; i++)
+        for (struct write_buffer_series *series = buffer->series_slots[i], *next; series; series = next) {
+            next = series->next_in_slot;
+            series_free(series);
         }
-    for (struct growing_run *run = growing->runs, *next; run; run = next) {
+    for (struct write_buffer_run *run = buffer->runs, *next; run; run = next) {
         next = run->next;
         run_free(run);
     }
-    free(growing->track_slots);
-    free(growing->run_slots);
-    growing_init(growing);
+    free(buffer->series_slots);
+    free(buffer->run_slots);
+    write_buffer_init(buffer);
 }
 
 static uint64_t hash_run(const char *host, const char *id)
@@ -62,50 +62,50 @@ static size_t slots_for(size_t count, size_t slots)
     return count < slots ? 0 : slots ? slots * 2 : SLOTS_MIN;
 }
 
-static bool grow_runs(struct growing *growing)
+static bool grow_runs(struct write_buffer *buffer)
 {
-    size_t slots = slots_for(growing->run_count, growing->run_slot_count);
-    struct growing_run **table = slots ? calloc(slots, sizeof(struct growing_run *)) : NULL;
+    size_t slots = slots_for(buffer->run_count, buffer->run_slot_count);
+    struct write_buffer_run **table = slots ? calloc(slots, sizeof(struct write_buffer_run *)) : NULL;
     if (!slots || !table)
-        return !slots && growing->run_slot_count;
-    for (struct growing_run *run = growing->runs; run; run = run->next) {
-        struct growing_run **slot = &table[run->hash % slots];
+        return !slots && buffer->run_slot_count;
+    for (struct write_buffer_run *run = buffer->runs; run; run = run->next) {
+        struct write_buffer_run **slot = &table[run->hash % slots];
         run->next_in_slot = *slot;
         *slot = run;
     }
-    free(growing->run_slots);
-    growing->run_slots = table;
-    growing->run_slot_count = slots;
+    free(buffer->run_slots);
+    buffer->run_slots = table;
+    buffer->run_slot_count = slots;
     return true;
 }
 
-static bool grow_tracks(struct growing *growing)
+static bool grow_series(struct write_buffer *buffer)
 {
-    size_t slots = slots_for(growing->track_count, growing->track_slot_count);
-    struct growing_track **table = slots ? calloc(slots, sizeof(struct growing_track *)) : NULL;
+    size_t slots = slots_for(buffer->series_count, buffer->series_slot_count);
+    struct write_buffer_series **table = slots ? calloc(slots, sizeof(struct write_buffer_series *)) : NULL;
     if (!slots || !table)
-        return !slots && growing->track_slot_count;
-    for (size_t i = 0; i < growing->track_slot_count; i++)
-        for (struct growing_track *track = growing->track_slots[i], *next; track; track = next) {
-            next = track->next_in_slot;
-            struct growing_track **slot = &table[track->hash % slots];
-            track->next_in_slot = *slot;
-            *slot = track;
+        return !slots && buffer->series_slot_count;
+    for (size_t i = 0; i < buffer->series_slot_count; i++)
+        for (struct write_buffer_series *series = buffer->series_slots[i], *next; series; series = next) {
+            next = series->next_in_slot;
+            struct write_buffer_series **slot = &table[series->hash % slots];
+            series->next_in_slot = *slot;
+            *slot = series;
         }
-    free(growing->track_slots);
-    growing->track_slots = table;
-    growing->track_slot_count = slots;
+    free(buffer->series_slots);
+    buffer->series_slots = table;
+    buffer->series_slot_count = slots;
     return true;
 }
 
-static bool same_text(const char *a, const char *b)
+static bool same_string(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static struct growing_run *make_run(struct growing *growing, const char *host, const char *id, uint64_t hash)
+static struct write_buffer_run *create_run(struct write_buffer *buffer, const char *host, const char *id, uint64_t hash)
 {
-    struct growing_run *run = grow_runs(growing) ? calloc(1, sizeof *run) : NULL;
+    struct write_buffer_run *run = grow_runs(buffer) ? calloc(1, sizeof *run) : NULL;
     if (!run)
         return NULL;
     run->hash = hash;
@@ -117,129 +117,118 @@ static struct growing_run *make_run(struct growing *growing, const char *host, c
     }
     run->job = (struct job){ .id = run->id, .other_id = "", .source = "", .user = "", .cgroup = "", .uid = UINT32_MAX };
     run->is_dirty = true;
-    run->next = growing->runs;
-    growing->runs = run;
-    growing->run_count++;
-    struct growing_run **slot = &growing->run_slots[hash % growing->run_slot_count];
+    run->next = buffer->runs;
+    buffer->runs = run;
+    buffer->run_count++;
+    struct write_buffer_run **slot = &buffer->run_slots[hash % buffer->run_slot_count];
     run->next_in_slot = *slot;
     *slot = run;
     return run;
 }
 
-static struct growing_run *find_run(struct growing *growing, const char *host, const char *id)
+static struct write_buffer_run *find_run(struct write_buffer *buffer, const char *host, const char *id)
 {
     uint64_t hash = hash_run(host, id);
-    struct growing_run *run = growing->run_slot_count ? growing->run_slots[hash % growing->run_slot_count] : NULL;
-    while (run && (run->hash != hash || strcmp(run->host, host) != 0 || !same_text(run->id, id)))
+    struct write_buffer_run *run = buffer->run_slot_count ? buffer->run_slots[hash % buffer->run_slot_count] : NULL;
+    while (run && (run->hash != hash || strcmp(run->host, host) != 0 || !same_string(run->id, id)))
         run = run->next_in_slot;
-    return run ? run : make_run(growing, host, id, hash);
+    return run ? run : create_run(buffer, host, id, hash);
 }
 
-static enum err keep_job(struct growing_run *run, const struct job *job)
+static enum err keep_job(struct write_buffer_run *run, const struct job *job)
 {
     size_t user = strlen(job->user) + 1, other = strlen(job->other_id) + 1, source = strlen(job->source) + 1;
-    char *texts = malloc(user + other + source);
-    if (!texts)
+    char *strings = malloc(user + other + source);
+    if (!strings)
         return NOMEM;
-    free(run->texts);
-    run->texts = texts;
+    free(run->strings);
+    run->strings = strings;
     run->job = *job;
     run->job.id = run->id;
     run->job.cgroup = "";
-    run->job.user = memcpy(texts, job->user, user);
-    run->job.other_id = memcpy(texts + user, job->other_id, other);
-    run->job.source = memcpy(texts + user + other, job->source, source);
+    run->job.user = memcpy(strings, job->user, user);
+    run->job.other_id = memcpy(strings + user, job->other_id, other);
+    run->job.source = memcpy(strings + user + other, job->source, source);
     run->facts.start_ns = job->start_ns;
     run->is_dirty = true;
     return OK;
 }
 
-static struct growing_track *make_track(struct growing *growing, struct growing_run *run, const struct sample *sample,
+static struct write_buffer_series *create_series(struct write_buffer *buffer, struct write_buffer_run *run, const struct sample *sample,
                                         uint64_t hash)
 {
-    struct growing_track *track = grow_tracks(growing) ? calloc(1, sizeof *track) : NULL;
-    struct set *copy = track ? set_copy(sample->set) : NULL;
-    if (!copy || set_pool_take(copy, &track->pooled)) {
-        free(track);
+    struct write_buffer_series *series = grow_series(buffer) ? calloc(1, sizeof *series) : NULL;
+    struct set *copy = series ? set_copy(sample->set) : NULL;
+    if (!copy || set_pool_take(copy, &series->pooled)) {
+        free(series);
         return NULL;
     }
-    track->hash = hash;
-    track->run = run;
-    track->series.set = *track->pooled;
-    track->series.instance = strdup(sample->instance);
-    if (!track->series.instance) {
-        track_free(track);
+    series->hash = hash;
+    series->run = run;
+    series->series.set = *series->pooled;
+    series->series.instance = strdup(sample->instance);
+    if (!series->series.instance) {
+        series_free(series);
         return NULL;
     }
-    track->next_of_run = run->tracks;
-    run->tracks = track;
-    growing->track_count++;
-    struct growing_track **slot = &growing->track_slots[hash % growing->track_slot_count];
-    track->next_in_slot = *slot;
-    *slot = track;
-    return track;
+    series->next_of_run = run->series;
+    run->series = series;
+    buffer->series_count++;
+    struct write_buffer_series **slot = &buffer->series_slots[hash % buffer->series_slot_count];
+    series->next_in_slot = *slot;
+    *slot = series;
+    return series;
 }
 
-static bool is_of(const struct growing_track *track, const struct growing_run *run, const struct sample *sample)
+static bool is_of(const struct write_buffer_series *series, const struct write_buffer_run *run, const struct sample *sample)
 {
-    return track->run == run && strcmp(track->series.instance, sample->instance) == 0
-           && (set_address_equal(&track->address, sample->set) || set_equal(track->pooled, sample->set));
+    return series->run == run && strcmp(series->series.instance, sample->instance) == 0
+           && (set_address_equal(&series->address, sample->set) || set_equal(series->pooled, sample->set));
 }
 
-static struct growing_track *find_track(struct growing *growing, struct growing_run *run, const struct sample *sample)
+static struct write_buffer_series *find_series(struct write_buffer *buffer, struct write_buffer_run *run, const struct sample *sample)
 {
     uint64_t hash = hash_add_text(hash_add_text(run->hash, sample->set->name), sample->instance) + sample->set->size;
-    struct growing_track *track =
-        growing->track_slot_count ? growing->track_slots[hash % growing->track_slot_count] : NULL;
-    while (track && (track->hash != hash || !is_of(track, run, sample)))
-        track = track->next_in_slot;
-    if (!track)
-        track = make_track(growing, run, sample, hash);
-    if (track)
-        track->address = set_address_of(sample->set);
-    return track;
+    struct write_buffer_series *series =
+        buffer->series_slot_count ? buffer->series_slots[hash % buffer->series_slot_count] : NULL;
+    while (series && (series->hash != hash || !is_of(series, run, sample)))
+        series = series->next_in_slot;
+    if (!series)
+        series = create_series(buffer, run, sample, hash);
+    if (series)
+        series->address = set_address_of(sample->set);
+    return series;
 }
 
-static bool make_room(struct growing_track *track)
+static bool make_room(struct write_buffer_series *series)
 {
-    struct run_series *series = &track->series;
-    if (series->count < track->room)
+    struct run_series *series = &series->series;
+    if (series->count < series->capacity)
         return true;
-    size_t room = track->room ? track->room * 2 : ROWS_MIN, size = series->set.size ? series->set.size : 1;
-    uint64_t *times_ns = realloc(series->times_ns, room * sizeof *times_ns);
-    if (times_ns)
-        series->times_ns = times_ns;
-    union value *values = realloc(series->values, room * size * sizeof *values);
-    if (values)
-        series->values = values;
-    uint8_t *known = realloc(series->known, room * size);
-    if (known)
-        series->known = known;
-    struct growing_mark *marks = realloc(track->marks, room * sizeof *marks);
-    if (marks)
-        track->marks = marks;
-    if (!times_ns || !values || !known || !marks)
+    size_t capacity = vec_capacity(series->capacity, series->count + 1, VEC_MAX), size = series->set.size ? series->set.size : 1;
+    if (array_resize(series->times_ns, capacity) || array_resize(series->values, capacity * size)
+        || array_resize(series->known, capacity * size) || array_resize(series->origins, capacity))
         return false;
-    track->room = room;
+    series->capacity = capacity;
     return true;
 }
 
-static enum err add_row(struct growing *growing, struct growing_track *track, const struct sample *sample,
-                        struct growing_mark mark)
+static enum err add_row(struct write_buffer *buffer, struct write_buffer_series *series, const struct sample *sample,
+                        struct write_buffer_origin mark)
 {
-    struct run_series *series = &track->series;
+    struct run_series *series = &series->series;
     size_t size = series->set.size;
-    if (!make_room(track))
+    if (!make_room(series))
         return NOMEM;
     series->times_ns[series->count] = sample->time_ns;
-    track->marks[series->count] = mark;
+    series->origins[series->count] = mark;
     memcpy(series->values + series->count * size, sample->values, size * sizeof *series->values);
     if (sample->known)
         memcpy(series->known + series->count * size, sample->known, size);
     else
         memset(series->known + series->count * size, 1, size);
     series->count++;
-    growing->bytes += sizeof sample->time_ns + sizeof mark + size * (sizeof *sample->values + 1);
+    buffer->bytes += sizeof sample->time_ns + sizeof mark + size * (sizeof *sample->values + 1);
     return OK;
 }
 
@@ -287,7 +276,7 @@ static void note_cpu(struct counters *counters, const struct totals *totals)
         counters_set(counters, COUNTER_systemtime, system);
 }
 
-static void note_totals(struct growing_run *run, const struct sample *sample)
+static void note_totals(struct write_buffer_run *run, const struct sample *sample)
 {
     struct totals totals = { 0 };
     if (strcmp(sample->set->name, "cgroup") != 0 || sample->instance[0] || !run->id)
@@ -305,9 +294,9 @@ static void note_totals(struct growing_run *run, const struct sample *sample)
         run->facts.memory_peak_bytes = peak;
 }
 
-static void note_time(struct growing_run *run, const struct growing_track *track, uint64_t time_ns)
+static void note_time(struct write_buffer_run *run, const struct write_buffer_series *series, uint64_t time_ns)
 {
-    const struct run_series *series = &track->series;
+    const struct run_series *series = &series->series;
     if (!run->facts.start_ns || (!run->id && time_ns < run->facts.start_ns))
         run->facts.start_ns = time_ns;
     if (time_ns > run->facts.end_ns)
@@ -316,30 +305,30 @@ static void note_time(struct growing_run *run, const struct growing_track *track
         run->facts.period_ns = time_ns - series->times_ns[series->count - 2];
 }
 
-static enum err take_sample(struct growing *growing, const struct batch *batch, const struct sample *sample, size_t stream)
+static enum err take_sample(struct write_buffer *buffer, const struct batch *batch, const struct sample *sample, size_t stream)
 {
-    struct growing_run *run = find_run(growing, batch->host ? batch->host : "", sample->job);
-    struct growing_track *track = run ? find_track(growing, run, sample) : NULL;
-    struct growing_mark mark = { stream, batch->sequence };
-    enum err err = track ? add_row(growing, track, sample, mark) : NOMEM;
+    struct write_buffer_run *run = find_run(buffer, batch->host ? batch->host : "", sample->job);
+    struct write_buffer_series *series = run ? find_series(buffer, run, sample) : NULL;
+    struct write_buffer_origin mark = { stream, batch->sequence };
+    enum err err = series ? add_row(buffer, series, sample, mark) : NOMEM;
     if (err)
         return err;
-    note_time(run, track, sample->time_ns);
+    note_time(run, series, sample->time_ns);
     note_totals(run, sample);
     return OK;
 }
 
-static enum err take_job(struct growing *growing, const struct batch *batch, const struct job *job)
+static enum err take_job(struct write_buffer *buffer, const struct batch *batch, const struct job *job)
 {
-    struct growing_run *run = find_run(growing, batch->host ? batch->host : "", job->id);
-    bool is_known = run && run->texts && run->job.end_ns == job->end_ns && run->job.uid == job->uid
+    struct write_buffer_run *run = find_run(buffer, batch->host ? batch->host : "", job->id);
+    bool is_known = run && run->strings && run->job.end_ns == job->end_ns && run->job.uid == job->uid
                     && run->job.cores_milli == job->cores_milli && run->job.memory_bytes == job->memory_bytes;
     return !run ? NOMEM : is_known ? OK : keep_job(run, job);
 }
 
-static enum err take_event(struct growing *growing, const struct batch *batch, const struct batch_event *event)
+static enum err take_event(struct write_buffer *buffer, const struct batch *batch, const struct batch_event *event)
 {
-    struct growing_run *run = find_run(growing, batch->host ? batch->host : "", event->job->id);
+    struct write_buffer_run *run = find_run(buffer, batch->host ? batch->host : "", event->job->id);
     enum err err = run ? keep_job(run, event->job) : NOMEM;
     if (err || event->event != JOB_END)
         return err;
@@ -351,105 +340,105 @@ static enum err take_event(struct growing *growing, const struct batch *batch, c
     return OK;
 }
 
-enum err growing_take(struct growing *growing, const struct batch *batch, size_t stream)
+enum err write_buffer_add(struct write_buffer *buffer, const struct batch *batch, size_t stream)
 {
     enum err err = OK;
     for (size_t i = 0; i < batch->job_count && !err; i++)
-        err = take_job(growing, batch, batch->jobs[i]);
+        err = take_job(buffer, batch, batch->jobs[i]);
     for (size_t i = 0; i < batch->count && !err; i++)
-        err = take_sample(growing, batch, &batch->samples[i], stream);
+        err = take_sample(buffer, batch, &batch->samples[i], stream);
     for (size_t i = 0; i < batch->event_count && !err; i++)
-        err = take_event(growing, batch, &batch->events[i]);
+        err = take_event(buffer, batch, &batch->events[i]);
     return err;
 }
 
-static void move_row(struct growing_track *track, size_t to, size_t from)
+static void move_row(struct write_buffer_series *series, size_t to, size_t from)
 {
-    struct run_series *series = &track->series;
+    struct run_series *series = &series->series;
     size_t size = series->set.size;
     series->times_ns[to] = series->times_ns[from];
-    track->marks[to] = track->marks[from];
+    series->origins[to] = series->origins[from];
     memcpy(series->values + to * size, series->values + from * size, size * sizeof *series->values);
     memcpy(series->known + to * size, series->known + from * size, size);
 }
 
-void growing_drop(struct growing *growing, bool (*is_there)(const void *context, size_t stream, uint64_t sequence),
+void write_buffer_drop(struct write_buffer *buffer, bool (*is_there)(const void *context, size_t stream, uint64_t sequence),
                   const void *context)
 {
-    for (struct growing_run *run = growing->runs; run; run = run->next)
-        for (struct growing_track *track = run->tracks; track; track = track->next_of_run) {
+    for (struct write_buffer_run *run = buffer->runs; run; run = run->next)
+        for (struct write_buffer_series *series = run->series; series; series = series->next_of_run) {
             size_t kept = 0;
-            for (size_t i = 0; i < track->series.count; i++) {
-                if (is_there(context, track->marks[i].stream, track->marks[i].sequence))
+            for (size_t i = 0; i < series->series.count; i++) {
+                if (is_there(context, series->origins[i].stream, series->origins[i].sequence))
                     continue;
                 if (kept != i)
-                    move_row(track, kept, i);
+                    move_row(series, kept, i);
                 kept++;
             }
-            track->series.count = kept;
+            series->series.count = kept;
         }
 }
 
-static void unlink_track(struct growing *growing, struct growing_track *track)
+static void unlink_series(struct write_buffer *buffer, struct write_buffer_series *series)
 {
-    struct growing_track **at = &growing->track_slots[track->hash % growing->track_slot_count];
-    while (*at != track)
+    struct write_buffer_series **at = &buffer->series_slots[series->hash % buffer->series_slot_count];
+    while (*at != series)
         at = &(*at)->next_in_slot;
-    *at = track->next_in_slot;
-    growing->track_count--;
-    track_free(track);
+    *at = series->next_in_slot;
+    buffer->series_count--;
+    series_free(series);
 }
 
-static void drop_run(struct growing *growing, struct growing_run *run)
+static void drop_run(struct write_buffer *buffer, struct write_buffer_run *run)
 {
-    for (struct growing_track *track = run->tracks, *next; track; track = next) {
-        next = track->next_of_run;
-        unlink_track(growing, track);
+    for (struct write_buffer_series *series = run->series, *next; series; series = next) {
+        next = series->next_of_run;
+        unlink_series(buffer, series);
     }
-    struct growing_run **at = &growing->run_slots[run->hash % growing->run_slot_count];
+    struct write_buffer_run **at = &buffer->run_slots[run->hash % buffer->run_slot_count];
     while (*at != run)
         at = &(*at)->next_in_slot;
     *at = run->next_in_slot;
-    growing->run_count--;
+    buffer->run_count--;
     run_free(run);
 }
 
 /* A series of which nothing has come since the last time is not held: an instance may never come again. */
-static void settle_tracks(struct growing *growing, struct growing_run *run)
+static void drop_idle_series(struct write_buffer *buffer, struct write_buffer_run *run)
 {
-    for (struct growing_track **at = &run->tracks; *at;) {
-        struct growing_track *track = *at;
-        if (track->series.count) {
-            track->series.count = 0;
-            at = &track->next_of_run;
+    for (struct write_buffer_series **at = &run->series; *at;) {
+        struct write_buffer_series *series = *at;
+        if (series->series.count) {
+            series->series.count = 0;
+            at = &series->next_of_run;
         } else {
-            *at = track->next_of_run;
-            unlink_track(growing, track);
+            *at = series->next_of_run;
+            unlink_series(buffer, series);
         }
     }
 }
 
-void growing_filed(struct growing *growing)
+void write_buffer_saved(struct write_buffer *buffer)
 {
-    for (struct growing_run **at = &growing->runs; *at;) {
-        struct growing_run *run = *at;
+    for (struct write_buffer_run **at = &buffer->runs; *at;) {
+        struct write_buffer_run *run = *at;
         if (run->has_ended) {
             *at = run->next;
-            drop_run(growing, run);
+            drop_run(buffer, run);
             continue;
         }
-        settle_tracks(growing, run);
+        drop_idle_series(buffer, run);
         at = &run->next;
     }
-    growing->bytes = 0;
+    buffer->bytes = 0;
 }
 
-void growing_forget_places(struct growing *growing)
+void write_buffer_forget_rows(struct write_buffer *buffer)
 {
-    for (struct growing_run *run = growing->runs; run; run = run->next) {
+    for (struct write_buffer_run *run = buffer->runs; run; run = run->next) {
         run->job_row = run->row = 0;
         run->is_dirty = true;
-        for (struct growing_track *track = run->tracks; track; track = track->next_of_run)
-            track->is_placed = false;
+        for (struct write_buffer_series *series = run->series; series; series = series->next_of_run)
+            series->is_placed = false;
     }
 }

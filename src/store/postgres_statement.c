@@ -1,6 +1,7 @@
 /* Statements of PostgreSQL: prepared at their first step, when it is known of what type their parameters are; rows of a
  * bulk statement are gathered and sent with COPY. A large answer is fetched piece by piece, with a cursor. */
 #include "store/postgres_link.h"
+#include "base/vec.h"
 #include "store/postgres_sql.h"
 
 #include "base/utf8.h"
@@ -361,12 +362,10 @@ static struct buf *column_buf(struct driver_statement *s, int at)
 {
     if (at >= s->columns_room) {
         int room = PQnfields(s->result);
-        struct buf *columns = realloc(s->columns, (size_t)room * sizeof *columns);
-        if (!columns)
+        if (array_resize(s->columns, (size_t)room))
             return NULL;
         for (int i = s->columns_room; i < room; i++)
-            buf_init(&columns[i], SIZE_MAX / 2);
-        s->columns = columns;
+            buf_init(&s->columns[i], SIZE_MAX / 2);
         s->columns_room = room;
     }
     buf_reset(&s->columns[at]);

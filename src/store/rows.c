@@ -1,6 +1,7 @@
 /* Texts that many processes share are stored once: their rows, found or made; and the few largest of many. */
 #include "store/saving.h"
 
+#include "base/vec.h"
 #include "store/columns.h"
 
 #include <stdlib.h>
@@ -22,17 +23,7 @@ void rows_close(struct rows *rows)
 
 static bool make_room(struct rows *rows, uint32_t number)
 {
-    if (number < rows->room)
-        return true;
-    size_t room = rows->room ? rows->room * 2 : 32;
-    int64_t *ids = realloc(rows->ids, room * sizeof *ids);
-    if (!ids)
-        return false;
-    for (size_t i = rows->room; i < room; i++)
-        ids[i] = 0;
-    rows->ids = ids;
-    rows->room = room;
-    return true;
+    return !array_reserve_zeroed(rows->ids, rows->room, (size_t)number + 1, VEC_MAX);
 }
 
 static enum err find_or_make(struct rows *rows, struct bytes text, int64_t *id)

@@ -1,6 +1,7 @@
 /* Series out of the store: the chunks of one series are decoded one behind the other and told as one. */
 #include "store/store.h"
 
+#include "base/vec.h"
 #include "store/columns.h"
 #include "store/db.h"
 #include "store/series_codec.h"
@@ -30,16 +31,8 @@ static bool make_room(struct reader *reader, size_t rows)
     if (rows > ROWS_MAX)
         return false;
     size_t room = reader->room * 2 > rows ? reader->room * 2 : rows, columns = series->set.size ? series->set.size : 1;
-    uint64_t *times_ns = realloc(series->times_ns, room * sizeof *times_ns);
-    if (times_ns)
-        series->times_ns = times_ns;
-    union value *values = realloc(series->values, room * columns * sizeof *values);
-    if (values)
-        series->values = values;
-    uint8_t *known = realloc(series->known, room * columns);
-    if (known)
-        series->known = known;
-    if (!times_ns || !values || !known)
+    if (array_resize(series->times_ns, room) || array_resize(series->values, room * columns)
+        || array_resize(series->known, room * columns))
         return false;
     reader->room = room;
     return true;

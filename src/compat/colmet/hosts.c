@@ -1,6 +1,8 @@
 /* Memory is used again for the next message. */
 #include "compat/colmet/hosts.h"
 
+#include "base/vec.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,17 +74,12 @@ static bool grow_jobs(struct colmet_host *host)
 {
     if (host->job_count < host->job_room)
         return true;
-    size_t room = host->job_room ? host->job_room * 2 : 8;
-    if (room > COLMET_JOBS_MAX)
+    size_t capacity = host->job_room ? host->job_room * 2 : 8;
+    if (capacity > COLMET_JOBS_MAX)
         return false;
-    struct colmet_job **jobs = reallocarray(host->jobs, room, sizeof *jobs);
-    if (jobs)
-        host->jobs = jobs;
-    const struct job **list = jobs ? reallocarray(host->list, room, sizeof *list) : NULL;
-    if (!list)
+    if (array_resize(host->jobs, capacity) || array_resize(host->list, capacity))
         return false;
-    host->list = list;
-    for (size_t i = host->job_room; i < room; i++, host->job_room++) {
+    for (size_t i = host->job_room; i < capacity; i++, host->job_room++) {
         host->jobs[i] = malloc(sizeof **host->jobs);
         if (!host->jobs[i])
             return host->job_count < host->job_room;

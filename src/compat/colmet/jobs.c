@@ -1,6 +1,8 @@
 /* A short list for each node. */
 #include "compat/colmet/jobs.h"
 
+#include "base/vec.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,19 +20,11 @@ void colmet_jobs_clear(struct colmet_jobs *jobs)
 
 static bool grow(struct colmet_jobs *jobs, size_t need)
 {
-    if (need <= jobs->room)
+    if (need <= jobs->capacity)
         return true;
-    void *entries = reallocarray(jobs->entries, need, sizeof *jobs->entries);
-    if (entries)
-        jobs->entries = entries;
-    void *list = entries ? reallocarray(jobs->list, need, sizeof *jobs->list) : NULL;
-    if (list)
-        jobs->list = list;
-    void *events = list ? reallocarray(jobs->events, need, sizeof *jobs->events) : NULL;
-    if (!events)
+    if (array_resize(jobs->entries, need) || array_resize(jobs->list, need) || array_resize(jobs->events, need))
         return false;
-    jobs->events = events;
-    jobs->room = need;
+    jobs->capacity = need;
     return true;
 }
 

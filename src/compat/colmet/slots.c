@@ -2,13 +2,14 @@
 #include "compat/colmet/slots.h"
 
 #include "base/clock.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 void colmet_slots_clear(struct colmet_slots *slots)
 {
-    for (size_t i = 0; i < slots->room; i++)
+    for (size_t i = 0; i < slots->capacity; i++)
         free(slots->slots[i]);
     free(slots->slots);
     free(slots->sorted);
@@ -25,13 +26,8 @@ static int compare_numbers(const void *a, const void *b)
 static enum err note_jobs(struct colmet_slots *slots, const struct batch *batch)
 {
     slots->involved_count = 0;
-    if (batch->job_count > slots->involved_room) {
-        uint64_t *grown = reallocarray(slots->involved, batch->job_count, sizeof *grown);
-        if (!grown)
-            return NOMEM;
-        slots->involved = grown;
-        slots->involved_room = batch->job_count;
-    }
+    if (array_reserve(slots->involved, slots->involved_room, batch->job_count, VEC_MAX))
+        return NOMEM;
     for (size_t i = 0; i < batch->job_count; i++)
         slots->involved[slots->involved_count++] = colmet_rows_job(batch->jobs[i]->id);
     if (slots->involved_count > 1)
@@ -48,15 +44,13 @@ enum err colmet_slots_reset(struct colmet_slots *slots, const struct batch *batc
 
 static struct colmet_slot *next_slot(struct colmet_slots *slots)
 {
-    if (slots->count == slots->room) {
-        struct colmet_slot **grown = reallocarray(slots->slots, slots->room + 1, sizeof *grown);
-        if (!grown)
+    if (slots->count == slots->capacity) {
+        if (array_resize(slots->slots, slots->capacity + 1))
             return NULL;
-        slots->slots = grown;
-        grown[slots->room] = malloc(sizeof **grown);
-        if (!grown[slots->room])
+        slots->slots[slots->capacity] = malloc(sizeof **slots->slots);
+        if (!slots->slots[slots->capacity])
             return NULL;
-        slots->room++;
+        slots->capacity++;
     }
     return slots->slots[slots->count++];
 }
@@ -128,13 +122,8 @@ static bool has_value(const struct colmet_row *row)
 
 enum err colmet_slots_sort(struct colmet_slots *slots, const struct colmet_row **list, size_t *count)
 {
-    if (slots->count > slots->sorted_room) {
-        struct colmet_row *grown = reallocarray(slots->sorted, slots->room, sizeof *grown);
-        if (!grown)
-            return NOMEM;
-        slots->sorted = grown;
-        slots->sorted_room = slots->room;
-    }
+    if (array_reserve(slots->sorted, slots->sorted_room, slots->count, VEC_MAX))
+        return NOMEM;
     *list = slots->sorted;
     *count = 0;
     for (int id = 0; id < COLMET_BACKENDS; id++)

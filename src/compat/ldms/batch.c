@@ -2,6 +2,7 @@
 #include "compat/ldms/batch.h"
 
 #include "base/hash.h"
+#include "base/vec.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -246,12 +247,10 @@ static bool is_stat(const struct sample *sample)
 static enum err reserve(struct ldms_batch *ldms, const struct batch *batch, size_t values)
 {
     struct batch *out = &ldms->batch;
-    if (batch->count > ldms->room) {
-        struct sample *samples = realloc(out->samples, batch->count * sizeof *samples);
-        if (!samples)
+    if (batch->count > ldms->capacity) {
+        if (array_resize(out->samples, batch->count))
             return NOMEM;
-        out->samples = samples;
-        ldms->room = batch->count;
+        ldms->capacity = batch->count;
     }
     if (values <= ldms->values_room)
         return OK;

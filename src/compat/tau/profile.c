@@ -2,6 +2,7 @@
 #include "compat/tau/profile.h"
 
 #include "base/file.h"
+#include "base/vec.h"
 #include "model/dictionary.h"
 
 #include <errno.h>
@@ -57,10 +58,8 @@ static enum err reserve(struct tau_profile *profile, size_t count)
         return FULL;
     if (count <= profile->room)
         return OK;
-    struct tau_snapshot *grown = reallocarray(profile->metrics, count, sizeof *grown);
-    if (!grown)
+    if (array_resize(profile->metrics, count))
         return NOMEM;
-    profile->metrics = grown;
     profile->room = count;
     return OK;
 }

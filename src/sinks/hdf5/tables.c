@@ -26,7 +26,7 @@ void hdf5_tables_clear(struct hdf5_tables *tables)
     free(tables->slots);
     tables->list = NULL;
     tables->slots = NULL;
-    tables->count = tables->room = tables->slot_count = 0;
+    tables->count = tables->capacity = tables->slot_count = 0;
     tables->waiting_bytes = 0;
 }
 
@@ -63,7 +63,7 @@ struct hdf5_table *hdf5_tables_find(struct hdf5_tables *tables, uint64_t job, in
     size_t at = place_of(tables, job, layout);
     if (tables->slots[at])
         return tables->list[tables->slots[at] - 1];
-    if (array_reserve(tables->list, tables->room, tables->count + 1, TABLES_MAX))
+    if (array_reserve(tables->list, tables->capacity, tables->count + 1, TABLES_MAX))
         return NULL;
     struct hdf5_table *table = calloc(1, sizeof *table);
     if (!table)
@@ -80,12 +80,10 @@ enum err hdf5_tables_want(struct hdf5_tables *tables, struct hdf5_table *table)
 {
     size_t row_size = tables->layouts[table->layout].row_size;
     if (table->waiting_count + table->wanted == table->waiting_room) {
-        size_t room = table->waiting_room ? table->waiting_room * 2 : 1;
-        uint8_t *grown = reallocarray(table->waiting, room, row_size);
-        if (!grown)
+        size_t capacity = table->waiting_room ? table->waiting_room * 2 : 1; /* most tables have one row per write */
+        if (vec_resize(&table->waiting, capacity, row_size))
             return NOMEM;
-        table->waiting = grown;
-        table->waiting_room = room;
+        table->waiting_room = capacity;
     }
     table->wanted++;
     return OK;

@@ -159,3 +159,27 @@ END
         [ "$(complete_in_zsh "$way" "sonde list --sort dur")" = "sonde list --sort duration " ]
     done
 }
+
+# The options of a command that are settings of its configuration file too.
+settings_of() {
+    "$SONDE" "$1" --help | grep -o '^  .\{0,4\}--[a-z-]*' | grep -o -- '[a-z][a-z-]*$' |
+        grep -vxE 'config|set|events|once|check|status|json|quiet|verbose|root|help'
+}
+
+@test "the man pages of configuration files are clean and have every setting" {
+    command -v mandoc || skip "no mandoc"
+    for page in sonde-agent.conf sonde-collect.conf sonde-allowed.keys; do
+        run -0 mandoc -T lint -W warning "$SOURCE/docs/$page.5"
+        [ -z "$output" ]
+    done
+    settings_of agent >agent
+    "$SONDE" agent --check -v 2>/dev/null | awk '/^\[/ { at = $1 } at == "[programs]"' | sed -n 's/^#*\([a-z_]*\) = .*/\1/p' >>agent
+    settings_of collect >collect
+    [ "$(wc -l <agent)" -ge 24 ]
+    [ "$(wc -l <collect)" -ge 14 ]
+    for file in agent collect; do
+        while IFS= read -r name; do
+            grep -q "^\.It Cm $name\$" "$SOURCE/docs/sonde-$file.conf.5" || { echo "$name is missing in sonde-$file.conf(5)"; false; }
+        done <"$file"
+    done
+}

@@ -1,4 +1,4 @@
-/* Chunks in a list; texts in an open hash table that only says which copy there is already. */
+/* A list of chunks; interned strings in an open-addressing hash table. */
 #include "merge/arena.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 struct arena_chunk {
     struct arena_chunk *next;
-    size_t used, room;
+    size_t used, capacity;
     _Alignas(ALIGNMENT) char data[];
 };
 
@@ -27,13 +27,13 @@ void arena_clear(struct arena *arena)
     arena_init(arena);
 }
 
-static struct arena_chunk *add_chunk(struct arena *arena, size_t room)
+static struct arena_chunk *add_chunk(struct arena *arena, size_t capacity)
 {
-    struct arena_chunk *chunk = calloc(1, sizeof *chunk + room);
+    struct arena_chunk *chunk = calloc(1, sizeof *chunk + capacity);
     if (!chunk)
         return NULL;
-    chunk->room = room;
-    if (arena->chunks && room > CHUNK_SIZE) { /* full at once: the one with room left stays in front */
+    chunk->capacity = capacity;
+    if (arena->chunks && capacity > CHUNK_SIZE) { /* full at once: keep the chunk with free space in front */
         chunk->next = arena->chunks->next;
         arena->chunks->next = chunk;
     } else {
@@ -50,7 +50,7 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size)
         return NULL;
     bytes = (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
     struct arena_chunk *chunk = arena->chunks;
-    if (!chunk || chunk->room - chunk->used < bytes)
+    if (!chunk || chunk->capacity - chunk->used < bytes)
         chunk = add_chunk(arena, bytes > CHUNK_SIZE / 4 ? bytes : CHUNK_SIZE);
     if (!chunk)
         return NULL;
@@ -59,83 +59,83 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size)
     return memory;
 }
 
-struct bytes arena_copy(struct arena *arena, struct bytes text)
+struct bytes arena_copy(struct arena *arena, struct bytes string)
 {
-    char *copy = arena_alloc(arena, text.size + 1, 1);
-    if (copy && text.size)
-        memcpy(copy, text.data, text.size);
-    return (struct bytes){ copy, copy ? text.size : 0 };
+    char *copy = arena_alloc(arena, string.size + 1, 1);
+    if (copy && string.size)
+        memcpy(copy, string.data, string.size);
+    return (struct bytes){ copy, copy ? string.size : 0 };
 }
 
-void texts_init(struct texts *texts, struct arena *arena)
+void arena_strings_init(struct arena_strings *strings, struct arena *arena)
 {
-    *texts = (struct texts){ .arena = arena };
+    *strings = (struct arena_strings){ .arena = arena };
 }
 
-void texts_clear(struct texts *texts)
+void arena_strings_clear(struct arena_strings *strings)
 {
-    free(texts->places);
-    *texts = (struct texts){ .arena = texts->arena };
+    free(strings->slots);
+    *strings = (struct arena_strings){ .arena = strings->arena };
 }
 
-size_t bytes_hash(struct bytes text)
+size_t bytes_hash(struct bytes string)
 {
-    uint64_t mix = 0x9e3779b97f4a7c15ull ^ text.size;
+    uint64_t mix = 0x9e3779b97f4a7c15ull ^ string.size;
     size_t i = 0;
-    for (; i + 8 <= text.size; i += 8) {
+    for (; i + 8 <= string.size; i += 8) {
         uint64_t word;
-        memcpy(&word, text.data + i, 8);
+        memcpy(&word, string.data + i, 8);
         mix = (mix ^ word) * 0xff51afd7ed558ccdull;
         mix ^= mix >> 32;
     }
     uint64_t rest = 0;
-    if (i < text.size)
-        memcpy(&rest, text.data + i, text.size - i);
+    if (i < string.size)
+        memcpy(&rest, string.data + i, string.size - i);
     mix = (mix ^ rest) * 0xff51afd7ed558ccdull;
     return (size_t)(mix ^ mix >> 32);
 }
 
-/* The place where the text stands or belongs. */
-static struct bytes *place_of(const struct texts *texts, struct bytes text)
+/* The slot of this string, or the free slot where it belongs. */
+static struct bytes *slot_of(const struct arena_strings *strings, struct bytes string)
 {
-    for (size_t i = bytes_hash(text);; i++) {
-        struct bytes *place = &texts->places[i & (texts->room - 1)];
-        if (!place->data || bytes_equal(*place, text))
-            return place;
+    for (size_t i = bytes_hash(string);; i++) {
+        struct bytes *position = &strings->slots[i & (strings->capacity - 1)];
+        if (!position->data || bytes_equal(*position, string))
+            return position;
     }
 }
 
-static bool grow(struct texts *texts)
+static bool grow(struct arena_strings *strings)
 {
-    if (texts->used < texts->room / 2)
+    if (strings->used < strings->capacity / 2)
         return true;
-    struct bytes *old = texts->places;
-    size_t old_room = texts->room, room = old_room ? old_room * 2 : 64;
-    struct bytes *places = calloc(room, sizeof *places);
-    if (!places)
+    struct bytes *old = strings->slots;
+    size_t old_capacity = strings->capacity, capacity = old_capacity ? old_capacity * 2 : 64;
+    struct bytes *slots = calloc(capacity, sizeof *slots);
+    if (!slots)
         return false;
-    texts->places = places;
-    texts->room = room;
-    for (size_t i = 0; i < old_room; i++)
+    strings->slots = slots;
+    strings->capacity = capacity;
+    for (size_t i = 0; i < old_capacity; i++)
         if (old[i].data)
-            *place_of(texts, old[i]) = old[i];
+            *slot_of(strings, old[i]) = old[i];
     free(old);
     return true;
 }
 
-struct bytes texts_keep(struct texts *texts, struct bytes text)
+struct bytes arena_strings_intern(struct arena_strings *strings, struct bytes string)
 {
-    if (text.size == 0)
+    if (string.size == 0)
         return (struct bytes){ 0 };
-    if (!grow(texts))
-        return text;
-    struct bytes *place = place_of(texts, text);
-    if (!place->data) {
-        struct bytes copy = arena_copy(texts->arena, text);
+    if (!grow(strings))
+        return string;
+    struct bytes *position = slot_of(strings, string);
+    if (!position->data) {
+        struct bytes copy = arena_copy(strings->arena, string);
         if (!copy.data)
-            return text;
-        *place = copy;
-        texts->used++;
+            return string;
+        *position = copy;
+        strings->used++;
     }
-    return *place;
+    return *position;
 }

@@ -1,36 +1,36 @@
-/* Memory that lives and dies with one run: taken piece by piece, given back at once. */
+/* Memory for one run: allocated piece by piece, freed all at once. */
 #ifndef SONDE_MERGE_ARENA_H
 #define SONDE_MERGE_ARENA_H
 
 #include "base/buf.h"
 
 struct arena {
-    struct arena_chunk *chunks; /* the one in use first */
+    struct arena_chunk *chunks; /* the one in use comes first */
 };
 
 void arena_init(struct arena *arena);
 void arena_clear(struct arena *arena);
 
-/* Zeroed, aligned for any type; NULL when memory ran out. Large pieces come from the kernel untouched, so that room
- * which is never used costs nothing. */
+/* Zeroed, aligned for any type; NULL if out of memory. Large blocks come from mmap, so that unused capacity costs
+ * nothing. */
 void *arena_alloc(struct arena *arena, size_t count, size_t size);
 
-/* An own copy of the bytes, with a NUL behind them that is not counted. data is NULL when memory ran out. */
-struct bytes arena_copy(struct arena *arena, struct bytes text);
+/* A copy of the bytes, followed by a NUL that is not counted. data is NULL if out of memory. */
+struct bytes arena_copy(struct arena *arena, struct bytes string);
 
-size_t bytes_hash(struct bytes text);
+size_t bytes_hash(struct bytes string);
 
-/* The same text gives the same copy: paths, folders and tags repeat in nearly every process. */
-struct texts {
+/* Interned strings: equal strings share one copy. Paths, directories and tags repeat in nearly every process. */
+struct arena_strings {
     struct arena *arena;
-    struct bytes *places; /* a hash table with a power of two of places */
-    size_t room, used;
+    struct bytes *slots; /* hash table, its size is a power of two */
+    size_t capacity, used;
 };
 
-void texts_init(struct texts *texts, struct arena *arena);
-void texts_clear(struct texts *texts); /* the copies stay */
+void arena_strings_init(struct arena_strings *strings, struct arena *arena);
+void arena_strings_clear(struct arena_strings *strings); /* the copies remain in the arena */
 
-/* An empty text gives no bytes. When memory runs out: the text itself, which the caller must be able to keep. */
-struct bytes texts_keep(struct texts *texts, struct bytes text);
+/* An empty string returns no bytes. If out of memory it returns its argument, which the caller must be able to keep. */
+struct bytes arena_strings_intern(struct arena_strings *strings, struct bytes string);
 
 #endif

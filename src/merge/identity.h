@@ -1,4 +1,5 @@
-/* Who a process image was: path, arguments, folder, tags, user, group, session, status, and who told of it. */
+/* Identity of a process image: path, arguments, working directory, tags, user, process group, session, exit status, and
+ * the sources of this information. */
 #ifndef SONDE_MERGE_IDENTITY_H
 #define SONDE_MERGE_IDENTITY_H
 
@@ -7,14 +8,14 @@
 #include "model/run.h"
 
 struct identity {
-    const struct events *events;
-    const struct lives *lives;
-    const struct images *images;
-    struct texts *texts;
-    struct run *run; /* its processes with a lower place are filled already */
+    const struct record_index *records;
+    const struct process_instances *instances;
+    const struct process_images *images;
+    struct arena_strings *strings;
+    struct run *run; /* processes at lower positions are already filled */
 };
 
-/* Fills all of process but its numbers and threads. */
+/* Fills everything except counters and threads. */
 void identity_fill(const struct identity *identity, uint32_t image, struct process *process);
 
 #endif

@@ -1,23 +1,23 @@
-/* The numbers of each process image and of its threads. */
+/* Counters of each process image and of its threads. */
 #ifndef SONDE_MERGE_IMAGE_COUNTERS_H
 #define SONDE_MERGE_IMAGE_COUNTERS_H
 
-#include "merge/io.h"
+#include "merge/io_with_children.h"
 #include "merge/threads.h"
 #include "merge/usage.h"
 #include "model/run.h"
 
-struct numbers {
-    const struct events *events;
-    const struct lives *lives;
-    const struct images *images;
+struct image_counters {
+    const struct record_index *records;
+    const struct process_instances *instances;
+    const struct process_images *images;
     const struct usage *usage;
-    const struct io *io;
+    const struct io_with_children *io;
     struct threads_scratch scratch;
     struct run *run;
 };
 
-/* Fills the counters of the process and adds its threads to the run's. */
-enum err numbers_fill(struct numbers *numbers, uint32_t image, struct process *process);
+/* Fills the counters of the process and appends its threads to those of the run. */
+enum err image_counters_fill(struct image_counters *numbers, uint32_t image, struct process *process);
 
 #endif

@@ -1,19 +1,19 @@
-/* Who is killed tells nobody what it read and wrote, but the kernel adds it to those who wait for it, and the samples
- * of the tree have it from there (samplers/process_tree.c): their last one is the whole run. Where sonde run was
- * killed too, which alone hears the kernel's sum of CPU time, they have that as well. */
+/* A killed process cannot report its I/O, but the kernel adds it to the process that waits for it, and samples of the
+ * process tree include it (samplers/process_tree.c): the last sample covers the whole run. If sonde run was killed too,
+ * and with it the only receiver of the kernel's total CPU time, the samples also provide that. */
 #include "merge/io_total.h"
 
 #include "model/summary.h"
 
 #include <string.h>
 
-/* At most what the probe reads in a program and at a thread's end, and what we do before the command begins: the samples have it
- * among rchar, the processes have not. */
+/* Upper bound of what the probe reads in a process and at the end of a thread, and of what sonde run reads before it
+ * starts the command: included in the sampled rchar, but not in that of the processes. */
 #define PROBE_READS 4096
 #define START_READS 16384
 
-/* The first page is our own, written before the command begins. Who came to a new one is charged with it: nearly always a
- * program, since nearly all that is written is theirs. */
+/* The first page of the spool is written by sonde run before the command starts. A new page is charged to the process
+ * that first writes to it: nearly always one of the command's, because they write nearly everything. */
 #define PAGE_BYTES 4096
 
 static const struct run_series *tree_series(const struct run *run)
@@ -24,7 +24,7 @@ static const struct run_series *tree_series(const struct run *run)
     return NULL;
 }
 
-/* The last that is known. False: none is. */
+/* The last known value. False if there is none. */
 static bool last_sampled(const struct run_series *series, const char *name, uint64_t *value)
 {
     size_t size = series->set.size, column = 0;
@@ -51,24 +51,25 @@ static uint64_t less(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-/* not_sampled, not_told: what is not theirs in what was sampled, and in what they told. */
+/* not_sampled, not_reported: what does not belong to the processes in the sampled value and in the sum of their own
+ * values. */
 static void set_one(struct run *run, const struct run_series *tree, const struct counters *sum, enum counter counter,
-                    const char *name, uint64_t not_sampled, uint64_t not_told)
+                    const char *name, uint64_t not_sampled, uint64_t not_reported)
 {
-    uint64_t told = less(counters_get(sum, counter), not_told), sampled;
+    uint64_t reported = less(counters_get(sum, counter), not_reported), sampled;
     if (!last_sampled(tree, name, &sampled))
         return;
     sampled = less(sampled, not_sampled);
-    counters_set(&run->total, counter, sampled > told ? sampled : told);
+    counters_set(&run->total, counter, sampled > reported ? sampled : reported);
 }
 
-/* How much of it was in the kernel is not sampled: all of it is user time. */
+/* System time is not sampled separately: everything counts as user time. */
 static void set_cpu(struct run *run, const struct run_series *tree, const struct counters *sum)
 {
-    uint64_t sampled_us, told_us = counters_cpu_us(sum);
+    uint64_t sampled_us, reported_us = counters_cpu_us(sum);
     if (run->ended || !last_sampled(tree, "cpu", &sampled_us))
         return;
-    counters_set(&run->total, COUNTER_usertime, sampled_us > told_us ? sampled_us : told_us);
+    counters_set(&run->total, COUNTER_usertime, sampled_us > reported_us ? sampled_us : reported_us);
 }
 
 void io_total_set(struct run *run, uint64_t spool_bytes)

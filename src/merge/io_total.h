@@ -1,12 +1,13 @@
-/* What a run as a whole read, wrote and used, where not all of its processes told theirs. */
+/* What a run as a whole read, wrote and used, if that is not known for all of its processes. */
 #ifndef SONDE_MERGE_IO_TOTAL_H
 #define SONDE_MERGE_IO_TOTAL_H
 
 #include "model/run.h"
 
-/* Sets rchar, wchar, read_bytes and write_bytes of run->total: the sum over the processes, or what was last sampled of all
- * of them if that is more; of write_bytes without the pages of the spool, which was of spool_bytes, and which the probe wrote
- * in their name. Of a run that was cut off likewise its CPU time, as usertime. What was never sampled stays as it is. */
+/* Sets rchar, wchar, read_bytes and write_bytes of run->total to the sum over the processes, or to the last sample of
+ * the process tree if that is larger. write_bytes excludes the pages of the spool (spool_bytes), which the probes wrote
+ * on behalf of the processes. For an interrupted run it also sets the CPU time, as usertime. Values that were never
+ * sampled are unchanged. */
 void io_total_set(struct run *run, uint64_t spool_bytes);
 
 #endif

@@ -1,218 +1,230 @@
-/* One small function per kind of record; docs/merge.md tells the same as a table. All rest on three facts: a pid is not
- * given out again before its process was reaped; only fork, vfork, clone and posix_spawn begin a process; and
- * start_ticks tell two processes with one pid apart. Times of different writers are trusted to a tolerance only. */
+/* Matches records to process instances. A pid can be used by several processes during a run, and the writers of records
+ * (probe, parent, kernel, /proc scan) know only the pid. Three facts about pids decide which process a record is about:
+ * 1. The kernel reuses a pid only after its process was reaped: after a wait record, or the exit of all its threads, a
+ * record that shows activity is about a new process.
+ * 2. Only fork, vfork, clone and posix_spawn start a process: a second start record means a second process.
+ * 3. start_ticks stay the same over exec and differ between two processes with the same pid.
+ * Evidence counts in this order: start_ticks when both sides have them (3); records that can occur only once per
+ * process, such as fork, spawn, wait (2); activity after the end (1); times, and only beyond a tolerance, because the
+ * writers read different clocks and may be descheduled before they do. Records that may be written late (wait, thread,
+ * taskstats) can belong to the previous process although the pid is in use again. There is one function per record
+ * kind; docs/merge.md has the same rules as a table. */
 #include "merge/match.h"
 
 #include "base/clock.h"
 
-#define SKEW_NS (10 * NS_PER_MS)  /* between the kernel's clock for events and that of programs */
-#define PAUSE_NS (1 * NS_PER_S)   /* a writer may be halted between what it did and its look at the clock */
-#define FORK_NS (10 * NS_PER_S)   /* from a parent's look at the clock to the child that it forks: large ones take long */
+#define SKEW_NS (10 * NS_PER_MS)    /* difference between the clocks of kernel events and of programs */
+#define DELAY_MAX_NS (1 * NS_PER_S) /* delay between an action and the writer's clock_gettime: it may be descheduled */
+#define FORK_MAX_NS (10 * NS_PER_S)   /* from the parent's clock_gettime to the start of its child: forking a large
+                                       * process is slow */
 #define LOOK_AHEAD 16u
 #define BIT(kind) (1u << RECORD_KIND_##kind)
 
-static bool has(const struct tale *tale, uint32_t bits)
+static bool has(const struct match_candidate *candidate, uint32_t bits)
 {
-    return tale->kinds & bits;
+    return candidate->kinds & bits;
 }
 
-static bool only(const struct tale *tale, uint32_t bits)
+static bool only(const struct match_candidate *candidate, uint32_t bits)
 {
-    return !(tale->kinds & ~bits);
+    return !(candidate->kinds & ~bits);
 }
 
-static bool is_over(const struct tale *tale)
+static bool is_over(const struct match_candidate *candidate)
 {
-    return tale->wait_ns || tale->exited;
+    return candidate->wait_ns || candidate->exited;
 }
 
-static const struct event *event_at(const struct fitting *f, uint32_t at)
+static const struct record_entry *entry_at(const struct match *f, uint32_t at)
 {
-    return &f->events->list[f->order[at]];
+    return &f->records->list[f->order[at]];
 }
 
-/* The kernel tells of a fork before the child runs: it comes first, but for skew and for parents that looked at the
- * clock before they forked. */
-static enum fit fit_kernel_fork(const struct fitting *f, const struct event *e)
+/* The kernel reports a fork before the child runs, so this record comes first, except for clock differences and for
+ * parents that read the clock before they forked. */
+static enum match_result match_kernel_fork(const struct match *f, const struct record_entry *e)
 {
-    if (e->flags & EVENT_OF_THREAD)
-        return f->now.wait_ns ? ANEW : SAME;
-    if (has(&f->now, BIT(kernel_fork) | BIT(end)) || is_over(&f->now))
-        return ANEW;
-    uint64_t limit_ns = only(&f->now, BIT(fork) | BIT(spawn)) ? FORK_NS : SKEW_NS;
-    return e->time_ns - f->now.first_ns > limit_ns ? ANEW : SAME;
+    if (e->flags & ENTRY_OF_THREAD)
+        return f->current.wait_ns ? MATCH_NEW : MATCH_CURRENT;
+    if (has(&f->current, BIT(kernel_fork) | BIT(end)) || is_over(&f->current))
+        return MATCH_NEW;
+    uint64_t limit_ns = only(&f->current, BIT(fork) | BIT(spawn)) ? FORK_MAX_NS : SKEW_NS;
+    return e->time_ns - f->current.first_ns > limit_ns ? MATCH_NEW : MATCH_CURRENT;
 }
 
-/* Written by the child at once: nothing but the kernel can have spoken of it before. */
-static enum fit fit_fork(const struct fitting *f, const struct event *e)
+/* The child writes this first: only the kernel can have reported it earlier. */
+static enum match_result match_fork(const struct match *f, const struct record_entry *e)
 {
     (void)e;
-    return only(&f->now, BIT(kernel_fork)) && !is_over(&f->now) ? SAME : ANEW;
+    return only(&f->current, BIT(kernel_fork)) && !is_over(&f->current) ? MATCH_CURRENT : MATCH_NEW;
 }
 
-/* Written by the parent when the child runs already, or has ended. Until the parent waits the pid is the child's. */
-static enum fit fit_spawn(const struct fitting *f, const struct event *e)
+/* The parent writes this when the child is already running or has exited. Until the parent waits, the pid is still the
+ * child's. */
+static enum match_result match_spawn(const struct match *f, const struct record_entry *e)
 {
-    const struct tale *now = &f->now;
-    if (has(now, BIT(spawn) | BIT(fork) | BIT(exec)))
-        return ANEW;
-    if (now->ppid && now->ppid != e->who && now->ppid != f->run_pid)
-        return ANEW;
-    return now->wait_ns && e->time_ns - now->wait_ns > PAUSE_NS ? ANEW : SAME;
+    const struct match_candidate *current = &f->current;
+    if (has(current, BIT(spawn) | BIT(fork) | BIT(exec)))
+        return MATCH_NEW;
+    if (current->ppid && current->ppid != e->related_pid && current->ppid != f->run_pid)
+        return MATCH_NEW;
+    return current->wait_ns && e->time_ns - current->wait_ns > DELAY_MAX_NS ? MATCH_NEW : MATCH_CURRENT;
 }
 
-/* With copied = 0 a child of vfork speaks, which has had no image of its own. */
-static enum fit fit_exec(const struct fitting *f, const struct event *e)
+/* Without ENTRY_EXEC_COPIED the writer is a vfork child, which had no image of its own. */
+static enum match_result match_exec(const struct match *f, const struct record_entry *e)
 {
-    if (is_over(&f->now))
-        return ANEW;
-    if (e->flags & EVENT_COPIED)
-        return SAME;
-    return has(&f->now, BIT(end) | BIT(image) | BIT(fork) | BIT(spawn) | BIT(kernel_exec)) ? ANEW : SAME;
+    if (is_over(&f->current))
+        return MATCH_NEW;
+    if (e->flags & ENTRY_EXEC_COPIED)
+        return MATCH_CURRENT;
+    return has(&f->current, BIT(end) | BIT(image) | BIT(fork) | BIT(spawn) | BIT(kernel_exec)) ? MATCH_NEW : MATCH_CURRENT;
 }
 
-/* It began at another time than the life under way, by a clock that is right to some hundredths; the parent must differ
- * too, because the clock may have been set in between. */
-static bool began_elsewhere(const struct fitting *f, uint64_t ticks, uint64_t ppid)
+/* Started clearly later than the current instance. start_ticks are converted with the estimated boot time, so the
+ * parent must differ as well: the clock may have been set in between. */
+static bool began_later(const struct match *f, uint64_t ticks, uint64_t ppid)
 {
-    uint64_t began_ns = events_ticks_ns(f->events, ticks), first_ns = f->now.first_ns;
-    if (!began_ns || !has(&f->now, BIT(fork) | BIT(kernel_fork)) || ppid == f->now.ppid || ppid == f->run_pid)
+    uint64_t began_ns = record_index_ticks_ns(f->records, ticks), first_ns = f->current.first_ns;
+    if (!began_ns || !has(&f->current, BIT(fork) | BIT(kernel_fork)) || ppid == f->current.ppid || ppid == f->run_pid)
         return false;
-    return began_ns > first_ns + 2 * PAUSE_NS;
+    return began_ns > first_ns + 2 * DELAY_MAX_NS;
 }
 
-static enum fit fit_image(const struct fitting *f)
+static enum match_result match_image(const struct match *f)
 {
     uint64_t ppid = f->numbers.ppid, ticks = f->numbers.start_ticks;
-    if (ticks && f->now.ticks)
-        return ticks == f->now.ticks ? SAME : ANEW;
-    if (is_over(&f->now) || has(&f->now, BIT(end)))
-        return ANEW;
-    return began_elsewhere(f, ticks, ppid) ? ANEW : SAME;
+    if (ticks && f->current.ticks)
+        return ticks == f->current.ticks ? MATCH_CURRENT : MATCH_NEW;
+    if (is_over(&f->current) || has(&f->current, BIT(end)))
+        return MATCH_NEW;
+    return began_later(f, ticks, ppid) ? MATCH_NEW : MATCH_CURRENT;
 }
 
-static enum fit fit_kernel_exec(const struct fitting *f)
+static enum match_result match_kernel_exec(const struct match *f)
 {
     uint64_t ticks = f->numbers.start_ticks;
-    if (ticks && f->now.ticks)
-        return ticks == f->now.ticks ? SAME : ANEW;
-    return is_over(&f->now) ? ANEW : SAME;
+    if (ticks && f->current.ticks)
+        return ticks == f->current.ticks ? MATCH_CURRENT : MATCH_NEW;
+    return is_over(&f->current) ? MATCH_NEW : MATCH_CURRENT;
 }
 
-/* Looked at in the moment between its exit record and its end, or by one who looked at the clock late: what began before
- * the life was over is that life. */
-static enum fit fit_alive(const struct fitting *f)
+/* The /proc scan may find a process between its exit record and its exit, or read the clock late: what started before
+ * the current instance ended is that instance. */
+static enum match_result match_alive(const struct match *f)
 {
-    uint64_t began_ns = events_ticks_ns(f->events, f->numbers.start_ticks);
-    if (f->now.ticks || !began_ns || !is_over(&f->now))
-        return fit_kernel_exec(f);
-    return began_ns <= f->now.last_ns + SKEW_NS ? SAME : ANEW;
+    uint64_t began_ns = record_index_ticks_ns(f->records, f->numbers.start_ticks);
+    if (f->current.ticks || !began_ns || !is_over(&f->current))
+        return match_kernel_exec(f);
+    return began_ns <= f->current.last_ns + SKEW_NS ? MATCH_CURRENT : MATCH_NEW;
 }
 
-/* It began while the life before was under way and this one was not. */
-static bool is_of_before(const struct fitting *f, uint64_t start_ns)
+/* It started while the previous instance was running and before the current one. */
+static bool belongs_to_previous(const struct match *f, uint64_t start_ns)
 {
-    return f->before.life != NONE && start_ns && start_ns + SKEW_NS < f->now.first_ns
-           && start_ns <= f->before.last_ns + SKEW_NS;
+    return f->previous.instance != NONE && start_ns && start_ns + SKEW_NS < f->current.first_ns
+           && start_ns <= f->previous.last_ns + SKEW_NS;
 }
 
-static enum fit fit_thread(const struct fitting *f)
+static enum match_result match_thread(const struct match *f)
 {
-    if (is_of_before(f, f->numbers.start_ns))
-        return BEFORE;
-    return f->now.wait_ns && f->numbers.start_ns > f->now.wait_ns ? ANEW : SAME;
+    if (belongs_to_previous(f, f->numbers.start_ns))
+        return MATCH_PREVIOUS;
+    return f->current.wait_ns && f->numbers.start_ns > f->current.wait_ns ? MATCH_NEW : MATCH_CURRENT;
 }
 
-static enum fit fit_end(const struct fitting *f, const struct event *e)
+static enum match_result match_end(const struct match *f, const struct record_entry *e)
 {
     (void)e;
-    return is_over(&f->now) ? ANEW : SAME;
+    return is_over(&f->current) ? MATCH_NEW : MATCH_CURRENT;
 }
 
-/* Before the next process with this pid begins, does this one still do something? */
-static bool goes_on(const struct fitting *f)
+/* Does this instance do anything before the next process with this pid starts? */
+static bool has_later_activity(const struct match *f)
 {
     uint32_t begins = BIT(fork) | BIT(kernel_fork) | BIT(spawn);
-    uint32_t lives = BIT(end) | BIT(exec) | BIT(image) | BIT(wait) | BIT(kernel_exec) | BIT(kernel_exit);
+    uint32_t instances = BIT(end) | BIT(exec) | BIT(image) | BIT(wait) | BIT(kernel_exec) | BIT(kernel_exit);
     for (uint32_t at = f->at + 1; at < f->count && at <= f->at + LOOK_AHEAD; at++) {
-        const struct event *e = event_at(f, at);
-        if (e->flags & (EVENT_OF_THREAD | EVENT_STOP))
+        const struct record_entry *e = entry_at(f, at);
+        if (e->flags & (ENTRY_OF_THREAD | ENTRY_STOP))
             continue;
         if (begins >> e->kind & 1)
             return false;
-        if (lives >> e->kind & 1)
+        if (instances >> e->kind & 1)
             return true;
     }
     return false;
 }
 
-/* The parent looked at the clock so late that its child's pid had been given out again. */
-static bool is_late_wait(const struct fitting *f, const struct event *e)
+/* The parent read the clock so late after wait() that the pid was already in use again. */
+static bool is_late_wait(const struct match *f, const struct record_entry *e)
 {
-    if (f->before.life == NONE || f->before.wait_ns || is_over(&f->now) || has(&f->now, BIT(end)))
+    if (f->previous.instance == NONE || f->previous.wait_ns || is_over(&f->current) || has(&f->current, BIT(end)))
         return false;
-    if (f->before.ppid && f->before.ppid != e->who && e->who != f->run_pid)
+    if (f->previous.ppid && f->previous.ppid != e->related_pid && e->related_pid != f->run_pid)
         return false;
-    return goes_on(f) || (f->now.ppid && f->now.ppid != e->who && e->who != f->run_pid);
+    return has_later_activity(f) || (f->current.ppid && f->current.ppid != e->related_pid && e->related_pid != f->run_pid);
 }
 
-/* A tracer is told of the end too, with the same words. */
-static bool is_told_twice(const struct fitting *f, const struct event *e)
+/* A tracer's wait returns the same status and usage as the parent's. */
+static bool is_duplicate_wait(const struct match *f, const struct record_entry *e)
 {
     struct wait_record a, b;
-    if (record_unpack_wait(f->now.wait, &a) || record_unpack_wait(event_body(f->events, e), &b))
+    if (record_unpack_wait(f->current.wait, &a) || record_unpack_wait(record_index_body(f->records, e), &b))
         return false;
     return a.status == b.status && memcmp(&a.usage, &b.usage, sizeof a.usage) == 0;
 }
 
-static enum fit fit_wait(const struct fitting *f, const struct event *e)
+static enum match_result match_wait(const struct match *f, const struct record_entry *e)
 {
-    if (e->flags & EVENT_STOP)
-        return f->now.wait_ns ? ANEW : SAME;
-    if (f->now.wait_ns)
-        return e->time_ns - f->now.wait_ns < PAUSE_NS && is_told_twice(f, e) ? SAME : ANEW;
-    return is_late_wait(f, e) ? BEFORE : SAME;
+    if (e->flags & ENTRY_STOP)
+        return f->current.wait_ns ? MATCH_NEW : MATCH_CURRENT;
+    if (f->current.wait_ns)
+        return e->time_ns - f->current.wait_ns < DELAY_MAX_NS && is_duplicate_wait(f, e) ? MATCH_CURRENT : MATCH_NEW;
+    return is_late_wait(f, e) ? MATCH_PREVIOUS : MATCH_CURRENT;
 }
 
-static enum fit fit_kernel_exit(const struct fitting *f, const struct event *e)
+static enum match_result match_kernel_exit(const struct match *f, const struct record_entry *e)
 {
-    const struct tale *now = &f->now;
-    bool is_late = now->wait_ns && e->time_ns - now->wait_ns > SKEW_NS;
-    if (e->flags & EVENT_OF_THREAD)
-        return is_late ? ANEW : SAME;
-    return is_late || (has(now, BIT(kernel_exit)) && now->exited) ? ANEW : SAME;
+    const struct match_candidate *current = &f->current;
+    bool is_late = current->wait_ns && e->time_ns - current->wait_ns > SKEW_NS;
+    if (e->flags & ENTRY_OF_THREAD)
+        return is_late ? MATCH_NEW : MATCH_CURRENT;
+    return is_late || (has(current, BIT(kernel_exit)) && current->exited) ? MATCH_NEW : MATCH_CURRENT;
 }
 
-/* Its time is when sonde run read it, which may be after the wait; it began when the task did, or later by that much. */
-static enum fit fit_taskstats(const struct fitting *f, const struct event *e)
+/* The record's time is when sonde run read it, possibly after the wait. Its start time is that of the task or up to
+ * this delay later. */
+static enum match_result match_taskstats(const struct match *f, const struct record_entry *e)
 {
-    if (is_of_before(f, f->numbers.start_ns))
-        return BEFORE;
-    if (f->now.exited && f->now.task_told && !(e->flags & EVENT_OF_THREAD))
-        return ANEW;
-    uint64_t over_ns = f->now.wait_ns ? f->now.wait_ns : f->now.exited ? f->now.last_ns : UINT64_MAX - PAUSE_NS;
-    return f->numbers.start_ns > over_ns + PAUSE_NS ? ANEW : SAME;
+    if (belongs_to_previous(f, f->numbers.start_ns))
+        return MATCH_PREVIOUS;
+    if (f->current.exited && f->current.has_main_taskstats && !(e->flags & ENTRY_OF_THREAD))
+        return MATCH_NEW;
+    uint64_t over_ns = f->current.wait_ns ? f->current.wait_ns : f->current.exited ? f->current.last_ns
+                       : UINT64_MAX - DELAY_MAX_NS;
+    return f->numbers.start_ns > over_ns + DELAY_MAX_NS ? MATCH_NEW : MATCH_CURRENT;
 }
 
-enum fit fit_event(const struct fitting *f)
+enum match_result match_record(const struct match *f)
 {
-    const struct event *e = event_at(f, f->at);
-    if (f->now.life == NONE)
-        return ANEW;
+    const struct record_entry *e = entry_at(f, f->at);
+    if (f->current.instance == NONE)
+        return MATCH_NEW;
     switch ((enum record_kind)e->kind) {
-    case RECORD_KIND_kernel_fork: return fit_kernel_fork(f, e);
-    case RECORD_KIND_fork: return fit_fork(f, e);
-    case RECORD_KIND_spawn: return fit_spawn(f, e);
-    case RECORD_KIND_exec: return fit_exec(f, e);
-    case RECORD_KIND_exec_failed: return is_over(&f->now) ? ANEW : SAME;
-    case RECORD_KIND_image: return fit_image(f);
-    case RECORD_KIND_kernel_exec: return fit_kernel_exec(f);
-    case RECORD_KIND_alive: return fit_alive(f);
-    case RECORD_KIND_thread: return fit_thread(f);
-    case RECORD_KIND_end: return fit_end(f, e);
-    case RECORD_KIND_wait: return fit_wait(f, e);
-    case RECORD_KIND_kernel_exit: return fit_kernel_exit(f, e);
-    case RECORD_KIND_taskstats: return fit_taskstats(f, e);
-    default: return SAME;
+    case RECORD_KIND_kernel_fork: return match_kernel_fork(f, e);
+    case RECORD_KIND_fork: return match_fork(f, e);
+    case RECORD_KIND_spawn: return match_spawn(f, e);
+    case RECORD_KIND_exec: return match_exec(f, e);
+    case RECORD_KIND_exec_failed: return is_over(&f->current) ? MATCH_NEW : MATCH_CURRENT;
+    case RECORD_KIND_image: return match_image(f);
+    case RECORD_KIND_kernel_exec: return match_kernel_exec(f);
+    case RECORD_KIND_alive: return match_alive(f);
+    case RECORD_KIND_thread: return match_thread(f);
+    case RECORD_KIND_end: return match_end(f, e);
+    case RECORD_KIND_wait: return match_wait(f, e);
+    case RECORD_KIND_kernel_exit: return match_kernel_exit(f, e);
+    case RECORD_KIND_taskstats: return match_taskstats(f, e);
+    default: return MATCH_CURRENT;
     }
 }

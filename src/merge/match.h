@@ -1,35 +1,35 @@
-/* Does a record belong to the life that is under way, to the one before it, or does it begin another one? */
+/* Decides to which process instance a record of a pid belongs: the current one, the previous one, or a new one. */
 #ifndef SONDE_MERGE_MATCH_H
 #define SONDE_MERGE_MATCH_H
 
 #include "merge/process_instance.h"
 
-/* What is known of a life while its pid's records are walked through in the order of time. */
-struct tale {
-    uint32_t life;     /* its place in the list; NONE: there is no such life */
-    uint32_t kinds;    /* as in struct life */
-    uint32_t ppid;     /* 0: not known */
+/* What is known about a process instance while the records of its pid are read in order of time. */
+struct match_candidate {
+    uint32_t instance; /* index in process_instances.list; NONE if there is no such instance */
+    uint32_t kinds;    /* as in struct process_instance */
+    uint32_t ppid;     /* 0: unknown */
     uint64_t first_ns, last_ns;
-    uint64_t ticks;    /* 0: not known */
-    uint64_t wait_ns;  /* when it was reaped; 0: not yet */
-    struct bytes wait; /* the body of that record */
-    int64_t threads;   /* alive, as far as the kernel told */
-    bool main_exited;  /* the kernel told that its main thread ended, */
-    bool exited;       /* and the last of the others */
-    bool task_told;    /* the main thread's exit record was seen */
+    uint64_t ticks;          /* start_ticks; 0: unknown */
+    uint64_t wait_ns;        /* when it was reaped; 0: not yet */
+    struct bytes wait;       /* body of that wait record */
+    int64_t threads;         /* running threads, according to the kernel's fork and exit events */
+    bool main_exited;        /* the kernel reported the exit of the main thread */
+    bool exited;             /* the kernel reported the exit of all threads */
+    bool has_main_taskstats; /* the main thread's taskstats record was read */
 };
 
-enum fit { SAME, ANEW, BEFORE };
+enum match_result { MATCH_CURRENT, MATCH_NEW, MATCH_PREVIOUS };
 
-struct fitting {
-    const struct events *events;
-    const uint32_t *order; /* the events of the pid in the order of time */
-    uint32_t at, count;    /* the one to decide on, and how many there are */
+struct match {
+    const struct record_index *records;
+    const uint32_t *order; /* the records of this pid in order of time */
+    uint32_t at, count;    /* index in order of the record to decide on; length of order */
     uint32_t run_pid;
-    struct event_numbers numbers; /* of the event to decide on, where its kind has more than a time */
-    struct tale now, before;
+    struct record_numbers numbers; /* of that record, for the kinds listed in needs_numbers() */
+    struct match_candidate current, previous;
 };
 
-enum fit fit_event(const struct fitting *fitting);
+enum match_result match_record(const struct match *match);
 
 #endif

@@ -1,13 +1,13 @@
-/* From a spool to a run, in six steps, each in its own file: index the records (events), part them into processes
- * (lives), into images (images), find parents and order (tree), find what each used (usage), write it down (identity,
- * numbers, perf). Samples go their own way (series). What the steps decide by: docs/merge.md. */
+/* Turns a spool into a run, one file per step: index the records (record_index), split them into processes
+ * (process_instance) and images (process_image), find parents and order (tree), compute usage (usage), fill the result
+ * (identity, image_counters, perf). Samples are handled separately (series). Rules: docs/merge.md. */
 #include "merge/merge.h"
 
-#include "merge/syscall_bytes.h"
 #include "merge/identity.h"
-#include "merge/pidns_init.h"
-#include "merge/io_total.h"
 #include "merge/image_counters.h"
+#include "merge/io_total.h"
+#include "merge/other_syscalls.h"
+#include "merge/pidns_init.h"
 #include "merge/series.h"
 #include "merge/tracer_waits.h"
 #include "merge/tree.h"
@@ -18,32 +18,32 @@
 
 struct merged_memory {
     struct spool_reader reader;
-    bool mapped; /* ours to unmap */
+    bool mapped; /* unmap it in merge_clear */
     struct arena arena;
 };
 
-struct merging {
+struct merge_state {
     struct run *run;
     struct merged_memory *memory;
-    struct texts texts;
-    struct events_pages pages;
-    struct events events;
+    struct arena_strings strings;
+    struct spool_pages pages;
+    struct record_index records;
     struct series series;
-    struct lives lives;
-    struct images images;
+    struct process_instances instances;
+    struct process_images images;
     struct usage usage;
-    struct io io;
+    struct io_with_children io;
     uint32_t *order, count;
     uint32_t run_pid;
     bool has_run, has_begun;
 };
 
-static struct bytes keep(struct merging *m, struct bytes text)
+static struct bytes keep(struct merge_state *m, struct bytes text)
 {
-    return texts_keep(&m->texts, text);
+    return arena_strings_intern(&m->strings, text);
 }
 
-static void name_events(struct run *run, struct bytes names)
+static void split_event_names(struct run *run, struct bytes names)
 {
     while (names.size && run->event_count < PROCESS_EVENTS_MAX) {
         size_t size = strnlen(names.data, names.size);
@@ -53,7 +53,7 @@ static void name_events(struct run *run, struct bytes names)
     }
 }
 
-static enum err take_run(struct merging *m, struct bytes body)
+static enum err take_run(struct merge_state *m, struct bytes body)
 {
     struct run_record r;
     if (record_unpack_run(body, &r))
@@ -74,11 +74,11 @@ static enum err take_run(struct merging *m, struct bytes body)
     run->cores_allowed_milli = r.cores_allowed_milli;
     run->memory_limit_bytes = r.memory_limit_bytes;
     run->boot_ns = r.boot_ns;
-    if (r.boot_ns && r.boot_ns < m->events.boot_ns)
-        m->events.boot_ns = r.boot_ns;
+    if (r.boot_ns && r.boot_ns < m->records.boot_ns)
+        m->records.boot_ns = r.boot_ns;
     run->period_ns = r.period_ns;
     run->start_ns = r.time_ns;
-    name_events(run, keep(m, r.events));
+    split_event_names(run, keep(m, r.events));
     m->run_pid = r.pid < NONE ? (uint32_t)r.pid : 0;
     m->has_run = true;
     return OK;
@@ -91,14 +91,14 @@ static void set_status(struct run *run, int status)
     run->exit_signal = WIFSIGNALED(status) ? (uint8_t)WTERMSIG(status) : 0;
 }
 
-static enum err take_run_end(struct merging *m, struct bytes body)
+static enum err take_run_end(struct merge_state *m, struct bytes body)
 {
     struct run_end_record r;
     if (record_unpack_run_end(body, &r))
         return CORRUPT;
     m->run->ended = true;
     m->run->end_ns = r.time_ns;
-    if (r.total.known) /* who stays for the rest is nobody's parent and has no sum */
+    if (r.total.known) /* unknown if sonde run monitors survivors: they are not its children */
         m->run->total = r.total;
     m->run->gaps.records_lost = r.records_lost;
     m->run->gaps.events_lost = r.events_lost;
@@ -108,19 +108,18 @@ static enum err take_run_end(struct merging *m, struct bytes body)
     return OK;
 }
 
-/* The run begins with its command, not with what sonde run makes ready before: that is 0.3 s where it loads programs into the
- * kernel. */
-static enum err take_spawn(struct merging *m, struct bytes body)
+/* The run starts with its command, not with the preparations of sonde run, which take 0.3 s if it loads BPF programs. */
+static enum err take_spawn(struct merge_state *m, struct bytes body)
 {
     struct spawn_record r;
     if (!m->has_begun && m->run_pid && !record_unpack_spawn(body, &r) && r.ppid == m->run_pid) {
         m->has_begun = true;
         m->run->start_ns = r.time_ns > m->run->start_ns ? r.time_ns : m->run->start_ns;
     }
-    return events_add(&m->events, RECORD_KIND_spawn, body);
+    return record_index_add(&m->records, RECORD_KIND_spawn, body);
 }
 
-static enum err take_record(struct merging *m, enum record_kind kind, struct bytes body)
+static enum err take_record(struct merge_state *m, enum record_kind kind, struct bytes body)
 {
     switch (kind) {
     case RECORD_KIND_run: return take_run(m, body);
@@ -128,11 +127,12 @@ static enum err take_record(struct merging *m, enum record_kind kind, struct byt
     case RECORD_KIND_spawn: return take_spawn(m, body);
     case RECORD_KIND_set: return series_add_set(&m->series, body);
     case RECORD_KIND_sample: return series_add_sample(&m->series, body);
-    default: return kind > RECORD_KIND_run_end ? OK : events_add(&m->events, kind, body); /* OK: of a newer Sonde */
+    default: /* OK: unknown kind, from a newer version */
+        return kind > RECORD_KIND_run_end ? OK : record_index_add(&m->records, kind, body);
     }
 }
 
-static enum err read_records(struct merging *m)
+static enum err read_records(struct merge_state *m)
 {
     struct spool_reader *reader = &m->memory->reader;
     enum record_kind kind;
@@ -143,60 +143,61 @@ static enum err read_records(struct merging *m)
             m->run->gaps.bytes_damaged += FRAME_HEAD + body.size;
         else if (err)
             return err;
-        events_pages_touch(&m->pages, reader->at);
+        spool_pages_touch(&m->pages, reader->at);
     }
     m->run->gaps.bytes_damaged += reader->damaged_bytes;
     return m->has_run ? OK : CORRUPT;
 }
 
-static enum err find_processes(struct merging *m)
+static enum err find_processes(struct merge_state *m)
 {
-    enum err err = lives_find(&m->lives, &m->events, m->run_pid);
+    enum err err = process_instances_find(&m->instances, &m->records, m->run_pid);
     if (err)
         return err;
-    inits_join(&m->lives, &m->events);
-    traced_drop(&m->lives, &m->events);
-    err = tree_find_parents(&m->lives, &m->events, m->run_pid);
+    pidns_init_join(&m->instances, &m->records);
+    tracer_waits_drop(&m->instances, &m->records);
+    err = tree_find_parents(&m->instances, &m->records, m->run_pid);
     if (!err)
-        err = images_find(&m->images, &m->lives, &m->events);
+        err = process_images_find(&m->images, &m->instances, &m->records);
     if (!err)
-        err = tree_order(&m->images, &m->lives, &m->order, &m->count);
+        err = tree_order(&m->images, &m->instances, &m->order, &m->count);
     if (!err)
-        err = usage_init(&m->usage, &m->events, &m->lives, &m->images, m->order, m->count);
+        err = usage_init(&m->usage, &m->records, &m->instances, &m->images, m->order, m->count);
     if (!err)
-        err = io_init(&m->io, &m->events, &m->lives, &m->images);
+        err = io_with_children_init(&m->io, &m->records, &m->instances, &m->images);
     return err;
 }
 
-static enum err make_room(struct merging *m)
+static enum err allocate_output(struct merge_state *m)
 {
     struct run *run = m->run;
     struct arena *arena = &m->memory->arena;
     run->processes = arena_alloc(arena, m->count, sizeof *run->processes);
-    /* At most; a main thread stands beside others only, of which each has an event. One more is for work in progress. */
-    run->threads = arena_alloc(arena, 2 * (size_t)m->events.threads + 1, sizeof *run->threads);
-    run->counts = arena_alloc(arena, 2 * (size_t)m->events.perfs, sizeof *run->counts);
+    /* Upper bounds. A main thread is listed only beside others, each of which has a record. One more serves as working
+     * space. */
+    run->threads = arena_alloc(arena, 2 * (size_t)m->records.threads + 1, sizeof *run->threads);
+    run->counts = arena_alloc(arena, 2 * (size_t)m->records.perfs, sizeof *run->counts);
     return run->processes && run->threads && run->counts ? OK : NOMEM;
 }
 
-static enum err write_down(struct merging *m)
+static enum err fill_processes(struct merge_state *m)
 {
     struct run *run = m->run;
-    struct identity identity = { &m->events, &m->lives, &m->images, &m->texts, run };
-    struct numbers numbers = { &m->events, &m->lives, &m->images, &m->usage, &m->io, { 0 }, run };
-    enum err err = make_room(m);
-    for (uint32_t place = 0; place < m->count && !err; place++) {
-        struct process *process = &run->processes[place];
-        identity_fill(&identity, m->order[place], process);
-        err = numbers_fill(&numbers, m->order[place], process);
-        run->process_count = place + 1;
+    struct identity identity = { &m->records, &m->instances, &m->images, &m->strings, run };
+    struct image_counters numbers = { &m->records, &m->instances, &m->images, &m->usage, &m->io, { 0 }, run };
+    enum err err = allocate_output(m);
+    for (uint32_t position = 0; position < m->count && !err; position++) {
+        struct process *process = &run->processes[position];
+        identity_fill(&identity, m->order[position], process);
+        err = image_counters_fill(&numbers, m->order[position], process);
+        run->process_count = position + 1;
     }
-    events_pages_forget(&m->pages);
+    spool_pages_release(&m->pages);
     threads_scratch_clear(&numbers.scratch);
     return err;
 }
 
-/* From the back: every process is done before its parent. */
+/* Backwards: every process is handled before its parent. */
 static void sum_up(struct run *run)
 {
     for (size_t i = 0; i < run->process_count; i++)
@@ -212,8 +213,8 @@ static void sum_up(struct run *run)
     }
 }
 
-/* The kernel's sum at the command's end lacks what outlived the command, and children that nobody waited for: the kernel
- * buries those of a program that ignores SIGCHLD, and charges them to nobody. */
+/* The kernel's total at the end of the command lacks processes that outlived it, and children of programs that ignore
+ * SIGCHLD: the kernel reaps those without charging anybody. */
 static void raise_total(struct run *run)
 {
     struct counters sum = { 0 };
@@ -225,8 +226,8 @@ static void raise_total(struct run *run)
     counters_set(&run->total, COUNTER_systemtime, counters_get(&sum, COUNTER_systemtime));
 }
 
-/* The largest memory in the kernel's sum is also that of our own copy before it became the command, which is more than
- * many a small program has. Where all processes told theirs, the largest of them is the job's. */
+/* The peak memory in the kernel's total includes the forked copy of sonde run that became the command, which is larger
+ * than many small programs. If the peak of all processes is known, the largest of them is the run's. */
 static void correct_rss(struct run *run)
 {
     uint64_t largest = 0;
@@ -241,11 +242,11 @@ static void correct_rss(struct run *run)
         counters_set(&run->total, COUNTER_rssmax, largest);
 }
 
-/* A program that computes tells nothing meanwhile, but samples are taken of it. */
-static uint64_t last_seen_ns(const struct merging *m)
+/* A computing process writes no records for a long time, but it is sampled. */
+static uint64_t last_activity_ns(const struct merge_state *m)
 {
     const struct run *run = m->run;
-    uint64_t last_ns = m->events.last_ns > run->start_ns ? m->events.last_ns : run->start_ns;
+    uint64_t last_ns = m->records.last_ns > run->start_ns ? m->records.last_ns : run->start_ns;
     for (size_t i = 0; i < run->series_count; i++) {
         const struct run_series *one = &run->series[i];
         if (one->count && one->times_ns[one->count - 1] > last_ns)
@@ -254,7 +255,7 @@ static uint64_t last_seen_ns(const struct merging *m)
     return last_ns;
 }
 
-static enum err merge_all(struct merging *m)
+static enum err merge_all(struct merge_state *m)
 {
     enum err err = read_records(m);
     if (!err)
@@ -262,7 +263,7 @@ static enum err merge_all(struct merging *m)
     if (!err)
         err = find_processes(m);
     if (!err)
-        err = write_down(m);
+        err = fill_processes(m);
     if (err)
         return err;
     sum_up(m->run);
@@ -270,28 +271,28 @@ static enum err merge_all(struct merging *m)
     correct_rss(m->run);
     io_total_set(m->run, m->memory->reader.all.size);
     if (!m->run->ended)
-        m->run->end_ns = last_seen_ns(m);
-    return calls_floor_add(m->run, &m->memory->arena);
+        m->run->end_ns = last_activity_ns(m);
+    return other_syscalls_add(m->run, &m->memory->arena);
 }
 
-static void clear_work(struct merging *m)
+static void clear_work(struct merge_state *m)
 {
     free(m->order);
-    io_clear(&m->io);
+    io_with_children_clear(&m->io);
     usage_clear(&m->usage);
-    images_clear(&m->images);
-    lives_clear(&m->lives);
+    process_images_clear(&m->images);
+    process_instances_clear(&m->instances);
     series_clear(&m->series);
-    events_clear(&m->events);
-    texts_clear(&m->texts);
+    record_index_clear(&m->records);
+    arena_strings_clear(&m->strings);
 }
 
 static enum err merge_memory(struct merged *merged)
 {
-    struct merging m = { .run = &merged->run, .memory = merged->memory };
-    texts_init(&m.texts, &merged->memory->arena);
-    events_pages_init(&m.pages, merged->memory->mapped ? merged->memory->reader.all : (struct bytes){ 0 });
-    events_init(&m.events, merged->memory->reader.all, &m.pages);
+    struct merge_state m = { .run = &merged->run, .memory = merged->memory };
+    arena_strings_init(&m.strings, &merged->memory->arena);
+    spool_pages_init(&m.pages, merged->memory->mapped ? merged->memory->reader.all : (struct bytes){ 0 });
+    record_index_init(&m.records, merged->memory->reader.all, &m.pages);
     series_init(&m.series, &merged->memory->arena);
     enum err err = merge_all(&m);
     clear_work(&m);

@@ -1,54 +1,57 @@
-/* Joins what a process says of itself as pid 1 with the wait of its parent, which lives outside. */
+/* Joins the records that the init process of a pid namespace wrote about itself (pid 1) with the wait record of its
+ * parent outside. */
 #include "merge/pidns_init.h"
 
-#define NAMESPACES_MAX 1000 /* each looks at all pids */
+#define NAMESPACES_MAX 1000 /* limits the cost: each one scans all pids */
 
-/* Known by a wait alone, and the only life of its pid. */
-static bool is_wait_alone(const struct lives *lives, const struct pid *pid)
+/* The pid has one instance, and a wait is its only record. */
+static bool is_wait_only(const struct process_instances *instances, const struct pid_entry *pid)
 {
-    if (pid->lives != 1)
+    if (pid->instance_count != 1)
         return false;
-    return life_is_wait_alone(&lives->list[pid->life]);
+    return process_instance_is_wait_only(&instances->list[pid->first_instance]);
 }
 
-/* The wait by this parent that came next after the end. */
-static struct pid *find_wait(const struct lives *lives, const struct events *events, const struct life *init)
+/* The first wait by the init process's parent after its end. */
+static struct pid_entry *find_wait(const struct process_instances *instances, const struct record_index *records,
+                                   const struct process_instance *init)
 {
-    struct pid *best = NULL;
-    for (uint32_t i = 0; i < events->pid_count; i++) {
-        struct pid *pid = &events->pids[i];
-        if (!is_wait_alone(lives, pid))
+    struct pid_entry *best = NULL;
+    for (uint32_t i = 0; i < records->pid_count; i++) {
+        struct pid_entry *pid = &records->pids[i];
+        if (!is_wait_only(instances, pid))
             continue;
-        const struct event *wait = &events->list[lives->list[pid->life].wait];
-        if (wait->who != init->ppid || wait->time_ns < init->end_ns || wait->time_ns < init->start_ns)
+        const struct record_entry *wait = &records->list[instances->list[pid->first_instance].wait];
+        if (wait->related_pid != init->ppid || wait->time_ns < init->end_ns || wait->time_ns < init->start_ns)
             continue;
-        if (!best || wait->time_ns < events->list[lives->list[best->life].wait].time_ns)
+        if (!best || wait->time_ns < records->list[instances->list[best->first_instance].wait].time_ns)
             best = pid;
     }
     return best;
 }
 
-static void take_over(struct lives *lives, struct events *events, struct life *init, struct pid *pid)
+static void move_wait(struct process_instances *instances, struct record_index *records, struct process_instance *init,
+                      struct pid_entry *pid)
 {
-    struct life *waited = &lives->list[pid->life];
+    struct process_instance *waited = &instances->list[pid->first_instance];
     init->wait = waited->wait;
     init->kinds |= waited->kinds;
     init->ended = true;
     init->end_ns = init->end_ns ? init->end_ns : waited->end_ns;
-    events->list[init->last].next = waited->first;
+    records->list[init->last].next = waited->first;
     init->last = waited->last;
     waited->first = waited->last = waited->wait = NONE;
     waited->is_empty = true;
-    pid->lives = 0;
+    pid->instance_count = 0;
 }
 
-void inits_join(struct lives *lives, struct events *events)
+void pidns_init_join(struct process_instances *instances, struct record_index *records)
 {
-    const struct pid *one = events_find(events, INITS_PID);
-    for (uint32_t i = 0; one && i < one->lives && i < NAMESPACES_MAX; i++) {
-        struct life *init = &lives->list[one->life + i];
-        struct pid *waited = init->wait == NONE && init->ppid ? find_wait(lives, events, init) : NULL;
+    const struct pid_entry *one = record_index_find_pid(records, PIDNS_INIT_PID);
+    for (uint32_t i = 0; one && i < one->instance_count && i < NAMESPACES_MAX; i++) {
+        struct process_instance *init = &instances->list[one->first_instance + i];
+        struct pid_entry *waited = init->wait == NONE && init->ppid ? find_wait(instances, records, init) : NULL;
         if (waited)
-            take_over(lives, events, init, waited);
+            move_wait(instances, records, init, waited);
     }
 }

@@ -1,13 +1,14 @@
-/* The first process of another pid namespace: it calls itself pid 1, its parent waits for it under another pid. */
+/* The first process of a pid namespace: it knows itself as pid 1, but its parent outside waits for it under another
+ * pid. */
 #ifndef SONDE_MERGE_PIDNS_INIT_H
 #define SONDE_MERGE_PIDNS_INIT_H
 
 #include "merge/process_instance.h"
 
-#define INITS_PID 1
+#define PIDNS_INIT_PID 1
 
-/* Gives each life with pid 1 that nobody waited for the wait of the life that it is, when the kernel told nothing by which
- * the two could be known as one. The life that had only that wait is empty then: it has no events and no images. */
-void inits_join(struct lives *lives, struct events *events);
+/* Gives each instance with pid 1 and no wait record the wait record of the instance that it really is, where no kernel
+ * event connects the two. The other instance becomes empty: it has no records and no images. */
+void pidns_init_join(struct process_instances *instances, struct record_index *records);
 
 #endif

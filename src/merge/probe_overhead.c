@@ -1,20 +1,22 @@
-/* One walk over the records that the life wrote of itself. Where no exec record tells the whole (older spools, other
- * threads), the sizes of these records are what is known: those of waits and spawns are chained with the children. */
+/* Sums up the records that the process wrote about itself. If no exec record has the total (older spools, other
+ * threads), it is estimated from the sizes of these records; wait and spawn records are missing then, because they are
+ * chained with the children. */
 #include "merge/probe_overhead.h"
 
-static uint64_t frame_bytes(const struct events *events, const struct event *event)
+static uint64_t frame_bytes(const struct record_index *records, const struct record_entry *entry)
 {
-    return FRAME_HEAD + ((event_body(events, event).size + 7) & ~(uint64_t)7);
+    return FRAME_HEAD + ((record_index_body(records, entry).size + 7) & ~(uint64_t)7);
 }
 
-/* In a copy made by vfork nothing but the exec's own calls was counted; else the record has all since the image came up. */
-static void take_exec(const struct events *events, const struct event *event, struct own *own)
+/* For a vfork child only the calls of the exec itself were counted; otherwise the record has everything since the image
+ * started. */
+static void take_exec(const struct record_index *records, const struct record_entry *entry, struct overhead_io *own)
 {
     struct exec_record record;
-    if (record_unpack_exec(event_body(events, event), &record) != OK)
+    if (record_unpack_exec(record_index_body(records, entry), &record) != OK)
         return;
     if (record.copied & RECORD_EXEC_COPIED && counters_has(&record.own, COUNTER_syscw))
-        *own = (struct own){ 0 };
+        *own = (struct overhead_io){ 0 };
     own->rchar += counters_get(&record.own, COUNTER_rchar);
     own->syscr += counters_get(&record.own, COUNTER_syscr);
     own->wchar += counters_get(&record.own, COUNTER_wchar);
@@ -27,20 +29,21 @@ static bool is_written_by_task(enum record_kind kind)
            || kind == RECORD_KIND_exec_failed;
 }
 
-struct own own_before(const struct events *events, uint32_t first, uint32_t image, uint32_t exec)
+struct overhead_io probe_overhead_before(const struct record_index *records, uint32_t first, uint32_t image,
+                                            uint32_t exec)
 {
-    struct own own = { 0 };
-    bool announced = image == NONE && exec != NONE && events->list[exec].kind == RECORD_KIND_exec;
+    struct overhead_io own = { 0 };
+    bool announced = image == NONE && exec != NONE && records->list[exec].kind == RECORD_KIND_exec;
     if (image == NONE && !announced)
         return own;
-    for (uint32_t i = first; i != NONE && i != image; i = events->list[i].next) {
-        const struct event *e = &events->list[i];
+    for (uint32_t i = first; i != NONE && i != image; i = records->list[i].next) {
+        const struct record_entry *e = &records->list[i];
         if (e->kind == RECORD_KIND_image)
-            own = (struct own){ 0 };
+            own = (struct overhead_io){ 0 };
         if (e->kind == RECORD_KIND_exec)
-            take_exec(events, e, &own);
+            take_exec(records, e, &own);
         if (is_written_by_task(e->kind)) {
-            own.wchar += frame_bytes(events, e);
+            own.wchar += frame_bytes(records, e);
             own.syscw++;
         }
         if (announced && i == exec)
@@ -49,12 +52,12 @@ struct own own_before(const struct events *events, uint32_t first, uint32_t imag
     return own;
 }
 
-struct own own_of_exec(const struct events *events, uint32_t exec)
+struct overhead_io probe_overhead_of_exec(const struct record_index *records, uint32_t exec)
 {
-    return (struct own){ .wchar = frame_bytes(events, &events->list[exec]), .syscw = 1 };
+    return (struct overhead_io){ .wchar = frame_bytes(records, &records->list[exec]), .syscw = 1 };
 }
 
-void own_subtract(const struct own *own, struct counters *counters)
+void probe_overhead_subtract(const struct overhead_io *own, struct counters *counters)
 {
     counters_take_off(counters, COUNTER_rchar, own->rchar);
     counters_take_off(counters, COUNTER_syscr, own->syscr);

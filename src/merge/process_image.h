@@ -1,41 +1,44 @@
-/* The images of a life: what it was when it began, and what each exec made of it. */
+/* The images of a process instance: what it was when it started, and what each exec turned it into. */
 #ifndef SONDE_MERGE_PROCESS_IMAGE_H
 #define SONDE_MERGE_PROCESS_IMAGE_H
 
 #include "merge/process_instance.h"
 
-/* A pre-exec image that used less than this, and made no children, counts to the image it became. */
-#define IMAGES_SMALL_US 10000
+/* A forked copy that used less CPU time than this before its exec, and started no children, is counted as part of the
+ * next image. */
+#define PROCESS_IMAGE_MIN_US 10000
 
-struct image {
-    uint64_t start_ns;    /* of the exec; for the first of a life: its beginning. 0: not known */
-    uint32_t life;
-    uint32_t exec;        /* event: announced by the image before (exec) or the parent (spawn); NONE */
-    uint32_t kernel_exec; /* event: told by the kernel; NONE */
-    uint32_t image;       /* event: told by the probe in it; NONE */
-    uint32_t parent;      /* image, NONE: a root; set by merge/tree.c */
-    uint32_t place;       /* in the run's list of processes; set by merge/tree.c */
+struct process_image {
+    uint64_t start_ns; /* time of the exec; for the first image the start of the process; 0: unknown */
+    uint32_t instance;
+    uint32_t exec;        /* exec or spawn record that announced it; NONE */
+    uint32_t kernel_exec; /* kernel_exec record; NONE */
+    uint32_t image;       /* image record written by its probe; NONE */
+    uint32_t parent;      /* image; NONE for a root; set by merge/tree.c */
+    uint32_t position;    /* index in run.processes; set by merge/tree.c */
 };
 
-struct images {
-    struct image *list; /* those of one life stand together; the first is what it was born as */
-    uint32_t count, room;
+struct process_images {
+    struct process_image *list; /* those of one instance are contiguous; the first is the forked copy */
+    uint32_t count, capacity;
 };
 
-/* Sets life.image and .images. The parents must be known. */
-enum err images_find(struct images *images, struct lives *lives, const struct events *events);
-void images_clear(struct images *images);
+/* Sets first_image and image_count of each instance. Parents must be set. */
+enum err process_images_find(struct process_images *images, struct process_instances *instances,
+                             const struct record_index *records);
+void process_images_clear(struct process_images *images);
 
-/* The image of the life that was active at this time. */
-uint32_t images_at(const struct images *images, const struct life *life, uint64_t time_ns);
+/* The image of this instance that was running at this time. */
+uint32_t process_image_at(const struct process_images *images, const struct process_instance *instance, uint64_t time_ns);
 
-/* Where to begin a walk over the life's events for what was told of this image: at the life's first, but not in a life of
- * very many images, in which each would walk over all. */
-#define IMAGES_WALKED_MAX 64
-uint32_t images_first_event(const struct images *images, const struct life *life, uint32_t index);
+/* The record at which to start looking for records about this image: the instance's first one, unless the instance has
+ * so many images that the total cost would be quadratic. */
+#define PROCESS_IMAGES_WALK_MAX 64
+uint32_t process_image_first_record(const struct process_images *images, const struct process_instance *instance,
+                                    uint32_t index);
 
-/* Is this image the one that was announced? Its path may differ (links, interpreters of scripts) and words may come
- * before the announced ones, but then those behind the first stay. */
-bool images_is_announced(const struct event_texts *said, const struct event_texts *is);
+/* Is this image the announced one? Paths may differ (symbolic links, script interpreters) and arguments may have been
+ * inserted in front, but the announced arguments after argv[0] must be the last ones. */
+bool process_image_is_announced(const struct record_strings *announced, const struct record_strings *actual);
 
 #endif

@@ -1,50 +1,53 @@
-/* Which process was which: the records of a pid parted into lives, one per process that had the pid.
- * Rules and reasons: docs/merge.md. */
+/* Process instances: the records of each pid, split into one group per process that used the pid. Rules and reasons:
+ * docs/merge.md. */
 #ifndef SONDE_MERGE_PROCESS_INSTANCE_H
 #define SONDE_MERGE_PROCESS_INSTANCE_H
 
 #include "merge/record_index.h"
 
-struct life {
-    uint64_t first_ns;         /* the earliest that was said of it */
-    uint64_t start_ns, end_ns; /* 0: not known */
-    uint64_t first_child_ns;   /* when its first child was born, UINT64_MAX: never; set by merge/tree.c */
-    uint32_t pid, ppid;        /* ppid 0: not known */
-    uint32_t first, last;      /* its events, chained in the order of time */
-    uint32_t kinds;            /* bit per record_kind of the whole process, not of a single thread */
-    uint32_t wait;             /* event of the wait that ended it, NONE */
-    uint32_t parent;           /* life, NONE: a root; set by merge/tree.c */
-    uint32_t image, images;    /* in images.list; set by merge/process_image.c */
-    uint32_t thread_events;    /* how many of its events are of other threads than the main one */
-    bool ended;                /* somebody saw its end */
-    bool is_empty;             /* it turned out to be another one: merge/pidns_init.c, or a thread: merge/tracer_waits.c */
-    bool start_exact;          /* start_ns is that of the fork */
+struct process_instance {
+    uint64_t first_ns; /* time of its first record */
+    uint64_t start_ns, end_ns; /* 0: unknown */
+    uint64_t first_child_ns; /* start of its first child, UINT64_MAX if it has none; set by merge/tree.c */
+    uint32_t pid, ppid; /* ppid 0: unknown */
+    uint32_t first, last; /* its records, chained in order of time */
+    uint32_t kinds; /* bit mask of record kinds about the process, not about single threads */
+    uint32_t wait; /* the wait record of its exit; NONE */
+    uint32_t parent; /* process instance; NONE for a root; set by merge/tree.c */
+    uint32_t first_image, image_count; /* in process_images.list; set by merge/process_image.c */
+    uint32_t thread_records; /* number of its records about non-main threads */
+    bool ended; /* some record reports its exit */
+    bool is_empty; /* turned out to be a duplicate (merge/pidns_init.c) or a thread (merge/tracer_waits.c) */
+    bool has_exact_start; /* start_ns is the time of the fork */
 };
 
-struct lives {
-    struct life *list; /* those of one pid stand together, in the order of time */
-    uint32_t count, room;
+struct process_instances {
+    struct process_instance *list; /* those of one pid are contiguous and ordered by time */
+    uint32_t count, capacity;
 };
 
-/* run_pid: of sonde run, whose own records are left out; 0: not known. */
-enum err lives_find(struct lives *lives, struct events *events, uint32_t run_pid);
-void lives_clear(struct lives *lives);
+/* run_pid: pid of sonde run, whose own records are skipped; 0 if unknown. */
+enum err process_instances_find(struct process_instances *instances, struct record_index *records, uint32_t run_pid);
+void process_instances_clear(struct process_instances *instances);
 
-/* A process of which nothing is known but that somebody born at this time named it as parent. One for each pid. */
-enum err lives_add_unseen(struct lives *lives, struct events *events, uint32_t pid, uint64_t time_ns, uint32_t *index);
+/* Adds a process known only because a child that started at this time names it as parent. One per pid. */
+enum err process_instances_add_unrecorded(struct process_instances *instances, struct record_index *records,
+                                          uint32_t pid, uint64_t time_ns, uint32_t *index);
 
-/* The life of the pid that was under way at this time, NONE when there is none that could have been. */
-uint32_t lives_at(const struct lives *lives, const struct events *events, uint32_t pid, uint64_t time_ns);
+/* The instance that used the pid at this time; NONE if no known instance can have. */
+uint32_t process_instance_at(const struct process_instances *instances, const struct record_index *records,
+                             uint32_t pid, uint64_t time_ns);
 
-static inline bool life_has(const struct life *life, enum record_kind kind)
+static inline bool process_instance_has(const struct process_instance *instance, enum record_kind kind)
 {
-    return life->kinds >> kind & 1;
+    return instance->kinds >> kind & 1;
 }
 
-/* Nothing is known of it but that somebody waited for it. */
-static inline bool life_is_wait_alone(const struct life *life)
+/* Its only record is a wait. */
+static inline bool process_instance_is_wait_only(const struct process_instance *instance)
 {
-    return !life->is_empty && life->kinds == 1u << RECORD_KIND_wait && !life->thread_events && life->wait != NONE;
+    return !instance->is_empty && instance->kinds == 1u << RECORD_KIND_wait
+           && !instance->thread_records && instance->wait != NONE;
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* Insertion where little is out of place, merging from the bottom up otherwise. */
+/* Bottom-up merge sort with insertion sort for short runs. */
 #include "merge/sort.h"
 
 #include <stdbool.h>

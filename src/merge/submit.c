@@ -1,5 +1,5 @@
-/* Merges spools and files them. A spool is removed only after the store has it: filing it twice is harmless, losing it
- * is not. */
+/* Merges spools and saves them. A spool is removed only after the store has saved it: saving twice is harmless, losing
+ * it is not. */
 #include "merge/submit.h"
 
 #include "merge/survivors.h"
@@ -23,11 +23,12 @@
 #define SUFFIX ".spool"
 #define MERGES_MAX 4
 
-/* sonde run makes a folder for a spool which is called as the end of the spool's name: any other is somebody else's. */
-static bool is_own_folder(const char *folder, const char *spool)
+/* sonde run creates a directory for a spool, named like the end of the spool's name. Any other directory belongs to
+ * somebody else. */
+static bool is_own_directory(const char *directory, const char *spool)
 {
-    const char *slash = strrchr(folder, '/');
-    const char *name = slash ? slash + 1 : folder;
+    const char *slash = strrchr(directory, '/');
+    const char *name = slash ? slash + 1 : directory;
     size_t size = strlen(name), end = strlen(spool);
     if (end <= strlen(SUFFIX) + size || strcmp(spool + end - strlen(SUFFIX), SUFFIX) != 0)
         return false;
@@ -49,7 +50,7 @@ static bool is_dead_socket(const char *path)
     return is_dead;
 }
 
-/* Of sonde run: the middle part of HOST.TIME-PID-RANDOM.spool. 0: it is called otherwise. */
+/* pid of sonde run, from HOST.TIME-PID-RANDOM.spool; 0 if the name has another form. */
 static unsigned long pid_in_name(const char *spool)
 {
     size_t size = strlen(spool);
@@ -60,7 +61,7 @@ static unsigned long pid_in_name(const char *spool)
     return end && *end == '-' ? pid : 0;
 }
 
-/* As mkdtemp has made it: a link that somebody else has put there shall not lead elsewhere. */
+/* Only a path as created by mkdtemp is accepted: a link planted by somebody else must not lead elsewhere. */
 static bool is_perf_socket(const char *path)
 {
     const char *open = strchr(SPOOL_PERF_SOCKET, 'X');
@@ -73,7 +74,7 @@ static bool is_perf_socket(const char *path)
     return strcmp(path + first + size, open + size) == 0;
 }
 
-/* The socket of a spool whose path is long: in a folder of its own, to which the link leads. */
+/* The socket of a spool with a long path is in a directory of its own; a link leads to it. */
 static void remove_linked(const char *link)
 {
     char path[sizeof SPOOL_PERF_SOCKET] = "";
@@ -88,13 +89,13 @@ static void remove_linked(const char *link)
     unlink(link);
 }
 
-/* A sonde run that was killed leaves the socket to which threads send their perf descriptors, which is called by its pid.
- * Another run may have that pid now, and listen. */
-static void remove_socket(const char *folder, const char *spool)
+/* A killed sonde run leaves the socket to which threads send their perf descriptors. It is named by pid, and another
+ * run may have that pid now and be listening. */
+static void remove_socket(const char *directory, const char *spool)
 {
     char path[PATH_MAX + 32];
     unsigned long pid = pid_in_name(spool);
-    snprintf(path, sizeof path, "%s/" SPOOL_PERF_NAME "%lu", folder, pid);
+    snprintf(path, sizeof path, "%s/" SPOOL_PERF_NAME "%lu", directory, pid);
     if (!pid)
         return;
     if (is_dead_socket(path))
@@ -103,26 +104,26 @@ static void remove_socket(const char *folder, const char *spool)
         remove_linked(path);
 }
 
-/* Besides the spool itself: its count of lost records, its bell, its socket, and its folder where that was made for it
- * alone. */
+/* Besides the spool itself: its count of lost records, its bell, its socket, and its directory if that was created for
+ * it alone. */
 void submit_remove(const char *path)
 {
-    char other[PATH_MAX + sizeof SPOOL_LOST_SUFFIX + sizeof SPOOL_BELL_SUFFIX];
+    char other[PATH_MAX + sizeof SPOOL_LOST_SUFFIX + sizeof SPOOL_NOTICES_SUFFIX];
     unlink(path);
     snprintf(other, sizeof other, "%s" SPOOL_LOST_SUFFIX, path);
     unlink(other);
-    snprintf(other, sizeof other, "%s" SPOOL_BELL_SUFFIX, path);
+    snprintf(other, sizeof other, "%s" SPOOL_NOTICES_SUFFIX, path);
     unlink(other);
     char *slash = strrchr(other, '/');
     if (!slash || slash == other)
         return;
     *slash = '\0';
     remove_socket(other, path);
-    if (is_own_folder(other, path))
+    if (is_own_directory(other, path))
         rmdir(other);
 }
 
-/* Where sonde run was killed nobody summed up what the probes could not write. */
+/* If sonde run was killed, nobody has added up the records that the probes could not write. */
 static uint64_t count_lost(const char *path)
 {
     char other[PATH_MAX + sizeof SPOOL_LOST_SUFFIX];
@@ -137,7 +138,7 @@ static uint64_t count_lost(const char *path)
     return lost;
 }
 
-static void tell(const struct run *run, struct submitted *result)
+static void fill_result(const struct run *run, struct submitted *result)
 {
     *result = (struct submitted){ .processes = run->process_count, .gaps = run->gaps };
     size_t size = run->job_id.size < sizeof result->job_id - 1 ? run->job_id.size : sizeof result->job_id - 1;
@@ -158,11 +159,11 @@ enum err submit_merge(struct merged *merged, const char *spool_path, struct subm
     uint64_t lost = count_lost(spool_path);
     if (lost > merged->run.gaps.records_lost)
         merged->run.gaps.records_lost = lost;
-    tell(&merged->run, result);
+    fill_result(&merged->run, result);
     return OK;
 }
 
-enum err submit_file_clear(struct store *store, struct merged *merged, const char *spool_path, bool keep)
+enum err submit_save_clear(struct store *store, struct merged *merged, const char *spool_path, bool keep)
 {
     enum err err = store_file(store, &merged->run);
     merge_clear(merged);
@@ -175,10 +176,10 @@ enum err submit_spool(struct store *store, const char *spool_path, bool keep, st
 {
     struct merged merged;
     enum err err = submit_merge(&merged, spool_path, result);
-    return err ? err : submit_file_clear(store, &merged, spool_path, keep);
+    return err ? err : submit_save_clear(store, &merged, spool_path, keep);
 }
 
-struct search {
+struct spool_search {
     struct store *store;
     bool keep;
     void (*each)(void *context, const char *path, enum err err, const struct submitted *result);
@@ -187,13 +188,13 @@ struct search {
     size_t found;
 };
 
-/* sonde run holds a lock on the spool while it writes. Ours is a shared one: NFS gives no other to who only reads. Where no
- * lock can be had at all, a live spool looks as a dead one does, and would be removed. */
+/* sonde run holds a lock on the spool while it writes. We take a shared one: NFS gives readers no other. If locks do
+ * not work at all, assume that it is in use: a live spool would be removed otherwise. */
 static bool is_in_use(const char *path, int *lock_error)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return false; /* nor can it be filed */
+        return false; /* it cannot be submitted either */
     bool in_use = flock(fd, LOCK_SH | LOCK_NB) != 0;
     *lock_error = in_use && errno != EWOULDBLOCK ? errno : 0;
     close(fd);
@@ -206,8 +207,8 @@ static off_t size_of(const char *path)
     return stat(path, &st) == 0 ? st.st_size : -1;
 }
 
-/* The probes of processes that outlived their sonde run still write: as long as there are any, the spool must stay. One that
- * ended between our reading and our looking has written its last meanwhile: then it is read again. */
+/* The probes of processes that outlived their sonde run still write: as long as there are any, the spool must stay. If
+ * one exited between our reading and our scan of the processes, it has written its last records meanwhile: read again. */
 static enum err merge_left(struct merged *merged, const char *path, struct submitted *result)
 {
     for (int i = 1;; i++) {
@@ -218,21 +219,21 @@ static enum err merge_left(struct merged *merged, const char *path, struct submi
         result->is_alive = survivors_any(&merged->run, path);
         if (result->is_alive || size_of(path) == size)
             return OK;
-        result->is_alive = i == MERGES_MAX; /* somebody writes whom we cannot see */
+        result->is_alive = i == MERGES_MAX; /* a process that we cannot find is writing */
         if (result->is_alive)
             return OK;
         merge_clear(merged);
     }
 }
 
-static enum err submit_left(struct search *search, const char *path, struct submitted *result)
+static enum err submit_left(struct spool_search *search, const char *path, struct submitted *result)
 {
     struct merged merged;
     enum err err = merge_left(&merged, path, result);
-    return err ? err : submit_file_clear(search->store, &merged, path, search->keep || result->is_alive);
+    return err ? err : submit_save_clear(search->store, &merged, path, search->keep || result->is_alive);
 }
 
-static void submit_one(struct search *search, const char *path)
+static void submit_one(struct spool_search *search, const char *path)
 {
     struct submitted result = { 0 };
     enum err err = is_in_use(path, &result.lock_error) ? AGAIN : submit_left(search, path, &result);
@@ -254,9 +255,9 @@ static int skip_hidden(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-static void search_dir(struct search *search, const char *dir, int depth);
+static void search_dir(struct spool_search *search, const char *dir, int depth);
 
-static void look_at(struct search *search, const char *path, const char *name, int depth)
+static void visit(struct spool_search *search, const char *path, const char *name, int depth)
 {
     struct stat st;
     if (lstat(path, &st) != 0)
@@ -267,8 +268,8 @@ static void look_at(struct search *search, const char *path, const char *name, i
         submit_one(search, path);
 }
 
-/* In the order of their names, so that the same folder always gives the same story. */
-static void search_dir(struct search *search, const char *dir, int depth)
+/* Sorted by name, so that the same directory always gives the same output. */
+static void search_dir(struct spool_search *search, const char *dir, int depth)
 {
     struct dirent **entries;
     int count = scandir(dir, &entries, skip_hidden, alphasort);
@@ -280,7 +281,7 @@ static void search_dir(struct search *search, const char *dir, int depth)
     for (int i = 0; i < count; i++) {
         char path[PATH_MAX];
         if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, entries[i]->d_name) < sizeof path)
-            look_at(search, path, entries[i]->d_name, depth);
+            visit(search, path, entries[i]->d_name, depth);
         free(entries[i]);
     }
     free(entries);
@@ -290,7 +291,7 @@ enum err submit_dir(struct store *store, const char *dir, bool keep,
                     void (*each)(void *context, const char *path, enum err err, const struct submitted *result),
                     void *context)
 {
-    struct search search = { .store = store, .keep = keep, .each = each, .context = context };
+    struct spool_search search = { .store = store, .keep = keep, .each = each, .context = context };
     struct stat st;
     if (stat(dir, &st) != 0)
         return err_from_errno(errno);

@@ -1,4 +1,4 @@
-/* From the spool into the store, and only then away with the spool. */
+/* Saves spools to the job database, then removes them. */
 #ifndef SONDE_MERGE_SUBMIT_H
 #define SONDE_MERGE_SUBMIT_H
 
@@ -9,27 +9,29 @@ struct submitted {
     char job_id[128];
     uint64_t processes, threads;
     struct run_gaps gaps;
-    bool running; /* some processes had not ended */
-    bool is_alive; /* submit_dir: some still live and write; the spool is filed as it is, and kept */
-    int lock_error; /* errno: with AGAIN, why it cannot be told whether its sonde run still writes; 0: it does */
+    bool running;   /* some processes had not exited */
+    bool is_alive;  /* submit_dir: some processes are still running and writing; the spool is saved as it is, and kept */
+    int lock_error; /* with AGAIN: errno if the lock cannot be tested; 0 if its sonde run is still writing */
 };
 
-/* The first half of submit_spool: merges. Memory of both halves does not add up when the store is opened between them. */
+/* First half of submit_spool: merges. Opening the store only afterwards keeps the peak memory of the two halves from
+ * adding up. */
 enum err submit_merge(struct merged *merged, const char *spool_path, struct submitted *result);
 
-/* The second half: files, removes the spool, and clears merged in any case. */
-enum err submit_file_clear(struct store *store, struct merged *merged, const char *spool_path, bool keep);
+/* Second half: saves, removes the spool unless keep, and always clears merged. */
+enum err submit_save_clear(struct store *store, struct merged *merged, const char *spool_path, bool keep);
 
-/* The files of a spool, and its folder when that is empty then. */
+/* Removes the files of a spool, and its directory if that is empty then. */
 void submit_remove(const char *path);
 
-/* Merges and files one spool. Removes it, its .lost file and its empty folder afterwards unless keep. On failure
- * nothing is removed. */
+/* Merges and saves one spool, then removes it, its .lost file and its empty directory unless keep. On failure nothing
+ * is removed. */
 enum err submit_spool(struct store *store, const char *spool_path, bool keep, struct submitted *result);
 
-/* Every *.spool below dir (dir itself may be a spool file). each is told of each; the first error is returned, but all
- * are tried. One whose sonde run was killed, and whose processes go on, is filed and kept, to be filed anew when they have
- * ended. AGAIN: its sonde run still writes, or that cannot be told. ABSENT when there is none. */
+/* Submits every *.spool below dir (dir may also be a spool file). Calls each for every one; continues after errors and
+ * returns the first. A spool whose sonde run was killed but whose processes are still running is saved and kept, to be
+ * saved again when they have exited. AGAIN: sonde run is still writing, or the lock cannot be tested. ABSENT: there is
+ * none. */
 enum err submit_dir(struct store *store, const char *dir, bool keep,
                     void (*each)(void *context, const char *path, enum err err, const struct submitted *result),
                     void *context);

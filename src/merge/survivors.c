@@ -1,5 +1,6 @@
-/* The spool names those who began, and their times tell them from others that have the same pid now: after a reboot, or in
- * another pid namespace. Whom nobody has told of yet, and has a probe, has the spool's path in the environment. */
+/* The spool has the pids of processes that started; their start times distinguish them from later processes with the
+ * same pid (after a reboot, or in another pid namespace). A probed process with no record yet has the spool's path in
+ * its environment. */
 #include "merge/survivors.h"
 
 #include "base/clock.h"
@@ -12,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLOCKS_NS NS_PER_S         /* two clocks, one of them counting in ticks */
-#define ENVIRONMENT_MAX (3u << 20) /* the kernel's own limit, unless somebody has asked for a larger stack */
+#define CLOCKS_NS NS_PER_S         /* two clocks, one of which counts in ticks */
+#define ENVIRONMENT_MAX (3u << 20) /* the kernel's limit, unless a larger stack was configured */
 
 static bool is_of_this_host(const struct run *run)
 {

@@ -1,4 +1,4 @@
-/* After a sonde run that was killed: do processes of it still live on this machine, and write? */
+/* After sonde run was killed: are any of its processes still running on this node and writing to the spool? */
 #ifndef SONDE_MERGE_SURVIVORS_H
 #define SONDE_MERGE_SURVIVORS_H
 
@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-/* By the pids that the spool names, and by the environment of all processes that we may look at. False for a run of another
- * machine, of which nothing is known here. */
+/* Checks the pids in the spool and the environment of all readable processes. False for a run of another node, about
+ * which nothing is known here. */
 bool survivors_any(const struct run *run, const char *spool_path);
 
 #endif

@@ -1,41 +1,41 @@
-/* One look at the records of threads, and only where somebody is known by a wait alone. */
+/* Scans the records of threads, but only if some instance has nothing but a wait record. */
 #include "merge/tracer_waits.h"
 
 #include "base/clock.h"
 
-#define LATE_NS NS_PER_S /* the tracer may look at the clock so much later than the thread ended */
+#define LATE_NS NS_PER_S /* the tracer may read the clock this much later */
 
-static bool is_any_by_wait_alone(const struct lives *lives)
+static bool has_wait_only_instance(const struct process_instances *instances)
 {
-    for (uint32_t i = 0; i < lives->count; i++)
-        if (life_is_wait_alone(&lives->list[i]))
+    for (uint32_t i = 0; i < instances->count; i++)
+        if (process_instance_is_wait_only(&instances->list[i]))
             return true;
     return false;
 }
 
-static void drop(struct life *life, struct pid *pid)
+static void drop(struct process_instance *instance, struct pid_entry *pid)
 {
-    life->first = life->last = life->wait = NONE;
-    life->is_empty = true;
-    pid->lives = 0;
+    instance->first = instance->last = instance->wait = NONE;
+    instance->is_empty = true;
+    pid->instance_count = 0;
 }
 
-static bool is_near(const struct event *thread, const struct event *wait)
+static bool is_near(const struct record_entry *thread, const struct record_entry *wait)
 {
     return thread->time_ns <= wait->time_ns + LATE_NS && wait->time_ns <= thread->time_ns + LATE_NS;
 }
 
-void traced_drop(struct lives *lives, const struct events *events)
+void tracer_waits_drop(struct process_instances *instances, const struct record_index *records)
 {
-    if (!events->threads || !is_any_by_wait_alone(lives))
+    if (!records->threads || !has_wait_only_instance(instances))
         return;
-    for (uint32_t i = 0; i < events->count; i++) {
-        const struct event *e = &events->list[i];
-        struct pid *pid = e->flags & EVENT_OF_THREAD ? events_find(events, e->who) : NULL;
-        if (!pid || pid->lives != 1)
+    for (uint32_t i = 0; i < records->count; i++) {
+        const struct record_entry *e = &records->list[i];
+        struct pid_entry *pid = e->flags & ENTRY_OF_THREAD ? record_index_find_pid(records, e->related_pid) : NULL;
+        if (!pid || pid->instance_count != 1)
             continue;
-        struct life *life = &lives->list[pid->life];
-        if (life_is_wait_alone(life) && is_near(e, &events->list[life->wait]))
-            drop(life, pid);
+        struct process_instance *instance = &instances->list[pid->first_instance];
+        if (process_instance_is_wait_only(instance) && is_near(e, &records->list[instance->wait]))
+            drop(instance, pid);
     }
 }

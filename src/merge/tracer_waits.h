@@ -1,10 +1,10 @@
-/* Threads that a tracer waited for: to wait4 they are what processes are, and their tid is no pid. */
+/* Threads for which a tracer waited: wait4 returns their tid as if it were a pid. */
 #ifndef SONDE_MERGE_TRACER_WAITS_H
 #define SONDE_MERGE_TRACER_WAITS_H
 
 #include "merge/process_instance.h"
 
-/* Empties each life of which nothing is known but a wait, when a thread with that number ended at the same time. */
-void traced_drop(struct lives *lives, const struct events *events);
+/* Empties each instance whose only record is a wait if a thread with that id exited at the same time. */
+void tracer_waits_drop(struct process_instances *instances, const struct record_index *records);
 
 #endif

@@ -1,4 +1,4 @@
-/* Parents by the pid that a process had as parent when it was born, and by which process had that pid then. */
+/* The parent of a process is the instance that used its ppid when it started. */
 #include "merge/tree.h"
 
 #include "merge/pidns_init.h"
@@ -6,75 +6,77 @@
 
 #include <stdlib.h>
 
-static uint64_t birth_ns(const struct life *life)
+static uint64_t start_of(const struct process_instance *instance)
 {
-    return life->start_ns ? life->start_ns : life->first_ns;
+    return instance->start_ns ? instance->start_ns : instance->first_ns;
 }
 
-static enum err find_parent(struct lives *lives, struct events *events, uint32_t run_pid, uint32_t index)
+static enum err find_parent(struct process_instances *instances, struct record_index *records, uint32_t run_pid,
+                            uint32_t index)
 {
-    struct life *life = &lives->list[index];
-    uint32_t ppid = life->ppid, parent;
-    if (!ppid || ppid == run_pid || life->is_empty)
+    struct process_instance *instance = &instances->list[index];
+    uint32_t ppid = instance->ppid, parent;
+    if (!ppid || ppid == run_pid || instance->is_empty)
         return OK;
-    uint64_t time_ns = birth_ns(life);
-    parent = lives_at(lives, events, ppid, time_ns);
+    uint64_t time_ns = start_of(instance);
+    parent = process_instance_at(instances, records, ppid, time_ns);
     if (parent == NONE) {
-        if (ppid == INITS_PID)
-            return OK; /* it takes orphans where sonde run could not: nobody's true parent */
-        enum err err = lives_add_unseen(lives, events, ppid, time_ns, &parent);
+        if (ppid == PIDNS_INIT_PID)
+            return OK; /* pid 1 adopts orphans where sonde run could not: it is not the real parent */
+        enum err err = process_instances_add_unrecorded(instances, records, ppid, time_ns, &parent);
         if (err)
             return err;
     }
     if (parent == index)
         return OK;
-    lives->list[index].parent = parent;
-    if (time_ns < lives->list[parent].first_child_ns)
-        lives->list[parent].first_child_ns = time_ns;
+    instances->list[index].parent = parent;
+    if (time_ns < instances->list[parent].first_child_ns)
+        instances->list[parent].first_child_ns = time_ns;
     return OK;
 }
 
-/* Damaged records can make two processes each other's parents. Each chain is walked once: mark is the walk's number. */
-static enum err break_cycles(struct lives *lives)
+/* Damaged records can make two processes each other's parents. Each chain is followed once; mark is the number of the
+ * walk. */
+static enum err break_cycles(struct process_instances *instances)
 {
-    uint32_t *mark = calloc(lives->count + 1, sizeof *mark);
+    uint32_t *mark = calloc(instances->count + 1, sizeof *mark);
     if (!mark)
         return NOMEM;
-    for (uint32_t i = 0; i < lives->count; i++) {
+    for (uint32_t i = 0; i < instances->count; i++) {
         uint32_t at = i, before = NONE;
         while (at != NONE && !mark[at]) {
             mark[at] = i + 1;
             before = at;
-            at = lives->list[at].parent;
+            at = instances->list[at].parent;
         }
         if (at != NONE && mark[at] == i + 1 && before != NONE)
-            lives->list[before].parent = NONE;
+            instances->list[before].parent = NONE;
     }
     free(mark);
     return OK;
 }
 
-enum err tree_find_parents(struct lives *lives, struct events *events, uint32_t run_pid)
+enum err tree_find_parents(struct process_instances *instances, struct record_index *records, uint32_t run_pid)
 {
-    uint32_t count = lives->count; /* those that are added have no known parent */
+    uint32_t count = instances->count; /* those added below have no known parent */
     for (uint32_t i = 0; i < count; i++) {
-        enum err err = find_parent(lives, events, run_pid, i);
+        enum err err = find_parent(instances, records, run_pid, i);
         if (err)
             return err;
     }
-    return break_cycles(lives);
+    return break_cycles(instances);
 }
 
-/* The images that stand, in the order of their beginning, with their parents set. */
-static uint32_t list_images(struct images *images, const struct lives *lives, uint32_t *list)
+/* All images, with their parents set. */
+static uint32_t list_images(struct process_images *images, const struct process_instances *instances, uint32_t *list)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < lives->count; i++) {
-        const struct life *life = &lives->list[i];
-        uint32_t parent = life->parent == NONE
+    for (uint32_t i = 0; i < instances->count; i++) {
+        const struct process_instance *instance = &instances->list[i];
+        uint32_t parent = instance->parent == NONE
                               ? NONE
-                              : images_at(images, &lives->list[life->parent], birth_ns(life));
-        for (uint32_t image = life->image; image < life->image + life->images; image++) {
+                              : process_image_at(images, &instances->list[instance->parent], start_of(instance));
+        for (uint32_t image = instance->first_image; image < instance->first_image + instance->image_count; image++) {
             images->list[image].parent = parent;
             list[count++] = image;
         }
@@ -82,56 +84,59 @@ static uint32_t list_images(struct images *images, const struct lives *lives, ui
     return count;
 }
 
-/* Chains of brothers: made from the back, so that each begins with the eldest. */
-struct kin {
-    uint32_t child, brother;
+/* Linked from the back, so that each list starts with the eldest. */
+struct siblings {
+    uint32_t child, next;
 };
 
-static uint32_t chain_kin(const struct images *images, struct kin *kin, const uint32_t *list, uint32_t count)
+static uint32_t link_siblings(const struct process_images *images, struct siblings *siblings, const uint32_t *list,
+                              uint32_t count)
 {
     uint32_t root = NONE;
     for (uint32_t i = count; i-- > 0;) {
         uint32_t parent = images->list[list[i]].parent;
-        uint32_t *head = parent == NONE ? &root : &kin[parent].child;
-        kin[list[i]].brother = *head;
+        uint32_t *head = parent == NONE ? &root : &siblings[parent].child;
+        siblings[list[i]].next = *head;
         *head = list[i];
     }
     return root;
 }
 
-static void walk_in_order(struct images *images, const struct kin *kin, uint32_t image, uint32_t *order)
+static void number_in_preorder(struct process_images *images, const struct siblings *siblings, uint32_t image,
+                               uint32_t *order)
 {
-    uint32_t place = 0;
+    uint32_t position = 0;
     while (image != NONE) {
-        order[place] = image;
-        images->list[image].place = place++;
-        if (kin[image].child != NONE) {
-            image = kin[image].child;
+        order[position] = image;
+        images->list[image].position = position++;
+        if (siblings[image].child != NONE) {
+            image = siblings[image].child;
             continue;
         }
-        while (image != NONE && kin[image].brother == NONE)
+        while (image != NONE && siblings[image].next == NONE)
             image = images->list[image].parent;
         if (image != NONE)
-            image = kin[image].brother;
+            image = siblings[image].next;
     }
 }
 
-enum err tree_order(struct images *images, const struct lives *lives, uint32_t **order, uint32_t *count)
+enum err tree_order(struct process_images *images, const struct process_instances *instances, uint32_t **order,
+                    uint32_t *count)
 {
     enum err err = OK;
     uint32_t *list = malloc(2 * ((size_t)images->count + 1) * sizeof *list);
-    struct kin *kin = malloc(((size_t)images->count + 1) * sizeof *kin);
-    if (list && kin) {
-        memset(kin, 0xff, ((size_t)images->count + 1) * sizeof *kin);
-        *count = list_images(images, lives, list);
+    struct siblings *siblings = malloc(((size_t)images->count + 1) * sizeof *siblings);
+    if (list && siblings) {
+        memset(siblings, 0xff, ((size_t)images->count + 1) * sizeof *siblings);
+        *count = list_images(images, instances, list);
         sort_by_time(images->list, sizeof *images->list, list, list + images->count, *count);
-        uint32_t root = chain_kin(images, kin, list, *count);
-        walk_in_order(images, kin, root, list);
+        uint32_t root = link_siblings(images, siblings, list, *count);
+        number_in_preorder(images, siblings, root, list);
         *order = list;
     } else {
         free(list);
         err = NOMEM;
     }
-    free(kin);
+    free(siblings);
     return err;
 }

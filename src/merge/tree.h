@@ -1,14 +1,15 @@
-/* Who was whose parent, and the order in which the processes of a run stand. */
+/* The process tree: parent of each process instance, and the order of processes in a run. */
 #ifndef SONDE_MERGE_TREE_H
 #define SONDE_MERGE_TREE_H
 
 #include "merge/process_image.h"
 
-/* Sets life.parent. A parent that nobody saw is added to the lives. */
-enum err tree_find_parents(struct lives *lives, struct events *events, uint32_t run_pid);
+/* Sets the parent of each instance. A parent without any record is added to the instances. */
+enum err tree_find_parents(struct process_instances *instances, struct record_index *records, uint32_t run_pid);
 
-/* Puts the images in pre-order, brothers by their beginning: *order (the caller frees) has the image of each place,
- * image.place and image.parent are set. */
-enum err tree_order(struct images *images, const struct lives *lives, uint32_t **order, uint32_t *count);
+/* Puts the images in pre-order, siblings by start time: *order (freed by the caller) has the image at each position;
+ * position and parent of each image are set. */
+enum err tree_order(struct process_images *images, const struct process_instances *instances, uint32_t **order,
+                    uint32_t *count);
 
 #endif

@@ -1,15 +1,15 @@
-/* Memory by pieces, and one copy of each text. */
+/* Arena allocation and interned strings. */
 #include "merge/arena.h"
 
 #include "tools/unit.h"
 
-static void pieces_are_zero_and_apart(void **state)
+static void allocations_are_zeroed_and_disjoint(void **state)
 {
     struct arena arena;
     uint8_t *pieces[300];
     arena_init(&arena);
     for (size_t i = 0; i < 300; i++) {
-        size_t size = i % 3 ? 40 * i : 70000; /* small ones among large ones */
+        size_t size = i % 3 ? 40 * i : 70000; /* small ones between large ones */
         pieces[i] = arena_alloc(&arena, size + 1, 1);
         assert_int_equal((uintptr_t)pieces[i] % 16, 0);
         for (size_t at = 0; at <= size; at += 97)
@@ -23,34 +23,36 @@ static void pieces_are_zero_and_apart(void **state)
     (void)state;
 }
 
-static void one_copy_of_each_text(void **state)
+static void equal_strings_share_one_copy(void **state)
 {
     struct arena arena;
-    struct texts texts;
+    struct arena_strings strings;
     const char *copies[500];
     char text[32];
     arena_init(&arena);
-    texts_init(&texts, &arena);
+    arena_strings_init(&strings, &arena);
     for (int round = 0; round < 2; round++)
         for (int i = 0; i < 500; i++) {
             snprintf(text, sizeof text, "text number %d", i);
-            struct bytes kept = texts_keep(&texts, bytes_of(text));
+            struct bytes kept = arena_strings_intern(&strings, bytes_of(text));
             assert_string_equal(kept.data, text);
             assert_int_equal(kept.size, strlen(text));
             if (round)
                 assert_ptr_equal(kept.data, copies[i]);
             copies[i] = kept.data;
         }
-    assert_int_equal(texts_keep(&texts, (struct bytes){ "a\0b", 3 }).size, 3);
-    assert_ptr_not_equal(texts_keep(&texts, (struct bytes){ "a\0b", 3 }).data, texts_keep(&texts, bytes_of("a")).data);
-    assert_int_equal(texts_keep(&texts, (struct bytes){ 0 }).size, 0);
-    texts_clear(&texts);
+    assert_int_equal(arena_strings_intern(&strings, (struct bytes){ "a\0b", 3 }).size, 3);
+    assert_ptr_not_equal(arena_strings_intern(&strings, (struct bytes){ "a\0b", 3 }).data,
+                         arena_strings_intern(&strings, bytes_of("a")).data);
+    assert_int_equal(arena_strings_intern(&strings, (struct bytes){ 0 }).size, 0);
+    arena_strings_clear(&strings);
     arena_clear(&arena);
     (void)state;
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(pieces_are_zero_and_apart), cmocka_unit_test(one_copy_of_each_text) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(allocations_are_zeroed_and_disjoint),
+                                        cmocka_unit_test(equal_strings_share_one_copy) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What a run moved, with processes that told and processes that did not. */
+/* Total I/O of a run with processes that reported theirs and processes that did not. */
 #include "merge/io_total.h"
 
 #include "model/summary.h"
@@ -30,7 +30,7 @@ static void put(struct fixture *f, int row, int metric, uint64_t value)
     f->known[row][metric] = 1;
 }
 
-/* A shell that told of 2 MB read and none written, and one of whom nothing is known. */
+/* A shell that reported 2 MB read and nothing written, and a process with unknown I/O. */
 static void make(struct fixture *f)
 {
     *f = (struct fixture){ .run = { .process_count = 2, .series_count = 1 } };
@@ -48,20 +48,20 @@ static uint64_t total(const struct fixture *f, enum counter counter)
     return counters_get(&f->run.total, counter);
 }
 
-static void who_was_killed_is_in_the_total(void **state)
+static void killed_process_is_in_the_total(void **state)
 {
     struct fixture f;
     (void)state;
     make(&f);
     put(&f, 1, RCHAR, 50 * MB);
-    put(&f, 0, WCHAR, 7); /* not read in the last sample */
+    put(&f, 0, WCHAR, 7); /* missing in the last sample */
     io_total_set(&f.run, 0);
     assert_in_range(total(&f, COUNTER_rchar), 49 * MB, 50 * MB);
     assert_int_equal(total(&f, COUNTER_wchar), 7);
     assert_false(counters_has(&f.run.total, COUNTER_read_bytes));
 }
 
-static void what_the_probe_reads_is_not_the_programs(void **state)
+static void probe_reads_are_excluded(void **state)
 {
     struct fixture f;
     (void)state;
@@ -71,7 +71,7 @@ static void what_the_probe_reads_is_not_the_programs(void **state)
     assert_int_equal(total(&f, COUNTER_rchar), 2 * MB);
 }
 
-static void the_spool_is_nothing_that_programs_wrote(void **state)
+static void spool_writes_are_excluded(void **state)
 {
     struct fixture f;
     (void)state;
@@ -81,14 +81,14 @@ static void the_spool_is_nothing_that_programs_wrote(void **state)
     io_total_set(&f.run, MB);
     assert_int_equal(total(&f, COUNTER_write_bytes), 0);
     counters_set(&f.processes[0].counters, COUNTER_write_bytes, 100 * MB);
-    io_total_set(&f.run, MB); /* and what was sampled came too early */
+    io_total_set(&f.run, MB); /* the sample was taken too early */
     assert_in_range(total(&f, COUNTER_write_bytes), 99 * MB, 99 * MB + 4096);
     counters_set(&f.processes[0].counters, COUNTER_write_bytes, 4096);
-    io_total_set(&f.run, 3000); /* all of it is in the page that was there before */
+    io_total_set(&f.run, 3000); /* all of it is in the first page, which sonde run wrote */
     assert_int_equal(total(&f, COUNTER_write_bytes), 4096);
 }
 
-static void a_sample_that_came_too_early_takes_nothing_away(void **state)
+static void early_sample_does_not_lower_the_total(void **state)
 {
     struct fixture f;
     (void)state;
@@ -98,7 +98,7 @@ static void a_sample_that_came_too_early_takes_nothing_away(void **state)
     assert_int_equal(total(&f, COUNTER_rchar), 2 * MB);
 }
 
-static void of_a_run_that_was_cut_off_the_samples_tell_the_cpu_time(void **state)
+static void interrupted_run_takes_cpu_time_from_samples(void **state)
 {
     struct fixture f;
     (void)state;
@@ -109,17 +109,17 @@ static void of_a_run_that_was_cut_off_the_samples_tell_the_cpu_time(void **state
     io_total_set(&f.run, 0);
     assert_int_equal(counters_cpu_us(&f.run.total), 9000);
     assert_false(counters_has(&f.run.total, COUNTER_systemtime));
-    counters_set(&f.processes[0].counters, COUNTER_usertime, 10000); /* it went on */
+    counters_set(&f.processes[0].counters, COUNTER_usertime, 10000); /* it continued */
     io_total_set(&f.run, 0);
     assert_int_equal(counters_cpu_us(&f.run.total), 10000);
-    f.run.ended = true; /* the kernel has told its sum */
+    f.run.ended = true; /* the kernel's total is known */
     f.run.total = f.processes[0].counters;
     put(&f, 1, CPU, 99000);
     io_total_set(&f.run, 0);
     assert_int_equal(counters_cpu_us(&f.run.total), 10000);
 }
 
-static void without_samples_nothing_is_said(void **state)
+static void without_samples_the_total_is_unknown(void **state)
 {
     struct fixture f;
     (void)state;
@@ -134,12 +134,12 @@ static void without_samples_nothing_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_was_killed_is_in_the_total),
-        cmocka_unit_test(what_the_probe_reads_is_not_the_programs),
-        cmocka_unit_test(the_spool_is_nothing_that_programs_wrote),
-        cmocka_unit_test(a_sample_that_came_too_early_takes_nothing_away),
-        cmocka_unit_test(of_a_run_that_was_cut_off_the_samples_tell_the_cpu_time),
-        cmocka_unit_test(without_samples_nothing_is_said),
+        cmocka_unit_test(killed_process_is_in_the_total),
+        cmocka_unit_test(probe_reads_are_excluded),
+        cmocka_unit_test(spool_writes_are_excluded),
+        cmocka_unit_test(early_sample_does_not_lower_the_total),
+        cmocka_unit_test(interrupted_run_takes_cpu_time_from_samples),
+        cmocka_unit_test(without_samples_the_total_is_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

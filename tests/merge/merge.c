@@ -1,4 +1,4 @@
-/* The run as a whole: its facts, runs that were cut off, damage, and records of a newer Sonde. */
+/* The run as a whole: its attributes, interrupted runs, damage, and records of a newer version. */
 #include "merge/merge.h"
 
 #include "tools/merge_fixture.h"
@@ -6,7 +6,7 @@
 
 #include <signal.h>
 
-static void the_facts_of_a_run(void **state)
+static void run_attributes(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -49,8 +49,8 @@ static void the_facts_of_a_run(void **state)
     assert_int_equal(run->gaps.bytes_damaged, 0);
 }
 
-/* sonde run has much to do before it: loading programs into the kernel takes longer than many a command. */
-static void a_run_begins_with_its_command(void **state)
+/* sonde run prepares much before that: loading BPF programs takes longer than many commands. */
+static void run_starts_with_its_command(void **state)
 {
     struct fixture *f = *state;
     spool_add(&f->spool, spawn, .pid = 11, .ppid = 10, .time_ns = AT(260));
@@ -59,8 +59,8 @@ static void a_run_begins_with_its_command(void **state)
     assert_int_equal(merge(f)->start_ns, AT(250));
 }
 
-/* kill -9 of sonde run: what was seen until then is there. */
-static void a_run_that_was_killed(void **state)
+/* kill -9 of sonde run: everything recorded until then is there. */
+static void killed_run(void **state)
 {
     struct fixture *f = *state;
     spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/sh");
@@ -77,8 +77,8 @@ static void a_run_that_was_killed(void **state)
     assert_int_equal(run->total.known, 0);
 }
 
-/* Somebody stayed for what the command left: the first sum stays, the last end counts. */
-static void two_ends(void **state)
+/* The run was monitored after the command exited: the first total is kept, the last end counts. */
+static void two_run_end_records(void **state)
 {
     struct fixture *f = *state;
     spool_run_end(&f->spool, 10, 500);
@@ -88,8 +88,8 @@ static void two_ends(void **state)
     assert_int_equal(counters_cpu_us(&run->total), 500);
 }
 
-/* What a daemon used after the command's end is in no sum of the kernel's. */
-static void a_daemon_that_outlives_the_sum(void **state)
+/* The kernel's total lacks what a daemon used after the command's end. */
+static void daemon_outlives_the_command(void **state)
 {
     struct fixture *f = *state;
     spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/sh");
@@ -103,8 +103,8 @@ static void a_daemon_that_outlives_the_sum(void **state)
     assert_int_equal(counters_cpu_us(&run->total), 7500);
 }
 
-/* Nor what the children of a program used that ignores SIGCHLD: nobody waits for them. */
-static void a_child_that_nobody_waits_for(void **state)
+/* It also lacks children of a program that ignores SIGCHLD: nobody waits for them. */
+static void child_without_wait(void **state)
 {
     struct fixture *f = *state;
     spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/daemon");
@@ -123,8 +123,9 @@ static struct counters with_rss(uint64_t cpu_us, uint64_t rss_kb)
     return counters;
 }
 
-/* The kernel's largest has the copy of sonde run before its exec; one whose memory nobody told may have had it. */
-static void the_largest_memory_is_that_of_a_process(void **state)
+/* The kernel's peak includes the copy of sonde run before its exec; a process with unknown memory may have reached it
+ * too. */
+static void peak_memory_is_that_of_a_process(void **state)
 {
     struct fixture *f = *state;
     spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/true");
@@ -136,7 +137,7 @@ static void the_largest_memory_is_that_of_a_process(void **state)
     assert_int_equal(counters_get(&run->total, COUNTER_rssmax), 1000);
 }
 
-static void a_process_without_known_memory_may_have_been_the_largest(void **state)
+static void unknown_memory_keeps_the_kernel_peak(void **state)
 {
     struct fixture *f = *state;
     spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/sh");
@@ -175,8 +176,8 @@ static void damage_is_counted(void **state)
     assert_int_equal(run->gaps.bytes_damaged, until - from);
 }
 
-/* Whole frames, but no records: no pid, a pid beyond 32 bits, a body that ends in a number. */
-static void bodies_that_are_no_records(void **state)
+/* Complete frames that contain no valid record: no pid, a pid beyond 32 bits, a body that ends within a number. */
+static void invalid_record_bodies(void **state)
 {
     struct fixture *f = *state;
     spool_add(&f->spool, fork, .pid = 0, .ppid = 10, .time_ns = AT(1));
@@ -188,8 +189,8 @@ static void bodies_that_are_no_records(void **state)
     assert_true(run->gaps.bytes_damaged > 0);
 }
 
-/* A newer Sonde may write kinds that we do not know: no damage. */
-static void a_kind_of_the_future(void **state)
+/* A newer version may write unknown record kinds: no damage. */
+static void unknown_record_kind(void **state)
 {
     struct fixture *f = *state;
     uint8_t frame[64] = { 0 };
@@ -197,8 +198,8 @@ static void a_kind_of_the_future(void **state)
     assert_int_equal(merge(f)->gaps.bytes_damaged, 0);
 }
 
-/* From a file, with more records than are kept mapped at one time. */
-static void a_large_spool_from_a_file(void **state)
+/* From a file, with more records than are kept mapped at a time. */
+static void large_spool_from_a_file(void **state)
 {
     struct fixture *f = *state;
     char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
@@ -206,7 +207,7 @@ static void a_large_spool_from_a_file(void **state)
     temp_join(path, dir, "x.spool");
     spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/sh");
     for (uint32_t i = 0; i < 20000; i++) {
-        uint32_t pid = 1000 + i % 7000; /* pids come round, as they do */
+        uint32_t pid = 1000 + i % 7000; /* pids wrap around */
         spool_fork(&f->spool, pid, 10, 10 + i);
         spool_exec(&f->spool, pid, 10.2 + i, "/bin/true", 50);
         spool_image(&f->spool, pid, 10, 10.3 + i, "/bin/true");
@@ -230,8 +231,8 @@ static void a_large_spool_from_a_file(void **state)
     assert_int_equal(merge_spool(&f->merged, path), ABSENT);
 }
 
-/* Anything may be in the arguments, and much of it. */
-static void long_arguments_of_any_bytes(void **state)
+/* Arguments may contain any bytes, and many of them. */
+static void long_binary_arguments(void **state)
 {
     struct fixture *f = *state;
     static char args[100000];
@@ -248,11 +249,11 @@ static void long_arguments_of_any_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(the_facts_of_a_run), T(a_run_begins_with_its_command), T(a_run_that_was_killed), T(two_ends),
-        T(a_daemon_that_outlives_the_sum), T(a_child_that_nobody_waits_for), T(no_run_record), T(damage_is_counted),
-        T(the_largest_memory_is_that_of_a_process), T(a_process_without_known_memory_may_have_been_the_largest),
-        T(bodies_that_are_no_records), T(a_kind_of_the_future), T(a_large_spool_from_a_file),
-        T(long_arguments_of_any_bytes),
+        T(run_attributes), T(run_starts_with_its_command), T(killed_run), T(two_run_end_records),
+        T(daemon_outlives_the_command), T(child_without_wait), T(no_run_record), T(damage_is_counted),
+        T(peak_memory_is_that_of_a_process), T(unknown_memory_keeps_the_kernel_peak),
+        T(invalid_record_bodies), T(unknown_record_kind), T(large_spool_from_a_file),
+        T(long_binary_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Perf counts: corrected for shared counters, given to threads, summed for processes. */
+/* Perf counts: corrected for multiplexing, assigned to threads, summed for processes. */
 #include "merge/perf.h"
 
 #include "tools/merge_fixture.h"
@@ -8,7 +8,8 @@ struct count {
     uint64_t known, value, enabled_ns, running_ns;
 };
 
-static void add_perf_since(struct spool_maker *s, uint32_t pid, uint32_t tid, double opened_ms, double ms, struct count first,
+static void add_perf_since(struct spool_maker *s, uint32_t pid, uint32_t tid, double opened_ms, double ms,
+                           struct count first,
                            struct count second, enum probe_perf_since since)
 {
     uint8_t text[128];
@@ -40,7 +41,8 @@ static int set_up_events(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
     spool_maker_init_empty(&f->spool);
-    spool_add(&f->spool, run, .run_id = PATH("r"), .time_ns = AT(0), .pid = MAKER_RUN_PID, .events = TEXT("faults\0cycles"));
+    spool_add(&f->spool, run, .run_id = PATH("r"), .time_ns = AT(0), .pid = MAKER_RUN_PID,
+              .events = TEXT("faults\0cycles"));
     *state = f;
     return 0;
 }
@@ -57,18 +59,18 @@ static void multiplexing_is_corrected(void **state)
     assert_int_equal(run->counts[p->events].value[1], 400);
 }
 
-/* Wanted, but never on the hardware: not known, and not 0. */
-static void a_count_that_never_ran(void **state)
+/* Requested but never scheduled on the hardware: unknown, not 0. */
+static void event_that_never_ran(void **state)
 {
     struct fixture *f = *state;
     add_perf(&f->spool, 10, 10, 2, 20, (struct count){ 1, 0, 1000, 0 }, (struct count){ 0, 0, 0, 0 });
     add_perf(&f->spool, 11, 11, 2, 20, (struct count){ 1, 0, 0, 0 }, (struct count){ 0, 0, 0, 0 });
     const struct run *run = merge(f);
     assert_int_equal(run->counts[run_process(run, 10, 0)->events].known, 0);
-    assert_int_equal(run->counts[run_process(run, 11, 0)->events].known, 1); /* it was never wanted: 0 is true */
+    assert_int_equal(run->counts[run_process(run, 11, 0)->events].known, 1); /* it was never enabled: 0 is correct */
 }
 
-static void threads_have_their_own(void **state)
+static void threads_have_their_own_counts(void **state)
 {
     struct fixture *f = *state;
     spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/a");
@@ -84,20 +86,20 @@ static void threads_have_their_own(void **state)
     assert_int_equal(run_process(merge(f), 20, 0)->events, UINT32_MAX);
 }
 
-/* As with other numbers: a sum is known where every thread told its part. */
-static void a_sum_with_a_part_missing_is_not_known(void **state)
+/* A sum is known if every thread has its part. */
+static void sum_with_missing_part_is_unknown(void **state)
 {
     struct fixture *f = *state;
     struct count none = { 0, 0, 0, 0 };
     spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/a"); /* its second thread has no cycles */
     add_perf(&f->spool, 10, 10, 2, 20, (struct count){ 1, 5, 1, 1 }, (struct count){ 1, 50, 1, 1 });
     add_perf(&f->spool, 10, 11, 2, 20, (struct count){ 1, 6, 1, 1 }, none);
-    spool_image(&f->spool, 20, MAKER_RUN_PID, 1, "/bin/b"); /* its second thread told nothing */
+    spool_image(&f->spool, 20, MAKER_RUN_PID, 1, "/bin/b"); /* its second thread has no counts */
     add_perf(&f->spool, 20, 20, 2, 20, (struct count){ 1, 5, 1, 1 }, (struct count){ 1, 50, 1, 1 });
     spool_add(&f->spool, thread, .pid = 20, .tid = 21, .start_ns = AT(2), .end_ns = AT(3));
-    spool_image(&f->spool, 30, MAKER_RUN_PID, 1, "/bin/c"); /* its main thread told nothing */
+    spool_image(&f->spool, 30, MAKER_RUN_PID, 1, "/bin/c"); /* its main thread has no counts */
     add_perf(&f->spool, 30, 31, 2, 20, (struct count){ 1, 5, 1, 1 }, (struct count){ 1, 50, 1, 1 });
-    spool_image(&f->spool, 40, MAKER_RUN_PID, 1, "/bin/d"); /* of its second thread nobody heard at all */
+    spool_image(&f->spool, 40, MAKER_RUN_PID, 1, "/bin/d"); /* its second thread has no record at all */
     add_perf(&f->spool, 40, 40, 2, 20, (struct count){ 1, 5, 1, 1 }, (struct count){ 1, 50, 1, 1 });
     spool_add(&f->spool, end, .pid = 40, .time_ns = AT(20), .threads = 2);
     const struct run *run = merge(f);
@@ -111,8 +113,8 @@ static void a_sum_with_a_part_missing_is_not_known(void **state)
     assert_int_equal(run->counts[run->threads[p->thread_first].events].known, 3);
 }
 
-/* Somebody ran uncounted of whom nobody told: what is there is not all, and is not told as if it were. */
-static void a_process_that_ran_longer_than_its_counts(void **state)
+/* Something ran uncounted: the counts are incomplete and must not be reported as complete. */
+static void process_ran_longer_than_its_events(void **state)
 {
     struct fixture *f = *state;
     const uint64_t ms = 1000000;
@@ -127,8 +129,8 @@ static void a_process_that_ran_longer_than_its_counts(void **state)
     assert_int_equal(run->counts[run_process(run, 11, 0)->events].known, 0);
 }
 
-/* Read when the thread ended, but opened by the image that ran then. */
-static void the_image_that_opened_them(void **state)
+/* Read when the thread ended, but opened by the image that ran at the time. */
+static void counts_belong_to_the_image_that_opened_them(void **state)
 {
     struct fixture *f = *state;
     spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/a");
@@ -141,8 +143,8 @@ static void the_image_that_opened_them(void **state)
     assert_int_equal(run->counts[run_process(run, 10, 1)->events].value[0], 6);
 }
 
-/* Opened before the exec, by the image that was to go: of the one that came. */
-static void what_was_opened_before_an_exec(void **state)
+/* Opened before the exec, by the old image, for the new one. */
+static void events_opened_before_an_exec(void **state)
 {
     struct fixture *f = *state;
     spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/a");
@@ -158,8 +160,8 @@ static void what_was_opened_before_an_exec(void **state)
         assert_int_equal(run->counts[run_process(run, 10, image)->events].value[0], 5 + image);
 }
 
-/* Without what the exec and the loader did, unless somebody opened others before. */
-static void what_was_opened_after_an_exec(void **state)
+/* Without what the exec and the loader did, unless other events were opened before. */
+static void events_opened_after_an_exec(void **state)
 {
     struct fixture *f = *state;
     struct count none = { 0, 0, 0, 0 };
@@ -175,8 +177,8 @@ static void what_was_opened_after_an_exec(void **state)
     assert_int_equal(run->counts[run_process(run, 10, 1)->events].value[0], 13);
 }
 
-/* The image before was gone when its counters came: nothing is lost, though it goes to the image behind. */
-static void counters_that_came_late(void **state)
+/* The previous image was gone when its counts arrived: nothing is lost, but they go to the next image. */
+static void counts_that_arrive_late(void **state)
 {
     struct fixture *f = *state;
     spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/a");
@@ -192,11 +194,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define E(name) cmocka_unit_test_setup_teardown(name, set_up_events, tear_down)
-        E(multiplexing_is_corrected), E(a_count_that_never_ran), E(threads_have_their_own),
-        E(a_sum_with_a_part_missing_is_not_known), E(a_process_that_ran_longer_than_its_counts),
-        E(the_image_that_opened_them),
-        E(what_was_opened_before_an_exec), E(what_was_opened_after_an_exec),
-        E(counters_that_came_late),
+        E(multiplexing_is_corrected), E(event_that_never_ran), E(threads_have_their_own_counts),
+        E(sum_with_missing_part_is_unknown), E(process_ran_longer_than_its_events),
+        E(counts_belong_to_the_image_that_opened_them),
+        E(events_opened_before_an_exec), E(events_opened_after_an_exec),
+        E(counts_that_arrive_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

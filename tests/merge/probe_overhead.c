@@ -1,4 +1,4 @@
-/* What the probe wrote before an exec does not count as the program's. */
+/* What the probe wrote before an exec does not count as I/O of the program. */
 #include "tools/spool_maker.h"
 #include "tools/unit.h"
 
@@ -18,7 +18,7 @@ static void add_end(uint32_t pid, double ms, struct counters main)
     spool_add(&maker, end, .pid = pid, .time_ns = AT(ms), .threads = 1, .main = main, .self = main);
 }
 
-static void after_a_fork(void **state)
+static void overhead_after_a_fork(void **state)
 {
     (void)state;
     spool_maker_init(&maker);
@@ -38,8 +38,8 @@ static void after_a_fork(void **state)
     spool_maker_clear(&maker);
 }
 
-/* The numbers at an exec are without what the image itself wrote of itself; those of the next image begin with it. */
-static void after_an_exec(void **state)
+/* The values at an exec exclude what the probe wrote in that image; those of the next image start with it included. */
+static void overhead_after_an_exec(void **state)
 {
     (void)state;
     spool_maker_init(&maker);
@@ -60,9 +60,9 @@ static void after_an_exec(void **state)
     spool_maker_clear(&maker);
 }
 
-/* The exec record tells of all that the probe did before, also of waits and of what it read; carried: the next image has
+/* The exec record has everything that the probe did before, including waits and reads. has_probe: the next image has
  * the probe, too. */
-static void check_told(bool carried)
+static void check_exec_record(bool has_probe)
 {
     spool_maker_init(&maker);
     spool_image(&maker, 200, MAKER_RUN_PID, 1, "/bin/a");
@@ -70,7 +70,7 @@ static void check_told(bool carried)
     spool_add(&maker, exec, .pid = 200, .time_ns = AT(20), .copied = 1, .path = PATH("/bin/b"), .args = TEXT("/bin/b"),
               .self = written(700, 2), .ppid = MAKER_RUN_PID, .own = written(5000, 20));
     uint64_t frame = maker.buf.size - before;
-    if (carried) {
+    if (has_probe) {
         spool_image(&maker, 200, MAKER_RUN_PID, 21, "/bin/b");
         add_end(200, 40, written(700 + 5000 + frame + 1000, 2 + 20 + 1 + 3));
     } else {
@@ -87,16 +87,16 @@ static void check_told(bool carried)
     spool_maker_clear(&maker);
 }
 
-static void as_the_exec_tells(void **state)
+static void exec_record_has_the_overhead(void **state)
 {
     (void)state;
-    check_told(true);
-    check_told(false);
+    check_exec_record(true);
+    check_exec_record(false);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(after_a_fork), cmocka_unit_test(after_an_exec),
-                                         cmocka_unit_test(as_the_exec_tells) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(overhead_after_a_fork), cmocka_unit_test(overhead_after_an_exec),
+                                         cmocka_unit_test(exec_record_has_the_overhead) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

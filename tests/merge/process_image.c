@@ -1,10 +1,10 @@
-/* Images: exec chains, failed execs, what belongs to which image, and when a copy before an exec counts on its own. */
+/* Process images: exec chains, failed execs, what belongs to which image, and when a forked copy is counted separately. */
 #include "merge/process_image.h"
 
 #include "tools/merge_fixture.h"
 
 /* sh -> env -> nice -> model, each with its part of the CPU time. */
-static void a_chain_of_execs(void **state)
+static void chain_of_execs(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -36,7 +36,7 @@ static void a_chain_of_execs(void **state)
 }
 
 /* What children used before the exec belongs to the image that waited for them. */
-static void a_chain_parts_the_children_too(void **state)
+static void chain_separates_children_of_images(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -54,7 +54,7 @@ static void a_chain_parts_the_children_too(void **state)
     assert_int_equal(second->counters.value[COUNTER_cutime], 2000);
 }
 
-static void spool_whole(struct spool_maker *s, uint64_t pid, int ms, const char *path)
+static void spool_complete_exec(struct spool_maker *s, uint64_t pid, int ms, const char *path)
 {
     struct bytes said = { path, strlen(path) };
     spool_add(s, exec, .pid = pid, .copied = RECORD_EXEC_COPIED | RECORD_EXEC_WHOLE, .time_ns = AT(ms), .path = said,
@@ -62,14 +62,14 @@ static void spool_whole(struct spool_maker *s, uint64_t pid, int ms, const char 
               .tags = PATH("a=b"));
 }
 
-/* Who executed it told what an image tells; the image itself is silent until it ends. */
-static void an_exec_that_tells_all(void **state)
+/* The exec record contains what the image record would; the image itself writes nothing until its end. */
+static void exec_record_describes_the_image(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
     spool_image(s, 10, MAKER_RUN_PID, 1, "/bin/sh");
     spool_kernel_fork(s, 11, 10, 10);
-    spool_whole(s, 11, 11, "/usr/bin/a");
+    spool_complete_exec(s, 11, 11, "/usr/bin/a");
     spool_kernel_exec(s, 11, 12, "");
     spool_wait(s, 10, 11, 14, 9, 1600); /* killed */
     const struct run *run = merge(f);
@@ -85,15 +85,15 @@ static void an_exec_that_tells_all(void **state)
     assert_int_equal(counters_cpu_us(&p->counters), 1600);
 }
 
-/* Also where the kernel's word on the execs was lost; unless the exec failed. */
-static void execs_that_tell_all_in_a_row(void **state)
+/* Also if the kernel's exec events were lost, unless the exec failed. */
+static void several_complete_exec_records(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
     spool_kernel_fork(s, 11, MAKER_RUN_PID, 1);
-    spool_whole(s, 11, 10, "/usr/bin/a");
-    spool_whole(s, 11, 20, "/usr/bin/b");
-    spool_whole(s, 11, 30, "/usr/bin/c");
+    spool_complete_exec(s, 11, 10, "/usr/bin/a");
+    spool_complete_exec(s, 11, 20, "/usr/bin/b");
+    spool_complete_exec(s, 11, 30, "/usr/bin/c");
     spool_add(s, exec_failed, .pid = 11, .time_ns = AT(31));
     spool_end(s, 11, 40, 300, 0);
     const struct run *run = merge(f);
@@ -102,7 +102,7 @@ static void execs_that_tell_all_in_a_row(void **state)
     assert_bytes(run_process(run, 11, 1)->path, "/usr/bin/b");
 }
 
-static void a_fork_then_exec_is_one(void **state)
+static void fork_then_exec_is_one_image(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -119,7 +119,7 @@ static void a_fork_then_exec_is_one(void **state)
     assert_int_equal(counters_cpu_us(&p->counters), 16000);
 }
 
-static void a_busy_copy_counts_on_its_own(void **state)
+static void busy_copy_is_its_own_image(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -142,8 +142,8 @@ static void a_busy_copy_counts_on_its_own(void **state)
     assert_int_equal(image->parent, 0);
 }
 
-/* Where the kernel tells of forks the probe does not; it is in the copy all the same. */
-static void the_probe_is_in_a_copy_that_executes(void **state)
+/* If the kernel reports forks, the probe does not; it is in the copy all the same. */
+static void copy_that_execs_has_the_probe(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -152,7 +152,7 @@ static void the_probe_is_in_a_copy_that_executes(void **state)
     spool_exec(s, 11, 31, "/bin/a", 10000);
     spool_kernel_exec(s, 11, 32, "/bin/a"); /* a static program */
     spool_wait(s, 10, 11, 34, 0, 16000);
-    spool_kernel_fork(s, 12, 10, 40); /* a child of vfork */
+    spool_kernel_fork(s, 12, 10, 40); /* a vfork child */
     spool_add(s, exec, .pid = 12, .ppid = 10, .time_ns = AT(41), .path = PATH("/bin/b"), .args = TEXT("b"));
     spool_add(s, exec_failed, .pid = 12, .time_ns = AT(42));
     spool_wait(s, 10, 12, 43, 127 << 8, 100);
@@ -162,7 +162,7 @@ static void the_probe_is_in_a_copy_that_executes(void **state)
     assert_true(run_process(run, 12, 0)->sources & SEEN_PROBE);
 }
 
-static void a_copy_with_children_counts_on_its_own(void **state)
+static void copy_with_children_is_its_own_image(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -181,7 +181,7 @@ static void a_copy_with_children_counts_on_its_own(void **state)
     assert_bytes(run_process(run, 13, 0)->path, "/bin/a");
 }
 
-static void a_copy_that_never_execs(void **state)
+static void copy_that_never_execs(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -194,7 +194,7 @@ static void a_copy_that_never_execs(void **state)
     assert_bytes(p->args, "sh\0-c\0x\0");
     assert_bytes(p->tags, "a:1");
     assert_bytes(p->name, "sh");
-    assert_int_equal(p->cwd.size, 0); /* it may have gone elsewhere */
+    assert_int_equal(p->cwd.size, 0); /* it may have changed */
     assert_int_equal(p->pgid, 11);
     assert_int_equal(p->sid, 6);
     assert_int_equal(p->uid, 7);
@@ -202,8 +202,8 @@ static void a_copy_that_never_execs(void **state)
     assert_int_equal(p->sources, SEEN_PROBE);
 }
 
-/* 0 is root; what nobody could read is no user, and what else is told of it may fill the gap. */
-static void a_user_that_is_not_known(void **state)
+/* 0 is root; an unreadable uid is unknown, and other records may provide it. */
+static void unknown_user(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -220,8 +220,8 @@ static void a_user_that_is_not_known(void **state)
     assert_int_equal(run_process(run, 13, 0)->uid, 1000); /* its parent's */
 }
 
-/* A static program: announced, never heard of again. */
-static void a_static_program(void **state)
+/* A static program: announced, then no further record. */
+static void static_program(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -235,8 +235,8 @@ static void a_static_program(void **state)
     assert_int_equal(counters_cpu_us(&p->counters), 5000);
 }
 
-/* A static program in the middle of a chain: what comes after it was not announced. */
-static void a_static_program_in_the_middle(void **state)
+/* A static program in the middle of a chain: what follows was not announced. */
+static void static_program_in_a_chain(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -255,8 +255,8 @@ static void a_static_program_in_the_middle(void **state)
     assert_int_equal(run_process(run, 11, 1)->sources & SEEN_PROBE, 0);
 }
 
-/* The kernel tells of both execs: no need to compare words. */
-static void the_kernel_counts_execs(void **state)
+/* The kernel reports both execs: no need to compare arguments. */
+static void kernel_reports_both_execs(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -268,11 +268,11 @@ static void the_kernel_counts_execs(void **state)
     assert_int_equal(merge(f)->process_count, 3);
 }
 
-/* Interpreters put words before, links change the path: still the announced one. */
-static void announced_under_another_name(void **state)
+/* Interpreters insert arguments, links change the path: still the announced image. */
+static void announced_with_another_path(void **state)
 {
     const struct {
-        struct bytes said_path, said_args, path, args;
+        struct bytes announced_path, announced_args, path, args;
     } rows[] = {
         { PATH("/bin/true"), TEXT("true"), PATH("/usr/bin/true"), TEXT("true") },
         { PATH("/x/job.sh"), TEXT("./job.sh\0a\0b"), PATH("/usr/bin/bash"), TEXT("/bin/bash\0/x/job.sh\0a\0b") },
@@ -284,8 +284,8 @@ static void announced_under_another_name(void **state)
         struct fixture f = { 0 };
         spool_maker_init(&f.spool);
         spool_image(&f.spool, 11, MAKER_RUN_PID, 1, "/bin/sh");
-        spool_add(&f.spool, exec, .pid = 11, .copied = 1, .time_ns = AT(10), .path = rows[i].said_path,
-                  .args = rows[i].said_args, .self = usage_us(20000, 0));
+        spool_add(&f.spool, exec, .pid = 11, .copied = 1, .time_ns = AT(10), .path = rows[i].announced_path,
+                  .args = rows[i].announced_args, .self = usage_us(20000, 0));
         spool_add(&f.spool, image, .pid = 11, .ppid = MAKER_RUN_PID, .time_ns = AT(11), .path = rows[i].path,
                   .args = rows[i].args);
         assert_int_equal(merge(&f)->process_count, 2);
@@ -295,7 +295,7 @@ static void announced_under_another_name(void **state)
     (void)state;
 }
 
-static void an_exec_that_fails(void **state)
+static void failed_exec(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -310,8 +310,8 @@ static void an_exec_that_fails(void **state)
     assert_int_equal(p->exit_code, 127);
 }
 
-/* Nobody announced it and nobody took the numbers: the last image holds those of the one before, and says so. */
-static void a_chain_without_snapshots(void **state)
+/* No exec record has the usage: the last image includes the usage of the previous one, and is marked so. */
+static void chain_without_exec_records(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -328,8 +328,8 @@ static void a_chain_without_snapshots(void **state)
     assert_true(run_process(run, 11, 1)->sources & USAGE_WITH_OTHERS);
 }
 
-/* The largest memory of a pid may have been an earlier image's. */
-static void memory_of_a_later_image(void **state)
+/* The peak memory of a pid may be that of an earlier image. */
+static void peak_memory_of_a_later_image(void **state)
 {
     for (uint64_t last_kb = 3000; last_kb <= 9000; last_kb += 6000) {
         struct fixture f = { 0 };
@@ -354,8 +354,8 @@ static void memory_of_a_later_image(void **state)
     (void)state;
 }
 
-/* /proc was read when the pid had exec'd again: its words are not the announced ones. */
-static void the_list_of_processes_read_too_late(void **state)
+/* /proc was read after the pid had exec'd again: its arguments are not the announced ones. */
+static void proc_read_too_late(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -368,8 +368,8 @@ static void the_list_of_processes_read_too_late(void **state)
     assert_bytes(run_process(run, 11, 2)->path, "/opt/next");
 }
 
-/* A pid that execs for ever: each image is there, and the time is not that of all times all. */
-static void very_many_images(void **state)
+/* A pid that execs very often: every image is there, and the cost is not quadratic. */
+static void many_images(void **state)
 {
     struct fixture *f = *state;
     const uint32_t count = 20000;
@@ -395,13 +395,13 @@ static void very_many_images(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(a_chain_of_execs), T(a_chain_parts_the_children_too), T(an_exec_that_tells_all),
-        T(execs_that_tell_all_in_a_row), T(a_fork_then_exec_is_one), T(a_busy_copy_counts_on_its_own),
-        T(the_probe_is_in_a_copy_that_executes),
-        T(a_copy_with_children_counts_on_its_own), T(a_copy_that_never_execs), T(a_user_that_is_not_known), T(a_static_program),
-        T(a_static_program_in_the_middle), T(the_kernel_counts_execs), T(announced_under_another_name),
-        T(an_exec_that_fails), T(a_chain_without_snapshots), T(memory_of_a_later_image),
-        T(the_list_of_processes_read_too_late), T(very_many_images),
+        T(chain_of_execs), T(chain_separates_children_of_images), T(exec_record_describes_the_image),
+        T(several_complete_exec_records), T(fork_then_exec_is_one_image), T(busy_copy_is_its_own_image),
+        T(copy_that_execs_has_the_probe),
+        T(copy_with_children_is_its_own_image), T(copy_that_never_execs), T(unknown_user), T(static_program),
+        T(static_program_in_a_chain), T(kernel_reports_both_execs), T(announced_with_another_path),
+        T(failed_exec), T(chain_without_exec_records), T(peak_memory_of_a_later_image),
+        T(proc_read_too_late), T(many_images),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

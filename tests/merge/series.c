@@ -1,4 +1,4 @@
-/* Samples become columns, one table for each set and instance. */
+/* Samples become time series, one table per set and instance. */
 #include "merge/series.h"
 
 #include "tools/merge_fixture.h"
@@ -33,8 +33,8 @@ static void add_sample(struct spool_maker *s, uint64_t set, struct bytes instanc
               .values = { (char *)text, (size_t)(p.at - text) });
 }
 
-/* Nothing more happened to its processes, but it was seen that they went on. */
-static void a_run_that_was_cut_off_lasted_until_its_last_sample(void **state)
+/* No further records of its processes, but samples show that they continued. */
+static void interrupted_run_ends_with_its_last_sample(void **state)
 {
     struct fixture *f = *state;
     spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/model");
@@ -76,8 +76,8 @@ static void sets_and_instances(void **state)
     assert_true(run->series[0].values[1].f64 == 2.5);
 }
 
-/* Whatever order they stand in. */
-static void samples_are_put_in_order(void **state)
+/* In any order. */
+static void samples_are_sorted(void **state)
 {
     struct fixture *f = *state;
     add_set(&f->spool, 3, PATH("tree"));
@@ -88,8 +88,8 @@ static void samples_are_put_in_order(void **state)
         assert_int_equal(run->series[0].values[2 * i].u64, i + 1);
 }
 
-/* After a run that was killed others read what its programs have left, and describe the sets anew. */
-static void a_set_that_is_described_twice_is_one(void **state)
+/* After a run was killed, survivors sample what its programs left, and describe the sets again. */
+static void set_described_twice_is_one(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -98,7 +98,7 @@ static void a_set_that_is_described_twice_is_one(void **state)
     add_sample(s, 3, PATH("y"), 1, 50, true);
     add_set(s, 1000, PATH("program"));
     add_sample(s, 1000, PATH("x"), 2, 100, true);
-    add_sample(s, 1000, PATH("y"), 2, 20, false); /* of those that have gone nobody knows any more */
+    add_sample(s, 1000, PATH("y"), 2, 20, false); /* counts of exited programs are missing */
     add_sample(s, 1000, PATH("z"), 2, 5, true);
     const struct run *run = merge(f);
     assert_int_equal(run->series_count, 3);
@@ -111,10 +111,10 @@ static void a_set_that_is_described_twice_is_one(void **state)
     assert_int_equal(run->series[1].known[3], 0);
 }
 
-static void samples_that_make_no_sense(void **state)
+static void invalid_samples(void **state)
 {
     struct fixture *f = *state;
-    add_sample(&f->spool, 3, PATH(""), 1, 1, true); /* of a set that nobody described */
+    add_sample(&f->spool, 3, PATH(""), 1, 1, true); /* of an unknown set */
     add_set(&f->spool, 3, PATH("tree"));
     spool_add(&f->spool, sample, .set = 3, .time_ns = AT(2), .values = { "\1", 1 }); /* too short */
     spool_add(&f->spool, set, .set = 5, .name = PATH("huge"), .size = 1ull << 40, .metrics = PATH("x"));
@@ -129,9 +129,9 @@ static void samples_that_make_no_sense(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(sets_and_instances), T(samples_are_put_in_order), T(samples_that_make_no_sense),
-        T(a_set_that_is_described_twice_is_one),
-        T(a_run_that_was_cut_off_lasted_until_its_last_sample),
+        T(sets_and_instances), T(samples_are_sorted), T(invalid_samples),
+        T(set_described_twice_is_one),
+        T(interrupted_run_ends_with_its_last_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The order of time, stable, for lists that are nearly sorted and for those that are not. */
+/* Sorting by time, stable, for nearly sorted lists and for unsorted ones. */
 #include "merge/sort.h"
 
 #include "tools/unit.h"
@@ -21,7 +21,7 @@ static void check(const struct item *items, uint32_t count)
     free(order);
 }
 
-static void every_size_and_disorder(void **state)
+static void all_sizes_and_orders(void **state)
 {
     static struct item items[3000];
     uint64_t random = 88172645463325252ull;
@@ -38,6 +38,6 @@ static void every_size_and_disorder(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(every_size_and_disorder) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(all_sizes_and_orders) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* A spool goes into the store and only then away; what fails stays; what is in use is left alone. */
+/* A spool is removed only after it was saved; a spool that fails or is in use stays. */
 #include "merge/submit.h"
 
 #include "tools/merge_fixture.h"
@@ -66,7 +66,7 @@ static size_t job_count(void)
     return count;
 }
 
-static void filed_and_gone(void **state)
+static void saved_and_removed(void **state)
 {
     struct submitted result;
     assert_int_equal(submit_spool(store, spool, false, &result), OK);
@@ -80,7 +80,7 @@ static void filed_and_gone(void **state)
     (void)state;
 }
 
-static void filed_and_kept_and_filed_again(void **state)
+static void saved_and_kept_and_saved_again(void **state)
 {
     struct submitted result;
     assert_int_equal(submit_spool(store, spool, true, &result), OK);
@@ -91,7 +91,7 @@ static void filed_and_kept_and_filed_again(void **state)
     (void)state;
 }
 
-static void a_folder_with_something_else_stays(void **state)
+static void directory_with_other_files_stays(void **state)
 {
     char other[TEMP_PATH_MAX];
     struct submitted result;
@@ -102,8 +102,8 @@ static void a_folder_with_something_else_stays(void **state)
     (void)state;
 }
 
-/* One that somebody made and named with -o, or to sonde submit: its mode and its owner are his. */
-static void a_folder_of_somebody_else_stays(void **state)
+/* A directory that was given with -o or to sonde submit belongs to the user. */
+static void directory_of_the_user_stays(void **state)
 {
     static const char *const names[] = { "a.spool", "other.spool", "run.spool", "hostrun.spool", "host.run2.spool", "" };
     char path[TEMP_PATH_MAX];
@@ -130,8 +130,8 @@ static int listen_at(const char *path)
     return fd;
 }
 
-/* What sonde run -e leaves when it is killed. Another run of that pid, in the same folder, may be under way. */
-static void the_socket_of_a_killed_run_goes(void **state)
+/* Left by sonde run -e when it is killed. Another run with that pid may be active in the same directory. */
+static void socket_of_a_killed_run_is_removed(void **state)
 {
     char path[TEMP_PATH_MAX], dead[TEMP_PATH_MAX], other[TEMP_PATH_MAX];
     struct submitted result;
@@ -151,7 +151,7 @@ static void the_socket_of_a_killed_run_goes(void **state)
     (void)state;
 }
 
-static void what_cannot_be_read_stays(void **state)
+static void unreadable_spool_stays(void **state)
 {
     struct submitted result;
     temp_write(spool, "nonsense", 8);
@@ -160,7 +160,7 @@ static void what_cannot_be_read_stays(void **state)
     (void)state;
 }
 
-static void what_cannot_be_filed_stays(void **state)
+static void spool_stays_if_saving_fails(void **state)
 {
     struct submitted result;
     char *message = NULL;
@@ -171,61 +171,61 @@ static void what_cannot_be_filed_stays(void **state)
     (void)state;
 }
 
-struct seen {
-    size_t filed, failed, in_use;
+struct submit_counts {
+    size_t saved, failed, in_use;
 };
 
-static void see(void *context, const char *path, enum err err, const struct submitted *result)
+static void count_result(void *context, const char *path, enum err err, const struct submitted *result)
 {
-    struct seen *seen = context;
+    struct submit_counts *counts = context;
     (void)path;
     (void)result;
-    seen->filed += err == OK;
-    seen->in_use += err == AGAIN;
-    seen->failed += err != OK;
+    counts->saved += err == OK;
+    counts->in_use += err == AGAIN;
+    counts->failed += err != OK;
 }
 
-static void a_folder_of_spools(void **state)
+static void directory_of_spools(void **state)
 {
     char second[TEMP_PATH_MAX], third[TEMP_PATH_MAX];
-    struct seen seen = { 0 };
+    struct submit_counts counts = { 0 };
     temp_join(second, dir, "b.spool");
     temp_join(third, dir, "c.spool");
     write_spool(second, PATH("r2"), PATH("j1"));
     temp_write(third, "nonsense", 8);
-    assert_int_equal(submit_dir(store, dir, false, see, &seen), CORRUPT);
-    assert_int_equal(seen.filed, 2);
-    assert_int_equal(seen.failed, 1);
+    assert_int_equal(submit_dir(store, dir, false, count_result, &counts), CORRUPT);
+    assert_int_equal(counts.saved, 2);
+    assert_int_equal(counts.failed, 1);
     assert_int_equal(job_count(), 4);
     assert_true(is_there(third) && is_there(db));
     unlink(third);
-    assert_int_equal(submit_dir(store, dir, false, see, &seen), ABSENT);
-    assert_int_equal(submit_dir(store, third, false, see, &seen), ABSENT);
+    assert_int_equal(submit_dir(store, dir, false, count_result, &counts), ABSENT);
+    assert_int_equal(submit_dir(store, third, false, count_result, &counts), ABSENT);
     (void)state;
 }
 
 /* sonde run holds a lock as long as it writes. */
-static void a_spool_in_use(void **state)
+static void spool_in_use(void **state)
 {
-    struct seen seen = { 0 };
+    struct submit_counts counts = { 0 };
     int fd = open(spool, O_RDONLY | O_CLOEXEC);
     assert_int_equal(flock(fd, LOCK_EX), 0);
-    assert_int_equal(submit_dir(store, dir, false, see, &seen), AGAIN);
-    assert_int_equal(seen.in_use, 1);
+    assert_int_equal(submit_dir(store, dir, false, count_result, &counts), AGAIN);
+    assert_int_equal(counts.in_use, 1);
     assert_true(is_there(spool));
     close(fd);
-    assert_int_equal(submit_dir(store, spool, false, see, &seen), OK);
+    assert_int_equal(submit_dir(store, spool, false, count_result, &counts), OK);
     assert_false(is_there(spool));
     (void)state;
 }
 
-/* Another who looks whether it is in use, sonde doctor say, does not use it. */
-static void a_spool_that_others_look_at(void **state)
+/* A reader that tests the lock, such as sonde doctor, does not count as use. */
+static void spool_with_shared_lock(void **state)
 {
-    struct seen seen = { 0 };
+    struct submit_counts counts = { 0 };
     int fd = open(spool, O_RDONLY | O_CLOEXEC);
     assert_int_equal(flock(fd, LOCK_SH), 0);
-    assert_int_equal(submit_dir(store, dir, false, see, &seen), OK);
+    assert_int_equal(submit_dir(store, dir, false, count_result, &counts), OK);
     assert_false(is_there(spool));
     close(fd);
     (void)state;
@@ -235,10 +235,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define S(name) cmocka_unit_test_setup_teardown(name, make_all, remove_all)
-        S(filed_and_gone), S(filed_and_kept_and_filed_again), S(a_folder_with_something_else_stays),
-        S(a_folder_of_somebody_else_stays), S(the_socket_of_a_killed_run_goes),
-        S(what_cannot_be_read_stays), S(what_cannot_be_filed_stays), S(a_folder_of_spools), S(a_spool_in_use),
-        S(a_spool_that_others_look_at),
+        S(saved_and_removed), S(saved_and_kept_and_saved_again), S(directory_with_other_files_stays),
+        S(directory_of_the_user_stays), S(socket_of_a_killed_run_is_removed),
+        S(unreadable_spool_stays), S(spool_stays_if_saving_fails), S(directory_of_spools), S(spool_in_use),
+        S(spool_with_shared_lock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Threads: one for each, whoever told of it. */
+/* Threads: each one once, whatever the sources. */
 #include "merge/threads.h"
 
 #include "tools/merge_fixture.h"
@@ -17,8 +17,8 @@ static void add_exit_record(struct spool_maker *s, uint32_t pid, uint32_t tid, d
               .process_ended = last, .name = PATH("comm"), .counters = usage_us(us, 0));
 }
 
-/* The probe, the connector and the exit records tell of two threads besides the main one. */
-static void all_sources_tell_of_three(void **state)
+/* The probe, the proc connector and taskstats all report two threads besides the main one. */
+static void all_sources_report_three_threads(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -47,8 +47,8 @@ static void all_sources_tell_of_three(void **state)
     assert_int_equal(counters_cpu_us(&run->threads[0].counters), 310);
 }
 
-/* A tid is given out again within the process. */
-static void a_tid_is_used_again(void **state)
+/* A tid is reused within the process. */
+static void tid_is_reused(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -60,8 +60,8 @@ static void a_tid_is_used_again(void **state)
     assert_int_equal(run_process(merge(f), 10, 0)->thread_count, 4);
 }
 
-/* Known by its exit alone, or by its beginning alone. */
-static void known_by_one_word(void **state)
+/* Known only by its exit, or only by its start. */
+static void known_by_one_record(void **state)
 {
     struct fixture *f = *state;
     spool_add(&f->spool, kernel_exit, .pid = 10, .tid = 11, .time_ns = AT(5));
@@ -70,8 +70,8 @@ static void known_by_one_word(void **state)
     assert_int_equal(run_process(merge(f), 10, 0)->thread_count, 4);
 }
 
-/* A process of one thread is its thread. */
-static void a_single_thread_has_all_numbers(void **state)
+/* A process with one thread is its thread. */
+static void single_thread_has_all_counters(void **state)
 {
     struct fixture *f = *state;
     spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/a");
@@ -100,7 +100,8 @@ static struct counters usage_and_io(uint64_t us, uint64_t bytes)
     return counters;
 }
 
-/* Every thread was read: the process has their sum. One was not: not known, unless the process's own sum helps. */
+/* All threads were read: the process has their sum. One was not: unknown, unless the kernel's total for the process
+ * helps. */
 static void io_of_threads(void **state)
 {
     for (int read = 0; read < 2; read++) {
@@ -110,7 +111,8 @@ static void io_of_threads(void **state)
         spool_image(s, 10, MAKER_RUN_PID, 1, "/bin/a");
         spool_add(s, thread, .pid = 10, .tid = 11, .start_ns = AT(2), .end_ns = AT(3),
                   .counters = read ? usage_and_io(10, 5) : usage_us(10, 0));
-        spool_add(s, end, .pid = 10, .time_ns = AT(50), .threads = 2, .self = usage_us(900, 0), .main = usage_and_io(800, 7));
+        spool_add(s, end, .pid = 10, .time_ns = AT(50), .threads = 2, .self = usage_us(900, 0),
+                  .main = usage_and_io(800, 7));
         const struct counters *c = &run_process(merge(&f), 10, 0)->counters;
         assert_int_equal(counters_has(c, COUNTER_rchar), read);
         if (read)
@@ -121,9 +123,9 @@ static void io_of_threads(void **state)
     (void)state;
 }
 
-/* The kernel's sum of a process holds the children that it waited for: they must all be known. The exit records of root, which
- * know no system calls and no bytes of less than a KB, take nothing from it. */
-static void io_from_the_sum(void **state)
+/* The kernel's total of a process includes the children that it waited for: they must all be known. taskstats, which
+ * lack system calls and bytes below 1 KB, change nothing. */
+static void io_from_the_kernel_total(void **state)
 {
     for (int turn = 0; turn < 4; turn++) {
         int known = turn & 1;
@@ -137,7 +139,8 @@ static void io_from_the_sum(void **state)
                   .whole_io = io(30));
         if (known)
             spool_wait(s, 10, 12, 7, 0, 100);
-        spool_add(s, end, .pid = 10, .time_ns = AT(50), .threads = 2, .self = usage_us(900, 0), .main = usage_and_io(800, 7),
+        spool_add(s, end, .pid = 10, .time_ns = AT(50), .threads = 2, .self = usage_us(900, 0),
+                  .main = usage_and_io(800, 7),
                   .children = usage_us(100, 0), .whole_io = io(100));
         if (turn > 1) {
             add_exit_record(s, 10, 11, 2, 3, false, 10);
@@ -153,8 +156,8 @@ static void io_from_the_sum(void **state)
     (void)state;
 }
 
-/* Exit records cut bytes to whole KB: what the probe read is better, what it did not read is taken. */
-static void bytes_of_the_probe_win(void **state)
+/* taskstats round bytes to whole KB: the probe's values are better where it read them. */
+static void probe_bytes_have_precedence(void **state)
 {
     struct fixture *f = *state;
     spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/a");
@@ -170,7 +173,7 @@ static void bytes_of_the_probe_win(void **state)
     assert_int_equal(c->value[COUNTER_time_oncpu], 950000);
 }
 
-/* An exec ends the other threads: they belong to the image that had them, those made after it to the next. */
+/* An exec ends the other threads: they belong to the old image, those started after it to the next one. */
 static void threads_of_two_images(void **state)
 {
     struct fixture *f = *state;
@@ -191,8 +194,8 @@ static void threads_of_two_images(void **state)
     assert_int_equal(counters_cpu_us(&run->threads[1].counters), 110);
 }
 
-/* The exec failed, and the thread told of itself again at its end. */
-static void a_thread_that_outlived_an_exec(void **state)
+/* The exec failed, and the thread wrote another record at its end. */
+static void thread_survives_a_failed_exec(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -207,13 +210,14 @@ static void a_thread_that_outlived_an_exec(void **state)
     assert_int_equal(run->threads[1].end_ns, AT(19));
 }
 
-/* Of an image that exec'd, one thread told in the exec record, the others on their own. */
+/* Of an image that exec'd, one thread is described in the exec record, the others in their own. */
 static void io_before_an_exec(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
     spool_image(s, 10, MAKER_RUN_PID, 1, "/bin/a");
-    spool_add(s, thread, .pid = 10, .tid = 11, .start_ns = AT(2), .end_ns = AT(9), .alive = 1, .counters = usage_and_io(10, 5));
+    spool_add(s, thread, .pid = 10, .tid = 11, .start_ns = AT(2), .end_ns = AT(9), .alive = 1,
+              .counters = usage_and_io(10, 5));
     spool_add(s, exec, .pid = 10, .time_ns = AT(10), .copied = 1, .path = PATH("/bin/b"), .args = TEXT("/bin/b"),
               .self = usage_and_io(500, 30));
     spool_image(s, 10, MAKER_RUN_PID, 11, "/bin/b");
@@ -225,9 +229,9 @@ static void io_before_an_exec(void **state)
     assert_int_equal(run_process(run, 10, 1)->counters.value[COUNTER_rchar], 70);
 }
 
-/* A thread that is not the first executes: it becomes the main one of what comes, the others end, and their ends are told a
- * moment after the exec. */
-static void a_thread_that_executes(void **state)
+/* A non-main thread execs: it becomes the main thread of the new image; the others end, and their exits are reported
+ * shortly after the exec. */
+static void non_main_thread_execs(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -240,9 +244,10 @@ static void a_thread_that_executes(void **state)
               .whole_io = usage_and_io(0, 500));
     spool_kernel_exec(s, 10, 10.5, "/bin/b");
     spool_add(s, kernel_exit, .pid = 10, .tid = 11, .time_ns = AT(10.6));
-    spool_add(s, kernel_fork, .pid = 10, .ppid = 1, .time_ns = AT(11), .tid = 11); /* the number again, in the new image */
+    spool_add(s, kernel_fork, .pid = 10, .ppid = 1, .time_ns = AT(11), .tid = 11); /* the tid again, in the new image */
     spool_add(s, kernel_exit, .pid = 10, .tid = 11, .time_ns = AT(12));
-    spool_add(s, end, .pid = 10, .time_ns = AT(20), .threads = 2, .self = usage_us(20000, 0), .main = usage_and_io(9000, 100),
+    spool_add(s, end, .pid = 10, .time_ns = AT(20), .threads = 2, .self = usage_us(20000, 0),
+              .main = usage_and_io(9000, 100),
               .children = none);
     const struct run *run = merge(f);
     const struct process *first = run_process(run, 10, 0), *second = run_process(run, 10, 1);
@@ -254,11 +259,11 @@ static void a_thread_that_executes(void **state)
     assert_string_equal(threads[2].name, "worker");
     assert_int_equal(counters_cpu_us(&threads[2].counters), 4000);
     assert_int_equal(threads[2].end_ns, AT(10));
-    assert_int_equal(counters_cpu_us(&threads[3].counters), 5000); /* 9000 less what it used before */
+    assert_int_equal(counters_cpu_us(&threads[3].counters), 5000); /* 9000 minus what it used before */
     assert_int_equal(threads[3].counters.value[COUNTER_rchar], 70);
 }
 
-/* Where what comes has one thread, its io is the process's, with those that the exec ended. */
+/* If the new image has one thread, its I/O is the process's, including the threads that the exec ended. */
 static void io_of_one_thread_after_several(void **state)
 {
     struct fixture *f = *state;
@@ -267,17 +272,18 @@ static void io_of_one_thread_after_several(void **state)
     spool_add(s, exec, .pid = 10, .time_ns = AT(10), .copied = 1, .path = PATH("/bin/b"), .args = TEXT("/bin/b"),
               .self = usage_and_io(12000, 30), .tid = 12, .thread = usage_us(4000, 0), .whole_io = usage_and_io(0, 500));
     spool_image(s, 10, MAKER_RUN_PID, 11, "/bin/b");
-    spool_add(s, end, .pid = 10, .time_ns = AT(20), .threads = 1, .self = usage_us(20000, 0), .main = usage_and_io(9000, 620));
+    spool_add(s, end, .pid = 10, .time_ns = AT(20), .threads = 1, .self = usage_us(20000, 0),
+              .main = usage_and_io(9000, 620));
     const struct run *run = merge(f);
     assert_int_equal(run_process(run, 10, 1)->counters.value[COUNTER_rchar], 120);
 }
 
-/* A script waits for a child and becomes a program with threads that do not tell their io: the sum at the end less the sum at
- * the exec, and less the child that the program waited for itself. Or nobody told what it was at the exec. */
+/* A script waits for a child and becomes a program with threads whose I/O is unknown: the total at the end minus the
+ * total at the exec, minus the child that the program itself waited for. Or the total at the exec is unknown. */
 static void io_after_a_wrapper(void **state)
 {
-    enum { TOLD, ALONE, NOT_TOLD };
-    for (int turn = TOLD; turn <= NOT_TOLD; turn++) {
+    enum { KNOWN, ALONE, UNKNOWN };
+    for (int turn = KNOWN; turn <= UNKNOWN; turn++) {
         struct fixture f = { 0 };
         struct spool_maker *s = &f.spool;
         struct counters none = { 0 };
@@ -285,45 +291,49 @@ static void io_after_a_wrapper(void **state)
         spool_image(s, 10, MAKER_RUN_PID, 1, "/bin/sh");
         if (turn != ALONE) {
             spool_fork(s, 12, 10, 2);
-            spool_add(s, end, .pid = 12, .time_ns = AT(3), .threads = 1, .self = usage_us(90, 0), .main = usage_and_io(90, 30),
+            spool_add(s, end, .pid = 12, .time_ns = AT(3), .threads = 1, .self = usage_us(90, 0),
+                      .main = usage_and_io(90, 30),
                       .whole_io = io(30));
             spool_wait(s, 10, 12, 4, 0, 100);
         }
         spool_add(s, exec, .pid = 10, .time_ns = AT(10), .copied = 1, .path = PATH("/bin/b"), .args = TEXT("/bin/b"),
                   .self = usage_and_io(20000, 7), .children = usage_us(turn == ALONE ? 0 : 100, 0),
-                  .own = counters_with(COUNTER_rchar, 3, COUNTERS_SIZE), .whole_io = turn == TOLD ? io(40) : none);
+                  .own = counters_with(COUNTER_rchar, 3, COUNTERS_SIZE), .whole_io = turn == KNOWN ? io(40) : none);
         spool_image(s, 10, MAKER_RUN_PID, 11, "/bin/b");
         add_thread(s, 10, 11, 12, 13, false, 10);
         spool_fork(s, 13, 10, 14);
-        spool_add(s, end, .pid = 13, .time_ns = AT(15), .threads = 1, .self = usage_us(190, 0), .main = usage_and_io(190, 50),
+        spool_add(s, end, .pid = 13, .time_ns = AT(15), .threads = 1, .self = usage_us(190, 0),
+                  .main = usage_and_io(190, 50),
                   .whole_io = io(50));
         spool_wait(s, 10, 13, 16, 0, 200);
-        spool_add(s, end, .pid = 10, .time_ns = AT(50), .threads = 2, .self = usage_us(30000, 0), .main = usage_and_io(29000, 17),
+        spool_add(s, end, .pid = 10, .time_ns = AT(50), .threads = 2, .self = usage_us(30000, 0),
+                  .main = usage_and_io(29000, 17),
                   .children = usage_us(turn == ALONE ? 200 : 300, 0), .whole_io = io(1000));
         const struct counters *c = &run_process(merge(&f), 10, 1)->counters;
-        assert_int_equal(counters_has(c, COUNTER_rchar), turn != NOT_TOLD);
-        if (turn != NOT_TOLD)
-            assert_int_equal(c->value[COUNTER_rchar], turn == TOLD ? 1000 - 50 - 40 : 1000 - 50 - 7 - 3);
+        assert_int_equal(counters_has(c, COUNTER_rchar), turn != UNKNOWN);
+        if (turn != UNKNOWN)
+            assert_int_equal(c->value[COUNTER_rchar], turn == KNOWN ? 1000 - 50 - 40 : 1000 - 50 - 7 - 3);
         merge_clear(&f.merged);
         spool_maker_clear(s);
     }
     (void)state;
 }
 
-/* Where no exit record of the kernel is heard. */
-static void the_name_of_the_main_thread(void **state)
+/* Without taskstats. */
+static void name_of_the_main_thread(void **state)
 {
     struct fixture *f = *state;
     spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/a");
     add_thread(&f->spool, 10, 11, 2, 3, false, 10);
-    spool_add(&f->spool, end, .pid = 10, .time_ns = AT(20), .threads = 2, .self = usage_us(900, 0), .main = usage_us(890, 0),
+    spool_add(&f->spool, end, .pid = 10, .time_ns = AT(20), .threads = 2, .self = usage_us(900, 0),
+              .main = usage_us(890, 0),
               .name = PATH("first"));
     const struct run *run = merge(f);
     assert_string_equal(run->threads[0].name, "first");
     assert_string_equal(run->threads[1].name, "worker");
 }
 
-static void very_many_threads(void **state)
+static void many_threads(void **state)
 {
     struct fixture *f = *state;
     spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/a");
@@ -339,11 +349,11 @@ static void very_many_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(all_sources_tell_of_three), T(a_tid_is_used_again), T(known_by_one_word), T(a_single_thread_has_all_numbers),
-        T(io_of_threads), T(io_from_the_sum), T(bytes_of_the_probe_win), T(threads_of_two_images),
-        T(a_thread_that_outlived_an_exec), T(io_before_an_exec),
-        T(a_thread_that_executes), T(io_of_one_thread_after_several), T(io_after_a_wrapper), T(the_name_of_the_main_thread),
-        T(very_many_threads),
+        T(all_sources_report_three_threads), T(tid_is_reused), T(known_by_one_record), T(single_thread_has_all_counters),
+        T(io_of_threads), T(io_from_the_kernel_total), T(probe_bytes_have_precedence), T(threads_of_two_images),
+        T(thread_survives_a_failed_exec), T(io_before_an_exec),
+        T(non_main_thread_execs), T(io_of_one_thread_after_several), T(io_after_a_wrapper), T(name_of_the_main_thread),
+        T(many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

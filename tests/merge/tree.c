@@ -3,8 +3,8 @@
 
 #include "tools/merge_fixture.h"
 
-/* A daemon: forks, its parent ends, forks again, ends; sonde run reaps what is left. */
-static void a_daemon_keeps_its_parents(void **state)
+/* A daemon: forks, its parent exits, forks again, exits; sonde run reaps the rest. */
+static void daemon_keeps_its_parents(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -26,8 +26,8 @@ static void a_daemon_keeps_its_parents(void **state)
     assert_int_equal(run_process(run, 10, 0)->inclusive_cpu_us, 54 + 6 + 750);
 }
 
-/* The probe comes up when the parent has gone: getppid tells sonde run, the announcement told the truth. */
-static void an_orphan_that_names_its_reaper(void **state)
+/* The probe starts after the parent has exited: getppid returns sonde run, but the announcement has the real parent. */
+static void orphan_that_names_its_reaper(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -38,7 +38,7 @@ static void an_orphan_that_names_its_reaper(void **state)
     spool_wait(s, MAKER_RUN_PID, 10, 11.5, 0, 50);
     spool_image(s, 11, MAKER_RUN_PID, 12, "/bin/a");
     spool_wait(s, MAKER_RUN_PID, 11, 20, 0, 30);
-    /* Here a look into /proc was in time, and the probe was not. */
+    /* Here /proc was read in time, and the probe was late. */
     spool_add(s, kernel_exec, .pid = 12, .ppid = 10, .time_ns = AT(10), .stat_known = 1, .path = PATH("/bin/a"));
     spool_image(s, 12, MAKER_RUN_PID, 12, "/bin/a");
     const struct run *run = merge(f);
@@ -46,8 +46,8 @@ static void an_orphan_that_names_its_reaper(void **state)
     assert_int_equal(run_process(run, 12, 0)->ppid, 10);
 }
 
-/* Two processes had the parent's pid: the one that was there then. */
-static void the_right_life_of_the_parent(void **state)
+/* Two processes had the parent's pid: the one running at that time counts. */
+static void right_instance_of_the_parent(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -63,8 +63,8 @@ static void the_right_life_of_the_parent(void **state)
     assert_int_equal(run->processes[run_process(run, 21, 0)->parent].start_ns, AT(5000));
 }
 
-/* Brothers by age, children behind their parent, wherever their records stand. */
-static void the_order(void **state)
+/* Siblings by age, children after their parent, whatever the order of records. */
+static void preorder(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -82,7 +82,7 @@ static void the_order(void **state)
     }
 }
 
-static void a_deep_chain_of_children(void **state)
+static void deep_tree(void **state)
 {
     struct fixture *f = *state;
     spool_fork(&f->spool, 1000, MAKER_RUN_PID, 1);
@@ -94,8 +94,8 @@ static void a_deep_chain_of_children(void **state)
     assert_int_equal(run->processes[0].last, 2999);
 }
 
-/* Damage can make anybody anybody's parent. */
-static void parents_in_a_circle(void **state)
+/* Damaged records can form a cycle. */
+static void parent_cycle(void **state)
 {
     struct fixture *f = *state;
     spool_fork(&f->spool, 11, 12, 10);
@@ -111,8 +111,8 @@ static void parents_in_a_circle(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(a_daemon_keeps_its_parents), T(an_orphan_that_names_its_reaper), T(the_right_life_of_the_parent), T(the_order),
-        T(a_deep_chain_of_children), T(parents_in_a_circle),
+        T(daemon_keeps_its_parents), T(orphan_that_names_its_reaper), T(right_instance_of_the_parent), T(preorder),
+        T(deep_tree), T(parent_cycle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Own numbers: exact where somebody waited, shares where only a family's sum is known, and always adding up. */
+/* Usage of each process: exact if somebody waited for it, shares if only a family's total is known, and always adding
+ * up. */
 #include "merge/usage.h"
 
 #include "tools/merge_fixture.h"
@@ -18,8 +19,8 @@ static uint64_t sum_of(const struct run *run)
     return sum;
 }
 
-/* The wait has the teardown, the probe's last word says what of it were children. */
-static void wait_and_end(void **state)
+/* The wait record includes the teardown; the probe's end record has the children's part. */
+static void wait_and_end_records(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -36,8 +37,8 @@ static void wait_and_end(void **state)
     assert_int_equal(run_process(run, 10, 0)->sources & (USAGE_ESTIMATED | USAGE_WITH_OTHERS), 0);
 }
 
-/* user and system are only a split of an exact sum: each alone may seem to go below 0. */
-static void the_sum_is_exact_when_a_part_is_not(void **state)
+/* User and system time are only a split of an exact sum: either of them alone could become negative. */
+static void cpu_time_sum_is_exact(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -50,8 +51,8 @@ static void the_sum_is_exact_when_a_part_is_not(void **state)
     assert_int_equal(p->counters.value[COUNTER_systemtime], 250);
 }
 
-/* Killed: no last word, but its waits for its children were seen. */
-static void a_killed_parent(void **state)
+/* Killed: no end record, but its waits for its children were recorded. */
+static void killed_parent(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -64,7 +65,7 @@ static void a_killed_parent(void **state)
     spool_fork(s, 13, 10, 15);
     spool_wait(s, MAKER_RUN_PID, 10, 21, SIGKILL, 5000);
     spool_end(s, 13, 30, 300, 0);
-    spool_wait(s, MAKER_RUN_PID, 13, 31, 0, 350); /* an orphan: not in its parent's numbers */
+    spool_wait(s, MAKER_RUN_PID, 13, 31, 0, 350); /* an orphan: not in its parent's usage */
     const struct run *run = merge(f);
     assert_int_equal(cpu_of(run, 10), 3000);
     assert_int_equal(cpu_of(run, 13), 350);
@@ -74,8 +75,8 @@ static void a_killed_parent(void **state)
     assert_int_equal(p->sources & (USAGE_ESTIMATED | USAGE_WITH_OTHERS), 0);
 }
 
-/* A static shell, unseen by all but its parent's wait; its children have the probe but nobody saw them waited for. */
-static void a_parent_without_the_probe(void **state)
+/* A static shell with only its parent's wait; its children have the probe, but nobody recorded waits for them. */
+static void unprobed_parent(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -93,8 +94,8 @@ static void a_parent_without_the_probe(void **state)
     assert_int_equal(sum_of(run), 5000);
 }
 
-/* Children that the kernel told of without any number: they are in their parent's, which says so. */
-static void children_without_numbers(void **state)
+/* Children that the kernel reported without usage: included in their parent's, which is marked so. */
+static void children_without_usage(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -109,8 +110,8 @@ static void children_without_numbers(void **state)
     assert_true(run_process(run, 10, 0)->sources & USAGE_WITH_OTHERS);
 }
 
-/* As root without the probe: exit records miss the teardown, the one wait at the top has it. */
-static void exit_records_and_one_wait(void **state)
+/* As root without the probe: taskstats lack the teardown, the one wait at the top includes it. */
+static void taskstats_and_one_wait(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -130,13 +131,13 @@ static void exit_records_and_one_wait(void **state)
     assert_int_equal(run->process_count, 11);
     assert_in_range(sum_of(run), 14990, 15010);
     assert_in_range(cpu_of(run, 11), 910, 1100);
-    assert_true(cpu_of(run, 20) > cpu_of(run, 11)); /* more memory to give back */
+    assert_true(cpu_of(run, 20) > cpu_of(run, 11)); /* more memory to free */
     assert_true(run_process(run, 11, 0)->sources & USAGE_ESTIMATED);
-    assert_int_equal(run_process(run, 11, 0)->counters.value[COUNTER_usertime], 400); /* teardown is the kernel's time */
+    assert_int_equal(run_process(run, 11, 0)->counters.value[COUNTER_usertime], 400); /* teardown is system time */
 }
 
-/* What is missing is more than ends can cost: somebody was not seen, and nobody else gets his time. */
-static void a_rest_that_is_no_teardown(void **state)
+/* The missing time is more than exits can cost: a process is unknown, and its time must not go to others. */
+static void rest_too_large_for_teardown(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -153,8 +154,8 @@ static void a_rest_that_is_no_teardown(void **state)
     assert_int_equal(run_process(run, 11, 0)->sources & USAGE_ESTIMATED, 0);
 }
 
-/* Threads of less than a tick, whose exit records know nothing of what they ran: who had many gets what is missing. */
-static void threads_of_less_than_a_tick(void **state)
+/* Threads shorter than a tick, whose taskstats show no CPU time: the process with many threads gets the missing time. */
+static void threads_shorter_than_a_tick(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -176,8 +177,8 @@ static void threads_of_less_than_a_tick(void **state)
     assert_true(run_process(run, 200, 0)->sources & USAGE_ESTIMATED);
 }
 
-/* Alone below its wait: the difference is its own, exactly. */
-static void one_exit_record_and_its_wait(void **state)
+/* Alone below its wait: the difference is exactly its own. */
+static void one_taskstats_and_its_wait(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -189,8 +190,8 @@ static void one_exit_record_and_its_wait(void **state)
     assert_int_equal(run_process(run, 10, 0)->sources & USAGE_ESTIMATED, 0);
 }
 
-/* The parent has the probe but waits where it cannot see (inside libc): its sum of children is parted. */
-static void waits_that_nobody_saw(void **state)
+/* The parent has the probe but waits inside libc: its total of children is distributed. */
+static void unrecorded_waits(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -209,8 +210,8 @@ static void waits_that_nobody_saw(void **state)
     assert_int_equal(run_process(run, 10, 0)->sources & USAGE_ESTIMATED, 0);
 }
 
-/* No wait at all: the last word is all there is. */
-static void an_end_alone(void **state)
+/* No wait at all: only the end record. */
+static void end_record_alone(void **state)
 {
     struct fixture *f = *state;
     spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/sh");
@@ -218,8 +219,8 @@ static void an_end_alone(void **state)
     assert_int_equal(cpu_of(merge(f), 10), 5000);
 }
 
-/* An exit record was lost with a thread: the probe's sum is more, and taken. */
-static void an_exit_record_is_missing(void **state)
+/* A thread's taskstats were lost: the probe's larger sum is used. */
+static void missing_taskstats(void **state)
 {
     struct fixture *f = *state;
     spool_image(&f->spool, 10, MAKER_RUN_PID, 1, "/bin/sh");
@@ -242,8 +243,8 @@ static void still_running(void **state)
     assert_true(p->sources & SEEN_PROC);
 }
 
-/* Looked at long before the end of the run, and gone since. */
-static void vanished(void **state)
+/* Found long before the end of the run, and gone since. */
+static void disappeared(void **state)
 {
     struct fixture *f = *state;
     spool_add(&f->spool, alive, .pid = 10, .ppid = MAKER_RUN_PID, .time_ns = AT(99), .path = PATH("/bin/sh"),
@@ -254,8 +255,8 @@ static void vanished(void **state)
     assert_int_equal(counters_cpu_us(&p->counters), 700);
 }
 
-/* wait's largest memory is that of the process or of one that it waited for. */
-static void memory_of_whom(void **state)
+/* The peak memory in a wait record is that of the process or of one that it waited for. */
+static void peak_memory_of_parent_or_child(void **state)
 {
     struct fixture *f = *state;
     struct spool_maker *s = &f->spool;
@@ -272,8 +273,8 @@ static void memory_of_whom(void **state)
     assert_int_equal(run_process(run, 12, 0)->counters.value[COUNTER_rssmax], 9000);
 }
 
-/* WAIT > KERNEL_EXIT > TASKSTATS > END. */
-static void whose_word_on_the_status_counts(void **state)
+/* wait > kernel_exit > taskstats > end. */
+static void precedence_of_exit_status(void **state)
 {
     const int expected[] = { 4, 3, 2, 1 };
     for (int sources = 4; sources >= 1; sources--) {
@@ -299,11 +300,11 @@ static void whose_word_on_the_status_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(wait_and_end), T(the_sum_is_exact_when_a_part_is_not), T(a_killed_parent), T(a_parent_without_the_probe),
-        T(children_without_numbers), T(exit_records_and_one_wait), T(a_rest_that_is_no_teardown),
-        T(threads_of_less_than_a_tick),
-        T(one_exit_record_and_its_wait), T(waits_that_nobody_saw), T(an_end_alone), T(an_exit_record_is_missing),
-        T(still_running), T(vanished), T(memory_of_whom), T(whose_word_on_the_status_counts),
+        T(wait_and_end_records), T(cpu_time_sum_is_exact), T(killed_parent), T(unprobed_parent),
+        T(children_without_usage), T(taskstats_and_one_wait), T(rest_too_large_for_teardown),
+        T(threads_shorter_than_a_tick),
+        T(one_taskstats_and_its_wait), T(unrecorded_waits), T(end_record_alone), T(missing_taskstats),
+        T(still_running), T(disappeared), T(peak_memory_of_parent_or_child), T(precedence_of_exit_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

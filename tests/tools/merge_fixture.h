@@ -1,4 +1,4 @@
-/* What every test of collect/ begins with: an empty spool with a run record, and what is merged from it. */
+/* Setup shared by the tests of merge: an empty spool with a run record, and the run merged from it. */
 #ifndef SONDE_TESTS_TOOLS_MERGE_FIXTURE_H
 #define SONDE_TESTS_TOOLS_MERGE_FIXTURE_H
 

@@ -1,21 +1,22 @@
-/* /proc/PID/io of all processes, less what passed libc. */
-#include "merge/syscall_bytes.h"
+/* /proc/PID/io of all processes minus what went through libc. */
+#include "merge/other_syscalls.h"
 
 #include "model/program_sets.h"
 
 #include <string.h>
 
-/* The calls that the kernel counts as reading, or as writing; those on sockets alone it does not. */
+/* Calls that the kernel counts as reading or writing in /proc/PID/io; those specific to sockets it does not. */
 static const char *const reads[] = { "read", "pread64", "readv", "preadv", "preadv2", "sendfile", "copy_file_range", NULL };
-static const char *const writes[] = { "write", "pwrite64", "writev", "pwritev", "pwritev2", "sendfile", "copy_file_range", NULL };
+static const char *const writes[] = { "write", "pwrite64", "writev", "pwritev", "pwritev2", "sendfile",
+                                      "copy_file_range", NULL };
 
-/* What is not known of one that matters is not known of all. */
+/* A sum is unknown if one relevant part is unknown. */
 struct amount {
     uint64_t calls, bytes;
     bool calls_known, bytes_known;
 };
 
-static bool lists(const char *const *names, const char *name)
+static bool contains(const char *const *names, const char *name)
 {
     while (*names && strcmp(*names, name) != 0)
         names++;
@@ -37,7 +38,7 @@ static bool is_syscall(const struct run_series *series)
     return strcmp(series->set.name, syscall_set.name) == 0 && series->set.size == SYSCALL_SIZE && series->count > 0;
 }
 
-/* The last sample is the whole. */
+/* The last sample is the total. */
 static void add_last(const struct run_series *series, struct amount *sum)
 {
     size_t row = (series->count - 1) * series->set.size;
@@ -47,17 +48,18 @@ static void add_last(const struct run_series *series, struct amount *sum)
         sum->bytes += series->values[row + SYSCALL_BYTES].u64;
 }
 
-static struct amount seen_in_libc(const struct run *run, const char *const *names)
+static struct amount counted_in_libc(const struct run *run, const char *const *names)
 {
     struct amount sum = { 0 };
     for (size_t i = 0; i < run->series_count; i++)
-        if (is_syscall(&run->series[i]) && lists(names, run->series[i].instance))
+        if (is_syscall(&run->series[i]) && contains(names, run->series[i].instance))
             add_last(&run->series[i], &sum);
     return sum;
 }
 
-/* Of one without the probe nothing was counted in libc: where the kernel tells nothing of it either, it adds nothing. Who was
- * killed may have been counted in libc, and the difference would take that from the others. */
+/* An unprobed process was not counted in libc: if the kernel has no data of it either, it adds nothing. A killed
+ * process may have been counted in libc, and the difference would subtract its calls from those of the others: then the
+ * sum is unknown. */
 static void add_process(const struct process *process, enum counter calls, enum counter bytes, struct amount *sum)
 {
     bool has_calls = counters_has(&process->counters, calls), has_bytes = counters_has(&process->counters, bytes);
@@ -68,7 +70,7 @@ static void add_process(const struct process *process, enum counter calls, enum 
     sum->bytes_known &= has_bytes || !matters;
 }
 
-static struct amount seen_by_kernel(const struct run *run, enum counter calls, enum counter bytes)
+static struct amount counted_by_kernel(const struct run *run, enum counter calls, enum counter bytes)
 {
     struct amount sum = { .calls_known = true, .bytes_known = true };
     for (size_t i = 0; i < run->process_count; i++)
@@ -81,9 +83,9 @@ static uint64_t difference(uint64_t whole, uint64_t part)
     return whole > part ? whole - part : 0;
 }
 
-/* Not known where it is less than passed libc: the kernel does not count calls that it refuses at once, and those who are killed
- * have their bytes by the KiB. */
-static struct amount beyond(struct amount kernel, struct amount libc)
+/* Unknown if less than went through libc: the kernel does not count calls that it rejects at once, and the bytes of
+ * killed processes are rounded to KiB. */
+static struct amount excess(struct amount kernel, struct amount libc)
 {
     return (struct amount){
         .calls = difference(kernel.calls, libc.calls), .calls_known = kernel.calls_known && kernel.calls >= libc.calls,
@@ -91,8 +93,8 @@ static struct amount beyond(struct amount kernel, struct amount libc)
     };
 }
 
-/* Writes one series of one sample to out. */
-static enum err make_series(const struct run *run, struct arena *arena, const char *instance, struct amount other,
+/* Writes one series with one sample to out. */
+static enum err create_series(const struct run *run, struct arena *arena, const char *instance, struct amount other,
                             struct run_series *out)
 {
     *out = (struct run_series){ .set = syscall_set, .instance = instance, .count = 1 };
@@ -118,7 +120,7 @@ static enum err append(struct run *run, struct arena *arena, const char *instanc
     if (!all)
         return NOMEM;
     memcpy(all, run->series, run->series_count * sizeof *all);
-    enum err err = make_series(run, arena, instance, other, &all[run->series_count]);
+    enum err err = create_series(run, arena, instance, other, &all[run->series_count]);
     if (err)
         return err;
     run->series = all;
@@ -126,14 +128,14 @@ static enum err append(struct run *run, struct arena *arena, const char *instanc
     return OK;
 }
 
-enum err calls_floor_add(struct run *run, struct arena *arena)
+enum err other_syscalls_add(struct run *run, struct arena *arena)
 {
     if (!is_counted_in_libc(run))
         return OK;
-    struct amount read = seen_by_kernel(run, COUNTER_syscr, COUNTER_rchar);
-    struct amount written = seen_by_kernel(run, COUNTER_syscw, COUNTER_wchar);
-    enum err err = append(run, arena, "read/other", beyond(read, seen_in_libc(run, reads)));
+    struct amount read = counted_by_kernel(run, COUNTER_syscr, COUNTER_rchar);
+    struct amount written = counted_by_kernel(run, COUNTER_syscw, COUNTER_wchar);
+    enum err err = append(run, arena, "read/other", excess(read, counted_in_libc(run, reads)));
     if (!err)
-        err = append(run, arena, "write/other", beyond(written, seen_in_libc(run, writes)));
+        err = append(run, arena, "write/other", excess(written, counted_in_libc(run, writes)));
     return err;
 }

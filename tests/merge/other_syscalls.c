@@ -1,5 +1,5 @@
-/* What the kernel counted beyond libc. */
-#include "merge/syscall_bytes.h"
+/* System calls that the kernel counted beyond those in libc. */
+#include "merge/other_syscalls.h"
 
 #include "model/program_sets.h"
 #include "tools/unit.h"
@@ -11,7 +11,7 @@ struct fixture {
     union value values[SERIES][SYSCALL_SIZE];
     uint8_t known[SERIES][SYSCALL_SIZE];
     struct run_series series[SERIES];
-    struct process processes[2]; /* the second is there where a test says so */
+    struct process processes[2]; /* the second one is used by some tests only */
     struct run run;
 };
 
@@ -30,7 +30,7 @@ static void set_series(struct fixture *fixture, int place, const struct set *set
     };
 }
 
-/* Ten reads of 100 bytes and three writes of 5 by libc's functions; the kernel has counted 12 of 130 and 3 of 5. */
+/* libc counted 10 reads of 100 bytes and 3 writes of 5 bytes; the kernel counted 12 of 130 and 3 of 5. */
 static void make(struct fixture *fixture, enum syscall_way way)
 {
     *fixture = (struct fixture){ .run = { .end_ns = 42, .process_count = 1, .series_count = SERIES } };
@@ -45,14 +45,14 @@ static void make(struct fixture *fixture, enum syscall_way way)
     fixture->run.series = fixture->series;
 }
 
-static void the_difference_is_told_and_only_where_there_is_one(void **state)
+static void difference_is_added_if_there_is_one(void **state)
 {
     struct arena arena;
     struct fixture fixture;
     (void)state;
     arena_init(&arena);
     make(&fixture, SYSCALL_WAY_LIBC);
-    assert_int_equal(calls_floor_add(&fixture.run, &arena), OK);
+    assert_int_equal(other_syscalls_add(&fixture.run, &arena), OK);
     assert_int_equal(fixture.run.series_count, SERIES + 1);
     const struct run_series *other = &fixture.run.series[SERIES];
     assert_string_equal(other->instance, "read/other");
@@ -63,19 +63,19 @@ static void the_difference_is_told_and_only_where_there_is_one(void **state)
     arena_clear(&arena);
 }
 
-static void what_the_kernel_counted_is_whole(void **state)
+static void kernel_counts_are_complete(void **state)
 {
     struct arena arena;
     struct fixture fixture;
     (void)state;
     arena_init(&arena);
     make(&fixture, SYSCALL_WAY_KERNEL);
-    assert_int_equal(calls_floor_add(&fixture.run, &arena), OK);
+    assert_int_equal(other_syscalls_add(&fixture.run, &arena), OK);
     assert_int_equal(fixture.run.series_count, SERIES);
     arena_clear(&arena);
 }
 
-static void what_is_not_known_of_a_process_is_not_made_up(void **state)
+static void unknown_counters_add_nothing(void **state)
 {
     struct arena arena;
     struct fixture fixture;
@@ -83,25 +83,25 @@ static void what_is_not_known_of_a_process_is_not_made_up(void **state)
     arena_init(&arena);
     make(&fixture, SYSCALL_WAY_LIBC);
     fixture.processes[0].counters.known = 0;
-    assert_int_equal(calls_floor_add(&fixture.run, &arena), OK);
+    assert_int_equal(other_syscalls_add(&fixture.run, &arena), OK);
     assert_int_equal(fixture.run.series_count, SERIES);
     arena_clear(&arena);
 }
 
-/* With a second process, of which these are known. Returns read/other, NULL: there is none. */
+/* With a second process. Returns read/other, NULL if there is none. */
 static const struct run_series *reads_beside(struct fixture *fixture, struct arena *arena, struct process second)
 {
     make(fixture, SYSCALL_WAY_LIBC);
     fixture->processes[1] = second;
     fixture->run.process_count = 2;
-    assert_int_equal(calls_floor_add(&fixture->run, arena), OK);
+    assert_int_equal(other_syscalls_add(&fixture->run, arena), OK);
     for (size_t i = SERIES; i < fixture->run.series_count; i++)
         if (strcmp(fixture->run.series[i].instance, "read/other") == 0)
             return &fixture->run.series[i];
     return NULL;
 }
 
-static void calls_that_are_not_known_of_one_are_not_known_of_all(void **state)
+static void unknown_calls_of_one_process_make_the_sum_unknown(void **state)
 {
     struct arena arena;
     struct fixture fixture;
@@ -122,8 +122,8 @@ static void calls_that_are_not_known_of_one_are_not_known_of_all(void **state)
     arena_clear(&arena);
 }
 
-/* One of them on what is not open: libc's function is called, and the kernel does not read. */
-static void fewer_calls_than_in_libc_are_not_none(void **state)
+/* One read on a closed descriptor: libc's function is called, but the kernel does not count it. */
+static void fewer_calls_than_in_libc_are_unknown(void **state)
 {
     struct arena arena;
     struct fixture fixture;
@@ -131,7 +131,7 @@ static void fewer_calls_than_in_libc_are_not_none(void **state)
     arena_init(&arena);
     make(&fixture, SYSCALL_WAY_LIBC);
     counters_set(&fixture.processes[0].counters, COUNTER_syscr, 9);
-    assert_int_equal(calls_floor_add(&fixture.run, &arena), OK);
+    assert_int_equal(other_syscalls_add(&fixture.run, &arena), OK);
     assert_int_equal(fixture.run.series_count, SERIES + 1);
     assert_false(fixture.run.series[SERIES].known[SYSCALL_CALLS]);
     assert_int_equal(fixture.run.series[SERIES].values[SYSCALL_BYTES].u64, 30);
@@ -141,11 +141,11 @@ static void fewer_calls_than_in_libc_are_not_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_difference_is_told_and_only_where_there_is_one),
-        cmocka_unit_test(what_the_kernel_counted_is_whole),
-        cmocka_unit_test(what_is_not_known_of_a_process_is_not_made_up),
-        cmocka_unit_test(calls_that_are_not_known_of_one_are_not_known_of_all),
-        cmocka_unit_test(fewer_calls_than_in_libc_are_not_none),
+        cmocka_unit_test(difference_is_added_if_there_is_one),
+        cmocka_unit_test(kernel_counts_are_complete),
+        cmocka_unit_test(unknown_counters_add_nothing),
+        cmocka_unit_test(unknown_calls_of_one_process_make_the_sum_unknown),
+        cmocka_unit_test(fewer_calls_than_in_libc_are_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

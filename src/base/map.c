@@ -152,11 +152,20 @@ void map_remove(struct map *map, uint64_t hash, const void *item)
     map->count--;
 }
 
-void *map_next(const struct map *map, size_t *at)
+/* Backwards from a free slot, so that free_slot moves only items that were returned already. */
+void *map_next(const struct map *map, struct map_iterator *iterator)
 {
-    while (*at < map->slot_count)
-        if (map->slots[(*at)++].item)
-            return map->slots[*at - 1].item;
+    if (!iterator->is_started) {
+        *iterator = (struct map_iterator){ .left = map->slot_count, .is_started = true };
+        while (iterator->left && map->slots[iterator->at].item)
+            iterator->at++;
+    }
+    while (iterator->left) {
+        iterator->left--;
+        iterator->at = (iterator->at - 1) & (map->slot_count - 1);
+        if (map->slots[iterator->at].item)
+            return map->slots[iterator->at].item;
+    }
     return NULL;
 }
 

@@ -65,8 +65,13 @@ enum err map_reserve(struct map *map, size_t count, size_t max);
 /* Removes this item; nothing happens when it is not in the map. */
 void map_remove(struct map *map, uint64_t hash, const void *item);
 
-/* Steps through the items: *at begins with 0; NULL at the end. No item may be added or removed between two steps. */
-void *map_next(const struct map *map, size_t *at);
+/* Steps through the items, in any order; NULL at the end. The item that was returned last may be removed; nothing else may
+ * change until the end. */
+struct map_iterator { /* begins with zeros */
+    size_t at, left;
+    bool is_started;
+};
+void *map_next(const struct map *map, struct map_iterator *iterator);
 
 void map_clear(struct map *map); /* frees the table; it is empty then and can be used again */
 void map_reset(struct map *map); /* empties it and keeps the memory */

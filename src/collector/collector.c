@@ -1,4 +1,4 @@
-/* The loop, and what is opened before it and closed behind it. */
+/* The collector's event loop, and what is opened before it and closed after it. */
 #include "collector/collector.h"
 
 #include "base/clock.h"
@@ -15,14 +15,14 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define COMMIT_NS (50 * NS_PER_MS) /* what comes within so long is synced together */
-#define TEND_NS NS_PER_S
+#define COMMIT_NS (50 * NS_PER_MS) /* records received within this time are synced together */
+#define MAINTAIN_NS NS_PER_S
 #define SAVE_NS (60 * NS_PER_S)
-#define MESSAGES_MAX 2000 /* at a time, so that others get their turn */
-#define LINGER_NS (5 * NS_PER_S)
-#define WHY_MAX 4096
+#define MESSAGES_PER_TURN 2000 /* so that other sources get their turn */
+#define STOP_TIMEOUT_NS (5 * NS_PER_S)
+#define ERROR_MAX 4096
 
-enum source { SOURCE_ROUTER, SOURCE_COLMET, SOURCE_KAFKA, SOURCE_COMMITTER, SOURCE_DESK, SOURCE_SIGNALS, SOURCE_COUNT };
+enum source { SOURCE_ROUTER, SOURCE_COLMET, SOURCE_KAFKA, SOURCE_COMMITTER, SOURCE_HTTP, SOURCE_SIGNALS, SOURCE_COUNT };
 
 static enum err add_source(const struct collector *collector, int fd, enum source source)
 {
@@ -37,14 +37,14 @@ static enum err open_signals(struct collector *collector)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGHUP);
-    sigprocmask(SIG_BLOCK, &set, NULL); /* threads inherit it */
+    sigprocmask(SIG_BLOCK, &set, NULL); /* inherited by threads */
     signal(SIGPIPE, SIG_IGN);
     collector->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     return collector->signal_fd < 0 ? err_from_errno(errno) : add_source(collector, collector->signal_fd, SOURCE_SIGNALS);
 }
 
-/* A descriptor for each node, and ours. */
-static void allow_descriptors(void)
+/* One descriptor per node, plus our own. */
+static void raise_descriptor_limit(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit))
@@ -66,248 +66,249 @@ static enum err send_to(void *context, const struct zmq_peer *peer, struct bytes
     return collector->zmq->router_send(collector->router, peer, message);
 }
 
-static enum err open_journal(struct collector *collector, struct buf *why)
+static enum err open_journal(struct collector *collector, struct buf *error)
 {
-    const struct collector_plan *plan = &collector->plan;
+    const struct collector_config *config = &collector->config;
     struct journal_settings settings = {
-        .bytes = plan->journal_bytes, .age_ns = plan->journal_age_ns, .after_sync = true,
+        .bytes = config->journal_bytes, .age_ns = config->journal_age_ns, .after_sync = true,
     };
-    enum err err = journal_open(&collector->journal, plan->journal, &settings, why);
+    enum err err = journal_open(&collector->journal, config->journal, &settings, error);
     if (!err)
         err = committer_open(&collector->committer, collector->journal);
     if (!err)
         err = add_source(collector, committer_fd(collector->committer), SOURCE_COMMITTER);
     struct receiver_settings receiver = {
-        .journal = collector->journal, .dir = plan->journal, .host = collector->host.name, .munge = plan->munge,
+        .journal = collector->journal, .dir = config->journal, .host = collector->host.name, .munge = config->munge,
         .send = send_to, .context = collector,
     };
     if (!err)
-        err = receiver_open(&collector->receiver, &receiver, why);
+        err = receiver_open(&collector->receiver, &receiver, error);
     collector->has_receiver = !err;
     return err;
 }
 
-static enum err open_outlet(struct collector *collector, size_t i)
+static enum err open_sink(struct collector *collector, size_t i)
 {
-    const struct sink_choice *choice = &collector->plan.sinks[i];
+    const struct sink_choice *choice = &collector->config.sinks[i];
     struct sink_worker_settings settings = { .journal = collector->journal, .choice = choice };
-    enum err err = runs_open_of(&collector->runs[i], choice, collector->plan.journal);
-    if (!err && collector->runs[i]) {
-        settings.take_piece = runs_take;
-        settings.context = collector->runs[i];
+    enum err err = run_assembler_open_for_sink(&collector->assembler[i], choice, collector->config.journal);
+    if (!err && collector->assembler[i]) {
+        settings.take_piece = run_assembler_add;
+        settings.context = collector->assembler[i];
     }
     if (!err)
-        err = sink_worker_start(&collector->outlets[i], &settings);
+        err = sink_worker_start(&collector->sink_workers[i], &settings);
     if (err)
-        runs_close(&collector->runs[i]);
+        run_assembler_close(&collector->assembler[i]);
     return err;
 }
 
-static enum err open_outlets(struct collector *collector, struct buf *why)
+static enum err open_sinks(struct collector *collector, struct buf *error)
 {
     enum err err = OK;
-    gateway_forget_old(collector->journal, &collector->plan);
-    for (size_t i = 0; i < collector->plan.sink_count && !err; i++) {
-        err = open_outlet(collector, i);
-        collector->outlet_count += err ? 0 : 1;
+    endpoints_remove_old_cursors(collector->journal, &collector->config);
+    for (size_t i = 0; i < collector->config.sink_count && !err; i++) {
+        err = open_sink(collector, i);
+        collector->sink_worker_count += err ? 0 : 1;
     }
     if (err)
-        buf_printf(why, "a sink cannot be started: %s", err_text(err));
-    return err ? err : gateway_open_uplink(collector, why);
+        buf_printf(error, "cannot start a sink: %s", err_text(err));
+    return err ? err : endpoints_open_uplink(collector, error);
 }
 
-static enum err open_colmet(struct collector *collector, struct buf *why)
+static enum err open_colmet(struct collector *collector, struct buf *error)
 {
-    if (!collector->plan.colmet)
+    if (!collector->config.colmet)
         return OK;
-    enum err err = colmet_port_open(&collector->colmet, collector->plan.colmet, &collector->receiver, why);
+    enum err err = colmet_port_open(&collector->colmet, collector->config.colmet, &collector->receiver, error);
     collector->colmet_has_more = !err;
     return err ? err : add_source(collector, colmet_port_fd(collector->colmet), SOURCE_COLMET);
 }
 
-static enum err open_kafka(struct collector *collector, struct buf *why)
+static enum err open_kafka(struct collector *collector, struct buf *error)
 {
-    if (!collector->plan.kafka)
+    if (!collector->config.kafka)
         return OK;
-    enum err err = kafka_port_open(&collector->kafka, collector->plan.kafka, &collector->receiver, why);
+    enum err err = kafka_port_open(&collector->kafka, collector->config.kafka, &collector->receiver, error);
     return err ? err : add_source(collector, kafka_port_fd(collector->kafka), SOURCE_KAFKA);
 }
 
-static enum err open_parts(struct collector *collector, struct buf *why)
+static enum err open_parts(struct collector *collector, struct buf *error)
 {
-    enum err err = collector->settings.make_plan(collector->settings.context, &collector->plan, why);
+    enum err err = collector->settings.load_config(collector->settings.context, &collector->config, error);
     collector->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (!err && collector->epoll_fd < 0)
         err = err_from_errno(errno);
     if (!err)
         err = open_signals(collector);
     if (!err)
-        err = open_journal(collector, why);
+        err = open_journal(collector, error);
     if (!err)
-        err = desk_open(&collector->desk, collector, why);
-    if (!err && collector->desk)
-        err = add_source(collector, desk_fd(collector->desk), SOURCE_DESK);
+        err = collector_http_open(&collector->http, collector, error);
+    if (!err && collector->http)
+        err = add_source(collector, collector_http_fd(collector->http), SOURCE_HTTP);
     if (!err)
-        err = open_outlets(collector, why);
-    if (!err && collector->plan.listen.count)
-        err = gateway_open_router(collector, why);
+        err = open_sinks(collector, error);
+    if (!err && collector->config.listen.count)
+        err = endpoints_open_router(collector, error);
     if (!err && collector->router)
         err = add_source(collector, collector->zmq->router_fd(collector->router), SOURCE_ROUTER);
     if (!err)
-        err = open_colmet(collector, why);
+        err = open_colmet(collector, error);
     if (!err)
-        err = open_kafka(collector, why);
+        err = open_kafka(collector, error);
     return err;
 }
 
 static enum err collector_open(struct collector *collector, const struct collector_settings *settings)
 {
-    struct buf why;
+    struct buf error;
     *collector = (struct collector){ .settings = *settings, .epoll_fd = -1, .signal_fd = -1, .notify.fd = -1,
                                      .since_ns = clock_realtime_ns() };
     mallopt(M_ARENA_MAX, 2);
-    allow_descriptors();
+    raise_descriptor_limit();
     notify_open(&collector->notify);
     host_read("", &collector->host);
     buf_init(&collector->message, MESSAGE_MAX + 64);
-    buf_init(&why, WHY_MAX);
-    enum err err = open_parts(collector, &why);
+    buf_init(&error, ERROR_MAX);
+    enum err err = open_parts(collector, &error);
     if (err)
-        log_error("%s", why.size ? buf_text(&why) : err_text(err));
-    buf_clear(&why);
+        log_error("%s", error.size ? buf_text(&error) : err_text(err));
+    buf_clear(&error);
     collector->router_has_more = collector->router;
-    collector->tended_ns = collector->saved_ns = clock_monotonic_ns();
+    collector->maintained_ns = collector->saved_ns = clock_monotonic_ns();
     return err;
 }
 
-static void take_colmet(struct collector *collector)
+static void receive_colmet(struct collector *collector)
 {
-    collector->colmet_has_more = colmet_port_turn(collector->colmet);
+    collector->colmet_has_more = colmet_port_poll(collector->colmet);
     if (collector->receiver.is_dirty && !collector->dirty_ns)
         collector->dirty_ns = clock_monotonic_ns();
 }
 
-static void take_kafka(struct collector *collector)
+static void receive_kafka(struct collector *collector)
 {
-    collector->kafka_has_more = kafka_port_turn(collector->kafka);
+    collector->kafka_has_more = kafka_port_poll(collector->kafka);
     if (collector->receiver.is_dirty && !collector->dirty_ns)
         collector->dirty_ns = clock_monotonic_ns();
 }
 
-static void take_messages(struct collector *collector)
+static void receive_messages(struct collector *collector)
 {
     struct zmq_peer from;
     collector->router_has_more = true;
-    for (size_t i = 0; i < MESSAGES_MAX && collector->router_has_more; i++) {
+    for (size_t i = 0; i < MESSAGES_PER_TURN && collector->router_has_more; i++) {
         enum err err = collector->zmq->router_next(collector->router, &from, &collector->message);
         collector->router_has_more = err != AGAIN;
         if (!err)
-            receiver_take(&collector->receiver, &from, (struct bytes){ collector->message.data, collector->message.size });
+            receiver_handle(&collector->receiver, &from, (struct bytes){ collector->message.data,
+                                                                         collector->message.size });
     }
     if (collector->receiver.is_dirty && !collector->dirty_ns)
         collector->dirty_ns = clock_monotonic_ns();
 }
 
-/* A sync begins when the oldest that waits has waited long enough. */
+/* A sync starts when the oldest waiting record has waited long enough. */
 static void commit(struct collector *collector)
 {
     if (!collector->dirty_ns || clock_monotonic_ns() - collector->dirty_ns < COMMIT_NS)
         return;
-    if (!receiver_commit(&collector->receiver))
+    if (!receiver_begin_sync(&collector->receiver))
         return;
     collector->dirty_ns = 0;
     if (collector->kafka)
-        kafka_port_mark(collector->kafka);
-    committer_begin(collector->committer);
+        kafka_port_begin_sync(collector->kafka);
+    committer_start(collector->committer);
 }
 
-/* What the kernel could not write it has forgotten: only a new start finds out what is there. */
+/* After a failed fsync the kernel drops the dirty pages: only a restart can find out what is on disk. */
 static enum err end_commit(struct collector *collector)
 {
     enum err err = committer_result(collector->committer);
     if (err == AGAIN)
         return OK;
-    receiver_committed(&collector->receiver, !err);
+    receiver_end_sync(&collector->receiver, !err);
     if (!err && collector->kafka)
-        kafka_port_safe(collector->kafka);
+        kafka_port_end_sync(collector->kafka);
     if (err)
-        log_error("the journal %s cannot be made safe on its disk: %s. The collector ends; agents keep what was not "
-                  "acknowledged.", collector->plan.journal, err_text(err));
+        log_error("cannot sync the journal %s: %s. The collector stops; agents keep what was not acknowledged.",
+                  collector->config.journal, err_text(err));
     return err;
 }
 
-static bool same_sinks(const struct collector *collector, const struct collector_plan *plan)
+static bool same_sinks(const struct collector *collector, const struct collector_config *config)
 {
-    bool is_same = plan->sink_count == collector->outlet_count;
-    for (size_t i = 0; i < plan->sink_count && is_same; i++)
-        is_same = sink_choice_equal(sink_worker_choice(collector->outlets[i]), &plan->sinks[i]);
+    bool is_same = config->sink_count == collector->sink_worker_count;
+    for (size_t i = 0; i < config->sink_count && is_same; i++)
+        is_same = sink_choice_equal(sink_worker_choice(collector->sink_workers[i]), &config->sinks[i]);
     return is_same;
 }
 
-static void close_outlets(struct collector *collector)
+static void close_sinks(struct collector *collector)
 {
-    for (size_t i = 0; i < collector->outlet_count; i++)
-        sink_worker_begin_stop(collector->outlets[i], LINGER_NS);
-    for (size_t i = 0; i < collector->outlet_count; i++) {
-        sink_worker_close(&collector->outlets[i], LINGER_NS);
-        runs_close(&collector->runs[i]);
+    for (size_t i = 0; i < collector->sink_worker_count; i++)
+        sink_worker_begin_stop(collector->sink_workers[i], STOP_TIMEOUT_NS);
+    for (size_t i = 0; i < collector->sink_worker_count; i++) {
+        sink_worker_close(&collector->sink_workers[i], STOP_TIMEOUT_NS);
+        run_assembler_close(&collector->assembler[i]);
     }
-    collector->outlet_count = 0;
+    collector->sink_worker_count = 0;
 }
 
-/* Those that stay are opened anew, since somebody may have moved their files away. */
-static enum err apply_sinks_take(struct collector *collector, struct collector_plan *next, struct buf *why)
+/* Unchanged sinks are reopened, because their files may have been moved away (log rotation). */
+static enum err apply_sinks_take(struct collector *collector, struct collector_config *next, struct buf *error)
 {
     bool is_same = same_sinks(collector, next);
     if (!is_same)
-        close_outlets(collector);
-    collector_plan_clear(&collector->plan);
-    collector->plan = *next;
-    *next = (struct collector_plan){ 0 };
-    collector->receiver.settings.dir = collector->plan.journal;
-    journal_set_limits(collector->journal, collector->plan.journal_bytes, collector->plan.journal_age_ns);
+        close_sinks(collector);
+    collector_config_clear(&collector->config);
+    collector->config = *next;
+    *next = (struct collector_config){ 0 };
+    collector->receiver.settings.dir = collector->config.journal;
+    journal_set_limits(collector->journal, collector->config.journal_bytes, collector->config.journal_age_ns);
     if (collector->rolled)
-        journal_set_limits(collector->rolled, collector->plan.journal_bytes, collector->plan.journal_age_ns);
-    for (size_t i = 0; is_same && i < collector->outlet_count; i++)
-        sink_worker_reopen(collector->outlets[i]);
-    return is_same ? OK : open_outlets(collector, why);
+        journal_set_limits(collector->rolled, collector->config.journal_bytes, collector->config.journal_age_ns);
+    for (size_t i = 0; is_same && i < collector->sink_worker_count; i++)
+        sink_worker_reopen(collector->sink_workers[i]);
+    return is_same ? OK : open_sinks(collector, error);
 }
 
-static void renew_router(struct collector *collector)
+static void rebind_router(struct collector *collector)
 {
-    if (gateway_rekey(collector)) {
+    if (endpoints_rekey(collector)) {
         add_source(collector, collector->zmq->router_fd(collector->router), SOURCE_ROUTER);
-        log_warn("the collector has another key now, %s: agents need it too", collector->public_key);
+        log_warn("the collector's public key has changed to %s; configure it on the agents, too", collector->public_key);
     }
     collector->router_has_more = collector->router;
 }
 
-static void complain(const char *why)
+static void log_problem(const char *error)
 {
-    size_t size = strlen(why);
-    log_error("%s%s The collector goes on as before.", why, size && why[size - 1] == '?' ? "" : ".");
+    size_t size = strlen(error);
+    log_error("%s%s The old configuration stays in effect.", error, size && error[size - 1] == '?' ? "" : ".");
 }
 
 static void reload(struct collector *collector)
 {
-    struct collector_plan next;
-    struct buf why;
-    buf_init(&why, WHY_MAX);
+    struct collector_config next;
+    struct buf error;
+    buf_init(&error, ERROR_MAX);
     notify_reloading(&collector->notify);
-    enum err err = collector->settings.make_plan(collector->settings.context, &next, &why);
+    enum err err = collector->settings.load_config(collector->settings.context, &next, &error);
     if (!err)
-        gateway_keep_fixed(collector, &next);
+        endpoints_keep_fixed_settings(collector, &next);
     if (!err)
-        err = apply_sinks_take(collector, &next, &why);
+        err = apply_sinks_take(collector, &next, &error);
     if (!err) {
-        gateway_reload(collector);
-        renew_router(collector);
+        endpoints_reload_keys(collector);
+        rebind_router(collector);
     }
     if (err)
-        complain(why.size ? buf_text(&why) : err_text(err));
+        log_problem(error.size ? buf_text(&error) : err_text(err));
     else
-        log_info("the configuration was read anew");
-    buf_clear(&why);
+        log_info("configuration reloaded");
+    buf_clear(&error);
     notify_send(&collector->notify, "READY=1");
 }
 
@@ -322,29 +323,29 @@ static void on_signals(struct collector *collector)
     }
 }
 
-static void tend(struct collector *collector)
+static void maintain(struct collector *collector)
 {
     uint64_t now_ns = clock_monotonic_ns();
     char path[4096];
-    if (now_ns - collector->tended_ns < TEND_NS)
+    if (now_ns - collector->maintained_ns < MAINTAIN_NS)
         return;
-    collector->tended_ns = now_ns;
+    collector->maintained_ns = now_ns;
     journal_maintain(collector->journal, clock_realtime_ns());
-    receiver_tend(&collector->receiver);
-    gateway_tend(collector);
-    if (!collector->router && collector->plan.listen.count)
-        renew_router(collector);
+    receiver_drop_silent(&collector->receiver);
+    endpoints_maintain(collector);
+    if (!collector->router && collector->config.listen.count)
+        rebind_router(collector);
     notify_alive(&collector->notify, now_ns);
     if (now_ns - collector->saved_ns < SAVE_NS)
         return;
     collector->saved_ns = now_ns;
-    if (snprintf(path, sizeof path, "%s/hosts", collector->plan.journal) < (int)sizeof path)
-        origins_save(&collector->receiver.origins, path);
+    if (snprintf(path, sizeof path, "%s/hosts", collector->config.journal) < (int)sizeof path)
+        known_hosts_save(&collector->receiver.known_hosts, path);
 }
 
 static int time_left_ms(const struct collector *collector, int timeout_ms)
 {
-    uint64_t now_ns = clock_monotonic_ns(), next_ns = collector->tended_ns + TEND_NS;
+    uint64_t now_ns = clock_monotonic_ns(), next_ns = collector->maintained_ns + MAINTAIN_NS;
     if (collector->router_has_more || collector->colmet_has_more || collector->kafka_has_more)
         return 0;
     if (collector->dirty_ns && !collector->receiver.is_syncing && collector->dirty_ns + COMMIT_NS < next_ns)
@@ -367,17 +368,17 @@ static enum err collector_turn(struct collector *collector, int timeout_ms)
     if (ready[SOURCE_COMMITTER])
         err = end_commit(collector);
     if (ready[SOURCE_ROUTER] || collector->router_has_more)
-        take_messages(collector);
+        receive_messages(collector);
     if (collector->colmet && (ready[SOURCE_COLMET] || collector->colmet_has_more))
-        take_colmet(collector);
+        receive_colmet(collector);
     if (collector->kafka)
-        take_kafka(collector); /* it wants to be asked, also when it has nothing */
+        receive_kafka(collector); /* librdkafka must be polled even if it has nothing */
     commit(collector);
-    if (ready[SOURCE_DESK] && collector->desk)
-        desk_turn(collector->desk);
+    if (ready[SOURCE_HTTP] && collector->http)
+        collector_http_poll(collector->http);
     if (ready[SOURCE_SIGNALS])
         on_signals(collector);
-    tend(collector);
+    maintain(collector);
     uint64_t took_ns = clock_monotonic_ns() - begin_ns;
     collector->turns++;
     collector->busy_ns += took_ns;
@@ -386,39 +387,39 @@ static enum err collector_turn(struct collector *collector, int timeout_ms)
     return err;
 }
 
-/* What has come is made safe and acknowledged. */
+/* Syncs and acknowledges what was received. */
 static void finish_commits(struct collector *collector)
 {
     enum err err = OK;
     if (!collector->has_receiver)
         return;
     if (collector->router)
-        take_messages(collector);
+        receive_messages(collector);
     if (collector->colmet)
-        take_colmet(collector);
+        receive_colmet(collector);
     for (int round = 0; round < 2 && !err; round++) {
-        if (!collector->receiver.is_syncing && !receiver_commit(&collector->receiver))
+        if (!collector->receiver.is_syncing && !receiver_begin_sync(&collector->receiver))
             break;
         err = journal_sync(collector->journal);
-        receiver_committed(&collector->receiver, !err);
+        receiver_end_sync(&collector->receiver, !err);
     }
 }
 
 static enum err collector_close(struct collector *collector)
 {
     notify_send(&collector->notify, "STOPPING=1");
-    committer_close(&collector->committer); /* one that runs is waited for */
+    committer_close(&collector->committer); /* waits for a running sync */
     finish_commits(collector);
-    gateway_close(collector);
-    close_outlets(collector);
-    desk_close(&collector->desk);
+    endpoints_close(collector);
+    close_sinks(collector);
+    collector_http_close(&collector->http);
     colmet_port_close(&collector->colmet);
     kafka_port_close(&collector->kafka);
     if (collector->has_receiver)
         receiver_close(&collector->receiver);
     journal_close(&collector->journal);
     notify_close(&collector->notify);
-    collector_plan_clear(&collector->plan);
+    collector_config_clear(&collector->config);
     buf_clear(&collector->message);
     if (collector->signal_fd >= 0)
         close(collector->signal_fd);

@@ -1,25 +1,26 @@
-/* Which path gives what, and who may ask for it. */
+/* Maps paths to functions that write the response. */
 #include "collector/collector_http.h"
 
-#include "net/http_client.h"
-#include "net/http.h"
-#include "net/listen.h"
+#include "api/jobs_json.h"
+#include "api/metrics_page.h"
+#include "api/schema.h"
+#include "api/sets_json.h"
+#include "api/viewer.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "collector/collector.h"
 #include "collector/collector_status.h"
 #include "collector/live_view.h"
 #include "collector/self_metrics.h"
-#include "api/sets_json.h"
-#include "api/jobs_json.h"
-#include "api/metrics_page.h"
-#include "api/viewer.h"
+#include "net/http.h"
+#include "net/http_client.h"
+#include "net/listen.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-struct desk {
+struct collector_http {
     struct collector *collector;
     struct http *http;
     struct batch own;
@@ -30,11 +31,11 @@ static void refuse(struct http_answer *answer, int status, const char *message)
 {
     answer->status = status;
     answer->type = "application/json";
-    buf_printf(&answer->body, "{\"error\": \"%s\"}\n", message);
+    buf_printf(&answer->body, "{\"" API_ERROR "\": \"%s\"}\n", message);
 }
 
-/* "values&host=n1": is a word there, and what is behind "host="? */
-static bool has_word(struct bytes query, const char *word)
+/* Finds "values" and the value of "host" in "values&host=n1". */
+static bool has_parameter(struct bytes query, const char *word)
 {
     size_t size = strlen(word);
     for (size_t at = 0; at + size <= query.size; at++)
@@ -44,10 +45,10 @@ static bool has_word(struct bytes query, const char *word)
     return false;
 }
 
-static struct bytes asked_host(struct bytes query)
+static struct bytes host_parameter(struct bytes query)
 {
     for (size_t at = 0; at + 5 <= query.size; at++) {
-        if ((at && query.data[at - 1] != '&') || memcmp(query.data + at, "host=", 5) != 0)
+        if ((at && query.data[at - 1] != '&') || memcmp(query.data + at, API_QUERY_HOST "=", 5) != 0)
             continue;
         const char *value = query.data + at + 5, *end = memchr(value, '&', query.size - at - 5);
         return (struct bytes){ value, end ? (size_t)(end - value) : query.size - at - 5 };
@@ -55,106 +56,108 @@ static struct bytes asked_host(struct bytes query)
     return (struct bytes){ 0 };
 }
 
-/* What is held, made for this answer. */
-static enum err open_view(struct desk *desk, const struct http_request *request, struct held_view *held, uint32_t uid,
+/* The current values, collected for one response. */
+static enum err open_view(struct collector_http *server, const struct http_request *request, struct live_view *live,
+                          uint32_t uid,
                           struct view *view)
 {
-    struct bytes host = asked_host(request->query);
-    batch_reset(&desk->own);
-    enum err err = held_view_open(held, &desk->collector->receiver, host);
+    struct bytes host = host_parameter(request->query);
+    batch_reset(&server->own);
+    enum err err = live_view_open(live, &server->collector->receiver, host);
     if (!err && !host.size)
-        err = own_figures_add(&desk->own, desk->collector);
-    held->own = &desk->own;
-    *view = held_view_of(held, uid);
+        err = self_metrics_add(&server->own, server->collector);
+    live->own = &server->own;
+    *view = live_view_as_view(live, uid);
     if (err)
-        held_view_close(held);
+        live_view_close(live);
     return err;
 }
 
-static void give_metrics(struct desk *desk, const struct http_request *request, struct http_answer *answer)
+static void serve_metrics(struct collector_http *server, const struct http_request *request, struct http_answer *answer)
 {
-    struct held_view held;
+    struct live_view live;
     struct view view;
-    enum metrics_format format = metrics_negotiate(request->accept);
-    uint64_t max = desk->collector->plan.series;
-    answer->type = metrics_type(format);
-    if (open_view(desk, request, &held, viewer_of_metrics(&request->peer), &view)) {
+    enum metrics_format format = metrics_format_negotiate(request->accept);
+    uint64_t max = server->collector->config.series;
+    answer->type = metrics_format_content_type(format);
+    if (open_view(server, request, &live, viewer_of_metrics(&request->peer), &view)) {
         answer->body.failed = true;
         return;
     }
-    metrics_write(&answer->body, &view, format, max ? max : DESK_SERIES_MAX);
-    held_view_close(&held);
+    metrics_page_write(&answer->body, &view, format, max ? max : COLLECTOR_HTTP_SERIES_MAX);
+    live_view_close(&live);
 }
 
-static void give_sets(struct desk *desk, const struct http_request *request, struct http_answer *answer)
+static void serve_sets(struct collector_http *server, const struct http_request *request, struct http_answer *answer)
 {
-    struct held_view held;
+    struct live_view live;
     struct view view;
     answer->type = "application/json";
-    if (open_view(desk, request, &held, viewer_of(&request->peer), &view)) {
+    if (open_view(server, request, &live, viewer_of(&request->peer), &view)) {
         answer->body.failed = true;
         return;
     }
-    held_sets(&answer->body, &view, has_word(request->query, "values"));
-    held_view_close(&held);
+    sets_json_write(&answer->body, &view, has_parameter(request->query, API_QUERY_VALUES));
+    live_view_close(&live);
 }
 
-/* A node after the other. */
-static enum err add_jobs(struct held_jobs *jobs, struct held_view *all, uint32_t uid)
+/* One host after the other. */
+static enum err add_jobs(struct jobs_json *jobs, struct live_view *all, uint32_t uid)
 {
     enum err err = OK;
     for (size_t i = 0; i < all->count && !err; i++) {
-        struct held_view one = *all;
-        one.origins = &all->origins[i];
+        struct live_view one = *all;
+        one.known_hosts = &all->known_hosts[i];
         one.count = 1;
-        struct view view = held_view_of(&one, uid);
-        if (all->origins[i] && all->origins[i]->newest && !origin_is_silent(all->origins[i], all->now_ns))
-            err = held_jobs_add(jobs, &view);
+        struct view view = live_view_as_view(&one, uid);
+        if (all->known_hosts[i] && all->known_hosts[i]->newest && !known_host_is_silent(all->known_hosts[i], all->now_ns))
+            err = jobs_json_add(jobs, &view);
     }
     return err;
 }
 
-static void give_jobs(struct desk *desk, const struct http_request *request, struct http_answer *answer)
+static void serve_jobs(struct collector_http *server, const struct http_request *request, struct http_answer *answer)
 {
-    struct held_view held;
-    struct held_jobs jobs = { 0 };
+    struct live_view live;
+    struct jobs_json jobs = { 0 };
     uint32_t uid = viewer_of(&request->peer);
     answer->type = "application/json";
-    enum err err = held_view_open(&held, &desk->collector->receiver, asked_host(request->query));
+    enum err err = live_view_open(&live, &server->collector->receiver, host_parameter(request->query));
     if (!err)
-        err = add_jobs(&jobs, &held, uid);
-    struct view view = held_view_of(&held, uid);
+        err = add_jobs(&jobs, &live, uid);
+    struct view view = live_view_as_view(&live, uid);
     if (err)
         answer->body.failed = true;
     else
-        held_jobs_write(&jobs, &view, &answer->body);
-    held_jobs_clear(&jobs);
-    held_view_close(&held);
+        jobs_json_write(&jobs, &view, &answer->body);
+    jobs_json_clear(&jobs);
+    live_view_close(&live);
 }
 
-static void give_status(struct desk *desk, const struct http_request *request, struct http_answer *answer)
+static void serve_status(struct collector_http *server, const struct http_request *request, struct http_answer *answer)
 {
     (void)request;
     answer->type = "application/json";
-    collector_status(&answer->body, desk->collector);
+    collector_status(&answer->body, server->collector);
 }
 
-static void give_index(struct desk *desk, const struct http_request *request, struct http_answer *answer)
+static void serve_index(struct collector_http *server, const struct http_request *request, struct http_answer *answer)
 {
-    (void)desk;
+    (void)server;
     (void)request;
     buf_add_text(&answer->body, "sonde collect " SONDE_VERSION "\n\n"
-                                "/status       how the collector, its hosts and its sinks are, as JSON\n"
-                                "/metrics      what all hosts hold now, for Prometheus; /metrics?host=NAME: of one\n"
-                                "/sets         the same as JSON; /sets?values with the values, &host=NAME of one\n"
+                                "/status       state of the collector, its hosts and its sinks, as JSON\n"
+                                "/metrics      current values of all hosts, for Prometheus; /metrics?host=NAME: of one host\n"
+                                "/sets         the metric sets as JSON; /sets?values with the values, &host=NAME: of one host\n"
                                 "/jobs         the jobs on all hosts, as JSON; /jobs?host=NAME: on one\n");
 }
 
-static const struct route {
+static const struct collector_route {
     const char *path;
-    void (*give)(struct desk *desk, const struct http_request *request, struct http_answer *answer);
+    void (*emit)(struct collector_http *server, const struct http_request *request, struct http_answer *answer);
 } routes[] = {
-    { "/metrics", give_metrics }, { "/sets", give_sets }, { "/jobs", give_jobs }, { "/status", give_status }, { "/", give_index },
+    { API_PATH_METRICS, serve_metrics }, { API_PATH_SETS, serve_sets }, { API_PATH_JOBS, serve_jobs },
+    { API_PATH_STATUS, serve_status }, { API_PATH_INDEX, serve_index },
 };
 
 static void answer_request(void *context, const struct http_request *request, struct http_answer *answer)
@@ -163,14 +166,14 @@ static void answer_request(void *context, const struct http_request *request, st
         if (!bytes_equal(request->path, bytes_of(routes[i].path)))
             continue;
         if (request->method == HTTP_GET || request->method == HTTP_HEAD) {
-            routes[i].give(context, request, answer);
+            routes[i].emit(context, request, answer);
             return;
         }
         answer->allow = "GET, HEAD";
-        refuse(answer, 405, "this path does not take this method");
+        refuse(answer, 405, "method not allowed for this path");
         return;
     }
-    refuse(answer, 404, "there is nothing here; / lists what there is");
+    refuse(answer, 404, "not found; / lists the paths");
 }
 
 static bool is_none(const char *text)
@@ -178,24 +181,24 @@ static bool is_none(const char *text)
     return text && strcmp(text, COLLECTOR_NONE) == 0;
 }
 
-static enum err listen_socket(struct desk *desk, const char *path, struct buf *why)
+static enum err listen_socket(struct collector_http *server, const char *path, struct buf *error)
 {
-    char usual[ASK_PATH_MAX];
+    char default_path[ASK_PATH_MAX];
     int fd;
     if (is_none(path))
         return OK;
-    if (!path && ask_socket_named(ASK_SOCKET_COLLECTOR, usual))
-        return OK; /* there is no place for one */
-    path = path ? path : usual;
-    enum err err = strlen(path) < sizeof desk->socket_path ? listen_unix(path, &fd) : USAGE;
+    if (!path && ask_socket_named(ASK_SOCKET_COLLECTOR, default_path))
+        return OK; /* no directory for a socket */
+    path = path ? path : default_path;
+    enum err err = strlen(path) < sizeof server->socket_path ? listen_unix(path, &fd) : USAGE;
     if (err == AGAIN)
-        buf_printf(why, "a collector runs here already: it listens at %s. Stop it, or give this one another --socket", path);
+        buf_printf(error, "another collector is already listening on %s. Stop it, or set another path with --socket", path);
     else if (err)
-        buf_printf(why, "cannot listen at %s: %s. Give another path with --socket, or none", path, err_text(err));
+        buf_printf(error, "cannot listen on %s: %s. Set another path with --socket, or 'none'", path, err_text(err));
     if (err)
         return err;
-    memcpy(desk->socket_path, path, strlen(path) + 1);
-    return http_listen_take(desk->http, fd, true);
+    memcpy(server->socket_path, path, strlen(path) + 1);
+    return http_listen_take(server->http, fd, true);
 }
 
 /* "127.0.0.1:1338", "[::1]:1338" */
@@ -214,8 +217,8 @@ static enum err split(const char *listen, char address[256], uint16_t *port)
     return OK;
 }
 
-/* Nobody asked for the usual address: that another program has it is no reason not to run. */
-static enum err listen_http(struct desk *desk, const char *where, struct buf *why)
+/* If the default address is in use the collector still starts: nobody asked for it. */
+static enum err listen_http(struct collector_http *server, const char *where, struct buf *error)
 {
     char address[256];
     uint16_t port;
@@ -226,43 +229,43 @@ static enum err listen_http(struct desk *desk, const char *where, struct buf *wh
     if (!err)
         err = listen_tcp(address, port, &fd);
     if (!err)
-        return http_listen_take(desk->http, fd, false);
-    const char *reason = err == AGAIN ? "another program listens there" : err == ABSENT ? "it is no address of this machine"
-                         : err == USAGE ? "it is no address" : err_text(err);
+        return http_listen_take(server->http, fd, false);
+    const char *reason = err == AGAIN ? "the address is already in use" : err == ABSENT ? "not an address of this node"
+                         : err == USAGE ? "invalid address" : err_text(err);
     if (strcmp(where, COLLECTOR_HTTP) == 0) {
-        log_warn("/metrics and /status are not served at %s: %s. Choose another address with --http, or none.", where, reason);
+        log_warn("cannot serve /metrics and /status on %s: %s. Set another address with --http, or 'none'.", where, reason);
         return OK;
     }
-    buf_printf(why, "cannot listen at %s: %s. Choose another address with --http, or none", where, reason);
+    buf_printf(error, "cannot listen on %s: %s. Set another address with --http, or 'none'", where, reason);
     return err;
 }
 
-enum err desk_open(struct desk **desk, struct collector *collector, struct buf *why)
+enum err collector_http_open(struct collector_http **server, struct collector *collector, struct buf *error)
 {
-    if (is_none(collector->plan.http) && is_none(collector->plan.socket))
+    if (is_none(collector->config.http) && is_none(collector->config.socket))
         return OK;
-    struct desk *new = *desk = calloc(1, sizeof *new);
+    struct collector_http *new = *server = calloc(1, sizeof *new);
     if (!new)
         return NOMEM;
     new->collector = collector;
     batch_init(&new->own);
     enum err err = http_open(&new->http, &(struct http_handler){ answer_request, new }, NULL);
     if (!err)
-        err = listen_socket(new, collector->plan.socket, why);
+        err = listen_socket(new, collector->config.socket, error);
     if (!err)
-        err = listen_http(new, collector->plan.http, why);
+        err = listen_http(new, collector->config.http, error);
     if (err)
-        desk_close(desk);
+        collector_http_close(server);
     return err;
 }
 
-int desk_fd(const struct desk *desk) { return http_fd(desk->http); }
+int collector_http_fd(const struct collector_http *server) { return http_fd(server->http); }
 
-void desk_turn(struct desk *desk) { http_turn(desk->http); }
+void collector_http_poll(struct collector_http *server) { http_turn(server->http); }
 
-void desk_close(struct desk **desk)
+void collector_http_close(struct collector_http **server)
 {
-    struct desk *old = *desk;
+    struct collector_http *old = *server;
     if (!old)
         return;
     http_close(&old->http);
@@ -270,5 +273,5 @@ void desk_close(struct desk **desk)
     if (old->socket_path[0])
         unlink(old->socket_path);
     free(old);
-    *desk = NULL;
+    *server = NULL;
 }

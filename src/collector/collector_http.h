@@ -1,18 +1,19 @@
-/* The collector's answers over HTTP: how it is, what it holds, for sonde collect --status, sonde ls and Prometheus. */
+/* The collector's HTTP interface: status and current values, for sonde collect --status, sonde ls and Prometheus. Paths
+ * and keys: api/schema.h. */
 #ifndef SONDE_COLLECTOR_COLLECTOR_HTTP_H
 #define SONDE_COLLECTOR_COLLECTOR_HTTP_H
 
 #include "base/buf.h"
 
-#define DESK_SERIES_MAX 5000000u /* of one scrape, unless told otherwise */
+#define COLLECTOR_HTTP_SERIES_MAX 5000000u /* default limit of one scrape */
 
-struct desk;
+struct collector_http;
 struct collector;
 
-/* Listens where the plan of the collector says, which is borrowed. *desk is NULL when it says nowhere. */
-enum err desk_open(struct desk **desk, struct collector *collector, struct buf *why);
-int desk_fd(const struct desk *desk); /* readable → desk_turn */
-void desk_turn(struct desk *desk);    /* never blocks */
-void desk_close(struct desk **desk);
+/* Listens on the addresses in the collector's configuration, which is borrowed. *server is NULL if there are none. */
+enum err collector_http_open(struct collector_http **server, struct collector *collector, struct buf *error);
+int collector_http_fd(const struct collector_http *server); /* readable: call collector_http_poll */
+void collector_http_poll(struct collector_http *server);    /* never blocks */
+void collector_http_close(struct collector_http **server);
 
 #endif

@@ -1,9 +1,10 @@
-/* What is not known is left out. */
+/* Unknown values are omitted. */
 #include "collector/collector_status.h"
 
+#include "api/schema.h"
 #include "base/clock.h"
-#include "net/json.h"
 #include "collector/collector.h"
+#include "net/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static void add_list(struct json *json, const char *key, const struct collector_
     json_key(json, key);
     json_begin_array(json);
     for (size_t i = 0; i < list->count; i++)
-        json_text(json, list->texts[i]);
+        json_text(json, list->strings[i]);
     json_end_array(json);
 }
 
@@ -27,17 +28,17 @@ static void add_journal(struct json *json, const struct collector *collector)
 {
     struct journal_figures figures;
     journal_figures(collector->journal, &figures);
-    json_key(json, "journal");
+    json_key(json, API_JOURNAL);
     json_begin_object(json);
-    json_field_text(json, "dir", collector->plan.journal);
-    json_field_u64(json, "bytes", figures.bytes);
-    json_field_u64(json, "bytes_max", collector->plan.journal_bytes ? collector->plan.journal_bytes : JOURNAL_BYTES);
-    json_field_u64(json, "segments", figures.segments);
-    json_field_u64(json, "entries", figures.entries);
-    add_known(json, "oldest_ns", figures.oldest_ns);
-    json_field_u64(json, "lost_records", figures.lost_records);
-    json_field_u64(json, "damaged_bytes", figures.damaged_bytes);
-    json_field_bool(json, "is_full", collector->receiver.is_full);
+    json_field_text(json, API_DIR, collector->config.journal);
+    json_field_u64(json, API_BYTES, figures.bytes);
+    json_field_u64(json, API_BYTES_MAX, collector->config.journal_bytes ? collector->config.journal_bytes : JOURNAL_BYTES);
+    json_field_u64(json, API_SEGMENTS, figures.segments);
+    json_field_u64(json, API_ENTRIES, figures.entries);
+    add_known(json, API_OLDEST_NS, figures.oldest_ns);
+    json_field_u64(json, API_LOST_RECORDS, figures.lost_records);
+    json_field_u64(json, API_DAMAGED_BYTES, figures.damaged_bytes);
+    json_field_bool(json, API_IS_FULL, collector->receiver.is_full);
     json_end_object(json);
 }
 
@@ -45,9 +46,9 @@ static void add_stage(struct json *json, const char *name, uint64_t count, uint6
 {
     json_key(json, name);
     json_begin_object(json);
-    json_field_u64(json, "count", count);
-    json_field_u64(json, "ns", ns);
-    add_known(json, "longest_ns", longest_ns);
+    json_field_u64(json, API_COUNT, count);
+    json_field_u64(json, API_NS, ns);
+    add_known(json, API_LONGEST_NS, longest_ns);
     json_end_object(json);
 }
 
@@ -56,156 +57,156 @@ static void add_stages(struct json *json, struct collector *collector)
     const struct receiver_figures *figures = &collector->receiver.figures;
     struct committer_figures syncs;
     committer_figures(collector->committer, &syncs);
-    json_key(json, "stages");
+    json_key(json, API_STAGES);
     json_begin_object(json);
-    add_stage(json, "read", figures->records + figures->doubles, figures->read_ns, 0);
-    add_stage(json, "append", figures->records, figures->append_ns, 0);
-    add_stage(json, "sync", syncs.syncs, syncs.sync_ns, syncs.longest_ns);
-    add_stage(json, "loop", collector->turns, collector->busy_ns, collector->longest_ns);
+    add_stage(json, API_READ, figures->records + figures->duplicates, figures->read_ns, 0);
+    add_stage(json, API_APPEND, figures->records, figures->append_ns, 0);
+    add_stage(json, API_SYNC, syncs.syncs, syncs.sync_ns, syncs.longest_ns);
+    add_stage(json, API_LOOP, collector->turns, collector->busy_ns, collector->longest_ns);
     json_end_object(json);
 }
 
 static void add_totals(struct json *json, const struct receiver *receiver)
 {
     const struct receiver_figures *figures = &receiver->figures;
-    json_key(json, "totals");
+    json_key(json, API_TOTALS);
     json_begin_object(json);
-    json_field_u64(json, "connections", receiver->peers.count);
-    json_field_u64(json, "messages", figures->messages);
-    json_field_u64(json, "bytes", figures->bytes);
-    json_field_u64(json, "records", figures->records);
-    json_field_u64(json, "samples", figures->samples);
-    json_field_u64(json, "values", figures->values);
-    json_field_u64(json, "doubles", figures->doubles);
-    json_field_u64(json, "bad", figures->bad);
-    json_field_u64(json, "refused", figures->refused);
-    json_field_u64(json, "unreadable", figures->unreadable);
+    json_field_u64(json, API_CONNECTIONS, receiver->peers.map.count);
+    json_field_u64(json, API_MESSAGES, figures->messages);
+    json_field_u64(json, API_BYTES, figures->bytes);
+    json_field_u64(json, API_RECORDS, figures->records);
+    json_field_u64(json, API_SAMPLES, figures->samples);
+    json_field_u64(json, API_VALUES, figures->values);
+    json_field_u64(json, API_DOUBLES, figures->duplicates);
+    json_field_u64(json, API_BAD, figures->bad);
+    json_field_u64(json, API_REFUSED, figures->refused);
+    json_field_u64(json, API_UNREADABLE, figures->unreadable);
     json_end_object(json);
 }
 
-static void add_gap(struct json *json, const struct origin *origin)
+static void add_gap(struct json *json, const struct known_host *known_host)
 {
-    if (!origin->gap_reason[0])
+    if (!known_host->gap_reason[0])
         return;
-    json_key(json, "gap");
+    json_key(json, API_GAP);
     json_begin_object(json);
-    add_known(json, "from_ns", origin->gap_from_ns);
-    add_known(json, "to_ns", origin->gap_to_ns);
-    json_field_text(json, "reason", origin->gap_reason);
+    add_known(json, API_FROM_NS, known_host->gap_from_ns);
+    add_known(json, API_TO_NS, known_host->gap_to_ns);
+    json_field_text(json, API_REASON, known_host->gap_reason);
     json_end_object(json);
 }
 
-static void add_connection(struct json *json, const struct origin *origin)
+static void add_connection(struct json *json, const struct known_host *known_host)
 {
-    const struct peer *peer = origin->owners[0] ? origin->owners[0] : origin->owners[1];
+    const struct peer *peer = known_host->connections[0] ? known_host->connections[0] : known_host->connections[1];
     if (!peer)
-        peer = origin->newest ? origin->newest->peer : NULL; /* through another collector */
+        peer = known_host->newest ? known_host->newest->peer : NULL; /* through another collector */
     if (!peer)
         return;
-    if (peer->origin != origin)
-        json_field_text(json, "through", peer->host);
-    json_field_text(json, "role", peer->origin != origin ? "agent" : peer->is_collector ? "collector" : "agent");
-    json_field_text(json, "address", peer->address);
-    json_field_text(json, "software", peer->software);
-    json_field_u64(json, "since_ns", peer->since_ns);
-    if (peer->origin == origin)
-        json_field_u64(json, "wire_bytes", peer->bytes);
+    if (peer->known_host != known_host)
+        json_field_text(json, API_THROUGH, peer->host);
+    json_field_text(json, API_ROLE, peer->known_host != known_host ? "agent" : peer->is_collector ? "collector" : "agent");
+    json_field_text(json, API_ADDRESS, peer->address);
+    json_field_text(json, API_SOFTWARE, peer->software);
+    json_field_u64(json, API_SINCE_NS, peer->since_ns);
+    if (peer->known_host == known_host)
+        json_field_u64(json, API_WIRE_BYTES, peer->bytes);
 }
 
-static void add_host(struct json *json, const struct origin *origin, uint64_t now_ns)
+static void add_host(struct json *json, const struct known_host *known_host, uint64_t now_ns)
 {
-    uint64_t there_ns = now_ns + (uint64_t)(origin->ahead_known ? origin->ahead_ns : 0);
+    uint64_t there_ns = now_ns + (uint64_t)(known_host->has_clock_ahead ? known_host->clock_ahead_ns : 0);
     json_begin_object(json);
-    json_field_text(json, "host", origin->host);
-    json_field_text(json, "state", origin_is_silent(origin, now_ns) ? "silent" : "up");
-    add_connection(json, origin);
-    add_known(json, "first_ns", origin->first_ns);
-    add_known(json, "heard_ns", origin->heard_ns);
-    add_known(json, "sample_ns", origin->sample_ns);
-    if (origin->sample_ns)
-        json_field_u64(json, "lag_ns", there_ns > origin->sample_ns ? there_ns - origin->sample_ns : 0);
-    add_known(json, "interval_ns", origin->interval_ns);
-    if (origin->ahead_known) {
-        json_key(json, "clock_ahead_ns");
-        json_i64(json, origin->ahead_ns);
+    json_field_text(json, API_HOST, known_host->host);
+    json_field_text(json, API_STATE, known_host_is_silent(known_host, now_ns) ? "silent" : "up");
+    add_connection(json, known_host);
+    add_known(json, API_FIRST_NS, known_host->first_ns);
+    add_known(json, API_HEARD_NS, known_host->last_received_ns);
+    add_known(json, API_SAMPLE_NS, known_host->sample_ns);
+    if (known_host->sample_ns)
+        json_field_u64(json, API_LAG_NS, there_ns > known_host->sample_ns ? there_ns - known_host->sample_ns : 0);
+    add_known(json, API_INTERVAL_NS, known_host->interval_ns);
+    if (known_host->has_clock_ahead) {
+        json_key(json, API_CLOCK_AHEAD_NS);
+        json_i64(json, known_host->clock_ahead_ns);
     }
-    json_field_u64(json, "records", origin->records);
-    json_field_u64(json, "samples", origin->samples);
-    json_field_u64(json, "bytes", origin->bytes);
-    json_field_u64(json, "doubles", origin->doubles);
-    json_field_u64(json, "missing", origin->missing);
-    json_field_u64(json, "lost", origin->lost);
-    add_gap(json, origin);
+    json_field_u64(json, API_RECORDS, known_host->records);
+    json_field_u64(json, API_SAMPLES, known_host->samples);
+    json_field_u64(json, API_BYTES, known_host->bytes);
+    json_field_u64(json, API_DOUBLES, known_host->duplicates);
+    json_field_u64(json, API_MISSING, known_host->missing);
+    json_field_u64(json, API_LOST, known_host->lost);
+    add_gap(json, known_host);
     json_end_object(json);
 }
 
 static void add_hosts(struct json *json, const struct receiver *receiver)
 {
-    struct origin **origins = origins_sorted(&receiver->origins);
+    struct known_host **known_hosts = known_hosts_sorted(&receiver->known_hosts);
     uint64_t now_ns = clock_realtime_ns();
-    json_key(json, "hosts");
+    json_key(json, API_HOSTS);
     json_begin_array(json);
-    for (size_t i = 0; origins && i < receiver->origins.count; i++)
-        if (origins[i]->heard_ns) /* else it only tried */
-            add_host(json, origins[i], now_ns);
+    for (size_t i = 0; known_hosts && i < receiver->known_hosts.map.count; i++)
+        if (known_hosts[i]->last_received_ns) /* otherwise it only tried to connect */
+            add_host(json, known_hosts[i], now_ns);
     json_end_array(json);
-    free(origins);
+    free(known_hosts);
 }
 
 static void add_refused(struct json *json, const struct receiver *receiver)
 {
-    struct peer_at at = { 0 };
+    struct map_iterator at = { 0 };
     const struct peer *peer;
-    json_key(json, "refused");
+    json_key(json, API_REFUSED);
     json_begin_array(json);
     while ((peer = peers_next(&receiver->peers, &at))) {
-        if (peer->state != PEER_REFUSED || !peer->why[0])
+        if (peer->state != PEER_REFUSED || !peer->error[0])
             continue;
         json_begin_object(json);
-        json_field_text(json, "host", peer->host);
-        json_field_text(json, "address", peer->address);
-        json_field_text(json, "why", peer->why);
+        json_field_text(json, API_HOST, peer->host);
+        json_field_text(json, API_ADDRESS, peer->address);
+        json_field_text(json, API_WHY, peer->error);
         json_end_object(json);
     }
     json_end_array(json);
 }
 
-static void add_choice(struct json *json, const struct outlet *outlet)
+static void add_choice(struct json *json, const struct sink_worker *worker)
 {
     struct buf text;
     buf_init(&text, 65536);
-    sink_choice_write(outlet_choice(outlet), &text);
-    json_field_text(json, "sink", buf_text(&text));
+    sink_choice_write(sink_worker_choice(worker), &text);
+    json_field_text(json, API_SINK, buf_text(&text));
     buf_clear(&text);
 }
 
-static void add_sink(struct json *json, struct outlet *outlet)
+static void add_sink(struct json *json, struct sink_worker *worker)
 {
     static const char *const states[] = { "waits", "writes", "fails", "closed" };
-    struct outlet_figures f;
-    outlet_figures(outlet, &f);
+    struct sink_worker_figures f;
+    sink_worker_figures(worker, &f);
     json_begin_object(json);
-    json_field_text(json, "name", f.name);
-    add_choice(json, outlet);
-    json_field_text(json, "state", states[f.state]);
-    if (f.why[0])
-        json_field_text(json, "why", f.why);
-    json_field_u64(json, "waiting_bytes", f.lag_bytes);
-    json_field_u64(json, "waiting_ns", f.lag_ns);
-    json_field_u64(json, "batches", f.batches);
-    json_field_u64(json, "samples", f.samples);
-    json_field_u64(json, "values", f.values);
-    json_field_f64(json, "samples_per_s", f.rate);
-    json_field_u64(json, "gaps", f.gaps);
-    json_field_u64(json, "unreadable", f.unreadable);
-    json_field_u64(json, "refused", f.refused);
-    json_field_u64(json, "failures", f.failures);
-    json_field_u64(json, "streams", f.streams);
-    add_known(json, "success_ns", f.success_ns);
-    json_field_u64(json, "read_ns", f.read_ns);
-    json_field_u64(json, "write_ns", f.write_ns);
-    json_field_u64(json, "flush_ns", f.flush_ns);
-    json_field_u64(json, "flushes", f.flushes);
+    json_field_text(json, API_NAME, f.name);
+    add_choice(json, worker);
+    json_field_text(json, API_STATE, states[f.state]);
+    if (f.error[0])
+        json_field_text(json, API_WHY, f.error);
+    json_field_u64(json, API_WAITING_BYTES, f.lag_bytes);
+    json_field_u64(json, API_WAITING_NS, f.lag_ns);
+    json_field_u64(json, API_BATCHES, f.batches);
+    json_field_u64(json, API_SAMPLES, f.samples);
+    json_field_u64(json, API_VALUES, f.values);
+    json_field_f64(json, API_SAMPLES_PER_S, f.rate);
+    json_field_u64(json, API_GAPS, f.gaps);
+    json_field_u64(json, API_UNREADABLE, f.unreadable);
+    json_field_u64(json, API_REFUSED, f.refused);
+    json_field_u64(json, API_FAILURES, f.failures);
+    json_field_u64(json, API_STREAMS, f.streams);
+    add_known(json, API_SUCCESS_NS, f.success_ns);
+    json_field_u64(json, API_READ_NS, f.read_ns);
+    json_field_u64(json, API_WRITE_NS, f.write_ns);
+    json_field_u64(json, API_FLUSH_NS, f.flush_ns);
+    json_field_u64(json, API_FLUSHES, f.flushes);
     json_end_object(json);
 }
 
@@ -216,18 +217,18 @@ static void add_upstream(struct json *json, struct collector *collector)
     if (!collector->uplink)
         return;
     uplink_figures(collector->uplink, &f);
-    json_key(json, "upstream");
+    json_key(json, API_UPSTREAM);
     json_begin_object(json);
-    json_field_text(json, "collector", f.collector);
-    json_field_text(json, "state", states[f.state]);
-    if (f.why[0])
-        json_field_text(json, "why", f.why);
-    json_field_u64(json, "waiting_bytes", f.lag_bytes);
-    json_field_u64(json, "waiting_ns", f.lag_ns);
-    json_field_u64(json, "records_sent", f.records_sent);
-    json_field_u64(json, "records_acked", f.records_acked);
-    json_field_u64(json, "bytes_sent", f.bytes_sent);
-    add_known(json, "acked_ns", f.acked_ns);
+    json_field_text(json, API_COLLECTOR, f.collector);
+    json_field_text(json, API_STATE, states[f.state]);
+    if (f.error[0])
+        json_field_text(json, API_WHY, f.error);
+    json_field_u64(json, API_WAITING_BYTES, f.lag_bytes);
+    json_field_u64(json, API_WAITING_NS, f.lag_ns);
+    json_field_u64(json, API_RECORDS_SENT, f.records_sent);
+    json_field_u64(json, API_RECORDS_ACKED, f.records_acked);
+    json_field_u64(json, API_BYTES_SENT, f.bytes_sent);
+    add_known(json, API_ACKED_NS, f.acked_ns);
     json_end_object(json);
 }
 
@@ -237,15 +238,15 @@ static void add_rollup(struct json *json, struct collector *collector)
     if (!collector->rollup)
         return;
     rollup_figures(collector->rollup, &f);
-    json_key(json, "rollup");
+    json_key(json, API_ROLLUP);
     json_begin_object(json);
-    json_field_u64(json, "window_ns", collector->plan.rollup_ns);
-    json_field_u64(json, "records", f.records);
-    json_field_u64(json, "samples", f.samples);
-    json_field_u64(json, "windows", f.windows);
-    json_field_u64(json, "late", f.late);
-    json_field_u64(json, "hosts", f.hosts);
-    json_field_u64(json, "waiting_bytes", f.lag_bytes);
+    json_field_u64(json, API_WINDOW_NS, collector->config.rollup_ns);
+    json_field_u64(json, API_RECORDS, f.records);
+    json_field_u64(json, API_SAMPLES, f.samples);
+    json_field_u64(json, API_WINDOWS, f.windows);
+    json_field_u64(json, API_LATE, f.late);
+    json_field_u64(json, API_HOSTS, f.hosts);
+    json_field_u64(json, API_WAITING_BYTES, f.lag_bytes);
     json_end_object(json);
 }
 
@@ -255,18 +256,18 @@ static void add_kafka(struct json *json, const struct collector *collector)
     if (!collector->kafka)
         return;
     kafka_port_figures(collector->kafka, &f);
-    json_key(json, "kafka");
+    json_key(json, API_KAFKA);
     json_begin_object(json);
-    json_field_text(json, "from", collector->plan.kafka);
-    if (f.consumer.why[0])
-        json_field_text(json, "why", f.consumer.why);
-    json_field_u64(json, "partitions", f.consumer.partitions);
-    json_field_u64(json, "messages", f.consumer.messages);
-    json_field_u64(json, "bytes", f.consumer.bytes);
-    json_field_u64(json, "commits", f.consumer.commits);
-    json_field_u64(json, "rewinds", f.consumer.rewinds);
-    json_field_u64(json, "bad", f.bad);
-    json_field_u64(json, "streams", f.feeds);
+    json_field_text(json, API_FROM, collector->config.kafka);
+    if (f.consumer.error[0])
+        json_field_text(json, API_WHY, f.consumer.error);
+    json_field_u64(json, API_PARTITIONS, f.consumer.partitions);
+    json_field_u64(json, API_MESSAGES, f.consumer.messages);
+    json_field_u64(json, API_BYTES, f.consumer.bytes);
+    json_field_u64(json, API_COMMITS, f.consumer.commits);
+    json_field_u64(json, API_REWINDS, f.consumer.rewinds);
+    json_field_u64(json, API_BAD, f.bad);
+    json_field_u64(json, API_STREAMS, f.feeds);
     json_end_object(json);
 }
 
@@ -275,23 +276,23 @@ void collector_status(struct buf *out, struct collector *collector)
     struct json json;
     json_init(&json, out);
     json_begin_object(&json);
-    json_field_text(&json, "host", collector->host.name);
-    json_field_u64(&json, "time_ns", clock_realtime_ns());
-    json_field_text(&json, "version", SONDE_VERSION);
-    json_field_u64(&json, "since_ns", collector->since_ns);
-    add_list(&json, "listen", &collector->plan.listen);
-    json_field_bool(&json, "listens", collector->plan.listen.count > 0);
-    json_field_bool(&json, "encrypted", !collector->plan.plain);
+    json_field_text(&json, API_HOST, collector->host.name);
+    json_field_u64(&json, API_TIME_NS, clock_realtime_ns());
+    json_field_text(&json, API_VERSION, SONDE_VERSION);
+    json_field_u64(&json, API_SINCE_NS, collector->since_ns);
+    add_list(&json, API_LISTEN, &collector->config.listen);
+    json_field_bool(&json, API_LISTENS, collector->config.listen.count > 0);
+    json_field_bool(&json, API_ENCRYPTED, !collector->config.plain);
     add_totals(&json, &collector->receiver);
     add_journal(&json, collector);
     add_stages(&json, collector);
     add_upstream(&json, collector);
     add_kafka(&json, collector);
     add_rollup(&json, collector);
-    json_key(&json, "sinks");
+    json_key(&json, API_SINKS);
     json_begin_array(&json);
-    for (size_t i = 0; i < collector->outlet_count; i++)
-        add_sink(&json, collector->outlets[i]);
+    for (size_t i = 0; i < collector->sink_worker_count; i++)
+        add_sink(&json, collector->sink_workers[i]);
     json_end_array(&json);
     add_refused(&json, &collector->receiver);
     add_hosts(&json, &collector->receiver);

@@ -1,9 +1,9 @@
-/* A socket, and a stream for each host that was heard. */
+/* One socket, and one stream per sending host. */
 #include "collector/colmet_port.h"
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "compat/colmet/jobs.h"
 
 #include <stdlib.h>
@@ -11,14 +11,13 @@
 #include <sys/random.h>
 
 #define MESSAGE_BYTES (4u << 20)
-#define TURN_MAX 256 /* messages at a time, so that agents get their turn */
+#define TURN_MAX 256 /* messages per turn, so that agents get theirs */
 #define HOSTS_MAX 100000u
-#define WHY_MAX 256
+#define ERROR_MAX 256
 
-/* A host that was heard. */
-struct sender {
+/* A host that has sent messages. */
+struct colmet_node {
     struct feed *feed;
-    struct sender *next; /* in its bucket */
     struct colmet_jobs jobs;
 };
 
@@ -28,15 +27,14 @@ struct colmet_port {
     struct receiver *receiver;
     struct colmet_records *records;
     struct buf message;
-    struct sender *buckets[4096];
-    size_t count;
+    struct map nodes; /* by host name */
     struct colmet_port_figures figures;
-    uint64_t told_ns; /* CLOCK_MONOTONIC, when somebody was last told of what cannot be read; 0: never */
+    uint64_t logged_ns; /* CLOCK_MONOTONIC, when an invalid message was last logged; 0: never */
 };
 
-enum err colmet_port_open(struct colmet_port **port, const char *address, struct receiver *receiver, struct buf *why)
+enum err colmet_port_open(struct colmet_port **port, const char *address, struct receiver *receiver, struct buf *error)
 {
-    char reason[WHY_MAX] = "";
+    char reason[ERROR_MAX] = "";
     struct colmet_port *p = *port = calloc(1, sizeof *p);
     if (!p)
         return NOMEM;
@@ -48,17 +46,17 @@ enum err colmet_port_open(struct colmet_port **port, const char *address, struct
     if (!err)
         err = p->zmq->pull_open(&p->pull, address, reason, sizeof reason);
     if (err) {
-        buf_printf(why, "cannot listen for the nodes of Colmet at %s: %s", address, reason[0] ? reason : err_text(err));
+        buf_printf(error, "cannot listen for Colmet's nodes on %s: %s", address, reason[0] ? reason : err_text(err));
         colmet_port_close(port);
     }
     return err;
 }
 
-static void free_sender(struct sender *sender)
+static void free_node(struct colmet_node *node)
 {
-    feed_free(&sender->feed);
-    colmet_jobs_clear(&sender->jobs);
-    free(sender);
+    feed_free(&node->feed);
+    colmet_jobs_clear(&node->jobs);
+    free(node);
 }
 
 void colmet_port_close(struct colmet_port **port)
@@ -68,11 +66,10 @@ void colmet_port_close(struct colmet_port **port)
         return;
     if (p->pull)
         p->zmq->pull_close(&p->pull);
-    for (size_t i = 0; i < sizeof p->buckets / sizeof *p->buckets; i++)
-        for (struct sender *sender = p->buckets[i], *next; sender; sender = next) {
-            next = sender->next;
-            free_sender(sender);
-        }
+    struct map_iterator at = { 0 };
+    for (struct colmet_node *node; (node = map_next(&p->nodes, &at));)
+        free_node(node);
+    map_clear(&p->nodes);
     colmet_records_free(&p->records);
     buf_clear(&p->message);
     free(p);
@@ -89,101 +86,96 @@ void colmet_port_figures(const struct colmet_port *port, struct colmet_port_figu
     *figures = port->figures;
 }
 
-static size_t bucket_of(const char *host)
+static bool is_host(const void *node, const void *host)
 {
-    return (hash_add_text(HASH_START, host) >> 20) & 4095;
+    return strcmp(((const struct colmet_node *)node)->feed->known_host->host, host) == 0;
 }
 
-/* A stream of its own, made now: what it holds is lost with the collector, and then another one begins. */
-static enum err add_sender(struct colmet_port *port, const char *host, struct sender **made)
+/* Creates the host's stream. Its encoder state is lost when the collector stops; then another stream starts. */
+static enum err add_node(struct colmet_port *port, const char *host, struct colmet_node **made)
 {
-    struct origin *origin;
+    struct known_host *known_host;
     uint64_t stream = 0;
-    if (port->count >= HOSTS_MAX)
-        return FULL;
-    struct sender *sender = calloc(1, sizeof *sender);
-    if (!sender || getrandom(&stream, sizeof stream, 0) != (ssize_t)sizeof stream) {
-        free(sender);
+    struct colmet_node *node = calloc(1, sizeof *node);
+    if (!node || getrandom(&stream, sizeof stream, 0) != (ssize_t)sizeof stream) {
+        free(node);
         return NOMEM;
     }
-    enum err err = origins_get(&port->receiver->origins, bytes_of(host), &origin);
+    enum err err = known_hosts_get(&port->receiver->known_hosts, bytes_of(host), &known_host);
     if (!err)
-        err = feed_new(&sender->feed, NULL, origin, stream | 1);
+        err = feed_new(&node->feed, NULL, known_host, stream | 1);
+    if (!err)
+        err = map_add(&port->nodes, map_hash_string(0, host), node, HOSTS_MAX);
     if (err) {
-        free(sender);
+        feed_free(&node->feed);
+        free(node);
         return err;
     }
-    if (!origin->first_ns)
-        origin->first_ns = clock_realtime_ns();
-    sender->feed->has_state = sender->feed->is_fresh = true;
-    sender->next = port->buckets[bucket_of(host)];
-    port->buckets[bucket_of(host)] = *made = sender;
-    port->count++;
+    if (!known_host->first_ns)
+        known_host->first_ns = clock_realtime_ns();
+    node->feed->has_state = node->feed->needs_snapshot = true;
+    *made = node;
     return OK;
 }
 
-static enum err find_sender(struct colmet_port *port, const char *host, struct sender **found)
+static enum err find_node(struct colmet_port *port, const char *host, struct colmet_node **found)
 {
-    for (struct sender *sender = port->buckets[bucket_of(host)]; sender; sender = sender->next)
-        if (strcmp(sender->feed->origin->host, host) == 0) {
-            *found = sender;
-            return OK;
-        }
-    return add_sender(port, host, found);
+    *found = map_find(&port->nodes, map_hash_string(0, host), is_host, host);
+    return *found ? OK : add_node(port, host, found);
 }
 
-static void take_batch(struct colmet_port *port, const struct batch *told)
+static void take_batch(struct colmet_port *port, const struct batch *received)
 {
-    struct sender *sender;
-    struct batch batch = *told;
-    enum err err = find_sender(port, told->host, &sender);
+    struct colmet_node *node;
+    struct batch batch = *received;
+    enum err err = find_node(port, received->host, &node);
     if (!err)
-        err = colmet_jobs_note(&sender->jobs, &batch);
+        err = colmet_jobs_note(&node->jobs, &batch);
     if (!err)
-        err = receiver_put(port->receiver, sender->feed, &batch);
+        err = receiver_add_batch(port->receiver, node->feed, &batch);
     if (!err) {
         port->figures.samples += batch.count;
         return;
     }
     if (!port->figures.refused++)
-        log_error("what the node %s of Colmet sends cannot be kept: %s. It is lost: such a node does not send again.",
-                  told->host, err_text(err));
+        log_error("cannot store the data of Colmet's node %s: %s. It is lost, because Colmet does not send again.",
+                  received->host, err_text(err));
 }
 
-/* One word in a minute: whoever sends rubbish sends it often. */
-static void complain(struct colmet_port *port, size_t bad, const char *why)
+/* Logs at most once per minute: a broken sender sends invalid messages often. */
+static void log_problem(struct colmet_port *port, size_t bad, const char *error)
 {
     uint64_t now_ns = clock_monotonic_ns();
     port->figures.bad += bad;
-    if (port->told_ns && now_ns - port->told_ns < 60 * NS_PER_S)
+    if (port->logged_ns && now_ns - port->logged_ns < 60 * NS_PER_S)
         return;
-    port->told_ns = now_ns;
-    log_warn("a message to Colmet's port was not understood: %s. It is passed over; %llu so far.", why,
+    port->logged_ns = now_ns;
+    log_warn("invalid message on Colmet's port: %s. Skipped; %llu so far.", error,
              (unsigned long long)port->figures.bad);
 }
 
 static void take_message(struct colmet_port *port)
 {
-    char why[WHY_MAX] = "";
+    char error[ERROR_MAX] = "";
     size_t bad = 0;
     struct bytes message = { port->message.data, port->message.size };
     port->figures.messages++;
     port->figures.bytes += message.size;
-    enum err err = colmet_records_read(port->records, message, &bad, why, sizeof why);
+    enum err err = colmet_records_read(port->records, message, &bad, error, sizeof error);
     if (err || bad)
-        complain(port, bad ? bad : 1, why[0] ? why : err_text(err));
+        log_problem(port, bad ? bad : 1, error[0] ? error : err_text(err));
     for (size_t i = 0; i < colmet_records_count(port->records); i++)
         take_batch(port, colmet_records_batch(port->records, i));
 }
 
-bool colmet_port_turn(struct colmet_port *port)
+bool colmet_port_poll(struct colmet_port *port)
 {
     for (int i = 0; i < TURN_MAX; i++) {
         enum err err = port->zmq->pull_next(port->pull, &port->message);
         if (err == AGAIN || err == IO)
             return false;
         if (err)
-            complain(port, 1, "it is too large");
+            log_problem(port, 1, "it is too large");
         else
             take_message(port);
     }

@@ -13,7 +13,7 @@
 struct committer {
     struct journal *journal;
     pthread_t thread;
-    int begin_fd, end_fd;
+    int start_fd, done_fd;
     bool is_started;
     atomic_bool stops;
     _Atomic enum err result;
@@ -29,7 +29,7 @@ static void sync_once(struct committer *committer)
     committer->sync_ns += took_ns;
     if (took_ns > committer->longest_ns)
         committer->longest_ns = took_ns;
-    (void)!write(committer->end_fd, &one, sizeof one);
+    (void)!write(committer->done_fd, &one, sizeof one);
 }
 
 static void *run(void *argument)
@@ -37,7 +37,7 @@ static void *run(void *argument)
     struct committer *committer = argument;
     uint64_t count;
     while (!atomic_load(&committer->stops))
-        if (read(committer->begin_fd, &count, sizeof count) == (ssize_t)sizeof count && !atomic_load(&committer->stops))
+        if (read(committer->start_fd, &count, sizeof count) == (ssize_t)sizeof count && !atomic_load(&committer->stops))
             sync_once(committer);
     return NULL;
 }
@@ -48,9 +48,9 @@ enum err committer_open(struct committer **committer, struct journal *journal)
     if (!new)
         return NOMEM;
     new->journal = journal;
-    new->begin_fd = eventfd(0, EFD_CLOEXEC);
-    new->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    enum err err = new->begin_fd < 0 || new->end_fd < 0 ? err_from_errno(errno) : OK;
+    new->start_fd = eventfd(0, EFD_CLOEXEC);
+    new->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    enum err err = new->start_fd < 0 || new->done_fd < 0 ? err_from_errno(errno) : OK;
     if (!err)
         err = err_from_errno(pthread_create(&new->thread, NULL, run, new));
     new->is_started = !err;
@@ -59,10 +59,10 @@ enum err committer_open(struct committer **committer, struct journal *journal)
     return err;
 }
 
-void committer_begin(struct committer *committer)
+void committer_start(struct committer *committer)
 {
     uint64_t one = 1;
-    (void)!write(committer->begin_fd, &one, sizeof one);
+    (void)!write(committer->start_fd, &one, sizeof one);
 }
 
 void committer_close(struct committer **committer)
@@ -72,26 +72,26 @@ void committer_close(struct committer **committer)
         return;
     atomic_store(&old->stops, true);
     if (old->is_started) {
-        committer_begin(old);
+        committer_start(old);
         pthread_join(old->thread, NULL);
     }
-    if (old->begin_fd >= 0)
-        close(old->begin_fd);
-    if (old->end_fd >= 0)
-        close(old->end_fd);
+    if (old->start_fd >= 0)
+        close(old->start_fd);
+    if (old->done_fd >= 0)
+        close(old->done_fd);
     free(old);
     *committer = NULL;
 }
 
 int committer_fd(const struct committer *committer)
 {
-    return committer->end_fd;
+    return committer->done_fd;
 }
 
 enum err committer_result(struct committer *committer)
 {
     uint64_t ignored;
-    if (read(committer->end_fd, &ignored, sizeof ignored) != (ssize_t)sizeof ignored)
+    if (read(committer->done_fd, &ignored, sizeof ignored) != (ssize_t)sizeof ignored)
         return AGAIN;
     return atomic_load(&committer->result);
 }

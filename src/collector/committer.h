@@ -1,4 +1,4 @@
-/* The thread that waits for the disk, so that the collector need not: told to, it syncs the journal and says when it is done. */
+/* A thread that syncs the journal, so that the collector's loop never waits for the disk. */
 #ifndef SONDE_COLLECTOR_COMMITTER_H
 #define SONDE_COLLECTOR_COMMITTER_H
 
@@ -13,8 +13,8 @@ struct committer_figures {
 enum err committer_open(struct committer **committer, struct journal *journal);
 void committer_close(struct committer **committer);
 
-int committer_fd(const struct committer *committer); /* readable: a sync has ended; ask for its result */
-void committer_begin(struct committer *committer);   /* one at a time */
+int committer_fd(const struct committer *committer); /* readable: a sync has ended; get its result */
+void committer_start(struct committer *committer);   /* only one at a time */
 enum err committer_result(struct committer *committer);
 void committer_figures(struct committer *committer, struct committer_figures *figures);
 

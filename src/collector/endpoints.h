@@ -1,27 +1,28 @@
-/* The collector's doors: the router with its keys, the way up, and which cursors of the journal are still wanted. */
+/* The collector's ZeroMQ connections: the router with its keys, the uplink to another collector, and settings that
+ * cannot change while they are open. */
 #ifndef SONDE_COLLECTOR_ENDPOINTS_H
 #define SONDE_COLLECTOR_ENDPOINTS_H
 
 #include "collector/collector.h"
 
-/* Loads the transport, reads keys, binds. */
-enum err gateway_open_router(struct collector *collector, struct buf *why);
+/* Loads the transport module, reads the keys, binds. */
+enum err endpoints_open_router(struct collector *collector, struct buf *error);
 
-/* Where the plan has an upstream. */
-enum err gateway_open_uplink(struct collector *collector, struct buf *why);
-void gateway_close(struct collector *collector);
+/* If an upstream is configured. */
+enum err endpoints_open_uplink(struct collector *collector, struct buf *error);
+void endpoints_close(struct collector *collector);
 
-/* Cursors of sinks that are not in the plan any more hold nothing up. */
-void gateway_forget_old(struct journal *journal, const struct collector_plan *plan);
+/* Removes the cursors of sinks that are no longer configured, which would keep old data in the journal. */
+void endpoints_remove_old_cursors(struct journal *journal, const struct collector_config *config);
 
-/* Puts what a running collector cannot change into next, and says so where it is another. */
-void gateway_keep_fixed(struct collector *collector, struct collector_plan *next);
+/* Copies settings that a running collector cannot change to next, and logs each that differs. */
+void endpoints_keep_fixed_settings(struct collector *collector, struct collector_config *next);
 
-void gateway_reload(struct collector *collector); /* keys */
+void endpoints_reload_keys(struct collector *collector);
 
-/* Binds anew where the collector's own key is another now, or where that could not be done before. True: there is another
- * router. */
-bool gateway_rekey(struct collector *collector);
-void gateway_tend(struct collector *collector);   /* once a second: who is not in the list of keys any more must go */
+/* Binds again if the collector's own key has changed, or if binding failed before. True: there is a new router. */
+bool endpoints_rekey(struct collector *collector);
+void endpoints_maintain(struct collector *collector);   /* once a second: disconnects peers whose key was removed
+                                                         * from the list */
 
 #endif

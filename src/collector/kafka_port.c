@@ -1,41 +1,36 @@
-/* A feed for each stream that came. One that begins in the middle, since the partition was with another collector or this one was
- * started anew, gets its state from earlier messages, which are looked at again. */
+/* One feed per stream. A stream that starts in the middle, because the partition was assigned to another collector or
+ * this one was restarted, gets its state from earlier messages, which are read again. */
 #include "collector/kafka_port.h"
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/log.h"
+#include "base/map.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKETS 4096u
+#define FEEDS_MAX 4000000u
 #define TURN_MAX 2000
 #define IDLE_NS (600 * NS_PER_S)
 #define SWEEP_NS (60 * NS_PER_S)
-#define COMPLAIN_NS (60 * NS_PER_S)
+#define LOG_INTERVAL_NS (60 * NS_PER_S)
 #define RETRY_NS NS_PER_S
 #define WHERE_MAX 4096
 #define GROUP "sonde"
-
-struct kafka_feed {
-    struct kafka_feed *next; /* in its bucket */
-    struct feed *feed;
-};
 
 struct kafka_port {
     struct receiver *receiver;
     const struct kafka_module *module;
     struct kafka_consumer *consumer;
-    struct kafka_feed *buckets[BUCKETS];
-    uint64_t feeds, bad;
-    uint64_t swept_ns, told_ns, retry_ns; /* CLOCK_MONOTONIC; 0: not */
-    char told[256];                       /* what was complained of last; "": nothing, or it is mended */
+    struct map feeds; /* by host and stream */
+    uint64_t bad;
+    uint64_t swept_ns, logged_ns, retry_ns; /* CLOCK_MONOTONIC; 0: never */
+    char logged_error[256];                 /* last logged error; "": none, or resolved */
 };
 
-/* Cuts the text, which then holds what source points to. */
-static enum err read_where(char *text, struct kafka_source *source, struct buf *why)
+/* Modifies the string, to which source then points. */
+static enum err read_where(char *text, struct kafka_source *source, struct buf *error)
 {
     char *rest = NULL, *first = strtok_r(text, ",", &rest), *slash = first ? strchr(first, '/') : NULL;
     *source = (struct kafka_source){ .brokers = first, .topic = KAFKA_TOPIC_WIRE, .group = GROUP };
@@ -48,78 +43,77 @@ static enum err read_where(char *text, struct kafka_source *source, struct buf *
                              : strncmp(pair, "options=", 8) == 0 ? &source->options
                              : strncmp(pair, "config=", 7) == 0 ? &source->config : NULL;
         if (!value) {
-            buf_printf(why, "Kafka has no setting '%.60s': group, options, config", pair);
+            buf_printf(error, "unknown setting '%.60s' for Kafka (expected group, options or config)", pair);
             return USAGE;
         }
         *value = strchr(pair, '=') + 1;
     }
     if (first && *first && *source->topic && *source->group)
         return OK;
-    buf_add_text(why, "say the brokers of Kafka, and the topic: HOST:9092;HOST:9092/TOPIC");
+    buf_add_text(error, "missing Kafka brokers (expected HOST:9092;HOST:9092/TOPIC)");
     return USAGE;
 }
 
-static enum err copy_where(const char *where, char copy[WHERE_MAX], struct kafka_source *source, struct buf *why)
+static enum err copy_where(const char *where, char copy[WHERE_MAX], struct kafka_source *source, struct buf *error)
 {
     if (strlen(where) >= WHERE_MAX) {
-        buf_add_text(why, "this is too long for the brokers of Kafka");
+        buf_add_text(error, "list of Kafka brokers is too long");
         return USAGE;
     }
     memcpy(copy, where, strlen(where) + 1);
-    return read_where(copy, source, why);
+    return read_where(copy, source, error);
 }
 
-enum err kafka_port_check(const char *where, struct buf *why)
+enum err kafka_port_check(const char *where, struct buf *error)
 {
     struct kafka_source source;
     char copy[WHERE_MAX];
-    return copy_where(where, copy, &source, why);
+    return copy_where(where, copy, &source, error);
 }
 
-/* Before partitions go: what came of them must not come to another collector too. */
-static bool make_safe(void *context)
+/* Before partitions are reassigned: what was received from them must not be delivered to another collector too. */
+static bool sync_journal(void *context)
 {
     struct kafka_port *port = context;
     struct receiver *receiver = port->receiver;
-    return !holes_sync(&receiver->holes) && !journal_sync(receiver->settings.journal);
+    return !seq_gaps_sync(&receiver->gaps) && !journal_sync(receiver->settings.journal);
 }
 
-enum err kafka_port_open(struct kafka_port **opened, const char *where, struct receiver *receiver, struct buf *why)
+enum err kafka_port_open(struct kafka_port **opened, const char *where, struct receiver *receiver, struct buf *error)
 {
     struct kafka_source source;
     char copy[WHERE_MAX], reason[512] = "";
     struct kafka_port *port = *opened = calloc(1, sizeof *port);
-    enum err err = port ? copy_where(where, copy, &source, why) : NOMEM;
+    enum err err = port ? copy_where(where, copy, &source, error) : NOMEM;
     if (!err)
         err = kafka_load(&port->module, reason, sizeof reason);
     if (!err) {
         port->receiver = receiver;
         port->swept_ns = clock_monotonic_ns();
-        source.make_safe = make_safe;
+        source.flush = sync_journal;
         source.context = port;
         err = port->module->consumer_open(&port->consumer, &source, reason, sizeof reason);
     }
     if (*reason)
-        buf_printf(why, "cannot take from Kafka: %s", reason);
+        buf_printf(error, "cannot consume from Kafka: %s", reason);
     if (err)
         kafka_port_close(opened);
     return err;
 }
 
-/* Those that nothing came through since. */
+static uint64_t hash_of(uint64_t stream, struct bytes host)
+{
+    return map_hash(map_hash(0, &stream, sizeof stream), host.data, host.size);
+}
+
+/* Frees the feeds without a record since then. */
 static void forget(struct kafka_port *port, uint64_t before_ns)
 {
-    for (size_t i = 0; i < BUCKETS; i++)
-        for (struct kafka_feed **at = &port->buckets[i]; *at;) {
-            struct kafka_feed *old = *at;
-            if (old->feed->taken_ns >= before_ns) {
-                at = &old->next;
-                continue;
-            }
-            *at = old->next;
-            feed_free(&old->feed);
-            free(old);
-            port->feeds--;
+    struct map_iterator at = { 0 };
+    for (struct feed *feed; (feed = map_next(&port->feeds, &at));)
+        if (feed->last_record_ns < before_ns) {
+            map_remove(&port->feeds, hash_of(feed->stream, bytes_of(feed->known_host->host)), feed);
+            feed_free(&feed);
         }
 }
 
@@ -131,6 +125,7 @@ void kafka_port_close(struct kafka_port **closed)
     if (port->consumer)
         port->module->consumer_close(&port->consumer);
     forget(port, UINT64_MAX);
+    map_clear(&port->feeds);
     free(port);
     *closed = NULL;
 }
@@ -140,98 +135,92 @@ int kafka_port_fd(const struct kafka_port *port)
     return port->module->consumer_fd(port->consumer);
 }
 
-static struct kafka_feed **bucket_of(struct kafka_port *port, const struct parcel *parcel)
+static bool is_feed(const void *item, const void *key)
 {
-    uint64_t hash = hash_add(HASH_START ^ parcel->stream, parcel->host.data, parcel->host.size);
-    return &port->buckets[(hash ^ hash >> 32) % BUCKETS];
+    const struct feed *feed = item;
+    const struct kafka_envelope *envelope = key;
+    return feed->stream == envelope->stream && bytes_equal(bytes_of(feed->known_host->host), envelope->host);
 }
 
-static enum err add_feed(struct kafka_port *port, struct kafka_feed **bucket, const struct parcel *parcel, struct feed **made)
+static enum err add_feed(struct kafka_port *port, const struct kafka_envelope *envelope, uint64_t hash, struct feed **added)
 {
-    struct origin *origin;
-    struct kafka_feed *added = calloc(1, sizeof *added);
-    enum err err = added ? origins_get(&port->receiver->origins, parcel->host, &origin) : NOMEM;
+    struct known_host *known_host;
+    enum err err = known_hosts_get(&port->receiver->known_hosts, envelope->host, &known_host);
     if (!err)
-        err = feed_new(&added->feed, NULL, origin, parcel->stream);
-    if (err) {
-        free(added);
+        err = feed_new(added, NULL, known_host, envelope->stream);
+    if (err)
         return err;
-    }
-    if (!origin->first_ns)
-        origin->first_ns = clock_realtime_ns();
-    added->next = *bucket;
-    *bucket = added;
-    *made = added->feed;
-    port->feeds++;
-    return OK;
+    err = map_add(&port->feeds, hash, *added, FEEDS_MAX);
+    if (err)
+        feed_free(added);
+    else if (!known_host->first_ns)
+        known_host->first_ns = clock_realtime_ns();
+    return err;
 }
 
-static enum err find_feed(struct kafka_port *port, const struct parcel *parcel, struct feed **found)
+static enum err find_feed(struct kafka_port *port, const struct kafka_envelope *envelope, struct feed **found)
 {
-    struct kafka_feed **bucket = bucket_of(port, parcel);
-    for (struct kafka_feed *at = *bucket; at; at = at->next)
-        if (at->feed->stream == parcel->stream && bytes_equal(bytes_of(at->feed->origin->host), parcel->host)) {
-            *found = at->feed;
-            return OK;
-        }
-    return add_feed(port, bucket, parcel, found);
+    uint64_t hash = hash_of(envelope->stream, envelope->host);
+    *found = map_find(&port->feeds, hash, is_feed, envelope);
+    return *found ? OK : add_feed(port, envelope, hash, found);
 }
 
-/* One word in a minute: a topic that holds something else holds much of it. */
-static void complain(struct kafka_port *port, const char *what)
+/* Logs at most once per minute: a topic with other contents has many such messages. */
+static void log_problem(struct kafka_port *port, const char *what)
 {
     uint64_t now_ns = clock_monotonic_ns();
     port->bad++;
-    if (port->told_ns && now_ns - port->told_ns < COMPLAIN_NS)
+    if (port->logged_ns && now_ns - port->logged_ns < LOG_INTERVAL_NS)
         return;
-    port->told_ns = now_ns;
-    log_warn("a message from Kafka cannot be taken: %s. It is passed over; %llu so far.", what, (unsigned long long)port->bad);
+    port->logged_ns = now_ns;
+    log_warn("skipped a message from Kafka: %s; %llu so far", what, (unsigned long long)port->bad);
 }
 
-/* Its state is with one of those before: they are looked at again, as long as there are some. False: not now. */
-static bool look_back(struct kafka_port *port, struct feed *feed)
+/* The state is in one of the earlier messages: read them again, as long as there are any. False: not now. */
+static bool read_earlier(struct kafka_port *port, struct feed *feed)
 {
     enum err err = port->module->consumer_rewind(port->consumer);
     if (err == ABSENT) {
-        receiver_miss_parcel(port->receiver, feed);
-        complain(port, "the state that its record builds on is not in Kafka any more");
+        receiver_skip_envelope(port->receiver, feed);
+        log_problem(port, "the state that its record depends on is no longer in Kafka");
     }
     return !err || err == ABSENT;
 }
 
-static bool keep(struct kafka_port *port, struct feed *feed, const struct parcel *parcel)
+static bool keep(struct kafka_port *port, struct feed *feed, const struct kafka_envelope *envelope)
 {
-    enum err err = receiver_take_parcel(port->receiver, feed, parcel);
+    enum err err = receiver_add_envelope(port->receiver, feed, envelope);
     if (err == ABSENT)
-        return look_back(port, feed);
+        return read_earlier(port, feed);
     if (err == CORRUPT)
-        complain(port, "its record makes no sense");
+        log_problem(port, "cannot decode its record");
     if (err && err != CORRUPT)
-        port->module->consumer_take_back(port->consumer);
+        port->module->consumer_unread(port->consumer);
     return !err || err == CORRUPT;
 }
 
-/* False: it could not be kept, and comes again. */
+/* False: it could not be stored, and will be delivered again. */
 static bool take(struct kafka_port *port, struct bytes message, bool is_old)
 {
-    struct parcel parcel;
+    struct kafka_envelope envelope;
     struct feed *feed;
-    enum err err = parcel_read(message, &parcel);
+    enum err err = kafka_envelope_read(message, &envelope);
     if (err && is_old)
         return true;
     if (err) {
-        complain(port, err == USAGE ? "it is of a newer Sonde" : "it is none of Sonde's: is the topic right?");
-        port->receiver->is_dirty = true; /* so that nobody reads it again */
+        log_problem(port, err == USAGE ? "it was written by a newer version of Sonde"
+                    : "it was not written by Sonde; is the topic right?");
+        port->receiver->is_dirty = true; /* so that its offset is committed */
         return true;
     }
-    err = find_feed(port, &parcel, &feed);
+    err = find_feed(port, &envelope, &feed);
     if (err) {
-        port->module->consumer_take_back(port->consumer);
+        port->module->consumer_unread(port->consumer);
         return false;
     }
     if (!is_old)
-        return keep(port, feed, &parcel);
-    receiver_recall_parcel(port->receiver, feed, &parcel);
+        return keep(port, feed, &envelope);
+    receiver_restore_envelope(port->receiver, feed, &envelope);
     return true;
 }
 
@@ -243,19 +232,19 @@ static void sweep(struct kafka_port *port, uint64_t now_ns)
     forget(port, now_ns > IDLE_NS ? now_ns - IDLE_NS : 0);
 }
 
-/* Says once that Kafka is away, and once that it is back. */
-static void watch(struct kafka_port *port)
+/* Logs once when Kafka is unavailable, and once when it is back. */
+static void log_availability(struct kafka_port *port)
 {
     struct kafka_consumer_figures figures;
     port->module->consumer_figures(port->consumer, &figures);
-    if (*figures.why && !*port->told)
-        log_warn("Kafka: %s. It is tried again.", figures.why);
-    else if (!*figures.why && *port->told)
-        log_warn("Kafka gives messages again");
-    snprintf(port->told, sizeof port->told, "%s", figures.why);
+    if (*figures.error && !*port->logged_error)
+        log_warn("Kafka: %s. Retrying.", figures.error);
+    else if (!*figures.error && *port->logged_error)
+        log_warn("Kafka is available again");
+    snprintf(port->logged_error, sizeof port->logged_error, "%s", figures.error);
 }
 
-bool kafka_port_turn(struct kafka_port *port)
+bool kafka_port_poll(struct kafka_port *port)
 {
     uint64_t now_ns = clock_monotonic_ns();
     struct bytes message;
@@ -266,7 +255,7 @@ bool kafka_port_turn(struct kafka_port *port)
     sweep(port, now_ns);
     for (int i = 0; i < TURN_MAX; i++) {
         if (port->module->consumer_next(port->consumer, &message, &is_old)) {
-            watch(port);
+            log_availability(port);
             return false;
         }
         if (!take(port, message, is_old)) {
@@ -274,23 +263,23 @@ bool kafka_port_turn(struct kafka_port *port)
             return false;
         }
     }
-    watch(port);
+    log_availability(port);
     return true;
 }
 
-void kafka_port_mark(struct kafka_port *port)
+void kafka_port_begin_sync(struct kafka_port *port)
 {
     port->module->consumer_mark(port->consumer);
 }
 
-void kafka_port_safe(struct kafka_port *port)
+void kafka_port_end_sync(struct kafka_port *port)
 {
-    port->module->consumer_safe(port->consumer);
+    port->module->consumer_commit(port->consumer);
 }
 
 void kafka_port_figures(const struct kafka_port *port, struct kafka_port_figures *figures)
 {
     port->module->consumer_figures(port->consumer, &figures->consumer);
     figures->bad = port->bad;
-    figures->feeds = port->feeds;
+    figures->feeds = port->feeds.count;
 }

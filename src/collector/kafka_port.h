@@ -1,5 +1,5 @@
-/* Kafka as a way between agents or collectors and this one: parcels (transport/kafka_envelope.h) of a topic go into
- * the journal, as what came by the router does; the group's place in the topic moves on when they are safe there. */
+/* Receives records from Kafka: envelopes (transport/kafka_envelope.h) of a topic are appended to the journal like
+ * messages from the router. The consumer group's offset is committed when they are synced. */
 #ifndef SONDE_COLLECTOR_KAFKA_PORT_H
 #define SONDE_COLLECTOR_KAFKA_PORT_H
 
@@ -10,23 +10,23 @@ struct kafka_port;
 
 struct kafka_port_figures {
     struct kafka_consumer_figures consumer;
-    uint64_t bad;   /* messages that were no parcels, or could not be read */
-    uint64_t feeds; /* streams that come through it now */
+    uint64_t bad;   /* messages that are no envelopes, or could not be decoded */
+    uint64_t feeds; /* streams that currently arrive through it */
 };
 
-/* "BROKERS[/TOPIC][,group=NAME][,options=NAME=VALUE;…][,config=FILE]". Joins the group; what is there comes later. USAGE,
- * ABSENT: why gets a sentence. */
-enum err kafka_port_open(struct kafka_port **port, const char *where, struct receiver *receiver, struct buf *why);
-void kafka_port_close(struct kafka_port **port); /* makes safe what came; before the receiver and the journal */
+/* where: "BROKERS[/TOPIC][,group=NAME][,options=NAME=VALUE;...][,config=FILE]". Joins the group; messages arrive later.
+ * USAGE, ABSENT: error has a message. */
+enum err kafka_port_open(struct kafka_port **port, const char *where, struct receiver *receiver, struct buf *error);
+void kafka_port_close(struct kafka_port **port); /* syncs and commits; before the receiver and the journal */
 
-/* Is the text one? For whoever wants to know before anything is opened. */
-enum err kafka_port_check(const char *where, struct buf *why);
+/* Checks the syntax of where, without opening anything. */
+enum err kafka_port_check(const char *where, struct buf *error);
 
-int kafka_port_fd(const struct kafka_port *port); /* readable: call kafka_port_turn, and once a second */
-bool kafka_port_turn(struct kafka_port *port);    /* true: there is more */
+int kafka_port_fd(const struct kafka_port *port); /* readable: call kafka_port_poll, and once a second */
+bool kafka_port_poll(struct kafka_port *port);    /* true: there is more */
 
-void kafka_port_mark(struct kafka_port *port); /* a sync of the journal begins */
-void kafka_port_safe(struct kafka_port *port); /* it has ended well */
+void kafka_port_begin_sync(struct kafka_port *port); /* a sync of the journal starts */
+void kafka_port_end_sync(struct kafka_port *port); /* it succeeded */
 
 void kafka_port_figures(const struct kafka_port *port, struct kafka_port_figures *figures);
 

@@ -1,5 +1,5 @@
-/* A track is shown as long as it is fresh by two clocks: by ours, its host was heard lately; by its host's own, as far as
- * we know how wrong it is, the reading is not old. */
+/* A value is shown while it is fresh by two clocks: by ours, its host was last heard from recently; by the host's own,
+ * corrected by its known difference, the sample is not old. */
 #include "collector/live_view.h"
 
 #include "base/clock.h"
@@ -10,35 +10,37 @@
 #define FRESH_NS (30 * NS_PER_S)
 #define FRESH_INTERVALS 3
 
-enum err held_view_open(struct held_view *held, const struct receiver *receiver, struct bytes only)
+enum err live_view_open(struct live_view *live, const struct receiver *receiver, struct bytes only)
 {
-    *held = (struct held_view){
+    *live = (struct live_view){
         .host = receiver->settings.host, .now_ns = clock_realtime_ns(), .monotonic_ns = clock_monotonic_ns(),
     };
     if (!only.size) {
-        held->origins = origins_sorted(&receiver->origins);
-        held->count = receiver->origins.count;
-        return held->origins ? OK : NOMEM;
+        live->known_hosts = known_hosts_sorted(&receiver->known_hosts);
+        live->count = receiver->known_hosts.map.count;
+        return live->known_hosts ? OK : NOMEM;
     }
-    held->origins = calloc(1, sizeof *held->origins);
-    if (!held->origins)
+    live->known_hosts = calloc(1, sizeof *live->known_hosts);
+    if (!live->known_hosts)
         return NOMEM;
-    held->origins[0] = origins_find(&receiver->origins, only);
-    held->count = held->origins[0] ? 1 : 0;
+    live->known_hosts[0] = known_hosts_find(&receiver->known_hosts, only);
+    live->count = live->known_hosts[0] ? 1 : 0;
     return OK;
 }
 
-void held_view_close(struct held_view *held)
+void live_view_close(struct live_view *live)
 {
-    free(held->origins);
-    *held = (struct held_view){ 0 };
+    free(live->known_hosts);
+    *live = (struct live_view){ 0 };
 }
 
-static bool is_fresh(const struct held_view *held, const struct origin *origin, const struct stream_track *track)
+static bool needs_snapshot(const struct live_view *live, const struct known_host *known_host,
+                           const struct stream_track *track)
 {
     uint64_t limit_ns = FRESH_INTERVALS * track->interval_ns > FRESH_NS ? FRESH_INTERVALS * track->interval_ns : FRESH_NS;
-    uint64_t there_ns = held->now_ns + (uint64_t)(origin->ahead_known ? origin->ahead_ns : 0); /* what time it is there */
-    if (held->monotonic_ns - origin->newest->taken_ns > limit_ns)
+    /* current time on that host */
+    uint64_t there_ns = live->now_ns + (uint64_t)(known_host->has_clock_ahead ? known_host->clock_ahead_ns : 0);
+    if (live->monotonic_ns - known_host->newest->last_record_ns > limit_ns)
         return false;
     return there_ns < track->time_ns || there_ns - track->time_ns <= limit_ns;
 }
@@ -53,22 +55,22 @@ static const struct job *find_job(const struct delta_stream *stream, const char 
     return NULL;
 }
 
-static void fill(struct view_entry *entry, const struct origin *origin, const struct stream_track *track)
+static void fill(struct view_entry *entry, const struct known_host *known_host, const struct stream_track *track)
 {
     *entry = (struct view_entry){
-        .host = origin->host, .set = track->set, .instance = track->instance, .job = track->job,
-        .of = track->job ? find_job(origin->newest->decoder, track->job) : NULL,
+        .host = known_host->host, .set = track->set, .instance = track->instance, .job = track->job,
+        .of = track->job ? find_job(known_host->newest->decoder, track->job) : NULL,
         .values = track->values, .known = track->known, .time_ns = track->time_ns, .period_ns = track->interval_ns,
     };
 }
 
-static bool next_own(const struct held_view *held, struct view_at *at, struct view_entry *entry)
+static bool next_own(const struct live_view *live, struct view_at *at, struct view_entry *entry)
 {
-    if (!held->own || at->entry >= held->own->count)
+    if (!live->own || at->entry >= live->own->count)
         return false;
-    const struct sample *sample = &held->own->samples[at->entry++];
+    const struct sample *sample = &live->own->samples[at->entry++];
     *entry = (struct view_entry){
-        .host = held->host, .set = sample->set, .instance = sample->instance, .values = sample->values,
+        .host = live->host, .set = sample->set, .instance = sample->instance, .values = sample->values,
         .known = sample->known, .time_ns = sample->time_ns,
     };
     return true;
@@ -76,17 +78,17 @@ static bool next_own(const struct held_view *held, struct view_at *at, struct vi
 
 static bool next_entry(const void *context, struct view_at *at, struct view_entry *entry)
 {
-    const struct held_view *held = context;
+    const struct live_view *live = context;
     struct stream_track track;
-    if (at->host == 0 && next_own(held, at, entry))
+    if (at->host == 0 && next_own(live, at, entry))
         return true;
-    for (; at->host <= held->count; at->host++, at->entry = 0) {
-        const struct origin *origin = at->host ? held->origins[at->host - 1] : NULL;
-        if (!origin || !origin->newest || !origin->newest->taken_ns)
+    for (; at->host <= live->count; at->host++, at->entry = 0) {
+        const struct known_host *known_host = at->host ? live->known_hosts[at->host - 1] : NULL;
+        if (!known_host || !known_host->newest || !known_host->newest->last_record_ns)
             continue;
-        while (stream_next(origin->newest->decoder, &at->entry, &track))
-            if (is_fresh(held, origin, &track)) {
-                fill(entry, origin, &track);
+        while (stream_next(known_host->newest->decoder, &at->entry, &track))
+            if (needs_snapshot(live, known_host, &track)) {
+                fill(entry, known_host, &track);
                 return true;
             }
     }
@@ -95,14 +97,14 @@ static bool next_entry(const void *context, struct view_at *at, struct view_entr
 
 static bool next_job(const void *context, struct view_at *at, const char **host, const struct job **job)
 {
-    const struct held_view *held = context;
+    const struct live_view *live = context;
     const struct job *const *jobs;
-    for (; at->host < held->count; at->host++, at->entry = 0) {
-        const struct origin *origin = held->origins[at->host];
-        if (!origin->newest || origin_is_silent(origin, held->now_ns))
+    for (; at->host < live->count; at->host++, at->entry = 0) {
+        const struct known_host *known_host = live->known_hosts[at->host];
+        if (!known_host->newest || known_host_is_silent(known_host, live->now_ns))
             continue;
-        if (at->entry < stream_jobs(origin->newest->decoder, &jobs)) {
-            *host = origin->host;
+        if (at->entry < stream_jobs(known_host->newest->decoder, &jobs)) {
+            *host = known_host->host;
             *job = jobs[at->entry++];
             return true;
         }
@@ -110,8 +112,8 @@ static bool next_job(const void *context, struct view_at *at, const char **host,
     return false;
 }
 
-struct view held_view_of(const struct held_view *held, uint32_t uid)
+struct view live_view_as_view(const struct live_view *live, uint32_t uid)
 {
     static const struct view_source source = { next_entry, next_job };
-    return (struct view){ .source = &source, .context = held, .host = held->host, .uid = uid };
+    return (struct view){ .source = &source, .context = live, .host = live->host, .uid = uid };
 }

@@ -1,51 +1,26 @@
-/* A hash table by routing id. */
+/* A map by routing id. */
 #include "collector/peers.h"
 
-#include "base/hash.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKETS_FIRST 64u
-
-static uint32_t hash_of(const uint8_t *id, size_t size)
+static uint64_t hash_of(const uint8_t *id, size_t size)
 {
-    uint64_t hash = hash_add(HASH_START, id, size);
-    return (uint32_t)(hash ^ hash >> 32);
+    return map_hash(0, id, size);
 }
 
-enum err peers_init(struct peers *peers)
+static bool is_peer(const void *item, const void *key)
 {
-    *peers = (struct peers){ .bucket_count = BUCKETS_FIRST };
-    peers->buckets = calloc(BUCKETS_FIRST, sizeof(struct peer *));
-    return peers->buckets ? OK : NOMEM;
+    const struct peer *peer = item;
+    const struct zmq_peer *id = key;
+    return peer->id_size == id->id_size && memcmp(peer->id, id->id, id->id_size) == 0;
 }
 
 struct peer *peers_find(const struct peers *peers, const struct zmq_peer *id)
 {
-    uint32_t hash = hash_of(id->id, id->id_size);
-    struct peer *peer = peers->buckets[hash & (peers->bucket_count - 1)];
-    while (peer && (peer->hash != hash || peer->id_size != id->id_size || memcmp(peer->id, id->id, id->id_size) != 0))
-        peer = peer->next;
-    return peer;
-}
-
-static void grow(struct peers *peers)
-{
-    size_t count = peers->bucket_count * 2;
-    struct peer **buckets = calloc(count, sizeof *buckets);
-    if (!buckets)
-        return; /* slower, but correct */
-    for (size_t i = 0; i < peers->bucket_count; i++)
-        for (struct peer *peer = peers->buckets[i], *next; peer; peer = next) {
-            next = peer->next;
-            peer->next = buckets[peer->hash & (count - 1)];
-            buckets[peer->hash & (count - 1)] = peer;
-        }
-    free(peers->buckets);
-    peers->buckets = buckets;
-    peers->bucket_count = count;
+    return map_find(&peers->map, hash_of(id->id, id->id_size), is_peer, id);
 }
 
 static void peer_free(struct peer *peer)
@@ -79,54 +54,40 @@ static struct peer *peer_new(const struct zmq_peer *id)
     memcpy(peer->id, id->id, id->id_size);
     memcpy(peer->key, id->key, sizeof peer->key);
     peer->id_size = id->id_size;
-    peer->hash = hash_of(peer->id, peer->id_size);
     return peer;
 }
 
 enum err peers_add(struct peers *peers, const struct zmq_peer *id, struct peer **peer)
 {
-    if (peers->count >= PEERS_MAX)
-        return FULL;
     *peer = peer_new(id);
     if (!*peer)
         return NOMEM;
-    if (peers->count >= peers->bucket_count)
-        grow(peers);
-    (*peer)->next = peers->buckets[(*peer)->hash & (peers->bucket_count - 1)];
-    peers->buckets[(*peer)->hash & (peers->bucket_count - 1)] = *peer;
-    peers->count++;
-    return OK;
+    enum err err = map_add(&peers->map, hash_of(id->id, id->id_size), *peer, PEERS_MAX);
+    if (!err)
+        return OK;
+    peer_free(*peer);
+    *peer = NULL;
+    return err;
 }
 
 void peers_remove(struct peers *peers, struct peer **peer)
 {
-    struct peer **position = &peers->buckets[(*peer)->hash & (peers->bucket_count - 1)];
-    while (*position != *peer)
-        position = &(*position)->next;
-    *position = (*peer)->next;
-    peers->count--;
+    map_remove(&peers->map, hash_of((*peer)->id, (*peer)->id_size), *peer);
     peer_free(*peer);
     *peer = NULL;
 }
 
-struct peer *peers_next(const struct peers *peers, struct peers_iterator *at)
+struct peer *peers_next(const struct peers *peers, struct map_iterator *at)
 {
-    while (!at->next && at->bucket < peers->bucket_count)
-        at->next = peers->buckets[at->bucket++];
-    struct peer *peer = at->next;
-    at->next = peer ? peer->next : NULL;
-    return peer;
+    return map_next(&peers->map, at);
 }
 
 void peers_clear(struct peers *peers)
 {
-    for (size_t i = 0; peers->buckets && i < peers->bucket_count; i++)
-        for (struct peer *peer = peers->buckets[i], *next; peer; peer = next) {
-            next = peer->next;
-            peer_free(peer);
-        }
-    free(peers->buckets);
-    *peers = (struct peers){ 0 };
+    struct map_iterator at = { 0 };
+    for (struct peer *peer; (peer = peers_next(peers, &at));)
+        peer_free(peer);
+    map_clear(&peers->map);
 }
 
 void peer_address(const struct peer *peer, struct zmq_peer *id)

@@ -1,4 +1,4 @@
-/* Which message goes where, and the acknowledgements. What a peer may not say, or not yet, costs it its connection. */
+/* Dispatches messages and sends acknowledgements. A protocol violation costs a peer its connection. */
 #include "collector/receiver.h"
 
 #include "base/clock.h"
@@ -10,33 +10,29 @@
 #include <string.h>
 
 #define OUT_MAX 65536
-#define PATH_ROOM 4096
+#define PATH_BYTES 4096
 
-static enum err open_files(struct receiver *receiver, struct buf *why)
+static enum err open_files(struct receiver *receiver, struct buf *error)
 {
-    char path[PATH_ROOM];
+    char path[PATH_BYTES];
     snprintf(path, sizeof path, "%s/hosts", receiver->settings.dir);
-    origins_load(&receiver->origins, path); /* none: nobody was heard yet */
+    known_hosts_load(&receiver->known_hosts, path); /* missing file: no known hosts yet */
     snprintf(path, sizeof path, "%s/holes", receiver->settings.dir);
-    enum err err = holes_open(&receiver->holes, path);
+    enum err err = seq_gaps_open(&receiver->gaps, path);
     if (err)
-        buf_printf(why, "cannot open %s: %s", path, err_text(err));
+        buf_printf(error, "cannot open %s: %s", path, err_text(err));
     return err;
 }
 
-enum err receiver_open(struct receiver *receiver, const struct receiver_settings *settings, struct buf *why)
+enum err receiver_open(struct receiver *receiver, const struct receiver_settings *settings, struct buf *error)
 {
-    *receiver = (struct receiver){ .settings = *settings, .holes.fd = -1 };
+    *receiver = (struct receiver){ .settings = *settings, .gaps.fd = -1 };
     batch_init(&receiver->batch);
     buf_init(&receiver->out, OUT_MAX);
     buf_init(&receiver->body, OUT_MAX);
     buf_init(&receiver->plain, MESSAGE_MAX);
     buf_init(&receiver->snapshot, MESSAGE_MAX);
-    enum err err = peers_init(&receiver->peers);
-    if (!err)
-        err = origins_init(&receiver->origins);
-    if (!err)
-        err = open_files(receiver, why);
+    enum err err = open_files(receiver, error);
     if (err)
         receiver_close(receiver);
     return err;
@@ -44,13 +40,13 @@ enum err receiver_open(struct receiver *receiver, const struct receiver_settings
 
 void receiver_close(struct receiver *receiver)
 {
-    char path[PATH_ROOM];
+    char path[PATH_BYTES];
     snprintf(path, sizeof path, "%s/hosts", receiver->settings.dir);
-    if (receiver->origins.count)
-        origins_save(&receiver->origins, path);
+    if (receiver->known_hosts.map.count)
+        known_hosts_save(&receiver->known_hosts, path);
     peers_clear(&receiver->peers);
-    origins_clear(&receiver->origins);
-    holes_close(&receiver->holes);
+    known_hosts_clear(&receiver->known_hosts);
+    seq_gaps_close(&receiver->gaps);
     batch_clear(&receiver->batch);
     buf_clear(&receiver->out);
     buf_clear(&receiver->body);
@@ -58,7 +54,7 @@ void receiver_close(struct receiver *receiver)
     buf_clear(&receiver->snapshot);
 }
 
-enum err receiver_answer(struct receiver *receiver, const struct peer *peer, enum message_kind kind)
+enum err receiver_send(struct receiver *receiver, const struct peer *peer, enum message_kind kind)
 {
     struct message message = {
         .version = MESSAGE_VERSION, .kind = kind, .body = { receiver->body.data, receiver->body.size },
@@ -75,13 +71,14 @@ void receiver_refuse(struct receiver *receiver, struct peer *peer, bool for_good
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(peer->why, sizeof peer->why, format, arguments);
+    vsnprintf(peer->error, sizeof peer->error, format, arguments);
     va_end(arguments);
-    log_warn("%s%s%s is refused: %s", peer->host[0] ? peer->host : "somebody", peer->address[0] ? " at " : "", peer->address,
-             peer->why);
+    log_warn("refused %s%s%s: %s", peer->host[0] ? peer->host : "unknown peer", peer->address[0] ? " at " : "",
+             peer->address,
+             peer->error);
     buf_reset(&receiver->body);
-    message_write_refuse(&receiver->body, &(struct message_refuse){ bytes_of(peer->why), for_good });
-    receiver_answer(receiver, peer, MESSAGE_REFUSE);
+    message_write_refuse(&receiver->body, &(struct message_refuse){ bytes_of(peer->error), for_good });
+    receiver_send(receiver, peer, MESSAGE_REFUSE);
     peer_close_feeds(peer);
     peer->state = PEER_REFUSED;
     receiver->figures.refused++;
@@ -89,38 +86,38 @@ void receiver_refuse(struct receiver *receiver, struct peer *peer, bool for_good
 
 static void acknowledge(struct receiver *receiver, struct peer *peer, uint64_t number)
 {
-    uint8_t room[PACK_NUMBER_MAX];
-    struct packer packer = { room, room + sizeof room, false };
+    uint8_t capacity[PACK_NUMBER_MAX];
+    struct packer packer = { capacity, capacity + sizeof capacity, false };
     pack_number(&packer, number);
     buf_reset(&receiver->body);
-    buf_add(&receiver->body, room, (size_t)(packer.at - room));
-    if (receiver_answer(receiver, peer, MESSAGE_ACK))
-        return; /* it will hear of it with the next one, or come back */
+    buf_add(&receiver->body, capacity, (size_t)(packer.at - capacity));
+    if (receiver_send(receiver, peer, MESSAGE_ACK))
+        return; /* the next acknowledgement covers it, or the peer reconnects */
     peer->acked = number;
     receiver->figures.acks++;
 }
 
-/* We do not know it: it was here before our start, or was dropped as silent. */
-static void say_again(struct receiver *receiver, const struct zmq_peer *from)
+/* An unknown peer: it connected before our start, or was dropped as silent. */
+static void send_again(struct receiver *receiver, const struct zmq_peer *from)
 {
     struct peer stranger = { .id = (uint8_t *)from->id, .id_size = from->id_size };
     buf_reset(&receiver->body);
-    receiver_answer(receiver, &stranger, MESSAGE_AGAIN);
+    receiver_send(receiver, &stranger, MESSAGE_AGAIN);
 }
 
-/* Said once per connection; the message itself is passed over, so that its sender can go on. */
-static void say_cannot(struct receiver *receiver, struct peer *peer, const struct message *message)
+/* Sent once per connection; the message itself is skipped, so that the sender can continue. */
+static void send_cannot(struct receiver *receiver, struct peer *peer, const struct message *message)
 {
     struct message_cannot cannot = {
         .kind = message->kind, .version = message->version, .number = message->number,
-        .why = bytes_of("this is sonde " SONDE_VERSION ", which does not know such messages"),
+        .error = bytes_of("unknown message kind for sonde " SONDE_VERSION),
     };
     buf_reset(&receiver->body);
     message_write_cannot(&receiver->body, &cannot);
-    receiver_answer(receiver, peer, MESSAGE_CANNOT);
+    receiver_send(receiver, peer, MESSAGE_CANNOT);
 }
 
-static void wants_ack(struct receiver *receiver, struct peer *peer)
+static void mark_dirty(struct receiver *receiver, struct peer *peer)
 {
     receiver->is_dirty = true;
     if (peer->is_dirty)
@@ -130,50 +127,50 @@ static void wants_ack(struct receiver *receiver, struct peer *peer)
     receiver->dirty = peer;
 }
 
-static void take_kind(struct receiver *receiver, struct peer *peer, const struct message *message)
+static void handle_kind(struct receiver *receiver, struct peer *peer, const struct message *message)
 {
     switch (message->kind) {
-    case MESSAGE_OPEN: receiver_take_open(receiver, peer, message->body); break;
-    case MESSAGE_STATE: receiver_take_state(receiver, peer, message->body); break;
-    case MESSAGE_RECORD: receiver_take_record(receiver, peer, message); break;
+    case MESSAGE_OPEN: receiver_handle_open(receiver, peer, message->body); break;
+    case MESSAGE_STATE: receiver_handle_state(receiver, peer, message->body); break;
+    case MESSAGE_RECORD: receiver_handle_record(receiver, peer, message); break;
     case MESSAGE_PING:
         if (!peer->is_dirty && !peer->is_syncing)
             acknowledge(receiver, peer, message->number);
         return;
-    case MESSAGE_CANNOT: log_info("%s cannot read something that this collector says", peer->host); return;
-    default: say_cannot(receiver, peer, message);
+    case MESSAGE_CANNOT: log_info("%s cannot decode a message of this collector", peer->host); return;
+    default: send_cannot(receiver, peer, message);
     }
-    if (peer->state == PEER_TAKEN)
-        wants_ack(receiver, peer);
+    if (peer->state == PEER_ACCEPTED)
+        mark_dirty(receiver, peer);
 }
 
-static void take_of_known(struct receiver *receiver, struct peer *peer, const struct message *message)
+static void handle_accepted(struct receiver *receiver, struct peer *peer, const struct message *message)
 {
-    peer->heard_ns = clock_monotonic_ns();
+    peer->last_received_ns = clock_monotonic_ns();
     if (peer->state == PEER_REFUSED)
         return;
-    if (peer->origin)
-        peer->origin->heard_ns = clock_realtime_ns();
+    if (peer->known_host)
+        peer->known_host->last_received_ns = clock_realtime_ns();
     if (message->number != peer->received + 1) {
-        receiver_refuse(receiver, peer, false, "its message %llu came behind number %llu",
+        receiver_refuse(receiver, peer, false, "its message %llu came after number %llu",
                         (unsigned long long)message->number, (unsigned long long)peer->received);
         return;
     }
     peer->received = message->number;
-    take_kind(receiver, peer, message);
+    handle_kind(receiver, peer, message);
 }
 
-void receiver_take_bad(struct receiver *receiver, const struct zmq_peer *from, struct peer *peer)
+void receiver_handle_invalid(struct receiver *receiver, const struct zmq_peer *from, struct peer *peer)
 {
     receiver->figures.bad++;
     if (!peer && peers_add(&receiver->peers, from, &peer))
         return;
-    peer->heard_ns = clock_monotonic_ns();
+    peer->last_received_ns = clock_monotonic_ns();
     if (peer->state != PEER_REFUSED)
-        receiver_refuse(receiver, peer, false, "it does not speak Sonde's language, or its message was damaged");
+        receiver_refuse(receiver, peer, false, "it does not use Sonde's protocol, or its message was damaged");
 }
 
-void receiver_take(struct receiver *receiver, const struct zmq_peer *from, struct bytes bytes)
+void receiver_handle(struct receiver *receiver, const struct zmq_peer *from, struct bytes bytes)
 {
     struct message message;
     struct peer *peer = peers_find(&receiver->peers, from);
@@ -184,20 +181,20 @@ void receiver_take(struct receiver *receiver, const struct zmq_peer *from, struc
         peer->bytes += bytes.size;
     }
     if (peer && peer->state == PEER_REFUSED)
-        peer->heard_ns = clock_monotonic_ns();
+        peer->last_received_ns = clock_monotonic_ns();
     else if (message_read(bytes, &message, &receiver->plain))
-        receiver_take_bad(receiver, from, peer);
+        receiver_handle_invalid(receiver, from, peer);
     else if (message.kind == MESSAGE_HELLO)
-        receiver_take_hello(receiver, from, peer, &message);
+        receiver_handle_hello(receiver, from, peer, &message);
     else if (!peer)
-        say_again(receiver, from);
+        send_again(receiver, from);
     else
-        take_of_known(receiver, peer, &message);
+        handle_accepted(receiver, peer, &message);
 }
 
-bool receiver_commit(struct receiver *receiver)
+bool receiver_begin_sync(struct receiver *receiver)
 {
-    if (!receiver->is_dirty || receiver->is_syncing || holes_sync(&receiver->holes))
+    if (!receiver->is_dirty || receiver->is_syncing || seq_gaps_sync(&receiver->gaps))
         return false;
     for (struct peer *peer = receiver->dirty; peer; peer = peer->dirty_next) {
         peer->is_dirty = false;
@@ -212,7 +209,7 @@ bool receiver_commit(struct receiver *receiver)
     return true;
 }
 
-void receiver_committed(struct receiver *receiver, bool is_safe)
+void receiver_end_sync(struct receiver *receiver, bool is_safe)
 {
     struct peer *peer = receiver->syncing;
     receiver->syncing = NULL;
@@ -220,24 +217,24 @@ void receiver_committed(struct receiver *receiver, bool is_safe)
     while (peer) {
         struct peer *next = peer->sync_next;
         peer->is_syncing = false;
-        if (is_safe && peer->state == PEER_TAKEN)
+        if (is_safe && peer->state == PEER_ACCEPTED)
             acknowledge(receiver, peer, peer->syncing);
         else if (!is_safe)
-            wants_ack(receiver, peer);
+            mark_dirty(receiver, peer);
         peer = next;
     }
 }
 
-void receiver_tend(struct receiver *receiver)
+void receiver_drop_silent(struct receiver *receiver)
 {
-    struct peer_at at = { 0 };
+    struct map_iterator at = { 0 };
     struct peer *peer;
     uint64_t now_ns = clock_monotonic_ns();
     while ((peer = peers_next(&receiver->peers, &at))) {
-        if (now_ns - peer->heard_ns < RECEIVER_PEER_GONE_NS || peer->is_dirty || peer->is_syncing)
+        if (now_ns - peer->last_received_ns < RECEIVER_PEER_GONE_NS || peer->is_dirty || peer->is_syncing)
             continue;
-        if (peer->state == PEER_TAKEN)
-            log_info("%s has been silent for a minute", peer->host);
+        if (peer->state == PEER_ACCEPTED)
+            log_info("no message from %s for a minute; dropped its connection", peer->host);
         peers_remove(&receiver->peers, &peer);
     }
 }

@@ -1,13 +1,15 @@
-/* The number of a window is the sequence of its record: a window that is made again, after a crash, is there already. Until
- * a window is in the second journal its samples stay in the first. */
+/* The number of a window is the sequence number of its record: a window that is computed again after a crash is
+ * recognized as a duplicate. Until a window is in the second journal, its samples stay in the first one. */
 #include "collector/rollup.h"
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "sinks/stream_decoders.h"
+#include "base/map.h"
+#include "collector/known_hosts.h"
 #include "collector/rollup_track.h"
 #include "journal/stream.h"
+#include "sinks/stream_decoders.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -20,24 +22,24 @@
 
 #define NAME "rollup"
 #define TURN_MAX 4096
-#define TEND_NS NS_PER_S
-#define BUCKETS 4096u
-#define LATE_WINDOWS 10 /* a sample that is older than this means that a clock was set back */
-#define FILL_MAX 2000 /* windows without a sample that are told one by one, so that no sequence is jumped over */
+#define MAINTAIN_NS NS_PER_S
+#define LATE_WINDOWS 10 /* an older sample means that a clock was set back */
+#define EMPTY_WINDOWS_MAX 2000 /* windows without samples are written as empty records, up to this many, so that no
+                                * sequence number is skipped */
 
-/* Those of one name: a host, or all jobs. */
-struct roller {
-    struct roller *next, *chain; /* of all; of its bucket */
-    char *host;
-    uint64_t stream, sequence; /* the window that was given last; 0: none */
+/* One stream: a host, or all jobs. */
+struct rollup_host {
+    struct rollup_host *next;
+    char *name;
+    uint64_t stream, sequence; /* last window written; 0: none */
     struct delta_stream *encoder;
     bool has_state;
-    uint64_t window;   /* that is open; 0: none */
-    uint64_t position; /* before its first batch */
-    uint64_t heard_ns; /* CLOCK_MONOTONIC */
+    uint64_t window;           /* open window; 0: none */
+    uint64_t position;         /* before its first batch */
+    uint64_t last_received_ns; /* CLOCK_MONOTONIC */
     struct rollup_tracks tracks;
-    unsigned generation; /* of the stream: a clock that was set back begins a new one */
-    uint64_t turned_ns;  /* CLOCK_MONOTONIC, when it began */
+    unsigned generation;    /* of the stream: a new one starts when the host's clock was set back */
+    uint64_t generation_ns; /* CLOCK_MONOTONIC, when it started */
 };
 
 struct rollup {
@@ -48,10 +50,10 @@ struct rollup {
     struct journal_reader *reader;
     struct stream_decoders *channels;
     struct rollup_set *sets;
-    struct roller *hosts, jobs;
-    struct roller *buckets[BUCKETS]; /* the hosts by name */
-    uint64_t position, done; /* in the first journal */
-    uint64_t tended_ns;
+    struct rollup_host *hosts, jobs;
+    struct map hosts_by_name;
+    uint64_t position, done;              /* in the first journal */
+    uint64_t maintained_ns;
     struct batch batch;
     struct buf record, snapshot;
     bool was_reported;
@@ -59,7 +61,7 @@ struct rollup {
     pthread_mutex_t lock;
 };
 
-/* The same after a restart, and another for another window. */
+/* The same after a restart, but different for another window length. */
 static uint64_t stream_of(const char *host, const char *what, uint64_t window_ns, unsigned generation)
 {
     uint64_t hash = hash_add(HASH_START ^ window_ns, host, strlen(host));
@@ -67,51 +69,55 @@ static uint64_t stream_of(const char *host, const char *what, uint64_t window_ns
     return (hash ^ hash >> 29) * 0x9e3779b97f4a7c15u | 1;
 }
 
-static enum err roller_init(struct rollup *rollup, struct roller *roller, const char *host, const char *what)
+static enum err rollup_host_init(struct rollup *rollup, struct rollup_host *host, const char *name, const char *what)
 {
-    roller->host = strdup(host);
-    roller->stream = stream_of(host, what, rollup->settings.window_ns, 0);
-    roller->sequence = journal_last_sequence(rollup->settings.to, host, roller->stream);
-    enum err err = roller->host ? stream_new(&roller->encoder) : NOMEM;
+    host->name = strdup(name);
+    host->stream = stream_of(name, what, rollup->settings.window_ns, 0);
+    host->sequence = journal_last_sequence(rollup->settings.to, name, host->stream);
+    enum err err = host->name ? stream_new(&host->encoder) : NOMEM;
     return err;
 }
 
-static void roller_clear(struct roller *roller)
+static void rollup_host_clear(struct rollup_host *host)
 {
-    rollup_tracks_clear(&roller->tracks);
-    stream_free(&roller->encoder);
-    free(roller->host);
+    rollup_tracks_clear(&host->tracks);
+    stream_free(&host->encoder);
+    free(host->name);
 }
 
-static struct roller *host_from_facts(struct rollup *rollup, const char *host)
+static bool is_host(const void *item, const void *name)
 {
-    struct roller **bucket = &rollup->buckets[hash_add_text(HASH_START, host) % BUCKETS];
-    for (struct roller *roller = *bucket; roller; roller = roller->chain)
-        if (strcmp(roller->host, host) == 0)
-            return roller;
-    struct roller *roller = calloc(1, sizeof *roller);
-    if (!roller || roller_init(rollup, roller, host, "host")) {
-        if (roller)
-            roller_clear(roller);
-        free(roller);
+    return strcmp(((const struct rollup_host *)item)->name, name) == 0;
+}
+
+static struct rollup_host *find_host(struct rollup *rollup, const char *name)
+{
+    uint64_t hash = map_hash_string(0, name);
+    struct rollup_host *host = map_find(&rollup->hosts_by_name, hash, is_host, name);
+    if (host)
+        return host;
+    host = calloc(1, sizeof *host);
+    if (!host || rollup_host_init(rollup, host, name, "host")
+        || map_add(&rollup->hosts_by_name, hash, host, KNOWN_HOSTS_MAX)) {
+        if (host)
+            rollup_host_clear(host);
+        free(host);
         return NULL;
     }
-    roller->next = rollup->hosts;
-    rollup->hosts = roller;
-    roller->chain = *bucket;
-    *bucket = roller;
+    host->next = rollup->hosts;
+    rollup->hosts = host;
     rollup->now.hosts++;
-    return roller;
+    return host;
 }
 
-/* Full, or broken: it is tried until it goes, or we end; the first journal keeps what is not done. */
+/* Retries until it succeeds or the collector stops; the first journal keeps what is not written. */
 static enum err append(struct rollup *rollup, const struct journal_entry *entry)
 {
     enum err err;
     while ((err = journal_append(rollup->settings.to, entry)) && err != USAGE && !atomic_load(&rollup->stops)) {
         struct pollfd fd = { .fd = rollup->wake_fd, .events = POLLIN };
         if (!rollup->was_reported)
-            log_error("what is rolled up cannot be written: %s. It is tried again.", err_text(err));
+            log_error("cannot write the rollup journal: %s. Retrying.", err_text(err));
         rollup->was_reported = true;
         poll(&fd, 1, 1000);
     }
@@ -119,21 +125,21 @@ static enum err append(struct rollup *rollup, const struct journal_entry *entry)
     return err;
 }
 
-/* One record of rollup->batch, of a window. */
-static enum err give(struct rollup *rollup, struct roller *roller, uint64_t window)
+/* Writes rollup->batch as the record of a window. */
+static enum err emit(struct rollup *rollup, struct rollup_host *host, uint64_t window)
 {
     struct journal_entry entry = {
-        .host = roller->host, .stream = roller->stream, .sequence = window - 1,
+        .host = host->name, .stream = host->stream, .sequence = window - 1,
         .time_ns = window * rollup->settings.window_ns,
     };
     buf_reset(&rollup->snapshot);
     buf_reset(&rollup->record);
-    bool wants_state = !roller->has_state || window != roller->sequence + 1
-        || journal_needs_snapshot(rollup->settings.to, roller->host, roller->stream);
-    if (wants_state)
-        stream_snapshot(roller->encoder, &rollup->snapshot);
-    enum err err = stream_encode(roller->encoder, &rollup->batch, &rollup->record);
-    if (!err && wants_state) {
+    bool needs_state = !host->has_state || window != host->sequence + 1
+        || journal_needs_snapshot(rollup->settings.to, host->name, host->stream);
+    if (needs_state)
+        stream_snapshot(host->encoder, &rollup->snapshot);
+    enum err err = stream_encode(host->encoder, &rollup->batch, &rollup->record);
+    if (!err && needs_state) {
         entry.kind = JOURNAL_SNAPSHOT;
         entry.body = (struct bytes){ rollup->snapshot.data, rollup->snapshot.size };
         err = append(rollup, &entry);
@@ -143,27 +149,27 @@ static enum err give(struct rollup *rollup, struct roller *roller, uint64_t wind
     entry.body = (struct bytes){ rollup->record.data, rollup->record.size };
     if (!err)
         err = append(rollup, &entry);
-    roller->has_state = !err;
+    host->has_state = !err;
     if (!err) {
-        roller->sequence = window;
+        host->sequence = window;
         rollup->now.windows++;
     }
     return err;
 }
 
-/* Nothing was read in them. */
-static void fill_up(struct rollup *rollup, struct roller *roller, uint64_t window)
+/* Windows without samples. */
+static void emit_empty_windows(struct rollup *rollup, struct rollup_host *host, uint64_t window)
 {
-    if (!roller->sequence || window - roller->sequence > FILL_MAX)
+    if (!host->sequence || window - host->sequence > EMPTY_WINDOWS_MAX)
         return;
     batch_reset(&rollup->batch);
-    for (uint64_t empty = roller->sequence + 1; empty < window; empty++)
-        if (give(rollup, roller, empty))
+    for (uint64_t empty = host->sequence + 1; empty < window; empty++)
+        if (emit(rollup, host, empty))
             return;
 }
 
-/* What a job has on this host becomes part of what it has on all. */
-static void fold_jobs(struct rollup *rollup, const struct roller *host)
+/* Adds the job's values on this host to those over all hosts. */
+static void fold_jobs(struct rollup *rollup, const struct rollup_host *host)
 {
     for (const struct rollup_track *track = host->tracks.first; track; track = track->next) {
         struct sample like = { .set = track->set->source, .instance = track->instance, .job = track->job };
@@ -174,53 +180,53 @@ static void fold_jobs(struct rollup *rollup, const struct roller *host)
     }
 }
 
-/* Tracks that had nothing in this window are over. */
-static void collect_tracks(struct rollup *rollup, struct roller *roller)
+/* Tracks without a sample in this window are dropped. */
+static void collect_tracks(struct rollup *rollup, struct rollup_host *host)
 {
-    uint64_t end_ns = (roller->window + 1) * rollup->settings.window_ns;
+    uint64_t end_ns = (host->window + 1) * rollup->settings.window_ns;
     batch_reset(&rollup->batch);
-    rollup_tracks_sweep(&roller->tracks);
-    for (struct rollup_track *track = roller->tracks.first; track; track = track->next)
-        rollup_track_give(track, &rollup->batch, end_ns);
+    rollup_tracks_sweep(&host->tracks);
+    for (struct rollup_track *track = host->tracks.first; track; track = track->next)
+        rollup_track_emit(track, &rollup->batch, end_ns);
 }
 
-static void close_window(struct rollup *rollup, struct roller *roller, const struct batch *by)
+static void close_window(struct rollup *rollup, struct rollup_host *host, const struct batch *by)
 {
-    if (!roller->window || roller->window <= roller->sequence) {
-        roller->window = 0; /* given before a crash */
-        rollup_tracks_clear(&roller->tracks);
+    if (!host->window || host->window <= host->sequence) {
+        host->window = 0; /* already written before a crash */
+        rollup_tracks_clear(&host->tracks);
         return;
     }
-    fill_up(rollup, roller, roller->window);
-    collect_tracks(rollup, roller);
+    emit_empty_windows(rollup, host, host->window);
+    collect_tracks(rollup, host);
     rollup->batch.jobs = by ? by->jobs : NULL;
     rollup->batch.job_count = by ? by->job_count : 0;
-    give(rollup, roller, roller->window);
-    roller->window = 0;
+    emit(rollup, host, host->window);
+    host->window = 0;
 }
 
-/* All hosts that speak have gone on to a later window, or have said nothing for a window's time. */
+/* Closes the jobs' window when all active hosts are in a later window, or sent nothing for the length of a window. */
 static void close_jobs(struct rollup *rollup, bool is_late)
 {
     uint64_t window = rollup->jobs.window, now_ns = clock_monotonic_ns();
-    for (const struct roller *host = rollup->hosts; window && !is_late && host; host = host->next)
-        if (host->window && host->window <= window && now_ns - host->heard_ns < rollup->settings.window_ns)
+    for (const struct rollup_host *host = rollup->hosts; window && !is_late && host; host = host->next)
+        if (host->window && host->window <= window && now_ns - host->last_received_ns < rollup->settings.window_ns)
             return;
     if (window)
         close_window(rollup, &rollup->jobs, NULL);
 }
 
-/* A host whose clock is ahead must not take the others' jobs along. */
-static bool is_of_the_future(const struct rollup *rollup, uint64_t window)
+/* A host whose clock is ahead must not close the jobs' window for the others. */
+static bool is_in_future(const struct rollup *rollup, uint64_t window)
 {
     return window > clock_realtime_ns() / rollup->settings.window_ns + 1;
 }
 
-static void close_host(struct rollup *rollup, struct roller *host, const struct batch *by)
+static void close_host(struct rollup *rollup, struct rollup_host *host, const struct batch *by)
 {
-    if (rollup->jobs.window && rollup->jobs.window < host->window && !is_of_the_future(rollup, host->window))
-        close_jobs(rollup, true); /* one host is a whole window ahead of what the jobs are at */
-    bool has_jobs = (!rollup->jobs.window || rollup->jobs.window == host->window) && !is_of_the_future(rollup, host->window);
+    if (rollup->jobs.window && rollup->jobs.window < host->window && !is_in_future(rollup, host->window))
+        close_jobs(rollup, true); /* this host is a whole window ahead of the jobs */
+    bool has_jobs = (!rollup->jobs.window || rollup->jobs.window == host->window) && !is_in_future(rollup, host->window);
     if (has_jobs && host->window > rollup->jobs.sequence) {
         if (!rollup->jobs.window)
             rollup->jobs.position = host->position;
@@ -232,38 +238,38 @@ static void close_host(struct rollup *rollup, struct roller *host, const struct 
     close_window(rollup, host, by);
 }
 
-/* The stream of a later generation in which the window has its place. Once per window at most: what comes late by another
- * way, beside what is new, must not turn it to and fro. */
-static void turn_back(struct rollup *rollup, struct roller *host, uint64_t window)
+/* Switches to the stream of a later generation in which the window fits. At most once per window: late records that
+ * arrive by another way must not switch it back and forth. */
+static void start_new_generation(struct rollup *rollup, struct rollup_host *host, uint64_t window)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    if (host->turned_ns && now_ns - host->turned_ns < rollup->settings.window_ns)
+    if (host->generation_ns && now_ns - host->generation_ns < rollup->settings.window_ns)
         return;
-    host->turned_ns = now_ns;
+    host->generation_ns = now_ns;
     close_host(rollup, host, NULL);
     do {
-        host->stream = stream_of(host->host, "host", rollup->settings.window_ns, ++host->generation);
-        host->sequence = journal_last_sequence(rollup->settings.to, host->host, host->stream);
+        host->stream = stream_of(host->name, "host", rollup->settings.window_ns, ++host->generation);
+        host->sequence = journal_last_sequence(rollup->settings.to, host->name, host->stream);
     } while (host->sequence > window + LATE_WINDOWS);
     host->has_state = false;
 }
 
-/* One that was given before a crash is made again where the jobs of that window were not given yet. */
-static bool is_late(const struct rollup *rollup, const struct roller *host, uint64_t window)
+/* A window that was written before a crash is computed again if the jobs of that window were not written yet. */
+static bool is_late(const struct rollup *rollup, const struct rollup_host *host, uint64_t window)
 {
     return (window <= host->sequence && window <= rollup->jobs.sequence) || (host->window && window < host->window);
 }
 
 static void take(struct rollup *rollup, const struct batch *batch, uint64_t before)
 {
-    struct roller *host = host_from_facts(rollup, batch->host);
+    struct rollup_host *host = find_host(rollup, batch->host);
     rollup->now.records++;
     for (size_t i = 0; host && i < batch->count; i++) {
         const struct sample *sample = &batch->samples[i];
         uint64_t window = sample->time_ns / rollup->settings.window_ns;
         uint64_t newest = host->window ? host->window : host->sequence;
         if (window + LATE_WINDOWS < newest)
-            turn_back(rollup, host, window);
+            start_new_generation(rollup, host, window);
         if (is_late(rollup, host, window)) {
             rollup->now.late++;
             continue;
@@ -280,14 +286,14 @@ static void take(struct rollup *rollup, const struct batch *batch, uint64_t befo
         rollup->now.samples++;
     }
     if (host)
-        host->heard_ns = clock_monotonic_ns();
+        host->last_received_ns = clock_monotonic_ns();
 }
 
-/* Up to where all is in the second journal. */
+/* Acknowledges the position up to which everything is in the second journal. */
 static void note_done(struct rollup *rollup)
 {
     uint64_t safe = rollup->position;
-    for (const struct roller *host = rollup->hosts; host; host = host->next)
+    for (const struct rollup_host *host = rollup->hosts; host; host = host->next)
         if (host->window && host->position < safe)
             safe = host->position;
     if (rollup->jobs.window && rollup->jobs.position < safe)
@@ -298,15 +304,15 @@ static void note_done(struct rollup *rollup)
     journal_reader_ack(rollup->reader, safe);
 }
 
-/* A host that has fallen silent does not keep its window, nor the journal, open for ever. */
-static void tend(struct rollup *rollup)
+/* A silent host must not keep its window, and with it the journal, open forever. */
+static void maintain(struct rollup *rollup)
 {
     uint64_t now_ns = clock_monotonic_ns(), real_ns = clock_realtime_ns(), window_ns = rollup->settings.window_ns;
-    if (now_ns - rollup->tended_ns < TEND_NS)
+    if (now_ns - rollup->maintained_ns < MAINTAIN_NS)
         return;
-    rollup->tended_ns = now_ns;
-    for (struct roller *host = rollup->hosts; host; host = host->next)
-        if (host->window && now_ns - host->heard_ns > window_ns && real_ns > (host->window + 2) * window_ns)
+    rollup->maintained_ns = now_ns;
+    for (struct rollup_host *host = rollup->hosts; host; host = host->next)
+        if (host->window && now_ns - host->last_received_ns > window_ns && real_ns > (host->window + 2) * window_ns)
             close_host(rollup, host, NULL);
     close_jobs(rollup, false);
     note_done(rollup);
@@ -342,7 +348,7 @@ static void *run(void *argument)
     struct rollup *rollup = argument;
     while (!atomic_load(&rollup->stops)) {
         bool has_more = read_some(rollup);
-        tend(rollup);
+        maintain(rollup);
         struct pollfd fd = { .fd = rollup->wake_fd, .events = POLLIN };
         if (!has_more)
             poll(&fd, 1, 200);
@@ -364,7 +370,7 @@ enum err rollup_open(struct rollup **rollup, const struct rollup_settings *setti
     new->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     enum err err = new->wake_fd < 0 ? err_from_errno(errno) : stream_decoders_new(&new->channels);
     if (!err)
-        err = roller_init(new, &new->jobs, settings->host, "jobs");
+        err = rollup_host_init(new, &new->jobs, settings->host, "jobs");
     if (!err)
         err = journal_reader_open(settings->from, &new->reader, NAME, true, 0);
     if (!err)
@@ -389,12 +395,13 @@ void rollup_close(struct rollup **rollup)
         pthread_join(old->thread, NULL);
     journal_reader_close(&old->reader);
     stream_decoders_free(&old->channels);
-    for (struct roller *host = old->hosts, *next; host; host = next) {
+    for (struct rollup_host *host = old->hosts, *next; host; host = next) {
         next = host->next;
-        roller_clear(host);
+        rollup_host_clear(host);
         free(host);
     }
-    roller_clear(&old->jobs);
+    map_clear(&old->hosts_by_name);
+    rollup_host_clear(&old->jobs);
     rollup_sets_clear(&old->sets);
     batch_clear(&old->batch);
     buf_clear(&old->record);

@@ -1,4 +1,4 @@
-/* Values keep their type, but for the mean. */
+/* Values keep their type, except for the mean. */
 #include "collector/rollup_track.h"
 
 #include "model/set.h"
@@ -19,7 +19,7 @@ static bool is_less(enum metric_type type, union value a, union value b)
     return type == F64 ? a.f64 < b.f64 : type == I64 ? a.i64 < b.i64 : a.u64 < b.u64;
 }
 
-/* Describes the rolled metrics of one; their names stand in names, which is large enough. */
+/* Describes the rollup metrics of source; their names are stored in names. */
 static void describe(struct metric *rolled, const struct metric *source, char (*names)[NAME_MAX_BYTES])
 {
     static const char *const parts[ROLLUP_PARTS] = { "min", "mean", "max", "last" };
@@ -50,7 +50,7 @@ static struct set *roll_set(const struct set *set)
     return copy;
 }
 
-/* Both are in the list then. NULL: memory ran out, or it has too many metrics. */
+/* Finds or adds the set. NULL: out of memory, or too many metrics. */
 static struct rollup_set *rollup_set_of(struct rollup_set **list, const struct set *set)
 {
     for (struct rollup_set *at = *list; at; at = at->next)
@@ -83,7 +83,7 @@ void rollup_sets_clear(struct rollup_set **list)
     *list = NULL;
 }
 
-static bool same_text(const char *a, const char *b)
+static bool same_string(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
@@ -101,7 +101,7 @@ static struct rollup_track *track_new(const struct rollup_set *set, const struct
     if (!track)
         return NULL;
     track->set = set;
-    track->met = sample->set;
+    track->seen_set = sample->set;
     track->instance = strdup(sample->instance);
     track->job = sample->job ? strdup(sample->job) : NULL;
     if (track->instance && (track->job || !sample->job))
@@ -112,14 +112,14 @@ static struct rollup_track *track_new(const struct rollup_set *set, const struct
 
 static bool is_of(struct rollup_track *track, const struct sample *sample)
 {
-    if (strcmp(track->instance, sample->instance) != 0 || !same_text(track->job, sample->job))
+    if (strcmp(track->instance, sample->instance) != 0 || !same_string(track->job, sample->job))
         return false;
     const struct set *source = track->set->source;
-    if (track->met == sample->set && source->size == sample->set->size && strcmp(source->name, sample->set->name) == 0)
+    if (track->seen_set == sample->set && source->size == sample->set->size && strcmp(source->name, sample->set->name) == 0)
         return true;
     if (!set_equal(source, sample->set))
         return false;
-    track->met = sample->set;
+    track->seen_set = sample->set;
     return true;
 }
 
@@ -202,7 +202,7 @@ static union value add_values(enum metric_type type, union value a, union value 
     if (type == F64)
         a.f64 += b.f64;
     else
-        a.u64 += b.u64; /* of signed ones too: two's complement */
+        a.u64 += b.u64; /* also correct for signed values: two's complement */
     return a;
 }
 
@@ -225,7 +225,7 @@ void rollup_track_fold(struct rollup_track *track, const struct rollup_track *fr
     }
 }
 
-enum err rollup_track_give(struct rollup_track *track, struct batch *batch, uint64_t time_ns)
+enum err rollup_track_emit(struct rollup_track *track, struct batch *batch, uint64_t time_ns)
 {
     struct sample *sample = batch_add(batch, track->set->rolled, time_ns, track->instance);
     if (!sample)

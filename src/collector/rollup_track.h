@@ -1,5 +1,6 @@
-/* What is left of many samples of one set: minimum, mean, maximum and last of each metric, as a sample of a set of its own:
- * "meminfo" becomes "meminfo_rollup", its "mem_free" becomes mem_free_min, mem_free_mean, mem_free_max, mem_free_last. */
+/* Aggregates the samples of one metric set: minimum, mean, maximum and last value of each metric, as a sample of
+ * another set: "meminfo" becomes "meminfo_rollup", its "mem_free" becomes mem_free_min, mem_free_mean, mem_free_max,
+ * mem_free_last. */
 #ifndef SONDE_COLLECTOR_ROLLUP_TRACK_H
 #define SONDE_COLLECTOR_ROLLUP_TRACK_H
 
@@ -7,7 +8,7 @@
 
 #define ROLLUP_PARTS 4 /* min, mean, max, last */
 
-/* A set, and what it becomes. Never freed before all tracks of it. */
+/* A set and its rollup set. Freed after all its tracks. */
 struct rollup_set {
     struct rollup_set *next;
     struct set *source; /* a copy */
@@ -26,32 +27,32 @@ struct rollup_value {
 struct rollup_track {
     struct rollup_track *next;
     const struct rollup_set *set;
-    const struct set *met;  /* where the set was when it was met last */
-    char *instance, *job;   /* job NULL: of the node */
-    uint64_t samples;       /* in this window */
+    const struct set *seen_set;        /* address of the set at its last sample, for a quick comparison */
+    char *instance, *job;         /* job NULL: of the node */
+    uint64_t samples;             /* in this window */
     struct rollup_value values[]; /* of set->source */
 };
 
-/* In the order in which they came, which is the same at each tick. */
+/* In the order of the samples, which is the same at each tick. */
 struct rollup_tracks {
     struct rollup_track *first, *last;
-    struct rollup_track *expected; /* the one behind the one that was found last */
+    struct rollup_track *expected; /* the one after the last one found */
 };
 
-/* Found or made. */
+/* Finds or creates a track. */
 struct rollup_track *rollup_track_of(struct rollup_tracks *tracks, struct rollup_set **sets, const struct sample *sample);
 void rollup_tracks_clear(struct rollup_tracks *tracks);
 
-/* Takes those away that had no sample in this window. */
+/* Removes tracks without a sample in this window. */
 void rollup_tracks_sweep(struct rollup_tracks *tracks);
 
 void rollup_track_add(struct rollup_track *track, const struct sample *sample);
 
-/* Adds what is in from to track: minimum, mean and maximum are of both, last becomes the sum of the last of all that were
- * added, so that it is the total over the nodes of a job. */
+/* Adds from to track: minimum, mean and maximum are over both; last becomes the sum of the last values, the total over
+ * the nodes of a job. */
 void rollup_track_fold(struct rollup_track *track, const struct rollup_track *from);
 
-/* The sample of the window; the track is empty then. NOMEM. */
-enum err rollup_track_give(struct rollup_track *track, struct batch *batch, uint64_t time_ns);
+/* Adds the sample of the window to batch and resets the track. NOMEM. */
+enum err rollup_track_emit(struct rollup_track *track, struct batch *batch, uint64_t time_ns);
 
 #endif

@@ -1,5 +1,5 @@
-/* The collector's own figures as samples of sets, so that /metrics and sonde ls show them as any others: of itself, of each
- * host that it hears, of each of its sinks. */
+/* The collector's own metrics as samples, so that /metrics and sonde ls show them like any others: of the collector, of
+ * each known host, of each sink. */
 #ifndef SONDE_COLLECTOR_SELF_METRICS_H
 #define SONDE_COLLECTOR_SELF_METRICS_H
 
@@ -7,7 +7,7 @@
 
 struct collector;
 
-/* Adds them to batch; instances are borrowed from the collector, and valid until something comes in. */
-enum err own_figures_add(struct batch *batch, struct collector *collector);
+/* Adds them to batch. Instance names are borrowed from the collector, and valid until the next message is handled. */
+enum err self_metrics_add(struct batch *batch, struct collector *collector);
 
 #endif

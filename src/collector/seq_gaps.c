@@ -1,4 +1,4 @@
-/* A list in the order of streams and of where the holes begin. A hole in a hole is one of the stream that fills it. */
+/* A list ordered by stream and start of the gap. A gap within a gap is one of the stream that fills it. */
 #include "collector/seq_gaps.h"
 
 #include "base/vec.h"
@@ -14,7 +14,7 @@
 #define LINE_MAX 512
 #define FILE_MAX (64u << 20)
 
-/* The same on every collector, so that a record that took two ways has one name at the top. */
+/* The same on every collector, so that a record that arrives by two ways has one stream id at the top. */
 static uint64_t derive(uint64_t stream, uint64_t from)
 {
     uint64_t x = stream ^ from * 0x9e3779b97f4a7c15u;
@@ -23,14 +23,14 @@ static uint64_t derive(uint64_t stream, uint64_t from)
     return (x ^ x >> 31) | 1;
 }
 
-/* Where a hole of the stream that begins there is, or would be: behind all that come before it. */
-static size_t place_of(const struct holes *holes, uint64_t stream, uint64_t from)
+/* The index of the gap that starts there, or where it would be inserted. */
+static size_t position_of(const struct seq_gaps *gaps, uint64_t stream, uint64_t from)
 {
-    size_t low = 0, high = holes->count;
+    size_t low = 0, high = gaps->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const struct hole *hole = &holes->list[middle];
-        if (hole->stream < stream || (hole->stream == stream && hole->from <= from))
+        const struct seq_gap *gap = &gaps->list[middle];
+        if (gap->stream < stream || (gap->stream == stream && gap->from <= from))
             low = middle + 1;
         else
             high = middle;
@@ -38,66 +38,66 @@ static size_t place_of(const struct holes *holes, uint64_t stream, uint64_t from
     return low;
 }
 
-static enum err keep(struct holes *holes, const char *host, uint64_t stream, uint64_t from, uint64_t to)
+static enum err keep(struct seq_gaps *gaps, const char *host, uint64_t stream, uint64_t from, uint64_t to)
 {
-    if (holes->count == HOLES_MAX)
+    if (gaps->count == SEQ_GAPS_MAX)
         return FULL;
-    if (array_reserve(holes->list, holes->room, holes->count + 1, VEC_MAX))
+    if (array_reserve(gaps->list, gaps->capacity, gaps->count + 1, VEC_MAX))
         return NOMEM;
     char *name = strdup(host);
     if (!name)
         return NOMEM;
-    size_t place = place_of(holes, stream, from);
-    struct hole *hole = &holes->list[place];
-    memmove(hole + 1, hole, (holes->count++ - place) * sizeof *hole);
-    *hole = (struct hole){ name, stream, from, to, derive(stream, from) };
+    size_t position = position_of(gaps, stream, from);
+    struct seq_gap *gap = &gaps->list[position];
+    memmove(gap + 1, gap, (gaps->count++ - position) * sizeof *gap);
+    *gap = (struct seq_gap){ name, stream, from, to, derive(stream, from) };
     return OK;
 }
 
-static const struct hole *find(const struct holes *holes, const char *host, uint64_t stream, uint64_t sequence)
+static const struct seq_gap *find(const struct seq_gaps *gaps, const char *host, uint64_t stream, uint64_t sequence)
 {
-    for (size_t i = place_of(holes, stream, sequence); i-- > 0 && holes->list[i].stream == stream;)
-        if (sequence <= holes->list[i].to && strcmp(holes->list[i].host, host) == 0)
-            return &holes->list[i];
+    for (size_t i = position_of(gaps, stream, sequence); i-- > 0 && gaps->list[i].stream == stream;)
+        if (sequence <= gaps->list[i].to && strcmp(gaps->list[i].host, host) == 0)
+            return &gaps->list[i];
     return NULL;
 }
 
-uint64_t holes_stream(const struct holes *holes, const char *host, uint64_t stream, uint64_t sequence)
+uint64_t seq_gaps_stream(const struct seq_gaps *gaps, const char *host, uint64_t stream, uint64_t sequence)
 {
-    const struct hole *hole;
-    while ((hole = find(holes, host, stream, sequence)))
-        stream = hole->as;
+    const struct seq_gap *gap;
+    while ((gap = find(gaps, host, stream, sequence)))
+        stream = gap->as;
     return stream;
 }
 
-enum err holes_add(struct holes *holes, const char *host, uint64_t stream, uint64_t from, uint64_t to)
+enum err seq_gaps_add(struct seq_gaps *gaps, const char *host, uint64_t stream, uint64_t from, uint64_t to)
 {
     char line[LINE_MAX];
     int size = snprintf(line, sizeof line, "%llu %llu %llu %s\n", (unsigned long long)stream, (unsigned long long)from,
                         (unsigned long long)to, host);
     if (size <= 0 || (size_t)size >= sizeof line)
         return USAGE;
-    off_t end = lseek(holes->fd, 0, SEEK_END);
-    if (write(holes->fd, line, (size_t)size) != size) {
+    off_t end = lseek(gaps->fd, 0, SEEK_END);
+    if (write(gaps->fd, line, (size_t)size) != size) {
         enum err err = errno ? err_from_errno(errno) : FULL;
-        (void)!ftruncate(holes->fd, end);
+        (void)!ftruncate(gaps->fd, end);
         return err;
     }
-    holes->is_dirty = true;
-    return keep(holes, host, stream, from, to);
+    gaps->is_dirty = true;
+    return keep(gaps, host, stream, from, to);
 }
 
-enum err holes_sync(struct holes *holes)
+enum err seq_gaps_sync(struct seq_gaps *gaps)
 {
-    if (!holes->is_dirty)
+    if (!gaps->is_dirty)
         return OK;
-    if (fdatasync(holes->fd))
+    if (fdatasync(gaps->fd))
         return err_from_errno(errno);
-    holes->is_dirty = false;
+    gaps->is_dirty = false;
     return OK;
 }
 
-static void load_line(struct holes *holes, char *line)
+static void load_line(struct seq_gaps *gaps, char *line)
 {
     uint64_t numbers[3];
     for (size_t i = 0; i < 3; i++) {
@@ -105,44 +105,44 @@ static void load_line(struct holes *holes, char *line)
         line += *line == ' ';
     }
     if (*line && numbers[1] && numbers[2] >= numbers[1])
-        keep(holes, line, numbers[0], numbers[1], numbers[2]);
+        keep(gaps, line, numbers[0], numbers[1], numbers[2]);
 }
 
-/* A last line that is not whole was never acted upon. */
-static enum err load(struct holes *holes)
+/* An incomplete last line was never acted upon. */
+static enum err load(struct seq_gaps *gaps)
 {
     struct stat status;
-    if (fstat(holes->fd, &status))
+    if (fstat(gaps->fd, &status))
         return err_from_errno(errno);
     size_t size = status.st_size < FILE_MAX ? (size_t)status.st_size : FILE_MAX, whole = 0;
     char *text = calloc(1, size + 1);
     if (!text)
         return NOMEM;
-    ssize_t got = pread(holes->fd, text, size, 0);
+    ssize_t got = pread(gaps->fd, text, size, 0);
     for (char *line = text, *next; got > 0 && (next = strchr(line, '\n')); line = next) {
         *next++ = '\0';
-        load_line(holes, line);
+        load_line(gaps, line);
         whole = (size_t)(next - text);
     }
     free(text);
-    return got < 0 || ftruncate(holes->fd, (off_t)whole) || lseek(holes->fd, 0, SEEK_END) < 0 ? IO : OK;
+    return got < 0 || ftruncate(gaps->fd, (off_t)whole) || lseek(gaps->fd, 0, SEEK_END) < 0 ? IO : OK;
 }
 
-enum err holes_open(struct holes *holes, const char *path)
+enum err seq_gaps_open(struct seq_gaps *gaps, const char *path)
 {
-    *holes = (struct holes){ .fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) };
-    enum err err = holes->fd < 0 ? err_from_errno(errno) : load(holes);
+    *gaps = (struct seq_gaps){ .fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) };
+    enum err err = gaps->fd < 0 ? err_from_errno(errno) : load(gaps);
     if (err)
-        holes_close(holes);
+        seq_gaps_close(gaps);
     return err;
 }
 
-void holes_close(struct holes *holes)
+void seq_gaps_close(struct seq_gaps *gaps)
 {
-    for (size_t i = 0; i < holes->count; i++)
-        free(holes->list[i].host);
-    free(holes->list);
-    if (holes->fd >= 0)
-        close(holes->fd);
-    *holes = (struct holes){ .fd = -1 };
+    for (size_t i = 0; i < gaps->count; i++)
+        free(gaps->list[i].host);
+    free(gaps->list);
+    if (gaps->fd >= 0)
+        close(gaps->fd);
+    *gaps = (struct seq_gaps){ .fd = -1 };
 }

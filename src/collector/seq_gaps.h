@@ -1,37 +1,37 @@
-/* Sequence numbers that a stream has jumped over. Usually they are lost; but where an agent went over to another collector
- * and both hand on to this one, they come later, by the other way. They are kept then under an id of their own, made of the
- * stream's and of where the hole begins, since a journal takes a stream in order only. In the file "holes" beside the
- * journal, a line for each. */
+/* Sequence numbers that a stream has skipped. Usually these records are lost. But if an agent switched to another
+ * collector, and both forward to this one, they arrive later by the other way. Since a journal accepts a stream only in
+ * order, they are then stored under a stream id of their own, derived from the stream and the start of the gap. Saved
+ * in the file "holes" beside the journal, one line per gap. */
 #ifndef SONDE_COLLECTOR_SEQ_GAPS_H
 #define SONDE_COLLECTOR_SEQ_GAPS_H
 
 #include "base/buf.h"
 
-#define HOLES_MAX 1000000u
+#define SEQ_GAPS_MAX 1000000u
 
-struct hole {
+struct seq_gap {
     char *host;
-    uint64_t stream;   /* in which it is */
-    uint64_t from, to; /* sequences, both missing */
-    uint64_t as;       /* the stream that its records are kept in */
+    uint64_t stream;   /* the stream that has the gap */
+    uint64_t from, to; /* sequence numbers, inclusive */
+    uint64_t as;       /* stream id under which its records are stored */
 };
 
-struct holes {
-    struct hole *list;
-    size_t count, room;
+struct seq_gaps {
+    struct seq_gap *list;
+    size_t count, capacity;
     int fd;
-    bool is_dirty; /* something was written since the last sync */
+    bool is_dirty; /* written since the last sync */
 };
 
-/* Reads the file, or makes it. */
-enum err holes_open(struct holes *holes, const char *path);
-void holes_close(struct holes *holes);
+/* Reads the file, or creates it. */
+enum err seq_gaps_open(struct seq_gaps *gaps, const char *path);
+void seq_gaps_close(struct seq_gaps *gaps);
 
-/* The stream that a record is kept in: its own, or that of the hole that it is of. */
-uint64_t holes_stream(const struct holes *holes, const char *host, uint64_t stream, uint64_t sequence);
+/* The stream under which a record is stored: its own, or that of the gap that it belongs to. */
+uint64_t seq_gaps_stream(const struct seq_gaps *gaps, const char *host, uint64_t stream, uint64_t sequence);
 
-/* Written at once, safe after holes_sync. FULL: there are HOLES_MAX, or the disk is full. */
-enum err holes_add(struct holes *holes, const char *host, uint64_t stream, uint64_t from, uint64_t to);
-enum err holes_sync(struct holes *holes);
+/* Written at once, safe after seq_gaps_sync. FULL: SEQ_GAPS_MAX reached, or the disk is full. */
+enum err seq_gaps_add(struct seq_gaps *gaps, const char *host, uint64_t stream, uint64_t from, uint64_t to);
+enum err seq_gaps_sync(struct seq_gaps *gaps);
 
 #endif

@@ -161,7 +161,7 @@ static bool has_ended(const struct batch *batch, const char *job)
  * earlier. */
 static unsigned pressure_of(const struct delta_stream *stream)
 {
-    size_t parts[] = { stream->encoder->hashed_tracks * 16 / STREAM_TRACKS_MAX, stream->values * 16 / STREAM_VALUES_MAX,
+    size_t parts[] = { stream->encoder->track_map.count * 16 / STREAM_TRACKS_MAX, stream->values * 16 / STREAM_VALUES_MAX,
                        stream->weight * 16 / STREAM_WEIGHT_MAX };
     size_t peak = parts[0] > parts[1] ? parts[0] : parts[1];
     peak = parts[2] > peak ? parts[2] : peak;

@@ -2,7 +2,7 @@
  * followed the previous one last time is tried first. */
 #include "journal/encoder_state.h"
 
-#include "base/hash.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "journal/set_pool.h"
 
@@ -17,52 +17,38 @@ enum err encoder_list_add(struct encoder_list *numbers, uint32_t number)
     return err;
 }
 
-static uint32_t hash_of(uint32_t set_number, const char *instance, const char *job)
+struct track_key {
+    uint32_t set_number;
+    const char *instance, *job; /* job: NULL for the node */
+};
+
+static uint64_t hash_of(const struct track_key *key)
 {
-    uint64_t hash = hash_add_text((HASH_START ^ set_number) * HASH_PRIME, instance);
-    return (uint32_t)(job ? hash_add_text(hash, job) : hash);
+    uint64_t hash = map_hash_string(map_hash(0, &key->set_number, sizeof key->set_number), key->instance);
+    return key->job ? map_hash_string(hash, key->job) : hash;
 }
 
-static void hash_insert(struct encoder_state *encoder, struct delta_track *track)
+static uint64_t hash_of_track(const struct delta_track *track)
 {
-    struct delta_track **bucket = &encoder->buckets[track->hash & (encoder->bucket_count - 1)];
-    track->hash_next = *bucket;
-    *bucket = track;
-    encoder->hashed_tracks++;
+    return hash_of(&(struct track_key){ track->set_number, track->instance, track->job });
 }
 
-static void hash_remove(struct encoder_state *encoder, struct delta_track *track)
+static void forget_track(struct encoder_state *encoder, const struct delta_track *track)
 {
-    struct delta_track **place = &encoder->buckets[track->hash & (encoder->bucket_count - 1)];
-    while (*place && *place != track)
-        place = &(*place)->hash_next;
-    if (!*place)
-        return;
-    *place = track->hash_next;
-    encoder->hashed_tracks--;
+    map_remove(&encoder->track_map, hash_of_track(track), track);
 }
 
-/* Rebuilds the hash table over all tracks, with more buckets than there are tracks. */
-static enum err rebuild_hash(struct delta_stream *stream)
+/* All tracks of the stream into the map: at first, and after records were decoded. */
+static enum err rebuild_map(struct delta_stream *stream)
 {
     struct encoder_state *encoder = stream->encoder;
-    size_t count = 64;
-    while (count <= 2 * (size_t)stream->track_count)
-        count *= 2;
-    enum err err = array_reserve_zeroed(encoder->buckets, encoder->bucket_capacity, count, VEC_MAX);
-    if (err)
-        return err;
-    encoder->bucket_count = count;
-    encoder->hashed_tracks = 0;
-    memset(encoder->buckets, 0, count * sizeof(struct delta_track *));
-    for (uint32_t i = 0; i < stream->track_count; i++) {
-        struct delta_track *track = stream->tracks[i];
-        if (!track)
-            continue;
-        track->hash = hash_of(track->set_number, track->instance, track->job);
-        hash_insert(encoder, track);
-    }
-    return OK;
+    enum err err = OK;
+    map_reset(&encoder->track_map);
+    for (uint32_t i = 0; i < stream->track_count && !err; i++)
+        if (stream->tracks[i])
+            err = map_add(&encoder->track_map, hash_of_track(stream->tracks[i]), stream->tracks[i], STREAM_TRACKS_MAX);
+    encoder->has_map = !err;
+    return err;
 }
 
 enum err encoder_begin(struct delta_stream *stream)
@@ -77,7 +63,7 @@ enum err encoder_begin(struct delta_stream *stream)
     encoder->values = encoder->item_count = encoder->link_count = 0;
     encoder->new_sets.count = encoder->new_tracks.count = encoder->new_job_count = 0;
     encoder->dropped_tracks.count = encoder->dropped_sets.count = encoder->dropped_jobs.count = 0;
-    return encoder->bucket_count && encoder->hashed_tracks < encoder->bucket_count ? OK : rebuild_hash(stream);
+    return encoder->has_map ? OK : rebuild_map(stream);
 }
 
 static bool same_names(const struct set *ours, const struct set *set)
@@ -170,24 +156,23 @@ static bool is_track(const struct delta_track *track, const char *instance, cons
     return track->job && job ? strcmp(track->job, job) == 0 : track->job == job;
 }
 
-static struct delta_track *find_hashed(const struct encoder_state *encoder, uint32_t hash, uint32_t set_number,
-                                 const char *instance, const char *job)
+static bool has_key(const void *item, const void *key)
 {
-    struct delta_track *track = encoder->buckets[hash & (encoder->bucket_count - 1)];
-    while (track && (track->hash != hash || track->set_number != set_number || !is_track(track, instance, job)))
-        track = track->hash_next;
-    return track;
+    const struct delta_track *track = item;
+    const struct track_key *wanted = key;
+    return track->set_number == wanted->set_number && is_track(track, wanted->instance, wanted->job);
 }
 
 struct delta_track *encoder_find_track(const struct encoder_state *encoder, uint32_t set_number, const char *instance,
-                                 const char *job)
+                                       const char *job)
 {
-    return find_hashed(encoder, hash_of(set_number, instance, job), set_number, instance, job);
+    struct track_key key = { set_number, instance, job };
+    return map_find(&encoder->track_map, hash_of(&key), has_key, &key);
 }
 
 static uint32_t free_track_number(const struct delta_stream *stream)
 {
-    if (stream->track_count < STREAM_TRACKS_MAX && stream->track_count < 64 + 2 * stream->encoder->hashed_tracks)
+    if (stream->track_count < STREAM_TRACKS_MAX && stream->track_count < 64 + 2 * stream->encoder->track_map.count)
         return stream->track_count; /* tracks that appear together get consecutive numbers: sent as one run */
     uint32_t number = 0;
     while (number < stream->track_count && stream->tracks[number])
@@ -195,7 +180,7 @@ static uint32_t free_track_number(const struct delta_stream *stream)
     return number;
 }
 
-static enum err add_track(struct delta_stream *stream, uint32_t set_number, const struct sample *sample, uint32_t hash,
+static enum err add_track(struct delta_stream *stream, uint32_t set_number, const struct sample *sample,
                           struct delta_track **added)
 {
     struct encoder_state *encoder = stream->encoder;
@@ -206,12 +191,12 @@ static enum err add_track(struct delta_stream *stream, uint32_t set_number, cons
     enum err err = stream_add_track(stream, number, set_number, bytes_of(sample->instance), sample->job ? &job : NULL, added);
     if (err)
         return err;
-    (*added)->hash = hash;
-    hash_insert(encoder, *added);
-    err = encoder_list_add(&encoder->new_tracks, number);
+    err = map_add(&encoder->track_map, hash_of_track(*added), *added, STREAM_TRACKS_MAX);
+    if (!err)
+        err = encoder_list_add(&encoder->new_tracks, number);
     if (!err)
         return OK;
-    hash_remove(encoder, *added);
+    forget_track(encoder, *added);
     stream_drop_track(stream, *added);
     return err;
 }
@@ -230,10 +215,9 @@ static enum err find_track(struct delta_stream *stream, const struct sample *sam
     enum err err = find_set(stream, sample->set, &set_number);
     if (err)
         return err;
-    uint32_t hash = hash_of(set_number, sample->instance, sample->job);
-    track = find_hashed(encoder, hash, set_number, sample->instance, sample->job);
+    track = encoder_find_track(encoder, set_number, sample->instance, sample->job);
     if (!track)
-        return add_track(stream, set_number, sample, hash, found);
+        return add_track(stream, set_number, sample, found);
     *found = track;
     return OK;
 }
@@ -278,7 +262,7 @@ void encoder_undo(struct delta_stream *stream)
         return;
     while (encoder->new_tracks.count) {
         struct delta_track *track = stream->tracks[encoder->new_tracks.list[--encoder->new_tracks.count]];
-        hash_remove(encoder, track);
+        forget_track(encoder, track);
         stream_drop_track(stream, track);
     }
     while (encoder->new_sets.count)
@@ -301,7 +285,7 @@ void encoder_commit_drops(struct delta_stream *stream)
     struct encoder_state *encoder = stream->encoder;
     for (size_t i = 0; i < encoder->dropped_tracks.count; i++) {
         struct delta_track *track = stream->tracks[encoder->dropped_tracks.list[i]];
-        hash_remove(encoder, track);
+        forget_track(encoder, track);
         stream_drop_track(stream, track);
     }
     for (size_t i = 0; i < encoder->dropped_sets.count; i++)
@@ -312,12 +296,14 @@ void encoder_commit_drops(struct delta_stream *stream)
 
 void encoder_reset(struct encoder_state *encoder)
 {
-    encoder->bucket_count = encoder->hashed_tracks = 0; /* rebuilt at the next record */
+    encoder->has_map = false; /* rebuilt at the next record */
+    map_reset(&encoder->track_map);
 }
 
 size_t encoder_memory(const struct encoder_state *encoder)
 {
-    return sizeof *encoder + (encoder->bucket_capacity + encoder->track_capacity) * sizeof(struct delta_track *)
+    return sizeof *encoder + encoder->track_map.slot_count * sizeof(struct map_slot)
+        + encoder->track_capacity * sizeof(struct delta_track *)
         + (encoder->new_sets.capacity + encoder->new_tracks.capacity + encoder->dropped_tracks.capacity
            + encoder->dropped_sets.capacity + encoder->dropped_jobs.capacity + encoder->job_number_capacity
            + encoder->event_job_capacity) * sizeof(uint32_t)
@@ -330,7 +316,7 @@ void encoder_free(struct encoder_state **encoder)
     struct encoder_state *b = *encoder;
     if (!b)
         return;
-    free(b->buckets);
+    map_clear(&b->track_map);
     free(b->tracks);
     free(b->new_sets.list);
     free(b->new_tracks.list);

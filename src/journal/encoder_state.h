@@ -3,6 +3,7 @@
 #ifndef SONDE_JOURNAL_ENCODER_STATE_H
 #define SONDE_JOURNAL_ENCODER_STATE_H
 
+#include "base/map.h"
 #include "journal/stream_state.h"
 
 struct encoder_list {
@@ -44,9 +45,8 @@ struct encoder_link {
 
 struct encoder_state {
     uint64_t record; /* number of this record, from 1 */
-    struct delta_track **buckets; /* hash table of tracks; a power of two */
-    size_t bucket_count, hashed_tracks;
-    size_t bucket_capacity;
+    struct map track_map; /* tracks by set, instance and job */
+    bool has_map;         /* it has all tracks of the stream */
 
     /* The record being encoded: */
     struct delta_track **tracks; /* one per sample */

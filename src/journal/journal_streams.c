@@ -1,7 +1,7 @@
-/* A hash table of streams, and the file it is saved in. */
+/* An array of streams with a map, and the file it is saved in. */
 #include "journal/journal_streams.h"
 
-#include "base/hash.h"
+#include "base/vec.h"
 #include "journal/journal_blob.h"
 
 #include <stdlib.h>
@@ -19,59 +19,33 @@ void journal_streams_clear(struct journal_streams *streams)
     for (size_t i = 0; i < streams->count; i++)
         free(streams->all[i].host);
     free(streams->all);
-    free(streams->slots);
+    map_clear(&streams->map);
     journal_streams_init(streams);
 }
 
-/* Ids are random, but a collector cannot rely on what its peers send. */
-static size_t hash_of(const char *host, uint64_t stream)
+struct stream_key {
+    const struct journal_stream *all;
+    const char *host;
+    uint64_t stream;
+};
+
+static uint64_t hash_of(const char *host, uint64_t stream)
 {
-    uint64_t hash = hash_add_text(stream, host) * 0xff51afd7ed558ccdull;
-    return (size_t)(hash ^ hash >> 32);
+    return map_hash_string(map_hash(0, &stream, sizeof stream), host);
 }
 
-/* The slot of a stream, or the empty one where it belongs. There is always an empty one. */
-static size_t slot_of(const struct journal_streams *streams, const char *host, uint64_t stream)
+static bool is_stream(const void *item, const void *key)
 {
-    size_t mask = streams->slot_count - 1, slot = hash_of(host, stream) & mask;
-    for (; streams->slots[slot]; slot = (slot + 1) & mask) {
-        const struct journal_stream *one = &streams->all[streams->slots[slot] - 1];
-        if (one->stream == stream && strcmp(one->host, host) == 0)
-            break;
-    }
-    return slot;
+    const struct stream_key *wanted = key;
+    const struct journal_stream *stream = &wanted->all[map_index_of_item(item)];
+    return stream->stream == wanted->stream && strcmp(stream->host, wanted->host) == 0;
 }
 
 struct journal_stream *journal_streams_find(const struct journal_streams *streams, const char *host, uint64_t stream)
 {
-    if (streams->count == 0)
-        return NULL;
-    uint32_t place = streams->slots[slot_of(streams, host, stream)];
-    return place ? &streams->all[place - 1] : NULL;
-}
-
-/* Capacity for one more stream and twice as many slots. */
-static enum err reserve(struct journal_streams *streams)
-{
-    if (streams->all && streams->count < streams->capacity)
-        return OK;
-    size_t capacity = streams->capacity ? streams->capacity * 2 : 16;
-    if (capacity > JOURNAL_STREAMS_MAX)
-        return FULL;
-    struct journal_stream *all = reallocarray(streams->all, capacity, sizeof *all);
-    if (!all)
-        return NOMEM;
-    streams->all = all;
-    uint32_t *slots = calloc(capacity * 2, sizeof *slots);
-    if (!slots)
-        return NOMEM;
-    free(streams->slots);
-    streams->slots = slots;
-    streams->slot_count = capacity * 2;
-    streams->capacity = capacity;
-    for (size_t i = 0; i < streams->count; i++)
-        slots[slot_of(streams, streams->all[i].host, streams->all[i].stream)] = (uint32_t)i + 1;
-    return OK;
+    struct stream_key key = { streams->all, host, stream };
+    const void *item = map_find(&streams->map, hash_of(host, stream), is_stream, &key);
+    return item ? &streams->all[map_index_of_item(item)] : NULL;
 }
 
 enum err journal_streams_get(struct journal_streams *streams, const char *host, uint64_t stream,
@@ -80,16 +54,16 @@ enum err journal_streams_get(struct journal_streams *streams, const char *host, 
     *found = journal_streams_find(streams, host, stream);
     if (*found)
         return OK;
-    enum err err = reserve(streams);
+    enum err err = array_reserve(streams->all, streams->capacity, streams->count + 1, JOURNAL_STREAMS_MAX);
     if (err)
         return err;
     char *own = strdup(host);
-    if (!own)
+    if (!own || map_add(&streams->map, hash_of(host, stream), map_item_of_index(streams->count), JOURNAL_STREAMS_MAX)) {
+        free(own);
         return NOMEM;
-    size_t slot = slot_of(streams, host, stream);
+    }
     streams->all[streams->count] = (struct journal_stream){ .host = own, .stream = stream };
     *found = &streams->all[streams->count++];
-    streams->slots[slot] = (uint32_t)streams->count;
     return OK;
 }
 

@@ -3,10 +3,7 @@
 #ifndef SONDE_JOURNAL_JOURNAL_STREAMS_H
 #define SONDE_JOURNAL_JOURNAL_STREAMS_H
 
-#include "base/err.h"
-
-#include <stddef.h>
-#include <stdint.h>
+#include "base/map.h"
 
 #define JOURNAL_STREAMS_MAX (4u << 20)
 
@@ -27,8 +24,7 @@ struct journal_stream {
 struct journal_streams {
     struct journal_stream *all;
     size_t count, capacity;
-    uint32_t *slots; /* index into all, plus 1; 0: empty */
-    size_t slot_count;
+    struct map map; /* indexes into all, by host and stream */
 };
 
 void journal_streams_init(struct journal_streams *streams);

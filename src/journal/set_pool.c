@@ -1,57 +1,72 @@
-/* A hash table behind a lock, which is taken only when a stream adds or drops a set. */
+/* Two maps behind a lock, which is taken only when a stream adds or drops a set. */
 #include "journal/set_pool.h"
 
-#include "base/hash.h"
-#include "journal/checksum.h"
+#include "base/map.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKETS 1024u
+#define SETS_MAX (1u << 24)
 
 struct pooled_set {
     struct set *set;
-    struct pooled_set *next;
     uint64_t users;
-    uint32_t hash;
     char *packed; /* NULL: not compressed yet */
     size_t packed_size;
-    uint64_t packed_hash;
-    struct pooled_set *packed_next;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct pooled_set *buckets[BUCKETS], *packed_buckets[BUCKETS];
-static size_t count;
+static struct map sets, packed_sets;
 
-static uint32_t hash_of(const struct set *set)
+static uint64_t hash_of(const struct set *set)
 {
-    uint64_t hash = hash_add_text(HASH_START, set->name);
+    uint64_t hash = map_hash_string(0, set->name);
     for (size_t i = 0; i < set->size; i++)
-        hash = hash_add_text(hash, set->metrics[i].name);
-    return (uint32_t)hash;
+        hash = map_hash_string(hash, set->metrics[i].name);
+    return hash;
 }
 
-static struct pooled_set **find(const struct set *set, uint32_t hash)
+static uint64_t packed_hash_of(const struct pooled_set *pooled)
 {
-    struct pooled_set **place = &buckets[hash % BUCKETS];
-    while (*place && ((*place)->hash != hash || !set_equal((*place)->set, set)))
-        place = &(*place)->next;
-    return place;
+    return map_hash(0, pooled->packed, pooled->packed_size);
+}
+
+static bool is_set(const void *pooled, const void *set)
+{
+    return set_equal(((const struct pooled_set *)pooled)->set, set);
+}
+
+static bool is_packed(const void *item, const void *packed)
+{
+    const struct pooled_set *pooled = item;
+    return bytes_equal((struct bytes){ pooled->packed, pooled->packed_size }, *(const struct bytes *)packed);
+}
+
+static struct pooled_set *find(const struct set *set, uint64_t hash)
+{
+    return map_find(&sets, hash, is_set, set);
+}
+
+static struct pooled_set *add(struct set *set, uint64_t hash)
+{
+    struct pooled_set *pooled = calloc(1, sizeof *pooled);
+    if (!pooled || map_add(&sets, hash, pooled, SETS_MAX)) {
+        free(pooled);
+        return NULL;
+    }
+    pooled->set = set;
+    return pooled;
 }
 
 enum err set_pool_take(struct set *set, const struct set **kept)
 {
-    uint32_t hash = hash_of(set);
+    uint64_t hash = hash_of(set);
     pthread_mutex_lock(&lock);
-    struct pooled_set **place = find(set, hash);
-    bool is_here = *place != NULL;
-    if (!is_here && (*place = calloc(1, sizeof **place))) {
-        **place = (struct pooled_set){ .set = set, .hash = hash };
-        count++;
-    }
-    struct pooled_set *pooled = *place;
+    struct pooled_set *pooled = find(set, hash);
+    bool is_here = pooled;
+    if (!pooled)
+        pooled = add(set, hash);
     if (pooled)
         pooled->users++;
     *kept = pooled ? pooled->set : NULL;
@@ -61,26 +76,20 @@ enum err set_pool_take(struct set *set, const struct set **kept)
     return pooled ? OK : NOMEM;
 }
 
-static void unlink_packed(struct pooled_set *pooled)
-{
-    struct pooled_set **place = &packed_buckets[pooled->packed_hash % BUCKETS];
-    while (pooled->packed && *place && *place != pooled)
-        place = &(*place)->packed_next;
-    if (pooled->packed && *place)
-        *place = pooled->packed_next;
-}
-
 void set_pool_release(const struct set *kept)
 {
-    uint32_t hash = hash_of(kept);
-    struct pooled_set *gone = NULL;
+    uint64_t hash = hash_of(kept);
     pthread_mutex_lock(&lock);
-    struct pooled_set **place = find(kept, hash);
-    if (*place && --(*place)->users == 0) {
-        gone = *place;
-        *place = gone->next;
-        unlink_packed(gone);
-        count--;
+    struct pooled_set *gone = find(kept, hash);
+    if (gone && --gone->users)
+        gone = NULL;
+    if (gone)
+        map_remove(&sets, hash, gone);
+    if (gone && gone->packed)
+        map_remove(&packed_sets, packed_hash_of(gone), gone);
+    if (gone && !sets.count) { /* the last user frees the tables too */
+        map_clear(&sets);
+        map_clear(&packed_sets);
     }
     pthread_mutex_unlock(&lock);
     if (!gone)
@@ -93,10 +102,10 @@ void set_pool_release(const struct set *kept)
 struct bytes set_pool_packed(const struct set *kept, bool *many)
 {
     struct bytes packed = { 0 };
-    uint32_t hash = hash_of(kept);
+    uint64_t hash = hash_of(kept);
     *many = false;
     pthread_mutex_lock(&lock);
-    const struct pooled_set *pooled = *find(kept, hash);
+    const struct pooled_set *pooled = find(kept, hash);
     if (pooled && pooled->users >= SET_POOL_MANY) {
         packed = (struct bytes){ pooled->packed, pooled->packed_size };
         *many = true;
@@ -107,18 +116,15 @@ struct bytes set_pool_packed(const struct set *kept, bool *many)
 
 struct bytes set_pool_keep_packed(const struct set *kept, struct bytes packed)
 {
-    uint32_t hash = hash_of(kept);
+    uint64_t hash = hash_of(kept);
     struct bytes ours = { 0 };
     char *copy = malloc(packed.size);
     if (!copy)
         return ours;
     memcpy(copy, packed.data, packed.size);
     pthread_mutex_lock(&lock);
-    struct pooled_set *pooled = *find(kept, hash);
-    if (pooled && !pooled->packed) {
-        pooled->packed_hash = checksum_add(CHECKSUM_START, packed.data, packed.size);
-        pooled->packed_next = packed_buckets[pooled->packed_hash % BUCKETS];
-        packed_buckets[pooled->packed_hash % BUCKETS] = pooled;
+    struct pooled_set *pooled = find(kept, hash);
+    if (pooled && !pooled->packed && !map_add(&packed_sets, map_hash(0, copy, packed.size), pooled, SETS_MAX)) {
         pooled->packed = copy;
         pooled->packed_size = packed.size;
         copy = NULL;
@@ -132,12 +138,9 @@ struct bytes set_pool_keep_packed(const struct set *kept, struct bytes packed)
 
 enum err set_pool_take_packed(struct bytes *packed, const struct set **kept)
 {
-    uint64_t hash = checksum_add(CHECKSUM_START, packed->data, packed->size);
+    uint64_t hash = map_hash(0, packed->data, packed->size);
     pthread_mutex_lock(&lock);
-    struct pooled_set *pooled = packed_buckets[hash % BUCKETS];
-    while (pooled && (pooled->packed_hash != hash || pooled->packed_size != packed->size
-                      || memcmp(pooled->packed, packed->data, packed->size) != 0))
-        pooled = pooled->packed_next;
+    struct pooled_set *pooled = map_find(&packed_sets, hash, is_packed, packed);
     if (pooled) {
         pooled->users++;
         *kept = pooled->set;
@@ -150,7 +153,7 @@ enum err set_pool_take_packed(struct bytes *packed, const struct set **kept)
 size_t set_pool_count(void)
 {
     pthread_mutex_lock(&lock);
-    size_t now = count;
+    size_t now = sets.count;
     pthread_mutex_unlock(&lock);
     return now;
 }

@@ -53,8 +53,7 @@ struct delta_track {
     uint32_t sample;           /* index of its newest sample there */
     /* used by the encoder only: */
     struct link_guess *link_guesses; /* one per value; NULL: none yet */
-    struct delta_track *hash_next; /* in its hash bucket */
-    uint32_t hash, follower;
+    uint32_t follower;
     uint64_t last_record; /* last record that had a sample of it */
 };
 

@@ -454,7 +454,7 @@ void live_close(struct live **live)
             free(l->groups[i]->nodes[k]);
         group_free(l->groups[i]);
     }
-    size_t at = 0;
+    struct map_iterator at = { 0 };
     for (struct owner *owner; (owner = map_next(&l->owners, &at));)
         free(owner);
     map_clear(&l->owners);

@@ -66,7 +66,7 @@ static void an_empty_map_finds_and_removes_nothing(void **state)
     (void)state;
     struct map map = { 0 };
     struct item item = { .name = "a" };
-    size_t at = 0;
+    struct map_iterator at = { 0 };
     assert_null(find(&map, &item));
     map_remove(&map, 0, &item);
     assert_null(map_next(&map, &at));
@@ -92,7 +92,7 @@ static void assert_content(const struct map *map, struct item *items)
         in += items[i].is_in;
     }
     assert_int_equal(map->count, in);
-    for (size_t at = 0; map_next(map, &at);)
+    for (struct map_iterator at = { 0 }; map_next(map, &at);)
         seen++;
     assert_int_equal(seen, in);
 }
@@ -132,6 +132,38 @@ static void adding_and_removing_with_collisions(void **state)
 {
     (void)state;
     random_changes_against_a_list(0xfc3f);
+}
+
+/* Each item is returned once, whether or not the one before was removed. */
+static void removing_during_iteration(uint64_t hash_mask)
+{
+    struct map map = { 0 };
+    struct item *items = new_items(hash_mask), *item;
+    for (size_t i = 0; i < ITEMS; i++) {
+        assert_int_equal(map_add(&map, items[i].hash, &items[i], ITEMS), OK);
+        items[i].is_in = true;
+    }
+    for (int round = 0; map.count; round++) {
+        size_t count = map.count, seen = 0;
+        for (struct map_iterator at = { 0 }; (item = map_next(&map, &at)); seen++)
+            if (round == 2 || rand() % 2) {
+                assert_true(item->is_in);
+                map_remove(&map, item->hash, item);
+                item->is_in = false;
+            }
+        assert_int_equal(seen, count);
+        assert_content(&map, items);
+    }
+    map_clear(&map);
+    free(items);
+}
+
+static void the_current_item_can_be_removed(void **state)
+{
+    (void)state;
+    removing_during_iteration(UINT64_MAX);
+    removing_during_iteration(0xfc3f);
+    removing_during_iteration(0x1ff7); /* chains around the end of the table */
 }
 
 static void the_maximum_is_exact(void **state)
@@ -190,6 +222,7 @@ int main(void)
         cmocka_unit_test(an_empty_map_finds_and_removes_nothing),
         cmocka_unit_test(adding_and_removing_at_random),
         cmocka_unit_test(adding_and_removing_with_collisions),
+        cmocka_unit_test(the_current_item_can_be_removed),
         cmocka_unit_test(the_maximum_is_exact),
         cmocka_unit_test(after_reserve_nothing_moves),
         cmocka_unit_test(indexes_can_be_items),

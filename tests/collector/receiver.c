@@ -15,12 +15,12 @@ struct fixture {
 
 static void open_all(struct fixture *f)
 {
-    struct buf why;
-    buf_init(&why, 1024);
-    assert_int_equal(journal_open(&f->journal, f->dir, NULL, &why), OK);
+    struct buf error;
+    buf_init(&error, 1024);
+    assert_int_equal(journal_open(&f->journal, f->dir, NULL, &error), OK);
     struct receiver_settings settings = { .journal = f->journal, .dir = f->dir, .host = "here", .send = speaker_hear };
-    assert_int_equal(receiver_open(&f->receiver, &settings, &why), OK);
-    buf_clear(&why);
+    assert_int_equal(receiver_open(&f->receiver, &settings, &error), OK);
+    buf_clear(&error);
 }
 
 static void close_all(struct fixture *f)
@@ -53,8 +53,8 @@ static int end(void **state)
 
 static void commit(struct fixture *f)
 {
-    if (receiver_commit(&f->receiver))
-        receiver_committed(&f->receiver, journal_sync(f->journal) == OK);
+    if (receiver_begin_sync(&f->receiver))
+        receiver_end_sync(&f->receiver, journal_sync(f->journal) == OK);
 }
 
 /* What a sink would get: the first value of each sample, "1,2,3,"; a gap is "gap N,". */
@@ -96,17 +96,17 @@ static void records_are_kept_and_acknowledged_when_they_are_safe(void **state)
     say_next(&f->receiver, &f->one);
     say_next(&f->receiver, &f->one);
     assert_int_equal(f->one.acked, 0);
-    assert_true(receiver_commit(&f->receiver));
+    assert_true(receiver_begin_sync(&f->receiver));
     say_next(&f->receiver, &f->one); /* comes while the disk is waited for: the next sync is for it */
-    receiver_committed(&f->receiver, true);
+    receiver_end_sync(&f->receiver, true);
     assert_int_equal(f->one.acked, 5);
     commit(f);
     assert_int_equal(f->one.acked, 6);
-    assert_false(receiver_commit(&f->receiver));
+    assert_false(receiver_begin_sync(&f->receiver));
     assert_string_equal(stored(f, "n1"), "1,2,3,");
-    struct origin *origin = origins_find(&f->receiver.origins, bytes_of("n1"));
-    assert_int_equal(origin->records, 3);
-    assert_int_equal(origin->sample_ns, f->one.time_ns);
+    struct known_host *known_host = known_hosts_find(&f->receiver.known_hosts, bytes_of("n1"));
+    assert_int_equal(known_host->records, 3);
+    assert_int_equal(known_host->sample_ns, f->one.time_ns);
 }
 
 static void nothing_is_acknowledged_that_is_not_safe(void **state)
@@ -114,8 +114,8 @@ static void nothing_is_acknowledged_that_is_not_safe(void **state)
     struct fixture *f = *state;
     begin_speaking(&f->receiver, &f->one);
     say_next(&f->receiver, &f->one);
-    assert_true(receiver_commit(&f->receiver));
-    receiver_committed(&f->receiver, false);
+    assert_true(receiver_begin_sync(&f->receiver));
+    receiver_end_sync(&f->receiver, false);
     assert_int_equal(f->one.acked, 0);
     commit(f);
     assert_int_equal(f->one.acked, 4);
@@ -142,7 +142,7 @@ static void what_comes_again_is_there_once(void **state)
     commit(f);
     assert_int_equal(one->acked, 5);
     assert_string_equal(stored(f, "n1"), "1,2,3,");
-    assert_int_equal(f->receiver.figures.doubles, 1);
+    assert_int_equal(f->receiver.figures.duplicates, 1);
     buf_clear(&snapshot);
 }
 
@@ -156,14 +156,14 @@ static void it_goes_on_after_a_restart(void **state)
     open_all(f);
     say_next(&f->receiver, &f->one); /* it does not know of the restart */
     assert_true(has_heard(&f->one, MESSAGE_AGAIN));
-    struct origin *origin = origins_find(&f->receiver.origins, bytes_of("n1"));
-    assert_non_null(origin);
-    assert_true(origin->heard_ns > 0);
+    struct known_host *known_host = known_hosts_find(&f->receiver.known_hosts, bytes_of("n1"));
+    assert_non_null(known_host);
+    assert_true(known_host->last_received_ns > 0);
     say_hello(&f->receiver, &f->one);
     say_open_for(&f->receiver, &f->one, "n1");
     say_state(&f->receiver, &f->one);
     say_next(&f->receiver, &f->one); /* 3; 2 is on its way by nobody: it is missing */
-    assert_int_equal(origin->missing, 1);
+    assert_int_equal(known_host->missing, 1);
     assert_string_equal(stored(f, "n1"), "1,3,");
 }
 
@@ -182,16 +182,16 @@ static void what_was_jumped_over_may_come_by_another_way(void **state)
     f->two.sequence = 5;
     say_next(&f->receiver, &f->two);
     say_next(&f->receiver, &f->two);
-    struct origin *origin = origins_find(&f->receiver.origins, bytes_of("n9"));
-    assert_int_equal(origin->missing, 4);
+    struct known_host *known_host = known_hosts_find(&f->receiver.known_hosts, bytes_of("n9"));
+    assert_int_equal(known_host->missing, 4);
     say_next(&f->receiver, &f->one); /* 2 */
     say_next(&f->receiver, &f->two); /* 8 */
     say_next(&f->receiver, &f->one); /* 3 */
-    assert_int_equal(origin->missing, 2);
+    assert_int_equal(known_host->missing, 2);
     close_all(f);
     open_all(f);
-    origin = origins_find(&f->receiver.origins, bytes_of("n9"));
-    assert_int_equal(origin->missing, 2);
+    known_host = known_hosts_find(&f->receiver.known_hosts, bytes_of("n9"));
+    assert_int_equal(known_host->missing, 2);
     f->one.sequence = 1; /* after the restart once more from the second on, and then to the end */
     f->one.stream = f->two.stream;
     stream_free(&f->one.encoder);
@@ -204,7 +204,7 @@ static void what_was_jumped_over_may_come_by_another_way(void **state)
     for (int i = 0; i < 5; i++)
         say_next(&f->receiver, &f->one); /* 2 to 6: of these 4 and 5 are new */
     assert_string_equal(stored(f, "n9"), "1,6,7,2,8,3,4,5,");
-    assert_int_equal(origin->missing, 0);
+    assert_int_equal(known_host->missing, 0);
 }
 
 static void two_of_one_name(void **state)
@@ -217,7 +217,7 @@ static void two_of_one_name(void **state)
     say_hello(&f->receiver, &f->two);
     assert_non_null(strstr(caught_text(), "another agent calls itself n1 at 10.0.0.1"));
     assert_true(has_heard(&f->two, MESSAGE_REFUSE));
-    assert_non_null(strstr(f->two.why, "another agent calls itself n1"));
+    assert_non_null(strstr(f->two.error, "another agent calls itself n1"));
     say_next(&f->receiver, &f->one); /* the first goes on */
     commit(f);
     assert_int_equal(f->one.acked, 5);
@@ -242,11 +242,11 @@ static void a_collector_and_an_agent_of_one_host_are_two(void **state)
 }
 
 /* Says something wrong; the other one notices nothing. */
-static void costs_its_connection(struct fixture *f, const char *why)
+static void costs_its_connection(struct fixture *f, const char *error)
 {
     assert_true(has_heard(&f->two, MESSAGE_REFUSE));
-    if (!strstr(f->two.why, why))
-        fail_msg("'%s' is not '%s'", f->two.why, why);
+    if (!strstr(f->two.error, error))
+        fail_msg("'%s' is not '%s'", f->two.error, error);
     size_t heard = f->two.heard_count;
     say_next(&f->receiver, &f->two);
     assert_int_equal(f->two.heard_count, heard); /* nobody listens any more */
@@ -255,27 +255,27 @@ static void costs_its_connection(struct fixture *f, const char *why)
     assert_int_equal(f->one.acked, f->one.number);
 }
 
-static void bad_one(struct fixture *f, void (*say)(struct fixture *f), const char *why)
+static void bad_one(struct fixture *f, void (*say)(struct fixture *f), const char *error)
 {
     begin_speaking(&f->receiver, &f->one);
     begin_speaking(&f->receiver, &f->two);
     catch_stderr();
     say(f);
-    costs_its_connection(f, why);
+    costs_its_connection(f, error);
     caught_text();
 }
 
 static void rubbish(struct fixture *f)
 {
     struct zmq_peer peer = peer_of(&f->two);
-    receiver_take(&f->receiver, &peer, bytes_of("GET / HTTP/1.1\r\n\r\n"));
+    receiver_handle(&f->receiver, &peer, bytes_of("GET / HTTP/1.1\r\n\r\n"));
 }
 
 static void again(struct fixture *f)
 {
     struct zmq_peer peer = peer_of(&f->two);
     say_next(&f->receiver, &f->two);
-    receiver_take(&f->receiver, &peer, (struct bytes){ f->two.out.data, f->two.out.size });
+    receiver_handle(&f->receiver, &peer, (struct bytes){ f->two.out.data, f->two.out.size });
 }
 
 static void without_state(struct fixture *f)
@@ -337,14 +337,14 @@ static void keys_have_names(void **state)
     catch_stderr();
     say_hello(&f->receiver, &f->one);
     caught_text();
-    assert_non_null(strstr(f->one.why, "its key is that of n7, and it calls itself n1"));
+    assert_non_null(strstr(f->one.error, "its key is that of n7, and it calls itself n1"));
     f->two.role = "collector";
     f->two.name = "n2"; /* a key for one host does not make a collector */
     say_hello(&f->receiver, &f->two);
     catch_stderr();
     say_open_for(&f->receiver, &f->two, "n3");
     caught_text();
-    assert_non_null(strstr(f->two.why, "a collector needs a key with the name *"));
+    assert_non_null(strstr(f->two.error, "a collector needs a key with the name *"));
 }
 
 static void newer_ones_are_told(void **state)
@@ -354,7 +354,7 @@ static void newer_ones_are_told(void **state)
     catch_stderr();
     say_hello(&f->receiver, &f->one);
     caught_text();
-    assert_non_null(strstr(f->one.why, "Bring the collector up to date"));
+    assert_non_null(strstr(f->one.error, "Bring the collector up to date"));
     begin_speaking(&f->receiver, &f->two);
     buf_add_text(&f->two.body, "of the future");
     speak(&f->receiver, &f->two, (enum message_kind)77);
@@ -379,10 +379,10 @@ static void a_gap_is_kept_and_counted(void **state)
     f->one.sequence = 41;
     say_state(&f->receiver, &f->one);
     say_next(&f->receiver, &f->one);
-    struct origin *origin = origins_find(&f->receiver.origins, bytes_of("n1"));
-    assert_int_equal(origin->lost, 40);
-    assert_int_equal(origin->missing, 0);
-    assert_string_equal(origin->gap_reason, "spool full");
+    struct known_host *known_host = known_hosts_find(&f->receiver.known_hosts, bytes_of("n1"));
+    assert_int_equal(known_host->lost, 40);
+    assert_int_equal(known_host->missing, 0);
+    assert_string_equal(known_host->gap_reason, "spool full");
     assert_string_equal(stored(f, "n1"), "1,gap 40,42,");
 }
 
@@ -396,16 +396,16 @@ static void a_clock_a_day_ahead(void **state)
     begin_speaking(&f->receiver, &f->one);
     assert_non_null(strstr(caught_text(), "the clock of n1 is 1 d 00 h ahead"));
     say_next(&f->receiver, &f->one);
-    struct origin *origin = origins_find(&f->receiver.origins, bytes_of("n1"));
-    assert_true(origin->ahead_ns > 86000ll * 1000000000 && origin->ahead_ns < 87000ll * 1000000000);
-    assert_false(origin_is_silent(origin, now_ns));
+    struct known_host *known_host = known_hosts_find(&f->receiver.known_hosts, bytes_of("n1"));
+    assert_true(known_host->clock_ahead_ns > 86000ll * 1000000000 && known_host->clock_ahead_ns < 87000ll * 1000000000);
+    assert_false(known_host_is_silent(known_host, now_ns));
     assert_string_equal(stored(f, "n1"), "1,");
     catch_stderr();
     f->one.time_ns = now_ns; /* somebody sets it right */
     say_next(&f->receiver, &f->one);
     assert_non_null(strstr(caught_text(), "the clock of n1 was set back by 1 d 00 h"));
-    assert_true(origin->ahead_ns > -600ll * 1000000000 && origin->ahead_ns < 600ll * 1000000000);
-    assert_true(origin->sample_ns < now_ns + 600ull * 1000000000u);
+    assert_true(known_host->clock_ahead_ns > -600ll * 1000000000 && known_host->clock_ahead_ns < 600ll * 1000000000);
+    assert_true(known_host->sample_ns < now_ns + 600ull * 1000000000u);
     assert_string_equal(stored(f, "n1"), "1,2,");
 }
 

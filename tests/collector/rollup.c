@@ -33,11 +33,11 @@ struct fixture {
 
 static void open_journals(struct fixture *f)
 {
-    struct buf why;
-    buf_init(&why, 1024);
-    assert_int_equal(journal_open(&f->from, f->from_dir, NULL, &why), OK);
-    assert_int_equal(journal_open(&f->to, f->to_dir, NULL, &why), OK);
-    buf_clear(&why);
+    struct buf error;
+    buf_init(&error, 1024);
+    assert_int_equal(journal_open(&f->from, f->from_dir, NULL, &error), OK);
+    assert_int_equal(journal_open(&f->to, f->to_dir, NULL, &error), OK);
+    buf_clear(&error);
 }
 
 static void open_rollup(struct fixture *f)
@@ -224,7 +224,7 @@ static void values_that_are_not_known_stay_so(void **state)
     rollup_track_add(track, sample);
     assert_ptr_equal(rollup_track_of(&tracks, &sets, sample), track);
     batch_reset(&batch);
-    assert_int_equal(rollup_track_give(track, &batch, 60), OK);
+    assert_int_equal(rollup_track_emit(track, &batch, 60), OK);
     const struct sample *given_sample = &batch.samples[0];
     assert_string_equal(given_sample->set->metrics[1].name, "n_mean");
     assert_int_equal(given_sample->set->metrics[1].type, F64);

@@ -2,7 +2,7 @@
 #include "tools/unit.h"
 
 #include "collector/seq_gaps.h"
-#include "collector/hosts.h"
+#include "collector/known_hosts.h"
 #include "tools/temp.h"
 
 static char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX];
@@ -25,77 +25,75 @@ static int end(void **state)
 static void they_are_found_again(void **state)
 {
     (void)state;
-    struct holes holes;
-    assert_int_equal(holes_open(&holes, path), OK);
-    assert_int_equal(holes_stream(&holes, "n1", 7, 5), 7);
-    assert_int_equal(holes_add(&holes, "n1", 7, 5, 10), OK);
-    assert_int_equal(holes_add(&holes, "n2", 7, 6, 6), OK); /* another host with the same number */
-    assert_int_equal(holes_add(&holes, "n1", 3, 1, 4), OK);
-    uint64_t first = holes_stream(&holes, "n1", 7, 5), other = holes_stream(&holes, "n2", 7, 6);
+    struct seq_gaps holes;
+    assert_int_equal(seq_gaps_open(&holes, path), OK);
+    assert_int_equal(seq_gaps_stream(&holes, "n1", 7, 5), 7);
+    assert_int_equal(seq_gaps_add(&holes, "n1", 7, 5, 10), OK);
+    assert_int_equal(seq_gaps_add(&holes, "n2", 7, 6, 6), OK); /* another host with the same number */
+    assert_int_equal(seq_gaps_add(&holes, "n1", 3, 1, 4), OK);
+    uint64_t first = seq_gaps_stream(&holes, "n1", 7, 5), other = seq_gaps_stream(&holes, "n2", 7, 6);
     assert_true(first != 7 && other != 7 && first != other);
-    assert_int_equal(holes_stream(&holes, "n1", 7, 4), 7);
-    assert_int_equal(holes_stream(&holes, "n1", 7, 11), 7);
-    assert_true(holes_stream(&holes, "n1", 7, 10) == first);
-    assert_int_equal(holes_add(&holes, "n1", first, 5, 6), OK); /* jumped over when the hole was filled */
-    uint64_t inner = holes_stream(&holes, "n1", 7, 6);
+    assert_int_equal(seq_gaps_stream(&holes, "n1", 7, 4), 7);
+    assert_int_equal(seq_gaps_stream(&holes, "n1", 7, 11), 7);
+    assert_true(seq_gaps_stream(&holes, "n1", 7, 10) == first);
+    assert_int_equal(seq_gaps_add(&holes, "n1", first, 5, 6), OK); /* jumped over when the gap was filled */
+    uint64_t inner = seq_gaps_stream(&holes, "n1", 7, 6);
     assert_true(inner != first && inner != 7);
-    assert_true(holes_stream(&holes, "n1", 7, 7) == first);
-    assert_int_equal(holes_sync(&holes), OK);
-    holes_close(&holes);
-    assert_int_equal(holes_open(&holes, path), OK);
-    assert_true(holes_stream(&holes, "n1", 7, 6) == inner);
-    assert_true(holes_stream(&holes, "n1", 7, 9) == first);
+    assert_true(seq_gaps_stream(&holes, "n1", 7, 7) == first);
+    assert_int_equal(seq_gaps_sync(&holes), OK);
+    seq_gaps_close(&holes);
+    assert_int_equal(seq_gaps_open(&holes, path), OK);
+    assert_true(seq_gaps_stream(&holes, "n1", 7, 6) == inner);
+    assert_true(seq_gaps_stream(&holes, "n1", 7, 9) == first);
     assert_int_equal(holes.count, 4);
-    holes_close(&holes);
+    seq_gaps_close(&holes);
 }
 
 static void a_line_that_was_cut_is_no_line(void **state)
 {
     (void)state;
-    struct holes holes;
+    struct seq_gaps holes;
     static const char text[] = "7 5 10 n1\nrubbish\n8 2 1 n1\n\n9 1 2 n";
     temp_write(path, text, sizeof text - 1);
-    assert_int_equal(holes_open(&holes, path), OK);
+    assert_int_equal(seq_gaps_open(&holes, path), OK);
     assert_int_equal(holes.count, 1);
-    assert_int_equal(holes_add(&holes, "n3", 4, 1, 1), OK);
-    holes_close(&holes);
-    assert_int_equal(holes_open(&holes, path), OK);
+    assert_int_equal(seq_gaps_add(&holes, "n3", 4, 1, 1), OK);
+    seq_gaps_close(&holes);
+    assert_int_equal(seq_gaps_open(&holes, path), OK);
     assert_int_equal(holes.count, 2);
-    holes_close(&holes);
+    seq_gaps_close(&holes);
 }
 
 static void hosts_are_known_after_a_restart(void **state)
 {
     (void)state;
-    struct origins origins;
-    struct origin *origin;
-    assert_int_equal(origins_init(&origins), OK);
+    struct known_hosts known_hosts = { 0 };
+    struct known_host *known_host;
     for (int i = 0; i < 1000; i++) {
         char name[16];
         snprintf(name, sizeof name, "n%d", i);
-        assert_int_equal(origins_get(&origins, bytes_of(name), &origin), OK);
-        origin->first_ns = 5;
-        origin->heard_ns = 100 + (uint64_t)i;
-        origin->missing = 3;
+        assert_int_equal(known_hosts_get(&known_hosts, bytes_of(name), &known_host), OK);
+        known_host->first_ns = 5;
+        known_host->last_received_ns = 100 + (uint64_t)i;
+        known_host->missing = 3;
     }
-    assert_int_equal(origins.count, 1000);
-    assert_int_equal(origins_save(&origins, path), OK);
-    origins_clear(&origins);
-    assert_int_equal(origins_init(&origins), OK);
-    assert_int_equal(origins_load(&origins, path), OK);
-    assert_int_equal(origins.count, 1000);
-    origin = origins_find(&origins, bytes_of("n42"));
-    assert_int_equal(origin->heard_ns, 142);
-    assert_int_equal(origin->missing, 3);
-    assert_true(origin_is_silent(origin, 142 + ORIGIN_SILENT_NS + 1));
-    assert_false(origin_is_silent(origin, 142 + ORIGIN_SILENT_NS));
-    origin->interval_ns = ORIGIN_SILENT_NS;
-    assert_false(origin_is_silent(origin, 142 + 2 * ORIGIN_SILENT_NS));
-    struct origin **sorted = origins_sorted(&origins);
+    assert_int_equal(known_hosts.map.count, 1000);
+    assert_int_equal(known_hosts_save(&known_hosts, path), OK);
+    known_hosts_clear(&known_hosts);
+    assert_int_equal(known_hosts_load(&known_hosts, path), OK);
+    assert_int_equal(known_hosts.map.count, 1000);
+    known_host = known_hosts_find(&known_hosts, bytes_of("n42"));
+    assert_int_equal(known_host->last_received_ns, 142);
+    assert_int_equal(known_host->missing, 3);
+    assert_true(known_host_is_silent(known_host, 142 + KNOWN_HOST_SILENT_NS + 1));
+    assert_false(known_host_is_silent(known_host, 142 + KNOWN_HOST_SILENT_NS));
+    known_host->interval_ns = KNOWN_HOST_SILENT_NS;
+    assert_false(known_host_is_silent(known_host, 142 + 2 * KNOWN_HOST_SILENT_NS));
+    struct known_host **sorted = known_hosts_sorted(&known_hosts);
     assert_string_equal(sorted[1]->host, "n1");
     assert_string_equal(sorted[2]->host, "n10");
     free(sorted);
-    origins_clear(&origins);
+    known_hosts_clear(&known_hosts);
 }
 
 int main(void)
